@@ -1,0 +1,52 @@
+# Helpers for the targets of this project.
+
+# scute_compile_options(target [RELAXED]): language level, warnings, assertions. RELAXED leaves out
+# -Wconversion, which in tests and benchmarks flags more literals than bugs.
+function(scute_compile_options target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "RELAXED" "" "")
+  target_compile_features(${target} PRIVATE cxx_std_20 c_std_11)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF C_EXTENSIONS OFF)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow)
+  if(NOT arg_RELAXED)
+    # clang counts sign conversions in; GCC does not. Both should ask for the same.
+    target_compile_options(${target} PRIVATE
+      -Wconversion $<$<CXX_COMPILER_ID:Clang>:-Wno-sign-conversion>)
+  endif()
+  # GCC 12 sees overlapping copies inside std::string's operator+ (GCC bug 105651).
+  set(old_gcc "$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>")
+  target_compile_options(${target} PRIVATE
+    "$<$<AND:$<COMPILE_LANGUAGE:CXX>,${old_gcc}>:-Wno-restrict>")
+  if(SCUTE_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  # Assertions stay on whatever build type the user picked: CMake's defaults for Release and
+  # RelWithDebInfo would switch them off.
+  target_compile_options(${target} PRIVATE -UNDEBUG)
+endfunction()
+
+# scute_subfolders(result folder): names of the folders directly in `folder`.
+function(scute_subfolders result folder)
+  set(names)
+  file(GLOB entries CONFIGURE_DEPENDS LIST_DIRECTORIES true RELATIVE "${folder}" "${folder}/*")
+  foreach(entry IN LISTS entries)
+    if(IS_DIRECTORY "${folder}/${entry}")
+      list(APPEND names "${entry}")
+    endif()
+  endforeach()
+  set(${result} "${names}" PARENT_SCOPE)
+endfunction()
+
+# scute_add_workloads(): the target scute_workloads, to link. Files are included as
+# "workloads/...". The folder may hold headers only, or not exist.
+function(scute_add_workloads)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/workloads/*.cpp")
+  if(sources)
+    add_library(scute_workloads OBJECT ${sources})
+    scute_compile_options(scute_workloads RELAXED)
+    target_include_directories(scute_workloads PUBLIC "${PROJECT_SOURCE_DIR}")
+    target_include_directories(scute_workloads PRIVATE "${PROJECT_SOURCE_DIR}/include")
+  else()
+    add_library(scute_workloads INTERFACE)
+    target_include_directories(scute_workloads INTERFACE "${PROJECT_SOURCE_DIR}")
+  endif()
+endfunction()
