@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "codec/adler32.hpp"
+
+#include "codec/adler32_table.hpp"
+#include "codec/dispatch.hpp"
+#include "codec/target.hpp"
+
+namespace scute::codec {
+
+namespace {
+
+constexpr const adler32_table* tables[] = {
+    &adler32_portable,
+#if SCUTE_CODEC_X86
+    &adler32_avx2,
+#endif
+};
+
+constinit dispatch<adler32_table> active{&adler32_portable};
+[[maybe_unused]] const bool selected = active.select(tables);
+
+constexpr std::uint64_t modulus = adler32_modulus;
+
+std::uint32_t pack(std::uint64_t low, std::uint64_t high) {
+  return static_cast<std::uint32_t>((high % modulus) << 16 | low % modulus);
+}
+
+}  // namespace
+
+std::uint32_t adler32(std::uint32_t adler, const void* p, std::size_t n) noexcept {
+  const std::uint64_t low = adler & 0xFFFF;
+  const std::uint64_t high = adler >> 16;
+  const adler32_sums s = active->sums(static_cast<const unsigned char*>(p), n);
+  return pack(low + s.plain, high + low * (n % modulus) + s.weighted);
+}
+
+std::uint32_t adler32_update(std::uint32_t adler, const void* old_bytes, const void* new_bytes,
+                             std::size_t n, std::uint64_t bytes_after) noexcept {
+  const adler32_sums before = active->sums(static_cast<const unsigned char*>(old_bytes), n);
+  const adler32_sums after = active->sums(static_cast<const unsigned char*>(new_bytes), n);
+  const std::uint64_t plain = modulus + after.plain - before.plain;
+  const std::uint64_t weighted = modulus + after.weighted - before.weighted;
+  return pack((adler & 0xFFFF) + plain, (adler >> 16) + weighted + plain * (bytes_after % modulus));
+}
+
+std::vector<const adler32_table*> adler32_variants() {
+  return runnable<adler32_table>(tables);
+}
+
+}  // namespace scute::codec

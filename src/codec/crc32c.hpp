@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// CRC-32C (Castagnoli) and its algebra.
+//
+// CRC is linear over XOR: with the register started at zero and no inversions,
+//     linear(x ^ y) == linear(x) ^ linear(y)
+// and appending zero bytes multiplies by a power of x modulo the polynomial. So the checksum of a
+// long message after a small change costs the change, not the message:
+//     crc(new) == crc(old) ^ shift(linear(old_bytes ^ new_bytes), bytes that follow them)
+// (both inversions cancel). Pangolin had to take the weaker Adler-32 for want of this.
+//
+// All functions read exactly the `n` bytes given, at any alignment, and may be called from any
+// thread. They have no state; the caller keeps the bytes stable while they run.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace scute::codec {
+
+// The standard CRC-32C of a message: start with `crc` = 0, pass the previous result to continue
+// with more bytes. The nine bytes "123456789" give 0xE3069283.
+[[nodiscard]] std::uint32_t crc32c(std::uint32_t crc, const void* p, std::size_t n) noexcept;
+
+// The linear CRC: the register starts at zero and nothing is inverted.
+[[nodiscard]] std::uint32_t crc32c_linear(const void* p, std::size_t n) noexcept;
+
+// crc32c_linear of the bytes a[i] ^ b[i], computed without storing them anywhere.
+[[nodiscard]] std::uint32_t crc32c_linear_xor(const void* a, const void* b, std::size_t n) noexcept;
+
+// The linear CRC of a message followed by `n` zero bytes, given the message's linear CRC. Constant
+// time below 16 KiB, a few multiplications for any larger `n`.
+[[nodiscard]] std::uint32_t crc32c_shift(std::uint32_t crc, std::uint64_t n) noexcept;
+
+}  // namespace scute::codec

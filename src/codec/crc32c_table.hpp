@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The kernels behind crc32c.hpp. Internal to src/codec and its tests.
+//
+// `reg` is the raw CRC register, not inverted.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "codec/cpu.hpp"
+
+namespace scute::codec {
+
+struct crc32c_table {
+  const char* name;
+  cpu_features needs;
+  std::uint32_t (*update)(std::uint32_t reg, const unsigned char* p, std::size_t n) noexcept;
+  std::uint32_t (*linear_xor)(const unsigned char* a, const unsigned char* b,
+                              std::size_t n) noexcept;
+  std::uint32_t (*shift)(std::uint32_t reg, std::uint64_t n) noexcept;
+};
+
+extern const crc32c_table crc32c_portable;
+extern const crc32c_table crc32c_sse42;   // x86-64 only
+extern const crc32c_table crc32c_avx512;  // x86-64 only
+
+// The tables that run on this machine, the portable one first.
+[[nodiscard]] std::vector<const crc32c_table*> crc32c_variants();
+
+}  // namespace scute::codec

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "codec/diff.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "codec/bytes.hpp"
+#include "codec/diff_table.hpp"
+#include "codec/dispatch.hpp"
+#include "codec/target.hpp"
+
+namespace scute::codec {
+
+namespace {
+
+constexpr const diff_table* tables[] = {
+    &diff_portable,
+#if SCUTE_CODEC_X86
+    &diff_sse42,
+    &diff_avx2,
+    &diff_avx512,
+#endif
+};
+
+constinit dispatch<diff_table> active{&diff_portable};
+[[maybe_unused]] const bool selected = active.select(tables);
+
+// Grows one range word by word. Positions are word numbers.
+class range_builder {
+ public:
+  explicit range_builder(std::size_t gap) : gap_words_(gap <= 8 ? 1 : gap / 8 + (gap % 8 != 0)) {}
+
+  [[nodiscard]] bool open() const { return end_ != 0; }
+  [[nodiscard]] std::size_t begin() const { return begin_; }
+  [[nodiscard]] std::size_t end() const { return end_; }
+
+  // Starts with the single word `word`.
+  void open_at(std::size_t word) {
+    begin_ = word;
+    end_ = word + 1;
+  }
+
+  // Takes 64 words from `first` on. Returns true when the range is known to end. No loop over the
+  // changed words: data that changes in every other word must not be slower than data that does
+  // not.
+  bool take(std::uint64_t differing, std::size_t first) {
+    if (differing != 0) {
+      const auto low = static_cast<unsigned>(std::countr_zero(differing));
+      if (!open()) {
+        begin_ = first + low;
+      } else if (ends_before(first + low)) {
+        return true;
+      }
+      if (const std::uint64_t gaps = gaps_in(differing, low); gaps != 0) {
+        end_ = first + static_cast<unsigned>(std::countr_zero(gaps));
+        return true;
+      }
+      end_ = first + static_cast<unsigned>(std::bit_width(differing));
+    }
+    return open() && ends_before(first + 64);
+  }
+
+ private:
+  // The bits from `low` on at which gap_words_ equal words begin that all lie in these 64.
+  [[nodiscard]] std::uint64_t gaps_in(std::uint64_t differing, unsigned low) const {
+    if (gap_words_ >= 64) {
+      return 0;
+    }
+    std::uint64_t starts = ~differing & (~std::uint64_t{0} << low);
+    for (std::size_t length = 1; length < gap_words_;) {
+      const std::size_t step = std::min(length, gap_words_ - length);
+      starts &= starts >> step;
+      length += step;
+    }
+    return starts;
+  }
+
+  [[nodiscard]] bool ends_before(std::size_t word) const { return word - end_ >= gap_words_; }
+
+  std::size_t gap_words_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+};
+
+}  // namespace
+
+bool next_diff_with(const diff_table& table, const unsigned char* a, const unsigned char* b,
+                    std::size_t n, std::size_t from, std::size_t gap, std::size_t& begin,
+                    std::size_t& end) noexcept {
+  if (from >= n) {
+    return false;
+  }
+  range_builder range(gap);
+  const std::size_t cut = from % 8;
+  std::size_t at = from - cut;
+  if (cut != 0) {
+    // The word that `from` cuts counts with its later bytes only.
+    const std::size_t bytes = n - from < 8 - cut ? n - from : 8 - cut;
+    if (load_partial(a + from, bytes) != load_partial(b + from, bytes)) {
+      range.open_at(at / 8);
+    }
+    at += 8;
+  }
+  for (; at < n; at += diff_block) {
+    const std::size_t bytes = n - at < diff_block ? n - at : diff_block;
+    if (range.take(table.differing(a + at, b + at, bytes), at / 8)) {
+      break;
+    }
+  }
+  if (!range.open()) {
+    return false;
+  }
+  begin = range.begin() * 8 < from ? from : range.begin() * 8;
+  end = n / 8 < range.end() ? n : range.end() * 8;
+  return true;
+}
+
+bool next_diff(const void* a, const void* b, std::size_t n, std::size_t from, std::size_t gap,
+               diff_range& out) noexcept {
+  return next_diff_with(active.table(), static_cast<const unsigned char*>(a),
+                        static_cast<const unsigned char*>(b), n, from, gap, out.begin, out.end);
+}
+
+std::vector<const diff_table*> diff_variants() {
+  return runnable<diff_table>(tables);
+}
+
+}  // namespace scute::codec

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "codec/parity.hpp"
+
+#include <cstdint>
+#include <cstring>
+
+#include "codec/bytes.hpp"
+#include "codec/dispatch.hpp"
+#include "codec/parity_table.hpp"
+#include "codec/target.hpp"
+
+namespace scute::codec {
+
+namespace {
+
+constexpr const parity_table* tables[] = {
+    &parity_portable,
+#if SCUTE_CODEC_X86
+    &parity_sse2,
+    &parity_avx2,
+    &parity_avx512,
+#endif
+};
+
+constinit dispatch<parity_table> active{&parity_portable};
+[[maybe_unused]] const bool selected = active.select(tables);
+
+unsigned char* bytes(void* p) {
+  return static_cast<unsigned char*>(p);
+}
+const unsigned char* bytes(const void* p) {
+  return static_cast<const unsigned char*>(p);
+}
+
+// The destination is raw mapped memory that the rest of the program sees as other types.
+// std::atomic_ref would promise the compiler that it holds integers; this type makes no such
+// promise.
+using word_alias __attribute__((may_alias)) = std::uint64_t;
+
+void xor_word(unsigned char* aligned, std::uint64_t delta) {
+  if (delta != 0) {
+    __atomic_fetch_xor(reinterpret_cast<word_alias*>(aligned), delta, __ATOMIC_RELAXED);
+  }
+}
+
+// The delta of a word of which only the `n` bytes at `offset` belong to the range.
+std::uint64_t edge(const unsigned char* delta, std::size_t offset, std::size_t n) {
+  unsigned char word[8] = {};
+  std::memcpy(word + offset, delta, n);
+  return load<std::uint64_t>(word);
+}
+
+}  // namespace
+
+void xor_into(void* dst, const void* src, std::size_t n) noexcept {
+  active->xor2(bytes(dst), bytes(dst), bytes(src), n);
+}
+
+void xor_delta(void* dst, const void* a, const void* b, std::size_t n) noexcept {
+  active->xor2(bytes(dst), bytes(a), bytes(b), n);
+}
+
+void xor_encode(void* dst, const void* parity, const void* old_bytes, const void* new_bytes,
+                std::size_t n) noexcept {
+  active->xor3(bytes(dst), bytes(parity), bytes(old_bytes), bytes(new_bytes), n);
+}
+
+void xor_into_atomic(void* dst, const void* delta, std::size_t n) noexcept {
+  unsigned char* to = bytes(dst);
+  const unsigned char* from = bytes(delta);
+  if (n == 0) {
+    return;
+  }
+  if (const std::size_t offset = reinterpret_cast<std::uintptr_t>(to) % 8; offset != 0) {
+    const std::size_t room = 8 - offset;
+    const std::size_t head = n < room ? n : room;
+    xor_word(to - offset, edge(from, offset, head));
+    to += head;
+    from += head;
+    n -= head;
+  }
+  for (; n >= 8; to += 8, from += 8, n -= 8) {
+    xor_word(to, load<std::uint64_t>(from));
+  }
+  if (n != 0) {
+    xor_word(to, edge(from, 0, n));
+  }
+}
+
+bool is_zero(const void* p, std::size_t n) noexcept {
+  return active->is_zero(bytes(p), n);
+}
+
+void xor_gather(void* dst, const void* const* rows, std::size_t row_count, std::size_t n) noexcept {
+  if (n == 0) {
+    return;
+  }
+  if (row_count == 0) {
+    std::memset(dst, 0, n);
+    return;
+  }
+  active->gather(bytes(dst), rows, row_count, n);
+}
+
+std::vector<const parity_table*> parity_variants() {
+  return runnable<parity_table>(tables);
+}
+
+}  // namespace scute::codec

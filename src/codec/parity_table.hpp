@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The kernels behind parity.hpp. Internal to src/codec and its tests.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "codec/cpu.hpp"
+
+namespace scute::codec {
+
+struct parity_table {
+  const char* name;
+  cpu_features needs;
+  // dst = a ^ b and dst = a ^ b ^ c; dst may be any source.
+  void (*xor2)(unsigned char* dst, const unsigned char* a, const unsigned char* b,
+               std::size_t n) noexcept;
+  void (*xor3)(unsigned char* dst, const unsigned char* a, const unsigned char* b,
+               const unsigned char* c, std::size_t n) noexcept;
+  bool (*is_zero)(const unsigned char* p, std::size_t n) noexcept;
+  // row_count >= 1
+  void (*gather)(unsigned char* dst, const void* const* rows, std::size_t row_count,
+                 std::size_t n) noexcept;
+};
+
+extern const parity_table parity_portable;
+extern const parity_table parity_sse2;  // x86-64 only, as the two below
+extern const parity_table parity_avx2;
+extern const parity_table parity_avx512;
+
+// The tables that run on this machine, the portable one first.
+[[nodiscard]] std::vector<const parity_table*> parity_variants();
+
+}  // namespace scute::codec

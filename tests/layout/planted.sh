@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# planted.sh CHECK_SH
+# A check that cannot fail proves nothing: builds a small correct tree in the current folder, then
+# breaks one rule at a time and requires that the check names the violation.
+set -euo pipefail
+
+check=$1
+failures=0
+
+# The correct tree: two folders of src/, a public header, a mirrored test.
+plant_tree() {
+  rm -rf tree
+  mkdir -p tree/{src/medium,src/tx,include/scute,tests/medium,tests/cli}
+  echo 'int scute_x(void);' >tree/include/scute/scute.h
+  echo 'int map();' >tree/src/medium/map.hpp
+  printf '#include "medium/map.hpp"\n#include <vector>\n' >tree/src/medium/map.cpp
+  printf '#include "../medium/map.hpp"\n#include "scute/scute.h"\n' >tree/src/tx/begin.cpp
+  printf '#include "medium/map.hpp"\n' >tree/tests/medium/map_test.cpp
+}
+
+# Every .cpp that is there at this point counts as compiled.
+list_compiled() {
+  find "$PWD/tree" -name '*.cpp' | sed 's/.*/  "file": "&"/' >compile_commands.json
+}
+
+# expect_violation TEXT: the check must fail and print TEXT.
+expect_violation() {
+  local output
+  if output=$(bash "$check" tree "$PWD/compile_commands.json" 2>&1); then
+    printf 'not found: %s\n' "$1"; failures=$((failures + 1))
+  elif ! grep -Fqx -- "$1" <<<"$output"; then
+    printf 'expected: %s\nprinted:\n%s\n' "$1" "$output"; failures=$((failures + 1))
+  fi
+  plant_tree
+  list_compiled
+}
+
+plant_tree
+list_compiled
+if ! output=$(bash "$check" tree "$PWD/compile_commands.json" 2>&1); then
+  printf 'the correct tree fails:\n%s\n' "$output"; failures=1
+fi
+
+echo 'int f();' >tree/src/tx/orphan.cpp
+expect_violation 'src/tx/orphan.cpp: no target compiles this file'
+
+echo 'int f();' >tree/src/tx/orphan.hpp
+expect_violation 'src/tx/orphan.hpp: nobody includes this header'
+
+printf '#include "orphan.hpp"\n' >tree/src/tx/orphan.hpp
+expect_violation 'src/tx/orphan.hpp: nobody includes this header'
+
+mkdir tree/tests/elsewhere && echo '' >tree/tests/elsewhere/x.sh
+expect_violation 'tests/elsewhere: mirrors no folder of src/'
+
+echo '#include "medium/map.hpp"' >>tree/include/scute/scute.h
+expect_violation 'include/scute/scute.h: public header includes private src/medium/map.hpp'
+
+echo '#include <isa-l.h>' >>tree/include/scute/scute.h
+expect_violation \
+  'include/scute/scute.h: public header includes <isa-l.h>, a library that users need not have'
+
+echo '' >tree/src/tx/lane.hpp
+echo '#include "../tx/lane.hpp"' >>tree/src/medium/map.cpp
+expect_violation 'src/medium/map.cpp: src/medium includes src/tx/lane.hpp, of a folder above it'
+
+mkdir tree/src/extra && echo '' >tree/src/extra/x.cpp && list_compiled
+expect_violation 'src/extra/x.cpp: src/extra has no place in src_order of tests/layout/check.sh'
+
+yes '// line' | head -n 451 >>tree/src/tx/begin.cpp || true
+expect_violation 'src/tx/begin.cpp: longer than 450 lines'
+
+echo '// TO''DO: later' >>tree/src/tx/begin.cpp
+expect_violation 'src/tx/begin.cpp:3: contains TO''DO'
+
+echo 'TEST(Map, DIS''ABLED_works) {}' >>tree/tests/medium/map_test.cpp
+expect_violation 'tests/medium/map_test.cpp:2: contains DIS''ABLED_'
+
+echo 'void f() { GTEST_SK''IP(); }' >>tree/tests/medium/map_test.cpp
+expect_violation 'tests/medium/map_test.cpp:2: contains GTEST_SK''IP'
+
+[ "$failures" = 0 ] || { echo "$failures planted violation(s) missed"; exit 1; }
+echo "every planted violation was found"
