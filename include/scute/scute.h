@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * scute.h: the C interface of Scute, a persistent-memory object store.
+ *
+ * A *pool* is one file that holds objects. Objects are changed in *transactions*: either all of a
+ * transaction's changes survive a crash or none do. A transaction works on *micro-buffers*, copies
+ * of objects in DRAM, so that a program never writes to the pool directly (Pangolin, USENIX ATC
+ * 2019, section 3.2). With full protection every object has a checksum and every byte is covered
+ * by parity, so that damage is found when an object is opened, and repaired.
+ *
+ * Conventions
+ *  - Functions that can fail return 0 (SCUTE_OK) or a negative SCUTE_E_* code; the calling thread
+ *    then finds an explanation, with what to do about it, in scute_errormsg(). Output parameters
+ *    are written on success only.
+ *  - Sizes, offsets and lengths are in bytes.
+ *  - "Any thread" means that the call may run in any number of threads at once on one pool. Two
+ *    threads must not change the same object at the same time, and no thread may read an object
+ *    through a direct pointer while another commits a change to it: that is the caller's lock to
+ *    take, as with any shared memory.
+ *  - No C++ exception leaves a function of this header.
+ */
+#ifndef SCUTE_SCUTE_H
+#define SCUTE_SCUTE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SCUTE_VERSION_MAJOR 0
+#define SCUTE_VERSION_MINOR 1
+#define SCUTE_VERSION_PATCH 0
+
+#if defined(__GNUC__)
+#define SCUTE_API __attribute__((visibility("default")))
+#else
+#define SCUTE_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+enum scute_error {
+  SCUTE_OK = 0,
+  SCUTE_E_INVALID = -1,     /* an argument makes no sense (null, zero size, unknown option) */
+  SCUTE_E_NOMEM = -2,       /* no DRAM left; nothing was changed */
+  SCUTE_E_NOENT = -3,       /* there is no file of that name */
+  SCUTE_E_EXISTS = -4,      /* create: the file is there already */
+  SCUTE_E_FORMAT = -5,      /* the file is not a Scute pool */
+  SCUTE_E_VERSION = -6,     /* the pool needs a newer library */
+  SCUTE_E_TRUNCATED = -7,   /* the file is shorter than its superblock says */
+  SCUTE_E_CORRUPT = -8,     /* damage beyond the redundancy; the message names what is lost */
+  SCUTE_E_BUSY = -9,        /* the pool is open in another process, or elsewhere in this one */
+  SCUTE_E_READONLY = -10,   /* a change to a pool that was opened read-only */
+  SCUTE_E_NOSPC = -11,      /* the pool (or the file system under it) is full */
+  SCUTE_E_OID = -12,        /* the oid is null, points nowhere, or belongs to another pool */
+  SCUTE_E_FREED = -13,      /* the object has been freed */
+  SCUTE_E_RANGE = -14,      /* a size or range beyond the object, or beyond the limits */
+  SCUTE_E_TYPE = -15,       /* the object has another type number than was asked for */
+  SCUTE_E_CANARY = -16,     /* a write overran a micro-buffer; the transaction was aborted */
+  SCUTE_E_ABORTED = -17,    /* a nested transaction aborted, so the whole one did */
+  SCUTE_E_NOTX = -18,       /* no such transaction in this thread (ended, or another thread's) */
+  SCUTE_E_CONFLICT = -19,   /* the object changed since scute_obj_open() */
+  SCUTE_E_IO = -20,         /* a system call failed; errno is kept and named in the message */
+  SCUTE_E_LAYOUT = -21,     /* the pool's layout name is not the one given */
+  SCUTE_E_UNSUPPORTED = -22,/* this build or this pool cannot do that */
+  SCUTE_E_INTERNAL = -23    /* a bug in Scute; please report it with the message */
+};
+
+/* The last error of the calling thread in words: what failed, on what, and what to do. Never null.
+ * Valid until the thread's next failing call. Any thread. */
+SCUTE_API const char *scute_errormsg(void);
+
+/* The name of an error code, such as "SCUTE_E_NOSPC". Never null, static. Any thread. */
+SCUTE_API const char *scute_errorname(int code);
+
+/* "major.minor.patch" of the library at run time. Static. Any thread. */
+SCUTE_API const char *scute_version(void);
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+typedef struct scute_pool scute_pool; /* an open pool; opaque */
+typedef struct scute_tx scute_tx;     /* a transaction of one thread; opaque */
+
+/* Names an object of one pool: the offset of its first payload byte in the low 48 bits and the
+ * pool's tag in the high 16, so that an oid of another pool is recognised. 0 is null. May be
+ * stored in objects of the same pool. */
+typedef uint64_t scute_oid;
+#define SCUTE_OID_NULL ((scute_oid)0)
+
+/* Where the bytes persist. */
+enum scute_medium {
+  SCUTE_MEDIUM_AUTO = 0, /* open only: found from the file's file system */
+  SCUTE_MEDIUM_DAX = 1,  /* DAX mapping (MAP_SYNC): CPU flushes and fences make bytes durable */
+  SCUTE_MEDIUM_FILE = 2, /* page cache: a fence is an msync of what was dirtied */
+  SCUTE_MEDIUM_RAM = 3   /* tmpfs or memfd: survives the process; CPU flushes are still issued */
+};
+
+/* How a transaction becomes durable. */
+enum scute_engine {
+  SCUTE_ENGINE_REDO = 1 /* redo log, then in place (Pangolin 3.4) */
+};
+
+/* How much is protected: Pangolin's Table 2. Each level adds to the one before. */
+enum scute_protection {
+  SCUTE_PROTECT_NONE = 0, /* crash consistency only: one log, no parity */
+  SCUTE_PROTECT_ML = 1,   /* + metadata and logs replicated */
+  SCUTE_PROTECT_MLP = 2,  /* + parity over everything in the zones */
+  SCUTE_PROTECT_MLPC = 3  /* + checksums of objects: damage is found when an object is opened */
+};
+
+enum scute_checksum { SCUTE_CHECKSUM_CRC32C = 1, SCUTE_CHECKSUM_ADLER32 = 2 };
+
+enum scute_flags {
+  SCUTE_READONLY = 1u << 0,    /* open: nothing reaches the file. A pool that needs recovery is
+                                  recovered in private memory. Several readers may open one pool. */
+  SCUTE_PREALLOCATE = 1u << 1, /* create: reserve every block now instead of on first use, so that
+                                  a full file system cannot stop a later commit */
+  SCUTE_OVERWRITE = 1u << 2    /* create: replace an existing *pool* of that name; any other file
+                                  is left alone (SCUTE_E_EXISTS) */
+};
+
+/* Called during long work (recovery, preallocation, check): done and total in bytes. Runs in the
+ * calling thread; must not call into the pool. */
+typedef void (*scute_progress_fn)(void *arg, const char *what, uint64_t done, uint64_t total);
+
+/* Everything that can be chosen. Set struct_size and the defaults with scute_options_init(). The
+ * `scute` command's flags (--rows) and the environment (SCUTE_ROWS) have the same names. Fields
+ * marked [create] are stored in the pool and ignored by open. */
+typedef struct scute_options {
+  size_t struct_size;          /* sizeof(scute_options), for later growth */
+  uint64_t size;               /* [create] file size; multiple of 4096, at least SCUTE_SIZE_MIN */
+  const char *layout;          /* [create] name of the program's data layout, at most 63 bytes;
+                                  [open] if not null it must be the pool's (SCUTE_E_LAYOUT) */
+  enum scute_medium medium;    /* AUTO: by the file system */
+  enum scute_engine engine;    /* [create] */
+  enum scute_protection protection; /* [create] */
+  enum scute_checksum checksum; /* [create] kind of object checksum */
+  uint32_t rows;               /* [create] data rows N of a zone, 2..1000; 0: by pool size */
+  uint32_t parity;             /* [create] parity rows P of a zone; 0: by protection. 1 is what
+                                  this version supports with MLP and MLPC */
+  uint32_t lanes;              /* [create] transactions that can run at once, 1..255; 0: by size.
+                                  More threads than lanes wait for one another */
+  uint32_t chunk_size;         /* [create] unit of space management, a power of two from 16 KiB to
+                                  256 KiB; 0: by pool size */
+  uint32_t flags;              /* SCUTE_READONLY, ... */
+  uint32_t mode;               /* [create] file permission bits, e.g. 0600 */
+  scute_progress_fn progress;  /* null: none */
+  void *progress_arg;
+} scute_options;
+
+#define SCUTE_SIZE_MIN ((uint64_t)1 << 20)  /* smallest pool: 1 MiB */
+#define SCUTE_SIZE_MAX ((uint64_t)1 << 46)  /* largest pool: 64 TiB */
+
+/* Fills in the defaults: 64 MiB, medium auto, engine redo, protection mlpc, crc32c, the rest 0. */
+SCUTE_API void scute_options_init(scute_options *options);
+
+/* Sets one option by name, as text: "size" takes 64M, 16GiB; enums take their lower-case names
+ * ("mlpc", "ram"); flags take "readonly", "preallocate" or "overwrite" with "1" or "0". `layout`
+ * keeps the pointer. SCUTE_E_INVALID names what would have been right. */
+SCUTE_API int scute_options_set(scute_options *options, const char *name, const char *value);
+
+/* Applies every SCUTE_<NAME> variable of the environment (SCUTE_MEDIUM=file). */
+SCUTE_API int scute_options_from_env(scute_options *options);
+
+/* ---- pools ----------------------------------------------------------------------------------- */
+
+/* Makes a pool file and opens it. With options null (here and in scute_open) the defaults apply,
+ * changed by what the environment says (scute_options_from_env). The file is sparse unless
+ * SCUTE_PREALLOCATE is given. On failure no new file is left behind. */
+SCUTE_API int scute_create(const char *path, const scute_options *options, scute_pool **pool);
+
+/* Opens a pool. After an unclean end the transactions that had been decided are completed and the
+ * others vanish. Damaged superblock copies, logs and headers are repaired. The pool is locked
+ * against other processes (SCUTE_E_BUSY) until it is closed. */
+SCUTE_API int scute_open(const char *path, const scute_options *options, scute_pool **pool);
+
+/* Closes the pool and marks it clean. No thread may be inside a call on it; transactions still
+ * open are aborted. Every pointer into the pool becomes invalid. pool null: does nothing. */
+SCUTE_API int scute_close(scute_pool *pool);
+
+/* The object from which all others are reached, made (zeroed) at the first call. Later calls
+ * return the same oid and ignore type; SCUTE_E_RANGE if the existing root is smaller than size;
+ * size 0 asks for an existing root only (SCUTE_E_NOENT if there is none yet). Not inside a
+ * transaction (SCUTE_E_INVALID). Any thread. */
+SCUTE_API int scute_root(scute_pool *pool, uint64_t size, uint32_t type, scute_oid *oid);
+
+/* Facts about an open pool. */
+typedef struct scute_info {
+  size_t struct_size;
+  uint8_t uuid[16];
+  char layout[64];
+  uint64_t size;           /* of the file */
+  uint32_t version;        /* of the format */
+  enum scute_medium medium;
+  int map_sync;            /* 1: the file system granted MAP_SYNC */
+  int eadr;                /* 1: CPU caches are in the persistence domain */
+  const char *flush;       /* "clwb", "clflushopt", "clflush", "msync", "none"; static */
+  const char *simd;        /* widest kernels in use, e.g. "avx512"; static */
+  enum scute_engine engine;
+  enum scute_protection protection;
+  enum scute_checksum checksum;
+  uint32_t rows, parity;   /* N and P of each zone */
+  uint64_t row_size;       /* length of a row */
+  uint64_t zone_size, zone_count;
+  uint32_t chunk_size;
+  uint64_t chunk_count;    /* in all zones */
+  uint64_t chunks_free;    /* never used or free again */
+  uint32_t lanes;
+  uint64_t lane_size;      /* log bytes per lane and replica */
+  uint64_t epoch;          /* how often the pool was opened for writing */
+  int clean;               /* 1: the previous session closed the pool properly */
+  uint64_t recovered;      /* transactions completed by recovery at this open */
+  uint64_t recovery_ns;    /* time recovery took at this open */
+  uint64_t repaired;       /* damaged structures rebuilt since this open */
+  uint64_t open_ns;        /* time the whole open took */
+  uint64_t overhead;       /* bytes of the file that are not object space (parity, logs, ...) */
+  uint16_t tag;            /* high 16 bits of this pool's oids */
+} scute_info;
+
+/* Fills in *info (set info->struct_size first). Any thread. */
+SCUTE_API int scute_pool_info(scute_pool *pool, scute_info *info);
+
+/* What the pool has done since it was opened. Bytes count what was written to the medium; lines
+ * are cache lines written back or streamed; a fence is an ordering point at which the thread
+ * waited for its bytes to be durable. */
+typedef struct scute_counters {
+  size_t struct_size;
+  uint64_t transactions, aborts;
+  uint64_t fences, lines;
+  uint64_t bytes_data, bytes_parity, bytes_log, bytes_metadata;
+  uint64_t allocs, frees;
+  uint64_t lock_waits;      /* times a column lock was not free at the first try */
+  uint64_t settles;         /* logs of other lanes made durably invalid on their behalf */
+  uint64_t fallbacks;       /* transactions whose log did not fit its lane */
+  uint64_t heals, losses;   /* damaged objects or structures rebuilt / found beyond repair */
+  uint64_t verified_bytes;  /* object bytes whose checksum was tested */
+} scute_counters;
+
+/* Totals over all threads (set counters->struct_size first). Any thread. */
+SCUTE_API int scute_stats(scute_pool *pool, scute_counters *counters);
+
+/* The same for one lane (0 .. lanes-1): the transactions of one thread, while it keeps its lane. */
+SCUTE_API int scute_stats_lane(scute_pool *pool, uint32_t lane, scute_counters *counters);
+
+/* The lane that the calling thread used last on this pool, or SCUTE_E_NOENT (negative). */
+SCUTE_API int scute_thread_lane(scute_pool *pool);
+
+/* ---- reading objects ------------------------------------------------------------------------- */
+
+/* The object's bytes in the pool, for reading, or null with scute_errormsg() set when the oid is
+ * null, belongs to another pool or lies outside this one. Costs a few instructions; does not test
+ * that an object is there, nor its checksum. Inside a transaction of this thread that has a
+ * micro-buffer of the object, returns that (Pangolin's pgl_get). Stays valid until the object is
+ * freed or the pool closed (or, for a micro-buffer, the transaction ends). Any thread. */
+SCUTE_API const void *scute_get(scute_pool *pool, scute_oid oid);
+
+/* The same after testing that a live object is there and that its checksum matches; a damaged one
+ * is repaired first. SCUTE_E_OID, SCUTE_E_FREED, or SCUTE_E_CORRUPT with what was lost. With a
+ * protection below MLPC only the header is tested. Any thread. */
+SCUTE_API int scute_get_verified(scute_pool *pool, scute_oid oid, const void **bytes);
+
+/* For C++ and for tight loops: direct address = scute_direct_base(pool) + oid, modulo 2^64. Valid
+ * for oids of this pool that are not null; nothing is tested. */
+SCUTE_API uintptr_t scute_direct_base(scute_pool *pool);
+
+/* Size asked for when the object was allocated, bytes it could grow to where it lies, and type
+ * number. Each output may be null. Any thread. */
+SCUTE_API int scute_object_info(scute_pool *pool, scute_oid oid, uint64_t *size,
+                                uint64_t *usable, uint32_t *type);
+
+#define SCUTE_TYPE_ANY UINT32_MAX
+
+/* Enumeration in address order: the first object of a type (or SCUTE_TYPE_ANY), and the next after
+ * `after`, which must be live. *oid is SCUTE_OID_NULL at the end. Objects allocated or freed
+ * meanwhile may or may not be seen. Any thread. */
+SCUTE_API int scute_first(scute_pool *pool, uint32_t type, scute_oid *oid);
+SCUTE_API int scute_next(scute_pool *pool, scute_oid after, uint32_t type, scute_oid *oid);
+
+/* ---- transactions ---------------------------------------------------------------------------- */
+
+/* Starts a transaction in this thread, or, if it already runs one on this pool, enters it a level
+ * deeper: only the outermost commit makes anything durable. A thread runs one transaction at a
+ * time, on one pool (SCUTE_E_INVALID otherwise). Waits while all lanes are taken.
+ * The handle belongs to this thread; other threads get SCUTE_E_NOTX. */
+SCUTE_API int scute_tx_begin(scute_pool *pool, scute_tx **tx);
+
+/* Leaves a level; at the outermost one makes everything durable, all or nothing, and ends the
+ * transaction whatever the result: on an error it has been aborted and the handle is gone.
+ * SCUTE_E_CANARY: a write ran over the end (or before the start) of a micro-buffer.
+ * SCUTE_E_ABORTED: an inner level was aborted. SCUTE_E_NOSPC: no room for the log of a large
+ * transaction. */
+SCUTE_API int scute_tx_commit(scute_tx *tx);
+
+/* Leaves a level and dooms the whole transaction; at the outermost one ends it without a trace. */
+SCUTE_API int scute_tx_abort(scute_tx *tx);
+
+/* The calling thread's transaction on this pool, or null. */
+SCUTE_API scute_tx *scute_tx_current(scute_pool *pool);
+
+/* Allocates an object: size 1 .. scute_alloc_max(), a type number of the caller's choice (not
+ * SCUTE_TYPE_ANY). *bytes (may be null) is its zeroed micro-buffer, writable until the transaction
+ * ends. The object exists once the transaction commits. The payload is aligned to 32 bytes. */
+SCUTE_API int scute_tx_alloc(scute_tx *tx, uint64_t size, uint32_t type, scute_oid *oid,
+                             void **bytes);
+
+/* Largest object this pool could ever hold: about the space of one zone. */
+SCUTE_API uint64_t scute_alloc_max(scute_pool *pool);
+
+/* Frees an object at commit. Its micro-buffer, if any, is dropped then. */
+SCUTE_API int scute_tx_free(scute_tx *tx, scute_oid oid);
+
+/* Opens a whole object for writing: verifies its checksum (repairing it if it fails), copies it to
+ * a micro-buffer and returns that; opened again, the same buffer. What differs from the object at
+ * commit is what gets written. The buffer belongs to the transaction and ends with it. For small
+ * changes to large objects use scute_tx_add_range(), which copies only the range. */
+SCUTE_API int scute_tx_open(scute_tx *tx, scute_oid oid, void **bytes);
+
+/* Opens the range [offset, offset+length) of an object for writing. *bytes points at the range's
+ * first byte in the micro-buffer; bytes of the object outside the ranges added so far must not be
+ * touched through it. Ranges may overlap and repeat, and share one buffer. Verifies only the 4 KiB
+ * fragments that the range touches. */
+SCUTE_API int scute_tx_add_range(scute_tx *tx, scute_oid oid, uint64_t offset, uint64_t length,
+                                 void **bytes);
+
+/* Opens a range for stores straight to the pool, as libpmemobj's tx_add_range does: the old bytes
+ * are made durable first (one fence per call with engine redo), and come back if the transaction
+ * does not commit. Until then other threads can see the new bytes. *bytes points into the pool.
+ * A range that this transaction already has in a micro-buffer, or an object that it allocated,
+ * yields a pointer into that micro-buffer instead. */
+SCUTE_API int scute_tx_inplace(scute_tx *tx, scute_oid oid, uint64_t offset, uint64_t length,
+                               void **bytes);
+
+/* Reading inside a transaction, its own writes included: the micro-buffer if there is one (it is
+ * completed first if only ranges had been added), else the object in the pool. */
+SCUTE_API int scute_tx_get(scute_tx *tx, scute_oid oid, const void **bytes);
+
+/* The same for a range; never copies more than the range. */
+SCUTE_API int scute_tx_get_range(scute_tx *tx, scute_oid oid, uint64_t offset, uint64_t length,
+                                 const void **bytes);
+
+/* ---- one object at a time (Pangolin's pgl_open / pgl_commit) ---------------------------------- */
+
+/* Opens an object for writing without a transaction. The buffer is the caller's until
+ * scute_obj_commit() or scute_obj_discard(). Any thread; the buffer may change threads. */
+SCUTE_API int scute_obj_open(scute_pool *pool, scute_oid oid, void **bytes);
+
+/* Writes what changed, atomically, and releases the buffer (also on failure). SCUTE_E_FREED or
+ * SCUTE_E_CONFLICT if the object was freed or changed since it was opened. */
+SCUTE_API int scute_obj_commit(void *bytes);
+
+/* Releases the buffer without writing. bytes null: does nothing. */
+SCUTE_API void scute_obj_discard(void *bytes);
+
+/* ---- looking inside --------------------------------------------------------------------------- */
+
+/* Where a byte of the file lies in the format; for tools and for fault drills. */
+enum scute_region {
+  SCUTE_REGION_SUPERBLOCK = 0,
+  SCUTE_REGION_LANE = 1,
+  SCUTE_REGION_ZONE_HEADER = 2,  /* zone descriptor, root anchor */
+  SCUTE_REGION_CHUNK_HEADER = 3,
+  SCUTE_REGION_OBJECT = 4,       /* inside a chunk that holds objects, header or payload */
+  SCUTE_REGION_FREE = 5,         /* a chunk in no use, or row space past the last chunk */
+  SCUTE_REGION_LOG = 6,          /* a chunk lent to a log that overflowed its lane */
+  SCUTE_REGION_PARITY = 7,
+  SCUTE_REGION_PADDING = 8       /* in no use at all */
+};
+
+typedef struct scute_location {
+  size_t struct_size;
+  enum scute_region region;
+  uint64_t zone, row, column; /* column: offset inside the row. Parity rows count from N */
+  uint64_t chunk;             /* index in its zone */
+  scute_oid object;           /* region OBJECT: the object whose slot this is, or null if free */
+  uint64_t replica;           /* superblock, lane: which copy */
+} scute_location;
+
+/* Any thread. offset: of the file. */
+SCUTE_API int scute_locate(scute_pool *pool, uint64_t offset, scute_location *location);
+
+/* The file offset of the byte at (zone, row, column). */
+SCUTE_API int scute_offset_of(scute_pool *pool, uint64_t zone, uint64_t row, uint64_t column,
+                              uint64_t *offset);
+
+typedef struct scute_chunk_info {
+  uint64_t zone, chunk;   /* index of the zone, and of the chunk in it */
+  uint64_t offset;        /* of the chunk in the file */
+  const char *kind;       /* "free", "run", "span", "span-body", "log"; static */
+  uint64_t slot_size;     /* run: bytes per slot, header included */
+  uint64_t slots, formatted, used; /* run: slots that fit, ever prepared, holding objects */
+  uint64_t length;        /* span: chunks */
+  uint32_t generation;    /* how often the chunk changed its kind */
+} scute_chunk_info;
+
+/* Calls visit for every chunk that was ever used, in address order, until it returns non-zero,
+ * which is then returned. Not inside a transaction. */
+SCUTE_API int scute_visit_chunks(scute_pool *pool,
+                                 int (*visit)(void *arg, const scute_chunk_info *chunk), void *arg);
+
+/* What scute_check() found. */
+typedef struct scute_report {
+  size_t struct_size;
+  uint64_t objects, object_bytes; /* live objects and their payload */
+  uint64_t chunks;                /* chunk headers looked at */
+  uint64_t columns_bytes;         /* bytes of parity compared with their columns */
+  uint64_t damaged;               /* structures, objects and parity pages found wrong */
+  uint64_t repaired;              /* of those, put right (always 0 without repair) */
+  uint64_t lost;                  /* of those, beyond the redundancy */
+} scute_report;
+
+/* One finding: what, where (file offset and length), the object if it is one, whether it was
+ * repaired. The text is static or valid during the call. */
+typedef void (*scute_finding_fn)(void *arg, const char *what, uint64_t offset, uint64_t length,
+                                 scute_oid object, int repaired);
+
+/* Verifies every structure, every object and every column of an open pool, and with repair != 0
+ * puts right what the redundancy allows. Returns 0 when the check ran, whatever it found. Not
+ * while transactions run. progress and finding may be null. */
+SCUTE_API int scute_check(scute_pool *pool, int repair, scute_report *report,
+                          scute_finding_fn finding, scute_progress_fn progress, void *arg);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The wall between the core's exceptions and the C ABI: every exported function runs its body in
+// guarded(), which turns what is thrown into a code and a message for scute_errormsg().
+#pragma once
+
+#include <cerrno>
+#include <exception>
+#include <new>
+#include <string>
+
+#include "capi/instance.hpp"
+#include "capi/thread_state.hpp"
+#include "medium/failure.hpp"
+
+// The opaque types of the C interface.
+struct scute_pool final {
+  std::unique_ptr<scute::instance> in;
+};
+
+namespace scute::capi {
+
+int fail(int code, const char* message) noexcept;
+
+template <typename Fn>
+int guarded(Fn&& body) noexcept {
+  const int keep = errno;
+  try {
+    body();
+    errno = keep;
+    return SCUTE_OK;
+  } catch (const failure& e) {
+    return fail(e.code(), e.what());
+  } catch (const std::bad_alloc&) {
+    return fail(SCUTE_E_NOMEM, "out of memory; nothing was changed");
+  } catch (const std::exception& e) {
+    return fail(SCUTE_E_INTERNAL, e.what());
+  }
+}
+
+inline instance& need(scute_pool* pool) {
+  if (pool == nullptr) throw failure(SCUTE_E_INVALID, "the pool handle is null");
+  return *pool->in;
+}
+
+template <typename T>
+T& need_out(T* p, const char* name) {
+  if (p == nullptr) throw failure(SCUTE_E_INVALID, std::string(name) + " is null");
+  return *p;
+}
+
+// For the structs that carry their own size: the caller's may be of an older or newer library.
+template <typename T>
+void copy_out(T* to, T& filled, const char* name) {
+  need_out(to, name);
+  const size_t n = to->struct_size;
+  if (n < sizeof(size_t) || n > 4096)
+    throw failure(SCUTE_E_INVALID, std::string(name) +
+                                       "->struct_size is not set; assign sizeof(*" + name +
+                                       ") before the call");
+  filled.struct_size = n;
+  std::memcpy(to, &filled, std::min(n, sizeof filled));
+}
+
+// The calling thread's transaction behind a handle. The handle of a transaction is the address of
+// its slot in the pool, which outlives it, so a stale handle is recognised as long as the pool is
+// open.
+inline tx::transaction& need(scute_tx* handle) {
+  thread_state& me = this_thread();
+  auto* t = reinterpret_cast<tx::transaction*>(handle);
+  if (t == nullptr || t != me.current)
+    throw failure(SCUTE_E_NOTX,
+                  "this thread runs no such transaction; it has ended, belongs to another thread, "
+                  "or was never begun (scute_tx_begin)");
+  return *t;
+}
+
+}  // namespace scute::capi

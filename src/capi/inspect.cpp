@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Enumeration, and the view of a pool's inside that tools and drills use.
+#include "capi/guard.hpp"
+#include "tx/verify.hpp"
+
+using namespace scute;
+
+namespace {
+
+// The first live object of the type at or after slot `slot` of chunk `chunk` of zone `z`.
+scute_oid search(instance& in, uint64_t z, uint32_t chunk, uint32_t slot, uint32_t type) {
+  auto& zones = in.heap->zones();
+  for (; z < zones.count(); ++z, chunk = 0, slot = 0) {
+    heap::zone& zn = zones.get(z);
+    for (; chunk < zn.high_water.load(std::memory_order_acquire); ++chunk, slot = 0) {
+      heap::chunk_state& c = zn.chunks[chunk];
+      const heap::use use = c.kind.load(std::memory_order_acquire);
+      if (use != heap::use::run && use != heap::use::span) continue;
+      const uint32_t n = use == heap::use::run ? c.formatted.load(std::memory_order_acquire) : 1;
+      for (; slot < n; ++slot) {
+        const heap::object o =
+            use == heap::use::run ? zones.slot_object(c, slot) : zones.span_object(c);
+        const auto h = zones.read_header(o);
+        // A damaged header is skipped here; opening the object, or a check, repairs it.
+        if (pool::covered(in.s, o.fragment(0), h) == pool::not_covered ||
+            format::meta_state(h.meta) != format::state::live)
+          continue;
+        if (type == SCUTE_TYPE_ANY || h.type == type) return in.s.oid_of(o.payload);
+      }
+    }
+  }
+  return SCUTE_OID_NULL;
+}
+
+const char* kind_name(heap::use u) noexcept {
+  switch (u) {
+    case heap::use::virgin:
+    case heap::use::free: return "free";
+    case heap::use::run: return "run";
+    case heap::use::span: return "span";
+    case heap::use::span_body: return "span-body";
+    case heap::use::log: return "log";
+    case heap::use::lost: return "lost";
+  }
+  return "unknown";
+}
+
+void locate_in_data(instance& in, uint64_t offset, scute_location& l) {
+  const auto& g = in.s.geo;
+  const uint64_t inside = offset - g.zone_offset(l.zone);
+  if (inside < format::chunk_table_offset) {
+    l.region = SCUTE_REGION_ZONE_HEADER;
+    return;
+  }
+  heap::zone& z = in.heap->zones().get(l.zone);
+  if (inside < g.chunk_base) {
+    l.chunk = (inside - format::chunk_table_offset) / sizeof(format::chunk_header);
+    l.region = l.chunk < g.chunks ? SCUTE_REGION_CHUNK_HEADER : SCUTE_REGION_PADDING;
+    return;
+  }
+  l.chunk = (inside - g.chunk_base) >> g.chunk_shift;
+  l.region = SCUTE_REGION_FREE;
+  if (l.chunk >= g.chunks) return;
+  heap::chunk_state* c = &z.chunks[l.chunk];
+  heap::use use = c->kind.load();
+  heap::object o;
+  if (use == heap::use::log) {
+    l.region = SCUTE_REGION_LOG;
+    return;
+  }
+  if (use == heap::use::span_body) {
+    c = &z.chunks[l.chunk - c->length];
+    use = heap::use::span;
+  }
+  if (use == heap::use::span) {
+    o = in.heap->zones().span_object(*c);
+  } else if (use == heap::use::run) {
+    const uint32_t slot = c->slot_of((inside - g.chunk_base) & (g.chunk_size - 1));
+    if (slot >= c->formatted.load()) return;
+    o = in.heap->zones().slot_object(*c, slot);
+  } else {
+    return;
+  }
+  l.region = SCUTE_REGION_OBJECT;
+  const auto h = in.heap->zones().read_header(o);
+  if (pool::covered(in.s, o.fragment(0), h) != pool::not_covered &&
+      format::meta_state(h.meta) == format::state::live)
+    l.object = in.s.oid_of(o.payload);
+}
+
+}  // namespace
+
+extern "C" {
+
+int scute_first(scute_pool* pool, uint32_t type, scute_oid* oid) {
+  return capi::guarded([&] {
+    instance& in = capi::need(pool);
+    capi::need_out(oid, "oid") = search(in, 0, 0, 0, type);
+  });
+}
+
+int scute_next(scute_pool* pool, scute_oid after, uint32_t type, scute_oid* oid) {
+  return capi::guarded([&] {
+    instance& in = capi::need(pool);
+    capi::need_out(oid, "oid");
+    const heap::object o = in.heap->zones().locate(tx::payload_of(in.s, after));
+    *oid = o.is_span() ? search(in, o.chunk->zone, o.chunk->index + 1, 0, type)
+                       : search(in, o.chunk->zone, o.chunk->index, o.slot + 1, type);
+  });
+}
+
+int scute_locate(scute_pool* pool, uint64_t offset, scute_location* location) {
+  return capi::guarded([&] {
+    instance& in = capi::need(pool);
+    const auto& g = in.s.geo;
+    scute_location l{};
+    if (offset >= g.file_size)
+      throw failure(SCUTE_E_RANGE, "offset " + std::to_string(offset) + " lies beyond the pool's " +
+                                       std::to_string(g.file_size) + " bytes");
+    l.region = SCUTE_REGION_PADDING;
+    for (unsigned i = 0; i < 3; ++i) {
+      if (offset - g.superblock_offset(i) >= sizeof(format::superblock)) continue;
+      l.region = SCUTE_REGION_SUPERBLOCK;
+      l.replica = i;
+    }
+    if (offset >= g.lanes_offset && offset < g.zones_offset) {
+      l.region = SCUTE_REGION_LANE;
+      l.replica = (offset - g.lanes_offset) / g.lane_size / g.lane_count;
+    }
+    if (offset >= g.zones_offset && offset < g.zones_end()) {
+      l.zone = pool::zone_of(g, offset);
+      const uint64_t inside = offset - g.zone_offset(l.zone);
+      l.row = inside / g.row_size;
+      l.column = inside % g.row_size;
+      if (l.row >= g.rows)
+        l.region = SCUTE_REGION_PARITY;
+      else
+        locate_in_data(in, offset, l);
+    }
+    capi::copy_out(location, l, "location");
+  });
+}
+
+int scute_offset_of(scute_pool* pool, uint64_t zone, uint64_t row, uint64_t column,
+                    uint64_t* offset) {
+  return capi::guarded([&] {
+    instance& in = capi::need(pool);
+    const auto& g = in.s.geo;
+    capi::need_out(offset, "offset");
+    if (zone >= g.zone_count || row >= uint64_t{g.rows} + g.parity || column >= g.row_size)
+      throw failure(SCUTE_E_RANGE, "there is no such zone, row or column (the pool has " +
+                                       std::to_string(g.zone_count) + " zones of " +
+                                       std::to_string(g.rows) + "+" + std::to_string(g.parity) +
+                                       " rows of " + std::to_string(g.row_size) + " bytes)");
+    *offset = g.zone_offset(zone) + row * g.row_size + column;
+  });
+}
+
+int scute_visit_chunks(scute_pool* pool, int (*visit)(void* arg, const scute_chunk_info* chunk),
+                       void* arg) {
+  int result = 0;
+  const int e = capi::guarded([&] {
+    instance& in = capi::need(pool);
+    if (visit == nullptr) throw failure(SCUTE_E_INVALID, "visit is null");
+    if (this_thread().current != nullptr)
+      throw failure(SCUTE_E_INVALID, "scute_visit_chunks() inside a transaction");
+    for (uint64_t z = 0; z < in.s.geo.zone_count && result == 0; ++z) {
+      heap::zone& zn = in.heap->zones().get(z);
+      for (uint32_t i = 0; i < zn.high_water.load() && result == 0; ++i) {
+        heap::chunk_state& c = zn.chunks[i];
+        scute_chunk_info info{};
+        info.zone = z;
+        info.chunk = i;
+        info.offset = in.s.geo.chunk_offset(z, i);
+        info.kind = kind_name(c.kind.load());
+        info.generation = c.generation;
+        if (c.kind.load() == heap::use::run) {
+          info.slot_size = c.slot_size;
+          info.slots = c.slots;
+          info.formatted = c.formatted.load();
+          info.used = in.heap->used_slots(c);
+        }
+        if (c.kind.load() == heap::use::span) info.length = c.length;
+        result = visit(arg, &info);
+      }
+    }
+  });
+  return e != SCUTE_OK ? e : result;
+}
+
+}  // extern "C"

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capi/instance.hpp"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "capi/thread_state.hpp"
+#include "engine/recovery.hpp"
+#include "medium/mapped_medium.hpp"
+#include "pool/columns.hpp"
+#include "pool/superblock.hpp"
+#include "tx/verify.hpp"
+
+namespace scute {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+uint64_t since(clock::time_point start) noexcept {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(clock::now() - start).count());
+}
+
+void random_bytes(void* to, size_t n) {
+  if (::getrandom(to, n, 0) != static_cast<ssize_t>(n))
+    throw_errno("get random bytes for the pool's identity", errno);
+}
+
+struct progress_adapter {
+  scute_progress_fn fn;
+  void* arg;
+  static void call(void* self, uint64_t done, uint64_t total) {
+    const auto* p = static_cast<progress_adapter*>(self);
+    p->fn(p->arg, "preallocate", done, total);
+  }
+};
+
+std::atomic<uint64_t> next_serial{1};
+
+}  // namespace
+
+instance::instance() : serial(next_serial.fetch_add(1, std::memory_order_relaxed)) {}
+
+instance::~instance() {
+  try {
+    if (open_) close();
+  } catch (const failure&) {
+    // The pool stays marked as in use, and the next open recovers it.
+  }
+}
+
+void instance::adopt(std::unique_ptr<medium::medium> m, const std::string& path) {
+  s.path = path;
+  s.medium = std::move(m);
+  s.read_only = s.medium->read_only();
+  s.service = std::make_unique<medium::writer>(*s.medium);
+  s.healer = &healer;
+}
+
+// Derives the volatile side from s.sb and s.geo.
+void instance::assemble() {
+  s.salt = pool::pool_salt(s.sb);
+  s.oid_tag = uint64_t{s.sb.tag} << 48;
+  s.has_parity = s.geo.parity != 0;
+  s.has_checksums = s.sb.protection >= SCUTE_PROTECT_MLPC;
+  s.checksum = static_cast<codec::checksum_kind>(s.sb.checksum_kind);
+  for (uint32_t i = 0; i < s.geo.lane_count; ++i) s.lanes.emplace_back(i, *s.medium);
+  for (uint64_t z = 0; z < s.geo.zone_count; ++z) s.used_end.emplace_back(s.geo.data_size);
+  heap = std::make_unique<heap::heap>(s, relay);
+  engine = std::make_unique<engine::redo>(s, *heap);
+  relay.target = engine.get();
+  for (auto& l : s.lanes) transactions.emplace_back(s, *heap, *engine, l);
+}
+
+std::unique_ptr<instance> instance::create(const std::string& path, const scute_options& o) {
+  const auto start = clock::now();
+  pool::choose_geometry(o);  // complains before anything is made
+  if ((o.flags & SCUTE_READONLY) != 0)
+    throw failure(SCUTE_E_INVALID, "a new pool cannot be read-only");
+  if ((o.flags & SCUTE_OVERWRITE) != 0) {
+    // Only a pool that nobody uses is replaced: locking and reading it proves both.
+    bool there = true;
+    try {
+      auto m = medium::map_file(medium::file_handle::open(path, false), SCUTE_MEDIUM_AUTO, true);
+      pool::read_superblock(*m, path);
+    } catch (const failure& e) {
+      if (e.code() == SCUTE_E_FORMAT)
+        throw failure(SCUTE_E_EXISTS, path + " exists and is not a Scute pool, so it is left alone");
+      if (e.code() != SCUTE_E_NOENT && e.code() != SCUTE_E_CORRUPT &&
+          e.code() != SCUTE_E_TRUNCATED)
+        throw;
+      there = e.code() != SCUTE_E_NOENT;
+    }
+    if (there && ::unlink(path.c_str()) != 0) throw_errno("replace " + path, errno);
+  }
+  progress_adapter adapter{o.progress, o.progress_arg};
+  auto file = medium::file_handle::create(
+      path, o.size, o.mode, (o.flags & SCUTE_PREALLOCATE) != 0,
+      o.progress != nullptr ? &progress_adapter::call : nullptr, &adapter);
+  try {
+    auto in = format(medium::map_file(std::move(file), o.medium, false), path, o);
+    in->open_ns = since(start);
+    return in;
+  } catch (...) {
+    const int keep = errno;
+    ::unlink(path.c_str());
+    errno = keep;
+    throw;
+  }
+}
+
+std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
+                                           const std::string& path, const scute_options& o) {
+  std::unique_ptr<instance> in(new instance());
+  in->adopt(std::move(m), path);
+  pool::state& s = in->s;
+  s.geo = pool::choose_geometry(o);
+  auto& sb = s.sb;
+  std::memcpy(sb.magic, format::magic, sizeof sb.magic);
+  sb.version = format::version;
+  sb.checksum_kind = static_cast<uint32_t>(o.checksum);
+  random_bytes(sb.uuid, sizeof sb.uuid);
+  do {
+    random_bytes(&sb.tag, sizeof sb.tag);
+  } while (sb.tag == 0);  // so that no oid is ever null
+  if (o.layout != nullptr) {
+    if (std::strlen(o.layout) >= sizeof sb.layout)
+      throw failure(SCUTE_E_RANGE, "the layout name is longer than 63 bytes");
+    std::strcpy(sb.layout, o.layout);
+  }
+  const auto& g = s.geo;
+  sb.file_size = g.file_size;
+  sb.lanes_offset = g.lanes_offset;
+  sb.lane_size = g.lane_size;
+  sb.lane_count = g.lane_count;
+  sb.lane_replicas = g.lane_replicas;
+  sb.zones_offset = g.zones_offset;
+  sb.zone_size = g.zone_size;
+  sb.row_size = g.row_size;
+  sb.zone_count = g.zone_count;
+  sb.rows = g.rows;
+  sb.parity = g.parity;
+  sb.chunk_size = g.chunk_size;
+  sb.protection = static_cast<uint32_t>(o.protection);
+  sb.engine = static_cast<uint32_t>(o.engine);
+  sb.epoch = 1;
+  in->assemble();
+
+  // The file reads as zeros, and zeros are consistent. What is not zero goes through the columns,
+  // so that its parity comes with it; the superblock, last, makes the file a pool.
+  pool::lane& l = s.lanes.front();
+  std::vector<format::zone_descriptor> zones(g.zone_count);
+  std::vector<pool::patch> patches;
+  for (uint64_t z = 0; z < g.zone_count; ++z) {
+    zones[z] = {};
+    zones[z].index = z;
+    pool::seal_metadata(s, l, g.zone_offset(z), format::type_zone, zones[z]);
+    patches.push_back(
+        {g.zone_offset(z), &zones[z], sizeof zones[z], medium::purpose::metadata});
+  }
+  format::root_anchor anchor{};
+  const uint64_t anchor_at = g.zone_offset(0) + format::zone_anchor_offset;
+  pool::seal_metadata(s, l, anchor_at, format::type_anchor, anchor);
+  patches.push_back({anchor_at, &anchor, sizeof anchor, medium::purpose::metadata});
+  pool::split(s, l, patches);
+  pool::apply(s, l);
+  l.w.fence();
+  s.require_healthy();
+  pool::write_superblock(*s.service, sb);
+  s.require_healthy();
+  in->open_ = true;
+  return in;
+}
+
+std::unique_ptr<instance> instance::open(const std::string& path, const scute_options& o) {
+  const auto start = clock::now();
+  const bool read_only = (o.flags & SCUTE_READONLY) != 0;
+  auto in = attach(
+      medium::map_file(medium::file_handle::open(path, read_only), o.medium, read_only), path, o);
+  in->open_ns = since(start);
+  return in;
+}
+
+std::unique_ptr<instance> instance::attach(std::unique_ptr<medium::medium> m,
+                                           const std::string& path, const scute_options& o) {
+  std::unique_ptr<instance> in(new instance());
+  in->adopt(std::move(m), path);
+  pool::state& s = in->s;
+  const auto found = pool::read_superblock(*s.medium, path);
+  s.sb = found.newest;
+  s.geo = pool::read_geometry(s.sb);
+  const auto bad = [&](const char* what) {
+    throw failure(SCUTE_E_CORRUPT, path + ": the superblock names an unknown " + what);
+  };
+  if (s.sb.engine != SCUTE_ENGINE_REDO) bad("engine");
+  if (s.sb.protection > SCUTE_PROTECT_MLPC) bad("protection level");
+  if (s.sb.checksum_kind != SCUTE_CHECKSUM_CRC32C && s.sb.checksum_kind != SCUTE_CHECKSUM_ADLER32)
+    bad("checksum kind");
+  if ((s.sb.protection >= SCUTE_PROTECT_MLP) != (s.geo.parity == 1)) bad("parity arrangement");
+  if ((s.sb.protection >= SCUTE_PROTECT_ML ? 2u : 1u) != s.geo.lane_replicas) bad("lane layout");
+  if (s.sb.tag == 0) bad("tag");
+  s.sb.layout[sizeof s.sb.layout - 1] = '\0';
+  if (o.layout != nullptr && std::strcmp(o.layout, s.sb.layout) != 0)
+    throw failure(SCUTE_E_LAYOUT, path + " has layout \"" + s.sb.layout + "\", not \"" + o.layout +
+                                      "\"; open it with the program that made it");
+  in->assemble();
+  in->was_clean = s.sb.clean != 0;
+  if (found.bad_copies != 0 && !s.read_only) s.repaired.fetch_add(found.bad_copies);
+  in->begin_session(o);
+  in->open_ = true;
+  return in;
+}
+
+// Recovers if need be, and starts a new epoch.
+void instance::begin_session(const scute_options& o) {
+  if (!was_clean) {
+    const auto start = clock::now();
+    if (o.progress != nullptr) o.progress(o.progress_arg, "recover", 0, 1);
+    recovery = engine::recover(s, *s.service);
+    recovery_ns = since(start);
+  }
+  // The logs of the old epoch are void from here on, all at once.
+  s.sb.resolved_epoch = s.sb.epoch;
+  ++s.sb.epoch;
+  s.sb.clean = 0;
+  pool::write_superblock(*s.service, s.sb);
+  s.require_healthy();
+  if (!was_clean) {
+    heap->reclaim_lent(s.lanes.front());
+    if (o.progress != nullptr) o.progress(o.progress_arg, "recover", 1, 1);
+  }
+}
+
+void instance::close() {
+  open_ = false;
+  for (auto& t : transactions)
+    if (t.lane().busy.load() && t.depth != 0) t.abort();
+  if (s.read_only) return;
+  s.require_healthy();
+  s.sb.clean = 1;
+  s.sb.resolved_epoch = s.sb.epoch;
+  pool::write_superblock(*s.service, s.sb);
+  s.require_healthy();
+}
+
+uint64_t instance::root(uint64_t size, uint32_t type) {
+  const std::lock_guard hold(root_mutex_);
+  const uint64_t at = s.geo.zone_offset(0) + format::zone_anchor_offset;
+  auto anchor = pool::read_metadata<format::root_anchor>(s, nullptr, at, format::type_anchor,
+                                                         "root anchor");
+  if (anchor.oid != 0) {
+    const heap::object o = heap->zones().locate(tx::payload_of(s, anchor.oid));
+    const auto h = tx::live_header(s, nullptr, o);
+    if (format::meta_size(h.meta) < size)
+      throw failure(SCUTE_E_RANGE, "the root object of " + s.path + " has " +
+                                       std::to_string(format::meta_size(h.meta)) +
+                                       " bytes, fewer than the " + std::to_string(size) +
+                                       " asked for; it was made by another version of the program");
+    return anchor.oid;
+  }
+  if (size == 0)
+    throw failure(SCUTE_E_NOENT, s.path + " has no root object yet; ask for one with its size");
+  tx::transaction& t = acquire();
+  try {
+    t.begin();
+    const uint64_t oid = t.alloc(size, type, nullptr);
+    t.set_anchor(at, oid);
+    t.commit();
+    release(t);
+    return oid;
+  } catch (...) {
+    release(t);
+    throw;
+  }
+}
+
+// ---- lanes --------------------------------------------------------------------------------------
+
+tx::transaction& instance::acquire() {
+  thread_state& me = this_thread();
+  const uint32_t n = s.geo.lane_count;
+  for (unsigned round = 0;; ++round) {
+    for (uint32_t i = 0; i < n; ++i) {
+      pool::lane& l = s.lanes[(me.ordinal + i) % n];
+      if (l.busy.load(std::memory_order_relaxed)) continue;
+      if (l.busy.exchange(true, std::memory_order_acquire)) continue;
+      me.last_lane = static_cast<int>(l.index);
+      me.last_pool = serial;
+      return transactions[l.index];
+    }
+    // More threads than lanes. A transaction takes microseconds, unless its thread sleeps in it.
+    if (round < 64)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+}
+
+void instance::release(tx::transaction& t) noexcept {
+  t.lane().busy.store(false, std::memory_order_release);
+}
+
+}  // namespace scute

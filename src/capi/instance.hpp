@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An open pool, put together: the state and everything that works on it. This is what the opaque
+// scute_pool is.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "engine/redo.hpp"
+#include "heal/repair.hpp"
+#include "heap/heap.hpp"
+#include "pool/state.hpp"
+#include "scute/scute.h"
+#include "tx/transaction.hpp"
+
+namespace scute {
+
+// The engine and the heap need each other: the heap makes its steps through the engine, the engine
+// borrows chunks for long logs from the heap. The relay is made first and told later.
+class step_relay final : public heap::step_engine {
+ public:
+  void step(pool::lane& l, std::span<const pool::patch> patches) override {
+    target->step(l, patches);
+  }
+  heap::step_engine* target = nullptr;
+};
+
+class instance {
+ public:
+  static std::unique_ptr<instance> create(const std::string& path, const scute_options& options);
+  static std::unique_ptr<instance> open(const std::string& path, const scute_options& options);
+  // On top of a medium that somebody else made; what tests with a simulated medium use.
+  static std::unique_ptr<instance> format(std::unique_ptr<medium::medium> m,
+                                          const std::string& path, const scute_options& options);
+  static std::unique_ptr<instance> attach(std::unique_ptr<medium::medium> m,
+                                          const std::string& path, const scute_options& options);
+  ~instance();
+
+  // Marks the pool clean. Throws SCUTE_E_IO if that could not be made durable.
+  void close();
+
+  uint64_t root(uint64_t size, uint32_t type);
+
+  pool::state s;
+  heal::column_repairer healer{s};
+  step_relay relay;
+  std::unique_ptr<heap::heap> heap;
+  std::unique_ptr<tx::engine> engine;
+  std::deque<tx::transaction> transactions;  // one per lane
+
+  // Lanes: taken at the start of a transaction, given back at its end.
+  tx::transaction& acquire();
+  void release(tx::transaction& t) noexcept;
+
+  const uint64_t serial;  // tells pools apart that were opened at the same address
+  bool was_clean = true;
+  tx::recovery_report recovery;
+  uint64_t recovery_ns = 0, open_ns = 0;
+
+ private:
+  instance();
+  void adopt(std::unique_ptr<medium::medium> m, const std::string& path);
+  void assemble();
+  void begin_session(const scute_options& options);
+
+  bool open_ = false;
+  std::mutex root_mutex_;
+};
+
+}  // namespace scute
+

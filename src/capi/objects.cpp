@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cstring>
+
+#include "capi/guard.hpp"
+#include "tx/canary.hpp"
+#include "tx/verify.hpp"
+
+using namespace scute;
+
+namespace {
+
+// What stands before a buffer of scute_obj_open(): which object, and what it was.
+struct object_buffer {
+  uint64_t magic;
+  instance* in;
+  uint64_t oid;
+  uint64_t size;
+  format::fragment_header header;  // first one, when opened
+  std::byte* original;             // the bytes when opened, to tell what the user changed
+};
+constexpr uint64_t buffer_magic = 0x5343555445424646u;
+// Control block and front canary; the payload keeps 64-byte alignment.
+constexpr size_t lead = 128;
+static_assert(sizeof(object_buffer) + tx::canary_size <= lead);
+
+object_buffer* control(void* bytes) {
+  auto* c = reinterpret_cast<object_buffer*>(static_cast<std::byte*>(bytes) - lead);
+  if (bytes == nullptr || c->magic != buffer_magic)
+    throw failure(SCUTE_E_INVALID, "the pointer is no buffer of scute_obj_open(), or was released");
+  return c;
+}
+
+void release(object_buffer* c) noexcept {
+  auto* at = reinterpret_cast<std::byte*>(c);
+  tx::unpoison(at, lead + 2 * c->size + tx::canary_size);
+  c->magic = 0;
+  std::free(c);
+}
+
+struct releaser {
+  void operator()(object_buffer* c) const noexcept { release(c); }
+};
+
+}  // namespace
+
+extern "C" {
+
+const void* scute_get(scute_pool* pool, scute_oid oid) {
+  if (pool == nullptr) {
+    capi::fail(SCUTE_E_INVALID, "the pool handle is null");
+    return nullptr;
+  }
+  const instance& in = *pool->in;
+  const uint64_t offset = oid & 0x0000'ffff'ffff'ffffu;
+  if ((oid ^ in.s.oid_tag) >> 48 != 0 || offset < in.s.geo.zones_offset ||
+      offset >= in.s.geo.zones_end()) {
+    capi::guarded([&] {
+      tx::payload_of(in.s, oid);
+      throw failure(SCUTE_E_OID, "the oid points outside the pool " + in.s.path);
+    });
+    return nullptr;
+  }
+  const thread_state& me = this_thread();
+  if (me.current != nullptr && me.pool == &in)
+    if (const void* own = me.current->peek(oid)) return own;
+  return in.s.at(offset);
+}
+
+int scute_get_verified(scute_pool* pool, scute_oid oid, const void** bytes) {
+  return capi::guarded([&] {
+    instance& in = capi::need(pool);
+    const void*& result = capi::need_out(bytes, "bytes");
+    const uint64_t payload = tx::payload_of(in.s, oid);
+    const heap::object o = in.heap->zones().locate(payload);
+    const auto h = tx::live_header(in.s, nullptr, o);
+    tx::verify_object(in.s, nullptr, o, format::meta_size(h.meta));
+    result = in.s.at(payload);
+  });
+}
+
+uintptr_t scute_direct_base(scute_pool* pool) {
+  if (pool == nullptr) return 0;
+  return reinterpret_cast<uintptr_t>(pool->in->s.medium->base()) - pool->in->s.oid_tag;
+}
+
+int scute_object_info(scute_pool* pool, scute_oid oid, uint64_t* size, uint64_t* usable,
+                      uint32_t* type) {
+  return capi::guarded([&] {
+    instance& in = capi::need(pool);
+    const heap::object o = in.heap->zones().locate(tx::payload_of(in.s, oid));
+    const auto h = tx::live_header(in.s, nullptr, o);
+    if (size != nullptr) *size = format::meta_size(h.meta);
+    if (usable != nullptr) *usable = o.room;
+    if (type != nullptr) *type = h.type;
+  });
+}
+
+int scute_obj_open(scute_pool* pool, scute_oid oid, void** bytes) {
+  return capi::guarded([&] {
+    instance& in = capi::need(pool);
+    void*& result = capi::need_out(bytes, "bytes");
+    const heap::object o = in.heap->zones().locate(tx::payload_of(in.s, oid));
+    const auto h = tx::live_header(in.s, nullptr, o);
+    const uint64_t size = format::meta_size(h.meta);
+    auto* at = static_cast<std::byte*>(
+        std::aligned_alloc(64, (lead + 2 * size + tx::canary_size + 63) / 64 * 64));
+    if (at == nullptr) throw std::bad_alloc();
+    auto* c = new (at) object_buffer{buffer_magic, &in, oid, size, h, nullptr};
+    std::unique_ptr<object_buffer, releaser> owner(c);
+    std::byte* user = at + lead;
+    c->original = user + size + tx::canary_size;
+    tx::copy_verified(in.s, nullptr, o, size, 0, size, c->original);
+    std::memcpy(user, c->original, size);
+    tx::plant_canary(user - tx::canary_size, tx::canary_size);
+    tx::plant_canary(user + size, tx::canary_size);
+    // With payload checksums the header may have been repaired on the way.
+    std::memcpy(&c->header, in.s.at(o.header), sizeof c->header);
+    owner.release();
+    result = user;
+  });
+}
+
+int scute_obj_commit(void* bytes) {
+  return capi::guarded([&] {
+    std::unique_ptr<object_buffer, releaser> c(control(bytes));
+    instance& in = *c->in;
+    if (!tx::canary_intact(static_cast<std::byte*>(bytes) - tx::canary_size, tx::canary_size) ||
+        !tx::canary_intact(static_cast<std::byte*>(bytes) + c->size, tx::canary_size))
+      throw failure(SCUTE_E_CANARY, "a write ran past the buffer of scute_obj_open(); nothing was "
+                                    "written to the pool");
+    if (this_thread().current != nullptr)
+      throw failure(SCUTE_E_INVALID, "scute_obj_commit() inside a transaction; use "
+                                     "scute_tx_open() there");
+    tx::transaction& t = in.acquire();
+    t.begin();
+    try {
+      void* now = t.open(c->oid);  // E_FREED if it is gone
+      const uint64_t offset = c->oid & 0x0000'ffff'ffff'ffffu;
+      const heap::object o = in.heap->zones().locate(offset);
+      format::fragment_header h;
+      std::memcpy(&h, in.s.at(o.header), sizeof h);
+      if (std::memcmp(&h, &c->header, sizeof h) != 0 ||
+          std::memcmp(now, c->original, c->size) != 0)
+        throw failure(SCUTE_E_CONFLICT, "the object at oid offset " + std::to_string(offset) +
+                                            " changed since it was opened; open it again and redo "
+                                            "the change");
+      std::memcpy(now, bytes, c->size);
+    } catch (...) {
+      t.abort();
+      in.release(t);
+      throw;
+    }
+    try {
+      t.commit();
+    } catch (...) {
+      in.release(t);
+      throw;
+    }
+    in.release(t);
+  });
+}
+
+void scute_obj_discard(void* bytes) {
+  if (bytes == nullptr) return;
+  capi::guarded([&] { release(control(bytes)); });
+}
+
+}  // extern "C"

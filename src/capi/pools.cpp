@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cstring>
+
+#include "capi/guard.hpp"
+#include "codec/cpu.hpp"
+#include "heal/check.hpp"
+
+using namespace scute;
+
+namespace scute::capi {
+namespace {
+
+scute_options normalise(const scute_options* given) {
+  scute_options o;
+  scute_options_init(&o);
+  if (given == nullptr) {
+    if (const int e = scute_options_from_env(&o); e != SCUTE_OK)
+      throw failure(static_cast<scute_error>(e), scute_errormsg());
+    return o;
+  }
+  if (given->struct_size < offsetof(scute_options, progress) ||
+      given->struct_size > size_t{4} * sizeof o)
+    throw failure(SCUTE_E_INVALID,
+                  "options->struct_size is not set; call scute_options_init() on them first");
+  std::memcpy(&o, given, std::min(given->struct_size, sizeof o));
+  constexpr uint32_t known = SCUTE_READONLY | SCUTE_PREALLOCATE | SCUTE_OVERWRITE;
+  if ((o.flags & ~known) != 0) throw failure(SCUTE_E_INVALID, "options->flags has unknown bits");
+  if (o.mode > 0777) throw failure(SCUTE_E_INVALID, "options->mode is not permission bits");
+  if (o.medium < SCUTE_MEDIUM_AUTO || o.medium > SCUTE_MEDIUM_RAM)
+    throw failure(SCUTE_E_INVALID, "options->medium must be auto, dax, file or ram");
+  return o;
+}
+
+int start(const char* path, const scute_options* options, scute_pool** pool, bool create) {
+  return guarded([&] {
+    need_out(path, "path");
+    need_out(pool, "pool");
+    const scute_options o = normalise(options);
+    auto p = std::make_unique<scute_pool>();
+    p->in = create ? instance::create(path, o) : instance::open(path, o);
+    *pool = p.release();
+  });
+}
+
+const char* simd_name() noexcept {
+  const codec::cpu_features& f = codec::cpu();
+  return f.avx512 ? "avx512" : f.avx2 ? "avx2" : f.sse42 ? "sse4.2" : "portable";
+}
+
+void sum(scute_counters& to, const medium::counters& c) {
+  using medium::purpose;
+  const auto bytes = [&](purpose p) { return c.bytes[static_cast<int>(p)].get(); };
+  to.transactions += c.transactions.get();
+  to.aborts += c.aborts.get();
+  to.fences += c.fences.get();
+  to.lines += c.lines.get();
+  to.bytes_data += bytes(purpose::data);
+  to.bytes_parity += bytes(purpose::parity);
+  to.bytes_log += bytes(purpose::log);
+  to.bytes_metadata += bytes(purpose::metadata);
+  to.allocs += c.allocs.get();
+  to.frees += c.frees.get();
+  to.lock_waits += c.lock_waits.get();
+  to.settles += c.settles.get();
+  to.fallbacks += c.fallbacks.get();
+  to.heals += c.heals.get();
+  to.losses += c.losses.get();
+  to.verified_bytes += c.verified_bytes.get();
+}
+
+}  // namespace
+}  // namespace scute::capi
+
+extern "C" {
+
+int scute_create(const char* path, const scute_options* options, scute_pool** pool) {
+  return capi::start(path, options, pool, true);
+}
+
+int scute_open(const char* path, const scute_options* options, scute_pool** pool) {
+  return capi::start(path, options, pool, false);
+}
+
+int scute_close(scute_pool* pool) {
+  if (pool == nullptr) return SCUTE_OK;
+  const int e = capi::guarded([&] {
+    thread_state& me = this_thread();
+    if (me.pool == pool->in.get()) {
+      me.pool = nullptr;
+      me.current = nullptr;
+    }
+    pool->in->close();
+  });
+  delete pool;
+  return e;
+}
+
+int scute_root(scute_pool* pool, uint64_t size, uint32_t type, scute_oid* oid) {
+  return capi::guarded([&] {
+    instance& in = capi::need(pool);
+    capi::need_out(oid, "oid");
+    if (this_thread().current != nullptr)
+      throw failure(SCUTE_E_INVALID, "scute_root() inside a transaction; ask for the root before");
+    *oid = in.root(size, type);
+  });
+}
+
+int scute_pool_info(scute_pool* pool, scute_info* info) {
+  return capi::guarded([&] {
+    instance& in = capi::need(pool);
+    const pool::state& s = in.s;
+    const auto& g = s.geo;
+    scute_info i{};
+    std::memcpy(i.uuid, s.sb.uuid, sizeof i.uuid);
+    std::memcpy(i.layout, s.sb.layout, sizeof i.layout);
+    i.size = g.file_size;
+    i.version = s.sb.version;
+    i.medium = s.medium->what() == medium::kind::dax    ? SCUTE_MEDIUM_DAX
+               : s.medium->what() == medium::kind::file ? SCUTE_MEDIUM_FILE
+                                                        : SCUTE_MEDIUM_RAM;
+    i.map_sync = s.medium->map_sync() ? 1 : 0;
+    i.eadr = s.medium->eadr() ? 1 : 0;
+    i.flush = s.medium->flush_name();
+    i.simd = capi::simd_name();
+    i.engine = static_cast<scute_engine>(s.sb.engine);
+    i.protection = static_cast<scute_protection>(s.sb.protection);
+    i.checksum = static_cast<scute_checksum>(s.sb.checksum_kind);
+    i.rows = g.rows;
+    i.parity = g.parity;
+    i.row_size = g.row_size;
+    i.zone_size = g.zone_size;
+    i.zone_count = g.zone_count;
+    i.chunk_size = g.chunk_size;
+    i.chunk_count = uint64_t{g.chunks} * g.zone_count;
+    for (uint64_t z = 0; z < g.zone_count; ++z) i.chunks_free += in.heap->zones().get(z).available;
+    i.lanes = g.lane_count;
+    i.lane_size = g.lane_size;
+    i.epoch = s.sb.epoch;
+    i.clean = in.was_clean ? 1 : 0;
+    i.recovered = in.recovery.completed;
+    i.recovery_ns = in.recovery_ns;
+    i.repaired = s.repaired.load();
+    i.open_ns = in.open_ns;
+    i.overhead = g.file_size - i.chunk_count * g.chunk_size;
+    i.tag = s.sb.tag;
+    capi::copy_out(info, i, "info");
+  });
+}
+
+int scute_stats(scute_pool* pool, scute_counters* counters) {
+  return capi::guarded([&] {
+    instance& in = capi::need(pool);
+    scute_counters c{};
+    for (const auto& l : in.s.lanes) capi::sum(c, l.w.count);
+    capi::sum(c, in.s.service->count);
+    capi::copy_out(counters, c, "counters");
+  });
+}
+
+int scute_stats_lane(scute_pool* pool, uint32_t lane, scute_counters* counters) {
+  return capi::guarded([&] {
+    instance& in = capi::need(pool);
+    if (lane >= in.s.lanes.size())
+      throw failure(SCUTE_E_RANGE, "the pool has " + std::to_string(in.s.lanes.size()) +
+                                       " lanes; there is no lane " + std::to_string(lane));
+    scute_counters c{};
+    capi::sum(c, in.s.lanes[lane].w.count);
+    capi::copy_out(counters, c, "counters");
+  });
+}
+
+int scute_thread_lane(scute_pool* pool) {
+  if (pool == nullptr) return capi::fail(SCUTE_E_INVALID, "the pool handle is null");
+  const thread_state& me = this_thread();
+  if (me.last_pool == pool->in->serial) return me.last_lane;
+  return capi::fail(SCUTE_E_NOENT, "this thread has run no transaction on the pool yet");
+}
+
+int scute_check(scute_pool* pool, int repair, scute_report* report, scute_finding_fn finding,
+                scute_progress_fn progress, void* arg) {
+  return capi::guarded([&] {
+    instance& in = capi::need(pool);
+    scute_report r{};
+    heal::check_options o;
+    o.repair = repair != 0;
+    o.finding = finding;
+    o.progress = progress;
+    o.arg = arg;
+    heal::check(in.s, *in.heap, o, r);
+    capi::copy_out(report, r, "report");
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capi/guard.hpp"
+
+using namespace scute;
+
+namespace {
+
+scute_tx* handle(tx::transaction* t) noexcept { return reinterpret_cast<scute_tx*>(t); }
+
+// Ends the thread's transaction, whatever became of it.
+void leave(thread_state& me) noexcept {
+  instance* in = me.pool;
+  tx::transaction* t = me.current;
+  me.pool = nullptr;
+  me.current = nullptr;
+  in->release(*t);
+}
+
+}  // namespace
+
+extern "C" {
+
+int scute_tx_begin(scute_pool* pool, scute_tx** out) {
+  return capi::guarded([&] {
+    instance& in = capi::need(pool);
+    scute_tx*& result = capi::need_out(out, "tx");
+    thread_state& me = this_thread();
+    if (me.current != nullptr) {
+      if (me.pool != &in)
+        throw failure(SCUTE_E_INVALID, "this thread runs a transaction on another pool (" +
+                                           me.pool->s.path + "); end that one first");
+      ++me.current->depth;
+      result = handle(me.current);
+      return;
+    }
+    tx::transaction& t = in.acquire();
+    t.begin();
+    t.depth = 1;
+    me.pool = &in;
+    me.current = &t;
+    result = handle(&t);
+  });
+}
+
+int scute_tx_commit(scute_tx* tx) {
+  return capi::guarded([&] {
+    tx::transaction& t = capi::need(tx);
+    if (t.depth > 1) {
+      --t.depth;
+      return;
+    }
+    thread_state& me = this_thread();
+    try {
+      t.commit();
+    } catch (...) {
+      leave(me);
+      throw;
+    }
+    leave(me);
+  });
+}
+
+int scute_tx_abort(scute_tx* tx) {
+  return capi::guarded([&] {
+    tx::transaction& t = capi::need(tx);
+    if (t.depth > 1) {
+      --t.depth;
+      t.doomed = true;
+      return;
+    }
+    t.abort();
+    leave(this_thread());
+  });
+}
+
+scute_tx* scute_tx_current(scute_pool* pool) {
+  const thread_state& me = this_thread();
+  return pool != nullptr && me.pool == pool->in.get() ? handle(me.current) : nullptr;
+}
+
+int scute_tx_alloc(scute_tx* tx, uint64_t size, uint32_t type, scute_oid* oid, void** bytes) {
+  return capi::guarded([&] {
+    tx::transaction& t = capi::need(tx);
+    scute_oid& result = capi::need_out(oid, "oid");
+    if (this_thread().pool->s.read_only)
+      throw failure(SCUTE_E_READONLY, this_thread().pool->s.path + " was opened read-only");
+    result = t.alloc(size, type, bytes);
+  });
+}
+
+uint64_t scute_alloc_max(scute_pool* pool) {
+  return pool == nullptr ? 0 : pool->in->heap->size_max();
+}
+
+int scute_tx_free(scute_tx* tx, scute_oid oid) {
+  return capi::guarded([&] { capi::need(tx).free(oid); });
+}
+
+int scute_tx_open(scute_tx* tx, scute_oid oid, void** bytes) {
+  return capi::guarded([&] {
+    tx::transaction& t = capi::need(tx);
+    capi::need_out(bytes, "bytes") = t.open(oid);
+  });
+}
+
+int scute_tx_add_range(scute_tx* tx, scute_oid oid, uint64_t offset, uint64_t length,
+                       void** bytes) {
+  return capi::guarded([&] {
+    tx::transaction& t = capi::need(tx);
+    void* at = t.add_range(oid, offset, length);
+    capi::need_out(bytes, "bytes") = at;
+  });
+}
+
+int scute_tx_inplace(scute_tx* tx, scute_oid oid, uint64_t offset, uint64_t length, void** bytes) {
+  return capi::guarded([&] {
+    tx::transaction& t = capi::need(tx);
+    capi::need_out(bytes, "bytes");
+    if (this_thread().pool->s.read_only)
+      throw failure(SCUTE_E_READONLY, this_thread().pool->s.path + " was opened read-only");
+    *bytes = t.in_place(oid, offset, length);
+  });
+}
+
+int scute_tx_get(scute_tx* tx, scute_oid oid, const void** bytes) {
+  return capi::guarded([&] {
+    tx::transaction& t = capi::need(tx);
+    capi::need_out(bytes, "bytes") = t.get(oid);
+  });
+}
+
+int scute_tx_get_range(scute_tx* tx, scute_oid oid, uint64_t offset, uint64_t length,
+                       const void** bytes) {
+  return capi::guarded([&] {
+    tx::transaction& t = capi::need(tx);
+    capi::need_out(bytes, "bytes") = t.get_range(oid, offset, length);
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/lane_log.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "codec/crc32c.hpp"
+
+namespace scute::engine {
+namespace {
+
+constexpr uint64_t round_line(uint64_t n) noexcept { return (n + 63) & ~uint64_t{63}; }
+
+}  // namespace
+
+uint64_t make_status_word(const pool::state& s, uint32_t lane, status_word which,
+                          uint64_t value) noexcept {
+  value &= 0xffff'ffff'ffffu;
+  const uint64_t message[3] = {value, s.sb.epoch << 9 | uint64_t{lane} << 1 |
+                                          static_cast<uint64_t>(which), s.salt};
+  return value | uint64_t{codec::crc32c(0, message, sizeof message) & 0xffff} << 48;
+}
+
+bool read_status_word(const pool::state& s, uint32_t lane, status_word which, uint64_t word,
+                      uint64_t& value) noexcept {
+  value = word & 0xffff'ffff'ffffu;
+  return word != 0 && make_status_word(s, lane, which, value) == word;
+}
+
+uint32_t entry_checksum(const std::byte* entry, size_t size) noexcept {
+  constexpr size_t after = offsetof(format::log_entry, checksum) + 4;
+  return codec::crc32c(0, entry + after, size - after);
+}
+
+uint32_t link_checksum(const format::log_link& link, const std::byte* records) noexcept {
+  const uint32_t head = codec::crc32c(0, &link, offsetof(format::log_link, checksum));
+  return codec::crc32c(head, records, link.length);
+}
+
+entry_image::entry_image(pool::lane& l, uint32_t flags) : l_(l), flags_(flags) {
+  l.image.clear();
+  l.image.resize(sizeof(format::log_entry));
+}
+
+void entry_image::add(format::record_kind kind, uint64_t offset, const void* bytes,
+                      uint32_t length) {
+  const format::log_record r{offset, length, static_cast<uint32_t>(kind)};
+  const size_t payload = bytes == nullptr ? 0 : (size_t{length} + 7) & ~size_t{7};
+  auto& image = l_.image;
+  const size_t at = image.size();
+  image.resize(at + sizeof r + payload);
+  std::memcpy(image.data() + at, &r, sizeof r);
+  if (bytes != nullptr) std::memcpy(image.data() + at + sizeof r, bytes, length);
+}
+
+// Completes the head of l.image.
+void lane_log::finish(pool::lane& l, uint32_t flags, uint64_t sequence, uint64_t position) {
+  format::log_entry e{};
+  e.magic = format::entry_magic;
+  e.epoch = s_.sb.epoch;
+  e.sequence = sequence;
+  e.transaction = l.transaction;
+  e.lane = l.index;
+  e.flags = flags;
+  e.body_size = l.image.size() - sizeof e;
+  e.pool_salt = s_.salt;
+  e.position = position;
+  std::memcpy(l.image.data(), &e, sizeof e);
+  e.checksum = entry_checksum(l.image.data(), l.image.size());
+  std::memcpy(l.image.data() + offsetof(format::log_entry, checksum), &e.checksum, 4);
+}
+
+void lane_log::stream(pool::lane& l, uint64_t position) {
+  for (uint32_t r = 0; r < s_.geo.lane_replicas; ++r)
+    l.w.stream(s_.at(s_.geo.lane_offset(l.index, r) + position), l.image.data(), l.image.size(),
+               medium::purpose::log);
+}
+
+// Moves the records of l.image to lent chunks and leaves a chain in their place.
+void lane_log::chain(pool::lane& l, std::vector<uint64_t>& chunks) {
+  // Lending makes steps, which build their own entries in l.image.
+  std::vector<std::byte> records(l.image.begin() + sizeof(format::log_entry), l.image.end());
+  const uint64_t room = s_.geo.chunk_size - sizeof(format::log_link);
+  const uint64_t links = (records.size() + room - 1) / room;
+  const uint64_t replicas = s_.geo.lane_replicas;
+  const size_t before = chunks.size();
+  {
+    std::vector<uint64_t> fresh = heap_.lend(l, links * replicas);
+    try {
+      chunks.insert(chunks.end(), fresh.begin(), fresh.end());
+    } catch (...) {
+      heap_.take_back(l, fresh);
+      throw;
+    }
+  }
+  l.w.count.fallbacks.add(1);
+  const uint64_t* at = chunks.data() + before;
+  for (uint64_t i = 0; i < links; ++i) {
+    format::log_link link{};
+    const uint64_t begin = i * room;
+    link.length = std::min<uint64_t>(room, records.size() - begin);
+    link.transaction = l.transaction;
+    link.index = i;
+    link.pool_salt = s_.salt;
+    link.epoch = s_.sb.epoch;
+    link.lane = l.index;
+    if (i + 1 < links) {
+      link.next = at[(i + 1) * replicas];
+      link.next_replica = replicas > 1 ? at[(i + 1) * replicas + 1] : 0;
+    }
+    link.checksum = link_checksum(link, records.data() + begin);
+    for (uint64_t r = 0; r < replicas; ++r) {
+      std::byte* to = s_.at(at[i * replicas + r]);
+      l.w.stream(to, &link, sizeof link, medium::purpose::log);
+      l.w.stream(to + sizeof link, records.data() + begin, link.length, medium::purpose::log);
+    }
+  }
+  const format::log_chain c{at[0], replicas > 1 ? at[1] : 0, links, records.size()};
+  l.image.assign(sizeof(format::log_entry) + sizeof c, std::byte{0});
+  std::memcpy(l.image.data() + sizeof(format::log_entry), &c, sizeof c);
+}
+
+void lane_log::write(const entry_image& image) {
+  pool::lane& l = image.lane();
+  const uint64_t end = format::lane_undo_offset(s_.geo.lane_size);
+  uint32_t flags = image.flags();
+  if (round_line(l.image.size()) > end - format::lane_log_offset) {
+    // The steps that lending makes use up sequence numbers; the entry's own comes after them.
+    auto& chunks = lent_[l.index].ring_chunks;
+    SCUTE_ASSERT(chunks.empty());
+    chain(l, chunks);
+    flags |= format::entry_chained;
+  }
+  const uint64_t size = round_line(l.image.size());
+  uint64_t position = l.ring_next;
+  if (position + size > end) position = format::lane_log_offset;
+  if (l.sequence != 0 && position < l.last_end && position + size > l.last_begin) {
+    flush_status(l);  // L3
+    l.w.fence();
+    l.raise_settled(l.sequence);
+  }
+  finish(l, flags, l.sequence + 1, position);
+  stream(l, position);
+  ++l.sequence;
+  l.last_begin = position;
+  l.last_end = position + size;
+  l.ring_next = position + size;
+}
+
+void lane_log::write_undo(const entry_image& image) {
+  pool::lane& l = image.lane();
+  lane_state& mine = lent_[l.index];
+  const uint64_t begin = format::lane_undo_offset(s_.geo.lane_size);
+  if (mine.undo_transaction != l.transaction) {
+    mine.undo_transaction = l.transaction;
+    mine.undo_next = begin;
+  }
+  uint32_t flags = image.flags() | format::entry_undo;
+  const uint64_t chained_size = round_line(sizeof(format::log_entry) + sizeof(format::log_chain));
+  uint64_t size = round_line(l.image.size());
+  // Leave room for a chained entry behind this one, so that the area never runs out for small
+  // ranges; when even that is gone the transaction has saved thousands of ranges.
+  if (mine.undo_next + size + chained_size > s_.geo.lane_size) {
+    chain(l, mine.undo_chunks);
+    flags |= format::entry_chained;
+    size = chained_size;
+  }
+  if (mine.undo_next + size > s_.geo.lane_size)
+    throw failure(SCUTE_E_NOSPC,
+                  "too many in-place ranges in one transaction; use scute_tx_add_range, or ask for "
+                  "fewer and larger ranges");
+  finish(l, flags, (mine.undo_next - begin) / 64, mine.undo_next);
+  stream(l, mine.undo_next);
+  mine.undo_next += size;
+}
+
+void lane_log::store_status(pool::lane& l) {
+  // undone before applied: both lie in one line, so a durable `applied` brings `undone` along.
+  const uint64_t undone =
+      make_status_word(s_, l.index, status_word::undone, lent_[l.index].undone);
+  const uint64_t applied = make_status_word(s_, l.index, status_word::applied, l.sequence);
+  for (uint32_t r = 0; r < s_.geo.lane_replicas; ++r) {
+    std::byte* line = s_.at(s_.geo.lane_offset(l.index, r));
+    l.w.store(line + offsetof(format::lane_status, undone), &undone, 8);
+    l.w.store(line + offsetof(format::lane_status, applied), &applied, 8);
+  }
+}
+
+void lane_log::flush_status(pool::lane& l) {
+  for (uint32_t r = 0; r < s_.geo.lane_replicas; ++r)
+    l.w.flush(s_.at(s_.geo.lane_offset(l.index, r)), sizeof(format::lane_status),
+              medium::purpose::log);
+}
+
+void lane_log::retire(pool::lane& l) {
+  store_status(l);
+  l.applied.store(l.sequence, std::memory_order_release);
+  if (lent_[l.index].ring_chunks.empty()) return;
+  flush_status(l);  // L3: before the chain is taken apart
+  l.w.fence();
+  l.raise_settled(l.sequence);
+  // Taking them back makes steps, which retire entries of their own.
+  const std::vector<uint64_t> chunks = std::exchange(lent_[l.index].ring_chunks, {});
+  heap_.take_back(l, chunks);
+}
+
+void lane_log::retire_undo(pool::lane& l, uint64_t ended) {
+  lane_state& mine = lent_[l.index];
+  mine.undone = ended;
+  store_status(l);
+  l.applied.store(l.sequence, std::memory_order_release);
+  flush_status(l);
+  l.w.fence();
+  l.raise_settled(l.sequence);
+  if (mine.undo_chunks.empty()) return;
+  const std::vector<uint64_t> chunks = std::exchange(mine.undo_chunks, {});
+  heap_.take_back(l, chunks);
+}
+
+}  // namespace scute::engine

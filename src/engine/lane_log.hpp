@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writing log entries. docs/format.md describes the bytes, engine/log_reader.hpp finds them again.
+//
+// L1 An entry is valid when its checksum, pool salt, epoch, lane and position fit, in at least one
+//    replica; when it is chained, every link must be valid too, each in at least one replica. A
+//    torn entry is invalid, so one fence after writing an entry decides it.
+// L2 Entry k of a lane is written only after entry k-1 has been applied and is durable in place.
+//    So of the valid entries only the one with the highest sequence can be in need of a replay.
+// L3 An entry never overwrites its predecessor, nor is a chain taken apart, unless the status line
+//    already says, durably, that the entry concerned is applied: otherwise an older entry could
+//    pass for the last one.
+// L4 Undo entries lie in an area of their own, from its start, for one transaction at a time. They
+//    are alive while no later entry of the ring and no status word says that their transaction
+//    has ended.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "heap/heap.hpp"
+#include "pool/state.hpp"
+
+namespace scute::engine {
+
+// Builds the image of an entry in l.image.
+class entry_image {
+ public:
+  entry_image(pool::lane& l, uint32_t flags);
+  void add(format::record_kind kind, uint64_t offset, const void* bytes, uint32_t length);
+
+  pool::lane& lane() const noexcept { return l_; }
+  uint32_t flags() const noexcept { return flags_; }
+
+ private:
+  pool::lane& l_;
+  uint32_t flags_;
+};
+
+class lane_log {
+ public:
+  lane_log(pool::state& s, heap::heap& h) : s_(s), heap_(h), lent_(s.geo.lane_count) {}
+
+  // Streams an entry to the lane's ring (and to lent chunks if it does not fit), as l.sequence + 1,
+  // which l.sequence then is. Undecided until the next fence. May make steps of its own through
+  // the lane first. Throws SCUTE_E_NOSPC with nothing written.
+  void write(const entry_image& image);
+  // The same for an undo entry, after those already written by this transaction.
+  void write_undo(const entry_image& image);
+
+  // After the last entry has been applied, durably: notes it in the status line (in the cache only:
+  // L2 makes more unnecessary until another lane asks, see R5) and takes lent chunks back.
+  void retire(pool::lane& l);
+  // The end of a transaction that had undo entries; ended is its number. Durable on return.
+  void retire_undo(pool::lane& l, uint64_t ended);
+
+ private:
+  struct lane_state {
+    std::vector<uint64_t> ring_chunks, undo_chunks;
+    uint64_t undo_next = 0;         // in the undo area; 0: none written
+    uint64_t undo_transaction = 0;  // whose they are
+    uint64_t undone = 0;            // second word of the status line
+  };
+
+  void finish(pool::lane& l, uint32_t flags, uint64_t sequence, uint64_t position);
+  void stream(pool::lane& l, uint64_t position);
+  void chain(pool::lane& l, std::vector<uint64_t>& chunks);
+  void store_status(pool::lane& l);
+  void flush_status(pool::lane& l);
+
+  pool::state& s_;
+  heap::heap& heap_;
+  std::vector<lane_state> lent_;
+};
+
+// A 48-bit value and a 16-bit check of it, in one word that is written atomically.
+enum class status_word : uint32_t { applied = 0, undone = 1 };
+uint64_t make_status_word(const pool::state& s, uint32_t lane, status_word which,
+                          uint64_t value) noexcept;
+bool read_status_word(const pool::state& s, uint32_t lane, status_word which, uint64_t word,
+                      uint64_t& value) noexcept;
+
+uint32_t entry_checksum(const std::byte* entry, size_t size) noexcept;
+uint32_t link_checksum(const format::log_link& link, const std::byte* records) noexcept;
+
+}  // namespace scute::engine

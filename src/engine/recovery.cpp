@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/recovery.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "engine/log_reader.hpp"
+#include "pool/columns.hpp"
+#include "pool/fragment.hpp"
+
+namespace scute::engine {
+namespace {
+
+// Touched ranges, folded onto the columns they lie in, so that each column is recomputed once.
+class touched_columns {
+ public:
+  explicit touched_columns(const pool::geometry& g) : g_(g) {}
+
+  void add(uint64_t offset, uint64_t length) {
+    while (length != 0) {
+      const pool::cell c = pool::cell_of(g_, offset);
+      const uint64_t n = std::min(length, g_.row_size - c.column);
+      spans_.push_back({g_.zone_offset(c.zone) + c.column, n});
+      offset += n;
+      length -= n;
+    }
+  }
+
+  // Calls fn(offset in row 0, length) for disjoint spans.
+  template <typename Fn>
+  void for_each(Fn&& fn) {
+    std::sort(spans_.begin(), spans_.end(),
+              [](const span& a, const span& b) { return a.offset < b.offset; });
+    for (size_t i = 0; i < spans_.size();) {
+      span merged = spans_[i++];
+      // Spans of different zones cannot touch: a zone's row 0 is followed by its row 1.
+      while (i < spans_.size() && spans_[i].offset <= merged.offset + merged.length) {
+        merged.length =
+            std::max(merged.offset + merged.length, spans_[i].offset + spans_[i].length) -
+            merged.offset;
+        ++i;
+      }
+      fn(merged.offset, merged.length);
+    }
+  }
+
+ private:
+  struct span {
+    uint64_t offset, length;
+  };
+  const pool::geometry& g_;
+  std::vector<span> spans_;
+};
+
+// How far a zone's rows are in use, as its descriptor says, and whether a log borrowed chunks.
+struct zone_extent {
+  uint32_t high_water, log_chunks;
+};
+zone_extent extent_of(const pool::state& s, uint64_t z) {
+  const uint64_t at = s.geo.zone_offset(z);
+  if (!pool::valid(s, pool::metadata_fragment(at, format::type_zone)))
+    return {s.geo.chunks, 1};  // cannot tell: assume everything
+  format::zone_descriptor d;
+  std::memcpy(&d, s.at(at), sizeof d);
+  return {std::min(d.high_water, s.geo.chunks), d.log_chunks};
+}
+
+}  // namespace
+
+tx::recovery_report recover(pool::state& s, medium::writer& w) {
+  tx::recovery_report report;
+  touched_columns touched(s.geo);
+  std::vector<found_log> logs;
+  for (uint32_t i = 0; i < s.geo.lane_count; ++i) {
+    logs.push_back(read_lane(s, i));
+    const auto& log = logs.back();
+    // Every record is tested before the first one is written anywhere.
+    if (log.last) for_each_record(s, *log.last, [](auto, auto, auto, auto) {});
+    for (const auto& u : log.undo) for_each_record(s, u, [](auto, auto, auto, auto) {});
+  }
+  for (const auto& log : logs) {
+    if (!log.last || log.last->head.sequence <= log.applied) continue;
+    for_each_record(s, *log.last, [&](format::record_kind, uint64_t offset, const std::byte* bytes,
+                                      uint32_t n) {
+      if (bytes != nullptr) w.stream(s.at(offset), bytes, n, medium::purpose::data);
+      touched.add(offset, n);
+    });
+    ++report.completed;
+  }
+  for (const auto& log : logs) {
+    for (auto u = log.undo.rbegin(); u != log.undo.rend(); ++u)
+      for_each_record(s, *u, [&](format::record_kind, uint64_t offset, const std::byte* bytes,
+                                 uint32_t n) {
+        if (bytes != nullptr) w.stream(s.at(offset), bytes, n, medium::purpose::data);
+        touched.add(offset, n);
+      });
+    if (!log.undo.empty()) ++report.undone;
+  }
+  for (uint64_t z = 0; z < s.geo.zone_count; ++z) {
+    const zone_extent x = extent_of(s, z);
+    s.used_end[z].store(s.geo.chunk_base + (uint64_t{x.high_water} << s.geo.chunk_shift));
+    if (x.log_chunks == 0) continue;
+    for (uint32_t i = 0; i < x.high_water; ++i) {
+      const uint64_t at = s.geo.chunk_header_offset(z, i);
+      format::chunk_header h;
+      std::memcpy(&h, s.at(at), sizeof h);
+      if (h.kind != static_cast<uint8_t>(format::chunk_kind::log) ||
+          !pool::valid(s, pool::metadata_fragment(at, format::type_chunk)))
+        continue;
+      const uint64_t chunk = s.geo.chunk_offset(z, i);
+      s.overlaid.add(chunk, s.geo.chunk_size, nullptr);
+      touched.add(chunk, s.geo.chunk_size);
+    }
+  }
+  touched.for_each([&](uint64_t offset, uint64_t n) { pool::recompute(s, w, offset, n); });
+  w.fence();
+  s.require_healthy();
+  return report;
+}
+
+}  // namespace scute::engine

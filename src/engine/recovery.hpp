@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What opening a pool that was not closed properly does before anything else.
+//
+//   1. every lane's last entry, if its status line does not say that it is applied, is replayed
+//   2. live undo entries are put back, newest first
+//   3. chunks that were lent to logs are overlaid with zeros, which is what parity takes them for;
+//      their bytes stay until the next epoch has begun, since a chain that a replay needs may be
+//      among them
+//   4. the parity of every column touched in 1 to 3, or named by an intent, is recomputed
+//   5. fence
+//
+// Entries stay valid until the caller writes a superblock with the next epoch, so the whole may be
+// cut short at any point and run again (R4, F7). Entries of different lanes are in no order: R5 has
+// seen to it that those which could still be replayed write to different places.
+#pragma once
+
+#include "pool/state.hpp"
+#include "tx/engine.hpp"
+
+namespace scute::engine {
+
+// Runs alone, before any lane is in use. Throws failure(SCUTE_E_CORRUPT) if an entry contradicts
+// the geometry; nothing was changed then.
+tx::recovery_report recover(pool::state& s, medium::writer& w);
+
+}  // namespace scute::engine

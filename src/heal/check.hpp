@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The full check of an open pool: every structure, object and column. No transaction may run.
+//
+// K1 Objects are checked (and repaired) before columns: a column is recomputed only when every byte
+//    that a checksum vouches for is known to be right, so damaged data is never made consistent.
+#pragma once
+
+#include "heap/heap.hpp"
+#include "pool/state.hpp"
+#include "scute/scute.h"
+
+namespace scute::heal {
+
+struct check_options {
+  bool repair = false;
+  scute_finding_fn finding = nullptr;
+  scute_progress_fn progress = nullptr;
+  void* arg = nullptr;
+};
+
+void check(pool::state& s, heap::heap& h, const check_options& options, scute_report& report);
+
+}  // namespace scute::heal

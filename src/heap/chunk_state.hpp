@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What memory knows of a chunk. Everything here is rebuilt from the chunk's header and its slots'
+// headers (invariant F6); nothing of it is stored.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstdint>
+
+#include "pool/stripes.hpp"
+
+namespace scute::heap {
+
+enum class use : uint8_t {
+  virgin = 0,  // beyond the zone's high-water mark
+  free,
+  run,
+  span,
+  span_body,
+  log,
+  lost         // its header is beyond repair; left alone
+};
+
+// Zero bytes are the state of a virgin chunk: a zone's table is allocated zeroed and lazily.
+struct chunk_state {
+  std::atomic<use> kind;
+  std::atomic_flag lock_flag;
+  bool owned;                       // some lane allocates from it
+  bool listed;                      // in its class's list of chunks with room
+  int8_t size_class;
+  uint8_t reserved[3];
+  uint16_t generation;
+  uint16_t slots_hint;              // word of free_bits to look at first
+  uint32_t slot_size;
+  uint32_t slots;
+  std::atomic<uint32_t> formatted;
+  uint32_t length;                  // span: chunks; span_body: distance to its head
+  uint32_t free_count;
+  uint64_t reciprocal;              // 2^40 / slot_size, rounded up
+  std::atomic<uint64_t*> free_bits; // run: bit set = formatted and free; null: not scanned yet
+  uint32_t index, zone;
+
+  // Offsets inside a chunk are below 2^18 and slots at least 64 bytes, so the product is exact.
+  uint32_t slot_of(uint64_t inside) const noexcept {
+    return static_cast<uint32_t>(inside * reciprocal >> 40);
+  }
+  static uint64_t reciprocal_of(uint32_t slot_size) noexcept {
+    return ((uint64_t{1} << 40) + slot_size - 1) / slot_size;
+  }
+
+  void lock() noexcept {
+    for (unsigned spins = 0; lock_flag.test_and_set(std::memory_order_acquire);)
+      pool::spin_pause(spins);
+  }
+  void unlock() noexcept { lock_flag.clear(std::memory_order_release); }
+};
+
+}  // namespace scute::heap

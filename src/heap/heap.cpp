@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "heap/heap.hpp"
+
+#include <bit>
+#include <cstring>
+#include <new>
+
+#include "pool/columns.hpp"
+
+namespace scute::heap {
+namespace {
+
+constexpr uint32_t format_batch = 32;
+// Chunks of a size class whose bitmaps are built in the hope of a free slot before a new chunk is
+// taken: bounds the time of an allocation in a pool that was just opened.
+constexpr size_t scan_ahead = 8;
+
+}  // namespace
+
+heap::heap(pool::state& s, step_engine& e)
+    : s_(s),
+      engine_(e),
+      classes_(s.geo.chunk_size),
+      zones_(s),
+      caches_(s.geo.lane_count),
+      noted_(s.geo.zone_count),
+      unscanned_(static_cast<size_t>(classes_.count())),
+      with_room_(static_cast<size_t>(classes_.count())) {
+  for (auto& c : caches_) c.active.resize(static_cast<size_t>(classes_.count()));
+}
+
+uint64_t heap::size_max() const noexcept {
+  return payload_room(uint64_t{s_.geo.chunks} << s_.geo.chunk_shift);
+}
+
+void heap::full(uint64_t size) const {
+  throw failure(SCUTE_E_NOSPC, s_.path + " has no room left for an object of " +
+                                   std::to_string(size) +
+                                   " bytes; free objects, or move to a larger pool "
+                                   "(`scute create --size`)");
+}
+
+// ---- runs ---------------------------------------------------------------------------------------
+
+int heap::pop_free(chunk_state& c) noexcept {
+  uint64_t* bits = c.free_bits.load(std::memory_order_acquire);
+  if (bits == nullptr || c.free_count == 0) return -1;
+  const uint32_t words = (c.slots + 63) / 64;
+  for (uint32_t w = c.slots_hint; w < words; ++w) {
+    if (bits[w] == 0) continue;
+    const int bit = std::countr_zero(bits[w]);
+    bits[w] &= bits[w] - 1;
+    c.slots_hint = static_cast<uint16_t>(w);
+    --c.free_count;
+    return static_cast<int>(w * 64) + bit;
+  }
+  assertion_failed("free_count agrees with free_bits", __FILE__, __LINE__);
+}
+
+object heap::reserve(pool::lane& l, uint64_t size) {
+  if (size > size_max())
+    throw failure(SCUTE_E_RANGE, "an object of " + std::to_string(size) +
+                                     " bytes is larger than this pool can ever hold (" +
+                                     std::to_string(size_max()) + ")");
+  const int cls = classes_.of(size);
+  if (cls == size_classes::none) return reserve_span(l, size);
+  chunk_state*& active = caches_[l.index].active[static_cast<size_t>(cls)];
+  for (;;) {
+    if (active != nullptr) {
+      active->lock();
+      // Somebody short of space may have emptied and reused a chunk that we thought ours.
+      const bool ours = active->kind.load(std::memory_order_relaxed) == use::run &&
+                        active->size_class == cls && active->owned;
+      const int slot = ours ? pop_free(*active) : -1;
+      const object o = slot >= 0 ? zones_.slot_object(*active, static_cast<uint32_t>(slot)) : object{};
+      active->unlock();
+      if (slot >= 0) return o;
+      if (!ours) active = nullptr;
+    }
+    active = refill(l, cls, active);
+    if (active == nullptr) full(size);
+  }
+}
+
+void heap::release(const object& o) noexcept {
+  chunk_state& c = *o.chunk;
+  if (o.is_span()) {
+    const std::lock_guard hold(mutex_);
+    zone& z = zones_.get(c.zone);
+    // Z1: the header of its first fragment is free, so these are free chunks already.
+    for (uint32_t k = 0; k < c.length; ++k)
+      z.chunks[c.index + k].kind.store(use::free, std::memory_order_release);
+    z.available += c.length;
+    z.search_from = std::min(z.search_from, c.index);
+    return;
+  }
+  c.lock();
+  uint64_t* bits = c.free_bits.load(std::memory_order_relaxed);
+  SCUTE_ASSERT(bits != nullptr);
+  SCUTE_ASSERT((bits[o.slot / 64] >> o.slot % 64 & 1) == 0);
+  bits[o.slot / 64] |= uint64_t{1} << o.slot % 64;
+  ++c.free_count;
+  c.slots_hint = static_cast<uint16_t>(std::min<uint32_t>(c.slots_hint, o.slot / 64));
+  if (!c.owned && !c.listed && c.size_class != size_classes::none) {
+    const std::lock_guard hold(list_mutex_);
+    try {
+      with_room_[static_cast<size_t>(c.size_class)].push_back(&c);
+      c.listed = true;
+    } catch (const std::bad_alloc&) {
+      // The chunk is found again by the search that precedes "no space".
+    }
+  }
+  c.unlock();
+}
+
+void heap::prepare_free(const object& o) {
+  if (o.is_span() || o.chunk->free_bits.load(std::memory_order_acquire) != nullptr) return;
+  const std::lock_guard hold(mutex_);
+  scan(*o.chunk);
+}
+
+uint32_t heap::used_slots(chunk_state& c) {
+  {
+    const std::lock_guard hold(mutex_);
+    scan(c);
+  }
+  c.lock();
+  const uint32_t n = c.formatted.load(std::memory_order_relaxed) - c.free_count;
+  c.unlock();
+  return n;
+}
+
+// Builds a run's bitmap from its slots' headers. Under mutex_.
+void heap::scan(chunk_state& c) {
+  if (c.free_bits.load(std::memory_order_relaxed) != nullptr) return;
+  const uint32_t words = (c.slots + 63) / 64;
+  std::unique_ptr<uint64_t[]> bits(new uint64_t[words]());
+  const uint32_t formatted = c.formatted.load(std::memory_order_relaxed);
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < formatted; ++i) {
+    const object o = zones_.slot_object(c, i);
+    const pool::fragment f = o.fragment(0);
+    format::fragment_header h = zones_.read_header(o);
+    uint32_t n = pool::covered(s_, f, h);
+    // Only a header that says free needs its checksum tested: taking a free slot for a live one
+    // wastes it until it is checked, the reverse would destroy an object.
+    const bool looks_live = n != pool::not_covered && format::meta_state(h.meta) == format::state::live;
+    if (looks_live && (s_.has_checksums || pool::valid(s_, f, h, nullptr))) continue;
+    if (n != 0 || !pool::valid(s_, f, h, nullptr)) {
+      try {
+        if (s_.healer == nullptr) continue;
+        s_.healer->repair(nullptr, f, "object header");
+        h = zones_.read_header(o);
+      } catch (const failure& e) {
+        if (e.code() != SCUTE_E_CORRUPT) throw;
+        continue;  // beyond repair: never hand the slot out
+      }
+    }
+    if (format::meta_state(h.meta) != format::state::free) continue;
+    bits[i / 64] |= uint64_t{1} << i % 64;
+    ++count;
+  }
+  c.lock();
+  c.free_count = count;
+  c.slots_hint = 0;
+  c.size_class = static_cast<int8_t>(classes_.exact(c.slot_size));
+  c.free_bits.store(bits.release(), std::memory_order_release);
+  c.unlock();
+}
+
+// Enters a zone's runs in the lists of chunks that may have room. Under mutex_.
+void heap::note_zone(uint64_t z) {
+  if (noted_[z]) return;
+  zone& zn = zones_.get(z);
+  const uint32_t n = zn.high_water.load(std::memory_order_relaxed);
+  for (uint32_t i = 0; i < n; ++i) {
+    chunk_state& c = zn.chunks[i];
+    if (c.kind.load(std::memory_order_relaxed) != use::run) continue;
+    const int cls = classes_.exact(c.slot_size);
+    c.size_class = static_cast<int8_t>(cls);
+    if (cls != size_classes::none) unscanned_[static_cast<size_t>(cls)].push_back(&c);
+  }
+  noted_[z] = true;
+}
+
+// Makes a chunk the caller's if it has free slots.
+chunk_state* heap::claim(chunk_state* c) noexcept {
+  c->lock();
+  c->owned = c->kind.load(std::memory_order_relaxed) == use::run && c->free_count != 0;
+  const bool ours = c->owned;
+  c->unlock();
+  return ours ? c : nullptr;
+}
+
+chunk_state* heap::claim_listed(int size_class) {
+  for (;;) {
+    chunk_state* c = nullptr;
+    {
+      const std::lock_guard hold(list_mutex_);
+      auto& list = with_room_[static_cast<size_t>(size_class)];
+      if (list.empty()) return nullptr;
+      c = list.back();
+      list.pop_back();
+    }
+    c->lock();
+    c->listed = false;
+    const bool usable = c->kind.load(std::memory_order_relaxed) == use::run && !c->owned &&
+                        c->size_class == size_class;
+    c->unlock();
+    if (usable && claim(c) != nullptr) return c;
+  }
+}
+
+chunk_state* heap::scan_some(pool::lane& l, int size_class, size_t how_many) {
+  auto& list = unscanned_[static_cast<size_t>(size_class)];
+  for (; how_many != 0 && !list.empty(); --how_many) {
+    chunk_state* c = list.back();
+    list.pop_back();
+    if (c->kind.load(std::memory_order_relaxed) != use::run || c->owned ||
+        c->size_class != size_class)
+      continue;
+    scan(*c);
+    if (c->free_count == 0 && c->formatted.load(std::memory_order_relaxed) < c->slots) {
+      const uint32_t from = c->formatted.load(std::memory_order_relaxed);
+      zones_.format_slots(l, engine_, *c, format_batch);
+      c->lock();
+      for (uint32_t i = from; i < c->formatted.load(std::memory_order_relaxed); ++i) {
+        c->free_bits.load(std::memory_order_relaxed)[i / 64] |= uint64_t{1} << i % 64;
+        ++c->free_count;
+      }
+      c->unlock();
+    }
+    if (claim(c) != nullptr) return c;
+  }
+  return nullptr;
+}
+
+chunk_state* heap::refill(pool::lane& l, int size_class, chunk_state* old) {
+  const std::lock_guard hold(mutex_);
+  const auto publish = [](chunk_state& c, uint32_t from) {
+    const uint32_t to = c.formatted.load(std::memory_order_relaxed);
+    c.lock();
+    uint64_t* bits = c.free_bits.load(std::memory_order_relaxed);
+    for (uint32_t i = from; i < to; ++i) bits[i / 64] |= uint64_t{1} << i % 64;
+    c.free_count += to - from;
+    c.slots_hint = static_cast<uint16_t>(std::min<uint32_t>(c.slots_hint, from / 64));
+    c.unlock();
+  };
+  if (old != nullptr) {
+    const uint32_t from = old->formatted.load(std::memory_order_relaxed);
+    if (from < old->slots) {
+      zones_.format_slots(l, engine_, *old, format_batch);
+      publish(*old, from);
+      return old;
+    }
+    if (claim(old) != nullptr) return old;  // somebody freed a slot meanwhile
+  }
+  if (chunk_state* c = claim_listed(size_class)) return c;
+  for (uint64_t z = 0; z < zones_.count(); ++z) {
+    if (!noted_[z]) {
+      // Zones are looked into one after the other, and only while those before are full.
+      note_zone(z);
+      break;
+    }
+    if (zones_.get(z).available != 0) break;
+  }
+  if (chunk_state* c = scan_some(l, size_class, scan_ahead)) return c;
+  chunk_state* c = take_chunks(l, 1);
+  if (c == nullptr) return steal(l, size_class);
+  std::unique_ptr<uint64_t[]> bits(
+      new uint64_t[(s_.geo.chunk_size / classes_.slot_size(size_class) + 63) / 64]());
+  zones_.make_run(l, engine_, *c, classes_.slot_size(size_class), format_batch);
+  --zones_.get(c->zone).available;
+  c->lock();
+  c->size_class = static_cast<int8_t>(size_class);
+  c->free_bits.store(bits.release(), std::memory_order_release);
+  c->owned = true;
+  c->unlock();
+  publish(*c, 0);
+  return c;
+}
+
+// The pool has no free chunk: look at everything there is before giving up.
+chunk_state* heap::steal(pool::lane& l, int size_class) {
+  for (uint64_t z = 0; z < zones_.count(); ++z) note_zone(z);
+  if (chunk_state* c = scan_some(l, size_class, SIZE_MAX)) return c;
+  for (uint64_t z = 0; z < zones_.count(); ++z) {
+    zone& zn = zones_.get(z);
+    for (uint32_t i = 0; i < zn.high_water.load(std::memory_order_relaxed); ++i) {
+      chunk_state& c = zn.chunks[i];
+      if (c.kind.load(std::memory_order_relaxed) != use::run || c.size_class != size_class ||
+          c.free_bits.load(std::memory_order_relaxed) == nullptr)
+        continue;
+      if (claim(&c) != nullptr) return &c;  // another lane's: both allocate from it now
+      if (c.formatted.load(std::memory_order_relaxed) < c.slots) {
+        const uint32_t from = c.formatted.load(std::memory_order_relaxed);
+        zones_.format_slots(l, engine_, c, format_batch);
+        c.lock();
+        for (uint32_t k = from; k < c.formatted.load(std::memory_order_relaxed); ++k) {
+          c.free_bits.load(std::memory_order_relaxed)[k / 64] |= uint64_t{1} << k % 64;
+          ++c.free_count;
+        }
+        c.slots_hint = 0;
+        c.unlock();
+        if (claim(&c) != nullptr) return &c;
+      }
+    }
+  }
+  return nullptr;
+}
+
+// ---- chunks -------------------------------------------------------------------------------------
+
+bool heap::reclaim_empty_runs() {
+  bool any = false;
+  for (uint64_t z = 0; z < zones_.count(); ++z) {
+    zone& zn = zones_.get(z);
+    for (uint32_t i = 0; i < zn.high_water.load(std::memory_order_relaxed); ++i) {
+      chunk_state& c = zn.chunks[i];
+      if (c.kind.load(std::memory_order_relaxed) != use::run) continue;
+      scan(c);
+      c.lock();
+      const bool empty = c.free_count == c.formatted.load(std::memory_order_relaxed);
+      if (empty) {
+        // All its slots' headers are free, so the chunk may get another use (Z2 does the rest).
+        c.kind.store(use::free, std::memory_order_release);
+        c.owned = false;
+        c.free_count = 0;
+        delete[] c.free_bits.exchange(nullptr);
+      }
+      c.unlock();
+      if (!empty) continue;
+      ++zn.available;
+      zn.search_from = std::min(zn.search_from, i);
+      any = true;
+    }
+  }
+  return any;
+}
+
+chunk_state* heap::take_chunks(pool::lane& l, uint32_t n) {
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    for (uint64_t zi = 0; zi < zones_.count(); ++zi) {
+      zone& z = zones_.get(zi);
+      note_zone(zi);
+      if (z.available < n) continue;
+      uint32_t found = 0;
+      bool skipped = false;
+      for (uint32_t i = z.search_from; i < s_.geo.chunks; ++i) {
+        const use k = z.chunks[i].kind.load(std::memory_order_relaxed);
+        if (k != use::free && k != use::virgin) {
+          found = 0;
+          continue;
+        }
+        if (++found < n) {
+          skipped = n > 1;
+          continue;
+        }
+        zones_.extend(l, engine_, zi, i);
+        bool used_before = false;
+        for (uint32_t b = 0; b < n; ++b) used_before |= z.chunks[i - b].generation != 0;
+        // A3: the last log entry of an idle lane may still hold bytes for what lay here.
+        if (used_before) pool::settle_all(s_, l);
+        if (!skipped) z.search_from = i + 1 - n;
+        return &z.chunks[i + 1 - n];
+      }
+    }
+    if (attempt == 0 && !reclaim_empty_runs()) break;
+  }
+  return nullptr;
+}
+
+object heap::reserve_span(pool::lane& l, uint64_t size) {
+  uint64_t n = (size + s_.geo.chunk_size - 1) >> s_.geo.chunk_shift;
+  while (payload_room(n << s_.geo.chunk_shift) < size) ++n;
+  const auto length = static_cast<uint32_t>(n);
+  const std::lock_guard hold(mutex_);
+  chunk_state* head = take_chunks(l, length);
+  if (head == nullptr) full(size);
+  zones_.make_span(l, engine_, *head, length);
+  zones_.get(head->zone).available -= length;
+  return zones_.span_object(*head);
+}
+
+// ---- chunks lent to logs ------------------------------------------------------------------------
+
+std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
+  const std::lock_guard hold(mutex_);
+  std::vector<chunk_state*> chunks;
+  std::vector<uint64_t> offsets;
+  chunks.reserve(n);
+  offsets.reserve(n);
+  try {
+    while (chunks.size() < n) {
+      chunk_state* c = take_chunks(l, 1);
+      if (c == nullptr)
+        throw failure(SCUTE_E_NOSPC,
+                      s_.path + " has no room for the log of so large a transaction; commit more "
+                                "often, or move to a larger pool");
+      zones_.make_log(l, engine_, c->zone, c->index, 1, true);
+      --zones_.get(c->zone).available;
+      chunks.push_back(c);
+      const uint64_t offset = zones_.offset_of(*c);
+      // From here on recovery takes the chunk for zeros; make it so, with its parity. A crash in
+      // between leaves columns that recovery recomputes because the chunk is lent.
+      static constexpr std::byte zeros[pool::column_block]{};
+      for (uint64_t at = 0; at < s_.geo.chunk_size; at += sizeof zeros) {
+        const pool::patch p{offset + at, zeros, sizeof zeros, medium::purpose::log};
+        pool::split(s_, l, {&p, 1});
+        pool::apply(s_, l);
+      }
+      l.w.fence();
+      s_.overlaid.add(offset, s_.geo.chunk_size, nullptr);
+      // Whoever is decoding a column of this chunk now reads its zeros; whoever comes later, the
+      // overlay. Only then may the chunk hold anything else.
+      for (uint64_t at = 0; at < s_.geo.chunk_size; at += pool::column_block) {
+        const uint32_t stripe = pool::stripe_of(s_, offset + at);
+        s_.locks.lock_exclusive(stripe);
+        s_.locks.unlock_exclusive(stripe);
+      }
+      offsets.push_back(offset);
+    }
+  } catch (...) {
+    for (chunk_state* c : chunks) {
+      const uint64_t offset = zones_.offset_of(*c);
+      if (std::find(offsets.begin(), offsets.end(), offset) != offsets.end())
+        s_.overlaid.remove(offset);
+      zones_.make_log(l, engine_, c->zone, c->index, 1, false);
+      ++zones_.get(c->zone).available;
+    }
+    throw;
+  }
+  return offsets;
+}
+
+// A lent chunk's own bytes, which parity takes for zeros already.
+void heap::zero(pool::lane& l, uint64_t chunk_offset) noexcept {
+  static constexpr std::byte zeros[pool::column_block]{};
+  for (uint64_t at = 0; at < s_.geo.chunk_size; at += sizeof zeros)
+    l.w.stream(s_.at(chunk_offset + at), zeros, sizeof zeros, medium::purpose::log);
+}
+
+void heap::take_back(pool::lane& l, const std::vector<uint64_t>& chunk_offsets) {
+  const std::lock_guard hold(mutex_);
+  for (const uint64_t offset : chunk_offsets) zero(l, offset);
+  l.w.fence();
+  for (const uint64_t offset : chunk_offsets) {
+    const uint64_t zi = pool::zone_of(s_.geo, offset);
+    const auto index = static_cast<uint32_t>(
+        (offset - s_.geo.chunk_offset(zi, 0)) >> s_.geo.chunk_shift);
+    s_.overlaid.remove(offset);
+    zones_.make_log(l, engine_, zi, index, 1, false);
+    zone& z = zones_.get(zi);
+    ++z.available;
+    z.search_from = std::min(z.search_from, index);
+  }
+}
+
+void heap::reclaim_lent(pool::lane& l) {
+  const std::lock_guard hold(mutex_);
+  for (uint64_t zi = 0; zi < zones_.count(); ++zi) {
+    // A zone whose chunks nobody lent need not be loaded for this.
+    const auto d = pool::read_metadata<format::zone_descriptor>(
+        s_, &l, s_.geo.zone_offset(zi), format::type_zone, "zone descriptor");
+    if (d.log_chunks == 0) continue;
+    zone& z = zones_.get(zi);
+    for (uint32_t i = 0; i < z.high_water.load(std::memory_order_relaxed); ++i) {
+      if (z.chunks[i].kind.load(std::memory_order_relaxed) != use::log) continue;
+      const uint64_t offset = zones_.offset_of(z.chunks[i]);
+      zero(l, offset);
+      l.w.fence();
+      s_.overlaid.remove(offset);
+      zones_.make_log(l, engine_, zi, i, 1, false);
+      ++z.available;
+      z.search_from = std::min(z.search_from, i);
+    }
+  }
+}
+
+}  // namespace scute::heap

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The allocator. A slot is allocated exactly when its header says so (10-storage); what is kept
+// here are bitmaps derived from the headers, chunk by chunk on first use.
+//
+// A1 A slot is handed out only from a bitmap, and returns to it only after the header write that
+//    freed it (or the abort of the transaction that wanted it) is durable: no two transactions ever
+//    have the same slot.
+// A2 A chunk's bitmap is built before any transaction frees a slot of it, so that no free can fall
+//    between the scan and its publication.
+// A3 Before a chunk is put to another use, no lane's log can be replayed into it any more.
+//
+// Each lane allocates from chunks of its own, one per size class, so threads meet only when a chunk
+// is used up or when they free into each other's chunks.
+#pragma once
+
+#include <mutex>
+#include <vector>
+
+#include "heap/object.hpp"
+#include "heap/size_classes.hpp"
+#include "heap/step_engine.hpp"
+#include "heap/zone_table.hpp"
+
+namespace scute::heap {
+
+class heap {
+ public:
+  heap(pool::state& s, step_engine& e);
+
+  // Reserves room for `size` payload bytes; the slot's header says free until a transaction commits
+  // otherwise. May make a durable step through l. Throws SCUTE_E_NOSPC.
+  object reserve(pool::lane& l, uint64_t size);
+  // Gives a slot or span back: after its free is durable, or when its transaction aborted.
+  void release(const object& o) noexcept;
+  // To be called when a transaction decides to free o (A2).
+  void prepare_free(const object& o);
+  // Largest object that any zone could hold.
+  uint64_t size_max() const noexcept;
+
+  // Chunks lent to a log that overflows its lane. Their bytes count as zeros for parity. Throws
+  // SCUTE_E_NOSPC with nothing lent.
+  std::vector<uint64_t> lend(pool::lane& l, size_t n);
+  void take_back(pool::lane& l, const std::vector<uint64_t>& chunk_offsets);
+  // Frees the chunks that a crash left lent; recovery has overlaid them with zeros.
+  void reclaim_lent(pool::lane& l);
+
+  zone_table& zones() noexcept { return zones_; }
+  // Slots in use of a run, from its bitmap; builds it if need be.
+  uint32_t used_slots(chunk_state& c);
+
+ private:
+  struct lane_cache {
+    std::vector<chunk_state*> active;  // by size class
+  };
+
+  int pop_free(chunk_state& c) noexcept;
+  chunk_state* refill(pool::lane& l, int size_class, chunk_state* old);
+  chunk_state* claim(chunk_state* c) noexcept;
+  chunk_state* claim_listed(int size_class);
+  chunk_state* scan_some(pool::lane& l, int size_class, size_t how_many);
+  chunk_state* steal(pool::lane& l, int size_class);
+  void scan(chunk_state& c);
+  // First of n adjacent chunks that are free, in any zone; prepares their headers. Null if none.
+  chunk_state* take_chunks(pool::lane& l, uint32_t n);
+  bool reclaim_empty_runs();
+  void note_zone(uint64_t z);
+  void zero(pool::lane& l, uint64_t chunk_offset) noexcept;
+  object reserve_span(pool::lane& l, uint64_t size);
+  [[noreturn]] void full(uint64_t size) const;
+
+  pool::state& s_;
+  step_engine& engine_;
+  size_classes classes_;
+  zone_table zones_;
+  std::vector<lane_cache> caches_;
+
+  std::mutex mutex_;       // chunks changing their use; taken before a chunk's own lock
+  std::vector<bool> noted_;                            // zones whose runs are in unscanned_
+  std::vector<std::vector<chunk_state*>> unscanned_;   // by size class
+  std::mutex list_mutex_;  // taken after a chunk's lock
+  std::vector<std::vector<chunk_state*>> with_room_;   // by size class
+};
+
+}  // namespace scute::heap

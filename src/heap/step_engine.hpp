@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the heap needs of a commit engine: to make a few header changes durable and atomic at once,
+// before the transaction that needs them (10-storage: "one small durable step").
+#pragma once
+
+#include <span>
+
+#include "pool/lane.hpp"
+
+namespace scute::heap {
+
+class step_engine {
+ public:
+  virtual ~step_engine() = default;
+  // All or nothing, and durable when it returns. The patches together must fit the lane's log.
+  virtual void step(pool::lane& l, std::span<const pool::patch> patches) = 0;
+};
+
+}  // namespace scute::heap

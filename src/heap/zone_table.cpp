@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "heap/zone_table.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "heap/size_classes.hpp"
+#include "pool/columns.hpp"
+
+namespace scute::heap {
+
+using format::chunk_kind;
+
+namespace {
+
+// Chunk headers prepared at a time, so that virgin chunks cost one step per 16.
+constexpr uint32_t extend_by = 16;
+// Slots formatted, and span bodies or log chunks marked, in one step: the step's log must fit the
+// smallest lane.
+constexpr uint32_t step_headers = 32;
+
+constexpr pool::patch metadata_patch(uint64_t offset, const void* src, uint32_t n) noexcept {
+  return {offset, src, n, medium::purpose::metadata};
+}
+
+}  // namespace
+
+void release_chunks::operator()(chunk_state* p) const noexcept {
+  for (uint32_t i = 0; i < count; ++i) delete[] p[i].free_bits.load(std::memory_order_relaxed);
+  std::free(p);
+}
+
+zone_table::zone_table(pool::state& s) : s_(s), zones_(s.geo.zone_count) {}
+
+zone& zone_table::get(uint64_t z) {
+  zone& zn = zones_[z];
+  if (!zn.loaded.load(std::memory_order_acquire)) {
+    const std::lock_guard hold(zn.load_mutex);
+    if (!zn.loaded.load(std::memory_order_relaxed)) load(z);
+  }
+  return zn;
+}
+
+void zone_table::load(uint64_t index) {
+  zone& z = zones_[index];
+  const auto& g = s_.geo;
+  const auto d = pool::read_metadata<format::zone_descriptor>(
+      s_, nullptr, g.zone_offset(index), format::type_zone, "zone descriptor");
+  if (d.index != index || d.high_water > g.chunks)
+    throw failure(SCUTE_E_CORRUPT, s_.path + ": the descriptor of zone " + std::to_string(index) +
+                                       " contradicts the superblock; restore from a backup");
+  // calloc: the pages of chunks never used are never touched.
+  auto* raw = static_cast<chunk_state*>(std::calloc(g.chunks, sizeof(chunk_state)));
+  if (raw == nullptr) throw std::bad_alloc();
+  z.chunks = {raw, release_chunks{g.chunks}};
+  s_.used_end[index].store(g.chunk_base + (uint64_t{d.high_water} << g.chunk_shift),
+                           std::memory_order_release);
+  z.log_chunks = d.log_chunks;
+  z.available = g.chunks;
+  for (uint32_t i = 0; i < d.high_water;) {
+    chunk_state& c = raw[i];
+    c.index = i;
+    c.zone = static_cast<uint32_t>(index);
+    uint32_t covers = 1;
+    try {
+      const auto h = pool::read_metadata<format::chunk_header>(
+          s_, nullptr, g.chunk_header_offset(index, i), format::type_chunk, "chunk header");
+      adopt(z, index, i, h);
+      if (c.kind == use::span) covers = c.length;
+    } catch (const failure& e) {
+      if (e.code() != SCUTE_E_CORRUPT) throw;
+      c.kind = use::lost;
+      --z.available;
+    }
+    i += covers;
+  }
+  z.high_water.store(d.high_water, std::memory_order_release);
+  z.loaded.store(true, std::memory_order_release);
+}
+
+void zone_table::adopt(zone& z, uint64_t index, uint32_t i, const format::chunk_header& h) {
+  const auto& g = s_.geo;
+  chunk_state& c = z.chunks[i];
+  c.generation = h.generation;
+  c.kind = use::free;
+  const auto contradiction = [&] {
+    return failure(SCUTE_E_CORRUPT, "the header of chunk " + std::to_string(i) + " of zone " +
+                                        std::to_string(index) + " makes no sense");
+  };
+  switch (static_cast<chunk_kind>(h.kind)) {
+    case chunk_kind::free:
+      break;
+    case chunk_kind::run:
+      if (h.slot_size < 64 || h.slot_size % 32 != 0 || h.slot_size > g.chunk_size / 2 ||
+          h.formatted > g.chunk_size / h.slot_size)
+        throw contradiction();
+      become_run(c, h.generation, h.slot_size, h.formatted);
+      --z.available;
+      break;
+    case chunk_kind::span: {
+      if (h.length == 0 || h.length > g.chunks - i) throw contradiction();
+      c.length = h.length;
+      c.slot_size = 0;
+      c.kind = use::span;
+      const object o = span_object(c);
+      const pool::fragment first = o.fragment(0);
+      if (!pool::valid(s_, first) && s_.healer != nullptr) {
+        try {
+          s_.healer->repair(nullptr, first, "first fragment of a large object");
+        } catch (const failure& e) {
+          // Its other fragments may be sound; keep the space, and let whoever opens it be told.
+          if (e.code() != SCUTE_E_CORRUPT) throw;
+        }
+      }
+      format::fragment_header fh;
+      std::memcpy(&fh, s_.at(o.header), sizeof fh);
+      const uint32_t n = pool::covered(s_, first, fh);
+      const bool is_free = n != pool::not_covered &&
+                           format::meta_state(fh.meta) == format::state::free &&
+                           pool::valid(s_, first);
+      if (is_free) {
+        c.kind = use::free;  // Z1
+        break;
+      }
+      z.available -= c.length;
+      for (uint32_t k = 1; k < c.length; ++k) {
+        chunk_state& body = z.chunks[i + k];
+        body.index = i + k;
+        body.zone = static_cast<uint32_t>(index);
+        body.kind = use::span_body;
+        body.length = k;
+        format::chunk_header bh;
+        std::memcpy(&bh, s_.at(g.chunk_header_offset(index, i + k)), sizeof bh);
+        body.generation = bh.generation;
+      }
+      break;
+    }
+    case chunk_kind::span_body:
+      break;  // Z1: no live span covers it, or the loop would not have come here
+    case chunk_kind::log:
+      c.kind = use::log;
+      --z.available;
+      break;
+    default:
+      throw contradiction();
+  }
+}
+
+void zone_table::become_run(chunk_state& c, uint16_t generation, uint32_t slot_size,
+                            uint32_t formatted) const {
+  c.lock();
+  c.generation = generation;
+  c.slot_size = slot_size;
+  c.slots = s_.geo.chunk_size / slot_size;
+  c.reciprocal = chunk_state::reciprocal_of(slot_size);
+  c.length = 1;
+  c.free_count = 0;
+  c.slots_hint = 0;
+  c.owned = c.listed = false;
+  delete[] c.free_bits.exchange(nullptr, std::memory_order_relaxed);
+  c.formatted.store(formatted, std::memory_order_release);
+  c.kind.store(use::run, std::memory_order_release);
+  c.unlock();
+}
+
+object zone_table::slot_object(chunk_state& c, uint32_t slot) const noexcept {
+  object o;
+  o.chunk = &c;
+  o.slot = slot;
+  o.header = offset_of(c) + uint64_t{slot} * c.slot_size;
+  o.payload = o.header + fragments_of(c.slot_size) * format::header_size;
+  o.room = payload_room(c.slot_size);
+  return o;
+}
+
+object zone_table::span_object(chunk_state& c) const noexcept {
+  const uint64_t size = uint64_t{c.length} << s_.geo.chunk_shift;
+  object o;
+  o.chunk = &c;
+  o.header = offset_of(c);
+  o.payload = o.header + fragments_of(size) * format::header_size;
+  o.room = payload_room(size);
+  return o;
+}
+
+object zone_table::locate(uint64_t payload_offset) {
+  const auto& g = s_.geo;
+  const auto nowhere = [&](const char* why) {
+    return failure(SCUTE_E_OID, "oid offset " + std::to_string(payload_offset) + " of " + s_.path +
+                                    " is no object: " + why);
+  };
+  if (payload_offset < g.zones_offset || payload_offset >= g.zones_end())
+    throw nowhere("it lies outside the pool's zones");
+  const uint64_t zi = pool::zone_of(g, payload_offset);
+  const uint64_t inside = payload_offset - g.zone_offset(zi);
+  if (inside < g.chunk_base || inside >= g.chunk_base + (uint64_t{g.chunks} << g.chunk_shift))
+    throw nowhere("it lies in the pool's own structures");
+  zone& z = get(zi);
+  const uint64_t in_chunks = inside - g.chunk_base;
+  chunk_state& c = z.chunks[in_chunks >> g.chunk_shift];
+  switch (c.kind.load(std::memory_order_acquire)) {
+    case use::run: {
+      const uint64_t in_chunk = in_chunks & (g.chunk_size - 1);
+      const uint32_t slot = c.slot_of(in_chunk);
+      if (slot >= c.formatted.load(std::memory_order_acquire))
+        throw nowhere("nothing was ever allocated there");
+      const object o = slot_object(c, slot);
+      if (o.payload != payload_offset) throw nowhere("it points into the middle of a slot");
+      return o;
+    }
+    case use::span: {
+      const object o = span_object(c);
+      if (o.payload != payload_offset) throw nowhere("it points into the middle of an object");
+      return o;
+    }
+    case use::span_body:
+      throw nowhere("it points into the middle of a large object");
+    case use::lost:
+      throw failure(SCUTE_E_CORRUPT, "oid offset " + std::to_string(payload_offset) + " of " +
+                                         s_.path + " lies in a chunk whose header is lost");
+    default:
+      throw failure(SCUTE_E_FREED, "oid offset " + std::to_string(payload_offset) + " of " +
+                                       s_.path + " lies in free space: the object was freed");
+  }
+}
+
+format::fragment_header zone_table::read_header(const object& o) {
+  format::fragment_header h;
+  const uint32_t stripe = pool::stripe_of(s_, o.header);
+  s_.locks.lock_exclusive(stripe);
+  std::memcpy(&h, s_.at(o.header), sizeof h);
+  s_.locks.unlock_exclusive(stripe);
+  return h;
+}
+
+// ---- changing headers ---------------------------------------------------------------------------
+
+format::chunk_header zone_table::header_for(const pool::lane& l, const chunk_state& c,
+                                            chunk_kind kind, uint16_t generation,
+                                            uint32_t slot_size, uint32_t formatted,
+                                            uint32_t length) const {
+  format::chunk_header h{};
+  h.kind = static_cast<uint8_t>(kind);
+  h.fragments = static_cast<uint8_t>(slot_size == 0 ? 0 : fragments_of(slot_size));
+  h.generation = generation;
+  h.slot_size = slot_size;
+  h.formatted = formatted;
+  h.length = length;
+  pool::seal_metadata(s_, l, s_.geo.chunk_header_offset(c.zone, c.index), format::type_chunk, h);
+  return h;
+}
+
+format::zone_descriptor zone_table::descriptor_for(const pool::lane& l, uint64_t z,
+                                                   uint32_t high_water,
+                                                   uint32_t log_chunks) const {
+  format::zone_descriptor d{};
+  d.index = z;
+  d.high_water = high_water;
+  d.log_chunks = log_chunks;
+  pool::seal_metadata(s_, l, s_.geo.zone_offset(z), format::type_zone, d);
+  return d;
+}
+
+void zone_table::extend(pool::lane& l, step_engine& e, uint64_t zi, uint32_t chunk) {
+  zone& z = get(zi);
+  const auto& g = s_.geo;
+  while (z.high_water.load(std::memory_order_relaxed) <= chunk) {
+    const uint32_t from = z.high_water.load(std::memory_order_relaxed);
+    const uint32_t to = std::min(from + extend_by, g.chunks);
+    format::chunk_header headers[extend_by];
+    pool::patch patches[extend_by + 1];
+    for (uint32_t i = from; i < to; ++i) {
+      chunk_state& c = z.chunks[i];
+      c.index = i;
+      c.zone = static_cast<uint32_t>(zi);
+      headers[i - from] = header_for(l, c, chunk_kind::free, 0, 0, 0, 0);
+      patches[i - from] =
+          metadata_patch(g.chunk_header_offset(zi, i), &headers[i - from], sizeof headers[0]);
+    }
+    const auto d = descriptor_for(l, zi, to, z.log_chunks);
+    patches[to - from] = metadata_patch(g.zone_offset(zi), &d, sizeof d);
+    s_.used_end[zi].store(g.chunk_base + (uint64_t{to} << g.chunk_shift),
+                          std::memory_order_release);
+    e.step(l, {patches, to - from + 1});
+    for (uint32_t i = from; i < to; ++i) z.chunks[i].kind.store(use::free);
+    z.high_water.store(to, std::memory_order_release);
+  }
+}
+
+void zone_table::make_run(pool::lane& l, step_engine& e, chunk_state& c, uint32_t slot_size,
+                          uint32_t prepare) {
+  const auto generation = static_cast<uint16_t>(c.generation + 1);
+  // Until the step is durable the chunk stays what it was for everybody else.
+  chunk_state next{};
+  next.index = c.index;
+  next.zone = c.zone;
+  next.generation = generation;
+  next.slot_size = slot_size;
+  prepare = std::min({prepare, step_headers, s_.geo.chunk_size / slot_size});
+  const auto h = header_for(l, c, chunk_kind::run, generation, slot_size, prepare, 1);
+  format::fragment_header headers[step_headers];
+  pool::patch patches[step_headers + 1];
+  patches[0] = metadata_patch(s_.geo.chunk_header_offset(c.zone, c.index), &h, sizeof h);
+  for (uint32_t i = 0; i < prepare; ++i) {
+    const object o = slot_object(next, i);
+    headers[i] = {};
+    headers[i].meta = format::make_meta(0, format::state::free, generation);
+    pool::seal(s_, l, o.fragment(0), headers[i], nullptr, 0);
+    patches[i + 1] = metadata_patch(o.header, &headers[i], sizeof headers[i]);
+  }
+  e.step(l, {patches, prepare + 1});
+  become_run(c, generation, slot_size, prepare);
+}
+
+void zone_table::format_slots(pool::lane& l, step_engine& e, chunk_state& c, uint32_t prepare) {
+  const uint32_t from = c.formatted.load(std::memory_order_relaxed);
+  const uint32_t to = std::min({from + prepare, from + step_headers, c.slots});
+  const auto h = header_for(l, c, chunk_kind::run, c.generation, c.slot_size, to, 1);
+  format::fragment_header headers[step_headers];
+  pool::patch patches[step_headers + 1];
+  patches[0] = metadata_patch(s_.geo.chunk_header_offset(c.zone, c.index), &h, sizeof h);
+  for (uint32_t i = from; i < to; ++i) {
+    const object o = slot_object(c, i);
+    auto& fh = headers[i - from];
+    fh = {};
+    fh.meta = format::make_meta(0, format::state::free, c.generation);
+    pool::seal(s_, l, o.fragment(0), fh, nullptr, 0);
+    patches[i - from + 1] = metadata_patch(o.header, &fh, sizeof fh);
+  }
+  e.step(l, {patches, to - from + 1});
+  c.formatted.store(to, std::memory_order_release);
+}
+
+void zone_table::make_span(pool::lane& l, step_engine& e, chunk_state& head, uint32_t length) {
+  zone& z = get(head.zone);
+  for (uint32_t k = 1; k < length;) {
+    format::chunk_header headers[step_headers];
+    pool::patch patches[step_headers];
+    uint32_t n = 0;
+    for (; n < step_headers && k < length; ++n, ++k) {
+      chunk_state& c = z.chunks[head.index + k];
+      c.generation = static_cast<uint16_t>(c.generation + 1);
+      headers[n] = header_for(l, c, chunk_kind::span_body, c.generation, 0, 0, k);
+      patches[n] = metadata_patch(s_.geo.chunk_header_offset(c.zone, c.index), &headers[n],
+                                  sizeof headers[n]);
+    }
+    e.step(l, {patches, n});
+  }
+  chunk_state next{};
+  next.index = head.index;
+  next.zone = head.zone;
+  next.length = length;
+  next.generation = static_cast<uint16_t>(head.generation + 1);
+  const auto h = header_for(l, head, chunk_kind::span, next.generation, 0, 0, length);
+  const object o = span_object(next);
+  format::fragment_header fh{};
+  fh.meta = format::make_meta(0, format::state::free, next.generation);
+  pool::seal(s_, l, o.fragment(0), fh, nullptr, 0);
+  const pool::patch patches[2] = {
+      metadata_patch(s_.geo.chunk_header_offset(head.zone, head.index), &h, sizeof h),
+      metadata_patch(o.header, &fh, sizeof fh)};
+  e.step(l, patches);
+  head.generation = next.generation;
+  head.length = length;
+  head.slot_size = 0;
+  for (uint32_t k = 1; k < length; ++k) {
+    z.chunks[head.index + k].length = k;
+    z.chunks[head.index + k].kind.store(use::span_body);
+  }
+  head.kind.store(use::span, std::memory_order_release);
+}
+
+void zone_table::make_log(pool::lane& l, step_engine& e, uint64_t zi, uint32_t first, uint32_t n,
+                          bool lend) {
+  zone& z = get(zi);
+  for (uint32_t done = 0; done < n;) {
+    format::chunk_header headers[step_headers];
+    pool::patch patches[step_headers + 1];
+    const uint32_t count = std::min(step_headers, n - done);
+    for (uint32_t i = 0; i < count; ++i) {
+      chunk_state& c = z.chunks[first + done + i];
+      headers[i] =
+          header_for(l, c, lend ? chunk_kind::log : chunk_kind::free,
+                     static_cast<uint16_t>(c.generation + 1), 0, 0, 1);
+      patches[i] = metadata_patch(s_.geo.chunk_header_offset(zi, c.index), &headers[i],
+                                  sizeof headers[i]);
+    }
+    const uint32_t log_chunks = lend ? z.log_chunks + count : z.log_chunks - count;
+    const auto d = descriptor_for(l, zi, z.high_water, log_chunks);
+    patches[count] = metadata_patch(s_.geo.zone_offset(zi), &d, sizeof d);
+    e.step(l, {patches, count + 1});
+    z.log_chunks = log_chunks;
+    for (uint32_t i = 0; i < count; ++i) {
+      chunk_state& c = z.chunks[first + done + i];
+      c.generation = static_cast<uint16_t>(c.generation + 1);
+      c.slot_size = 0;
+      c.kind.store(lend ? use::log : use::free);
+    }
+    done += count;
+  }
+}
+
+}  // namespace scute::heap

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The chunks of each zone: loading their headers on first use, finding the object at an offset,
+// and preparing chunks for a use.
+//
+// Z1 A chunk's use in memory is what its header says, with two exceptions that a later header
+//    write will settle: a span whose first fragment is free counts as free chunks, and so does a
+//    span_body that no live span covers. So freeing a span is the write of one object header.
+// Z2 A chunk that changes its use gets a new generation, so nothing that lies in it can be taken
+//    for a live header.
+// Z3 Headers of a span's bodies are written before its head; the head makes the span.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <mutex>
+
+#include "heap/chunk_state.hpp"
+#include "heap/object.hpp"
+#include "heap/step_engine.hpp"
+#include "pool/state.hpp"
+
+namespace scute::heap {
+
+struct release_chunks {
+  uint32_t count = 0;
+  void operator()(chunk_state* p) const noexcept;
+};
+
+struct zone {
+  std::atomic<bool> loaded{false};
+  std::mutex load_mutex;
+  std::unique_ptr<chunk_state[], release_chunks> chunks;
+  std::atomic<uint32_t> high_water{0};
+  uint32_t log_chunks = 0;
+  uint32_t available = 0;   // free and virgin chunks; under the allocator's mutex
+  uint32_t search_from = 0; // no available chunk below
+};
+
+class zone_table {
+ public:
+  explicit zone_table(pool::state& s);
+
+  // Loads the zone on first use; any thread.
+  zone& get(uint64_t z);
+  uint64_t count() const noexcept { return zones_.size(); }
+  bool is_loaded(uint64_t z) const noexcept {
+    return zones_[z].loaded.load(std::memory_order_acquire);
+  }
+
+  // The object whose payload begins at this file offset. Throws SCUTE_E_OID if none can: outside
+  // the zones, between slots, in a chunk of another use. Says nothing of whether it is live.
+  object locate(uint64_t payload_offset);
+  object slot_object(chunk_state& c, uint32_t slot) const noexcept;
+  object span_object(chunk_state& c) const noexcept;
+
+  // A copy of an object's first header, not torn by a commit of another thread.
+  format::fragment_header read_header(const object& o);
+
+  // What follows changes headers; the caller holds the allocator's mutex.
+
+  // Prepares chunk headers until `chunk` is below the high-water mark.
+  void extend(pool::lane& l, step_engine& e, uint64_t z, uint32_t chunk);
+  // Gives a chunk new content: a run of slots with the first `prepare` of them formatted.
+  void make_run(pool::lane& l, step_engine& e, chunk_state& c, uint32_t slot_size,
+                uint32_t prepare);
+  // Formats further slots of a run.
+  void format_slots(pool::lane& l, step_engine& e, chunk_state& c, uint32_t prepare);
+  void make_span(pool::lane& l, step_engine& e, chunk_state& head, uint32_t length);
+  // Marks chunks first .. first+n-1 as lent to a log, or as free again.
+  void make_log(pool::lane& l, step_engine& e, uint64_t z, uint32_t first, uint32_t n, bool lend);
+
+  uint64_t offset_of(const chunk_state& c) const noexcept {
+    return s_.geo.chunk_offset(c.zone, c.index);
+  }
+
+ private:
+  void load(uint64_t z);
+  void adopt(zone& z, uint64_t index, uint32_t i, const format::chunk_header& h);
+  format::chunk_header header_for(const pool::lane& l, const chunk_state& c,
+                                  format::chunk_kind kind, uint16_t generation,
+                                  uint32_t slot_size, uint32_t formatted, uint32_t length) const;
+  format::zone_descriptor descriptor_for(const pool::lane& l, uint64_t z, uint32_t high_water,
+                                         uint32_t log_chunks) const;
+  void become_run(chunk_state& c, uint16_t generation, uint32_t slot_size,
+                  uint32_t formatted) const;
+
+  pool::state& s_;
+  std::deque<zone> zones_;
+};
+
+}  // namespace scute::heap

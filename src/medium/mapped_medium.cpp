@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "medium/mapped_medium.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "medium/failure.hpp"
+#include "medium/persist.hpp"
+
+#ifndef MAP_SHARED_VALIDATE
+#define MAP_SHARED_VALIDATE 0x03
+#endif
+#ifndef MAP_SYNC
+#define MAP_SYNC 0x80000
+#endif
+
+namespace scute::medium {
+namespace {
+
+class mapped_medium : public medium {
+ public:
+  mapped_medium(file_handle file, std::byte* base, kind k, bool map_sync, bool eadr, bool read_only)
+      : file_(std::move(file)) {
+    base_ = base;
+    size_ = file_.size();
+    kind_ = k;
+    map_sync_ = map_sync;
+    eadr_ = eadr;
+    read_only_ = read_only;
+  }
+  ~mapped_medium() override { ::munmap(base_, size_); }
+
+ protected:
+  void do_store(void* dst, const void* src, size_t n) noexcept override {
+    std::memcpy(dst, src, n);
+  }
+  file_handle file_;
+};
+
+// Byte-addressable persistence: CPU flushes and fences.
+class cpu_medium final : public mapped_medium {
+ public:
+  using mapped_medium::mapped_medium;
+  const char* flush_name() const noexcept override { return eadr_ ? "none" : ops_.flush_name; }
+
+ protected:
+  void do_stream(writer&, void* dst, const void* src, size_t n) noexcept override {
+    copy_persist(ops_, eadr_, dst, src, n);
+  }
+  void do_flush(writer&, const void* p, size_t n) noexcept override {
+    if (!eadr_) ops_.flush(p, n);
+  }
+  void do_fence(writer&) noexcept override { ops_.fence(); }
+
+ private:
+  const persist_ops& ops_ = persist();
+};
+
+// Page cache: bytes are durable after msync. The kernel may write any page at any time, as a cache
+// may evict any line, so the protocols' ordering rules carry over unchanged.
+class page_cache_medium final : public mapped_medium {
+ public:
+  using mapped_medium::mapped_medium;
+  const char* flush_name() const noexcept override { return "msync"; }
+
+ protected:
+  void do_stream(writer& w, void* dst, const void* src, size_t n) noexcept override {
+    std::memcpy(dst, src, n);
+    note(w, dst, n);
+  }
+  void do_flush(writer& w, const void* p, size_t n) noexcept override { note(w, p, n); }
+
+  void do_fence(writer& w) noexcept override {
+    if (w.dirty.empty()) return;
+    // A private mapping (read-only open) has nothing to sync and nobody to keep it for.
+    const int e = read_only_ ? 0 : sync(w);
+    w.dirty.clear();
+    if (e != 0) {
+      int none = 0;
+      failed_.compare_exchange_strong(none, e, std::memory_order_acq_rel);
+    }
+  }
+
+ private:
+  static constexpr uint64_t page = 4096;
+
+  void note(writer& w, const void* p, size_t n) noexcept {
+    const auto at = static_cast<uint64_t>(static_cast<const std::byte*>(p) - base_);
+    const uint64_t begin = at & ~(page - 1);
+    const uint64_t end = (at + n + page - 1) & ~(page - 1);
+    if (!w.dirty.empty() && begin <= w.dirty.back().end && end >= w.dirty.back().begin) {
+      w.dirty.back().begin = std::min(w.dirty.back().begin, begin);
+      w.dirty.back().end = std::max(w.dirty.back().end, end);
+      return;
+    }
+    // Beyond a handful of runs the fence syncs the whole file anyway: one run then stands for all.
+    if (w.dirty.size() < 8) {
+      w.dirty.push_back({begin, end});
+    } else {
+      w.dirty.front().begin = std::min(w.dirty.front().begin, begin);
+      w.dirty.front().end = std::max(w.dirty.front().end, end);
+    }
+  }
+
+  int sync(writer& w) noexcept {
+    if (w.dirty.size() == 1) {
+      const auto& r = w.dirty.front();
+      const uint64_t end = std::min(r.end, size_);
+      return ::msync(base_ + r.begin, end - r.begin, MS_SYNC) == 0 ? 0 : errno;
+    }
+    // Several runs: one fdatasync is one journal commit, several msyncs are several.
+    return ::fdatasync(file_.fd()) == 0 ? 0 : errno;
+  }
+};
+
+}  // namespace
+
+const char* kind_name(kind k) noexcept {
+  switch (k) {
+    case kind::dax: return "dax";
+    case kind::file: return "file";
+    case kind::ram: return "ram";
+    case kind::simulated: return "simulated";
+  }
+  return "unknown";
+}
+
+bool detect_eadr() noexcept {
+  // Documented in the kernel's ABI for the nd bus: persistence_domain is "cpu_cache" with eADR,
+  // "memory_controller" with ADR.
+  std::error_code ec;
+  int regions = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/sys/bus/nd/devices", ec)) {
+    if (entry.path().filename().string().rfind("region", 0) != 0) continue;
+    std::ifstream in(entry.path() / "persistence_domain");
+    std::string domain;
+    if (!(in >> domain) || domain != "cpu_cache") return false;
+    ++regions;
+  }
+  return regions > 0;
+}
+
+std::unique_ptr<medium> map_file(file_handle file, scute_medium wish, bool read_only) {
+  const uint64_t size = file.size();
+  if (size == 0) throw failure(SCUTE_E_FORMAT, file.path() + " is empty, so it is no pool");
+  constexpr int access = PROT_READ | PROT_WRITE;
+  void* at = MAP_FAILED;
+  bool synced = false;
+  kind k = kind::file;
+  if (!read_only && (wish == SCUTE_MEDIUM_AUTO || wish == SCUTE_MEDIUM_DAX)) {
+    at = ::mmap(nullptr, size, access, MAP_SHARED_VALIDATE | MAP_SYNC, file.fd(), 0);
+    synced = at != MAP_FAILED;
+    if (!synced && wish == SCUTE_MEDIUM_DAX)
+      throw failure(SCUTE_E_UNSUPPORTED,
+                    "the file system of " + file.path() +
+                        " does not grant MAP_SYNC, so CPU flushes would not make bytes durable; "
+                        "use medium `file`, or mount it with -o dax");
+  }
+  if (at == MAP_FAILED)
+    at = ::mmap(nullptr, size, access, read_only ? MAP_PRIVATE | MAP_NORESERVE : MAP_SHARED,
+                file.fd(), 0);
+  if (at == MAP_FAILED) throw_errno("map " + file.path(), errno);
+  const bool tmpfs = file.on_tmpfs();
+  switch (wish) {
+    case SCUTE_MEDIUM_AUTO: k = synced ? kind::dax : tmpfs ? kind::ram : kind::file; break;
+    case SCUTE_MEDIUM_DAX: k = kind::dax; break;
+    case SCUTE_MEDIUM_FILE: k = kind::file; break;
+    case SCUTE_MEDIUM_RAM: k = kind::ram; break;
+  }
+  const bool eadr = k == kind::dax && detect_eadr();
+  auto* base = static_cast<std::byte*>(at);
+  if (k == kind::file)
+    return std::make_unique<page_cache_medium>(std::move(file), base, k, synced, eadr, read_only);
+  return std::make_unique<cpu_medium>(std::move(file), base, k, synced, eadr, read_only);
+}
+
+}  // namespace scute::medium

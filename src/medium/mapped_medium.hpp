@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A pool file mapped into memory: kinds dax, file and ram.
+#pragma once
+
+#include <memory>
+
+#include "medium/file_handle.hpp"
+#include "medium/medium.hpp"
+#include "scute/scute.h"
+
+namespace scute::medium {
+
+// Maps the file. `wish` AUTO finds the kind: tmpfs is ram, a file system that grants MAP_SYNC is
+// dax, everything else is file. A wish that the file cannot fulfil (dax without MAP_SYNC) fails
+// with SCUTE_E_UNSUPPORTED; `file` and `ram` may be asked for anywhere, `ram` on a disk file
+// promising survival of the process only. With read_only the mapping is private: recovery may
+// write to it and the file stays as it is.
+std::unique_ptr<medium> map_file(file_handle file, scute_medium wish, bool read_only);
+
+// What the kernel says of the persistence domain of this machine's persistent memory: true if
+// every region reports that CPU caches are part of it (eADR).
+bool detect_eadr() noexcept;
+
+}  // namespace scute::medium

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The one interface through which every byte reaches a pool file. A mapping gives the bytes their
+// addresses; what is written there is durable only through this interface:
+//
+//   stream(dst, src, n)  stores and starts the write-back; durable at the thread's next fence
+//   flush(p, n)          starts the write-back of what was stored there with ordinary stores
+//   fence()              returns when everything this writer streamed or flushed is durable
+//
+// A test replaces the whole class by a simulated medium that keeps the durable image apart from
+// the visible one. Ordinary stores into the mapping (a user's in-place stores, atomic XORs into
+// parity that several threads share) become known to it when they are flushed, by comparison;
+// store() names the remaining case, a cached store that is flushed later or never.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "medium/counters.hpp"
+
+namespace scute::medium {
+
+enum class kind : uint8_t { dax = 1, file = 2, ram = 3, simulated = 4 };
+
+const char* kind_name(kind k) noexcept;
+
+class writer;
+
+class medium {
+ public:
+  virtual ~medium() = default;
+  medium(const medium&) = delete;
+  medium& operator=(const medium&) = delete;
+
+  std::byte* base() const noexcept { return base_; }
+  uint64_t size() const noexcept { return size_; }
+  kind what() const noexcept { return kind_; }
+  bool map_sync() const noexcept { return map_sync_; }
+  bool eadr() const noexcept { return eadr_; }
+  bool read_only() const noexcept { return read_only_; }
+  // The instruction or call that makes bytes durable; static string.
+  virtual const char* flush_name() const noexcept = 0;
+
+  // True once a fence could not make bytes durable (EIO). The pool must then stop writing: what
+  // the file holds is no longer known (a later fsync may claim success for lost pages).
+  bool failed() const noexcept { return failed_.load(std::memory_order_acquire) != 0; }
+  int failure() const noexcept { return failed_.load(std::memory_order_acquire); }
+
+ protected:
+  medium() = default;
+  friend class writer;
+  virtual void do_stream(writer& w, void* dst, const void* src, size_t n) noexcept = 0;
+  virtual void do_flush(writer& w, const void* p, size_t n) noexcept = 0;
+  virtual void do_fence(writer& w) noexcept = 0;
+  virtual void do_store(void* dst, const void* src, size_t n) noexcept = 0;
+
+  std::byte* base_ = nullptr;
+  uint64_t size_ = 0;
+  kind kind_ = kind::ram;
+  bool map_sync_ = false;
+  bool eadr_ = false;
+  bool read_only_ = false;
+  std::atomic<int> failed_{0};
+};
+
+// A run of dirty bytes that a page-cache medium has to sync at the next fence.
+struct dirty_range {
+  uint64_t begin, end;
+};
+
+// One thread's way to the medium: its counters, and what it has written since its last fence.
+// A fence covers what went through the same writer only. Not shared between threads.
+class writer {
+ public:
+  explicit writer(medium& m) : medium_(&m) { dirty.reserve(8); }
+
+  void stream(void* dst, const void* src, size_t n, purpose why) noexcept {
+    account(dst, n, why);
+    medium_->do_stream(*this, dst, src, n);
+  }
+  // The bytes were stored before; counts them and starts their write-back.
+  void flush(const void* p, size_t n, purpose why) noexcept {
+    account(p, n, why);
+    medium_->do_flush(*this, p, n);
+  }
+  void fence() noexcept {
+    count.fences.add(1);
+    medium_->do_fence(*this);
+  }
+  // An ordinary cached store; counted when flushed.
+  void store(void* dst, const void* src, size_t n) noexcept { medium_->do_store(dst, src, n); }
+
+  medium& target() const noexcept { return *medium_; }
+
+  counters count;
+  std::vector<dirty_range> dirty;  // used by page-cache media
+
+ private:
+  void account(const void* p, size_t n, purpose why) noexcept {
+    const auto a = reinterpret_cast<uintptr_t>(p);
+    count.bytes[static_cast<int>(why)].add(n);
+    count.lines.add(n == 0 ? 0 : ((a + n - 1) >> 6) - (a >> 6) + 1);
+  }
+
+  medium* medium_;
+};
+
+}  // namespace scute::medium

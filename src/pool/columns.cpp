@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pool/columns.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "codec/parity.hpp"
+
+namespace scute::pool {
+namespace {
+
+uint64_t parity_offset(const geometry& g, uint64_t zone, uint64_t column) noexcept {
+  return g.zone_offset(zone) + g.data_size + column;
+}
+
+// Calls fn(offset, cell, n) for the parts of a data range that stay in one row and column block.
+template <typename Fn>
+void for_each_block(const geometry& g, uint64_t offset, uint64_t length, Fn&& fn) {
+  while (length != 0) {
+    cell c = cell_of(g, offset);
+    // Rows are whole blocks long, so a block never crosses a row.
+    uint64_t row_left = std::min(length, g.row_size - c.column);
+    while (row_left != 0) {
+      const uint64_t n = std::min(row_left, column_block - c.column % column_block);
+      fn(offset, c, n);
+      offset += n;
+      length -= n;
+      row_left -= n;
+      c.column += n;
+    }
+  }
+}
+
+// Gathers XOR of the data cells at [column, column+n) of all rows but `skip`, plus the parity if
+// with_parity, into out. The caller holds the stripe.
+void gather(state& s, uint64_t zone, uint64_t column, uint64_t n, uint64_t skip, bool with_parity,
+            std::byte* out) {
+  const geometry& g = s.geo;
+  const uint64_t end = s.used_end[zone].load(std::memory_order_acquire);
+  const void* rows[1001];
+  size_t count = 0;
+  alignas(64) std::byte patched[column_block];
+  std::memset(out, 0, n);
+  for (uint64_t r = 0; r < g.rows; ++r) {
+    const uint64_t inside = r * g.row_size + column;
+    if (r == skip) continue;
+    if (inside >= end) break;  // zeros from here on
+    const uint64_t offset = g.zone_offset(zone) + inside;
+    if (s.overlaid.touches(offset, n)) {
+      std::memcpy(patched, s.at(offset), n);
+      s.overlaid.patch(offset, patched, n);
+      codec::xor_into(out, patched, n);
+      continue;
+    }
+    rows[count++] = s.at(offset);
+  }
+  if (with_parity) rows[count++] = s.at(parity_offset(g, zone, column));
+  if (count == 0) return;
+  alignas(64) std::byte sum[column_block];
+  codec::xor_gather(sum, rows, count, n);
+  codec::xor_into(out, sum, n);
+}
+
+class exclusive_stripe {
+ public:
+  exclusive_stripe(state& s, uint64_t zone, uint64_t column)
+      : s_(s), i_(stripes::index(zone, column / column_block)) {
+    s_.locks.lock_exclusive(i_);
+  }
+  ~exclusive_stripe() { s_.locks.unlock_exclusive(i_); }
+  exclusive_stripe(const exclusive_stripe&) = delete;
+  exclusive_stripe& operator=(const exclusive_stripe&) = delete;
+
+ private:
+  state& s_;
+  uint32_t i_;
+};
+
+}  // namespace
+
+void split(state& s, lane& l, std::span<const patch> patches) {
+  l.pieces.clear();
+  for (const patch& p : patches) {
+    const auto* src = static_cast<const std::byte*>(p.src);
+    for_each_block(s.geo, p.offset, p.length, [&](uint64_t offset, const cell& c, uint64_t n) {
+      piece x{};
+      x.offset = offset;
+      x.src = src;
+      x.length = static_cast<uint32_t>(n);
+      x.why = p.why;
+      if (s.has_parity) {
+        x.parity = parity_offset(s.geo, c.zone, c.column);
+        x.stripe = stripes::index(c.zone, c.column / column_block);
+        for (uint64_t i = 0; i < n; i += 64) __builtin_prefetch(s.at(x.parity + i), 1);
+      } else {
+        x.stripe = stripes::index(c.zone, offset / column_block);
+      }
+      l.pieces.push_back(x);
+      src += n;
+    });
+  }
+}
+
+namespace {
+
+void flush_status(state& s, lane& by, lane& other) {
+  const uint64_t applied = other.applied.load(std::memory_order_acquire);
+  for (uint32_t r = 0; r < s.geo.lane_replicas; ++r)
+    by.w.flush(s.at(s.geo.lane_offset(other.index, r)), sizeof(format::lane_status),
+               medium::purpose::log);
+  by.w.count.settles.add(1);
+  by.settling.push_back({&other, applied});
+}
+
+}  // namespace
+
+void settle(state& s, lane& l) {
+  l.handled.clear();
+  l.settling.clear();
+  const uint64_t me = l.index + 1;
+  for (const piece& p : l.pieces) {
+    const stripe_owner o = s.locks.owner(p.stripe);
+    if (o.who() == stripe_owner::none || o.who() == me) continue;
+    if (o.who() == stripe_owner::many) {
+      for (lane& other : s.lanes)
+        if (&other != &l && other.applied.load(std::memory_order_acquire) >
+                                other.settled.load(std::memory_order_acquire))
+          flush_status(s, l, other);
+      l.handled.push_back({p.stripe, o});
+      continue;
+    }
+    lane& other = s.lanes[o.lane()];
+    if (!other.has_settled(o.sequence())) flush_status(s, l, other);
+  }
+}
+
+void settle_all(state& s, lane& l) {
+  l.settling.clear();
+  for (lane& other : s.lanes)
+    if (&other != &l && other.applied.load(std::memory_order_acquire) >
+                            other.settled.load(std::memory_order_acquire))
+      flush_status(s, l, other);
+  if (l.settling.empty()) return;
+  l.w.fence();
+  s.require_healthy();
+  settled(l);
+}
+
+void settled(lane& l) noexcept {
+  for (const auto& p : l.settling) p.other->raise_settled(p.applied);
+  l.settling.clear();
+}
+
+namespace {
+
+// The owner to leave in a stripe that l has just written under.
+stripe_owner next_owner(const state& s, const lane& l, uint32_t stripe, stripe_owner old) noexcept {
+  const stripe_owner mine = stripe_owner::of(l.index, l.sequence);
+  if (old.who() == stripe_owner::none || old.who() == mine.who()) return mine;
+  if (old.who() == stripe_owner::many) {
+    for (const auto& h : l.handled)
+      if (h.stripe == stripe && h.owner == old) return mine;
+  } else if (s.lanes[old.lane()].has_settled(old.sequence())) {
+    return mine;
+  }
+  // Two lanes' entries now hang on this word; a counter tells one `many` from the next.
+  return stripe_owner{((old.sequence() + 1) & stripe_owner::sequence_mask) << 10 |
+                      stripe_owner::many};
+}
+
+}  // namespace
+
+void apply(state& s, lane& l) noexcept {
+  for (const piece& p : l.pieces) {
+    const auto merge = [&](stripe_owner old) noexcept { return next_owner(s, l, p.stripe, old); };
+    std::byte* data = s.at(p.offset);
+    if (s.has_parity && p.length <= atomic_parity_max) {
+      if (!s.locks.lock_shared(p.stripe)) l.w.count.lock_waits.add(1);
+      codec::xor_delta(l.scratch, data, p.src, p.length);
+      std::byte* parity = s.at(p.parity);
+      codec::xor_into_atomic(parity, l.scratch, p.length);
+      l.w.flush(parity, p.length, medium::purpose::parity);
+      l.w.stream(data, p.src, p.length, p.why);
+      s.locks.unlock_shared(p.stripe, merge);
+      continue;
+    }
+    if (!s.locks.lock_exclusive(p.stripe)) l.w.count.lock_waits.add(1);
+    if (s.has_parity) {
+      std::byte* parity = s.at(p.parity);
+      codec::xor_encode(l.scratch, parity, data, p.src, p.length);
+      l.w.stream(parity, l.scratch, p.length, medium::purpose::parity);
+    }
+    l.w.stream(data, p.src, p.length, p.why);
+    s.locks.unlock_exclusive(p.stripe, merge);
+  }
+}
+
+void overlay_in_place(state& s, uint64_t offset, const std::byte* old, uint64_t length, bool add) {
+  for_each_block(s.geo, offset, length, [&](uint64_t at, const cell&, uint64_t n) {
+    if (add)
+      s.overlaid.add(at, n, old + (at - offset));
+    else
+      s.overlaid.remove(at);
+  });
+}
+
+void apply_in_place(state& s, lane& l, uint64_t offset, const std::byte* old,
+                    uint64_t length) noexcept {
+  for_each_block(s.geo, offset, length, [&](uint64_t at, const cell& c, uint64_t n) {
+    const uint32_t stripe =
+        stripes::index(c.zone, (s.has_parity ? c.column : at) / column_block);
+    if (!s.locks.lock_exclusive(stripe)) l.w.count.lock_waits.add(1);
+    if (s.has_parity) {
+      std::byte* parity = s.at(parity_offset(s.geo, c.zone, c.column));
+      codec::xor_encode(l.scratch, parity, old + (at - offset), s.at(at), n);
+      l.w.stream(parity, l.scratch, n, medium::purpose::parity);
+    }
+    s.overlaid.remove(at);
+    s.locks.unlock_exclusive(stripe,
+                             [&](stripe_owner o) noexcept { return next_owner(s, l, stripe, o); });
+  });
+}
+
+void recompute(state& s, medium::writer& w, uint64_t offset, uint64_t length) {
+  if (!s.has_parity) return;
+  alignas(64) std::byte sum[column_block];
+  for_each_block(s.geo, offset, length, [&](uint64_t, const cell& c, uint64_t n) {
+    gather(s, c.zone, c.column, n, UINT64_MAX, false, sum);
+    w.stream(s.at(parity_offset(s.geo, c.zone, c.column)), sum, n, medium::purpose::parity);
+  });
+}
+
+void decode(state& s, uint64_t offset, std::byte* out, uint64_t length) {
+  for_each_block(s.geo, offset, length, [&](uint64_t, const cell& c, uint64_t n) {
+    const exclusive_stripe hold(s, c.zone, c.column);
+    gather(s, c.zone, c.column, n, c.row, true, out);
+    out += n;
+  });
+}
+
+bool column_consistent(state& s, uint64_t zone, uint64_t column, uint64_t length) {
+  alignas(64) std::byte sum[column_block];
+  const exclusive_stripe hold(s, zone, column);
+  gather(s, zone, column, length, UINT64_MAX, true, sum);
+  return codec::is_zero(sum, length);
+}
+
+void repair_parity(state& s, medium::writer& w, uint64_t zone, uint64_t column, uint64_t length) {
+  alignas(64) std::byte sum[column_block];
+  const exclusive_stripe hold(s, zone, column);
+  gather(s, zone, column, length, UINT64_MAX, false, sum);
+  w.stream(s.at(parity_offset(s.geo, zone, column)), sum, length, medium::purpose::parity);
+}
+
+void write_back(state& s, medium::writer& w, uint64_t offset, const std::byte* bytes,
+                uint64_t length) noexcept {
+  for_each_block(s.geo, offset, length, [&](uint64_t at, const cell& c, uint64_t n) {
+    const exclusive_stripe hold(s, c.zone, c.column);
+    w.stream(s.at(at), bytes, n, medium::purpose::data);
+    bytes += n;
+  });
+}
+
+}  // namespace scute::pool

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Zones as matrices: data rows, the parity row, and the locks that keep a column's data and parity
+// in step. F1 (every column has syndrome zero outside a commit window) is kept here.
+//
+// C1 Data rows and their parity are written only through apply(), under the stripe of their block,
+//    or by recovery, which recomputes the parity afterwards and runs alone.
+// C2 Under an exclusively held stripe every column of the block has syndrome zero, reading cells
+//    through state::overlaid.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "pool/state.hpp"
+
+namespace scute::pool {
+
+inline constexpr uint64_t column_block = 4096;
+
+// Up to this many bytes parity is changed by atomic XORs under a shared stripe, above by vector
+// instructions under an exclusive one. Measured (scute-bench parity): on a machine where a locked
+// XOR takes 18 cycles the vector path is level at 32 bytes and ahead from there, far below the
+// 8 KiB of the paper's machine; sharing a block pays off for headers only.
+inline constexpr uint32_t atomic_parity_max = 32;
+
+// The stripe that guards a byte of the data rows.
+inline uint32_t stripe_of(const state& s, uint64_t offset) noexcept {
+  const cell c = cell_of(s.geo, offset);
+  return stripes::index(c.zone, (s.has_parity ? c.column : offset) / column_block);
+}
+
+// Splits patches at column blocks into l.pieces, and starts fetching the lines they will touch.
+void split(state& s, lane& l, std::span<const patch> patches);
+
+// Makes the log entries of other lanes that wrote the same blocks before durably invalid: starts
+// the write-back of those lanes' status lines; the lane's next fence completes it, after which
+// settled() must be called (R5).
+void settle(state& s, lane& l);
+void settled(lane& l) noexcept;
+
+// The same for every other lane, at once, with a fence: before a chunk gets a new use, when an old
+// log entry could reach any byte of it.
+void settle_all(state& s, lane& l);
+
+// Writes l.pieces to data and parity, and leaves (lane, l.sequence) as the blocks' owner. Durable
+// at the lane's next fence.
+void apply(state& s, lane& l) noexcept;
+
+// In-place ranges: the user has stored the new bytes already. Until apply_in_place() the parity
+// encodes the old ones, which overlay_in_place() tells everybody who decodes.
+void overlay_in_place(state& s, uint64_t offset, const std::byte* old, uint64_t length, bool add);
+// Brings the parity up to the new bytes and ends the overlay.
+void apply_in_place(state& s, lane& l, uint64_t offset, const std::byte* old,
+                    uint64_t length) noexcept;
+
+// Writes the parity of the columns under [offset, offset+length) of the data rows anew from all
+// rows. Recovery only: no other thread may be in the pool.
+void recompute(state& s, medium::writer& w, uint64_t offset, uint64_t length);
+
+// What the data bytes [offset, offset+length) must be according to the other rows and the parity.
+// Takes the stripes it needs one after the other. Needs parity.
+void decode(state& s, uint64_t offset, std::byte* out, uint64_t length);
+
+// XOR of all rows and the parity at [column, column+length) of a zone; zero means consistent.
+// length at most column_block, and not across a block.
+bool column_consistent(state& s, uint64_t zone, uint64_t column, uint64_t length);
+// Recomputes the parity of such a range while transactions may run.
+void repair_parity(state& s, medium::writer& w, uint64_t zone, uint64_t column, uint64_t length);
+
+// Writes bytes that a decode gave back to the place they were lost from; parity stays as it is.
+void write_back(state& s, medium::writer& w, uint64_t offset, const std::byte* bytes,
+                uint64_t length) noexcept;
+
+}  // namespace scute::pool

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Fragments: the unit of protection. A fragment is a 32-byte header and the payload its checksum
+// vouches for: 32 bytes of a metadata object, up to 4 KiB of a user's object, or none (a free slot,
+// and any slot of a pool without object checksums).
+//
+// H1 A header is valid when its checksum matches the bytes it vouches for, it names itself as its
+//    ring (which also catches writes that went to the wrong place), and its generation is its
+//    chunk's. Zero bytes are never a valid header.
+#pragma once
+
+#include <cstdint>
+
+#include "pool/state.hpp"
+
+namespace scute::pool {
+
+struct fragment {
+  uint64_t header = 0;       // file offsets
+  uint64_t payload = 0;
+  uint32_t room = 0;         // payload bytes that can belong to this fragment, at most 4096
+  uint64_t object_room = 0;  // index 0: bytes that can belong to the whole object
+  uint64_t index = 0;        // in its object
+  uint32_t type = 0;         // metadata: the type it must have
+  uint16_t generation = 0;
+  bool metadata = false;
+};
+
+// A fragment at a fixed place: zone descriptor, root anchor, chunk header.
+fragment metadata_fragment(uint64_t header, uint32_t type) noexcept;
+
+inline constexpr uint32_t not_covered = UINT32_MAX;
+
+// Payload bytes under the checksum of a header h of f, or not_covered if h cannot be a header of
+// f at all (state, generation, size or ring out of the question).
+uint32_t covered(const state& s, const fragment& f, const format::fragment_header& h) noexcept;
+
+uint32_t header_checksum(const state& s, const fragment& f, const format::fragment_header& h,
+                         const void* payload, uint32_t length) noexcept;
+
+// Tests header and payload as they are in memory at `h` and `payload`.
+bool valid(const state& s, const fragment& f, const format::fragment_header& h,
+           const void* payload) noexcept;
+
+// Tests a fragment in the pool.
+bool valid(const state& s, const fragment& f) noexcept;
+
+// Completes a header that l's next log entry will write: tag, ring, checksum over `length` bytes.
+void seal(const state& s, const lane& l, const fragment& f, format::fragment_header& h,
+          const void* payload, uint32_t length) noexcept;
+
+// The same for a metadata object, which is its header followed by 32 bytes.
+template <typename Metadata>
+void seal_metadata(const state& s, const lane& l, uint64_t offset, uint32_t type,
+                   Metadata& m) noexcept {
+  const fragment f = metadata_fragment(offset, type);
+  m.header.type = type;
+  m.header.meta = format::make_meta(sizeof m - format::header_size, format::state::live, 0);
+  seal(s, l, f, m.header, reinterpret_cast<const std::byte*>(&m) + format::header_size,
+       sizeof m - format::header_size);
+}
+
+// Returns a validated copy of a metadata object, repairing it first if it is damaged.
+template <typename Metadata>
+Metadata read_metadata(state& s, lane* l, uint64_t offset, uint32_t type, const char* what) {
+  const fragment f = metadata_fragment(offset, type);
+  if (!valid(s, f)) {
+    if (s.healer == nullptr)
+      throw failure(SCUTE_E_CORRUPT, std::string(what) + " is damaged");
+    s.healer->repair(l, f, what);
+  }
+  Metadata m;
+  std::memcpy(&m, s.at(offset), sizeof m);
+  return m;
+}
+
+}  // namespace scute::pool

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What every part of the core knows of an open pool: the mapping, the geometry, the lanes and the
+// locks. Behaviour lives in the folders above.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "codec/checksum.hpp"
+#include "medium/failure.hpp"
+#include "medium/medium.hpp"
+#include "pool/geometry.hpp"
+#include "pool/lane.hpp"
+#include "pool/overlays.hpp"
+#include "pool/stripes.hpp"
+
+namespace scute::pool {
+
+struct fragment;
+
+// Rebuilds damaged fragments; implemented by heal/, called by whoever finds the damage.
+class repairer {
+ public:
+  virtual ~repairer() = default;
+  // Puts a fragment right from its columns if it is damaged. On success its bytes in the pool are
+  // valid. Throws failure(SCUTE_E_CORRUPT) naming what was lost. Safe from several threads.
+  virtual void repair(lane* by, const fragment& f, const char* what) = 0;
+};
+
+struct state {
+  std::string path;
+  std::unique_ptr<medium::medium> medium;
+  format::superblock sb{};
+  geometry geo;
+  uint64_t salt = 0;
+  uint64_t oid_tag = 0;  // in the high 16 bits
+
+  bool read_only = false;
+  bool has_parity = false;
+  bool has_checksums = false;  // of object payloads; headers and metadata always have them
+  codec::checksum_kind checksum = codec::checksum_kind::crc32c;
+
+  std::deque<lane> lanes;
+  stripes locks;
+  overlays overlaid;
+  repairer* healer = nullptr;
+
+  // Rows of a zone beyond this offset hold nothing but zeros, so columns need not read them.
+  // Grows before the first byte beyond it is written.
+  std::deque<std::atomic<uint64_t>> used_end;
+
+  // For writes outside transactions (superblock, repair by threads without a lane).
+  std::mutex service_mutex;
+  std::unique_ptr<medium::writer> service;
+
+  std::atomic<uint64_t> repaired{0}, lost{0};
+
+  std::byte* at(uint64_t offset) const noexcept { return medium->base() + offset; }
+  uint64_t oid_of(uint64_t payload_offset) const noexcept { return payload_offset | oid_tag; }
+
+  // To be called before anything is written and after each decisive fence: once a fence has failed
+  // nothing more may be built on what the file holds.
+  void require_healthy() const {
+    if (medium->failed())
+      throw failure(SCUTE_E_IO, path + ": an earlier write could not be made durable; close the "
+                                       "pool, mend the device and open it again (recovery decides "
+                                       "what survived)");
+  }
+};
+
+}  // namespace scute::pool

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Locks of column blocks, and who wrote there last.
+//
+// A stripe is a 64-bit word that guards all column blocks (4 KiB of one column range of one zone)
+// that hash to it. While a block's data and parity are being changed its stripe is held: shared by
+// those who change parity with atomic XORs, exclusively by everyone else (Pangolin 3.5). Nobody
+// holds two stripes at once, so there is no order to keep, and the time held is that of at most
+// 4 KiB of data.
+//
+// The word also remembers the *owner*: the lane and log sequence of the last commit that wrote in
+// the block. A later commit of another lane uses it to find out whose log entry must be made
+// durably invalid first (see engine/redo.hpp, R5). When that cannot be expressed by one owner the
+// word says `many`.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace scute::pool {
+
+inline void spin_pause(unsigned& spins) noexcept {
+  if (++spins % 64 == 0) {
+    std::this_thread::yield();
+    return;
+  }
+#if defined(__x86_64__)
+  _mm_pause();
+#endif
+}
+
+// Layout of a stripe word: readers:16, exclusive:1, lane+1:10 (0 nobody, 1023 many), sequence:37.
+struct stripe_owner {
+  static constexpr uint64_t none = 0, many = 1023;
+  static constexpr uint64_t sequence_mask = (uint64_t{1} << 37) - 1;
+
+  uint64_t bits = 0;  // (sequence << 10) | who
+
+  static stripe_owner of(uint32_t lane, uint64_t sequence) noexcept {
+    return {(sequence & sequence_mask) << 10 | (lane + 1)};
+  }
+  uint64_t who() const noexcept { return bits & 1023; }
+  uint32_t lane() const noexcept { return static_cast<uint32_t>(who() - 1); }
+  uint64_t sequence() const noexcept { return bits >> 10; }
+  bool operator==(const stripe_owner&) const = default;
+};
+
+class stripes {
+ public:
+  static constexpr uint32_t count = 1u << 14;
+
+  stripes() : words_(new std::atomic<uint64_t>[count]()) {}
+
+  // A column block of a zone, or, in a pool without parity, a 4 KiB page of the file.
+  static uint32_t index(uint64_t zone, uint64_t block) noexcept {
+    return static_cast<uint32_t>((zone * 0x9e3779b1u + block) & (count - 1));
+  }
+
+  stripe_owner owner(uint32_t i) const noexcept {
+    return {words_[i].load(std::memory_order_acquire) >> 17};
+  }
+
+  // Each returns true if the stripe was free at the first try.
+  bool lock_exclusive(uint32_t i) noexcept {
+    auto& word = words_[i];
+    uint64_t seen = word.load(std::memory_order_relaxed);
+    bool first = true;
+    for (unsigned spins = 0;;) {
+      if ((seen & (readers | exclusive)) == 0 &&
+          word.compare_exchange_weak(seen, seen | exclusive, std::memory_order_acquire,
+                                     std::memory_order_relaxed))
+        return first;
+      first = false;
+      spin_pause(spins);
+      seen = word.load(std::memory_order_relaxed);
+    }
+  }
+  bool lock_shared(uint32_t i) noexcept {
+    auto& word = words_[i];
+    uint64_t seen = word.load(std::memory_order_relaxed);
+    bool first = true;
+    for (unsigned spins = 0;;) {
+      if ((seen & exclusive) == 0 && (seen & readers) != readers &&
+          word.compare_exchange_weak(seen, seen + 1, std::memory_order_acquire,
+                                     std::memory_order_relaxed))
+        return first;
+      first = false;
+      spin_pause(spins);
+      seen = word.load(std::memory_order_relaxed);
+    }
+  }
+
+  // merge(old owner) gives the owner to leave behind.
+  template <typename Merge>
+  void unlock_exclusive(uint32_t i, Merge&& merge) noexcept {
+    const uint64_t seen = words_[i].load(std::memory_order_relaxed);
+    words_[i].store(merge(stripe_owner{seen >> 17}).bits << 17, std::memory_order_release);
+  }
+  template <typename Merge>
+  void unlock_shared(uint32_t i, Merge&& merge) noexcept {
+    uint64_t seen = words_[i].load(std::memory_order_relaxed);
+    while (!words_[i].compare_exchange_weak(
+        seen, merge(stripe_owner{seen >> 17}).bits << 17 | ((seen & readers) - 1),
+        std::memory_order_release, std::memory_order_relaxed)) {
+    }
+  }
+  void unlock_exclusive(uint32_t i) noexcept {
+    unlock_exclusive(i, [](stripe_owner o) { return o; });
+  }
+
+ private:
+  static constexpr uint64_t readers = 0xffff, exclusive = 0x10000;
+  std::unique_ptr<std::atomic<uint64_t>[]> words_;
+};
+
+}  // namespace scute::pool

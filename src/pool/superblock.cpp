@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pool/superblock.hpp"
+
+#include <cstring>
+#include <string>
+
+#include "codec/crc32c.hpp"
+#include "medium/failure.hpp"
+
+namespace scute::pool {
+namespace {
+
+bool has_magic(const format::superblock& sb) noexcept {
+  return std::memcmp(sb.magic, format::magic, sizeof sb.magic) == 0;
+}
+
+}  // namespace
+
+uint32_t superblock_checksum(const format::superblock& sb) noexcept {
+  return codec::crc32c(0, &sb, offsetof(format::superblock, checksum));
+}
+
+uint64_t pool_salt(const format::superblock& sb) noexcept {
+  uint64_t a = 0, b = 0;
+  std::memcpy(&a, sb.uuid, 8);
+  std::memcpy(&b, sb.uuid + 8, 8);
+  return a ^ (b << 1 | b >> 63);
+}
+
+superblock_read read_superblock(const medium::medium& m, const std::string& path) {
+  superblock_read result;
+  bool found = false;
+  bool magic_seen = false;
+  bool newer = false;
+  uint32_t their_version = 0;
+  format::superblock copies[3]{};
+  bool valid[3]{};
+  const auto look = [&](unsigned i, uint64_t offset) {
+    if (offset + sizeof(format::superblock) > m.size()) return;
+    std::memcpy(&copies[i], m.base() + offset, sizeof copies[i]);
+    const auto& sb = copies[i];
+    magic_seen = magic_seen || has_magic(sb);
+    if (!has_magic(sb) || sb.checksum != superblock_checksum(sb)) return;
+    // The place of magic, version, features and checksum is fixed for all versions.
+    if (sb.version > format::version || (sb.incompat & ~format::incompat_known) != 0 ||
+        ((sb.ro_compat & ~format::ro_compat_known) != 0 && !m.read_only())) {
+      newer = true;
+      their_version = sb.version;
+      return;
+    }
+    valid[i] = true;
+    if (!found || sb.sequence > result.newest.sequence) result.newest = sb;
+    found = true;
+  };
+  look(0, 0);
+  look(1, format::page);
+  // The third copy is the last page of the pool, which a truncated file does not have and a file
+  // that grew has elsewhere: another copy says where, else the end of the file is the best guess.
+  const uint64_t last = found ? result.newest.file_size : m.size() & ~(format::page - 1);
+  if (last >= 3 * format::page) look(2, last - format::page);
+  if (!found && newer)
+    throw failure(SCUTE_E_VERSION,
+                  path + " was made by a newer Scute (format version " +
+                      std::to_string(their_version) + ", this library knows " +
+                      std::to_string(format::version) + "); upgrade the library");
+  if (!found && !magic_seen)
+    throw failure(SCUTE_E_FORMAT, path + " is not a Scute pool (no superblock was found)");
+  if (!found)
+    throw failure(SCUTE_E_CORRUPT, path + " has lost all three copies of its superblock; restore "
+                                          "the pool from a backup");
+  if (result.newest.file_size > m.size())
+    throw failure(SCUTE_E_TRUNCATED,
+                  path + " is " + std::to_string(m.size()) + " bytes long but was made with " +
+                      std::to_string(result.newest.file_size) +
+                      "; it was truncated. Restore the file, or extend it with zeros "
+                      "(truncate -s) and run `scute check --repair`");
+  for (unsigned i = 0; i < 3; ++i)
+    if (!valid[i] || copies[i].sequence != result.newest.sequence) ++result.bad_copies;
+  return result;
+}
+
+void write_superblock(medium::writer& w, format::superblock& sb) {
+  ++sb.sequence;
+  sb.checksum = superblock_checksum(sb);
+  std::byte* base = w.target().base();
+  for (const uint64_t offset : {uint64_t{0}, format::page, sb.file_size - format::page}) {
+    w.stream(base + offset, &sb, sizeof sb, medium::purpose::metadata);
+    w.fence();
+  }
+}
+
+}  // namespace scute::pool

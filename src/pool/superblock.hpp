@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reading and writing the three superblock copies.
+//
+// S1 At every instant at least one copy on the medium is valid: copies are written one after the
+//    other, each made durable before the next is touched.
+// S2 The valid copy with the highest sequence counts; a reader that finds copies that are damaged
+//    or older rewrites them (when it may write).
+#pragma once
+
+#include "medium/medium.hpp"
+#include "pool/format.hpp"
+
+namespace scute::pool {
+
+struct superblock_read {
+  format::superblock newest{};
+  unsigned bad_copies = 0;  // damaged or outdated; to be rewritten
+};
+
+// Finds the newest valid copy. Throws failure: SCUTE_E_FORMAT (not a pool), SCUTE_E_VERSION
+// (features this library does not know), SCUTE_E_TRUNCATED, SCUTE_E_CORRUPT (no copy is left).
+superblock_read read_superblock(const medium::medium& m, const std::string& path);
+
+// Writes all copies with the next sequence number; sb is updated. Counted as metadata.
+void write_superblock(medium::writer& w, format::superblock& sb);
+
+uint32_t superblock_checksum(const format::superblock& sb) noexcept;
+
+// 64 bits that tell this pool's log entries from any other's.
+uint64_t pool_salt(const format::superblock& sb) noexcept;
+
+}  // namespace scute::pool

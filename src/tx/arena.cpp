@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tx/arena.hpp"
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "tx/canary.hpp"
+
+namespace scute::tx {
+namespace {
+
+constexpr uint64_t block_size = uint64_t{256} << 10;
+// From here on a buffer gets a mapping of its own, whose untouched pages cost nothing: a small
+// edit of a large object then takes memory for the edit only.
+constexpr uint64_t big_size = uint64_t{64} << 10;
+constexpr uint64_t spare_max = uint64_t{16} << 20;
+
+constexpr uint64_t round_up(uint64_t n, uint64_t to) noexcept { return (n + to - 1) / to * to; }
+
+}  // namespace
+
+void arena::release(const block& b) noexcept {
+  unpoison(b.at, b.size);
+  if (b.big)
+    ::munmap(b.at, b.size);
+  else
+    std::free(b.at);
+}
+
+arena::~arena() {
+  for (const auto& b : blocks_) release(b);
+  for (const auto& b : spare_) release(b);
+  if (current_.at != nullptr) release(current_);
+}
+
+std::byte* arena::bump(uint64_t size) {
+  if (current_.at == nullptr || current_.size - used_ < size) {
+    const uint64_t wanted = size > block_size ? round_up(size, 64) : block_size;
+    blocks_.reserve(blocks_.size() + 1);
+    auto* at = static_cast<std::byte*>(std::aligned_alloc(64, wanted));
+    if (at == nullptr) throw std::bad_alloc();
+    if (current_.at != nullptr) blocks_.push_back(current_);
+    current_ = {at, wanted, false};
+    used_ = 0;
+  }
+  std::byte* at = current_.at + used_;
+  used_ += round_up(size, 64);
+  if (used_ > current_.size) used_ = current_.size;
+  return at;
+}
+
+std::byte* arena::map_big(uint64_t size) {
+  blocks_.reserve(blocks_.size() + 1);
+  for (auto it = spare_.begin(); it != spare_.end(); ++it) {
+    if (it->size < size || it->size / 4 > size) continue;
+    blocks_.push_back(*it);
+    spare_.erase(it);
+    return blocks_.back().at;
+  }
+  const uint64_t length = round_up(size, 4096);
+  void* at = ::mmap(nullptr, length, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) throw std::bad_alloc();
+  blocks_.push_back({static_cast<std::byte*>(at), length, true});
+  return static_cast<std::byte*>(at);
+}
+
+std::byte* arena::take(uint64_t size, uint64_t front) {
+  const uint64_t lead = round_up(front, 64);
+  const uint64_t total = lead + size + canary_size;
+  std::byte* start = total >= big_size ? map_big(total) : bump(total);
+  std::byte* payload = start + lead;
+  unpoison(payload, size);
+  plant_canary(payload - front, front);
+  plant_canary(payload + size, canary_size);
+  return payload;
+}
+
+std::byte* arena::scratch(uint64_t size) {
+  std::byte* at = size >= big_size ? map_big(size) : bump(size);
+  unpoison(at, size);
+  return at;
+}
+
+bool arena::intact(const std::byte* payload, uint64_t size, uint64_t front) noexcept {
+  return canary_intact(payload - front, front) && canary_intact(payload + size, canary_size);
+}
+
+void arena::open_front(std::byte* payload, uint64_t front) noexcept {
+  unpoison(payload - front, front);
+}
+
+void arena::reset() {
+  if (blocks_.empty()) {  // the usual case: everything fitted one block
+    used_ = 0;
+    return;
+  }
+  uint64_t kept = 0;
+  for (const auto& b : spare_) kept += b.size;
+  for (const auto& b : blocks_) {
+    if (b.big && kept + b.size <= spare_max) {
+      kept += b.size;
+      spare_.push_back(b);
+    } else {
+      release(b);
+    }
+  }
+  blocks_.clear();
+  used_ = 0;
+}
+
+}  // namespace scute::tx

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// DRAM for the micro-buffers of one lane: cheap to take, released all at once when the transaction
+// ends, never moving. Each buffer lies between two canaries.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace scute::tx {
+
+class arena {
+ public:
+  arena() = default;
+  ~arena();
+  arena(const arena&) = delete;
+  arena& operator=(const arena&) = delete;
+
+  // Room for `size` payload bytes, 64-byte aligned and uninitialised, preceded by `front` bytes of
+  // room for headers (a multiple of 32) that serve as the front canary until they are filled in,
+  // and followed by the back canary. Big buffers take memory only where they are touched.
+  std::byte* take(uint64_t size, uint64_t front);
+
+  // Plain room without canaries, 16-byte aligned.
+  std::byte* scratch(uint64_t size);
+
+  // Tests both canaries of a buffer that take() gave out.
+  static bool intact(const std::byte* payload, uint64_t size, uint64_t front) noexcept;
+
+  // With AddressSanitizer the canaries are poisoned; this makes a buffer's front usable.
+  static void open_front(std::byte* payload, uint64_t front) noexcept;
+
+  void reset();
+
+ private:
+  struct block {
+    std::byte* at;
+    uint64_t size;
+    bool big;
+  };
+  std::byte* bump(uint64_t size);
+  std::byte* map_big(uint64_t size);
+  static void release(const block& b) noexcept;
+
+  std::vector<block> blocks_;  // in use; the last is the one being filled
+  std::vector<block> spare_;
+  uint64_t used_ = 0;          // of the current bump block
+  block current_{nullptr, 0, false};
+};
+
+}  // namespace scute::tx

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a transaction needs of a commit engine (20-commit). An engine makes a write set durable,
+// atomically, and knows how to recover.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "heap/step_engine.hpp"
+#include "pool/lane.hpp"
+
+namespace scute::tx {
+
+// A range that the user stores to directly. `old` is what it held, in DRAM, until the end.
+struct inplace_range {
+  uint64_t offset;
+  uint64_t length;
+  const std::byte* old;
+};
+
+struct write_set {
+  std::span<const pool::patch> patches;      // disjoint; includes every header that changes
+  std::span<const inplace_range> in_place;   // disjoint from each other and from the patches
+};
+
+struct recovery_report {
+  uint64_t completed = 0;   // log entries replayed
+  uint64_t undone = 0;      // transactions whose in-place ranges were put back
+};
+
+class engine : public heap::step_engine {
+ public:
+  // Makes a transaction durable: all of it, or on an exception nothing. SCUTE_E_NOSPC if its log
+  // finds no room; SCUTE_E_IO if the medium failed, in which case the outcome is known only to the
+  // next recovery.
+  virtual void commit(pool::lane& l, const write_set& w) = 0;
+
+  // Writes bytes that no valid header vouches for yet (the payload of a new object), with their
+  // parity; durable when it returns, but not atomic. Keeps the log of large allocations small.
+  virtual void stage(pool::lane& l, std::span<const pool::patch> patches) = 0;
+
+  // Makes the present bytes of a range come back unless the running transaction commits. The
+  // caller has copied them to r.old.
+  virtual void save(pool::lane& l, const inplace_range& r) = 0;
+  // Puts saved ranges back, for an abort.
+  virtual void restore(pool::lane& l, std::span<const inplace_range> ranges) = 0;
+};
+
+}  // namespace scute::tx

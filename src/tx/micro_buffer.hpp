@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One object as a transaction sees it: where it lies, what of it is copied to DRAM, what of it is
+// open in place (Pangolin 3.2 and 3.4).
+#pragma once
+
+#include <vector>
+
+#include "heap/object.hpp"
+#include "tx/engine.hpp"
+#include "tx/range_set.hpp"
+
+namespace scute::tx {
+
+struct micro_buffer {
+  heap::object where;
+  uint64_t size = 0;
+  uint32_t type = 0;
+  bool fresh = false;        // allocated by this transaction
+  bool freed = false;        // to be freed by it
+  std::byte* bytes = nullptr;  // of the whole object; only what `open` lists was copied
+  range_set open;            // ranges the user may change in `bytes`
+  range_set known;           // ranges of `bytes` that hold the object's bytes (open or read)
+  range_set in_place_set;
+  std::vector<inplace_range> in_place;
+
+  // Fragment headers kept in front of `bytes`, where they also serve as canary until commit.
+  uint64_t front() const noexcept { return where.payload - where.header; }
+  uint64_t fragments() const noexcept {
+    return (size + format::fragment_payload - 1) / format::fragment_payload;
+  }
+  std::byte* header_room(uint64_t fragment) const noexcept {
+    return bytes - front() + fragment * format::header_size;
+  }
+  uint64_t fragment_size(uint64_t i) const noexcept {
+    return std::min(format::fragment_payload, size - i * format::fragment_payload);
+  }
+
+  void reset() noexcept {
+    fresh = freed = false;
+    bytes = nullptr;
+    open.clear();
+    known.clear();
+    in_place_set.clear();
+    in_place.clear();
+  }
+};
+
+}  // namespace scute::tx

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tx/sealer.hpp"
+
+#include <cstring>
+
+#include "codec/diff.hpp"
+#include "tx/arena.hpp"
+
+namespace scute::tx {
+namespace {
+
+// Bytes that did not change are written along if they lie between two changes closer than this:
+// a patch of its own costs a record and a piece.
+constexpr size_t join_gap = 64;
+// A patch's length is 32 bits wide, and a record of the log should stay of a handy size.
+constexpr uint64_t patch_max = uint64_t{1} << 20;
+
+}  // namespace
+
+void sealer::begin() noexcept {
+  patches_.clear();
+  in_place_.clear();
+}
+
+void sealer::add(uint64_t offset, const void* src, uint64_t n, medium::purpose why) {
+  const auto* from = static_cast<const std::byte*>(src);
+  if (!patches_.empty()) {
+    pool::patch& last = patches_.back();
+    // A header and the payload after it are one patch when both change.
+    if (last.offset + last.length == offset &&
+        static_cast<const std::byte*>(last.src) + last.length == from &&
+        last.length + n <= patch_max) {
+      last.length += static_cast<uint32_t>(n);
+      last.why = medium::purpose::data;
+      return;
+    }
+  }
+  for (uint64_t at = 0; at < n; at += patch_max)
+    patches_.push_back({offset + at, from + at,
+                        static_cast<uint32_t>(std::min(patch_max, n - at)), why});
+}
+
+// Writes the complete header of a fragment of a new object into the room before its payload.
+void sealer::fill_header(micro_buffer& b, uint64_t fragment) {
+  const pool::fragment f = b.where.fragment(fragment);
+  format::fragment_header h{};
+  h.type = b.type;
+  h.meta = fragment == 0
+               ? format::make_meta(b.size, format::state::live, f.generation)
+               : format::make_meta(b.fragment_size(fragment), format::state::part, f.generation);
+  const auto covered = s_.has_checksums ? static_cast<uint32_t>(b.fragment_size(fragment)) : 0;
+  pool::seal(s_, lane_, f, h, b.bytes + fragment * format::fragment_payload, covered);
+  std::memcpy(b.header_room(fragment), &h, sizeof h);
+}
+
+void sealer::seal_fresh(micro_buffer& b) {
+  arena::open_front(b.bytes, b.front());
+  const uint64_t n = b.fragments();
+  for (uint64_t i = 0; i < n; ++i) fill_header(b, i);
+  add(b.where.header, b.header_room(0), n * format::header_size, medium::purpose::metadata);
+  add(b.where.payload, b.bytes, b.size, medium::purpose::data);
+}
+
+void sealer::seal_staged(micro_buffer& b) {
+  arena::open_front(b.bytes, b.front());
+  fill_header(b, 0);
+  add(b.where.header, b.header_room(0), format::header_size, medium::purpose::metadata);
+}
+
+void sealer::seal_payload(micro_buffer& b) {
+  arena::open_front(b.bytes, b.front());
+  const uint64_t n = b.fragments();
+  for (uint64_t i = 1; i < n; ++i) fill_header(b, i);
+  if (n > 1)
+    add(b.where.header + format::header_size, b.header_room(1), (n - 1) * format::header_size,
+        medium::purpose::metadata);
+  // What lies there already (zeros, mostly) need not be written again.
+  codec::diff_range d{};
+  for (uint64_t at = 0;
+       at < b.size && codec::next_diff(s_.at(b.where.payload), b.bytes, b.size, at, 4096, d);
+       at = d.end)
+    add(b.where.payload + d.begin, b.bytes + d.begin, d.end - d.begin, medium::purpose::data);
+}
+
+void sealer::seal_freed(micro_buffer& b) {
+  const pool::fragment f = b.where.fragment(0);
+  arena::open_front(b.bytes, b.front());
+  format::fragment_header h{};
+  h.meta = format::make_meta(0, format::state::free, f.generation);
+  pool::seal(s_, lane_, f, h, nullptr, 0);
+  std::memcpy(b.header_room(0), &h, sizeof h);
+  add(b.where.header, b.header_room(0), sizeof h, medium::purpose::metadata);
+}
+
+void sealer::seal_anchor(uint64_t at, format::root_anchor& anchor) {
+  pool::seal_metadata(s_, lane_, at, format::type_anchor, anchor);
+  add(at, &anchor, sizeof anchor, medium::purpose::metadata);
+}
+
+void sealer::change_fragment(micro_buffer& b, uint64_t index) {
+  const pool::fragment f = b.where.fragment(index);
+  const uint64_t base = index * format::fragment_payload;
+  const uint64_t size = b.fragment_size(index);
+  const std::byte* stored = s_.at(f.payload);
+  format::fragment_header h;
+  std::memcpy(&h, s_.at(f.header), sizeof h);
+  const uint32_t covered = pool::covered(s_, f, h);
+  const bool vouched = s_.has_checksums && covered != pool::not_covered;
+  if (s_.has_checksums && !vouched)
+    throw failure(SCUTE_E_FREED, "an object was freed or damaged after this transaction opened it; "
+                                 "two transactions may not write one object at a time");
+  uint32_t sum = h.checksum;
+  bool changed = false;
+  const size_t placeholder = patches_.size();
+  if (vouched) {
+    arena::open_front(b.bytes, b.front());
+    patches_.push_back({f.header, b.header_room(index), format::header_size,
+                        medium::purpose::metadata});
+  }
+  const auto update = [&](const std::byte* old, const std::byte* fresh, uint64_t at, uint64_t n) {
+    changed = true;
+    if (vouched)
+      sum = codec::checksum_update(s_.checksum, sum, old, fresh, n,
+                                   covered - (at + n) + format::header_tail);
+  };
+  for (const byte_range& r : b.open) {
+    const uint64_t begin = std::max(r.begin, base), end = std::min(r.end, base + size);
+    if (begin >= end) continue;
+    codec::diff_range d{};
+    const uint64_t low = begin - base;
+    for (uint64_t at = 0; at < end - begin && codec::next_diff(stored + low, b.bytes + begin,
+                                                               end - begin, at, join_gap, d);
+         at = d.end) {
+      const uint64_t where = low + d.begin, n = d.end - d.begin;
+      update(stored + where, b.bytes + base + where, where, n);
+      add(f.payload + where, b.bytes + base + where, n, medium::purpose::data);
+    }
+  }
+  for (const inplace_range& r : b.in_place) {
+    const uint64_t from = r.offset - b.where.payload;
+    const uint64_t begin = std::max(from, base), end = std::min(from + r.length, base + size);
+    if (begin >= end) continue;
+    update(r.old + (begin - from), s_.at(b.where.payload + begin), begin - base, end - begin);
+  }
+  if (!changed) {
+    patches_.resize(placeholder);
+    return;
+  }
+  if (!vouched) return;
+  format::fragment_header fresh = h;
+  fresh.tag = format::make_tag(s_.sb.epoch, lane_.index, lane_.sequence + 1);
+  fresh.next = f.header;
+  fresh.checksum = codec::checksum_update(
+      s_.checksum, sum, reinterpret_cast<const std::byte*>(&h) + 4,
+      reinterpret_cast<const std::byte*>(&fresh) + 4, format::header_tail, 0);
+  std::memcpy(b.header_room(index), &fresh, sizeof fresh);
+}
+
+void sealer::seal_changed(micro_buffer& b) {
+  uint64_t next = 0;  // fragments below have been sealed
+  const auto seal_range = [&](uint64_t begin, uint64_t end) {
+    for (uint64_t i = std::max(next, begin / format::fragment_payload);
+         i * format::fragment_payload < end; ++i) {
+      change_fragment(b, i);
+      next = i + 1;
+    }
+  };
+  // Both sets are in order; visiting their union in order seals each fragment once.
+  auto o = b.open.begin();
+  auto p = b.in_place_set.begin();
+  while (o != b.open.end() || p != b.in_place_set.end()) {
+    if (p == b.in_place_set.end() || (o != b.open.end() && o->begin < p->begin)) {
+      seal_range(o->begin, o->end);
+      ++o;
+    } else {
+      seal_range(p->begin, p->end);
+      ++p;
+    }
+  }
+  in_place_.insert(in_place_.end(), b.in_place.begin(), b.in_place.end());
+}
+
+}  // namespace scute::tx

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Turns what a transaction changed into patches: finds the bytes that differ, completes headers and
+// checksums. What it produces is the same for every engine (20-commit, "common to all").
+//
+// W1 Patches are disjoint: ranges of one object are, and objects are.
+// W2 A fragment that changes gets a new header exactly if headers vouch for payloads; its checksum
+//    is brought up to date from the bytes that differ, so a commit costs what it changes.
+#pragma once
+
+#include <vector>
+
+#include "pool/state.hpp"
+#include "tx/engine.hpp"
+#include "tx/micro_buffer.hpp"
+
+namespace scute::tx {
+
+class sealer {
+ public:
+  sealer(pool::state& s, pool::lane& l) : s_(s), lane_(l) {}
+
+  void begin() noexcept;
+  // Adds the patches of one object.
+  void seal_fresh(micro_buffer& b);
+  // A fresh object whose payload and further headers were staged: its first header alone.
+  void seal_staged(micro_buffer& b);
+  void seal_changed(micro_buffer& b);
+  void seal_freed(micro_buffer& b);
+  void seal_anchor(uint64_t at, format::root_anchor& anchor);
+  // The patches of a staged object but for its first header.
+  void seal_payload(micro_buffer& b);
+
+  write_set result() const noexcept { return {patches_, in_place_}; }
+  std::span<const pool::patch> patches() const noexcept { return patches_; }
+
+ private:
+  void add(uint64_t offset, const void* src, uint64_t n, medium::purpose why);
+  void fill_header(micro_buffer& b, uint64_t fragment);
+  void change_fragment(micro_buffer& b, uint64_t fragment);
+
+  pool::state& s_;
+  pool::lane& lane_;
+  std::vector<pool::patch> patches_;
+  std::vector<inplace_range> in_place_;
+};
+
+}  // namespace scute::tx

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tx/transaction.hpp"
+
+#include <cstring>
+
+#include "pool/columns.hpp"
+#include "tx/verify.hpp"
+
+namespace scute::tx {
+namespace {
+
+// New objects from this size on are staged: their payload goes straight to its place with its
+// parity, and not through the log.
+constexpr uint64_t stage_min = uint64_t{16} << 10;
+// One staging step; bounds the columns that a crash leaves for recovery to recompute.
+constexpr uint64_t stage_step = uint64_t{256} << 10;
+constexpr uint64_t in_place_max = uint64_t{1} << 30;
+constexpr size_t linear_max = 8;
+
+}  // namespace
+
+void transaction::begin() {
+  ++lane_.transaction;
+  doomed = false;
+}
+
+// ---- finding objects ------------------------------------------------------------------------------
+
+micro_buffer* transaction::find(uint64_t payload) noexcept {
+  if (index_.empty()) {
+    for (size_t i = count_; i-- != 0;)
+      if (buffers_[i].where.payload == payload) return &buffers_[i];
+    return nullptr;
+  }
+  const size_t mask = index_.size() - 1;
+  for (size_t i = (payload >> 5) * 0x9e3779b97f4a7c15u >> 20 & mask;; i = (i + 1) & mask) {
+    if (index_[i] == 0) return nullptr;
+    micro_buffer& b = buffers_[index_[i] - 1];
+    if (b.where.payload == payload) return &b;
+  }
+}
+
+micro_buffer& transaction::add(const heap::object& o) {
+  if (buffers_.size() == count_) buffers_.emplace_back();
+  const auto enter_index = [this](size_t n) {
+    const size_t mask = index_.size() - 1;
+    size_t i = (buffers_[n].where.payload >> 5) * 0x9e3779b97f4a7c15u >> 20 & mask;
+    while (index_[i] != 0) i = (i + 1) & mask;
+    index_[i] = static_cast<uint32_t>(n + 1);
+  };
+  const bool grow = count_ + 1 > linear_max && (count_ + 1) * 2 > index_.size();
+  std::vector<uint32_t> larger;
+  if (grow) larger.resize(index_.empty() ? 64 : index_.size() * 2);
+  micro_buffer& b = buffers_[count_];
+  b.reset();
+  b.where = o;
+  ++count_;
+  if (grow) {
+    index_ = std::move(larger);
+    for (size_t i = 0; i < count_; ++i) enter_index(i);
+  } else if (!index_.empty()) {
+    enter_index(count_ - 1);
+  }
+  return b;
+}
+
+// The buffer of a live object, entered if it is new to the transaction.
+micro_buffer& transaction::enter(uint64_t oid) {
+  const uint64_t payload = payload_of(s_, oid);
+  if (micro_buffer* b = find(payload)) {
+    if (b->freed)
+      throw failure(SCUTE_E_FREED, "the object was freed earlier in this transaction");
+    return *b;
+  }
+  const heap::object o = heap_.zones().locate(payload);
+  const format::fragment_header h = live_header(s_, &lane_, o);
+  micro_buffer& b = add(o);
+  b.size = format::meta_size(h.meta);
+  b.type = h.type;
+  return b;
+}
+
+void transaction::materialise(micro_buffer& b) {
+  if (b.bytes == nullptr) b.bytes = arena_.take(b.size, b.front());
+}
+
+// Verifies the fragments under [begin, end) and copies the range to the buffer.
+void transaction::fill(micro_buffer& b, uint64_t begin, uint64_t end) {
+  materialise(b);
+  b.known.add(begin, end, [&](uint64_t from, uint64_t to) {
+    copy_verified(s_, &lane_, b.where, b.size, from, to, b.bytes + from);
+  });
+}
+
+void transaction::check_range(const micro_buffer& b, uint64_t offset, uint64_t length) const {
+  if (length == 0) throw failure(SCUTE_E_INVALID, "a range of zero bytes");
+  if (offset > b.size || length > b.size - offset)
+    throw failure(SCUTE_E_RANGE, "the range [" + std::to_string(offset) + ", " +
+                                     std::to_string(offset) + " + " + std::to_string(length) +
+                                     ") reaches beyond the object's " + std::to_string(b.size) +
+                                     " bytes");
+}
+
+// ---- the calls --------------------------------------------------------------------------------------
+
+uint64_t transaction::alloc(uint64_t size, uint32_t type, void** bytes) {
+  if (size == 0) throw failure(SCUTE_E_INVALID, "an object of zero bytes");
+  if (type >= format::type_zone)
+    throw failure(SCUTE_E_INVALID, "type numbers from 0xffffff01 on are reserved");
+  s_.require_healthy();
+  const heap::object o = heap_.reserve(lane_, size);
+  try {
+    micro_buffer& b = add(o);
+    b.size = size;
+    b.type = type;
+    b.fresh = true;
+    try {
+      materialise(b);
+    } catch (...) {
+      --count_;  // the index may keep a stale entry, which finds nothing: see find()
+      b.where = {};
+      throw;
+    }
+    std::memset(b.bytes, 0, size);
+    b.open.add(0, size, [](uint64_t, uint64_t) {});
+    b.known.add(0, size, [](uint64_t, uint64_t) {});
+    if (bytes != nullptr) *bytes = b.bytes;
+  } catch (...) {
+    heap_.release(o);
+    throw;
+  }
+  return s_.oid_of(o.payload);
+}
+
+void transaction::free(uint64_t oid) {
+  micro_buffer& b = enter(oid);
+  if (!b.in_place.empty())
+    throw failure(SCUTE_E_INVALID,
+                  "the object has in-place ranges in this transaction; free it in a later one");
+  heap_.prepare_free(b.where);
+  if (b.bytes == nullptr) b.bytes = arena_.take(0, b.front());
+  b.freed = true;
+}
+
+void* transaction::open(uint64_t oid) {
+  micro_buffer& b = enter(oid);
+  if (!b.in_place.empty())
+    throw failure(SCUTE_E_INVALID, "the object has in-place ranges in this transaction; go on with "
+                                   "scute_tx_inplace, or open it before");
+  fill(b, 0, b.size);
+  b.open.add(0, b.size, [](uint64_t, uint64_t) {});
+  return b.bytes;
+}
+
+void* transaction::add_range(uint64_t oid, uint64_t offset, uint64_t length) {
+  micro_buffer& b = enter(oid);
+  check_range(b, offset, length);
+  if (b.in_place_set.overlaps(offset, offset + length)) {
+    if (b.in_place_set.contains(offset, offset + length))
+      return s_.at(b.where.payload + offset);
+    throw failure(SCUTE_E_INVALID, "the range is partly open in place; add the whole with "
+                                   "scute_tx_inplace, or add it before");
+  }
+  fill(b, offset, offset + length);
+  b.open.add(offset, offset + length, [](uint64_t, uint64_t) {});
+  return b.bytes + offset;
+}
+
+void* transaction::in_place(uint64_t oid, uint64_t offset, uint64_t length) {
+  micro_buffer& b = enter(oid);
+  check_range(b, offset, length);
+  if (length > in_place_max) throw failure(SCUTE_E_RANGE, "in-place ranges end at 1 GiB");
+  const uint64_t end = offset + length;
+  if (b.fresh || b.open.overlaps(offset, end)) return add_range(oid, offset, length);
+  if (!b.in_place_set.contains(offset, end)) {
+    // Each part that is new to the set is saved on its own; what was saved stays saved.
+    std::vector<byte_range> fresh;
+    range_set after = b.in_place_set;
+    after.add(offset, end, [&](uint64_t from, uint64_t to) { fresh.push_back({from, to}); });
+    materialise(b);  // its header room will hold the new headers
+    for (const byte_range& r : fresh) {
+      std::byte* old = arena_.scratch(r.end - r.begin);
+      copy_verified(s_, &lane_, b.where, b.size, r.begin, r.end, old);
+      b.in_place.reserve(b.in_place.size() + 1);
+      saved_.reserve(saved_.size() + 1);
+      const inplace_range saved{b.where.payload + r.begin, r.end - r.begin, old};
+      engine_.save(lane_, saved);
+      b.in_place.push_back(saved);
+      saved_.push_back(saved);
+    }
+    b.in_place_set = std::move(after);
+  }
+  return s_.at(b.where.payload + offset);
+}
+
+const void* transaction::get(uint64_t oid) {
+  const uint64_t payload = payload_of(s_, oid);
+  micro_buffer* b = find(payload);
+  if (b == nullptr) {
+    const heap::object o = heap_.zones().locate(payload);
+    live_header(s_, &lane_, o);
+    return s_.at(payload);
+  }
+  if (b->freed) throw failure(SCUTE_E_FREED, "the object was freed earlier in this transaction");
+  if (b->open.empty()) return s_.at(payload);
+  if (!b->in_place.empty())
+    throw failure(SCUTE_E_INVALID, "the object is open both in place and in a micro-buffer; read "
+                                   "ranges of it with scute_tx_get_range");
+  fill(*b, 0, b->size);
+  return b->bytes;
+}
+
+const void* transaction::get_range(uint64_t oid, uint64_t offset, uint64_t length) {
+  const uint64_t payload = payload_of(s_, oid);
+  micro_buffer* b = find(payload);
+  if (b == nullptr || b->freed) b = &enter(oid);
+  check_range(*b, offset, length);
+  const uint64_t end = offset + length;
+  if (!b->open.overlaps(offset, end)) return s_.at(payload + offset);
+  if (b->in_place_set.overlaps(offset, end))
+    throw failure(SCUTE_E_INVALID, "part of the range is open in place and part in a micro-buffer; "
+                                   "read them one by one");
+  fill(*b, offset, end);
+  return b->bytes + offset;
+}
+
+const void* transaction::peek(uint64_t oid) noexcept {
+  const micro_buffer* b = find(oid & ~s_.oid_tag);
+  return b != nullptr && !b->freed && b->bytes != nullptr && b->known.contains(0, b->size)
+             ? b->bytes
+             : nullptr;
+}
+
+// ---- ending -----------------------------------------------------------------------------------------
+
+void transaction::check_canaries() {
+  for (size_t i = 0; i < count_; ++i) {
+    const micro_buffer& b = buffers_[i];
+    if (b.bytes == nullptr || b.freed) continue;
+    if (arena::intact(b.bytes, b.size, b.front())) continue;
+    throw failure(SCUTE_E_CANARY,
+                  "a write ran past the micro-buffer of the object at oid offset " +
+                      std::to_string(b.where.payload) + " (" + std::to_string(b.size) +
+                      " bytes, type " + std::to_string(b.type) +
+                      "); the transaction was aborted and the pool is untouched. Build with "
+                      "-fsanitize=address to find the write");
+  }
+}
+
+void transaction::stage_large() {
+  for (size_t i = 0; i < count_; ++i) {
+    micro_buffer& b = buffers_[i];
+    if (!b.fresh || b.freed || b.size < stage_min) continue;
+    sealer_.begin();
+    sealer_.seal_payload(b);
+    std::vector<pool::patch> batch;
+    uint64_t bytes = 0;
+    const auto flush = [&] {
+      engine_.stage(lane_, batch);
+      batch.clear();
+      bytes = 0;
+    };
+    for (const pool::patch& p : sealer_.patches()) {
+      for (uint64_t at = 0; at < p.length; at += stage_step) {
+        const auto n = static_cast<uint32_t>(std::min<uint64_t>(stage_step, p.length - at));
+        if (bytes + n > stage_step || batch.size() == 64) flush();
+        batch.push_back({p.offset + at, static_cast<const std::byte*>(p.src) + at, n, p.why});
+        bytes += n;
+      }
+    }
+    flush();
+  }
+}
+
+void transaction::commit() {
+  try {
+    if (doomed)
+      throw failure(SCUTE_E_ABORTED, "an inner level of the transaction was aborted, so all of it "
+                                     "was");
+    check_canaries();
+    stage_large();
+    sealer_.begin();
+    uint64_t allocs = 0, frees = 0;
+    for (size_t i = 0; i < count_; ++i) {
+      micro_buffer& b = buffers_[i];
+      if (b.fresh && b.freed) continue;
+      if (b.freed) {
+        sealer_.seal_freed(b);
+        ++frees;
+      } else if (b.fresh) {
+        if (b.size >= stage_min)
+          sealer_.seal_staged(b);
+        else
+          sealer_.seal_fresh(b);
+        ++allocs;
+      } else if (!b.open.empty() || !b.in_place.empty()) {
+        sealer_.seal_changed(b);
+      }
+    }
+    if (anchor_at_ != 0) sealer_.seal_anchor(anchor_at_, anchor_);
+    if (s_.read_only && !sealer_.patches().empty())
+      throw failure(SCUTE_E_READONLY, s_.path + " was opened read-only");
+    engine_.commit(lane_, sealer_.result());
+    lane_.w.count.transactions.add(1);
+    lane_.w.count.allocs.add(allocs);
+    lane_.w.count.frees.add(frees);
+  } catch (...) {
+    abort();
+    throw;
+  }
+  for (size_t i = 0; i < count_; ++i)
+    if (buffers_[i].freed) heap_.release(buffers_[i].where);
+  end();
+}
+
+void transaction::abort() noexcept {
+  try {
+    // All at once: the undo entries die with the first word that says so.
+    engine_.restore(lane_, saved_);
+  } catch (const failure&) {
+    // The medium failed, or chunks lent to a log could not be taken back; the old bytes are in
+    // place or their undo entries are, and the next open settles it.
+  }
+  for (size_t i = 0; i < count_; ++i)
+    if (buffers_[i].fresh) heap_.release(buffers_[i].where);
+  lane_.w.count.aborts.add(1);
+  end();
+}
+
+void transaction::end() {
+  count_ = 0;
+  saved_.clear();
+  anchor_at_ = 0;
+  index_.clear();
+  arena_.reset();
+  depth = 0;
+  doomed = false;
+}
+
+}  // namespace scute::tx

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A transaction: the objects it has opened, and the calls of the public interface on them.
+//
+// T1 Until commit nothing of it is on the medium except in-place ranges, whose old bytes are
+//    durable in an undo entry, and reserved slots, whose headers say free.
+// T2 An object is verified when it enters the transaction: whole if it is opened whole, else each
+//    fragment that a range touches. What fails is repaired or reported, never built upon.
+// T3 commit() ends the transaction, whatever happens. If it throws, the transaction has been
+//    aborted (or, SCUTE_E_IO, its outcome is left to recovery).
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "heap/heap.hpp"
+#include "tx/arena.hpp"
+#include "tx/engine.hpp"
+#include "tx/micro_buffer.hpp"
+#include "tx/sealer.hpp"
+
+namespace scute::tx {
+
+class transaction {
+ public:
+  transaction(pool::state& s, heap::heap& h, engine& e, pool::lane& l)
+      : s_(s), heap_(h), engine_(e), lane_(l), sealer_(s, l) {}
+
+  void begin();
+  void commit();
+  void abort() noexcept;
+
+  unsigned depth = 0;
+  bool doomed = false;
+
+  uint64_t alloc(uint64_t size, uint32_t type, void** bytes);
+  void free(uint64_t oid);
+  void* open(uint64_t oid);
+  void* add_range(uint64_t oid, uint64_t offset, uint64_t length);
+  void* in_place(uint64_t oid, uint64_t offset, uint64_t length);
+  const void* get(uint64_t oid);
+  const void* get_range(uint64_t oid, uint64_t offset, uint64_t length);
+  // The micro-buffer of an object if it has one that is whole; else null.
+  const void* peek(uint64_t oid) noexcept;
+
+  // Makes `oid` the pool's root when the transaction commits; `at` is the root anchor's offset.
+  void set_anchor(uint64_t at, uint64_t oid) {
+    anchor_at_ = at;
+    anchor_ = {};
+    anchor_.oid = oid;
+  }
+
+  pool::lane& lane() noexcept { return lane_; }
+
+ private:
+  micro_buffer* find(uint64_t payload) noexcept;
+  micro_buffer& enter(uint64_t oid);
+  micro_buffer& add(const heap::object& o);
+  void materialise(micro_buffer& b);
+  void fill(micro_buffer& b, uint64_t begin, uint64_t end);
+  void check_range(const micro_buffer& b, uint64_t offset, uint64_t length) const;
+  void check_canaries();
+  void stage_large();
+  void end();
+
+  pool::state& s_;
+  heap::heap& heap_;
+  engine& engine_;
+  pool::lane& lane_;
+  sealer sealer_;
+  arena arena_;
+  std::deque<micro_buffer> buffers_;  // the first count_ are in use; the rest keep their memory
+  size_t count_ = 0;
+  uint64_t anchor_at_ = 0;
+  format::root_anchor anchor_{};
+  std::vector<inplace_range> saved_;  // all in-place ranges
+  std::vector<uint32_t> index_;       // open addressing by payload offset, once there are many
+};
+
+}  // namespace scute::tx
