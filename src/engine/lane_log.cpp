@@ -193,29 +193,24 @@ void lane_log::flush_status(pool::lane& l) {
               medium::purpose::log);
 }
 
-void lane_log::retire(pool::lane& l) {
-  store_status(l);
-  l.applied.store(l.sequence, std::memory_order_release);
-  if (lent_[l.index].ring_chunks.empty()) return;
-  flush_status(l);  // L3: before the chain is taken apart
-  l.w.fence();
-  l.raise_settled(l.sequence);
-  // Taking them back makes steps, which retire entries of their own.
-  const std::vector<uint64_t> chunks = std::exchange(lent_[l.index].ring_chunks, {});
-  heap_.take_back(l, chunks);
-}
-
-void lane_log::retire_undo(pool::lane& l, uint64_t ended) {
+void lane_log::retire(pool::lane& l, bool ends_in_place) {
   lane_state& mine = lent_[l.index];
-  mine.undone = ended;
+  if (ends_in_place) mine.undone = l.transaction;
   store_status(l);
   l.applied.store(l.sequence, std::memory_order_release);
+  if (!ends_in_place && mine.ring_chunks.empty()) return;
+  // L3: before a chain is taken apart. And before any step may push the final entry, which is all
+  // that keeps undo entries from being taken for live ones, out of the ring (L4).
   flush_status(l);
   l.w.fence();
   l.raise_settled(l.sequence);
-  if (mine.undo_chunks.empty()) return;
-  const std::vector<uint64_t> chunks = std::exchange(mine.undo_chunks, {});
-  heap_.take_back(l, chunks);
+  // Taking chunks back makes steps, which retire entries of their own.
+  std::vector<uint64_t> chunks = std::exchange(mine.ring_chunks, {});
+  if (ends_in_place) {
+    chunks.insert(chunks.end(), mine.undo_chunks.begin(), mine.undo_chunks.end());
+    mine.undo_chunks.clear();
+  }
+  if (!chunks.empty()) heap_.take_back(l, chunks);
 }
 
 }  // namespace scute::engine

@@ -49,9 +49,8 @@ class lane_log {
 
   // After the last entry has been applied, durably: notes it in the status line (in the cache only:
   // L2 makes more unnecessary until another lane asks, see R5) and takes lent chunks back.
-  void retire(pool::lane& l);
-  // The end of a transaction that had undo entries; ended is its number. Durable on return.
-  void retire_undo(pool::lane& l, uint64_t ended);
+  // ends_in_place: the lane's transaction, which had undo entries, has ended; durable on return.
+  void retire(pool::lane& l, bool ends_in_place);
 
  private:
   struct lane_state {

@@ -74,13 +74,14 @@ tx::recovery_report recover(pool::state& s, medium::writer& w) {
   std::vector<found_log> logs;
   for (uint32_t i = 0; i < s.geo.lane_count; ++i) {
     logs.push_back(read_lane(s, i));
-    const auto& log = logs.back();
+    auto& log = logs.back();
+    if (log.last && log.last->head.sequence <= log.applied) log.last.reset();
     // Every record is tested before the first one is written anywhere.
     if (log.last) for_each_record(s, *log.last, [](auto, auto, auto, auto) {});
     for (const auto& u : log.undo) for_each_record(s, u, [](auto, auto, auto, auto) {});
   }
   for (const auto& log : logs) {
-    if (!log.last || log.last->head.sequence <= log.applied) continue;
+    if (!log.last) continue;
     for_each_record(s, *log.last, [&](format::record_kind, uint64_t offset, const std::byte* bytes,
                                       uint32_t n) {
       if (bytes != nullptr) w.stream(s.at(offset), bytes, n, medium::purpose::data);

@@ -19,10 +19,10 @@ void redo::decide(pool::lane& l, std::span<const pool::patch> patches) {
 }
 
 // Steps 4 and 5.
-void redo::finish(pool::lane& l) {
+void redo::finish(pool::lane& l, bool ends_in_place) {
   l.w.fence();
   s_.require_healthy();
-  log_.retire(l);
+  log_.retire(l, ends_in_place);
 }
 
 void redo::commit(pool::lane& l, const tx::write_set& w) {
@@ -33,15 +33,15 @@ void redo::commit(pool::lane& l, const tx::write_set& w) {
     image.add(format::record_kind::data, p.offset, p.src, p.length);
   for (const auto& r : w.in_place) {
     image.add(format::record_kind::intent, r.offset, nullptr, static_cast<uint32_t>(r.length));
-    // R1: what the user stored directly must be durable before it is decided.
     l.w.flush(s_.at(r.offset), r.length, medium::purpose::data);
   }
+  // R1: no log holds these bytes, so they must be durable before any part of the entry can be.
+  if (!w.in_place.empty()) l.w.fence();
   log_.write(image);
   decide(l, w.patches);
   pool::apply(s_, l);
   for (const auto& r : w.in_place) pool::apply_in_place(s_, l, r.offset, r.old, r.length);
-  finish(l);
-  if (!w.in_place.empty()) log_.retire_undo(l, l.transaction);
+  finish(l, !w.in_place.empty());
 }
 
 void redo::step(pool::lane& l, std::span<const pool::patch> patches) {
@@ -52,7 +52,7 @@ void redo::step(pool::lane& l, std::span<const pool::patch> patches) {
   log_.write(image);
   decide(l, patches);
   pool::apply(s_, l);
-  finish(l);
+  finish(l, false);
 }
 
 void redo::stage(pool::lane& l, std::span<const pool::patch> patches) {
@@ -65,7 +65,7 @@ void redo::stage(pool::lane& l, std::span<const pool::patch> patches) {
   log_.write(image);
   decide(l, patches);
   pool::apply(s_, l);
-  finish(l);
+  finish(l, false);
 }
 
 void redo::save(pool::lane& l, const tx::inplace_range& r) {
@@ -89,7 +89,7 @@ void redo::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {
     l.w.stream(s_.at(r.offset), r.old, r.length, medium::purpose::data);
   l.w.fence();
   for (const auto& r : ranges) pool::overlay_in_place(s_, r.offset, r.old, r.length, false);
-  log_.retire_undo(l, l.transaction);
+  log_.retire(l, true);
 }
 
 }  // namespace scute::engine

@@ -46,7 +46,7 @@ class redo final : public tx::engine {
 
  private:
   void decide(pool::lane& l, std::span<const pool::patch> patches);
-  void finish(pool::lane& l);
+  void finish(pool::lane& l, bool ends_in_place);
 
   pool::state& s_;
   lane_log log_;
