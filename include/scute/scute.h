@@ -105,7 +105,8 @@ enum scute_engine {
 /* How much is protected: Pangolin's Table 2. Each level adds to the one before. */
 enum scute_protection {
   SCUTE_PROTECT_NONE = 0, /* crash consistency only: one log, no parity */
-  SCUTE_PROTECT_ML = 1,   /* + metadata and logs replicated */
+  SCUTE_PROTECT_ML = 1,   /* + superblock and logs replicated (metadata inside the zones gets its
+                             redundancy with MLP) */
   SCUTE_PROTECT_MLP = 2,  /* + parity over everything in the zones */
   SCUTE_PROTECT_MLPC = 3  /* + checksums of objects: damage is found when an object is opened */
 };
@@ -266,7 +267,8 @@ SCUTE_API int scute_get_verified(scute_pool *pool, scute_oid oid, const void **b
 SCUTE_API uintptr_t scute_direct_base(scute_pool *pool);
 
 /* Size asked for when the object was allocated, bytes it could grow to where it lies, and type
- * number. Each output may be null. Any thread. */
+ * number; inside a transaction of this thread, as that has it. Each output may be null. Any
+ * thread. */
 SCUTE_API int scute_object_info(scute_pool *pool, scute_oid oid, uint64_t *size,
                                 uint64_t *usable, uint32_t *type);
 

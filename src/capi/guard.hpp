@@ -61,11 +61,11 @@ void copy_out(T* to, T& filled, const char* name) {
   std::memcpy(to, &filled, std::min(n, sizeof filled));
 }
 
-// The calling thread's transaction behind a handle. The handle of a transaction is the address of
-// its slot in the pool, which outlives it, so a stale handle is recognised as long as the pool is
-// open.
+// The calling thread's transaction behind a handle. A handle is only ever compared with what the
+// thread is known to run, so a stale one is recognised, even after its pool was closed.
 inline tx::transaction& need(scute_tx* handle) {
   thread_state& me = this_thread();
+  me.refresh();
   auto* t = reinterpret_cast<tx::transaction*>(handle);
   if (t == nullptr || t != me.current)
     throw failure(SCUTE_E_NOTX,

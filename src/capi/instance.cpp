@@ -41,6 +41,22 @@ struct progress_adapter {
 
 std::atomic<uint64_t> next_serial{1};
 
+// True if there is a pool at path that nobody uses; false if there is nothing. Anything else is
+// left alone.
+bool replaceable(const std::string& path) {
+  try {
+    auto m = medium::map_file(medium::file_handle::open(path, false), SCUTE_MEDIUM_AUTO, true);
+    pool::read_superblock(*m, path);
+  } catch (const failure& e) {
+    if (e.code() == SCUTE_E_NOENT) return false;
+    if (e.code() == SCUTE_E_FORMAT)
+      throw failure(SCUTE_E_EXISTS, path + " exists and is not a Scute pool, so it is left alone");
+    // A pool that is damaged beyond opening may be replaced.
+    if (e.code() != SCUTE_E_CORRUPT && e.code() != SCUTE_E_TRUNCATED) throw;
+  }
+  return true;
+}
+
 }  // namespace
 
 instance::instance() : serial(next_serial.fetch_add(1, std::memory_order_relaxed)) {}
@@ -81,33 +97,25 @@ std::unique_ptr<instance> instance::create(const std::string& path, const scute_
   pool::choose_geometry(o);  // complains before anything is made
   if ((o.flags & SCUTE_READONLY) != 0)
     throw failure(SCUTE_E_INVALID, "a new pool cannot be read-only");
-  if ((o.flags & SCUTE_OVERWRITE) != 0) {
-    // Only a pool that nobody uses is replaced: locking and reading it proves both.
-    bool there = true;
-    try {
-      auto m = medium::map_file(medium::file_handle::open(path, false), SCUTE_MEDIUM_AUTO, true);
-      pool::read_superblock(*m, path);
-    } catch (const failure& e) {
-      if (e.code() == SCUTE_E_FORMAT)
-        throw failure(SCUTE_E_EXISTS, path + " exists and is not a Scute pool, so it is left alone");
-      if (e.code() != SCUTE_E_NOENT && e.code() != SCUTE_E_CORRUPT &&
-          e.code() != SCUTE_E_TRUNCATED)
-        throw;
-      there = e.code() != SCUTE_E_NOENT;
-    }
-    if (there && ::unlink(path.c_str()) != 0) throw_errno("replace " + path, errno);
-  }
+  if (o.layout != nullptr && std::strlen(o.layout) >= sizeof(format::superblock::layout))
+    throw failure(SCUTE_E_RANGE, "the layout name is longer than 63 bytes");
+  // A pool that is to be replaced stays until the new one is complete.
+  const bool replace = (o.flags & SCUTE_OVERWRITE) != 0 && replaceable(path);
+  const std::string making =
+      replace ? path + ".new." + std::to_string(::getpid()) : path;
   progress_adapter adapter{o.progress, o.progress_arg};
   auto file = medium::file_handle::create(
-      path, o.size, o.mode, (o.flags & SCUTE_PREALLOCATE) != 0,
+      making, o.size, o.mode, (o.flags & SCUTE_PREALLOCATE) != 0,
       o.progress != nullptr ? &progress_adapter::call : nullptr, &adapter);
   try {
     auto in = format(medium::map_file(std::move(file), o.medium, false), path, o);
+    if (replace && ::rename(making.c_str(), path.c_str()) != 0)
+      throw_errno("replace " + path, errno);
     in->open_ns = since(start);
     return in;
   } catch (...) {
     const int keep = errno;
-    ::unlink(path.c_str());
+    ::unlink(making.c_str());
     errno = keep;
     throw;
   }
@@ -127,11 +135,7 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   do {
     random_bytes(&sb.tag, sizeof sb.tag);
   } while (sb.tag == 0);  // so that no oid is ever null
-  if (o.layout != nullptr) {
-    if (std::strlen(o.layout) >= sizeof sb.layout)
-      throw failure(SCUTE_E_RANGE, "the layout name is longer than 63 bytes");
-    std::strcpy(sb.layout, o.layout);
-  }
+  if (o.layout != nullptr) std::strncpy(sb.layout, o.layout, sizeof sb.layout - 1);
   const auto& g = s.geo;
   sb.file_size = g.file_size;
   sb.lanes_offset = g.lanes_offset;
@@ -209,7 +213,7 @@ std::unique_ptr<instance> instance::attach(std::unique_ptr<medium::medium> m,
                                       "\"; open it with the program that made it");
   in->assemble();
   in->was_clean = s.sb.clean != 0;
-  if (found.bad_copies != 0 && !s.read_only) s.repaired.fetch_add(found.bad_copies);
+  if (found.bad_copies != 0) s.repaired.fetch_add(found.bad_copies);
   in->begin_session(o);
   in->open_ = true;
   return in;
@@ -237,6 +241,7 @@ void instance::begin_session(const scute_options& o) {
 
 void instance::close() {
   open_ = false;
+  life->open.store(false, std::memory_order_release);
   for (auto& t : transactions)
     if (t.lane().busy.load() && t.depth != 0) t.abort();
   if (s.read_only) return;

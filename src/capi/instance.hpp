@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 
+#include "capi/thread_state.hpp"
 #include "engine/redo.hpp"
 #include "heal/repair.hpp"
 #include "heap/heap.hpp"
@@ -54,6 +55,7 @@ class instance {
   tx::transaction& acquire();
   void release(tx::transaction& t) noexcept;
 
+  pool_life* const life = new_pool_life();
   const uint64_t serial;  // tells pools apart that were opened at the same address
   bool was_clean = true;
   tx::recovery_report recovery;

@@ -87,6 +87,10 @@ int scute_object_info(scute_pool* pool, scute_oid oid, uint64_t* size, uint64_t*
                       uint32_t* type) {
   return capi::guarded([&] {
     instance& in = capi::need(pool);
+    thread_state& me = this_thread();
+    me.refresh();
+    if (me.current != nullptr && me.pool == &in && me.current->describe(oid, size, usable, type))
+      return;
     const heap::object o = in.heap->zones().locate(tx::payload_of(in.s, oid));
     const auto h = tx::live_header(in.s, nullptr, o);
     if (size != nullptr) *size = format::meta_size(h.meta);
@@ -128,6 +132,7 @@ int scute_obj_commit(void* bytes) {
         !tx::canary_intact(static_cast<std::byte*>(bytes) + c->size, tx::canary_size))
       throw failure(SCUTE_E_CANARY, "a write ran past the buffer of scute_obj_open(); nothing was "
                                     "written to the pool");
+    this_thread().refresh();
     if (this_thread().current != nullptr)
       throw failure(SCUTE_E_INVALID, "scute_obj_commit() inside a transaction; use "
                                      "scute_tx_open() there");

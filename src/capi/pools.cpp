@@ -84,12 +84,8 @@ int scute_open(const char* path, const scute_options* options, scute_pool** pool
 int scute_close(scute_pool* pool) {
   if (pool == nullptr) return SCUTE_OK;
   const int e = capi::guarded([&] {
-    thread_state& me = this_thread();
-    if (me.pool == pool->in.get()) {
-      me.pool = nullptr;
-      me.current = nullptr;
-    }
     pool->in->close();
+    this_thread().refresh();
   });
   delete pool;
   return e;
@@ -99,6 +95,7 @@ int scute_root(scute_pool* pool, uint64_t size, uint32_t type, scute_oid* oid) {
   return capi::guarded([&] {
     instance& in = capi::need(pool);
     capi::need_out(oid, "oid");
+    this_thread().refresh();
     if (this_thread().current != nullptr)
       throw failure(SCUTE_E_INVALID, "scute_root() inside a transaction; ask for the root before");
     *oid = in.root(size, type);
@@ -153,6 +150,7 @@ int scute_stats(scute_pool* pool, scute_counters* counters) {
     scute_counters c{};
     for (const auto& l : in.s.lanes) capi::sum(c, l.w.count);
     capi::sum(c, in.s.service->count);
+    c.verified_bytes += in.s.verified_outside.load(std::memory_order_relaxed);
     capi::copy_out(counters, c, "counters");
   });
 }
@@ -181,6 +179,7 @@ int scute_check(scute_pool* pool, int repair, scute_report* report, scute_findin
   return capi::guarded([&] {
     instance& in = capi::need(pool);
     scute_report r{};
+    capi::copy_out(report, r, "report");  // complains before a long run, not after it
     heal::check_options o;
     o.repair = repair != 0;
     o.finding = finding;

@@ -2,6 +2,7 @@
 // What the library remembers per thread: its transaction, its usual lane, its last error.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -12,15 +13,29 @@ namespace tx {
 class transaction;
 }
 
+// Tells whether a pool is still open; outlives it, so that a thread whose transaction another
+// thread's scute_close() ended can find out. Costs 8 bytes per pool ever opened.
+struct pool_life {
+  std::atomic<bool> open{true};
+};
+pool_life* new_pool_life();
+
 struct thread_state {
   const uint32_t ordinal;           // spreads threads over lanes
   instance* pool = nullptr;         // on which `current` runs
   tx::transaction* current = nullptr;
+  const pool_life* life = nullptr;  // of `pool`
   uint64_t last_pool = 0;           // serial
   int last_lane = -1;
   std::string message;              // of the last error
 
   thread_state();
+  // Forgets a transaction that ended with its pool.
+  void refresh() noexcept {
+    if (current == nullptr || life->open.load(std::memory_order_acquire)) return;
+    pool = nullptr;
+    current = nullptr;
+  }
 };
 
 thread_state& this_thread() noexcept;

@@ -25,6 +25,7 @@ int scute_tx_begin(scute_pool* pool, scute_tx** out) {
     instance& in = capi::need(pool);
     scute_tx*& result = capi::need_out(out, "tx");
     thread_state& me = this_thread();
+    me.refresh();
     if (me.current != nullptr) {
       if (me.pool != &in)
         throw failure(SCUTE_E_INVALID, "this thread runs a transaction on another pool (" +
@@ -37,6 +38,7 @@ int scute_tx_begin(scute_pool* pool, scute_tx** out) {
     t.begin();
     t.depth = 1;
     me.pool = &in;
+    me.life = in.life;
     me.current = &t;
     result = handle(&t);
   });
@@ -74,7 +76,8 @@ int scute_tx_abort(scute_tx* tx) {
 }
 
 scute_tx* scute_tx_current(scute_pool* pool) {
-  const thread_state& me = this_thread();
+  thread_state& me = this_thread();
+  me.refresh();
   return pool != nullptr && me.pool == pool->in.get() ? handle(me.current) : nullptr;
 }
 

@@ -71,10 +71,10 @@ void lane_log::finish(pool::lane& l, uint32_t flags, uint64_t sequence, uint64_t
   std::memcpy(l.image.data() + offsetof(format::log_entry, checksum), &e.checksum, 4);
 }
 
-void lane_log::stream(pool::lane& l, uint64_t position) {
+// base: file offset of each replica's byte 0.
+void lane_log::stream(pool::lane& l, uint64_t position, const uint64_t (&base)[2]) {
   for (uint32_t r = 0; r < s_.geo.lane_replicas; ++r)
-    l.w.stream(s_.at(s_.geo.lane_offset(l.index, r) + position), l.image.data(), l.image.size(),
-               medium::purpose::log);
+    l.w.stream(s_.at(base[r] + position), l.image.data(), l.image.size(), medium::purpose::log);
 }
 
 // Moves the records of l.image to lent chunks and leaves a chain in their place.
@@ -141,38 +141,58 @@ void lane_log::write(const entry_image& image) {
     l.raise_settled(l.sequence);
   }
   finish(l, flags, l.sequence + 1, position);
-  stream(l, position);
+  stream(l, position,
+         {s_.geo.lane_offset(l.index, 0), s_.geo.lane_offset(l.index, s_.geo.lane_replicas - 1)});
   ++l.sequence;
   l.last_begin = position;
   l.last_end = position + size;
   l.ring_next = position + size;
 }
 
+// Streams l.image as the next undo entry; the area has room for it.
+void lane_log::append_undo(pool::lane& l, uint32_t flags) {
+  lane_state& mine = lent_[l.index];
+  undo_area& area = mine.area;
+  finish(l, flags | format::entry_undo, mine.undo_count, area.next);
+  stream(l, area.next, area.base);
+  area.next += round_line(l.image.size());
+  ++mine.undo_count;
+  SCUTE_ASSERT(area.next <= area.end);
+}
+
 void lane_log::write_undo(const entry_image& image) {
   pool::lane& l = image.lane();
   lane_state& mine = lent_[l.index];
-  const uint64_t begin = format::lane_undo_offset(s_.geo.lane_size);
+  undo_area& area = mine.area;
   if (mine.undo_transaction != l.transaction) {
     mine.undo_transaction = l.transaction;
-    mine.undo_next = begin;
+    mine.undo_count = 0;
+    area = {{s_.geo.lane_offset(l.index, 0),
+             s_.geo.lane_offset(l.index, s_.geo.lane_replicas - 1)},
+            format::lane_undo_offset(s_.geo.lane_size),
+            s_.geo.lane_size};
   }
-  uint32_t flags = image.flags() | format::entry_undo;
-  const uint64_t chained_size = round_line(sizeof(format::log_entry) + sizeof(format::log_chain));
-  uint64_t size = round_line(l.image.size());
-  // Leave room for a chained entry behind this one, so that the area never runs out for small
-  // ranges; when even that is gone the transaction has saved thousands of ranges.
-  if (mine.undo_next + size + chained_size > s_.geo.lane_size) {
+  constexpr uint64_t link = sizeof(format::log_entry) + sizeof(format::log_chain);
+  constexpr uint64_t link_room = (link + 63) & ~uint64_t{63};
+  uint32_t flags = image.flags();
+  // A range that would fill most of a chunk gets chunks of its own, and leaves a link.
+  if (l.image.size() > s_.geo.chunk_size / 4) {
     chain(l, mine.undo_chunks);
     flags |= format::entry_chained;
-    size = chained_size;
   }
-  if (mine.undo_next + size > s_.geo.lane_size)
-    throw failure(SCUTE_E_NOSPC,
-                  "too many in-place ranges in one transaction; use scute_tx_add_range, or ask for "
-                  "fewer and larger ranges");
-  finish(l, flags, (mine.undo_next - begin) / 64, mine.undo_next);
-  stream(l, mine.undo_next);
-  mine.undo_next += size;
+  // Behind every entry there stays room for one that says where it goes on.
+  if (area.next + round_line(l.image.size()) + link_room > area.end) {
+    std::vector<std::byte> entry = std::exchange(l.image, {});  // lending builds entries, too
+    const std::vector<uint64_t> fresh = heap_.lend(l, s_.geo.lane_replicas);
+    mine.undo_chunks.insert(mine.undo_chunks.end(), fresh.begin(), fresh.end());
+    const format::log_chain next{fresh.front(), fresh.size() > 1 ? fresh.back() : 0, 1, 0};
+    l.image.assign(link, std::byte{0});
+    std::memcpy(l.image.data() + sizeof(format::log_entry), &next, sizeof next);
+    append_undo(l, format::entry_more);
+    area = {{fresh.front(), fresh.back()}, 0, s_.geo.chunk_size};
+    l.image = std::move(entry);
+  }
+  append_undo(l, flags);
 }
 
 void lane_log::store_status(pool::lane& l) {

@@ -9,8 +9,8 @@
 // L3 An entry never overwrites its predecessor, nor is a chain taken apart, unless the status line
 //    already says, durably, that the entry concerned is applied: otherwise an older entry could
 //    pass for the last one.
-// L4 Undo entries lie in an area of their own, from its start, for one transaction at a time. They
-//    are alive while no later entry of the ring and no status word says that their transaction
+// L4 Undo entries lie in an area of their own, from its start, for one transaction at a time; where
+//    it ends an entry names a lent chunk in which they go on, and so forth. They are alive while no later entry of the ring and no status word says that their transaction
 //    has ended.
 #pragma once
 
@@ -53,15 +53,21 @@ class lane_log {
   void retire(pool::lane& l, bool ends_in_place);
 
  private:
+  struct undo_area {
+    uint64_t base[2];  // file offset of each replica's byte 0
+    uint64_t next, end;
+  };
   struct lane_state {
     std::vector<uint64_t> ring_chunks, undo_chunks;
-    uint64_t undo_next = 0;         // in the undo area; 0: none written
+    undo_area area;                 // where the next undo entry goes
+    uint64_t undo_count = 0;
     uint64_t undo_transaction = 0;  // whose they are
     uint64_t undone = 0;            // second word of the status line
   };
 
   void finish(pool::lane& l, uint32_t flags, uint64_t sequence, uint64_t position);
-  void stream(pool::lane& l, uint64_t position);
+  void stream(pool::lane& l, uint64_t position, const uint64_t (&base)[2]);
+  void append_undo(pool::lane& l, uint32_t flags);
   void chain(pool::lane& l, std::vector<uint64_t>& chunks);
   void store_status(pool::lane& l);
   void flush_status(pool::lane& l);

@@ -9,11 +9,19 @@
 namespace scute::engine {
 namespace {
 
-// The entry at `position` of a lane, whose body must end by `end`, if a replica has a valid one.
-std::optional<found_entry> entry_at(const pool::state& s, uint32_t lane, uint64_t position,
-                                    uint64_t end) {
+// Where entries lie: file offset of each replica's byte 0, and the end of the area.
+struct area {
+  uint64_t base[2];
+  uint64_t end;
+};
+
+// The entry at `position` of an area, if a replica has a valid one.
+std::optional<found_entry> entry_at(const pool::state& s, uint32_t lane, const area& where,
+                                    uint64_t position) {
+  const uint64_t end = where.end;
+  if (position + sizeof(format::log_entry) > end) return std::nullopt;
   for (uint32_t r = 0; r < s.geo.lane_replicas; ++r) {
-    const std::byte* at = s.at(s.geo.lane_offset(lane, r) + position);
+    const std::byte* at = s.at(where.base[r] + position);
     format::log_entry e;
     std::memcpy(&e, at, sizeof e);
     if (e.magic != format::entry_magic || e.pool_salt != s.salt || e.epoch != s.sb.epoch ||
@@ -89,11 +97,11 @@ found_log read_lane(const pool::state& s, uint32_t lane) {
     if (read_status_word(s, lane, status_word::undone, st.undone, value))
       undone = std::max(undone, value);
   }
-  const uint64_t undo_begin = format::lane_undo_offset(s.geo.lane_size);
+  area where{{s.geo.lane_offset(lane, 0), s.geo.lane_offset(lane, s.geo.lane_replicas - 1)},
+             format::lane_undo_offset(s.geo.lane_size)};
   uint64_t ended = undone;  // transactions up to this one need no undo (L4)
-  for (uint64_t at = format::lane_log_offset; at + sizeof(format::log_entry) <= undo_begin;
-       at += 64) {
-    auto e = entry_at(s, lane, at, undo_begin);
+  for (uint64_t at = format::lane_log_offset; at < where.end; at += 64) {
+    auto e = entry_at(s, lane, where, at);
     if (!e || (e->head.flags & format::entry_undo) != 0) continue;
     if ((e->head.flags & format::entry_chained) != 0 && e->head.sequence > log.applied &&
         !unchain(s, *e))
@@ -103,16 +111,29 @@ found_log read_lane(const pool::state& s, uint32_t lane) {
       ended = std::max(ended, final ? e->head.transaction : e->head.transaction - 1);
     if (!log.last || e->head.sequence > log.last->head.sequence) log.last = std::move(e);
   }
-  for (uint64_t at = undo_begin; at + sizeof(format::log_entry) <= s.geo.lane_size;) {
-    auto e = entry_at(s, lane, at, s.geo.lane_size);
+  uint64_t at = where.end;
+  where.end = s.geo.lane_size;
+  uint64_t transaction = 0;
+  for (uint64_t index = 0;; ++index) {
+    auto e = entry_at(s, lane, where, at);
     if (!e || (e->head.flags & format::entry_undo) == 0 || e->head.transaction <= ended ||
-        e->head.sequence != (at - undo_begin) / 64)
+        e->head.sequence != index)
       break;
-    if (!log.undo.empty() && log.undo.front().head.transaction != e->head.transaction) break;
-    const uint64_t size = sizeof e->head + e->head.body_size;
+    if (transaction != 0 && transaction != e->head.transaction) break;
+    transaction = e->head.transaction;
+    at += (sizeof e->head + e->head.body_size + 63) & ~uint64_t{63};
+    if ((e->head.flags & format::entry_more) != 0) {
+      format::log_chain next;
+      if (e->records.size() != sizeof next) break;
+      std::memcpy(&next, e->records.data(), sizeof next);
+      const bool two = s.geo.lane_replicas > 1;
+      if (!is_chunk(s.geo, next.first) || (two && !is_chunk(s.geo, next.first_replica))) break;
+      where = {{next.first, two ? next.first_replica : next.first}, s.geo.chunk_size};
+      at = 0;
+      continue;
+    }
     if ((e->head.flags & format::entry_chained) != 0 && !unchain(s, *e)) break;
     log.undo.push_back(std::move(*e));
-    at += (size + 63) & ~uint64_t{63};
   }
   return log;
 }

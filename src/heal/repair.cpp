@@ -38,6 +38,39 @@ bool image_valid(const pool::state& s, const pool::fragment& f,
   return pool::valid(s, f, h, image.data() + format::header_size);
 }
 
+// Finds the mixture of kept and decoded bytes that the checksum accepts (E1, E3); leaves it in
+// image and returns true, or returns false.
+bool assemble(const pool::state& s, const pool::fragment& f, const std::vector<unit>& units,
+              const std::vector<std::byte>& kept, const std::vector<std::byte>& decoded,
+              std::vector<std::byte>& image) {
+  const auto mix = [&](unsigned mask) {
+    for (size_t i = 0; i < units.size(); ++i) {
+      const auto& from = (mask >> i & 1) != 0 ? decoded : kept;
+      std::memcpy(image.data() + units[i].at, from.data() + units[i].at, units[i].length);
+    }
+  };
+  const unsigned all = (1u << units.size()) - 1;
+  for (unsigned mask = all; mask != 0; --mask) {  // everything decoded comes first
+    mix(mask);
+    if (image_valid(s, f, image)) return true;
+  }
+  // A scribble a row long ends, in this row or the one before or after, in the page column where
+  // it began: one side of some byte of the page is damaged here, the other side there.
+  for (unsigned mask = 0; mask <= all; ++mask) {
+    for (size_t i = 0; i < units.size(); ++i) {
+      mix(mask);
+      const auto& other = (mask >> i & 1) != 0 ? kept : decoded;
+      // Bytes move over from the front one by one; where both agree nothing is gained by a test.
+      for (size_t k = units[i].at; k < units[i].at + units[i].length; ++k) {
+        if (image[k] == other[k]) continue;
+        image[k] = other[k];
+        if (image_valid(s, f, image)) return true;
+      }
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 void column_repairer::give_up(const pool::fragment& f, const char* what, const std::string& why) {
@@ -62,40 +95,37 @@ void column_repairer::repair(pool::lane* by, const pool::fragment& f, const char
   std::vector<std::byte> kept(size), decoded(size), image(size);
   for (const unit& u : units) {
     std::memcpy(kept.data() + u.at, s_.at(u.offset), u.length);
+    s_.overlaid.patch(u.offset, kept.data() + u.at, u.length);
     pool::decode(s_, u.offset, decoded.data() + u.at, u.length);
   }
-  const unsigned all = (1u << units.size()) - 1;
-  for (unsigned mask = all; mask != 0; --mask) {  // E3; everything decoded comes first
-    for (size_t i = 0; i < units.size(); ++i) {
-      const auto& from = (mask >> i & 1) != 0 ? decoded : kept;
-      std::memcpy(image.data() + units[i].at, from.data() + units[i].at, units[i].length);
-    }
-    if (!image_valid(s_, f, image)) continue;  // E1
-    format::fragment_header h;
-    std::memcpy(&h, image.data(), sizeof h);
-    // Payload that the header does not vouch for may be anything, decoded or kept: leave it.
-    const size_t vouched = format::header_size + pool::covered(s_, f, h);
-    const auto restore = [&](medium::writer& w) {
-      for (size_t i = 0; i < units.size(); ++i) {
-        if ((mask >> i & 1) == 0 || units[i].at >= vouched) continue;
-        const size_t n = std::min(units[i].length, vouched - units[i].at);
-        pool::write_back(s_, w, units[i].offset, image.data() + units[i].at, n);
-      }
-      w.fence();
-      w.count.heals.add(1);
-    };
-    if (by != nullptr) {
-      restore(by->w);
-    } else {
-      const std::lock_guard service(s_.service_mutex);
-      restore(*s_.service);
-    }
-    s_.require_healthy();
-    s_.repaired.fetch_add(1, std::memory_order_relaxed);
-    return;
+  if (!assemble(s_, f, units, kept, decoded, image)) {
+    if (by != nullptr) by->w.count.losses.add(1);
+    give_up(f, what, "its columns hold more damage than one row of parity can mend");
   }
-  if (by != nullptr) by->w.count.losses.add(1);
-  give_up(f, what, "its columns hold more damage than one row of parity can mend");
+  format::fragment_header h;
+  std::memcpy(&h, image.data(), sizeof h);
+  // Payload that the header does not vouch for may be anything; leave it.
+  const size_t vouched = format::header_size + pool::covered(s_, f, h);
+  const auto restore = [&](medium::writer& w) {
+    for (const unit& u : units) {
+      if (u.at >= vouched) continue;
+      const size_t n = std::min(u.length, vouched - u.at);
+      if (std::memcmp(image.data() + u.at, kept.data() + u.at, n) == 0) continue;
+      // What a transaction stored in place is its own business, and stays.
+      s_.overlaid.unpatch(u.offset, image.data() + u.at, s_.at(u.offset), n);
+      pool::write_back(s_, w, u.offset, image.data() + u.at, n);
+    }
+    w.fence();
+    w.count.heals.add(1);
+  };
+  if (by != nullptr) {
+    restore(by->w);
+  } else {
+    const std::lock_guard service(s_.service_mutex);
+    restore(*s_.service);
+  }
+  s_.require_healthy();
+  s_.repaired.fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace scute::heal

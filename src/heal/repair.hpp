@@ -7,7 +7,8 @@
 // E2 A repair is idempotent: cut short, it leaves a fragment that still fails its checksum, and
 //    columns that decode to the same bytes.
 // E3 Damage may hit several pages differently: one page of the fragment itself, and for another one
-//    the parity or another row. So every combination of kept and decoded pages is tried.
+//    the parity or another row. So every combination of kept and decoded pages is tried, and then
+//    every combination with one page cut in two.
 #pragma once
 
 #include <array>

@@ -29,14 +29,16 @@ struct chunk_state {
   bool listed;                      // in its class's list of chunks with room
   int8_t size_class;
   uint8_t reserved[3];
-  uint16_t generation;
+  // What readers of stale oids may look at while the chunk changes its use is atomic; whatever they
+  // make of a mixture is bounded by the chunk (zone_table::locate).
+  std::atomic<uint16_t> generation;
   uint16_t slots_hint;              // word of free_bits to look at first
-  uint32_t slot_size;
+  std::atomic<uint32_t> slot_size;
   uint32_t slots;
   std::atomic<uint32_t> formatted;
-  uint32_t length;                  // span: chunks; span_body: distance to its head
+  std::atomic<uint32_t> length;     // span: chunks; span_body: distance to its head
   uint32_t free_count;
-  uint64_t reciprocal;              // 2^40 / slot_size, rounded up
+  std::atomic<uint64_t> reciprocal; // 2^40 / slot_size, rounded up
   std::atomic<uint64_t*> free_bits; // run: bit set = formatted and free; null: not scanned yet
   uint32_t index, zone;
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "codec/parity.hpp"
 #include "heap/size_classes.hpp"
 #include "pool/columns.hpp"
 
@@ -165,17 +166,20 @@ void zone_table::become_run(chunk_state& c, uint16_t generation, uint32_t slot_s
 }
 
 object zone_table::slot_object(chunk_state& c, uint32_t slot) const noexcept {
+  const uint32_t size = c.slot_size;
   object o;
   o.chunk = &c;
   o.slot = slot;
-  o.header = offset_of(c) + uint64_t{slot} * c.slot_size;
-  o.payload = o.header + fragments_of(c.slot_size) * format::header_size;
-  o.room = payload_room(c.slot_size);
+  // The bound matters only to a reader whose chunk is being put to another use under its eyes.
+  o.header = offset_of(c) + std::min(uint64_t{slot} * size, uint64_t{s_.geo.chunk_size} - size);
+  o.payload = o.header + fragments_of(size) * format::header_size;
+  o.room = payload_room(size);
   return o;
 }
 
 object zone_table::span_object(chunk_state& c) const noexcept {
-  const uint64_t size = uint64_t{c.length} << s_.geo.chunk_shift;
+  const uint64_t length = std::min<uint64_t>(c.length, s_.geo.chunks - c.index);
+  const uint64_t size = length << s_.geo.chunk_shift;
   object o;
   o.chunk = &c;
   o.header = offset_of(c);
@@ -214,8 +218,16 @@ object zone_table::locate(uint64_t payload_offset) {
       if (o.payload != payload_offset) throw nowhere("it points into the middle of an object");
       return o;
     }
-    case use::span_body:
+    case use::span_body: {
+      // The fragment headers of a very large object fill its first chunks.
+      const uint32_t distance = c.length;
+      chunk_state* head = &c - std::min(distance, c.index);
+      if (head->kind.load(std::memory_order_acquire) == use::span) {
+        const object o = span_object(*head);
+        if (o.payload == payload_offset) return o;
+      }
       throw nowhere("it points into the middle of a large object");
+    }
     case use::lost:
       throw failure(SCUTE_E_CORRUPT, "oid offset " + std::to_string(payload_offset) + " of " +
                                          s_.path + " lies in a chunk whose header is lost");
@@ -277,6 +289,14 @@ void zone_table::extend(pool::lane& l, step_engine& e, uint64_t zi, uint32_t chu
       headers[i - from] = header_for(l, c, chunk_kind::free, 0, 0, 0, 0);
       patches[i - from] =
           metadata_patch(g.chunk_header_offset(zi, i), &headers[i - from], sizeof headers[0]);
+    }
+    // Parity takes what was never used for zeros. A scribble there must not become data.
+    for (uint64_t at = g.chunk_offset(zi, from); s_.has_parity && at < g.chunk_offset(zi, to);
+         at += format::page) {
+      if (codec::is_zero(s_.at(at), format::page)) continue;
+      static constexpr std::byte zeros[format::page]{};
+      l.w.stream(s_.at(at), zeros, sizeof zeros, medium::purpose::metadata);
+      s_.repaired.fetch_add(1, std::memory_order_relaxed);
     }
     const auto d = descriptor_for(l, zi, to, z.log_chunks);
     patches[to - from] = metadata_patch(g.zone_offset(zi), &d, sizeof d);
@@ -361,7 +381,7 @@ void zone_table::make_span(pool::lane& l, step_engine& e, chunk_state& head, uin
       metadata_patch(s_.geo.chunk_header_offset(head.zone, head.index), &h, sizeof h),
       metadata_patch(o.header, &fh, sizeof fh)};
   e.step(l, patches);
-  head.generation = next.generation;
+  head.generation = next.generation.load();
   head.length = length;
   head.slot_size = 0;
   for (uint32_t k = 1; k < length; ++k) {

@@ -32,7 +32,7 @@ struct zone {
   std::unique_ptr<chunk_state[], release_chunks> chunks;
   std::atomic<uint32_t> high_water{0};
   uint32_t log_chunks = 0;
-  uint32_t available = 0;   // free and virgin chunks; under the allocator's mutex
+  std::atomic<uint32_t> available{0};  // free and virgin chunks; under the allocator's mutex
   uint32_t search_from = 0; // no available chunk below
 };
 

@@ -53,11 +53,13 @@ void file_handle::lock(bool shared) {
 file_handle file_handle::open(const std::string& path, bool read_only) {
   file_handle f;
   f.path_ = path;
-  f.fd_ = ::open(path.c_str(), (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC);
+  f.fd_ = ::open(path.c_str(), (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK);
   if (f.fd_ < 0) {
     if (errno == ENOENT)
       throw failure(SCUTE_E_NOENT, "there is no pool at " + path +
                                        "; make one with scute_create() or `scute create`");
+    if (errno == EISDIR)
+      throw failure(SCUTE_E_FORMAT, path + " is a directory, so it is no pool");
     if ((errno == EACCES || errno == EROFS) && !read_only && ::access(path.c_str(), R_OK) == 0)
       throw failure(SCUTE_E_READONLY,
                     path + " may only be read; open it with SCUTE_READONLY, or change its "

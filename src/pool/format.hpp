@@ -130,7 +130,8 @@ inline constexpr uint32_t entry_magic = 0x676f4c53;  // "SLog"
 enum entry_flags : uint32_t {
   entry_final = 1,        // decides a user's transaction; otherwise a step on its way
   entry_undo = 2,         // old bytes of in-place ranges
-  entry_chained = 4       // the records are in log chunks; the body names the first
+  entry_chained = 4,      // the records are in log chunks; the body names the first
+  entry_more = 8          // undo: further entries are in a log chunk, which the body names
 };
 
 struct log_entry {

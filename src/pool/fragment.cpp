@@ -58,7 +58,12 @@ bool valid(const state& s, const fragment& f, const format::fragment_header& h,
 bool valid(const state& s, const fragment& f) noexcept {
   format::fragment_header h;
   std::memcpy(&h, s.at(f.header), sizeof h);
-  return valid(s, f, h, s.at(f.payload));
+  if (!s.overlaid.touches(f.payload, f.room)) return valid(s, f, h, s.at(f.payload));
+  // Stored to in place by a transaction that is still open: header and parity are of the old bytes.
+  std::byte old[format::fragment_payload];
+  std::memcpy(old, s.at(f.payload), f.room);
+  s.overlaid.patch(f.payload, old, f.room);
+  return valid(s, f, h, old);
 }
 
 void seal(const state& s, const lane& l, const fragment& f, format::fragment_header& h,

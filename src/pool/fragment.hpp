@@ -41,7 +41,8 @@ uint32_t header_checksum(const state& s, const fragment& f, const format::fragme
 bool valid(const state& s, const fragment& f, const format::fragment_header& h,
            const void* payload) noexcept;
 
-// Tests a fragment in the pool.
+// Tests a fragment in the pool, as its parity has it: ranges that a transaction has open in place
+// count with their old bytes.
 bool valid(const state& s, const fragment& f) noexcept;
 
 // Completes a header that l's next log entry will write: tag, ring, checksum over `length` bytes.

@@ -57,6 +57,7 @@ struct state {
   std::unique_ptr<medium::writer> service;
 
   std::atomic<uint64_t> repaired{0}, lost{0};
+  std::atomic<uint64_t> verified_outside{0};  // object bytes verified by threads without a lane
 
   std::byte* at(uint64_t offset) const noexcept { return medium->base() + offset; }
   uint64_t oid_of(uint64_t payload_offset) const noexcept { return payload_offset | oid_tag; }

@@ -175,8 +175,8 @@ void* transaction::in_place(uint64_t oid, uint64_t offset, uint64_t length) {
   if (!b.in_place_set.contains(offset, end)) {
     // Each part that is new to the set is saved on its own; what was saved stays saved.
     std::vector<byte_range> fresh;
-    range_set after = b.in_place_set;
-    after.add(offset, end, [&](uint64_t from, uint64_t to) { fresh.push_back({from, to}); });
+    range_set merged = b.in_place_set;
+    merged.add(offset, end, [&](uint64_t from, uint64_t to) { fresh.push_back({from, to}); });
     materialise(b);  // its header room will hold the new headers
     for (const byte_range& r : fresh) {
       std::byte* old = arena_.scratch(r.end - r.begin);
@@ -187,8 +187,8 @@ void* transaction::in_place(uint64_t oid, uint64_t offset, uint64_t length) {
       engine_.save(lane_, saved);
       b.in_place.push_back(saved);
       saved_.push_back(saved);
+      b.in_place_set.add(r.begin, r.end, [](uint64_t, uint64_t) {});
     }
-    b.in_place_set = std::move(after);
   }
   return s_.at(b.where.payload + offset);
 }
@@ -229,6 +229,17 @@ const void* transaction::peek(uint64_t oid) noexcept {
   return b != nullptr && !b->freed && b->bytes != nullptr && b->known.contains(0, b->size)
              ? b->bytes
              : nullptr;
+}
+
+bool transaction::describe(uint64_t oid, uint64_t* size, uint64_t* usable, uint32_t* type) {
+  const micro_buffer* b = find(payload_of(s_, oid));
+  // Until commit a freed object is still the pool's.
+  if (b == nullptr || (b->freed && !b->fresh)) return false;
+  if (b->freed) throw failure(SCUTE_E_FREED, "the object was freed earlier in this transaction");
+  if (size != nullptr) *size = b->size;
+  if (usable != nullptr) *usable = b->where.room;
+  if (type != nullptr) *type = b->type;
+  return true;
 }
 
 // ---- ending -----------------------------------------------------------------------------------------

@@ -49,6 +49,10 @@ class transaction {
     anchor_.oid = oid;
   }
 
+  // What the transaction knows of an object that it has opened or allocated; false if it knows
+  // nothing. Outputs may be null.
+  bool describe(uint64_t oid, uint64_t* size, uint64_t* usable, uint32_t* type);
+
   pool::lane& lane() noexcept { return lane_; }
 
  private:

@@ -17,6 +17,7 @@ quiet() { "$@" >log 2>&1 || { cat log; fail "$*"; } }
 # run PROGRAM: it must print the version that CMake was told.
 run() {
   local output
+  rm -f "$PWD/${1##*/}.pool"
   output=$(env LD_LIBRARY_PATH="$libdir" "$1" "$PWD/${1##*/}.pool") || fail "$1 ends with $?"
   [ "$output" = "$SCUTE_VERSION" ] || fail "$1 prints '$output' instead of $SCUTE_VERSION"
 }

@@ -13,7 +13,7 @@ export LC_ALL=C
 root=$1 compile_commands=$2
 
 src_order="medium codec pool heap tx engine heal capi"
-test_folders="install layout compile_fail cli readme api containers demo bench hostile"
+test_folders="install layout compile_fail cli readme api containers demo bench hostile support"
 roots="src include tools tests bench examples workloads"
 # Compiled by the tests themselves, at test time.
 uncompiled='^tests/(compile_fail|install)/'

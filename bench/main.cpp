@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "options.hpp"
+#include "report/report.hpp"
+#include "systems/object_system.hpp"
+#include "works/works.hpp"
+
+using namespace scute::bench;
+
+namespace {
+
+void list() {
+  fmt::print("Works (--filter)\n");
+  for (const work_group& g : work_groups())
+    for (const auto& [name, about] : g.works) fmt::print("  {:<22}{}\n", name, about);
+  fmt::print("\nSystems (--systems)\n");
+  for (const system_kind& k : system_kinds()) fmt::print("  {:<22}{}\n", k.name, k.about);
+}
+
+int run(const options& o, int argc, char** argv) {
+  unsigned steps = 0;
+  for (const work_group& g : work_groups()) steps += g.steps(o);
+  if (steps == 0) {
+    fmt::print(stderr, "scute-bench: no work matches --filter; see scute-bench --list\n");
+    return 2;
+  }
+  std::vector<row> rows;
+  {
+    progress bar(steps);
+    crew workers(*std::max_element(o.threads.begin(), o.threads.end()), o.clock);
+    session s{o, workers, bar, rows};
+    for (const work_group& g : work_groups()) g.run(s);
+  }
+  publish(o, rows, argc, argv);
+  return o.tiny ? verify(o, rows) : 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  options o;
+  int exit_code = 0;
+  if (!parse(argc, argv, o, exit_code)) return exit_code;
+  if (o.list) {
+    list();
+    return 0;
+  }
+  // libpmem reads it at its first use. Without it every fence of libpmemobj on tmpfs would be an
+  // msync: not what it does on persistent memory, and not what Scute does on tmpfs.
+  if (cpu_persists(o.dir)) ::setenv("PMEM_IS_PMEM_FORCE", "1", 0);
+  try {
+    return run(o, argc, argv);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "scute-bench: {}\n", e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "options.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "systems/object_system.hpp"
+
+namespace scute::bench {
+namespace {
+
+constexpr const char* footer = R"(
+Examples
+  scute-bench --quick                            everything, in a few minutes
+  scute-bench --filter overwrite --sizes 64,256  two works at two sizes
+  scute-bench --systems redo-mlpc,libpmemobj     one against the other
+  scute-bench --filter parity,medium             the kernels' thresholds on this machine
+  scute-bench --quick --report report            tables, plots, JSON and the machine, in report/
+  scute-bench --dir /mnt/pmem                    on another file system
+  scute-bench --list                             the works and systems there are
+
+Results go to standard output, progress to standard error. Times are medians over the rounds.
+Exit status: 0 success; 1 something failed; 2 wrong usage.)";
+
+// "64K" and the like; powers of 1024.
+const auto bytes = CLI::AsSizeValue(false);
+
+void check(options& o) {
+  if (o.sizes.empty() || o.threads.empty())
+    throw CLI::ValidationError("--sizes and --threads need a value each");
+  for (const std::string& name : o.systems) {
+    const auto& kinds = system_kinds();
+    if (std::none_of(kinds.begin(), kinds.end(), [&](auto& k) { return k.name == name; })) {
+      std::string known;
+      for (const auto& k : kinds) known += " " + k.name;
+      throw CLI::ValidationError("there is no system '" + name + "'; there are:" + known);
+    }
+  }
+  std::error_code ec;
+  if (!std::filesystem::is_directory(o.dir, ec))
+    throw CLI::ValidationError("--dir " + o.dir + " is no folder");
+}
+
+}  // namespace
+
+bool options::wants(const std::string& work) const {
+  return filter.empty() || std::any_of(filter.begin(), filter.end(), [&](const std::string& f) {
+           return work.find(f) != std::string::npos;
+         });
+}
+
+bool options::wants_system(const std::string& name) const {
+  return systems.empty() || std::find(systems.begin(), systems.end(), name) != systems.end();
+}
+
+bool parse(int argc, char** argv, options& o, int& exit_code) {
+  CLI::App app{
+      "Measures Scute side by side with its peers: every system does the same work in the same\n"
+      "run, taking turns, and the table gives the ratios. See docs/benchmarks.md."};
+  app.footer(footer);
+  app.name("scute-bench");
+  bool cpu_clock = false;
+  std::vector<std::string> sizes;
+  auto* tiny = app.add_flag("--tiny", o.tiny, "Seconds: checks that everything runs; for tests");
+  auto* quick = app.add_flag("--quick", o.quick, "A few minutes");
+  tiny->excludes(quick);
+  app.add_flag("--list", o.list, "Print the works and the systems, and do nothing");
+  app.add_option("--filter", o.filter, "Only works whose name contains one of these")
+      ->delimiter(',');
+  app.add_option("--systems", o.systems, "Only these systems")->delimiter(',');
+  app.add_option("--sizes", o.sizes, "Sizes of objects in bytes; 64K is allowed")
+      ->delimiter(',')
+      ->transform(bytes)
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 26))
+      ->default_str("64,256,1024,4096");
+  app.add_option("--threads", o.threads, "Numbers of threads")
+      ->delimiter(',')
+      ->check(CLI::Range(1u, 64u))
+      ->default_str("1,2");
+  auto* rounds = app.add_option("--rounds", o.rounds, "Rounds to take the median of")
+                     ->check(CLI::Range(1u, 100000u))
+                     ->capture_default_str();
+  auto* ops = app.add_option("--ops", o.ops, "Transactions per round and thread")
+                  ->check(CLI::Range(1u, 10000000u))
+                  ->capture_default_str();
+  app.add_option("--objects", o.objects, "Objects per thread (default: by --working-set)")
+      ->check(CLI::Range(1u, 100000000u));
+  auto* working_set = app.add_option("--working-set", o.working_set,
+                                     "Bytes of objects per system, at most 262144 objects")
+                          ->transform(bytes)
+                          ->default_str("64M");
+  app.add_option("--dir", o.dir, "Folder for the pools")->capture_default_str();
+  app.add_option("--seed", o.seed, "Of the access sequences")->capture_default_str();
+  app.add_flag("--cpu-clock", cpu_clock,
+               "Measure the threads' CPU time: on a busy machine less noisy, but blind to waiting");
+  app.add_option("--json", o.json, "Write one JSON object per row to this file");
+  app.add_option("--markdown", o.markdown, "Write the tables as Markdown to this file");
+  app.add_option("--plots", o.plots, "Write SVG plots to this folder");
+  app.add_option("--report", o.report, "All three, and report.md with the machine, to this folder");
+  try {
+    app.parse(argc, argv);
+    check(o);
+  } catch (const CLI::ParseError& e) {
+    const bool ok = e.get_exit_code() == 0;
+    app.exit(e);
+    exit_code = ok ? 0 : 2;
+    return false;
+  }
+  if (cpu_clock) o.clock = clock_kind::cpu;
+  const auto unless_given = [](const CLI::Option* option, auto& value, auto other) {
+    if (option->count() == 0) value = other;
+  };
+  if (o.quick) {
+    unless_given(rounds, o.rounds, 15u);
+    unless_given(ops, o.ops, 10000u);
+    unless_given(working_set, o.working_set, uint64_t{32} << 20);
+    o.check_size = uint64_t{64} << 20;
+  }
+  if (o.tiny) {
+    unless_given(rounds, o.rounds, 3u);
+    unless_given(ops, o.ops, 100u);
+    if (o.objects == 0) o.objects = 100;
+    o.check_size = uint64_t{2} << 20;
+    o.open_size = uint64_t{64} << 20;
+  }
+  return true;
+}
+
+}  // namespace scute::bench

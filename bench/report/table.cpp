@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/report.hpp"
+
+namespace scute::bench {
+namespace {
+
+using line = std::vector<std::string>;
+
+// Width on the screen of UTF-8 text without wide or combining characters.
+size_t width(const std::string& s) {
+  return static_cast<size_t>(
+      std::count_if(s.begin(), s.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+std::string pad(const std::string& s, size_t n, bool right) {
+  const std::string spaces(n - std::min(n, width(s)), ' ');
+  return right ? spaces + s : s + spaces;
+}
+
+// lines[0] is the head.
+std::string render(const std::vector<line>& lines, style s) {
+  std::vector<size_t> widths;
+  for (const line& l : lines)
+    for (size_t i = 0; i < l.size(); ++i) {
+      if (widths.size() == i) widths.push_back(0);
+      widths[i] = std::max(widths[i], width(l[i]));
+    }
+  std::string out;
+  for (size_t n = 0; n < lines.size(); ++n) {
+    const line& l = lines[n];
+    for (size_t i = 0; i < widths.size(); ++i) {
+      const std::string text = pad(i < l.size() ? l[i] : "", widths[i], i != 0);
+      out += s == style::markdown ? "| " + text + " " : (i == 0 ? "  " : "   ") + text;
+    }
+    if (s == style::markdown) out += "|";
+    while (!out.empty() && out.back() == ' ') out.pop_back();
+    out += "\n";
+    if (n == 0 && s == style::markdown) {
+      for (size_t i = 0; i < widths.size(); ++i)
+        out += i == 0 ? "| " + std::string(widths[i], '-') + " "
+                      : "| " + std::string(widths[i] - 1, '-') + ": ";
+      out += "|\n";
+    }
+  }
+  return out;
+}
+
+template <typename T>
+void add_once(std::vector<T>& v, const T& x) {
+  if (std::find(v.begin(), v.end(), x) == v.end()) v.push_back(x);
+}
+
+std::string times(const row& r, const row* peer, bool several) {
+  std::string out = human_time(r.ns_per_op);
+  if (r.moved)
+    out += fmt::format(", {:.2f} GB/s", static_cast<double>(*r.moved) / r.ns_per_op);
+  out += fmt::format(" ±{:.0f}%", r.spread * 50);
+  if (peer != nullptr && several) out += fmt::format("  {:.2f}×", r.ns_per_op / peer->ns_per_op);
+  return out;
+}
+
+// The table of one work and number of threads: systems down, sizes across.
+struct table {
+  std::string work;
+  unsigned threads;
+  std::vector<std::string> systems;
+  std::vector<uint64_t> sizes;
+  std::vector<const row*> rows;
+
+  const row* find(const std::string& system, uint64_t size) const {
+    for (const row* r : rows)
+      if (r->name() == system && r->size == size) return r;
+    return nullptr;
+  }
+};
+
+std::vector<table> split(const std::vector<row>& rows) {
+  std::vector<table> tables;
+  for (const row& r : rows) {
+    auto t = std::find_if(tables.begin(), tables.end(), [&](const table& x) {
+      return x.work == r.work && x.threads == r.threads;
+    });
+    if (t == tables.end()) {
+      tables.push_back({r.work, r.threads, {}, {}, {}});
+      t = tables.end() - 1;
+    }
+    add_once(t->systems, r.name());
+    add_once(t->sizes, r.size);
+    t->rows.push_back(&r);
+  }
+  std::stable_sort(tables.begin(), tables.end(), [&](const table& a, const table& b) {
+    return a.threads < b.threads;
+  });
+  return tables;
+}
+
+std::string counters(const table& t, style s) {
+  std::vector<line> lines{{"counted"}};
+  for (const uint64_t size : t.sizes) lines[0].push_back(human_size(size));
+  for (const std::string& system : t.systems) {
+    line l{system};
+    bool any = false;
+    for (const uint64_t size : t.sizes) {
+      const row* r = t.find(system, size);
+      any = any || (r != nullptr && r->per_op);
+      l.push_back(r == nullptr || !r->per_op
+                      ? ""
+                      : fmt::format("{:.4g} / {:.4g} / {:.5g}", r->per_op->fences, r->per_op->lines,
+                                    r->per_op->bytes()));
+    }
+    if (any) lines.push_back(l);
+  }
+  return lines.size() == 1 ? ""
+                           : "Fences / cache lines / bytes per operation:\n\n" + render(lines, s);
+}
+
+}  // namespace
+
+std::string human_size(uint64_t bytes) {
+  const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  size_t u = 0;
+  while (u + 1 < std::size(units) && bytes >= 1024 && bytes % 1024 == 0) {
+    bytes /= 1024;
+    ++u;
+  }
+  return fmt::format("{} {}", bytes, units[u]);
+}
+
+std::string human_time(double ns) {
+  if (ns < 9.95) return fmt::format("{:.1f} ns", ns);
+  if (ns < 10'000) return fmt::format("{:.0f} ns", ns);
+  if (ns < 1e6) return fmt::format("{:.1f} µs", ns / 1e3);
+  return ns < 1e9 ? fmt::format("{:.2f} ms", ns / 1e6) : fmt::format("{:.2f} s", ns / 1e9);
+}
+
+const row* find_peer(const std::vector<row>& rows, const row& like, const std::string& name) {
+  for (const row& r : rows)
+    if (r.work == like.work && r.size == like.size && r.threads == like.threads &&
+        r.name() == name)
+      return &r;
+  return nullptr;
+}
+
+std::string to_tables(const std::vector<row>& rows, style s) {
+  std::string out;
+  for (const table& t : split(rows)) {
+    const bool peers = std::find(t.systems.begin(), t.systems.end(), "libpmemobj") != t.systems.end();
+    const std::string head = fmt::format("{}, {} thread{}", t.work, t.threads,
+                                         t.threads == 1 ? "" : "s");
+    out += s == style::markdown ? "### " + head + "\n\n" : head + "\n\n";
+    std::vector<line> lines{{peers ? "× of libpmemobj" : ""}};
+    for (const uint64_t size : t.sizes) lines[0].push_back(human_size(size));
+    for (const std::string& system : t.systems) {
+      line l{system};
+      for (const uint64_t size : t.sizes) {
+        const row* r = t.find(system, size);
+        l.push_back(r == nullptr ? ""
+                                 : times(*r, find_peer(rows, *r, "libpmemobj"), t.systems.size() > 1));
+      }
+      lines.push_back(l);
+    }
+    out += render(lines, s) + "\n";
+    const std::string counted = counters(t, s);
+    if (!counted.empty()) out += (s == style::text ? "  " : "") + counted + "\n";
+  }
+  return out;
+}
+
+}  // namespace scute::bench

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include "report/report.hpp"
+#include "works/works.hpp"
+
+namespace scute::bench {
+
+int verify(const options& o, const std::vector<row>& rows) {
+  int wrong = 0;
+  const auto complain = [&](const std::string& what) {
+    fmt::print(stderr, "scute-bench: {}\n", what);
+    ++wrong;
+  };
+  const auto name = [](const row& r) {
+    return fmt::format("{} {} {} {}, {} threads", r.work, r.size, r.system, r.config, r.threads);
+  };
+  const auto find = [](const std::vector<row>& in, const row& like) -> const row* {
+    for (const row& r : in)
+      if (r.work == like.work && r.size == like.size && r.threads == like.threads &&
+          r.system == like.system && r.config == like.config)
+        return &r;
+    return nullptr;
+  };
+
+  std::vector<row> expected;
+  for (const work_group& g : work_groups()) g.expected(o, expected);
+  const std::vector<row> again = from_json(to_json(rows));
+  if (again.size() != rows.size()) complain("the JSON has another number of rows");
+  if (expected.size() != rows.size())
+    complain(fmt::format("{} rows, expected {}", rows.size(), expected.size()));
+  for (const row& e : expected) {
+    const row* r = find(again, e);
+    if (r == nullptr) {
+      complain("missing: " + name(e));
+      continue;
+    }
+    if (!(r->ns_per_op > 0) || !(r->spread >= 0) || r->ops == 0) complain("no time: " + name(e));
+    const bool objects = r->work == "alloc" || r->work == "free" ||
+                         r->work.rfind("overwrite", 0) == 0;
+    if (objects && r->system == "scute" && !r->per_op) complain("not counted: " + name(e));
+    // The commit of a small transaction has two ordering points: the log, and the objects.
+    if (r->per_op && r->work.rfind("overwrite", 0) == 0 && r->size <= 4096 && r->threads == 1 &&
+        r->per_op->fences != 2)
+      complain(fmt::format("{} fences instead of 2: {}", r->per_op->fences, name(e)));
+  }
+  if (wrong == 0) fmt::print("verified: {} rows\n", rows.size());
+  return wrong == 0 ? 0 : 1;
+}
+
+}  // namespace scute::bench

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One line of the result: a work, done by a system, at a size, by some threads.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace scute::bench {
+
+// What a system did to the medium, as it counts itself.
+struct costs {
+  double fences = 0, lines = 0;
+  double bytes_data = 0, bytes_parity = 0, bytes_log = 0, bytes_metadata = 0;
+
+  double bytes() const { return bytes_data + bytes_parity + bytes_log + bytes_metadata; }
+
+  costs& add(const costs& o, double factor = 1) {
+    fences += o.fences * factor;
+    lines += o.lines * factor;
+    bytes_data += o.bytes_data * factor;
+    bytes_parity += o.bytes_parity * factor;
+    bytes_log += o.bytes_log * factor;
+    bytes_metadata += o.bytes_metadata * factor;
+    return *this;
+  }
+};
+
+struct row {
+  std::string work;
+  uint64_t size = 0;
+  unsigned threads = 1;
+  std::string system, config;
+  double ns_per_op = 0;
+  double spread = 0;
+  uint64_t ops = 0;
+  std::optional<costs> per_op;      // absent where the system does not count
+  std::optional<uint64_t> moved;    // bytes that one operation reads; gives a throughput
+
+  // As in --systems and in the tables.
+  std::string name() const { return system == "scute" ? config : system; }
+};
+
+// Linear interpolation between the two nearest samples.
+inline double quantile(const std::vector<double>& sorted, double q) {
+  const double at = q * static_cast<double>(sorted.size() - 1);
+  const auto low = static_cast<size_t>(at);
+  const size_t high = std::min(low + 1, sorted.size() - 1);
+  return sorted[low] + (sorted[high] - sorted[low]) * (at - std::floor(at));
+}
+
+// Fills in the median of the rounds and the interquartile range over the median.
+inline void summarize(row& r, std::vector<double> samples) {
+  std::sort(samples.begin(), samples.end());
+  r.ns_per_op = quantile(samples, 0.5);
+  r.spread = r.ns_per_op == 0
+                 ? 0
+                 : (quantile(samples, 0.75) - quantile(samples, 0.25)) / r.ns_per_op;
+}
+
+}  // namespace scute::bench

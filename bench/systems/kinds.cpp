@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "systems/object_system.hpp"
+
+#ifndef MAP_SHARED_VALIDATE
+#define MAP_SHARED_VALIDATE 0x03
+#endif
+#ifndef MAP_SYNC
+#define MAP_SYNC 0x80000
+#endif
+
+namespace scute::bench {
+
+const std::vector<system_kind>& system_kinds() {
+  static const std::vector<system_kind> kinds{
+      {"redo-none", "scute", "redo-none", "Scute, crash consistency only", true, make_scute},
+      {"redo-ml", "scute", "redo-ml", "Scute, + metadata and logs replicated", true, make_scute},
+      {"redo-mlp", "scute", "redo-mlp", "Scute, + parity over everything", true, make_scute},
+      {"redo-mlpc", "scute", "redo-mlpc", "Scute, + checksums: the default", true, make_scute},
+#ifdef SCUTE_BENCH_HAVE_PMEMOBJ
+      {"libpmemobj", "libpmemobj", "tx", "PMDK's object store, transactional C interface", true,
+       make_pmemobj},
+#endif
+      {"memcpy", "memcpy", "persist", "the bytes alone, flushed and fenced; not atomic", false,
+       make_memcpy},
+      {"volatile", "volatile", "malloc", "malloc, memcpy and free in DRAM", true, make_volatile},
+  };
+  return kinds;
+}
+
+bool cpu_persists(const std::string& dir) {
+  struct statfs fs {};
+  if (::statfs(dir.c_str(), &fs) == 0 && fs.f_type == TMPFS_MAGIC) return true;
+  const int fd = ::open(dir.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+  if (fd < 0) return false;
+  bool granted = false;
+  if (::ftruncate(fd, 4096) == 0) {
+    void* p = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED_VALIDATE | MAP_SYNC, fd, 0);
+    granted = p != MAP_FAILED;
+    if (granted) ::munmap(p, 4096);
+  }
+  ::close(fd);
+  return granted;
+}
+
+}  // namespace scute::bench

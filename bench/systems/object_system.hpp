@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is compared in the object works. Every system keeps a table of objects, numbered by *slot*;
+// a batch names the slots to allocate, overwrite or free, one transaction each. A batch is one
+// virtual call, so that the loop inside is the one that a program would write.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "options.hpp"
+#include "row.hpp"
+#include "systems/content.hpp"
+
+namespace scute::bench {
+
+struct population {
+  uint64_t size;       // of an object
+  uint32_t slots;      // of all threads
+  std::string path;    // of the file to make; systems without a file ignore it
+};
+
+class object_system {
+ public:
+  virtual ~object_system() = default;
+
+  // Each is called in the measured thread. A slot is used by one thread only.
+  virtual void alloc(std::span<const uint32_t> slots, content c) = 0;
+  virtual void overwrite(std::span<const uint32_t> slots, content c) = 0;
+  virtual void free(std::span<const uint32_t> slots) = 0;
+
+  // What all threads have cost since the system was made; false if the system does not count.
+  // Called between batches.
+  virtual bool count(costs&) { return false; }
+};
+
+struct system_kind {
+  std::string name;            // in --systems
+  std::string system, config;  // in the result
+  std::string about;
+  bool frees;                  // has a `free` to measure
+  std::unique_ptr<object_system> (*make)(const system_kind&, const options&, const population&);
+};
+
+// All systems of this build, in the order of the tables.
+const std::vector<system_kind>& system_kinds();
+
+// The kinds behind system_kinds(), one maker per file.
+std::unique_ptr<object_system> make_scute(const system_kind&, const options&, const population&);
+std::unique_ptr<object_system> make_pmemobj(const system_kind&, const options&, const population&);
+std::unique_ptr<object_system> make_memcpy(const system_kind&, const options&, const population&);
+std::unique_ptr<object_system> make_volatile(const system_kind&, const options&,
+                                             const population&);
+
+// True if CPU instructions make stores to files in this folder as durable as they get: tmpfs, or a
+// file system that grants MAP_SYNC. Elsewhere it takes a system call.
+bool cpu_persists(const std::string& dir);
+
+}  // namespace scute::bench

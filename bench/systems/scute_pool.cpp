@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "systems/scute_pool.hpp"
+
+#include <unistd.h>
+
+#include <stdexcept>
+
+namespace scute::bench {
+
+void fail_with_scute_error(int rc) {
+  throw std::runtime_error(std::string(scute_errorname(rc)) + ": " + scute_errormsg());
+}
+
+scute_options pool_options(const std::string& config, uint64_t size) {
+  scute_options o;
+  scute_options_init(&o);
+  const auto dash = config.find('-');
+  must(scute_options_set(&o, "engine", config.substr(0, dash).c_str()));
+  must(scute_options_set(&o, "protection", config.substr(dash + 1).c_str()));
+  o.size = size;
+  o.flags |= SCUTE_OVERWRITE;
+  return o;
+}
+
+temporary_pool::temporary_pool(const std::string& path, const scute_options& o) : path_(path) {
+  must(scute_create(path.c_str(), &o, &pool_));
+}
+
+temporary_pool::~temporary_pool() {
+  scute_close(pool_);
+  ::unlink(path_.c_str());
+}
+
+void temporary_pool::close() {
+  scute_pool* p = pool_;
+  pool_ = nullptr;
+  must(scute_close(p));
+}
+
+void temporary_pool::open() {
+  scute_options o;
+  scute_options_init(&o);
+  must(scute_open(path_.c_str(), &o, &pool_));
+}
+
+}  // namespace scute::bench

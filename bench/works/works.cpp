@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "works/works.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace scute::bench {
+
+progress::~progress() {
+  if (terminal_) std::fputs("\r\033[K", stderr);
+}
+
+void progress::step(const std::string& what) {
+  terminal_ = ::isatty(STDERR_FILENO) == 1;
+  ++done_;
+  fmt::print(stderr, "{}[{}/{}] {}{}", terminal_ ? "\r\033[K" : "", done_, steps_, what,
+             terminal_ ? "" : "\n");
+  std::fflush(stderr);
+}
+
+std::string session::path(const std::string& name) const {
+  return fmt::format("{}/scute-bench.{}.{}", o.dir, ::getpid(), name);
+}
+
+const std::vector<work_group>& work_groups() {
+  static const std::vector<work_group> groups{object_works(), open_works(), check_work(),
+                                              kernel_works()};
+  return groups;
+}
+
+}  // namespace scute::bench

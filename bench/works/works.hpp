@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is measured. Each group runs the works of --filter among its own and appends rows.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "crew.hpp"
+#include "options.hpp"
+#include "row.hpp"
+
+namespace scute::bench {
+
+// Writes what is going on to stderr: one line that is kept up to date on a terminal, a line per
+// step elsewhere.
+class progress {
+ public:
+  explicit progress(unsigned steps) : steps_(steps) {}
+  ~progress();
+  void step(const std::string& what);
+
+ private:
+  unsigned steps_, done_ = 0;
+  bool terminal_ = false;
+};
+
+struct session {
+  const options& o;
+  crew& workers;
+  progress& bar;
+  std::vector<row>& rows;
+
+  std::string path(const std::string& name) const;  // of a file of this process
+};
+
+struct work_group {
+  std::vector<std::pair<std::string, std::string>> works;  // name, what it is
+  unsigned (*steps)(const options&);                        // for the progress line
+  void (*run)(session&);
+  // The rows that a run with these options must give: (work, size, threads, system, config).
+  void (*expected)(const options&, std::vector<row>&);
+};
+
+const std::vector<work_group>& work_groups();
+
+work_group object_works();
+work_group open_works();
+work_group check_work();
+work_group kernel_works();
+
+}  // namespace scute::bench

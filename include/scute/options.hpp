@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// options.hpp: everything that can be chosen when a pool is created or opened.
+//
+//   scute::pool::create(path, {.size = 1ULL << 30, .layout = "shop",
+//                              .protection = scute::protection::mlp});
+//
+// Fields, meanings and defaults are those of scute_options in scute.h, which is their one home;
+// fields marked [create] are stored in the pool and ignored by open.
+#ifndef SCUTE_OPTIONS_HPP
+#define SCUTE_OPTIONS_HPP
+
+#include <scute/scute.h>
+#include <scute/error.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace scute {
+
+/// Where the bytes persist: enum scute_medium.
+enum class medium : int {
+  automatic = SCUTE_MEDIUM_AUTO,
+  dax = SCUTE_MEDIUM_DAX,
+  file = SCUTE_MEDIUM_FILE,
+  ram = SCUTE_MEDIUM_RAM,
+};
+
+/// How a transaction becomes durable: enum scute_engine.
+enum class engine : int { redo = SCUTE_ENGINE_REDO };
+
+/// How much is protected: enum scute_protection. Each level adds to the one before.
+enum class protection : int {
+  none = SCUTE_PROTECT_NONE,  ///< crash consistency only
+  ml = SCUTE_PROTECT_ML,      ///< + metadata and logs replicated
+  mlp = SCUTE_PROTECT_MLP,    ///< + parity
+  mlpc = SCUTE_PROTECT_MLPC,  ///< + checksums of objects
+};
+
+/// Kind of object checksum: enum scute_checksum.
+enum class checksum : int { crc32c = SCUTE_CHECKSUM_CRC32C, adler32 = SCUTE_CHECKSUM_ADLER32 };
+
+/// Called during long work with bytes done and in total. Runs in the calling thread; must not call
+/// into the pool. An exception that it throws is rethrown when the work has ended.
+using progress_function =
+    std::function<void(std::string_view what, std::uint64_t done, std::uint64_t total)>;
+
+struct options {
+  std::uint64_t size = 64ULL << 20;  ///< [create] bytes; multiple of 4096, >= SCUTE_SIZE_MIN
+  std::string layout = {};           ///< name of the data layout, <= 63 bytes; empty: any
+  scute::medium medium = scute::medium::automatic;
+  scute::engine engine = scute::engine::redo;              ///< [create]
+  scute::protection protection = scute::protection::mlpc;  ///< [create]
+  scute::checksum checksum = scute::checksum::crc32c;      ///< [create]
+  std::uint32_t rows = 0;           ///< [create] data rows of a zone; 0: by pool size
+  std::uint32_t parity = 0;         ///< [create] parity rows of a zone; 0: by protection
+  std::uint32_t lanes = 0;          ///< [create] transactions at once; 0: by pool size
+  std::uint32_t chunk_size = 0;     ///< [create] bytes; 0: by pool size
+  bool readonly = false;            ///< open: nothing reaches the file
+  bool preallocate = false;         ///< create: reserve every block now
+  bool overwrite = false;           ///< create: replace an existing pool of that name
+  std::uint32_t mode = 0;           ///< [create] permission bits; 0: the library's default
+  progress_function progress = {};  ///< empty: none
+
+  /// Sets one option by name, as text: set("size", "64M"), set("protection", "mlp").
+  /// Throws errc::invalid, saying what would have been right.
+  options& set(const std::string& name, const std::string& value);
+
+  /// Applies every SCUTE_<NAME> variable of the environment on top of these options.
+  options& apply_env();
+
+  /// The same options for the C interface; `layout` and `progress` stay owned by this struct.
+  scute_options native() const;
+
+ private:
+  // Keeps designated initialisers possible: no constructors, no private data.
+  void adopt(const scute_options& from);
+};
+
+namespace detail {
+
+/// Carries a C++ callback and the first exception that it threw across the C interface.
+struct progress_call {
+  const progress_function* function;
+  std::exception_ptr thrown = nullptr;
+
+  static void run(void* arg, const char* what, std::uint64_t done, std::uint64_t total) noexcept {
+    auto* self = static_cast<progress_call*>(arg);
+    if (self->thrown || !*self->function) {
+      return;
+    }
+    try {
+      (*self->function)(what, done, total);
+    } catch (...) {
+      self->thrown = std::current_exception();
+    }
+  }
+};
+
+}  // namespace detail
+
+inline scute_options options::native() const {
+  scute_options c;
+  scute_options_init(&c);
+  c.size = size;
+  c.layout = layout.empty() ? nullptr : layout.c_str();
+  c.medium = static_cast<scute_medium>(medium);
+  c.engine = static_cast<scute_engine>(engine);
+  c.protection = static_cast<scute_protection>(protection);
+  c.checksum = static_cast<scute_checksum>(checksum);
+  c.rows = rows;
+  c.parity = parity;
+  c.lanes = lanes;
+  c.chunk_size = chunk_size;
+  const auto flag = [](bool on, scute_flags bit) {
+    return on ? static_cast<std::uint32_t>(bit) : 0U;
+  };
+  c.flags = flag(readonly, SCUTE_READONLY) | flag(preallocate, SCUTE_PREALLOCATE) |
+            flag(overwrite, SCUTE_OVERWRITE);
+  if (mode != 0) {
+    c.mode = mode;
+  }
+  return c;
+}
+
+inline void options::adopt(const scute_options& from) {
+  size = from.size;
+  if (from.layout == nullptr) {
+    layout.clear();
+  } else if (from.layout != layout.c_str()) {
+    layout = from.layout;
+  }
+  medium = static_cast<scute::medium>(from.medium);
+  engine = static_cast<scute::engine>(from.engine);
+  protection = static_cast<scute::protection>(from.protection);
+  checksum = static_cast<scute::checksum>(from.checksum);
+  rows = from.rows;
+  parity = from.parity;
+  lanes = from.lanes;
+  chunk_size = from.chunk_size;
+  readonly = (from.flags & SCUTE_READONLY) != 0;
+  preallocate = (from.flags & SCUTE_PREALLOCATE) != 0;
+  overwrite = (from.flags & SCUTE_OVERWRITE) != 0;
+  mode = from.mode;
+}
+
+inline options& options::set(const std::string& name, const std::string& value) {
+  scute_options c = native();
+  detail::check(scute_options_set(&c, name.c_str(), value.c_str()));
+  adopt(c);
+  return *this;
+}
+
+inline options& options::apply_env() {
+  scute_options c = native();
+  detail::check(scute_options_from_env(&c));
+  adopt(c);
+  return *this;
+}
+
+}  // namespace scute
+
+#endif

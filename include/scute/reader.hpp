@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// reader.hpp: following persistent pointers for reading.
+//
+// A reader says which state is read. A scute::pool is a reader of the committed state: it computes
+// direct addresses inline. A scute::tx is a reader that sees its own transaction's writes too.
+// Functions that only read (all lookups and iterators of the containers) take a `const reader&`
+// and so work with both. A reader is a small value; it stays valid until its pool is closed and,
+// if it came from a transaction, until that ends.
+//
+// References that a reader returns point into the pool or into a micro-buffer. They stay valid
+// until the object is freed, the pool is closed, or the transaction ends; and a reference obtained
+// through a tx before an object was opened for writing keeps showing the bytes from before.
+// Any thread may read through a pool; what others may change meanwhile must be locked, as with any
+// shared memory.
+#ifndef SCUTE_READER_HPP
+#define SCUTE_READER_HPP
+
+#include <scute/scute.h>
+#include <scute/error.hpp>
+#include <scute/ptr.hpp>
+#include <scute/storable.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace scute {
+
+class transaction;
+
+namespace detail {
+
+/// What reading needs to know of an open pool. Lives at a fixed address while the pool is open,
+/// wherever the pool object moves.
+struct mapping {
+  scute_pool* handle = nullptr;
+  std::uintptr_t base = 0;   ///< address = base + oid, modulo 2^64
+  std::uint64_t first = 0;   ///< lowest conceivable oid: the pool's tag, offset 0
+  std::uint64_t length = 0;  ///< file size: oids lie in [first + 1, first + length)
+};
+
+/// Stands in for the mapping of a transaction or pool that has ended.
+inline constexpr mapping no_mapping{};
+
+/// The field that a chain of member pointers leads to. `object` is an address at which a T could
+/// be; only addresses are computed from it.
+template <class T, class C, class F, class... Rest>
+const auto& field_at(const T& object, F C::* member, Rest... rest) noexcept {
+  const F& field = static_cast<const C&>(object).*member;
+  if constexpr (sizeof...(Rest) == 0) {
+    return field;
+  } else {
+    return field_at(field, rest...);
+  }
+}
+
+/// The type of the field at the end of a chain of member pointers.
+template <class T, class... Members>
+using field_type =
+    std::remove_cvref_t<decltype(field_at(std::declval<const T&>(), std::declval<Members>()...))>;
+
+}  // namespace detail
+
+class reader {
+ public:
+  /// Reads nothing, until it is assigned to: every use throws errc::notx.
+  reader() noexcept = default;
+
+  /// The object, whole. Throws errc::oid if p is null, belongs to another pool or lies outside
+  /// this one. On a pool this is one comparison and one addition, and tests neither that a live
+  /// object is there nor its checksum: see pool::get_verified().
+  template <class T>
+  const T& get(ptr<T> p) const {
+    detail::require_storable<T>();
+    return *static_cast<const T*>(static_cast<const void*>(whole(p.oid(), sizeof(T))));
+  }
+
+  /// The array, whole; its length comes from the object's header.
+  template <class T>
+  std::span<const T> get(ptr<T[]> p) const {
+    detail::require_storable<T>();
+    const std::uint64_t size = size_of(p);
+    return {static_cast<const T*>(static_cast<const void*>(whole(p.oid(), size))),
+            static_cast<std::size_t>(size / sizeof(T))};
+  }
+
+  /// One field: read(p, &T::field), or of a nested struct: read(p, &T::outer, &Outer::field).
+  /// In a transaction that has only ranges of the object open, no more than the field is touched.
+  template <class T, class... Members>
+    requires(sizeof...(Members) > 0 && (std::is_member_object_pointer_v<Members> && ...))
+  const auto& read(ptr<T> p, Members... members) const {
+    using F = detail::field_type<T, Members...>;
+    const std::uint64_t offset = offset_in<T>(p, members...);
+    return *static_cast<const F*>(static_cast<const void*>(bytes(p.oid(), offset, sizeof(F))));
+  }
+
+  /// One element of an array. Throws errc::range beyond its end.
+  template <class T>
+  const T& read(ptr<T[]> p, std::uint64_t index) const {
+    detail::require_storable<T>();
+    require_index(index, size_of(p) / sizeof(T));
+    return *static_cast<const T*>(
+        static_cast<const void*>(bytes(p.oid(), index * sizeof(T), sizeof(T))));
+  }
+
+  /// `length` bytes of an object from `offset` on. Through a pool they are known to lie in the
+  /// pool; through a tx, in the object.
+  const std::byte* bytes(scute_oid oid, std::uint64_t offset, std::uint64_t length) const {
+    if (tx_ != nullptr) {
+      const void* address = nullptr;
+      detail::check(scute_tx_get_range(tx_, oid, offset, length, &address));
+      return static_cast<const std::byte*>(address);
+    }
+    if (length > map_->length || offset > map_->length - length) [[unlikely]] {
+      throw_oid();
+    }
+    return direct(oid, offset + length) + offset;
+  }
+
+  /// Bytes that were asked for when the object was allocated. Throws errc::oid or errc::freed.
+  template <class T>
+  std::uint64_t size_of(ptr<T> p) const {
+    std::uint64_t size = 0;
+    detail::check(scute_object_info(handle(), p.oid(), &size, nullptr, nullptr));
+    return size;
+  }
+
+  /// Elements of an array object.
+  template <class T>
+  std::uint64_t length(ptr<T[]> p) const {
+    return size_of(p) / sizeof(T);
+  }
+
+  /// The pool that is read, for the C interface. Throws errc::notx if pool or transaction ended.
+  scute_pool* handle() const {
+    if (map_->handle == nullptr) [[unlikely]] {
+      throw_oid();
+    }
+    return map_->handle;
+  }
+
+  /// Reads go through a transaction.
+  bool in_transaction() const noexcept { return tx_ != nullptr; }
+
+  /// Both read the same state of the same pool.
+  friend bool operator==(const reader&, const reader&) noexcept = default;
+
+ protected:
+  explicit reader(const detail::mapping* map, scute_tx* tx = nullptr) noexcept
+      : map_(map), tx_(tx) {}
+
+  /// Address of `size` bytes at an oid. One unsigned comparison refuses null, other pools' oids
+  /// and whatever would reach past the end of the file, so that a damaged pointer found in the
+  /// pool cannot make the program read outside it.
+  const std::byte* direct(scute_oid oid, std::uint64_t size) const {
+    const std::uint64_t offset = oid - map_->first;
+    if (offset - 1 >= map_->length || size > map_->length - offset) [[unlikely]] {
+      throw_oid();
+    }
+    return reinterpret_cast<const std::byte*>(map_->base + oid);
+  }
+
+  const std::byte* whole(scute_oid oid, std::uint64_t size) const {
+    if (tx_ != nullptr) {
+      const void* address = nullptr;
+      detail::check(scute_tx_get(tx_, oid, &address));
+      return static_cast<const std::byte*>(address);
+    }
+    return direct(oid, size);
+  }
+
+  template <class T, class... Members>
+  std::uint64_t offset_in(ptr<T> p, Members... members) const {
+    detail::require_storable<T>();
+    const std::byte* object = direct(p.oid(), sizeof(T));
+    const auto& field =
+        detail::field_at(*static_cast<const T*>(static_cast<const void*>(object)), members...);
+    return static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(&field) - object);
+  }
+
+  static void require_index(std::uint64_t index, std::uint64_t length) {
+    if (index >= length) [[unlikely]] {
+      detail::throw_error(errc::range, "index beyond the end");
+    }
+  }
+
+  [[noreturn, gnu::cold, gnu::noinline]] void throw_oid() const {
+    if (map_ == &detail::no_mapping) {
+      throw error(errc::notx, "the pool was closed or the transaction has ended");
+    }
+    throw error(errc::oid,
+                "null pointer, pointer into another pool, or pointer outside this pool: was it "
+                "assigned before it was stored?");
+  }
+
+  friend class transaction;
+
+  const detail::mapping* map_ = &detail::no_mapping;
+  scute_tx* tx_ = nullptr;
+};
+
+}  // namespace scute
+
+template <>
+inline constexpr bool scute::process_bound<scute::reader> = true;
+
+#endif

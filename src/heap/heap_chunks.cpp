@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The part of the allocator that deals in whole chunks: finding free ones, spans, chunks lent to
+// logs.
+#include <memory>
+
+#include "heap/heap.hpp"
+#include "pool/columns.hpp"
+
+namespace scute::heap {
+
+bool heap::reclaim_empty_runs() {
+  bool any = false;
+  for (uint64_t z = 0; z < zones_.count(); ++z) {
+    zone& zn = zones_.get(z);
+    for (uint32_t i = 0; i < zn.high_water.load(std::memory_order_relaxed); ++i) {
+      chunk_state& c = zn.chunks[i];
+      if (c.kind.load(std::memory_order_relaxed) != use::run) continue;
+      scan(c);
+      c.lock();
+      const bool empty = c.free_count == c.formatted.load(std::memory_order_relaxed);
+      if (empty) {
+        // All its slots' headers are free, so the chunk may get another use (Z2 does the rest).
+        c.kind.store(use::free, std::memory_order_release);
+        c.owned = false;
+        c.free_count = 0;
+        delete[] c.free_bits.exchange(nullptr);
+      }
+      c.unlock();
+      if (!empty) continue;
+      ++zn.available;
+      zn.search_from = std::min(zn.search_from, i);
+      any = true;
+    }
+  }
+  return any;
+}
+
+chunk_state* heap::take_chunks(pool::lane& l, uint32_t n) {
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    for (uint64_t zi = 0; zi < zones_.count(); ++zi) {
+      zone& z = zones_.get(zi);
+      note_zone(zi);
+      if (z.available < n) continue;
+      uint32_t found = 0;
+      bool skipped = false;
+      for (uint32_t i = z.search_from; i < s_.geo.chunks; ++i) {
+        const use k = z.chunks[i].kind.load(std::memory_order_relaxed);
+        if (k != use::free && k != use::virgin) {
+          found = 0;
+          continue;
+        }
+        if (++found < n) {
+          skipped = n > 1;
+          continue;
+        }
+        zones_.extend(l, engine_, zi, i);
+        bool used_before = false;
+        for (uint32_t b = 0; b < n; ++b) used_before |= z.chunks[i - b].generation != 0;
+        // A3: the last log entry of an idle lane may still hold bytes for what lay here.
+        if (used_before) pool::settle_all(s_, l);
+        if (!skipped) z.search_from = i + 1 - n;
+        return &z.chunks[i + 1 - n];
+      }
+    }
+    if (attempt == 0 && !reclaim_empty_runs()) break;
+  }
+  return nullptr;
+}
+
+object heap::reserve_span(pool::lane& l, uint64_t size) {
+  uint64_t n = (size + s_.geo.chunk_size - 1) >> s_.geo.chunk_shift;
+  while (payload_room(n << s_.geo.chunk_shift) < size) ++n;
+  const auto length = static_cast<uint32_t>(n);
+  const std::lock_guard hold(mutex_);
+  chunk_state* head = take_chunks(l, length);
+  if (head == nullptr) full(size);
+  zones_.make_span(l, engine_, *head, length);
+  zones_.get(head->zone).available -= length;
+  return zones_.span_object(*head);
+}
+
+// ---- chunks lent to logs ------------------------------------------------------------------------
+
+std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
+  const std::lock_guard hold(mutex_);
+  std::vector<chunk_state*> chunks;
+  std::vector<uint64_t> offsets;
+  chunks.reserve(n);
+  offsets.reserve(n);
+  try {
+    while (chunks.size() < n) {
+      chunk_state* c = take_chunks(l, 1);
+      if (c == nullptr)
+        throw failure(SCUTE_E_NOSPC,
+                      s_.path + " has no room for the log of so large a transaction; commit more "
+                                "often, or move to a larger pool");
+      zones_.make_log(l, engine_, c->zone, c->index, 1, true);
+      --zones_.get(c->zone).available;
+      chunks.push_back(c);
+      const uint64_t offset = zones_.offset_of(*c);
+      // From here on recovery takes the chunk for zeros; make it so, with its parity. A crash in
+      // between leaves columns that recovery recomputes because the chunk is lent.
+      static constexpr std::byte zeros[pool::column_block]{};
+      for (uint64_t at = 0; at < s_.geo.chunk_size; at += sizeof zeros) {
+        const pool::patch p{offset + at, zeros, sizeof zeros, medium::purpose::log};
+        pool::split(s_, l, {&p, 1});
+        pool::apply(s_, l);
+      }
+      l.w.fence();
+      s_.overlaid.add(offset, s_.geo.chunk_size, nullptr);
+      // Whoever is decoding a column of this chunk now reads its zeros; whoever comes later, the
+      // overlay. Only then may the chunk hold anything else.
+      for (uint64_t at = 0; at < s_.geo.chunk_size; at += pool::column_block) {
+        const uint32_t stripe = pool::stripe_of(s_, offset + at);
+        s_.locks.lock_exclusive(stripe);
+        s_.locks.unlock_exclusive(stripe);
+      }
+      offsets.push_back(offset);
+    }
+  } catch (...) {
+    for (chunk_state* c : chunks) {
+      const uint64_t offset = zones_.offset_of(*c);
+      if (std::find(offsets.begin(), offsets.end(), offset) != offsets.end())
+        s_.overlaid.remove(offset);
+      zones_.make_log(l, engine_, c->zone, c->index, 1, false);
+      zone& z = zones_.get(c->zone);
+      ++z.available;
+      z.search_from = std::min(z.search_from, c->index);
+    }
+    throw;
+  }
+  return offsets;
+}
+
+// A lent chunk's own bytes, which parity takes for zeros already.
+void heap::zero(pool::lane& l, uint64_t chunk_offset) noexcept {
+  static constexpr std::byte zeros[pool::column_block]{};
+  for (uint64_t at = 0; at < s_.geo.chunk_size; at += sizeof zeros)
+    l.w.stream(s_.at(chunk_offset + at), zeros, sizeof zeros, medium::purpose::log);
+}
+
+void heap::take_back(pool::lane& l, const std::vector<uint64_t>& chunk_offsets) {
+  const std::lock_guard hold(mutex_);
+  for (const uint64_t offset : chunk_offsets) zero(l, offset);
+  l.w.fence();
+  for (const uint64_t offset : chunk_offsets) {
+    const uint64_t zi = pool::zone_of(s_.geo, offset);
+    const auto index = static_cast<uint32_t>(
+        (offset - s_.geo.chunk_offset(zi, 0)) >> s_.geo.chunk_shift);
+    s_.overlaid.remove(offset);
+    zones_.make_log(l, engine_, zi, index, 1, false);
+    zone& z = zones_.get(zi);
+    ++z.available;
+    z.search_from = std::min(z.search_from, index);
+  }
+}
+
+void heap::reclaim_lent(pool::lane& l) {
+  const std::lock_guard hold(mutex_);
+  for (uint64_t zi = 0; zi < zones_.count(); ++zi) {
+    // A zone whose chunks nobody lent need not be loaded for this.
+    const auto d = pool::read_metadata<format::zone_descriptor>(
+        s_, &l, s_.geo.zone_offset(zi), format::type_zone, "zone descriptor");
+    if (d.log_chunks == 0) continue;
+    zone& z = zones_.get(zi);
+    for (uint32_t i = 0; i < z.high_water.load(std::memory_order_relaxed); ++i) {
+      if (z.chunks[i].kind.load(std::memory_order_relaxed) != use::log) continue;
+      const uint64_t offset = zones_.offset_of(z.chunks[i]);
+      zero(l, offset);
+      l.w.fence();
+      s_.overlaid.remove(offset);
+      zones_.make_log(l, engine_, zi, i, 1, false);
+      ++z.available;
+      z.search_from = std::min(z.search_from, i);
+    }
+  }
+}
+
+}  // namespace scute::heap

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Every work of scute-bench at a tiny size, all of its outputs, and what it says to mistakes.
+set -euo pipefail
+
+bench=$SCUTE_TEST_BENCH_EXE
+fail() {
+  echo "smoke: $*" >&2
+  exit 1
+}
+
+# Shared memory where there is some; containers may have none.
+dir=.
+[ ! -w /dev/shm ] || dir=/dev/shm
+
+"$bench" --tiny --dir "$dir" --json rows.jsonl --markdown tables.md --plots plots --report report \
+  >out.txt 2>err.txt || { cat out.txt err.txt; fail "the tiny run failed"; }
+
+# --tiny checks the rows and the counters itself and says so.
+rows=$(sed -n 's/^verified: \([0-9]*\) rows$/\1/p' out.txt)
+[ "${rows:-0}" -gt 200 ] || fail "too few rows: ${rows:-none}"
+[ "$(wc -l <rows.jsonl)" = "$rows" ] || fail "rows.jsonl has another number of rows"
+cmp -s rows.jsonl report/results.jsonl || fail "report/results.jsonl differs from --json"
+field='"[a-z_]*":("[a-z0-9_-]*"|[0-9.e+-]+)'
+! grep -vE -m 3 "^\{($field,)+$field\}\$" rows.jsonl || fail "the line above is no flat JSON object"
+
+for work in alloc overwrite_sequential overwrite_random free open_clean open_clean_empty \
+  recovery_open check parity medium; do
+  grep -q "\"work\":\"$work\"" rows.jsonl || fail "no row of $work"
+  [ -s "plots/$work-1t.svg" ] || fail "no plot of $work"
+  [ -s "report/$work-1t.svg" ] || fail "no plot of $work in the report"
+  grep -q "^### $work, 1 thread\$" tables.md || fail "no table of $work"
+done
+for what in processor kernel 'made durable by' seed command; do
+  grep -q "^| $what |" report/report.md || fail "the report does not name the $what"
+done
+for plot in plots/*.svg; do
+  [ "$(tail -n 1 "$plot")" = '</svg>' ] || fail "$plot is not complete"
+done
+
+# Nothing is left in the folder of the pools.
+! compgen -G "$dir/scute-bench.*" >/dev/null || {
+  ls "$dir"/scute-bench.*
+  fail "files left behind"
+}
+
+# Choosing.
+"$bench" --tiny --dir "$dir" --filter overwrite_random --systems redo-mlpc --sizes 256 --threads 1 \
+  --json one.jsonl >/dev/null 2>&1
+[ "$(wc -l <one.jsonl)" = 1 ] || fail "the choice of one row gives another number"
+grep -q '"fences_per_op":2.0,' one.jsonl || fail "an overwrite of 256 bytes takes not 2 fences"
+"$bench" --list | grep -q '^  redo-mlpc ' || fail "--list does not name redo-mlpc"
+"$bench" --help | grep -q '^Examples$' || fail "--help has no examples"
+
+# Mistakes.
+expect() {
+  local code=0
+  "$bench" "${@:3}" >mistake.txt 2>&1 || code=$?
+  [ "$code" = "$1" ] || fail "exit status $code instead of $1: ${*:3}"
+  grep -q -- "$2" mistake.txt || { cat mistake.txt; fail "no '$2' for: ${*:3}"; }
+}
+expect 2 "there are:" --systems nonsense
+expect 2 "--list" --filter nonsense
+expect 2 "no folder" --dir ./missing
+expect 2 "sizes" --sizes 0
+expect 2 "wrong" --wrong
+expect 1 "cannot write" --tiny --dir "$dir" --filter alloc --sizes 64 --json missing/rows.jsonl

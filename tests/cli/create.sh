@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# scute create, scute info.
+. "${BASH_SOURCE[0]%/*}/lib.bash"
+pool=$pools/a.pool
+
+expect 0 "$scute" create "$pool" --size 8M --layout orders --mode 0640
+in_out '^pool  *'
+in_out '^layout  *orders'
+in_out '^size  *8.0 MiB (8388608 bytes)'
+in_out '^overhead .*%'
+equal "$(stat -c %s "$pool")" 8388608
+equal "$(stat -c %a "$pool")" 640
+
+# Never over an existing file, except a pool with --overwrite.
+expect 1 "$scute" create "$pool" --size 8M
+one_error_line
+expect 0 "$scute" create "$pool" --size 4M --overwrite
+equal "$(stat -c %s "$pool")" 4194304
+echo precious >"$pools/text"
+expect 1 "$scute" create "$pools/text" --size 4M --overwrite
+equal "$(cat "$pools/text")" precious
+
+# Every option, and JSON.
+expect 0 "$scute" create "$pools/b.pool" --size 16M --protection mlp --checksum adler32 --rows 8 \
+  --lanes 3 --chunk-size 32K --engine redo --parity 1 --preallocate --json
+valid_json
+equal "$(json protection)" mlp
+equal "$(json checksum)" adler32
+equal "$(json rows)" 8
+equal "$(json parity)" 1
+equal "$(json lanes)" 3
+equal "$(json chunk_size)" 32768
+
+# The environment has the same names; flags win.
+expect 0 env SCUTE_SIZE=8M SCUTE_ROWS=4 "$scute" create "$pools/c.pool" --rows 5 --json
+equal "$(json size)" 8388608
+equal "$(json rows)" 5
+expect 1 env SCUTE_ROWS=many "$scute" create "$pools/d.pool"
+in_err '^scute: environment: '
+
+for wrong in "--size 1K" "--size lots" "--protection all" "--rows 1" "--lanes 0x" "--medium tape" \
+  "--chunk-size 17K" "--parity 9"; do
+  # shellcheck disable=SC2086
+  expect 1 "$scute" create "$pools/e.pool" $wrong
+  one_error_line
+  [ ! -e "$pools/e.pool" ] || fail "$wrong left a file"
+done
+expect 1 "$scute" create "$pools/none/f.pool"
+one_error_line
+
+# info does not touch the file.
+before=$(cksum <"$pools/b.pool")
+expect 0 "$scute" info "$pools/b.pool"
+in_out '^protection  *mlp '
+in_out '^last session  *closed properly'
+in_out '^repair  *any 1 damaged of 9 rows'
+expect 0 "$scute" info "$pools/b.pool" --json
+valid_json
+equal "$(json clean)" true
+equal "$(json repaired)" 0
+equal "$(cksum <"$pools/b.pool")" "$before"
+expect 7 "$scute" info "$pools/b.pool" --layout other
+one_error_line

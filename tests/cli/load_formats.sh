@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# scute kv load: the forms of a source, and what scan prints can be loaded.
+. "${BASH_SOURCE[0]%/*}/lib.bash"
+pool=$pools/a.pool
+
+cat >a.jsonl <<'JSON'
+{"key":"text","value":"a \"quoted\"\ttab \u00e4"}
+{"key":"number","value":1.50}
+{"value": [1, {"x": "}"}, 2e3] ,"key":"list"}
+
+{"key":"object","more":true,"value":{"b":1,  "a":"]"}}
+{"key":"null","value":null}
+{"key":"big","value":123456789012345678901234567890}
+{"key_base64":"/wA=","value_base64":"AP8="}
+JSON
+expect 0 "$scute" kv load "$pool" a.jsonl --create --size 4M --quiet
+in_out '^loaded 7 records (7 new, 0 replaced)'
+silent
+value() {
+  expect 0 "$scute" kv get "$pool" "$1" --raw
+  cat out
+}
+equal "$(value text)" "a \"quoted\"	tab ä"
+equal "$(value number)" 1.50
+equal "$(value list)" '[1, {"x": "}"}, 2e3]'
+equal "$(value object)" '{"b":1,  "a":"]"}'
+equal "$(value null)" null
+equal "$(value big)" 123456789012345678901234567890
+expect 0 "$scute" info "$pool" --json
+equal "$(json layout)" scute-kv
+
+# What scan prints loads into the same records, in both forms.
+"$scute" kv scan "$pool" >scan.tsv
+"$scute" kv scan "$pool" --json >scan.jsonl
+for form in tsv jsonl; do
+  expect 0 "$scute" kv load "$pools/$form.pool" "scan.$form" --create --size 4M --quiet --json
+  valid_json
+  equal "$(json loaded)" 7
+  equal "$(json complete)" true
+  "$scute" kv scan "$pools/$form.pool" | cmp - scan.tsv || fail "records changed through $form"
+done
+# The extension decides, --format overrides.
+cp scan.jsonl scan.txt
+expect 0 "$scute" kv load "$pools/f.pool" scan.txt --format json --create --size 4M --quiet
+"$scute" kv scan "$pools/f.pool" | cmp - scan.tsv || fail "records changed through --format"
+
+# A bad record stops the load; those before it are loaded, and it can go on when repaired.
+bad() {
+  printf 'one\t1\ntwo\t2\n%s\nfour\t4\n' "$1" >bad.tsv
+  rm -f "$pools/bad.pool"
+  expect 1 "$scute" kv load "$pools/bad.pool" bad.tsv --create --size 4M --quiet
+  one_error_line
+  in_err 'record 3: '
+  expect 0 "$scute" kv count "$pools/bad.pool"
+  equal "$(cat out)" 2
+}
+bad 'no tab'
+bad 'three	3	3'
+bad 'three	\x'
+bad 'three	3\'
+printf 'one\t1\ntwo\t2\nthree\t3\nfour\t4\n' >bad.tsv
+expect 0 "$scute" kv load "$pools/bad.pool" bad.tsv --quiet
+in_out '^resumed after 2 records'
+in_out '^loaded 2 records (2 new, 0 replaced)'
+for line in '{' '[]' '{"key":"a"}' '{"value":"a"}' '{"key":"a","value_base64":"?"}' 'x'; do
+  echo "$line" >bad.jsonl
+  expect 1 "$scute" kv load "$pool" bad.jsonl --quiet --restart
+  one_error_line
+  in_err 'record 1: '
+done
+expect 1 "$scute" kv load "$pool" missing.tsv
+one_error_line

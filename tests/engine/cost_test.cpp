@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What each kind of operation costs, pinned in golden_cost.txt: fences, lines and bytes. A change
+// there is a regression, or an improvement to be proud of (SCUTE_UPDATE_GOLDEN=1 writes it anew).
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <sstream>
+
+#include "support/pool_file.hpp"
+
+namespace scute::test {
+namespace {
+
+std::string costs() {
+  std::ostringstream out;
+  out << "operation         protection  fences  lines   data  parity    log  metadata\n";
+  for (int level = SCUTE_PROTECT_NONE; level <= SCUTE_PROTECT_MLPC; ++level) {
+    pool_file f;
+    f.create(64 * mib, static_cast<scute_protection>(level));
+    const scute_oid small = f.alloc(pattern(1, 4096)), big = f.alloc(pattern(2, mib));
+    void* p = nullptr;
+    scute_oid oid = 0;
+    // The first of a size class prepares its chunk; what counts is the ones after it.
+    for (const uint64_t n : {64, 4096})
+      for (int i = 0; i < 2; ++i) f.free(f.alloc(pattern(3, n)));
+    const auto run = [&](const char* name, const std::function<void(scute_tx*)>& body) {
+      const auto a = f.stats();
+      {
+        transaction tx(f);
+        body(tx);
+        SCUTE_OKAY_E(tx.commit());
+      }
+      const auto b = f.stats();
+      char line[200];
+      constexpr const char* names[] = {"none", "ml", "mlp", "mlpc"};
+      std::snprintf(line, sizeof line, "%-17s %-10s %7d %6d %6d %7d %6d %9d\n", name, names[level],
+                    static_cast<int>(b.fences - a.fences), static_cast<int>(b.lines - a.lines),
+                    static_cast<int>(b.bytes_data - a.bytes_data), static_cast<int>(b.bytes_parity - a.bytes_parity),
+                    static_cast<int>(b.bytes_log - a.bytes_log), static_cast<int>(b.bytes_metadata - a.bytes_metadata));
+      out << line;
+    };
+    const auto change = [&](scute_oid o, uint64_t at, uint64_t n) {
+      return [&, o, at, n](scute_tx* tx) {
+        SCUTE_OKAY_E(scute_tx_add_range(tx, o, at, n, &p));
+        for (uint64_t i = 0; i < n; ++i) static_cast<unsigned char*>(p)[i] ^= 0xff;
+      };
+    };
+    run("nothing", [](scute_tx*) {});
+    run("open, unchanged", [&](scute_tx* tx) { SCUTE_OKAY_E(scute_tx_open(tx, small, &p)); });
+    run("overwrite 8", change(small, 64, 8));
+    run("overwrite 64", change(small, 64, 64));
+    run("overwrite 256", change(small, 64, 256));
+    run("overwrite 4096", change(small, 0, 4096));
+    run("8 of 1 MiB", change(big, 500000, 8));
+    run("in place 64", [&](scute_tx* tx) {
+      SCUTE_OKAY_E(scute_tx_inplace(tx, small, 64, 64, &p));
+      for (int i = 0; i < 64; ++i) static_cast<unsigned char*>(p)[i] ^= 0xff;
+    });
+    for (const uint64_t n : {64, 4096}) {
+      const std::string name = std::to_string(n);
+      run(("alloc " + name).c_str(), [&](scute_tx* tx) {
+        SCUTE_OKAY_E(scute_tx_alloc(tx, n, 1, &oid, &p));
+        std::memcpy(p, pattern(9, n).data(), n);
+      });
+      run(("free " + name).c_str(), [&](scute_tx* tx) { SCUTE_OKAY_E(scute_tx_free(tx, oid)); });
+    }
+  }
+  return out.str();
+}
+
+TEST(cost, OfEachOperationIsPinned) {
+  const std::string path = std::string(SCUTE_SOURCE_DIR) + "/tests/engine/golden_cost.txt";
+  const std::string now = costs();
+  if (std::getenv("SCUTE_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(path) << now;
+    return;
+  }
+  const bytes want = read_file(path);
+  EXPECT_EQ(now, std::string(want.begin(), want.end())) << "if the change is meant: SCUTE_UPDATE_GOLDEN=1";
+}
+
+}  // namespace
+}  // namespace scute::test

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What each protection level notices and mends (Pangolin's Table 2), and what a check may not do.
+#include <gtest/gtest.h>
+
+#include "heal/damage.hpp"
+
+namespace scute::test {
+namespace {
+
+class levels : public testing::TestWithParam<scute_protection> {
+ protected:
+  void SetUp() override {
+    f.create(2 * mib, GetParam());
+    f.fill();
+  }
+  known_pool f;
+};
+
+TEST_P(levels, PayloadDamage) {
+  const scute_oid oid = f.add(3000);
+  f.raw(f.offset_of(oid))[1000] ^= std::byte{1};
+  const bytes seen = f.read(oid);
+  switch (GetParam()) {
+    case SCUTE_PROTECT_NONE:
+    case SCUTE_PROTECT_ML:  // nothing could notice it
+      EXPECT_FALSE(seen == f.objects[oid]);
+      f.expect_sound();
+      break;
+    case SCUTE_PROTECT_MLP: {  // the column is off, but nobody can tell which cell
+      EXPECT_FALSE(seen == f.objects[oid]);
+      EXPECT_EQ(f.check(true).repaired, 1u);
+      f.expect_sound();
+      EXPECT_EQ(f.read(oid), seen);
+      break;
+    }
+    case SCUTE_PROTECT_MLPC:
+      EXPECT_TRUE(seen == f.objects[oid]);
+      f.expect_sound();
+  }
+}
+
+TEST_P(levels, HeaderDamageIsAlwaysNoticed) {
+  const scute_oid oid = f.add(3000);
+  f.raw(f.offset_of(oid))[-32 + 9] ^= std::byte{1};  // its size
+  const void* p = nullptr;
+  if (GetParam() >= SCUTE_PROTECT_MLP) {
+    SCUTE_OKAY(scute_get_verified(f, oid, &p));
+    f.expect_healed();
+  } else {
+    SCUTE_FAILS(SCUTE_E_CORRUPT, scute_get_verified(f, oid, &p));
+    EXPECT_EQ(f.check(true).lost, 1u);
+    f.objects.erase(oid);
+    for (const auto& [o, content] : f.objects) EXPECT_TRUE(f.read(o) == content);
+  }
+}
+
+TEST_P(levels, OneBitInAChunkHeader) {
+  const auto g = f.in().s.geo;
+  f.close();
+  for (uint32_t chunk = 0; chunk < 4; ++chunk) {
+    const uint64_t at = g.chunk_header_offset(0, chunk) + 36;
+    bytes b = read_at(f.path, at, 1);
+    b[0] ^= 4;
+    write_at(f.path, at, b.data(), 1);
+  }
+  f.open();
+  if (GetParam() >= SCUTE_PROTECT_MLP) {
+    f.expect_healed();
+    return;
+  }
+  // The chunks' objects are lost, and said to be; all the others are there.
+  EXPECT_GE(f.check().damaged, 4u);
+  size_t lost = 0;
+  for (const auto& [oid, content] : f.objects) {
+    const void* p = nullptr;
+    const int e = scute_get_verified(f, oid, &p);
+    if (e == SCUTE_OK) {
+      EXPECT_TRUE(f.read(oid) == content);
+    } else {
+      EXPECT_EQ(e, SCUTE_E_CORRUPT) << scute_errormsg();
+      ++lost;
+    }
+  }
+  EXPECT_GT(lost, 0u);
+  EXPECT_LT(lost, f.objects.size());
+  EXPECT_NE(f.alloc(pattern(1, 100)), 0u) << scute_errormsg();
+}
+
+TEST_P(levels, ParityPage) {
+  if (f.in().s.geo.parity == 0) return;
+  const auto& g = f.in().s.geo;
+  for (uint64_t c = 0; c < g.row_size; c += 4096) f.raw(g.zone_offset(0) + g.data_size + c)[c % 4096] ^= std::byte{9};
+  EXPECT_EQ(f.check(false).damaged, g.row_size / 4096);
+  EXPECT_EQ(f.check(true).repaired, g.row_size / 4096);
+  f.expect_healed();
+}
+
+TEST_P(levels, ReadOnlyLeavesADamagedFileAsItIs) {
+  const auto g = f.in().s.geo;
+  const scute_oid oid = f.add(3000);
+  f.close();
+  const uint64_t places[] = {0, g.superblock_offset(2) + 30, g.zone_offset(0) + 40,
+                             g.chunk_header_offset(0, 1) + 9, f.offset_of(oid) + 5,
+                             f.offset_of(oid) - 20};
+  for (const uint64_t at : places) {
+    bytes b = read_at(f.path, at, 1);
+    b[0] ^= 0x10;
+    write_at(f.path, at, b.data(), 1);
+  }
+  const bytes before = read_file(f.path);
+  if (f.try_open(SCUTE_READONLY) == SCUTE_OK) {
+    scute_report r{};
+    r.struct_size = sizeof r;
+    const void* p = nullptr;
+    for (const auto& [o, content] : f.objects) {
+      const int e = scute_get_verified(f, o, &p);
+      if (GetParam() == SCUTE_PROTECT_MLPC) {
+        EXPECT_EQ(e, SCUTE_OK) << scute_errormsg();
+        EXPECT_TRUE(f.read(o) == content);
+      }
+    }
+    for (const int repair : {0, 1}) scute_check(f, repair, &r, nullptr, nullptr, nullptr);
+    f.close();
+  }
+  EXPECT_TRUE(read_file(f.path) == before);
+}
+
+TEST_P(levels, CheckWithoutRepairChangesNothing) {
+  f.raw(f.offset_of(f.add(500)))[3] ^= std::byte{1};
+  const std::byte* base = f.in().s.medium->base();
+  const bytes before(reinterpret_cast<const unsigned char*>(base),
+                     reinterpret_cast<const unsigned char*>(base) + f.in().s.medium->size());
+  f.check(false);
+  EXPECT_EQ(0, std::memcmp(before.data(), base, before.size()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Protection, levels, every_protection, protection_name);
+
+}  // namespace
+}  // namespace scute::test

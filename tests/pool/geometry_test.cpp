@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The layout chosen for every size and wish: inside the file, in order, without overlap, and what
+// a superblock that claims it is read back as.
+#include <gtest/gtest.h>
+
+#include "pool/geometry.hpp"
+#include "support/pool_file.hpp"
+#include "support/seed.hpp"
+
+namespace scute::pool {
+namespace {
+
+using test::gib;
+using test::kib;
+using test::mib;
+
+format::superblock claim(const geometry& g) {
+  format::superblock sb{};
+  sb.file_size = g.file_size;
+  sb.lanes_offset = g.lanes_offset;
+  sb.lane_size = g.lane_size;
+  sb.lane_count = g.lane_count;
+  sb.lane_replicas = g.lane_replicas;
+  sb.zones_offset = g.zones_offset;
+  sb.zone_size = g.zone_size;
+  sb.row_size = g.row_size;
+  sb.zone_count = g.zone_count;
+  sb.rows = g.rows;
+  sb.parity = g.parity;
+  sb.chunk_size = g.chunk_size;
+  return sb;
+}
+
+void expect_sound(const geometry& g, const scute_options& o) {
+  EXPECT_EQ(g.file_size, o.size);
+  EXPECT_EQ(g.parity, o.protection >= SCUTE_PROTECT_MLP ? 1u : 0u);
+  EXPECT_EQ(g.lane_replicas, o.protection >= SCUTE_PROTECT_ML ? 2u : 1u);
+  if (o.rows != 0) { EXPECT_EQ(g.rows, o.rows); }
+  if (o.lanes != 0) { EXPECT_EQ(g.lane_count, o.lanes); }
+  if (o.chunk_size != 0) { EXPECT_EQ(g.chunk_size, o.chunk_size); }
+  // In the order of the file: two superblocks, lanes, zones, superblock.
+  EXPECT_EQ(g.lanes_offset, 2 * format::page);
+  EXPECT_EQ(g.lane_size % format::page, 0u);
+  EXPECT_EQ(g.lane_offset(g.lane_count - 1, g.lane_replicas - 1) + g.lane_size, g.zones_offset);
+  EXPECT_LE(g.zones_end(), g.superblock_offset(2));
+  EXPECT_LE(g.superblock_offset(2) + sizeof(format::superblock), g.file_size);
+  // Rows.
+  EXPECT_EQ(g.row_size % format::page, 0u);
+  if (g.row_size > format::page) { EXPECT_EQ(g.row_size / format::page % 2, 1u) << "rows alias in the cache"; }
+  EXPECT_EQ(g.zone_size, (g.rows + g.parity) * g.row_size);
+  EXPECT_EQ(g.data_size, g.rows * g.row_size);
+  // Chunks lie in the data rows, behind the table that describes them.
+  ASSERT_GT(g.chunks, 0u);
+  EXPECT_EQ(uint64_t{1} << g.chunk_shift, g.chunk_size);
+  EXPECT_LE(format::chunk_table_offset + g.chunks * sizeof(format::chunk_header), g.chunk_base);
+  EXPECT_LE(g.chunk_base + (uint64_t{g.chunks} << g.chunk_shift), g.data_size);
+  EXPECT_EQ(g.chunk_base % format::page, 0u);
+  for (const uint64_t z : {uint64_t{0}, uint64_t{g.zone_count} - 1})
+    for (const uint64_t c : {uint64_t{0}, uint64_t{g.chunks} - 1}) {
+      EXPECT_TRUE(g.in_data(g.chunk_offset(z, c), g.chunk_size));
+      EXPECT_EQ(zone_of(g, g.chunk_offset(z, c)), z);
+    }
+  EXPECT_FALSE(g.in_data(g.zones_offset - 1, 1));
+  EXPECT_FALSE(g.in_data(g.zone_offset(0) + g.data_size - 1, 2));
+  EXPECT_FALSE(g.in_data(g.zone_offset(0) + g.data_size, g.parity != 0 ? 1 : UINT64_MAX));
+  EXPECT_FALSE(g.in_data(g.zones_end(), 1));
+  EXPECT_FALSE(g.in_data(UINT64_MAX, 1));
+  const cell c = cell_of(g, g.zone_offset(g.zone_count - 1) + g.data_size - 1);
+  EXPECT_EQ(c.zone, g.zone_count - 1);
+  EXPECT_EQ(c.row, g.rows - 1);
+  EXPECT_EQ(c.column, g.row_size - 1);
+  // What was chosen is accepted from a superblock, and means the same.
+  const geometry back = read_geometry(claim(g));
+  EXPECT_EQ(back.chunks, g.chunks);
+  EXPECT_EQ(back.chunk_base, g.chunk_base);
+}
+
+TEST(geometry, DefaultsOfEverySize) {
+  for (uint64_t size = mib; size <= SCUTE_SIZE_MAX; size *= 2)
+    for (const uint64_t d : {uint64_t{0}, uint64_t{4096}, size / 3 / 4096 * 4096}) {
+      if (size + d > SCUTE_SIZE_MAX) continue;
+      for (int p = SCUTE_PROTECT_NONE; p <= SCUTE_PROTECT_MLPC; ++p) {
+        const scute_options o = test::options(size + d, static_cast<scute_protection>(p));
+        SCOPED_TRACE(std::to_string(o.size) + " bytes, protection " + std::to_string(p));
+        const geometry g = choose_geometry(o);
+        expect_sound(g, o);
+        if (o.size >= 4 * gib) {  // 10-storage: parity costs one percent
+          EXPECT_EQ(g.rows, 100u);
+        }
+        // At least two thirds of the file is for objects.
+        EXPECT_GE(uint64_t{g.chunks} * g.chunk_size * g.zone_count, o.size / 3 * 2);
+      }
+    }
+}
+
+TEST(geometry, RandomWishesAreMetOrRefused) {
+  SCUTE_RANDOM(random);
+  int met = 0;
+  for (int i = 0; i < 20000; ++i) {
+    scute_options o = test::options((random.size(16 * gib) + mib) / 4096 * 4096,
+                                    static_cast<scute_protection>(random.between(0, 3)));
+    if (random.one_in(2)) o.rows = static_cast<uint32_t>(random.between(2, 1000));
+    if (random.one_in(2)) o.lanes = static_cast<uint32_t>(random.between(1, 255));
+    if (random.one_in(2)) o.chunk_size = 16384u << random.between(0, 4);
+    SCOPED_TRACE("size " + std::to_string(o.size) + " rows " + std::to_string(o.rows) + " lanes " +
+                 std::to_string(o.lanes) + " chunk " + std::to_string(o.chunk_size));
+    try {
+      expect_sound(choose_geometry(o), o);
+      ++met;
+    } catch (const failure& e) {
+      EXPECT_EQ(e.code(), SCUTE_E_INVALID) << e.what();
+    }
+    if (testing::Test::HasFailure()) return;
+  }
+  EXPECT_GT(met, 10000);
+}
+
+TEST(geometry, WishesThatMakeNoSense) {
+  const auto refused = [](int code, auto&& change) {
+    scute_options o = test::options();
+    change(o);
+    try {
+      choose_geometry(o);
+      ADD_FAILURE() << "accepted";
+    } catch (const failure& e) {
+      EXPECT_EQ(e.code(), code) << e.what();
+    }
+  };
+  refused(SCUTE_E_RANGE, [](auto& o) { o.size = mib - 4096; });
+  refused(SCUTE_E_RANGE, [](auto& o) { o.size = 0; });
+  refused(SCUTE_E_RANGE, [](auto& o) { o.size = SCUTE_SIZE_MAX + 4096; });
+  refused(SCUTE_E_RANGE, [](auto& o) { o.size = UINT64_MAX; });
+  refused(SCUTE_E_INVALID, [](auto& o) { o.size = mib + 1; });
+  refused(SCUTE_E_INVALID, [](auto& o) { o.rows = 1; });
+  refused(SCUTE_E_INVALID, [](auto& o) { o.rows = 1001; });
+  refused(SCUTE_E_INVALID, [](auto& o) { o.rows = 1000; });
+  refused(SCUTE_E_INVALID, [](auto& o) { o.lanes = 256; });
+  refused(SCUTE_E_INVALID, [](auto& o) { o.lanes = 255; });
+  refused(SCUTE_E_INVALID, [](auto& o) { o.chunk_size = 8192; });
+  refused(SCUTE_E_INVALID, [](auto& o) { o.chunk_size = 20000; });
+  refused(SCUTE_E_INVALID, [](auto& o) { o.chunk_size = 1u << 19; });
+  refused(SCUTE_E_UNSUPPORTED, [](auto& o) { o.parity = 2; });
+  refused(SCUTE_E_INVALID, [](auto& o) { o.parity = 1, o.protection = SCUTE_PROTECT_ML; });
+  refused(SCUTE_E_INVALID, [](auto& o) { o.protection = static_cast<scute_protection>(4); });
+  refused(SCUTE_E_INVALID, [](auto& o) { o.checksum = static_cast<scute_checksum>(0); });
+  refused(SCUTE_E_INVALID, [](auto& o) { o.engine = static_cast<scute_engine>(9); });
+}
+
+TEST(geometry, AClaimThatLeavesTheFileIsRefused) {
+  SCUTE_RANDOM(random);
+  const geometry g = choose_geometry(test::options(64 * mib));
+  for (int i = 0; i < 200000; ++i) {
+    format::superblock sb = claim(g);
+    for (uint64_t n = random.between(1, 3); n != 0; --n) {
+      auto* raw = reinterpret_cast<unsigned char*>(&sb) + offsetof(format::superblock, file_size);
+      raw[random.between(0, offsetof(format::superblock, protection) -
+                                offsetof(format::superblock, file_size) - 1)] =
+          static_cast<unsigned char>(random.one_in(2) ? random.word() : random.between(0, 3));
+    }
+    try {
+      const geometry back = read_geometry(sb);
+      ASSERT_LE(back.zones_end(), back.superblock_offset(2));
+      ASSERT_EQ(back.lane_offset(back.lane_count - 1, back.lane_replicas - 1) + back.lane_size,
+                back.zones_offset);
+      ASSERT_LE(back.chunk_base + (uint64_t{back.chunks} << back.chunk_shift), back.data_size);
+      ASSERT_LE(back.data_size, back.zone_size);
+    } catch (const failure& e) {
+      ASSERT_EQ(e.code(), SCUTE_E_CORRUPT);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace scute::pool

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A pool in a scratch folder, driven through the C interface, with a view of its inside.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "capi/guard.hpp"
+#include "scute/scute.h"
+#include "support/scratch.hpp"
+
+// The call must succeed; the library's message explains it if not.
+#define SCUTE_OKAY(...) ASSERT_EQ(SCUTE_OK, (__VA_ARGS__)) << scute_errormsg()
+#define SCUTE_OKAY_E(...) EXPECT_EQ(SCUTE_OK, (__VA_ARGS__)) << scute_errormsg()
+// The call must fail with this code, and say something.
+#define SCUTE_FAILS(code, ...)                                                        \
+  do {                                                                                \
+    const int scute_result = (__VA_ARGS__);                                           \
+    EXPECT_EQ(code, scute_result) << scute_errorname(scute_result) << ": "            \
+                                  << (scute_result != 0 ? scute_errormsg() : "");     \
+    if (scute_result != 0) {                                                          \
+      EXPECT_STRNE("", scute_errormsg());                                             \
+    }                                                                                 \
+  } while (false)
+
+namespace scute::test {
+
+inline constexpr uint64_t kib = 1024, mib = kib * 1024, gib = mib * 1024;
+
+inline scute_options options(uint64_t size = mib, scute_protection p = SCUTE_PROTECT_MLPC,
+                             scute_checksum c = SCUTE_CHECKSUM_CRC32C) {
+  scute_options o;
+  scute_options_init(&o);
+  o.size = size;
+  o.protection = p;
+  o.checksum = c;
+  return o;
+}
+
+// For suites that run once per protection level.
+inline const auto every_protection = testing::Values(SCUTE_PROTECT_NONE, SCUTE_PROTECT_ML,
+                                                     SCUTE_PROTECT_MLP, SCUTE_PROTECT_MLPC);
+inline std::string protection_name(const testing::TestParamInfo<scute_protection>& p) {
+  constexpr const char* names[] = {"none", "ml", "mlp", "mlpc"};
+  return names[p.param];
+}
+
+// Bytes that are easy to tell apart: a function of the key and the position.
+inline bytes pattern(uint64_t key, size_t n) {
+  bytes b(n);
+  uint64_t x = key * 0x9e3779b97f4a7c15u + 1;
+  for (size_t i = 0; i < n; ++i) {
+    x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+    b[i] = static_cast<unsigned char>(x >> 32);
+  }
+  return b;
+}
+
+class pool_file {
+ public:
+  explicit pool_file(scratch::where w = scratch::memory) : dir(w), path(dir.file("pool")) {}
+  ~pool_file() { scute_close(pool); }
+
+  void create(const scute_options& o) { SCUTE_OKAY(scute_create(path.c_str(), &o, &pool)); }
+  void create(uint64_t size = mib, scute_protection p = SCUTE_PROTECT_MLPC,
+              scute_checksum c = SCUTE_CHECKSUM_CRC32C) {
+    create(options(size, p, c));
+  }
+  int try_open(uint32_t flags = 0) {
+    scute_options o = options();
+    o.flags = flags;
+    return scute_open(path.c_str(), &o, &pool);
+  }
+  void open(uint32_t flags = 0) { SCUTE_OKAY(try_open(flags)); }
+  void close() {
+    SCUTE_OKAY_E(scute_close(pool));
+    pool = nullptr;
+  }
+  void reopen(uint32_t flags = 0) {
+    close();
+    open(flags);
+  }
+
+  instance& in() const { return *pool->in; }
+  operator scute_pool*() const { return pool; }
+  std::byte* raw(uint64_t offset) const { return in().s.at(offset); }
+  uint64_t offset_of(scute_oid oid) const { return oid & 0x0000'ffff'ffff'ffffu; }
+
+  scute_oid alloc(const bytes& content, uint32_t type = 1) {
+    scute_tx* tx = nullptr;
+    scute_oid oid = 0;
+    void* to = nullptr;
+    SCUTE_OKAY_E(scute_tx_begin(pool, &tx));
+    const int e = scute_tx_alloc(tx, content.size(), type, &oid, &to);
+    if (e != SCUTE_OK) {
+      scute_tx_abort(tx);
+      return 0;
+    }
+    std::memcpy(to, content.data(), content.size());
+    if (scute_tx_commit(tx) != SCUTE_OK) return 0;
+    return oid;
+  }
+  void overwrite(scute_oid oid, const bytes& content) {
+    scute_tx* tx = nullptr;
+    void* to = nullptr;
+    SCUTE_OKAY(scute_tx_begin(pool, &tx));
+    SCUTE_OKAY(scute_tx_open(tx, oid, &to));
+    std::memcpy(to, content.data(), content.size());
+    SCUTE_OKAY(scute_tx_commit(tx));
+  }
+  int free(scute_oid oid) {
+    scute_tx* tx = nullptr;
+    if (const int e = scute_tx_begin(pool, &tx); e != SCUTE_OK) return e;
+    if (const int e = scute_tx_free(tx, oid); e != SCUTE_OK) {
+      scute_tx_abort(tx);
+      return e;
+    }
+    return scute_tx_commit(tx);
+  }
+  // The object's bytes after verification.
+  bytes read(scute_oid oid) {
+    const void* at = nullptr;
+    uint64_t size = 0;
+    SCUTE_OKAY_E(scute_get_verified(pool, oid, &at));
+    SCUTE_OKAY_E(scute_object_info(pool, oid, &size, nullptr, nullptr));
+    if (at == nullptr) return {};
+    const auto* p = static_cast<const unsigned char*>(at);
+    return bytes(p, p + size);
+  }
+
+  scute_report check(bool repair = false, std::vector<std::string>* findings = nullptr) {
+    scute_report r{};
+    r.struct_size = sizeof r;
+    const auto note = [](void* arg, const char* what, uint64_t offset, uint64_t length, scute_oid,
+                         int repaired) {
+      if (arg != nullptr)
+        static_cast<std::vector<std::string>*>(arg)->push_back(
+            std::string(what) + " at " + std::to_string(offset) + "+" + std::to_string(length) +
+            (repaired != 0 ? " (repaired)" : ""));
+    };
+    SCUTE_OKAY_E(scute_check(pool, repair ? 1 : 0, &r, note, nullptr, findings));
+    return r;
+  }
+  // F1 and F2: nothing is wrong anywhere.
+  void expect_sound() {
+    std::vector<std::string> findings;
+    const scute_report r = check(false, &findings);
+    EXPECT_EQ(r.damaged, 0u);
+    for (size_t i = 0; i < findings.size() && i < 5; ++i) ADD_FAILURE() << findings[i];
+  }
+  uint64_t objects() { return check().objects; }
+
+  scute_info info() {
+    scute_info i{};
+    i.struct_size = sizeof i;
+    SCUTE_OKAY_E(scute_pool_info(pool, &i));
+    return i;
+  }
+  scute_counters stats() {
+    scute_counters c{};
+    c.struct_size = sizeof c;
+    SCUTE_OKAY_E(scute_stats(pool, &c));
+    return c;
+  }
+
+  scratch dir;
+  std::string path;
+  scute_pool* pool = nullptr;
+};
+
+// A transaction of this thread that ends with its scope.
+class transaction {
+ public:
+  explicit transaction(scute_pool* pool) { SCUTE_OKAY_E(scute_tx_begin(pool, &tx)); }
+  ~transaction() {
+    if (tx != nullptr) scute_tx_abort(tx);
+  }
+  transaction(const transaction&) = delete;
+  transaction& operator=(const transaction&) = delete;
+  int commit() { return scute_tx_commit(std::exchange(tx, nullptr)); }
+  int abort() { return scute_tx_abort(std::exchange(tx, nullptr)); }
+  operator scute_tx*() const { return tx; }
+
+  scute_tx* tx = nullptr;
+};
+
+}  // namespace scute::test

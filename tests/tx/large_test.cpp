@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Transactions that are large in some way: many objects, long logs, objects beyond a row, no room.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "support/pool_file.hpp"
+#include "support/seed.hpp"
+
+namespace scute::test {
+namespace {
+
+class large : public testing::TestWithParam<scute_protection> {
+ protected:
+  pool_file f;
+  void* p = nullptr;
+  scute_oid oid = 0;
+};
+
+TEST_P(large, SmallEditOfALargeObjectStaysSmall) {
+  f.create(64 * mib, GetParam());
+  constexpr uint64_t n = 10 * mib;
+  bytes want = pattern(1, n);
+  oid = f.alloc(want);
+  ASSERT_NE(oid, 0u) << scute_errormsg();
+  const auto before = f.stats();
+  for (uint64_t i = 0; i < 10; ++i) {
+    transaction tx(f);
+    const uint64_t at = i * 1000003 % (n - 8);
+    SCUTE_OKAY(scute_tx_add_range(tx, oid, at, 8, &p));
+    std::memset(p, 0xa0 + static_cast<int>(i), 8);
+    std::memset(want.data() + at, 0xa0 + static_cast<int>(i), 8);
+    SCUTE_OKAY(tx.commit());
+  }
+  const auto after = f.stats();
+  EXPECT_LE(after.bytes_data - before.bytes_data, 10 * 8u);
+  EXPECT_LE(after.bytes_metadata - before.bytes_metadata, 10 * 2 * 32u);
+  EXPECT_LE(after.bytes_parity - before.bytes_parity, 10 * 3 * 64u);
+  EXPECT_LE(after.bytes_log - before.bytes_log, 10 * 2 * 512u);
+  EXPECT_LE(after.verified_bytes - before.verified_bytes, 10 * 2 * 4096u);
+  EXPECT_EQ(after.fences - before.fences, 10 * 2u);
+  EXPECT_TRUE(f.read(oid) == want);
+}
+
+TEST_P(large, TenThousandObjectsAtOnce) {
+  f.create(32 * mib, GetParam());
+  constexpr size_t n = 10000;
+  std::vector<scute_oid> oids(n);
+  {
+    transaction tx(f);
+    for (size_t i = 0; i < n; ++i) {
+      SCUTE_OKAY(scute_tx_alloc(tx, 24, 1, &oids[i], &p));
+      std::memcpy(p, &i, sizeof i);
+    }
+    SCUTE_OKAY(tx.commit());
+  }
+  EXPECT_GE(f.stats().fallbacks, 1u);
+  {
+    transaction tx(f);
+    for (size_t i = 0; i < n; ++i) {
+      SCUTE_OKAY(scute_tx_open(tx, oids[i], &p));
+      size_t seen = 0;
+      std::memcpy(&seen, p, sizeof seen);
+      ASSERT_EQ(seen, i);
+      ++seen;
+      std::memcpy(p, &seen, sizeof seen);
+    }
+    for (size_t i = 0; i < n; i += 2) SCUTE_OKAY(scute_tx_free(tx, oids[i]));
+    SCUTE_OKAY(tx.commit());
+  }
+  f.expect_sound();
+  f.reopen();
+  EXPECT_EQ(f.objects(), n / 2);
+  for (size_t i = 1; i < n; i += 2) {
+    size_t seen = 0;
+    std::memcpy(&seen, scute_get(f, oids[i]), sizeof seen);
+    ASSERT_EQ(seen, i + 1);
+  }
+  EXPECT_EQ(f.info().chunks_free + 4 >= f.info().chunk_count - n * 64 / f.info().chunk_size, true);
+}
+
+TEST_P(large, ObjectsBeyondARowAndNearlyAZone) {
+  f.create(4 * mib, GetParam());
+  const auto g = f.in().s.geo;
+  for (const uint64_t n : {g.row_size - 5000, g.row_size, g.row_size * 2 + 100, scute_alloc_max(f) - 5000}) {
+    bytes want = pattern(n, n);
+    oid = f.alloc(want);
+    ASSERT_NE(oid, 0u) << scute_errormsg();
+    f.expect_sound();
+    transaction tx(f);
+    const uint64_t from = n > g.row_size ? g.row_size - 100 : 100;
+    SCUTE_OKAY(scute_tx_add_range(tx, oid, from, 4500, &p));
+    std::memset(p, 1, 4500);
+    std::memset(want.data() + from, 1, 4500);
+    SCUTE_OKAY(tx.commit());
+    f.expect_sound();
+    f.reopen();
+    EXPECT_TRUE(f.read(oid) == want);
+    ASSERT_EQ(SCUTE_OK, f.free(oid)) << scute_errormsg();
+  }
+  EXPECT_EQ(f.info().chunks_free, f.info().chunk_count);
+}
+
+TEST_P(large, OverwriteLongerThanTheLane) {
+  f.create(8 * mib, GetParam());
+  const bytes before = pattern(1, 500000);
+  bytes after = pattern(2, 500000);
+  oid = f.alloc(before);
+  const uint64_t free_before = f.info().chunks_free;
+  f.overwrite(oid, after);
+  EXPECT_TRUE(f.read(oid) == after);
+  EXPECT_EQ(f.stats().fallbacks, 1u);
+  EXPECT_EQ(f.info().chunks_free, free_before);
+  f.expect_sound();
+}
+
+TEST_P(large, LogBeyondTheFreeSpaceLosesNothing) {
+  f.create(2 * mib, GetParam());
+  const auto g = f.in().s.geo;
+  // One object takes most of the pool; rewriting it needs a log as long.
+  const uint64_t n = uint64_t{g.chunks} * g.chunk_size * 6 / 10;
+  const bytes want = pattern(1, n);
+  oid = f.alloc(want);
+  ASSERT_NE(oid, 0u);
+  const uint64_t free_before = f.info().chunks_free;
+  for (int round = 0; round < 3; ++round) {
+    transaction tx(f);
+    SCUTE_OKAY(scute_tx_open(tx, oid, &p));
+    const bytes other = pattern(2, n);
+    std::memcpy(p, other.data(), n);
+    SCUTE_FAILS(SCUTE_E_NOSPC, tx.commit());
+    EXPECT_TRUE(f.read(oid) == want);
+    EXPECT_EQ(f.info().chunks_free, free_before);
+    f.expect_sound();
+  }
+  // All the space is still to be had, as one piece.
+  const scute_oid rest = f.alloc(pattern(3, (free_before - 1) * g.chunk_size));
+  EXPECT_NE(rest, 0u) << scute_errormsg();
+  f.expect_sound();
+  f.reopen();
+  EXPECT_TRUE(f.read(oid) == want);
+}
+
+TEST_P(large, NoSpaceInTheMiddleOfATransaction) {
+  f.create(mib, GetParam());
+  const bytes want = pattern(1, 1000);
+  const scute_oid kept = f.alloc(want);
+  uint64_t first_count = 0;
+  for (int round = 0; round < 4; ++round) {
+    transaction tx(f);
+    SCUTE_OKAY(scute_tx_open(tx, kept, &p));
+    std::memset(p, 9, 1000);
+    uint64_t count = 0;
+    int e = 0;
+    while ((e = scute_tx_alloc(tx, 2000, 1, &oid, &p)) == 0) ++count;
+    EXPECT_EQ(e, SCUTE_E_NOSPC);
+    if (round == 0) first_count = count;
+    EXPECT_EQ(count, first_count) << "space was lost";
+    EXPECT_GT(count, 100u);
+    SCUTE_OKAY(tx.abort());
+    EXPECT_TRUE(f.read(kept) == want);
+    f.expect_sound();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Protection, large, every_protection, protection_name);
+
+}  // namespace
+}  // namespace scute::test

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// status_line.hpp: what the demo is doing, on stdout: one line per step that is done, and on a
+// terminal a changing one for the step that runs.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace scute_demo {
+
+class status_line {
+ public:
+  status_line();
+  ~status_line() { clear(); }
+  status_line(const status_line&) = delete;
+  status_line& operator=(const status_line&) = delete;
+
+  // How far the running step is; fraction 0..1. Throws when the user wants to stop.
+  void show(const std::string& step, double fraction, const std::string& text);
+
+  // The step's result, for good.
+  void done(const std::string& step, const std::string& text);
+
+ private:
+  using clock = std::chrono::steady_clock;
+  void clear();
+
+  bool terminal_;
+  bool shown_ = false;
+  clock::time_point printed_;
+};
+
+}  // namespace scute_demo

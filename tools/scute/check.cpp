@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// check.cpp: scute check PATH [--repair]
+#include "command.hpp"
+#include "failure.hpp"
+#include "open_pool.hpp"
+#include "options.hpp"
+#include "output.hpp"
+#include "progress.hpp"
+#include "text.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace scute_tool {
+
+namespace {
+
+struct arguments {
+  std::string path;
+  pool_options options;
+  bool repair = false;
+  bool json = false;
+  bool quiet = false;
+};
+
+struct finding {
+  std::string what;
+  uint64_t offset;
+  uint64_t length;
+  scute_oid object;
+  bool repaired;
+};
+
+using findings = std::vector<finding>;
+
+// What opening the pool already put right counts as damage too.
+exit_code verdict(const scute_report& report, uint64_t repaired_at_open) {
+  if (report.lost > 0) return exit_lost;
+  return report.damaged + repaired_at_open > 0 ? exit_damaged : exit_ok;
+}
+
+const char* verdict_text(exit_code code, bool repair) {
+  if (code == exit_lost) return "data is lost";
+  if (code == exit_damaged) return repair ? "repaired" : "damaged, repairable with --repair";
+  return "clean";
+}
+
+void print_text(const scute_report& report, const findings& found, uint64_t repaired_at_open,
+                const char* result) {
+  for (const finding& f : found) {
+    fmt::print("{}: {} at {:#x}, {} bytes", f.repaired ? "repaired" : "damaged", f.what, f.offset,
+               f.length);
+    if (f.object != SCUTE_OID_NULL) fmt::print(", object {:#x}", offset_of(f.object));
+    fmt::print("\n");
+  }
+  fact_sheet facts;
+  facts.add("objects", fmt::format("{} with {}", count_text(report.objects),
+                                   exact_size_text(report.object_bytes)));
+  facts.add("chunk headers", count_text(report.chunks));
+  facts.add("parity compared", exact_size_text(report.columns_bytes));
+  if (repaired_at_open > 0) facts.add("repaired by opening", count_text(repaired_at_open));
+  facts.add("damaged", count_text(report.damaged));
+  facts.add("repaired", count_text(report.repaired));
+  facts.add("lost", count_text(report.lost));
+  facts.add("result", result);
+  facts.print();
+}
+
+void print_report_json(const std::string& path, const scute_report& report, const findings& found,
+                       uint64_t repaired_at_open, const char* result, bool repair) {
+  json list = json::array();
+  for (const finding& f : found) {
+    json entry{{"what", f.what}, {"offset", f.offset}, {"length", f.length}};
+    entry["object"] = f.object == SCUTE_OID_NULL ? json() : json(offset_of(f.object));
+    entry["repaired"] = f.repaired;
+    list.push_back(std::move(entry));
+  }
+  print_json({{"path", path},
+              {"repair", repair},
+              {"objects", report.objects},
+              {"object_bytes", report.object_bytes},
+              {"chunks", report.chunks},
+              {"columns_bytes", report.columns_bytes},
+              {"repaired_at_open", repaired_at_open},
+              {"damaged", report.damaged},
+              {"repaired", report.repaired},
+              {"lost", report.lost},
+              {"result", result},
+              {"findings", std::move(list)}});
+}
+
+exit_code run(const arguments& args) {
+  progress bar(args.quiet);
+  scute::options options = args.options.resolve();
+  options.progress = bar.callback();
+  open_pool pool(args.path, options,
+                 args.repair ? open_pool::how::open_to_write : open_pool::how::open_to_read);
+  const uint64_t repaired_at_open = pool.info().repaired;
+
+  findings found;
+  const auto on_finding = [&](std::string_view what, uint64_t offset, uint64_t length,
+                              scute_oid object, bool repaired) {
+    found.push_back({std::string(what), offset, length, object, repaired});
+  };
+  const scute_report report = working_on(
+      args.path, [&] { return pool.pool().check(args.repair, on_finding, bar.callback()); });
+  bar.finish();
+  pool.close();
+
+  const exit_code code = verdict(report, repaired_at_open);
+  const char* result = verdict_text(code, args.repair);
+  if (args.json)
+    print_report_json(args.path, report, found, repaired_at_open, result, args.repair);
+  else
+    print_text(report, found, repaired_at_open, result);
+  return code;
+}
+
+}  // namespace
+
+void add_check(CLI::App& root, exit_code& status) {
+  CLI::App* app = root.add_subcommand("check", "Verify every byte of a pool, and repair it");
+  auto args = std::make_shared<arguments>();
+  add_pool_path(*app, args->path);
+  app->add_flag("--repair", args->repair, "put right what the redundancy allows");
+  args->options.add_to(*app, pool_options::use::open);
+  add_json_flag(*app, args->json);
+  add_quiet_flag(*app, args->quiet);
+  app->footer(
+      "Verifies structures, objects and parity. Without --repair the file is not touched.\n"
+      "Exit status: 0 clean; 2 damage was found and is repaired (or could be, without --repair);\n"
+      "3 data is lost; others as in `scute --help`.\n"
+      "\nExamples:\n"
+      "  scute check /dev/shm/notes.pool\n"
+      "  scute check /dev/shm/notes.pool --repair --json | jq .findings");
+  app->callback([args, &status] { status = run(*args); });
+}
+
+}  // namespace scute_tool

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// command.hpp: the subcommands. Each add_* puts one under its parent; when the command line chose
+// it, parsing runs it. A command that succeeds in another way than exit_ok says so in `status`.
+#pragma once
+
+#include "exit_code.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace scute_tool {
+
+void add_create(CLI::App& root, exit_code& status);
+void add_info(CLI::App& root, exit_code& status);
+void add_check(CLI::App& root, exit_code& status);
+void add_dump(CLI::App& root, exit_code& status);
+void add_stats(CLI::App& root, exit_code& status);
+
+void add_kv(CLI::App& root, exit_code& status);
+void add_kv_put(CLI::App& kv, exit_code& status);
+void add_kv_get(CLI::App& kv, exit_code& status);
+void add_kv_del(CLI::App& kv, exit_code& status);
+void add_kv_scan(CLI::App& kv, exit_code& status);
+void add_kv_load(CLI::App& kv, exit_code& status);
+void add_kv_count(CLI::App& kv, exit_code& status);
+
+void add_completion(CLI::App& root, exit_code& status);
+void add_version(CLI::App& root, exit_code& status);
+
+}  // namespace scute_tool

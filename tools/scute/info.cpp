@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// info.cpp: scute info PATH
+#include "command.hpp"
+#include "open_pool.hpp"
+#include "options.hpp"
+#include "output.hpp"
+#include "pool_facts.hpp"
+
+#include <memory>
+
+namespace scute_tool {
+
+namespace {
+
+struct arguments {
+  std::string path;
+  pool_options options;
+  bool json = false;
+};
+
+void run(const arguments& args) {
+  const open_pool pool(args.path, args.options.resolve(), open_pool::how::open_to_read);
+  const scute_info info = pool.info();
+  if (args.json) {
+    json document = geometry_json(args.path, info);
+    add_session_json(document, info);
+    print_json(document);
+  } else {
+    fact_sheet facts = geometry_facts(args.path, info);
+    add_session_facts(facts, info);
+    facts.print();
+  }
+}
+
+}  // namespace
+
+void add_info(CLI::App& root, exit_code&) {
+  CLI::App* app = root.add_subcommand("info", "Show a pool's geometry, what was chosen, and why");
+  auto args = std::make_shared<arguments>();
+  add_pool_path(*app, args->path);
+  args->options.add_to(*app, pool_options::use::open);
+  add_json_flag(*app, args->json);
+  app->footer(
+      "Opens the pool read-only: a pool that needs recovery is recovered in private memory and "
+      "the\n"
+      "file stays as it is.\n"
+      "\nExamples:\n"
+      "  scute info /dev/shm/notes.pool\n"
+      "  scute info /dev/shm/notes.pool --json | jq .overhead_percent");
+  app->callback([args] { run(*args); });
+}
+
+}  // namespace scute_tool

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// main.cpp: the `scute` command: parses, runs one subcommand, turns failures into one line on
+// stderr and an exit status.
+#include "command.hpp"
+#include "failure.hpp"
+
+#include <scute/scute.h>
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+
+namespace {
+
+using namespace scute_tool;
+
+std::string exit_code_help() {
+  std::string text = "Exit status:\n";
+  for (const exit_code_text& row : exit_code_table)
+    text += fmt::format("  {:>3}  {}\n", static_cast<int>(row.code), row.meaning);
+  text +=
+      "\nExamples:\n"
+      "  scute create /dev/shm/notes.pool --size 64M\n"
+      "  scute kv put /dev/shm/notes.pool milk \"2 litres\"\n"
+      "  scute kv scan /dev/shm/notes.pool\n"
+      "  scute check /dev/shm/notes.pool --repair\n"
+      "\nEvery option of a pool can also come from the environment: SCUTE_SIZE=1G, "
+      "SCUTE_MEDIUM=file.\nThe manual is scute(1).";
+  return text;
+}
+
+// The innermost subcommand on the command line: "scute kv put".
+std::string command_name(const CLI::App& app, std::string name) {
+  for (const CLI::App* sub : app.get_subcommands())
+    return command_name(*sub, name + " " + sub->get_name());
+  return name;
+}
+
+int report_usage(const CLI::App& app, const CLI::ParseError& error) {
+  const std::string name = command_name(app, "scute");
+  fmt::print(stderr, "{}: {}\nTry `{} --help`.\n", name, error.what(), name);
+  return exit_error;
+}
+
+// Output that did not reach its reader (a full disk behind >) must not look like success.
+int flushed(exit_code status) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  fmt::print(stderr, "scute: standard output: cannot write\n");
+  return exit_error;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Scute keeps objects in persistent memory: crash-consistent and self-healing.",
+               "scute"};
+  exit_code status = exit_ok;
+  try {
+    app.require_subcommand(1);
+    app.set_version_flag("--version", std::string("scute ") + scute_version());
+    app.get_formatter()->column_width(34);
+    app.footer(exit_code_help());
+    add_create(app, status);
+    add_info(app, status);
+    add_check(app, status);
+    add_dump(app, status);
+    add_stats(app, status);
+    add_kv(app, status);
+    add_completion(app, status);
+    add_version(app, status);
+    app.parse(argc, argv);
+    return flushed(status);
+  } catch (const CLI::Success& request) {  // --help, --version
+    app.exit(request);
+    return flushed(exit_ok);
+  } catch (const CLI::ParseError& error) {
+    return report_usage(app, error);
+  } catch (const failure& error) {
+    std::fflush(stdout);
+    fmt::print(stderr, "scute: {}\n", error.what());
+    return error.code();
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "scute: out of memory\n");
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "scute: {}\n", error.what());
+  }
+  return exit_error;
+}

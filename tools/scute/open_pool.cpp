@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "open_pool.hpp"
+
+#include "failure.hpp"
+
+namespace scute_tool {
+
+open_pool::open_pool(const std::string& path, scute::options options, how mode) : path_(path) {
+  if (mode == how::open_to_read) options.readonly = true;
+  working_on(path, [&] {
+    pool_ =
+        mode == how::create ? scute::pool::create(path, options) : scute::pool::open(path, options);
+  });
+}
+
+void open_pool::close() {
+  working_on(path_, [&] { pool_.close(); });
+}
+
+scute_info open_pool::info() const {
+  return working_on(path_, [&] { return pool_.info(); });
+}
+
+scute_counters open_pool::counters() const {
+  return working_on(path_, [&] { return pool_.stats(); });
+}
+
+}  // namespace scute_tool

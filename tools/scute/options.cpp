@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "options.hpp"
+
+#include "failure.hpp"
+
+#include <algorithm>
+
+namespace scute_tool {
+
+namespace {
+
+struct option_text {
+  const char* name;   // of the field
+  const char* value;  // what --help calls the value; null: a switch
+  bool when_opening;
+  const char* help;
+};
+
+constexpr option_text options_table[] = {
+    {"size", "SIZE", false, "size of the pool file: 64M, 16GiB (default 64M)"},
+    {"medium", "auto|dax|file|ram", true, "where bytes persist (default auto: by file system)"},
+    {"layout", "NAME", true, "name of the data layout; when opening, the pool must have it"},
+    {"engine", "redo", false, "how a transaction becomes durable (default redo)"},
+    {"protection", "none|ml|mlp|mlpc", false,
+     "how much is protected: ml replicates metadata and logs, mlp adds parity, mlpc adds "
+     "checksums of objects (default mlpc)"},
+    {"checksum", "crc32c|adler32", false, "kind of object checksum (default crc32c)"},
+    {"rows", "N", false, "data rows of a zone, 2..1000 (default by size)"},
+    {"parity", "P", false, "parity rows of a zone (default by protection)"},
+    {"lanes", "N", false, "transactions that can run at once, 1..255 (default by size)"},
+    {"chunk_size", "SIZE", false, "unit of space management, 16K..256K (default by size)"},
+    {"preallocate", nullptr, false, "reserve every block of the file now"},
+    {"overwrite", nullptr, false, "replace an existing pool of that name"},
+    {"mode", "BITS", false, "permission bits of the file, in octal (default 0600)"},
+};
+
+std::string flag_name(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return "--" + name;
+}
+
+}  // namespace
+
+void pool_options::add_to(CLI::App& app, use how) {
+  for (const option_text& text : options_table) {
+    if (how == use::open && !text.when_opening) continue;
+    flag& f = flags_.emplace_back(flag{text.name, {}, nullptr});
+    if (text.value != nullptr) {
+      f.option = app.add_option(flag_name(text.name), f.value, text.help)->type_name(text.value);
+    } else {
+      f.value = "1";
+      f.option = app.add_flag(flag_name(text.name), text.help);
+    }
+    f.option->group("Pool options");
+  }
+}
+
+bool pool_options::given(const std::string& name) const {
+  return std::any_of(flags_.begin(), flags_.end(),
+                     [&](const flag& f) { return f.name == name && f.option->count() > 0; });
+}
+
+scute::options pool_options::resolve() const {
+  scute::options options;
+  working_on("environment", [&] { options.apply_env(); });
+  for (const flag& f : flags_) {
+    if (f.option->count() > 0) working_on(flag_name(f.name), [&] { options.set(f.name, f.value); });
+  }
+  return options;
+}
+
+}  // namespace scute_tool

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "output.hpp"
+
+#include <fmt/format.h>
+
+namespace scute_tool {
+
+void print_json(const json& document) {
+  fmt::print("{}\n", document.dump(2, ' ', false, json::error_handler_t::replace));
+}
+
+CLI::Validator one_of(const std::vector<std::string>& values) {
+  return CLI::IsMember(values).description("");
+}
+
+void add_pool_path(CLI::App& app, std::string& path) {
+  app.add_option("PATH", path, "the pool file")->required()->type_name("");
+}
+
+void add_json_flag(CLI::App& app, bool& wanted) {
+  app.add_flag("--json", wanted, "print JSON for programs");
+}
+
+void add_quiet_flag(CLI::App& app, bool& wanted) {
+  app.add_flag("-q,--quiet", wanted, "no progress on stderr");
+}
+
+}  // namespace scute_tool

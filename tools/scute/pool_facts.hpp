@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// pool_facts.hpp: what `scute create` and `scute info` tell about a pool, and why it is so.
+#pragma once
+
+#include "output.hpp"
+#include "text.hpp"
+
+#include <scute/scute.h>
+
+#include <string>
+
+namespace scute_tool {
+
+// What was chosen when the pool was made, and how this machine reaches it.
+fact_sheet geometry_facts(const std::string& path, const scute_info& info);
+json geometry_json(const std::string& path, const scute_info& info);
+
+// How the last session ended and what this one had to put right.
+void add_session_facts(fact_sheet& facts, const scute_info& info);
+void add_session_json(json& document, const scute_info& info);
+
+}  // namespace scute_tool
