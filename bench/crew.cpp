@@ -27,7 +27,9 @@ void pin(int cpu) noexcept {
 
 }  // namespace
 
-uint64_t now_ns() noexcept { return read_clock(CLOCK_MONOTONIC); }
+uint64_t now_ns() noexcept {
+  return read_clock(CLOCK_MONOTONIC);
+}
 
 std::vector<int> usable_cpus() {
   cpu_set_t set;
@@ -75,8 +77,7 @@ void crew::live(unsigned me) {
 
 void crew::work(unsigned me, const job& j) {
   member& m = members_[me];
-  const clockid_t clock =
-      clock_ == clock_kind::cpu ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
+  const clockid_t clock = clock_ == clock_kind::cpu ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
   ready_.fetch_add(1, std::memory_order_acq_rel);
   for (unsigned spins = 0; ready_.load(std::memory_order_acquire) < active_;)
     if (++spins % 256 == 0) std::this_thread::yield();

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 
 #include "options.hpp"
 #include "report/report.hpp"
@@ -22,6 +24,21 @@ void list() {
   for (const system_kind& k : system_kinds()) fmt::print("  {:<22}{}\n", k.name, k.about);
 }
 
+// Removes what runs left behind that were killed: session::path() names files by process.
+void remove_stale(const std::string& dir) {
+  const std::string prefix = "scute-bench.";
+  std::error_code ec;
+  std::vector<std::filesystem::path> stale;
+  for (const auto& entry : std::filesystem::directory_iterator(dir, ec)) {
+    const std::string name = entry.path().filename().string();
+    if (name.rfind(prefix, 0) != 0) continue;
+    const long pid = std::strtol(name.c_str() + prefix.size(), nullptr, 10);
+    if (pid > 0 && ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH)
+      stale.push_back(entry.path());
+  }
+  for (const auto& path : stale) std::filesystem::remove(path, ec);
+}
+
 int run(const options& o, int argc, char** argv) {
   unsigned steps = 0;
   for (const work_group& g : work_groups()) steps += g.steps(o);
@@ -29,6 +46,7 @@ int run(const options& o, int argc, char** argv) {
     fmt::print(stderr, "scute-bench: no work matches --filter; see scute-bench --list\n");
     return 2;
   }
+  remove_stale(o.dir);
   std::vector<row> rows;
   {
     progress bar(steps);

@@ -12,13 +12,13 @@ namespace scute::bench {
 
 struct options {
   std::string dir = "/dev/shm";
-  std::vector<std::string> filter;    // parts of names of works; empty: all
-  std::vector<std::string> systems;   // empty: all
+  std::vector<std::string> filter;   // parts of names of works; empty: all
+  std::vector<std::string> systems;  // empty: all
   std::vector<uint64_t> sizes{64, 256, 1024, 4096};
   std::vector<unsigned> threads{1, 2};
   unsigned rounds = 21;
-  uint32_t ops = 20000;               // per thread, round and work
-  uint32_t objects = 0;               // per thread; 0: from the working set
+  uint32_t ops = 20000;                       // per thread, round and work
+  uint32_t objects = 0;                       // per thread; 0: from the working set
   uint64_t working_set = uint64_t{64} << 20;  // bytes of objects, all threads
   uint64_t open_size = uint64_t{16} << 30;    // of the pools of open_clean
   uint64_t check_size = uint64_t{192} << 20;  // bytes of objects in the pool of check

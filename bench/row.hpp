@@ -37,8 +37,8 @@ struct row {
   double ns_per_op = 0;
   double spread = 0;
   uint64_t ops = 0;
-  std::optional<costs> per_op;      // absent where the system does not count
-  std::optional<uint64_t> moved;    // bytes that one operation reads; gives a throughput
+  std::optional<costs> per_op;    // absent where the system does not count
+  std::optional<uint64_t> moved;  // bytes that one operation reads; gives a throughput
 
   // As in --systems and in the tables.
   std::string name() const { return system == "scute" ? config : system; }
@@ -56,9 +56,8 @@ inline double quantile(const std::vector<double>& sorted, double q) {
 inline void summarize(row& r, std::vector<double> samples) {
   std::sort(samples.begin(), samples.end());
   r.ns_per_op = quantile(samples, 0.5);
-  r.spread = r.ns_per_op == 0
-                 ? 0
-                 : (quantile(samples, 0.75) - quantile(samples, 0.25)) / r.ns_per_op;
+  r.spread =
+      r.ns_per_op == 0 ? 0 : (quantile(samples, 0.75) - quantile(samples, 0.25)) / r.ns_per_op;
 }
 
 }  // namespace scute::bench

@@ -11,7 +11,9 @@ namespace {
 using nlohmann::ordered_json;
 
 // What is left of a binary fraction after four decimals is noise.
-double round4(double x) { return std::round(x * 1e4) / 1e4; }
+double round4(double x) {
+  return std::round(x * 1e4) / 1e4;
+}
 
 }  // namespace
 
@@ -57,9 +59,9 @@ std::vector<row> from_json(const std::string& text) {
     r.spread = j.at("spread");
     r.ops = j.at("ops");
     if (j.contains("fences_per_op")) {
-      r.per_op = costs{j.at("fences_per_op"),         j.at("lines_per_op"),
-                       j.at("bytes_data_per_op"),     j.at("bytes_parity_per_op"),
-                       j.at("bytes_log_per_op"),      j.at("bytes_metadata_per_op")};
+      r.per_op = costs{j.at("fences_per_op"),     j.at("lines_per_op"),
+                       j.at("bytes_data_per_op"), j.at("bytes_parity_per_op"),
+                       j.at("bytes_log_per_op"),  j.at("bytes_metadata_per_op")};
       j.at("bytes_per_op").get<double>();
     }
     if (j.contains("read_per_op")) r.moved = j.at("read_per_op").get<uint64_t>();

@@ -25,8 +25,8 @@ std::string processor() {
 std::string describe(const options& o, int argc, char** argv) {
   utsname u{};
   ::uname(&u);
-  const auto memory = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
-                      static_cast<double>(::sysconf(_SC_PAGESIZE));
+  const auto memory =
+      static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
   std::string command = "scute-bench";
   for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];
   std::string out;

@@ -84,9 +84,9 @@ std::string draw(const chart& c) {
       "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"sans-serif\" font-size=\"12\">\n"
       "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
       right + legend_width, base + 56);
-  out += text(left, 24,
-              fmt::format("{}, {} thread{}", c.work, c.threads, c.threads == 1 ? "" : "s"),
-              "font-size=\"16\" font-weight=\"bold\"");
+  out +=
+      text(left, 24, fmt::format("{}, {} thread{}", c.work, c.threads, c.threads == 1 ? "" : "s"),
+           "font-size=\"16\" font-weight=\"bold\"");
   out += text(left, 42,
               fmt::format("time per operation{}; whiskers: interquartile range; lower is better",
                           y.logarithmic() ? ", logarithmic" : ""),
@@ -119,8 +119,9 @@ std::string draw(const chart& c) {
           x + bar / 2, up, down, x + bar / 2 - 3);
     }
   }
-  out += fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"black\"/>\n",
-                     left, base, right, base);
+  out += fmt::format(
+      "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"black\"/>\n", left,
+      base, right, base);
   out += text((left + right) / 2, base + 42, "size", "text-anchor=\"middle\"");
   for (size_t i = 0; i < c.systems.size(); ++i) {
     const double at = top + 10 + static_cast<double>(i) * 20;

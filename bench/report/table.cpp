@@ -56,8 +56,7 @@ void add_once(std::vector<T>& v, const T& x) {
 
 std::string times(const row& r, const row* peer, bool several) {
   std::string out = human_time(r.ns_per_op);
-  if (r.moved)
-    out += fmt::format(", {:.2f} GB/s", static_cast<double>(*r.moved) / r.ns_per_op);
+  if (r.moved) out += fmt::format(", {:.2f} GB/s", static_cast<double>(*r.moved) / r.ns_per_op);
   out += fmt::format(" ±{:.0f}%", r.spread * 50);
   if (peer != nullptr && several) out += fmt::format("  {:.2f}×", r.ns_per_op / peer->ns_per_op);
   return out;
@@ -92,9 +91,8 @@ std::vector<table> split(const std::vector<row>& rows) {
     add_once(t->sizes, r.size);
     t->rows.push_back(&r);
   }
-  std::stable_sort(tables.begin(), tables.end(), [&](const table& a, const table& b) {
-    return a.threads < b.threads;
-  });
+  std::stable_sort(tables.begin(), tables.end(),
+                   [&](const table& a, const table& b) { return a.threads < b.threads; });
   return tables;
 }
 
@@ -139,8 +137,7 @@ std::string human_time(double ns) {
 
 const row* find_peer(const std::vector<row>& rows, const row& like, const std::string& name) {
   for (const row& r : rows)
-    if (r.work == like.work && r.size == like.size && r.threads == like.threads &&
-        r.name() == name)
+    if (r.work == like.work && r.size == like.size && r.threads == like.threads && r.name() == name)
       return &r;
   return nullptr;
 }
@@ -148,9 +145,10 @@ const row* find_peer(const std::vector<row>& rows, const row& like, const std::s
 std::string to_tables(const std::vector<row>& rows, style s) {
   std::string out;
   for (const table& t : split(rows)) {
-    const bool peers = std::find(t.systems.begin(), t.systems.end(), "libpmemobj") != t.systems.end();
-    const std::string head = fmt::format("{}, {} thread{}", t.work, t.threads,
-                                         t.threads == 1 ? "" : "s");
+    const bool peers =
+        std::find(t.systems.begin(), t.systems.end(), "libpmemobj") != t.systems.end();
+    const std::string head =
+        fmt::format("{}, {} thread{}", t.work, t.threads, t.threads == 1 ? "" : "s");
     out += s == style::markdown ? "### " + head + "\n\n" : head + "\n\n";
     std::vector<line> lines{{peers ? "× of libpmemobj" : ""}};
     for (const uint64_t size : t.sizes) lines[0].push_back(human_size(size));
@@ -158,8 +156,8 @@ std::string to_tables(const std::vector<row>& rows, style s) {
       line l{system};
       for (const uint64_t size : t.sizes) {
         const row* r = t.find(system, size);
-        l.push_back(r == nullptr ? ""
-                                 : times(*r, find_peer(rows, *r, "libpmemobj"), t.systems.size() > 1));
+        l.push_back(
+            r == nullptr ? "" : times(*r, find_peer(rows, *r, "libpmemobj"), t.systems.size() > 1));
       }
       lines.push_back(l);
     }

@@ -36,8 +36,8 @@ int verify(const options& o, const std::vector<row>& rows) {
       continue;
     }
     if (!(r->ns_per_op > 0) || !(r->spread >= 0) || r->ops == 0) complain("no time: " + name(e));
-    const bool objects = r->work == "alloc" || r->work == "free" ||
-                         r->work.rfind("overwrite", 0) == 0;
+    const bool objects =
+        r->work == "alloc" || r->work == "free" || r->work.rfind("overwrite", 0) == 0;
     if (objects && r->system == "scute" && !r->per_op) complain("not counted: " + name(e));
     // The commit of a small transaction has two ordering points: the log, and the objects.
     if (r->per_op && r->work.rfind("overwrite", 0) == 0 && r->size <= 4096 && r->threads == 1 &&

@@ -34,7 +34,7 @@ const std::vector<system_kind>& system_kinds() {
 }
 
 bool cpu_persists(const std::string& dir) {
-  struct statfs fs {};
+  struct statfs fs{};
   if (::statfs(dir.c_str(), &fs) == 0 && fs.f_type == TMPFS_MAGIC) return true;
   const int fd = ::open(dir.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
   if (fd < 0) return false;

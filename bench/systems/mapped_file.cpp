@@ -28,7 +28,7 @@ mapped_file::mapped_file(const std::string& path, uint64_t size)
 
 mapped_file::mapped_file(const std::string& path) : path_(path), remove_(false) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  struct stat st {};
+  struct stat st{};
   if (fd < 0 || ::fstat(fd, &st) != 0) fail(path);
   size_ = static_cast<uint64_t>(st.st_size);
   map(fd, PROT_READ);

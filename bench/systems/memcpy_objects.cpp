@@ -13,7 +13,9 @@ namespace {
 class memcpy_objects final : public object_system {
  public:
   memcpy_objects(const population& p, bool cpu)
-      : size_(p.size), stride_((p.size + 63) & ~uint64_t{63}), cpu_(cpu),
+      : size_(p.size),
+        stride_((p.size + 63) & ~uint64_t{63}),
+        cpu_(cpu),
         file_(p.path, p.slots * stride_) {}
 
   void alloc(std::span<const uint32_t> slots, content c) override { overwrite(slots, c); }

@@ -18,9 +18,9 @@
 namespace scute::bench {
 
 struct population {
-  uint64_t size;       // of an object
-  uint32_t slots;      // of all threads
-  std::string path;    // of the file to make; systems without a file ignore it
+  uint64_t size;     // of an object
+  uint32_t slots;    // of all threads
+  std::string path;  // of the file to make; systems without a file ignore it
 };
 
 class object_system {
@@ -41,7 +41,7 @@ struct system_kind {
   std::string name;            // in --systems
   std::string system, config;  // in the result
   std::string about;
-  bool frees;                  // has a `free` to measure
+  bool frees;  // has a `free` to measure
   std::unique_ptr<object_system> (*make)(const system_kind&, const options&, const population&);
 };
 
@@ -52,8 +52,7 @@ const std::vector<system_kind>& system_kinds();
 std::unique_ptr<object_system> make_scute(const system_kind&, const options&, const population&);
 std::unique_ptr<object_system> make_pmemobj(const system_kind&, const options&, const population&);
 std::unique_ptr<object_system> make_memcpy(const system_kind&, const options&, const population&);
-std::unique_ptr<object_system> make_volatile(const system_kind&, const options&,
-                                             const population&);
+std::unique_ptr<object_system> make_volatile(const system_kind&, const options&, const population&);
 
 // True if CPU instructions make stores to files in this folder as durable as they get: tmpfs, or a
 // file system that grants MAP_SYNC. Elsewhere it takes a system call.

@@ -11,10 +11,19 @@
 
 #include "systems/object_system.hpp"
 
+#if defined(__SANITIZE_THREAD__)
+// It sees only half of libpmemobj's synchronization, and reports the rest as races.
+extern "C" const char* __tsan_default_suppressions() {
+  return "called_from_lib:libpmemobj.so\n";
+}
+#endif
+
 namespace scute::bench {
 namespace {
 
-[[noreturn]] void fail() { throw std::runtime_error(std::string("libpmemobj: ") + pmemobj_errormsg()); }
+[[noreturn]] void fail() {
+  throw std::runtime_error(std::string("libpmemobj: ") + pmemobj_errormsg());
+}
 
 class pmemobj_objects final : public object_system {
  public:

@@ -19,7 +19,9 @@ constexpr uint64_t object_size = 1024;
 const std::vector<std::pair<std::string, std::string>> works{
     {check, "verify a whole pool, against reading its bytes once (`read`)"}};
 
-unsigned steps(const options& o) { return o.wants(check) ? 1 : 0; }
+unsigned steps(const options& o) {
+  return o.wants(check) ? 1 : 0;
+}
 
 // The sum of all words of [p, p+n), n a multiple of 64; four chains keep the loads coming.
 uint64_t read_all(const std::byte* p, uint64_t n) {
@@ -88,7 +90,8 @@ void run(session& s) {
     const std::string path = s.path(config);
     // A quarter more than the objects, so that nearly all of the pool is in use.
     c.pool = std::make_unique<temporary_pool>(
-        path, pool_options(config, (s.o.check_size * 5 / 4 + (uint64_t{8} << 20)) & ~uint64_t{4095}));
+        path,
+        pool_options(config, (s.o.check_size * 5 / 4 + (uint64_t{8} << 20)) & ~uint64_t{4095}));
     fill(c.pool->get(), s.o.check_size);
     c.bytes = check_once(c);
     c.file = std::make_unique<mapped_file>(path);
@@ -131,6 +134,8 @@ void expected(const options& o, std::vector<row>& rows) {
 
 }  // namespace
 
-work_group check_work() { return {works, steps, run, expected}; }
+work_group check_work() {
+  return {works, steps, run, expected};
+}
 
 }  // namespace scute::bench

@@ -19,7 +19,7 @@ namespace {
 constexpr const char* parity = "parity";
 constexpr const char* medium_work = "medium";
 constexpr uint64_t block = 4096;
-constexpr uint64_t area = uint64_t{16} << 20;  // halves larger than most L2 caches
+constexpr uint64_t area = uint64_t{16} << 20;  // half of it is larger than most L2 caches
 constexpr uint64_t hot_area = uint64_t{32} << 10;
 
 const std::vector<std::pair<std::string, std::string>> works{
@@ -32,13 +32,15 @@ const std::vector<uint64_t> medium_sizes{64, 128, 256, 512, 1024, 2048, 4096, 16
 class kernels {
  public:
   explicit kernels(session& s)
-      : file_(s.path("kernels"), area), fresh_(area / 2), random_(s.o.seed) {
+      : file_(s.path("kernels"), std::max(2u, s.workers.size()) * (area / 2)),
+        fresh_(area / 2),
+        random_(s.o.seed) {
     for (auto& b : fresh_) b = static_cast<std::byte>(random_.next());
-    std::copy(fresh_.begin(), fresh_.end(), file_.bytes());
-    std::copy(fresh_.begin(), fresh_.end(), file_.bytes() + area / 2);
+    for (uint64_t at = 0; at < file_.size(); at += area / 2)
+      std::copy(fresh_.begin(), fresh_.end(), file_.bytes() + at);
   }
 
-  // The next place for n bytes, on a line of its own, and the thread's half of the area.
+  // The next place for n bytes, on a line of its own, inside a block if they fit one.
   struct place {
     uint64_t at;
     unsigned block;
@@ -83,7 +85,7 @@ class kernels {
     random_source random(seed);
     for (uint64_t i = 0; i < ops; ++i) {
       const place p = next(random, n, hot ? hot_area : area / 2);
-      std::byte* to = file_.bytes() + (thread % 2) * (area / 2) + p.at;
+      std::byte* to = file_.bytes() + thread * (area / 2) + p.at;
       if (streaming) {
         ops_.copy_nt(to, fresh_.data(), n);
       } else {
@@ -108,12 +110,10 @@ struct variant {
   bool hot = false;
 };
 
-const std::vector<variant> variants{{parity, "atomic-shared", true},
-                                    {parity, "vector-exclusive", false},
-                                    {medium_work, "cached", false},
-                                    {medium_work, "non-temporal", true},
-                                    {medium_work, "cached-hot", false, true},
-                                    {medium_work, "non-temporal-hot", true, true}};
+const std::vector<variant> variants{
+    {parity, "atomic-shared", true},          {parity, "vector-exclusive", false},
+    {medium_work, "cached", false},           {medium_work, "non-temporal", true},
+    {medium_work, "cached-hot", false, true}, {medium_work, "non-temporal-hot", true, true}};
 
 const std::vector<uint64_t>& sizes_of(const std::string& work) {
   return work == parity ? parity_sizes : medium_sizes;
@@ -180,6 +180,8 @@ void expected(const options& o, std::vector<row>& rows) {
 
 }  // namespace
 
-work_group kernel_works() { return {works, steps, run, expected}; }
+work_group kernel_works() {
+  return {works, steps, run, expected};
+}
 
 }  // namespace scute::bench

@@ -48,12 +48,18 @@ uint32_t objects_of(const options& o, uint64_t size, unsigned threads) {
 class cell {
  public:
   cell(session& s, uint64_t size, unsigned threads)
-      : s_(s), size_(size), threads_(threads), objects_(objects_of(s.o, size, threads)),
+      : s_(s),
+        size_(size),
+        threads_(threads),
+        objects_(objects_of(s.o, size, threads)),
         // A batch of large objects takes long enough with fewer of them.
-        ops_(static_cast<uint32_t>(std::min<uint64_t>(
-            s.o.ops, std::max<uint64_t>((uint64_t{96} << 20) / size, 64)))),
-        overwrites_(std::min(ops_, objects_)), random_(s.o.seed * 1'000'003 + size * 7 + threads),
-        content_(size, s.o.seed), sequences_(threads), order_(threads) {
+        ops_(static_cast<uint32_t>(
+            std::min<uint64_t>(s.o.ops, std::max<uint64_t>((uint64_t{96} << 20) / size, 64)))),
+        overwrites_(std::min(ops_, objects_)),
+        random_(s.o.seed * 1'000'003 + size * 7 + threads),
+        content_(size, s.o.seed),
+        sequences_(threads),
+        order_(threads) {
     for (unsigned t = 0; t < threads_; ++t) {
       order_[t].resize(objects_);
       std::iota(order_[t].begin(), order_[t].end(), first(t));
@@ -67,8 +73,7 @@ class cell {
       if (!s_.o.wants_system(kind.name)) continue;
       contestant& c = contestants_.emplace_back();
       c.kind = &kind;
-      c.system = kind.make(kind, s_.o,
-                           {size_, threads_ * (objects_ + ops_), s_.path(kind.name)});
+      c.system = kind.make(kind, s_.o, {size_, threads_ * (objects_ + ops_), s_.path(kind.name)});
       populate(c);
     }
     // The first round warms up: caches, page tables, and the space that the fresh objects reuse.
@@ -100,8 +105,7 @@ class cell {
   }
 
   void populate(contestant& c) {
-    s_.workers.run(threads_,
-                   [&](unsigned t) { c.system->alloc(order_[t], content_.of(0)); });
+    s_.workers.run(threads_, [&](unsigned t) { c.system->alloc(order_[t], content_.of(0)); });
   }
 
   void plan(unsigned round) {
@@ -113,8 +117,7 @@ class cell {
       q.shuffled.assign(order_[t].begin(), order_[t].begin() + overwrites_);
       q.in_order.resize(overwrites_);
       const uint32_t start = static_cast<uint32_t>(uint64_t{round} * overwrites_ % objects_);
-      for (uint32_t i = 0; i < overwrites_; ++i)
-        q.in_order[i] = first(t) + (start + i) % objects_;
+      for (uint32_t i = 0; i < overwrites_; ++i) q.in_order[i] = first(t) + (start + i) % objects_;
     }
   }
 
@@ -122,9 +125,8 @@ class cell {
     const bool fresh = s_.o.wants(alloc) || s_.o.wants(free_work);
     const uint64_t number = 2 * uint64_t{round} + 1;  // of the batch; see content_source
     if (fresh)
-      measure(c, round, alloc, [&](object_system& s, const sequence& q) {
-        s.alloc(q.fresh, content_.of(number));
-      });
+      measure(c, round, alloc,
+              [&](object_system& s, const sequence& q) { s.alloc(q.fresh, content_.of(number)); });
     if (s_.o.wants(sequential))
       measure(c, round, sequential, [&](object_system& s, const sequence& q) {
         s.overwrite(q.in_order, content_.of(number));
@@ -134,17 +136,15 @@ class cell {
         s.overwrite(q.shuffled, content_.of(number + 1));
       });
     if (fresh)
-      measure(c, round, free_work, [&](object_system& s, const sequence& q) {
-        s.free(q.fresh_shuffled);
-      });
+      measure(c, round, free_work,
+              [&](object_system& s, const sequence& q) { s.free(q.fresh_shuffled); });
   }
 
   template <typename Fn>
   void measure(contestant& c, unsigned round, const char* work, Fn&& fn) {
     costs before, after;
     const bool counts = c.system->count(before);
-    const double ns = s_.workers.run(
-        threads_, [&](unsigned t) { fn(*c.system, sequences_[t]); });
+    const double ns = s_.workers.run(threads_, [&](unsigned t) { fn(*c.system, sequences_[t]); });
     c.system->count(after);
     if (round == 0 || !s_.o.wants(work) || (work == std::string(free_work) && !c.kind->frees))
       return;
@@ -183,8 +183,8 @@ void run(session& s) {
   if (!wanted(s.o)) return;
   for (const unsigned threads : s.o.threads)
     for (const uint64_t size : s.o.sizes) {
-      s.bar.step(fmt::format("objects of {} bytes, {} thread{}", size, threads,
-                             threads == 1 ? "" : "s"));
+      s.bar.step(
+          fmt::format("objects of {} bytes, {} thread{}", size, threads, threads == 1 ? "" : "s"));
       cell(s, size, threads).run();
     }
 }
@@ -208,6 +208,8 @@ void expected(const options& o, std::vector<row>& rows) {
 
 }  // namespace
 
-work_group object_works() { return {works, steps, run, expected}; }
+work_group object_works() {
+  return {works, steps, run, expected};
+}
 
 }  // namespace scute::bench

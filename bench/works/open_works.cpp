@@ -271,6 +271,8 @@ void expected(const options& o, std::vector<row>& rows) {
 
 }  // namespace
 
-work_group open_works() { return {works, steps, run, expected}; }
+work_group open_works() {
+  return {works, steps, run, expected};
+}
 
 }  // namespace scute::bench

@@ -35,7 +35,7 @@ struct session {
 
 struct work_group {
   std::vector<std::pair<std::string, std::string>> works;  // name, what it is
-  unsigned (*steps)(const options&);                        // for the progress line
+  unsigned (*steps)(const options&);                       // for the progress line
   void (*run)(session&);
   // The rows that a run with these options must give: (work, size, threads, system, config).
   void (*expected)(const options&, std::vector<row>&);

@@ -6,9 +6,7 @@
 
 #include <chrono>
 #include <cstring>
-#include <thread>
 
-#include "capi/thread_state.hpp"
 #include "engine/recovery.hpp"
 #include "medium/mapped_medium.hpp"
 #include "pool/columns.hpp"
@@ -89,6 +87,7 @@ void instance::assemble() {
   heap = std::make_unique<heap::heap>(s, relay);
   engine = std::make_unique<engine::redo>(s, *heap);
   relay.target = engine.get();
+  leases_.resize(s.geo.lane_count);
   for (auto& l : s.lanes) transactions.emplace_back(s, *heap, *engine, l);
 }
 
@@ -243,7 +242,7 @@ void instance::close() {
   open_ = false;
   life->open.store(false, std::memory_order_release);
   for (auto& t : transactions)
-    if (t.lane().busy.load() && t.depth != 0) t.abort();
+    if (t.depth != 0) t.abort();
   if (s.read_only) return;
   s.require_healthy();
   s.sb.clean = 1;
@@ -287,26 +286,13 @@ uint64_t instance::root(uint64_t size, uint32_t type) {
 
 tx::transaction& instance::acquire() {
   thread_state& me = this_thread();
-  const uint32_t n = s.geo.lane_count;
-  for (unsigned round = 0;; ++round) {
-    for (uint32_t i = 0; i < n; ++i) {
-      pool::lane& l = s.lanes[(me.ordinal + i) % n];
-      if (l.busy.load(std::memory_order_relaxed)) continue;
-      if (l.busy.exchange(true, std::memory_order_acquire)) continue;
-      me.last_lane = static_cast<int>(l.index);
-      me.last_pool = serial;
-      return transactions[l.index];
-    }
-    // More threads than lanes. A transaction takes microseconds, unless its thread sleeps in it.
-    if (round < 64)
-      std::this_thread::yield();
-    else
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
-  }
+  const int hint = me.last_pool == serial ? me.last_lane : -1;
+  const uint32_t lane = leases_.acquire(me, hint);
+  me.last_lane = static_cast<int>(lane);
+  me.last_pool = serial;
+  return transactions[lane];
 }
 
-void instance::release(tx::transaction& t) noexcept {
-  t.lane().busy.store(false, std::memory_order_release);
-}
+void instance::release(tx::transaction&) noexcept { lane_leases::release(this_thread()); }
 
 }  // namespace scute

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 
+#include "capi/lane_leases.hpp"
 #include "capi/thread_state.hpp"
 #include "engine/redo.hpp"
 #include "heal/repair.hpp"
@@ -51,7 +52,7 @@ class instance {
   std::unique_ptr<tx::engine> engine;
   std::deque<tx::transaction> transactions;  // one per lane
 
-  // Lanes: taken at the start of a transaction, given back at its end.
+  // A lane's transaction for the calling thread, and its return.
   tx::transaction& acquire();
   void release(tx::transaction& t) noexcept;
 
@@ -69,6 +70,7 @@ class instance {
 
   bool open_ = false;
   std::mutex root_mutex_;
+  lane_leases leases_;
 };
 
 }  // namespace scute

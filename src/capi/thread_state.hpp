@@ -20,8 +20,15 @@ struct pool_life {
 };
 pool_life* new_pool_life();
 
+// Says whether a thread is using the lane that it leases (see lane_leases). Never freed; handed on
+// to a later thread when its own ends.
+struct alignas(64) lease_holder {
+  std::atomic<bool> active{false};
+};
+
 struct thread_state {
   const uint32_t ordinal;           // spreads threads over lanes
+  lease_holder* const holder;
   instance* pool = nullptr;         // on which `current` runs
   tx::transaction* current = nullptr;
   const pool_life* life = nullptr;  // of `pool`
@@ -30,11 +37,13 @@ struct thread_state {
   std::string message;              // of the last error
 
   thread_state();
+  ~thread_state();
   // Forgets a transaction that ended with its pool.
   void refresh() noexcept {
     if (current == nullptr || life->open.load(std::memory_order_acquire)) return;
     pool = nullptr;
     current = nullptr;
+    holder->active.store(false, std::memory_order_release);
   }
 };
 

@@ -40,18 +40,18 @@ uint32_t link_checksum(const format::log_link& link, const std::byte* records) n
 
 entry_image::entry_image(pool::lane& l, uint32_t flags) : l_(l), flags_(flags) {
   l.image.clear();
-  l.image.resize(sizeof(format::log_entry));
+  l.image.extend(sizeof(format::log_entry));  // finish() fills it in
 }
 
 void entry_image::add(format::record_kind kind, uint64_t offset, const void* bytes,
                       uint32_t length) {
   const format::log_record r{offset, length, static_cast<uint32_t>(kind)};
   const size_t payload = bytes == nullptr ? 0 : (size_t{length} + 7) & ~size_t{7};
-  auto& image = l_.image;
-  const size_t at = image.size();
-  image.resize(at + sizeof r + payload);
-  std::memcpy(image.data() + at, &r, sizeof r);
-  if (bytes != nullptr) std::memcpy(image.data() + at + sizeof r, bytes, length);
+  std::byte* at = l_.image.extend(sizeof r + payload);
+  std::memcpy(at, &r, sizeof r);
+  if (payload == 0) return;
+  std::memset(at + sizeof r + payload - 8, 0, 8);  // padding
+  std::memcpy(at + sizeof r, bytes, length);
 }
 
 // Completes the head of l.image.
@@ -80,7 +80,8 @@ void lane_log::stream(pool::lane& l, uint64_t position, const uint64_t (&base)[2
 // Moves the records of l.image to lent chunks and leaves a chain in their place.
 void lane_log::chain(pool::lane& l, std::vector<uint64_t>& chunks) {
   // Lending makes steps, which build their own entries in l.image.
-  std::vector<std::byte> records(l.image.begin() + sizeof(format::log_entry), l.image.end());
+  const std::vector<std::byte> records(l.image.data() + sizeof(format::log_entry),
+                                       l.image.data() + l.image.size());
   const uint64_t room = s_.geo.chunk_size - sizeof(format::log_link);
   const uint64_t links = (records.size() + room - 1) / room;
   const uint64_t replicas = s_.geo.lane_replicas;
@@ -117,8 +118,9 @@ void lane_log::chain(pool::lane& l, std::vector<uint64_t>& chunks) {
     }
   }
   const format::log_chain c{at[0], replicas > 1 ? at[1] : 0, links, records.size()};
-  l.image.assign(sizeof(format::log_entry) + sizeof c, std::byte{0});
-  std::memcpy(l.image.data() + sizeof(format::log_entry), &c, sizeof c);
+  l.image.clear();
+  std::memcpy(l.image.extend(sizeof(format::log_entry) + sizeof c) + sizeof(format::log_entry), &c,
+              sizeof c);
 }
 
 void lane_log::write(const entry_image& image) {
@@ -182,12 +184,12 @@ void lane_log::write_undo(const entry_image& image) {
   }
   // Behind every entry there stays room for one that says where it goes on.
   if (area.next + round_line(l.image.size()) + link_room > area.end) {
-    std::vector<std::byte> entry = std::exchange(l.image, {});  // lending builds entries, too
+    pool::byte_buffer entry = std::exchange(l.image, {});  // lending builds entries, too
     const std::vector<uint64_t> fresh = heap_.lend(l, s_.geo.lane_replicas);
     mine.undo_chunks.insert(mine.undo_chunks.end(), fresh.begin(), fresh.end());
     const format::log_chain next{fresh.front(), fresh.size() > 1 ? fresh.back() : 0, 1, 0};
-    l.image.assign(link, std::byte{0});
-    std::memcpy(l.image.data() + sizeof(format::log_entry), &next, sizeof next);
+    l.image.clear();
+    std::memcpy(l.image.extend(link) + sizeof(format::log_entry), &next, sizeof next);
     append_undo(l, format::entry_more);
     area = {{fresh.front(), fresh.back()}, 0, s_.geo.chunk_size};
     l.image = std::move(entry);

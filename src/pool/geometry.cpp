@@ -18,6 +18,7 @@ constexpr uint64_t round_up(uint64_t n, uint64_t to) noexcept { return (n + to -
 void derive(geometry& g) noexcept {
   g.chunk_shift = static_cast<uint32_t>(std::countr_zero(g.chunk_size));
   g.data_size = g.rows * g.row_size;
+  g.row_inverse = 1.0 / static_cast<double>(g.row_size);
   if (g.data_size < format::page * 2) return;
   uint64_t n = (g.data_size - format::chunk_table_offset) / (g.chunk_size + uint64_t{64});
   for (;; --n) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "medium/medium.hpp"
+#include "pool/byte_buffer.hpp"
 #include "pool/format.hpp"
 #include "pool/stripes.hpp"
 
@@ -35,7 +36,6 @@ struct alignas(64) lane {
   lane(uint32_t i, medium::medium& m) : index(i), w(m) {}
 
   const uint32_t index;
-  std::atomic<bool> busy{false};
   medium::writer w;
 
   uint64_t sequence = 0;      // of the last log entry
@@ -57,7 +57,7 @@ struct alignas(64) lane {
     uint32_t stripe;
     stripe_owner owner;
   };
-  std::vector<std::byte> image;
+  byte_buffer image;
   std::vector<piece> pieces;
   std::vector<pending_settle> settling;
   std::vector<handled_many> handled;

@@ -138,7 +138,7 @@ void transaction::free(uint64_t oid) {
     throw failure(SCUTE_E_INVALID,
                   "the object has in-place ranges in this transaction; free it in a later one");
   heap_.prepare_free(b.where);
-  if (b.bytes == nullptr) b.bytes = arena_.take(0, b.front());
+  if (b.bytes == nullptr) b.bytes = arena_.scratch(b.front()) + b.front();
   b.freed = true;
 }
 

@@ -24,9 +24,12 @@ constexpr unsigned warm_up = 64;
 const std::string golden_path = std::string(SCUTE_SOURCE_DIR) + "/tests/bench/golden_counters.txt";
 
 constexpr const char* head =
-    "# Totals of 16 operations, one transaction each, made by tests/bench/golden_counters_test.cpp.\n"
-    "# alloc_first: the first of their size class in a pool, so with the preparation of their slots.\n"
-    "# free_overwritten: objects that were overwritten before. The other rows are the steady state.\n"
+    "# Totals of 16 operations, one transaction each, made by "
+    "tests/bench/golden_counters_test.cpp.\n"
+    "# alloc_first: the first of their size class in a pool, so with the preparation of their "
+    "slots.\n"
+    "# free_overwritten: objects that were overwritten before. The other rows are the steady "
+    "state.\n"
     "# After a wanted change: SCUTE_UPDATE_GOLDEN=1 ./dev test -R golden_counters\n"
     "# protection operation size: fences lines data parity log metadata\n";
 
@@ -41,9 +44,9 @@ class counting_pool {
     o.protection = level;
     o.lanes = 4;
     o.flags = SCUTE_OVERWRITE;
-    path_ = (std::filesystem::temp_directory_path() /
-             ("scute-golden." + std::to_string(::getpid())))
-                .string();
+    path_ =
+        (std::filesystem::temp_directory_path() / ("scute-golden." + std::to_string(::getpid())))
+            .string();
     check(scute_create(path_.c_str(), &o, &pool_));
   }
   ~counting_pool() {
@@ -162,13 +165,17 @@ TEST(GoldenCounters, CostOfEachOperation) {
     const std::string w = i < want.size() ? want[i] : "", h = i < have.size() ? have[i] : "";
     if (w != h) diff += "- " + w + "\n+ " + h + "\n";
   }
-  EXPECT_EQ(diff, "") << "The cost of operations changed (- golden, + now; fences lines data parity "
-                         "log metadata).\nIf that is wanted: SCUTE_UPDATE_GOLDEN=1 ./dev test -R "
-                         "golden_counters, and commit " << golden_path;
+  EXPECT_EQ(diff, "")
+      << "The cost of operations changed (- golden, + now; fences lines data parity "
+         "log metadata).\nIf that is wanted: SCUTE_UPDATE_GOLDEN=1 ./dev test -R "
+         "golden_counters, and commit "
+      << golden_path;
 }
 
 // Nothing but the sequence of operations decides: not the pool's random salt, nor its addresses.
-TEST(GoldenCounters, SameEveryTime) { EXPECT_EQ(measure(), measure()); }
+TEST(GoldenCounters, SameEveryTime) {
+  EXPECT_EQ(measure(), measure());
+}
 
 }  // namespace
 }  // namespace scute::test

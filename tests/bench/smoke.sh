@@ -9,8 +9,14 @@ fail() {
 }
 
 # Shared memory where there is some; containers may have none.
-dir=.
-[ ! -w /dev/shm ] || dir=/dev/shm
+shm=.
+[ ! -w /dev/shm ] || shm=/dev/shm
+dir=$(mktemp -d "$shm/scute-smoke.XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+
+# What a run that was killed has left behind goes away, and nothing else.
+sh -c 'echo $$' >dead
+touch "$dir/scute-bench.$(cat dead).redo-none" "$dir/scute-bench.$$.redo-none"
 
 "$bench" --tiny --dir "$dir" --json rows.jsonl --markdown tables.md --plots plots --report report \
   >out.txt 2>err.txt || { cat out.txt err.txt; fail "the tiny run failed"; }
@@ -37,11 +43,8 @@ for plot in plots/*.svg; do
   [ "$(tail -n 1 "$plot")" = '</svg>' ] || fail "$plot is not complete"
 done
 
-# Nothing is left in the folder of the pools.
-! compgen -G "$dir/scute-bench.*" >/dev/null || {
-  ls "$dir"/scute-bench.*
-  fail "files left behind"
-}
+left=$(ls "$dir")
+[ "$left" = "scute-bench.$$.redo-none" ] || fail "wrong files left behind: $left"
 
 # Choosing.
 "$bench" --tiny --dir "$dir" --filter overwrite_random --systems redo-mlpc --sizes 256 --threads 1 \

@@ -50,5 +50,35 @@ TEST(concurrent_repair, ManyReadersAndWritersAroundOneDamage) {
   }
 }
 
+// A commit in progress looks like damage to whoever verifies the object at that moment. Nothing may
+// be "repaired" then: the committed bytes stay, and the columns stay right.
+TEST(concurrent_repair, ACommitInProgressIsNoDamage) {
+  for (const size_t n : {200u, 6000u}) {
+    pool_file f;
+    f.create(4 * mib);
+    std::vector<scute_oid> oids;
+    for (int i = 0; i < 4; ++i) oids.push_back(f.alloc(pattern(1, n)));
+    std::atomic<bool> over{false};
+    std::atomic<uint64_t> asked{0};
+    std::thread reader([&] {
+      while (!over)
+        for (const scute_oid oid : oids) {
+          uint64_t size = 0;
+          const void* p = nullptr;
+          // What they return is the callers' business, who took no lock; what they do is not.
+          scute_object_info(f, oid, &size, nullptr, nullptr);
+          scute_get_verified(f, oid, &p);
+          ++asked;
+        }
+    });
+    for (uint64_t i = 2; i < 4000 || asked < 1000; ++i) f.overwrite(oids[i % 4], pattern(i, n));
+    for (uint64_t k = 0; k < 4; ++k) f.overwrite(oids[k], pattern(k, n));
+    over = true;
+    reader.join();
+    f.expect_sound();
+    for (uint64_t k = 0; k < 4; ++k) EXPECT_TRUE(f.read(oids[k]) == pattern(k, n));
+  }
+}
+
 }  // namespace
 }  // namespace scute::test

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A system that refuses: limits on files and memory, calls that fail. Everything that can be made
+// to fail comes back as a documented error, and leaves the pool as it was.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+
+#include "support/pool_file.hpp"
+
+namespace {
+
+int ftruncate_error = 0, fallocate_error = 0;
+
+}  // namespace
+
+// These stand in front of the C library's.
+extern "C" int ftruncate(int fd, off_t length) noexcept {
+  if (ftruncate_error != 0) {
+    errno = ftruncate_error;
+    return -1;
+  }
+  static const auto real = reinterpret_cast<int (*)(int, off_t)>(::dlsym(RTLD_NEXT, "ftruncate"));
+  return real(fd, length);
+}
+extern "C" int posix_fallocate(int fd, off_t at, off_t n) {
+  if (fallocate_error != 0) return fallocate_error;
+  static const auto real = reinterpret_cast<int (*)(int, off_t, off_t)>(::dlsym(RTLD_NEXT, "posix_fallocate"));
+  return real(fd, at, n);
+}
+
+namespace scute::test {
+namespace {
+
+// Runs fn in a process of its own, which must end well.
+template <typename Fn>
+void in_child(Fn&& fn) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    fn();
+    std::fflush(stdout);
+    ::_exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST(system, FileSizeLimit) {
+  in_child([] {
+    scratch dir;
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{2 * mib, 2 * mib};
+    ASSERT_EQ(0, ::setrlimit(RLIMIT_FSIZE, &limit));
+    scute_options o = options(8 * mib);
+    scute_pool* p = nullptr;
+    SCUTE_FAILS(SCUTE_E_NOSPC, scute_create(dir.file("pool").c_str(), &o, &p));
+    EXPECT_EQ(dir.count(), 0u);
+    o.size = mib;
+    SCUTE_OKAY(scute_create(dir.file("pool").c_str(), &o, &p));
+    SCUTE_OKAY(scute_close(p));
+  });
+}
+
+TEST(system, CreateMeetsErrors) {
+  scratch dir;
+  scute_options o = options();
+  scute_pool* p = nullptr;
+  for (const auto& [error, code] : {std::pair{ENOSPC, SCUTE_E_NOSPC}, {EFBIG, SCUTE_E_NOSPC}, {EIO, SCUTE_E_IO}}) {
+    ftruncate_error = error;
+    errno = 0;
+    SCUTE_FAILS(code, scute_create(dir.file("pool").c_str(), &o, &p));
+    EXPECT_EQ(errno, error);
+    ftruncate_error = 0;
+    fallocate_error = error;
+    o.flags = SCUTE_PREALLOCATE;
+    SCUTE_FAILS(code, scute_create(dir.file("pool").c_str(), &o, &p));
+    fallocate_error = 0;
+    o.flags = 0;
+    EXPECT_EQ(dir.count(), 0u);
+  }
+}
+
+TEST(system, OverwriteThatFailsKeepsTheOldPool) {
+  pool_file f;
+  f.create();
+  const scute_oid oid = f.alloc(pattern(1, 100));
+  f.close();
+  scute_options o = options();
+  o.flags = SCUTE_OVERWRITE;
+  ftruncate_error = ENOSPC;
+  SCUTE_FAILS(SCUTE_E_NOSPC, scute_create(f.path.c_str(), &o, &f.pool));
+  ftruncate_error = 0;
+  EXPECT_EQ(f.dir.count(), 1u);
+  f.open();
+  EXPECT_TRUE(f.read(oid) == pattern(1, 100));
+}
+
+TEST(system, NoDescriptorsLeft) {
+  pool_file f;
+  f.create();
+  f.close();
+  in_child([&] {
+    const rlimit limit{0, 0};
+    ASSERT_EQ(0, ::setrlimit(RLIMIT_NOFILE, &limit));
+    SCUTE_FAILS(SCUTE_E_IO, f.try_open());
+    scute_pool* p = nullptr;
+    const scute_options o = options();
+    SCUTE_FAILS(SCUTE_E_IO, scute_create(f.dir.file("second").c_str(), &o, &p));
+  });
+}
+
+TEST(system, NothingIsLeftOpen) {
+  const auto descriptors = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
+  };
+  pool_file f;
+  f.create();
+  f.close();
+  const auto before = descriptors();
+  for (int i = 0; i < 5; ++i) {
+    f.open();
+    f.close();
+    scute_options o = options();
+    o.layout = "another";
+    SCUTE_FAILS(SCUTE_E_LAYOUT, scute_open(f.path.c_str(), &o, &f.pool));
+    ftruncate_error = EIO;
+    SCUTE_FAILS(SCUTE_E_IO, scute_create(f.dir.file("x").c_str(), &o, &f.pool));
+    ftruncate_error = 0;
+  }
+  EXPECT_EQ(descriptors(), before);
+}
+
+TEST(system, FileWithoutPermissions) {
+  pool_file f;
+  f.create();
+  const scute_oid oid = f.alloc(pattern(1, 100));
+  f.close();
+  ASSERT_EQ(0, ::chmod(f.path.c_str(), 0444));
+  in_child([&] {
+    // Root may do anything, so become somebody else; who is nobody already stays.
+    std::filesystem::permissions(std::filesystem::path(f.path).parent_path(), std::filesystem::perms::all);
+    if (::geteuid() == 0) { ASSERT_EQ(0, ::seteuid(65534)); }
+    SCUTE_FAILS(SCUTE_E_READONLY, f.try_open());
+    f.open(SCUTE_READONLY);
+    EXPECT_TRUE(f.read(oid) == pattern(1, 100));
+    f.close();
+  });
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// Sanitizers reserve terabytes of address space, so this one runs without them only.
+TEST(system, AddressSpaceLimit) {
+  pool_file f;
+  f.create(64 * mib);
+  const scute_oid big = f.alloc(pattern(1, 20 * mib)), small = f.alloc(pattern(2, 100));
+  ASSERT_NE(big, 0u);
+  f.close();
+  in_child([&] {
+    const rlimit tight{64 * mib, RLIM_INFINITY};
+    ASSERT_EQ(0, ::setrlimit(RLIMIT_AS, &tight));
+    SCUTE_FAILS(SCUTE_E_NOMEM, f.try_open());
+  });
+  in_child([&] {
+    f.open();
+    rlimit limit{};
+    // What is mapped now and a little more.
+    uint64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    limit.rlim_cur = pages * 4096 + 4 * mib;
+    limit.rlim_max = RLIM_INFINITY;
+    ASSERT_EQ(0, ::setrlimit(RLIMIT_AS, &limit));
+    void* p = nullptr;
+    scute_oid oid = 0;
+    {
+      transaction tx(f);
+      SCUTE_FAILS(SCUTE_E_NOMEM, scute_tx_open(tx, big, &p));
+      SCUTE_FAILS(SCUTE_E_NOMEM, scute_tx_alloc(tx, 20 * mib, 1, &oid, &p));
+      SCUTE_OKAY(scute_tx_open(tx, small, &p));
+      std::memset(p, 5, 100);
+      SCUTE_OKAY(tx.commit());
+    }
+    SCUTE_FAILS(SCUTE_E_NOMEM, scute_obj_open(f, big, &p));
+    limit.rlim_cur = RLIM_INFINITY;
+    ASSERT_EQ(0, ::setrlimit(RLIMIT_AS, &limit));
+    EXPECT_TRUE(f.read(small) == bytes(100, 5));
+    EXPECT_EQ(f.objects(), 2u);
+    f.expect_sound();
+    EXPECT_NE(f.alloc(bytes(20 * mib)), 0u) << "what was reserved came back";
+    f.close();
+  });
+  f.open();
+  EXPECT_TRUE(f.read(small) == bytes(100, 5));
+}
+#endif
+
+}  // namespace
+}  // namespace scute::test
