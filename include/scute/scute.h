@@ -35,8 +35,13 @@
 #define SCUTE_API
 #endif
 
+/* In C++ the enums have a fixed type, as they have in C in effect: a number that names no
+ * enumerator is then an error that the library reports, and not undefined behaviour. */
 #ifdef __cplusplus
+#define SCUTE_ENUM : int
 extern "C" {
+#else
+#define SCUTE_ENUM
 #endif
 
 /* ---- errors ---------------------------------------------------------------------------------- */
@@ -90,7 +95,7 @@ typedef uint64_t scute_oid;
 #define SCUTE_OID_NULL ((scute_oid)0)
 
 /* Where the bytes persist. */
-enum scute_medium {
+enum scute_medium SCUTE_ENUM {
   SCUTE_MEDIUM_AUTO = 0, /* open only: found from the file's file system */
   SCUTE_MEDIUM_DAX = 1,  /* DAX mapping (MAP_SYNC): CPU flushes and fences make bytes durable */
   SCUTE_MEDIUM_FILE = 2, /* page cache: a fence is an msync of what was dirtied */
@@ -98,20 +103,21 @@ enum scute_medium {
 };
 
 /* How a transaction becomes durable. */
-enum scute_engine {
+enum scute_engine SCUTE_ENUM {
   SCUTE_ENGINE_REDO = 1 /* redo log, then in place (Pangolin 3.4) */
 };
 
 /* How much is protected: Pangolin's Table 2. Each level adds to the one before. */
-enum scute_protection {
+enum scute_protection SCUTE_ENUM {
   SCUTE_PROTECT_NONE = 0, /* crash consistency only: one log, no parity */
-  SCUTE_PROTECT_ML = 1,   /* + superblock and logs replicated (metadata inside the zones gets its
-                             redundancy with MLP) */
-  SCUTE_PROTECT_MLP = 2,  /* + parity over everything in the zones */
+  SCUTE_PROTECT_ML = 1,   /* + logs replicated, as the superblock is at every level (metadata inside
+                             the zones gets its redundancy with MLP) */
+  SCUTE_PROTECT_MLP = 2,  /* + parity over everything in the zones: headers are repaired when they
+                             fail; damage to payloads alone shows only in scute_check() */
   SCUTE_PROTECT_MLPC = 3  /* + checksums of objects: damage is found when an object is opened */
 };
 
-enum scute_checksum { SCUTE_CHECKSUM_CRC32C = 1, SCUTE_CHECKSUM_ADLER32 = 2 };
+enum scute_checksum SCUTE_ENUM { SCUTE_CHECKSUM_CRC32C = 1, SCUTE_CHECKSUM_ADLER32 = 2 };
 
 enum scute_flags {
   SCUTE_READONLY = 1u << 0,    /* open: nothing reaches the file. A pool that needs recovery is
@@ -358,7 +364,7 @@ SCUTE_API void scute_obj_discard(void *bytes);
 /* ---- looking inside --------------------------------------------------------------------------- */
 
 /* Where a byte of the file lies in the format; for tools and for fault drills. */
-enum scute_region {
+enum scute_region SCUTE_ENUM {
   SCUTE_REGION_SUPERBLOCK = 0,
   SCUTE_REGION_LANE = 1,
   SCUTE_REGION_ZONE_HEADER = 2,  /* zone descriptor, root anchor */

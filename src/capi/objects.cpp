@@ -24,8 +24,9 @@ constexpr size_t lead = 128;
 static_assert(sizeof(object_buffer) + tx::canary_size <= lead);
 
 object_buffer* control(void* bytes) {
+  if (bytes == nullptr) throw failure(SCUTE_E_INVALID, "the buffer is null");
   auto* c = reinterpret_cast<object_buffer*>(static_cast<std::byte*>(bytes) - lead);
-  if (bytes == nullptr || c->magic != buffer_magic)
+  if (c->magic != buffer_magic)
     throw failure(SCUTE_E_INVALID, "the pointer is no buffer of scute_obj_open(), or was released");
   return c;
 }
@@ -126,7 +127,7 @@ int scute_obj_open(scute_pool* pool, scute_oid oid, void** bytes) {
 
 int scute_obj_commit(void* bytes) {
   return capi::guarded([&] {
-    std::unique_ptr<object_buffer, releaser> c(control(bytes));
+    const std::unique_ptr<object_buffer, releaser> c(control(bytes));
     instance& in = *c->in;
     if (!tx::canary_intact(static_cast<std::byte*>(bytes) - tx::canary_size, tx::canary_size) ||
         !tx::canary_intact(static_cast<std::byte*>(bytes) + c->size, tx::canary_size))

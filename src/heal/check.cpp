@@ -156,7 +156,12 @@ class checker {
       if (!pool::column_consistent(s_, z, column, pool::column_block)) {
         const bool suspected = suspect_blocks_.count({z, column / pool::column_block}) != 0;
         const uint64_t at = s_.geo.zone_offset(z) + s_.geo.data_size + column;
-        if (o_.repair && !suspected) {
+        if (!s_.has_checksums) {
+          // Nothing says whether the data or the parity is wrong. Recomputing would make damaged
+          // data look sound, so it is only reported.
+          found("column (its data or its parity; nothing can tell which without checksums)", at,
+                pool::column_block, 0, false, true);
+        } else if (o_.repair && !suspected) {
           {
             const std::lock_guard hold(s_.service_mutex);
             pool::repair_parity(s_, *s_.service, z, column, pool::column_block);

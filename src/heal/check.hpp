@@ -3,6 +3,7 @@
 //
 // K1 Objects are checked (and repaired) before columns: a column is recomputed only when every byte
 //    that a checksum vouches for is known to be right, so damaged data is never made consistent.
+//    Without checksums of payloads nobody can know, so such columns are reported and left.
 #pragma once
 
 #include "heap/heap.hpp"

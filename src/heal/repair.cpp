@@ -93,27 +93,42 @@ void column_repairer::repair(pool::lane* by, const pool::fragment& f, const char
   const std::vector<unit> units = units_of(f);
   const size_t size = units.back().at + units.back().length;
   std::vector<std::byte> kept(size), decoded(size), image(size);
-  for (const unit& u : units) {
-    std::memcpy(kept.data() + u.at, s_.at(u.offset), u.length);
-    s_.overlaid.patch(u.offset, kept.data() + u.at, u.length);
-    pool::decode(s_, u.offset, decoded.data() + u.at, u.length);
-  }
-  if (!assemble(s_, f, units, kept, decoded, image)) {
+  const auto look = [&](std::vector<std::byte>& to) {
+    for (const unit& u : units) {
+      std::memcpy(to.data() + u.at, s_.at(u.offset), u.length);
+      s_.overlaid.patch(u.offset, to.data() + u.at, u.length);
+    }
+  };
+  // E4: what looks damaged may be a commit in the middle of its work, if the caller reads without
+  // the lock that it should hold. Then the bytes change under our eyes, and settle down.
+  for (int attempt = 0;; ++attempt) {
+    look(kept);
+    for (const unit& u : units) pool::decode(s_, u.offset, decoded.data() + u.at, u.length);
+    if (assemble(s_, f, units, kept, decoded, image)) break;
+    look(image);
+    if (image_valid(s_, f, image)) return;
+    if (attempt < 100 && image != kept) continue;
     if (by != nullptr) by->w.count.losses.add(1);
     give_up(f, what, "its columns hold more damage than one row of parity can mend");
   }
   format::fragment_header h;
   std::memcpy(&h, image.data(), sizeof h);
-  // Payload that the header does not vouch for may be anything; leave it.
-  const size_t vouched = format::header_size + pool::covered(s_, f, h);
+  size_t sure = format::header_size + pool::covered(s_, f, h);
+  // Without checksums of payloads, the payload beside a lost header was probably lost with it, and
+  // where it was not, its columns decode to what it is.
+  if (!s_.has_checksums && format::meta_state(h.meta) == format::state::live)
+    sure = format::header_size + std::min<uint64_t>(format::meta_size(h.meta), f.room);
   const auto restore = [&](medium::writer& w) {
     for (const unit& u : units) {
-      if (u.at >= vouched) continue;
-      const size_t n = std::min(u.length, vouched - u.at);
-      if (std::memcmp(image.data() + u.at, kept.data() + u.at, n) == 0) continue;
+      if (u.at >= sure) continue;
+      const size_t n = std::min(u.length, sure - u.at);
+      std::byte* bytes = image.data() + u.at;
+      std::byte* damaged = kept.data() + u.at;
+      if (std::memcmp(bytes, damaged, n) == 0) continue;
       // What a transaction stored in place is its own business, and stays.
-      s_.overlaid.unpatch(u.offset, image.data() + u.at, s_.at(u.offset), n);
-      pool::write_back(s_, w, u.offset, image.data() + u.at, n);
+      s_.overlaid.unpatch(u.offset, bytes, s_.at(u.offset), n);
+      s_.overlaid.unpatch(u.offset, damaged, s_.at(u.offset), n);
+      pool::write_back(s_, w, u.offset, damaged, bytes, n);
     }
     w.fence();
     w.count.heals.add(1);

@@ -9,6 +9,7 @@
 // E3 Damage may hit several pages differently: one page of the fragment itself, and for another one
 //    the parity or another row. So every combination of kept and decoded pages is tried, and then
 //    every combination with one page cut in two.
+// E4 A repair never overwrites what a commit has written since it looked.
 #pragma once
 
 #include <array>

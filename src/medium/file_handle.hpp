@@ -14,7 +14,7 @@ class file_handle {
   file_handle(file_handle&& other) noexcept;
   file_handle& operator=(file_handle&& other) noexcept;
 
-  // Opens an existing regular file (or DAX device) and locks it: shared when read_only, else
+  // Opens an existing regular file and locks it: shared when read_only, else
   // exclusive. Fails with SCUTE_E_NOENT, SCUTE_E_READONLY (no write permission), SCUTE_E_BUSY.
   static file_handle open(const std::string& path, bool read_only);
 

@@ -83,7 +83,7 @@ void split(state& s, lane& l, std::span<const patch> patches) {
   for (const patch& p : patches) {
     const auto* src = static_cast<const std::byte*>(p.src);
     for_each_block(s.geo, p.offset, p.length, [&](uint64_t offset, const cell& c, uint64_t n) {
-      piece x{};
+      piece& x = l.pieces.emplace_back();
       x.offset = offset;
       x.src = src;
       x.length = static_cast<uint32_t>(n);
@@ -93,12 +93,21 @@ void split(state& s, lane& l, std::span<const patch> patches) {
         x.stripe = stripes::index(c.zone, c.column / column_block);
         for (uint64_t i = 0; i < n; i += 64) __builtin_prefetch(s.at(x.parity + i), 1);
       } else {
+        x.parity = 0;
         x.stripe = stripes::index(c.zone, offset / column_block);
       }
-      l.pieces.push_back(x);
       src += n;
     });
   }
+}
+
+void prefetch_for_write(const state& s, uint64_t offset, uint64_t length) noexcept {
+  for (uint64_t i = 0; i < length; i += 64) __builtin_prefetch(s.at(offset + i), 1);
+  if (!s.has_parity) return;
+  const cell c = cell_of(s.geo, offset);
+  const uint64_t n = std::min(length, s.geo.row_size - c.column);
+  const std::byte* parity = s.at(parity_offset(s.geo, c.zone, c.column));
+  for (uint64_t i = 0; i < n; i += 64) __builtin_prefetch(parity + i, 1);
 }
 
 namespace {
@@ -252,12 +261,14 @@ void repair_parity(state& s, medium::writer& w, uint64_t zone, uint64_t column, 
   w.stream(s.at(parity_offset(s.geo, zone, column)), sum, length, medium::purpose::parity);
 }
 
-void write_back(state& s, medium::writer& w, uint64_t offset, const std::byte* bytes,
-                uint64_t length) noexcept {
+void write_back(state& s, medium::writer& w, uint64_t offset, const std::byte* damaged,
+                const std::byte* bytes, uint64_t length) noexcept {
   for_each_block(s.geo, offset, length, [&](uint64_t at, const cell& c, uint64_t n) {
     const exclusive_stripe hold(s, c.zone, c.column);
-    w.stream(s.at(at), bytes, n, medium::purpose::data);
+    if (std::memcmp(s.at(at), damaged, n) == 0)
+      w.stream(s.at(at), bytes, n, medium::purpose::data);
     bytes += n;
+    damaged += n;
   });
 }
 

@@ -32,6 +32,9 @@ inline uint32_t stripe_of(const state& s, uint64_t offset) noexcept {
 // Splits patches at column blocks into l.pieces, and starts fetching the lines they will touch.
 void split(state& s, lane& l, std::span<const patch> patches);
 
+// Starts fetching [offset, offset + length) of the data rows and its parity into the cache.
+void prefetch_for_write(const state& s, uint64_t offset, uint64_t length) noexcept;
+
 // Makes the log entries of other lanes that wrote the same blocks before durably invalid: starts
 // the write-back of those lanes' status lines; the lane's next fence completes it, after which
 // settled() must be called (R5).
@@ -68,7 +71,9 @@ bool column_consistent(state& s, uint64_t zone, uint64_t column, uint64_t length
 void repair_parity(state& s, medium::writer& w, uint64_t zone, uint64_t column, uint64_t length);
 
 // Writes bytes that a decode gave back to the place they were lost from; parity stays as it is.
-void write_back(state& s, medium::writer& w, uint64_t offset, const std::byte* bytes,
-                uint64_t length) noexcept;
+// Block by block, and only where the medium still holds `damaged`: elsewhere a commit has written
+// since, and knows better.
+void write_back(state& s, medium::writer& w, uint64_t offset, const std::byte* damaged,
+                const std::byte* bytes, uint64_t length) noexcept;
 
 }  // namespace scute::pool

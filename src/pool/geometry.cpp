@@ -55,14 +55,15 @@ geometry choose_geometry(const scute_options& o) {
   g.file_size = o.size;
   g.lane_replicas = o.protection >= SCUTE_PROTECT_ML ? 2 : 1;
   g.lane_count = o.lanes != 0 ? o.lanes
-                 : o.size >= 64 * mib ? 64
+                 : o.size >= 256 * mib ? 64
                  : o.size >= 16 * mib ? 32
                  : o.size >= 4 * mib  ? 16
                                       : 8;
-  g.lane_size = o.size >= gib        ? 64 * kib
-                : o.size >= 64 * mib ? 16 * kib
-                : o.size >= 16 * mib ? 8 * kib
-                                     : 4 * kib;
+  g.lane_size = o.size >= gib         ? 256 * kib
+                : o.size >= 256 * mib ? 64 * kib
+                : o.size >= 64 * mib  ? 32 * kib
+                : o.size >= 16 * mib  ? 8 * kib
+                                      : 4 * kib;
   g.chunk_size = o.chunk_size != 0     ? o.chunk_size
                  : o.size >= 32 * mib  ? static_cast<uint32_t>(256 * kib)
                  : o.size >= 8 * mib   ? static_cast<uint32_t>(64 * kib)

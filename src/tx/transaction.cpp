@@ -16,6 +16,8 @@ constexpr uint64_t stage_min = uint64_t{16} << 10;
 constexpr uint64_t stage_step = uint64_t{256} << 10;
 constexpr uint64_t in_place_max = uint64_t{1} << 30;
 constexpr size_t linear_max = 8;
+// Bytes of an object that are fetched ahead when it is opened.
+constexpr uint64_t prefetch_max = 320;
 
 }  // namespace
 
@@ -65,7 +67,7 @@ micro_buffer& transaction::add(const heap::object& o) {
 }
 
 // The buffer of a live object, entered if it is new to the transaction.
-micro_buffer& transaction::enter(uint64_t oid) {
+micro_buffer& transaction::enter(uint64_t oid, bool verify) {
   const uint64_t payload = payload_of(s_, oid);
   if (micro_buffer* b = find(payload)) {
     if (b->freed)
@@ -73,7 +75,10 @@ micro_buffer& transaction::enter(uint64_t oid) {
     return *b;
   }
   const heap::object o = heap_.zones().locate(payload);
-  const format::fragment_header h = live_header(s_, &lane_, o);
+  // The object and its parity are about to be read, and most likely written.
+  pool::prefetch_for_write(s_, o.header, std::min<uint64_t>(o.room + 32, prefetch_max));
+  const format::fragment_header h =
+      verify ? live_header(s_, &lane_, o) : live_header_unverified(s_, &lane_, o);
   micro_buffer& b = add(o);
   b.size = format::meta_size(h.meta);
   b.type = h.type;
@@ -133,7 +138,7 @@ uint64_t transaction::alloc(uint64_t size, uint32_t type, void** bytes) {
 }
 
 void transaction::free(uint64_t oid) {
-  micro_buffer& b = enter(oid);
+  micro_buffer& b = enter(oid, false);
   if (!b.in_place.empty())
     throw failure(SCUTE_E_INVALID,
                   "the object has in-place ranges in this transaction; free it in a later one");

@@ -57,7 +57,7 @@ class transaction {
 
  private:
   micro_buffer* find(uint64_t payload) noexcept;
-  micro_buffer& enter(uint64_t oid);
+  micro_buffer& enter(uint64_t oid, bool verify = true);
   micro_buffer& add(const heap::object& o);
   void materialise(micro_buffer& b);
   void fill(micro_buffer& b, uint64_t begin, uint64_t end);

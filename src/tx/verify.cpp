@@ -43,6 +43,17 @@ format::fragment_header live_header(pool::state& s, pool::lane* l, const heap::o
   return h;
 }
 
+format::fragment_header live_header_unverified(pool::state& s, pool::lane* l,
+                                               const heap::object& o) {
+  const pool::fragment f = o.fragment(0);
+  format::fragment_header h;
+  std::memcpy(&h, s.at(f.header), sizeof h);
+  const uint32_t n = pool::covered(s, f, h);
+  if (n == pool::not_covered || n == 0 || format::meta_state(h.meta) != format::state::live)
+    return live_header(s, l, o);
+  return h;
+}
+
 void copy_verified(pool::state& s, pool::lane* l, const heap::object& o, uint64_t size,
                    uint64_t from, uint64_t to, std::byte* out) {
   for (uint64_t i = std::max<uint64_t>(1, from / format::fragment_payload);

@@ -14,6 +14,11 @@ uint64_t payload_of(const pool::state& s, uint64_t oid);
 // Throws SCUTE_E_FREED, SCUTE_E_CORRUPT.
 format::fragment_header live_header(pool::state& s, pool::lane* l, const heap::object& o);
 
+// The same for an object that is about to be freed: only the header is looked at (and repaired if
+// it is no header of a live or free object), since nobody will read the payload again.
+format::fragment_header live_header_unverified(pool::state& s, pool::lane* l,
+                                               const heap::object& o);
+
 // Copies [from, to) of an object to `out`, verifying every fragment concerned but the first, which
 // live_header() has seen to.
 void copy_verified(pool::state& s, pool::lane* l, const heap::object& o, uint64_t size,

@@ -82,12 +82,14 @@ TEST(location, OfEveryByteIsConsistent) {
     look(payload - 1);  // its header
     EXPECT_EQ(at.object, oid);
   }
-  for (const uint64_t x : {uint64_t{0}, uint64_t{511}, uint64_t{512}, uint64_t{4096}, g.lanes_offset,
-                           g.zones_offset - 1, g.zones_offset, g.zones_offset + 64, g.zones_offset + 4096,
-                           g.zones_end() - 1, g.zones_end(), g.superblock_offset(2), g.file_size - 1})
+  for (const uint64_t x :
+       {uint64_t{0}, uint64_t{511}, uint64_t{512}, uint64_t{4096}, g.lanes_offset,
+        g.zones_offset - 1, g.zones_offset, g.zones_offset + 64, g.zones_offset + 4096,
+        g.zones_end() - 1, g.zones_end(), g.superblock_offset(2), g.file_size - 1})
     look(x);
-  for (const int r : {SCUTE_REGION_SUPERBLOCK, SCUTE_REGION_LANE, SCUTE_REGION_ZONE_HEADER, SCUTE_REGION_CHUNK_HEADER,
-                      SCUTE_REGION_OBJECT, SCUTE_REGION_FREE, SCUTE_REGION_PARITY, SCUTE_REGION_PADDING})
+  for (const int r : {SCUTE_REGION_SUPERBLOCK, SCUTE_REGION_LANE, SCUTE_REGION_ZONE_HEADER,
+                      SCUTE_REGION_CHUNK_HEADER, SCUTE_REGION_OBJECT, SCUTE_REGION_FREE,
+                      SCUTE_REGION_PARITY, SCUTE_REGION_PADDING})
     EXPECT_EQ(regions.count(r), 1u) << r;
   SCUTE_FAILS(SCUTE_E_RANGE, scute_locate(f, g.file_size, &at));
   uint64_t x = 0;
@@ -118,7 +120,8 @@ TEST(chunks, VisitCanStopAndMayNotNest) {
   EXPECT_EQ(42, scute_visit_chunks(f, [](void*, const scute_chunk_info*) { return 42; }, nullptr));
   SCUTE_FAILS(SCUTE_E_INVALID, scute_visit_chunks(f, nullptr, nullptr));
   transaction tx(f);
-  SCUTE_FAILS(SCUTE_E_INVALID, scute_visit_chunks(f, [](void*, const scute_chunk_info*) { return 0; }, nullptr));
+  SCUTE_FAILS(SCUTE_E_INVALID,
+              scute_visit_chunks(f, [](void*, const scute_chunk_info*) { return 0; }, nullptr));
 }
 
 TEST(errors, HaveNamesAndMessagesPerThread) {
@@ -166,9 +169,16 @@ TEST(structs, SizesOfOtherVersions) {
 TEST(options_by_name, TextAndEnvironment) {
   scute_options o;
   scute_options_init(&o);
-  for (const auto& [name, value] : {std::pair{"size", "16GiB"}, {"protection", "ml"}, {"checksum", "adler32"},
-                                    {"rows", "12"}, {"lanes", "3"}, {"chunk_size", "64K"}, {"mode", "0644"},
-                                    {"preallocate", "1"}, {"engine", "redo"}, {"medium", "ram"}})
+  for (const auto& [name, value] : {std::pair{"size", "16GiB"},
+                                    {"protection", "ml"},
+                                    {"checksum", "adler32"},
+                                    {"rows", "12"},
+                                    {"lanes", "3"},
+                                    {"chunk_size", "64K"},
+                                    {"mode", "0644"},
+                                    {"preallocate", "1"},
+                                    {"engine", "redo"},
+                                    {"medium", "ram"}})
     EXPECT_EQ(SCUTE_OK, scute_options_set(&o, name, value)) << name << ": " << scute_errormsg();
   EXPECT_EQ(o.size, 16 * gib);
   EXPECT_EQ(o.protection, SCUTE_PROTECT_ML);
@@ -178,10 +188,20 @@ TEST(options_by_name, TextAndEnvironment) {
   EXPECT_EQ(o.mode, 0644u);
   EXPECT_EQ(o.flags, uint32_t{SCUTE_PREALLOCATE});
   const scute_options kept = o;
-  for (const auto& [name, value] : {std::pair{"size", "huge"}, {"size", ""}, {"size", "-1"}, {"size", "1.5G"},
-                                    {"size", "99999999999999999999"}, {"size", "99999999T"}, {"rows", "x"},
-                                    {"rows", "5000000000"}, {"mode", "999"}, {"mode", ""}, {"protection", "MLPC "},
-                                    {"readonly", "maybe"}, {"colour", "red"}, {"", "1"}})
+  for (const auto& [name, value] : {std::pair{"size", "huge"},
+                                    {"size", ""},
+                                    {"size", "-1"},
+                                    {"size", "1.5G"},
+                                    {"size", "99999999999999999999"},
+                                    {"size", "99999999T"},
+                                    {"rows", "x"},
+                                    {"rows", "5000000000"},
+                                    {"mode", "999"},
+                                    {"mode", ""},
+                                    {"protection", "MLPC "},
+                                    {"readonly", "maybe"},
+                                    {"colour", "red"},
+                                    {"", "1"}})
     EXPECT_EQ(SCUTE_E_INVALID, scute_options_set(&o, name, value)) << name << "=" << value;
   EXPECT_EQ(0, std::memcmp(&o, &kept, sizeof o)) << "a refused value changes nothing";
   ::setenv("SCUTE_ROWS", "9", 1);

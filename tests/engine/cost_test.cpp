@@ -35,8 +35,10 @@ std::string costs() {
       constexpr const char* names[] = {"none", "ml", "mlp", "mlpc"};
       std::snprintf(line, sizeof line, "%-17s %-10s %7d %6d %6d %7d %6d %9d\n", name, names[level],
                     static_cast<int>(b.fences - a.fences), static_cast<int>(b.lines - a.lines),
-                    static_cast<int>(b.bytes_data - a.bytes_data), static_cast<int>(b.bytes_parity - a.bytes_parity),
-                    static_cast<int>(b.bytes_log - a.bytes_log), static_cast<int>(b.bytes_metadata - a.bytes_metadata));
+                    static_cast<int>(b.bytes_data - a.bytes_data),
+                    static_cast<int>(b.bytes_parity - a.bytes_parity),
+                    static_cast<int>(b.bytes_log - a.bytes_log),
+                    static_cast<int>(b.bytes_metadata - a.bytes_metadata));
       out << line;
     };
     const auto change = [&](scute_oid o, uint64_t at, uint64_t n) {
@@ -76,7 +78,8 @@ TEST(cost, OfEachOperationIsPinned) {
     return;
   }
   const bytes want = read_file(path);
-  EXPECT_EQ(now, std::string(want.begin(), want.end())) << "if the change is meant: SCUTE_UPDATE_GOLDEN=1";
+  EXPECT_EQ(now, std::string(want.begin(), want.end()))
+      << "if the change is meant: SCUTE_UPDATE_GOLDEN=1";
 }
 
 }  // namespace

@@ -32,7 +32,8 @@ TEST_P(parity, ConsistentAfterEveryOperation) {
         void* p = nullptr;
         const uint64_t kind = next.empty() || model.empty() ? 0 : random.between(0, 5);
         if (kind <= 1) {
-          const bytes content = pattern(random.word(), random.size(random.one_in(6) ? 50000 : 3000));
+          const bytes content =
+              pattern(random.word(), random.size(random.one_in(6) ? 50000 : 3000));
           scute_oid oid = 0;
           const int e = scute_tx_alloc(tx, content.size(), 7, &oid, &p);
           if (e == SCUTE_E_NOSPC) continue;
@@ -87,7 +88,8 @@ TEST_P(parity, ConsistentAfterEveryOperation) {
 
 INSTANTIATE_TEST_SUITE_P(Protection, parity,
                          testing::Combine(every_protection,
-                                          testing::Values(SCUTE_CHECKSUM_CRC32C, SCUTE_CHECKSUM_ADLER32)));
+                                          testing::Values(SCUTE_CHECKSUM_CRC32C,
+                                                          SCUTE_CHECKSUM_ADLER32)));
 
 }  // namespace
 }  // namespace scute::test

@@ -37,7 +37,8 @@ TEST_P(engine_threads, EachOwnsObjectsInSharedColumns) {
     ASSERT_NE(oids.back(), 0u) << scute_errormsg();
   }
   std::vector<std::unique_ptr<random_source>> sources;
-  for (unsigned t = 0; t < c.threads; ++t) sources.push_back(std::make_unique<random_source>(random));
+  for (unsigned t = 0; t < c.threads; ++t)
+    sources.push_back(std::make_unique<random_source>(random));
   std::vector<std::vector<bytes>> models(c.threads, std::vector<bytes>(each, bytes(c.object_size)));
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
@@ -80,7 +81,8 @@ TEST_P(engine_threads, EachOwnsObjectsInSharedColumns) {
     if (again) f.reopen();
     f.expect_sound();
     for (unsigned t = 0; t < c.threads; ++t)
-      for (size_t k = 0; k < each; ++k) EXPECT_TRUE(f.read(oids[k * c.threads + t]) == models[t][k]);
+      for (size_t k = 0; k < each; ++k)
+        EXPECT_TRUE(f.read(oids[k * c.threads + t]) == models[t][k]);
   }
 }
 

@@ -36,7 +36,8 @@ class torn_log : public testing::TestWithParam<scute_protection> {
     bytes crash = before;
     for (uint32_t r = 0; r < g.lane_replicas; ++r) {
       const uint64_t at = g.lane_offset(lane, r);
-      std::copy_n(after.begin() + static_cast<long>(at), g.lane_size, crash.begin() + static_cast<long>(at));
+      std::copy_n(after.begin() + static_cast<long>(at), g.lane_size,
+                  crash.begin() + static_cast<long>(at));
       // Its status line had not been written back; that of the entry before had not either.
       std::fill_n(crash.begin() + static_cast<long>(at), 64, 0);
     }
@@ -112,7 +113,8 @@ TEST_P(torn_log, BothReplicasDamagedMeansItNeverHappened) {
     for (uint32_t r = 0; r < g.lane_replicas; ++r) {
       const uint64_t n = random.size(100), at = random.between(0, sizeof e + e.body_size - 1);
       for (uint64_t i = at; i < std::min(at + n, sizeof e + e.body_size); ++i)
-        damaged[g.lane_offset(lane, r) + entry + i] ^= static_cast<unsigned char>(random.between(1, 255));
+        damaged[g.lane_offset(lane, r) + entry + i] ^=
+            static_cast<unsigned char>(random.between(1, 255));
     }
     load(damaged);
     expect(false);
@@ -127,7 +129,8 @@ TEST_P(torn_log, StatusLineOfGarbage) {
     bytes damaged = image;
     for (uint32_t r = 0; r < g.lane_replicas; ++r) {
       const bytes junk = pattern(random.word(), 64);
-      std::copy(junk.begin(), junk.end(), damaged.begin() + static_cast<long>(g.lane_offset(lane, r)));
+      std::copy(junk.begin(), junk.end(),
+                damaged.begin() + static_cast<long>(g.lane_offset(lane, r)));
     }
     load(damaged);
     expect(true);
@@ -158,7 +161,8 @@ TEST_P(torn_log, UndoEntries) {
     const auto r = static_cast<uint32_t>(round % 2);
     const uint64_t undo = format::lane_undo_offset(g.lane_size);
     for (uint64_t k = random.between(1, 4); k != 0; --k)
-      damaged[g.lane_offset(lane, r) + random.between(undo, g.lane_size - 1)] ^= static_cast<unsigned char>(random.between(1, 255));
+      damaged[g.lane_offset(lane, r) + random.between(undo, g.lane_size - 1)] ^=
+          static_cast<unsigned char>(random.between(1, 255));
     load(damaged);
     expect(false);
     if (HasFailure()) return;

@@ -17,7 +17,8 @@ class known_pool : public pool_file {
   // Small, one-fragment, several-fragment and large objects, with some freed ones between them.
   void fill() {
     SCUTE_OKAY(scute_root(pool, 200, 77, &root));
-    for (const size_t n : {1, 31, 32, 33, 100, 500, 1000, 4064, 4096, 4097, 5000, 8192, 12000, 20000, 70000})
+    for (const size_t n :
+         {1, 31, 32, 33, 100, 500, 1000, 4064, 4096, 4097, 5000, 8192, 12000, 20000, 70000})
       for (uint64_t k = 0; k < 3; ++k) add(n);
     bool drop = false;
     for (auto it = objects.begin(); it != objects.end(); drop = !drop) {

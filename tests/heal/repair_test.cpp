@@ -185,7 +185,8 @@ TEST_P(repair, BitFlipsInPayloads) {
     const auto& [oid, want] = *it;
     // 1 to 64 bits in a run, within one fragment: what a broken cell or a torn line does.
     const uint64_t bits = random.between(1, 64);
-    const uint64_t first = random.between(0, want.size() * 8 - std::min<uint64_t>(bits, want.size() * 8));
+    const uint64_t first =
+        random.between(0, want.size() * 8 - std::min<uint64_t>(bits, want.size() * 8));
     for (uint64_t b = first; b < std::min<uint64_t>(first + bits, want.size() * 8); ++b)
       f.raw(f.offset_of(oid))[b / 8] ^= std::byte(1u << b % 8);
     SCOPED_TRACE(std::to_string(want.size()) + " bytes, bit " + std::to_string(first));
@@ -223,7 +224,7 @@ TEST_P(repair, FreeOfADamagedObject) {
   while (!f.objects.empty()) {
     const scute_oid oid = f.objects.begin()->first;
     const auto where = f.in().heap->zones().locate(f.offset_of(oid));
-    f.raw(where.header)[9] ^= std::byte{1};   // its size
+    f.raw(where.header)[9] ^= std::byte{1};  // its size
     f.raw(where.payload)[0] ^= std::byte{1};
     ASSERT_EQ(SCUTE_OK, f.free(oid)) << scute_errormsg();
     f.objects.erase(oid);
@@ -284,7 +285,9 @@ TEST_P(repair, TwoRowsOfAColumnAreNamedAndTheRestLives) {
 
 INSTANTIATE_TEST_SUITE_P(Checksum, repair,
                          testing::Values(SCUTE_CHECKSUM_CRC32C, SCUTE_CHECKSUM_ADLER32),
-                         [](const auto& p) { return p.param == SCUTE_CHECKSUM_CRC32C ? "crc32c" : "adler32"; });
+                         [](const auto& p) {
+                           return p.param == SCUTE_CHECKSUM_CRC32C ? "crc32c" : "adler32";
+                         });
 
 }  // namespace
 }  // namespace scute::test

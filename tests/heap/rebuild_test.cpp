@@ -12,7 +12,8 @@
 namespace scute::test {
 namespace {
 
-using state = std::map<std::pair<uint64_t, uint64_t>, std::tuple<std::string, uint64_t, uint64_t, uint64_t>>;
+using state =
+    std::map<std::pair<uint64_t, uint64_t>, std::tuple<std::string, uint64_t, uint64_t, uint64_t>>;
 
 state chunks(pool_file& f) {
   state s;
@@ -20,10 +21,12 @@ state chunks(pool_file& f) {
       f,
       [](void* arg, const scute_chunk_info* c) {
         // An empty run is as good as a free chunk, and is one once somebody needs the space.
-        const bool empty = std::string(c->kind) == "free" || (std::string(c->kind) == "run" && c->used == 0) ||
+        const bool empty = std::string(c->kind) == "free" ||
+                           (std::string(c->kind) == "run" && c->used == 0) ||
                            std::string(c->kind) == "span-body";
         if (!empty)
-          (*static_cast<state*>(arg))[{c->zone, c->chunk}] = {c->kind, c->slot_size, c->used, c->length};
+          (*static_cast<state*>(arg))[{c->zone, c->chunk}] = {c->kind, c->slot_size, c->used,
+                                                              c->length};
         return 0;
       },
       &s);
@@ -71,7 +74,8 @@ TEST_P(rebuild, FromHeadersAfterRandomHistory) {
     EXPECT_EQ(chunks(f), before);
     std::map<scute_oid, uint64_t> seen;
     scute_oid oid = 0;
-    for (int e = scute_first(f, SCUTE_TYPE_ANY, &oid); e == 0 && oid != 0; e = scute_next(f, oid, SCUTE_TYPE_ANY, &oid))
+    for (int e = scute_first(f, SCUTE_TYPE_ANY, &oid); e == 0 && oid != 0;
+         e = scute_next(f, oid, SCUTE_TYPE_ANY, &oid))
       SCUTE_OKAY(scute_object_info(f, oid, &seen[oid], nullptr, nullptr));
     EXPECT_EQ(seen, live);
     f.expect_sound();
@@ -79,7 +83,8 @@ TEST_P(rebuild, FromHeadersAfterRandomHistory) {
   }
   for (const auto& [oid, n] : live) ASSERT_EQ(SCUTE_OK, f.free(oid)) << scute_errormsg();
   EXPECT_TRUE(chunks(f).empty());
-  EXPECT_NE(f.alloc(bytes(scute_alloc_max(f))), 0u) << "everything is free again: " << scute_errormsg();
+  EXPECT_NE(f.alloc(bytes(scute_alloc_max(f))), 0u)
+      << "everything is free again: " << scute_errormsg();
 }
 
 INSTANTIATE_TEST_SUITE_P(Protection, rebuild, every_protection, protection_name);

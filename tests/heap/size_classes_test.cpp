@@ -17,9 +17,13 @@ TEST_P(size_class, SlotsAreWellFormed) {
     EXPECT_GE(slot, 64u);
     EXPECT_EQ(slot % 32, 0u);  // no header straddles a line
     EXPECT_LE(slot, GetParam() / 2);
-    if (c > 0) { EXPECT_GT(slot, classes.slot_size(c - 1)); }
+    if (c > 0) {
+      EXPECT_GT(slot, classes.slot_size(c - 1));
+    }
     EXPECT_EQ(classes.exact(slot), c);
-    EXPECT_EQ(classes.exact(slot + 32) == size_classes::none || classes.slot_size(c + 1) == slot + 32, true);
+    EXPECT_EQ(
+        classes.exact(slot + 32) == size_classes::none || classes.slot_size(c + 1) == slot + 32,
+        true);
     EXPECT_LE(fragments_of(slot) * format::header_size + payload_room(slot), slot);
     EXPECT_GE(fragments_of(slot) * format::fragment_payload, payload_room(slot));
     // The number of a slot is found from any place inside it by multiplication.
@@ -36,15 +40,20 @@ TEST_P(size_class, EverySizeGetsTheSmallestThatFits) {
     const int c = classes.of(n);
     ASSERT_NE(c, size_classes::none);
     ASSERT_GE(payload_room(classes.slot_size(c)), n);
-    if (c > 0) { ASSERT_LT(payload_room(classes.slot_size(c - 1)), n); }
+    if (c > 0) {
+      ASSERT_LT(payload_room(classes.slot_size(c - 1)), n);
+    }
     // Memory is not wasted: at most a quarter, but for the tiniest and the steps between fragments.
-    if (n >= 256 && n <= 4096) { ASSERT_LE(classes.slot_size(c), n * 5 / 4 + 64 + 32); }
+    if (n >= 256 && n <= 4096) {
+      ASSERT_LE(classes.slot_size(c), n * 5 / 4 + 64 + 32);
+    }
   }
   EXPECT_EQ(classes.of(largest + 1), size_classes::none);
   EXPECT_EQ(classes.of(UINT64_MAX / 2), size_classes::none);
 }
 
-INSTANTIATE_TEST_SUITE_P(ChunkSize, size_class, testing::Values(16384u, 32768u, 65536u, 131072u, 262144u));
+INSTANTIATE_TEST_SUITE_P(ChunkSize, size_class,
+                         testing::Values(16384u, 32768u, 65536u, 131072u, 262144u));
 
 }  // namespace
 }  // namespace scute::heap

@@ -46,7 +46,8 @@ struct stamp {
   uint64_t oid, size;
 };
 
-void work(pool_file& f, exchange& x, random_source& random, std::atomic<int>& wrong, int rounds, uint64_t size_max) {
+void work(pool_file& f, exchange& x, random_source& random, std::atomic<int>& wrong, int rounds,
+          uint64_t size_max) {
   for (int i = 0; i < rounds; ++i) {
     scute_tx* tx = nullptr;
     if (scute_tx_begin(f, &tx) != 0) {
@@ -113,7 +114,8 @@ TEST_P(heap_threads, NeverShareASlot) {
   std::atomic<int> wrong{0};
   std::atomic<bool> over{false};
   std::vector<std::unique_ptr<random_source>> sources;
-  for (unsigned t = 0; t <= c.threads; ++t) sources.push_back(std::make_unique<random_source>(random));
+  for (unsigned t = 0; t <= c.threads; ++t)
+    sources.push_back(std::make_unique<random_source>(random));
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < c.threads; ++t)
     threads.emplace_back([&, t] { work(f, x, *sources[t], wrong, c.rounds, c.size_max); });
@@ -126,7 +128,8 @@ TEST_P(heap_threads, NeverShareASlot) {
     while (!over) {
       scute_oid oid = 0;
       unsigned steps = 0;
-      for (int e = scute_first(f, SCUTE_TYPE_ANY, &oid); e == 0 && oid != 0 && steps < 2000; ++steps) {
+      for (int e = scute_first(f, SCUTE_TYPE_ANY, &oid); e == 0 && oid != 0 && steps < 2000;
+           ++steps) {
         uint64_t size = 0;
         if (mine.one_in(20)) scute_object_info(f, oid, &size, nullptr, nullptr);
         e = scute_next(f, oid, SCUTE_TYPE_ANY, &oid);
@@ -156,8 +159,9 @@ TEST_P(heap_threads, NeverShareASlot) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Crowd, heap_threads,
-                         testing::Values(crowd{8, 16 * mib, 500, 1500}, crowd{16, 16 * mib, 5000, 500},
-                                         crowd{8, mib, 3000, 800},      // always short of space
+                         testing::Values(crowd{8, 16 * mib, 500, 1500},
+                                         crowd{16, 16 * mib, 5000, 500},
+                                         crowd{8, mib, 3000, 800},  // always short of space
                                          crowd{6, mib, 60000, 400}));
 
 }  // namespace

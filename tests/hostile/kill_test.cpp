@@ -40,7 +40,9 @@ bool touches(uint64_t number, uint64_t slot) {
   return (((number * 0x2545f4914f6cdd1du) ^ (slot * 0x9e3779b97f4a7c15u)) >> 30) % 6 == 0;
 }
 enum class act { replace, rewrite, in_place, drop };
-act act_of(uint64_t number, uint64_t slot) { return static_cast<act>((number * 7 + slot * 13) / 3 % 4); }
+act act_of(uint64_t number, uint64_t slot) {
+  return static_cast<act>((number * 7 + slot * 13) / 3 % 4);
+}
 
 bool step(scute_pool* pool, scute_oid root_oid, uint64_t number) {
   scute_tx* tx = nullptr;
@@ -53,7 +55,8 @@ bool step(scute_pool* pool, scute_oid root_oid, uint64_t number) {
     if (!touches(number, s)) continue;
     const act a = act_of(number, s);
     uint64_t size = 0;
-    if (r->objects[s] != 0 && scute_object_info(pool, r->objects[s], &size, nullptr, nullptr) != 0) return false;
+    if (r->objects[s] != 0 && scute_object_info(pool, r->objects[s], &size, nullptr, nullptr) != 0)
+      return false;
     if (r->objects[s] == 0 || a == act::replace || a == act::drop) {
       if (r->objects[s] != 0 && scute_tx_free(tx, r->objects[s]) != 0) return false;
       r->objects[s] = 0;
@@ -88,7 +91,8 @@ bool step(scute_pool* pool, scute_oid root_oid, uint64_t number) {
   for (uint64_t n = t.committed + 1;; ++n) {
     t.begun = n;
     if (!step(pool, oid, n)) {
-      std::fprintf(stderr, "child, transaction %llu: %s\n", static_cast<unsigned long long>(n), scute_errormsg());
+      std::fprintf(stderr, "child, transaction %llu: %s\n", static_cast<unsigned long long>(n),
+                   scute_errormsg());
       t.failed = 1;
       ::_exit(1);
     }
@@ -114,7 +118,8 @@ TEST_P(killed, AtRandomMoments) {
   scute_oid oid = 0;
   SCUTE_OKAY(scute_root(f, sizeof(root), 1, &oid));
   f.close();
-  void* shared = ::mmap(nullptr, sizeof(told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* shared =
+      ::mmap(nullptr, sizeof(told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(shared, MAP_FAILED);
   told& t = *new (shared) told{};
   uint64_t recoveries = 0;
@@ -162,7 +167,8 @@ TEST_P(killed, AtRandomMoments) {
     f.close();
     if (HasFailure()) break;
   }
-  std::printf("%llu transactions, %llu completed by recovery\n", static_cast<unsigned long long>(t.committed),
+  std::printf("%llu transactions, %llu completed by recovery\n",
+              static_cast<unsigned long long>(t.committed),
               static_cast<unsigned long long>(recoveries));
   ::munmap(shared, sizeof(told));
 }

@@ -18,13 +18,15 @@ void exercise(scute_pool* pool, random_source& random) {
   std::vector<scute_oid> oids;
   scute_oid oid = 0;
   uint64_t steps = 0;
-  for (int e = scute_first(pool, SCUTE_TYPE_ANY, &oid); e == 0 && oid != 0 && steps < 10000; ++steps) {
+  for (int e = scute_first(pool, SCUTE_TYPE_ANY, &oid); e == 0 && oid != 0 && steps < 10000;
+       ++steps) {
     if (oids.size() < 200) oids.push_back(oid);
     e = scute_next(pool, oid, SCUTE_TYPE_ANY, &oid);
   }
   ASSERT_LT(steps, 10000u) << "the enumeration does not end";
   for (int i = 0; i < 20; ++i)
-    oids.push_back((uint64_t{pool->in->s.sb.tag} << 48) + random.between(0, pool->in->s.geo.file_size));
+    oids.push_back((uint64_t{pool->in->s.sb.tag} << 48) +
+                   random.between(0, pool->in->s.geo.file_size));
   uint64_t sum = 0;
   for (const scute_oid o : oids) {
     const void* p = nullptr;
@@ -129,9 +131,10 @@ class mutation : public testing::Test {
   }
   // Changes a metadata object in place and makes its checksum right again.
   void patch_metadata(bytes& b, uint64_t at, random_source& random) {
-    b[at + random.between(4, 63)] = static_cast<unsigned char>(
-        random.one_in(2) ? random.word() : random.between(0, 4));
-    const uint32_t sum = codec::crc32c(codec::crc32c(0, b.data() + at + 32, 32), b.data() + at + 4, 28);
+    b[at + random.between(4, 63)] =
+        static_cast<unsigned char>(random.one_in(2) ? random.word() : random.between(0, 4));
+    const uint32_t sum =
+        codec::crc32c(codec::crc32c(0, b.data() + at + 32, 32), b.data() + at + 4, 28);
     std::memcpy(b.data() + at, &sum, 4);
   }
   void patch_fragment(bytes& b, uint64_t at, random_source& random) {
@@ -176,9 +179,15 @@ class mutation : public testing::Test {
         case 2: patch_metadata(b, g.zone_offset(0) + 64, random); break;
         case 3:
         case 4: patch_metadata(b, g.chunk_header_offset(0, random.between(0, 20)), random); break;
-        case 5: patch_fragment(b, g.chunk_offset(0, random.between(0, 20)) + 32 * random.between(0, 100), random); break;
+        case 5:
+          patch_fragment(b, g.chunk_offset(0, random.between(0, 20)) + 32 * random.between(0, 100),
+                         random);
+          break;
         case 6: patch_log(b, random); break;
-        case 7: b[random.between(0, b.size() - 1)] ^= static_cast<unsigned char>(1u << random.between(0, 7)); break;
+        case 7:
+          b[random.between(0, b.size() - 1)] ^=
+              static_cast<unsigned char>(1u << random.between(0, 7));
+          break;
         case 8: {
           const uint64_t n = random.size(20000), at = random.between(0, b.size() - n);
           const bytes junk = pattern(random.word(), n);
@@ -232,8 +241,12 @@ class mutation : public testing::Test {
   pool::geometry g;
 };
 
-TEST_F(mutation, OfACleanPool) { run(clean, 700); }
-TEST_F(mutation, OfAPoolThatNeedsRecovery) { run(crashed, 700); }
+TEST_F(mutation, OfACleanPool) {
+  run(clean, 700);
+}
+TEST_F(mutation, OfAPoolThatNeedsRecovery) {
+  run(crashed, 700);
+}
 
 TEST_F(mutation, SuperblockFieldsWithTheirChecksumMadeRight) {
   scratch dir;
@@ -245,9 +258,11 @@ TEST_F(mutation, SuperblockFieldsWithTheirChecksumMadeRight) {
       bytes b = at % 2 == 0 ? clean : crashed;
       format::superblock sb;
       std::memcpy(&sb, b.data(), sizeof sb);
-      reinterpret_cast<unsigned char*>(&sb)[at] ^= static_cast<unsigned char>(value == 0 ? 0x80 : value);
+      reinterpret_cast<unsigned char*>(&sb)[at] ^=
+          static_cast<unsigned char>(value == 0 ? 0x80 : value);
       sb.checksum = pool::superblock_checksum(sb);
-      for (unsigned i = 0; i < 3; ++i) std::memcpy(b.data() + g.superblock_offset(i), &sb, sizeof sb);
+      for (unsigned i = 0; i < 3; ++i)
+        std::memcpy(b.data() + g.superblock_offset(i), &sb, sizeof sb);
       write_file(path, b);
       SCOPED_TRACE("byte " + std::to_string(at) + " ^ " + std::to_string(value));
       scute_options o = options(size);

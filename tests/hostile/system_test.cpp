@@ -31,7 +31,8 @@ extern "C" int ftruncate(int fd, off_t length) noexcept {
 }
 extern "C" int posix_fallocate(int fd, off_t at, off_t n) {
   if (fallocate_error != 0) return fallocate_error;
-  static const auto real = reinterpret_cast<int (*)(int, off_t, off_t)>(::dlsym(RTLD_NEXT, "posix_fallocate"));
+  static const auto real =
+      reinterpret_cast<int (*)(int, off_t, off_t)>(::dlsym(RTLD_NEXT, "posix_fallocate"));
   return real(fd, at, n);
 }
 
@@ -73,7 +74,8 @@ TEST(system, CreateMeetsErrors) {
   scratch dir;
   scute_options o = options();
   scute_pool* p = nullptr;
-  for (const auto& [error, code] : {std::pair{ENOSPC, SCUTE_E_NOSPC}, {EFBIG, SCUTE_E_NOSPC}, {EIO, SCUTE_E_IO}}) {
+  for (const auto& [error, code] :
+       {std::pair{ENOSPC, SCUTE_E_NOSPC}, {EFBIG, SCUTE_E_NOSPC}, {EIO, SCUTE_E_IO}}) {
     ftruncate_error = error;
     errno = 0;
     SCUTE_FAILS(code, scute_create(dir.file("pool").c_str(), &o, &p));
@@ -119,7 +121,8 @@ TEST(system, NoDescriptorsLeft) {
 
 TEST(system, NothingIsLeftOpen) {
   const auto descriptors = [] {
-    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
+                         std::filesystem::directory_iterator());
   };
   pool_file f;
   f.create();
@@ -146,8 +149,11 @@ TEST(system, FileWithoutPermissions) {
   ASSERT_EQ(0, ::chmod(f.path.c_str(), 0444));
   in_child([&] {
     // Root may do anything, so become somebody else; who is nobody already stays.
-    std::filesystem::permissions(std::filesystem::path(f.path).parent_path(), std::filesystem::perms::all);
-    if (::geteuid() == 0) { ASSERT_EQ(0, ::seteuid(65534)); }
+    std::filesystem::permissions(std::filesystem::path(f.path).parent_path(),
+                                 std::filesystem::perms::all);
+    if (::geteuid() == 0) {
+      ASSERT_EQ(0, ::seteuid(65534));
+    }
     SCUTE_FAILS(SCUTE_E_READONLY, f.try_open());
     f.open(SCUTE_READONLY);
     EXPECT_TRUE(f.read(oid) == pattern(1, 100));

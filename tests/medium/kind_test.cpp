@@ -14,7 +14,7 @@ namespace {
 
 // What the kernel says of a folder, asked independently.
 bool on_tmpfs(const std::string& path) {
-  struct statfs fs {};
+  struct statfs fs{};
   EXPECT_EQ(0, ::statfs(path.c_str(), &fs));
   return fs.f_type == TMPFS_MAGIC;
 }
@@ -27,7 +27,9 @@ bool grants_map_sync(const std::string& path) {
   return true;
 }
 scute_medium expected(const std::string& path) {
-  return grants_map_sync(path) ? SCUTE_MEDIUM_DAX : on_tmpfs(path) ? SCUTE_MEDIUM_RAM : SCUTE_MEDIUM_FILE;
+  return grants_map_sync(path) ? SCUTE_MEDIUM_DAX
+         : on_tmpfs(path)      ? SCUTE_MEDIUM_RAM
+                               : SCUTE_MEDIUM_FILE;
 }
 
 struct environment {  // a variable for the length of a scope
@@ -44,7 +46,9 @@ TEST(kind, IsFoundFromTheFileSystem) {
     f.reopen();
     EXPECT_EQ(f.info().medium, expected(f.path));
     EXPECT_EQ(f.info().map_sync, grants_map_sync(f.path) ? 1 : 0);
-    if (f.info().medium == SCUTE_MEDIUM_FILE) { EXPECT_STREQ(f.info().flush, "msync"); }
+    if (f.info().medium == SCUTE_MEDIUM_FILE) {
+      EXPECT_STREQ(f.info().flush, "msync");
+    }
   }
 }
 
@@ -119,16 +123,19 @@ TEST_P(flush, InstructionCanBeChosen) {
         f.close();
         std::fprintf(stderr, "flush: %s\n", got.c_str());
         // A CPU may lack the one asked for; it then gets another that it has.
-        const bool known = got == "clwb" || got == "clflushopt" || got == "clflush" || got == "none";
+        const bool known =
+            got == "clwb" || got == "clflushopt" || got == "clflush" || got == "none";
         std::exit(right && known && (wish != "none" || got == "none") &&
                           (wish != "clflush" || got != "clwb")
                       ? 0
                       : 1);
       },
-      testing::ExitedWithCode(0), wish == "none" || wish == "clflush" ? "flush: " + wish : "flush: ");
+      testing::ExitedWithCode(0),
+      wish == "none" || wish == "clflush" ? "flush: " + wish : "flush: ");
 }
 
-INSTANTIATE_TEST_SUITE_P(Flush, flush, testing::Values("clwb", "clflushopt", "clflush", "none", "steam"),
+INSTANTIATE_TEST_SUITE_P(Flush, flush,
+                         testing::Values("clwb", "clflushopt", "clflush", "none", "steam"),
                          [](const auto& p) { return std::string(p.param); });
 
 TEST(persist, CopiesExactlyTheBytesAsked) {
@@ -138,7 +145,7 @@ TEST(persist, CopiesExactlyTheBytesAsked) {
     for (size_t at = 0; at < 130; at += 13)
       for (const bool eadr : {false, true}) {
         std::memset(to, 0x11, sizeof to);
-        const bytes from = pattern(n * 131 + at, n);
+        const bytes from = pattern(n * 131 + at, n + 1);
         medium::copy_persist(ops, eadr, to + 64 + at, from.data(), n);
         ops.fence();
         ASSERT_TRUE(n == 0 || std::memcmp(to + 64 + at, from.data(), n) == 0);

@@ -21,7 +21,8 @@ TEST(read_only, RecoveryLeavesTheFileAlone) {
       // Leaves two in-place ranges open, one of them with a chained undo entry, and dies.
       scute_tx* tx = nullptr;
       void* p = nullptr;
-      bool good = f.try_open() == 0 && scute_tx_begin(f, &tx) == 0 && scute_tx_inplace(tx, oid, 10, 500, &p) == 0;
+      bool good = f.try_open() == 0 && scute_tx_begin(f, &tx) == 0 &&
+                  scute_tx_inplace(tx, oid, 10, 500, &p) == 0;
       if (good) std::memset(p, 7, 500);
       good = good && scute_tx_inplace(tx, other, 0, 40000, &p) == 0;
       if (good) std::memset(p, 7, 40000);

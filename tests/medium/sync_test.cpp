@@ -35,7 +35,8 @@ extern "C" int msync(void* at, size_t length, int flags) noexcept {
     msyncs.push_back({static_cast<const char*>(at), length});
   }
   EXPECT_EQ(flags, MS_SYNC);
-  static const auto real = reinterpret_cast<int (*)(void*, size_t, int)>(::dlsym(RTLD_NEXT, "msync"));
+  static const auto real =
+      reinterpret_cast<int (*)(void*, size_t, int)>(::dlsym(RTLD_NEXT, "msync"));
   return real(at, length, flags);
 }
 

@@ -35,9 +35,15 @@ void expect_sound(const geometry& g, const scute_options& o) {
   EXPECT_EQ(g.file_size, o.size);
   EXPECT_EQ(g.parity, o.protection >= SCUTE_PROTECT_MLP ? 1u : 0u);
   EXPECT_EQ(g.lane_replicas, o.protection >= SCUTE_PROTECT_ML ? 2u : 1u);
-  if (o.rows != 0) { EXPECT_EQ(g.rows, o.rows); }
-  if (o.lanes != 0) { EXPECT_EQ(g.lane_count, o.lanes); }
-  if (o.chunk_size != 0) { EXPECT_EQ(g.chunk_size, o.chunk_size); }
+  if (o.rows != 0) {
+    EXPECT_EQ(g.rows, o.rows);
+  }
+  if (o.lanes != 0) {
+    EXPECT_EQ(g.lane_count, o.lanes);
+  }
+  if (o.chunk_size != 0) {
+    EXPECT_EQ(g.chunk_size, o.chunk_size);
+  }
   // In the order of the file: two superblocks, lanes, zones, superblock.
   EXPECT_EQ(g.lanes_offset, 2 * format::page);
   EXPECT_EQ(g.lane_size % format::page, 0u);
@@ -46,7 +52,9 @@ void expect_sound(const geometry& g, const scute_options& o) {
   EXPECT_LE(g.superblock_offset(2) + sizeof(format::superblock), g.file_size);
   // Rows.
   EXPECT_EQ(g.row_size % format::page, 0u);
-  if (g.row_size > format::page) { EXPECT_EQ(g.row_size / format::page % 2, 1u) << "rows alias in the cache"; }
+  if (g.row_size > format::page) {
+    EXPECT_EQ(g.row_size / format::page % 2, 1u) << "rows alias in the cache";
+  }
   EXPECT_EQ(g.zone_size, (g.rows + g.parity) * g.row_size);
   EXPECT_EQ(g.data_size, g.rows * g.row_size);
   // Chunks lie in the data rows, behind the table that describes them.

@@ -40,17 +40,20 @@ class dump {
   static unsigned long long u(uint64_t n) { return n; }
 
   void superblock() {
-    line("# superblock, at 0, 4096 and %llu; uuid, tag and checksums are masked", u(sb_.file_size - 4096));
-    line("magic            %02x%02x%02x%02x%02x%02x%02x%02x", sb_.magic[0], sb_.magic[1], sb_.magic[2],
-         sb_.magic[3], sb_.magic[4], sb_.magic[5], sb_.magic[6], sb_.magic[7]);
+    line("# superblock, at 0, 4096 and %llu; uuid, tag and checksums are masked",
+         u(sb_.file_size - 4096));
+    line("magic            %02x%02x%02x%02x%02x%02x%02x%02x", sb_.magic[0], sb_.magic[1],
+         sb_.magic[2], sb_.magic[3], sb_.magic[4], sb_.magic[5], sb_.magic[6], sb_.magic[7]);
     line("version          %u", sb_.version);
     line("checksum_kind    %u", sb_.checksum_kind);
     line("features         %llu %llu %llu", u(sb_.compat), u(sb_.ro_compat), u(sb_.incompat));
     line("layout           \"%s\"", sb_.layout);
     line("sequence         %llu", u(sb_.sequence));
     line("file_size        %llu", u(sb_.file_size));
-    line("lanes            %llu + %u * %u * %llu", u(sb_.lanes_offset), sb_.lane_replicas, sb_.lane_count, u(sb_.lane_size));
-    line("zones            %llu + %u * %llu", u(sb_.zones_offset), sb_.zone_count, u(sb_.zone_size));
+    line("lanes            %llu + %u * %u * %llu", u(sb_.lanes_offset), sb_.lane_replicas,
+         sb_.lane_count, u(sb_.lane_size));
+    line("zones            %llu + %u * %llu", u(sb_.zones_offset), sb_.zone_count,
+         u(sb_.zone_size));
     line("rows             (%u + %u) * %llu", sb_.rows, sb_.parity, u(sb_.row_size));
     line("chunk_size       %u", sb_.chunk_size);
     line("protection       %u", sb_.protection);
@@ -61,7 +64,8 @@ class dump {
     for (const auto x : sb_.reserved) zeros = zeros && x == 0;
     line("reserved         %s", zeros ? "zeros" : "NOT ZERO");
     for (const uint64_t other : {uint64_t{4096}, sb_.file_size - 4096})
-      line("copy at %-8llu %s", u(other), std::memcmp(b_.data(), b_.data() + other, 512) == 0 ? "the same" : "DIFFERENT");
+      line("copy at %-8llu %s", u(other),
+           std::memcmp(b_.data(), b_.data() + other, 512) == 0 ? "the same" : "DIFFERENT");
   }
 
   void lanes() {
@@ -75,8 +79,11 @@ class dump {
           const auto e = at<format::log_entry>(base + p);
           if (e.magic != format::entry_magic) continue;
           used = true;
-          line("lane %u replica %u: entry at %llu: epoch %llu sequence %llu transaction %llu flags %u body %llu", i, r,
-               u(e.position), u(e.epoch), u(e.sequence), u(e.transaction), e.flags, u(e.body_size));
+          line(
+              "lane %u replica %u: entry at %llu: epoch %llu sequence %llu transaction %llu flags "
+              "%u body %llu",
+              i, r, u(e.position), u(e.epoch), u(e.sequence), u(e.transaction), e.flags,
+              u(e.body_size));
           uint64_t at_record = base + p + sizeof e;
           for (uint64_t left = e.body_size; left >= sizeof(format::log_record);) {
             const auto rec = at<format::log_record>(at_record);
@@ -87,16 +94,17 @@ class dump {
           }
         }
         if (used)
-          line("lane %u replica %u: applied %llu, undone %llu", i, r, u(status.applied & 0xffff'ffff'ffff),
-               u(status.undone & 0xffff'ffff'ffff));
+          line("lane %u replica %u: applied %llu, undone %llu", i, r,
+               u(status.applied & 0xffff'ffff'ffff), u(status.undone & 0xffff'ffff'ffff));
       }
   }
 
   void header(const char* what, uint64_t offset) {
     const auto h = at<format::fragment_header>(offset);
-    line("%s at %llu: type %x size %llu state %u generation %u tag %llu/%llu/%llu next %s", what, u(offset), h.type,
-         u(format::meta_size(h.meta)), static_cast<unsigned>(format::meta_state(h.meta)),
-         format::meta_generation(h.meta), u(h.tag >> 40), u(h.tag >> 32 & 0xff), u(h.tag & 0xffffffff),
+    line("%s at %llu: type %x size %llu state %u generation %u tag %llu/%llu/%llu next %s", what,
+         u(offset), h.type, u(format::meta_size(h.meta)),
+         static_cast<unsigned>(format::meta_state(h.meta)), format::meta_generation(h.meta),
+         u(h.tag >> 40), u(h.tag >> 32 & 0xff), u(h.tag & 0xffffffff),
          h.next == offset ? "itself" : std::to_string(h.next).c_str());
   }
 
@@ -119,11 +127,14 @@ class dump {
       const uint64_t at_header = base + 4096 + 64 * i;
       const auto c = at<format::chunk_header>(at_header);
       header("chunk header", at_header);
-      line("  chunk %u: kind %u, generation %u, slots of %u with %u headers, %u formatted, length %u", i, c.kind,
-           c.generation, c.slot_size, c.fragments, c.formatted, c.length);
+      line(
+          "  chunk %u: kind %u, generation %u, slots of %u with %u headers, %u formatted, length "
+          "%u",
+          i, c.kind, c.generation, c.slot_size, c.fragments, c.formatted, c.length);
       const uint64_t here = first + uint64_t{i} * sb_.chunk_size;
       if (c.kind == 1)
-        for (uint32_t s = 0; s < c.formatted; ++s) object(here + uint64_t{s} * c.slot_size, c.fragments);
+        for (uint32_t s = 0; s < c.formatted; ++s)
+          object(here + uint64_t{s} * c.slot_size, c.fragments);
       if (c.kind == 2) object(here, (uint64_t{c.length} * sb_.chunk_size + 4127) / 4128);
     }
     uint64_t odd = 0;
@@ -183,12 +194,13 @@ TEST(golden, FiveObjects) {
   SCUTE_OKAY(scute_root(f, 64, 1, &root));  // 1
   f.alloc(pattern(2, 10), 2);               // 2
   const scute_oid gone = f.alloc(pattern(0, 10), 2);
-  f.alloc(pattern(3, 5000), 3);             // 3: two fragments
-  f.alloc(pattern(4, 20000), 4);            // 4: a span
+  f.alloc(pattern(3, 5000), 3);   // 3: two fragments
+  f.alloc(pattern(4, 20000), 4);  // 4: a span
   {
     transaction tx(f);
     void* p = nullptr;
-    SCUTE_OKAY(scute_tx_alloc(tx, 100, 5, nullptr, &p) == SCUTE_E_INVALID ? SCUTE_OK : SCUTE_E_INTERNAL);
+    SCUTE_OKAY(scute_tx_alloc(tx, 100, 5, nullptr, &p) == SCUTE_E_INVALID ? SCUTE_OK
+                                                                          : SCUTE_E_INTERNAL);
     scute_oid oid = 0;
     SCUTE_OKAY(scute_tx_alloc(tx, 100, 5, &oid, &p));  // 5
     std::memcpy(p, pattern(5, 100).data(), 100);

@@ -62,7 +62,7 @@ TEST_F(lifecycle, EverythingSurvivesReopening) {
   a.struct_size = b.struct_size = sizeof a;
   SCUTE_OKAY(scute_pool_info(pool, &a));
   close();
-  struct stat st {};
+  struct stat st{};
   ASSERT_EQ(0, ::stat(path.c_str(), &st));
   EXPECT_EQ(st.st_mode & 0777u, 0640u);
   EXPECT_EQ(st.st_size, static_cast<off_t>(8 * mib));
@@ -87,7 +87,8 @@ TEST_F(lifecycle, EverythingSurvivesReopening) {
 }
 
 TEST_F(lifecycle, EverySizeAndProtectionWorks) {
-  for (const uint64_t size : {mib, mib + 4096, 3 * mib, 16 * mib, 100 * mib, gib, 16 * gib, 40 * gib})
+  for (const uint64_t size :
+       {mib, mib + 4096, 3 * mib, 16 * mib, 100 * mib, gib, 16 * gib, 40 * gib})
     for (int p = 0; p < 4; ++p) {
       SCOPED_TRACE(std::to_string(size) + " protection " + std::to_string(p));
       pool_file f;
@@ -104,7 +105,8 @@ TEST_F(lifecycle, EveryChoiceOfGeometryWorks) {
   for (const uint32_t rows : {2u, 3u, 5u, 16u, 40u})
     for (const uint32_t lanes : {1u, 2u, 20u})
       for (const uint32_t chunk : {16384u, 65536u, 262144u}) {
-        SCOPED_TRACE(std::to_string(rows) + " rows, " + std::to_string(lanes) + " lanes, chunks of " + std::to_string(chunk));
+        SCOPED_TRACE(std::to_string(rows) + " rows, " + std::to_string(lanes) +
+                     " lanes, chunks of " + std::to_string(chunk));
         scute_options o = options(4 * mib);
         o.rows = rows, o.lanes = lanes, o.chunk_size = chunk;
         pool_file f;
@@ -132,7 +134,8 @@ TEST_F(lifecycle, NoPoolThere) {
 TEST_F(lifecycle, NotAPool) {
   for (const size_t n : {0, 1, 511, 512, 4096, 20000}) {
     write_file(path, bytes(n, 'x'));
-    for (const uint32_t flags : {0u, uint32_t{SCUTE_READONLY}}) SCUTE_FAILS(SCUTE_E_FORMAT, open(path, flags));
+    for (const uint32_t flags : {0u, uint32_t{SCUTE_READONLY}})
+      SCUTE_FAILS(SCUTE_E_FORMAT, open(path, flags));
     EXPECT_TRUE(read_file(path) == bytes(n, 'x'));
   }
   std::filesystem::create_directory(dir.file("folder"));
@@ -148,8 +151,9 @@ TEST_F(lifecycle, NotAPool) {
 TEST_F(lifecycle, Truncated) {
   SCUTE_OKAY(create(path, options()));
   const bytes all = read_file(path);
-  for (const size_t n : {all.size() - 1, all.size() - 4096, all.size() / 2, size_t{8192}, size_t{5000},
-                         size_t{4096 + 512}, size_t{4096}, size_t{600}, size_t{512}}) {
+  for (const size_t n :
+       {all.size() - 1, all.size() - 4096, all.size() / 2, size_t{8192}, size_t{5000},
+        size_t{4096 + 512}, size_t{4096}, size_t{600}, size_t{512}}) {
     write_file(path, bytes(all.begin(), all.begin() + static_cast<long>(n)));
     SCOPED_TRACE(n);
     for (const uint32_t flags : {0u, uint32_t{SCUTE_READONLY}})
@@ -190,7 +194,8 @@ TEST_F(lifecycle, AllSuperblocksLost) {
   }
   SCUTE_FAILS(SCUTE_E_CORRUPT, open(path));
   const bytes zeros(512);
-  for (const uint64_t at : {uint64_t{0}, uint64_t{4096}, mib - 4096}) write_at(path, at, zeros.data(), 512);
+  for (const uint64_t at : {uint64_t{0}, uint64_t{4096}, mib - 4096})
+    write_at(path, at, zeros.data(), 512);
   SCUTE_FAILS(SCUTE_E_FORMAT, open(path));
 }
 
@@ -328,7 +333,7 @@ TEST_F(lifecycle, PreallocateReservesEveryBlock) {
   EXPECT_EQ(s.calls, 2u);
   EXPECT_EQ(s.last, s.total);
   EXPECT_EQ(s.total, 80 * mib);
-  struct stat st {};
+  struct stat st{};
   ASSERT_EQ(0, ::stat(path.c_str(), &st));
   EXPECT_GE(st.st_blocks * 512, static_cast<off_t>(80 * mib));
 }

@@ -16,14 +16,14 @@
 #define SCUTE_OKAY(...) ASSERT_EQ(SCUTE_OK, (__VA_ARGS__)) << scute_errormsg()
 #define SCUTE_OKAY_E(...) EXPECT_EQ(SCUTE_OK, (__VA_ARGS__)) << scute_errormsg()
 // The call must fail with this code, and say something.
-#define SCUTE_FAILS(code, ...)                                                        \
-  do {                                                                                \
-    const int scute_result = (__VA_ARGS__);                                           \
-    EXPECT_EQ(code, scute_result) << scute_errorname(scute_result) << ": "            \
-                                  << (scute_result != 0 ? scute_errormsg() : "");     \
-    if (scute_result != 0) {                                                          \
-      EXPECT_STRNE("", scute_errormsg());                                             \
-    }                                                                                 \
+#define SCUTE_FAILS(code, ...)                                                    \
+  do {                                                                            \
+    const int scute_result = (__VA_ARGS__);                                       \
+    EXPECT_EQ(code, scute_result) << scute_errorname(scute_result) << ": "        \
+                                  << (scute_result != 0 ? scute_errormsg() : ""); \
+    if (scute_result != 0) {                                                      \
+      EXPECT_STRNE("", scute_errormsg());                                         \
+    }                                                                             \
   } while (false)
 
 namespace scute::test {
@@ -41,8 +41,8 @@ inline scute_options options(uint64_t size = mib, scute_protection p = SCUTE_PRO
 }
 
 // For suites that run once per protection level.
-inline const auto every_protection = testing::Values(SCUTE_PROTECT_NONE, SCUTE_PROTECT_ML,
-                                                     SCUTE_PROTECT_MLP, SCUTE_PROTECT_MLPC);
+inline const auto every_protection =
+    testing::Values(SCUTE_PROTECT_NONE, SCUTE_PROTECT_ML, SCUTE_PROTECT_MLP, SCUTE_PROTECT_MLPC);
 inline std::string protection_name(const testing::TestParamInfo<scute_protection>& p) {
   constexpr const char* names[] = {"none", "ml", "mlp", "mlpc"};
   return names[p.param];

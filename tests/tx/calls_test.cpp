@@ -25,7 +25,8 @@ TEST_P(calls, AllocIsZeroedAlignedAndVisibleAtCommit) {
     transaction tx(f);
     SCUTE_OKAY(scute_tx_alloc(tx, n, 42, &oid, &p));
     EXPECT_EQ(0u, (f.offset_of(oid)) % 32);
-    EXPECT_TRUE(bytes(n) == bytes(static_cast<unsigned char*>(p), static_cast<unsigned char*>(p) + n));
+    EXPECT_TRUE(bytes(n) ==
+                bytes(static_cast<unsigned char*>(p), static_cast<unsigned char*>(p) + n));
     SCUTE_FAILS(SCUTE_E_FREED, scute_get_verified(f, oid, &q));
     const bytes want = pattern(n, n);
     std::memcpy(p, want.data(), n);
@@ -103,7 +104,12 @@ TEST_P(calls, RangesOverlapRepeatAndEndAtTheObject) {
   void* first = nullptr;
   SCUTE_OKAY(scute_tx_add_range(tx, oid, 4000, 200, &first));
   const auto base = static_cast<unsigned char*>(first) - 4000;
-  for (const auto& [at, n] : {std::pair{4100u, 200u}, {3900u, 500u}, {0u, 1u}, {9999u, 1u}, {4096u, 4096u}, {4000u, 200u}}) {
+  for (const auto& [at, n] : {std::pair{4100u, 200u},
+                              {3900u, 500u},
+                              {0u, 1u},
+                              {9999u, 1u},
+                              {4096u, 4096u},
+                              {4000u, 200u}}) {
     SCUTE_OKAY(scute_tx_add_range(tx, oid, at, n, &p));
     EXPECT_EQ(p, base + at);
     EXPECT_EQ(0, std::memcmp(p, want.data() + at, n));
@@ -142,7 +148,8 @@ TEST_P(calls, OpenedAgainIsTheSameBuffer) {
 
 TEST_P(calls, FreeInEveryCombination) {
   const bytes want = pattern(1, 300);
-  scute_oid a = f.alloc(want), b = f.alloc(want), c = f.alloc(want), big = f.alloc(pattern(2, 50000));
+  scute_oid a = f.alloc(want), b = f.alloc(want), c = f.alloc(want),
+            big = f.alloc(pattern(2, 50000));
   transaction tx(f);
   SCUTE_OKAY(scute_tx_free(tx, a));
   SCUTE_FAILS(SCUTE_E_FREED, scute_tx_free(tx, a));

@@ -21,11 +21,12 @@ class oids : public testing::Test {
     void* p = nullptr;
     const void* q = nullptr;
     transaction tx(f);
-    for (const int e : {scute_get_verified(f, oid, &q), scute_object_info(f, oid, nullptr, nullptr, nullptr),
-                        scute_tx_open(tx, oid, &p), scute_tx_add_range(tx, oid, 0, 1, &p),
-                        scute_tx_inplace(tx, oid, 0, 1, &p), scute_tx_get(tx, oid, &q),
-                        scute_tx_get_range(tx, oid, 0, 1, &q), scute_tx_free(tx, oid),
-                        scute_obj_open(f, oid, &p)})
+    for (const int e :
+         {scute_get_verified(f, oid, &q), scute_object_info(f, oid, nullptr, nullptr, nullptr),
+          scute_tx_open(tx, oid, &p), scute_tx_add_range(tx, oid, 0, 1, &p),
+          scute_tx_inplace(tx, oid, 0, 1, &p), scute_tx_get(tx, oid, &q),
+          scute_tx_get_range(tx, oid, 0, 1, &q), scute_tx_free(tx, oid),
+          scute_obj_open(f, oid, &p)})
       ASSERT_TRUE(e == SCUTE_E_OID || e == SCUTE_E_FREED)
           << std::hex << oid << ": " << scute_errorname(e) << " " << scute_errormsg();
     scute_get(f, oid);
@@ -39,7 +40,9 @@ TEST_F(oids, Null) {
   refused(0);
   EXPECT_EQ(scute_get(f, 0), nullptr);
 }
-TEST_F(oids, Freed) { refused(gone); }
+TEST_F(oids, Freed) {
+  refused(gone);
+}
 TEST_F(oids, InTheMiddleOfObjects) {
   for (const scute_oid o : live)
     for (const uint64_t d : {1, 8, 16, 31, 32, 33, 64, 4096, 4128}) {
@@ -55,9 +58,10 @@ TEST_F(oids, OfAnotherPool) {
 TEST_F(oids, OutsideThePool) {
   const uint64_t tag = live[0] & ~0xffff'ffff'ffffu;
   const auto& g = f.in().s.geo;
-  for (const uint64_t at : {uint64_t{0}, uint64_t{1}, g.lanes_offset, g.zones_offset - 1, g.zones_offset,
-                            g.zones_offset + 64, g.zones_offset + 4096, g.zone_offset(0) + g.data_size,
-                            g.zones_end(), g.file_size - 1, g.file_size, uint64_t{0xffff'ffff'ffff}})
+  for (const uint64_t at :
+       {uint64_t{0}, uint64_t{1}, g.lanes_offset, g.zones_offset - 1, g.zones_offset,
+        g.zones_offset + 64, g.zones_offset + 4096, g.zone_offset(0) + g.data_size, g.zones_end(),
+        g.file_size - 1, g.file_size, uint64_t{0xffff'ffff'ffff}})
     refused(tag | at);
 }
 TEST_F(oids, RandomGarbage) {
@@ -77,7 +81,8 @@ TEST_F(oids, RandomGarbage) {
     const int e = i % 3 == 0   ? scute_get_verified(f, oid, &q)
                   : i % 3 == 1 ? scute_tx_open(tx, oid, &p)
                                : scute_tx_free(tx, oid);
-    ASSERT_TRUE(e == SCUTE_E_OID || e == SCUTE_E_FREED) << std::hex << oid << ": " << scute_errormsg();
+    ASSERT_TRUE(e == SCUTE_E_OID || e == SCUTE_E_FREED)
+        << std::hex << oid << ": " << scute_errormsg();
     scute_oid next = 0;
     scute_next(f, oid, SCUTE_TYPE_ANY, &next);
   }
