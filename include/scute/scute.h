@@ -48,29 +48,29 @@ extern "C" {
 
 enum scute_error {
   SCUTE_OK = 0,
-  SCUTE_E_INVALID = -1,     /* an argument makes no sense (null, zero size, unknown option) */
-  SCUTE_E_NOMEM = -2,       /* no DRAM left; nothing was changed */
-  SCUTE_E_NOENT = -3,       /* there is no file of that name */
-  SCUTE_E_EXISTS = -4,      /* create: the file is there already */
-  SCUTE_E_FORMAT = -5,      /* the file is not a Scute pool */
-  SCUTE_E_VERSION = -6,     /* the pool needs a newer library */
-  SCUTE_E_TRUNCATED = -7,   /* the file is shorter than its superblock says */
-  SCUTE_E_CORRUPT = -8,     /* damage beyond the redundancy; the message names what is lost */
-  SCUTE_E_BUSY = -9,        /* the pool is open in another process, or elsewhere in this one */
-  SCUTE_E_READONLY = -10,   /* a change to a pool that was opened read-only */
-  SCUTE_E_NOSPC = -11,      /* the pool (or the file system under it) is full */
-  SCUTE_E_OID = -12,        /* the oid is null, points nowhere, or belongs to another pool */
-  SCUTE_E_FREED = -13,      /* the object has been freed */
-  SCUTE_E_RANGE = -14,      /* a size or range beyond the object, or beyond the limits */
-  SCUTE_E_TYPE = -15,       /* the object has another type number than was asked for */
-  SCUTE_E_CANARY = -16,     /* a write overran a micro-buffer; the transaction was aborted */
-  SCUTE_E_ABORTED = -17,    /* a nested transaction aborted, so the whole one did */
-  SCUTE_E_NOTX = -18,       /* no such transaction in this thread (ended, or another thread's) */
-  SCUTE_E_CONFLICT = -19,   /* the object changed since scute_obj_open() */
-  SCUTE_E_IO = -20,         /* a system call failed; errno is kept and named in the message */
-  SCUTE_E_LAYOUT = -21,     /* the pool's layout name is not the one given */
-  SCUTE_E_UNSUPPORTED = -22,/* this build or this pool cannot do that */
-  SCUTE_E_INTERNAL = -23    /* a bug in Scute; please report it with the message */
+  SCUTE_E_INVALID = -1,      /* an argument makes no sense (null, zero size, unknown option) */
+  SCUTE_E_NOMEM = -2,        /* no DRAM left; nothing was changed */
+  SCUTE_E_NOENT = -3,        /* there is no file of that name */
+  SCUTE_E_EXISTS = -4,       /* create: the file is there already */
+  SCUTE_E_FORMAT = -5,       /* the file is not a Scute pool */
+  SCUTE_E_VERSION = -6,      /* the pool needs a newer library */
+  SCUTE_E_TRUNCATED = -7,    /* the file is shorter than its superblock says */
+  SCUTE_E_CORRUPT = -8,      /* damage beyond the redundancy; the message names what is lost */
+  SCUTE_E_BUSY = -9,         /* the pool is open in another process, or elsewhere in this one */
+  SCUTE_E_READONLY = -10,    /* a change to a pool that was opened read-only */
+  SCUTE_E_NOSPC = -11,       /* the pool (or the file system under it) is full */
+  SCUTE_E_OID = -12,         /* the oid is null, points nowhere, or belongs to another pool */
+  SCUTE_E_FREED = -13,       /* the object has been freed */
+  SCUTE_E_RANGE = -14,       /* a size or range beyond the object, or beyond the limits */
+  SCUTE_E_TYPE = -15,        /* the object has another type number than was asked for */
+  SCUTE_E_CANARY = -16,      /* a write overran a micro-buffer; the transaction was aborted */
+  SCUTE_E_ABORTED = -17,     /* a nested transaction aborted, so the whole one did */
+  SCUTE_E_NOTX = -18,        /* no such transaction in this thread (ended, or another thread's) */
+  SCUTE_E_CONFLICT = -19,    /* the object changed since scute_obj_open() */
+  SCUTE_E_IO = -20,          /* a system call failed; errno is kept and named in the message */
+  SCUTE_E_LAYOUT = -21,      /* the pool's layout name is not the one given */
+  SCUTE_E_UNSUPPORTED = -22, /* this build or this pool cannot do that */
+  SCUTE_E_INTERNAL = -23     /* a bug in Scute; please report it with the message */
 };
 
 /* The last error of the calling thread in words: what failed, on what, and what to do. Never null.
@@ -136,29 +136,29 @@ typedef void (*scute_progress_fn)(void *arg, const char *what, uint64_t done, ui
  * `scute` command's flags (--rows) and the environment (SCUTE_ROWS) have the same names. Fields
  * marked [create] are stored in the pool and ignored by open. */
 typedef struct scute_options {
-  size_t struct_size;          /* sizeof(scute_options), for later growth */
-  uint64_t size;               /* [create] file size; multiple of 4096, at least SCUTE_SIZE_MIN */
-  const char *layout;          /* [create] name of the program's data layout, at most 63 bytes;
+  size_t struct_size;       /* sizeof(scute_options), for later growth */
+  uint64_t size;            /* [create] file size; multiple of 4096, at least SCUTE_SIZE_MIN */
+  const char *layout;       /* [create] name of the program's data layout, at most 63 bytes;
                                   [open] if not null it must be the pool's (SCUTE_E_LAYOUT) */
-  enum scute_medium medium;    /* AUTO: by the file system */
-  enum scute_engine engine;    /* [create] */
+  enum scute_medium medium; /* AUTO: by the file system */
+  enum scute_engine engine; /* [create] */
   enum scute_protection protection; /* [create] */
-  enum scute_checksum checksum; /* [create] kind of object checksum */
-  uint32_t rows;               /* [create] data rows N of a zone, 2..1000; 0: by pool size */
-  uint32_t parity;             /* [create] parity rows P of a zone; 0: by protection. 1 is what
+  enum scute_checksum checksum;     /* [create] kind of object checksum */
+  uint32_t rows;                    /* [create] data rows N of a zone, 2..1000; 0: by pool size */
+  uint32_t parity;                  /* [create] parity rows P of a zone; 0: by protection. 1 is what
                                   this version supports with MLP and MLPC */
-  uint32_t lanes;              /* [create] transactions that can run at once, 1..255; 0: by size.
+  uint32_t lanes;             /* [create] transactions that can run at once, 1..255; 0: by size.
                                   More threads than lanes wait for one another */
-  uint32_t chunk_size;         /* [create] unit of space management, a power of two from 16 KiB to
+  uint32_t chunk_size;        /* [create] unit of space management, a power of two from 16 KiB to
                                   256 KiB; 0: by pool size */
-  uint32_t flags;              /* SCUTE_READONLY, ... */
-  uint32_t mode;               /* [create] file permission bits, e.g. 0600 */
-  scute_progress_fn progress;  /* null: none */
+  uint32_t flags;             /* SCUTE_READONLY, ... */
+  uint32_t mode;              /* [create] file permission bits, e.g. 0600 */
+  scute_progress_fn progress; /* null: none */
   void *progress_arg;
 } scute_options;
 
-#define SCUTE_SIZE_MIN ((uint64_t)1 << 20)  /* smallest pool: 1 MiB */
-#define SCUTE_SIZE_MAX ((uint64_t)1 << 46)  /* largest pool: 64 TiB */
+#define SCUTE_SIZE_MIN ((uint64_t)1 << 20) /* smallest pool: 1 MiB */
+#define SCUTE_SIZE_MAX ((uint64_t)1 << 46) /* largest pool: 64 TiB */
 
 /* Fills in the defaults: 64 MiB, medium auto, engine redo, protection mlpc, crc32c, the rest 0. */
 SCUTE_API void scute_options_init(scute_options *options);
@@ -198,32 +198,32 @@ typedef struct scute_info {
   size_t struct_size;
   uint8_t uuid[16];
   char layout[64];
-  uint64_t size;           /* of the file */
-  uint32_t version;        /* of the format */
+  uint64_t size;    /* of the file */
+  uint32_t version; /* of the format */
   enum scute_medium medium;
-  int map_sync;            /* 1: the file system granted MAP_SYNC */
-  int eadr;                /* 1: CPU caches are in the persistence domain */
-  const char *flush;       /* "clwb", "clflushopt", "clflush", "msync", "none"; static */
-  const char *simd;        /* widest kernels in use, e.g. "avx512"; static */
+  int map_sync;      /* 1: the file system granted MAP_SYNC */
+  int eadr;          /* 1: CPU caches are in the persistence domain */
+  const char *flush; /* "clwb", "clflushopt", "clflush", "msync", "none"; static */
+  const char *simd;  /* widest kernels in use, e.g. "avx512"; static */
   enum scute_engine engine;
   enum scute_protection protection;
   enum scute_checksum checksum;
-  uint32_t rows, parity;   /* N and P of each zone */
-  uint64_t row_size;       /* length of a row */
+  uint32_t rows, parity; /* N and P of each zone */
+  uint64_t row_size;     /* length of a row */
   uint64_t zone_size, zone_count;
   uint32_t chunk_size;
-  uint64_t chunk_count;    /* in all zones */
-  uint64_t chunks_free;    /* never used or free again */
+  uint64_t chunk_count; /* in all zones */
+  uint64_t chunks_free; /* never used or free again */
   uint32_t lanes;
-  uint64_t lane_size;      /* log bytes per lane and replica */
-  uint64_t epoch;          /* how often the pool was opened for writing */
-  int clean;               /* 1: the previous session closed the pool properly */
-  uint64_t recovered;      /* transactions completed by recovery at this open */
-  uint64_t recovery_ns;    /* time recovery took at this open */
-  uint64_t repaired;       /* damaged structures rebuilt since this open */
-  uint64_t open_ns;        /* time the whole open took */
-  uint64_t overhead;       /* bytes of the file that are not object space (parity, logs, ...) */
-  uint16_t tag;            /* high 16 bits of this pool's oids */
+  uint64_t lane_size;   /* log bytes per lane and replica */
+  uint64_t epoch;       /* how often the pool was opened for writing */
+  int clean;            /* 1: the previous session closed the pool properly */
+  uint64_t recovered;   /* transactions completed by recovery at this open */
+  uint64_t recovery_ns; /* time recovery took at this open */
+  uint64_t repaired;    /* damaged structures rebuilt since this open */
+  uint64_t open_ns;     /* time the whole open took */
+  uint64_t overhead;    /* bytes of the file that are not object space (parity, logs, ...) */
+  uint16_t tag;         /* high 16 bits of this pool's oids */
 } scute_info;
 
 /* Fills in *info (set info->struct_size first). Any thread. */
@@ -238,11 +238,11 @@ typedef struct scute_counters {
   uint64_t fences, lines;
   uint64_t bytes_data, bytes_parity, bytes_log, bytes_metadata;
   uint64_t allocs, frees;
-  uint64_t lock_waits;      /* times a column lock was not free at the first try */
-  uint64_t settles;         /* logs of other lanes made durably invalid on their behalf */
-  uint64_t fallbacks;       /* transactions whose log did not fit its lane */
-  uint64_t heals, losses;   /* damaged objects or structures rebuilt / found beyond repair */
-  uint64_t verified_bytes;  /* object bytes whose checksum was tested */
+  uint64_t lock_waits;     /* times a column lock was not free at the first try */
+  uint64_t settles;        /* logs of other lanes made durably invalid on their behalf */
+  uint64_t fallbacks;      /* transactions whose log did not fit its lane */
+  uint64_t heals, losses;  /* damaged objects or structures rebuilt / found beyond repair */
+  uint64_t verified_bytes; /* object bytes whose checksum was tested */
 } scute_counters;
 
 /* Totals over all threads (set counters->struct_size first). Any thread. */
@@ -275,8 +275,8 @@ SCUTE_API uintptr_t scute_direct_base(scute_pool *pool);
 /* Size asked for when the object was allocated, bytes it could grow to where it lies, and type
  * number; inside a transaction of this thread, as that has it. Each output may be null. Any
  * thread. */
-SCUTE_API int scute_object_info(scute_pool *pool, scute_oid oid, uint64_t *size,
-                                uint64_t *usable, uint32_t *type);
+SCUTE_API int scute_object_info(scute_pool *pool, scute_oid oid, uint64_t *size, uint64_t *usable,
+                                uint32_t *type);
 
 #define SCUTE_TYPE_ANY UINT32_MAX
 
@@ -367,13 +367,13 @@ SCUTE_API void scute_obj_discard(void *bytes);
 enum scute_region SCUTE_ENUM {
   SCUTE_REGION_SUPERBLOCK = 0,
   SCUTE_REGION_LANE = 1,
-  SCUTE_REGION_ZONE_HEADER = 2,  /* zone descriptor, root anchor */
+  SCUTE_REGION_ZONE_HEADER = 2, /* zone descriptor, root anchor */
   SCUTE_REGION_CHUNK_HEADER = 3,
-  SCUTE_REGION_OBJECT = 4,       /* inside a chunk that holds objects, header or payload */
-  SCUTE_REGION_FREE = 5,         /* a chunk in no use, or row space past the last chunk */
-  SCUTE_REGION_LOG = 6,          /* a chunk lent to a log that overflowed its lane */
+  SCUTE_REGION_OBJECT = 4, /* inside a chunk that holds objects, header or payload */
+  SCUTE_REGION_FREE = 5,   /* a chunk in no use, or row space past the last chunk */
+  SCUTE_REGION_LOG = 6,    /* a chunk lent to a log that overflowed its lane */
   SCUTE_REGION_PARITY = 7,
-  SCUTE_REGION_PADDING = 8       /* in no use at all */
+  SCUTE_REGION_PADDING = 8 /* in no use at all */
 };
 
 typedef struct scute_location {
@@ -393,13 +393,13 @@ SCUTE_API int scute_offset_of(scute_pool *pool, uint64_t zone, uint64_t row, uin
                               uint64_t *offset);
 
 typedef struct scute_chunk_info {
-  uint64_t zone, chunk;   /* index of the zone, and of the chunk in it */
-  uint64_t offset;        /* of the chunk in the file */
-  const char *kind;       /* "free", "run", "span", "span-body", "log"; static */
-  uint64_t slot_size;     /* run: bytes per slot, header included */
+  uint64_t zone, chunk;            /* index of the zone, and of the chunk in it */
+  uint64_t offset;                 /* of the chunk in the file */
+  const char *kind;                /* "free", "run", "span", "span-body", "log"; static */
+  uint64_t slot_size;              /* run: bytes per slot, header included */
   uint64_t slots, formatted, used; /* run: slots that fit, ever prepared, holding objects */
-  uint64_t length;        /* span: chunks */
-  uint32_t generation;    /* how often the chunk changed its kind */
+  uint64_t length;                 /* span: chunks */
+  uint32_t generation;             /* how often the chunk changed its kind */
 } scute_chunk_info;
 
 /* Calls visit for every chunk that was ever used, in address order, until it returns non-zero,

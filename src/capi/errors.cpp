@@ -21,7 +21,9 @@ int fail(int code, const char* message) noexcept {
 
 extern "C" {
 
-const char* scute_errormsg(void) { return scute::this_thread().message.c_str(); }
+const char* scute_errormsg(void) {
+  return scute::this_thread().message.c_str();
+}
 
 const char* scute_errorname(int code) {
   switch (code) {

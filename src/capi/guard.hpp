@@ -54,9 +54,8 @@ void copy_out(T* to, T& filled, const char* name) {
   need_out(to, name);
   const size_t n = to->struct_size;
   if (n < sizeof(size_t) || n > 4096)
-    throw failure(SCUTE_E_INVALID, std::string(name) +
-                                       "->struct_size is not set; assign sizeof(*" + name +
-                                       ") before the call");
+    throw failure(SCUTE_E_INVALID, std::string(name) + "->struct_size is not set; assign sizeof(*" +
+                                       name + ") before the call");
   filled.struct_size = n;
   std::memcpy(to, &filled, std::min(n, sizeof filled));
 }

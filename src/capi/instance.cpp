@@ -11,6 +11,7 @@
 #include "medium/mapped_medium.hpp"
 #include "pool/columns.hpp"
 #include "pool/superblock.hpp"
+#include "pool/zone_extent.hpp"
 #include "tx/verify.hpp"
 
 namespace scute {
@@ -100,8 +101,7 @@ std::unique_ptr<instance> instance::create(const std::string& path, const scute_
     throw failure(SCUTE_E_RANGE, "the layout name is longer than 63 bytes");
   // A pool that is to be replaced stays until the new one is complete.
   const bool replace = (o.flags & SCUTE_OVERWRITE) != 0 && replaceable(path);
-  const std::string making =
-      replace ? path + ".new." + std::to_string(::getpid()) : path;
+  const std::string making = replace ? path + ".new." + std::to_string(::getpid()) : path;
   progress_adapter adapter{o.progress, o.progress_arg};
   auto file = medium::file_handle::create(
       making, o.size, o.mode, (o.flags & SCUTE_PREALLOCATE) != 0,
@@ -162,8 +162,7 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
     zones[z] = {};
     zones[z].index = z;
     pool::seal_metadata(s, l, g.zone_offset(z), format::type_zone, zones[z]);
-    patches.push_back(
-        {g.zone_offset(z), &zones[z], sizeof zones[z], medium::purpose::metadata});
+    patches.push_back({g.zone_offset(z), &zones[z], sizeof zones[z], medium::purpose::metadata});
   }
   format::root_anchor anchor{};
   const uint64_t anchor_at = g.zone_offset(0) + format::zone_anchor_offset;
@@ -226,6 +225,10 @@ void instance::begin_session(const scute_options& o) {
     recovery = engine::recover(s, *s.service);
     recovery_ns = since(start);
   }
+  // Needed by whoever repairs something before its zone is loaded: rows that were never used do not
+  // take part in parity, whatever lies there.
+  for (uint64_t z = 0; z < s.geo.zone_count; ++z)
+    pool::set_used_end(s, z, pool::read_extent(s, z).high_water);
   // The logs of the old epoch are void from here on, all at once.
   s.sb.resolved_epoch = s.sb.epoch;
   ++s.sb.epoch;
@@ -254,8 +257,8 @@ void instance::close() {
 uint64_t instance::root(uint64_t size, uint32_t type) {
   const std::lock_guard hold(root_mutex_);
   const uint64_t at = s.geo.zone_offset(0) + format::zone_anchor_offset;
-  auto anchor = pool::read_metadata<format::root_anchor>(s, nullptr, at, format::type_anchor,
-                                                         "root anchor");
+  auto anchor =
+      pool::read_metadata<format::root_anchor>(s, nullptr, at, format::type_anchor, "root anchor");
   if (anchor.oid != 0) {
     const heap::object o = heap->zones().locate(tx::payload_of(s, anchor.oid));
     const auto h = tx::live_header(s, nullptr, o);
@@ -293,6 +296,8 @@ tx::transaction& instance::acquire() {
   return transactions[lane];
 }
 
-void instance::release(tx::transaction&) noexcept { lane_leases::release(this_thread()); }
+void instance::release(tx::transaction&) noexcept {
+  lane_leases::release(this_thread());
+}
 
 }  // namespace scute

@@ -74,4 +74,3 @@ class instance {
 };
 
 }  // namespace scute
-

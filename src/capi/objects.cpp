@@ -131,12 +131,14 @@ int scute_obj_commit(void* bytes) {
     instance& in = *c->in;
     if (!tx::canary_intact(static_cast<std::byte*>(bytes) - tx::canary_size, tx::canary_size) ||
         !tx::canary_intact(static_cast<std::byte*>(bytes) + c->size, tx::canary_size))
-      throw failure(SCUTE_E_CANARY, "a write ran past the buffer of scute_obj_open(); nothing was "
-                                    "written to the pool");
+      throw failure(SCUTE_E_CANARY,
+                    "a write ran past the buffer of scute_obj_open(); nothing was "
+                    "written to the pool");
     this_thread().refresh();
     if (this_thread().current != nullptr)
-      throw failure(SCUTE_E_INVALID, "scute_obj_commit() inside a transaction; use "
-                                     "scute_tx_open() there");
+      throw failure(SCUTE_E_INVALID,
+                    "scute_obj_commit() inside a transaction; use "
+                    "scute_tx_open() there");
     tx::transaction& t = in.acquire();
     t.begin();
     try {
@@ -145,8 +147,7 @@ int scute_obj_commit(void* bytes) {
       const heap::object o = in.heap->zones().locate(offset);
       format::fragment_header h;
       std::memcpy(&h, in.s.at(o.header), sizeof h);
-      if (std::memcmp(&h, &c->header, sizeof h) != 0 ||
-          std::memcmp(now, c->original, c->size) != 0)
+      if (std::memcmp(&h, &c->header, sizeof h) != 0 || std::memcmp(now, c->original, c->size) != 0)
         throw failure(SCUTE_E_CONFLICT, "the object at oid offset " + std::to_string(offset) +
                                             " changed since it was opened; open it again and redo "
                                             "the change");

@@ -155,16 +155,22 @@ int scute_options_from_env(scute_options* options) {
     constexpr struct {
       const char* variable;
       const char* name;
-    } all[] = {{"SCUTE_SIZE", "size"},         {"SCUTE_LAYOUT", "layout"},
-               {"SCUTE_MEDIUM", "medium"},     {"SCUTE_ENGINE", "engine"},
-               {"SCUTE_PROTECTION", "protection"}, {"SCUTE_CHECKSUM", "checksum"},
-               {"SCUTE_ROWS", "rows"},         {"SCUTE_PARITY", "parity"},
-               {"SCUTE_LANES", "lanes"},       {"SCUTE_CHUNK_SIZE", "chunk_size"},
-               {"SCUTE_MODE", "mode"},         {"SCUTE_READONLY", "readonly"},
-               {"SCUTE_PREALLOCATE", "preallocate"}, {"SCUTE_OVERWRITE", "overwrite"}};
+    } all[] = {{"SCUTE_SIZE", "size"},
+               {"SCUTE_LAYOUT", "layout"},
+               {"SCUTE_MEDIUM", "medium"},
+               {"SCUTE_ENGINE", "engine"},
+               {"SCUTE_PROTECTION", "protection"},
+               {"SCUTE_CHECKSUM", "checksum"},
+               {"SCUTE_ROWS", "rows"},
+               {"SCUTE_PARITY", "parity"},
+               {"SCUTE_LANES", "lanes"},
+               {"SCUTE_CHUNK_SIZE", "chunk_size"},
+               {"SCUTE_MODE", "mode"},
+               {"SCUTE_READONLY", "readonly"},
+               {"SCUTE_PREALLOCATE", "preallocate"},
+               {"SCUTE_OVERWRITE", "overwrite"}};
     for (const auto& v : all)
-      if (const char* value = std::getenv(v.variable))
-        capi::set_option(*options, v.name, value);
+      if (const char* value = std::getenv(v.variable)) capi::set_option(*options, v.name, value);
   });
 }
 

@@ -179,6 +179,9 @@ int scute_check(scute_pool* pool, int repair, scute_report* report, scute_findin
   return capi::guarded([&] {
     instance& in = capi::need(pool);
     scute_report r{};
+    if (repair != 0 && in.s.read_only)
+      throw failure(SCUTE_E_READONLY,
+                    in.s.path + " was opened read-only, so nothing can be repaired");
     capi::copy_out(report, r, "report");  // complains before a long run, not after it
     heal::check_options o;
     o.repair = repair != 0;

@@ -27,14 +27,14 @@ struct alignas(64) lease_holder {
 };
 
 struct thread_state {
-  const uint32_t ordinal;           // spreads threads over lanes
+  const uint32_t ordinal;  // spreads threads over lanes
   lease_holder* const holder;
-  instance* pool = nullptr;         // on which `current` runs
+  instance* pool = nullptr;  // on which `current` runs
   tx::transaction* current = nullptr;
   const pool_life* life = nullptr;  // of `pool`
   uint64_t last_pool = 0;           // serial
   int last_lane = -1;
-  std::string message;              // of the last error
+  std::string message;  // of the last error
 
   thread_state();
   ~thread_state();

@@ -5,7 +5,9 @@ using namespace scute;
 
 namespace {
 
-scute_tx* handle(tx::transaction* t) noexcept { return reinterpret_cast<scute_tx*>(t); }
+scute_tx* handle(tx::transaction* t) noexcept {
+  return reinterpret_cast<scute_tx*>(t);
+}
 
 // Ends the thread's transaction, whatever became of it.
 void leave(thread_state& me) noexcept {

@@ -10,15 +10,17 @@
 namespace scute::engine {
 namespace {
 
-constexpr uint64_t round_line(uint64_t n) noexcept { return (n + 63) & ~uint64_t{63}; }
+constexpr uint64_t round_line(uint64_t n) noexcept {
+  return (n + 63) & ~uint64_t{63};
+}
 
 }  // namespace
 
 uint64_t make_status_word(const pool::state& s, uint32_t lane, status_word which,
                           uint64_t value) noexcept {
   value &= 0xffff'ffff'ffffu;
-  const uint64_t message[3] = {value, s.sb.epoch << 9 | uint64_t{lane} << 1 |
-                                          static_cast<uint64_t>(which), s.salt};
+  const uint64_t message[3] = {
+      value, s.sb.epoch << 9 | uint64_t{lane} << 1 | static_cast<uint64_t>(which), s.salt};
   return value | uint64_t{codec::crc32c(0, message, sizeof message) & 0xffff} << 48;
 }
 
@@ -169,8 +171,7 @@ void lane_log::write_undo(const entry_image& image) {
   if (mine.undo_transaction != l.transaction) {
     mine.undo_transaction = l.transaction;
     mine.undo_count = 0;
-    area = {{s_.geo.lane_offset(l.index, 0),
-             s_.geo.lane_offset(l.index, s_.geo.lane_replicas - 1)},
+    area = {{s_.geo.lane_offset(l.index, 0), s_.geo.lane_offset(l.index, s_.geo.lane_replicas - 1)},
             format::lane_undo_offset(s_.geo.lane_size),
             s_.geo.lane_size};
   }
@@ -199,8 +200,7 @@ void lane_log::write_undo(const entry_image& image) {
 
 void lane_log::store_status(pool::lane& l) {
   // undone before applied: both lie in one line, so a durable `applied` brings `undone` along.
-  const uint64_t undone =
-      make_status_word(s_, l.index, status_word::undone, lent_[l.index].undone);
+  const uint64_t undone = make_status_word(s_, l.index, status_word::undone, lent_[l.index].undone);
   const uint64_t applied = make_status_word(s_, l.index, status_word::applied, l.sequence);
   for (uint32_t r = 0; r < s_.geo.lane_replicas; ++r) {
     std::byte* line = s_.at(s_.geo.lane_offset(l.index, r));

@@ -59,7 +59,7 @@ class lane_log {
   };
   struct lane_state {
     std::vector<uint64_t> ring_chunks, undo_chunks;
-    undo_area area;                 // where the next undo entry goes
+    undo_area area;  // where the next undo entry goes
     uint64_t undo_count = 0;
     uint64_t undo_transaction = 0;  // whose they are
     uint64_t undone = 0;            // second word of the status line

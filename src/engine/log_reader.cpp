@@ -138,9 +138,9 @@ found_log read_lane(const pool::state& s, uint32_t lane) {
   return log;
 }
 
-void for_each_record(const pool::state& s, const found_entry& e,
-                     const std::function<void(format::record_kind, uint64_t, const std::byte*,
-                                              uint32_t)>& fn) {
+void for_each_record(
+    const pool::state& s, const found_entry& e,
+    const std::function<void(format::record_kind, uint64_t, const std::byte*, uint32_t)>& fn) {
   const auto walk = [&](bool call) {
     size_t at = 0;
     while (at < e.records.size()) {
@@ -160,8 +160,7 @@ void for_each_record(const pool::state& s, const found_entry& e,
     return true;
   };
   if (!walk(false))
-    throw failure(SCUTE_E_CORRUPT, s.path + ": a log entry of lane " +
-                                       std::to_string(e.head.lane) +
+    throw failure(SCUTE_E_CORRUPT, s.path + ": a log entry of lane " + std::to_string(e.head.lane) +
                                        " has a valid checksum but makes no sense; the file was "
                                        "tampered with. Restore the pool from a backup");
   walk(true);

@@ -7,7 +7,7 @@
 
 #include "engine/log_reader.hpp"
 #include "pool/columns.hpp"
-#include "pool/fragment.hpp"
+#include "pool/zone_extent.hpp"
 
 namespace scute::engine {
 namespace {
@@ -53,19 +53,6 @@ class touched_columns {
   std::vector<span> spans_;
 };
 
-// How far a zone's rows are in use, as its descriptor says, and whether a log borrowed chunks.
-struct zone_extent {
-  uint32_t high_water, log_chunks;
-};
-zone_extent extent_of(const pool::state& s, uint64_t z) {
-  const uint64_t at = s.geo.zone_offset(z);
-  if (!pool::valid(s, pool::metadata_fragment(at, format::type_zone)))
-    return {s.geo.chunks, 1};  // cannot tell: assume everything
-  format::zone_descriptor d;
-  std::memcpy(&d, s.at(at), sizeof d);
-  return {std::min(d.high_water, s.geo.chunks), d.log_chunks};
-}
-
 }  // namespace
 
 tx::recovery_report recover(pool::state& s, medium::writer& w) {
@@ -82,25 +69,25 @@ tx::recovery_report recover(pool::state& s, medium::writer& w) {
   }
   for (const auto& log : logs) {
     if (!log.last) continue;
-    for_each_record(s, *log.last, [&](format::record_kind, uint64_t offset, const std::byte* bytes,
-                                      uint32_t n) {
-      if (bytes != nullptr) w.stream(s.at(offset), bytes, n, medium::purpose::data);
-      touched.add(offset, n);
-    });
+    for_each_record(s, *log.last,
+                    [&](format::record_kind, uint64_t offset, const std::byte* bytes, uint32_t n) {
+                      if (bytes != nullptr) w.stream(s.at(offset), bytes, n, medium::purpose::data);
+                      touched.add(offset, n);
+                    });
     ++report.completed;
   }
   for (const auto& log : logs) {
     for (auto u = log.undo.rbegin(); u != log.undo.rend(); ++u)
-      for_each_record(s, *u, [&](format::record_kind, uint64_t offset, const std::byte* bytes,
-                                 uint32_t n) {
-        if (bytes != nullptr) w.stream(s.at(offset), bytes, n, medium::purpose::data);
-        touched.add(offset, n);
-      });
+      for_each_record(
+          s, *u, [&](format::record_kind, uint64_t offset, const std::byte* bytes, uint32_t n) {
+            if (bytes != nullptr) w.stream(s.at(offset), bytes, n, medium::purpose::data);
+            touched.add(offset, n);
+          });
     if (!log.undo.empty()) ++report.undone;
   }
   for (uint64_t z = 0; z < s.geo.zone_count; ++z) {
-    const zone_extent x = extent_of(s, z);
-    s.used_end[z].store(s.geo.chunk_base + (uint64_t{x.high_water} << s.geo.chunk_shift));
+    const pool::zone_extent x = pool::read_extent(s, z);
+    pool::set_used_end(s, z, x.high_water);
     if (x.log_chunks == 0) continue;
     for (uint32_t i = 0; i < x.high_water; ++i) {
       const uint64_t at = s.geo.chunk_header_offset(z, i);

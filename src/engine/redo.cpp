@@ -29,8 +29,7 @@ void redo::commit(pool::lane& l, const tx::write_set& w) {
   if (w.patches.empty() && w.in_place.empty()) return;
   s_.require_healthy();
   entry_image image(l, format::entry_final);
-  for (const auto& p : w.patches)
-    image.add(format::record_kind::data, p.offset, p.src, p.length);
+  for (const auto& p : w.patches) image.add(format::record_kind::data, p.offset, p.src, p.length);
   for (const auto& r : w.in_place) {
     image.add(format::record_kind::intent, r.offset, nullptr, static_cast<uint32_t>(r.length));
     l.w.flush(s_.at(r.offset), r.length, medium::purpose::data);
@@ -47,8 +46,7 @@ void redo::commit(pool::lane& l, const tx::write_set& w) {
 void redo::step(pool::lane& l, std::span<const pool::patch> patches) {
   s_.require_healthy();
   entry_image image(l, 0);
-  for (const auto& p : patches)
-    image.add(format::record_kind::data, p.offset, p.src, p.length);
+  for (const auto& p : patches) image.add(format::record_kind::data, p.offset, p.src, p.length);
   log_.write(image);
   decide(l, patches);
   pool::apply(s_, l);
@@ -60,8 +58,7 @@ void redo::stage(pool::lane& l, std::span<const pool::patch> patches) {
   s_.require_healthy();
   // The entry only says whose parity a crash may leave torn; the bytes themselves are nobody's.
   entry_image image(l, 0);
-  for (const auto& p : patches)
-    image.add(format::record_kind::intent, p.offset, nullptr, p.length);
+  for (const auto& p : patches) image.add(format::record_kind::intent, p.offset, nullptr, p.length);
   log_.write(image);
   decide(l, patches);
   pool::apply(s_, l);
@@ -85,8 +82,7 @@ void redo::save(pool::lane& l, const tx::inplace_range& r) {
 
 void redo::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {
   if (ranges.empty()) return;
-  for (const auto& r : ranges)
-    l.w.stream(s_.at(r.offset), r.old, r.length, medium::purpose::data);
+  for (const auto& r : ranges) l.w.stream(s_.at(r.offset), r.old, r.length, medium::purpose::data);
   l.w.fence();
   for (const auto& r : ranges) pool::overlay_in_place(s_, r.offset, r.old, r.length, false);
   log_.retire(l, true);

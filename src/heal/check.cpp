@@ -126,8 +126,7 @@ class checker {
       heap::chunk_state& c = zn.chunks[i];
       const heap::use use = c.kind.load();
       if (use == heap::use::run) {
-        for (uint32_t k = 0; k < c.formatted.load(); ++k)
-          object(heap_.zones().slot_object(c, k));
+        for (uint32_t k = 0; k < c.formatted.load(); ++k) object(heap_.zones().slot_object(c, k));
       } else if (use == heap::use::span) {
         object(heap_.zones().span_object(c));
       }

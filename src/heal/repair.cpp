@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "pool/columns.hpp"
+#include "pool/optimistic.hpp"
 
 namespace scute::heal {
 namespace {
@@ -94,6 +95,7 @@ void column_repairer::repair(pool::lane* by, const pool::fragment& f, const char
   const size_t size = units.back().at + units.back().length;
   std::vector<std::byte> kept(size), decoded(size), image(size);
   const auto look = [&](std::vector<std::byte>& to) {
+    const pool::optimistic_reads mark;
     for (const unit& u : units) {
       std::memcpy(to.data() + u.at, s_.at(u.offset), u.length);
       s_.overlaid.patch(u.offset, to.data() + u.at, u.length);

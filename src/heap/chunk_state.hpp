@@ -18,28 +18,28 @@ enum class use : uint8_t {
   span,
   span_body,
   log,
-  lost         // its header is beyond repair; left alone
+  lost  // its header is beyond repair; left alone
 };
 
 // Zero bytes are the state of a virgin chunk: a zone's table is allocated zeroed and lazily.
 struct chunk_state {
   std::atomic<use> kind;
   std::atomic_flag lock_flag;
-  bool owned;                       // some lane allocates from it
-  bool listed;                      // in its class's list of chunks with room
+  bool owned;   // some lane allocates from it
+  bool listed;  // in its class's list of chunks with room
   int8_t size_class;
   uint8_t reserved[3];
   // What readers of stale oids may look at while the chunk changes its use is atomic; whatever they
   // make of a mixture is bounded by the chunk (zone_table::locate).
   std::atomic<uint16_t> generation;
-  uint16_t slots_hint;              // word of free_bits to look at first
+  uint16_t slots_hint;  // word of free_bits to look at first
   std::atomic<uint32_t> slot_size;
   uint32_t slots;
   std::atomic<uint32_t> formatted;
-  std::atomic<uint32_t> length;     // span: chunks; span_body: distance to its head
+  std::atomic<uint32_t> length;  // span: chunks; span_body: distance to its head
   uint32_t free_count;
-  std::atomic<uint64_t> reciprocal; // 2^40 / slot_size, rounded up
-  std::atomic<uint64_t*> free_bits; // run: bit set = formatted and free; null: not scanned yet
+  std::atomic<uint64_t> reciprocal;  // 2^40 / slot_size, rounded up
+  std::atomic<uint64_t*> free_bits;  // run: bit set = formatted and free; null: not scanned yet
   uint32_t index, zone;
 
   // Offsets inside a chunk are below 2^18 and slots at least 64 bytes, so the product is exact.

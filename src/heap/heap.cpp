@@ -72,7 +72,8 @@ object heap::reserve(pool::lane& l, uint64_t size) {
       const bool ours = active->kind.load(std::memory_order_relaxed) == use::run &&
                         active->size_class == cls && active->owned;
       const int slot = ours ? pop_free(*active) : -1;
-      const object o = slot >= 0 ? zones_.slot_object(*active, static_cast<uint32_t>(slot)) : object{};
+      const object o =
+          slot >= 0 ? zones_.slot_object(*active, static_cast<uint32_t>(slot)) : object{};
       active->unlock();
       if (slot >= 0) return o;
       if (!ours) active = nullptr;
@@ -144,7 +145,8 @@ void heap::scan(chunk_state& c) {
     uint32_t n = pool::covered(s_, f, h);
     // Only a header that says free needs its checksum tested: taking a free slot for a live one
     // wastes it until it is checked, the reverse would destroy an object.
-    const bool looks_live = n != pool::not_covered && format::meta_state(h.meta) == format::state::live;
+    const bool looks_live =
+        n != pool::not_covered && format::meta_state(h.meta) == format::state::live;
     if (looks_live && (s_.has_checksums || pool::valid(s_, f, h, nullptr))) continue;
     if (n != 0 || !pool::valid(s_, f, h, nullptr)) {
       try {

@@ -74,11 +74,11 @@ class heap {
   zone_table zones_;
   std::vector<lane_cache> caches_;
 
-  std::mutex mutex_;       // chunks changing their use; taken before a chunk's own lock
-  std::vector<bool> noted_;                            // zones whose runs are in unscanned_
-  std::vector<std::vector<chunk_state*>> unscanned_;   // by size class
-  std::mutex list_mutex_;  // taken after a chunk's lock
-  std::vector<std::vector<chunk_state*>> with_room_;   // by size class
+  std::mutex mutex_;         // chunks changing their use; taken before a chunk's own lock
+  std::vector<bool> noted_;  // zones whose runs are in unscanned_
+  std::vector<std::vector<chunk_state*>> unscanned_;  // by size class
+  std::mutex list_mutex_;                             // taken after a chunk's lock
+  std::vector<std::vector<chunk_state*>> with_room_;  // by size class
 };
 
 }  // namespace scute::heap

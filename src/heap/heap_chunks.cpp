@@ -3,6 +3,7 @@
 // logs.
 #include <memory>
 
+#include "codec/parity.hpp"
 #include "heap/heap.hpp"
 #include "pool/columns.hpp"
 
@@ -92,8 +93,9 @@ std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
       chunk_state* c = take_chunks(l, 1);
       if (c == nullptr)
         throw failure(SCUTE_E_NOSPC,
-                      s_.path + " has no room for the log of so large a transaction; commit more "
-                                "often, or move to a larger pool");
+                      s_.path +
+                          " has no room for the log of so large a transaction; commit more "
+                          "often, or move to a larger pool");
       zones_.make_log(l, engine_, c->zone, c->index, 1, true);
       --zones_.get(c->zone).available;
       chunks.push_back(c);
@@ -102,6 +104,7 @@ std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
       // between leaves columns that recovery recomputes because the chunk is lent.
       static constexpr std::byte zeros[pool::column_block]{};
       for (uint64_t at = 0; at < s_.geo.chunk_size; at += sizeof zeros) {
+        if (codec::is_zero(s_.at(offset + at), sizeof zeros)) continue;
         const pool::patch p{offset + at, zeros, sizeof zeros, medium::purpose::log};
         pool::split(s_, l, {&p, 1});
         pool::apply(s_, l);
@@ -136,7 +139,8 @@ std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
 void heap::zero(pool::lane& l, uint64_t chunk_offset) noexcept {
   static constexpr std::byte zeros[pool::column_block]{};
   for (uint64_t at = 0; at < s_.geo.chunk_size; at += sizeof zeros)
-    l.w.stream(s_.at(chunk_offset + at), zeros, sizeof zeros, medium::purpose::log);
+    if (!codec::is_zero(s_.at(chunk_offset + at), sizeof zeros))
+      l.w.stream(s_.at(chunk_offset + at), zeros, sizeof zeros, medium::purpose::log);
 }
 
 void heap::take_back(pool::lane& l, const std::vector<uint64_t>& chunk_offsets) {
@@ -145,8 +149,8 @@ void heap::take_back(pool::lane& l, const std::vector<uint64_t>& chunk_offsets) 
   l.w.fence();
   for (const uint64_t offset : chunk_offsets) {
     const uint64_t zi = pool::zone_of(s_.geo, offset);
-    const auto index = static_cast<uint32_t>(
-        (offset - s_.geo.chunk_offset(zi, 0)) >> s_.geo.chunk_shift);
+    const auto index =
+        static_cast<uint32_t>((offset - s_.geo.chunk_offset(zi, 0)) >> s_.geo.chunk_shift);
     s_.overlaid.remove(offset);
     zones_.make_log(l, engine_, zi, index, 1, false);
     zone& z = zones_.get(zi);

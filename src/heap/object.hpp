@@ -12,10 +12,10 @@ namespace scute::heap {
 
 struct object {
   chunk_state* chunk = nullptr;
-  uint32_t slot = 0;       // run: index of the slot
-  uint64_t header = 0;     // file offset of fragment header 0; the others follow it
-  uint64_t payload = 0;    // file offset of the first payload byte
-  uint64_t room = 0;       // payload bytes that fit
+  uint32_t slot = 0;     // run: index of the slot
+  uint64_t header = 0;   // file offset of fragment header 0; the others follow it
+  uint64_t payload = 0;  // file offset of the first payload byte
+  uint64_t room = 0;     // payload bytes that fit
 
   bool is_span() const noexcept { return chunk->kind.load(std::memory_order_relaxed) == use::span; }
 

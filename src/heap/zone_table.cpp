@@ -21,6 +21,11 @@ constexpr uint32_t extend_by = 16;
 // smallest lane.
 constexpr uint32_t step_headers = 32;
 
+// Never 0 again, which is the generation of chunks that nothing has lain in yet (A3).
+constexpr uint16_t next_generation(uint16_t g) noexcept {
+  return g == UINT16_MAX ? uint16_t{1} : static_cast<uint16_t>(g + 1);
+}
+
 constexpr pool::patch metadata_patch(uint64_t offset, const void* src, uint32_t n) noexcept {
   return {offset, src, n, medium::purpose::metadata};
 }
@@ -46,8 +51,8 @@ zone& zone_table::get(uint64_t z) {
 void zone_table::load(uint64_t index) {
   zone& z = zones_[index];
   const auto& g = s_.geo;
-  const auto d = pool::read_metadata<format::zone_descriptor>(
-      s_, nullptr, g.zone_offset(index), format::type_zone, "zone descriptor");
+  const auto d = pool::read_metadata<format::zone_descriptor>(s_, nullptr, g.zone_offset(index),
+                                                              format::type_zone, "zone descriptor");
   if (d.index != index || d.high_water > g.chunks)
     throw failure(SCUTE_E_CORRUPT, s_.path + ": the descriptor of zone " + std::to_string(index) +
                                        " contradicts the superblock; restore from a backup");
@@ -90,8 +95,7 @@ void zone_table::adopt(zone& z, uint64_t index, uint32_t i, const format::chunk_
                                         std::to_string(index) + " makes no sense");
   };
   switch (static_cast<chunk_kind>(h.kind)) {
-    case chunk_kind::free:
-      break;
+    case chunk_kind::free: break;
     case chunk_kind::run:
       if (h.slot_size < 64 || h.slot_size % 32 != 0 || h.slot_size > g.chunk_size / 2 ||
           h.formatted > g.chunk_size / h.slot_size)
@@ -143,8 +147,7 @@ void zone_table::adopt(zone& z, uint64_t index, uint32_t i, const format::chunk_
       c.kind = use::log;
       --z.available;
       break;
-    default:
-      throw contradiction();
+    default: throw contradiction();
   }
 }
 
@@ -264,8 +267,7 @@ format::chunk_header zone_table::header_for(const pool::lane& l, const chunk_sta
 }
 
 format::zone_descriptor zone_table::descriptor_for(const pool::lane& l, uint64_t z,
-                                                   uint32_t high_water,
-                                                   uint32_t log_chunks) const {
+                                                   uint32_t high_water, uint32_t log_chunks) const {
   format::zone_descriptor d{};
   d.index = z;
   d.high_water = high_water;
@@ -310,7 +312,7 @@ void zone_table::extend(pool::lane& l, step_engine& e, uint64_t zi, uint32_t chu
 
 void zone_table::make_run(pool::lane& l, step_engine& e, chunk_state& c, uint32_t slot_size,
                           uint32_t prepare) {
-  const auto generation = static_cast<uint16_t>(c.generation + 1);
+  const auto generation = next_generation(c.generation);
   // Until the step is durable the chunk stays what it was for everybody else.
   chunk_state next{};
   next.index = c.index;
@@ -360,7 +362,7 @@ void zone_table::make_span(pool::lane& l, step_engine& e, chunk_state& head, uin
     uint32_t n = 0;
     for (; n < step_headers && k < length; ++n, ++k) {
       chunk_state& c = z.chunks[head.index + k];
-      c.generation = static_cast<uint16_t>(c.generation + 1);
+      c.generation = next_generation(c.generation);
       headers[n] = header_for(l, c, chunk_kind::span_body, c.generation, 0, 0, k);
       patches[n] = metadata_patch(s_.geo.chunk_header_offset(c.zone, c.index), &headers[n],
                                   sizeof headers[n]);
@@ -371,7 +373,7 @@ void zone_table::make_span(pool::lane& l, step_engine& e, chunk_state& head, uin
   next.index = head.index;
   next.zone = head.zone;
   next.length = length;
-  next.generation = static_cast<uint16_t>(head.generation + 1);
+  next.generation = next_generation(head.generation);
   const auto h = header_for(l, head, chunk_kind::span, next.generation, 0, 0, length);
   const object o = span_object(next);
   format::fragment_header fh{};
@@ -400,11 +402,10 @@ void zone_table::make_log(pool::lane& l, step_engine& e, uint64_t zi, uint32_t f
     const uint32_t count = std::min(step_headers, n - done);
     for (uint32_t i = 0; i < count; ++i) {
       chunk_state& c = z.chunks[first + done + i];
-      headers[i] =
-          header_for(l, c, lend ? chunk_kind::log : chunk_kind::free,
-                     static_cast<uint16_t>(c.generation + 1), 0, 0, 1);
-      patches[i] = metadata_patch(s_.geo.chunk_header_offset(zi, c.index), &headers[i],
-                                  sizeof headers[i]);
+      headers[i] = header_for(l, c, lend ? chunk_kind::log : chunk_kind::free,
+                              next_generation(c.generation), 0, 0, 1);
+      patches[i] =
+          metadata_patch(s_.geo.chunk_header_offset(zi, c.index), &headers[i], sizeof headers[i]);
     }
     const uint32_t log_chunks = lend ? z.log_chunks + count : z.log_chunks - count;
     const auto d = descriptor_for(l, zi, z.high_water, log_chunks);
@@ -413,7 +414,7 @@ void zone_table::make_log(pool::lane& l, step_engine& e, uint64_t zi, uint32_t f
     z.log_chunks = log_chunks;
     for (uint32_t i = 0; i < count; ++i) {
       chunk_state& c = z.chunks[first + done + i];
-      c.generation = static_cast<uint16_t>(c.generation + 1);
+      c.generation = next_generation(c.generation);
       c.slot_size = 0;
       c.kind.store(lend ? use::log : use::free);
     }

@@ -33,7 +33,7 @@ struct zone {
   std::atomic<uint32_t> high_water{0};
   uint32_t log_chunks = 0;
   std::atomic<uint32_t> available{0};  // free and virgin chunks; under the allocator's mutex
-  uint32_t search_from = 0; // no available chunk below
+  uint32_t search_from = 0;            // no available chunk below
 };
 
 class zone_table {
@@ -77,8 +77,8 @@ class zone_table {
   void load(uint64_t z);
   void adopt(zone& z, uint64_t index, uint32_t i, const format::chunk_header& h);
   format::chunk_header header_for(const pool::lane& l, const chunk_state& c,
-                                  format::chunk_kind kind, uint16_t generation,
-                                  uint32_t slot_size, uint32_t formatted, uint32_t length) const;
+                                  format::chunk_kind kind, uint16_t generation, uint32_t slot_size,
+                                  uint32_t formatted, uint32_t length) const;
   format::zone_descriptor descriptor_for(const pool::lane& l, uint64_t z, uint32_t high_water,
                                          uint32_t log_chunks) const;
   void become_run(chunk_state& c, uint16_t generation, uint32_t slot_size,

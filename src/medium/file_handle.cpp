@@ -17,7 +17,7 @@
 namespace scute::medium {
 namespace {
 
-constexpr long tmpfs_magic = 0x01021994;   // linux/magic.h
+constexpr long tmpfs_magic = 0x01021994;  // linux/magic.h
 constexpr long hugetlbfs_magic = 0x958458f6;
 
 }  // namespace
@@ -39,7 +39,7 @@ file_handle& file_handle::operator=(file_handle&& other) noexcept {
 void file_handle::lock(bool shared) {
   // An open-file-description lock also keeps out a second open in this very process, and goes away
   // with the process however it ends.
-  struct flock request {};
+  struct flock request{};
   request.l_type = static_cast<short>(shared ? F_RDLCK : F_WRLCK);
   request.l_whence = SEEK_SET;
   if (::fcntl(fd_, F_OFD_SETLK, &request) == 0) return;
@@ -58,15 +58,15 @@ file_handle file_handle::open(const std::string& path, bool read_only) {
     if (errno == ENOENT)
       throw failure(SCUTE_E_NOENT, "there is no pool at " + path +
                                        "; make one with scute_create() or `scute create`");
-    if (errno == EISDIR)
-      throw failure(SCUTE_E_FORMAT, path + " is a directory, so it is no pool");
+    if (errno == EISDIR) throw failure(SCUTE_E_FORMAT, path + " is a directory, so it is no pool");
     if ((errno == EACCES || errno == EROFS) && !read_only && ::access(path.c_str(), R_OK) == 0)
       throw failure(SCUTE_E_READONLY,
-                    path + " may only be read; open it with SCUTE_READONLY, or change its "
-                           "permissions or its file system's");
+                    path +
+                        " may only be read; open it with SCUTE_READONLY, or change its "
+                        "permissions or its file system's");
     throw_errno("open " + path, errno);
   }
-  struct stat st {};
+  struct stat st{};
   if (::fstat(f.fd_, &st) != 0) throw_errno("examine " + path, errno);
   if (!S_ISREG(st.st_mode))
     throw failure(SCUTE_E_FORMAT, path + " is not a regular file, so it is no pool");
@@ -111,7 +111,7 @@ file_handle file_handle::create(const std::string& path, uint64_t size, unsigned
 }
 
 bool file_handle::on_tmpfs() const {
-  struct statfs fs {};
+  struct statfs fs{};
   if (::fstatfs(fd_, &fs) != 0) throw_errno("examine the file system of " + path_, errno);
   const auto type = static_cast<long>(fs.f_type);
   return type == tmpfs_magic || type == hugetlbfs_magic;

@@ -20,9 +20,8 @@ class file_handle {
 
   // Creates a new file of exactly size bytes under path, which must not exist. With preallocate
   // every block is reserved (SCUTE_E_NOSPC names the shortage); progress is called now and then.
-  static file_handle create(const std::string& path, uint64_t size, unsigned mode,
-                            bool preallocate, void (*progress)(void*, uint64_t, uint64_t),
-                            void* progress_arg);
+  static file_handle create(const std::string& path, uint64_t size, unsigned mode, bool preallocate,
+                            void (*progress)(void*, uint64_t, uint64_t), void* progress_arg);
 
   int fd() const noexcept { return fd_; }
   uint64_t size() const noexcept { return size_; }

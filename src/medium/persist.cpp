@@ -21,7 +21,9 @@ void flush_none(const void*, size_t) noexcept {}
 
 #if defined(__x86_64__)
 
-void fence_sfence() noexcept { _mm_sfence(); }
+void fence_sfence() noexcept {
+  _mm_sfence();
+}
 
 __attribute__((target("clwb"))) void flush_clwb(const void* p, size_t n) noexcept {
   const auto end = reinterpret_cast<uintptr_t>(p) + n;
@@ -97,10 +99,16 @@ persist_ops detect() noexcept {
 
 // No cache control from user space that this file knows of: the file and ram media still work,
 // and a second architecture is a second block here.
-void fence_generic() noexcept { std::atomic_thread_fence(std::memory_order_seq_cst); }
-void copy_generic(void* dst, const void* src, size_t n) noexcept { std::memcpy(dst, src, n); }
+void fence_generic() noexcept {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+void copy_generic(void* dst, const void* src, size_t n) noexcept {
+  std::memcpy(dst, src, n);
+}
 
-persist_ops detect() noexcept { return {"none", flush_none, copy_generic, fence_generic}; }
+persist_ops detect() noexcept {
+  return {"none", flush_none, copy_generic, fence_generic};
+}
 
 #endif
 

@@ -10,8 +10,8 @@
 namespace scute::medium {
 
 struct persist_ops {
-  const char* flush_name;                                      // "clwb", "clflushopt", "clflush"
-  void (*flush)(const void* p, size_t n) noexcept;             // write back every line of [p, p+n)
+  const char* flush_name;                           // "clwb", "clflushopt", "clflush"
+  void (*flush)(const void* p, size_t n) noexcept;  // write back every line of [p, p+n)
   void (*copy_nt)(void* dst, const void* src, size_t n) noexcept;  // n, dst: multiples of 64
   void (*fence)() noexcept;
 };

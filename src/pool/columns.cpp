@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "codec/parity.hpp"
+#include "pool/optimistic.hpp"
 
 namespace scute::pool {
 namespace {
@@ -216,8 +217,7 @@ void overlay_in_place(state& s, uint64_t offset, const std::byte* old, uint64_t 
 void apply_in_place(state& s, lane& l, uint64_t offset, const std::byte* old,
                     uint64_t length) noexcept {
   for_each_block(s.geo, offset, length, [&](uint64_t at, const cell& c, uint64_t n) {
-    const uint32_t stripe =
-        stripes::index(c.zone, (s.has_parity ? c.column : at) / column_block);
+    const uint32_t stripe = stripes::index(c.zone, (s.has_parity ? c.column : at) / column_block);
     if (!s.locks.lock_exclusive(stripe)) l.w.count.lock_waits.add(1);
     if (s.has_parity) {
       std::byte* parity = s.at(parity_offset(s.geo, c.zone, c.column));
@@ -265,8 +265,8 @@ void write_back(state& s, medium::writer& w, uint64_t offset, const std::byte* d
                 const std::byte* bytes, uint64_t length) noexcept {
   for_each_block(s.geo, offset, length, [&](uint64_t at, const cell& c, uint64_t n) {
     const exclusive_stripe hold(s, c.zone, c.column);
-    if (std::memcmp(s.at(at), damaged, n) == 0)
-      w.stream(s.at(at), bytes, n, medium::purpose::data);
+    const writes_under_optimistic_reads mark;
+    if (std::memcmp(s.at(at), damaged, n) == 0) w.stream(s.at(at), bytes, n, medium::purpose::data);
     bytes += n;
     damaged += n;
   });

@@ -27,33 +27,33 @@ inline constexpr uint64_t incompat_known = 0;
 struct superblock {
   char magic[8];
   uint32_t version;
-  uint32_t checksum_kind;    // enum scute_checksum, for objects
+  uint32_t checksum_kind;  // enum scute_checksum, for objects
   uint64_t compat, ro_compat, incompat;
   uint8_t uuid[16];
-  char layout[64];           // NUL-terminated
-  uint64_t sequence;         // grows with every write of the superblock
+  char layout[64];    // NUL-terminated
+  uint64_t sequence;  // grows with every write of the superblock
   uint64_t file_size;
-  uint64_t lanes_offset;     // of replica 0 of lane 0; lanes follow each other, then replica 1
-  uint64_t lane_size;        // bytes of one replica of one lane
+  uint64_t lanes_offset;  // of replica 0 of lane 0; lanes follow each other, then replica 1
+  uint64_t lane_size;     // bytes of one replica of one lane
   uint32_t lane_count;
-  uint32_t lane_replicas;    // 1 or 2
+  uint32_t lane_replicas;  // 1 or 2
   uint64_t zones_offset;
-  uint64_t zone_size;        // (rows + parity) * row_size
+  uint64_t zone_size;  // (rows + parity) * row_size
   uint64_t row_size;
   uint32_t zone_count;
-  uint32_t rows;             // N
-  uint32_t parity;           // P
+  uint32_t rows;    // N
+  uint32_t parity;  // P
   uint32_t chunk_size;
-  uint32_t protection;       // enum scute_protection
-  uint32_t engine;           // enum scute_engine
-  uint64_t epoch;            // sessions that opened the pool for writing, this one included
-  uint64_t resolved_epoch;   // nothing of this epoch or an earlier one waits for recovery
-  uint32_t clean;            // 1: closed properly; no lane holds anything
-  uint16_t tag;              // high half-word of this pool's oids
+  uint32_t protection;      // enum scute_protection
+  uint32_t engine;          // enum scute_engine
+  uint64_t epoch;           // sessions that opened the pool for writing, this one included
+  uint64_t resolved_epoch;  // nothing of this epoch or an earlier one waits for recovery
+  uint32_t clean;           // 1: closed properly; no lane holds anything
+  uint16_t tag;             // high half-word of this pool's oids
   uint16_t reserved0;
   uint8_t reserved[272];
   uint32_t reserved1;
-  uint32_t checksum;         // CRC-32C of the 508 bytes before it
+  uint32_t checksum;  // CRC-32C of the 508 bytes before it
 };
 
 // What an object (more exactly a fragment, up to 4 KiB of payload) begins with.
@@ -62,9 +62,10 @@ enum class state : uint8_t { none = 0, free = 1, live = 2, part = 3 };
 struct fragment_header {
   uint32_t checksum;  // over what is vouched for of the payload, then the 28 bytes that follow here
   uint32_t type;
-  uint64_t meta;      // size:40 (of the whole object; of a part: of its payload), state:8, generation:16
-  uint64_t tag;       // transaction that wrote this version: epoch:24, lane:8, sequence:32
-  uint64_t next;      // file offset of the header of the next member of its ring; itself if alone
+  uint64_t
+      meta;      // size:40 (of the whole object; of a part: of its payload), state:8, generation:16
+  uint64_t tag;  // transaction that wrote this version: epoch:24, lane:8, sequence:32
+  uint64_t next;  // file offset of the header of the next member of its ring; itself if alone
 };
 inline constexpr uint32_t header_size = 32;
 inline constexpr uint32_t header_tail = header_size - 4;  // the part under the checksum
@@ -74,8 +75,12 @@ constexpr uint64_t make_meta(uint64_t size, state s, uint16_t generation) noexce
   return (size & 0xff'ffff'ffffu) | uint64_t{static_cast<uint8_t>(s)} << 40 |
          uint64_t{generation} << 48;
 }
-constexpr uint64_t meta_size(uint64_t meta) noexcept { return meta & 0xff'ffff'ffffu; }
-constexpr state meta_state(uint64_t meta) noexcept { return static_cast<state>(meta >> 40 & 0xff); }
+constexpr uint64_t meta_size(uint64_t meta) noexcept {
+  return meta & 0xff'ffff'ffffu;
+}
+constexpr state meta_state(uint64_t meta) noexcept {
+  return static_cast<state>(meta >> 40 & 0xff);
+}
 constexpr uint16_t meta_generation(uint64_t meta) noexcept {
   return static_cast<uint16_t>(meta >> 48);
 }
@@ -89,28 +94,28 @@ inline constexpr uint32_t type_zone = 0xffff'ff01, type_anchor = 0xffff'ff02,
 
 struct zone_descriptor {  // at offset 0 of each zone
   fragment_header header;
-  uint64_t index;         // of the zone
-  uint32_t high_water;    // chunk headers ever prepared; those beyond are zero bytes, and free
-  uint32_t log_chunks;    // chunks whose kind is log
+  uint64_t index;       // of the zone
+  uint32_t high_water;  // chunk headers ever prepared; those beyond are zero bytes, and free
+  uint32_t log_chunks;  // chunks whose kind is log
   uint64_t reserved[2];
 };
 
-struct root_anchor {      // at offset 64 of zone 0
+struct root_anchor {  // at offset 64 of zone 0
   fragment_header header;
-  uint64_t oid;           // of the root object, 0 while there is none
+  uint64_t oid;  // of the root object, 0 while there is none
   uint64_t reserved[3];
 };
 
 enum class chunk_kind : uint8_t { free = 0, run = 1, span = 2, span_body = 3, log = 4 };
 
-struct chunk_header {     // at offset 4096 + 64 * index of its zone
+struct chunk_header {  // at offset 4096 + 64 * index of its zone
   fragment_header header;
   uint8_t kind;
-  uint8_t fragments;      // run: fragment headers at the start of each slot
-  uint16_t generation;    // of the slots' headers; grows whenever the chunk changes its kind
-  uint32_t slot_size;     // run: bytes per slot, headers included
-  uint32_t formatted;     // run: slots whose headers were prepared; those beyond are free
-  uint32_t length;        // span: its chunks; span_body: distance to the span's first chunk
+  uint8_t fragments;    // run: fragment headers at the start of each slot
+  uint16_t generation;  // of the slots' headers; grows whenever the chunk changes its kind
+  uint32_t slot_size;   // run: bytes per slot, headers included
+  uint32_t formatted;   // run: slots whose headers were prepared; those beyond are free
+  uint32_t length;      // span: its chunks; span_body: distance to the span's first chunk
   uint64_t reserved[2];
 };
 inline constexpr uint64_t zone_anchor_offset = 64;
@@ -119,70 +124,72 @@ inline constexpr uint64_t chunk_table_offset = page;
 // A lane begins with its status line; log entries follow, each on a line of its own: a ring of redo
 // entries in the first three quarters, and the undo entries of one transaction in the last.
 struct lane_status {
-  uint64_t applied;       // self-checking word: entries up to this sequence need no replay
-  uint64_t undone;        // self-checking word: in-place ranges up to this transaction are settled
+  uint64_t applied;  // self-checking word: entries up to this sequence need no replay
+  uint64_t undone;   // self-checking word: in-place ranges up to this transaction are settled
   uint64_t reserved[6];
 };
 inline constexpr uint64_t lane_log_offset = 64;
-constexpr uint64_t lane_undo_offset(uint64_t lane_size) noexcept { return lane_size / 4 * 3; }
+constexpr uint64_t lane_undo_offset(uint64_t lane_size) noexcept {
+  return lane_size / 4 * 3;
+}
 
 inline constexpr uint32_t entry_magic = 0x676f4c53;  // "SLog"
 enum entry_flags : uint32_t {
-  entry_final = 1,        // decides a user's transaction; otherwise a step on its way
-  entry_undo = 2,         // old bytes of in-place ranges
-  entry_chained = 4,      // the records are in log chunks; the body names the first
-  entry_more = 8          // undo: further entries are in a log chunk, which the body names
+  entry_final = 1,    // decides a user's transaction; otherwise a step on its way
+  entry_undo = 2,     // old bytes of in-place ranges
+  entry_chained = 4,  // the records are in log chunks; the body names the first
+  entry_more = 8      // undo: further entries are in a log chunk, which the body names
 };
 
 struct log_entry {
   uint32_t magic;
-  uint32_t checksum;      // CRC-32C of the rest of this struct and of the body
+  uint32_t checksum;  // CRC-32C of the rest of this struct and of the body
   uint64_t epoch;
-  uint64_t sequence;      // grows by one per entry of a lane, from 1 in every epoch
-  uint64_t transaction;   // grows by one per transaction of the lane, from 1 in every epoch
+  uint64_t sequence;     // grows by one per entry of a lane, from 1 in every epoch
+  uint64_t transaction;  // grows by one per transaction of the lane, from 1 in every epoch
   uint32_t lane;
   uint32_t flags;
-  uint64_t body_size;     // bytes of records after this struct
-  uint64_t pool_salt;     // from the uuid, so that bytes of another pool are no entry here
-  uint64_t position;      // of this entry in its lane replica
+  uint64_t body_size;  // bytes of records after this struct
+  uint64_t pool_salt;  // from the uuid, so that bytes of another pool are no entry here
+  uint64_t position;   // of this entry in its lane replica
 };
 
 enum class record_kind : uint32_t {
-  data = 1,               // length bytes follow: write them at offset
-  intent = 2,             // nothing follows: the parity of this range is to be recomputed
-  undo = 3                // length bytes follow: what an in-place range held before
+  data = 1,    // length bytes follow: write them at offset
+  intent = 2,  // nothing follows: the parity of this range is to be recomputed
+  undo = 3     // length bytes follow: what an in-place range held before
 };
 
-struct log_chain {        // body of a chained entry
-  uint64_t first;         // file offset of the first log chunk
-  uint64_t first_replica; // of its second copy, 0 if there is none
-  uint64_t links;         // chunks in the chain
-  uint64_t length;        // bytes of records in all of them
+struct log_chain {         // body of a chained entry
+  uint64_t first;          // file offset of the first log chunk
+  uint64_t first_replica;  // of its second copy, 0 if there is none
+  uint64_t links;          // chunks in the chain
+  uint64_t length;         // bytes of records in all of them
 };
 
-struct log_record {       // padded to 8 bytes with the payload that follows it
-  uint64_t offset;        // in the file
+struct log_record {  // padded to 8 bytes with the payload that follows it
+  uint64_t offset;   // in the file
   uint32_t length;
   uint32_t kind;
 };
 
-struct log_link {         // at the start of each log chunk; its part of the records follows
-  uint64_t next;          // file offset of the next log chunk, 0 at the end
+struct log_link {  // at the start of each log chunk; its part of the records follows
+  uint64_t next;   // file offset of the next log chunk, 0 at the end
   uint64_t next_replica;
-  uint64_t transaction;   // of the entry
-  uint64_t length;        // bytes of records in this chunk
-  uint64_t index;         // position in the chain
+  uint64_t transaction;  // of the entry
+  uint64_t length;       // bytes of records in this chunk
+  uint64_t index;        // position in the chain
   uint64_t pool_salt;
   uint64_t epoch;
   uint32_t lane;
-  uint32_t checksum;      // CRC-32C of the 60 bytes before it and of the records
+  uint32_t checksum;  // CRC-32C of the 60 bytes before it and of the records
 };
 
 // ---- what pins the bytes ------------------------------------------------------------------------
 
 template <typename T>
-inline constexpr bool packed = std::has_unique_object_representations_v<T> &&
-                               std::is_trivially_copyable_v<T>;
+inline constexpr bool packed =
+    std::has_unique_object_representations_v<T> && std::is_trivially_copyable_v<T>;
 
 static_assert(packed<superblock> && sizeof(superblock) == 512);
 static_assert(offsetof(superblock, uuid) == 40 && offsetof(superblock, layout) == 56);
@@ -194,7 +201,8 @@ static_assert(packed<fragment_header> && sizeof(fragment_header) == header_size)
 static_assert(offsetof(fragment_header, type) == 4 && offsetof(fragment_header, meta) == 8);
 static_assert(offsetof(fragment_header, tag) == 16 && offsetof(fragment_header, next) == 24);
 static_assert(packed<zone_descriptor> && sizeof(zone_descriptor) == 64);
-static_assert(offsetof(zone_descriptor, index) == 32 && offsetof(zone_descriptor, high_water) == 40);
+static_assert(offsetof(zone_descriptor, index) == 32 &&
+              offsetof(zone_descriptor, high_water) == 40);
 static_assert(packed<root_anchor> && sizeof(root_anchor) == 64);
 static_assert(packed<chunk_header> && sizeof(chunk_header) == 64);
 static_assert(offsetof(chunk_header, kind) == 32 && offsetof(chunk_header, generation) == 34);

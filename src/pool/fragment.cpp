@@ -4,10 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#if defined(__SANITIZE_THREAD__)
-extern "C" void AnnotateIgnoreReadsBegin(const char* file, int line);
-extern "C" void AnnotateIgnoreReadsEnd(const char* file, int line);
-#endif
+#include "pool/optimistic.hpp"
 
 namespace scute::pool {
 
@@ -29,8 +26,7 @@ uint32_t covered(const state& s, const fragment& f, const format::fragment_heade
   if (f.metadata)
     return st == format::state::live && h.type == f.type && size == f.room ? f.room : not_covered;
   switch (st) {
-    case format::state::free:
-      return f.index == 0 ? 0 : not_covered;
+    case format::state::free: return f.index == 0 ? 0 : not_covered;
     case format::state::live: {
       if (f.index != 0 || size == 0 || size > f.object_room) return not_covered;
       const auto part = static_cast<uint32_t>(std::min(size, format::fragment_payload));
@@ -40,8 +36,7 @@ uint32_t covered(const state& s, const fragment& f, const format::fragment_heade
     case format::state::part:
       if (f.index == 0 || size == 0 || size > f.room) return not_covered;
       return s.has_checksums ? static_cast<uint32_t>(size) : 0;
-    case format::state::none:
-      break;
+    case format::state::none: break;
   }
   return not_covered;
 }
@@ -59,22 +54,6 @@ bool valid(const state& s, const fragment& f, const format::fragment_header& h,
   const uint32_t n = covered(s, f, h);
   return n != not_covered && h.checksum == header_checksum(s, f, h, payload, n);
 }
-
-namespace {
-
-// The test below reads without a lock what the repair of another thread may be writing: the outcome
-// of such a race is "invalid", and the repairer tests again under its lock. ThreadSanitizer cannot
-// know that.
-struct optimistic_reads {
-#if defined(__SANITIZE_THREAD__)
-  optimistic_reads() noexcept { AnnotateIgnoreReadsBegin(__FILE__, __LINE__); }
-  ~optimistic_reads() { AnnotateIgnoreReadsEnd(__FILE__, __LINE__); }
-#else
-  optimistic_reads() noexcept {}
-#endif
-};
-
-}  // namespace
 
 bool valid(const state& s, const fragment& f) noexcept {
   const optimistic_reads mark;

@@ -15,7 +15,7 @@
 namespace scute::pool {
 
 struct fragment {
-  uint64_t header = 0;       // file offsets
+  uint64_t header = 0;  // file offsets
   uint64_t payload = 0;
   uint32_t room = 0;         // payload bytes that can belong to this fragment, at most 4096
   uint64_t object_room = 0;  // index 0: bytes that can belong to the whole object
@@ -65,8 +65,7 @@ template <typename Metadata>
 Metadata read_metadata(state& s, lane* l, uint64_t offset, uint32_t type, const char* what) {
   const fragment f = metadata_fragment(offset, type);
   if (!valid(s, f)) {
-    if (s.healer == nullptr)
-      throw failure(SCUTE_E_CORRUPT, std::string(what) + " is damaged");
+    if (s.healer == nullptr) throw failure(SCUTE_E_CORRUPT, std::string(what) + " is damaged");
     s.healer->repair(l, f, what);
   }
   Metadata m;

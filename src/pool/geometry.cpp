@@ -12,8 +12,12 @@ constexpr uint64_t kib = 1024, mib = kib * 1024, gib = mib * 1024;
 constexpr uint64_t zone_max = 16 * gib;
 constexpr uint64_t row_wanted = mib;  // rows shorter than this make parity dear and columns few
 
-constexpr bool power_of_two(uint64_t n) noexcept { return n != 0 && (n & (n - 1)) == 0; }
-constexpr uint64_t round_up(uint64_t n, uint64_t to) noexcept { return (n + to - 1) / to * to; }
+constexpr bool power_of_two(uint64_t n) noexcept {
+  return n != 0 && (n & (n - 1)) == 0;
+}
+constexpr uint64_t round_up(uint64_t n, uint64_t to) noexcept {
+  return (n + to - 1) / to * to;
+}
 
 void derive(geometry& g) noexcept {
   g.chunk_shift = static_cast<uint32_t>(std::countr_zero(g.chunk_size));
@@ -28,7 +32,9 @@ void derive(geometry& g) noexcept {
   g.chunks = static_cast<uint32_t>(n);
 }
 
-[[noreturn]] void refuse(const std::string& why) { throw failure(SCUTE_E_INVALID, why); }
+[[noreturn]] void refuse(const std::string& why) {
+  throw failure(SCUTE_E_INVALID, why);
+}
 
 }  // namespace
 
@@ -46,28 +52,27 @@ geometry choose_geometry(const scute_options& o) {
   if (o.parity > 1)
     throw failure(SCUTE_E_UNSUPPORTED,
                   "this version supports one parity row per zone; leave `parity` at 0 or 1");
-  if (o.parity == 1 && !with_parity)
-    refuse("parity rows need protection mlp or mlpc");
+  if (o.parity == 1 && !with_parity) refuse("parity rows need protection mlp or mlpc");
   if (o.rows != 0 && (o.rows < 2 || o.rows > 1000)) refuse("rows must be between 2 and 1000");
   if (o.lanes > 255) refuse("lanes must be between 1 and 255");
 
   geometry g;
   g.file_size = o.size;
   g.lane_replicas = o.protection >= SCUTE_PROTECT_ML ? 2 : 1;
-  g.lane_count = o.lanes != 0 ? o.lanes
+  g.lane_count = o.lanes != 0          ? o.lanes
                  : o.size >= 256 * mib ? 64
-                 : o.size >= 16 * mib ? 32
-                 : o.size >= 4 * mib  ? 16
-                                      : 8;
+                 : o.size >= 16 * mib  ? 32
+                 : o.size >= 4 * mib   ? 16
+                                       : 8;
   g.lane_size = o.size >= gib         ? 256 * kib
                 : o.size >= 256 * mib ? 64 * kib
                 : o.size >= 64 * mib  ? 32 * kib
                 : o.size >= 16 * mib  ? 8 * kib
                                       : 4 * kib;
-  g.chunk_size = o.chunk_size != 0     ? o.chunk_size
-                 : o.size >= 32 * mib  ? static_cast<uint32_t>(256 * kib)
-                 : o.size >= 8 * mib   ? static_cast<uint32_t>(64 * kib)
-                                       : static_cast<uint32_t>(16 * kib);
+  g.chunk_size = o.chunk_size != 0    ? o.chunk_size
+                 : o.size >= 32 * mib ? static_cast<uint32_t>(256 * kib)
+                 : o.size >= 8 * mib  ? static_cast<uint32_t>(64 * kib)
+                                      : static_cast<uint32_t>(16 * kib);
   if (!power_of_two(g.chunk_size) || g.chunk_size < 16 * kib || g.chunk_size > 256 * kib)
     refuse("chunk-size must be a power of two from 16 KiB to 256 KiB");
 
@@ -89,8 +94,9 @@ geometry choose_geometry(const scute_options& o) {
   g.zone_size = (g.rows + g.parity) * g.row_size;
   derive(g);
   if (g.chunks == 0)
-    refuse("rows and chunk size leave no room for a single chunk; ask for fewer rows, smaller "
-           "chunks or a larger pool");
+    refuse(
+        "rows and chunk size leave no room for a single chunk; ask for fewer rows, smaller "
+        "chunks or a larger pool");
   return g;
 }
 

@@ -20,10 +20,10 @@ struct geometry {
   uint32_t chunk_size = 0;
   // Derived:
   uint32_t chunk_shift = 0;
-  uint32_t chunks = 0;        // per zone
-  uint64_t chunk_base = 0;    // offset in the zone of chunk 0
-  uint64_t data_size = 0;     // rows * row_size
-  double row_inverse = 0;     // 1 / row_size
+  uint32_t chunks = 0;      // per zone
+  uint64_t chunk_base = 0;  // offset in the zone of chunk 0
+  uint64_t data_size = 0;   // rows * row_size
+  double row_inverse = 0;   // 1 / row_size
 
   uint64_t lane_offset(uint32_t lane, uint32_t replica) const noexcept {
     return lanes_offset + (uint64_t{replica} * lane_count + lane) * lane_size;

@@ -38,8 +38,8 @@ struct alignas(64) lane {
   const uint32_t index;
   medium::writer w;
 
-  uint64_t sequence = 0;      // of the last log entry
-  uint64_t transaction = 0;   // of the last user transaction
+  uint64_t sequence = 0;                         // of the last log entry
+  uint64_t transaction = 0;                      // of the last user transaction
   uint64_t ring_next = format::lane_log_offset;  // where the next entry goes
   uint64_t last_begin = 0, last_end = 0;         // where the last entry lies in the ring
 

@@ -37,23 +37,22 @@ class overlays {
   // overlaid.
   void patch(uint64_t offset, std::byte* buffer, uint64_t length) const noexcept {
     const std::lock_guard hold(mutex_);
-    for (auto it = first_in(offset, length);
-         it != ranges_.end() && it->first < offset + length; ++it) {
+    for (auto it = first_in(offset, length); it != ranges_.end() && it->first < offset + length;
+         ++it) {
       const uint64_t begin = std::max(offset, it->first);
       const uint64_t end = std::min(offset + length, it->first + it->second.length);
       if (it->second.bytes == nullptr)
         std::memset(buffer + (begin - offset), 0, end - begin);
       else
-        std::memcpy(buffer + (begin - offset), it->second.bytes + (begin - it->first),
-                    end - begin);
+        std::memcpy(buffer + (begin - offset), it->second.bytes + (begin - it->first), end - begin);
     }
   }
   // The reverse: replaces in buffer what is overlaid by the medium's own bytes, given in `medium`.
   void unpatch(uint64_t offset, std::byte* buffer, const std::byte* medium,
                uint64_t length) const noexcept {
     const std::lock_guard hold(mutex_);
-    for (auto it = first_in(offset, length);
-         it != ranges_.end() && it->first < offset + length; ++it) {
+    for (auto it = first_in(offset, length); it != ranges_.end() && it->first < offset + length;
+         ++it) {
       const uint64_t begin = std::max(offset, it->first) - offset;
       const uint64_t end = std::min(offset + length, it->first + it->second.length) - offset;
       std::memcpy(buffer + begin, medium + begin, end - begin);

@@ -66,9 +66,10 @@ struct state {
   // nothing more may be built on what the file holds.
   void require_healthy() const {
     if (medium->failed())
-      throw failure(SCUTE_E_IO, path + ": an earlier write could not be made durable; close the "
-                                       "pool, mend the device and open it again (recovery decides "
-                                       "what survived)");
+      throw failure(SCUTE_E_IO, path +
+                                    ": an earlier write could not be made durable; close the "
+                                    "pool, mend the device and open it again (recovery decides "
+                                    "what survived)");
   }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pool/superblock.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -32,6 +33,7 @@ superblock_read read_superblock(const medium::medium& m, const std::string& path
   bool found = false;
   bool magic_seen = false;
   bool newer = false;
+  uint64_t newer_sequence = 0;
   uint32_t their_version = 0;
   format::superblock copies[3]{};
   bool valid[3]{};
@@ -45,6 +47,7 @@ superblock_read read_superblock(const medium::medium& m, const std::string& path
     if (sb.version > format::version || (sb.incompat & ~format::incompat_known) != 0 ||
         ((sb.ro_compat & ~format::ro_compat_known) != 0 && !m.read_only())) {
       newer = true;
+      newer_sequence = std::max(newer_sequence, sb.sequence);
       their_version = sb.version;
       return;
     }
@@ -58,16 +61,17 @@ superblock_read read_superblock(const medium::medium& m, const std::string& path
   // that grew has elsewhere: another copy says where, else the end of the file is the best guess.
   const uint64_t last = found ? result.newest.file_size : m.size() & ~(format::page - 1);
   if (last >= 3 * format::page) look(2, last - format::page);
-  if (!found && newer)
-    throw failure(SCUTE_E_VERSION,
-                  path + " was made by a newer Scute (format version " +
-                      std::to_string(their_version) + ", this library knows " +
-                      std::to_string(format::version) + "); upgrade the library");
+  // A copy that a newer library wrote after all others counts, even if others can still be read.
+  if (newer && (!found || newer_sequence > result.newest.sequence))
+    throw failure(SCUTE_E_VERSION, path + " was made by a newer Scute (format version " +
+                                       std::to_string(their_version) + ", this library knows " +
+                                       std::to_string(format::version) + "); upgrade the library");
   if (!found && !magic_seen)
     throw failure(SCUTE_E_FORMAT, path + " is not a Scute pool (no superblock was found)");
   if (!found)
-    throw failure(SCUTE_E_CORRUPT, path + " has lost all three copies of its superblock; restore "
-                                          "the pool from a backup");
+    throw failure(SCUTE_E_CORRUPT, path +
+                                       " has lost all three copies of its superblock; restore "
+                                       "the pool from a backup");
   if (result.newest.file_size > m.size())
     throw failure(SCUTE_E_TRUNCATED,
                   path + " is " + std::to_string(m.size()) + " bytes long but was made with " +

@@ -17,7 +17,9 @@ constexpr uint64_t block_size = uint64_t{256} << 10;
 constexpr uint64_t big_size = uint64_t{64} << 10;
 constexpr uint64_t spare_max = uint64_t{16} << 20;
 
-constexpr uint64_t round_up(uint64_t n, uint64_t to) noexcept { return (n + to - 1) / to * to; }
+constexpr uint64_t round_up(uint64_t n, uint64_t to) noexcept {
+  return (n + to - 1) / to * to;
+}
 
 }  // namespace
 

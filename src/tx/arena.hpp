@@ -45,7 +45,7 @@ class arena {
 
   std::vector<block> blocks_;  // in use; the last is the one being filled
   std::vector<block> spare_;
-  uint64_t used_ = 0;          // of the current bump block
+  uint64_t used_ = 0;  // of the current bump block
   block current_{nullptr, 0, false};
 };
 

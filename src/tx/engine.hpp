@@ -19,13 +19,13 @@ struct inplace_range {
 };
 
 struct write_set {
-  std::span<const pool::patch> patches;      // disjoint; includes every header that changes
-  std::span<const inplace_range> in_place;   // disjoint from each other and from the patches
+  std::span<const pool::patch> patches;     // disjoint; includes every header that changes
+  std::span<const inplace_range> in_place;  // disjoint from each other and from the patches
 };
 
 struct recovery_report {
-  uint64_t completed = 0;   // log entries replayed
-  uint64_t undone = 0;      // transactions whose in-place ranges were put back
+  uint64_t completed = 0;  // log entries replayed
+  uint64_t undone = 0;     // transactions whose in-place ranges were put back
 };
 
 class engine : public heap::step_engine {

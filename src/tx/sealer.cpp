@@ -36,8 +36,8 @@ void sealer::add(uint64_t offset, const void* src, uint64_t n, medium::purpose w
     }
   }
   for (uint64_t at = 0; at < n; at += patch_max)
-    patches_.push_back({offset + at, from + at,
-                        static_cast<uint32_t>(std::min(patch_max, n - at)), why});
+    patches_.push_back(
+        {offset + at, from + at, static_cast<uint32_t>(std::min(patch_max, n - at)), why});
 }
 
 // Writes the complete header of a fragment of a new object into the room before its payload.
@@ -107,15 +107,16 @@ void sealer::change_fragment(micro_buffer& b, uint64_t index) {
   const uint32_t covered = pool::covered(s_, f, h);
   const bool vouched = s_.has_checksums && covered != pool::not_covered;
   if (s_.has_checksums && !vouched)
-    throw failure(SCUTE_E_FREED, "an object was freed or damaged after this transaction opened it; "
-                                 "two transactions may not write one object at a time");
+    throw failure(SCUTE_E_FREED,
+                  "an object was freed or damaged after this transaction opened it; "
+                  "two transactions may not write one object at a time");
   uint32_t sum = h.checksum;
   bool changed = false;
   const size_t placeholder = patches_.size();
   if (vouched) {
     arena::open_front(b.bytes, b.front());
-    patches_.push_back({f.header, b.header_room(index), format::header_size,
-                        medium::purpose::metadata});
+    patches_.push_back(
+        {f.header, b.header_room(index), format::header_size, medium::purpose::metadata});
   }
   const auto update = [&](const std::byte* old, const std::byte* fresh, uint64_t at, uint64_t n) {
     changed = true;

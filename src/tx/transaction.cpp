@@ -70,8 +70,7 @@ micro_buffer& transaction::add(const heap::object& o) {
 micro_buffer& transaction::enter(uint64_t oid, bool verify) {
   const uint64_t payload = payload_of(s_, oid);
   if (micro_buffer* b = find(payload)) {
-    if (b->freed)
-      throw failure(SCUTE_E_FREED, "the object was freed earlier in this transaction");
+    if (b->freed) throw failure(SCUTE_E_FREED, "the object was freed earlier in this transaction");
     return *b;
   }
   const heap::object o = heap_.zones().locate(payload);
@@ -150,8 +149,9 @@ void transaction::free(uint64_t oid) {
 void* transaction::open(uint64_t oid) {
   micro_buffer& b = enter(oid);
   if (!b.in_place.empty())
-    throw failure(SCUTE_E_INVALID, "the object has in-place ranges in this transaction; go on with "
-                                   "scute_tx_inplace, or open it before");
+    throw failure(SCUTE_E_INVALID,
+                  "the object has in-place ranges in this transaction; go on with "
+                  "scute_tx_inplace, or open it before");
   fill(b, 0, b.size);
   b.open.add(0, b.size, [](uint64_t, uint64_t) {});
   return b.bytes;
@@ -161,10 +161,10 @@ void* transaction::add_range(uint64_t oid, uint64_t offset, uint64_t length) {
   micro_buffer& b = enter(oid);
   check_range(b, offset, length);
   if (b.in_place_set.overlaps(offset, offset + length)) {
-    if (b.in_place_set.contains(offset, offset + length))
-      return s_.at(b.where.payload + offset);
-    throw failure(SCUTE_E_INVALID, "the range is partly open in place; add the whole with "
-                                   "scute_tx_inplace, or add it before");
+    if (b.in_place_set.contains(offset, offset + length)) return s_.at(b.where.payload + offset);
+    throw failure(SCUTE_E_INVALID,
+                  "the range is partly open in place; add the whole with "
+                  "scute_tx_inplace, or add it before");
   }
   fill(b, offset, offset + length);
   b.open.add(offset, offset + length, [](uint64_t, uint64_t) {});
@@ -209,8 +209,9 @@ const void* transaction::get(uint64_t oid) {
   if (b->freed) throw failure(SCUTE_E_FREED, "the object was freed earlier in this transaction");
   if (b->open.empty()) return s_.at(payload);
   if (!b->in_place.empty())
-    throw failure(SCUTE_E_INVALID, "the object is open both in place and in a micro-buffer; read "
-                                   "ranges of it with scute_tx_get_range");
+    throw failure(SCUTE_E_INVALID,
+                  "the object is open both in place and in a micro-buffer; read "
+                  "ranges of it with scute_tx_get_range");
   fill(*b, 0, b->size);
   return b->bytes;
 }
@@ -223,8 +224,9 @@ const void* transaction::get_range(uint64_t oid, uint64_t offset, uint64_t lengt
   const uint64_t end = offset + length;
   if (!b->open.overlaps(offset, end)) return s_.at(payload + offset);
   if (b->in_place_set.overlaps(offset, end))
-    throw failure(SCUTE_E_INVALID, "part of the range is open in place and part in a micro-buffer; "
-                                   "read them one by one");
+    throw failure(SCUTE_E_INVALID,
+                  "part of the range is open in place and part in a micro-buffer; "
+                  "read them one by one");
   fill(*b, offset, end);
   return b->bytes + offset;
 }
@@ -291,8 +293,9 @@ void transaction::stage_large() {
 void transaction::commit() {
   try {
     if (doomed)
-      throw failure(SCUTE_E_ABORTED, "an inner level of the transaction was aborted, so all of it "
-                                     "was");
+      throw failure(SCUTE_E_ABORTED,
+                    "an inner level of the transaction was aborted, so all of it "
+                    "was");
     check_canaries();
     stage_large();
     sealer_.begin();

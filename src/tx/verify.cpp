@@ -26,8 +26,8 @@ void count_verified(pool::state& s, pool::lane* l, uint64_t n) {
 uint64_t payload_of(const pool::state& s, uint64_t oid) {
   if (oid == 0) throw failure(SCUTE_E_OID, "the oid is null");
   if ((oid & 0xffff'0000'0000'0000u) != s.oid_tag)
-    throw failure(SCUTE_E_OID, "the oid belongs to another pool than " + s.path +
-                                   " (or is no oid at all)");
+    throw failure(SCUTE_E_OID,
+                  "the oid belongs to another pool than " + s.path + " (or is no oid at all)");
   return oid & 0x0000'ffff'ffff'ffffu;
 }
 

@@ -32,8 +32,8 @@ class crash_medium final : public medium::medium {
 
   explicit crash_medium(const image& from) : durable(from), seen_(from) {
     size_ = from.size();
-    base_ = static_cast<std::byte*>(::mmap(nullptr, size_, PROT_READ | PROT_WRITE,
-                                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    base_ = static_cast<std::byte*>(
+        ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     std::memcpy(base_, from.data(), size_);
     kind_ = ::scute::medium::kind::simulated;
   }
@@ -93,8 +93,7 @@ class crash_medium final : public medium::medium {
       // What was stored there before can no longer become durable after it.
       for (auto& older : rest) {
         const uint64_t begin = std::max(older.offset, p.offset);
-        const uint64_t end =
-            std::min(older.offset + older.bytes.size(), p.offset + p.bytes.size());
+        const uint64_t end = std::min(older.offset + older.bytes.size(), p.offset + p.bytes.size());
         if (begin < end)
           std::memcpy(older.bytes.data() + (begin - older.offset),
                       p.bytes.data() + (begin - p.offset), end - begin);

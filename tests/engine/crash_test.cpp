@@ -77,11 +77,10 @@ model contents(instance& in) {
 
 struct finding_log {
   std::string text;
-  static void add(void* self, const char* what, uint64_t offset, uint64_t length, scute_oid,
-                  int) {
+  static void add(void* self, const char* what, uint64_t offset, uint64_t length, scute_oid, int) {
     auto* log = static_cast<finding_log*>(self);
-    log->text += std::string(" ") + what + "@" + std::to_string(offset) + "+" +
-                 std::to_string(length);
+    log->text +=
+        std::string(" ") + what + "@" + std::to_string(offset) + "+" + std::to_string(length);
   }
 };
 
@@ -106,7 +105,8 @@ class explorer {
 
   void run() {
     medium_->before_fence = [this] { collect(); };
-    for (unsigned i = 0; i < setup_.operations && !::testing::Test::HasFailure() && !violated; ++i) {
+    for (unsigned i = 0; i < setup_.operations && !::testing::Test::HasFailure() && !violated;
+         ++i) {
       model after = model_;
       images_.clear();
       transact(after);
@@ -276,8 +276,8 @@ class explorer {
         if (it == now.end())
           text += std::string("; lacks ") + name + " " + std::to_string(oid & 0xffffffffffff);
         else if (it->second != b)
-          text += std::string("; differs from ") + name + " " +
-                  std::to_string(oid & 0xffffffffffff);
+          text +=
+              std::string("; differs from ") + name + " " + std::to_string(oid & 0xffffffffffff);
       }
     };
     if (old != nullptr) differ("before", *old);
@@ -316,7 +316,9 @@ void explore(const setup& s, const char* name) {
   std::printf("%s: %llu crash states\n", name, static_cast<unsigned long long>(states));
 }
 
-TEST(Crash, FullProtection) { explore({}, "mlpc"); }
+TEST(Crash, FullProtection) {
+  explore({}, "mlpc");
+}
 TEST(Crash, Adler) {
   setup s;
   s.checksum = SCUTE_CHECKSUM_ADLER32;

@@ -114,7 +114,8 @@ TEST_P(repair, ScribblesOfAWholeRow) {
     const uint64_t at = random.between(g.zones_offset, g.zones_end() - g.row_size);
     SCOPED_TRACE(at);
     damage(at, g.row_size, [&](bytes& b) { b = pattern(random.word(), b.size()); });
-    ASSERT_EQ(f.check(true).lost, 0u);
+    std::vector<std::string> findings;
+    ASSERT_EQ(f.check(true, &findings).lost, 0u) << testing::PrintToString(findings);
     f.expect_sound();
     f.expect_objects();
     if (HasFailure()) break;
@@ -244,6 +245,16 @@ TEST_P(repair, DamageInSpaceNeverUsed) {
   }
   f.expect_sound();
   f.expect_objects();
+}
+
+TEST_P(repair, DamageInSpaceNeverUsedDoesNotSpoilTheRepairOfAnother) {
+  // In the last row, which was never used, the columns of the zone's header and chunk table.
+  damage(g.zone_offset(0) + (g.rows - 1) * g.row_size, 8192, scramble);
+  damage(g.chunk_header_offset(0, 0), 4096, scramble);
+  EXPECT_EQ(f.check(true).lost, 0u);
+  f.expect_healed();
+  damage(g.chunk_header_offset(0, 0), 4096, scramble);
+  f.expect_healed();
 }
 
 TEST_P(repair, TwoRowsOfAColumnAreNamedAndTheRestLives) {

@@ -111,16 +111,20 @@ TEST_P(flush, InstructionCanBeChosen) {
   EXPECT_EXIT(
       {
         ::setenv("SCUTE_FLUSH", wish.c_str(), 1);
-        pool_file f;
-        scute_options o = options();
-        o.medium = SCUTE_MEDIUM_RAM;
-        f.create(o);
-        const scute_oid oid = f.alloc(pattern(1, 50000));
-        f.overwrite(oid, pattern(2, 50000));
-        const std::string got = f.info().flush;
-        f.reopen();
-        const bool right = f.read(oid) == pattern(2, 50000) && f.check().damaged == 0;
-        f.close();
+        std::string got;
+        bool right = false;
+        {  // ends before the process does, so that the folder goes
+          pool_file f;
+          scute_options o = options();
+          o.medium = SCUTE_MEDIUM_RAM;
+          f.create(o);
+          const scute_oid oid = f.alloc(pattern(1, 50000));
+          f.overwrite(oid, pattern(2, 50000));
+          got = f.info().flush;
+          f.reopen();
+          right = f.read(oid) == pattern(2, 50000) && f.check().damaged == 0;
+          f.close();
+        }
         std::fprintf(stderr, "flush: %s\n", got.c_str());
         // A CPU may lack the one asked for; it then gets another that it has.
         const bool known =

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Marks for ThreadSanitizer. A verifying read takes no lock: what it reads while another thread
+// repairs the same bytes fails its checksum, and is tested again under the repairer's lock. Both
+// sides of that race are marked; everything else stays under the sanitizer's eyes.
+#pragma once
+
+#if defined(__SANITIZE_THREAD__)
+extern "C" {
+void AnnotateIgnoreReadsBegin(const char* file, int line);
+void AnnotateIgnoreReadsEnd(const char* file, int line);
+void AnnotateIgnoreWritesBegin(const char* file, int line);
+void AnnotateIgnoreWritesEnd(const char* file, int line);
+}
+#endif
+
+namespace scute::pool {
+
+#if defined(__SANITIZE_THREAD__)
+struct optimistic_reads {
+  optimistic_reads() noexcept { AnnotateIgnoreReadsBegin(__FILE__, __LINE__); }
+  ~optimistic_reads() { AnnotateIgnoreReadsEnd(__FILE__, __LINE__); }
+  optimistic_reads(const optimistic_reads&) = delete;
+  optimistic_reads& operator=(const optimistic_reads&) = delete;
+};
+struct writes_under_optimistic_reads {
+  writes_under_optimistic_reads() noexcept { AnnotateIgnoreWritesBegin(__FILE__, __LINE__); }
+  ~writes_under_optimistic_reads() { AnnotateIgnoreWritesEnd(__FILE__, __LINE__); }
+  writes_under_optimistic_reads(const writes_under_optimistic_reads&) = delete;
+  writes_under_optimistic_reads& operator=(const writes_under_optimistic_reads&) = delete;
+};
+#else
+struct optimistic_reads {
+  optimistic_reads() noexcept {}
+};
+struct writes_under_optimistic_reads {
+  writes_under_optimistic_reads() noexcept {}
+};
+#endif
+
+}  // namespace scute::pool
