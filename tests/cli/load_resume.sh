@@ -72,7 +72,7 @@ for signal in INT:130 TERM:143; do
   loader=$!
   exec 9>feed
   head -n 250 records.tsv >&9
-  sleep 0.5
+  sleep 2
   kill -s "${signal%:*}" "$loader"
   status=0
   wait "$loader" || status=$?
@@ -99,7 +99,7 @@ new_pool
 loader=$!
 exec 9>feed
 head -n 250 records.tsv >&9
-sleep 0.5
+sleep 2
 kill -9 "$loader"
 wait "$loader" 2>/dev/null || true
 exec 9>&-
@@ -116,7 +116,7 @@ new_pool
 "$scute" kv load "$pool" records.tsv --batch 10 --quiet >out 2>err &
 loader=$!
 sleep 0.1
-kill -s INT "$loader"
+kill -s INT "$loader" 2>/dev/null || true  # it may be done already
 status=0
 wait "$loader" || status=$?
 case $status in
