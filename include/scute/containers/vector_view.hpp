@@ -37,6 +37,9 @@ class vector_view {
       if (in >= run_.size()) {  // also when index_ < first_
         first_ = index_ - index_ % detail::segments<T>::per_segment;
         run_ = segments_->run(reader_, first_);
+        if (index_ - first_ >= run_.size()) [[unlikely]] {
+          detail::throw_corrupt("scute: an array's stored size exceeds its segments");
+        }
         return run_[static_cast<std::size_t>(index_ - first_)];
       }
       return run_[static_cast<std::size_t>(in)];
