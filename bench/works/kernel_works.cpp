@@ -75,7 +75,7 @@ class kernels {
         locks_.lock_exclusive(stripe);
         codec::xor_encode(scratch, to, old, fresh, n);
         medium::copy_persist(ops_, false, to, scratch, n);
-        locks_.unlock_exclusive(stripe, keep);
+        locks_.unlock_exclusive(stripe, true, keep);
       }
       ops_.fence();
     }

@@ -68,6 +68,13 @@ class pool : public reader {
     }
   }
 
+  /// Takes over a pool that was opened through the C interface; the pool object closes it.
+  static pool adopt(scute_pool* handle) {
+    pool adopted;
+    adopted.take(handle);
+    return adopted;
+  }
+
   pool(pool&& other) noexcept : reader(other), state_(std::move(other.state_)) { other.forget(); }
   pool& operator=(pool&& other) noexcept {
     pool(std::move(other)).swap(*this);
@@ -229,17 +236,22 @@ class pool : public reader {
       c.progress_arg = &progress;
     }
     pool opened;
-    opened.state_ = std::make_unique<detail::mapping>();
     scute_pool* handle = nullptr;
     detail::check(function(path.c_str(), &c, &handle));
-    opened.adopt(handle);
+    opened.take(handle);
     if (progress.thrown) {
       std::rethrow_exception(progress.thrown);
     }
     return opened;
   }
 
-  void adopt(scute_pool* handle) {
+  void take(scute_pool* handle) {
+    try {
+      state_ = std::make_unique<detail::mapping>();
+    } catch (...) {
+      scute_close(handle);
+      throw;
+    }
     state_->handle = handle;
     state_->base = scute_direct_base(handle);
     map_ = state_.get();

@@ -157,7 +157,7 @@ typedef struct scute_options {
   void *progress_arg;
 } scute_options;
 
-#define SCUTE_SIZE_MIN ((uint64_t)1 << 20) /* smallest pool: 1 MiB */
+#define SCUTE_SIZE_MIN ((uint64_t)1 << 18) /* smallest pool: 256 KiB */
 #define SCUTE_SIZE_MAX ((uint64_t)1 << 46) /* largest pool: 64 TiB */
 
 /* Fills in the defaults: 64 MiB, medium auto, engine redo, protection mlpc, crc32c, the rest 0. */
@@ -251,7 +251,8 @@ SCUTE_API int scute_stats(scute_pool *pool, scute_counters *counters);
 /* The same for one lane (0 .. lanes-1): the transactions of one thread, while it keeps its lane. */
 SCUTE_API int scute_stats_lane(scute_pool *pool, uint32_t lane, scute_counters *counters);
 
-/* The lane that the calling thread used last on this pool, or SCUTE_E_NOENT (negative). */
+/* The lane of the calling thread's last transaction, if that ran on this pool; else SCUTE_E_NOENT
+ * (negative). */
 SCUTE_API int scute_thread_lane(scute_pool *pool);
 
 /* ---- reading objects ------------------------------------------------------------------------- */

@@ -39,6 +39,7 @@ struct progress_adapter {
 };
 
 std::atomic<uint64_t> next_serial{1};
+constexpr size_t identity_size = sizeof(format::superblock::uuid) + sizeof(format::superblock::tag);
 
 // True if there is a pool at path that nobody uses; false if there is nothing. Anything else is
 // left alone.
@@ -121,7 +122,8 @@ std::unique_ptr<instance> instance::create(const std::string& path, const scute_
 }
 
 std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
-                                           const std::string& path, const scute_options& o) {
+                                           const std::string& path, const scute_options& o,
+                                           const std::byte* identity) {
   std::unique_ptr<instance> in(new instance());
   in->adopt(std::move(m), path);
   pool::state& s = in->s;
@@ -130,10 +132,14 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   std::memcpy(sb.magic, format::magic, sizeof sb.magic);
   sb.version = format::version;
   sb.checksum_kind = static_cast<uint32_t>(o.checksum);
-  random_bytes(sb.uuid, sizeof sb.uuid);
   do {
-    random_bytes(&sb.tag, sizeof sb.tag);
-  } while (sb.tag == 0);  // so that no oid is ever null
+    std::byte fresh[identity_size];
+    if (identity == nullptr) random_bytes(fresh, sizeof fresh);
+    const std::byte* from = identity != nullptr ? identity : fresh;
+    std::memcpy(sb.uuid, from, sizeof sb.uuid);
+    std::memcpy(&sb.tag, from + sizeof sb.uuid, sizeof sb.tag);
+  } while (sb.tag == 0 && identity == nullptr);  // so that no oid is ever null
+  SCUTE_ASSERT(sb.tag != 0);
   if (o.layout != nullptr) std::strncpy(sb.layout, o.layout, sizeof sb.layout - 1);
   const auto& g = s.geo;
   sb.file_size = g.file_size;

@@ -33,15 +33,19 @@ class instance {
  public:
   static std::unique_ptr<instance> create(const std::string& path, const scute_options& options);
   static std::unique_ptr<instance> open(const std::string& path, const scute_options& options);
-  // On top of a medium that somebody else made; what tests with a simulated medium use.
+  // On top of a medium that somebody else made; what testing/ uses with its simulated one. identity:
+  // 18 bytes, of which the pool's uuid and tag are made; null for random ones.
   static std::unique_ptr<instance> format(std::unique_ptr<medium::medium> m,
-                                          const std::string& path, const scute_options& options);
+                                          const std::string& path, const scute_options& options,
+                                          const std::byte* identity = nullptr);
   static std::unique_ptr<instance> attach(std::unique_ptr<medium::medium> m,
                                           const std::string& path, const scute_options& options);
   ~instance();
 
   // Marks the pool clean. Throws SCUTE_E_IO if that could not be made durable.
   void close();
+  // Lets go of the pool as a crash would: nothing more is written.
+  void abandon() noexcept { open_ = false; }
 
   uint64_t root(uint64_t size, uint32_t type);
 
@@ -69,7 +73,7 @@ class instance {
   void begin_session(const scute_options& options);
 
   bool open_ = false;
-  std::mutex root_mutex_;
+  waiting_mutex root_mutex_;
   lane_leases leases_;
 };
 

@@ -8,6 +8,8 @@
 #include <chrono>
 #include <thread>
 
+#include "medium/waiting.hpp"
+
 namespace scute {
 namespace {
 
@@ -76,7 +78,9 @@ uint32_t lane_leases::acquire(thread_state& me, int hint) {
     hint = take(me);
     if (hint >= 0) continue;
     // More threads than lanes. A transaction takes microseconds, unless its thread sleeps in it.
-    if (round < 64)
+    if (this_thread_waits.call != nullptr)
+      this_thread_waits.call(this_thread_waits.arg);
+    else if (round < 64)
       std::this_thread::yield();
     else
       std::this_thread::sleep_for(std::chrono::microseconds(50));

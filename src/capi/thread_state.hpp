@@ -27,7 +27,7 @@ struct alignas(64) lease_holder {
 };
 
 struct thread_state {
-  const uint32_t ordinal;  // spreads threads over lanes
+  uint32_t ordinal;  // spreads threads over lanes
   lease_holder* const holder;
   instance* pool = nullptr;  // on which `current` runs
   tx::transaction* current = nullptr;

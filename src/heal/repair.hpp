@@ -13,8 +13,8 @@
 #pragma once
 
 #include <array>
-#include <mutex>
 
+#include "medium/waiting.hpp"
 #include "pool/fragment.hpp"
 
 namespace scute::heal {
@@ -29,7 +29,7 @@ class column_repairer final : public pool::repairer {
   [[noreturn]] void give_up(const pool::fragment& f, const char* what, const std::string& why);
 
   pool::state& s_;
-  std::array<std::mutex, 16> busy_;  // by fragment; two repairs of one fragment take turns
+  std::array<waiting_mutex, 16> busy_;  // by fragment; two repairs of one fragment take turns
 };
 
 }  // namespace scute::heal

@@ -7,7 +7,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "pool/stripes.hpp"
+#include "medium/waiting.hpp"
 
 namespace scute::heap {
 
@@ -52,7 +52,7 @@ struct chunk_state {
 
   void lock() noexcept {
     for (unsigned spins = 0; lock_flag.test_and_set(std::memory_order_acquire);)
-      pool::spin_pause(spins);
+      spin_pause(spins);
   }
   void unlock() noexcept { lock_flag.clear(std::memory_order_release); }
 };

@@ -222,32 +222,34 @@ chunk_state* heap::scan_some(pool::lane& l, int size_class, size_t how_many) {
         c->size_class != size_class)
       continue;
     scan(*c);
-    if (c->free_count == 0 && c->formatted.load(std::memory_order_relaxed) < c->slots) {
-      const uint32_t from = c->formatted.load(std::memory_order_relaxed);
-      zones_.format_slots(l, engine_, *c, format_batch);
-      c->lock();
-      for (uint32_t i = from; i < c->formatted.load(std::memory_order_relaxed); ++i) {
-        c->free_bits.load(std::memory_order_relaxed)[i / 64] |= uint64_t{1} << i % 64;
-        ++c->free_count;
-      }
-      c->unlock();
-    }
     if (claim(c) != nullptr) return c;
+    if (grow(l, *c) && claim(c) != nullptr) return c;
   }
   return nullptr;
 }
 
+// Enters the slots from `from` on, which have just been formatted, in the bitmap.
+void heap::publish(chunk_state& c, uint32_t from) noexcept {
+  const uint32_t to = c.formatted.load(std::memory_order_relaxed);
+  c.lock();
+  uint64_t* bits = c.free_bits.load(std::memory_order_relaxed);
+  for (uint32_t i = from; i < to; ++i) bits[i / 64] |= uint64_t{1} << i % 64;
+  c.free_count += to - from;
+  c.slots_hint = static_cast<uint16_t>(std::min<uint32_t>(c.slots_hint, from / 64));
+  c.unlock();
+}
+
+// Formats further slots of a run whose bitmap there is; false if it is full.
+bool heap::grow(pool::lane& l, chunk_state& c) {
+  const uint32_t from = c.formatted.load(std::memory_order_relaxed);
+  if (from == c.slots) return false;
+  zones_.format_slots(l, engine_, c, format_batch);
+  publish(c, from);
+  return true;
+}
+
 chunk_state* heap::refill(pool::lane& l, int size_class, chunk_state* old) {
   const std::lock_guard hold(mutex_);
-  const auto publish = [](chunk_state& c, uint32_t from) {
-    const uint32_t to = c.formatted.load(std::memory_order_relaxed);
-    c.lock();
-    uint64_t* bits = c.free_bits.load(std::memory_order_relaxed);
-    for (uint32_t i = from; i < to; ++i) bits[i / 64] |= uint64_t{1} << i % 64;
-    c.free_count += to - from;
-    c.slots_hint = static_cast<uint16_t>(std::min<uint32_t>(c.slots_hint, from / 64));
-    c.unlock();
-  };
   if (old != nullptr) {
     // Between our look at it and this lock it may have been emptied and put to another use.
     old->lock();
@@ -257,12 +259,7 @@ chunk_state* heap::refill(pool::lane& l, int size_class, chunk_state* old) {
     if (!ours) old = nullptr;
   }
   if (old != nullptr) {
-    const uint32_t from = old->formatted.load(std::memory_order_relaxed);
-    if (from < old->slots) {
-      zones_.format_slots(l, engine_, *old, format_batch);
-      publish(*old, from);
-      return old;
-    }
+    if (grow(l, *old)) return old;
     if (claim(old) != nullptr) return old;  // somebody freed a slot meanwhile
   }
   if (chunk_state* c = claim_listed(size_class)) return c;
@@ -302,18 +299,7 @@ chunk_state* heap::steal(pool::lane& l, int size_class) {
           c.free_bits.load(std::memory_order_relaxed) == nullptr)
         continue;
       if (claim(&c) != nullptr) return &c;  // another lane's: both allocate from it now
-      if (c.formatted.load(std::memory_order_relaxed) < c.slots) {
-        const uint32_t from = c.formatted.load(std::memory_order_relaxed);
-        zones_.format_slots(l, engine_, c, format_batch);
-        c.lock();
-        for (uint32_t k = from; k < c.formatted.load(std::memory_order_relaxed); ++k) {
-          c.free_bits.load(std::memory_order_relaxed)[k / 64] |= uint64_t{1} << k % 64;
-          ++c.free_count;
-        }
-        c.slots_hint = 0;
-        c.unlock();
-        if (claim(&c) != nullptr) return &c;
-      }
+      if (grow(l, c) && claim(&c) != nullptr) return &c;
     }
   }
   return nullptr;

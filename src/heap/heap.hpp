@@ -20,6 +20,7 @@
 #include "heap/size_classes.hpp"
 #include "heap/step_engine.hpp"
 #include "heap/zone_table.hpp"
+#include "medium/waiting.hpp"
 
 namespace scute::heap {
 
@@ -55,6 +56,8 @@ class heap {
 
   int pop_free(chunk_state& c) noexcept;
   chunk_state* refill(pool::lane& l, int size_class, chunk_state* old);
+  void publish(chunk_state& c, uint32_t from) noexcept;
+  bool grow(pool::lane& l, chunk_state& c);
   chunk_state* claim(chunk_state* c) noexcept;
   chunk_state* claim_listed(int size_class);
   chunk_state* scan_some(pool::lane& l, int size_class, size_t how_many);
@@ -74,7 +77,7 @@ class heap {
   zone_table zones_;
   std::vector<lane_cache> caches_;
 
-  std::mutex mutex_;         // chunks changing their use; taken before a chunk's own lock
+  waiting_mutex mutex_;      // chunks changing their use; taken before a chunk's own lock
   std::vector<bool> noted_;  // zones whose runs are in unscanned_
   std::vector<std::vector<chunk_state*>> unscanned_;  // by size class
   std::mutex list_mutex_;                             // taken after a chunk's lock

@@ -12,11 +12,11 @@
 
 #include <deque>
 #include <memory>
-#include <mutex>
 
 #include "heap/chunk_state.hpp"
 #include "heap/object.hpp"
 #include "heap/step_engine.hpp"
+#include "medium/waiting.hpp"
 #include "pool/state.hpp"
 
 namespace scute::heap {
@@ -28,7 +28,7 @@ struct release_chunks {
 
 struct zone {
   std::atomic<bool> loaded{false};
-  std::mutex load_mutex;
+  waiting_mutex load_mutex;
   std::unique_ptr<chunk_state[], release_chunks> chunks;
   std::atomic<uint32_t> high_water{0};
   uint32_t log_chunks = 0;

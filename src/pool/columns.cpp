@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "codec/parity.hpp"
+#include "medium/persist.hpp"
 #include "pool/optimistic.hpp"
 
 namespace scute::pool {
@@ -68,9 +69,11 @@ class exclusive_stripe {
       : s_(s), i_(stripes::index(zone, column / column_block)) {
     s_.locks.lock_exclusive(i_);
   }
-  ~exclusive_stripe() { s_.locks.unlock_exclusive(i_); }
+  ~exclusive_stripe() { s_.locks.unlock_exclusive(i_, streamed); }
   exclusive_stripe(const exclusive_stripe&) = delete;
   exclusive_stripe& operator=(const exclusive_stripe&) = delete;
+
+  bool streamed = false;
 
  private:
   state& s_;
@@ -201,7 +204,7 @@ void apply(state& s, lane& l) noexcept {
       l.w.stream(parity, l.scratch, p.length, medium::purpose::parity);
     }
     l.w.stream(data, p.src, p.length, p.why);
-    s.locks.unlock_exclusive(p.stripe, merge);
+    s.locks.unlock_exclusive(p.stripe, p.length >= medium::nt_threshold, merge);
   }
 }
 
@@ -225,8 +228,9 @@ void apply_in_place(state& s, lane& l, uint64_t offset, const std::byte* old,
       l.w.stream(parity, l.scratch, n, medium::purpose::parity);
     }
     s.overlaid.remove(at);
-    s.locks.unlock_exclusive(stripe,
-                             [&](stripe_owner o) noexcept { return next_owner(s, l, stripe, o); });
+    s.locks.unlock_exclusive(stripe, n >= medium::nt_threshold, [&](stripe_owner o) noexcept {
+      return next_owner(s, l, stripe, o);
+    });
   });
 }
 
@@ -256,7 +260,8 @@ bool column_consistent(state& s, uint64_t zone, uint64_t column, uint64_t length
 
 void repair_parity(state& s, medium::writer& w, uint64_t zone, uint64_t column, uint64_t length) {
   alignas(64) std::byte sum[column_block];
-  const exclusive_stripe hold(s, zone, column);
+  exclusive_stripe hold(s, zone, column);
+  hold.streamed = true;
   gather(s, zone, column, length, UINT64_MAX, false, sum);
   w.stream(s.at(parity_offset(s.geo, zone, column)), sum, length, medium::purpose::parity);
 }
@@ -264,7 +269,8 @@ void repair_parity(state& s, medium::writer& w, uint64_t zone, uint64_t column, 
 void write_back(state& s, medium::writer& w, uint64_t offset, const std::byte* damaged,
                 const std::byte* bytes, uint64_t length) noexcept {
   for_each_block(s.geo, offset, length, [&](uint64_t at, const cell& c, uint64_t n) {
-    const exclusive_stripe hold(s, c.zone, c.column);
+    exclusive_stripe hold(s, c.zone, c.column);
+    hold.streamed = true;
     const writes_under_optimistic_reads mark;
     if (std::memcmp(s.at(at), damaged, n) == 0) w.stream(s.at(at), bytes, n, medium::purpose::data);
     bytes += n;

@@ -41,7 +41,7 @@ void derive(geometry& g) noexcept {
 geometry choose_geometry(const scute_options& o) {
   if (o.size < SCUTE_SIZE_MIN || o.size > SCUTE_SIZE_MAX)
     throw failure(SCUTE_E_RANGE, "pool size " + std::to_string(o.size) +
-                                     " is outside the limits; choose 1 MiB to 64 TiB");
+                                     " is outside the limits; choose 256 KiB to 64 TiB");
   if (o.size % format::page != 0) refuse("pool size must be a multiple of 4096 bytes");
   if (o.engine != SCUTE_ENGINE_REDO) refuse("engine must be `redo`");
   if (o.protection < SCUTE_PROTECT_NONE || o.protection > SCUTE_PROTECT_MLPC)

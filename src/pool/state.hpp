@@ -12,6 +12,7 @@
 #include "codec/checksum.hpp"
 #include "medium/failure.hpp"
 #include "medium/medium.hpp"
+#include "medium/waiting.hpp"
 #include "pool/geometry.hpp"
 #include "pool/lane.hpp"
 #include "pool/overlays.hpp"
@@ -53,7 +54,7 @@ struct state {
   std::deque<std::atomic<uint64_t>> used_end;
 
   // For writes outside transactions (superblock, repair by threads without a lane).
-  std::mutex service_mutex;
+  waiting_mutex service_mutex;
   std::unique_ptr<medium::writer> service;
 
   std::atomic<uint64_t> repaired{0}, lost{0};

@@ -16,23 +16,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <thread>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "medium/waiting.hpp"
 
 namespace scute::pool {
-
-inline void spin_pause(unsigned& spins) noexcept {
-  if (++spins % 64 == 0) {
-    std::this_thread::yield();
-    return;
-  }
-#if defined(__x86_64__)
-  _mm_pause();
-#endif
-}
 
 // Layout of a stripe word: readers:16, exclusive:1, lane+1:10 (0 nobody, 1023 many), sequence:37.
 struct stripe_owner {
@@ -95,11 +82,16 @@ class stripes {
     }
   }
 
-  // merge(old owner) gives the owner to leave behind.
+  // merge(old owner) gives the owner to leave behind. streamed: the holder has used non-temporal
+  // stores, which an ordinary store may overtake on its way to other CPUs; a locked one may not.
   template <typename Merge>
-  void unlock_exclusive(uint32_t i, Merge&& merge) noexcept {
+  void unlock_exclusive(uint32_t i, bool streamed, Merge&& merge) noexcept {
     const uint64_t seen = words_[i].load(std::memory_order_relaxed);
-    words_[i].store(merge(stripe_owner{seen >> 17}).bits << 17, std::memory_order_release);
+    const uint64_t next = merge(stripe_owner{seen >> 17}).bits << 17;
+    if (streamed)
+      words_[i].exchange(next, std::memory_order_seq_cst);
+    else
+      words_[i].store(next, std::memory_order_release);
   }
   template <typename Merge>
   void unlock_shared(uint32_t i, Merge&& merge) noexcept {
@@ -109,8 +101,8 @@ class stripes {
         std::memory_order_release, std::memory_order_relaxed)) {
     }
   }
-  void unlock_exclusive(uint32_t i) noexcept {
-    unlock_exclusive(i, [](stripe_owner o) { return o; });
+  void unlock_exclusive(uint32_t i, bool streamed = false) noexcept {
+    unlock_exclusive(i, streamed, [](stripe_owner o) { return o; });
   }
 
  private:

@@ -84,7 +84,7 @@ void expect_sound(const geometry& g, const scute_options& o) {
 }
 
 TEST(geometry, DefaultsOfEverySize) {
-  for (uint64_t size = mib; size <= SCUTE_SIZE_MAX; size *= 2)
+  for (uint64_t size = SCUTE_SIZE_MIN; size <= SCUTE_SIZE_MAX; size *= 2)
     for (const uint64_t d : {uint64_t{0}, uint64_t{4096}, size / 3 / 4096 * 4096}) {
       if (size + d > SCUTE_SIZE_MAX) continue;
       for (int p = SCUTE_PROTECT_NONE; p <= SCUTE_PROTECT_MLPC; ++p) {
@@ -134,7 +134,7 @@ TEST(geometry, WishesThatMakeNoSense) {
       EXPECT_EQ(e.code(), code) << e.what();
     }
   };
-  refused(SCUTE_E_RANGE, [](auto& o) { o.size = mib - 4096; });
+  refused(SCUTE_E_RANGE, [](auto& o) { o.size = SCUTE_SIZE_MIN - 4096; });
   refused(SCUTE_E_RANGE, [](auto& o) { o.size = 0; });
   refused(SCUTE_E_RANGE, [](auto& o) { o.size = SCUTE_SIZE_MAX + 4096; });
   refused(SCUTE_E_RANGE, [](auto& o) { o.size = UINT64_MAX; });
