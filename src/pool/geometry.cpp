@@ -63,7 +63,8 @@ geometry choose_geometry(const scute_options& o) {
                  : o.size >= 256 * mib ? 64
                  : o.size >= 16 * mib  ? 32
                  : o.size >= 4 * mib   ? 16
-                                       : 8;
+                 : o.size >= mib       ? 8
+                                       : 4;
   g.lane_size = o.size >= gib         ? 256 * kib
                 : o.size >= 256 * mib ? 64 * kib
                 : o.size >= 64 * mib  ? 32 * kib

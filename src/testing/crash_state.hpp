@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One crash state: which run, at which of its moments the power failed, what was durable then, and
+// what else went wrong. Its name says all of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "testing/judge.hpp"
+#include "testing/recording.hpp"
+
+namespace scute::testing {
+
+struct state_name {
+  uint64_t seed = 0, interleaving = 0;
+  uint64_t moment = 0;  // index of the event before which the power fails
+  uint64_t variant = 0;
+
+  std::string text() const;
+  static std::optional<state_name> parse(const std::string& text);
+};
+
+struct crash_state {
+  persistence_model::choice durable;
+  fault damage;
+  std::vector<recrash> again;
+  uint64_t seed = 0;  // of what recoveries lose
+};
+
+// Moments at which a failure can leave something new: before each fence, where every store since
+// the last one may or may not be durable; with durable caches, before every event; and at the end.
+std::vector<uint64_t> moments(const trace& t, bool eadr);
+
+// What may be found after a failure at that moment.
+expectation expected_at(const recording& r, uint64_t moment);
+
+// Counts of steps at that moment: finished, and whether one is under way.
+struct step_count {
+  uint64_t done = 0;
+  bool under_way = false;
+};
+std::vector<step_count> steps_at(const recording& r, uint64_t moment);
+
+// Makes a failing state smaller as long as it fails: no fault, fewer crashes, and as few stores as
+// possible that are neither all durable nor all lost. The model stands at the moment concerned.
+crash_state minimise(judge& j, const persistence_model& m, const expectation& e,
+                     const crash_state& failing);
+
+// The story of a failing state. The model stands at its moment.
+std::string tell(const detail::scenario_state& s, const recording& r, const state_name& name,
+                 persistence_model& m, const crash_state& c, const verdict& v,
+                 const std::string& repeat_command);
+
+}  // namespace scute::testing

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "testing/faults.hpp"
+
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "testing/image_geometry.hpp"
+
+namespace scute::testing {
+namespace {
+
+// Scrambles the range: wholly, a bit of it, or a line of it.
+injury scramble(std::span<const std::byte> image, uint64_t offset, uint64_t length,
+                std::mt19937_64& random, std::string text) {
+  switch (random() % 3) {
+    case 0: break;
+    case 1:
+      offset += random() % length / 64 * 64;
+      length = 64;
+      text += ", one line of it";
+      break;
+    default: {
+      offset += random() % length;
+      length = 1;
+      text += ", one bit of it";
+      injury i{offset, {image[offset] ^ static_cast<std::byte>(1u << random() % 8)}, text};
+      return i;
+    }
+  }
+  injury i{offset, std::vector<std::byte>(length), std::move(text)};
+  for (auto& b : i.bytes) b = static_cast<std::byte>(random());
+  return i;
+}
+
+}  // namespace
+
+injury injure_replica(std::span<const std::byte> image, uint64_t number) {
+  const auto found = geometry_of(image);
+  if (!found) return {};
+  const pool::geometry& g = *found;
+  std::mt19937_64 random(number);
+  if (g.lane_replicas > 1 && random() % 4 != 0) {
+    const auto lane = static_cast<uint32_t>(random() % g.lane_count);
+    const auto replica = static_cast<uint32_t>(random() % g.lane_replicas);
+    return scramble(image, g.lane_offset(lane, replica), g.lane_size, random,
+                    "replica " + std::to_string(replica) + " of lane " + std::to_string(lane));
+  }
+  const auto copy = static_cast<unsigned>(random() % 3);
+  return scramble(image, g.superblock_offset(copy), sizeof(format::superblock), random,
+                  "superblock copy " + std::to_string(copy));
+}
+
+injury injure_page(std::span<const std::byte> image, uint64_t number) {
+  const auto found = geometry_of(image);
+  if (!found) return {};
+  const pool::geometry& g = *found;
+  std::mt19937_64 random(number);
+  const uint64_t pages = (g.zones_end() - g.zones_offset) / format::page;
+  const uint64_t at = g.zones_offset + random() % pages * format::page;
+  return scramble(image, at, format::page, random, "page at " + std::to_string(at));
+}
+
+}  // namespace scute::testing

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where things lie in a pool image. On the core's side of the folder (see simulated_memory.hpp).
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "pool/geometry.hpp"
+
+namespace scute::testing {
+
+// As a valid superblock of the image tells; none if there is none.
+std::optional<pool::geometry> geometry_of(std::span<const std::byte> image);
+
+}  // namespace scute::testing

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Recovers one crash image with the real library and says whether what came out was allowed.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "testing/faults.hpp"
+#include "testing/persistence_model.hpp"
+#include "testing/scenario_state.hpp"
+#include "testing/simulated_memory.hpp"
+
+namespace scute::testing {
+
+// What may be found after a failure at some moment: for each thread the texts that its observer may
+// read.
+struct expectation {
+  std::vector<std::vector<const std::string*>> allowed;
+  bool absent = false;   // there may be no pool yet
+  bool damaged = false;  // the scenario has injured it: check may find and repair things
+};
+
+// A fault on top of a crash; everything in it follows from the number.
+struct fault {
+  enum class kind : uint8_t { none, replica, page } what = kind::none;
+  uint64_t number = 0;
+};
+
+// A further crash, during recovery: before the fence-th fence of it (or after the last one, if it
+// has fewer), leaving subset `variant` of what is pending.
+struct recrash {
+  uint64_t fence = 0, variant = 0;
+};
+
+struct verdict {
+  bool sound = true;
+  std::string wrong;             // what was wrong
+  std::vector<std::string> log;  // what was done to the image and what recovery said
+};
+
+class judge {
+ public:
+  judge(const detail::scenario_state& s, uint64_t size, bool eadr);
+  ~judge();
+
+  // The image that later crash states differ from.
+  void base(std::span<const std::byte> durable);
+
+  // One state: base with some bytes changed. `again`: crash recoveries, one after the other; the
+  // last image is judged as well as each one before. states counts what was judged.
+  verdict run(const persistence_model& m, const persistence_model::choice& c,
+              const expectation& e, const fault& f, const std::vector<recrash>& again,
+              uint64_t seed, uint64_t& states);
+
+  // Every image is also read again after its probe, closed and reopened, and looked through for
+  // stores that bypassed the medium. Otherwise that is done now and then.
+  bool thorough = false;
+
+ private:
+  class snapshot;
+  bool recover(verdict& v, const expectation& e, const fault& f, snapshot* again);
+  void observe(const expectation& e, scute::pool& p, const char* when);
+  void check(scute::pool& p, const expectation& e, bool injured);
+  void probe(scute::pool& p);
+  void inflict(const injury& i);
+
+  const detail::scenario_state& scenario_;
+  simulated_memory memory_;
+  std::span<const std::byte> base_;
+  uint64_t count_ = 0;
+};
+
+}  // namespace scute::testing

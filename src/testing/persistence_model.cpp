@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "testing/persistence_model.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "medium/failure.hpp"
+
+namespace scute::testing {
+namespace {
+
+constexpr uint64_t line_size = 64, word_size = 8;
+
+// Calls fn(offset, n) for the parts of a range that lie in one unit each.
+template <typename Fn>
+void for_each_unit(uint64_t offset, uint64_t length, uint64_t unit, Fn&& fn) {
+  while (length != 0) {
+    const uint64_t n = std::min(length, unit - offset % unit);
+    fn(offset, n);
+    offset += n;
+    length -= n;
+  }
+}
+
+constexpr uint64_t writer_bit(unsigned writer) noexcept {
+  return uint64_t{1} << (writer & 63);
+}
+
+}  // namespace
+
+void persistence_model::reset(std::span<const std::byte> from) {
+  durable_.assign(from.begin(), from.end());
+  pending_.clear();
+  data_.clear();
+  atoms_fresh_ = false;
+}
+
+void persistence_model::add(kind what, uint64_t offset, const std::byte* bytes, size_t n,
+                            unsigned writer) {
+  SCUTE_ASSERT(offset <= durable_.size() && n <= durable_.size() - offset && writer < 64);
+  if (n == 0) return;
+  pending_.push_back({offset, static_cast<uint32_t>(n), static_cast<uint32_t>(data_.size()), what,
+                      static_cast<uint16_t>(writer), 0});
+  data_.insert(data_.end(), bytes, bytes + n);
+  atoms_fresh_ = false;
+}
+
+void persistence_model::stream(uint64_t offset, const std::byte* bytes, size_t n, unsigned writer) {
+  settle_visible();
+  add(kind::streamed, offset, bytes, n, writer);
+}
+
+void persistence_model::store(uint64_t offset, const std::byte* bytes, size_t n) {
+  settle_visible();
+  for_each_unit(offset, n, line_size, [&](uint64_t at, uint64_t part) {
+    add(kind::cached, at, bytes + (at - offset), part, 0);
+    if (!eadr_) return;
+    make_durable(pending_.size() - 1);
+    pending_.pop_back();
+  });
+}
+
+// eADR: what a comparison has found was visible before the program went on (M5).
+void persistence_model::settle_visible() {
+  if (!eadr_) return;
+  for (size_t i = 0; i < pending_.size(); ++i)
+    if (pending_[i].what == kind::found) make_durable(i);
+  std::erase_if(pending_, [](const pending& p) { return p.what == kind::found; });
+  atoms_fresh_ = false;
+}
+
+void persistence_model::found(uint64_t offset, const std::byte* bytes, size_t n) {
+  for_each_unit(offset, n, line_size, [&](uint64_t at, uint64_t part) {
+    add(kind::found, at, bytes + (at - offset), part, 0);
+  });
+}
+
+void persistence_model::flush(uint64_t offset, size_t n, unsigned writer) {
+  settle_visible();
+  const uint64_t begin = offset & ~(line_size - 1);
+  const uint64_t end = (offset + n + line_size - 1) & ~(line_size - 1);
+  for (pending& p : pending_)
+    if (p.what != kind::streamed && p.offset < end && p.offset + p.length > begin)
+      p.flushed |= writer_bit(writer);
+}
+
+// Puts one pending store into the durable image. What was stored there earlier and is still pending
+// can now only bring the same bytes (M4).
+void persistence_model::make_durable(size_t i) {
+  const pending& p = pending_[i];
+  const std::byte* bytes = data_.data() + p.bytes;
+  std::memcpy(durable_.data() + p.offset, bytes, p.length);
+  for (size_t k = 0; k < i; ++k) {
+    const pending& older = pending_[k];
+    const uint64_t begin = std::max(older.offset, p.offset);
+    const uint64_t end = std::min(older.offset + older.length, p.offset + p.length);
+    if (begin < end)
+      std::memcpy(data_.data() + older.bytes + (begin - older.offset), bytes + (begin - p.offset),
+                  end - begin);
+  }
+}
+
+void persistence_model::fence(unsigned writer) {
+  settle_visible();
+  const auto completed = [&](const pending& p) {
+    if (p.what == kind::streamed) return p.writer == writer;
+    return (p.flushed & writer_bit(writer)) != 0;
+  };
+  for (size_t i = 0; i < pending_.size(); ++i)
+    if (completed(pending_[i])) make_durable(i);
+  std::erase_if(pending_, completed);
+  if (pending_.empty()) data_.clear();
+  atoms_fresh_ = false;
+}
+
+const std::vector<persistence_model::atom>& persistence_model::atoms() {
+  if (atoms_fresh_) return atoms_;
+  atoms_.clear();
+  for (uint32_t store = 0; store < pending_.size(); ++store) {
+    const pending& p = pending_[store];
+    const std::byte* bytes = data_.data() + p.bytes;
+    const auto changes = [&](uint64_t at, uint64_t n) {
+      // An older pending store to the same bytes makes even an unchanged value matter.
+      if (std::memcmp(durable_.data() + at, bytes + (at - p.offset), n) != 0) return true;
+      return std::any_of(pending_.begin(), pending_.begin() + store, [&](const pending& older) {
+        return older.offset < at + n && at < older.offset + older.length;
+      });
+    };
+    if (p.what == kind::cached) {
+      if (changes(p.offset, p.length))
+        atoms_.push_back({p.offset, p.length, store,
+                          static_cast<uint32_t>(p.offset / line_size) + 1, bytes});
+    } else {
+      for_each_unit(p.offset, p.length, word_size, [&](uint64_t at, uint64_t n) {
+        if (changes(at, n))
+          atoms_.push_back({at, static_cast<uint32_t>(n), store, 0, bytes + (at - p.offset)});
+      });
+    }
+  }
+  atoms_fresh_ = true;
+  return atoms_;
+}
+
+void persistence_model::close_down(choice& c) const {
+  for (size_t i = 0; i < atoms_.size(); ++i) {
+    if (atoms_[i].line == 0 || c[i]) continue;
+    for (size_t k = i + 1; k < atoms_.size(); ++k)
+      if (atoms_[k].line == atoms_[i].line) c[k] = false;
+  }
+}
+
+void persistence_model::close_up(choice& c) const {
+  for (size_t i = 0; i < atoms_.size(); ++i) {
+    if (atoms_[i].line == 0 || !c[i]) continue;
+    for (size_t k = 0; k < i; ++k)
+      if (atoms_[k].line == atoms_[i].line) c[k] = true;
+  }
+}
+
+void persistence_model::apply(const choice& c, std::span<std::byte> to) const {
+  for (size_t i = 0; i < atoms_.size(); ++i)
+    if (c[i]) std::memcpy(to.data() + atoms_[i].offset, atoms_[i].bytes, atoms_[i].length);
+}
+
+}  // namespace scute::testing

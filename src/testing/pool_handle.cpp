@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "testing/pool_handle.hpp"
+
+#include <cstring>
+
+#include "capi/guard.hpp"
+#include "medium/medium.hpp"
+
+namespace scute::testing {
+namespace {
+
+class simulated_medium final : public medium::medium {
+ public:
+  explicit simulated_medium(simulated_memory& m) : memory_(m) {
+    base_ = m.bytes().data();
+    size_ = m.bytes().size();
+    kind_ = scute::medium::kind::simulated;
+    eadr_ = m.eadr();
+  }
+  const char* flush_name() const noexcept override { return "simulated"; }
+
+ protected:
+  void do_stream(scute::medium::writer& w, void* dst, const void* src, size_t n) noexcept override {
+    if (memory_.listener != nullptr) memory_.listener->before();
+    const uint64_t at = offset_of(dst);
+    std::memcpy(dst, src, n);
+    memory_.touch(at, n);
+    if (memory_.listener != nullptr) memory_.listener->streamed(at, n, number_of(w));
+  }
+  void do_flush(scute::medium::writer& w, const void* p, size_t n) noexcept override {
+    if (memory_.listener != nullptr) memory_.listener->before();
+    memory_.touch(offset_of(p), n);
+    if (memory_.listener != nullptr) memory_.listener->flushed(offset_of(p), n, number_of(w));
+  }
+  void do_store(void* dst, const void* src, size_t n) noexcept override {
+    if (memory_.listener != nullptr) memory_.listener->before();
+    std::memcpy(dst, src, n);
+    memory_.touch(offset_of(dst), n);
+    if (memory_.listener != nullptr) memory_.listener->stored(offset_of(dst), n);
+  }
+  void do_fence(scute::medium::writer& w) noexcept override {
+    if (memory_.listener == nullptr) return;
+    memory_.listener->before();
+    memory_.listener->fenced(number_of(w));
+  }
+
+ private:
+  uint64_t offset_of(const void* p) const noexcept {
+    return static_cast<uint64_t>(static_cast<const std::byte*>(p) - base_);
+  }
+  unsigned number_of(const scute::medium::writer& w) {
+    for (const auto& [writer, number] : writers_)
+      if (writer == &w) return number;
+    writers_.push_back({&w, memory_.next_writer()});
+    return writers_.back().number;
+  }
+
+  struct numbered {
+    const scute::medium::writer* writer;
+    unsigned number;
+  };
+  simulated_memory& memory_;
+  std::vector<numbered> writers_;
+};
+
+
+template <typename Make>
+int publish(scute_pool** pool, Make&& make) {
+  return capi::guarded([&] {
+    auto p = std::make_unique<scute_pool>();
+    p->in = make();
+    *pool = p.release();
+  });
+}
+
+}  // namespace
+
+int create_in(simulated_memory& m, const scute_options& o, const std::byte* identity,
+              scute_pool** pool) {
+  return publish(pool, [&] {
+    return instance::format(std::make_unique<simulated_medium>(m), "simulated.pool", o, identity);
+  });
+}
+
+int open_in(simulated_memory& m, const scute_options& o, scute_pool** pool) {
+  return publish(pool, [&] {
+    return instance::attach(std::make_unique<simulated_medium>(m), "simulated.pool", o);
+  });
+}
+
+void abandon(scute_pool* pool) noexcept {
+  if (pool != nullptr) pool->in->abandon();
+}
+
+void prefer_lane(unsigned lane) noexcept {
+  thread_state& me = this_thread();
+  me.ordinal = lane;
+  me.last_pool = 0;
+  me.last_lane = -1;
+}
+
+}  // namespace scute::testing

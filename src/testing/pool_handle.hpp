@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Pools in a simulated memory, as handles of the C interface.
+#pragma once
+
+#include <cstddef>
+
+#include "scute/scute.h"
+#include "testing/simulated_memory.hpp"
+
+namespace scute::testing {
+
+inline constexpr size_t identity_size = 18;  // uuid and tag
+
+// As scute_create() and scute_open() would; the error codes are theirs.
+int create_in(simulated_memory& m, const scute_options& o, const std::byte* identity,
+              scute_pool** pool);
+int open_in(simulated_memory& m, const scute_options& o, scute_pool** pool);
+
+// Makes scute_close() write nothing: what a crash does.
+void abandon(scute_pool* pool) noexcept;
+
+// The calling thread takes this lane next, if nobody else has it.
+void prefer_lane(unsigned lane) noexcept;
+
+}  // namespace scute::testing

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "testing/recording.hpp"
+
+#include <algorithm>
+#include <random>
+
+#include "testing/pool_handle.hpp"
+
+namespace scute::testing {
+namespace {
+
+bool excused(const detail::scenario_state& s, const std::exception& e) {
+  const auto* error = dynamic_cast<const scute::error*>(&e);
+  return s.may_run_full && error != nullptr && error->which() == errc::nospc;
+}
+
+std::string observe(const detail::thread_plan& t, scute::pool& p) {
+  return t.observe ? t.observe(p) : std::string();
+}
+
+class run {
+ public:
+  run(const detail::scenario_state& s, const persistence_model::image& from, uint64_t seed,
+      bool eadr)
+      : scenario_(s), memory_(from.size(), eadr), stage_(memory_, s.options, seed) {
+    memory_.restore(from, true);
+    recorder_ = std::make_unique<recorder>(memory_);
+    memory_.listener = recorder_.get();
+    stage_.record = recorder_.get();
+    result_.begins_without_pool = s.without_pool;
+    result_.states.resize(s.threads.size());
+  }
+
+  recording take(const schedule& order) {
+    result_.order = order;
+    try {
+      if (!scenario_.without_pool) stage_.open();
+      for (size_t t = 0; t < scenario_.threads.size(); ++t)
+        result_.states[t].push_back(
+            scenario_.without_pool ? "" : observe(scenario_.threads[t], stage_.need()));
+      if (scenario_.threads.size() == 1)
+        steps_of(0);
+      else
+        together(order);
+    } catch (const std::exception& e) {
+      if (result_.failed.empty()) result_.failed = e.what();
+    }
+    memory_.listener = nullptr;
+    result_.events = std::move(recorder_->result);
+    result_.damaged = stage_.damaged;
+    return std::move(result_);
+  }
+
+ private:
+  void together(const schedule& order) {
+    recorder_->turn = {[](void* s) { static_cast<scheduler*>(s)->operation(); }, &scheduler_};
+    std::vector<std::function<void()>> bodies;
+    for (size_t t = 0; t < scenario_.threads.size(); ++t)
+      bodies.push_back([this, t] { steps_of(t); });
+    threaded_ = true;
+    scheduler_.run(bodies, order, [this](unsigned t) { recorder_->actor = t; });
+    result_.operations = scheduler_.operations();
+    recorder_->turn = {};
+  }
+
+  void steps_of(size_t t) {
+    const auto& plan = scenario_.threads[t];
+    const stage s(stage_);
+    for (size_t k = 0; k < plan.steps.size(); ++k) {
+      prefer_lane(static_cast<unsigned>(scenario_.lanes_in_turn ? k : t));
+      recorder_->mark(event_kind::begun, k);
+      try {
+        plan.steps[k].body(s);
+      } catch (const std::exception& e) {
+        if (!excused(scenario_, e)) {
+          if (result_.failed.empty())
+            result_.failed = "step \"" + plan.steps[k].what + "\" threw: " + e.what();
+          throw;
+        }
+      }
+      if (threaded_) scheduler_.hold();
+      // Read before the step's end is noted: at that moment it must be what recovery finds.
+      const std::string& before = result_.states[t].back();
+      std::string now = stage_.pool ? observe(plan, *stage_.pool) : before;
+      result_.states[t].push_back(std::move(now));
+      recorder_->mark(event_kind::ended, k);
+      if (threaded_) scheduler_.release();
+    }
+  }
+
+  const detail::scenario_state& scenario_;
+  simulated_memory memory_;
+  detail::stage_state stage_;
+  std::unique_ptr<recorder> recorder_;
+  scheduler scheduler_;
+  bool threaded_ = false;
+  recording result_;
+};
+
+}  // namespace
+
+persistence_model::image start_image(const detail::scenario_state& s, uint64_t seed) {
+  simulated_memory memory(s.options.size, false);
+  if (!s.without_pool) {
+    prefer_lane(0);
+    detail::stage_state stage(memory, s.options, seed);
+    stage.create();
+    if (s.setup) s.setup(stage.need());
+    stage.close();
+  }
+  const auto bytes = memory.bytes();
+  return {bytes.begin(), bytes.end()};
+}
+
+recording record(const detail::scenario_state& s, const persistence_model::image& from,
+                 const schedule& order, uint64_t seed, bool eadr) {
+  prefer_lane(0);
+  return run(s, from, seed, eadr).take(order);
+}
+
+std::vector<schedule> schedules(size_t threads, uint64_t operations, uint64_t count,
+                                uint64_t seed) {
+  std::vector<schedule> all;
+  const auto n = static_cast<unsigned>(threads);
+  if (n == 1) return {schedule{}};
+  for (unsigned first = 0; first < n && all.size() < count; ++first) all.push_back({first, {}});
+  std::mt19937_64 random(seed);
+  // One preemption: everywhere, or, if those are too many, half of the count at random places.
+  const uint64_t single = operations * (n - 1) * n;
+  const uint64_t share = std::min(single, count > all.size() ? (count - all.size()) / 2 : 0);
+  for (uint64_t i = 0; i < share; ++i) {
+    const uint64_t which = share == single ? i : random() % single;
+    const auto first = static_cast<unsigned>(which % n);
+    const auto to = (first + 1 + static_cast<unsigned>(which / n % (n - 1))) % n;
+    all.push_back({first, {{which / n / (n - 1), to}}});
+  }
+  while (operations != 0 && all.size() < count) {
+    schedule s{static_cast<unsigned>(random() % n), {}};
+    const unsigned preemptions = 2 + static_cast<unsigned>(random() % 6);
+    for (unsigned k = 0; k < preemptions; ++k)
+      s.preemptions.push_back({random() % operations, static_cast<unsigned>(random() % n)});
+    std::sort(s.preemptions.begin(), s.preemptions.end(),
+              [](const preemption& a, const preemption& b) { return a.operation < b.operation; });
+    all.push_back(std::move(s));
+  }
+  return all;
+}
+
+}  // namespace scute::testing

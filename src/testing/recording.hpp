@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One run of a scenario, without any failure: its trace, and what the observers read after each
+// step.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "testing/scenario_state.hpp"
+#include "testing/scheduler.hpp"
+#include "testing/trace.hpp"
+
+namespace scute::testing {
+
+struct recording {
+  schedule order;
+  trace events;
+  // [thread][k]: what it read after k of its steps. Empty text: there was no pool.
+  std::vector<std::vector<std::string>> states;
+  bool begins_without_pool = false;
+  bool damaged = false;      // the scenario injures its pool
+  uint64_t operations = 0;   // at which threads could have been switched
+  std::string failed;        // what went wrong although no power failed
+};
+
+// The durable image that the steps start from: after setup and a proper close.
+persistence_model::image start_image(const detail::scenario_state& s, uint64_t seed);
+
+recording record(const detail::scenario_state& s, const persistence_model::image& from,
+                 const schedule& order, uint64_t seed, bool eadr);
+
+// Orders to try, from the plain ones to ones with several preemptions; `operations` as a first
+// recording has counted them.
+std::vector<schedule> schedules(size_t threads, uint64_t operations, uint64_t count, uint64_t seed);
+
+}  // namespace scute::testing

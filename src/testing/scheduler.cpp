@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "testing/scheduler.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include "medium/waiting.hpp"
+
+namespace scute::testing {
+namespace {
+
+// A thread that waits gives its turn away; when everybody has done nothing else for so long, nobody
+// will ever go on.
+constexpr uint64_t waits_max = 100000;
+
+thread_local unsigned me = 0;
+
+void wait_in(void* self) {
+  static_cast<scheduler*>(self)->wait();
+}
+
+}  // namespace
+
+std::string schedule::text() const {
+  std::string t = "thread " + std::to_string(first) + " first";
+  for (const preemption& p : preemptions)
+    t += ", thread " + std::to_string(p.to) + " from operation " + std::to_string(p.operation);
+  return t;
+}
+
+unsigned scheduler::next_after(unsigned thread) const noexcept {
+  const auto n = static_cast<unsigned>(done_.size());
+  for (unsigned k = 1; k <= n; ++k)
+    if (!done_[(thread + k) % n]) return (thread + k) % n;
+  return thread;
+}
+
+// Called by the running thread, with mutex_ held by nobody; returns when it is its turn again.
+void scheduler::give(unsigned to) {
+  if (to == me) return;
+  std::unique_lock hold(mutex_);
+  running_ = to;
+  if (turn_given_) turn_given_(to);
+  changed_.notify_all();
+  changed_.wait(hold, [this] { return running_ == me; });
+}
+
+void scheduler::operation() {
+  waits_ = 0;
+  if (held_ != 0) return;
+  const uint64_t now = operations_++;
+  const auto& all = schedule_->preemptions;
+  while (next_preemption_ < all.size() && all[next_preemption_].operation < now) ++next_preemption_;
+  if (next_preemption_ == all.size() || all[next_preemption_].operation != now) return;
+  const unsigned to = all[next_preemption_++].to;
+  if (to < done_.size() && !done_[to]) give(to);
+}
+
+void scheduler::wait() {
+  if (++waits_ > waits_max) {
+    std::fprintf(stderr, "scute: deadlock: every thread waits for another one (%s)\n",
+                 schedule_->text().c_str());
+    std::abort();
+  }
+  give(next_after(me));
+}
+
+void scheduler::run(const std::vector<std::function<void()>>& bodies, const schedule& s,
+                    const std::function<void(unsigned)>& turn_given) {
+  done_.assign(bodies.size(), false);
+  schedule_ = &s;
+  turn_given_ = turn_given;
+  running_ = s.first < bodies.size() ? s.first : 0;
+  if (turn_given_) turn_given_(running_);
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < bodies.size(); ++i)
+    threads.emplace_back([&, i] {
+      me = i;
+      this_thread_waits = {&wait_in, this};
+      {
+        std::unique_lock hold(mutex_);
+        changed_.wait(hold, [&] { return running_ == i; });
+      }
+      try {
+        bodies[i]();
+      } catch (...) {
+        if (!thrown_) thrown_ = std::current_exception();
+      }
+      const std::lock_guard hold(mutex_);
+      done_[i] = true;
+      waits_ = 0;
+      running_ = next_after(i);
+      if (turn_given_) turn_given_(running_);
+      changed_.notify_all();
+    });
+  for (auto& t : threads) t.join();
+  if (thrown_) std::rethrow_exception(thrown_);
+}
+
+}  // namespace scute::testing

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Threads that run one at a time, in an order that is chosen beforehand: the same schedule gives the
+// same interleaving every time.
+//
+// A thread gives up its turn at its operations on the medium, where the schedule says so, and
+// whenever it would have to wait for another one (medium/waiting.hpp). Between two such points it
+// runs alone, so races on volatile memory are not what this finds (ThreadSanitizer does).
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace scute::testing {
+
+// At the operation-th operation of all threads together (from 0), `to` goes on.
+struct preemption {
+  uint64_t operation;
+  unsigned to;
+};
+
+struct schedule {
+  unsigned first = 0;
+  std::vector<preemption> preemptions;  // by operation
+
+  std::string text() const;
+};
+
+class scheduler {
+ public:
+  // Runs the bodies in threads of their own until all have returned. Throws what a body threw
+  // first. When all of them wait for each other the process says so and aborts: nobody can get
+  // them out of their locks.
+  void run(const std::vector<std::function<void()>>& bodies, const schedule& s,
+           const std::function<void(unsigned)>& turn_given);
+
+  // To be called by the running thread: at each operation, and instead of waiting.
+  void operation();
+  void wait();
+  uint64_t operations() const noexcept { return operations_; }
+
+  // While held, the running thread keeps its turn.
+  void hold() noexcept { ++held_; }
+  void release() noexcept { --held_; }
+
+ private:
+  void give(unsigned to);
+  unsigned next_after(unsigned thread) const noexcept;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  unsigned running_ = 0;
+  std::vector<bool> done_;
+  const schedule* schedule_ = nullptr;
+  size_t next_preemption_ = 0;
+  uint64_t operations_ = 0;
+  uint64_t waits_ = 0;  // in a row, without an operation
+  int held_ = 0;
+  std::exception_ptr thrown_;
+  std::function<void(unsigned)> turn_given_;
+};
+
+}  // namespace scute::testing

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What happened while a scenario ran, store by store: enough to build every image that a failure at
+// any moment could have left.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "testing/persistence_model.hpp"
+#include "testing/simulated_memory.hpp"
+
+namespace scute::testing {
+
+enum class event_kind : uint8_t {
+  streamed,
+  stored,
+  found,    // by comparison, at the next event
+  flushed,
+  fenced,
+  damaged,  // by the scenario: at once durable
+  begun,    // a step; offset is its number among its actor's
+  ended
+};
+
+struct event {
+  event_kind what;
+  uint8_t actor;
+  uint16_t writer;
+  uint32_t length;
+  uint64_t offset;
+  uint32_t bytes;  // index into trace::data, of what streamed, stored, found, damaged have stored
+};
+
+struct trace {
+  persistence_model::image base;  // durable before the first event
+  std::vector<event> events;
+  std::vector<std::byte> data;
+
+  // Lets the model do what the event was.
+  void replay(const event& e, persistence_model& m) const;
+};
+
+// Listens to a memory and writes the trace. `turn` is called before every operation.
+class recorder final : public memory_listener {
+ public:
+  explicit recorder(simulated_memory& m);
+
+  void before() override;
+  void streamed(uint64_t offset, size_t n, unsigned writer) override;
+  void stored(uint64_t offset, size_t n) override;
+  void flushed(uint64_t offset, size_t n, unsigned writer) override;
+  void fenced(unsigned writer) override;
+
+  void mark(event_kind what, uint64_t step);
+  // Looks for stores that nobody announced; called at fences and marks.
+  void compare();
+  // Changes the memory behind the program's back.
+  void damage(uint64_t offset, const std::byte* bytes, size_t n);
+
+  unsigned actor = 0;  // who runs now
+  struct turn_call {
+    void (*call)(void*) = nullptr;
+    void* arg = nullptr;
+  } turn;
+  trace result;
+
+ private:
+  void add(event_kind what, uint64_t offset, size_t n, unsigned writer);
+  void compare(uint64_t begin, uint64_t end);
+
+  simulated_memory& memory_;
+  persistence_model::image seen_;  // what all events so far have made of the memory
+};
+
+}  // namespace scute::testing

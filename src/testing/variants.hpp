@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which subsets of what is pending are worth a crash, in an order that finds most soonest. A
+// variant is a number; the same number means the same subset whenever the same atoms are pending.
+//
+//   few atoms        all subsets that the model allows, one after the other
+//   many             nothing; everything; then a mixture, in a seeded order, of
+//                      one store alone, one store missing, all up to a store, all from a store on
+//                      (newest first), one atom alone, one atom missing,
+//                    and of random subsets with various densities, without end
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "testing/persistence_model.hpp"
+
+namespace scute::testing {
+
+class variants {
+ public:
+  using atom = persistence_model::atom;
+
+  // The atoms must stay as they are while this is used.
+  variants(const persistence_model& m, const std::vector<atom>& atoms, uint64_t seed);
+
+  // How many there are; UINT64_MAX if random ones follow without end.
+  uint64_t count() const noexcept { return exhaustive_ ? exhaustive_ : UINT64_MAX; }
+  persistence_model::choice make(uint64_t variant) const;
+
+ private:
+  struct group {
+    std::vector<uint32_t> atoms;  // of a line, in order; or a single one
+  };
+  persistence_model::choice structured(uint64_t which) const;
+  persistence_model::choice random(uint64_t which) const;
+
+  const persistence_model& model_;
+  const std::vector<atom>& atoms_;
+  uint64_t seed_;
+  uint64_t exhaustive_ = 0;  // number of allowed subsets, if few
+  std::vector<group> groups_;
+  std::vector<uint32_t> stores_;  // numbers that occur
+};
+
+// A well-mixed number from two others.
+uint64_t mix(uint64_t a, uint64_t b) noexcept;
+
+}  // namespace scute::testing

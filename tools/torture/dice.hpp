@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// dice.hpp: numbers and bytes that follow from a seed and nothing else, so that the process that
+// writes and the one that judges agree on them without a word.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+namespace scute_torture {
+
+// The finaliser of SplitMix64.
+constexpr uint64_t mix(uint64_t x) noexcept {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
+constexpr uint64_t mix(uint64_t a, uint64_t b) noexcept {
+  return mix(a ^ mix(b));
+}
+
+class dice {
+ public:
+  explicit dice(uint64_t seed) : state_(seed) {}
+
+  uint64_t word() noexcept { return mix(state_ += 0x9e3779b97f4a7c15u); }
+  uint64_t below(uint64_t n) noexcept { return word() % n; }
+  bool one_in(uint64_t n) noexcept { return below(n) == 0; }
+  // From low to high, each order of magnitude as likely as any other: short ones are frequent.
+  double skewed(double low, double high) noexcept {
+    const double at = static_cast<double>(word() >> 11) * 0x1p-53;
+    return low * std::pow(high / low, at);
+  }
+  uint64_t size(uint64_t low, uint64_t high) noexcept {
+    return std::clamp(
+        static_cast<uint64_t>(skewed(static_cast<double>(low), static_cast<double>(high + 1))), low,
+        high);
+  }
+
+ private:
+  uint64_t state_;
+};
+
+// Bytes [offset, offset + n) of the endless text with that key.
+inline void fill(void* to, uint64_t key, uint64_t offset, uint64_t n) noexcept {
+  auto* out = static_cast<unsigned char*>(to);
+  while (n != 0) {
+    const uint64_t word = mix(key ^ (offset >> 3) * 0xd6e8feb86659fd93u);
+    const uint64_t skip = offset & 7;
+    const uint64_t part = std::min(8 - skip, n);
+    std::memcpy(out, reinterpret_cast<const unsigned char*>(&word) + skip, part);
+    out += part, offset += part, n -= part;
+  }
+}
+
+inline std::string text(uint64_t key, uint64_t n) {
+  std::string bytes(n, '\0');
+  fill(bytes.data(), key, 0, n);
+  return bytes;
+}
+
+}  // namespace scute_torture
