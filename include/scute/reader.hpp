@@ -21,6 +21,7 @@
 #include <scute/ptr.hpp>
 #include <scute/storable.hpp>
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -152,10 +153,13 @@ class reader {
 
   /// Address of `size` bytes at an oid. One unsigned comparison refuses null, other pools' oids
   /// and whatever would reach past the end of the file, so that a damaged pointer found in the
-  /// pool cannot make the program read outside it.
+  /// pool cannot make the program read outside it. Objects begin at multiples of 32: rotated, an
+  /// offset that is none is larger than any file, and no reference gets an address that its type
+  /// cannot have.
   const std::byte* direct(scute_oid oid, std::uint64_t size) const {
     const std::uint64_t offset = oid - map_->first;
-    if (offset - 1 >= map_->length || size > map_->length - offset) [[unlikely]] {
+    if (std::rotr(offset, 5) - 1 >= map_->length / 32 || size > map_->length - offset)
+        [[unlikely]] {
       throw_oid();
     }
     return reinterpret_cast<const std::byte*>(map_->base + oid);

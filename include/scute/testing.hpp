@@ -68,8 +68,27 @@ class stage {
   detail::stage_state* state_;
 };
 
+/// The lock to use between the threads of a scenario. A std::mutex that is held across a transaction
+/// would stop the exploration for ever: the thread that holds it may have lost its turn, and the one
+/// that waits in std::mutex::lock() never gives its own away. Outside explorations it is an ordinary
+/// mutex, so a structure may take its mutex type as a template argument.
+class mutex {
+ public:
+  mutex();
+  ~mutex();
+  mutex(const mutex&) = delete;
+  mutex& operator=(const mutex&) = delete;
+  void lock();
+  bool try_lock();
+  void unlock();
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
 /// One thread's part of a scenario: steps in their order, and what it answers for. The threads of a
-/// scenario must change different objects, or take turns by a lock.
+/// scenario must change different objects, or take turns by a testing::mutex.
 class thread {
  public:
   /// A step: what it does in a few words (for stories), and the doing. It should be one transaction,
@@ -89,7 +108,7 @@ class thread {
   std::size_t index_;
 };
 
-/// Options for small pools, so that many of them can be recovered per second: 256 KiB, 3 lanes, 4
+/// Options for small pools, so that many of them can be recovered per second: 320 KiB, 3 lanes, 4
 /// rows.
 scute_options small_pool(scute_protection protection = SCUTE_PROTECT_MLPC);
 
@@ -138,6 +157,7 @@ struct explore_options {
   std::uint64_t seed = 1;        ///< of everything that is chosen at random
   bool eadr = false;             ///< caches are durable
   bool crash_recovery = true;    ///< recoveries may crash too, up to three in a row
+  bool thorough = false;         ///< read and reopen every pool again after its probe, not some
   bool faults = true;            ///< damage one replica or one page of some images
   std::uint64_t interleavings = 64;  ///< with several threads
   std::string only;  ///< the name of one state, from a story: judge that one and nothing else

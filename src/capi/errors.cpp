@@ -8,11 +8,7 @@ namespace scute::capi {
 
 int fail(int code, const char* message) noexcept {
   const int keep = errno;
-  try {
-    this_thread().message = message;
-  } catch (...) {
-    this_thread().message.clear();
-  }
+  this_thread().set_message(message);
   errno = keep;
   return code;
 }
@@ -22,7 +18,7 @@ int fail(int code, const char* message) noexcept {
 extern "C" {
 
 const char* scute_errormsg(void) {
-  return scute::this_thread().message.c_str();
+  return scute::this_thread().message;
 }
 
 const char* scute_errorname(int code) {

@@ -9,6 +9,7 @@
 
 #include "engine/recovery.hpp"
 #include "medium/mapped_medium.hpp"
+#include "medium/planted.hpp"
 #include "pool/columns.hpp"
 #include "pool/superblock.hpp"
 #include "pool/zone_extent.hpp"
@@ -176,7 +177,7 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   patches.push_back({anchor_at, &anchor, sizeof anchor, medium::purpose::metadata});
   pool::split(s, l, patches);
   pool::apply(s, l);
-  l.w.fence();
+  if (!SCUTE_PLANTED(create_fence)) l.w.fence();
   s.require_healthy();
   pool::write_superblock(*s.service, sb);
   s.require_healthy();
@@ -228,7 +229,13 @@ void instance::begin_session(const scute_options& o) {
   if (!was_clean) {
     const auto start = clock::now();
     if (o.progress != nullptr) o.progress(o.progress_arg, "recover", 0, 1);
+    if (SCUTE_PLANTED(epoch_early)) {
+      ++s.sb.epoch;
+      pool::write_superblock(*s.service, s.sb);
+      --s.sb.epoch;
+    }
     recovery = engine::recover(s, *s.service);
+    if (SCUTE_PLANTED(reclaim_early)) heap->reclaim_lent(s.lanes.front());
     recovery_ns = since(start);
   }
   // Needed by whoever repairs something before its zone is loaded: rows that were never used do not
@@ -237,12 +244,12 @@ void instance::begin_session(const scute_options& o) {
     pool::set_used_end(s, z, pool::read_extent(s, z).high_water);
   // The logs of the old epoch are void from here on, all at once.
   s.sb.resolved_epoch = s.sb.epoch;
-  ++s.sb.epoch;
-  s.sb.clean = 0;
+  if (!SCUTE_PLANTED(epoch_raise)) ++s.sb.epoch;
+  if (!SCUTE_PLANTED(clean_open)) s.sb.clean = 0;
   pool::write_superblock(*s.service, s.sb);
   s.require_healthy();
   if (!was_clean) {
-    heap->reclaim_lent(s.lanes.front());
+    if (!SCUTE_PLANTED(reclaim_lent)) heap->reclaim_lent(s.lanes.front());
     if (o.progress != nullptr) o.progress(o.progress_arg, "recover", 1, 1);
   }
 }
@@ -251,9 +258,12 @@ void instance::close() {
   open_ = false;
   life->open.store(false, std::memory_order_release);
   for (auto& t : transactions)
-    if (t.depth != 0) t.abort();
+    if (t.depth != 0 && !SCUTE_PLANTED(close_abort)) t.abort();
   if (s.read_only) return;
   s.require_healthy();
+  // Chunks that could not be taken back from a log, for want of memory: the next open does it, as
+  // after a crash.
+  if (heap->lent() != 0) return;
   s.sb.clean = 1;
   s.sb.resolved_epoch = s.sb.epoch;
   pool::write_superblock(*s.service, s.sb);

@@ -72,6 +72,7 @@ int lane_leases::take(thread_state& me) {
 }
 
 uint32_t lane_leases::acquire(thread_state& me, int hint) {
+  me.take_part();
   for (unsigned round = 0;; ++round) {
     if (hint >= 0 && enter(static_cast<uint32_t>(hint), me.holder))
       return static_cast<uint32_t>(hint);

@@ -29,7 +29,7 @@ class lane_leases {
   void resize(uint32_t lanes) { owners_ = std::deque<std::atomic<lease_holder*>>(lanes); }
 
   // A lane for the calling thread, marked active; waits while others use all of them. `hint` is
-  // the lane it had last here, or -1.
+  // the lane it had last here, or -1. Throws std::bad_alloc.
   uint32_t acquire(thread_state& me, int hint);
   static void release(thread_state& me) noexcept {
     me.holder->active.store(false, std::memory_order_release);

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "capi/thread_state.hpp"
 
-#include <atomic>
+#include <pthread.h>
+
+#include <cstring>
 #include <deque>
 #include <mutex>
+#include <new>
 
 namespace scute {
 namespace {
+
+constinit thread_local thread_state state_of_this_thread;
 
 std::atomic<uint32_t> next_ordinal{0};
 
@@ -14,7 +19,7 @@ std::atomic<uint32_t> next_ordinal{0};
 struct holder_store {
   std::mutex mutex;
   std::deque<lease_holder> all;
-  std::deque<lease_holder*> unused;
+  lease_holder* unused = nullptr;
 };
 holder_store& holders() {
   static auto* store = new holder_store();
@@ -24,23 +29,57 @@ holder_store& holders() {
 lease_holder* take_holder() {
   holder_store& h = holders();
   const std::lock_guard hold(h.mutex);
-  if (h.unused.empty()) return &h.all.emplace_back();
-  lease_holder* one = h.unused.back();
-  h.unused.pop_back();
+  if (h.unused == nullptr) return &h.all.emplace_back();
+  lease_holder* one = h.unused;
+  h.unused = one->next;
   return one;
+}
+
+void give_holder(lease_holder* one) noexcept {
+  holder_store& h = holders();
+  const std::lock_guard hold(h.mutex);
+  one->next = h.unused;
+  h.unused = one;
+}
+
+// Called by pthreads when a thread ends. A thread that ends inside a transaction keeps its lane for
+// ever: nobody can tell what it did.
+void thread_ends(void* holder) {
+  auto* one = static_cast<lease_holder*>(holder);
+  state_of_this_thread.holder = nullptr;
+  if (!one->active.load(std::memory_order_relaxed)) give_holder(one);
+}
+
+pthread_key_t end_key() {
+  static const pthread_key_t key = [] {
+    pthread_key_t made;
+    if (::pthread_key_create(&made, &thread_ends) != 0) throw std::bad_alloc();
+    return made;
+  }();
+  return key;
 }
 
 }  // namespace
 
-thread_state::thread_state()
-    : ordinal(next_ordinal.fetch_add(1, std::memory_order_relaxed)), holder(take_holder()) {}
+void thread_state::join() {
+  const pthread_key_t key = end_key();
+  lease_holder* one = take_holder();
+  if (::pthread_setspecific(key, one) != 0) {
+    give_holder(one);
+    throw std::bad_alloc();
+  }
+  holder = one;
+  if (ordinal == 0) ordinal = 1 + next_ordinal.fetch_add(1, std::memory_order_relaxed);
+}
 
-thread_state::~thread_state() {
-  // A thread that ends inside a transaction keeps its lane for ever: nobody can tell what it did.
-  if (holder->active.load(std::memory_order_relaxed)) return;
-  holder_store& h = holders();
-  const std::lock_guard hold(h.mutex);
-  h.unused.push_back(holder);
+void thread_state::set_message(const char* text) noexcept {
+  const size_t n = std::strlen(text);
+  if (n < message_size) {
+    std::memcpy(message, text, n + 1);
+    return;
+  }
+  std::memcpy(message, text, message_size - 4);
+  std::memcpy(message + message_size - 4, "...", 4);
 }
 
 pool_life* new_pool_life() {
@@ -51,8 +90,7 @@ pool_life* new_pool_life() {
 }
 
 thread_state& this_thread() noexcept {
-  thread_local thread_state state;
-  return state;
+  return state_of_this_thread;
 }
 
 }  // namespace scute

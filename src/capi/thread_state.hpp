@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the library remembers per thread: its transaction, its usual lane, its last error.
+// What the library remembers per thread: its transaction, its usual lane, its last error. Zero bytes
+// to begin with and nothing to destroy, so that reaching it needs no memory and cannot fail.
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
-#include <string>
 
 namespace scute {
 
@@ -24,20 +25,25 @@ pool_life* new_pool_life();
 // to a later thread when its own ends.
 struct alignas(64) lease_holder {
   std::atomic<bool> active{false};
+  lease_holder* next = nullptr;  // of those that no thread has
 };
 
 struct thread_state {
-  uint32_t ordinal;  // spreads threads over lanes
-  lease_holder* const holder;
-  instance* pool = nullptr;  // on which `current` runs
+  static constexpr size_t message_size = 1024;
+
+  uint32_t ordinal = 0;            // spreads threads over lanes; see take_part()
+  lease_holder* holder = nullptr;  // null until the thread's first lane
+  instance* pool = nullptr;        // on which `current` runs
   tx::transaction* current = nullptr;
   const pool_life* life = nullptr;  // of `pool`
   uint64_t last_pool = 0;           // serial
   int last_lane = -1;
-  std::string message;  // of the last error
+  char message[message_size] = {};  // of the last error
 
-  thread_state();
-  ~thread_state();
+  // Gives the thread a holder, and an ordinal, which it keeps until it ends. Throws std::bad_alloc.
+  void take_part() {
+    if (holder == nullptr) join();
+  }
   // Forgets a transaction that ended with its pool.
   void refresh() noexcept {
     if (current == nullptr || life->open.load(std::memory_order_acquire)) return;
@@ -45,6 +51,11 @@ struct thread_state {
     current = nullptr;
     holder->active.store(false, std::memory_order_release);
   }
+  // Longer messages are cut.
+  void set_message(const char* text) noexcept;
+
+ private:
+  void join();
 };
 
 thread_state& this_thread() noexcept;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "codec/crc32c.hpp"
+#include "medium/planted.hpp"
 
 namespace scute::engine {
 namespace {
@@ -27,7 +28,8 @@ uint64_t make_status_word(const pool::state& s, uint32_t lane, status_word which
 bool read_status_word(const pool::state& s, uint32_t lane, status_word which, uint64_t word,
                       uint64_t& value) noexcept {
   value = word & 0xffff'ffff'ffffu;
-  return word != 0 && make_status_word(s, lane, which, value) == word;
+  return word != 0 &&
+         (SCUTE_PLANTED(status_check) || make_status_word(s, lane, which, value) == word);
 }
 
 uint32_t entry_checksum(const std::byte* entry, size_t size) noexcept {
@@ -75,8 +77,28 @@ void lane_log::finish(pool::lane& l, uint32_t flags, uint64_t sequence, uint64_t
 
 // base: file offset of each replica's byte 0.
 void lane_log::stream(pool::lane& l, uint64_t position, const uint64_t (&base)[2]) {
-  for (uint32_t r = 0; r < s_.geo.lane_replicas; ++r)
+  for (uint32_t r = 0; r < (SCUTE_PLANTED(log_copy) ? 1 : s_.geo.lane_replicas); ++r)
     l.w.stream(s_.at(base[r] + position), l.image.data(), l.image.size(), medium::purpose::log);
+}
+
+// Lends n chunks and appends their offsets to a list of the lane's.
+void lane_log::borrow(pool::lane& l, std::vector<uint64_t>& to, size_t n) {
+  lane_state& mine = lent_[l.index];
+  give_back_spare(l);
+  to.reserve(to.size() + n);
+  mine.spare.reserve(mine.spare.size() + mine.ring_chunks.size() + mine.undo_chunks.size() + n);
+  const std::vector<uint64_t> fresh = heap_.lend(l, n);
+  to.insert(to.end(), fresh.begin(), fresh.end());
+}
+
+void lane_log::give_back_spare(pool::lane& l) noexcept {
+  auto& spare = lent_[l.index].spare;
+  if (spare.empty()) return;
+  try {
+    heap_.take_back(l, spare);
+  } catch (...) {
+    // Out of memory, or the medium failed: those that are left stay lent.
+  }
 }
 
 // Moves the records of l.image to lent chunks and leaves a chain in their place.
@@ -88,15 +110,7 @@ void lane_log::chain(pool::lane& l, std::vector<uint64_t>& chunks) {
   const uint64_t links = (records.size() + room - 1) / room;
   const uint64_t replicas = s_.geo.lane_replicas;
   const size_t before = chunks.size();
-  {
-    std::vector<uint64_t> fresh = heap_.lend(l, links * replicas);
-    try {
-      chunks.insert(chunks.end(), fresh.begin(), fresh.end());
-    } catch (...) {
-      heap_.take_back(l, fresh);
-      throw;
-    }
-  }
+  borrow(l, chunks, links * replicas);
   l.w.count.fallbacks.add(1);
   const uint64_t* at = chunks.data() + before;
   for (uint64_t i = 0; i < links; ++i) {
@@ -113,7 +127,7 @@ void lane_log::chain(pool::lane& l, std::vector<uint64_t>& chunks) {
       link.next_replica = replicas > 1 ? at[(i + 1) * replicas + 1] : 0;
     }
     link.checksum = link_checksum(link, records.data() + begin);
-    for (uint64_t r = 0; r < replicas; ++r) {
+    for (uint64_t r = 0; r < (SCUTE_PLANTED(link_copy) ? 1 : replicas); ++r) {
       std::byte* to = s_.at(at[i * replicas + r]);
       l.w.stream(to, &link, sizeof link, medium::purpose::log);
       l.w.stream(to + sizeof link, records.data() + begin, link.length, medium::purpose::log);
@@ -125,7 +139,7 @@ void lane_log::chain(pool::lane& l, std::vector<uint64_t>& chunks) {
               sizeof c);
 }
 
-void lane_log::write(const entry_image& image) {
+bool lane_log::write(const entry_image& image) {
   pool::lane& l = image.lane();
   const uint64_t end = format::lane_undo_offset(s_.geo.lane_size);
   uint32_t flags = image.flags();
@@ -141,7 +155,7 @@ void lane_log::write(const entry_image& image) {
   if (position + size > end) position = format::lane_log_offset;
   if (l.sequence != 0 && position < l.last_end && position + size > l.last_begin) {
     flush_status(l);  // L3
-    l.w.fence();
+    if (!SCUTE_PLANTED(ring_fence)) l.w.fence();
     l.raise_settled(l.sequence);
   }
   finish(l, flags, l.sequence + 1, position);
@@ -151,6 +165,7 @@ void lane_log::write(const entry_image& image) {
   l.last_begin = position;
   l.last_end = position + size;
   l.ring_next = position + size;
+  return (flags & format::entry_chained) != 0;
 }
 
 // Streams l.image as the next undo entry; the area has room for it.
@@ -168,7 +183,8 @@ void lane_log::write_undo(const entry_image& image) {
   pool::lane& l = image.lane();
   lane_state& mine = lent_[l.index];
   undo_area& area = mine.area;
-  if (mine.undo_transaction != l.transaction) {
+  if (mine.undo_transaction != l.transaction &&
+      !(SCUTE_PLANTED(undo_start) && mine.undo_transaction != 0)) {
     mine.undo_transaction = l.transaction;
     mine.undo_count = 0;
     area = {{s_.geo.lane_offset(l.index, 0), s_.geo.lane_offset(l.index, s_.geo.lane_replicas - 1)},
@@ -186,13 +202,14 @@ void lane_log::write_undo(const entry_image& image) {
   // Behind every entry there stays room for one that says where it goes on.
   if (area.next + round_line(l.image.size()) + link_room > area.end) {
     pool::byte_buffer entry = std::exchange(l.image, {});  // lending builds entries, too
-    const std::vector<uint64_t> fresh = heap_.lend(l, s_.geo.lane_replicas);
-    mine.undo_chunks.insert(mine.undo_chunks.end(), fresh.begin(), fresh.end());
-    const format::log_chain next{fresh.front(), fresh.size() > 1 ? fresh.back() : 0, 1, 0};
+    const size_t before = mine.undo_chunks.size();
+    borrow(l, mine.undo_chunks, s_.geo.lane_replicas);
+    const uint64_t first = mine.undo_chunks[before], last = mine.undo_chunks.back();
+    const format::log_chain next{first, last != first ? last : 0, 1, 0};
     l.image.clear();
     std::memcpy(l.image.extend(link) + sizeof(format::log_entry), &next, sizeof next);
     append_undo(l, format::entry_more);
-    area = {{fresh.front(), fresh.back()}, 0, s_.geo.chunk_size};
+    area = {{first, last}, 0, s_.geo.chunk_size};
     l.image = std::move(entry);
   }
   append_undo(l, flags);
@@ -202,7 +219,7 @@ void lane_log::store_status(pool::lane& l) {
   // undone before applied: both lie in one line, so a durable `applied` brings `undone` along.
   const uint64_t undone = make_status_word(s_, l.index, status_word::undone, lent_[l.index].undone);
   const uint64_t applied = make_status_word(s_, l.index, status_word::applied, l.sequence);
-  for (uint32_t r = 0; r < s_.geo.lane_replicas; ++r) {
+  for (uint32_t r = 0; r < (SCUTE_PLANTED(status_copy) ? 1 : s_.geo.lane_replicas); ++r) {
     std::byte* line = s_.at(s_.geo.lane_offset(l.index, r));
     l.w.store(line + offsetof(format::lane_status, undone), &undone, 8);
     l.w.store(line + offsetof(format::lane_status, applied), &applied, 8);
@@ -215,24 +232,30 @@ void lane_log::flush_status(pool::lane& l) {
               medium::purpose::log);
 }
 
-void lane_log::retire(pool::lane& l, bool ends_in_place) {
+void lane_log::retire(pool::lane& l, bool ends_in_place) noexcept {
   lane_state& mine = lent_[l.index];
-  if (ends_in_place) mine.undone = l.transaction;
+  if (ends_in_place && !SCUTE_PLANTED(undone_word)) mine.undone = l.transaction;
+  if (SCUTE_PLANTED(applied_early)) l.applied.store(l.sequence);
   store_status(l);
   l.applied.store(l.sequence, std::memory_order_release);
   if (!ends_in_place && mine.ring_chunks.empty()) return;
   // L3: before a chain is taken apart. And before any step may push the final entry, which is all
   // that keeps undo entries from being taken for live ones, out of the ring (L4).
-  flush_status(l);
-  l.w.fence();
+  if (!SCUTE_PLANTED(retire_flush)) flush_status(l);
+  if (!SCUTE_PLANTED(retire_fence)) l.w.fence();
+  if (s_.medium->failed()) return;
   l.raise_settled(l.sequence);
-  // Taking chunks back makes steps, which retire entries of their own.
-  std::vector<uint64_t> chunks = std::exchange(mine.ring_chunks, {});
+  const auto done_with = [&](std::vector<uint64_t>& chunks) {
+    mine.spare.insert(mine.spare.end(), chunks.begin(), chunks.end());  // see borrow()
+    chunks.clear();
+  };
+  done_with(mine.ring_chunks);
   if (ends_in_place) {
-    chunks.insert(chunks.end(), mine.undo_chunks.begin(), mine.undo_chunks.end());
-    mine.undo_chunks.clear();
+    done_with(mine.undo_chunks);
+    mine.undo_transaction = 0;
   }
-  if (!chunks.empty()) heap_.take_back(l, chunks);
+  // Makes steps, which retire entries of their own.
+  give_back_spare(l);
 }
 
 }  // namespace scute::engine

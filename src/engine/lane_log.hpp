@@ -41,16 +41,22 @@ class lane_log {
   lane_log(pool::state& s, heap::heap& h) : s_(s), heap_(h), lent_(s.geo.lane_count) {}
 
   // Streams an entry to the lane's ring (and to lent chunks if it does not fit), as l.sequence + 1,
-  // which l.sequence then is. Undecided until the next fence. May make steps of its own through
-  // the lane first. Throws SCUTE_E_NOSPC with nothing written.
-  void write(const entry_image& image);
+  // which l.sequence then is. Undecided until the next fence. Returns true if it had to make steps of
+  // its own through the lane first. Throws SCUTE_E_NOSPC with nothing written.
+  bool write(const entry_image& image);
   // The same for an undo entry, after those already written by this transaction.
   void write_undo(const entry_image& image);
 
   // After the last entry has been applied, durably: notes it in the status line (in the cache only:
   // L2 makes more unnecessary until another lane asks, see R5) and takes lent chunks back.
   // ends_in_place: the lane's transaction, which had undo entries, has ended; durable on return.
-  void retire(pool::lane& l, bool ends_in_place);
+  // Chunks that cannot be taken back now, for want of memory, stay lent and are tried again later.
+  void retire(pool::lane& l, bool ends_in_place) noexcept;
+
+  // The lane's transaction has written undo entries.
+  bool has_undo(const pool::lane& l) const noexcept {
+    return lent_[l.index].undo_transaction == l.transaction;
+  }
 
  private:
   struct undo_area {
@@ -59,9 +65,10 @@ class lane_log {
   };
   struct lane_state {
     std::vector<uint64_t> ring_chunks, undo_chunks;
+    std::vector<uint64_t> spare;  // no longer needed; always has room for those of the other two
     undo_area area;  // where the next undo entry goes
     uint64_t undo_count = 0;
-    uint64_t undo_transaction = 0;  // whose they are
+    uint64_t undo_transaction = 0;  // whose they are; 0 once it has ended
     uint64_t undone = 0;            // second word of the status line
   };
 
@@ -69,6 +76,8 @@ class lane_log {
   void stream(pool::lane& l, uint64_t position, const uint64_t (&base)[2]);
   void append_undo(pool::lane& l, uint32_t flags);
   void chain(pool::lane& l, std::vector<uint64_t>& chunks);
+  void borrow(pool::lane& l, std::vector<uint64_t>& to, size_t n);
+  void give_back_spare(pool::lane& l) noexcept;
   void store_status(pool::lane& l);
   void flush_status(pool::lane& l);
 

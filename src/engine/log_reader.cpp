@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/lane_log.hpp"
+#include "medium/planted.hpp"
 
 namespace scute::engine {
 namespace {
@@ -20,15 +21,17 @@ std::optional<found_entry> entry_at(const pool::state& s, uint32_t lane, const a
                                     uint64_t position) {
   const uint64_t end = where.end;
   if (position + sizeof(format::log_entry) > end) return std::nullopt;
-  for (uint32_t r = 0; r < s.geo.lane_replicas; ++r) {
+  for (uint32_t r = 0; r < (SCUTE_PLANTED(log_copy_read) ? 1 : s.geo.lane_replicas); ++r) {
     const std::byte* at = s.at(where.base[r] + position);
     format::log_entry e;
     std::memcpy(&e, at, sizeof e);
-    if (e.magic != format::entry_magic || e.pool_salt != s.salt || e.epoch != s.sb.epoch ||
-        e.lane != lane || e.position != position)
-      continue;
+    if (e.magic != format::entry_magic || e.position != position) continue;
+    if (e.pool_salt != s.salt && !SCUTE_PLANTED(entry_salt)) continue;
+    if (e.epoch != s.sb.epoch && !SCUTE_PLANTED(entry_epoch)) continue;
+    if (e.lane != lane && !SCUTE_PLANTED(entry_lane)) continue;
     if (e.body_size > end - position - sizeof e) continue;
-    if (e.checksum != entry_checksum(at, sizeof e + e.body_size)) continue;
+    if (!SCUTE_PLANTED(entry_checksum) && e.checksum != entry_checksum(at, sizeof e + e.body_size))
+      continue;
     found_entry found;
     found.head = e;
     found.records.assign(at + sizeof e, at + sizeof e + e.body_size);
@@ -47,7 +50,7 @@ bool is_chunk(const pool::geometry& g, uint64_t offset) noexcept {
 // One link of a chain, from whichever copy is valid.
 const std::byte* link_at(const pool::state& s, const format::log_entry& e, uint64_t index,
                          uint64_t offset, uint64_t replica, format::log_link& link) {
-  for (const uint64_t o : {offset, replica}) {
+  for (const uint64_t o : {offset, SCUTE_PLANTED(link_copy_read) ? 0 : replica}) {
     if (o == 0 || !is_chunk(s.geo, o)) continue;
     const std::byte* at = s.at(o);
     std::memcpy(&link, at, sizeof link);
@@ -55,7 +58,8 @@ const std::byte* link_at(const pool::state& s, const format::log_entry& e, uint6
         link.transaction != e.transaction || link.index != index)
       continue;
     if (link.length > s.geo.chunk_size - sizeof link) continue;
-    if (link.checksum != link_checksum(link, at + sizeof link)) continue;
+    if (!SCUTE_PLANTED(link_checksum) && link.checksum != link_checksum(link, at + sizeof link))
+      continue;
     return at + sizeof link;
   }
   return nullptr;
@@ -88,7 +92,7 @@ bool unchain(const pool::state& s, found_entry& e) {
 found_log read_lane(const pool::state& s, uint32_t lane) {
   found_log log;
   uint64_t undone = 0;
-  for (uint32_t r = 0; r < s.geo.lane_replicas; ++r) {
+  for (uint32_t r = 0; r < (SCUTE_PLANTED(status_copy_read) ? 1 : s.geo.lane_replicas); ++r) {
     format::lane_status st;
     std::memcpy(&st, s.at(s.geo.lane_offset(lane, r)), sizeof st);
     uint64_t value = 0;
@@ -99,17 +103,19 @@ found_log read_lane(const pool::state& s, uint32_t lane) {
   }
   area where{{s.geo.lane_offset(lane, 0), s.geo.lane_offset(lane, s.geo.lane_replicas - 1)},
              format::lane_undo_offset(s.geo.lane_size)};
-  uint64_t ended = undone;  // transactions up to this one need no undo (L4)
+  // Transactions up to this one need no undo (L4).
+  uint64_t ended = SCUTE_PLANTED(undone_read) ? 0 : undone;
   for (uint64_t at = format::lane_log_offset; at < where.end; at += 64) {
     auto e = entry_at(s, lane, where, at);
     if (!e || (e->head.flags & format::entry_undo) != 0) continue;
     if ((e->head.flags & format::entry_chained) != 0 && e->head.sequence > log.applied &&
         !unchain(s, *e))
       continue;
-    const bool final = (e->head.flags & format::entry_final) != 0;
-    if (e->head.transaction != 0)
+    const bool final = (e->head.flags & format::entry_final) != 0 || SCUTE_PLANTED(step_ends_undo);
+    if (e->head.transaction != 0 && !SCUTE_PLANTED(entry_ends_undo))
       ended = std::max(ended, final ? e->head.transaction : e->head.transaction - 1);
-    if (!log.last || e->head.sequence > log.last->head.sequence) log.last = std::move(e);
+    if (!log.last || e->head.sequence > log.last->head.sequence || SCUTE_PLANTED(log_newest))
+      log.last = std::move(e);
   }
   uint64_t at = where.end;
   where.end = s.geo.lane_size;
@@ -123,6 +129,7 @@ found_log read_lane(const pool::state& s, uint32_t lane) {
     transaction = e->head.transaction;
     at += (sizeof e->head + e->head.body_size + 63) & ~uint64_t{63};
     if ((e->head.flags & format::entry_more) != 0) {
+      if (SCUTE_PLANTED(undo_more)) break;
       format::log_chain next;
       if (e->records.size() != sizeof next) break;
       std::memcpy(&next, e->records.data(), sizeof next);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/log_reader.hpp"
+#include "medium/planted.hpp"
 #include "pool/columns.hpp"
 #include "pool/zone_extent.hpp"
 
@@ -22,6 +23,7 @@ class touched_columns {
       const pool::cell c = pool::cell_of(g_, offset);
       const uint64_t n = std::min(length, g_.row_size - c.column);
       spans_.push_back({g_.zone_offset(c.zone) + c.column, n});
+      if (SCUTE_PLANTED(recovery_rows)) return;
       offset += n;
       length -= n;
     }
@@ -62,13 +64,19 @@ tx::recovery_report recover(pool::state& s, medium::writer& w) {
   for (uint32_t i = 0; i < s.geo.lane_count; ++i) {
     logs.push_back(read_lane(s, i));
     auto& log = logs.back();
-    if (log.last && log.last->head.sequence <= log.applied) log.last.reset();
+    if (log.last && log.last->head.sequence <= log.applied && !SCUTE_PLANTED(recovery_applied))
+      log.last.reset();
     // Every record is tested before the first one is written anywhere.
     if (log.last) for_each_record(s, *log.last, [](auto, auto, auto, auto) {});
     for (const auto& u : log.undo) for_each_record(s, u, [](auto, auto, auto, auto) {});
   }
+  // R6: of entries that write the same bytes the one with the higher sequence is the later one.
+  std::stable_sort(logs.begin(), logs.end(), [](const found_log& a, const found_log& b) {
+    if (SCUTE_PLANTED(recovery_order)) return false;
+    return (a.last ? a.last->head.sequence : 0) < (b.last ? b.last->head.sequence : 0);
+  });
   for (const auto& log : logs) {
-    if (!log.last) continue;
+    if (!log.last || SCUTE_PLANTED(recovery_redo)) continue;
     for_each_record(s, *log.last,
                     [&](format::record_kind, uint64_t offset, const std::byte* bytes, uint32_t n) {
                       if (bytes != nullptr) w.stream(s.at(offset), bytes, n, medium::purpose::data);
@@ -77,6 +85,7 @@ tx::recovery_report recover(pool::state& s, medium::writer& w) {
     ++report.completed;
   }
   for (const auto& log : logs) {
+    if (SCUTE_PLANTED(recovery_undo)) break;
     for (auto u = log.undo.rbegin(); u != log.undo.rend(); ++u)
       for_each_record(
           s, *u, [&](format::record_kind, uint64_t offset, const std::byte* bytes, uint32_t n) {
@@ -97,12 +106,14 @@ tx::recovery_report recover(pool::state& s, medium::writer& w) {
           !pool::valid(s, pool::metadata_fragment(at, format::type_chunk)))
         continue;
       const uint64_t chunk = s.geo.chunk_offset(z, i);
-      s.overlaid.add(chunk, s.geo.chunk_size, nullptr);
-      touched.add(chunk, s.geo.chunk_size);
+      if (!SCUTE_PLANTED(recovery_overlay)) s.overlaid.add(chunk, s.geo.chunk_size, nullptr);
+      if (!SCUTE_PLANTED(recovery_lent)) touched.add(chunk, s.geo.chunk_size);
     }
   }
-  touched.for_each([&](uint64_t offset, uint64_t n) { pool::recompute(s, w, offset, n); });
-  w.fence();
+  touched.for_each([&](uint64_t offset, uint64_t n) {
+    if (!SCUTE_PLANTED(recovery_parity)) pool::recompute(s, w, offset, n);
+  });
+  if (!SCUTE_PLANTED(recovery_fence)) w.fence();
   s.require_healthy();
   return report;
 }

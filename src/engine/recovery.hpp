@@ -10,8 +10,8 @@
 //   5. fence
 //
 // Entries stay valid until the caller writes a superblock with the next epoch, so the whole may be
-// cut short at any point and run again (R4, F7). Entries of different lanes are in no order: R5 has
-// seen to it that those which could still be replayed write to different places.
+// cut short at any point and run again (R4, F7). Entries of different lanes are replayed in the order
+// of their sequence numbers, which tells for those that write the same bytes (R6).
 #pragma once
 
 #include "pool/state.hpp"

@@ -27,6 +27,10 @@
 //    (already stored in step 5, since a transaction must be over before another one may write its
 //    objects) ahead of its own fence of step 2. So the entry is invalid before anything new is in
 //    place, at the price of two line write-backs, and only where lanes meet.
+// R6 That fence also completes the new entry, so a failure before it may leave both: the new entry
+//    whole, and the old one not yet invalid. Then both are replayed, in the order of their sequence
+//    numbers, and a lane gives its entry a higher one than those it finds in the stripes. (Found by
+//    the crash explorer: without it the old entry could be replayed over the new one.)
 #pragma once
 
 #include "engine/lane_log.hpp"
@@ -45,7 +49,7 @@ class redo final : public tx::engine {
   void restore(pool::lane& l, std::span<const tx::inplace_range> ranges) override;
 
  private:
-  void decide(pool::lane& l, std::span<const pool::patch> patches);
+  void decide(pool::lane& l, const entry_image& image, std::span<const pool::patch> patches);
   void finish(pool::lane& l, bool ends_in_place);
 
   pool::state& s_;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <set>
 
+#include "medium/planted.hpp"
 #include "pool/columns.hpp"
 #include "pool/superblock.hpp"
 
@@ -21,6 +22,7 @@ class checker {
   void run() {
     superblocks();
     for (uint64_t z = 0; z < s_.geo.zone_count; ++z) {
+      if (SCUTE_PLANTED(check_order) && s_.has_parity) columns(z);
       if (!zone(z)) continue;
       if (s_.has_parity) columns(z);
     }
@@ -96,6 +98,7 @@ class checker {
 
   // K1: the columns of lost fragments keep their syndrome; recomputing would bury the evidence.
   void suspect(const pool::fragment& f) {
+    if (SCUTE_PLANTED(check_suspects)) return;
     for (uint64_t at = f.header; at < f.payload + f.room; at += 4096) note_suspect(at);
     note_suspect(f.payload + f.room - 1);
   }
@@ -155,7 +158,7 @@ class checker {
       if (!pool::column_consistent(s_, z, column, pool::column_block)) {
         const bool suspected = suspect_blocks_.count({z, column / pool::column_block}) != 0;
         const uint64_t at = s_.geo.zone_offset(z) + s_.geo.data_size + column;
-        if (!s_.has_checksums) {
+        if (!s_.has_checksums && !SCUTE_PLANTED(check_blind)) {
           // Nothing says whether the data or the parity is wrong. Recomputing would make damaged
           // data look sound, so it is only reported.
           found("column (its data or its parity; nothing can tell which without checksums)", at,

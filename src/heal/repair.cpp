@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "medium/planted.hpp"
 #include "pool/columns.hpp"
 #include "pool/optimistic.hpp"
 
@@ -36,6 +37,7 @@ bool image_valid(const pool::state& s, const pool::fragment& f,
                  const std::vector<std::byte>& image) {
   format::fragment_header h;
   std::memcpy(&h, image.data(), sizeof h);
+  if (SCUTE_PLANTED(repair_check)) return pool::covered(s, f, h) != pool::not_covered;
   return pool::valid(s, f, h, image.data() + format::header_size);
 }
 
@@ -52,9 +54,11 @@ bool assemble(const pool::state& s, const pool::fragment& f, const std::vector<u
   };
   const unsigned all = (1u << units.size()) - 1;
   for (unsigned mask = all; mask != 0; --mask) {  // everything decoded comes first
+    if (SCUTE_PLANTED(repair_mixture) && mask != all) return false;
     mix(mask);
     if (image_valid(s, f, image)) return true;
   }
+  if (SCUTE_PLANTED(repair_cut)) return false;
   // A scribble a row long ends, in this row or the one before or after, in the page column where
   // it began: one side of some byte of the page is damaged here, the other side there.
   for (unsigned mask = 0; mask <= all; ++mask) {
@@ -128,7 +132,7 @@ void column_repairer::repair(pool::lane* by, const pool::fragment& f, const char
       std::byte* damaged = kept.data() + u.at;
       if (std::memcmp(bytes, damaged, n) == 0) continue;
       // What a transaction stored in place is its own business, and stays.
-      s_.overlaid.unpatch(u.offset, bytes, s_.at(u.offset), n);
+      if (!SCUTE_PLANTED(repair_in_place)) s_.overlaid.unpatch(u.offset, bytes, s_.at(u.offset), n);
       s_.overlaid.unpatch(u.offset, damaged, s_.at(u.offset), n);
       pool::write_back(s_, w, u.offset, damaged, bytes, n);
     }

@@ -41,7 +41,11 @@ class heap {
   // Chunks lent to a log that overflows its lane. Their bytes count as zeros for parity. Throws
   // SCUTE_E_NOSPC with nothing lent.
   std::vector<uint64_t> lend(pool::lane& l, size_t n);
-  void take_back(pool::lane& l, const std::vector<uint64_t>& chunk_offsets);
+  // Takes chunks back and out of the list, one by one; those that could not be taken back are left
+  // in it when this throws.
+  void take_back(pool::lane& l, std::vector<uint64_t>& chunk_offsets);
+  // Chunks that are lent now.
+  uint64_t lent();
   // Frees the chunks that a crash left lent; recovery has overlaid them with zeros.
   void reclaim_lent(pool::lane& l);
 

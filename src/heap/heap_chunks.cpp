@@ -5,6 +5,7 @@
 
 #include "codec/parity.hpp"
 #include "heap/heap.hpp"
+#include "medium/planted.hpp"
 #include "pool/columns.hpp"
 
 namespace scute::heap {
@@ -58,7 +59,7 @@ chunk_state* heap::take_chunks(pool::lane& l, uint32_t n) {
         bool used_before = false;
         for (uint32_t b = 0; b < n; ++b) used_before |= z.chunks[i - b].generation != 0;
         // A3: the last log entry of an idle lane may still hold bytes for what lay here.
-        if (used_before) pool::settle_all(s_, l);
+        if (used_before && !SCUTE_PLANTED(settle_all)) pool::settle_all(s_, l);
         if (!skipped) z.search_from = i + 1 - n;
         return &z.chunks[i + 1 - n];
       }
@@ -104,7 +105,7 @@ std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
       // between leaves columns that recovery recomputes because the chunk is lent.
       static constexpr std::byte zeros[pool::column_block]{};
       for (uint64_t at = 0; at < s_.geo.chunk_size; at += sizeof zeros) {
-        if (codec::is_zero(s_.at(offset + at), sizeof zeros)) continue;
+        if (SCUTE_PLANTED(lend_zero) || codec::is_zero(s_.at(offset + at), sizeof zeros)) continue;
         const pool::patch p{offset + at, zeros, sizeof zeros, medium::purpose::log};
         pool::split(s_, l, {&p, 1});
         pool::apply(s_, l);
@@ -121,14 +122,19 @@ std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
       offsets.push_back(offset);
     }
   } catch (...) {
-    for (chunk_state* c : chunks) {
-      const uint64_t offset = zones_.offset_of(*c);
-      if (std::find(offsets.begin(), offsets.end(), offset) != offsets.end())
-        s_.overlaid.remove(offset);
-      zones_.make_log(l, engine_, c->zone, c->index, 1, false);
-      zone& z = zones_.get(c->zone);
-      ++z.available;
-      z.search_from = std::min(z.search_from, c->index);
+    // What cannot be marked as free now stays lent; a pool with such chunks is not closed as clean,
+    // and the next open takes them back.
+    try {
+      for (chunk_state* c : chunks) {
+        const uint64_t offset = zones_.offset_of(*c);
+        zones_.make_log(l, engine_, c->zone, c->index, 1, false);
+        if (std::find(offsets.begin(), offsets.end(), offset) != offsets.end())
+          s_.overlaid.remove(offset);
+        zone& z = zones_.get(c->zone);
+        ++z.available;
+        z.search_from = std::min(z.search_from, c->index);
+      }
+    } catch (...) {
     }
     throw;
   }
@@ -143,20 +149,31 @@ void heap::zero(pool::lane& l, uint64_t chunk_offset) noexcept {
       l.w.stream(s_.at(chunk_offset + at), zeros, sizeof zeros, medium::purpose::log);
 }
 
-void heap::take_back(pool::lane& l, const std::vector<uint64_t>& chunk_offsets) {
+void heap::take_back(pool::lane& l, std::vector<uint64_t>& chunk_offsets) {
   const std::lock_guard hold(mutex_);
-  for (const uint64_t offset : chunk_offsets) zero(l, offset);
-  l.w.fence();
-  for (const uint64_t offset : chunk_offsets) {
+  for (const uint64_t offset : chunk_offsets)
+    if (!SCUTE_PLANTED(take_back_zero)) zero(l, offset);
+  if (!SCUTE_PLANTED(take_back_fence)) l.w.fence();
+  s_.require_healthy();
+  for (; !chunk_offsets.empty(); chunk_offsets.pop_back()) {
+    const uint64_t offset = chunk_offsets.back();
     const uint64_t zi = pool::zone_of(s_.geo, offset);
     const auto index =
         static_cast<uint32_t>((offset - s_.geo.chunk_offset(zi, 0)) >> s_.geo.chunk_shift);
-    s_.overlaid.remove(offset);
     zones_.make_log(l, engine_, zi, index, 1, false);
+    s_.overlaid.remove(offset);
     zone& z = zones_.get(zi);
     ++z.available;
     z.search_from = std::min(z.search_from, index);
   }
+}
+
+uint64_t heap::lent() {
+  const std::lock_guard hold(mutex_);
+  uint64_t n = 0;
+  for (uint64_t zi = 0; zi < zones_.count(); ++zi)
+    if (zones_.is_loaded(zi)) n += zones_.get(zi).log_chunks;
+  return n;
 }
 
 void heap::reclaim_lent(pool::lane& l) {
@@ -170,10 +187,10 @@ void heap::reclaim_lent(pool::lane& l) {
     for (uint32_t i = 0; i < z.high_water.load(std::memory_order_relaxed); ++i) {
       if (z.chunks[i].kind.load(std::memory_order_relaxed) != use::log) continue;
       const uint64_t offset = zones_.offset_of(z.chunks[i]);
-      zero(l, offset);
-      l.w.fence();
-      s_.overlaid.remove(offset);
+      if (!SCUTE_PLANTED(reclaim_zero)) zero(l, offset);
+      if (!SCUTE_PLANTED(reclaim_fence)) l.w.fence();
       zones_.make_log(l, engine_, zi, i, 1, false);
+      s_.overlaid.remove(offset);
       ++z.available;
       z.search_from = std::min(z.search_from, i);
     }

@@ -7,6 +7,7 @@
 
 #include "codec/parity.hpp"
 #include "heap/size_classes.hpp"
+#include "medium/planted.hpp"
 #include "pool/columns.hpp"
 
 namespace scute::heap {
@@ -110,7 +111,7 @@ void zone_table::adopt(zone& z, uint64_t index, uint32_t i, const format::chunk_
       c.kind = use::span;
       const object o = span_object(c);
       const pool::fragment first = o.fragment(0);
-      if (!pool::valid(s_, first) && s_.healer != nullptr) {
+      if (!pool::valid(s_, first) && s_.healer != nullptr && !SCUTE_PLANTED(span_check)) {
         try {
           s_.healer->repair(nullptr, first, "first fragment of a large object");
         } catch (const failure& e) {
@@ -123,7 +124,7 @@ void zone_table::adopt(zone& z, uint64_t index, uint32_t i, const format::chunk_
       const uint32_t n = pool::covered(s_, first, fh);
       const bool is_free = n != pool::not_covered &&
                            format::meta_state(fh.meta) == format::state::free &&
-                           pool::valid(s_, first);
+                           (pool::valid(s_, first) || SCUTE_PLANTED(span_check));
       if (is_free) {
         c.kind = use::free;  // Z1
         break;
@@ -293,18 +294,26 @@ void zone_table::extend(pool::lane& l, step_engine& e, uint64_t zi, uint32_t chu
           metadata_patch(g.chunk_header_offset(zi, i), &headers[i - from], sizeof headers[0]);
     }
     // Parity takes what was never used for zeros. A scribble there must not become data.
+    bool scribbled = false;
     for (uint64_t at = g.chunk_offset(zi, from); s_.has_parity && at < g.chunk_offset(zi, to);
          at += format::page) {
-      if (codec::is_zero(s_.at(at), format::page)) continue;
+      if (SCUTE_PLANTED(extend_zero) || codec::is_zero(s_.at(at), format::page)) continue;
       static constexpr std::byte zeros[format::page]{};
       l.w.stream(s_.at(at), zeros, sizeof zeros, medium::purpose::metadata);
       s_.repaired.fetch_add(1, std::memory_order_relaxed);
+      scribbled = true;
     }
+    // The step makes them count, so they must be zeros before its entry can be durable.
+    if (scribbled && !SCUTE_PLANTED(extend_fence)) l.w.fence();
     const auto d = descriptor_for(l, zi, to, z.log_chunks);
     patches[to - from] = metadata_patch(g.zone_offset(zi), &d, sizeof d);
-    s_.used_end[zi].store(g.chunk_base + (uint64_t{to} << g.chunk_shift),
-                          std::memory_order_release);
-    e.step(l, {patches, to - from + 1});
+    if (!SCUTE_PLANTED(used_end))
+      s_.used_end[zi].store(g.chunk_base + (uint64_t{to} << g.chunk_shift),
+                            std::memory_order_release);
+    std::span<const pool::patch> step{patches, to - from + 1};
+    if (SCUTE_PLANTED(extend_headers)) step = step.last(1);
+    if (SCUTE_PLANTED(extend_descriptor)) step = step.first(to - from);
+    e.step(l, step);
     for (uint32_t i = from; i < to; ++i) z.chunks[i].kind.store(use::free);
     z.high_water.store(to, std::memory_order_release);
   }
@@ -331,7 +340,10 @@ void zone_table::make_run(pool::lane& l, step_engine& e, chunk_state& c, uint32_
     pool::seal(s_, l, o.fragment(0), headers[i], nullptr, 0);
     patches[i + 1] = metadata_patch(o.header, &headers[i], sizeof headers[i]);
   }
-  e.step(l, {patches, prepare + 1});
+  std::span<const pool::patch> step{patches, prepare + 1};
+  if (SCUTE_PLANTED(run_header)) step = step.subspan(1);
+  if (SCUTE_PLANTED(run_slots)) step = step.first(1);
+  e.step(l, step);
   become_run(c, generation, slot_size, prepare);
 }
 
@@ -350,13 +362,16 @@ void zone_table::format_slots(pool::lane& l, step_engine& e, chunk_state& c, uin
     pool::seal(s_, l, o.fragment(0), fh, nullptr, 0);
     patches[i - from + 1] = metadata_patch(o.header, &fh, sizeof fh);
   }
-  e.step(l, {patches, to - from + 1});
+  std::span<const pool::patch> step{patches, to - from + 1};
+  if (SCUTE_PLANTED(grow_header)) step = step.subspan(1);
+  if (SCUTE_PLANTED(grow_slots)) step = step.first(1);
+  e.step(l, step);
   c.formatted.store(to, std::memory_order_release);
 }
 
 void zone_table::make_span(pool::lane& l, step_engine& e, chunk_state& head, uint32_t length) {
   zone& z = get(head.zone);
-  for (uint32_t k = 1; k < length;) {
+  for (uint32_t k = 1; k < length && !SCUTE_PLANTED(span_bodies);) {
     format::chunk_header headers[step_headers];
     pool::patch patches[step_headers];
     uint32_t n = 0;
@@ -407,10 +422,12 @@ void zone_table::make_log(pool::lane& l, step_engine& e, uint64_t zi, uint32_t f
       patches[i] =
           metadata_patch(s_.geo.chunk_header_offset(zi, c.index), &headers[i], sizeof headers[i]);
     }
-    const uint32_t log_chunks = lend ? z.log_chunks + count : z.log_chunks - count;
+    const uint32_t log_chunks = SCUTE_PLANTED(log_chunks) ? z.log_chunks
+                                : lend                    ? z.log_chunks + count
+                                                          : z.log_chunks - count;
     const auto d = descriptor_for(l, zi, z.high_water, log_chunks);
     patches[count] = metadata_patch(s_.geo.zone_offset(zi), &d, sizeof d);
-    e.step(l, {patches, count + 1});
+    if (!SCUTE_PLANTED(lend_step) || !lend) e.step(l, {patches, count + 1});
     z.log_chunks = log_chunks;
     for (uint32_t i = 0; i < count; ++i) {
       chunk_state& c = z.chunks[first + done + i];

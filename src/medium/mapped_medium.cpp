@@ -168,6 +168,10 @@ std::unique_ptr<medium> map_file(file_handle file, scute_medium wish, bool read_
     at = ::mmap(nullptr, size, access, read_only ? MAP_PRIVATE | MAP_NORESERVE : MAP_SHARED,
                 file.fd(), 0);
   if (at == MAP_FAILED) throw_errno("map " + file.path(), errno);
+  // A mapping that stayed behind would keep the file's lock with it.
+  auto* base = static_cast<std::byte*>(at);
+  const auto unmap = [size](std::byte* p) { ::munmap(p, size); };
+  std::unique_ptr<std::byte, decltype(unmap)> mapped(base, unmap);
   const bool tmpfs = file.on_tmpfs();
   switch (wish) {
     case SCUTE_MEDIUM_AUTO: k = synced ? kind::dax : tmpfs ? kind::ram : kind::file; break;
@@ -176,10 +180,13 @@ std::unique_ptr<medium> map_file(file_handle file, scute_medium wish, bool read_
     case SCUTE_MEDIUM_RAM: k = kind::ram; break;
   }
   const bool eadr = k == kind::dax && detect_eadr();
-  auto* base = static_cast<std::byte*>(at);
+  std::unique_ptr<medium> made;
   if (k == kind::file)
-    return std::make_unique<page_cache_medium>(std::move(file), base, k, synced, eadr, read_only);
-  return std::make_unique<cpu_medium>(std::move(file), base, k, synced, eadr, read_only);
+    made = std::make_unique<page_cache_medium>(std::move(file), base, k, synced, eadr, read_only);
+  else
+    made = std::make_unique<cpu_medium>(std::move(file), base, k, synced, eadr, read_only);
+  mapped.release();  // the medium's now
+  return made;
 }
 
 }  // namespace scute::medium

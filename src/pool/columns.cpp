@@ -6,6 +6,7 @@
 
 #include "codec/parity.hpp"
 #include "medium/persist.hpp"
+#include "medium/planted.hpp"
 #include "pool/optimistic.hpp"
 
 namespace scute::pool {
@@ -48,7 +49,7 @@ void gather(state& s, uint64_t zone, uint64_t column, uint64_t n, uint64_t skip,
     if (r == skip) continue;
     if (inside >= end) break;  // zeros from here on
     const uint64_t offset = g.zone_offset(zone) + inside;
-    if (s.overlaid.touches(offset, n)) {
+    if (s.overlaid.touches(offset, n) && !SCUTE_PLANTED(overlay_read)) {
       std::memcpy(patched, s.at(offset), n);
       s.overlaid.patch(offset, patched, n);
       codec::xor_into(out, patched, n);
@@ -65,11 +66,13 @@ void gather(state& s, uint64_t zone, uint64_t column, uint64_t n, uint64_t skip,
 
 class exclusive_stripe {
  public:
-  exclusive_stripe(state& s, uint64_t zone, uint64_t column)
-      : s_(s), i_(stripes::index(zone, column / column_block)) {
-    s_.locks.lock_exclusive(i_);
+  exclusive_stripe(state& s, uint64_t zone, uint64_t column, bool take = true)
+      : s_(s), i_(stripes::index(zone, column / column_block)), take_(take) {
+    if (take_) s_.locks.lock_exclusive(i_);
   }
-  ~exclusive_stripe() { s_.locks.unlock_exclusive(i_, streamed); }
+  ~exclusive_stripe() {
+    if (take_) s_.locks.unlock_exclusive(i_, streamed);
+  }
   exclusive_stripe(const exclusive_stripe&) = delete;
   exclusive_stripe& operator=(const exclusive_stripe&) = delete;
 
@@ -78,6 +81,7 @@ class exclusive_stripe {
  private:
   state& s_;
   uint32_t i_;
+  bool take_;
 };
 
 }  // namespace
@@ -116,9 +120,12 @@ void prefetch_for_write(const state& s, uint64_t offset, uint64_t length) noexce
 
 namespace {
 
-void flush_status(state& s, lane& by, lane& other) {
+// Once per settlement and lane; by.settling has room.
+void flush_status(state& s, lane& by, lane& other) noexcept {
+  for (const auto& p : by.settling)
+    if (p.other == &other) return;
   const uint64_t applied = other.applied.load(std::memory_order_acquire);
-  for (uint32_t r = 0; r < s.geo.lane_replicas; ++r)
+  for (uint32_t r = 0; r < s.geo.lane_replicas && !SCUTE_PLANTED(settle_flush); ++r)
     by.w.flush(s.at(s.geo.lane_offset(other.index, r)), sizeof(format::lane_status),
                medium::purpose::log);
   by.w.count.settles.add(1);
@@ -127,19 +134,55 @@ void flush_status(state& s, lane& by, lane& other) {
 
 }  // namespace
 
-void settle(state& s, lane& l) {
+void follow(const state& s, lane& l) noexcept {
+  const uint64_t me = l.index + 1;
+  for (const piece& p : l.pieces) {
+    const stripe_owner o = s.locks.owner(p.stripe);
+    if (o.who() == stripe_owner::none || o.who() == me) continue;
+    if (o.who() != stripe_owner::many) {
+      l.sequence = std::max(l.sequence, o.sequence());
+      continue;
+    }
+    for (const lane& other : s.lanes)
+      l.sequence = std::max(l.sequence, other.applied.load(std::memory_order_acquire));
+  }
+}
+
+void prepare_settle(const state& s, lane& l) {
+  l.handled.reserve(l.pieces.size());
+  l.settling.reserve(s.lanes.size());
+}
+
+namespace {
+
+// All other lanes, at most once each. False if one of them is writing at this moment, so that its
+// status line does not tell of its newest entry yet.
+bool flush_all_statuses(state& s, lane& l) noexcept {
+  bool idle = true;
+  for (lane& other : s.lanes) {
+    if (&other == &l) continue;
+    const uint64_t applied = other.applied.load(std::memory_order_acquire);
+    idle = idle && other.begun.load(std::memory_order_acquire) == applied;
+    if (applied > other.settled.load(std::memory_order_acquire)) flush_status(s, l, other);
+  }
+  return idle;
+}
+
+}  // namespace
+
+void settle(state& s, lane& l) noexcept {
   l.handled.clear();
   l.settling.clear();
+  if (SCUTE_PLANTED(settle)) return;
   const uint64_t me = l.index + 1;
   for (const piece& p : l.pieces) {
     const stripe_owner o = s.locks.owner(p.stripe);
     if (o.who() == stripe_owner::none || o.who() == me) continue;
     if (o.who() == stripe_owner::many) {
-      for (lane& other : s.lanes)
-        if (&other != &l && other.applied.load(std::memory_order_acquire) >
-                                other.settled.load(std::memory_order_acquire))
-          flush_status(s, l, other);
-      l.handled.push_back({p.stripe, o});
+      // Whose entries hang on the word is not known, but all of them were decided before they came to
+      // write there. (Found by the crash explorer: a lane that was still at it was forgotten.)
+      if (SCUTE_PLANTED(settle_many) || flush_all_statuses(s, l) || SCUTE_PLANTED(settle_busy))
+        l.handled.push_back({p.stripe, o});
       continue;
     }
     lane& other = s.lanes[o.lane()];
@@ -149,6 +192,7 @@ void settle(state& s, lane& l) {
 
 void settle_all(state& s, lane& l) {
   l.settling.clear();
+  l.settling.reserve(s.lanes.size());
   for (lane& other : s.lanes)
     if (&other != &l && other.applied.load(std::memory_order_acquire) >
                             other.settled.load(std::memory_order_acquire))
@@ -176,6 +220,7 @@ stripe_owner next_owner(const state& s, const lane& l, uint32_t stripe, stripe_o
   } else if (s.lanes[old.lane()].has_settled(old.sequence())) {
     return mine;
   }
+  if (SCUTE_PLANTED(owner_many)) return mine;
   // Two lanes' entries now hang on this word; a counter tells one `many` from the next.
   return stripe_owner{((old.sequence() + 1) & stripe_owner::sequence_mask) << 10 |
                       stripe_owner::many};
@@ -188,20 +233,25 @@ void apply(state& s, lane& l) noexcept {
     const auto merge = [&](stripe_owner old) noexcept { return next_owner(s, l, p.stripe, old); };
     std::byte* data = s.at(p.offset);
     if (s.has_parity && p.length <= atomic_parity_max) {
-      if (!s.locks.lock_shared(p.stripe)) l.w.count.lock_waits.add(1);
+      if (!SCUTE_PLANTED(stripe_shared) && !s.locks.lock_shared(p.stripe))
+        l.w.count.lock_waits.add(1);
       codec::xor_delta(l.scratch, data, p.src, p.length);
       std::byte* parity = s.at(p.parity);
-      codec::xor_into_atomic(parity, l.scratch, p.length);
-      l.w.flush(parity, p.length, medium::purpose::parity);
+      if (!SCUTE_PLANTED(parity_atomic)) codec::xor_into_atomic(parity, l.scratch, p.length);
+      if (SCUTE_PLANTED(stripe_shared)) s.locks.lock_shared(p.stripe);
+      if (!SCUTE_PLANTED(parity_flush)) l.w.flush(parity, p.length, medium::purpose::parity);
       l.w.stream(data, p.src, p.length, p.why);
       s.locks.unlock_shared(p.stripe, merge);
       continue;
     }
-    if (!s.locks.lock_exclusive(p.stripe)) l.w.count.lock_waits.add(1);
+    if (!SCUTE_PLANTED(stripe_exclusive) && !s.locks.lock_exclusive(p.stripe))
+      l.w.count.lock_waits.add(1);
     if (s.has_parity) {
       std::byte* parity = s.at(p.parity);
       codec::xor_encode(l.scratch, parity, data, p.src, p.length);
-      l.w.stream(parity, l.scratch, p.length, medium::purpose::parity);
+      if (SCUTE_PLANTED(stripe_exclusive)) s.locks.lock_exclusive(p.stripe);
+      if (!SCUTE_PLANTED(parity_vector))
+        l.w.stream(parity, l.scratch, p.length, medium::purpose::parity);
     }
     l.w.stream(data, p.src, p.length, p.why);
     s.locks.unlock_exclusive(p.stripe, p.length >= medium::nt_threshold, merge);
@@ -209,28 +259,39 @@ void apply(state& s, lane& l) noexcept {
 }
 
 void overlay_in_place(state& s, uint64_t offset, const std::byte* old, uint64_t length, bool add) {
-  for_each_block(s.geo, offset, length, [&](uint64_t at, const cell&, uint64_t n) {
-    if (add)
+  const auto remove = [&](uint64_t end) {
+    for_each_block(s.geo, offset, end - offset,
+                   [&](uint64_t at, const cell&, uint64_t) { s.overlaid.remove(at); });
+  };
+  if (!add) return remove(offset + length);
+  uint64_t done = offset;
+  try {
+    for_each_block(s.geo, offset, length, [&](uint64_t at, const cell&, uint64_t n) {
       s.overlaid.add(at, n, old + (at - offset));
-    else
-      s.overlaid.remove(at);
-  });
+      done = at + n;
+    });
+  } catch (...) {
+    remove(done);
+    throw;
+  }
 }
 
 void apply_in_place(state& s, lane& l, uint64_t offset, const std::byte* old,
                     uint64_t length) noexcept {
   for_each_block(s.geo, offset, length, [&](uint64_t at, const cell& c, uint64_t n) {
     const uint32_t stripe = stripes::index(c.zone, (s.has_parity ? c.column : at) / column_block);
-    if (!s.locks.lock_exclusive(stripe)) l.w.count.lock_waits.add(1);
+    if (!SCUTE_PLANTED(stripe_in_place) && !s.locks.lock_exclusive(stripe))
+      l.w.count.lock_waits.add(1);
     if (s.has_parity) {
       std::byte* parity = s.at(parity_offset(s.geo, c.zone, c.column));
       codec::xor_encode(l.scratch, parity, old + (at - offset), s.at(at), n);
-      l.w.stream(parity, l.scratch, n, medium::purpose::parity);
+      if (SCUTE_PLANTED(stripe_in_place)) s.locks.lock_exclusive(stripe);
+      if (!SCUTE_PLANTED(parity_in_place))
+        l.w.stream(parity, l.scratch, n, medium::purpose::parity);
     }
     s.overlaid.remove(at);
-    s.locks.unlock_exclusive(stripe, n >= medium::nt_threshold, [&](stripe_owner o) noexcept {
-      return next_owner(s, l, stripe, o);
-    });
+    s.locks.unlock_exclusive(stripe, n >= medium::nt_threshold,
+                             [&](stripe_owner o) noexcept { return next_owner(s, l, stripe, o); });
   });
 }
 
@@ -245,7 +306,7 @@ void recompute(state& s, medium::writer& w, uint64_t offset, uint64_t length) {
 
 void decode(state& s, uint64_t offset, std::byte* out, uint64_t length) {
   for_each_block(s.geo, offset, length, [&](uint64_t, const cell& c, uint64_t n) {
-    const exclusive_stripe hold(s, c.zone, c.column);
+    const exclusive_stripe hold(s, c.zone, c.column, !SCUTE_PLANTED(stripe_decode));
     gather(s, c.zone, c.column, n, c.row, true, out);
     out += n;
   });
@@ -269,10 +330,11 @@ void repair_parity(state& s, medium::writer& w, uint64_t zone, uint64_t column, 
 void write_back(state& s, medium::writer& w, uint64_t offset, const std::byte* damaged,
                 const std::byte* bytes, uint64_t length) noexcept {
   for_each_block(s.geo, offset, length, [&](uint64_t at, const cell& c, uint64_t n) {
-    exclusive_stripe hold(s, c.zone, c.column);
+    exclusive_stripe hold(s, c.zone, c.column, !SCUTE_PLANTED(stripe_write_back));
     hold.streamed = true;
     const writes_under_optimistic_reads mark;
-    if (std::memcmp(s.at(at), damaged, n) == 0) w.stream(s.at(at), bytes, n, medium::purpose::data);
+    if (SCUTE_PLANTED(repair_newer) || std::memcmp(s.at(at), damaged, n) == 0)
+      w.stream(s.at(at), bytes, n, medium::purpose::data);
     bytes += n;
     damaged += n;
   });

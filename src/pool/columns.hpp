@@ -35,10 +35,16 @@ void split(state& s, lane& l, std::span<const patch> patches);
 // Starts fetching [offset, offset + length) of the data rows and its parity into the cache.
 void prefetch_for_write(const state& s, uint64_t offset, uint64_t length) noexcept;
 
+// Raises l.sequence to that of the last entry of any other lane that may have written what l.pieces
+// are about to write, so that the lane's next entry comes after it (R6).
+void follow(const state& s, lane& l) noexcept;
+
 // Makes the log entries of other lanes that wrote the same blocks before durably invalid: starts
 // the write-back of those lanes' status lines; the lane's next fence completes it, after which
 // settled() must be called (R5).
-void settle(state& s, lane& l);
+// Needs no memory after prepare_settle(), which takes l.pieces into account.
+void prepare_settle(const state& s, lane& l);
+void settle(state& s, lane& l) noexcept;
 void settled(lane& l) noexcept;
 
 // The same for every other lane, at once, with a fence: before a chunk gets a new use, when an old

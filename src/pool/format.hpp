@@ -145,7 +145,7 @@ struct log_entry {
   uint32_t magic;
   uint32_t checksum;  // CRC-32C of the rest of this struct and of the body
   uint64_t epoch;
-  uint64_t sequence;     // grows by one per entry of a lane, from 1 in every epoch
+  uint64_t sequence;     // grows with every entry of a lane, from 1 in every epoch
   uint64_t transaction;  // grows by one per transaction of the lane, from 1 in every epoch
   uint32_t lane;
   uint32_t flags;

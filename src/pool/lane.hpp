@@ -47,6 +47,9 @@ struct alignas(64) lane {
   // entries up to `settled` can never be replayed again, whatever crashes (engine/redo.hpp, R5).
   alignas(64) std::atomic<uint64_t> applied{0};
   std::atomic<uint64_t> settled{0};
+  // The last entry that was decided, set before anything of it is in place: while it differs from
+  // `applied` the lane may be writing under any stripe.
+  std::atomic<uint64_t> begun{0};
 
   // Scratch of the commit in progress, kept to save allocations.
   struct pending_settle {

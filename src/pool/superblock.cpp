@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <string>
 
 #include "codec/crc32c.hpp"
 #include "medium/failure.hpp"
+#include "medium/planted.hpp"
 
 namespace scute::pool {
 namespace {
@@ -39,10 +41,12 @@ superblock_read read_superblock(const medium::medium& m, const std::string& path
   bool valid[3]{};
   const auto look = [&](unsigned i, uint64_t offset) {
     if (offset + sizeof(format::superblock) > m.size()) return;
+    if (SCUTE_PLANTED(superblock_copies_read) && i != 0) return;
     std::memcpy(&copies[i], m.base() + offset, sizeof copies[i]);
     const auto& sb = copies[i];
     magic_seen = magic_seen || has_magic(sb);
-    if (!has_magic(sb) || sb.checksum != superblock_checksum(sb)) return;
+    if (!has_magic(sb)) return;
+    if (sb.checksum != superblock_checksum(sb) && !SCUTE_PLANTED(superblock_checksum)) return;
     // The place of magic, version, features and checksum is fixed for all versions.
     if (sb.version > format::version || (sb.incompat & ~format::incompat_known) != 0 ||
         ((sb.ro_compat & ~format::ro_compat_known) != 0 && !m.read_only())) {
@@ -52,7 +56,8 @@ superblock_read read_superblock(const medium::medium& m, const std::string& path
       return;
     }
     valid[i] = true;
-    if (!found || sb.sequence > result.newest.sequence) result.newest = sb;
+    if (!found || SCUTE_PLANTED(superblock_newest) || sb.sequence > result.newest.sequence)
+      result.newest = sb;
     found = true;
   };
   look(0, 0);
@@ -84,11 +89,21 @@ superblock_read read_superblock(const medium::medium& m, const std::string& path
 }
 
 void write_superblock(medium::writer& w, format::superblock& sb) {
+  std::byte* base = w.target().base();
+  uint64_t order[3] = {0, format::page, sb.file_size - format::page};
+  std::stable_partition(std::begin(order), std::end(order), [&](uint64_t offset) {
+    if (SCUTE_PLANTED(superblock_order)) return false;
+    format::superblock copy;
+    std::memcpy(&copy, base + offset, sizeof copy);
+    return !has_magic(copy) || copy.checksum != superblock_checksum(copy) ||
+           copy.sequence != sb.sequence;
+  });
   ++sb.sequence;
   sb.checksum = superblock_checksum(sb);
-  std::byte* base = w.target().base();
-  for (const uint64_t offset : {uint64_t{0}, format::page, sb.file_size - format::page}) {
+  for (const uint64_t offset : order) {
+    if (SCUTE_PLANTED(superblock_copies) && offset != 0) continue;
     w.stream(base + offset, &sb, sizeof sb, medium::purpose::metadata);
+    if (SCUTE_PLANTED(superblock_fences) && offset != order[2]) continue;
     w.fence();
   }
 }

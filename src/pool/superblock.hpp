@@ -22,6 +22,9 @@ struct superblock_read {
 superblock_read read_superblock(const medium::medium& m, const std::string& path);
 
 // Writes all copies with the next sequence number; sb is updated. Counted as metadata.
+// S1 One copy after the other, each durable before the next is touched, so a failure tears one at
+//    most; those that are not the current one already (torn by an earlier failure, damaged) come
+//    first. So the last good copy is never in the making, whatever sequence of failures.
 void write_superblock(medium::writer& w, format::superblock& sb);
 
 uint32_t superblock_checksum(const format::superblock& sb) noexcept;

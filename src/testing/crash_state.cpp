@@ -14,10 +14,10 @@ std::string state_name::text() const {
 
 std::optional<state_name> state_name::parse(const std::string& text) {
   state_name n;
-  int used = 0;
-  if (std::sscanf(text.c_str(), "s%" SCNu64 ".i%" SCNu64 ".m%" SCNu64 ".v%" SCNu64 "%n", &n.seed,
-                  &n.interleaving, &n.moment, &n.variant, &used) != 4 ||
-      static_cast<size_t>(used) != text.size())
+  // It must read back the same: sscanf() takes blanks, signs and numbers that are too large.
+  if (std::sscanf(text.c_str(), "s%" SCNu64 ".i%" SCNu64 ".m%" SCNu64 ".v%" SCNu64, &n.seed,
+                  &n.interleaving, &n.moment, &n.variant) != 4 ||
+      n.text() != text)
     return std::nullopt;
   return n;
 }
@@ -54,8 +54,8 @@ expectation expected_at(const recording& r, uint64_t moment) {
   for (size_t t = 0; t < counts.size(); ++t) {
     auto& allowed = e.allowed.emplace_back();
     const auto& states = r.states[t];
-    for (uint64_t k = counts[t].done; k < states.size() && k <= counts[t].done + counts[t].under_way;
-         ++k)
+    for (uint64_t k = counts[t].done;
+         k < states.size() && k <= counts[t].done + counts[t].under_way; ++k)
       allowed.push_back(&states[k]);
     if (counts[t].done != 0) e.absent = false;
   }

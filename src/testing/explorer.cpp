@@ -24,7 +24,7 @@ class explorer {
         result_(result),
         start_(start_image(s, seed)),
         judge_(s, start_.size(), how.eadr) {
-    judge_.thorough = false;
+    judge_.thorough = how.thorough;
   }
 
   // Judges up to `states` states; fewer if there are no more, or after a violation.
@@ -62,7 +62,11 @@ class explorer {
     if (n.moment > r.events.events.size())
       throw std::invalid_argument("there is no moment " + std::to_string(n.moment));
     for (uint64_t i = 0; i < n.moment; ++i) r.events.replay(r.events.events[i], m);
+    const uint64_t before = result_.states;
     at(r, n.interleaving, n.moment, m, n.variant, n.variant + 1);
+    if (result_.states == before)
+      throw std::invalid_argument("there is no variant " + std::to_string(n.variant) +
+                                  " at moment " + std::to_string(n.moment));
   }
 
  private:

@@ -17,11 +17,11 @@ struct injury {
   std::string text;
 };
 
-// A copy of the superblock, or one replica of a lane (the same replica, whatever the number, for a
-// given number of lanes: one fault, not several). Nothing if the image is not of a pool.
+// One copy of the superblock, or one replica of one lane, or a part of it: one fault, not several.
+// Everything in it follows from the number. Nothing if the image is not of a pool.
 injury injure_replica(std::span<const std::byte> image, uint64_t number);
 
-// A page, or part of one, of a zone's data or parity, of a lane, or of a superblock.
+// A page, or part of one, of a zone's data or parity.
 injury injure_page(std::span<const std::byte> image, uint64_t number);
 
 }  // namespace scute::testing

@@ -41,8 +41,10 @@ std::string shortened(const std::string& text) {
 // Listens to a recovery and keeps the image that a crash before one of its fences leaves.
 class judge::snapshot final : public memory_listener {
  public:
-  snapshot(simulated_memory& m, const recrash& when, uint64_t seed)
-      : memory_(m), when_(when), seed_(seed), model_(m.eadr()) {
+  // The image is written to `to`.
+  snapshot(simulated_memory& m, const recrash& when, uint64_t seed, persistence_model& model,
+           persistence_model::image& to)
+      : image(to), memory_(m), when_(when), seed_(seed), model_(model) {
     model_.reset(m.bytes());
   }
 
@@ -64,11 +66,11 @@ class judge::snapshot final : public memory_listener {
   }
   // If recovery was over before the crash came.
   void finish() {
-    if (image.empty()) take();
+    if (!taken_) take();
     memory_.listener = nullptr;
   }
 
-  persistence_model::image image;
+  persistence_model::image& image;
   uint64_t fences() const noexcept { return fences_; }
 
  private:
@@ -79,17 +81,19 @@ class judge::snapshot final : public memory_listener {
     image.assign(durable.begin(), durable.end());
     model_.apply(all.make(when_.variant % all.count()), image);
     memory_.listener = nullptr;
+    taken_ = true;
   }
 
   simulated_memory& memory_;
   recrash when_;
   uint64_t seed_;
-  persistence_model model_;
+  persistence_model& model_;
   uint64_t fences_ = 0;
+  bool taken_ = false;
 };
 
 judge::judge(const detail::scenario_state& s, uint64_t size, bool eadr)
-    : scenario_(s), memory_(size, eadr) {}
+    : scenario_(s), memory_(size, eadr), spare_(eadr) {}
 judge::~judge() = default;
 
 void judge::base(std::span<const std::byte> durable) {
@@ -116,7 +120,7 @@ verdict judge::run(const persistence_model& m, const persistence_model::choice& 
       recover(v, e, f, nullptr);
       return v;
     }
-    snapshot snap(memory_, again[level], mix(seed, level));
+    snapshot snap(memory_, again[level], mix(seed, level), spare_, spare_image_);
     if (!recover(v, e, {fault::kind::none, f.number}, &snap)) return v;
     v.log.push_back("instead of that, the power failed again at fence " +
                     std::to_string(snap.fences()) + " of this recovery");

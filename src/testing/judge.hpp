@@ -69,6 +69,8 @@ class judge {
   const detail::scenario_state& scenario_;
   simulated_memory memory_;
   std::span<const std::byte> base_;
+  persistence_model spare_;             // of snapshots; here so that its memory is kept
+  persistence_model::image spare_image_;
   uint64_t count_ = 0;
 };
 

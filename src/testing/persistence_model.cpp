@@ -2,6 +2,7 @@
 #include "testing/persistence_model.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <cstring>
 
 #include "medium/failure.hpp"
@@ -22,8 +23,10 @@ void for_each_unit(uint64_t offset, uint64_t length, uint64_t unit, Fn&& fn) {
   }
 }
 
-constexpr uint64_t writer_bit(unsigned writer) noexcept {
-  return uint64_t{1} << (writer & 63);
+constexpr unsigned nobody = UINT_MAX;
+
+constexpr bool within_word(uint64_t offset, uint64_t n) noexcept {
+  return n <= word_size && offset / word_size == (offset + n - 1) / word_size;
 }
 
 }  // namespace
@@ -32,12 +35,25 @@ void persistence_model::reset(std::span<const std::byte> from) {
   durable_.assign(from.begin(), from.end());
   pending_.clear();
   data_.clear();
+  flushers_.clear();
   atoms_fresh_ = false;
+}
+
+// Writers are many over time, but few are between a flush and their fence.
+uint64_t persistence_model::flusher_bit(unsigned writer) {
+  auto at = std::find(flushers_.begin(), flushers_.end(), writer);
+  if (at == flushers_.end()) at = std::find(flushers_.begin(), flushers_.end(), nobody);
+  if (at == flushers_.end()) {
+    SCUTE_ASSERT(flushers_.size() < 64);
+    at = flushers_.insert(at, writer);
+  }
+  *at = writer;
+  return uint64_t{1} << (at - flushers_.begin());
 }
 
 void persistence_model::add(kind what, uint64_t offset, const std::byte* bytes, size_t n,
                             unsigned writer) {
-  SCUTE_ASSERT(offset <= durable_.size() && n <= durable_.size() - offset && writer < 64);
+  SCUTE_ASSERT(offset <= durable_.size() && n <= durable_.size() - offset && writer <= UINT16_MAX);
   if (n == 0) return;
   pending_.push_back({offset, static_cast<uint32_t>(n), static_cast<uint32_t>(data_.size()), what,
                       static_cast<uint16_t>(writer), 0});
@@ -53,14 +69,16 @@ void persistence_model::stream(uint64_t offset, const std::byte* bytes, size_t n
 void persistence_model::store(uint64_t offset, const std::byte* bytes, size_t n) {
   settle_visible();
   for_each_unit(offset, n, line_size, [&](uint64_t at, uint64_t part) {
-    add(kind::cached, at, bytes + (at - offset), part, 0);
-    if (!eadr_) return;
+    // Several words are not visible all at once, so until the next event it is as if found.
+    const bool at_once = eadr_ && within_word(at, part);
+    add(eadr_ && !at_once ? kind::found : kind::cached, at, bytes + (at - offset), part, 0);
+    if (!at_once) return;
     make_durable(pending_.size() - 1);
     pending_.pop_back();
   });
 }
 
-// eADR: what a comparison has found was visible before the program went on (M5).
+// eADR: what was stored, or found, was wholly visible before the program went on (M5).
 void persistence_model::settle_visible() {
   if (!eadr_) return;
   for (size_t i = 0; i < pending_.size(); ++i)
@@ -77,11 +95,12 @@ void persistence_model::found(uint64_t offset, const std::byte* bytes, size_t n)
 
 void persistence_model::flush(uint64_t offset, size_t n, unsigned writer) {
   settle_visible();
+  if (n == 0) return;
   const uint64_t begin = offset & ~(line_size - 1);
   const uint64_t end = (offset + n + line_size - 1) & ~(line_size - 1);
+  const uint64_t bit = flusher_bit(writer);
   for (pending& p : pending_)
-    if (p.what != kind::streamed && p.offset < end && p.offset + p.length > begin)
-      p.flushed |= writer_bit(writer);
+    if (p.what != kind::streamed && p.offset < end && p.offset + p.length > begin) p.flushed |= bit;
 }
 
 // Puts one pending store into the durable image. What was stored there earlier and is still pending
@@ -102,9 +121,12 @@ void persistence_model::make_durable(size_t i) {
 
 void persistence_model::fence(unsigned writer) {
   settle_visible();
+  const auto flusher = std::find(flushers_.begin(), flushers_.end(), writer);
+  const uint64_t bit =
+      flusher == flushers_.end() ? 0 : uint64_t{1} << (flusher - flushers_.begin());
+  if (bit != 0) *flusher = nobody;
   const auto completed = [&](const pending& p) {
-    if (p.what == kind::streamed) return p.writer == writer;
-    return (p.flushed & writer_bit(writer)) != 0;
+    return p.what == kind::streamed ? p.writer == writer : (p.flushed & bit) != 0;
   };
   for (size_t i = 0; i < pending_.size(); ++i)
     if (completed(pending_[i])) make_durable(i);
@@ -126,16 +148,12 @@ const std::vector<persistence_model::atom>& persistence_model::atoms() {
         return older.offset < at + n && at < older.offset + older.length;
       });
     };
-    if (p.what == kind::cached) {
-      if (changes(p.offset, p.length))
-        atoms_.push_back({p.offset, p.length, store,
-                          static_cast<uint32_t>(p.offset / line_size) + 1, bytes});
-    } else {
-      for_each_unit(p.offset, p.length, word_size, [&](uint64_t at, uint64_t n) {
-        if (changes(at, n))
-          atoms_.push_back({at, static_cast<uint32_t>(n), store, 0, bytes + (at - p.offset)});
-      });
-    }
+    const uint32_t line =
+        p.what == kind::cached ? static_cast<uint32_t>(p.offset / line_size) + 1 : 0;
+    for_each_unit(p.offset, p.length, word_size, [&](uint64_t at, uint64_t n) {
+      if (changes(at, n))
+        atoms_.push_back({at, static_cast<uint32_t>(n), store, line, bytes + (at - p.offset)});
+    });
   }
   atoms_fresh_ = true;
   return atoms_;
@@ -145,7 +163,7 @@ void persistence_model::close_down(choice& c) const {
   for (size_t i = 0; i < atoms_.size(); ++i) {
     if (atoms_[i].line == 0 || c[i]) continue;
     for (size_t k = i + 1; k < atoms_.size(); ++k)
-      if (atoms_[k].line == atoms_[i].line) c[k] = false;
+      if (atoms_[k].line == atoms_[i].line && atoms_[k].store != atoms_[i].store) c[k] = false;
   }
 }
 
@@ -153,7 +171,7 @@ void persistence_model::close_up(choice& c) const {
   for (size_t i = 0; i < atoms_.size(); ++i) {
     if (atoms_[i].line == 0 || !c[i]) continue;
     for (size_t k = 0; k < i; ++k)
-      if (atoms_[k].line == atoms_[i].line) c[k] = true;
+      if (atoms_[k].line == atoms_[i].line && atoms_[k].store != atoms_[i].store) c[k] = true;
   }
 }
 

@@ -5,7 +5,8 @@
 // the caches too (eADR).
 //
 // M1 A cached store may become durable at any time after it was made, without being asked to: its
-//    line may be evicted. Stores to one line become durable in the order in which they were made.
+//    line may be evicted. Stores to one line become durable in the order in which they were made;
+//    one of several words is several stores, in an order of their own that nobody knows.
 // M2 A non-temporal store may become durable at any time after it was made, in any order, in units
 //    of 8 aligned bytes.
 // M3 A fence makes durable what the same writer has flushed or streamed before it; a flush concerns
@@ -13,10 +14,13 @@
 //    nothing for it.
 // M4 What is durable stays so until it is overwritten by something durable. Of two stores to a
 //    byte, the older one cannot become durable after the younger one has.
-// M5 eADR: a cached store is durable as soon as it is visible, so in the order of the program. A
-//    non-temporal one still needs M3.
+// M5 eADR: a cached store is durable as soon as it is visible, so in the order of the program; one
+//    of several words may be cut short by the failure, until the next event. A non-temporal store
+//    still needs M3.
 // M6 Stores that were not announced but found by comparing images have an unknown order among
-//    themselves; each word of them may be durable or not (M1 without its second sentence).
+//    themselves; each word of them may be durable or not (M1 without its second sentence). What
+//    was overwritten before a comparison could see it, and which parts of a word were stored one
+//    by one, nobody knows: such images, which a machine could leave, are the ones that are missing.
 //
 // Where the manuals leave it open, the model allows more, never less: a protocol that holds here
 // holds on any machine that keeps these promises.
@@ -56,7 +60,7 @@ class persistence_model {
     uint64_t offset;
     uint32_t length;
     uint32_t store;  // of which store it is part, counted from 0 in the order they were made
-    uint32_t line;   // atoms with the same number other than 0 become durable in their order (M1)
+    uint32_t line;   // stores to the same one, other than 0, become durable in their order (M1)
     const std::byte* bytes;
   };
   // In the order of the stores, without those that would change nothing. Valid until the next call
@@ -87,17 +91,19 @@ class persistence_model {
     uint32_t bytes;  // index into data_
     kind what;
     uint16_t writer;   // of streamed
-    uint64_t flushed;  // cached, found: bit per writer whose next fence completes it
+    uint64_t flushed;  // cached, found: bit per flusher whose next fence completes it
   };
 
   void settle_visible();
   void add(kind what, uint64_t offset, const std::byte* bytes, size_t n, unsigned writer);
   void make_durable(size_t i);
+  uint64_t flusher_bit(unsigned writer);
 
   bool eadr_;
   image durable_;
   std::vector<pending> pending_;
   std::vector<std::byte> data_;
+  std::vector<unsigned> flushers_;  // by bit: writers that have flushed since their last fence
   std::vector<atom> atoms_;
   bool atoms_fresh_ = false;
 };

@@ -21,26 +21,26 @@ class simulated_medium final : public medium::medium {
 
  protected:
   void do_stream(scute::medium::writer& w, void* dst, const void* src, size_t n) noexcept override {
-    if (memory_.listener != nullptr) memory_.listener->before();
     const uint64_t at = offset_of(dst);
+    if (memory_.listener != nullptr) memory_.listener->before(at, n);
     std::memcpy(dst, src, n);
     memory_.touch(at, n);
     if (memory_.listener != nullptr) memory_.listener->streamed(at, n, number_of(w));
   }
   void do_flush(scute::medium::writer& w, const void* p, size_t n) noexcept override {
-    if (memory_.listener != nullptr) memory_.listener->before();
+    if (memory_.listener != nullptr) memory_.listener->before(offset_of(p), n);
     memory_.touch(offset_of(p), n);
     if (memory_.listener != nullptr) memory_.listener->flushed(offset_of(p), n, number_of(w));
   }
   void do_store(void* dst, const void* src, size_t n) noexcept override {
-    if (memory_.listener != nullptr) memory_.listener->before();
+    if (memory_.listener != nullptr) memory_.listener->before(offset_of(dst), n);
     std::memcpy(dst, src, n);
     memory_.touch(offset_of(dst), n);
     if (memory_.listener != nullptr) memory_.listener->stored(offset_of(dst), n);
   }
   void do_fence(scute::medium::writer& w) noexcept override {
     if (memory_.listener == nullptr) return;
-    memory_.listener->before();
+    memory_.listener->before(0, 0);
     memory_.listener->fenced(number_of(w));
   }
 
@@ -62,7 +62,6 @@ class simulated_medium final : public medium::medium {
   simulated_memory& memory_;
   std::vector<numbered> writers_;
 };
-
 
 template <typename Make>
 int publish(scute_pool** pool, Make&& make) {
@@ -94,6 +93,7 @@ void abandon(scute_pool* pool) noexcept {
 
 void prefer_lane(unsigned lane) noexcept {
   thread_state& me = this_thread();
+  me.take_part();  // which gives the thread an ordinal of its own, once
   me.ordinal = lane;
   me.last_pool = 0;
   me.last_lane = -1;

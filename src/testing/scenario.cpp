@@ -6,7 +6,7 @@ namespace scute::testing {
 scute_options small_pool(scute_protection protection) {
   scute_options o;
   scute_options_init(&o);
-  o.size = SCUTE_SIZE_MIN;
+  o.size = 320 * 1024;
   o.protection = protection;
   o.lanes = 3;
   o.rows = 4;

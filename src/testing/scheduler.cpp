@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "testing/scheduler.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -70,6 +71,10 @@ void scheduler::run(const std::vector<std::function<void()>>& bodies, const sche
                     const std::function<void(unsigned)>& turn_given) {
   done_.assign(bodies.size(), false);
   schedule_ = &s;
+  next_preemption_ = 0;
+  operations_ = waits_ = 0;
+  held_ = 0;
+  thrown_ = nullptr;
   turn_given_ = turn_given;
   running_ = s.first < bodies.size() ? s.first : 0;
   if (turn_given_) turn_given_(running_);
@@ -87,12 +92,15 @@ void scheduler::run(const std::vector<std::function<void()>>& bodies, const sche
       } catch (...) {
         if (!thrown_) thrown_ = std::current_exception();
       }
-      const std::lock_guard hold(mutex_);
+      std::unique_lock hold(mutex_);
       done_[i] = true;
       waits_ = 0;
       running_ = next_after(i);
       if (turn_given_) turn_given_(running_);
       changed_.notify_all();
+      // The end of a thread gives back what the library keeps per thread, which one that has not begun
+      // yet would take or not, depending on who is faster. So all end together.
+      changed_.wait(hold, [this] { return std::find(done_.begin(), done_.end(), false) == done_.end(); });
     });
   for (auto& t : threads) t.join();
   if (thrown_) std::rethrow_exception(thrown_);

@@ -12,8 +12,8 @@ namespace scute::testing {
 
 simulated_memory::simulated_memory(uint64_t size, bool eadr)
     : size_(size), eadr_(eadr), touched_((size / page + 63) / 64) {
-  void* p =
-      ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  void* p = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   if (p == MAP_FAILED) throw std::bad_alloc();
   base_ = static_cast<std::byte*>(p);
 }

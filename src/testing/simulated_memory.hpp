@@ -21,8 +21,9 @@ namespace scute::testing {
 class memory_listener {
  public:
   virtual ~memory_listener() = default;
-  // Before the operation that the next call will report; another thread may run in between.
-  virtual void before() {}
+  // Before the operation that the next call will report, which is about these bytes (none for a
+  // fence) and has not touched them yet. Another thread may run before this returns.
+  virtual void before(uint64_t /*offset*/, size_t /*n*/) {}
   // The bytes are in the memory by now.
   virtual void streamed(uint64_t offset, size_t n, unsigned writer) = 0;
   virtual void stored(uint64_t offset, size_t n) = 0;

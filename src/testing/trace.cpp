@@ -7,7 +7,7 @@
 namespace scute::testing {
 namespace {
 
-constexpr unsigned damage_writer = 63;
+constexpr unsigned damage_writer = UINT16_MAX;  // nobody else gets that far
 
 }  // namespace
 
@@ -34,10 +34,14 @@ recorder::recorder(simulated_memory& m) : memory_(m) {
   seen_ = result.base;
 }
 
-void recorder::before() {
+void recorder::before(uint64_t offset, size_t n) {
   if (turn.call != nullptr) turn.call(turn.arg);
-  // Where caches are durable, a store counts from the moment it was made.
-  if (memory_.eadr()) compare();
+  // Where caches are durable, a store counts from the moment it was made. Elsewhere it is enough to
+  // see it before it is overwritten: it may have been evicted, as when an abort restores old bytes.
+  if (memory_.eadr())
+    compare();
+  else if (n != 0)
+    compare_lines(offset, n);
 }
 
 void recorder::add(event_kind what, uint64_t offset, size_t n, unsigned writer) {
@@ -56,8 +60,9 @@ void recorder::add(event_kind what, uint64_t offset, size_t n, unsigned writer) 
   result.events.push_back(e);
 }
 
-// Changed words of [begin, end), which are whole lines, as found stores.
-void recorder::compare(uint64_t begin, uint64_t end) {
+// Changed words of the lines that the range touches, as found stores.
+void recorder::compare_lines(uint64_t offset, size_t n) {
+  const uint64_t begin = offset & ~uint64_t{63}, end = (offset + n + 63) & ~uint64_t{63};
   const std::byte* now = memory_.bytes().data();
   for (uint64_t at = begin; at < end; at += 8) {
     if (std::memcmp(now + at, seen_.data() + at, 8) == 0) continue;
@@ -72,7 +77,7 @@ void recorder::compare() {
   const std::byte* now = memory_.bytes().data();
   for (uint64_t at = 0; at < seen_.size(); at += simulated_memory::page)
     if (std::memcmp(now + at, seen_.data() + at, simulated_memory::page) != 0)
-      compare(at, at + simulated_memory::page);
+      compare_lines(at, simulated_memory::page);
 }
 
 void recorder::streamed(uint64_t offset, size_t n, unsigned writer) {
@@ -82,7 +87,6 @@ void recorder::stored(uint64_t offset, size_t n) {
   add(event_kind::stored, offset, n, 0);
 }
 void recorder::flushed(uint64_t offset, size_t n, unsigned writer) {
-  compare(offset & ~uint64_t{63}, (offset + n + 63) & ~uint64_t{63});
   add(event_kind::flushed, offset, n, writer);
 }
 void recorder::fenced(unsigned writer) {

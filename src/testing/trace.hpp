@@ -15,7 +15,7 @@ namespace scute::testing {
 enum class event_kind : uint8_t {
   streamed,
   stored,
-  found,    // by comparison, at the next event
+  found,  // by comparison, at the next event
   flushed,
   fenced,
   damaged,  // by the scenario: at once durable
@@ -46,14 +46,15 @@ class recorder final : public memory_listener {
  public:
   explicit recorder(simulated_memory& m);
 
-  void before() override;
+  void before(uint64_t offset, size_t n) override;
   void streamed(uint64_t offset, size_t n, unsigned writer) override;
   void stored(uint64_t offset, size_t n) override;
   void flushed(uint64_t offset, size_t n, unsigned writer) override;
   void fenced(unsigned writer) override;
 
   void mark(event_kind what, uint64_t step);
-  // Looks for stores that nobody announced; called at fences and marks.
+  // Looks for stores that nobody announced; called at fences and marks, and for the lines of every
+  // other operation before it overwrites or flushes them.
   void compare();
   // Changes the memory behind the program's back.
   void damage(uint64_t offset, const std::byte* bytes, size_t n);
@@ -67,7 +68,7 @@ class recorder final : public memory_listener {
 
  private:
   void add(event_kind what, uint64_t offset, size_t n, unsigned writer);
-  void compare(uint64_t begin, uint64_t end);
+  void compare_lines(uint64_t offset, size_t n);
 
   simulated_memory& memory_;
   persistence_model::image seen_;  // what all events so far have made of the memory

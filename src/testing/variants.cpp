@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "testing/variants.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <random>
 
 namespace scute::testing {
 namespace {
 
-constexpr uint64_t exhaustive_max = 256;
+constexpr uint64_t few_max = 256;          // allowed subsets that are tried one after the other
+constexpr uint64_t many_max = 128 * 1024;  // that are all tried, but not in that order
+
+// A seeded walk through all of [0, n): the step has no factor in common with n.
+uint64_t nth_of_walk(uint64_t i, uint64_t n, uint64_t seed) noexcept {
+  uint64_t step = mix(seed, 1) % n | 1;
+  while (std::gcd(step, n) != 1) step += 2;
+  return (mix(seed, 2) % n + i * step) % n;
+}
 
 }  // namespace
 
@@ -21,58 +30,71 @@ uint64_t mix(uint64_t a, uint64_t b) noexcept {
 variants::variants(const persistence_model& m, const std::vector<atom>& atoms, uint64_t seed)
     : model_(m), atoms_(atoms), seed_(seed) {
   for (uint32_t i = 0; i < atoms.size(); ++i) {
-    if (stores_.empty() || stores_.back() != atoms[i].store) stores_.push_back(atoms[i].store);
-    if (atoms[i].line != 0) {
-      bool joined = false;
-      for (group& g : groups_)
-        if (atoms[g.atoms.front()].line == atoms[i].line) {
-          g.atoms.push_back(i);
-          joined = true;
-          break;
-        }
-      if (joined) continue;
-    }
-    groups_.push_back({{i}});
+    const bool new_store = stores_.empty() || stores_.back() != atoms[i].store;
+    if (new_store) stores_.push_back(atoms[i].store);
+    const auto of_line = std::find_if(groups_.begin(), groups_.end(), [&](const group& g) {
+      return g.line != 0 && g.line == atoms[i].line;
+    });
+    if (of_line == groups_.end())
+      groups_.push_back({atoms[i].line, {{i}}});
+    else if (new_store)
+      of_line->stores.push_back({i});
+    else
+      of_line->stores.back().push_back(i);
   }
-  exhaustive_ = 1;
+  allowed_ = 1;
   for (const group& g : groups_) {
-    exhaustive_ *= g.atoms.size() + 1;
-    if (exhaustive_ > exhaustive_max) {
-      exhaustive_ = 0;
+    allowed_ *= subsets(g);
+    if (allowed_ > many_max) {
+      allowed_ = 0;
       break;
     }
   }
 }
 
-persistence_model::choice variants::make(uint64_t variant) const {
+// Nothing; or everything older than a store, and something of that store. Exact up to many_max.
+uint64_t variants::subsets(const group& g) noexcept {
+  uint64_t n = 1;
+  for (const auto& store : g.stores)
+    n += store.size() > 17 ? many_max : (uint64_t{1} << store.size()) - 1;
+  return n;
+}
+
+// Mixed radix: one digit per group.
+persistence_model::choice variants::nth(uint64_t n) const {
   persistence_model::choice c(atoms_.size(), false);
-  if (exhaustive_ != 0) {
-    // Mixed radix: how many atoms of each group, from its oldest on, are durable.
-    for (const group& g : groups_) {
-      const uint64_t n = variant % (g.atoms.size() + 1);
-      variant /= g.atoms.size() + 1;
-      for (uint64_t k = 0; k < n; ++k) c[g.atoms[k]] = true;
+  for (const group& g : groups_) {
+    uint64_t left = n % subsets(g);
+    n /= subsets(g);
+    for (const auto& store : g.stores) {
+      const uint64_t here = std::min(left, (uint64_t{1} << store.size()) - 1);
+      for (size_t k = 0; k < store.size(); ++k) c[store[k]] = (here >> k & 1) != 0;
+      left -= here;
+      if (left == 0) break;
     }
-    return c;
   }
-  if (variant == 0) return c;
-  if (variant == 1) return persistence_model::choice(atoms_.size(), true);
+  return c;
+}
+
+uint64_t variants::count() const noexcept {
+  if (allowed_ == 0) return UINT64_MAX;
+  if (allowed_ <= few_max) return allowed_;
+  return 2 + 4 * stores_.size() + 4 * atoms_.size() + allowed_;
+}
+
+persistence_model::choice variants::make(uint64_t variant) const {
+  if (allowed_ != 0 && allowed_ <= few_max) return nth(variant);
+  if (variant < 2) return persistence_model::choice(atoms_.size(), variant == 1);
   // Store by store first, then atom by atom, mixed with random subsets.
   variant -= 2;
   const uint64_t by_store = 4 * stores_.size();
   const uint64_t by_atom = 2 * atoms_.size();
-  if (variant < by_store) {
-    // A seeded walk through all of them: the step has no factor in common with their number.
-    uint64_t step = mix(seed_, 1) % by_store | 1;
-    while (std::gcd(step, by_store) != 1) step += 2;
-    return structured((mix(seed_, 2) + variant * step) % by_store);
-  }
+  if (variant < by_store) return structured(nth_of_walk(variant, by_store, seed_));
   variant -= by_store;
-  if (variant < 2 * by_atom) {
-    if (variant % 2 != 0) return random(variant);
-    return structured(by_store + mix(seed_, variant) % by_atom);
-  }
-  return random(variant);
+  if (variant < 2 * by_atom && variant % 2 == 0)
+    return structured(by_store + nth_of_walk(variant / 2, by_atom, seed_));
+  if (variant < 2 * by_atom || allowed_ == 0) return random(variant);
+  return nth(nth_of_walk(variant - 2 * by_atom, allowed_, seed_));
 }
 
 persistence_model::choice variants::structured(uint64_t which) const {

@@ -5,8 +5,10 @@
 //   few atoms        all subsets that the model allows, one after the other
 //   many             nothing; everything; then a mixture, in a seeded order, of
 //                      one store alone, one store missing, all up to a store, all from a store on
-//                      (newest first), one atom alone, one atom missing,
-//                    and of random subsets with various densities, without end
+//                      (newest first); then one atom alone, one atom missing, mixed with
+//                    random subsets with various densities; after that all subsets in a
+//                    shuffled order, if they can be tried at all,
+//   too many         or else random ones without end
 #pragma once
 
 #include <cstdint>
@@ -24,20 +26,24 @@ class variants {
   variants(const persistence_model& m, const std::vector<atom>& atoms, uint64_t seed);
 
   // How many there are; UINT64_MAX if random ones follow without end.
-  uint64_t count() const noexcept { return exhaustive_ ? exhaustive_ : UINT64_MAX; }
+  uint64_t count() const noexcept;
   persistence_model::choice make(uint64_t variant) const;
 
  private:
+  // Of one line: stores in order, each with its atoms. Or one store of a single atom.
   struct group {
-    std::vector<uint32_t> atoms;  // of a line, in order; or a single one
+    uint32_t line;
+    std::vector<std::vector<uint32_t>> stores;
   };
+  static uint64_t subsets(const group& g) noexcept;
+  persistence_model::choice nth(uint64_t n) const;
   persistence_model::choice structured(uint64_t which) const;
   persistence_model::choice random(uint64_t which) const;
 
   const persistence_model& model_;
   const std::vector<atom>& atoms_;
   uint64_t seed_;
-  uint64_t exhaustive_ = 0;  // number of allowed subsets, if few
+  uint64_t allowed_ = 0;  // number of subsets that the model allows; 0: too many
   std::vector<group> groups_;
   std::vector<uint32_t> stores_;  // numbers that occur
 };

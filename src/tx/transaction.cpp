@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "medium/planted.hpp"
 #include "pool/columns.hpp"
 #include "tx/verify.hpp"
 
@@ -76,8 +77,9 @@ micro_buffer& transaction::enter(uint64_t oid, bool verify) {
   const heap::object o = heap_.zones().locate(payload);
   // The object and its parity are about to be read, and most likely written.
   pool::prefetch_for_write(s_, o.header, std::min<uint64_t>(o.room + 32, prefetch_max));
-  const format::fragment_header h =
-      verify ? live_header(s_, &lane_, o) : live_header_unverified(s_, &lane_, o);
+  const format::fragment_header h = verify && !SCUTE_PLANTED(verify_open)
+                                        ? live_header(s_, &lane_, o)
+                                        : live_header_unverified(s_, &lane_, o);
   micro_buffer& b = add(o);
   b.size = format::meta_size(h.meta);
   b.type = h.type;
@@ -120,14 +122,14 @@ uint64_t transaction::alloc(uint64_t size, uint32_t type, void** bytes) {
     b.fresh = true;
     try {
       materialise(b);
+      b.open.add(0, size, [](uint64_t, uint64_t) {});
+      b.known.add(0, size, [](uint64_t, uint64_t) {});
     } catch (...) {
       --count_;  // the index may keep a stale entry, which finds nothing: see find()
       b.where = {};
       throw;
     }
     std::memset(b.bytes, 0, size);
-    b.open.add(0, size, [](uint64_t, uint64_t) {});
-    b.known.add(0, size, [](uint64_t, uint64_t) {});
     if (bytes != nullptr) *bytes = b.bytes;
   } catch (...) {
     heap_.release(o);
@@ -291,6 +293,10 @@ void transaction::stage_large() {
 }
 
 void transaction::commit() {
+  const auto release_freed = [this] {
+    for (size_t i = 0; i < count_; ++i)
+      if (buffers_[i].freed) heap_.release(buffers_[i].where);
+  };
   try {
     if (doomed)
       throw failure(SCUTE_E_ABORTED,
@@ -319,6 +325,7 @@ void transaction::commit() {
     if (anchor_at_ != 0) sealer_.seal_anchor(anchor_at_, anchor_);
     if (s_.read_only && !sealer_.patches().empty())
       throw failure(SCUTE_E_READONLY, s_.path + " was opened read-only");
+    if (SCUTE_PLANTED(free_early)) release_freed();
     engine_.commit(lane_, sealer_.result());
     lane_.w.count.transactions.add(1);
     lane_.w.count.allocs.add(allocs);
@@ -327,21 +334,23 @@ void transaction::commit() {
     abort();
     throw;
   }
-  for (size_t i = 0; i < count_; ++i)
-    if (buffers_[i].freed) heap_.release(buffers_[i].where);
+  if (!SCUTE_PLANTED(free_early)) release_freed();
   end();
 }
 
 void transaction::abort() noexcept {
   try {
-    // All at once: the undo entries die with the first word that says so.
-    engine_.restore(lane_, saved_);
+    // All at once: the undo entries die with the first word that says so. On a medium that has
+    // failed, even in the commit that brought us here, nothing may be put back: the next recovery
+    // alone knows whether the transaction was decided, and needs everything as it is.
+    if (!s_.medium->failed()) engine_.restore(lane_, saved_);
   } catch (const failure&) {
-    // The medium failed, or chunks lent to a log could not be taken back; the old bytes are in
-    // place or their undo entries are, and the next open settles it.
+    // The medium has failed now, so the undo entries stay alive.
   }
-  for (size_t i = 0; i < count_; ++i)
-    if (buffers_[i].fresh) heap_.release(buffers_[i].where);
+  // Nor may any slot be used again then.
+  for (size_t i = 0; i < count_ && !s_.medium->failed(); ++i)
+    if (buffers_[i].fresh || (SCUTE_PLANTED(abort_frees) && buffers_[i].freed))
+      heap_.release(buffers_[i].where);
   lane_.w.count.aborts.add(1);
   end();
 }

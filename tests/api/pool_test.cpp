@@ -151,11 +151,14 @@ TEST_F(pools, get_refuses_wild_pointers) {
   const scute_oid first = r.oid() & ~((1ULL << 48) - 1);
   using ptr = scute::ptr<record>;
   EXPECT_ERRC(oid, pool.get(ptr()));
-  EXPECT_ERRC(oid, pool.get(ptr(first)));                              // offset 0
-  EXPECT_ERRC(oid, pool.get(ptr(r.oid() ^ (1ULL << 60))));             // another pool
-  EXPECT_ERRC(oid, pool.get(ptr(first + size)));                       // past the end
-  EXPECT_ERRC(oid, pool.get(ptr(first + size - sizeof(record) + 8)));  // reaching past it
-  EXPECT_NO_THROW(pool.get(ptr(first + size - sizeof(record))));       // in the mapping: readable
+  EXPECT_ERRC(oid, pool.get(ptr(first)));                               // offset 0
+  EXPECT_ERRC(oid, pool.get(ptr(r.oid() ^ (1ULL << 60))));              // another pool
+  EXPECT_ERRC(oid, pool.get(ptr(first + size)));                        // past the end
+  EXPECT_ERRC(oid, pool.get(scute::ptr<larger>(first + size - 4064)));  // reaching past it
+  static_assert(sizeof(record) <= 32 && sizeof(larger) > 4064);
+  EXPECT_NO_THROW(pool.get(ptr(first + size - 32)));  // in the mapping: readable
+  EXPECT_ERRC(oid, pool.get(ptr(r.oid() + 8)));       // no object begins there
+  EXPECT_ERRC(oid, pool.get(ptr(r.oid() + 1)));
   EXPECT_ERRC(oid, pool.get(ptr(~0ULL)));
   EXPECT_ERRC(oid, pool.read(ptr(), &record::a));
   EXPECT_ERRC(oid, pool.bytes(r.oid(), size, 8));

@@ -91,14 +91,6 @@ TEST_P(object, BufferMayChangeThreads) {
   EXPECT_EQ(f.read(oid)[7], was[7] ^ 1);
 }
 
-TEST_P(object, NullsAreRefused) {
-  void* p = nullptr;
-  SCUTE_FAILS(SCUTE_E_INVALID, scute_obj_commit(nullptr));
-  SCUTE_FAILS(SCUTE_E_INVALID, scute_obj_open(nullptr, oid, &p));
-  SCUTE_FAILS(SCUTE_E_INVALID, scute_obj_open(f, oid, nullptr));
-  SCUTE_FAILS(SCUTE_E_OID, scute_obj_open(f, 0, &p));
-}
-
 INSTANTIATE_TEST_SUITE_P(Protection, object, every_protection, protection_name);
 
 }  // namespace

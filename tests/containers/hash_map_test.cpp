@@ -71,6 +71,27 @@ TEST_F(hash_map_numbers, damaged_handles_and_pages_are_caught) {
   EXPECT_ERRC(corrupt, for (std::uint64_t k = 0; k < 300; ++k) { map().get(pool, k); });
 }
 
+TEST_F(hash_map_numbers, circles_of_pages_are_caught) {
+  pool.transact([&](scute::tx& tx) {
+    for (std::uint64_t k = 0; k < 300; ++k) {
+      tx.open(root).map.insert(tx, k, k);
+    }
+  });
+  for (const auto p : pool.objects()) {
+    if (pool.type_of(p) == scute::type_hash("scute.hash_map.page")) {
+      pool.transact([&](scute::tx& tx) {
+        const scute_oid itself = p.oid();
+        std::memcpy(tx.edit_bytes(itself, 0, sizeof itself), &itself, sizeof itself);
+      });
+    }
+  }
+  EXPECT_ERRC(corrupt, map().get(pool, 1'000'000));
+  EXPECT_ERRC(corrupt, map().check(pool));
+  EXPECT_ERRC(corrupt, for (const auto& entry : map().scan(pool)) { (void)entry; });
+  EXPECT_ERRC(corrupt,
+              pool.transact([&](scute::tx& tx) { tx.open(root).map.insert(tx, 1'000'000, 1); }));
+}
+
 TEST(hash, values_are_fixed_for_ever) {
   EXPECT_EQ(scute::hash<scute::string>{}("", 0), scute::hash<scute::string>{}("", 0));
   EXPECT_NE(scute::hash<scute::string>{}("a", 0), scute::hash<scute::string>{}("a", 1));

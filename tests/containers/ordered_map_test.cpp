@@ -176,6 +176,24 @@ TEST_F(ordered_map_numbers, damaged_nodes_are_caught) {
   map().check(pool);
 }
 
+TEST_F(ordered_map_numbers, circles_of_leaves_are_caught) {
+  pool.transact([&](scute::tx& tx) {
+    for (std::uint64_t k = 0; k < 500; ++k) {
+      tx.open(root).map.insert(tx, k, k);
+    }
+  });
+  for (const auto p : pool.objects()) {
+    if (pool.type_of(p) == scute::type_hash("scute.ordered_map.leaf")) {
+      pool.transact([&](scute::tx& tx) {
+        const scute_oid itself = p.oid();
+        std::memcpy(tx.edit_bytes(itself, 0, sizeof itself), &itself, sizeof itself);
+      });
+    }
+  }
+  EXPECT_ERRC(corrupt, for (const auto& entry : map().scan(pool)) { (void)entry; });
+  EXPECT_ERRC(corrupt, map().check(pool));
+}
+
 class ordered_map_texts : public scute_test::map_test<texts> {};
 
 TEST_F(ordered_map_texts, is_asked_with_any_text) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A system that refuses: limits on files and memory, calls that fail. Everything that can be made
-// to fail comes back as a documented error, and leaves the pool as it was.
-#include <dlfcn.h>
+// A system that refuses: limits on files, descriptors and memory. What fails comes back as a
+// documented error, and leaves the pool as it was. (fault_test.cpp: single calls that fail.)
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -12,29 +11,8 @@
 #include <csignal>
 #include <filesystem>
 
+#include "hostile/fault_injector.hpp"
 #include "support/pool_file.hpp"
-
-namespace {
-
-int ftruncate_error = 0, fallocate_error = 0;
-
-}  // namespace
-
-// These stand in front of the C library's.
-extern "C" int ftruncate(int fd, off_t length) noexcept {
-  if (ftruncate_error != 0) {
-    errno = ftruncate_error;
-    return -1;
-  }
-  static const auto real = reinterpret_cast<int (*)(int, off_t)>(::dlsym(RTLD_NEXT, "ftruncate"));
-  return real(fd, length);
-}
-extern "C" int posix_fallocate(int fd, off_t at, off_t n) {
-  if (fallocate_error != 0) return fallocate_error;
-  static const auto real =
-      reinterpret_cast<int (*)(int, off_t, off_t)>(::dlsym(RTLD_NEXT, "posix_fallocate"));
-  return real(fd, at, n);
-}
 
 namespace scute::test {
 namespace {
@@ -70,41 +48,6 @@ TEST(system, FileSizeLimit) {
   });
 }
 
-TEST(system, CreateMeetsErrors) {
-  scratch dir;
-  scute_options o = options();
-  scute_pool* p = nullptr;
-  for (const auto& [error, code] :
-       {std::pair{ENOSPC, SCUTE_E_NOSPC}, {EFBIG, SCUTE_E_NOSPC}, {EIO, SCUTE_E_IO}}) {
-    ftruncate_error = error;
-    errno = 0;
-    SCUTE_FAILS(code, scute_create(dir.file("pool").c_str(), &o, &p));
-    EXPECT_EQ(errno, error);
-    ftruncate_error = 0;
-    fallocate_error = error;
-    o.flags = SCUTE_PREALLOCATE;
-    SCUTE_FAILS(code, scute_create(dir.file("pool").c_str(), &o, &p));
-    fallocate_error = 0;
-    o.flags = 0;
-    EXPECT_EQ(dir.count(), 0u);
-  }
-}
-
-TEST(system, OverwriteThatFailsKeepsTheOldPool) {
-  pool_file f;
-  f.create();
-  const scute_oid oid = f.alloc(pattern(1, 100));
-  f.close();
-  scute_options o = options();
-  o.flags = SCUTE_OVERWRITE;
-  ftruncate_error = ENOSPC;
-  SCUTE_FAILS(SCUTE_E_NOSPC, scute_create(f.path.c_str(), &o, &f.pool));
-  ftruncate_error = 0;
-  EXPECT_EQ(f.dir.count(), 1u);
-  f.open();
-  EXPECT_TRUE(f.read(oid) == pattern(1, 100));
-}
-
 TEST(system, NoDescriptorsLeft) {
   pool_file f;
   f.create();
@@ -134,9 +77,9 @@ TEST(system, NothingIsLeftOpen) {
     scute_options o = options();
     o.layout = "another";
     SCUTE_FAILS(SCUTE_E_LAYOUT, scute_open(f.path.c_str(), &o, &f.pool));
-    ftruncate_error = EIO;
+    faults::always(call::ftruncate, EIO);
     SCUTE_FAILS(SCUTE_E_IO, scute_create(f.dir.file("x").c_str(), &o, &f.pool));
-    ftruncate_error = 0;
+    faults::always(call::ftruncate, 0);
   }
   EXPECT_EQ(descriptors(), before);
 }

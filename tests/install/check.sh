@@ -54,6 +54,8 @@ for kind in scute shared static; do
     run "cmake-$kind/$program"
     needs_shared "cmake-$kind/$program" "$expected"
   done
+  run "cmake-$kind/consumer-crash"
+  needs_shared "cmake-$kind/consumer-crash" no
 done
 
 for kind in shared static; do
@@ -85,6 +87,13 @@ for kind in shared static; do
     needs_shared "$program" "$expected"
   done
 done
+
+step "pkg-config, scute-testing"
+read -ra compile <<<"$(pkg-config --cflags scute-testing)"
+read -ra link <<<"$(pkg-config --libs scute-testing)"
+quiet "$CXX" -std=c++20 "${cxxflags[@]}" "${compile[@]}" "$consumer/crash.cpp" -o pc-crash "${link[@]}"
+run ./pc-crash
+needs_shared pc-crash no
 
 step "every public header stands alone"
 while IFS= read -r header; do

@@ -220,27 +220,6 @@ TEST_P(calls, AnInnerAbortDoomsTheWhole) {
   f.expect_sound();
 }
 
-TEST_P(calls, HandlesThatAreNotThisThreads) {
-  oid = f.alloc(pattern(1, 100));
-  scute_tx* tx = nullptr;
-  SCUTE_FAILS(SCUTE_E_NOTX, scute_tx_commit(nullptr));
-  SCUTE_FAILS(SCUTE_E_NOTX, scute_tx_alloc(nullptr, 8, 1, &oid, &p));
-  SCUTE_OKAY(scute_tx_begin(f, &tx));
-  std::thread([&] {
-    EXPECT_EQ(scute_tx_current(f), nullptr);
-    scute_oid other = 0;
-    void* x = nullptr;
-    SCUTE_FAILS(SCUTE_E_NOTX, scute_tx_open(tx, oid, &x));
-    SCUTE_FAILS(SCUTE_E_NOTX, scute_tx_alloc(tx, 8, 1, &other, &x));
-    SCUTE_FAILS(SCUTE_E_NOTX, scute_tx_free(tx, oid));
-    SCUTE_FAILS(SCUTE_E_NOTX, scute_tx_commit(tx));
-    SCUTE_FAILS(SCUTE_E_NOTX, scute_tx_abort(tx));
-  }).join();
-  SCUTE_OKAY(scute_tx_commit(tx));
-  SCUTE_FAILS(SCUTE_E_NOTX, scute_tx_open(tx, oid, &p));
-  SCUTE_FAILS(SCUTE_E_NOTX, scute_tx_abort(tx));
-}
-
 TEST_P(calls, TwoPoolsInOneThread) {
   pool_file other;
   other.create();

@@ -23,8 +23,7 @@ std::unique_ptr<actor> make(const std::string& workload, uint64_t seed, unsigned
 }  // namespace
 
 cast::cast(const settings& how) {
-  for (unsigned i = 0; i < how.threads; ++i)
-    actors_.push_back(make(how.workload, how.seed, i));
+  for (unsigned i = 0; i < how.threads; ++i) actors_.push_back(make(how.workload, how.seed, i));
   actors_.push_back(make_containers_actor(how.seed, how.threads));
 }
 

@@ -26,8 +26,7 @@ constexpr uint64_t size_max = 40'000;
 
 class churn_actor final : public actor {
  public:
-  churn_actor(uint64_t seed, unsigned index)
-      : actor(seed, index, "churn"), type_(0x2000 + index) {}
+  churn_actor(uint64_t seed, unsigned index) : actor(seed, index, "churn"), type_(0x2000 + index) {}
 
   scute_oid make_root(scute::tx& tx) const override { return tx.allocate(sizeof(stack), 1).oid; }
 
@@ -67,16 +66,17 @@ class churn_actor final : public actor {
   void compare(const scute::pool& pool) const override {
     const stack& s = pool.get_verified(scute::ptr<stack>(root_));
     if (s.count != model_.size())
-      throw violation(fmt::format("{}: the stack has {} blocks, not {}.", name(), s.count,
-                                  model_.size()));
+      throw violation(
+          fmt::format("{}: the stack has {} blocks, not {}.", name(), s.count, model_.size()));
     scute_oid oid = s.top;
     std::vector<unsigned char> expected;
     for (uint64_t i = model_.size(); i-- != 0;) {
       const block& b = model_[i];
       const auto wrong = [&](const std::string& what) {
-        throw violation(fmt::format("{}: block {} of {}, object {:#x}: {}. It was made by "
-                                    "transaction {} with {} bytes.",
-                                    name(), i, model_.size(), oid, what, b.born, b.size));
+        throw violation(
+            fmt::format("{}: block {} of {}, object {:#x}: {}. It was made by "
+                        "transaction {} with {} bytes.",
+                        name(), i, model_.size(), oid, what, b.born, b.size));
       };
       const void* bytes = nullptr;
       if (scute_get_verified(pool.native_handle(), oid, &bytes) != SCUTE_OK)
@@ -108,8 +108,7 @@ class churn_actor final : public actor {
   std::set<scute_oid> owned(const scute::pool& pool) const override {
     std::set<scute_oid> all;
     scute_oid oid = pool.get(scute::ptr<stack>(root_)).top;
-    while (oid != 0 && all.insert(oid).second)
-      oid = pool.get(scute::ptr<block_head>(oid)).below;
+    while (oid != 0 && all.insert(oid).second) oid = pool.get(scute::ptr<block_head>(oid)).below;
     return all;
   }
 

@@ -162,19 +162,36 @@ class containers_actor final : public actor {
   std::string describe(uint64_t n, way how) const override {
     dice d = dice_of(n);
     if (how == way::idle) return "its number only";
-    if (how == way::shrinking)
-      return fmt::format("empties the {}", kind_names[d.below(kinds)]);
+    if (how == way::shrinking) return fmt::format("empties the {}", kind_names[d.below(kinds)]);
     const bool bulk = d.one_in(40);
     const uint64_t only = d.below(kinds);
     return bulk ? fmt::format("60 steps on the {}", kind_names[only])
                 : fmt::format("{} steps on the containers", 1 + d.below(6));
   }
 
+  // Step by step: in a pool that is full there is no room for the log of a large transaction.
   void clear(const scute::pool& pool) override {
-    for (uint64_t which = 0; which < kinds; ++which)
+    const scute::ptr<shelf> root(root_);
+    const shelf& now = pool.get(root);
+    const auto change = [&](auto&& step) {
       pool.transact([&](scute::tx& tx) {
-        in_pool{tx, tx.open(scute::ptr<shelf>(root_))}.empty(which);
+        shelf& s = tx.open(root);
+        step(in_pool{tx, s});
       });
+    };
+    const auto few = [](auto&& one) {
+      for (int i = 0; i < 8; ++i) one();
+    };
+    change([](in_pool p) { p.empty(4); });
+    while (!now.line.empty()) change([&](in_pool p) { few([&] { p.pop_line(); }); });
+    while (!now.array.empty()) change([&](in_pool p) { few([&] { p.pop_array(); }); });
+    while (!now.hash.empty())
+      change([&](in_pool p) { p.cut_hash((*now.hash.scan(pool).begin()).key); });
+    while (!now.ordered.empty()) {
+      const std::string key = (*now.ordered.scan(pool).begin()).key.str(pool);
+      change([&](in_pool p) { p.cut_ordered(key); });
+    }
+    for (uint64_t which = 0; which < kinds; ++which) change([&](in_pool p) { p.empty(which); });
   }
 
  private:
@@ -227,8 +244,7 @@ class containers_actor final : public actor {
   void same(const char* container, const T& found, const T& expected,
             const std::string& what) const {
     if (found == expected) return;
-    wrong(container,
-          fmt::format("{} is {}, not {}", what, printable(found), printable(expected)));
+    wrong(container, fmt::format("{} is {}, not {}", what, printable(found), printable(expected)));
   }
   model_shelf model_;
 };

@@ -23,8 +23,8 @@ std::string difference(const void* found, const void* expected, uint64_t n) {
     last = i;
     ++count;
   }
-  return fmt::format("byte {} of {} is {:#04x}, not {:#04x}; {} bytes differ, the last at {}", first,
-                     n, f[first], e[first], count, last);
+  return fmt::format("byte {} of {} is {:#04x}, not {:#04x}; {} bytes differ, the last at {}",
+                     first, n, f[first], e[first], count, last);
 }
 
 namespace {
@@ -38,9 +38,8 @@ struct table {
 };
 
 enum class act { make, drop, replace, overwrite, range, in_place, brief };
-constexpr const char* act_names[] = {"allocate",     "free",     "free and allocate",
-                                     "overwrite",    "add_range", "in place",
-                                     "allocate and free"};
+constexpr const char* act_names[] = {"allocate",  "free",     "free and allocate", "overwrite",
+                                     "add_range", "in place", "allocate and free"};
 
 struct operation {
   act what;
@@ -104,10 +103,9 @@ class objects_actor final : public actor {
       const scute_oid oid = now.object[slot];
       const auto wrong = [&](const std::string& what) {
         throw violation(fmt::format(
-            "{}: slot {}, object {:#x}: {}. It was last changed by transaction {} ({} at [{}, {}), "
-            "{} bytes in all).",
-            name(), slot, oid, what, t.written_by, act_names[static_cast<int>(t.last.what)],
-            t.last.offset, t.last.offset + t.last.length, t.bytes.size()));
+            "{}: slot {}, object {:#x}: {}. It was last changed by transaction {} ({}); it has {} "
+            "bytes in all.",
+            name(), slot, oid, what, t.written_by, spell(t.last), t.bytes.size()));
       };
       if (t.bytes.empty() && oid != 0) wrong("there is an object where none must be");
       if (t.bytes.empty()) continue;
@@ -125,12 +123,8 @@ class objects_actor final : public actor {
   std::string describe(uint64_t n, way how) const override {
     const plan p = make_plan(n, how, [&](unsigned slot) { return model_[slot].bytes.size(); });
     std::string text;
-    for (const operation& o : p.operations) {
-      text += fmt::format("{}slot {}: {}", text.empty() ? "" : ", ", o.slot,
-                          act_names[static_cast<int>(o.what)]);
-      if (o.length != 0) text += fmt::format(" [{}, {})", o.offset, o.offset + o.length);
-      if (o.size != 0) text += fmt::format(" {} bytes", o.size);
-    }
+    for (const operation& o : p.operations)
+      text += fmt::format("{}slot {}: {}", text.empty() ? "" : ", ", o.slot, spell(o));
     return text.empty() ? "its number only" : text;
   }
 
@@ -157,6 +151,12 @@ class objects_actor final : public actor {
     uint64_t written_by = 0;
     operation last{};
   };
+
+  static std::string spell(const operation& o) {
+    const char* act = act_names[static_cast<int>(o.what)];
+    if (o.length != 0) return fmt::format("{} [{}, {})", act, o.offset, o.offset + o.length);
+    return o.size != 0 ? fmt::format("{} {} bytes", act, o.size) : act;
+  }
 
   // The slots of one transaction are different ones, so the sizes before it are all it depends on.
   template <typename SizeOf>

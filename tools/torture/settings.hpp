@@ -12,17 +12,17 @@ namespace scute_torture {
 inline constexpr unsigned threads_max = 64;
 
 struct settings {
-  std::string dir;               // empty: in memory if there is a place, else the temporary folder
-  std::string medium = "auto";   // as the library names them
+  std::string dir;              // empty: in memory if there is a place, else the temporary folder
+  std::string medium = "auto";  // as the library names them
   std::string protection = "mlpc";
   std::string workload = "all";  // objects, containers, churn, all
   std::string size = "4M";
-  std::string drill;             // see drill.hpp
+  std::string drill;  // see drill.hpp
   uint64_t seed = 0;
-  uint64_t kills = 0;            // 0: no limit
-  double seconds = 0;            // 0: no limit
+  uint64_t kills = 0;  // 0: no limit
+  double seconds = 0;  // 0: no limit
   unsigned threads = 4;
-  unsigned lanes = 0;            // 0: by the pool's size
+  unsigned lanes = 0;  // 0: by the pool's size
   bool keep = false;
   bool quiet = false;
 

@@ -51,8 +51,7 @@ void step(const scute::pool& pool, actor& a, ledger::page& page) {
       break;
     } catch (const scute::error& e) {
       if (e.which() != scute::errc::nospc || how == way::idle)
-        throw std::runtime_error(
-            fmt::format("{}, transaction {}: {}", a.name(), n, e.what()));
+        throw std::runtime_error(fmt::format("{}, transaction {}: {}", a.name(), n, e.what()));
     }
   }
   page.confirmed = n;
@@ -60,6 +59,7 @@ void step(const scute::pool& pool, actor& a, ledger::page& page) {
 
 void work(const settings& how, const std::string& path, const cast& actors, ledger& book,
           uint64_t round) {
+  book.opening = true;
   auto pool = scute::pool::open(path, how.pool());
   const auto info = pool.info();
   if (info.clean == 0) book.opened += 1;
@@ -106,8 +106,7 @@ void create(const settings& how, const std::string& path, ledger& book) {
 template <typename Fn>
 pid_t start(ledger& book, Fn body) {
   const pid_t pid = fork();
-  if (pid < 0)
-    throw std::runtime_error("cannot fork: " + std::generic_category().message(errno));
+  if (pid < 0) throw std::runtime_error("cannot fork: " + std::generic_category().message(errno));
   if (pid != 0) return pid;
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody is left behind when the parent ends
   // The parent's last words are not the child's.
@@ -126,6 +125,7 @@ pid_t start(ledger& book, Fn body) {
 
 pid_t start_worker(const settings& how, const std::string& path, const cast& actors, ledger& book,
                    uint64_t round) {
+  book.opening = false;
   book.open = false;
   book.stop = false;
   book.closed = false;

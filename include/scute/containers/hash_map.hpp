@@ -25,6 +25,7 @@
 #ifndef SCUTE_CONTAINERS_HASH_MAP_HPP
 #define SCUTE_CONTAINERS_HASH_MAP_HPP
 
+#include <scute/containers/chain_watch.hpp>
 #include <scute/containers/hash.hpp>
 #include <scute/containers/hash_map_bucket.hpp>
 #include <scute/containers/key.hpp>
@@ -231,6 +232,7 @@ class hash_map {
       return at;
     }
     at.bucket = bucket_of(h);
+    detail::chain_watch watch;
     for (at.where = directory_.get(r, at.bucket); at.where;) {
       const page& node = r.get(at.where);
       const std::size_t count = node.count();
@@ -242,6 +244,7 @@ class hash_map {
       }
       at.before = at.where;
       at.where = node.next;
+      watch.step(at.where.oid());
     }
     return at;
   }
@@ -259,8 +262,10 @@ class hash_map {
   typename page::slot& append(tx& t, std::uint64_t bucket, std::uint64_t h) {
     const ptr<page> first = directory_.get(t, bucket);
     ptr<page> where = first;
+    detail::chain_watch watch;
     while (where && t.get(where).count() == page::capacity) {
       where = t.get(where).next;
+      watch.step(where.oid());
     }
     if (!where) {
       const tx::allocation made = t.allocate(sizeof(page), page::scute_type);
@@ -308,8 +313,10 @@ class hash_map {
     place at;
     at.bucket = fresh - std::bit_floor(fresh);
     add_bucket(t);
+    detail::chain_watch watch;
     for (at.where = directory_.get(t, at.bucket); at.where;) {
       const ptr<page> next = t.read(at.where, &page::next);
+      watch.step(next.oid());
       bool freed = false;
       for (std::size_t i = t.get(at.where).count(); i-- > 0;) {
         const auto& entry = t.get(at.where).slots[i];
@@ -336,7 +343,9 @@ template <class K, class V, class Hash, class Equal>
 void hash_map<K, V, Hash, Equal>::check(const reader& r) const {
   std::uint64_t entries = 0;
   for (std::uint64_t bucket = 0; bucket < buckets_; ++bucket) {
+    detail::chain_watch watch;
     for (ptr<page> p = directory_.get(r, bucket); p; p = r.get(p).next) {
+      watch.step(p.oid());
       const page& node = r.get(p);
       if (node.count() == 0) {
         detail::throw_corrupt("scute::hash_map: an empty page");

@@ -4,6 +4,7 @@
 #ifndef SCUTE_CONTAINERS_HASH_MAP_BUCKET_HPP
 #define SCUTE_CONTAINERS_HASH_MAP_BUCKET_HPP
 
+#include <scute/containers/chain_watch.hpp>
 #include <scute/containers/key.hpp>
 #include <scute/containers/ordered_map_iterator.hpp>
 #include <scute/containers/segments.hpp>
@@ -119,8 +120,10 @@ class hash_map_iterator {
     while (page_ && position_ >= reader_.get(page_).count()) {
       page_ = reader_.get(page_).next;
       position_ = 0;
+      watch_.step(page_.oid());
       while (!page_ && ++bucket_ < n_) {
         page_ = buckets_->get(reader_, bucket_);
+        watch_ = {};
       }
     }
   }
@@ -131,6 +134,7 @@ class hash_map_iterator {
   std::uint64_t bucket_ = 0;
   ptr<page> page_;
   std::size_t position_ = 0;
+  detail::chain_watch watch_;  // over the pages of the bucket
 };
 
 }  // namespace scute

@@ -4,6 +4,7 @@
 #ifndef SCUTE_CONTAINERS_ORDERED_MAP_ITERATOR_HPP
 #define SCUTE_CONTAINERS_ORDERED_MAP_ITERATOR_HPP
 
+#include <scute/containers/chain_watch.hpp>
 #include <scute/containers/ordered_map_node.hpp>
 #include <scute/reader.hpp>
 
@@ -54,6 +55,7 @@ class ordered_map_iterator {
     if (++position_ >= node().count()) {
       leaf_ = node().next;
       position_ = 0;
+      watch_.step(leaf_.oid());
     }
     return *this;
   }
@@ -68,6 +70,7 @@ class ordered_map_iterator {
       --position_;
       return *this;
     }
+    watch_ = {};  // it may go forth again over leaves that it has seen
     leaf_ = leaf_ ? node().prev : map_->last_leaf(reader_);
     const std::size_t count = node().count();
     if (count == 0) {
@@ -104,6 +107,7 @@ class ordered_map_iterator {
   const map* map_ = nullptr;
   ptr<leaf> leaf_;
   std::size_t position_ = 0;
+  detail::chain_watch watch_;  // over the leaves, going forward
 };
 
 /// The part of a map between two positions.

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The pools that inputs change, made in memory when the program starts, always the same bytes: of
+// every protection level an empty pool, one with objects and containers, and three that need
+// recovery. With each image go the places of its structures and what its objects hold.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pool/fragment.hpp"
+#include "pool/state.hpp"
+#include "ram_medium.hpp"
+
+namespace scute::fuzz {
+
+// A structure whose length is known, and the bytes that can follow it in its area.
+struct structure {
+  uint64_t begin = 0;
+  uint64_t length = 0;
+  uint64_t room = 0;
+};
+
+struct base_image {
+  std::string name;
+  bytes content;
+  bool clean = true;
+  // Object bytes have checksums that no accident satisfies: mlpc with CRC-32C.
+  bool judged = false;
+
+  // For sealing: geometry, salt, epoch and checksum kind of the unchanged image; no medium.
+  std::unique_ptr<pool::state> s;
+
+  std::vector<structure> superblocks, statuses, ring, undo, links, zones, anchors, chunk_headers,
+      chunks;
+  std::vector<pool::fragment> headers, parts;  // first and further ones, live or free
+  std::map<uint64_t, bytes> objects;           // by oid, after recovery
+  uint64_t root = 0;                           // oid; 0: none
+  std::vector<uint64_t> boundaries;            // values near which decisions change
+};
+
+// Made at the first call; the order is part of the inputs' meaning.
+const std::vector<base_image>& base_images();
+
+inline constexpr uint32_t type_plain = 7;
+
+}  // namespace scute::fuzz

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "scute/testing.hpp"
+
+#include "medium/waiting.hpp"
+
+namespace scute::testing {
+
+struct mutex::state {
+  waiting_mutex lock;
+};
+
+mutex::mutex() : state_(std::make_unique<state>()) {}
+mutex::~mutex() = default;
+
+void mutex::lock() {
+  state_->lock.lock();
+}
+bool mutex::try_lock() {
+  return state_->lock.try_lock();
+}
+void mutex::unlock() {
+  state_->lock.unlock();
+}
+
+}  // namespace scute::testing

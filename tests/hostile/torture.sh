@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# scute-torture for a short while: in memory (if there is a place) and on a disk, at several levels;
+# and spoilt on purpose, when it must fail. `scute-torture --seconds 3600` goes on for longer.
+set -euo pipefail
+torture=${SCUTE_TEST_TORTURE_EXE:?names scute-torture}
+
+memory=$PWD
+if [ -d /dev/shm ] && [ -w /dev/shm ]; then
+  memory=$(mktemp -d /dev/shm/scute-torture-test.XXXXXX)
+  trap 'rm -rf "$memory"' EXIT
+fi
+
+fail() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+# It keeps the pool of a failed run in a folder that goes with this test, so the run's own words
+# and the command to repeat it have to do.
+survives() {
+  "$torture" --quiet "$@" || fail "status $?: scute-torture $*"
+}
+survives --dir "$memory" --seconds 4
+survives --dir "$memory" --seconds 1.5 --workload churn --size 1M --threads 6 --lanes 2 --protection ml
+survives --dir "$memory" --seconds 1.5 --workload objects --protection none --threads 1 --lanes 2
+survives --dir "$memory" --seconds 1.5 --workload containers --protection mlp
+survives --dir "$memory" --seconds 1.5 --medium file
+survives --dir "$PWD" --seconds 6
+
+# Every kill it counts was one, and recoveries were met.
+"$torture" --quiet --dir "$memory" --kills 60 --threads 2 >out
+grep -q '^  kills  *6[0-9] ' out || fail "not 60 kills: $(cat out)"
+grep -q '^  recoveries .* of which [1-9]' out || fail "no recovery replayed anything: $(cat out)"
+[ -z "$(ls "$memory")" ] || fail "files are left: $(ls "$memory")"
+
+# Whoever looks on must see damage.
+declare -A sees=(
+  [stale]='was committed, but the pool has only those up to'
+  [byte]='damaged structures'
+  [write]='byte 0 of .* is 0x.*, not 0x'
+  [extra]='nothing refers to it'
+  [hoard]='space is lost'
+)
+for drill in "${!sees[@]}"; do
+  status=0
+  "$torture" --quiet --dir "$memory" --kills 40 --threads 3 --drill "$drill" >out 2>&1 || status=$?
+  [ $status = 1 ] || fail "status $status instead of 1 with --drill $drill: $(cat out)"
+  grep -q "^FAILED: .*${sees[$drill]}" out || fail "--drill $drill was not explained: $(cat out)"
+  pool=$(sed -n 's/^  the pool  *//p' out)
+  [ -s "$pool" ] || fail "the pool of a failed run is gone: $(cat out)"
+  grep -q "^  repeat .*--seed" out || fail "no command to repeat: $(cat out)"
+done
+
+for usage in "--workload dancing" "--threads 0" "--size 1Q" "--dir /nowhere/at/all" "--medium dax"; do
+  status=0
+  # shellcheck disable=SC2086
+  "$torture" --kills 1 $usage >out 2>&1 || status=$?
+  [ $status = 2 ] || fail "status $status instead of 2 with $usage: $(cat out)"
+done
+"$torture" --help >out
+grep -q '^Exit status' out

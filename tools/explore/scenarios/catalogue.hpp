@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All scenarios that Scute itself is explored with.
+#pragma once
+
+#include <scute/testing.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace scute::explore {
+
+struct entry {
+  std::string name;   // such as "overwrite/mlpc"
+  std::string about;  // in a few words
+  std::function<testing::scenario(std::uint64_t seed)> make;
+};
+
+// In the order of the listing; names are unique.
+const std::vector<entry>& catalogue();
+
+// The parts of it, each appended to `to`.
+void add_object_scenarios(std::vector<entry>& to);       // one object at a time, by hand
+void add_placement_scenarios(std::vector<entry>& to);    // several objects: same row, same column, ...
+void add_random_scenarios(std::vector<entry>& to);       // random transactions
+void add_thread_scenarios(std::vector<entry>& to);       // interleaved threads
+void add_container_scenarios(std::vector<entry>& to);    // the containers
+void add_life_scenarios(std::vector<entry>& to);         // create, open, close, superblock
+void add_repair_scenarios(std::vector<entry>& to);       // injuries, and repairs in progress
+
+// Protection levels, in words and as the library has them.
+struct level {
+  const char* name;
+  scute_protection protection;
+};
+inline constexpr level levels[] = {{"none", SCUTE_PROTECT_NONE},
+                                   {"ml", SCUTE_PROTECT_ML},
+                                   {"mlp", SCUTE_PROTECT_MLP},
+                                   {"mlpc", SCUTE_PROTECT_MLPC}};
+
+}  // namespace scute::explore

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The pool that most scenarios work on: the root names a few directories, one for each thread, and
+// a directory names objects of raw bytes. What is in a directory can be read as text.
+#pragma once
+
+#include <scute/pool.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace scute::explore {
+
+inline constexpr std::uint64_t slots = 12;
+
+struct directory {
+  scute_oid objects[slots];
+};
+struct directories {
+  scute_oid of_thread[3];
+};
+
+// Makes the directories; to be called in a scenario's setup.
+void make_directories(scute::pool& p);
+
+// One transaction, with what a scenario does to a directory and its objects. Ends by commit(), or
+// aborts when destroyed.
+class change {
+ public:
+  change(scute::pool& p, unsigned thread);
+  ~change();
+  change(const change&) = delete;
+  change& operator=(const change&) = delete;
+
+  bool has(std::uint64_t slot) const;
+  std::uint64_t size(std::uint64_t slot) const;
+  scute_oid oid(std::uint64_t slot) const;
+
+  void alloc(std::uint64_t slot, std::uint64_t size, unsigned fill);
+  void free(std::uint64_t slot);
+  // The whole object, through a micro-buffer.
+  void overwrite(std::uint64_t slot, unsigned fill);
+  // A range, through a micro-buffer or in place.
+  void edit(std::uint64_t slot, std::uint64_t at, std::uint64_t length, unsigned fill);
+  void edit_in_place(std::uint64_t slot, std::uint64_t at, std::uint64_t length, unsigned fill);
+  void commit();
+  void abort();
+
+ private:
+  scute::pool& pool_;
+  scute_tx* tx_ = nullptr;
+  scute_oid directory_ = 0;
+};
+
+// Slot by slot: size and a hash of the bytes. Reads with verification.
+std::string contents(scute::pool& p, unsigned thread);
+
+// Bytes that follow from a number.
+void fill_bytes(void* to, std::uint64_t n, unsigned fill) noexcept;
+
+}  // namespace scute::explore

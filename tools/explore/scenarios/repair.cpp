@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Injuries that full protection must heal, and power failures while it heals them.
+#include <algorithm>
+#include <stdexcept>
+
+#include "scenarios/catalogue.hpp"
+#include "scenarios/directory.hpp"
+
+namespace scute::explore {
+namespace {
+
+void commit(scute::pool& p, const std::function<void(change&)>& body) {
+  change c(p, 0);
+  body(c);
+  c.commit();
+}
+
+std::uint64_t offset_of(scute::pool& p, std::uint64_t slot) {
+  const change c(p, 0);
+  return c.oid(slot) & 0xffff'ffff'ffffu;  // the low bits of an oid are the payload's file offset
+}
+
+void scribble(const testing::stage& at, std::uint64_t offset, std::uint64_t n, unsigned fill) {
+  std::byte noise[4096];
+  for (std::uint64_t done = 0; done < n; done += sizeof noise) {
+    const std::uint64_t part = std::min<std::uint64_t>(sizeof noise, n - done);
+    fill_bytes(noise, part, fill + static_cast<unsigned>(done));
+    at.damage(offset + done, {noise, static_cast<std::size_t>(part)});
+  }
+}
+
+testing::scenario start(const std::string& name) {
+  testing::scenario s(name, testing::small_pool());
+  s.setup([](scute::pool& p) {
+    make_directories(p);
+    commit(p, [](change& c) {
+      c.alloc(0, 200, 1);
+      c.alloc(1, 200, 2);
+      c.alloc(2, 9000, 3);
+      c.alloc(3, 40000, 4);
+    });
+  });
+  s.observe([](scute::pool& p) { return contents(p, 0); });
+  return s;
+}
+
+// The step in which a checked pool mends itself.
+void check_and_repair(scute::pool& p) {
+  const auto r = p.check(true);
+  if (r.lost != 0) throw std::runtime_error("the repair lost something");
+}
+
+// Injury and change are one step: the observer would heal what it reads in between.
+testing::scenario objects() {
+  auto s = start("repair-objects");
+  for (unsigned k = 0; k < 3; ++k) {
+    s.step_on_stage("flip a bit of a small object, and open it", [k](const testing::stage& at) {
+      const std::uint64_t where = offset_of(at.pool(), 0) + 30 * k;
+      const std::byte flipped[] = {at.bytes()[where] ^ std::byte{4}};
+      at.damage(where, flipped);
+      commit(at.pool(), [&](change& c) { c.overwrite(0, 10 + k); });
+    });
+    s.step_on_stage("scribble over a fragment, and edit it elsewhere", [k](const testing::stage& at) {
+      scribble(at, offset_of(at.pool(), 2) + 4096 * (k % 2) + 100, 1000 + 1000 * k, k);
+      commit(at.pool(), [&](change& c) { c.edit(2, 8000 - 4000 * k, 100, 20 + k); });
+    });
+    s.step_on_stage("lose a page of a large object", [k](const testing::stage& at) {
+      scribble(at, (offset_of(at.pool(), 3) + 8192 * k) / 4096 * 4096 + 4096, 4096, 30 + k);
+    });
+    s.step("check and repair", check_and_repair);
+  }
+  return s;
+}
+
+// Headers of objects and chunks, the zone's descriptor, the root's anchor: page by page.
+testing::scenario metadata() {
+  auto s = start("repair-metadata");
+  for (unsigned k = 0; k < 3; ++k) {
+    s.step_on_stage("scribble over object headers", [k](const testing::stage& at) {
+      scribble(at, offset_of(at.pool(), k) - 32, 32, 40 + k);
+    });
+    s.step("check and repair", check_and_repair);
+    s.step_on_stage("lose a page of the zone's tables", [k](const testing::stage& at) {
+      // 3 lanes of 4 KiB, twice, after two superblocks: the zone's first pages.
+      scribble(at, 8192 + 6 * 4096 + (k % 2) * 4096, k == 2 ? 300 : 4096, 50 + k);
+    });
+    s.step("check and repair", check_and_repair);
+    s.step("go on", [k](scute::pool& p) {
+      commit(p, [&](change& c) {
+        c.overwrite(1, 60 + k);
+        c.alloc(5 + k, 700, k);
+      });
+    });
+  }
+  return s;
+}
+
+testing::scenario parity() {
+  auto s = start("repair-parity");
+  for (unsigned k = 0; k < 3; ++k) {
+    s.step_on_stage("scribble over parity", [k](const testing::stage& at) {
+      const auto i = at.pool().info();
+      const std::uint64_t zone = 8192 + 6 * 4096;
+      scribble(at, zone + i.rows * i.row_size + 4096 * k + 100, 5000, 70 + k);
+    });
+    s.step("check and repair", check_and_repair);
+    s.step("go on", [k](scute::pool& p) {
+      commit(p, [&](change& c) { c.edit(2, 3000 * k, 500, 80 + k); });
+    });
+  }
+  return s;
+}
+
+// A repair while another thread commits: neighbours in rows, but never in a column that is damaged,
+// which would be a fault and a crash in one column, more than one parity row can mend.
+testing::scenario two_threads() {
+  testing::scenario s("repair-threads", testing::small_pool());
+  s.setup([](scute::pool& p) {
+    make_directories(p);
+    for (unsigned t = 0; t < 2; ++t) {
+      change c(p, t);
+      for (unsigned k = 0; k < 3; ++k) c.alloc(k, 200, k + t);
+      if (t == 0) c.alloc(3, 9000, 3);
+      c.commit();
+    }
+  });
+  for (unsigned t = 0; t < 2; ++t)
+    s.in_thread(t).observe([t](scute::pool& p) { return contents(p, t); });
+  s.step_on_stage("scribble, and open it", [](const testing::stage& at) {
+    scribble(at, offset_of(at.pool(), 3) + 100, 2000, 90);
+    scribble(at, offset_of(at.pool(), 0), 100, 91);
+    commit(at.pool(), [&](change& c) {
+      c.edit(3, 0, 50, 92);
+      c.overwrite(0, 93);
+    });
+  });
+  s.step("check and repair", check_and_repair);
+  for (unsigned k = 0; k < 3; ++k)
+    s.in_thread(1).step("overwrite", [k](scute::pool& p) {
+      change c(p, 1);
+      c.overwrite(k, 60 + k);
+      c.commit();
+    });
+  return s;
+}
+
+}  // namespace
+
+void add_repair_scenarios(std::vector<entry>& to) {
+  to.push_back({"repair-objects", "objects are injured, and healed when opened or checked",
+                [](std::uint64_t) { return objects(); }});
+  to.push_back({"repair-metadata", "headers and tables are injured",
+                [](std::uint64_t) { return metadata(); }});
+  to.push_back({"repair-parity", "parity is injured", [](std::uint64_t) { return parity(); }});
+  to.push_back({"repair-threads", "a repair while another thread commits",
+                [](std::uint64_t) { return two_threads(); }});
+}
+
+}  // namespace scute::explore

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drill.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+namespace scute_torture {
+
+namespace {
+
+constexpr uint64_t offset_mask = 0x0000'ffff'ffff'ffff;
+
+// Some object that a writer says is its own.
+scute_oid victim(const scute::pool& pool, const cast& actors) {
+  for (size_t i = 0; i < actors.size(); ++i)
+    if (const auto owned = actors[i].owned(pool); !owned.empty()) return *owned.rbegin();
+  throw std::runtime_error("there is no object to spoil yet; ask for more kills");
+}
+
+void flip(const std::string& path, uint64_t offset) {
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekg(static_cast<std::streamoff>(offset));
+  const char byte = static_cast<char>(file.get() ^ 0x10);
+  file.seekp(static_cast<std::streamoff>(offset));
+  file.put(byte);
+  if (!file.flush()) throw std::runtime_error("cannot spoil " + path);
+}
+
+}  // namespace
+
+const std::vector<std::string>& drills() {
+  static const std::vector<std::string> all{"stale", "byte", "write", "extra", "hoard"};
+  return all;
+}
+
+void spoil(const std::string& drill, const std::string& path, const std::string& earlier,
+           const scute::options& how, const cast& actors) {
+  if (drill == "stale") {
+    std::filesystem::copy_file(earlier, path, std::filesystem::copy_options::overwrite_existing);
+    return;
+  }
+  if (drill == "hoard") return;
+  scute_oid oid = 0;
+  {
+    auto pool = scute::pool::open(path, how);
+    actors.find_roots(pool);
+    oid = victim(pool, actors);
+    if (drill == "write")
+      pool.transact([&](scute::tx& tx) { *tx.edit_bytes(oid, 0, 1) ^= std::byte{0x10}; });
+    if (drill == "extra")
+      pool.transact([&](scute::tx& tx) { tx.allocate(100, pool.type_of(scute::ptr<char>(oid))); });
+  }
+  if (drill == "byte") flip(path, oid & offset_mask);
+}
+
+void hoard(const scute::pool& pool) {
+  pool.transact([&](scute::tx& tx) { tx.allocate(100, 0x4000); });
+}
+
+}  // namespace scute_torture

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// drill.hpp: spoils a run on purpose, to see that the judge notices: an instrument that cannot fail
+// proves nothing.
+#pragma once
+
+#include "cast.hpp"
+
+#include <string>
+#include <vector>
+
+namespace scute_torture {
+
+// stale: the file of an earlier kill comes back, so that committed transactions are lost
+// byte:  one byte of an object is flipped behind the library's back
+// write: an object's bytes are changed by a proper transaction that nobody told the model of
+// extra: an object appears that no writer made
+// hoard: an object stays when everything was to be freed
+const std::vector<std::string>& drills();
+
+// After a kill, before the judge looks; `earlier` is a copy of the pool as another kill left it.
+void spoil(const std::string& drill, const std::string& path, const std::string& earlier,
+           const scute::options& how, const cast& actors);
+
+// Before the space is measured.
+void hoard(const scute::pool& pool);
+
+}  // namespace scute_torture

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// main.cpp: scute-torture: worker processes on one pool, killed with SIGKILL at random instants,
+// and a model outside of the pool that says what must be there afterwards.
+#include "campaign.hpp"
+#include "drill.hpp"
+#include "last_words.hpp"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <random>
+#include <system_error>
+
+namespace {
+
+using namespace scute_torture;
+namespace fs = std::filesystem;
+
+constexpr int exit_failed = 1, exit_usage = 2;
+
+class workplace {
+ public:
+  explicit workplace(const settings& how) {
+    fs::path parent = how.dir;
+    if (parent.empty())
+      parent = how.medium != "file" && access("/dev/shm", W_OK | X_OK) == 0
+                   ? fs::path("/dev/shm")
+                   : fs::temp_directory_path();
+    folder_ = (parent / "scute-torture-XXXXXX").string();
+    if (mkdtemp(folder_.data()) == nullptr)
+      throw std::runtime_error(folder_ + ": " + std::generic_category().message(errno));
+  }
+  ~workplace() {
+    std::error_code ignored;
+    if (!keep_) fs::remove_all(folder_, ignored);
+  }
+  workplace(const workplace&) = delete;
+  workplace& operator=(const workplace&) = delete;
+
+  const std::string& folder() const { return folder_; }
+  void keep() { keep_ = true; }
+
+ private:
+  std::string folder_;
+  bool keep_ = false;
+};
+
+void print_summary(const campaign& c, const settings& how) {
+  const tally& t = c.result();
+  const auto row = [](const char* name, const std::string& value) {
+    fmt::print("  {:<22} {}\n", name, value);
+  };
+  std::string by_moment;
+  for (size_t i = 0; i < t.kills.size(); ++i)
+    by_moment += fmt::format("{}{} {}", by_moment.empty() ? "" : ", ", t.kills[i], moment_names[i]);
+  row("kills", fmt::format("{} ({:.1f}/s): {}", t.all_kills(),
+                           static_cast<double>(t.all_kills()) / c.seconds(), by_moment));
+  row("closed before the kill", fmt::format("{}", t.closed_in_time));
+  row("committed", fmt::format("{} transactions ({:.0f}/s)", c.transactions(),
+                               static_cast<double>(c.transactions()) / c.seconds()));
+  row("in flight", fmt::format("{} found old, {} found new", c.book().found_old.load(),
+                               c.book().found_new.load()));
+  row("recoveries", fmt::format("{}, of which {} replayed a transaction", c.book().opened.load(),
+                                c.book().replayed.load()));
+  row("judged", fmt::format("{} times, {} objects, {} MiB", t.judged, t.objects, t.bytes >> 20));
+  row("repeat", how.command());
+}
+
+int run(settings how) {
+  if (how.seed == 0) how.seed = std::random_device{}();
+  if (how.kills == 0 && how.seconds == 0) how.seconds = 10;
+  how.pool();  // complains before anything is made
+  workplace place(how);
+  campaign c(how, place.folder());
+  std::string kept;
+  for (const auto& [name, value] : {std::pair{"the pool", c.path()},
+                                    {"as the kill left it", c.killed_path()},
+                                    {"repeat", how.command()}})
+    kept += fmt::format("  {:<22} {}\n", name, value);
+  set_last_words(kept);
+  catch_signals();
+  if (how.keep) place.keep();
+  fmt::print("{}, seed {}\n", c.path(), how.seed);
+  std::fflush(stdout);
+  c.prepare();
+  std::string failure;
+  try {
+    c.run();
+  } catch (const violation& e) {
+    failure = e.what();
+  } catch (const scute::error& e) {
+    failure = fmt::format("the judge was told: {}", e.what());
+  }
+  watch(0);
+  print_summary(c, how);
+  if (failure.empty()) {
+    const space& s = c.result().now;
+    fmt::print(
+        "  {:<22} as much as when new: {} objects of 100 bytes, {} of 3,000, {} of a chunk\n",
+        "space", s.small, s.medium, s.chunks);
+    fmt::print("result: nothing is lost, nothing is half done, nothing is damaged\n");
+    return 0;
+  }
+  place.keep();
+  fmt::print("FAILED: {}\n{}", failure, kept);
+  return exit_failed;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{
+      "Kills processes that work on a pool with SIGKILL at random instants (while they work, "
+      "open,\n"
+      "recover, create and close), opens the pool again and compares every byte with a model\n"
+      "outside of it: what was committed is there, what was in flight happened wholly or not at\n"
+      "all, nothing else is there, nothing is damaged, and no space is lost.",
+      "scute-torture"};
+  settings how;
+  app.add_option("--dir", how.dir, "where to put the pool (default: in memory if there is a place)")
+      ->type_name("DIR");
+  app.add_option("--medium", how.medium, "as the library names them (default auto)")
+      ->type_name("auto|ram|file|dax");
+  app.add_option("--seconds", how.seconds, "how long (default 10, unless --kills is given)")
+      ->check(CLI::NonNegativeNumber.description(""))
+      ->type_name("N");
+  app.add_option("--kills", how.kills, "how many kills")->type_name("N");
+  app.add_option("--threads", how.threads, "writers in the worker (default 4)")
+      ->check(CLI::Range(1U, threads_max).description(""))
+      ->type_name("N");
+  app.add_option("--lanes", how.lanes, "of the pool; may be fewer than threads")->type_name("N");
+  app.add_option(
+         "--seed", how.seed,
+         "repeats what is done and how long is waited; what a kill hits varies all the same")
+      ->type_name("N");
+  app.add_option("--size", how.size, "of the pool (default 4M)")->type_name("SIZE");
+  app.add_option("--protection", how.protection, "none, ml, mlp or mlpc (default)")
+      ->type_name("LEVEL");
+  app.add_option("--workload", how.workload,
+                 "objects; containers; churn: fills the pool, frees, fills; all (default): each "
+                 "thread another")
+      ->check(CLI::IsMember({"objects", "containers", "churn", "all"}).description(""))
+      ->type_name("NAME");
+  app.add_option("--drill", how.drill,
+                 "spoil the pool on purpose, to see the run fail: stale, byte, write, extra, hoard")
+      ->check(CLI::IsMember(drills()).description(""))
+      ->type_name("NAME");
+  app.add_flag("--keep", how.keep, "leave the files there");
+  app.add_flag("--quiet", how.quiet, "no progress");
+  app.footer(
+      "Exit status: 0 if all is well; 1 if something was lost, half done, damaged or leaked (the\n"
+      "pool is kept, and its path printed); 2 if the run could not be made.\n"
+      "\nExamples:\n"
+      "  scute-torture --seconds 3600\n"
+      "  scute-torture --dir . --medium file --kills 100\n"
+      "  scute-torture --workload churn --size 1M --threads 8 --lanes 2 --protection ml");
+  try {
+    app.parse(argc, argv);
+    return run(how);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : exit_usage;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "scute-torture: {}\n", error.what());
+  }
+  return exit_usage;
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// meter.hpp: how far the run has come, on stderr: a bar on a terminal, a line every few seconds
+// otherwise, nothing when quiet.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace scute_torture {
+
+class meter {
+ public:
+  explicit meter(bool quiet);
+  ~meter() { clear(); }
+  meter(const meter&) = delete;
+  meter& operator=(const meter&) = delete;
+
+  // fraction 0..1 of the time or the kills asked for; negative: there is no end.
+  void show(double fraction, uint64_t kills, uint64_t transactions);
+  void clear();
+  double seconds() const;  // since the beginning
+
+ private:
+  using clock = std::chrono::steady_clock;
+
+  bool quiet_, terminal_, shown_ = false;
+  clock::time_point began_, printed_;
+};
+
+}  // namespace scute_torture
