@@ -249,12 +249,13 @@ void instance::begin_session(const scute_options& o) {
   pool::write_superblock(*s.service, s.sb);
   s.require_healthy();
   if (!was_clean) {
-    if (!SCUTE_PLANTED(reclaim_lent)) heap->reclaim_lent(s.lanes.front());
+    heap->reclaim_lent(s.lanes.front());
     if (o.progress != nullptr) o.progress(o.progress_arg, "recover", 1, 1);
   }
 }
 
 void instance::close() {
+  if (!open_) return;  // abandoned
   open_ = false;
   life->open.store(false, std::memory_order_release);
   for (auto& t : transactions)

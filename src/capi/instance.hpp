@@ -45,7 +45,10 @@ class instance {
   // Marks the pool clean. Throws SCUTE_E_IO if that could not be made durable.
   void close();
   // Lets go of the pool as a crash would: nothing more is written.
-  void abandon() noexcept { open_ = false; }
+  void abandon() noexcept {
+    open_ = false;
+    life->open.store(false, std::memory_order_release);
+  }
 
   uint64_t root(uint64_t size, uint32_t type);
 

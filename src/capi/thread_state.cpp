@@ -69,7 +69,7 @@ void thread_state::join() {
     throw std::bad_alloc();
   }
   holder = one;
-  if (ordinal == 0) ordinal = 1 + next_ordinal.fetch_add(1, std::memory_order_relaxed);
+  ordinal = next_ordinal.fetch_add(1, std::memory_order_relaxed);
 }
 
 void thread_state::set_message(const char* text) noexcept {

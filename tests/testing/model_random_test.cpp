@@ -209,10 +209,10 @@ void compare_many(bool eadr, int programs) {
 }
 
 TEST(ModelRandom, ImagesAreThoseOfAMachineThatRuns) {
-  compare_many(false, 3000);
+  compare_many(false, 1000);
 }
 TEST(ModelRandom, ImagesAreThoseOfAMachineThatRunsWithDurableCaches) {
-  compare_many(true, 3000);
+  compare_many(true, 1000);
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ int main() {
   s.setup([](scute::pool& p) { p.root<counter>(); });
   for (int i = 0; i < 3; ++i)
     s.step("count", [](scute::pool& p) {
-      p.transact([&](scute::tx& tx) { ++tx.open(p.root<counter>()).value; });
+      const auto root = p.root<counter>();
+      p.transact([&](scute::tx& tx) { ++tx.open(root).value; });
     });
   s.observe([](scute::pool& p) { return std::to_string(p.get_verified(p.root<counter>()).value); });
   scute::testing::explore_options how;

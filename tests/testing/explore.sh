@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# scute-explore: a budgeted run over all scenarios, with and without durable caches; and its manners.
+# `./dev explore --states 1000000` goes on for longer.
+set -euo pipefail
+explore=${SCUTE_TEST_EXPLORE_EXE:?names scute-explore}
+
+fail() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+# expect STATUS COMMAND...
+expect() {
+  local status=0
+  "${@:2}" >out 2>err || status=$?
+  [ "$status" = "$1" ] || { cat out err; fail "status $status, expected $1: ${*:2}"; }
+}
+
+"$explore" --quiet --jobs 2 --states 250000 || fail "a violation; its story is above"
+"$explore" --quiet --jobs 2 --states 60000 --seed 77 --eadr || fail "a violation; its story is above"
+
+expect 0 "$explore" --list
+[ "$(wc -l <out)" -gt 80 ] || fail "--list names only $(wc -l <out) scenarios"
+expect 0 "$explore" 'overwrite/*' --each 300 --jobs 1
+grep -q '^overwrite/mlpc .* sound$' out || { cat out; fail "no line about overwrite/mlpc"; }
+grep -q 'no violation$' out || fail "no last line"
+
+# A state that has a name can be judged alone; one that has none is an error.
+expect 0 "$explore" overwrite/mlpc --only s1.i0.m3.v1
+expect 1 "$explore" overwrite/mlpc --only s1.i0.m999999.v1
+grep -q 'there is no moment' out || { cat out; fail "the wrong state is not explained"; }
+expect 1 "$explore" overwrite/mlpc --only nonsense
+grep -q 'no name of a crash state' out || { cat out; fail "the wrong name is not explained"; }
+
+expect 2 "$explore" --only s1.i0.m3.v1
+expect 2 "$explore" no-such-scenario
+expect 2 "$explore" --no-such-option
+expect 2 "$explore" --states nonsense
+echo "scute-explore keeps its promises"
