@@ -17,7 +17,7 @@ namespace {
 
 struct ring {
   static constexpr std::uint64_t room = 4;
-  std::uint64_t next;      // how many lines were ever appended
+  std::uint64_t next;  // how many lines were ever appended
   std::uint32_t checks[room];
   char lines[room][40];
 };
@@ -68,9 +68,8 @@ scute::testing::exploration explore(const char* name,
   scute::testing::scenario s(name);
   s.setup([](scute::pool& p) { p.root<ring>(); });
   for (int i = 1; i <= 6; ++i)
-    s.step("append line " + std::to_string(i), [append_line, i](scute::pool& p) {
-      append_line(p, "line " + std::to_string(i));
-    });
+    s.step("append line " + std::to_string(i),
+           [append_line, i](scute::pool& p) { append_line(p, "line " + std::to_string(i)); });
   s.observe(read);
   return scute::testing::explore(s);
 }

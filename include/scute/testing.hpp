@@ -148,7 +148,7 @@ class scenario {
 };
 
 struct progress {
-  std::uint64_t states;        ///< recovered and judged so far
+  std::uint64_t states;  ///< recovered and judged so far
   std::uint64_t states_wanted;
 };
 
@@ -167,14 +167,14 @@ struct explore_options {
 };
 
 struct exploration {
-  bool sound = true;             ///< no violation
-  std::string story;             ///< of the first violation
-  std::uint64_t states = 0;      ///< recovered and judged
-  std::uint64_t recrashed = 0;   ///< of them, left by a crash of a recovery
-  std::uint64_t damaged = 0;     ///< of them, with a fault on top of the crash
+  bool sound = true;                ///< no violation
+  std::string story;                ///< of the first violation
+  std::uint64_t states = 0;         ///< recovered and judged
+  std::uint64_t recrashed = 0;      ///< of them, left by a crash of a recovery
+  std::uint64_t damaged = 0;        ///< of them, with a fault on top of the crash
   std::uint64_t crash_points = 0;   ///< moments at which the power failed
   std::uint64_t interleavings = 0;  ///< runs recorded
-  bool complete = false;         ///< every image that the model allows was judged
+  bool complete = false;            ///< every image that the model allows was judged
   double seconds = 0;
 };
 

@@ -66,7 +66,7 @@ class lane_log {
   struct lane_state {
     std::vector<uint64_t> ring_chunks, undo_chunks;
     std::vector<uint64_t> spare;  // no longer needed; always has room for those of the other two
-    undo_area area;  // where the next undo entry goes
+    undo_area area;               // where the next undo entry goes
     uint64_t undo_count = 0;
     uint64_t undo_transaction = 0;  // whose they are; 0 once it has ended
     uint64_t undone = 0;            // second word of the status line

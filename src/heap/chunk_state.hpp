@@ -51,8 +51,7 @@ struct chunk_state {
   }
 
   void lock() noexcept {
-    for (unsigned spins = 0; lock_flag.test_and_set(std::memory_order_acquire);)
-      spin_pause(spins);
+    for (unsigned spins = 0; lock_flag.test_and_set(std::memory_order_acquire);) spin_pause(spins);
   }
   void unlock() noexcept { lock_flag.clear(std::memory_order_release); }
 };

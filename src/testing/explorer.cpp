@@ -122,18 +122,18 @@ class explorer {
                       " of scenario \"" + scenario_.name + "\"\n");
       if (c.damage.what != fault::kind::none) ++result_.damaged;
       const uint64_t before = result_.states;
-      const verdict v =
-          judge_.run(m, c.durable, e, c.damage, c.again, c.seed, result_.states);
+      const verdict v = judge_.run(m, c.durable, e, c.damage, c.again, c.seed, result_.states);
       result_.recrashed += result_.states - before - 1;
       tell_progress();
       if (v.sound) continue;
       result_.sound = false;
       const crash_state small = minimise(judge_, m, e, c);
       uint64_t states = 0;
-      verdict again = judge_.run(m, small.durable, e, small.damage, small.again, small.seed, states);
+      verdict again =
+          judge_.run(m, small.durable, e, small.damage, small.again, small.seed, states);
       const bool shrunk = !again.sound;
-      result_.story = tell(scenario_, r, name, m, shrunk ? small : c, shrunk ? again : v,
-                           how_.repeat_command);
+      result_.story =
+          tell(scenario_, r, name, m, shrunk ? small : c, shrunk ? again : v, how_.repeat_command);
       break;
     }
     return name.variant < all.count() ? name.variant : UINT64_MAX;

@@ -129,6 +129,7 @@ verdict judge::run(const persistence_model& m, const persistence_model::choice& 
 }
 
 void judge::inflict(const injury& i) {
+  if (i.bytes.empty()) return;  // the image is of no pool yet
   std::memcpy(memory_.bytes().data() + i.offset, i.bytes.data(), i.bytes.size());
   memory_.touch(i.offset, i.bytes.size());
 }

@@ -50,9 +50,8 @@ class judge {
 
   // One state: base with some bytes changed. `again`: crash recoveries, one after the other; the
   // last image is judged as well as each one before. states counts what was judged.
-  verdict run(const persistence_model& m, const persistence_model::choice& c,
-              const expectation& e, const fault& f, const std::vector<recrash>& again,
-              uint64_t seed, uint64_t& states);
+  verdict run(const persistence_model& m, const persistence_model::choice& c, const expectation& e,
+              const fault& f, const std::vector<recrash>& again, uint64_t seed, uint64_t& states);
 
   // Every image is also read again after its probe, closed and reopened, and looked through for
   // stores that bypassed the medium. Otherwise that is done now and then.
@@ -69,7 +68,7 @@ class judge {
   const detail::scenario_state& scenario_;
   simulated_memory memory_;
   std::span<const std::byte> base_;
-  persistence_model spare_;             // of snapshots; here so that its memory is kept
+  persistence_model spare_;  // of snapshots; here so that its memory is kept
   persistence_model::image spare_image_;
   uint64_t count_ = 0;
 };

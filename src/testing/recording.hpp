@@ -18,9 +18,9 @@ struct recording {
   // [thread][k]: what it read after k of its steps. Empty text: there was no pool.
   std::vector<std::vector<std::string>> states;
   bool begins_without_pool = false;
-  bool damaged = false;      // the scenario injures its pool
-  uint64_t operations = 0;   // at which threads could have been switched
-  std::string failed;        // what went wrong although no power failed
+  bool damaged = false;     // the scenario injures its pool
+  uint64_t operations = 0;  // at which threads could have been switched
+  std::string failed;       // what went wrong although no power failed
 };
 
 // The durable image that the steps start from: after setup and a proper close.

@@ -100,7 +100,8 @@ void scheduler::run(const std::vector<std::function<void()>>& bodies, const sche
       changed_.notify_all();
       // The end of a thread gives back what the library keeps per thread, which one that has not begun
       // yet would take or not, depending on who is faster. So all end together.
-      changed_.wait(hold, [this] { return std::find(done_.begin(), done_.end(), false) == done_.end(); });
+      changed_.wait(hold,
+                    [this] { return std::find(done_.begin(), done_.end(), false) == done_.end(); });
     });
   for (auto& t : threads) t.join();
   if (thrown_) std::rethrow_exception(thrown_);

@@ -26,7 +26,8 @@ std::string ranges(const std::vector<persistence_model::atom>& atoms,
   std::string text;
   constexpr size_t most = 24;
   for (size_t i = 0; i < std::min(all.size(), most); ++i)
-    text += "\n    " + place_of(image, all[i].offset) + ", " + std::to_string(all[i].length) + " bytes";
+    text +=
+        "\n    " + place_of(image, all[i].offset) + ", " + std::to_string(all[i].length) + " bytes";
   if (all.size() > most) text += "\n    and " + std::to_string(all.size() - most) + " more";
   return text.empty() ? " none" : text;
 }

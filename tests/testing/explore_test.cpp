@@ -368,7 +368,7 @@ TEST(Explore, SameSeedSameExploration) {
     return p;
   };
   explore_options how;
-  how.states = 1500;
+  how.states = 500;
   how.seed = 42;
   const exploration one = explore(s(), how), two = explore(s(), how);
   EXPECT_TRUE(one.sound) << one.story;
