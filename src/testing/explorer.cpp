@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <stdexcept>
+#include <utility>
 
 #include "testing/crash_state.hpp"
 #include "testing/last_words.hpp"
@@ -36,7 +37,7 @@ class explorer {
         schedules(scenario_.threads.size(), first.operations, how_.interleavings, seed_);
     bool complete = true;
     for (uint64_t i = 0; i < orders.size() && result_.sound && result_.states < end_; ++i) {
-      recording r = i == 0 ? std::move(first) : take(orders[i]);
+      recording r = i == 0 ? std::exchange(first, {}) : take(orders[i]);
       if (!result_.sound) return;
       ++result_.interleavings;
       const uint64_t share = (end_ - result_.states) / (orders.size() - i);

@@ -20,13 +20,11 @@ injury scramble(std::span<const std::byte> image, uint64_t offset, uint64_t leng
       length = 64;
       text += ", one line of it";
       break;
-    default: {
+    default:
       offset += random() % length;
-      length = 1;
-      text += ", one bit of it";
-      injury i{offset, {image[offset] ^ static_cast<std::byte>(1u << random() % 8)}, text};
-      return i;
-    }
+      return {offset,
+              {image[offset] ^ static_cast<std::byte>(1u << random() % 8)},
+              text + ", one bit of it"};
   }
   injury i{offset, std::vector<std::byte>(length), std::move(text)};
   for (auto& b : i.bytes) b = static_cast<std::byte>(random());

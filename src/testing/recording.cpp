@@ -55,6 +55,7 @@ class run {
   void together(const schedule& order) {
     recorder_->turn = {[](void* s) { static_cast<scheduler*>(s)->operation(); }, &scheduler_};
     std::vector<std::function<void()>> bodies;
+    bodies.reserve(scenario_.threads.size());
     for (size_t t = 0; t < scenario_.threads.size(); ++t)
       bodies.push_back([this, t] { steps_of(t); });
     threaded_ = true;

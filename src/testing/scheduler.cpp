@@ -79,6 +79,7 @@ void scheduler::run(const std::vector<std::function<void()>>& bodies, const sche
   running_ = s.first < bodies.size() ? s.first : 0;
   if (turn_given_) turn_given_(running_);
   std::vector<std::thread> threads;
+  threads.reserve(bodies.size());
   for (unsigned i = 0; i < bodies.size(); ++i)
     threads.emplace_back([&, i] {
       me = i;

@@ -3,27 +3,19 @@
 // turn, and its scenario must be violated within the budget that scenarios get in every test run.
 // homes.txt says which scenario is to catch which bug.
 //
-//   test-planted                run all of it; the table is printed
-//   test-planted BUG...         some of them, with their stories
-//   test-planted --search       look for the scenario that catches each bug soonest; prints homes
-#include <fnmatch.h>
-#include <poll.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
+//   test-planted                     run all of it; the table is printed
+//   test-planted BUG...              some of them, with their stories
+//   test-planted --search [BUG...]   look for a scenario that catches each bug soon; prints homes
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
-#include <stdexcept>
 
-#include "medium/planted.hpp"
-#include "scenarios/catalogue.hpp"
+#include "attempt.hpp"
 
 using namespace scute;
 
@@ -31,64 +23,8 @@ namespace {
 
 // What ./dev explore and the test suite give each scenario.
 constexpr uint64_t states_max = 20000;
-
-struct outcome {
-  bool caught = false;
-  bool died = false;  // by an assertion or a signal, which is noticed as well
-  uint64_t states = 0;
-  std::string story;
-};
-
-// Explores one scenario with one bug, in a process of its own.
-outcome attempt(planted::bug which, const explore::entry& e, uint64_t states) {
-  int ends[2];
-  if (::pipe(ends) != 0) throw std::runtime_error("pipe");
-  std::fflush(nullptr);
-  const pid_t pid = ::fork();
-  if (pid < 0) throw std::runtime_error("fork");
-  if (pid == 0) {
-    ::close(ends[0]);
-    ::dup2(ends[1], STDERR_FILENO);  // last words
-    ::alarm(120);                    // a bug may also make it run for ever
-    outcome o;
-    try {
-      planted::active = which;
-      testing::explore_options how;
-      how.states = states;
-      how.thorough = true;
-      const auto r = testing::explore(e.make, how);
-      o.caught = !r.sound;
-      o.states = r.states;
-      o.story = r.story;
-    } catch (const std::exception& error) {
-      o.caught = true;  // the scenario could not even be set up
-      o.story = error.what();
-    }
-    const std::string text =
-        "=" + std::to_string(o.caught) + " " + std::to_string(o.states) + " " + o.story;
-    if (::write(ends[1], text.data(), text.size()) < 0) ::_exit(3);
-    ::_exit(0);
-  }
-  ::close(ends[1]);
-  std::string text;
-  char buffer[65536];
-  for (ssize_t n; (n = ::read(ends[0], buffer, sizeof buffer)) > 0;)
-    text.append(buffer, static_cast<size_t>(n));
-  ::close(ends[0]);
-  int status = 0;
-  ::waitpid(pid, &status, 0);
-  outcome o;
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    o.caught = o.died = true;
-    o.story = text;
-    return o;
-  }
-  const size_t at = text.rfind("\n=") == std::string::npos ? text.find('=') : text.find('=');
-  std::istringstream in(text.substr(at + 1));
-  in >> o.caught >> o.states;
-  std::getline(in, o.story, '\0');
-  return o;
-}
+// A bug may also make a scenario run for ever.
+constexpr unsigned seconds_max = 30;
 
 std::map<std::string, std::string> read_homes() {
   std::map<std::string, std::string> homes;
@@ -109,28 +45,64 @@ const explore::entry* find(const std::string& name) {
   return nullptr;
 }
 
-void print(const planted::description& d, const std::string& home, const outcome& o) {
-  std::printf("%-22s %-28s %8s  %s\n", d.name, home.c_str(),
-              !o.caught  ? "MISSED"
-              : o.died   ? "died"
-                         : std::to_string(o.states).c_str(),
-              d.text);
-  std::fflush(stdout);
+using bugs = std::vector<planted::description>;
+
+// The table; returns how many were caught.
+size_t run(const bugs& list, bool with_stories) {
+  const auto homes = read_homes();
+  std::vector<attempt> attempts;
+  for (const auto& d : list) {
+    const auto home = homes.find(d.name);
+    const explore::entry* e = home == homes.end() ? nullptr : find(home->second);
+    if (e == nullptr)
+      std::printf("%-22s has no scenario in tests/planted/homes.txt\n", d.name);
+    else
+      attempts.push_back({d, e, states_max, seconds_max});
+  }
+  std::printf("%-22s %-24s %7s  %s\n", "bug", "scenario", "states", "what is left out");
+  size_t caught = 0;
+  run_attempts(attempts, [&](const attempt& a, const outcome& o) {
+    const std::string states = std::to_string(o.states);
+    std::printf("%-22s %-24s %7s  %s\n", a.bug.name, a.scenario->name.c_str(),
+                !o.caught ? "MISSED"
+                : o.died  ? "died"
+                          : states.c_str(),
+                a.bug.text);
+    if (with_stories) std::printf("%s\n", o.story.c_str());
+    std::fflush(stdout);
+    caught += o.caught;
+    return true;
+  });
+  return caught;
 }
 
-// Scenario by scenario with small budgets, then with larger ones.
-void search(const planted::description& d) {
-  for (uint64_t states = 400; states <= states_max; states *= 7)
-    for (const auto& e : explore::catalogue()) {
-      const outcome o = attempt(d.which, e, states);
-      if (!o.caught) continue;
-      std::printf("%-22s %-28s # %s\n", d.name, e.name.c_str(),
-                  o.died ? "died" : std::to_string(o.states).c_str());
+// All scenarios with a small budget; then, for the bugs that none of them caught, with larger ones.
+// The first scenario that catches a bug is printed.
+void search(bugs list) {
+  struct budget {
+    uint64_t states;
+    unsigned seconds;
+  };
+  for (const budget b : {budget{300, 5}, budget{2000, 10}, budget{10000, 30}}) {
+    bugs missed;
+    for (const auto& d : list) {
+      std::vector<attempt> attempts;
+      for (const auto& e : explore::catalogue()) attempts.push_back({d, &e, b.states, b.seconds});
+      bool found = false;
+      run_attempts(attempts, [&](const attempt& a, const outcome& o) {
+        if (o.caught)
+          std::printf("%-22s %-24s # %s\n", d.name, a.scenario->name.c_str(),
+                      o.died ? "died" : std::to_string(o.states).c_str());
+        // One that dies says less than a story: perhaps there is a better one.
+        found = found || o.caught;
+        return !o.caught || o.died;
+      });
+      if (!found) missed.push_back(d);
       std::fflush(stdout);
-      return;
     }
-  std::printf("# %s: not found. %s\n", d.name, d.text);
-  std::fflush(stdout);
+    list = missed;
+  }
+  for (const auto& d : list) std::printf("# %s: not found. %s\n", d.name, d.text);
 }
 
 }  // namespace
@@ -144,31 +116,20 @@ int main(int argc, char** argv) {
     else
       wanted.insert(argv[i]);
   }
-  const auto homes = read_homes();
-  const auto begin = std::chrono::steady_clock::now();
-  unsigned tried = 0, caught = 0;
-  if (!searching)
-    std::printf("%-22s %-28s %8s  %s\n", "bug", "scenario", "states", "what is left out");
-  for (const auto& d : planted::all) {
-    if (!wanted.empty() && wanted.count(d.name) == 0) continue;
-    ++tried;
-    if (searching) {
-      search(d);
-      continue;
-    }
-    const auto home = homes.find(d.name);
-    const explore::entry* e = home == homes.end() ? nullptr : find(home->second);
-    if (e == nullptr) {
-      std::printf("%-22s has no scenario in tests/planted/homes.txt\n", d.name);
-      continue;
-    }
-    const outcome o = attempt(d.which, *e, states_max);
-    print(d, e->name, o);
-    if (!wanted.empty()) std::printf("%s\n", o.story.c_str());
-    caught += o.caught;
+  bugs list;
+  for (const auto& d : planted::all)
+    if (wanted.empty() || wanted.count(d.name) != 0) list.push_back(d);
+  if (list.size() < wanted.size() || list.empty()) {
+    std::fprintf(stderr, "some of these names are not in src/medium/planted_bugs.inc\n");
+    return 2;
   }
-  if (searching) return 0;
-  std::printf("%u of %u planted bugs caught, in %.1f s\n", caught, tried,
+  if (searching) {
+    search(list);
+    return 0;
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  const size_t caught = run(list, argc > 1);
+  std::printf("%zu of %zu planted bugs caught, in %.1f s\n", caught, list.size(),
               std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-  return tried != 0 && caught == tried ? 0 : 1;
+  return caught == list.size() ? 0 : 1;
 }

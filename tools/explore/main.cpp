@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // scute-explore: crash states of all of Scute's own scenarios.
-#include <fnmatch.h>
 #include <fmt/format.h>
+#include <fnmatch.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -30,7 +30,8 @@ std::vector<explore::entry> chosen(const std::vector<std::string>& patterns) {
 
 int main(int argc, char** argv) {
   CLI::App app(
-      "Puts the power off at every moment of Scute's own scenarios, on a simulated medium, and lets "
+      "Puts the power off at every moment of Scute's own scenarios, on a simulated medium, and "
+      "lets "
       "Scute recover from what such a failure could have left: the objects must be those of before "
       "or after the step under way, a check must find nothing, and the pool must work.",
       "scute-explore");
@@ -44,7 +45,8 @@ int main(int argc, char** argv) {
   app.add_flag("-l,--list", list, "list the scenarios and exit");
   auto* total = app.add_option("-n,--states", states, "crash states, shared out to the scenarios");
   total->capture_default_str();
-  app.add_option("--each", each, "the same for each scenario, in place of --states")->excludes(total);
+  app.add_option("--each", each, "the same for each scenario, in place of --states")
+      ->excludes(total);
   app.add_option("-t,--seconds", seconds_max,
                  "go on with further seeds, in rounds over all scenarios, for so long")
       ->excludes(total);
@@ -59,8 +61,10 @@ int main(int argc, char** argv) {
   app.add_option("-j,--jobs", how.jobs, "scenarios at a time")->capture_default_str();
   app.add_flag("-q,--quiet", how.quiet, "print violations and the last line only");
   app.footer(
-      "Columns: states judged; of them left by a crash of a recovery; of them with a fault besides; "
-      "moments at which the power failed; runs recorded (interleavings, seeds); states per second.\n"
+      "Columns: states judged; of them left by a crash of a recovery; of them with a fault "
+      "besides; "
+      "moments at which the power failed; runs recorded (interleavings, seeds); states per "
+      "second.\n"
       "Exit status: 0 no violation, 1 a violation (its story is printed), 2 wrong usage.\n"
       "How it works, and how to use it for your own structures: docs/testing.md.");
   try {
@@ -90,7 +94,7 @@ int main(int argc, char** argv) {
   const auto elapsed = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   };
-  how.each.states = each != 0            ? each
+  how.each.states = each != 0          ? each
                     : seconds_max != 0 ? 1000
                                        : std::max<std::uint64_t>(states / scenarios.size(), 1);
   try {
@@ -104,7 +108,8 @@ int main(int argc, char** argv) {
     }
     const double seconds = elapsed();
     fmt::print(
-        "{} scenarios, {} crash states ({} after crashes of recoveries, {} with faults) in {:.1f} s, "
+        "{} scenarios, {} crash states ({} after crashes of recoveries, {} with faults) in {:.1f} "
+        "s, "
         "{:.0f} states/s per core, seed {}: {}\n",
         scenarios.size(), s.states, s.recrashed, s.damaged, seconds,
         s.seconds > 0 ? static_cast<double>(s.states) / s.seconds : 0.0, how.each.seed,

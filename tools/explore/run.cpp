@@ -51,8 +51,8 @@ void send(int fd, const void* bytes, std::size_t n) {
       send(fd, &now, sizeof now);
     };
     const testing::exploration r = testing::explore(e.make, o);
-    m = {1, r.sound, r.states, r.recrashed, r.damaged, r.crash_points, r.interleavings, r.seconds,
-         0};
+    m = {1,         r.sound, r.states, r.recrashed, r.damaged, r.crash_points, r.interleavings,
+         r.seconds, 0};
     story = r.story;
   } catch (const std::exception& error) {
     m.last = 1;

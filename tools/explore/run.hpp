@@ -13,14 +13,14 @@ namespace scute::explore {
 struct run_options {
   testing::explore_options each;  // for every scenario
   unsigned jobs = 1;
-  bool quiet = false;      // no line for a scenario that is sound
-  std::string repeat;      // command line up to the scenario's name, for stories
+  bool quiet = false;  // no line for a scenario that is sound
+  std::string repeat;  // command line up to the scenario's name, for stories
 };
 
 struct summary {
   std::uint64_t states = 0, recrashed = 0, damaged = 0, interleavings = 0;
   std::uint64_t scenarios = 0, violated = 0;
-  double seconds = 0;      // of all scenarios together
+  double seconds = 0;  // of all scenarios together
 
   summary& operator+=(const summary& s) {
     states += s.states;

@@ -13,6 +13,10 @@ const std::vector<entry>& catalogue() {
     add_thread_scenarios(list);
     add_container_scenarios(list);
     add_repair_scenarios(list);
+    add_log_scenarios(list);
+    add_owner_scenarios(list);
+    add_chunk_scenarios(list);
+    add_injury_scenarios(list);
     return list;
   }();
   return all;

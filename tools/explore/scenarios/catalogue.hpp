@@ -21,13 +21,18 @@ struct entry {
 const std::vector<entry>& catalogue();
 
 // The parts of it, each appended to `to`.
-void add_object_scenarios(std::vector<entry>& to);       // one object at a time, by hand
-void add_placement_scenarios(std::vector<entry>& to);    // several objects: same row, same column, ...
-void add_random_scenarios(std::vector<entry>& to);       // random transactions
-void add_thread_scenarios(std::vector<entry>& to);       // interleaved threads
-void add_container_scenarios(std::vector<entry>& to);    // the containers
-void add_life_scenarios(std::vector<entry>& to);         // create, open, close, superblock
-void add_repair_scenarios(std::vector<entry>& to);       // injuries, and repairs in progress
+void add_object_scenarios(std::vector<entry>& to);  // one object at a time, by hand
+void add_placement_scenarios(
+    std::vector<entry>& to);                        // several objects: same row, same column, ...
+void add_random_scenarios(std::vector<entry>& to);  // random transactions
+void add_thread_scenarios(std::vector<entry>& to);  // interleaved threads
+void add_container_scenarios(std::vector<entry>& to);  // the containers
+void add_life_scenarios(std::vector<entry>& to);       // create, open, close, superblock
+void add_repair_scenarios(std::vector<entry>& to);     // injuries, and repairs in progress
+void add_log_scenarios(std::vector<entry>& to);        // logs at their limits
+void add_owner_scenarios(std::vector<entry>& to);      // lanes that meet in a column block
+void add_chunk_scenarios(std::vector<entry>& to);      // how chunks come into use
+void add_injury_scenarios(std::vector<entry>& to);     // misplaced and stale writes, worse damage
 
 // Protection levels, in words and as the library has them.
 struct level {

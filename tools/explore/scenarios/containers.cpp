@@ -56,7 +56,8 @@ std::string text_of(const reader& r, const Map& m) {
     sum = (sum ^ key) * 0x9e3779b97f4a7c15u + value;
     ++n;
   }
-  if (n != m.size()) throw std::runtime_error("the map lists another number of entries than it has");
+  if (n != m.size())
+    throw std::runtime_error("the map lists another number of entries than it has");
   return text + std::to_string(sum);
 }
 

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <stdexcept>
+#include <vector>
 
 namespace scute::explore {
 namespace {
@@ -85,13 +87,17 @@ std::uint64_t change::size(std::uint64_t slot) const {
   return size_of(pool_, oid(slot));
 }
 
-void change::alloc(std::uint64_t slot, std::uint64_t n, unsigned fill) {
+void* change::alloc_zeros(std::uint64_t slot, std::uint64_t n) {
   scute_oid fresh = SCUTE_OID_NULL;
   void *bytes = nullptr, *entry = nullptr;
   check(scute_tx_alloc(tx_, n, type_bytes, &fresh, &bytes));
-  fill_bytes(bytes, n, fill);
   check(scute_tx_add_range(tx_, directory_, slot * sizeof(scute_oid), sizeof(scute_oid), &entry));
   std::memcpy(entry, &fresh, sizeof fresh);
+  return bytes;
+}
+
+void change::alloc(std::uint64_t slot, std::uint64_t n, unsigned fill) {
+  fill_bytes(alloc_zeros(slot, n), n, fill);
 }
 
 void change::free(std::uint64_t slot) {
@@ -132,6 +138,39 @@ void change::abort() {
   scute_tx* tx = tx_;
   tx_ = nullptr;
   check(scute_tx_abort(tx));
+}
+
+void commit(scute::pool& p, unsigned thread, const std::function<void(change&)>& body) {
+  change c(p, thread);
+  body(c);
+  c.commit();
+}
+
+scute_oid oid_of(scute::pool& p, unsigned thread, std::uint64_t slot) {
+  return read(p, directory_of(p, thread)).objects[slot];
+}
+
+std::uint64_t offset_of(scute::pool& p, unsigned thread, std::uint64_t slot) {
+  return oid_of(p, thread, slot) & 0xffff'ffff'ffffu;  // the low bits of an oid
+}
+
+void expect(scute::pool& p, unsigned thread, std::uint64_t slot, std::uint64_t at,
+            std::uint64_t length, unsigned fill) {
+  const void* bytes = nullptr;
+  check(scute_get_verified(p.native_handle(), oid_of(p, thread, slot), &bytes));
+  std::vector<unsigned char> wanted(length);
+  fill_bytes(wanted.data(), length, fill);
+  if (std::memcmp(static_cast<const unsigned char*>(bytes) + at, wanted.data(), length) != 0)
+    throw std::runtime_error("object " + std::to_string(slot) + " does not hold, from byte " +
+                             std::to_string(at) + " on, what was written there");
+}
+
+testing::scenario with_directories(const std::string& name, scute_protection protection,
+                                   unsigned threads) {
+  testing::scenario s(name, testing::small_pool(protection));
+  for (unsigned t = 0; t < threads; ++t)
+    s.in_thread(t).observe([t](scute::pool& p) { return contents(p, t); });
+  return s;
 }
 
 std::string contents(scute::pool& p, unsigned thread) {

@@ -3,9 +3,10 @@
 // a directory names objects of raw bytes. What is in a directory can be read as text.
 #pragma once
 
-#include <scute/pool.hpp>
+#include <scute/testing.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace scute::explore {
@@ -36,6 +37,7 @@ class change {
   scute_oid oid(std::uint64_t slot) const;
 
   void alloc(std::uint64_t slot, std::uint64_t size, unsigned fill);
+  void* alloc_zeros(std::uint64_t slot, std::uint64_t size);
   void free(std::uint64_t slot);
   // The whole object, through a micro-buffer.
   void overwrite(std::uint64_t slot, unsigned fill);
@@ -50,6 +52,21 @@ class change {
   scute_tx* tx_ = nullptr;
   scute_oid directory_ = 0;
 };
+
+// One transaction of `body`.
+void commit(scute::pool& p, unsigned thread, const std::function<void(change&)>& body);
+
+scute_oid oid_of(scute::pool& p, unsigned thread, std::uint64_t slot);
+// Where the object's payload lies in the file.
+std::uint64_t offset_of(scute::pool& p, unsigned thread, std::uint64_t slot);
+
+// Throws unless these bytes of an object are those that fill_bytes() makes.
+void expect(scute::pool& p, unsigned thread, std::uint64_t slot, std::uint64_t at,
+            std::uint64_t length, unsigned fill);
+
+// A scenario whose threads each answer for the contents of their directory.
+testing::scenario with_directories(const std::string& name, scute_protection protection,
+                                   unsigned threads = 1);
 
 // Slot by slot: size and a hash of the bytes. Reads with verification.
 std::string contents(scute::pool& p, unsigned thread);

@@ -76,9 +76,8 @@ testing::scenario killed(const level& l) {
         c.edit_in_place(1, 4000, 300, 20 + k);
       });
     });
-    s.step("change the same", [k](scute::pool& p) {
-      commit(p, 0, [&](change& c) { c.edit(0, 0, 48, 30 + k); });
-    });
+    s.step("change the same",
+           [k](scute::pool& p) { commit(p, 0, [&](change& c) { c.edit(0, 0, 48, 30 + k); }); });
     s.step_on_stage("the process dies, and the next one opens the pool",
                     [](const testing::stage& at) {
                       at.abandon();
@@ -106,9 +105,8 @@ testing::scenario superblock(const level& l) {
       s.step_on_stage("die", [](const testing::stage& at) { at.abandon(); });
     }
     s.step_on_stage("open", [](const testing::stage& at) { at.open(); });
-    s.step("change", [k](scute::pool& p) {
-      commit(p, 0, [&](change& c) { c.overwrite(0, 40 + k); });
-    });
+    s.step("change",
+           [k](scute::pool& p) { commit(p, 0, [&](change& c) { c.overwrite(0, 40 + k); }); });
   }
   return s;
 }

@@ -36,9 +36,8 @@ testing::scenario alloc(const level& l) {
   // Small ones, which format runs; one in several fragments; one that is staged; one of several
   // chunks.
   for (const std::uint64_t size : {1u, 64u, 65u, 900u, 900u, 4096u, 5000u, 17000u, 33000u}) {
-    s.step("allocate " + std::to_string(size), [size, k](scute::pool& p) {
-      commit(p, [&](change& c) { c.alloc(k, size, k + 1); });
-    });
+    s.step("allocate " + std::to_string(size),
+           [size, k](scute::pool& p) { commit(p, [&](change& c) { c.alloc(k, size, k + 1); }); });
     ++k;
   }
   return s;
@@ -55,9 +54,8 @@ testing::scenario overwrite(const level& l) {
     });
   });
   for (unsigned k = 0; k < 9; ++k)
-    s.step("overwrite object " + std::to_string(k % 3), [k](scute::pool& p) {
-      commit(p, [&](change& c) { c.overwrite(k % 3, 10 + k); });
-    });
+    s.step("overwrite object " + std::to_string(k % 3),
+           [k](scute::pool& p) { commit(p, [&](change& c) { c.overwrite(k % 3, 10 + k); }); });
   return s;
 }
 
@@ -69,7 +67,8 @@ testing::scenario edit(const level& l) {
   };
   unsigned k = 0;
   // Within a line, across lines, across fragments, the first and the last byte, and all of it.
-  for (const range r : {range{3, 8}, {60, 8}, {4090, 12}, {0, 1}, {8999, 1}, {100, 700}, {0, 9000}}) {
+  for (const range r :
+       {range{3, 8}, {60, 8}, {4090, 12}, {0, 1}, {8999, 1}, {100, 700}, {0, 9000}}) {
     s.step("edit " + std::to_string(r.at) + "+" + std::to_string(r.length), [r, k](scute::pool& p) {
       commit(p, [&](change& c) { c.edit(0, r.at, r.length, 20 + k); });
     });
@@ -106,15 +105,12 @@ testing::scenario in_place(const level& l) {
     c.edit_in_place(0, 4000, 300, 45);
     c.abort();
   });
-  s.step("the same again, committed", [](scute::pool& p) {
-    commit(p, [&](change& c) { c.edit_in_place(0, 0, 300, 46); });
-  });
-  s.step("a large range in place", [](scute::pool& p) {
-    commit(p, [&](change& c) { c.edit_in_place(0, 0, 8000, 47); });
-  });
-  s.step("and a small one", [](scute::pool& p) {
-    commit(p, [&](change& c) { c.edit_in_place(0, 0, 8, 48); });
-  });
+  s.step("the same again, committed",
+         [](scute::pool& p) { commit(p, [&](change& c) { c.edit_in_place(0, 0, 300, 46); }); });
+  s.step("a large range in place",
+         [](scute::pool& p) { commit(p, [&](change& c) { c.edit_in_place(0, 0, 8000, 47); }); });
+  s.step("and a small one",
+         [](scute::pool& p) { commit(p, [&](change& c) { c.edit_in_place(0, 0, 8, 48); }); });
   return s;
 }
 
@@ -133,9 +129,8 @@ testing::scenario free(const level& l) {
            [k](scute::pool& p) { commit(p, [&](change& c) { c.free(k); }); });
   // What was freed is used again, for objects of other sizes as well.
   for (const unsigned k : {1u, 3u})
-    s.step("allocate 30000", [k](scute::pool& p) {
-      commit(p, [&](change& c) { c.alloc(k, 30000, 50 + k); });
-    });
+    s.step("allocate 30000",
+           [k](scute::pool& p) { commit(p, [&](change& c) { c.alloc(k, 30000, 50 + k); }); });
   s.step("free and allocate in one transaction", [](scute::pool& p) {
     commit(p, [&](change& c) {
       c.free(4);
@@ -179,9 +174,7 @@ testing::scenario abort(const level& l) {
     c.edit(2, 10, 50, 76);
     c.abort();
   });
-  s.step("one edit", [](scute::pool& p) {
-    commit(p, [&](change& c) { c.edit(2, 10, 50, 77); });
-  });
+  s.step("one edit", [](scute::pool& p) { commit(p, [&](change& c) { c.edit(2, 10, 50, 77); }); });
   return s;
 }
 

@@ -33,7 +33,8 @@ testing::scenario column(const level& l) {
   for (unsigned k = 0; k < 6; ++k)
     s.step("a page of every object, round " + std::to_string(k), [k](scute::pool& p) {
       commit(p, [&](change& c) {
-        for (unsigned i = 0; i < 4; ++i) c.edit((i + k) % 8, (i * 4096 + 64 * k) % 14000, 24, k + i);
+        for (unsigned i = 0; i < 4; ++i)
+          c.edit((i + k) % 8, (i * 4096 + 64 * k) % 14000, 24, k + i);
       });
     });
   for (unsigned k = 0; k < 4; ++k)
@@ -96,29 +97,25 @@ testing::scenario larger_than_log(const level& l) {
       for (unsigned k = 0; k < 3; ++k) c.overwrite(k, 10 + k);
     });
   });
-  s.step("a small change", [](scute::pool& p) {
-    commit(p, [&](change& c) { c.edit(0, 0, 32, 20); });
-  });
-  s.step("one of 12 KiB", [](scute::pool& p) {
-    commit(p, [&](change& c) { c.overwrite(3, 30); });
-  });
+  s.step("a small change",
+         [](scute::pool& p) { commit(p, [&](change& c) { c.edit(0, 0, 32, 20); }); });
+  s.step("one of 12 KiB",
+         [](scute::pool& p) { commit(p, [&](change& c) { c.overwrite(3, 30); }); });
   s.step("all of them", [](scute::pool& p) {
     commit(p, [&](change& c) {
       for (unsigned k = 0; k < 4; ++k) c.overwrite(k, 40 + k);
     });
   });
-  s.step("12 KiB in place", [](scute::pool& p) {
-    commit(p, [&](change& c) { c.edit_in_place(3, 0, 12000, 50); });
-  });
+  s.step("12 KiB in place",
+         [](scute::pool& p) { commit(p, [&](change& c) { c.edit_in_place(3, 0, 12000, 50); }); });
   s.step("in place and aborted", [](scute::pool& p) {
     change c(p, 0);
     c.edit_in_place(3, 0, 9000, 51);
     c.overwrite(1, 52);
     c.abort();
   });
-  s.step("a small change at the end", [](scute::pool& p) {
-    commit(p, [&](change& c) { c.edit(1, 100, 32, 60); });
-  });
+  s.step("a small change at the end",
+         [](scute::pool& p) { commit(p, [&](change& c) { c.edit(1, 100, 32, 60); }); });
   return s;
 }
 
@@ -194,13 +191,12 @@ void add_placement_scenarios(std::vector<entry>& to) {
     const char* about;
     testing::scenario (*make)(const level&);
   };
-  for (const kind& k :
-       {kind{"same-row", "neighbours in one transaction", row},
-        {"same-column", "objects whose columns meet in one transaction", column},
-        {"across-rows", "an object longer than a row", wrap},
-        {"larger-than-log", "transactions that overflow a lane", larger_than_log},
-        {"lanes", "lanes take turns on the same bytes", lanes},
-        {"chunk-reuse", "chunks change their use", reuse}})
+  for (const kind& k : {kind{"same-row", "neighbours in one transaction", row},
+                        {"same-column", "objects whose columns meet in one transaction", column},
+                        {"across-rows", "an object longer than a row", wrap},
+                        {"larger-than-log", "transactions that overflow a lane", larger_than_log},
+                        {"lanes", "lanes take turns on the same bytes", lanes},
+                        {"chunk-reuse", "chunks change their use", reuse}})
     for (const level& l : levels)
       to.push_back({std::string(k.name) + "/" + l.name, k.about,
                     [make = k.make, l](std::uint64_t) { return make(l); }});

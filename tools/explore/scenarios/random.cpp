@@ -33,19 +33,17 @@ testing::scenario random(const std::string& name, scute_options o, std::uint64_t
 void add_random_scenarios(std::vector<entry>& to) {
   constexpr unsigned steps = 16;
   for (const level& l : levels)
-    to.push_back({std::string("random/") + l.name, "random transactions",
-                  [l](std::uint64_t seed) {
+    to.push_back({std::string("random/") + l.name, "random transactions", [l](std::uint64_t seed) {
                     return random(std::string("random/") + l.name,
                                   testing::small_pool(l.protection), seed, steps);
                   }});
-  to.push_back({"random/adler32", "random transactions, with Adler-32 checksums",
-                [](std::uint64_t seed) {
-                  scute_options o = testing::small_pool();
-                  o.checksum = SCUTE_CHECKSUM_ADLER32;
-                  return random("random/adler32", o, seed, steps);
-                }});
-  to.push_back({"random/larger", "random transactions in a pool of 1 MiB",
-                [](std::uint64_t seed) {
+  to.push_back(
+      {"random/adler32", "random transactions, with Adler-32 checksums", [](std::uint64_t seed) {
+         scute_options o = testing::small_pool();
+         o.checksum = SCUTE_CHECKSUM_ADLER32;
+         return random("random/adler32", o, seed, steps);
+       }});
+  to.push_back({"random/larger", "random transactions in a pool of 1 MiB", [](std::uint64_t seed) {
                   scute_options o = testing::small_pool();
                   o.size = 1u << 20;
                   return random("random/larger", o, seed, 2 * steps);

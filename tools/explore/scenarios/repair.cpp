@@ -60,10 +60,11 @@ testing::scenario objects() {
       at.damage(where, flipped);
       commit(at.pool(), [&](change& c) { c.overwrite(0, 10 + k); });
     });
-    s.step_on_stage("scribble over a fragment, and edit it elsewhere", [k](const testing::stage& at) {
-      scribble(at, offset_of(at.pool(), 2) + 4096 * (k % 2) + 100, 1000 + 1000 * k, k);
-      commit(at.pool(), [&](change& c) { c.edit(2, 8000 - 4000 * k, 100, 20 + k); });
-    });
+    s.step_on_stage(
+        "scribble over a fragment, and edit it elsewhere", [k](const testing::stage& at) {
+          scribble(at, offset_of(at.pool(), 2) + 4096 * (k % 2) + 100, 1000 + 1000 * k, k);
+          commit(at.pool(), [&](change& c) { c.edit(2, 8000 - 4000 * k, 100, 20 + k); });
+        });
     s.step_on_stage("lose a page of a large object", [k](const testing::stage& at) {
       scribble(at, (offset_of(at.pool(), 3) + 8192 * k) / 4096 * 4096 + 4096, 4096, 30 + k);
     });

@@ -44,8 +44,7 @@ testing::scenario columns(const level& l) {
   auto s = start(std::string("threads-columns/") + l.name, l.protection, 2);
   s.setup([](scute::pool& p) {
     make_directories(p);
-    for (unsigned k = 0; k < 4; ++k)
-      commit(p, k % 2, [&](change& c) { c.alloc(k, 15000, k); });
+    for (unsigned k = 0; k < 4; ++k) commit(p, k % 2, [&](change& c) { c.alloc(k, 15000, k); });
   });
   for (unsigned t = 0; t < 2; ++t) {
     s.in_thread(t).step("long ranges", [t](scute::pool& p) {
@@ -77,26 +76,26 @@ testing::scenario allocator(const level& l) {
     commit(p, 0, [&](change& c) { c.alloc(5, 40000, 9); });
   });
   s.in_thread(0)
-      .step("free two", [](scute::pool& p) {
-        commit(p, 0, [&](change& c) {
-          c.free(0);
-          c.free(2);
-        });
-      })
+      .step("free two",
+            [](scute::pool& p) {
+              commit(p, 0, [&](change& c) {
+                c.free(0);
+                c.free(2);
+              });
+            })
       .step("free a large one", [](scute::pool& p) { commit(p, 0, [&](change& c) { c.free(5); }); })
-      .step("allocate", [](scute::pool& p) {
-        commit(p, 0, [&](change& c) { c.alloc(0, 120, 60); });
-      });
+      .step("allocate",
+            [](scute::pool& p) { commit(p, 0, [&](change& c) { c.alloc(0, 120, 60); }); });
   s.in_thread(1)
-      .step("allocate two", [](scute::pool& p) {
-        commit(p, 1, [&](change& c) {
-          c.alloc(6, 120, 61);
-          c.alloc(7, 120, 62);
-        });
-      })
-      .step("allocate large", [](scute::pool& p) {
-        commit(p, 1, [&](change& c) { c.alloc(8, 30000, 63); });
-      })
+      .step("allocate two",
+            [](scute::pool& p) {
+              commit(p, 1, [&](change& c) {
+                c.alloc(6, 120, 61);
+                c.alloc(7, 120, 62);
+              });
+            })
+      .step("allocate large",
+            [](scute::pool& p) { commit(p, 1, [&](change& c) { c.alloc(8, 30000, 63); }); })
       .step("free one, allocate one", [](scute::pool& p) {
         commit(p, 1, [&](change& c) {
           c.free(1);

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "attempt.hpp"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <deque>
+#include <sstream>
+#include <stdexcept>
+
+namespace scute {
+namespace {
+
+constexpr size_t at_a_time = 2;
+
+// What the child says at its end. Before it there may be last words of the library.
+constexpr char mark[] = "\n\x01outcome ";
+
+[[noreturn]] void explore_in_child(const attempt& a, int to) {
+  ::dup2(to, STDERR_FILENO);
+  ::alarm(a.seconds_max);
+  outcome o;
+  try {
+    planted::active = a.bug.which;
+    testing::explore_options how;
+    how.states = a.states;
+    how.thorough = true;
+    const auto r = testing::explore(a.scenario->make, how);
+    o.caught = !r.sound;
+    o.states = r.states;
+    o.story = r.story;
+  } catch (const std::exception& error) {
+    o.caught = true;  // the scenario could not even be set up
+    o.story = error.what();
+  }
+  const std::string text =
+      mark + std::to_string(o.caught) + " " + std::to_string(o.states) + "\n" + o.story;
+  for (size_t done = 0; done < text.size();) {
+    const ssize_t n = ::write(to, text.data() + done, text.size() - done);
+    if (n < 0) ::_exit(3);
+    done += static_cast<size_t>(n);
+  }
+  ::_exit(0);
+}
+
+class child {
+ public:
+  explicit child(const attempt& a) : what(a) {
+    int ends[2];
+    if (::pipe(ends) != 0) throw std::runtime_error("pipe");
+    std::fflush(nullptr);
+    pid_ = ::fork();
+    if (pid_ < 0) throw std::runtime_error("fork");
+    if (pid_ == 0) {
+      ::close(ends[0]);
+      explore_in_child(a, ends[1]);
+    }
+    ::close(ends[1]);
+    fd = ends[0];
+  }
+
+  void receive() {
+    char buffer[65536];
+    const ssize_t n = ::read(fd, buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) return;
+    if (n > 0)
+      text_.append(buffer, static_cast<size_t>(n));
+    else
+      end();
+  }
+  void give_up() {
+    if (fd < 0) return;
+    ::kill(pid_, SIGKILL);
+    end();
+  }
+
+  attempt what;
+  outcome result;
+  int fd = -1;  // until its end
+
+ private:
+  void end() {
+    ::close(fd);
+    fd = -1;
+    int status = 0;
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+    const size_t at = text_.rfind(mark);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || at == std::string::npos) {
+      result.caught = result.died = true;
+      result.story = text_;
+      return;
+    }
+    std::istringstream in(text_.substr(at + sizeof mark - 1));
+    in >> result.caught >> result.states;
+    in.ignore();
+    std::getline(in, result.story, '\0');
+  }
+
+  pid_t pid_ = -1;
+  std::string text_;
+};
+
+}  // namespace
+
+void run_attempts(const std::vector<attempt>& all,
+                  const std::function<bool(const attempt&, const outcome&)>& tell) {
+  std::deque<child> children;  // running, or to be told after one that is
+  size_t next = 0;
+  for (;;) {
+    size_t running = 0;
+    for (const child& c : children) running += c.fd >= 0;
+    for (; running < at_a_time && next < all.size(); ++running) children.emplace_back(all[next++]);
+    if (children.empty()) return;
+    std::vector<pollfd> waits;
+    for (const child& c : children) waits.push_back({c.fd, POLLIN, 0});
+    ::poll(waits.data(), waits.size(), -1);
+    for (size_t i = 0; i < waits.size(); ++i)
+      if ((waits[i].revents & (POLLIN | POLLHUP)) != 0) children[i].receive();
+    while (!children.empty() && children.front().fd < 0) {
+      if (!tell(children.front().what, children.front().result)) {
+        for (child& c : children) c.give_up();
+        return;
+      }
+      children.pop_front();
+    }
+  }
+}
+
+}  // namespace scute

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One exploration of one scenario with one planted bug, in a process of its own: a bug may well end
+// the process, or make it run for ever.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "medium/planted.hpp"
+#include "scenarios/catalogue.hpp"
+
+namespace scute {
+
+struct attempt {
+  planted::description bug;
+  const explore::entry* scenario;
+  uint64_t states;
+  unsigned seconds_max;
+};
+
+struct outcome {
+  bool caught = false;
+  bool died = false;  // by an assertion, a signal or for want of time, which is noticed as well
+  uint64_t states = 0;
+  std::string story;
+};
+
+// Two at a time. Outcomes are told in the order of the attempts; if `tell` returns false, those that
+// are left are dropped.
+void run_attempts(const std::vector<attempt>& all,
+                  const std::function<bool(const attempt&, const outcome&)>& tell);
+
+}  // namespace scute

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How chunks come into use: runs that grow, spans over what were runs, space that was never used.
+#include "scenarios/catalogue.hpp"
+#include "scenarios/directory.hpp"
+#include "scenarios/layout.hpp"
+
+namespace scute::explore {
+namespace {
+
+void reopen(const testing::stage& at) {
+  at.close();
+  at.open();
+}
+
+// Slots are prepared 32 at a time: objects of one size pass that mark.
+testing::scenario run_growth(const level& l) {
+  auto s = with_directories(std::string("run-growth/") + l.name, l.protection);
+  s.setup([](scute::pool& p) {
+    make_directories(p);
+    for (unsigned t = 0; t < 3; ++t)
+      commit(p, t, [&](change& c) {
+        for (unsigned k = 0; k < (t == 2 ? 4 : slots); ++k) c.alloc(k, 100, 20 * t + k);
+      });
+  });
+  for (unsigned n = 0; n < 2; ++n)
+    s.step("allocate 4", [n](scute::pool& p) {
+      commit(p, 2, [&](change& c) {
+        for (unsigned k = 4 + 4 * n; k < 8 + 4 * n; ++k) c.alloc(k, 100, 60 + k);
+      });
+    });
+  s.step_on_stage("close and open", reopen);
+  s.step("free one, allocate one", [](scute::pool& p) {
+    commit(p, 2, [](change& c) {
+      c.free(11);
+      c.alloc(11, 100, 80);
+    });
+  });
+  s.observe([](scute::pool& p) {
+    return contents(p, 0) + "; " + contents(p, 1) + "; " + contents(p, 2);
+  });
+  return s;
+}
+
+// Runs that were emptied become bodies of a span, when all other space is taken.
+testing::scenario span_over_runs(const level& l) {
+  auto s = with_directories(std::string("span-over-runs/") + l.name, l.protection);
+  s.may_run_full();
+  s.setup([](scute::pool& p) { make_directories(p); });
+  s.step("make three runs", [](scute::pool& p) {
+    commit(p, 0, [](change& c) {
+      for (unsigned k = 0; k < 3; ++k) c.alloc(k, 3500 + 1000 * k, k);
+    });
+  });
+  s.step("empty them", [](scute::pool& p) {
+    commit(p, 0, [](change& c) {
+      for (unsigned k = 0; k < 3; ++k) c.free(k);
+    });
+  });
+  s.step("take all other chunks", [](scute::pool& p) {
+    const std::uint64_t n = p.info().chunks_free, size = p.info().chunk_size;
+    // A fragment header for each 4 KiB.
+    commit(p, 0, [&](change& c) { c.alloc(0, n * (size - size / page * header_size - 32), 9); });
+  });
+  s.step("a span over the runs",
+         [](scute::pool& p) { commit(p, 0, [](change& c) { c.alloc(1, 30000, 11); }); });
+  s.step("free it", [](scute::pool& p) { commit(p, 0, [](change& c) { c.free(1); }); });
+  s.step_on_stage("close and open", reopen);
+  s.step("a run again",
+         [](scute::pool& p) { commit(p, 0, [](change& c) { c.alloc(1, 100, 12); }); });
+  return s;
+}
+
+// A stray store hit chunks that were never used, before the first ones are taken. (In columns that the
+// tables do not use: those of the tables are recomputed after a crash.)
+testing::scenario virgin_space(const level& l) {
+  testing::scenario s(std::string("virgin-space/") + l.name, testing::small_pool(l.protection));
+  s.setup([](scute::pool& p) {
+    const std::span<std::byte> file = file_of(p);
+    fill_bytes(file.data() + layout(file).chunk(2) + 100, 200, 3);
+  });
+  s.step("make the root, which takes the first chunks", [](scute::pool& p) {
+    scute_oid root = SCUTE_OID_NULL;
+    scute::detail::check(scute_root(p.native_handle(), 500, 1, &root));
+  });
+  s.observe([](scute::pool& p) {
+    scute_oid root = SCUTE_OID_NULL;
+    const int e = scute_root(p.native_handle(), 0, 1, &root);
+    if (e == SCUTE_E_NOENT) return std::string("no root");
+    scute::detail::check(e);
+    return std::string("a root");
+  });
+  return s;
+}
+
+}  // namespace
+
+void add_chunk_scenarios(std::vector<entry>& to) {
+  struct kind {
+    const char* name;
+    const char* about;
+    unsigned from;  // the lowest level it is worth while at
+    testing::scenario (*make)(const level&);
+  };
+  for (const kind& k : {kind{"run-growth", "a run gets further slots", 0, run_growth},
+                        {"span-over-runs", "runs become a span, and runs again", 0, span_over_runs},
+                        {"virgin-space", "a scribble in unused chunks", 2, virgin_space}})
+    for (const level& l : levels)
+      if (&l - levels >= k.from)
+        to.push_back({std::string(k.name) + "/" + l.name, k.about,
+                      [make = k.make, l](std::uint64_t) { return make(l); }});
+}
+
+}  // namespace scute::explore
