@@ -252,7 +252,7 @@ void lane_log::retire(pool::lane& l, bool ends_in_place) noexcept {
   done_with(mine.ring_chunks);
   if (ends_in_place) {
     done_with(mine.undo_chunks);
-    mine.undo_transaction = 0;
+    if (!SCUTE_PLANTED(undo_start)) mine.undo_transaction = 0;
   }
   // Makes steps, which retire entries of their own.
   give_back_spare(l);

@@ -33,8 +33,8 @@ class explorer {
     end_ = result_.states + states;
     recording first = take({});
     if (!result_.sound) return;
-    const auto orders =
-        schedules(scenario_.threads.size(), first.operations, how_.interleavings, seed_);
+    const auto orders = schedules(scenario_.threads.size(), first.operations, first.fences,
+                                  how_.interleavings, seed_);
     bool complete = true;
     for (uint64_t i = 0; i < orders.size() && result_.sound && result_.states < end_; ++i) {
       recording r = i == 0 ? std::exchange(first, {}) : take(orders[i]);
@@ -51,8 +51,8 @@ class explorer {
   void only(const state_name& n) {
     recording first = take({});
     if (!result_.sound) return;
-    const auto orders =
-        schedules(scenario_.threads.size(), first.operations, how_.interleavings, seed_);
+    const auto orders = schedules(scenario_.threads.size(), first.operations, first.fences,
+                                  how_.interleavings, seed_);
     if (n.interleaving >= orders.size())
       throw std::invalid_argument("there is no interleaving " + std::to_string(n.interleaving));
     recording r = n.interleaving == 0 ? std::move(first) : take(orders[n.interleaving]);

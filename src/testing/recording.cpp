@@ -53,7 +53,8 @@ class run {
 
  private:
   void together(const schedule& order) {
-    recorder_->turn = {[](void* s) { static_cast<scheduler*>(s)->operation(); }, &scheduler_};
+    recorder_->turn = {[](void* s, bool fence) { static_cast<scheduler*>(s)->operation(fence); },
+                       &scheduler_};
     std::vector<std::function<void()>> bodies;
     bodies.reserve(scenario_.threads.size());
     for (size_t t = 0; t < scenario_.threads.size(); ++t)
@@ -61,6 +62,7 @@ class run {
     threaded_ = true;
     scheduler_.run(bodies, order, [this](unsigned t) { recorder_->actor = t; });
     result_.operations = scheduler_.operations();
+    result_.fences = scheduler_.fences();
     recorder_->turn = {};
   }
 
@@ -119,27 +121,42 @@ recording record(const detail::scenario_state& s, const persistence_model::image
   return run(s, from, seed, eadr).take(order);
 }
 
-std::vector<schedule> schedules(size_t threads, uint64_t operations, uint64_t count,
-                                uint64_t seed) {
+std::vector<schedule> schedules(size_t threads, uint64_t operations, uint64_t fences,
+                                uint64_t count, uint64_t seed) {
   std::vector<schedule> all;
   const auto n = static_cast<unsigned>(threads);
   if (n == 1) return {schedule{}};
   for (unsigned first = 0; first < n && all.size() < count; ++first) all.push_back({first, {}});
   std::mt19937_64 random(seed);
-  // One preemption: everywhere, or, if those are too many, half of the count at random places.
+  // One preemption: everywhere, or, if those are too many, a third of the count at random places.
   const uint64_t single = operations * (n - 1) * n;
-  const uint64_t share = std::min(single, count > all.size() ? (count - all.size()) / 2 : 0);
+  const uint64_t share = std::min(single, count > all.size() ? (count - all.size()) / 3 : 0);
   for (uint64_t i = 0; i < share; ++i) {
     const uint64_t which = share == single ? i : random() % single;
     const auto first = static_cast<unsigned>(which % n);
     const auto to = (first + 1 + static_cast<unsigned>(which / n % (n - 1))) % n;
     all.push_back({first, {{which / n / (n - 1), to}}});
   }
+  const auto somebody = [&] { return static_cast<unsigned>(random() % n); };
   while (operations != 0 && all.size() < count) {
-    schedule s{static_cast<unsigned>(random() % n), {}};
-    const unsigned preemptions = 2 + static_cast<unsigned>(random() % 6);
-    for (unsigned k = 0; k < preemptions; ++k)
-      s.preemptions.push_back({random() % operations, static_cast<unsigned>(random() % n)});
+    schedule s{somebody(), {}};
+    switch (random() % 4) {
+      case 0:  // at fences
+        for (uint64_t k = 1 + random() % 3; k != 0 && fences != 0; --k)
+          s.preemptions.push_back({random() % fences, somebody(), true});
+        break;
+      case 1: {  // there and back after a few operations
+        uint64_t at = random() % operations;
+        for (uint64_t k = 2 + random() % 3; k != 0; --k) {
+          s.preemptions.push_back({at, somebody()});
+          at += 1 + random() % 4;
+        }
+        break;
+      }
+      default:
+        for (uint64_t k = 2 + random() % 6; k != 0; --k)
+          s.preemptions.push_back({random() % operations, somebody()});
+    }
     std::sort(s.preemptions.begin(), s.preemptions.end(),
               [](const preemption& a, const preemption& b) { return a.operation < b.operation; });
     all.push_back(std::move(s));

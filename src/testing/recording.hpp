@@ -20,6 +20,7 @@ struct recording {
   bool begins_without_pool = false;
   bool damaged = false;     // the scenario injures its pool
   uint64_t operations = 0;  // at which threads could have been switched
+  uint64_t fences = 0;      // of them
   std::string failed;       // what went wrong although no power failed
 };
 
@@ -29,8 +30,10 @@ persistence_model::image start_image(const detail::scenario_state& s, uint64_t s
 recording record(const detail::scenario_state& s, const persistence_model::image& from,
                  const schedule& order, uint64_t seed, bool eadr);
 
-// Orders to try, from the plain ones to ones with several preemptions; `operations` as a first
-// recording has counted them.
-std::vector<schedule> schedules(size_t threads, uint64_t operations, uint64_t count, uint64_t seed);
+// Orders to try, from the plain ones to ones with several preemptions; `operations` and `fences` as a
+// first recording has counted them. Half of the latter prefer fences, where protocols change from one
+// state to the next, and short turns, which fit into another thread's critical moment.
+std::vector<schedule> schedules(size_t threads, uint64_t operations, uint64_t fences,
+                                uint64_t count, uint64_t seed);
 
 }  // namespace scute::testing

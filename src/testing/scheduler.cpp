@@ -26,7 +26,8 @@ void wait_in(void* self) {
 std::string schedule::text() const {
   std::string t = "thread " + std::to_string(first) + " first";
   for (const preemption& p : preemptions)
-    t += ", thread " + std::to_string(p.to) + " from operation " + std::to_string(p.operation);
+    t += ", thread " + std::to_string(p.to) + (p.fence ? " from fence " : " from operation ") +
+         std::to_string(p.operation);
   return t;
 }
 
@@ -47,15 +48,16 @@ void scheduler::give(unsigned to) {
   changed_.wait(hold, [this] { return running_ == me; });
 }
 
-void scheduler::operation() {
+void scheduler::operation(bool fence) {
   waits_ = 0;
   if (held_ != 0) return;
-  const uint64_t now = operations_++;
-  const auto& all = schedule_->preemptions;
-  while (next_preemption_ < all.size() && all[next_preemption_].operation < now) ++next_preemption_;
-  if (next_preemption_ == all.size() || all[next_preemption_].operation != now) return;
-  const unsigned to = all[next_preemption_++].to;
-  if (to < done_.size() && !done_[to]) give(to);
+  const uint64_t operation = operations_++;
+  const uint64_t fence_number = fence ? fences_++ : UINT64_MAX;
+  for (const preemption& p : schedule_->preemptions) {
+    if (p.operation != (p.fence ? fence_number : operation)) continue;
+    if (p.to < done_.size() && !done_[p.to]) give(p.to);
+    return;
+  }
 }
 
 void scheduler::wait() {
@@ -71,8 +73,7 @@ void scheduler::run(const std::vector<std::function<void()>>& bodies, const sche
                     const std::function<void(unsigned)>& turn_given) {
   done_.assign(bodies.size(), false);
   schedule_ = &s;
-  next_preemption_ = 0;
-  operations_ = waits_ = 0;
+  operations_ = fences_ = waits_ = 0;
   held_ = 0;
   thrown_ = nullptr;
   turn_given_ = turn_given;

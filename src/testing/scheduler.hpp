@@ -17,15 +17,17 @@
 
 namespace scute::testing {
 
-// At the operation-th operation of all threads together (from 0), `to` goes on.
+// At the operation-th operation of all threads together (from 0), or at the fence of that number,
+// `to` goes on.
 struct preemption {
   uint64_t operation;
   unsigned to;
+  bool fence = false;  // only fences are counted
 };
 
 struct schedule {
   unsigned first = 0;
-  std::vector<preemption> preemptions;  // by operation
+  std::vector<preemption> preemptions;
 
   std::string text() const;
 };
@@ -39,9 +41,10 @@ class scheduler {
            const std::function<void(unsigned)>& turn_given);
 
   // To be called by the running thread: at each operation, and instead of waiting.
-  void operation();
+  void operation(bool fence = false);
   void wait();
   uint64_t operations() const noexcept { return operations_; }
+  uint64_t fences() const noexcept { return fences_; }
 
   // While held, the running thread keeps its turn.
   void hold() noexcept { ++held_; }
@@ -56,8 +59,7 @@ class scheduler {
   unsigned running_ = 0;
   std::vector<bool> done_;
   const schedule* schedule_ = nullptr;
-  size_t next_preemption_ = 0;
-  uint64_t operations_ = 0;
+  uint64_t operations_ = 0, fences_ = 0;
   uint64_t waits_ = 0;  // in a row, without an operation
   int held_ = 0;
   std::exception_ptr thrown_;

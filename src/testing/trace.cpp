@@ -35,7 +35,8 @@ recorder::recorder(simulated_memory& m) : memory_(m) {
 }
 
 void recorder::before(uint64_t offset, size_t n) {
-  if (turn.call != nullptr) turn.call(turn.arg);
+  // A fence is the operation that concerns no bytes.
+  if (turn.call != nullptr) turn.call(turn.arg, n == 0);
   // Where caches are durable, a store counts from the moment it was made. Elsewhere it is enough to
   // see it before it is overwritten: it may have been evicted, as when an abort restores old bytes.
   if (memory_.eadr())

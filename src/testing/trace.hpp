@@ -61,7 +61,7 @@ class recorder final : public memory_listener {
 
   unsigned actor = 0;  // who runs now
   struct turn_call {
-    void (*call)(void*) = nullptr;
+    void (*call)(void*, bool fence) = nullptr;
     void* arg = nullptr;
   } turn;
   trace result;

@@ -192,7 +192,7 @@ TEST(Recorder, GivesTheTurnAwayBeforeEachOperation) {
     std::string log;
   } seen{&p, ""};
   using seen_type = decltype(seen);
-  p.record.turn = {[](void* arg) {
+  p.record.turn = {[](void* arg, bool) {
                      auto& s = *static_cast<seen_type*>(arg);
                      s.log += s.p->memory.bytes()[0] == std::byte{} ? '0' : '1';
                      s.log += std::to_string(s.p->record.result.events.size()) + " ";

@@ -3,7 +3,6 @@
 // damaged is never in a column that a crash may tear as well: one parity row mends one of the two.
 #include <algorithm>
 #include <cstring>
-#include <memory>
 #include <stdexcept>
 
 #include "scenarios/catalogue.hpp"
@@ -350,6 +349,57 @@ testing::scenario repair_beside_commit() {
   return s;
 }
 
+// Thread 1 reads and so repairs a fragment that lies across a page's edge, and thread 0, which has
+// opened it before, commits a change in one of the two pages meanwhile. What is committed when the
+// read returns must be in what was read: at_edge bytes behind the edge, or before it.
+testing::scenario read_beside_commit(const char* name, std::int64_t at_edge) {
+  constexpr std::uint64_t length = 40, fragment = 2 * 4096;  // the third fragment of a large object
+  auto s = with_directories(name, SCUTE_PROTECT_MLPC, 2);
+  s.setup([](scute::pool& p) {
+    make_directories(p);
+    commit(p, 0, [](change& c) {
+      c.alloc(0, 20000, 1);
+      c.alloc(1, 300, 2);
+      c.alloc(2, 100, 3);
+    });
+    commit(p, 1, [](change& c) { c.alloc(0, 100, 1); });
+  });
+  const auto edge_of = [](scute::pool& p) {
+    return fragment + page - (offset_of(p, 0, 0) + fragment) % page;
+  };
+  s.in_thread(0).step("change one page of the fragment", [=](scute::pool& p) {
+    const std::uint64_t at = edge_of(p) + static_cast<std::uint64_t>(at_edge);
+    change c(p, 0);
+    c.edit(0, at, length, 40);
+    for (unsigned i = 0; i < 3; ++i) c.edit_in_place(1, 70 * i, 60, 60 + i);  // some time goes by
+    c.overwrite(2, 41);  // written last, so whoever sees it can know that the rest is there
+    c.commit();
+  });
+  s.in_thread(1).step_on_stage("damage both pages, and read", [=](const testing::stage& at) {
+    scute::pool& p = at.pool();
+    const std::uint64_t edge = edge_of(p);
+    const scute_oid oid = oid_of(p, 0, 0);
+    scribble(at, offset_of(p, 0, 0) + edge - 20, 40, 5);
+    const void* from = nullptr;
+    if (scute_get_verified(p.native_handle(), oid, &from) != SCUTE_OK) return;
+    unsigned char fresh[100];
+    fill_bytes(fresh, sizeof fresh, 41);
+    if (std::memcmp(stored(p, 2), fresh, sizeof fresh) != 0) return;  // not committed yet
+    fill_bytes(fresh, length, 40);
+    const auto* there = static_cast<const unsigned char*>(from) + edge + at_edge;
+    if (std::memcmp(there, fresh, length) != 0)
+      throw std::runtime_error("a verified read gives bytes of before the last commit");
+  });
+  return s;
+}
+
+testing::scenario read_beside_commit_after() {
+  return read_beside_commit("read-beside-commit/after", 60);
+}
+testing::scenario read_beside_commit_before() {
+  return read_beside_commit("read-beside-commit/before", -1000);
+}
+
 }  // namespace
 
 void add_injury_scenarios(std::vector<entry>& to) {
@@ -381,7 +431,11 @@ void add_injury_scenarios(std::vector<entry>& to) {
         {"lost-columns", "two cells of a column damaged, one comes back", lost_columns},
         {"blind-column", "damage that nothing can locate", blind_column},
         {"decode-beside-commit", "a column is decoded while it changes", decode_beside_commit},
-        {"repair-beside-commit", "a repair meets a commit of the same", repair_beside_commit}})
+        {"repair-beside-commit", "a repair meets a commit of the same", repair_beside_commit},
+        {"read-beside-commit/after", "a reader repairs, a commit changes the second page",
+         read_beside_commit_after},
+        {"read-beside-commit/before", "a reader repairs, a commit changes the first page",
+         read_beside_commit_before}})
     to.push_back({k.name, k.about, [make = k.make](std::uint64_t) { return make(); }});
 }
 
