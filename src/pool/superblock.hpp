@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reading and writing the three superblock copies.
 //
-// S1 At every instant at least one copy on the medium is valid: copies are written one after the
-//    other, each made durable before the next is touched.
+// S1 At every instant at least one copy on the medium is valid, whatever sequence of failures came
+//    before: copies are written one after the other, each durable before the next is touched, so a
+//    failure tears one at most; and those that are not current (torn, damaged, old) come first, so
+//    the last good one is never in the making.
 // S2 The valid copy with the highest sequence counts; a reader that finds copies that are damaged
 //    or older rewrites them (when it may write).
 #pragma once
@@ -21,10 +23,7 @@ struct superblock_read {
 // (features this library does not know), SCUTE_E_TRUNCATED, SCUTE_E_CORRUPT (no copy is left).
 superblock_read read_superblock(const medium::medium& m, const std::string& path);
 
-// Writes all copies with the next sequence number; sb is updated. Counted as metadata.
-// S1 One copy after the other, each durable before the next is touched, so a failure tears one at
-//    most; those that are not the current one already (torn by an earlier failure, damaged) come
-//    first. So the last good copy is never in the making, whatever sequence of failures.
+// Writes all copies with the next sequence number (S1); sb is updated. Counted as metadata.
 void write_superblock(medium::writer& w, format::superblock& sb);
 
 uint32_t superblock_checksum(const format::superblock& sb) noexcept;
