@@ -96,7 +96,7 @@ void lane_log::give_back_spare(pool::lane& l) noexcept {
   if (spare.empty()) return;
   try {
     heap_.take_back(l, spare);
-  } catch (...) {
+  } catch (...) {  // NOLINT(bugprone-empty-catch)
     // Out of memory, or the medium failed: those that are left stay lent.
   }
 }

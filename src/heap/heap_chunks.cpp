@@ -134,7 +134,7 @@ std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
         ++z.available;
         z.search_from = std::min(z.search_from, c->index);
       }
-    } catch (...) {
+    } catch (...) {  // NOLINT(bugprone-empty-catch): what is left stays lent
     }
     throw;
   }

@@ -185,7 +185,7 @@ std::unique_ptr<medium> map_file(file_handle file, scute_medium wish, bool read_
     made = std::make_unique<page_cache_medium>(std::move(file), base, k, synced, eadr, read_only);
   else
     made = std::make_unique<cpu_medium>(std::move(file), base, k, synced, eadr, read_only);
-  mapped.release();  // the medium's now
+  static_cast<void>(mapped.release());  // the medium's now
   return made;
 }
 

@@ -30,10 +30,10 @@ struct writes_under_optimistic_reads {
 };
 #else
 struct optimistic_reads {
-  optimistic_reads() noexcept {}
+  optimistic_reads() noexcept {}  // NOLINT(modernize-use-equals-default): else it counts as unused
 };
 struct writes_under_optimistic_reads {
-  writes_under_optimistic_reads() noexcept {}
+  writes_under_optimistic_reads() noexcept {}  // NOLINT(modernize-use-equals-default)
 };
 #endif
 

@@ -15,14 +15,16 @@ class violation : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+scute::pool open(simulated_memory& m, const scute_options& o) {
+  scute_pool* handle = nullptr;
+  scute::detail::check(open_in(m, o, &handle));
+  return scute::pool::adopt(handle);
+}
+
 // Lets go of the pool on every way out.
 class opened {
  public:
-  opened(simulated_memory& m, const scute_options& o) {
-    scute_pool* handle = nullptr;
-    scute::detail::check(open_in(m, o, &handle));
-    pool = scute::pool::adopt(handle);
-  }
+  opened(simulated_memory& m, const scute_options& o) : pool(open(m, o)) {}
   ~opened() { abandon(pool.native_handle()); }
   opened(const opened&) = delete;
   opened& operator=(const opened&) = delete;

@@ -157,6 +157,7 @@ summary run(const std::vector<entry>& scenarios, const run_options& how) {
     while (next < scenarios.size() && running.size() < std::max(how.jobs, 1u))
       running.push_back(start(scenarios[next++], how));
     std::vector<pollfd> waits;
+    waits.reserve(running.size());
     for (const child& c : running) waits.push_back({c.fd, POLLIN, 0});
     ::poll(waits.data(), waits.size(), 500);
     std::uint64_t in_progress = 0;
