@@ -3,6 +3,18 @@
 
 namespace scute::explore {
 
+void add_at(std::initializer_list<level> levels_wanted, std::initializer_list<leveled> kinds,
+            std::vector<entry>& to) {
+  for (const leveled& k : kinds)
+    for (const level& l : levels_wanted)
+      to.push_back({std::string(k.name) + "/" + l.name, k.about,
+                    [make = k.make, l](std::uint64_t) { return make(l); }});
+}
+
+void add_at_all_levels(std::initializer_list<leveled> kinds, std::vector<entry>& to) {
+  add_at({levels[0], levels[1], levels[2], levels[3]}, kinds, to);
+}
+
 const std::vector<entry>& catalogue() {
   static const std::vector<entry> all = [] {
     std::vector<entry> list;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -43,5 +44,15 @@ inline constexpr level levels[] = {{"none", SCUTE_PROTECT_NONE},
                                    {"ml", SCUTE_PROTECT_ML},
                                    {"mlp", SCUTE_PROTECT_MLP},
                                    {"mlpc", SCUTE_PROTECT_MLPC}};
+
+// A kind of scenario that is made at several levels, as "name/level".
+struct leveled {
+  const char* name;
+  const char* about;
+  testing::scenario (*make)(const level&);
+};
+void add_at(std::initializer_list<level> levels_wanted, std::initializer_list<leveled> kinds,
+            std::vector<entry>& to);
+void add_at_all_levels(std::initializer_list<leveled> kinds, std::vector<entry>& to);
 
 }  // namespace scute::explore

@@ -216,20 +216,14 @@ testing::scenario string_maps(const level& l) {
 }  // namespace
 
 void add_container_scenarios(std::vector<entry>& to) {
-  struct kind {
-    const char* name;
-    const char* about;
-    testing::scenario (*make)(const level&);
-  };
-  for (const kind& k : {kind{"ordered-map", "a B+ tree, with splits and merges", trees},
-                        {"hash-map", "linear hashing, with splits of buckets", hashes},
-                        {"vector", "segments come and go", vectors},
-                        {"queue", "blocks come and go", queues},
-                        {"string", "short and long strings", strings},
-                        {"string-map", "a map that owns its strings", string_maps}})
-    for (const level& l : {levels[0], levels[3]})
-      to.push_back({std::string(k.name) + "/" + l.name, k.about,
-                    [make = k.make, l](std::uint64_t) { return make(l); }});
+  add_at({levels[0], levels[3]},
+         {{"ordered-map", "a B+ tree, with splits and merges", trees},
+          {"hash-map", "linear hashing, with splits of buckets", hashes},
+          {"vector", "segments come and go", vectors},
+          {"queue", "blocks come and go", queues},
+          {"string", "short and long strings", strings},
+          {"string-map", "a map that owns its strings", string_maps}},
+         to);
 }
 
 }  // namespace scute::explore

@@ -403,18 +403,11 @@ testing::scenario read_beside_commit_before() {
 }  // namespace
 
 void add_injury_scenarios(std::vector<entry>& to) {
-  struct leveled {
-    const char* name;
-    const char* about;
-    testing::scenario (*make)(const level&);
-  };
-  for (const leveled& k :
-       {leveled{"misplaced-log", "a lane's log lands in another lane", misplaced_log},
-        {"foreign-log", "a log of the pool that was there before", foreign_log},
-        {"old-superblock", "a copy of the superblock goes back in time", old_superblock}})
-    for (const level& l : {levels[1], levels[3]})
-      to.push_back({std::string(k.name) + "/" + l.name, k.about,
-                    [make = k.make, l](std::uint64_t) { return make(l); }});
+  add_at({levels[1], levels[3]},
+         {{"misplaced-log", "a lane's log lands in another lane", misplaced_log},
+          {"foreign-log", "a log of the pool that was there before", foreign_log},
+          {"old-superblock", "a copy of the superblock goes back in time", old_superblock}},
+         to);
   struct kind {
     const char* name;
     const char* about;

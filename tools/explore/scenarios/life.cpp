@@ -7,12 +7,6 @@
 namespace scute::explore {
 namespace {
 
-void commit(scute::pool& p, unsigned thread, const std::function<void(change&)>& body) {
-  change c(p, thread);
-  body(c);
-  c.commit();
-}
-
 testing::scenario create(const level& l) {
   testing::scenario s(std::string("create/") + l.name, testing::small_pool(l.protection));
   s.without_pool();
@@ -114,18 +108,11 @@ testing::scenario superblock(const level& l) {
 }  // namespace
 
 void add_life_scenarios(std::vector<entry>& to) {
-  struct kind {
-    const char* name;
-    const char* about;
-    testing::scenario (*make)(const level&);
-  };
-  for (const kind& k : {kind{"create", "a pool comes into being", create},
-                        {"reopen", "closed and opened again, with changes in between", reopen},
-                        {"killed", "processes die, others go on", killed},
-                        {"superblock", "copies of the superblock are damaged", superblock}})
-    for (const level& l : levels)
-      to.push_back({std::string(k.name) + "/" + l.name, k.about,
-                    [make = k.make, l](std::uint64_t) { return make(l); }});
+  add_at_all_levels({{"create", "a pool comes into being", create},
+                     {"reopen", "closed and opened again, with changes in between", reopen},
+                     {"killed", "processes die, others go on", killed},
+                     {"superblock", "copies of the superblock are damaged", superblock}},
+                    to);
 }
 
 }  // namespace scute::explore

@@ -162,23 +162,16 @@ testing::scenario lost_link(const level& l) {
 }  // namespace
 
 void add_log_scenarios(std::vector<entry>& to) {
-  struct kind {
-    const char* name;
-    const char* about;
-    testing::scenario (*make)(const level&);
-  };
-  for (const kind& k :
-       {kind{"ring", "a ring goes round, with entries that are in each other's way", ring},
-        {"undo-chain", "an undo area goes on in a lent chunk", undo_chain},
-        {"undo-void", "aborts, and other lanes on the same object", undo_void},
-        {"undo-lanes", "in place what the last entry of another lane has as well", undo_lanes},
-        {"undo-steps", "steps inside a transaction with in-place ranges", undo_steps},
-        {"close-inside", "a pool is closed inside a transaction", close_inside},
-        {"die-inside", "a process dies inside a large in-place transaction", die_inside},
-        {"lost-link", "the same, and a copy of the undo log is lost", lost_link}})
-    for (const level& l : {levels[1], levels[3]})
-      to.push_back({std::string(k.name) + "/" + l.name, k.about,
-                    [make = k.make, l](std::uint64_t) { return make(l); }});
+  add_at({levels[1], levels[3]},
+         {{"ring", "a ring goes round, with entries that are in each other's way", ring},
+          {"undo-chain", "an undo area goes on in a lent chunk", undo_chain},
+          {"undo-void", "aborts, and other lanes on the same object", undo_void},
+          {"undo-lanes", "in place what the last entry of another lane has as well", undo_lanes},
+          {"undo-steps", "steps inside a transaction with in-place ranges", undo_steps},
+          {"close-inside", "a pool is closed inside a transaction", close_inside},
+          {"die-inside", "a process dies inside a large in-place transaction", die_inside},
+          {"lost-link", "the same, and a copy of the undo log is lost", lost_link}},
+         to);
 }
 
 }  // namespace scute::explore

@@ -181,20 +181,13 @@ testing::scenario abort(const level& l) {
 }  // namespace
 
 void add_object_scenarios(std::vector<entry>& to) {
-  struct kind {
-    const char* name;
-    const char* about;
-    testing::scenario (*make)(const level&);
-  };
-  for (const kind& k : {kind{"alloc", "objects of all sizes come into being", alloc},
-                        {"overwrite", "whole objects change", overwrite},
-                        {"edit", "ranges of an object change", edit},
-                        {"in-place", "ranges change in place, under an undo log", in_place},
-                        {"free", "objects go, and their space is used again", free},
-                        {"abort", "transactions come to nothing", abort}})
-    for (const level& l : levels)
-      to.push_back({std::string(k.name) + "/" + l.name, k.about,
-                    [make = k.make, l](std::uint64_t) { return make(l); }});
+  add_at_all_levels({{"alloc", "objects of all sizes come into being", alloc},
+                     {"overwrite", "whole objects change", overwrite},
+                     {"edit", "ranges of an object change", edit},
+                     {"in-place", "ranges change in place, under an undo log", in_place},
+                     {"free", "objects go, and their space is used again", free},
+                     {"abort", "transactions come to nothing", abort}},
+                    to);
 }
 
 }  // namespace scute::explore

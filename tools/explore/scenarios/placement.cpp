@@ -186,20 +186,13 @@ testing::scenario reuse(const level& l) {
 }  // namespace
 
 void add_placement_scenarios(std::vector<entry>& to) {
-  struct kind {
-    const char* name;
-    const char* about;
-    testing::scenario (*make)(const level&);
-  };
-  for (const kind& k : {kind{"same-row", "neighbours in one transaction", row},
-                        {"same-column", "objects whose columns meet in one transaction", column},
-                        {"across-rows", "an object longer than a row", wrap},
-                        {"larger-than-log", "transactions that overflow a lane", larger_than_log},
-                        {"lanes", "lanes take turns on the same bytes", lanes},
-                        {"chunk-reuse", "chunks change their use", reuse}})
-    for (const level& l : levels)
-      to.push_back({std::string(k.name) + "/" + l.name, k.about,
-                    [make = k.make, l](std::uint64_t) { return make(l); }});
+  add_at_all_levels({{"same-row", "neighbours in one transaction", row},
+                     {"same-column", "objects whose columns meet in one transaction", column},
+                     {"across-rows", "an object longer than a row", wrap},
+                     {"larger-than-log", "transactions that overflow a lane", larger_than_log},
+                     {"lanes", "lanes take turns on the same bytes", lanes},
+                     {"chunk-reuse", "chunks change their use", reuse}},
+                    to);
 }
 
 }  // namespace scute::explore

@@ -7,22 +7,9 @@
 namespace scute::explore {
 namespace {
 
-void commit(scute::pool& p, unsigned thread, const std::function<void(change&)>& body) {
-  change c(p, thread);
-  body(c);
-  c.commit();
-}
-
-testing::scenario start(const std::string& name, scute_protection protection, unsigned threads) {
-  testing::scenario s(name, testing::small_pool(protection));
-  for (unsigned t = 0; t < threads; ++t)
-    s.in_thread(t).observe([t](scute::pool& p) { return contents(p, t); });
-  return s;
-}
-
 // Small neighbours: atomic parity, shared stripes, one thread's log against another's bytes.
 testing::scenario neighbours(const level& l) {
-  auto s = start(std::string("threads-neighbours/") + l.name, l.protection, 2);
+  auto s = with_directories(std::string("threads-neighbours/") + l.name, l.protection, 2);
   s.setup([](scute::pool& p) {
     make_directories(p);
     for (unsigned k = 0; k < 3; ++k)
@@ -41,7 +28,7 @@ testing::scenario neighbours(const level& l) {
 
 // Pages of one column: long deltas under exclusive stripes, and in-place ranges beside them.
 testing::scenario columns(const level& l) {
-  auto s = start(std::string("threads-columns/") + l.name, l.protection, 2);
+  auto s = with_directories(std::string("threads-columns/") + l.name, l.protection, 2);
   s.setup([](scute::pool& p) {
     make_directories(p);
     for (unsigned k = 0; k < 4; ++k) commit(p, k % 2, [&](change& c) { c.alloc(k, 15000, k); });
@@ -67,7 +54,7 @@ testing::scenario columns(const level& l) {
 
 // One thread frees what the other's allocations may then take.
 testing::scenario allocator(const level& l) {
-  auto s = start(std::string("threads-allocator/") + l.name, l.protection, 2);
+  auto s = with_directories(std::string("threads-allocator/") + l.name, l.protection, 2);
   s.may_run_full();
   s.setup([](scute::pool& p) {
     make_directories(p);
@@ -106,7 +93,8 @@ testing::scenario allocator(const level& l) {
 }
 
 testing::scenario random(const level& l, unsigned threads, std::uint64_t seed) {
-  auto s = start("threads-random-" + std::to_string(threads) + "/" + l.name, l.protection, threads);
+  auto s = with_directories("threads-random-" + std::to_string(threads) + "/" + l.name,
+                            l.protection, threads);
   s.may_run_full();
   s.setup([seed, threads](scute::pool& p) {
     make_directories(p);
@@ -129,18 +117,11 @@ testing::scenario random(const level& l, unsigned threads, std::uint64_t seed) {
 }  // namespace
 
 void add_thread_scenarios(std::vector<entry>& to) {
-  struct kind {
-    const char* name;
-    const char* about;
-    testing::scenario (*make)(const level&);
-  };
-  for (const kind& k :
-       {kind{"threads-neighbours", "two threads on neighbouring small objects", neighbours},
-        {"threads-columns", "two threads on pages of the same columns", columns},
-        {"threads-allocator", "one thread frees, another allocates", allocator}})
-    for (const level& l : levels)
-      to.push_back({std::string(k.name) + "/" + l.name, k.about,
-                    [make = k.make, l](std::uint64_t) { return make(l); }});
+  add_at_all_levels(
+      {{"threads-neighbours", "two threads on neighbouring small objects", neighbours},
+       {"threads-columns", "two threads on pages of the same columns", columns},
+       {"threads-allocator", "one thread frees, another allocates", allocator}},
+      to);
   for (const unsigned threads : {2u, 3u})
     for (const level& l : levels)
       to.push_back({"threads-random-" + std::to_string(threads) + "/" + l.name,
