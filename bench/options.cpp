@@ -117,12 +117,14 @@ bool parse(int argc, char** argv, options& o, int& exit_code) {
     unless_given(ops, o.ops, 10000u);
     unless_given(working_set, o.working_set, uint64_t{32} << 20);
     o.check_size = uint64_t{64} << 20;
+    o.scrub_size = uint64_t{256} << 20;
   }
   if (o.tiny) {
     unless_given(rounds, o.rounds, 3u);
     unless_given(ops, o.ops, 100u);
     if (o.objects == 0) o.objects = 100;
     o.check_size = uint64_t{2} << 20;
+    o.scrub_size = uint64_t{16} << 20;
     o.open_size = uint64_t{64} << 20;
   }
   return true;

@@ -22,6 +22,7 @@ struct options {
   uint64_t working_set = uint64_t{64} << 20;  // bytes of objects, all threads
   uint64_t open_size = uint64_t{16} << 30;    // of the pools of open_clean
   uint64_t check_size = uint64_t{192} << 20;  // bytes of objects in the pool of check
+  uint64_t scrub_size = uint64_t{1} << 30;    // of the pools of scrub and under_scrub
   uint64_t seed = 1;
   clock_kind clock = clock_kind::wall;
   bool quick = false, tiny = false, list = false;

@@ -40,6 +40,8 @@ struct row {
   std::optional<costs> per_op;    // absent where the system does not count
   std::optional<uint64_t> moved;  // bytes that one operation reads; gives a throughput
 
+  std::optional<double> untested;  // share of the object bytes accessed that nothing has tested
+
   // As in --systems and in the tables.
   std::string name() const { return system == "scute" ? config : system; }
 };

@@ -39,6 +39,7 @@ std::string to_json(const std::vector<row>& rows) {
       j["bytes_metadata_per_op"] = round4(r.per_op->bytes_metadata);
     }
     if (r.moved) j["read_per_op"] = *r.moved;
+    if (r.untested) j["untested"] = round4(*r.untested);
     out += j.dump() + "\n";
   }
   return out;
@@ -65,6 +66,7 @@ std::vector<row> from_json(const std::string& text) {
       j.at("bytes_per_op").get<double>();
     }
     if (j.contains("read_per_op")) r.moved = j.at("read_per_op").get<uint64_t>();
+    if (j.contains("untested")) r.untested = j.at("untested").get<double>();
     rows.push_back(r);
   }
   return rows;

@@ -57,6 +57,7 @@ void add_once(std::vector<T>& v, const T& x) {
 std::string times(const row& r, const row* peer, bool several) {
   std::string out = human_time(r.ns_per_op);
   if (r.moved) out += fmt::format(", {:.2f} GB/s", static_cast<double>(*r.moved) / r.ns_per_op);
+  if (r.untested) out += fmt::format(", {:.1f} % untested", *r.untested * 100);
   out += fmt::format(" ±{:.0f}%", r.spread * 50);
   if (peer != nullptr && several) out += fmt::format("  {:.2f}×", r.ns_per_op / peer->ns_per_op);
   return out;

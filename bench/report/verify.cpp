@@ -39,6 +39,9 @@ int verify(const options& o, const std::vector<row>& rows) {
     const bool objects =
         r->work == "alloc" || r->work == "free" || r->work.rfind("overwrite", 0) == 0;
     if (objects && r->system == "scute" && !r->per_op) complain("not counted: " + name(e));
+    if (r->work.rfind("policy", 0) == 0 && (!r->untested || *r->untested < 0 || *r->untested > 1 ||
+                                            (r->config == "conservative" && *r->untested != 0)))
+      complain("share of untested bytes: " + name(e));
     // The commit of a small transaction has two ordering points: the log, and the objects.
     if (r->per_op && r->work.rfind("overwrite", 0) == 0 && r->size <= 4096 && r->threads == 1 &&
         r->per_op->fences != 2)

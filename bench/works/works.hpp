@@ -46,6 +46,9 @@ const std::vector<work_group>& work_groups();
 work_group object_works();
 work_group open_works();
 work_group check_work();
+work_group scrub_work();
+work_group lost_page_work();
+work_group policy_work();
 work_group kernel_works();
 
 }  // namespace scute::bench

@@ -43,6 +43,20 @@ enum class protection : int {
 /// Kind of object checksum: enum scute_checksum.
 enum class checksum : int { crc32c = SCUTE_CHECKSUM_CRC32C, adler32 = SCUTE_CHECKSUM_ADLER32 };
 
+/// When the checksums of objects are tested: enum scute_policy.
+enum class policy : int {
+  standard = SCUTE_POLICY_DEFAULT,  ///< when an object is opened for writing
+  scrub = SCUTE_POLICY_SCRUB,  ///< the same, and all of them after every `scrub_every` transactions
+  conservative = SCUTE_POLICY_CONSERVATIVE,  ///< also at every read
+};
+
+/// Something was found damaged: what, where, and what became of it; see scute.h.
+using event = scute_event;
+
+/// Called for each event, in no particular thread, never two at a time for one pool. Must not call
+/// into the pool, nor throw.
+using event_function = std::function<void(const event&)>;
+
 /// Called during long work with bytes done and in total. Runs in the calling thread; must not call
 /// into the pool. An exception that it throws is rethrown when the work has ended.
 using progress_function =
@@ -64,6 +78,11 @@ struct options {
   bool overwrite = false;           ///< create: replace an existing pool of that name
   std::uint32_t mode = 0;           ///< [create] permission bits; 0: the library's default
   progress_function progress = {};  ///< empty: none
+  scute::policy policy = scute::policy::standard;
+  std::uint64_t scrub_every = 0;  ///< policy scrub: transactions from one scrub to the next
+  event_function event = {};      ///< empty: none; a copy lives as long as the pool is open
+  bool no_fault_handler = false;  ///< leave SIGBUS and SIGSEGV alone
+  bool account = false;           ///< count the object bytes that are read untested
 
   /// Sets one option by name, as text: set("size", "64M"), set("protection", "mlp").
   /// Throws errc::invalid, saying what would have been right.
@@ -72,7 +91,7 @@ struct options {
   /// Applies every SCUTE_<NAME> variable of the environment on top of these options.
   options& apply_env();
 
-  /// The same options for the C interface; `layout` and `progress` stay owned by this struct.
+  /// The same options for the C interface; `layout` stays owned by this struct. Without the callbacks.
   scute_options native() const;
 
  private:
@@ -119,7 +138,10 @@ inline scute_options options::native() const {
     return on ? static_cast<std::uint32_t>(bit) : 0U;
   };
   c.flags = flag(readonly, SCUTE_READONLY) | flag(preallocate, SCUTE_PREALLOCATE) |
-            flag(overwrite, SCUTE_OVERWRITE);
+            flag(overwrite, SCUTE_OVERWRITE) | flag(no_fault_handler, SCUTE_NO_FAULT_HANDLER) |
+            flag(account, SCUTE_ACCOUNT);
+  c.policy = static_cast<scute_policy>(policy);
+  c.scrub_every = scrub_every;
   if (mode != 0) {
     c.mode = mode;
   }
@@ -144,6 +166,10 @@ inline void options::adopt(const scute_options& from) {
   readonly = (from.flags & SCUTE_READONLY) != 0;
   preallocate = (from.flags & SCUTE_PREALLOCATE) != 0;
   overwrite = (from.flags & SCUTE_OVERWRITE) != 0;
+  no_fault_handler = (from.flags & SCUTE_NO_FAULT_HANDLER) != 0;
+  account = (from.flags & SCUTE_ACCOUNT) != 0;
+  policy = static_cast<scute::policy>(from.policy);
+  scrub_every = from.scrub_every;
   mode = from.mode;
 }
 

@@ -7,6 +7,7 @@
 #include <scute/objects.hpp>
 #include <scute/options.hpp>
 #include <scute/reader.hpp>
+#include <scute/scrub.hpp>
 #include <scute/tx.hpp>
 
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace scute {
 
@@ -24,10 +26,27 @@ using info = scute_info;          ///< facts about an open pool; see scute.h
 using counters = scute_counters;  ///< what a pool has done since it was opened; see scute.h
 using report = scute_report;      ///< what a check found; see scute.h
 
-/// One finding of pool::check(): what, file offset and length, the object if it is one (or
-/// SCUTE_OID_NULL), and whether it was repaired.
-using finding_function = std::function<void(std::string_view what, std::uint64_t offset,
-                                            std::uint64_t length, scute_oid object, bool repaired)>;
+/// What pool::inject() does; see scute_injection in scute.h. Made with the defaults: one flip of one
+/// bit anywhere, seed 1.
+struct injection : scute_injection {
+  injection() noexcept : scute_injection() { scute_injection_init(this); }
+};
+
+/// One injury: file offset and length.
+using injury_function = std::function<void(std::uint64_t offset, std::uint64_t length)>;
+
+namespace detail {
+
+/// What a pool object owns: where the pool is mapped, and the callback that the library calls.
+struct open_pool : mapping {
+  event_function event;
+
+  static void tell(void* arg, const scute_event* what) noexcept {
+    static_cast<open_pool*>(arg)->event(*what);
+  }
+};
+
+}  // namespace detail
 
 /// An open pool. Move-only; the destructor closes. As a reader it shows the committed state. All
 /// members but close() may be called from any number of threads at once.
@@ -71,6 +90,12 @@ class pool : public reader {
   /// Takes over a pool that was opened through the C interface; the pool object closes it.
   static pool adopt(scute_pool* handle) {
     pool adopted;
+    try {
+      adopted.state_ = std::make_unique<detail::open_pool>();
+    } catch (...) {
+      scute_close(handle);
+      throw;
+    }
     adopted.take(handle);
     return adopted;
   }
@@ -94,10 +119,9 @@ class pool : public reader {
   /// No thread may be inside a call on it. Closing an empty pool object does nothing.
   void close() {
     if (state_) {
-      scute_pool* const handle = state_->handle;
-      state_.reset();
+      const std::unique_ptr<detail::open_pool> last = std::move(state_);  // closing may tell events
       forget();
-      detail::check(scute_close(handle));
+      detail::check(scute_close(last->handle));
     }
   }
 
@@ -124,7 +148,7 @@ class pool : public reader {
   const T& get_verified(ptr<T> p) const {
     detail::require_storable<T>();
     verify(p.oid(), sizeof(T), type_number<T>);
-    return get(p);
+    return *static_cast<const T*>(static_cast<const void*>(address(p.oid(), sizeof(T))));
   }
 
   /// The same for an array.
@@ -132,7 +156,9 @@ class pool : public reader {
   std::span<const T> get_verified(ptr<T[]> p) const {
     detail::require_storable<T>();
     verify(p.oid(), 0, type_number<T[]>);
-    return get(p);
+    const std::uint64_t size = size_of(p);
+    return {static_cast<const T*>(static_cast<const void*>(address(p.oid(), size))),
+            static_cast<std::size_t>(size / sizeof(T))};
   }
 
   /// Changes one object without a transaction around it, atomically and durably: f(T&) works on a
@@ -218,6 +244,76 @@ class pool : public reader {
   scute::report check(bool repair = false, const finding_function& finding = {},
                       const progress_function& progress = {}) const;
 
+  /// Verifies and repairs the whole pool while transactions run. Throws errc::busy if a scrub is under
+  /// way. An exception that a callback throws stops it, and is rethrown.
+  scute::report scrub(const scrub_options& how = {}) const;
+
+  /// The same in threads of its own, which yield the CPU to others; without callbacks.
+  void start_scrub(const scrub_options& how = {}) const {
+    scute_scrub_options c = native(how);
+    detail::check(scute_scrub_start(handle(), &c));
+  }
+
+  /// Waits for the scrub that start_scrub() began. Throws errc::noent if none was begun.
+  scute::report wait_for_scrub() const {
+    scute::report result{};
+    result.struct_size = sizeof(result);
+    detail::check(scute_scrub_wait(handle(), &result));
+    return result;
+  }
+
+  /// Asks a scrub that is under way to stop where it is; it can be resumed. Returns at once.
+  void stop_scrub() const noexcept { scute_scrub_stop(native_handle()); }
+
+  /// What was found damaged, and what became of it: as far as the pool's ring goes back, oldest
+  /// first.
+  std::vector<event> events() const {
+    struct collector {
+      std::vector<event> found;
+      std::exception_ptr thrown = nullptr;
+
+      static void add(void* arg, const event* e) noexcept {
+        auto* self = static_cast<collector*>(arg);
+        try {
+          self->found.push_back(*e);
+        } catch (...) {
+          self->thrown = std::current_exception();
+        }
+      }
+    } all;
+    detail::check(scute_events(handle(), collector::add, &all));
+    if (all.thrown) {
+      std::rethrow_exception(all.thrown);
+    }
+    return std::move(all.found);
+  }
+
+  /// Damages the pool behind its own back, for drills; transactions may run. Returns the number of
+  /// injuries. Throws errc::noent if the pool has no byte in such a region, errc::unsupported for
+  /// a page that could not be rebuilt, errc::readonly, errc::range. An exception that visit throws
+  /// is rethrown when all is done.
+  std::uint64_t inject(const injection& what, const injury_function& visit = {}) const {
+    struct call {
+      const injury_function* visit;
+      std::exception_ptr thrown = nullptr;
+
+      static void run(void* arg, std::uint64_t offset, std::uint64_t length) noexcept {
+        auto* self = static_cast<call*>(arg);
+        try {
+          (*self->visit)(offset, length);
+        } catch (...) {
+          self->thrown = std::current_exception();
+        }
+      }
+    } arg{&visit};
+    std::uint64_t done = 0;
+    detail::check(scute_inject(handle(), &what, visit ? call::run : nullptr, &arg, &done));
+    if (arg.thrown) {
+      std::rethrow_exception(arg.thrown);
+    }
+    return done;
+  }
+
   /// Largest object that this pool could ever hold, in bytes.
   std::uint64_t alloc_max() const { return scute_alloc_max(handle()); }
 
@@ -225,6 +321,15 @@ class pool : public reader {
   scute_pool* native_handle() const noexcept { return state_ ? state_->handle : nullptr; }
 
  private:
+  static scute_scrub_options native(const scrub_options& how) {
+    scute_scrub_options c;
+    scute_scrub_options_init(&c);
+    c.threads = how.threads;
+    c.rate = how.rate;
+    c.resume = how.resume ? 1 : 0;
+    return c;
+  }
+
   using start_function = int (*)(const char*, const scute_options*, scute_pool**);
 
   static pool start(const std::filesystem::path& path, const options& how,
@@ -236,8 +341,15 @@ class pool : public reader {
       c.progress_arg = &progress;
     }
     pool opened;
+    auto state = std::make_unique<detail::open_pool>();
+    if (how.event) {
+      state->event = how.event;
+      c.event = detail::open_pool::tell;
+      c.event_arg = state.get();
+    }
     scute_pool* handle = nullptr;
     detail::check(function(path.c_str(), &c, &handle));
+    opened.state_ = std::move(state);
     opened.take(handle);
     if (progress.thrown) {
       std::rethrow_exception(progress.thrown);
@@ -246,18 +358,15 @@ class pool : public reader {
   }
 
   void take(scute_pool* handle) {
-    try {
-      state_ = std::make_unique<detail::mapping>();
-    } catch (...) {
-      scute_close(handle);
-      throw;
-    }
     state_->handle = handle;
     state_->base = scute_direct_base(handle);
     map_ = state_.get();
     const scute::info facts = info();
     state_->first = std::uint64_t{facts.tag} << 48;
-    state_->length = facts.size;
+    state_->limit = facts.size;
+    const bool attentive =
+        facts.policy == SCUTE_POLICY_CONSERVATIVE || (facts.flags & SCUTE_ACCOUNT) != 0;
+    state_->length = attentive ? 0 : facts.size;
   }
 
   void verify(scute_oid oid, std::uint64_t size_min, std::uint32_t type) const {
@@ -281,7 +390,7 @@ class pool : public reader {
     std::swap(state_, other.state_);
   }
 
-  std::unique_ptr<detail::mapping> state_;
+  std::unique_ptr<detail::open_pool> state_;
 };
 
 inline scute::report pool::check(bool repair, const finding_function& finding,
@@ -309,6 +418,22 @@ inline scute::report pool::check(bool repair, const finding_function& finding,
   detail::check(scute_check(handle(), repair ? 1 : 0, &result, finding ? callbacks::find : nullptr,
                             progress ? callbacks::run : nullptr,
                             static_cast<detail::progress_call*>(&arg)));
+  if (arg.thrown) {
+    std::rethrow_exception(arg.thrown);
+  }
+  return result;
+}
+
+inline scute::report pool::scrub(const scrub_options& how) const {
+  detail::scrub_callbacks arg{how, handle()};
+  scute_scrub_options c = native(how);
+  c.arg = &arg;
+  c.finding = how.finding ? detail::scrub_callbacks::find : nullptr;
+  c.progress = how.progress ? detail::scrub_callbacks::tell : nullptr;
+  c.zone = how.zone ? detail::scrub_callbacks::end : nullptr;
+  scute::report result{};
+  result.struct_size = sizeof(result);
+  detail::check(scute_scrub(handle(), &c, &result));
   if (arg.thrown) {
     std::rethrow_exception(arg.thrown);
   }

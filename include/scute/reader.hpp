@@ -38,7 +38,10 @@ struct mapping {
   scute_pool* handle = nullptr;
   std::uintptr_t base = 0;   ///< address = base + oid, modulo 2^64
   std::uint64_t first = 0;   ///< lowest conceivable oid: the pool's tag, offset 0
-  std::uint64_t length = 0;  ///< file size: oids lie in [first + 1, first + length)
+  std::uint64_t length = 0;  ///< file size: oids lie in [first + 1, first + length). 0 if reading
+                             ///< takes more than an address: then every access is found to be
+                             ///< outside, and the library is asked. That costs the others nothing
+  std::uint64_t limit = 0;   ///< file size
 };
 
 /// Stands in for the mapping of a transaction or pool that has ended.
@@ -70,7 +73,8 @@ class reader {
 
   /// The object, whole. Throws errc::oid if p is null, belongs to another pool or lies outside
   /// this one. On a pool this is one comparison and one addition, and tests neither that a live
-  /// object is there nor its checksum: see pool::get_verified().
+  /// object is there nor its checksum: see pool::get_verified(). Under policy conservative it tests
+  /// both, repairs what is damaged, and throws errc::freed or errc::corrupt.
   template <class T>
   const T& get(ptr<T> p) const {
     detail::require_storable<T>();
@@ -113,10 +117,11 @@ class reader {
       detail::check(scute_tx_get_range(tx_, oid, offset, length, &address));
       return static_cast<const std::byte*>(address);
     }
-    if (length > map_->length || offset > map_->length - length) [[unlikely]] {
-      throw_oid();
+    if (length > map_->length || offset > map_->length - length || outside(oid, offset + length))
+        [[unlikely]] {
+      return attend(oid, offset, length);
     }
-    return direct(oid, offset + length) + offset;
+    return reinterpret_cast<const std::byte*>(map_->base + oid) + offset;
   }
 
   /// Bytes that were asked for when the object was allocated. Throws errc::oid or errc::freed.
@@ -151,18 +156,44 @@ class reader {
   explicit reader(const detail::mapping* map, scute_tx* tx = nullptr) noexcept
       : map_(map), tx_(tx) {}
 
-  /// Address of `size` bytes at an oid. One unsigned comparison refuses null, other pools' oids
-  /// and whatever would reach past the end of the file, so that a damaged pointer found in the
-  /// pool cannot make the program read outside it. Objects begin at multiples of 32: rotated, an
-  /// offset that is none is larger than any file, and no reference gets an address that its type
-  /// cannot have.
-  const std::byte* direct(scute_oid oid, std::uint64_t size) const {
-    const std::uint64_t offset = oid - map_->first;
-    if (std::rotr(offset, 5) - 1 >= map_->length / 32 || size > map_->length - offset)
-        [[unlikely]] {
+  /// One unsigned comparison refuses null, other pools' oids and whatever would reach past the end
+  /// of the file, so that a damaged pointer found in the pool cannot make the program read outside
+  /// it. Objects begin at multiples of 32: rotated, an offset that is none is larger than any file,
+  /// and no reference gets an address that its type cannot have.
+  static bool outside(scute_oid offset, std::uint64_t size, std::uint64_t length) noexcept {
+    return std::rotr(offset, 5) - 1 >= length / 32 || size > length - offset;
+  }
+  bool outside(scute_oid oid, std::uint64_t size) const noexcept {
+    return outside(oid - map_->first, size, map_->length);
+  }
+
+  /// Address of `size` bytes at an oid, of which nothing is tested.
+  const std::byte* address(scute_oid oid, std::uint64_t size) const {
+    if (outside(oid - map_->first, size, map_->limit)) [[unlikely]] {
       throw_oid();
     }
     return reinterpret_cast<const std::byte*>(map_->base + oid);
+  }
+
+  /// Address of an object in the pool of which `size` bytes will be read.
+  const std::byte* direct(scute_oid oid, std::uint64_t size) const {
+    if (outside(oid, size)) [[unlikely]] {
+      return attend(oid, 0, size);
+    }
+    return reinterpret_cast<const std::byte*>(map_->base + oid);
+  }
+
+  /// An access that the inline test refused: it is wrong, or this pool is open in a way in which the
+  /// library looks at every access.
+  [[gnu::cold, gnu::noinline]] const std::byte* attend(scute_oid oid, std::uint64_t offset,
+                                                       std::uint64_t length) const {
+    if (length > map_->limit || offset > map_->limit - length ||
+        outside(oid - map_->first, offset + length, map_->limit) || map_->length != 0) {
+      throw_oid();
+    }
+    const void* found = nullptr;
+    detail::check(scute_get_committed(map_->handle, oid, offset, length, &found));
+    return static_cast<const std::byte*>(found);
   }
 
   const std::byte* whole(scute_oid oid, std::uint64_t size) const {
@@ -175,9 +206,11 @@ class reader {
   }
 
   template <class T, class... Members>
-  std::uint64_t offset_in(ptr<T> p, Members... members) const {
+  std::uint64_t offset_in(ptr<T>, Members... members) const {
     detail::require_storable<T>();
-    const std::byte* object = direct(p.oid(), sizeof(T));
+    // Any address at which a T could be will do; whoever uses the offset looks at the oid.
+    const std::uintptr_t somewhere = (map_->base | 4096) & ~std::uintptr_t{alignof(T) - 1};
+    const auto* object = reinterpret_cast<const std::byte*>(somewhere);
     const auto& field =
         detail::field_at(*static_cast<const T*>(static_cast<const void*>(object)), members...);
     return static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(&field) - object);

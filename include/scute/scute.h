@@ -22,26 +22,15 @@
 #ifndef SCUTE_SCUTE_H
 #define SCUTE_SCUTE_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #define SCUTE_VERSION_MAJOR 0
 #define SCUTE_VERSION_MINOR 1
 #define SCUTE_VERSION_PATCH 0
 
-#if defined(__GNUC__)
-#define SCUTE_API __attribute__((visibility("default")))
-#else
-#define SCUTE_API
-#endif
+#include <scute/api.h>
+#include <scute/events.h>
 
-/* In C++ the enums have a fixed type, as they have in C in effect: a number that names no
- * enumerator is then an error that the library reports, and not undefined behaviour. */
 #ifdef __cplusplus
-#define SCUTE_ENUM : int
 extern "C" {
-#else
-#define SCUTE_ENUM
 #endif
 
 /* ---- errors ---------------------------------------------------------------------------------- */
@@ -85,14 +74,7 @@ SCUTE_API const char *scute_version(void);
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-typedef struct scute_pool scute_pool; /* an open pool; opaque */
-typedef struct scute_tx scute_tx;     /* a transaction of one thread; opaque */
-
-/* Names an object of one pool: the offset of its first payload byte in the low 48 bits and the
- * pool's tag in the high 16, so that an oid of another pool is recognised. 0 is null. May be
- * stored in objects of the same pool. */
-typedef uint64_t scute_oid;
-#define SCUTE_OID_NULL ((scute_oid)0)
+typedef struct scute_tx scute_tx; /* a transaction of one thread; opaque */
 
 /* Where the bytes persist. */
 enum scute_medium SCUTE_ENUM {
@@ -119,18 +101,29 @@ enum scute_protection SCUTE_ENUM {
 
 enum scute_checksum SCUTE_ENUM { SCUTE_CHECKSUM_CRC32C = 1, SCUTE_CHECKSUM_ADLER32 = 2 };
 
+/* When the checksums of objects are tested (Pangolin 3.3). What is opened for writing is tested under
+ * every policy, before it is built upon. Chosen at each opening; needs protection MLPC to mean
+ * anything. */
+enum scute_policy SCUTE_ENUM {
+  SCUTE_POLICY_DEFAULT = 0, /* scute_get() and pool.get() return bytes as they are */
+  SCUTE_POLICY_SCRUB = 1,   /* the same, and the whole pool is scrubbed by a thread of its own after
+                                   every `scrub_every` transactions */
+  SCUTE_POLICY_CONSERVATIVE = 2 /* scute_get() and pool.get() test what they return */
+};
+
 enum scute_flags {
   SCUTE_READONLY = 1u << 0,    /* open: nothing reaches the file. A pool that needs recovery is
                                   recovered in private memory. Several readers may open one pool. */
   SCUTE_PREALLOCATE = 1u << 1, /* create: reserve every block now instead of on first use, so that
                                   a full file system cannot stop a later commit */
-  SCUTE_OVERWRITE = 1u << 2    /* create: replace an existing *pool* of that name; any other file
+  SCUTE_OVERWRITE = 1u << 2,   /* create: replace an existing *pool* of that name; any other file
                                   is left alone (SCUTE_E_EXISTS) */
+  SCUTE_NO_FAULT_HANDLER = 1u << 3, /* leave SIGBUS and SIGSEGV alone: a lost page then ends the
+                                       process, unless the program calls scute_handle_fault() */
+  SCUTE_ACCOUNT = 1u << 4           /* count the object bytes that scute_get() and pool.get() return
+                                       untested (scute_counters.unverified_bytes); costs a header
+                                       look-up per get, so it is for measurements */
 };
-
-/* Called during long work (recovery, preallocation, check): done and total in bytes. Runs in the
- * calling thread; must not call into the pool. */
-typedef void (*scute_progress_fn)(void *arg, const char *what, uint64_t done, uint64_t total);
 
 /* Everything that can be chosen. Set struct_size and the defaults with scute_options_init(). The
  * `scute` command's flags (--rows) and the environment (SCUTE_ROWS) have the same names. Fields
@@ -144,8 +137,9 @@ typedef struct scute_options {
   enum scute_engine engine; /* [create] */
   enum scute_protection protection; /* [create] */
   enum scute_checksum checksum;     /* [create] kind of object checksum */
-  uint32_t rows;                    /* [create] data rows N of a zone, 2..1000; 0: by pool size */
-  uint32_t parity;                  /* [create] parity rows P of a zone; 0: by protection. 1 is what
+  uint32_t rows;              /* [create] data rows N of a zone, 1..1000; 0: by pool size. With
+                                  1 the parity is a mirror */
+  uint32_t parity;            /* [create] parity rows P of a zone; 0: by protection. 1 is what
                                   this version supports with MLP and MLPC */
   uint32_t lanes;             /* [create] transactions that can run at once, 1..255; 0: by size.
                                   More threads than lanes wait for one another */
@@ -155,6 +149,10 @@ typedef struct scute_options {
   uint32_t mode;              /* [create] file permission bits, e.g. 0600 */
   scute_progress_fn progress; /* null: none */
   void *progress_arg;
+  enum scute_policy policy; /* when checksums are tested, in this session */
+  uint64_t scrub_every;     /* policy SCRUB: transactions from one scrub to the next, at least 1 */
+  scute_event_fn event;     /* null: none */
+  void *event_arg;
 } scute_options;
 
 #define SCUTE_SIZE_MIN ((uint64_t)1 << 18) /* smallest pool: 256 KiB */
@@ -164,8 +162,9 @@ typedef struct scute_options {
 SCUTE_API void scute_options_init(scute_options *options);
 
 /* Sets one option by name, as text: "size" takes 64M, 16GiB; enums take their lower-case names
- * ("mlpc", "ram"); flags take "readonly", "preallocate" or "overwrite" with "1" or "0". `layout`
- * keeps the pointer. SCUTE_E_INVALID names what would have been right. */
+ * ("mlpc", "ram"); "policy" takes default, conservative or scrub:N; flags take "readonly",
+ * "preallocate", "overwrite", "no_fault_handler" or "account" with "1" or "0". `layout` keeps the
+ * pointer. SCUTE_E_INVALID names what would have been right. */
 SCUTE_API int scute_options_set(scute_options *options, const char *name, const char *value);
 
 /* Applies every SCUTE_<NAME> variable of the environment (SCUTE_MEDIUM=file). */
@@ -215,15 +214,23 @@ typedef struct scute_info {
   uint64_t chunk_count; /* in all zones */
   uint64_t chunks_free; /* never used or free again */
   uint32_t lanes;
-  uint64_t lane_size;   /* log bytes per lane and replica */
-  uint64_t epoch;       /* how often the pool was opened for writing */
-  int clean;            /* 1: the previous session closed the pool properly */
-  uint64_t recovered;   /* transactions completed by recovery at this open */
-  uint64_t recovery_ns; /* time recovery took at this open */
-  uint64_t repaired;    /* damaged structures rebuilt since this open */
-  uint64_t open_ns;     /* time the whole open took */
-  uint64_t overhead;    /* bytes of the file that are not object space (parity, logs, ...) */
-  uint16_t tag;         /* high 16 bits of this pool's oids */
+  uint64_t lane_size;    /* log bytes per lane and replica */
+  uint64_t epoch;        /* how often the pool was opened for writing */
+  int clean;             /* 1: the previous session closed the pool properly */
+  uint64_t recovered;    /* transactions completed by recovery at this open */
+  uint64_t recovery_ns;  /* time recovery took at this open */
+  uint64_t repaired;     /* damaged structures rebuilt since this open */
+  uint64_t open_ns;      /* time the whole open took */
+  uint64_t overhead;     /* bytes of the file that are not object space (parity, logs, ...) */
+  uint16_t tag;          /* high 16 bits of this pool's oids */
+  uint64_t lost;         /* damaged structures beyond repair that were met since this open */
+  uint64_t pages_healed; /* of those repaired, pages that could not be read */
+  enum scute_policy policy;
+  uint64_t scrub_every;
+  uint64_t last_scrub_ns;  /* CLOCK_REALTIME when a whole scrub last ended; 0: never */
+  uint64_t scrub_position; /* bytes of the pool that an interrupted scrub has done; 0: none */
+  int fault_handler;       /* 1: SIGBUS and SIGSEGV are handled for this pool */
+  uint32_t flags;          /* SCUTE_READONLY, ... with which it was opened */
 } scute_info;
 
 /* Fills in *info (set info->struct_size first). Any thread. */
@@ -238,11 +245,15 @@ typedef struct scute_counters {
   uint64_t fences, lines;
   uint64_t bytes_data, bytes_parity, bytes_log, bytes_metadata;
   uint64_t allocs, frees;
-  uint64_t lock_waits;     /* times a column lock was not free at the first try */
-  uint64_t settles;        /* logs of other lanes made durably invalid on their behalf */
-  uint64_t fallbacks;      /* transactions whose log did not fit its lane */
-  uint64_t heals, losses;  /* damaged objects or structures rebuilt / found beyond repair */
-  uint64_t verified_bytes; /* object bytes whose checksum was tested */
+  uint64_t lock_waits;       /* times a column lock was not free at the first try */
+  uint64_t settles;          /* logs of other lanes made durably invalid on their behalf */
+  uint64_t fallbacks;        /* transactions whose log did not fit its lane */
+  uint64_t heals, losses;    /* damaged objects or structures rebuilt / found beyond repair */
+  uint64_t verified_bytes;   /* object bytes whose checksum was tested */
+  uint64_t unverified_bytes; /* object bytes handed out untested, with SCUTE_ACCOUNT; else 0 */
+  uint64_t unverified_max;   /* the most of them between two scrubs, or since the pool was opened */
+  uint64_t scrubs;           /* whole scrubs completed */
+  uint64_t pages_healed;     /* pages rebuilt that could not be read */
 } scute_counters;
 
 /* Totals over all threads (set counters->struct_size first). Any thread. */
@@ -260,7 +271,8 @@ SCUTE_API int scute_thread_lane(scute_pool *pool);
 /* The object's bytes in the pool, for reading, or null with scute_errormsg() set when the oid is
  * null, belongs to another pool or lies outside this one. Costs a few instructions; does not test
  * that an object is there, nor its checksum. Inside a transaction of this thread that has a
- * micro-buffer of the object, returns that (Pangolin's pgl_get). Stays valid until the object is
+ * micro-buffer of the object, returns that (Pangolin's pgl_get). Under policy CONSERVATIVE the object is
+ * tested as by scute_get_verified(). Stays valid until the object is
  * freed or the pool closed (or, for a micro-buffer, the transaction ends). Any thread. */
 SCUTE_API const void *scute_get(scute_pool *pool, scute_oid oid);
 
@@ -268,6 +280,12 @@ SCUTE_API const void *scute_get(scute_pool *pool, scute_oid oid);
  * is repaired first. SCUTE_E_OID, SCUTE_E_FREED, or SCUTE_E_CORRUPT with what was lost. With a
  * protection below MLPC only the header is tested. Any thread. */
 SCUTE_API int scute_get_verified(scute_pool *pool, scute_oid oid, const void **bytes);
+
+/* A range of an object as it lies in the pool, inside transactions too (never a micro-buffer). Under
+ * policy CONSERVATIVE tests the 4 KiB fragments that the range touches, as scute_get_verified() does,
+ * and that the range lies in the object (SCUTE_E_RANGE). Any thread. */
+SCUTE_API int scute_get_committed(scute_pool *pool, scute_oid oid, uint64_t offset, uint64_t length,
+                                  const void **bytes);
 
 /* For C++ and for tight loops: direct address = scute_direct_base(pool) + oid, modulo 2^64. Valid
  * for oids of this pool that are not null; nothing is tested. */
@@ -362,76 +380,11 @@ SCUTE_API int scute_obj_commit(void *bytes);
 /* Releases the buffer without writing. bytes null: does nothing. */
 SCUTE_API void scute_obj_discard(void *bytes);
 
-/* ---- looking inside --------------------------------------------------------------------------- */
-
-/* Where a byte of the file lies in the format; for tools and for fault drills. */
-enum scute_region SCUTE_ENUM {
-  SCUTE_REGION_SUPERBLOCK = 0,
-  SCUTE_REGION_LANE = 1,
-  SCUTE_REGION_ZONE_HEADER = 2, /* zone descriptor, root anchor */
-  SCUTE_REGION_CHUNK_HEADER = 3,
-  SCUTE_REGION_OBJECT = 4, /* inside a chunk that holds objects, header or payload */
-  SCUTE_REGION_FREE = 5,   /* a chunk in no use, or row space past the last chunk */
-  SCUTE_REGION_LOG = 6,    /* a chunk lent to a log that overflowed its lane */
-  SCUTE_REGION_PARITY = 7,
-  SCUTE_REGION_PADDING = 8 /* in no use at all */
-};
-
-typedef struct scute_location {
-  size_t struct_size;
-  enum scute_region region;
-  uint64_t zone, row, column; /* column: offset inside the row. Parity rows count from N */
-  uint64_t chunk;             /* index in its zone */
-  scute_oid object;           /* region OBJECT: the object whose slot this is, or null if free */
-  uint64_t replica;           /* superblock, lane: which copy */
-} scute_location;
-
-/* Any thread. offset: of the file. */
-SCUTE_API int scute_locate(scute_pool *pool, uint64_t offset, scute_location *location);
-
-/* The file offset of the byte at (zone, row, column). */
-SCUTE_API int scute_offset_of(scute_pool *pool, uint64_t zone, uint64_t row, uint64_t column,
-                              uint64_t *offset);
-
-typedef struct scute_chunk_info {
-  uint64_t zone, chunk;            /* index of the zone, and of the chunk in it */
-  uint64_t offset;                 /* of the chunk in the file */
-  const char *kind;                /* "free", "run", "span", "span-body", "log"; static */
-  uint64_t slot_size;              /* run: bytes per slot, header included */
-  uint64_t slots, formatted, used; /* run: slots that fit, ever prepared, holding objects */
-  uint64_t length;                 /* span: chunks */
-  uint32_t generation;             /* how often the chunk changed its kind */
-} scute_chunk_info;
-
-/* Calls visit for every chunk that was ever used, in address order, until it returns non-zero,
- * which is then returned. Not inside a transaction. */
-SCUTE_API int scute_visit_chunks(scute_pool *pool,
-                                 int (*visit)(void *arg, const scute_chunk_info *chunk), void *arg);
-
-/* What scute_check() found. */
-typedef struct scute_report {
-  size_t struct_size;
-  uint64_t objects, object_bytes; /* live objects and their payload */
-  uint64_t chunks;                /* chunk headers looked at */
-  uint64_t columns_bytes;         /* bytes of parity compared with their columns */
-  uint64_t damaged;               /* structures, objects and parity pages found wrong */
-  uint64_t repaired;              /* of those, put right (always 0 without repair) */
-  uint64_t lost;                  /* of those, beyond the redundancy */
-} scute_report;
-
-/* One finding: what, where (file offset and length), the object if it is one, whether it was
- * repaired. The text is static or valid during the call. */
-typedef void (*scute_finding_fn)(void *arg, const char *what, uint64_t offset, uint64_t length,
-                                 scute_oid object, int repaired);
-
-/* Verifies every structure, every object and every column of an open pool, and with repair != 0
- * puts right what the redundancy allows. Returns 0 when the check ran, whatever it found. Not
- * while transactions run. progress and finding may be null. */
-SCUTE_API int scute_check(scute_pool *pool, int repair, scute_report *report,
-                          scute_finding_fn finding, scute_progress_fn progress, void *arg);
-
 #ifdef __cplusplus
 }
 #endif
+
+#include <scute/healing.h>
+#include <scute/inspect.h>
 
 #endif

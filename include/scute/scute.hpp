@@ -20,6 +20,7 @@
 #include <scute/pool.hpp>         // IWYU pragma: export
 #include <scute/ptr.hpp>          // IWYU pragma: export
 #include <scute/reader.hpp>       // IWYU pragma: export
+#include <scute/scrub.hpp>        // IWYU pragma: export
 #include <scute/storable.hpp>     // IWYU pragma: export
 #include <scute/tx.hpp>           // IWYU pragma: export
 #include <scute/type_number.hpp>  // IWYU pragma: export

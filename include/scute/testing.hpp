@@ -63,6 +63,9 @@ class stage {
   std::span<const std::byte> bytes() const noexcept;
   /// Changes bytes behind the library's back, durably, as a media error or a scribble does.
   void damage(std::uint64_t offset, std::span<const std::byte> bytes) const;
+  /// Loses the page that holds this byte: it becomes noise, and whoever accesses it next finds it
+  /// rebuilt. Until then it counts as lost, after a crash as well. The pool must be open.
+  void lose_page(std::uint64_t offset) const;
 
  private:
   detail::stage_state* state_;
@@ -138,6 +141,10 @@ class scenario {
   /// A step may fail for want of space: std::exception derived errors with errc::nospc are no
   /// violation, in steps and probes.
   scenario& may_run_full();
+  /// A crash may cost data on top of the damage that the scenario does: that a check finds losses is
+  /// no violation then. What the observers read still has to be right, so they must tell an error that
+  /// reports a loss (errc::corrupt) from wrong contents.
+  scenario& may_lose();
 
   const std::string& name() const noexcept;
 

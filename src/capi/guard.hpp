@@ -11,6 +11,7 @@
 #include "capi/instance.hpp"
 #include "capi/thread_state.hpp"
 #include "medium/failure.hpp"
+#include "pool/library_call.hpp"
 
 // The opaque types of the C interface.
 struct scute_pool final {
@@ -24,6 +25,7 @@ int fail(int code, const char* message) noexcept;
 template <typename Fn>
 int guarded(Fn&& body) noexcept {
   const int keep = errno;
+  const pool::library_call within;
   try {
     body();
     errno = keep;
@@ -35,6 +37,32 @@ int guarded(Fn&& body) noexcept {
   } catch (const std::exception& e) {
     return fail(SCUTE_E_INTERNAL, e.what());
   }
+}
+
+// Tells the events that wait: at the end of a call, when nothing is locked any more.
+inline void tell_events(pool::state& s) noexcept {
+  if (!s.events.pending()) [[likely]]
+    return;
+  const int keep = errno;
+  s.events.drain(s);
+  errno = keep;
+}
+
+// For calls on an open pool.
+template <typename Fn>
+int guarded(scute_pool* pool, Fn&& body) noexcept {
+  const int result = guarded(body);
+  if (pool != nullptr) tell_events(pool->in->s);
+  return result;
+}
+
+// For calls on a transaction; the body asks for it with need().
+template <typename Fn>
+int guarded(scute_tx* handle, Fn&& body) noexcept {
+  const int result = guarded(body);
+  // Otherwise need() has found that the handle is good, and the pool is open as long as this call runs.
+  if (result != SCUTE_E_NOTX) tell_events(reinterpret_cast<tx::transaction*>(handle)->pool());
+  return result;
 }
 
 inline instance& need(scute_pool* pool) {

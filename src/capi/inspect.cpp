@@ -93,14 +93,14 @@ void locate_in_data(instance& in, uint64_t offset, scute_location& l) {
 extern "C" {
 
 int scute_first(scute_pool* pool, uint32_t type, scute_oid* oid) {
-  return capi::guarded([&] {
+  return capi::guarded(pool, [&] {
     instance& in = capi::need(pool);
     capi::need_out(oid, "oid") = search(in, 0, 0, 0, type);
   });
 }
 
 int scute_next(scute_pool* pool, scute_oid after, uint32_t type, scute_oid* oid) {
-  return capi::guarded([&] {
+  return capi::guarded(pool, [&] {
     instance& in = capi::need(pool);
     capi::need_out(oid, "oid");
     const heap::object o = in.heap->zones().locate(tx::payload_of(in.s, after));
@@ -110,7 +110,7 @@ int scute_next(scute_pool* pool, scute_oid after, uint32_t type, scute_oid* oid)
 }
 
 int scute_locate(scute_pool* pool, uint64_t offset, scute_location* location) {
-  return capi::guarded([&] {
+  return capi::guarded(pool, [&] {
     instance& in = capi::need(pool);
     const auto& g = in.s.geo;
     scute_location l{};
@@ -119,8 +119,9 @@ int scute_locate(scute_pool* pool, uint64_t offset, scute_location* location) {
                                        std::to_string(g.file_size) + " bytes");
     l.region = SCUTE_REGION_PADDING;
     for (unsigned i = 0; i < 3; ++i) {
-      if (offset - g.superblock_offset(i) >= sizeof(format::superblock)) continue;
-      l.region = SCUTE_REGION_SUPERBLOCK;
+      const uint64_t inside = offset - g.superblock_offset(i);
+      if (inside >= format::page) continue;
+      l.region = inside < sizeof(format::superblock) ? SCUTE_REGION_SUPERBLOCK : SCUTE_REGION_NOTES;
       l.replica = i;
     }
     if (offset >= g.lanes_offset && offset < g.zones_offset) {
@@ -143,7 +144,7 @@ int scute_locate(scute_pool* pool, uint64_t offset, scute_location* location) {
 
 int scute_offset_of(scute_pool* pool, uint64_t zone, uint64_t row, uint64_t column,
                     uint64_t* offset) {
-  return capi::guarded([&] {
+  return capi::guarded(pool, [&] {
     instance& in = capi::need(pool);
     const auto& g = in.s.geo;
     capi::need_out(offset, "offset");
@@ -159,7 +160,7 @@ int scute_offset_of(scute_pool* pool, uint64_t zone, uint64_t row, uint64_t colu
 int scute_visit_chunks(scute_pool* pool, int (*visit)(void* arg, const scute_chunk_info* chunk),
                        void* arg) {
   int result = 0;
-  const int e = capi::guarded([&] {
+  const int e = capi::guarded(pool, [&] {
     instance& in = capi::need(pool);
     if (visit == nullptr) throw failure(SCUTE_E_INVALID, "visit is null");
     if (this_thread().current != nullptr)

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "engine/recovery.hpp"
+#include "heal/page_doubts.hpp"
 #include "medium/mapped_medium.hpp"
 #include "medium/planted.hpp"
 #include "pool/columns.hpp"
@@ -160,6 +161,7 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   sb.epoch = 1;
   in->assemble();
 
+  in->watch_pages(o);
   // The file reads as zeros, and zeros are consistent. What is not zero goes through the columns,
   // so that its parity comes with it; the superblock, last, makes the file a pool.
   pool::lane& l = s.lanes.front();
@@ -181,7 +183,9 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   s.require_healthy();
   pool::write_superblock(*s.service, sb);
   s.require_healthy();
+  in->take_options(o);
   in->open_ = true;
+  if (s.policy == SCUTE_POLICY_SCRUB && !s.read_only) in->scrubs.begin_policy(s.scrub_every);
   return in;
 }
 
@@ -218,10 +222,61 @@ std::unique_ptr<instance> instance::attach(std::unique_ptr<medium::medium> m,
                                       "\"; open it with the program that made it");
   in->assemble();
   in->was_clean = s.sb.clean != 0;
-  if (found.bad_copies != 0) s.repaired.fetch_add(found.bad_copies);
+  const pool::finder_scope as(SCUTE_FINDER_OPEN);
+  in->take_options(o);
+  for (unsigned i = 0; i < 3; ++i) {
+    if (!found.bad[i]) continue;
+    s.repaired.fetch_add(1, std::memory_order_relaxed);
+    s.events.post({SCUTE_EVENT_SUPERBLOCK, SCUTE_OUTCOME_REPAIRED, scute_finder{},
+                   s.geo.superblock_offset(i), sizeof(format::superblock)});
+  }
+  in->watch_pages(o);
   in->begin_session(o);
   in->open_ = true;
+  if (s.policy == SCUTE_POLICY_SCRUB && !s.read_only) in->scrubs.begin_policy(s.scrub_every);
+  s.events.drain(s);
   return in;
+}
+
+// What is chosen for this session.
+void instance::take_options(const scute_options& o) {
+  s.policy = o.policy;
+  s.scrub_every = o.scrub_every;
+  s.flags = o.flags;
+  if ((o.flags & SCUTE_ACCOUNT) != 0) s.account.enable();
+  s.attentive = s.policy == SCUTE_POLICY_CONSERVATIVE || s.account.enabled();
+  s.events.call(o.event, o.event_arg);
+}
+
+// From here on a page that cannot be read is rebuilt when somebody accesses it. Those that are known to
+// be lost are put out of reach first, so that nobody takes what is there for their content.
+void instance::watch_pages(const scute_options& o) {
+  pages = std::make_unique<heal::page_repairer>(s);
+  faults_.emplace(s, *pages, (o.flags & SCUTE_NO_FAULT_HANDLER) == 0);
+  pages->notes.load();
+  known_losses_ = s.has_parity ? pages->notes.pages() : std::vector<uint64_t>{};
+  for (const uint64_t page : s.medium->bad_pages()) {
+    const bool in_zone = page >= s.geo.zones_offset && page < s.geo.zones_end();
+    if (page < s.geo.file_size && (s.has_parity || !in_zone)) known_losses_.push_back(page);
+  }
+  for (const uint64_t page : known_losses_) s.medium->revoke_page(page);
+}
+
+void instance::repair_known_losses() {
+  for (const uint64_t page : known_losses_)
+    if (s.medium->is_revoked(page)) pages->repair(page, true, SCUTE_FINDER_OPEN);
+  known_losses_.clear();
+}
+
+void instance::repair_bad_pages(scute_finder finder) {
+  if (s.read_only) return;
+  for (const uint64_t page : s.medium->bad_pages()) {
+    const bool in_zone = page >= s.geo.zones_offset && page < s.geo.zones_end();
+    if (page >= s.geo.file_size || (in_zone && !s.has_parity)) continue;
+    s.medium->revoke_page(page);
+  }
+  // Those in space that nobody uses as well, which nobody would ever touch.
+  for (const uint64_t page : s.medium->revoked_pages()) pages->repair(page, true, finder);
 }
 
 // Recovers if need be, and starts a new epoch.
@@ -234,7 +289,8 @@ void instance::begin_session(const scute_options& o) {
       pool::write_superblock(*s.service, s.sb);
       --s.sb.epoch;
     }
-    recovery = engine::recover(s, *s.service);
+    heal::page_doubts doubts(s, *pages, known_losses_);
+    recovery = engine::recover(s, *s.service, &doubts);
     if (SCUTE_PLANTED(reclaim_early)) heap->reclaim_lent(s.lanes.front());
     recovery_ns = since(start);
   }
@@ -242,12 +298,16 @@ void instance::begin_session(const scute_options& o) {
   // take part in parity, whatever lies there.
   for (uint64_t z = 0; z < s.geo.zone_count; ++z)
     pool::set_used_end(s, z, pool::read_extent(s, z).high_water);
+  repair_known_losses();
+  // What could not be rebuilt is told before the logs that say why are void.
+  if (pages->doubt_count() != 0) s.events.drain(s);
   // The logs of the old epoch are void from here on, all at once.
   s.sb.resolved_epoch = s.sb.epoch;
   if (!SCUTE_PLANTED(epoch_raise)) ++s.sb.epoch;
   if (!SCUTE_PLANTED(clean_open)) s.sb.clean = 0;
   pool::write_superblock(*s.service, s.sb);
   s.require_healthy();
+  pages->forget_doubts(*s.service);
   if (!was_clean) {
     heap->reclaim_lent(s.lanes.front());
     if (o.progress != nullptr) o.progress(o.progress_arg, "recover", 1, 1);
@@ -255,11 +315,13 @@ void instance::begin_session(const scute_options& o) {
 }
 
 void instance::close() {
+  scrubs.close();
   if (!open_) return;  // abandoned
   open_ = false;
   life->open.store(false, std::memory_order_release);
   for (auto& t : transactions)
     if (t.depth != 0 && !SCUTE_PLANTED(close_abort)) t.abort();
+  s.events.drain(s);
   if (s.read_only) return;
   s.require_healthy();
   // Chunks that could not be taken back from a log, for want of memory: the next open does it, as
@@ -269,6 +331,7 @@ void instance::close() {
   s.sb.resolved_epoch = s.sb.epoch;
   pool::write_superblock(*s.service, s.sb);
   s.require_healthy();
+  s.events.drain(s);  // a superblock page may have been lost just now
 }
 
 uint64_t instance::root(uint64_t size, uint32_t type) {
@@ -313,8 +376,20 @@ tx::transaction& instance::acquire() {
   return transactions[lane];
 }
 
-void instance::release(tx::transaction&) noexcept {
+void instance::release(tx::transaction& t) noexcept {
+  scrubs.count(t.lane());
   lane_leases::release(this_thread());
+}
+
+bool instance::with_idle_lane(uint32_t lane, const std::function<void(pool::lane&)>& fn) {
+  thread_state& me = this_thread();
+  if (!leases_.try_acquire(me, lane)) return false;
+  struct end {
+    thread_state& me;
+    ~end() { lane_leases::release(me); }
+  } const when_done{me};
+  fn(s.lanes[lane]);
+  return true;
 }
 
 }  // namespace scute

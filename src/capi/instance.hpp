@@ -4,13 +4,18 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "capi/lane_leases.hpp"
+#include "capi/scrub_service.hpp"
 #include "capi/thread_state.hpp"
 #include "engine/redo.hpp"
+#include "heal/fault_handler.hpp"
+#include "heal/page_repair.hpp"
 #include "heal/repair.hpp"
 #include "heap/heap.hpp"
 #include "pool/state.hpp"
@@ -54,6 +59,7 @@ class instance {
 
   pool::state s;
   heal::column_repairer healer{s};
+  std::unique_ptr<heal::page_repairer> pages;
   step_relay relay;
   std::unique_ptr<heap::heap> heap;
   std::unique_ptr<tx::engine> engine;
@@ -62,6 +68,10 @@ class instance {
   // A lane's transaction for the calling thread, and its return.
   tx::transaction& acquire();
   void release(tx::transaction& t) noexcept;
+  // Runs fn with the lane if no transaction uses it now; others who want it wait meanwhile.
+  bool with_idle_lane(uint32_t lane, const std::function<void(pool::lane&)>& fn);
+  // Rebuilds the pages that the kernel knows to be bad.
+  void repair_bad_pages(scute_finder finder);
 
   pool_life* const life = new_pool_life();
   const uint64_t serial;  // tells pools apart that were opened at the same address
@@ -73,11 +83,19 @@ class instance {
   instance();
   void adopt(std::unique_ptr<medium::medium> m, const std::string& path);
   void assemble();
+  void take_options(const scute_options& options);
   void begin_session(const scute_options& options);
+  void watch_pages(const scute_options& options);
+  void repair_known_losses();
 
   bool open_ = false;
+  std::vector<uint64_t> known_losses_;  // pages, found at opening
+  std::optional<heal::fault_domain> faults_;
   waiting_mutex root_mutex_;
   lane_leases leases_;
+
+ public:
+  scrub_service scrubs{*this};  // the last member: its threads use the others
 };
 
 }  // namespace scute

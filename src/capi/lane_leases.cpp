@@ -71,6 +71,26 @@ int lane_leases::take(thread_state& me) {
   return -1;
 }
 
+bool lane_leases::try_acquire(thread_state& me, uint32_t lane) {
+  me.take_part();
+  {
+    const std::lock_guard hold(mutex_);
+    lease_holder* owner = owners_[lane].load(std::memory_order_relaxed);
+    if (owner != nullptr && owner != me.holder) {
+      if (owner->active.load(std::memory_order_acquire)) return false;
+      owners_[lane].store(me.holder, std::memory_order_relaxed);
+      heavy_barrier();
+      if (owner->active.load(std::memory_order_acquire)) {
+        owners_[lane].store(owner, std::memory_order_relaxed);  // it came back in time
+        return false;
+      }
+    } else {
+      owners_[lane].store(me.holder, std::memory_order_relaxed);
+    }
+  }
+  return enter(lane, me.holder);
+}
+
 uint32_t lane_leases::acquire(thread_state& me, int hint) {
   me.take_part();
   for (unsigned round = 0;; ++round) {

@@ -31,6 +31,8 @@ class lane_leases {
   // A lane for the calling thread, marked active; waits while others use all of them. `hint` is
   // the lane it had last here, or -1. Throws std::bad_alloc.
   uint32_t acquire(thread_state& me, int hint);
+  // This lane, marked active, unless somebody is using it. The thread must not be using another one.
+  bool try_acquire(thread_state& me, uint32_t lane);
   static void release(thread_state& me) noexcept {
     me.holder->active.store(false, std::memory_order_release);
   }

@@ -42,6 +42,51 @@ struct releaser {
   void operator()(object_buffer* c) const noexcept { release(c); }
 };
 
+// What has to be done besides computing an address before [offset, offset + length) of an object is
+// handed out. length: at most to_end, which is that of the whole object.
+constexpr uint64_t to_end = UINT64_MAX;
+void attend(instance& in, uint64_t payload, uint64_t offset, uint64_t length) {
+  pool::state& s = in.s;
+  heap::object o;
+  format::fragment_header h;
+  const bool test = s.policy == SCUTE_POLICY_CONSERVATIVE;
+  if (test) {
+    o = in.heap->zones().locate(payload);
+    // A live object must be there, even if its first fragment is none of the range.
+    h = offset < format::fragment_payload ? tx::live_header(s, nullptr, o)
+                                          : tx::live_header_unverified(s, nullptr, o);
+  } else {
+    try {
+      o = in.heap->zones().locate(payload);
+    } catch (const failure&) {
+      return;  // the account has no say in what a program may read
+    }
+    std::memcpy(&h, s.at(o.header), sizeof h);
+    if (pool::covered(s, o.fragment(0), h) == pool::not_covered) return;
+  }
+  const uint64_t size = format::meta_size(h.meta);
+  if (test && length != to_end && (offset > size || length > size - offset))
+    throw failure(SCUTE_E_RANGE, "the range [" + std::to_string(offset) + ", " +
+                                     std::to_string(offset) + " + " + std::to_string(length) +
+                                     ") reaches beyond the object's " + std::to_string(size) +
+                                     " bytes");
+  const uint64_t room = size - std::min(offset, size);
+  tx::hand_out(s, nullptr, o, size, offset, offset + std::min(length, room), test);
+}
+
+// What scute_get() seldom does; out of its way.
+[[gnu::noinline]] const void* get_attentively(scute_pool* pool, uint64_t payload) noexcept {
+  instance& in = *pool->in;
+  const int e = capi::guarded(pool, [&] { attend(in, payload, 0, to_end); });
+  return e == SCUTE_OK ? in.s.at(payload) : nullptr;
+}
+[[gnu::cold, gnu::noinline]] void refuse_oid(const instance& in, uint64_t oid) noexcept {
+  capi::guarded([&] {
+    tx::payload_of(in.s, oid);
+    throw failure(SCUTE_E_OID, "the oid points outside the pool " + in.s.path);
+  });
+}
+
 }  // namespace
 
 extern "C" {
@@ -51,24 +96,39 @@ const void* scute_get(scute_pool* pool, scute_oid oid) {
     capi::fail(SCUTE_E_INVALID, "the pool handle is null");
     return nullptr;
   }
-  const instance& in = *pool->in;
+  instance& in = *pool->in;
   const uint64_t offset = oid & 0x0000'ffff'ffff'ffffu;
   if ((oid ^ in.s.oid_tag) >> 48 != 0 || offset < in.s.geo.zones_offset ||
       offset >= in.s.geo.zones_end()) {
-    capi::guarded([&] {
-      tx::payload_of(in.s, oid);
-      throw failure(SCUTE_E_OID, "the oid points outside the pool " + in.s.path);
-    });
+    refuse_oid(in, oid);
     return nullptr;
   }
   const thread_state& me = this_thread();
   if (me.current != nullptr && me.pool == &in)
     if (const void* own = me.current->peek(oid)) return own;
+  if (in.s.attentive) [[unlikely]]
+    return get_attentively(pool, offset);
   return in.s.at(offset);
 }
 
+int scute_get_committed(scute_pool* pool, scute_oid oid, uint64_t offset, uint64_t length,
+                        const void** bytes) {
+  return capi::guarded(pool, [&] {
+    instance& in = capi::need(pool);
+    const void*& result = capi::need_out(bytes, "bytes");
+    const uint64_t payload = tx::payload_of(in.s, oid);
+    const uint64_t end = in.s.geo.zones_end();
+    if (payload < in.s.geo.zones_offset || payload >= end)
+      throw failure(SCUTE_E_OID, "the oid points outside the pool " + in.s.path);
+    if (length > end - payload || offset > end - payload - length)
+      throw failure(SCUTE_E_RANGE, "the range reaches beyond the pool " + in.s.path);
+    if (in.s.attentive) attend(in, payload, offset, length);
+    result = in.s.at(payload + offset);
+  });
+}
+
 int scute_get_verified(scute_pool* pool, scute_oid oid, const void** bytes) {
-  return capi::guarded([&] {
+  return capi::guarded(pool, [&] {
     instance& in = capi::need(pool);
     const void*& result = capi::need_out(bytes, "bytes");
     const uint64_t payload = tx::payload_of(in.s, oid);
@@ -86,7 +146,7 @@ uintptr_t scute_direct_base(scute_pool* pool) {
 
 int scute_object_info(scute_pool* pool, scute_oid oid, uint64_t* size, uint64_t* usable,
                       uint32_t* type) {
-  return capi::guarded([&] {
+  return capi::guarded(pool, [&] {
     instance& in = capi::need(pool);
     thread_state& me = this_thread();
     me.refresh();
@@ -101,7 +161,7 @@ int scute_object_info(scute_pool* pool, scute_oid oid, uint64_t* size, uint64_t*
 }
 
 int scute_obj_open(scute_pool* pool, scute_oid oid, void** bytes) {
-  return capi::guarded([&] {
+  return capi::guarded(pool, [&] {
     instance& in = capi::need(pool);
     void*& result = capi::need_out(bytes, "bytes");
     const heap::object o = in.heap->zones().locate(tx::payload_of(in.s, oid));
@@ -126,9 +186,10 @@ int scute_obj_open(scute_pool* pool, scute_oid oid, void** bytes) {
 }
 
 int scute_obj_commit(void* bytes) {
-  return capi::guarded([&] {
+  instance* where = nullptr;
+  const int result = capi::guarded([&] {
     const std::unique_ptr<object_buffer, releaser> c(control(bytes));
-    instance& in = *c->in;
+    instance& in = *(where = c->in);
     if (!tx::canary_intact(static_cast<std::byte*>(bytes) - tx::canary_size, tx::canary_size) ||
         !tx::canary_intact(static_cast<std::byte*>(bytes) + c->size, tx::canary_size))
       throw failure(SCUTE_E_CANARY,
@@ -165,6 +226,8 @@ int scute_obj_commit(void* bytes) {
     }
     in.release(t);
   });
+  if (where != nullptr) capi::tell_events(where->s);
+  return result;
 }
 
 void scute_obj_discard(void* bytes) {

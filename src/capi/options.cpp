@@ -75,6 +75,21 @@ void set_flag(scute_options& o, uint32_t bit, std::string_view name, std::string
     o.flags &= ~bit;
 }
 
+// default | conservative | scrub:N
+void set_policy(scute_options& o, std::string_view name, std::string_view value) {
+  constexpr std::string_view scrub = "scrub:";
+  if (value == "default" || value == "conservative") {
+    o.policy = value == "default" ? SCUTE_POLICY_DEFAULT : SCUTE_POLICY_CONSERVATIVE;
+    o.scrub_every = 0;
+    return;
+  }
+  const auto n = value.starts_with(scrub) ? parse_size(value.substr(scrub.size())) : std::nullopt;
+  if (!n || *n == 0)
+    refuse(name, value, "default, conservative or scrub:N, N being transactions (scrub:100000)");
+  o.policy = SCUTE_POLICY_SCRUB;
+  o.scrub_every = *n;
+}
+
 void set_option(scute_options& o, std::string_view name, const char* text) {
   const std::string_view value = text;
   if (name == "size") {
@@ -118,6 +133,12 @@ void set_option(scute_options& o, std::string_view name, const char* text) {
     set_flag(o, SCUTE_PREALLOCATE, name, value);
   } else if (name == "overwrite") {
     set_flag(o, SCUTE_OVERWRITE, name, value);
+  } else if (name == "no_fault_handler" || name == "no-fault-handler") {
+    set_flag(o, SCUTE_NO_FAULT_HANDLER, name, value);
+  } else if (name == "account") {
+    set_flag(o, SCUTE_ACCOUNT, name, value);
+  } else if (name == "policy") {
+    set_policy(o, name, value);
   } else {
     throw failure(SCUTE_E_INVALID, "there is no option \"" + std::string(name) + "\"");
   }
@@ -168,7 +189,10 @@ int scute_options_from_env(scute_options* options) {
                {"SCUTE_MODE", "mode"},
                {"SCUTE_READONLY", "readonly"},
                {"SCUTE_PREALLOCATE", "preallocate"},
-               {"SCUTE_OVERWRITE", "overwrite"}};
+               {"SCUTE_OVERWRITE", "overwrite"},
+               {"SCUTE_NO_FAULT_HANDLER", "no_fault_handler"},
+               {"SCUTE_ACCOUNT", "account"},
+               {"SCUTE_POLICY", "policy"}};
     for (const auto& v : all)
       if (const char* value = std::getenv(v.variable)) capi::set_option(*options, v.name, value);
   });

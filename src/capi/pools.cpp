@@ -4,6 +4,7 @@
 #include "capi/guard.hpp"
 #include "codec/cpu.hpp"
 #include "heal/check.hpp"
+#include "heal/scrub_mark.hpp"
 
 using namespace scute;
 
@@ -23,11 +24,18 @@ scute_options normalise(const scute_options* given) {
     throw failure(SCUTE_E_INVALID,
                   "options->struct_size is not set; call scute_options_init() on them first");
   std::memcpy(&o, given, std::min(given->struct_size, sizeof o));
-  constexpr uint32_t known = SCUTE_READONLY | SCUTE_PREALLOCATE | SCUTE_OVERWRITE;
+  constexpr uint32_t known =
+      SCUTE_READONLY | SCUTE_PREALLOCATE | SCUTE_OVERWRITE | SCUTE_NO_FAULT_HANDLER | SCUTE_ACCOUNT;
   if ((o.flags & ~known) != 0) throw failure(SCUTE_E_INVALID, "options->flags has unknown bits");
   if (o.mode > 0777) throw failure(SCUTE_E_INVALID, "options->mode is not permission bits");
   if (o.medium < SCUTE_MEDIUM_AUTO || o.medium > SCUTE_MEDIUM_RAM)
     throw failure(SCUTE_E_INVALID, "options->medium must be auto, dax, file or ram");
+  if (o.policy < SCUTE_POLICY_DEFAULT || o.policy > SCUTE_POLICY_CONSERVATIVE)
+    throw failure(SCUTE_E_INVALID, "options->policy must be default, scrub or conservative");
+  if (o.policy == SCUTE_POLICY_SCRUB && o.scrub_every == 0)
+    throw failure(SCUTE_E_INVALID,
+                  "policy scrub needs options->scrub_every, the transactions from one scrub to the "
+                  "next");
   return o;
 }
 
@@ -92,7 +100,7 @@ int scute_close(scute_pool* pool) {
 }
 
 int scute_root(scute_pool* pool, uint64_t size, uint32_t type, scute_oid* oid) {
-  return capi::guarded([&] {
+  return capi::guarded(pool, [&] {
     instance& in = capi::need(pool);
     capi::need_out(oid, "oid");
     this_thread().refresh();
@@ -103,7 +111,7 @@ int scute_root(scute_pool* pool, uint64_t size, uint32_t type, scute_oid* oid) {
 }
 
 int scute_pool_info(scute_pool* pool, scute_info* info) {
-  return capi::guarded([&] {
+  return capi::guarded(pool, [&] {
     instance& in = capi::need(pool);
     const pool::state& s = in.s;
     const auto& g = s.geo;
@@ -140,23 +148,40 @@ int scute_pool_info(scute_pool* pool, scute_info* info) {
     i.open_ns = in.open_ns;
     i.overhead = g.file_size - i.chunk_count * g.chunk_size;
     i.tag = s.sb.tag;
+    i.pages_healed = in.pages->healed.load();
+    i.fault_handler = (s.flags & SCUTE_NO_FAULT_HANDLER) == 0 ? 1 : 0;
+    i.lost = s.lost.load();
+    i.policy = s.policy;
+    i.scrub_every = s.scrub_every;
+    const format::scrub_mark mark = heal::read_mark(s);
+    i.last_scrub_ns = mark.completed_ns;
+    i.scrub_position = mark.position * format::page * (uint64_t{g.rows} + g.parity);
+    i.fault_handler = (s.flags & SCUTE_NO_FAULT_HANDLER) == 0 ? 1 : 0;
+    i.pages_healed = in.pages->healed.load();
+    i.flags = s.flags;
     capi::copy_out(info, i, "info");
   });
 }
 
 int scute_stats(scute_pool* pool, scute_counters* counters) {
-  return capi::guarded([&] {
+  return capi::guarded(pool, [&] {
     instance& in = capi::need(pool);
     scute_counters c{};
     for (const auto& l : in.s.lanes) capi::sum(c, l.w.count);
     capi::sum(c, in.s.service->count);
+    in.pages->for_each_writer([&](const medium::writer& w) { capi::sum(c, w.count); });
+    c.pages_healed = in.pages->healed.load();
     c.verified_bytes += in.s.verified_outside.load(std::memory_order_relaxed);
+    c.unverified_bytes = in.s.account.total();
+    c.unverified_max = in.s.account.most();
+    c.scrubs = in.s.account.scrubs();
+    c.pages_healed = in.pages->healed.load();
     capi::copy_out(counters, c, "counters");
   });
 }
 
 int scute_stats_lane(scute_pool* pool, uint32_t lane, scute_counters* counters) {
-  return capi::guarded([&] {
+  return capi::guarded(pool, [&] {
     instance& in = capi::need(pool);
     if (lane >= in.s.lanes.size())
       throw failure(SCUTE_E_RANGE, "the pool has " + std::to_string(in.s.lanes.size()) +
@@ -176,7 +201,7 @@ int scute_thread_lane(scute_pool* pool) {
 
 int scute_check(scute_pool* pool, int repair, scute_report* report, scute_finding_fn finding,
                 scute_progress_fn progress, void* arg) {
-  return capi::guarded([&] {
+  return capi::guarded(pool, [&] {
     instance& in = capi::need(pool);
     scute_report r{};
     if (repair != 0 && in.s.read_only)
@@ -188,6 +213,7 @@ int scute_check(scute_pool* pool, int repair, scute_report* report, scute_findin
     o.finding = finding;
     o.progress = progress;
     o.arg = arg;
+    if (repair != 0) in.repair_bad_pages(SCUTE_FINDER_CHECK);
     heal::check(in.s, *in.heap, o, r);
     capi::copy_out(report, r, "report");
   });

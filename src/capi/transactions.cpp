@@ -23,7 +23,7 @@ void leave(thread_state& me) noexcept {
 extern "C" {
 
 int scute_tx_begin(scute_pool* pool, scute_tx** out) {
-  return capi::guarded([&] {
+  return capi::guarded(pool, [&] {
     instance& in = capi::need(pool);
     scute_tx*& result = capi::need_out(out, "tx");
     thread_state& me = this_thread();
@@ -47,7 +47,7 @@ int scute_tx_begin(scute_pool* pool, scute_tx** out) {
 }
 
 int scute_tx_commit(scute_tx* tx) {
-  return capi::guarded([&] {
+  return capi::guarded(tx, [&] {
     tx::transaction& t = capi::need(tx);
     if (t.depth > 1) {
       --t.depth;
@@ -65,7 +65,7 @@ int scute_tx_commit(scute_tx* tx) {
 }
 
 int scute_tx_abort(scute_tx* tx) {
-  return capi::guarded([&] {
+  return capi::guarded(tx, [&] {
     tx::transaction& t = capi::need(tx);
     if (t.depth > 1) {
       --t.depth;
@@ -84,7 +84,7 @@ scute_tx* scute_tx_current(scute_pool* pool) {
 }
 
 int scute_tx_alloc(scute_tx* tx, uint64_t size, uint32_t type, scute_oid* oid, void** bytes) {
-  return capi::guarded([&] {
+  return capi::guarded(tx, [&] {
     tx::transaction& t = capi::need(tx);
     scute_oid& result = capi::need_out(oid, "oid");
     if (this_thread().pool->s.read_only)
@@ -98,11 +98,11 @@ uint64_t scute_alloc_max(scute_pool* pool) {
 }
 
 int scute_tx_free(scute_tx* tx, scute_oid oid) {
-  return capi::guarded([&] { capi::need(tx).free(oid); });
+  return capi::guarded(tx, [&] { capi::need(tx).free(oid); });
 }
 
 int scute_tx_open(scute_tx* tx, scute_oid oid, void** bytes) {
-  return capi::guarded([&] {
+  return capi::guarded(tx, [&] {
     tx::transaction& t = capi::need(tx);
     capi::need_out(bytes, "bytes") = t.open(oid);
   });
@@ -110,7 +110,7 @@ int scute_tx_open(scute_tx* tx, scute_oid oid, void** bytes) {
 
 int scute_tx_add_range(scute_tx* tx, scute_oid oid, uint64_t offset, uint64_t length,
                        void** bytes) {
-  return capi::guarded([&] {
+  return capi::guarded(tx, [&] {
     tx::transaction& t = capi::need(tx);
     void* at = t.add_range(oid, offset, length);
     capi::need_out(bytes, "bytes") = at;
@@ -118,7 +118,7 @@ int scute_tx_add_range(scute_tx* tx, scute_oid oid, uint64_t offset, uint64_t le
 }
 
 int scute_tx_inplace(scute_tx* tx, scute_oid oid, uint64_t offset, uint64_t length, void** bytes) {
-  return capi::guarded([&] {
+  return capi::guarded(tx, [&] {
     tx::transaction& t = capi::need(tx);
     capi::need_out(bytes, "bytes");
     if (this_thread().pool->s.read_only)
@@ -128,7 +128,7 @@ int scute_tx_inplace(scute_tx* tx, scute_oid oid, uint64_t offset, uint64_t leng
 }
 
 int scute_tx_get(scute_tx* tx, scute_oid oid, const void** bytes) {
-  return capi::guarded([&] {
+  return capi::guarded(tx, [&] {
     tx::transaction& t = capi::need(tx);
     capi::need_out(bytes, "bytes") = t.get(oid);
   });
@@ -136,7 +136,7 @@ int scute_tx_get(scute_tx* tx, scute_oid oid, const void** bytes) {
 
 int scute_tx_get_range(scute_tx* tx, scute_oid oid, uint64_t offset, uint64_t length,
                        const void** bytes) {
-  return capi::guarded([&] {
+  return capi::guarded(tx, [&] {
     tx::transaction& t = capi::need(tx);
     capi::need_out(bytes, "bytes") = t.get_range(oid, offset, length);
   });

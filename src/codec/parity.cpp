@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "codec/parity.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 
@@ -65,7 +66,11 @@ void xor_encode(void* dst, const void* parity, const void* old_bytes, const void
   active->xor3(bytes(dst), bytes(parity), bytes(old_bytes), bytes(new_bytes), n);
 }
 
-void xor_into_atomic(void* dst, const void* delta, std::size_t n) noexcept {
+namespace {
+
+// told(bytes) is called after each word.
+template <typename Told>
+void xor_words(void* dst, const void* delta, std::size_t n, Told&& told) noexcept {
   unsigned char* to = bytes(dst);
   const unsigned char* from = bytes(delta);
   if (n == 0) {
@@ -75,16 +80,33 @@ void xor_into_atomic(void* dst, const void* delta, std::size_t n) noexcept {
     const std::size_t room = 8 - offset;
     const std::size_t head = n < room ? n : room;
     xor_word(to - offset, edge(from, offset, head));
+    told(head);
     to += head;
     from += head;
     n -= head;
   }
   for (; n >= 8; to += 8, from += 8, n -= 8) {
     xor_word(to, load<std::uint64_t>(from));
+    told(8);
   }
   if (n != 0) {
     xor_word(to, edge(from, 0, n));
+    told(n);
   }
+}
+
+}  // namespace
+
+void xor_into_atomic(void* dst, const void* delta, std::size_t n) noexcept {
+  xor_words(dst, delta, n, [](std::size_t) {});
+}
+
+void xor_into_atomic(void* dst, const void* delta, std::size_t n, std::uint32_t& done) noexcept {
+  xor_words(dst, delta, n, [&](std::size_t words) {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    done += static_cast<std::uint32_t>(words);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  });
 }
 
 bool is_zero(const void* p, std::size_t n) noexcept {

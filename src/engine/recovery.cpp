@@ -19,6 +19,7 @@ class touched_columns {
   explicit touched_columns(const pool::geometry& g) : g_(g) {}
 
   void add(uint64_t offset, uint64_t length) {
+    ranges_.push_back({offset, length});
     while (length != 0) {
       const pool::cell c = pool::cell_of(g_, offset);
       const uint64_t n = std::min(length, g_.row_size - c.column);
@@ -28,6 +29,8 @@ class touched_columns {
       length -= n;
     }
   }
+
+  std::span<const byte_range> ranges() const noexcept { return ranges_; }
 
   // Calls fn(offset in row 0, length) for disjoint spans.
   template <typename Fn>
@@ -53,11 +56,12 @@ class touched_columns {
   };
   const pool::geometry& g_;
   std::vector<span> spans_;
+  std::vector<byte_range> ranges_;
 };
 
 }  // namespace
 
-tx::recovery_report recover(pool::state& s, medium::writer& w) {
+tx::recovery_report recover(pool::state& s, medium::writer& w, recovery_watch* watch) {
   tx::recovery_report report;
   touched_columns touched(s.geo);
   std::vector<found_log> logs;
@@ -70,6 +74,7 @@ tx::recovery_report recover(pool::state& s, medium::writer& w) {
     if (log.last) for_each_record(s, *log.last, [](auto, auto, auto, auto) {});
     for (const auto& u : log.undo) for_each_record(s, u, [](auto, auto, auto, auto) {});
   }
+  if (watch != nullptr) watch->replay_begins();
   // R6: of entries that write the same bytes the one with the higher sequence is the later one.
   std::stable_sort(logs.begin(), logs.end(), [](const found_log& a, const found_log& b) {
     if (SCUTE_PLANTED(recovery_order)) return false;
@@ -110,6 +115,7 @@ tx::recovery_report recover(pool::state& s, medium::writer& w) {
       if (!SCUTE_PLANTED(recovery_lent)) touched.add(chunk, s.geo.chunk_size);
     }
   }
+  if (watch != nullptr) watch->parity_begins(touched.ranges());
   touched.for_each([&](uint64_t offset, uint64_t n) {
     if (!SCUTE_PLANTED(recovery_parity)) pool::recompute(s, w, offset, n);
   });

@@ -14,13 +14,30 @@
 // of their sequence numbers, which tells for those that write the same bytes (R6).
 #pragma once
 
+#include <span>
+
 #include "pool/state.hpp"
 #include "tx/engine.hpp"
 
 namespace scute::engine {
 
+struct byte_range {
+  uint64_t offset, length;  // of the file
+};
+
+// Told how far recovery has come, for those who have to rebuild lost pages meanwhile.
+class recovery_watch {
+ public:
+  virtual ~recovery_watch() = default;
+  // The logs have been read; nothing has been written yet.
+  virtual void replay_begins() = 0;
+  // Steps 1 to 3 are done. In the columns of `written` the data is as it shall be, and the parity may
+  // be the old one, the new one, or torn.
+  virtual void parity_begins(std::span<const byte_range> written) = 0;
+};
+
 // Runs alone, before any lane is in use. Throws failure(SCUTE_E_CORRUPT) if an entry contradicts
 // the geometry; nothing was changed then.
-tx::recovery_report recover(pool::state& s, medium::writer& w);
+tx::recovery_report recover(pool::state& s, medium::writer& w, recovery_watch* watch = nullptr);
 
 }  // namespace scute::engine

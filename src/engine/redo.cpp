@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/redo.hpp"
 
+#include <cstring>
 #include "medium/planted.hpp"
 #include "pool/columns.hpp"
 
@@ -54,13 +55,38 @@ void redo::commit(pool::lane& l, const tx::write_set& w) {
       image.add(format::record_kind::intent, r.offset, nullptr, static_cast<uint32_t>(r.length));
     if (!SCUTE_PLANTED(in_place_flush)) l.w.flush(s_.at(r.offset), r.length, medium::purpose::data);
   }
+  keep_in_place(l, w);
   // R1: no log holds these bytes, so they must be durable before any part of the entry can be.
   if (!w.in_place.empty() && !SCUTE_PLANTED(in_place_fence)) l.w.fence();
   s_.require_healthy();
   decide(l, image, w.patches);
   pool::apply(s_, l);
-  for (const auto& r : w.in_place) pool::apply_in_place(s_, l, r.offset, r.old, r.length);
+  const std::byte* now = l.in_place.data();
+  for (const auto& r : w.in_place) {
+    pool::apply_in_place(s_, l, r.offset, r.old, now, r.length);
+    now += r.length;
+  }
   finish(l, has_undo);
+}
+
+// Copies what in-place ranges hold to l.in_place, one after the other. From then on a page of them that
+// is lost can be rebuilt; one that was lost before costs the transaction its stores.
+void redo::keep_in_place(pool::lane& l, const tx::write_set& w) {
+  l.in_place.clear();
+  uint64_t total = 0;
+  for (const auto& r : w.in_place) total += r.length;
+  if (total == 0) return;
+  std::byte* now = l.in_place.extend(total);
+  for (const auto& r : w.in_place) {
+    std::memcpy(now, s_.at(r.offset), r.length);
+    if (!pool::keep_in_place(s_, r.offset, now, r.length))
+      throw failure(SCUTE_E_CORRUPT,
+                    s_.path +
+                        ": a page was lost to which this transaction had stored in place, and "
+                        "its stores with it; the transaction was aborted and the page holds "
+                        "what it held before. Run the transaction again");
+    now += r.length;
+  }
 }
 
 void redo::step(pool::lane& l, std::span<const pool::patch> patches) {

@@ -51,6 +51,7 @@ class redo final : public tx::engine {
  private:
   void decide(pool::lane& l, const entry_image& image, std::span<const pool::patch> patches);
   void finish(pool::lane& l, bool ends_in_place);
+  void keep_in_place(pool::lane& l, const tx::write_set& w);
 
   pool::state& s_;
   lane_log log_;

@@ -2,8 +2,12 @@
 #include "heal/check.hpp"
 
 #include <cstring>
+#include <optional>
 #include <set>
+#include <vector>
 
+#include "heal/mending.hpp"
+#include "heal/repair.hpp"
 #include "medium/planted.hpp"
 #include "pool/columns.hpp"
 #include "pool/superblock.hpp"
@@ -20,11 +24,13 @@ class checker {
   }
 
   void run() {
+    const pool::finder_scope as(SCUTE_FINDER_CHECK);
     superblocks();
     for (uint64_t z = 0; z < s_.geo.zone_count; ++z) {
       if (SCUTE_PLANTED(check_order) && s_.has_parity) columns(z);
-      if (!zone(z)) continue;
-      if (s_.has_parity) columns(z);
+      const bool usable = zone(z);
+      retry_lost();
+      if (usable && s_.has_parity) columns(z);
     }
     tell("check", total_, total_);
   }
@@ -36,6 +42,11 @@ class checker {
     if (repaired) ++r_.repaired;
     if (lost) ++r_.lost;
     if (o_.finding != nullptr) o_.finding(o_.arg, what, offset, length, oid, repaired ? 1 : 0);
+  }
+
+  // What the repairer does not tell itself.
+  void post(scute_event_kind kind, scute_outcome outcome, uint64_t offset, uint64_t length) {
+    s_.events.post({kind, outcome, scute_finder{}, offset, length});
   }
 
   void tell(const char* what, uint64_t done, uint64_t total) {
@@ -57,6 +68,8 @@ class checker {
       if (std::memcmp(&copy, &s_.sb, sizeof copy) == 0) continue;
       bad = true;
       found("superblock copy", at, sizeof copy, 0, o_.repair, false);
+      post(SCUTE_EVENT_SUPERBLOCK, o_.repair ? SCUTE_OUTCOME_REPAIRED : SCUTE_OUTCOME_DETECTED, at,
+           sizeof copy);
     }
     if (bad && o_.repair) {
       const std::lock_guard hold(s_.service_mutex);
@@ -65,42 +78,65 @@ class checker {
   }
 
   // Tests one fragment; with repair, mends it. True if it is valid afterwards.
-  bool fragment(const pool::fragment& f, const char* what, uint64_t oid, bool* mended = nullptr) {
+  bool fragment(const pool::fragment& f, const char* what, uint64_t oid,
+                const heap::object* whole = nullptr) {
     if (pool::valid(s_, f)) return true;
     if (!o_.repair) {
-      found(what, f.header, format::header_size + f.room, oid, false, !decodable(f));
+      found(what, f.header, format::header_size + f.room, oid, false, !decodable(s_, f));
+      s_.events.post(event_of(s_, f, SCUTE_OUTCOME_DETECTED));
       suspect(f);  // its columns are off because of it, not because of their parity
       return false;
     }
     try {
       s_.healer->repair(nullptr, f, what);
       found(what, f.header, format::header_size + f.room, oid, true, false);
-      if (mended != nullptr) *mended = true;
+      ++repairs_;
       return true;
     } catch (const failure& e) {
       if (e.code() != SCUTE_E_CORRUPT) throw;
-      found(what, f.header, format::header_size + f.room, oid, false, true);
-      suspect(f);
+      lost_.push_back(
+          {f, what, oid, repairs_, whole != nullptr ? std::optional(*whole) : std::nullopt});
       return false;
     }
   }
 
-  // Without repair: would the columns give the fragment back? Only the simplest case is tried, so
-  // "lost" may turn out to be less than lost.
-  bool decodable(const pool::fragment& f) {
-    if (!s_.has_parity) return false;
-    format::fragment_header h;
-    std::vector<std::byte> payload(f.room);
-    pool::decode(s_, f.header, reinterpret_cast<std::byte*>(&h), sizeof h);
-    pool::decode(s_, f.payload, payload.data(), f.room);
-    return pool::valid(s_, f, h, payload.data());
+  // What was lost may be mended once other fragments of its columns are (K2 of heal/mending.hpp).
+  void retry_lost() {
+    for (bool tried = true; tried;) {
+      tried = false;
+      std::vector<loss> again;
+      std::swap(again, lost_);
+      for (const loss& l : again) {
+        if (l.tried == repairs_) {
+          lost_.push_back(l);
+          continue;
+        }
+        tried = true;
+        if (pool::valid(s_, l.f))  // put right along with another one
+          found(l.what, l.f.header, format::header_size + l.f.room, l.oid, true, false);
+        else if (!fragment(l.f, l.what, l.oid, l.whole ? &*l.whole : nullptr))
+          continue;
+        if (l.whole) rest(*l.whole);
+      }
+    }
+    for (const loss& l : lost_) {
+      found(l.what, l.f.header, format::header_size + l.f.room, l.oid, false, true);
+      suspect(l.f);
+      // Nobody knows any more which other fragments there are.
+      if (l.whole) suspect(l.whole->header, l.whole->payload + l.whole->room);
+    }
+    lost_.clear();
   }
 
   // K1: the columns of lost fragments keep their syndrome; recomputing would bury the evidence.
   void suspect(const pool::fragment& f) {
+    suspect(f.header, f.header + format::header_size);
+    suspect(f.payload, f.payload + f.room);
+  }
+  void suspect(uint64_t begin, uint64_t end) {
     if (SCUTE_PLANTED(check_suspects)) return;
-    for (uint64_t at = f.header; at < f.payload + f.room; at += 4096) note_suspect(at);
-    note_suspect(f.payload + f.room - 1);
+    for (uint64_t at = begin; at < end; at += pool::column_block) note_suspect(at);
+    note_suspect(end - 1);
   }
   void note_suspect(uint64_t offset) {
     const pool::cell c = pool::cell_of(s_.geo, offset);
@@ -132,6 +168,8 @@ class checker {
         for (uint32_t k = 0; k < c.formatted.load(); ++k) object(heap_.zones().slot_object(c, k));
       } else if (use == heap::use::span) {
         object(heap_.zones().span_object(c));
+      } else if (use == heap::use::lost) {
+        suspect(s_.geo.chunk_offset(z, i), s_.geo.chunk_offset(z, i + 1));
       }
       advance(s_.geo.chunk_size);
     }
@@ -140,7 +178,12 @@ class checker {
 
   void object(const heap::object& o) {
     const uint64_t oid = s_.oid_of(o.payload);
-    if (!fragment(o.fragment(0), "object", oid)) return;
+    if (fragment(o.fragment(0), "object", oid, &o)) rest(o);
+  }
+
+  // Of an object whose first fragment is valid.
+  void rest(const heap::object& o) {
+    const uint64_t oid = s_.oid_of(o.payload);
     format::fragment_header h;
     std::memcpy(&h, s_.at(o.header), sizeof h);
     if (format::meta_state(h.meta) != format::state::live) return;
@@ -161,8 +204,9 @@ class checker {
         if (!s_.has_checksums && !SCUTE_PLANTED(check_blind)) {
           // Nothing says whether the data or the parity is wrong. Recomputing would make damaged
           // data look sound, so it is only reported.
-          found("column (its data or its parity; nothing can tell which without checksums)", at,
-                pool::column_block, 0, false, true);
+          found(undecidable_column, at, pool::column_block, 0, false, true);
+          post(SCUTE_EVENT_PARITY, o_.repair ? SCUTE_OUTCOME_LOST : SCUTE_OUTCOME_DETECTED, at,
+               pool::column_block);
         } else if (o_.repair && !suspected) {
           {
             const std::lock_guard hold(s_.service_mutex);
@@ -171,13 +215,23 @@ class checker {
           }
           s_.repaired.fetch_add(1, std::memory_order_relaxed);
           found("parity", at, pool::column_block, 0, true, false);
+          post(SCUTE_EVENT_PARITY, SCUTE_OUTCOME_REPAIRED, at, pool::column_block);
         } else if (!suspected) {
           found("parity", at, pool::column_block, 0, false, false);
+          post(SCUTE_EVENT_PARITY, SCUTE_OUTCOME_DETECTED, at, pool::column_block);
         }
       }
       advance(pool::column_block);
     }
   }
+
+  struct loss {
+    pool::fragment f;
+    const char* what;
+    uint64_t oid;
+    uint64_t tried;                     // repairs_ at the last try
+    std::optional<heap::object> whole;  // if it is the first fragment of one
+  };
 
   pool::state& s_;
   heap::heap& heap_;
@@ -185,6 +239,8 @@ class checker {
   scute_report& r_;
   uint64_t done_ = 0, told_ = 0, total_ = 0;
   std::set<std::pair<uint64_t, uint64_t>> suspect_blocks_;
+  std::vector<loss> lost_;
+  uint64_t repairs_ = 0;
 };
 
 }  // namespace

@@ -5,81 +5,29 @@
 #include <string>
 #include <vector>
 
+#include "heal/mixture.hpp"
 #include "medium/planted.hpp"
 #include "pool/columns.hpp"
 #include "pool/optimistic.hpp"
 
 namespace scute::heal {
-namespace {
 
-// A part of a fragment that lies in one page of the file, which is lost or kept as a whole.
-struct unit {
-  uint64_t offset;  // in the file
-  size_t at;        // in the image of header and payload
-  size_t length;
-};
-
-std::vector<unit> units_of(const pool::fragment& f) {
-  std::vector<unit> units{{f.header, 0, format::header_size}};
-  uint64_t offset = f.payload;
-  size_t at = format::header_size;
-  for (uint64_t left = f.room; left != 0;) {
-    const uint64_t n = std::min(left, format::page - offset % format::page);
-    units.push_back({offset, at, n});
-    offset += n;
-    at += n;
-    left -= n;
-  }
-  return units;
+pool::event event_of(const pool::state& s, const pool::fragment& f, scute_outcome outcome,
+                     bool unused) {
+  const auto kind = f.metadata ? SCUTE_EVENT_STRUCTURE
+                    : unused   ? SCUTE_EVENT_FREE
+                               : SCUTE_EVENT_OBJECT;
+  pool::event e{kind, outcome, scute_finder{}, f.header, format::header_size};
+  if (unused) return e;
+  e.length += f.room;
+  // The payloads of an object's fragments follow each other.
+  if (!f.metadata) e.object = s.oid_of(f.payload - f.index * format::fragment_payload);
+  return e;
 }
-
-bool image_valid(const pool::state& s, const pool::fragment& f,
-                 const std::vector<std::byte>& image) {
-  format::fragment_header h;
-  std::memcpy(&h, image.data(), sizeof h);
-  if (SCUTE_PLANTED(repair_check)) return pool::covered(s, f, h) != pool::not_covered;
-  return pool::valid(s, f, h, image.data() + format::header_size);
-}
-
-// Finds the mixture of kept and decoded bytes that the checksum accepts (E1, E3); leaves it in
-// image and returns true, or returns false.
-bool assemble(const pool::state& s, const pool::fragment& f, const std::vector<unit>& units,
-              const std::vector<std::byte>& kept, const std::vector<std::byte>& decoded,
-              std::vector<std::byte>& image) {
-  const auto mix = [&](unsigned mask) {
-    for (size_t i = 0; i < units.size(); ++i) {
-      const auto& from = (mask >> i & 1) != 0 ? decoded : kept;
-      std::memcpy(image.data() + units[i].at, from.data() + units[i].at, units[i].length);
-    }
-  };
-  const unsigned all = (1u << units.size()) - 1;
-  for (unsigned mask = all; mask != 0; --mask) {  // everything decoded comes first
-    if (SCUTE_PLANTED(repair_mixture) && mask != all) return false;
-    mix(mask);
-    if (image_valid(s, f, image)) return true;
-  }
-  if (SCUTE_PLANTED(repair_cut)) return false;
-  // A scribble a row long ends, in this row or the one before or after, in the page column where
-  // it began: one side of some byte of the page is damaged here, the other side there.
-  for (unsigned mask = 0; mask <= all; ++mask) {
-    for (size_t i = 0; i < units.size(); ++i) {
-      mix(mask);
-      const auto& other = (mask >> i & 1) != 0 ? kept : decoded;
-      // Bytes move over from the front one by one; where both agree nothing is gained by a test.
-      for (size_t k = units[i].at; k < units[i].at + units[i].length; ++k) {
-        if (image[k] == other[k]) continue;
-        image[k] = other[k];
-        if (image_valid(s, f, image)) return true;
-      }
-    }
-  }
-  return false;
-}
-
-}  // namespace
 
 void column_repairer::give_up(const pool::fragment& f, const char* what, const std::string& why) {
   s_.lost.fetch_add(1, std::memory_order_relaxed);
+  s_.events.post(event_of(s_, f, SCUTE_OUTCOME_LOST, false));
   throw failure(SCUTE_E_CORRUPT,
                 s_.path + ": " + what + " at file offset " + std::to_string(f.header) +
                     (f.index != 0 ? " (fragment " + std::to_string(f.index) + ")" : "") +
@@ -110,7 +58,7 @@ void column_repairer::repair(pool::lane* by, const pool::fragment& f, const char
   for (int attempt = 0;; ++attempt) {
     look(kept);
     for (const unit& u : units) pool::decode(s_, u.offset, decoded.data() + u.at, u.length);
-    if (assemble(s_, f, units, kept, decoded, image)) break;
+    if (mixture(s_, f, units, kept, decoded).find(image)) break;
     look(image);
     if (image_valid(s_, f, image)) return;
     if (attempt < 100 && image != kept) continue;
@@ -147,6 +95,8 @@ void column_repairer::repair(pool::lane* by, const pool::fragment& f, const char
   }
   s_.require_healthy();
   s_.repaired.fetch_add(1, std::memory_order_relaxed);
+  const bool unused = format::meta_state(h.meta) == format::state::free;
+  s_.events.post(event_of(s_, f, SCUTE_OUTCOME_REPAIRED, unused));
 }
 
 }  // namespace scute::heal

@@ -6,10 +6,12 @@
 //    written.
 // E2 A repair is idempotent: cut short, it leaves a fragment that still fails its checksum, and
 //    columns that decode to the same bytes.
-// E3 Damage may hit several pages differently: one page of the fragment itself, and for another one
-//    the parity or another row. So every combination of kept and decoded pages is tried, and then
-//    every combination with one page cut in two.
+// E3 Damage may hit parts of a fragment differently: one part of the fragment itself, and for another
+//    one the parity or another row. So mixtures of kept and decoded bytes are tried, too.
 // E4 A repair never overwrites what a commit has written since it looked.
+// E5 A checksum of 32 bits accepts wrong bytes once in 2^32 attempts. So only such mixtures are tried
+//    as damage makes likely, 7 for a fragment, and more only where the traces of a long scribble are
+//    seen (heal/mixture.hpp has the probabilities).
 #pragma once
 
 #include <array>
@@ -18,6 +20,10 @@
 #include "pool/fragment.hpp"
 
 namespace scute::heal {
+
+// What is told of a damaged fragment. unused: known to be the header of a free slot or span.
+pool::event event_of(const pool::state& s, const pool::fragment& f, scute_outcome outcome,
+                     bool unused = false);
 
 class column_repairer final : public pool::repairer {
  public:

@@ -9,6 +9,7 @@
 #include "heap/size_classes.hpp"
 #include "medium/planted.hpp"
 #include "pool/columns.hpp"
+#include "pool/hold.hpp"
 
 namespace scute::heap {
 
@@ -245,7 +246,10 @@ format::fragment_header zone_table::read_header(const object& o) {
   format::fragment_header h;
   const uint32_t stripe = pool::stripe_of(s_, o.header);
   s_.locks.lock_exclusive(stripe);
-  std::memcpy(&h, s_.at(o.header), sizeof h);
+  {
+    const pool::holding here(s_, stripe, false);
+    std::memcpy(&h, s_.at(o.header), sizeof h);
+  }
   s_.locks.unlock_exclusive(stripe);
   return h;
 }
@@ -301,6 +305,7 @@ void zone_table::extend(pool::lane& l, step_engine& e, uint64_t zi, uint32_t chu
       static constexpr std::byte zeros[format::page]{};
       l.w.stream(s_.at(at), zeros, sizeof zeros, medium::purpose::metadata);
       s_.repaired.fetch_add(1, std::memory_order_relaxed);
+      s_.events.post({SCUTE_EVENT_FREE, SCUTE_OUTCOME_REPAIRED, scute_finder{}, at, format::page});
       scribbled = true;
     }
     // The step makes them count, so they must be zeros before its entry can be durable.

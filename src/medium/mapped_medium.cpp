@@ -12,8 +12,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "medium/bad_blocks.hpp"
 #include "medium/failure.hpp"
 #include "medium/persist.hpp"
+#include "medium/waiting.hpp"
 
 #ifndef MAP_SHARED_VALIDATE
 #define MAP_SHARED_VALIDATE 0x03
@@ -38,11 +40,90 @@ class mapped_medium : public medium {
   }
   ~mapped_medium() override { ::munmap(base_, size_); }
 
+  void lose_page(uint64_t offset, const std::byte* noise) noexcept override {
+    const turn hold(page_turn_);
+    // The other way round, somebody could store to the page in between and see the store vanish.
+    revoke_page(offset);
+    write_page(static_cast<off_t>(offset), noise);
+  }
+
+  void revoke_page(uint64_t offset) noexcept override {
+    note_revoked(offset, true);
+    ::mprotect(base_ + offset, page, PROT_NONE);
+  }
+
+  // Writing through the descriptor leaves the mapping out of reach until the page is whole, and makes
+  // the device replace a bad block. Where it refuses, the block is given back (a hole) and another one
+  // is taken; that also brings back a page that was cut off the file.
+  bool restore_page(writer&, uint64_t offset, const std::byte* bytes) noexcept override {
+    const turn hold(page_turn_);
+    const auto at = static_cast<off_t>(offset);
+    if (read_only_) {
+      if (!replace_private(offset, bytes)) return false;
+    } else {
+      revoke_page(offset);
+      if (!write_page(at, bytes)) {
+        ::fallocate(file_.fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, page);
+        if (!write_page(at, bytes)) return false;
+      }
+      if (kind_ != kind::ram && ::fdatasync(file_.fd()) != 0) return false;
+      if (::mprotect(base_ + offset, page, PROT_READ | PROT_WRITE) != 0) return false;
+    }
+    note_revoked(offset, false);
+    return true;
+  }
+
+  std::vector<uint64_t> bad_pages() const override {
+    // A tmpfs has no device.
+    return kind_ == kind::ram ? std::vector<uint64_t>{} : find_bad_pages(file_.fd());
+  }
+
+  // What lose_page() left in the file is noise.
+  bool read(uint64_t offset, void* to, size_t n) const noexcept override {
+    for (uint64_t at = offset & ~(page - 1); at < offset + n; at += page)
+      if (is_revoked(at)) return false;
+    auto* out = static_cast<std::byte*>(to);
+    while (n != 0) {
+      const ssize_t got = ::pread(file_.fd(), out, n, static_cast<off_t>(offset));
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) return false;
+      out += got;
+      offset += static_cast<uint64_t>(got);
+      n -= static_cast<size_t>(got);
+    }
+    return true;
+  }
+
  protected:
   void do_store(void* dst, const void* src, size_t n) noexcept override {
     std::memcpy(dst, src, n);
   }
   file_handle file_;
+
+ private:
+  // Taken in signal handlers too; whoever has it touches no page of the mapping.
+  struct turn {
+    explicit turn(std::atomic_flag& f) noexcept : flag(f) {
+      for (unsigned spins = 0; flag.test_and_set(std::memory_order_acquire);) spin_pause(spins);
+    }
+    ~turn() { flag.clear(std::memory_order_release); }
+    turn(const turn&) = delete;
+    turn& operator=(const turn&) = delete;
+    std::atomic_flag& flag;
+  };
+  std::atomic_flag page_turn_;
+
+  bool write_page(off_t at, const std::byte* bytes) noexcept {
+    return ::pwrite(file_.fd(), bytes, page, at) == static_cast<ssize_t>(page);
+  }
+
+  // A private mapping never writes to the file: the page is exchanged for one in memory.
+  bool replace_private(uint64_t offset, const std::byte* bytes) noexcept {
+    void* fresh = ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (fresh == MAP_FAILED) return false;
+    std::memcpy(fresh, bytes, page);
+    return ::mremap(fresh, page, page, MREMAP_MAYMOVE | MREMAP_FIXED, base_ + offset) != MAP_FAILED;
+  }
 };
 
 // Byte-addressable persistence: CPU flushes and fences.
@@ -90,8 +171,6 @@ class page_cache_medium final : public mapped_medium {
   }
 
  private:
-  static constexpr uint64_t page = 4096;
-
   void note(writer& w, const void* p, size_t n) noexcept {
     const auto at = static_cast<uint64_t>(static_cast<const std::byte*>(p) - base_);
     const uint64_t begin = at & ~(page - 1);

@@ -28,7 +28,7 @@ class writer;
 
 class medium {
  public:
-  virtual ~medium() = default;
+  virtual ~medium();
   medium(const medium&) = delete;
   medium& operator=(const medium&) = delete;
 
@@ -41,6 +41,34 @@ class medium {
   // The instruction or call that makes bytes durable; static string.
   virtual const char* flush_name() const noexcept = 0;
 
+  // ---- lost pages: a page that cannot be read faults on access (SIGBUS; emulated: SIGSEGV) ----
+  static constexpr uint64_t page = 4096;
+
+  // All of these are async-signal-safe; offset is a multiple of page. Here they serve media that are
+  // plain memory and whose threads take turns.
+  //
+  // Emulates a media error: the page holds `noise` from now on (page bytes), and every access to it
+  // faults until restore_page().
+  virtual void lose_page(uint64_t offset, const std::byte* noise) noexcept;
+  // Takes all access to the page away, so that nobody sees it half repaired.
+  virtual void revoke_page(uint64_t offset) noexcept;
+  // Gives the page new bytes, durably, and then access to all of it at once. False, with the page
+  // still out of reach, if the device does not take them.
+  virtual bool restore_page(writer& w, uint64_t offset, const std::byte* bytes) noexcept;
+
+  // Access to the page is taken away at this moment.
+  bool is_revoked(uint64_t offset) const noexcept {
+    return any_revoked_.load(std::memory_order_acquire) != 0 && revoked_bit(offset);
+  }
+
+  // All pages of which that is true, ascending. Not for signal handlers.
+  std::vector<uint64_t> revoked_pages() const;
+
+  // Copies from the file; false if the bytes cannot be read, where an access would fault.
+  virtual bool read(uint64_t offset, void* to, size_t n) const noexcept;
+  // Pages (offsets, ascending) that the kernel knows to be bad. Empty where it cannot tell.
+  virtual std::vector<uint64_t> bad_pages() const { return {}; }
+
   // True once a fence could not make bytes durable (EIO). The pool must then stop writing: what
   // the file holds is no longer known (a later fsync may claim success for lost pages).
   bool failed() const noexcept { return failed_.load(std::memory_order_acquire) != 0; }
@@ -49,6 +77,8 @@ class medium {
  protected:
   medium() = default;
   friend class writer;
+  // For implementations of the above: they remember what they revoke.
+  void note_revoked(uint64_t offset, bool revoked) noexcept;
   virtual void do_stream(writer& w, void* dst, const void* src, size_t n) noexcept = 0;
   virtual void do_flush(writer& w, const void* p, size_t n) noexcept = 0;
   virtual void do_fence(writer& w) noexcept = 0;
@@ -61,6 +91,12 @@ class medium {
   bool eadr_ = false;
   bool read_only_ = false;
   std::atomic<int> failed_{0};
+
+ private:
+  bool revoked_bit(uint64_t offset) const noexcept;
+
+  std::atomic<uint64_t> any_revoked_{0};
+  std::atomic<std::atomic<uint64_t>*> revoked_{nullptr};  // a bit per page, once one was revoked
 };
 
 // A run of dirty bytes that a page-cache medium has to sync at the next fence.

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "codec/parity.hpp"
 #include "medium/persist.hpp"
 #include "medium/planted.hpp"
+#include "pool/hold.hpp"
 #include "pool/optimistic.hpp"
 
 namespace scute::pool {
@@ -34,43 +36,15 @@ void for_each_block(const geometry& g, uint64_t offset, uint64_t length, Fn&& fn
   }
 }
 
-// Gathers XOR of the data cells at [column, column+n) of all rows but `skip`, plus the parity if
-// with_parity, into out. The caller holds the stripe.
-void gather(state& s, uint64_t zone, uint64_t column, uint64_t n, uint64_t skip, bool with_parity,
-            std::byte* out) {
-  const geometry& g = s.geo;
-  const uint64_t end = s.used_end[zone].load(std::memory_order_acquire);
-  const void* rows[1001];
-  size_t count = 0;
-  alignas(64) std::byte patched[column_block];
-  std::memset(out, 0, n);
-  for (uint64_t r = 0; r < g.rows; ++r) {
-    const uint64_t inside = r * g.row_size + column;
-    if (r == skip) continue;
-    if (inside >= end) break;  // zeros from here on
-    const uint64_t offset = g.zone_offset(zone) + inside;
-    if (s.overlaid.touches(offset, n) && !SCUTE_PLANTED(overlay_read)) {
-      std::memcpy(patched, s.at(offset), n);
-      s.overlaid.patch(offset, patched, n);
-      codec::xor_into(out, patched, n);
-      continue;
-    }
-    rows[count++] = s.at(offset);
-  }
-  if (with_parity) rows[count++] = s.at(parity_offset(g, zone, column));
-  if (count == 0) return;
-  alignas(64) std::byte sum[column_block];
-  codec::xor_gather(sum, rows, count, n);
-  codec::xor_into(out, sum, n);
-}
-
 class exclusive_stripe {
  public:
   exclusive_stripe(state& s, uint64_t zone, uint64_t column, bool take = true)
       : s_(s), i_(stripes::index(zone, column / column_block)), take_(take) {
     if (take_) s_.locks.lock_exclusive(i_);
+    held_.emplace(s, i_, false);
   }
   ~exclusive_stripe() {
+    held_.reset();
     if (take_) s_.locks.unlock_exclusive(i_, streamed);
   }
   exclusive_stripe(const exclusive_stripe&) = delete;
@@ -82,9 +56,35 @@ class exclusive_stripe {
   state& s_;
   uint32_t i_;
   bool take_;
+  std::optional<holding> held_;
 };
 
 }  // namespace
+
+void gather(const state& s, uint64_t zone, uint64_t column, uint64_t n, uint64_t skip,
+            bool with_parity, gather_room& room, std::byte* out) noexcept {
+  const geometry& g = s.geo;
+  const uint64_t end = s.used_end[zone].load(std::memory_order_acquire);
+  size_t count = 0;
+  std::memset(out, 0, n);
+  for (uint64_t r = 0; r < g.rows; ++r) {
+    const uint64_t inside = r * g.row_size + column;
+    if (r == skip) continue;
+    if (inside >= end) break;  // zeros from here on
+    const uint64_t offset = g.zone_offset(zone) + inside;
+    if (s.overlaid.touches(offset, n) && !SCUTE_PLANTED(overlay_read)) {
+      std::memcpy(room.patched, s.at(offset), n);
+      s.overlaid.patch(offset, room.patched, n);
+      codec::xor_into(out, room.patched, n);
+      continue;
+    }
+    room.rows[count++] = s.at(offset);
+  }
+  if (with_parity) room.rows[count++] = s.at(parity_offset(g, zone, column));
+  if (count == 0) return;
+  codec::xor_gather(room.sum, room.rows, count, n);
+  codec::xor_into(out, room.sum, n);
+}
 
 void split(state& s, lane& l, std::span<const patch> patches) {
   l.pieces.clear();
@@ -235,25 +235,38 @@ void apply(state& s, lane& l) noexcept {
     if (s.has_parity && p.length <= atomic_parity_max) {
       if (!SCUTE_PLANTED(stripe_shared) && !s.locks.lock_shared(p.stripe))
         l.w.count.lock_waits.add(1);
-      codec::xor_delta(l.scratch, data, p.src, p.length);
-      std::byte* parity = s.at(p.parity);
-      if (!SCUTE_PLANTED(parity_atomic)) codec::xor_into_atomic(parity, l.scratch, p.length);
-      if (SCUTE_PLANTED(stripe_shared)) s.locks.lock_shared(p.stripe);
-      if (!SCUTE_PLANTED(parity_flush)) l.w.flush(parity, p.length, medium::purpose::parity);
-      l.w.stream(data, p.src, p.length, p.why);
+      {
+        const holding here(s, p.stripe, true);
+        codec::xor_delta(l.scratch, data, p.src, p.length);
+        std::byte* parity = s.at(p.parity);
+        holding::piece(p.offset, p.parity, p.length, p.src, nullptr, l.scratch);
+        enter_phase(hold::phase::parity);
+        if (!SCUTE_PLANTED(parity_atomic))
+          codec::xor_into_atomic(parity, l.scratch, p.length, this_thread_holds.done);
+        if (SCUTE_PLANTED(stripe_shared)) s.locks.lock_shared(p.stripe);
+        if (!SCUTE_PLANTED(parity_flush)) l.w.flush(parity, p.length, medium::purpose::parity);
+        enter_phase(hold::phase::data);
+        l.w.stream(data, p.src, p.length, p.why);
+      }
       s.locks.unlock_shared(p.stripe, merge);
       continue;
     }
     if (!SCUTE_PLANTED(stripe_exclusive) && !s.locks.lock_exclusive(p.stripe))
       l.w.count.lock_waits.add(1);
-    if (s.has_parity) {
-      std::byte* parity = s.at(p.parity);
-      codec::xor_encode(l.scratch, parity, data, p.src, p.length);
-      if (SCUTE_PLANTED(stripe_exclusive)) s.locks.lock_exclusive(p.stripe);
-      if (!SCUTE_PLANTED(parity_vector))
-        l.w.stream(parity, l.scratch, p.length, medium::purpose::parity);
+    {
+      const holding here(s, p.stripe, false);
+      if (s.has_parity) {
+        std::byte* parity = s.at(p.parity);
+        codec::xor_encode(l.scratch, parity, data, p.src, p.length);
+        if (SCUTE_PLANTED(stripe_exclusive)) s.locks.lock_exclusive(p.stripe);
+        holding::piece(p.offset, p.parity, p.length, p.src, l.scratch, nullptr);
+        enter_phase(hold::phase::parity);
+        if (!SCUTE_PLANTED(parity_vector))
+          l.w.stream(parity, l.scratch, p.length, medium::purpose::parity);
+        enter_phase(hold::phase::data);
+      }
+      l.w.stream(data, p.src, p.length, p.why);
     }
-    l.w.stream(data, p.src, p.length, p.why);
     s.locks.unlock_exclusive(p.stripe, p.length >= medium::nt_threshold, merge);
   }
 }
@@ -266,9 +279,13 @@ void overlay_in_place(state& s, uint64_t offset, const std::byte* old, uint64_t 
   if (!add) return remove(offset + length);
   uint64_t done = offset;
   try {
-    for_each_block(s.geo, offset, length, [&](uint64_t at, const cell&, uint64_t n) {
+    for_each_block(s.geo, offset, length, [&](uint64_t at, const cell& c, uint64_t n) {
       s.overlaid.add(at, n, old + (at - offset));
       done = at + n;
+      // Who is decoding this column may have looked for overlays before; the first store has to wait.
+      const uint32_t stripe = stripes::index(c.zone, (s.has_parity ? c.column : at) / column_block);
+      s.locks.lock_exclusive(stripe);
+      s.locks.unlock_exclusive(stripe);
     });
   } catch (...) {
     remove(done);
@@ -276,20 +293,36 @@ void overlay_in_place(state& s, uint64_t offset, const std::byte* old, uint64_t 
   }
 }
 
-void apply_in_place(state& s, lane& l, uint64_t offset, const std::byte* old,
+bool keep_in_place(state& s, uint64_t offset, const std::byte* now, uint64_t length) noexcept {
+  bool kept = true;
+  for_each_block(s.geo, offset, length, [&](uint64_t at, const cell&, uint64_t) {
+    kept = s.overlaid.keep(at, now + (at - offset)) && kept;
+  });
+  return kept;
+}
+
+void apply_in_place(state& s, lane& l, uint64_t offset, const std::byte* old, const std::byte* now,
                     uint64_t length) noexcept {
   for_each_block(s.geo, offset, length, [&](uint64_t at, const cell& c, uint64_t n) {
     const uint32_t stripe = stripes::index(c.zone, (s.has_parity ? c.column : at) / column_block);
     if (!SCUTE_PLANTED(stripe_in_place) && !s.locks.lock_exclusive(stripe))
       l.w.count.lock_waits.add(1);
-    if (s.has_parity) {
-      std::byte* parity = s.at(parity_offset(s.geo, c.zone, c.column));
-      codec::xor_encode(l.scratch, parity, old + (at - offset), s.at(at), n);
-      if (SCUTE_PLANTED(stripe_in_place)) s.locks.lock_exclusive(stripe);
-      if (!SCUTE_PLANTED(parity_in_place))
-        l.w.stream(parity, l.scratch, n, medium::purpose::parity);
+    {
+      const holding here(s, stripe, false);
+      if (s.has_parity) {
+        const uint64_t parity_at = parity_offset(s.geo, c.zone, c.column);
+        std::byte* parity = s.at(parity_at);
+        codec::xor_encode(l.scratch, parity, old + (at - offset), now + (at - offset), n);
+        if (SCUTE_PLANTED(stripe_in_place)) s.locks.lock_exclusive(stripe);
+        holding::piece(at, parity_at, static_cast<uint32_t>(n), now + (at - offset), l.scratch,
+                       nullptr);
+        enter_phase(hold::phase::parity);
+        if (!SCUTE_PLANTED(parity_in_place))
+          l.w.stream(parity, l.scratch, n, medium::purpose::parity);
+        enter_phase(hold::phase::data);
+      }
+      s.overlaid.remove(at);
     }
-    s.overlaid.remove(at);
     s.locks.unlock_exclusive(stripe, n >= medium::nt_threshold,
                              [&](stripe_owner o) noexcept { return next_owner(s, l, stripe, o); });
   });
@@ -297,34 +330,50 @@ void apply_in_place(state& s, lane& l, uint64_t offset, const std::byte* old,
 
 void recompute(state& s, medium::writer& w, uint64_t offset, uint64_t length) {
   if (!s.has_parity) return;
+  gather_room room;
   alignas(64) std::byte sum[column_block];
   for_each_block(s.geo, offset, length, [&](uint64_t, const cell& c, uint64_t n) {
-    gather(s, c.zone, c.column, n, UINT64_MAX, false, sum);
+    gather(s, c.zone, c.column, n, UINT64_MAX, false, room, sum);
     w.stream(s.at(parity_offset(s.geo, c.zone, c.column)), sum, n, medium::purpose::parity);
   });
 }
 
 void decode(state& s, uint64_t offset, std::byte* out, uint64_t length) {
+  gather_room room;
   for_each_block(s.geo, offset, length, [&](uint64_t, const cell& c, uint64_t n) {
-    const exclusive_stripe hold(s, c.zone, c.column, !SCUTE_PLANTED(stripe_decode));
-    gather(s, c.zone, c.column, n, c.row, true, out);
+    const exclusive_stripe hold(s, c.zone, c.column);
+    gather(s, c.zone, c.column, n, c.row, true, room, out);
     out += n;
   });
 }
 
+void column_syndrome(state& s, uint64_t zone, uint64_t column, uint64_t length, std::byte* out) {
+  gather_room room;
+  const exclusive_stripe hold(s, zone, column);
+  gather(s, zone, column, length, UINT64_MAX, true, room, out);
+}
+
 bool column_consistent(state& s, uint64_t zone, uint64_t column, uint64_t length) {
   alignas(64) std::byte sum[column_block];
-  const exclusive_stripe hold(s, zone, column);
-  gather(s, zone, column, length, UINT64_MAX, true, sum);
+  column_syndrome(s, zone, column, length, sum);
   return codec::is_zero(sum, length);
 }
 
-void repair_parity(state& s, medium::writer& w, uint64_t zone, uint64_t column, uint64_t length) {
+bool repair_parity(state& s, medium::writer& w, uint64_t zone, uint64_t column, uint64_t length,
+                   const std::byte* syndrome) {
+  gather_room room;
   alignas(64) std::byte sum[column_block];
   exclusive_stripe hold(s, zone, column);
+  if (syndrome != nullptr) {
+    gather(s, zone, column, length, UINT64_MAX, true, room, sum);
+    if (std::memcmp(sum, syndrome, length) != 0) return false;
+    codec::xor_into(sum, s.at(parity_offset(s.geo, zone, column)), length);
+  } else {
+    gather(s, zone, column, length, UINT64_MAX, false, room, sum);
+  }
   hold.streamed = true;
-  gather(s, zone, column, length, UINT64_MAX, false, sum);
   w.stream(s.at(parity_offset(s.geo, zone, column)), sum, length, medium::purpose::parity);
+  return true;
 }
 
 void write_back(state& s, medium::writer& w, uint64_t offset, const std::byte* damaged,

@@ -58,9 +58,24 @@ void apply(state& s, lane& l) noexcept;
 // In-place ranges: the user has stored the new bytes already. Until apply_in_place() the parity
 // encodes the old ones, which overlay_in_place() tells everybody who decodes.
 void overlay_in_place(state& s, uint64_t offset, const std::byte* old, uint64_t length, bool add);
-// Brings the parity up to the new bytes and ends the overlay.
-void apply_in_place(state& s, lane& l, uint64_t offset, const std::byte* old,
+// Makes `now`, a copy of what the range holds, known to whoever has to rebuild a page of it. False if a
+// page of it was lost since overlay_in_place(), so that the range holds old bytes again.
+bool keep_in_place(state& s, uint64_t offset, const std::byte* now, uint64_t length) noexcept;
+// Brings the parity up to the new bytes, of which `now` is a copy in DRAM, and ends the overlay.
+void apply_in_place(state& s, lane& l, uint64_t offset, const std::byte* old, const std::byte* now,
                     uint64_t length) noexcept;
+
+// Where gather() works: 17 KiB, on the stack of whoever has one.
+struct gather_room {
+  alignas(64) std::byte sum[column_block];
+  alignas(64) std::byte patched[column_block];
+  const void* rows[1001];
+};
+// XOR of the data cells at [column, column + n) of all rows but `skip` (UINT64_MAX: of all), and of the
+// parity if with_parity; n at most column_block, and not across a block. The caller holds the stripe.
+// Async-signal-safe.
+void gather(const state& s, uint64_t zone, uint64_t column, uint64_t n, uint64_t skip,
+            bool with_parity, gather_room& room, std::byte* out) noexcept;
 
 // Writes the parity of the columns under [offset, offset+length) of the data rows anew from all
 // rows. Recovery only: no other thread may be in the pool.
@@ -73,8 +88,13 @@ void decode(state& s, uint64_t offset, std::byte* out, uint64_t length);
 // XOR of all rows and the parity at [column, column+length) of a zone; zero means consistent.
 // length at most column_block, and not across a block.
 bool column_consistent(state& s, uint64_t zone, uint64_t column, uint64_t length);
-// Recomputes the parity of such a range while transactions may run.
-void repair_parity(state& s, medium::writer& w, uint64_t zone, uint64_t column, uint64_t length);
+// The same sum in out: the syndrome of the columns.
+void column_syndrome(state& s, uint64_t zone, uint64_t column, uint64_t length, std::byte* out);
+// Recomputes the parity of such a range while transactions may run. syndrome: only if the columns
+// still have this one, since something was damaged otherwise after the caller had looked; null: in
+// any case. False if nothing was written.
+bool repair_parity(state& s, medium::writer& w, uint64_t zone, uint64_t column, uint64_t length,
+                   const std::byte* syndrome = nullptr);
 
 // Writes bytes that a decode gave back to the place they were lost from; parity stays as it is.
 // Block by block, and only where the medium still holds `damaged`: elsewhere a commit has written

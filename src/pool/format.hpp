@@ -56,6 +56,47 @@ struct superblock {
   uint32_t checksum;  // CRC-32C of the 508 bytes before it
 };
 
+// What follows in the same pages: lines of 64 bytes, written alike in all three, each with a checksum
+// of its own. A line that fails it says nothing.
+inline constexpr uint64_t scrub_mark_offset = 512, page_notes_offset = 576, events_offset = 1024;
+inline constexpr uint32_t page_note_count = 7, event_count = 48;
+
+struct scrub_mark {   // where the last scrub got to
+  uint32_t checksum;  // CRC-32C of the 60 bytes that follow, begun with the pool's salt
+  uint32_t reserved0;
+  uint64_t sequence;      // of this mark; the copy with the highest one counts
+  uint64_t position;      // units of an interrupted scrub that are done, 0: none is waiting
+  uint64_t started_ns;    // CLOCK_REALTIME, of the scrub that position belongs to
+  uint64_t completed_ns;  // when a whole scrub last ended, 0: never
+  uint64_t reserved[3];
+};
+
+struct page_note {    // pages that are lost, or whose repair has begun and not ended
+  uint32_t checksum;  // CRC-32C of the 60 bytes that follow, begun with the pool's salt
+  uint32_t sequence;  // of this line; the copy with the highest one counts
+  uint64_t pages[7];  // file offset of each, or 0
+};
+
+// The page of each superblock copy ends with a ring of events: the line of an event is its sequence
+// modulo the ring's size, in all three pages alike.
+struct event_record {
+  uint64_t sequence;  // from 1, over all sessions; 0: nothing was ever written here
+  uint64_t time_ns;   // CLOCK_REALTIME
+  uint64_t offset;    // of the file
+  uint64_t length;
+  uint64_t object;  // oid, or 0
+  uint64_t epoch;
+  uint32_t count;     // places told as one
+  uint8_t kind;       // enum scute_event_kind
+  uint8_t outcome;    // enum scute_outcome
+  uint8_t finder;     // enum scute_finder
+  uint8_t reserved;   // 0
+  uint32_t dropped;   // further events that the queue had no room for
+  uint32_t checksum;  // CRC-32C of the pool's salt and of the 60 bytes before it
+};
+inline constexpr uint64_t event_ring_offset = 1024;  // in the page
+inline constexpr uint64_t event_ring_size = (page - event_ring_offset) / sizeof(event_record);
+
 // What an object (more exactly a fragment, up to 4 KiB of payload) begins with.
 enum class state : uint8_t { none = 0, free = 1, live = 2, part = 3 };
 
@@ -197,6 +238,16 @@ static_assert(offsetof(superblock, sequence) == 120 && offsetof(superblock, lane
 static_assert(offsetof(superblock, zones_offset) == 160 && offsetof(superblock, zone_count) == 184);
 static_assert(offsetof(superblock, epoch) == 208 && offsetof(superblock, clean) == 224);
 static_assert(offsetof(superblock, tag) == 228 && offsetof(superblock, checksum) == 508);
+static_assert(packed<scrub_mark> && sizeof(scrub_mark) == 64);
+static_assert(packed<page_note> && sizeof(page_note) == 64);
+static_assert(scrub_mark_offset >= sizeof(superblock) &&
+              page_notes_offset == scrub_mark_offset + sizeof(scrub_mark) &&
+              events_offset == page_notes_offset + page_note_count * sizeof(page_note) &&
+              events_offset + event_count * 64 == page);
+static_assert(packed<event_record> && sizeof(event_record) == 64 && event_ring_size == 48);
+static_assert(offsetof(event_record, object) == 32 && offsetof(event_record, count) == 48);
+static_assert(offsetof(event_record, kind) == 52 && offsetof(event_record, dropped) == 56);
+static_assert(offsetof(event_record, checksum) == 60);
 static_assert(packed<fragment_header> && sizeof(fragment_header) == header_size);
 static_assert(offsetof(fragment_header, type) == 4 && offsetof(fragment_header, meta) == 8);
 static_assert(offsetof(fragment_header, tag) == 16 && offsetof(fragment_header, next) == 24);

@@ -53,7 +53,7 @@ geometry choose_geometry(const scute_options& o) {
     throw failure(SCUTE_E_UNSUPPORTED,
                   "this version supports one parity row per zone; leave `parity` at 0 or 1");
   if (o.parity == 1 && !with_parity) refuse("parity rows need protection mlp or mlpc");
-  if (o.rows != 0 && (o.rows < 2 || o.rows > 1000)) refuse("rows must be between 2 and 1000");
+  if (o.rows > 1000) refuse("rows must be between 1 and 1000");
   if (o.lanes > 255) refuse("lanes must be between 1 and 255");
 
   geometry g;
@@ -127,7 +127,7 @@ geometry read_geometry(const format::superblock& sb) {
   if (g.lane_replicas < 1 || g.lane_replicas > 2) bad("lane replicas");
   if (g.lane_size < format::page || g.lane_size > 64 * mib || g.lane_size % format::page)
     bad("lane size");
-  if (g.rows < 2 || g.rows > 1000) bad("rows");
+  if (g.rows < 1 || g.rows > 1000) bad("rows");
   if (g.parity > 4) bad("parity");
   if (!power_of_two(g.chunk_size) || g.chunk_size < 16 * kib || g.chunk_size > 256 * kib)
     bad("chunk size");

@@ -13,49 +13,81 @@
 #include <map>
 #include <mutex>
 
+#include "medium/waiting.hpp"
+
 namespace scute::pool {
 
 class overlays {
  public:
   // bytes null: zeros. The bytes stay valid until remove(). Ranges never overlap.
   void add(uint64_t offset, uint64_t length, const std::byte* bytes) {
-    const std::lock_guard hold(mutex_);
-    ranges_.emplace(offset, range{length, bytes});
+    const std::lock_guard turn(lock_);
+    ranges_.emplace(offset, range{length, bytes, nullptr, false});
     any_.store(true, std::memory_order_release);
   }
   void remove(uint64_t offset) noexcept {
-    const std::lock_guard hold(mutex_);
+    const std::lock_guard turn(lock_);
     ranges_.erase(offset);
     any_.store(!ranges_.empty(), std::memory_order_release);
   }
   bool touches(uint64_t offset, uint64_t length) const noexcept {
     if (!any_.load(std::memory_order_acquire)) return false;
-    const std::lock_guard hold(mutex_);
+    const std::lock_guard turn(lock_);
     return first_in(offset, length) != ranges_.end();
   }
   // Replaces in buffer, which holds the medium's bytes of [offset, offset+length), those that are
   // overlaid.
   void patch(uint64_t offset, std::byte* buffer, uint64_t length) const noexcept {
-    const std::lock_guard hold(mutex_);
+    const std::lock_guard turn(lock_);
     for (auto it = first_in(offset, length); it != ranges_.end() && it->first < offset + length;
          ++it) {
-      const uint64_t begin = std::max(offset, it->first);
-      const uint64_t end = std::min(offset + length, it->first + it->second.length);
+      const part p = common(*it, offset, length);
       if (it->second.bytes == nullptr)
-        std::memset(buffer + (begin - offset), 0, end - begin);
+        std::memset(buffer + p.at, 0, p.length);
       else
-        std::memcpy(buffer + (begin - offset), it->second.bytes + (begin - it->first), end - begin);
+        std::memcpy(buffer + p.at, it->second.bytes + p.inside, p.length);
     }
   }
-  // The reverse: replaces in buffer what is overlaid by the medium's own bytes, given in `medium`.
+  // The reverse: replaces in buffer what is overlaid by the medium's own bytes, given in `medium`. Those
+  // are read without the lock, since reading them can fault (see hold.hpp).
   void unpatch(uint64_t offset, std::byte* buffer, const std::byte* medium,
                uint64_t length) const noexcept {
-    const std::lock_guard hold(mutex_);
+    for (uint64_t from = offset; from < offset + length;) {
+      part p{};
+      {
+        const std::lock_guard turn(lock_);
+        const auto it = first_in(from, offset + length - from);
+        if (it == ranges_.end()) return;
+        p = common(*it, offset, length);
+      }
+      std::memcpy(buffer + p.at, medium + p.at, p.length);
+      from = offset + p.at + p.length;
+    }
+  }
+
+  // ---- in-place ranges and lost pages ----
+
+  // A copy in DRAM of what the range that begins at offset holds by now, valid until remove(). False
+  // if what was stored there is lost: see renew().
+  bool keep(uint64_t offset, const std::byte* now) noexcept {
+    const std::lock_guard turn(lock_);
+    const auto it = ranges_.find(offset);
+    if (it == ranges_.end() || it->second.stores_lost) return false;
+    it->second.now = now;
+    return true;
+  }
+  // buffer is a rebuilt page: puts in what keep() has of it. Where nothing was kept the stores of a
+  // running transaction are lost, and its commit will be told.
+  void renew(uint64_t offset, std::byte* buffer, uint64_t length) noexcept {
+    if (!any_.load(std::memory_order_acquire)) return;
+    const std::lock_guard turn(lock_);
     for (auto it = first_in(offset, length); it != ranges_.end() && it->first < offset + length;
          ++it) {
-      const uint64_t begin = std::max(offset, it->first) - offset;
-      const uint64_t end = std::min(offset + length, it->first + it->second.length) - offset;
-      std::memcpy(buffer + begin, medium + begin, end - begin);
+      const part p = common(*it, offset, length);
+      if (it->second.now != nullptr)
+        std::memcpy(buffer + p.at, it->second.now + p.inside, p.length);
+      else if (it->second.bytes != nullptr)
+        it->second.stores_lost = true;
     }
   }
 
@@ -63,19 +95,50 @@ class overlays {
   struct range {
     uint64_t length;
     const std::byte* bytes;
+    const std::byte* now;
+    bool stores_lost;
   };
   using map = std::map<uint64_t, range>;
 
-  map::const_iterator first_in(uint64_t offset, uint64_t length) const noexcept {
-    auto it = ranges_.upper_bound(offset);
-    if (it != ranges_.begin()) {
+  // What a range and [offset, offset + length) have in common.
+  struct part {
+    uint64_t at, inside, length;  // `at` counts from offset, `inside` from the range's begin
+  };
+  static part common(const map::value_type& r, uint64_t offset, uint64_t length) noexcept {
+    const uint64_t begin = std::max(offset, r.first);
+    const uint64_t end = std::min(offset + length, r.first + r.second.length);
+    return {begin - offset, begin - r.first, end - begin};
+  }
+
+  template <typename Map>
+  static auto find_first(Map& ranges, uint64_t offset, uint64_t length) noexcept {
+    auto it = ranges.upper_bound(offset);
+    if (it != ranges.begin()) {
       const auto before = std::prev(it);
       if (before->first + before->second.length > offset) return before;
     }
-    return it != ranges_.end() && it->first < offset + length ? it : ranges_.end();
+    return it != ranges.end() && it->first < offset + length ? it : ranges.end();
   }
 
-  mutable std::mutex mutex_;
+  map::const_iterator first_in(uint64_t offset, uint64_t length) const noexcept {
+    return find_first(ranges_, offset, length);
+  }
+  map::iterator first_in(uint64_t offset, uint64_t length) noexcept {
+    return find_first(ranges_, offset, length);
+  }
+  // A signal handler may wait for it: nobody touches the medium while having it.
+  class spin_lock {
+   public:
+    void lock() noexcept {
+      for (unsigned spins = 0; flag_.test_and_set(std::memory_order_acquire);) spin_pause(spins);
+    }
+    void unlock() noexcept { flag_.clear(std::memory_order_release); }
+
+   private:
+    std::atomic_flag flag_;
+  };
+
+  mutable spin_lock lock_;
   std::atomic<bool> any_{false};
   map ranges_;
 };

@@ -13,6 +13,8 @@
 #include "medium/failure.hpp"
 #include "medium/medium.hpp"
 #include "medium/waiting.hpp"
+#include "pool/accounting.hpp"
+#include "pool/event_log.hpp"
 #include "pool/geometry.hpp"
 #include "pool/lane.hpp"
 #include "pool/overlays.hpp"
@@ -41,6 +43,12 @@ struct state {
 
   bool read_only = false;
   bool has_parity = false;
+  scute_policy policy = SCUTE_POLICY_DEFAULT;  // of this session
+  uint64_t scrub_every = 0;
+  uint32_t flags = 0;      // SCUTE_*, as given
+  bool attentive = false;  // handing out objects takes more than an address: see tx/verify.hpp
+  accounting account;
+
   bool has_checksums = false;  // of object payloads; headers and metadata always have them
   codec::checksum_kind checksum = codec::checksum_kind::crc32c;
 
@@ -58,6 +66,7 @@ struct state {
   std::unique_ptr<medium::writer> service;
 
   std::atomic<uint64_t> repaired{0}, lost{0};
+  event_log events;
   std::atomic<uint64_t> verified_outside{0};  // object bytes verified by threads without a lane
 
   std::byte* at(uint64_t offset) const noexcept { return medium->base() + offset; }

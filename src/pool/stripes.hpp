@@ -11,6 +11,11 @@
 // the block. A later commit of another lane uses it to find out whose log entry must be made
 // durably invalid first (see engine/redo.hpp, R5). When that cannot be expressed by one owner the
 // word says `many`.
+//
+// A thread that holds a stripe and finds a page of its column lost *parks*: it waits, in the handler of
+// the fault, for all other holders to leave or to park as well. Then one of the parked ones leads: it
+// has the stripe to itself, rebuilds the page, and lets the others go on where they were. Nobody else
+// gets the stripe while somebody is parked.
 #pragma once
 
 #include <atomic>
@@ -21,7 +26,7 @@
 
 namespace scute::pool {
 
-// Layout of a stripe word: readers:16, exclusive:1, lane+1:10 (0 nobody, 1023 many), sequence:37.
+// Layout of a stripe word: readers:8, parked:8 (of the readers), exclusive:1, lane+1:10 (0 nobody, 1023 many), sequence:37.
 struct stripe_owner {
   static constexpr uint64_t none = 0, many = 1023;
   static constexpr uint64_t sequence_mask = (uint64_t{1} << 37) - 1;
@@ -72,7 +77,7 @@ class stripes {
     uint64_t seen = word.load(std::memory_order_relaxed);
     bool first = true;
     for (unsigned spins = 0;;) {
-      if ((seen & exclusive) == 0 && (seen & readers) != readers &&
+      if ((seen & (exclusive | parked)) == 0 && (seen & readers) != readers &&
           word.compare_exchange_weak(seen, seen + 1, std::memory_order_acquire,
                                      std::memory_order_relaxed))
         return first;
@@ -97,7 +102,7 @@ class stripes {
   void unlock_shared(uint32_t i, Merge&& merge) noexcept {
     uint64_t seen = words_[i].load(std::memory_order_relaxed);
     while (!words_[i].compare_exchange_weak(
-        seen, merge(stripe_owner{seen >> 17}).bits << 17 | ((seen & readers) - 1),
+        seen, merge(stripe_owner{seen >> 17}).bits << 17 | ((seen & (readers | parked)) - 1),
         std::memory_order_release, std::memory_order_relaxed)) {
     }
   }
@@ -105,8 +110,26 @@ class stripes {
     unlock_exclusive(i, streamed, [](stripe_owner o) { return o; });
   }
 
+  // For holders in shared mode whose page was lost.
+  void park(uint32_t i) noexcept { words_[i].fetch_add(one_parked, std::memory_order_acq_rel); }
+  // True if all other holders are parked too: the caller now has the stripe to itself, until
+  // end_lead().
+  bool try_lead(uint32_t i) noexcept {
+    uint64_t seen = words_[i].load(std::memory_order_acquire);
+    return (seen & exclusive) == 0 && (seen & readers) == (seen & parked) / one_parked &&
+           words_[i].compare_exchange_strong(seen, seen | exclusive, std::memory_order_acq_rel);
+  }
+  void end_lead(uint32_t i) noexcept { words_[i].fetch_and(~exclusive, std::memory_order_acq_rel); }
+  // Back to work. False while another one leads.
+  bool try_unpark(uint32_t i) noexcept {
+    uint64_t seen = words_[i].load(std::memory_order_acquire);
+    return (seen & exclusive) == 0 &&
+           words_[i].compare_exchange_strong(seen, seen - one_parked, std::memory_order_acq_rel);
+  }
+
  private:
-  static constexpr uint64_t readers = 0xffff, exclusive = 0x10000;
+  static constexpr uint64_t readers = 0xff, parked = 0xff00, one_parked = 0x100,
+                            exclusive = 0x10000;
   std::unique_ptr<std::atomic<uint64_t>[]> words_;
 };
 

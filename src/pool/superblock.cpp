@@ -42,7 +42,7 @@ superblock_read read_superblock(const medium::medium& m, const std::string& path
   const auto look = [&](unsigned i, uint64_t offset) {
     if (offset + sizeof(format::superblock) > m.size()) return;
     if (SCUTE_PLANTED(superblock_copies_read) && i != 0) return;
-    std::memcpy(&copies[i], m.base() + offset, sizeof copies[i]);
+    if (!m.read(offset, &copies[i], sizeof copies[i])) return;  // a lost page
     const auto& sb = copies[i];
     magic_seen = magic_seen || has_magic(sb);
     if (!has_magic(sb)) return;
@@ -83,8 +83,10 @@ superblock_read read_superblock(const medium::medium& m, const std::string& path
                       std::to_string(result.newest.file_size) +
                       "; it was truncated. Restore the file, or extend it with zeros "
                       "(truncate -s) and run `scute check --repair`");
-  for (unsigned i = 0; i < 3; ++i)
-    if (!valid[i] || copies[i].sequence != result.newest.sequence) ++result.bad_copies;
+  for (unsigned i = 0; i < 3; ++i) {
+    result.bad[i] = !valid[i] || copies[i].sequence != result.newest.sequence;
+    if (result.bad[i]) ++result.bad_copies;
+  }
   return result;
 }
 

@@ -17,6 +17,7 @@ namespace scute::pool {
 struct superblock_read {
   format::superblock newest{};
   unsigned bad_copies = 0;  // damaged or outdated; to be rewritten
+  bool bad[3] = {};         // which
 };
 
 // Finds the newest valid copy. Throws failure: SCUTE_E_FORMAT (not a pool), SCUTE_E_VERSION

@@ -17,7 +17,33 @@ class simulated_medium final : public medium::medium {
     kind_ = scute::medium::kind::simulated;
     eadr_ = m.eadr();
   }
+  // The memory outlives the medium, and belongs to everybody again then.
+  ~simulated_medium() override { memory_.unprotect(); }
   const char* flush_name() const noexcept override { return "simulated"; }
+
+  void lose_page(uint64_t offset, const std::byte* noise) noexcept override {
+    if (memory_.listener != nullptr) memory_.listener->before(offset, page);
+    std::memcpy(base_ + offset, noise, page);
+    memory_.touch(offset, page);
+    if (memory_.listener != nullptr) memory_.listener->damaged(offset, page);
+    revoke_page(offset);
+  }
+  void revoke_page(uint64_t offset) noexcept override {
+    note_revoked(offset, true);
+    memory_.protect(offset);
+  }
+  // Another thread may run before this begins, and none before the page is whole.
+  bool restore_page(scute::medium::writer& w, uint64_t offset,
+                    const std::byte* bytes) noexcept override {
+    if (memory_.listener != nullptr) memory_.listener->before(offset, page);
+    memory_.unprotect(offset);
+    std::memcpy(base_ + offset, bytes, page);
+    note_revoked(offset, false);
+    memory_.touch(offset, page);
+    if (memory_.listener != nullptr) memory_.listener->streamed(offset, page, number_of(w));
+    do_fence(w);
+    return true;
+  }
 
  protected:
   void do_stream(scute::medium::writer& w, void* dst, const void* src, size_t n) noexcept override {
@@ -28,6 +54,9 @@ class simulated_medium final : public medium::medium {
     if (memory_.listener != nullptr) memory_.listener->streamed(at, n, number_of(w));
   }
   void do_flush(scute::medium::writer& w, const void* p, size_t n) noexcept override {
+    // A write-back of a page that is out of reach faults as a load does.
+    if (memory_.is_protected(offset_of(p)))
+      static_cast<void>(*static_cast<const volatile char*>(p));
     if (memory_.listener != nullptr) memory_.listener->before(offset_of(p), n);
     memory_.touch(offset_of(p), n);
     if (memory_.listener != nullptr) memory_.listener->flushed(offset_of(p), n, number_of(w));
@@ -89,6 +118,16 @@ int open_in(simulated_memory& m, const scute_options& o, scute_pool** pool) {
 
 void abandon(scute_pool* pool) noexcept {
   if (pool != nullptr) pool->in->abandon();
+}
+
+void lose_page(scute_pool* pool, uint64_t offset) {
+  std::byte noise[medium::medium::page];
+  uint64_t x = offset | 1;
+  for (auto& b : noise) {
+    x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+    b = static_cast<std::byte>(x >> 32);
+  }
+  pool->in->pages->lose(offset & ~(medium::medium::page - 1), noise);
 }
 
 void prefer_lane(unsigned lane) noexcept {

@@ -19,6 +19,9 @@ int open_in(simulated_memory& m, const scute_options& o, scute_pool** pool);
 // Makes scute_close() write nothing: what a crash does.
 void abandon(scute_pool* pool) noexcept;
 
+// Loses the page at this file offset (heal::page_repairer::lose).
+void lose_page(scute_pool* pool, uint64_t offset);
+
 // The calling thread takes this lane next, if nobody else has it.
 void prefer_lane(unsigned lane) noexcept;
 

@@ -72,6 +72,11 @@ scenario& scenario::may_run_full() {
   state_->may_run_full = true;
   return *this;
 }
+
+scenario& scenario::may_lose() {
+  state_->may_lose = true;
+  return *this;
+}
 const std::string& scenario::name() const noexcept {
   return state_->name;
 }

@@ -31,6 +31,7 @@ struct scenario_state {
   bool without_pool = false;
   bool lanes_in_turn = false;
   bool may_run_full = false;
+  bool may_lose = false;
 
   static const scenario_state& of(const scenario& s) noexcept { return *s.state_; }
 };

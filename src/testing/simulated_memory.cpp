@@ -11,7 +11,7 @@
 namespace scute::testing {
 
 simulated_memory::simulated_memory(uint64_t size, bool eadr)
-    : size_(size), eadr_(eadr), touched_((size / page + 63) / 64) {
+    : size_(size), eadr_(eadr), touched_((size / page + 63) / 64), protected_(touched_.size()) {
   void* p = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   if (p == MAP_FAILED) throw std::bad_alloc();
@@ -28,7 +28,26 @@ void simulated_memory::touch(uint64_t offset, size_t n) noexcept {
     touched_[i / 64] |= uint64_t{1} << i % 64;
 }
 
+void simulated_memory::protect(uint64_t offset) noexcept {
+  any_protected_ = true;
+  protected_[offset / page / 64] |= uint64_t{1} << offset / page % 64;
+  ::mprotect(base_ + offset, page, PROT_NONE);
+}
+
+void simulated_memory::unprotect(uint64_t offset) noexcept {
+  protected_[offset / page / 64] &= ~(uint64_t{1} << offset / page % 64);
+  ::mprotect(base_ + offset, page, PROT_READ | PROT_WRITE);
+}
+
+void simulated_memory::unprotect() noexcept {
+  if (!any_protected_) return;
+  any_protected_ = false;
+  std::fill(protected_.begin(), protected_.end(), 0);
+  ::mprotect(base_, size_, PROT_READ | PROT_WRITE);
+}
+
 void simulated_memory::restore(std::span<const std::byte> image, bool all) noexcept {
+  unprotect();
   writers_ = 1;
   for (size_t word = 0; word < touched_.size(); ++word) {
     uint64_t bits = touched_[word];
@@ -47,6 +66,7 @@ void simulated_memory::restore(std::span<const std::byte> image, bool all) noexc
 }
 
 void simulated_memory::rewind(std::span<const std::byte> image) noexcept {
+  unprotect();
   writers_ = 1;
   for (uint64_t i = 0; i < size_ / page; ++i)
     if ((touched_[i / 64] >> i % 64 & 1) != 0)
@@ -55,7 +75,7 @@ void simulated_memory::rewind(std::span<const std::byte> image) noexcept {
 
 bool simulated_memory::strayed(std::span<const std::byte> image) const noexcept {
   for (uint64_t i = 0; i < size_ / page; ++i)
-    if ((touched_[i / 64] >> i % 64 & 1) == 0 &&
+    if ((touched_[i / 64] >> i % 64 & 1) == 0 && !is_protected(i * page) &&
         std::memcmp(base_ + i * page, image.data() + i * page, page) != 0)
       return true;
   return false;

@@ -29,6 +29,8 @@ class memory_listener {
   virtual void stored(uint64_t offset, size_t n) = 0;
   virtual void flushed(uint64_t offset, size_t n, unsigned writer) = 0;
   virtual void fenced(unsigned writer) = 0;
+  // Not the program: a fault has changed the bytes, durably.
+  virtual void damaged(uint64_t offset, size_t n) = 0;
 };
 
 class simulated_memory {
@@ -42,6 +44,14 @@ class simulated_memory {
 
   std::span<std::byte> bytes() const noexcept { return {base_, size_}; }
   bool eadr() const noexcept { return eadr_; }
+
+  // Takes away access to a page, and gives it back (without an offset: to all).
+  void protect(uint64_t offset) noexcept;
+  void unprotect(uint64_t offset) noexcept;
+  void unprotect() noexcept;
+  bool is_protected(uint64_t offset) const noexcept {
+    return any_protected_ && (protected_[offset / page / 64] >> offset / page % 64 & 1) != 0;
+  }
 
   // Null while nobody listens.
   memory_listener* listener = nullptr;
@@ -64,6 +74,8 @@ class simulated_memory {
   bool eadr_;
   std::vector<uint64_t> touched_;  // a bit per page
   unsigned writers_ = 1;
+  bool any_protected_ = false;
+  std::vector<uint64_t> protected_;  // a bit per page
 };
 
 }  // namespace scute::testing

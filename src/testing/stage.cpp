@@ -76,4 +76,11 @@ void stage::damage(std::uint64_t offset, std::span<const std::byte> bytes) const
   std::copy(bytes.begin(), bytes.end(), all.begin() + static_cast<std::ptrdiff_t>(offset));
 }
 
+void stage::lose_page(std::uint64_t offset) const {
+  if (offset >= state_->memory.bytes().size())
+    throw std::out_of_range("a page beyond the end of the pool");
+  state_->damaged = true;
+  testing::lose_page(state_->need().native_handle(), offset);
+}
+
 }  // namespace scute::testing

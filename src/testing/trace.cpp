@@ -63,6 +63,7 @@ void recorder::add(event_kind what, uint64_t offset, size_t n, unsigned writer) 
 
 // Changed words of the lines that the range touches, as found stores.
 void recorder::compare_lines(uint64_t offset, size_t n) {
+  if (memory_.is_protected(offset)) return;  // nobody can have stored there
   const uint64_t begin = offset & ~uint64_t{63}, end = (offset + n + 63) & ~uint64_t{63};
   const std::byte* now = memory_.bytes().data();
   for (uint64_t at = begin; at < end; at += 8) {
@@ -77,7 +78,8 @@ void recorder::compare_lines(uint64_t offset, size_t n) {
 void recorder::compare() {
   const std::byte* now = memory_.bytes().data();
   for (uint64_t at = 0; at < seen_.size(); at += simulated_memory::page)
-    if (std::memcmp(now + at, seen_.data() + at, simulated_memory::page) != 0)
+    if (!memory_.is_protected(at) &&
+        std::memcmp(now + at, seen_.data() + at, simulated_memory::page) != 0)
       compare_lines(at, simulated_memory::page);
 }
 
@@ -97,6 +99,9 @@ void recorder::fenced(unsigned writer) {
 void recorder::mark(event_kind what, uint64_t step) {
   compare();
   add(what, step, 0, 0);
+}
+void recorder::damaged(uint64_t offset, size_t n) {
+  add(event_kind::damaged, offset, n, 0);
 }
 void recorder::damage(uint64_t offset, const std::byte* bytes, size_t n) {
   compare();

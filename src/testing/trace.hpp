@@ -51,6 +51,7 @@ class recorder final : public memory_listener {
   void stored(uint64_t offset, size_t n) override;
   void flushed(uint64_t offset, size_t n, unsigned writer) override;
   void fenced(unsigned writer) override;
+  void damaged(uint64_t offset, size_t n) override;
 
   void mark(event_kind what, uint64_t step);
   // Looks for stores that nobody announced; called at fences and marks, and for the lines of every

@@ -41,7 +41,7 @@ void sealer::add(uint64_t offset, const void* src, uint64_t n, medium::purpose w
         {offset + at, from + at, static_cast<uint32_t>(std::min(patch_max, n - at)), why});
 }
 
-// Writes the complete header of a fragment of a new object into the room before its payload.
+// Writes the complete header of a fragment that is in the buffer as a whole into the room before its payload.
 void sealer::fill_header(micro_buffer& b, uint64_t fragment) {
   const pool::fragment f = b.where.fragment(fragment);
   format::fragment_header h{};
@@ -98,19 +98,37 @@ void sealer::seal_anchor(uint64_t at, format::root_anchor& anchor) {
   add(at, &anchor, sizeof anchor, medium::purpose::metadata);
 }
 
+// W3. Takes a copy of the header, and of the parts of the fragment that are open, and then verifies the
+// fragment where it lies; true if it vouches for its payload.
+bool sealer::take_origin(const micro_buffer& b, const pool::fragment& f, uint64_t base,
+                         uint64_t size, format::fragment_header& h) {
+  for (int attempt = 0;; ++attempt) {
+    std::memcpy(&h, s_.at(f.header), sizeof h);
+    for (const byte_range& r : b.open) {
+      const uint64_t begin = std::max(r.begin, base), end = std::min(r.end, base + size);
+      if (begin < end)
+        std::memcpy(lane_.scratch + (begin - base), s_.at(f.payload + (begin - base)), end - begin);
+    }
+    if (!s_.has_checksums) return false;
+    if (SCUTE_PLANTED(seal_origin) || pool::valid(s_, f)) break;
+    if (pool::covered(s_, f, h) == pool::not_covered || s_.healer == nullptr || attempt == 100)
+      throw failure(SCUTE_E_FREED,
+                    "an object was freed or damaged after this transaction opened it; "
+                    "two transactions may not write one object at a time");
+    s_.healer->repair(&lane_, f, "object");
+  }
+  return true;
+}
+
 void sealer::change_fragment(micro_buffer& b, uint64_t index) {
   const pool::fragment f = b.where.fragment(index);
   const uint64_t base = index * format::fragment_payload;
   const uint64_t size = b.fragment_size(index);
-  const std::byte* stored = s_.at(f.payload);
-  format::fragment_header h;
-  std::memcpy(&h, s_.at(f.header), sizeof h);
-  const uint32_t covered = pool::covered(s_, f, h);
-  const bool vouched = s_.has_checksums && covered != pool::not_covered;
-  if (s_.has_checksums && !vouched)
-    throw failure(SCUTE_E_FREED,
-                  "an object was freed or damaged after this transaction opened it; "
-                  "two transactions may not write one object at a time");
+  format::fragment_header h{};
+  // W3: what is open as a whole needs no old byte.
+  const bool whole = s_.has_checksums && b.open.contains(base, base + size);
+  const bool vouched = whole || take_origin(b, f, base, size, h);
+  const uint32_t covered = vouched && !whole ? pool::covered(s_, f, h) : 0;
   uint32_t sum = h.checksum;
   bool changed = false;
   const size_t placeholder = patches_.size();
@@ -121,10 +139,11 @@ void sealer::change_fragment(micro_buffer& b, uint64_t index) {
   }
   const auto update = [&](const std::byte* old, const std::byte* fresh, uint64_t at, uint64_t n) {
     changed = true;
-    if (vouched && !SCUTE_PLANTED(seal_checksum))
+    if (vouched && !whole && !SCUTE_PLANTED(seal_checksum))
       sum = codec::checksum_update(s_.checksum, sum, old, fresh, n,
                                    covered - (at + n) + format::header_tail);
   };
+  const std::byte* stored = whole ? s_.at(f.payload) : lane_.scratch;
   for (const byte_range& r : b.open) {
     const uint64_t begin = std::max(r.begin, base), end = std::min(r.end, base + size);
     if (begin >= end) continue;
@@ -149,12 +168,15 @@ void sealer::change_fragment(micro_buffer& b, uint64_t index) {
     return;
   }
   if (!vouched) return;
+  if (whole && !SCUTE_PLANTED(seal_checksum)) return fill_header(b, index);
+  if (whole) std::memcpy(&h, s_.at(f.header), sizeof h);
   format::fragment_header fresh = h;
   fresh.tag = format::make_tag(s_.sb.epoch, lane_.index, lane_.sequence + 1);
   fresh.next = f.header;
   fresh.checksum = codec::checksum_update(
-      s_.checksum, sum, reinterpret_cast<const std::byte*>(&h) + 4,
-      reinterpret_cast<const std::byte*>(&fresh) + 4, format::header_tail, 0);
+      s_.checksum, SCUTE_PLANTED(seal_checksum) ? h.checksum : sum,
+      reinterpret_cast<const std::byte*>(&h) + 4, reinterpret_cast<const std::byte*>(&fresh) + 4,
+      format::header_tail, 0);
   std::memcpy(b.header_room(index), &fresh, sizeof fresh);
 }
 

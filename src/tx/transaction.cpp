@@ -68,7 +68,7 @@ micro_buffer& transaction::add(const heap::object& o) {
 }
 
 // The buffer of a live object, entered if it is new to the transaction.
-micro_buffer& transaction::enter(uint64_t oid, bool verify) {
+micro_buffer& transaction::enter(uint64_t oid, verification how) {
   const uint64_t payload = payload_of(s_, oid);
   if (micro_buffer* b = find(payload)) {
     if (b->freed) throw failure(SCUTE_E_FREED, "the object was freed earlier in this transaction");
@@ -77,7 +77,7 @@ micro_buffer& transaction::enter(uint64_t oid, bool verify) {
   const heap::object o = heap_.zones().locate(payload);
   // The object and its parity are about to be read, and most likely written.
   pool::prefetch_for_write(s_, o.header, std::min<uint64_t>(o.room + 32, prefetch_max));
-  const format::fragment_header h = verify && !SCUTE_PLANTED(verify_open)
+  const format::fragment_header h = how == verification::now && !SCUTE_PLANTED(verify_open)
                                         ? live_header(s_, &lane_, o)
                                         : live_header_unverified(s_, &lane_, o);
   micro_buffer& b = add(o);
@@ -90,7 +90,33 @@ void transaction::materialise(micro_buffer& b) {
   if (b.bytes == nullptr) b.bytes = arena_.take(b.size, b.front());
 }
 
-// Verifies the fragments under [begin, end) and copies the range to the buffer.
+// The buffer of a live object with [offset, offset + length) copied to it; length UINT64_MAX: all.
+micro_buffer& transaction::enter_filled(uint64_t oid, uint64_t offset, uint64_t length) {
+  if (micro_buffer* b = find(payload_of(s_, oid)); b != nullptr && !b->freed) {
+    if (length != UINT64_MAX) check_range(*b, offset, length);
+    if (b->in_place.empty()) fill(*b, offset, length == UINT64_MAX ? b->size : offset + length);
+    return *b;
+  }
+  // T2: the first fragment is verified with its copy, if it is copied at all. Should it turn out to be
+  // damaged, so was perhaps its header, which said how much there is to copy.
+  bool trust = s_.has_checksums && offset < format::fragment_payload;
+  for (;; trust = false) {
+    micro_buffer& b = enter(oid, trust ? verification::with_copy : verification::now);
+    const uint64_t size = b.size;
+    const uint32_t type = b.type;
+    if (!trust || length == UINT64_MAX || (offset <= size && length <= size - offset)) {
+      if (length != UINT64_MAX) check_range(b, offset, length);
+      fill(b, offset, length == UINT64_MAX ? size : offset + length);
+      format::fragment_header h;
+      std::memcpy(&h, s_.at(b.where.header), sizeof h);
+      if (!trust || (format::meta_size(h.meta) == size && h.type == type)) return b;
+    }
+    --count_;  // the index may keep a stale entry, which finds nothing: see find()
+    b.where = {};
+  }
+}
+
+// Copies [begin, end) to the buffer and verifies the fragments concerned.
 void transaction::fill(micro_buffer& b, uint64_t begin, uint64_t end) {
   materialise(b);
   b.known.add(begin, end, [&](uint64_t from, uint64_t to) {
@@ -139,7 +165,7 @@ uint64_t transaction::alloc(uint64_t size, uint32_t type, void** bytes) {
 }
 
 void transaction::free(uint64_t oid) {
-  micro_buffer& b = enter(oid, false);
+  micro_buffer& b = enter(oid, verification::never);
   if (!b.in_place.empty())
     throw failure(SCUTE_E_INVALID,
                   "the object has in-place ranges in this transaction; free it in a later one");
@@ -149,18 +175,18 @@ void transaction::free(uint64_t oid) {
 }
 
 void* transaction::open(uint64_t oid) {
-  micro_buffer& b = enter(oid);
+  micro_buffer& b = enter_filled(oid, 0, UINT64_MAX);
   if (!b.in_place.empty())
     throw failure(SCUTE_E_INVALID,
                   "the object has in-place ranges in this transaction; go on with "
                   "scute_tx_inplace, or open it before");
-  fill(b, 0, b.size);
   b.open.add(0, b.size, [](uint64_t, uint64_t) {});
   return b.bytes;
 }
 
 void* transaction::add_range(uint64_t oid, uint64_t offset, uint64_t length) {
-  micro_buffer& b = enter(oid);
+  if (length == 0) throw failure(SCUTE_E_INVALID, "a range of zero bytes");
+  micro_buffer& b = length == UINT64_MAX ? enter(oid) : enter_filled(oid, offset, length);
   check_range(b, offset, length);
   if (b.in_place_set.overlaps(offset, offset + length)) {
     if (b.in_place_set.contains(offset, offset + length)) return s_.at(b.where.payload + offset);
@@ -205,11 +231,16 @@ const void* transaction::get(uint64_t oid) {
   micro_buffer* b = find(payload);
   if (b == nullptr) {
     const heap::object o = heap_.zones().locate(payload);
-    live_header(s_, &lane_, o);
+    const format::fragment_header h = live_header(s_, &lane_, o);
+    const uint64_t size = format::meta_size(h.meta);
+    if (s_.attentive) hand_out(s_, &lane_, o, size, 0, size, true);
     return s_.at(payload);
   }
   if (b->freed) throw failure(SCUTE_E_FREED, "the object was freed earlier in this transaction");
-  if (b->open.empty()) return s_.at(payload);
+  if (b->open.empty()) {
+    if (s_.attentive) hand_out(s_, &lane_, b->where, b->size, 0, b->size, true);
+    return s_.at(payload);
+  }
   if (!b->in_place.empty())
     throw failure(SCUTE_E_INVALID,
                   "the object is open both in place and in a micro-buffer; read "
@@ -224,7 +255,10 @@ const void* transaction::get_range(uint64_t oid, uint64_t offset, uint64_t lengt
   if (b == nullptr || b->freed) b = &enter(oid);
   check_range(*b, offset, length);
   const uint64_t end = offset + length;
-  if (!b->open.overlaps(offset, end)) return s_.at(payload + offset);
+  if (!b->open.overlaps(offset, end)) {
+    if (s_.attentive) hand_out(s_, &lane_, b->where, b->size, offset, end, true);
+    return s_.at(payload + offset);
+  }
   if (b->in_place_set.overlaps(offset, end))
     throw failure(SCUTE_E_INVALID,
                   "part of the range is open in place and part in a micro-buffer; "

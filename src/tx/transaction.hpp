@@ -4,7 +4,9 @@
 // T1 Until commit nothing of it is on the medium except in-place ranges, whose old bytes are
 //    durable in an undo entry, and reserved slots, whose headers say free.
 // T2 An object is verified when it enters the transaction: whole if it is opened whole, else each
-//    fragment that a range touches. What fails is repaired or reported, never built upon.
+//    fragment that a range touches. What fails is repaired or reported, never built upon. Verified is
+//    what was copied: first the copy is made, and then the fragment tested where it lies, so that damage
+//    in between is found. (Found by the live fault campaign.)
 // T3 commit() ends the transaction, whatever happens. If it throws, the transaction has been
 //    aborted (or, SCUTE_E_IO, its outcome is left to recovery).
 #pragma once
@@ -54,10 +56,14 @@ class transaction {
   bool describe(uint64_t oid, uint64_t* size, uint64_t* usable, uint32_t* type);
 
   pool::lane& lane() noexcept { return lane_; }
+  pool::state& pool() noexcept { return s_; }
 
  private:
   micro_buffer* find(uint64_t payload) noexcept;
-  micro_buffer& enter(uint64_t oid, bool verify = true);
+  // When the first fragment of an object that enters is verified.
+  enum class verification { now, with_copy, never };
+  micro_buffer& enter(uint64_t oid, verification how = verification::now);
+  micro_buffer& enter_filled(uint64_t oid, uint64_t offset, uint64_t length);
   micro_buffer& add(const heap::object& o);
   void materialise(micro_buffer& b);
   void fill(micro_buffer& b, uint64_t begin, uint64_t end);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "medium/planted.hpp"
+#include "pool/library_call.hpp"
 
 namespace scute::tx {
 namespace {
@@ -58,18 +59,54 @@ format::fragment_header live_header_unverified(pool::state& s, pool::lane* l,
 
 void copy_verified(pool::state& s, pool::lane* l, const heap::object& o, uint64_t size,
                    uint64_t from, uint64_t to, std::byte* out) {
-  for (uint64_t i = std::max<uint64_t>(1, from / format::fragment_payload);
-       s.has_checksums && i * format::fragment_payload < to; ++i) {
-    const pool::fragment f = o.fragment(i);
-    if (!pool::valid(s, f) && !SCUTE_PLANTED(verify_parts)) repair(s, l, f);
-    count_verified(s, l, std::min(format::fragment_payload, size - i * format::fragment_payload));
+  for (int attempt = 0;; ++attempt) {
+    const uint64_t losses = pool::losses_of_this_thread;
+    std::memcpy(out, s.at(o.payload + from), to - from);
+    if (pool::losses_of_this_thread != losses)
+      throw failure(SCUTE_E_CORRUPT, s.path + ": a page of the object at oid offset " +
+                                         std::to_string(o.payload) +
+                                         " is lost, with another one of its column");
+    bool sound = true;
+    for (uint64_t i = from / format::fragment_payload;
+         s.has_checksums && i * format::fragment_payload < to; ++i) {
+      const pool::fragment f = o.fragment(i);
+      if (!(i == 0 ? SCUTE_PLANTED(verify_open) : SCUTE_PLANTED(verify_parts)) &&
+          !pool::valid(s, f)) {
+        repair(s, l, f);
+        sound = false;
+      }
+      count_verified(s, l, std::min(format::fragment_payload, size - i * format::fragment_payload));
+    }
+    if (sound) return;
+    if (attempt == 1000)
+      throw failure(SCUTE_E_CORRUPT,
+                    s.path + ": the object at oid offset " + std::to_string(o.payload) +
+                        " changes while it is read; another thread must not write it meanwhile");
   }
-  std::memcpy(out, s.at(o.payload + from), to - from);
 }
 
 void verify_object(pool::state& s, pool::lane* l, const heap::object& o, uint64_t size) {
   if (!s.has_checksums) return;
   for (uint64_t i = 1; i * format::fragment_payload < size; ++i) {
+    const pool::fragment f = o.fragment(i);
+    if (!pool::valid(s, f)) repair(s, l, f);
+    count_verified(s, l, std::min(format::fragment_payload, size - i * format::fragment_payload));
+  }
+}
+
+void hand_out(pool::state& s, pool::lane* l, const heap::object& o, uint64_t size, uint64_t from,
+              uint64_t to, bool first_known) {
+  if (from >= to) return;
+  if (s.policy != SCUTE_POLICY_CONSERVATIVE) {
+    // A fragment is known or unknown as a whole, but what was not asked for is not built upon.
+    const uint64_t known = first_known && s.has_checksums ? format::fragment_payload : 0;
+    if (to > known) s.account.add(to - std::max(from, known));
+    return;
+  }
+  if (!s.has_checksums) return;
+  if (!first_known && from < format::fragment_payload) live_header(s, l, o);
+  for (uint64_t i = std::max<uint64_t>(1, from / format::fragment_payload);
+       i * format::fragment_payload < to; ++i) {
     const pool::fragment f = o.fragment(i);
     if (!pool::valid(s, f)) repair(s, l, f);
     count_verified(s, l, std::min(format::fragment_payload, size - i * format::fragment_payload));

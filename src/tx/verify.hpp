@@ -19,12 +19,18 @@ format::fragment_header live_header(pool::state& s, pool::lane* l, const heap::o
 format::fragment_header live_header_unverified(pool::state& s, pool::lane* l,
                                                const heap::object& o);
 
-// Copies [from, to) of an object to `out`, verifying every fragment concerned but the first, which
-// live_header() has seen to.
+// Copies [from, to) of an object to `out`, and then verifies every fragment concerned (repairing it and
+// copying again if it fails), so that what was copied is what was verified.
 void copy_verified(pool::state& s, pool::lane* l, const heap::object& o, uint64_t size,
                    uint64_t from, uint64_t to, std::byte* out);
 
 // Verifies (and repairs) every fragment but the first where it lies.
 void verify_object(pool::state& s, pool::lane* l, const heap::object& o, uint64_t size);
+
+// The program gets [from, to) of an object as it lies in the pool. To be called if s.attentive: under
+// policy conservative verifies the fragments concerned, else accounts for them. first_known: the first
+// fragment was verified just now.
+void hand_out(pool::state& s, pool::lane* l, const heap::object& o, uint64_t size, uint64_t from,
+              uint64_t to, bool first_known);
 
 }  // namespace scute::tx

@@ -20,6 +20,9 @@ TEST(options, defaults_are_the_library_s) {
   EXPECT_EQ(ours.chunk_size, c.chunk_size);
   EXPECT_EQ(ours.flags, c.flags);
   EXPECT_EQ(ours.mode, c.mode);
+  EXPECT_EQ(ours.policy, c.policy);
+  EXPECT_EQ(ours.scrub_every, c.scrub_every);
+  EXPECT_EQ(ours.event, c.event);
 }
 
 TEST(options, designated_initialisers) {
@@ -48,6 +51,41 @@ TEST(options, set_by_name) {
   EXPECT_FALSE(how.readonly);
   EXPECT_EQ(how.layout, "shop") << "setting one option must keep the others";
   EXPECT_ERRC(invalid, how.set("colour", "red"));
+}
+
+TEST(options, policies) {
+  scute::options how;
+  EXPECT_EQ(how.policy, scute::policy::standard);
+  how.set("policy", "scrub:100K");
+  EXPECT_EQ(how.policy, scute::policy::scrub);
+  EXPECT_EQ(how.scrub_every, 100U << 10);
+  EXPECT_EQ(how.native().policy, SCUTE_POLICY_SCRUB);
+  EXPECT_EQ(how.native().scrub_every, 100U << 10);
+  how.set("policy", "conservative");
+  EXPECT_EQ(how.policy, scute::policy::conservative);
+  EXPECT_EQ(how.scrub_every, 0U);
+  for (const char* bad :
+       {"", "scrub", "scrub:", "scrub:0", "scrub:-1", "scrub:many", "Default", "conservative "}) {
+    SCOPED_TRACE(bad);
+    EXPECT_ERRC(invalid, how.set("policy", bad));
+    EXPECT_EQ(how.policy, scute::policy::conservative) << "a refused value changes nothing";
+  }
+  how.set("policy", "default");
+  EXPECT_EQ(how.policy, scute::policy::standard);
+  how.set("no_fault_handler", "1").set("account", "1");
+  EXPECT_EQ(how.native().flags, static_cast<std::uint32_t>(SCUTE_NO_FAULT_HANDLER | SCUTE_ACCOUNT));
+}
+
+TEST(options, policy_from_the_environment) {
+  ASSERT_EQ(setenv("SCUTE_POLICY", "scrub:5000", 1), 0);
+  ASSERT_EQ(setenv("SCUTE_ACCOUNT", "1", 1), 0);
+  scute::options how;
+  how.apply_env();
+  unsetenv("SCUTE_POLICY");
+  unsetenv("SCUTE_ACCOUNT");
+  EXPECT_EQ(how.policy, scute::policy::scrub);
+  EXPECT_EQ(how.scrub_every, 5000U);
+  EXPECT_TRUE(how.account);
 }
 
 TEST(options, environment) {

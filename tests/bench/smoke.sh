@@ -30,7 +30,7 @@ field='"[a-z_]*":("[a-z0-9_-]*"|[0-9.e+-]+)'
 ! grep -vE -m 3 "^\{($field,)+$field\}\$" rows.jsonl || fail "the line above is no flat JSON object"
 
 for work in alloc overwrite_sequential overwrite_random free open_clean open_clean_empty \
-  recovery_open check parity medium; do
+  recovery_open check scrub under_scrub policy_ordered_map policy_hash_map parity medium; do
   grep -q "\"work\":\"$work\"" rows.jsonl || fail "no row of $work"
   [ -s "plots/$work-1t.svg" ] || fail "no plot of $work"
   [ -s "report/$work-1t.svg" ] || fail "no plot of $work in the report"

@@ -72,7 +72,7 @@ TEST(location, OfEveryByteIsConsistent) {
       EXPECT_EQ(at.region == SCUTE_REGION_PARITY, at.row >= g.rows);
     } else {
       EXPECT_TRUE(at.region == SCUTE_REGION_SUPERBLOCK || at.region == SCUTE_REGION_LANE ||
-                  at.region == SCUTE_REGION_PADDING);
+                  at.region == SCUTE_REGION_PADDING || at.region == SCUTE_REGION_NOTES);
     }
   };
   for (int i = 0; i < 20000; ++i) look(random.between(0, g.file_size - 1));
@@ -89,7 +89,7 @@ TEST(location, OfEveryByteIsConsistent) {
     look(x);
   for (const int r : {SCUTE_REGION_SUPERBLOCK, SCUTE_REGION_LANE, SCUTE_REGION_ZONE_HEADER,
                       SCUTE_REGION_CHUNK_HEADER, SCUTE_REGION_OBJECT, SCUTE_REGION_FREE,
-                      SCUTE_REGION_PARITY, SCUTE_REGION_PADDING})
+                      SCUTE_REGION_PARITY, SCUTE_REGION_PADDING, SCUTE_REGION_NOTES})
     EXPECT_EQ(regions.count(r), 1u) << r;
   SCUTE_FAILS(SCUTE_E_RANGE, scute_locate(f, g.file_size, &at));
   uint64_t x = 0;

@@ -38,7 +38,7 @@ equal "$(json rows)" 5
 expect 1 env SCUTE_ROWS=many "$scute" create "$pools/d.pool"
 in_err '^scute: environment: '
 
-for wrong in "--size 1K" "--size lots" "--protection all" "--rows 1" "--lanes 0x" "--medium tape" \
+for wrong in "--size 1K" "--size lots" "--protection all" "--rows 1001" "--lanes 0x" "--medium tape" \
   "--chunk-size 17K" "--parity 9"; do
   # shellcheck disable=SC2086
   expect 1 "$scute" create "$pools/e.pool" $wrong

@@ -7,7 +7,7 @@ in_out '^Exit status:'
 in_out 'Examples:'
 for code in 0 1 2 3 4 5 6 7 130 143; do in_out "^ *$code  "; done
 
-for command in create info check dump stats kv "kv put" "kv get" "kv del" "kv scan" "kv load" \
+for command in create info check scrub dump stats events inject kv "kv put" "kv get" "kv del" "kv scan" "kv load" \
   "kv count" completion version; do
   # shellcheck disable=SC2086
   expect 0 "$scute" $command --help

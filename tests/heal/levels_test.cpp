@@ -139,10 +139,18 @@ TEST_P(levels, ReadOnlyLeavesADamagedFileAsItIs) {
 TEST_P(levels, CheckWithoutRepairChangesNothing) {
   f.raw(f.offset_of(f.add(500)))[3] ^= std::byte{1};
   const std::byte* base = f.in().s.medium->base();
-  const bytes before(reinterpret_cast<const unsigned char*>(base),
-                     reinterpret_cast<const unsigned char*>(base) + f.in().s.medium->size());
+  const auto look = [&] {
+    const auto* from = reinterpret_cast<const unsigned char*>(base);
+    bytes now(from, from + f.in().s.medium->size());
+    // What was detected is noted in the event rings, and nowhere else.
+    for (unsigned copy = 0; copy < 3; ++copy)
+      for (uint64_t i = format::event_ring_offset; i < format::page; ++i)
+        now.at(f.in().s.geo.superblock_offset(copy) + i) = 0;
+    return now;
+  };
+  const bytes before = look();
   f.check(false);
-  EXPECT_EQ(0, std::memcmp(before.data(), base, before.size()));
+  EXPECT_TRUE(look() == before);
 }
 
 INSTANTIATE_TEST_SUITE_P(Protection, levels, every_protection, protection_name);

@@ -28,7 +28,7 @@ class borrowed_pool : public scute::reader {
     scute_info i{};
     i.struct_size = sizeof i;
     scute_pool_info(handle, &i);
-    map_ = {handle, scute_direct_base(handle), uint64_t{i.tag} << 48, i.size};
+    map_ = {handle, scute_direct_base(handle), uint64_t{i.tag} << 48, i.size, i.size};
   }
   borrowed_pool(const borrowed_pool&) = delete;
   borrowed_pool& operator=(const borrowed_pool&) = delete;

@@ -2,9 +2,11 @@
 // Every function of scute.h called wrongly in every way that its parameters allow. The list below
 // is compared with what the shared library exports: a function without misuse fails the test.
 #include <gtest/gtest.h>
+
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <csignal>
 
 #include <climits>
 #include <cstdio>
@@ -67,6 +69,9 @@ void for_bad_options(const std::function<void(const scute_options&)>& refused) {
   with("unknown medium", [](auto& o) { o.medium = static_cast<scute_medium>(4); });
   with("negative medium", [](auto& o) { o.medium = static_cast<scute_medium>(-1); });
   with("mode", [](auto& o) { o.mode = 01000; });
+  with("unknown policy", [](auto& o) { o.policy = static_cast<scute_policy>(3); });
+  with("negative policy", [](auto& o) { o.policy = static_cast<scute_policy>(-1); });
+  with("scrub after 0 transactions", [](auto& o) { o.policy = SCUTE_POLICY_SCRUB; });
 }
 
 void create(stage& s) {
@@ -101,7 +106,7 @@ void create(stage& s) {
           [](auto& b) { b.protection = static_cast<scute_protection>(INT_MIN); });
   refused("checksum 0", [](auto& b) { b.checksum = static_cast<scute_checksum>(0); });
   refused("unknown checksum", [](auto& b) { b.checksum = static_cast<scute_checksum>(3); });
-  refused("one row", [](auto& b) { b.rows = 1; });
+  refused("1001 rows", [](auto& b) { b.rows = 1001; });
   refused("too many rows", [](auto& b) { b.rows = UINT32_MAX; });
   refused("two parity rows", [](auto& b) { b.parity = 2; });
   refused("too many lanes", [](auto& b) { b.lanes = 256; });
@@ -299,6 +304,30 @@ void get_verified(stage& s) {
   REFUSED(SCUTE_E_INVALID, scute_get_verified(s.pool, s.live, nullptr));
   s.for_bad_oids(
       [&](int code, scute_oid bad) { REFUSED(code, scute_get_verified(s.pool, bad, &s.q)); });
+}
+
+void get_committed(stage& s) {
+  REFUSED(SCUTE_E_INVALID, scute_get_committed(nullptr, s.live, 0, 8, &s.q));
+  REFUSED(SCUTE_E_INVALID, scute_get_committed(s.pool, s.live, 0, 8, nullptr));
+  // Without a policy that tests, only what cannot be in the pool at all is refused.
+  for (const scute_oid bad : {scute_oid{0}, s.foreign, s.live & 0xffff'ffff'ffffu, UINT64_MAX})
+    REFUSED(SCUTE_E_OID, scute_get_committed(s.pool, bad, 0, 8, &s.q));
+  REFUSED(SCUTE_E_RANGE, scute_get_committed(s.pool, s.live, 0, UINT64_MAX, &s.q));
+  REFUSED(SCUTE_E_RANGE, scute_get_committed(s.pool, s.live, UINT64_MAX, 8, &s.q));
+  REFUSED(SCUTE_E_RANGE, scute_get_committed(s.pool, s.live, 2 * mib, 8, &s.q));
+  // Under policy conservative everything is.
+  pool_file careful;
+  scute_options o = options();
+  o.policy = SCUTE_POLICY_CONSERVATIVE;
+  careful.create(o);
+  const scute_oid gone = careful.alloc(pattern(1, 100)), big = careful.alloc(pattern(2, 9000));
+  SCUTE_OKAY(careful.free(gone));
+  REFUSED(SCUTE_E_FREED, scute_get_committed(careful, gone, 0, 8, &s.q));
+  EXPECT_EQ(scute_get(careful, gone), nullptr);
+  REFUSED(SCUTE_E_OID, scute_get_committed(careful, big + 32, 0, 8, &s.q));
+  EXPECT_EQ(scute_get(careful, big + 32), nullptr);
+  REFUSED(SCUTE_E_RANGE, scute_get_committed(careful, big, 8999, 2, &s.q));
+  REFUSED(SCUTE_E_RANGE, scute_get_committed(careful, big, 9001, 0, &s.q));
 }
 
 void direct_base(stage& s) {
@@ -528,25 +557,157 @@ void obj_discard(stage&) {
   scute_obj_discard(mine + 256);
 }
 
+// ---- events -------------------------------------------------------------------------------------
+
+void events(stage& s) {
+  const auto count = [](void* arg, const scute_event*) { ++*static_cast<int*>(arg); };
+  int n = 0;
+  REFUSED(SCUTE_E_INVALID, scute_events(nullptr, count, &n));
+  REFUSED(SCUTE_E_INVALID, scute_events(s.pool, nullptr, &n));
+  SCUTE_OKAY(scute_events(s.pool, count, &n));
+  SCUTE_OKAY(scute_events(s.read_only, count, nullptr));
+  EXPECT_EQ(n, 0);
+}
+
+void scrub_options_init(stage&) {
+  scute_scrub_options_init(nullptr);
+}
+
+scute_scrub_options scrub_defaults() {
+  scute_scrub_options o;
+  scute_scrub_options_init(&o);
+  return o;
+}
+
+void scrub(stage& s) {
+  scute_report r{};
+  REFUSED(SCUTE_E_INVALID, scute_scrub(nullptr, nullptr, &r));
+  REFUSED(SCUTE_E_INVALID, scute_scrub(s.pool, nullptr, nullptr));
+  REFUSED(SCUTE_E_INVALID, scute_scrub(s.pool, nullptr, &r));  // without struct_size
+  r.struct_size = sizeof r;
+  auto o = scrub_defaults();
+  o.struct_size = 0;
+  REFUSED(SCUTE_E_INVALID, scute_scrub(s.pool, &o, &r));
+  o = scrub_defaults();
+  o.threads = 100000;
+  REFUSED(SCUTE_E_INVALID, scute_scrub(s.pool, &o, &r));
+  const transaction tx(s.pool);
+  REFUSED(SCUTE_E_INVALID, scute_scrub(s.pool, nullptr, &r));
+}
+
+void scrub_start(stage& s) {
+  REFUSED(SCUTE_E_INVALID, scute_scrub_start(nullptr, nullptr));
+  auto o = scrub_defaults();
+  o.struct_size = 1;
+  REFUSED(SCUTE_E_INVALID, scute_scrub_start(s.pool, &o));
+}
+
+void scrub_wait(stage& s) {
+  scute_report r{};
+  REFUSED(SCUTE_E_INVALID, scute_scrub_wait(nullptr, nullptr));
+  REFUSED(SCUTE_E_INVALID, scute_scrub_wait(s.pool, &r));  // without struct_size
+  REFUSED(SCUTE_E_NOENT, scute_scrub_wait(s.pool, nullptr));
+  const transaction tx(s.pool);
+  REFUSED(SCUTE_E_INVALID, scute_scrub_wait(s.pool, nullptr));
+}
+
+void scrub_stop(stage& s) {
+  scute_scrub_stop(nullptr);
+  scute_scrub_stop(s.pool);
+}
+
+void injection_init(stage&) {
+  scute_injection_init(nullptr);
+}
+
+void inject(stage& s) {
+  const auto with = [&](int error, auto&& change) {
+    scute_injection i;
+    scute_injection_init(&i);
+    change(i);
+    REFUSED(error, scute_inject(s.pool, &i, nullptr, nullptr, nullptr));
+  };
+  scute_injection i;
+  scute_injection_init(&i);
+  REFUSED(SCUTE_E_INVALID, scute_inject(nullptr, &i, nullptr, nullptr, nullptr));
+  REFUSED(SCUTE_E_INVALID, scute_inject(s.pool, nullptr, nullptr, nullptr, nullptr));
+  REFUSED(SCUTE_E_READONLY, scute_inject(s.read_only, &i, nullptr, nullptr, nullptr));
+  with(SCUTE_E_INVALID, [](auto& x) { x.struct_size = 0; });
+  with(SCUTE_E_INVALID, [](auto& x) { x.kind = static_cast<scute_injury>(9); });
+  with(SCUTE_E_INVALID, [](auto& x) { x.bits = 7; });
+  with(SCUTE_E_INVALID, [](auto& x) { x.region = 77; });
+  with(SCUTE_E_RANGE, [](auto& x) { x.offset = uint64_t{1} << 60; });
+}
+
+void handle_fault(stage& s) {
+  EXPECT_EQ(scute_handle_fault(SIGSEGV, nullptr, nullptr), 0);
+  siginfo_t info{};
+  info.si_addr = const_cast<void*>(scute_get(s.pool, s.oid));
+  info.si_code = SI_USER;  // somebody sent it
+  EXPECT_EQ(scute_handle_fault(SIGSEGV, &info, nullptr), 0);
+  info.si_code = SEGV_MAPERR;  // no page of a pool's
+  EXPECT_EQ(scute_handle_fault(SIGSEGV, &info, nullptr), 0);
+  info.si_code = SEGV_ACCERR;
+  EXPECT_EQ(scute_handle_fault(SIGFPE, &info, nullptr), 0);
+  info.si_addr = &info;
+  EXPECT_EQ(scute_handle_fault(SIGSEGV, &info, nullptr), 0);
+}
+
 // -------------------------------------------------------------------------------------------------
 
 using misuse_fn = void (*)(stage&);
 #define MISUSE(name) {"scute_" #name, name}
 const std::map<std::string, misuse_fn>& all_misuse() {
   static const std::map<std::string, misuse_fn> all{
-      MISUSE(errormsg),     MISUSE(errorname),    MISUSE(version),
-      MISUSE(options_init), MISUSE(options_set),  MISUSE(options_from_env),
-      MISUSE(create),       MISUSE(open),         MISUSE(close),
-      MISUSE(root),         MISUSE(pool_info),    MISUSE(stats),
-      MISUSE(stats_lane),   MISUSE(thread_lane),  MISUSE(get),
-      MISUSE(get_verified), MISUSE(direct_base),  MISUSE(object_info),
-      MISUSE(first),        MISUSE(next),         MISUSE(tx_begin),
-      MISUSE(tx_commit),    MISUSE(tx_abort),     MISUSE(tx_current),
-      MISUSE(tx_alloc),     MISUSE(alloc_max),    MISUSE(tx_free),
-      MISUSE(tx_open),      MISUSE(tx_add_range), MISUSE(tx_inplace),
-      MISUSE(tx_get),       MISUSE(tx_get_range), MISUSE(obj_open),
-      MISUSE(obj_commit),   MISUSE(obj_discard),  MISUSE(locate),
-      MISUSE(offset_of),    MISUSE(visit_chunks), MISUSE(check),
+      MISUSE(scrub_options_init),
+      MISUSE(scrub),
+      MISUSE(scrub_start),
+      MISUSE(scrub_wait),
+      MISUSE(scrub_stop),
+      MISUSE(injection_init),
+      MISUSE(inject),
+      MISUSE(handle_fault),
+      MISUSE(errormsg),
+      MISUSE(errorname),
+      MISUSE(version),
+      MISUSE(options_init),
+      MISUSE(options_set),
+      MISUSE(options_from_env),
+      MISUSE(create),
+      MISUSE(open),
+      MISUSE(close),
+      MISUSE(root),
+      MISUSE(pool_info),
+      MISUSE(stats),
+      MISUSE(stats_lane),
+      MISUSE(thread_lane),
+      MISUSE(get),
+      MISUSE(get_verified),
+      MISUSE(direct_base),
+      MISUSE(object_info),
+      MISUSE(first),
+      MISUSE(next),
+      MISUSE(tx_begin),
+      MISUSE(tx_commit),
+      MISUSE(tx_abort),
+      MISUSE(tx_current),
+      MISUSE(tx_alloc),
+      MISUSE(alloc_max),
+      MISUSE(tx_free),
+      MISUSE(tx_open),
+      MISUSE(tx_add_range),
+      MISUSE(tx_inplace),
+      MISUSE(tx_get),
+      MISUSE(tx_get_range),
+      MISUSE(obj_open),
+      MISUSE(obj_commit),
+      MISUSE(obj_discard),
+      MISUSE(locate),
+      MISUSE(offset_of),
+      MISUSE(visit_chunks),
+      MISUSE(check),
+      MISUSE(get_committed),
+      MISUSE(events),
   };
   return all;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // main.cpp: scute-demo: loads this machine's package index into a pool while the loader is killed
-// again and again, damages the file, and shows that not one byte was lost.
+// again and again, damages it under load and the closed file as well, and shows that not one byte was lost.
 #include "drill.hpp"
+#include "live.hpp"
 #include "package_index.hpp"
 #include "status_line.hpp"
 #include "stop_request.hpp"
@@ -30,6 +31,7 @@ struct arguments {
   uint64_t seed = 0;
   uint64_t records = UINT64_MAX;
   uint64_t batch = 0;
+  double live_seconds = 2;
   bool keep = false;
 };
 
@@ -52,6 +54,8 @@ double milliseconds(double seconds) {
 struct results {
   load_outcome load;
   comparison loaded;
+  live_outcome live;
+  comparison alive;
   std::map<injury_kind, uint64_t> damage;
   heal_outcome heal;
   comparison healed;
@@ -74,6 +78,13 @@ void print_table(const package_index& index, const results& r, double seconds) {
       fmt::format("{:.2f} / {:.2f} / {:.2f} ms ({} recoveries)", milliseconds(recovery.front()),
                   milliseconds(recovery[recovery.size() / 2]), milliseconds(recovery.back()),
                   r.load.recovery_s.size()));
+  row("damaged under live load",
+      fmt::format("{} lost pages, {} bit flips, {} scribbles in {:.1f} s", r.live.lost_pages,
+                  r.live.flips, r.live.scribbles, r.live.seconds));
+  row("healed meanwhile", fmt::format("{} pages on access, {} repairs in all, {} scrubs",
+                                      r.live.pages_healed, r.live.repaired, r.live.scrubs));
+  row("transactions meanwhile",
+      fmt::format("{}, {} objects wrong", r.live.transactions, r.live.wrong));
   uint64_t injuries = 0;
   for (const auto& [kind, count] : r.damage) {
     row(fmt::format("damage: {}", name_of(kind)), fmt::format("{}", count));
@@ -83,8 +94,9 @@ void print_table(const package_index& index, const results& r, double seconds) {
       fmt::format("{} (structures repaired by opening {}, by reading {}, by check {})",
                   r.heal.clean && r.heal.lost == 0 ? fmt::format("all {}", injuries) : "NOT all",
                   r.heal.at_open, r.heal.by_reads, r.heal.by_check));
-  row("lost", fmt::format("{}", r.heal.lost));
-  row("differing bytes", fmt::format("{}", r.loaded.differing_bytes + r.healed.differing_bytes));
+  row("lost", fmt::format("{}", r.live.lost + r.heal.lost));
+  row("differing bytes", fmt::format("{}", r.loaded.differing_bytes + r.alive.differing_bytes +
+                                               r.healed.differing_bytes));
   row("time", fmt::format("{:.1f} s", seconds));
 }
 
@@ -123,6 +135,13 @@ int run_demo(const arguments& args) {
   r.loaded = steps.compare();
   status.done("compare", fmt::format("{} records, {} bytes differ", r.loaded.records,
                                      r.loaded.differing_bytes));
+  r.live = damage_under_load(steps.pool_path(), args.live_seconds, random, status);
+  status.done("live damage",
+              fmt::format("{} injuries during {} transactions, {} lost, {} wrong",
+                          r.live.injuries(), r.live.transactions, r.live.lost, r.live.wrong));
+  r.alive = steps.compare();
+  status.done("compare",
+              fmt::format("{} records, {} bytes differ", r.alive.records, r.alive.differing_bytes));
   r.damage = steps.damage();
   uint64_t injuries = 0;
   for (const auto& [kind, count] : r.damage) injuries += count;
@@ -136,7 +155,8 @@ int run_demo(const arguments& args) {
   print_table(index, r,
               std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
   const bool good = r.loaded.differing_bytes == 0 && r.healed.differing_bytes == 0 &&
-                    r.healed.records == index.stanzas.size() && r.heal.lost == 0 && r.heal.clean;
+                    r.healed.records == index.stanzas.size() && r.heal.lost == 0 && r.heal.clean &&
+                    r.alive.differing_bytes == 0 && r.live.lost == 0 && r.live.wrong == 0;
   if (!good) fmt::print("\nFAILED; to repeat: scute-demo --seed {}\n", seed);
   return good ? 0 : 1;
 }
@@ -146,7 +166,8 @@ int run_demo(const arguments& args) {
 int main(int argc, char** argv) {
   CLI::App app{
       "Loads this machine's Debian package index into a Scute pool, killing the loader on "
-      "the way,\nthen damages the closed file, heals it and compares every byte.",
+      "the way,\nthen damages it under live load and, closed, once more, heals it and compares "
+      "every byte.",
       "scute-demo"};
   arguments args;
   app.add_option("--medium", args.medium,
@@ -162,6 +183,10 @@ int main(int argc, char** argv) {
   app.add_option("--records", args.records, "load at most so many")->type_name("N");
   app.add_option("--batch", args.batch, "records per transaction (default 100, on a disk 1000)")
       ->type_name("N");
+  app.add_option("--live", args.live_seconds,
+                 "how long to damage the pool under load (default 2 seconds)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.0, 86400.0).description(""));
   app.add_flag("--keep", args.keep, "leave the files there");
   app.footer(
       "SCUTE_EXE names the scute command to use. Exit status: 0 if every byte came back.\n"

@@ -12,8 +12,11 @@ namespace scute_tool {
 void add_create(CLI::App& root, exit_code& status);
 void add_info(CLI::App& root, exit_code& status);
 void add_check(CLI::App& root, exit_code& status);
+void add_scrub(CLI::App& root, exit_code& status);
 void add_dump(CLI::App& root, exit_code& status);
 void add_stats(CLI::App& root, exit_code& status);
+void add_events(CLI::App& root, exit_code& status);
+void add_inject(CLI::App& root, exit_code& status);
 
 void add_kv(CLI::App& root, exit_code& status);
 void add_kv_put(CLI::App& kv, exit_code& status);

@@ -27,14 +27,14 @@ struct exit_code_text {
 inline constexpr std::array<exit_code_text, 10> exit_code_table{{
     {exit_ok, "success"},
     {exit_error, "wrong usage, or an error that has no number of its own"},
-    {exit_damaged, "check: damage was found; the redundancy covers it (--repair put it right)"},
+    {exit_damaged, "check, scrub: damage was found; the redundancy covers it"},
     {exit_lost, "data is lost: damage beyond the redundancy"},
     {exit_not_found, "kv get, kv del: there is no such key"},
     {exit_busy, "the pool is open in another process"},
     {exit_full, "the pool, or the file system under it, is full"},
     {exit_not_a_pool, "the file is no pool, is cut short, or is of another version or layout"},
-    {exit_sigint, "kv load: interrupted by SIGINT; what was committed stays, load resumes there"},
-    {exit_sigterm, "kv load: the same by SIGTERM"},
+    {exit_sigint, "kv load, scrub: interrupted by SIGINT; the same command goes on from there"},
+    {exit_sigterm, "kv load, scrub: the same by SIGTERM"},
 }};
 
 // The exit code for a SCUTE_E_* code.

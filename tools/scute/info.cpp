@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // info.cpp: scute info PATH
 #include "command.hpp"
+#include "event_list.hpp"
 #include "open_pool.hpp"
 #include "options.hpp"
 #include "output.hpp"
 #include "pool_facts.hpp"
+#include "text.hpp"
+
+#include <fmt/format.h>
 
 #include <memory>
 
@@ -18,16 +22,28 @@ struct arguments {
   bool json = false;
 };
 
+std::string events_text(const std::vector<scute_event>& events) {
+  if (events.empty()) return "none";
+  const scute_event& last = events.back();
+  return fmt::format("{} kept; the last at {}: {} at {:#x} {} (`scute events` lists them)",
+                     events.size(), time_text(last.time_ns), name_of(last.kind), last.offset,
+                     name_of(last.outcome));
+}
+
 void run(const arguments& args) {
   const open_pool pool(args.path, args.options.resolve(), open_pool::how::open_to_read);
+  const std::vector<scute_event> events = list_events(pool);
   const scute_info info = pool.info();
   if (args.json) {
     json document = geometry_json(args.path, info);
     add_session_json(document, info);
+    document["events"] = events.size();
+    document["last_event"] = events.empty() ? json() : event_json(events.back());
     print_json(document);
   } else {
     fact_sheet facts = geometry_facts(args.path, info);
     add_session_facts(facts, info);
+    facts.add("events", events_text(events));
     facts.print();
   }
 }

@@ -40,22 +40,28 @@ scute_oid root_of(const open_pool& pool) {
 }
 
 std::vector<region_extent> list_regions(const open_pool& pool) {
-  constexpr uint64_t page = 4096;
+  constexpr uint64_t page = 4096, superblock = 512;
   const uint64_t size = pool.info().size;
   std::vector<region_extent> extents;
-  for (uint64_t offset = 0; offset < size; offset += page) {
+  for (uint64_t offset = 0; offset < size;) {
     scute_location at{};
     at.struct_size = sizeof at;
     check(scute_locate(pool, offset, &at), pool.path());
+    // The regions of these pages alone are smaller than a page.
+    const uint64_t length = at.region == SCUTE_REGION_SUPERBLOCK ? superblock
+                            : at.region == SCUTE_REGION_NOTES    ? page - superblock
+                                                                 : page;
+    const uint64_t from = offset;
+    offset += length;
     if (!extents.empty()) {
       region_extent& last = extents.back();
       if (last.region == at.region && last.zone == at.zone && last.row == at.row &&
           last.replica == at.replica) {
-        last.length += page;
+        last.length += length;
         continue;
       }
     }
-    extents.push_back({at.region, offset, page, at.zone, at.row, at.replica});
+    extents.push_back({at.region, from, length, at.zone, at.row, at.replica});
   }
   return extents;
 }

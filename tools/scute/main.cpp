@@ -66,8 +66,11 @@ int main(int argc, char** argv) {
     add_create(app, status);
     add_info(app, status);
     add_check(app, status);
+    add_scrub(app, status);
     add_dump(app, status);
     add_stats(app, status);
+    add_events(app, status);
+    add_inject(app, status);
     add_kv(app, status);
     add_completion(app, status);
     add_version(app, status);

@@ -25,12 +25,17 @@ constexpr option_text options_table[] = {
      "how much is protected: ml replicates metadata and logs, mlp adds parity, mlpc adds "
      "checksums of objects (default mlpc)"},
     {"checksum", "crc32c|adler32", false, "kind of object checksum (default crc32c)"},
-    {"rows", "N", false, "data rows of a zone, 2..1000 (default by size)"},
+    {"rows", "N", false, "data rows of a zone, 1..1000 (default by size)"},
     {"parity", "P", false, "parity rows of a zone (default by protection)"},
     {"lanes", "N", false, "transactions that can run at once, 1..255 (default by size)"},
     {"chunk_size", "SIZE", false, "unit of space management, 16K..256K (default by size)"},
     {"preallocate", nullptr, false, "reserve every block of the file now"},
     {"overwrite", nullptr, false, "replace an existing pool of that name"},
+    {"policy", "default|conservative|scrub:N", true,
+     "when checksums are tested: at opening for writing (default), also at every read "
+     "(conservative), or a scrub of the pool after every N transactions (scrub:N)"},
+    {"no_fault_handler", nullptr, true, "leave SIGBUS alone: a lost page ends the process"},
+    {"account", nullptr, true, "count the object bytes that are read untested"},
     {"mode", "BITS", false, "permission bits of the file, in octal (default 0600)"},
 };
 

@@ -153,6 +153,18 @@ void add_session_facts(fact_sheet& facts, const scute_info& info) {
                             : fmt::format("{} structures (in private memory; `scute check "
                                           "--repair` writes them)",
                                           count_text(info.repaired)));
+  facts.add("lost", info.lost == 0 ? "nothing was met that could not be rebuilt"
+                                   : fmt::format("{} structures or objects, beyond the redundancy",
+                                                 count_text(info.lost)));
+  facts.add("policy", policy_text(info.policy, info.scrub_every));
+  facts.add("last scrub", info.last_scrub_ns == 0 ? "never" : time_text(info.last_scrub_ns));
+  if (info.scrub_position != 0)
+    facts.add("unfinished scrub",
+              fmt::format("interrupted after {}; `scute scrub` goes on with --resume",
+                          exact_size_text(info.scrub_position)));
+  facts.add("lost pages", info.fault_handler != 0
+                              ? "are rebuilt when they are touched (SIGBUS is handled)"
+                              : "end the process (SIGBUS is not handled)");
   facts.add("open took", duration_text(static_cast<double>(info.open_ns) / 1e9));
 }
 
@@ -162,6 +174,12 @@ void add_session_json(json& document, const scute_info& info) {
   document["recovered"] = info.recovered;
   document["recovery_ns"] = info.recovery_ns;
   document["repaired"] = info.repaired;
+  document["lost"] = info.lost;
+  document["pages_healed"] = info.pages_healed;
+  document["policy"] = policy_text(info.policy, info.scrub_every);
+  document["last_scrub_ns"] = info.last_scrub_ns;
+  document["scrub_position"] = info.scrub_position;
+  document["fault_handler"] = info.fault_handler != 0;
   document["open_ns"] = info.open_ns;
 }
 

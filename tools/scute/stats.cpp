@@ -101,6 +101,10 @@ constexpr std::array counter_table{
     counter_text{"heals", &scute_counters::heals},
     counter_text{"losses", &scute_counters::losses},
     counter_text{"verified_bytes", &scute_counters::verified_bytes},
+    counter_text{"unverified_bytes", &scute_counters::unverified_bytes},
+    counter_text{"unverified_max", &scute_counters::unverified_max},
+    counter_text{"scrubs", &scute_counters::scrubs},
+    counter_text{"pages_healed", &scute_counters::pages_healed},
 };
 
 double percent(uint64_t part, uint64_t whole) {
@@ -152,7 +156,7 @@ void print_text(const open_pool& pool, const space_use& use) {
   fmt::print("\ncounters of this open\n");
   const scute_counters counters = pool.counters();
   for (const counter_text& c : counter_table)
-    fmt::print("  {:<14}  {:>12}\n", c.name, count_text(counters.*c.field));
+    fmt::print("  {:<16}  {:>12}\n", c.name, count_text(counters.*c.field));
 }
 
 void print_as_json(const open_pool& pool, const space_use& use) {

@@ -8,6 +8,7 @@
 #include <cctype>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 
 namespace scute_tool {
 
@@ -99,8 +100,61 @@ const char* name_of(scute_region region) {
     case SCUTE_REGION_LOG: return "log";
     case SCUTE_REGION_PARITY: return "parity";
     case SCUTE_REGION_PADDING: return "padding";
+    case SCUTE_REGION_NOTES: return "notes";
   }
   return "unknown";
+}
+
+const char* name_of(scute_event_kind kind) {
+  switch (kind) {
+    case SCUTE_EVENT_PAGE: return "page";
+    case SCUTE_EVENT_OBJECT: return "object";
+    case SCUTE_EVENT_STRUCTURE: return "structure";
+    case SCUTE_EVENT_SUPERBLOCK: return "superblock";
+    case SCUTE_EVENT_LOG: return "log";
+    case SCUTE_EVENT_PARITY: return "parity";
+    case SCUTE_EVENT_FREE: return "free";
+  }
+  return "unknown";
+}
+
+const char* name_of(scute_outcome outcome) {
+  switch (outcome) {
+    case SCUTE_OUTCOME_REPAIRED: return "repaired";
+    case SCUTE_OUTCOME_LOST: return "lost";
+    case SCUTE_OUTCOME_DETECTED: return "detected";
+  }
+  return "unknown";
+}
+
+const char* name_of(scute_finder finder) {
+  switch (finder) {
+    case SCUTE_FINDER_ACCESS: return "access";
+    case SCUTE_FINDER_FAULT: return "fault";
+    case SCUTE_FINDER_OPEN: return "open";
+    case SCUTE_FINDER_SCRUB: return "scrub";
+    case SCUTE_FINDER_CHECK: return "check";
+  }
+  return "unknown";
+}
+
+std::string policy_text(scute_policy policy, uint64_t scrub_every) {
+  switch (policy) {
+    case SCUTE_POLICY_DEFAULT: return "default";
+    case SCUTE_POLICY_SCRUB: return fmt::format("scrub:{}", scrub_every);
+    case SCUTE_POLICY_CONSERVATIVE: return "conservative";
+  }
+  return "unknown";
+}
+
+std::string time_text(uint64_t ns) {
+  const auto seconds = static_cast<time_t>(ns / 1'000'000'000);
+  tm parts{};
+  char text[32];
+  if (::localtime_r(&seconds, &parts) == nullptr ||
+      std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts) == 0)
+    return fmt::format("{} ns", ns);
+  return text;
 }
 
 void fact_sheet::print() const {

@@ -24,6 +24,12 @@ const char* name_of(scute_engine engine);
 const char* name_of(scute_protection protection);
 const char* name_of(scute_checksum checksum);
 const char* name_of(scute_region region);
+const char* name_of(scute_event_kind kind);
+const char* name_of(scute_outcome outcome);
+const char* name_of(scute_finder finder);
+std::string policy_text(scute_policy policy, uint64_t scrub_every);  // "scrub:100000"
+
+std::string time_text(uint64_t ns);  // CLOCK_REALTIME as "2031-05-04 13:05:59", local time
 
 // File offset of an oid: without the pool's tag, so equal in pools that were made alike.
 constexpr uint64_t offset_of(scute_oid oid) {

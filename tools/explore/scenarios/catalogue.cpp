@@ -29,6 +29,7 @@ const std::vector<entry>& catalogue() {
     add_owner_scenarios(list);
     add_chunk_scenarios(list);
     add_injury_scenarios(list);
+    add_lost_page_scenarios(list);
     return list;
   }();
   return all;

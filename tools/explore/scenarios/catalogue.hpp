@@ -34,6 +34,7 @@ void add_log_scenarios(std::vector<entry>& to);        // logs at their limits
 void add_owner_scenarios(std::vector<entry>& to);      // lanes that meet in a column block
 void add_chunk_scenarios(std::vector<entry>& to);      // how chunks come into use
 void add_injury_scenarios(std::vector<entry>& to);     // misplaced and stale writes, worse damage
+void add_lost_page_scenarios(std::vector<entry>& to);  // pages that cannot be read
 
 // Protection levels, in words and as the library has them.
 struct level {

@@ -115,6 +115,12 @@ void change::overwrite(std::uint64_t slot, unsigned fill) {
   fill_bytes(bytes, n, fill);
 }
 
+void change::touch(std::uint64_t slot, std::uint64_t n, unsigned fill) {
+  void* bytes = nullptr;
+  check(scute_tx_open(tx_, oid(slot), &bytes));
+  fill_bytes(bytes, n, fill);
+}
+
 void change::edit(std::uint64_t slot, std::uint64_t at, std::uint64_t length, unsigned fill) {
   void* bytes = nullptr;
   check(scute_tx_add_range(tx_, oid(slot), at, length, &bytes));

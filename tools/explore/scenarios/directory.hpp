@@ -41,6 +41,8 @@ class change {
   void free(std::uint64_t slot);
   // The whole object, through a micro-buffer.
   void overwrite(std::uint64_t slot, unsigned fill);
+  // Opens the whole object and changes its first n bytes.
+  void touch(std::uint64_t slot, std::uint64_t n, unsigned fill);
   // A range, through a micro-buffer or in place.
   void edit(std::uint64_t slot, std::uint64_t at, std::uint64_t length, unsigned fill);
   void edit_in_place(std::uint64_t slot, std::uint64_t at, std::uint64_t length, unsigned fill);

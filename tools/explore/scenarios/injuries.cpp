@@ -199,6 +199,15 @@ testing::scenario opened_damaged() {
       scribble(at, offset_of(at.pool(), 0, 0) + at_byte, 64, 5);
       commit(at.pool(), 0, [&](change& c) { c.edit(0, at_byte - 10, 60, 20); });
     });
+  for (const std::uint64_t at_byte : {2000u, 5000u})
+    s.step_on_stage("damage, change the first bytes", [=](const testing::stage& at) {
+      const std::uint64_t object = offset_of(at.pool(), 0, 0);
+      const auto before = copy_of(at, object + at_byte, 64);
+      scribble(at, object + at_byte, 64, 6);
+      commit(at.pool(), 0, [&](change& c) { c.touch(0, 10, 21); });
+      if (copy_of(at, object + at_byte, 64) != before)
+        throw std::runtime_error("the damage was sealed in");
+    });
   return s;
 }
 

@@ -73,6 +73,24 @@ testing::scenario objects() {
   return s;
 }
 
+// An object is damaged after it was opened, in the range and beside it; the commit must not take the
+// damage for what was there.
+testing::scenario while_open() {
+  auto s = start("damaged-while-open");
+  for (unsigned k = 0; k < 2; ++k)
+    s.step_on_stage("open, damage, commit", [k](const testing::stage& at) {
+      scute::pool& p = at.pool();
+      const std::uint64_t object = offset_of(p, 2);
+      change c(p, 0);
+      c.edit(2, 1000, 100, 20 + k);
+      scribble(at, object + 1050, 20, 5 + k);
+      scribble(at, object + 2000, 20, 6 + k);
+      c.commit();
+      expect(p, 0, 2, 1000, 100, 20 + k);
+    });
+  return s;
+}
+
 // Headers of objects and chunks, the zone's descriptor, the root's anchor: page by page.
 testing::scenario metadata() {
   auto s = start("repair-metadata");
@@ -150,6 +168,8 @@ testing::scenario two_threads() {
 void add_repair_scenarios(std::vector<entry>& to) {
   to.push_back({"repair-objects", "objects are injured, and healed when opened or checked",
                 [](std::uint64_t) { return objects(); }});
+  to.push_back({"damaged-while-open", "an object is damaged while it is open",
+                [](std::uint64_t) { return while_open(); }});
   to.push_back({"repair-metadata", "headers and tables are injured",
                 [](std::uint64_t) { return metadata(); }});
   to.push_back({"repair-parity", "parity is injured", [](std::uint64_t) { return parity(); }});

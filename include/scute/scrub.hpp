@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// scrub.hpp: how pool::scrub() is told what to do, and tells what it finds.
+#ifndef SCUTE_SCRUB_HPP
+#define SCUTE_SCRUB_HPP
+
+#include <scute/scute.h>
+#include <scute/options.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <string_view>
+
+namespace scute {
+
+/// One finding of pool::check(): what, file offset and length, the object if it is one (or
+/// SCUTE_OID_NULL), and whether it was repaired.
+using finding_function = std::function<void(std::string_view what, std::uint64_t offset,
+                                            std::uint64_t length, scute_oid object, bool repaired)>;
+
+using zone_report = scute_zone_report;  ///< what a scrub did in one zone; see scute.h
+
+/// How pool::scrub() goes about it; see scute_scrub_options in scute.h. Callbacks may be empty; calls
+/// are made one at a time, and must not call into the pool.
+struct scrub_options {
+  std::uint32_t threads = 0;  ///< 0: one per CPU that the process may use
+  std::uint64_t rate = 0;     ///< bytes of the pool per second, all threads together; 0: no limit
+  bool resume = false;        ///< go on where an interrupted scrub stopped, if there was one
+  finding_function finding = {};
+  progress_function progress = {};
+  std::function<void(const zone_report&)> zone = {};
+};
+
+namespace detail {
+
+// Passes what a scrub calls on to its options; what they throw stops it.
+struct scrub_callbacks {
+  const scrub_options& how;
+  scute_pool* pool;
+  std::exception_ptr thrown = nullptr;
+
+  template <class F>
+  static void guarded(void* arg, F&& call) noexcept {
+    auto* self = static_cast<scrub_callbacks*>(arg);
+    if (self->thrown) {
+      return;
+    }
+    try {
+      call(self->how);
+    } catch (...) {
+      self->thrown = std::current_exception();
+      scute_scrub_stop(self->pool);
+    }
+  }
+  static void find(void* arg, const char* what, std::uint64_t offset, std::uint64_t length,
+                   scute_oid object, int repaired) noexcept {
+    guarded(arg, [&](auto& h) { h.finding(what, offset, length, object, repaired != 0); });
+  }
+  static void tell(void* arg, const char* what, std::uint64_t done, std::uint64_t total) noexcept {
+    guarded(arg, [&](auto& h) { h.progress(what, done, total); });
+  }
+  static void end(void* arg, const scute_zone_report* zone) noexcept {
+    guarded(arg, [&](auto& h) { h.zone(*zone); });
+  }
+};
+
+}  // namespace detail
+}  // namespace scute
+
+#endif

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capi/guard.hpp"
+
+using namespace scute;
+
+extern "C" {
+
+int scute_events(scute_pool* pool, scute_event_fn visit, void* arg) {
+  return capi::guarded(pool, [&] {
+    instance& in = capi::need(pool);
+    if (visit == nullptr) throw failure(SCUTE_E_INVALID, "visit is null");
+    for (const scute_event& e : in.s.events.read(in.s)) visit(arg, &e);
+  });
+}
+
+}  // extern "C"

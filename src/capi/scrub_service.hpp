@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The scrubs of an open pool: one at a time, in the caller's thread or in the background, and by policy
+// after every so many transactions.
+//
+// O1 Whoever sets running_ has the scrub to itself until it clears it.
+// O2 Policy: threads count their lane's transactions in steps, so that the common counter is touched
+//    once in a while. The thread that waits for it starts the scrub.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "heal/scrub.hpp"
+#include "scute/scute.h"
+
+namespace scute {
+
+class instance;
+
+class scrub_service {
+ public:
+  explicit scrub_service(instance& in) : in_(in) {}
+  ~scrub_service() { close(); }
+  scrub_service(const scrub_service&) = delete;
+  scrub_service& operator=(const scrub_service&) = delete;
+
+  // Throws SCUTE_E_BUSY if a scrub is under way.
+  void run(const scute_scrub_options& o, scute_report& report);
+  void start(const scute_scrub_options& o);
+  // Throws SCUTE_E_NOENT, or what ended the scrub.
+  void wait(scute_report& report);
+  void stop() noexcept { stop_.store(true, std::memory_order_relaxed); }  // in signal handlers, too
+
+  // Policy SCRUB, from now on.
+  void begin_policy(uint64_t every);
+  // After each transaction, by the thread that holds the lane.
+  void count(const pool::lane& l) noexcept {
+    if (every_ != 0) [[unlikely]]
+      count_steps(l);
+  }
+
+  // Ends whatever goes on. Nobody may be inside another call.
+  void close() noexcept;
+
+ private:
+  void claim();
+  void perform(const scute_scrub_options& o, bool yield, scute_report& report);
+  void count_steps(const pool::lane& l) noexcept;
+  void keep_policy() noexcept;
+
+  instance& in_;
+  std::atomic<bool> running_{false}, stop_{false}, closing_{false};
+
+  std::mutex mutex_;  // of what follows
+  std::thread background_;
+  scute_report report_{};
+  std::exception_ptr error_;
+
+  uint64_t every_ = 0, step_ = 1;
+  std::vector<uint64_t> counted_;  // by lane
+  std::atomic<uint64_t> transactions_{0};
+  std::atomic<uint32_t> due_{0};  // changes when the policy's thread has something to look at
+  std::thread policy_;
+};
+
+}  // namespace scute

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "heal/certainty.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "pool/optimistic.hpp"
+
+namespace scute::heal {
+namespace {
+
+using clock = std::chrono::steady_clock;
+constexpr auto patience = std::chrono::seconds(2);
+
+// First header, header and payload, as parity has them.
+constexpr size_t payload_at = size_t{2} * format::header_size;
+using image = std::array<std::byte, payload_at + format::fragment_payload>;
+
+void read_image(const pool::state& s, const sighting& g, image& to) noexcept {
+  const pool::optimistic_reads mark;
+  std::memcpy(to.data(), s.at(g.first), format::header_size);
+  std::memcpy(to.data() + format::header_size, s.at(g.f.header), format::header_size);
+  std::memcpy(to.data() + payload_at, s.at(g.f.payload), g.f.room);
+  if (s.overlaid.touches(g.f.payload, g.f.room))
+    s.overlaid.patch(g.f.payload, to.data() + payload_at, g.f.room);
+}
+
+bool sound(const pool::state& s, const sighting& g, const image& i) noexcept {
+  format::fragment_header first, h;
+  std::memcpy(&first, i.data(), sizeof first);
+  std::memcpy(&h, i.data() + sizeof first, sizeof h);
+  if (g.f.index != 0) {
+    if (pool::covered(s, g.head(), first) == pool::not_covered) return false;
+    if (format::meta_state(first.meta) != format::state::live ||
+        format::meta_size(first.meta) <= g.f.index * format::fragment_payload)
+      return true;  // nobody vouches for it
+  }
+  return pool::valid(s, g.f, h, i.data() + payload_at);
+}
+
+// Waits until what every lane had decided is in place; false if that takes too long.
+bool let_commits_end(const pool::state& s, clock::time_point deadline) {
+  std::vector<uint64_t> decided;
+  decided.reserve(s.lanes.size());
+  for (const auto& l : s.lanes) decided.push_back(l.begun.load(std::memory_order_acquire));
+  for (size_t i = 0; i < decided.size(); ++i) {
+    const auto over = [&] {
+      return s.lanes[i].applied.load(std::memory_order_acquire) >= decided[i];
+    };
+    for (unsigned round = 0; !over(); ++round) {
+      if (this_thread_waits.call != nullptr) {
+        this_thread_waits.call(this_thread_waits.arg);
+        continue;
+      }
+      if (s.medium->failed() || clock::now() > deadline) return false;
+      if (round < 64)
+        std::this_thread::yield();
+      else
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+verdict examine(const pool::state& s, const sighting& g) {
+  const auto deadline = clock::now() + patience;
+  const size_t n = payload_at + g.f.room;
+  image before, after;
+  for (read_image(s, g, before);;) {
+    if (sound(s, g, before) || !still_there(g)) return verdict::sound;
+    if (!let_commits_end(s, deadline)) return verdict::busy;
+    read_image(s, g, after);
+    if (std::memcmp(before.data(), after.data(), n) == 0)
+      return still_there(g) ? verdict::damaged : verdict::sound;
+    if (clock::now() > deadline) return verdict::busy;
+    std::memcpy(before.data(), after.data(), n);
+  }
+}
+
+}  // namespace scute::heal

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "heal/injection.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <set>
+#include <string>
+
+#include "heal/page_notes.hpp"
+#include "heap/regions.hpp"
+#include "pool/optimistic.hpp"
+
+namespace scute::heal {
+namespace {
+
+// The finaliser of SplitMix64 (D1).
+constexpr uint64_t mix(uint64_t x) noexcept {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
+
+class random_numbers {
+ public:
+  explicit random_numbers(uint64_t seed) noexcept : state_(mix(seed)) {}
+  uint64_t word() noexcept { return mix(state_ += 0x9e3779b97f4a7c15u); }
+  // Uniform but for n in 2^64.
+  uint64_t below(uint64_t n) noexcept { return word() % n; }
+  // In (0, 1].
+  double unit() noexcept { return static_cast<double>((word() >> 11) + 1) * 0x1p-53; }
+
+ private:
+  uint64_t state_;
+};
+
+// Where injuries of a kind may begin: the bits of a region, numbered through.
+class target {
+ public:
+  target(const pool::state& s, heap::zone_table& zones, const scute_injection& what) {
+    const auto add = [this](uint64_t begin, uint64_t end) {
+      if (begin >= end) return;
+      extents_.push_back({begin, end - begin, bytes_});
+      bytes_ += end - begin;
+    };
+    for (const heap::extent& e : heap::map_regions(s, zones)) {
+      if (what.region != SCUTE_REGION_ANY && what.region != e.region) continue;
+      present_ = true;
+      const uint64_t end = e.offset + e.length;
+      if (what.kind != SCUTE_INJURE_LOSE_PAGE || s.has_parity) {
+        add(e.offset, end);
+      } else {  // D4
+        add(e.offset, std::min(end, s.geo.zones_offset));
+        add(std::max(e.offset, s.geo.zones_end()), end);
+      }
+    }
+  }
+
+  struct place {
+    uint64_t offset;
+    unsigned bit;
+    uint64_t begin, end;  // of the extent
+  };
+  place at(uint64_t bit) const noexcept {
+    const auto next = std::upper_bound(extents_.begin(), extents_.end(), bit / 8,
+                                       [](uint64_t b, const part& p) { return b < p.before; });
+    const part& p = *std::prev(next);
+    return {p.offset + (bit / 8 - p.before), static_cast<unsigned>(bit % 8), p.offset,
+            p.offset + p.length};
+  }
+  bool present() const noexcept { return present_; }
+  uint64_t bits() const noexcept { return bytes_ * 8; }
+
+ private:
+  struct part {
+    uint64_t offset, length, before;
+  };
+  std::vector<part> extents_;
+  uint64_t bytes_ = 0;
+  bool present_ = false;
+};
+
+class injector {
+ public:
+  injector(pool::state& s, page_notes* notes, const scute_injection& what,
+           const std::function<void(uint64_t, uint64_t)>& visit)
+      : s_(s), notes_(notes), what_(what), visit_(visit), w_(*s.medium) {}
+
+  // False if something was injured just there already.
+  bool injure(const target::place& p) {
+    switch (what_.kind) {
+      case SCUTE_INJURE_LOSE_PAGE: return lose(p.offset / format::page * format::page);
+      case SCUTE_INJURE_FLIP: return flip(p);
+      case SCUTE_INJURE_SCRIBBLE: return scribble(p);
+    }
+    return false;
+  }
+  void finish() {
+    if (flushed_) w_.fence();
+  }
+  uint64_t done() const noexcept { return done_; }
+
+ private:
+  bool told(uint64_t offset, uint64_t length) {
+    ++done_;
+    if (visit_) visit_(offset, length);
+    return true;
+  }
+  // Behind the page cache nothing has to be done to let the damage last.
+  void flush(const std::byte* p, uint64_t n) {
+    if (s_.medium->what() != medium::kind::dax) return;
+    w_.flush(p, n, medium::purpose::data);
+    flushed_ = true;
+  }
+
+  bool flip(const target::place& p) {
+    const uint64_t width = what_.bits / 8;  // 0: one bit
+    const uint64_t offset = width == 0 ? p.offset : p.offset / width * width;
+    if (!seen_.insert(offset * 8 + (width == 0 ? p.bit : 0)).second) return false;
+    const uint64_t in_word = offset % 8 * 8;
+    const uint64_t ones = width == 0   ? uint64_t{1} << p.bit
+                          : width == 8 ? ~uint64_t{0}
+                                       : (uint64_t{1} << what_.bits) - 1;
+    auto* word = reinterpret_cast<uint64_t*>(s_.at(offset / 8 * 8));
+    {
+      const pool::writes_under_optimistic_reads mark;
+      __atomic_fetch_xor(word, ones << in_word, __ATOMIC_RELAXED);  // D2
+    }
+    flush(s_.at(offset), std::max<uint64_t>(width, 1));
+    return told(offset, std::max<uint64_t>(width, 1));
+  }
+
+  bool scribble(const target::place& p) {
+    const uint64_t n = what_.length;
+    // Inside of the region if it is long enough just there, else from its begin on.
+    uint64_t offset = p.offset;
+    if (offset + n > p.end) offset = p.end - p.begin >= n ? p.end - n : p.begin;
+    offset = std::min(offset, s_.geo.file_size - n);
+    if (!seen_.insert(offset).second) return false;
+    std::byte noise[format::page];
+    for (uint64_t at = offset, end = offset + n; at < end;) {
+      const uint64_t part = std::min<uint64_t>(end - at, sizeof noise);
+      make_noise(noise, at);
+      {
+        const pool::writes_under_optimistic_reads mark;
+        std::memcpy(s_.at(at), noise, part);
+      }
+      flush(s_.at(at), part);
+      at += part;
+    }
+    return told(offset, n);
+  }
+
+  bool lose(uint64_t page) {
+    if (!seen_.insert(page).second) return false;
+    const bool in_zones = page >= s_.geo.zones_offset && page < s_.geo.zones_end();
+    if (in_zones && notes_ != nullptr && !notes_->add(w_, page) && !s_.has_checksums)
+      throw failure(SCUTE_E_NOSPC,
+                    s_.path +
+                        ": as many pages are lost already as can be noted, and without checksums "
+                        "of objects nothing else would tell of another one; have them rebuilt "
+                        "first (scute_scrub)");
+    std::byte noise[format::page];
+    make_noise(noise, page);
+    s_.medium->lose_page(page, noise);
+    return told(page, format::page);
+  }
+
+  void make_noise(std::byte (&to)[format::page], uint64_t offset) const noexcept {
+    for (uint64_t i = 0; i < sizeof to; i += 8) {
+      const uint64_t word = mix(what_.seed ^ mix(offset + i));
+      std::memcpy(to + i, &word, sizeof word);
+    }
+  }
+
+  pool::state& s_;
+  page_notes* notes_;
+  const scute_injection& what_;
+  const std::function<void(uint64_t, uint64_t)>& visit_;
+  medium::writer w_;
+  bool flushed_ = false;
+  std::set<uint64_t> seen_;
+  uint64_t done_ = 0;
+};
+
+[[noreturn]] void refuse_page(const pool::state& s) {
+  throw failure(SCUTE_E_UNSUPPORTED,
+                s.path +
+                    " has no parity (protection below mlp), so a page of its zones could not be "
+                    "rebuilt; only pages of superblocks and lanes can be lost in a drill");
+}
+
+}  // namespace
+
+void require_sensible(const pool::state& s, const scute_injection& what) {
+  const auto refuse = [](const char* why) { throw failure(SCUTE_E_INVALID, why); };
+  if (what.kind < SCUTE_INJURE_LOSE_PAGE || what.kind > SCUTE_INJURE_SCRIBBLE)
+    refuse("injection->kind must be lose page, flip or scribble");
+  if (what.region < SCUTE_REGION_ANY || what.region > SCUTE_REGION_NOTES)
+    refuse("injection->region is none of enum scute_region");
+  if (what.kind == SCUTE_INJURE_FLIP && what.bits != 1 && what.bits != 8 && what.bits != 16 &&
+      what.bits != 32 && what.bits != 64)
+    refuse("injection->bits must be 1, 8, 16, 32 or 64");
+  if (what.kind == SCUTE_INJURE_SCRIBBLE && what.length == 0)
+    refuse("injection->length must be 1 or more bytes");
+  if (what.count == 0 && !(what.rate >= 0 && what.rate <= 1))
+    refuse("injection->rate must be between 0 and 1");
+  const uint64_t n = what.kind == SCUTE_INJURE_SCRIBBLE ? what.length : 1;
+  if (n > s.geo.file_size) throw failure(SCUTE_E_RANGE, "the scribble is longer than the pool");
+  if (what.offset == SCUTE_ANYWHERE) return;
+  if (what.count != 1) refuse("at one offset there is one injury: injection->count must be 1");
+  if (what.offset > s.geo.file_size - n)
+    throw failure(SCUTE_E_RANGE, "the injury would lie beyond the pool's " +
+                                     std::to_string(s.geo.file_size) + " bytes");
+}
+
+uint64_t inject(pool::state& s, heap::zone_table& zones, page_notes* notes,
+                const scute_injection& what,
+                const std::function<void(uint64_t offset, uint64_t length)>& visit) {
+  require_sensible(s, what);
+  if (s.read_only)
+    throw failure(SCUTE_E_READONLY, s.path + " was opened read-only, so nothing can be injured");
+  random_numbers random(what.seed);
+  injector in(s, notes, what, visit);
+  if (what.offset != SCUTE_ANYWHERE) {
+    if (what.kind == SCUTE_INJURE_LOSE_PAGE && !s.has_parity && what.offset >= s.geo.zones_offset &&
+        what.offset < s.geo.zones_end())
+      refuse_page(s);
+    in.injure({what.offset, static_cast<unsigned>(random.below(8)), 0, s.geo.file_size});
+    in.finish();
+    return in.done();
+  }
+  const target where(s, zones, what);
+  if (!where.present())
+    throw failure(SCUTE_E_NOENT, s.path + " has no byte in such a region at present");
+  if (where.bits() == 0) refuse_page(s);
+  if (what.count != 0) {
+    // Where the region has fewer places than are asked for, all of them is enough.
+    uint64_t misses = 0;
+    while (in.done() < what.count && misses < 1000)
+      misses = in.injure(where.at(random.below(where.bits()))) ? 0 : misses + 1;
+  } else if (what.rate > 0) {
+    // D3, without a look at every bit: the gaps between hits are geometrically distributed.
+    const double scale = 1 / std::log1p(-what.rate);
+    for (uint64_t bit = 0; bit < where.bits(); ++bit) {
+      const double gap = std::floor(std::log(random.unit()) * scale);
+      if (gap >= static_cast<double>(where.bits() - bit)) break;
+      bit += static_cast<uint64_t>(gap);
+      in.injure(where.at(bit));
+    }
+  }
+  in.finish();
+  return in.done();
+}
+
+}  // namespace scute::heal

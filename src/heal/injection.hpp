@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Damage on purpose, for drills: bits are inverted, bytes become noise, pages are lost, behind the back
+// of everything else that works on the pool.
+//
+// D1 The same injection of a pool with the same structures hits the same places and leaves the same
+//    noise: everything follows from the seed, and no library's random numbers are used.
+// D2 A flip is one atomic XOR, so whatever other threads store beside it stays.
+// D3 By rate, every bit of the region is hit with that probability, independently of all others. Places
+//    that fall together are one injury.
+// D4 A page is lost only where it can be rebuilt: nowhere in the zones of a pool without parity. Its loss
+//    is noted in the pool first, so that it counts after closing, too.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "heap/zone_table.hpp"
+#include "pool/state.hpp"
+#include "scute/scute.h"
+
+namespace scute::heal {
+
+class page_notes;
+
+// Tests what a program asks for; throws failure.
+void require_sensible(const pool::state& s, const scute_injection& what);
+
+// Returns the number of injuries. notes: where lost pages are noted.
+uint64_t inject(pool::state& s, heap::zone_table& zones, page_notes* notes,
+                const scute_injection& what,
+                const std::function<void(uint64_t offset, uint64_t length)>& visit);
+
+}  // namespace scute::heal

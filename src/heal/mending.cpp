@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "heal/mending.hpp"
+
+#include <cstring>
+
+#include "codec/parity.hpp"
+#include "heal/repair.hpp"
+#include "medium/failure.hpp"
+#include "pool/columns.hpp"
+
+namespace scute::heal {
+namespace {
+
+constexpr int rounds_max = 8;
+
+}  // namespace
+
+bool decodable(pool::state& s, const pool::fragment& f) {
+  if (!s.has_parity) return false;
+  format::fragment_header h;
+  std::vector<std::byte> payload(f.room);
+  pool::decode(s, f.header, reinterpret_cast<std::byte*>(&h), sizeof h);
+  pool::decode(s, f.payload, payload.data(), f.room);
+  return pool::valid(s, f, h, payload.data());
+}
+
+void mender::post(scute_event_kind kind, scute_outcome what, uint64_t offset, uint64_t length) {
+  s_.events.post({kind, what, scute_finder{}, offset, length});
+}
+
+void mender::repaired(uint64_t zone, const char* what, uint64_t offset, uint64_t length,
+                      uint64_t oid) {
+  ++repairs_;
+  ++tallies_[zone].repaired;
+  tell_({what, offset, length, oid, true});
+}
+
+mender::outcome mender::fragment(uint64_t zone, const sighting& g) {
+  const auto known = lost_.find({zone, g.f.header});
+  if (known != lost_.end() && known->second.tried == repairs_) return outcome::lost;
+  switch (examine(s_, g)) {
+    case verdict::sound:
+      if (known != lost_.end()) {  // somebody else found a way, or it was freed
+        const bool told = known->second.told;
+        lost_.erase(known);
+        if (!told) repaired(zone, g.what(), g.f.header, format::header_size + g.f.room, 0);
+      }
+      return outcome::sound;
+    case verdict::busy: return outcome::busy;
+    case verdict::damaged: break;
+  }
+  if (g.f.index != 0) {
+    // Whether this part counts at all is for the first header to say.
+    sighting head = g;
+    head.f = g.head();
+    if (!looks_sound(s_, head)) {
+      const outcome o = fragment(zone, head);
+      if (o == outcome::lost || o == outcome::busy) return o;
+      if (looks_sound(s_, g)) return outcome::sound;
+    }
+  }
+  return mend(zone, g);
+}
+
+mender::outcome mender::mend(uint64_t zone, const sighting& g) {
+  const uint64_t oid = g.chunk == nullptr ? 0 : s_.oid_of(g.object());
+  const uint64_t length = format::header_size + g.f.room;
+  const std::pair key{zone, g.f.header};
+  const bool known = lost_.count(key) != 0;
+  if (!repair_) {
+    if (known) return outcome::lost;
+    ++tallies_[zone].damaged;
+    if (!decodable(s_, g.f)) ++tallies_[zone].lost;
+    s_.events.post(event_of(s_, g.f, SCUTE_OUTCOME_DETECTED));
+    tell_({g.what(), g.f.header, length, oid, false});
+    lost_[key] = {g, repairs_, true};
+    return outcome::lost;
+  }
+  if (!known) ++tallies_[zone].damaged;
+  try {
+    s_.healer->repair(nullptr, g.f, g.what());
+  } catch (const failure& e) {
+    if (e.code() != SCUTE_E_CORRUPT) throw;
+    lost_[key] = {g, repairs_};
+    return outcome::lost;
+  }
+  lost_.erase(key);
+  format::fragment_header h;
+  std::memcpy(&h, s_.at(g.f.header), sizeof h);
+  if (g.chunk != nullptr && format::meta_state(h.meta) == format::state::free)
+    repaired(zone, "free slot", g.f.header, format::header_size, 0);
+  else
+    repaired(zone, g.what(), g.f.header, length, oid);
+  return outcome::repaired;
+}
+
+// True if everything that a checksum vouches for in these columns is sound, which it may have to be
+// made first.
+bool mender::vouched_for(const columns& c) {
+  const auto& g = s_.geo;
+  const uint64_t end = s_.used_end[c.zone].load(std::memory_order_acquire);
+  const uint64_t block = c.column & ~(format::page - 1);
+  heap::zone& z = heap_.zones().get(c.zone);
+  bool all = true;
+  std::vector<sighting> odd;
+  for (uint64_t r = 0; r < g.rows && r * g.row_size + block < end; ++r) {
+    const bool known =
+        for_each_sighting(s_, z, c.zone, r * g.row_size + block, false, [&](const sighting& x) {
+          if (!looks_sound(s_, x)) odd.push_back(x);
+        });
+    all = all && known;
+  }
+  for (const sighting& x : odd) {
+    const outcome o = fragment(c.zone, x);
+    all = all && (o == outcome::sound || o == outcome::repaired);
+  }
+  return all;
+}
+
+void mender::column(const columns& c) {
+  alignas(64) std::byte before[pool::column_block], after[pool::column_block];
+  const uint64_t at = s_.geo.zone_offset(c.zone) + s_.geo.data_size + c.column;
+  for (int round = 0; round < rounds_max; ++round) {
+    pool::column_syndrome(s_, c.zone, c.column, c.length, before);
+    if (codec::is_zero(before, c.length)) return;
+    const bool sure = vouched_for(c);
+    pool::column_syndrome(s_, c.zone, c.column, c.length, after);
+    if (codec::is_zero(after, c.length)) return;
+    if (std::memcmp(before, after, c.length) != 0) continue;
+    if (!sure) break;
+    if (s_.has_checksums && repair_) {
+      {
+        const std::lock_guard hold(s_.service_mutex);
+        if (!pool::repair_parity(s_, *s_.service, c.zone, c.column, c.length, after)) continue;
+        s_.service->fence();
+      }
+      s_.require_healthy();
+      s_.repaired.fetch_add(1, std::memory_order_relaxed);
+      ++tallies_[c.zone].damaged;
+      post(SCUTE_EVENT_PARITY, SCUTE_OUTCOME_REPAIRED, at, c.length);
+      repaired(c.zone, "parity", at, c.length, 0);
+      return;
+    }
+    bool& told = suspects_[c];
+    if (told) return;
+    told = true;
+    ++tallies_[c.zone].damaged;
+    const bool lost = !s_.has_checksums;
+    if (lost) ++tallies_[c.zone].lost;
+    post(SCUTE_EVENT_PARITY, lost && repair_ ? SCUTE_OUTCOME_LOST : SCUTE_OUTCOME_DETECTED, at,
+         c.length);
+    tell_({lost ? undecidable_column : "parity", at, c.length, 0, false});
+    return;
+  }
+  suspects_.emplace(c, false);
+}
+
+bool mender::begin_zone(uint64_t zone) {
+  auto& zones = heap_.zones();
+  if (zones.is_loaded(zone)) return true;
+  const auto fixed = [&](uint64_t offset, uint32_t type) {
+    sighting g;
+    g.f = pool::metadata_fragment(offset, type);
+    g.first = offset;
+    if (looks_sound(s_, g)) return true;
+    const outcome o = fragment(zone, g);
+    return o == outcome::sound || o == outcome::repaired;
+  };
+  const uint64_t at = s_.geo.zone_offset(zone);
+  if (!fixed(at, format::type_zone)) return false;
+  format::zone_descriptor d;
+  std::memcpy(&d, s_.at(at), sizeof d);
+  for (uint32_t i = 0; i < std::min(d.high_water, s_.geo.chunks); ++i)
+    fixed(s_.geo.chunk_header_offset(zone, i), format::type_chunk);
+  zones.get(zone);
+  return true;
+}
+
+void mender::look_into(const doubt& d) {
+  if (d.length != 0) return column({d.zone, d.column, d.length});
+  if (fragment(d.zone, d.g) == outcome::busy) busy_.push_back(d);
+}
+
+void mender::end_zone(uint64_t zone) {
+  for (int round = 0; round < rounds_max; ++round) {
+    const uint64_t before = repairs_;
+    std::vector<doubt> again;
+    std::swap(again, busy_);
+    for (const doubt& d : again) {
+      if (d.zone == zone)
+        look_into(d);
+      else
+        busy_.push_back(d);
+    }
+    std::vector<sighting> lost;
+    for (const auto& [key, l] : lost_)
+      if (key.first == zone) lost.push_back(l.g);
+    for (const sighting& g : lost) fragment(zone, g);
+    std::vector<columns> odd;
+    for (const auto& [c, told] : suspects_)
+      if (c.zone == zone && !told) odd.push_back(c);
+    for (const columns& c : odd) {
+      suspects_.erase(c);
+      column(c);
+    }
+    if (repairs_ == before) break;
+  }
+  for (const auto& [key, l] : lost_) {
+    if (key.first != zone || l.told) continue;
+    ++tallies_[zone].lost;
+    tell_({l.g.what(), l.g.f.header, format::header_size + l.g.f.room,
+           l.g.chunk == nullptr ? 0 : s_.oid_of(l.g.object()), false});
+  }
+  std::erase_if(lost_, [&](const auto& x) { return x.first.first == zone; });
+  std::erase_if(suspects_, [&](const auto& x) { return x.first.zone == zone; });
+  std::erase_if(busy_, [&](const doubt& d) { return d.zone == zone; });
+}
+
+}  // namespace scute::heal

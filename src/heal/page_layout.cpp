@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "heal/page_layout.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "heap/object.hpp"
+#include "heap/size_classes.hpp"
+#include "pool/zone_extent.hpp"
+
+namespace scute::heal {
+namespace {
+
+struct visitor {
+  const pool::state& s;
+  uint64_t page;
+  void (*fn)(void*, const fragment_in_page&);
+  void* arg;
+
+  bool meets(uint64_t from, uint64_t length) const noexcept {
+    return from < page + format::page && from + length > page;
+  }
+
+  void metadata(uint64_t at, uint32_t type) const noexcept {
+    if (meets(at, 64)) fn(arg, {pool::metadata_fragment(at, type), 0});
+  }
+
+  void structures(uint64_t zone) const noexcept {
+    const uint64_t at = s.geo.zone_offset(zone);
+    metadata(at, format::type_zone);
+    if (zone == 0) metadata(at + format::zone_anchor_offset, format::type_anchor);
+    const uint32_t high = pool::read_extent(s, zone).high_water;
+    const uint64_t table = s.geo.chunk_header_offset(zone, 0);
+    if (page + format::page <= table) return;
+    const uint64_t first = page <= table ? 0 : (page - table) / sizeof(format::chunk_header);
+    for (uint64_t i = first; i < high && meets(table + i * 64, 64); ++i)
+      metadata(table + i * 64, format::type_chunk);
+  }
+
+  bool header_of(uint64_t zone, uint64_t chunk, format::chunk_header& h) const noexcept {
+    const uint64_t at = s.geo.chunk_header_offset(zone, static_cast<uint32_t>(chunk));
+    if (!pool::valid(s, pool::metadata_fragment(at, format::type_chunk))) return false;
+    std::memcpy(&h, s.at(at), sizeof h);
+    return true;
+  }
+
+  // Fragments of a slot or span of `size` bytes at `header`.
+  void object(uint64_t header, uint64_t size, uint16_t generation) const noexcept {
+    heap::chunk_state chunk{};
+    chunk.generation = generation;
+    heap::object o;
+    o.chunk = &chunk;
+    o.header = header;
+    o.payload = header + heap::fragments_of(size) * format::header_size;
+    o.room = heap::payload_room(size);
+    format::fragment_header first;
+    std::memcpy(&first, s.at(header), sizeof first);
+    const uint32_t n = pool::covered(s, o.fragment(0), first);
+    const bool live =
+        n != pool::not_covered && format::meta_state(first.meta) == format::state::live;
+    const uint64_t bytes = live ? format::meta_size(first.meta) : 1;
+    const uint64_t count =
+        std::max<uint64_t>(1, (bytes + format::fragment_payload - 1) / format::fragment_payload);
+    // Fragments whose headers meet the page, and those whose payloads do.
+    uint64_t at = 0;
+    if (page > header) at = (page - header) / format::header_size;
+    for (; at < count && meets(header + at * format::header_size, format::header_size); ++at)
+      fn(arg, {o.fragment(at), live ? s.oid_of(o.payload) : 0});
+    uint64_t next = page > o.payload ? (page - o.payload) / format::fragment_payload : 0;
+    for (next = std::max(next, at); next < count; ++next) {
+      const pool::fragment f = o.fragment(next);
+      if (!meets(f.payload, f.room)) break;
+      fn(arg, {f, live ? s.oid_of(o.payload) : 0});
+    }
+  }
+
+  void chunk(uint64_t zone, uint64_t index) const noexcept {
+    format::chunk_header h;
+    if (!header_of(zone, index, h)) return;
+    if (h.kind == static_cast<uint8_t>(format::chunk_kind::span_body)) {
+      if (h.length == 0 || h.length > index) return;
+      index -= h.length;
+      if (!header_of(zone, index, h)) return;
+      if (h.kind != static_cast<uint8_t>(format::chunk_kind::span)) return;
+    }
+    const uint64_t at = s.geo.chunk_offset(zone, static_cast<uint32_t>(index));
+    if (h.kind == static_cast<uint8_t>(format::chunk_kind::span)) {
+      if (h.length == 0 || h.length > s.geo.chunks - index) return;
+      object(at, uint64_t{h.length} << s.geo.chunk_shift, h.generation);
+    } else if (h.kind == static_cast<uint8_t>(format::chunk_kind::run)) {
+      if (h.slot_size < 64 || h.slot_size % 32 != 0 || h.slot_size > s.geo.chunk_size) return;
+      const uint64_t slots = std::min<uint64_t>(h.formatted, s.geo.chunk_size / h.slot_size);
+      for (uint64_t k = page > at ? (page - at) / h.slot_size : 0;
+           k < slots && meets(at + k * h.slot_size, h.slot_size); ++k)
+        object(at + k * h.slot_size, h.slot_size, h.generation);
+    }
+  }
+};
+
+}  // namespace
+
+void for_each_fragment(const pool::state& s, uint64_t page,
+                       void (*fn)(void*, const fragment_in_page&), void* arg) noexcept {
+  const visitor v{s, page, fn, arg};
+  const uint64_t zone = pool::zone_of(s.geo, page);
+  const uint64_t inside = page - s.geo.zone_offset(zone);
+  if (inside < s.geo.chunk_base) return v.structures(zone);
+  const uint64_t index = (inside - s.geo.chunk_base) >> s.geo.chunk_shift;
+  if (index < s.geo.chunks) v.chunk(zone, index);
+}
+
+}  // namespace scute::heal

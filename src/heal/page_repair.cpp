@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "heal/page_repair.hpp"
+
+#include <csetjmp>
+#include <cstring>
+
+#include "codec/parity.hpp"
+#include "heal/page_layout.hpp"
+#include "medium/planted.hpp"
+#include "medium/waiting.hpp"
+#include "pool/library_call.hpp"
+#include "pool/superblock.hpp"
+
+namespace scute::heal {
+namespace {
+
+// What this thread is rebuilding, for a fault that strikes meanwhile.
+struct rebuilding {
+  std::jmp_buf* way_out = nullptr;
+  volatile uint64_t second = 0;
+};
+thread_local constinit rebuilding this_thread_rebuilds
+    __attribute__((tls_model("initial-exec"))) = {};
+
+// Runs body, which owns nothing that needs a destructor. If it meets a page that cannot be read, body is
+// left there and the page returned; else 0, which is no zone's.
+template <typename Body>
+uint64_t until_second_loss(Body&& body) noexcept {
+  rebuilding& r = this_thread_rebuilds;
+  std::jmp_buf way_out;
+  if (_setjmp(way_out) != 0) {
+    r.way_out = nullptr;
+    return r.second;
+  }
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  r.way_out = &way_out;
+  body();
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  r.way_out = nullptr;
+  return 0;
+}
+
+// Bytes that no checksum takes for valid, and that a debugger shows as what they are.
+constexpr auto lost_byte = std::byte{0xdb};
+
+}  // namespace
+
+class page_repairer::desk_turn {
+ public:
+  explicit desk_turn(desk& d) noexcept : d_(d) {
+    for (unsigned spins = 0; d_.taken.test_and_set(std::memory_order_acquire);) spin_pause(spins);
+  }
+  explicit desk_turn(std::array<desk, 4>& desks) noexcept : d_(any(desks)) {}
+  ~desk_turn() { d_.taken.clear(std::memory_order_release); }
+  desk_turn(const desk_turn&) = delete;
+  desk_turn& operator=(const desk_turn&) = delete;
+  desk* operator->() const noexcept { return &d_; }
+  desk& operator*() const noexcept { return d_; }
+
+ private:
+  static desk& any(std::array<desk, 4>& desks) noexcept {
+    for (unsigned spins = 0;; spin_pause(spins))
+      for (desk& d : desks)
+        if (!d.taken.test_and_set(std::memory_order_acquire)) return d;
+  }
+  desk& d_;
+};
+
+page_repairer::page_repairer(pool::state& s)
+    : notes(s),
+      s_(s),
+      desks_{desk(*s.medium), desk(*s.medium), desk(*s.medium), desk(*s.medium)},
+      plain_(*s.medium) {}
+
+bool page_repairer::second_loss(uint64_t page) noexcept {
+  rebuilding& r = this_thread_rebuilds;
+  if (r.way_out == nullptr) return false;
+  r.second = page;
+  std::longjmp(*r.way_out, 1);
+}
+
+page_repairer::outcome page_repairer::repair(uint64_t page, bool condone,
+                                             scute_finder finder) noexcept {
+  const bool in_zone = page >= s_.geo.zones_offset && page < s_.geo.zones_end();
+  if (!in_zone) return repair_plain_page(page, finder);
+  if (!s_.has_parity) return outcome::hopeless;
+  return repair_zone_page(page, condone, finder);
+}
+
+// ---- zones ------------------------------------------------------------------------------------------
+
+page_repairer::outcome page_repairer::repair_zone_page(uint64_t page, bool condone,
+                                                       scute_finder finder) noexcept {
+  const pool::cell c = pool::cell_of(s_.geo, page);
+  const uint32_t stripe = pool::stripes::index(c.zone, c.column / pool::column_block);
+  pool::hold& mine = pool::this_thread_holds;
+  const bool holder = mine.pool == &s_;
+  if (holder && mine.stripe != stripe) return outcome::hopeless;  // against B1; never waits for it
+  if (holder && !mine.shared) return rebuild(page, condone, finder);
+  if (!holder) {
+    s_.locks.lock_exclusive(stripe);
+    outcome result = outcome::readable;
+    {
+      const pool::holding here(s_, stripe, false);
+      if (s_.medium->is_revoked(page)) result = rebuild(page, condone, finder);
+    }
+    s_.locks.unlock_exclusive(stripe, true);
+    return result;
+  }
+  // N3: a holder in shared mode.
+  std::atomic<const pool::hold*>* place = nullptr;
+  for (auto& p : parked_) {
+    const pool::hold* none = nullptr;
+    if (p.compare_exchange_strong(none, &mine, std::memory_order_acq_rel)) {
+      place = &p;
+      break;
+    }
+  }
+  SCUTE_ASSERT(place != nullptr);  // there are more places than lanes
+  s_.locks.park(stripe);
+  outcome result = outcome::readable;
+  for (unsigned spins = 0; s_.medium->is_revoked(page) && result == outcome::readable;) {
+    if (!s_.locks.try_lead(stripe)) {
+      spin_pause(spins);
+      continue;
+    }
+    if (s_.medium->is_revoked(page)) result = rebuild(page, condone, finder);
+    s_.locks.end_lead(stripe);
+  }
+  place->store(nullptr, std::memory_order_release);
+  for (unsigned spins = 0; !s_.locks.try_unpark(stripe);) spin_pause(spins);
+  return result;
+}
+
+// The stripe is this thread's alone.
+page_repairer::outcome page_repairer::rebuild(uint64_t page, bool condone,
+                                              scute_finder finder) noexcept {
+  uint64_t second = 0;
+  {
+    const desk_turn d(desks_);
+    const bool noted = notes.add(d->w, page);
+    if (compose(page, *d, second)) {
+      if (!put(page, *d)) return outcome::hopeless;
+      if (doubting_.load(std::memory_order_relaxed)) {
+        const uint32_t i = doubts_.fetch_add(1);
+        if (i < doubts_max) doubtful_[i] = page;
+      } else if (noted) {
+        notes.remove(d->w, page);
+      }
+      healed.fetch_add(1, std::memory_order_relaxed);
+      s_.repaired.fetch_add(1, std::memory_order_relaxed);
+      s_.events.post({SCUTE_EVENT_PAGE, SCUTE_OUTCOME_REPAIRED, finder, page, format::page});
+      return outcome::readable;
+    }
+    if (!condone) return outcome::hopeless;
+    // N6. The other page first: with this one back, it would look as if it could be rebuilt.
+    if (second != 0) condemn(second, *d, finder);
+    condemn(page, *d, finder);
+    if (noted) notes.remove(d->w, page);
+  }
+  ++pool::losses_of_this_thread;
+  return outcome::hopeless;
+}
+
+// Leaves in d.page what the page must hold. False if another page of the column is lost as well.
+bool page_repairer::compose(uint64_t page, desk& d, uint64_t& second) noexcept {
+  if (other_loss(page, second)) return false;
+  const pool::cell c = pool::cell_of(s_.geo, page);
+  const bool is_parity = c.row >= s_.geo.rows;
+  const uint64_t inside = page - s_.geo.zone_offset(c.zone);
+  if (!is_parity && inside >= s_.used_end[c.zone].load(std::memory_order_acquire)) {
+    std::memset(d.page, 0, format::page);
+    return true;
+  }
+  second = until_second_loss([&] {
+    pool::gather(s_, c.zone, c.column, format::page, is_parity ? UINT64_MAX : c.row, !is_parity,
+                 d.room, d.page);
+  });
+  if (second != 0) {
+    s_.medium->revoke_page(second);
+    return false;
+  }
+  if (!is_parity && !SCUTE_PLANTED(page_in_place)) s_.overlaid.renew(page, d.page, format::page);
+  finish_pieces(page, is_parity, d.page);
+  return true;
+}
+
+// N3: what the holders of the stripe expect to find.
+void page_repairer::finish_pieces(uint64_t page, bool is_parity, std::byte* bytes) const noexcept {
+  using phase = pool::hold::phase;
+  const auto in_page = [&](uint64_t at) { return at >= page && at < page + format::page; };
+  const auto finish = [&](const pool::hold& h) {
+    if (h.length == 0) return;
+    if (is_parity && in_page(h.parity)) {
+      std::byte* to = bytes + (h.parity - page);
+      if (h.now == phase::parity && !h.shared) std::memcpy(to, h.fresh_parity, h.length);
+      if (h.now == phase::parity && h.shared) codec::xor_into(to, h.delta, h.done);
+      if (h.now == phase::data) {
+        // The rows still hold the old bytes, and the parity the new ones.
+        if (h.shared)
+          codec::xor_into(to, h.delta, h.length);
+        else
+          std::memcpy(to, h.fresh_parity, h.length);
+      }
+    }
+    if (!is_parity && in_page(h.data) && h.now == phase::data)
+      std::memcpy(bytes + (h.data - page), h.fresh_data, h.length);
+  };
+  const pool::hold& mine = pool::this_thread_holds;
+  if (!mine.shared) return finish(mine);
+  for (const auto& p : parked_) {
+    const pool::hold* h = p.load(std::memory_order_acquire);
+    if (h != nullptr && h->pool == &s_ && h->stripe == mine.stripe) finish(*h);
+  }
+}
+
+bool page_repairer::put(uint64_t page, desk& d) noexcept {
+  if (s_.medium->restore_page(d.w, page, d.page)) return true;
+  s_.lost.fetch_add(1, std::memory_order_relaxed);
+  return false;
+}
+
+// Another page of the same column block that is known to be lost.
+bool page_repairer::other_loss(uint64_t page, uint64_t& second) const noexcept {
+  const pool::cell c = pool::cell_of(s_.geo, page);
+  const uint64_t first = s_.geo.zone_offset(c.zone) + c.column / format::page * format::page;
+  const uint64_t used_end =
+      s_.geo.zone_offset(c.zone) + s_.used_end[c.zone].load(std::memory_order_acquire);
+  for (uint64_t row = 0; row < s_.geo.rows + s_.geo.parity; ++row) {
+    const uint64_t at = first + row * s_.geo.row_size;
+    if (row < s_.geo.rows && at >= used_end) continue;  // never used: zeros, whatever is there
+    if (at == page || !s_.medium->is_revoked(at)) continue;
+    second = at;
+    return true;
+  }
+  return false;
+}
+
+void page_repairer::condemn(uint64_t page, desk& d, scute_finder finder) noexcept {
+  std::memset(d.page, static_cast<int>(lost_byte), format::page);
+  const pool::cell c = pool::cell_of(s_.geo, page);
+  finish_pieces(page, c.row >= s_.geo.rows, d.page);
+  s_.medium->restore_page(d.w, page, d.page);
+  s_.lost.fetch_add(1, std::memory_order_relaxed);
+  s_.events.post({SCUTE_EVENT_PAGE, SCUTE_OUTCOME_LOST, finder, page, format::page});
+  name_losses(page, finder);
+}
+
+void page_repairer::name_losses(uint64_t page, scute_finder finder) noexcept {
+  if (pool::cell_of(s_.geo, page).row >= s_.geo.rows) return;
+  scute_oid last = 0;
+  // The chunk header that tells may be lost as well; then nobody can say what was here.
+  until_second_loss([&] {
+    for_each_fragment(s_, page, [&](const fragment_in_page& f) {
+      if (f.object == 0 || f.object == last) return;
+      last = f.object;
+      s_.events.post({SCUTE_EVENT_OBJECT, SCUTE_OUTCOME_LOST, finder, f.fragment.header,
+                      format::header_size + f.fragment.room, f.object});
+    });
+  });
+}
+
+void page_repairer::forget_doubts(medium::writer& w) noexcept {
+  for (uint32_t i = 0; i < doubt_count(); ++i)
+    if (!s_.medium->is_revoked(doubtful_[i])) notes.remove(w, doubtful_[i]);
+  doubts_.store(0);
+}
+
+void page_repairer::lose(uint64_t page, const std::byte* noise) {
+  if (page >= s_.geo.zones_offset && page < s_.geo.zones_end()) {
+    const std::lock_guard hold(s_.service_mutex);
+    notes.add(*s_.service, page);
+  }
+  s_.medium->lose_page(page, noise);
+}
+
+// ---- outside the zones --------------------------------------------------------------------------------
+
+page_repairer::outcome page_repairer::repair_plain_page(uint64_t page,
+                                                        scute_finder finder) noexcept {
+  const auto& g = s_.geo;
+  const desk_turn d(plain_);
+  if (!s_.medium->is_revoked(page)) return outcome::readable;
+  scute_event_kind kind = SCUTE_EVENT_FREE;
+  bool known = true;
+  std::memset(d->page, 0, format::page);
+  if (page == 0 || page == format::page || page == g.superblock_offset(2)) {
+    kind = SCUTE_EVENT_SUPERBLOCK;
+    known = superblock_page(page, d->page);
+  } else if (page >= g.lanes_offset && page < g.zones_offset) {
+    kind = SCUTE_EVENT_LOG;
+    const uint64_t replica = g.lane_size * g.lane_count;
+    const bool first = page < g.lanes_offset + replica;
+    known = g.lane_replicas > 1 &&
+            s_.medium->read(first ? page + replica : page - replica, d->page, format::page);
+    // Without replicas the log is gone; what it says matters only if a crash comes now.
+    if (!known && g.lane_replicas == 1) return outcome::hopeless;
+  }
+  if (!s_.medium->restore_page(d->w, page, d->page)) return outcome::hopeless;
+  healed.fetch_add(1, std::memory_order_relaxed);
+  (known ? s_.repaired : s_.lost).fetch_add(1, std::memory_order_relaxed);
+  s_.events.post(
+      {kind, known ? SCUTE_OUTCOME_REPAIRED : SCUTE_OUTCOME_LOST, finder, page, format::page});
+  return outcome::readable;
+}
+
+// The rest of the page (notes, events) checks itself line by line, so any copy of it will do.
+bool page_repairer::superblock_page(uint64_t page, std::byte* bytes) const noexcept {
+  bool found = false;
+  for (unsigned copy = 0; copy < 3 && !found; ++copy) {
+    const uint64_t at = s_.geo.superblock_offset(copy);
+    found = at != page && s_.medium->read(at, bytes, format::page);
+  }
+  format::superblock sb;
+  std::memcpy(&sb, bytes, sizeof sb);
+  if (!found || sb.checksum != pool::superblock_checksum(sb)) std::memcpy(bytes, &s_.sb, sizeof sb);
+  return true;
+}
+
+}  // namespace scute::heal

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "heal/replicas.hpp"
+
+#include <cstring>
+
+#include "engine/lane_log.hpp"
+#include "pool/superblock.hpp"
+
+namespace scute::heal {
+namespace {
+
+// Bytes of the valid entry at a position of a replica, padding included; 0 if there is none.
+uint64_t entry_size(const pool::state& s, uint32_t lane, uint32_t replica, uint64_t position,
+                    uint64_t end) {
+  const std::byte* at = s.at(s.geo.lane_offset(lane, replica) + position);
+  format::log_entry e;
+  std::memcpy(&e, at, sizeof e);
+  if (e.magic != format::entry_magic || e.position != position || e.pool_salt != s.salt ||
+      e.epoch != s.sb.epoch || e.lane != lane || e.body_size > end - position - sizeof e)
+    return 0;
+  if (e.checksum != engine::entry_checksum(at, sizeof e + e.body_size)) return 0;
+  return std::min((sizeof e + e.body_size + 63) & ~uint64_t{63}, end - position);
+}
+
+}  // namespace
+
+void mend_superblocks(pool::state& s, bool repair, mend_tally& t, const mender::finding_fn& tell) {
+  bool bad = false;
+  const std::lock_guard hold(s.service_mutex);
+  for (unsigned i = 0; i < 3; ++i) {
+    format::superblock copy;
+    const uint64_t at = s.geo.superblock_offset(i);
+    std::memcpy(&copy, s.at(at), sizeof copy);
+    if (std::memcmp(&copy, &s.sb, sizeof copy) == 0) continue;
+    bad = true;
+    ++t.damaged;
+    if (repair) {
+      ++t.repaired;
+      s.repaired.fetch_add(1, std::memory_order_relaxed);
+    }
+    s.events.post({SCUTE_EVENT_SUPERBLOCK, repair ? SCUTE_OUTCOME_REPAIRED : SCUTE_OUTCOME_DETECTED,
+                   scute_finder{}, at, sizeof copy});
+    tell({"superblock copy", at, sizeof copy, 0, repair});
+  }
+  if (!bad || !repair) return;
+  pool::write_superblock(*s.service, s.sb);
+  s.require_healthy();
+}
+
+void mend_lane(pool::state& s, pool::lane& l, bool repair, mend_tally& t,
+               const mender::finding_fn& tell) {
+  if (s.geo.lane_replicas != 2) return;
+  bool wrote = false;
+  // Copies n bytes of the lane from one replica to the other.
+  const auto mend = [&](uint64_t position, uint64_t n, unsigned from) {
+    const uint64_t at = s.geo.lane_offset(l.index, 1 - from) + position;
+    ++t.damaged;
+    if (repair) {
+      l.w.stream(s.at(at), s.at(s.geo.lane_offset(l.index, from) + position), n,
+                 medium::purpose::log);
+      wrote = true;
+      ++t.repaired;
+      s.repaired.fetch_add(1, std::memory_order_relaxed);
+    }
+    s.events.post({SCUTE_EVENT_LOG, repair ? SCUTE_OUTCOME_REPAIRED : SCUTE_OUTCOME_DETECTED,
+                   scute_finder{}, at, n});
+    tell({"log replica", at, n, 0, repair});
+  };
+  using engine::status_word;
+  for (const auto which : {status_word::applied, status_word::undone}) {
+    const uint64_t position = which == status_word::applied ? offsetof(format::lane_status, applied)
+                                                            : offsetof(format::lane_status, undone);
+    bool says[2];
+    uint64_t value[2] = {};
+    for (unsigned r = 0; r < 2; ++r) {
+      uint64_t word = 0;
+      std::memcpy(&word, s.at(s.geo.lane_offset(l.index, r) + position), sizeof word);
+      says[r] = engine::read_status_word(s, l.index, which, word, value[r]);
+    }
+    if (says[0] == says[1] && value[0] == value[1]) continue;
+    mend(position, sizeof(uint64_t), value[1] > value[0] || !says[0] ? 1 : 0);
+  }
+  const auto area = [&](uint64_t begin, uint64_t end) {
+    for (uint64_t at = begin; at + sizeof(format::log_entry) <= end;) {
+      const uint64_t n[2] = {entry_size(s, l.index, 0, at, end),
+                             entry_size(s, l.index, 1, at, end)};
+      if ((n[0] == 0) != (n[1] == 0)) mend(at, std::max(n[0], n[1]), n[0] != 0 ? 0 : 1);
+      at += std::max({uint64_t{64}, n[0], n[1]});
+    }
+  };
+  area(format::lane_log_offset, format::lane_undo_offset(s.geo.lane_size));
+  area(format::lane_undo_offset(s.geo.lane_size), s.geo.lane_size);
+  if (!wrote) return;
+  l.w.fence();
+  s.require_healthy();
+}
+
+}  // namespace scute::heal

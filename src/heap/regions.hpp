@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The whole file as a sequence of regions, by structures instead of byte by byte: what scute_locate()
+// says of every byte, for pools of any size.
+#pragma once
+
+#include <vector>
+
+#include "heap/zone_table.hpp"
+#include "scute/scute.h"
+
+namespace scute::heap {
+
+struct extent {
+  scute_region region;
+  uint64_t offset, length;  // of the file; multiples of 32
+};
+
+// Extents in ascending order, without gaps, from 0 to the end of the file; neighbours are of different
+// regions. What transactions of other threads change meanwhile is seen or not.
+std::vector<extent> map_regions(const pool::state& s, zone_table& zones);
+
+}  // namespace scute::heap

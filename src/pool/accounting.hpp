@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Object bytes that were handed out without a test of their checksum: what a program builds on
+// without knowing (Pangolin 4.5, Table 4). Each access counts, as often as it happens; what a
+// transaction reads from its own micro-buffer does not, since that was tested when it was made.
+//
+// Threads count in cells of their own. The sum between two scrubs is taken when a scrub ends.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+namespace scute::pool {
+
+class accounting {
+ public:
+  // Before the first add().
+  void enable() { cells_ = std::make_unique<cell[]>(cells); }
+  bool enabled() const noexcept { return cells_ != nullptr; }
+
+  void add(uint64_t n) noexcept {
+    if (cells_) cells_[my_cell()].bytes.fetch_add(n, std::memory_order_relaxed);
+  }
+  uint64_t total() const noexcept {
+    uint64_t sum = 0;
+    for (unsigned i = 0; cells_ && i < cells; ++i)
+      sum += cells_[i].bytes.load(std::memory_order_relaxed);
+    return sum;
+  }
+  // A scrub has gone through the whole pool: what was handed out before it has been tested now.
+  void scrubbed() noexcept {
+    const std::lock_guard hold(mutex_);
+    ++scrubs_;
+    const uint64_t now = total();
+    most_ = std::max(most_, now - base_);
+    base_ = now;
+  }
+  // The most between two scrubs, or since the pool was opened.
+  uint64_t most() const noexcept {
+    const std::lock_guard hold(mutex_);
+    return std::max(most_, total() - base_);
+  }
+  uint64_t scrubs() const noexcept {
+    const std::lock_guard hold(mutex_);
+    return scrubs_;
+  }
+
+ private:
+  static constexpr unsigned cells = 64;  // more threads than that share some
+  struct alignas(64) cell {
+    std::atomic<uint64_t> bytes{0};
+  };
+  static unsigned my_cell() noexcept {
+    static std::atomic<unsigned> next{0};
+    static thread_local const unsigned mine = next.fetch_add(1, std::memory_order_relaxed) % cells;
+    return mine;
+  }
+
+  std::unique_ptr<cell[]> cells_;
+  mutable std::mutex mutex_;
+  uint64_t base_ = 0, most_ = 0, scrubs_ = 0;
+};
+
+}  // namespace scute::pool

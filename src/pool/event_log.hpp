@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What was found damaged, and what became of it. Whoever finds or repairs something posts an event, in
+// any thread, in a signal handler too. Later, at the end of a call into the library, the events that
+// wait are told: alike ones as one, to a ring in the pool and to the program's callback.
+//
+// J1 Posting takes no lock, no memory and no system call that could wait. A full queue drops what is
+//    new and counts it.
+// J2 One thread at a time tells events; who comes meanwhile leaves them to it. No other lock is held
+//    while the callback runs, and nobody ever waits for the callback but scute_events().
+// J3 The ring lies behind the superblock copies, in all three pages alike, 48 lines. Every line checks
+//    itself, and says which it is by its sequence, so that a crash that tears lines loses those and
+//    no others. Nothing depends on what the ring says.
+// J4 Writing the ring may find damage itself (a lost superblock page): that is posted like any other,
+//    and told in the next round.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "pool/format.hpp"
+#include "scute/scute.h"
+
+namespace scute::pool {
+
+struct state;
+
+struct event {
+  scute_event_kind kind;
+  scute_outcome outcome;
+  scute_finder finder;  // 0: finding_as
+  uint64_t offset, length;
+  scute_oid object = 0;
+};
+
+// On whose behalf this thread looks at the pool.
+// (initial-exec: a signal handler must not be the one to allocate it.)
+inline thread_local constinit scute_finder finding_as __attribute__((tls_model("initial-exec"))) =
+    SCUTE_FINDER_ACCESS;
+
+class finder_scope {
+ public:
+  explicit finder_scope(scute_finder f) noexcept : before_(finding_as) { finding_as = f; }
+  ~finder_scope() { finding_as = before_; }
+  finder_scope(const finder_scope&) = delete;
+  finder_scope& operator=(const finder_scope&) = delete;
+
+ private:
+  const scute_finder before_;
+};
+
+class event_log {
+ public:
+  static constexpr uint64_t queue_size = 1024;
+
+  event_log();
+
+  // Before the first drain().
+  void call(scute_event_fn fn, void* arg) noexcept {
+    fn_ = fn;
+    arg_ = arg;
+  }
+
+  void post(const event& e) noexcept;  // J1
+  bool pending() const noexcept { return pending_.load(std::memory_order_relaxed); }
+
+  // Tells what waits. No lock of the pool may be held.
+  void drain(state& s);
+
+  // Tells what waits, and gives what the ring holds, oldest first. Throws SCUTE_E_INVALID inside of the
+  // callback.
+  std::vector<scute_event> read(state& s);
+
+ private:
+  // lap * 2: free for that lap of the queue; lap * 2 + 1: holds an event of it.
+  struct cell {
+    std::atomic<uint64_t> turn;
+    uint64_t time_ns;
+    uint64_t offset, length, object;
+    uint8_t kind, outcome, finder;
+  };
+  struct release {
+    void operator()(cell* c) const noexcept { std::free(c); }
+  };
+
+  bool take(scute_event& e) noexcept;
+  void tell(state& s);
+  void emit(state& s, scute_event* events, unsigned n);
+  void write(state& s, const scute_event* events, unsigned n);
+
+  std::unique_ptr<cell[], release> cells_;  // zero bytes are empty cells
+  std::atomic<uint64_t> tail_{0};
+  uint64_t head_ = 0;
+  std::atomic<uint64_t> dropped_{0};
+  std::atomic<bool> pending_{false};
+  std::atomic<const void*> teller_{nullptr};  // the thread that tells (J2)
+  uint64_t sequence_ = 0;  // of the last event; 0: the ring was not looked at yet
+  scute_event_fn fn_ = nullptr;
+  void* arg_ = nullptr;
+};
+
+// What the ring of a pool holds, oldest first; nothing but its valid lines. For tools and tests.
+std::vector<format::event_record> read_event_ring(const state& s);
+
+uint32_t event_checksum(uint64_t salt, const format::event_record& r) noexcept;
+
+}  // namespace scute::pool

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the calling thread is doing to a column block at this moment. If a page of that column is lost
+// under its hands, the handler of the fault (heal/page_repair.hpp) finds here which bytes are old,
+// which are new and where both are, and can rebuild the page in the middle of a commit.
+//
+// B1 A thread that holds a stripe touches pages of that stripe's column only, and says here which
+//    stripe it is and how far it has come. Stores to this record and to the medium stay in the order
+//    of the program, as seen by a handler in the same thread (signal fences).
+// B2 While a commit writes a piece, the bytes that the piece's part of the parity page and of the data
+//    page must end up with are in DRAM: see `phase`.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace scute::pool {
+
+struct state;
+
+struct hold {
+  enum class phase : uint8_t {
+    reading,  // nothing of the piece has been written; or no piece is being written at all
+    parity,   // parity is being written. Exclusive: `fresh_parity` holds what the piece's part must
+              // become. Shared: the first `done` bytes of `delta` are in the parity
+    data      // parity is complete, data is being written: `fresh_data` is what it must become
+  };
+
+  const state* pool = nullptr;  // null: no stripe is held
+  uint32_t stripe = 0;
+  bool shared = false;
+  phase now = phase::reading;
+  uint32_t length = 0;  // of the piece
+  uint32_t done = 0;
+  uint64_t data = 0, parity = 0;  // file offsets of the piece and of its parity
+  const std::byte* fresh_data = nullptr;
+  const std::byte* fresh_parity = nullptr;
+  const std::byte* delta = nullptr;
+};
+
+// initial-exec: a signal handler must not be the one to allocate it.
+inline thread_local constinit hold this_thread_holds
+    __attribute__((tls_model("initial-exec"))) = {};
+
+// Says whose stripe the thread holds, for the time of its life.
+class holding {
+ public:
+  holding(const state& s, uint32_t stripe, bool shared) noexcept {
+    hold& h = this_thread_holds;
+    h.stripe = stripe;
+    h.shared = shared;
+    h.now = hold::phase::reading;
+    h.length = h.done = 0;
+    h.pool = &s;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  ~holding() {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    this_thread_holds.pool = nullptr;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  holding(const holding&) = delete;
+  holding& operator=(const holding&) = delete;
+
+  // What is about to be written (B2).
+  static void piece(uint64_t data, uint64_t parity, uint32_t length, const std::byte* fresh_data,
+                    const std::byte* fresh_parity, const std::byte* delta) noexcept {
+    hold& h = this_thread_holds;
+    h.data = data;
+    h.parity = parity;
+    h.length = length;
+    h.fresh_data = fresh_data;
+    h.fresh_parity = fresh_parity;
+    h.delta = delta;
+  }
+};
+
+inline void enter_phase(hold::phase p) noexcept {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  this_thread_holds.now = p;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+}  // namespace scute::pool

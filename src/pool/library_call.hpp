@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whether this thread is inside a call into the library, or reads the pool through a pointer of its
+// own: who meets lost bytes is told in different ways (heal/page_repair.hpp, N6).
+#pragma once
+
+#include <cstdint>
+
+namespace scute::pool {
+
+inline thread_local constinit uint32_t library_depth __attribute__((tls_model("initial-exec"))) = 0;
+
+// Times that a library call of this thread was given a page whose content is lost. Who copies bytes
+// compares it before and after.
+inline thread_local constinit uint64_t losses_of_this_thread
+    __attribute__((tls_model("initial-exec"))) = 0;
+
+struct library_call {
+  library_call() noexcept { ++library_depth; }
+  ~library_call() { --library_depth; }
+  library_call(const library_call&) = delete;
+  library_call& operator=(const library_call&) = delete;
+};
+
+}  // namespace scute::pool

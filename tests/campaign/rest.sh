@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Errors on pools at rest: a small part of the grid, and that the campaign can fail.
+set -euo pipefail
+campaign=${SCUTE_TEST_CAMPAIGN_EXE:?names scute-campaign}
+
+fail() {
+  echo "FAILED at line ${BASH_LINENO[0]}: $*" >&2
+  cat out >&2
+  exit 1
+}
+expect() { # STATUS ARGUMENT...
+  local wanted=$1 status=0
+  shift
+  "$campaign" "$@" --quiet >out 2>&1 || status=$?
+  [ "$status" = "$wanted" ] || fail "status $status instead of $wanted: $*"
+}
+has() { grep -q -e "$1" out || fail "the output lacks '$1'"; }
+
+small="--size 4194304"
+# shellcheck disable=SC2086
+{
+  expect 0 rest $small --trials 2 --rates 1e-7,1e-6,1e-5,1e-4 --json all.json --plot all.svg
+  has '^result: all that had to survive did'
+  grep -q '"silently_wrong": 0' all.json
+  [ "$(grep -c '"protection"' all.json)" = 240 ] || fail "not all cells"
+  grep -q '</svg>' all.svg
+  # With one error at most everything comes back.
+  expect 0 rest $small --trials 5 --levels mlpc --rates 1e-9
+  ! grep -E '^  N ' out | grep -qv ' 100$' || fail "one error is too many"
+
+  expect 1 rest $small --trials 1 --levels mlpc --rows 20 --bits 8 --rates 1e-6 --drill silent
+  has '^FAILED mlpc/N20/8bit/1e-06 .*nothing said so'
+  expect 1 rest $small --trials 1 --levels mlpc --rows 20 --bits 8 --rates 1e-4 --drill greedy
+  has '^FAILED mlpc/N20/8bit/1e-04 .*had to survive'
+  has '^  repeat: .*--only mlpc/N20/8bit/1e-04 --trial 0$'
+  expect 0 rest $small --only mlpc/N20/8bit/1e-04 --trial 1
+  has '^mlpc  *1 '
+
+  expect 2 rest --only mlpc/N7/8bit/1e-04
+  expect 2 rest --bits 3
+  expect 2
+}

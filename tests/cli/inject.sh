@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# scute inject: hits what it is told to, the same places with the same seed, and check puts it right.
+. "${BASH_SOURCE[0]%/*}/lib.bash"
+records 2000 >records.tsv
+"$scute" kv load fresh.pool records.tsv --create --size 16M --quiet >/dev/null
+pool=$pools/a.pool
+fresh() { cp fresh.pool "$pool"; }
+
+# One flip: one byte of the data differs (the superblocks and their pages change at every opening).
+fresh
+expect 0 "$scute" inject "$pool" --kind flip --region object --seed 5
+in_out '^flip at 0x[0-9a-f]*, 1 bytes, object$'
+in_out '^1 injury$'
+cp out first.out
+zones() { cmp -l fresh.pool "$pool" | awk -v low=$((2 * 4096)) -v high=$((16 * 1024 * 1024 - 4096)) '$1 > low && $1 <= high'; }
+equal "$(zones | wc -l)" 1
+fresh
+expect 0 "$scute" inject "$pool" --kind flip --region object --seed 5
+cmp out first.out || fail "the same seed hits another place"
+expect 0 "$scute" inject "$pool" --kind flip --region object --seed 6
+! cmp -s out first.out || fail "another seed hits the same place"
+
+# Every kind and region is found by a check, and put right.
+heals() { # ARGUMENTS of inject
+  fresh
+  expect 0 "$scute" inject "$pool" "$@" --json
+  valid_json
+  expect "0 2" "$scute" check "$pool" --repair
+  expect 0 "$scute" check "$pool"
+  "$scute" kv scan "$pool" | cmp - records.tsv || fail "the records differ after $*"
+}
+for region in superblock lane zone-header chunk-header object free parity notes; do
+  heals --kind flip --region "$region" --bits 8
+  heals --kind scribble --region "$region" --length 200
+  heals --kind lose-page --region "$region"
+done
+heals --kind scribble --offset 0x100000 --length 4096
+fresh
+expect 0 "$scute" inject "$pool" --kind flip --region object --count 3 --bits 64
+in_out '^3 injuries$'
+expect 2 "$scute" check "$pool"
+
+# By rate: 16 MiB at one in a million bits are some 130 flips.
+fresh
+expect 0 "$scute" inject "$pool" --kind flip --rate 1e-6
+n=$(grep -c '^flip at' out)
+[ "$n" -gt 80 ] && [ "$n" -lt 200 ] || fail "$n flips"
+
+# Without parity no page of the zones can be lost.
+"$scute" create "$pools/ml.pool" --size 4M --protection ml >/dev/null
+expect 1 "$scute" inject "$pools/ml.pool" --kind lose-page --region object
+expect 1 "$scute" inject "$pools/ml.pool" --kind lose-page --offset 0x100000
+in_err 'no parity'
+one_error_line
+expect 0 "$scute" inject "$pools/ml.pool" --kind lose-page --region superblock
+
+# Wrong usage.
+expect 1 "$scute" inject "$pool"
+expect 1 "$scute" inject "$pool" --kind burn
+expect 1 "$scute" inject "$pool" --kind flip --bits 3
+expect 1 "$scute" inject "$pool" --kind flip --region moon
+expect 1 "$scute" inject "$pool" --kind flip --count 2 --rate 0.5
+expect 1 "$scute" inject "$pool" --kind flip --offset 999999999999
+expect 1 "$scute" inject "$pool" --kind scribble --length 0
+expect 1 "$scute" inject "$pools/none.pool" --kind flip
+in_err 'none.pool'

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Pages that cannot be read: every access to them, in every thread and at every point of a commit, finds
+// them rebuilt.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <set>
+#include <thread>
+
+#include "heal/damage.hpp"
+
+namespace scute::test {
+namespace {
+
+constexpr uint64_t page = 4096;
+
+class lossy_pool : public known_pool {
+ public:
+  using known_pool::known_pool;
+
+  void lose(uint64_t offset) {
+    const bytes noise = pattern(offset + 99, page);
+    in().pages->lose(offset & ~(page - 1), reinterpret_cast<const std::byte*>(noise.data()));
+  }
+  uint64_t healed() const { return in().pages->healed.load(); }
+  const pool::geometry& geo() const { return in().s.geo; }
+  void touch(uint64_t offset) const {
+    static_cast<void>(*reinterpret_cast<volatile char*>(raw(offset)));
+  }
+  void touch_all() const {
+    for (uint64_t at = 0; at < geo().file_size; at += page) touch(at);
+  }
+  // The pages of the zone that hold something, parity included.
+  std::vector<uint64_t> used_pages() {
+    std::vector<uint64_t> pages;
+    const auto& g = geo();
+    for (uint64_t z = 0; z < g.zone_count; ++z) {
+      for (uint64_t at = 0; at < in().s.used_end[z]; at += page)
+        pages.push_back(g.zone_offset(z) + at);
+      for (uint64_t at = 0; at < g.row_size; at += page)
+        pages.push_back(g.zone_offset(z) + g.data_size + at);
+    }
+    return pages;
+  }
+};
+
+TEST(lost_page, EveryPageOfAPoolOneAfterTheOther) {
+  for (const auto level : {SCUTE_PROTECT_MLP, SCUTE_PROTECT_MLPC}) {
+    lossy_pool f;
+    f.create(2 * mib, level);
+    f.fill();
+    for (uint64_t at = 0; at < f.geo().file_size; at += page) {
+      const bytes before(reinterpret_cast<unsigned char*>(f.raw(at)),
+                         reinterpret_cast<unsigned char*>(f.raw(at)) + page);
+      f.lose(at);
+      // The program itself reads it, through a pointer of its own.
+      EXPECT_EQ(std::memcmp(f.raw(at), before.data(), page), 0) << at;
+    }
+    EXPECT_EQ(f.healed(), f.geo().file_size / page);
+    f.expect_healed();
+  }
+}
+
+TEST(lost_page, AccessesOfAllKindsHealInPassing) {
+  lossy_pool f;
+  f.create(4 * mib);
+  f.fill();
+  for (int round = 0; round < 20; ++round) {
+    uint64_t lost = 0, row = 0;
+    // One page per column.
+    for (uint64_t column = 0; column < f.geo().row_size; column += page, ++lost)
+      f.lose(f.geo().zones_offset +
+             (row++ + static_cast<uint64_t>(round)) % (f.geo().rows + 1) * f.geo().row_size +
+             column);
+    for (auto& [oid, content] : f.objects) {
+      content = pattern(oid + static_cast<uint64_t>(round), content.size());
+      if (round % 2 == 0) {
+        f.overwrite(oid, content);
+      } else {
+        transaction tx(f);
+        void* to = nullptr;
+        SCUTE_OKAY_E(scute_tx_inplace(tx, oid, 0, content.size(), &to));
+        std::memcpy(to, content.data(), content.size());
+        SCUTE_OKAY_E(tx.commit());
+      }
+    }
+    f.expect_objects();
+    f.expect_sound();  // which looks at every page in use
+    f.touch_all();
+    EXPECT_EQ(f.healed(), lost * static_cast<uint64_t>(round + 1));
+  }
+  f.reopen();
+  f.expect_sound();
+  f.expect_objects();
+}
+
+TEST(lost_page, LossesAtAnyMomentOfACommit) {
+  for (const size_t n : {24u, 200u, 6000u, 30000u}) {
+    lossy_pool f;
+    f.create(2 * mib);
+    std::vector<scute_oid> oids;
+    for (uint64_t i = 0; i < 3; ++i) oids.push_back(f.alloc(pattern(i, n)));
+    const auto pages = f.used_pages();
+    std::atomic<bool> over{false};
+    std::atomic<uint64_t> losses{0};
+    // Another thread loses pages all the time, one column at a time, so that no column has two.
+    std::thread rain([&] {
+      std::mt19937_64 random(n);
+      while (!over) {
+        const uint64_t before = f.healed();
+        f.lose(pages[random() % pages.size()]);
+        ++losses;
+        while (f.healed() == before && !over) std::this_thread::yield();
+      }
+    });
+    uint64_t wrong = 0;
+    for (uint64_t i = 0; i < 2000 || losses < 300; ++i) {
+      const bytes fresh = pattern(i, n);
+      f.overwrite(oids[i % 3], fresh);
+      // Touches every page, so that the rain goes on, and lets it.
+      for (const uint64_t p : pages) f.touch(p);
+      if (i % 8 == 0) std::this_thread::yield();
+      if (f.read(oids[i % 3]) != fresh) ++wrong;
+    }
+    over = true;
+    rain.join();
+    for (const uint64_t p : pages) f.touch(p);
+    EXPECT_EQ(wrong, 0u);
+    EXPECT_EQ(f.info().lost, 0u);
+    f.expect_sound();
+  }
+}
+
+TEST(lost_page, ManyThreadsCommitWhilePagesAreLost) {
+  lossy_pool f;
+  f.create(8 * mib);
+  constexpr unsigned writers = 4, objects = 24;
+  std::vector<std::vector<scute_oid>> oids(writers);
+  // Small, and close together: threads share column blocks, with atomic parity updates.
+  for (unsigned k = 0; k < objects; ++k)
+    for (auto& mine : oids) mine.push_back(f.alloc(pattern(k, 24 + 40 * (k % 3))));
+  const auto pages = f.used_pages();
+  std::atomic<bool> over{false};
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  std::vector<std::vector<uint64_t>> last(writers, std::vector<uint64_t>(objects));
+  for (unsigned t = 0; t < writers; ++t)
+    threads.emplace_back([&, t] {
+      std::mt19937_64 random(t);
+      for (uint64_t i = 0; !over; ++i) {
+        const auto k = random() % objects;
+        const size_t n = 24 + 40 * (k % 3);
+        transaction tx(f);
+        void* to = nullptr;
+        const uint64_t key = last[t][k] == 0 ? k : last[t][k];
+        if (scute_tx_open(tx, oids[t][k], &to) != 0 ||
+            std::memcmp(to, pattern(key, n).data(), n) != 0) {
+          ++wrong;
+          continue;
+        }
+        last[t][k] = i * 1000 + t + 5;
+        // Few bytes change, so that the parity is updated under shared stripes.
+        std::memcpy(to, pattern(last[t][k], n).data(), n);
+        if (tx.commit() != 0) ++wrong;
+      }
+    });
+  std::mt19937_64 random(7);
+  for (int k = 0; k < 600; ++k) {
+    const uint64_t at = pages[random() % pages.size()];
+    f.lose(at);
+    while (f.in().s.medium->is_revoked(at)) {
+      if (k % 2 == 0) f.touch(at);
+      std::this_thread::yield();
+      if (random() % 20 == 0) f.touch(at);
+    }
+  }
+  over = true;
+  for (auto& t : threads) t.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GE(f.healed(), 600u);
+  EXPECT_EQ(f.info().lost, 0u);
+  f.expect_sound();
+}
+
+TEST(lost_page, TwoColumnsHealAtOnce) {
+  lossy_pool f;
+  f.create(8 * mib);
+  f.fill();
+  const auto& g = f.geo();
+  for (int round = 0; round < 200; ++round) {
+    std::vector<uint64_t> lost;
+    for (uint64_t k = 0; k < 4; ++k)
+      lost.push_back(g.zones_offset + k % g.rows * g.row_size +
+                     (static_cast<uint64_t>(round) * 4 + k) % (g.row_size / page) * page);
+    std::set<uint64_t> columns;
+    for (const uint64_t at : lost) f.lose(at);
+    std::vector<std::thread> threads;
+    for (const uint64_t at : lost) threads.emplace_back([&, at] { f.touch(at); });
+    for (auto& t : threads) t.join();
+  }
+  EXPECT_EQ(f.healed(), 800u);
+  f.expect_healed();
+}
+
+TEST(lost_page, StoresInPlaceThatWereLostAbortTheTransaction) {
+  lossy_pool f;
+  f.create();
+  const bytes before = pattern(1, 3000);
+  const scute_oid oid = f.alloc(before);
+  {
+    transaction tx(f);
+    void* to = nullptr;
+    SCUTE_OKAY(scute_tx_inplace(tx, oid, 0, 3000, &to));
+    std::memset(to, 0xee, 1500);
+    f.lose(f.offset_of(oid));
+    std::memset(static_cast<char*>(to) + 1500, 0xee, 1500);  // goes on as if nothing had happened
+    SCUTE_FAILS(SCUTE_E_CORRUPT, tx.commit());
+  }
+  EXPECT_TRUE(f.read(oid) == before);
+  f.expect_sound();
+  // And again, with success.
+  transaction tx(f);
+  void* to = nullptr;
+  SCUTE_OKAY(scute_tx_inplace(tx, oid, 0, 3000, &to));
+  std::memset(to, 0xee, 3000);
+  SCUTE_OKAY(tx.commit());
+  EXPECT_TRUE(f.read(oid) == bytes(3000, 0xee));
+}
+
+TEST(lost_page, TwoInOneColumnAreReportedByName) {
+  lossy_pool f;
+  f.create(mib);
+  f.fill();
+  f.add(70000);
+  const auto& g = f.geo();
+  // Two pages of one column, in rows that hold objects.
+  std::map<uint64_t, std::vector<scute_oid>> by_page;
+  for (const auto& [oid, content] : f.objects)
+    by_page[f.offset_of(oid) & ~(page - 1)].push_back(oid);
+  uint64_t first = 0, second = 0;
+  for (const auto& [a, unused] : by_page)
+    for (const auto& [b, unused2] : by_page)
+      if (a < b && (b - a) % g.row_size == 0) first = a, second = b;
+  ASSERT_NE(first, 0u);
+  f.lose(first);
+  f.lose(second);
+  uint64_t refused = 0;
+  for (const auto& [oid, content] : f.objects) {
+    const void* at = nullptr;
+    const int e = scute_get_verified(f, oid, &at);
+    if (e == SCUTE_OK) {
+      EXPECT_EQ(std::memcmp(at, content.data(), content.size()), 0);
+      continue;
+    }
+    EXPECT_EQ(e, SCUTE_E_CORRUPT) << scute_errormsg();
+    ++refused;
+  }
+  EXPECT_GE(refused, 2u);
+  EXPECT_GE(f.info().lost, 2u);
+  std::set<scute_oid> named;
+  SCUTE_OKAY(scute_events(
+      f,
+      [](void* to, const scute_event* e) {
+        if (e->outcome == SCUTE_OUTCOME_LOST)
+          static_cast<std::set<scute_oid>*>(to)->insert(e->object);
+      },
+      &named));
+  EXPECT_GE(named.size(), 1u);
+  // The rest of the pool stays usable.
+  const scute_oid fresh = f.alloc(pattern(5, 100));
+  EXPECT_TRUE(f.read(fresh) == pattern(5, 100));
+}
+
+// A page that was cut off the file raises a true SIGBUS, and comes back with the file's length.
+TEST(lost_page, ATrueBusError) {
+  for (const auto where : {scratch::memory, scratch::disk}) {
+    lossy_pool f(where);
+    f.create(2 * mib);
+    f.fill();
+    ASSERT_EQ(::truncate(f.path.c_str(), static_cast<off_t>(f.geo().file_size - 3 * page)), 0);
+    // The last page is a superblock copy; those before it may be parity, or nothing.
+    for (uint64_t at = f.geo().file_size - 3 * page; at < f.geo().file_size; at += page)
+      f.touch(at);
+    EXPECT_EQ(f.healed(), 3u);
+    f.expect_healed();
+  }
+}
+
+TEST(lost_page, HandlersChain) {
+  lossy_pool f;
+  f.create();
+  // A fault of somebody else's, with and without a handler of the program's own, in a child.
+  const auto status_of = [](auto&& body) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      body();
+      ::_exit(77);
+    }
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    return status;
+  };
+  void* nowhere = ::mmap(nullptr, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const int died = status_of([&] { *static_cast<volatile char*>(nowhere) = 1; });
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  ASSERT_TRUE(WIFSIGNALED(died));
+  EXPECT_EQ(WTERMSIG(died), SIGSEGV);
+#else
+  EXPECT_FALSE(WIFEXITED(died) && WEXITSTATUS(died) == 77);
+#endif
+  const int sent = status_of([] { ::raise(SIGBUS); });
+  EXPECT_FALSE(WIFEXITED(sent) && WEXITSTATUS(sent) == 77);
+  ::munmap(nowhere, page);
+}
+
+TEST(lost_page, StaysLostUntilItIsRepairedInALaterSession) {
+  for (const auto level : {SCUTE_PROTECT_MLP, SCUTE_PROTECT_MLPC}) {
+    lossy_pool f;
+    f.create(2 * mib, level);
+    f.fill();
+    f.lose(f.offset_of(f.root));
+    f.reopen();
+    EXPECT_GE(f.info().pages_healed, 1u);
+    f.expect_healed();
+    f.reopen();
+    EXPECT_EQ(f.info().pages_healed, 0u);
+  }
+}
+
+TEST(lost_page, WithoutHandlersAProgramCallsItself) {
+  lossy_pool f;
+  scute_options o = options(2 * mib);
+  o.flags |= SCUTE_NO_FAULT_HANDLER;
+  f.create(o);
+  const scute_oid oid = f.alloc(pattern(3, 500));
+  f.lose(f.offset_of(oid));
+  siginfo_t info{};
+  info.si_code = SEGV_ACCERR;
+  info.si_addr = f.raw(f.offset_of(oid));
+  EXPECT_EQ(scute_handle_fault(SIGSEGV, &info, nullptr), 1);
+  EXPECT_TRUE(f.read(oid) == pattern(3, 500));
+  info.si_addr = &info;
+  EXPECT_EQ(scute_handle_fault(SIGSEGV, &info, nullptr), 0);
+}
+
+TEST(lost_page, ReadOnlyPools) {
+  lossy_pool f;
+  f.create(2 * mib);
+  f.fill();
+  f.lose(f.offset_of(f.root));
+  f.close();
+  f.open(SCUTE_READONLY);
+  f.expect_objects();
+  EXPECT_EQ(f.info().pages_healed, 1u);
+  f.close();
+  f.open();
+  EXPECT_EQ(f.info().pages_healed, 1u);  // reading had not changed the file
+  f.expect_healed();
+}
+
+}  // namespace
+}  // namespace scute::test

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// progress_line.hpp: how far it is and how long it will take, on stderr: one changing line on a
+// terminal, a line per minute elsewhere.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace scute_campaign {
+
+class progress_line {
+ public:
+  explicit progress_line(bool quiet);
+  // fraction 0..1
+  void show(double fraction, const std::string& text);
+  void clear();
+
+ private:
+  using clock = std::chrono::steady_clock;
+
+  bool quiet_, terminal_;
+  bool shown_ = false;
+  clock::time_point begun_ = clock::now(), told_ = begun_;
+};
+
+}  // namespace scute_campaign

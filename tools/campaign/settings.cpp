@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "settings.hpp"
+
+#include <fmt/format.h>
+
+namespace scute_campaign {
+
+std::string cell::name() const {
+  return fmt::format("{}/N{}/{}bit/{:.0e}", level_names[static_cast<size_t>(level)], rows, bits,
+                     rate);
+}
+
+std::string repeat_command(const settings& how, const cell& where, unsigned trial) {
+  return fmt::format("./dev explore --campaign rest --seed {} --size {} --only {} --trial {}",
+                     how.seed, how.size, where.name(), trial);
+}
+
+}  // namespace scute_campaign

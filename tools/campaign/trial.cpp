@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "trial.hpp"
+
+#include "check_call.hpp"
+#include "dice.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <utility>
+
+namespace scute_campaign {
+
+trial::trial(image& of, const settings& how, const cell& where)
+    : image_(of), how_(how), where_(where), oracle_(of.where()) {}
+
+// Until a session puts nothing right any more: what could not be rebuilt at first may be when other
+// damage in its columns is gone, and a lost chunk is only looked for when the pool is opened.
+void trial::heal(scute_pool*& pool) const {
+  for (int session = 0; session < 20; ++session) {
+    scute_report r = sized<scute_report>();
+    need(scute_check(pool, 1, &r, nullptr, nullptr, nullptr));
+    scute_info info = sized<scute_info>();
+    // Fails if the zone descriptor is lost.
+    const bool repaired_before = scute_pool_info(pool, &info) == SCUTE_OK && info.repaired != 0;
+    if (r.lost == 0 || (r.repaired == 0 && (session != 0 || !repaired_before))) return;
+    need(scute_close(std::exchange(pool, nullptr)));
+    need(scute_open(image_.path().c_str(), nullptr, &pool));
+  }
+}
+
+// Whether the level leaves it open that an object reads like that. Without parity nothing is ever put
+// right, so it must read exactly as it was damaged. With parity but without checksums a page may be
+// rebuilt along with its header, from a column that was damaged.
+bool trial::excused(const object& o, const std::byte* bytes) const {
+  if (where_.level == SCUTE_PROTECT_MLPC) return false;
+  for (uint64_t i = 0; i < o.size; ++i) {
+    const std::byte was = image_.original()[o.payload + i];
+    if (bytes[i] == was) continue;
+    const uint64_t at = o.payload + i;
+    if (where_.level == SCUTE_PROTECT_MLP ? !oracle_.touched(at)
+                                          : bytes[i] != (was ^ oracle_.hit(at)))
+      return false;
+  }
+  return true;
+}
+
+void trial::read(scute_pool* pool, const verdict& v, outcome& out) const {
+  const auto& objects = image_.where().objects;
+  const auto broken = [&](const object& o, const std::string& what) {
+    if (out.broken.empty())
+      out.broken =
+          fmt::format("object at {:#x}, {} bytes, chunk {}: {}", o.payload, o.size, o.chunk, what);
+    if (how_.trial >= 0)
+      fmt::print("{:#x}, {} bytes: {}\n{}", o.payload, o.size, what,
+                 oracle_.describe(static_cast<uint32_t>(&o - objects.data())));
+  };
+  for (size_t i = 0; i < objects.size(); ++i) {
+    const object& o = objects[i];
+    const void* at = nullptr;
+    uint64_t size = 0;
+    uint32_t type = 0;
+    int code = scute_get_verified(pool, o.oid, &at);
+    if (code == SCUTE_OK) code = scute_object_info(pool, o.oid, &size, nullptr, &type);
+    if (code != SCUTE_OK) {
+      ++out.refused;
+      if (v.survives[i])
+        broken(o,
+               fmt::format("had to survive, but: {}: {}", scute_errorname(code), scute_errormsg()));
+      continue;
+    }
+    const auto* bytes = static_cast<const std::byte*>(at);
+    const bool spoilt = how_.spoil == drill::silent && i == 0;
+    if (size == o.size && type == o.type && !spoilt &&
+        std::memcmp(bytes, image_.original() + o.payload, o.size) == 0) {
+      ++out.right;
+      if (!v.survives[i]) ++out.saved_besides;
+    } else if (size == o.size && type == o.type && !spoilt && excused(o, bytes)) {
+      ++out.unchecked;
+    } else {
+      ++out.silent;
+      broken(o, "reads wrong bytes, and nothing said so");
+    }
+  }
+}
+
+outcome trial::run(unsigned number) {
+  outcome out;
+  out.objects = image_.where().objects.size();
+  image_.restore();
+  const std::vector<error> errors = draw_errors(
+      how_.size, where_.bits, where_.rate,
+      mix(mix(how_.seed, where_.bits), mix(static_cast<uint64_t>(1e12 * where_.rate), number)));
+  out.errors = errors.size();
+  verdict v = oracle_.judge(errors);
+  if (how_.spoil == drill::greedy) v.survives.assign(v.survives.size(), true);
+  out.survivable = v.survivors;
+  out.had_to_open = v.opens;
+  inflict(image_.bytes(), errors);
+  scute_pool* pool = nullptr;
+  const int code = scute_open(image_.path().c_str(), nullptr, &pool);
+  out.opened = code == SCUTE_OK;
+  if (!out.opened) {
+    out.refused = out.objects;
+    if (v.opens)
+      out.broken = fmt::format("a whole superblock is left, but opening failed: {}: {}",
+                               scute_errorname(code), scute_errormsg());
+    return out;
+  }
+  try {
+    heal(pool);
+    read(pool, v, out);
+    need(scute_close(std::exchange(pool, nullptr)));
+  } catch (const std::exception& e) {
+    scute_close(pool);
+    out.broken = e.what();
+  }
+  return out;
+}
+
+}  // namespace scute_campaign

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// inject.cpp: scute inject PATH: damage on purpose, for drills.
+#include "command.hpp"
+#include "failure.hpp"
+#include "open_pool.hpp"
+#include "options.hpp"
+#include "output.hpp"
+#include "text.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace scute_tool {
+
+namespace {
+
+constexpr std::array<std::pair<const char*, scute_injury>, 3> kinds{
+    {{"lose-page", SCUTE_INJURE_LOSE_PAGE},
+     {"flip", SCUTE_INJURE_FLIP},
+     {"scribble", SCUTE_INJURE_SCRIBBLE}}};
+
+constexpr scute_region regions[] = {
+    SCUTE_REGION_SUPERBLOCK, SCUTE_REGION_LANE, SCUTE_REGION_ZONE_HEADER, SCUTE_REGION_CHUNK_HEADER,
+    SCUTE_REGION_OBJECT,     SCUTE_REGION_FREE, SCUTE_REGION_LOG,         SCUTE_REGION_PARITY,
+    SCUTE_REGION_PADDING,    SCUTE_REGION_NOTES};
+
+struct arguments {
+  std::string path;
+  pool_options options;
+  std::string kind;
+  std::string region = "any";
+  uint64_t offset = SCUTE_ANYWHERE;
+  uint64_t count = 1;
+  double rate = 0;
+  uint32_t bits = 1;
+  uint64_t length = 64;
+  uint64_t seed = 1;
+  bool by_rate = false;
+  bool json = false;
+};
+
+struct injury {
+  uint64_t offset, length;
+  scute_region region;
+};
+
+std::vector<std::string> kind_names() {
+  std::vector<std::string> names;
+  for (const auto& kind : kinds) names.emplace_back(kind.first);
+  return names;
+}
+
+std::vector<std::string> region_names() {
+  std::vector<std::string> names{"any"};
+  for (const scute_region r : regions) names.emplace_back(name_of(r));
+  return names;
+}
+
+scute::injection plan(const arguments& args) {
+  scute::injection what;
+  for (const auto& [name, kind] : kinds)
+    if (args.kind == name) what.kind = kind;
+  for (const scute_region r : regions)
+    if (args.region == name_of(r)) what.region = r;
+  what.offset = args.offset;
+  what.count = args.by_rate ? 0 : args.count;
+  what.rate = args.rate;
+  what.bits = args.bits;
+  what.length = args.length;
+  what.seed = args.seed;
+  return what;
+}
+
+void run(const arguments& args) {
+  // Closing would write the superblocks and tidy up; a crash does not, and nor does this process's
+  // end. So the pool is never closed.
+  static open_pool* const pool =
+      new open_pool(args.path, args.options.resolve(), open_pool::how::open_to_write);
+  std::vector<injury> done;
+  working_on(args.path, [&] {
+    pool->pool().inject(plan(args), [&](uint64_t offset, uint64_t length) {
+      scute_location at{};
+      at.struct_size = sizeof at;
+      scute_locate(*pool, offset, &at);
+      done.push_back({offset, length, at.region});
+    });
+  });
+  if (args.json) {
+    json list = json::array();
+    for (const injury& i : done)
+      list.push_back({{"offset", i.offset}, {"length", i.length}, {"region", name_of(i.region)}});
+    print_json({{"path", args.path},
+                {"kind", args.kind},
+                {"seed", args.seed},
+                {"injuries", std::move(list)}});
+    return;
+  }
+  for (const injury& i : done)
+    fmt::print("{} at {:#x}, {} bytes, {}\n", args.kind, i.offset, i.length, name_of(i.region));
+  fmt::print("{} {}\n", count_text(done.size()), done.size() == 1 ? "injury" : "injuries");
+}
+
+}  // namespace
+
+void add_inject(CLI::App& root, exit_code&) {
+  CLI::App* app = root.add_subcommand("inject", "Damage a pool on purpose, for drills");
+  auto args = std::make_shared<arguments>();
+  add_pool_path(*app, args->path);
+  app->add_option("--kind", args->kind, "what happens")
+      ->required()
+      ->check(one_of(kind_names()))
+      ->type_name("lose-page|flip|scribble");
+  app->add_option("--region", args->region, "where (default any)")
+      ->check(one_of(region_names()))
+      ->type_name("superblock|lane|zone-header|chunk-header|object|free|log|parity|any");
+  auto* offset = app->add_option("--offset", args->offset, "exactly there, an offset of the file");
+  offset->type_name("X")->excludes("--region");
+  auto* count = app->add_option("--count", args->count, "how many (default 1)");
+  count->check(CLI::PositiveNumber.description(""))->type_name("N")->excludes(offset);
+  auto* rate = app->add_option("--rate", args->rate, "instead: injuries per bit of the region");
+  rate->check(CLI::Range(0.0, 1.0).description(""))
+      ->type_name("R")
+      ->excludes(count)
+      ->excludes(offset);
+  app->add_option("--bits", args->bits, "width of a flip (default 1)")
+      ->check(CLI::IsMember({1, 8, 16, 32, 64}).description(""))
+      ->type_name("1|8|16|32|64");
+  app->add_option("--length", args->length, "bytes of a scribble (default 64)")->type_name("N");
+  app->add_option("--seed", args->seed, "hits the same places again (default 1)")->type_name("S");
+  args->options.add_to(*app, pool_options::use::open);
+  add_json_flag(*app, args->json);
+  app->footer(
+      "WARNING: this damages the data in the pool. What the redundancy does not cover is lost for\n"
+      "good; use it on a copy. The pool is left as a crash would leave it.\n"
+      "\nExamples:\n"
+      "  scute inject copy.pool --kind lose-page --region object\n"
+      "  scute inject copy.pool --kind flip --rate 1e-6 --bits 8 --seed 7\n"
+      "  scute inject copy.pool --kind scribble --offset 0x14000 --length 4096");
+  app->callback([args, rate] {
+    args->by_rate = rate->count() > 0;
+    run(*args);
+  });
+}
+
+}  // namespace scute_tool
