@@ -3,6 +3,7 @@
 // locks. Behaviour lives in the folders above.
 #pragma once
 
+#include <cerrno>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -75,11 +76,12 @@ struct state {
   // To be called before anything is written and after each decisive fence: once a fence has failed
   // nothing more may be built on what the file holds.
   void require_healthy() const {
-    if (medium->failed())
-      throw failure(SCUTE_E_IO, path +
-                                    ": an earlier write could not be made durable; close the "
-                                    "pool, mend the device and open it again (recovery decides "
-                                    "what survived)");
+    if (!medium->failed()) return;
+    errno = medium->failure();  // of the fence that failed, however long ago
+    throw failure(SCUTE_E_IO, path +
+                                  ": an earlier write could not be made durable; close the "
+                                  "pool, mend the device and open it again (recovery decides "
+                                  "what survived)");
   }
 };
 

@@ -6,7 +6,7 @@
 //         (4 KiB of each row). After each shower everything is healed, by a check while the threads
 //         rest or by a scrub while they work, and the blocks are free again. Nothing may be lost, and
 //         nothing wrong. Only lost pages fall while a commit writes (see live_state.hpp). At mlp, where
-//         payloads have no checksums, only lost pages fall on objects.
+//         payloads have no checksums, only lost pages fall on the zones.
 // wild    Faults fall anywhere. What is lost must be reported as an error; at mlpc nothing may be wrong.
 #pragma once
 

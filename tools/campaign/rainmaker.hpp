@@ -22,7 +22,6 @@ class rainmaker {
   void shower();
   // Whether a fault of that kind at [offset, offset + length) heals by itself; notes it if so.
   bool place(scute_injury kind, uint64_t offset, uint64_t length);
-  uint64_t chunks_in_use() const;
   void strike(const scute_injection& what);
   void heal(bool while_working);
 
