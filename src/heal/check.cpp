@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "heal/mending.hpp"
+#include "heal/page_layout.hpp"
 #include "heal/repair.hpp"
 #include "medium/planted.hpp"
 #include "pool/columns.hpp"
@@ -168,12 +169,26 @@ class checker {
         for (uint32_t k = 0; k < c.formatted.load(); ++k) object(heap_.zones().slot_object(c, k));
       } else if (use == heap::use::span) {
         object(heap_.zones().span_object(c));
+      } else if (use == heap::use::free) {
+        free_headers(s_.geo.chunk_offset(z, i), s_.geo.chunk_offset(z, i + 1));
       } else if (use == heap::use::lost) {
         suspect(s_.geo.chunk_offset(z, i), s_.geo.chunk_offset(z, i + 1));
       }
       advance(s_.geo.chunk_size);
     }
     return true;
+  }
+
+  // A chunk that is free in memory may be a run of free slots, or a freed span, in the file; the next
+  // opening goes by these headers.
+  void free_headers(uint64_t from, uint64_t to) {
+    std::vector<pool::fragment> found;
+    for (uint64_t page = from; page < to; page += format::page)
+      for_each_fragment(s_, page, [&](const fragment_in_page& f) {
+        if (f.fragment.header >= page && f.fragment.header < page + format::page)
+          found.push_back(f.fragment);
+      });
+    for (const pool::fragment& f : found) fragment(f, "object", 0);
   }
 
   void object(const heap::object& o) {

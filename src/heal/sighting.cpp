@@ -32,9 +32,46 @@ chunk_view view_of(heap::zone& z, uint32_t chunk) noexcept {
   return v.use == heap::use::span && v.length > distance ? v : changing;
 }
 
+chunk_view view_of_free(const pool::state& s, heap::zone& z, uint64_t zone,
+                        uint32_t chunk) noexcept {
+  chunk_view none;
+  none.use = heap::use::free;
+  const auto header_of = [&](uint32_t i, format::chunk_header& h) {
+    const uint64_t at = s.geo.chunk_header_offset(zone, i);
+    if (!pool::valid(s, pool::metadata_fragment(at, format::type_chunk))) return false;
+    std::memcpy(&h, s.at(at), sizeof h);
+    return true;
+  };
+  format::chunk_header h;
+  if (!header_of(chunk, h)) return none;
+  if (h.kind == static_cast<uint8_t>(format::chunk_kind::span_body)) {
+    const uint32_t distance = h.length;
+    if (distance == 0 || distance > chunk || !header_of(chunk - distance, h)) return none;
+    if (h.kind != static_cast<uint8_t>(format::chunk_kind::span) || h.length <= distance ||
+        z.chunks[chunk - distance].kind.load(std::memory_order_acquire) != heap::use::free)
+      return none;
+    chunk -= distance;
+  }
+  chunk_view v;
+  v.chunk = &z.chunks[chunk];
+  v.generation = h.generation;
+  v.slot_size = h.slot_size;
+  v.formatted = h.formatted;
+  v.length = h.length;
+  if (h.kind == static_cast<uint8_t>(format::chunk_kind::run))
+    v.use = heap::use::run;
+  else if (h.kind == static_cast<uint8_t>(format::chunk_kind::span))
+    v.use = heap::use::span;
+  else
+    return none;
+  return v;
+}
+
 bool still_there(const sighting& g) noexcept {
   if (g.chunk == nullptr) return true;
   const chunk_view v = read_chunk(*g.chunk);
+  // What is free in memory has got a new generation by the time that it is used again.
+  if (g.use == heap::use::free) return v.use == heap::use::free && v.generation == g.generation;
   if (v.use != g.use || v.generation != g.generation) return false;
   if (v.use == heap::use::span) return v.length == g.length;
   return v.slot_size == g.slot_size && g.slot < v.formatted;

@@ -57,6 +57,12 @@ struct chunk_view {
 // Of a chunk, or of the span that it is a part of.
 chunk_view view_of(heap::zone& z, uint32_t chunk) noexcept;
 
+// Of a chunk that is free in memory: as its header in the pool has it, which may still say run or span
+// (heap/zone_table.hpp, Z1). The headers in it count until the chunk gets a new use: the next opening goes
+// by them. use: free if there are none.
+chunk_view view_of_free(const pool::state& s, heap::zone& z, uint64_t zone,
+                        uint32_t chunk) noexcept;
+
 // True unless the chunk is being put, or has been put, to another use since.
 bool still_there(const sighting& g) noexcept;
 
@@ -93,13 +99,14 @@ bool for_each_sighting(const pool::state& s, heap::zone& z, uint64_t zone, uint6
   const uint64_t in_chunks = inside - g.chunk_base;
   const uint64_t chunk = in_chunks >> g.chunk_shift;
   if (chunk >= g.chunks) return true;
-  const chunk_view v = view_of(z, static_cast<uint32_t>(chunk));
+  chunk_view v = view_of(z, static_cast<uint32_t>(chunk));
   if (v.use == heap::use::lost) return false;
+  sighting x;
+  x.use = v.use;
+  if (v.use == heap::use::free) v = view_of_free(s, z, zone, static_cast<uint32_t>(chunk));
   if (v.use != heap::use::run && v.use != heap::use::span) return true;
   if (v.chunk == nullptr) return false;
-  sighting x;
   x.chunk = v.chunk;
-  x.use = v.use;
   x.generation = x.f.generation = v.generation;
   x.slot_size = v.slot_size;
   x.length = v.length;

@@ -17,7 +17,7 @@ noise() { # OFFSET LENGTH
   head -c "$2" /dev/urandom |
     dd of="$pool" bs=1 seek="$1" conv=notrunc status=none iflag=fullblock
 }
-object=$("$scute" dump "$pool" --type scute.string | sed -n '/^  0x/{s/^  \(0x[0-9a-f]*\).*/\1/p;q}')
+object=$("$scute" dump "$pool" --type scute.string | sed -n 's/^  \(0x[0-9a-f]*\).*/\1/p' | sed -n 1p)
 
 # Found by a read-only check: told nowhere, for the file stays as it is.
 noise "$((object))" 16

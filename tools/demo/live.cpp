@@ -82,11 +82,22 @@ class ledger {
   std::vector<unsigned char> expected_;
 };
 
+// Transactions go through it, and what must not fall into one. A shared_mutex alone would let new
+// transactions in for ever.
+struct turnstile {
+  std::mutex door;
+  std::shared_mutex inside;
+  std::shared_lock<std::shared_mutex> enter() {
+    const std::lock_guard turn(door);
+    return std::shared_lock(inside);
+  }
+};
+
 // One round of injuries, each in a column of its own. Pages are lost at any time; flips and scribbles
 // fall between two transactions: half of a scribble before and half after a commit's write to the same
 // bytes would be two injuries of one column, one of them to its parity.
 void injure(scute::pool& pool, const scute::info& facts, std::mt19937_64& random,
-            std::shared_mutex& between, live_outcome& out) {
+            turnstile& between, live_outcome& out) {
   std::vector<uint64_t> columns;
   for (uint64_t c = 0; c + spacing <= facts.row_size / page; c += spacing) columns.push_back(c);
   std::shuffle(columns.begin(), columns.end(), random);
@@ -122,7 +133,8 @@ void injure(scute::pool& pool, const scute::info& facts, std::mt19937_64& random
       pool.inject(what);
       continue;
     }
-    const std::unique_lock turn(between);
+    const std::lock_guard door(between.door);  // nobody enters any more
+    const std::unique_lock turn(between.inside);
     pool.inject(what);
   }
 }
@@ -140,14 +152,14 @@ live_outcome damage_under_load(const std::string& path, double seconds, std::mt1
   for (unsigned t = 0; t < workers; ++t)
     ledgers.emplace_back(pool, static_cast<unsigned>(random()));
   std::atomic<bool> over{false};
-  std::shared_mutex between;  // held by transactions, and by what must not fall into one
+  turnstile between;
   std::vector<std::exception_ptr> failed(workers);
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < workers; ++t)
     threads.emplace_back([&, t] {
       try {
         while (!over.load(std::memory_order_relaxed)) {
-          const std::shared_lock turn(between);
+          const std::shared_lock turn = between.enter();
           ledgers[t].change();
         }
       } catch (...) {
