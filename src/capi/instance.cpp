@@ -296,8 +296,10 @@ void instance::begin_session(const scute_options& o) {
   }
   // Needed by whoever repairs something before its zone is loaded: rows that were never used do not
   // take part in parity, whatever lies there.
-  for (uint64_t z = 0; z < s.geo.zone_count; ++z)
+  for (uint64_t z = 0; z < s.geo.zone_count; ++z) {
+    healer.repair_descriptor(z);
     pool::set_used_end(s, z, pool::read_extent(s, z).high_water);
+  }
   repair_known_losses();
   // What could not be rebuilt is told before the logs that say why are void.
   if (pages->doubt_count() != 0) s.events.drain(s);

@@ -9,6 +9,7 @@
 #include "medium/planted.hpp"
 #include "pool/columns.hpp"
 #include "pool/optimistic.hpp"
+#include "pool/zone_extent.hpp"
 
 namespace scute::heal {
 
@@ -97,6 +98,23 @@ void column_repairer::repair(pool::lane* by, const pool::fragment& f, const char
   s_.repaired.fetch_add(1, std::memory_order_relaxed);
   const bool unused = format::meta_state(h.meta) == format::state::free;
   s_.events.post(event_of(s_, f, SCUTE_OUTCOME_REPAIRED, unused));
+}
+
+void column_repairer::repair_descriptor(uint64_t zone) {
+  const uint64_t at = s_.geo.zone_offset(zone);
+  const pool::fragment f = pool::metadata_fragment(at, format::type_zone);
+  if (!s_.has_parity || pool::valid(s_, f)) return;
+  const uint64_t before = s_.used_end[zone].load();
+  for (uint64_t rows = 1; rows <= s_.geo.rows; ++rows) {
+    s_.used_end[zone].store(rows * s_.geo.row_size);
+    format::zone_descriptor d;
+    pool::decode(s_, at, reinterpret_cast<std::byte*>(&d), sizeof d);
+    if (!pool::valid(s_, f, d.header, reinterpret_cast<const std::byte*>(&d) + format::header_size))
+      continue;
+    pool::set_used_end(s_, zone, std::min(d.high_water, s_.geo.chunks));
+    return repair(nullptr, f, "zone descriptor");
+  }
+  s_.used_end[zone].store(before);
 }
 
 }  // namespace scute::heal

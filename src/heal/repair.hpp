@@ -31,6 +31,12 @@ class column_repairer final : public pool::repairer {
 
   void repair(pool::lane* by, const pool::fragment& f, const char* what) override;
 
+  // Repairs the descriptor of a zone, which says how far the zone's rows are in use, when nobody knows
+  // that: whatever lies in rows that were never used takes no part in the parity. So it is decoded from
+  // one row, from two, and so on, until its checksum accepts it; then s.used_end is set by it. Only while
+  // a pool is being opened. (Found by the demo: noise in unused space, then the descriptor lost.)
+  void repair_descriptor(uint64_t zone);
+
  private:
   [[noreturn]] void give_up(const pool::fragment& f, const char* what, const std::string& why);
 

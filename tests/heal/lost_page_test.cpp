@@ -347,6 +347,23 @@ TEST(lost_page, WithoutHandlersAProgramCallsItself) {
   EXPECT_EQ(scute_handle_fault(SIGSEGV, &info, nullptr), 0);
 }
 
+// The descriptor says which rows are in use, and what lies in the others is not in the parity. With the
+// descriptor lost, that has to be found out again.
+TEST(lost_page, DescriptorBesideNoiseInUnusedSpace) {
+  for (const auto level : {SCUTE_PROTECT_MLP, SCUTE_PROTECT_MLPC}) {
+    lossy_pool f;
+    f.create(8 * mib, level);
+    f.fill();
+    const uint64_t zone = f.geo().zone_offset(0);
+    const uint64_t last_row = (f.geo().rows - 1) * f.geo().row_size;
+    ASSERT_GT(last_row, f.in().s.used_end[0].load());
+    std::memcpy(f.raw(zone + last_row), pattern(1, page).data(), page);
+    std::memcpy(f.raw(zone), pattern(2, page).data(), page);
+    f.reopen();
+    f.expect_healed();
+  }
+}
+
 TEST(lost_page, ReadOnlyPools) {
   lossy_pool f;
   f.create(2 * mib);
