@@ -358,7 +358,7 @@ TEST(lost_page, DescriptorBesideNoiseInUnusedSpace) {
     const uint64_t last_row = (f.geo().rows - 1) * f.geo().row_size;
     ASSERT_GT(last_row, f.in().s.used_end[0].load());
     std::memcpy(f.raw(zone + last_row), pattern(1, page).data(), page);
-    std::memcpy(f.raw(zone), pattern(2, page).data(), page);
+    std::memcpy(f.raw(zone), pattern(2, 128).data(), 128);
     f.reopen();
     f.expect_healed();
   }
