@@ -103,7 +103,7 @@ void column_repairer::repair(pool::lane* by, const pool::fragment& f, const char
 void column_repairer::repair_descriptor(uint64_t zone) {
   const uint64_t at = s_.geo.zone_offset(zone);
   const pool::fragment f = pool::metadata_fragment(at, format::type_zone);
-  if (!s_.has_parity || pool::valid(s_, f)) return;
+  if (!s_.has_parity || pool::valid(s_, f) || SCUTE_PLANTED(extent_check)) return;
   const uint64_t before = s_.used_end[zone].load();
   for (uint64_t rows = 1; rows <= s_.geo.rows; ++rows) {
     s_.used_end[zone].store(rows * s_.geo.row_size);
