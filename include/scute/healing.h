@@ -62,7 +62,8 @@ SCUTE_API void scute_scrub_stop(scute_pool *pool);
 /* For programs with a handler of their own for SIGBUS or SIGSEGV that does not pass signals on:
  * to be called in it with the handler's arguments (signal, siginfo_t *, ucontext_t *). 1: the fault
  * was in a pool and the page is back, so the handler should return; 0: none of Scute's business, or
- * beyond repair. Async-signal-safe. */
+ * beyond repair. Async-signal-safe. The handler needs SA_NODEFER: rebuilding a page may meet another
+ * lost one. */
 SCUTE_API int scute_handle_fault(int signal, void *siginfo, void *context);
 
 enum scute_injury SCUTE_ENUM {

@@ -148,8 +148,6 @@ int scute_pool_info(scute_pool* pool, scute_info* info) {
     i.open_ns = in.open_ns;
     i.overhead = g.file_size - i.chunk_count * g.chunk_size;
     i.tag = s.sb.tag;
-    i.pages_healed = in.pages->healed.load();
-    i.fault_handler = (s.flags & SCUTE_NO_FAULT_HANDLER) == 0 ? 1 : 0;
     i.lost = s.lost.load();
     i.policy = s.policy;
     i.scrub_every = s.scrub_every;
@@ -170,7 +168,6 @@ int scute_stats(scute_pool* pool, scute_counters* counters) {
     for (const auto& l : in.s.lanes) capi::sum(c, l.w.count);
     capi::sum(c, in.s.service->count);
     in.pages->for_each_writer([&](const medium::writer& w) { capi::sum(c, w.count); });
-    c.pages_healed = in.pages->healed.load();
     c.verified_bytes += in.s.verified_outside.load(std::memory_order_relaxed);
     c.unverified_bytes = in.s.account.total();
     c.unverified_max = in.s.account.most();

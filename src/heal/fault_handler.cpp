@@ -168,9 +168,9 @@ bool handle_fault(int signal, const siginfo_t& info) noexcept {
     const bool readable = m.read(page + (offset - page) / 64 * 64, probe, sizeof probe);
     if (readable && ++last_times < (signal == SIGBUS ? 3 : retries_max)) return true;
     if (signal == SIGSEGV) return false;  // access was not taken away by us
-    last_times = 0;
     m.revoke_page(page);
   }
+  last_times = 0;
   if (page_repairer::second_loss(page)) return true;
   const bool within = pool::library_depth != 0;
   const auto outcome = d->repairer->repair(page, within, SCUTE_FINDER_FAULT);

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "heal/page_notes.hpp"
+#include "heal/page_repair.hpp"
 #include "heap/regions.hpp"
 #include "pool/optimistic.hpp"
 
@@ -83,9 +83,9 @@ class target {
 
 class injector {
  public:
-  injector(pool::state& s, page_notes* notes, const scute_injection& what,
+  injector(pool::state& s, page_repairer& pages, const scute_injection& what,
            const std::function<void(uint64_t, uint64_t)>& visit)
-      : s_(s), notes_(notes), what_(what), visit_(visit), w_(*s.medium) {}
+      : s_(s), pages_(pages), what_(what), visit_(visit), w_(*s.medium) {}
 
   // False if something was injured just there already.
   bool injure(const target::place& p) {
@@ -154,16 +154,9 @@ class injector {
 
   bool lose(uint64_t page) {
     if (!seen_.insert(page).second) return false;
-    const bool in_zones = page >= s_.geo.zones_offset && page < s_.geo.zones_end();
-    if (in_zones && notes_ != nullptr && !notes_->add(w_, page) && !s_.has_checksums)
-      throw failure(SCUTE_E_NOSPC,
-                    s_.path +
-                        ": as many pages are lost already as can be noted, and without checksums "
-                        "of objects nothing else would tell of another one; have them rebuilt "
-                        "first (scute_scrub)");
     std::byte noise[format::page];
     make_noise(noise, page);
-    s_.medium->lose_page(page, noise);
+    pages_.lose(page, noise);
     return told(page, format::page);
   }
 
@@ -175,7 +168,7 @@ class injector {
   }
 
   pool::state& s_;
-  page_notes* notes_;
+  page_repairer& pages_;
   const scute_injection& what_;
   const std::function<void(uint64_t, uint64_t)>& visit_;
   medium::writer w_;
@@ -215,14 +208,14 @@ void require_sensible(const pool::state& s, const scute_injection& what) {
                                      std::to_string(s.geo.file_size) + " bytes");
 }
 
-uint64_t inject(pool::state& s, heap::zone_table& zones, page_notes* notes,
+uint64_t inject(pool::state& s, heap::zone_table& zones, page_repairer& pages,
                 const scute_injection& what,
                 const std::function<void(uint64_t offset, uint64_t length)>& visit) {
   require_sensible(s, what);
   if (s.read_only)
     throw failure(SCUTE_E_READONLY, s.path + " was opened read-only, so nothing can be injured");
   random_numbers random(what.seed);
-  injector in(s, notes, what, visit);
+  injector in(s, pages, what, visit);
   if (what.offset != SCUTE_ANYWHERE) {
     if (what.kind == SCUTE_INJURE_LOSE_PAGE && !s.has_parity && what.offset >= s.geo.zones_offset &&
         what.offset < s.geo.zones_end())

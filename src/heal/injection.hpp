@@ -20,13 +20,13 @@
 
 namespace scute::heal {
 
-class page_notes;
+class page_repairer;
 
 // Tests what a program asks for; throws failure.
 void require_sensible(const pool::state& s, const scute_injection& what);
 
-// Returns the number of injuries. notes: where lost pages are noted.
-uint64_t inject(pool::state& s, heap::zone_table& zones, page_notes* notes,
+// Returns the number of injuries. pages: loses them, and notes that they are lost.
+uint64_t inject(pool::state& s, heap::zone_table& zones, page_repairer& pages,
                 const scute_injection& what,
                 const std::function<void(uint64_t offset, uint64_t length)>& visit);
 

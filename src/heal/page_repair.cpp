@@ -140,7 +140,11 @@ page_repairer::outcome page_repairer::rebuild(uint64_t page, bool condone,
     const desk_turn d(desks_);
     const bool noted = notes.add(d->w, page);
     if (compose(page, *d, second)) {
-      if (!put(page, *d)) return outcome::hopeless;
+      if (!s_.medium->restore_page(d->w, page, d->page)) {  // the device does not take it
+        s_.lost.fetch_add(1, std::memory_order_relaxed);
+        s_.events.post({SCUTE_EVENT_PAGE, SCUTE_OUTCOME_LOST, finder, page, format::page});
+        return outcome::hopeless;
+      }
       if (doubting_.load(std::memory_order_relaxed)) {
         const uint32_t i = doubts_.fetch_add(1);
         if (i < doubts_max) doubtful_[i] = page;
@@ -153,10 +157,10 @@ page_repairer::outcome page_repairer::rebuild(uint64_t page, bool condone,
       return outcome::readable;
     }
     if (!condone) return outcome::hopeless;
-    // N6. The other page first: with this one back, it would look as if it could be rebuilt.
-    if (second != 0) condemn(second, *d, finder);
+    // N6. The other ones first, all of them: with the rest back, one would look as if it could be rebuilt.
+    for (uint64_t last = 0; other_loss(page, second) && second != last; last = second)
+      condemn(second, *d, finder);
     condemn(page, *d, finder);
-    if (noted) notes.remove(d->w, page);
   }
   ++pool::losses_of_this_thread;
   return outcome::hopeless;
@@ -214,12 +218,6 @@ void page_repairer::finish_pieces(uint64_t page, bool is_parity, std::byte* byte
   }
 }
 
-bool page_repairer::put(uint64_t page, desk& d) noexcept {
-  if (s_.medium->restore_page(d.w, page, d.page)) return true;
-  s_.lost.fetch_add(1, std::memory_order_relaxed);
-  return false;
-}
-
 // Another page of the same column block that is known to be lost.
 bool page_repairer::other_loss(uint64_t page, uint64_t& second) const noexcept {
   const pool::cell c = pool::cell_of(s_.geo, page);
@@ -240,7 +238,7 @@ void page_repairer::condemn(uint64_t page, desk& d, scute_finder finder) noexcep
   std::memset(d.page, static_cast<int>(lost_byte), format::page);
   const pool::cell c = pool::cell_of(s_.geo, page);
   finish_pieces(page, c.row >= s_.geo.rows, d.page);
-  s_.medium->restore_page(d.w, page, d.page);
+  if (s_.medium->restore_page(d.w, page, d.page)) notes.remove(d.w, page);
   s_.lost.fetch_add(1, std::memory_order_relaxed);
   s_.events.post({SCUTE_EVENT_PAGE, SCUTE_OUTCOME_LOST, finder, page, format::page});
   name_losses(page, finder);
@@ -269,7 +267,12 @@ void page_repairer::forget_doubts(medium::writer& w) noexcept {
 void page_repairer::lose(uint64_t page, const std::byte* noise) {
   if (page >= s_.geo.zones_offset && page < s_.geo.zones_end()) {
     const std::lock_guard hold(s_.service_mutex);
-    notes.add(*s_.service, page);
+    if (!notes.add(*s_.service, page) && !s_.has_checksums)
+      throw failure(SCUTE_E_NOSPC,
+                    s_.path +
+                        ": as many pages are lost already as can be noted, and without checksums "
+                        "of objects nothing else would tell of another one; have them rebuilt "
+                        "first (scute_scrub)");
   }
   s_.medium->lose_page(page, noise);
 }

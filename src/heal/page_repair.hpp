@@ -57,7 +57,8 @@ class page_repairer {
   outcome repair(uint64_t page, bool condone, scute_finder finder) noexcept;
 
   // Emulates the loss of a page, for drills; noise: page bytes. It counts as lost until it has been
-  // repaired, in later sessions as well (page_notes). Not for signal handlers.
+  // repaired, in later sessions as well (page_notes). Throws failure(SCUTE_E_NOSPC) if it could not be
+  // noted and nothing else would tell. Not for signal handlers.
   void lose(uint64_t page, const std::byte* noise);
 
   // A second page of the column that is being rebuilt by this thread cannot be read either. Does not
@@ -98,7 +99,6 @@ class page_repairer {
   outcome rebuild(uint64_t page, bool condone, scute_finder finder) noexcept;
   bool compose(uint64_t page, desk& d, uint64_t& second) noexcept;
   void finish_pieces(uint64_t page, bool is_parity, std::byte* bytes) const noexcept;
-  bool put(uint64_t page, desk& d) noexcept;
   bool other_loss(uint64_t page, uint64_t& second) const noexcept;
   void condemn(uint64_t page, desk& d, scute_finder finder) noexcept;
   void name_losses(uint64_t page, scute_finder finder) noexcept;

@@ -98,36 +98,53 @@ void sealer::seal_anchor(uint64_t at, format::root_anchor& anchor) {
   add(at, &anchor, sizeof anchor, medium::purpose::metadata);
 }
 
-// W3. Takes a copy of the header, and of the parts of the fragment that are open, and then verifies the
-// fragment where it lies; true if it vouches for its payload.
-bool sealer::take_origin(const micro_buffer& b, const pool::fragment& f, uint64_t base,
-                         uint64_t size, format::fragment_header& h) {
-  for (int attempt = 0;; ++attempt) {
+// The header of a fragment that another transaction may have freed, or damage struck, since it was opened.
+// Repairs it; throws SCUTE_E_FREED if the object is gone.
+format::fragment_header sealer::present_header(const pool::fragment& f) {
+  format::fragment_header h;
+  std::memcpy(&h, s_.at(f.header), sizeof h);
+  if (pool::covered(s_, f, h) == pool::not_covered && s_.healer != nullptr) {
+    s_.healer->repair(&lane_, f, "object");
     std::memcpy(&h, s_.at(f.header), sizeof h);
+  }
+  const auto state = format::meta_state(h.meta);
+  if (state != format::state::live && state != format::state::part)
+    throw failure(SCUTE_E_FREED,
+                  "an object was freed after this transaction opened it; two transactions may not "
+                  "write one object at a time");
+  return h;
+}
+
+// W3. Takes a copy of the header, and of the parts of the fragment that are open, and then verifies the
+// fragment where it lies.
+format::fragment_header sealer::take_origin(const micro_buffer& b, const pool::fragment& f,
+                                            uint64_t base, uint64_t size) {
+  for (int attempt = 0;; ++attempt) {
+    const format::fragment_header h =
+        s_.has_checksums ? present_header(f) : format::fragment_header{};
     for (const byte_range& r : b.open) {
       const uint64_t begin = std::max(r.begin, base), end = std::min(r.end, base + size);
       if (begin < end)
         std::memcpy(lane_.scratch + (begin - base), s_.at(f.payload + (begin - base)), end - begin);
     }
-    if (!s_.has_checksums) return false;
-    if (SCUTE_PLANTED(seal_origin) || pool::valid(s_, f)) break;
-    if (pool::covered(s_, f, h) == pool::not_covered || s_.healer == nullptr || attempt == 100)
-      throw failure(SCUTE_E_FREED,
-                    "an object was freed or damaged after this transaction opened it; "
-                    "two transactions may not write one object at a time");
+    if (!s_.has_checksums || SCUTE_PLANTED(seal_origin) || pool::valid(s_, f)) return h;
+    if (s_.healer == nullptr || attempt == 100)
+      throw failure(SCUTE_E_CORRUPT, s_.path + ": the object at file offset " +
+                                         std::to_string(f.header) +
+                                         " changes while it is committed; two transactions may "
+                                         "not write one object at a time");
     s_.healer->repair(&lane_, f, "object");
   }
-  return true;
 }
 
 void sealer::change_fragment(micro_buffer& b, uint64_t index) {
   const pool::fragment f = b.where.fragment(index);
   const uint64_t base = index * format::fragment_payload;
   const uint64_t size = b.fragment_size(index);
-  format::fragment_header h{};
   // W3: what is open as a whole needs no old byte.
-  const bool whole = s_.has_checksums && b.open.contains(base, base + size);
-  const bool vouched = whole || take_origin(b, f, base, size, h);
+  const bool vouched = s_.has_checksums;
+  const bool whole = vouched && b.open.contains(base, base + size);
+  const format::fragment_header h = whole ? present_header(f) : take_origin(b, f, base, size);
   const uint32_t covered = vouched && !whole ? pool::covered(s_, f, h) : 0;
   uint32_t sum = h.checksum;
   bool changed = false;
@@ -169,7 +186,6 @@ void sealer::change_fragment(micro_buffer& b, uint64_t index) {
   }
   if (!vouched) return;
   if (whole && !SCUTE_PLANTED(seal_checksum)) return fill_header(b, index);
-  if (whole) std::memcpy(&h, s_.at(f.header), sizeof h);
   format::fragment_header fresh = h;
   fresh.tag = format::make_tag(s_.sb.epoch, lane_.index, lane_.sequence + 1);
   fresh.next = f.header;

@@ -41,8 +41,9 @@ class sealer {
   void add(uint64_t offset, const void* src, uint64_t n, medium::purpose why);
   void fill_header(micro_buffer& b, uint64_t fragment);
   void change_fragment(micro_buffer& b, uint64_t fragment);
-  bool take_origin(const micro_buffer& b, const pool::fragment& f, uint64_t base, uint64_t size,
-                   format::fragment_header& h);
+  format::fragment_header present_header(const pool::fragment& f);
+  format::fragment_header take_origin(const micro_buffer& b, const pool::fragment& f, uint64_t base,
+                                      uint64_t size);
 
   pool::state& s_;
   pool::lane& lane_;

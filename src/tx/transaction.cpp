@@ -99,20 +99,27 @@ micro_buffer& transaction::enter_filled(uint64_t oid, uint64_t offset, uint64_t 
   }
   // T2: the first fragment is verified with its copy, if it is copied at all. Should it turn out to be
   // damaged, so was perhaps its header, which said how much there is to copy.
-  bool trust = s_.has_checksums && offset < format::fragment_payload;
-  for (;; trust = false) {
+  const auto leave = [this](micro_buffer& b) {
+    --count_;  // the index may keep a stale entry, which finds nothing: see find()
+    b.where = {};
+  };
+  for (bool trust = s_.has_checksums && offset < format::fragment_payload;; trust = false) {
     micro_buffer& b = enter(oid, trust ? verification::with_copy : verification::now);
     const uint64_t size = b.size;
     const uint32_t type = b.type;
-    if (!trust || length == UINT64_MAX || (offset <= size && length <= size - offset)) {
-      if (length != UINT64_MAX) check_range(b, offset, length);
-      fill(b, offset, length == UINT64_MAX ? size : offset + length);
-      format::fragment_header h;
-      std::memcpy(&h, s_.at(b.where.header), sizeof h);
-      if (!trust || (format::meta_size(h.meta) == size && h.type == type)) return b;
+    try {
+      if (!trust || length == UINT64_MAX || (offset <= size && length <= size - offset)) {
+        if (length != UINT64_MAX) check_range(b, offset, length);
+        fill(b, offset, length == UINT64_MAX ? size : offset + length);
+        format::fragment_header h;
+        std::memcpy(&h, s_.at(b.where.header), sizeof h);
+        if (!trust || (format::meta_size(h.meta) == size && h.type == type)) return b;
+      }
+    } catch (...) {
+      leave(b);  // nobody has verified it, and nothing may be built on its size
+      throw;
     }
-    --count_;  // the index may keep a stale entry, which finds nothing: see find()
-    b.where = {};
+    leave(b);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <set>
@@ -273,6 +274,32 @@ TEST(lost_page, TwoInOneColumnAreReportedByName) {
   // The rest of the pool stays usable.
   const scute_oid fresh = f.alloc(pattern(5, 100));
   EXPECT_TRUE(f.read(fresh) == pattern(5, 100));
+}
+
+// With two of three written off, the third must not look as if the rest of the column told its bytes.
+TEST(lost_page, ThreeInOneColumnAreAllLost) {
+  lossy_pool f;
+  f.create(mib);
+  f.fill();
+  f.add(70000);
+  const auto& g = f.geo();
+  std::map<uint64_t, std::set<uint64_t>> rows;  // with objects, by page column
+  for (const auto& [oid, content] : f.objects)
+    for (uint64_t at = f.offset_of(oid) & ~(page - 1); at < f.offset_of(oid) + content.size();
+         at += page)
+      rows[(at - g.zones_offset) % g.row_size].insert(at);
+  const auto column =
+      std::find_if(rows.begin(), rows.end(), [](const auto& c) { return c.second.size() >= 3; });
+  ASSERT_NE(column, rows.end());
+  for (const uint64_t at : column->second) f.lose(at);
+  for (const auto& [oid, content] : f.objects) {
+    const void* at = nullptr;
+    if (scute_get_verified(f, oid, &at) == SCUTE_OK) {
+      EXPECT_EQ(std::memcmp(at, content.data(), content.size()), 0);
+    }
+  }
+  EXPECT_EQ(f.healed(), 0u);
+  EXPECT_TRUE(f.in().pages->notes.pages().empty());
 }
 
 // A page that was cut off the file raises a true SIGBUS, and comes back with the file's length.
