@@ -21,7 +21,10 @@ const std::vector<system_kind>& system_kinds() {
       {"redo-none", "scute", "redo-none", "Scute, crash consistency only", true, make_scute},
       {"redo-ml", "scute", "redo-ml", "Scute, + metadata and logs replicated", true, make_scute},
       {"redo-mlp", "scute", "redo-mlp", "Scute, + parity over everything", true, make_scute},
-      {"redo-mlpc", "scute", "redo-mlpc", "Scute, + checksums: the default", true, make_scute},
+      {"redo-mlpc", "scute", "redo-mlpc", "Scute, + checksums", true, make_scute},
+      {"logfree-mlpc", "scute", "logfree-mlpc", "Scute, log-free, everything protected: the default",
+       true, make_scute},
+      {"plain-mlpc", "scute", "plain-mlpc", "the same without pipelined kernels", true, make_scute},
 #ifdef SCUTE_BENCH_HAVE_PMEMOBJ
       {"libpmemobj", "libpmemobj", "tx", "PMDK's object store, transactional C interface", true,
        make_pmemobj},

@@ -57,6 +57,27 @@ SCUTE_API int scute_scrub_wait(scute_pool *pool, scute_report *report);
  * called from signal handlers. Does nothing if none is under way. */
 SCUTE_API void scute_scrub_stop(scute_pool *pool);
 
+/* ---- recovery of log-free pools ------------------------------------------------------------------ */
+
+/* After a crash a pool of engine logfree opens in milliseconds, whatever its size. Every call that hands
+ * out or changes objects puts right first what the crash left there, so nothing of an undecided
+ * transaction is ever seen; a background thread per spare CPU does the rest. Pointers kept from
+ * scute_direct_base() bypass that: wait for the end of recovery before using any.
+ *
+ * Takes part in the work until everything is resolved. progress (may be null) is called now and then.
+ * Does nothing if nothing is pending. A pool may be closed before: the next session goes on.
+ * SCUTE_E_IO. Any thread; not inside a transaction. */
+SCUTE_API int scute_recovery_wait(scute_pool *pool, scute_progress_fn progress, void *arg);
+
+/* Bytes of columns that are resolved, and their number; both 0 if the pool was opened with nothing to
+ * resolve. Outputs may be null. Any thread. */
+SCUTE_API int scute_recovery_progress(scute_pool *pool, uint64_t *done, uint64_t *total);
+
+/* Engine logfree: makes the parity of all transactions that have returned durable. They are durable
+ * without that; it is for programs that are about to be idle, so that a crash finds nothing to resolve.
+ * Closing does it. Any thread. */
+SCUTE_API int scute_drain(scute_pool *pool);
+
 /* ---- faults and drills ------------------------------------------------------------------------- */
 
 /* For programs with a handler of their own for SIGBUS or SIGSEGV that does not pass signals on:

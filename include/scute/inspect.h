@@ -77,7 +77,7 @@ typedef void (*scute_finding_fn)(void *arg, const char *what, uint64_t offset, u
                                  scute_oid object, int repaired);
 
 /* Verifies every structure, every object and every column of an open pool, and with repair != 0
- * puts right what the redundancy allows. Returns 0 when the check ran, whatever it found. Not
+ * puts right what the redundancy allows. Recovery that is still pending is finished first. Returns 0 when the check ran, whatever it found. Not
  * while transactions run. progress and finding may be null. */
 SCUTE_API int scute_check(scute_pool *pool, int repair, scute_report *report,
                           scute_finding_fn finding, scute_progress_fn progress, void *arg);

@@ -366,7 +366,8 @@ class pool : public reader {
     state_->limit = facts.size;
     const bool attentive =
         facts.policy == SCUTE_POLICY_CONSERVATIVE || (facts.flags & SCUTE_ACCOUNT) != 0;
-    state_->length = attentive ? 0 : facts.size;
+    state_->recovering = !attentive && facts.unresolved != 0;
+    state_->length = attentive || state_->recovering ? 0 : facts.size;
   }
 
   void verify(scute_oid oid, std::uint64_t size_min, std::uint32_t type) const {

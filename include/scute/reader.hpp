@@ -23,6 +23,7 @@
 
 #include <bit>
 #include <cstddef>
+#include <atomic>
 #include <cstdint>
 #include <span>
 
@@ -38,9 +39,10 @@ struct mapping {
   scute_pool* handle = nullptr;
   std::uintptr_t base = 0;   ///< address = base + oid, modulo 2^64
   std::uint64_t first = 0;   ///< lowest conceivable oid: the pool's tag, offset 0
-  std::uint64_t length = 0;  ///< file size: oids lie in [first + 1, first + length). 0 if reading
-                             ///< takes more than an address: then every access is found to be
-                             ///< outside, and the library is asked. That costs the others nothing
+  /// File size: oids lie in [first + 1, first + length). 0 while reading takes more than an address:
+  /// then every access is found to be outside, and the library is asked. That costs the others nothing.
+  mutable std::atomic<std::uint64_t> length{0};
+  bool recovering = false;   ///< length is 0 only until recovery has finished
   std::uint64_t limit = 0;   ///< file size
 };
 
@@ -117,7 +119,7 @@ class reader {
       detail::check(scute_tx_get_range(tx_, oid, offset, length, &address));
       return static_cast<const std::byte*>(address);
     }
-    if (length > map_->length || offset > map_->length - length || outside(oid, offset + length))
+    if (length > direct_length() || offset > direct_length() - length || outside(oid, offset + length))
         [[unlikely]] {
       return attend(oid, offset, length);
     }
@@ -160,11 +162,14 @@ class reader {
   /// of the file, so that a damaged pointer found in the pool cannot make the program read outside
   /// it. Objects begin at multiples of 32: rotated, an offset that is none is larger than any file,
   /// and no reference gets an address that its type cannot have.
+  std::uint64_t direct_length() const noexcept {
+    return map_->length.load(std::memory_order_relaxed);
+  }
   static bool outside(scute_oid offset, std::uint64_t size, std::uint64_t length) noexcept {
     return std::rotr(offset, 5) - 1 >= length / 32 || size > length - offset;
   }
   bool outside(scute_oid oid, std::uint64_t size) const noexcept {
-    return outside(oid - map_->first, size, map_->length);
+    return outside(oid - map_->first, size, direct_length());
   }
 
   /// Address of `size` bytes at an oid, of which nothing is tested.
@@ -188,11 +193,18 @@ class reader {
   [[gnu::cold, gnu::noinline]] const std::byte* attend(scute_oid oid, std::uint64_t offset,
                                                        std::uint64_t length) const {
     if (length > map_->limit || offset > map_->limit - length ||
-        outside(oid - map_->first, offset + length, map_->limit) || map_->length != 0) {
+        outside(oid - map_->first, offset + length, map_->limit) || direct_length() != 0) {
       throw_oid();
     }
     const void* found = nullptr;
     detail::check(scute_get_committed(map_->handle, oid, offset, length, &found));
+    if (map_->recovering) {
+      std::uint64_t done = 0, total = 0;
+      detail::check(scute_recovery_progress(map_->handle, &done, &total));
+      if (done == total) {
+        map_->length.store(map_->limit, std::memory_order_relaxed);
+      }
+    }
     return static_cast<const std::byte*>(found);
   }
 

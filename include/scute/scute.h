@@ -86,7 +86,11 @@ enum scute_medium SCUTE_ENUM {
 
 /* How a transaction becomes durable. */
 enum scute_engine SCUTE_ENUM {
-  SCUTE_ENGINE_REDO = 1 /* redo log, then in place (Pangolin 3.4) */
+  SCUTE_ENGINE_AUTO = 0, /* create only: logfree with protection mlpc, else redo */
+  SCUTE_ENGINE_REDO = 1, /* redo log, then in place (Pangolin 3.4) */
+  SCUTE_ENGINE_LOGFREE = 2 /* in place, with the parity as the undo log (CodePM, IEEE TC 2025); needs
+                              protection mlpc. After a crash the pool opens at once, and what the crash
+                              left is put right when it is needed, or by a scan in the background */
 };
 
 /* How much is protected: Pangolin's Table 2. Each level adds to the one before. */
@@ -120,9 +124,13 @@ enum scute_flags {
                                   is left alone (SCUTE_E_EXISTS) */
   SCUTE_NO_FAULT_HANDLER = 1u << 3, /* leave SIGBUS and SIGSEGV alone: a lost page then ends the
                                        process, unless the program calls scute_handle_fault() */
-  SCUTE_ACCOUNT = 1u << 4           /* count the object bytes that scute_get() and pool.get() return
+  SCUTE_ACCOUNT = 1u << 4,          /* count the object bytes that scute_get() and pool.get() return
                                        untested (scute_counters.unverified_bytes); costs a header
                                        look-up per get, so it is for measurements */
+  SCUTE_LAZY_RECOVERY = 1u << 5,   /* open, engine logfree: after a crash no thread scans the pool in the
+                                      background; see scute_recovery_wait() */
+  SCUTE_PLAIN_ENCODING = 1u << 6   /* engine logfree: deltas are computed first and written then, instead
+                                      of line by line (CodePM section IV); for measurements */
 };
 
 /* Everything that can be chosen. Set struct_size and the defaults with scute_options_init(). The
@@ -158,7 +166,7 @@ typedef struct scute_options {
 #define SCUTE_SIZE_MIN ((uint64_t)1 << 18) /* smallest pool: 256 KiB */
 #define SCUTE_SIZE_MAX ((uint64_t)1 << 46) /* largest pool: 64 TiB */
 
-/* Fills in the defaults: 64 MiB, medium auto, engine redo, protection mlpc, crc32c, the rest 0. */
+/* Fills in the defaults: 64 MiB, medium auto, engine auto, protection mlpc, crc32c, the rest 0. */
 SCUTE_API void scute_options_init(scute_options *options);
 
 /* Sets one option by name, as text: "size" takes 64M, 16GiB; enums take their lower-case names
@@ -231,6 +239,9 @@ typedef struct scute_info {
   uint64_t scrub_position; /* bytes of the pool that an interrupted scrub has done; 0: none */
   int fault_handler;       /* 1: SIGBUS and SIGSEGV are handled for this pool */
   uint32_t flags;          /* SCUTE_READONLY, ... with which it was opened */
+  uint64_t unresolved;     /* bytes of columns that recovery has not come to yet (engine logfree) */
+  uint64_t rolled_back;    /* fragments of undecided transactions put back since this open */
+  uint64_t finished;       /* decided transactions whose parity was completed since this open */
 } scute_info;
 
 /* Fills in *info (set info->struct_size first). Any thread. */
@@ -254,6 +265,10 @@ typedef struct scute_counters {
   uint64_t unverified_max;   /* the most of them between two scrubs, or since the pool was opened */
   uint64_t scrubs;           /* whole scrubs completed */
   uint64_t pages_healed;     /* pages rebuilt that could not be read */
+  uint64_t logged;           /* engine logfree: transactions that went through the log, since their
+                                objects share columns or they had in-place ranges */
+  uint64_t drains;           /* engine logfree: times deferred parity was made durable because somebody
+                                else needed its columns, or on request */
 } scute_counters;
 
 /* Totals over all threads (set counters->struct_size first). Any thread. */

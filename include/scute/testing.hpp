@@ -113,7 +113,15 @@ class thread {
 
 /// Options for small pools, so that many of them can be recovered per second: 320 KiB, 3 lanes, 4
 /// rows.
-scute_options small_pool(scute_protection protection = SCUTE_PROTECT_MLPC);
+struct pool_kind {
+  scute_protection protection;
+  scute_engine engine;
+  /// Engine AUTO: what the library chooses.
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  constexpr pool_kind(scute_protection p = SCUTE_PROTECT_MLPC, scute_engine e = SCUTE_ENGINE_AUTO)
+      : protection(p), engine(e) {}
+};
+scute_options small_pool(pool_kind kind = {});
 
 /// What is to be explored.
 class scenario {

@@ -12,6 +12,7 @@
 #include "medium/mapped_medium.hpp"
 #include "medium/planted.hpp"
 #include "pool/columns.hpp"
+#include "pool/window.hpp"
 #include "pool/superblock.hpp"
 #include "pool/zone_extent.hpp"
 #include "tx/verify.hpp"
@@ -89,7 +90,12 @@ void instance::assemble() {
   for (uint32_t i = 0; i < s.geo.lane_count; ++i) s.lanes.emplace_back(i, *s.medium);
   for (uint64_t z = 0; z < s.geo.zone_count; ++z) s.used_end.emplace_back(s.geo.data_size);
   heap = std::make_unique<heap::heap>(s, relay);
-  engine = std::make_unique<engine::redo>(s, *heap);
+  if (log_free()) {
+    engine = std::make_unique<engine::logfree>(s, *heap);
+    s.locks.windows = &drainer_;
+  } else {
+    engine = std::make_unique<engine::redo>(s, *heap);
+  }
   relay.target = engine.get();
   leases_.resize(s.geo.lane_count);
   for (auto& l : s.lanes) transactions.emplace_back(s, *heap, *engine, l);
@@ -157,7 +163,7 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   sb.parity = g.parity;
   sb.chunk_size = g.chunk_size;
   sb.protection = static_cast<uint32_t>(o.protection);
-  sb.engine = static_cast<uint32_t>(o.engine);
+  sb.engine = static_cast<uint32_t>(pool::choose_engine(o));
   sb.epoch = 1;
   in->assemble();
 
@@ -209,11 +215,13 @@ std::unique_ptr<instance> instance::attach(std::unique_ptr<medium::medium> m,
   const auto bad = [&](const char* what) {
     throw failure(SCUTE_E_CORRUPT, path + ": the superblock names an unknown " + what);
   };
-  if (s.sb.engine != SCUTE_ENGINE_REDO) bad("engine");
+  if (s.sb.engine != SCUTE_ENGINE_REDO && s.sb.engine != SCUTE_ENGINE_LOGFREE) bad("engine");
   if (s.sb.protection > SCUTE_PROTECT_MLPC) bad("protection level");
   if (s.sb.checksum_kind != SCUTE_CHECKSUM_CRC32C && s.sb.checksum_kind != SCUTE_CHECKSUM_ADLER32)
     bad("checksum kind");
   if ((s.sb.protection >= SCUTE_PROTECT_MLP) != (s.geo.parity == 1)) bad("parity arrangement");
+  if (s.sb.engine == SCUTE_ENGINE_LOGFREE && s.sb.protection != SCUTE_PROTECT_MLPC)
+    bad("combination of engine and protection");
   if ((s.sb.protection >= SCUTE_PROTECT_ML ? 2u : 1u) != s.geo.lane_replicas) bad("lane layout");
   if (s.sb.tag == 0) bad("tag");
   s.sb.layout[sizeof s.sb.layout - 1] = '\0';
@@ -244,7 +252,8 @@ void instance::take_options(const scute_options& o) {
   s.scrub_every = o.scrub_every;
   s.flags = o.flags;
   if ((o.flags & SCUTE_ACCOUNT) != 0) s.account.enable();
-  s.attentive = s.policy == SCUTE_POLICY_CONSERVATIVE || s.account.enabled();
+  s.attentive.store(attentive_by_choice());
+  s.plain_encoding = (o.flags & SCUTE_PLAIN_ENCODING) != 0;
   s.events.call(o.event, o.event_arg);
 }
 
@@ -303,21 +312,33 @@ void instance::begin_session(const scute_options& o) {
   repair_known_losses();
   // What could not be rebuilt is told before the logs that say why are void.
   if (pages->doubt_count() != 0) s.events.drain(s);
-  // The logs of the old epoch are void from here on, all at once.
-  s.sb.resolved_epoch = s.sb.epoch;
+  // The logs of the old epoch are void from here on, all at once. What is log-free is resolved later.
+  const uint64_t resolved = s.sb.resolved_epoch;
+  const bool unresolved = log_free() && resolved != s.sb.epoch;
+  if (!unresolved || SCUTE_PLANTED(resolved_early)) s.sb.resolved_epoch = s.sb.epoch;
   if (!SCUTE_PLANTED(epoch_raise)) ++s.sb.epoch;
   if (!SCUTE_PLANTED(clean_open)) s.sb.clean = 0;
   pool::write_superblock(*s.service, s.sb);
   s.require_healthy();
   pages->forget_doubts(*s.service);
+  if (unresolved) resolving.begin(resolved);
   if (!was_clean) {
     heap->reclaim_lent(s.lanes.front());
     if (o.progress != nullptr) o.progress(o.progress_arg, "recover", 1, 1);
   }
+  // On a simulated medium threads take turns, and are the test's to make.
+  if (unresolved && (o.flags & SCUTE_LAZY_RECOVERY) == 0 &&
+      s.medium->what() != medium::kind::simulated)
+    resolving.start();
+}
+
+void instance::drain() noexcept {
+  for (pool::lane& l : s.lanes) pool::drain(s, l);
 }
 
 void instance::close() {
   scrubs.close();
+  resolving.stop();
   if (!open_) return;  // abandoned
   open_ = false;
   life->open.store(false, std::memory_order_release);
@@ -329,8 +350,11 @@ void instance::close() {
   // Chunks that could not be taken back from a log, for want of memory: the next open does it, as
   // after a crash.
   if (heap->lent() != 0) return;
+  drain();
+  s.require_healthy();
   s.sb.clean = 1;
-  s.sb.resolved_epoch = s.sb.epoch;
+  // Else the next session goes on with it.
+  if (!resolving.pending()) s.sb.resolved_epoch = s.sb.epoch;
   pool::write_superblock(*s.service, s.sb);
   s.require_healthy();
   s.events.drain(s);  // a superblock page may have been lost just now

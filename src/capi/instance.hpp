@@ -11,14 +11,17 @@
 #include <string>
 
 #include "capi/lane_leases.hpp"
+#include "capi/recovery_service.hpp"
 #include "capi/scrub_service.hpp"
 #include "capi/thread_state.hpp"
+#include "engine/logfree.hpp"
 #include "engine/redo.hpp"
 #include "heal/fault_handler.hpp"
 #include "heal/page_repair.hpp"
 #include "heal/repair.hpp"
 #include "heap/heap.hpp"
 #include "pool/state.hpp"
+#include "pool/window.hpp"
 #include "scute/scute.h"
 #include "tx/transaction.hpp"
 
@@ -30,6 +33,12 @@ class step_relay final : public heap::step_engine {
  public:
   void step(pool::lane& l, std::span<const pool::patch> patches) override {
     target->step(l, patches);
+  }
+  void write_unlogged(pool::lane& l, std::span<const pool::patch> patches) override {
+    target->write_unlogged(l, patches);
+  }
+  void prepare_reuse(pool::lane& l, uint64_t chunk, uint64_t length) override {
+    target->prepare_reuse(l, chunk, length);
   }
   heap::step_engine* target = nullptr;
 };
@@ -51,6 +60,7 @@ class instance {
   void close();
   // Lets go of the pool as a crash would: nothing more is written.
   void abandon() noexcept {
+    resolving.stop();
     open_ = false;
     life->open.store(false, std::memory_order_release);
   }
@@ -70,6 +80,12 @@ class instance {
   void release(tx::transaction& t) noexcept;
   // Runs fn with the lane if no transaction uses it now; others who want it wait meanwhile.
   bool with_idle_lane(uint32_t lane, const std::function<void(pool::lane&)>& fn);
+  // Makes all deferred parity durable.
+  void drain() noexcept;
+  // What the options of this session ask for, but for recovery.
+  bool attentive_by_choice() const noexcept {
+    return s.policy == SCUTE_POLICY_CONSERVATIVE || s.account.enabled();
+  }
   // Rebuilds the pages that the kernel knows to be bad.
   void repair_bad_pages(scute_finder finder);
 
@@ -87,14 +103,17 @@ class instance {
   void begin_session(const scute_options& options);
   void watch_pages(const scute_options& options);
   void repair_known_losses();
+  bool log_free() const noexcept { return s.sb.engine == SCUTE_ENGINE_LOGFREE; }
 
   bool open_ = false;
   std::vector<uint64_t> known_losses_;  // pages, found at opening
   std::optional<heal::fault_domain> faults_;
+  pool::drainer drainer_{s};
   waiting_mutex root_mutex_;
   lane_leases leases_;
 
  public:
+  recovery_service resolving{*this};
   scrub_service scrubs{*this};  // the last member: its threads use the others
 };
 

@@ -105,8 +105,10 @@ void set_option(scute_options& o, std::string_view name, const char* text) {
                               {"ram", SCUTE_MEDIUM_RAM}};
     o.medium = pick<scute_medium>(name, value, words, "auto, dax, file or ram");
   } else if (name == "engine") {
-    constexpr word words[] = {{"redo", SCUTE_ENGINE_REDO}};
-    o.engine = pick<scute_engine>(name, value, words, "redo");
+    constexpr word words[] = {{"auto", SCUTE_ENGINE_AUTO},
+                              {"redo", SCUTE_ENGINE_REDO},
+                              {"logfree", SCUTE_ENGINE_LOGFREE}};
+    o.engine = pick<scute_engine>(name, value, words, "auto, redo or logfree");
   } else if (name == "protection") {
     constexpr word words[] = {{"none", SCUTE_PROTECT_NONE},
                               {"ml", SCUTE_PROTECT_ML},
@@ -137,6 +139,10 @@ void set_option(scute_options& o, std::string_view name, const char* text) {
     set_flag(o, SCUTE_NO_FAULT_HANDLER, name, value);
   } else if (name == "account") {
     set_flag(o, SCUTE_ACCOUNT, name, value);
+  } else if (name == "lazy_recovery" || name == "lazy-recovery") {
+    set_flag(o, SCUTE_LAZY_RECOVERY, name, value);
+  } else if (name == "plain_encoding" || name == "plain-encoding") {
+    set_flag(o, SCUTE_PLAIN_ENCODING, name, value);
   } else if (name == "policy") {
     set_policy(o, name, value);
   } else {
@@ -157,7 +163,7 @@ void scute_options_init(scute_options* options) {
   options->struct_size = sizeof *options;
   options->size = uint64_t{64} << 20;
   options->medium = SCUTE_MEDIUM_AUTO;
-  options->engine = SCUTE_ENGINE_REDO;
+  options->engine = SCUTE_ENGINE_AUTO;
   options->protection = SCUTE_PROTECT_MLPC;
   options->checksum = SCUTE_CHECKSUM_CRC32C;
   options->mode = 0600;
@@ -192,6 +198,8 @@ int scute_options_from_env(scute_options* options) {
                {"SCUTE_OVERWRITE", "overwrite"},
                {"SCUTE_NO_FAULT_HANDLER", "no_fault_handler"},
                {"SCUTE_ACCOUNT", "account"},
+               {"SCUTE_LAZY_RECOVERY", "lazy_recovery"},
+               {"SCUTE_PLAIN_ENCODING", "plain_encoding"},
                {"SCUTE_POLICY", "policy"}};
     for (const auto& v : all)
       if (const char* value = std::getenv(v.variable)) capi::set_option(*options, v.name, value);

@@ -25,7 +25,8 @@ scute_options normalise(const scute_options* given) {
                   "options->struct_size is not set; call scute_options_init() on them first");
   std::memcpy(&o, given, std::min(given->struct_size, sizeof o));
   constexpr uint32_t known =
-      SCUTE_READONLY | SCUTE_PREALLOCATE | SCUTE_OVERWRITE | SCUTE_NO_FAULT_HANDLER | SCUTE_ACCOUNT;
+      SCUTE_READONLY | SCUTE_PREALLOCATE | SCUTE_OVERWRITE | SCUTE_NO_FAULT_HANDLER |
+      SCUTE_ACCOUNT | SCUTE_LAZY_RECOVERY | SCUTE_PLAIN_ENCODING;
   if ((o.flags & ~known) != 0) throw failure(SCUTE_E_INVALID, "options->flags has unknown bits");
   if (o.mode > 0777) throw failure(SCUTE_E_INVALID, "options->mode is not permission bits");
   if (o.medium < SCUTE_MEDIUM_AUTO || o.medium > SCUTE_MEDIUM_RAM)
@@ -74,6 +75,8 @@ void sum(scute_counters& to, const medium::counters& c) {
   to.heals += c.heals.get();
   to.losses += c.losses.get();
   to.verified_bytes += c.verified_bytes.get();
+  to.logged += c.logged.get();
+  to.drains += c.drains.get();
 }
 
 }  // namespace
@@ -157,6 +160,13 @@ int scute_pool_info(scute_pool* pool, scute_info* info) {
     i.fault_handler = (s.flags & SCUTE_NO_FAULT_HANDLER) == 0 ? 1 : 0;
     i.pages_healed = in.pages->healed.load();
     i.flags = s.flags;
+    if (const heal::resolution* work = in.resolving.work()) {
+      if (in.resolving.pending())
+        i.unresolved = (work->blocks() - work->resolved_blocks()) * format::page *
+                       (uint64_t{g.rows} + g.parity);
+      i.rolled_back = work->rolled_back();
+      i.finished = work->finished();
+    }
     capi::copy_out(info, i, "info");
   });
 }
@@ -165,7 +175,10 @@ int scute_stats(scute_pool* pool, scute_counters* counters) {
   return capi::guarded(pool, [&] {
     instance& in = capi::need(pool);
     scute_counters c{};
-    for (const auto& l : in.s.lanes) capi::sum(c, l.w.count);
+    for (const auto& l : in.s.lanes) {
+      capi::sum(c, l.w.count);
+      capi::sum(c, l.relief.count);
+    }
     capi::sum(c, in.s.service->count);
     in.pages->for_each_writer([&](const medium::writer& w) { capi::sum(c, w.count); });
     c.verified_bytes += in.s.verified_outside.load(std::memory_order_relaxed);
@@ -210,6 +223,7 @@ int scute_check(scute_pool* pool, int repair, scute_report* report, scute_findin
     o.finding = finding;
     o.progress = progress;
     o.arg = arg;
+    in.resolving.finish(progress, arg);
     if (repair != 0) in.repair_bad_pages(SCUTE_FINDER_CHECK);
     heal::check(in.s, *in.heap, o, r);
     capi::copy_out(report, r, "report");

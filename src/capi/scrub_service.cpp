@@ -39,6 +39,8 @@ void scrub_service::perform(const scute_scrub_options& o, bool yield, scute_repo
   h.with_lane = [this](uint32_t lane, const std::function<void(pool::lane&)>& fn) {
     in_.with_idle_lane(lane, fn);
   };
+  // What a crash left open would look like damage.
+  in_.resolving.finish(o.progress, o.arg);
   in_.repair_bad_pages(SCUTE_FINDER_SCRUB);
   heal::scrub(s, *in_.heap, h, stop_).run(report);
   if (report.complete != 0) s.account.scrubbed();

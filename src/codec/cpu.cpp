@@ -61,6 +61,7 @@ cpu_features detect() {
   if (f.avx2 && all(saved, zmm_state)) {
     f.avx512 = all(b, bit(16) | bit(17) | bit(30) | bit(31));  // F, DQ, BW, VL
     f.vpclmul = f.avx512 && f.pclmul && all(c, bit(10));
+    f.gfni = f.avx512 && all(c, bit(8));
   }
   return f;
 }
@@ -87,7 +88,7 @@ cpu_features select() {
 
 bool cpu_features::has(const cpu_features& needed) const noexcept {
   return (sse42 || !needed.sse42) && (pclmul || !needed.pclmul) && (avx2 || !needed.avx2) &&
-         (avx512 || !needed.avx512) && (vpclmul || !needed.vpclmul);
+         (avx512 || !needed.avx512) && (vpclmul || !needed.vpclmul) && (gfni || !needed.gfni);
 }
 
 cpu_features cpu_detect() noexcept {
@@ -96,7 +97,7 @@ cpu_features cpu_detect() noexcept {
 
 cpu_features cpu_limit(cpu_features have, cpu_level level) noexcept {
   if (level < cpu_level::avx512) {
-    have.avx512 = have.vpclmul = false;
+    have.avx512 = have.vpclmul = have.gfni = false;
   }
   if (level < cpu_level::avx2) {
     have.avx2 = false;

@@ -29,6 +29,7 @@ struct cpu_features {
   bool avx2 = false;     // AVX and AVX2
   bool avx512 = false;   // F, BW, VL and DQ together
   bool vpclmul = false;  // carry-less multiply on 512-bit registers; implies avx512
+  bool gfni = false;     // bit matrices times bytes on 512-bit registers; implies avx512
 
   // True if every flag set in `needed` is set here.
   [[nodiscard]] bool has(const cpu_features& needed) const noexcept;

@@ -139,33 +139,36 @@ void lane_log::chain(pool::lane& l, std::vector<uint64_t>& chunks) {
               sizeof c);
 }
 
-bool lane_log::write(const entry_image& image) {
+void lane_log::prepare(entry_image& image) {
+  pool::lane& l = image.lane();
+  if (round_line(l.image.size()) <=
+      format::lane_undo_offset(s_.geo.lane_size) - format::lane_log_offset)
+    return;
+  // The steps that lending makes use up sequence numbers; the entry's own comes after them.
+  auto& chunks = lent_[l.index].ring_chunks;
+  SCUTE_ASSERT(chunks.empty());
+  chain(l, chunks);
+  image.chained();
+}
+
+void lane_log::write(const entry_image& image) noexcept {
   pool::lane& l = image.lane();
   const uint64_t end = format::lane_undo_offset(s_.geo.lane_size);
-  uint32_t flags = image.flags();
-  if (round_line(l.image.size()) > end - format::lane_log_offset) {
-    // The steps that lending makes use up sequence numbers; the entry's own comes after them.
-    auto& chunks = lent_[l.index].ring_chunks;
-    SCUTE_ASSERT(chunks.empty());
-    chain(l, chunks);
-    flags |= format::entry_chained;
-  }
   const uint64_t size = round_line(l.image.size());
   uint64_t position = l.ring_next;
   if (position + size > end) position = format::lane_log_offset;
-  if (l.sequence != 0 && position < l.last_end && position + size > l.last_begin) {
+  if (l.logged != 0 && position < l.last_end && position + size > l.last_begin) {
     flush_status(l);  // L3
     if (!SCUTE_PLANTED(ring_fence)) l.w.fence();
-    l.raise_settled(l.sequence);
+    l.raise_settled(l.logged);
   }
-  finish(l, flags, l.sequence + 1, position);
+  finish(l, image.flags(), l.sequence + 1, position);
   stream(l, position,
          {s_.geo.lane_offset(l.index, 0), s_.geo.lane_offset(l.index, s_.geo.lane_replicas - 1)});
-  ++l.sequence;
+  l.logged = ++l.sequence;
   l.last_begin = position;
   l.last_end = position + size;
   l.ring_next = position + size;
-  return (flags & format::entry_chained) != 0;
 }
 
 // Streams l.image as the next undo entry; the area has room for it.
@@ -218,7 +221,7 @@ void lane_log::write_undo(const entry_image& image) {
 void lane_log::store_status(pool::lane& l) {
   // undone before applied: both lie in one line, so a durable `applied` brings `undone` along.
   const uint64_t undone = make_status_word(s_, l.index, status_word::undone, lent_[l.index].undone);
-  const uint64_t applied = make_status_word(s_, l.index, status_word::applied, l.sequence);
+  const uint64_t applied = make_status_word(s_, l.index, status_word::applied, l.logged);
   for (uint32_t r = 0; r < (SCUTE_PLANTED(status_copy) ? 1 : s_.geo.lane_replicas); ++r) {
     std::byte* line = s_.at(s_.geo.lane_offset(l.index, r));
     l.w.store(line + offsetof(format::lane_status, undone), &undone, 8);
@@ -232,19 +235,38 @@ void lane_log::flush_status(pool::lane& l) {
               medium::purpose::log);
 }
 
-void lane_log::retire(pool::lane& l, bool ends_in_place) noexcept {
-  lane_state& mine = lent_[l.index];
-  if (ends_in_place && !SCUTE_PLANTED(undone_word)) mine.undone = l.transaction;
-  if (SCUTE_PLANTED(applied_early)) l.applied.store(l.sequence);
+void lane_log::note(pool::lane& l, bool ends_in_place) noexcept {
+  if (ends_in_place && !SCUTE_PLANTED(undone_word)) lent_[l.index].undone = l.transaction;
+  if (SCUTE_PLANTED(applied_early)) l.applied.store(l.logged);
   store_status(l);
-  l.applied.store(l.sequence, std::memory_order_release);
-  if (!ends_in_place && mine.ring_chunks.empty()) return;
-  // L3: before a chain is taken apart. And before any step may push the final entry, which is all
-  // that keeps undo entries from being taken for live ones, out of the ring (L4).
+  l.applied.store(l.logged, std::memory_order_release);
+}
+
+void lane_log::make_noted(pool::lane& l) noexcept {
   if (!SCUTE_PLANTED(retire_flush)) flush_status(l);
   if (!SCUTE_PLANTED(retire_fence)) l.w.fence();
+  if (!s_.medium->failed()) l.raise_settled(l.logged);
+}
+
+void lane_log::retire(pool::lane& l, bool ends_in_place) noexcept {
+  note(l, ends_in_place);
+  if (!ends_in_place && lent_[l.index].ring_chunks.empty()) return;
+  // L3: before a chain is taken apart. And before any step may push the final entry, which is all
+  // that keeps undo entries from being taken for live ones, out of the ring (L4).
+  make_noted(l);
+  clean_up(l, ends_in_place);
+}
+
+void lane_log::invalidate(pool::lane& l, bool ends_in_place) noexcept {
+  note(l, ends_in_place);
+  make_noted(l);
+}
+
+void lane_log::clean_up(pool::lane& l, bool ends_in_place) noexcept {
   if (s_.medium->failed()) return;
-  l.raise_settled(l.sequence);
+  lane_state& mine = lent_[l.index];
+  // The steps below come here again.
+  if (!ends_in_place && mine.ring_chunks.empty()) return;
   const auto done_with = [&](std::vector<uint64_t>& chunks) {
     mine.spare.insert(mine.spare.end(), chunks.begin(), chunks.end());  // see borrow()
     chunks.clear();

@@ -30,6 +30,8 @@ class entry_image {
 
   pool::lane& lane() const noexcept { return l_; }
   uint32_t flags() const noexcept { return flags_; }
+  // The records are in lent chunks by now, and only a chain is in l.image.
+  void chained() noexcept { flags_ |= format::entry_chained; }
 
  private:
   pool::lane& l_;
@@ -40,10 +42,12 @@ class lane_log {
  public:
   lane_log(pool::state& s, heap::heap& h) : s_(s), heap_(h), lent_(s.geo.lane_count) {}
 
-  // Streams an entry to the lane's ring (and to lent chunks if it does not fit), as l.sequence + 1,
-  // which l.sequence then is. Undecided until the next fence. Returns true if it had to make steps of
-  // its own through the lane first. Throws SCUTE_E_NOSPC with nothing written.
-  bool write(const entry_image& image);
+  // Moves an entry that does not fit the lane's ring to lent chunks. May make steps of its own through
+  // the lane. Throws SCUTE_E_NOSPC with nothing written.
+  void prepare(entry_image& image);
+  // Streams a prepared entry to the lane's ring, as l.sequence + 1, which l.sequence then is. Undecided
+  // until the next fence.
+  void write(const entry_image& image) noexcept;
   // The same for an undo entry, after those already written by this transaction.
   void write_undo(const entry_image& image);
 
@@ -52,6 +56,11 @@ class lane_log {
   // ends_in_place: the lane's transaction, which had undo entries, has ended; durable on return.
   // Chunks that cannot be taken back now, for want of memory, stay lent and are tried again later.
   void retire(pool::lane& l, bool ends_in_place) noexcept;
+
+  // The same in two parts, for those who hold locks meanwhile: the entry durably needs no replay on
+  // return; then, without any locks, what it had lent is given back.
+  void invalidate(pool::lane& l, bool ends_in_place) noexcept;
+  void clean_up(pool::lane& l, bool ends_in_place) noexcept;
 
   // The lane's transaction has written undo entries.
   bool has_undo(const pool::lane& l) const noexcept {
@@ -78,6 +87,8 @@ class lane_log {
   void chain(pool::lane& l, std::vector<uint64_t>& chunks);
   void borrow(pool::lane& l, std::vector<uint64_t>& to, size_t n);
   void give_back_spare(pool::lane& l) noexcept;
+  void note(pool::lane& l, bool ends_in_place) noexcept;
+  void make_noted(pool::lane& l) noexcept;
   void store_status(pool::lane& l);
   void flush_status(pool::lane& l);
 

@@ -63,6 +63,10 @@ class touched_columns {
 
 tx::recovery_report recover(pool::state& s, medium::writer& w, recovery_watch* watch) {
   tx::recovery_report report;
+  // Log-free pools: a column that an undo entry or a lent chunk has bytes in may be open to a transaction
+  // that only its parity can roll back. The parity of in-place ranges is that of the old bytes, which are
+  // put back; for the rest there is resolution (engine/logged.hpp, K1 and K2).
+  const bool log_free = s.sb.engine == SCUTE_ENGINE_LOGFREE && !SCUTE_PLANTED(recovery_log_free);
   touched_columns touched(s.geo);
   std::vector<found_log> logs;
   for (uint32_t i = 0; i < s.geo.lane_count; ++i) {
@@ -95,7 +99,7 @@ tx::recovery_report recover(pool::state& s, medium::writer& w, recovery_watch* w
       for_each_record(
           s, *u, [&](format::record_kind, uint64_t offset, const std::byte* bytes, uint32_t n) {
             if (bytes != nullptr) w.stream(s.at(offset), bytes, n, medium::purpose::data);
-            touched.add(offset, n);
+            if (!log_free) touched.add(offset, n);
           });
     if (!log.undo.empty()) ++report.undone;
   }
@@ -112,7 +116,7 @@ tx::recovery_report recover(pool::state& s, medium::writer& w, recovery_watch* w
         continue;
       const uint64_t chunk = s.geo.chunk_offset(z, i);
       if (!SCUTE_PLANTED(recovery_overlay)) s.overlaid.add(chunk, s.geo.chunk_size, nullptr);
-      if (!SCUTE_PLANTED(recovery_lent)) touched.add(chunk, s.geo.chunk_size);
+      if (!SCUTE_PLANTED(recovery_lent) && !log_free) touched.add(chunk, s.geo.chunk_size);
     }
   }
   if (watch != nullptr) watch->parity_begins(touched.ranges());

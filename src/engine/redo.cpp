@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/redo.hpp"
 
-#include <cstring>
+#include "engine/in_place.hpp"
 #include "medium/planted.hpp"
 #include "pool/columns.hpp"
 
 namespace scute::engine {
 
 // Steps 1 and 2.
-void redo::decide(pool::lane& l, const entry_image& image, std::span<const pool::patch> patches) {
+void redo::decide(pool::lane& l, entry_image& image, std::span<const pool::patch> patches) {
+  log_.prepare(image);  // may make steps of its own
   pool::split(s_, l, patches);
   if (!SCUTE_PLANTED(follow)) pool::follow(s_, l);
   // From the first byte of the entry on nothing may fail for want of memory: an entry that was given
   // up half-way would be replayed after a crash.
   pool::prepare_settle(s_, l);
-  if (log_.write(image)) {
-    pool::split(s_, l, patches);  // its own steps had other pieces, and less room is never needed
-    pool::prepare_settle(s_, l);
-  }
+  log_.write(image);
   pool::settle(s_, l);
   if (SCUTE_PLANTED(settled_early)) pool::settled(l);
   if (SCUTE_PLANTED(own_settled_early)) l.raise_settled(l.applied.load());
@@ -55,7 +53,7 @@ void redo::commit(pool::lane& l, const tx::write_set& w) {
       image.add(format::record_kind::intent, r.offset, nullptr, static_cast<uint32_t>(r.length));
     if (!SCUTE_PLANTED(in_place_flush)) l.w.flush(s_.at(r.offset), r.length, medium::purpose::data);
   }
-  keep_in_place(l, w);
+  keep_in_place(s_, l, w.in_place);
   // R1: no log holds these bytes, so they must be durable before any part of the entry can be.
   if (!w.in_place.empty() && !SCUTE_PLANTED(in_place_fence)) l.w.fence();
   s_.require_healthy();
@@ -67,26 +65,6 @@ void redo::commit(pool::lane& l, const tx::write_set& w) {
     now += r.length;
   }
   finish(l, has_undo);
-}
-
-// Copies what in-place ranges hold to l.in_place, one after the other. From then on a page of them that
-// is lost can be rebuilt; one that was lost before costs the transaction its stores.
-void redo::keep_in_place(pool::lane& l, const tx::write_set& w) {
-  l.in_place.clear();
-  uint64_t total = 0;
-  for (const auto& r : w.in_place) total += r.length;
-  if (total == 0) return;
-  std::byte* now = l.in_place.extend(total);
-  for (const auto& r : w.in_place) {
-    std::memcpy(now, s_.at(r.offset), r.length);
-    if (!pool::keep_in_place(s_, r.offset, now, r.length))
-      throw failure(SCUTE_E_CORRUPT,
-                    s_.path +
-                        ": a page was lost to which this transaction had stored in place, and "
-                        "its stores with it; the transaction was aborted and the page holds "
-                        "what it held before. Run the transaction again");
-    now += r.length;
-  }
 }
 
 void redo::step(pool::lane& l, std::span<const pool::patch> patches) {
@@ -130,14 +108,18 @@ void redo::save(pool::lane& l, const tx::inplace_range& r) {
 void redo::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {
   // There may be undo entries without a range: a save that failed after writing them.
   if (!log_.has_undo(l)) return;
-  for (const auto& r : ranges) {
-    const uint64_t n = SCUTE_PLANTED(restore_part) ? r.length / 2 : r.length;
-    l.w.stream(s_.at(r.offset), r.old, n, medium::purpose::data);
-  }
-  if (!SCUTE_PLANTED(restore_fence)) l.w.fence();
-  s_.require_healthy();
-  for (const auto& r : ranges) pool::overlay_in_place(s_, r.offset, r.old, r.length, false);
+  put_back(s_, l, ranges);
   if (!SCUTE_PLANTED(restore_retire)) log_.retire(l, true);
+}
+
+void redo::write_unlogged(pool::lane& l, std::span<const pool::patch> patches) {
+  pool::split(s_, l, patches);
+  pool::apply(s_, l);
+}
+
+// The last log entry of an idle lane may still hold bytes for what lay there.
+void redo::prepare_reuse(pool::lane& l, uint64_t, uint64_t) {
+  if (!SCUTE_PLANTED(settle_all)) pool::settle_all(s_, l);
 }
 
 }  // namespace scute::engine

@@ -47,11 +47,12 @@ class redo final : public tx::engine {
   void stage(pool::lane& l, std::span<const pool::patch> patches) override;
   void save(pool::lane& l, const tx::inplace_range& r) override;
   void restore(pool::lane& l, std::span<const tx::inplace_range> ranges) override;
+  void prepare_reuse(pool::lane& l, uint64_t chunk, uint64_t length) override;
+  void write_unlogged(pool::lane& l, std::span<const pool::patch> patches) override;
 
  private:
-  void decide(pool::lane& l, const entry_image& image, std::span<const pool::patch> patches);
+  void decide(pool::lane& l, entry_image& image, std::span<const pool::patch> patches);
   void finish(pool::lane& l, bool ends_in_place);
-  void keep_in_place(pool::lane& l, const tx::write_set& w);
 
   pool::state& s_;
   lane_log log_;

@@ -43,7 +43,7 @@ uint64_t column_walker::slots(const chunk_view& v, uint64_t chunk, uint64_t from
     const std::byte* p = s_.at(at);
     format::fragment_header h;
     std::memcpy(&h, p, sizeof h);
-    if (h.next != at || format::meta_generation(h.meta) != v.generation) return k;
+    if (format::meta_generation(h.meta) != v.generation) return k;
     const auto* tail = reinterpret_cast<const std::byte*>(&h) + sizeof h.checksum;
     uint64_t covered = 0;
     if (format::meta_state(h.meta) == format::state::live) {
@@ -54,9 +54,9 @@ uint64_t column_walker::slots(const chunk_view& v, uint64_t chunk, uint64_t from
       return k;
     }
     const auto kind = covered == 0 ? codec::checksum_kind::crc32c : s_.checksum;
-    if (codec::checksum(kind, p + format::header_size, covered, tail, format::header_tail) !=
-        h.checksum)
-      return k;
+    const uint32_t sum =
+        codec::checksum(kind, p + format::header_size, covered, tail, format::header_tail);
+    if (pool::bind(sum, at) != h.checksum) return k;
     if (format::meta_state(h.meta) == format::state::live) {
       ++t.objects;
       t.object_bytes += format::meta_size(h.meta);

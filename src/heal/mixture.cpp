@@ -138,18 +138,20 @@ bool mixture::cut_payload(const bytes& header, bytes& image) {
   if (where.none()) return false;
   const format::fragment_header h = header_of(header);
   const auto n = static_cast<uint32_t>(end - header_end);
-  const auto kind = f_.metadata ? codec::checksum_kind::crc32c : s_.checksum;
+  const auto kind = pool::checksum_kind(s_, f_, n);
+  const uint32_t wanted = pool::unbind(h.checksum, f_.header);
   for (const auto& [before, behind] : {std::pair{&kept_, &decoded_}, {&decoded_, &kept_}}) {
     image = *behind;
     std::copy_n(header.begin(), header_end, image.begin());
-    uint32_t sum = pool::header_checksum(s_, f_, h, image.data() + header_end, n);
+    uint32_t sum = pool::unbind(
+        pool::header_checksum(s_, f_, h, image.data() + header_end, n), f_.header);
     // The cut moves on byte by byte, and the checksum with it. Cuts from `low` to the next byte that
     // differs are the same.
     size_t low = 0;
     const auto fits = [&](size_t high) {
       if (low == 0 || !where.between(low, high)) return false;
       ++attempts_;
-      return sum == h.checksum && image_valid(s_, f_, image);
+      return sum == wanted && image_valid(s_, f_, image);
     };
     for (size_t k = header_end; k < end; ++k) {
       const std::byte next = (*before)[k];

@@ -62,12 +62,13 @@ struct visitor {
     const uint64_t count =
         std::max<uint64_t>(1, (bytes + format::fragment_payload - 1) / format::fragment_payload);
     // Fragments whose headers meet the page, and those whose payloads do.
-    uint64_t at = 0;
-    if (page > header) at = (page - header) / format::header_size;
+    const uint64_t first_header = page > header ? (page - header) / format::header_size : 0;
+    uint64_t at = first_header;
     for (; at < count && meets(header + at * format::header_size, format::header_size); ++at)
       fn(arg, {o.fragment(at), live ? s.oid_of(o.payload) : 0});
-    uint64_t next = page > o.payload ? (page - o.payload) / format::fragment_payload : 0;
-    for (next = std::max(next, at); next < count; ++next) {
+    for (uint64_t next = page > o.payload ? (page - o.payload) / format::fragment_payload : 0;
+         next < count; ++next) {
+      if (next >= first_header && next < at) continue;
       const pool::fragment f = o.fragment(next);
       if (!meets(f.payload, f.room)) break;
       fn(arg, {f, live ? s.oid_of(o.payload) : 0});

@@ -10,6 +10,7 @@
 #include "medium/waiting.hpp"
 #include "pool/library_call.hpp"
 #include "pool/superblock.hpp"
+#include "pool/window.hpp"
 
 namespace scute::heal {
 namespace {
@@ -95,7 +96,9 @@ page_repairer::outcome page_repairer::repair_zone_page(uint64_t page, bool condo
   const uint32_t stripe = pool::stripes::index(c.zone, c.column / pool::column_block);
   pool::hold& mine = pool::this_thread_holds;
   const bool holder = mine.pool == &s_;
-  if (holder && mine.stripe != stripe) return outcome::hopeless;  // against B1; never waits for it
+  const bool ours = mine.window != nullptr ? pool::in_window(*mine.window, stripe)
+                                           : mine.stripe == stripe;
+  if (holder && !ours) return outcome::hopeless;  // against B1; never waits for it
   if (holder && !mine.shared) return rebuild(page, condone, finder);
   if (!holder) {
     s_.locks.lock_exclusive(stripe);
@@ -184,9 +187,36 @@ bool page_repairer::compose(uint64_t page, desk& d, uint64_t& second) noexcept {
     s_.medium->revoke_page(second);
     return false;
   }
+  if (!SCUTE_PLANTED(page_window)) finish_window(c, d.page);
   if (!is_parity && !SCUTE_PLANTED(page_in_place)) s_.overlaid.renew(page, d.page, format::page);
   finish_pieces(page, is_parity, d.page);
   return true;
+}
+
+// N3, in a window: `bytes` is what all other cells of the column say, some of which hold what the window
+// has written and some what was there before. Wherever this cell must differ from it, it is by the delta
+// of the piece that has these columns, whichever row that piece is in.
+void page_repairer::finish_window(const pool::cell& c, std::byte* bytes) const noexcept {
+  const pool::lane* l = pool::this_thread_holds.window;
+  const auto now = pool::this_thread_holds.now;
+  if (l == nullptr || now == pool::hold::phase::reading) return;
+  const uint64_t from = c.column / format::page * format::page;
+  const uint64_t current = l->progress.piece;
+  for (uint64_t i = 0; i < l->pieces.size(); ++i) {
+    const pool::piece& p = l->pieces[i];
+    const pool::cell at = pool::cell_of(s_.geo, p.offset);
+    if (at.zone != c.zone || at.column < from || at.column >= from + format::page) continue;
+    const uint32_t done = i < current ? p.length : i == current ? l->progress.done : 0;
+    std::byte* to = bytes + (at.column - from);
+    // An in-place range counts with its old bytes (state::overlaid) until the parity phase is over.
+    if (p.old != nullptr) {
+      if (now == pool::hold::phase::parity) codec::xor_into(to, p.delta, done);
+    } else if (now == pool::hold::phase::data) {
+      codec::xor_into(to, p.delta, done);
+    } else {
+      codec::xor_into(to + done, p.delta + done, p.length - done);
+    }
+  }
 }
 
 // N3: what the holders of the stripe expect to find.
@@ -274,7 +304,15 @@ void page_repairer::lose(uint64_t page, const std::byte* noise) {
                         "of objects nothing else would tell of another one; have them rebuilt "
                         "first (scute_scrub)");
   }
+  // A column that a transaction has open to its second fence cannot lose anything else and be rolled back
+  // or finished after a crash; a drill of one failure at a time waits for that.
+  const bool window = s_.locks.windows != nullptr && page >= s_.geo.zones_offset &&
+                      page < s_.geo.zones_end();
+  const pool::cell c = window ? pool::cell_of(s_.geo, page) : pool::cell{};
+  const uint32_t stripe = pool::stripes::index(c.zone, c.column / pool::column_block);
+  if (window) s_.locks.lock_exclusive(stripe);
   s_.medium->lose_page(page, noise);
+  if (window) s_.locks.unlock_exclusive(stripe);
 }
 
 // ---- outside the zones --------------------------------------------------------------------------------

@@ -20,6 +20,7 @@
 //      parity, exclusive the new parity of its piece, in DRAM
 //      parity, shared    each holder's delta as far as it has been XORed in; all of them are parked
 //      data              the new data of its piece
+//      window            finish_window()
 //    Holders in shared mode park until all are in their handlers; then one of them leads.
 // N4 What a user has stored in place is in nobody's parity. While the transaction runs the page gets
 //    the old bytes, and the commit fails; once it commits, there is a copy (overlays::keep()).
@@ -98,6 +99,7 @@ class page_repairer {
   outcome repair_plain_page(uint64_t page, scute_finder finder) noexcept;
   outcome rebuild(uint64_t page, bool condone, scute_finder finder) noexcept;
   bool compose(uint64_t page, desk& d, uint64_t& second) noexcept;
+  void finish_window(const pool::cell& c, std::byte* bytes) const noexcept;
   void finish_pieces(uint64_t page, bool is_parity, std::byte* bytes) const noexcept;
   bool other_loss(uint64_t page, uint64_t& second) const noexcept;
   void condemn(uint64_t page, desk& d, scute_finder finder) noexcept;

@@ -58,8 +58,9 @@ chunk_state* heap::take_chunks(pool::lane& l, uint32_t n) {
         zones_.extend(l, engine_, zi, i);
         bool used_before = false;
         for (uint32_t b = 0; b < n; ++b) used_before |= z.chunks[i - b].generation != 0;
-        // A3: the last log entry of an idle lane may still hold bytes for what lay here.
-        if (used_before && !SCUTE_PLANTED(settle_all)) pool::settle_all(s_, l);
+        if (used_before)  // A3
+          engine_.prepare_reuse(l, s_.geo.chunk_offset(zi, i + 1 - n),
+                                uint64_t{n} << s_.geo.chunk_shift);
         if (!skipped) z.search_from = i + 1 - n;
         return &z.chunks[i + 1 - n];
       }
@@ -107,8 +108,7 @@ std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
       for (uint64_t at = 0; at < s_.geo.chunk_size; at += sizeof zeros) {
         if (SCUTE_PLANTED(lend_zero) || codec::is_zero(s_.at(offset + at), sizeof zeros)) continue;
         const pool::patch p{offset + at, zeros, sizeof zeros, medium::purpose::log};
-        pool::split(s_, l, {&p, 1});
-        pool::apply(s_, l);
+        engine_.write_unlogged(l, {&p, 1});
       }
       l.w.fence();
       s_.overlaid.add(offset, s_.geo.chunk_size, nullptr);

@@ -14,6 +14,12 @@ class step_engine {
   virtual ~step_engine() = default;
   // All or nothing, and durable when it returns. The patches together must fit the lane's log.
   virtual void step(pool::lane& l, std::span<const pool::patch> patches) = 0;
+  // Writes bytes that nothing vouches for, with their parity. Not atomic; durable at the lane's next
+  // fence, at the latest.
+  virtual void write_unlogged(pool::lane& l, std::span<const pool::patch> patches) = 0;
+  // Before [chunk, chunk + length) of the file, where objects have lain, gets another use: whatever the
+  // engine keeps of transactions that had written there is over (A3).
+  virtual void prepare_reuse(pool::lane& l, uint64_t chunk, uint64_t length) = 0;
 };
 
 }  // namespace scute::heap

@@ -31,6 +31,8 @@ struct counters {
   counter lock_waits;
   counter settles;
   counter fallbacks;
+  counter logged;  // engine logfree: transactions that went through the log
+  counter drains;  // deferred parity that was made durable for others
   counter heals, losses;
   counter verified_bytes;
 };

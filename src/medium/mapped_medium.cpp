@@ -14,6 +14,7 @@
 
 #include "medium/bad_blocks.hpp"
 #include "medium/failure.hpp"
+#include "medium/fused.hpp"
 #include "medium/persist.hpp"
 #include "medium/waiting.hpp"
 
@@ -140,9 +141,18 @@ class cpu_medium final : public mapped_medium {
     if (!eadr_) ops_.flush(p, n);
   }
   void do_fence(writer&) noexcept override { ops_.fence(); }
+  void do_encode(writer&, void* dst, const void* src, void* delta, size_t n,
+                 volatile uint32_t* done) noexcept override {
+    fused_.encode(dst, src, delta, n, done);
+  }
+  void do_fold(writer&, void* dst, const void* delta, size_t n,
+               volatile uint32_t* done) noexcept override {
+    fused_.fold(dst, delta, n, done);
+  }
 
  private:
   const persist_ops& ops_ = persist();
+  const fused_ops& fused_ = fused(eadr_);
 };
 
 // Page cache: bytes are durable after msync. The kernel may write any page at any time, as a cache

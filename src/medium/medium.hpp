@@ -4,6 +4,8 @@
 //
 //   stream(dst, src, n)  stores and starts the write-back; durable at the thread's next fence
 //   flush(p, n)          starts the write-back of what was stored there with ordinary stores
+//   encode(dst, src, d)  stream(), after d = what is at dst XOR src
+//   fold(dst, d, n)      dst ^= d by cached stores, and starts the write-back
 //   fence()              returns when everything this writer streamed or flushed is durable
 //
 // A test replaces the whole class by a simulated medium that keeps the durable image apart from
@@ -61,6 +63,9 @@ class medium {
     return any_revoked_.load(std::memory_order_acquire) != 0 && revoked_bit(offset);
   }
 
+  // Some page may be.
+  bool any_revoked() const noexcept { return any_revoked_.load(std::memory_order_relaxed) != 0; }
+
   // All pages of which that is true, ascending. Not for signal handlers.
   std::vector<uint64_t> revoked_pages() const;
 
@@ -83,6 +88,11 @@ class medium {
   virtual void do_flush(writer& w, const void* p, size_t n) noexcept = 0;
   virtual void do_fence(writer& w) noexcept = 0;
   virtual void do_store(void* dst, const void* src, size_t n) noexcept = 0;
+  // Made of the others; media that are plain memory have faster ones (medium/fused.hpp).
+  virtual void do_encode(writer& w, void* dst, const void* src, void* delta, size_t n,
+                         volatile uint32_t* done) noexcept;
+  virtual void do_fold(writer& w, void* dst, const void* delta, size_t n,
+                       volatile uint32_t* done) noexcept;
 
   std::byte* base_ = nullptr;
   uint64_t size_ = 0;
@@ -113,6 +123,18 @@ class writer {
   void stream(void* dst, const void* src, size_t n, purpose why) noexcept {
     account(dst, n, why);
     medium_->do_stream(*this, dst, src, n);
+  }
+  // delta (n bytes in DRAM) = what is at dst XOR src; then as stream(). *done: see medium/fused.hpp.
+  void encode(void* dst, const void* src, void* delta, size_t n, purpose why,
+              volatile uint32_t* done) noexcept {
+    account(dst, n, why);
+    medium_->do_encode(*this, dst, src, delta, n, done);
+  }
+  // dst ^= delta. Cached stores with their write-back started, so that any other writer can finish it by
+  // a flush() and a fence() of its own. n at most 4096.
+  void fold(void* dst, const void* delta, size_t n, purpose why, volatile uint32_t* done) noexcept {
+    account(dst, n, why);
+    medium_->do_fold(*this, dst, delta, n, done);
   }
   // The bytes were stored before; counts them and starts their write-back.
   void flush(const void* p, size_t n, purpose why) noexcept {

@@ -109,6 +109,20 @@ void split(state& s, lane& l, std::span<const patch> patches) {
   }
 }
 
+void split_in_place(state& s, lane& l, uint64_t offset, const std::byte* old, const std::byte* now,
+                    uint64_t length) {
+  for_each_block(s.geo, offset, length, [&](uint64_t at, const cell& c, uint64_t n) {
+    piece& x = l.pieces.emplace_back();
+    x.offset = at;
+    x.src = now + (at - offset);
+    x.old = old + (at - offset);
+    x.length = static_cast<uint32_t>(n);
+    x.why = medium::purpose::data;
+    x.parity = parity_offset(s.geo, c.zone, c.column);
+    x.stripe = stripes::index(c.zone, c.column / column_block);
+  });
+}
+
 void prefetch_for_write(const state& s, uint64_t offset, uint64_t length) noexcept {
   for (uint64_t i = 0; i < length; i += 64) __builtin_prefetch(s.at(offset + i), 1);
   if (!s.has_parity) return;
@@ -360,7 +374,7 @@ bool column_consistent(state& s, uint64_t zone, uint64_t column, uint64_t length
 }
 
 bool repair_parity(state& s, medium::writer& w, uint64_t zone, uint64_t column, uint64_t length,
-                   const std::byte* syndrome) {
+                   const std::byte* syndrome, bool fenced) {
   gather_room room;
   alignas(64) std::byte sum[column_block];
   exclusive_stripe hold(s, zone, column);
@@ -373,6 +387,7 @@ bool repair_parity(state& s, medium::writer& w, uint64_t zone, uint64_t column, 
   }
   hold.streamed = true;
   w.stream(s.at(parity_offset(s.geo, zone, column)), sum, length, medium::purpose::parity);
+  if (fenced) w.fence();
   return true;
 }
 

@@ -32,6 +32,11 @@ inline uint32_t stripe_of(const state& s, uint64_t offset) noexcept {
 // Splits patches at column blocks into l.pieces, and starts fetching the lines they will touch.
 void split(state& s, lane& l, std::span<const patch> patches);
 
+// The same, for windows, added to l.pieces for an in-place range: `old` is what it held, `now` a copy of
+// what it holds.
+void split_in_place(state& s, lane& l, uint64_t offset, const std::byte* old, const std::byte* now,
+                    uint64_t length);
+
 // Starts fetching [offset, offset + length) of the data rows and its parity into the cache.
 void prefetch_for_write(const state& s, uint64_t offset, uint64_t length) noexcept;
 
@@ -92,9 +97,9 @@ bool column_consistent(state& s, uint64_t zone, uint64_t column, uint64_t length
 void column_syndrome(state& s, uint64_t zone, uint64_t column, uint64_t length, std::byte* out);
 // Recomputes the parity of such a range while transactions may run. syndrome: only if the columns
 // still have this one, since something was damaged otherwise after the caller had looked; null: in
-// any case. False if nothing was written.
+// any case. False if nothing was written. fenced: durable before the stripe is free.
 bool repair_parity(state& s, medium::writer& w, uint64_t zone, uint64_t column, uint64_t length,
-                   const std::byte* syndrome = nullptr);
+                   const std::byte* syndrome = nullptr, bool fenced = false);
 
 // Writes bytes that a decode gave back to the place they were lost from; parity stays as it is.
 // Block by block, and only where the medium still holds `damaged`: elsewhere a commit has written

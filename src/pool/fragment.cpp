@@ -20,10 +20,49 @@ fragment metadata_fragment(uint64_t header, uint32_t type) noexcept {
   return f;
 }
 
+namespace {
+
+// A bijection of 32-bit words that no sum of XORs carries through (H2); its constants are those of the
+// finalizer of MurmurHash3 (A. Appleby, public domain), and their inverses modulo 2^32.
+constexpr uint32_t scramble(uint32_t x) noexcept {
+  x ^= x >> 16;
+  x *= 0x85ebca6bu;
+  x ^= x >> 13;
+  x *= 0xc2b2ae35u;
+  return x ^ x >> 16;
+}
+constexpr uint32_t unscramble(uint32_t x) noexcept {
+  x ^= x >> 16;
+  x *= 0x7ed1b41du;
+  x ^= x >> 13 ^ x >> 26;
+  x *= 0xa5cb9243u;
+  return x ^ x >> 16;
+}
+static_assert(unscramble(scramble(0x12345678u)) == 0x12345678u &&
+              unscramble(scramble(0xfedcba98u)) == 0xfedcba98u && scramble(1) != 1);
+
+constexpr uint32_t word_of(uint64_t place) noexcept {
+  return static_cast<uint32_t>(place >> 5) ^ static_cast<uint32_t>(place >> 37);
+}
+
+}  // namespace
+
+uint32_t bind(uint32_t sum, uint64_t place) noexcept {
+  if (SCUTE_PLANTED(checksum_place)) place = 0;
+  return SCUTE_PLANTED(checksum_linear) ? sum ^ word_of(place) : scramble(sum ^ word_of(place));
+}
+
+uint32_t unbind(uint32_t bound, uint64_t place) noexcept {
+  if (SCUTE_PLANTED(checksum_place)) place = 0;
+  return (SCUTE_PLANTED(checksum_linear) ? bound : unscramble(bound)) ^ word_of(place);
+}
+
 uint32_t covered(const state& s, const fragment& f, const format::fragment_header& h) noexcept {
   const uint64_t size = format::meta_size(h.meta);
   const format::state st = format::meta_state(h.meta);
-  if (h.next != f.header && !SCUTE_PLANTED(header_place)) return not_covered;
+  if (h.next != f.header &&
+      (f.metadata || h.next % format::header_size != 0 || !s.geo.in_data(h.next, sizeof h)))
+    return not_covered;
   if (format::meta_generation(h.meta) != f.generation && !SCUTE_PLANTED(header_generation))
     return not_covered;
   if (f.metadata)
@@ -44,12 +83,15 @@ uint32_t covered(const state& s, const fragment& f, const format::fragment_heade
   return not_covered;
 }
 
+codec::checksum_kind checksum_kind(const state& s, const fragment& f, uint32_t length) noexcept {
+  return f.metadata || length == 0 ? codec::checksum_kind::crc32c : s.checksum;
+}
+
 uint32_t header_checksum(const state& s, const fragment& f, const format::fragment_header& h,
                          const void* payload, uint32_t length) noexcept {
-  // Metadata and bare headers always use CRC-32C: Adler-32 is weak on short messages.
-  const auto kind = f.metadata || length == 0 ? codec::checksum_kind::crc32c : s.checksum;
-  return codec::checksum(kind, payload, length, reinterpret_cast<const std::byte*>(&h) + 4,
-                         format::header_tail);
+  return bind(codec::checksum(checksum_kind(s, f, length), payload, length,
+                              reinterpret_cast<const std::byte*>(&h) + 4, format::header_tail),
+              f.header);
 }
 
 bool valid(const state& s, const fragment& f, const format::fragment_header& h,
@@ -76,6 +118,15 @@ void seal(const state& s, const lane& l, const fragment& f, format::fragment_hea
   h.tag = format::make_tag(s.sb.epoch, l.index, l.sequence + 1);
   h.next = f.header;
   h.checksum = header_checksum(s, f, h, payload, length);
+}
+
+void join_ring(const state& s, const fragment& f, format::fragment_header& h, uint32_t length,
+               uint64_t next) noexcept {
+  const uint64_t before = h.next;
+  h.next = next;
+  h.checksum = bind(codec::checksum_update(checksum_kind(s, f, length),
+                                           unbind(h.checksum, f.header), &before, &next, 8, 0),
+                    f.header);
 }
 
 }  // namespace scute::pool

@@ -38,12 +38,24 @@ void derive(geometry& g) noexcept {
 
 }  // namespace
 
+scute_engine choose_engine(const scute_options& o) {
+  if (o.engine == SCUTE_ENGINE_AUTO)
+    return o.protection == SCUTE_PROTECT_MLPC ? SCUTE_ENGINE_LOGFREE : SCUTE_ENGINE_REDO;
+  if (o.engine != SCUTE_ENGINE_REDO && o.engine != SCUTE_ENGINE_LOGFREE)
+    refuse("engine must be auto, redo or logfree");
+  if (o.engine == SCUTE_ENGINE_LOGFREE && o.protection != SCUTE_PROTECT_MLPC)
+    refuse(
+        "engine logfree needs parity and checksums, which are its log; choose protection mlpc, or "
+        "engine redo");
+  return o.engine;
+}
+
 geometry choose_geometry(const scute_options& o) {
   if (o.size < SCUTE_SIZE_MIN || o.size > SCUTE_SIZE_MAX)
     throw failure(SCUTE_E_RANGE, "pool size " + std::to_string(o.size) +
                                      " is outside the limits; choose 256 KiB to 64 TiB");
   if (o.size % format::page != 0) refuse("pool size must be a multiple of 4096 bytes");
-  if (o.engine != SCUTE_ENGINE_REDO) refuse("engine must be `redo`");
+  choose_engine(o);
   if (o.protection < SCUTE_PROTECT_NONE || o.protection > SCUTE_PROTECT_MLPC)
     refuse("protection must be none, ml, mlp or mlpc");
   if (o.checksum != SCUTE_CHECKSUM_CRC32C && o.checksum != SCUTE_CHECKSUM_ADLER32)

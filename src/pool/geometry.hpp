@@ -75,6 +75,9 @@ inline cell cell_of(const geometry& g, uint64_t offset) noexcept {
   return {zone, row, static_cast<uint64_t>(column)};
 }
 
+// The engine of a new pool; throws failure(SCUTE_E_INVALID) if it cannot have the one wished for.
+scute_engine choose_engine(const scute_options& options);
+
 // Chooses the geometry of a new pool; throws failure(SCUTE_E_INVALID / SCUTE_E_RANGE) with the
 // reason when the wishes do not fit together.
 geometry choose_geometry(const scute_options& options);

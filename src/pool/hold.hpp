@@ -17,6 +17,7 @@
 namespace scute::pool {
 
 struct state;
+struct lane;
 
 struct hold {
   enum class phase : uint8_t {
@@ -27,6 +28,13 @@ struct hold {
   };
 
   const state* pool = nullptr;  // null: no stripe is held
+  // A window's stripes are held, all of this lane's (pool/window.hpp), and the phase tells what of
+  // lane::pieces has been done by now:
+  //   data     `done` bytes of the piece in progress, and all pieces before it, are in place or about to
+  //            be, with their deltas in DRAM; the parity is the old one
+  //   parity   all data is in place; the deltas of as many bytes are in the parity, or about to be
+  //   reading  data and parity agree
+  const lane* window = nullptr;
   uint32_t stripe = 0;
   bool shared = false;
   phase now = phase::reading;
@@ -51,12 +59,24 @@ class holding {
     h.shared = shared;
     h.now = hold::phase::reading;
     h.length = h.done = 0;
+    h.window = nullptr;
+    h.pool = &s;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  // The stripes of a window, or of one that is being drained for its lane.
+  holding(const state& s, const lane& l, hold::phase p) noexcept {
+    hold& h = this_thread_holds;
+    h.shared = false;
+    h.now = p;
+    h.length = h.done = 0;
+    h.window = &l;
     h.pool = &s;
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
   ~holding() {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     this_thread_holds.pool = nullptr;
+    this_thread_holds.window = nullptr;
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
   holding(const holding&) = delete;

@@ -30,15 +30,54 @@ struct piece {
   uint32_t length;
   uint32_t stripe;
   medium::purpose why;
+  // Windows only:
+  std::byte* delta = nullptr;      // old XOR new, once the data phase has computed it
+  const std::byte* old = nullptr;  // in-place range: what it held; src is a copy of what it holds
+};
+
+// Bytes of the columns, zone after zone: zone * row size + offset in the row.
+struct column_range {
+  uint64_t begin, end;
+};
+struct parity_range {
+  uint64_t offset;  // of the file
+  uint32_t length;
+};
+
+// What a log-free commit has open, or has left open (pool/window.hpp).
+struct window {
+  std::vector<uint32_t> stripes;      // held, ascending
+  std::vector<column_range> columns;  // whole extents of its members, ascending
+  std::vector<parity_range> parity;   // stored, write-back begun
+
+  void clear() noexcept {
+    stripes.clear();
+    columns.clear();
+    parity.clear();
+  }
+};
+
+// How far a phase of a window has come, for a signal handler in the same thread.
+struct window_progress {
+  volatile uint64_t piece = 0;
+  volatile uint32_t done = 0;  // bytes of it
+
+  void begin(uint64_t i, uint32_t bytes = 0) noexcept {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    done = bytes;
+    piece = i;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
 };
 
 struct alignas(64) lane {
-  lane(uint32_t i, medium::medium& m) : index(i), w(m) {}
+  lane(uint32_t i, medium::medium& m) : index(i), w(m), relief(m) {}
 
   const uint32_t index;
   medium::writer w;
 
-  uint64_t sequence = 0;                         // of the last log entry
+  uint64_t sequence = 0;                         // of the last log entry or log-free commit
+  uint64_t logged = 0;                           // of the last log entry; 0: none yet
   uint64_t transaction = 0;                      // of the last user transaction
   uint64_t ring_next = format::lane_log_offset;  // where the next entry goes
   uint64_t last_begin = 0, last_end = 0;         // where the last entry lies in the ring
@@ -50,6 +89,14 @@ struct alignas(64) lane {
   // The last entry that was decided, set before anything of it is in place: while it differs from
   // `applied` the lane may be writing under any stripe.
   std::atomic<uint64_t> begun{0};
+
+  // Windows: the one under way and the one before it, which may be deferred (V2). While it is, whoever
+  // gets `deferral` from deferred to draining owns `last` and `relief`, else the lane does.
+  window now, last;
+  window_progress progress;
+  byte_buffer deltas;
+  alignas(64) std::atomic<uint32_t> deferral{0};
+  medium::writer relief;
 
   // Scratch of the commit in progress, kept to save allocations.
   struct pending_settle {

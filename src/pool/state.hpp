@@ -24,6 +24,7 @@
 namespace scute::pool {
 
 struct fragment;
+class resolver;
 
 // Rebuilds damaged fragments; implemented by heal/, called by whoever finds the damage.
 class repairer {
@@ -44,10 +45,11 @@ struct state {
 
   bool read_only = false;
   bool has_parity = false;
+  bool plain_encoding = false;  // SCUTE_PLAIN_ENCODING: the kernels of log-free commits not pipelined
   scute_policy policy = SCUTE_POLICY_DEFAULT;  // of this session
   uint64_t scrub_every = 0;
   uint32_t flags = 0;      // SCUTE_*, as given
-  bool attentive = false;  // handing out objects takes more than an address: see tx/verify.hpp
+  std::atomic<bool> attentive{false};  // handing out objects takes more than an address: tx/verify.hpp
   accounting account;
 
   bool has_checksums = false;  // of object payloads; headers and metadata always have them
@@ -57,6 +59,7 @@ struct state {
   stripes locks;
   overlays overlaid;
   repairer* healer = nullptr;
+  resolver* resolving = nullptr;  // engine logfree after a crash; else null
 
   // Rows of a zone beyond this offset hold nothing but zeros, so columns need not read them.
   // Grows before the first byte beyond it is written.

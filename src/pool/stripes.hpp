@@ -12,6 +12,9 @@
 // durably invalid first (see engine/redo.hpp, R5). When that cannot be expressed by one owner the
 // word says `many`.
 //
+// In pools of engine `logfree` a stripe is held by a *window* (pool/window.hpp), exclusively, along with
+// others and for longer; the word's owner is the lane then, which a keeper can ask to let go.
+//
 // A thread that holds a stripe and finds a page of its column lost *parks*: it waits, in the handler of
 // the fault, for all other holders to leave or to park as well. Then one of the parked ones leads: it
 // has the stripe to itself, rebuilds the page, and lets the others go on where they were. Nobody else
@@ -48,6 +51,16 @@ class stripes {
 
   stripes() : words_(new std::atomic<uint64_t>[count]()) {}
 
+  // Who may be able to free a stripe that a window of this lane holds. Called again and again.
+  class keeper {
+   public:
+    virtual void make_way(uint32_t lane) noexcept = 0;
+
+   protected:
+    ~keeper() = default;
+  };
+  keeper* windows = nullptr;  // null: there are none
+
   // A column block of a zone, or, in a pool without parity, a 4 KiB page of the file.
   static uint32_t index(uint64_t zone, uint64_t block) noexcept {
     return static_cast<uint32_t>((zone * 0x9e3779b1u + block) & (count - 1));
@@ -68,9 +81,26 @@ class stripes {
                                      std::memory_order_relaxed))
         return first;
       first = false;
-      spin_pause(spins);
+      wait(seen, spins);
       seen = word.load(std::memory_order_relaxed);
     }
+  }
+  // For windows: leaves the lane as the owner.
+  bool lock_window(uint32_t i, uint32_t lane) noexcept {
+    if (try_lock_window(i, lane)) return true;
+    for (unsigned spins = 0; !try_lock_window(i, lane);)
+      wait(words_[i].load(std::memory_order_relaxed), spins);
+    return false;
+  }
+  bool try_lock_window(uint32_t i, uint32_t lane) noexcept {
+    uint64_t seen = words_[i].load(std::memory_order_relaxed);
+    return (seen & (readers | exclusive)) == 0 &&
+           words_[i].compare_exchange_strong(seen, held_by(lane), std::memory_order_acquire,
+                                             std::memory_order_relaxed);
+  }
+  // Everything that was streamed under it has been fenced.
+  void unlock_window(uint32_t i, uint32_t lane) noexcept {
+    words_[i].store(held_by(lane) & ~exclusive, std::memory_order_release);
   }
   bool lock_shared(uint32_t i) noexcept {
     auto& word = words_[i];
@@ -82,7 +112,7 @@ class stripes {
                                      std::memory_order_relaxed))
         return first;
       first = false;
-      spin_pause(spins);
+      wait(seen, spins);
       seen = word.load(std::memory_order_relaxed);
     }
   }
@@ -128,6 +158,16 @@ class stripes {
   }
 
  private:
+  void wait(uint64_t seen, unsigned& spins) noexcept {
+    const uint64_t who = stripe_owner{seen >> 17}.who();
+    if (windows != nullptr && who != stripe_owner::none)
+      windows->make_way(static_cast<uint32_t>(who - 1));
+    spin_pause(spins);
+  }
+  static constexpr uint64_t held_by(uint32_t lane) noexcept {
+    return uint64_t{lane + 1} << 17 | exclusive;
+  }
+
   static constexpr uint64_t readers = 0xff, parked = 0xff00, one_parked = 0x100,
                             exclusive = 0x10000;
   std::unique_ptr<std::atomic<uint64_t>[]> words_;

@@ -120,6 +120,10 @@ void abandon(scute_pool* pool) noexcept {
   if (pool != nullptr) pool->in->abandon();
 }
 
+void drain(scute_pool* pool) noexcept {
+  if (pool != nullptr) pool->in->drain();
+}
+
 void lose_page(scute_pool* pool, uint64_t offset) {
   std::byte noise[medium::medium::page];
   uint64_t x = offset | 1;

@@ -19,6 +19,9 @@ int open_in(simulated_memory& m, const scute_options& o, scute_pool** pool);
 // Makes scute_close() write nothing: what a crash does.
 void abandon(scute_pool* pool) noexcept;
 
+// Makes deferred parity durable: scute_drain().
+void drain(scute_pool* pool) noexcept;
+
 // Loses the page at this file offset (heal::page_repairer::lose).
 void lose_page(scute_pool* pool, uint64_t offset);
 

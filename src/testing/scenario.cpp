@@ -3,11 +3,12 @@
 
 namespace scute::testing {
 
-scute_options small_pool(scute_protection protection) {
+scute_options small_pool(pool_kind kind) {
   scute_options o;
   scute_options_init(&o);
   o.size = 320 * 1024;
-  o.protection = protection;
+  o.protection = kind.protection;
+  o.engine = kind.engine;
   o.lanes = 3;
   o.rows = 4;
   o.chunk_size = 16384;

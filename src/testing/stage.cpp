@@ -69,6 +69,8 @@ void stage::damage(std::uint64_t offset, std::span<const std::byte> bytes) const
   if (offset > all.size() || bytes.size() > all.size() - offset)
     throw std::out_of_range("damage beyond the end of the pool");
   state_->damaged = true;
+  // Columns that a transaction has left open to its second fence cannot lose anything else.
+  if (state_->pool) testing::drain(state_->pool->native_handle());
   if (state_->record != nullptr) {
     state_->record->damage(offset, bytes.data(), bytes.size());
     return;

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "heap/step_engine.hpp"
+#include "pool/fragment.hpp"
 #include "pool/lane.hpp"
 
 namespace scute::tx {
@@ -18,9 +19,19 @@ struct inplace_range {
   const std::byte* old;
 };
 
+// A fragment whose header a transaction writes, with payload or without (20-commit).
+struct member {
+  pool::fragment where;
+  std::byte* header;  // its new header, complete, in DRAM; an engine may put it into a ring
+  uint32_t covered;   // payload bytes that the new header vouches for
+  uint64_t extent;    // payload bytes that the transaction may write or a rollback needs
+};
+
 struct write_set {
   std::span<const pool::patch> patches;     // disjoint; includes every header that changes
   std::span<const inplace_range> in_place;  // disjoint from each other and from the patches
+  std::span<const member> members;          // of both; none without checksums
+  bool metadata = false;                    // there is a patch that belongs to no member
 };
 
 struct recovery_report {

@@ -21,6 +21,12 @@ constexpr uint64_t patch_max = uint64_t{1} << 20;
 void sealer::begin() noexcept {
   patches_.clear();
   in_place_.clear();
+  members_.clear();
+  metadata_ = false;
+}
+
+void sealer::join(const micro_buffer& b, uint64_t fragment, uint32_t covered, uint64_t extent) {
+  members_.push_back({b.where.fragment(fragment), b.header_room(fragment), covered, extent});
 }
 
 void sealer::add(uint64_t offset, const void* src, uint64_t n, medium::purpose why) {
@@ -57,7 +63,11 @@ void sealer::fill_header(micro_buffer& b, uint64_t fragment) {
 void sealer::seal_fresh(micro_buffer& b) {
   arena::open_front(b.bytes, b.front());
   const uint64_t n = b.fragments();
-  for (uint64_t i = 0; i < n; ++i) fill_header(b, i);
+  for (uint64_t i = 0; i < n; ++i) {
+    fill_header(b, i);
+    const uint64_t size = b.fragment_size(i);
+    join(b, i, s_.has_checksums ? static_cast<uint32_t>(size) : 0, size);
+  }
   add(b.where.header, b.header_room(0), n * format::header_size, medium::purpose::metadata);
   add(b.where.payload, b.bytes, b.size, medium::purpose::data);
 }
@@ -65,6 +75,9 @@ void sealer::seal_fresh(micro_buffer& b) {
 void sealer::seal_staged(micro_buffer& b) {
   arena::open_front(b.bytes, b.front());
   fill_header(b, 0);
+  // The payload is in place and durable, but for the first header nobody would know.
+  const uint64_t size = b.fragment_size(0);
+  join(b, 0, s_.has_checksums ? static_cast<uint32_t>(size) : 0, size);
   add(b.where.header, b.header_room(0), format::header_size, medium::purpose::metadata);
 }
 
@@ -90,11 +103,13 @@ void sealer::seal_freed(micro_buffer& b) {
   h.meta = format::make_meta(0, format::state::free, f.generation);
   pool::seal(s_, lane_, f, h, nullptr, 0);
   std::memcpy(b.header_room(0), &h, sizeof h);
+  join(b, 0, 0, 0);
   add(b.where.header, b.header_room(0), sizeof h, medium::purpose::metadata);
 }
 
 void sealer::seal_anchor(uint64_t at, format::root_anchor& anchor) {
   pool::seal_metadata(s_, lane_, at, format::type_anchor, anchor);
+  metadata_ = true;
   add(at, &anchor, sizeof anchor, medium::purpose::metadata);
 }
 
@@ -146,7 +161,7 @@ void sealer::change_fragment(micro_buffer& b, uint64_t index) {
   const bool whole = vouched && b.open.contains(base, base + size);
   const format::fragment_header h = whole ? present_header(f) : take_origin(b, f, base, size);
   const uint32_t covered = vouched && !whole ? pool::covered(s_, f, h) : 0;
-  uint32_t sum = h.checksum;
+  uint32_t sum = pool::unbind(h.checksum, f.header);
   bool changed = false;
   const size_t placeholder = patches_.size();
   if (vouched) {
@@ -185,14 +200,15 @@ void sealer::change_fragment(micro_buffer& b, uint64_t index) {
     return;
   }
   if (!vouched) return;
+  join(b, index, static_cast<uint32_t>(size), size);
   if (whole && !SCUTE_PLANTED(seal_checksum)) return fill_header(b, index);
   format::fragment_header fresh = h;
   fresh.tag = format::make_tag(s_.sb.epoch, lane_.index, lane_.sequence + 1);
   fresh.next = f.header;
-  fresh.checksum = codec::checksum_update(
-      s_.checksum, SCUTE_PLANTED(seal_checksum) ? h.checksum : sum,
-      reinterpret_cast<const std::byte*>(&h) + 4, reinterpret_cast<const std::byte*>(&fresh) + 4,
-      format::header_tail, 0);
+  fresh.checksum = pool::bind(
+      codec::checksum_update(s_.checksum, sum, reinterpret_cast<const std::byte*>(&h) + 4,
+                             reinterpret_cast<const std::byte*>(&fresh) + 4, format::header_tail, 0),
+      f.header);
   std::memcpy(b.header_room(index), &fresh, sizeof fresh);
 }
 

@@ -34,12 +34,13 @@ class sealer {
   // The patches of a staged object but for its first header.
   void seal_payload(micro_buffer& b);
 
-  write_set result() const noexcept { return {patches_, in_place_}; }
+  write_set result() const noexcept { return {patches_, in_place_, members_, metadata_}; }
   std::span<const pool::patch> patches() const noexcept { return patches_; }
 
  private:
   void add(uint64_t offset, const void* src, uint64_t n, medium::purpose why);
   void fill_header(micro_buffer& b, uint64_t fragment);
+  void join(const micro_buffer& b, uint64_t fragment, uint32_t covered, uint64_t extent);
   void change_fragment(micro_buffer& b, uint64_t fragment);
   format::fragment_header present_header(const pool::fragment& f);
   format::fragment_header take_origin(const micro_buffer& b, const pool::fragment& f, uint64_t base,
@@ -49,6 +50,8 @@ class sealer {
   pool::lane& lane_;
   std::vector<pool::patch> patches_;
   std::vector<inplace_range> in_place_;
+  std::vector<member> members_;
+  bool metadata_ = false;
 };
 
 }  // namespace scute::tx

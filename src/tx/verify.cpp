@@ -7,6 +7,7 @@
 
 #include "medium/planted.hpp"
 #include "pool/library_call.hpp"
+#include "pool/resolver.hpp"
 
 namespace scute::tx {
 namespace {
@@ -15,6 +16,12 @@ void repair(pool::state& s, pool::lane* l, const pool::fragment& f) {
   if (s.healer == nullptr)
     throw failure(SCUTE_E_CORRUPT, "an object is damaged and nothing can repair it");
   s.healer->repair(l, f, "object");
+}
+
+// After a crash of a log-free pool: what is valid may be of a transaction that was not decided.
+void settle(const pool::state& s, const pool::fragment& f) {
+  if (s.resolving != nullptr && s.resolving->pending()) [[unlikely]]
+    s.resolving->before_read(f);
 }
 
 void count_verified(pool::state& s, pool::lane* l, uint64_t n) {
@@ -36,6 +43,7 @@ uint64_t payload_of(const pool::state& s, uint64_t oid) {
 
 format::fragment_header live_header(pool::state& s, pool::lane* l, const heap::object& o) {
   const pool::fragment f = o.fragment(0);
+  settle(s, f);
   if (!pool::valid(s, f)) repair(s, l, f);
   format::fragment_header h;
   std::memcpy(&h, s.at(f.header), sizeof h);
@@ -49,6 +57,7 @@ format::fragment_header live_header(pool::state& s, pool::lane* l, const heap::o
 format::fragment_header live_header_unverified(pool::state& s, pool::lane* l,
                                                const heap::object& o) {
   const pool::fragment f = o.fragment(0);
+  settle(s, f);
   format::fragment_header h;
   std::memcpy(&h, s.at(f.header), sizeof h);
   const uint32_t n = pool::covered(s, f, h);
@@ -59,6 +68,8 @@ format::fragment_header live_header_unverified(pool::state& s, pool::lane* l,
 
 void copy_verified(pool::state& s, pool::lane* l, const heap::object& o, uint64_t size,
                    uint64_t from, uint64_t to, std::byte* out) {
+  for (uint64_t i = from / format::fragment_payload; i * format::fragment_payload < to; ++i)
+    settle(s, o.fragment(i));
   for (int attempt = 0;; ++attempt) {
     const uint64_t losses = pool::losses_of_this_thread;
     std::memcpy(out, s.at(o.payload + from), to - from);
@@ -89,6 +100,7 @@ void verify_object(pool::state& s, pool::lane* l, const heap::object& o, uint64_
   if (!s.has_checksums) return;
   for (uint64_t i = 1; i * format::fragment_payload < size; ++i) {
     const pool::fragment f = o.fragment(i);
+    settle(s, f);
     if (!pool::valid(s, f)) repair(s, l, f);
     count_verified(s, l, std::min(format::fragment_payload, size - i * format::fragment_payload));
   }
@@ -97,6 +109,14 @@ void verify_object(pool::state& s, pool::lane* l, const heap::object& o, uint64_
 void hand_out(pool::state& s, pool::lane* l, const heap::object& o, uint64_t size, uint64_t from,
               uint64_t to, bool first_known) {
   if (from >= to) return;
+  if (s.resolving != nullptr && s.resolving->pending()) [[unlikely]] {
+    // Torn fragments as well: under no policy does a program get half of a transaction.
+    for (uint64_t i = from / format::fragment_payload; i * format::fragment_payload < to; ++i) {
+      const pool::fragment f = o.fragment(i);
+      s.resolving->before_read(f);
+      if (!pool::valid(s, f)) repair(s, l, f);
+    }
+  }
   if (s.policy != SCUTE_POLICY_CONSERVATIVE) {
     // A fragment is known or unknown as a whole, but what was not asked for is not built upon.
     const uint64_t known = first_known && s.has_checksums ? format::fragment_payload : 0;

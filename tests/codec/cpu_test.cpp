@@ -6,6 +6,7 @@
 #include "codec/adler32_table.hpp"
 #include "codec/crc32c_table.hpp"
 #include "codec/diff_table.hpp"
+#include "codec/galois_table.hpp"
 #include "codec/parity_table.hpp"
 #include "codec/target.hpp"
 
@@ -13,7 +14,7 @@ namespace scute::codec {
 namespace {
 
 constexpr cpu_features everything{
-    .sse42 = true, .pclmul = true, .avx2 = true, .avx512 = true, .vpclmul = true};
+    .sse42 = true, .pclmul = true, .avx2 = true, .avx512 = true, .vpclmul = true, .gfni = true};
 
 TEST(Cpu, LevelNames) {
   cpu_level level = cpu_level::portable;
@@ -36,14 +37,14 @@ TEST(Cpu, LimitOnlyTakesAway) {
 
   const cpu_features avx2 = cpu_limit(everything, cpu_level::avx2);
   EXPECT_TRUE(avx2.has({.sse42 = true, .pclmul = true, .avx2 = true}));
-  EXPECT_FALSE(avx2.avx512 || avx2.vpclmul);
+  EXPECT_FALSE(avx2.avx512 || avx2.vpclmul || avx2.gfni);
 
   const cpu_features sse = cpu_limit(everything, cpu_level::sse);
   EXPECT_TRUE(sse.has({.sse42 = true, .pclmul = true}));
-  EXPECT_FALSE(sse.avx2 || sse.avx512 || sse.vpclmul);
+  EXPECT_FALSE(sse.avx2 || sse.avx512 || sse.vpclmul || sse.gfni);
 
   const cpu_features none = cpu_limit(everything, cpu_level::portable);
-  EXPECT_FALSE(none.sse42 || none.pclmul || none.avx2 || none.avx512 || none.vpclmul);
+  EXPECT_FALSE(none.sse42 || none.pclmul || none.avx2 || none.avx512 || none.vpclmul || none.gfni);
   EXPECT_TRUE(none.has({}));
 
   const cpu_features absent = cpu_limit({}, cpu_level::avx512);
@@ -56,12 +57,14 @@ TEST(Cpu, DetectionIsConsistentAndInUse) {
   EXPECT_TRUE(!have.avx2 || have.sse42);
   EXPECT_TRUE(!have.avx512 || have.avx2);
   EXPECT_TRUE(!have.vpclmul || (have.avx512 && have.pclmul));
+  EXPECT_TRUE(!have.gfni || have.avx512);
 #if SCUTE_CODEC_X86
   EXPECT_EQ(have.sse42, __builtin_cpu_supports("sse4.2") != 0);
   EXPECT_EQ(have.avx2, __builtin_cpu_supports("avx2") != 0);
   EXPECT_EQ(have.avx512,
             __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
                 __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512dq") != 0);
+  EXPECT_EQ(have.gfni, have.avx512 && __builtin_cpu_supports("gfni") != 0);
 #endif
 }
 
@@ -70,6 +73,7 @@ TEST(Cpu, PortableVariantsAreAlwaysThere) {
   EXPECT_STREQ(adler32_variants().at(0)->name, "portable");
   EXPECT_STREQ(parity_variants().at(0)->name, "portable");
   EXPECT_STREQ(diff_variants().at(0)->name, "portable");
+  EXPECT_STREQ(galois_variants().at(0)->name, "portable");
 }
 
 }  // namespace

@@ -133,8 +133,8 @@ class mutation : public testing::Test {
   void patch_metadata(bytes& b, uint64_t at, random_source& random) {
     b[at + random.between(4, 63)] =
         static_cast<unsigned char>(random.one_in(2) ? random.word() : random.between(0, 4));
-    const uint32_t sum =
-        codec::crc32c(codec::crc32c(0, b.data() + at + 32, 32), b.data() + at + 4, 28);
+    const uint32_t sum = pool::bind(
+        codec::crc32c(codec::crc32c(0, b.data() + at + 32, 32), b.data() + at + 4, 28), at);
     std::memcpy(b.data() + at, &sum, 4);
   }
   void patch_fragment(bytes& b, uint64_t at, random_source& random) {
@@ -142,8 +142,9 @@ class mutation : public testing::Test {
     format::fragment_header h;
     std::memcpy(&h, b.data() + at, sizeof h);
     const uint64_t n = std::min<uint64_t>({format::meta_size(h.meta), 4096, b.size() - at - 32});
-    h.checksum = codec::crc32c(codec::crc32c(0, b.data() + at + 32, n),
-                               reinterpret_cast<const unsigned char*>(&h) + 4, 28);
+    h.checksum = pool::bind(codec::crc32c(codec::crc32c(0, b.data() + at + 32, n),
+                                          reinterpret_cast<const unsigned char*>(&h) + 4, 28),
+                            at);
     std::memcpy(b.data() + at, &h, sizeof h);
   }
   void patch_log(bytes& b, random_source& random) {

@@ -91,7 +91,9 @@ fact_sheet geometry_facts(const std::string& path, const scute_info& info) {
   facts.add("medium", with_reason(name_of(info.medium), medium_reason(path, info)));
   facts.add("flush", with_reason(info.flush, flush_reason(info)));
   facts.add("kernels", info.simd);
-  facts.add("engine", with_reason(name_of(info.engine), "log, then in place"));
+  facts.add("engine", with_reason(name_of(info.engine), info.engine == SCUTE_ENGINE_REDO
+                                                               ? "log, then in place"
+                                                               : "in place; parity is the undo log"));
   facts.add("protection",
             with_reason(name_of(info.protection), protection_reason(info.protection)));
   facts.add("checksum", name_of(info.checksum));

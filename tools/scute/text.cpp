@@ -66,7 +66,9 @@ const char* name_of(scute_medium medium) {
 
 const char* name_of(scute_engine engine) {
   switch (engine) {
+    case SCUTE_ENGINE_AUTO: return "auto";
     case SCUTE_ENGINE_REDO: return "redo";
+    case SCUTE_ENGINE_LOGFREE: return "logfree";
   }
   return "unknown";
 }

@@ -12,7 +12,7 @@ void add_at(std::initializer_list<level> levels_wanted, std::initializer_list<le
 }
 
 void add_at_all_levels(std::initializer_list<leveled> kinds, std::vector<entry>& to) {
-  add_at({levels[0], levels[1], levels[2], levels[3]}, kinds, to);
+  add_at({levels[0], levels[1], levels[2], levels[3], levels[4]}, kinds, to);
 }
 
 const std::vector<entry>& catalogue() {

@@ -36,15 +36,18 @@ void add_chunk_scenarios(std::vector<entry>& to);      // how chunks come into u
 void add_injury_scenarios(std::vector<entry>& to);     // misplaced and stale writes, worse damage
 void add_lost_page_scenarios(std::vector<entry>& to);  // pages that cannot be read
 
-// Protection levels, in words and as the library has them.
+// Kinds of pools, in words and as the library has them: engine redo at the protection levels, and
+// engine logfree.
 struct level {
   const char* name;
-  scute_protection protection;
+  testing::pool_kind protection;
 };
-inline constexpr level levels[] = {{"none", SCUTE_PROTECT_NONE},
-                                   {"ml", SCUTE_PROTECT_ML},
-                                   {"mlp", SCUTE_PROTECT_MLP},
-                                   {"mlpc", SCUTE_PROTECT_MLPC}};
+inline constexpr level levels[] = {{"none", {SCUTE_PROTECT_NONE, SCUTE_ENGINE_REDO}},
+                                   {"ml", {SCUTE_PROTECT_ML, SCUTE_ENGINE_REDO}},
+                                   {"mlp", {SCUTE_PROTECT_MLP, SCUTE_ENGINE_REDO}},
+                                   {"mlpc", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO}},
+                                   {"logfree", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE}}};
+inline constexpr testing::pool_kind redo = levels[3].protection, logfree = levels[4].protection;
 
 // A kind of scenario that is made at several levels, as "name/level".
 struct leveled {

@@ -171,7 +171,7 @@ void expect(scute::pool& p, unsigned thread, std::uint64_t slot, std::uint64_t a
                              std::to_string(at) + " on, what was written there");
 }
 
-testing::scenario with_directories(const std::string& name, scute_protection protection,
+testing::scenario with_directories(const std::string& name, testing::pool_kind protection,
                                    unsigned threads) {
   testing::scenario s(name, testing::small_pool(protection));
   for (unsigned t = 0; t < threads; ++t)

@@ -67,7 +67,7 @@ void expect(scute::pool& p, unsigned thread, std::uint64_t slot, std::uint64_t a
             std::uint64_t length, unsigned fill);
 
 // A scenario whose threads each answer for the contents of their directory.
-testing::scenario with_directories(const std::string& name, scute_protection protection,
+testing::scenario with_directories(const std::string& name, testing::pool_kind protection,
                                    unsigned threads = 1);
 
 // Slot by slot: size and a hash of the bytes. Reads with verification.

@@ -15,7 +15,7 @@ namespace {
 using bytes = std::vector<std::byte>;
 
 testing::scenario start(const std::string& name, std::vector<std::uint64_t> sizes,
-                        scute_protection protection = SCUTE_PROTECT_MLPC) {
+                        testing::pool_kind protection = redo) {
   auto s = with_directories(name, protection);
   s.setup([sizes = std::move(sizes)](scute::pool& p) {
     make_directories(p);
@@ -256,7 +256,7 @@ testing::scenario lost_columns() {
 
 // Without checksums nobody knows which cell of a damaged column is wrong, so it must stay as it is.
 testing::scenario blind_column() {
-  auto s = start("blind-column", {}, SCUTE_PROTECT_MLP);
+  auto s = start("blind-column", {}, levels[2].protection);
   s.setup([](scute::pool& p) {
     make_directories(p);
     commit(p, 0, [](change& c) { c.alloc(0, 7000, 1); });
@@ -277,7 +277,7 @@ testing::scenario blind_column() {
 // but only if no decode sees that column in the middle of a commit.
 testing::scenario decode_beside_commit() {
   constexpr std::uint64_t size = 50000, length = 2200;
-  auto s = with_directories("decode-beside-commit", SCUTE_PROTECT_MLPC, 2);
+  auto s = with_directories("decode-beside-commit", redo, 2);
   s.setup([](scute::pool& p) {
     make_directories(p);
     for (unsigned t = 0; t < 2; ++t) commit(p, t, [&](change& c) { c.alloc(0, size, t); });
@@ -325,7 +325,7 @@ std::uint64_t across_pages(scute::pool& p) {
 
 // A thread opens a fragment and commits it while another one mends damage in other parts of it.
 testing::scenario repair_beside_commit() {
-  auto s = with_directories("repair-beside-commit", SCUTE_PROTECT_MLPC, 2);
+  auto s = with_directories("repair-beside-commit", redo, 2);
   s.setup([](scute::pool& p) {
     make_directories(p);
     commit(p, 0, [](change& c) {
@@ -363,7 +363,7 @@ testing::scenario repair_beside_commit() {
 // read returns must be in what was read: at_edge bytes behind the edge, or before it.
 testing::scenario read_beside_commit(const char* name, std::int64_t at_edge) {
   constexpr std::uint64_t length = 40, fragment = 2 * 4096;  // the third fragment of a large object
-  auto s = with_directories(name, SCUTE_PROTECT_MLPC, 2);
+  auto s = with_directories(name, redo, 2);
   s.setup([](scute::pool& p) {
     make_directories(p);
     commit(p, 0, [](change& c) {

@@ -29,7 +29,7 @@ testing::scenario create(const level& l) {
   return s;
 }
 
-testing::scenario start(const std::string& name, scute_protection protection) {
+testing::scenario start(const std::string& name, testing::pool_kind protection) {
   testing::scenario s(name, testing::small_pool(protection));
   s.setup([](scute::pool& p) {
     make_directories(p);

@@ -6,7 +6,7 @@
 namespace scute::explore {
 namespace {
 
-testing::scenario start(const std::string& name, scute_protection protection) {
+testing::scenario start(const std::string& name, testing::pool_kind protection) {
   testing::scenario s(name, testing::small_pool(protection));
   s.observe([](scute::pool& p) { return contents(p, 0); });
   return s;

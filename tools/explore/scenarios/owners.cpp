@@ -125,13 +125,14 @@ void add_owner_scenarios(std::vector<entry>& to) {
     std::vector<level> at;
     testing::scenario (*make)(const level&);
   };
-  const level &none = levels[0], &ml = levels[1], &mlp = levels[2], &mlpc = levels[3];
+  const level &none = levels[0], &ml = levels[1], &mlp = levels[2], &mlpc = levels[3],
+              &free = levels[4];
   for (const kind& k :
-       {kind{"owners-two", "two threads, neighbours in a block, lanes in turn", {ml, mlpc}, two},
-        {"owners-three", "three threads, neighbours in a block, lanes in turn", {ml, mlpc}, three},
-        {"owners-in-place", "in place under an entry that two lanes settle", {none, ml}, in_place},
-        {"owners-column", "two threads in one column", {mlp, mlpc}, column},
-        {"owners-reuse", "a span's chunks are used anew", {none, ml, mlp, mlpc}, reuse}})
+       {kind{"owners-two", "two threads, neighbours in a block, lanes in turn", {ml, mlpc, free}, two},
+        {"owners-three", "three threads, neighbours in a block, lanes in turn", {ml, mlpc, free}, three},
+        {"owners-in-place", "in place under an entry that two lanes settle", {none, ml, free}, in_place},
+        {"owners-column", "two threads in one column", {mlp, mlpc, free}, column},
+        {"owners-reuse", "a span's chunks are used anew", {none, ml, mlp, mlpc, free}, reuse}})
     for (const level& l : k.at)
       to.push_back({std::string(k.name) + "/" + l.name, k.about,
                     [make = k.make, l](std::uint64_t) { return make(l); }});

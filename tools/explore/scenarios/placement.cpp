@@ -13,7 +13,7 @@ void commit(scute::pool& p, const std::function<void(change&)>& body) {
   c.commit();
 }
 
-testing::scenario start(const std::string& name, scute_protection protection) {
+testing::scenario start(const std::string& name, testing::pool_kind protection) {
   testing::scenario s(name, testing::small_pool(protection));
   s.observe([](scute::pool& p) { return contents(p, 0); });
   return s;

@@ -39,15 +39,24 @@ void add_random_scenarios(std::vector<entry>& to) {
                   }});
   to.push_back(
       {"random/adler32", "random transactions, with Adler-32 checksums", [](std::uint64_t seed) {
-         scute_options o = testing::small_pool();
+         scute_options o = testing::small_pool(redo);
          o.checksum = SCUTE_CHECKSUM_ADLER32;
          return random("random/adler32", o, seed, steps);
        }});
-  to.push_back({"random/larger", "random transactions in a pool of 1 MiB", [](std::uint64_t seed) {
-                  scute_options o = testing::small_pool();
-                  o.size = 1u << 20;
-                  return random("random/larger", o, seed, 2 * steps);
+  to.push_back({"random/adler32-logfree", "the same, log-free", [](std::uint64_t seed) {
+                  scute_options o = testing::small_pool(logfree);
+                  o.checksum = SCUTE_CHECKSUM_ADLER32;
+                  return random("random/adler32-logfree", o, seed, steps);
                 }});
+  for (const level& l : {levels[3], levels[4]}) {
+    const std::string name = l.protection.engine == SCUTE_ENGINE_REDO ? "random/larger"
+                                                                      : "random/larger-logfree";
+    to.push_back({name, "random transactions in a pool of 1 MiB", [l, name](std::uint64_t seed) {
+                    scute_options o = testing::small_pool(l.protection);
+                    o.size = 1u << 20;
+                    return random(name, o, seed, 2 * steps);
+                  }});
+  }
 }
 
 }  // namespace scute::explore

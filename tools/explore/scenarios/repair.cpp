@@ -29,8 +29,8 @@ void scribble(const testing::stage& at, std::uint64_t offset, std::uint64_t n, u
   }
 }
 
-testing::scenario start(const std::string& name) {
-  testing::scenario s(name, testing::small_pool());
+testing::scenario start(const std::string& name, const level& l) {
+  testing::scenario s(name, testing::small_pool(l.protection));
   s.setup([](scute::pool& p) {
     make_directories(p);
     commit(p, [](change& c) {
@@ -51,8 +51,8 @@ void check_and_repair(scute::pool& p) {
 }
 
 // Injury and change are one step: the observer would heal what it reads in between.
-testing::scenario objects() {
-  auto s = start("repair-objects");
+testing::scenario objects(const level& l) {
+  auto s = start("repair-objects", l);
   for (unsigned k = 0; k < 3; ++k) {
     s.step_on_stage("flip a bit of a small object, and open it", [k](const testing::stage& at) {
       const std::uint64_t where = offset_of(at.pool(), 0) + 30 * k;
@@ -75,8 +75,8 @@ testing::scenario objects() {
 
 // An object is damaged after it was opened, in the range and beside it; the commit must not take the
 // damage for what was there.
-testing::scenario while_open() {
-  auto s = start("damaged-while-open");
+testing::scenario while_open(const level& l) {
+  auto s = start("damaged-while-open", l);
   for (unsigned k = 0; k < 2; ++k)
     s.step_on_stage("open, damage, commit", [k](const testing::stage& at) {
       scute::pool& p = at.pool();
@@ -92,8 +92,8 @@ testing::scenario while_open() {
 }
 
 // Headers of objects and chunks, the zone's descriptor, the root's anchor: page by page.
-testing::scenario metadata() {
-  auto s = start("repair-metadata");
+testing::scenario metadata(const level& l) {
+  auto s = start("repair-metadata", l);
   for (unsigned k = 0; k < 3; ++k) {
     s.step_on_stage("scribble over object headers", [k](const testing::stage& at) {
       scribble(at, offset_of(at.pool(), k) - 32, 32, 40 + k);
@@ -114,8 +114,8 @@ testing::scenario metadata() {
   return s;
 }
 
-testing::scenario parity() {
-  auto s = start("repair-parity");
+testing::scenario parity(const level& l) {
+  auto s = start("repair-parity", l);
   for (unsigned k = 0; k < 3; ++k) {
     s.step_on_stage("scribble over parity", [k](const testing::stage& at) {
       const auto i = at.pool().info();
@@ -132,8 +132,8 @@ testing::scenario parity() {
 
 // A repair while another thread commits: neighbours in rows, but never in a column that is damaged,
 // which would be a fault and a crash in one column, more than one parity row can mend.
-testing::scenario two_threads() {
-  testing::scenario s("repair-threads", testing::small_pool());
+testing::scenario two_threads(const level& l) {
+  testing::scenario s("repair-threads", testing::small_pool(l.protection));
   s.setup([](scute::pool& p) {
     make_directories(p);
     for (unsigned t = 0; t < 2; ++t) {
@@ -166,15 +166,21 @@ testing::scenario two_threads() {
 }  // namespace
 
 void add_repair_scenarios(std::vector<entry>& to) {
-  to.push_back({"repair-objects", "objects are injured, and healed when opened or checked",
-                [](std::uint64_t) { return objects(); }});
-  to.push_back({"damaged-while-open", "an object is damaged while it is open",
-                [](std::uint64_t) { return while_open(); }});
-  to.push_back({"repair-metadata", "headers and tables are injured",
-                [](std::uint64_t) { return metadata(); }});
-  to.push_back({"repair-parity", "parity is injured", [](std::uint64_t) { return parity(); }});
-  to.push_back({"repair-threads", "a repair while another thread commits",
-                [](std::uint64_t) { return two_threads(); }});
+  struct kind {
+    const char* name;
+    const char* about;
+    testing::scenario (*make)(const level&);
+  };
+  for (const kind& k :
+       {kind{"repair-objects", "objects are injured, and healed when opened or checked", objects},
+        {"damaged-while-open", "an object is damaged while it is open", while_open},
+        {"repair-metadata", "headers and tables are injured", metadata},
+        {"repair-parity", "parity is injured", parity},
+        {"repair-threads", "a repair while another thread commits", two_threads}}) {
+    to.push_back({k.name, k.about, [make = k.make](std::uint64_t) { return make(levels[3]); }});
+    to.push_back({std::string(k.name) + "/logfree", k.about,
+                  [make = k.make](std::uint64_t) { return make(levels[4]); }});
+  }
 }
 
 }  // namespace scute::explore

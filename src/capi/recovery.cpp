@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capi/guard.hpp"
+#include "pool/window.hpp"
+
+using namespace scute;
+
+extern "C" {
+
+int scute_recovery_wait(scute_pool* pool, scute_progress_fn progress, void* arg) {
+  return capi::guarded(pool, [&] {
+    instance& in = capi::need(pool);
+    this_thread().refresh();
+    if (this_thread().current != nullptr)
+      throw failure(SCUTE_E_INVALID, "scute_recovery_wait() inside a transaction");
+    in.resolving.finish(progress, arg);
+  });
+}
+
+int scute_recovery_progress(scute_pool* pool, uint64_t* done, uint64_t* total) {
+  return capi::guarded(pool, [&] {
+    const instance& in = capi::need(pool);
+    const heal::resolution* work = in.resolving.work();
+    const uint64_t width = (uint64_t{in.s.geo.rows} + in.s.geo.parity) * format::page;
+    if (done != nullptr) *done = work != nullptr ? work->resolved_blocks() * width : 0;
+    if (total != nullptr) *total = work != nullptr ? work->blocks() * width : 0;
+  });
+}
+
+int scute_drain(scute_pool* pool) {
+  return capi::guarded(pool, [&] {
+    instance& in = capi::need(pool);
+    in.drain();
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Resolution of an open pool after a crash: who scans, who waits, and when it is over.
+//
+// J1 The superblock's resolved_epoch grows only when every block is resolved, durably. Until then the
+//    next opening begins where this one did, whatever it has done.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "heal/resolution.hpp"
+#include "scute/scute.h"
+
+namespace scute {
+
+class instance;
+
+class recovery_service {
+ public:
+  explicit recovery_service(instance& in) : in_(in) {}
+  ~recovery_service() { stop(); }
+  recovery_service(const recovery_service&) = delete;
+  recovery_service& operator=(const recovery_service&) = delete;
+
+  // The pool's superblock is that of the new epoch. Columns are unresolved from here on.
+  void begin(uint64_t resolved_epoch);
+  // Lets threads of its own scan in the background.
+  void start();
+  // Scans along until everything is resolved. Throws what a scan threw.
+  void finish(scute_progress_fn progress, void* arg);
+  // Ends the background threads, wherever they are.
+  void stop() noexcept;
+
+  bool pending() const noexcept { return resolution_ && resolution_->pending(); }
+  // Null if there was nothing to resolve at opening.
+  const heal::resolution* work() const noexcept { return resolution_.get(); }
+
+ private:
+  void scan() noexcept;
+  void conclude();
+
+  instance& in_;
+  std::unique_ptr<heal::resolution> resolution_;
+  std::atomic<bool> stop_{false};
+  std::mutex mutex_;  // of what follows
+  std::vector<std::thread> threads_;
+  std::exception_ptr error_;
+};
+
+}  // namespace scute

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// In-place ranges at the end of their transaction.
+#pragma once
+
+#include <span>
+
+#include "tx/engine.hpp"
+
+namespace scute::engine {
+
+// Copies what the ranges hold to l.in_place, one after the other. From then on a page of them that is
+// lost can be rebuilt; one that was lost before costs the transaction its stores: throws
+// failure(SCUTE_E_CORRUPT).
+void keep_in_place(pool::state& s, pool::lane& l, std::span<const tx::inplace_range> ranges);
+
+// Puts their old bytes back, durably, and ends their overlays.
+void put_back(pool::state& s, pool::lane& l, std::span<const tx::inplace_range> ranges);
+
+}  // namespace scute::engine

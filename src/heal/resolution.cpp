@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "heal/resolution.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "codec/parity.hpp"
+#include "heal/mixture.hpp"
+#include "heal/page_layout.hpp"
+#include "heal/repair.hpp"
+#include "heal/verdict.hpp"
+#include "medium/planted.hpp"
+#include "pool/columns.hpp"
+#include "pool/hold.hpp"
+
+namespace scute::heal {
+namespace {
+
+constexpr uint64_t block_size = pool::column_block;
+constexpr uint64_t epoch_mask = 0xffffff;
+
+uint64_t epoch_of(uint64_t tag) noexcept {
+  return tag >> 40;
+}
+
+format::fragment_header header_at(const pool::state& s, uint64_t offset) noexcept {
+  format::fragment_header h;
+  std::memcpy(&h, s.at(offset), sizeof h);
+  return h;
+}
+
+// The fragment whose header lies at an offset of the data rows, if there can be one.
+bool fragment_at(const pool::state& s, uint64_t header, pool::fragment& f) noexcept {
+  bool any = false;
+  for_each_fragment(s, header & ~(format::page - 1), [&](const fragment_in_page& p) {
+    if (p.fragment.header != header) return;
+    f = p.fragment;
+    any = true;
+  });
+  return any;
+}
+
+// Bytes of a fragment that a header of it vouches for, as ranges of the data rows.
+template <typename Fn>
+void for_each_extent(const pool::fragment& f, uint32_t covered, Fn&& fn) {
+  if (f.payload == f.header + format::header_size)
+    return fn(f.header, uint64_t{format::header_size} + covered);
+  fn(f.header, uint64_t{format::header_size});
+  if (covered != 0) fn(f.payload, uint64_t{covered});
+}
+
+// Calls fn(offset, zone, column, n) for the parts of a range that stay in one row and column block.
+template <typename Fn>
+void for_each_part(const pool::geometry& g, uint64_t offset, uint64_t length, Fn&& fn) {
+  while (length != 0) {
+    const pool::cell c = pool::cell_of(g, offset);
+    const uint64_t n = std::min(length, block_size - c.column % block_size);
+    fn(offset, c.zone, c.column, n);
+    offset += n;
+    length -= n;
+  }
+}
+
+}  // namespace
+
+resolution::resolution(pool::state& s, uint64_t resolved, uint64_t present)
+    : s_(s), resolved_(resolved), present_(present), w_(*s.medium) {
+  per_zone_ = s.geo.row_size / block_size;
+  total_ = per_zone_ * s.geo.zone_count;
+  bits_.reset(new std::atomic<uint64_t>[(total_ + 63) / 64]());
+  pending_.store(true, std::memory_order_release);
+}
+
+bool resolution::is_resolved(uint64_t zone, uint64_t block) const noexcept {
+  const uint64_t i = zone * per_zone_ + block;
+  return (bits_[i / 64].load(std::memory_order_acquire) >> i % 64 & 1) != 0;
+}
+
+void resolution::mark(uint64_t zone, uint64_t block) noexcept {
+  const uint64_t i = zone * per_zone_ + block;
+  const uint64_t bit = uint64_t{1} << i % 64;
+  if ((bits_[i / 64].fetch_or(bit, std::memory_order_acq_rel) & bit) == 0)
+    done_.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool resolution::in_doubt(uint64_t tag) const noexcept {
+  if (SCUTE_PLANTED(resolve_epochs)) return epoch_of(tag) == ((present_ - 1) & epoch_mask);
+  return ((epoch_of(tag) - resolved_ - 1) & epoch_mask) < present_ - resolved_ - 1;
+}
+
+// ---- who asks -----------------------------------------------------------------------------------------
+
+void resolution::before_write(uint64_t offset, uint64_t length) {
+  if (!pending() || ours() || SCUTE_PLANTED(resolve_writes)) return;
+  for_each_part(s_.geo, offset, length,
+                [&](uint64_t, uint64_t zone, uint64_t column, uint64_t) {
+                  resolve(zone, column / block_size);
+                });
+}
+
+void resolution::before_change(const pool::fragment& f) {
+  if (!pending() || ours() || SCUTE_PLANTED(resolve_rings)) return;
+  const auto h = header_at(s_, f.header);
+  if (h.next == f.header || !in_doubt(h.tag)) return;
+  std::vector<pool::fragment> members;
+  walk(f, false, [&](const pool::fragment& m) { members.push_back(m); });
+  for (const pool::fragment& m : members) {
+    const auto mh = header_at(s_, m.header);
+    const uint32_t n = pool::covered(s_, m, mh);
+    for_each_extent(m, n == pool::not_covered ? 0 : n,
+                    [&](uint64_t offset, uint64_t length) { before_write(offset, length); });
+  }
+}
+
+void resolution::before_read(const pool::fragment& f) {
+  if (!pending() || ours() || SCUTE_PLANTED(resolve_reads)) return;
+  const auto h = header_at(s_, f.header);
+  if (h.next == f.header || !in_doubt(h.tag)) return;
+  const uint32_t n = pool::covered(s_, f, h);
+  if (n == pool::not_covered || ring_complete(f)) return;
+  for_each_extent(f, n, [&](uint64_t offset, uint64_t length) { before_write(offset, length); });
+}
+
+void resolution::before_reuse(uint64_t offset, uint64_t length) {
+  if (!pending()) return;
+  before_write(offset, length);
+  std::vector<pool::fragment> all;
+  for (uint64_t at = offset & ~(format::page - 1); at < offset + length; at += format::page)
+    for_each_fragment(s_, at, [&](const fragment_in_page& p) { all.push_back(p.fragment); });
+  for (const pool::fragment& f : all) before_change(f);
+}
+
+bool resolution::scan(uint64_t blocks) {
+  for (uint64_t k = 0; k < blocks; ++k) {
+    const uint64_t i = next_.fetch_add(1, std::memory_order_relaxed);
+    if (i >= total_) return false;
+    resolve(i / per_zone_, i % per_zone_);
+  }
+  return true;
+}
+
+// ---- one block ----------------------------------------------------------------------------------------
+
+void resolution::resolve(uint64_t zone, uint64_t block) {
+  if (is_resolved(zone, block)) return;
+  const uint64_t column = block * block_size;
+  if (column < s_.used_end[zone].load(std::memory_order_acquire)) {
+    const uint64_t n = std::min(block_size, s_.geo.row_size - column);
+    if (!pool::column_consistent(s_, zone, column, n) && !SCUTE_PLANTED(resolve_blocks)) {
+      const std::lock_guard hold(mutex_);
+      solver_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+      struct end {
+        resolution& r;
+        ~end() { r.solver_.store({}, std::memory_order_relaxed); }
+      } const when_done{*this};
+      if (!is_resolved(zone, block)) resolve_dirty(zone, block);
+    }
+  }
+  mark(zone, block);
+}
+
+// All fragments with bytes in a block, after what tells where they are has been put right.
+std::vector<resolution::found> resolution::fragments_in(uint64_t zone, uint64_t block) {
+  std::vector<found> all;
+  const auto& g = s_.geo;
+  const uint64_t end = s_.used_end[zone].load(std::memory_order_acquire);
+  for (uint64_t row = 0; row < g.rows; ++row) {
+    const uint64_t inside = row * g.row_size + block * block_size;
+    if (inside >= end) break;
+    const uint64_t page = g.zone_offset(zone) + inside;
+    if (inside + block_size > g.chunk_base) {
+      const uint64_t from = inside < g.chunk_base ? 0 : inside - g.chunk_base;
+      uint64_t index = from >> g.chunk_shift;
+      if (index < g.chunks) {
+        const auto sound = [&](uint64_t i) {
+          const auto f =
+              pool::metadata_fragment(g.chunk_header_offset(zone, i), format::type_chunk);
+          return pool::valid(s_, f) || mend(f);
+        };
+        // A span's head, then its first fragment, tell what there is in its bodies.
+        if (sound(index)) {
+          format::chunk_header h;
+          std::memcpy(&h, s_.at(g.chunk_header_offset(zone, index)), sizeof h);
+          if (h.kind == static_cast<uint8_t>(format::chunk_kind::span_body) && h.length <= index) {
+            index -= h.length;
+            sound(index);
+          }
+        }
+      }
+    }
+    const auto collect = [&] {
+      for_each_fragment(s_, page, [&](const fragment_in_page& p) {
+        all.push_back({p.fragment, p.object});
+      });
+    };
+    const size_t before = all.size();
+    collect();
+    // What further fragments an object has its first header tells, so that is settled before.
+    bool again = false;
+    const size_t listed = all.size();
+    for (size_t i = before; i < listed; ++i) {
+      pool::fragment first = all[i].fragment;
+      if (first.metadata || first.object_room <= format::fragment_payload) continue;
+      const uint64_t payload = first.payload - first.index * format::fragment_payload;
+      first.header -= first.index * format::header_size;
+      first.payload = payload;
+      first.index = 0;
+      first.room = static_cast<uint32_t>(std::min(format::fragment_payload, first.object_room));
+      again = (pool::valid(s_, first) ? explain(first) : mend(first)) || again;
+    }
+    if (again) {
+      all.resize(before);
+      collect();
+    }
+  }
+  return all;
+}
+
+void resolution::resolve_dirty(uint64_t zone, uint64_t block) {
+  const uint64_t column = block * block_size;
+  const uint64_t n = std::min(block_size, s_.geo.row_size - column);
+  std::byte syndrome[block_size];
+  std::vector<found> lost;
+  // Each round but the last one explains at least one fragment, for good.
+  for (;;) {
+    const std::vector<found> all = fragments_in(zone, block);
+    lost.clear();
+    for (const found& x : all)
+      if (!pool::valid(s_, x.fragment) && !mend(x.fragment)) lost.push_back(x);
+    pool::column_syndrome(s_, zone, column, n, syndrome);
+    if (codec::is_zero(syndrome, n)) break;
+    bool explained = false;
+    for (const found& x : all) {
+      const pool::cell c = pool::cell_of(s_.geo, x.fragment.header);
+      // The header of an open member does not add up; it may lie in another block.
+      if (c.zone == zone && c.column >= column && c.column + format::header_size <= column + n &&
+          codec::is_zero(syndrome + (c.column - column), format::header_size))
+        continue;
+      if (explain(x.fragment)) {
+        explained = true;
+        break;
+      }
+    }
+    if (!explained) {
+      recompute_rest(zone, block, lost);
+      break;
+    }
+  }
+  for (const found& x : lost) {
+    if (!told_.insert(x.fragment.header).second) continue;
+    s_.lost.fetch_add(1, std::memory_order_relaxed);
+    s_.events.post(event_of(s_, x.fragment, SCUTE_OUTCOME_LOST));
+  }
+}
+
+// An invalid fragment: what its columns decode to, or a mixture of that and what is stored. False if
+// nothing is accepted.
+bool resolution::mend(const pool::fragment& f) {
+  if (SCUTE_PLANTED(resolve_mend)) return false;
+  const std::vector<unit> units = units_of(f);
+  const size_t size = units.back().at + units.back().length;
+  std::vector<std::byte> kept(size), decoded(size), image(size);
+  for (const unit& u : units) {
+    std::memcpy(kept.data() + u.at, s_.at(u.offset), u.length);
+    pool::decode(s_, u.offset, decoded.data() + u.at, u.length);
+  }
+  // A transaction that frees an object changes its header alone; other cells of the payload's columns may
+  // be open to others.
+  image = kept;
+  std::copy_n(decoded.begin(), format::header_size, image.begin());
+  if (!image_valid(s_, f, image) && !mixture(s_, f, units, kept, decoded).find(image)) return false;
+  format::fragment_header h;
+  std::memcpy(&h, image.data(), sizeof h);
+  // Only what the checksum vouches for (D5).
+  size_t sure = format::header_size + pool::covered(s_, f, h);
+  if (SCUTE_PLANTED(resolve_free_payload)) sure = size;
+  for (const unit& u : units) {
+    if (u.at >= sure) continue;
+    const size_t n = std::min(u.length, sure - u.at);
+    write(u.offset, image.data() + u.at, n);
+  }
+  rolled_back_.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+// A valid fragment: if it is the open cell of its columns, puts that right and returns true.
+bool resolution::explain(const pool::fragment& f) {
+  const auto h = header_at(s_, f.header);
+  if (f.metadata || !in_doubt(h.tag)) return false;
+  format::fragment_header before;
+  pool::decode(s_, f.header, reinterpret_cast<std::byte*>(&before), sizeof before);
+  if (std::memcmp(&before, &h, sizeof h) == 0) return false;
+  const uint32_t covered = pool::covered(s_, f, before);
+  if (covered == pool::not_covered) return false;
+  // A transaction that freed it left the payload alone; one that wrote it did not.
+  std::vector<std::byte> payload(covered);
+  std::memcpy(payload.data(), s_.at(f.payload), covered);
+  if (!pool::valid(s_, f, before, payload.data())) {
+    pool::decode(s_, f.payload, payload.data(), covered);
+    if (!pool::valid(s_, f, before, payload.data())) return false;
+  }
+  const ring members = ring_complete(f) ? ring::complete : ring::broken;
+  switch (judge(stored::valid, decoded::other, members)) {
+    case verdict::finish:
+      finish_ring(f);
+      finished_.fetch_add(1, std::memory_order_relaxed);
+      return true;
+    case verdict::roll_back:
+      if (SCUTE_PLANTED(resolve_broken)) {
+        finish_ring(f);
+        return true;
+      }
+      // The header last: while it is the new one, the fragment is in doubt or invalid.
+      if (covered != 0) write(f.payload, payload.data(), covered);
+      write(f.header, reinterpret_cast<const std::byte*>(&before), sizeof before);
+      rolled_back_.fetch_add(1, std::memory_order_relaxed);
+      return true;
+    default: return false;
+  }
+}
+
+// ---- rings --------------------------------------------------------------------------------------------
+
+template <typename Fn>
+bool resolution::walk(const pool::fragment& f, bool must_be_valid, Fn&& fn) const {
+  const uint64_t tag = header_at(s_, f.header).tag;
+  const uint64_t most = s_.geo.file_size / format::header_size;
+  pool::fragment m = f;
+  for (uint64_t i = 0; i < most; ++i) {
+    const auto h = header_at(s_, m.header);
+    if (h.tag != tag || pool::covered(s_, m, h) == pool::not_covered) return false;
+    if (must_be_valid && !pool::valid(s_, m)) return false;
+    fn(m);
+    if (h.next == f.header) return true;
+    if (!fragment_at(s_, h.next, m)) return false;
+  }
+  return false;
+}
+
+bool resolution::ring_complete(const pool::fragment& f) const {
+  if (SCUTE_PLANTED(resolve_ring)) return true;
+  return walk(f, true, [](const pool::fragment&) {});
+}
+
+void resolution::finish_ring(const pool::fragment& f) {
+  std::vector<pool::fragment> members;
+  walk(f, false, [&](const pool::fragment& m) { members.push_back(m); });
+  if (SCUTE_PLANTED(resolve_member_alone)) members.resize(1);
+  for (const pool::fragment& m : members)
+    for_each_extent(m, pool::covered(s_, m, header_at(s_, m.header)),
+                    [&](uint64_t offset, uint64_t length) {
+                      for_each_part(s_.geo, offset, length,
+                                    [&](uint64_t, uint64_t zone, uint64_t column, uint64_t n) {
+                                      recompute(zone, column, n);
+                                    });
+                    });
+}
+
+// ---- writing ------------------------------------------------------------------------------------------
+
+void resolution::write(uint64_t offset, const std::byte* bytes, uint64_t length) {
+  s_.require_healthy();
+  for_each_part(s_.geo, offset, length, [&](uint64_t at, uint64_t zone, uint64_t column, uint64_t n) {
+    const uint32_t stripe = pool::stripes::index(zone, column / block_size);
+    s_.locks.lock_exclusive(stripe);
+    {
+      const pool::holding here(s_, stripe, false);
+      w_.stream(s_.at(at), bytes + (at - offset), n, medium::purpose::data);
+      if (!SCUTE_PLANTED(resolve_fence)) w_.fence();
+    }
+    s_.locks.unlock_exclusive(stripe, true);
+  });
+  s_.require_healthy();
+}
+
+void resolution::recompute(uint64_t zone, uint64_t column, uint64_t length) {
+  s_.require_healthy();
+  pool::repair_parity(s_, w_, zone, column, length, nullptr, true);
+  s_.require_healthy();
+}
+
+// Everything that vouches for itself is sound: the parity follows, but for the columns of what is lost,
+// which may be all that is left of it.
+void resolution::recompute_rest(uint64_t zone, uint64_t block, const std::vector<found>& lost) {
+  const uint64_t column = block * block_size;
+  const uint64_t n = std::min(block_size, s_.geo.row_size - column);
+  std::vector<bool> keep(n);
+  for (const found& x : lost)
+    for (const unit& u : units_of(x.fragment))
+      for_each_part(s_.geo, u.offset, u.length,
+                    [&](uint64_t, uint64_t z, uint64_t c, uint64_t length) {
+                      if (z != zone || c < column || c >= column + n) return;
+                      std::fill_n(keep.begin() + static_cast<int64_t>(c - column), length, true);
+                    });
+  for (uint64_t from = 0; from < n;) {
+    if (keep[from]) {
+      ++from;
+      continue;
+    }
+    uint64_t to = from;
+    while (to < n && !keep[to]) ++to;
+    recompute(zone, column + from, to - from);
+    from = to;
+  }
+}
+
+}  // namespace scute::heal

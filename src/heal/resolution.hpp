@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bringing the columns of a log-free pool, and the transactions that had them open, to a consistent state
+// after a crash (CodePM section III-B: speculative and instant recovery; 20-commit, "Recovery").
+//
+// The pool is open meanwhile. Each column block has a bit: resolved or not. An unresolved one is resolved
+// before the first write to it, by whoever writes; a scan does the rest.
+//
+// Y1 A block is resolved when all of its columns add up, durably, and each fragment in it that a checksum
+//    vouches for is of a decided transaction. It never becomes unresolved again in this session.
+// Y2 In an unresolved block nobody writes but resolution, and of its slow part one thread at a time.
+// Y3 Columns that add up hold no open cell: a window changes the header of every member, so while its
+//    parity is not done the column of that header does not add up. The scan needs no checksum there.
+// Y4 What does not add up is explained by invalid fragments first, each of which is decoded by itself; then
+//    by valid ones with a tag of an unresolved epoch whose columns decode to another valid version; what
+//    is left then is nobody's bytes or torn parity of decided transactions, and is recomputed. The table is
+//    heal/verdict.hpp.
+// Y5 A ring that is complete is finished as a whole, before anybody may write one of its members (D7): a
+//    writer of a member asks for the whole ring, even where its own columns add up.
+// Y6 Rings count for every epoch since the last one that was resolved completely (superblock
+//    resolved_epoch), so a crash before the scan is over loses nothing.
+// Y7 What resolution writes is fenced under the stripe. Cut short anywhere it leaves the same questions
+//    with the same answers, or fewer of them (F7): members that were rolled back leave the ring broken, and
+//    of a ring that is being finished only parity is written.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "medium/waiting.hpp"
+#include "pool/fragment.hpp"
+#include "pool/resolver.hpp"
+
+namespace scute::heal {
+
+class resolution final : public pool::resolver {
+ public:
+  // Everything up to epoch `resolved` is resolved; what carries later tags before `present` is not.
+  resolution(pool::state& s, uint64_t resolved, uint64_t present);
+
+  void before_write(uint64_t offset, uint64_t length) override;
+  void before_change(const pool::fragment& f) override;
+  void before_read(const pool::fragment& f) override;
+  void before_reuse(uint64_t offset, uint64_t length) override;
+
+  // The scan: resolves up to `blocks` further blocks that nobody has begun yet; false if there are none.
+  // Any number of threads; all blocks are resolved when all of them have returned.
+  bool scan(uint64_t blocks);
+  // After the scan: nothing is pending any more. The caller makes the superblock say so first.
+  void finish() noexcept { pending_.store(false, std::memory_order_release); }
+
+  uint64_t blocks() const noexcept { return total_; }
+  uint64_t resolved_blocks() const noexcept { return done_.load(std::memory_order_relaxed); }
+  // Members that were rolled back, and transactions whose parity was finished.
+  uint64_t rolled_back() const noexcept { return rolled_back_.load(std::memory_order_relaxed); }
+  uint64_t finished() const noexcept { return finished_.load(std::memory_order_relaxed); }
+
+ private:
+  struct found {
+    pool::fragment fragment;
+    uint64_t object;
+  };
+
+  bool is_resolved(uint64_t zone, uint64_t block) const noexcept;
+  void mark(uint64_t zone, uint64_t block) noexcept;
+  void resolve(uint64_t zone, uint64_t block);
+  void resolve_dirty(uint64_t zone, uint64_t block);
+  bool in_doubt(uint64_t tag) const noexcept;
+  bool ours() const noexcept {
+    return solver_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+  }
+
+  std::vector<found> fragments_in(uint64_t zone, uint64_t block);
+  bool mend(const pool::fragment& f);
+  bool explain(const pool::fragment& f);
+  bool ring_complete(const pool::fragment& f) const;
+  void finish_ring(const pool::fragment& f);
+  // Calls fn for each member as long as the ring goes on with the same tag; false if it does not close.
+  template <typename Fn>
+  bool walk(const pool::fragment& f, bool must_be_valid, Fn&& fn) const;
+  void write(uint64_t offset, const std::byte* bytes, uint64_t length);
+  void recompute(uint64_t zone, uint64_t column, uint64_t length);
+  void recompute_rest(uint64_t zone, uint64_t block, const std::vector<found>& lost);
+
+  pool::state& s_;
+  const uint64_t resolved_, present_;
+  uint64_t per_zone_ = 0, total_ = 0;
+  std::unique_ptr<std::atomic<uint64_t>[]> bits_;
+  std::atomic<uint64_t> done_{0}, next_{0};
+  std::atomic<uint64_t> rolled_back_{0}, finished_{0};
+
+  waiting_mutex mutex_;  // the slow part; taken without a stripe held
+  std::atomic<std::thread::id> solver_{};
+  medium::writer w_;
+  std::set<uint64_t> told_;  // headers of fragments that were reported as lost
+};
+
+}  // namespace scute::heal

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the core asks of resolution after a crash of a log-free pool; implemented by heal/resolution.hpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace scute::pool {
+
+struct fragment;
+
+class resolver {
+ public:
+  virtual ~resolver() = default;
+
+  // Something of this pool is not resolved yet. What follows does nothing when that is over.
+  bool pending() const noexcept { return pending_.load(std::memory_order_acquire); }
+
+  // Each may be called by any thread that holds no stripe, and makes what it did durable. They throw
+  // failure(SCUTE_E_IO) if the medium fails; what is beyond repair is reported as an event and left.
+  //
+  // Before a byte in [offset, offset + length) of the data rows is written: its columns are resolved.
+  virtual void before_write(uint64_t offset, uint64_t length) = 0;
+  // Before a header is replaced: its ring is resolved, if it carries a tag of an unresolved epoch.
+  virtual void before_change(const fragment& f) = 0;
+  // Before bytes of a fragment are handed out or built upon: they are those of a decided transaction.
+  virtual void before_read(const fragment& f) = 0;
+  // Before a chunk changes its use: nothing in it is of an unresolved transaction any more.
+  virtual void before_reuse(uint64_t offset, uint64_t length) = 0;
+
+ protected:
+  std::atomic<bool> pending_{false};
+};
+
+}  // namespace scute::pool

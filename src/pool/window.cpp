@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pool/window.hpp"
+
+#include <algorithm>
+
+#include "codec/parity.hpp"
+#include "medium/planted.hpp"
+#include "pool/columns.hpp"
+#include "pool/hold.hpp"
+
+namespace scute::pool {
+namespace {
+
+enum deferral : uint32_t { none, deferred, draining };
+
+bool contains(const std::vector<uint32_t>& sorted, uint32_t stripe) noexcept {
+  return std::binary_search(sorted.begin(), sorted.end(), stripe);
+}
+
+bool overlap(const std::vector<column_range>& a, const std::vector<column_range>& b) noexcept {
+  auto i = a.begin();
+  auto j = b.begin();
+  while (i != a.end() && j != b.end()) {
+    if (i->begin < j->end && j->begin < i->end) return true;
+    if (i->end <= j->end)
+      ++i;
+    else
+      ++j;
+  }
+  return false;
+}
+
+void sort_unique(std::vector<uint32_t>& v) {
+  if (v.size() == 2 && v[0] > v[1]) std::swap(v[0], v[1]);
+  if (v.size() > 2) std::sort(v.begin(), v.end());
+  v.erase(std::unique(v.begin(), v.end()), v.end());
+}
+
+void unlock(state& s, const lane& l, uint32_t stripe) noexcept {
+  s.locks.unlock_window(stripe, l.index);
+}
+
+}  // namespace
+
+bool plan(const state& s, lane& l, std::span<const extent> extents) {
+  window& w = l.now;
+  w.clear();
+  const auto& g = s.geo;
+  for (const extent& x : extents) {
+    uint64_t offset = x.offset, left = x.length;
+    while (left != 0) {
+      const cell c = cell_of(g, offset);
+      const uint64_t n = std::min(left, g.row_size - c.column);
+      const uint64_t begin = c.zone * g.row_size + c.column;
+      w.columns.push_back({begin, begin + n});
+      for (uint64_t b = c.column / column_block; b <= (c.column + n - 1) / column_block; ++b)
+        w.stripes.push_back(stripes::index(c.zone, b));
+      offset += n;
+      left -= n;
+    }
+  }
+  sort_unique(w.stripes);
+  if (w.columns.size() == 1) return true;
+  std::sort(w.columns.begin(), w.columns.end(),
+            [](const column_range& a, const column_range& b) { return a.begin < b.begin; });
+  for (size_t i = 1; i < w.columns.size(); ++i)
+    if (w.columns[i].begin < w.columns[i - 1].end && !SCUTE_PLANTED(window_columns)) return false;
+  return true;
+}
+
+void plan_stripes(lane& l) {
+  l.now.clear();
+  for (const piece& p : l.pieces) l.now.stripes.push_back(p.stripe);
+  sort_unique(l.now.stripes);
+}
+
+bool take_back(lane& l) noexcept {
+  for (unsigned spins = 0;; spin_pause(spins)) {
+    uint32_t seen = l.deferral.load(std::memory_order_acquire);
+    if (seen == none) return false;
+    if (seen == deferred &&
+        l.deferral.compare_exchange_strong(seen, none, std::memory_order_acq_rel))
+      return true;
+  }
+}
+
+void settle_last(state& s, lane& l) noexcept {
+  if (!SCUTE_PLANTED(window_own_fence)) l.w.fence();
+  for (const uint32_t stripe : l.last.stripes) unlock(s, l, stripe);
+  l.last.clear();
+}
+
+void require_columns(const state& s, const lane& l) noexcept {
+  if (SCUTE_PLANTED(window_lost_pages)) return;
+  const auto touch = [&](uint64_t offset) {
+    static_cast<void>(*reinterpret_cast<const volatile std::byte*>(s.at(offset)));
+  };
+  for (const piece& p : l.pieces) touch(p.parity);
+  if (!s.medium->any_revoked()) [[likely]]
+    return;
+  const auto& g = s.geo;
+  for (const column_range& c : l.now.columns)
+    for (uint64_t at = c.begin & ~(column_block - 1); at < c.end; at += column_block) {
+      const uint64_t zone = at / g.row_size, column = at % g.row_size;
+      for (uint64_t row = 0; row < g.rows + g.parity; ++row) {
+        const uint64_t offset = g.zone_offset(zone) + row * g.row_size + column;
+        if (s.medium->is_revoked(offset)) touch(offset);
+      }
+    }
+}
+
+void enter(state& s, lane& l, bool taken_back) noexcept {
+  if (SCUTE_PLANTED(window_unlocked)) return;
+  if (taken_back && overlap(l.last.columns, l.now.columns)) {  // V3
+    settle_last(s, l);
+    taken_back = false;
+  }
+  if (taken_back) {
+    size_t got = 0;
+    const auto& want = l.now.stripes;
+    for (; got < want.size(); ++got)
+      if (!contains(l.last.stripes, want[got]) && !s.locks.try_lock_window(want[got], l.index))
+        break;
+    if (got == want.size()) return;
+    // V4
+    l.w.count.lock_waits.add(1);
+    for (size_t i = 0; i < got; ++i)
+      if (!contains(l.last.stripes, want[i])) unlock(s, l, want[i]);
+    settle_last(s, l);
+  }
+  for (const uint32_t stripe : l.now.stripes)
+    if (!s.locks.lock_window(stripe, l.index)) l.w.count.lock_waits.add(1);
+}
+
+void release_last(state& s, lane& l) noexcept {
+  for (const uint32_t stripe : l.last.stripes)
+    if (!contains(l.now.stripes, stripe)) unlock(s, l, stripe);
+  l.last.clear();
+}
+
+void leave(state& s, lane& l) noexcept {
+  if (!SCUTE_PLANTED(window_unlocked))
+    for (const uint32_t stripe : l.now.stripes) unlock(s, l, stripe);
+  l.now.clear();
+}
+
+void defer(lane& l) noexcept {
+  std::swap(l.last, l.now);
+  l.deferral.store(deferred, std::memory_order_release);
+}
+
+void prepare_deltas(lane& l) {
+  size_t total = 0;
+  for (const piece& p : l.pieces) total += p.length;
+  l.deltas.clear();
+  std::byte* at = l.deltas.extend(total);
+  for (piece& p : l.pieces) {
+    p.delta = at;
+    at += p.length;
+  }
+  l.now.parity.reserve(l.pieces.size());
+}
+
+void write_data(state& s, lane& l) noexcept {
+  const holding here(s, l, hold::phase::data);
+  if (s.plain_encoding) {
+    // What CodePM compares its pipeline with: all encoding first, and then all writing.
+    l.progress.begin(0);
+    for (size_t i = 0; i < l.pieces.size(); ++i) {
+      const piece& p = l.pieces[i];
+      codec::xor_delta(p.delta, p.old != nullptr ? p.old : s.at(p.offset), p.src, p.length);
+    }
+    for (size_t i = 0; i < l.pieces.size(); ++i) {
+      const piece& p = l.pieces[i];
+      l.progress.begin(i, p.length);
+      if (p.old == nullptr) l.w.stream(s.at(p.offset), p.src, p.length, p.why);
+    }
+    return;
+  }
+  for (size_t i = 0; i < l.pieces.size(); ++i) {
+    const piece& p = l.pieces[i];
+    l.progress.begin(i);
+    if (p.old != nullptr) {
+      codec::xor_delta(p.delta, p.old, p.src, p.length);
+      continue;
+    }
+    l.w.encode(s.at(p.offset), p.src, p.delta, p.length, p.why, &l.progress.done);
+  }
+}
+
+void write_parity(state& s, lane& l) noexcept {
+  const holding here(s, l, hold::phase::parity);
+  for (size_t i = 0; i < l.pieces.size(); ++i) {
+    const piece& p = l.pieces[i];
+    l.progress.begin(i);
+    std::byte* parity = s.at(p.parity);
+    if (!SCUTE_PLANTED(window_parity)) {
+      if (s.plain_encoding) {
+        codec::xor_delta(l.scratch, parity, p.delta, p.length);
+        l.progress.begin(i, p.length);
+        l.w.store(parity, l.scratch, p.length);
+        l.w.flush(parity, p.length, medium::purpose::parity);
+      } else {
+        l.w.fold(parity, p.delta, p.length, medium::purpose::parity, &l.progress.done);
+      }
+    }
+    l.now.parity.push_back({p.parity, p.length});
+  }
+  l.progress.begin(l.pieces.size());
+}
+
+void drain(state& s, lane& l) noexcept {
+  uint32_t expected = deferred;
+  if (l.deferral.load(std::memory_order_relaxed) != deferred ||
+      !l.deferral.compare_exchange_strong(expected, draining, std::memory_order_acq_rel))
+    return;
+  {
+    const holding here(s, l, hold::phase::reading);
+    for (const parity_range& r : l.last.parity)
+      if (!SCUTE_PLANTED(drain_flush))
+        l.relief.flush(s.at(r.offset), r.length, medium::purpose::parity);
+    if (!SCUTE_PLANTED(drain_fence)) l.relief.fence();
+    l.relief.count.drains.add(1);
+  }
+  for (const uint32_t stripe : l.last.stripes) unlock(s, l, stripe);
+  l.last.clear();
+  l.deferral.store(none, std::memory_order_release);
+}
+
+bool in_window(const lane& l, uint32_t stripe) noexcept {
+  return contains(l.now.stripes, stripe) || contains(l.last.stripes, stripe);
+}
+
+void drainer::make_way(uint32_t lane) noexcept {
+  if (lane < s_.lanes.size()) drain(s_, s_.lanes[lane]);
+}
+
+}  // namespace scute::pool

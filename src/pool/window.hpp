@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The window of a log-free commit: from the moment its column blocks are locked until its parity is
+// durable (20-commit, engine `logfree`).
+//
+// V1 A window holds the stripes of its blocks exclusively, all of them at once, from before its first
+//    store until after the fence behind its last one. Stripes are waited for in ascending order, and by
+//    nobody who holds others that could not be taken from him, so nobody waits for ever.
+// V2 The second fence may be left to the lane's next one. Until then the window is *deferred*: decided,
+//    parity stored with its write-back begun, stripes still held. Whoever wants one of the stripes makes
+//    all of that parity durable himself and lets go of all of them (drain()). Parity therefore goes out by
+//    cached stores, whose write-back any CPU can repeat.
+// V3 A lane's next window takes the deferred one back first, so that nobody can drain it half-way. If
+//    their columns overlap, byte by byte, it fences before it stores anything. If not, both share the
+//    stripes that they have in common, and its own first fence is the deferred one's second.
+// V4 A lane that holds a window waits for no stripe while it has taken back a deferred one: it only
+//    tries, and if that fails lets go of everything first.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "pool/state.hpp"
+
+namespace scute::pool {
+
+// A range of the data rows that a transaction has open as a whole.
+struct extent {
+  uint64_t offset;
+  uint64_t length;
+};
+
+// Fills l.now with what a window over these extents needs. False if two of them have a byte column in
+// common, that is, more cells of one column than one row of parity could bring back.
+bool plan(const state& s, lane& l, std::span<const extent> extents);
+// The same for l.pieces, without a look at their columns.
+void plan_stripes(lane& l);
+
+// Makes the deferred window of the lane its own again, waiting for whoever is draining it. False if there
+// is none.
+bool take_back(lane& l) noexcept;
+// Ends what was taken back, with a fence.
+void settle_last(state& s, lane& l) noexcept;
+
+// To be called before enter(): every page that this window's rollback would need is there, and those
+// that are known to be lost are rebuilt by the fault that this makes. A page of parity that is found to
+// be lost when the data is torn would be one loss too many.
+void require_columns(const state& s, const lane& l) noexcept;
+
+// Locks l.now. taken_back: as take_back() said.
+void enter(state& s, lane& l, bool taken_back) noexcept;
+// After the fence that decided l.now: the parity of l.last is durable as well.
+void release_last(state& s, lane& l) noexcept;
+// Unlocks l.now: its parity is durable, or nothing was stored.
+void leave(state& s, lane& l) noexcept;
+// l.now becomes the deferred window.
+void defer(lane& l) noexcept;
+
+// Data phase: new bytes of l.pieces to their places, deltas to l.deltas (which prepare_deltas() made as
+// large as they are). Parity phase: deltas to the parity. No fence in either.
+void prepare_deltas(lane& l);
+void write_data(state& s, lane& l) noexcept;
+void write_parity(state& s, lane& l) noexcept;
+
+// Makes the parity of the lane's deferred window durable and lets go of its stripes; nothing if it has
+// none. Any thread; async-signal-safe.
+void drain(state& s, lane& l) noexcept;
+
+// The stripe is in a window of the lane.
+bool in_window(const lane& l, uint32_t stripe) noexcept;
+
+// For stripes: drains the lane that holds what somebody wants.
+class drainer final : public stripes::keeper {
+ public:
+  explicit drainer(state& s) : s_(s) {}
+  void make_way(uint32_t lane) noexcept override;
+
+ private:
+  state& s_;
+};
+
+}  // namespace scute::pool
