@@ -191,6 +191,7 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   s.require_healthy();
   in->take_options(o);
   in->open_ = true;
+  in->start_threads(false);
   if (s.policy == SCUTE_POLICY_SCRUB && !s.read_only) in->scrubs.begin_policy(s.scrub_every);
   return in;
 }
@@ -326,10 +327,13 @@ void instance::begin_session(const scute_options& o) {
     heap->reclaim_lent(s.lanes.front());
     if (o.progress != nullptr) o.progress(o.progress_arg, "recover", 1, 1);
   }
-  // On a simulated medium threads take turns, and are the test's to make.
-  if (unresolved && (o.flags & SCUTE_LAZY_RECOVERY) == 0 &&
-      s.medium->what() != medium::kind::simulated)
-    resolving.start();
+  start_threads(unresolved && (o.flags & SCUTE_LAZY_RECOVERY) == 0);
+}
+
+void instance::start_threads(bool scan) {
+  if (!log_free() || s.medium->what() == medium::kind::simulated) return;
+  if (scan) resolving.start();
+  if (!s.read_only) idle.start();
 }
 
 void instance::drain() noexcept {
@@ -339,6 +343,7 @@ void instance::drain() noexcept {
 void instance::close() {
   scrubs.close();
   resolving.stop();
+  idle.stop();
   if (!open_) return;  // abandoned
   open_ = false;
   life->open.store(false, std::memory_order_release);

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "capi/idle_drain.hpp"
 #include "capi/lane_leases.hpp"
 #include "capi/recovery_service.hpp"
 #include "capi/scrub_service.hpp"
@@ -61,6 +62,7 @@ class instance {
   // Lets go of the pool as a crash would: nothing more is written.
   void abandon() noexcept {
     resolving.stop();
+    idle.stop();
     open_ = false;
     life->open.store(false, std::memory_order_release);
   }
@@ -103,6 +105,9 @@ class instance {
   void begin_session(const scute_options& options);
   void watch_pages(const scute_options& options);
   void repair_known_losses();
+  // Threads of the pool's own. On a simulated medium there are none: threads take turns there, and are the
+  // test's to make.
+  void start_threads(bool scan);
   bool log_free() const noexcept { return s.sb.engine == SCUTE_ENGINE_LOGFREE; }
 
   bool open_ = false;
@@ -114,6 +119,7 @@ class instance {
 
  public:
   recovery_service resolving{*this};
+  idle_drain idle{s};
   scrub_service scrubs{*this};  // the last member: its threads use the others
 };
 

@@ -295,24 +295,26 @@ void page_repairer::forget_doubts(medium::writer& w) noexcept {
 }
 
 void page_repairer::lose(uint64_t page, const std::byte* noise) {
-  if (page >= s_.geo.zones_offset && page < s_.geo.zones_end()) {
-    const std::lock_guard hold(s_.service_mutex);
-    if (!notes.add(*s_.service, page) && !s_.has_checksums)
-      throw failure(SCUTE_E_NOSPC,
-                    s_.path +
-                        ": as many pages are lost already as can be noted, and without checksums "
-                        "of objects nothing else would tell of another one; have them rebuilt "
-                        "first (scute_scrub)");
-  }
-  // A column that a transaction has open to its second fence cannot lose anything else and be rolled back
-  // or finished after a crash; a drill of one failure at a time waits for that.
-  const bool window = s_.locks.windows != nullptr && page >= s_.geo.zones_offset &&
-                      page < s_.geo.zones_end();
-  const pool::cell c = window ? pool::cell_of(s_.geo, page) : pool::cell{};
+  const bool in_zone = page >= s_.geo.zones_offset && page < s_.geo.zones_end();
+  // A column that a log-free transaction has open to its second fence cannot lose anything else and be
+  // rolled back or finished after a crash. A drill, being one failure at a time, waits for that.
+  const bool alone = in_zone && s_.locks.windows != nullptr;
+  const pool::cell c = in_zone ? pool::cell_of(s_.geo, page) : pool::cell{};
   const uint32_t stripe = pool::stripes::index(c.zone, c.column / pool::column_block);
-  if (window) s_.locks.lock_exclusive(stripe);
-  s_.medium->lose_page(page, noise);
-  if (window) s_.locks.unlock_exclusive(stripe);
+  if (alone) s_.locks.lock_exclusive(stripe);
+  bool noted = true;
+  if (in_zone) {
+    const desk_turn d(desks_);
+    noted = notes.add(d->w, page);
+  }
+  if (noted || s_.has_checksums) s_.medium->lose_page(page, noise);
+  if (alone) s_.locks.unlock_exclusive(stripe);
+  if (!noted && !s_.has_checksums)
+    throw failure(SCUTE_E_NOSPC,
+                  s_.path +
+                      ": as many pages are lost already as can be noted, and without checksums "
+                      "of objects nothing else would tell of another one; have them rebuilt "
+                      "first (scute_scrub)");
 }
 
 // ---- outside the zones --------------------------------------------------------------------------------

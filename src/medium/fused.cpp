@@ -37,60 +37,61 @@ void tell(volatile uint32_t* done, size_t n) noexcept {
 
 // ---- words ------------------------------------------------------------------------------------------
 
-// out = a ^ b
-void xor_bytes(std::byte* out, const std::byte* a, const std::byte* b, size_t n) noexcept {
+// delta = old ^ fresh, next = parity ^ delta
+void encode_bytes(std::byte* delta, std::byte* next, const std::byte* old, const std::byte* fresh,
+                  const std::byte* parity, size_t n) noexcept {
   size_t i = 0;
   for (; i + 8 <= n; i += 8) {
-    uint64_t x = 0, y = 0;
-    std::memcpy(&x, a + i, 8);
-    std::memcpy(&y, b + i, 8);
+    uint64_t x = 0, y = 0, z = 0;
+    std::memcpy(&x, old + i, 8);
+    std::memcpy(&y, fresh + i, 8);
+    std::memcpy(&z, parity + i, 8);
     x ^= y;
-    std::memcpy(out + i, &x, 8);
+    z ^= x;
+    std::memcpy(delta + i, &x, 8);
+    std::memcpy(next + i, &z, 8);
   }
-  for (; i < n; ++i) out[i] = a[i] ^ b[i];
+  for (; i < n; ++i) {
+    delta[i] = old[i] ^ fresh[i];
+    next[i] = parity[i] ^ delta[i];
+  }
 }
 
 template <bool Flush>
-void encode_portable(void* dst, const void* src, void* delta, size_t n,
-                     volatile uint32_t* done) noexcept {
-  auto* d = static_cast<std::byte*>(dst);
-  const auto* s = static_cast<const std::byte*>(src);
-  auto* x = static_cast<std::byte*>(delta);
+void encode_portable(const fused_piece& p, volatile uint32_t* done) noexcept {
   const persist_ops& ops = persist();
-  const bool past_cache = Flush && n >= nt_threshold;
-  for (size_t i = 0; i < n;) {
-    const size_t k = to_line_end(d + i, n - i);
-    xor_bytes(x + i, d + i, s + i, k);
+  const bool past_cache = Flush && p.n >= nt_threshold;
+  for (size_t i = 0; i < p.n;) {
+    const size_t k = to_line_end(p.dst + i, p.n - i);
+    encode_bytes(p.delta + i, p.next + i, p.dst + i, p.src + i, p.parity + i, k);
     tell(done, i + k);
     if (past_cache && k == line) {
-      ops.copy_nt(d + i, s + i, line);
+      ops.copy_nt(p.dst + i, p.src + i, line);
     } else {
-      std::memcpy(d + i, s + i, k);
-      if (Flush) ops.flush(d + i, k);
+      std::memcpy(p.dst + i, p.src + i, k);
+      if (Flush) ops.flush(p.dst + i, k);
     }
     i += k;
   }
 }
 
 template <bool Flush>
-void fold_portable(void* dst, const void* delta, size_t n, volatile uint32_t* done) noexcept {
+void push_portable(void* dst, const void* src, size_t n, volatile uint32_t* done) noexcept {
   auto* d = static_cast<std::byte*>(dst);
-  const auto* x = static_cast<const std::byte*>(delta);
+  const auto* s = static_cast<const std::byte*>(src);
   const persist_ops& ops = persist();
   for (size_t i = 0; i < n;) {
     const size_t k = to_line_end(d + i, n - i);
-    std::byte fresh[line];
-    xor_bytes(fresh, d + i, x + i, k);
     tell(done, i + k);
-    std::memcpy(d + i, fresh, k);
+    std::memcpy(d + i, s + i, k);
     if (Flush) ops.flush(d + i, k);
     i += k;
   }
 }
 
 constexpr fused_ops portable[2] = {
-    {"portable", encode_portable<false>, fold_portable<false>},
-    {"portable", encode_portable<true>, fold_portable<true>},
+    {"portable", encode_portable<false>, push_portable<false>},
+    {"portable", encode_portable<true>, push_portable<true>},
 };
 
 #if defined(__x86_64__)
@@ -125,57 +126,54 @@ SCUTE_FUSED_PIECE(SCUTE_FUSED_WIDE) __mmask64 first_bytes(size_t n) noexcept {
 }
 
 template <way W>
-__attribute__((target(SCUTE_FUSED_WIDE))) void encode_wide(void* dst, const void* src, void* delta,
-                                                           size_t n,
+__attribute__((target(SCUTE_FUSED_WIDE))) void encode_wide(const fused_piece& p,
                                                            volatile uint32_t* done) noexcept {
-  auto* d = static_cast<std::byte*>(dst);
-  const auto* s = static_cast<const std::byte*>(src);
-  auto* x = static_cast<std::byte*>(delta);
-  const bool past_cache = W != way::none && n >= nt_threshold;
-  for (size_t i = 0; i < n;) {
-    const size_t k = to_line_end(d + i, n - i);
+  const bool past_cache = W != way::none && p.n >= nt_threshold;
+  for (size_t i = 0; i < p.n;) {
+    std::byte* d = p.dst + i;
+    const size_t k = to_line_end(d, p.n - i);
     if (k == line) {
-      const __m512i fresh = _mm512_loadu_si512(s + i);
-      _mm512_storeu_si512(x + i, _mm512_xor_si512(fresh, _mm512_load_si512(d + i)));
+      const __m512i fresh = _mm512_loadu_si512(p.src + i);
+      const __m512i delta = _mm512_xor_si512(fresh, _mm512_load_si512(d));
+      _mm512_storeu_si512(p.delta + i, delta);
+      _mm512_storeu_si512(p.next + i,
+                          _mm512_xor_si512(delta, _mm512_load_si512(p.parity + i)));
       tell(done, i + k);
       if (past_cache) {
-        _mm512_stream_si512(reinterpret_cast<__m512i*>(d + i), fresh);
+        _mm512_stream_si512(reinterpret_cast<__m512i*>(d), fresh);
       } else {
-        _mm512_store_si512(d + i, fresh);
-        push_wide<W>(d + i);
+        _mm512_store_si512(d, fresh);
+        push_wide<W>(d);
       }
     } else {
       const __mmask64 m = first_bytes(k);
-      const __m512i fresh = _mm512_maskz_loadu_epi8(m, s + i);
-      _mm512_mask_storeu_epi8(x + i, m,
-                              _mm512_xor_si512(fresh, _mm512_maskz_loadu_epi8(m, d + i)));
+      const __m512i fresh = _mm512_maskz_loadu_epi8(m, p.src + i);
+      const __m512i delta = _mm512_xor_si512(fresh, _mm512_maskz_loadu_epi8(m, d));
+      _mm512_mask_storeu_epi8(p.delta + i, m, delta);
+      _mm512_mask_storeu_epi8(p.next + i, m,
+                              _mm512_xor_si512(delta, _mm512_maskz_loadu_epi8(m, p.parity + i)));
       tell(done, i + k);
-      _mm512_mask_storeu_epi8(d + i, m, fresh);
-      push_wide<W>(d + i);
+      _mm512_mask_storeu_epi8(d, m, fresh);
+      push_wide<W>(d);
     }
     i += k;
   }
 }
 
 template <way W>
-__attribute__((target(SCUTE_FUSED_WIDE))) void fold_wide(void* dst, const void* delta, size_t n,
-                                                         volatile uint32_t* done) noexcept {
+__attribute__((target(SCUTE_FUSED_WIDE))) void store_wide(void* dst, const void* src, size_t n,
+                                                          volatile uint32_t* done) noexcept {
   auto* d = static_cast<std::byte*>(dst);
-  const auto* x = static_cast<const std::byte*>(delta);
+  const auto* s = static_cast<const std::byte*>(src);
   for (size_t i = 0; i < n;) {
     const size_t k = to_line_end(d + i, n - i);
-    if (k == line) {
-      const __m512i fresh =
-          _mm512_xor_si512(_mm512_load_si512(d + i), _mm512_loadu_si512(x + i));
-      tell(done, i + k);
+    const __mmask64 m = first_bytes(k);
+    const __m512i fresh = _mm512_maskz_loadu_epi8(m, s + i);
+    tell(done, i + k);
+    if (k == line)
       _mm512_store_si512(d + i, fresh);
-    } else {
-      const __mmask64 m = first_bytes(k);
-      const __m512i fresh = _mm512_xor_si512(_mm512_maskz_loadu_epi8(m, d + i),
-                                             _mm512_maskz_loadu_epi8(m, x + i));
-      tell(done, i + k);
+    else
       _mm512_mask_storeu_epi8(d + i, m, fresh);
-    }
     push_wide<W>(d + i);
     i += k;
   }
@@ -183,62 +181,59 @@ __attribute__((target(SCUTE_FUSED_WIDE))) void fold_wide(void* dst, const void* 
 
 // ---- 256 bits -------------------------------------------------------------------------------------------
 
+SCUTE_FUSED_PIECE(SCUTE_FUSED_AVX2) __m256i half(const std::byte* p) noexcept {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+}
+SCUTE_FUSED_PIECE(SCUTE_FUSED_AVX2) void put_half(std::byte* p, __m256i v) noexcept {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v);
+}
+
 template <way W>
-__attribute__((target(SCUTE_FUSED_AVX2))) void encode_avx2(void* dst, const void* src, void* delta,
-                                                           size_t n,
+__attribute__((target(SCUTE_FUSED_AVX2))) void encode_avx2(const fused_piece& p,
                                                            volatile uint32_t* done) noexcept {
-  auto* d = static_cast<std::byte*>(dst);
-  const auto* s = static_cast<const std::byte*>(src);
-  auto* x = static_cast<std::byte*>(delta);
-  const bool past_cache = W != way::none && n >= nt_threshold;
-  for (size_t i = 0; i < n;) {
-    const size_t k = to_line_end(d + i, n - i);
+  const bool past_cache = W != way::none && p.n >= nt_threshold;
+  for (size_t i = 0; i < p.n;) {
+    std::byte* d = p.dst + i;
+    const size_t k = to_line_end(d, p.n - i);
     if (k == line) {
-      const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(s + i));
-      const __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(s + i + 32));
-      auto* to = reinterpret_cast<__m256i*>(d + i);
-      auto* out = reinterpret_cast<__m256i*>(x + i);
-      _mm256_storeu_si256(out, _mm256_xor_si256(a, _mm256_load_si256(to)));
-      _mm256_storeu_si256(out + 1, _mm256_xor_si256(b, _mm256_load_si256(to + 1)));
+      const __m256i a = half(p.src + i), b = half(p.src + i + 32);
+      const __m256i x = _mm256_xor_si256(a, half(d)), y = _mm256_xor_si256(b, half(d + 32));
+      put_half(p.delta + i, x);
+      put_half(p.delta + i + 32, y);
+      put_half(p.next + i, _mm256_xor_si256(x, half(p.parity + i)));
+      put_half(p.next + i + 32, _mm256_xor_si256(y, half(p.parity + i + 32)));
       tell(done, i + k);
       if (past_cache) {
-        _mm256_stream_si256(to, a);
-        _mm256_stream_si256(to + 1, b);
+        _mm256_stream_si256(reinterpret_cast<__m256i*>(d), a);
+        _mm256_stream_si256(reinterpret_cast<__m256i*>(d + 32), b);
       } else {
-        _mm256_store_si256(to, a);
-        _mm256_store_si256(to + 1, b);
-        push_avx2<W>(d + i);
+        put_half(d, a);
+        put_half(d + 32, b);
+        push_avx2<W>(d);
       }
     } else {
-      xor_bytes(x + i, d + i, s + i, k);
+      encode_bytes(p.delta + i, p.next + i, d, p.src + i, p.parity + i, k);
       tell(done, i + k);
-      std::memcpy(d + i, s + i, k);
-      push_avx2<W>(d + i);
+      std::memcpy(d, p.src + i, k);
+      push_avx2<W>(d);
     }
     i += k;
   }
 }
 
 template <way W>
-__attribute__((target(SCUTE_FUSED_AVX2))) void fold_avx2(void* dst, const void* delta, size_t n,
-                                                         volatile uint32_t* done) noexcept {
+__attribute__((target(SCUTE_FUSED_AVX2))) void store_avx2(void* dst, const void* src, size_t n,
+                                                          volatile uint32_t* done) noexcept {
   auto* d = static_cast<std::byte*>(dst);
-  const auto* x = static_cast<const std::byte*>(delta);
+  const auto* s = static_cast<const std::byte*>(src);
   for (size_t i = 0; i < n;) {
     const size_t k = to_line_end(d + i, n - i);
+    tell(done, i + k);
     if (k == line) {
-      auto* to = reinterpret_cast<__m256i*>(d + i);
-      const auto* with = reinterpret_cast<const __m256i*>(x + i);
-      const __m256i a = _mm256_xor_si256(_mm256_load_si256(to), _mm256_loadu_si256(with));
-      const __m256i b = _mm256_xor_si256(_mm256_load_si256(to + 1), _mm256_loadu_si256(with + 1));
-      tell(done, i + k);
-      _mm256_store_si256(to, a);
-      _mm256_store_si256(to + 1, b);
+      put_half(d + i, half(s + i));
+      put_half(d + i + 32, half(s + i + 32));
     } else {
-      std::byte fresh[line];
-      xor_bytes(fresh, d + i, x + i, k);
-      tell(done, i + k);
-      std::memcpy(d + i, fresh, k);
+      std::memcpy(d + i, s + i, k);
     }
     push_avx2<W>(d + i);
     i += k;
@@ -247,16 +242,16 @@ __attribute__((target(SCUTE_FUSED_AVX2))) void fold_avx2(void* dst, const void* 
 
 // By way.
 constexpr fused_ops avx2[4] = {
-    {"avx2", encode_avx2<way::none>, fold_avx2<way::none>},
-    {"avx2", encode_avx2<way::clflush>, fold_avx2<way::clflush>},
-    {"avx2", encode_avx2<way::clflushopt>, fold_avx2<way::clflushopt>},
-    {"avx2", encode_avx2<way::clwb>, fold_avx2<way::clwb>},
+    {"avx2", encode_avx2<way::none>, store_avx2<way::none>},
+    {"avx2", encode_avx2<way::clflush>, store_avx2<way::clflush>},
+    {"avx2", encode_avx2<way::clflushopt>, store_avx2<way::clflushopt>},
+    {"avx2", encode_avx2<way::clwb>, store_avx2<way::clwb>},
 };
 constexpr fused_ops wide[4] = {
-    {"avx512", encode_wide<way::none>, fold_wide<way::none>},
-    {"avx512", encode_wide<way::clflush>, fold_wide<way::clflush>},
-    {"avx512", encode_wide<way::clflushopt>, fold_wide<way::clflushopt>},
-    {"avx512", encode_wide<way::clwb>, fold_wide<way::clwb>},
+    {"avx512", encode_wide<way::none>, store_wide<way::none>},
+    {"avx512", encode_wide<way::clflush>, store_wide<way::clflush>},
+    {"avx512", encode_wide<way::clflushopt>, store_wide<way::clflushopt>},
+    {"avx512", encode_wide<way::clwb>, store_wide<way::clwb>},
 };
 
 way present_way() noexcept {

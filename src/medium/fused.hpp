@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fused kernels: encode (or decode) and persist in one pass over the lines (CodePM section IV-B). Each
-// line of 64 bytes is pushed towards the medium as soon as it is computed, so that write-backs are under
-// way while the next lines are.
+// Fused kernels: encode and persist in one pass over the lines (CodePM section IV-B). Each line of 64 bytes
+// is pushed towards the medium as soon as it is computed, so that write-backs are under way while the next
+// lines are. All that can be computed before the fence is, the new parity included: what follows the fence
+// loads nothing from the pool. (Loads of parity there would even wait for the fence to be over, on CPUs that
+// compare addresses by their low 12 bits: a cell and its parity agree in them.)
 //
-// Both tell how far they have come, for a handler of a fault in the middle (pool/hold.hpp): the first
+// They tell how far they have come, for a handler of a fault in the middle (pool/hold.hpp): the first
 // *done bytes of dst have been read, and may hold what they are going to hold; the others hold what they
-// held, and are still to be read. So it is whenever dst is accessed.
+// held, and are still to be read. So it is whenever dst or parity is accessed.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +17,23 @@
 
 namespace scute::medium {
 
+// n bytes of a commit's data phase. None of the ranges overlaps another one.
+struct fused_piece {
+  std::byte* dst;           // in the pool, as are the parity's bytes
+  const std::byte* src;     // new bytes
+  const std::byte* parity;  // of dst's columns; read only
+  std::byte* delta;         // DRAM: becomes what was at dst XOR src
+  std::byte* next;          // DRAM: becomes parity XOR delta
+  size_t n;
+};
+
 struct fused_ops {
   const char* name;  // of the vector instructions: "avx512", "avx2", "portable"
-  // delta = what is at dst XOR src, then dst = src and the write-back of its lines is started. From
-  // nt_threshold on whole lines go past the cache. Neither src nor delta may overlap dst.
-  void (*encode)(void* dst, const void* src, void* delta, size_t n,
-                 volatile uint32_t* done) noexcept;
-  // dst ^= delta with cached stores, and the write-back of its lines is started.
-  void (*fold)(void* dst, const void* delta, size_t n, volatile uint32_t* done) noexcept;
+  // delta and next are computed, then dst = src and the write-back of its lines is started. From
+  // nt_threshold on whole lines go past the cache.
+  void (*encode)(const fused_piece& p, volatile uint32_t* done) noexcept;
+  // dst = src with cached stores, and the write-back of its lines is started.
+  void (*push)(void* dst, const void* src, size_t n, volatile uint32_t* done) noexcept;
 };
 
 // The widest that the CPU has, with the flush of persist(). eadr: nothing is written back.

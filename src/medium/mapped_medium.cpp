@@ -141,13 +141,12 @@ class cpu_medium final : public mapped_medium {
     if (!eadr_) ops_.flush(p, n);
   }
   void do_fence(writer&) noexcept override { ops_.fence(); }
-  void do_encode(writer&, void* dst, const void* src, void* delta, size_t n,
-                 volatile uint32_t* done) noexcept override {
-    fused_.encode(dst, src, delta, n, done);
+  void do_encode(writer&, const fused_piece& p, volatile uint32_t* done) noexcept override {
+    fused_.encode(p, done);
   }
-  void do_fold(writer&, void* dst, const void* delta, size_t n,
+  void do_push(writer&, void* dst, const void* src, size_t n,
                volatile uint32_t* done) noexcept override {
-    fused_.fold(dst, delta, n, done);
+    fused_.push(dst, src, n, done);
   }
 
  private:

@@ -79,28 +79,23 @@ bool medium::read(uint64_t offset, void* to, size_t n) const noexcept {
   return true;
 }
 
-void medium::do_encode(writer& w, void* dst, const void* src, void* delta, size_t n,
-                       volatile uint32_t* done) noexcept {
-  const auto* old = static_cast<const std::byte*>(dst);
-  const auto* fresh = static_cast<const std::byte*>(src);
-  auto* out = static_cast<std::byte*>(delta);
-  for (size_t i = 0; i < n; ++i) out[i] = old[i] ^ fresh[i];
+void medium::do_encode(writer& w, const fused_piece& p, volatile uint32_t* done) noexcept {
+  for (size_t i = 0; i < p.n; ++i) {
+    p.delta[i] = p.dst[i] ^ p.src[i];
+    p.next[i] = p.parity[i] ^ p.delta[i];
+  }
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  *done = static_cast<uint32_t>(n);
+  *done = static_cast<uint32_t>(p.n);
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  do_stream(w, dst, src, n);
+  do_stream(w, p.dst, p.src, p.n);
 }
 
-void medium::do_fold(writer& w, void* dst, const void* delta, size_t n,
+void medium::do_push(writer& w, void* dst, const void* src, size_t n,
                      volatile uint32_t* done) noexcept {
-  const auto* old = static_cast<const std::byte*>(dst);
-  const auto* with = static_cast<const std::byte*>(delta);
-  std::byte fresh[page];
-  for (size_t i = 0; i < n; ++i) fresh[i] = old[i] ^ with[i];
   std::atomic_signal_fence(std::memory_order_seq_cst);
   *done = static_cast<uint32_t>(n);
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  do_store(dst, fresh, n);
+  do_store(dst, src, n);
   do_flush(w, dst, n);
 }
 

@@ -4,8 +4,8 @@
 //
 //   stream(dst, src, n)  stores and starts the write-back; durable at the thread's next fence
 //   flush(p, n)          starts the write-back of what was stored there with ordinary stores
-//   encode(dst, src, d)  stream(), after d = what is at dst XOR src
-//   fold(dst, d, n)      dst ^= d by cached stores, and starts the write-back
+//   encode(piece)        stream(), after delta and new parity have been computed (medium/fused.hpp)
+//   push(dst, src, n)    cached stores, and starts the write-back
 //   fence()              returns when everything this writer streamed or flushed is durable
 //
 // A test replaces the whole class by a simulated medium that keeps the durable image apart from
@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "medium/counters.hpp"
+#include "medium/fused.hpp"
 
 namespace scute::medium {
 
@@ -89,9 +90,8 @@ class medium {
   virtual void do_fence(writer& w) noexcept = 0;
   virtual void do_store(void* dst, const void* src, size_t n) noexcept = 0;
   // Made of the others; media that are plain memory have faster ones (medium/fused.hpp).
-  virtual void do_encode(writer& w, void* dst, const void* src, void* delta, size_t n,
-                         volatile uint32_t* done) noexcept;
-  virtual void do_fold(writer& w, void* dst, const void* delta, size_t n,
+  virtual void do_encode(writer& w, const fused_piece& p, volatile uint32_t* done) noexcept;
+  virtual void do_push(writer& w, void* dst, const void* src, size_t n,
                        volatile uint32_t* done) noexcept;
 
   std::byte* base_ = nullptr;
@@ -124,17 +124,16 @@ class writer {
     account(dst, n, why);
     medium_->do_stream(*this, dst, src, n);
   }
-  // delta (n bytes in DRAM) = what is at dst XOR src; then as stream(). *done: see medium/fused.hpp.
-  void encode(void* dst, const void* src, void* delta, size_t n, purpose why,
-              volatile uint32_t* done) noexcept {
-    account(dst, n, why);
-    medium_->do_encode(*this, dst, src, delta, n, done);
+  // See medium/fused.hpp, *done as well.
+  void encode(const fused_piece& p, purpose why, volatile uint32_t* done) noexcept {
+    account(p.dst, p.n, why);
+    medium_->do_encode(*this, p, done);
   }
-  // dst ^= delta. Cached stores with their write-back started, so that any other writer can finish it by
-  // a flush() and a fence() of its own. n at most 4096.
-  void fold(void* dst, const void* delta, size_t n, purpose why, volatile uint32_t* done) noexcept {
+  // Cached stores with their write-back started, so that any other writer can finish it by a flush() and
+  // a fence() of its own.
+  void push(void* dst, const void* src, size_t n, purpose why, volatile uint32_t* done) noexcept {
     account(dst, n, why);
-    medium_->do_fold(*this, dst, delta, n, done);
+    medium_->do_push(*this, dst, src, n, done);
   }
   // The bytes were stored before; counts them and starts their write-back.
   void flush(const void* p, size_t n, purpose why) noexcept {

@@ -123,8 +123,11 @@ void split_in_place(state& s, lane& l, uint64_t offset, const std::byte* old, co
   });
 }
 
-void prefetch_for_write(const state& s, uint64_t offset, uint64_t length) noexcept {
+void prefetch_data(const state& s, uint64_t offset, uint64_t length) noexcept {
   for (uint64_t i = 0; i < length; i += 64) __builtin_prefetch(s.at(offset + i), 1);
+}
+
+void prefetch_parity(const state& s, uint64_t offset, uint64_t length) noexcept {
   if (!s.has_parity) return;
   const cell c = cell_of(s.geo, offset);
   const uint64_t n = std::min(length, s.geo.row_size - c.column);

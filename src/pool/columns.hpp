@@ -37,8 +37,9 @@ void split(state& s, lane& l, std::span<const patch> patches);
 void split_in_place(state& s, lane& l, uint64_t offset, const std::byte* old, const std::byte* now,
                     uint64_t length);
 
-// Starts fetching [offset, offset + length) of the data rows and its parity into the cache.
-void prefetch_for_write(const state& s, uint64_t offset, uint64_t length) noexcept;
+// Starts fetching [offset, offset + length) of the data rows, or its parity, into the cache.
+void prefetch_data(const state& s, uint64_t offset, uint64_t length) noexcept;
+void prefetch_parity(const state& s, uint64_t offset, uint64_t length) noexcept;
 
 // Raises l.sequence to that of the last entry of any other lane that may have written what l.pieces
 // are about to write, so that the lane's next entry comes after it (R6).

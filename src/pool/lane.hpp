@@ -32,6 +32,7 @@ struct piece {
   medium::purpose why;
   // Windows only:
   std::byte* delta = nullptr;      // old XOR new, once the data phase has computed it
+  std::byte* next = nullptr;       // what the parity will be, as well
   const std::byte* old = nullptr;  // in-place range: what it held; src is a copy of what it holds
 };
 
@@ -92,7 +93,12 @@ struct alignas(64) lane {
 
   // Windows: the one under way and the one before it, which may be deferred (V2). While it is, whoever
   // gets `deferral` from deferred to draining owns `last` and `relief`, else the lane does.
-  window now, last;
+  window windows[2];
+  uint32_t turn = 0;  // which of them is the one under way
+  window& now() noexcept { return windows[turn]; }
+  window& last() noexcept { return windows[turn ^ 1]; }
+  const window& now() const noexcept { return windows[turn]; }
+  const window& last() const noexcept { return windows[turn ^ 1]; }
   window_progress progress;
   byte_buffer deltas;
   alignas(64) std::atomic<uint32_t> deferral{0};

@@ -11,7 +11,7 @@
 namespace scute::pool {
 namespace {
 
-enum deferral : uint32_t { none, deferred, draining };
+enum deferral : uint32_t { none, deferred, aged, draining };
 
 bool contains(const std::vector<uint32_t>& sorted, uint32_t stripe) noexcept {
   return std::binary_search(sorted.begin(), sorted.end(), stripe);
@@ -43,7 +43,7 @@ void unlock(state& s, const lane& l, uint32_t stripe) noexcept {
 }  // namespace
 
 bool plan(const state& s, lane& l, std::span<const extent> extents) {
-  window& w = l.now;
+  window& w = l.now();
   w.clear();
   const auto& g = s.geo;
   for (const extent& x : extents) {
@@ -69,16 +69,16 @@ bool plan(const state& s, lane& l, std::span<const extent> extents) {
 }
 
 void plan_stripes(lane& l) {
-  l.now.clear();
-  for (const piece& p : l.pieces) l.now.stripes.push_back(p.stripe);
-  sort_unique(l.now.stripes);
+  l.now().clear();
+  for (const piece& p : l.pieces) l.now().stripes.push_back(p.stripe);
+  sort_unique(l.now().stripes);
 }
 
 bool take_back(lane& l) noexcept {
   for (unsigned spins = 0;; spin_pause(spins)) {
     uint32_t seen = l.deferral.load(std::memory_order_acquire);
     if (seen == none) return false;
-    if (seen == deferred &&
+    if (seen != draining &&
         l.deferral.compare_exchange_strong(seen, none, std::memory_order_acq_rel))
       return true;
   }
@@ -86,8 +86,8 @@ bool take_back(lane& l) noexcept {
 
 void settle_last(state& s, lane& l) noexcept {
   if (!SCUTE_PLANTED(window_own_fence)) l.w.fence();
-  for (const uint32_t stripe : l.last.stripes) unlock(s, l, stripe);
-  l.last.clear();
+  for (const uint32_t stripe : l.last().stripes) unlock(s, l, stripe);
+  l.last().clear();
 }
 
 void require_columns(const state& s, const lane& l) noexcept {
@@ -99,7 +99,7 @@ void require_columns(const state& s, const lane& l) noexcept {
   if (!s.medium->any_revoked()) [[likely]]
     return;
   const auto& g = s.geo;
-  for (const column_range& c : l.now.columns)
+  for (const column_range& c : l.now().columns)
     for (uint64_t at = c.begin & ~(column_block - 1); at < c.end; at += column_block) {
       const uint64_t zone = at / g.row_size, column = at % g.row_size;
       for (uint64_t row = 0; row < g.rows + g.parity; ++row) {
@@ -111,41 +111,41 @@ void require_columns(const state& s, const lane& l) noexcept {
 
 void enter(state& s, lane& l, bool taken_back) noexcept {
   if (SCUTE_PLANTED(window_unlocked)) return;
-  if (taken_back && overlap(l.last.columns, l.now.columns)) {  // V3
+  if (taken_back && overlap(l.last().columns, l.now().columns)) {  // V3
     settle_last(s, l);
     taken_back = false;
   }
   if (taken_back) {
     size_t got = 0;
-    const auto& want = l.now.stripes;
+    const auto& want = l.now().stripes;
     for (; got < want.size(); ++got)
-      if (!contains(l.last.stripes, want[got]) && !s.locks.try_lock_window(want[got], l.index))
+      if (!contains(l.last().stripes, want[got]) && !s.locks.try_lock_window(want[got], l.index))
         break;
     if (got == want.size()) return;
     // V4
     l.w.count.lock_waits.add(1);
     for (size_t i = 0; i < got; ++i)
-      if (!contains(l.last.stripes, want[i])) unlock(s, l, want[i]);
+      if (!contains(l.last().stripes, want[i])) unlock(s, l, want[i]);
     settle_last(s, l);
   }
-  for (const uint32_t stripe : l.now.stripes)
+  for (const uint32_t stripe : l.now().stripes)
     if (!s.locks.lock_window(stripe, l.index)) l.w.count.lock_waits.add(1);
 }
 
 void release_last(state& s, lane& l) noexcept {
-  for (const uint32_t stripe : l.last.stripes)
-    if (!contains(l.now.stripes, stripe)) unlock(s, l, stripe);
-  l.last.clear();
+  for (const uint32_t stripe : l.last().stripes)
+    if (!contains(l.now().stripes, stripe)) unlock(s, l, stripe);
+  l.last().clear();
 }
 
 void leave(state& s, lane& l) noexcept {
   if (!SCUTE_PLANTED(window_unlocked))
-    for (const uint32_t stripe : l.now.stripes) unlock(s, l, stripe);
-  l.now.clear();
+    for (const uint32_t stripe : l.now().stripes) unlock(s, l, stripe);
+  l.now().clear();
 }
 
 void defer(lane& l) noexcept {
-  std::swap(l.last, l.now);
+  l.turn ^= 1;
   l.deferral.store(deferred, std::memory_order_release);
 }
 
@@ -153,38 +153,47 @@ void prepare_deltas(lane& l) {
   size_t total = 0;
   for (const piece& p : l.pieces) total += p.length;
   l.deltas.clear();
-  std::byte* at = l.deltas.extend(total);
+  std::byte* at = l.deltas.extend(2 * total);
   for (piece& p : l.pieces) {
     p.delta = at;
-    at += p.length;
+    p.next = at + p.length;
+    at += 2 * size_t{p.length};
   }
-  l.now.parity.reserve(l.pieces.size());
+  l.now().parity.reserve(l.pieces.size());
 }
 
-void write_data(state& s, lane& l) noexcept {
-  const holding here(s, l, hold::phase::data);
-  if (s.plain_encoding) {
-    // What CodePM compares its pipeline with: all encoding first, and then all writing.
-    l.progress.begin(0);
-    for (size_t i = 0; i < l.pieces.size(); ++i) {
-      const piece& p = l.pieces[i];
-      codec::xor_delta(p.delta, p.old != nullptr ? p.old : s.at(p.offset), p.src, p.length);
-    }
-    for (size_t i = 0; i < l.pieces.size(); ++i) {
-      const piece& p = l.pieces[i];
-      l.progress.begin(i, p.length);
-      if (p.old == nullptr) l.w.stream(s.at(p.offset), p.src, p.length, p.why);
-    }
-    return;
+namespace {
+
+// What CodePM compares its pipeline with: all encoding first, and then all writing; the new parity is
+// computed when its turn has come.
+void write_data_plain(state& s, lane& l) noexcept {
+  l.progress.begin(0);
+  for (size_t i = 0; i < l.pieces.size(); ++i) {
+    const piece& p = l.pieces[i];
+    codec::xor_delta(p.delta, p.old != nullptr ? p.old : s.at(p.offset), p.src, p.length);
   }
   for (size_t i = 0; i < l.pieces.size(); ++i) {
     const piece& p = l.pieces[i];
+    l.progress.begin(i, p.length);
+    if (p.old == nullptr) l.w.stream(s.at(p.offset), p.src, p.length, p.why);
+  }
+}
+
+}  // namespace
+
+void write_data(state& s, lane& l) noexcept {
+  const holding here(s, l, hold::phase::data);
+  if (s.plain_encoding) return write_data_plain(s, l);
+  for (size_t i = 0; i < l.pieces.size(); ++i) {
+    const piece& p = l.pieces[i];
     l.progress.begin(i);
-    if (p.old != nullptr) {
+    if (p.old == nullptr) {
+      l.w.encode({s.at(p.offset), p.src, s.at(p.parity), p.delta, p.next, p.length}, p.why,
+                 &l.progress.done);
+    } else {
       codec::xor_delta(p.delta, p.old, p.src, p.length);
-      continue;
+      codec::xor_delta(p.next, s.at(p.parity), p.delta, p.length);
     }
-    l.w.encode(s.at(p.offset), p.src, p.delta, p.length, p.why, &l.progress.done);
   }
 }
 
@@ -193,42 +202,44 @@ void write_parity(state& s, lane& l) noexcept {
   for (size_t i = 0; i < l.pieces.size(); ++i) {
     const piece& p = l.pieces[i];
     l.progress.begin(i);
-    std::byte* parity = s.at(p.parity);
-    if (!SCUTE_PLANTED(window_parity)) {
-      if (s.plain_encoding) {
-        codec::xor_delta(l.scratch, parity, p.delta, p.length);
-        l.progress.begin(i, p.length);
-        l.w.store(parity, l.scratch, p.length);
-        l.w.flush(parity, p.length, medium::purpose::parity);
-      } else {
-        l.w.fold(parity, p.delta, p.length, medium::purpose::parity, &l.progress.done);
-      }
-    }
-    l.now.parity.push_back({p.parity, p.length});
+    if (s.plain_encoding) codec::xor_delta(p.next, s.at(p.parity), p.delta, p.length);
+    if (!SCUTE_PLANTED(window_parity))
+      l.w.push(s.at(p.parity), p.next, p.length, medium::purpose::parity, &l.progress.done);
+    l.now().parity.push_back({p.parity, p.length});
   }
   l.progress.begin(l.pieces.size());
 }
 
 void drain(state& s, lane& l) noexcept {
-  uint32_t expected = deferred;
-  if (l.deferral.load(std::memory_order_relaxed) != deferred ||
-      !l.deferral.compare_exchange_strong(expected, draining, std::memory_order_acq_rel))
-    return;
+  uint32_t seen = l.deferral.load(std::memory_order_relaxed);
+  do {
+    if (seen == none || seen == draining) return;
+  } while (!l.deferral.compare_exchange_weak(seen, draining, std::memory_order_acq_rel));
   {
     const holding here(s, l, hold::phase::reading);
-    for (const parity_range& r : l.last.parity)
+    for (const parity_range& r : l.last().parity)
       if (!SCUTE_PLANTED(drain_flush))
         l.relief.flush(s.at(r.offset), r.length, medium::purpose::parity);
     if (!SCUTE_PLANTED(drain_fence)) l.relief.fence();
     l.relief.count.drains.add(1);
   }
-  for (const uint32_t stripe : l.last.stripes) unlock(s, l, stripe);
-  l.last.clear();
+  for (const uint32_t stripe : l.last().stripes) unlock(s, l, stripe);
+  l.last().clear();
   l.deferral.store(none, std::memory_order_release);
 }
 
+bool age(state& s, lane& l) noexcept {
+  uint32_t seen = l.deferral.load(std::memory_order_relaxed);
+  if (seen == none) return false;
+  if (seen == aged)
+    drain(s, l);
+  else if (seen == deferred)
+    l.deferral.compare_exchange_strong(seen, aged, std::memory_order_relaxed);
+  return true;
+}
+
 bool in_window(const lane& l, uint32_t stripe) noexcept {
-  return contains(l.now.stripes, stripe) || contains(l.last.stripes, stripe);
+  return contains(l.now().stripes, stripe) || contains(l.last().stripes, stripe);
 }
 
 void drainer::make_way(uint32_t lane) noexcept {

@@ -29,7 +29,7 @@ struct extent {
   uint64_t length;
 };
 
-// Fills l.now with what a window over these extents needs. False if two of them have a byte column in
+// Fills l.now() with what a window over these extents needs. False if two of them have a byte column in
 // common, that is, more cells of one column than one row of parity could bring back.
 bool plan(const state& s, lane& l, std::span<const extent> extents);
 // The same for l.pieces, without a look at their columns.
@@ -46,13 +46,13 @@ void settle_last(state& s, lane& l) noexcept;
 // be lost when the data is torn would be one loss too many.
 void require_columns(const state& s, const lane& l) noexcept;
 
-// Locks l.now. taken_back: as take_back() said.
+// Locks l.now(). taken_back: as take_back() said.
 void enter(state& s, lane& l, bool taken_back) noexcept;
-// After the fence that decided l.now: the parity of l.last is durable as well.
+// After the fence that decided l.now(): the parity of l.last() is durable as well.
 void release_last(state& s, lane& l) noexcept;
-// Unlocks l.now: its parity is durable, or nothing was stored.
+// Unlocks l.now(): its parity is durable, or nothing was stored.
 void leave(state& s, lane& l) noexcept;
-// l.now becomes the deferred window.
+// l.now() becomes the deferred window.
 void defer(lane& l) noexcept;
 
 // Data phase: new bytes of l.pieces to their places, deltas to l.deltas (which prepare_deltas() made as
@@ -64,6 +64,10 @@ void write_parity(state& s, lane& l) noexcept;
 // Makes the parity of the lane's deferred window durable and lets go of its stripes; nothing if it has
 // none. Any thread; async-signal-safe.
 void drain(state& s, lane& l) noexcept;
+
+// For whoever looks at a lane from time to time: drains what was deferred at the look before already.
+// False if the lane has nothing deferred.
+bool age(state& s, lane& l) noexcept;
 
 // The stripe is in a window of the lane.
 bool in_window(const lane& l, uint32_t stripe) noexcept;

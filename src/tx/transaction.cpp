@@ -17,8 +17,9 @@ constexpr uint64_t stage_min = uint64_t{16} << 10;
 constexpr uint64_t stage_step = uint64_t{256} << 10;
 constexpr uint64_t in_place_max = uint64_t{1} << 30;
 constexpr size_t linear_max = 8;
-// Bytes of an object that are fetched ahead when it is opened.
-constexpr uint64_t prefetch_max = 320;
+// Bytes of an object, and of its parity, that are fetched ahead when it is opened, and when it has been
+// copied. Measured: more at once than a core has line buffers for only holds up the first.
+constexpr uint64_t data_ahead = 1088, parity_ahead = 320, parity_later = 4160;
 
 }  // namespace
 
@@ -75,8 +76,10 @@ micro_buffer& transaction::enter(uint64_t oid, verification how) {
     return *b;
   }
   const heap::object o = heap_.zones().locate(payload);
-  // The object and its parity are about to be read, and most likely written.
-  pool::prefetch_for_write(s_, o.header, std::min<uint64_t>(o.room + 32, prefetch_max));
+  // The object and its parity are about to be read, and most likely written. The parity of a larger one
+  // has time until the object has been copied: see fill().
+  pool::prefetch_data(s_, o.header, std::min<uint64_t>(o.room + 32, data_ahead));
+  pool::prefetch_parity(s_, o.header, std::min<uint64_t>(o.room + 32, parity_ahead));
   const format::fragment_header h = how == verification::now && !SCUTE_PLANTED(verify_open)
                                         ? live_header(s_, &lane_, o)
                                         : live_header_unverified(s_, &lane_, o);
@@ -126,6 +129,8 @@ micro_buffer& transaction::enter_filled(uint64_t oid, uint64_t offset, uint64_t 
 // Copies [begin, end) to the buffer and verifies the fragments concerned.
 void transaction::fill(micro_buffer& b, uint64_t begin, uint64_t end) {
   materialise(b);
+  if (end - begin > parity_ahead)
+    pool::prefetch_parity(s_, b.where.payload + begin, std::min(end - begin, parity_later));
   b.known.add(begin, end, [&](uint64_t from, uint64_t to) {
     copy_verified(s_, &lane_, b.where, b.size, from, to, b.bytes + from);
   });

@@ -28,7 +28,12 @@ class borrowed_pool : public scute::reader {
     scute_info i{};
     i.struct_size = sizeof i;
     scute_pool_info(handle, &i);
-    map_ = {handle, scute_direct_base(handle), uint64_t{i.tag} << 48, i.size, i.size};
+    map_.handle = handle;
+    map_.base = scute_direct_base(handle);
+    map_.first = uint64_t{i.tag} << 48;
+    map_.recovering = i.unresolved != 0;
+    map_.length = map_.recovering ? 0 : i.size;
+    map_.limit = i.size;
   }
   borrowed_pool(const borrowed_pool&) = delete;
   borrowed_pool& operator=(const borrowed_pool&) = delete;

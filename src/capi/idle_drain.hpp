@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Makes the parity durable that lanes have deferred (pool/window.hpp, V2) when their threads do nothing
+// for a while. Transactions are durable without it; but while a column is open a crash together with
+// damage in the same column could cost what the transaction wrote.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "pool/state.hpp"
+
+namespace scute {
+
+class idle_drain {
+ public:
+  explicit idle_drain(pool::state& s) : s_(s) {}
+  ~idle_drain() { stop(); }
+  idle_drain(const idle_drain&) = delete;
+  idle_drain& operator=(const idle_drain&) = delete;
+
+  // Without a thread, if none can be made, lanes are drained by those who need their columns, and at
+  // closing.
+  void start();
+  void stop() noexcept;
+
+ private:
+  void run() noexcept;
+
+  pool::state& s_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+}  // namespace scute

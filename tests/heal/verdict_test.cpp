@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The decision table of resolution. What each row must say is derived from a model of the protocol: all
+// states that a crash can leave of a member, of its ring and of its columns, and what must come of each.
+#include "heal/verdict.hpp"
+
+#include <gtest/gtest.h>
+
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+
+namespace scute::test {
+namespace {
+
+using heal::decoded;
+using heal::ring;
+using heal::stored;
+using heal::verdict;
+
+using question = std::tuple<stored, decoded, ring>;
+
+std::string text(const question& q) {
+  constexpr const char* s[] = {"valid", "invalid"};
+  constexpr const char* d[] = {"same", "other", "noise"};
+  constexpr const char* r[] = {"complete", "broken"};
+  return std::string(s[static_cast<int>(std::get<0>(q))]) + ", " +
+         d[static_cast<int>(std::get<1>(q))] + ", " + r[static_cast<int>(std::get<2>(q))];
+}
+
+std::set<question> every_question() {
+  std::set<question> all;
+  for (const stored s : {stored::valid, stored::invalid})
+    for (const decoded d : {decoded::same, decoded::other, decoded::noise})
+      for (const ring r : {ring::complete, ring::broken}) all.insert({s, d, r});
+  return all;
+}
+
+// ---- the model ----------------------------------------------------------------------------------------
+
+enum version : int { before, after, torn };
+
+// A state, and what must be true once everything is resolved.
+struct need {
+  version kept, column;  // what is stored, and what its columns decode to
+  version wanted;        // what the member must end up with
+};
+
+std::map<question, std::vector<need>> reachable() {
+  std::map<question, std::vector<need>> all;
+  const auto both_rings = {ring::complete, ring::broken};
+  const auto add = [&](stored s, decoded d, ring r, need n) { all[{s, d, r}].push_back(n); };
+  // A member M of a transaction, the rest of which is as a whole `others`: one version, or torn (some of
+  // it is new, some old, some half written).
+  for (const version data : {before, after, torn})
+    for (const version others : {before, after, torn})
+      for (const version parity : {before, after, torn}) {
+        const bool decided = data == after && others == after;
+        if (parity != before && !decided) continue;  // D1: a fence lies between
+        const stored s = data == torn ? stored::invalid : stored::valid;
+        // Decoding gives the version that the parity encodes. Torn parity gives what is neither (D4).
+        const decoded d = parity == torn   ? decoded::noise
+                          : parity == data ? decoded::same
+                                           : decoded::other;
+        const need n{data, parity, decided ? after : before};
+        if (data == after) {
+          // The ring of the new header names the other members.
+          add(s, d, others == after ? ring::complete : ring::broken, n);
+        } else {
+          // The old header's ring is of an earlier transaction, whose members may have been written since;
+          // a torn header's leads anywhere.
+          for (const ring r : both_rings) add(s, d, r, n);
+        }
+      }
+  // Settled, and then another transaction has written a member: M's ring is broken, and M right.
+  add(stored::valid, decoded::same, ring::broken, {after, after, after});
+  // A bystander: another row's cell of its columns is open, or the column lacks what is nobody's.
+  for (const ring r : both_rings) add(stored::valid, decoded::noise, r, {before, torn, before});
+  return all;
+}
+
+// What a verdict makes of the member's bytes and of its columns.
+struct effect {
+  bool stored_stays;
+  bool parity_follows_now;
+};
+std::optional<effect> effect_of(verdict v) {
+  switch (v) {
+    case verdict::keep: return effect{true, false};
+    case verdict::finish: return effect{true, true};
+    case verdict::roll_back: return effect{false, false};
+    case verdict::lost: break;
+  }
+  return std::nullopt;
+}
+
+// ---- the table ----------------------------------------------------------------------------------------
+
+TEST(verdict, EveryCombinationOccursOnce) {
+  std::map<question, int> rows;
+  for (const heal::ruling& r : heal::rulings) ++rows[{r.kept, r.column, r.members}];
+  EXPECT_EQ(std::size(heal::rulings), 12u);
+  for (const question& q : every_question()) EXPECT_EQ(rows[q], 1) << text(q);
+  EXPECT_EQ(rows.size(), every_question().size());
+}
+
+TEST(verdict, JudgeGoesByTheTable) {
+  for (const heal::ruling& r : heal::rulings)
+    EXPECT_EQ(heal::judge(r.kept, r.column, r.members), r.what)
+        << text({r.kept, r.column, r.members});
+}
+
+// Wherever a crash can lead, the verdict leaves the bytes that must be there, and the columns adding up
+// with them or left to be recomputed.
+TEST(verdict, WhatACrashLeavesIsPutRight) {
+  size_t looked_at = 0;
+  for (const auto& [q, needs] : reachable()) {
+    const auto e = effect_of(heal::judge(std::get<0>(q), std::get<1>(q), std::get<2>(q)));
+    ASSERT_TRUE(e) << text(q) << " is given up, though a crash alone can lead there";
+    for (const need& n : needs) {
+      ++looked_at;
+      EXPECT_EQ(e->stored_stays ? n.kept : n.column, n.wanted) << text(q);
+      // Another valid version must not stay in the columns: a torn cell of another row would be decoded
+      // with it, and nothing would tell. Noise is recomputed when all that can be explained is.
+      if (std::get<1>(q) == decoded::other)
+        EXPECT_TRUE(!e->stored_stays || e->parity_follows_now) << text(q);
+    }
+  }
+  EXPECT_EQ(looked_at, 20u);
+}
+
+// A crash alone leads to eight of the twelve; the others need damage besides.
+TEST(verdict, WhatNoChecksumAcceptsIsReported) {
+  const auto states = reachable();
+  EXPECT_EQ(states.size(), 8u);
+  for (const question& q : every_question()) {
+    if (states.count(q) != 0) continue;
+    // Neither version is valid, so nothing may be written for it, and nobody may say that it is well.
+    EXPECT_EQ(std::get<0>(q), stored::invalid) << text(q);
+    EXPECT_EQ(heal::judge(std::get<0>(q), std::get<1>(q), std::get<2>(q)), verdict::lost)
+        << text(q);
+  }
+}
+
+// An incomplete ring never counts as decided, and only what no checksum accepts is given up.
+TEST(verdict, NothingIsGuessed) {
+  for (const heal::ruling& r : heal::rulings) {
+    const std::string row = text({r.kept, r.column, r.members});
+    if (r.what == verdict::finish) {
+      EXPECT_EQ(r.members, ring::complete) << row;
+      EXPECT_EQ(r.kept, stored::valid) << row;
+    }
+    if (r.what == verdict::roll_back) EXPECT_EQ(r.column, decoded::other) << row;
+    if (r.what == verdict::keep) EXPECT_EQ(r.kept, stored::valid) << row;
+    EXPECT_EQ(r.what == verdict::lost, r.kept == stored::invalid && r.column != decoded::other)
+        << row;
+  }
+}
+
+}  // namespace
+}  // namespace scute::test

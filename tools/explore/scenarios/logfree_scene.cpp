@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "scenarios/logfree_scene.hpp"
+
+#include <cstring>
+#include <random>
+#include <stdexcept>
+#include <string>
+
+namespace scute::explore {
+namespace {
+
+constexpr unsigned versions = 100;
+constexpr std::uint64_t word = 8, gap = 64;
+
+std::uint64_t rows_of(std::span<const std::byte> file) {
+  std::uint32_t n = 0;
+  std::memcpy(&n, file.data() + 188, sizeof n);  // docs/format.md, superblock
+  return n;
+}
+
+struct range {
+  std::uint64_t begin, end;
+};
+
+// Where two images differ, word by word, joined over gaps below `join`.
+std::vector<range> differences(std::span<const std::byte> a, std::span<const std::byte> b,
+                               std::uint64_t from, std::uint64_t to, std::uint64_t join) {
+  std::vector<range> all;
+  for (std::uint64_t at = from; at < to; at += word) {
+    if (std::memcmp(a.data() + at, b.data() + at, word) == 0) continue;
+    if (all.empty() || at - all.back().end >= join) all.push_back({at, at});
+    all.back().end = at + word;
+  }
+  return all;
+}
+
+}  // namespace
+
+std::uint64_t dice_of(std::uint64_t seed, std::uint64_t k) {
+  std::mt19937_64 random(seed * 1000003 + k);
+  return random();
+}
+
+void place(scute::pool& p, unsigned thread, std::uint64_t slot, std::uint64_t size, unsigned fill,
+           const neighbour& of) {
+  const std::uint64_t row_size = p.info().row_size;
+  const layout where(file_of(p));
+  const std::uint64_t base = offset_of(p, of.thread, of.slot) - where.zone;
+  const std::uint64_t column =
+      (base + row_size + static_cast<std::uint64_t>(of.apart)) % row_size;
+  for (unsigned k = 0; k < 500; ++k) {
+    commit(p, thread, [&](change& c) { c.alloc(slot, size, fill); });
+    const std::uint64_t at = offset_of(p, thread, slot) - where.zone;
+    if (at % row_size == column && (at / row_size == base / row_size) == (of.where == row::same))
+      return;
+  }
+  throw std::runtime_error("no object comes to lie where the scenario needs it");
+}
+
+void overwrite_all(change& c, std::initializer_list<std::uint64_t> of, unsigned v) {
+  for (const std::uint64_t slot : of) c.overwrite(slot, fill_of(slot, v));
+}
+
+void commit_ring(scute::pool& p, unsigned thread, std::initializer_list<std::uint64_t> of,
+                 unsigned v) {
+  commit(p, thread, [&](change& c) { overwrite_all(c, of, v); });
+}
+
+unsigned version_of(scute::pool& p, unsigned thread, std::uint64_t slot) {
+  const scute_oid oid = oid_of(p, thread, slot);
+  std::uint64_t n = 0;
+  scute::detail::check(scute_object_info(p.native_handle(), oid, &n, nullptr, nullptr));
+  const void* bytes = nullptr;
+  scute::detail::check(scute_get_verified(p.native_handle(), oid, &bytes));
+  std::vector<unsigned char> wanted(n);
+  for (unsigned v = 0; v < versions; ++v) {
+    fill_bytes(wanted.data(), word, fill_of(slot, v));
+    if (std::memcmp(bytes, wanted.data(), word) != 0) continue;
+    fill_bytes(wanted.data(), n, fill_of(slot, v));
+    if (std::memcmp(bytes, wanted.data(), n) == 0) return v;
+  }
+  throw std::runtime_error("object " + std::to_string(slot) + " is of no version");
+}
+
+unsigned ring_version(scute::pool& p, unsigned thread, std::initializer_list<std::uint64_t> of) {
+  const unsigned v = version_of(p, thread, *of.begin());
+  for (const std::uint64_t slot : of) {
+    const unsigned w = version_of(p, thread, slot);
+    if (w != v)
+      throw std::runtime_error("half a transaction: object " + std::to_string(*of.begin()) +
+                               " is of version " + std::to_string(v) + ", object " +
+                               std::to_string(slot) + " of version " + std::to_string(w));
+  }
+  return v;
+}
+
+death::death(const testing::stage& at) : at_(at) {
+  scute::detail::check(scute_drain(at.pool().native_handle()));
+  before_.assign(at.bytes().begin(), at.bytes().end());
+  logged_ = at.pool().stats().logged;
+}
+
+void death::die(phase in, std::uint64_t dice) const {
+  scute::detail::check(scute_drain(at_.pool().native_handle()));
+  if (at_.pool().stats().logged != logged_)
+    throw std::runtime_error("what was to be cut short went through a log");
+  at_.abandon();
+  const std::vector<std::byte> now(at_.bytes().begin(), at_.bytes().end());
+  const layout where(now);
+  const std::uint64_t parity = where.zone + rows_of(now) * where.row_size;
+  std::mt19937_64 random(dice);
+  if (in == phase::any) in = static_cast<phase>(random() % 4);
+  // Parity first: whatever of this has happened is a state that the failure could have left.
+  const auto undo = [&](const range& r) {
+    at_.damage(r.begin, {before_.data() + r.begin, r.end - r.begin});
+  };
+  const bool some = in == phase::parity;
+  for (const range& r :
+       differences(before_, now, parity, parity + where.row_size, some ? word : gap))
+    if (!some || random() % 2 == 0) undo(r);
+  if (in == phase::data || in == phase::torn) {
+    const unsigned kept = 1 + static_cast<unsigned>(random() % 7);  // eighths
+    for (const range& r :
+         differences(before_, now, where.zone, parity, in == phase::torn ? word : gap))
+      if (random() % 8 >= kept) undo(r);
+  }
+  at_.open();
+}
+
+}  // namespace scute::explore

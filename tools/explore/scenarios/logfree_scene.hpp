@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What scenarios of engine logfree have in common: objects that meet in columns, rings whose members must
+// be of one version whatever happens, and deaths in the middle of a commit.
+#pragma once
+
+#include <scute/testing.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <vector>
+
+#include "scenarios/directory.hpp"
+#include "scenarios/layout.hpp"
+
+namespace scute::explore {
+
+// Allocates into the slot, again and again, until the payload begins `apart` bytes of column behind that
+// of another object (a multiple of 32; negative: before it) in another row, or in the same one. What was
+// allocated on the way stays, and nobody names it. For setups.
+enum class row { other, same };
+struct neighbour {
+  unsigned thread;
+  std::uint64_t slot;
+  std::int64_t apart = 0;
+  row where = row::other;
+};
+void place(scute::pool& p, unsigned thread, std::uint64_t slot, std::uint64_t size, unsigned fill,
+           const neighbour& of);
+
+// What version v of the object in a slot is filled with. Versions are below 100.
+constexpr unsigned fill_of(std::uint64_t slot, unsigned v) {
+  return 100 * static_cast<unsigned>(slot + 1) + v;
+}
+// Overwrites these objects with version v, in one transaction; further changes may follow.
+void overwrite_all(change& c, std::initializer_list<std::uint64_t> of, unsigned v);
+void commit_ring(scute::pool& p, unsigned thread, std::initializer_list<std::uint64_t> of, unsigned v);
+
+// Reads an object; throws unless it holds one of its versions, whole.
+unsigned version_of(scute::pool& p, unsigned thread, std::uint64_t slot);
+// The version of all of these objects; throws unless it is the same. For what a step both does and undoes,
+// so that no text could name the versions that a crash may leave.
+unsigned ring_version(scute::pool& p, unsigned thread, std::initializer_list<std::uint64_t> of);
+
+// Makes what was committed since it was made a transaction that a power failure has cut short.
+class death {
+ public:
+  explicit death(const testing::stage& at);
+
+  enum class phase {
+    data,      // ranges of the new data as wholes, no parity
+    torn,      // words of the new data, no parity
+    decided,   // all data, no parity
+    parity,    // all data, words of the parity
+    any        // one of these, by the dice
+  };
+  // Lets the process die, the pool being as if the power had failed in that phase, and opens it again.
+  // Throws if what was committed went through a log: then it is decided or not as a whole.
+  void die(phase in, std::uint64_t dice) const;
+
+ private:
+  const testing::stage& at_;
+  std::vector<std::byte> before_;
+  std::uint64_t logged_;
+};
+
+// A number that follows from two, for dice.
+std::uint64_t dice_of(std::uint64_t seed, std::uint64_t k);
+
+}  // namespace scute::explore

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Instant recovery: after a death in the middle of a log-free commit the pool is used before anybody has
+// resolved what that left, and then the power fails again. Steps both make and undo a ring, so what is
+// observed of a ring is that it is of one version.
+#include <memory>
+#include <stdexcept>
+
+#include "scenarios/catalogue.hpp"
+#include "scenarios/logfree_scene.hpp"
+
+namespace scute::explore {
+namespace {
+
+using phase = death::phase;
+
+constexpr std::uint64_t size = 450;  // slots of 512 bytes, 104 to a row
+
+// Directory 0: a ring of objects 0, 1, 2 in three places of a row; a ring of 3 and 4; and 5, which the
+// first ring takes along at times. Directory 1: bystanders. 0 and 1 lie in the columns of 0 and 1 of the
+// ring, in another row; 2 in the block of 0, in columns of its own; 3 elsewhere.
+void make_scene(scute::pool& p) {
+  make_directories(p);
+  commit(p, 0, [](change& c) {
+    for (unsigned k = 0; k < 6; ++k) c.alloc(k, size, fill_of(k, 0));
+  });
+  commit(p, 1, [](change& c) {
+    c.alloc(2, size, 2);
+    c.alloc(3, 60, 3);
+  });
+  place(p, 1, 0, size, 4, {0, 0});
+  place(p, 1, 1, size, 5, {0, 1});
+}
+
+std::string observe(scute::pool& p) {
+  ring_version(p, 0, {0, 1, 2});
+  ring_version(p, 0, {3, 4});
+  version_of(p, 0, 5);
+  return contents(p, 1);
+}
+
+testing::scenario start(const std::string& name) {
+  testing::scenario s(name + "/logfree", testing::small_pool(logfree));
+  s.setup(make_scene).observe(observe);
+  return s;
+}
+
+// A step: a ring is committed and cut short, the next process does something and leaves it at that.
+void cut_short(testing::scenario& s, const std::string& then, std::uint64_t dice, phase in,
+               std::function<void(change&)> ring, std::function<void(scute::pool&)> next) {
+  s.step_on_stage("a ring is cut short; then " + then,
+                  [=, ring = std::move(ring), next = std::move(next)](const testing::stage& at) {
+                    const death d(at);
+                    commit(at.pool(), 0, ring);
+                    d.die(in, dice);
+                    next(at.pool());
+                  });
+}
+
+void resolve(scute::pool& p) {
+  scute::detail::check(scute_recovery_wait(p.native_handle(), nullptr, nullptr));
+  if (p.info().unresolved != 0) throw std::runtime_error("recovery ended early");
+}
+
+// ---- who writes what -------------------------------------------------------------------------------
+
+testing::scenario bystanders(std::uint64_t seed) {
+  auto s = start("unresolved-columns");
+  for (unsigned k = 0; k < 3; ++k) {
+    cut_short(
+        s, "others write in its columns", dice_of(seed, k), phase::any,
+        [k](change& c) { overwrite_all(c, {0, 1, 2}, k + 1); },
+        [k](scute::pool& p) {
+          commit(p, 1, [k](change& c) {
+            c.overwrite(k % 3, 10 + k);
+            if (k == 2) c.overwrite(1, 20);
+          });
+        });
+    s.step("another bystander",
+           [k](scute::pool& p) { commit(p, 1, [k](change& c) { c.edit((k + 1) % 3, 100, 60, 30 + k); }); });
+  }
+  s.step("resolve the rest", resolve);
+  return s;
+}
+
+testing::scenario members(std::uint64_t seed) {
+  auto s = start("unresolved-members");
+  s.lanes_in_turn();
+  for (unsigned k = 0; k < 3; ++k) {
+    cut_short(
+        s, "one of it is written alone", dice_of(seed, k), phase::any,
+        [k](change& c) {
+          overwrite_all(c, {0, 1, 2}, 2 * k + 1);
+          c.overwrite(5, fill_of(5, 2 * k + 1));
+        },
+        [k](scute::pool& p) {
+          commit(p, 0, [k](change& c) { c.overwrite(5, fill_of(5, 50 + k)); });
+        });
+    s.step("all of it are written", [k](scute::pool& p) { commit_ring(p, 0, {2, 1, 0}, 2 * k + 2); });
+    if (k == 1) s.step("resolve the rest", resolve);
+  }
+  return s;
+}
+
+// Two epochs, and then three, are unresolved.
+testing::scenario epochs(std::uint64_t seed) {
+  auto s = start("unresolved-epochs");
+  s.step_on_stage("three deaths, then one write", [seed](const testing::stage& at) {
+    for (unsigned k = 0; k < 3; ++k) {
+      const death d(at);
+      if (k == 1)
+        commit_ring(at.pool(), 0, {3, 4}, 1);
+      else
+        commit_ring(at.pool(), 0, {0, 1, 2}, k + 1);
+      d.die(phase::any, dice_of(seed, k));
+    }
+    commit(at.pool(), 1, [](change& c) { c.overwrite(2, 10); });
+  });
+  cut_short(
+      s, "a bystander is written", dice_of(seed, 7), phase::any,
+      [](change& c) { overwrite_all(c, {4, 3}, 7); },
+      [](scute::pool& p) { commit(p, 1, [](change& c) { c.overwrite(0, 11); }); });
+  s.step_on_stage("close in between, and open", [](const testing::stage& at) {
+    at.close();
+    at.open();
+  });
+  s.step("a member alone, and a ring", [](scute::pool& p) {
+    commit(p, 0, [](change& c) { c.overwrite(5, fill_of(5, 8)); });
+    commit_ring(p, 0, {0, 1, 2}, 9);
+  });
+  s.step("resolve the rest", resolve);
+  return s;
+}
+
+// What is read is built upon.
+testing::scenario reads(std::uint64_t seed) {
+  auto s = start("unresolved-reads");
+  for (unsigned k = 0; k < 3; ++k)
+    s.step_on_stage("a ring is cut short; then one of it is copied", [=](const testing::stage& at) {
+      const death d(at);
+      commit_ring(at.pool(), 0, {0, 1, 2}, k + 1);
+      d.die(phase::any, dice_of(seed, k));
+      scute::pool& p = at.pool();
+      const unsigned v = version_of(p, 0, k);
+      commit(p, 0, [&](change& c) { c.overwrite(5, fill_of(5, v)); });
+      if (ring_version(p, 0, {0, 1, 2, 5}) != v) throw std::runtime_error("a read was taken back");
+    });
+  return s;
+}
+
+// The work of resolution itself is cut short.
+testing::scenario resolving(std::uint64_t seed) {
+  auto s = start("unresolved-scan");
+  for (unsigned k = 0; k < 3; ++k) {
+    cut_short(
+        s, "the scan comes to it", dice_of(seed, k), k == 0 ? phase::torn : phase::any,
+        [k](change& c) { overwrite_all(c, {0, 1, 2}, k + 1); }, resolve);
+    s.step("a bystander", [k](scute::pool& p) { commit(p, 1, [k](change& c) { c.overwrite(k, 10 + k); }); });
+  }
+  return s;
+}
+
+// Allocations and frees as members; their slots are used again before the scan.
+testing::scenario slots_again(std::uint64_t seed) {
+  auto s = start("unresolved-slots");
+  s.lanes_in_turn();
+  s.observe([](scute::pool& p) {
+    ring_version(p, 0, {0, 1});
+    contents(p, 0);  // no pointer leads nowhere
+    return contents(p, 1);
+  });
+  for (unsigned k = 0; k < 4; ++k)
+    cut_short(
+        s, "others allocate", dice_of(seed, k), phase::any,
+        [k](change& c) {
+          overwrite_all(c, {0, 1}, k + 1);
+          if (c.has(6))
+            c.free(6);
+          else
+            c.alloc(6, size, 40 + k);
+          if (k % 2 == 0 && c.has(2)) c.free(2);
+        },
+        [k](scute::pool& p) {
+          commit(p, 1, [k](change& c) {
+            c.alloc(4 + k, size, 50 + k);
+            if (k == 2) c.free(4);
+          });
+        });
+  s.step("resolve the rest", resolve);
+  return s;
+}
+
+// A span that a ring freed becomes a run before the ring is resolved.
+testing::scenario chunks_again(std::uint64_t seed) {
+  auto s = start("unresolved-chunks");
+  const std::uint64_t large = 15000;
+  s.setup([large](scute::pool& p) {
+    make_scene(p);
+    commit(p, 0, [large](change& c) { c.alloc(6, large, 1); });
+  });
+  s.observe([](scute::pool& p) {
+    ring_version(p, 0, {0, 1});
+    contents(p, 0);
+    return contents(p, 1);
+  });
+  for (unsigned k = 0; k < 2; ++k) {
+    cut_short(
+        s, "the chunk that it freed is used", dice_of(seed, k), k == 0 ? phase::decided : phase::any,
+        [k](change& c) {
+          overwrite_all(c, {0, 1}, k + 1);
+          if (c.has(6)) c.free(6);
+        },
+        [k](scute::pool& p) { commit(p, 1, [k](change& c) { c.alloc(4 + k, k == 0 ? 1000 : 2000, k); }); });
+    s.step("take it all back", [k](scute::pool& p) { commit(p, 1, [k](change& c) { c.free(4 + k); }); });
+    s.step("the span again", [large](scute::pool& p) {
+      commit(p, 0, [large](change& c) {
+        if (!c.has(6)) c.alloc(6, large, 2);
+      });
+    });
+  }
+  return s;
+}
+
+// The log path in the columns of what was cut short: in place, aborted, two cells of one column.
+testing::scenario through_the_log(std::uint64_t seed) {
+  auto s = start("unresolved-log");
+  for (unsigned k = 0; k < 4; ++k)
+    cut_short(
+        s, "the log is used", dice_of(seed, k), phase::any,
+        [k](change& c) { overwrite_all(c, {0, 1, 2}, k + 1); },
+        [k](scute::pool& p) {
+          change c(p, k == 3 ? 0 : 1);
+          switch (k) {
+            case 0: c.edit_in_place(0, 50, 300, 10); break;
+            case 1:
+              c.edit_in_place(1, 20, 200, 11);
+              return c.abort();
+            case 2:
+              c.edit_in_place(2, 0, 100, 12);
+              c.overwrite(0, 13);
+              break;
+            default:
+              overwrite_all(c, {0, 1, 2}, 60);
+              c.alloc(7, 9000, 14);
+          }
+          c.commit();
+        });
+  s.step("resolve the rest", resolve);
+  return s;
+}
+
+// Objects of several fragments and of all sizes, one of them across the end of a row.
+testing::scenario sizes(std::uint64_t seed) {
+  testing::scenario s("unresolved-sizes/logfree", testing::small_pool(logfree));
+  s.setup([](scute::pool& p) {
+    make_directories(p);
+    commit(p, 0, [](change& c) { c.alloc(0, 15000, fill_of(0, 0)); });
+    commit(p, 0, [](change& c) {
+      c.alloc(1, 60, fill_of(1, 0));
+      c.alloc(2, 1700, fill_of(2, 0));
+    });
+    commit(p, 1, [](change& c) { c.alloc(0, 15000, 1); });
+    commit(p, 1, [](change& c) {
+      c.alloc(1, 300, 2);
+      c.alloc(2, 6000, 3);
+    });
+    commit(p, 0, [](change& c) { c.alloc(3, 5000, fill_of(3, 0)); });
+  });
+  s.observe([](scute::pool& p) {
+    ring_version(p, 0, {0, 1, 2});
+    version_of(p, 0, 3);
+    return contents(p, 1);
+  });
+  for (unsigned k = 0; k < 3; ++k)
+    cut_short(
+        s, "others are written", dice_of(seed, k), phase::any,
+        [k](change& c) { overwrite_all(c, {0, 1, 2}, k + 1); },
+        [k](scute::pool& p) {
+          commit(p, 1, [k](change& c) { c.edit(k == 1 ? 0 : 2, 100 + 4000 * (k % 2), 700, 10 + k); });
+          commit(p, 0, [k](change& c) { c.overwrite(3, fill_of(3, k + 1)); });
+        });
+  s.step("resolve the rest", resolve);
+  return s;
+}
+
+// ---- at the moment of reading ----------------------------------------------------------------------
+
+// Whoever reads a pool that is not resolved yet, after any crash, writes first: one of each ring alone, and
+// a bystander in its columns.
+testing::scenario at_once(std::uint64_t) {
+  auto s = start("unresolved-at-once");
+  s.lanes_in_turn();
+  s.observe([](scute::pool& p) {
+    if (p.info().unresolved != 0) {
+      commit(p, 0, [](change& c) { c.overwrite(5, fill_of(5, 90)); });
+      commit(p, 2, [](change& c) { c.overwrite(0, 91); });
+    }
+    return std::to_string(ring_version(p, 0, {0, 1, 2})) + ", " +
+           std::to_string(ring_version(p, 0, {3, 4})) + "; " + contents(p, 1);
+  });
+  s.setup([](scute::pool& p) {
+    make_scene(p);
+    commit(p, 2, [](change& c) { c.alloc(0, size, 1); });
+  });
+  for (unsigned k = 0; k < 3; ++k) {
+    s.step("a ring", [k](scute::pool& p) {
+      commit(p, 0, [k](change& c) {
+        overwrite_all(c, {0, 5, 1, 2}, k + 1);
+      });
+    });
+    s.step("another ring", [k](scute::pool& p) { commit_ring(p, 0, {3, 5, 4}, k + 1); });
+    s.step("a bystander", [k](scute::pool& p) { commit(p, 1, [k](change& c) { c.overwrite(k, k + 10); }); });
+  }
+  return s;
+}
+
+// ---- two rows --------------------------------------------------------------------------------------
+
+// H2. Two objects of one size in the same columns of two rows. One is new, with its parity still old, and its
+// ring must decide; if checksums were linear, the other one, which an earlier transaction wrote, would
+// decode to something valid, and be finished (its ring is complete) or rolled back (a peer was written
+// since, so its ring looks broken). In both orders of the rows.
+testing::scenario twins(std::uint64_t) {
+  testing::scenario s("twins/logfree", testing::small_pool(logfree));
+  s.setup([](scute::pool& p) {
+    make_directories(p);
+    commit(p, 0, [](change& c) {
+      for (unsigned k = 0; k < 4; ++k) c.alloc(k, size, fill_of(k, 0));
+    });
+    place(p, 0, 4, size, fill_of(4, 0), {0, 0});
+    place(p, 0, 5, size, fill_of(5, 0), {0, 1});
+  });
+  s.observe([](scute::pool& p) { return contents(p, 0); });
+  // 4 lies under 0, 5 under 1.
+  for (unsigned k = 0; k < 2; ++k) {
+    const std::uint64_t mine = k == 0 ? 0 : 4, twin = k == 0 ? 4 : 0;
+    s.step("one twin alone", [=](scute::pool& p) { commit_ring(p, 0, {mine}, 4 * k + 1); });
+    s.step("the other one in a ring", [=](scute::pool& p) { commit_ring(p, 0, {twin, 2}, 4 * k + 2); });
+    s.step("one twin in a ring", [=](scute::pool& p) { commit_ring(p, 0, {mine, 3}, 4 * k + 3); });
+    s.step("its peer alone", [=](scute::pool& p) { commit_ring(p, 0, {3}, 4 * k + 4); });
+    s.step("the other one alone", [=](scute::pool& p) { commit_ring(p, 0, {twin}, 4 * k + 4); });
+  }
+  return s;
+}
+
+}  // namespace
+
+void add_unresolved_scenarios(std::vector<entry>& to) {
+  struct kind {
+    const char* name;
+    const char* about;
+    testing::scenario (*make)(std::uint64_t seed);
+  };
+  for (const kind& k :
+       {kind{"unresolved-columns", "others write in the columns of a ring cut short", bystanders},
+        {"unresolved-members", "members of a ring cut short are written alone", members},
+        {"unresolved-epochs", "several deaths before anything is resolved", epochs},
+        {"unresolved-reads", "what is read of a ring cut short is built upon", reads},
+        {"unresolved-scan", "resolution is cut short as well", resolving},
+        {"unresolved-slots", "slots of a ring cut short are used again", slots_again},
+        {"unresolved-chunks", "a chunk of a ring cut short gets another use", chunks_again},
+        {"unresolved-log", "the log path in the columns of a ring cut short", through_the_log},
+        {"unresolved-sizes", "objects of many sizes and several fragments", sizes},
+        {"unresolved-at-once", "every reader of an unresolved pool writes first", at_once},
+        {"twins", "one size, the same columns, two rows", twins}})
+    to.push_back({std::string(k.name) + "/logfree", k.about, k.make});
+}
+
+}  // namespace scute::explore
