@@ -198,11 +198,15 @@ void write_data(state& s, lane& l) noexcept {
 }
 
 void write_parity(state& s, lane& l) noexcept {
+  // Two pieces of a window without a plan may have columns in common: then the parity of the second one
+  // builds on that of the first.
+  const bool late =
+      s.plain_encoding || (l.now().columns.empty() && !SCUTE_PLANTED(window_parity_twice));
   const holding here(s, l, hold::phase::parity);
   for (size_t i = 0; i < l.pieces.size(); ++i) {
     const piece& p = l.pieces[i];
     l.progress.begin(i);
-    if (s.plain_encoding) codec::xor_delta(p.next, s.at(p.parity), p.delta, p.length);
+    if (late) codec::xor_delta(p.next, s.at(p.parity), p.delta, p.length);
     if (!SCUTE_PLANTED(window_parity))
       l.w.push(s.at(p.parity), p.next, p.length, medium::purpose::parity, &l.progress.done);
     l.now().parity.push_back({p.parity, p.length});
