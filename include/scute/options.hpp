@@ -30,7 +30,11 @@ enum class medium : int {
 };
 
 /// How a transaction becomes durable: enum scute_engine.
-enum class engine : int { redo = SCUTE_ENGINE_REDO };
+enum class engine : int {
+  automatic = SCUTE_ENGINE_AUTO,  ///< create only: logfree with protection mlpc, else redo
+  redo = SCUTE_ENGINE_REDO,
+  logfree = SCUTE_ENGINE_LOGFREE,
+};
 
 /// How much is protected: enum scute_protection. Each level adds to the one before.
 enum class protection : int {
@@ -66,7 +70,7 @@ struct options {
   std::uint64_t size = 64ULL << 20;  ///< [create] bytes; multiple of 4096, >= SCUTE_SIZE_MIN
   std::string layout = {};           ///< name of the data layout, <= 63 bytes; empty: any
   scute::medium medium = scute::medium::automatic;
-  scute::engine engine = scute::engine::redo;              ///< [create]
+  scute::engine engine = scute::engine::automatic;         ///< [create]
   scute::protection protection = scute::protection::mlpc;  ///< [create]
   scute::checksum checksum = scute::checksum::crc32c;      ///< [create]
   std::uint32_t rows = 0;           ///< [create] data rows of a zone; 0: by pool size
@@ -83,6 +87,8 @@ struct options {
   event_function event = {};      ///< empty: none; a copy lives as long as the pool is open
   bool no_fault_handler = false;  ///< leave SIGBUS and SIGSEGV alone
   bool account = false;           ///< count the object bytes that are read untested
+  bool lazy_recovery = false;     ///< engine logfree: no scan in the background after a crash
+  bool plain_encoding = false;    ///< engine logfree: without pipelining, for measurements
 
   /// Sets one option by name, as text: set("size", "64M"), set("protection", "mlp").
   /// Throws errc::invalid, saying what would have been right.
@@ -139,7 +145,8 @@ inline scute_options options::native() const {
   };
   c.flags = flag(readonly, SCUTE_READONLY) | flag(preallocate, SCUTE_PREALLOCATE) |
             flag(overwrite, SCUTE_OVERWRITE) | flag(no_fault_handler, SCUTE_NO_FAULT_HANDLER) |
-            flag(account, SCUTE_ACCOUNT);
+            flag(account, SCUTE_ACCOUNT) | flag(lazy_recovery, SCUTE_LAZY_RECOVERY) |
+            flag(plain_encoding, SCUTE_PLAIN_ENCODING);
   c.policy = static_cast<scute_policy>(policy);
   c.scrub_every = scrub_every;
   if (mode != 0) {
@@ -168,6 +175,8 @@ inline void options::adopt(const scute_options& from) {
   overwrite = (from.flags & SCUTE_OVERWRITE) != 0;
   no_fault_handler = (from.flags & SCUTE_NO_FAULT_HANDLER) != 0;
   account = (from.flags & SCUTE_ACCOUNT) != 0;
+  lazy_recovery = (from.flags & SCUTE_LAZY_RECOVERY) != 0;
+  plain_encoding = (from.flags & SCUTE_PLAIN_ENCODING) != 0;
   policy = static_cast<scute::policy>(from.policy);
   scrub_every = from.scrub_every;
   mode = from.mode;

@@ -250,7 +250,7 @@ class pool : public reader {
 
   /// The same in threads of its own, which yield the CPU to others; without callbacks.
   void start_scrub(const scrub_options& how = {}) const {
-    scute_scrub_options c = native(how);
+    scute_scrub_options c = detail::native(how);
     detail::check(scute_scrub_start(handle(), &c));
   }
 
@@ -265,23 +265,26 @@ class pool : public reader {
   /// Asks a scrub that is under way to stop where it is; it can be resumed. Returns at once.
   void stop_scrub() const noexcept { scute_scrub_stop(native_handle()); }
 
+  /// Engine logfree, after a crash: helps to put right what it left until that is done. Not inside a
+  /// transaction. An exception that progress throws is rethrown when the work has ended.
+  void wait_for_recovery(const progress_function& progress = {}) const {
+    detail::progress_call call{&progress};
+    const int result = scute_recovery_wait(handle(), detail::progress_call::run, &call);
+    if (call.thrown) {
+      std::rethrow_exception(call.thrown);
+    }
+    detail::check(result);
+  }
+
+  /// Engine logfree: makes the parity of all transactions that have returned durable, so that a crash
+  /// finds nothing to resolve.
+  void drain() const { detail::check(scute_drain(handle())); }
+
   /// What was found damaged, and what became of it: as far as the pool's ring goes back, oldest
   /// first.
   std::vector<event> events() const {
-    struct collector {
-      std::vector<event> found;
-      std::exception_ptr thrown = nullptr;
-
-      static void add(void* arg, const event* e) noexcept {
-        auto* self = static_cast<collector*>(arg);
-        try {
-          self->found.push_back(*e);
-        } catch (...) {
-          self->thrown = std::current_exception();
-        }
-      }
-    } all;
-    detail::check(scute_events(handle(), collector::add, &all));
+    detail::event_collector all;
+    detail::check(scute_events(handle(), detail::event_collector::add, &all));
     if (all.thrown) {
       std::rethrow_exception(all.thrown);
     }
@@ -321,15 +324,6 @@ class pool : public reader {
   scute_pool* native_handle() const noexcept { return state_ ? state_->handle : nullptr; }
 
  private:
-  static scute_scrub_options native(const scrub_options& how) {
-    scute_scrub_options c;
-    scute_scrub_options_init(&c);
-    c.threads = how.threads;
-    c.rate = how.rate;
-    c.resume = how.resume ? 1 : 0;
-    return c;
-  }
-
   using start_function = int (*)(const char*, const scute_options*, scute_pool**);
 
   static pool start(const std::filesystem::path& path, const options& how,
@@ -427,7 +421,7 @@ inline scute::report pool::check(bool repair, const finding_function& finding,
 
 inline scute::report pool::scrub(const scrub_options& how) const {
   detail::scrub_callbacks arg{how, handle()};
-  scute_scrub_options c = native(how);
+  scute_scrub_options c = detail::native(how);
   c.arg = &arg;
   c.finding = how.finding ? detail::scrub_callbacks::find : nullptr;
   c.progress = how.progress ? detail::scrub_callbacks::tell : nullptr;

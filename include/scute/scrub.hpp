@@ -11,6 +11,7 @@
 #include <exception>
 #include <functional>
 #include <string_view>
+#include <vector>
 
 namespace scute {
 
@@ -33,6 +34,31 @@ struct scrub_options {
 };
 
 namespace detail {
+
+// Without the callbacks.
+inline scute_scrub_options native(const scrub_options& how) {
+  scute_scrub_options c;
+  scute_scrub_options_init(&c);
+  c.threads = how.threads;
+  c.rate = how.rate;
+  c.resume = how.resume ? 1 : 0;
+  return c;
+}
+
+// What scute_events() visits.
+struct event_collector {
+  std::vector<event> found;
+  std::exception_ptr thrown = nullptr;
+
+  static void add(void* arg, const event* e) noexcept {
+    auto* self = static_cast<event_collector*>(arg);
+    try {
+      self->found.push_back(*e);
+    } catch (...) {
+      self->thrown = std::current_exception();
+    }
+  }
+};
 
 // Passes what a scrub calls on to its options; what they throw stops it.
 struct scrub_callbacks {

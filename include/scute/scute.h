@@ -267,6 +267,8 @@ typedef struct scute_counters {
   uint64_t pages_healed;     /* pages rebuilt that could not be read */
   uint64_t logged;           /* engine logfree: transactions that went through the log, since their
                                 objects share columns or they had in-place ranges */
+  uint64_t demotions;        /* engine logfree: transactions whose in-place ranges were written down since
+                                somebody else needed their columns, or they had to wait for others */
   uint64_t drains;           /* engine logfree: times deferred parity was made durable because somebody
                                 else needed its columns, or on request */
 } scute_counters;
@@ -367,8 +369,9 @@ SCUTE_API int scute_tx_add_range(scute_tx *tx, scute_oid oid, uint64_t offset, u
                                  void **bytes);
 
 /* Opens a range for stores straight to the pool, as libpmemobj's tx_add_range does: the old bytes
- * are made durable first (one fence per call with engine redo), and come back if the transaction
- * does not commit. Until then other threads can see the new bytes. *bytes points into the pool.
+ * come back if the transaction does not commit. With engine redo they are made durable first, at one
+ * fence per call; with engine logfree the parity has them already, and the range holds its columns (4 KiB
+ * of every row) until the transaction ends or another one needs them. Until then other threads can see the new bytes. *bytes points into the pool.
  * A range that this transaction already has in a micro-buffer, or an object that it allocated,
  * yields a pointer into that micro-buffer instead. */
 SCUTE_API int scute_tx_inplace(scute_tx *tx, scute_oid oid, uint64_t offset, uint64_t length,

@@ -90,12 +90,10 @@ void instance::assemble() {
   for (uint32_t i = 0; i < s.geo.lane_count; ++i) s.lanes.emplace_back(i, *s.medium);
   for (uint64_t z = 0; z < s.geo.zone_count; ++z) s.used_end.emplace_back(s.geo.data_size);
   heap = std::make_unique<heap::heap>(s, relay);
-  if (log_free()) {
+  if (log_free())
     engine = std::make_unique<engine::logfree>(s, *heap);
-    s.locks.windows = &drainer_;
-  } else {
+  else
     engine = std::make_unique<engine::redo>(s, *heap);
-  }
   relay.target = engine.get();
   leases_.resize(s.geo.lane_count);
   for (auto& l : s.lanes) transactions.emplace_back(s, *heap, *engine, l);

@@ -113,7 +113,6 @@ class instance {
   bool open_ = false;
   std::vector<uint64_t> known_losses_;  // pages, found at opening
   std::optional<heal::fault_domain> faults_;
-  pool::drainer drainer_{s};
   waiting_mutex root_mutex_;
   lane_leases leases_;
 

@@ -77,6 +77,7 @@ void sum(scute_counters& to, const medium::counters& c) {
   to.verified_bytes += c.verified_bytes.get();
   to.logged += c.logged.get();
   to.drains += c.drains.get();
+  to.demotions += c.demotions.get();
 }
 
 }  // namespace

@@ -58,8 +58,9 @@ void entry_image::add(format::record_kind kind, uint64_t offset, const void* byt
   std::memcpy(at + sizeof r, bytes, length);
 }
 
-// Completes the head of l.image.
-void lane_log::finish(pool::lane& l, uint32_t flags, uint64_t sequence, uint64_t position) {
+// Completes the head of an image.
+void lane_log::finish(pool::lane& l, pool::byte_buffer& image, uint32_t flags, uint64_t sequence,
+                      uint64_t position) const noexcept {
   format::log_entry e{};
   e.magic = format::entry_magic;
   e.epoch = s_.sb.epoch;
@@ -67,12 +68,12 @@ void lane_log::finish(pool::lane& l, uint32_t flags, uint64_t sequence, uint64_t
   e.transaction = l.transaction;
   e.lane = l.index;
   e.flags = flags;
-  e.body_size = l.image.size() - sizeof e;
+  e.body_size = image.size() - sizeof e;
   e.pool_salt = s_.salt;
   e.position = position;
-  std::memcpy(l.image.data(), &e, sizeof e);
-  e.checksum = entry_checksum(l.image.data(), l.image.size());
-  std::memcpy(l.image.data() + offsetof(format::log_entry, checksum), &e.checksum, 4);
+  std::memcpy(image.data(), &e, sizeof e);
+  e.checksum = entry_checksum(image.data(), image.size());
+  std::memcpy(image.data() + offsetof(format::log_entry, checksum), &e.checksum, 4);
 }
 
 // base: file offset of each replica's byte 0.
@@ -162,7 +163,7 @@ void lane_log::write(const entry_image& image) noexcept {
     if (!SCUTE_PLANTED(ring_fence)) l.w.fence();
     l.raise_settled(l.logged);
   }
-  finish(l, image.flags(), l.sequence + 1, position);
+  finish(l, l.image, image.flags(), l.sequence + 1, position);
   stream(l, position,
          {s_.geo.lane_offset(l.index, 0), s_.geo.lane_offset(l.index, s_.geo.lane_replicas - 1)});
   l.logged = ++l.sequence;
@@ -175,11 +176,49 @@ void lane_log::write(const entry_image& image) noexcept {
 void lane_log::append_undo(pool::lane& l, uint32_t flags) {
   lane_state& mine = lent_[l.index];
   undo_area& area = mine.area;
-  finish(l, flags | format::entry_undo, mine.undo_count, area.next);
+  finish(l, l.image, flags | format::entry_undo, mine.undo_count, area.next);
   stream(l, area.next, area.base);
   area.next += round_line(l.image.size());
   ++mine.undo_count;
   SCUTE_ASSERT(area.next <= area.end);
+}
+
+lane_log::undo_area lane_log::lane_undo_area(const pool::lane& l) const noexcept {
+  return {{s_.geo.lane_offset(l.index, 0), s_.geo.lane_offset(l.index, s_.geo.lane_replicas - 1)},
+          format::lane_undo_offset(s_.geo.lane_size),
+          s_.geo.lane_size};
+}
+
+bool lane_log::add_undo(pool::byte_buffer& image, uint64_t offset, const std::byte* old,
+                        uint64_t length) const {
+  constexpr uint64_t link_room =
+      round_line(sizeof(format::log_entry) + sizeof(format::log_chain));
+  const uint64_t room =
+      s_.geo.lane_size - format::lane_undo_offset(s_.geo.lane_size) - link_room;
+  const uint64_t before = std::max(image.size(), sizeof(format::log_entry));
+  const format::log_record r{offset, static_cast<uint32_t>(length),
+                             static_cast<uint32_t>(format::record_kind::undo)};
+  const size_t payload = (length + 7) & ~uint64_t{7};
+  if (length > room || round_line(before + sizeof r + payload) > room) return false;
+  if (image.size() == 0) image.extend(sizeof(format::log_entry));
+  std::byte* at = image.extend(sizeof r + payload);
+  std::memcpy(at, &r, sizeof r);
+  std::memset(at + sizeof r + payload - 8, 0, 8);
+  std::memcpy(at + sizeof r, old, length);
+  return true;
+}
+
+void lane_log::write_first_undo(pool::lane& l, pool::byte_buffer& image,
+                                medium::writer& w) noexcept {
+  lane_state& mine = lent_[l.index];
+  mine.undo_transaction = l.transaction;
+  mine.area = lane_undo_area(l);
+  finish(l, image, format::entry_undo, 0, mine.area.next);
+  for (uint32_t r = 0; r < s_.geo.lane_replicas; ++r)
+    w.stream(s_.at(mine.area.base[r] + mine.area.next), image.data(), image.size(),
+             medium::purpose::log);
+  mine.area.next += round_line(image.size());
+  mine.undo_count = 1;
 }
 
 void lane_log::write_undo(const entry_image& image) {
@@ -190,9 +229,7 @@ void lane_log::write_undo(const entry_image& image) {
       !(SCUTE_PLANTED(undo_start) && mine.undo_transaction != 0)) {
     mine.undo_transaction = l.transaction;
     mine.undo_count = 0;
-    area = {{s_.geo.lane_offset(l.index, 0), s_.geo.lane_offset(l.index, s_.geo.lane_replicas - 1)},
-            format::lane_undo_offset(s_.geo.lane_size),
-            s_.geo.lane_size};
+    area = lane_undo_area(l);
   }
   constexpr uint64_t link = sizeof(format::log_entry) + sizeof(format::log_chain);
   constexpr uint64_t link_room = (link + 63) & ~uint64_t{63};

@@ -50,6 +50,12 @@ class lane_log {
   void write(const entry_image& image) noexcept;
   // The same for an undo entry, after those already written by this transaction.
   void write_undo(const entry_image& image);
+  // The transaction's first undo entry, from an image that somebody has put together with add_undo(),
+  // through another writer. Undecided until that one's fence. Async-signal-safe.
+  void write_first_undo(pool::lane& l, pool::byte_buffer& image, medium::writer& w) noexcept;
+  // Adds a record to such an image; false, with nothing added, if a lane's undo area would not hold it.
+  bool add_undo(pool::byte_buffer& image, uint64_t offset, const std::byte* old,
+                uint64_t length) const;
 
   // After the last entry has been applied, durably: notes it in the status line (in the cache only:
   // L2 makes more unnecessary until another lane asks, see R5) and takes lent chunks back.
@@ -81,7 +87,9 @@ class lane_log {
     uint64_t undone = 0;            // second word of the status line
   };
 
-  void finish(pool::lane& l, uint32_t flags, uint64_t sequence, uint64_t position);
+  void finish(pool::lane& l, pool::byte_buffer& image, uint32_t flags, uint64_t sequence,
+              uint64_t position) const noexcept;
+  undo_area lane_undo_area(const pool::lane& l) const noexcept;
   void stream(pool::lane& l, uint64_t position, const uint64_t (&base)[2]);
   void append_undo(pool::lane& l, uint32_t flags);
   void chain(pool::lane& l, std::vector<uint64_t>& chunks);

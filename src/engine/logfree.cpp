@@ -3,8 +3,10 @@
 
 #include <cstring>
 
+#include "engine/in_place.hpp"
 #include "medium/planted.hpp"
 #include "pool/columns.hpp"
+#include "pool/hold.hpp"
 #include "pool/resolver.hpp"
 #include "pool/window.hpp"
 
@@ -12,7 +14,7 @@ namespace scute::engine {
 
 // Plans the window, if the transaction can go without a log.
 bool logfree::fits(pool::lane& l, const tx::write_set& w) {
-  if (!w.in_place.empty() || w.members.empty() || w.metadata || logged_.has_undo(l)) return false;
+  if (w.members.empty() || w.metadata || logged_.has_undo(l)) return false;
   auto& extents = extents_[l.index];
   extents.clear();
   for (const tx::member& m : w.members) {
@@ -37,30 +39,125 @@ void logfree::make_ring(const tx::write_set& w) {
   }
 }
 
-void logfree::commit(pool::lane& l, const tx::write_set& w) {
-  s_.require_healthy();
-  if (!fits(l, w)) return logged_.commit(l, w);
-  if (s_.resolving != nullptr && s_.resolving->pending()) {  // D7
-    for (const tx::member& m : w.members) s_.resolving->before_change(m.where);
-    for (const pool::extent& x : extents_[l.index]) s_.resolving->before_write(x.offset, x.length);
-  }
+// D7.
+void logfree::resolve(pool::lane& l, const tx::write_set& w) {
+  if (s_.resolving == nullptr || !s_.resolving->pending()) return;
+  for (const tx::member& m : w.members) s_.resolving->before_change(m.where);
+  for (const pool::extent& x : extents_[l.index]) s_.resolving->before_write(x.offset, x.length);
+}
+
+// Everything up to the first store, which nothing can fail after. False if in-place ranges have to be
+// demoted.
+bool logfree::open_window(pool::lane& l, const tx::write_set& w) {
+  resolve(l, w);
   make_ring(w);
+  if (!w.in_place.empty()) {
+    const pool::holding here(s_, l, pool::hold::phase::reading);
+    keep_in_place(s_, l, w.in_place);
+    if (!SCUTE_PLANTED(window_in_place_flush))
+      for (const auto& r : w.in_place) l.w.flush(s_.at(r.offset), r.length, medium::purpose::data);
+  }
   pool::split(s_, l, w.patches);
+  const std::byte* now = l.in_place.data();
+  for (const auto& r : w.in_place) {
+    pool::split_in_place(s_, l, r.offset, r.old, now, r.length);
+    now += r.length;
+  }
   pool::prepare_deltas(l);
   pool::require_columns(s_, l);
-  // From here on nothing fails for want of memory.
   const bool before = pool::take_back(l);
-  pool::enter(s_, l, before);
+  return pool::enter(s_, l, before);
+}
+
+void logfree::commit_logged(pool::lane& l, const tx::write_set& w, in_place_hold::outcome mine) {
+  if (mine == in_place_hold::outcome::held) hold_.demote(l);
+  logged_.commit(l, w);  // if it throws, restore() follows
+  hold_.end(l);
+}
+
+void logfree::commit(pool::lane& l, const tx::write_set& w) {
+  s_.require_healthy();
+  const auto mine = hold_.claim(l);
+  if (mine == in_place_hold::outcome::logged || !fits(l, w)) return commit_logged(l, w, mine);
+  bool entered = false;
+  try {
+    entered = open_window(l, w);
+  } catch (...) {
+    hold_.release(l);
+    throw;
+  }
+  if (!entered) return commit_logged(l, w, mine);
   pool::write_data(s_, l);
   if (SCUTE_PLANTED(window_parity_early)) pool::write_parity(s_, l);
   if (!SCUTE_PLANTED(window_fence)) l.w.fence();
   ++l.sequence;
   pool::release_last(s_, l);
-  if (s_.medium->failed()) pool::leave(s_, l);
-  s_.require_healthy();
-  if (!SCUTE_PLANTED(window_parity_early)) pool::write_parity(s_, l);
-  if (SCUTE_PLANTED(window_release)) return pool::leave(s_, l);
+  if (!s_.medium->failed()) {
+    if (!SCUTE_PLANTED(window_parity_early)) pool::write_parity(s_, l);
+    for (const auto& r : w.in_place) pool::overlay_in_place(s_, r.offset, r.old, r.length, false);
+  }
+  if (mine != in_place_hold::outcome::none) hold_.end(l);
+  if (s_.medium->failed() || SCUTE_PLANTED(window_release)) {
+    pool::leave(s_, l);
+    return s_.require_healthy();
+  }
   pool::defer(l);
+}
+
+// ---- with in-place ranges -----------------------------------------------------------------------------
+
+void logfree::save(pool::lane& l, const tx::inplace_range& r,
+                   std::span<const tx::member> fragments) {
+  s_.require_healthy();
+  const auto mine = hold_.claim(l);
+  if (mine != in_place_hold::outcome::logged && !logged_.has_undo(l)) {
+    try {
+      if (hold_.add(l, r, fragments)) return hold_.release(l);
+    } catch (...) {
+      hold_.release(l);
+      throw;
+    }
+  }
+  logged_.save(l, r);
+}
+
+void logfree::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {
+  if (hold_.claim(l) != in_place_hold::outcome::held) {
+    logged_.restore(l, ranges);
+    return hold_.end(l);
+  }
+  {
+    const pool::holding here(s_, l, pool::hold::phase::reading);
+    put_back(s_, l, ranges);
+  }
+  for (const uint32_t stripe : l.held.stripes) s_.locks.unlock_window(stripe, l.index);
+  hold_.end(l);
+}
+
+// What waits for columns must hold none that cannot be taken (I2).
+void logfree::step(pool::lane& l, std::span<const pool::patch> patches) {
+  if (hold_.claim(l) == in_place_hold::outcome::held) hold_.demote(l);
+  logged_.step(l, patches);
+}
+
+void logfree::stage(pool::lane& l, std::span<const pool::patch> patches) {
+  if (hold_.claim(l) == in_place_hold::outcome::held) hold_.demote(l);
+  logged_.stage(l, patches);
+}
+
+void logfree::write_unlogged(pool::lane& l, std::span<const pool::patch> patches) {
+  stage(l, patches);
+}
+
+void logfree::prepare_reuse(pool::lane& l, uint64_t chunk, uint64_t length) {
+  if (hold_.claim(l) == in_place_hold::outcome::held) hold_.demote(l);
+  logged_.prepare_reuse(l, chunk, length);
+}
+
+void logfree::make_way(uint32_t lane, uint32_t stripe) noexcept {
+  if (lane >= s_.lanes.size()) return;
+  pool::drain(s_, s_.lanes[lane]);
+  hold_.take(s_.lanes[lane], stripe);
 }
 
 }  // namespace scute::engine

@@ -37,41 +37,46 @@
 
 #include <vector>
 
+#include "engine/in_place_hold.hpp"
 #include "engine/logged.hpp"
 #include "pool/window.hpp"
 #include "tx/engine.hpp"
 
 namespace scute::engine {
 
-class logfree final : public tx::engine {
+class logfree final : public tx::engine, private pool::stripes::keeper {
  public:
-  logfree(pool::state& s, heap::heap& h) : s_(s), logged_(s, h) {}
+  logfree(pool::state& s, heap::heap& h)
+      : s_(s), log_(s, h), logged_(s, log_), hold_(s, log_), extents_(s.geo.lane_count) {
+    s.locks.windows = this;
+  }
+  ~logfree() override { s_.locks.windows = nullptr; }
+  logfree(const logfree&) = delete;
+  logfree& operator=(const logfree&) = delete;
 
   void commit(pool::lane& l, const tx::write_set& w) override;
-  void step(pool::lane& l, std::span<const pool::patch> patches) override {
-    logged_.step(l, patches);
-  }
-  void stage(pool::lane& l, std::span<const pool::patch> patches) override {
-    logged_.stage(l, patches);
-  }
-  void write_unlogged(pool::lane& l, std::span<const pool::patch> patches) override {
-    logged_.stage(l, patches);
-  }
-  void save(pool::lane& l, const tx::inplace_range& r) override { logged_.save(l, r); }
-  void restore(pool::lane& l, std::span<const tx::inplace_range> ranges) override {
-    logged_.restore(l, ranges);
-  }
-  void prepare_reuse(pool::lane& l, uint64_t chunk, uint64_t length) override {
-    logged_.prepare_reuse(l, chunk, length);
-  }
+  void step(pool::lane& l, std::span<const pool::patch> patches) override;
+  void stage(pool::lane& l, std::span<const pool::patch> patches) override;
+  void write_unlogged(pool::lane& l, std::span<const pool::patch> patches) override;
+  void prepare_reuse(pool::lane& l, uint64_t chunk, uint64_t length) override;
+  void save(pool::lane& l, const tx::inplace_range& r,
+            std::span<const tx::member> fragments) override;
+  void restore(pool::lane& l, std::span<const tx::inplace_range> ranges) override;
 
  private:
+  void make_way(uint32_t lane, uint32_t stripe) noexcept override;
+
   bool fits(pool::lane& l, const tx::write_set& w);
   void make_ring(const tx::write_set& w);
+  void commit_logged(pool::lane& l, const tx::write_set& w, in_place_hold::outcome mine);
+  void resolve(pool::lane& l, const tx::write_set& w);
+  bool open_window(pool::lane& l, const tx::write_set& w);
 
   pool::state& s_;
+  lane_log log_;
   logged logged_;
-  std::vector<std::vector<pool::extent>> extents_{s_.geo.lane_count};  // scratch, by lane
+  in_place_hold hold_;
+  std::vector<std::vector<pool::extent>> extents_;  // scratch, by lane
 };
 
 }  // namespace scute::engine

@@ -24,7 +24,7 @@ namespace scute::engine {
 
 class logged {
  public:
-  logged(pool::state& s, heap::heap& h) : s_(s), log_(s, h) {}
+  logged(pool::state& s, lane_log& log) : s_(s), log_(log) {}
 
   void commit(pool::lane& l, const tx::write_set& w);
   void step(pool::lane& l, std::span<const pool::patch> patches);
@@ -42,7 +42,7 @@ class logged {
   void add_in_place(pool::lane& l, std::span<const tx::inplace_range> ranges);
 
   pool::state& s_;
-  lane_log log_;
+  lane_log& log_;
 };
 
 }  // namespace scute::engine

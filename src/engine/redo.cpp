@@ -90,7 +90,7 @@ void redo::stage(pool::lane& l, std::span<const pool::patch> patches) {
   finish(l, false);
 }
 
-void redo::save(pool::lane& l, const tx::inplace_range& r) {
+void redo::save(pool::lane& l, const tx::inplace_range& r, std::span<const tx::member>) {
   s_.require_healthy();
   // R5 holds for direct stores as well: settle before the undo entry's fence.
   const pool::patch p{r.offset, r.old, static_cast<uint32_t>(r.length), medium::purpose::data};

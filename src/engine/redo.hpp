@@ -45,7 +45,8 @@ class redo final : public tx::engine {
   void commit(pool::lane& l, const tx::write_set& w) override;
   void step(pool::lane& l, std::span<const pool::patch> patches) override;
   void stage(pool::lane& l, std::span<const pool::patch> patches) override;
-  void save(pool::lane& l, const tx::inplace_range& r) override;
+  void save(pool::lane& l, const tx::inplace_range& r,
+            std::span<const tx::member> fragments) override;
   void restore(pool::lane& l, std::span<const tx::inplace_range> ranges) override;
   void prepare_reuse(pool::lane& l, uint64_t chunk, uint64_t length) override;
   void write_unlogged(pool::lane& l, std::span<const pool::patch> patches) override;

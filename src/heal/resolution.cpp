@@ -68,6 +68,12 @@ resolution::resolution(pool::state& s, uint64_t resolved, uint64_t present)
   per_zone_ = s.geo.row_size / block_size;
   total_ = per_zone_ * s.geo.zone_count;
   bits_.reset(new std::atomic<uint64_t>[(total_ + 63) / 64]());
+  if (s.medium->what() == medium::kind::file) {
+    w_.flush(s_.medium->base(), s_.medium->size(), medium::purpose::data);
+    w_.fence();
+    s_.require_healthy();
+    synced_ = true;
+  }
   pending_.store(true, std::memory_order_release);
 }
 
@@ -115,9 +121,9 @@ void resolution::before_change(const pool::fragment& f) {
 void resolution::before_read(const pool::fragment& f) {
   if (!pending() || ours() || SCUTE_PLANTED(resolve_reads)) return;
   const auto h = header_at(s_, f.header);
-  if (h.next == f.header || !in_doubt(h.tag)) return;
+  if (!in_doubt(h.tag)) return;
   const uint32_t n = pool::covered(s_, f, h);
-  if (n == pool::not_covered || ring_complete(f)) return;
+  if (n == pool::not_covered) return;
   for_each_extent(f, n, [&](uint64_t offset, uint64_t length) { before_write(offset, length); });
 }
 
@@ -144,8 +150,8 @@ bool resolution::scan(uint64_t blocks) {
 void resolution::resolve(uint64_t zone, uint64_t block) {
   if (is_resolved(zone, block)) return;
   const uint64_t column = block * block_size;
+  const uint64_t n = std::min(block_size, s_.geo.row_size - column);
   if (column < s_.used_end[zone].load(std::memory_order_acquire)) {
-    const uint64_t n = std::min(block_size, s_.geo.row_size - column);
     if (!pool::column_consistent(s_, zone, column, n) && !SCUTE_PLANTED(resolve_blocks)) {
       const std::lock_guard hold(mutex_);
       solver_.store(std::this_thread::get_id(), std::memory_order_relaxed);
@@ -154,6 +160,12 @@ void resolution::resolve(uint64_t zone, uint64_t block) {
         ~end() { r.solver_.store({}, std::memory_order_relaxed); }
       } const when_done{*this};
       if (!is_resolved(zone, block)) resolve_dirty(zone, block);
+    }
+    if (!synced_ && !SCUTE_PLANTED(resolve_parity_flush)) {  // Y8
+      medium::writer w(*s_.medium);
+      w.flush(s_.at(pool::parity_offset(s_.geo, zone, column)), n, medium::purpose::parity);
+      w.fence();
+      s_.require_healthy();
     }
   }
   mark(zone, block);
@@ -242,7 +254,7 @@ void resolution::resolve_dirty(uint64_t zone, uint64_t block) {
       }
     }
     if (!explained) {
-      recompute_rest(zone, block, lost);
+      recompute_rest(zone, block, syndrome, lost);
       break;
     }
   }
@@ -346,14 +358,24 @@ void resolution::finish_ring(const pool::fragment& f) {
   std::vector<pool::fragment> members;
   walk(f, false, [&](const pool::fragment& m) { members.push_back(m); });
   if (SCUTE_PLANTED(resolve_member_alone)) members.resize(1);
-  for (const pool::fragment& m : members)
-    for_each_extent(m, pool::covered(s_, m, header_at(s_, m.header)),
-                    [&](uint64_t offset, uint64_t length) {
-                      for_each_part(s_.geo, offset, length,
-                                    [&](uint64_t, uint64_t zone, uint64_t column, uint64_t n) {
-                                      recompute(zone, column, n);
-                                    });
-                    });
+  // Y8
+  const auto extents = [&](auto&& fn) {
+    for (const pool::fragment& m : members)
+      for_each_extent(m, pool::covered(s_, m, header_at(s_, m.header)), fn);
+  };
+  if (!SCUTE_PLANTED(resolve_data_flush)) {
+    extents([&](uint64_t offset, uint64_t length) {
+      w_.flush(s_.at(offset), length, medium::purpose::data);
+    });
+    w_.fence();
+    s_.require_healthy();
+  }
+  extents([&](uint64_t offset, uint64_t length) {
+    for_each_part(s_.geo, offset, length,
+                  [&](uint64_t, uint64_t zone, uint64_t column, uint64_t n) {
+                    recompute(zone, column, n);
+                  });
+  });
 }
 
 // ---- writing ------------------------------------------------------------------------------------------
@@ -381,7 +403,8 @@ void resolution::recompute(uint64_t zone, uint64_t column, uint64_t length) {
 
 // Everything that vouches for itself is sound: the parity follows, but for the columns of what is lost,
 // which may be all that is left of it.
-void resolution::recompute_rest(uint64_t zone, uint64_t block, const std::vector<found>& lost) {
+void resolution::recompute_rest(uint64_t zone, uint64_t block, const std::byte* syndrome,
+                                const std::vector<found>& lost) {
   const uint64_t column = block * block_size;
   const uint64_t n = std::min(block_size, s_.geo.row_size - column);
   std::vector<bool> keep(n);
@@ -392,13 +415,22 @@ void resolution::recompute_rest(uint64_t zone, uint64_t block, const std::vector
                       if (z != zone || c < column || c >= column + n) return;
                       std::fill_n(keep.begin() + static_cast<int64_t>(c - column), length, true);
                     });
+  const auto wrong = [&](uint64_t i) { return !keep[i] && syndrome[i] != std::byte{0}; };
   for (uint64_t from = 0; from < n;) {
-    if (keep[from]) {
+    if (!wrong(from)) {
       ++from;
       continue;
     }
     uint64_t to = from;
-    while (to < n && !keep[to]) ++to;
+    while (to < n && wrong(to)) ++to;
+    // Y8: what lies there may be nobody's, and still has to be what the parity says.
+    const uint64_t end = s_.used_end[zone].load(std::memory_order_acquire);
+    for (uint64_t row = 0; row < s_.geo.rows && !SCUTE_PLANTED(resolve_rest_flush); ++row) {
+      const uint64_t inside = row * s_.geo.row_size + column + from;
+      if (inside >= end) break;
+      w_.flush(s_.at(s_.geo.zone_offset(zone) + inside), to - from, medium::purpose::data);
+    }
+    w_.fence();
     recompute(zone, column + from, to - from);
     from = to;
   }

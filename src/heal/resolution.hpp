@@ -21,6 +21,11 @@
 // Y7 What resolution writes is fenced under the stripe. Cut short anywhere it leaves the same questions
 //    with the same answers, or fewer of them (F7): members that were rolled back leave the ring broken, and
 //    of a ring that is being finished only parity is written.
+// Y8 If a process died and the machine did not, what is seen may not be durable: stores that were not
+//    written back, or not fenced. Whatever an answer rests on is written back and fenced before the answer
+//    counts: the parity of a block that adds up (its data was, before any of that parity was stored); the
+//    members of a ring that is found to be complete; the bytes whose parity is recomputed. On a page-cache
+//    medium everything is, once, at the beginning. (Found by the explorer.)
 #pragma once
 
 #include <memory>
@@ -81,11 +86,13 @@ class resolution final : public pool::resolver {
   bool walk(const pool::fragment& f, bool must_be_valid, Fn&& fn) const;
   void write(uint64_t offset, const std::byte* bytes, uint64_t length);
   void recompute(uint64_t zone, uint64_t column, uint64_t length);
-  void recompute_rest(uint64_t zone, uint64_t block, const std::vector<found>& lost);
+  void recompute_rest(uint64_t zone, uint64_t block, const std::byte* syndrome,
+                      const std::vector<found>& lost);
 
   pool::state& s_;
   const uint64_t resolved_, present_;
   uint64_t per_zone_ = 0, total_ = 0;
+  bool synced_ = false;  // Y8: everything is durable
   std::unique_ptr<std::atomic<uint64_t>[]> bits_;
   std::atomic<uint64_t> done_{0}, next_{0};
   std::atomic<uint64_t> rolled_back_{0}, finished_{0};

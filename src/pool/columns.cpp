@@ -14,10 +14,6 @@
 namespace scute::pool {
 namespace {
 
-uint64_t parity_offset(const geometry& g, uint64_t zone, uint64_t column) noexcept {
-  return g.zone_offset(zone) + g.data_size + column;
-}
-
 // Calls fn(offset, cell, n) for the parts of a data range that stay in one row and column block.
 template <typename Fn>
 void for_each_block(const geometry& g, uint64_t offset, uint64_t length, Fn&& fn) {
@@ -288,7 +284,8 @@ void apply(state& s, lane& l) noexcept {
   }
 }
 
-void overlay_in_place(state& s, uint64_t offset, const std::byte* old, uint64_t length, bool add) {
+void overlay_in_place(state& s, uint64_t offset, const std::byte* old, uint64_t length, bool add,
+                      bool held) {
   const auto remove = [&](uint64_t end) {
     for_each_block(s.geo, offset, end - offset,
                    [&](uint64_t at, const cell&, uint64_t) { s.overlaid.remove(at); });
@@ -299,6 +296,7 @@ void overlay_in_place(state& s, uint64_t offset, const std::byte* old, uint64_t 
     for_each_block(s.geo, offset, length, [&](uint64_t at, const cell& c, uint64_t n) {
       s.overlaid.add(at, n, old + (at - offset));
       done = at + n;
+      if (held) return;
       // Who is decoding this column may have looked for overlays before; the first store has to wait.
       const uint32_t stripe = stripes::index(c.zone, (s.has_parity ? c.column : at) / column_block);
       s.locks.lock_exclusive(stripe);

@@ -23,6 +23,11 @@ inline constexpr uint64_t column_block = 4096;
 // 8 KiB of the paper's machine; sharing a block pays off for headers only.
 inline constexpr uint32_t atomic_parity_max = 32;
 
+// File offset of a column's parity.
+inline uint64_t parity_offset(const geometry& g, uint64_t zone, uint64_t column) noexcept {
+  return g.zone_offset(zone) + g.data_size + column;
+}
+
 // The stripe that guards a byte of the data rows.
 inline uint32_t stripe_of(const state& s, uint64_t offset) noexcept {
   const cell c = cell_of(s.geo, offset);
@@ -63,7 +68,9 @@ void apply(state& s, lane& l) noexcept;
 
 // In-place ranges: the user has stored the new bytes already. Until apply_in_place() the parity
 // encodes the old ones, which overlay_in_place() tells everybody who decodes.
-void overlay_in_place(state& s, uint64_t offset, const std::byte* old, uint64_t length, bool add);
+// held: the caller holds the stripes, so that nobody is decoding there.
+void overlay_in_place(state& s, uint64_t offset, const std::byte* old, uint64_t length, bool add,
+                      bool held = false);
 // Makes `now`, a copy of what the range holds, known to whoever has to rebuild a page of it. False if a
 // page of it was lost since overlay_in_place(), so that the range holds old bytes again.
 bool keep_in_place(state& s, uint64_t offset, const std::byte* now, uint64_t length) noexcept;

@@ -104,6 +104,11 @@ struct alignas(64) lane {
   alignas(64) std::atomic<uint32_t> deferral{0};
   medium::writer relief;
 
+  // In-place ranges of the running transaction that hold their columns (engine/in_place_hold.hpp).
+  window held;
+  byte_buffer undo_image;  // the undo entry that they would need if they had to let go
+  alignas(64) std::atomic<uint32_t> hold{0};
+
   // Scratch of the commit in progress, kept to save allocations.
   struct pending_settle {
     lane* other;

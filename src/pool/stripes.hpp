@@ -51,10 +51,10 @@ class stripes {
 
   stripes() : words_(new std::atomic<uint64_t>[count]()) {}
 
-  // Who may be able to free a stripe that a window of this lane holds. Called again and again.
+  // Who may be able to free a stripe that a lane holds. Called again and again; async-signal-safe.
   class keeper {
    public:
-    virtual void make_way(uint32_t lane) noexcept = 0;
+    virtual void make_way(uint32_t lane, uint32_t stripe) noexcept = 0;
 
    protected:
     ~keeper() = default;
@@ -81,7 +81,7 @@ class stripes {
                                      std::memory_order_relaxed))
         return first;
       first = false;
-      wait(seen, spins);
+      wait(i, seen, spins);
       seen = word.load(std::memory_order_relaxed);
     }
   }
@@ -89,8 +89,14 @@ class stripes {
   bool lock_window(uint32_t i, uint32_t lane) noexcept {
     if (try_lock_window(i, lane)) return true;
     for (unsigned spins = 0; !try_lock_window(i, lane);)
-      wait(words_[i].load(std::memory_order_relaxed), spins);
+      wait(i, words_[i].load(std::memory_order_relaxed), spins);
     return false;
+  }
+  // Asks whoever holds the stripe to let go, once.
+  void ask(uint32_t i) noexcept {
+    const uint64_t who = owner(i).who();
+    if (windows != nullptr && who != stripe_owner::none)
+      windows->make_way(static_cast<uint32_t>(who - 1), i);
   }
   bool try_lock_window(uint32_t i, uint32_t lane) noexcept {
     uint64_t seen = words_[i].load(std::memory_order_relaxed);
@@ -112,7 +118,7 @@ class stripes {
                                      std::memory_order_relaxed))
         return first;
       first = false;
-      wait(seen, spins);
+      wait(i, seen, spins);
       seen = word.load(std::memory_order_relaxed);
     }
   }
@@ -158,10 +164,10 @@ class stripes {
   }
 
  private:
-  void wait(uint64_t seen, unsigned& spins) noexcept {
+  void wait(uint32_t i, uint64_t seen, unsigned& spins) noexcept {
     const uint64_t who = stripe_owner{seen >> 17}.who();
     if (windows != nullptr && who != stripe_owner::none)
-      windows->make_way(static_cast<uint32_t>(who - 1));
+      windows->make_way(static_cast<uint32_t>(who - 1), i);
     spin_pause(spins);
   }
   static constexpr uint64_t held_by(uint32_t lane) noexcept {

@@ -17,6 +17,18 @@ bool contains(const std::vector<uint32_t>& sorted, uint32_t stripe) noexcept {
   return std::binary_search(sorted.begin(), sorted.end(), stripe);
 }
 
+void sort_unique(std::vector<uint32_t>& v) {
+  if (v.size() == 2 && v[0] > v[1]) std::swap(v[0], v[1]);
+  if (v.size() > 2) std::sort(v.begin(), v.end());
+  v.erase(std::unique(v.begin(), v.end()), v.end());
+}
+
+void unlock(state& s, const lane& l, uint32_t stripe) noexcept {
+  s.locks.unlock_window(stripe, l.index);
+}
+
+}  // namespace
+
 bool overlap(const std::vector<column_range>& a, const std::vector<column_range>& b) noexcept {
   auto i = a.begin();
   auto j = b.begin();
@@ -29,18 +41,6 @@ bool overlap(const std::vector<column_range>& a, const std::vector<column_range>
   }
   return false;
 }
-
-void sort_unique(std::vector<uint32_t>& v) {
-  if (v.size() == 2 && v[0] > v[1]) std::swap(v[0], v[1]);
-  if (v.size() > 2) std::sort(v.begin(), v.end());
-  v.erase(std::unique(v.begin(), v.end()), v.end());
-}
-
-void unlock(state& s, const lane& l, uint32_t stripe) noexcept {
-  s.locks.unlock_window(stripe, l.index);
-}
-
-}  // namespace
 
 bool plan(const state& s, lane& l, std::span<const extent> extents) {
   window& w = l.now();
@@ -95,7 +95,15 @@ void require_columns(const state& s, const lane& l) noexcept {
   const auto touch = [&](uint64_t offset) {
     static_cast<void>(*reinterpret_cast<const volatile std::byte*>(s.at(offset)));
   };
-  for (const piece& p : l.pieces) touch(p.parity);
+  const auto touch_under = [&](uint32_t stripe, uint64_t offset) {
+    if (!contains(l.held.stripes, stripe)) return touch(offset);
+    const holding here(s, l, hold::phase::reading);
+    touch(offset);
+  };
+  if (l.held.stripes.empty())
+    for (const piece& p : l.pieces) touch(p.parity);
+  else
+    for (const piece& p : l.pieces) touch_under(p.stripe, p.parity);
   if (!s.medium->any_revoked()) [[likely]]
     return;
   const auto& g = s.geo;
@@ -104,32 +112,37 @@ void require_columns(const state& s, const lane& l) noexcept {
       const uint64_t zone = at / g.row_size, column = at % g.row_size;
       for (uint64_t row = 0; row < g.rows + g.parity; ++row) {
         const uint64_t offset = g.zone_offset(zone) + row * g.row_size + column;
-        if (s.medium->is_revoked(offset)) touch(offset);
+        if (s.medium->is_revoked(offset))
+          touch_under(stripes::index(zone, column / column_block), offset);
       }
     }
 }
 
-void enter(state& s, lane& l, bool taken_back) noexcept {
-  if (SCUTE_PLANTED(window_unlocked)) return;
+bool enter(state& s, lane& l, bool taken_back) noexcept {
+  if (SCUTE_PLANTED(window_unlocked)) return true;
   if (taken_back && overlap(l.last().columns, l.now().columns)) {  // V3
     settle_last(s, l);
     taken_back = false;
   }
-  if (taken_back) {
+  const auto& want = l.now().stripes;
+  const auto ours = [&](uint32_t stripe) {
+    return (taken_back && contains(l.last().stripes, stripe)) || contains(l.held.stripes, stripe);
+  };
+  if (taken_back || !l.held.stripes.empty()) {
     size_t got = 0;
-    const auto& want = l.now().stripes;
     for (; got < want.size(); ++got)
-      if (!contains(l.last().stripes, want[got]) && !s.locks.try_lock_window(want[got], l.index))
-        break;
-    if (got == want.size()) return;
+      if (!ours(want[got]) && !s.locks.try_lock_window(want[got], l.index)) break;
+    if (got == want.size()) return true;
     // V4
     l.w.count.lock_waits.add(1);
     for (size_t i = 0; i < got; ++i)
-      if (!contains(l.last().stripes, want[i])) unlock(s, l, want[i]);
-    settle_last(s, l);
+      if (!ours(want[i])) unlock(s, l, want[i]);
+    if (taken_back) settle_last(s, l);
+    if (!l.held.stripes.empty()) return false;
   }
-  for (const uint32_t stripe : l.now().stripes)
+  for (const uint32_t stripe : want)
     if (!s.locks.lock_window(stripe, l.index)) l.w.count.lock_waits.add(1);
+  return true;
 }
 
 void release_last(state& s, lane& l) noexcept {
@@ -243,11 +256,8 @@ bool age(state& s, lane& l) noexcept {
 }
 
 bool in_window(const lane& l, uint32_t stripe) noexcept {
-  return contains(l.now().stripes, stripe) || contains(l.last().stripes, stripe);
-}
-
-void drainer::make_way(uint32_t lane) noexcept {
-  if (lane < s_.lanes.size()) drain(s_, s_.lanes[lane]);
+  return contains(l.now().stripes, stripe) || contains(l.last().stripes, stripe) ||
+         contains(l.held.stripes, stripe);
 }
 
 }  // namespace scute::pool

@@ -29,6 +29,9 @@ struct extent {
   uint64_t length;
 };
 
+// True if two sets of columns, ascending, have one in common.
+bool overlap(const std::vector<column_range>& a, const std::vector<column_range>& b) noexcept;
+
 // Fills l.now() with what a window over these extents needs. False if two of them have a byte column in
 // common, that is, more cells of one column than one row of parity could bring back.
 bool plan(const state& s, lane& l, std::span<const extent> extents);
@@ -46,8 +49,10 @@ void settle_last(state& s, lane& l) noexcept;
 // be lost when the data is torn would be one loss too many.
 void require_columns(const state& s, const lane& l) noexcept;
 
-// Locks l.now(). taken_back: as take_back() said.
-void enter(state& s, lane& l, bool taken_back) noexcept;
+// Locks l.now(), but for what l.held holds already. taken_back: as take_back() said. False, with nothing
+// locked beyond that, if l.held holds anything and something else was not to be had at once: nobody who
+// holds what cannot be taken from him waits (V1).
+bool enter(state& s, lane& l, bool taken_back) noexcept;
 // After the fence that decided l.now(): the parity of l.last() is durable as well.
 void release_last(state& s, lane& l) noexcept;
 // Unlocks l.now(): its parity is durable, or nothing was stored.
@@ -71,15 +76,5 @@ bool age(state& s, lane& l) noexcept;
 
 // The stripe is in a window of the lane.
 bool in_window(const lane& l, uint32_t stripe) noexcept;
-
-// For stripes: drains the lane that holds what somebody wants.
-class drainer final : public stripes::keeper {
- public:
-  explicit drainer(state& s) : s_(s) {}
-  void make_way(uint32_t lane) noexcept override;
-
- private:
-  state& s_;
-};
 
 }  // namespace scute::pool

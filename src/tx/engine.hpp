@@ -51,8 +51,9 @@ class engine : public heap::step_engine {
   virtual void stage(pool::lane& l, std::span<const pool::patch> patches) = 0;
 
   // Makes the present bytes of a range come back unless the running transaction commits. The
-  // caller has copied them to r.old.
-  virtual void save(pool::lane& l, const inplace_range& r) = 0;
+  // caller has copied them to r.old. fragments: those that the range touches, with what their headers
+  // vouch for.
+  virtual void save(pool::lane& l, const inplace_range& r, std::span<const member> fragments) = 0;
   // Puts saved ranges back, for an abort.
   virtual void restore(pool::lane& l, std::span<const inplace_range> ranges) = 0;
 };

@@ -229,7 +229,13 @@ void* transaction::in_place(uint64_t oid, uint64_t offset, uint64_t length) {
       b.in_place.reserve(b.in_place.size() + 1);
       saved_.reserve(saved_.size() + 1);
       const inplace_range saved{b.where.payload + r.begin, r.end - r.begin, old};
-      engine_.save(lane_, saved);
+      std::vector<member> fragments;
+      for (uint64_t i = r.begin / format::fragment_payload; i * format::fragment_payload < r.end;
+           ++i)
+        fragments.push_back(
+            {b.where.fragment(i), nullptr, static_cast<uint32_t>(b.fragment_size(i)),
+             b.fragment_size(i)});
+      engine_.save(lane_, saved, fragments);
       b.in_place.push_back(saved);
       saved_.push_back(saved);
       b.in_place_set.add(r.begin, r.end, [](uint64_t, uint64_t) {});

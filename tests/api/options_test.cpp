@@ -88,6 +88,49 @@ TEST(options, policy_from_the_environment) {
   EXPECT_TRUE(how.account);
 }
 
+TEST(options, engines) {
+  scute::options how;
+  EXPECT_EQ(how.engine, scute::engine::automatic);
+  how.set("engine", "logfree").set("lazy_recovery", "1").set("plain_encoding", "1");
+  EXPECT_EQ(how.engine, scute::engine::logfree);
+  EXPECT_TRUE(how.lazy_recovery);
+  EXPECT_TRUE(how.plain_encoding);
+  EXPECT_EQ(how.native().engine, SCUTE_ENGINE_LOGFREE);
+  EXPECT_EQ(how.native().flags,
+            static_cast<std::uint32_t>(SCUTE_LAZY_RECOVERY | SCUTE_PLAIN_ENCODING));
+  how.set("engine", "redo");
+  EXPECT_EQ(how.engine, scute::engine::redo);
+  how.set("engine", "auto").set("lazy-recovery", "0").set("plain-encoding", "0");
+  EXPECT_EQ(how.engine, scute::engine::automatic);
+  EXPECT_EQ(how.native().flags, 0U);
+  EXPECT_ERRC(invalid, how.set("engine", "log-free"));
+}
+
+TEST(options, the_library_chooses_the_engine) {
+  const scute_test::temp_folder folder;
+  const auto engine_of = [&](scute::options how) {
+    how.size = 1 << 20;
+    how.overwrite = true;
+    const auto pool = scute::pool::create(folder / "a", how);
+    return pool.info().engine;
+  };
+  using enum scute::protection;
+  EXPECT_EQ(engine_of({}), SCUTE_ENGINE_LOGFREE);
+  for (const auto level : {none, ml, mlp})
+    EXPECT_EQ(engine_of({.protection = level}), SCUTE_ENGINE_REDO);
+  EXPECT_EQ(engine_of({.engine = scute::engine::redo}), SCUTE_ENGINE_REDO);
+  for (const auto level : {none, ml, mlp})
+    try {
+      engine_of({.engine = scute::engine::logfree, .protection = level});
+      ADD_FAILURE() << "made";
+    } catch (const scute::error& e) {
+      EXPECT_EQ(e.which(), scute::errc::invalid);
+      EXPECT_NE(std::string(e.what()).find("choose protection mlpc, or engine redo"),
+                std::string::npos)
+          << e.what();
+    }
+}
+
 TEST(options, environment) {
   ASSERT_EQ(setenv("SCUTE_SIZE", "8388608", 1), 0);
   scute::options how{.layout = "shop"};

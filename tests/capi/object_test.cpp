@@ -9,7 +9,7 @@
 namespace scute::test {
 namespace {
 
-class object : public testing::TestWithParam<scute_protection> {
+class object : public testing::TestWithParam<pool_kind> {
  protected:
   void SetUp() override {
     f.create(2 * mib, GetParam());

@@ -31,6 +31,29 @@ equal "$(json parity)" 1
 equal "$(json lanes)" 3
 equal "$(json chunk_size)" 32768
 
+# The engine: chosen by the protection level, or by name where that is possible.
+for level in none ml mlp mlpc; do
+  expect 0 "$scute" create "$pools/g.pool" --size 1M --overwrite --protection $level --json
+  equal "$(json engine)" "$([ $level = mlpc ] && echo logfree || echo redo)"
+done
+expect 0 "$scute" create "$pools/g.pool" --size 1M --overwrite --engine auto
+in_out '^engine  *logfree (straight to its place; the parity is the undo log)'
+expect 0 "$scute" create "$pools/g.pool" --size 1M --overwrite --engine redo
+in_out '^engine  *redo (log, then in place)'
+expect 0 "$scute" info "$pools/g.pool" --json
+equal "$(json engine)" redo
+equal "$(json unresolved)" 0
+expect 0 "$scute" create "$pools/g.pool" --size 1M --overwrite --engine logfree --json
+equal "$(json engine)" logfree
+for level in none ml mlp; do
+  expect 1 "$scute" create "$pools/h.pool" --size 1M --engine logfree --protection $level
+  one_error_line
+  in_err 'choose protection mlpc, or engine redo'
+  [ ! -e "$pools/h.pool" ] || fail "a refused pool was left"
+done
+expect 0 env SCUTE_ENGINE=redo "$scute" create "$pools/h.pool" --size 1M --json
+equal "$(json engine)" redo
+
 # The environment has the same names; flags win.
 expect 0 env SCUTE_SIZE=8M SCUTE_ROWS=4 "$scute" create "$pools/c.pool" --rows 5 --json
 equal "$(json size)" 8388608
@@ -39,7 +62,7 @@ expect 1 env SCUTE_ROWS=many "$scute" create "$pools/d.pool"
 in_err '^scute: environment: '
 
 for wrong in "--size 1K" "--size lots" "--protection all" "--rows 1001" "--lanes 0x" "--medium tape" \
-  "--chunk-size 17K" "--parity 9"; do
+  "--chunk-size 17K" "--parity 9" "--engine log-free"; do
   # shellcheck disable=SC2086
   expect 1 "$scute" create "$pools/e.pool" $wrong
   one_error_line

@@ -55,6 +55,8 @@ in_out '^objects by type'
 in_out '^objects by size'
 in_out '^slot classes'
 in_out '^counters of this open'
+in_out '^  logged '
+in_out '^  drains '
 expect 0 "$scute" stats "$pool" --json
 valid_json
 [ "$(json objects)" -ge 400 ] || fail "too few objects"

@@ -11,7 +11,7 @@
 namespace scute::test {
 namespace {
 
-class parity : public testing::TestWithParam<std::tuple<scute_protection, scute_checksum>> {};
+class parity : public testing::TestWithParam<std::tuple<pool_kind, scute_checksum>> {};
 
 TEST_P(parity, ConsistentAfterEveryOperation) {
   SCUTE_RANDOM(random);

@@ -9,7 +9,7 @@
 namespace scute::test {
 namespace {
 
-class torn_log : public testing::TestWithParam<scute_protection> {
+class torn_log : public testing::TestWithParam<pool_kind> {
  protected:
   void SetUp() override {
     scute_options o = options(mib, GetParam());

@@ -271,7 +271,7 @@ TEST_F(injection, WhileAnObjectIsOpen) {
   f.expect_healed();
 }
 
-class lost_pages : public testing::TestWithParam<scute_protection> {
+class lost_pages : public testing::TestWithParam<pool_kind> {
  protected:
   void SetUp() override {
     f.create(4 * mib, GetParam());
@@ -321,7 +321,10 @@ TEST_P(lost_pages, BesideOneInSpaceNeverUsed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Protection, lost_pages,
-                         testing::Values(SCUTE_PROTECT_MLP, SCUTE_PROTECT_MLPC), protection_name);
+                         testing::Values(pool_kind(SCUTE_PROTECT_MLP),
+                                         pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO),
+                                         pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE)),
+                         protection_name);
 
 // D2: ordinary stores to other bytes of a word whose bits are flipped meanwhile.
 TEST_F(injection, FlipsLeaveStoresBesideThemAlone) {

@@ -7,7 +7,7 @@
 namespace scute::test {
 namespace {
 
-class levels : public testing::TestWithParam<scute_protection> {
+class levels : public testing::TestWithParam<pool_kind> {
  protected:
   void SetUp() override {
     f.create(2 * mib, GetParam());

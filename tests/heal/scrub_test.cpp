@@ -219,7 +219,7 @@ TEST_P(scrub_kinds, WhatIsLostIsNamedAndItsColumnsAreLeft) {
 
 INSTANTIATE_TEST_SUITE_P(threads, scrub_kinds, testing::Values(1u, 3u));
 
-class scrub_levels : public testing::TestWithParam<scute_protection> {};
+class scrub_levels : public testing::TestWithParam<pool_kind> {};
 
 TEST_P(scrub_levels, WhatIsMended) {
   known_pool f;

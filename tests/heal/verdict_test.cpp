@@ -124,8 +124,9 @@ TEST(verdict, WhatACrashLeavesIsPutRight) {
       EXPECT_EQ(e->stored_stays ? n.kept : n.column, n.wanted) << text(q);
       // Another valid version must not stay in the columns: a torn cell of another row would be decoded
       // with it, and nothing would tell. Noise is recomputed when all that can be explained is.
-      if (std::get<1>(q) == decoded::other)
+      if (std::get<1>(q) == decoded::other) {
         EXPECT_TRUE(!e->stored_stays || e->parity_follows_now) << text(q);
+      }
     }
   }
   EXPECT_EQ(looked_at, 20u);
@@ -152,8 +153,12 @@ TEST(verdict, NothingIsGuessed) {
       EXPECT_EQ(r.members, ring::complete) << row;
       EXPECT_EQ(r.kept, stored::valid) << row;
     }
-    if (r.what == verdict::roll_back) EXPECT_EQ(r.column, decoded::other) << row;
-    if (r.what == verdict::keep) EXPECT_EQ(r.kept, stored::valid) << row;
+    if (r.what == verdict::roll_back) {
+      EXPECT_EQ(r.column, decoded::other) << row;
+    }
+    if (r.what == verdict::keep) {
+      EXPECT_EQ(r.kept, stored::valid) << row;
+    }
     EXPECT_EQ(r.what == verdict::lost, r.kept == stored::invalid && r.column != decoded::other)
         << row;
   }

@@ -34,7 +34,7 @@ state chunks(pool_file& f) {
   return s;
 }
 
-class rebuild : public testing::TestWithParam<scute_protection> {};
+class rebuild : public testing::TestWithParam<pool_kind> {};
 
 TEST_P(rebuild, FromHeadersAfterRandomHistory) {
   SCUTE_RANDOM(random);

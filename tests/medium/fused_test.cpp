@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The fused kernels of log-free commits, every variant that this machine can run: what they write, what
-// they leave alone, and what *done says whenever dst is accessed, which a fault in the middle shows.
+// they leave alone, and what *done says whenever the pool is accessed, which a fault in the middle shows.
 #include "medium/fused.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,8 @@ using bytes = std::vector<unsigned char>;
 
 constexpr size_t page = 4096;
 
-// All that this machine can run, and what a pool on eADR gets.
+// All that this machine can run, and what a pool on eADR gets. Not before main(): other tests choose the
+// instruction by the environment.
 std::vector<const fused_ops*> kernels() {
   std::vector<const fused_ops*> all;
   for (size_t i = 0; i < medium::fused_variants; ++i)
@@ -64,36 +65,45 @@ class field {
   bytes raw_;
 };
 
-class fused : public testing::TestWithParam<const fused_ops*> {
- protected:
-  const fused_ops* ops = GetParam();
-};
+std::byte* raw(unsigned char* p) {
+  return reinterpret_cast<std::byte*>(p);
+}
 
-// One call of both kernels with dst, src and delta at these places in their lines.
-void both(const fused_ops& ops, size_t n, size_t at_dst, size_t at_src, size_t at_delta) {
+// One call of both kernels with dst, src, delta and next at these places in their lines. A cell and its
+// parity are whole rows apart, so they have the same place.
+void both(const fused_ops& ops, size_t n, size_t at_dst, size_t at_src, size_t at_dram) {
   constexpr unsigned char filling = 0xa5;
-  field dst(n + 64), src(n + 64), delta(n + 64);
-  for (field* f : {&dst, &src, &delta}) f->set(filling);
-  const bytes old = noise(n + at_dst, n), fresh = noise(n + at_src + 1000, n);
-  bytes change(n);
-  for (size_t i = 0; i < n; ++i) change[i] = old[i] ^ fresh[i];
+  const size_t at_delta = at_dram, at_next = (3 * at_dram + n) % 64;
+  field dst(n + 64), src(n + 64), delta(n + 64), next(n + 64), parity(n + 64);
+  for (field* f : {&dst, &src, &delta, &next, &parity}) f->set(filling);
+  const bytes old = noise(n + at_dst, n), fresh = noise(n + at_src + 1000, n),
+              sum = noise(n + 2000, n);
+  bytes change(n), new_sum(n);
+  for (size_t i = 0; i < n; ++i) {
+    change[i] = old[i] ^ fresh[i];
+    new_sum[i] = sum[i] ^ change[i];
+  }
   std::copy(old.begin(), old.end(), dst.at(at_dst));
   std::copy(fresh.begin(), fresh.end(), src.at(at_src));
+  std::copy(sum.begin(), sum.end(), parity.at(at_dst));
   volatile uint32_t done = 0;
-  ops.encode(dst.at(at_dst), src.at(at_src), delta.at(at_delta), n, &done);
+  ops.encode({raw(dst.at(at_dst)), raw(src.at(at_src)), raw(parity.at(at_dst)),
+              raw(delta.at(at_delta)), raw(next.at(at_next)), n},
+             &done);
   ASSERT_EQ(done, n);
   ASSERT_TRUE(dst.is(dst.at(at_dst), fresh, n, filling));
   ASSERT_TRUE(src.is(src.at(at_src), fresh, n, filling));
+  ASSERT_TRUE(parity.is(parity.at(at_dst), sum, n, filling));
   ASSERT_TRUE(delta.is(delta.at(at_delta), change, n, filling));
-  // And back again.
+  ASSERT_TRUE(next.is(next.at(at_next), new_sum, n, filling));
   done = 0;
-  ops.fold(dst.at(at_dst), delta.at(at_delta), n, &done);
+  ops.push(parity.at(at_dst), next.at(at_next), n, &done);
   ASSERT_EQ(done, n);
-  ASSERT_TRUE(dst.is(dst.at(at_dst), old, n, filling));
-  ASSERT_TRUE(delta.is(delta.at(at_delta), change, n, filling));
+  ASSERT_TRUE(parity.is(parity.at(at_dst), new_sum, n, filling));
+  ASSERT_TRUE(next.is(next.at(at_next), new_sum, n, filling));
 }
 
-TEST(fused_set, PortableIsAlwaysThereAndTheWidestIsChosen) {
+TEST(fused, PortableIsAlwaysThereAndTheWidestIsChosen) {
   ASSERT_NE(medium::fused_variant(0), nullptr);
   EXPECT_STREQ(medium::fused_variant(0)->name, "portable");
   EXPECT_EQ(medium::fused_variant(medium::fused_variants), nullptr);
@@ -105,34 +115,44 @@ TEST(fused_set, PortableIsAlwaysThereAndTheWidestIsChosen) {
   EXPECT_NE(&medium::fused(true), &medium::fused(false));
 }
 
-TEST_P(fused, EveryLengthAtEveryPlaceInALine) {
-  for (size_t at = 0; at < 64; ++at)
-    for (size_t n = 0; n <= 300; ++n) {
+std::string name_of(const fused_ops* ops) {
+  return std::string(ops->name) + (ops == &medium::fused(true) ? ", eADR" : "");
+}
+
+TEST(fused, EveryLengthAtEveryPlaceInALine) {
+  for (const fused_ops* ops : kernels())
+    for (size_t i = 0; i < 64 * 301; ++i) {
+      const size_t at = i / 301, n = i % 301;
       both(*ops, n, at, (at * 7 + n) % 64, (at * 13 + 5 * n) % 64);
-      if (HasFatalFailure()) FAIL() << ops->name << ": " << n << " bytes at " << at;
+      if (testing::Test::HasFatalFailure())
+        FAIL() << name_of(ops) << ": " << n << " bytes at " << at;
     }
 }
 
-TEST_P(fused, AroundTheThresholdOfNonTemporalStores) {
-  for (size_t at = 0; at < 64; ++at)
-    for (size_t n = medium::nt_threshold - 70; n <= medium::nt_threshold + 70; ++n) {
+TEST(fused, AroundTheThresholdOfNonTemporalStores) {
+  for (const fused_ops* ops : kernels())
+    for (size_t i = 0; i < 64 * 141; ++i) {
+      const size_t at = i / 141, n = medium::nt_threshold - 70 + i % 141;
       both(*ops, n, at, (at + 3 * n) % 64, (11 * at + n) % 64);
-      if (HasFatalFailure()) FAIL() << ops->name << ": " << n << " bytes at " << at;
+      if (testing::Test::HasFatalFailure())
+        FAIL() << name_of(ops) << ": " << n << " bytes at " << at;
     }
 }
 
-TEST_P(fused, UpToAWholeBlock) {
+TEST(fused, UpToAWholeBlock) {
   SCUTE_RANDOM(random);
-  for (int i = 0; i < 400; ++i) {
-    const size_t n = i == 0 ? page : random.size(page), at = random.between(0, 63);
-    both(*ops, n, at, random.between(0, 63), random.between(0, 63));
-    if (HasFatalFailure()) FAIL() << ops->name << ": " << n << " bytes at " << at;
-  }
+  for (const fused_ops* ops : kernels())
+    for (int i = 0; i < 400; ++i) {
+      const size_t n = i == 0 ? page : random.size(page), at = random.between(0, 63);
+      both(*ops, n, at, random.between(0, 63), random.between(0, 63));
+      if (testing::Test::HasFatalFailure())
+        FAIL() << name_of(ops) << ": " << n << " bytes at " << at;
+    }
 }
 
 // ---- faults in the middle ---------------------------------------------------------------------------
 
-// dst crosses into a page that can neither be read nor written at first, then only read.
+// A range crosses into a page that can neither be read nor written at first, then only read.
 class crossing {
  public:
   explicit crossing(size_t before) : before_(before) {
@@ -151,7 +171,7 @@ class crossing {
   crossing(const crossing&) = delete;
   crossing& operator=(const crossing&) = delete;
 
-  unsigned char* dst() const { return base_ + page - before_; }
+  unsigned char* at() const { return base_ + page - before_; }
   void close_second_page() {
     faults = 0;
     ::mprotect(base_ + page, page, PROT_NONE);
@@ -161,11 +181,12 @@ class crossing {
   // At each fault: *done, and what dst (its readable part) and the delta held.
   struct sight {
     uint32_t done;
-    std::array<unsigned char, page> first, second;
+    std::array<unsigned char, page> first, second, watched;
     bytes delta;
   };
   std::array<sight, 2> seen{};
   const unsigned char* delta = nullptr;
+  const unsigned char* watch = nullptr;  // other bytes to look at, as many as there are deltas
   volatile int faults = 0;
 
  private:
@@ -179,6 +200,7 @@ class crossing {
     std::copy_n(c.base_, page, s.first.begin());
     if (i == 1) std::copy_n(c.base_ + page, page, s.second.begin());
     if (c.delta != nullptr) std::copy_n(c.delta, s.delta.size(), s.delta.begin());
+    if (c.watch != nullptr) std::copy_n(c.watch, s.delta.size(), s.watched.begin());
     ::mprotect(c.base_ + page, page, i == 0 ? PROT_READ : PROT_READ | PROT_WRITE);
   }
 
@@ -188,67 +210,118 @@ class crossing {
   struct sigaction old_action_{};
 };
 
-// `done` bytes have been read and may hold either; the others hold what they held.
+// `done` bytes may hold either; the others hold what they held.
 void expect_promise(const crossing& c, int fault, size_t before, const bytes& old,
-                    const bytes& fresh, const bytes* change) {
+                    const bytes& fresh) {
   const auto& s = c.seen[static_cast<size_t>(fault)];
-  const size_t n = old.size();
-  for (size_t i = 0; i < n; ++i) {
+  for (size_t i = 0; i < old.size(); ++i) {
     if (i >= before && fault == 0) break;  // could not be looked at
-    const unsigned char now =
-        i < before ? s.first[page - before + i] : s.second[i - before];
+    const unsigned char now = i < before ? s.first[page - before + i] : s.second[i - before];
     if (i >= s.done)
       ASSERT_EQ(now, old[i]) << "byte " << i << " is written, done is " << s.done;
     else
       ASSERT_TRUE(now == old[i] || now == fresh[i]) << "byte " << i;
   }
-  if (change == nullptr) return;
-  for (size_t i = 0; i < s.done; ++i) ASSERT_EQ(s.delta[i], (*change)[i]) << "delta of byte " << i;
 }
 
-TEST_P(fused, DoneIsRightWheneverDstIsAccessed) {
-  for (const size_t before : {1, 7, 63, 64, 65, 128, 200, 640})
-    for (const size_t behind : {1, 8, 63, 64, 100, 700}) {
-      SCOPED_TRACE(std::string(ops->name) + ": " + std::to_string(before) + " + " +
-                   std::to_string(behind));
-      const size_t n = before + behind;
-      const bytes old = noise(n, n), fresh = noise(n + 1, n);
-      bytes change(n), delta(n);
-      for (size_t i = 0; i < n; ++i) change[i] = old[i] ^ fresh[i];
-      crossing c(before);
-      for (auto& s : c.seen) s.delta.resize(n);
-      std::copy(old.begin(), old.end(), c.dst());
-      c.delta = delta.data();
-      c.close_second_page();
-      ops->encode(c.dst(), fresh.data(), delta.data(), n, &c.done);
-      // A page that is read and then written faults for each.
-      ASSERT_EQ(c.faults, 2);
-      ASSERT_LE(c.seen[0].done, before);
-      ASSERT_GT(c.seen[1].done, before);
-      for (const int fault : {0, 1}) {
-        expect_promise(c, fault, before, old, fresh, &change);
-        if (HasFatalFailure()) return;
-      }
-      ASSERT_TRUE(std::equal(fresh.begin(), fresh.end(), c.dst()));
-
-      c.delta = nullptr;
-      c.done = 0;
-      c.close_second_page();
-      ops->fold(c.dst(), change.data(), n, &c.done);
-      ASSERT_EQ(c.faults, 2);
-      ASSERT_LE(c.seen[0].done, before);
-      ASSERT_GT(c.seen[1].done, before);
-      for (const int fault : {0, 1}) {
-        expect_promise(c, fault, before, fresh, old, nullptr);
-        if (HasFatalFailure()) return;
-      }
-      ASSERT_TRUE(std::equal(old.begin(), old.end(), c.dst()));
+// A piece of which `before` bytes lie before a page that is lost, and `behind` in it.
+struct lost_page {
+  lost_page(const fused_ops* o, size_t b, size_t behind) : ops(o), before(b), n(b + behind), c(b) {
+    for (size_t i = 0; i < n; ++i) {
+      change[i] = old[i] ^ fresh[i];
+      new_sum[i] = sum[i] ^ change[i];
     }
+    for (auto& s : c.seen) s.delta.resize(n);
+  }
+  void in_the_cell();
+  void in_the_parity_read();
+  void in_the_parity_pushed();
+
+  const fused_ops* ops;
+  const size_t before, n;
+  const bytes old = noise(n, n), fresh = noise(n + 1, n), sum = noise(n + 2, n);
+  bytes change = bytes(n), new_sum = bytes(n), delta = bytes(n), next = bytes(n);
+  crossing c;
+};
+
+void lost_page::in_the_cell() {
+  field parity(n + 64);
+  const auto place = reinterpret_cast<uintptr_t>(c.at()) % 64;
+  std::copy(old.begin(), old.end(), c.at());
+  std::copy(sum.begin(), sum.end(), parity.at(place));
+  c.delta = delta.data();
+  c.close_second_page();
+  bytes src = fresh;
+  ops->encode({raw(c.at()), raw(src.data()), raw(parity.at(place)), raw(delta.data()),
+               raw(next.data()), n},
+              &c.done);
+  ASSERT_EQ(c.faults, 2);  // a page that is read and then written faults for each
+  EXPECT_LE(c.seen[0].done, before);
+  EXPECT_GT(c.seen[1].done, before);
+  for (const int fault : {0, 1}) {
+    expect_promise(c, fault, before, old, fresh);
+    const auto& s = c.seen[static_cast<size_t>(fault)];
+    for (size_t i = 0; i < s.done; ++i) ASSERT_EQ(s.delta[i], change[i]) << "delta of byte " << i;
+  }
+  EXPECT_TRUE(std::equal(fresh.begin(), fresh.end(), c.at()));
+  EXPECT_EQ(delta, change);
+  EXPECT_EQ(next, new_sum);
 }
 
-INSTANTIATE_TEST_SUITE_P(Variant, fused, testing::ValuesIn(kernels()), [](const auto& p) {
-  return std::string(p.param->name) + (p.param == &medium::fused(true) ? "_eadr" : "");
-});
+// What has been done of dst when the parity turns out to be lost: as much as *done says at most.
+void lost_page::in_the_parity_read() {
+  field dst(n + 64);
+  const auto place = reinterpret_cast<uintptr_t>(c.at()) % 64;
+  std::copy(old.begin(), old.end(), dst.at(place));
+  std::copy(sum.begin(), sum.end(), c.at());
+  c.watch = dst.at(place);
+  c.delta = delta.data();
+  c.close_second_page();
+  bytes src = fresh;
+  ops->encode({raw(dst.at(place)), raw(src.data()), raw(c.at()), raw(delta.data()),
+               raw(next.data()), n},
+              &c.done);
+  ASSERT_EQ(c.faults, 1);  // it is not written
+  const auto& s = c.seen[0];
+  EXPECT_LE(s.done, before);
+  for (size_t i = 0; i < n; ++i) {
+    if (i >= s.done)
+      ASSERT_EQ(s.watched[i], old[i]) << "byte " << i << " is written, done is " << s.done;
+    else
+      ASSERT_EQ(s.delta[i], change[i]) << "delta of byte " << i;
+  }
+  EXPECT_TRUE(std::equal(fresh.begin(), fresh.end(), dst.at(place)));
+  EXPECT_TRUE(std::equal(sum.begin(), sum.end(), c.at()));
+  EXPECT_EQ(delta, change);
+  EXPECT_EQ(next, new_sum);
+}
+
+void lost_page::in_the_parity_pushed() {
+  std::copy(sum.begin(), sum.end(), c.at());
+  c.close_second_page();
+  ops->push(c.at(), new_sum.data(), n, &c.done);
+  ASSERT_GE(c.faults, 1);
+  for (int fault = 0; fault < c.faults; ++fault) {
+    EXPECT_GT(c.seen[static_cast<size_t>(fault)].done, before);
+    expect_promise(c, fault, before, sum, new_sum);
+  }
+  EXPECT_TRUE(std::equal(new_sum.begin(), new_sum.end(), c.at()));
+}
+
+void everywhere(void (lost_page::*test)()) {
+  for (const fused_ops* ops : kernels())
+    for (const size_t before : {1, 7, 63, 64, 65, 128, 200, 640})
+      for (const size_t behind : {1, 8, 63, 64, 100, 700}) {
+        lost_page l(ops, before, behind);
+        (l.*test)();
+        if (testing::Test::HasFailure())
+          FAIL() << name_of(ops) << ": " << before << " + " << behind << " bytes";
+      }
+}
+
+TEST(fused, DoneIsRightWhileTheCellIsEncoded) { everywhere(&lost_page::in_the_cell); }
+TEST(fused, DoneIsRightWhileTheParityIsRead) { everywhere(&lost_page::in_the_parity_read); }
+TEST(fused, DoneIsRightWhileTheParityIsPushed) { everywhere(&lost_page::in_the_parity_pushed); }
 
 }  // namespace
 }  // namespace scute::test

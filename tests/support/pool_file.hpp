@@ -30,22 +30,44 @@ namespace scute::test {
 
 inline constexpr uint64_t kib = 1024, mib = kib * 1024, gib = mib * 1024;
 
-inline scute_options options(uint64_t size = mib, scute_protection p = SCUTE_PROTECT_MLPC,
+// A protection level, and an engine if not the one that the library chooses for it.
+struct pool_kind {
+  scute_protection protection;
+  scute_engine engine;
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  constexpr pool_kind(scute_protection p = SCUTE_PROTECT_MLPC, scute_engine e = SCUTE_ENGINE_AUTO)
+      : protection(p), engine(e) {}
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  constexpr operator scute_protection() const { return protection; }
+};
+
+// SCUTE_TEST_ENGINE=redo runs tests that do not name an engine with another one than the default.
+inline scute_options options(uint64_t size = mib, pool_kind kind = {},
                              scute_checksum c = SCUTE_CHECKSUM_CRC32C) {
   scute_options o;
   scute_options_init(&o);
   o.size = size;
-  o.protection = p;
+  o.protection = kind.protection;
+  o.engine = kind.engine;
+  if (const char* wish = std::getenv("SCUTE_TEST_ENGINE"); wish != nullptr && o.engine == 0) {
+    EXPECT_EQ(SCUTE_OK, scute_options_set(&o, "engine", wish)) << scute_errormsg();
+  }
   o.checksum = c;
   return o;
 }
 
-// For suites that run once per protection level.
+// For suites that run once per protection level, at full protection once per engine.
 inline const auto every_protection =
-    testing::Values(SCUTE_PROTECT_NONE, SCUTE_PROTECT_ML, SCUTE_PROTECT_MLP, SCUTE_PROTECT_MLPC);
-inline std::string protection_name(const testing::TestParamInfo<scute_protection>& p) {
+    testing::Values(pool_kind(SCUTE_PROTECT_NONE), pool_kind(SCUTE_PROTECT_ML),
+                    pool_kind(SCUTE_PROTECT_MLP), pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO),
+                    pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE));
+inline std::string protection_name(const testing::TestParamInfo<pool_kind>& p) {
   constexpr const char* names[] = {"none", "ml", "mlp", "mlpc"};
-  return names[p.param];
+  return p.param.engine == SCUTE_ENGINE_LOGFREE ? "logfree" : names[p.param.protection];
+}
+inline const auto both_engines = testing::Values(SCUTE_ENGINE_REDO, SCUTE_ENGINE_LOGFREE);
+inline std::string engine_name(const testing::TestParamInfo<scute_engine>& p) {
+  return p.param == SCUTE_ENGINE_REDO ? "redo" : "logfree";
 }
 
 // Bytes that are easy to tell apart: a function of the key and the position.
@@ -65,9 +87,8 @@ class pool_file {
   ~pool_file() { scute_close(pool); }
 
   void create(const scute_options& o) { SCUTE_OKAY(scute_create(path.c_str(), &o, &pool)); }
-  void create(uint64_t size = mib, scute_protection p = SCUTE_PROTECT_MLPC,
-              scute_checksum c = SCUTE_CHECKSUM_CRC32C) {
-    create(options(size, p, c));
+  void create(uint64_t size = mib, pool_kind kind = {}, scute_checksum c = SCUTE_CHECKSUM_CRC32C) {
+    create(options(size, kind, c));
   }
   int try_open(uint32_t flags = 0) {
     scute_options o = options();

@@ -11,7 +11,7 @@
 namespace scute::test {
 namespace {
 
-class calls : public testing::TestWithParam<scute_protection> {
+class calls : public testing::TestWithParam<pool_kind> {
  protected:
   void SetUp() override { f.create(4 * mib, GetParam()); }
   pool_file f;

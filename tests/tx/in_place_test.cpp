@@ -8,7 +8,7 @@
 namespace scute::test {
 namespace {
 
-class in_place : public testing::TestWithParam<scute_protection> {
+class in_place : public testing::TestWithParam<pool_kind> {
  protected:
   void SetUp() override { f.create(4 * mib, GetParam()); }
   unsigned char* range(scute_tx* tx, scute_oid oid, uint64_t offset, uint64_t n) {

@@ -10,7 +10,7 @@
 namespace scute::test {
 namespace {
 
-class large : public testing::TestWithParam<scute_protection> {
+class large : public testing::TestWithParam<pool_kind> {
  protected:
   pool_file f;
   void* p = nullptr;

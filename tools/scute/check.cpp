@@ -49,7 +49,7 @@ const char* verdict_text(exit_code code, bool repair) {
 }
 
 void print_text(const scute_report& report, const findings& found, uint64_t repaired_at_open,
-                const char* result) {
+                const scute_info& info, const char* result) {
   for (const finding& f : found) {
     fmt::print("{}: {} at {:#x}, {} bytes", f.repaired ? "repaired" : "damaged", f.what, f.offset,
                f.length);
@@ -61,6 +61,9 @@ void print_text(const scute_report& report, const findings& found, uint64_t repa
                                    exact_size_text(report.object_bytes)));
   facts.add("chunk headers", count_text(report.chunks));
   facts.add("parity compared", exact_size_text(report.columns_bytes));
+  if (info.rolled_back != 0 || info.finished != 0)
+    facts.add("recovery", fmt::format("{} fragments put back, parity of {} transactions completed",
+                                      count_text(info.rolled_back), count_text(info.finished)));
   if (repaired_at_open > 0) facts.add("repaired by opening", count_text(repaired_at_open));
   facts.add("damaged", count_text(report.damaged));
   facts.add("repaired", count_text(report.repaired));
@@ -70,7 +73,8 @@ void print_text(const scute_report& report, const findings& found, uint64_t repa
 }
 
 void print_report_json(const std::string& path, const scute_report& report, const findings& found,
-                       uint64_t repaired_at_open, const char* result, bool repair) {
+                       uint64_t repaired_at_open, const scute_info& info, const char* result,
+                       bool repair) {
   json list = json::array();
   for (const finding& f : found) {
     json entry{{"what", f.what}, {"offset", f.offset}, {"length", f.length}};
@@ -84,6 +88,8 @@ void print_report_json(const std::string& path, const scute_report& report, cons
               {"object_bytes", report.object_bytes},
               {"chunks", report.chunks},
               {"columns_bytes", report.columns_bytes},
+              {"rolled_back", info.rolled_back},
+              {"finished", info.finished},
               {"repaired_at_open", repaired_at_open},
               {"damaged", report.damaged},
               {"repaired", report.repaired},
@@ -108,14 +114,16 @@ exit_code run(const arguments& args) {
   const scute_report report = working_on(
       args.path, [&] { return pool.pool().check(args.repair, on_finding, bar.callback()); });
   bar.finish();
+  const scute_info info = pool.info();  // what recovery did, which check() has finished
   pool.close();
 
   const exit_code code = verdict(report, repaired_at_open);
   const char* result = verdict_text(code, args.repair);
   if (args.json)
-    print_report_json(args.path, report, found, repaired_at_open, result, args.repair);
+    print_report_json(args.path, report, found, repaired_at_open, info, result,
+                      args.repair);
   else
-    print_text(report, found, repaired_at_open, result);
+    print_text(report, found, repaired_at_open, info, result);
   return code;
 }
 

@@ -31,7 +31,9 @@ std::string events_text(const std::vector<scute_event>& events) {
 }
 
 void run(const arguments& args) {
-  const open_pool pool(args.path, args.options.resolve(), open_pool::how::open_to_read);
+  scute::options options = args.options.resolve();
+  options.lazy_recovery = true;  // tells how much there is to do, instead of doing it
+  const open_pool pool(args.path, options, open_pool::how::open_to_read);
   const std::vector<scute_event> events = list_events(pool);
   const scute_info info = pool.info();
   if (args.json) {

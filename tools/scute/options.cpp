@@ -20,7 +20,9 @@ constexpr option_text options_table[] = {
     {"size", "SIZE", false, "size of the pool file: 64M, 16GiB (default 64M)"},
     {"medium", "auto|dax|file|ram", true, "where bytes persist (default auto: by file system)"},
     {"layout", "NAME", true, "name of the data layout; when opening, the pool must have it"},
-    {"engine", "redo", false, "how a transaction becomes durable (default redo)"},
+    {"engine", "auto|redo|logfree", false,
+     "how a transaction becomes durable: redo writes a log first, logfree goes straight to its place "
+     "with the parity as the undo log, for mlpc only (default auto: logfree with mlpc, else redo)"},
     {"protection", "none|ml|mlp|mlpc", false,
      "how much is protected: ml replicates metadata and logs, mlp adds parity, mlpc adds "
      "checksums of objects (default mlpc)"},
@@ -36,6 +38,10 @@ constexpr option_text options_table[] = {
      "(conservative), or a scrub of the pool after every N transactions (scrub:N)"},
     {"no_fault_handler", nullptr, true, "leave SIGBUS alone: a lost page ends the process"},
     {"account", nullptr, true, "count the object bytes that are read untested"},
+    {"lazy_recovery", nullptr, true,
+     "after a crash of engine logfree put right only what is used, without a scan in the background"},
+    {"plain_encoding", nullptr, true,
+     "engine logfree: compute first and write then, instead of line by line; for measurements"},
     {"mode", "BITS", false, "permission bits of the file, in octal (default 0600)"},
 };
 

@@ -70,6 +70,26 @@ std::string repair_reason(const scute_info& info) {
                      info.rows + info.parity);
 }
 
+const char* engine_reason(scute_engine engine) {
+  return engine == SCUTE_ENGINE_LOGFREE ? "straight to its place; the parity is the undo log"
+                                        : "log, then in place";
+}
+
+std::string recovery_text(const scute_info& info) {
+  std::string text = "not needed";
+  if (info.clean == 0)
+    text = fmt::format("{} transactions completed in {} (in private memory)",
+                       count_text(info.recovered),
+                       duration_text(static_cast<double>(info.recovery_ns) / 1e9));
+  if (info.unresolved != 0)
+    text += fmt::format("; columns of {} not looked at yet (`scute check` does)",
+                        size_text(info.unresolved));
+  if (info.rolled_back != 0 || info.finished != 0)
+    text += fmt::format("; {} fragments put back, parity of {} transactions completed",
+                        count_text(info.rolled_back), count_text(info.finished));
+  return text;
+}
+
 double overhead_percent(const scute_info& info) {
   return info.size == 0 ? 0
                         : 100 * static_cast<double>(info.overhead) / static_cast<double>(info.size);
@@ -91,9 +111,7 @@ fact_sheet geometry_facts(const std::string& path, const scute_info& info) {
   facts.add("medium", with_reason(name_of(info.medium), medium_reason(path, info)));
   facts.add("flush", with_reason(info.flush, flush_reason(info)));
   facts.add("kernels", info.simd);
-  facts.add("engine", with_reason(name_of(info.engine), info.engine == SCUTE_ENGINE_REDO
-                                                               ? "log, then in place"
-                                                               : "in place; parity is the undo log"));
+  facts.add("engine", with_reason(name_of(info.engine), engine_reason(info.engine)));
   facts.add("protection",
             with_reason(name_of(info.protection), protection_reason(info.protection)));
   facts.add("checksum", name_of(info.checksum));
@@ -144,12 +162,7 @@ json geometry_json(const std::string& path, const scute_info& info) {
 void add_session_facts(fact_sheet& facts, const scute_info& info) {
   facts.add("epoch", fmt::format("{} (times opened for writing)", count_text(info.epoch)));
   facts.add("last session", info.clean != 0 ? "closed properly" : "ended without closing the pool");
-  facts.add("recovery",
-            info.clean != 0
-                ? "not needed"
-                : fmt::format("{} transactions completed in {} (in private memory)",
-                              count_text(info.recovered),
-                              duration_text(static_cast<double>(info.recovery_ns) / 1e9)));
+  facts.add("recovery", recovery_text(info));
   facts.add("repaired", info.repaired == 0
                             ? "nothing was damaged"
                             : fmt::format("{} structures (in private memory; `scute check "
@@ -175,6 +188,9 @@ void add_session_json(json& document, const scute_info& info) {
   document["clean"] = info.clean != 0;
   document["recovered"] = info.recovered;
   document["recovery_ns"] = info.recovery_ns;
+  document["unresolved"] = info.unresolved;
+  document["rolled_back"] = info.rolled_back;
+  document["finished"] = info.finished;
   document["repaired"] = info.repaired;
   document["lost"] = info.lost;
   document["pages_healed"] = info.pages_healed;

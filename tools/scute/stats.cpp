@@ -105,6 +105,8 @@ constexpr std::array counter_table{
     counter_text{"unverified_max", &scute_counters::unverified_max},
     counter_text{"scrubs", &scute_counters::scrubs},
     counter_text{"pages_healed", &scute_counters::pages_healed},
+    counter_text{"logged", &scute_counters::logged},
+    counter_text{"drains", &scute_counters::drains},
 };
 
 double percent(uint64_t part, uint64_t whole) {

@@ -30,6 +30,8 @@ const std::vector<entry>& catalogue() {
     add_chunk_scenarios(list);
     add_injury_scenarios(list);
     add_lost_page_scenarios(list);
+    add_ring_scenarios(list);
+    add_window_scenarios(list);
     add_unresolved_scenarios(list);
     return list;
   }();

@@ -36,6 +36,8 @@ void add_chunk_scenarios(std::vector<entry>& to);      // how chunks come into u
 void add_injury_scenarios(std::vector<entry>& to);     // misplaced and stale writes, worse damage
 void add_lost_page_scenarios(std::vector<entry>& to);  // pages that cannot be read
 // Engine logfree (logfree_*.cpp):
+void add_ring_scenarios(std::vector<entry>& to);        // transactions over several objects
+void add_window_scenarios(std::vector<entry>& to);      // threads whose columns meet
 void add_unresolved_scenarios(std::vector<entry>& to);  // instant recovery
 
 // Kinds of pools, in words and as the library has them: engine redo at the protection levels, and

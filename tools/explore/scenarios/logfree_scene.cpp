@@ -57,6 +57,16 @@ void place(scute::pool& p, unsigned thread, std::uint64_t slot, std::uint64_t si
   throw std::runtime_error("no object comes to lie where the scenario needs it");
 }
 
+void spread(scute::pool& p, unsigned thread, std::uint64_t n, std::uint64_t size) {
+  for (std::uint64_t slot = 0; slot < n; ++slot)
+    commit(p, thread, [&](change& c) {
+      c.alloc(slot, size, fill_of(slot, 0));
+      for (unsigned k = 0; k < 7; ++k) c.alloc(slots - 1, size, k);
+    });
+  // The last one of those behind is named; so that slot, too, holds nothing.
+  commit(p, thread, [](change& c) { c.free(slots - 1); });
+}
+
 void overwrite_all(change& c, std::initializer_list<std::uint64_t> of, unsigned v) {
   for (const std::uint64_t slot : of) c.overwrite(slot, fill_of(slot, v));
 }
@@ -98,31 +108,44 @@ death::death(const testing::stage& at) : at_(at) {
   scute::detail::check(scute_drain(at.pool().native_handle()));
   before_.assign(at.bytes().begin(), at.bytes().end());
   logged_ = at.pool().stats().logged;
+  unresolved_ = at.pool().info().unresolved;
 }
 
-void death::die(phase in, std::uint64_t dice) const {
+void death::die(phase in, std::uint64_t dice, column durable) const {
   scute::detail::check(scute_drain(at_.pool().native_handle()));
   if (at_.pool().stats().logged != logged_)
     throw std::runtime_error("what was to be cut short went through a log");
+  if (at_.pool().info().unresolved != unresolved_)
+    throw std::runtime_error("what was to be cut short resolved something first");
   at_.abandon();
   const std::vector<std::byte> now(at_.bytes().begin(), at_.bytes().end());
   const layout where(now);
   const std::uint64_t parity = where.zone + rows_of(now) * where.row_size;
+  if (!differences(before_, now, where.zone, where.chunks, word).empty())
+    throw std::runtime_error("what was to be cut short made steps");
   std::mt19937_64 random(dice);
   if (in == phase::any) in = static_cast<phase>(random() % 4);
-  // Parity first: whatever of this has happened is a state that the failure could have left.
   const auto undo = [&](const range& r) {
     at_.damage(r.begin, {before_.data() + r.begin, r.end - r.begin});
   };
-  const bool some = in == phase::parity;
+  // Parity first: whatever of this has happened is a state that the failure could have left.
+  const std::uint64_t kept = parity + (durable.offset - where.zone) % where.row_size;
+  const bool words = in == phase::parity;
   for (const range& r :
-       differences(before_, now, parity, parity + where.row_size, some ? word : gap))
-    if (!some || random() % 2 == 0) undo(r);
-  if (in == phase::data || in == phase::torn) {
-    const unsigned kept = 1 + static_cast<unsigned>(random() % 7);  // eighths
-    for (const range& r :
-         differences(before_, now, where.zone, parity, in == phase::torn ? word : gap))
-      if (random() % 8 >= kept) undo(r);
+       differences(before_, now, parity, parity + where.row_size, words ? word : gap)) {
+    if (durable.length != 0 && r.begin < kept + durable.length && r.end > kept) continue;
+    if (!words || random() % 2 == 0) undo(r);
+  }
+  if (in != phase::data && in != phase::torn) return at_.open();
+  const unsigned whole = 1 + static_cast<unsigned>(random() % 7);  // eighths
+  for (const range& r : differences(before_, now, where.zone, parity, gap)) {
+    if (random() % 8 < whole) continue;
+    if (in == phase::data || random() % 2 == 0) {
+      undo(r);
+      continue;
+    }
+    for (const range& w : differences(before_, now, r.begin, r.end, word))
+      if (random() % 4 != 0) undo(w);
   }
   at_.open();
 }

@@ -28,6 +28,10 @@ struct neighbour {
 void place(scute::pool& p, unsigned thread, std::uint64_t slot, std::uint64_t size, unsigned fill,
            const neighbour& of);
 
+// Allocates into slots [0, n), in that order, with seven objects that nobody names behind each, so that of
+// objects of 450 bytes no two lie in one column block.
+void spread(scute::pool& p, unsigned thread, std::uint64_t n, std::uint64_t size);
+
 // What version v of the object in a slot is filled with. Versions are below 100.
 constexpr unsigned fill_of(std::uint64_t slot, unsigned v) {
   return 100 * static_cast<unsigned>(slot + 1) + v;
@@ -48,20 +52,26 @@ class death {
   explicit death(const testing::stage& at);
 
   enum class phase {
-    data,      // ranges of the new data as wholes, no parity
-    torn,      // words of the new data, no parity
-    decided,   // all data, no parity
-    parity,    // all data, words of the parity
-    any        // one of these, by the dice
+    data,     // ranges of the new data as wholes, no parity
+    torn,     // ranges as wholes or words of them, no parity
+    decided,  // all data, no parity
+    parity,   // all data, words of the parity
+    any       // one of these, by the dice
+  };
+  // Of the parity, that of these bytes of the data rows is durable in any case.
+  struct column {
+    std::uint64_t offset = 0, length = 0;
   };
   // Lets the process die, the pool being as if the power had failed in that phase, and opens it again.
-  // Throws if what was committed went through a log: then it is decided or not as a whole.
-  void die(phase in, std::uint64_t dice) const;
+  // Throws if not all of what was committed can be cut short: what went through a log, steps of the
+  // allocator, what was resolved before it. (So where columns are unresolved, the ring is committed once
+  // as a whole before.)
+  void die(phase in, std::uint64_t dice, column durable = {}) const;
 
  private:
   const testing::stage& at_;
   std::vector<std::byte> before_;
-  std::uint64_t logged_;
+  std::uint64_t logged_, unresolved_;
 };
 
 // A number that follows from two, for dice.

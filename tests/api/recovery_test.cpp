@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A pool that a crash has left, through the C++ interface: references are right before recovery is over.
+#include "api/temp_pool.hpp"
+#include "heal/crash_image.hpp"
+
+namespace {
+
+using scute::test::bytes;
+using scute::test::crash_image;
+using scute::test::pattern;
+
+struct block {
+  unsigned char bytes[400];
+};
+
+class recovering : public testing::Test {
+ protected:
+  // Two objects changed by a transaction of which one member is there and one is not.
+  void SetUp() override {
+    for (std::uint64_t i = 0; i < 4; ++i) oids.push_back(f.add(pattern(i, sizeof(block))));
+    f.cut([&](scute_tx* tx, auto& after) {
+      for (const scute_oid oid : {oids[0], oids[2]}) {
+        void* p = nullptr;
+        ASSERT_EQ(SCUTE_OK, scute_tx_open(tx, oid, &p));
+        std::memset(p, 9, sizeof(block));
+        after[oid] = bytes(sizeof(block), 9);
+      }
+    });
+    f.load(f.with(f.words_of(oids[0])));
+    ASSERT_EQ(SCUTE_OK, scute_close(f.pool));  // not resolved yet
+    f.pool = nullptr;
+  }
+  bool is(const scute::pool& pool, std::size_t i, const bytes& content) const {
+    const auto& b = pool.get(scute::ptr<block>(oids[i]));
+    return std::equal(content.begin(), content.end(), b.bytes);
+  }
+
+  crash_image f;
+  std::vector<scute_oid> oids;
+};
+
+TEST_F(recovering, references_are_of_decided_transactions) {
+  const auto pool = scute::pool::open(f.path, {.lazy_recovery = true});
+  EXPECT_GT(pool.info().unresolved, 0U);
+  for (std::size_t i = 0; i < oids.size(); ++i) EXPECT_TRUE(is(pool, i, f.before[oids[i]])) << i;
+  EXPECT_EQ(pool.info().rolled_back, 1U);
+  EXPECT_GT(pool.info().unresolved, 0U);
+}
+
+TEST_F(recovering, transactions_need_not_wait) {
+  auto pool = scute::pool::open(f.path, {.lazy_recovery = true});
+  pool.transact([&](scute::tx& tx) {
+    block& b = tx.open(scute::ptr<block>(oids[0]));
+    EXPECT_TRUE(std::equal(f.before[oids[0]].begin(), f.before[oids[0]].end(), b.bytes));
+    b.bytes[5] = 77;
+  });
+  f.before[oids[0]][5] = 77;
+  for (std::size_t i = 0; i < oids.size(); ++i) EXPECT_TRUE(is(pool, i, f.before[oids[i]])) << i;
+  pool.wait_for_recovery();
+  for (std::size_t i = 0; i < oids.size(); ++i) EXPECT_TRUE(is(pool, i, f.before[oids[i]])) << i;
+  EXPECT_EQ(pool.check().damaged, 0U);
+}
+
+TEST_F(recovering, waiting) {
+  auto pool = scute::pool::open(f.path, {.lazy_recovery = true});
+  std::uint64_t last = 0, total = 0, calls = 0;
+  pool.wait_for_recovery([&](std::string_view what, std::uint64_t done, std::uint64_t of) {
+    EXPECT_EQ(what, "recover");
+    EXPECT_GE(done, last);
+    last = done;
+    total = of;
+    ++calls;
+  });
+  EXPECT_GT(calls, 1U);
+  EXPECT_EQ(last, total);
+  EXPECT_EQ(pool.info().unresolved, 0U);
+  pool.drain();
+  EXPECT_ERRC(invalid, pool.transact([&](scute::tx&) { pool.wait_for_recovery(); }));
+}
+
+TEST_F(recovering, what_the_callback_throws_is_rethrown_at_the_end) {
+  auto pool = scute::pool::open(f.path, {.lazy_recovery = true});
+  int calls = 0;
+  const auto complain = [&](auto...) {
+    ++calls;
+    throw std::string("enough");
+  };
+  EXPECT_THROW(pool.wait_for_recovery(complain), std::string);
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(pool.info().unresolved, 0U);
+  for (std::size_t i = 0; i < oids.size(); ++i) EXPECT_TRUE(is(pool, i, f.before[oids[i]])) << i;
+}
+
+}  // namespace
