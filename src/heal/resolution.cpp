@@ -159,20 +159,17 @@ void resolution::resolve(uint64_t zone, uint64_t block) {
         resolution& r;
         ~end() { r.solver_.store({}, std::memory_order_relaxed); }
       } const when_done{*this};
-      if (!is_resolved(zone, block)) resolve_dirty(zone, block);
+      if (!is_resolved(zone, block)) resolve_with_rings(zone, block);
     }
-    if (!synced_ && !SCUTE_PLANTED(resolve_parity_flush)) {  // Y8
-      medium::writer w(*s_.medium);
-      w.flush(s_.at(pool::parity_offset(s_.geo, zone, column)), n, medium::purpose::parity);
-      w.fence();
-      s_.require_healthy();
-    }
+    medium::writer w(*s_.medium);
+    flush_parity(zone, block, w);
   }
   mark(zone, block);
 }
 
 // All fragments with bytes in a block, after what tells where they are has been put right.
-std::vector<resolution::found> resolution::fragments_in(uint64_t zone, uint64_t block) {
+std::vector<resolution::found> resolution::fragments_in(uint64_t zone, uint64_t block,
+                                                        bool explaining) {
   std::vector<found> all;
   const auto& g = s_.geo;
   const uint64_t end = s_.used_end[zone].load(std::memory_order_acquire);
@@ -218,7 +215,7 @@ std::vector<resolution::found> resolution::fragments_in(uint64_t zone, uint64_t 
       first.payload = payload;
       first.index = 0;
       first.room = static_cast<uint32_t>(std::min(format::fragment_payload, first.object_room));
-      again = (pool::valid(s_, first) ? explain(first) : mend(first)) || again;
+      again = (pool::valid(s_, first) ? explaining && explain(first) : mend(first)) || again;
     }
     if (again) {
       all.resize(before);
@@ -228,6 +225,30 @@ std::vector<resolution::found> resolution::fragments_in(uint64_t zone, uint64_t 
   return all;
 }
 
+// Y5: along with the blocks of the rings that are found to be decided.
+void resolution::resolve_with_rings(uint64_t zone, uint64_t block) {
+  due_.clear();
+  due_.push_back({zone, block});
+  for (size_t i = 0; i < due_.size(); ++i) {
+    const auto [z, b] = due_[i];
+    if (is_resolved(z, b)) continue;
+    resolve_dirty(z, b);
+    if (z == zone && b == block) continue;  // the caller's
+    flush_parity(z, b, w_);
+    mark(z, b);
+  }
+}
+
+// Y8
+void resolution::flush_parity(uint64_t zone, uint64_t block, medium::writer& w) {
+  if (synced_ || SCUTE_PLANTED(resolve_parity_flush)) return;
+  const uint64_t column = block * block_size;
+  w.flush(s_.at(pool::parity_offset(s_.geo, zone, column)),
+          std::min(block_size, s_.geo.row_size - column), medium::purpose::parity);
+  w.fence();
+  s_.require_healthy();
+}
+
 void resolution::resolve_dirty(uint64_t zone, uint64_t block) {
   const uint64_t column = block * block_size;
   const uint64_t n = std::min(block_size, s_.geo.row_size - column);
@@ -235,7 +256,7 @@ void resolution::resolve_dirty(uint64_t zone, uint64_t block) {
   std::vector<found> lost;
   // Each round but the last one explains at least one fragment, for good.
   for (;;) {
-    const std::vector<found> all = fragments_in(zone, block);
+    const std::vector<found> all = fragments_in(zone, block, true);
     lost.clear();
     for (const found& x : all)
       if (!pool::valid(s_, x.fragment) && !mend(x.fragment)) lost.push_back(x);
@@ -334,48 +355,62 @@ bool resolution::explain(const pool::fragment& f) {
 // ---- rings --------------------------------------------------------------------------------------------
 
 template <typename Fn>
-bool resolution::walk(const pool::fragment& f, bool must_be_valid, Fn&& fn) const {
+bool resolution::walk(const pool::fragment& f, bool must_be_valid, Fn&& fn) {
   const uint64_t tag = header_at(s_, f.header).tag;
   const uint64_t most = s_.geo.file_size / format::header_size;
   pool::fragment m = f;
   for (uint64_t i = 0; i < most; ++i) {
+    // A member that is damaged, not torn, may well be of a decided transaction: its column tells, if the
+    // parity has it already. What was torn comes back with its old tag.
+    if (must_be_valid && !pool::valid(s_, m) && (SCUTE_PLANTED(ring_damage) || !mend(m)))
+      return false;
     const auto h = header_at(s_, m.header);
     if (h.tag != tag || pool::covered(s_, m, h) == pool::not_covered) return false;
-    if (must_be_valid && !pool::valid(s_, m)) return false;
     fn(m);
     if (h.next == f.header) return true;
+    if (fragment_at(s_, h.next, m)) continue;
+    if (!must_be_valid) return false;
+    // Or what tells where it lies is damaged.
+    const pool::cell c = pool::cell_of(s_.geo, h.next);
+    fragments_in(c.zone, c.column / block_size, false);
     if (!fragment_at(s_, h.next, m)) return false;
   }
   return false;
 }
 
-bool resolution::ring_complete(const pool::fragment& f) const {
+bool resolution::ring_complete(const pool::fragment& f) {
   if (SCUTE_PLANTED(resolve_ring)) return true;
   return walk(f, true, [](const pool::fragment&) {});
 }
 
+// f is a member of a decided transaction, and its columns have the parity of before. Those of the other
+// members may have the new one already, and be open to somebody else since (in a session that resolved
+// them): they are left to the resolution of their own blocks.
 void resolution::finish_ring(const pool::fragment& f) {
   std::vector<pool::fragment> members;
   walk(f, false, [&](const pool::fragment& m) { members.push_back(m); });
-  if (SCUTE_PLANTED(resolve_member_alone)) members.resize(1);
-  // Y8
-  const auto extents = [&](auto&& fn) {
-    for (const pool::fragment& m : members)
-      for_each_extent(m, pool::covered(s_, m, header_at(s_, m.header)), fn);
+  const auto extents = [&](const pool::fragment& m, auto&& fn) {
+    for_each_extent(m, pool::covered(s_, m, header_at(s_, m.header)),
+                    [&](uint64_t offset, uint64_t length) {
+                      for_each_part(s_.geo, offset, length, fn);
+                    });
   };
-  if (!SCUTE_PLANTED(resolve_data_flush)) {
-    extents([&](uint64_t offset, uint64_t length) {
-      w_.flush(s_.at(offset), length, medium::purpose::data);
-    });
+  if (!SCUTE_PLANTED(resolve_data_flush)) {  // Y8
+    for (const pool::fragment& m : members)
+      extents(m, [&](uint64_t offset, uint64_t, uint64_t, uint64_t n) {
+        w_.flush(s_.at(offset), n, medium::purpose::data);
+      });
     w_.fence();
     s_.require_healthy();
   }
-  extents([&](uint64_t offset, uint64_t length) {
-    for_each_part(s_.geo, offset, length,
-                  [&](uint64_t, uint64_t zone, uint64_t column, uint64_t n) {
-                    recompute(zone, column, n);
-                  });
+  extents(f, [&](uint64_t, uint64_t zone, uint64_t column, uint64_t n) {
+    recompute(zone, column, n);
   });
+  for (const pool::fragment& m : members)
+    if (!SCUTE_PLANTED(resolve_member_alone))
+      extents(m, [&](uint64_t, uint64_t zone, uint64_t column, uint64_t) {
+        due_.push_back({zone, column / block_size});
+      });
 }
 
 // ---- writing ------------------------------------------------------------------------------------------

@@ -14,8 +14,11 @@
 //    by valid ones with a tag of an unresolved epoch whose columns decode to another valid version; what
 //    is left then is nobody's bytes or torn parity of decided transactions, and is recomputed. The table is
 //    heal/verdict.hpp.
-// Y5 A ring that is complete is finished as a whole, before anybody may write one of its members (D7): a
-//    writer of a member asks for the whole ring, even where its own columns add up.
+// Y5 A ring that is complete is finished as a whole, block by block, before anybody may write one of its
+//    members (D7): a writer of a member asks for the whole ring, even where its own columns add up. But
+//    each member's parity is recomputed only where its own block shows that it lacks: a block of another
+//    member may have been resolved in an earlier session, and a window opened in it since, by somebody
+//    who is no member. (Found by the explorer.)
 // Y6 Rings count for every epoch since the last one that was resolved completely (superblock
 //    resolved_epoch), so a crash before the scan is over loses nothing.
 // Y7 What resolution writes is fenced under the stripe. Cut short anywhere it leaves the same questions
@@ -70,20 +73,22 @@ class resolution final : public pool::resolver {
   bool is_resolved(uint64_t zone, uint64_t block) const noexcept;
   void mark(uint64_t zone, uint64_t block) noexcept;
   void resolve(uint64_t zone, uint64_t block);
+  void resolve_with_rings(uint64_t zone, uint64_t block);
   void resolve_dirty(uint64_t zone, uint64_t block);
+  void flush_parity(uint64_t zone, uint64_t block, medium::writer& w);
   bool in_doubt(uint64_t tag) const noexcept;
   bool ours() const noexcept {
     return solver_.load(std::memory_order_relaxed) == std::this_thread::get_id();
   }
 
-  std::vector<found> fragments_in(uint64_t zone, uint64_t block);
+  std::vector<found> fragments_in(uint64_t zone, uint64_t block, bool explaining);
   bool mend(const pool::fragment& f);
   bool explain(const pool::fragment& f);
-  bool ring_complete(const pool::fragment& f) const;
+  bool ring_complete(const pool::fragment& f);
   void finish_ring(const pool::fragment& f);
   // Calls fn for each member as long as the ring goes on with the same tag; false if it does not close.
   template <typename Fn>
-  bool walk(const pool::fragment& f, bool must_be_valid, Fn&& fn) const;
+  bool walk(const pool::fragment& f, bool must_be_valid, Fn&& fn);
   void write(uint64_t offset, const std::byte* bytes, uint64_t length);
   void recompute(uint64_t zone, uint64_t column, uint64_t length);
   void recompute_rest(uint64_t zone, uint64_t block, const std::byte* syndrome,
@@ -100,6 +105,10 @@ class resolution final : public pool::resolver {
   waiting_mutex mutex_;  // the slow part; taken without a stripe held
   std::atomic<std::thread::id> solver_{};
   medium::writer w_;
+  struct block_number {
+    uint64_t zone, block;
+  };
+  std::vector<block_number> due_;  // to be resolved along with the one that was asked for
   std::set<uint64_t> told_;  // headers of fragments that were reported as lost
 };
 

@@ -51,7 +51,7 @@ class cut_short : public testing::TestWithParam<std::tuple<int, scute_checksum>>
       case whole: return write(tx, after, 5, 0, 4096);
       case ring_of_two: write(tx, after, 0, 0, 100); return write(tx, after, 3, 1000, 16);
       case ring_of_five:
-        for (const size_t k : {1, 2, 3, 4, 8}) write(tx, after, k, 8 * k, 40);
+        for (const size_t k : {1, 2, 3, 4, 8}) write(tx, after, k, 4 * k, 40);
         return;
       // Headers of an array, payload of some fragments behind it.
       case far_fragments:

@@ -33,6 +33,7 @@ const std::vector<entry>& catalogue() {
     add_ring_scenarios(list);
     add_window_scenarios(list);
     add_unresolved_scenarios(list);
+    add_remains_scenarios(list);
     return list;
   }();
   return all;

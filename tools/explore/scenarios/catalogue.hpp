@@ -39,6 +39,7 @@ void add_lost_page_scenarios(std::vector<entry>& to);  // pages that cannot be r
 void add_ring_scenarios(std::vector<entry>& to);        // transactions over several objects
 void add_window_scenarios(std::vector<entry>& to);      // threads whose columns meet
 void add_unresolved_scenarios(std::vector<entry>& to);  // instant recovery
+void add_remains_scenarios(std::vector<entry>& to);     // the same: slots, chunks, caches, damage
 
 // Kinds of pools, in words and as the library has them: engine redo at the protection levels, and
 // engine logfree.

@@ -111,7 +111,8 @@ testing::scenario again(std::uint64_t) {
       c.overwrite(2, 10 * k + 7);
     });
     step(s, "one in the columns of the first", [k](change& c) { c.overwrite(4, 10 * k + 8); });
-    step(s, "the next range of the large one", [k](change& c) { c.edit(5, 5000 * k + 900, 300, 10 * k + 9); });
+    step(s, "the next range of the large one",
+         [k](change& c) { c.edit(5, 5000 * k + 900, 300, 10 * k + 9); });
   }
   return s;
 }
@@ -133,7 +134,8 @@ testing::scenario lines(std::uint64_t) {
       c.edit(3, 8, 8, 20 * k + 7);
       c.edit(3, 40, 8, 20 * k + 8);
     });
-    step_through(s, false, "a range across blocks", [k](change& c) { c.edit(4, 3000, 5000, 30 + k); });
+    step_through(s, false, "a range across blocks",
+                 [k](change& c) { c.edit(4, 3000, 5000, 30 + k); });
   }
   return s;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "scenarios/logfree_scene.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <stdexcept>
@@ -18,22 +19,6 @@ std::uint64_t rows_of(std::span<const std::byte> file) {
   return n;
 }
 
-struct range {
-  std::uint64_t begin, end;
-};
-
-// Where two images differ, word by word, joined over gaps below `join`.
-std::vector<range> differences(std::span<const std::byte> a, std::span<const std::byte> b,
-                               std::uint64_t from, std::uint64_t to, std::uint64_t join) {
-  std::vector<range> all;
-  for (std::uint64_t at = from; at < to; at += word) {
-    if (std::memcmp(a.data() + at, b.data() + at, word) == 0) continue;
-    if (all.empty() || at - all.back().end >= join) all.push_back({at, at});
-    all.back().end = at + word;
-  }
-  return all;
-}
-
 }  // namespace
 
 std::uint64_t dice_of(std::uint64_t seed, std::uint64_t k) {
@@ -46,8 +31,7 @@ void place(scute::pool& p, unsigned thread, std::uint64_t slot, std::uint64_t si
   const std::uint64_t row_size = p.info().row_size;
   const layout where(file_of(p));
   const std::uint64_t base = offset_of(p, of.thread, of.slot) - where.zone;
-  const std::uint64_t column =
-      (base + row_size + static_cast<std::uint64_t>(of.apart)) % row_size;
+  const std::uint64_t column = (base + row_size + static_cast<std::uint64_t>(of.apart)) % row_size;
   for (unsigned k = 0; k < 500; ++k) {
     commit(p, thread, [&](change& c) { c.alloc(slot, size, fill); });
     const std::uint64_t at = offset_of(p, thread, slot) - where.zone;
@@ -104,6 +88,36 @@ unsigned ring_version(scute::pool& p, unsigned thread, std::initializer_list<std
   return v;
 }
 
+void make_scene(scute::pool& p) {
+  make_directories(p);
+  commit(p, 1, [](change& c) {
+    c.alloc(2, ring_size, 2);
+    c.alloc(3, 60, 3);
+  });
+  spread(p, 0, 6, ring_size);
+  place(p, 1, 0, ring_size, 4, {0, 0});
+  place(p, 1, 1, ring_size, 5, {0, 1});
+}
+
+void cut_short(testing::scenario& s, const std::string& then, std::uint64_t dice, death::phase in,
+               unsigned version, std::function<void(change&, unsigned)> ring,
+               std::function<void(scute::pool&)> next) {
+  s.step_on_stage("a ring is cut short; then " + then,
+                  [=, ring = std::move(ring), next = std::move(next)](const testing::stage& at) {
+                    if (at.pool().info().unresolved != 0)
+                      commit(at.pool(), 0, [&](change& c) { ring(c, version - 1); });
+                    const death d(at);
+                    commit(at.pool(), 0, [&](change& c) { ring(c, version); });
+                    d.die(in, dice);
+                    next(at.pool());
+                  });
+}
+
+void resolve(scute::pool& p) {
+  scute::detail::check(scute_recovery_wait(p.native_handle(), nullptr, nullptr));
+  if (p.info().unresolved != 0) throw std::runtime_error("recovery ended early");
+}
+
 death::death(const testing::stage& at) : at_(at) {
   scute::detail::check(scute_drain(at.pool().native_handle()));
   before_.assign(at.bytes().begin(), at.bytes().end());
@@ -111,42 +125,81 @@ death::death(const testing::stage& at) : at_(at) {
   unresolved_ = at.pool().info().unresolved;
 }
 
-void death::die(phase in, std::uint64_t dice, column durable) const {
+// Where two images differ, word by word, joined over gaps below `join`.
+std::vector<death::range> death::differences(std::span<const std::byte> a,
+                                             std::span<const std::byte> b, std::uint64_t from,
+                                             std::uint64_t to, std::uint64_t join) {
+  std::vector<range> all;
+  for (std::uint64_t at = from; at < to; at += word) {
+    if (std::memcmp(a.data() + at, b.data() + at, word) == 0) continue;
+    if (all.empty() || at - all.back().end >= join) all.push_back({at, at});
+    all.back().end = at + word;
+  }
+  return all;
+}
+
+void death::undo(const range& r) const {
+  at_.damage(r.begin, {before_.data() + r.begin, r.end - r.begin});
+}
+
+// Lets the process die; returns what has not happened by then, parity first: whatever of it is undone, the
+// rest is a state that the failure could have left.
+std::vector<death::range> death::end(phase in, std::uint64_t dice, column durable) const {
   scute::detail::check(scute_drain(at_.pool().native_handle()));
   if (at_.pool().stats().logged != logged_)
     throw std::runtime_error("what was to be cut short went through a log");
   if (at_.pool().info().unresolved != unresolved_)
     throw std::runtime_error("what was to be cut short resolved something first");
   at_.abandon();
-  const std::vector<std::byte> now(at_.bytes().begin(), at_.bytes().end());
+  const auto now = at_.bytes();
   const layout where(now);
   const std::uint64_t parity = where.zone + rows_of(now) * where.row_size;
   if (!differences(before_, now, where.zone, where.chunks, word).empty())
     throw std::runtime_error("what was to be cut short made steps");
   std::mt19937_64 random(dice);
   if (in == phase::any) in = static_cast<phase>(random() % 4);
-  const auto undo = [&](const range& r) {
-    at_.damage(r.begin, {before_.data() + r.begin, r.end - r.begin});
-  };
-  // Parity first: whatever of this has happened is a state that the failure could have left.
+  std::vector<range> lost;
   const std::uint64_t kept = parity + (durable.offset - where.zone) % where.row_size;
   const bool words = in == phase::parity;
   for (const range& r :
        differences(before_, now, parity, parity + where.row_size, words ? word : gap)) {
     if (durable.length != 0 && r.begin < kept + durable.length && r.end > kept) continue;
-    if (!words || random() % 2 == 0) undo(r);
+    if (!words || random() % 2 == 0) lost.push_back(r);
   }
-  if (in != phase::data && in != phase::torn) return at_.open();
+  if (in != phase::data && in != phase::torn) return lost;
   const unsigned whole = 1 + static_cast<unsigned>(random() % 7);  // eighths
   for (const range& r : differences(before_, now, where.zone, parity, gap)) {
     if (random() % 8 < whole) continue;
     if (in == phase::data || random() % 2 == 0) {
-      undo(r);
+      lost.push_back(r);
       continue;
     }
     for (const range& w : differences(before_, now, r.begin, r.end, word))
-      if (random() % 4 != 0) undo(w);
+      if (random() % 4 != 0) lost.push_back(w);
   }
+  return lost;
+}
+
+void death::die(phase in, std::uint64_t dice, column durable) const {
+  for (const range& r : end(in, dice, durable)) undo(r);
+  at_.open();
+}
+
+void death::kill(phase in, std::uint64_t dice) const {
+  const std::vector<range> lost = end(in, dice, {0, 0});
+  std::vector<std::byte> now(at_.bytes().begin(), at_.bytes().end());
+  for (const range& r : lost)
+    std::copy_n(before_.begin() + static_cast<std::ptrdiff_t>(r.begin), r.end - r.begin,
+                now.begin() + static_cast<std::ptrdiff_t>(r.begin));
+  const layout where(now);
+  const std::uint64_t parity = where.zone + rows_of(now) * where.row_size;
+  for (const range& r :
+       differences(before_, at_.bytes(), where.zone, parity + where.row_size, word))
+    undo(r);
+  // Stores that nobody announces, as those of a program to what it has open in place.
+  auto* memory = const_cast<std::byte*>(at_.bytes().data());
+  for (const range& r : differences(before_, now, where.zone, parity + where.row_size, word))
+    std::memcpy(memory + r.begin, now.data() + r.begin, r.end - r.begin);
   at_.open();
 }
 

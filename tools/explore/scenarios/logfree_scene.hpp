@@ -7,7 +7,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "scenarios/directory.hpp"
@@ -32,13 +35,20 @@ void place(scute::pool& p, unsigned thread, std::uint64_t slot, std::uint64_t si
 // objects of 450 bytes no two lie in one column block.
 void spread(scute::pool& p, unsigned thread, std::uint64_t n, std::uint64_t size);
 
+inline constexpr std::uint64_t ring_size = 450;  // slots of 512 bytes, 104 to a row
+// Directory 0: a ring of objects 0, 1, 2; a ring of 3 and 4; and 5, which the first ring takes along at
+// times; each in a block of its own. Directory 1: bystanders. 0 and 1 lie in the columns of 0 and 1 of the
+// ring, in another row; 2 in the block of 0, in columns of its own; 3 elsewhere.
+void make_scene(scute::pool& p);
+
 // What version v of the object in a slot is filled with. Versions are below 100.
 constexpr unsigned fill_of(std::uint64_t slot, unsigned v) {
   return 100 * static_cast<unsigned>(slot + 1) + v;
 }
 // Overwrites these objects with version v, in one transaction; further changes may follow.
 void overwrite_all(change& c, std::initializer_list<std::uint64_t> of, unsigned v);
-void commit_ring(scute::pool& p, unsigned thread, std::initializer_list<std::uint64_t> of, unsigned v);
+void commit_ring(scute::pool& p, unsigned thread, std::initializer_list<std::uint64_t> of,
+                 unsigned v);
 
 // Reads an object; throws unless it holds one of its versions, whole.
 unsigned version_of(scute::pool& p, unsigned thread, std::uint64_t slot);
@@ -60,19 +70,38 @@ class death {
   };
   // Of the parity, that of these bytes of the data rows is durable in any case.
   struct column {
-    std::uint64_t offset = 0, length = 0;
+    std::uint64_t offset, length;
   };
   // Lets the process die, the pool being as if the power had failed in that phase, and opens it again.
   // Throws if not all of what was committed can be cut short: what went through a log, steps of the
   // allocator, what was resolved before it. (So where columns are unresolved, the ring is committed once
   // as a whole before.)
-  void die(phase in, std::uint64_t dice, column durable = {}) const;
+  void die(phase in, std::uint64_t dice, column durable = {0, 0}) const;
+  // The same for a process that is killed: what it has stored is there for the next one, and none of it is
+  // durable.
+  void kill(phase in, std::uint64_t dice) const;
 
  private:
+  struct range {
+    std::uint64_t begin, end;
+  };
+  static std::vector<range> differences(std::span<const std::byte> a, std::span<const std::byte> b,
+                                        std::uint64_t from, std::uint64_t to, std::uint64_t join);
+  std::vector<range> end(phase in, std::uint64_t dice, column durable) const;
+  void undo(const range& r) const;
+
   const testing::stage& at_;
   std::vector<std::byte> before_;
   std::uint64_t logged_, unresolved_;
 };
+
+// Adds a step: a ring is committed and cut short, the next process does something and leaves it at that.
+// `ring` is called with the version before, if its columns are not resolved, and with the one to cut short.
+void cut_short(testing::scenario& s, const std::string& then, std::uint64_t dice, death::phase in,
+               unsigned version, std::function<void(change&, unsigned)> ring,
+               std::function<void(scute::pool&)> next);
+// Waits for the end of recovery.
+void resolve(scute::pool& p);
 
 // A number that follows from two, for dice.
 std::uint64_t dice_of(std::uint64_t seed, std::uint64_t k);

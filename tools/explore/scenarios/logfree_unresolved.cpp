@@ -13,22 +13,6 @@ namespace {
 
 using phase = death::phase;
 
-constexpr std::uint64_t size = 450;  // slots of 512 bytes, 104 to a row
-
-// Directory 0: a ring of objects 0, 1, 2; a ring of 3 and 4; and 5, which the first ring takes along at
-// times; each in a block of its own. Directory 1: bystanders. 0 and 1 lie in the columns of 0 and 1 of the
-// ring, in another row; 2 in the block of 0, in columns of its own; 3 elsewhere.
-void make_scene(scute::pool& p) {
-  make_directories(p);
-  commit(p, 1, [](change& c) {
-    c.alloc(2, size, 2);
-    c.alloc(3, 60, 3);
-  });
-  spread(p, 0, 6, size);
-  place(p, 1, 0, size, 4, {0, 0});
-  place(p, 1, 1, size, 5, {0, 1});
-}
-
 std::string observe(scute::pool& p) {
   ring_version(p, 0, {0, 1, 2});
   ring_version(p, 0, {3, 4});
@@ -40,27 +24,6 @@ testing::scenario start(const std::string& name) {
   testing::scenario s(name + "/logfree", testing::small_pool(logfree));
   s.setup(make_scene).observe(observe);
   return s;
-}
-
-// A step: a ring is committed and cut short, the next process does something and leaves it at that. `ring`
-// is called with the version before, if its columns are not resolved, and with the one to cut short.
-void cut_short(testing::scenario& s, const std::string& then, std::uint64_t dice, phase in,
-               unsigned version, std::function<void(change&, unsigned)> ring,
-               std::function<void(scute::pool&)> next) {
-  s.step_on_stage("a ring is cut short; then " + then,
-                  [=, ring = std::move(ring), next = std::move(next)](const testing::stage& at) {
-                    if (at.pool().info().unresolved != 0)
-                      commit(at.pool(), 0, [&](change& c) { ring(c, version - 1); });
-                    const death d(at);
-                    commit(at.pool(), 0, [&](change& c) { ring(c, version); });
-                    d.die(in, dice);
-                    next(at.pool());
-                  });
-}
-
-void resolve(scute::pool& p) {
-  scute::detail::check(scute_recovery_wait(p.native_handle(), nullptr, nullptr));
-  if (p.info().unresolved != 0) throw std::runtime_error("recovery ended early");
 }
 
 // ---- who writes what -------------------------------------------------------------------------------
@@ -77,8 +40,9 @@ testing::scenario bystanders(std::uint64_t seed) {
             if (k == 2) c.overwrite(1, 20);
           });
         });
-    s.step("another bystander",
-           [k](scute::pool& p) { commit(p, 1, [k](change& c) { c.edit((k + 1) % 3, 100, 60, 30 + k); }); });
+    s.step("another bystander", [k](scute::pool& p) {
+      commit(p, 1, [k](change& c) { c.edit((k + 1) % 3, 100, 60, 30 + k); });
+    });
   }
   s.step("resolve the rest", resolve);
   return s;
@@ -94,7 +58,8 @@ testing::scenario members(std::uint64_t seed) {
         [k](scute::pool& p) {
           commit(p, 0, [k](change& c) { c.overwrite(5, fill_of(5, 50 + k)); });
         });
-    s.step("all of it are written", [k](scute::pool& p) { commit_ring(p, 0, {2, 1, 0}, 3 * k + 3); });
+    s.step("all of it are written",
+           [k](scute::pool& p) { commit_ring(p, 0, {2, 1, 0}, 3 * k + 3); });
     if (k == 1) s.step("resolve the rest", resolve);
   }
   return s;
@@ -160,148 +125,8 @@ testing::scenario resolving(std::uint64_t seed) {
     cut_short(
         s, "the scan comes to it", dice_of(seed, k), k == 0 ? phase::torn : phase::any, 2 * k + 2,
         [](change& c, unsigned v) { overwrite_all(c, {0, 1, 2}, v); }, resolve);
-    s.step("a bystander", [k](scute::pool& p) { commit(p, 1, [k](change& c) { c.overwrite(k, 10 + k); }); });
-  }
-  return s;
-}
-
-// Allocations and frees as members; their slots are used again before the scan.
-testing::scenario slots_again(std::uint64_t seed) {
-  auto s = start("unresolved-slots");
-  s.setup([](scute::pool& p) {
-    make_directories(p);
-    commit(p, 0, [](change& c) {
-      for (unsigned k = 0; k < 6; ++k) c.alloc(k, size, fill_of(k, 0));
-    });
-    commit(p, 1, [](change& c) { c.alloc(0, size, 1); });
-  });
-  s.observe([](scute::pool& p) {
-    ring_version(p, 0, {0, 1});
-    contents(p, 0);  // no pointer leads nowhere
-    return contents(p, 1);
-  });
-  for (unsigned k = 0; k < 4; ++k)
-    cut_short(
-        s, "others allocate", dice_of(seed, k), phase::any, 2 * k + 2,
-        [](change& c, unsigned v) {
-          overwrite_all(c, {0, 1}, v);
-          const std::uint64_t one = 2 + (v - 1) / 2 % 3;
-          if (c.has(one))
-            c.free(one);
-          else
-            c.alloc(one, size, 40 + v);
-        },
-        [k](scute::pool& p) {
-          commit(p, 1, [k](change& c) {
-            c.alloc(4 + k, size, 50 + k);
-            if (k == 2) c.free(4);
-          });
-        });
-  s.step("resolve the rest", resolve);
-  return s;
-}
-
-// A run that a ring has emptied is used for another size before the ring is resolved. What the ring freed
-// does not lie in the block where the new slots begin, and there is no other room.
-testing::scenario chunks_again(std::uint64_t seed) {
-  auto s = start("unresolved-chunks");
-  constexpr std::uint64_t large = 4000;  // three to a chunk
-  s.may_run_full();
-  s.setup([](scute::pool& p) {
-    make_directories(p);
-    spread(p, 0, 2, size);
-    commit(p, 0, [](change& c) {
-      for (unsigned k = 6; k < 9; ++k) c.alloc(k, large, k);
-    });
-    commit(p, 1, [](change& c) { c.alloc(0, 300, 1); });
-    for (;;) {
-      try {
-        commit(p, 0, [](change& c) { c.alloc(5, 15000, 1); });
-      } catch (const scute::error& e) {
-        if (e.which() != errc::nospc) throw;
-        break;
-      }
-    }
-    commit(p, 0, [](change& c) {
-      c.free(6);
-      c.free(8);
-    });
-  });
-  s.observe([](scute::pool& p) {
-    ring_version(p, 0, {0, 1});
-    contents(p, 0);  // no pointer leads nowhere
-    return contents(p, 1);
-  });
-  cut_short(
-      s, "its chunk gets another use", dice_of(seed, 0), seed % 2 == 1 ? phase::decided : phase::any,
-      2,
-      [](change& c, unsigned v) {
-        overwrite_all(c, {0, 1}, v);
-        c.free(7);
-      },
-      [](scute::pool& p) { commit(p, 1, [](change& c) { c.alloc(4, 60, 5); }); });
-  s.step("a bystander", [](scute::pool& p) { commit(p, 1, [](change& c) { c.overwrite(0, 6); }); });
-  s.step("the ring", [](scute::pool& p) { commit_ring(p, 0, {0, 1}, 3); });
-  s.step("resolve the rest", resolve);
-  return s;
-}
-
-// Two rings of two lanes are cut short together. One of them takes a slot in use whose object does not fill
-// it; in the columns of the rest, which nobody vouches for, lies an object of the other one (D5).
-testing::scenario room(std::uint64_t seed) {
-  auto s = start("unresolved-room");
-  constexpr std::uint64_t wide = 3553;  // of 4096
-  s.setup([](scute::pool& p) {
-    make_directories(p);
-    spread(p, 0, 3, size);
-    commit(p, 0, [](change& c) {
-      c.alloc(3, wide, 3);
-      c.alloc(4, 4096, 4);
-    });
-    place(p, 0, 0, 30, fill_of(0, 0), {0, 4, 3616});
-    commit(p, 0, [](change& c) { c.free(4); });
-  });
-  s.observe([](scute::pool& p) {
-    ring_version(p, 0, {0, 1});
-    contents(p, 0);
-    return contents(p, 1);
-  });
-  for (unsigned k = 0; k < 3; ++k) {
-    s.step_on_stage("two rings are cut short", [=](const testing::stage& at) {
-      resolve(at.pool());
-      commit(at.pool(), 0, [](change& c) {
-        if (c.has(4)) c.free(4);
-      });
-      const death d(at);
-      commit(at.pool(), 0, [k](change& c) { c.alloc(4, wide, k); });
-      commit_ring(at.pool(), 0, {0, 1}, k + 1);
-      d.die(phase::torn, dice_of(seed, k));
-      if (k != 0) resolve(at.pool());
-    });
-    s.step("read", [](scute::pool& p) { ring_version(p, 0, {1, 0}); });
-  }
-  return s;
-}
-
-// Of a decided ring one member is damaged, whose columns have their parity already, while those of another one
-// do not. All of it can be told, so all of it must be there.
-testing::scenario damaged(std::uint64_t seed) {
-  auto s = start("unresolved-damage");
-  s.observe([](scute::pool& p) {
-    return std::to_string(ring_version(p, 0, {0, 1, 2})) + "; " + contents(p, 1);
-  });
-  for (std::uint64_t k = 0; k < 3; ++k) {
-    s.step("a ring", [k](scute::pool& p) { commit_ring(p, 0, {0, 1, 2}, 2 * k + 1); });
-    s.step_on_stage("a decided ring is cut short; a member is damaged", [=](const testing::stage& at) {
-      resolve(at.pool());
-      const death d(at);
-      commit_ring(at.pool(), 0, {0, 1, 2}, 2 * k + 2);
-      const std::uint64_t offset = offset_of(at.pool(), 0, k) - header_size;
-      d.die(phase::decided, 0, {offset, size + header_size});
-      scribble(at, offset + header_size + dice_of(seed, k) % 400, 8, 7);
-    });
-    s.step(k == 1 ? "read" : "resolve", [k](scute::pool& p) { k == 1 ? void() : resolve(p); });
-    s.step("a bystander", [k](scute::pool& p) { commit(p, 1, [k](change& c) { c.overwrite(k % 3, 20 + k); }); });
+    s.step("a bystander",
+           [k](scute::pool& p) { commit(p, 1, [k](change& c) { c.overwrite(k, 10 + k); }); });
   }
   return s;
 }
@@ -317,16 +142,12 @@ testing::scenario through_the_log(std::uint64_t seed) {
           change c(p, k == 3 ? 0 : 1);
           switch (k) {
             case 0: c.edit_in_place(0, 50, 300, 10); break;
-            case 1:
-              c.edit_in_place(1, 20, 200, 11);
-              return c.abort();
+            case 1: c.edit_in_place(1, 20, 200, 11); return c.abort();
             case 2:
               c.edit_in_place(2, 0, 100, 12);
               c.overwrite(0, 13);
               break;
-            default:
-              overwrite_all(c, {0, 1, 2}, 60);
-              c.alloc(7, 9000, 14);
+            default: overwrite_all(c, {0, 1, 2}, 60); c.alloc(7, 9000, 14);
           }
           c.commit();
         });
@@ -361,7 +182,8 @@ testing::scenario sizes(std::uint64_t seed) {
         s, "others are written", dice_of(seed, k), phase::any, 2 * k + 2,
         [](change& c, unsigned v) { overwrite_all(c, {0, 1, 2}, v); },
         [k](scute::pool& p) {
-          commit(p, 1, [k](change& c) { c.edit(k == 1 ? 0 : 2, 100 + 4000 * (k % 2), 700, 10 + k); });
+          commit(p, 1,
+                 [k](change& c) { c.edit(k == 1 ? 0 : 2, 100 + 4000 * (k % 2), 700, 10 + k); });
           commit(p, 0, [k](change& c) { c.overwrite(3, fill_of(3, k + 1)); });
         });
   s.step("resolve the rest", resolve);
@@ -385,16 +207,15 @@ testing::scenario at_once(std::uint64_t) {
   });
   s.setup([](scute::pool& p) {
     make_scene(p);
-    commit(p, 2, [](change& c) { c.alloc(0, size, 1); });
+    commit(p, 2, [](change& c) { c.alloc(0, ring_size, 1); });
   });
   for (unsigned k = 0; k < 3; ++k) {
     s.step("a ring", [k](scute::pool& p) {
-      commit(p, 0, [k](change& c) {
-        overwrite_all(c, {0, 5, 1, 2}, k + 1);
-      });
+      commit(p, 0, [k](change& c) { overwrite_all(c, {0, 5, 1, 2}, k + 1); });
     });
     s.step("another ring", [k](scute::pool& p) { commit_ring(p, 0, {3, 5, 4}, k + 1); });
-    s.step("a bystander", [k](scute::pool& p) { commit(p, 1, [k](change& c) { c.overwrite(k, k + 10); }); });
+    s.step("a bystander",
+           [k](scute::pool& p) { commit(p, 1, [k](change& c) { c.overwrite(k, k + 10); }); });
   }
   return s;
 }
@@ -410,17 +231,18 @@ testing::scenario twins(std::uint64_t) {
   s.setup([](scute::pool& p) {
     make_directories(p);
     commit(p, 0, [](change& c) {
-      for (unsigned k = 0; k < 4; ++k) c.alloc(k, size, fill_of(k, 0));
+      for (unsigned k = 0; k < 4; ++k) c.alloc(k, ring_size, fill_of(k, 0));
     });
-    place(p, 0, 4, size, fill_of(4, 0), {0, 0});
-    place(p, 0, 5, size, fill_of(5, 0), {0, 1});
+    place(p, 0, 4, ring_size, fill_of(4, 0), {0, 0});
+    place(p, 0, 5, ring_size, fill_of(5, 0), {0, 1});
   });
   s.observe([](scute::pool& p) { return contents(p, 0); });
   // 4 lies under 0, 5 under 1.
   for (unsigned k = 0; k < 2; ++k) {
     const std::uint64_t mine = k == 0 ? 0 : 4, twin = k == 0 ? 4 : 0;
     s.step("one twin alone", [=](scute::pool& p) { commit_ring(p, 0, {mine}, 4 * k + 1); });
-    s.step("the other one in a ring", [=](scute::pool& p) { commit_ring(p, 0, {twin, 2}, 4 * k + 2); });
+    s.step("the other one in a ring",
+           [=](scute::pool& p) { commit_ring(p, 0, {twin, 2}, 4 * k + 2); });
     s.step("one twin in a ring", [=](scute::pool& p) { commit_ring(p, 0, {mine, 3}, 4 * k + 3); });
     s.step("its peer alone", [=](scute::pool& p) { commit_ring(p, 0, {3}, 4 * k + 4); });
     s.step("the other one alone", [=](scute::pool& p) { commit_ring(p, 0, {twin}, 4 * k + 4); });
@@ -442,10 +264,6 @@ void add_unresolved_scenarios(std::vector<entry>& to) {
         {"unresolved-epochs", "several deaths before anything is resolved", epochs},
         {"unresolved-reads", "what is read of a ring cut short is built upon", reads},
         {"unresolved-scan", "resolution is cut short as well", resolving},
-        {"unresolved-slots", "slots of a ring cut short are used again", slots_again},
-        {"unresolved-chunks", "a chunk of a ring cut short gets another use", chunks_again},
-        {"unresolved-room", "two rings cut short, one in the other's unused room", room},
-        {"unresolved-damage", "a member of a decided ring is damaged as well", damaged},
         {"unresolved-log", "the log path in the columns of a ring cut short", through_the_log},
         {"unresolved-sizes", "objects of many sizes and several fragments", sizes},
         {"unresolved-at-once", "every reader of an unresolved pool writes first", at_once},

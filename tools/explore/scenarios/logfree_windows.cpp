@@ -13,8 +13,7 @@ constexpr std::uint64_t size = 450;  // slots of 512 bytes, 104 to a row; eight 
 
 void step(testing::scenario& s, unsigned t, const std::string& what,
           std::function<void(change&)> body) {
-  s.in_thread(t).step(what,
-                      [t, body = std::move(body)](scute::pool& p) { commit(p, t, body); });
+  s.in_thread(t).step(what, [t, body = std::move(body)](scute::pool& p) { commit(p, t, body); });
 }
 
 testing::scenario start(const char* name, unsigned threads,
@@ -78,9 +77,7 @@ testing::scenario rows(std::uint64_t) {
             c.overwrite(1, fill);
             c.overwrite(2, fill + 1);
             break;
-          default:
-            c.overwrite(2, fill);
-            c.overwrite(0, fill + 1);
+          default: c.overwrite(2, fill); c.overwrite(0, fill + 1);
         }
       });
   return s;
@@ -98,7 +95,8 @@ testing::scenario extents(std::uint64_t) {
   for (unsigned t = 0; t < 2; ++t)
     for (unsigned k = 0; k < 3; ++k)
       s.in_thread(t).step("a small change", [=](scute::pool& p) {
-        const column_meeting m(p.info().row_size, offset_of(p, 0, 0), offset_of(p, 1, 0), large, 2000);
+        const column_meeting m(p.info().row_size, offset_of(p, 0, 0), offset_of(p, 1, 0), large,
+                               2000);
         const std::uint64_t at = (t == 0 ? m.in_first : m.in_second) + 300 * t + 40 * k;
         commit(p, t, [&](change& c) {
           c.edit(0, at, 30, 20 + 10 * t + k);
@@ -276,7 +274,9 @@ testing::scenario three(std::uint64_t) {
   auto s = start("windows-three", 3, [](scute::pool& p) {
     for (unsigned k = 0; k < 3; ++k)
       for (unsigned t = 0; t < 3; ++t)
-        commit(p, t, [&](change& c) { c.alloc(k, k == 0 ? 200 : k == 1 ? 700 : 1200, 10 * t + k); });
+        commit(p, t, [&](change& c) {
+          c.alloc(k, k == 0 ? 200 : k == 1 ? 700 : 1200, 10 * t + k);
+        });
   });
   for (unsigned t = 0; t < 3; ++t)
     for (unsigned k = 0; k < 3; ++k)
