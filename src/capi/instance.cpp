@@ -12,8 +12,8 @@
 #include "medium/mapped_medium.hpp"
 #include "medium/planted.hpp"
 #include "pool/columns.hpp"
-#include "pool/window.hpp"
 #include "pool/superblock.hpp"
+#include "pool/window.hpp"
 #include "pool/zone_extent.hpp"
 #include "tx/verify.hpp"
 

@@ -24,9 +24,9 @@ scute_options normalise(const scute_options* given) {
     throw failure(SCUTE_E_INVALID,
                   "options->struct_size is not set; call scute_options_init() on them first");
   std::memcpy(&o, given, std::min(given->struct_size, sizeof o));
-  constexpr uint32_t known =
-      SCUTE_READONLY | SCUTE_PREALLOCATE | SCUTE_OVERWRITE | SCUTE_NO_FAULT_HANDLER |
-      SCUTE_ACCOUNT | SCUTE_LAZY_RECOVERY | SCUTE_PLAIN_ENCODING;
+  constexpr uint32_t known = SCUTE_READONLY | SCUTE_PREALLOCATE | SCUTE_OVERWRITE |
+                             SCUTE_NO_FAULT_HANDLER | SCUTE_ACCOUNT | SCUTE_LAZY_RECOVERY |
+                             SCUTE_PLAIN_ENCODING;
   if ((o.flags & ~known) != 0) throw failure(SCUTE_E_INVALID, "options->flags has unknown bits");
   if (o.mode > 0777) throw failure(SCUTE_E_INVALID, "options->mode is not permission bits");
   if (o.medium < SCUTE_MEDIUM_AUTO || o.medium > SCUTE_MEDIUM_RAM)

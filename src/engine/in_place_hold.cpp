@@ -32,8 +32,7 @@ in_place_hold::outcome in_place_hold::claim(pool::lane& l) noexcept {
 }
 
 void in_place_hold::release(pool::lane& l) noexcept {
-  if (l.hold.load(std::memory_order_relaxed) == busy)
-    l.hold.store(held, std::memory_order_release);
+  if (l.hold.load(std::memory_order_relaxed) == busy) l.hold.store(held, std::memory_order_release);
 }
 
 void in_place_hold::end(pool::lane& l) noexcept {
@@ -88,7 +87,9 @@ bool in_place_hold::add(pool::lane& l, const tx::inplace_range& r,
   // The same fragment may come again, and is held already then; another cell of its columns may not.
   std::vector<pool::column_range> fresh;
   for (const pool::column_range& c : l.now().columns) {
-    const auto same = [&](const pool::column_range& h) { return h.begin == c.begin && h.end == c.end; };
+    const auto same = [&](const pool::column_range& h) {
+      return h.begin == c.begin && h.end == c.end;
+    };
     if (std::none_of(l.held.columns.begin(), l.held.columns.end(), same)) fresh.push_back(c);
   }
   if (pool::overlap(fresh, l.held.columns)) return give_up();

@@ -31,8 +31,8 @@ class in_place_hold {
   in_place_hold(pool::state& s, lane_log& log) : s_(s), log_(log) {}
 
   enum class outcome {
-    none,  // the transaction has no in-place ranges
-    held,  // it holds their columns, and nobody can take them now
+    none,   // the transaction has no in-place ranges
+    held,   // it holds their columns, and nobody can take them now
     logged  // it goes through the log
   };
 

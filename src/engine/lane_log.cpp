@@ -191,10 +191,8 @@ lane_log::undo_area lane_log::lane_undo_area(const pool::lane& l) const noexcept
 
 bool lane_log::add_undo(pool::byte_buffer& image, uint64_t offset, const std::byte* old,
                         uint64_t length) const {
-  constexpr uint64_t link_room =
-      round_line(sizeof(format::log_entry) + sizeof(format::log_chain));
-  const uint64_t room =
-      s_.geo.lane_size - format::lane_undo_offset(s_.geo.lane_size) - link_room;
+  constexpr uint64_t link_room = round_line(sizeof(format::log_entry) + sizeof(format::log_chain));
+  const uint64_t room = s_.geo.lane_size - format::lane_undo_offset(s_.geo.lane_size) - link_room;
   const uint64_t before = std::max(image.size(), sizeof(format::log_entry));
   const format::log_record r{offset, static_cast<uint32_t>(length),
                              static_cast<uint32_t>(format::record_kind::undo)};

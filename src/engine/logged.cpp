@@ -44,7 +44,8 @@ void logged::run(pool::lane& l, entry_image& image, std::span<const pool::patch>
     for (const auto& r : in_place) pool::overlay_in_place(s_, r.offset, r.old, r.length, false);
     if (SCUTE_PLANTED(logged_unlock)) pool::leave(s_, l);
     if (!SCUTE_PLANTED(logged_fence)) l.w.fence();
-    if (!s_.medium->failed() && !SCUTE_PLANTED(logged_invalidate)) log_.invalidate(l, ends_in_place);
+    if (!s_.medium->failed() && !SCUTE_PLANTED(logged_invalidate))
+      log_.invalidate(l, ends_in_place);
   }
   if (!SCUTE_PLANTED(logged_unlock)) pool::leave(s_, l);
   s_.require_healthy();

@@ -143,8 +143,8 @@ bool mixture::cut_payload(const bytes& header, bytes& image) {
   for (const auto& [before, behind] : {std::pair{&kept_, &decoded_}, {&decoded_, &kept_}}) {
     image = *behind;
     std::copy_n(header.begin(), header_end, image.begin());
-    uint32_t sum = pool::unbind(
-        pool::header_checksum(s_, f_, h, image.data() + header_end, n), f_.header);
+    uint32_t sum =
+        pool::unbind(pool::header_checksum(s_, f_, h, image.data() + header_end, n), f_.header);
     // The cut moves on byte by byte, and the checksum with it. Cuts from `low` to the next byte that
     // differs are the same.
     size_t low = 0;

@@ -96,8 +96,8 @@ page_repairer::outcome page_repairer::repair_zone_page(uint64_t page, bool condo
   const uint32_t stripe = pool::stripes::index(c.zone, c.column / pool::column_block);
   pool::hold& mine = pool::this_thread_holds;
   const bool holder = mine.pool == &s_;
-  const bool ours = mine.window != nullptr ? pool::in_window(*mine.window, stripe)
-                                           : mine.stripe == stripe;
+  const bool ours =
+      mine.window != nullptr ? pool::in_window(*mine.window, stripe) : mine.stripe == stripe;
   if (holder && !ours) return outcome::hopeless;  // against B1; never waits for it
   if (holder && !mine.shared) return rebuild(page, condone, finder);
   if (!holder) {

@@ -98,10 +98,9 @@ bool resolution::in_doubt(uint64_t tag) const noexcept {
 
 void resolution::before_write(uint64_t offset, uint64_t length) {
   if (!pending() || ours() || SCUTE_PLANTED(resolve_writes)) return;
-  for_each_part(s_.geo, offset, length,
-                [&](uint64_t, uint64_t zone, uint64_t column, uint64_t) {
-                  resolve(zone, column / block_size);
-                });
+  for_each_part(s_.geo, offset, length, [&](uint64_t, uint64_t zone, uint64_t column, uint64_t) {
+    resolve(zone, column / block_size);
+  });
 }
 
 void resolution::before_change(const pool::fragment& f) {
@@ -198,9 +197,8 @@ std::vector<resolution::found> resolution::fragments_in(uint64_t zone, uint64_t 
       }
     }
     const auto collect = [&] {
-      for_each_fragment(s_, page, [&](const fragment_in_page& p) {
-        all.push_back({p.fragment, p.object});
-      });
+      for_each_fragment(s_, page,
+                        [&](const fragment_in_page& p) { all.push_back({p.fragment, p.object}); });
     };
     const size_t before = all.size();
     collect();
@@ -390,10 +388,9 @@ void resolution::finish_ring(const pool::fragment& f) {
   std::vector<pool::fragment> members;
   walk(f, false, [&](const pool::fragment& m) { members.push_back(m); });
   const auto extents = [&](const pool::fragment& m, auto&& fn) {
-    for_each_extent(m, pool::covered(s_, m, header_at(s_, m.header)),
-                    [&](uint64_t offset, uint64_t length) {
-                      for_each_part(s_.geo, offset, length, fn);
-                    });
+    for_each_extent(
+        m, pool::covered(s_, m, header_at(s_, m.header)),
+        [&](uint64_t offset, uint64_t length) { for_each_part(s_.geo, offset, length, fn); });
   };
   if (!SCUTE_PLANTED(resolve_data_flush)) {  // Y8
     for (const pool::fragment& m : members)
@@ -403,9 +400,8 @@ void resolution::finish_ring(const pool::fragment& f) {
     w_.fence();
     s_.require_healthy();
   }
-  extents(f, [&](uint64_t, uint64_t zone, uint64_t column, uint64_t n) {
-    recompute(zone, column, n);
-  });
+  extents(
+      f, [&](uint64_t, uint64_t zone, uint64_t column, uint64_t n) { recompute(zone, column, n); });
   for (const pool::fragment& m : members)
     if (!SCUTE_PLANTED(resolve_member_alone))
       extents(m, [&](uint64_t, uint64_t zone, uint64_t column, uint64_t) {
@@ -417,16 +413,17 @@ void resolution::finish_ring(const pool::fragment& f) {
 
 void resolution::write(uint64_t offset, const std::byte* bytes, uint64_t length) {
   s_.require_healthy();
-  for_each_part(s_.geo, offset, length, [&](uint64_t at, uint64_t zone, uint64_t column, uint64_t n) {
-    const uint32_t stripe = pool::stripes::index(zone, column / block_size);
-    s_.locks.lock_exclusive(stripe);
-    {
-      const pool::holding here(s_, stripe, false);
-      w_.stream(s_.at(at), bytes + (at - offset), n, medium::purpose::data);
-      if (!SCUTE_PLANTED(resolve_fence)) w_.fence();
-    }
-    s_.locks.unlock_exclusive(stripe, true);
-  });
+  for_each_part(s_.geo, offset, length,
+                [&](uint64_t at, uint64_t zone, uint64_t column, uint64_t n) {
+                  const uint32_t stripe = pool::stripes::index(zone, column / block_size);
+                  s_.locks.lock_exclusive(stripe);
+                  {
+                    const pool::holding here(s_, stripe, false);
+                    w_.stream(s_.at(at), bytes + (at - offset), n, medium::purpose::data);
+                    if (!SCUTE_PLANTED(resolve_fence)) w_.fence();
+                  }
+                  s_.locks.unlock_exclusive(stripe, true);
+                });
   s_.require_healthy();
 }
 

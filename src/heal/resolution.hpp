@@ -109,7 +109,7 @@ class resolution final : public pool::resolver {
     uint64_t zone, block;
   };
   std::vector<block_number> due_;  // to be resolved along with the one that was asked for
-  std::set<uint64_t> told_;  // headers of fragments that were reported as lost
+  std::set<uint64_t> told_;        // headers of fragments that were reported as lost
 };
 
 }  // namespace scute::heal

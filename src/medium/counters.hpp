@@ -31,8 +31,8 @@ struct counters {
   counter lock_waits;
   counter settles;
   counter fallbacks;
-  counter logged;  // engine logfree: transactions that went through the log
-  counter drains;  // deferred parity that was made durable for others
+  counter logged;     // engine logfree: transactions that went through the log
+  counter drains;     // deferred parity that was made durable for others
   counter demotions;  // transactions whose in-place ranges had to give up their columns
   counter heals, losses;
   counter verified_bytes;

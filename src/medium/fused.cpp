@@ -136,8 +136,7 @@ __attribute__((target(SCUTE_FUSED_WIDE))) void encode_wide(const fused_piece& p,
       const __m512i fresh = _mm512_loadu_si512(p.src + i);
       const __m512i delta = _mm512_xor_si512(fresh, _mm512_load_si512(d));
       _mm512_storeu_si512(p.delta + i, delta);
-      _mm512_storeu_si512(p.next + i,
-                          _mm512_xor_si512(delta, _mm512_load_si512(p.parity + i)));
+      _mm512_storeu_si512(p.next + i, _mm512_xor_si512(delta, _mm512_load_si512(p.parity + i)));
       tell(done, i + k);
       if (past_cache) {
         _mm512_stream_si512(reinterpret_cast<__m512i*>(d), fresh);

@@ -45,11 +45,13 @@ struct state {
 
   bool read_only = false;
   bool has_parity = false;
-  bool plain_encoding = false;  // SCUTE_PLAIN_ENCODING: the kernels of log-free commits not pipelined
+  bool plain_encoding =
+      false;  // SCUTE_PLAIN_ENCODING: the kernels of log-free commits not pipelined
   scute_policy policy = SCUTE_POLICY_DEFAULT;  // of this session
   uint64_t scrub_every = 0;
-  uint32_t flags = 0;      // SCUTE_*, as given
-  std::atomic<bool> attentive{false};  // handing out objects takes more than an address: tx/verify.hpp
+  uint32_t flags = 0;  // SCUTE_*, as given
+  std::atomic<bool> attentive{
+      false};  // handing out objects takes more than an address: tx/verify.hpp
   accounting account;
 
   bool has_checksums = false;  // of object payloads; headers and metadata always have them

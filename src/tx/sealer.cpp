@@ -205,10 +205,11 @@ void sealer::change_fragment(micro_buffer& b, uint64_t index) {
   format::fragment_header fresh = h;
   fresh.tag = format::make_tag(s_.sb.epoch, lane_.index, lane_.sequence + 1);
   fresh.next = f.header;
-  fresh.checksum = pool::bind(
-      codec::checksum_update(s_.checksum, sum, reinterpret_cast<const std::byte*>(&h) + 4,
-                             reinterpret_cast<const std::byte*>(&fresh) + 4, format::header_tail, 0),
-      f.header);
+  fresh.checksum =
+      pool::bind(codec::checksum_update(
+                     s_.checksum, sum, reinterpret_cast<const std::byte*>(&h) + 4,
+                     reinterpret_cast<const std::byte*>(&fresh) + 4, format::header_tail, 0),
+                 f.header);
   std::memcpy(b.header_room(index), &fresh, sizeof fresh);
 }
 
