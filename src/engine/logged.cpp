@@ -64,7 +64,9 @@ void logged::commit(pool::lane& l, const tx::write_set& w) {
     for (const tx::member& m : w.members) s_.resolving->before_change(m.where);
   l.w.count.logged.add(1);
   entry_image image(l, format::entry_final);
-  for (const auto& p : w.patches) image.add(format::record_kind::data, p.offset, p.src, p.length);
+  for (const auto& p : w.patches)
+    if (p.why != medium::purpose::metadata || !SCUTE_PLANTED(logged_headers))
+      image.add(format::record_kind::data, p.offset, p.src, p.length);
   for (const auto& r : w.in_place) {
     image.add(format::record_kind::intent, r.offset, nullptr, static_cast<uint32_t>(r.length));
     l.w.flush(s_.at(r.offset), r.length, medium::purpose::data);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "heal/certainty.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstring>
 #include <thread>
 #include <vector>
 
+#include "pool/columns.hpp"
 #include "pool/optimistic.hpp"
 
 namespace scute::heal {
@@ -65,19 +67,35 @@ bool let_commits_end(const pool::state& s, clock::time_point deadline) {
   return true;
 }
 
+// Log-free commits hold the columns of all that they write: passing through the locks is waiting for them.
+void let_windows_end(pool::state& s, const sighting& g) noexcept {
+  const auto pass = [&](uint64_t offset, uint64_t length) {
+    for (uint64_t at = offset / format::page * format::page; at < offset + length;
+         at += format::page) {
+      const uint32_t stripe = pool::stripe_of(s, std::max(at, offset));
+      s.locks.lock_exclusive(stripe);
+      s.locks.unlock_exclusive(stripe);
+    }
+  };
+  pass(g.first, format::header_size);
+  pass(g.f.header, format::header_size);
+  pass(g.f.payload, g.f.room);
+}
+
 }  // namespace
 
-verdict examine(const pool::state& s, const sighting& g) {
+certainty examine(pool::state& s, const sighting& g) {
   const auto deadline = clock::now() + patience;
   const size_t n = payload_at + g.f.room;
   image before, after;
   for (read_image(s, g, before);;) {
-    if (sound(s, g, before) || !still_there(g)) return verdict::sound;
-    if (!let_commits_end(s, deadline)) return verdict::busy;
+    if (sound(s, g, before) || !still_there(g)) return certainty::sound;
+    if (!let_commits_end(s, deadline)) return certainty::busy;
+    if (s.locks.windows != nullptr) let_windows_end(s, g);
     read_image(s, g, after);
     if (std::memcmp(before.data(), after.data(), n) == 0)
-      return still_there(g) ? verdict::damaged : verdict::sound;
-    if (clock::now() > deadline) return verdict::busy;
+      return still_there(g) ? certainty::damaged : certainty::sound;
+    if (clock::now() > deadline) return certainty::busy;
     std::memcpy(before.data(), after.data(), n);
   }
 }

@@ -7,7 +7,7 @@
 //
 // D1 A fragment is damaged if it fails its checksum, and does so with the very same bytes after every
 //    lane that had decided a transaction when they were first read has applied it. Nobody is writing
-//    it then: a commit that came in between would have left another header behind (its tag names the
+//    it then, nor has a log-free commit its columns open: a commit that came in between would have left another header behind (its tag names the
 //    transaction), and a transaction verifies what it opens before it changes it.
 #pragma once
 
@@ -15,10 +15,10 @@
 
 namespace scute::heal {
 
-enum class verdict { sound, damaged, busy };
+enum class certainty { sound, damaged, busy };
 
 // sound: it is valid, or there is no such fragment (any more). busy: it kept changing, or a commit
 // did not end, for as long as one cares to wait.
-verdict examine(const pool::state& s, const sighting& g);
+certainty examine(pool::state& s, const sighting& g);
 
 }  // namespace scute::heal

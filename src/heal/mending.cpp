@@ -39,15 +39,15 @@ mender::outcome mender::fragment(uint64_t zone, const sighting& g) {
   const auto known = lost_.find({zone, g.f.header});
   if (known != lost_.end() && known->second.tried == repairs_) return outcome::lost;
   switch (examine(s_, g)) {
-    case verdict::sound:
+    case certainty::sound:
       if (known != lost_.end()) {  // somebody else found a way, or it was freed
         const bool told = known->second.told;
         lost_.erase(known);
         if (!told) repaired(zone, g.what(), g.f.header, format::header_size + g.f.room, 0);
       }
       return outcome::sound;
-    case verdict::busy: return outcome::busy;
-    case verdict::damaged: break;
+    case certainty::busy: return outcome::busy;
+    case certainty::damaged: break;
   }
   if (g.f.index != 0) {
     // Whether this part counts at all is for the first header to say.

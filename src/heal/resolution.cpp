@@ -202,6 +202,10 @@ std::vector<resolution::found> resolution::fragments_in(uint64_t zone, uint64_t 
     };
     const size_t before = all.size();
     collect();
+    if (SCUTE_PLANTED(resolve_one_size) && !all.empty())
+      std::erase_if(all, [room = all.back().fragment.object_room](const found& x) {
+        return !x.fragment.metadata && x.fragment.object_room != room;
+      });
     // What further fragments an object has its first header tells, so that is settled before.
     bool again = false;
     const size_t listed = all.size();

@@ -170,6 +170,11 @@ void prepare_deltas(lane& l) {
   for (piece& p : l.pieces) {
     p.delta = at;
     p.next = at + p.length;
+    if (SCUTE_PLANTED(window_delta_shared)) continue;
+    // What goes on in the next block.
+    if (SCUTE_PLANTED(window_delta_block) && &p != &l.pieces.back() &&
+        (&p)[1].offset == p.offset + p.length)
+      continue;
     at += 2 * size_t{p.length};
   }
   l.now().parity.reserve(l.pieces.size());
@@ -220,6 +225,9 @@ void write_parity(state& s, lane& l) noexcept {
     const piece& p = l.pieces[i];
     l.progress.begin(i);
     if (late) codec::xor_delta(p.next, s.at(p.parity), p.delta, p.length);
+    if (SCUTE_PLANTED(window_parity_line) && i != 0 &&
+        p.parity / 64 == (l.pieces[i - 1].parity + l.pieces[i - 1].length - 1) / 64)
+      codec::xor_delta(p.next, p.next, p.delta, p.length);
     if (!SCUTE_PLANTED(window_parity))
       l.w.push(s.at(p.parity), p.next, p.length, medium::purpose::parity, &l.progress.done);
     l.now().parity.push_back({p.parity, p.length});

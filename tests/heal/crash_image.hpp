@@ -27,6 +27,7 @@ class crash_image : public pool_file {
     const scute_oid oid = alloc(content);
     EXPECT_NE(oid, 0u) << scute_errormsg();
     before[oid] = content;
+    place(oid);
     return oid;
   }
   // The file with nothing deferred.
@@ -44,6 +45,7 @@ class crash_image : public pool_file {
     change(tx, after);
     SCUTE_OKAY(tx.commit());
     EXPECT_EQ(stats().logged, logged) << "the transaction went through the log";
+    for (const auto& [oid, content] : after) place(oid);
     new_file = file();
     data.clear();
     parity.clear();
@@ -74,10 +76,8 @@ class crash_image : public pool_file {
   }
   // The data words of an object that the transaction changed, headers included.
   std::vector<uint64_t> words_of(scute_oid oid) const {
-    const heap::object o = in().heap->zones().locate(offset_of(oid));
-    std::vector<uint64_t> words = within(data, o.header, o.payload - o.header);
-    for (const uint64_t at : within(data, o.payload, o.room)) words.push_back(at);
-    return words;
+    const auto [header, n] = places.at(oid);
+    return within(data, header, n);
   }
 
   // What opening finds after the power failed over that image.
@@ -115,6 +115,14 @@ class crash_image : public pool_file {
   std::map<scute_oid, bytes> before, after;
   bytes old_file, new_file;
   std::vector<uint64_t> data, parity;  // words that the transaction changed
+  // Where headers and payload of an object begin, and their length.
+  std::map<scute_oid, std::pair<uint64_t, uint64_t>> places;
+
+ private:
+  void place(scute_oid oid) {
+    const heap::object o = in().heap->zones().locate(offset_of(oid));
+    places[oid] = {o.header, o.payload + o.room - o.header};
+  }
 };
 
 }  // namespace scute::test

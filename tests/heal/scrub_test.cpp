@@ -156,6 +156,18 @@ TEST_P(scrub_kinds, AScribbleOfAWholeRow) {
 
 TEST_P(scrub_kinds, LogReplicas) {
   for (uint64_t i = 0; i < 5; ++i) f.add(700);
+  // A large object's overwrite goes through the log with every engine; it has two cells in each column.
+  const scute_oid wide = f.add(2 * f.in().s.geo.row_size + 100);
+  {
+    transaction tx(f);
+    for (const uint64_t at : {uint64_t{50}, f.in().s.geo.row_size + 50}) {
+      void* p = nullptr;
+      SCUTE_OKAY(scute_tx_add_range(tx, wide, at, 300, &p));
+      std::memcpy(f.objects[wide].data() + at, pattern(at, 300).data(), 300);
+      std::memcpy(p, pattern(at, 300).data(), 300);
+    }
+    SCUTE_OKAY(tx.commit());
+  }
   const auto& s = f.in().s;
   const int lane = scute_thread_lane(f);
   ASSERT_GE(lane, 0);

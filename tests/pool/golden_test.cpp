@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The format, pinned: what the bytes of two pools say, field by field, must be what the files
+// The format, pinned: what the bytes of two pools of each engine say, field by field, must be what the files
 // golden_*.txt beside this one say. SCUTE_UPDATE_GOLDEN=1 writes them anew; a difference that was
 // not meant is a break of the format.
 #include <gtest/gtest.h>
@@ -162,7 +162,7 @@ class dump {
   std::ostringstream out_;
 };
 
-void compare(const char* name, const std::string& text) {
+void compare(const std::string& name, const std::string& text) {
   const std::string path = std::string(SCUTE_SOURCE_DIR) + "/tests/pool/golden_" + name + ".txt";
   if (std::getenv("SCUTE_UPDATE_GOLDEN") != nullptr) {
     std::ofstream(path) << text;
@@ -173,23 +173,31 @@ void compare(const char* name, const std::string& text) {
       << "the format changed; if that was meant: SCUTE_UPDATE_GOLDEN=1";
 }
 
-scute_options golden_options() {
-  scute_options o = options();
+// By engine.
+class golden : public testing::TestWithParam<scute_engine> {
+ protected:
+  std::string name(const char* what) const {
+    return std::string(what) + (GetParam() == SCUTE_ENGINE_LOGFREE ? "_logfree" : "");
+  }
+};
+
+scute_options golden_options(scute_engine engine) {
+  scute_options o = options(mib, {SCUTE_PROTECT_MLPC, engine});
   o.layout = "golden";
   o.lanes = 1;  // whichever thread runs this
   return o;
 }
 
-TEST(golden, EmptyPool) {
+TEST_P(golden, EmptyPool) {
   pool_file f;
-  f.create(golden_options());
+  f.create(golden_options(GetParam()));
   f.close();
-  compare("empty", dump(read_file(f.path)).text());
+  compare(name("empty"), dump(read_file(f.path)).text());
 }
 
-TEST(golden, FiveObjects) {
+TEST_P(golden, FiveObjects) {
   pool_file f;
-  f.create(golden_options());
+  f.create(golden_options(GetParam()));
   scute_oid root = 0;
   SCUTE_OKAY(scute_root(f, 64, 1, &root));  // 1
   f.alloc(pattern(2, 10), 2);               // 2
@@ -210,8 +218,10 @@ TEST(golden, FiveObjects) {
     SCUTE_OKAY(tx.commit());
   }
   // Not closed: the log of the session is in its lanes.
-  compare("objects", dump(read_file(f.path)).text());
+  compare(name("objects"), dump(read_file(f.path)).text());
 }
+
+INSTANTIATE_TEST_SUITE_P(Engine, golden, both_engines, engine_name);
 
 }  // namespace
 }  // namespace scute::test
