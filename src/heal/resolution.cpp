@@ -120,10 +120,11 @@ void resolution::before_change(const pool::fragment& f) {
 void resolution::before_read(const pool::fragment& f) {
   if (!pending() || ours() || SCUTE_PLANTED(resolve_reads)) return;
   const auto h = header_at(s_, f.header);
-  if (!in_doubt(h.tag)) return;
+  // A torn header may have an old tag and anything else.
   const uint32_t n = pool::covered(s_, f, h);
-  if (n == pool::not_covered) return;
-  for_each_extent(f, n, [&](uint64_t offset, uint64_t length) { before_write(offset, length); });
+  if (!in_doubt(h.tag) && (pool::valid(s_, f) || SCUTE_PLANTED(resolve_torn_reads))) return;
+  for_each_extent(f, n == pool::not_covered ? 0 : n,
+                  [&](uint64_t offset, uint64_t length) { before_write(offset, length); });
 }
 
 void resolution::before_reuse(uint64_t offset, uint64_t length) {

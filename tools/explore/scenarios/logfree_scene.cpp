@@ -186,19 +186,21 @@ void death::die(phase in, std::uint64_t dice, column durable) const {
 }
 
 void death::kill(phase in, std::uint64_t dice) const {
+  if (in == phase::any) in = static_cast<phase>(dice % 4);
   const std::vector<range> lost = end(in, dice, {0, 0});
   std::vector<std::byte> now(at_.bytes().begin(), at_.bytes().end());
   for (const range& r : lost)
-    std::copy_n(before_.begin() + static_cast<std::ptrdiff_t>(r.begin), r.end - r.begin,
-                now.begin() + static_cast<std::ptrdiff_t>(r.begin));
+    std::memcpy(now.data() + r.begin, before_.data() + r.begin, r.end - r.begin);
   const layout where(now);
   const std::uint64_t parity = where.zone + rows_of(now) * where.row_size;
-  for (const range& r :
-       differences(before_, at_.bytes(), where.zone, parity + where.row_size, word))
-    undo(r);
+  const std::uint64_t zone_end = parity + where.row_size;
+  for (const range& r : differences(before_, at_.bytes(), parity, zone_end, word)) undo(r);
+  // D1: when any parity is stored, all data is durable.
+  if (in != phase::parity)
+    for (const range& r : differences(before_, at_.bytes(), where.zone, parity, word)) undo(r);
   // Stores that nobody announces, as those of a program to what it has open in place.
   auto* memory = const_cast<std::byte*>(at_.bytes().data());
-  for (const range& r : differences(before_, now, where.zone, parity + where.row_size, word))
+  for (const range& r : differences(at_.bytes(), now, where.zone, zone_end, word))
     std::memcpy(memory + r.begin, now.data() + r.begin, r.end - r.begin);
   at_.open();
 }

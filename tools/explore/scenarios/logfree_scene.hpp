@@ -77,8 +77,8 @@ class death {
   // allocator, what was resolved before it. (So where columns are unresolved, the ring is committed once
   // as a whole before.)
   void die(phase in, std::uint64_t dice, column durable = {0, 0}) const;
-  // The same for a process that is killed: what it has stored is there for the next one, and none of it is
-  // durable.
+  // The same for a process that is killed: what it has stored since its last fence is there for the next
+  // one, and none of that is durable.
   void kill(phase in, std::uint64_t dice) const;
 
  private:
