@@ -241,7 +241,7 @@ typedef struct scute_info {
   uint32_t flags;          /* SCUTE_READONLY, ... with which it was opened */
   uint64_t unresolved;     /* bytes of columns that recovery has not come to yet (engine logfree) */
   uint64_t rolled_back;    /* fragments of undecided transactions put back since this open */
-  uint64_t finished;       /* decided transactions whose parity was completed since this open */
+  uint64_t finished;       /* fragments of decided transactions whose parity was completed since this open */
 } scute_info;
 
 /* Fills in *info (set info->struct_size first). Any thread. */

@@ -63,9 +63,11 @@ void recovery_service::conclude() {
 
 void recovery_service::finish(scute_progress_fn progress, void* arg) {
   if (!pending()) return;
+  const uint64_t width = (uint64_t{in_.s.geo.rows} + in_.s.geo.parity) * format::page;
   const auto tell = [&] {
     if (progress != nullptr)
-      progress(arg, "recover", resolution_->resolved_blocks(), resolution_->blocks());
+      progress(arg, "recover", resolution_->resolved_blocks() * width,
+               resolution_->blocks() * width);
   };
   {
     const pool::finder_scope as(SCUTE_FINDER_OPEN);

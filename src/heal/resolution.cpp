@@ -309,7 +309,10 @@ bool resolution::mend(const pool::fragment& f) {
   std::memcpy(&h, image.data(), sizeof h);
   // Only what the checksum vouches for (D5).
   size_t sure = format::header_size + pool::covered(s_, f, h);
-  if (SCUTE_PLANTED(resolve_free_payload)) sure = size;
+  if (SCUTE_PLANTED(resolve_free_payload)) {
+    image = decoded;
+    sure = size;
+  }
   for (const unit& u : units) {
     if (u.at >= sure) continue;
     const size_t n = std::min(u.length, sure - u.at);

@@ -128,7 +128,9 @@ void scrub::copies() {
   if (!o_.with_lane || s_.read_only) return;
   for (const pool::lane& l : s_.lanes) {
     // A lane that was not used since the pool was opened holds nothing that counts.
-    if (l.begun.load(std::memory_order_acquire) == 0) continue;
+    if (l.begun.load(std::memory_order_acquire) == 0 &&
+        l.applied.load(std::memory_order_acquire) == 0)
+      continue;
     o_.with_lane(l.index, [&](pool::lane& held) { mend_lane(s_, held, o_.repair, copies_, tell); });
   }
 }

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A pool that a crash has left, through the C++ interface: references are right before recovery is over.
+#include "api/crashed_pool.hpp"
 #include "api/temp_pool.hpp"
-#include "heal/crash_image.hpp"
 
 namespace {
-
-using scute::test::bytes;
-using scute::test::crash_image;
-using scute::test::pattern;
 
 struct block {
   unsigned char bytes[400];
@@ -15,34 +11,20 @@ struct block {
 
 class recovering : public testing::Test {
  protected:
-  // Two objects changed by a transaction of which one member is there and one is not.
-  void SetUp() override {
-    for (std::uint64_t i = 0; i < 4; ++i) oids.push_back(f.add(pattern(i, sizeof(block))));
-    f.cut([&](scute_tx* tx, auto& after) {
-      for (const scute_oid oid : {oids[0], oids[2]}) {
-        void* p = nullptr;
-        ASSERT_EQ(SCUTE_OK, scute_tx_open(tx, oid, &p));
-        std::memset(p, 9, sizeof(block));
-        after[oid] = bytes(sizeof(block), 9);
-      }
-    });
-    f.load(f.with(f.words_of(oids[0])));
-    ASSERT_EQ(SCUTE_OK, scute_close(f.pool));  // not resolved yet
-    f.pool = nullptr;
-  }
-  bool is(const scute::pool& pool, std::size_t i, const bytes& content) const {
-    const auto& b = pool.get(scute::ptr<block>(oids[i]));
-    return std::equal(content.begin(), content.end(), b.bytes);
+  void SetUp() override { f = scute_test::make_crashed_pool((folder / "crashed").string()); }
+  bool is(const scute::pool& pool, std::size_t i) const {
+    const auto& b = pool.get(scute::ptr<block>(f.oids[i]));
+    return std::equal(f.contents[i].begin(), f.contents[i].end(), b.bytes);
   }
 
-  crash_image f;
-  std::vector<scute_oid> oids;
+  scute_test::temp_folder folder;
+  scute_test::crashed_pool f;
 };
 
 TEST_F(recovering, references_are_of_decided_transactions) {
   const auto pool = scute::pool::open(f.path, {.lazy_recovery = true});
   EXPECT_GT(pool.info().unresolved, 0U);
-  for (std::size_t i = 0; i < oids.size(); ++i) EXPECT_TRUE(is(pool, i, f.before[oids[i]])) << i;
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_TRUE(is(pool, i)) << i;
   EXPECT_EQ(pool.info().rolled_back, 1U);
   EXPECT_GT(pool.info().unresolved, 0U);
 }
@@ -50,14 +32,14 @@ TEST_F(recovering, references_are_of_decided_transactions) {
 TEST_F(recovering, transactions_need_not_wait) {
   auto pool = scute::pool::open(f.path, {.lazy_recovery = true});
   pool.transact([&](scute::tx& tx) {
-    block& b = tx.open(scute::ptr<block>(oids[0]));
-    EXPECT_TRUE(std::equal(f.before[oids[0]].begin(), f.before[oids[0]].end(), b.bytes));
+    block& b = tx.open(scute::ptr<block>(f.oids[0]));
+    EXPECT_TRUE(std::equal(f.contents[0].begin(), f.contents[0].end(), b.bytes));
     b.bytes[5] = 77;
   });
-  f.before[oids[0]][5] = 77;
-  for (std::size_t i = 0; i < oids.size(); ++i) EXPECT_TRUE(is(pool, i, f.before[oids[i]])) << i;
+  f.contents[0][5] = 77;
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_TRUE(is(pool, i)) << i;
   pool.wait_for_recovery();
-  for (std::size_t i = 0; i < oids.size(); ++i) EXPECT_TRUE(is(pool, i, f.before[oids[i]])) << i;
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_TRUE(is(pool, i)) << i;
   EXPECT_EQ(pool.check().damaged, 0U);
 }
 
@@ -88,7 +70,7 @@ TEST_F(recovering, what_the_callback_throws_is_rethrown_at_the_end) {
   EXPECT_THROW(pool.wait_for_recovery(complain), std::string);
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(pool.info().unresolved, 0U);
-  for (std::size_t i = 0; i < oids.size(); ++i) EXPECT_TRUE(is(pool, i, f.before[oids[i]])) << i;
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_TRUE(is(pool, i)) << i;
 }
 
 }  // namespace

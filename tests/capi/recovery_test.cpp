@@ -80,7 +80,7 @@ TEST_F(recovery, WaitingTellsHowFarItIs) {
   EXPECT_EQ(seen.total, all) << "bytes, as scute/api.h says";
   EXPECT_EQ(seen.what, "recover");
   EXPECT_EQ(f.info().rolled_back, 20u);
-  EXPECT_EQ(f.info().finished, 20u);
+  EXPECT_EQ(f.info().finished, 40u);
   EXPECT_EQ(f.info().lost, 0u);
   expect_over();
   SCUTE_OKAY(scute_recovery_wait(f, nullptr, nullptr));
@@ -105,7 +105,9 @@ TEST_F(recovery, ManyThreadsAtOnce) {
     std::vector<std::thread> threads;
     for (int t = 0; t < 4; ++t)
       threads.emplace_back([&, t] {
-        if (t % 2 == 0) EXPECT_EQ(SCUTE_OK, scute_recovery_wait(f, nullptr, nullptr));
+        if (t % 2 == 0) {
+          EXPECT_EQ(SCUTE_OK, scute_recovery_wait(f, nullptr, nullptr));
+        }
         // Those that do not wait use the pool.
         auto it = wanted.begin();
         for (int i = 0; i < 20; ++i, it = std::next(it))
@@ -114,7 +116,7 @@ TEST_F(recovery, ManyThreadsAtOnce) {
     for (auto& t : threads) t.join();
     SCUTE_OKAY(scute_recovery_wait(f, nullptr, nullptr));
     EXPECT_EQ(f.info().rolled_back, 20u);
-    EXPECT_EQ(f.info().finished, 20u);
+    EXPECT_EQ(f.info().finished, 40u);
     expect_over();
   }
 }
@@ -132,8 +134,10 @@ TEST_F(recovery, TheNextSessionGoesOn) {
     EXPECT_NE(f.alloc(pattern(1, 50)), 0u);  // a new epoch leaves its tags
     scute_oid last = 0, at = 0;
     SCUTE_OKAY(scute_first(f, SCUTE_TYPE_ANY, &at));
-    for (; at != 0; SCUTE_OKAY_E(scute_next(f, at, SCUTE_TYPE_ANY, &at)))
+    while (at != 0) {
       if (wanted.count(at) == 0) last = at;
+      SCUTE_OKAY(scute_next(f, at, SCUTE_TYPE_ANY, &at));
+    }
     ASSERT_NE(last, 0u);
     ASSERT_EQ(SCUTE_OK, f.free(last));
   }

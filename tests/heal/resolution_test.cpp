@@ -218,7 +218,7 @@ TEST_F(resolution, CountsWhatItDoes) {
   f.load(f.with(f.data));
   f.wait();
   EXPECT_EQ(f.info().rolled_back, 0u);
-  EXPECT_EQ(f.info().finished, 1u);
+  EXPECT_EQ(f.info().finished, 2u);
   f.expect(f.after);
   // Nothing to do.
   f.load(f.new_file);
@@ -303,7 +303,7 @@ TEST_F(resolution, RingsOfTwoEpochs) {
       two.wait();
       EXPECT_EQ(two.in().s.sb.resolved_epoch, epoch);
       EXPECT_EQ(two.info().rolled_back, uint64_t{!first_decided} + uint64_t{!second_decided});
-      EXPECT_EQ(two.info().finished, uint64_t{first_decided} + uint64_t{second_decided});
+      EXPECT_EQ(two.info().finished, 2 * (uint64_t{first_decided} + uint64_t{second_decided}));
       two.expect_sound_with(wanted);
     }
 }

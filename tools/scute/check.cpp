@@ -62,7 +62,7 @@ void print_text(const scute_report& report, const findings& found, uint64_t repa
   facts.add("chunk headers", count_text(report.chunks));
   facts.add("parity compared", exact_size_text(report.columns_bytes));
   if (info.rolled_back != 0 || info.finished != 0)
-    facts.add("recovery", fmt::format("{} fragments put back, parity of {} transactions completed",
+    facts.add("recovery", fmt::format("{} fragments put back, parity of {} completed",
                                       count_text(info.rolled_back), count_text(info.finished)));
   if (repaired_at_open > 0) facts.add("repaired by opening", count_text(repaired_at_open));
   facts.add("damaged", count_text(report.damaged));

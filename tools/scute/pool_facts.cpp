@@ -85,7 +85,7 @@ std::string recovery_text(const scute_info& info) {
     text += fmt::format("; columns of {} not looked at yet (`scute check` does)",
                         size_text(info.unresolved));
   if (info.rolled_back != 0 || info.finished != 0)
-    text += fmt::format("; {} fragments put back, parity of {} transactions completed",
+    text += fmt::format("; {} fragments put back, parity of {} completed",
                         count_text(info.rolled_back), count_text(info.finished));
   return text;
 }

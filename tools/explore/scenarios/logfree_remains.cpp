@@ -68,7 +68,7 @@ testing::scenario chunks_again(std::uint64_t seed) {
     commit(p, 1, [](change& c) { c.alloc(0, 300, 1); });
     for (;;) {
       try {
-        commit(p, 0, [](change& c) { c.alloc(5, 15000, 1); });
+        commit(p, 0, [](change& c) { c.alloc(5, 2000, 1); });
       } catch (const scute::error& e) {
         if (e.which() != errc::nospc) throw;
         break;

@@ -3,6 +3,8 @@
 // needs them (pool/window.hpp).
 #include <algorithm>
 
+#include <memory>
+
 #include "scenarios/catalogue.hpp"
 #include "scenarios/logfree_scene.hpp"
 
@@ -188,8 +190,71 @@ testing::scenario beside_in_place(std::uint64_t) {
     c.edit_in_place(1, 10, 60, 21);
   });
 }
+// Two cells of one column in place, so that the old bytes are in undo entries and the columns free.
+testing::scenario beside_undo(std::uint64_t) {
+  auto s = start("windows-beside-undo", 2, [](scute::pool& p) {
+    make_twins(p);
+    place(p, 0, 3, size, 3, {1, 0});
+  });
+  step(s, 0, "two cells of a column in place", [](change& c) {
+    c.edit_in_place(0, 10, 100, 20);
+    c.edit_in_place(3, 40, 100, 21);
+  });
+  step(s, 1, "a ring in the column", [](change& c) {
+    c.overwrite(0, 40);
+    c.overwrite(2, 50);
+  });
+  return s;
+}
+// The object that is staged lies in the columns of those of the ring.
 testing::scenario beside_staged(std::uint64_t) {
-  return beside("windows-beside-staged", [](change& c) { c.alloc(5, 50000, 20); });
+  auto s = start("windows-beside-staged", 2, [](scute::pool& p) {
+    make_twins(p);
+    commit(p, 1, [](change& c) { c.alloc(4, 30000, 14); });
+  });
+  step(s, 0, "a large object", [](change& c) { c.alloc(5, 17000, 20); });
+  for (unsigned k = 0; k < 2; ++k)
+    step(s, 1, "a ring in its columns", [k](change& c) {
+      c.overwrite(k, 40 + k);
+      c.overwrite(2, 50 + k);
+    });
+  return s;
+}
+// One thread waits for the other one's lock with ranges open in place; the other one needs their columns, and
+// takes them.
+testing::scenario demote(std::uint64_t) {
+  auto s = start("windows-demote", 2, make_twins);
+  const auto lock = std::make_shared<testing::mutex>();
+  s.in_thread(0).step("in place, waiting for the other thread in between", [lock](scute::pool& p) {
+    commit(p, 0, [&](change& c) {
+      c.edit_in_place(0, 10, 100, 20);
+      c.edit_in_place(1, 10, 60, 21);
+      lock->lock();
+      lock->unlock();
+      c.edit_in_place(0, 200, 50, 22);
+    });
+  });
+  s.in_thread(1).step("elsewhere, under the lock", [lock](scute::pool& p) {
+    lock->lock();
+    commit(p, 1, [](change& c) { c.overwrite(2, 40); });
+    lock->unlock();
+  });
+  for (unsigned k = 0; k < 2; ++k)
+    s.in_thread(1).step("a ring in the columns, under the lock", [k, lock](scute::pool& p) {
+      lock->lock();
+      {
+        // Elsewhere, and to no effect, so that some time goes by.
+        change c(p, 1);
+        c.edit_in_place(2, 0, 50, 41);
+        c.abort();
+      }
+      commit(p, 1, [k](change& c) {
+        c.overwrite(k, 42 + k);
+        c.overwrite(2, 44 + k);
+      });
+      lock->unlock();
+    });
+  return s;
 }
 
 // One goes through the log (in place, aborted, two cells of a column), the other one does not.
@@ -306,6 +371,8 @@ void add_window_scenarios(std::vector<entry>& to) {
         {"windows-beside-log", "a ring beside one transaction through the log", beside_log},
         {"windows-beside-in-place", "rings beside one transaction in place", beside_in_place},
         {"windows-beside-staged", "rings beside one staged object", beside_staged},
+        {"windows-beside-undo", "a ring beside undo entries of its columns", beside_undo},
+        {"windows-demote", "a thread waits with ranges open in place, and has to give way", demote},
         {"windows-chunks", "a chunk freed by one thread is used by the other", chunks},
         {"windows-three", "three threads, each in two of three blocks", three}})
     to.push_back({std::string(k.name) + "/logfree", k.about, k.make});
