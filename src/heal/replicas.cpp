@@ -78,7 +78,8 @@ void mend_lane(pool::state& s, pool::lane& l, bool repair, mend_tally& t,
       says[r] = engine::read_status_word(s, l.index, which, word, value[r]);
     }
     if (says[0] == says[1] && value[0] == value[1]) continue;
-    mend(position, sizeof(uint64_t), value[1] > value[0] || !says[0] ? 1 : 0);
+    // A word that fails its check says nothing, whatever its value looks like.
+    mend(position, sizeof(uint64_t), !says[0] || (says[1] && value[1] > value[0]) ? 1 : 0);
   }
   const auto area = [&](uint64_t begin, uint64_t end) {
     for (uint64_t at = begin; at + sizeof(format::log_entry) <= end;) {

@@ -176,13 +176,31 @@ TEST_P(scrub_kinds, LogReplicas) {
   const bytes before(
       reinterpret_cast<unsigned char*>(f.raw(s.geo.lane_offset(i, 0))),
       reinterpret_cast<unsigned char*>(f.raw(s.geo.lane_offset(i, 0))) + s.geo.lane_size);
-  flip(f, s.geo.lane_offset(i, 1));                       // a status word
+  flip(f, s.geo.lane_offset(i, 1));  // a status word; whether its value looks higher or lower now
   flip(f, s.geo.lane_offset(i, 0) + l.last_begin + 100);  // the body of the last entry
   const scrub_result r = scrub();
   EXPECT_EQ(r.count("log replica (repaired)"), 2u) << testing::PrintToString(r.findings);
   EXPECT_EQ(std::memcmp(f.raw(s.geo.lane_offset(i, 0)), before.data(), before.size()), 0);
   EXPECT_EQ(std::memcmp(f.raw(s.geo.lane_offset(i, 1)), before.data(), before.size()), 0);
   EXPECT_EQ(scrub().report.damaged, 0u);
+}
+
+// The sound copy is the one that passes its check, whichever value looks higher.
+TEST_P(scrub_kinds, StatusWordOfEitherReplica) {
+  const auto& s = f.in().s;
+  const auto i = static_cast<uint32_t>(scute_thread_lane(f));
+  uint64_t sound = 0;
+  std::memcpy(&sound, f.raw(s.geo.lane_offset(i, 0)), 8);
+  ASSERT_NE(sound, 0u);
+  for (const uint32_t replica : {0u, 1u})
+    for (uint64_t at = 0; at < 8; ++at)
+      for (const unsigned mask : {0x01u, 0x80u, 0xffu}) {
+        flip(f, s.geo.lane_offset(i, replica) + at, static_cast<unsigned char>(mask));
+        EXPECT_EQ(scrub().count("log replica (repaired)"), 1u);
+        for (const uint32_t r : {0u, 1u})
+          ASSERT_EQ(std::memcmp(f.raw(s.geo.lane_offset(i, r)), &sound, 8), 0)
+              << "byte " << at << " of replica " << replica << ", mask " << mask;
+      }
 }
 
 // Lanes in use are left alone.

@@ -123,6 +123,8 @@ testing::scenario killed(std::uint64_t seed) {
             overwrite_all(c, {0, 2}, k + 1);
             c.alloc(6, ring_size, k);
           });
+          const std::uint64_t apart = offset_of(at.pool(), 0, 6) - offset_of(at.pool(), 0, 1);
+          if (apart % at.pool().info().row_size != 0) throw std::runtime_error("other columns");
           d.kill(k == 0 ? phase::decided : k == 1 ? phase::torn : phase::any, dice_of(seed, k));
           commit_ring(at.pool(), 0, {1}, k + 1);
           commit(at.pool(), 1, [k](change& c) { c.overwrite(0, 10 + k); });

@@ -223,7 +223,10 @@ testing::scenario beside_staged(std::uint64_t) {
 // One thread waits for the other one's lock with ranges open in place; the other one needs their columns, and
 // takes them.
 testing::scenario demote(std::uint64_t) {
-  auto s = start("windows-demote", 2, make_twins);
+  auto s = start("windows-demote", 2, [](scute::pool& p) {
+    make_twins(p);
+    commit(p, 1, [](change& c) { c.alloc(5, 3000, 15); });  // in a block of its own
+  });
   const auto lock = std::make_shared<testing::mutex>();
   s.in_thread(0).step("in place, waiting for the other thread in between", [lock](scute::pool& p) {
     commit(p, 0, [&](change& c) {
@@ -234,18 +237,13 @@ testing::scenario demote(std::uint64_t) {
       c.edit_in_place(0, 200, 50, 22);
     });
   });
-  s.in_thread(1).step("elsewhere, under the lock", [lock](scute::pool& p) {
-    lock->lock();
-    commit(p, 1, [](change& c) { c.overwrite(2, 40); });
-    lock->unlock();
-  });
   for (unsigned k = 0; k < 2; ++k)
     s.in_thread(1).step("a ring in the columns, under the lock", [k, lock](scute::pool& p) {
       lock->lock();
-      {
-        // Elsewhere, and to no effect, so that some time goes by.
+      // Elsewhere, and to no effect, so that some time goes by.
+      for (unsigned i = 0; i < 8; ++i) {
         change c(p, 1);
-        c.edit_in_place(2, 0, 50, 41);
+        c.edit_in_place(5, 0, 50, 41);
         c.abort();
       }
       commit(p, 1, [k](change& c) {
