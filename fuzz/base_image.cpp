@@ -17,6 +17,7 @@ struct level {
   const char* name;
   scute_protection protection;
   scute_checksum checksum;
+  scute_engine engine = SCUTE_ENGINE_REDO;
 };
 constexpr level levels[] = {
     {"none", SCUTE_PROTECT_NONE, SCUTE_CHECKSUM_CRC32C},
@@ -25,6 +26,8 @@ constexpr level levels[] = {
     {"mlpc", SCUTE_PROTECT_MLPC, SCUTE_CHECKSUM_CRC32C},
     {"mlpc-adler", SCUTE_PROTECT_MLPC, SCUTE_CHECKSUM_ADLER32},
 };
+constexpr level log_free_level = {"logfree", SCUTE_PROTECT_MLPC, SCUTE_CHECKSUM_CRC32C,
+                                  SCUTE_ENGINE_LOGFREE};
 constexpr uint64_t kib = 1024;
 
 // A base image that cannot be made is a bug in this folder or in the library.
@@ -40,6 +43,7 @@ scute_options options(const level& l, uint64_t size) {
   o.size = size;
   o.protection = l.protection;
   o.checksum = l.checksum;
+  o.engine = l.engine;
   o.lanes = 3;
   o.rows = 4;
   o.chunk_size = 16 * kib;
@@ -204,6 +208,62 @@ unclean_images make_unclean(ram_file& file, const level& l) {
   return made;
 }
 
+// In the middle of a log-free transaction over four members.
+struct torn_images {
+  bytes decided;  // all data, no parity
+  bytes cut;      // half of the words of data
+  bytes parity;   // all data, half of the words of parity
+  bytes held;     // an in-place range that holds its columns, stored to
+};
+
+// `from`, with every other word in which `to` differs from it.
+bytes half_way(const bytes& from, const bytes& to) {
+  bytes made = from;
+  bool take = false;
+  for (size_t at = 0; at + 8 <= from.size(); at += 8) {
+    if (std::memcmp(from.data() + at, to.data() + at, 8) == 0) continue;
+    take = !take;
+    if (take) std::memcpy(made.data() + at, to.data() + at, 8);
+  }
+  return made;
+}
+
+torn_images make_torn(ram_file& file, const level& l) {
+  const scute_options o = options(l, 512 * kib);
+  file.load(bytes(o.size));
+  open_pool p(file, &o);
+  std::vector<uint64_t> oids = populate(p);
+  torn_images made;
+  p.handle()->in->drain();
+  const bytes before = file.content();
+  const uint64_t logged = p.handle()->in->s.lanes.front().w.count.logged.get();
+  scute_tx* tx = nullptr;
+  void* to = nullptr;
+  need(scute_tx_begin(p.handle(), &tx) == 0, "begin");
+  need(scute_tx_open(tx, oids[1], &to) == 0, "open");
+  paint(to, 100, 91);
+  need(scute_tx_add_range(tx, oids[5], 4000, 300, &to) == 0, "range");
+  paint(to, 300, 92);
+  need(scute_tx_free(tx, oids[0]) == 0, "free");
+  p.medium->after_fence = [&] {
+    if (made.decided.empty()) made.decided = file.content();
+  };
+  need(scute_tx_commit(tx) == 0, "commit");
+  p.medium->after_fence = nullptr;
+  need(p.handle()->in->s.lanes.front().w.count.logged.get() == logged, "it was logged");
+  p.handle()->in->drain();
+  need(made.decided != before && made.decided != file.content(), "the fence is not between");
+  made.cut = half_way(before, made.decided);
+  made.parity = half_way(made.decided, file.content());
+
+  need(scute_tx_begin(p.handle(), &tx) == 0, "begin");
+  need(scute_tx_inplace(tx, oids[2], 10, 500, &to) == 0, "in place");
+  paint(to, 500, 96);
+  made.held = file.content();
+  need(scute_tx_abort(tx) == 0, "abort");
+  return made;
+}
+
 // ---- where things are ---------------------------------------------------------------------------
 
 void find_entries(const base_image& image, uint64_t begin, uint64_t from, uint64_t to,
@@ -246,6 +306,21 @@ void find_places(base_image& image) {
     if (link.pool_salt == s.salt)
       image.links.push_back(
           {chunk, sizeof link + std::min<uint64_t>(link.length, g.chunk_size), g.chunk_size});
+  }
+}
+
+// Pages whose columns do not add up: a transaction of a log-free pool has them open.
+void find_open_columns(base_image& image) {
+  const pool::geometry& g = image.s->geo;
+  if (image.clean || image.s->sb.engine != SCUTE_ENGINE_LOGFREE) return;
+  for (uint64_t column = 0; column < g.row_size; column += format::page) {
+    bytes sum(format::page);
+    for (uint64_t row = 0; row < g.rows + g.parity; ++row)
+      for (uint64_t i = 0; i < format::page; ++i)
+        sum[i] ^= image.content[g.zone_offset(0) + row * g.row_size + column + i];
+    if (std::all_of(sum.begin(), sum.end(), [](std::byte b) { return b == std::byte{}; })) continue;
+    for (uint64_t row = 0; row < g.rows + g.parity; ++row)
+      image.open_pages.insert((g.zone_offset(0) + row * g.row_size + column) / format::page);
   }
 }
 
@@ -330,6 +405,7 @@ base_image describe_image(ram_file& file, std::string name, const level& l, byte
   image.clean = s.sb.clean != 0;
   image.judged = s.has_checksums && l.checksum == SCUTE_CHECKSUM_CRC32C;
   find_places(image);
+  find_open_columns(image);
   find_objects(file, image);
   find_boundaries(image);
   return image;
@@ -338,17 +414,25 @@ base_image describe_image(ram_file& file, std::string name, const level& l, byte
 std::vector<base_image> make_all() {
   ram_file file;
   std::vector<base_image> all;
+  const auto add = [&](const level& l, const char* kind, bytes content) {
+    all.push_back(describe_image(file, std::string(l.name) + " " + kind, l, std::move(content)));
+  };
   for (const level& l : levels) {
-    const auto add = [&](const char* kind, bytes content) {
-      all.push_back(describe_image(file, std::string(l.name) + " " + kind, l, std::move(content)));
-    };
-    add("empty", make_clean(file, l, false));
-    add("objects", make_clean(file, l, true));
+    add(l, "empty", make_clean(file, l, false));
+    add(l, "objects", make_clean(file, l, true));
     unclean_images unclean = make_unclean(file, l);
-    add("redo", std::move(unclean.redo));
-    add("undo", std::move(unclean.undo));
-    add("chained", std::move(unclean.chained));
+    add(l, "redo", std::move(unclean.redo));
+    add(l, "undo", std::move(unclean.undo));
+    add(l, "chained", std::move(unclean.chained));
   }
+  const level& l = log_free_level;
+  add(l, "empty", make_clean(file, l, false));
+  add(l, "objects", make_clean(file, l, true));
+  torn_images torn = make_torn(file, l);
+  add(l, "decided", std::move(torn.decided));
+  add(l, "cut", std::move(torn.cut));
+  add(l, "parity", std::move(torn.parity));
+  add(l, "held", std::move(torn.held));
   return all;
 }
 

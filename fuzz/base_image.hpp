@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The pools that inputs change, made in memory when the program starts, always the same bytes: of
 // every protection level an empty pool, one with objects and containers, and three that need
-// recovery. With each image go the places of its structures and what its objects hold.
+// recovery; then the same of engine logfree, with four. With each image go the places of its structures and
+// what its objects hold.
 #pragma once
 
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,6 +40,7 @@ struct base_image {
   std::vector<pool::fragment> headers, parts;  // first and further ones, live or free
   std::map<uint64_t, bytes> objects;           // by oid, after recovery
   uint64_t root = 0;                           // oid; 0: none
+  std::set<uint64_t> open_pages;               // numbers of pages with a column open to a crash
   std::vector<uint64_t> boundaries;            // values near which decisions change
 };
 

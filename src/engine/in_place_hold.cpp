@@ -37,6 +37,7 @@ void in_place_hold::release(pool::lane& l) noexcept {
 
 void in_place_hold::end(pool::lane& l) noexcept {
   l.held.clear();
+  fragments_[l.index].clear();
   l.undo_image.clear();
   l.hold.store(nothing, std::memory_order_release);
 }
@@ -68,9 +69,15 @@ bool in_place_hold::lock(pool::lane& l) {
 
 bool in_place_hold::add(pool::lane& l, const tx::inplace_range& r,
                         std::span<const tx::member> fragments) {
+  // A fragment may come again, and is held already then. It is known by its header: another one may have
+  // the same columns, in another row, and must not be held besides.
+  auto& mine = fragments_[l.index];
   std::vector<pool::extent> extents;
+  std::vector<uint64_t> fresh;
   for (const tx::member& m : fragments) {
     if (s_.resolving != nullptr && s_.resolving->pending()) s_.resolving->before_change(m.where);
+    if (std::find(mine.begin(), mine.end(), m.where.header) != mine.end()) continue;
+    fresh.push_back(m.where.header);
     extents.push_back({m.where.header, format::header_size});
     extents.push_back({m.where.payload, m.extent});
   }
@@ -83,22 +90,17 @@ bool in_place_hold::add(pool::lane& l, const tx::inplace_range& r,
       l.undo_image.clear();
     return false;
   };
-  if (!pool::plan(s_, l, extents)) return give_up();
-  // The same fragment may come again, and is held already then; another cell of its columns may not.
-  std::vector<pool::column_range> fresh;
-  for (const pool::column_range& c : l.now().columns) {
-    const auto same = [&](const pool::column_range& h) {
-      return h.begin == c.begin && h.end == c.end;
-    };
-    if (std::none_of(l.held.columns.begin(), l.held.columns.end(), same)) fresh.push_back(c);
-  }
-  if (pool::overlap(fresh, l.held.columns)) return give_up();
-  l.held.columns.reserve(l.held.columns.size() + fresh.size());
+  if (!pool::plan(s_, l, extents) || pool::overlap(l.now().columns, l.held.columns))
+    return give_up();
+  const auto& columns = l.now().columns;
+  l.held.columns.reserve(l.held.columns.size() + columns.size());
+  mine.reserve(mine.size() + fresh.size());
   if (!log_.add_undo(l.undo_image, r.offset, r.old, r.length)) return give_up();
   // A range that gets no columns leaves its record behind; what it puts back is what is there.
   pool::require_columns(s_, l);
   if (!lock(l)) return give_up();
-  l.held.columns.insert(l.held.columns.end(), fresh.begin(), fresh.end());
+  mine.insert(mine.end(), fresh.begin(), fresh.end());
+  l.held.columns.insert(l.held.columns.end(), columns.begin(), columns.end());
   std::sort(l.held.columns.begin(), l.held.columns.end(),
             [](const auto& a, const auto& b) { return a.begin < b.begin; });
   l.hold.store(busy, std::memory_order_relaxed);

@@ -20,6 +20,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "engine/lane_log.hpp"
 #include "tx/engine.hpp"
@@ -28,7 +29,7 @@ namespace scute::engine {
 
 class in_place_hold {
  public:
-  in_place_hold(pool::state& s, lane_log& log) : s_(s), log_(log) {}
+  in_place_hold(pool::state& s, lane_log& log) : s_(s), log_(log), fragments_(s.geo.lane_count) {}
 
   enum class outcome {
     none,   // the transaction has no in-place ranges
@@ -56,6 +57,7 @@ class in_place_hold {
 
   pool::state& s_;
   lane_log& log_;
+  std::vector<std::vector<uint64_t>> fragments_;  // headers of what is held, by lane; the owner's
 };
 
 }  // namespace scute::engine

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "capi/guard.hpp"
 #include "scute/scute.h"
 
 namespace scute::test {
@@ -35,19 +36,21 @@ constexpr const char* head =
 
 class counting_pool {
  public:
-  explicit counting_pool(scute_protection level) {
+  counting_pool(scute_protection level, scute_engine engine) {
     scute_options o;
     scute_options_init(&o);
     o.size = uint64_t{64} << 20;
     // Lines and fences are counted where CPU instructions make them, whatever the file system.
     o.medium = SCUTE_MEDIUM_RAM;
     o.protection = level;
+    o.engine = engine;
     o.lanes = 4;
     o.flags = SCUTE_OVERWRITE;
     path_ =
         (std::filesystem::temp_directory_path() / ("scute-golden." + std::to_string(::getpid())))
             .string();
     check(scute_create(path_.c_str(), &o, &pool_));
+    pool_->in->idle.stop();  // comes when it comes
   }
   ~counting_pool() {
     scute_close(pool_);
@@ -108,13 +111,18 @@ class counting_pool {
 std::string measure() {
   std::ostringstream out;
   out << head;
-  const std::pair<scute_protection, const char*> levels[] = {{SCUTE_PROTECT_NONE, "none"},
-                                                             {SCUTE_PROTECT_ML, "ml"},
-                                                             {SCUTE_PROTECT_MLP, "mlp"},
-                                                             {SCUTE_PROTECT_MLPC, "mlpc"}};
-  for (const auto& [level, level_name] : levels) {
-    counting_pool pool(level);
-    const char* name = level_name;
+  constexpr struct {
+    scute_protection level;
+    scute_engine engine;
+    const char* name;
+  } kinds[] = {{SCUTE_PROTECT_NONE, SCUTE_ENGINE_REDO, "none"},
+               {SCUTE_PROTECT_ML, SCUTE_ENGINE_REDO, "ml"},
+               {SCUTE_PROTECT_MLP, SCUTE_ENGINE_REDO, "mlp"},
+               {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO, "mlpc"},
+               {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE, "logfree"}};
+  for (const auto& kind : kinds) {
+    counting_pool pool(kind.level, kind.engine);
+    const char* name = kind.name;
     const auto row = [&](const char* operation, uint64_t size, auto&& run) {
       const scute_counters a = pool.counters();
       run();

@@ -138,7 +138,9 @@ void add_check(CLI::App& root, exit_code& status) {
   add_json_flag(*app, args->json);
   add_quiet_flag(*app, args->quiet);
   app->footer(
-      "Verifies structures, objects and parity. Without --repair the file is not touched.\n"
+      "Verifies structures, objects and parity. Without --repair the file is not touched. After a\n"
+      "crash of an engine logfree pool recovery comes first: to it a damaged fragment looks like a torn\n"
+      "one, and is put back and not counted as damage.\n"
       "Exit status: 0 clean; 2 damage was found and is repaired (or could be, without --repair);\n"
       "3 data is lost; others as in `scute --help`.\n"
       "\nExamples:\n"

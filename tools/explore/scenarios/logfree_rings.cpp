@@ -250,6 +250,10 @@ testing::scenario in_place(std::uint64_t) {
       c.edit_in_place(2, 100, 100, 10 * k + 6);
       c.abort();
     });
+    step(s, "in place, two cells of a column", [k](change& c) {
+      c.edit_in_place(0, 10, 60, 10 * k + 13);
+      c.edit_in_place(1, 40, 60, 10 * k + 14);
+    });
     step(s, "the object that was given up", [k](change& c) { c.overwrite(1, 10 * k + 7); });
     step(s, "in place, a change beside it, an allocation", [k](change& c) {
       c.edit_in_place(0, 0, 64, 10 * k + 8);
@@ -259,6 +263,28 @@ testing::scenario in_place(std::uint64_t) {
     });
     step(s, "the same object", [k](change& c) { c.overwrite(0, 10 * k + 12); });
   }
+  return s;
+}
+
+// A page of another row is lost in the columns of what a transaction writes: were it not back before the
+// first store, a crash would leave two unknowns in these columns.
+testing::scenario lost_pages(std::uint64_t) {
+  auto s = start("rings-lost-pages", [](scute::pool& p) {
+    commit(p, 0, [](change& c) {
+      c.alloc(0, size, 0);
+      c.alloc(2, size, 2);
+    });
+    place(p, 0, 1, size, 1, {0, 0});
+  });
+  for (unsigned k = 0; k < 3; ++k)
+    s.step_on_stage("lose a page in the columns of an object, and overwrite that",
+                    [k](const testing::stage& at) {
+                      at.lose_page(offset_of(at.pool(), 0, k % 2));
+                      commit(at.pool(), 0, [k](change& c) {
+                        c.overwrite(1 - k % 2, 10 * k + 1);
+                        c.overwrite(2, 10 * k + 2);
+                      });
+                    });
   return s;
 }
 
@@ -317,6 +343,7 @@ void add_ring_scenarios(std::vector<entry>& to) {
                         {"rings-large", "objects of several fragments", large},
                         {"rings-staged", "large objects that are staged", staged},
                         {"rings-in-place", "in place, in columns that are deferred", in_place},
+                        {"rings-lost-pages", "a page is lost in the columns of a ring", lost_pages},
                         {"rings-root", "the root anchor, by the log", root}})
     to.push_back({std::string(k.name) + "/logfree", k.about, k.make});
 }
