@@ -111,16 +111,19 @@ class thread {
   std::size_t index_;
 };
 
-/// Options for small pools, so that many of them can be recovered per second: 320 KiB, 3 lanes, 4
-/// rows.
+/// What a pool is protected by.
 struct pool_kind {
   scute_protection protection;
   scute_engine engine;
-  /// Engine AUTO: what the library chooses.
+  uint32_t parity;
+  /// Engine AUTO and parity 0: what the library chooses.
   // NOLINTNEXTLINE(google-explicit-constructor)
-  constexpr pool_kind(scute_protection p = SCUTE_PROTECT_MLPC, scute_engine e = SCUTE_ENGINE_AUTO)
-      : protection(p), engine(e) {}
+  constexpr pool_kind(scute_protection p = SCUTE_PROTECT_MLPC, scute_engine e = SCUTE_ENGINE_AUTO,
+                      uint32_t rows_of_parity = 0)
+      : protection(p), engine(e), parity(rows_of_parity) {}
 };
+/// Options for small pools, so that many of them can be recovered per second: 320 KiB, 3 lanes, 4
+/// rows.
 scute_options small_pool(pool_kind kind = {});
 
 /// What is to be explored.

@@ -9,6 +9,7 @@ scute_options small_pool(pool_kind kind) {
   o.size = 320 * 1024;
   o.protection = kind.protection;
   o.engine = kind.engine;
+  o.parity = kind.parity;
   o.lanes = 3;
   o.rows = 4;
   o.chunk_size = 16384;

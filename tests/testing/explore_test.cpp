@@ -16,6 +16,7 @@ namespace {
 
 using scute::testing::exploration;
 using scute::testing::explore_options;
+using scute::testing::pool_kind;
 using scute::testing::scenario;
 using scute::testing::small_pool;
 using scute::testing::stage;
