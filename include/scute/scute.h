@@ -145,10 +145,12 @@ typedef struct scute_options {
   enum scute_engine engine; /* [create] */
   enum scute_protection protection; /* [create] */
   enum scute_checksum checksum;     /* [create] kind of object checksum */
-  uint32_t rows;              /* [create] data rows N of a zone, 1..1000; 0: by pool size. With
-                                  1 the parity is a mirror */
-  uint32_t parity;            /* [create] parity rows P of a zone; 0: by protection. 1 is what
-                                  this version supports with MLP and MLPC */
+  uint32_t rows;              /* [create] data rows N of a zone, 1..1000, up to 251 if P > 1; 0: by
+                                  pool size. With 1, and P = 1, the parity is a
+                                  mirror */
+  uint32_t parity;            /* [create] parity rows P of a zone, 1..4: as many damaged cells of
+                                  a column, or lost pages, can be rebuilt. 0: by protection (1
+                                  with MLP and MLPC). More than 1 need engine LOGFREE */
   uint32_t lanes;             /* [create] transactions that can run at once, 1..255; 0: by size.
                                   More threads than lanes wait for one another */
   uint32_t chunk_size;        /* [create] unit of space management, a power of two from 16 KiB to

@@ -218,7 +218,9 @@ std::unique_ptr<instance> instance::attach(std::unique_ptr<medium::medium> m,
   if (s.sb.protection > SCUTE_PROTECT_MLPC) bad("protection level");
   if (s.sb.checksum_kind != SCUTE_CHECKSUM_CRC32C && s.sb.checksum_kind != SCUTE_CHECKSUM_ADLER32)
     bad("checksum kind");
-  if ((s.sb.protection >= SCUTE_PROTECT_MLP) != (s.geo.parity == 1)) bad("parity arrangement");
+  if ((s.sb.protection >= SCUTE_PROTECT_MLP) != (s.geo.parity != 0) ||
+      (s.geo.parity > 1 && s.sb.engine != SCUTE_ENGINE_LOGFREE))
+    bad("parity arrangement");
   if (s.sb.engine == SCUTE_ENGINE_LOGFREE && s.sb.protection != SCUTE_PROTECT_MLPC)
     bad("combination of engine and protection");
   if ((s.sb.protection >= SCUTE_PROTECT_ML ? 2u : 1u) != s.geo.lane_replicas) bad("lane layout");

@@ -63,7 +63,7 @@ bool logfree::open_window(pool::lane& l, const tx::write_set& w) {
     pool::split_in_place(s_, l, r.offset, r.old, now, r.length);
     now += r.length;
   }
-  pool::prepare_deltas(l);
+  pool::prepare_deltas(s_, l);
   pool::require_columns(s_, l);
   const bool before = pool::take_back(l);
   return pool::enter(s_, l, before);

@@ -12,7 +12,7 @@ namespace scute::engine {
 // Locks what l.pieces will be written under. The lane's deferred window ends before.
 void logged::open_window(pool::lane& l) {
   pool::plan_stripes(l);
-  pool::prepare_deltas(l);
+  pool::prepare_deltas(s_, l);
   if (pool::take_back(l)) pool::settle_last(s_, l);
   pool::enter(s_, l, false);
 }

@@ -21,7 +21,7 @@ class checker {
   checker(pool::state& s, heap::heap& h, const check_options& o, scute_report& r)
       : s_(s), heap_(h), o_(o), r_(r) {
     for (uint64_t z = 0; z < s.geo.zone_count; ++z)
-      total_ += s.used_end[z].load() + (s.has_parity ? s.geo.row_size : 0);
+      total_ += s.used_end[z].load() + s.geo.parity * s.geo.row_size;
   }
 
   void run() {
@@ -212,10 +212,13 @@ class checker {
   void columns(uint64_t z) {
     for (uint64_t column = 0; column < s_.geo.row_size; column += pool::column_block) {
       // Columns beyond what any row uses hold zeros in every row, and in the parity.
-      r_.columns_bytes += pool::column_block;
-      if (!pool::column_consistent(s_, z, column, pool::column_block)) {
+      r_.columns_bytes += s_.geo.parity * pool::column_block;
+      alignas(64) std::byte syndrome[pool::syndrome_max];
+      pool::column_syndrome(s_, z, column, pool::column_block, syndrome);
+      const uint32_t wrong = pool::wrong_parity(s_, syndrome, pool::column_block);
+      if (wrong != s_.geo.parity) {
         const bool suspected = suspect_blocks_.count({z, column / pool::column_block}) != 0;
-        const uint64_t at = s_.geo.zone_offset(z) + s_.geo.data_size + column;
+        const uint64_t at = pool::parity_offset(s_.geo, z, column, wrong);
         if (!s_.has_checksums && !SCUTE_PLANTED(check_blind)) {
           // Nothing says whether the data or the parity is wrong. Recomputing would make damaged
           // data look sound, so it is only reported.
@@ -236,7 +239,7 @@ class checker {
           post(SCUTE_EVENT_PARITY, SCUTE_OUTCOME_DETECTED, at, pool::column_block);
         }
       }
-      advance(pool::column_block);
+      advance(s_.geo.parity * pool::column_block);
     }
   }
 

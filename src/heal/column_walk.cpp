@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "codec/galois.hpp"
 #include "codec/parity.hpp"
 #include "medium/waiting.hpp"
 #include "pool/columns.hpp"
@@ -24,11 +25,14 @@ void fetch(const std::byte* p, uint64_t n) noexcept {
 
 }  // namespace
 
-// Adds a page to the sum while the next one is on its way.
-void column_walker::sum(const std::byte* bytes, const std::byte* next) noexcept {
+// Adds a page to the sums while the next one is on its way.
+void column_walker::sum(uint64_t row, const std::byte* bytes, const std::byte* next) noexcept {
   for (uint64_t i = 0; i < format::page; i += stride) {
     if (next != nullptr) fetch(next + i, stride);
-    codec::xor_into(sum_ + i, bytes + i, stride);
+    codec::xor_into(sum_[0] + i, bytes + i, stride);
+    for (uint32_t p = 1; p < s_.geo.parity; ++p)
+      codec::galois::multiply_into(sum_[p] + i, bytes + i,
+                                   codec::reed_solomon::coefficient(p, row), stride);
   }
 }
 
@@ -121,11 +125,11 @@ void column_walker::walk(uint64_t zone, uint64_t block, walk_tally& t, std::vect
   const uint64_t at = g.zone_offset(zone);
   const bool columns = s_.has_parity;
   if (columns) {
-    const std::byte* parity = s_.at(at + g.data_size + column);
     fetch(s_.at(at + column), format::page);
-    std::memcpy(sum_, parity, sizeof sum_);
-    t.bytes += format::page;
-    t.parity_bytes += format::page;
+    for (uint32_t k = 0; k < g.parity; ++k)
+      std::memcpy(sum_[k], s_.at(pool::parity_offset(g, zone, column, k)), format::page);
+    t.bytes += g.parity * format::page;
+    t.parity_bytes += g.parity * format::page;
   }
   for (uint64_t r = 0; r < g.rows; ++r) {
     page p{};
@@ -143,29 +147,34 @@ void column_walker::walk(uint64_t zone, uint64_t block, walk_tally& t, std::vect
       if (s_.overlaid.touches(p.offset, format::page)) {
         std::memcpy(patched_, p.bytes, sizeof patched_);
         s_.overlaid.patch(p.offset, patched_, sizeof patched_);
-        sum(patched_, ahead);
+        sum(r, patched_, ahead);
       } else {
-        sum(p.bytes, ahead);
+        sum(r, p.bytes, ahead);
       }
     }
     t.bytes += format::page;
     fragments(z, zone, p, t, doubts);
   }
-  if (columns && !codec::is_zero(sum_, sizeof sum_)) settle_columns(zone, column, doubts);
+  if (columns && !codec::is_zero(sum_, g.parity * format::page)) settle_columns(zone, column, doubts);
 }
 
 // A commit at work leaves columns odd for an instant: looks again at those that are, and only those.
 void column_walker::settle_columns(uint64_t zone, uint64_t column, std::vector<doubt>& doubts) {
   uint64_t first = format::page, last = 0;
   unsigned spins = 0;
+  pool::gather_room room;
+  const pool::recipe all = pool::recipe_of_all(s_.geo, true);
+  const auto adds_up = [&](const auto& sums, uint64_t from) {
+    for (uint32_t p = 0; p < s_.geo.parity; ++p)
+      if (!codec::is_zero(sums[p] + from, line)) return false;
+    return true;
+  };
   for (uint64_t i = 0; i < format::page; i += line) {
-    if (codec::is_zero(sum_ + i, line)) continue;
-    pool::gather_room room;
-    alignas(64) std::byte again[line];
+    if (adds_up(sum_, i)) continue;
     int k = 0;
     for (; k < looks; ++k) {
-      pool::gather(s_, zone, column + i, line, UINT64_MAX, true, room, again);
-      if (codec::is_zero(again, line)) break;
+      pool::gather(s_, zone, column + i, line, all, room);
+      if (adds_up(room.sum, 0)) break;
       spin_pause(spins);
     }
     if (k < looks) continue;

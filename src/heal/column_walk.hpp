@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading a column block once: the page of every row and the parity, their sum, and the checksums of
+// Reading a column block once: the page of every row and the parities, their sums, and the checksums of
 // all fragments that end in these pages.
 //
 // X1 Nothing is locked and nothing is written. What looks wrong may be a commit at work; it is noted
@@ -12,6 +12,7 @@
 
 #include "heal/sighting.hpp"
 #include "heap/heap.hpp"
+#include "pool/columns.hpp"
 
 namespace scute::heal {
 
@@ -53,12 +54,12 @@ class column_walker {
                  std::vector<doubt>& doubts);
   uint64_t slots(const chunk_view& v, uint64_t chunk, uint64_t from, uint64_t to,
                  walk_tally& t) const noexcept;
-  void sum(const std::byte* bytes, const std::byte* next) noexcept;
+  void sum(uint64_t row, const std::byte* bytes, const std::byte* next) noexcept;
   void settle_columns(uint64_t zone, uint64_t column, std::vector<doubt>& doubts);
 
   pool::state& s_;
   heap::heap& heap_;
-  alignas(64) std::byte sum_[format::page];
+  alignas(64) std::byte sum_[pool::parities_max][format::page];
   alignas(64) std::byte patched_[format::page];
 };
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "codec/parity.hpp"
+#include "heal/decodings.hpp"
 #include "heal/repair.hpp"
 #include "medium/failure.hpp"
 #include "pool/columns.hpp"
@@ -19,9 +20,11 @@ bool decodable(pool::state& s, const pool::fragment& f) {
   if (!s.has_parity) return false;
   format::fragment_header h;
   std::vector<std::byte> payload(f.room);
-  pool::decode(s, f.header, reinterpret_cast<std::byte*>(&h), sizeof h);
-  pool::decode(s, f.payload, payload.data(), f.room);
-  return pool::valid(s, f, h, payload.data());
+  return decodings(s, f).any([&](const pool::decoding& how, bool) {
+    return pool::decode(s, f.header, reinterpret_cast<std::byte*>(&h), sizeof h, how) &&
+           pool::decode(s, f.payload, payload.data(), f.room, how) &&
+           pool::valid(s, f, h, payload.data());
+  });
 }
 
 void mender::post(scute_event_kind kind, scute_outcome what, uint64_t offset, uint64_t length) {
@@ -118,16 +121,18 @@ bool mender::vouched_for(const columns& c) {
 }
 
 void mender::column(const columns& c) {
-  alignas(64) std::byte before[pool::column_block], after[pool::column_block];
-  const uint64_t at = s_.geo.zone_offset(c.zone) + s_.geo.data_size + c.column;
+  alignas(64) std::byte before[pool::syndrome_max], after[pool::syndrome_max];
+  const uint64_t size = s_.geo.parity * uint64_t{c.length};
   for (int round = 0; round < rounds_max; ++round) {
     pool::column_syndrome(s_, c.zone, c.column, c.length, before);
-    if (codec::is_zero(before, c.length)) return;
+    if (codec::is_zero(before, size)) return;
     const bool sure = vouched_for(c);
     pool::column_syndrome(s_, c.zone, c.column, c.length, after);
-    if (codec::is_zero(after, c.length)) return;
-    if (std::memcmp(before, after, c.length) != 0) continue;
+    if (codec::is_zero(after, size)) return;
+    if (std::memcmp(before, after, size) != 0) continue;
     if (!sure) break;
+    const uint64_t at = pool::parity_offset(s_.geo, c.zone, c.column,
+                                            pool::wrong_parity(s_, after, c.length));
     if (s_.has_checksums && repair_) {
       {
         const std::lock_guard hold(s_.service_mutex);

@@ -4,6 +4,7 @@
 #include <csetjmp>
 #include <cstring>
 
+#include "codec/galois.hpp"
 #include "codec/parity.hpp"
 #include "heal/page_layout.hpp"
 #include "medium/planted.hpp"
@@ -138,11 +139,10 @@ page_repairer::outcome page_repairer::repair_zone_page(uint64_t page, bool condo
 // The stripe is this thread's alone.
 page_repairer::outcome page_repairer::rebuild(uint64_t page, bool condone,
                                               scute_finder finder) noexcept {
-  uint64_t second = 0;
   {
     const desk_turn d(desks_);
     const bool noted = notes.add(d->w, page);
-    if (compose(page, *d, second)) {
+    if (compose(page, *d)) {
       if (!s_.medium->restore_page(d->w, page, d->page)) {  // the device does not take it
         s_.lost.fetch_add(1, std::memory_order_relaxed);
         s_.events.post({SCUTE_EVENT_PAGE, SCUTE_OUTCOME_LOST, finder, page, format::page});
@@ -161,6 +161,7 @@ page_repairer::outcome page_repairer::rebuild(uint64_t page, bool condone,
     }
     if (!condone) return outcome::hopeless;
     // N6. The other ones first, all of them: with the rest back, one would look as if it could be rebuilt.
+    uint64_t second = 0;
     for (uint64_t last = 0; other_loss(page, second) && second != last; last = second)
       condemn(second, *d, finder);
     condemn(page, *d, finder);
@@ -169,54 +170,128 @@ page_repairer::outcome page_repairer::rebuild(uint64_t page, bool condone,
   return outcome::hopeless;
 }
 
-// Leaves in d.page what the page must hold. False if another page of the column is lost as well.
-bool page_repairer::compose(uint64_t page, desk& d, uint64_t& second) noexcept {
-  if (other_loss(page, second)) return false;
+page_repairer::losses page_repairer::losses_beside(uint64_t page) const noexcept {
+  losses l;
+  const auto& g = s_.geo;
+  const pool::cell c = pool::cell_of(g, page);
+  const uint64_t first = g.zone_offset(c.zone) + c.column / format::page * format::page;
+  const uint64_t used_end =
+      g.zone_offset(c.zone) + s_.used_end[c.zone].load(std::memory_order_acquire);
+  for (uint64_t row = 0; row < g.rows + g.parity; ++row) {
+    const uint64_t at = first + row * g.row_size;
+    if (row < g.rows && at >= used_end) continue;  // never used: zeros, whatever is there
+    if (at == page || !s_.medium->is_revoked(at)) continue;
+    if (row >= g.rows)
+      l.parities |= pool::parity_set{1} << (row - g.rows);
+    else if (l.row_count == pool::parities_max)
+      l.too_many = true;
+    else
+      l.rows[l.row_count++] = static_cast<uint16_t>(row);
+  }
+  return l;
+}
+
+// Leaves in d.page what the page must hold. False if too many other pages of the column are lost as well.
+bool page_repairer::compose(uint64_t page, desk& d) noexcept {
   const pool::cell c = pool::cell_of(s_.geo, page);
   const bool is_parity = c.row >= s_.geo.rows;
   const uint64_t inside = page - s_.geo.zone_offset(c.zone);
-  if (!is_parity && inside >= s_.used_end[c.zone].load(std::memory_order_acquire)) {
-    std::memset(d.page, 0, format::page);
-    return true;
+  pool::recipe r;
+  for (bool whole = false; !whole;) {  // each round knows of one more loss
+    const losses l = losses_beside(page);
+    const pool::parity_set trusted =
+        SCUTE_PLANTED(page_second_parity) ? ~pool::parity_set{0} : ~l.parities;
+    if (l.too_many || !pool::find_recipe(s_.geo, c.row, {l.rows, l.row_count}, trusted, r))
+      return false;
+    if (!is_parity && inside >= s_.used_end[c.zone].load(std::memory_order_acquire)) {
+      std::memset(d.page, 0, format::page);
+      return true;
+    }
+    const uint64_t second = until_second_loss(
+        [&] { pool::gather(s_, c.zone, c.column, format::page, r, d.room); });
+    if (second != 0) s_.medium->revoke_page(second);
+    whole = second == 0;
   }
-  second = until_second_loss([&] {
-    pool::gather(s_, c.zone, c.column, format::page, is_parity ? UINT64_MAX : c.row, !is_parity,
-                 d.room, d.page);
-  });
-  if (second != 0) {
-    s_.medium->revoke_page(second);
-    return false;
-  }
+  if (!SCUTE_PLANTED(page_window)) adjust_sums(c, r, d.room);
+  pool::combine(r, d.room, format::page, d.page);
   if (!SCUTE_PLANTED(page_window)) finish_window(c, d.page);
   if (!is_parity && !SCUTE_PLANTED(page_in_place)) s_.overlaid.renew(page, d.page, format::page);
   finish_pieces(page, is_parity, d.page);
   return true;
 }
 
-// N3, in a window: `bytes` is what all other cells of the column say, some of which hold what the window
-// has written and some what was there before. Wherever this cell must differ from it, it is by the delta
-// of the piece that has these columns, whichever row that piece is in.
+namespace {
+
+// Calls fn(number, piece, its row, its place in the page) for the pieces of a window in a column block.
+template <typename Fn>
+void for_each_piece_in(const pool::geometry& g, const pool::cell& c, const pool::lane& l, Fn&& fn) {
+  const uint64_t from = c.column / format::page * format::page;
+  for (uint64_t i = 0; i < l.pieces.size(); ++i) {
+    const pool::piece& p = l.pieces[i];
+    const pool::cell at = pool::cell_of(g, p.offset);
+    if (at.zone == c.zone && at.column >= from && at.column < from + format::page)
+      fn(i, p, at.row, at.column - from);
+  }
+}
+
+// Bytes of a piece that step i of a phase has done.
+uint32_t done_by(const pool::lane& l, uint64_t step, uint32_t length) noexcept {
+  const uint64_t current = l.progress.piece;
+  return step < current ? length : step == current ? uint32_t{l.progress.done} : 0;
+}
+
+}  // namespace
+
+// N3, in a window: some of the cells that the sums were made of hold what the window has written, and
+// some what was there before. Makes all sums those of one version: of the old one in the data phase; in
+// the parity phase, of the new one, but for in-place ranges, which count with their old bytes
+// (state::overlaid) until that is over.
+void page_repairer::adjust_sums(const pool::cell& c, const pool::recipe& r,
+                                pool::gather_room& room) const noexcept {
+  const pool::lane* l = pool::this_thread_holds.window;
+  const auto now = pool::this_thread_holds.now;
+  if (l == nullptr || now == pool::hold::phase::reading) return;
+  const uint32_t parities = s_.geo.parity;
+  for_each_piece_in(s_.geo, c, *l, [&](uint64_t i, const pool::piece& p, uint64_t row, uint64_t at) {
+    for (uint32_t k = 0; k < r.sum_count; ++k) {
+      const uint32_t parity = r.parity[k];
+      const uint8_t times = pool::coefficient_of(s_.geo, parity, p.offset);
+      const auto add = [&](uint32_t from, uint32_t to) {
+        codec::galois::multiply_into(room.sum[k] + at + from, p.delta + from, times, to - from);
+      };
+      if (now == pool::hold::phase::data) {
+        if (p.old == nullptr && !r.leaves_out(row)) add(0, done_by(*l, i, p.length));
+      } else if (r.stored[k]) {
+        const uint32_t done = done_by(*l, i * parities + parity, p.length);
+        if (p.old != nullptr)
+          add(0, done);
+        else
+          add(done, p.length);
+      }
+    }
+  });
+}
+
+// And then this cell, made of those sums, that which the window expects to find.
 void page_repairer::finish_window(const pool::cell& c, std::byte* bytes) const noexcept {
   const pool::lane* l = pool::this_thread_holds.window;
   const auto now = pool::this_thread_holds.now;
   if (l == nullptr || now == pool::hold::phase::reading) return;
-  const uint64_t from = c.column / format::page * format::page;
-  const uint64_t current = l->progress.piece;
-  for (uint64_t i = 0; i < l->pieces.size(); ++i) {
-    const pool::piece& p = l->pieces[i];
-    const pool::cell at = pool::cell_of(s_.geo, p.offset);
-    if (at.zone != c.zone || at.column < from || at.column >= from + format::page) continue;
-    const uint32_t done = i < current ? p.length : i == current ? l->progress.done : 0;
-    std::byte* to = bytes + (at.column - from);
-    // An in-place range counts with its old bytes (state::overlaid) until the parity phase is over.
-    if (p.old != nullptr) {
-      if (now == pool::hold::phase::parity) codec::xor_into(to, p.delta, done);
-    } else if (now == pool::hold::phase::data) {
-      codec::xor_into(to, p.delta, done);
-    } else {
-      codec::xor_into(to + done, p.delta + done, p.length - done);
+  const auto& g = s_.geo;
+  for_each_piece_in(g, c, *l, [&](uint64_t i, const pool::piece& p, uint64_t row, uint64_t at) {
+    if (now == pool::hold::phase::data) {
+      if (row == c.row && p.old == nullptr)
+        codec::xor_into(bytes + at, p.delta, done_by(*l, i, p.length));
+      return;
     }
-  }
+    if (c.row < g.rows) return;
+    const auto parity = static_cast<uint32_t>(c.row - g.rows);
+    const uint32_t done = done_by(*l, i * g.parity + parity, p.length);
+    const uint32_t from = p.old != nullptr ? 0 : done;
+    const uint32_t to = p.old != nullptr ? done : p.length;
+    codec::galois::multiply_into(bytes + at + from, p.delta + from,
+                                 pool::coefficient_of(g, parity, p.offset), to - from);
+  });
 }
 
 // N3: what the holders of the stripe expect to find.

@@ -5,7 +5,8 @@
 // hold. `scrub` and opening call it for pages that the kernel knows to be bad.
 //
 // What a page is made of:
-//   data row, parity   the other cells of its column block, under the block's stripe
+//   data row, parity   the other cells of its column block, under the block's stripe. As many may be lost
+//                      at once as there are parities
 //   lane               the other replica
 //   superblock         the other two pages, and what memory has
 //   anything else      zeros
@@ -26,7 +27,7 @@
 //    the old bytes, and the commit fails; once it commits, there is a copy (overlays::keep()).
 // N5 Repairs of zone pages are noted in the pool first (page_notes, G1). A crash anywhere leaves
 //    columns that decode to the same page, and the note.
-// N6 Two lost pages in one column are beyond the redundancy. Their bytes are then made invalid, so that
+// N6 More lost pages in one column than parities are beyond the redundancy. Their bytes are then made invalid, so that
 //    every verifying call refuses them, and events name the objects. That is done only if the access
 //    comes from within the library; a program that reads through a direct pointer has to be told by
 //    its signal instead.
@@ -62,7 +63,7 @@ class page_repairer {
   // noted and nothing else would tell. Not for signal handlers.
   void lose(uint64_t page, const std::byte* noise);
 
-  // A second page of the column that is being rebuilt by this thread cannot be read either. Does not
+  // A further page of the column that is being rebuilt by this thread cannot be read either. Does not
   // return then; returns false if the thread is not rebuilding anything.
   static bool second_loss(uint64_t page) noexcept;
 
@@ -98,7 +99,18 @@ class page_repairer {
   outcome repair_zone_page(uint64_t page, bool condone, scute_finder finder) noexcept;
   outcome repair_plain_page(uint64_t page, scute_finder finder) noexcept;
   outcome rebuild(uint64_t page, bool condone, scute_finder finder) noexcept;
-  bool compose(uint64_t page, desk& d, uint64_t& second) noexcept;
+  // The lost pages of a column block, as rows and parities. Counts beyond what can be rebuilt are not
+  // told apart.
+  struct losses {
+    uint16_t rows[pool::parities_max] = {};
+    uint32_t row_count = 0;
+    pool::parity_set parities = 0;
+    bool too_many = false;
+  };
+
+  losses losses_beside(uint64_t page) const noexcept;
+  bool compose(uint64_t page, desk& d) noexcept;
+  void adjust_sums(const pool::cell& c, const pool::recipe& r, pool::gather_room& room) const noexcept;
   void finish_window(const pool::cell& c, std::byte* bytes) const noexcept;
   void finish_pieces(uint64_t page, bool is_parity, std::byte* bytes) const noexcept;
   bool other_loss(uint64_t page, uint64_t& second) const noexcept;

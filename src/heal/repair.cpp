@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "heal/decodings.hpp"
 #include "heal/mixture.hpp"
 #include "medium/planted.hpp"
 #include "pool/columns.hpp"
@@ -62,13 +63,23 @@ void column_repairer::repair(pool::lane* by, const pool::fragment& f, const char
   // the lock that it should hold. Then the bytes change under our eyes, and settle down.
   for (int attempt = 0;; ++attempt) {
     look(kept);
-    for (const unit& u : units) pool::decode(s_, u.offset, decoded.data() + u.at, u.length);
-    if (mixture(s_, f, units, kept, decoded).find(image)) break;
+    const auto with = [&](const pool::decoding& how, bool guess) {
+      for (const unit& u : units)
+        if (!pool::decode(s_, u.offset, decoded.data() + u.at, u.length, how)) return false;
+      if (!guess) return mixture(s_, f, units, kept, decoded).find(image);
+      image = decoded;
+      return image_valid(s_, f, image);
+    };
+    if (decodings(s_, f).any(with)) break;
     look(image);
     if (image_valid(s_, f, image)) return;
     if (attempt < 100 && image != kept) continue;
     if (by != nullptr) by->w.count.losses.add(1);
-    give_up(f, what, "its columns hold more damage than one row of parity can mend");
+    give_up(f, what,
+            "its columns hold more damage than " +
+                (s_.geo.parity == 1 ? "one row of parity"
+                                    : std::to_string(s_.geo.parity) + " rows of parity") +
+                " can mend");
   }
   format::fragment_header h;
   std::memcpy(&h, image.data(), sizeof h);

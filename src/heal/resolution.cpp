@@ -5,10 +5,12 @@
 #include <cstring>
 
 #include "codec/parity.hpp"
+#include "heal/extents.hpp"
 #include "heal/mixture.hpp"
 #include "heal/page_layout.hpp"
 #include "heal/repair.hpp"
 #include "heal/verdict.hpp"
+#include "heal/versions.hpp"
 #include "medium/planted.hpp"
 #include "pool/columns.hpp"
 #include "pool/hold.hpp"
@@ -38,27 +40,6 @@ bool fragment_at(const pool::state& s, uint64_t header, pool::fragment& f) noexc
     any = true;
   });
   return any;
-}
-
-// Bytes of a fragment that a header of it vouches for, as ranges of the data rows.
-template <typename Fn>
-void for_each_extent(const pool::fragment& f, uint32_t covered, Fn&& fn) {
-  if (f.payload == f.header + format::header_size)
-    return fn(f.header, uint64_t{format::header_size} + covered);
-  fn(f.header, uint64_t{format::header_size});
-  if (covered != 0) fn(f.payload, uint64_t{covered});
-}
-
-// Calls fn(offset, zone, column, n) for the parts of a range that stay in one row and column block.
-template <typename Fn>
-void for_each_part(const pool::geometry& g, uint64_t offset, uint64_t length, Fn&& fn) {
-  while (length != 0) {
-    const pool::cell c = pool::cell_of(g, offset);
-    const uint64_t n = std::min(length, block_size - c.column % block_size);
-    fn(offset, c.zone, c.column, n);
-    offset += n;
-    length -= n;
-  }
 }
 
 }  // namespace
@@ -255,7 +236,7 @@ void resolution::flush_parity(uint64_t zone, uint64_t block, medium::writer& w) 
 void resolution::resolve_dirty(uint64_t zone, uint64_t block) {
   const uint64_t column = block * block_size;
   const uint64_t n = std::min(block_size, s_.geo.row_size - column);
-  std::byte syndrome[block_size];
+  std::byte syndrome[pool::syndrome_max];
   std::vector<found> lost;
   // Each round but the last one explains at least one fragment, for good.
   for (;;) {
@@ -264,13 +245,18 @@ void resolution::resolve_dirty(uint64_t zone, uint64_t block) {
     for (const found& x : all)
       if (!pool::valid(s_, x.fragment) && !mend(x.fragment)) lost.push_back(x);
     pool::column_syndrome(s_, zone, column, n, syndrome);
-    if (codec::is_zero(syndrome, n)) break;
+    if (codec::is_zero(syndrome, s_.geo.parity * n)) break;
+    const auto adds_up = [&](uint64_t from, uint64_t length) {
+      for (uint32_t p = 0; p < s_.geo.parity; ++p)
+        if (!codec::is_zero(syndrome + p * n + from, length)) return false;
+      return true;
+    };
     bool explained = false;
     for (const found& x : all) {
       const pool::cell c = pool::cell_of(s_.geo, x.fragment.header);
       // The header of an open member does not add up; it may lie in another block.
       if (c.zone == zone && c.column >= column && c.column + format::header_size <= column + n &&
-          codec::is_zero(syndrome + (c.column - column), format::header_size))
+          adds_up(c.column - column, format::header_size))
         continue;
       if (explain(x.fragment)) {
         explained = true;
@@ -294,24 +280,15 @@ void resolution::resolve_dirty(uint64_t zone, uint64_t block) {
 bool resolution::mend(const pool::fragment& f) {
   if (SCUTE_PLANTED(resolve_mend)) return false;
   const std::vector<unit> units = units_of(f);
-  const size_t size = units.back().at + units.back().length;
-  std::vector<std::byte> kept(size), decoded(size), image(size);
-  for (const unit& u : units) {
-    std::memcpy(kept.data() + u.at, s_.at(u.offset), u.length);
-    pool::decode(s_, u.offset, decoded.data() + u.at, u.length);
-  }
-  // A transaction that frees an object changes its header alone; other cells of the payload's columns may
-  // be open to others.
-  image = kept;
-  std::copy_n(decoded.begin(), format::header_size, image.begin());
-  if (!image_valid(s_, f, image) && !mixture(s_, f, units, kept, decoded).find(image)) return false;
+  std::vector<std::byte> image;
+  if (!find_sound(s_, f, doubts(), image)) return false;
   format::fragment_header h;
   std::memcpy(&h, image.data(), sizeof h);
   // Only what the checksum vouches for (D5).
   size_t sure = format::header_size + pool::covered(s_, f, h);
   if (SCUTE_PLANTED(resolve_free_payload)) {
-    image = decoded;
-    sure = size;
+    sure = image.size();
+    for (const unit& u : units) pool::decode(s_, u.offset, image.data() + u.at, u.length);
   }
   for (const unit& u : units) {
     if (u.at >= sure) continue;
@@ -324,20 +301,9 @@ bool resolution::mend(const pool::fragment& f) {
 
 // A valid fragment: if it is the open cell of its columns, puts that right and returns true.
 bool resolution::explain(const pool::fragment& f) {
-  const auto h = header_at(s_, f.header);
-  if (f.metadata || !in_doubt(h.tag)) return false;
-  format::fragment_header before;
-  pool::decode(s_, f.header, reinterpret_cast<std::byte*>(&before), sizeof before);
-  if (std::memcmp(&before, &h, sizeof h) == 0) return false;
-  const uint32_t covered = pool::covered(s_, f, before);
-  if (covered == pool::not_covered) return false;
-  // A transaction that freed it left the payload alone; one that wrote it did not.
-  std::vector<std::byte> payload(covered);
-  std::memcpy(payload.data(), s_.at(f.payload), covered);
-  if (!pool::valid(s_, f, before, payload.data())) {
-    pool::decode(s_, f.payload, payload.data(), covered);
-    if (!pool::valid(s_, f, before, payload.data())) return false;
-  }
+  if (f.metadata || !in_doubt(header_at(s_, f.header).tag)) return false;
+  version before;
+  if (!find_other(s_, f, doubts(), before)) return false;
   const ring members = ring_complete(f) ? ring::complete : ring::broken;
   switch (judge(stored::valid, decoded::other, members)) {
     case verdict::finish:
@@ -350,8 +316,8 @@ bool resolution::explain(const pool::fragment& f) {
         return true;
       }
       // The header last: while it is the new one, the fragment is in doubt or invalid.
-      if (covered != 0) write(f.payload, payload.data(), covered);
-      write(f.header, reinterpret_cast<const std::byte*>(&before), sizeof before);
+      write(f.payload, before.payload.data(), before.payload.size());
+      write(f.header, reinterpret_cast<const std::byte*>(&before.header), sizeof before.header);
       rolled_back_.fetch_add(1, std::memory_order_relaxed);
       return true;
     default: return false;
@@ -455,7 +421,12 @@ void resolution::recompute_rest(uint64_t zone, uint64_t block, const std::byte* 
                       if (z != zone || c < column || c >= column + n) return;
                       std::fill_n(keep.begin() + static_cast<int64_t>(c - column), length, true);
                     });
-  const auto wrong = [&](uint64_t i) { return !keep[i] && syndrome[i] != std::byte{0}; };
+  const auto wrong = [&](uint64_t i) {
+    if (keep[i]) return false;
+    for (uint32_t p = 0; p < s_.geo.parity; ++p)
+      if (syndrome[p * n + i] != std::byte{0}) return true;
+    return false;
+  };
   for (uint64_t from = 0; from < n;) {
     if (!wrong(from)) {
       ++from;

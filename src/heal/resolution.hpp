@@ -77,6 +77,9 @@ class resolution final : public pool::resolver {
   void resolve_dirty(uint64_t zone, uint64_t block);
   void flush_parity(uint64_t zone, uint64_t block, medium::writer& w);
   bool in_doubt(uint64_t tag) const noexcept;
+  auto doubts() const {
+    return [this](uint64_t tag) { return in_doubt(tag); };
+  }
   bool ours() const noexcept {
     return solver_.load(std::memory_order_relaxed) == std::this_thread::get_id();
   }

@@ -69,7 +69,7 @@ uint64_t scrub::unit_bytes(uint64_t zone, uint64_t block) const noexcept {
   const uint64_t end = s_.used_end[zone].load(std::memory_order_acquire);
   const uint64_t column = block * format::page;
   const uint64_t rows = end <= column ? 0 : (end - column + s_.geo.row_size - 1) / s_.geo.row_size;
-  return (std::min<uint64_t>(rows, s_.geo.rows) + (s_.has_parity ? 1 : 0)) * format::page;
+  return (std::min<uint64_t>(rows, s_.geo.rows) + s_.geo.parity) * format::page;
 }
 
 void scrub::run(scute_report& report) {
@@ -87,7 +87,7 @@ void scrub::run(scute_report& report) {
   for (uint64_t z = 0; z < s_.geo.zone_count; ++z) {
     zones_[z].units_left =
         (z + 1) * per_zone_ - std::clamp(first_, z * per_zone_, (z + 1) * per_zone_);
-    total_bytes_ += s_.used_end[z].load() + (s_.has_parity ? s_.geo.row_size : 0);
+    total_bytes_ += s_.used_end[z].load() + s_.geo.parity * s_.geo.row_size;
   }
   for (uint64_t u = 0; u < first_; ++u) skipped_bytes_ += unit_bytes(u / per_zone_, u % per_zone_);
 

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <type_traits>
 
+#include "codec/galois.hpp"
 #include "codec/parity.hpp"
 #include "medium/persist.hpp"
 #include "medium/planted.hpp"
@@ -57,29 +59,73 @@ class exclusive_stripe {
 
 }  // namespace
 
-void gather(const state& s, uint64_t zone, uint64_t column, uint64_t n, uint64_t skip,
-            bool with_parity, gather_room& room, std::byte* out) noexcept {
+namespace {
+
+// Adds `row` of the columns to the sums.
+void add_row(const recipe& r, uint64_t row, const std::byte* bytes, uint64_t n,
+             gather_room& room) noexcept {
+  for (uint32_t i = 0; i < r.sum_count; ++i) {
+    if (r.parity[i] == 0)
+      codec::xor_into(room.sum[i], bytes, n);
+    else
+      codec::galois::multiply_into(room.sum[i], bytes,
+                                   codec::reed_solomon::coefficient(r.parity[i], row), n);
+  }
+}
+
+}  // namespace
+
+void gather(const state& s, uint64_t zone, uint64_t column, uint64_t n, const recipe& r,
+            gather_room& room) noexcept {
   const geometry& g = s.geo;
   const uint64_t end = s.used_end[zone].load(std::memory_order_acquire);
-  size_t count = 0;
-  std::memset(out, 0, n);
-  for (uint64_t r = 0; r < g.rows; ++r) {
-    const uint64_t inside = r * g.row_size + column;
-    if (r == skip) continue;
+  const bool plain = r.sum_count == 1 && r.parity[0] == 0;
+  constexpr size_t last = std::extent_v<decltype(gather_room::numbers)> - 1;
+  size_t count = 0, patched = 0;  // the latter from the end of room.numbers on
+  for (uint64_t row = 0; row < g.rows; ++row) {
+    const uint64_t inside = row * g.row_size + column;
+    if (r.leaves_out(row)) continue;
     if (inside >= end) break;  // zeros from here on
     const uint64_t offset = g.zone_offset(zone) + inside;
     if (s.overlaid.touches(offset, n) && !SCUTE_PLANTED(overlay_read)) {
-      std::memcpy(room.patched, s.at(offset), n);
-      s.overlaid.patch(offset, room.patched, n);
-      codec::xor_into(out, room.patched, n);
+      room.numbers[last - patched++] = static_cast<uint16_t>(row);
       continue;
     }
+    room.numbers[count] = static_cast<uint16_t>(row);
     room.rows[count++] = s.at(offset);
   }
-  if (with_parity) room.rows[count++] = s.at(parity_offset(g, zone, column));
-  if (count == 0) return;
-  codec::xor_gather(room.sum, room.rows, count, n);
-  codec::xor_into(out, room.sum, n);
+  if (plain) {
+    if (r.stored[0]) room.rows[count++] = s.at(parity_offset(g, zone, column));
+    codec::xor_gather(room.sum[0], room.rows, count, n);
+  } else {
+    codec::galois::weights weight[codec::reed_solomon::rows_max];
+    void* sums[parities_max] = {};
+    for (uint32_t i = 0; i < r.sum_count; ++i) sums[i] = room.sum[i];
+    for (size_t k = 0; k < count; ++k)
+      for (uint32_t i = 0; i < r.sum_count; ++i)
+        weight[k][i] = codec::reed_solomon::coefficient(r.parity[i], room.numbers[k]);
+    codec::galois::combine(sums, r.sum_count, room.rows, weight, count, n);
+    for (uint32_t i = 0; i < r.sum_count; ++i)
+      if (r.stored[i])
+        codec::xor_into(room.sum[i], s.at(parity_offset(g, zone, column, r.parity[i])), n);
+  }
+  while (patched != 0) {
+    const uint64_t row = room.numbers[last - --patched];
+    const uint64_t offset = g.zone_offset(zone) + row * g.row_size + column;
+    std::memcpy(room.patched, s.at(offset), n);
+    s.overlaid.patch(offset, room.patched, n);
+    add_row(r, row, room.patched, n, room);
+  }
+}
+
+void combine(const recipe& r, const gather_room& room, uint64_t n, std::byte* out) noexcept {
+  if (r.sum_count == 1 && r.weight[0] == 1) {
+    std::memcpy(out, room.sum[0], n);
+    return;
+  }
+  std::memset(out, 0, n);
+  for (uint32_t i = 0; i < r.sum_count; ++i)
+    codec::galois::multiply_into(out, room.sum[i], r.weight[i], n);
 }
 
 void split(state& s, lane& l, std::span<const patch> patches) {
@@ -95,7 +141,9 @@ void split(state& s, lane& l, std::span<const patch> patches) {
       if (s.has_parity) {
         x.parity = parity_offset(s.geo, c.zone, c.column);
         x.stripe = stripes::index(c.zone, c.column / column_block);
-        for (uint64_t i = 0; i < n; i += 64) __builtin_prefetch(s.at(x.parity + i), 1);
+        for (uint32_t k = 0; k < s.geo.parity; ++k)
+          for (uint64_t i = 0; i < n; i += 64)
+            __builtin_prefetch(s.at(x.parity + k * s.geo.row_size + i), 1);
       } else {
         x.parity = 0;
         x.stripe = stripes::index(c.zone, offset / column_block);
@@ -127,8 +175,10 @@ void prefetch_parity(const state& s, uint64_t offset, uint64_t length) noexcept 
   if (!s.has_parity) return;
   const cell c = cell_of(s.geo, offset);
   const uint64_t n = std::min(length, s.geo.row_size - c.column);
-  const std::byte* parity = s.at(parity_offset(s.geo, c.zone, c.column));
-  for (uint64_t i = 0; i < n; i += 64) __builtin_prefetch(parity + i, 1);
+  for (uint32_t p = 0; p < s.geo.parity; ++p) {
+    const std::byte* parity = s.at(parity_offset(s.geo, c.zone, c.column, p));
+    for (uint64_t i = 0; i < n; i += 64) __builtin_prefetch(parity + i, 1);
+  }
 }
 
 namespace {
@@ -343,51 +393,102 @@ void apply_in_place(state& s, lane& l, uint64_t offset, const std::byte* old, co
   });
 }
 
+namespace {
+
+void write_parities(state& s, medium::writer& w, uint64_t zone, uint64_t column, uint64_t n,
+                    const gather_room& room) noexcept {
+  for (uint32_t p = 0; p < s.geo.parity; ++p)
+    w.stream(s.at(parity_offset(s.geo, zone, column, p)), room.sum[p], n,
+             medium::purpose::parity);
+}
+
+}  // namespace
+
 void recompute(state& s, medium::writer& w, uint64_t offset, uint64_t length) {
   if (!s.has_parity) return;
   gather_room room;
-  alignas(64) std::byte sum[column_block];
+  const recipe all = recipe_of_all(s.geo, false);
   for_each_block(s.geo, offset, length, [&](uint64_t, const cell& c, uint64_t n) {
-    gather(s, c.zone, c.column, n, UINT64_MAX, false, room, sum);
-    w.stream(s.at(parity_offset(s.geo, c.zone, c.column)), sum, n, medium::purpose::parity);
+    gather(s, c.zone, c.column, n, all, room);
+    write_parities(s, w, c.zone, c.column, n, room);
   });
 }
 
-void decode(state& s, uint64_t offset, std::byte* out, uint64_t length) {
+bool decode(state& s, uint64_t offset, std::byte* out, uint64_t length, const decoding& how) {
   gather_room room;
+  bool known = true;
   for_each_block(s.geo, offset, length, [&](uint64_t, const cell& c, uint64_t n) {
     const exclusive_stripe hold(s, c.zone, c.column);
-    gather(s, c.zone, c.column, n, c.row, true, room, out);
+    // In parts over which the same rows are unknown.
+    for (uint64_t from = c.column, end = c.column + n; known && from < end;) {
+      uint64_t to = end;
+      uint16_t rows[parities_max];
+      uint32_t count = 0;
+      for (const data_range& x : how.unknown) {
+        for_each_block(s.geo, x.offset, x.length, [&](uint64_t, const cell& u, uint64_t m) {
+          if (u.zone != c.zone || u.row == c.row || u.column >= to || u.column + m <= from) return;
+          if (u.column > from) {
+            to = u.column;
+            return;
+          }
+          to = std::min(to, u.column + m);
+          if (count == parities_max)
+            known = false;
+          else
+            rows[count++] = static_cast<uint16_t>(u.row);
+        });
+      }
+      recipe r;
+      known = known && find_recipe(s.geo, c.row, {rows, count}, how.trusted, r);
+      if (!known) break;
+      gather(s, c.zone, from, to - from, r, room);
+      combine(r, room, to - from, out + (from - c.column));
+      from = to;
+    }
     out += n;
   });
+  return known;
+}
+
+void decode(state& s, uint64_t offset, std::byte* out, uint64_t length) {
+  decode(s, offset, out, length, decoding{});
 }
 
 void column_syndrome(state& s, uint64_t zone, uint64_t column, uint64_t length, std::byte* out) {
   gather_room room;
   const exclusive_stripe hold(s, zone, column);
-  gather(s, zone, column, length, UINT64_MAX, true, room, out);
+  gather(s, zone, column, length, recipe_of_all(s.geo, true), room);
+  for (uint32_t p = 0; p < s.geo.parity; ++p) std::memcpy(out + p * length, room.sum[p], length);
+}
+
+uint32_t wrong_parity(const state& s, const std::byte* syndrome, uint64_t length) noexcept {
+  uint32_t p = 0;
+  while (p < s.geo.parity && codec::is_zero(syndrome + p * length, length)) ++p;
+  return p;
 }
 
 bool column_consistent(state& s, uint64_t zone, uint64_t column, uint64_t length) {
-  alignas(64) std::byte sum[column_block];
-  column_syndrome(s, zone, column, length, sum);
-  return codec::is_zero(sum, length);
+  gather_room room;
+  const exclusive_stripe hold(s, zone, column);
+  gather(s, zone, column, length, recipe_of_all(s.geo, true), room);
+  for (uint32_t p = 0; p < s.geo.parity; ++p)
+    if (!codec::is_zero(room.sum[p], length)) return false;
+  return true;
 }
 
 bool repair_parity(state& s, medium::writer& w, uint64_t zone, uint64_t column, uint64_t length,
                    const std::byte* syndrome, bool fenced) {
   gather_room room;
-  alignas(64) std::byte sum[column_block];
   exclusive_stripe hold(s, zone, column);
+  gather(s, zone, column, length, recipe_of_all(s.geo, syndrome != nullptr), room);
   if (syndrome != nullptr) {
-    gather(s, zone, column, length, UINT64_MAX, true, room, sum);
-    if (std::memcmp(sum, syndrome, length) != 0) return false;
-    codec::xor_into(sum, s.at(parity_offset(s.geo, zone, column)), length);
-  } else {
-    gather(s, zone, column, length, UINT64_MAX, false, room, sum);
+    for (uint32_t p = 0; p < s.geo.parity; ++p) {
+      if (std::memcmp(room.sum[p], syndrome + p * length, length) != 0) return false;
+      codec::xor_into(room.sum[p], s.at(parity_offset(s.geo, zone, column, p)), length);
+    }
   }
   hold.streamed = true;
-  w.stream(s.at(parity_offset(s.geo, zone, column)), sum, length, medium::purpose::parity);
+  write_parities(s, w, zone, column, length, room);
   if (fenced) w.fence();
   return true;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Zones as matrices: data rows, the parity row, and the locks that keep a column's data and parity
+// Zones as matrices: data rows, the parity rows, and the locks that keep a column's data and parity
 // in step. F1 (every column has syndrome zero outside a commit window) is kept here.
 //
 // C1 Data rows and their parity are written only through apply(), under the stripe of their block,
@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <span>
 
+#include "pool/recipe.hpp"
 #include "pool/state.hpp"
 
 namespace scute::pool {
@@ -23,9 +24,10 @@ inline constexpr uint64_t column_block = 4096;
 // 8 KiB of the paper's machine; sharing a block pays off for headers only.
 inline constexpr uint32_t atomic_parity_max = 32;
 
-// File offset of a column's parity.
-inline uint64_t parity_offset(const geometry& g, uint64_t zone, uint64_t column) noexcept {
-  return g.zone_offset(zone) + g.data_size + column;
+// File offset of a column's parity; the others of several follow at distances of a row.
+inline uint64_t parity_offset(const geometry& g, uint64_t zone, uint64_t column,
+                              uint64_t parity = 0) noexcept {
+  return g.zone_offset(zone) + g.data_size + parity * g.row_size + column;
 }
 
 // The stripe that guards a byte of the data rows.
@@ -78,17 +80,19 @@ bool keep_in_place(state& s, uint64_t offset, const std::byte* now, uint64_t len
 void apply_in_place(state& s, lane& l, uint64_t offset, const std::byte* old, const std::byte* now,
                     uint64_t length) noexcept;
 
-// Where gather() works: 17 KiB, on the stack of whoever has one.
+// Where gather() works: 28 KiB, on the stack of whoever has one.
 struct gather_room {
-  alignas(64) std::byte sum[column_block];
+  alignas(64) std::byte sum[parities_max][column_block];
   alignas(64) std::byte patched[column_block];
   const void* rows[1001];
+  uint16_t numbers[1001];  // of these rows
 };
-// XOR of the data cells at [column, column + n) of all rows but `skip` (UINT64_MAX: of all), and of the
-// parity if with_parity; n at most column_block, and not across a block. The caller holds the stripe.
-// Async-signal-safe.
-void gather(const state& s, uint64_t zone, uint64_t column, uint64_t n, uint64_t skip,
-            bool with_parity, gather_room& room, std::byte* out) noexcept;
+// The sums of a recipe over the columns [column, column + n), in room.sum; n at most column_block, and not
+// across a block. The caller holds the stripe. Async-signal-safe.
+void gather(const state& s, uint64_t zone, uint64_t column, uint64_t n, const recipe& r,
+            gather_room& room) noexcept;
+// And the cell that they make.
+void combine(const recipe& r, const gather_room& room, uint64_t n, std::byte* out) noexcept;
 
 // Writes the parity of the columns under [offset, offset+length) of the data rows anew from all
 // rows. Recovery only: no other thread may be in the pool.
@@ -98,12 +102,28 @@ void recompute(state& s, medium::writer& w, uint64_t offset, uint64_t length);
 // Takes the stripes it needs one after the other. Needs parity.
 void decode(state& s, uint64_t offset, std::byte* out, uint64_t length);
 
-// XOR of all rows and the parity at [column, column+length) of a zone; zero means consistent.
-// length at most column_block, and not across a block.
-bool column_consistent(state& s, uint64_t zone, uint64_t column, uint64_t length);
-// The same sum in out: the syndrome of the columns.
+// A range of the data rows.
+struct data_range {
+  uint64_t offset, length;
+};
+// What to make of other cells when decoding.
+struct decoding {
+  parity_set trusted = ~parity_set{0};
+  std::span<const data_range> unknown;  // as little to be looked at as what is decoded
+};
+// The same with that. False if some column has more unknown cells than trusted parities; what is in out
+// then means nothing.
+bool decode(state& s, uint64_t offset, std::byte* out, uint64_t length, const decoding& how);
+
+// The syndromes of the columns [column, column+length) of a zone, those of parity 0 first, then, `length`
+// bytes on, those of parity 1, and so on. Zero means consistent. length at most column_block, and not
+// across a block.
 void column_syndrome(state& s, uint64_t zone, uint64_t column, uint64_t length, std::byte* out);
-// Recomputes the parity of such a range while transactions may run. syndrome: only if the columns
+inline constexpr uint64_t syndrome_max = parities_max * column_block;
+// The first parity whose syndrome is not zero; the number of parities if the columns add up.
+uint32_t wrong_parity(const state& s, const std::byte* syndrome, uint64_t length) noexcept;
+bool column_consistent(state& s, uint64_t zone, uint64_t column, uint64_t length);
+// Recomputes the parities of such a range while transactions may run. syndrome: only if the columns
 // still have this one, since something was damaged otherwise after the caller had looked; null: in
 // any case. False if nothing was written. fenced: durable before the stripe is free.
 bool repair_parity(state& s, medium::writer& w, uint64_t zone, uint64_t column, uint64_t length,

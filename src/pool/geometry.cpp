@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "codec/reed_solomon.hpp"
 #include "medium/failure.hpp"
 
 namespace scute::pool {
@@ -10,6 +11,7 @@ namespace {
 
 constexpr uint64_t kib = 1024, mib = kib * 1024, gib = mib * 1024;
 constexpr uint64_t zone_max = 16 * gib;
+constexpr uint32_t rows_max_of_several_parities = codec::reed_solomon::rows_max;
 constexpr uint64_t row_wanted = mib;  // rows shorter than this make parity dear and columns few
 
 constexpr bool power_of_two(uint64_t n) noexcept {
@@ -55,17 +57,19 @@ geometry choose_geometry(const scute_options& o) {
     throw failure(SCUTE_E_RANGE, "pool size " + std::to_string(o.size) +
                                      " is outside the limits; choose 256 KiB to 64 TiB");
   if (o.size % format::page != 0) refuse("pool size must be a multiple of 4096 bytes");
-  choose_engine(o);
+  const scute_engine engine = choose_engine(o);
   if (o.protection < SCUTE_PROTECT_NONE || o.protection > SCUTE_PROTECT_MLPC)
     refuse("protection must be none, ml, mlp or mlpc");
   if (o.checksum != SCUTE_CHECKSUM_CRC32C && o.checksum != SCUTE_CHECKSUM_ADLER32)
     refuse("checksum must be crc32c or adler32");
   const bool with_parity = o.protection >= SCUTE_PROTECT_MLP;
-  if (o.parity > 1)
-    throw failure(SCUTE_E_UNSUPPORTED,
-                  "this version supports one parity row per zone; leave `parity` at 0 or 1");
-  if (o.parity == 1 && !with_parity) refuse("parity rows need protection mlp or mlpc");
+  if (o.parity > 4) refuse("parity must be between 1 and 4");
+  if (o.parity != 0 && !with_parity) refuse("parity rows need protection mlp or mlpc");
+  if (o.parity > 1 && engine != SCUTE_ENGINE_LOGFREE)
+    refuse("several parity rows need engine logfree, and so protection mlpc; or set parity to 1");
   if (o.rows > 1000) refuse("rows must be between 1 and 1000");
+  if (o.parity > 1 && o.rows > rows_max_of_several_parities)
+    refuse("with several parity rows there can be 251 data rows at most; ask for fewer of either");
   if (o.lanes > 255) refuse("lanes must be between 1 and 255");
 
   geometry g;
@@ -96,7 +100,7 @@ geometry choose_geometry(const scute_options& o) {
   const uint64_t area = g.file_size - format::page - g.zones_offset;
   g.zone_count = static_cast<uint32_t>((area + zone_max - 1) / zone_max);
   const uint64_t share = area / g.zone_count;
-  g.parity = with_parity ? 1 : 0;
+  g.parity = o.parity != 0 ? o.parity : with_parity ? 1 : 0;
   g.rows = o.rows != 0 ? o.rows
                        : static_cast<uint32_t>(std::clamp<uint64_t>(share / row_wanted, 4, 100));
   // An odd number of pages per row: cells of a column then differ by odd multiples of 4 KiB and
@@ -140,7 +144,7 @@ geometry read_geometry(const format::superblock& sb) {
   if (g.lane_size < format::page || g.lane_size > 64 * mib || g.lane_size % format::page)
     bad("lane size");
   if (g.rows < 1 || g.rows > 1000) bad("rows");
-  if (g.parity > 4) bad("parity");
+  if (g.parity > 4 || (g.parity > 1 && g.rows > rows_max_of_several_parities)) bad("parity");
   if (!power_of_two(g.chunk_size) || g.chunk_size < 16 * kib || g.chunk_size > 256 * kib)
     bad("chunk size");
   if (g.zones_offset != g.lanes_offset + g.lane_size * g.lane_count * g.lane_replicas)

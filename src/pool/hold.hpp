@@ -32,7 +32,8 @@ struct hold {
   // lane::pieces has been done by now:
   //   data     `done` bytes of the piece in progress, and all pieces before it, are in place or about to
   //            be, with their deltas in DRAM; the parity is the old one
-  //   parity   all data is in place; the deltas of as many bytes are in the parity, or about to be
+  //   parity   all data is in place; the deltas of as many bytes are in the parity, or about to be. Of
+  //            several parities each piece's come one after the other
   //   reading  data and parity agree
   const lane* window = nullptr;
   uint32_t stripe = 0;

@@ -25,14 +25,14 @@ struct patch {
 // A part of a patch that stays inside one column block.
 struct piece {
   uint64_t offset;  // in the file
-  uint64_t parity;  // file offset of the parity of its first byte; 0 without parity
+  uint64_t parity;  // file offset of the (first) parity of its first byte; 0 without parity
   const std::byte* src;
   uint32_t length;
   uint32_t stripe;
   medium::purpose why;
   // Windows only:
   std::byte* delta = nullptr;      // old XOR new, once the data phase has computed it
-  std::byte* next = nullptr;       // what the parity will be, as well
+  std::byte* next = nullptr;       // what the parity will be, as well; one after the other if several
   const std::byte* old = nullptr;  // in-place range: what it held; src is a copy of what it holds
 };
 
@@ -48,19 +48,21 @@ struct parity_range {
 // What a log-free commit has open, or has left open (pool/window.hpp).
 struct window {
   std::vector<uint32_t> stripes;      // held, ascending
-  std::vector<column_range> columns;  // whole extents of its members, ascending
+  std::vector<column_range> columns;  // whole extents of its members, ascending, none overlaps another
+  bool stacked = false;               // some column has several cells of these members
   std::vector<parity_range> parity;   // stored, write-back begun
 
   void clear() noexcept {
     stripes.clear();
     columns.clear();
+    stacked = false;
     parity.clear();
   }
 };
 
 // How far a phase of a window has come, for a signal handler in the same thread.
 struct window_progress {
-  volatile uint64_t piece = 0;
+  volatile uint64_t piece = 0;     // in the parity phase piece * P + parity
   volatile uint32_t done = 0;  // bytes of it
 
   void begin(uint64_t i, uint32_t bytes = 0) noexcept {

@@ -2,7 +2,9 @@
 #include "pool/window.hpp"
 
 #include <algorithm>
+#include <cstring>
 
+#include "codec/galois.hpp"
 #include "codec/parity.hpp"
 #include "medium/planted.hpp"
 #include "pool/columns.hpp"
@@ -25,6 +27,36 @@ void sort_unique(std::vector<uint32_t>& v) {
 
 void unlock(state& s, const lane& l, uint32_t stripe) noexcept {
   s.locks.unlock_window(stripe, l.index);
+}
+
+// Columns by their beginnings: joins those that overlap. False if more than `most` do somewhere.
+bool merge_columns(window& w, uint32_t most) {
+  std::vector<uint64_t> ends;  // of the ranges that the next one may overlap
+  size_t kept = 0;
+  bool fits = true;
+  for (size_t i = 0; i < w.columns.size(); ++i) {
+    const column_range c = w.columns[i];
+    if (kept == 0 || c.begin >= w.columns[kept - 1].end) {
+      w.columns[kept++] = c;
+      ends.assign(1, c.end);
+      continue;
+    }
+    w.stacked = true;
+    std::erase_if(ends, [&](uint64_t end) { return end <= c.begin; });
+    ends.push_back(c.end);
+    fits = fits && ends.size() <= most;
+    w.columns[kept - 1].end = std::max(w.columns[kept - 1].end, c.end);
+  }
+  w.columns.resize(kept);
+  return fits;
+}
+
+// delta times what the row of the piece counts in parity p is added to what there is of it.
+void add_delta(const state& s, const piece& x, uint32_t p, std::byte* next) noexcept {
+  const std::byte* stored = s.at(x.parity + p * s.geo.row_size);
+  if (p == 0) return codec::xor_delta(next, stored, x.delta, x.length);
+  std::memcpy(next, stored, x.length);
+  codec::galois::multiply_into(next, x.delta, coefficient_of(s.geo, p, x.offset), x.length);
 }
 
 }  // namespace
@@ -63,9 +95,7 @@ bool plan(const state& s, lane& l, std::span<const extent> extents) {
   if (w.columns.size() == 1) return true;
   std::sort(w.columns.begin(), w.columns.end(),
             [](const column_range& a, const column_range& b) { return a.begin < b.begin; });
-  for (size_t i = 1; i < w.columns.size(); ++i)
-    if (w.columns[i].begin < w.columns[i - 1].end && !SCUTE_PLANTED(window_columns)) return false;
-  return true;
+  return merge_columns(w, g.parity) || SCUTE_PLANTED(window_columns);
 }
 
 void plan_stripes(lane& l) {
@@ -100,10 +130,13 @@ void require_columns(const state& s, const lane& l) noexcept {
     const holding here(s, l, hold::phase::reading);
     touch(offset);
   };
-  if (l.held.stripes.empty())
-    for (const piece& p : l.pieces) touch(p.parity);
-  else
-    for (const piece& p : l.pieces) touch_under(p.stripe, p.parity);
+  for (uint64_t row = 0; row < s.geo.parity; ++row) {
+    const uint64_t distance = row * s.geo.row_size;
+    if (l.held.stripes.empty())
+      for (const piece& p : l.pieces) touch(p.parity + distance);
+    else
+      for (const piece& p : l.pieces) touch_under(p.stripe, p.parity + distance);
+  }
   if (!s.medium->any_revoked()) [[likely]]
     return;
   const auto& g = s.geo;
@@ -162,11 +195,12 @@ void defer(lane& l) noexcept {
   l.deferral.store(deferred, std::memory_order_release);
 }
 
-void prepare_deltas(lane& l) {
+void prepare_deltas(const state& s, lane& l) {
+  const uint64_t shares = 1 + uint64_t{s.geo.parity};
   size_t total = 0;
   for (const piece& p : l.pieces) total += p.length;
   l.deltas.clear();
-  std::byte* at = l.deltas.extend(2 * total);
+  std::byte* at = l.deltas.extend(shares * total);
   for (piece& p : l.pieces) {
     p.delta = at;
     p.next = at + p.length;
@@ -175,12 +209,19 @@ void prepare_deltas(lane& l) {
     if (SCUTE_PLANTED(window_delta_block) && &p != &l.pieces.back() &&
         (&p)[1].offset == p.offset + p.length)
       continue;
-    at += 2 * size_t{p.length};
+    at += shares * p.length;
   }
-  l.now().parity.reserve(l.pieces.size());
+  l.now().parity.reserve(l.pieces.size() * s.geo.parity);
 }
 
 namespace {
+
+// Two pieces of a window without a plan, or with several cells of one column, may have columns in common:
+// then the parity of the second one builds on that of the first.
+bool late(const state& s, const lane& l) noexcept {
+  return s.plain_encoding ||
+         ((l.now().columns.empty() || l.now().stacked) && !SCUTE_PLANTED(window_parity_twice));
+}
 
 // What CodePM compares its pipeline with: all encoding first, and then all writing; the new parity is
 // computed when its turn has come.
@@ -202,6 +243,7 @@ void write_data_plain(state& s, lane& l) noexcept {
 void write_data(state& s, lane& l) noexcept {
   const holding here(s, l, hold::phase::data);
   if (s.plain_encoding) return write_data_plain(s, l);
+  const bool others = s.geo.parity > 1 && !late(s, l);
   for (size_t i = 0; i < l.pieces.size(); ++i) {
     const piece& p = l.pieces[i];
     l.progress.begin(i);
@@ -212,27 +254,34 @@ void write_data(state& s, lane& l) noexcept {
       codec::xor_delta(p.delta, p.old, p.src, p.length);
       codec::xor_delta(p.next, s.at(p.parity), p.delta, p.length);
     }
+    if (others) {
+      l.progress.begin(i, p.length);
+      for (uint32_t k = 1; k < s.geo.parity; ++k) add_delta(s, p, k, p.next + k * uint64_t{p.length});
+    }
   }
 }
 
 void write_parity(state& s, lane& l) noexcept {
-  // Two pieces of a window without a plan may have columns in common: then the parity of the second one
-  // builds on that of the first.
-  const bool late =
-      s.plain_encoding || (l.now().columns.empty() && !SCUTE_PLANTED(window_parity_twice));
+  const bool computes = late(s, l);
+  const uint32_t parities = s.geo.parity;
   const holding here(s, l, hold::phase::parity);
   for (size_t i = 0; i < l.pieces.size(); ++i) {
     const piece& p = l.pieces[i];
-    l.progress.begin(i);
-    if (late) codec::xor_delta(p.next, s.at(p.parity), p.delta, p.length);
-    if (SCUTE_PLANTED(window_parity_line) && i != 0 &&
-        p.parity / 64 == (l.pieces[i - 1].parity + l.pieces[i - 1].length - 1) / 64)
-      codec::xor_delta(p.next, p.next, p.delta, p.length);
-    if (!SCUTE_PLANTED(window_parity))
-      l.w.push(s.at(p.parity), p.next, p.length, medium::purpose::parity, &l.progress.done);
-    l.now().parity.push_back({p.parity, p.length});
+    for (uint32_t k = 0; k < parities; ++k) {
+      const uint64_t at = p.parity + k * s.geo.row_size;
+      std::byte* next = p.next + k * uint64_t{p.length};
+      l.progress.begin(i * parities + k);
+      if (computes) add_delta(s, p, k, next);
+      if (SCUTE_PLANTED(window_parity_line) && i != 0 &&
+          p.parity / 64 == (l.pieces[i - 1].parity + l.pieces[i - 1].length - 1) / 64)
+        codec::xor_delta(next, next, p.delta, p.length);
+      if (SCUTE_PLANTED(window_several) && k != 0) continue;
+      if (!SCUTE_PLANTED(window_parity))
+        l.w.push(s.at(at), next, p.length, medium::purpose::parity, &l.progress.done);
+      l.now().parity.push_back({at, p.length});
+    }
   }
-  l.progress.begin(l.pieces.size());
+  l.progress.begin(l.pieces.size() * parities);
 }
 
 void drain(state& s, lane& l) noexcept {

@@ -32,8 +32,8 @@ struct extent {
 // True if two sets of columns, ascending, have one in common.
 bool overlap(const std::vector<column_range>& a, const std::vector<column_range>& b) noexcept;
 
-// Fills l.now() with what a window over these extents needs. False if two of them have a byte column in
-// common, that is, more cells of one column than one row of parity could bring back.
+// Fills l.now() with what a window over these extents needs. False if more of them have a byte column in
+// common than there are parities to bring them back.
 bool plan(const state& s, lane& l, std::span<const extent> extents);
 // The same for l.pieces, without a look at their columns.
 void plan_stripes(lane& l);
@@ -62,7 +62,7 @@ void defer(lane& l) noexcept;
 
 // Data phase: new bytes of l.pieces to their places, deltas to l.deltas (which prepare_deltas() made as
 // large as they are). Parity phase: deltas to the parity. No fence in either.
-void prepare_deltas(lane& l);
+void prepare_deltas(const state& s, lane& l);
 void write_data(state& s, lane& l) noexcept;
 void write_parity(state& s, lane& l) noexcept;
 

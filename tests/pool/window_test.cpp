@@ -57,7 +57,7 @@ class window : public testing::Test {
     }
     ASSERT_TRUE(plan(l, x));
     pool::split(*s, lane(l), patches);
-    pool::prepare_deltas(lane(l));
+    pool::prepare_deltas(*s, lane(l));
     const bool before = pool::take_back(lane(l));
     pool::enter(*s, lane(l), before);
   }

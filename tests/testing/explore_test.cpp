@@ -152,7 +152,7 @@ TEST(Explore, EveryProtectionWithAndWithoutDurableCaches) {
       how.states = 1500;
       how.eadr = eadr;
       const exploration r = explore(s, how);
-      EXPECT_TRUE(r.sound) << level << (eadr ? " eADR " : " ") << r.story;
+      EXPECT_TRUE(r.sound) << level.protection << level.engine << (eadr ? " eADR " : " ") << r.story;
       EXPECT_GE(r.states, 1000u);
     }
 }

@@ -28,7 +28,9 @@ constexpr option_text options_table[] = {
      "checksums of objects (default mlpc)"},
     {"checksum", "crc32c|adler32", false, "kind of object checksum (default crc32c)"},
     {"rows", "N", false, "data rows of a zone, 1..1000 (default by size)"},
-    {"parity", "P", false, "parity rows of a zone (default by protection)"},
+    {"parity", "P", false,
+     "parity rows of a zone, 1 to 4: so many lost pages of a column can be rebuilt; more than 1 need "
+     "engine logfree (default 1 with mlp and mlpc)"},
     {"lanes", "N", false, "transactions that can run at once, 1..255 (default by size)"},
     {"chunk_size", "SIZE", false, "unit of space management, 16K..256K (default by size)"},
     {"preallocate", nullptr, false, "reserve every block of the file now"},

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a cell of a column is made of the others when some of them are unknown: which parities are asked,
+// which rows are left out, and what each sum counts. Pure numbers, like geometry.hpp.
+//
+// Sum i runs over all data rows but the ones left out, times what each counts in parity[i]
+// (codec/reed_solomon.hpp), plus that parity itself if `stored[i]`. The cell is the sum of weight[i]
+// times sum i.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "codec/reed_solomon.hpp"
+#include "pool/geometry.hpp"
+
+namespace scute::pool {
+
+inline constexpr uint32_t parities_max = codec::reed_solomon::parities_max;
+
+// A set of parities, bit p for parity p.
+using parity_set = uint32_t;
+constexpr parity_set all_parities(const geometry& g) noexcept {
+  return (parity_set{1} << g.parity) - 1;
+}
+
+struct recipe {
+  uint32_t left_out_count = 0, sum_count = 0;
+  uint16_t left_out[parities_max] = {};  // data rows
+  uint8_t parity[parities_max] = {};
+  bool stored[parities_max] = {};
+  uint8_t weight[parities_max] = {};
+
+  bool leaves_out(uint64_t row) const noexcept {
+    for (uint32_t i = 0; i < left_out_count; ++i)
+      if (left_out[i] == row) return true;
+    return false;
+  }
+};
+
+// The recipe for cell `row`, rows .. rows+parity-1 being the parities, if the data rows `unknown` and
+// the parities outside `trusted` must not be looked at. False if that leaves too few parities.
+// Async-signal-safe.
+bool find_recipe(const geometry& g, uint64_t row, std::span<const uint16_t> unknown,
+                 parity_set trusted, recipe& r) noexcept;
+
+// What a byte of the data rows counts in a parity.
+inline uint8_t coefficient_of(const geometry& g, uint32_t parity, uint64_t offset) noexcept {
+  return parity == 0 ? uint8_t{1}
+                     : codec::reed_solomon::coefficient(parity, cell_of(g, offset).row);
+}
+
+// Sums over all rows, of all parities: with `stored`, the syndromes of a column; without, its parities.
+recipe recipe_of_all(const geometry& g, bool stored) noexcept;
+
+}  // namespace scute::pool
