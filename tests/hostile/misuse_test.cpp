@@ -108,7 +108,17 @@ void create(stage& s) {
   refused("unknown checksum", [](auto& b) { b.checksum = static_cast<scute_checksum>(3); });
   refused("1001 rows", [](auto& b) { b.rows = 1001; });
   refused("too many rows", [](auto& b) { b.rows = UINT32_MAX; });
-  refused("two parity rows", [](auto& b) { b.parity = 2; });
+  refused("five parity rows", [](auto& b) { b.parity = 5; });
+  refused("parity rows UINT32_MAX", [](auto& b) { b.parity = UINT32_MAX; });
+  refused("parity rows without parity",
+          [](auto& b) { b.parity = 1, b.protection = SCUTE_PROTECT_ML; });
+  refused("two parity rows, engine redo",
+          [](auto& b) { b.parity = 2, b.engine = SCUTE_ENGINE_REDO; });
+  refused("two parity rows without checksums",
+          [](auto& b) { b.parity = 2, b.protection = SCUTE_PROTECT_MLP; });
+  refused("252 rows with two of parity", [](auto& b) { b.parity = 2, b.rows = 252; });
+  refused("engine logfree without checksums",
+          [](auto& b) { b.engine = SCUTE_ENGINE_LOGFREE, b.protection = SCUTE_PROTECT_MLP; });
   refused("too many lanes", [](auto& b) { b.lanes = 256; });
   refused("lanes UINT32_MAX", [](auto& b) { b.lanes = UINT32_MAX; });
   refused("chunk of no power of two", [](auto& b) { b.chunk_size = 20000; });
@@ -616,6 +626,76 @@ void scrub_stop(stage& s) {
   scute_scrub_stop(s.pool);
 }
 
+// ---- recovery of log-free pools -----------------------------------------------------------------
+
+// A pool after a crash that nothing has resolved yet.
+struct unresolved_pool : pool_file {
+  unresolved_pool() {
+    create(mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE});
+    const scute_oid oid = alloc(pattern(1, 100));
+    const bytes crash = read_file(path);
+    close();
+    write_file(path, crash);
+    open(SCUTE_LAZY_RECOVERY);
+    EXPECT_TRUE(read(oid) == pattern(1, 100));
+  }
+};
+
+void recovery_wait(stage& s) {
+  bool called = false;
+  const auto note = [](void* arg, const char*, uint64_t, uint64_t) {
+    *static_cast<bool*>(arg) = true;
+  };
+  REFUSED(SCUTE_E_INVALID, scute_recovery_wait(nullptr, note, &called));
+  unresolved_pool f;
+  const uint64_t pending = f.info().unresolved;
+  EXPECT_GT(pending, 0u);
+  for (pool_file* mine : {static_cast<pool_file*>(&f), &s.pool}) {
+    const transaction tx(*mine);
+    REFUSED(SCUTE_E_INVALID, scute_recovery_wait(f, note, &called));
+    REFUSED(SCUTE_E_INVALID, scute_recovery_wait(s.pool, note, &called));
+  }
+  EXPECT_FALSE(called);
+  EXPECT_EQ(f.info().unresolved, pending) << "a refused call went to work";
+  SCUTE_OKAY(scute_recovery_wait(f, note, &called));
+  EXPECT_TRUE(called);
+  EXPECT_EQ(f.info().unresolved, 0u);
+  // Nothing is pending: no calls, and no complaints.
+  called = false;
+  SCUTE_OKAY(scute_recovery_wait(f, note, &called));
+  SCUTE_OKAY(scute_recovery_wait(s.read_only, note, &called));
+  EXPECT_FALSE(called);
+}
+
+void recovery_progress(stage& s) {
+  uint64_t total = stage::poison_number;
+  REFUSED(SCUTE_E_INVALID, scute_recovery_progress(nullptr, &s.number, &total));
+  EXPECT_EQ(total, stage::poison_number);
+  unresolved_pool f;
+  SCUTE_OKAY(scute_recovery_progress(f, nullptr, nullptr));
+  uint64_t done = stage::poison_number;
+  SCUTE_OKAY(scute_recovery_progress(f, &done, nullptr));
+  SCUTE_OKAY(scute_recovery_progress(f, nullptr, &total));
+  EXPECT_EQ(total - done, f.info().unresolved);
+}
+
+void drain(stage& s) {
+  REFUSED(SCUTE_E_INVALID, scute_drain(nullptr));
+  SCUTE_OKAY(scute_drain(s.read_only));
+  // In a transaction it leaves alone what is not committed.
+  transaction tx(s.pool);
+  void* at = nullptr;
+  SCUTE_OKAY(scute_tx_open(tx, s.live, &at));
+  std::memset(at, 1, 100);
+  SCUTE_OKAY(scute_tx_inplace(tx, s.big, 0, 64, &at));
+  std::memset(at, 1, 64);
+  SCUTE_OKAY(scute_drain(s.pool));
+  SCUTE_OKAY(scute_drain(s.other));
+  SCUTE_OKAY(tx.abort());
+}
+
+// ---- damage on purpose ----------------------------------------------------------------------------
+
 void injection_init(stage&) {
   scute_injection_init(nullptr);
 }
@@ -664,6 +744,9 @@ const std::map<std::string, misuse_fn>& all_misuse() {
       MISUSE(scrub_start),
       MISUSE(scrub_wait),
       MISUSE(scrub_stop),
+      MISUSE(recovery_wait),
+      MISUSE(recovery_progress),
+      MISUSE(drain),
       MISUSE(injection_init),
       MISUSE(inject),
       MISUSE(handle_fault),
@@ -736,7 +819,7 @@ TEST(misuse_list, HasEveryExportedFunction) {
   ASSERT_EQ(::pclose(nm), 0);
   for (const auto& [name, fn] : all_misuse()) listed.insert(name);
   EXPECT_EQ(exported, listed);
-  EXPECT_GE(listed.size(), 39u);
+  EXPECT_GE(listed.size(), 52u);
 }
 
 }  // namespace

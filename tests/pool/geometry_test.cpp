@@ -33,7 +33,7 @@ format::superblock claim(const geometry& g) {
 
 void expect_sound(const geometry& g, const scute_options& o) {
   EXPECT_EQ(g.file_size, o.size);
-  EXPECT_EQ(g.parity, o.protection >= SCUTE_PROTECT_MLP ? 1u : 0u);
+  EXPECT_EQ(g.parity, o.parity != 0 ? o.parity : o.protection >= SCUTE_PROTECT_MLP ? 1u : 0u);
   EXPECT_EQ(g.lane_replicas, o.protection >= SCUTE_PROTECT_ML ? 2u : 1u);
   if (o.rows != 0) {
     EXPECT_EQ(g.rows, o.rows);
@@ -57,6 +57,8 @@ void expect_sound(const geometry& g, const scute_options& o) {
   }
   EXPECT_EQ(g.zone_size, (g.rows + g.parity) * g.row_size);
   EXPECT_EQ(g.data_size, g.rows * g.row_size);
+  // The rows of parity follow the data and end with the zone.
+  EXPECT_EQ(g.data_size + g.parity * g.row_size, g.zone_size);
   // Chunks lie in the data rows, behind the table that describes them.
   ASSERT_GT(g.chunks, 0u);
   EXPECT_EQ(uint64_t{1} << g.chunk_shift, g.chunk_size);
@@ -111,8 +113,12 @@ TEST(geometry, RandomWishesAreMetOrRefused) {
     if (random.one_in(2)) o.rows = static_cast<uint32_t>(random.between(1, 1000));
     if (random.one_in(2)) o.lanes = static_cast<uint32_t>(random.between(1, 255));
     if (random.one_in(2)) o.chunk_size = 16384u << random.between(0, 4);
-    SCOPED_TRACE("size " + std::to_string(o.size) + " rows " + std::to_string(o.rows) + " lanes " +
-                 std::to_string(o.lanes) + " chunk " + std::to_string(o.chunk_size));
+    if (random.one_in(2)) o.parity = static_cast<uint32_t>(random.between(1, 4));
+    if (o.protection < SCUTE_PROTECT_MLP) o.parity = 0;
+    if (o.protection < SCUTE_PROTECT_MLPC) o.parity = std::min(o.parity, 1u);
+    SCOPED_TRACE("size " + std::to_string(o.size) + " rows " + std::to_string(o.rows) + " parity " +
+                 std::to_string(o.parity) + " lanes " + std::to_string(o.lanes) + " chunk " +
+                 std::to_string(o.chunk_size));
     try {
       expect_sound(choose_geometry(o), o);
       ++met;
@@ -147,11 +153,82 @@ TEST(geometry, WishesThatMakeNoSense) {
   refused(SCUTE_E_INVALID, [](auto& o) { o.chunk_size = 8192; });
   refused(SCUTE_E_INVALID, [](auto& o) { o.chunk_size = 20000; });
   refused(SCUTE_E_INVALID, [](auto& o) { o.chunk_size = 1u << 19; });
-  refused(SCUTE_E_UNSUPPORTED, [](auto& o) { o.parity = 2; });
+  refused(SCUTE_E_INVALID, [](auto& o) { o.parity = 5; });
+  refused(SCUTE_E_INVALID, [](auto& o) { o.parity = UINT32_MAX; });
   refused(SCUTE_E_INVALID, [](auto& o) { o.parity = 1, o.protection = SCUTE_PROTECT_ML; });
+  refused(SCUTE_E_INVALID, [](auto& o) { o.parity = 1, o.protection = SCUTE_PROTECT_NONE; });
+  for (uint32_t parity = 2; parity <= 4; ++parity) {
+    SCOPED_TRACE("parity " + std::to_string(parity));
+    refused(SCUTE_E_INVALID, [&](auto& o) { o.parity = parity, o.engine = SCUTE_ENGINE_REDO; });
+    refused(SCUTE_E_INVALID, [&](auto& o) { o.parity = parity, o.protection = SCUTE_PROTECT_MLP; });
+    refused(SCUTE_E_INVALID, [&](auto& o) { o.size = 64 * mib, o.parity = parity, o.rows = 252; });
+  }
   refused(SCUTE_E_INVALID, [](auto& o) { o.protection = static_cast<scute_protection>(4); });
   refused(SCUTE_E_INVALID, [](auto& o) { o.checksum = static_cast<scute_checksum>(0); });
   refused(SCUTE_E_INVALID, [](auto& o) { o.engine = static_cast<scute_engine>(9); });
+}
+
+// Every number of parity rows, at the bounds of the number of data rows and in between.
+TEST(geometry, SeveralParityRows) {
+  for (uint32_t parity = 1; parity <= 4; ++parity)
+    for (const uint32_t rows : {0u, 1u, 2u, 3u, 7u, 100u, 250u, 251u, 252u, 1000u})
+      for (const uint64_t size : {mib, 4 * mib, 64 * mib, 40 * gib}) {
+        if (rows > 251 && parity > 1) continue;
+        scute_options o = test::options(size);
+        o.engine = SCUTE_ENGINE_LOGFREE;
+        o.parity = parity;
+        o.rows = rows;
+        SCOPED_TRACE(std::to_string(size) + " bytes, " + std::to_string(rows) + " rows, parity " +
+                     std::to_string(parity));
+        if (size == mib && rows > 7) {  // rows of a page each would need more than there is
+          EXPECT_THROW(choose_geometry(o), failure);
+          continue;
+        }
+        const geometry g = choose_geometry(o);
+        expect_sound(g, o);
+        // No byte of a parity row belongs to a data row, to a chunk or to another zone.
+        for (uint64_t z = 0; z < g.zone_count; ++z) {
+          uint64_t begin = g.zone_offset(z) + g.data_size;
+          EXPECT_GE(begin, g.chunk_offset(z, g.chunks - 1) + g.chunk_size);
+          for (uint32_t p = 0; p < parity; ++p, begin += g.row_size)
+            for (const uint64_t at : {begin, begin + g.row_size / 2, begin + g.row_size - 1}) {
+              EXPECT_FALSE(g.in_data(at, 1));
+              EXPECT_EQ(cell_of(g, at).zone, z);
+              EXPECT_EQ(cell_of(g, at).row, g.rows + p);
+            }
+          EXPECT_EQ(begin, z + 1 < g.zone_count ? g.zone_offset(z + 1) : g.zones_end());
+        }
+      }
+}
+
+TEST(geometry, ASuperblockWithTooManyRowsOrParityIsRefused) {
+  scute_options o = test::options(64 * mib);
+  o.engine = SCUTE_ENGINE_LOGFREE;
+  o.rows = 251;
+  o.parity = 4;
+  const geometry g = choose_geometry(o);
+  const auto refused = [&](uint32_t rows, uint32_t parity) {
+    format::superblock sb = claim(g);
+    sb.rows = rows;
+    sb.parity = parity;
+    sb.zone_size = (uint64_t{rows} + parity) * g.row_size;
+    // Room for the rows claimed: nothing but their number is wrong.
+    sb.file_size = sb.zones_offset + sb.zone_count * sb.zone_size + 2 * format::page;
+    try {
+      read_geometry(sb);
+      return false;
+    } catch (const failure& e) {
+      EXPECT_EQ(e.code(), SCUTE_E_CORRUPT) << e.what();
+      return true;
+    }
+  };
+  EXPECT_FALSE(refused(251, 4));
+  EXPECT_TRUE(refused(252, 4));
+  EXPECT_TRUE(refused(252, 2));
+  EXPECT_FALSE(refused(252, 1));
+  EXPECT_FALSE(refused(252, 0));
+  EXPECT_TRUE(refused(251, 5));
+  EXPECT_TRUE(refused(4, UINT32_MAX));
 }
 
 TEST(geometry, AClaimThatLeavesTheFileIsRefused) {
