@@ -5,6 +5,27 @@
 #include "works/works.hpp"
 
 namespace scute::bench {
+namespace {
+
+// Ordering points of a small transaction: with a log two, the log and the objects. Without one it is the
+// objects alone: the next transaction's fence settles the parity. One more is due only where two
+// transactions in a row have columns in common, and when the thread was held up for so long that the
+// parity was settled in the meantime (capi/idle_drain.hpp).
+template <typename Complain>
+void verify_commit(const row& r, const Complain& complain, const std::string& name) {
+  const costs& c = *r.per_op;
+  if (r.config.rfind("redo-", 0) == 0) {
+    if (c.fences != 2) complain(fmt::format("{} fences instead of 2: {}", c.fences, name));
+    if (c.bytes_log <= 0) complain("no bytes of log: " + name);
+  } else {
+    if (!(c.fences >= 1 && c.fences <= 1.1))
+      complain(fmt::format("{} fences instead of 1: {}", c.fences, name));
+    if (c.bytes_log != 0)
+      complain(fmt::format("{} bytes of log instead of none: {}", c.bytes_log, name));
+  }
+}
+
+}  // namespace
 
 int verify(const options& o, const std::vector<row>& rows) {
   int wrong = 0;
@@ -42,10 +63,9 @@ int verify(const options& o, const std::vector<row>& rows) {
     if (r->work.rfind("policy", 0) == 0 && (!r->untested || *r->untested < 0 || *r->untested > 1 ||
                                             (r->config == "conservative" && *r->untested != 0)))
       complain("share of untested bytes: " + name(e));
-    // The commit of a small transaction has two ordering points: the log, and the objects.
-    if (r->per_op && r->work.rfind("overwrite", 0) == 0 && r->size <= 4096 && r->threads == 1 &&
-        r->per_op->fences != 2)
-      complain(fmt::format("{} fences instead of 2: {}", r->per_op->fences, name(e)));
+    if (r->per_op && r->system == "scute" && r->work.rfind("overwrite", 0) == 0 &&
+        r->size <= 4096 && r->threads == 1)
+      verify_commit(*r, complain, name(e));
   }
   if (wrong == 0) fmt::print("verified: {} rows\n", rows.size());
   return wrong == 0 ? 0 : 1;

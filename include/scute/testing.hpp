@@ -123,7 +123,7 @@ struct pool_kind {
       : protection(p), engine(e), parity(rows_of_parity) {}
 };
 /// Options for small pools, so that many of them can be recovered per second: 320 KiB, 3 lanes, 4
-/// rows.
+/// data rows, each of 13 pages; larger by a row with each further row of parity.
 scute_options small_pool(pool_kind kind = {});
 
 /// What is to be explored.

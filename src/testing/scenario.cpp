@@ -6,7 +6,8 @@ namespace scute::testing {
 scute_options small_pool(pool_kind kind) {
   scute_options o;
   scute_options_init(&o);
-  o.size = 320 * 1024;
+  constexpr uint64_t row = 13 * 4096;
+  o.size = 320 * 1024 + (kind.parity > 1 ? kind.parity - 1 : 0) * row;
   o.protection = kind.protection;
   o.engine = kind.engine;
   o.parity = kind.parity;

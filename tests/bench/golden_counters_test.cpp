@@ -31,12 +31,13 @@ constexpr const char* head =
     "slots.\n"
     "# free_overwritten: objects that were overwritten before. The other rows are the steady "
     "state.\n"
+    "# none to mlpc: engine redo. logfree: mlpc, engine logfree; logfree-2: with two parity rows.\n"
     "# After a wanted change: SCUTE_UPDATE_GOLDEN=1 ./dev test -R golden_counters\n"
     "# protection operation size: fences lines data parity log metadata\n";
 
 class counting_pool {
  public:
-  counting_pool(scute_protection level, scute_engine engine) {
+  counting_pool(scute_protection level, scute_engine engine, uint32_t parity) {
     scute_options o;
     scute_options_init(&o);
     o.size = uint64_t{64} << 20;
@@ -44,6 +45,7 @@ class counting_pool {
     o.medium = SCUTE_MEDIUM_RAM;
     o.protection = level;
     o.engine = engine;
+    o.parity = parity;
     o.lanes = 4;
     o.flags = SCUTE_OVERWRITE;
     path_ =
@@ -114,14 +116,16 @@ std::string measure() {
   constexpr struct {
     scute_protection level;
     scute_engine engine;
+    uint32_t parity;
     const char* name;
-  } kinds[] = {{SCUTE_PROTECT_NONE, SCUTE_ENGINE_REDO, "none"},
-               {SCUTE_PROTECT_ML, SCUTE_ENGINE_REDO, "ml"},
-               {SCUTE_PROTECT_MLP, SCUTE_ENGINE_REDO, "mlp"},
-               {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO, "mlpc"},
-               {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE, "logfree"}};
+  } kinds[] = {{SCUTE_PROTECT_NONE, SCUTE_ENGINE_REDO, 0, "none"},
+               {SCUTE_PROTECT_ML, SCUTE_ENGINE_REDO, 0, "ml"},
+               {SCUTE_PROTECT_MLP, SCUTE_ENGINE_REDO, 1, "mlp"},
+               {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO, 1, "mlpc"},
+               {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE, 1, "logfree"},
+               {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE, 2, "logfree-2"}};
   for (const auto& kind : kinds) {
-    counting_pool pool(kind.level, kind.engine);
+    counting_pool pool(kind.level, kind.engine, kind.parity);
     const char* name = kind.name;
     const auto row = [&](const char* operation, uint64_t size, auto&& run) {
       const scute_counters a = pool.counters();

@@ -51,6 +51,10 @@ left=$(ls "$dir")
   --json one.jsonl >/dev/null 2>&1
 [ "$(wc -l <one.jsonl)" = 1 ] || fail "the choice of one row gives another number"
 grep -q '"fences_per_op":2.0,' one.jsonl || fail "an overwrite of 256 bytes takes not 2 fences"
+"$bench" --tiny --dir "$dir" --filter overwrite_random --systems logfree-mlpc --sizes 256 --threads 1 \
+  --json one.jsonl >/dev/null 2>&1
+grep -q '"fences_per_op":1\.0' one.jsonl || fail "a log-free overwrite of 256 bytes takes not 1 fence"
+grep -q '"bytes_log_per_op":0.0,' one.jsonl || fail "a log-free overwrite of 256 bytes writes a log"
 "$bench" --list | grep -q '^  redo-mlpc ' || fail "--list does not name redo-mlpc"
 "$bench" --help | grep -q '^Examples$' || fail "--help has no examples"
 

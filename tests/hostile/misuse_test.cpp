@@ -99,7 +99,8 @@ void create(stage& s) {
   refused("too small", [](auto& b) { b.size = SCUTE_SIZE_MIN - 4096; });
   refused("too large", [](auto& b) { b.size = SCUTE_SIZE_MAX + 4096; });
   refused("size UINT64_MAX", [](auto& b) { b.size = UINT64_MAX; });
-  refused("engine 0", [](auto& b) { b.engine = static_cast<scute_engine>(0); });
+  refused("negative engine", [](auto& b) { b.engine = static_cast<scute_engine>(-1); });
+  refused("engine 3", [](auto& b) { b.engine = static_cast<scute_engine>(3); });
   refused("unknown engine", [](auto& b) { b.engine = static_cast<scute_engine>(99); });
   refused("unknown protection", [](auto& b) { b.protection = static_cast<scute_protection>(4); });
   refused("negative protection",

@@ -46,7 +46,7 @@ class ledger {
   std::atomic<bool> failed;                    // and why is in `story`
   std::atomic<uint64_t> created;               // pools made, in a creating round
   std::atomic<uint64_t> found_old, found_new;  // transactions in flight at a kill
-  std::atomic<uint64_t> opened, replayed;      // opens after a kill, and with something to replay
+  std::atomic<uint64_t> opened, replayed;      // opens after a kill, and with something to end
   std::array<page, actors_max> pages;
 
   void fail(const std::string& why) noexcept;

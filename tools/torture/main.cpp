@@ -66,7 +66,7 @@ void print_summary(const campaign& c, const settings& how) {
                                static_cast<double>(c.transactions()) / c.seconds()));
   row("in flight", fmt::format("{} found old, {} found new", c.book().found_old.load(),
                                c.book().found_new.load()));
-  row("recoveries", fmt::format("{}, of which {} replayed a transaction", c.book().opened.load(),
+  row("recoveries", fmt::format("{}, of which {} had transactions to end", c.book().opened.load(),
                                 c.book().replayed.load()));
   row("judged", fmt::format("{} times, {} objects, {} MiB", t.judged, t.objects, t.bytes >> 20));
   row("repeat", how.command());
@@ -142,13 +142,15 @@ int main(int argc, char** argv) {
   app.add_option("--size", how.size, "of the pool (default 4M)")->type_name("SIZE");
   app.add_option("--protection", how.protection, "none, ml, mlp or mlpc (default)")
       ->type_name("LEVEL");
+  app.add_option("--engine", how.engine, "as the library names them (default auto)")
+      ->type_name("auto|redo|logfree");
   app.add_option("--workload", how.workload,
                  "objects; containers; churn: fills the pool, frees, fills; all (default): each "
                  "thread another")
       ->check(CLI::IsMember({"objects", "containers", "churn", "all"}).description(""))
       ->type_name("NAME");
   app.add_option("--drill", how.drill,
-                 "spoil the pool on purpose, to see the run fail: stale, byte, write, extra, hoard")
+                 "spoil the pool on purpose, to see the run fail: stale, byte, column, write, extra, hoard")
       ->check(CLI::IsMember(drills()).description(""))
       ->type_name("NAME");
   app.add_flag("--keep", how.keep, "leave the files there");

@@ -8,7 +8,8 @@ namespace scute_torture {
 std::string settings::command() const {
   std::string text =
       fmt::format("scute-torture --seed {} --threads {} --workload {}", seed, threads, workload);
-  text += fmt::format(" --medium {} --protection {} --size {}", medium, protection, size);
+  text += fmt::format(" --medium {} --protection {} --engine {} --size {}", medium, protection,
+                      engine, size);
   if (lanes != 0) text += fmt::format(" --lanes {}", lanes);
   if (!dir.empty()) text += fmt::format(" --dir {}", dir);
   if (kills != 0) text += fmt::format(" --kills {}", kills);

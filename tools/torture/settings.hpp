@@ -15,6 +15,7 @@ struct settings {
   std::string dir;              // empty: in memory if there is a place, else the temporary folder
   std::string medium = "auto";  // as the library names them
   std::string protection = "mlpc";
+  std::string engine = "auto";
   std::string workload = "all";  // objects, containers, churn, all
   std::string size = "4M";
   std::string drill;  // see drill.hpp
@@ -29,7 +30,7 @@ struct settings {
   // For creating and opening the pool.
   scute::options pool() const {
     scute::options o;
-    o.set("medium", medium).set("protection", protection).set("size", size);
+    o.set("medium", medium).set("protection", protection).set("engine", engine).set("size", size);
     o.lanes = lanes;
     return o;
   }

@@ -11,8 +11,15 @@ void add_at(std::initializer_list<level> levels_wanted, std::initializer_list<le
                     [make = k.make, l](std::uint64_t) { return make(l); }});
 }
 
+void add_log_free(std::initializer_list<log_free> kinds, std::vector<entry>& to) {
+  for (const log_free& k : kinds)
+    for (const level& l : {levels[4], levels[5]})
+      to.push_back({std::string(k.name) + "/" + l.name, k.about,
+                    [make = k.make, l](std::uint64_t seed) { return make(l, seed); }});
+}
+
 void add_at_all_levels(std::initializer_list<leveled> kinds, std::vector<entry>& to) {
-  add_at({levels[0], levels[1], levels[2], levels[3], levels[4]}, kinds, to);
+  add_at({levels[0], levels[1], levels[2], levels[3], levels[4], levels[5]}, kinds, to);
 }
 
 const std::vector<entry>& catalogue() {
@@ -34,6 +41,7 @@ const std::vector<entry>& catalogue() {
     add_window_scenarios(list);
     add_unresolved_scenarios(list);
     add_remains_scenarios(list);
+    add_several_scenarios(list);
     return list;
   }();
   return all;

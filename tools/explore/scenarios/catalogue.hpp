@@ -40,9 +40,10 @@ void add_ring_scenarios(std::vector<entry>& to);        // transactions over sev
 void add_window_scenarios(std::vector<entry>& to);      // threads whose columns meet
 void add_unresolved_scenarios(std::vector<entry>& to);  // instant recovery
 void add_remains_scenarios(std::vector<entry>& to);     // the same: slots, chunks, caches, damage
+void add_several_scenarios(std::vector<entry>& to);     // what several parities allow
 
 // Kinds of pools, in words and as the library has them: engine redo at the protection levels, and
-// engine logfree.
+// engine logfree with one row of parity and with two.
 struct level {
   const char* name;
   testing::pool_kind protection;
@@ -51,7 +52,8 @@ inline constexpr level levels[] = {{"none", {SCUTE_PROTECT_NONE, SCUTE_ENGINE_RE
                                    {"ml", {SCUTE_PROTECT_ML, SCUTE_ENGINE_REDO}},
                                    {"mlp", {SCUTE_PROTECT_MLP, SCUTE_ENGINE_REDO}},
                                    {"mlpc", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO}},
-                                   {"logfree", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE}}};
+                                   {"logfree", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE}},
+                                   {"logfree2", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE, 2}}};
 inline constexpr testing::pool_kind redo = levels[3].protection, logfree = levels[4].protection;
 
 // A kind of scenario that is made at several levels, as "name/level".
@@ -62,6 +64,13 @@ struct leveled {
 };
 void add_at(std::initializer_list<level> levels_wanted, std::initializer_list<leveled> kinds,
             std::vector<entry>& to);
+// The same for engine logfree, with either number of parities.
+struct log_free {
+  const char* name;
+  const char* about;
+  testing::scenario (*make)(const level&, std::uint64_t seed);
+};
+void add_log_free(std::initializer_list<log_free> kinds, std::vector<entry>& to);
 void add_at_all_levels(std::initializer_list<leveled> kinds, std::vector<entry>& to);
 
 }  // namespace scute::explore

@@ -25,9 +25,11 @@ layout::layout(std::span<const std::byte> file)
       lane_count(number_at<std::uint32_t>(file, 152)),
       zone(number_at<std::uint64_t>(file, 160)),
       row_size(number_at<std::uint64_t>(file, 176)),
+      rows(number_at<std::uint32_t>(file, 188)),
+      parities(number_at<std::uint32_t>(file, 192)),
       chunk_size(number_at<std::uint32_t>(file, 196)) {
   // The largest number of chunks that fits the data rows together with its table.
-  const std::uint64_t data = row_size * number_at<std::uint32_t>(file, 188);
+  const std::uint64_t data = row_size * rows;
   const auto base = [](std::uint64_t n) { return (page + 64 * n + page - 1) / page * page; };
   chunk_count = data / chunk_size;
   while (base(chunk_count) + chunk_count * chunk_size > data) --chunk_count;

@@ -26,9 +26,12 @@ struct layout {
   // The entries of the ring begin at lane_ring; the undo area takes the last quarter.
   std::uint64_t ring_size() const { return lane_size * 3 / 4 - lane_ring; }
   std::uint64_t chunk_header(std::uint64_t i) const { return zone + page + 64 * i; }
+  std::uint64_t parity(std::uint64_t p) const { return zone + (rows + p) * row_size; }
+  std::uint64_t zone_end() const { return parity(parities); }
   std::uint64_t chunk(std::uint64_t i) const { return chunks + i * chunk_size; }
 
-  std::uint64_t size, lanes, lane_size, lane_count, zone, row_size, chunks, chunk_size, chunk_count;
+  std::uint64_t size, lanes, lane_size, lane_count, zone, row_size, rows, parities, chunks,
+      chunk_size, chunk_count;
 };
 
 inline constexpr std::uint64_t chunk_kind = 32;  // in a chunk header

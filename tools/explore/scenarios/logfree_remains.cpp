@@ -11,15 +11,15 @@ namespace {
 
 using phase = death::phase;
 
-testing::scenario start(const std::string& name) {
-  testing::scenario s(name + "/logfree", testing::small_pool(logfree));
+testing::scenario start(const level& kind, const std::string& name) {
+  testing::scenario s(name + "/" + kind.name, testing::small_pool(kind.protection));
   s.setup(make_scene);
   return s;
 }
 
 // Allocations and frees as members; their slots are used again before the scan.
-testing::scenario slots_again(std::uint64_t seed) {
-  auto s = start("unresolved-slots");
+testing::scenario slots_again(const level& kind, std::uint64_t seed) {
+  auto s = start(kind, "unresolved-slots");
   s.setup([](scute::pool& p) {
     make_directories(p);
     commit(p, 0, [](change& c) {
@@ -55,8 +55,8 @@ testing::scenario slots_again(std::uint64_t seed) {
 
 // A run that a ring has emptied is used for another size before the ring is resolved. What the ring freed
 // does not lie in the block where the new slots begin, and there is no other room.
-testing::scenario chunks_again(std::uint64_t seed) {
-  auto s = start("unresolved-chunks");
+testing::scenario chunks_again(const level& kind, std::uint64_t seed) {
+  auto s = start(kind, "unresolved-chunks");
   constexpr std::uint64_t large = 4000;  // three to a chunk
   s.may_run_full();
   s.setup([](scute::pool& p) {
@@ -99,8 +99,8 @@ testing::scenario chunks_again(std::uint64_t seed) {
 }
 
 // The process is killed, and everything that it has stored is in caches when the next one finds it.
-testing::scenario killed(std::uint64_t seed) {
-  auto s = start("unresolved-killed");
+testing::scenario killed(const level& kind, std::uint64_t seed) {
+  auto s = start(kind, "unresolved-killed");
   s.setup([](scute::pool& p) {
     make_scene(p);
     commit(p, 1, [](change& c) { c.free(1); });  // so that the next object lies in the columns of 1
@@ -149,8 +149,8 @@ testing::scenario killed(std::uint64_t seed) {
 
 // Two rings of two lanes are cut short together. One of them takes a slot in use whose object does not fill
 // it; in the columns of the rest, which nobody vouches for, lies an object of the other one (D5).
-testing::scenario room(std::uint64_t seed) {
-  auto s = start("unresolved-room");
+testing::scenario room(const level& kind, std::uint64_t seed) {
+  auto s = start(kind, "unresolved-room");
   constexpr std::uint64_t wide = 3553;  // of 4096
   s.setup([](scute::pool& p) {
     make_directories(p);
@@ -186,8 +186,8 @@ testing::scenario room(std::uint64_t seed) {
 
 // Of a decided ring one member is damaged, whose columns have their parity already, while those of another one
 // do not. All of it can be told, so all of it must be there.
-testing::scenario damaged(std::uint64_t seed) {
-  auto s = start("unresolved-damage");
+testing::scenario damaged(const level& kind, std::uint64_t seed) {
+  auto s = start(kind, "unresolved-damage");
   s.observe([](scute::pool& p) {
     return std::to_string(ring_version(p, 0, {0, 1, 2})) + "; " + contents(p, 1);
   });
@@ -212,18 +212,12 @@ testing::scenario damaged(std::uint64_t seed) {
 }  // namespace
 
 void add_remains_scenarios(std::vector<entry>& to) {
-  struct kind {
-    const char* name;
-    const char* about;
-    testing::scenario (*make)(std::uint64_t seed);
-  };
-  for (const kind& k :
-       {kind{"unresolved-slots", "slots of a ring cut short are used again", slots_again},
-        {"unresolved-chunks", "a chunk of a ring cut short gets another use", chunks_again},
-        {"unresolved-room", "two rings cut short, one in the other's unused room", room},
-        {"unresolved-damage", "a member of a decided ring is damaged as well", damaged},
-        {"unresolved-killed", "a process is killed, then the power fails", killed}})
-    to.push_back({std::string(k.name) + "/logfree", k.about, k.make});
+  add_log_free({{"unresolved-slots", "slots of a ring cut short are used again", slots_again},
+                {"unresolved-chunks", "a chunk of a ring cut short gets another use", chunks_again},
+                {"unresolved-room", "two rings cut short, one in the other's unused room", room},
+                {"unresolved-damage", "a member of a decided ring is damaged as well", damaged},
+                {"unresolved-killed", "a process is killed, then the power fails", killed}},
+               to);
 }
 
 }  // namespace scute::explore

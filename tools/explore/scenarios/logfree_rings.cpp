@@ -13,8 +13,9 @@ namespace {
 
 constexpr std::uint64_t size = 450;  // slots of 512 bytes, 104 to a row
 
-testing::scenario start(const char* name, std::function<void(scute::pool&)> setup) {
-  testing::scenario s(std::string(name) + "/logfree", testing::small_pool(logfree));
+testing::scenario start(const level& kind, const char* name,
+                        std::function<void(scute::pool&)> setup) {
+  testing::scenario s(std::string(name) + "/" + kind.name, testing::small_pool(kind.protection));
   s.setup([setup = std::move(setup)](scute::pool& p) {
     make_directories(p);
     setup(p);
@@ -39,8 +40,8 @@ void step_through(testing::scenario& s, bool log, const std::string& what,
 }
 
 // Six objects: 0, 1 and 2 in one row, 3 and 4 in another one, 5 of another size; no column twice.
-testing::scenario rows(std::uint64_t) {
-  auto s = start("rings-rows", [](scute::pool& p) {
+testing::scenario rows(const level& kind, std::uint64_t) {
+  auto s = start(kind, "rings-rows", [](scute::pool& p) {
     commit(p, 0, [](change& c) {
       for (unsigned k = 0; k < 3; ++k) c.alloc(k, size, k);
       c.alloc(5, 1700, 5);
@@ -60,8 +61,8 @@ testing::scenario rows(std::uint64_t) {
 }
 
 // 0 and 1 lie in the same columns of two rows, 2 beside 0.
-testing::scenario columns(std::uint64_t) {
-  auto s = start("rings-columns", [](scute::pool& p) {
+testing::scenario columns(const level& kind, std::uint64_t) {
+  auto s = start(kind, "rings-columns", [](scute::pool& p) {
     commit(p, 0, [](change& c) {
       c.alloc(0, size, 0);
       c.alloc(2, size, 2);
@@ -69,8 +70,9 @@ testing::scenario columns(std::uint64_t) {
     place(p, 0, 1, size, 1, {0, 0});
   });
   s.lanes_in_turn();
+  const bool one = kind.protection.parity < 2;  // which cannot bring back two cells
   for (unsigned k = 0; k < 3; ++k) {
-    step_through(s, true, "two cells of a column", [k](change& c) {
+    step_through(s, one, "two cells of a column", [k](change& c) {
       c.overwrite(0, 10 * k + 1);
       c.overwrite(1, 10 * k + 2);
       if (k == 1) c.edit(2, 40, 60, 3);
@@ -80,7 +82,7 @@ testing::scenario columns(std::uint64_t) {
       c.edit(1, 9, 300, 10 * k + 5);
       c.overwrite(2, 10 * k + 6);
     });
-    step_through(s, true, "ranges of both", [k](change& c) {
+    step_through(s, one, "ranges of both", [k](change& c) {
       c.edit(1, 100, 50, 10 * k + 7);
       c.edit(0, 120, 90, 10 * k + 8);
     });
@@ -90,8 +92,8 @@ testing::scenario columns(std::uint64_t) {
 
 // V3: what is deferred is taken again: the same object, one that shares its block but no column, one that
 // shares a few columns, and one that shares a block of a ring of two.
-testing::scenario again(std::uint64_t) {
-  auto s = start("rings-again", [](scute::pool& p) {
+testing::scenario again(const level& kind, std::uint64_t) {
+  auto s = start(kind, "rings-again", [](scute::pool& p) {
     commit(p, 0, [](change& c) {
       for (unsigned k = 0; k < 4; ++k) c.alloc(k, size, k);
       c.alloc(5, 15000, 5);
@@ -118,8 +120,8 @@ testing::scenario again(std::uint64_t) {
 }
 
 // Ranges and objects that share cache lines, of data and of parity, and ranges that cross a block.
-testing::scenario lines(std::uint64_t) {
-  auto s = start("rings-lines", [](scute::pool& p) {
+testing::scenario lines(const level& kind, std::uint64_t) {
+  auto s = start(kind, "rings-lines", [](scute::pool& p) {
     commit(p, 0, [](change& c) {
       for (unsigned k = 0; k < 4; ++k) c.alloc(k, 60, k);  // slots of 96 bytes
       c.alloc(4, 9000, 4);
@@ -141,8 +143,8 @@ testing::scenario lines(std::uint64_t) {
 }
 
 // Allocations and frees in a ring with what names them. What one lane frees another one uses again.
-testing::scenario members(std::uint64_t) {
-  auto s = start("rings-members", [](scute::pool& p) {
+testing::scenario members(const level& kind, std::uint64_t) {
+  auto s = start(kind, "rings-members", [](scute::pool& p) {
     commit(p, 0, [](change& c) {
       for (unsigned k = 0; k < 3; ++k) c.alloc(k, size, k);
       c.alloc(3, 5000, 3);
@@ -175,8 +177,8 @@ testing::scenario members(std::uint64_t) {
 }
 
 // Spans: headers in one block, payload in others, one of them across the end of a row.
-testing::scenario large(std::uint64_t) {
-  auto s = start("rings-large", [](scute::pool& p) {
+testing::scenario large(const level& kind, std::uint64_t) {
+  auto s = start(kind, "rings-large", [](scute::pool& p) {
     for (unsigned k = 0; k < 3; ++k) commit(p, 0, [k](change& c) { c.alloc(k, 15000, k); });
     commit(p, 0, [](change& c) {
       c.alloc(3, 33000, 3);
@@ -200,8 +202,8 @@ testing::scenario large(std::uint64_t) {
 }
 
 // Objects whose payload is in place before their ring is.
-testing::scenario staged(std::uint64_t) {
-  auto s = start("rings-staged", [](scute::pool& p) {
+testing::scenario staged(const level& kind, std::uint64_t) {
+  auto s = start(kind, "rings-staged", [](scute::pool& p) {
     commit(p, 0, [](change& c) {
       for (unsigned k = 0; k < 3; ++k) c.alloc(k, size, k);
     });
@@ -228,8 +230,8 @@ testing::scenario staged(std::uint64_t) {
 }
 
 // In place, in the columns of what was deferred just now, and the other way round; aborts.
-testing::scenario in_place(std::uint64_t) {
-  auto s = start("rings-in-place", [](scute::pool& p) {
+testing::scenario in_place(const level& kind, std::uint64_t) {
+  auto s = start(kind, "rings-in-place", [](scute::pool& p) {
     commit(p, 0, [](change& c) {
       c.alloc(0, size, 0);
       c.alloc(2, size, 2);
@@ -268,8 +270,8 @@ testing::scenario in_place(std::uint64_t) {
 
 // A page of another row is lost in the columns of what a transaction writes: were it not back before the
 // first store, a crash would leave two unknowns in these columns.
-testing::scenario lost_pages(std::uint64_t) {
-  auto s = start("rings-lost-pages", [](scute::pool& p) {
+testing::scenario lost_pages(const level& kind, std::uint64_t) {
+  auto s = start(kind, "rings-lost-pages", [](scute::pool& p) {
     commit(p, 0, [](change& c) {
       c.alloc(0, size, 0);
       c.alloc(2, size, 2);
@@ -289,8 +291,8 @@ testing::scenario lost_pages(std::uint64_t) {
 }
 
 // The root is named between log-free commits on an object that nobody names.
-testing::scenario root(std::uint64_t) {
-  testing::scenario s("rings-root/logfree", testing::small_pool(logfree));
+testing::scenario root(const level& kind, std::uint64_t) {
+  testing::scenario s(std::string("rings-root/") + kind.name, testing::small_pool(kind.protection));
   static constexpr std::uint64_t n = 300;
   const auto oid = std::make_shared<scute_oid>(SCUTE_OID_NULL);
   const auto overwrite = [oid](scute::pool& p, unsigned fill) {
@@ -330,22 +332,17 @@ testing::scenario root(std::uint64_t) {
 }  // namespace
 
 void add_ring_scenarios(std::vector<entry>& to) {
-  struct kind {
-    const char* name;
-    const char* about;
-    testing::scenario (*make)(std::uint64_t seed);
-  };
-  for (const kind& k : {kind{"rings-rows", "transactions over several rows, without a log", rows},
-                        {"rings-columns", "two cells of a column, by the log and without", columns},
-                        {"rings-again", "columns that the lane has still open", again},
-                        {"rings-lines", "ranges and objects that share cache lines", lines},
-                        {"rings-members", "allocations and frees as members", members},
-                        {"rings-large", "objects of several fragments", large},
-                        {"rings-staged", "large objects that are staged", staged},
-                        {"rings-in-place", "in place, in columns that are deferred", in_place},
-                        {"rings-lost-pages", "a page is lost in the columns of a ring", lost_pages},
-                        {"rings-root", "the root anchor, by the log", root}})
-    to.push_back({std::string(k.name) + "/logfree", k.about, k.make});
+  add_log_free({{"rings-rows", "transactions over several rows, without a log", rows},
+                {"rings-columns", "two cells of a column, by the log and without", columns},
+                {"rings-again", "columns that the lane has still open", again},
+                {"rings-lines", "ranges and objects that share cache lines", lines},
+                {"rings-members", "allocations and frees as members", members},
+                {"rings-large", "objects of several fragments", large},
+                {"rings-staged", "large objects that are staged", staged},
+                {"rings-in-place", "in place, in columns that are deferred", in_place},
+                {"rings-lost-pages", "a page is lost in the columns of a ring", lost_pages},
+                {"rings-root", "the root anchor, by the log", root}},
+               to);
 }
 
 }  // namespace scute::explore

@@ -13,12 +13,6 @@ namespace {
 constexpr unsigned versions = 100;
 constexpr std::uint64_t word = 8, gap = 64;
 
-std::uint64_t rows_of(std::span<const std::byte> file) {
-  std::uint32_t n = 0;
-  std::memcpy(&n, file.data() + 188, sizeof n);  // docs/format.md, superblock
-  return n;
-}
-
 }  // namespace
 
 std::uint64_t dice_of(std::uint64_t seed, std::uint64_t k) {
@@ -153,17 +147,21 @@ std::vector<death::range> death::end(phase in, std::uint64_t dice, column durabl
   at_.abandon();
   const auto now = at_.bytes();
   const layout where(now);
-  const std::uint64_t parity = where.zone + rows_of(now) * where.row_size;
+  const std::uint64_t parity = where.parity(0);
   if (!differences(before_, now, where.zone, where.chunks, word).empty())
     throw std::runtime_error("what was to be cut short made steps");
   std::mt19937_64 random(dice);
   if (in == phase::any) in = static_cast<phase>(random() % 4);
   std::vector<range> lost;
-  const std::uint64_t kept = parity + (durable.offset - where.zone) % where.row_size;
+  const std::uint64_t inside = (durable.offset - where.zone) % where.row_size;
   const bool words = in == phase::parity;
-  for (const range& r :
-       differences(before_, now, parity, parity + where.row_size, words ? word : gap)) {
-    if (durable.length != 0 && r.begin < kept + durable.length && r.end > kept) continue;
+  for (const range& r : differences(before_, now, parity, where.zone_end(), words ? word : gap)) {
+    bool keep = false;
+    for (std::uint64_t p = 0; p < where.parities && durable.length != 0; ++p) {
+      const std::uint64_t kept = where.parity(p) + inside;
+      keep = keep || (r.begin < kept + durable.length && r.end > kept);
+    }
+    if (keep) continue;
     if (!words || random() % 2 == 0) lost.push_back(r);
   }
   if (in != phase::data && in != phase::torn) return lost;
@@ -192,8 +190,7 @@ void death::kill(phase in, std::uint64_t dice) const {
   for (const range& r : lost)
     std::memcpy(now.data() + r.begin, before_.data() + r.begin, r.end - r.begin);
   const layout where(now);
-  const std::uint64_t parity = where.zone + rows_of(now) * where.row_size;
-  const std::uint64_t zone_end = parity + where.row_size;
+  const std::uint64_t parity = where.parity(0), zone_end = where.zone_end();
   for (const range& r : differences(before_, at_.bytes(), parity, zone_end, word)) undo(r);
   // D1: when any parity is stored, all data is durable.
   if (in != phase::parity)

@@ -20,16 +20,16 @@ std::string observe(scute::pool& p) {
   return contents(p, 1);
 }
 
-testing::scenario start(const std::string& name) {
-  testing::scenario s(name + "/logfree", testing::small_pool(logfree));
+testing::scenario start(const level& kind, const std::string& name) {
+  testing::scenario s(name + "/" + kind.name, testing::small_pool(kind.protection));
   s.setup(make_scene).observe(observe);
   return s;
 }
 
 // ---- who writes what -------------------------------------------------------------------------------
 
-testing::scenario bystanders(std::uint64_t seed) {
-  auto s = start("unresolved-columns");
+testing::scenario bystanders(const level& kind, std::uint64_t seed) {
+  auto s = start(kind, "unresolved-columns");
   for (unsigned k = 0; k < 3; ++k) {
     cut_short(
         s, "others write in its columns", dice_of(seed, k), phase::any, 2 * k + 2,
@@ -48,8 +48,8 @@ testing::scenario bystanders(std::uint64_t seed) {
   return s;
 }
 
-testing::scenario members(std::uint64_t seed) {
-  auto s = start("unresolved-members");
+testing::scenario members(const level& kind, std::uint64_t seed) {
+  auto s = start(kind, "unresolved-members");
   s.lanes_in_turn();
   for (unsigned k = 0; k < 3; ++k) {
     cut_short(
@@ -66,8 +66,8 @@ testing::scenario members(std::uint64_t seed) {
 }
 
 // Two epochs, and then three, are unresolved.
-testing::scenario epochs(std::uint64_t seed) {
-  auto s = start("unresolved-epochs");
+testing::scenario epochs(const level& kind, std::uint64_t seed) {
+  auto s = start(kind, "unresolved-epochs");
   s.step_on_stage("three deaths, then one write", [seed](const testing::stage& at) {
     for (unsigned k = 0; k < 3; ++k) {
       const auto ring = [&](unsigned v) {
@@ -102,8 +102,8 @@ testing::scenario epochs(std::uint64_t seed) {
 }
 
 // What is read is built upon.
-testing::scenario reads(std::uint64_t seed) {
-  auto s = start("unresolved-reads");
+testing::scenario reads(const level& kind, std::uint64_t seed) {
+  auto s = start(kind, "unresolved-reads");
   for (unsigned k = 0; k < 3; ++k)
     s.step_on_stage("a ring is cut short; then one of it is copied", [=](const testing::stage& at) {
       if (k != 0) commit_ring(at.pool(), 0, {0, 1, 2}, 2 * k);
@@ -119,8 +119,8 @@ testing::scenario reads(std::uint64_t seed) {
 }
 
 // The work of resolution itself is cut short.
-testing::scenario resolving(std::uint64_t seed) {
-  auto s = start("unresolved-scan");
+testing::scenario resolving(const level& kind, std::uint64_t seed) {
+  auto s = start(kind, "unresolved-scan");
   for (unsigned k = 0; k < 3; ++k) {
     cut_short(
         s, "the scan comes to it", dice_of(seed, k), k == 0 ? phase::torn : phase::any, 2 * k + 2,
@@ -132,8 +132,8 @@ testing::scenario resolving(std::uint64_t seed) {
 }
 
 // The log path in the columns of what was cut short: in place, aborted, two cells of one column.
-testing::scenario through_the_log(std::uint64_t seed) {
-  auto s = start("unresolved-log");
+testing::scenario through_the_log(const level& kind, std::uint64_t seed) {
+  auto s = start(kind, "unresolved-log");
   for (unsigned k = 0; k < 4; ++k)
     cut_short(
         s, "the log is used", dice_of(seed, k), phase::any, 2 * k + 2,
@@ -156,8 +156,9 @@ testing::scenario through_the_log(std::uint64_t seed) {
 }
 
 // Objects of several fragments and of all sizes, one of them across the end of a row.
-testing::scenario sizes(std::uint64_t seed) {
-  testing::scenario s("unresolved-sizes/logfree", testing::small_pool(logfree));
+testing::scenario sizes(const level& kind, std::uint64_t seed) {
+  testing::scenario s(std::string("unresolved-sizes/") + kind.name,
+                      testing::small_pool(kind.protection));
   s.setup([](scute::pool& p) {
     make_directories(p);
     commit(p, 0, [](change& c) { c.alloc(0, 15000, fill_of(0, 0)); });
@@ -194,8 +195,8 @@ testing::scenario sizes(std::uint64_t seed) {
 
 // Whoever reads a pool that is not resolved yet, after any crash, writes first: one of each ring alone, and
 // a bystander in its columns.
-testing::scenario at_once(std::uint64_t) {
-  auto s = start("unresolved-at-once");
+testing::scenario at_once(const level& kind, std::uint64_t) {
+  auto s = start(kind, "unresolved-at-once");
   s.lanes_in_turn();
   s.observe([](scute::pool& p) {
     if (p.info().unresolved != 0) {
@@ -226,8 +227,8 @@ testing::scenario at_once(std::uint64_t) {
 // ring must decide; if checksums were linear, the other one, which an earlier transaction wrote, would
 // decode to something valid, and be finished (its ring is complete) or rolled back (a peer was written
 // since, so its ring looks broken). In both orders of the rows.
-testing::scenario twins(std::uint64_t) {
-  testing::scenario s("twins/logfree", testing::small_pool(logfree));
+testing::scenario twins(const level& kind, std::uint64_t) {
+  testing::scenario s(std::string("twins/") + kind.name, testing::small_pool(kind.protection));
   s.setup([](scute::pool& p) {
     make_directories(p);
     commit(p, 0, [](change& c) {
@@ -253,22 +254,17 @@ testing::scenario twins(std::uint64_t) {
 }  // namespace
 
 void add_unresolved_scenarios(std::vector<entry>& to) {
-  struct kind {
-    const char* name;
-    const char* about;
-    testing::scenario (*make)(std::uint64_t seed);
-  };
-  for (const kind& k :
-       {kind{"unresolved-columns", "others write in the columns of a ring cut short", bystanders},
-        {"unresolved-members", "members of a ring cut short are written alone", members},
-        {"unresolved-epochs", "several deaths before anything is resolved", epochs},
-        {"unresolved-reads", "what is read of a ring cut short is built upon", reads},
-        {"unresolved-scan", "resolution is cut short as well", resolving},
-        {"unresolved-log", "the log path in the columns of a ring cut short", through_the_log},
-        {"unresolved-sizes", "objects of many sizes and several fragments", sizes},
-        {"unresolved-at-once", "every reader of an unresolved pool writes first", at_once},
-        {"twins", "one size, the same columns, two rows", twins}})
-    to.push_back({std::string(k.name) + "/logfree", k.about, k.make});
+  add_log_free(
+      {{"unresolved-columns", "others write in the columns of a ring cut short", bystanders},
+       {"unresolved-members", "members of a ring cut short are written alone", members},
+       {"unresolved-epochs", "several deaths before anything is resolved", epochs},
+       {"unresolved-reads", "what is read of a ring cut short is built upon", reads},
+       {"unresolved-scan", "resolution is cut short as well", resolving},
+       {"unresolved-log", "the log path in the columns of a ring cut short", through_the_log},
+       {"unresolved-sizes", "objects of many sizes and several fragments", sizes},
+       {"unresolved-at-once", "every reader of an unresolved pool writes first", at_once},
+       {"twins", "one size, the same columns, two rows", twins}},
+      to);
 }
 
 }  // namespace scute::explore

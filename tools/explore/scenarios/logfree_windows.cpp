@@ -18,9 +18,9 @@ void step(testing::scenario& s, unsigned t, const std::string& what,
   s.in_thread(t).step(what, [t, body = std::move(body)](scute::pool& p) { commit(p, t, body); });
 }
 
-testing::scenario start(const char* name, unsigned threads,
+testing::scenario start(const level& kind, const char* name, unsigned threads,
                         std::function<void(scute::pool&)> setup) {
-  auto s = with_directories(std::string(name) + "/logfree", logfree, threads);
+  auto s = with_directories(std::string(name) + "/" + kind.name, kind.protection, threads);
   s.setup([setup = std::move(setup)](scute::pool& p) {
     make_directories(p);
     setup(p);
@@ -39,8 +39,8 @@ void make_twins(scute::pool& p) {
 }
 
 // Objects in one block, in columns of their own; those with even numbers. Odd ones in another block.
-testing::scenario block(std::uint64_t) {
-  auto s = start("windows-block", 2, [](scute::pool& p) {
+testing::scenario block(const level& kind, std::uint64_t) {
+  auto s = start(kind, "windows-block", 2, [](scute::pool& p) {
     for (unsigned k = 0; k < 4; ++k)
       for (unsigned t = 0; t < 2; ++t)
         commit(p, t, [&](change& c) { c.alloc(k, k % 2 == 0 ? 200 : 1000, 10 * t + k); });
@@ -64,8 +64,8 @@ testing::scenario block(std::uint64_t) {
 }
 
 // The same columns of different rows.
-testing::scenario rows(std::uint64_t) {
-  auto s = start("windows-rows", 2, make_twins);
+testing::scenario rows(const level& kind, std::uint64_t) {
+  auto s = start(kind, "windows-rows", 2, make_twins);
   for (unsigned t = 0; t < 2; ++t)
     for (unsigned k = 0; k < 3; ++k)
       step(s, t, k == 0 ? "a ring" : "another ring", [=](change& c) {
@@ -86,9 +86,9 @@ testing::scenario rows(std::uint64_t) {
 }
 
 // Small changes in different columns of fragments whose extents share columns.
-testing::scenario extents(std::uint64_t) {
+testing::scenario extents(const level& kind, std::uint64_t) {
   constexpr std::uint64_t large = 15000;
-  auto s = start("windows-extents", 2, [](scute::pool& p) {
+  auto s = start(kind, "windows-extents", 2, [](scute::pool& p) {
     commit(p, 0, [](change& c) { c.alloc(0, large, 0); });
     commit(p, 0, [](change& c) { c.alloc(1, large, 1); });
     commit(p, 1, [](change& c) { c.alloc(1, large, 2); });
@@ -110,9 +110,9 @@ testing::scenario extents(std::uint64_t) {
 
 // One allocates and frees an object with room to spare; in the columns of that room, which nobody vouches
 // for, the other one commits rings (D5).
-testing::scenario room(std::uint64_t) {
+testing::scenario room(const level& kind, std::uint64_t) {
   constexpr std::uint64_t wide = 3553;  // of 4096
-  auto s = start("windows-room", 2, [](scute::pool& p) {
+  auto s = start(kind, "windows-room", 2, [](scute::pool& p) {
     commit(p, 0, [](change& c) { c.alloc(2, size, 2); });
     commit(p, 1, [](change& c) { c.alloc(1, size, 11); });
     commit(p, 0, [](change& c) {
@@ -135,8 +135,8 @@ testing::scenario room(std::uint64_t) {
 }
 
 // Slots that pass from one to the other.
-testing::scenario members(std::uint64_t) {
-  auto s = start("windows-slots", 2, [](scute::pool& p) {
+testing::scenario members(const level& kind, std::uint64_t) {
+  auto s = start(kind, "windows-slots", 2, [](scute::pool& p) {
     for (unsigned t = 0; t < 2; ++t)
       commit(p, t, [t](change& c) {
         for (unsigned k = 0; k < 4; ++k) c.alloc(k, 200, 10 * t + k);
@@ -159,8 +159,8 @@ testing::scenario members(std::uint64_t) {
 
 // A single step of one thread, and two of the other one in its columns: so that every interleaving of
 // interest is met.
-testing::scenario beside(const char* name, std::function<void(change&)> body) {
-  auto s = start(name, 2, make_twins);
+testing::scenario beside(const level& kind, const char* name, std::function<void(change&)> body) {
+  auto s = start(kind, name, 2, make_twins);
   step(s, 0, name, std::move(body));
   for (unsigned k = 0; k < 2; ++k)
     step(s, 1, "a ring in its columns", [k](change& c) {
@@ -169,8 +169,8 @@ testing::scenario beside(const char* name, std::function<void(change&)> body) {
     });
   return s;
 }
-testing::scenario beside_log(std::uint64_t) {
-  auto s = start("windows-beside-log", 2, [](scute::pool& p) {
+testing::scenario beside_log(const level& kind, std::uint64_t) {
+  auto s = start(kind, "windows-beside-log", 2, [](scute::pool& p) {
     make_twins(p);
     place(p, 0, 3, size, 3, {1, 0});
   });
@@ -184,15 +184,15 @@ testing::scenario beside_log(std::uint64_t) {
   });
   return s;
 }
-testing::scenario beside_in_place(std::uint64_t) {
-  return beside("windows-beside-in-place", [](change& c) {
+testing::scenario beside_in_place(const level& kind, std::uint64_t) {
+  return beside(kind, "windows-beside-in-place", [](change& c) {
     c.edit_in_place(0, 10, 200, 20);
     c.edit_in_place(1, 10, 60, 21);
   });
 }
 // Two cells of one column in place, so that the old bytes are in undo entries and the columns free.
-testing::scenario beside_undo(std::uint64_t) {
-  auto s = start("windows-beside-undo", 2, [](scute::pool& p) {
+testing::scenario beside_undo(const level& kind, std::uint64_t) {
+  auto s = start(kind, "windows-beside-undo", 2, [](scute::pool& p) {
     make_twins(p);
     place(p, 0, 3, size, 3, {1, 0});
   });
@@ -207,8 +207,8 @@ testing::scenario beside_undo(std::uint64_t) {
   return s;
 }
 // The object that is staged lies in the columns of those of the ring.
-testing::scenario beside_staged(std::uint64_t) {
-  auto s = start("windows-beside-staged", 2, [](scute::pool& p) {
+testing::scenario beside_staged(const level& kind, std::uint64_t) {
+  auto s = start(kind, "windows-beside-staged", 2, [](scute::pool& p) {
     make_twins(p);
     commit(p, 1, [](change& c) { c.alloc(4, 30000, 14); });
   });
@@ -221,8 +221,8 @@ testing::scenario beside_staged(std::uint64_t) {
 }
 // One thread waits for the other one's lock with ranges open in place; the other one needs their columns, and
 // takes them.
-testing::scenario demote(std::uint64_t) {
-  auto s = start("windows-demote", 2, [](scute::pool& p) {
+testing::scenario demote(const level& kind, std::uint64_t) {
+  auto s = start(kind, "windows-demote", 2, [](scute::pool& p) {
     make_twins(p);
     commit(p, 1, [](change& c) { c.alloc(5, 3000, 15); });  // in a block of its own
   });
@@ -252,8 +252,8 @@ testing::scenario demote(std::uint64_t) {
 }
 
 // One goes through the log (in place, aborted, two cells of a column), the other one does not.
-testing::scenario log(std::uint64_t) {
-  auto s = start("windows-log", 2, [](scute::pool& p) {
+testing::scenario log(const level& kind, std::uint64_t) {
+  auto s = start(kind, "windows-log", 2, [](scute::pool& p) {
     make_twins(p);
     place(p, 0, 3, size, 3, {0, 0});  // a further row of the same columns, or the same one as 1's
   });
@@ -281,8 +281,8 @@ testing::scenario log(std::uint64_t) {
 }
 
 // One stages a large object over the columns of the other one's.
-testing::scenario staged(std::uint64_t) {
-  auto s = start("windows-staged", 2, [](scute::pool& p) {
+testing::scenario staged(const level& kind, std::uint64_t) {
+  auto s = start(kind, "windows-staged", 2, [](scute::pool& p) {
     make_twins(p);
     commit(p, 1, [](change& c) { c.alloc(4, size, 14); });
   });
@@ -305,8 +305,8 @@ testing::scenario staged(std::uint64_t) {
 }
 
 // One frees a span in a ring, the other one makes a run of its chunk.
-testing::scenario chunks(std::uint64_t) {
-  auto s = start("windows-chunks", 2, [](scute::pool& p) {
+testing::scenario chunks(const level& kind, std::uint64_t) {
+  auto s = start(kind, "windows-chunks", 2, [](scute::pool& p) {
     commit(p, 0, [](change& c) {
       c.alloc(0, size, 0);
       c.alloc(1, 15000, 1);
@@ -329,8 +329,8 @@ testing::scenario chunks(std::uint64_t) {
 }
 
 // Three threads, each with two of three blocks, so that all wait for each other.
-testing::scenario three(std::uint64_t) {
-  auto s = start("windows-three", 3, [](scute::pool& p) {
+testing::scenario three(const level& kind, std::uint64_t) {
+  auto s = start(kind, "windows-three", 3, [](scute::pool& p) {
     for (unsigned k = 0; k < 3; ++k)
       for (unsigned t = 0; t < 3; ++t)
         commit(p, t, [&](change& c) {
@@ -349,27 +349,22 @@ testing::scenario three(std::uint64_t) {
 }  // namespace
 
 void add_window_scenarios(std::vector<entry>& to) {
-  struct kind {
-    const char* name;
-    const char* about;
-    testing::scenario (*make)(std::uint64_t seed);
-  };
-  for (const kind& k :
-       {kind{"windows-block", "two threads, columns of their own in shared blocks", block},
-        {"windows-rows", "two threads, the same columns of different rows", rows},
-        {"windows-extents", "two threads, fragments whose extents share columns", extents},
-        {"windows-room", "rings in the columns of room that nobody vouches for", room},
-        {"windows-slots", "slots pass from one thread to the other", members},
-        {"windows-log", "one thread goes through the log, the other one does not", log},
-        {"windows-staged", "a large object is staged over the columns of rings", staged},
-        {"windows-beside-log", "a ring beside one transaction through the log", beside_log},
-        {"windows-beside-in-place", "rings beside one transaction in place", beside_in_place},
-        {"windows-beside-staged", "rings beside one staged object", beside_staged},
-        {"windows-beside-undo", "a ring beside undo entries of its columns", beside_undo},
-        {"windows-demote", "a thread waits with ranges open in place, and has to give way", demote},
-        {"windows-chunks", "a chunk freed by one thread is used by the other", chunks},
-        {"windows-three", "three threads, each in two of three blocks", three}})
-    to.push_back({std::string(k.name) + "/logfree", k.about, k.make});
+  add_log_free(
+      {{"windows-block", "two threads, columns of their own in shared blocks", block},
+       {"windows-rows", "two threads, the same columns of different rows", rows},
+       {"windows-extents", "two threads, fragments whose extents share columns", extents},
+       {"windows-room", "rings in the columns of room that nobody vouches for", room},
+       {"windows-slots", "slots pass from one thread to the other", members},
+       {"windows-log", "one thread goes through the log, the other one does not", log},
+       {"windows-staged", "a large object is staged over the columns of rings", staged},
+       {"windows-beside-log", "a ring beside one transaction through the log", beside_log},
+       {"windows-beside-in-place", "rings beside one transaction in place", beside_in_place},
+       {"windows-beside-staged", "rings beside one staged object", beside_staged},
+       {"windows-beside-undo", "a ring beside undo entries of its columns", beside_undo},
+       {"windows-demote", "a thread waits with ranges open in place, and has to give way", demote},
+       {"windows-chunks", "a chunk freed by one thread is used by the other", chunks},
+       {"windows-three", "three threads, each in two of three blocks", three}},
+      to);
 }
 
 }  // namespace scute::explore

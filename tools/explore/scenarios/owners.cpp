@@ -126,12 +126,21 @@ void add_owner_scenarios(std::vector<entry>& to) {
     testing::scenario (*make)(const level&);
   };
   const level &none = levels[0], &ml = levels[1], &mlp = levels[2], &mlpc = levels[3],
-              &free = levels[4];
+              &free = levels[4], &two_rows = levels[5];
   for (const kind& k :
-       {kind{"owners-two", "two threads, neighbours in a block, lanes in turn", {ml, mlpc, free}, two},
-        {"owners-three", "three threads, neighbours in a block, lanes in turn", {ml, mlpc, free}, three},
-        {"owners-in-place", "in place under an entry that two lanes settle", {none, ml, free}, in_place},
-        {"owners-column", "two threads in one column", {mlp, mlpc, free}, column},
+       {kind{"owners-two",
+             "two threads, neighbours in a block, lanes in turn",
+             {ml, mlpc, free},
+             two},
+        {"owners-three",
+         "three threads, neighbours in a block, lanes in turn",
+         {ml, mlpc, free},
+         three},
+        {"owners-in-place",
+         "in place under an entry that two lanes settle",
+         {none, ml, free},
+         in_place},
+        {"owners-column", "two threads in one column", {mlp, mlpc, free, two_rows}, column},
         {"owners-reuse", "a span's chunks are used anew", {none, ml, mlp, mlpc, free}, reuse}})
     for (const level& l : k.at)
       to.push_back({std::string(k.name) + "/" + l.name, k.about,

@@ -48,9 +48,9 @@ void add_random_scenarios(std::vector<entry>& to) {
                   o.checksum = SCUTE_CHECKSUM_ADLER32;
                   return random("random/adler32-logfree", o, seed, steps);
                 }});
-  for (const level& l : {levels[3], levels[4]}) {
-    const std::string name = l.protection.engine == SCUTE_ENGINE_REDO ? "random/larger"
-                                                                      : "random/larger-logfree";
+  for (const level& l : {levels[3], levels[4], levels[5]}) {
+    const std::string name =
+        l.protection.engine == SCUTE_ENGINE_REDO ? "random/larger" : "random/larger-logfree";
     to.push_back({name, "random transactions in a pool of 1 MiB", [l, name](std::uint64_t seed) {
                     scute_options o = testing::small_pool(l.protection);
                     o.size = 1u << 20;

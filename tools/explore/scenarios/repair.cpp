@@ -178,8 +178,9 @@ void add_repair_scenarios(std::vector<entry>& to) {
         {"repair-parity", "parity is injured", parity},
         {"repair-threads", "a repair while another thread commits", two_threads}}) {
     to.push_back({k.name, k.about, [make = k.make](std::uint64_t) { return make(levels[3]); }});
-    to.push_back({std::string(k.name) + "/logfree", k.about,
-                  [make = k.make](std::uint64_t) { return make(levels[4]); }});
+    for (const level& l : {levels[4], levels[5]})
+      to.push_back({std::string(k.name) + "/" + l.name, k.about,
+                    [make = k.make, l](std::uint64_t) { return make(l); }});
   }
 }
 
