@@ -181,8 +181,7 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   const uint64_t anchor_at = g.zone_offset(0) + format::zone_anchor_offset;
   pool::seal_metadata(s, l, anchor_at, format::type_anchor, anchor);
   patches.push_back({anchor_at, &anchor, sizeof anchor, medium::purpose::metadata});
-  pool::split(s, l, patches);
-  pool::apply(s, l);
+  in->engine->write_unlogged(l, patches);
   if (!SCUTE_PLANTED(create_fence)) l.w.fence();
   s.require_healthy();
   pool::write_superblock(*s.service, sb);

@@ -20,8 +20,10 @@
 //                  has written a member; decoding gives what is there.
 //
 // D1 Data is fenced before parity: while data can be torn the parity is the old one.
-// D2 A window is the only one in its columns. Of its own cells at most one lies in each column (P = 1), or
-//    the transaction goes through the log (engine/logged.hpp).
+// D2 A window is the only one in its columns. Of its own cells at most P lie in each column, or the
+//    transaction goes through the log (engine/logged.hpp). Bytes that were nobody's, a new object's, share
+//    columns with none of its others: nothing would vouch for them when those are decoded. (Found by the
+//    explorer.)
 // D3 A header is bytes of a member: the ring is decided with its members, by nothing else.
 // D4 Decoded bytes are believed only if their checksum accepts them, and no checksum is linear
 //    (pool/fragment.hpp, H2): nothing that another row's change left in the parity passes for a fragment.

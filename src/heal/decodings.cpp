@@ -107,6 +107,14 @@ uint32_t decodings::depth(const ranges& unknown) const {
 }
 
 bool decodings::with(const ranges& unknown, bool guess, const attempt& fn) const {
+  if (with_these(unknown, guess, fn)) return true;
+  if (s_.geo.parity == 1 || depth(own_) == 0) return false;
+  ranges both = unknown;
+  both.insert(both.end(), own_.begin(), own_.end());
+  return with_these(both, guess, fn);
+}
+
+bool decodings::with_these(const ranges& unknown, bool guess, const attempt& fn) const {
   const auto needed = static_cast<int>(depth(unknown)) + 1;
   for (pool::parity_set p = 1; p <= pool::all_parities(s_.geo); ++p)
     if (std::popcount(p) == needed && fn({p, unknown}, guess)) return true;

@@ -8,6 +8,8 @@
 //    that carry one tag of a transaction that a crash may have cut short, since the cells that it has open
 //    in a column are all its own; or those and the former. After that, one further row at a time, in case
 //    that damage hit what no checksum vouches for: such a way is a guess.
+//    A fragment whose header and payload share columns, since its payload goes on in the next row, is tried
+//    with both unknown as well. (Found by the explorer.)
 // W3 No way is believed before the fragment's checksum accepts what it gives (E1, D4).
 #pragma once
 
@@ -37,6 +39,7 @@ class decodings {
   void find_neighbours(const doubt& in_doubt);
   uint32_t depth(const ranges& unknown) const;
   bool with(const ranges& unknown, bool guess, const attempt& fn) const;
+  bool with_these(const ranges& unknown, bool guess, const attempt& fn) const;
 
   pool::state& s_;
   ranges own_;      // of the fragment

@@ -39,6 +39,7 @@ struct piece {
 // Bytes of the columns, zone after zone: zone * row size + offset in the row.
 struct column_range {
   uint64_t begin, end;
+  bool alone = false;  // may share columns with nothing else of its transaction
 };
 struct parity_range {
   uint64_t offset;  // of the file

@@ -44,8 +44,10 @@ bool merge_columns(window& w, uint32_t most) {
     w.stacked = true;
     std::erase_if(ends, [&](uint64_t end) { return end <= c.begin; });
     ends.push_back(c.end);
-    fits = fits && ends.size() <= most;
-    w.columns[kept - 1].end = std::max(w.columns[kept - 1].end, c.end);
+    column_range& joined = w.columns[kept - 1];
+    joined.alone = joined.alone || (c.alone && !SCUTE_PLANTED(window_fresh));
+    fits = fits && ends.size() <= most && !joined.alone;
+    joined.end = std::max(joined.end, c.end);
   }
   w.columns.resize(kept);
   return fits;
@@ -84,7 +86,7 @@ bool plan(const state& s, lane& l, std::span<const extent> extents) {
       const cell c = cell_of(g, offset);
       const uint64_t n = std::min(left, g.row_size - c.column);
       const uint64_t begin = c.zone * g.row_size + c.column;
-      w.columns.push_back({begin, begin + n});
+      w.columns.push_back({begin, begin + n, x.alone});
       for (uint64_t b = c.column / column_block; b <= (c.column + n - 1) / column_block; ++b)
         w.stripes.push_back(stripes::index(c.zone, b));
       offset += n;

@@ -27,6 +27,9 @@ namespace scute::pool {
 struct extent {
   uint64_t offset;
   uint64_t length;
+  // The old bytes are nobody's, so that no checksum would tell whether they were decoded. Other cells of the
+  // same columns could not be decoded beside them.
+  bool alone = false;
 };
 
 // True if two sets of columns, ascending, have one in common.

@@ -25,6 +25,7 @@ struct member {
   std::byte* header;  // its new header, complete, in DRAM; an engine may put it into a ring
   uint32_t covered;   // payload bytes that the new header vouches for
   uint64_t extent;    // payload bytes that the transaction may write or a rollback needs
+  bool fresh;         // what lay there before is nobody's, and no checksum vouches for it
 };
 
 struct write_set {

@@ -25,8 +25,9 @@ void sealer::begin() noexcept {
   metadata_ = false;
 }
 
-void sealer::join(const micro_buffer& b, uint64_t fragment, uint32_t covered, uint64_t extent) {
-  members_.push_back({b.where.fragment(fragment), b.header_room(fragment), covered, extent});
+void sealer::join(const micro_buffer& b, uint64_t fragment, uint32_t covered, uint64_t extent,
+                  bool fresh) {
+  members_.push_back({b.where.fragment(fragment), b.header_room(fragment), covered, extent, fresh});
 }
 
 void sealer::add(uint64_t offset, const void* src, uint64_t n, medium::purpose why) {
@@ -66,7 +67,7 @@ void sealer::seal_fresh(micro_buffer& b) {
   for (uint64_t i = 0; i < n; ++i) {
     fill_header(b, i);
     const uint64_t size = b.fragment_size(i);
-    join(b, i, s_.has_checksums ? static_cast<uint32_t>(size) : 0, size);
+    join(b, i, s_.has_checksums ? static_cast<uint32_t>(size) : 0, size, true);
   }
   add(b.where.header, b.header_room(0), n * format::header_size, medium::purpose::metadata);
   add(b.where.payload, b.bytes, b.size, medium::purpose::data);
@@ -77,7 +78,7 @@ void sealer::seal_staged(micro_buffer& b) {
   fill_header(b, 0);
   // The payload is in place and durable, but for the first header nobody would know.
   const uint64_t size = b.fragment_size(0);
-  join(b, 0, s_.has_checksums ? static_cast<uint32_t>(size) : 0, size);
+  join(b, 0, s_.has_checksums ? static_cast<uint32_t>(size) : 0, size, true);
   add(b.where.header, b.header_room(0), format::header_size, medium::purpose::metadata);
 }
 

@@ -233,7 +233,8 @@ void* transaction::in_place(uint64_t oid, uint64_t offset, uint64_t length) {
       for (uint64_t i = r.begin / format::fragment_payload; i * format::fragment_payload < r.end;
            ++i)
         fragments.push_back({b.where.fragment(i), nullptr,
-                             static_cast<uint32_t>(b.fragment_size(i)), b.fragment_size(i)});
+                             static_cast<uint32_t>(b.fragment_size(i)), b.fragment_size(i),
+                             false});
       engine_.save(lane_, saved, fragments);
       b.in_place.push_back(saved);
       saved_.push_back(saved);

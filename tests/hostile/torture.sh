@@ -24,30 +24,41 @@ survives --dir "$memory" --seconds 1.5 --workload churn --size 1M --threads 6 --
 survives --dir "$memory" --seconds 1.5 --workload objects --protection none --threads 1 --lanes 2
 survives --dir "$memory" --seconds 1.5 --workload containers --protection mlp
 survives --dir "$memory" --seconds 1.5 --medium file
+survives --dir "$memory" --seconds 1.5 --engine redo
+survives --dir "$memory" --seconds 1.5 --parity 2
+survives --dir "$memory" --seconds 1.5 --parity 4 --workload churn
 survives --dir "$PWD" --seconds 6
 
 # Every kill it counts was one, and recoveries were met.
-"$torture" --quiet --dir "$memory" --kills 60 --threads 2 >out
-grep -q '^  kills  *6[0-9] ' out || fail "not 60 kills: $(cat out)"
-grep -q '^  recoveries .* of which [1-9]' out || fail "no recovery replayed anything: $(cat out)"
+for engine in redo logfree; do
+  "$torture" --quiet --dir "$memory" --kills 60 --threads 2 --engine $engine >out
+  grep -q '^  kills  *6[0-9] ' out || fail "not 60 kills, engine $engine: $(cat out)"
+  grep -q '^  recoveries .* of which [1-9]' out ||
+    fail "no recovery had anything to do, engine $engine: $(cat out)"
+done
 [ -z "$(ls "$memory")" ] || fail "files are left: $(ls "$memory")"
 
 # Whoever looks on must see damage.
 declare -A sees=(
   [stale]='was committed, but the pool has only those up to'
   [byte]='damaged structures'
+  [column]='damaged structures'
   [write]='byte 0 of .* is 0x.*, not 0x'
   [extra]='nothing refers to it'
   [hoard]='space is lost'
 )
 for drill in "${!sees[@]}"; do
-  status=0
-  "$torture" --quiet --dir "$memory" --kills 40 --threads 3 --drill "$drill" >out 2>&1 || status=$?
-  [ $status = 1 ] || fail "status $status instead of 1 with --drill $drill: $(cat out)"
-  grep -q "^FAILED: .*${sees[$drill]}" out || fail "--drill $drill was not explained: $(cat out)"
-  pool=$(sed -n 's/^  the pool  *//p' out)
-  [ -s "$pool" ] || fail "the pool of a failed run is gone: $(cat out)"
-  grep -q "^  repeat .*--seed" out || fail "no command to repeat: $(cat out)"
+  for engine in redo logfree; do
+    status=0
+    "$torture" --quiet --dir "$memory" --kills 40 --threads 3 --engine $engine --drill "$drill" \
+      >out 2>&1 || status=$?
+    said="--engine $engine --drill $drill: $(cat out)"
+    [ $status = 1 ] || fail "status $status instead of 1 with $said"
+    grep -q "^FAILED: .*${sees[$drill]}" out || fail "not explained: $said"
+    pool=$(sed -n 's/^  the pool  *//p' out)
+    [ -s "$pool" ] || fail "the pool of a failed run is gone: $said"
+    grep -q "^  repeat .*--seed .*--engine $engine" out || fail "no command to repeat: $said"
+  done
 done
 
 for usage in "--workload dancing" "--threads 0" "--size 1Q" "--dir /nowhere/at/all" "--medium dax"; do

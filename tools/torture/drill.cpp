@@ -27,10 +27,23 @@ scute_oid victim(const scute::pool& pool, const cast& actors) {
   throw std::runtime_error("there is no object to spoil yet; ask for more kills");
 }
 
-void flip(const std::string& path, uint64_t offset) {
+// The bytes of parity over a byte of a zone.
+std::vector<uint64_t> parity_of(const scute::pool& pool, uint64_t offset) {
+  scute_location at{};
+  at.struct_size = sizeof at;
+  scute::detail::check(scute_locate(pool.native_handle(), offset, &at));
+  const auto info = pool.info();
+  std::vector<uint64_t> found(info.parity);
+  for (uint64_t p = 0; p < found.size(); ++p)
+    scute::detail::check(
+        scute_offset_of(pool.native_handle(), at.zone, info.rows + p, at.column, &found[p]));
+  return found;
+}
+
+void flip(const std::string& path, uint64_t offset, char bits) {
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
   file.seekg(static_cast<std::streamoff>(offset));
-  const char byte = static_cast<char>(file.get() ^ 0x10);
+  const char byte = static_cast<char>(file.get() ^ bits);
   file.seekp(static_cast<std::streamoff>(offset));
   file.put(byte);
   if (!file.flush()) throw std::runtime_error("cannot spoil " + path);
@@ -39,7 +52,7 @@ void flip(const std::string& path, uint64_t offset) {
 }  // namespace
 
 const std::vector<std::string>& drills() {
-  static const std::vector<std::string> all{"stale", "byte", "write", "extra", "hoard"};
+  static const std::vector<std::string> all{"stale", "byte", "column", "write", "extra", "hoard"};
   return all;
 }
 
@@ -51,16 +64,21 @@ void spoil(const std::string& drill, const std::string& path, const std::string&
   }
   if (drill == "hoard") return;
   scute_oid oid = 0;
+  std::vector<uint64_t> parity;
   {
     auto pool = scute::pool::open(path, how);
     actors.find_roots(pool);
     oid = victim(pool, actors);
+    if (drill == "byte") pool.wait_for_recovery();
+    if (drill == "column") parity = parity_of(pool, oid & offset_mask);
     if (drill == "write")
       pool.transact([&](scute::tx& tx) { *tx.edit_bytes(oid, 0, 1) ^= std::byte{0x10}; });
     if (drill == "extra")
       pool.transact([&](scute::tx& tx) { tx.allocate(100, pool.type_of(scute::ptr<char>(oid))); });
   }
-  if (drill == "byte") flip(path, oid & offset_mask);
+  // Not the same bits: neither what is stored nor what the others make of it may be right.
+  if (drill == "byte" || drill == "column") flip(path, oid & offset_mask, 0x10);
+  for (const uint64_t offset : parity) flip(path, offset, 0x20);
 }
 
 void hoard(const scute::pool& pool) {

@@ -2,6 +2,7 @@
 // judge.cpp: is the pool what the ledger and the seed say?
 #include "campaign.hpp"
 #include "drill.hpp"
+#include "worker.hpp"
 
 #include <fmt/format.h>
 
@@ -25,12 +26,12 @@ void campaign::judge() {
   const auto info = pool.info();
   medium_ = info.medium;
   if (info.clean == 0) book_.opened += 1;
-  if (info.recovered != 0) book_.replayed += 1;
   if (clean_ && !spoilt && *clean_ != (info.clean != 0))
     throw violation(*clean_ ? "the worker closed the pool, and it is not marked clean."
                             : "the worker was killed at work, and the pool is marked clean.");
   actors_.find_roots(pool);
-  judge_structures(pool);
+  judge_structures(pool);  // and the end of recovery, if any is pending
+  if (ended_some(pool)) book_.replayed += 1;
   judge_numbers(pool);
   judge_objects(pool);
   pool.close();

@@ -135,6 +135,9 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1U, threads_max).description(""))
       ->type_name("N");
   app.add_option("--lanes", how.lanes, "of the pool; may be fewer than threads")->type_name("N");
+  app.add_option("--parity", how.parity,
+                 "rows of parity, 1 to 4, more than one with engine logfree")
+      ->type_name("N");
   app.add_option(
          "--seed", how.seed,
          "repeats what is done and how long is waited; what a kill hits varies all the same")
@@ -149,8 +152,9 @@ int main(int argc, char** argv) {
                  "thread another")
       ->check(CLI::IsMember({"objects", "containers", "churn", "all"}).description(""))
       ->type_name("NAME");
-  app.add_option("--drill", how.drill,
-                 "spoil the pool on purpose, to see the run fail: stale, byte, column, write, extra, hoard")
+  app.add_option(
+         "--drill", how.drill,
+         "spoil the pool on purpose, to see the run fail: stale, byte, column, write, extra, hoard")
       ->check(CLI::IsMember(drills()).description(""))
       ->type_name("NAME");
   app.add_flag("--keep", how.keep, "leave the files there");

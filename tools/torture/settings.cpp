@@ -11,6 +11,7 @@ std::string settings::command() const {
   text += fmt::format(" --medium {} --protection {} --engine {} --size {}", medium, protection,
                       engine, size);
   if (lanes != 0) text += fmt::format(" --lanes {}", lanes);
+  if (parity != 0) text += fmt::format(" --parity {}", parity);
   if (!dir.empty()) text += fmt::format(" --dir {}", dir);
   if (kills != 0) text += fmt::format(" --kills {}", kills);
   if (seconds != 0) text += fmt::format(" --seconds {}", seconds);

@@ -23,7 +23,8 @@ struct settings {
   uint64_t kills = 0;  // 0: no limit
   double seconds = 0;  // 0: no limit
   unsigned threads = 4;
-  unsigned lanes = 0;  // 0: by the pool's size
+  unsigned lanes = 0;   // 0: by the pool's size
+  unsigned parity = 0;  // rows; 0: as the library chooses
   bool keep = false;
   bool quiet = false;
 
@@ -32,6 +33,7 @@ struct settings {
     scute::options o;
     o.set("medium", medium).set("protection", protection).set("engine", engine).set("size", size);
     o.lanes = lanes;
+    o.parity = parity;
     return o;
   }
 

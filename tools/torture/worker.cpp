@@ -63,9 +63,9 @@ void work(const settings& how, const std::string& path, const cast& actors, ledg
   auto pool = scute::pool::open(path, how.pool());
   const auto info = pool.info();
   if (info.clean == 0) book.opened += 1;
-  if (info.recovered != 0) book.replayed += 1;
   actors.find_roots(pool);
   for (size_t i = 0; i < actors.size(); ++i) resume(pool, actors[i], book.pages[i], book);
+  if (ended_some(pool)) book.replayed += 1;
   std::mutex turn;  // of the shared writer
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < how.threads; ++t)
@@ -147,6 +147,11 @@ int end(pid_t pid) {
 
 bool finished(const scute::pool& pool) {
   return pool.get_verified(pool.root<proof>()).number == proof_number;
+}
+
+bool ended_some(const scute::pool& pool) {
+  const auto info = pool.info();
+  return info.recovered != 0 || info.finished != 0 || info.rolled_back != 0;
 }
 
 }  // namespace scute_torture

@@ -25,4 +25,8 @@ int end(pid_t pid);
 // Whether the pool holds the number that a creator puts into each pool that it finished.
 bool finished(const scute::pool& pool);
 
+// Whether recovery had something to do up to now: a log to replay, or fragments of log-free transactions
+// to finish or to put back.
+bool ended_some(const scute::pool& pool);
+
 }  // namespace scute_torture

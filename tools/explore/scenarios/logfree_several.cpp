@@ -150,11 +150,13 @@ testing::scenario injuries(const level& kind, std::uint64_t) {
     s.step("open one, and change the third", [k](scute::pool& p) {
       commit(p, 0, [k](change& c) {
         c.edit(k == 2 ? 1 : 0, 200, 20, k);
-        c.overwrite(3, 10 * k + 5);
+        // Parity that is still damaged leaves one cell of a column to be open.
+        if (k % 2 == 0) c.overwrite(3, 10 * k + 5);
       });
     });
     s.step("scrub", [](scute::pool& p) {
-      scute_report report;
+      scute_report report{};
+      report.struct_size = sizeof report;
       scute::detail::check(scute_scrub(p.native_handle(), nullptr, &report));
     });
   }
