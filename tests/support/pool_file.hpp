@@ -30,13 +30,15 @@ namespace scute::test {
 
 inline constexpr uint64_t kib = 1024, mib = kib * 1024, gib = mib * 1024;
 
-// A protection level, and an engine if not the one that the library chooses for it.
+// A protection level, and an engine and a number of parities if not those that the library chooses for it.
 struct pool_kind {
   scute_protection protection;
   scute_engine engine;
+  uint32_t parity;
   // NOLINTNEXTLINE(google-explicit-constructor)
-  constexpr pool_kind(scute_protection p = SCUTE_PROTECT_MLPC, scute_engine e = SCUTE_ENGINE_AUTO)
-      : protection(p), engine(e) {}
+  constexpr pool_kind(scute_protection p = SCUTE_PROTECT_MLPC, scute_engine e = SCUTE_ENGINE_AUTO,
+                      uint32_t rows_of_parity = 0)
+      : protection(p), engine(e), parity(rows_of_parity) {}
   // NOLINTNEXTLINE(google-explicit-constructor)
   constexpr operator scute_protection() const { return protection; }
 };
@@ -49,6 +51,7 @@ inline scute_options options(uint64_t size = mib, pool_kind kind = {},
   o.size = size;
   o.protection = kind.protection;
   o.engine = kind.engine;
+  o.parity = kind.parity;
   if (const char* wish = std::getenv("SCUTE_TEST_ENGINE"); wish != nullptr && o.engine == 0) {
     EXPECT_EQ(SCUTE_OK, scute_options_set(&o, "engine", wish)) << scute_errormsg();
   }
@@ -60,10 +63,12 @@ inline scute_options options(uint64_t size = mib, pool_kind kind = {},
 inline const auto every_protection =
     testing::Values(pool_kind(SCUTE_PROTECT_NONE), pool_kind(SCUTE_PROTECT_ML),
                     pool_kind(SCUTE_PROTECT_MLP), pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO),
-                    pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE));
+                    pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE),
+                    pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE, 3));
 inline std::string protection_name(const testing::TestParamInfo<pool_kind>& p) {
   constexpr const char* names[] = {"none", "ml", "mlp", "mlpc"};
-  return p.param.engine == SCUTE_ENGINE_LOGFREE ? "logfree" : names[p.param.protection];
+  if (p.param.engine != SCUTE_ENGINE_LOGFREE) return names[p.param.protection];
+  return p.param.parity > 1 ? "logfree" + std::to_string(p.param.parity) : "logfree";
 }
 inline const auto both_engines = testing::Values(SCUTE_ENGINE_REDO, SCUTE_ENGINE_LOGFREE);
 inline std::string engine_name(const testing::TestParamInfo<scute_engine>& p) {
