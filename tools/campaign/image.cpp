@@ -36,6 +36,7 @@ image::image(const settings& how, scute_protection level, uint32_t rows)
   scute_options_init(&options);
   options.size = how.size;
   options.protection = level;
+  how.kind.apply(level, options);
   options.rows = rows;
   scute_pool* pool = nullptr;
   need(scute_create(path_.c_str(), &options, &pool));

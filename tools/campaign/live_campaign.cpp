@@ -46,6 +46,7 @@ live_result run_live(const live_settings& how) {
   scute_options_init(&options);
   options.size = how.size;
   options.protection = how.level;
+  how.kind.apply(how.level, options);
   options.rows = how.rows;
   options.flags = SCUTE_OVERWRITE;
   live_state s(how);
@@ -91,10 +92,10 @@ bool print_live(const live_settings& how, const live_result& r) {
   row("SILENT", fmt::format("{}", r.silent));
   if (r.broken.empty()) return true;
   fmt::print(
-      "FAILED: {}\n  repeat: ./dev explore --campaign live --levels {} --rows {} --seed {} "
+      "FAILED: {}\n  repeat: ./dev explore --campaign live{} --levels {} --rows {} --seed {} "
       "--seconds {}{}{}{}\n",
-      r.broken, level_names[static_cast<size_t>(how.level)], how.rows, how.seed, how.seconds,
-      how.wild ? " --wild" : "", how.pages ? "" : " --no-pages",
+      r.broken, how.kind.arguments(), level_names[static_cast<size_t>(how.level)], how.rows,
+      how.seed, how.seconds, how.wild ? " --wild" : "", how.pages ? "" : " --no-pages",
       !how.scrubs   ? " --heal check"
       : !how.checks ? " --heal scrub"
                     : "");

@@ -20,6 +20,7 @@ namespace scute_campaign {
 struct live_settings {
   std::string folder;
   scute_protection level = SCUTE_PROTECT_MLPC;
+  variant kind;
   uint32_t rows = 20;
   uint64_t size = 16u << 20;
   uint64_t seed = 1;

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <map>
 #include <system_error>
 
 namespace {
@@ -64,6 +65,18 @@ CLI::Validator in(std::vector<std::string> names) {
   return CLI::IsMember(std::move(names)).description("");
 }
 
+void add_variant(CLI::App* app, variant& kind) {
+  static const std::map<std::string, scute_engine> engines{
+      {"auto", SCUTE_ENGINE_AUTO}, {"redo", SCUTE_ENGINE_REDO}, {"logfree", SCUTE_ENGINE_LOGFREE}};
+  app->add_option("--engine", kind.engine, "of pools of level mlpc (default auto: logfree)")
+      ->transform(CLI::CheckedTransformer(engines).description(""))
+      ->type_name("redo|logfree");
+  app->add_option("--parity", kind.parity,
+                  "parity rows of such pools, with engine logfree (default 1)")
+      ->check(CLI::Range(1, 4).description(""))
+      ->type_name("P");
+}
+
 int run_rest(rest_arguments a) {
   if (!a.levels.empty()) {
     a.how.levels.clear();
@@ -97,6 +110,7 @@ void add_rest(CLI::App& root, int& status) {
       ->delimiter(',')
       ->check(in({level_names.begin(), level_names.end()}))
       ->type_name("LIST");
+  add_variant(app, a->how.kind);
   app->add_option("--rows", a->how.rows, "data rows per parity row (default 1,20,100)")
       ->delimiter(',')
       ->type_name("LIST");
@@ -163,6 +177,7 @@ void add_live(CLI::App& root, int& status) {
       ->delimiter(',')
       ->check(in({level_names.begin(), level_names.end()}))
       ->type_name("LIST");
+  add_variant(app, a->how.kind);
   app->add_option("--rows", a->how.rows, "data rows (default 20)")->type_name("N");
   app->add_option("--size", a->how.size, "of the pool, in bytes (default 16 MiB)")->type_name("N");
   app->add_option("--seconds", a->how.seconds, "for each level (default 10)")->type_name("N");

@@ -10,9 +10,17 @@ std::string cell::name() const {
                      rate);
 }
 
+std::string variant::arguments() const {
+  std::string text;
+  if (engine != SCUTE_ENGINE_AUTO)
+    text += engine == SCUTE_ENGINE_REDO ? " --engine redo" : " --engine logfree";
+  if (parity != 0) text += fmt::format(" --parity {}", parity);
+  return text;
+}
+
 std::string repeat_command(const settings& how, const cell& where, unsigned trial) {
-  return fmt::format("./dev explore --campaign rest --seed {} --size {} --only {} --trial {}",
-                     how.seed, how.size, where.name(), trial);
+  return fmt::format("./dev explore --campaign rest{} --seed {} --size {} --only {} --trial {}",
+                     how.kind.arguments(), how.seed, how.size, where.name(), trial);
 }
 
 }  // namespace scute_campaign

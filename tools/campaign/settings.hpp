@@ -23,6 +23,19 @@ struct cell {
   std::string name() const;  // "mlpc/N20/8bit/1e-06"
 };
 
+// How pools of level mlpc are made; the other levels have engine redo and one row of parity.
+struct variant {
+  scute_engine engine = SCUTE_ENGINE_AUTO;
+  uint32_t parity = 0;  // 0: by default
+
+  void apply(scute_protection level, scute_options& o) const noexcept {
+    if (level != SCUTE_PROTECT_MLPC) return;
+    o.engine = engine;
+    o.parity = parity;
+  }
+  std::string arguments() const;  // of the command line
+};
+
 // Spoils the run on purpose, to see it fail.
 enum class drill {
   none,
@@ -38,6 +51,7 @@ struct settings {
   unsigned processes = 2;
   std::vector<scute_protection> levels{SCUTE_PROTECT_NONE, SCUTE_PROTECT_ML, SCUTE_PROTECT_MLP,
                                        SCUTE_PROTECT_MLPC};
+  variant kind;
   std::vector<uint32_t> rows{1, 20, 100};
   std::vector<uint32_t> bits{1, 8, 16, 32, 64};
   std::vector<double> rates{1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4};
