@@ -10,6 +10,8 @@
 
 namespace scute::heap {
 
+using lending = zone_table::lending;
+
 bool heap::reclaim_empty_runs() {
   bool any = false;
   for (uint64_t z = 0; z < zones_.count(); ++z) {
@@ -84,8 +86,25 @@ object heap::reserve_span(pool::lane& l, uint64_t size) {
 
 // ---- chunks lent to logs ------------------------------------------------------------------------
 
+// Its content and the parity of that are changed together.
+void heap::zero_with_parity(pool::lane& l, uint64_t chunk_offset) {
+  static constexpr std::byte zeros[pool::column_block]{};
+  for (uint64_t at = 0; at < s_.geo.chunk_size; at += sizeof zeros) {
+    if (SCUTE_PLANTED(lend_zero) || codec::is_zero(s_.at(chunk_offset + at), sizeof zeros))
+      continue;
+    const pool::patch p{chunk_offset + at, zeros, sizeof zeros, medium::purpose::log};
+    engine_.write_unlogged(l, {&p, 1});
+  }
+  l.w.fence();
+}
+
+// Recovery takes a lent chunk for zeros; lending makes it so, with its parity. If there is a log for
+// everything, a crash in between leaves columns that recovery recomputes because the chunk is lent. Where
+// parity is the log it must make sense at any time: a transaction may be torn in these columns. There the
+// chunk is free until it is zero, on the medium as well; what lies in it is nobody's then, and counts.
 std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
   const std::lock_guard hold(mutex_);
+  const bool zero_first = s_.sb.engine == SCUTE_ENGINE_LOGFREE && !SCUTE_PLANTED(lend_order);
   std::vector<chunk_state*> chunks;
   std::vector<uint64_t> offsets;
   chunks.reserve(n);
@@ -98,19 +117,15 @@ std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
                       s_.path +
                           " has no room for the log of so large a transaction; commit more "
                           "often, or move to a larger pool");
-      zones_.make_log(l, engine_, c->zone, c->index, 1, true);
+      const uint64_t offset = zones_.offset_of(*c);
+      if (zero_first && !codec::is_zero(s_.at(offset), s_.geo.chunk_size)) {
+        zones_.make_log(l, engine_, *c, lending::not_yet);
+        zero_with_parity(l, offset);
+      }
+      zones_.make_log(l, engine_, *c, lending::out);
       --zones_.get(c->zone).available;
       chunks.push_back(c);
-      const uint64_t offset = zones_.offset_of(*c);
-      // From here on recovery takes the chunk for zeros; make it so, with its parity. A crash in
-      // between leaves columns that recovery recomputes because the chunk is lent.
-      static constexpr std::byte zeros[pool::column_block]{};
-      for (uint64_t at = 0; at < s_.geo.chunk_size; at += sizeof zeros) {
-        if (SCUTE_PLANTED(lend_zero) || codec::is_zero(s_.at(offset + at), sizeof zeros)) continue;
-        const pool::patch p{offset + at, zeros, sizeof zeros, medium::purpose::log};
-        engine_.write_unlogged(l, {&p, 1});
-      }
-      l.w.fence();
+      if (!zero_first) zero_with_parity(l, offset);
       s_.overlaid.add(offset, s_.geo.chunk_size, nullptr);
       // Whoever is decoding a column of this chunk now reads its zeros; whoever comes later, the
       // overlay. Only then may the chunk hold anything else.
@@ -127,7 +142,7 @@ std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
     try {
       for (chunk_state* c : chunks) {
         const uint64_t offset = zones_.offset_of(*c);
-        zones_.make_log(l, engine_, c->zone, c->index, 1, false);
+        zones_.make_log(l, engine_, *c, lending::back);
         if (std::find(offsets.begin(), offsets.end(), offset) != offsets.end())
           s_.overlaid.remove(offset);
         zone& z = zones_.get(c->zone);
@@ -160,9 +175,9 @@ void heap::take_back(pool::lane& l, std::vector<uint64_t>& chunk_offsets) {
     const uint64_t zi = pool::zone_of(s_.geo, offset);
     const auto index =
         static_cast<uint32_t>((offset - s_.geo.chunk_offset(zi, 0)) >> s_.geo.chunk_shift);
-    zones_.make_log(l, engine_, zi, index, 1, false);
-    s_.overlaid.remove(offset);
     zone& z = zones_.get(zi);
+    zones_.make_log(l, engine_, z.chunks[index], lending::back);
+    s_.overlaid.remove(offset);
     ++z.available;
     z.search_from = std::min(z.search_from, index);
   }
@@ -189,7 +204,7 @@ void heap::reclaim_lent(pool::lane& l) {
       const uint64_t offset = zones_.offset_of(z.chunks[i]);
       if (!SCUTE_PLANTED(reclaim_zero)) zero(l, offset);
       if (!SCUTE_PLANTED(reclaim_fence)) l.w.fence();
-      zones_.make_log(l, engine_, zi, i, 1, false);
+      zones_.make_log(l, engine_, z.chunks[i], lending::back);
       s_.overlaid.remove(offset);
       ++z.available;
       z.search_from = std::min(z.search_from, i);

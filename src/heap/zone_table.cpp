@@ -416,35 +416,23 @@ void zone_table::make_span(pool::lane& l, step_engine& e, chunk_state& head, uin
   head.kind.store(use::span, std::memory_order_release);
 }
 
-void zone_table::make_log(pool::lane& l, step_engine& e, uint64_t zi, uint32_t first, uint32_t n,
-                          bool lend) {
-  zone& z = get(zi);
-  for (uint32_t done = 0; done < n;) {
-    format::chunk_header headers[step_headers];
-    pool::patch patches[step_headers + 1];
-    const uint32_t count = std::min(step_headers, n - done);
-    for (uint32_t i = 0; i < count; ++i) {
-      chunk_state& c = z.chunks[first + done + i];
-      headers[i] = header_for(l, c, lend ? chunk_kind::log : chunk_kind::free,
-                              next_generation(c.generation), 0, 0, 1);
-      patches[i] =
-          metadata_patch(s_.geo.chunk_header_offset(zi, c.index), &headers[i], sizeof headers[i]);
-    }
-    const uint32_t log_chunks = SCUTE_PLANTED(log_chunks) ? z.log_chunks
-                                : lend                    ? z.log_chunks + count
-                                                          : z.log_chunks - count;
-    const auto d = descriptor_for(l, zi, z.high_water, log_chunks);
-    patches[count] = metadata_patch(s_.geo.zone_offset(zi), &d, sizeof d);
-    if (!SCUTE_PLANTED(lend_step) || !lend) e.step(l, {patches, count + 1});
-    z.log_chunks = log_chunks;
-    for (uint32_t i = 0; i < count; ++i) {
-      chunk_state& c = z.chunks[first + done + i];
-      c.generation = next_generation(c.generation);
-      c.slot_size = 0;
-      c.kind.store(lend ? use::log : use::free);
-    }
-    done += count;
-  }
+void zone_table::make_log(pool::lane& l, step_engine& e, chunk_state& c, lending how) {
+  zone& z = get(c.zone);
+  const bool lend = how == lending::out;
+  const uint16_t generation = next_generation(c.generation);
+  const auto h = header_for(l, c, lend ? chunk_kind::log : chunk_kind::free, generation, 0, 0, 1);
+  const uint32_t log_chunks = SCUTE_PLANTED(log_chunks) || how == lending::not_yet ? z.log_chunks
+                              : lend ? z.log_chunks + 1
+                                     : z.log_chunks - 1;
+  const auto d = descriptor_for(l, c.zone, z.high_water, log_chunks);
+  const pool::patch patches[] = {
+      metadata_patch(s_.geo.chunk_header_offset(c.zone, c.index), &h, sizeof h),
+      metadata_patch(s_.geo.zone_offset(c.zone), &d, sizeof d)};
+  if (!SCUTE_PLANTED(lend_step) || !lend) e.step(l, patches);
+  z.log_chunks = log_chunks;
+  c.generation = generation;
+  c.slot_size = 0;
+  c.kind.store(lend ? use::log : use::free);
 }
 
 }  // namespace scute::heap

@@ -66,8 +66,9 @@ class zone_table {
   // Formats further slots of a run.
   void format_slots(pool::lane& l, step_engine& e, chunk_state& c, uint32_t prepare);
   void make_span(pool::lane& l, step_engine& e, chunk_state& head, uint32_t length);
-  // Marks chunks first .. first+n-1 as lent to a log, or as free again.
-  void make_log(pool::lane& l, step_engine& e, uint64_t z, uint32_t first, uint32_t n, bool lend);
+  // Marks a chunk as lent to a log, as free again, or as free on the medium as it is in memory.
+  enum class lending { out, back, not_yet };
+  void make_log(pool::lane& l, step_engine& e, chunk_state& c, lending how);
 
   uint64_t offset_of(const chunk_state& c) const noexcept {
     return s_.geo.chunk_offset(c.zone, c.index);

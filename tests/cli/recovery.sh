@@ -9,17 +9,18 @@ crash() {
   local writer
   rm -f "$pools"/*.pool
   mkfifo pipe
-  SCUTE_ENGINE=$1 "$scute" kv load "$pools/live.pool" - --create --size 8M --quiet <pipe >/dev/null &
+  SCUTE_ENGINE=$1 "$scute" kv load "$pools/live.pool" - --create --size 8M --batch 100 --quiet <pipe >/dev/null &
   writer=$!
   exec 9>pipe
   rm pipe
   cat records.tsv >&9
-  # Until the pool has records in it; what has not been read yet stays in the pipe.
+  # Until all of them are in it, three batches: a copy of a file that is being written is no crash.
   for _ in $(seq 500); do
     cp "$pools/live.pool" "$pool" 2>/dev/null || true
-    if "$scute" kv scan "$pool" 2>/dev/null | grep -q .; then break; fi
+    if "$scute" kv scan "$pool" >found 2>/dev/null && [ "$(wc -l <found)" = 300 ]; then break; fi
     sleep 0.02
   done
+  [ "$(wc -l <found)" = 300 ] || fail "engine $1: no copy has all records"
   exec 9>&-
   wait "$writer"
 }

@@ -6,6 +6,7 @@
 //   test-planted                     run all of it; the table is printed
 //   test-planted BUG...              some of them, with their stories
 //   test-planted --search [BUG...]   look for a scenario that catches each bug soon; prints homes
+//   --among TEXT                     only in scenarios whose name has TEXT in it
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -100,7 +101,7 @@ size_t run(const bugs& list, bool with_stories) {
 
 // All scenarios with a small budget; then, for the bugs that none of them caught, with larger ones.
 // The first scenario that catches a bug is printed.
-void search(bugs list) {
+void search(bugs list, const std::string& among) {
   struct budget {
     uint64_t states;
     unsigned seconds;
@@ -109,7 +110,9 @@ void search(bugs list) {
     bugs missed;
     for (const auto& d : list) {
       std::vector<attempt> attempts;
-      for (const auto& e : explore::catalogue()) attempts.push_back({d, &e, b.states, b.seconds});
+      for (const auto& e : explore::catalogue())
+        if (e.name.find(among) != std::string::npos)
+          attempts.push_back({d, &e, b.states, b.seconds});
       bool found = false;
       run_attempts(attempts, [&](const attempt& a, const outcome& o) {
         if (o.caught)
@@ -131,10 +134,13 @@ void search(bugs list) {
 
 int main(int argc, char** argv) {
   std::set<std::string> wanted;
+  std::string among;
   bool searching = false;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--search") == 0)
       searching = true;
+    else if (std::strcmp(argv[i], "--among") == 0 && i + 1 < argc)
+      among = argv[++i];
     else
       wanted.insert(argv[i]);
   }
@@ -146,7 +152,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (searching) {
-    search(list);
+    search(list, among);
     return 0;
   }
   const auto begin = std::chrono::steady_clock::now();

@@ -56,13 +56,20 @@ bool worker::compare(item& i) {
     return false;
   }
   ++silent_;
-  uint64_t first = 0;
-  while (first < std::min<uint64_t>(size, i.bytes.size()) &&
-         static_cast<const std::byte*>(at)[first] == i.bytes[first])
-    ++first;
+  const auto* bytes = static_cast<const std::byte*>(at);
+  const uint64_t common = std::min<uint64_t>(size, i.bytes.size());
+  uint64_t first = 0, last = 0, wrong = 0, old = 0;
+  for (uint64_t k = 0; k < common; ++k) {
+    if (bytes[k] == i.bytes[k]) continue;
+    first = wrong == 0 ? k : first;
+    last = k;
+    ++wrong;
+    old += k < i.before.size() && bytes[k] == i.before[k] ? 1 : 0;
+  }
   s_.broken(fmt::format(
-      "the object at {:#x} reads wrong bytes from byte {} of {} on, and nothing said so",
-      i.oid & 0xffff'ffff'ffffu, first, i.bytes.size()));
+      "the object at {:#x} reads {} wrong bytes from byte {} to {} of {}, {} of them as they were in the "
+      "version before, and nothing said so",
+      i.oid & 0xffff'ffff'ffffu, wrong, first, last, i.bytes.size(), old));
   return false;
 }
 
@@ -105,6 +112,7 @@ void worker::transact() {
       continue;
     }
     item next = items_[index];
+    next.before = items_[index].bytes;
     if (what == 2) {
       if (const int code = scute_tx_free(tx, next.oid); code != SCUTE_OK)
         return failed(code, "freeing", index);

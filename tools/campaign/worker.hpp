@@ -23,6 +23,7 @@ class worker {
   struct item {
     scute_oid oid;
     std::vector<std::byte> bytes;
+    std::vector<std::byte> before = {};  // its version before
   };
 
   void transact();

@@ -328,6 +328,35 @@ testing::scenario chunks(const level& kind, std::uint64_t) {
   return s;
 }
 
+// One borrows a chunk for its log, which held something else before, in the columns of the other one's ring.
+testing::scenario lent(const level& kind, std::uint64_t) {
+  constexpr std::uint64_t large = 60000, row = 13 * page, part = 3000;
+  auto s = start(kind, "windows-lent", 2, [](scute::pool& p) {
+    commit(p, 0, [](change& c) {
+      c.alloc(0, large, 0);
+      c.alloc(1, 15000, 1);
+    });
+    // Slots of 512 bytes, each with its header first.
+    const std::uint64_t begins = offset_of(p, 0, 1) % 512;
+    place(p, 1, 0, size, 10, {0, 1, static_cast<std::int64_t>(1024 + 512 + header_size - begins)});
+    commit(p, 1, [](change& c) { c.alloc(2, size, 12); });
+    commit(p, 0, [](change& c) { c.free(1); });
+  });
+  for (unsigned k = 0; k < 2; ++k) {
+    step(s, 0, "more than fits the log", [k](change& c) {
+      c.edit(0, 100, part, 20 + k);
+      c.edit(0, 100 + row, part, 30 + k);
+    });
+    step(s, 1, "a ring", [k](change& c) {
+      c.overwrite(0, 40 + k);
+      c.overwrite(2, 50 + k);
+    });
+    step(s, 0, "noise in the chunk", [k](change& c) { c.alloc(1, 15000, 60 + k); });
+    step(s, 0, "which is free again", [](change& c) { c.free(1); });
+  }
+  return s;
+}
+
 // Three threads, each with two of three blocks, so that all wait for each other.
 testing::scenario three(const level& kind, std::uint64_t) {
   auto s = start(kind, "windows-three", 3, [](scute::pool& p) {
@@ -363,6 +392,7 @@ void add_window_scenarios(std::vector<entry>& to) {
        {"windows-beside-undo", "a ring beside undo entries of its columns", beside_undo},
        {"windows-demote", "a thread waits with ranges open in place, and has to give way", demote},
        {"windows-chunks", "a chunk freed by one thread is used by the other", chunks},
+       {"windows-lent", "a chunk is lent to a log in the columns of rings", lent},
        {"windows-three", "three threads, each in two of three blocks", three}},
       to);
 }
