@@ -32,7 +32,7 @@ constexpr uint32_t victims = 64;  // objects that the killed process keeps writi
 const std::vector<std::pair<std::string, std::string>> works{
     {clean, "open a cleanly closed, sparse 16 GiB pool of some thousand objects"},
     {clean_empty, "the same of a pool without objects"},
-    {recovery, "open a pool whose writer was killed in the middle of a transaction"}};
+    {recovery, "open such a pool whose writer was killed in the middle of a transaction"}};
 
 // A pool that is opened and closed over and over.
 class openable {
@@ -198,9 +198,8 @@ struct plan {
 
 plan plan_of(const options& o, const std::string& work) {
   const uint32_t objects = o.tiny ? victims : 4096;
-  if (work == clean) return {o.open_size, objects};
   if (work == clean_empty) return {o.open_size, 0};
-  return {std::min(o.open_size, uint64_t{1} << 30), objects};
+  return {o.open_size, objects};
 }
 
 unsigned steps(const options& o) {

@@ -9,6 +9,7 @@
 #include "systems/mapped_file.hpp"
 #include "systems/object_system.hpp"
 #include "systems/scute_pool.hpp"
+#include "works/stream.hpp"
 #include "works/works.hpp"
 
 namespace scute::bench {
@@ -31,17 +32,6 @@ const std::vector<std::pair<std::string, std::string>> works{
 
 unsigned steps(const options& o) {
   return (o.wants(scrub) ? 1 : 0) + (o.wants(under_scrub) ? 1 : 0);
-}
-
-// The sum of all words of [p, p+n), n a multiple of 64; four chains keep the loads coming.
-uint64_t read_all(const std::byte* p, uint64_t n) {
-  uint64_t sum[4] = {};
-  for (uint64_t i = 0; i < n; i += 64) {
-    uint64_t w[8];
-    std::memcpy(w, p + i, sizeof w);
-    for (int k = 0; k < 8; ++k) sum[k % 4] += w[k];
-  }
-  return sum[0] + sum[1] + sum[2] + sum[3];
 }
 
 struct filled_pool {

@@ -25,9 +25,9 @@ std::string session::path(const std::string& name) const {
 }
 
 const std::vector<work_group>& work_groups() {
-  static const std::vector<work_group> groups{object_works(), open_works(),     check_work(),
-                                              scrub_work(),   lost_page_work(), policy_work(),
-                                              kernel_works()};
+  static const std::vector<work_group> groups{object_works(), open_works(),    check_work(),
+                                              scrub_work(),   recovery_work(), lost_page_work(),
+                                              policy_work(),  kernel_works()};
   return groups;
 }
 

@@ -47,6 +47,7 @@ work_group object_works();
 work_group open_works();
 work_group check_work();
 work_group scrub_work();
+work_group recovery_work();
 work_group lost_page_work();
 work_group policy_work();
 work_group kernel_works();
