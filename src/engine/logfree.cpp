@@ -78,10 +78,9 @@ void logfree::commit_logged(pool::lane& l, const tx::write_set& w, in_place_hold
 void logfree::commit(pool::lane& l, const tx::write_set& w) {
   s_.require_healthy();
   const auto mine = hold_.claim(l);
-  if (mine == in_place_hold::outcome::logged || !fits(l, w)) return commit_logged(l, w, mine);
   bool entered = false;
   try {
-    entered = open_window(l, w);
+    entered = mine != in_place_hold::outcome::logged && fits(l, w) && open_window(l, w);
   } catch (...) {
     hold_.release(l);
     throw;

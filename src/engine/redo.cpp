@@ -4,6 +4,7 @@
 #include "engine/in_place.hpp"
 #include "medium/planted.hpp"
 #include "pool/columns.hpp"
+#include "pool/settlement.hpp"
 
 namespace scute::engine {
 

@@ -31,8 +31,8 @@ void column_walker::sum(uint64_t row, const std::byte* bytes, const std::byte* n
     if (next != nullptr) fetch(next + i, stride);
     codec::xor_into(sum_[0] + i, bytes + i, stride);
     for (uint32_t p = 1; p < s_.geo.parity; ++p)
-      codec::galois::multiply_into(sum_[p] + i, bytes + i,
-                                   codec::reed_solomon::coefficient(p, row), stride);
+      codec::galois::multiply_into(sum_[p] + i, bytes + i, codec::reed_solomon::coefficient(p, row),
+                                   stride);
   }
 }
 
@@ -155,7 +155,8 @@ void column_walker::walk(uint64_t zone, uint64_t block, walk_tally& t, std::vect
     t.bytes += format::page;
     fragments(z, zone, p, t, doubts);
   }
-  if (columns && !codec::is_zero(sum_, g.parity * format::page)) settle_columns(zone, column, doubts);
+  if (columns && !codec::is_zero(sum_, g.parity * format::page))
+    settle_columns(zone, column, doubts);
 }
 
 // A commit at work leaves columns odd for an instant: looks again at those that are, and only those.

@@ -70,7 +70,8 @@ void decodings::find_neighbours(const doubt& in_doubt) {
     format::fragment_header h;
     std::memcpy(&h, s_.at(f.header), sizeof h);
     if (f.metadata || !in_doubt || !in_doubt(h.tag)) continue;
-    auto o = std::find_if(open_.begin(), open_.end(), [&](const open& x) { return x.tag == h.tag; });
+    auto o =
+        std::find_if(open_.begin(), open_.end(), [&](const open& x) { return x.tag == h.tag; });
     if (o == open_.end()) o = open_.insert(o, {h.tag, {}});
     // What it has written: nothing of the payload if it freed it.
     o->cells.push_back({f.header, format::header_size});
@@ -137,8 +138,7 @@ bool decodings::any(const attempt& fn) const {
     for (const data_range& x : own_)
       for_each_row(s_.geo, x, [&](uint64_t zone, uint64_t own_row, uint64_t begin, uint64_t end) {
         if (row != own_row)
-          whole.push_back(
-              {s_.geo.zone_offset(zone) + row * s_.geo.row_size + begin, end - begin});
+          whole.push_back({s_.geo.zone_offset(zone) + row * s_.geo.row_size + begin, end - begin});
       });
     if (!whole.empty() && with(whole, true, fn)) return true;
   }

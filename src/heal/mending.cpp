@@ -131,8 +131,8 @@ void mender::column(const columns& c) {
     if (codec::is_zero(after, size)) return;
     if (std::memcmp(before, after, size) != 0) continue;
     if (!sure) break;
-    const uint64_t at = pool::parity_offset(s_.geo, c.zone, c.column,
-                                            pool::wrong_parity(s_, after, c.length));
+    const uint64_t at =
+        pool::parity_offset(s_.geo, c.zone, c.column, pool::wrong_parity(s_, after, c.length));
     if (s_.has_checksums && repair_) {
       {
         const std::lock_guard hold(s_.service_mutex);

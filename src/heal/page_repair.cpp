@@ -207,8 +207,8 @@ bool page_repairer::compose(uint64_t page, desk& d) noexcept {
       std::memset(d.page, 0, format::page);
       return true;
     }
-    const uint64_t second = until_second_loss(
-        [&] { pool::gather(s_, c.zone, c.column, format::page, r, d.room); });
+    const uint64_t second =
+        until_second_loss([&] { pool::gather(s_, c.zone, c.column, format::page, r, d.room); });
     if (second != 0) s_.medium->revoke_page(second);
     whole = second == 0;
   }
@@ -252,24 +252,25 @@ void page_repairer::adjust_sums(const pool::cell& c, const pool::recipe& r,
   const auto now = pool::this_thread_holds.now;
   if (l == nullptr || now == pool::hold::phase::reading) return;
   const uint32_t parities = s_.geo.parity;
-  for_each_piece_in(s_.geo, c, *l, [&](uint64_t i, const pool::piece& p, uint64_t row, uint64_t at) {
-    for (uint32_t k = 0; k < r.sum_count; ++k) {
-      const uint32_t parity = r.parity[k];
-      const uint8_t times = pool::coefficient_of(s_.geo, parity, p.offset);
-      const auto add = [&](uint32_t from, uint32_t to) {
-        codec::galois::multiply_into(room.sum[k] + at + from, p.delta + from, times, to - from);
-      };
-      if (now == pool::hold::phase::data) {
-        if (p.old == nullptr && !r.leaves_out(row)) add(0, done_by(*l, i, p.length));
-      } else if (r.stored[k]) {
-        const uint32_t done = done_by(*l, i * parities + parity, p.length);
-        if (p.old != nullptr)
-          add(0, done);
-        else
-          add(done, p.length);
-      }
-    }
-  });
+  for_each_piece_in(
+      s_.geo, c, *l, [&](uint64_t i, const pool::piece& p, uint64_t row, uint64_t at) {
+        for (uint32_t k = 0; k < r.sum_count; ++k) {
+          const uint32_t parity = r.parity[k];
+          const uint8_t times = pool::coefficient_of(s_.geo, parity, p.offset);
+          const auto add = [&](uint32_t from, uint32_t to) {
+            codec::galois::multiply_into(room.sum[k] + at + from, p.delta + from, times, to - from);
+          };
+          if (now == pool::hold::phase::data) {
+            if (p.old == nullptr && !r.leaves_out(row)) add(0, done_by(*l, i, p.length));
+          } else if (r.stored[k]) {
+            const uint32_t done = done_by(*l, i * parities + parity, p.length);
+            if (p.old != nullptr)
+              add(0, done);
+            else
+              add(done, p.length);
+          }
+        }
+      });
 }
 
 // And then this cell, made of those sums, that which the window expects to find.

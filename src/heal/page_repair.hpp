@@ -110,7 +110,8 @@ class page_repairer {
 
   losses losses_beside(uint64_t page) const noexcept;
   bool compose(uint64_t page, desk& d) noexcept;
-  void adjust_sums(const pool::cell& c, const pool::recipe& r, pool::gather_room& room) const noexcept;
+  void adjust_sums(const pool::cell& c, const pool::recipe& r,
+                   pool::gather_room& room) const noexcept;
   void finish_window(const pool::cell& c, std::byte* bytes) const noexcept;
   void finish_pieces(uint64_t page, bool is_parity, std::byte* bytes) const noexcept;
   bool other_loss(uint64_t page, uint64_t& second) const noexcept;

@@ -48,22 +48,6 @@ void split_in_place(state& s, lane& l, uint64_t offset, const std::byte* old, co
 void prefetch_data(const state& s, uint64_t offset, uint64_t length) noexcept;
 void prefetch_parity(const state& s, uint64_t offset, uint64_t length) noexcept;
 
-// Raises l.sequence to that of the last entry of any other lane that may have written what l.pieces
-// are about to write, so that the lane's next entry comes after it (R6).
-void follow(const state& s, lane& l) noexcept;
-
-// Makes the log entries of other lanes that wrote the same blocks before durably invalid: starts
-// the write-back of those lanes' status lines; the lane's next fence completes it, after which
-// settled() must be called (R5).
-// Needs no memory after prepare_settle(), which takes l.pieces into account.
-void prepare_settle(const state& s, lane& l);
-void settle(state& s, lane& l) noexcept;
-void settled(lane& l) noexcept;
-
-// The same for every other lane, at once, with a fence: before a chunk gets a new use, when an old
-// log entry could reach any byte of it.
-void settle_all(state& s, lane& l);
-
 // Writes l.pieces to data and parity, and leaves (lane, l.sequence) as the blocks' owner. Durable
 // at the lane's next fence.
 void apply(state& s, lane& l) noexcept;

@@ -31,8 +31,8 @@ struct piece {
   uint32_t stripe;
   medium::purpose why;
   // Windows only:
-  std::byte* delta = nullptr;      // old XOR new, once the data phase has computed it
-  std::byte* next = nullptr;       // what the parity will be, as well; one after the other if several
+  std::byte* delta = nullptr;  // old XOR new, once the data phase has computed it
+  std::byte* next = nullptr;   // what the parity will be, as well; one after the other if several
   const std::byte* old = nullptr;  // in-place range: what it held; src is a copy of what it holds
 };
 
@@ -48,10 +48,11 @@ struct parity_range {
 
 // What a log-free commit has open, or has left open (pool/window.hpp).
 struct window {
-  std::vector<uint32_t> stripes;      // held, ascending
-  std::vector<column_range> columns;  // whole extents of its members, ascending, none overlaps another
-  bool stacked = false;               // some column has several cells of these members
-  std::vector<parity_range> parity;   // stored, write-back begun
+  std::vector<uint32_t> stripes;  // held, ascending
+  std::vector<column_range>
+      columns;           // whole extents of its members, ascending, none overlaps another
+  bool stacked = false;  // some column has several cells of these members
+  std::vector<parity_range> parity;  // stored, write-back begun
 
   void clear() noexcept {
     stripes.clear();
@@ -63,8 +64,8 @@ struct window {
 
 // How far a phase of a window has come, for a signal handler in the same thread.
 struct window_progress {
-  volatile uint64_t piece = 0;     // in the parity phase piece * P + parity
-  volatile uint32_t done = 0;  // bytes of it
+  volatile uint64_t piece = 0;  // in the parity phase piece * P + parity
+  volatile uint32_t done = 0;   // bytes of it
 
   void begin(uint64_t i, uint32_t bytes = 0) noexcept {
     std::atomic_signal_fence(std::memory_order_seq_cst);

@@ -258,7 +258,8 @@ void write_data(state& s, lane& l) noexcept {
     }
     if (others) {
       l.progress.begin(i, p.length);
-      for (uint32_t k = 1; k < s.geo.parity; ++k) add_delta(s, p, k, p.next + k * uint64_t{p.length});
+      for (uint32_t k = 1; k < s.geo.parity; ++k)
+        add_delta(s, p, k, p.next + k * uint64_t{p.length});
     }
   }
 }
