@@ -95,7 +95,6 @@ void logged::stage(pool::lane& l, std::span<const pool::patch> patches) {
   open_window(l);
   pool::write_data(s_, l);
   pool::write_parity(s_, l);
-  if (SCUTE_PLANTED(stage_unlock)) pool::leave(s_, l);
   l.w.fence();
   pool::leave(s_, l);
   s_.require_healthy();
@@ -108,7 +107,7 @@ void logged::save(pool::lane& l, const tx::inplace_range& r) {
   entry_image image(l, 0);
   image.add(format::record_kind::undo, r.offset, r.old, static_cast<uint32_t>(r.length));
   log_.write_undo(image);
-  if (!SCUTE_PLANTED(logged_save_fence)) l.w.fence();
+  l.w.fence();
   s_.require_healthy();
   pool::overlay_in_place(s_, r.offset, r.old, r.length, true);
 }
@@ -121,8 +120,7 @@ void logged::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {
 }
 
 void logged::prepare_reuse(pool::lane&, uint64_t chunk, uint64_t length) {
-  if (s_.resolving != nullptr && s_.resolving->pending() && !SCUTE_PLANTED(reuse_unresolved))
-    s_.resolving->before_reuse(chunk, length);
+  if (s_.resolving != nullptr && s_.resolving->pending()) s_.resolving->before_reuse(chunk, length);
   if (SCUTE_PLANTED(reuse_deferred)) return;
   // A window that had members here ends, as a whole, before one of its stripes is free (D8).
   for (uint64_t at = 0; at < length; at += pool::column_block) {

@@ -199,9 +199,7 @@ bool page_repairer::compose(uint64_t page, desk& d) noexcept {
   pool::recipe r;
   for (bool whole = false; !whole;) {  // each round knows of one more loss
     const losses l = losses_beside(page);
-    const pool::parity_set trusted =
-        SCUTE_PLANTED(page_second_parity) ? ~pool::parity_set{0} : ~l.parities;
-    if (l.too_many || !pool::find_recipe(s_.geo, c.row, {l.rows, l.row_count}, trusted, r))
+    if (l.too_many || !pool::find_recipe(s_.geo, c.row, {l.rows, l.row_count}, ~l.parities, r))
       return false;
     if (!is_parity && inside >= s_.used_end[c.zone].load(std::memory_order_acquire)) {
       std::memset(d.page, 0, format::page);
@@ -212,9 +210,9 @@ bool page_repairer::compose(uint64_t page, desk& d) noexcept {
     if (second != 0) s_.medium->revoke_page(second);
     whole = second == 0;
   }
-  if (!SCUTE_PLANTED(page_window)) adjust_sums(c, r, d.room);
+  adjust_sums(c, r, d.room);
   pool::combine(r, d.room, format::page, d.page);
-  if (!SCUTE_PLANTED(page_window)) finish_window(c, d.page);
+  finish_window(c, d.page);
   if (!is_parity && !SCUTE_PLANTED(page_in_place)) s_.overlaid.renew(page, d.page, format::page);
   finish_pieces(page, is_parity, d.page);
   return true;

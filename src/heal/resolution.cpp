@@ -103,7 +103,7 @@ void resolution::before_read(const pool::fragment& f) {
   const auto h = header_at(s_, f.header);
   // A torn header may have an old tag and anything else.
   const uint32_t n = pool::covered(s_, f, h);
-  if (!in_doubt(h.tag) && (pool::valid(s_, f) || SCUTE_PLANTED(resolve_torn_reads))) return;
+  if (!in_doubt(h.tag) && pool::valid(s_, f)) return;
   for_each_extent(f, n == pool::not_covered ? 0 : n,
                   [&](uint64_t offset, uint64_t length) { before_write(offset, length); });
 }
@@ -377,10 +377,9 @@ void resolution::finish_ring(const pool::fragment& f) {
   extents(
       f, [&](uint64_t, uint64_t zone, uint64_t column, uint64_t n) { recompute(zone, column, n); });
   for (const pool::fragment& m : members)
-    if (!SCUTE_PLANTED(resolve_member_alone))
-      extents(m, [&](uint64_t, uint64_t zone, uint64_t column, uint64_t) {
-        due_.push_back({zone, column / block_size});
-      });
+    extents(m, [&](uint64_t, uint64_t zone, uint64_t column, uint64_t) {
+      due_.push_back({zone, column / block_size});
+    });
 }
 
 // ---- writing ------------------------------------------------------------------------------------------
@@ -436,7 +435,7 @@ void resolution::recompute_rest(uint64_t zone, uint64_t block, const std::byte* 
     while (to < n && wrong(to)) ++to;
     // Y8: what lies there may be nobody's, and still has to be what the parity says.
     const uint64_t end = s_.used_end[zone].load(std::memory_order_acquire);
-    for (uint64_t row = 0; row < s_.geo.rows && !SCUTE_PLANTED(resolve_rest_flush); ++row) {
+    for (uint64_t row = 0; row < s_.geo.rows; ++row) {
       const uint64_t inside = row * s_.geo.row_size + column + from;
       if (inside >= end) break;
       w_.flush(s_.at(s_.geo.zone_offset(zone) + inside), to - from, medium::purpose::data);

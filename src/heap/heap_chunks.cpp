@@ -104,7 +104,7 @@ void heap::zero_with_parity(pool::lane& l, uint64_t chunk_offset) {
 // chunk is free until it is zero, on the medium as well; what lies in it is nobody's then, and counts.
 std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
   const std::lock_guard hold(mutex_);
-  const bool zero_first = s_.sb.engine == SCUTE_ENGINE_LOGFREE && !SCUTE_PLANTED(lend_order);
+  const bool zero_first = s_.sb.engine == SCUTE_ENGINE_LOGFREE;
   std::vector<chunk_state*> chunks;
   std::vector<uint64_t> offsets;
   chunks.reserve(n);

@@ -45,7 +45,7 @@ bool merge_columns(window& w, uint32_t most) {
     std::erase_if(ends, [&](uint64_t end) { return end <= c.begin; });
     ends.push_back(c.end);
     column_range& joined = w.columns[kept - 1];
-    joined.alone = joined.alone || (c.alone && !SCUTE_PLANTED(window_fresh));
+    joined.alone = joined.alone || c.alone;
     fits = fits && ends.size() <= most && !joined.alone;
     joined.end = std::max(joined.end, c.end);
   }
