@@ -24,7 +24,9 @@ const std::vector<system_kind>& system_kinds() {
       {"redo-mlpc", "scute", "redo-mlpc", "Scute, + checksums", true, make_scute},
       {"logfree-mlpc", "scute", "logfree-mlpc", "Scute, log-free, everything protected: the default",
        true, make_scute},
-      {"plain-mlpc", "scute", "plain-mlpc", "the same without pipelined kernels", true, make_scute},
+      {"logfree2-mlpc", "scute", "logfree2-mlpc", "the same with two rows of parity", true,
+       make_scute},
+      {"plain-mlpc", "scute", "plain-mlpc", "Scute, log-free without pipelined kernels", true, make_scute},
 #ifdef SCUTE_BENCH_HAVE_PMEMOBJ
       {"libpmemobj", "libpmemobj", "tx", "PMDK's object store, transactional C interface", true,
        make_pmemobj},

@@ -15,9 +15,11 @@ scute_options pool_options(const std::string& config, uint64_t size) {
   scute_options o;
   scute_options_init(&o);
   const auto dash = config.find('-');
-  const bool plain = config.substr(0, dash) == "plain";
-  must(scute_options_set(&o, "engine", plain ? "logfree" : config.substr(0, dash).c_str()));
+  const std::string engine = config.substr(0, dash);
+  const bool plain = engine == "plain", two = engine == "logfree2";
+  must(scute_options_set(&o, "engine", plain || two ? "logfree" : engine.c_str()));
   if (plain) o.flags |= SCUTE_PLAIN_ENCODING;
+  if (two) o.parity = 2;
   must(scute_options_set(&o, "protection", config.substr(dash + 1).c_str()));
   o.size = size;
   o.flags |= SCUTE_OVERWRITE;
