@@ -194,7 +194,7 @@ bool mixture::find(bytes& image) {
   if (SCUTE_PLANTED(repair_mixture)) return false;
   if (mix(decoded_, image)) return true;
   if (differs({0, header_end}) && mix(kept_, image)) return true;
-  if (SCUTE_PLANTED(repair_cut)) return false;
+  if (s_.geo.parity > 1 || SCUTE_PLANTED(repair_cut)) return false;  // X5
   if (cut_payload(decoded_, image)) return true;
   if (differs({0, header_end}) && cut_payload(kept_, image)) return true;
   return cut_header(image);

@@ -109,6 +109,18 @@ TEST_F(mixture, ACutInTheHeaderOrThePayloadEitherWay) {
   EXPECT_LT(most, 16600u);
 }
 
+// X5
+TEST_F(mixture, NoCutsWithSeveralParities) {
+  kept = decoded = right;
+  spoil(decoded, 0, 1500);
+  spoil(kept, 1500, right.size() - 1500);
+  f.in().s.geo.parity = 2;
+  EXPECT_FALSE(find());
+  EXPECT_LE(attempts, 7u);
+  f.in().s.geo.parity = 1;
+  EXPECT_TRUE(find());
+}
+
 // A repair that a crash cut short has mended some words of one side.
 TEST_F(mixture, ACutThatWasMendedInPart) {
   SCUTE_RANDOM(random);
