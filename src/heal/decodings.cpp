@@ -133,6 +133,7 @@ bool decodings::any(const attempt& fn) const {
     both.insert(both.end(), damaged_.begin(), damaged_.end());
     if (with(both, false, fn)) return true;
   }
+  if (!damaged_.empty()) return false;
   for (uint64_t row = 0; row < s_.geo.rows; ++row) {
     ranges whole;
     for (const data_range& x : own_)

@@ -6,8 +6,9 @@
 //    unknown, and where fewer are, there is a choice of parities, of which some may be damaged.
 // W2 Unknown may be: nothing; all fragments that share columns with this one and fail their checksum; all
 //    that carry one tag of a transaction that a crash may have cut short, since the cells that it has open
-//    in a column are all its own; or those and the former. After that, one further row at a time, in case
-//    that damage hit what no checksum vouches for: such a way is a guess.
+//    in a column are all its own; or those and the former. After that, if nothing else is known to be
+//    damaged, one further row at a time, in case that damage hit what no checksum vouches for: such a way
+//    is a guess, and costs a look at all rows each.
 //    A fragment whose header and payload share columns, since its payload goes on in the next row, is tried
 //    with both unknown as well. (Found by the explorer.)
 // W3 No way is believed before the fragment's checksum accepts what it gives (E1, D4).
