@@ -146,8 +146,7 @@ typedef struct scute_options {
   enum scute_protection protection; /* [create] */
   enum scute_checksum checksum;     /* [create] kind of object checksum */
   uint32_t rows;              /* [create] data rows N of a zone, 1..1000, up to 251 if P > 1; 0: by
-                                  pool size. With 1, and P = 1, the parity is a
-                                  mirror */
+                                  pool size. With 1, and P = 1, the parity is a mirror */
   uint32_t parity;            /* [create] parity rows P of a zone, 1..4: as many damaged cells of
                                   a column, or lost pages, can be rebuilt. 0: by protection (1
                                   with MLP and MLPC). More than 1 need engine LOGFREE */
