@@ -58,7 +58,7 @@ bool find_other(pool::state& s, const pool::fragment& f, const decodings::doubt&
     if (covered == pool::not_covered) return false;
     // A transaction that freed it left the payload alone; one that wrote it did not.
     other.payload.resize(covered);
-    std::memcpy(other.payload.data(), s.at(f.payload), covered);
+    if (covered != 0) std::memcpy(other.payload.data(), s.at(f.payload), covered);
     if (pool::valid(s, f, h, other.payload.data())) return true;
     return pool::decode(s, f.payload, other.payload.data(), covered, how) &&
            pool::valid(s, f, h, other.payload.data());

@@ -49,9 +49,10 @@ class window : public testing::Test {
   // What engine::logfree::commit() does with a write of `n` bytes of `content` at each of these places.
   void begin(uint32_t l, const std::vector<uint64_t>& places, const bytes& content) {
     patches.clear();
+    contents.push_back(content);
     std::vector<extent> x;
     for (const uint64_t p : places) {
-      patches.push_back({p, content.data(), static_cast<uint32_t>(content.size()),
+      patches.push_back({p, contents.back().data(), static_cast<uint32_t>(content.size()),
                          medium::purpose::data});
       x.push_back({p, content.size()});
     }
@@ -85,6 +86,7 @@ class window : public testing::Test {
   pool::state* s = nullptr;
   uint64_t first = 0;
   std::vector<pool::patch> patches;
+  std::vector<bytes> contents;  // what the patches point to
 };
 
 // ---- plan() -------------------------------------------------------------------------------------------
@@ -111,7 +113,9 @@ TEST_F(window, PlanListsColumnsAndBlocks) {
 TEST_F(window, PlanAsksForEachStripeOnce) {
   ASSERT_TRUE(plan(0, {{at(0, 7 * block), 10}, {at(1, 7 * block + 10), 10}}));
   EXPECT_EQ(lane(0).now().stripes.size(), 1u);
-  ASSERT_TRUE(plan(0, {{at(0, 7 * block), 10}, {at(1, 6 * block), 10}, {at(2, 7 * block + 50), 9},
+  ASSERT_TRUE(plan(0, {{at(0, 7 * block), 10},
+                       {at(1, 6 * block), 10},
+                       {at(2, 7 * block + 50), 9},
                        {at(3, 6 * block + 10), 3}}));
   EXPECT_EQ(lane(0).now().stripes.size(), 2u);
   EXPECT_EQ(lane(0).now().columns.size(), 4u);
@@ -126,7 +130,8 @@ TEST_F(window, PlanRefusesTwoCellsOfAColumn) {
   EXPECT_FALSE(plan(0, {{at(0, c), 100}, {at(2, c), 100}}));
   EXPECT_FALSE(plan(0, {{at(0, c), 100}, {at(1, c + 20), 1}}));
   // Not next to each other in the list.
-  EXPECT_FALSE(plan(0, {{at(2, c), 10}, {at(1, 0), 10}, {at(0, c + 5 * block), 10}, {at(3, c + 9), 1}}));
+  EXPECT_FALSE(
+      plan(0, {{at(2, c), 10}, {at(1, 0), 10}, {at(0, c + 5 * block), 10}, {at(3, c + 9), 1}}));
 }
 
 TEST_F(window, PlanAtTheEndOfARow) {
@@ -170,7 +175,8 @@ TEST_F(window, DataThenParityAndWhatItCounts) {
   EXPECT_FALSE(is_free(c));
   pool::write_data(*s, lane(0));
   EXPECT_EQ(0, std::memcmp(f.raw(at(1, c)), content.data(), content.size()));
-  EXPECT_EQ(0, std::memcmp(f.raw(parity_at), bytes(192).data(), 192)) << "D1: parity is the old one";
+  EXPECT_EQ(0, std::memcmp(f.raw(parity_at), bytes(192).data(), 192))
+      << "D1: parity is the old one";
   lane(0).w.fence();
   pool::write_parity(*s, lane(0));
   EXPECT_EQ(0, std::memcmp(f.raw(parity_at), content.data(), content.size()));
