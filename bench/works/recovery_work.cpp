@@ -100,7 +100,6 @@ row row_of(unsigned threads, const options& o, const char* system, const char* h
 
 void measure(session& s, const full_pool& f, unsigned threads) {
   std::vector<double> resolving, reading;
-  static volatile uint64_t sink;
   const mapped_file file(f.path());
   uint64_t bytes = 0;
   for (unsigned round = 0; round <= s.o.rounds; ++round) {
@@ -109,18 +108,13 @@ void measure(session& s, const full_pool& f, unsigned threads) {
     uint64_t total = 0;
     must(scute_recovery_progress(pool, nullptr, &total));
     bytes = total;
-    uint64_t begin = now_ns();
+    const uint64_t begin = now_ns();
     s.workers.run(threads, [&](unsigned) { must(scute_recovery_wait(pool, nullptr, nullptr)); });
     if (round != 0) resolving.push_back(static_cast<double>(now_ns() - begin));
     must(scute_close(pool));
-    const uint64_t part = std::min(bytes, file.size()) / threads & ~uint64_t{63};
-    begin = now_ns();
-    s.workers.run(threads, [&](unsigned t) { sink = read_all(file.bytes() + t * part, part); });
-    if (round != 0)
-      reading.push_back(static_cast<double>(now_ns() - begin) * static_cast<double>(bytes) /
-                        static_cast<double>(part * threads));
+    const double ns = read_ns(s.workers, threads, file.bytes(), file.size(), bytes);
+    if (round != 0) reading.push_back(ns);
   }
-  (void)sink;
   const auto publish = [&](row r, const std::vector<double>& samples) {
     r.moved = bytes;
     r.ops = samples.size();

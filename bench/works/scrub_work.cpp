@@ -95,20 +95,14 @@ void publish(session& s, row r, const std::vector<double>& samples) {
 void measure_scrub(session& s, filled_pool& f, unsigned threads) {
   const mapped_file file(f.path);
   std::vector<double> scrubbing, reading;
-  static volatile uint64_t sink;
   uint64_t bytes = 0;
   for (unsigned round = 0; round <= s.o.rounds; ++round) {
-    uint64_t begin = now_ns();
+    const uint64_t begin = now_ns();
     bytes = run_scrub(f.pool.get(), threads).bytes;
     if (round != 0) scrubbing.push_back(static_cast<double>(now_ns() - begin));
-    const uint64_t part = std::min(bytes, file.size()) / threads & ~uint64_t{63};
-    begin = now_ns();
-    s.workers.run(threads, [&](unsigned t) { sink = read_all(file.bytes() + t * part, part); });
-    if (round != 0)
-      reading.push_back(static_cast<double>(now_ns() - begin) * static_cast<double>(bytes) /
-                        static_cast<double>(part * threads));
+    const double ns = read_ns(s.workers, threads, file.bytes(), file.size(), bytes);
+    if (round != 0) reading.push_back(ns);
   }
-  (void)sink;
   row r = row_of(scrub, f.size, threads, "scute", config);
   r.moved = bytes;
   publish(s, r, scrubbing);

@@ -2,9 +2,12 @@
 // Reading once, as fast as one thread can: what whole-pool works are compared with.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+
+#include "crew.hpp"
 
 namespace scute::bench {
 
@@ -17,6 +20,18 @@ inline uint64_t read_all(const std::byte* p, uint64_t n) {
     for (int k = 0; k < 8; ++k) sum[k % 4] += w[k];
   }
   return sum[0] + sum[1] + sum[2] + sum[3];
+}
+
+// What reading `bytes` would take `threads` that share them, from reading as much of [p, p+size).
+inline double read_ns(crew& workers, unsigned threads, const std::byte* p, uint64_t size,
+                      uint64_t bytes) {
+  static volatile uint64_t sink;
+  const uint64_t part = std::min(bytes, size) / threads & ~uint64_t{63};
+  const uint64_t begin = now_ns();
+  workers.run(threads, [&](unsigned t) { sink = read_all(p + t * part, part); });
+  (void)sink;
+  return static_cast<double>(now_ns() - begin) * static_cast<double>(bytes) /
+         static_cast<double>(part * threads);
 }
 
 }  // namespace scute::bench

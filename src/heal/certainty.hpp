@@ -7,8 +7,9 @@
 //
 // D1 A fragment is damaged if it fails its checksum, and does so with the very same bytes after every
 //    lane that had decided a transaction when they were first read has applied it. Nobody is writing
-//    it then, nor has a log-free commit its columns open: a commit that came in between would have left another header behind (its tag names the
-//    transaction), and a transaction verifies what it opens before it changes it.
+//    it then, nor has a log-free commit its columns open: a commit that came in between would have left
+//    another header behind (its tag names the transaction), and a transaction verifies what it opens before
+//    it changes it.
 #pragma once
 
 #include "heal/sighting.hpp"

@@ -196,15 +196,15 @@ bool page_repairer::compose(uint64_t page, desk& d) noexcept {
   const pool::cell c = pool::cell_of(s_.geo, page);
   const bool is_parity = c.row >= s_.geo.rows;
   const uint64_t inside = page - s_.geo.zone_offset(c.zone);
+  if (!is_parity && inside >= s_.used_end[c.zone].load(std::memory_order_acquire)) {
+    std::memset(d.page, 0, format::page);
+    return true;
+  }
   pool::recipe r;
   for (bool whole = false; !whole;) {  // each round knows of one more loss
     const losses l = losses_beside(page);
     if (l.too_many || !pool::find_recipe(s_.geo, c.row, {l.rows, l.row_count}, ~l.parities, r))
       return false;
-    if (!is_parity && inside >= s_.used_end[c.zone].load(std::memory_order_acquire)) {
-      std::memset(d.page, 0, format::page);
-      return true;
-    }
     const uint64_t second =
         until_second_loss([&] { pool::gather(s_, c.zone, c.column, format::page, r, d.room); });
     if (second != 0) s_.medium->revoke_page(second);

@@ -58,10 +58,6 @@ class exclusive_stripe {
   std::optional<holding> held_;
 };
 
-}  // namespace
-
-namespace {
-
 // Adds `row` of the columns to the sums.
 void add_row(const recipe& r, uint64_t row, const std::byte* bytes, uint64_t n,
              gather_room& room) noexcept {

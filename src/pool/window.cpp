@@ -31,23 +31,25 @@ void unlock(state& s, const lane& l, uint32_t stripe) noexcept {
 
 // Columns by their beginnings: joins those that overlap. False if more than `most` do somewhere.
 bool merge_columns(window& w, uint32_t most) {
-  std::vector<uint64_t> ends;  // of the ranges that the next one may overlap
+  uint64_t ends[parities_max];  // of the ranges that the next one may overlap
+  uint32_t open = 0;
   size_t kept = 0;
   bool fits = true;
-  for (size_t i = 0; i < w.columns.size(); ++i) {
-    const column_range c = w.columns[i];
+  for (const column_range c : w.columns) {
     if (kept == 0 || c.begin >= w.columns[kept - 1].end) {
       w.columns[kept++] = c;
-      ends.assign(1, c.end);
+      ends[0] = c.end;
+      open = 1;
       continue;
     }
     w.stacked = true;
-    std::erase_if(ends, [&](uint64_t end) { return end <= c.begin; });
-    ends.push_back(c.end);
     column_range& joined = w.columns[kept - 1];
     joined.alone = joined.alone || c.alone;
-    fits = fits && ends.size() <= most && !joined.alone;
     joined.end = std::max(joined.end, c.end);
+    open = static_cast<uint32_t>(
+        std::remove_if(ends, ends + open, [&](uint64_t end) { return end <= c.begin; }) - ends);
+    fits = fits && open < most && !joined.alone;
+    if (open < most) ends[open++] = c.end;
   }
   w.columns.resize(kept);
   return fits;
