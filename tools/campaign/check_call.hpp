@@ -9,9 +9,15 @@
 
 namespace scute_campaign {
 
+struct call_failed : std::runtime_error {
+  explicit call_failed(int what)
+      : std::runtime_error(std::string(scute_errorname(what)) + ": " + scute_errormsg()),
+        code(what) {}
+  int code;
+};
+
 inline void need(int code) {
-  if (code != SCUTE_OK)
-    throw std::runtime_error(std::string(scute_errorname(code)) + ": " + scute_errormsg());
+  if (code != SCUTE_OK) throw call_failed(code);
 }
 
 // A struct that carries its own size.

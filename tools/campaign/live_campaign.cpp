@@ -67,6 +67,10 @@ live_result run_live(const live_settings& how) {
     s.result.objects = 0;
     for (worker& w : workers) w.compare_all();
     need(scute_close(std::exchange(s.pool, nullptr)));
+  } catch (const call_failed& e) {
+    // In the wild even what describes a zone may be lost for good; to be told so is all there is.
+    if (!how.wild || e.code != SCUTE_E_CORRUPT) s.broken(e.what());
+    scute_close(s.pool);
   } catch (const std::exception& e) {
     s.broken(e.what());
     scute_close(s.pool);
