@@ -361,7 +361,9 @@ class pool : public reader {
     const bool attentive =
         facts.policy == SCUTE_POLICY_CONSERVATIVE || (facts.flags & SCUTE_ACCOUNT) != 0;
     state_->recovering = !attentive && facts.unresolved != 0;
-    state_->length = attentive || state_->recovering ? 0 : facts.size;
+    state_->reads.units =
+        attentive || state_->recovering ? 0 : (facts.size - SCUTE_DIRECT_MAX) / 32;
+    attach(state_.get());
   }
 
   void verify(scute_oid oid, std::uint64_t size_min, std::uint32_t type) const {
@@ -378,10 +380,10 @@ class pool : public reader {
     }
   }
 
-  void forget() noexcept { map_ = &detail::no_mapping; }
+  void forget() noexcept { detach(); }
 
   void swap(pool& other) noexcept {
-    std::swap(map_, other.map_);
+    std::swap(static_cast<reader&>(*this), static_cast<reader&>(other));
     std::swap(state_, other.state_);
   }
 

@@ -39,10 +39,10 @@ struct mapping {
   scute_pool* handle = nullptr;
   std::uintptr_t base = 0;   ///< address = base + oid, modulo 2^64
   std::uint64_t first = 0;   ///< lowest conceivable oid: the pool's tag, offset 0
-  /// File size: oids lie in [first + 1, first + length). 0 while reading takes more than an address:
-  /// then every access is found to be outside, and the library is asked. That costs the others nothing.
-  mutable std::atomic<std::uint64_t> length{0};
-  bool recovering = false;   ///< length is 0 only until recovery has finished
+  /// units: see scute_tx_reads. 0 while reading takes more than an address: then every access is found
+  /// to be outside, and the library is asked. That costs the others nothing.
+  mutable scute_tx_reads reads{0, 0};
+  bool recovering = false;   ///< units are 0 only until recovery has finished
   std::uint64_t limit = 0;   ///< file size
 };
 
@@ -75,8 +75,9 @@ class reader {
 
   /// The object, whole. Throws errc::oid if p is null, belongs to another pool or lies outside
   /// this one. On a pool this is one comparison and one addition, and tests neither that a live
-  /// object is there nor its checksum: see pool::get_verified(). Under policy conservative it tests
-  /// both, repairs what is damaged, and throws errc::freed or errc::corrupt.
+  /// object is there nor its checksum: see pool::get_verified(). In a transaction the same, for an
+  /// object that it has not opened. Under policy conservative it tests both, repairs what is damaged,
+  /// and throws errc::freed or errc::corrupt.
   template <class T>
   const T& get(ptr<T> p) const {
     detail::require_storable<T>();
@@ -119,11 +120,10 @@ class reader {
       detail::check(scute_tx_get_range(tx_, oid, offset, length, &address));
       return static_cast<const std::byte*>(address);
     }
-    if (length > direct_length() || offset > direct_length() - length || outside(oid, offset + length))
-        [[unlikely]] {
+    if (length > SCUTE_DIRECT_MAX || offset > SCUTE_DIRECT_MAX - length || outside(oid)) [[unlikely]] {
       return attend(oid, offset, length);
     }
-    return reinterpret_cast<const std::byte*>(map_->base + oid) + offset;
+    return reinterpret_cast<const std::byte*>(base_ + oid) + offset;
   }
 
   /// Bytes that were asked for when the object was allocated. Throws errc::oid or errc::freed.
@@ -156,65 +156,69 @@ class reader {
 
  protected:
   explicit reader(const detail::mapping* map, scute_tx* tx = nullptr) noexcept
-      : map_(map), tx_(tx) {}
+      : map_(map),
+        reads_(tx == nullptr ? &map->reads : scute_tx_reading(tx)),
+        base_(map->base),
+        first_(map->first),
+        tx_(tx) {}
 
-  /// One unsigned comparison refuses null, other pools' oids and whatever would reach past the end
-  /// of the file, so that a damaged pointer found in the pool cannot make the program read outside
-  /// it. Objects begin at multiples of 32: rotated, an offset that is none is larger than any file,
-  /// and no reference gets an address that its type cannot have.
-  std::uint64_t direct_length() const noexcept {
-    return map_->length.load(std::memory_order_relaxed);
+  /// One unsigned comparison refuses null, other pools' oids and whatever lies outside the file, so that a
+  /// damaged pointer found in the pool cannot make the program read outside it. Objects begin at
+  /// multiples of 32: rotated, an offset that is none is larger than any file, and no reference
+  /// gets an address that its type cannot have. What begins so close to the end of the file that it could reach
+  /// beyond is refused as well, and looked at by attend(). Few instructions, whose operands stay in
+  /// registers: while a search waits for memory the processor goes on with the next one.
+  bool outside(scute_oid oid) const noexcept {
+    return std::rotr(oid - first_, 5) - 1 >= __atomic_load_n(&reads_->units, __ATOMIC_RELAXED);
   }
-  static bool outside(scute_oid offset, std::uint64_t size, std::uint64_t length) noexcept {
-    return std::rotr(offset, 5) - 1 >= length / 32 || size > length - offset;
-  }
-  bool outside(scute_oid oid, std::uint64_t size) const noexcept {
-    return outside(oid - map_->first, size, direct_length());
+
+  /// `size` bytes at this oid do not lie in the file.
+  bool beyond(scute_oid oid, std::uint64_t size) const noexcept {
+    const std::uint64_t offset = oid - map_->first;
+    return std::rotr(offset, 5) - 1 >= map_->limit / 32 || size > map_->limit - offset;
   }
 
   /// Address of `size` bytes at an oid, of which nothing is tested.
   const std::byte* address(scute_oid oid, std::uint64_t size) const {
-    if (outside(oid - map_->first, size, map_->limit)) [[unlikely]] {
+    if (beyond(oid, size)) [[unlikely]] {
       throw_oid();
     }
     return reinterpret_cast<const std::byte*>(map_->base + oid);
   }
 
-  /// Address of an object in the pool of which `size` bytes will be read.
-  const std::byte* direct(scute_oid oid, std::uint64_t size) const {
-    if (outside(oid, size)) [[unlikely]] {
-      return attend(oid, 0, size);
-    }
-    return reinterpret_cast<const std::byte*>(map_->base + oid);
-  }
-
-  /// An access that the inline test refused: it is wrong, or this pool is open in a way in which the
-  /// library looks at every access.
-  [[gnu::cold, gnu::noinline]] const std::byte* attend(scute_oid oid, std::uint64_t offset,
-                                                       std::uint64_t length) const {
-    if (length > map_->limit || offset > map_->limit - length ||
-        outside(oid - map_->first, offset + length, map_->limit) || direct_length() != 0) {
+  /// An access that the inline test refused: it is wrong, or the transaction has changed something, or
+  /// this pool is open in a way in which the library looks at every access, or nothing is the matter.
+  [[gnu::noinline]] const std::byte* attend(scute_oid oid, std::uint64_t offset,
+                                            std::uint64_t length) const {
+    if (length > map_->limit || offset > map_->limit - length || beyond(oid, offset + length)) {
       throw_oid();
+    }
+    const std::uint64_t units = __atomic_load_n(&map_->reads.units, __ATOMIC_RELAXED);
+    const bool apart = tx_ != nullptr && (reads_->touched & SCUTE_TOUCHED_BIT(oid)) != 0;
+    if (units != 0 && !apart) {
+      return reinterpret_cast<const std::byte*>(base_ + oid) + offset;
     }
     const void* found = nullptr;
+    if (tx_ != nullptr) {
+      detail::check(scute_tx_get(tx_, oid, &found));
+      return static_cast<const std::byte*>(found);
+    }
     detail::check(scute_get_committed(map_->handle, oid, offset, length, &found));
     if (map_->recovering) {
       std::uint64_t done = 0, total = 0;
       detail::check(scute_recovery_progress(map_->handle, &done, &total));
       if (done == total) {
-        map_->length.store(map_->limit, std::memory_order_relaxed);
+        __atomic_store_n(&map_->reads.units, (map_->limit - SCUTE_DIRECT_MAX) / 32, __ATOMIC_RELAXED);
       }
     }
     return static_cast<const std::byte*>(found);
   }
 
   const std::byte* whole(scute_oid oid, std::uint64_t size) const {
-    if (tx_ != nullptr) {
-      const void* address = nullptr;
-      detail::check(scute_tx_get(tx_, oid, &address));
-      return static_cast<const std::byte*>(address);
+    if (size > SCUTE_DIRECT_MAX || outside(oid)) [[unlikely]] {
+      return attend(oid, 0, size);
     }
-    return direct(oid, size);
+    return reinterpret_cast<const std::byte*>(base_ + oid);
   }
 
   template <class T, class... Members>
@@ -245,7 +249,14 @@ class reader {
 
   friend class transaction;
 
+  void attach(const detail::mapping* map) noexcept { *this = reader(map); }
+  /// From here on every use throws errc::notx.
+  void detach() noexcept { *this = reader(); }
+
   const detail::mapping* map_ = &detail::no_mapping;
+  const scute_tx_reads* reads_ = &detail::no_mapping.reads;  ///< the mapping's, or the transaction's
+  std::uintptr_t base_ = 0;                                  ///< the mapping's
+  std::uint64_t first_ = 0;                                  ///< the mapping's
   scute_tx* tx_ = nullptr;
 };
 

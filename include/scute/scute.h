@@ -379,8 +379,25 @@ SCUTE_API int scute_tx_inplace(scute_tx *tx, scute_oid oid, uint64_t offset, uin
                                void **bytes);
 
 /* Reading inside a transaction, its own writes included: the micro-buffer if there is one (it is
- * completed first if only ranges had been added), else the object in the pool. */
+ * completed first if only ranges had been added), else the object in the pool, where it is no more
+ * verified than by scute_get. */
 SCUTE_API int scute_tx_get(scute_tx *tx, scute_oid oid, const void **bytes);
+
+/* What a binding needs to know in order to read inside a transaction without a call (scute::tx does):
+ *   units    (file size - SCUTE_DIRECT_MAX) / 32 as long as every object of up to SCUTE_DIRECT_MAX bytes may be
+ *            read by its address; 0 once the transaction has opened, allocated or freed something, and from
+ *            the start in a pool in which the library looks at every access
+ *   touched  SCUTE_TOUCHED_BIT(oid) is set for every object that the transaction has opened, allocated or
+ *            freed so far, and now and then for others: where it is clear, none of its changes is missed by
+ *            reading as outside of a transaction */
+typedef struct scute_tx_reads {
+  uint64_t units, touched;
+} scute_tx_reads;
+#define SCUTE_DIRECT_MAX UINT64_C(65536)
+#define SCUTE_TOUCHED_BIT(oid) (UINT64_C(1) << (((oid) >> 5) * UINT64_C(0x9e3779b97f4a7c15) >> 58))
+
+/* Changes while the transaction runs; valid until it ends. tx null: as if everything were touched. */
+SCUTE_API const scute_tx_reads *scute_tx_reading(const scute_tx *tx);
 
 /* The same for a range; never copies more than the range. */
 SCUTE_API int scute_tx_get_range(scute_tx *tx, scute_oid oid, uint64_t offset, uint64_t length,

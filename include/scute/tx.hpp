@@ -40,11 +40,12 @@ class tx : public reader {
 
   // ---- opening for writing -----------------------------------------------------------------
 
-  /// The whole object. Verifies its checksum first and repairs it if it is damaged.
+  /// The whole object. Verifies its checksum first and repairs it if it is damaged. Throws errc::range
+  /// if it is smaller than a T.
   template <class T>
   T& open(ptr<T> p) {
     detail::require_storable<T>();
-    return *as<T>(open_bytes(p.oid()));
+    return *as<T>(edit_bytes(p.oid(), 0, sizeof(T)));
   }
 
   /// The whole array.
@@ -68,6 +69,15 @@ class tx : public reader {
   E& edit(ptr<T> p, E (C::*array)[N], std::uint64_t index) {
     require_index(index, N);
     return *as<E>(edit_bytes(p.oid(), offset_in<T>(p, array) + index * sizeof(E), sizeof(E)));
+  }
+
+  /// `n` elements of an array field from `index` on. Throws errc::range beyond its end.
+  template <class T, class C, class E, std::size_t N>
+  std::span<E> edit(ptr<T> p, E (C::*array)[N], std::uint64_t index, std::uint64_t n) {
+    require_elements<E>(index, n);
+    require_index(index + n - 1, N);
+    return {as<E>(edit_bytes(p.oid(), offset_in<T>(p, array) + index * sizeof(E), n * sizeof(E))),
+            static_cast<std::size_t>(n)};
   }
 
   /// One element of an array. Throws errc::range beyond its end.
@@ -221,10 +231,7 @@ class tx : public reader {
   ~tx() = default;
 
   /// From here on every use throws errc::notx.
-  void end() noexcept {
-    map_ = &detail::no_mapping;
-    tx_ = nullptr;
-  }
+  void end() noexcept { detach(); }
 
  private:
   template <class T>

@@ -11,6 +11,7 @@ scute_tx* handle(tx::transaction* t) noexcept {
 
 // Ends the thread's transaction, whatever became of it.
 void leave(thread_state& me) noexcept {
+  const medium::stage_scope as(medium::stage::end);
   instance* in = me.pool;
   tx::transaction* t = me.current;
   me.pool = nullptr;
@@ -36,6 +37,7 @@ int scute_tx_begin(scute_pool* pool, scute_tx** out) {
       result = handle(me.current);
       return;
     }
+    const medium::stage_scope as(medium::stage::begin);
     tx::transaction& t = in.acquire();
     t.begin();
     t.depth = 1;
@@ -125,6 +127,11 @@ int scute_tx_inplace(scute_tx* tx, scute_oid oid, uint64_t offset, uint64_t leng
       throw failure(SCUTE_E_READONLY, this_thread().pool->s.path + " was opened read-only");
     *bytes = t.in_place(oid, offset, length);
   });
+}
+
+const scute_tx_reads* scute_tx_reading(const scute_tx* tx) {
+  static constexpr scute_tx_reads none{0, UINT64_MAX};
+  return tx == nullptr ? &none : &reinterpret_cast<const tx::transaction*>(tx)->reads;
 }
 
 int scute_tx_get(scute_tx* tx, scute_oid oid, const void** bytes) {

@@ -284,6 +284,7 @@ void lane_log::make_noted(pool::lane& l) noexcept {
 }
 
 void lane_log::retire(pool::lane& l, bool ends_in_place) noexcept {
+  const medium::stage_scope as(medium::stage::log);
   note(l, ends_in_place);
   if (!ends_in_place && lent_[l.index].ring_chunks.empty()) return;
   // L3: before a chain is taken apart. And before any step may push the final entry, which is all

@@ -36,7 +36,10 @@ void logged::run(pool::lane& l, entry_image& image, std::span<const pool::patch>
   pool::split(s_, l, patches);
   add_in_place(l, in_place);
   open_window(l);
-  log_.write(image);
+  {
+    const medium::stage_scope writing(medium::stage::log);
+    log_.write(image);
+  }
   if (!SCUTE_PLANTED(logged_decide_fence)) l.w.fence();
   if (!s_.medium->failed()) {
     pool::write_data(s_, l);

@@ -16,7 +16,10 @@ void redo::decide(pool::lane& l, entry_image& image, std::span<const pool::patch
   // From the first byte of the entry on nothing may fail for want of memory: an entry that was given
   // up half-way would be replayed after a crash.
   pool::prepare_settle(s_, l);
-  log_.write(image);
+  {
+    const medium::stage_scope writing(medium::stage::log);
+    log_.write(image);
+  }
   pool::settle(s_, l);
   if (SCUTE_PLANTED(settled_early)) pool::settled(l);
   if (SCUTE_PLANTED(own_settled_early)) l.raise_settled(l.applied.load());

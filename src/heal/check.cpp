@@ -165,6 +165,7 @@ class checker {
     for (uint32_t i = 0; i < high; ++i) {
       heap::chunk_state& c = zn.chunks[i];
       const heap::use use = c.kind.load();
+      s_.medium->will_read(s_.geo.chunk_offset(z, i), s_.geo.chunk_size);
       if (use == heap::use::run) {
         for (uint32_t k = 0; k < c.formatted.load(); ++k) object(heap_.zones().slot_object(c, k));
       } else if (use == heap::use::span) {

@@ -18,7 +18,7 @@
 namespace scute::heal {
 namespace {
 
-constexpr uint64_t block_size = pool::column_block;
+constexpr uint64_t block_size = pool::column_block, ahead = 32 * block_size;
 constexpr uint64_t epoch_mask = 0xffffff;
 
 uint64_t epoch_of(uint64_t tag) noexcept {
@@ -121,6 +121,8 @@ bool resolution::scan(uint64_t blocks) {
   for (uint64_t k = 0; k < blocks; ++k) {
     const uint64_t i = next_.fetch_add(1, std::memory_order_relaxed);
     if (i >= total_) return false;
+    const uint64_t column = i % per_zone_ * block_size;
+    if (column % ahead == 0) pool::will_read_columns(s_, i / per_zone_, column, ahead);
     resolve(i / per_zone_, i % per_zone_);
   }
   return true;
@@ -426,13 +428,9 @@ void resolution::recompute_rest(uint64_t zone, uint64_t block, const std::byte* 
       if (syndrome[p * n + i] != std::byte{0}) return true;
     return false;
   };
-  for (uint64_t from = 0; from < n;) {
-    if (!wrong(from)) {
-      ++from;
-      continue;
-    }
-    uint64_t to = from;
-    while (to < n && wrong(to)) ++to;
+  for (uint64_t from = 0, to = 0; from < n; from = to + 1) {
+    for (to = from; to < n && wrong(to);) ++to;
+    if (to == from) continue;
     // Y8: what lies there may be nobody's, and still has to be what the parity says.
     const uint64_t end = s_.used_end[zone].load(std::memory_order_acquire);
     for (uint64_t row = 0; row < s_.geo.rows; ++row) {
@@ -442,7 +440,6 @@ void resolution::recompute_rest(uint64_t zone, uint64_t block, const std::byte* 
     }
     w_.fence();
     recompute(zone, column + from, to - from);
-    from = to;
   }
 }
 

@@ -163,6 +163,8 @@ void scrub::walk_batch(walker_state& w, uint64_t end) {
   const uint64_t zone = at / per_zone_, begin = at;
   const bool usable = zone_ready(zone);
   if (!usable && stopping()) return;
+  if (usable)
+    pool::will_read_columns(s_, zone, at % per_zone_ * format::page, (end - at) * format::page);
   for (; at != end && !stopping() && usable; ++at) {
     const uint64_t block = at % per_zone_, before = w.seen.bytes;
     pace(unit_bytes(zone, block));

@@ -15,6 +15,7 @@
 #include "medium/bad_blocks.hpp"
 #include "medium/failure.hpp"
 #include "medium/fused.hpp"
+#include "medium/group_sync.hpp"
 #include "medium/persist.hpp"
 #include "medium/waiting.hpp"
 
@@ -154,12 +155,18 @@ class cpu_medium final : public mapped_medium {
   const fused_ops& fused_ = fused(eadr_);
 };
 
-// Page cache: bytes are durable after msync. The kernel may write any page at any time, as a cache
-// may evict any line, so the protocols' ordering rules carry over unchanged.
+// Page cache: bytes are durable after msync, or fdatasync, which threads share. The kernel may write
+// any page at any time, as a cache may evict any line, so the protocols' ordering rules carry over
+// unchanged.
 class page_cache_medium final : public mapped_medium {
  public:
   using mapped_medium::mapped_medium;
   const char* flush_name() const noexcept override { return "msync"; }
+
+  void will_read(uint64_t offset, uint64_t n) const noexcept override {
+    const uint64_t begin = offset & ~(page - 1), end = std::min(offset + n, size_);
+    if (begin < end) ::madvise(base_ + begin, end - begin, MADV_WILLNEED);
+  }
 
  protected:
   void do_stream(writer& w, void* dst, const void* src, size_t n) noexcept override {
@@ -171,12 +178,16 @@ class page_cache_medium final : public mapped_medium {
   void do_fence(writer& w) noexcept override {
     if (w.dirty.empty()) return;
     // A private mapping (read-only open) has nothing to sync and nobody to keep it for.
-    const int e = read_only_ ? 0 : sync(w);
-    w.dirty.clear();
-    if (e != 0) {
-      int none = 0;
-      failed_.compare_exchange_strong(none, e, std::memory_order_acq_rel);
+    if (!read_only_) {
+      request mine{*this, w};
+      group_.join(
+          [](void* arg, bool alone) {
+            auto& r = *static_cast<request*>(arg);
+            r.medium.sync(r.w, alone);
+          },
+          &mine);
     }
+    w.dirty.clear();
   }
 
  private:
@@ -198,15 +209,25 @@ class page_cache_medium final : public mapped_medium {
     }
   }
 
-  int sync(writer& w) noexcept {
-    if (w.dirty.size() == 1) {
+  void sync(writer& w, bool alone) noexcept {
+    int rc = 0;
+    if (alone && w.dirty.size() == 1) {
       const auto& r = w.dirty.front();
-      const uint64_t end = std::min(r.end, size_);
-      return ::msync(base_ + r.begin, end - r.begin, MS_SYNC) == 0 ? 0 : errno;
+      rc = ::msync(base_ + r.begin, std::min(r.end, size_) - r.begin, MS_SYNC);
+    } else {
+      // Several runs: one fdatasync is one journal commit, several msyncs are several.
+      rc = ::fdatasync(file_.fd());
     }
-    // Several runs: one fdatasync is one journal commit, several msyncs are several.
-    return ::fdatasync(file_.fd()) == 0 ? 0 : errno;
+    if (rc == 0) return;
+    int none = 0;
+    failed_.compare_exchange_strong(none, errno, std::memory_order_acq_rel);
   }
+
+  struct request {
+    page_cache_medium& medium;
+    writer& w;
+  };
+  group_sync group_;
 };
 
 }  // namespace
@@ -269,10 +290,15 @@ std::unique_ptr<medium> map_file(file_handle file, scute_medium wish, bool read_
   }
   const bool eadr = k == kind::dax && detect_eadr();
   std::unique_ptr<medium> made;
-  if (k == kind::file)
+  // The kernel may keep a file in folios of many pages, and writes a folio back as a whole whichever of
+  // its pages was stored to. Pages that are read ahead come in such folios, pages that are asked for
+  // one by one do not. Whoever reads a pool from end to end asks for more at a time (will_read()).
+  if (k == kind::file) {
+    ::madvise(base, size, MADV_RANDOM);
     made = std::make_unique<page_cache_medium>(std::move(file), base, k, synced, eadr, read_only);
-  else
+  } else {
     made = std::make_unique<cpu_medium>(std::move(file), base, k, synced, eadr, read_only);
+  }
   static_cast<void>(mapped.release());  // the medium's now
   return made;
 }

@@ -20,6 +20,7 @@
 
 #include "medium/counters.hpp"
 #include "medium/fused.hpp"
+#include "medium/stages.hpp"
 
 namespace scute::medium {
 
@@ -72,6 +73,9 @@ class medium {
 
   // Copies from the file; false if the bytes cannot be read, where an access would fault.
   virtual bool read(uint64_t offset, void* to, size_t n) const noexcept;
+  // These bytes will be read soon: a hint, for whoever reads a pool from end to end. On a page cache pages
+  // come one by one otherwise.
+  virtual void will_read(uint64_t offset, uint64_t n) const noexcept;
   // Pages (offsets, ascending) that the kernel knows to be bad. Empty where it cannot tell.
   virtual std::vector<uint64_t> bad_pages() const { return {}; }
 
@@ -141,6 +145,7 @@ class writer {
     medium_->do_flush(*this, p, n);
   }
   void fence() noexcept {
+    const stage_scope as(stage::fence);
     count.fences.add(1);
     medium_->do_fence(*this);
   }

@@ -164,6 +164,15 @@ void split_in_place(state& s, lane& l, uint64_t offset, const std::byte* old, co
   });
 }
 
+void will_read_columns(const state& s, uint64_t zone, uint64_t column, uint64_t length) noexcept {
+  const uint64_t end = s.used_end[zone].load(std::memory_order_acquire);
+  length = std::min(length, s.geo.row_size - column);
+  for (uint64_t row = 0; row < s.geo.rows && row * s.geo.row_size + column < end; ++row)
+    s.medium->will_read(s.geo.zone_offset(zone) + row * s.geo.row_size + column, length);
+  for (uint32_t p = 0; p < s.geo.parity; ++p)
+    s.medium->will_read(parity_offset(s.geo, zone, column, p), length);
+}
+
 void prefetch_data(const state& s, uint64_t offset, uint64_t length) noexcept {
   for (uint64_t i = 0; i < length; i += 64) __builtin_prefetch(s.at(offset + i), 1);
 }
@@ -179,6 +188,7 @@ void prefetch_parity(const state& s, uint64_t offset, uint64_t length) noexcept 
 }
 
 void apply(state& s, lane& l) noexcept {
+  const medium::stage_scope as(medium::stage::parity);
   for (const piece& p : l.pieces) {
     const auto merge = [&](stripe_owner old) noexcept { return next_owner(s, l, p.stripe, old); };
     std::byte* data = s.at(p.offset);
@@ -196,6 +206,7 @@ void apply(state& s, lane& l) noexcept {
         if (SCUTE_PLANTED(stripe_shared)) s.locks.lock_shared(p.stripe);
         if (!SCUTE_PLANTED(parity_flush)) l.w.flush(parity, p.length, medium::purpose::parity);
         enter_phase(hold::phase::data);
+        const medium::stage_scope data_alone(medium::stage::data);
         l.w.stream(data, p.src, p.length, p.why);
       }
       s.locks.unlock_shared(p.stripe, merge);
@@ -215,6 +226,7 @@ void apply(state& s, lane& l) noexcept {
           l.w.stream(parity, l.scratch, p.length, medium::purpose::parity);
         enter_phase(hold::phase::data);
       }
+      const medium::stage_scope data_alone(medium::stage::data);
       l.w.stream(data, p.src, p.length, p.why);
     }
     s.locks.unlock_exclusive(p.stripe, p.length >= medium::nt_threshold, merge);

@@ -15,6 +15,11 @@ namespace {
 
 enum deferral : uint32_t { none, deferred, aged, draining };
 
+// Somebody may be writing there, and what is read does not matter: that it can be read does.
+[[gnu::no_sanitize("thread")]] void touch_byte(const std::byte* at) noexcept {
+  static_cast<void>(*static_cast<const volatile std::byte*>(at));
+}
+
 bool contains(const std::vector<uint32_t>& sorted, uint32_t stripe) noexcept {
   return std::binary_search(sorted.begin(), sorted.end(), stripe);
 }
@@ -126,9 +131,7 @@ void settle_last(state& s, lane& l) noexcept {
 
 void require_columns(const state& s, const lane& l) noexcept {
   if (SCUTE_PLANTED(window_lost_pages)) return;
-  const auto touch = [&](uint64_t offset) {
-    static_cast<void>(*reinterpret_cast<const volatile std::byte*>(s.at(offset)));
-  };
+  const auto touch = [&](uint64_t offset) { touch_byte(s.at(offset)); };
   const auto touch_under = [&](uint32_t stripe, uint64_t offset) {
     if (!contains(l.held.stripes, stripe)) return touch(offset);
     const holding here(s, l, hold::phase::reading);
@@ -200,6 +203,7 @@ void defer(lane& l) noexcept {
 }
 
 void prepare_deltas(const state& s, lane& l) {
+  const medium::stage_scope as(medium::stage::parity);
   const uint64_t shares = 1 + uint64_t{s.geo.parity};
   size_t total = 0;
   for (const piece& p : l.pieces) total += p.length;
@@ -245,6 +249,7 @@ void write_data_plain(state& s, lane& l) noexcept {
 }  // namespace
 
 void write_data(state& s, lane& l) noexcept {
+  const medium::stage_scope as(medium::stage::data);
   const holding here(s, l, hold::phase::data);
   if (s.plain_encoding) return write_data_plain(s, l);
   const bool others = s.geo.parity > 1 && !late(s, l);
@@ -267,6 +272,7 @@ void write_data(state& s, lane& l) noexcept {
 }
 
 void write_parity(state& s, lane& l) noexcept {
+  const medium::stage_scope as(medium::stage::parity);
   const bool computes = late(s, l);
   const uint32_t parities = s.geo.parity;
   const holding here(s, l, hold::phase::parity);

@@ -26,6 +26,7 @@ constexpr uint64_t data_ahead = 1088, parity_ahead = 320, parity_later = 4160;
 void transaction::begin() {
   ++lane_.transaction;
   doomed = false;
+  reads = {s_.attentive ? 0 : (s_.geo.file_size - SCUTE_DIRECT_MAX) / 32, 0};
 }
 
 // ---- finding objects ------------------------------------------------------------------------------
@@ -55,6 +56,7 @@ micro_buffer& transaction::add(const heap::object& o) {
   const bool grow = count_ + 1 > linear_max && (count_ + 1) * 2 > index_.size();
   std::vector<uint32_t> larger;
   if (grow) larger.resize(index_.empty() ? 64 : index_.size() * 2);
+  reads = {0, reads.touched | SCUTE_TOUCHED_BIT(s_.oid_of(o.payload))};
   micro_buffer& b = buffers_[count_];
   b.reset();
   b.where = o;
@@ -96,7 +98,7 @@ void transaction::materialise(micro_buffer& b) {
 // The buffer of a live object with [offset, offset + length) copied to it; length UINT64_MAX: all.
 micro_buffer& transaction::enter_filled(uint64_t oid, uint64_t offset, uint64_t length) {
   if (micro_buffer* b = find(payload_of(s_, oid)); b != nullptr && !b->freed) {
-    if (length != UINT64_MAX) check_range(*b, offset, length);
+    if (length != UINT64_MAX) check_range(b->size, offset, length);
     if (b->in_place.empty()) fill(*b, offset, length == UINT64_MAX ? b->size : offset + length);
     return *b;
   }
@@ -112,7 +114,7 @@ micro_buffer& transaction::enter_filled(uint64_t oid, uint64_t offset, uint64_t 
     const uint32_t type = b.type;
     try {
       if (!trust || length == UINT64_MAX || (offset <= size && length <= size - offset)) {
-        if (length != UINT64_MAX) check_range(b, offset, length);
+        if (length != UINT64_MAX) check_range(b.size, offset, length);
         fill(b, offset, length == UINT64_MAX ? size : offset + length);
         format::fragment_header h;
         std::memcpy(&h, s_.at(b.where.header), sizeof h);
@@ -136,18 +138,19 @@ void transaction::fill(micro_buffer& b, uint64_t begin, uint64_t end) {
   });
 }
 
-void transaction::check_range(const micro_buffer& b, uint64_t offset, uint64_t length) const {
+void transaction::check_range(uint64_t size, uint64_t offset, uint64_t length) const {
   if (length == 0) throw failure(SCUTE_E_INVALID, "a range of zero bytes");
-  if (offset > b.size || length > b.size - offset)
+  if (offset > size || length > size - offset)
     throw failure(SCUTE_E_RANGE, "the range [" + std::to_string(offset) + ", " +
                                      std::to_string(offset) + " + " + std::to_string(length) +
-                                     ") reaches beyond the object's " + std::to_string(b.size) +
+                                     ") reaches beyond the object's " + std::to_string(size) +
                                      " bytes");
 }
 
 // ---- the calls --------------------------------------------------------------------------------------
 
 uint64_t transaction::alloc(uint64_t size, uint32_t type, void** bytes) {
+  const medium::stage_scope as(medium::stage::allocate);
   if (size == 0) throw failure(SCUTE_E_INVALID, "an object of zero bytes");
   if (type >= format::type_zone)
     throw failure(SCUTE_E_INVALID, "type numbers from 0xffffff01 on are reserved");
@@ -177,6 +180,7 @@ uint64_t transaction::alloc(uint64_t size, uint32_t type, void** bytes) {
 }
 
 void transaction::free(uint64_t oid) {
+  const medium::stage_scope as(medium::stage::open);
   micro_buffer& b = enter(oid, verification::never);
   if (!b.in_place.empty())
     throw failure(SCUTE_E_INVALID,
@@ -187,6 +191,7 @@ void transaction::free(uint64_t oid) {
 }
 
 void* transaction::open(uint64_t oid) {
+  const medium::stage_scope as(medium::stage::open);
   micro_buffer& b = enter_filled(oid, 0, UINT64_MAX);
   if (!b.in_place.empty())
     throw failure(SCUTE_E_INVALID,
@@ -197,9 +202,10 @@ void* transaction::open(uint64_t oid) {
 }
 
 void* transaction::add_range(uint64_t oid, uint64_t offset, uint64_t length) {
+  const medium::stage_scope as(medium::stage::open);
   if (length == 0) throw failure(SCUTE_E_INVALID, "a range of zero bytes");
   micro_buffer& b = length == UINT64_MAX ? enter(oid) : enter_filled(oid, offset, length);
-  check_range(b, offset, length);
+  check_range(b.size, offset, length);
   if (b.in_place_set.overlaps(offset, offset + length)) {
     if (b.in_place_set.contains(offset, offset + length)) return s_.at(b.where.payload + offset);
     throw failure(SCUTE_E_INVALID,
@@ -213,7 +219,7 @@ void* transaction::add_range(uint64_t oid, uint64_t offset, uint64_t length) {
 
 void* transaction::in_place(uint64_t oid, uint64_t offset, uint64_t length) {
   micro_buffer& b = enter(oid);
-  check_range(b, offset, length);
+  check_range(b.size, offset, length);
   if (length > in_place_max) throw failure(SCUTE_E_RANGE, "in-place ranges end at 1 GiB");
   const uint64_t end = offset + length;
   if (b.fresh || b.open.overlaps(offset, end)) return add_range(oid, offset, length);
@@ -233,8 +239,7 @@ void* transaction::in_place(uint64_t oid, uint64_t offset, uint64_t length) {
       for (uint64_t i = r.begin / format::fragment_payload; i * format::fragment_payload < r.end;
            ++i)
         fragments.push_back({b.where.fragment(i), nullptr,
-                             static_cast<uint32_t>(b.fragment_size(i)), b.fragment_size(i),
-                             false});
+                             static_cast<uint32_t>(b.fragment_size(i)), b.fragment_size(i), false});
       engine_.save(lane_, saved, fragments);
       b.in_place.push_back(saved);
       saved_.push_back(saved);
@@ -249,9 +254,8 @@ const void* transaction::get(uint64_t oid) {
   micro_buffer* b = find(payload);
   if (b == nullptr) {
     const heap::object o = heap_.zones().locate(payload);
-    const format::fragment_header h = live_header(s_, &lane_, o);
-    const uint64_t size = format::meta_size(h.meta);
-    if (s_.attentive) hand_out(s_, &lane_, o, size, 0, size, true);
+    const uint64_t size = format::meta_size(live_header_unverified(s_, &lane_, o).meta);
+    if (s_.attentive) hand_out(s_, &lane_, o, size, 0, size, false);
     return s_.at(payload);
   }
   if (b->freed) throw failure(SCUTE_E_FREED, "the object was freed earlier in this transaction");
@@ -270,9 +274,16 @@ const void* transaction::get(uint64_t oid) {
 const void* transaction::get_range(uint64_t oid, uint64_t offset, uint64_t length) {
   const uint64_t payload = payload_of(s_, oid);
   micro_buffer* b = find(payload);
-  if (b == nullptr || b->freed) b = &enter(oid);
-  check_range(*b, offset, length);
   const uint64_t end = offset + length;
+  if (b == nullptr) {
+    const heap::object o = heap_.zones().locate(payload);
+    const uint64_t size = format::meta_size(live_header_unverified(s_, &lane_, o).meta);
+    check_range(size, offset, length);
+    if (s_.attentive) hand_out(s_, &lane_, o, size, offset, end, false);
+    return s_.at(payload + offset);
+  }
+  if (b->freed) throw failure(SCUTE_E_FREED, "the object was freed earlier in this transaction");
+  check_range(b->size, offset, length);
   if (!b->open.overlaps(offset, end)) {
     if (s_.attentive) hand_out(s_, &lane_, b->where, b->size, offset, end, true);
     return s_.at(payload + offset);
@@ -349,7 +360,9 @@ void transaction::commit() {
     for (size_t i = 0; i < count_; ++i)
       if (buffers_[i].freed) heap_.release(buffers_[i].where);
   };
+  const medium::stage_scope as(medium::stage::end);
   try {
+    const medium::stage_scope sealing(medium::stage::seal);
     if (doomed)
       throw failure(SCUTE_E_ABORTED,
                     "an inner level of the transaction was aborted, so all of it "
@@ -378,7 +391,10 @@ void transaction::commit() {
     if (s_.read_only && !sealer_.patches().empty())
       throw failure(SCUTE_E_READONLY, s_.path + " was opened read-only");
     if (SCUTE_PLANTED(free_early)) release_freed();
-    engine_.commit(lane_, sealer_.result());
+    {
+      const medium::stage_scope planning(medium::stage::plan);
+      engine_.commit(lane_, sealer_.result());
+    }
     lane_.w.count.transactions.add(1);
     lane_.w.count.allocs.add(allocs);
     lane_.w.count.frees.add(frees);
@@ -415,6 +431,7 @@ void transaction::end() {
   arena_.reset();
   depth = 0;
   doomed = false;
+  reads = {0, UINT64_MAX};
 }
 
 }  // namespace scute::tx

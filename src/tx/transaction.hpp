@@ -33,6 +33,9 @@ class transaction {
 
   unsigned depth = 0;
   bool doomed = false;
+  // touched: never clear for an object in buffers_. Between transactions everything counts as touched:
+  // whoever still reads through one that has ended comes to the library, and is told.
+  scute_tx_reads reads{0, UINT64_MAX};
 
   uint64_t alloc(uint64_t size, uint32_t type, void** bytes);
   void free(uint64_t oid);
@@ -67,7 +70,7 @@ class transaction {
   micro_buffer& add(const heap::object& o);
   void materialise(micro_buffer& b);
   void fill(micro_buffer& b, uint64_t begin, uint64_t end);
-  void check_range(const micro_buffer& b, uint64_t offset, uint64_t length) const;
+  void check_range(uint64_t size, uint64_t offset, uint64_t length) const;
   void check_canaries();
   void stage_large();
   void end();

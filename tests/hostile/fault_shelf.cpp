@@ -24,7 +24,7 @@ static_assert(sizeof(shelf) <= shelf_size);
 // The C++ interface on a handle that somebody else closes.
 class borrowed_pool : public scute::reader {
  public:
-  explicit borrowed_pool(scute_pool* handle) : scute::reader(&map_) {
+  explicit borrowed_pool(scute_pool* handle) {
     scute_info i{};
     i.struct_size = sizeof i;
     scute_pool_info(handle, &i);
@@ -32,8 +32,9 @@ class borrowed_pool : public scute::reader {
     map_.base = scute_direct_base(handle);
     map_.first = uint64_t{i.tag} << 48;
     map_.recovering = i.unresolved != 0;
-    map_.length = map_.recovering ? 0 : i.size;
+    map_.reads.units = map_.recovering ? 0 : (i.size - SCUTE_DIRECT_MAX) / 32;
     map_.limit = i.size;
+    attach(&map_);
   }
   borrowed_pool(const borrowed_pool&) = delete;
   borrowed_pool& operator=(const borrowed_pool&) = delete;

@@ -519,6 +519,23 @@ void tx_inplace(stage& s) {
   REFUSED(SCUTE_E_READONLY, scute_tx_inplace(looking, s.read_only_live, 0, 8, &s.p));
 }
 
+void tx_reading(stage& s) {
+  const auto expect = [](const scute_tx_reads* r, bool direct, uint64_t touched) {
+    EXPECT_EQ(r->units != 0, direct);
+    EXPECT_EQ(r->touched, touched);
+  };
+  expect(scute_tx_reading(nullptr), false, UINT64_MAX);
+  transaction tx(s.pool);
+  expect(scute_tx_reading(tx), true, 0);
+  REFUSED(SCUTE_E_OID, scute_tx_open(tx, SCUTE_OID_NULL, &s.p));
+  expect(scute_tx_reading(tx), true, 0);
+  SCUTE_OKAY(scute_tx_open(tx, s.live, &s.p));
+  expect(scute_tx_reading(tx), false, SCUTE_TOUCHED_BIT(s.live));
+  const scute_tx_reads* const last = scute_tx_reading(tx);
+  SCUTE_OKAY(tx.commit());
+  expect(last, false, UINT64_MAX);  // of a transaction that has ended
+}
+
 void tx_get(stage& s) {
   addressing_misuse(s, [&](scute_tx* tx, scute_oid o, bool out) {
     return scute_tx_get(tx, o, out ? &s.q : nullptr);
@@ -781,6 +798,7 @@ const std::map<std::string, misuse_fn>& all_misuse() {
       MISUSE(tx_open),
       MISUSE(tx_add_range),
       MISUSE(tx_inplace),
+      MISUSE(tx_reading),
       MISUSE(tx_get),
       MISUSE(tx_get_range),
       MISUSE(obj_open),

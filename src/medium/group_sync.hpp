@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One sync at a time for all threads that need one (group commit). A system call that makes a file
+// durable takes as long for the bytes of eight threads as for those of one, and calls at the same time
+// only get in each other's way.
+//
+// The first thread that finds no sync under way leads one; those that come meanwhile wait, and one of
+// them leads the next for all of them. Syncs are numbered as they begin.
+//
+// G1 A thread returns when a sync has ended that began after the thread had come: what it had stored
+//    before is in it. One that is under way may have passed its pages already, and does not count.
+// G2 Never two at a time; and while somebody waits, somebody leads or is about to: who ends one wakes
+//    all, and whoever of them has not been served and comes first leads.
+// G3 A leader who may expect company lingers: as many threads as took part in the last two syncs are likely
+//    to be on their way. Not longer than a fraction of what the last sync took, which is what
+//    waiting for the next one would cost them; and not at all when the last ones had one thread each.
+// G4 What went wrong is told before the sync is said to have ended, by the sync itself: everybody who
+//    returns can see it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace scute::medium {
+
+class group_sync {
+ public:
+  // Calls lead(arg, alone) in this thread, or waits for another one's call. alone: only what this
+  // thread has stored need become durable.
+  void join(void (*lead)(void* arg, bool alone), void* arg) noexcept;
+
+  // Syncs that have begun, for tests and counters.
+  uint32_t begun() const noexcept { return begun_.load(std::memory_order_relaxed); }
+  // Threads that wait for the next one to begin, its leader included.
+  uint32_t waiting() const noexcept { return waiting_.load(std::memory_order_relaxed); }
+
+ private:
+  void linger() noexcept;
+
+  // Guards the rest. Held for a few instructions, and never by a thread that touches the mapping,
+  // so that a handler of a fault may come here as well.
+  std::atomic_flag turn_;
+  bool under_way_ = false;
+  uint32_t last_size_ = 1;  // threads served by the last sync
+  uint64_t last_ns_ = 0;    // what it took
+  std::atomic<uint32_t> begun_{0}, ended_{0}, waiting_{0};
+};
+
+}  // namespace scute::medium

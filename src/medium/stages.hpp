@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where the time of a transaction goes: a clock per stage, for benchmarks (CodePM's Figure 11). Off, a
+// scope is the test of one byte that never changes; so it stands around steps of a transaction, not in
+// loops. On, it reads the time-stamp counter twice, which the bench measures and takes off.
+//
+// A scope inside another one takes its time away from it. One thread may be timed at a time: the clocks
+// belong to it, and the others' scopes must not run meanwhile.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#else
+#include <chrono>
+#endif
+
+namespace scute::medium {
+
+enum class stage : uint8_t {
+  outside,   // the program, and what no scope is around
+  begin,     // a lane, a new transaction number
+  allocate,  // slots reserved; their headers written when a chunk is new
+  open,      // objects verified and copied to micro-buffers
+  seal,      // guard bytes, what has changed, checksums
+  plan,      // columns found, locked, deltas prepared
+  log,       // entries written, logs retired
+  data,      // objects written
+  parity,    // parity read, computed and written
+  fence,     // waiting for what was written
+  end,       // slots given back, the lane too
+};
+inline constexpr size_t stages = 11;
+inline constexpr std::array<const char*, stages> stage_names{"outside", "begin", "allocate", "open",
+                                                             "seal",    "plan",  "log",      "data",
+                                                             "parity",  "fence", "end"};
+
+struct stage_reading {
+  uint64_t ticks = 0, entered = 0;  // entered: how often the clock went over to this stage
+};
+
+class stage_clock {
+ public:
+  using reading = stage_reading;
+
+  static inline bool on = false;
+
+  static void start() noexcept {
+    now_ = stage::outside;
+    clocks_ = {};
+    since_ = tick();
+    on = true;
+  }
+  // What each stage has taken since start().
+  static std::array<reading, stages> stop() noexcept {
+    enter(stage::outside);
+    on = false;
+    return clocks_;
+  }
+  static stage enter(stage s) noexcept {
+    const uint64_t t = tick();
+    clocks_[static_cast<size_t>(now_)].ticks += t - since_;
+    since_ = t;
+    const stage before = now_;
+    now_ = s;
+    ++clocks_[static_cast<size_t>(s)].entered;
+    return before;
+  }
+  static uint64_t tick() noexcept {
+#if defined(__x86_64__)
+    return __rdtsc();
+#else
+    return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+#endif
+  }
+
+ private:
+  static inline stage now_ = stage::outside;
+  static inline uint64_t since_ = 0;
+  static inline std::array<reading, stages> clocks_{};
+};
+
+class stage_scope {
+ public:
+  explicit stage_scope(stage s) noexcept {
+    if (stage_clock::on) [[unlikely]] {
+      before_ = stage_clock::enter(s);
+      entered_ = true;
+    }
+  }
+  ~stage_scope() {
+    if (entered_) [[unlikely]]
+      stage_clock::enter(before_);
+  }
+  stage_scope(const stage_scope&) = delete;
+  stage_scope& operator=(const stage_scope&) = delete;
+
+ private:
+  stage before_ = stage::outside;
+  bool entered_ = false;
+};
+
+}  // namespace scute::medium
