@@ -12,6 +12,9 @@ namespace {
 
 constexpr int signals[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
 struct sigaction before[5];
+// Somebody has put a handler of his own above ours, as the first pool of a process does: it calls ours
+// for what it cannot handle, and taking it away with ours would leave the pools without it.
+bool covered[5];
 char words[512];
 size_t length = 0;
 
@@ -30,11 +33,17 @@ last_words::last_words() {
   a.sa_handler = handle;
   ::sigemptyset(&a.sa_mask);
   a.sa_flags = SA_NODEFER;
-  for (size_t i = 0; i < 5; ++i) ::sigaction(signals[i], &a, &before[i]);
+  for (size_t i = 0; i < 5; ++i)
+    if (!covered[i]) ::sigaction(signals[i], &a, &before[i]);
 }
 
 last_words::~last_words() {
-  for (size_t i = 0; i < 5; ++i) ::sigaction(signals[i], &before[i], nullptr);
+  for (size_t i = 0; i < 5; ++i) {
+    struct sigaction now = {};
+    if (covered[i] || ::sigaction(signals[i], nullptr, &now) != 0) continue;
+    covered[i] = (now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != handle;
+    if (!covered[i]) ::sigaction(signals[i], &before[i], nullptr);
+  }
   length = 0;
 }
 

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stages: a store that a test can reopen, and what is known of it besides.
+//   aborts     transactions can be abandoned
+//   reopen()   what is there is found again, if the store lasts
+//   objects()  how many there are beside the root; nothing where they are not counted
+//   verify()   fails the test if the store itself is not sound
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <scute/scute.hpp>
+
+#include "api/temp_pool.hpp"
+#include "workloads/stores/scute_store.hpp"
+#include "workloads/stores/volatile_store.hpp"
+
+namespace scute::test {
+
+class volatile_stage {
+ public:
+  using store_type = workloads::volatile_store;
+  static constexpr bool aborts = false;
+
+  store_type& store() { return store_; }
+  void reopen() {}
+  static std::optional<std::size_t> objects() { return std::nullopt; }
+  void verify() {}
+
+ private:
+  store_type store_;
+};
+
+template <engine E>
+class scute_stage {
+ public:
+  using store_type = workloads::scute_store;
+  static constexpr bool aborts = true;
+
+  explicit scute_stage(scute::options how = {}) {
+    how.size = 32ULL << 20;
+    how.engine = E;
+    how.protection = protection::mlpc;
+    pool_ = scute::pool::create(path(), how);
+    how_ = how;
+  }
+  std::filesystem::path path() const { return folder_ / "test.pool"; }
+  const scute::pool& pool() const { return pool_; }
+  store_type& store() { return store_; }
+
+  void close() { pool_.close(); }
+  void open() { pool_ = scute::pool::open(path(), how_); }
+  void reopen() {
+    close();
+    open();
+  }
+  std::optional<std::size_t> objects() const {
+    std::size_t n = 0;
+    for ([[maybe_unused]] const auto p : pool_.objects()) ++n;
+    return n - 1;
+  }
+  void verify() {
+    EXPECT_EQ(
+        pool_.check(false, [](std::string_view what, auto...) { ADD_FAILURE() << what; }).damaged,
+        0U);
+  }
+
+ private:
+  scute_test::temp_folder folder_;
+  scute::options how_;
+  scute::pool pool_;
+  store_type store_{pool_};
+};
+
+using redo_stage = scute_stage<engine::redo>;
+using logfree_stage = scute_stage<engine::logfree>;
+
+}  // namespace scute::test
