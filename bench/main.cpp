@@ -8,7 +8,9 @@
 #include <filesystem>
 
 #include "options.hpp"
-#include "report/report.hpp"
+#include "results/results.hpp"
+#include "systems/kv_system.hpp"
+#include "systems/map_system.hpp"
 #include "systems/object_system.hpp"
 #include "works/works.hpp"
 
@@ -22,6 +24,11 @@ void list() {
     for (const auto& [name, about] : g.works) fmt::print("  {:<22}{}\n", name, about);
   fmt::print("\nSystems (--systems)\n");
   for (const system_kind& k : system_kinds()) fmt::print("  {:<22}{}\n", k.name, k.about);
+  for (const kv_kind& k : kv_kinds())
+    if (k.system != "scute") fmt::print("  {:<22}{}\n", k.name, k.about);
+  fmt::print("\nMaps (--structures)\n ");
+  for (const std::string& structure : map_structures()) fmt::print(" {}", structure);
+  fmt::print("\n");
 }
 
 // Removes what runs left behind that were killed: session::path() names files by process.
@@ -36,7 +43,7 @@ void remove_stale(const std::string& dir) {
     if (pid > 0 && ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH)
       stale.push_back(entry.path());
   }
-  for (const auto& path : stale) std::filesystem::remove(path, ec);
+  for (const auto& path : stale) std::filesystem::remove_all(path, ec);
 }
 
 int run(const options& o, int argc, char** argv) {
@@ -47,6 +54,7 @@ int run(const options& o, int argc, char** argv) {
     return 2;
   }
   remove_stale(o.dir);
+  remove_stale(o.disk_dir);
   std::vector<row> rows;
   {
     progress bar(steps);

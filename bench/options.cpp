@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "systems/kv_system.hpp"
+#include "systems/map_system.hpp"
 #include "systems/object_system.hpp"
 
 namespace scute::bench {
@@ -17,7 +19,8 @@ Examples
   scute-bench --filter overwrite --sizes 64,256  two works at two sizes
   scute-bench --systems redo-mlpc,libpmemobj     one against the other
   scute-bench --filter parity,medium             the kernels' thresholds on this machine
-  scute-bench --quick --report report            tables, plots, JSON and the machine, in report/
+  scute-bench --quick --json rows.jsonl --machine machine.json
+                                                 what ./dev bench makes its report from
   scute-bench --dir /mnt/pmem                    on another file system
   scute-bench --list                             the works and systems there are
 
@@ -27,20 +30,31 @@ Exit status: 0 success; 1 something failed; 2 wrong usage.)";
 // "64K" and the like; powers of 1024.
 const auto bytes = CLI::AsSizeValue(false);
 
+void one_of(const char* what, const std::vector<std::string>& given,
+            const std::vector<std::string>& known) {
+  for (const std::string& name : given)
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      std::string all;
+      for (const std::string& k : known) all += " " + k;
+      throw CLI::ValidationError(std::string("there is no ") + what + " '" + name +
+                                 "'; there are:" + all);
+    }
+}
+
 void check(options& o) {
   if (o.sizes.empty() || o.threads.empty())
     throw CLI::ValidationError("--sizes and --threads need a value each");
-  for (const std::string& name : o.systems) {
-    const auto& kinds = system_kinds();
-    if (std::none_of(kinds.begin(), kinds.end(), [&](auto& k) { return k.name == name; })) {
-      std::string known;
-      for (const auto& k : kinds) known += " " + k.name;
-      throw CLI::ValidationError("there is no system '" + name + "'; there are:" + known);
-    }
-  }
+  std::vector<std::string> systems;
+  for (const auto& k : system_kinds()) systems.push_back(k.name);
+  for (const auto& k : kv_kinds())
+    if (std::find(systems.begin(), systems.end(), k.name) == systems.end())
+      systems.push_back(k.name);
+  one_of("system", o.systems, systems);
+  one_of("structure", o.structures, map_structures());
   std::error_code ec;
-  if (!std::filesystem::is_directory(o.dir, ec))
-    throw CLI::ValidationError("--dir " + o.dir + " is no folder");
+  for (const auto& [option, dir] : {std::pair{"--dir", o.dir}, {"--disk-dir", o.disk_dir}})
+    if (!std::filesystem::is_directory(dir, ec))
+      throw CLI::ValidationError(std::string(option) + " " + dir + " is no folder");
 }
 
 }  // namespace
@@ -53,6 +67,11 @@ bool options::wants(const std::string& work) const {
 
 bool options::wants_system(const std::string& name) const {
   return systems.empty() || std::find(systems.begin(), systems.end(), name) != systems.end();
+}
+
+bool options::wants_structure(const std::string& name) const {
+  return structures.empty() ||
+         std::find(structures.begin(), structures.end(), name) != structures.end();
 }
 
 bool parse(int argc, char** argv, options& o, int& exit_code) {
@@ -91,14 +110,30 @@ bool parse(int argc, char** argv, options& o, int& exit_code) {
                                      "Bytes of objects per system, at most 262144 objects")
                           ->transform(bytes)
                           ->default_str("64M");
+  auto* keys = app.add_option("--keys", o.keys, "Keys of a map (rtree: a tenth of them)")
+                   ->check(CLI::Range(uint64_t{20}, uint64_t{1} << 30))
+                   ->capture_default_str();
+  auto* map_rounds = app.add_option("--map-rounds", o.map_rounds, "Times that each map is built")
+                         ->check(CLI::Range(1u, 1000u))
+                         ->capture_default_str();
+  app.add_option("--structures", o.structures, "Only these maps")->delimiter(',');
+  auto* records = app.add_option("--records", o.records, "Records of YCSB")
+                      ->check(CLI::Range(uint64_t{100}, uint64_t{1} << 30))
+                      ->capture_default_str();
+  auto* disk_seconds =
+      app.add_option("--disk-seconds", o.disk_seconds, "Seconds of a round on the disk, per system")
+          ->check(CLI::Range(0.001, 3600.0))
+          ->capture_default_str();
   app.add_option("--dir", o.dir, "Folder for the pools")->capture_default_str();
+  app.add_option("--disk-dir", o.disk_dir, "Folder for the durable works, on a disk")
+      ->capture_default_str();
   app.add_option("--seed", o.seed, "Of the access sequences")->capture_default_str();
   app.add_flag("--cpu-clock", cpu_clock,
                "Measure the threads' CPU time: on a busy machine less noisy, but blind to waiting");
   app.add_option("--json", o.json, "Write one JSON object per row to this file");
   app.add_option("--markdown", o.markdown, "Write the tables as Markdown to this file");
-  app.add_option("--plots", o.plots, "Write SVG plots to this folder");
-  app.add_option("--report", o.report, "All three, and report.md with the machine, to this folder");
+  app.add_option("--machine", o.machine,
+                 "Write what was measured on, and how, as JSON to this file");
   try {
     app.parse(argc, argv);
     check(o);
@@ -116,12 +151,19 @@ bool parse(int argc, char** argv, options& o, int& exit_code) {
     unless_given(rounds, o.rounds, 15u);
     unless_given(ops, o.ops, 10000u);
     unless_given(working_set, o.working_set, uint64_t{32} << 20);
+    unless_given(keys, o.keys, uint64_t{100'000});
+    unless_given(records, o.records, uint64_t{100'000});
+    unless_given(disk_seconds, o.disk_seconds, 0.3);
     o.check_size = uint64_t{64} << 20;
     o.scrub_size = uint64_t{256} << 20;
   }
   if (o.tiny) {
     unless_given(rounds, o.rounds, 3u);
     unless_given(ops, o.ops, 100u);
+    unless_given(keys, o.keys, uint64_t{200});
+    unless_given(map_rounds, o.map_rounds, 1u);
+    unless_given(records, o.records, uint64_t{500});
+    unless_given(disk_seconds, o.disk_seconds, 0.02);
     if (o.objects == 0) o.objects = 100;
     o.check_size = uint64_t{2} << 20;
     o.scrub_size = uint64_t{16} << 20;

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "workloads/table3.hpp"
+
 namespace scute::bench {
 
 // What a system did to the medium, as it counts itself.
@@ -29,8 +31,15 @@ struct costs {
   }
 };
 
+// What a transaction of a map asks of its store, on the average: Pangolin's Table 3.
+struct footprint {
+  workloads::transaction_sizes insert, remove;
+};
+
 struct row {
   std::string work;
+  std::string structure;     // of map works; else empty
+  std::string distribution;  // of the keys of YCSB: "zipfian" or "uniform"; else empty
   uint64_t size = 0;
   unsigned threads = 1;
   std::string system, config;
@@ -41,9 +50,21 @@ struct row {
   std::optional<uint64_t> moved;  // bytes that one operation reads; gives a throughput
 
   std::optional<double> untested;  // share of the object bytes accessed that nothing has tested
+  std::optional<double> p50_ns, p99_ns;  // of single operations, where those are timed
+  std::string file_system;               // of works on a disk; else empty
+
+  // Of `stages`: name and ns of an operation, in the order of a transaction.
+  std::vector<std::pair<std::string, double>> stages;
+
+  std::optional<footprint> sizes;  // of table3, which has no times
 
   // As in --systems and in the tables.
   std::string name() const { return system == "scute" ? config : system; }
+  // The same work at the same place, whatever the system.
+  bool beside(const row& o) const {
+    return work == o.work && structure == o.structure && distribution == o.distribution &&
+           size == o.size && threads == o.threads;
+  }
 };
 
 // Linear interpolation between the two nearest samples.

@@ -7,11 +7,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "random.hpp"
 
 namespace scute::bench {
+
+// Fills n bytes, a multiple of 4, with a content that no other one of 2^32 versions has.
+inline void fill_version(void* to, size_t n, uint64_t version) {
+  const uint32_t word = static_cast<uint32_t>(version) * 0x9e3779b9u;
+  for (size_t i = 0; i < n; i += sizeof word)
+    std::memcpy(static_cast<std::byte*>(to) + i, &word, sizeof word);
+}
 
 // The content of one batch, object by object.
 class content {

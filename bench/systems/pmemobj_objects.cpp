@@ -11,13 +11,6 @@
 
 #include "systems/object_system.hpp"
 
-#if defined(__SANITIZE_THREAD__)
-// It sees only half of libpmemobj's synchronization, and reports the rest as races.
-extern "C" const char* __tsan_default_suppressions() {
-  return "called_from_lib:libpmemobj.so\n";
-}
-#endif
-
 namespace scute::bench {
 namespace {
 

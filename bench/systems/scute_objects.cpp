@@ -52,12 +52,7 @@ class scute_objects final : public object_system {
   }
 
   bool count(costs& out) override {
-    scute_counters c{};
-    c.struct_size = sizeof c;
-    must(scute_stats(pool_.get(), &c));
-    const auto d = [](uint64_t n) { return static_cast<double>(n); };
-    out = {d(c.fences),       d(c.lines),     d(c.bytes_data),
-           d(c.bytes_parity), d(c.bytes_log), d(c.bytes_metadata)};
+    out = costs_of(pool_.get());
     return true;
   }
 

@@ -26,8 +26,19 @@ scute_options pool_options(const std::string& config, uint64_t size) {
   return o;
 }
 
-temporary_pool::temporary_pool(const std::string& path, const scute_options& o) : path_(path) {
-  must(scute_create(path.c_str(), &o, &pool_));
+costs costs_of(scute_pool* pool) {
+  scute_counters c{};
+  c.struct_size = sizeof c;
+  must(scute_stats(pool, &c));
+  const auto d = [](uint64_t n) { return static_cast<double>(n); };
+  return {d(c.fences),       d(c.lines),     d(c.bytes_data),
+          d(c.bytes_parity), d(c.bytes_log), d(c.bytes_metadata)};
+}
+
+temporary_pool::temporary_pool(const std::string& path, const scute_options& o,
+                               start_function start)
+    : path_(path) {
+  must(start(path.c_str(), &o, &pool_));
 }
 
 temporary_pool::~temporary_pool() {

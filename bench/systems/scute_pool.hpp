@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
+#include "row.hpp"
 #include "scute/scute.h"
 
 namespace scute::bench {
@@ -20,15 +22,23 @@ inline void must(int rc) {
 // The options of a configuration such as "redo-mlpc".
 scute_options pool_options(const std::string& config, uint64_t size);
 
+// What the pool has counted since it was opened.
+costs costs_of(scute_pool* pool);
+
 // Closes the pool and removes its file.
 class temporary_pool {
  public:
-  temporary_pool(const std::string& path, const scute_options& o);
+  using start_function = decltype(&scute_create);
+
+  temporary_pool(const std::string& path, const scute_options& o,
+                 start_function start = scute_create);
   ~temporary_pool();
   temporary_pool(const temporary_pool&) = delete;
   temporary_pool& operator=(const temporary_pool&) = delete;
 
   scute_pool* get() const noexcept { return pool_; }
+  // The pool is the caller's to close from here on; the file still goes with this object.
+  scute_pool* release() noexcept { return std::exchange(pool_, nullptr); }
   void close();
   void open();
 

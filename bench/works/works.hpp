@@ -51,5 +51,10 @@ work_group recovery_work();
 work_group lost_page_work();
 work_group policy_work();
 work_group kernel_works();
+work_group map_works();
+work_group ycsb_works();
+work_group durable_work();
+work_group table3_work();
+work_group stages_work();
 
 }  // namespace scute::bench

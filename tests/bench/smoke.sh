@@ -18,31 +18,36 @@ trap 'rm -rf "$dir"' EXIT
 sh -c 'echo $$' >dead
 touch "$dir/scute-bench.$(cat dead).redo-none" "$dir/scute-bench.$$.redo-none"
 
-"$bench" --tiny --dir "$dir" --json rows.jsonl --markdown tables.md --plots plots --report report \
+mkdir disk
+"$bench" --tiny --dir "$dir" --disk-dir disk --json rows.jsonl --markdown tables.md --machine machine.json \
   >out.txt 2>err.txt || { cat out.txt err.txt; fail "the tiny run failed"; }
 
 # --tiny checks the rows and the counters itself and says so.
 rows=$(sed -n 's/^verified: \([0-9]*\) rows$/\1/p' out.txt)
 [ "${rows:-0}" -gt 200 ] || fail "too few rows: ${rows:-none}"
 [ "$(wc -l <rows.jsonl)" = "$rows" ] || fail "rows.jsonl has another number of rows"
-cmp -s rows.jsonl report/results.jsonl || fail "report/results.jsonl differs from --json"
-field='"[a-z_]*":("[a-z0-9_-]*"|[0-9.e+-]+)'
-! grep -vE -m 3 "^\{($field,)+$field\}\$" rows.jsonl || fail "the line above is no flat JSON object"
+value='("[a-z0-9_-]*"|[0-9.e+-]+)'
+field="\"[a-z0-9_]*\":($value|\{(\"[a-z_]*\":$value,?)+\})"
+! grep -vE -m 3 "^\{($field,)+$field\}\$" rows.jsonl || fail "the line above is no JSON object of at most two levels"
 
 for work in alloc overwrite_sequential overwrite_random free open_clean open_clean_empty \
-  recovery_open check scrub under_scrub policy_ordered_map policy_hash_map parity medium; do
+  recovery_open check scrub under_scrub policy_ordered_map policy_hash_map parity medium \
+  map_insert map_get map_remove ycsb_a ycsb_b ycsb_c ycsb_d ycsb_e ycsb_f kv_put; do
   grep -q "\"work\":\"$work\"" rows.jsonl || fail "no row of $work"
-  [ -s "plots/$work-1t.svg" ] || fail "no plot of $work"
-  [ -s "report/$work-1t.svg" ] || fail "no plot of $work in the report"
   grep -q "^### $work, 1 thread\$" tables.md || fail "no table of $work"
 done
-for what in processor kernel 'made durable by' seed command; do
-  grep -q "^| $what |" report/report.md || fail "the report does not name the $what"
-done
-for plot in plots/*.svg; do
-  [ "$(tail -n 1 "$plot")" = '</svg>' ] || fail "$plot is not complete"
+for what in processor memory_bytes kernel medium flush seed command; do
+  grep -q "^  \"$what\": " machine.json || fail "machine.json does not name the $what"
 done
 
+grep -q '^### table3, ' tables.md || fail "no table 3"
+for structure in ctree rbtree btree skiplist rtree hashmap; do
+  grep -q "\"work\":\"map_insert\",\"structure\":\"$structure\"" rows.jsonl ||
+    fail "no row of $structure"
+  grep -q "\"work\":\"table3\",\"structure\":\"$structure\"" rows.jsonl ||
+    fail "no row of $structure in table 3"
+done
+[ -z "$(ls disk)" ] || fail "files left behind on the disk: $(ls disk)"
 left=$(ls "$dir")
 [ "$left" = "scute-bench.$$.redo-none" ] || fail "wrong files left behind: $left"
 
@@ -55,6 +60,9 @@ grep -q '"fences_per_op":2.0,' one.jsonl || fail "an overwrite of 256 bytes take
   --json one.jsonl >/dev/null 2>&1
 grep -q '"fences_per_op":1\.0' one.jsonl || fail "a log-free overwrite of 256 bytes takes not 1 fence"
 grep -q '"bytes_log_per_op":0.0,' one.jsonl || fail "a log-free overwrite of 256 bytes writes a log"
+"$bench" --tiny --dir "$dir" --filter map_insert --systems redo-mlpc --structures ctree \
+  --json one.jsonl >/dev/null 2>&1
+[ "$(wc -l <one.jsonl)" = 1 ] || fail "the choice of one map gives another number"
 "$bench" --list | grep -q '^  redo-mlpc ' || fail "--list does not name redo-mlpc"
 "$bench" --help | grep -q '^Examples$' || fail "--help has no examples"
 
@@ -67,7 +75,9 @@ expect() {
 }
 expect 2 "there are:" --systems nonsense
 expect 2 "--list" --filter nonsense
+expect 2 "there are:" --structures nonsense
 expect 2 "no folder" --dir ./missing
+expect 2 "no folder" --disk-dir ./missing
 expect 2 "sizes" --sizes 0
 expect 2 "wrong" --wrong
 expect 1 "cannot write" --tiny --dir "$dir" --filter alloc --sizes 64 --json missing/rows.jsonl

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "report/report.hpp"
+#include "results/results.hpp"
 
 namespace scute::bench {
 namespace {
@@ -21,7 +21,85 @@ std::string pad(const std::string& s, size_t n, bool right) {
   return right ? spaces + s : s + spaces;
 }
 
-// lines[0] is the head.
+template <typename T>
+void add_once(std::vector<T>& v, const T& x) {
+  if (std::find(v.begin(), v.end(), x) == v.end()) v.push_back(x);
+}
+
+std::string times(const row& r, const row* peer, bool several) {
+  std::string out = human_time(r.ns_per_op);
+  if (r.moved) out += fmt::format(", {:.2f} GB/s", static_cast<double>(*r.moved) / r.ns_per_op);
+  if (r.untested) out += fmt::format(", {:.1f} % untested", *r.untested * 100);
+  if (r.p50_ns && r.p99_ns)
+    out += fmt::format(", p50 {}, p99 {}", human_time(*r.p50_ns), human_time(*r.p99_ns));
+  out += fmt::format(" ±{:.0f}%", r.spread * 50);
+  if (peer != nullptr && several) out += fmt::format("  {:.2f}×", r.ns_per_op / peer->ns_per_op);
+  return out;
+}
+
+// What the columns tell apart: maps, or sizes, and distributions.
+std::string column_of(const row& r) {
+  if (!r.structure.empty()) return r.structure;
+  return r.distribution.empty() ? human_size(r.size) : human_size(r.size) + ", " + r.distribution;
+}
+
+// The table of one work and number of threads: systems down, sizes or maps across.
+struct table {
+  std::string work;
+  unsigned threads;
+  std::vector<std::string> systems;
+  std::vector<std::string> columns;
+  std::vector<const row*> rows;
+
+  const row* find(const std::string& system, const std::string& column) const {
+    for (const row* r : rows)
+      if (r->name() == system && column_of(*r) == column) return r;
+    return nullptr;
+  }
+};
+
+std::vector<table> split(const std::vector<row>& rows) {
+  std::vector<table> tables;
+  for (const row& r : rows) {
+    if (r.sizes) continue;
+    auto t = std::find_if(tables.begin(), tables.end(), [&](const table& x) {
+      return x.work == r.work && x.threads == r.threads;
+    });
+    if (t == tables.end()) {
+      tables.push_back({r.work, r.threads, {}, {}, {}});
+      t = tables.end() - 1;
+    }
+    add_once(t->systems, r.name());
+    add_once(t->columns, column_of(r));
+    t->rows.push_back(&r);
+  }
+  std::stable_sort(tables.begin(), tables.end(),
+                   [&](const table& a, const table& b) { return a.threads < b.threads; });
+  return tables;
+}
+
+std::string counters(const table& t, style s) {
+  std::vector<line> lines{{"counted"}};
+  for (const std::string& column : t.columns) lines[0].push_back(column);
+  for (const std::string& system : t.systems) {
+    line l{system};
+    bool any = false;
+    for (const std::string& column : t.columns) {
+      const row* r = t.find(system, column);
+      any = any || (r != nullptr && r->per_op);
+      l.push_back(r == nullptr || !r->per_op
+                      ? ""
+                      : fmt::format("{:.4g} / {:.4g} / {:.5g}", r->per_op->fences, r->per_op->lines,
+                                    r->per_op->bytes()));
+    }
+    if (any) lines.push_back(l);
+  }
+  return lines.size() == 1 ? ""
+                           : "Fences / cache lines / bytes per operation:\n\n" + render(lines, s);
+}
+
+}  // namespace
+
 std::string render(const std::vector<line>& lines, style s) {
   std::vector<size_t> widths;
   for (const line& l : lines)
@@ -49,76 +127,6 @@ std::string render(const std::vector<line>& lines, style s) {
   return out;
 }
 
-template <typename T>
-void add_once(std::vector<T>& v, const T& x) {
-  if (std::find(v.begin(), v.end(), x) == v.end()) v.push_back(x);
-}
-
-std::string times(const row& r, const row* peer, bool several) {
-  std::string out = human_time(r.ns_per_op);
-  if (r.moved) out += fmt::format(", {:.2f} GB/s", static_cast<double>(*r.moved) / r.ns_per_op);
-  if (r.untested) out += fmt::format(", {:.1f} % untested", *r.untested * 100);
-  out += fmt::format(" ±{:.0f}%", r.spread * 50);
-  if (peer != nullptr && several) out += fmt::format("  {:.2f}×", r.ns_per_op / peer->ns_per_op);
-  return out;
-}
-
-// The table of one work and number of threads: systems down, sizes across.
-struct table {
-  std::string work;
-  unsigned threads;
-  std::vector<std::string> systems;
-  std::vector<uint64_t> sizes;
-  std::vector<const row*> rows;
-
-  const row* find(const std::string& system, uint64_t size) const {
-    for (const row* r : rows)
-      if (r->name() == system && r->size == size) return r;
-    return nullptr;
-  }
-};
-
-std::vector<table> split(const std::vector<row>& rows) {
-  std::vector<table> tables;
-  for (const row& r : rows) {
-    auto t = std::find_if(tables.begin(), tables.end(), [&](const table& x) {
-      return x.work == r.work && x.threads == r.threads;
-    });
-    if (t == tables.end()) {
-      tables.push_back({r.work, r.threads, {}, {}, {}});
-      t = tables.end() - 1;
-    }
-    add_once(t->systems, r.name());
-    add_once(t->sizes, r.size);
-    t->rows.push_back(&r);
-  }
-  std::stable_sort(tables.begin(), tables.end(),
-                   [&](const table& a, const table& b) { return a.threads < b.threads; });
-  return tables;
-}
-
-std::string counters(const table& t, style s) {
-  std::vector<line> lines{{"counted"}};
-  for (const uint64_t size : t.sizes) lines[0].push_back(human_size(size));
-  for (const std::string& system : t.systems) {
-    line l{system};
-    bool any = false;
-    for (const uint64_t size : t.sizes) {
-      const row* r = t.find(system, size);
-      any = any || (r != nullptr && r->per_op);
-      l.push_back(r == nullptr || !r->per_op
-                      ? ""
-                      : fmt::format("{:.4g} / {:.4g} / {:.5g}", r->per_op->fences, r->per_op->lines,
-                                    r->per_op->bytes()));
-    }
-    if (any) lines.push_back(l);
-  }
-  return lines.size() == 1 ? ""
-                           : "Fences / cache lines / bytes per operation:\n\n" + render(lines, s);
-}
-
-}  // namespace
-
 std::string human_size(uint64_t bytes) {
   const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   size_t u = 0;
@@ -138,8 +146,7 @@ std::string human_time(double ns) {
 
 const row* find_peer(const std::vector<row>& rows, const row& like, const std::string& name) {
   for (const row& r : rows)
-    if (r.work == like.work && r.size == like.size && r.threads == like.threads && r.name() == name)
-      return &r;
+    if (r.beside(like) && r.name() == name) return &r;
   return nullptr;
 }
 
@@ -152,11 +159,11 @@ std::string to_tables(const std::vector<row>& rows, style s) {
         fmt::format("{}, {} thread{}", t.work, t.threads, t.threads == 1 ? "" : "s");
     out += s == style::markdown ? "### " + head + "\n\n" : head + "\n\n";
     std::vector<line> lines{{peers ? "× of libpmemobj" : ""}};
-    for (const uint64_t size : t.sizes) lines[0].push_back(human_size(size));
+    for (const std::string& column : t.columns) lines[0].push_back(column);
     for (const std::string& system : t.systems) {
       line l{system};
-      for (const uint64_t size : t.sizes) {
-        const row* r = t.find(system, size);
+      for (const std::string& column : t.columns) {
+        const row* r = t.find(system, column);
         l.push_back(
             r == nullptr ? "" : times(*r, find_peer(rows, *r, "libpmemobj"), t.systems.size() > 1));
       }
@@ -166,6 +173,7 @@ std::string to_tables(const std::vector<row>& rows, style s) {
     const std::string counted = counters(t, s);
     if (!counted.empty()) out += (s == style::text ? "  " : "") + counted + "\n";
   }
+  out += footprint_table(rows, s);
   return out;
 }
 

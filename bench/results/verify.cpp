@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/format.h>
 
-#include "report/report.hpp"
+#include "results/results.hpp"
 #include "works/works.hpp"
 
 namespace scute::bench {
@@ -34,13 +34,12 @@ int verify(const options& o, const std::vector<row>& rows) {
     ++wrong;
   };
   const auto name = [](const row& r) {
-    return fmt::format("{} {} {} {}, {} threads", r.work, r.size, r.system, r.config, r.threads);
+    return fmt::format("{} {} {} {} {} {}, {} threads", r.work, r.structure, r.distribution, r.size,
+                       r.system, r.config, r.threads);
   };
   const auto find = [](const std::vector<row>& in, const row& like) -> const row* {
     for (const row& r : in)
-      if (r.work == like.work && r.size == like.size && r.threads == like.threads &&
-          r.system == like.system && r.config == like.config)
-        return &r;
+      if (r.beside(like) && r.system == like.system && r.config == like.config) return &r;
     return nullptr;
   };
 
@@ -56,10 +55,24 @@ int verify(const options& o, const std::vector<row>& rows) {
       complain("missing: " + name(e));
       continue;
     }
+    if (r->work == "table3") {
+      if (!r->sizes || r->sizes->insert.new_bytes <= 0 || r->sizes->insert.modified_bytes <= 0 ||
+          r->sizes->remove.modified_bytes <= 0 || r->ops == 0)
+        complain("no sizes: " + name(e));
+      continue;
+    }
     if (!(r->ns_per_op > 0) || !(r->spread >= 0) || r->ops == 0) complain("no time: " + name(e));
-    const bool objects =
-        r->work == "alloc" || r->work == "free" || r->work.rfind("overwrite", 0) == 0;
-    if (objects && r->system == "scute" && !r->per_op) complain("not counted: " + name(e));
+    const auto is = [&](const char* group) { return r->work.rfind(group, 0) == 0; };
+    const bool transactions =
+        r->work == "alloc" || r->work == "free" || is("overwrite") || is("map_") || is("ycsb_");
+    if (transactions && r->system == "scute" && !r->per_op) complain("not counted: " + name(e));
+    if (is("map_get") && r->per_op && r->per_op->fences > 0.1)
+      complain("fences of a look-up: " + name(e));
+    if ((is("map_insert") || is("map_remove")) && r->per_op && r->per_op->fences < 0.99)
+      complain("a transaction without a fence: " + name(e));
+    if (is("kv_") && (!r->p50_ns || !r->p99_ns || *r->p50_ns > *r->p99_ns || *r->p50_ns <= 0 ||
+                      r->file_system.empty()))
+      complain("latencies or file system: " + name(e));
     if (r->work.rfind("policy", 0) == 0 && (!r->untested || *r->untested < 0 || *r->untested > 1 ||
                                             (r->config == "conservative" && *r->untested != 0)))
       complain("share of untested bytes: " + name(e));

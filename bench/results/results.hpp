@@ -24,11 +24,13 @@ std::vector<row> from_json(const std::string& text);
 enum class style { text, markdown };
 std::string to_tables(const std::vector<row>& rows, style s);
 
-// Processor, kernel, memory, how bytes are flushed, seed and command line, as Markdown.
-std::string describe(const options& o, int argc, char** argv);
+// A table from its lines, the first of which is the head; columns but the first are flush right.
+std::string render(const std::vector<std::vector<std::string>>& lines, style s);
+// The rows of table3 as a table of their own: Pangolin's Table 3.
+std::string footprint_table(const std::vector<row>& rows, style s);
 
-// Writes one SVG per work and number of threads to a folder; returns the files' names.
-std::vector<std::string> write_plots(const std::string& folder, const std::vector<row>& rows);
+// Processor, memory, kernel, medium, how bytes are made durable, seed and command line: a JSON object.
+std::string describe_machine(const options& o, int argc, char** argv);
 
 // "64 B", "4 KiB".
 std::string human_size(uint64_t bytes);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 
-#include "report/report.hpp"
+#include "results/results.hpp"
 
 namespace scute::bench {
 namespace {
@@ -23,17 +22,7 @@ void publish(const options& o, const std::vector<row>& rows, int argc, char** ar
   fmt::print("{}", to_tables(rows, style::text));
   if (!o.json.empty()) write(o.json, to_json(rows));
   if (!o.markdown.empty()) write(o.markdown, to_tables(rows, style::markdown));
-  if (!o.plots.empty()) {
-    std::filesystem::create_directories(o.plots);
-    write_plots(o.plots, rows);
-  }
-  if (o.report.empty()) return;
-  std::filesystem::create_directories(o.report);
-  write(o.report + "/results.jsonl", to_json(rows));
-  std::string text = "# Benchmark report\n\n" + describe(o, argc, argv) + "\n";
-  for (const std::string& file : write_plots(o.report, rows))
-    text += fmt::format("![{}]({})\n\n", file.substr(0, file.find('.')), file);
-  write(o.report + "/report.md", text + to_tables(rows, style::markdown));
+  if (!o.machine.empty()) write(o.machine, describe_machine(o, argc, argv));
 }
 
 }  // namespace scute::bench

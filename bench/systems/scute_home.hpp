@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A Scute pool of one configuration for the data structures of workloads/.
+#pragma once
+
+#include <scute/pool.hpp>
+#include <string>
+#include <utility>
+
+#include "systems/scute_pool.hpp"
+#include "workloads/stores/scute_store.hpp"
+
+namespace scute::bench {
+
+class scute_home {
+ public:
+  using store_type = workloads::scute_store;
+
+  scute_home(const std::string& path, const scute_options& o,
+             temporary_pool::start_function start = scute_create)
+      : file_(path, o, start) {
+    scute_pool* const pool = file_.release();
+    pool_ = scute::pool::adopt(pool);
+  }
+
+  store_type& store() noexcept { return store_; }
+  bool count(costs& out) const {
+    out = costs_of(pool_.native_handle());
+    return true;
+  }
+
+ private:
+  temporary_pool file_;  // removes the file after the pool is closed
+  scute::pool pool_;
+  store_type store_{pool_};
+};
+
+}  // namespace scute::bench

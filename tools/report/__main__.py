@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The part of `./dev bench` behind the measuring: `python3 tools/report COMMAND`.
+
+  write FOLDER            FOLDER/report.md and plots, from FOLDER/results.jsonl and machine.json
+  adopt RAW FOLDER        the same, with the results of a run that has just ended brought there from RAW
+  compare OLD NEW         what changed between two files of results; exit status 1 if something regressed
+"""
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+
+import machine as machines
+import targets
+from rows import BadFile, Rows
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMITTED = ROOT / "bench" / "report"
+EXPLANATIONS = "explanations.md"
+
+
+class Progress:
+    """One line that is kept up to date on a terminal, a line per step elsewhere."""
+
+    def __init__(self) -> None:
+        self._terminal = sys.stderr.isatty()
+        self._steps = 0
+
+    def __call__(self, what: str) -> None:
+        self._steps += 1
+        line = f"drawing {self._steps}: {what}"
+        print(f"\r\033[K{line}" if self._terminal else line, end="" if self._terminal else "\n",
+              file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        if self._terminal:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def write(folder: Path) -> None:
+    import report  # matplotlib takes a moment, and comparing does without
+
+    rows = Rows.load(folder / "results.jsonl")
+    if not len(rows):
+        raise BadFile(f"{folder / 'results.jsonl'} holds no results")
+    explained = targets.explanations((folder / EXPLANATIONS, COMMITTED / EXPLANATIONS))
+    progress = Progress()
+    try:
+        pictures = report.write(folder, rows, machines.load(folder / "machine.json"), explained, progress)
+    finally:
+        progress.end()
+    print(f"{folder / 'report.md'}: {len(rows)} rows, {len(pictures)} plots", file=sys.stderr)
+
+
+def adopt(raw: Path, folder: Path, seconds: float, command: str) -> None:
+    Rows.load(raw / "results.jsonl")  # before anything is replaced
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(raw / "results.jsonl", folder / "results.jsonl")
+    described = machines.load(raw / "machine.json")
+    machines.save(folder / "machine.json", machines.complete(described, ROOT, seconds, command))
+    write(folder)
+
+
+def compare(old: Path, new: Path) -> int:
+    import compare as comparing
+
+    result = comparing.compare(Rows.load(old), Rows.load(new))
+    pairs = [machines.load(path.with_name("machine.json")) for path in (old, new)]
+    for line in machines.different(*pairs):
+        print(f"note: not the same machine or way of measuring, {line}", file=sys.stderr)
+    print(comparing.text(result), end="")
+    return 1 if result.regressed else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="report", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    p = commands.add_parser("write")
+    p.add_argument("folder", type=Path)
+    p = commands.add_parser("adopt")
+    p.add_argument("raw", type=Path)
+    p.add_argument("folder", type=Path)
+    p.add_argument("--seconds", type=float, default=0)
+    p.add_argument("--ran", default="./dev bench")
+    p = commands.add_parser("compare")
+    p.add_argument("old", type=Path)
+    p.add_argument("new", type=Path)
+    a = parser.parse_args()
+    try:
+        if a.command == "write":
+            write(a.folder)
+        elif a.command == "adopt":
+            adopt(a.raw, a.folder, a.seconds, a.ran)
+        else:
+            return compare(a.old, a.new)
+    except (BadFile, OSError) as e:
+        print(f"report: {e}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How a system looks: the same colour, hatch and marker in every plot, and the same place in the order.
+
+The hues are Okabe and Ito's, which people with colour vision deficiencies can tell apart. Relatives
+share a hue and differ in lightness; hatches and markers repeat the difference for print in grey."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Iterable
+
+
+@dataclass(frozen=True)
+class Look:
+    color: str
+    hatch: str = ""
+    marker: str = "o"
+    dashed: bool = False
+
+
+_LOOKS: dict[str, Look] = {
+    # Scute with a redo log: blue, darker with more protection.
+    "redo-none": Look("#cfe8f7", "", "v"),
+    "redo-ml": Look("#8fcbee", "", "<"),
+    "redo-mlp": Look("#3f97d0", "", ">"),
+    "redo-mlpc": Look("#00528a", "", "^"),
+    # Scute without a log: green. The default is the strongest of them.
+    "plain-mlpc": Look("#8ad9be", "//", "s"),
+    "logfree-mlpc": Look("#009e73", "", "o"),
+    "logfree2-mlpc": Look("#00523b", "", "D"),
+    # Peers.
+    "libpmemobj": Look("#e69f00", "", "X"),
+    "lmdb": Look("#d55e00", "", "P"),
+    "sqlite": Look("#f0e442", "", "p"),
+    "rocksdb": Look("#cc79a7", "", "*"),
+    # Limits.
+    "memcpy": Look("#777777", "", "d", True),
+    "volatile": Look("#c9c9c9", "..", "h", True),
+    "read": Look("#777777", "", "d", True),
+    "pwrite": Look("#777777", "", "d", True),
+    # Policies of testing checksums.
+    "default": Look("#009e73"),
+    "scrub-tenth": Look("#8fcbee"),
+    "scrub-twentieth": Look("#3f97d0"),
+    "conservative": Look("#00528a"),
+    # Kernels: the two ways, on cold and on hot lines.
+    "atomic-shared": Look("#d55e00", "", "o"),
+    "vector-exclusive": Look("#0072b2", "", "s"),
+    "cached": Look("#d55e00", "", "o"),
+    "non-temporal": Look("#0072b2", "", "s"),
+    "cached-hot": Look("#e69f00", "", "^", True),
+    "non-temporal-hot": Look("#56b4e9", "", "v", True),
+}
+
+_OTHERS = (Look("#5b3a8e"), Look("#a35f00", "//"), Look("#3d3d3d", ".."), Look("#b5a6d6", "xx"))
+
+# Kinds of bytes, and stages of a commit: a palette of their own, since they are no systems.
+_PARTS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999",
+          "#00523b", "#5b3a8e", "#8ad9be", "#3d3d3d")
+
+
+def part(i: int) -> str:
+    return _PARTS[i % len(_PARTS)]
+
+
+def look(name: str) -> Look:
+    """Of a name that is not known: one of a few spare looks, by the name alone, the same each time."""
+    if name in _LOOKS:
+        return _LOOKS[name]
+    base = name.split(" ")[0]
+    if base in _LOOKS:
+        return Look(_LOOKS[base].color, "xx", _LOOKS[base].marker)
+    return _OTHERS[sum(name.encode()) % len(_OTHERS)]
+
+
+def order(names: Iterable[str]) -> list[str]:
+    """Known systems in the order above, others behind them."""
+    known = list(_LOOKS)
+
+    def place(name: str) -> tuple[int, str]:
+        base = name if name in _LOOKS else name.split(" ")[0]
+        return (known.index(base) if base in _LOOKS else len(known), name)
+
+    return sorted(dict.fromkeys(names), key=place)

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ratios of two rows, with the spread of both."""
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Iterable
+
+from rows import Row
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A quotient and half the height of its whisker.
+
+    The spread of a row is the interquartile range over the median. Two independent spreads add up
+    like errors do, in squares."""
+
+    value: float
+    half: float
+
+    @staticmethod
+    def throughput(row: Row, peer: Row) -> "Ratio":
+        """How many times the peer's throughput; above 1 is better than the peer."""
+        value = peer.ns / row.ns
+        return Ratio(value, value * math.hypot(row.spread, peer.spread) / 2)
+
+
+def geometric_mean(values: Iterable[float]) -> float | None:
+    logs = [math.log(v) for v in values]
+    return math.exp(sum(logs) / len(logs)) if logs else None

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""report.md: the plots, the tables, the targets and the papers' figures of one run."""
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Callable
+
+import machine as machines
+import papers
+import protection_plots
+import tables
+import targets
+import transaction_plots
+from canvas import Canvas, Picture
+from rows import PEER, Rows
+
+TIMES = f"""\
+Times are those of one operation in one thread: the median over the rounds, ± half the interquartile
+range. **1.42×** behind a time is the *throughput* relative to {PEER} in the same run: above 1, Scute is
+faster. {PEER} keeps one undo log, without a copy, and protects neither objects nor pages;
+`logfree-mlpc`, the default, survives lost pages, silent corruption and stray writes as well.
+Absolute times mean little on another machine; ratios mean more, and the counters are the same everywhere.
+docs/benchmarks.md says what each work and system is."""
+
+# Heading, works (exact names, or beginnings that end in "_"), plots, tables.
+Section = tuple[str, tuple[str, ...], tuple[Callable[[Canvas, Rows], list[Picture]], ...],
+                Callable[[Rows, str], str]]
+SECTIONS: tuple[Section, ...] = (
+    ("Object transactions", tuple(w for w, _ in transaction_plots.OBJECTS),
+     (transaction_plots.objects, protection_plots.bytes_written), tables.by_size),
+    ("Maps", ("map_",), (transaction_plots.maps,), tables.by_structure),
+    ("YCSB", ("ycsb_",), (transaction_plots.ycsb,), tables.by_work),
+    ("Durable records on a disk", ("kv_",), (transaction_plots.durable,), tables.by_threads),
+    ("Where the time of a commit goes", ("stages",), (protection_plots.stages,), tables.stages),
+    ("Policies of testing checksums", ("policy_",), (protection_plots.policies,), tables.by_size),
+    ("Scrubbing, recovery and repair",
+     ("scrub", "under_scrub", "recovery_scan", "check", "lost_page", "open_clean", "open_clean_empty",
+      "recovery_open"), (protection_plots.scans, protection_plots.opening), tables.by_size),
+    ("Kernels", ("parity", "medium"), (protection_plots.kernels,), tables.by_size),
+)
+
+
+def _belongs(work: str, works: tuple[str, ...]) -> bool:
+    return any(work == w or (w.endswith("_") and work.startswith(w)) for w in works)
+
+
+def _sections(rows: Rows, canvas: Canvas) -> str:
+    out = ""
+    shown: set[str] = {"table3"}  # beside the paper's
+    for head, works, plots, table in SECTIONS:
+        here = rows.filter(lambda r: _belongs(r.work, works))
+        if not len(here):
+            continue
+        shown.update(here.distinct("work"))
+        out += f"## {head}\n\n"
+        for plot in plots:
+            out += "".join(p.markdown() + "\n" for p in plot(canvas, here))
+        out += table(here, "###") + "\n"
+    others = rows.filter(lambda r: r.work not in shown)
+    if len(others):
+        out += "## Other works\n\n" + tables.by_size(others, "###")
+    return out
+
+
+def write(folder: Path, rows: Rows, machine: dict[str, Any], explained: dict[str, str],
+          progress: Callable[[str], None]) -> list[Picture]:
+    """Writes report.md and the plots, and removes plots that only the report before it named."""
+    old = _named(folder / "report.md")
+    canvas = Canvas(folder, progress)
+    folder.mkdir(parents=True, exist_ok=True)
+    body = _sections(rows, canvas)
+    progress("report.md")
+    text = ("# Benchmark report\n\n"
+            "Written by `./dev bench`; the text on missed targets comes from explanations.md.\n\n"
+            + machines.table(machine) + "\n## How to read this\n\n" + TIMES
+            + "\n\n## Targets\n\n" + targets.section(rows, machine, explained) + "\n" + body
+            + "## Ours beside the papers' figures\n\n"
+            "The papers measured Optane modules; our pools are in memory that the CPU flushes as if it "
+            "were persistent, on another processor and with few threads. So only ratios can be "
+            "compared, and those of writes tend to be smaller here: what a system writes too much "
+            "costs less. Figures of the papers are given where their text or tables state a number.\n\n"
+            + papers.section(rows, papers.load(), "###"))
+    (folder / "report.md").write_text(text.rstrip("\n") + "\n", encoding="utf-8")
+    for stem in old - {p.stem for p in canvas.written}:
+        for ending in ("png", "svg"):
+            (folder / f"{stem}.{ending}").unlink(missing_ok=True)
+    return canvas.written
+
+
+def _named(report: Path) -> set[str]:
+    if not report.is_file():
+        return set()
+    return set(re.findall(r"^!\[.*\]\(([a-z0-9-]+)\.png\)$", report.read_text(encoding="utf-8"),
+                          flags=re.MULTILINE))
