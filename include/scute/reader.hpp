@@ -21,9 +21,9 @@
 #include <scute/ptr.hpp>
 #include <scute/storable.hpp>
 
+#include <atomic>
 #include <bit>
 #include <cstddef>
-#include <atomic>
 #include <cstdint>
 #include <span>
 
@@ -37,13 +37,13 @@ namespace detail {
 /// wherever the pool object moves.
 struct mapping {
   scute_pool* handle = nullptr;
-  std::uintptr_t base = 0;   ///< address = base + oid, modulo 2^64
-  std::uint64_t first = 0;   ///< lowest conceivable oid: the pool's tag, offset 0
+  std::uintptr_t base = 0;  ///< address = base + oid, modulo 2^64
+  std::uint64_t first = 0;  ///< lowest conceivable oid: the pool's tag, offset 0
   /// units: see scute_tx_reads. 0 while reading takes more than an address: then every access is found
   /// to be outside, and the library is asked. That costs the others nothing.
   mutable scute_tx_reads reads{0, 0};
-  bool recovering = false;   ///< units are 0 only until recovery has finished
-  std::uint64_t limit = 0;   ///< file size
+  bool recovering = false;  ///< units are 0 only until recovery has finished
+  std::uint64_t limit = 0;  ///< file size
 };
 
 /// Stands in for the mapping of a transaction or pool that has ended.
@@ -120,7 +120,8 @@ class reader {
       detail::check(scute_tx_get_range(tx_, oid, offset, length, &address));
       return static_cast<const std::byte*>(address);
     }
-    if (length > SCUTE_DIRECT_MAX || offset > SCUTE_DIRECT_MAX - length || outside(oid)) [[unlikely]] {
+    if (length > SCUTE_DIRECT_MAX || offset > SCUTE_DIRECT_MAX - length || outside(oid))
+        [[unlikely]] {
       return attend(oid, offset, length);
     }
     return reinterpret_cast<const std::byte*>(base_ + oid) + offset;
@@ -208,7 +209,8 @@ class reader {
       std::uint64_t done = 0, total = 0;
       detail::check(scute_recovery_progress(map_->handle, &done, &total));
       if (done == total) {
-        __atomic_store_n(&map_->reads.units, (map_->limit - SCUTE_DIRECT_MAX) / 32, __ATOMIC_RELAXED);
+        __atomic_store_n(&map_->reads.units, (map_->limit - SCUTE_DIRECT_MAX) / 32,
+                         __ATOMIC_RELAXED);
       }
     }
     return static_cast<const std::byte*>(found);
@@ -254,9 +256,10 @@ class reader {
   void detach() noexcept { *this = reader(); }
 
   const detail::mapping* map_ = &detail::no_mapping;
-  const scute_tx_reads* reads_ = &detail::no_mapping.reads;  ///< the mapping's, or the transaction's
-  std::uintptr_t base_ = 0;                                  ///< the mapping's
-  std::uint64_t first_ = 0;                                  ///< the mapping's
+  const scute_tx_reads* reads_ =
+      &detail::no_mapping.reads;  ///< the mapping's, or the transaction's
+  std::uintptr_t base_ = 0;       ///< the mapping's
+  std::uint64_t first_ = 0;       ///< the mapping's
   scute_tx* tx_ = nullptr;
 };
 

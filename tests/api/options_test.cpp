@@ -119,8 +119,7 @@ TEST(options, the_library_chooses_the_engine) {
   for (const auto level : {none, ml, mlp})
     EXPECT_EQ(engine_of({.protection = level}), SCUTE_ENGINE_REDO);
   EXPECT_EQ(engine_of({.engine = scute::engine::redo}), SCUTE_ENGINE_REDO);
-  for (const auto level : {none, ml, mlp})
-    try {
+  for (const auto level : {none, ml, mlp}) try {
       engine_of({.engine = scute::engine::logfree, .protection = level});
       ADD_FAILURE() << "made";
     } catch (const scute::error& e) {

@@ -151,7 +151,8 @@ TEST_F(recovery, TheNextSessionGoesOn) {
 }
 
 TEST_F(recovery, ReadOnlyIsInPrivateMemory) {
-  for (const uint32_t flags : {uint32_t{SCUTE_READONLY | SCUTE_LAZY_RECOVERY}, uint32_t{SCUTE_READONLY}}) {
+  for (const uint32_t flags :
+       {uint32_t{SCUTE_READONLY | SCUTE_LAZY_RECOVERY}, uint32_t{SCUTE_READONLY}}) {
     f.load(image, flags);
     for (const auto& [oid, content] : wanted) EXPECT_TRUE(f.read(oid) == content);
     SCUTE_OKAY(scute_recovery_wait(f, nullptr, nullptr));

@@ -34,7 +34,8 @@ std::string costs() {
     // The first of a size class prepares its chunk; what counts is the ones after it.
     for (const uint64_t n : {64, 4096})
       for (int i = 0; i < 2; ++i) f.free(f.alloc(pattern(3, n)));
-    const auto run = [&](const char* name, const std::vector<std::function<void(scute_tx*)>>& bodies) {
+    const auto run = [&](const char* name,
+                         const std::vector<std::function<void(scute_tx*)>>& bodies) {
       const auto a = f.stats();
       for (const auto& body : bodies) {
         transaction tx(f);
@@ -58,22 +59,21 @@ std::string costs() {
       };
     };
     run("nothing", {[](scute_tx*) {}});
-    run("open, unchanged",
-        {[&](scute_tx* tx) { SCUTE_OKAY_E(scute_tx_open(tx, small, &p)); }});
+    run("open, unchanged", {[&](scute_tx* tx) { SCUTE_OKAY_E(scute_tx_open(tx, small, &p)); }});
     run("overwrite 8", {change(small, 64, 8)});
     run("overwrite 64", {change(small, 64, 64)});
     run("overwrite 256", {change(small, 64, 256)});
     run("overwrite 4096", {change(small, 0, 4096)});
     run("8 of 1 MiB", {change(big, 500000, 8)});
     run("in place 64", {[&](scute_tx* tx) {
-      SCUTE_OKAY_E(scute_tx_inplace(tx, small, 64, 64, &p));
-      for (int i = 0; i < 64; ++i) static_cast<unsigned char*>(p)[i] ^= 0xff;
-    }});
+          SCUTE_OKAY_E(scute_tx_inplace(tx, small, 64, 64, &p));
+          for (int i = 0; i < 64; ++i) static_cast<unsigned char*>(p)[i] ^= 0xff;
+        }});
     // One after the other: what a transaction leaves to the next one's fence shows here only.
-    run("8 times 256", {change(several[0], 64, 256), change(several[1], 64, 256),
-                        change(several[2], 64, 256), change(several[3], 64, 256),
-                        change(several[4], 64, 256), change(several[5], 64, 256),
-                        change(several[6], 64, 256), change(several[7], 64, 256)});
+    run("8 times 256",
+        {change(several[0], 64, 256), change(several[1], 64, 256), change(several[2], 64, 256),
+         change(several[3], 64, 256), change(several[4], 64, 256), change(several[5], 64, 256),
+         change(several[6], 64, 256), change(several[7], 64, 256)});
     run("2 objects 64", {[&](scute_tx* tx) {
           change(several[0], 64, 64)(tx);
           change(several[1], 64, 64)(tx);

@@ -68,7 +68,8 @@ class crash_image : public pool_file {
     return image;
   }
   // The words of `of` in [offset, offset + n).
-  static std::vector<uint64_t> within(const std::vector<uint64_t>& of, uint64_t offset, uint64_t n) {
+  static std::vector<uint64_t> within(const std::vector<uint64_t>& of, uint64_t offset,
+                                      uint64_t n) {
     std::vector<uint64_t> found;
     for (const uint64_t at : of)
       if (at + 8 > offset && at < offset + n) found.push_back(at);

@@ -20,7 +20,8 @@ using piece = std::array<std::byte, length>;
 class page_window : public testing::TestWithParam<bool> {
  protected:
   page_window() {
-    f.create(2 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO});  // window_page_test.cpp has the other's
+    f.create(2 * mib,
+             {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO});  // window_page_test.cpp has the other's
     oid = f.alloc(pattern(1, 100));
     s = &f.in().s;
     data = f.offset_of(oid) + 32;

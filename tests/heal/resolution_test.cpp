@@ -12,7 +12,16 @@
 namespace scute::test {
 namespace {
 
-enum kind : int { one_range, whole, ring_of_two, ring_of_five, far_fragments, births, burial, kinds };
+enum kind : int {
+  one_range,
+  whole,
+  ring_of_two,
+  ring_of_five,
+  far_fragments,
+  births,
+  burial,
+  kinds
+};
 constexpr const char* kind_names[] = {"OneRange",     "Whole",  "RingOfTwo", "RingOfFive",
                                       "FarFragments", "Births", "Burial"};
 
@@ -170,8 +179,7 @@ INSTANTIATE_TEST_SUITE_P(Transaction, cut_short,
                                                           SCUTE_CHECKSUM_ADLER32)),
                          [](const auto& p) {
                            return std::string(kind_names[std::get<0>(p.param)]) +
-                                  (std::get<1>(p.param) == SCUTE_CHECKSUM_CRC32C ? "Crc"
-                                                                                 : "Adler");
+                                  (std::get<1>(p.param) == SCUTE_CHECKSUM_CRC32C ? "Crc" : "Adler");
                          });
 
 // ---- counters -----------------------------------------------------------------------------------------

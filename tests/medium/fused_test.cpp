@@ -252,9 +252,9 @@ void lost_page::in_the_cell() {
   c.delta = delta.data();
   c.close_second_page();
   bytes src = fresh;
-  ops->encode({raw(c.at()), raw(src.data()), raw(parity.at(place)), raw(delta.data()),
-               raw(next.data()), n},
-              &c.done);
+  ops->encode(
+      {raw(c.at()), raw(src.data()), raw(parity.at(place)), raw(delta.data()), raw(next.data()), n},
+      &c.done);
   ASSERT_EQ(c.faults, 2);  // a page that is read and then written faults for each
   EXPECT_LE(c.seen[0].done, before);
   EXPECT_GT(c.seen[1].done, before);
@@ -278,9 +278,9 @@ void lost_page::in_the_parity_read() {
   c.delta = delta.data();
   c.close_second_page();
   bytes src = fresh;
-  ops->encode({raw(dst.at(place)), raw(src.data()), raw(c.at()), raw(delta.data()),
-               raw(next.data()), n},
-              &c.done);
+  ops->encode(
+      {raw(dst.at(place)), raw(src.data()), raw(c.at()), raw(delta.data()), raw(next.data()), n},
+      &c.done);
   ASSERT_EQ(c.faults, 1);  // it is not written
   const auto& s = c.seen[0];
   EXPECT_LE(s.done, before);
@@ -319,9 +319,15 @@ void everywhere(void (lost_page::*test)()) {
       }
 }
 
-TEST(fused, DoneIsRightWhileTheCellIsEncoded) { everywhere(&lost_page::in_the_cell); }
-TEST(fused, DoneIsRightWhileTheParityIsRead) { everywhere(&lost_page::in_the_parity_read); }
-TEST(fused, DoneIsRightWhileTheParityIsPushed) { everywhere(&lost_page::in_the_parity_pushed); }
+TEST(fused, DoneIsRightWhileTheCellIsEncoded) {
+  everywhere(&lost_page::in_the_cell);
+}
+TEST(fused, DoneIsRightWhileTheParityIsRead) {
+  everywhere(&lost_page::in_the_parity_read);
+}
+TEST(fused, DoneIsRightWhileTheParityIsPushed) {
+  everywhere(&lost_page::in_the_parity_pushed);
+}
 
 }  // namespace
 }  // namespace scute::test

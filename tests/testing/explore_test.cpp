@@ -152,7 +152,8 @@ TEST(Explore, EveryProtectionWithAndWithoutDurableCaches) {
       how.states = 1500;
       how.eadr = eadr;
       const exploration r = explore(s, how);
-      EXPECT_TRUE(r.sound) << level.protection << level.engine << (eadr ? " eADR " : " ") << r.story;
+      EXPECT_TRUE(r.sound) << level.protection << level.engine << (eadr ? " eADR " : " ")
+                           << r.story;
       EXPECT_GE(r.states, 1000u);
     }
 }
@@ -268,9 +269,9 @@ TEST(Explore, PublishedBeforeItIsWritten) {
 // of it. (scute_root() would: it verifies the root, and brings the old bytes back. So does every read of
 // a log-free pool that is not resolved yet.)
 TEST(Explore, StoreOutsideOfATransaction) {
-  for (const pool_kind level : {pool_kind(SCUTE_PROTECT_NONE),
-                                pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO),
-                                pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE)}) {
+  for (const pool_kind level :
+       {pool_kind(SCUTE_PROTECT_NONE), pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO),
+        pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE)}) {
     scute::ptr<pair_of> root;
     scenario s("raw store", small_pool(level));
     s.setup([&](scute::pool& p) { root = p.root<pair_of>(); })

@@ -66,10 +66,11 @@ bool worker::compare(item& i) {
     ++wrong;
     old += k < i.before.size() && bytes[k] == i.before[k] ? 1 : 0;
   }
-  s_.broken(fmt::format(
-      "the object at {:#x} reads {} wrong bytes from byte {} to {} of {}, {} of them as they were in the "
-      "version before, and nothing said so",
-      i.oid & 0xffff'ffff'ffffu, wrong, first, last, i.bytes.size(), old));
+  s_.broken(
+      fmt::format("the object at {:#x} reads {} wrong bytes from byte {} to {} of {}, {} of them "
+                  "as they were in the "
+                  "version before, and nothing said so",
+                  i.oid & 0xffff'ffff'ffffu, wrong, first, last, i.bytes.size(), old));
   return false;
 }
 

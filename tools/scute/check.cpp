@@ -120,8 +120,7 @@ exit_code run(const arguments& args) {
   const exit_code code = verdict(report, repaired_at_open);
   const char* result = verdict_text(code, args.repair);
   if (args.json)
-    print_report_json(args.path, report, found, repaired_at_open, info, result,
-                      args.repair);
+    print_report_json(args.path, report, found, repaired_at_open, info, result, args.repair);
   else
     print_text(report, found, repaired_at_open, info, result);
   return code;
@@ -139,7 +138,8 @@ void add_check(CLI::App& root, exit_code& status) {
   add_quiet_flag(*app, args->quiet);
   app->footer(
       "Verifies structures, objects and parity. Without --repair the file is not touched. After a\n"
-      "crash of an engine logfree pool recovery comes first: to it a damaged fragment looks like a torn\n"
+      "crash of an engine logfree pool recovery comes first: to it a damaged fragment looks like a "
+      "torn\n"
       "one, and is put back and not counted as damage.\n"
       "Exit status: 0 clean; 2 damage was found and is repaired (or could be, without --repair);\n"
       "3 data is lost; others as in `scute --help`.\n"

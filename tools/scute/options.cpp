@@ -21,7 +21,8 @@ constexpr option_text options_table[] = {
     {"medium", "auto|dax|file|ram", true, "where bytes persist (default auto: by file system)"},
     {"layout", "NAME", true, "name of the data layout; when opening, the pool must have it"},
     {"engine", "auto|redo|logfree", false,
-     "how a transaction becomes durable: redo writes a log first, logfree goes straight to its place "
+     "how a transaction becomes durable: redo writes a log first, logfree goes straight to its "
+     "place "
      "with the parity as the undo log, for mlpc only (default auto: logfree with mlpc, else redo)"},
     {"protection", "none|ml|mlp|mlpc", false,
      "how much is protected: ml replicates metadata and logs, mlp adds parity, mlpc adds "
@@ -29,7 +30,8 @@ constexpr option_text options_table[] = {
     {"checksum", "crc32c|adler32", false, "kind of object checksum (default crc32c)"},
     {"rows", "N", false, "data rows of a zone, 1..1000 (default by size)"},
     {"parity", "P", false,
-     "parity rows of a zone, 1 to 4: so many lost pages of a column can be rebuilt; more than 1 need "
+     "parity rows of a zone, 1 to 4: so many lost pages of a column can be rebuilt; more than 1 "
+     "need "
      "engine logfree (default 1 with mlp and mlpc)"},
     {"lanes", "N", false, "transactions that can run at once, 1..255 (default by size)"},
     {"chunk_size", "SIZE", false, "unit of space management, 16K..256K (default by size)"},
@@ -41,7 +43,8 @@ constexpr option_text options_table[] = {
     {"no_fault_handler", nullptr, true, "leave SIGBUS alone: a lost page ends the process"},
     {"account", nullptr, true, "count the object bytes that are read untested"},
     {"lazy_recovery", nullptr, true,
-     "after a crash of engine logfree put right only what is used, without a scan in the background"},
+     "after a crash of engine logfree put right only what is used, without a scan in the "
+     "background"},
     {"plain_encoding", nullptr, true,
      "engine logfree: compute first and write then, instead of line by line; for measurements"},
     {"mode", "BITS", false, "permission bits of the file, in octal (default 0600)"},

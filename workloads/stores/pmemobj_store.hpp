@@ -57,7 +57,7 @@ class pmemobj_store {
       T& object;
     };
     template <class T, class F, class C>
-    F& edit(ptr<T> p, F C::*field) {
+    F& edit(ptr<T> p, F C::* field) {
       return *saved(&(at(p)->*field), 1);
     }
     template <class T, class C, class E, std::size_t N>

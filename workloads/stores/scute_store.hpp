@@ -33,7 +33,7 @@ class scute_store {
       return tx_.get(p);
     }
     template <class T, class F, class C>
-    F& edit(ptr<T> p, F C::*field) {
+    F& edit(ptr<T> p, F C::* field) {
       return tx_.edit(p, field);
     }
     template <class T, class C, class E, std::size_t N>

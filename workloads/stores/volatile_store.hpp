@@ -42,7 +42,7 @@ class volatile_store {
       T& object;
     };
     template <class T, class F, class C>
-    F& edit(ptr<T> p, F C::*field) {
+    F& edit(ptr<T> p, F C::* field) {
       return p.address()->*field;
     }
     template <class T, class C, class E, std::size_t N>
