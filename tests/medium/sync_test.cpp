@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A page-cache medium's fence is msync or fdatasync of what was dirtied: the calls are caught here,
-// which stands in front of the C library's, and made to fail on demand.
+// A page-cache medium's fence is msync or fdatasync of what was dirtied, and it says how it will read: the
+// calls are caught here, which stands in front of the C library's, and made to fail on demand.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <mutex>
@@ -20,6 +21,7 @@ struct call {
   size_t length;
 };
 std::vector<call> msyncs;
+std::vector<call> at_random, soon;  // madvise: MADV_RANDOM, MADV_WILLNEED
 std::atomic<int> fdatasyncs{0};
 std::atomic<int> fail_with{0};
 
@@ -38,6 +40,16 @@ extern "C" int msync(void* at, size_t length, int flags) noexcept {
   static const auto real =
       reinterpret_cast<int (*)(void*, size_t, int)>(::dlsym(RTLD_NEXT, "msync"));
   return real(at, length, flags);
+}
+
+extern "C" int madvise(void* at, size_t length, int advice) noexcept {
+  if (advice == MADV_RANDOM || advice == MADV_WILLNEED) {
+    const std::lock_guard hold(guard);
+    (advice == MADV_RANDOM ? at_random : soon).push_back({static_cast<const char*>(at), length});
+  }
+  static const auto real =
+      reinterpret_cast<int (*)(void*, size_t, int)>(::dlsym(RTLD_NEXT, "madvise"));
+  return real(at, length, advice);
 }
 
 extern "C" int fdatasync(int fd) noexcept {
@@ -71,6 +83,13 @@ class sync : public testing::Test {
   static void forget() {
     msyncs.clear();
     fdatasyncs = 0;
+    at_random.clear();
+    soon.clear();
+  }
+  bool in(const std::vector<call>& calls, uint64_t offset) {
+    const auto* const at = reinterpret_cast<const char*>(f.raw(offset));
+    return std::any_of(calls.begin(), calls.end(),
+                       [&](const call& c) { return c.at <= at && at < c.at + c.length; });
   }
   pool_file f;
   scute_oid oid = 0;
@@ -87,6 +106,35 @@ TEST_F(sync, EveryFenceSyncs) {
     EXPECT_EQ(at % 4096, 0u);
     EXPECT_LE(at + c.length, mib);
   }
+}
+
+// The page cache writes folios back as a whole: what is read page by page comes in folios of one page.
+// Who reads a pool from end to end says so beforehand, or would wait for every page.
+TEST_F(sync, AccessesAreAtRandomAndWholePoolsAskBeforehand) {
+  f.close();
+  forget();
+  open();
+  EXPECT_TRUE(in(at_random, 0));
+  EXPECT_TRUE(in(at_random, mib - 1));
+  const auto& g = f.in().s.geo;
+  const uint64_t data = f.offset_of(oid);
+  const uint64_t parity = g.zones_offset + g.data_size + (data - g.zones_offset) % g.row_size;
+  forget();
+  scute_report r{};
+  r.struct_size = sizeof r;
+  SCUTE_OKAY(scute_check(f.pool, 0, &r, nullptr, nullptr, nullptr));
+  EXPECT_TRUE(in(soon, data));
+  forget();
+  SCUTE_OKAY(scute_scrub(f.pool, nullptr, &r));
+  EXPECT_TRUE(in(soon, data));
+  EXPECT_TRUE(in(soon, parity));
+  f.close();
+  scute_options o = options();
+  o.medium = SCUTE_MEDIUM_RAM;
+  forget();
+  SCUTE_OKAY(scute_open(f.path.c_str(), &o, &f.pool));
+  SCUTE_OKAY(scute_scrub(f.pool, nullptr, &r));
+  EXPECT_TRUE(at_random.empty() && soon.empty());
 }
 
 TEST_F(sync, ReadOnlySyncsNothing) {
