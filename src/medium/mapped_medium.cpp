@@ -292,9 +292,10 @@ std::unique_ptr<medium> map_file(file_handle file, scute_medium wish, bool read_
   std::unique_ptr<medium> made;
   // The kernel may keep a file in folios of many pages, and writes a folio back as a whole whichever of
   // its pages was stored to. Pages that are read ahead come in such folios, pages that are asked for
-  // one by one do not. Whoever reads a pool from end to end asks for more at a time (will_read()).
+  // one by one do not. Whoever reads a pool from end to end asks for more at a time (will_read()). With
+  // medium ram on a disk it is for those who open the pool as a file later: its pages stay in the cache.
+  if (k == kind::file || (k == kind::ram && !tmpfs)) ::madvise(base, size, MADV_RANDOM);
   if (k == kind::file) {
-    ::madvise(base, size, MADV_RANDOM);
     made = std::make_unique<page_cache_medium>(std::move(file), base, k, synced, eadr, read_only);
   } else {
     made = std::make_unique<cpu_medium>(std::move(file), base, k, synced, eadr, read_only);
