@@ -88,10 +88,10 @@ enum scute_medium SCUTE_ENUM {
 enum scute_engine SCUTE_ENUM {
   SCUTE_ENGINE_AUTO = 0, /* create only: logfree with protection mlpc, else redo */
   SCUTE_ENGINE_REDO = 1, /* redo log, then in place (Pangolin 3.4) */
-  SCUTE_ENGINE_LOGFREE =
-      2 /* in place, with the parity as the undo log (CodePM, IEEE TC 2025); needs
-                              protection mlpc. After a crash the pool opens at once, and what the crash
-                              left is put right when it is needed, or by a scan in the background */
+  /* in place, with the parity as the undo log (CodePM, IEEE TC 2025); needs protection mlpc. After
+   * a crash the pool opens at once, and what the crash left is put right when it is needed, or by a
+   * scan in the background */
+  SCUTE_ENGINE_LOGFREE = 2
 };
 
 /* How much is protected: Pangolin's Table 2. Each level adds to the one before. */
@@ -128,12 +128,10 @@ enum scute_flags {
   SCUTE_ACCOUNT = 1u << 4,          /* count the object bytes that scute_get() and pool.get() return
                                        untested (scute_counters.unverified_bytes); costs a header
                                        look-up per get, so it is for measurements */
-  SCUTE_LAZY_RECOVERY =
-      1u << 5, /* open, engine logfree: after a crash no thread scans the pool in the
-                                      background; see scute_recovery_wait() */
-  SCUTE_PLAIN_ENCODING =
-      1u << 6 /* engine logfree: deltas are computed first and written then, instead
-                                      of line by line (CodePM section IV); for measurements */
+  SCUTE_LAZY_RECOVERY = 1u << 5,    /* open, engine logfree: after a crash no thread scans the
+                                       pool in the background; see scute_recovery_wait() */
+  SCUTE_PLAIN_ENCODING = 1u << 6    /* engine logfree: deltas are computed first, written then,
+                                       not line by line (CodePM section IV); for measurements */
 };
 
 /* Everything that can be chosen. Set struct_size and the defaults with scute_options_init(). The
@@ -245,8 +243,7 @@ typedef struct scute_info {
   uint32_t flags;          /* SCUTE_READONLY, ... with which it was opened */
   uint64_t unresolved;     /* bytes of columns that recovery has not come to yet (engine logfree) */
   uint64_t rolled_back;    /* fragments of undecided transactions put back since this open */
-  uint64_t
-      finished; /* fragments of decided transactions whose parity was completed since this open */
+  uint64_t finished;       /* fragments of decided ones whose parity was completed since then */
 } scute_info;
 
 /* Fills in *info (set info->struct_size first). Any thread. */
@@ -272,10 +269,10 @@ typedef struct scute_counters {
   uint64_t pages_healed;     /* pages rebuilt that could not be read */
   uint64_t logged;           /* engine logfree: transactions that went through the log, since their
                                 objects share columns or they had in-place ranges */
-  uint64_t demotions; /* engine logfree: transactions whose in-place ranges were written down since
-                                somebody else needed their columns, or they had to wait for others */
-  uint64_t drains;    /* engine logfree: times deferred parity was made durable because somebody
-                                else needed its columns, or on request */
+  uint64_t demotions;        /* engine logfree: transactions whose in-place ranges were written
+                                down since somebody else needed their columns, or they had to wait */
+  uint64_t drains;           /* engine logfree: times deferred parity was made durable because
+                                somebody else needed its columns, or on request */
 } scute_counters;
 
 /* Totals over all threads (set counters->struct_size first). Any thread. */

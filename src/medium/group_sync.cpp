@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "medium/turn.hpp"
 #include "medium/waiting.hpp"
 
 namespace scute::medium {
@@ -15,16 +16,6 @@ uint64_t now_ns() noexcept {
   return static_cast<uint64_t>(
       std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
 }
-
-struct turn {
-  explicit turn(std::atomic_flag& f) noexcept : flag(f) {
-    for (unsigned spins = 0; flag.test_and_set(std::memory_order_acquire);) spin_pause(spins);
-  }
-  ~turn() { flag.clear(std::memory_order_release); }
-  turn(const turn&) = delete;
-  turn& operator=(const turn&) = delete;
-  std::atomic_flag& flag;
-};
 
 // a is not before b, among numbers that wrap.
 bool reached(uint32_t a, uint32_t b) noexcept {

@@ -17,7 +17,7 @@
 #include "medium/fused.hpp"
 #include "medium/group_sync.hpp"
 #include "medium/persist.hpp"
-#include "medium/waiting.hpp"
+#include "medium/turn.hpp"
 
 #ifndef MAP_SHARED_VALIDATE
 #define MAP_SHARED_VALIDATE 0x03
@@ -104,15 +104,6 @@ class mapped_medium : public medium {
 
  private:
   // Taken in signal handlers too; whoever has it touches no page of the mapping.
-  struct turn {
-    explicit turn(std::atomic_flag& f) noexcept : flag(f) {
-      for (unsigned spins = 0; flag.test_and_set(std::memory_order_acquire);) spin_pause(spins);
-    }
-    ~turn() { flag.clear(std::memory_order_release); }
-    turn(const turn&) = delete;
-    turn& operator=(const turn&) = delete;
-    std::atomic_flag& flag;
-  };
   std::atomic_flag page_turn_;
 
   bool write_page(off_t at, const std::byte* bytes) noexcept {

@@ -3,11 +3,12 @@
 // scope is the test of one byte that never changes; so it stands around steps of a transaction, not in
 // loops. On, it reads the time-stamp counter twice, which the bench measures and takes off.
 //
-// A scope inside another one takes its time away from it. One thread may be timed at a time: the clocks
-// belong to it, and the others' scopes must not run meanwhile.
+// A scope inside another one takes its time away from it. One thread is timed at a time, the one that called
+// start(): scopes of others, as of the thread that drains idle lanes, do nothing.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -45,18 +46,21 @@ class stage_clock {
  public:
   using reading = stage_reading;
 
-  static inline bool on = false;
+  static inline std::atomic<bool> on{false};
+
+  static bool mine() noexcept { return owner_.load(std::memory_order_relaxed) == &here_; }
 
   static void start() noexcept {
     now_ = stage::outside;
     clocks_ = {};
+    owner_.store(&here_, std::memory_order_relaxed);
     since_ = tick();
-    on = true;
+    on.store(true, std::memory_order_release);
   }
   // What each stage has taken since start().
   static std::array<reading, stages> stop() noexcept {
     enter(stage::outside);
-    on = false;
+    on.store(false, std::memory_order_relaxed);
     return clocks_;
   }
   static stage enter(stage s) noexcept {
@@ -77,6 +81,8 @@ class stage_clock {
   }
 
  private:
+  static inline thread_local char here_ = 0;
+  static inline std::atomic<const char*> owner_{nullptr};
   static inline stage now_ = stage::outside;
   static inline uint64_t since_ = 0;
   static inline std::array<reading, stages> clocks_{};
@@ -85,9 +91,9 @@ class stage_clock {
 class stage_scope {
  public:
   explicit stage_scope(stage s) noexcept {
-    if (stage_clock::on) [[unlikely]] {
-      before_ = stage_clock::enter(s);
-      entered_ = true;
+    if (stage_clock::on.load(std::memory_order_acquire)) [[unlikely]] {
+      entered_ = stage_clock::mine();
+      if (entered_) before_ = stage_clock::enter(s);
     }
   }
   ~stage_scope() {

@@ -23,6 +23,9 @@ constexpr uint64_t data_ahead = 1088, parity_ahead = 320, parity_later = 4160;
 
 }  // namespace
 
+// The smallest pool is larger than what the difference below takes away.
+static_assert(SCUTE_SIZE_MIN > SCUTE_DIRECT_MAX);
+
 void transaction::begin() {
   ++lane_.transaction;
   doomed = false;

@@ -7,6 +7,7 @@
 
 #include <cstring>
 #include <numeric>
+#include <thread>
 
 #include "support/pool_file.hpp"
 
@@ -32,6 +33,17 @@ TEST(stages, OffCollectsNothing) {
   }
   EXPECT_EQ(entered(r, stage::seal), 0u);
   EXPECT_FALSE(stage_clock::on);
+}
+
+TEST(stages, OtherThreadsAreNotTimed) {
+  stage_clock::start();
+  std::thread([] { const stage_scope as(stage::fence); }).join();
+  {
+    const stage_scope as(stage::seal);
+  }
+  const auto r = stage_clock::stop();
+  EXPECT_EQ(entered(r, stage::fence), 0u);
+  EXPECT_EQ(entered(r, stage::seal), 1u);
 }
 
 TEST(stages, InnerScopesTakeTheirTimeAway) {
