@@ -300,6 +300,7 @@ void zone_table::extend(pool::lane& l, step_engine& e, uint64_t zi, uint32_t chu
       patches[i - from] =
           metadata_patch(g.chunk_header_offset(zi, i), &headers[i - from], sizeof headers[0]);
     }
+    pool::will_use_columns(s_, g.chunk_offset(zi, from), uint64_t{to - from} << g.chunk_shift);
     // Parity takes what was never used for zeros. A scribble there must not become data.
     bool scribbled = false;
     for (uint64_t at = g.chunk_offset(zi, from); s_.has_parity && at < g.chunk_offset(zi, to);

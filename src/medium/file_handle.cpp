@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
@@ -13,12 +14,21 @@
 #include <utility>
 
 #include "medium/failure.hpp"
+#include "medium/huge_pages.hpp"
 
 namespace scute::medium {
 namespace {
 
 constexpr long tmpfs_magic = 0x01021994;  // linux/magic.h
 constexpr long hugetlbfs_magic = 0x958458f6;
+
+// What stays small is reserved by the caller.
+void reserve_huge(int fd, uint64_t offset, uint64_t n) noexcept {
+  void* at = map_aligned(n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+  if (at == MAP_FAILED) return;
+  make_huge(fd, offset, at, n);
+  ::munmap(at, n);
+}
 
 }  // namespace
 
@@ -92,8 +102,10 @@ file_handle file_handle::create(const std::string& path, uint64_t size, unsigned
     if (::ftruncate(f.fd_, static_cast<off_t>(size)) != 0)
       throw_errno("make " + path + " " + std::to_string(size) + " bytes long", errno);
     constexpr uint64_t step = uint64_t{64} << 20;
+    const bool tmpfs = preallocate && f.on_tmpfs();
     for (uint64_t at = 0; preallocate && at < size; at += step) {
       const uint64_t n = std::min(step, size - at);
+      if (tmpfs) reserve_huge(f.fd_, at, n);
       int e = 0;
       do {
         e = ::posix_fallocate(f.fd_, static_cast<off_t>(at), static_cast<off_t>(n));

@@ -16,6 +16,7 @@
 #include "medium/failure.hpp"
 #include "medium/fused.hpp"
 #include "medium/group_sync.hpp"
+#include "medium/huge_pages.hpp"
 #include "medium/persist.hpp"
 #include "medium/turn.hpp"
 
@@ -125,6 +126,13 @@ class cpu_medium final : public mapped_medium {
   using mapped_medium::mapped_medium;
   const char* flush_name() const noexcept override { return eadr_ ? "none" : ops_.flush_name; }
 
+  void will_use(uint64_t offset, uint64_t n) noexcept override {
+    if (!tmpfs_ || read_only_) return;
+    const uint64_t begin = offset & ~(huge_page - 1);
+    const uint64_t end = std::min((offset + n + huge_page - 1) & ~(huge_page - 1), size_);
+    make_huge(file_.fd(), begin, base_ + begin, end - begin);
+  }
+
  protected:
   void do_stream(writer&, void* dst, const void* src, size_t n) noexcept override {
     copy_persist(ops_, eadr_, dst, src, n);
@@ -144,6 +152,7 @@ class cpu_medium final : public mapped_medium {
  private:
   const persist_ops& ops_ = persist();
   const fused_ops& fused_ = fused(eadr_);
+  const bool tmpfs_ = file_.on_tmpfs();
 };
 
 // Page cache: bytes are durable after msync, or fdatasync, which threads share. The kernel may write
@@ -256,7 +265,7 @@ std::unique_ptr<medium> map_file(file_handle file, scute_medium wish, bool read_
   bool synced = false;
   kind k = kind::file;
   if (!read_only && (wish == SCUTE_MEDIUM_AUTO || wish == SCUTE_MEDIUM_DAX)) {
-    at = ::mmap(nullptr, size, access, MAP_SHARED_VALIDATE | MAP_SYNC, file.fd(), 0);
+    at = map_aligned(size, access, MAP_SHARED_VALIDATE | MAP_SYNC, file.fd());
     synced = at != MAP_FAILED;
     if (!synced && wish == SCUTE_MEDIUM_DAX)
       throw failure(SCUTE_E_UNSUPPORTED,
@@ -265,8 +274,7 @@ std::unique_ptr<medium> map_file(file_handle file, scute_medium wish, bool read_
                         "use medium `file`, or mount it with -o dax");
   }
   if (at == MAP_FAILED)
-    at = ::mmap(nullptr, size, access, read_only ? MAP_PRIVATE | MAP_NORESERVE : MAP_SHARED,
-                file.fd(), 0);
+    at = map_aligned(size, access, read_only ? MAP_PRIVATE | MAP_NORESERVE : MAP_SHARED, file.fd());
   if (at == MAP_FAILED) throw_errno("map " + file.path(), errno);
   // A mapping that stayed behind would keep the file's lock with it.
   auto* base = static_cast<std::byte*>(at);

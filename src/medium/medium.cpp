@@ -15,6 +15,7 @@ constexpr uint64_t words_of(uint64_t size) noexcept {
 }  // namespace
 
 void medium::will_read(uint64_t, uint64_t) const noexcept {}
+void medium::will_use(uint64_t, uint64_t) noexcept {}
 
 medium::~medium() {
   if (auto* bits = revoked_.load()) ::munmap(bits, words_of(size_) * 8);

@@ -76,6 +76,9 @@ class medium {
   // These bytes will be read soon: a hint, for whoever reads a pool from end to end. On a page cache pages
   // come one by one otherwise.
   virtual void will_read(uint64_t offset, uint64_t n) const noexcept;
+  // These bytes, all zeros so far, come into use: a hint. Shared memory gets them in huge pages, as a DAX
+  // file has them. Any thread; not in signal handlers.
+  virtual void will_use(uint64_t offset, uint64_t n) noexcept;
   // Pages (offsets, ascending) that the kernel knows to be bad. Empty where it cannot tell.
   virtual std::vector<uint64_t> bad_pages() const { return {}; }
 

@@ -173,6 +173,18 @@ void will_read_columns(const state& s, uint64_t zone, uint64_t column, uint64_t 
     s.medium->will_read(parity_offset(s.geo, zone, column, p), length);
 }
 
+void will_use_columns(const state& s, uint64_t offset, uint64_t length) noexcept {
+  s.medium->will_use(offset, length);
+  while (s.has_parity && length != 0) {
+    const cell c = cell_of(s.geo, offset);
+    const uint64_t n = std::min(length, s.geo.row_size - c.column);
+    for (uint32_t p = 0; p < s.geo.parity; ++p)
+      s.medium->will_use(parity_offset(s.geo, c.zone, c.column, p), n);
+    offset += n;
+    length -= n;
+  }
+}
+
 void prefetch_data(const state& s, uint64_t offset, uint64_t length) noexcept {
   for (uint64_t i = 0; i < length; i += 64) __builtin_prefetch(s.at(offset + i), 1);
 }

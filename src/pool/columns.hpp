@@ -48,6 +48,8 @@ void split_in_place(state& s, lane& l, uint64_t offset, const std::byte* old, co
 void prefetch_data(const state& s, uint64_t offset, uint64_t length) noexcept;
 void prefetch_parity(const state& s, uint64_t offset, uint64_t length) noexcept;
 
+// Data in [offset, offset + length) of a zone comes into use, and with it its parity: medium::will_use().
+void will_use_columns(const state& s, uint64_t offset, uint64_t length) noexcept;
 // Columns [column, column + length) of a zone will be read soon, in all rows that are in use and the parity: medium::will_read().
 void will_read_columns(const state& s, uint64_t zone, uint64_t column, uint64_t length) noexcept;
 
