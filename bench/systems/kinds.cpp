@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "systems/object_system.hpp"
+#include "systems/pmemobj_huge.hpp"
 
 #ifndef MAP_SHARED_VALIDATE
 #define MAP_SHARED_VALIDATE 0x03
@@ -31,6 +32,8 @@ const std::vector<system_kind>& system_kinds() {
 #ifdef SCUTE_BENCH_HAVE_PMEMOBJ
       {"libpmemobj", "libpmemobj", "tx", "PMDK's object store, transactional C interface", true,
        make_pmemobj},
+      {pmemobj_huge, pmemobj_huge, "tx", "the same in huge pages, as on a DAX file: maps and YCSB",
+       true, nullptr},
 #endif
       {"memcpy", "memcpy", "persist", "the bytes alone, flushed and fenced; not atomic", false,
        make_memcpy},

@@ -42,6 +42,7 @@ struct system_kind {
   std::string system, config;  // in the result
   std::string about;
   bool frees;  // has a `free` to measure
+  // Null if it takes no part in works on objects.
   std::unique_ptr<object_system> (*make)(const system_kind&, const options&, const population&);
 };
 

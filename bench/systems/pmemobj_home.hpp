@@ -9,6 +9,7 @@
 #include <string>
 
 #include "row.hpp"
+#include "systems/pmemobj_huge.hpp"
 #include "workloads/stores/pmemobj_store.hpp"
 
 namespace scute::bench {
@@ -17,7 +18,13 @@ class pmemobj_home {
  public:
   using store_type = workloads::pmemobj_store;
 
-  pmemobj_home(const std::string& path, uint64_t size) : file_(path, size), store_(file_.pool) {}
+  enum class pages { as_they_come, huge };
+
+  // Throws no_huge_pages if there are none to be had.
+  pmemobj_home(const std::string& path, uint64_t size, pages wish)
+      : file_(path, size), store_(file_.pool) {
+    if (wish == pages::huge) make_huge(file_.pool, size);
+  }
 
   store_type& store() noexcept { return store_; }
   bool count(costs&) const { return false; }

@@ -6,8 +6,10 @@
 
 namespace scute::bench {
 
-std::unique_ptr<record_system> make_pmemobj_records(const record_population& p) {
-  return make_records_on<pmemobj_home>(p, p.path, record_pool_size(p));
+std::unique_ptr<record_system> make_pmemobj_records(const record_population& p, bool huge) {
+  using pages = pmemobj_home::pages;
+  return make_records_on<pmemobj_home>(p, p.path, record_pool_size(p),
+                                       huge ? pages::huge : pages::as_they_come);
 }
 
 }  // namespace scute::bench

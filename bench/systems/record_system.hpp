@@ -37,7 +37,8 @@ class record_system {
 uint64_t record_pool_size(const record_population& p);
 
 std::unique_ptr<record_system> make_scute_records(const record_population&);
-std::unique_ptr<record_system> make_pmemobj_records(const record_population&);
+// With `huge`: in huge pages, or no_huge_pages is thrown (systems/pmemobj_huge.hpp).
+std::unique_ptr<record_system> make_pmemobj_records(const record_population&, bool huge);
 std::unique_ptr<record_system> make_volatile_records(const record_population&);
 
 }  // namespace scute::bench

@@ -26,6 +26,10 @@ constexpr const char* free_work = "free";
 
 using slots = std::vector<uint32_t>;
 
+bool contends(const options& o, const system_kind& k) {
+  return k.make != nullptr && o.wants_system(k.name);
+}
+
 // One round's access sequence of one thread.
 struct sequence {
   slots fresh, fresh_shuffled, in_order, shuffled;
@@ -70,7 +74,7 @@ class cell {
 
   void run() {
     for (const system_kind& kind : system_kinds()) {
-      if (!s_.o.wants_system(kind.name)) continue;
+      if (!contends(s_.o, kind)) continue;
       contestant& c = contestants_.emplace_back();
       c.kind = &kind;
       c.system = kind.make(kind, s_.o, {size_, threads_ * (objects_ + ops_), s_.path(kind.name)});
@@ -195,7 +199,7 @@ void expected(const options& o, std::vector<row>& rows) {
       for (const unsigned threads : o.threads)
         for (const uint64_t size : o.sizes)
           for (const system_kind& kind : system_kinds())
-            if (o.wants_system(kind.name) && (w.first != free_work || kind.frees)) {
+            if (contends(o, kind) && (w.first != free_work || kind.frees)) {
               row r;
               r.work = w.first;
               r.size = size;

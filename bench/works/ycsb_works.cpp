@@ -11,6 +11,7 @@
 
 #include "random.hpp"
 #include "systems/object_system.hpp"
+#include "systems/pmemobj_huge.hpp"
 #include "systems/record_system.hpp"
 #include "works/works.hpp"
 
@@ -43,6 +44,7 @@ const char* name_of(ycsb::distribution d) {
 }
 
 bool contends(const options& o, const system_kind& k) {
+  if (k.name == pmemobj_huge) return !o.quick && o.wants_system(k.name) && grants_huge_pages(o.dir);
   for (const char* name :
        {"redo-none", "redo-mlpc", "logfree-mlpc", "plain-mlpc", "libpmemobj", "volatile"})
     if (k.name == name) return o.wants_system(k.name) && !(o.quick && k.name == "plain-mlpc");
@@ -77,7 +79,8 @@ uint64_t records_max(const options& o) {
 std::unique_ptr<record_system> make(const system_kind& kind, const record_population& p) {
   if (kind.system == "scute") return make_scute_records(p);
 #ifdef SCUTE_BENCH_HAVE_PMEMOBJ
-  if (kind.system == "libpmemobj") return make_pmemobj_records(p);
+  if (kind.system == "libpmemobj" || kind.system == pmemobj_huge)
+    return make_pmemobj_records(p, kind.system == pmemobj_huge);
 #endif
   return make_volatile_records(p);
 }
@@ -105,9 +108,7 @@ class match {
   match(session& s, uint64_t size, const ycsb::zipfian& popular)
       : s_(s), size_(size), popular_(popular), random_(s.o.seed * 1'000'099 + size) {
     for (const system_kind& kind : system_kinds())
-      if (contends(s.o, kind))
-        contestants_.push_back(
-            {&kind, make(kind, {size, records_max(s.o), s.path(kind.name), kind.config}), {}, {}});
+      if (contends(s.o, kind)) start(kind);
     load();
   }
 
@@ -138,6 +139,17 @@ class match {
     costs spent;
     bool counts = false;
   };
+
+  // Who gets no huge pages has no rows of this size.
+  void start(const system_kind& kind) {
+    const record_population p{size_, records_max(s_.o), s_.path(kind.name), kind.config};
+    try {
+      contestants_.push_back({&kind, make(kind, p), {}, {}});
+    } catch (const no_huge_pages& e) {
+      fmt::print(stderr, "scute-bench: values of {} bytes, {} is left out: {}\n", size_, kind.name,
+                 e.what());
+    }
+  }
 
   void load() {
     batch all;

@@ -20,8 +20,10 @@ std::uint32_t checksum_update(checksum_kind kind, std::uint32_t sum, const void*
                               const void* new_bytes, std::size_t n,
                               std::uint64_t bytes_after) noexcept {
   switch (kind) {
-    case checksum_kind::crc32c:
-      return sum ^ crc32c_shift(crc32c_linear_xor(old_bytes, new_bytes, n), bytes_after);
+    case checksum_kind::crc32c: {
+      const std::uint32_t change = crc32c_linear_xor(old_bytes, new_bytes, n);
+      return sum ^ (bytes_after == 0 ? change : crc32c_shift(change, bytes_after));
+    }
     case checksum_kind::adler32: return adler32_update(sum, old_bytes, new_bytes, n, bytes_after);
     case checksum_kind::none: break;
   }

@@ -115,8 +115,26 @@ bool next_diff_with(const diff_table& table, const unsigned char* a, const unsig
   return true;
 }
 
+namespace {
+
+// A few whole words, too few for a gap: one range, or none.
+bool diff_words(const unsigned char* a, const unsigned char* b, std::size_t n,
+                diff_range& out) noexcept {
+  std::size_t begin = 0, end = n;
+  while (begin != n && load<std::uint64_t>(a + begin) == load<std::uint64_t>(b + begin)) begin += 8;
+  if (begin == n) return false;
+  while (load<std::uint64_t>(a + end - 8) == load<std::uint64_t>(b + end - 8)) end -= 8;
+  out = {begin, end};
+  return true;
+}
+
+}  // namespace
+
 bool next_diff(const void* a, const void* b, std::size_t n, std::size_t from, std::size_t gap,
                diff_range& out) noexcept {
+  if (from == 0 && n <= gap && n <= 64 && n % 8 == 0)
+    return diff_words(static_cast<const unsigned char*>(a), static_cast<const unsigned char*>(b), n,
+                      out);
   return next_diff_with(active.table(), static_cast<const unsigned char*>(a),
                         static_cast<const unsigned char*>(b), n, from, gap, out.begin, out.end);
 }

@@ -47,15 +47,13 @@ entry_image::entry_image(pool::lane& l, uint32_t flags) : l_(l), flags_(flags) {
   l.image.extend(sizeof(format::log_entry));  // finish() fills it in
 }
 
-void entry_image::add(format::record_kind kind, uint64_t offset, const void* bytes,
-                      uint32_t length) {
-  const format::log_record r{offset, length, static_cast<uint32_t>(kind)};
-  const size_t payload = bytes == nullptr ? 0 : (size_t{length} + 7) & ~size_t{7};
+void entry_image::add(const format::log_record& r, const void* bytes) {
+  const size_t payload = bytes == nullptr ? 0 : (size_t{r.length} + 7) & ~size_t{7};
   std::byte* at = l_.image.extend(sizeof r + payload);
   std::memcpy(at, &r, sizeof r);
   if (payload == 0) return;
   std::memset(at + sizeof r + payload - 8, 0, 8);  // padding
-  std::memcpy(at + sizeof r, bytes, length);
+  std::memcpy(at + sizeof r, bytes, r.length);
 }
 
 // Completes the head of an image.

@@ -14,6 +14,7 @@
 //    has ended.
 #pragma once
 
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -26,7 +27,17 @@ namespace scute::engine {
 class entry_image {
  public:
   entry_image(pool::lane& l, uint32_t flags);
-  void add(format::record_kind kind, uint64_t offset, const void* bytes, uint32_t length);
+  // bytes: null for a record without.
+  void add(format::record_kind kind, uint64_t offset, const void* bytes, uint32_t length) {
+    const format::log_record r{offset, length, static_cast<uint32_t>(kind)};
+    if (bytes != nullptr && length == format::header_size) {  // most of the allocator's
+      std::byte* at = l_.image.extend(sizeof r + format::header_size);
+      std::memcpy(at, &r, sizeof r);
+      std::memcpy(at + sizeof r, bytes, format::header_size);
+    } else {
+      add(r, bytes);
+    }
+  }
 
   pool::lane& lane() const noexcept { return l_; }
   uint32_t flags() const noexcept { return flags_; }
@@ -34,6 +45,8 @@ class entry_image {
   void chained() noexcept { flags_ |= format::entry_chained; }
 
  private:
+  void add(const format::log_record& r, const void* bytes);
+
   pool::lane& l_;
   uint32_t flags_;
 };

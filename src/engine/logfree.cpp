@@ -93,6 +93,7 @@ void logfree::commit(pool::lane& l, const tx::write_set& w) {
   ++l.sequence;
   pool::release_last(s_, l);
   if (!s_.medium->failed()) {
+    if (w.freed != nullptr) w.freed->give_back();
     if (!SCUTE_PLANTED(window_parity_early)) pool::write_parity(s_, l);
     for (const auto& r : w.in_place) pool::overlay_in_place(s_, r.offset, r.old, r.length, false);
   }

@@ -59,10 +59,6 @@ int heap::pop_free(chunk_state& c) noexcept {
 }
 
 object heap::reserve(pool::lane& l, uint64_t size) {
-  if (size > size_max())
-    throw failure(SCUTE_E_RANGE, "an object of " + std::to_string(size) +
-                                     " bytes is larger than this pool can ever hold (" +
-                                     std::to_string(size_max()) + ")");
   const int cls = classes_.of(size);
   if (cls == size_classes::none) return reserve_span(l, size);
   chunk_state*& active = caches_[l.index].active[static_cast<size_t>(cls)];
@@ -234,7 +230,11 @@ void heap::publish(chunk_state& c, uint32_t from) noexcept {
   const uint32_t to = c.formatted.load(std::memory_order_relaxed);
   c.lock();
   uint64_t* bits = c.free_bits.load(std::memory_order_relaxed);
-  for (uint32_t i = from; i < to; ++i) bits[i / 64] |= uint64_t{1} << i % 64;
+  for (uint32_t i = from; i < to;) {
+    const uint32_t n = std::min(64 - i % 64, to - i);
+    bits[i / 64] |= ~uint64_t{0} >> (64 - n) << i % 64;
+    i += n;
+  }
   c.free_count += to - from;
   c.slots_hint = static_cast<uint16_t>(std::min<uint32_t>(c.slots_hint, from / 64));
   c.unlock();

@@ -73,6 +73,10 @@ chunk_state* heap::take_chunks(pool::lane& l, uint32_t n) {
 }
 
 object heap::reserve_span(pool::lane& l, uint64_t size) {
+  if (size > size_max())
+    throw failure(SCUTE_E_RANGE, "an object of " + std::to_string(size) +
+                                     " bytes is larger than this pool can ever hold (" +
+                                     std::to_string(size_max()) + ")");
   uint64_t n = (size + s_.geo.chunk_size - 1) >> s_.geo.chunk_shift;
   while (payload_room(n << s_.geo.chunk_shift) < size) ++n;
   const auto length = static_cast<uint32_t>(n);

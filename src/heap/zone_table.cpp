@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "heap/zone_table.hpp"
 
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 
+#include "codec/crc32c.hpp"
 #include "codec/parity.hpp"
 #include "heap/size_classes.hpp"
 #include "medium/planted.hpp"
@@ -33,6 +35,27 @@ constexpr pool::patch metadata_patch(uint64_t offset, const void* src, uint32_t 
   return {offset, src, n, medium::purpose::metadata};
 }
 
+// A header and a patch for each of `count` free slots of a run, beginning with `first`. They differ by
+// nothing but their places.
+void seal_free_slots(const pool::state& s, const pool::lane& l, const object& first, uint32_t size,
+                     uint32_t count, format::fragment_header* headers, pool::patch* patches) {
+  if (count == 0) return;
+  format::fragment_header h{};
+  h.meta = format::make_meta(0, format::state::free, first.chunk->generation);
+  pool::seal(s, l, first.fragment(0), h, nullptr, 0);
+  // A slot's place is the last word under its checksum.
+  static_assert(offsetof(format::fragment_header, next) + sizeof h.next == sizeof h);
+  const uint32_t before = codec::crc32c(0, &h.type, format::header_tail - sizeof h.next);
+  const uint32_t checksum = h.checksum;
+  for (uint32_t i = 0; i < count; ++i) {
+    h.next = first.header + uint64_t{i} * size;
+    h.checksum = pool::bind(codec::crc32c(before, &h.next, sizeof h.next), h.next);
+    headers[i] = h;
+    patches[i] = metadata_patch(h.next, &headers[i], sizeof headers[i]);
+  }
+  SCUTE_ASSERT(headers[0].checksum == checksum);
+}
+
 }  // namespace
 
 void release_chunks::operator()(chunk_state* p) const noexcept {
@@ -42,13 +65,9 @@ void release_chunks::operator()(chunk_state* p) const noexcept {
 
 zone_table::zone_table(pool::state& s) : s_(s), zones_(s.geo.zone_count) {}
 
-zone& zone_table::get(uint64_t z) {
-  zone& zn = zones_[z];
-  if (!zn.loaded.load(std::memory_order_acquire)) {
-    const std::lock_guard hold(zn.load_mutex);
-    if (!zn.loaded.load(std::memory_order_relaxed)) load(z);
-  }
-  return zn;
+void zone_table::load_once(uint64_t z) {
+  const std::lock_guard hold(zones_[z].load_mutex);
+  if (!zones_[z].loaded.load(std::memory_order_relaxed)) load(z);
 }
 
 void zone_table::load(uint64_t index) {
@@ -172,18 +191,6 @@ void zone_table::become_run(chunk_state& c, uint16_t generation, uint32_t slot_s
   c.unlock();
 }
 
-object zone_table::slot_object(chunk_state& c, uint32_t slot) const noexcept {
-  const uint32_t size = c.slot_size;
-  object o;
-  o.chunk = &c;
-  o.slot = slot;
-  // The bound matters only to a reader whose chunk is being put to another use under its eyes.
-  o.header = offset_of(c) + std::min(uint64_t{slot} * size, uint64_t{s_.geo.chunk_size} - size);
-  o.payload = o.header + fragments_of(size) * format::header_size;
-  o.room = payload_room(size);
-  return o;
-}
-
 object zone_table::span_object(chunk_state& c) const noexcept {
   const uint64_t length = std::min<uint64_t>(c.length, s_.geo.chunks - c.index);
   const uint64_t size = length << s_.geo.chunk_shift;
@@ -195,34 +202,35 @@ object zone_table::span_object(chunk_state& c) const noexcept {
   return o;
 }
 
+void zone_table::nowhere(uint64_t payload_offset, const char* why) const {
+  throw failure(SCUTE_E_OID, "oid offset " + std::to_string(payload_offset) + " of " + s_.path +
+                                 " is no object: " + why);
+}
+
 object zone_table::locate(uint64_t payload_offset) {
   const auto& g = s_.geo;
-  const auto nowhere = [&](const char* why) {
-    return failure(SCUTE_E_OID, "oid offset " + std::to_string(payload_offset) + " of " + s_.path +
-                                    " is no object: " + why);
-  };
-  if (payload_offset < g.zones_offset || payload_offset >= g.zones_end())
-    throw nowhere("it lies outside the pool's zones");
   const uint64_t zi = pool::zone_of(g, payload_offset);
+  if (payload_offset < g.zones_offset || zi >= zones_.size())
+    nowhere(payload_offset, "it lies outside the pool's zones");
   const uint64_t inside = payload_offset - g.zone_offset(zi);
-  if (inside < g.chunk_base || inside >= g.chunk_base + (uint64_t{g.chunks} << g.chunk_shift))
-    throw nowhere("it lies in the pool's own structures");
-  zone& z = get(zi);
   const uint64_t in_chunks = inside - g.chunk_base;
-  chunk_state& c = z.chunks[in_chunks >> g.chunk_shift];
+  if (inside < g.chunk_base || in_chunks >= uint64_t{g.chunks} << g.chunk_shift)
+    nowhere(payload_offset, "it lies in the pool's own structures");
+  chunk_state& c = get(zi).chunks[in_chunks >> g.chunk_shift];
   switch (c.kind.load(std::memory_order_acquire)) {
     case use::run: {
-      const uint64_t in_chunk = in_chunks & (g.chunk_size - 1);
-      const uint32_t slot = c.slot_of(in_chunk);
+      const uint32_t slot = c.slot_of(in_chunks & (g.chunk_size - 1));
       if (slot >= c.formatted.load(std::memory_order_acquire))
-        throw nowhere("nothing was ever allocated there");
+        nowhere(payload_offset, "nothing was ever allocated there");
       const object o = slot_object(c, slot);
-      if (o.payload != payload_offset) throw nowhere("it points into the middle of a slot");
+      if (o.payload != payload_offset)
+        nowhere(payload_offset, "it points into the middle of a slot");
       return o;
     }
     case use::span: {
       const object o = span_object(c);
-      if (o.payload != payload_offset) throw nowhere("it points into the middle of an object");
+      if (o.payload != payload_offset)
+        nowhere(payload_offset, "it points into the middle of an object");
       return o;
     }
     case use::span_body: {
@@ -233,7 +241,7 @@ object zone_table::locate(uint64_t payload_offset) {
         const object o = span_object(*head);
         if (o.payload == payload_offset) return o;
       }
-      throw nowhere("it points into the middle of a large object");
+      nowhere(payload_offset, "it points into the middle of a large object");
     }
     case use::lost:
       throw failure(SCUTE_E_CORRUPT, "oid offset " + std::to_string(payload_offset) + " of " +
@@ -342,13 +350,7 @@ void zone_table::make_run(pool::lane& l, step_engine& e, chunk_state& c, uint32_
   format::fragment_header headers[step_headers];
   pool::patch patches[step_headers + 1];
   patches[0] = metadata_patch(s_.geo.chunk_header_offset(c.zone, c.index), &h, sizeof h);
-  for (uint32_t i = 0; i < prepare; ++i) {
-    const object o = slot_object(next, i);
-    headers[i] = {};
-    headers[i].meta = format::make_meta(0, format::state::free, generation);
-    pool::seal(s_, l, o.fragment(0), headers[i], nullptr, 0);
-    patches[i + 1] = metadata_patch(o.header, &headers[i], sizeof headers[i]);
-  }
+  seal_free_slots(s_, l, slot_object(next, 0), slot_size, prepare, headers, patches + 1);
   std::span<const pool::patch> step{patches, prepare + 1};
   if (SCUTE_PLANTED(run_header)) step = step.subspan(1);
   if (SCUTE_PLANTED(run_slots)) step = step.first(1);
@@ -363,14 +365,7 @@ void zone_table::format_slots(pool::lane& l, step_engine& e, chunk_state& c, uin
   format::fragment_header headers[step_headers];
   pool::patch patches[step_headers + 1];
   patches[0] = metadata_patch(s_.geo.chunk_header_offset(c.zone, c.index), &h, sizeof h);
-  for (uint32_t i = from; i < to; ++i) {
-    const object o = slot_object(c, i);
-    auto& fh = headers[i - from];
-    fh = {};
-    fh.meta = format::make_meta(0, format::state::free, c.generation);
-    pool::seal(s_, l, o.fragment(0), fh, nullptr, 0);
-    patches[i - from + 1] = metadata_patch(o.header, &fh, sizeof fh);
-  }
+  seal_free_slots(s_, l, slot_object(c, from), c.slot_size, to - from, headers, patches + 1);
   std::span<const pool::patch> step{patches, to - from + 1};
   if (SCUTE_PLANTED(grow_header)) step = step.subspan(1);
   if (SCUTE_PLANTED(grow_slots)) step = step.first(1);

@@ -10,11 +10,13 @@
 // Z3 Headers of a span's bodies are written before its head; the head makes the span.
 #pragma once
 
-#include <deque>
+#include <algorithm>
 #include <memory>
+#include <vector>
 
 #include "heap/chunk_state.hpp"
 #include "heap/object.hpp"
+#include "heap/size_classes.hpp"
 #include "heap/step_engine.hpp"
 #include "medium/waiting.hpp"
 #include "pool/state.hpp"
@@ -41,7 +43,11 @@ class zone_table {
   explicit zone_table(pool::state& s);
 
   // Loads the zone on first use; any thread.
-  zone& get(uint64_t z);
+  zone& get(uint64_t z) {
+    if (!zones_[z].loaded.load(std::memory_order_acquire)) [[unlikely]]
+      load_once(z);
+    return zones_[z];
+  }
   uint64_t count() const noexcept { return zones_.size(); }
   bool is_loaded(uint64_t z) const noexcept {
     return zones_[z].loaded.load(std::memory_order_acquire);
@@ -50,7 +56,17 @@ class zone_table {
   // The object whose payload begins at this file offset. Throws SCUTE_E_OID if none can: outside
   // the zones, between slots, in a chunk of another use. Says nothing of whether it is live.
   object locate(uint64_t payload_offset);
-  object slot_object(chunk_state& c, uint32_t slot) const noexcept;
+  object slot_object(chunk_state& c, uint32_t slot) const noexcept {
+    const uint64_t size = c.slot_size;
+    object o;
+    o.chunk = &c;
+    o.slot = slot;
+    // The bound matters only to a reader whose chunk is being put to another use under its eyes.
+    o.header = offset_of(c) + std::min(slot * size, s_.geo.chunk_size - size);
+    o.payload = o.header + fragments_of(size) * format::header_size;
+    o.room = payload_room(size);
+    return o;
+  }
   object span_object(chunk_state& c) const noexcept;
 
   // A copy of an object's first header, not torn by a commit of another thread.
@@ -75,7 +91,9 @@ class zone_table {
   }
 
  private:
+  void load_once(uint64_t z);
   void load(uint64_t z);
+  [[noreturn]] void nowhere(uint64_t payload_offset, const char* why) const;
   void adopt(zone& z, uint64_t index, uint32_t i, const format::chunk_header& h);
   format::chunk_header header_for(const pool::lane& l, const chunk_state& c,
                                   format::chunk_kind kind, uint16_t generation, uint32_t slot_size,
@@ -86,7 +104,7 @@ class zone_table {
                   uint32_t formatted) const;
 
   pool::state& s_;
-  std::deque<zone> zones_;
+  std::vector<zone> zones_;  // as many as the pool has, for good
 };
 
 }  // namespace scute::heap

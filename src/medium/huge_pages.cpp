@@ -47,14 +47,17 @@ void* map_aligned(uint64_t size, int access, int flags, int fd, uint64_t offset)
 bool make_huge(int fd, uint64_t offset, void* at, uint64_t n) noexcept {
   static const bool may = wanted();
   if (!may) return false;
+  bool all = true;
   for (uint64_t i = 0; i + huge_page <= n; i += huge_page) {
     // The kernel makes no huge page of a hole alone. (A load would do, but where there is no room left it
     // ends the program.)
     if (::fallocate(fd, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset + i), small_page) != 0)
       return false;
-    if (::madvise(static_cast<std::byte*>(at) + i, huge_page, MADV_COLLAPSE) != 0) return false;
+    if (::madvise(static_cast<std::byte*>(at) + i, huge_page, MADV_COLLAPSE) == 0) continue;
+    if (errno != EAGAIN && errno != EBUSY) return false;  // the next one would fare no better
+    all = false;
   }
-  return true;
+  return all;
 }
 
 }  // namespace scute::medium

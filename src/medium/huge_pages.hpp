@@ -16,7 +16,7 @@ void* map_aligned(uint64_t size, int access, int flags, int fd, uint64_t offset 
 
 // Tries to make each huge page that lies in [offset, offset + n) of a tmpfs file as a whole one page, with
 // zeros where the file has holes. `at` is where `offset`, a multiple of huge_page, is mapped. Linux 6.1
-// and later grant this whatever the system's setting for shared memory says; where it is not granted, or
+// and later grant this unless the system's setting for shared memory is "deny"; where it is not granted, or
 // memory is short, the pages stay small and nothing is lost. SCUTE_HUGE_PAGES=never in the environment turns
 // it off. Any thread; bytes may be in use. False if something stayed small.
 bool make_huge(int fd, uint64_t offset, void* at, uint64_t n) noexcept;

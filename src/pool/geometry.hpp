@@ -42,7 +42,8 @@ struct geometry {
   // True if [offset, offset+n) lies in the data rows of one zone.
   bool in_data(uint64_t offset, uint64_t n) const noexcept {
     if (offset < zones_offset || offset >= zones_end()) return false;
-    const uint64_t inside = (offset - zones_offset) % zone_size;
+    uint64_t inside = offset - zones_offset;
+    if (inside >= zone_size) inside %= zone_size;  // most pools have one zone: no division for them
     return inside < data_size && n <= data_size - inside;
   }
 };

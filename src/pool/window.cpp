@@ -21,13 +21,29 @@ enum deferral : uint32_t { none, deferred, aged, draining };
 }
 
 bool contains(const std::vector<uint32_t>& sorted, uint32_t stripe) noexcept {
-  return std::binary_search(sorted.begin(), sorted.end(), stripe);
+  if (sorted.size() > 12) return std::binary_search(sorted.begin(), sorted.end(), stripe);
+  for (const uint32_t x : sorted)
+    if (x == stripe) return true;
+  return false;
+}
+
+// A window has a handful of everything.
+template <class T, class Less>
+void sort(std::vector<T>& v, Less less) {
+  if (v.size() > 12) return std::sort(v.begin(), v.end(), less);
+  for (size_t i = 1; i < v.size(); ++i) {
+    const T x = v[i];
+    size_t at = i;
+    for (; at != 0 && less(x, v[at - 1]); --at) v[at] = v[at - 1];
+    v[at] = x;
+  }
 }
 
 void sort_unique(std::vector<uint32_t>& v) {
-  if (v.size() == 2 && v[0] > v[1]) std::swap(v[0], v[1]);
-  if (v.size() > 2) std::sort(v.begin(), v.end());
-  v.erase(std::unique(v.begin(), v.end()), v.end());
+  sort(v, [](uint32_t a, uint32_t b) { return a < b; });
+  size_t apart = 1;
+  while (apart < v.size() && v[apart] != v[apart - 1]) ++apart;
+  if (apart < v.size()) v.erase(std::unique(v.begin(), v.end()), v.end());
 }
 
 void unlock(state& s, const lane& l, uint32_t stripe) noexcept {
@@ -36,6 +52,9 @@ void unlock(state& s, const lane& l, uint32_t stripe) noexcept {
 
 // Columns by their beginnings: joins those that overlap. False if more than `most` do somewhere.
 bool merge_columns(window& w, uint32_t most) {
+  size_t apart = 1;
+  while (apart < w.columns.size() && w.columns[apart].begin >= w.columns[apart - 1].end) ++apart;
+  if (apart == w.columns.size()) return true;
   uint64_t ends[parities_max];  // of the ranges that the next one may overlap
   uint32_t open = 0;
   size_t kept = 0;
@@ -102,15 +121,8 @@ bool plan(const state& s, lane& l, std::span<const extent> extents) {
   }
   sort_unique(w.stripes);
   if (w.columns.size() == 1) return true;
-  std::sort(w.columns.begin(), w.columns.end(),
-            [](const column_range& a, const column_range& b) { return a.begin < b.begin; });
+  sort(w.columns, [](const column_range& a, const column_range& b) { return a.begin < b.begin; });
   return merge_columns(w, g.parity) || SCUTE_PLANTED(window_columns);
-}
-
-void plan_stripes(lane& l) {
-  l.now().clear();
-  for (const piece& p : l.pieces) l.now().stripes.push_back(p.stripe);
-  sort_unique(l.now().stripes);
 }
 
 bool take_back(lane& l) noexcept {

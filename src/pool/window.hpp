@@ -38,8 +38,6 @@ bool overlap(const std::vector<column_range>& a, const std::vector<column_range>
 // Fills l.now() with what a window over these extents needs. False if more of them have a byte column in
 // common than there are parities to bring them back.
 bool plan(const state& s, lane& l, std::span<const extent> extents);
-// The same for l.pieces, without a look at their columns.
-void plan_stripes(lane& l);
 
 // Makes the deferred window of the lane its own again, waiting for whoever is draining it. False if there
 // is none.

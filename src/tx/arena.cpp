@@ -3,10 +3,9 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <new>
-
-#include "tx/canary.hpp"
 
 namespace scute::tx {
 namespace {
@@ -37,19 +36,23 @@ arena::~arena() {
   if (current_.at != nullptr) release(current_);
 }
 
-std::byte* arena::bump(uint64_t size) {
-  if (current_.at == nullptr || current_.size - used_ < size) {
-    const uint64_t wanted = size > block_size ? round_up(size, 64) : block_size;
-    blocks_.reserve(blocks_.size() + 1);
-    auto* at = static_cast<std::byte*>(std::aligned_alloc(64, wanted));
-    if (at == nullptr) throw std::bad_alloc();
-    if (current_.at != nullptr) blocks_.push_back(current_);
-    current_ = {at, wanted, false};
-    used_ = 0;
-  }
+// A new block to fill, since the current one has no room for `size`.
+void arena::next_block(uint64_t size) {
+  const uint64_t wanted = std::max(size, block_size);
+  blocks_.reserve(blocks_.size() + 1);
+  auto* at = static_cast<std::byte*>(std::aligned_alloc(64, wanted));
+  if (at == nullptr) throw std::bad_alloc();
+  if (current_.at != nullptr) blocks_.push_back(current_);
+  current_ = {at, wanted, false};
+  used_ = 0;
+}
+
+inline std::byte* arena::bump(uint64_t size) {
+  size = round_up(size, 64);
+  if (current_.size - used_ < size) [[unlikely]]
+    next_block(size);
   std::byte* at = current_.at + used_;
-  used_ += round_up(size, 64);
-  if (used_ > current_.size) used_ = current_.size;
+  used_ += size;
   return at;
 }
 
@@ -86,19 +89,7 @@ std::byte* arena::scratch(uint64_t size) {
   return at;
 }
 
-bool arena::intact(const std::byte* payload, uint64_t size, uint64_t front) noexcept {
-  return canary_intact(payload - front, front) && canary_intact(payload + size, canary_size);
-}
-
-void arena::open_front(std::byte* payload, uint64_t front) noexcept {
-  unpoison(payload - front, front);
-}
-
-void arena::reset() {
-  if (blocks_.empty()) {  // the usual case: everything fitted one block
-    used_ = 0;
-    return;
-  }
+void arena::give_back() {
   uint64_t kept = 0;
   for (const auto& b : spare_) kept += b.size;
   for (const auto& b : blocks_) {
@@ -110,7 +101,6 @@ void arena::reset() {
     }
   }
   blocks_.clear();
-  used_ = 0;
 }
 
 }  // namespace scute::tx

@@ -8,6 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include "tx/canary.hpp"
+
 namespace scute::tx {
 
 class arena {
@@ -26,12 +28,19 @@ class arena {
   std::byte* scratch(uint64_t size);
 
   // Tests both canaries of a buffer that take() gave out.
-  static bool intact(const std::byte* payload, uint64_t size, uint64_t front) noexcept;
+  static bool intact(const std::byte* payload, uint64_t size, uint64_t front) noexcept {
+    return canary_intact(payload - front, front) && canary_intact(payload + size, canary_size);
+  }
 
   // With AddressSanitizer the canaries are poisoned; this makes a buffer's front usable.
-  static void open_front(std::byte* payload, uint64_t front) noexcept;
+  static void open_front(std::byte* payload, uint64_t front) noexcept {
+    unpoison(payload - front, front);
+  }
 
-  void reset();
+  void reset() {
+    if (!blocks_.empty()) give_back();  // else everything fitted one block, as it usually does
+    used_ = 0;
+  }
 
  private:
   struct block {
@@ -40,10 +49,12 @@ class arena {
     bool big;
   };
   std::byte* bump(uint64_t size);
+  void next_block(uint64_t size);
+  void give_back();
   std::byte* map_big(uint64_t size);
   static void release(const block& b) noexcept;
 
-  std::vector<block> blocks_;  // in use; the last is the one being filled
+  std::vector<block> blocks_;  // in use, beside the one that is being filled
   std::vector<block> spare_;
   uint64_t used_ = 0;  // of the current bump block
   block current_{nullptr, 0, false};

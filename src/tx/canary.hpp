@@ -5,15 +5,75 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SCUTE_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SCUTE_ASAN 1
+#endif
+#endif
+#ifdef SCUTE_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
 
 namespace scute::tx {
 
 inline constexpr uint64_t canary_size = 32;
 
+// What canaries consist of, repeated: of this process, and random.
+struct canary_pattern {
+  alignas(canary_size) std::byte bytes[256];
+  canary_pattern() noexcept;
+};
+inline const canary_pattern& the_pattern() noexcept {
+  static const canary_pattern p;
+  return p;
+}
+
+// Under AddressSanitizer canaries are poisoned: who writes there is told at once.
+inline void poison([[maybe_unused]] const std::byte* at, [[maybe_unused]] uint64_t n) noexcept {
+#ifdef SCUTE_ASAN
+  ASAN_POISON_MEMORY_REGION(at, n);
+#endif
+}
+inline void unpoison([[maybe_unused]] const std::byte* at, [[maybe_unused]] uint64_t n) noexcept {
+#ifdef SCUTE_ASAN
+  ASAN_UNPOISON_MEMORY_REGION(at, n);
+#endif
+}
+
+// The two below for canaries of other sizes than the usual one, without the poison.
+void plant_long(std::byte* at, uint64_t n) noexcept;
+bool long_intact(const std::byte* at, uint64_t n) noexcept;
+
 // Fills n bytes with the process's canary pattern; poisons them under AddressSanitizer.
-void plant_canary(std::byte* at, uint64_t n) noexcept;
+inline void plant_canary(std::byte* at, uint64_t n) noexcept {
+  unpoison(at, n);
+  if (n == canary_size)
+    std::memcpy(at, the_pattern().bytes, canary_size);
+  else
+    plant_long(at, n);
+  poison(at, n);
+}
+
 // True if the n bytes still are the pattern. Works on poisoned bytes.
-bool canary_intact(const std::byte* at, uint64_t n) noexcept;
-void unpoison(const std::byte* at, uint64_t n) noexcept;
+inline bool canary_intact(const std::byte* at, uint64_t n) noexcept {
+  unpoison(at, n);
+  bool same = false;
+  if (n == canary_size) {
+    uint64_t is[4], should[4];
+    static_assert(sizeof is == canary_size);
+    std::memcpy(is, at, sizeof is);
+    std::memcpy(should, the_pattern().bytes, sizeof should);
+    same = ((is[0] ^ should[0]) | (is[1] ^ should[1]) | (is[2] ^ should[2]) |
+            (is[3] ^ should[3])) == 0;
+  } else {
+    same = long_intact(at, n);
+  }
+  poison(at, n);
+  return same;
+}
 
 }  // namespace scute::tx

@@ -28,11 +28,24 @@ struct member {
   bool fresh;         // what lay there before is nobody's, and no checksum vouches for it
 };
 
+class slot_keeper {
+ public:
+  // The transaction is decided and durable. Slots only, no spans: the caller holds stripes, and whoever
+  // waits for a stripe may hold what a span's release needs. Calls after the first one do nothing.
+  virtual void give_back() noexcept = 0;
+
+ protected:
+  ~slot_keeper() = default;
+};
+
 struct write_set {
   std::span<const pool::patch> patches;     // disjoint; includes every header that changes
   std::span<const inplace_range> in_place;  // disjoint from each other and from the patches
   std::span<const member> members;          // of both; none without checksums
   bool metadata = false;                    // there is a patch that belongs to no member
+  // Slots that are free as soon as the transaction is decided. An engine may tell so before it returns, when
+  // the lock that this takes costs least: right behind its fence, before anything else is written.
+  slot_keeper* freed = nullptr;
 };
 
 struct recovery_report {

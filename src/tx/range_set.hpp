@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Byte ranges of one object that a transaction has opened, disjoint and in order.
+// Byte ranges of one object that a transaction has opened: disjoint, not touching, none of them empty,
+// and in order. Most sets never have more than one, which takes no memory.
 #pragma once
 
 #include <algorithm>
@@ -14,29 +15,76 @@ struct byte_range {
 
 class range_set {
  public:
-  void clear() noexcept { ranges_.clear(); }
-  bool empty() const noexcept { return ranges_.empty(); }
-  auto begin() const noexcept { return ranges_.begin(); }
-  auto end() const noexcept { return ranges_.end(); }
+  void clear() noexcept {
+    hull_ = {0, 0};
+    all_.clear();
+  }
+  bool empty() const noexcept { return hull_.end == 0; }
+  const byte_range* begin() const noexcept { return all_.empty() ? &hull_ : all_.data(); }
+  const byte_range* end() const noexcept {
+    return all_.empty() ? &hull_ + (empty() ? 0 : 1) : all_.data() + all_.size();
+  }
 
   bool contains(uint64_t begin, uint64_t end) const noexcept {
-    const auto it = after(begin);
-    return it != ranges_.begin() && std::prev(it)->begin <= begin && end <= std::prev(it)->end;
+    if (begin < hull_.begin || end > hull_.end) return false;
+    return all_.empty() || contains_of_all(begin, end);
   }
   bool overlaps(uint64_t begin, uint64_t end) const noexcept {
-    const auto it = after(begin);
-    if (it != ranges_.begin() && std::prev(it)->end > begin) return true;
-    return it != ranges_.end() && it->begin < end;
+    if (begin >= hull_.end || end <= hull_.begin) return false;
+    return all_.empty() || overlaps_of_all(begin, end);
   }
-  // Adds a range, calling fresh(begin, end) for each part of it that was not in the set.
+  // Adds a range, calling fresh(begin, end) for each part of it that was not in the set. If that throws,
+  // the set is as it was.
   template <typename Fn>
   void add(uint64_t begin, uint64_t end, Fn&& fresh) {
-    auto it = after(begin);
-    if (it != ranges_.begin() && std::prev(it)->end >= begin) --it;
+    if (empty()) {
+      fresh(begin, end);
+      hull_ = {begin, end};
+      return;
+    }
+    if (!all_.empty()) return add_to_all(begin, end, fresh);
+    if (begin >= hull_.begin && end <= hull_.end) return;
+    if (begin > hull_.end || end < hull_.begin) {
+      all_.reserve(2);
+      fresh(begin, end);
+      all_.push_back(hull_);
+      all_.insert(begin < hull_.begin ? all_.begin() : all_.end(), {begin, end});
+    } else {
+      if (begin < hull_.begin) fresh(begin, hull_.begin);
+      if (end > hull_.end) fresh(hull_.end, end);
+    }
+    widen(begin, end);
+  }
+
+ private:
+  using ranges = std::vector<byte_range>;
+
+  void widen(uint64_t begin, uint64_t end) noexcept {
+    hull_ = {std::min(hull_.begin, begin), std::max(hull_.end, end)};
+  }
+  // The first range that begins after `at`.
+  template <typename Ranges>
+  static auto after(Ranges& all, uint64_t at) noexcept {
+    return std::upper_bound(all.begin(), all.end(), at,
+                            [](uint64_t v, const byte_range& r) { return v < r.begin; });
+  }
+  bool contains_of_all(uint64_t begin, uint64_t end) const noexcept {
+    const auto it = after(all_, begin);
+    return it != all_.begin() && std::prev(it)->begin <= begin && end <= std::prev(it)->end;
+  }
+  bool overlaps_of_all(uint64_t begin, uint64_t end) const noexcept {
+    const auto it = after(all_, begin);
+    if (it != all_.begin() && std::prev(it)->end > begin) return true;
+    return it != all_.end() && it->begin < end;
+  }
+  template <typename Fn>
+  void add_to_all(uint64_t begin, uint64_t end, Fn&& fresh) {
+    auto it = after(all_, begin);
+    if (it != all_.begin() && std::prev(it)->end >= begin) --it;
     uint64_t at = begin;
     uint64_t low = begin, high = end;
     auto last = it;
-    for (; last != ranges_.end() && last->begin <= end; ++last) {
+    for (; last != all_.end() && last->begin <= end; ++last) {
       if (at < last->begin) fresh(at, last->begin);
       at = std::max(at, last->end);
       low = std::min(low, last->begin);
@@ -44,23 +92,16 @@ class range_set {
     }
     if (at < end) fresh(at, end);
     if (it == last) {
-      ranges_.insert(it, {low, high});
+      all_.insert(it, {low, high});
     } else {
       *it = {low, high};
-      ranges_.erase(it + 1, last);
+      all_.erase(it + 1, last);
     }
+    widen(begin, end);
   }
 
- private:
-  std::vector<byte_range>::iterator after(uint64_t at) noexcept {
-    return std::upper_bound(ranges_.begin(), ranges_.end(), at,
-                            [](uint64_t v, const byte_range& r) { return v < r.begin; });
-  }
-  std::vector<byte_range>::const_iterator after(uint64_t at) const noexcept {
-    return std::upper_bound(ranges_.begin(), ranges_.end(), at,
-                            [](uint64_t v, const byte_range& r) { return v < r.begin; });
-  }
-  std::vector<byte_range> ranges_;
+  byte_range hull_{0, 0};  // from the first range to the last; {0, 0}: there is none
+  ranges all_;             // once there have been two; until then the hull is the set
 };
 
 }  // namespace scute::tx

@@ -2,6 +2,7 @@
 #include "tx/transaction.hpp"
 
 #include <cstring>
+#include <utility>
 
 #include "medium/planted.hpp"
 #include "pool/columns.hpp"
@@ -37,22 +38,22 @@ void transaction::begin() {
 micro_buffer* transaction::find(uint64_t payload) noexcept {
   if (index_.empty()) {
     for (size_t i = count_; i-- != 0;)
-      if (buffers_[i].where.payload == payload) return &buffers_[i];
+      if (buffers_[i]->where.payload == payload) return buffers_[i].get();
     return nullptr;
   }
   const size_t mask = index_.size() - 1;
   for (size_t i = (payload >> 5) * 0x9e3779b97f4a7c15u >> 20 & mask;; i = (i + 1) & mask) {
     if (index_[i] == 0) return nullptr;
-    micro_buffer& b = buffers_[index_[i] - 1];
+    micro_buffer& b = *buffers_[index_[i] - 1];
     if (b.where.payload == payload) return &b;
   }
 }
 
 micro_buffer& transaction::add(const heap::object& o) {
-  if (buffers_.size() == count_) buffers_.emplace_back();
+  if (buffers_.size() == count_) buffers_.push_back(std::make_unique<micro_buffer>());
   const auto enter_index = [this](size_t n) {
     const size_t mask = index_.size() - 1;
-    size_t i = (buffers_[n].where.payload >> 5) * 0x9e3779b97f4a7c15u >> 20 & mask;
+    size_t i = (buffers_[n]->where.payload >> 5) * 0x9e3779b97f4a7c15u >> 20 & mask;
     while (index_[i] != 0) i = (i + 1) & mask;
     index_[i] = static_cast<uint32_t>(n + 1);
   };
@@ -60,7 +61,7 @@ micro_buffer& transaction::add(const heap::object& o) {
   std::vector<uint32_t> larger;
   if (grow) larger.resize(index_.empty() ? 64 : index_.size() * 2);
   reads = {0, reads.touched | SCUTE_TOUCHED_BIT(s_.oid_of(o.payload))};
-  micro_buffer& b = buffers_[count_];
+  micro_buffer& b = *buffers_[count_];
   b.reset();
   b.where = o;
   ++count_;
@@ -159,6 +160,8 @@ uint64_t transaction::alloc(uint64_t size, uint32_t type, void** bytes) {
     throw failure(SCUTE_E_INVALID, "type numbers from 0xffffff01 on are reserved");
   s_.require_healthy();
   const heap::object o = heap_.reserve(lane_, size);
+  pool::prefetch_data(s_, o.header, std::min<uint64_t>(o.room + 32, data_ahead));
+  pool::prefetch_parity(s_, o.header, std::min<uint64_t>(o.room + 32, parity_ahead));
   try {
     micro_buffer& b = add(o);
     b.size = size;
@@ -190,6 +193,7 @@ void transaction::free(uint64_t oid) {
                   "the object has in-place ranges in this transaction; free it in a later one");
   heap_.prepare_free(b.where);
   if (b.bytes == nullptr) b.bytes = arena_.scratch(b.front()) + b.front();
+  b.span = b.where.is_span();
   b.freed = true;
 }
 
@@ -321,7 +325,7 @@ bool transaction::describe(uint64_t oid, uint64_t* size, uint64_t* usable, uint3
 
 void transaction::check_canaries() {
   for (size_t i = 0; i < count_; ++i) {
-    const micro_buffer& b = buffers_[i];
+    const micro_buffer& b = *buffers_[i];
     if (b.bytes == nullptr || b.freed) continue;
     if (arena::intact(b.bytes, b.size, b.front())) continue;
     throw failure(SCUTE_E_CANARY,
@@ -335,7 +339,7 @@ void transaction::check_canaries() {
 
 void transaction::stage_large() {
   for (size_t i = 0; i < count_; ++i) {
-    micro_buffer& b = buffers_[i];
+    micro_buffer& b = *buffers_[i];
     if (!b.fresh || b.freed || b.size < stage_min) continue;
     sealer_.begin();
     sealer_.seal_payload(b);
@@ -358,33 +362,34 @@ void transaction::stage_large() {
   }
 }
 
+void transaction::release_freed(bool spans) noexcept {
+  for (size_t i = 0; i < count_; ++i)
+    if (buffers_[i]->freed && buffers_[i]->span == spans) heap_.release(buffers_[i]->where);
+}
+
+void transaction::give_back() noexcept {
+  if (!std::exchange(gave_back_, true)) release_freed(false);
+}
+
 void transaction::commit() {
-  const auto release_freed = [this] {
-    for (size_t i = 0; i < count_; ++i)
-      if (buffers_[i].freed) heap_.release(buffers_[i].where);
-  };
   const medium::stage_scope as(medium::stage::end);
   try {
     const medium::stage_scope sealing(medium::stage::seal);
     if (doomed)
       throw failure(SCUTE_E_ABORTED,
-                    "an inner level of the transaction was aborted, so all of it "
-                    "was");
+                    "an inner level of the transaction was aborted, so all of it was");
     check_canaries();
     stage_large();
     sealer_.begin();
     uint64_t allocs = 0, frees = 0;
     for (size_t i = 0; i < count_; ++i) {
-      micro_buffer& b = buffers_[i];
+      micro_buffer& b = *buffers_[i];
       if (b.fresh && b.freed) continue;
       if (b.freed) {
         sealer_.seal_freed(b);
         ++frees;
       } else if (b.fresh) {
-        if (b.size >= stage_min)
-          sealer_.seal_staged(b);
-        else
-          sealer_.seal_fresh(b);
+        b.size >= stage_min ? sealer_.seal_staged(b) : sealer_.seal_fresh(b);
         ++allocs;
       } else if (!b.open.empty() || !b.in_place.empty()) {
         sealer_.seal_changed(b);
@@ -393,10 +398,12 @@ void transaction::commit() {
     if (anchor_at_ != 0) sealer_.seal_anchor(anchor_at_, anchor_);
     if (s_.read_only && !sealer_.patches().empty())
       throw failure(SCUTE_E_READONLY, s_.path + " was opened read-only");
-    if (SCUTE_PLANTED(free_early)) release_freed();
+    if (SCUTE_PLANTED(free_early)) give_back();
     {
       const medium::stage_scope planning(medium::stage::plan);
-      engine_.commit(lane_, sealer_.result());
+      write_set w = sealer_.result();
+      w.freed = this;
+      engine_.commit(lane_, w);
     }
     lane_.w.count.transactions.add(1);
     lane_.w.count.allocs.add(allocs);
@@ -405,7 +412,8 @@ void transaction::commit() {
     abort();
     throw;
   }
-  if (!SCUTE_PLANTED(free_early)) release_freed();
+  give_back();
+  release_freed(true);
   end();
 }
 
@@ -420,14 +428,15 @@ void transaction::abort() noexcept {
   }
   // Nor may any slot be used again then.
   for (size_t i = 0; i < count_ && !s_.medium->failed(); ++i)
-    if (buffers_[i].fresh || (SCUTE_PLANTED(abort_frees) && buffers_[i].freed))
-      heap_.release(buffers_[i].where);
+    if (buffers_[i]->fresh || (SCUTE_PLANTED(abort_frees) && buffers_[i]->freed))
+      heap_.release(buffers_[i]->where);
   lane_.w.count.aborts.add(1);
   end();
 }
 
 void transaction::end() {
   count_ = 0;
+  gave_back_ = false;
   saved_.clear();
   anchor_at_ = 0;
   index_.clear();

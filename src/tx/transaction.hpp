@@ -11,7 +11,7 @@
 //    aborted (or, SCUTE_E_IO, its outcome is left to recovery).
 #pragma once
 
-#include <deque>
+#include <memory>
 #include <vector>
 
 #include "heap/heap.hpp"
@@ -22,7 +22,7 @@
 
 namespace scute::tx {
 
-class transaction {
+class transaction final : private slot_keeper {
  public:
   transaction(pool::state& s, heap::heap& h, engine& e, pool::lane& l)
       : s_(s), heap_(h), engine_(e), lane_(l), sealer_(s, l) {}
@@ -72,6 +72,8 @@ class transaction {
   void fill(micro_buffer& b, uint64_t begin, uint64_t end);
   void check_range(uint64_t size, uint64_t offset, uint64_t length) const;
   void check_canaries();
+  void give_back() noexcept override;
+  void release_freed(bool spans) noexcept;
   void stage_large();
   void end();
 
@@ -81,10 +83,12 @@ class transaction {
   pool::lane& lane_;
   sealer sealer_;
   arena arena_;
-  std::deque<micro_buffer> buffers_;  // the first count_ are in use; the rest keep their memory
+  std::vector<std::unique_ptr<micro_buffer>>
+      buffers_;  // the first count_ are in use; the rest keep theirs
   size_t count_ = 0;
   uint64_t anchor_at_ = 0;
   format::root_anchor anchor_{};
+  bool gave_back_ = false;            // the slots that it frees
   std::vector<inplace_range> saved_;  // all in-place ranges
   std::vector<uint32_t> index_;       // open addressing by payload offset, once there are many
 };

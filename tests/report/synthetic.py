@@ -8,6 +8,7 @@ import zlib
 
 SCUTE = ("redo-none", "redo-ml", "redo-mlp", "redo-mlpc", "plain-mlpc", "logfree-mlpc", "logfree2-mlpc")
 SYSTEMS = [("scute", c) for c in SCUTE] + [("libpmemobj", "tx"), ("volatile", "malloc")]
+HUGE = [("libpmemobj-huge", "tx")]  # in maps and YCSB
 STRUCTURES = {"ctree": 8, "rbtree": 40, "btree": 24, "skiplist": 208, "rtree": 8, "hashmap": 24}
 
 rows = []
@@ -45,8 +46,10 @@ for threads in (1, 2):
                     **counters(system, config, size))
 for structure, size in STRUCTURES.items():
     for work in ("map_insert", "map_get", "map_remove"):
-        for system, config in SYSTEMS:
+        for system, config in SYSTEMS + HUGE:
             slow = factor(config) if work != "map_get" else 1 + factor(config) / 50
+            if system == "libpmemobj-huge":
+                slow *= 0.6
             if structure == "hashmap" and config == "logfree-mlpc" and work != "map_get":
                 slow = 0.4  # five times the peer
             add(work, size, 1, system, config, 1000 * slow, structure=structure,
@@ -61,8 +64,9 @@ for work in "abcdef":
     for size in (100, 256):
         for distribution in ("zipfian", "uniform"):
             for threads in (1, 2):
-                for system, config in SYSTEMS:
-                    add(f"ycsb_{work}", size, threads, system, config, 500 * factor(config),
+                for system, config in SYSTEMS + HUGE:
+                    slow = factor(config) * (0.6 if system == "libpmemobj-huge" else 1)
+                    add(f"ycsb_{work}", size, threads, system, config, 500 * slow,
                         distribution=distribution)
 for threads in (1, 8):
     for system, config, us in (("scute", "logfree-mlpc", 150), ("lmdb", "writemap", 290),

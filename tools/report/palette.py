@@ -29,6 +29,7 @@ _LOOKS: dict[str, Look] = {
     "logfree2-mlpc": Look("#00523b", "", "D"),
     # Peers.
     "libpmemobj": Look("#e69f00", "", "X"),
+    "libpmemobj-huge": Look("#f5cf80", "//", "8"),
     "lmdb": Look("#d55e00", "", "P"),
     "sqlite": Look("#f0e442", "", "p"),
     "rocksdb": Look("#cc79a7", "", "*"),

@@ -13,13 +13,15 @@ import tables
 import targets
 import transaction_plots
 from canvas import Canvas, Picture
-from rows import PEER, Rows
+from rows import PEER, PEER_HUGE, Rows
 
 TIMES = f"""\
 Times are those of one operation in one thread: the median over the rounds, ± half the interquartile
 range. **1.42×** behind a time is the *throughput* relative to {PEER} in the same run: above 1, Scute is
 faster. {PEER} keeps one undo log, without a copy, and protects neither objects nor pages;
 `logfree-mlpc`, the default, survives lost pages, silent corruption and stray writes as well.
+In shared memory Scute asks for pages of 2 MiB, which both libraries have on a DAX file; `{PEER_HUGE}` is
+{PEER} with its pool brought into such pages from outside.
 Absolute times mean little on another machine; ratios mean more, and the counters are the same everywhere.
 docs/benchmarks.md says what each work and system is."""
 

@@ -12,6 +12,7 @@ from typing import Any, Callable, Iterable, Iterator, Sequence
 KEY = ("work", "structure", "distribution", "file_system", "size", "threads", "system", "config")
 
 PEER = "libpmemobj"
+PEER_HUGE = "libpmemobj-huge"  # the same with its pool in huge pages
 
 
 class BadFile(Exception):

@@ -11,7 +11,7 @@ import markdown
 import series
 import units
 from ratio import geometric_mean
-from rows import PEER, Row, Rows
+from rows import PEER, PEER_HUGE, Row, Rows
 from transaction_plots import OBJECTS
 
 DEFAULT = "logfree-mlpc"
@@ -28,6 +28,7 @@ class Verdict:
     measured: float | None
     at_most: bool = False
     unit: str = "×"
+    huge: float | None = None  # the same over libpmemobj with huge pages; decides nothing
 
     @property
     def met(self) -> bool | None:
@@ -39,7 +40,8 @@ class Verdict:
         sign = "≤" if self.at_most else "≥"
         measured = "not measured" if self.measured is None else f"{self.measured:.2f}{self.unit}"
         verdict = {True: "met", False: "**missed**", None: ""}[self.met]
-        return [self.ident, self.what, f"{sign} {self.wanted:g}{self.unit}", measured, verdict]
+        huge = "" if self.huge is None else f"{self.huge:.2f}{self.unit}"
+        return [self.ident, self.what, f"{sign} {self.wanted:g}{self.unit}", measured, huge, verdict]
 
 
 def _throughput(rows: Rows, row: Row | None, against: str = PEER) -> float | None:
@@ -47,20 +49,25 @@ def _throughput(rows: Rows, row: Row | None, against: str = PEER) -> float | Non
     return None if row is None or peer is None or row.ns <= 0 else peer.ns / row.ns
 
 
+def _mean(ratios: list[float | None]) -> float | None:
+    """A mean over some of them would be another number."""
+    known = [r for r in ratios if r is not None]
+    return geometric_mean(known) if len(known) == len(ratios) else None
+
+
 def _maps(rows: Rows) -> Iterator[Verdict]:
-    changes = []
+    changes: list[float | None] = []
+    huge: list[float | None] = []
     for structure in series.STRUCTURES:
         for work, verb in (("map_insert", "insert"), ("map_remove", "remove")):
             row = rows.first(work=work, structure=structure, threads=1, name=DEFAULT)
-            ratio = _throughput(rows, row)
-            if ratio is not None:
-                changes.append(ratio)
+            changes.append(_throughput(rows, row))
+            huge.append(_throughput(rows, row, PEER_HUGE))
             wanted = 4.0 if structure == "hashmap" else 1.5
-            yield Verdict(f"{structure} {verb}", f"throughput over {PEER}'s", wanted, ratio)
-    # A mean over some of them would be another number.
-    complete = len(changes) == 2 * len(series.STRUCTURES)
+            yield Verdict(f"{structure} {verb}", f"throughput over {PEER}'s", wanted, changes[-1],
+                          huge=huge[-1])
     yield Verdict("maps", "geometric mean of insert and remove over all structures", 2.5,
-                  geometric_mean(changes) if complete else None)
+                  _mean(changes), huge=_mean(huge))
     for structure in series.STRUCTURES:
         row = rows.first(work="map_get", structure=structure, threads=1, name=DEFAULT)
         inverse = _throughput(rows, row, "volatile")
@@ -72,7 +79,8 @@ def _ycsb(rows: Rows) -> Iterator[Verdict]:
     found = rows.where(work="ycsb_a", threads=1, name=DEFAULT)
     for row in found:
         yield Verdict(f"ycsb_a {units.size(row.size)} {row.distribution}".strip(),
-                      f"throughput over {PEER}'s", 3.0, _throughput(rows, row))
+                      f"throughput over {PEER}'s", 3.0, _throughput(rows, row),
+                      huge=_throughput(rows, row, PEER_HUGE))
     if not len(found):
         yield Verdict("ycsb_a", f"throughput over {PEER}'s", 3.0, None)
 
@@ -128,18 +136,24 @@ def section(rows: Rows, machine: dict[str, object], explained: dict[str, str]) -
     out = (f"{met} of the {len(measured)} targets measured are met"
            + (f"; not measured in this run: {len(all_verdicts) - len(measured)}.\n\n"
               if len(measured) < len(all_verdicts) else ".\n\n"))
-    out += markdown.table(["target", "what", "wanted", "measured", ""],
-                          [v.line() for v in all_verdicts], left=2)
+    head = ["target", "what", "wanted", "measured", f"over {PEER_HUGE}'s", ""]
+    lines = [v.line() for v in all_verdicts]
+    if all(v.huge is None for v in all_verdicts):
+        head, *lines = (line[:4] + line[5:] for line in (head, *lines))
+    out += markdown.table(head, lines, left=2)
     missed = [v.ident for v in measured if not v.met]
     if missed:
         out += "\n### Misses explained\n\n" + _explain(missed, explained)
-    slower = _slower(rows)
-    if slower:
-        out += (f"\n### Where the default is slower than {PEER}\n\n"
+    for peer in (PEER, PEER_HUGE):
+        slower = _slower(rows, peer)
+        if not slower:
+            continue
+        idents = list(dict.fromkeys(_ident(r) for r, _ in slower))
+        out += (f"\n### Where the default is slower than {peer}\n\n"
                 + markdown.table(["", "work", "where", "throughput"],
                                  [[_ident(r), r.work, _where(r), f"{x:.2f}×"] for r, x in slower], left=3)
-                + "\n" + _explain([i for i in dict.fromkeys(_ident(r) for r, _ in slower)
-                                   if i not in missed], explained))
+                + "\n" + _explain([i for i in idents if i not in missed], explained))
+        missed += idents
     return out
 
 
@@ -166,11 +180,11 @@ def _where(row: Row) -> str:
     return ", ".join(p for p in parts if p)
 
 
-def _slower(rows: Rows) -> list[tuple[Row, float]]:
+def _slower(rows: Rows, peer: str) -> list[tuple[Row, float]]:
     """Every row of the default that loses, whether or not a target is about it."""
     works = [w for w, _ in OBJECTS]
     own = rows.where(name=DEFAULT).filter(
         lambda r: r.work in works or r.work.startswith(("map_", "ycsb_")))
-    ratios = [(row, _throughput(rows, row)) for row in own]
+    ratios = [(row, _throughput(rows, row, peer)) for row in own]
     # Less than what is printed as 1.00.
     return [(row, x) for row, x in ratios if x is not None and x < 0.995]
