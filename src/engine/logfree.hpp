@@ -34,7 +34,8 @@
 // D7 Before the first write to a column that a crash has left unresolved it is resolved, and so is the
 //    whole ring of each member that carries a tag of an unresolved epoch.
 // D8 A chunk gets a new use only when no window that had members in it is deferred, and, after a crash, when
-//    all of it is resolved.
+//    all of it is resolved. A slot that the transaction frees goes back at 4 already: whoever gets it has to
+//    wait for the window's columns before he writes there.
 #pragma once
 
 #include <vector>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/logged.hpp"
 
-#include <algorithm>
-
 #include "engine/in_place.hpp"
 #include "medium/planted.hpp"
 #include "pool/columns.hpp"
@@ -11,50 +9,9 @@
 
 namespace scute::engine {
 
-// Fills l.now() with the stripes of l.pieces, and with their columns if no two pieces have one in common:
-// then the new parity of a piece can be computed along with its delta. (An allocator's step names a chunk's
-// header first and then slots, which ascend.)
-void logged::plan(pool::lane& l) {
-  const auto& g = s_.geo;
-  pool::window& w = l.now();
-  w.clear();
-  if (l.pieces.empty()) return;
-  const auto columns_of = [&](const pool::piece& p) {
-    const uint64_t zone = pool::zone_of(g, p.parity);
-    const uint64_t begin = zone * g.row_size + (p.parity - pool::parity_offset(g, zone, 0));
-    return pool::column_range{begin, begin + p.length};
-  };
-  const auto earlier = [](const pool::column_range& a, const pool::column_range& b) {
-    return a.begin < b.begin;
-  };
-  bool ascending = true, stripes_ascend = true;
-  for (const pool::piece& p : l.pieces) {
-    if (w.stripes.empty() || p.stripe != w.stripes.back()) {
-      stripes_ascend = stripes_ascend && (w.stripes.empty() || p.stripe > w.stripes.back());
-      w.stripes.push_back(p.stripe);
-    }
-    if (&p == l.pieces.data()) continue;
-    const pool::column_range c = columns_of(p);
-    ascending = ascending && (w.columns.empty() || c.begin > w.columns.back().begin);
-    w.columns.push_back(c);
-  }
-  if (!stripes_ascend) {
-    std::sort(w.stripes.begin(), w.stripes.end());
-    w.stripes.erase(std::unique(w.stripes.begin(), w.stripes.end()), w.stripes.end());
-  }
-  if (!ascending) std::sort(w.columns.begin(), w.columns.end(), earlier);
-  const pool::column_range first = columns_of(l.pieces.front());
-  w.columns.insert(std::upper_bound(w.columns.begin(), w.columns.end(), first, earlier), first);
-  const auto meet = [](const pool::column_range& a, const pool::column_range& b) {
-    return b.begin < a.end;
-  };
-  if (std::adjacent_find(w.columns.begin(), w.columns.end(), meet) != w.columns.end())
-    w.columns.clear();
-}
-
 // Locks what l.pieces will be written under. The lane's deferred window ends before.
 void logged::open_window(pool::lane& l) {
-  plan(l);
+  pool::plan_pieces(s_, l);
   pool::prepare_deltas(s_, l);
   if (pool::take_back(l)) pool::settle_last(s_, l);
   pool::enter(s_, l, false);

@@ -36,7 +36,6 @@ class logged {
   bool has_undo(const pool::lane& l) const noexcept { return log_.has_undo(l); }
 
  private:
-  void plan(pool::lane& l);
   void open_window(pool::lane& l);
   void run(pool::lane& l, entry_image& image, std::span<const pool::patch> patches,
            std::span<const tx::inplace_range> in_place, bool ends_in_place);

@@ -27,9 +27,10 @@ bool contains(const std::vector<uint32_t>& sorted, uint32_t stripe) noexcept {
   return false;
 }
 
-// A window has a handful of everything.
+// Most windows have a handful of everything; an allocator's step has more, nearly in order.
 template <class T, class Less>
 void sort(std::vector<T>& v, Less less) {
+  if (std::is_sorted(v.begin(), v.end(), less)) return;
   if (v.size() > 12) return std::sort(v.begin(), v.end(), less);
   for (size_t i = 1; i < v.size(); ++i) {
     const T x = v[i];
@@ -41,9 +42,18 @@ void sort(std::vector<T>& v, Less less) {
 
 void sort_unique(std::vector<uint32_t>& v) {
   sort(v, [](uint32_t a, uint32_t b) { return a < b; });
-  size_t apart = 1;
-  while (apart < v.size() && v[apart] != v[apart - 1]) ++apart;
-  if (apart < v.size()) v.erase(std::unique(v.begin(), v.end()), v.end());
+  v.erase(std::unique(v.begin(), v.end()), v.end());
+}
+
+void sort_columns(std::vector<column_range>& v) {
+  sort(v, [](const column_range& a, const column_range& b) { return a.begin < b.begin; });
+}
+
+// Of columns by their beginnings: none overlaps the next one.
+bool are_apart(const std::vector<column_range>& v) noexcept {
+  for (size_t i = 1; i < v.size(); ++i)
+    if (v[i].begin < v[i - 1].end) return false;
+  return true;
 }
 
 void unlock(state& s, const lane& l, uint32_t stripe) noexcept {
@@ -52,9 +62,7 @@ void unlock(state& s, const lane& l, uint32_t stripe) noexcept {
 
 // Columns by their beginnings: joins those that overlap. False if more than `most` do somewhere.
 bool merge_columns(window& w, uint32_t most) {
-  size_t apart = 1;
-  while (apart < w.columns.size() && w.columns[apart].begin >= w.columns[apart - 1].end) ++apart;
-  if (apart == w.columns.size()) return true;
+  if (are_apart(w.columns)) return true;
   uint64_t ends[parities_max];  // of the ranges that the next one may overlap
   uint32_t open = 0;
   size_t kept = 0;
@@ -121,8 +129,23 @@ bool plan(const state& s, lane& l, std::span<const extent> extents) {
   }
   sort_unique(w.stripes);
   if (w.columns.size() == 1) return true;
-  sort(w.columns, [](const column_range& a, const column_range& b) { return a.begin < b.begin; });
+  sort_columns(w.columns);
   return merge_columns(w, g.parity) || SCUTE_PLANTED(window_columns);
+}
+
+void plan_pieces(const state& s, lane& l) {
+  window& w = l.now();
+  w.clear();
+  const auto& g = s.geo;
+  for (const piece& p : l.pieces) {
+    if (w.stripes.empty() || w.stripes.back() != p.stripe) w.stripes.push_back(p.stripe);
+    const cell c = cell_of(g, p.offset);
+    const uint64_t begin = c.zone * g.row_size + c.column;
+    w.columns.push_back({begin, begin + p.length});
+  }
+  sort_unique(w.stripes);
+  sort_columns(w.columns);
+  if (!are_apart(w.columns)) w.columns.clear();
 }
 
 bool take_back(lane& l) noexcept {

@@ -38,6 +38,9 @@ bool overlap(const std::vector<column_range>& a, const std::vector<column_range>
 // Fills l.now() with what a window over these extents needs. False if more of them have a byte column in
 // common than there are parities to bring them back.
 bool plan(const state& s, lane& l, std::span<const extent> extents);
+// The same for l.pieces, which may have columns in common: then l.now() lists none, and the parity of each
+// piece is computed when the one before it is written.
+void plan_pieces(const state& s, lane& l);
 
 // Makes the deferred window of the lane its own again, waiting for whoever is draining it. False if there
 // is none.
