@@ -35,6 +35,7 @@ const std::vector<entry>& catalogue() {
     add_log_scenarios(list);
     add_owner_scenarios(list);
     add_chunk_scenarios(list);
+    add_fragment_scenarios(list);
     add_injury_scenarios(list);
     add_lost_page_scenarios(list);
     add_ring_scenarios(list);

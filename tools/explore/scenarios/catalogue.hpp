@@ -33,6 +33,7 @@ void add_repair_scenarios(std::vector<entry>& to);     // injuries, and repairs 
 void add_log_scenarios(std::vector<entry>& to);        // logs at their limits
 void add_owner_scenarios(std::vector<entry>& to);      // lanes that meet in a column block
 void add_chunk_scenarios(std::vector<entry>& to);      // how chunks come into use
+void add_fragment_scenarios(std::vector<entry>& to);   // objects of several fragments
 void add_injury_scenarios(std::vector<entry>& to);     // misplaced and stale writes, worse damage
 void add_lost_page_scenarios(std::vector<entry>& to);  // pages that cannot be read
 // Engine logfree (logfree_*.cpp):
