@@ -295,13 +295,12 @@ resolution::remains resolution::explain_block(uint64_t zone, uint64_t block) {
       return true;
     };
     for (const found& x : all) {
-      if (!pool::valid(s_, x.fragment)) continue;
       const pool::cell c = pool::cell_of(s_.geo, x.fragment.header);
       // The header of an open member does not add up; it may lie in another block.
       if (c.zone == zone && c.column >= column && c.column + format::header_size <= column + n &&
           adds_up(c.column - column, format::header_size))
         continue;
-      explained = explain(x.fragment);
+      explained = pool::valid(s_, x.fragment) && explain(x.fragment);
       if (explained) break;
     }
   }
