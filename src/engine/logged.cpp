@@ -92,8 +92,14 @@ void logged::step(pool::lane& l, std::span<const pool::patch> patches) {
 void logged::stage(pool::lane& l, std::span<const pool::patch> patches) {
   if (patches.empty()) return;
   s_.require_healthy();
+  // What it overwrites may still be a member of a transaction that freed it later.
   if (s_.resolving != nullptr && s_.resolving->pending())
-    for (const auto& p : patches) s_.resolving->before_write(p.offset, p.length);
+    for (const auto& p : patches) {
+      if (SCUTE_PLANTED(stage_rings))
+        s_.resolving->before_write(p.offset, p.length);
+      else
+        s_.resolving->before_overwrite(p.offset, p.length);
+    }
   pool::split(s_, l, patches);
   open_window(l);
   pool::write_data(s_, l);

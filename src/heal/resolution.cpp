@@ -18,31 +18,29 @@
 namespace scute::heal {
 namespace {
 
-constexpr uint64_t block_size = pool::column_block, ahead = 32 * block_size;
+constexpr uint64_t ahead = 32 * pool::column_block;
 constexpr uint64_t epoch_mask = 0xffffff;
 
 uint64_t epoch_of(uint64_t tag) noexcept {
   return tag >> 40;
 }
 
-format::fragment_header header_at(const pool::state& s, uint64_t offset) noexcept {
-  format::fragment_header h;
-  std::memcpy(&h, s.at(offset), sizeof h);
-  return h;
-}
-
-// The fragment whose header lies at an offset of the data rows, if there can be one.
-bool fragment_at(const pool::state& s, uint64_t header, pool::fragment& f) noexcept {
-  bool any = false;
-  for_each_fragment(s, header & ~(format::page - 1), [&](const fragment_in_page& p) {
-    if (p.fragment.header != header) return;
-    f = p.fragment;
-    any = true;
-  });
-  return any;
-}
-
 }  // namespace
+
+// The slow part, which one thread at a time is in.
+class resolution::solving {
+ public:
+  explicit solving(resolution& r) : r_(r), hold_(r.mutex_) {
+    r_.solver_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  }
+  ~solving() { r_.solver_.store({}, std::memory_order_relaxed); }
+  solving(const solving&) = delete;
+  solving& operator=(const solving&) = delete;
+
+ private:
+  resolution& r_;
+  const std::lock_guard<waiting_mutex> hold_;
+};
 
 resolution::resolution(pool::state& s, uint64_t resolved, uint64_t present)
     : s_(s), resolved_(resolved), present_(present), w_(*s.medium) {
@@ -86,21 +84,30 @@ void resolution::before_write(uint64_t offset, uint64_t length) {
 
 void resolution::before_change(const pool::fragment& f) {
   if (!pending() || ours() || SCUTE_PLANTED(resolve_rings)) return;
-  const auto h = header_at(s_, f.header);
+  const auto h = header_at(f.header);
   if (h.next == f.header || !in_doubt(h.tag)) return;
   std::vector<pool::fragment> members;
-  walk(f, false, [&](const pool::fragment& m) { members.push_back(m); });
+  for (uint64_t end = 0; !walk(f, false, members, end) && mend_at(end);) members.clear();
   for (const pool::fragment& m : members) {
-    const auto mh = header_at(s_, m.header);
-    const uint32_t n = pool::covered(s_, m, mh);
+    const uint32_t n = pool::covered(s_, m, header_at(m.header));
     for_each_extent(m, n == pool::not_covered ? 0 : n,
                     [&](uint64_t offset, uint64_t length) { before_write(offset, length); });
   }
 }
 
+// Where a ring does not go on. What was damaged, not torn, may be in the way. True if it is no more.
+bool resolution::mend_at(uint64_t header) {
+  pool::fragment m;
+  if (place_at(s_, header, m) && pool::valid(s_, m)) return false;
+  before_write(header, format::header_size);
+  if (!place_at(s_, header, m)) return false;
+  const solving here(*this);
+  return pool::valid(s_, m) || mend(m);
+}
+
 void resolution::before_read(const pool::fragment& f) {
   if (!pending() || ours() || SCUTE_PLANTED(resolve_reads)) return;
-  const auto h = header_at(s_, f.header);
+  const auto h = header_at(f.header);
   // A torn header may have an old tag and anything else.
   const uint32_t n = pool::covered(s_, f, h);
   if (!in_doubt(h.tag) && pool::valid(s_, f)) return;
@@ -108,12 +115,26 @@ void resolution::before_read(const pool::fragment& f) {
                   [&](uint64_t offset, uint64_t length) { before_write(offset, length); });
 }
 
-void resolution::before_reuse(uint64_t offset, uint64_t length) {
+void resolution::before_overwrite(uint64_t offset, uint64_t length) {
   if (!pending()) return;
   before_write(offset, length);
+  change_all(offset, length);
+}
+
+void resolution::before_reuse(uint64_t offset, uint64_t length) {
+  if (!pending()) return;
+  before_overwrite(offset, length);
+  // Without its head nobody knows where further headers of a span lie (T1).
+  for (uint64_t at = offset; at < offset + length; at += s_.geo.chunk_size)
+    if (const header_area area = span_headers(s_, at); area.length != 0)
+      change_all(area.offset, area.length);
+}
+
+// Everything that has bytes in [offset, offset + length) is about to be overwritten.
+void resolution::change_all(uint64_t offset, uint64_t length) {
   std::vector<pool::fragment> all;
   for (uint64_t at = offset & ~(format::page - 1); at < offset + length; at += format::page)
-    for_each_fragment(s_, at, [&](const fragment_in_page& p) { all.push_back(p.fragment); });
+    for_each_place(s_, at, [&](const fragment_in_page& p) { all.push_back(p.fragment); });
   for (const pool::fragment& f : all) before_change(f);
 }
 
@@ -136,12 +157,7 @@ void resolution::resolve(uint64_t zone, uint64_t block) {
   const uint64_t n = std::min(block_size, s_.geo.row_size - column);
   if (column < s_.used_end[zone].load(std::memory_order_acquire)) {
     if (!pool::column_consistent(s_, zone, column, n) && !SCUTE_PLANTED(resolve_blocks)) {
-      const std::lock_guard hold(mutex_);
-      solver_.store(std::this_thread::get_id(), std::memory_order_relaxed);
-      struct end {
-        resolution& r;
-        ~end() { r.solver_.store({}, std::memory_order_relaxed); }
-      } const when_done{*this};
+      const solving here(*this);
       if (!is_resolved(zone, block)) resolve_with_rings(zone, block);
     }
     medium::writer w(*s_.medium);
@@ -167,7 +183,9 @@ std::vector<resolution::found> resolution::fragments_in(uint64_t zone, uint64_t 
         const auto sound = [&](uint64_t i) {
           const auto f =
               pool::metadata_fragment(g.chunk_header_offset(zone, i), format::type_chunk);
-          return pool::valid(s_, f) || mend(f);
+          if (pool::valid(s_, f) || mend(f)) return true;
+          all.push_back({f, 0, what::unknown, page, block_size});
+          return false;
         };
         // A span's head, then its first fragment, tell what there is in its bodies.
         if (sound(index)) {
@@ -180,11 +198,13 @@ std::vector<resolution::found> resolution::fragments_in(uint64_t zone, uint64_t 
         }
       }
     }
-    const auto collect = [&] {
-      for_each_fragment(s_, page,
-                        [&](const fragment_in_page& p) { all.push_back({p.fragment, p.object}); });
-    };
     const size_t before = all.size();
+    const auto collect = [&] {
+      all.resize(before);
+      for_each_place(s_, page, [&](const fragment_in_page& p) {
+        all.push_back({p.fragment, p.object, p.claimed ? what::claimed : what::place});
+      });
+    };
     collect();
     if (SCUTE_PLANTED(resolve_one_size) && !all.empty())
       std::erase_if(all, [room = all.back().fragment.object_room](const found& x) {
@@ -192,21 +212,25 @@ std::vector<resolution::found> resolution::fragments_in(uint64_t zone, uint64_t 
       });
     // What further fragments an object has its first header tells, so that is settled before.
     bool again = false;
-    const size_t listed = all.size();
-    for (size_t i = before; i < listed; ++i) {
-      pool::fragment first = all[i].fragment;
-      if (first.metadata || first.object_room <= format::fragment_payload) continue;
-      const uint64_t payload = first.payload - first.index * format::fragment_payload;
-      first.header -= first.index * format::header_size;
-      first.payload = payload;
-      first.index = 0;
-      first.room = static_cast<uint32_t>(std::min(format::fragment_payload, first.object_room));
-      again = (pool::valid(s_, first) ? explaining && explain(first) : mend(first)) || again;
+    std::set<uint64_t> lost;
+    uint64_t known = 0;
+    for (size_t i = before; i < all.size(); ++i) {
+      const pool::fragment& f = all[i].fragment;
+      if (f.metadata || f.object_room <= format::fragment_payload) continue;
+      const pool::fragment first = first_of(f);
+      if (std::exchange(known, first.header) == first.header) continue;
+      if (pool::valid(s_, first))
+        again = (explaining && explain(first)) || again;
+      else if (mend(first))
+        again = true;
+      else
+        lost.insert(first.header);
     }
-    if (again) {
-      all.resize(before);
-      collect();
-    }
+    if (again) collect();
+    // Nobody can say whether these are fragments.
+    for (size_t i = before; i < all.size() && !SCUTE_PLANTED(resolve_unknown); ++i)
+      if (all[i].is == what::place && lost.count(first_of(all[i].fragment).header) != 0)
+        all[i].is = what::unknown;
   }
   return all;
 }
@@ -229,159 +253,93 @@ void resolution::resolve_with_rings(uint64_t zone, uint64_t block) {
 void resolution::flush_parity(uint64_t zone, uint64_t block, medium::writer& w) {
   if (synced_ || SCUTE_PLANTED(resolve_parity_flush)) return;
   const uint64_t column = block * block_size;
-  w.flush(s_.at(pool::parity_offset(s_.geo, zone, column)),
-          std::min(block_size, s_.geo.row_size - column), medium::purpose::parity);
+  for (uint32_t p = 0; p < s_.geo.parity; ++p)
+    w.flush(s_.at(pool::parity_offset(s_.geo, zone, column, p)),
+            std::min(block_size, s_.geo.row_size - column), medium::purpose::parity);
   w.fence();
   s_.require_healthy();
 }
 
 void resolution::resolve_dirty(uint64_t zone, uint64_t block) {
+  remains left = explain_block(zone, block);
+  while (!left.open.empty() && help(zone, block, left.open)) left = explain_block(zone, block);
+  if (!left.adds_up) recompute_rest(zone, block, left);
+  for (const found& x : left.open) {
+    if (x.is != what::claimed || !all_resolved_but(zone, block, x.fragment) ||
+        !told_.insert(x.fragment.header).second)
+      continue;
+    s_.lost.fetch_add(1, std::memory_order_relaxed);
+    s_.events.post(event_of(s_, x.fragment, SCUTE_OUTCOME_LOST));
+  }
+}
+
+// Everything in a block that its columns explain by themselves.
+resolution::remains resolution::explain_block(uint64_t zone, uint64_t block) {
   const uint64_t column = block * block_size;
   const uint64_t n = std::min(block_size, s_.geo.row_size - column);
-  std::byte syndrome[pool::syndrome_max];
-  std::vector<found> lost;
+  remains left;
   // Each round but the last one explains at least one fragment, for good.
-  for (;;) {
+  for (bool explained = true; explained;) {
+    explained = false;
     const std::vector<found> all = fragments_in(zone, block, true);
-    lost.clear();
+    left.open.clear();
     for (const found& x : all)
-      if (!pool::valid(s_, x.fragment) && !mend(x.fragment)) lost.push_back(x);
-    pool::column_syndrome(s_, zone, column, n, syndrome);
-    if (codec::is_zero(syndrome, s_.geo.parity * n)) break;
+      if (x.is != what::place && !pool::valid(s_, x.fragment) && !mend(x.fragment))
+        left.open.push_back(x);
+    pool::column_syndrome(s_, zone, column, n, left.syndrome);
+    left.adds_up = codec::is_zero(left.syndrome, s_.geo.parity * n);
+    if (left.adds_up) break;
     const auto adds_up = [&](uint64_t from, uint64_t length) {
       for (uint32_t p = 0; p < s_.geo.parity; ++p)
-        if (!codec::is_zero(syndrome + p * n + from, length)) return false;
+        if (!codec::is_zero(left.syndrome + p * n + from, length)) return false;
       return true;
     };
-    bool explained = false;
     for (const found& x : all) {
       const pool::cell c = pool::cell_of(s_.geo, x.fragment.header);
       // The header of an open member does not add up; it may lie in another block.
       if (c.zone == zone && c.column >= column && c.column + format::header_size <= column + n &&
           adds_up(c.column - column, format::header_size))
         continue;
-      if (explain(x.fragment)) {
-        explained = true;
-        break;
-      }
-    }
-    if (!explained) {
-      recompute_rest(zone, block, syndrome, lost);
-      break;
+      explained = pool::valid(s_, x.fragment) && explain(x.fragment);
+      if (explained) break;
     }
   }
-  for (const found& x : lost) {
-    if (!told_.insert(x.fragment.header).second) continue;
-    s_.lost.fetch_add(1, std::memory_order_relaxed);
-    s_.events.post(event_of(s_, x.fragment, SCUTE_OUTCOME_LOST));
-  }
+  return left;
 }
 
-// An invalid fragment: what its columns decode to, or a mixture of that and what is stored. False if
-// nothing is accepted.
-bool resolution::mend(const pool::fragment& f) {
-  if (SCUTE_PLANTED(resolve_mend)) return false;
-  const std::vector<unit> units = units_of(f);
-  std::vector<std::byte> image;
-  if (!find_sound(s_, f, doubts(), image)) return false;
-  format::fragment_header h;
-  std::memcpy(&h, image.data(), sizeof h);
-  // Only what the checksum vouches for (D5).
-  size_t sure = format::header_size + pool::covered(s_, f, h);
-  if (SCUTE_PLANTED(resolve_free_payload)) {
-    sure = image.size();
-    for (const unit& u : units) pool::decode(s_, u.offset, image.data() + u.at, u.length);
-  }
-  for (const unit& u : units) {
-    if (u.at >= sure) continue;
-    const size_t n = std::min(u.length, sure - u.at);
-    write(u.offset, image.data() + u.at, n);
-  }
-  rolled_back_.fetch_add(1, std::memory_order_relaxed);
-  return true;
-}
-
-// A valid fragment: if it is the open cell of its columns, puts that right and returns true.
-bool resolution::explain(const pool::fragment& f) {
-  if (f.metadata || !in_doubt(header_at(s_, f.header).tag)) return false;
-  version before;
-  if (!find_other(s_, f, doubts(), before)) return false;
-  const ring members = ring_complete(f) ? ring::complete : ring::broken;
-  switch (judge(stored::valid, decoded::other, members)) {
-    case verdict::finish:
-      finish_ring(f);
-      finished_.fetch_add(1, std::memory_order_relaxed);
-      return true;
-    case verdict::roll_back:
-      if (SCUTE_PLANTED(resolve_broken)) {
-        finish_ring(f);
-        return true;
-      }
-      // The header last: while it is the new one, the fragment is in doubt or invalid.
-      write(f.payload, before.payload.data(), before.payload.size());
-      write(f.header, reinterpret_cast<const std::byte*>(&before.header), sizeof before.header);
-      rolled_back_.fetch_add(1, std::memory_order_relaxed);
-      return true;
-    default: return false;
-  }
-}
-
-// ---- rings --------------------------------------------------------------------------------------------
-
-template <typename Fn>
-bool resolution::walk(const pool::fragment& f, bool must_be_valid, Fn&& fn) {
-  const uint64_t tag = header_at(s_, f.header).tag;
-  const uint64_t most = s_.geo.file_size / format::header_size;
-  pool::fragment m = f;
-  for (uint64_t i = 0; i < most; ++i) {
-    // A member that is damaged, not torn, may well be of a decided transaction: its column tells, if the
-    // parity has it already. What was torn comes back with its old tag.
-    if (must_be_valid && !pool::valid(s_, m) && (SCUTE_PLANTED(ring_damage) || !mend(m)))
-      return false;
-    const auto h = header_at(s_, m.header);
-    if (h.tag != tag || pool::covered(s_, m, h) == pool::not_covered) return false;
-    fn(m);
-    if (h.next == f.header) return true;
-    if (fragment_at(s_, h.next, m)) continue;
-    if (!must_be_valid) return false;
-    // Or what tells where it lies is damaged.
-    const pool::cell c = pool::cell_of(s_.geo, h.next);
-    fragments_in(c.zone, c.column / block_size, false);
-    if (!fragment_at(s_, h.next, m)) return false;
-  }
-  return false;
-}
-
-bool resolution::ring_complete(const pool::fragment& f) {
-  if (SCUTE_PLANTED(resolve_ring)) return true;
-  return walk(f, true, [](const pool::fragment&) {});
-}
-
-// f is a member of a decided transaction, and its columns have the parity of before. Those of the other
-// members may have the new one already, and be open to somebody else since (in a session that resolved
-// them): they are left to the resolution of their own blocks.
-void resolution::finish_ring(const pool::fragment& f) {
-  std::vector<pool::fragment> members;
-  walk(f, false, [&](const pool::fragment& m) { members.push_back(m); });
-  const auto extents = [&](const pool::fragment& m, auto&& fn) {
-    for_each_extent(
-        m, pool::covered(s_, m, header_at(s_, m.header)),
-        [&](uint64_t offset, uint64_t length) { for_each_part(s_.geo, offset, length, fn); });
-  };
-  if (!SCUTE_PLANTED(resolve_data_flush)) {  // Y8
-    for (const pool::fragment& m : members)
-      extents(m, [&](uint64_t offset, uint64_t, uint64_t, uint64_t n) {
-        w_.flush(s_.at(offset), n, medium::purpose::data);
+// Y10. True if anything was put right in the other blocks that these fragments lie in, or that tell of them.
+bool resolution::help(uint64_t zone, uint64_t block, const std::vector<found>& open) {
+  if (helping_) return false;
+  helping_ = true;
+  struct end {
+    bool& helping;
+    ~end() { helping = false; }
+  } const when_done{helping_};
+  const uint64_t before = explained_;
+  std::set<std::pair<uint64_t, uint64_t>> seen{{zone, block}};
+  const auto look = [&](const pool::fragment& f) {
+    for (const unit& u : units_of(f))
+      for_each_part(s_.geo, u.offset, u.length, [&](uint64_t, uint64_t z, uint64_t c, uint64_t) {
+        const uint64_t b = c / block_size;
+        if (seen.insert({z, b}).second && !is_resolved(z, b)) explain_block(z, b);
       });
-    w_.fence();
-    s_.require_healthy();
+  };
+  for (const found& x : open) {
+    look(x.fragment);
+    if (x.fragment.index != 0) look(first_of(x.fragment));
   }
-  extents(
-      f, [&](uint64_t, uint64_t zone, uint64_t column, uint64_t n) { recompute(zone, column, n); });
-  for (const pool::fragment& m : members)
-    extents(m, [&](uint64_t, uint64_t zone, uint64_t column, uint64_t) {
-      due_.push_back({zone, column / block_size});
+  return explained_ != before;
+}
+
+// Whether the block is the last one of the fragment's that is not resolved.
+bool resolution::all_resolved_but(uint64_t zone, uint64_t block, const pool::fragment& f) const {
+  bool all = true;
+  for (const unit& u : units_of(f))
+    for_each_part(s_.geo, u.offset, u.length, [&](uint64_t, uint64_t z, uint64_t c, uint64_t) {
+      const uint64_t b = c / block_size;
+      all = all && ((z == zone && b == block) || is_resolved(z, b));
     });
+  return all;
 }
 
 // ---- writing ------------------------------------------------------------------------------------------
@@ -408,20 +366,23 @@ void resolution::recompute(uint64_t zone, uint64_t column, uint64_t length) {
   s_.require_healthy();
 }
 
-// Everything that vouches for itself is sound: the parity follows, but for the columns of what is lost,
-// which may be all that is left of it.
-void resolution::recompute_rest(uint64_t zone, uint64_t block, const std::byte* syndrome,
-                                const std::vector<found>& lost) {
+// Everything that vouches for itself is sound: the parity follows, but for the columns of what is not, or of
+// which nobody knows (Y9), which may be all that is left of it.
+void resolution::recompute_rest(uint64_t zone, uint64_t block, const remains& left) {
   const uint64_t column = block * block_size;
   const uint64_t n = std::min(block_size, s_.geo.row_size - column);
+  const std::byte* syndrome = left.syndrome;
   std::vector<bool> keep(n);
-  for (const found& x : lost)
-    for (const unit& u : units_of(x.fragment))
-      for_each_part(s_.geo, u.offset, u.length,
-                    [&](uint64_t, uint64_t z, uint64_t c, uint64_t length) {
-                      if (z != zone || c < column || c >= column + n) return;
-                      std::fill_n(keep.begin() + static_cast<int64_t>(c - column), length, true);
-                    });
+  const auto keep_columns = [&](uint64_t offset, uint64_t bytes) {
+    for_each_part(s_.geo, offset, bytes, [&](uint64_t, uint64_t z, uint64_t c, uint64_t length) {
+      if (z != zone || c < column || c >= column + n) return;
+      std::fill_n(keep.begin() + static_cast<int64_t>(c - column), length, true);
+    });
+  };
+  for (const found& x : left.open) {
+    for (const unit& u : units_of(x.fragment)) keep_columns(u.offset, u.length);
+    keep_columns(x.from, x.length);
+  }
   const auto wrong = [&](uint64_t i) {
     if (keep[i]) return false;
     for (uint32_t p = 0; p < s_.geo.parity; ++p)

@@ -29,6 +29,15 @@
 //    counts: the parity of a block that adds up (its data was, before any of that parity was stored); the
 //    members of a ring that is found to be complete; the bytes whose parity is recomputed. On a page-cache
 //    medium everything is, once, at the beginning. (Found by the explorer.)
+// Y9 Nothing is recomputed on a guess. The columns of a fragment that is invalid, and that nothing gives back
+//    yet, keep their parity; so do those of a place whose first header is lost, and of a page whose chunk
+//    header is: somebody's fragment may lie there, and the parity is what brings it back. What bytes a block
+//    lacks is settled in that block alone, after everything in it was asked. (Found by an attack from
+//    outside: a row of noise, then reads at once. Objects whose first header had not come back yet had no
+//    further fragments for whoever resolved their blocks.)
+// Y10 A block that holds something invalid which it cannot explain asks, before it gives up, the other blocks
+//    that this lies in, or that tell of it; what these can explain is done, and nothing is recomputed there.
+//    A fragment is told to be lost when the last of its blocks is resolved.
 #pragma once
 
 #include <memory>
@@ -37,6 +46,7 @@
 #include <vector>
 
 #include "medium/waiting.hpp"
+#include "pool/columns.hpp"
 #include "pool/fragment.hpp"
 #include "pool/resolver.hpp"
 
@@ -50,6 +60,7 @@ class resolution final : public pool::resolver {
   void before_write(uint64_t offset, uint64_t length) override;
   void before_change(const pool::fragment& f) override;
   void before_read(const pool::fragment& f) override;
+  void before_overwrite(uint64_t offset, uint64_t length) override;
   void before_reuse(uint64_t offset, uint64_t length) override;
 
   // The scan: resolves up to `blocks` further blocks that nobody has begun yet; false if there are none.
@@ -65,16 +76,36 @@ class resolution final : public pool::resolver {
   uint64_t finished() const noexcept { return finished_.load(std::memory_order_relaxed); }
 
  private:
+  class solving;
+  static constexpr uint64_t block_size = pool::column_block;
+  enum class what : uint8_t {
+    claimed,  // by a first header
+    place,    // may hold a member of a ring, or nothing (heal/page_layout.hpp, T2)
+    unknown   // what could tell is lost
+  };
   struct found {
     pool::fragment fragment;
     uint64_t object;
+    what is;
+    uint64_t from = 0, length = 0;  // unknown: of a chunk header, what it would tell of
+  };
+  // Of a block, when nothing more can be explained.
+  struct remains {
+    bool adds_up = false;
+    std::vector<found> open;  // invalid, and neither of its versions is known
+    std::byte syndrome[pool::syndrome_max];
   };
 
+  format::fragment_header header_at(uint64_t offset) const noexcept;
+  void change_all(uint64_t offset, uint64_t length);
   bool is_resolved(uint64_t zone, uint64_t block) const noexcept;
   void mark(uint64_t zone, uint64_t block) noexcept;
   void resolve(uint64_t zone, uint64_t block);
   void resolve_with_rings(uint64_t zone, uint64_t block);
   void resolve_dirty(uint64_t zone, uint64_t block);
+  remains explain_block(uint64_t zone, uint64_t block);
+  bool help(uint64_t zone, uint64_t block, const std::vector<found>& open);
+  bool all_resolved_but(uint64_t zone, uint64_t block, const pool::fragment& f) const;
   void flush_parity(uint64_t zone, uint64_t block, medium::writer& w);
   bool in_doubt(uint64_t tag) const noexcept;
   auto doubts() const {
@@ -89,13 +120,15 @@ class resolution final : public pool::resolver {
   bool explain(const pool::fragment& f);
   bool ring_complete(const pool::fragment& f);
   void finish_ring(const pool::fragment& f);
-  // Calls fn for each member as long as the ring goes on with the same tag; false if it does not close.
-  template <typename Fn>
-  bool walk(const pool::fragment& f, bool must_be_valid, Fn&& fn);
+  // The members as long as the ring goes on with the same tag; false if it does not close, with the place
+  // where it ended.
+  bool walk(const pool::fragment& f, bool must_be_valid, std::vector<pool::fragment>& members,
+            uint64_t& end);
+  bool mend_at(uint64_t header);
+  bool mend_with_help(const pool::fragment& f);
   void write(uint64_t offset, const std::byte* bytes, uint64_t length);
   void recompute(uint64_t zone, uint64_t column, uint64_t length);
-  void recompute_rest(uint64_t zone, uint64_t block, const std::byte* syndrome,
-                      const std::vector<found>& lost);
+  void recompute_rest(uint64_t zone, uint64_t block, const remains& left);
 
   pool::state& s_;
   const uint64_t resolved_, present_;
@@ -112,6 +145,8 @@ class resolution final : public pool::resolver {
     uint64_t zone, block;
   };
   std::vector<block_number> due_;  // to be resolved along with the one that was asked for
+  uint64_t explained_ = 0;         // fragments that were mended, rolled back or finished
+  bool helping_ = false;           // Y10: no further
   std::set<uint64_t> told_;        // headers of fragments that were reported as lost
 };
 

@@ -25,6 +25,9 @@ class resolver {
   virtual void before_change(const fragment& f) = 0;
   // Before bytes of a fragment are handed out or built upon: they are those of a decided transaction.
   virtual void before_read(const fragment& f) = 0;
+  // Before bytes are written that no transaction knows as its members', and that may be members of another
+  // one: columns and rings.
+  virtual void before_overwrite(uint64_t offset, uint64_t length) = 0;
   // Before a chunk changes its use: nothing in it is of an unresolved transaction any more.
   virtual void before_reuse(uint64_t offset, uint64_t length) = 0;
 

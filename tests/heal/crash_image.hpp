@@ -13,9 +13,9 @@ namespace scute::test {
 // One engine logfree pool with known objects, in which a transaction is cut short.
 class crash_image : public pool_file {
  public:
-  explicit crash_image(uint64_t size = 2 * mib, scute_checksum c = SCUTE_CHECKSUM_CRC32C) {
-    scute_options o = options(size, SCUTE_PROTECT_MLPC, c);
-    o.engine = SCUTE_ENGINE_LOGFREE;
+  explicit crash_image(uint64_t size = 2 * mib, scute_checksum c = SCUTE_CHECKSUM_CRC32C,
+                       uint32_t parities = 1) {
+    scute_options o = options(size, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE, parities}, c);
     o.rows = 4;
     o.lanes = 4;
     o.chunk_size = 16384;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // main.cpp: scute-campaign: errors at set rates and sizes over pools at rest, and over a live
 // workload; what came back, what was refused, and what was silently wrong.
+#include "crossing_campaign.hpp"
 #include "live_campaign.hpp"
 #include "report.hpp"
 #include "rest_campaign.hpp"
@@ -200,6 +201,43 @@ void add_live(CLI::App& root, int& status) {
   app->callback([a, &status] { status = run_live_campaigns(*a); });
 }
 
+struct crossing_arguments {
+  crossing_settings how;
+  std::string dir, drill_name;
+};
+
+int run_crossing_campaign(crossing_arguments a) {
+  if (a.drill_name == "silent") a.how.spoil = drill::silent;
+  const workplace place(a.dir);
+  a.how.folder = place.folder();
+  const bool kept = run_crossings(a.how);
+  fmt::print("result: {}\n", kept ? "all promises were kept" : "something promised was not kept");
+  return kept ? 0 : exit_broken;
+}
+
+void add_crossing(CLI::App& root, int& status) {
+  CLI::App* app = root.add_subcommand("crossing",
+                                      "kill a process that has a log-free pool, turn a row or a "
+                                      "part of one into noise, read at once");
+  auto a = std::make_shared<crossing_arguments>();
+  app->add_option("--parity", a->how.parity, "parity rows (default 1)")
+      ->check(CLI::Range(1, 4).description(""))
+      ->type_name("P");
+  app->add_option("--rows", a->how.rows, "data rows (default 6)")->type_name("N");
+  app->add_option("--size", a->how.size, "of the pool, in bytes (default 8 MiB)")->type_name("N");
+  app->add_option("--trials", a->how.trials, "how many (default 40)")->type_name("N");
+  app->add_option("--trial", a->how.trial, "one of them")->type_name("K");
+  app->add_option("--seed", a->how.seed, "of contents, work and damage (default 1)")
+      ->type_name("N");
+  app->add_option("--dir", a->dir, "where to put the pool (default: in memory)")->type_name("DIR");
+  app->add_option("--drill", a->drill_name,
+                  "spoil the run on purpose, to see it fail: silent (an object reads wrong)")
+      ->check(in({"silent"}))
+      ->type_name("NAME");
+  app->add_flag("--quiet", a->how.quiet, "no progress");
+  app->callback([a, &status] { status = run_crossing_campaign(*a); });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -212,6 +250,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   add_rest(app, status);
   add_live(app, status);
+  add_crossing(app, status);
   app.footer(
       "Exit status: 0 if all promises were kept; 1 if not (what had to survive did not, or "
       "something\n"
@@ -219,6 +258,7 @@ int main(int argc, char** argv) {
       "\nExamples:\n"
       "  scute-campaign rest --plot figure12.svg\n"
       "  scute-campaign live --seconds 60\n"
+      "  scute-campaign crossing --parity 2 --trials 1000\n"
       "  scute-campaign rest --levels mlpc --rows 100 --rates 1e-6,1e-5 --trials 20");
   try {
     app.parse(argc, argv);

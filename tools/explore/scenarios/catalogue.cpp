@@ -42,6 +42,7 @@ const std::vector<entry>& catalogue() {
     add_window_scenarios(list);
     add_unresolved_scenarios(list);
     add_remains_scenarios(list);
+    add_parts_scenarios(list);
     add_several_scenarios(list);
     return list;
   }();

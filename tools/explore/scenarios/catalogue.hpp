@@ -41,6 +41,7 @@ void add_ring_scenarios(std::vector<entry>& to);        // transactions over sev
 void add_window_scenarios(std::vector<entry>& to);      // threads whose columns meet
 void add_unresolved_scenarios(std::vector<entry>& to);  // instant recovery
 void add_remains_scenarios(std::vector<entry>& to);     // the same: slots, chunks, caches, damage
+void add_parts_scenarios(std::vector<entry>& to);       // rings through further fragments
 void add_several_scenarios(std::vector<entry>& to);     // what several parities allow
 
 // Kinds of pools, in words and as the library has them: engine redo at the protection levels, and
