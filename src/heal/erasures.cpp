@@ -164,6 +164,8 @@ void erasures::find_candidates() {
         const bool certain = std::any_of(
             v.damaged.begin(), v.damaged.end(),
             [&](const auto& columns) { return columns.first >= from && columns.second <= to; });
+        if (as == standing::unknown && std::count(v.of.begin(), v.of.end(), standing::vouched) == 0)
+          as = standing::blank;
         if (certain)
           x.certain.push_back(static_cast<uint16_t>(row));
         else if (as != standing::vouched)

@@ -12,10 +12,10 @@
 //    or a part of one, and a part decodes to the same bytes. A cell whose bytes a checksum vouches for is
 //    in none, one with a fragment that fails it and lies in the segment as a whole is in all. Likely ones
 //    come first: what was right before (hints), then rows with a fragment that fails its checksum in this
-//    page, rows with one that lies here in part, parities, and space of which nothing is known. Of one
-//    segment up to sets_max are tried; sets that decode to the same bytes count as one. Of several segments
-//    each has its turn with all of its sets, the others being as they are or decoded by what is likeliest;
-//    all combinations come after that.
+//    page, rows with one that lies here in part, parities, pages in which nothing is vouched for, and space
+//    beside sound fragments. Of one segment up to sets_max are tried; sets that decode to the same bytes
+//    count as one. Of several segments each has its turn with all of its sets, the others being as they are
+//    or decoded by what is likeliest; all combinations come after that.
 // S3 A header must fit in form before any checksum is computed: the place of a fixed structure, or of the
 //    next member of a ring, the state, the generation, the size. Wrong sets make noise of it, which fits
 //    with a probability of 2^-40 or less, of a structure 2^-160. So any number of sets may be tried with a
@@ -26,8 +26,8 @@
 //    more rows are known to be damaged in than P is beyond repair, and nothing is tried.
 // S5 A fragment in two damaged blocks may have more combinations than that. So where it cannot be decoded
 //    others of its blocks are tried, beside_max of them with an eighth of the attempts: one that is
-//    damaged in one block alone tells that block's set, which then is a hint. This happens once for each
-//    block until something else was repaired.
+//    damaged in one block alone tells that block's set, which then is a hint. That is 12,288 attempts more,
+//    once for each block until something else was repaired, and none of them is written.
 // S6 Nothing is written, so a search can be repeated; cut short, a repair leaves the same sets (E2).
 #pragma once
 
@@ -129,12 +129,12 @@ class erasures {
     bool has_header() const noexcept { return begin < format::header_size; }
   };
   // What is known of bytes in another row. The order of candidates is the reverse.
-  enum class standing : uint8_t { vouched, unknown, parity, in_part, damaged };
+  enum class standing : uint8_t { vouched, unknown, blank, parity, in_part, damaged };
   static constexpr uint64_t granule = 32, rounds_max = uint64_t{1} << 20;
   struct page_view {
     std::array<standing, format::page / granule> of;
-    std::vector<std::pair<uint64_t, uint64_t>>
-        damaged;  // columns of fragments that are, as a whole
+    // Columns of fragments that are, as a whole.
+    std::vector<std::pair<uint64_t, uint64_t>> damaged;
   };
 
   void cut_into_segments();
