@@ -50,7 +50,8 @@ void decodings::find_neighbours(const doubt& in_doubt) {
         for (uint64_t column = from & ~(format::page - 1); column < to; column += format::page) {
           const uint64_t inside = row * g.row_size + column;
           if (row == own_row || inside >= end) continue;
-          for_each_fragment(s_, g.zone_offset(zone) + inside, [&](const fragment_in_page& p) {
+          for_each_place(s_, g.zone_offset(zone) + inside, [&](const fragment_in_page& p) {
+            if (!p.claimed && pool::valid(s_, first_of(p.fragment))) return;
             ranges cells;
             add_extents(p.fragment, cells);
             bool shares = false;
@@ -107,41 +108,31 @@ uint32_t decodings::depth(const ranges& unknown) const {
   return deepest;
 }
 
-bool decodings::with(const ranges& unknown, bool guess, const attempt& fn) const {
-  if (with_these(unknown, guess, fn)) return true;
+bool decodings::with(const ranges& unknown, const attempt& fn) const {
+  if (with_these(unknown, fn)) return true;
   if (s_.geo.parity == 1 || depth(own_) == 0) return false;
   ranges both = unknown;
   both.insert(both.end(), own_.begin(), own_.end());
-  return with_these(both, guess, fn);
+  return with_these(both, fn);
 }
 
-bool decodings::with_these(const ranges& unknown, bool guess, const attempt& fn) const {
+bool decodings::with_these(const ranges& unknown, const attempt& fn) const {
   const auto needed = static_cast<int>(depth(unknown)) + 1;
   for (pool::parity_set p = 1; p <= pool::all_parities(s_.geo); ++p)
-    if (std::popcount(p) == needed && fn({p, unknown}, guess)) return true;
+    if (std::popcount(p) == needed && fn({p, unknown})) return true;
   return false;
 }
 
 bool decodings::any(const attempt& fn) const {
-  if (with({}, false, fn)) return true;
+  if (with({}, fn)) return true;
   if (s_.geo.parity == 1) return false;
-  if (!damaged_.empty() && with(damaged_, false, fn)) return true;
+  if (!damaged_.empty() && with(damaged_, fn)) return true;
   for (const open& o : open_) {
-    if (with(o.cells, false, fn)) return true;
+    if (with(o.cells, fn)) return true;
     if (damaged_.empty()) continue;
     ranges both = o.cells;
     both.insert(both.end(), damaged_.begin(), damaged_.end());
-    if (with(both, false, fn)) return true;
-  }
-  if (!damaged_.empty()) return false;
-  for (uint64_t row = 0; row < s_.geo.rows; ++row) {
-    ranges whole;
-    for (const data_range& x : own_)
-      for_each_row(s_.geo, x, [&](uint64_t zone, uint64_t own_row, uint64_t begin, uint64_t end) {
-        if (row != own_row)
-          whole.push_back({s_.geo.zone_offset(zone) + row * s_.geo.row_size + begin, end - begin});
-      });
-    if (!whole.empty() && with(whole, true, fn)) return true;
+    if (with(both, fn)) return true;
   }
   return false;
 }

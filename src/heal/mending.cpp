@@ -5,6 +5,7 @@
 
 #include "codec/parity.hpp"
 #include "heal/decodings.hpp"
+#include "heal/erasures.hpp"
 #include "heal/repair.hpp"
 #include "medium/failure.hpp"
 #include "pool/columns.hpp"
@@ -20,11 +21,13 @@ bool decodable(pool::state& s, const pool::fragment& f) {
   if (!s.has_parity) return false;
   format::fragment_header h;
   std::vector<std::byte> payload(f.room);
-  return decodings(s, f).any([&](const pool::decoding& how, bool) {
+  const bool simple = decodings(s, f).any([&](const pool::decoding& how) {
     return pool::decode(s, f.header, reinterpret_cast<std::byte*>(&h), sizeof h, how) &&
            pool::decode(s, f.payload, payload.data(), f.room, how) &&
            pool::valid(s, f, h, payload.data());
   });
+  std::vector<std::byte> image;
+  return simple || erasures(s, f, nullptr).find(image);
 }
 
 void mender::post(scute_event_kind kind, scute_outcome what, uint64_t offset, uint64_t length) {

@@ -33,8 +33,8 @@ struct mend_tally {
   uint64_t damaged = 0, repaired = 0, lost = 0;
 };
 
-// Without repair: would the columns give the fragment back? Only the simplest case is tried, so "lost"
-// may turn out to be less than lost.
+// Without repair: would the columns give the fragment back? Mixtures are not tried, so "lost" may
+// turn out to be less than lost.
 bool decodable(pool::state& s, const pool::fragment& f);
 
 inline constexpr const char* undecidable_column =

@@ -38,6 +38,12 @@ void column_repairer::give_up(const pool::fragment& f, const char* what, const s
                     ". The rest of the pool stays usable; `scute check` lists all losses");
 }
 
+bool column_repairer::find_erasures(const pool::fragment& f, std::vector<std::byte>& image) {
+  if (s_.geo.parity == 1) return false;
+  erasures search(s_, f, &hints_);
+  return search.find(image) || (search.learn() && erasures(s_, f, &hints_).find(image));
+}
+
 void column_repairer::repair(pool::lane* by, const pool::fragment& f, const char* what) {
   // Torn rather than damaged, perhaps; and no column is decoded that a crash has left open.
   if (s_.resolving != nullptr && s_.resolving->pending())
@@ -63,14 +69,12 @@ void column_repairer::repair(pool::lane* by, const pool::fragment& f, const char
   // the lock that it should hold. Then the bytes change under our eyes, and settle down.
   for (int attempt = 0;; ++attempt) {
     look(kept);
-    const auto with = [&](const pool::decoding& how, bool guess) {
+    const auto with = [&](const pool::decoding& how) {
       for (const unit& u : units)
         if (!pool::decode(s_, u.offset, decoded.data() + u.at, u.length, how)) return false;
-      if (!guess) return mixture(s_, f, units, kept, decoded).find(image);
-      image = decoded;
-      return image_valid(s_, f, image);
+      return mixture(s_, f, units, kept, decoded).find(image);
     };
-    if (decodings(s_, f).any(with)) break;
+    if (decodings(s_, f).any(with) || find_erasures(f, image)) break;
     look(image);
     if (image_valid(s_, f, image)) return;
     if (attempt < 100 && image != kept) continue;
@@ -123,7 +127,11 @@ void column_repairer::repair_descriptor(uint64_t zone) {
   for (uint64_t rows = 1; rows <= s_.geo.rows; ++rows) {
     s_.used_end[zone].store(rows * s_.geo.row_size);
     format::zone_descriptor d;
-    pool::decode(s_, at, reinterpret_cast<std::byte*>(&d), sizeof d);
+    std::vector<std::byte> image;
+    if (s_.geo.parity > 1 && erasures(s_, f, &hints_).find(image))
+      std::memcpy(&d, image.data(), sizeof d);
+    else
+      pool::decode(s_, at, reinterpret_cast<std::byte*>(&d), sizeof d);
     if (!pool::valid(s_, f, d.header, reinterpret_cast<const std::byte*>(&d) + format::header_size))
       continue;
     pool::set_used_end(s_, zone, std::min(d.high_water, s_.geo.chunks));

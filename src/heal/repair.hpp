@@ -12,11 +12,13 @@
 // E5 A checksum of 32 bits accepts wrong bytes once in 2^32 attempts. So only such mixtures are tried
 //    as damage makes likely, 7 for a fragment, and more only where the traces of a long scribble are
 //    seen (heal/mixture.hpp has the probabilities). With P rows of parity there are several ways to decode
-//    (heal/decodings.hpp), each of which multiplies that.
+//    (heal/decodings.hpp), each of which multiplies that; and then a search for what no checksum vouches
+//    for, which counts its own (heal/erasures.hpp).
 #pragma once
 
 #include <array>
 
+#include "heal/erasures.hpp"
 #include "medium/waiting.hpp"
 #include "pool/fragment.hpp"
 
@@ -39,9 +41,11 @@ class column_repairer final : public pool::repairer {
   void repair_descriptor(uint64_t zone);
 
  private:
+  bool find_erasures(const pool::fragment& f, std::vector<std::byte>& image);
   [[noreturn]] void give_up(const pool::fragment& f, const char* what, const std::string& why);
 
   pool::state& s_;
+  erasure_hints hints_;
   std::array<waiting_mutex, 16> busy_;  // by fragment; two repairs of one fragment take turns
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "heal/erasures.hpp"
 #include "heal/mixture.hpp"
 
 namespace scute::heal {
@@ -29,20 +30,18 @@ bool find_sound(pool::state& s, const pool::fragment& f, const decodings::doubt&
     const uint64_t was = header_of(image).tag, is = header_of(found).tag;
     return in_doubt(is) && (!in_doubt(was) || is > was);
   };
-  decodings(s, f, in_doubt).any([&](const pool::decoding& how, bool guess) {
-    if (guess && !image.empty()) return true;
+  decodings(s, f, in_doubt).any([&](const pool::decoding& how) {
     for (const unit& u : units)
       if (!pool::decode(s, u.offset, decoded.data() + u.at, u.length, how)) return false;
     // A transaction that frees an object changes its header alone; other cells of the payload's columns
     // may be open to others.
-    found = guess ? decoded : kept;
+    found = kept;
     std::copy_n(decoded.begin(), format::header_size, found.begin());
-    if (!image_valid(s, f, found) && (guess || !mixture(s, f, units, kept, decoded).find(found)))
-      return false;
+    if (!image_valid(s, f, found) && !mixture(s, f, units, kept, decoded).find(found)) return false;
     if (newer()) image = found;
     return s.geo.parity == 1;
   });
-  return !image.empty();
+  return !image.empty() || erasures(s, f, nullptr).find(image);
 }
 
 bool find_other(pool::state& s, const pool::fragment& f, const decodings::doubt& in_doubt,
@@ -50,8 +49,8 @@ bool find_other(pool::state& s, const pool::fragment& f, const decodings::doubt&
   format::fragment_header stored;
   std::memcpy(&stored, s.at(f.header), sizeof stored);
   format::fragment_header& h = other.header;
-  return decodings(s, f, in_doubt).any([&](const pool::decoding& how, bool guess) {
-    if (guess || !pool::decode(s, f.header, reinterpret_cast<std::byte*>(&h), sizeof h, how) ||
+  return decodings(s, f, in_doubt).any([&](const pool::decoding& how) {
+    if (!pool::decode(s, f.header, reinterpret_cast<std::byte*>(&h), sizeof h, how) ||
         std::memcmp(&h, &stored, sizeof h) == 0)
       return false;
     const uint32_t covered = pool::covered(s, f, h);

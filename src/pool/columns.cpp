@@ -364,6 +364,18 @@ void decode(state& s, uint64_t offset, std::byte* out, uint64_t length) {
   decode(s, offset, out, length, decoding{});
 }
 
+void sample(state& s, uint64_t offset, uint64_t length, std::byte* bytes, std::byte* syndromes) {
+  gather_room room;
+  for_each_block(s.geo, offset, length, [&](uint64_t at, const cell& c, uint64_t n) {
+    const exclusive_stripe hold(s, c.zone, c.column);
+    gather(s, c.zone, c.column, n, recipe_of_all(s.geo, true), room);
+    std::memcpy(bytes + (at - offset), s.at(at), n);
+    s.overlaid.patch(at, bytes + (at - offset), n);
+    for (uint32_t p = 0; p < s.geo.parity; ++p)
+      std::memcpy(syndromes + p * length + (at - offset), room.sum[p], n);
+  });
+}
+
 void column_syndrome(state& s, uint64_t zone, uint64_t column, uint64_t length, std::byte* out) {
   gather_room room;
   const exclusive_stripe hold(s, zone, column);

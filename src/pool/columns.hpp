@@ -104,6 +104,11 @@ struct decoding {
 // then means nothing.
 bool decode(state& s, uint64_t offset, std::byte* out, uint64_t length, const decoding& how);
 
+// The bytes [offset, offset+length) of the data rows, as their parity has them, and the syndromes of their
+// columns: those of parity 0 first, then, `length` bytes on, those of parity 1, and so on. Each block as it
+// is at one moment.
+void sample(state& s, uint64_t offset, uint64_t length, std::byte* bytes, std::byte* syndromes);
+
 // The syndromes of the columns [column, column+length) of a zone, those of parity 0 first, then, `length`
 // bytes on, those of parity 1, and so on. Zero means consistent. length at most column_block, and not
 // across a block.

@@ -78,7 +78,8 @@ void image::restore() {
       std::memcpy(file_ + at, &master_[at], page);
 }
 
-// Objects from 32 bytes to 64 KiB until three quarters of the chunks are in use; then some of them go.
+// Objects from 32 bytes to 64 KiB until three quarters of the chunks are in use, or no room is left; then
+// some of them go.
 void image::populate(const settings& how, scute_pool* pool) {
   dice random(mix(how.seed, 0x0b7ec75));
   std::vector<scute_oid> made;
@@ -97,13 +98,20 @@ void image::populate(const settings& how, scute_pool* pool) {
   for (uint32_t type = 1;; ++type) {
     scute_info info = sized<scute_info>();
     need(scute_pool_info(pool, &info));
-    if (info.chunks_free * 4 <= info.chunk_count) break;
+    if (!how.full && info.chunks_free * 4 <= info.chunk_count) break;
+    const uint64_t n = random.size(object_min, object_max);
+    bool room = true;
     change([&](scute_tx* tx) {
-      const uint64_t n = random.size(object_min, object_max);
+      scute_oid oid = SCUTE_OID_NULL;
       void* to = nullptr;
-      need(scute_tx_alloc(tx, n, type, &made.emplace_back(), &to));
+      const int code = scute_tx_alloc(tx, n, type, &oid, &to);
+      room = !how.full || code != SCUTE_E_NOSPC;
+      if (!room) return;
+      need(code);
+      made.push_back(oid);
       fill(static_cast<std::byte*>(to), mix(how.seed, type), n);
     });
+    if (!room) break;
   }
   for (size_t i = 1; i < made.size(); ++i)
     if (random.one_in(10)) change([&](scute_tx* tx) { need(scute_tx_free(tx, made[i])); });

@@ -3,6 +3,7 @@
 // workload; what came back, what was refused, and what was silently wrong.
 #include "crossing_campaign.hpp"
 #include "live_campaign.hpp"
+#include "overwriting.hpp"
 #include "report.hpp"
 #include "rest_campaign.hpp"
 
@@ -238,6 +239,69 @@ void add_crossing(CLI::App& root, int& status) {
   app->callback([a, &status] { status = run_crossing_campaign(*a); });
 }
 
+struct overwrite_arguments {
+  overwriting_settings how;
+  std::vector<std::string> shapes;
+  std::string dir, drill_name;
+  bool no_kills = false;
+};
+
+int run_overwrite(overwrite_arguments a) {
+  if (a.drill_name == "silent") a.how.how.spoil = drill::silent;
+  if (a.drill_name == "greedy") a.how.how.spoil = drill::greedy;
+  a.how.kills = !a.no_kills;
+  if (!a.shapes.empty()) {
+    a.how.shapes.clear();
+    for (const std::string& name : a.shapes)
+      a.how.shapes.push_back(static_cast<shape>(
+          std::find(shape_names.begin(), shape_names.end(), name) - shape_names.begin()));
+  }
+  const workplace place(a.dir);
+  a.how.how.folder = place.folder();
+  const uint64_t broken = run_overwriting(a.how);
+  if (broken == 0) {
+    fmt::print("result: everything survived\n");
+    return 0;
+  }
+  fmt::print("result: in {} trials not everything survived\n", broken);
+  return exit_broken;
+}
+
+void add_overwrite(CLI::App& root, int& status) {
+  CLI::App* app = root.add_subcommand(
+      "overwrite",
+      "overwrite as many pages of a column of a full pool as it has parities, read all");
+  auto a = std::make_shared<overwrite_arguments>();
+  settings& how = a->how.how;
+  how.trials = 12;
+  how.size = 4u << 20;
+  app->add_option("--parity", a->how.parities, "parity rows (default 1,2,3,4)")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 4).description(""))
+      ->type_name("LIST");
+  app->add_option("--rows", a->how.rows, "data rows (default 20,100)")
+      ->delimiter(',')
+      ->type_name("LIST");
+  app->add_option("--shapes", a->shapes, "where the pages are (default pages,table,columns,rows)")
+      ->delimiter(',')
+      ->check(in({shape_names.begin(), shape_names.end()}))
+      ->type_name("LIST");
+  app->add_option("--trials", how.trials, "of each kind (default 12)")->type_name("N");
+  app->add_option("--trial", how.trial, "one of them")->type_name("K");
+  app->add_option("--size", how.size, "of the pool, in bytes (default 4 MiB)")->type_name("N");
+  app->add_option("--seed", how.seed, "of contents and noise (default 1)")->type_name("N");
+  app->add_flag("--no-kills", a->no_kills, "no repair is cut short by kill -9");
+  app->add_option("--dir", a->dir, "where to put the pool (default: in memory)")->type_name("DIR");
+  app->add_option(
+         "--drill", a->drill_name,
+         "spoil the run on purpose, to see it fail: silent (an object reads wrong), greedy "
+         "(one page more than there are parities)")
+      ->check(in({"silent", "greedy"}))
+      ->type_name("NAME");
+  app->add_flag("--quiet", how.quiet, "no progress");
+  app->callback([a, &status] { status = run_overwrite(*a); });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -251,6 +315,7 @@ int main(int argc, char** argv) {
   add_rest(app, status);
   add_live(app, status);
   add_crossing(app, status);
+  add_overwrite(app, status);
   app.footer(
       "Exit status: 0 if all promises were kept; 1 if not (what had to survive did not, or "
       "something\n"

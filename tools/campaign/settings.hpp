@@ -59,6 +59,7 @@ struct settings {
   int trial = -1;    // of that cell; -1: all
   drill spoil = drill::none;
   bool quiet = false;
+  bool full = false;  // the pool, as far as it goes; else three quarters
 };
 
 // The command line that repeats one trial.
