@@ -38,6 +38,9 @@
 // Y10 A block that holds something invalid which it cannot explain asks, before it gives up, the other blocks
 //    that this lies in, or that tell of it; what these can explain is done, and nothing is recomputed there.
 //    A fragment is told to be lost when the last of its blocks is resolved.
+// Y11 A verdict on a valid fragment is passed once. Where several rows of parity disagree, each of two versions
+//    decodes to the other one; without this rule resolution would go from the one to the other for ever.
+//    (Found by the explorer, scenario fragments/logfree2, while rings through further fragments looked broken.)
 #pragma once
 
 #include <memory>
@@ -147,6 +150,7 @@ class resolution final : public pool::resolver {
   std::vector<block_number> due_;  // to be resolved along with the one that was asked for
   uint64_t explained_ = 0;         // fragments that were mended, rolled back or finished
   bool helping_ = false;           // Y10: no further
+  std::set<uint64_t> judged_;      // Y11: headers
   std::set<uint64_t> told_;        // headers of fragments that were reported as lost
 };
 

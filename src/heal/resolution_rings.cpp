@@ -48,15 +48,17 @@ bool resolution::mend(const pool::fragment& f) {
 bool resolution::explain(const pool::fragment& f) {
   if (f.metadata || !in_doubt(header_at(f.header).tag)) return false;
   version before;
-  if (!find_other(s_, f, doubts(), before)) return false;
+  if (judged_.count(f.header) != 0 || !find_other(s_, f, doubts(), before)) return false;
   const ring members = ring_complete(f) ? ring::complete : ring::broken;
   switch (judge(stored::valid, decoded::other, members)) {
     case verdict::finish:
+      judged_.insert(f.header);
       finish_ring(f);
       ++explained_;
       finished_.fetch_add(1, std::memory_order_relaxed);
       return true;
     case verdict::roll_back:
+      judged_.insert(f.header);
       if (SCUTE_PLANTED(resolve_broken)) {
         finish_ring(f);
         return true;
