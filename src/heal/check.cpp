@@ -83,7 +83,7 @@ class checker {
                 const heap::object* whole = nullptr) {
     if (pool::valid(s_, f)) return true;
     if (!o_.repair) {
-      found(what, f.header, format::header_size + f.room, oid, false, !decodable(s_, f));
+      found(what, f.header, format::header_size + f.room, oid, false, !decodable(s_, f, hints_));
       s_.events.post(event_of(s_, f, SCUTE_OUTCOME_DETECTED));
       suspect(f);  // its columns are off because of it, not because of their parity
       return false;
@@ -259,6 +259,7 @@ class checker {
   uint64_t done_ = 0, told_ = 0, total_ = 0;
   std::set<std::pair<uint64_t, uint64_t>> suspect_blocks_;
   std::vector<loss> lost_;
+  erasure_hints hints_;
   uint64_t repairs_ = 0;
 };
 

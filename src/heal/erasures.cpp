@@ -122,7 +122,7 @@ erasures::page_view erasures::look_at(uint64_t zone, uint64_t row, uint64_t bloc
     }
     // Nothing need lie where no first header says so; if that one is damaged, something may.
     if (!p.claimed && pool::valid(s_, first_of(f))) return;
-    if (f.header != f_.header && beside_.size() < beside_max) beside_.push_back(f);
+    if (f.header != f_.header) beside_.push_back(f);
     const uint64_t end = std::max(f.header + header_end, f.payload + f.room);
     const bool whole = p.claimed && f.payload == f.header + header_end && f.header >= page &&
                        end <= page + format::page;
@@ -159,13 +159,16 @@ void erasures::find_candidates() {
         if (x.in != i) continue;
         const uint64_t from = a.cell.column + (x.begin - a.at), to = from + (x.end - x.begin);
         standing as = standing::vouched;
-        for (uint64_t c = (from - block) / granule; c * granule < to - block; ++c)
+        bool sound = false;
+        for (uint64_t c = (from - block) / granule; c * granule < to - block; ++c) {
           as = std::max(as, v.of[c]);
+          sound = sound || v.of[c] == standing::vouched;
+        }
         const bool certain = std::any_of(
             v.damaged.begin(), v.damaged.end(),
             [&](const auto& columns) { return columns.first >= from && columns.second <= to; });
-        if (as == standing::unknown && std::count(v.of.begin(), v.of.end(), standing::vouched) == 0)
-          as = standing::blank;
+        if (sound && as == standing::in_part) as = standing::beside;
+        if (!sound && as == standing::unknown) as = standing::blank;
         if (certain)
           x.certain.push_back(static_cast<uint16_t>(row));
         else if (as != standing::vouched)
@@ -269,26 +272,42 @@ bool erasures::has_choice(segment& g, size_t i) {
   return i < g.choices.size();
 }
 
-// One choice for each segment, which exist.
-bool erasures::try_choices(const std::vector<size_t>& which, bytes& image) {
+// One choice for each segment.
+bool erasures::try_these(const std::vector<choice>& chosen, bytes& image) {
   image = kept_;
   const auto apply = [&](size_t k) {
     const segment& g = segments_[k];
-    const choice& c = g.choices[which[k]];
-    if (c.decoded) decode(g, c.unknown, g.begin, g.end, image);
+    if (chosen[k].decoded) decode(g, chosen[k].unknown, g.begin, g.end, image);
   };
   size_t k = 0;
   if (segments_[0].has_header()) apply(k++);
   const uint32_t n = covered(image);
   if (n == pool::not_covered) return false;
-  for (; k < segments_.size(); ++k) {
-    if (segments_[k].begin < header_end + n)
-      apply(k);
-    else if (which[k] != 0)
-      return false;  // as good as its first choice, which was tried
-  }
+  for (; k < segments_.size() && segments_[k].begin < header_end + n; ++k) apply(k);
   ++attempts_;
   return image_valid(s_, f_, image);
+}
+
+bool erasures::try_choices(const std::vector<size_t>& which, bytes& image) {
+  std::vector<choice> chosen;
+  for (size_t k = 0; k < segments_.size(); ++k) chosen.push_back(segments_[k].choices[which[k]]);
+  return try_these(chosen, image);
+}
+
+// One set for all segments.
+bool erasures::try_alike(std::vector<choice>& chosen, bytes& image) {
+  chosen.resize(segments_.size());
+  for (size_t i = 0; has_choice(segments_[0], i) && !over(); ++i) {
+    const choice& c = segments_[0].choices[i];
+    if (!c.decoded) continue;
+    bool fits = true;
+    for (size_t k = 0; k < segments_.size(); ++k) {
+      chosen[k] = c;
+      fits = fits && c.unknown.has(areas_[segments_[k].in].cell.row) && !segments_[k].hopeless;
+    }
+    if (fits && try_these(chosen, image)) return true;
+  }
+  return false;
 }
 
 // All choices of each segment in turn, with the first two of the others.
@@ -338,13 +357,19 @@ bool erasures::find(bytes& image, uint64_t attempts) {
   attempts_ = rounds_ = 0;
   for (segment& g : segments_)
     if (!has_choice(g, 0)) return false;
+  std::vector<choice> chosen(segments_.size());
   std::vector<size_t> which(segments_.size());
-  if (!try_each_alone(which, image) && (segments_.size() == 1 || !try_all(which, image)))
-    return false;
+  limit_ = attempts / 2;
+  const bool alike = segments_.size() > 1 && try_alike(chosen, image);
+  limit_ = attempts;
+  if (!alike) {
+    if (!try_each_alone(which, image) && (segments_.size() == 1 || !try_all(which, image)))
+      return false;
+    for (size_t k = 0; k < segments_.size(); ++k) chosen[k] = segments_[k].choices[which[k]];
+  }
   for (size_t k = 0; k < segments_.size() && hints_ != nullptr; ++k) {
-    const choice& c = segments_[k].choices[which[k]];
     const pool::cell& at = areas_[segments_[k].in].cell;
-    if (c.decoded) hints_->add(at.zone, at.column & ~(format::page - 1), c.unknown);
+    if (chosen[k].decoded) hints_->add(at.zone, at.column & ~(format::page - 1), chosen[k].unknown);
   }
   return true;
 }
@@ -359,11 +384,21 @@ bool erasures::learn() {
     fresh = hints_->worth_learning(at.zone, at.column & ~(format::page - 1), repairs) || fresh;
   }
   if (!fresh) return false;
-  for (const pool::fragment& f : beside_) {
+  // Some of each block: those that were found are in the order of blocks.
+  const size_t step = beside_.size() / beside_max + 1;
+  for (size_t i = 0; i < beside_.size(); i += step) {
+    const pool::fragment& f = beside_[i];
     bytes image;
-    any = erasures(s_, f, hints_).find(image, attempts_max / 8) || any;
+    any = erasures(s_, f, hints_).find(image, attempts_max / 4) || any;
   }
   return any;
+}
+
+bool find_erasures(pool::state& s, const pool::fragment& f, erasure_hints* hints,
+                   std::vector<std::byte>& image) {
+  if (s.geo.parity < 2) return false;
+  erasures search(s, f, hints);
+  return search.find(image) || (search.learn() && erasures(s, f, hints).find(image));
 }
 
 }  // namespace scute::heal

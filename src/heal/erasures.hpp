@@ -12,10 +12,11 @@
 //    or a part of one, and a part decodes to the same bytes. A cell whose bytes a checksum vouches for is
 //    in none, one with a fragment that fails it and lies in the segment as a whole is in all. Likely ones
 //    come first: what was right before (hints), then rows with a fragment that fails its checksum in this
-//    page, rows with one that lies here in part, parities, pages in which nothing is vouched for, and space
-//    beside sound fragments. Of one segment up to sets_max are tried; sets that decode to the same bytes
-//    count as one. Of several segments each has its turn with all of its sets, the others being as they are
-//    or decoded by what is likeliest; all combinations come after that.
+//    page, rows with one that lies here in part and nothing sound beside it, parities, rows with something
+//    sound beside it, space with nothing sound beside it, other space. Of one segment up to sets_max are
+//    tried; sets that decode to the same bytes count as one. Several segments are tried with one set for
+//    all of them, as of a row that was overwritten; then each has its turn with all of its sets, the others
+//    being as they are or decoded by what is likeliest; then come all combinations.
 // S3 A header must fit in form before any checksum is computed: the place of a fixed structure, or of the
 //    next member of a ring, the state, the generation, the size. Wrong sets make noise of it, which fits
 //    with a probability of 2^-40 or less, of a structure 2^-160. So any number of sets may be tried with a
@@ -25,8 +26,8 @@
 //    repair, a quarter of what a long scribble costs with one parity (heal/mixture.hpp, X4). A segment that
 //    more rows are known to be damaged in than P is beyond repair, and nothing is tried.
 // S5 A fragment in two damaged blocks may have more combinations than that. So where it cannot be decoded
-//    others of its blocks are tried, beside_max of them with an eighth of the attempts: one that is
-//    damaged in one block alone tells that block's set, which then is a hint. That is 12,288 attempts more,
+//    others of its blocks are tried, beside_max of them with a quarter of the attempts: one that is
+//    damaged in one block alone tells that block's set, which then is a hint. That is 24,576 attempts more,
 //    once for each block until something else was repaired, and none of them is written.
 // S6 Nothing is written, so a search can be repeated; cut short, a repair leaves the same sets (E2).
 #pragma once
@@ -129,7 +130,7 @@ class erasures {
     bool has_header() const noexcept { return begin < format::header_size; }
   };
   // What is known of bytes in another row. The order of candidates is the reverse.
-  enum class standing : uint8_t { vouched, unknown, blank, parity, in_part, damaged };
+  enum class standing : uint8_t { vouched, unknown, blank, beside, parity, in_part, damaged };
   static constexpr uint64_t granule = 32, rounds_max = uint64_t{1} << 20;
   struct page_view {
     std::array<standing, format::page / granule> of;
@@ -143,7 +144,9 @@ class erasures {
   bool has_choice(segment& g, size_t i);
   bool next_set(segment& g, cell_set& unknown);
   void decode(const segment& g, const cell_set& unknown, size_t begin, size_t end, bytes& to) const;
+  bool try_these(const std::vector<choice>& chosen, bytes& image);
   bool try_choices(const std::vector<size_t>& which, bytes& image);
+  bool try_alike(std::vector<choice>& chosen, bytes& image);
   bool try_each_alone(std::vector<size_t>& which, bytes& image);
   bool try_all(std::vector<size_t>& which, bytes& image);
   bool over() const noexcept { return attempts_ >= limit_ || rounds_ >= rounds_max; }
@@ -158,5 +161,9 @@ class erasures {
   bytes kept_;
   uint64_t attempts_ = 0, limit_ = 0, rounds_ = 0;
 };
+
+// All of that: the search, and once more if others of the blocks gave a hint. False if there is one parity.
+bool find_erasures(pool::state& s, const pool::fragment& f, erasure_hints* hints,
+                   std::vector<std::byte>& image);
 
 }  // namespace scute::heal

@@ -5,7 +5,6 @@
 
 #include "codec/parity.hpp"
 #include "heal/decodings.hpp"
-#include "heal/erasures.hpp"
 #include "heal/repair.hpp"
 #include "medium/failure.hpp"
 #include "pool/columns.hpp"
@@ -17,7 +16,7 @@ constexpr int rounds_max = 8;
 
 }  // namespace
 
-bool decodable(pool::state& s, const pool::fragment& f) {
+bool decodable(pool::state& s, const pool::fragment& f, erasure_hints& hints) {
   if (!s.has_parity) return false;
   format::fragment_header h;
   std::vector<std::byte> payload(f.room);
@@ -27,7 +26,7 @@ bool decodable(pool::state& s, const pool::fragment& f) {
            pool::valid(s, f, h, payload.data());
   });
   std::vector<std::byte> image;
-  return simple || erasures(s, f, nullptr).find(image);
+  return simple || find_erasures(s, f, &hints, image);
 }
 
 void mender::post(scute_event_kind kind, scute_outcome what, uint64_t offset, uint64_t length) {
@@ -76,7 +75,7 @@ mender::outcome mender::mend(uint64_t zone, const sighting& g) {
   if (!repair_) {
     if (known) return outcome::lost;
     ++tallies_[zone].damaged;
-    if (!decodable(s_, g.f)) ++tallies_[zone].lost;
+    if (!decodable(s_, g.f, hints_)) ++tallies_[zone].lost;
     s_.events.post(event_of(s_, g.f, SCUTE_OUTCOME_DETECTED));
     tell_({g.what(), g.f.header, length, oid, false});
     lost_[key] = {g, repairs_, true};

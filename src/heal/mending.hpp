@@ -18,6 +18,7 @@
 
 #include "heal/certainty.hpp"
 #include "heal/column_walk.hpp"
+#include "heal/erasures.hpp"
 
 namespace scute::heal {
 
@@ -35,7 +36,7 @@ struct mend_tally {
 
 // Without repair: would the columns give the fragment back? Mixtures are not tried, so "lost" may
 // turn out to be less than lost.
-bool decodable(pool::state& s, const pool::fragment& f);
+bool decodable(pool::state& s, const pool::fragment& f, erasure_hints& hints);
 
 inline constexpr const char* undecidable_column =
     "column (its data or its parity; nothing can tell which without checksums)";
@@ -86,6 +87,7 @@ class mender {
   std::map<std::pair<uint64_t, uint64_t>, loss> lost_;  // by zone and header
   std::map<columns, bool> suspects_;                    // true: told of already
   std::vector<doubt> busy_;
+  erasure_hints hints_;
   uint64_t repairs_ = 0;  // of whatever kind; a measure of progress
 };
 

@@ -38,12 +38,6 @@ void column_repairer::give_up(const pool::fragment& f, const char* what, const s
                     ". The rest of the pool stays usable; `scute check` lists all losses");
 }
 
-bool column_repairer::find_erasures(const pool::fragment& f, std::vector<std::byte>& image) {
-  if (s_.geo.parity == 1) return false;
-  erasures search(s_, f, &hints_);
-  return search.find(image) || (search.learn() && erasures(s_, f, &hints_).find(image));
-}
-
 void column_repairer::repair(pool::lane* by, const pool::fragment& f, const char* what) {
   // Torn rather than damaged, perhaps; and no column is decoded that a crash has left open.
   if (s_.resolving != nullptr && s_.resolving->pending())
@@ -74,7 +68,7 @@ void column_repairer::repair(pool::lane* by, const pool::fragment& f, const char
         if (!pool::decode(s_, u.offset, decoded.data() + u.at, u.length, how)) return false;
       return mixture(s_, f, units, kept, decoded).find(image);
     };
-    if (decodings(s_, f).any(with) || find_erasures(f, image)) break;
+    if (decodings(s_, f).any(with) || find_erasures(s_, f, &hints_, image)) break;
     look(image);
     if (image_valid(s_, f, image)) return;
     if (attempt < 100 && image != kept) continue;

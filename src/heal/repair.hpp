@@ -41,7 +41,6 @@ class column_repairer final : public pool::repairer {
   void repair_descriptor(uint64_t zone);
 
  private:
-  bool find_erasures(const pool::fragment& f, std::vector<std::byte>& image);
   [[noreturn]] void give_up(const pool::fragment& f, const char* what, const std::string& why);
 
   pool::state& s_;

@@ -48,6 +48,7 @@
 #include <thread>
 #include <vector>
 
+#include "heal/erasures.hpp"
 #include "medium/waiting.hpp"
 #include "pool/columns.hpp"
 #include "pool/fragment.hpp"
@@ -151,7 +152,8 @@ class resolution final : public pool::resolver {
   uint64_t explained_ = 0;         // fragments that were mended, rolled back or finished
   bool helping_ = false;           // Y10: no further
   std::set<uint64_t> judged_;      // Y11: headers
-  std::set<uint64_t> told_;        // headers of fragments that were reported as lost
+  erasure_hints hints_;
+  std::set<uint64_t> told_;  // headers of fragments that were reported as lost
 };
 
 }  // namespace scute::heal

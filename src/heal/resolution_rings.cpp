@@ -25,7 +25,7 @@ bool resolution::mend(const pool::fragment& f) {
   if (SCUTE_PLANTED(resolve_mend)) return false;
   const std::vector<unit> units = units_of(f);
   std::vector<std::byte> image;
-  if (!find_sound(s_, f, doubts(), image)) return false;
+  if (!find_sound(s_, f, doubts(), image, &hints_)) return false;
   format::fragment_header h;
   std::memcpy(&h, image.data(), sizeof h);
   // Only what the checksum vouches for (D5).

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "heal/erasures.hpp"
 #include "heal/mixture.hpp"
 
 namespace scute::heal {
@@ -19,7 +18,7 @@ format::fragment_header header_of(const std::vector<std::byte>& image) noexcept 
 }  // namespace
 
 bool find_sound(pool::state& s, const pool::fragment& f, const decodings::doubt& in_doubt,
-                std::vector<std::byte>& image) {
+                std::vector<std::byte>& image, erasure_hints* hints) {
   const std::vector<unit> units = units_of(f);
   const size_t size = units.back().at + units.back().length;
   std::vector<std::byte> kept(size), decoded(size), found(size);
@@ -41,7 +40,8 @@ bool find_sound(pool::state& s, const pool::fragment& f, const decodings::doubt&
     if (newer()) image = found;
     return s.geo.parity == 1;
   });
-  return !image.empty() || erasures(s, f, nullptr).find(image);
+  if (!image.empty()) return true;
+  return find_erasures(s, f, hints, image);
 }
 
 bool find_other(pool::state& s, const pool::fragment& f, const decodings::doubt& in_doubt,

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "heal/decodings.hpp"
+#include "heal/erasures.hpp"
 
 namespace scute::heal {
 
@@ -23,7 +24,7 @@ struct version {
 // For an invalid fragment: header and payload, as units_of() lays them out, of the newest version that its
 // columns know, or that a mixture of them and what is stored makes. False if there is none.
 bool find_sound(pool::state& s, const pool::fragment& f, const decodings::doubt& in_doubt,
-                std::vector<std::byte>& image);
+                std::vector<std::byte>& image, erasure_hints* hints = nullptr);
 
 // For a valid one: a version that differs from what is stored. False if there is none.
 bool find_other(pool::state& s, const pool::fragment& f, const decodings::doubt& in_doubt,
