@@ -146,6 +146,9 @@ class scenario {
 
   /// Steps of one thread are taken by lanes in turn, as if by different threads one after the other.
   scenario& lanes_in_turn();
+  /// All column blocks share this many locks, a power of two, as those of a large pool share what there is.
+  /// Otherwise each block of a small pool has one of its own.
+  scenario& share_locks(unsigned locks);
   /// What must work on every recovered pool, without changing what the observers read. Without it:
   /// allocate, write, read and free an object.
   scenario& probe(std::function<void(scute::pool&)> body);
@@ -182,6 +185,8 @@ struct explore_options {
   /// The command that repeats a state; in it %s stands for the name of the state. For stories.
   std::string repeat_command;
   std::function<void(const progress&)> progress;  ///< now and then
+  /// When nothing was finished for so long the process says that it hangs, and where, and aborts.
+  double hang_seconds = 60;
 };
 
 struct exploration {

@@ -77,7 +77,7 @@ void transaction::claim_changes(claim_hold& mine) {
   bool any = false;
   for (size_t i = 0; i < count_; ++i)
     if (changes(*buffers_[i])) {
-      any = true;
+      any = buffers_[i]->claimed = true;
       mine.add(buffers_[i]->where.payload);
     }
   if (!any) return;

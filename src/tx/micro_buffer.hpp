@@ -25,6 +25,7 @@ struct micro_buffer {
   range_set in_place_set;
   std::vector<inplace_range> in_place;
   tx::origins origins;
+  bool claimed = false;  // for the commit (pool/claims.hpp)
   const std::byte* expected = nullptr;  // all that the object must hold when it is committed
 
   // Fragment headers kept in front of `bytes`, where they also serve as canary until commit.
@@ -47,6 +48,7 @@ struct micro_buffer {
     in_place_set.clear();
     in_place.clear();
     origins.clear();
+    claimed = false;
     expected = nullptr;
   }
 };

@@ -149,7 +149,12 @@ format::fragment_header sealer::take_origin(const micro_buffer& b, const pool::f
       if (begin < end)
         std::memcpy(lane_.scratch + (begin - base), s_.at(f.payload + (begin - base)), end - begin);
     }
-    if (!s_.has_checksums || SCUTE_PLANTED(seal_origin) || pool::valid(s_, f)) return h;
+    if (!s_.has_checksums || SCUTE_PLANTED(seal_origin)) return h;
+    format::fragment_header tested;
+    if (pool::valid(s_, f, tested)) {
+      if (tested.tag != h.tag) refuse_change(s_, f.header);
+      return h;
+    }
     if (s_.healer == nullptr || attempt == 100)
       throw failure(SCUTE_E_CONFLICT, s_.path + ": the object at file offset " +
                                          std::to_string(f.header) +
@@ -206,6 +211,11 @@ void sealer::change_fragment(micro_buffer& b, uint64_t index) {
   }
   if (!changed) {
     patches_.resize(placeholder);
+    // Or somebody is writing just what this transaction wanted to write.
+    format::fragment_header tested;
+    if (whole && !b.claimed &&
+        (!pool::valid(s_, f, tested) || tested.tag != h.tag) && !SCUTE_PLANTED(conflict_test))
+      refuse_change(s_, f.header);
     return;
   }
   if (!vouched) return;
