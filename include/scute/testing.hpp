@@ -90,6 +90,10 @@ class mutex {
   std::unique_ptr<state> state_;
 };
 
+/// Called by a thread of a scenario that was refused and is about to try again: gives its turn to the next
+/// one. Without it a scenario would try for ever, since nobody else gets a turn. Elsewhere it yields.
+void give_way();
+
 /// One thread's part of a scenario: steps in their order, and what it answers for. The threads of a
 /// scenario must change different objects, or take turns by a testing::mutex.
 class thread {

@@ -12,7 +12,7 @@ namespace {
 // What stands before a buffer of scute_obj_open(): which object, and what it was.
 struct object_buffer {
   uint64_t magic;
-  instance* in;           // gone when `life` says so
+  instance* in;  // gone when `life` says so
   const pool_life* life;
   uint64_t oid;
   uint64_t size;

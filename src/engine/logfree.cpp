@@ -108,7 +108,8 @@ void logfree::commit(pool::lane& l, const tx::write_set& w) {
   if (!s_.medium->failed()) {
     if (w.freed != nullptr) w.freed->give_back();
     if (!SCUTE_PLANTED(window_parity_early)) pool::write_parity(s_, l);
-    for (const auto& r : w.in_place) pool::overlay_in_place(s_, l, r.offset, r.old, r.length, false);
+    for (const auto& r : w.in_place)
+      pool::overlay_in_place(s_, l, r.offset, r.old, r.length, false);
   }
   if (mine != in_place_hold::outcome::none) hold_.end(l);
   if (s_.medium->failed() || SCUTE_PLANTED(window_release)) {

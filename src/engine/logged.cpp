@@ -71,7 +71,8 @@ void logged::run(pool::lane& l, entry_image& image, const tx::write_set& w, bool
   if (!s_.medium->failed()) {
     pool::write_data(s_, l);
     pool::write_parity(s_, l);
-    for (const auto& r : w.in_place) pool::overlay_in_place(s_, l, r.offset, r.old, r.length, false);
+    for (const auto& r : w.in_place)
+      pool::overlay_in_place(s_, l, r.offset, r.old, r.length, false);
     if (SCUTE_PLANTED(logged_unlock)) pool::leave(s_, l);
     if (!SCUTE_PLANTED(logged_fence)) l.w.fence();
     if (!s_.medium->failed() && !SCUTE_PLANTED(logged_invalidate))

@@ -95,8 +95,7 @@ void redo::stage(pool::lane& l, std::span<const pool::patch> patches) {
   finish(l, false);
 }
 
-void redo::save(pool::lane& l, const tx::inplace_range& r,
-                std::span<const tx::member> fragments) {
+void redo::save(pool::lane& l, const tx::inplace_range& r, std::span<const tx::member> fragments) {
   s_.require_healthy();
   tx::require_unchanged(s_, l, fragments);
   // R5 holds for direct stores as well: settle before the undo entry's fence.

@@ -5,7 +5,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "pool/stripes.hpp"
 #include "testing/crash_state.hpp"
 #include "testing/last_words.hpp"
 #include "testing/pool_handle.hpp"
@@ -20,15 +19,13 @@ using clock = std::chrono::steady_clock;
 // So many locks for column blocks, for the time of its life.
 class shared_locks {
  public:
-  explicit shared_locks(unsigned n) {
-    if (n != 0) pool::stripes::use(n);
-  }
-  ~shared_locks() { pool::stripes::use(before_); }
+  explicit shared_locks(unsigned n) : before_(share_locks(n)) {}
+  ~shared_locks() { share_locks(before_); }
   shared_locks(const shared_locks&) = delete;
   shared_locks& operator=(const shared_locks&) = delete;
 
  private:
-  const uint32_t before_ = pool::stripes::in_use();
+  const unsigned before_;
 };
 
 class explorer {

@@ -10,11 +10,11 @@
 namespace scute::tx {
 
 void refuse_change(const pool::state& s, uint64_t header) {
-  throw failure(SCUTE_E_CONFLICT,
-                s.path + ": another transaction changed the object at file offset " +
-                    std::to_string(header) +
-                    " since this one opened it, or has it open in place; nothing of this transaction "
-                    "was written. Run it again, or keep a lock per object");
+  throw failure(
+      SCUTE_E_CONFLICT,
+      s.path + ": another transaction changed the object at file offset " + std::to_string(header) +
+          " since this one opened it, or has it open in place; nothing of this transaction "
+          "was written. Run it again, or keep a lock per object");
 }
 
 namespace {
@@ -37,14 +37,12 @@ const member* find_changed(const pool::state& s, const pool::lane& l,
                            std::span<const member> members) noexcept {
   const pool::optimistic_reads mark;
   for (const member& m : members)
-    if (!m.fresh &&
-        (has_changed(s, m) || is_open_elsewhere(s, l, m.where.payload, m.where.room)))
+    if (!m.fresh && (has_changed(s, m) || is_open_elsewhere(s, l, m.where.payload, m.where.room)))
       return &m;
   return nullptr;
 }
 
-void require_unchanged(const pool::state& s, const pool::lane& l,
-                       std::span<const member> members) {
+void require_unchanged(const pool::state& s, const pool::lane& l, std::span<const member> members) {
   if (const member* m = find_changed(s, l, members)) refuse_change(s, m->where.header);
 }
 

@@ -25,7 +25,7 @@ struct micro_buffer {
   range_set in_place_set;
   std::vector<inplace_range> in_place;
   tx::origins origins;
-  bool claimed = false;  // for the commit (pool/claims.hpp)
+  bool claimed = false;                 // for the commit (pool/claims.hpp)
   const std::byte* expected = nullptr;  // all that the object must hold when it is committed
 
   // Fragment headers kept in front of `bytes`, where they also serve as canary until commit.

@@ -157,9 +157,9 @@ format::fragment_header sealer::take_origin(const micro_buffer& b, const pool::f
     }
     if (s_.healer == nullptr || attempt == 100)
       throw failure(SCUTE_E_CONFLICT, s_.path + ": the object at file offset " +
-                                         std::to_string(f.header) +
-                                         " changes while it is committed; two transactions may "
-                                         "not write one object at a time");
+                                          std::to_string(f.header) +
+                                          " changes while it is committed; two transactions may "
+                                          "not write one object at a time");
     s_.healer->repair(&lane_, f, "object");
   }
 }
@@ -213,8 +213,8 @@ void sealer::change_fragment(micro_buffer& b, uint64_t index) {
     patches_.resize(placeholder);
     // Or somebody is writing just what this transaction wanted to write.
     format::fragment_header tested;
-    if (whole && !b.claimed &&
-        (!pool::valid(s_, f, tested) || tested.tag != h.tag) && !SCUTE_PLANTED(conflict_test))
+    if (whole && !b.claimed && (!pool::valid(s_, f, tested) || tested.tag != h.tag) &&
+        !SCUTE_PLANTED(conflict_test))
       refuse_change(s_, f.header);
     return;
   }

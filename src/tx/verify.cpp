@@ -6,8 +6,8 @@
 #include <string>
 
 #include "medium/planted.hpp"
-#include "pool/optimistic.hpp"
 #include "pool/library_call.hpp"
+#include "pool/optimistic.hpp"
 #include "pool/resolver.hpp"
 #include "tx/claim_hold.hpp"
 
@@ -99,7 +99,8 @@ void copy_verified(pool::state& s, pool::lane* l, const heap::object& o, uint64_
     const pool::fragment f = o.fragment(i);
     settle(s, f);
     const uint64_t base = i * format::fragment_payload;
-    const uint64_t begin = std::max(from, base), end = std::min(to, base + format::fragment_payload);
+    const uint64_t begin = std::max(from, base),
+                   end = std::min(to, base + format::fragment_payload);
     const bool trust = i == 0 ? SCUTE_PLANTED(verify_open) : SCUTE_PLANTED(verify_parts);
     format::fragment_header h;
     for (int attempt = 0;; ++attempt) {
@@ -118,8 +119,7 @@ void copy_verified(pool::state& s, pool::lane* l, const heap::object& o, uint64_
       if (!pool::valid(s, f)) repair(s, l, f);
     }
     if (seen != nullptr && (s.has_checksums || i == 0)) seen->note(i, h.tag);
-    if (s.has_checksums)
-      count_verified(s, l, std::min(format::fragment_payload, size - base));
+    if (s.has_checksums) count_verified(s, l, std::min(format::fragment_payload, size - base));
   }
 }
 

@@ -107,8 +107,9 @@ class child {
                     text_.find(testing::watchdog::hung) != std::string::npos;
       result.caught = result.died = !result.hung;
       const size_t told = text_.rfind(progress_mark);
-      const uint64_t states =
-          told == std::string::npos ? 0 : std::stoull(text_.substr(told + sizeof progress_mark - 1));
+      const uint64_t states = told == std::string::npos
+                                  ? 0
+                                  : std::stoull(text_.substr(told + sizeof progress_mark - 1));
       result.states = std::min(states + 2 * progress_step, what.states);
       result.story = text_;
       return;

@@ -91,7 +91,7 @@ size_t run(const bugs& list, bool with_stories) {
                 o.hung      ? "HUNG"
                 : !o.caught ? "MISSED"
                 : o.died    ? "died"
-                          : states.c_str(),
+                            : states.c_str(),
                 a.bug.text);
     if (with_stories) std::printf("%s\n", o.story.c_str());
     std::fflush(stdout);
