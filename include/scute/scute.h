@@ -13,10 +13,10 @@
  *    then finds an explanation, with what to do about it, in scute_errormsg(). Output parameters
  *    are written on success only.
  *  - Sizes, offsets and lengths are in bytes.
- *  - "Any thread" means that the call may run in any number of threads at once on one pool. Two
- *    threads must not change the same object at the same time, and no thread may read an object
- *    through a direct pointer while another commits a change to it: that is the caller's lock to
- *    take, as with any shared memory.
+ *  - "Any thread" means that the call may run in any number of threads at once on one pool. Of two
+ *    threads that change one object at the same time one may get SCUTE_E_CONFLICT. No thread may read an
+ *    object through a direct pointer while another commits a change to it: that is the caller's lock
+ *    to take, as with any shared memory.
  *  - No C++ exception leaves a function of this header.
  */
 #ifndef SCUTE_SCUTE_H
@@ -55,7 +55,7 @@ enum scute_error {
   SCUTE_E_CANARY = -16,      /* a write overran a micro-buffer; the transaction was aborted */
   SCUTE_E_ABORTED = -17,     /* a nested transaction aborted, so the whole one did */
   SCUTE_E_NOTX = -18,        /* no such transaction in this thread (ended, or another thread's) */
-  SCUTE_E_CONFLICT = -19,    /* the object changed since scute_obj_open() */
+  SCUTE_E_CONFLICT = -19,    /* somebody else changed the object since it was opened */
   SCUTE_E_IO = -20,          /* a system call failed; errno is kept and named in the message */
   SCUTE_E_LAYOUT = -21,      /* the pool's layout name is not the one given */
   SCUTE_E_UNSUPPORTED = -22, /* this build or this pool cannot do that */
@@ -335,8 +335,8 @@ SCUTE_API int scute_tx_begin(scute_pool *pool, scute_tx **tx);
 /* Leaves a level; at the outermost one makes everything durable, all or nothing, and ends the
  * transaction whatever the result: on an error it has been aborted and the handle is gone.
  * SCUTE_E_CANARY: a write ran over the end (or before the start) of a micro-buffer.
- * SCUTE_E_ABORTED: an inner level was aborted. SCUTE_E_NOSPC: no room for the log of a large
- * transaction. */
+ * SCUTE_E_ABORTED: an inner level was aborted. SCUTE_E_NOSPC: no room for the log. SCUTE_E_CONFLICT,
+ * SCUTE_E_FREED: another thread changed or freed an object since this one opened it. */
 SCUTE_API int scute_tx_commit(scute_tx *tx);
 
 /* Leaves a level and dooms the whole transaction; at the outermost one ends it without a trace. */
@@ -373,7 +373,7 @@ SCUTE_API int scute_tx_add_range(scute_tx *tx, scute_oid oid, uint64_t offset, u
 /* Opens a range for stores straight to the pool, as libpmemobj's tx_add_range does: the old bytes
  * come back if the transaction does not commit. With engine redo they are made durable first, at one
  * fence per call; with engine logfree the parity has them already, and the range holds its columns (4 KiB
- * of every row) until the transaction ends or another one needs them. Until then other threads can see the new bytes. *bytes points into the pool.
+ * of every row) until the transaction ends or another one needs them. Until then other threads can see the new bytes, and what they write to these fragments is refused (SCUTE_E_CONFLICT). *bytes points into the pool.
  * A range that this transaction already has in a micro-buffer, or an object that it allocated,
  * yields a pointer into that micro-buffer instead. */
 SCUTE_API int scute_tx_inplace(scute_tx *tx, scute_oid oid, uint64_t offset, uint64_t length,
@@ -411,7 +411,7 @@ SCUTE_API int scute_tx_get_range(scute_tx *tx, scute_oid oid, uint64_t offset, u
 SCUTE_API int scute_obj_open(scute_pool *pool, scute_oid oid, void **bytes);
 
 /* Writes what changed, atomically, and releases the buffer (also on failure). SCUTE_E_FREED or
- * SCUTE_E_CONFLICT if the object was freed or changed since it was opened. */
+ * SCUTE_E_CONFLICT if the object was freed or changed since it was opened; SCUTE_E_INVALID if its pool was closed. */
 SCUTE_API int scute_obj_commit(void *bytes);
 
 /* Releases the buffer without writing. bytes null: does nothing. */

@@ -90,6 +90,10 @@ class mutex {
   std::unique_ptr<state> state_;
 };
 
+/// Called by a thread of a scenario that was refused and is about to try again: gives its turn to the next
+/// one. Without it a scenario would try for ever, since nobody else gets a turn. Elsewhere it yields.
+void give_way();
+
 /// One thread's part of a scenario: steps in their order, and what it answers for. The threads of a
 /// scenario must change different objects, or take turns by a testing::mutex.
 class thread {
@@ -146,6 +150,9 @@ class scenario {
 
   /// Steps of one thread are taken by lanes in turn, as if by different threads one after the other.
   scenario& lanes_in_turn();
+  /// All column blocks share this many locks, a power of two, as those of a large pool share what there is.
+  /// Otherwise each block of a small pool has one of its own.
+  scenario& share_locks(unsigned locks);
   /// What must work on every recovered pool, without changing what the observers read. Without it:
   /// allocate, write, read and free an object.
   scenario& probe(std::function<void(scute::pool&)> body);
@@ -182,6 +189,8 @@ struct explore_options {
   /// The command that repeats a state; in it %s stands for the name of the state. For stories.
   std::string repeat_command;
   std::function<void(const progress&)> progress;  ///< now and then
+  /// When nothing was finished for so long the process says that it hangs, and where, and aborts.
+  double hang_seconds = 60;
 };
 
 struct exploration {

@@ -12,7 +12,8 @@ namespace {
 // What stands before a buffer of scute_obj_open(): which object, and what it was.
 struct object_buffer {
   uint64_t magic;
-  instance* in;
+  instance* in;  // gone when `life` says so
+  const pool_life* life;
   uint64_t oid;
   uint64_t size;
   format::fragment_header header;  // first one, when opened
@@ -170,7 +171,7 @@ int scute_obj_open(scute_pool* pool, scute_oid oid, void** bytes) {
     auto* at = static_cast<std::byte*>(
         std::aligned_alloc(64, (lead + 2 * size + tx::canary_size + 63) / 64 * 64));
     if (at == nullptr) throw std::bad_alloc();
-    auto* c = new (at) object_buffer{buffer_magic, &in, oid, size, h, nullptr};
+    auto* c = new (at) object_buffer{buffer_magic, &in, in.life, oid, size, h, nullptr};
     std::unique_ptr<object_buffer, releaser> owner(c);
     std::byte* user = at + lead;
     c->original = user + size + tx::canary_size;
@@ -189,6 +190,9 @@ int scute_obj_commit(void* bytes) {
   instance* where = nullptr;
   const int result = capi::guarded([&] {
     const std::unique_ptr<object_buffer, releaser> c(control(bytes));
+    if (!c->life->open.load(std::memory_order_acquire))
+      throw failure(SCUTE_E_INVALID,
+                    "the pool of the buffer was closed; what was changed in the buffer is lost");
     instance& in = *(where = c->in);
     if (!tx::canary_intact(static_cast<std::byte*>(bytes) - tx::canary_size, tx::canary_size) ||
         !tx::canary_intact(static_cast<std::byte*>(bytes) + c->size, tx::canary_size))
@@ -212,6 +216,8 @@ int scute_obj_commit(void* bytes) {
         throw failure(SCUTE_E_CONFLICT, "the object at oid offset " + std::to_string(offset) +
                                             " changed since it was opened; open it again and redo "
                                             "the change");
+      // From here on the commit itself sees to it that nobody else changes the object.
+      t.expect(c->oid, c->original);
       std::memcpy(now, bytes, c->size);
     } catch (...) {
       t.abort();

@@ -33,7 +33,7 @@ void put_back(pool::state& s, pool::lane& l, std::span<const tx::inplace_range> 
   }
   if (!SCUTE_PLANTED(restore_fence)) l.w.fence();
   s.require_healthy();
-  for (const auto& r : ranges) pool::overlay_in_place(s, r.offset, r.old, r.length, false);
+  for (const auto& r : ranges) pool::overlay_in_place(s, l, r.offset, r.old, r.length, false);
 }
 
 }  // namespace scute::engine

@@ -7,8 +7,8 @@
 #include "medium/waiting.hpp"
 #include "pool/columns.hpp"
 #include "pool/hold.hpp"
-#include "pool/resolver.hpp"
 #include "pool/window.hpp"
+#include "tx/conflict.hpp"
 
 namespace scute::engine {
 namespace {
@@ -42,11 +42,10 @@ void in_place_hold::end(pool::lane& l) noexcept {
   l.hold.store(nothing, std::memory_order_release);
 }
 
-// Locks what l.now() lists and l.held does not.
-bool in_place_hold::lock(pool::lane& l) {
+// Locks what l.now() lists and l.held does not: `got`.
+bool in_place_hold::lock(pool::lane& l, std::vector<uint32_t>& got) {
   const auto& want = l.now().stripes;
   l.held.stripes.reserve(l.held.stripes.size() + want.size());
-  std::vector<uint32_t> got;
   got.reserve(want.size());
   for (const uint32_t stripe : want) {
     if (std::binary_search(l.held.stripes.begin(), l.held.stripes.end(), stripe)) continue;
@@ -63,7 +62,6 @@ bool in_place_hold::lock(pool::lane& l) {
     }
     got.push_back(stripe);
   }
-  for (const uint32_t g : got) insert(l.held.stripes, g);
   return true;
 }
 
@@ -75,15 +73,15 @@ bool in_place_hold::add(pool::lane& l, const tx::inplace_range& r,
   std::vector<pool::extent> extents;
   std::vector<uint64_t> fresh;
   for (const tx::member& m : fragments) {
-    if (s_.resolving != nullptr && s_.resolving->pending()) s_.resolving->before_change(m.where);
     if (std::find(mine.begin(), mine.end(), m.where.header) != mine.end()) continue;
     fresh.push_back(m.where.header);
     extents.push_back({m.where.header, format::header_size});
     extents.push_back({m.where.payload, m.extent});
   }
-  if (s_.resolving != nullptr && s_.resolving->pending())
-    for (const pool::extent& x : extents) s_.resolving->before_write(x.offset, x.length);
+  const size_t undo_before = l.undo_image.size();
   const auto give_up = [&] {
+    // Nobody keeps others from writing there, so what was to be put back may be out of date.
+    l.undo_image.shrink(undo_before);
     if (l.hold.load(std::memory_order_relaxed) == busy)
       demote(l);
     else
@@ -96,9 +94,21 @@ bool in_place_hold::add(pool::lane& l, const tx::inplace_range& r,
   l.held.columns.reserve(l.held.columns.size() + columns.size());
   mine.reserve(mine.size() + fresh.size());
   if (!log_.add_undo(l.undo_image, r.offset, r.old, r.length)) return give_up();
-  // A range that gets no columns leaves its record behind; what it puts back is what is there.
   pool::require_columns(s_, l);
-  if (!lock(l)) return give_up();
+  std::vector<uint32_t> got;
+  if (!lock(l, got)) return give_up();
+  const tx::member* changed = nullptr;
+  {
+    const pool::holding here(s_, l, pool::hold::phase::reading);
+    changed = tx::find_changed(s_, l, fragments);
+  }
+  if (changed != nullptr) {
+    for (const uint32_t g : got) s_.locks.unlock_window(g, l.index);
+    l.undo_image.shrink(undo_before);
+    l.now().clear();
+    tx::refuse_change(s_, changed->where.header);
+  }
+  for (const uint32_t g : got) insert(l.held.stripes, g);
   mine.insert(mine.end(), fresh.begin(), fresh.end());
   l.held.columns.insert(l.held.columns.end(), columns.begin(), columns.end());
   std::sort(l.held.columns.begin(), l.held.columns.end(),
@@ -106,7 +116,7 @@ bool in_place_hold::add(pool::lane& l, const tx::inplace_range& r,
   l.hold.store(busy, std::memory_order_relaxed);
   l.now().clear();
   try {
-    pool::overlay_in_place(s_, r.offset, r.old, r.length, true, true);
+    pool::overlay_in_place(s_, l, r.offset, r.old, r.length, true, true);
   } catch (...) {
     demote(l);
     throw;

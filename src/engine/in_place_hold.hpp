@@ -11,7 +11,10 @@
 //    then on the transaction goes through the log (engine/logged.hpp, K2). So nobody waits for another
 //    thread's user code.
 // I2 `busy` and `demoting` last as long as library code runs that waits for no column: in busy the owner
-//    only tries to get further ones, and if that fails demotes his hold himself.
+//    only tries to get further ones, and if that fails demotes his hold himself. Nor does it wait for other
+//    threads: what a crash has left is resolved before (engine/logfree.hpp, D7), since that waits for
+//    stripes, which may be this lane's own where blocks share them. (Found by an attack from outside: no
+//    test had pools large enough for that.)
 // I3 The undo entry is put together in DRAM range by range, and always fits the lane's undo area, so that
 //    to demote takes no memory and no other lock; signal handlers do it, too.
 // I4 Until the transaction's end decoders see the old bytes through state::overlaid, whether the columns
@@ -42,7 +45,8 @@ class in_place_hold {
   void release(pool::lane& l) noexcept;  // back to the user's code
 
   // In state none or held: takes the columns of further fragments. False if that cannot be had: then
-  // everything that was held has been demoted, and the transaction goes through the log.
+  // everything that was held has been demoted, and the transaction goes through the log. Throws
+  // SCUTE_E_CONFLICT if a fragment is not what the transaction has read.
   bool add(pool::lane& l, const tx::inplace_range& r, std::span<const tx::member> fragments);
   // In state held: lets go of the columns, with an undo entry.
   void demote(pool::lane& l) noexcept;
@@ -53,7 +57,7 @@ class in_place_hold {
   void take(pool::lane& l, uint32_t stripe) noexcept;
 
  private:
-  bool lock(pool::lane& l);
+  bool lock(pool::lane& l, std::vector<uint32_t>& got);
 
   pool::state& s_;
   lane_log& log_;

@@ -9,12 +9,11 @@
 #include "pool/hold.hpp"
 #include "pool/resolver.hpp"
 #include "pool/window.hpp"
+#include "tx/conflict.hpp"
 
 namespace scute::engine {
 
-// Plans the window, if the transaction can go without a log.
-bool logfree::fits(pool::lane& l, const tx::write_set& w) {
-  if (w.members.empty() || w.metadata || logged_.has_undo(l)) return false;
+void logfree::list_extents(pool::lane& l, const tx::write_set& w) {
   auto& extents = extents_[l.index];
   extents.clear();
   for (const tx::member& m : w.members) {
@@ -24,7 +23,12 @@ bool logfree::fits(pool::lane& l, const tx::write_set& w) {
     extents.push_back({m.where.header, format::header_size + (adjacent ? extent : 0), alone});
     if (!adjacent && extent != 0) extents.push_back({m.where.payload, extent, alone});
   }
-  return pool::plan(s_, l, extents);
+}
+
+// Plans the window, if the transaction can go without a log.
+bool logfree::fits(pool::lane& l, const tx::write_set& w) {
+  if (w.members.empty() || w.metadata || logged_.has_undo(l)) return false;
+  return pool::plan(s_, l, extents_[l.index]);
 }
 
 // 1. Members name each other, in the order in which they were sealed.
@@ -40,7 +44,7 @@ void logfree::make_ring(const tx::write_set& w) {
   }
 }
 
-// D7.
+// D7. While nobody waits for this lane: resolving waits for stripes, and for other threads that resolve (I2).
 void logfree::resolve(pool::lane& l, const tx::write_set& w) {
   if (s_.resolving == nullptr || !s_.resolving->pending()) return;
   for (const tx::member& m : w.members) s_.resolving->before_change(m.where);
@@ -48,9 +52,8 @@ void logfree::resolve(pool::lane& l, const tx::write_set& w) {
 }
 
 // Everything up to the first store, which nothing can fail after. False if in-place ranges have to be
-// demoted.
+// demoted. Throws if a member is not what the transaction has read (D9).
 bool logfree::open_window(pool::lane& l, const tx::write_set& w) {
-  resolve(l, w);
   make_ring(w);
   if (!w.in_place.empty()) {
     const pool::holding here(s_, l, pool::hold::phase::reading);
@@ -67,7 +70,15 @@ bool logfree::open_window(pool::lane& l, const tx::write_set& w) {
   pool::prepare_deltas(s_, l);
   pool::require_columns(s_, l);
   const bool before = pool::take_back(l);
-  return pool::enter(s_, l, before);
+  if (!pool::enter(s_, l, before)) return false;
+  const tx::member* changed = nullptr;
+  {
+    const pool::holding here(s_, l, pool::hold::phase::reading);
+    changed = tx::find_changed(s_, l, w.members);
+  }
+  if (changed == nullptr) return true;
+  pool::retreat(s_, l);
+  tx::refuse_change(s_, changed->where.header);
 }
 
 void logfree::commit_logged(pool::lane& l, const tx::write_set& w, in_place_hold::outcome mine) {
@@ -78,6 +89,8 @@ void logfree::commit_logged(pool::lane& l, const tx::write_set& w, in_place_hold
 
 void logfree::commit(pool::lane& l, const tx::write_set& w) {
   s_.require_healthy();
+  list_extents(l, w);
+  resolve(l, w);
   const auto mine = hold_.claim(l);
   bool entered = false;
   try {
@@ -95,7 +108,8 @@ void logfree::commit(pool::lane& l, const tx::write_set& w) {
   if (!s_.medium->failed()) {
     if (w.freed != nullptr) w.freed->give_back();
     if (!SCUTE_PLANTED(window_parity_early)) pool::write_parity(s_, l);
-    for (const auto& r : w.in_place) pool::overlay_in_place(s_, r.offset, r.old, r.length, false);
+    for (const auto& r : w.in_place)
+      pool::overlay_in_place(s_, l, r.offset, r.old, r.length, false);
   }
   if (mine != in_place_hold::outcome::none) hold_.end(l);
   if (s_.medium->failed() || SCUTE_PLANTED(window_release)) {
@@ -110,6 +124,12 @@ void logfree::commit(pool::lane& l, const tx::write_set& w) {
 void logfree::save(pool::lane& l, const tx::inplace_range& r,
                    std::span<const tx::member> fragments) {
   s_.require_healthy();
+  if (s_.resolving != nullptr && s_.resolving->pending())
+    for (const tx::member& m : fragments) {
+      s_.resolving->before_change(m.where);
+      s_.resolving->before_write(m.where.header, format::header_size);
+      s_.resolving->before_write(m.where.payload, m.extent);
+    }
   const auto mine = hold_.claim(l);
   if (mine != in_place_hold::outcome::logged && !logged_.has_undo(l)) {
     try {
@@ -119,7 +139,7 @@ void logfree::save(pool::lane& l, const tx::inplace_range& r,
       throw;
     }
   }
-  logged_.save(l, r);
+  logged_.save(l, r, fragments);
 }
 
 void logfree::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {

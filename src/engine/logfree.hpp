@@ -36,6 +36,7 @@
 // D8 A chunk gets a new use only when no window that had members in it is deferred, and, after a crash, when
 //    all of it is resolved. A slot that the transaction frees goes back at 4 already: whoever gets it has to
 //    wait for the window's columns before he writes there.
+// D9 Members are what the transaction has read: tested under the window, before anything is stored (tx/conflict.hpp).
 #pragma once
 
 #include <vector>
@@ -69,6 +70,7 @@ class logfree final : public tx::engine, private pool::stripes::keeper {
  private:
   void make_way(uint32_t lane, uint32_t stripe) noexcept override;
 
+  void list_extents(pool::lane& l, const tx::write_set& w);
   bool fits(pool::lane& l, const tx::write_set& w);
   void make_ring(const tx::write_set& w);
   void commit_logged(pool::lane& l, const tx::write_set& w, in_place_hold::outcome mine);

@@ -4,8 +4,10 @@
 #include "engine/in_place.hpp"
 #include "medium/planted.hpp"
 #include "pool/columns.hpp"
+#include "pool/hold.hpp"
 #include "pool/resolver.hpp"
 #include "pool/window.hpp"
+#include "tx/conflict.hpp"
 
 namespace scute::engine {
 
@@ -13,9 +15,29 @@ namespace scute::engine {
 void logged::open_window(pool::lane& l) {
   pool::plan_pieces(s_, l);
   pool::prepare_deltas(s_, l);
+  wait_for_window(l);
+}
+
+void logged::wait_for_window(pool::lane& l) {
   if (pool::take_back(l)) pool::settle_last(s_, l);
   pool::enter(s_, l, false);
 }
+
+namespace {
+
+// Throws if a member of what l.now() has locked is not what the transaction has read, with nothing locked.
+void require_unchanged(pool::state& s, pool::lane& l, std::span<const tx::member> members) {
+  const tx::member* changed = nullptr;
+  {
+    const pool::holding here(s, l, pool::hold::phase::reading);
+    changed = tx::find_changed(s, l, members);
+  }
+  if (changed == nullptr) return;
+  pool::leave(s, l);
+  tx::refuse_change(s, changed->where.header);
+}
+
+}  // namespace
 
 // Pieces for bytes that are in place already, and have copies in l.in_place, one after the other.
 void logged::add_in_place(pool::lane& l, std::span<const tx::inplace_range> ranges) {
@@ -26,16 +48,21 @@ void logged::add_in_place(pool::lane& l, std::span<const tx::inplace_range> rang
   }
 }
 
-void logged::run(pool::lane& l, entry_image& image, std::span<const pool::patch> patches,
-                 std::span<const tx::inplace_range> in_place, bool ends_in_place) {
+void logged::run(pool::lane& l, entry_image& image, const tx::write_set& w, bool ends_in_place) {
   if (s_.resolving != nullptr && s_.resolving->pending()) {
-    for (const auto& p : patches) s_.resolving->before_write(p.offset, p.length);
-    for (const auto& r : in_place) s_.resolving->before_write(r.offset, r.length);
+    for (const auto& p : w.patches) s_.resolving->before_write(p.offset, p.length);
+    for (const auto& r : w.in_place) s_.resolving->before_write(r.offset, r.length);
   }
   log_.prepare(image);  // may make steps of its own
-  pool::split(s_, l, patches);
-  add_in_place(l, in_place);
+  pool::split(s_, l, w.patches);
+  add_in_place(l, w.in_place);
   open_window(l);
+  try {
+    require_unchanged(s_, l, w.members);
+  } catch (...) {
+    log_.clean_up(l, false);  // what prepare() has borrowed
+    throw;
+  }
   {
     const medium::stage_scope writing(medium::stage::log);
     log_.write(image);
@@ -44,7 +71,8 @@ void logged::run(pool::lane& l, entry_image& image, std::span<const pool::patch>
   if (!s_.medium->failed()) {
     pool::write_data(s_, l);
     pool::write_parity(s_, l);
-    for (const auto& r : in_place) pool::overlay_in_place(s_, r.offset, r.old, r.length, false);
+    for (const auto& r : w.in_place)
+      pool::overlay_in_place(s_, l, r.offset, r.old, r.length, false);
     if (SCUTE_PLANTED(logged_unlock)) pool::leave(s_, l);
     if (!SCUTE_PLANTED(logged_fence)) l.w.fence();
     if (!s_.medium->failed() && !SCUTE_PLANTED(logged_invalidate))
@@ -78,14 +106,16 @@ void logged::commit(pool::lane& l, const tx::write_set& w) {
   // No log holds these bytes, so they must be durable before any part of the entry can be.
   if (!w.in_place.empty() && !SCUTE_PLANTED(logged_in_place_fence)) l.w.fence();
   s_.require_healthy();
-  run(l, image, w.patches, w.in_place, has_undo);
+  run(l, image, w, has_undo);
 }
 
 void logged::step(pool::lane& l, std::span<const pool::patch> patches) {
   s_.require_healthy();
   entry_image image(l, 0);
   for (const auto& p : patches) image.add(format::record_kind::data, p.offset, p.src, p.length);
-  run(l, image, patches, {}, false);
+  tx::write_set w;
+  w.patches = patches;
+  run(l, image, w, false);
 }
 
 // Nobody's bytes yet: a crash leaves columns whose other cells are all sound.
@@ -109,16 +139,40 @@ void logged::stage(pool::lane& l, std::span<const pool::patch> patches) {
   s_.require_healthy();
 }
 
-void logged::save(pool::lane& l, const tx::inplace_range& r) {
+// K4
+void logged::announce(pool::lane& l, const tx::inplace_range& r,
+                      std::span<const tx::member> fragments) {
+  std::vector<pool::extent> extents;
+  for (const tx::member& m : fragments) {
+    extents.push_back({m.where.header, format::header_size});
+    extents.push_back({m.where.payload, m.extent});
+  }
+  pool::plan(s_, l, extents);
+  wait_for_window(l);
+  require_unchanged(s_, l, fragments);
+  try {
+    pool::overlay_in_place(s_, l, r.offset, r.old, r.length, true, true);
+  } catch (...) {
+    pool::leave(s_, l);
+    throw;
+  }
+  pool::leave(s_, l);
+}
+
+void logged::save(pool::lane& l, const tx::inplace_range& r,
+                  std::span<const tx::member> fragments) {
   s_.require_healthy();
-  if (s_.resolving != nullptr && s_.resolving->pending())
-    s_.resolving->before_write(r.offset, r.length);
-  entry_image image(l, 0);
-  image.add(format::record_kind::undo, r.offset, r.old, static_cast<uint32_t>(r.length));
-  log_.write_undo(image);
-  l.w.fence();
-  s_.require_healthy();
-  pool::overlay_in_place(s_, r.offset, r.old, r.length, true);
+  announce(l, r, fragments);
+  try {
+    entry_image image(l, 0);
+    image.add(format::record_kind::undo, r.offset, r.old, static_cast<uint32_t>(r.length));
+    log_.write_undo(image);
+    l.w.fence();
+    s_.require_healthy();
+  } catch (...) {
+    pool::overlay_in_place(s_, l, r.offset, r.old, r.length, false);
+    throw;
+  }
 }
 
 void logged::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {

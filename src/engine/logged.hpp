@@ -15,6 +15,9 @@
 // K2 In-place ranges are stored to before that, with their old bytes in an undo entry. Their parity is the
 //    old one until 3, so a column is decoded, and after a crash restored, with those bytes.
 // K3 Members are each in a ring of their own: their log entry decides them.
+// K4 Members are tested under 1, as in a window (engine/logfree.hpp, D9). An in-place range is announced, as an
+//    overlay, under the stripes of its fragments, before its old bytes are written down: what is written down
+//    then is what is there until the transaction ends.
 #pragma once
 
 #include "engine/lane_log.hpp"
@@ -29,7 +32,7 @@ class logged {
   void commit(pool::lane& l, const tx::write_set& w);
   void step(pool::lane& l, std::span<const pool::patch> patches);
   void stage(pool::lane& l, std::span<const pool::patch> patches);
-  void save(pool::lane& l, const tx::inplace_range& r);
+  void save(pool::lane& l, const tx::inplace_range& r, std::span<const tx::member> fragments);
   void restore(pool::lane& l, std::span<const tx::inplace_range> ranges);
   void prepare_reuse(pool::lane& l, uint64_t chunk, uint64_t length);
 
@@ -37,8 +40,9 @@ class logged {
 
  private:
   void open_window(pool::lane& l);
-  void run(pool::lane& l, entry_image& image, std::span<const pool::patch> patches,
-           std::span<const tx::inplace_range> in_place, bool ends_in_place);
+  void wait_for_window(pool::lane& l);
+  void run(pool::lane& l, entry_image& image, const tx::write_set& w, bool ends_in_place);
+  void announce(pool::lane& l, const tx::inplace_range& r, std::span<const tx::member> fragments);
   void add_in_place(pool::lane& l, std::span<const tx::inplace_range> ranges);
 
   pool::state& s_;

@@ -5,6 +5,7 @@
 #include "medium/planted.hpp"
 #include "pool/columns.hpp"
 #include "pool/settlement.hpp"
+#include "tx/conflict.hpp"
 
 namespace scute::engine {
 
@@ -94,8 +95,9 @@ void redo::stage(pool::lane& l, std::span<const pool::patch> patches) {
   finish(l, false);
 }
 
-void redo::save(pool::lane& l, const tx::inplace_range& r, std::span<const tx::member>) {
+void redo::save(pool::lane& l, const tx::inplace_range& r, std::span<const tx::member> fragments) {
   s_.require_healthy();
+  tx::require_unchanged(s_, l, fragments);
   // R5 holds for direct stores as well: settle before the undo entry's fence.
   const pool::patch p{r.offset, r.old, static_cast<uint32_t>(r.length), medium::purpose::data};
   entry_image image(l, 0);
@@ -106,7 +108,7 @@ void redo::save(pool::lane& l, const tx::inplace_range& r, std::span<const tx::m
   if (!SCUTE_PLANTED(save_fence)) l.w.fence();
   s_.require_healthy();
   pool::settled(l);
-  if (!SCUTE_PLANTED(save_overlay)) pool::overlay_in_place(s_, r.offset, r.old, r.length, true);
+  if (!SCUTE_PLANTED(save_overlay)) pool::overlay_in_place(s_, l, r.offset, r.old, r.length, true);
 }
 
 void redo::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {

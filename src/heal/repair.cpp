@@ -86,6 +86,7 @@ void column_repairer::repair(pool::lane* by, const pool::fragment& f, const char
   // where it was not, its columns decode to what it is.
   if (!s_.has_checksums && format::meta_state(h.meta) == format::state::live)
     sure = format::header_size + std::min<uint64_t>(format::meta_size(h.meta), f.room);
+  const pool::seen_headers headers{f.header, kept.data(), image.data()};
   const auto restore = [&](medium::writer& w) {
     for (const unit& u : units) {
       if (u.at >= sure) continue;
@@ -96,7 +97,7 @@ void column_repairer::repair(pool::lane* by, const pool::fragment& f, const char
       // What a transaction stored in place is its own business, and stays.
       if (!SCUTE_PLANTED(repair_in_place)) s_.overlaid.unpatch(u.offset, bytes, s_.at(u.offset), n);
       s_.overlaid.unpatch(u.offset, damaged, s_.at(u.offset), n);
-      pool::write_back(s_, w, u.offset, damaged, bytes, n);
+      pool::write_back(s_, w, headers, u.offset, damaged, bytes, n);
     }
     w.fence();
     w.count.heals.add(1);

@@ -18,6 +18,8 @@ class byte_buffer {
     size_ += n;
     return at;
   }
+  // Back to the first n bytes.
+  void shrink(size_t n) noexcept { size_ = std::min(n, size_); }
   std::byte* data() noexcept { return bytes_.get(); }
   const std::byte* data() const noexcept { return bytes_.get(); }
   size_t size() const noexcept { return size_; }

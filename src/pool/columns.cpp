@@ -245,8 +245,8 @@ void apply(state& s, lane& l) noexcept {
   }
 }
 
-void overlay_in_place(state& s, uint64_t offset, const std::byte* old, uint64_t length, bool add,
-                      bool held) {
+void overlay_in_place(state& s, const lane& l, uint64_t offset, const std::byte* old,
+                      uint64_t length, bool add, bool held) {
   const auto remove = [&](uint64_t end) {
     for_each_block(s.geo, offset, end - offset,
                    [&](uint64_t at, const cell&, uint64_t) { s.overlaid.remove(at); });
@@ -255,7 +255,7 @@ void overlay_in_place(state& s, uint64_t offset, const std::byte* old, uint64_t 
   uint64_t done = offset;
   try {
     for_each_block(s.geo, offset, length, [&](uint64_t at, const cell& c, uint64_t n) {
-      s.overlaid.add(at, n, old + (at - offset));
+      s.overlaid.add(at, n, old + (at - offset), l.index);
       done = at + n;
       if (held) return;
       // Who is decoding this column may have looked for overlays before; the first store has to wait.
@@ -415,13 +415,20 @@ bool repair_parity(state& s, medium::writer& w, uint64_t zone, uint64_t column, 
   return true;
 }
 
-void write_back(state& s, medium::writer& w, uint64_t offset, const std::byte* damaged,
-                const std::byte* bytes, uint64_t length) noexcept {
+void write_back(state& s, medium::writer& w, const seen_headers& headers, uint64_t offset,
+                const std::byte* damaged, const std::byte* bytes, uint64_t length) noexcept {
+  // Whoever writes a fragment writes its header first, under this block's stripe or before he has it.
+  const auto newer = [&] {
+    const optimistic_reads mark;
+    const std::byte* now = s.at(headers.offset);
+    return std::memcmp(now, headers.damaged, format::header_size) != 0 &&
+           std::memcmp(now, headers.mended, format::header_size) != 0;
+  };
   for_each_block(s.geo, offset, length, [&](uint64_t at, const cell& c, uint64_t n) {
     exclusive_stripe hold(s, c.zone, c.column, !SCUTE_PLANTED(stripe_write_back));
     hold.streamed = true;
     const writes_under_optimistic_reads mark;
-    if (SCUTE_PLANTED(repair_newer) || std::memcmp(s.at(at), damaged, n) == 0)
+    if (SCUTE_PLANTED(repair_newer) || (!newer() && std::memcmp(s.at(at), damaged, n) == 0))
       w.stream(s.at(at), bytes, n, medium::purpose::data);
     bytes += n;
     damaged += n;

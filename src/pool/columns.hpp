@@ -60,8 +60,8 @@ void apply(state& s, lane& l) noexcept;
 // In-place ranges: the user has stored the new bytes already. Until apply_in_place() the parity
 // encodes the old ones, which overlay_in_place() tells everybody who decodes.
 // held: the caller holds the stripes, so that nobody is decoding there.
-void overlay_in_place(state& s, uint64_t offset, const std::byte* old, uint64_t length, bool add,
-                      bool held = false);
+void overlay_in_place(state& s, const lane& l, uint64_t offset, const std::byte* old,
+                      uint64_t length, bool add, bool held = false);
 // Makes `now`, a copy of what the range holds, known to whoever has to rebuild a page of it. False if a
 // page of it was lost since overlay_in_place(), so that the range holds old bytes again.
 bool keep_in_place(state& s, uint64_t offset, const std::byte* now, uint64_t length) noexcept;
@@ -125,8 +125,14 @@ bool repair_parity(state& s, medium::writer& w, uint64_t zone, uint64_t column, 
 
 // Writes bytes that a decode gave back to the place they were lost from; parity stays as it is.
 // Block by block, and only where the medium still holds `damaged`: elsewhere a commit has written
-// since, and knows better.
-void write_back(state& s, medium::writer& w, uint64_t offset, const std::byte* damaged,
-                const std::byte* bytes, uint64_t length) noexcept;
+// since, and knows better. So it has where the fragment's header is neither of the two that were seen: the
+// bytes of a block may have come back to what they were, in another version.
+struct seen_headers {
+  uint64_t offset = 0;  // of the header
+  const std::byte* damaged = nullptr;
+  const std::byte* mended = nullptr;
+};
+void write_back(state& s, medium::writer& w, const seen_headers& headers, uint64_t offset,
+                const std::byte* damaged, const std::byte* bytes, uint64_t length) noexcept;
 
 }  // namespace scute::pool

@@ -102,8 +102,12 @@ bool valid(const state& s, const fragment& f, const format::fragment_header& h,
 }
 
 bool valid(const state& s, const fragment& f) noexcept {
-  const optimistic_reads mark;
   format::fragment_header h;
+  return valid(s, f, h);
+}
+
+bool valid(const state& s, const fragment& f, format::fragment_header& h) noexcept {
+  const optimistic_reads mark;
   std::memcpy(&h, s.at(f.header), sizeof h);
   if (!s.overlaid.touches(f.payload, f.room)) return valid(s, f, h, s.at(f.payload));
   // Stored to in place by a transaction that is still open: header and parity are of the old bytes.

@@ -58,6 +58,8 @@ bool valid(const state& s, const fragment& f, const format::fragment_header& h,
 // Tests a fragment in the pool, as its parity has it: ranges that a transaction has open in place
 // count with their old bytes.
 bool valid(const state& s, const fragment& f) noexcept;
+// The same, and gives the header that was tested.
+bool valid(const state& s, const fragment& f, format::fragment_header& h) noexcept;
 
 // Completes a header that l's next log entry will write: tag, ring, checksum over `length` bytes.
 void seal(const state& s, const lane& l, const fragment& f, format::fragment_header& h,

@@ -19,10 +19,13 @@ namespace scute::pool {
 
 class overlays {
  public:
-  // bytes null: zeros. The bytes stay valid until remove(). Ranges never overlap.
-  void add(uint64_t offset, uint64_t length, const std::byte* bytes) {
+  static constexpr uint32_t no_lane = UINT32_MAX;
+
+  // bytes null: zeros. The bytes stay valid until remove(). Ranges never overlap. lane: whose in-place range
+  // it is.
+  void add(uint64_t offset, uint64_t length, const std::byte* bytes, uint32_t lane = no_lane) {
     const std::lock_guard turn(lock_);
-    ranges_.emplace(offset, range{length, bytes, nullptr, false});
+    ranges_.emplace(offset, range{length, bytes, nullptr, false, lane});
     any_.store(true, std::memory_order_release);
   }
   void remove(uint64_t offset) noexcept {
@@ -34,6 +37,15 @@ class overlays {
     if (!any_.load(std::memory_order_acquire)) return false;
     const std::lock_guard turn(lock_);
     return first_in(offset, length) != ranges_.end();
+  }
+  // A lane other than this one has something of it open in place.
+  bool open_elsewhere(uint64_t offset, uint64_t length, uint32_t lane) const noexcept {
+    if (!any_.load(std::memory_order_acquire)) return false;
+    const std::lock_guard turn(lock_);
+    for (auto it = first_in(offset, length); it != ranges_.end() && it->first < offset + length;
+         ++it)
+      if (it->second.lane != lane && it->second.lane != no_lane) return true;
+    return false;
   }
   // Replaces in buffer, which holds the medium's bytes of [offset, offset+length), those that are
   // overlaid.
@@ -97,6 +109,7 @@ class overlays {
     const std::byte* bytes;
     const std::byte* now;
     bool stores_lost;
+    uint32_t lane;
   };
   using map = std::map<uint64_t, range>;
 

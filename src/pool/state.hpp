@@ -15,6 +15,7 @@
 #include "medium/medium.hpp"
 #include "medium/waiting.hpp"
 #include "pool/accounting.hpp"
+#include "pool/claims.hpp"
 #include "pool/event_log.hpp"
 #include "pool/geometry.hpp"
 #include "pool/lane.hpp"
@@ -59,6 +60,7 @@ struct state {
 
   std::deque<lane> lanes;
   stripes locks;
+  claims claimed;
   overlays overlaid;
   repairer* healer = nullptr;
   resolver* resolving = nullptr;  // engine logfree after a crash; else null

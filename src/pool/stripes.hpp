@@ -21,7 +21,9 @@
 // gets the stripe while somebody is parked.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <memory>
 
@@ -48,6 +50,10 @@ struct stripe_owner {
 class stripes {
  public:
   static constexpr uint32_t count = 1u << 14;
+  // Tests have small pools, whose blocks would never share a stripe: fewer of them are in use then, a power
+  // of two. To be set while no pool is open; also by SCUTE_STRIPES in the environment.
+  static void use(uint32_t n) noexcept { mask_ = std::min(std::bit_floor(n | 1), count) - 1; }
+  static uint32_t in_use() noexcept { return mask_ + 1; }
 
   stripes() : words_(new std::atomic<uint64_t>[count]()) {}
 
@@ -63,7 +69,7 @@ class stripes {
 
   // A column block of a zone, or, in a pool without parity, a 4 KiB page of the file.
   static uint32_t index(uint64_t zone, uint64_t block) noexcept {
-    return static_cast<uint32_t>((zone * 0x9e3779b1u + block) & (count - 1));
+    return static_cast<uint32_t>((zone * 0x9e3779b1u + block) & mask_);
   }
 
   stripe_owner owner(uint32_t i) const noexcept {
@@ -176,6 +182,7 @@ class stripes {
 
   static constexpr uint64_t readers = 0xff, parked = 0xff00, one_parked = 0x100,
                             exclusive = 0x10000;
+  static uint32_t mask_;
   std::unique_ptr<std::atomic<uint64_t>[]> words_;
 };
 

@@ -220,6 +220,15 @@ bool enter(state& s, lane& l, bool taken_back) noexcept {
   return true;
 }
 
+void retreat(state& s, lane& l) noexcept {
+  if (!SCUTE_PLANTED(window_unlocked))
+    for (const uint32_t stripe : l.now().stripes)
+      if (!contains(l.last().stripes, stripe) && !contains(l.held.stripes, stripe))
+        unlock(s, l, stripe);
+  l.now().clear();
+  if (!l.last().stripes.empty()) settle_last(s, l);
+}
+
 void release_last(state& s, lane& l) noexcept {
   for (const uint32_t stripe : l.last().stripes)
     if (!contains(l.now().stripes, stripe)) unlock(s, l, stripe);

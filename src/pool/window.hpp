@@ -57,6 +57,9 @@ void require_columns(const state& s, const lane& l) noexcept;
 // locked beyond that, if l.held holds anything and something else was not to be had at once: nobody who
 // holds what cannot be taken from him waits (V1).
 bool enter(state& s, lane& l, bool taken_back) noexcept;
+// Unlocks l.now() after enter(), with nothing stored: the transaction may not have its way. What was taken back
+// is ended.
+void retreat(state& s, lane& l) noexcept;
 // After the fence that decided l.now(): the parity of l.last() is durable as well.
 void release_last(state& s, lane& l) noexcept;
 // Unlocks l.now(): its parity is durable, or nothing was stored.

@@ -9,17 +9,32 @@
 #include "testing/last_words.hpp"
 #include "testing/pool_handle.hpp"
 #include "testing/variants.hpp"
+#include "testing/watchdog.hpp"
 
 namespace scute::testing {
 namespace {
 
 using clock = std::chrono::steady_clock;
 
+// So many locks for column blocks, for the time of its life.
+class shared_locks {
+ public:
+  explicit shared_locks(unsigned n) : before_(share_locks(n)) {}
+  ~shared_locks() { share_locks(before_); }
+  shared_locks(const shared_locks&) = delete;
+  shared_locks& operator=(const shared_locks&) = delete;
+
+ private:
+  const unsigned before_;
+};
+
 class explorer {
  public:
   explorer(const detail::scenario_state& s, const explore_options& how, uint64_t seed,
-           exploration& result)
-      : scenario_(s),
+           exploration& result, watchdog& dog)
+      : locks_(s.locks),
+        dog_(dog),
+        scenario_(s),
         how_(how),
         seed_(seed),
         result_(result),
@@ -74,6 +89,7 @@ class explorer {
   recording take(const schedule& order) {
     last_words::say("\nscute: the process died while the scenario \"" + scenario_.name +
                     "\" ran (seed " + std::to_string(seed_) + ", " + order.text() + ")\n");
+    dog_.beat();
     recording r = record(scenario_, start_, order, seed_, how_.eadr);
     if (!r.failed.empty()) {
       result_.sound = false;
@@ -123,6 +139,7 @@ class explorer {
                       " of scenario \"" + scenario_.name + "\"\n");
       if (c.damage.what != fault::kind::none) ++result_.damaged;
       const uint64_t before = result_.states;
+      dog_.beat();
       const verdict v = judge_.run(m, c.durable, e, c.damage, c.again, c.seed, result_.states);
       result_.recrashed += result_.states - before - 1;
       tell_progress();
@@ -165,6 +182,8 @@ class explorer {
     how_.progress({result_.states, how_.states});
   }
 
+  const shared_locks locks_;
+  watchdog& dog_;
   const detail::scenario_state& scenario_;
   const explore_options& how_;
   const uint64_t seed_;
@@ -189,15 +208,16 @@ exploration explore_seeds(const std::function<scenario(uint64_t seed)>& make,
                           const explore_options& how, uint64_t share) {
   const auto begin = clock::now();
   const last_words words;
+  watchdog dog(how.hang_seconds);
   exploration result;
   if (const auto name = wanted(how)) {
     const scenario s = make(name->seed);
-    explorer(detail::scenario_state::of(s), how, name->seed, result).only(*name);
+    explorer(detail::scenario_state::of(s), how, name->seed, result, dog).only(*name);
   } else {
     for (uint64_t seed = how.seed; result.sound && result.states < how.states; ++seed) {
       const scenario s = make(seed);
       const uint64_t before = result.states;
-      explorer(detail::scenario_state::of(s), how, seed, result)
+      explorer(detail::scenario_state::of(s), how, seed, result, dog)
           .run(std::min(share, how.states - before));
       if (result.complete || result.states == before) break;
     }

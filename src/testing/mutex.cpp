@@ -22,4 +22,9 @@ void mutex::unlock() {
   state_->lock.unlock();
 }
 
+void give_way() {
+  unsigned spins = 63;  // the next one yields
+  spin_pause(spins);
+}
+
 }  // namespace scute::testing

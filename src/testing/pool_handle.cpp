@@ -142,4 +142,10 @@ void prefer_lane(unsigned lane) noexcept {
   me.last_lane = -1;
 }
 
+unsigned share_locks(unsigned locks) noexcept {
+  const unsigned before = pool::stripes::in_use();
+  if (locks != 0) pool::stripes::use(locks);
+  return before;
+}
+
 }  // namespace scute::testing

@@ -28,4 +28,8 @@ void lose_page(scute_pool* pool, uint64_t offset);
 // The calling thread takes this lane next, if nobody else has it.
 void prefer_lane(unsigned lane) noexcept;
 
+// How many locks the column blocks of all pools share from now on (0: as many as before); returns how many they
+// did. No pool may be open.
+unsigned share_locks(unsigned locks) noexcept;
+
 }  // namespace scute::testing

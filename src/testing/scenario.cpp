@@ -67,6 +67,10 @@ scenario& scenario::lanes_in_turn() {
   state_->lanes_in_turn = true;
   return *this;
 }
+scenario& scenario::share_locks(unsigned locks) {
+  state_->locks = locks;
+  return *this;
+}
 scenario& scenario::probe(std::function<void(scute::pool&)> body) {
   state_->probe = std::move(body);
   return *this;

@@ -32,6 +32,7 @@ struct scenario_state {
   bool lanes_in_turn = false;
   bool may_run_full = false;
   bool may_lose = false;
+  unsigned locks = 0;  // 0: as many as there are
 
   static const scenario_state& of(const scenario& s) noexcept { return *s.state_; }
 };

@@ -26,6 +26,7 @@ struct member {
   uint32_t covered;   // payload bytes that the new header vouches for
   uint64_t extent;    // payload bytes that the transaction may write or a rollback needs
   bool fresh;         // what lay there before is nobody's, and no checksum vouches for it
+  uint64_t origin;    // tag of the header that the transaction has read; of no meaning if fresh
 };
 
 class slot_keeper {
@@ -55,7 +56,8 @@ struct recovery_report {
 
 class engine : public heap::step_engine {
  public:
-  // Makes a transaction durable: all of it, or on an exception nothing. SCUTE_E_NOSPC if its log
+  // Makes a transaction durable: all of it, or on an exception nothing. SCUTE_E_CONFLICT if a member is
+  // not of the version that the transaction has read. SCUTE_E_NOSPC if its log
   // finds no room; SCUTE_E_IO if the medium failed, in which case the outcome is known only to the
   // next recovery.
   virtual void commit(pool::lane& l, const write_set& w) = 0;
@@ -66,7 +68,7 @@ class engine : public heap::step_engine {
 
   // Makes the present bytes of a range come back unless the running transaction commits. The
   // caller has copied them to r.old. fragments: those that the range touches, with what their headers
-  // vouch for.
+  // vouch for. SCUTE_E_CONFLICT as in commit().
   virtual void save(pool::lane& l, const inplace_range& r, std::span<const member> fragments) = 0;
   // Puts saved ranges back, for an abort.
   virtual void restore(pool::lane& l, std::span<const inplace_range> ranges) = 0;

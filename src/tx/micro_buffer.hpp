@@ -7,6 +7,7 @@
 
 #include "heap/object.hpp"
 #include "tx/engine.hpp"
+#include "tx/origins.hpp"
 #include "tx/range_set.hpp"
 
 namespace scute::tx {
@@ -23,6 +24,9 @@ struct micro_buffer {
   range_set known;             // ranges of `bytes` that hold the object's bytes (open or read)
   range_set in_place_set;
   std::vector<inplace_range> in_place;
+  tx::origins origins;
+  bool claimed = false;                 // for the commit (pool/claims.hpp)
+  const std::byte* expected = nullptr;  // all that the object must hold when it is committed
 
   // Fragment headers kept in front of `bytes`, where they also serve as canary until commit.
   uint64_t front() const noexcept { return where.payload - where.header; }
@@ -43,6 +47,9 @@ struct micro_buffer {
     known.clear();
     in_place_set.clear();
     in_place.clear();
+    origins.clear();
+    claimed = false;
+    expected = nullptr;
   }
 };
 

@@ -5,7 +5,9 @@
 
 #include "codec/diff.hpp"
 #include "medium/planted.hpp"
+#include "pool/optimistic.hpp"
 #include "tx/arena.hpp"
+#include "tx/conflict.hpp"
 
 namespace scute::tx {
 namespace {
@@ -26,8 +28,9 @@ void sealer::begin() noexcept {
 }
 
 void sealer::join(const micro_buffer& b, uint64_t fragment, uint32_t covered, uint64_t extent,
-                  bool fresh) {
-  members_.push_back({b.where.fragment(fragment), b.header_room(fragment), covered, extent, fresh});
+                  bool fresh, uint64_t origin) {
+  members_.push_back(
+      {b.where.fragment(fragment), b.header_room(fragment), covered, extent, fresh, origin});
 }
 
 void sealer::add(uint64_t offset, const void* src, uint64_t n, medium::purpose why) {
@@ -99,12 +102,13 @@ void sealer::seal_payload(micro_buffer& b) {
 
 void sealer::seal_freed(micro_buffer& b) {
   const pool::fragment f = b.where.fragment(0);
+  const uint64_t origin = present_header(b, f).tag;
   arena::open_front(b.bytes, b.front());
   format::fragment_header h{};
   h.meta = format::make_meta(0, format::state::free, f.generation);
   pool::seal(s_, lane_, f, h, nullptr, 0);
   std::memcpy(b.header_room(0), &h, sizeof h);
-  join(b, 0, 0, 0);
+  join(b, 0, 0, 0, false, origin);
   add(b.where.header, b.header_room(0), sizeof h, medium::purpose::metadata);
 }
 
@@ -114,9 +118,10 @@ void sealer::seal_anchor(uint64_t at, format::root_anchor& anchor) {
   add(at, &anchor, sizeof anchor, medium::purpose::metadata);
 }
 
-// The header of a fragment that another transaction may have freed, or damage struck, since it was opened.
-// Repairs it; throws SCUTE_E_FREED if the object is gone.
-format::fragment_header sealer::present_header(const pool::fragment& f) {
+// The header of a fragment that another transaction may have written, or damage struck, since it was opened.
+// Repairs it; throws SCUTE_E_FREED if the object is gone, SCUTE_E_CONFLICT if it is another version.
+format::fragment_header sealer::present_header(const micro_buffer& b, const pool::fragment& f) {
+  const pool::optimistic_reads mark;
   format::fragment_header h;
   std::memcpy(&h, s_.at(f.header), sizeof h);
   if (pool::covered(s_, f, h) == pool::not_covered && s_.healer != nullptr) {
@@ -128,6 +133,7 @@ format::fragment_header sealer::present_header(const pool::fragment& f) {
     throw failure(SCUTE_E_FREED,
                   "an object was freed after this transaction opened it; two transactions may not "
                   "write one object at a time");
+  if (h.tag != b.origins.of(f.index) && !SCUTE_PLANTED(conflict_test)) refuse_change(s_, f.header);
   return h;
 }
 
@@ -137,30 +143,37 @@ format::fragment_header sealer::take_origin(const micro_buffer& b, const pool::f
                                             uint64_t base, uint64_t size) {
   for (int attempt = 0;; ++attempt) {
     const format::fragment_header h =
-        s_.has_checksums ? present_header(f) : format::fragment_header{};
+        s_.has_checksums ? present_header(b, f) : format::fragment_header{};
     for (const byte_range& r : b.open) {
       const uint64_t begin = std::max(r.begin, base), end = std::min(r.end, base + size);
       if (begin < end)
         std::memcpy(lane_.scratch + (begin - base), s_.at(f.payload + (begin - base)), end - begin);
     }
-    if (!s_.has_checksums || SCUTE_PLANTED(seal_origin) || pool::valid(s_, f)) return h;
+    if (!s_.has_checksums || SCUTE_PLANTED(seal_origin)) return h;
+    format::fragment_header tested;
+    if (pool::valid(s_, f, tested)) {
+      if (tested.tag != h.tag) refuse_change(s_, f.header);
+      return h;
+    }
     if (s_.healer == nullptr || attempt == 100)
-      throw failure(SCUTE_E_CORRUPT, s_.path + ": the object at file offset " +
-                                         std::to_string(f.header) +
-                                         " changes while it is committed; two transactions may "
-                                         "not write one object at a time");
+      throw failure(SCUTE_E_CONFLICT, s_.path + ": the object at file offset " +
+                                          std::to_string(f.header) +
+                                          " changes while it is committed; two transactions may "
+                                          "not write one object at a time");
     s_.healer->repair(&lane_, f, "object");
   }
 }
 
 void sealer::change_fragment(micro_buffer& b, uint64_t index) {
+  const pool::optimistic_reads mark;  // N2
   const pool::fragment f = b.where.fragment(index);
   const uint64_t base = index * format::fragment_payload;
   const uint64_t size = b.fragment_size(index);
+  require_closed(s_, lane_, f.header, f.payload, f.room);
   // W3: what is open as a whole needs no old byte.
   const bool vouched = s_.has_checksums;
   const bool whole = vouched && b.open.contains(base, base + size);
-  const format::fragment_header h = whole ? present_header(f) : take_origin(b, f, base, size);
+  const format::fragment_header h = whole ? present_header(b, f) : take_origin(b, f, base, size);
   const uint32_t covered = vouched && !whole ? pool::covered(s_, f, h) : 0;
   uint32_t sum = pool::unbind(h.checksum, f.header);
   bool changed = false;
@@ -198,10 +211,15 @@ void sealer::change_fragment(micro_buffer& b, uint64_t index) {
   }
   if (!changed) {
     patches_.resize(placeholder);
+    // Or somebody is writing just what this transaction wanted to write.
+    format::fragment_header tested;
+    if (whole && !b.claimed && (!pool::valid(s_, f, tested) || tested.tag != h.tag) &&
+        !SCUTE_PLANTED(conflict_test))
+      refuse_change(s_, f.header);
     return;
   }
   if (!vouched) return;
-  join(b, index, static_cast<uint32_t>(size), size);
+  join(b, index, static_cast<uint32_t>(size), size, false, h.tag);
   if (whole && !SCUTE_PLANTED(seal_checksum)) return fill_header(b, index);
   format::fragment_header fresh = h;
   fresh.tag = format::make_tag(s_.sb.epoch, lane_.index, lane_.sequence + 1);

@@ -41,9 +41,9 @@ class sealer {
   void add(uint64_t offset, const void* src, uint64_t n, medium::purpose why);
   void fill_header(micro_buffer& b, uint64_t fragment);
   void join(const micro_buffer& b, uint64_t fragment, uint32_t covered, uint64_t extent,
-            bool fresh = false);
+            bool fresh = false, uint64_t origin = 0);
   void change_fragment(micro_buffer& b, uint64_t fragment);
-  format::fragment_header present_header(const pool::fragment& f);
+  format::fragment_header present_header(const micro_buffer& b, const pool::fragment& f);
   format::fragment_header take_origin(const micro_buffer& b, const pool::fragment& f, uint64_t base,
                                       uint64_t size);
 

@@ -6,16 +6,13 @@
 
 #include "medium/planted.hpp"
 #include "pool/columns.hpp"
+#include "tx/claim_hold.hpp"
+#include "tx/conflict.hpp"
 #include "tx/verify.hpp"
 
 namespace scute::tx {
 namespace {
 
-// New objects from this size on are staged: their payload goes straight to its place with its
-// parity, and not through the log.
-constexpr uint64_t stage_min = uint64_t{16} << 10;
-// One staging step; bounds the columns that a crash leaves for recovery to recompute.
-constexpr uint64_t stage_step = uint64_t{256} << 10;
 constexpr uint64_t in_place_max = uint64_t{1} << 30;
 constexpr size_t linear_max = 8;
 // Bytes of an object, and of its parity, that are fetched ahead when it is opened, and when it has been
@@ -31,6 +28,20 @@ void transaction::begin() {
   ++lane_.transaction;
   doomed = false;
   reads = {s_.attentive ? 0 : (s_.geo.file_size - SCUTE_DIRECT_MAX) / 32, 0};
+}
+
+// Engine redo writes an object piece by piece; of larger ones a window covers a part (pool/claims.hpp, O2).
+bool transaction::needs_claim(const micro_buffer& b) const noexcept {
+  return s_.sb.engine != SCUTE_ENGINE_LOGFREE || b.size > format::fragment_payload;
+}
+
+// For an object that is claimed: what none of the fragments that change may tell.
+void transaction::require_same(const micro_buffer& b) {
+  if (s_.has_checksums && b.size <= format::fragment_payload) return;
+  const format::fragment_header h = live_header_unverified(s_, &lane_, b.where);
+  const bool same = s_.has_checksums ? format::meta_size(h.meta) == b.size && h.type == b.type
+                                     : h.tag == b.origins.of(0);
+  if (!same) refuse_change(s_, b.where.header);
 }
 
 // ---- finding objects ------------------------------------------------------------------------------
@@ -74,6 +85,20 @@ micro_buffer& transaction::add(const heap::object& o) {
   return b;
 }
 
+// Takes back the last add(): its entry in the index as well, or many of them would fill it. Nothing was
+// entered since, so no other entry was put behind this one.
+void transaction::drop_last() noexcept {
+  micro_buffer& b = *buffers_[count_ - 1];
+  if (!index_.empty()) {
+    const size_t mask = index_.size() - 1;
+    size_t i = (b.where.payload >> 5) * 0x9e3779b97f4a7c15u >> 20 & mask;
+    while (index_[i] != count_) i = (i + 1) & mask;
+    index_[i] = 0;
+  }
+  --count_;
+  b.where = {};
+}
+
 // The buffer of a live object, entered if it is new to the transaction.
 micro_buffer& transaction::enter(uint64_t oid, verification how) {
   const uint64_t payload = payload_of(s_, oid);
@@ -92,6 +117,8 @@ micro_buffer& transaction::enter(uint64_t oid, verification how) {
   micro_buffer& b = add(o);
   b.size = format::meta_size(h.meta);
   b.type = h.type;
+  // What is copied below notes the version itself.
+  if (how != verification::with_copy) b.origins.note(0, h.tag);
   return b;
 }
 
@@ -108,10 +135,6 @@ micro_buffer& transaction::enter_filled(uint64_t oid, uint64_t offset, uint64_t 
   }
   // T2: the first fragment is verified with its copy, if it is copied at all. Should it turn out to be
   // damaged, so was perhaps its header, which said how much there is to copy.
-  const auto leave = [this](micro_buffer& b) {
-    --count_;  // the index may keep a stale entry, which finds nothing: see find()
-    b.where = {};
-  };
   for (bool trust = s_.has_checksums && offset < format::fragment_payload;; trust = false) {
     micro_buffer& b = enter(oid, trust ? verification::with_copy : verification::now);
     const uint64_t size = b.size;
@@ -125,10 +148,10 @@ micro_buffer& transaction::enter_filled(uint64_t oid, uint64_t offset, uint64_t 
         if (!trust || (format::meta_size(h.meta) == size && h.type == type)) return b;
       }
     } catch (...) {
-      leave(b);  // nobody has verified it, and nothing may be built on its size
+      drop_last();  // nobody has verified it, and nothing may be built on its size
       throw;
     }
-    leave(b);
+    drop_last();
   }
 }
 
@@ -138,7 +161,7 @@ void transaction::fill(micro_buffer& b, uint64_t begin, uint64_t end) {
   if (end - begin > parity_ahead)
     pool::prefetch_parity(s_, b.where.payload + begin, std::min(end - begin, parity_later));
   b.known.add(begin, end, [&](uint64_t from, uint64_t to) {
-    copy_verified(s_, &lane_, b.where, b.size, from, to, b.bytes + from);
+    copy_verified(s_, &lane_, b.where, b.size, from, to, b.bytes + from, &b.origins);
   });
 }
 
@@ -172,8 +195,7 @@ uint64_t transaction::alloc(uint64_t size, uint32_t type, void** bytes) {
       b.open.add(0, size, [](uint64_t, uint64_t) {});
       b.known.add(0, size, [](uint64_t, uint64_t) {});
     } catch (...) {
-      --count_;  // the index may keep a stale entry, which finds nothing: see find()
-      b.where = {};
+      drop_last();
       throw;
     }
     std::memset(b.bytes, 0, size);
@@ -238,7 +260,11 @@ void* transaction::in_place(uint64_t oid, uint64_t offset, uint64_t length) {
     materialise(b);  // its header room will hold the new headers
     for (const byte_range& r : fresh) {
       std::byte* old = arena_.scratch(r.end - r.begin);
-      copy_verified(s_, &lane_, b.where, b.size, r.begin, r.end, old);
+      claim_hold mine(s_, lane_);
+      if (needs_claim(b)) mine.add(b.where.payload);
+      mine.take();
+      require_same(b);
+      copy_verified(s_, &lane_, b.where, b.size, r.begin, r.end, old, &b.origins);
       b.in_place.reserve(b.in_place.size() + 1);
       saved_.reserve(saved_.size() + 1);
       const inplace_range saved{b.where.payload + r.begin, r.end - r.begin, old};
@@ -246,7 +272,8 @@ void* transaction::in_place(uint64_t oid, uint64_t offset, uint64_t length) {
       for (uint64_t i = r.begin / format::fragment_payload; i * format::fragment_payload < r.end;
            ++i)
         fragments.push_back({b.where.fragment(i), nullptr,
-                             static_cast<uint32_t>(b.fragment_size(i)), b.fragment_size(i), false});
+                             static_cast<uint32_t>(b.fragment_size(i)), b.fragment_size(i), false,
+                             b.origins.of(i)});
       engine_.save(lane_, saved, fragments);
       b.in_place.push_back(saved);
       saved_.push_back(saved);
@@ -319,131 +346,6 @@ bool transaction::describe(uint64_t oid, uint64_t* size, uint64_t* usable, uint3
   if (usable != nullptr) *usable = b->where.room;
   if (type != nullptr) *type = b->type;
   return true;
-}
-
-// ---- ending -----------------------------------------------------------------------------------------
-
-void transaction::check_canaries() {
-  for (size_t i = 0; i < count_; ++i) {
-    const micro_buffer& b = *buffers_[i];
-    if (b.bytes == nullptr || b.freed) continue;
-    if (arena::intact(b.bytes, b.size, b.front())) continue;
-    throw failure(SCUTE_E_CANARY,
-                  "a write ran past the micro-buffer of the object at oid offset " +
-                      std::to_string(b.where.payload) + " (" + std::to_string(b.size) +
-                      " bytes, type " + std::to_string(b.type) +
-                      "); the transaction was aborted and the pool is untouched. Build with "
-                      "-fsanitize=address to find the write");
-  }
-}
-
-void transaction::stage_large() {
-  for (size_t i = 0; i < count_; ++i) {
-    micro_buffer& b = *buffers_[i];
-    if (!b.fresh || b.freed || b.size < stage_min) continue;
-    sealer_.begin();
-    sealer_.seal_payload(b);
-    std::vector<pool::patch> batch;
-    uint64_t bytes = 0;
-    const auto flush = [&] {
-      engine_.stage(lane_, batch);
-      batch.clear();
-      bytes = 0;
-    };
-    for (const pool::patch& p : sealer_.patches()) {
-      for (uint64_t at = 0; at < p.length; at += stage_step) {
-        const auto n = static_cast<uint32_t>(std::min<uint64_t>(stage_step, p.length - at));
-        if (bytes + n > stage_step || batch.size() == 64) flush();
-        batch.push_back({p.offset + at, static_cast<const std::byte*>(p.src) + at, n, p.why});
-        bytes += n;
-      }
-    }
-    flush();
-  }
-}
-
-void transaction::release_freed(bool spans) noexcept {
-  for (size_t i = 0; i < count_; ++i)
-    if (buffers_[i]->freed && buffers_[i]->span == spans) heap_.release(buffers_[i]->where);
-}
-
-void transaction::give_back() noexcept {
-  if (!std::exchange(gave_back_, true)) release_freed(false);
-}
-
-void transaction::commit() {
-  const medium::stage_scope as(medium::stage::end);
-  try {
-    const medium::stage_scope sealing(medium::stage::seal);
-    if (doomed)
-      throw failure(SCUTE_E_ABORTED,
-                    "an inner level of the transaction was aborted, so all of it was");
-    check_canaries();
-    stage_large();
-    sealer_.begin();
-    uint64_t allocs = 0, frees = 0;
-    for (size_t i = 0; i < count_; ++i) {
-      micro_buffer& b = *buffers_[i];
-      if (b.fresh && b.freed) continue;
-      if (b.freed) {
-        sealer_.seal_freed(b);
-        ++frees;
-      } else if (b.fresh) {
-        b.size >= stage_min ? sealer_.seal_staged(b) : sealer_.seal_fresh(b);
-        ++allocs;
-      } else if (!b.open.empty() || !b.in_place.empty()) {
-        sealer_.seal_changed(b);
-      }
-    }
-    if (anchor_at_ != 0) sealer_.seal_anchor(anchor_at_, anchor_);
-    if (s_.read_only && !sealer_.patches().empty())
-      throw failure(SCUTE_E_READONLY, s_.path + " was opened read-only");
-    if (SCUTE_PLANTED(free_early)) give_back();
-    {
-      const medium::stage_scope planning(medium::stage::plan);
-      write_set w = sealer_.result();
-      w.freed = this;
-      engine_.commit(lane_, w);
-    }
-    lane_.w.count.transactions.add(1);
-    lane_.w.count.allocs.add(allocs);
-    lane_.w.count.frees.add(frees);
-  } catch (...) {
-    abort();
-    throw;
-  }
-  give_back();
-  release_freed(true);
-  end();
-}
-
-void transaction::abort() noexcept {
-  try {
-    // All at once: the undo entries die with the first word that says so. On a medium that has
-    // failed, even in the commit that brought us here, nothing may be put back: the next recovery
-    // alone knows whether the transaction was decided, and needs everything as it is.
-    if (!s_.medium->failed()) engine_.restore(lane_, saved_);
-  } catch (const failure&) {
-    // The medium has failed now, so the undo entries stay alive.
-  }
-  // Nor may any slot be used again then.
-  for (size_t i = 0; i < count_ && !s_.medium->failed(); ++i)
-    if (buffers_[i]->fresh || (SCUTE_PLANTED(abort_frees) && buffers_[i]->freed))
-      heap_.release(buffers_[i]->where);
-  lane_.w.count.aborts.add(1);
-  end();
-}
-
-void transaction::end() {
-  count_ = 0;
-  gave_back_ = false;
-  saved_.clear();
-  anchor_at_ = 0;
-  index_.clear();
-  arena_.reset();
-  depth = 0;
-  doomed = false;
-  reads = {0, UINT64_MAX};
 }
 
 }  // namespace scute::tx

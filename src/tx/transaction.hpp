@@ -16,6 +16,7 @@
 
 #include "heap/heap.hpp"
 #include "tx/arena.hpp"
+#include "tx/claim_hold.hpp"
 #include "tx/engine.hpp"
 #include "tx/micro_buffer.hpp"
 #include "tx/sealer.hpp"
@@ -47,6 +48,9 @@ class transaction final : private slot_keeper {
   // The micro-buffer of an object if it has one that is whole; else null.
   const void* peek(uint64_t oid) noexcept;
 
+  // An object that is open as a whole must hold these bytes when it is committed, or SCUTE_E_CONFLICT.
+  void expect(uint64_t oid, const std::byte* bytes) { find(oid & ~s_.oid_tag)->expected = bytes; }
+
   // Makes `oid` the pool's root when the transaction commits; `at` is the root anchor's offset.
   void set_anchor(uint64_t at, uint64_t oid) {
     anchor_at_ = at;
@@ -68,9 +72,13 @@ class transaction final : private slot_keeper {
   micro_buffer& enter(uint64_t oid, verification how = verification::now);
   micro_buffer& enter_filled(uint64_t oid, uint64_t offset, uint64_t length);
   micro_buffer& add(const heap::object& o);
+  void drop_last() noexcept;
   void materialise(micro_buffer& b);
   void fill(micro_buffer& b, uint64_t begin, uint64_t end);
   void check_range(uint64_t size, uint64_t offset, uint64_t length) const;
+  bool needs_claim(const micro_buffer& b) const noexcept;
+  void require_same(const micro_buffer& b);
+  void claim_changes(claim_hold& mine);
   void check_canaries();
   void give_back() noexcept override;
   void release_freed(bool spans) noexcept;

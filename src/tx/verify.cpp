@@ -7,7 +7,9 @@
 
 #include "medium/planted.hpp"
 #include "pool/library_call.hpp"
+#include "pool/optimistic.hpp"
 #include "pool/resolver.hpp"
+#include "tx/claim_hold.hpp"
 
 namespace scute::tx {
 namespace {
@@ -15,6 +17,7 @@ namespace {
 void repair(pool::state& s, pool::lane* l, const pool::fragment& f) {
   if (s.healer == nullptr)
     throw failure(SCUTE_E_CORRUPT, "an object is damaged and nothing can repair it");
+  const repair_claim mine(s, l, f.payload - f.index * format::fragment_payload);
   s.healer->repair(l, f, "object");
 }
 
@@ -44,9 +47,8 @@ uint64_t payload_of(const pool::state& s, uint64_t oid) {
 format::fragment_header live_header(pool::state& s, pool::lane* l, const heap::object& o) {
   const pool::fragment f = o.fragment(0);
   settle(s, f);
-  if (!pool::valid(s, f)) repair(s, l, f);
   format::fragment_header h;
-  std::memcpy(&h, s.at(f.header), sizeof h);
+  for (int attempt = 0; !pool::valid(s, f, h) && attempt < 1000; ++attempt) repair(s, l, f);
   if (format::meta_state(h.meta) != format::state::live)
     throw failure(SCUTE_E_FREED,
                   "the object at oid offset " + std::to_string(o.payload) + " has been freed");
@@ -66,33 +68,58 @@ format::fragment_header live_header_unverified(pool::state& s, pool::lane* l,
   return h;
 }
 
+namespace {
+
+// Copies [from, to) of a fragment to `out` and returns true if that is part of what its header, h, vouches
+// for. A checksum over the copy itself says so. If only some of the fragment is copied, all of it is tested
+// where it lies, and then the copy compared: should it be of another version all the same, by chance, then h
+// is not the header any more when the transaction is committed (require_unchanged()).
+bool copy_sound(const pool::state& s, const pool::fragment& f, uint32_t from, uint32_t to,
+                std::byte* out, format::fragment_header& h) {
+  const pool::optimistic_reads mark;
+  std::memcpy(&h, s.at(f.header), sizeof h);
+  std::memcpy(out, s.at(f.payload + from), to - from);
+  if (s.overlaid.touches(f.payload, f.room)) {
+    std::byte all[format::fragment_payload];
+    std::memcpy(all, s.at(f.payload), f.room);
+    s.overlaid.patch(f.payload, all, f.room);
+    std::memcpy(out, all + from, to - from);
+    return !s.has_checksums || pool::valid(s, f, h, all);
+  }
+  if (!s.has_checksums) return true;
+  if (from == 0 && to == pool::covered(s, f, h)) return pool::valid(s, f, h, out);
+  return pool::valid(s, f, h) && std::memcmp(out, s.at(f.payload + from), to - from) == 0;
+}
+
+}  // namespace
+
 void copy_verified(pool::state& s, pool::lane* l, const heap::object& o, uint64_t size,
-                   uint64_t from, uint64_t to, std::byte* out) {
-  for (uint64_t i = from / format::fragment_payload; i * format::fragment_payload < to; ++i)
-    settle(s, o.fragment(i));
-  for (int attempt = 0;; ++attempt) {
-    const uint64_t losses = pool::losses_of_this_thread;
-    std::memcpy(out, s.at(o.payload + from), to - from);
-    if (pool::losses_of_this_thread != losses)
-      throw failure(SCUTE_E_CORRUPT, s.path + ": a page of the object at oid offset " +
-                                         std::to_string(o.payload) +
-                                         " is lost, with another one of its column");
-    bool sound = true;
-    for (uint64_t i = from / format::fragment_payload;
-         s.has_checksums && i * format::fragment_payload < to; ++i) {
-      const pool::fragment f = o.fragment(i);
-      if (!(i == 0 ? SCUTE_PLANTED(verify_open) : SCUTE_PLANTED(verify_parts)) &&
-          !pool::valid(s, f)) {
-        repair(s, l, f);
-        sound = false;
-      }
-      count_verified(s, l, std::min(format::fragment_payload, size - i * format::fragment_payload));
+                   uint64_t from, uint64_t to, std::byte* out, origins* seen) {
+  for (uint64_t i = from / format::fragment_payload; i * format::fragment_payload < to; ++i) {
+    const pool::fragment f = o.fragment(i);
+    settle(s, f);
+    const uint64_t base = i * format::fragment_payload;
+    const uint64_t begin = std::max(from, base),
+                   end = std::min(to, base + format::fragment_payload);
+    const bool trust = i == 0 ? SCUTE_PLANTED(verify_open) : SCUTE_PLANTED(verify_parts);
+    format::fragment_header h;
+    for (int attempt = 0;; ++attempt) {
+      const uint64_t losses = pool::losses_of_this_thread;
+      const bool sound = copy_sound(s, f, static_cast<uint32_t>(begin - base),
+                                    static_cast<uint32_t>(end - base), out + (begin - from), h);
+      if (pool::losses_of_this_thread != losses)
+        throw failure(SCUTE_E_CORRUPT, s.path + ": a page of the object at oid offset " +
+                                           std::to_string(o.payload) +
+                                           " is lost, with another one of its column");
+      if (sound || trust) break;
+      if (attempt == 1000)
+        throw failure(SCUTE_E_CONFLICT,
+                      s.path + ": the object at oid offset " + std::to_string(o.payload) +
+                          " changes while it is read; another thread must not write it meanwhile");
+      if (!pool::valid(s, f)) repair(s, l, f);
     }
-    if (sound) return;
-    if (attempt == 1000)
-      throw failure(SCUTE_E_CORRUPT,
-                    s.path + ": the object at oid offset " + std::to_string(o.payload) +
-                        " changes while it is read; another thread must not write it meanwhile");
+    if (seen != nullptr && (s.has_checksums || i == 0)) seen->note(i, h.tag);
+    if (s.has_checksums) count_verified(s, l, std::min(format::fragment_payload, size - base));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "heap/zone_table.hpp"
 #include "pool/state.hpp"
+#include "tx/origins.hpp"
 
 namespace scute::tx {
 
@@ -19,10 +20,11 @@ format::fragment_header live_header(pool::state& s, pool::lane* l, const heap::o
 format::fragment_header live_header_unverified(pool::state& s, pool::lane* l,
                                                const heap::object& o);
 
-// Copies [from, to) of an object to `out`, and then verifies every fragment concerned (repairing it and
-// copying again if it fails), so that what was copied is what was verified.
+// Copies [from, to) of an object to `out`, and verifies what was copied: of each fragment concerned it is part
+// of one version, the one noted in `seen`. Repairs what fails, and copies it again. What other transactions
+// have open in place is copied as it was before them.
 void copy_verified(pool::state& s, pool::lane* l, const heap::object& o, uint64_t size,
-                   uint64_t from, uint64_t to, std::byte* out);
+                   uint64_t from, uint64_t to, std::byte* out, origins* seen = nullptr);
 
 // Verifies (and repairs) every fragment but the first where it lies.
 void verify_object(pool::state& s, pool::lane* l, const heap::object& o, uint64_t size);

@@ -84,6 +84,18 @@ TEST_P(object, NotInsideATransaction) {
   EXPECT_TRUE(f.read(oid) == was);
 }
 
+// The buffer outlives the pool; there is nothing left that it could be written to.
+TEST_P(object, PoolClosedMeanwhile) {
+  unsigned char *a = open(), *b = open(), *c = open();
+  a[0] ^= 1;
+  f.close();
+  SCUTE_FAILS(SCUTE_E_INVALID, scute_obj_commit(a));
+  scute_obj_discard(b);
+  f.open();
+  SCUTE_FAILS(SCUTE_E_INVALID, scute_obj_commit(c));  // not the same session
+  EXPECT_TRUE(f.read(oid) == was);
+}
+
 TEST_P(object, BufferMayChangeThreads) {
   unsigned char* p = open();
   p[7] ^= 1;

@@ -249,5 +249,58 @@ TEST(drain, HappensByItselfWhenNothingElseDoes) {
   EXPECT_TRUE(f.read(oid) == pattern(2, 500));
 }
 
+// As in a large pool: what a range in place holds is the lock of blocks that the next one has to resolve.
+TEST_F(recovery, RangesInPlaceWhereBlocksShareLocks) {
+  f.close();
+  for (const uint32_t stripes : {1u, 2u, 8u}) {
+    pool::stripes::use(stripes);
+    f.load(image);
+    auto now = wanted;
+    for (uint64_t round = 0; round < 4; ++round) {
+      transaction tx(f);
+      uint64_t k = 0;
+      for (auto& [oid, content] : now) {
+        if (k++ % 4 != round) continue;
+        void* at = nullptr;
+        SCUTE_OKAY(scute_tx_inplace(tx, oid, 50, 100, &at));
+        std::memset(at, 9, 100);
+        std::fill_n(content.begin() + 50, 100, 9);
+      }
+      SCUTE_OKAY(tx.commit());
+    }
+    f.expect_sound_with(now);
+    f.close();
+  }
+  pool::stripes::use(pool::stripes::count);
+}
+
+// Two threads, each with ranges in place in blocks that the other one's lock guards, before anything is
+// resolved: who resolves waits for locks, and nobody may wait for him with one.
+TEST_F(recovery, ThreadsInPlaceWhereBlocksShareLocks) {
+  f.close();
+  pool::stripes::use(2);
+  f.load(image);
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < 2; ++t)
+    threads.emplace_back([&, t] {
+      for (uint64_t round = 0; round < 10; ++round) {
+        transaction tx(f);
+        uint64_t k = 0;
+        for (auto& [oid, content] : wanted) {
+          if (k++ % 20 != 2 * round + t) continue;
+          void* at = nullptr;
+          SCUTE_OKAY(scute_tx_inplace(tx, oid, 50, 100, &at));
+          std::memset(at, 9, 100);
+          std::fill_n(content.begin() + 50, 100, 9);
+        }
+        SCUTE_OKAY(tx.commit());
+      }
+    });
+  for (auto& t : threads) t.join();
+  f.expect_sound_with(wanted);
+  f.close();
+  pool::stripes::use(pool::stripes::count);
+}
+
 }  // namespace
 }  // namespace scute::test

@@ -28,6 +28,12 @@ survives --dir "$memory" --seconds 1.5 --engine redo
 survives --dir "$memory" --seconds 1.5 --parity 2
 survives --dir "$memory" --seconds 1.5 --parity 4 --workload churn
 survives --dir "$PWD" --seconds 6
+# All column blocks on eight locks, as in pools of many gigabytes.
+export SCUTE_STRIPES=8
+survives --dir "$memory" --seconds 2
+survives --dir "$memory" --seconds 1.5 --engine redo
+survives --dir "$PWD" --seconds 1.5 --medium file
+unset SCUTE_STRIPES
 
 # Every kill it counts was one, and recoveries were met.
 for engine in redo logfree; do

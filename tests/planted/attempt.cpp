@@ -6,19 +6,33 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <deque>
 #include <sstream>
 #include <stdexcept>
 
+#include "testing/watchdog.hpp"
+
 namespace scute {
 namespace {
 
 constexpr size_t at_a_time = 2;
 
-// What the child says at its end. Before it there may be last words of the library.
-constexpr char mark[] = "\n\x01outcome ";
+// What the child says at its end. Before it there may be last words of the library, and how many states it had
+// judged now and then.
+constexpr char mark[] = "\n\x01outcome ", progress_mark[] = "\n\x01states ";
+constexpr uint64_t progress_step = 500;  // at least
+constexpr double hang_seconds = 10;
+
+void say(int to, const std::string& text) {
+  for (size_t done = 0; done < text.size();) {
+    const ssize_t n = ::write(to, text.data() + done, text.size() - done);
+    if (n < 0) ::_exit(3);
+    done += static_cast<size_t>(n);
+  }
+}
 
 [[noreturn]] void explore_in_child(const attempt& a, int to) {
   ::dup2(to, STDERR_FILENO);
@@ -29,6 +43,10 @@ constexpr char mark[] = "\n\x01outcome ";
     testing::explore_options how;
     how.states = a.states;
     how.thorough = true;
+    how.hang_seconds = hang_seconds;
+    how.progress = [to](const testing::progress& p) {
+      say(to, progress_mark + std::to_string(p.states) + "\n");
+    };
     const auto r = testing::explore(a.scenario->make, how);
     o.caught = !r.sound;
     o.states = r.states;
@@ -37,13 +55,7 @@ constexpr char mark[] = "\n\x01outcome ";
     o.caught = true;  // the scenario could not even be set up
     o.story = error.what();
   }
-  const std::string text =
-      mark + std::to_string(o.caught) + " " + std::to_string(o.states) + "\n" + o.story;
-  for (size_t done = 0; done < text.size();) {
-    const ssize_t n = ::write(to, text.data() + done, text.size() - done);
-    if (n < 0) ::_exit(3);
-    done += static_cast<size_t>(n);
-  }
+  say(to, mark + std::to_string(o.caught) + " " + std::to_string(o.states) + "\n" + o.story);
   ::_exit(0);
 }
 
@@ -91,7 +103,14 @@ class child {
     }
     const size_t at = text_.rfind(mark);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || at == std::string::npos) {
-      result.caught = result.died = true;
+      result.hung = (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) ||
+                    text_.find(testing::watchdog::hung) != std::string::npos;
+      result.caught = result.died = !result.hung;
+      const size_t told = text_.rfind(progress_mark);
+      const uint64_t states = told == std::string::npos
+                                  ? 0
+                                  : std::stoull(text_.substr(told + sizeof progress_mark - 1));
+      result.states = std::min(states + 2 * progress_step, what.states);
       result.story = text_;
       return;
     }

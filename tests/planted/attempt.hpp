@@ -22,8 +22,11 @@ struct attempt {
 
 struct outcome {
   bool caught = false;
-  bool died = false;  // by an assertion, a signal or for want of time, which is noticed as well
-  uint64_t states = 0;
+  bool died = false;  // by an assertion or a signal, which is noticed as well
+  // Nothing was finished any more, or the time was over. Whether the bug is the reason nobody can tell: what has
+  // no time limit of its own, as the suite of the explorer has none, would not notice.
+  bool hung = false;
+  uint64_t states = 0;  // judged; of a process that died, those that it may have judged
   std::string story;
 };
 

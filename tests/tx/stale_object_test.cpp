@@ -53,5 +53,27 @@ TEST(stale_object, RefusedOnceIsRefusedAgain) {
   SCUTE_OKAY(tx.commit());
 }
 
+// What was refused leaves nothing in the table of open objects, which would be full after a few dozen.
+TEST(stale_object, RefusedOpensLeaveNoTrace) {
+  pool_file f;
+  f.create(4 * mib);
+  std::vector<scute_oid> oids;
+  for (uint64_t k = 0; k < 40; ++k) oids.push_back(f.alloc(pattern(k, 100)));
+  for (const size_t open : {0u, 8u, 9u, 31u}) {
+    transaction tx(f);
+    void* at = nullptr;
+    for (size_t k = 0; k < open; ++k) SCUTE_OKAY(scute_tx_open(tx, oids[k], &at));
+    for (size_t k = 0; k < 1000; ++k)
+      SCUTE_FAILS(SCUTE_E_RANGE, scute_tx_add_range(tx, oids[open + k % 9], 50, 51, &at));
+    for (size_t k = 0; k < oids.size(); ++k) {
+      SCUTE_OKAY(scute_tx_open(tx, oids[k], &at));
+      std::memset(at, static_cast<int>(open), 100);
+    }
+    SCUTE_OKAY(tx.commit());
+    for (const scute_oid oid : oids)
+      EXPECT_EQ(f.read(oid), bytes(100, static_cast<unsigned char>(open)));
+  }
+}
+
 }  // namespace
 }  // namespace scute::test

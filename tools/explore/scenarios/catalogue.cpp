@@ -30,6 +30,7 @@ const std::vector<entry>& catalogue() {
     add_placement_scenarios(list);
     add_random_scenarios(list);
     add_thread_scenarios(list);
+    add_contender_scenarios(list);
     add_container_scenarios(list);
     add_repair_scenarios(list);
     add_log_scenarios(list);

@@ -27,6 +27,7 @@ void add_placement_scenarios(
     std::vector<entry>& to);                        // several objects: same row, same column, ...
 void add_random_scenarios(std::vector<entry>& to);  // random transactions
 void add_thread_scenarios(std::vector<entry>& to);  // interleaved threads
+void add_contender_scenarios(std::vector<entry>& to);  // threads that write the same objects
 void add_container_scenarios(std::vector<entry>& to);  // the containers
 void add_life_scenarios(std::vector<entry>& to);       // create, open, close, superblock
 void add_repair_scenarios(std::vector<entry>& to);     // injuries, and repairs in progress

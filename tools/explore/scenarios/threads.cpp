@@ -92,9 +92,12 @@ testing::scenario allocator(const level& l) {
   return s;
 }
 
-testing::scenario random(const level& l, unsigned threads, std::uint64_t seed) {
-  auto s = with_directories("threads-random-" + std::to_string(threads) + "/" + l.name,
+// locks: for all column blocks; 0: one for each.
+testing::scenario random(const level& l, unsigned threads, std::uint64_t seed, unsigned locks = 0) {
+  auto s = with_directories((locks != 0 ? "threads-collide-" : "threads-random-") +
+                                std::to_string(threads) + "/" + l.name,
                             l.protection, threads);
+  if (locks != 0) s.share_locks(locks);
   s.may_run_full();
   s.setup([seed, threads](scute::pool& p) {
     make_directories(p);
@@ -127,6 +130,10 @@ void add_thread_scenarios(std::vector<entry>& to) {
       to.push_back({"threads-random-" + std::to_string(threads) + "/" + l.name,
                     std::to_string(threads) + " threads, random transactions",
                     [l, threads](std::uint64_t seed) { return random(l, threads, seed); }});
+  for (const level& l : levels)
+    to.push_back({std::string("threads-collide-2/") + l.name,
+                  "two threads, random transactions; column blocks share eight locks",
+                  [l](std::uint64_t seed) { return random(l, 2, seed, 8); }});
 }
 
 }  // namespace scute::explore

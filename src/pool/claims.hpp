@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which objects are being committed: so that of two transactions that have opened one object without a
+// lock only one at a time tests whether the object is still what it has read, and writes.
+//
+// A claim is a 32-bit word that all objects share which hash to it. A lane claims the objects that it is
+// about to change before it seals them, and lets go when its engine has made them durable.
+//
+// O1 A commit takes all of its claims at once, in ascending order, holding no stripe that could not be
+//    taken from it (engine/in_place_hold.hpp, I1), and no user's code runs meanwhile. Whoever has a claim
+//    may wait for stripes; whoever has a stripe waits for no claim. So nobody waits for ever.
+// O2 Engine redo writes an object piece by piece, and its log entry before that: the claim covers all of it.
+//    In engine logfree the window covers whole fragments, so objects of one fragment, most of them, need no
+//    claim; of larger ones it covers the fragments that change, and the claim keeps the object from being
+//    freed meanwhile.
+// O3 A reader that finds an object damaged in engine redo repairs it under its claim.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "medium/waiting.hpp"
+
+namespace scute::pool {
+
+class claims {
+ public:
+  static constexpr uint32_t count = 1u << 14;
+
+  claims() : words_(new std::atomic<uint32_t>[count]()) {}
+
+  // Of the object whose payload begins at this file offset.
+  static uint32_t index(uint64_t payload) noexcept {
+    return static_cast<uint32_t>((payload >> 5) * 0x9e3779b97f4a7c15u >> 50);
+  }
+  // True if it was free at the first try.
+  bool take(uint32_t i) noexcept {
+    bool first = true;
+    for (unsigned spins = 0; words_[i].exchange(1, std::memory_order_acquire) != 0;) {
+      first = false;
+      do spin_pause(spins);
+      while (words_[i].load(std::memory_order_relaxed) != 0);
+    }
+    return first;
+  }
+  void release(uint32_t i) noexcept { words_[i].store(0, std::memory_order_release); }
+
+ private:
+  std::unique_ptr<std::atomic<uint32_t>[]> words_;
+};
+
+}  // namespace scute::pool

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tells a hang from an exploration that takes its time. A thread that spins for ever on a lock says nothing by
+// itself, and whoever kills it from outside cannot know what it was doing.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+
+namespace scute::testing {
+
+class watchdog {
+ public:
+  // What the process writes to stderr, before its last words (testing/last_words.hpp), when it hangs.
+  static constexpr const char* hung = "scute: hung: ";
+
+  explicit watchdog(double seconds);
+  ~watchdog();
+  watchdog(const watchdog&) = delete;
+  watchdog& operator=(const watchdog&) = delete;
+
+  // Something was finished.
+  void beat() noexcept { beats_.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  void watch(double seconds);
+
+  std::atomic<uint64_t> beats_{0};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool over_ = false;
+  std::thread thread_;
+};
+
+}  // namespace scute::testing

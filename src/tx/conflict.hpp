@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Two transactions that write one object without a lock: the first one that commits has its way, and the
+// other one is told SCUTE_E_CONFLICT.
+//
+// N1 A fragment that is about to be written still has the header that the transaction has read. This is
+//    tested when nobody else can change the fragment any more: in engine redo under the object's claim
+//    (pool/claims.hpp), in engine logfree under the window. It costs a look at a line that is written next.
+// N2 What the transaction has read of a fragment is of one version, that of the header (tx/verify.hpp). So
+//    everything that was derived from the medium since, and without any lock, was derived from that version:
+//    checksums, and which bytes differ. It is not believed before N1 has been tested.
+// N3 While a transaction has ranges of a fragment open in place nobody else commits to the fragment, nor frees
+//    it, nor opens ranges of it in place; its stores are on the medium, and nobody else reads them as the
+//    object's bytes. What is open in place is told by state::overlaid, which changes under the columns'
+//    stripes, or the claim.
+// N4 Without object checksums (protection below mlpc) changes leave headers as they are. Then N1 tells only
+//    whether the object was freed meanwhile; of two transactions each writes what differs from the other's,
+//    so the later one stands. scute_obj_commit() compares the bytes.
+#pragma once
+
+#include <span>
+
+#include "tx/engine.hpp"
+
+namespace scute::tx {
+
+[[noreturn]] void refuse_change(const pool::state& s, uint64_t header);
+
+// The first member that lane l's transaction may not write; null if there is none. The caller has their columns
+// or claims.
+const member* find_changed(const pool::state& s, const pool::lane& l,
+                           std::span<const member> members) noexcept;
+// Throws SCUTE_E_CONFLICT if there is one.
+void require_unchanged(const pool::state& s, const pool::lane& l, std::span<const member> members);
+// Throws it if another lane has a part of [offset, offset + length) open in place.
+void require_closed(const pool::state& s, const pool::lane& l, uint64_t header, uint64_t offset,
+                    uint64_t length);
+
+}  // namespace scute::tx

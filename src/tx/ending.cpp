@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a transaction ends.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "medium/planted.hpp"
+#include "pool/optimistic.hpp"
+#include "tx/conflict.hpp"
+#include "tx/transaction.hpp"
+#include "tx/verify.hpp"
+
+namespace scute::tx {
+namespace {
+
+// New objects from this size on are staged: their payload goes straight to its place with its
+// parity, and not through the log.
+constexpr uint64_t stage_min = uint64_t{16} << 10;
+// One staging step; bounds the columns that a crash leaves for recovery to recompute.
+constexpr uint64_t stage_step = uint64_t{256} << 10;
+
+}  // namespace
+
+void transaction::check_canaries() {
+  for (size_t i = 0; i < count_; ++i) {
+    const micro_buffer& b = *buffers_[i];
+    if (b.bytes == nullptr || b.freed) continue;
+    if (arena::intact(b.bytes, b.size, b.front())) continue;
+    throw failure(SCUTE_E_CANARY,
+                  "a write ran past the micro-buffer of the object at oid offset " +
+                      std::to_string(b.where.payload) + " (" + std::to_string(b.size) +
+                      " bytes, type " + std::to_string(b.type) +
+                      "); the transaction was aborted and the pool is untouched. Build with "
+                      "-fsanitize=address to find the write");
+  }
+}
+
+void transaction::stage_large() {
+  for (size_t i = 0; i < count_; ++i) {
+    micro_buffer& b = *buffers_[i];
+    if (!b.fresh || b.freed || b.size < stage_min) continue;
+    sealer_.begin();
+    sealer_.seal_payload(b);
+    std::vector<pool::patch> batch;
+    uint64_t bytes = 0;
+    const auto flush = [&] {
+      engine_.stage(lane_, batch);
+      batch.clear();
+      bytes = 0;
+    };
+    for (const pool::patch& p : sealer_.patches()) {
+      for (uint64_t at = 0; at < p.length; at += stage_step) {
+        const auto n = static_cast<uint32_t>(std::min<uint64_t>(stage_step, p.length - at));
+        if (bytes + n > stage_step || batch.size() == 64) flush();
+        batch.push_back({p.offset + at, static_cast<const std::byte*>(p.src) + at, n, p.why});
+        bytes += n;
+      }
+    }
+    flush();
+  }
+}
+
+void transaction::release_freed(bool spans) noexcept {
+  for (size_t i = 0; i < count_; ++i)
+    if (buffers_[i]->freed && buffers_[i]->span == spans) heap_.release(buffers_[i]->where);
+}
+
+void transaction::give_back() noexcept {
+  if (!std::exchange(gave_back_, true)) release_freed(false);
+}
+
+// N1: nobody else changes these objects until they are durable.
+void transaction::claim_changes(claim_hold& mine) {
+  const auto changes = [this](const micro_buffer& b) {
+    return !b.fresh && needs_claim(b) && (b.freed || !b.open.empty() || !b.in_place.empty());
+  };
+  bool any = false;
+  for (size_t i = 0; i < count_; ++i)
+    if (changes(*buffers_[i])) {
+      any = buffers_[i]->claimed = true;
+      mine.add(buffers_[i]->where.payload);
+    }
+  if (!any) return;
+  if (!SCUTE_PLANTED(claims)) mine.take();
+  for (size_t i = 0; i < count_; ++i) {
+    const micro_buffer& b = *buffers_[i];
+    if (!changes(b)) continue;
+    require_same(b);
+    if (b.freed) require_closed(s_, lane_, b.where.header, b.where.payload, b.where.room);
+    if (b.expected != nullptr && !s_.has_checksums && !SCUTE_PLANTED(conflict_bytes)) {
+      const pool::optimistic_reads mark;
+      if (std::memcmp(s_.at(b.where.payload), b.expected, b.size) != 0)
+        refuse_change(s_, b.where.header);
+    }
+  }
+}
+
+void transaction::commit() {
+  const medium::stage_scope as(medium::stage::end);
+  try {
+    const medium::stage_scope sealing(medium::stage::seal);
+    if (doomed)
+      throw failure(SCUTE_E_ABORTED,
+                    "an inner level of the transaction was aborted, so all of it was");
+    check_canaries();
+    stage_large();
+    claim_hold mine(s_, lane_);
+    claim_changes(mine);
+    sealer_.begin();
+    uint64_t allocs = 0, frees = 0;
+    for (size_t i = 0; i < count_; ++i) {
+      micro_buffer& b = *buffers_[i];
+      if (b.fresh && b.freed) continue;
+      if (b.freed) {
+        sealer_.seal_freed(b);
+        ++frees;
+      } else if (b.fresh) {
+        b.size >= stage_min ? sealer_.seal_staged(b) : sealer_.seal_fresh(b);
+        ++allocs;
+      } else if (!b.open.empty() || !b.in_place.empty()) {
+        sealer_.seal_changed(b);
+      }
+    }
+    if (anchor_at_ != 0) sealer_.seal_anchor(anchor_at_, anchor_);
+    if (s_.read_only && !sealer_.patches().empty())
+      throw failure(SCUTE_E_READONLY, s_.path + " was opened read-only");
+    if (SCUTE_PLANTED(free_early)) give_back();
+    {
+      const medium::stage_scope planning(medium::stage::plan);
+      write_set w = sealer_.result();
+      w.freed = this;
+      engine_.commit(lane_, w);
+    }
+    lane_.w.count.transactions.add(1);
+    lane_.w.count.allocs.add(allocs);
+    lane_.w.count.frees.add(frees);
+  } catch (...) {
+    abort();
+    throw;
+  }
+  give_back();
+  release_freed(true);
+  end();
+}
+
+void transaction::abort() noexcept {
+  try {
+    // All at once: the undo entries die with the first word that says so. On a medium that has
+    // failed, even in the commit that brought us here, nothing may be put back: the next recovery
+    // alone knows whether the transaction was decided, and needs everything as it is.
+    if (!s_.medium->failed()) engine_.restore(lane_, saved_);
+  } catch (const failure&) {
+    // The medium has failed now, so the undo entries stay alive.
+  }
+  // Nor may any slot be used again then.
+  for (size_t i = 0; i < count_ && !s_.medium->failed(); ++i)
+    if (buffers_[i]->fresh || (SCUTE_PLANTED(abort_frees) && buffers_[i]->freed))
+      heap_.release(buffers_[i]->where);
+  lane_.w.count.aborts.add(1);
+  end();
+}
+
+void transaction::end() {
+  count_ = 0;
+  gave_back_ = false;
+  saved_.clear();
+  anchor_at_ = 0;
+  index_.clear();
+  arena_.reset();
+  depth = 0;
+  doomed = false;
+  reads = {0, UINT64_MAX};
+}
+
+}  // namespace scute::tx

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Threads that write one object without a lock, each its own word of it: the later one is refused, and does
+// it again. And pools whose column blocks share locks, as those of large pools do.
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+
+#include "scenarios/catalogue.hpp"
+#include "scenarios/logfree_scene.hpp"
+
+namespace scute::explore {
+namespace {
+
+// Objects 0 and 1 of directory 0: of one fragment, and of several.
+constexpr std::uint64_t sizes[] = {200, 9000};
+// Words of a thread in each: in the first fragment, and in the last one.
+std::uint64_t word_at(unsigned thread, std::uint64_t slot, bool last) {
+  return last ? sizes[slot] - 8 * (thread + 1) : 8 * thread;
+}
+
+std::uint64_t word_of(scute::pool& p, unsigned thread, std::uint64_t slot, bool last) {
+  const void* bytes = nullptr;
+  scute::detail::check(scute_get_verified(p.native_handle(), oid_of(p, 0, slot), &bytes));
+  std::uint64_t n = 0;
+  std::memcpy(&n, static_cast<const char*>(bytes) + word_at(thread, slot, last), sizeof n);
+  return n;
+}
+
+// Until it is not refused any more. Whoever is refused gives its turn away, or nobody would ever end what
+// stands against it.
+template <typename Try>
+void again_and_again(Try&& attempt) {
+  for (int k = 0; k < 1000; ++k) {
+    const int e = attempt();
+    if (e != SCUTE_E_CONFLICT) return scute::detail::check(e);
+    testing::give_way();
+  }
+  throw std::runtime_error("refused a thousand times");
+}
+
+void count(void* bytes, unsigned thread, std::uint64_t slot) {
+  for (const bool last : {false, true}) {
+    std::uint64_t n = 0;
+    char* at = static_cast<char*>(bytes) + word_at(thread, slot, last);
+    std::memcpy(&n, at, sizeof n);
+    ++n;
+    std::memcpy(at, &n, sizeof n);
+  }
+}
+
+// One object, as pool::update() does it.
+void update(scute::pool& p, unsigned thread, std::uint64_t slot) {
+  again_and_again([&] {
+    void* bytes = nullptr;
+    if (const int e = scute_obj_open(p.native_handle(), oid_of(p, 0, slot), &bytes)) return e;
+    count(bytes, thread, slot);
+    return scute_obj_commit(bytes);
+  });
+}
+
+// Both, in one transaction.
+void both(scute::pool& p, unsigned thread) {
+  again_and_again([&] {
+    scute_tx* tx = nullptr;
+    scute::detail::check(scute_tx_begin(p.native_handle(), &tx));
+    for (std::uint64_t slot = 0; slot < 2; ++slot) {
+      void* bytes = nullptr;
+      if (const int e = scute_tx_open(tx, oid_of(p, 0, slot), &bytes)) {
+        scute::detail::check(scute_tx_abort(tx));
+        return e;
+      }
+      count(bytes, thread, slot);
+    }
+    return scute_tx_commit(tx);
+  });
+}
+
+// Two words in place.
+void in_place(scute::pool& p, unsigned thread) {
+  again_and_again([&] {
+    scute_tx* tx = nullptr;
+    scute::detail::check(scute_tx_begin(p.native_handle(), &tx));
+    for (const bool last : {false, true}) {
+      void* bytes = nullptr;
+      if (const int e =
+              scute_tx_inplace(tx, oid_of(p, 0, 1), word_at(thread, 1, last), 8, &bytes)) {
+        scute::detail::check(scute_tx_abort(tx));
+        return e;
+      }
+      std::uint64_t n = 0;
+      std::memcpy(&n, bytes, sizeof n);
+      ++n;
+      std::memcpy(bytes, &n, sizeof n);
+    }
+    return scute_tx_commit(tx);
+  });
+}
+
+testing::scenario contenders(const level& l) {
+  testing::scenario s(std::string("contenders/") + l.name, testing::small_pool(l.protection));
+  s.setup([](scute::pool& p) {
+    make_directories(p);
+    commit(p, 0, [](change& c) {
+      for (std::uint64_t slot = 0; slot < 2; ++slot) c.alloc_zeros(slot, sizes[slot]);
+    });
+  });
+  for (unsigned t = 0; t < 2; ++t) {
+    s.in_thread(t).step("count in the small one", [t](scute::pool& p) { update(p, t, 0); });
+    // Where headers do not tell, of two that opened it whole the later one stands.
+    if (l.protection.protection == SCUTE_PROTECT_MLPC)
+      s.in_thread(t).step("count in both", [t](scute::pool& p) { both(p, t); });
+    s.in_thread(t).step("count in the large one", [t](scute::pool& p) { update(p, t, 1); });
+    s.in_thread(t).step("count in place", [t](scute::pool& p) { in_place(p, t); });
+    s.in_thread(t).observe([t](scute::pool& p) {
+      const std::uint64_t large = word_of(p, t, 1, true);
+      if (large != word_of(p, t, 1, false) || word_of(p, t, 0, true) != word_of(p, t, 0, false))
+        throw std::runtime_error("half a transaction");
+      return std::to_string(word_of(p, t, 0, false)) + " " + std::to_string(large);
+    });
+  }
+  return s;
+}
+
+// After a death ranges are opened in place, one after the other, before anything was resolved: what one of
+// them holds is what the next one's block has its lock in.
+testing::scenario ranges_after_death(const level& l, std::uint64_t seed) {
+  testing::scenario s(std::string("collisions-in-place/") + l.name,
+                      testing::small_pool(l.protection));
+  s.share_locks(2);
+  s.setup(make_scene).observe([](scute::pool& p) {
+    ring_version(p, 0, {0, 1, 2});
+    ring_version(p, 0, {3, 4});
+    version_of(p, 0, 5);
+    return contents(p, 1);
+  });
+  for (unsigned k = 0; k < 3; ++k)
+    cut_short(
+        s, "others are opened in place", dice_of(seed, k), death::phase::any, 2 * k + 2,
+        [](change& c, unsigned v) { overwrite_all(c, {0, 1, 2}, v); },
+        [k](scute::pool& p) {
+          commit(p, 1, [k](change& c) {
+            for (unsigned i = 0; i < 4; ++i) c.edit_in_place((i + k) % 4, 8 * k, 40, 10 * k + i);
+          });
+        });
+  s.step("resolve the rest", resolve);
+  return s;
+}
+
+}  // namespace
+
+void add_contender_scenarios(std::vector<entry>& to) {
+  add_at_all_levels(
+      {{"contenders", "two threads write the same objects without a lock", contenders}}, to);
+  add_log_free({{"collisions-in-place", "in place after a death, where blocks share locks",
+                 ranges_after_death}},
+               to);
+}
+
+}  // namespace scute::explore
