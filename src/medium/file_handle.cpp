@@ -15,6 +15,7 @@
 
 #include "medium/failure.hpp"
 #include "medium/huge_pages.hpp"
+#include "medium/process.hpp"
 
 namespace scute::medium {
 namespace {
@@ -33,7 +34,7 @@ void reserve_huge(int fd, uint64_t offset, uint64_t n) noexcept {
 }  // namespace
 
 file_handle::~file_handle() {
-  if (fd_ >= 0) ::close(fd_);
+  if (fd_ >= 0) close_registered(fd_);
 }
 
 file_handle::file_handle(file_handle&& other) noexcept
@@ -63,7 +64,7 @@ void file_handle::lock(bool shared) {
 file_handle file_handle::open(const std::string& path, bool read_only) {
   file_handle f;
   f.path_ = path;
-  f.fd_ = ::open(path.c_str(), (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK);
+  f.fd_ = open_registered(path.c_str(), (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK);
   if (f.fd_ < 0) {
     if (errno == ENOENT)
       throw failure(SCUTE_E_NOENT, "there is no pool at " + path +
@@ -90,7 +91,7 @@ file_handle file_handle::create(const std::string& path, uint64_t size, unsigned
                                 void* progress_arg) {
   file_handle f;
   f.path_ = path;
-  f.fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  f.fd_ = open_registered(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   if (f.fd_ < 0) {
     if (errno == EEXIST)
       throw failure(SCUTE_E_EXISTS, path + " exists already; choose another name or remove it");
