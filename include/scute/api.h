@@ -35,10 +35,6 @@ typedef uint64_t scute_oid;
  * calling thread; must not call into the pool. */
 typedef void (*scute_progress_fn)(void *arg, const char *what, uint64_t done, uint64_t total);
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* ---- threads --------------------------------------------------------------------------------------
  * A thread that ends inside a transaction, by returning, pthread_exit() or pthread_cancel(), aborts it.
  *
@@ -53,21 +49,12 @@ extern "C" {
  * (injected, or on the kernel's list); let sigfillset() be followed by sigdelset() of both.
  *
  * ---- processes ------------------------------------------------------------------------------------
- * A pool belongs to the process that opened it. In a child of fork() its mapping and its descriptor are
- * gone: calls with a handle of the parent's answer SCUTE_E_FORKED (null or 0 where they return no code),
- * scute_close() lets go of the handle and returns 0, and a pointer into the pool faults as any wild
- * pointer does. All of that, and exit(), is safe in a child whatever other threads were doing; the
+ * A pool belongs to the process that opened it. A child, however it was made, has no mapping of it and
+ * does not keep it locked: calls with a handle of the parent's answer SCUTE_E_FORKED (null or 0 where they
+ * return no code), scute_close() lets go of the handle and returns 0, and a pointer into the pool faults
+ * as any wild pointer does. All of that, and exit(), is safe in a child whatever other threads were doing; the
  * parent notices nothing, inside a transaction or not. The child may open pools of its own, and this
  * one once the parent has closed it or ended; to save a state of a pool in use, let it open a copy
  * (docs/fault-tolerance.md, "Forking"). A child that was made inside a callback must not return from it. */
-
-/* For children that were made by clone(2) or _Fork(), which run no fork handlers: closes what fork() has
- * closed by itself. Without that a pool whose process has ended stays locked for as long as such a child
- * lives. Does nothing elsewhere. Async-signal-safe. */
-SCUTE_API void scute_after_fork(void);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

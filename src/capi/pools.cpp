@@ -56,7 +56,6 @@ int start(const char* path, const scute_options* options, scute_pool** pool, boo
 // changing it. It stays where it is, for tools that look for lost memory as well.
 void let_go(scute_pool* pool) noexcept {
   static constinit std::atomic<scute_pool*> all{nullptr};
-  medium::let_go_of_inherited();
   pool->next_inherited = all.load(std::memory_order_relaxed);
   while (!all.compare_exchange_weak(pool->next_inherited, pool)) {
   }
@@ -117,10 +116,6 @@ int scute_close(scute_pool* pool) {
   });
   delete pool;
   return e;
-}
-
-void scute_after_fork(void) {
-  medium::let_go_of_inherited();
 }
 
 int scute_root(scute_pool* pool, uint64_t size, uint32_t type, scute_oid* oid) {

@@ -34,17 +34,37 @@ void reserve_huge(int fd, uint64_t offset, uint64_t n) noexcept {
 }  // namespace
 
 file_handle::~file_handle() {
+  leave_lock_to_mapping();
   if (fd_ >= 0) close_registered(fd_);
 }
 
 file_handle::file_handle(file_handle&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), size_(other.size_), path_(std::move(other.path_)) {}
+    : fd_(std::exchange(other.fd_, -1)),
+      locked_fd_(std::exchange(other.locked_fd_, -1)),
+      size_(other.size_),
+      path_(std::move(other.path_)) {}
 
 file_handle& file_handle::operator=(file_handle&& other) noexcept {
   std::swap(fd_, other.fd_);
+  std::swap(locked_fd_, other.locked_fd_);
   std::swap(size_, other.size_);
   std::swap(path_, other.path_);
   return *this;
+}
+
+void file_handle::leave_lock_to_mapping() noexcept {
+  if (locked_fd_ >= 0 && locked_fd_ != fd_) close_registered(locked_fd_);
+  locked_fd_ = -1;
+}
+
+// The descriptor so far keeps the lock; the other one is of an open file of its own. Where there can be
+// none (no /proc, or permissions that let nobody open the file a second time) one has to do for both.
+void file_handle::separate() {
+  locked_fd_ = fd_;
+  const int access = ::fcntl(fd_, F_GETFL) & O_ACCMODE;
+  const std::string again = "/proc/self/fd/" + std::to_string(fd_);
+  const int other = open_registered(again.c_str(), access | O_CLOEXEC | O_NONBLOCK);
+  if (other >= 0) fd_ = other;
 }
 
 void file_handle::lock(bool shared) {
@@ -53,7 +73,7 @@ void file_handle::lock(bool shared) {
   struct flock request{};
   request.l_type = static_cast<short>(shared ? F_RDLCK : F_WRLCK);
   request.l_whence = SEEK_SET;
-  if (::fcntl(fd_, F_OFD_SETLK, &request) == 0) return;
+  if (::fcntl(fd_, F_OFD_SETLK, &request) == 0) return separate();
   if (errno == EAGAIN || errno == EACCES)
     throw failure(SCUTE_E_BUSY, path_ +
                                     " is open in another process, or elsewhere in this one; close "

@@ -35,14 +35,6 @@ std::mutex& tables() noexcept {
   return *std::launder(reinterpret_cast<std::mutex*>(tables_place.data()));
 }
 
-void close_all() noexcept {
-  for (auto& place : descriptors) {
-    const int fd = place.exchange(0, std::memory_order_relaxed) - 1;
-    if (fd >= 0) ::close(fd);
-  }
-  this_process_page.let_go.store(true, std::memory_order_relaxed);
-}
-
 void before_fork() noexcept {
   tables().lock();
 }
@@ -51,7 +43,10 @@ void after_fork_in_parent() noexcept {
 }
 void after_fork_in_child() noexcept {
   this_process_page.number.store(0, std::memory_order_relaxed);
-  close_all();
+  for (auto& place : descriptors) {
+    const int fd = place.exchange(0, std::memory_order_relaxed) - 1;
+    if (fd >= 0) ::close(fd);
+  }
   tables().unlock();
 }
 
@@ -62,7 +57,6 @@ void prepare() noexcept {
   ::madvise(&this_process_page, sizeof this_process_page, MADV_WIPEONFORK);
   // It fails for want of memory only; children have no mapping all the same (F2).
   ::pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child);
-  this_process_page.let_go.store(true, std::memory_order_relaxed);
   prepared.store(true, std::memory_order_release);
 }
 
@@ -116,15 +110,6 @@ void close_registered(int fd) noexcept {
 void withhold_from_children(void* at, uint64_t n) {
   if (::madvise(at, n, MADV_DONTFORK) != 0)
     throw_errno("keep the mapping of a pool from child processes", errno);
-}
-
-void let_go_of_inherited() noexcept {
-  if (!prepared.load(std::memory_order_acquire) ||
-      this_process_page.let_go.load(std::memory_order_relaxed))
-    return;
-  // No fork handler has run, so somebody may have had the mutex who does not exist here.
-  new (tables_place.data()) std::mutex();
-  close_all();
 }
 
 }  // namespace scute::medium

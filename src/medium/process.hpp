@@ -9,12 +9,14 @@
 //    handler wipes it.
 // F2 A child has no mapping of a pool (MADV_DONTFORK): whatever it does, it cannot change the file, and a
 //    fault at such an address is a fault like any other.
-// F3 A child keeps no descriptor of a pool; the fork handler closes them. The lock of a pool belongs to the
-//    open file, so a descriptor or a mapping that stayed behind would keep the pool locked when its process
-//    has ended.
+// F3 No child keeps a pool locked. The lock belongs to an open file, and ends with the last descriptor and
+//    mapping of it; a fork handler that closes a descriptor in the child comes too late where the parent is
+//    killed before the child runs. So that open file is left to the mapping alone, which children do not
+//    have; bytes are read and written back through another open file, without a lock, whose descriptor
+//    the fork handler closes in children.
 // F4 Tables that the whole process has in common are changed under one mutex, which fork() takes: a child
 //    finds them whole, and the mutex free. A pool file is opened, registered (F3), mapped and withheld (F2)
-//    under it as well, so a fork never comes in between.
+//    under it as well, so fork() never comes in between.
 #pragma once
 
 #include <atomic>
@@ -26,7 +28,6 @@ namespace scute::medium {
 
 struct alignas(4096) process_page {
   std::atomic<uint64_t> number{0};  // 0: nobody has asked in this process yet
-  std::atomic<bool> let_go{false};  // what F3 is about has been done
 };
 extern process_page this_process_page;
 
@@ -46,9 +47,5 @@ int open_registered(const char* path, int flags, unsigned mode = 0);
 void close_registered(int fd) noexcept;
 // F2. Throws failure(SCUTE_E_IO).
 void withhold_from_children(void* at, uint64_t n);
-
-// What fork() does by itself in a child, for children that were made in another way. Does nothing in the
-// process that opened the pools. Async-signal-safe.
-void let_go_of_inherited() noexcept;
 
 }  // namespace scute::medium
