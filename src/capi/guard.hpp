@@ -72,7 +72,7 @@ inline void tell_events(pool::state& s) noexcept {
 inline void admit_faults(const pool::state& s) noexcept {
   thread_state& me = this_thread();
   if (!me.admits_faults || s.medium->any_revoked()) [[unlikely]]
-    me.admit_faults();
+    if ((s.flags & SCUTE_NO_FAULT_HANDLER) == 0) me.admit_faults();
 }
 
 // For calls on an open pool.

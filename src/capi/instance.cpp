@@ -262,7 +262,7 @@ void instance::take_options(const scute_options& o) {
 void instance::watch_pages(const scute_options& o) {
   pages = std::make_unique<heal::page_repairer>(s);
   faults_.emplace(s, *pages, (o.flags & SCUTE_NO_FAULT_HANDLER) == 0);
-  this_thread().admit_faults();
+  if ((o.flags & SCUTE_NO_FAULT_HANDLER) == 0) this_thread().admit_faults();
   pages->notes.load();
   known_losses_ = s.has_parity ? pages->notes.pages() : std::vector<uint64_t>{};
   for (const uint64_t page : s.medium->bad_pages()) {

@@ -9,7 +9,6 @@
 #include <new>
 
 #include "capi/instance.hpp"
-#include "heal/fault_handler.hpp"
 #include "medium/process.hpp"
 #include "medium/thread_signals.hpp"
 #include "pool/library_call.hpp"
@@ -96,7 +95,7 @@ void thread_state::join() {
 
 void thread_state::begin_process() noexcept {
   if (process != 0) {
-    inherited = current;
+    if (current != nullptr) inherited = current;
     pool = nullptr;
     current = nullptr;
     life = nullptr;
@@ -108,7 +107,6 @@ void thread_state::begin_process() noexcept {
 }
 
 void thread_state::admit_faults() noexcept {
-  if (!heal::faults_are_handled()) return;
   medium::unblock_faults();
   admits_faults = true;
 }

@@ -33,7 +33,6 @@ std::atomic<int> domains_used{0};          // places that were ever taken
 std::atomic<uint64_t> domains_process{0};  // whose they are (U5)
 
 struct sigaction before_bus, before_segv;
-std::atomic<bool> handlers_are_up{false};
 
 thread_local constinit const void* last_address __attribute__((tls_model("initial-exec"))) =
     nullptr;
@@ -134,7 +133,6 @@ void install_once() {
   install(SIGBUS, before_bus);
   install(SIGSEGV, before_segv);
   installed_in = medium::this_process();
-  handlers_are_up.store(true, std::memory_order_release);
 }
 
 // U5. With process_tables() held.
@@ -168,10 +166,6 @@ fault_domain::fault_domain(pool::state& s, page_repairer& repairer, bool install
 fault_domain::~fault_domain() {
   const std::lock_guard hold(medium::process_tables());
   domains[place_].base.store(nullptr, std::memory_order_release);
-}
-
-bool faults_are_handled() noexcept {
-  return handlers_are_up.load(std::memory_order_acquire);
 }
 
 bool handle_fault(int signal, const siginfo_t& info) noexcept {

@@ -36,9 +36,6 @@ class fault_domain {
   int place_;
 };
 
-// The handlers are up in this process: its threads should not block the signals (medium/thread_signals.hpp).
-bool faults_are_handled() noexcept;
-
 // True if the fault was a pool's and the access can be tried again. Async-signal-safe.
 bool handle_fault(int signal, const siginfo_t& info) noexcept;
 

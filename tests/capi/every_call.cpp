@@ -179,7 +179,10 @@ const std::vector<every_call> calls{
        return scute_scrub(s.pool, nullptr, &r);
      }},
     {"scute_scrub_start", with::pool,
-     [](subject& s) { return scute_scrub_start(s.pool, nullptr); }},
+     [](subject& s) {
+       const int e = scute_scrub_start(s.pool, nullptr);
+       return e != SCUTE_OK ? e : scute_scrub_wait(s.pool, nullptr);
+     }},
     {"scute_scrub_wait", with::scrub, [](subject& s) { return scute_scrub_wait(s.pool, nullptr); }},
     {"scute_scrub_stop", with::pool,
      [](subject& s) {

@@ -188,7 +188,6 @@ TEST(blocked_signals, LostPagesAreRebuilt) {
          SCUTE_OKAY(scute_tx_begin(f, &tx));
          block_all();
          SCUTE_OKAY(scute_tx_open(tx, f.oid, &to));
-         block_all();
          SCUTE_OKAY(scute_tx_commit(tx));
        }},
   };
