@@ -30,6 +30,13 @@ bool possible(child::made_by how) {
   return how == child::made_by::fork || plain;
 }
 
+// A sanitizer would look for leaks, and miss the threads whose stacks refer to what they use.
+[[noreturn]] void leave(int status) {
+  if (plain) std::exit(status);
+  std::fflush(nullptr);
+  ::_exit(status);
+}
+
 uint64_t& counter(void* bytes) {
   return *static_cast<uint64_t*>(bytes);
 }
@@ -128,14 +135,15 @@ TEST(fork, AChildThatExitsHarmsNothing) {
   handle = f.pool;
   for (int i = 0; i < 30; ++i) {
     child leaver([&] {
+      const bool at_exit = plain && i % 3 != 1;
       // As the destructor of a static object does.
-      std::atexit([] {
-        if (scute_close(handle) != SCUTE_OK) ::_exit(9);
-      });
-      if (i % 3 == 1 && scute_close(handle) != SCUTE_OK) ::_exit(8);
+      if (at_exit)
+        std::atexit([] {
+          if (scute_close(handle) != SCUTE_OK) ::_exit(9);
+        });
       scute_tx* tx = nullptr;
       if (i % 3 == 2 && scute_tx_begin(handle, &tx) != SCUTE_E_FORKED) ::_exit(7);
-      std::exit(0);
+      leave(at_exit ? 0 : scute_close(handle));
     });
     EXPECT_EQ(leaver.wait(), 0) << "child " << i;
   }
@@ -165,7 +173,7 @@ TEST(fork, InsideATransaction) {
     counter(copy) = 50;  // of the child's own memory
     SCUTE_FAILS(SCUTE_E_FORKED, scute_tx_commit(tx));
     SCUTE_FAILS(SCUTE_E_FORKED, scute_tx_abort(tx));
-    std::exit(testing::Test::HasFailure() ? 1 : 0);
+    leave(testing::Test::HasFailure() ? 1 : 0);
   });
   SCUTE_OKAY(scute_tx_commit(tx));
   EXPECT_EQ(f.count(), 5u);
