@@ -47,6 +47,7 @@ enum class errc : int {
   layout = SCUTE_E_LAYOUT,
   unsupported = SCUTE_E_UNSUPPORTED,
   internal = SCUTE_E_INTERNAL,
+  forked = SCUTE_E_FORKED,
 };
 
 }  // namespace scute
@@ -75,6 +76,7 @@ class category final : public std::error_category {
       case errc::range: return std::errc::result_out_of_range;
       case errc::io: return std::errc::io_error;
       case errc::unsupported: return std::errc::not_supported;
+      case errc::forked: return std::errc::operation_not_permitted;
       default: return {code, *this};
     }
   }

@@ -17,7 +17,8 @@
  *    threads that change one object at the same time one may get SCUTE_E_CONFLICT. No thread may read an
  *    object through a direct pointer while another commits a change to it: that is the caller's lock
  *    to take, as with any shared memory.
- *  - No C++ exception leaves a function of this header.
+ *  - No C++ exception leaves a function of this header, and none is a cancellation point.
+ *  - What holds for forked children, for threads that end, and for signals: <scute/api.h>.
  */
 #ifndef SCUTE_SCUTE_H
 #define SCUTE_SCUTE_H
@@ -59,7 +60,8 @@ enum scute_error {
   SCUTE_E_IO = -20,          /* a system call failed; errno is kept and named in the message */
   SCUTE_E_LAYOUT = -21,      /* the pool's layout name is not the one given */
   SCUTE_E_UNSUPPORTED = -22, /* this build or this pool cannot do that */
-  SCUTE_E_INTERNAL = -23     /* a bug in Scute; please report it with the message */
+  SCUTE_E_INTERNAL = -23,    /* a bug in Scute; please report it with the message */
+  SCUTE_E_FORKED = -24       /* the handle was made by the process from which this one was forked */
 };
 
 /* The last error of the calling thread in words: what failed, on what, and what to do. Never null.

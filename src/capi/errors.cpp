@@ -13,6 +13,10 @@ int fail(int code, const char* message) noexcept {
   return code;
 }
 
+int refuse_inherited() noexcept {
+  return fail(SCUTE_E_FORKED, inherited_message);
+}
+
 }  // namespace scute::capi
 
 extern "C" {
@@ -47,6 +51,7 @@ const char* scute_errorname(int code) {
     case SCUTE_E_LAYOUT: return "SCUTE_E_LAYOUT";
     case SCUTE_E_UNSUPPORTED: return "SCUTE_E_UNSUPPORTED";
     case SCUTE_E_INTERNAL: return "SCUTE_E_INTERNAL";
+    case SCUTE_E_FORKED: return "SCUTE_E_FORKED";
     default: return "SCUTE_E_UNKNOWN";
   }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The wall between the core's exceptions and the C ABI: every exported function runs its body in
-// guarded(), which turns what is thrown into a code and a message for scute_errormsg().
+// guarded(), which turns what is thrown into a code and a message for scute_errormsg(). Calls with a
+// handle that came here by fork() do not get that far: refusing one takes no lock and no memory, so it is
+// safe in a child whatever the other threads of its parent were doing.
 #pragma once
 
 #include <cerrno>
@@ -11,16 +13,34 @@
 #include "capi/instance.hpp"
 #include "capi/thread_state.hpp"
 #include "medium/failure.hpp"
+#include "medium/process.hpp"
+#include "medium/uncancelled.hpp"
 #include "pool/library_call.hpp"
 
 // The opaque types of the C interface.
 struct scute_pool final {
   std::unique_ptr<scute::instance> in;
+  scute_pool* next_inherited = nullptr;  // of those that were closed in a child
 };
 
 namespace scute::capi {
 
 int fail(int code, const char* message) noexcept;
+inline constexpr const char* inherited_message =
+    "the pool was opened by the process from which this one was forked, and only that process may "
+    "use it; let it close the pool first, or give this process a copy of the file";
+int refuse_inherited() noexcept;
+
+// The handle is another process's, from which this one was forked.
+inline bool inherited(const scute_pool* pool) noexcept {
+  return pool != nullptr && pool->in->inherited();
+}
+inline bool inherited(const scute_tx* handle) noexcept {
+  thread_state& me = this_thread();
+  if (me.process != medium::this_process()) [[unlikely]]
+    me.refresh();
+  return me.inherited != nullptr && handle == reinterpret_cast<const scute_tx*>(me.inherited);
+}
 
 template <typename Fn>
 int guarded(Fn&& body) noexcept {
@@ -48,9 +68,19 @@ inline void tell_events(pool::state& s) noexcept {
   errno = keep;
 }
 
+// S1 in medium/thread_signals.hpp.
+inline void admit_faults(const pool::state& s) noexcept {
+  thread_state& me = this_thread();
+  if (!me.admits_faults || s.medium->any_revoked()) [[unlikely]]
+    if ((s.flags & SCUTE_NO_FAULT_HANDLER) == 0) me.admit_faults();
+}
+
 // For calls on an open pool.
 template <typename Fn>
 int guarded(scute_pool* pool, Fn&& body) noexcept {
+  if (inherited(pool)) [[unlikely]]
+    return refuse_inherited();
+  if (pool != nullptr) admit_faults(pool->in->s);
   const int result = guarded(body);
   if (pool != nullptr) tell_events(pool->in->s);
   return result;
@@ -59,6 +89,8 @@ int guarded(scute_pool* pool, Fn&& body) noexcept {
 // For calls on a transaction; the body asks for it with need().
 template <typename Fn>
 int guarded(scute_tx* handle, Fn&& body) noexcept {
+  if (inherited(handle)) [[unlikely]]
+    return refuse_inherited();
   const int result = guarded(body);
   // Otherwise need() has found that the handle is good, and the pool is open as long as this call runs.
   if (result != SCUTE_E_NOTX) tell_events(reinterpret_cast<tx::transaction*>(handle)->pool());
@@ -98,6 +130,7 @@ inline tx::transaction& need(scute_tx* handle) {
     throw failure(SCUTE_E_NOTX,
                   "this thread runs no such transaction; it has ended, belongs to another thread, "
                   "or was never begun (scute_tx_begin)");
+  admit_faults(t->pool());
   return *t;
 }
 

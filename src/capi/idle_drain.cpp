@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "medium/thread_signals.hpp"
 #include "pool/library_call.hpp"
 #include "pool/window.hpp"
 
@@ -30,6 +31,7 @@ void idle_drain::run() noexcept {
   // A deferred window is drained between one and two looks after its transaction. While nothing is
   // deferred the looks become rare.
   constexpr milliseconds shortest{20}, longest{640};
+  medium::block_all_but_faults();
   const pool::library_call within;
   milliseconds pause = shortest;
   std::unique_lock hold(mutex_);

@@ -262,6 +262,7 @@ void instance::take_options(const scute_options& o) {
 void instance::watch_pages(const scute_options& o) {
   pages = std::make_unique<heal::page_repairer>(s);
   faults_.emplace(s, *pages, (o.flags & SCUTE_NO_FAULT_HANDLER) == 0);
+  if ((o.flags & SCUTE_NO_FAULT_HANDLER) == 0) this_thread().admit_faults();
   pages->notes.load();
   known_losses_ = s.has_parity ? pages->notes.pages() : std::vector<uint64_t>{};
   for (const uint64_t page : s.medium->bad_pages()) {
@@ -345,7 +346,7 @@ void instance::close() {
   idle.stop();
   if (!open_) return;  // abandoned
   open_ = false;
-  life->open.store(false, std::memory_order_release);
+  end_life();
   for (auto& t : transactions)
     if (t.depth != 0 && !SCUTE_PLANTED(close_abort)) t.abort();
   s.events.drain(s);

@@ -21,6 +21,7 @@
 #include "heal/page_repair.hpp"
 #include "heal/repair.hpp"
 #include "heap/heap.hpp"
+#include "medium/process.hpp"
 #include "pool/state.hpp"
 #include "pool/window.hpp"
 #include "scute/scute.h"
@@ -64,8 +65,11 @@ class instance {
     resolving.stop();
     idle.stop();
     open_ = false;
-    life->open.store(false, std::memory_order_release);
+    end_life();
   }
+  // The pool is another process's, from which this one was forked: nothing may be done with it
+  // (medium/process.hpp, F1).
+  bool inherited() const noexcept { return process_ != medium::this_process(); }
 
   uint64_t root(uint64_t size, uint32_t type);
 
@@ -110,6 +114,13 @@ class instance {
   void start_threads(bool scan);
   bool log_free() const noexcept { return s.sb.engine == SCUTE_ENGINE_LOGFREE; }
 
+  // From here on nobody else ends its transactions.
+  void end_life() noexcept {
+    const std::lock_guard hold(life->ending);
+    life->open.store(false, std::memory_order_release);
+  }
+
+  const uint64_t process_ = medium::this_process();
   bool open_ = false;
   std::vector<uint64_t> known_losses_;  // pages, found at opening
   std::optional<heal::fault_domain> faults_;

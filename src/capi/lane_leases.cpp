@@ -8,6 +8,7 @@
 #include <chrono>
 #include <thread>
 
+#include "medium/uncancelled.hpp"
 #include "medium/waiting.hpp"
 
 namespace scute {
@@ -20,6 +21,11 @@ int membarrier(int command) noexcept {
 bool registered() noexcept {
   static const bool ok = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
   return ok;
+}
+
+void pause() {
+  const medium::uncancelled now;
+  std::this_thread::sleep_for(std::chrono::microseconds(50));
 }
 
 // Between a holder's two steps.
@@ -104,7 +110,7 @@ uint32_t lane_leases::acquire(thread_state& me, int hint) {
     else if (round < 64)
       std::this_thread::yield();
     else
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
+      pause();
   }
 }
 

@@ -98,6 +98,10 @@ const void* scute_get(scute_pool* pool, scute_oid oid) {
     return nullptr;
   }
   instance& in = *pool->in;
+  if (in.inherited()) [[unlikely]] {
+    capi::refuse_inherited();
+    return nullptr;
+  }
   const uint64_t offset = oid & 0x0000'ffff'ffff'ffffu;
   if ((oid ^ in.s.oid_tag) >> 48 != 0 || offset < in.s.geo.zones_offset ||
       offset >= in.s.geo.zones_end()) {
@@ -142,6 +146,10 @@ int scute_get_verified(scute_pool* pool, scute_oid oid, const void** bytes) {
 
 uintptr_t scute_direct_base(scute_pool* pool) {
   if (pool == nullptr) return 0;
+  if (capi::inherited(pool)) {
+    capi::refuse_inherited();
+    return 0;
+  }
   return reinterpret_cast<uintptr_t>(pool->in->s.medium->base()) - pool->in->s.oid_tag;
 }
 
@@ -193,7 +201,9 @@ int scute_obj_commit(void* bytes) {
     if (!c->life->open.load(std::memory_order_acquire))
       throw failure(SCUTE_E_INVALID,
                     "the pool of the buffer was closed; what was changed in the buffer is lost");
+    if (c->in->inherited()) throw failure(SCUTE_E_FORKED, capi::inherited_message);
     instance& in = *(where = c->in);
+    capi::admit_faults(in.s);
     if (!tx::canary_intact(static_cast<std::byte*>(bytes) - tx::canary_size, tx::canary_size) ||
         !tx::canary_intact(static_cast<std::byte*>(bytes) + c->size, tx::canary_size))
       throw failure(SCUTE_E_CANARY,

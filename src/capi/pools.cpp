@@ -41,6 +41,7 @@ scute_options normalise(const scute_options* given) {
 }
 
 int start(const char* path, const scute_options* options, scute_pool** pool, bool create) {
+  const medium::uncancelled now;
   return guarded([&] {
     need_out(path, "path");
     need_out(pool, "pool");
@@ -49,6 +50,15 @@ int start(const char* path, const scute_options* options, scute_pool** pool, boo
     p->in = create ? instance::create(path, o) : instance::open(path, o);
     *pool = p.release();
   });
+}
+
+// Nothing of a pool of another process can be taken down: threads that are not here may have been
+// changing it. It stays where it is, for tools that look for lost memory as well.
+void let_go(scute_pool* pool) noexcept {
+  static constinit std::atomic<scute_pool*> all{nullptr};
+  pool->next_inherited = all.load(std::memory_order_relaxed);
+  while (!all.compare_exchange_weak(pool->next_inherited, pool)) {
+  }
 }
 
 const char* simd_name() noexcept {
@@ -95,6 +105,11 @@ int scute_open(const char* path, const scute_options* options, scute_pool** pool
 
 int scute_close(scute_pool* pool) {
   if (pool == nullptr) return SCUTE_OK;
+  if (capi::inherited(pool)) {
+    capi::let_go(pool);
+    return SCUTE_OK;
+  }
+  const medium::uncancelled now;
   const int e = capi::guarded([&] {
     pool->in->close();
     this_thread().refresh();
@@ -205,6 +220,7 @@ int scute_stats_lane(scute_pool* pool, uint32_t lane, scute_counters* counters) 
 
 int scute_thread_lane(scute_pool* pool) {
   if (pool == nullptr) return capi::fail(SCUTE_E_INVALID, "the pool handle is null");
+  if (capi::inherited(pool)) return capi::refuse_inherited();
   const thread_state& me = this_thread();
   if (me.last_pool == pool->in->serial) return me.last_lane;
   return capi::fail(SCUTE_E_NOENT, "this thread has run no transaction on the pool yet");
@@ -212,6 +228,7 @@ int scute_thread_lane(scute_pool* pool) {
 
 int scute_check(scute_pool* pool, int repair, scute_report* report, scute_finding_fn finding,
                 scute_progress_fn progress, void* arg) {
+  const medium::uncancelled now;
   return capi::guarded(pool, [&] {
     instance& in = capi::need(pool);
     scute_report r{};

@@ -6,6 +6,7 @@
 
 #include "capi/instance.hpp"
 #include "medium/planted.hpp"
+#include "medium/thread_signals.hpp"
 #include "pool/library_call.hpp"
 #include "pool/superblock.hpp"
 
@@ -36,6 +37,7 @@ void recovery_service::start() {
 }
 
 void recovery_service::scan() noexcept {
+  medium::block_all_but_faults();
   const pool::library_call within;
   const pool::finder_scope as(SCUTE_FINDER_OPEN);
   try {

@@ -5,6 +5,7 @@
 
 #include "capi/instance.hpp"
 #include "medium/failure.hpp"
+#include "medium/thread_signals.hpp"
 #include "pool/library_call.hpp"
 
 namespace scute {
@@ -59,6 +60,7 @@ void scrub_service::start(const scute_scrub_options& o) {
     report_ = {};
     error_ = nullptr;
     background_ = std::thread([this, o] {
+      medium::block_all_but_faults();
       try {
         perform(o, true, report_);
       } catch (...) {
@@ -108,6 +110,7 @@ void scrub_service::count_steps(const pool::lane& l) noexcept {
 }
 
 void scrub_service::keep_policy() noexcept {
+  medium::block_all_but_faults();
   const pool::finder_scope as(SCUTE_FINDER_SCRUB);
   scute_scrub_options o;
   scute_scrub_options_init(&o);

@@ -8,6 +8,11 @@
 #include <mutex>
 #include <new>
 
+#include "capi/instance.hpp"
+#include "medium/process.hpp"
+#include "medium/thread_signals.hpp"
+#include "pool/library_call.hpp"
+
 namespace scute {
 namespace {
 
@@ -17,7 +22,6 @@ std::atomic<uint32_t> next_ordinal{0};
 
 // Holders in use and free; never destroyed, since pools may outlive threads and statics.
 struct holder_store {
-  std::mutex mutex;
   std::deque<lease_holder> all;
   lease_holder* unused = nullptr;
 };
@@ -27,8 +31,8 @@ holder_store& holders() {
 }
 
 lease_holder* take_holder() {
+  const std::lock_guard hold(medium::process_tables());
   holder_store& h = holders();
-  const std::lock_guard hold(h.mutex);
   if (h.unused == nullptr) return &h.all.emplace_back();
   lease_holder* one = h.unused;
   h.unused = one->next;
@@ -36,17 +40,34 @@ lease_holder* take_holder() {
 }
 
 void give_holder(lease_holder* one) noexcept {
+  const std::lock_guard hold(medium::process_tables());
   holder_store& h = holders();
-  const std::lock_guard hold(h.mutex);
   one->next = h.unused;
   h.unused = one;
 }
 
-// Called by pthreads when a thread ends. A thread that ends inside a transaction keeps its lane for
-// ever: nobody can tell what it did.
+// Nobody else could end it, or would know that it will not go on: its lane would be taken for ever.
+void abort_what_is_open(thread_state& me) noexcept {
+  const std::lock_guard hold(me.life->ending);
+  if (me.life->open.load(std::memory_order_acquire)) {
+    const pool::library_call within;
+    me.current->abort();
+    me.pool->release(*me.current);
+  } else {
+    me.holder->active.store(false, std::memory_order_release);
+  }
+  me.pool = nullptr;
+  me.current = nullptr;
+}
+
+// Called by pthreads when a thread ends, returning, by pthread_exit() or cancelled.
 void thread_ends(void* holder) {
+  thread_state& me = state_of_this_thread;
+  me.refresh();
+  if (me.holder != holder) return;  // it was the holder of a thread of another process
+  if (me.current != nullptr) abort_what_is_open(me);
   auto* one = static_cast<lease_holder*>(holder);
-  state_of_this_thread.holder = nullptr;
+  me.holder = nullptr;
   if (!one->active.load(std::memory_order_relaxed)) give_holder(one);
 }
 
@@ -72,6 +93,24 @@ void thread_state::join() {
   ordinal = next_ordinal.fetch_add(1, std::memory_order_relaxed);
 }
 
+void thread_state::begin_process() noexcept {
+  if (process != 0) {
+    if (current != nullptr) inherited = current;
+    pool = nullptr;
+    current = nullptr;
+    life = nullptr;
+    holder = nullptr;  // its thread lives in the other process, too
+    last_pool = 0;
+    last_lane = -1;
+  }
+  process = medium::this_process();
+}
+
+void thread_state::admit_faults() noexcept {
+  medium::unblock_faults();
+  admits_faults = true;
+}
+
 void thread_state::set_message(const char* text) noexcept {
   const size_t n = std::strlen(text);
   if (n < message_size) {
@@ -83,9 +122,8 @@ void thread_state::set_message(const char* text) noexcept {
 }
 
 pool_life* new_pool_life() {
-  static std::mutex mutex;
+  const std::lock_guard hold(medium::process_tables());
   static auto* all = new std::deque<pool_life>();  // never freed: threads may outlive statics
-  const std::lock_guard hold(mutex);
   return &all->emplace_back();
 }
 

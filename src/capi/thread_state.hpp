@@ -6,6 +6,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
+
+#include "medium/process.hpp"
+#include "medium/waiting.hpp"
 
 namespace scute {
 
@@ -15,9 +19,12 @@ class transaction;
 }
 
 // Tells whether a pool is still open; outlives it, so that a thread whose transaction another
-// thread's scute_close() ended can find out. Costs 8 bytes per pool ever opened.
+// thread's scute_close() ended can find out. Costs 48 bytes per pool ever opened.
 struct pool_life {
   std::atomic<bool> open{true};
+  // Held by a thread that ends, and aborts its transaction if the pool is open, and by whoever closes the
+  // pool while it says so: one of the two aborts the transaction.
+  waiting_mutex ending;
 };
 pool_life* new_pool_life();
 
@@ -35,8 +42,12 @@ struct thread_state {
   lease_holder* holder = nullptr;  // null until the thread's first lane
   instance* pool = nullptr;        // on which `current` runs
   tx::transaction* current = nullptr;
-  const pool_life* life = nullptr;  // of `pool`
-  uint64_t last_pool = 0;           // serial
+  pool_life* life = nullptr;  // of `pool`
+  uint64_t process = 0;       // in which all this holds (medium/process.hpp, F1)
+  const tx::transaction* inherited =
+      nullptr;                 // `current` in the process that this one was forked from
+  bool admits_faults = false;  // see medium/thread_signals.hpp
+  uint64_t last_pool = 0;      // serial
   int last_lane = -1;
   char message[message_size] = {};  // of the last error
 
@@ -44,18 +55,23 @@ struct thread_state {
   void take_part() {
     if (holder == nullptr) join();
   }
-  // Forgets a transaction that ended with its pool.
+  // Forgets what was another process's, and a transaction that ended with its pool.
   void refresh() noexcept {
+    if (process != medium::this_process()) [[unlikely]]
+      begin_process();
     if (current == nullptr || life->open.load(std::memory_order_acquire)) return;
     pool = nullptr;
     current = nullptr;
     holder->active.store(false, std::memory_order_release);
   }
+  // Signals of lost pages, if they are handled in this process.
+  void admit_faults() noexcept;
   // Longer messages are cut.
   void set_message(const char* text) noexcept;
 
  private:
   void join();
+  void begin_process() noexcept;
 };
 
 thread_state& this_thread() noexcept;

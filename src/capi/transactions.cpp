@@ -82,6 +82,7 @@ int scute_tx_abort(scute_tx* tx) {
 scute_tx* scute_tx_current(scute_pool* pool) {
   thread_state& me = this_thread();
   me.refresh();
+  if (capi::inherited(pool)) return nullptr;
   return pool != nullptr && me.pool == pool->in.get() ? handle(me.current) : nullptr;
 }
 
@@ -96,6 +97,10 @@ int scute_tx_alloc(scute_tx* tx, uint64_t size, uint32_t type, scute_oid* oid, v
 }
 
 uint64_t scute_alloc_max(scute_pool* pool) {
+  if (capi::inherited(pool)) {
+    capi::refuse_inherited();
+    return 0;
+  }
   return pool == nullptr ? 0 : pool->in->heap->size_max();
 }
 
@@ -131,7 +136,9 @@ int scute_tx_inplace(scute_tx* tx, scute_oid oid, uint64_t offset, uint64_t leng
 
 const scute_tx_reads* scute_tx_reading(const scute_tx* tx) {
   static constexpr scute_tx_reads none{0, UINT64_MAX};
-  return tx == nullptr ? &none : &reinterpret_cast<const tx::transaction*>(tx)->reads;
+  return tx == nullptr || capi::inherited(tx)
+             ? &none
+             : &reinterpret_cast<const tx::transaction*>(tx)->reads;
 }
 
 int scute_tx_get(scute_tx* tx, scute_oid oid, const void** bytes) {

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "medium/uncancelled.hpp"
 #include "pool/columns.hpp"
 #include "pool/optimistic.hpp"
 
@@ -58,10 +59,12 @@ bool let_commits_end(const pool::state& s, clock::time_point deadline) {
         continue;
       }
       if (s.medium->failed() || clock::now() > deadline) return false;
-      if (round < 64)
+      if (round < 64) {
         std::this_thread::yield();
-      else
-        std::this_thread::sleep_for(std::chrono::microseconds(50));
+        continue;
+      }
+      const medium::uncancelled now;
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
   }
   return true;

@@ -11,6 +11,8 @@
 
 #include "heal/page_layout.hpp"
 #include "medium/failure.hpp"
+#include "medium/process.hpp"
+#include "medium/uncancelled.hpp"
 #include "medium/waiting.hpp"
 #include "pool/library_call.hpp"
 
@@ -27,8 +29,8 @@ struct domain {
   page_repairer* repairer = nullptr;
 };
 std::array<domain, domains_max> domains;
-std::atomic<int> domains_used{0};  // places that were ever taken
-std::mutex domains_mutex;
+std::atomic<int> domains_used{0};          // places that were ever taken
+std::atomic<uint64_t> domains_process{0};  // whose they are (U5)
 
 struct sigaction before_bus, before_segv;
 
@@ -37,6 +39,7 @@ thread_local constinit const void* last_address __attribute__((tls_model("initia
 thread_local constinit unsigned last_times __attribute__((tls_model("initial-exec"))) = 0;
 
 const domain* find(const std::byte* address) noexcept {
+  if (domains_process.load(std::memory_order_acquire) != medium::this_process()) return nullptr;
   const int n = domains_used.load(std::memory_order_acquire);
   for (int i = 0; i < n; ++i) {
     const std::byte* base = domains[i].base.load(std::memory_order_acquire);
@@ -108,26 +111,44 @@ extern "C" void on_fault(int signal, siginfo_t* info, void* context) {
   ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
 }
 
+void install(int signal, struct sigaction& before) {
+  struct sigaction ours{}, found{};
+  ours.sa_sigaction = &on_fault;
+  // NODEFER: reading the rest of a column can find another lost page.
+  ours.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
+  sigemptyset(&ours.sa_mask);
+  if (::sigaction(signal, nullptr, &found) != 0)
+    throw_errno("look at the handlers of SIGBUS and SIGSEGV", errno);
+  // A child of fork() has it already, and what was before it, unless it has put up something else.
+  if ((found.sa_flags & SA_SIGINFO) != 0 && found.sa_sigaction == &on_fault) return;
+  before = found;
+  if (::sigaction(signal, &ours, nullptr) != 0)
+    throw_errno("install the handlers of SIGBUS and SIGSEGV", errno);
+}
+
+// With process_tables() held.
 void install_once() {
-  static const bool done = [] {
-    struct sigaction ours{};
-    ours.sa_sigaction = &on_fault;
-    // NODEFER: reading the rest of a column can find another lost page.
-    ours.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
-    sigemptyset(&ours.sa_mask);
-    if (::sigaction(SIGBUS, &ours, &before_bus) != 0 ||
-        ::sigaction(SIGSEGV, &ours, &before_segv) != 0)
-      throw_errno("install the handlers of SIGBUS and SIGSEGV", errno);
-    return true;
-  }();
-  static_cast<void>(done);
+  static uint64_t installed_in = 0;  // process
+  if (installed_in == medium::this_process()) return;
+  install(SIGBUS, before_bus);
+  install(SIGSEGV, before_segv);
+  installed_in = medium::this_process();
+}
+
+// U5. With process_tables() held.
+void take_over() noexcept {
+  const uint64_t process = medium::this_process();
+  if (domains_process.load(std::memory_order_relaxed) == process) return;
+  for (domain& d : domains) d.base.store(nullptr, std::memory_order_relaxed);
+  domains_process.store(process, std::memory_order_release);
 }
 
 }  // namespace
 
 fault_domain::fault_domain(pool::state& s, page_repairer& repairer, bool install) : place_(-1) {
+  const std::lock_guard hold(medium::process_tables());
   if (install) install_once();
-  const std::lock_guard hold(domains_mutex);
+  take_over();
   for (int i = 0; i < domains_max && place_ < 0; ++i) {
     if (domains[i].base.load(std::memory_order_relaxed) != nullptr) continue;
     domains[i].size = s.medium->size();
@@ -143,7 +164,7 @@ fault_domain::fault_domain(pool::state& s, page_repairer& repairer, bool install
 }
 
 fault_domain::~fault_domain() {
-  const std::lock_guard hold(domains_mutex);
+  const std::lock_guard hold(medium::process_tables());
   domains[place_].base.store(nullptr, std::memory_order_release);
 }
 
@@ -153,6 +174,7 @@ bool handle_fault(int signal, const siginfo_t& info) noexcept {
   if (signal == SIGSEGV ? info.si_code != SEGV_ACCERR : signal != SIGBUS) return false;
   const domain* d = find(address);
   if (d == nullptr) return false;
+  const medium::uncancelled now;
   medium::medium& m = *d->s->medium;
   const auto offset = static_cast<uint64_t>(address - d->base.load(std::memory_order_relaxed));
   const uint64_t page = offset & ~(format::page - 1);

@@ -15,6 +15,7 @@
 
 #include "medium/failure.hpp"
 #include "medium/huge_pages.hpp"
+#include "medium/process.hpp"
 
 namespace scute::medium {
 namespace {
@@ -33,17 +34,37 @@ void reserve_huge(int fd, uint64_t offset, uint64_t n) noexcept {
 }  // namespace
 
 file_handle::~file_handle() {
-  if (fd_ >= 0) ::close(fd_);
+  leave_lock_to_mapping();
+  if (fd_ >= 0) close_registered(fd_);
 }
 
 file_handle::file_handle(file_handle&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), size_(other.size_), path_(std::move(other.path_)) {}
+    : fd_(std::exchange(other.fd_, -1)),
+      locked_fd_(std::exchange(other.locked_fd_, -1)),
+      size_(other.size_),
+      path_(std::move(other.path_)) {}
 
 file_handle& file_handle::operator=(file_handle&& other) noexcept {
   std::swap(fd_, other.fd_);
+  std::swap(locked_fd_, other.locked_fd_);
   std::swap(size_, other.size_);
   std::swap(path_, other.path_);
   return *this;
+}
+
+void file_handle::leave_lock_to_mapping() noexcept {
+  if (locked_fd_ >= 0 && locked_fd_ != fd_) close_registered(locked_fd_);
+  locked_fd_ = -1;
+}
+
+// The descriptor so far keeps the lock; the other one is of an open file of its own. Where there can be
+// none (no /proc, or permissions that let nobody open the file a second time) one has to do for both.
+void file_handle::separate() {
+  locked_fd_ = fd_;
+  const int access = ::fcntl(fd_, F_GETFL) & O_ACCMODE;
+  const std::string again = "/proc/self/fd/" + std::to_string(fd_);
+  const int other = open_registered(again.c_str(), access | O_CLOEXEC | O_NONBLOCK);
+  if (other >= 0) fd_ = other;
 }
 
 void file_handle::lock(bool shared) {
@@ -52,7 +73,7 @@ void file_handle::lock(bool shared) {
   struct flock request{};
   request.l_type = static_cast<short>(shared ? F_RDLCK : F_WRLCK);
   request.l_whence = SEEK_SET;
-  if (::fcntl(fd_, F_OFD_SETLK, &request) == 0) return;
+  if (::fcntl(fd_, F_OFD_SETLK, &request) == 0) return separate();
   if (errno == EAGAIN || errno == EACCES)
     throw failure(SCUTE_E_BUSY, path_ +
                                     " is open in another process, or elsewhere in this one; close "
@@ -63,7 +84,7 @@ void file_handle::lock(bool shared) {
 file_handle file_handle::open(const std::string& path, bool read_only) {
   file_handle f;
   f.path_ = path;
-  f.fd_ = ::open(path.c_str(), (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK);
+  f.fd_ = open_registered(path.c_str(), (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK);
   if (f.fd_ < 0) {
     if (errno == ENOENT)
       throw failure(SCUTE_E_NOENT, "there is no pool at " + path +
@@ -90,7 +111,7 @@ file_handle file_handle::create(const std::string& path, uint64_t size, unsigned
                                 void* progress_arg) {
   file_handle f;
   f.path_ = path;
-  f.fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  f.fd_ = open_registered(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   if (f.fd_ < 0) {
     if (errno == EEXIST)
       throw failure(SCUTE_E_EXISTS, path + " exists already; choose another name or remove it");

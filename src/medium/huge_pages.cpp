@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "medium/uncancelled.hpp"
+
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
 #endif
@@ -47,6 +49,7 @@ void* map_aligned(uint64_t size, int access, int flags, int fd, uint64_t offset)
 bool make_huge(int fd, uint64_t offset, void* at, uint64_t n) noexcept {
   static const bool may = wanted();
   if (!may) return false;
+  const uncancelled now;
   bool all = true;
   for (uint64_t i = 0; i + huge_page <= n; i += huge_page) {
     // The kernel makes no huge page of a hole alone. (A load would do, but where there is no room left it

@@ -18,7 +18,9 @@
 #include "medium/group_sync.hpp"
 #include "medium/huge_pages.hpp"
 #include "medium/persist.hpp"
+#include "medium/process.hpp"
 #include "medium/turn.hpp"
+#include "medium/uncancelled.hpp"
 
 #ifndef MAP_SHARED_VALIDATE
 #define MAP_SHARED_VALIDATE 0x03
@@ -44,6 +46,7 @@ class mapped_medium : public medium {
   ~mapped_medium() override { ::munmap(base_, size_); }
 
   void lose_page(uint64_t offset, const std::byte* noise) noexcept override {
+    const uncancelled now;
     const turn hold(page_turn_);
     // The other way round, somebody could store to the page in between and see the store vanish.
     revoke_page(offset);
@@ -59,6 +62,7 @@ class mapped_medium : public medium {
   // the device replace a bad block. Where it refuses, the block is given back (a hole) and another one
   // is taken; that also brings back a page that was cut off the file.
   bool restore_page(writer&, uint64_t offset, const std::byte* bytes) noexcept override {
+    const uncancelled now;
     const turn hold(page_turn_);
     const auto at = static_cast<off_t>(offset);
     if (read_only_) {
@@ -85,6 +89,7 @@ class mapped_medium : public medium {
   bool read(uint64_t offset, void* to, size_t n) const noexcept override {
     for (uint64_t at = offset & ~(page - 1); at < offset + n; at += page)
       if (is_revoked(at)) return false;
+    const uncancelled now;
     auto* out = static_cast<std::byte*>(to);
     while (n != 0) {
       const ssize_t got = ::pread(file_.fd(), out, n, static_cast<off_t>(offset));
@@ -116,6 +121,7 @@ class mapped_medium : public medium {
     void* fresh = ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (fresh == MAP_FAILED) return false;
     std::memcpy(fresh, bytes, page);
+    ::madvise(fresh, page, MADV_DONTFORK);  // as the rest (F2 in medium/process.hpp)
     return ::mremap(fresh, page, page, MREMAP_MAYMOVE | MREMAP_FIXED, base_ + offset) != MAP_FAILED;
   }
 };
@@ -179,6 +185,7 @@ class page_cache_medium final : public mapped_medium {
     if (w.dirty.empty()) return;
     // A private mapping (read-only open) has nothing to sync and nobody to keep it for.
     if (!read_only_) {
+      const uncancelled now;
       request mine{*this, w};
       group_.join(
           [](void* arg, bool alone) {
@@ -264,8 +271,20 @@ std::unique_ptr<medium> map_file(file_handle file, scute_medium wish, bool read_
   void* at = MAP_FAILED;
   bool synced = false;
   kind k = kind::file;
+  const auto map = [&](int flags) {
+    const std::lock_guard hold(process_tables());
+    void* p = map_aligned(size, access, flags, file.locked_fd());
+    if (p == MAP_FAILED) return p;
+    try {
+      withhold_from_children(p, size);
+    } catch (...) {
+      ::munmap(p, size);
+      throw;
+    }
+    return p;
+  };
   if (!read_only && (wish == SCUTE_MEDIUM_AUTO || wish == SCUTE_MEDIUM_DAX)) {
-    at = map_aligned(size, access, MAP_SHARED_VALIDATE | MAP_SYNC, file.fd());
+    at = map(MAP_SHARED_VALIDATE | MAP_SYNC);
     synced = at != MAP_FAILED;
     if (!synced && wish == SCUTE_MEDIUM_DAX)
       throw failure(SCUTE_E_UNSUPPORTED,
@@ -273,9 +292,9 @@ std::unique_ptr<medium> map_file(file_handle file, scute_medium wish, bool read_
                         " does not grant MAP_SYNC, so CPU flushes would not make bytes durable; "
                         "use medium `file`, or mount it with -o dax");
   }
-  if (at == MAP_FAILED)
-    at = map_aligned(size, access, read_only ? MAP_PRIVATE | MAP_NORESERVE : MAP_SHARED, file.fd());
+  if (at == MAP_FAILED) at = map(read_only ? MAP_PRIVATE | MAP_NORESERVE : MAP_SHARED);
   if (at == MAP_FAILED) throw_errno("map " + file.path(), errno);
+  file.leave_lock_to_mapping();
   // A mapping that stayed behind would keep the file's lock with it.
   auto* base = static_cast<std::byte*>(at);
   const auto unmap = [size](std::byte* p) { ::munmap(p, size); };

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "codec/crc32c.hpp"
+#include "medium/uncancelled.hpp"
 #include "medium/waiting.hpp"
 #include "pool/state.hpp"
 
@@ -136,6 +137,7 @@ bool event_log::take(scute_event& e) noexcept {
 void event_log::drain(state& s) {
   // Whoever tells looks again after it stopped telling, so nothing is left behind between the two.
   while (pending_.load()) {
+    const medium::uncancelled now;  // the program's callback may make any system call
     const void* nobody = nullptr;
     if (!teller_.compare_exchange_strong(nobody, &this_teller)) return;
     tell(s);

@@ -16,7 +16,7 @@ TEST(error, compares_with_codes_and_conditions) {
 }
 
 TEST(error, every_code_has_its_own_name) {
-  for (int code = SCUTE_E_INVALID; code >= SCUTE_E_INTERNAL; --code) {
+  for (int code = SCUTE_E_INVALID; code >= SCUTE_E_FORKED; --code) {
     const std::error_code ec = static_cast<scute::errc>(code);
     EXPECT_EQ(ec.message().rfind("SCUTE_E_", 0), 0U) << code;
     EXPECT_EQ(ec.value(), code);
@@ -36,6 +36,7 @@ TEST(error, portable_meanings) {
   EXPECT_TRUE(same(scute::errc::range, std::errc::result_out_of_range));
   EXPECT_TRUE(same(scute::errc::io, std::errc::io_error));
   EXPECT_TRUE(same(scute::errc::unsupported, std::errc::not_supported));
+  EXPECT_TRUE(same(scute::errc::forked, std::errc::operation_not_permitted));
   EXPECT_FALSE(same(scute::errc::corrupt, std::errc::io_error));
 }
 

@@ -52,6 +52,7 @@ declare -A sees=(
   [write]='byte 0 of .* is 0x.*, not 0x'
   [extra]='nothing refers to it'
   [hoard]='space is lost'
+  [lock]='is open in another process'
 )
 for drill in "${!sees[@]}"; do
   for engine in redo logfree; do

@@ -39,6 +39,7 @@ class actor {
   // Makes the root object.
   virtual scute_oid make_root(scute::tx& tx) const = 0;
   void set_root(scute_oid root) { root_ = root; }
+  scute_oid root() const { return root_; }
   uint64_t number_in(const scute::pool& pool) const {
     return pool.get(scute::ptr<uint64_t>(root_));
   }

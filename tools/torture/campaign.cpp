@@ -3,6 +3,7 @@
 
 #include "drill.hpp"
 #include "last_words.hpp"
+#include "mischief.hpp"
 #include "worker.hpp"
 
 #include <fmt/format.h>
@@ -114,6 +115,7 @@ void campaign::run() {
     unjudged = 0;
     judge();
   }
+  judge_children(book_);
   judge();
   judge_space();
   watch(0);

@@ -52,7 +52,8 @@ void flip(const std::string& path, uint64_t offset, char bits) {
 }  // namespace
 
 const std::vector<std::string>& drills() {
-  static const std::vector<std::string> all{"stale", "byte", "column", "write", "extra", "hoard"};
+  static const std::vector<std::string> all{"stale", "byte",  "column", "write",
+                                            "extra", "hoard", "lock"};
   return all;
 }
 
@@ -62,7 +63,7 @@ void spoil(const std::string& drill, const std::string& path, const std::string&
     std::filesystem::copy_file(earlier, path, std::filesystem::copy_options::overwrite_existing);
     return;
   }
-  if (drill == "hoard") return;
+  if (drill == "hoard" || drill == "lock") return;
   scute_oid oid = 0;
   std::vector<uint64_t> parity;
   {

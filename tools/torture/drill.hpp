@@ -17,6 +17,7 @@ namespace scute_torture {
 // write: an object's bytes are changed by a proper transaction that nobody told the model of
 // extra: an object appears that no writer made
 // hoard: an object stays when everything was to be freed
+// lock:  a child of a worker has the pool open when its parent was killed
 const std::vector<std::string>& drills();
 
 // After a kill, before the judge looks; `earlier` is a copy of the pool as another kill left it.

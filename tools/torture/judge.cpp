@@ -2,6 +2,7 @@
 // judge.cpp: is the pool what the ledger and the seed say?
 #include "campaign.hpp"
 #include "drill.hpp"
+#include "mischief.hpp"
 #include "worker.hpp"
 
 #include <fmt/format.h>
@@ -34,6 +35,7 @@ void campaign::judge() {
   if (ended_some(pool)) book_.replayed += 1;
   judge_numbers(pool);
   judge_objects(pool);
+  meet_lost_page(pool, actors_[tally_.judged % actors_.size()]);
   pool.close();
   clean_ = true;
   ++tally_.judged;

@@ -39,14 +39,15 @@ class ledger {
     }
   };
 
-  std::atomic<bool> opening;                   // the worker is about to open the pool
-  std::atomic<bool> open;                      // it has, and starts to work
-  std::atomic<bool> stop;                      // the parent wants it to close the pool
-  std::atomic<bool> closed;                    // it has
-  std::atomic<bool> failed;                    // and why is in `story`
-  std::atomic<uint64_t> created;               // pools made, in a creating round
-  std::atomic<uint64_t> found_old, found_new;  // transactions in flight at a kill
-  std::atomic<uint64_t> opened, replayed;      // opens after a kill, and with something to end
+  std::atomic<bool> opening;                       // the worker is about to open the pool
+  std::atomic<bool> open;                          // it has, and starts to work
+  std::atomic<bool> stop;                          // the parent wants it to close the pool
+  std::atomic<bool> closed;                        // it has
+  std::atomic<bool> failed;                        // and why is in `story`
+  std::atomic<uint64_t> created;                   // pools made, in a creating round
+  std::atomic<uint64_t> found_old, found_new;      // transactions in flight at a kill
+  std::atomic<uint64_t> opened, replayed;          // opens after a kill, and with something to end
+  std::atomic<uint64_t> children, children_ended;  // that workers forked
   std::array<page, actors_max> pages;
 
   void fail(const std::string& why) noexcept;

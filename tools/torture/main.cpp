@@ -152,9 +152,10 @@ int main(int argc, char** argv) {
                  "thread another")
       ->check(CLI::IsMember({"objects", "containers", "churn", "all"}).description(""))
       ->type_name("NAME");
-  app.add_option(
-         "--drill", how.drill,
-         "spoil the pool on purpose, to see the run fail: stale, byte, column, write, extra, hoard")
+  app.add_option("--drill", how.drill,
+                 "spoil the pool on purpose, to see the run fail: stale, byte, column, write, "
+                 "extra, hoard, "
+                 "lock")
       ->check(CLI::IsMember(drills()).description(""))
       ->type_name("NAME");
   app.add_flag("--keep", how.keep, "leave the files there");

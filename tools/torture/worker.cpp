@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "worker.hpp"
 
+#include "mischief.hpp"
+
 #include <fmt/format.h>
 
 #include <sys/prctl.h>
@@ -59,6 +61,7 @@ void step(const scute::pool& pool, actor& a, ledger::page& page) {
 
 void work(const settings& how, const std::string& path, const cast& actors, ledger& book,
           uint64_t round) {
+  if (how.drill == "lock") keep_locked(path, how.pool());
   book.opening = true;
   auto pool = scute::pool::open(path, how.pool());
   const auto info = pool.info();
@@ -77,7 +80,10 @@ void work(const settings& how, const std::string& path, const cast& actors, ledg
             if (const std::unique_lock hold(turn, std::try_to_lock); hold.owns_lock())
               step(pool, actors[actors.shared()], book.pages[actors.shared()]);
           }
-          step(pool, actors[actors.own(t)], book.pages[actors.own(t)]);
+          actor& mine = actors[actors.own(t)];
+          ledger::page& page = book.pages[actors.own(t)];
+          step(pool, mine, page);
+          if (d.one_in(150)) make_mischief(pool, mine, book, d, [&] { step(pool, mine, page); });
         }
       } catch (const std::exception& e) {
         book.fail(e.what());

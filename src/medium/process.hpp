@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which process this is. A child of fork() has a copy of every handle that its parent had, and must reach no
+// pool through any of them: two processes that believe to own one pool would write over each other's logs.
+//
+// F1 A pool belongs to the process that opened it. Every process has a number that none of its ancestors
+//    had; an open pool remembers the number of its process, and whoever uses a handle compares. The number
+//    lies in a page that the kernel wipes in a child (MADV_WIPEONFORK), so a child that was not made by
+//    fork(), and ran no fork handlers, is told apart as well; where the kernel is too old for that, the fork
+//    handler wipes it.
+// F2 A child has no mapping of a pool (MADV_DONTFORK): whatever it does, it cannot change the file, and a
+//    fault at such an address is a fault like any other.
+// F3 No child keeps a pool locked. The lock belongs to an open file, and ends with the last descriptor and
+//    mapping of it; a fork handler that closes a descriptor in the child comes too late where the parent is
+//    killed before the child runs. So that open file is left to the mapping alone, which children do not
+//    have; bytes are read and written back through another open file, without a lock, whose descriptor
+//    the fork handler closes in children.
+// F4 Tables that the whole process has in common are changed under one mutex, which fork() takes: a child
+//    finds them whole, and the mutex free. A pool file is opened, registered (F3), mapped and withheld (F2)
+//    under it as well, so fork() never comes in between.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+namespace scute::medium {
+
+struct alignas(4096) process_page {
+  std::atomic<uint64_t> number{0};  // 0: nobody has asked in this process yet
+};
+extern process_page this_process_page;
+
+uint64_t begin_process() noexcept;
+
+// F1. Async-signal-safe, except for the first call of a process that is no child of one that called it.
+inline uint64_t this_process() noexcept {
+  const uint64_t number = this_process_page.number.load(std::memory_order_relaxed);
+  return number != 0 ? number : begin_process();
+}
+
+// F4. Not to be held while anything is called that could fork, wait for a lock, or run the program's code.
+std::mutex& process_tables() noexcept;
+
+// open(2) and close(2) of a pool file (F3, F4). Throws failure(SCUTE_E_UNSUPPORTED) if there are too many.
+int open_registered(const char* path, int flags, unsigned mode = 0);
+void close_registered(int fd) noexcept;
+// F2. Throws failure(SCUTE_E_IO).
+void withhold_from_children(void* at, uint64_t n);
+
+}  // namespace scute::medium
