@@ -126,8 +126,12 @@ void column_walker::walk(uint64_t zone, uint64_t block, walk_tally& t, std::vect
   const bool columns = s_.has_parity;
   if (columns) {
     fetch(s_.at(at + column), format::page);
-    for (uint32_t k = 0; k < g.parity; ++k)
-      std::memcpy(sum_[k], s_.at(pool::parity_offset(g, zone, column, k)), format::page);
+    for (uint32_t k = 0; k < g.parity; ++k) {
+      const uint64_t parity = pool::parity_offset(g, zone, column, k);
+      // Columns that no row uses may have no blocks (pool/blocks.hpp): such pages are not touched.
+      if (column < end || !s_.medium->read(parity, sum_[k], format::page))
+        std::memcpy(sum_[k], s_.at(parity), format::page);
+    }
     t.bytes += g.parity * format::page;
     t.parity_bytes += g.parity * format::page;
   }

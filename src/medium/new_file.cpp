@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "medium/new_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include "medium/descriptor.hpp"
+#include "medium/failure.hpp"
+
+namespace scute::medium {
+namespace {
+
+std::string folder_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string link_to(int fd) {
+  return "/proc/self/fd/" + std::to_string(fd);
+}
+
+// A file that has a name and is not the one that the descriptor is of has taken that name meanwhile.
+bool still_named(int fd, const std::string& name) noexcept {
+  struct stat mine{}, there{};
+  return ::fstat(fd, &mine) == 0 && ::lstat(name.c_str(), &there) == 0 &&
+         mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
+}
+
+[[noreturn]] void exists(const std::string& path) {
+  errno = EEXIST;
+  throw failure(SCUTE_E_EXISTS, path + " exists already; choose another name or remove it");
+}
+
+[[noreturn]] void busy(const std::string& path) {
+  errno = EAGAIN;
+  throw failure(SCUTE_E_BUSY, path + " is being made by another process, or elsewhere in this one");
+}
+
+}  // namespace
+
+std::string temporary_name(const std::string& path) {
+  return path + ".scute-new";
+}
+
+void remove_leftover(const std::string& path) noexcept {
+  try {
+    const std::string name = temporary_name(path);
+    const int fd =
+        open_above_standard(name.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0);
+    if (fd < 0) return;
+    struct stat st{};
+    // A file with two names is whole: its maker died between giving it the one and taking the other.
+    const bool plain = ::fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    if (plain && (st.st_nlink > 1 || try_lock(fd, false) == 0) && still_named(fd, name))
+      ::unlink(name.c_str());
+    ::close(fd);
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it stays for the next one
+  }
+}
+
+new_file::new_file(std::string path, unsigned mode, bool replace)
+    : path_(std::move(path)), replace_(replace) {
+  // Tells early what publish() would find out in the end.
+  if (!replace && ::access(path_.c_str(), F_OK) == 0) exists(path_);
+  remove_leftover(path_);
+  fd_ = open_above_standard(folder_of(path_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
+  if (fd_ >= 0 && (try_lock(fd_, false) != 0 || ::access(link_to(fd_).c_str(), F_OK) != 0)) {
+    ::close(fd_);  // without /proc it could never get a name
+    fd_ = -1;
+  }
+  if (fd_ < 0) make_named(mode);
+}
+
+void new_file::make_named(unsigned mode) {
+  const std::string name = temporary_name(path_);
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    fd_ = open_above_standard(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (fd_ < 0 && errno == EEXIST) busy(path_);
+    if (fd_ < 0) throw_errno("create " + path_, errno);
+    struct stat st{};
+    int e = try_lock(fd_, false);
+    if (e == 0 && ::fstat(fd_, &st) != 0) e = errno;
+    if (e == 0 && st.st_nlink != 0) {
+      temporary_ = name;
+      return;
+    }
+    ::close(std::exchange(fd_, -1));
+    // W3: somebody has found it before it was locked, and takes it away.
+    if (e == 0 || e == EAGAIN || e == EACCES) continue;
+    ::unlink(name.c_str());
+    throw_errno("lock " + path_, e);
+  }
+  busy(path_);
+}
+
+new_file::~new_file() {
+  const int keep = errno;
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (fd_ >= 0) ::close(fd_);
+  errno = keep;
+}
+
+file_handle new_file::open(uint64_t size) const {
+  const int fd = ::fcntl(fd_, F_DUPFD_CLOEXEC, 3);
+  if (fd < 0) throw_errno("open " + path_, errno);
+  file_handle f(fd, path_, size);
+  if (::ftruncate(fd, static_cast<off_t>(size)) != 0)
+    throw_errno("make " + path_ + " " + std::to_string(size) + " bytes long", errno);
+  return f;
+}
+
+void new_file::publish() {
+  if (::fsync(fd_) != 0) throw_errno("write " + path_, errno);
+  give_name();
+  temporary_.clear();
+  try {
+    sync_folder();
+  } catch (...) {
+    const int keep = errno;
+    if (!replace_) ::unlink(path_.c_str());
+    errno = keep;
+    throw;
+  }
+}
+
+void new_file::give_name() {
+  const std::string name = temporary_name(path_);
+  if (temporary_.empty()) {
+    const std::string& to = replace_ ? name : path_;
+    const auto link = [&] {
+      return ::linkat(AT_FDCWD, link_to(fd_).c_str(), AT_FDCWD, to.c_str(), AT_SYMLINK_FOLLOW) == 0;
+    };
+    bool done = link();
+    if (!done && errno == EEXIST && replace_) {
+      remove_leftover(path_);
+      done = link();
+    }
+    if (!done && errno != EEXIST) throw_errno("create " + path_, errno);
+    if (!done) replace_ ? busy(path_) : exists(path_);
+    if (!replace_) return;
+    temporary_ = name;
+  }
+  if (replace_) {
+    if (::rename(name.c_str(), path_.c_str()) != 0) throw_errno("replace " + path_, errno);
+    return;
+  }
+  if (::renameat2(AT_FDCWD, name.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) == 0) return;
+  if (errno == EEXIST) exists(path_);
+  // Not every file system can do that.
+  if (::link(name.c_str(), path_.c_str()) != 0) {
+    if (errno == EEXIST) exists(path_);
+    throw_errno("create " + path_, errno);
+  }
+  ::unlink(name.c_str());
+}
+
+// Of the file's name; some file systems have nothing to do for that, and say so.
+void new_file::sync_folder() const {
+  const int fd =
+      open_above_standard(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+  if (fd < 0) throw_errno("open the folder of " + path_, errno);
+  const int e = ::fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP ? 0 : errno;
+  ::close(fd);
+  if (e != 0) throw_errno("write the folder of " + path_, e);
+}
+
+}  // namespace scute::medium
