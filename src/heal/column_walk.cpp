@@ -6,6 +6,7 @@
 #include "codec/galois.hpp"
 #include "codec/parity.hpp"
 #include "medium/waiting.hpp"
+#include "pool/blocks.hpp"
 #include "pool/columns.hpp"
 #include "pool/optimistic.hpp"
 
@@ -124,14 +125,15 @@ void column_walker::walk(uint64_t zone, uint64_t block, walk_tally& t, std::vect
   const uint64_t end = s_.used_end[zone].load(std::memory_order_acquire);
   const uint64_t at = g.zone_offset(zone);
   const bool columns = s_.has_parity;
+  if (columns && pool::unused_and_zero(s_, zone, column, format::page)) {
+    t.bytes += g.parity * format::page;
+    t.parity_bytes += g.parity * format::page;
+    return;
+  }
   if (columns) {
     fetch(s_.at(at + column), format::page);
-    for (uint32_t k = 0; k < g.parity; ++k) {
-      const uint64_t parity = pool::parity_offset(g, zone, column, k);
-      // Columns that no row uses may have no blocks (pool/blocks.hpp): such pages are not touched.
-      if (column < end || !s_.medium->read(parity, sum_[k], format::page))
-        std::memcpy(sum_[k], s_.at(parity), format::page);
-    }
+    for (uint32_t k = 0; k < g.parity; ++k)
+      std::memcpy(sum_[k], s_.at(pool::parity_offset(g, zone, column, k)), format::page);
     t.bytes += g.parity * format::page;
     t.parity_bytes += g.parity * format::page;
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "codec/parity.hpp"
 #include "medium/failure.hpp"
 #include "pool/columns.hpp"
 #include "pool/fragment.hpp"
@@ -65,6 +66,16 @@ int reserve_columns(const state& s, uint64_t offset, uint64_t length) noexcept {
 
   return for_each_parity(s, offset, length, true,
                          [&](uint64_t at, uint64_t n) { return s.medium->reserve(at, n); });
+}
+
+bool unused_and_zero(const state& s, uint64_t zone, uint64_t column, uint64_t n) noexcept {
+  if (column < s.used_end[zone].load(std::memory_order_acquire)) return false;
+  std::byte parity[column_block];
+  for (uint32_t p = 0; p < s.geo.parity; ++p)
+    if (!s.medium->read(parity_offset(s.geo, zone, column, p), parity, n) ||
+        !codec::is_zero(parity, n))
+      return false;
+  return true;
 }
 
 void reserve_structures(const state& s) {

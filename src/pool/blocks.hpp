@@ -26,6 +26,10 @@ int reserve_columns(const state& s, uint64_t offset, uint64_t length) noexcept;
 // That errno says that the file system, or the quota, is full.
 bool no_room(int error) noexcept;
 
+// Columns [column, column + n) of a zone are used by no row, and their parity is zeros, as it must be then:
+// they may have no blocks, so nobody looks at them through the mapping. n at most column_block.
+bool unused_and_zero(const state& s, uint64_t zone, uint64_t column, uint64_t n) noexcept;
+
 // Q1, in a new file.
 void reserve_structures(const state& s);
 

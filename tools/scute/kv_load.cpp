@@ -118,7 +118,7 @@ exit_code run(const arguments& args) {
   print_summary(args, name, result);
   if (!result.interrupted) return exit_ok;
   tell("scute: {}: interrupted after {} records; to go on there: {}\n", args.path,
-             result.state.records, resume_command(args));
+       result.state.records, resume_command(args));
   return stop.code();
 }
 

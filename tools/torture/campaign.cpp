@@ -209,7 +209,8 @@ void campaign::create_again(const std::string& path) {
     if (fresh && !finished(pool)) throw violation("a pool that was just created lacks its object.");
   } catch (const scute::error& e) {
     throw violation(fmt::format("after a kill in creating, {} at {} fails: {}",
-                                fresh ? "create with overwrite" : "open_or_create", path, e.what()));
+                                fresh ? "create with overwrite" : "open_or_create", path,
+                                e.what()));
   }
   const std::string name = fs::path(path).filename();
   for (const auto& entry : fs::directory_iterator(folder_)) {
