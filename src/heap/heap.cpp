@@ -36,13 +36,13 @@ uint64_t heap::size_max() const noexcept {
 }
 
 void heap::disk_full(const std::string& what) const {
-  errno = ENOSPC;
+  errno = no_blocks_;
   throw failure(SCUTE_E_NOSPC, "the file system of " + s_.path + " has no room left for " + what +
                                    "; make room there, or free objects");
 }
 
 void heap::full(uint64_t size) const {
-  if (disk_full_) disk_full("an object of " + std::to_string(size) + " bytes");
+  if (no_blocks_ != 0) disk_full("an object of " + std::to_string(size) + " bytes");
   throw failure(SCUTE_E_NOSPC, s_.path + " has no room left for an object of " +
                                    std::to_string(size) +
                                    " bytes; free objects, or move to a larger pool "

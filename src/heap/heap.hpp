@@ -88,8 +88,8 @@ class heap {
   waiting_mutex mutex_;      // chunks changing their use; taken before a chunk's own lock
   std::vector<bool> noted_;  // zones whose runs are in unscanned_
   std::vector<std::vector<chunk_state*>> unscanned_;  // by size class
-  std::atomic<bool> disk_full_{false};                // when chunks were last asked for
-  std::mutex list_mutex_;                             // taken after a chunk's lock
+  std::atomic<int> no_blocks_{0};  // why the file system had none when chunks were last asked for
+  std::mutex list_mutex_;          // taken after a chunk's lock
   std::vector<std::vector<chunk_state*>> with_room_;  // by size class
 };
 

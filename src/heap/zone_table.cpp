@@ -293,13 +293,15 @@ format::zone_descriptor zone_table::descriptor_for(const pool::lane& l, uint64_t
   return d;
 }
 
-bool zone_table::extend(pool::lane& l, step_engine& e, uint64_t zi, uint32_t chunk) {
+int zone_table::extend(pool::lane& l, step_engine& e, uint64_t zi, uint32_t chunk) {
   zone& z = get(zi);
   const auto& g = s_.geo;
   while (z.high_water.load(std::memory_order_relaxed) <= chunk) {
     const uint32_t from = z.high_water.load(std::memory_order_relaxed);
     uint32_t to = std::min(from + extend_by, g.chunks);
-    if (!reserve(zi, from, to) && !reserve(zi, from, to = from + 1)) return false;
+    int no_blocks = reserve(zi, from, to);
+    if (no_blocks != 0) no_blocks = reserve(zi, from, to = from + 1);
+    if (no_blocks != 0) return no_blocks;
     format::chunk_header headers[extend_by];
     pool::patch patches[extend_by + 1];
     for (uint32_t i = from; i < to; ++i) {
@@ -335,18 +337,17 @@ bool zone_table::extend(pool::lane& l, step_engine& e, uint64_t zi, uint32_t chu
     for (uint32_t i = from; i < to; ++i) z.chunks[i].kind.store(use::free);
     z.high_water.store(to, std::memory_order_release);
   }
-  return true;
+  return 0;
 }
 
-// Blocks for chunks that come into use; false if the file system has no room (pool/blocks.hpp).
-bool zone_table::reserve(uint64_t z, uint32_t from, uint32_t to) const {
+// Blocks for chunks that come into use; an errno if the file system has no room (pool/blocks.hpp).
+int zone_table::reserve(uint64_t z, uint32_t from, uint32_t to) const {
   const uint64_t offset = s_.geo.chunk_offset(z, from);
   const uint64_t length = uint64_t{to - from} << s_.geo.chunk_shift;
   pool::will_use_columns(s_, offset, length);
   const int e = pool::reserve_columns(s_, offset, length);
-  if (e == 0) return true;
-  if (!pool::no_room(e)) throw_errno("reserve blocks of " + s_.path, e);
-  return false;
+  if (e != 0 && !pool::no_room(e)) throw_errno("reserve blocks of " + s_.path, e);
+  return e;
 }
 
 void zone_table::make_run(pool::lane& l, step_engine& e, chunk_state& c, uint32_t slot_size,
