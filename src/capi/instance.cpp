@@ -293,7 +293,8 @@ void instance::repair_bad_pages(scute_finder finder) {
 
 // Recovers if need be, and starts a new epoch.
 void instance::begin_session(const scute_options& o) {
-  pool::fill_holes(s);
+  std::vector<uint32_t> marks;
+  pool::fill_holes(s, marks);
   if (!was_clean) {
     const auto start = clock::now();
     if (o.progress != nullptr) o.progress(o.progress_arg, "recover", 0, 1);
@@ -313,7 +314,7 @@ void instance::begin_session(const scute_options& o) {
     healer.repair_descriptor(z);
     pool::set_used_end(s, z, pool::read_extent(s, z).high_water);
   }
-  pool::fill_holes(s);  // by descriptors that recovery has changed, or that are whole again
+  pool::fill_holes(s, marks);  // by descriptors that recovery has changed, or that are whole again
   repair_known_losses();
   // What could not be rebuilt is told before the logs that say why are void.
   if (pages->doubt_count() != 0) s.events.drain(s);

@@ -6,8 +6,31 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 namespace scute::medium {
+
+// Owns one; -1: none.
+class descriptor {
+ public:
+  explicit descriptor(int fd = -1) noexcept : fd_(fd) {}
+  ~descriptor() { reset(); }
+  descriptor(const descriptor&) = delete;
+  descriptor& operator=(const descriptor&) = delete;
+
+  int get() const noexcept { return fd_; }
+  int release() noexcept { return std::exchange(fd_, -1); }
+  // Keeps errno.
+  void reset(int fd = -1) noexcept {
+    const int keep = errno;
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = fd;
+    errno = keep;
+  }
+
+ private:
+  int fd_;
+};
 
 // open(), but never one of the descriptors 0 to 2: in a program that was started without one of these, or
 // has closed it, whatever it reads from or prints to the standard streams would go to a pool.
@@ -15,11 +38,8 @@ namespace scute::medium {
 inline int open_above_standard(const char* path, int flags, unsigned mode) noexcept {
   const int fd = ::open(path, flags, mode);
   if (fd < 0 || fd > STDERR_FILENO) return fd;
-  const int above = ::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  const int why = errno;
-  ::close(fd);
-  errno = why;
-  return above;
+  const descriptor low(fd);
+  return ::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 }
 
 // Locks the open file against other openers, without waiting: 0 or an errno, EAGAIN or EACCES if somebody

@@ -50,15 +50,13 @@ std::string temporary_name(const std::string& path) {
 void remove_leftover(const std::string& path) noexcept {
   try {
     const std::string name = temporary_name(path);
-    const int fd =
-        open_above_standard(name.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0);
-    if (fd < 0) return;
+    const descriptor file(
+        open_above_standard(name.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0));
     struct stat st{};
+    if (file.get() < 0 || ::fstat(file.get(), &st) != 0 || !S_ISREG(st.st_mode)) return;
     // A file with two names is whole: its maker died between giving it the one and taking the other.
-    const bool plain = ::fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-    if (plain && (st.st_nlink > 1 || try_lock(fd, false) == 0) && still_named(fd, name))
-      ::unlink(name.c_str());
-    ::close(fd);
+    if (st.st_nlink == 1 && try_lock(file.get(), false) != 0) return;
+    if (still_named(file.get(), name)) ::unlink(name.c_str());
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it stays for the next one
   }
 }
@@ -68,31 +66,27 @@ new_file::new_file(std::string path, unsigned mode, bool replace)
   // Tells early what publish() would find out in the end.
   if (!replace && ::access(path_.c_str(), F_OK) == 0) exists(path_);
   remove_leftover(path_);
-  fd_ = open_above_standard(folder_of(path_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
-  if (fd_ >= 0 && (try_lock(fd_, false) != 0 || ::access(link_to(fd_).c_str(), F_OK) != 0)) {
-    ::close(fd_);  // without /proc it could never get a name
-    fd_ = -1;
-  }
-  if (fd_ < 0) make_named(mode);
+  file_.reset(open_above_standard(folder_of(path_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
+  // Without /proc it could never get a name.
+  const bool usable = file_.get() >= 0 && try_lock(file_.get(), false) == 0 &&
+                      ::access(link_to(file_.get()).c_str(), F_OK) == 0;
+  if (!usable) make_named(mode);
 }
 
 void new_file::make_named(unsigned mode) {
-  const std::string name = temporary_name(path_);
+  temporary_ = temporary_name(path_);
+  const char* name = temporary_.c_str();
   for (int attempt = 0; attempt < 100; ++attempt) {
-    fd_ = open_above_standard(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    if (fd_ < 0 && errno == EEXIST) busy(path_);
-    if (fd_ < 0) throw_errno("create " + path_, errno);
+    file_.reset(open_above_standard(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+    if (file_.get() < 0 && errno == EEXIST) busy(path_);
+    if (file_.get() < 0) throw_errno("create " + path_, errno);
     struct stat st{};
-    int e = try_lock(fd_, false);
-    if (e == 0 && ::fstat(fd_, &st) != 0) e = errno;
-    if (e == 0 && st.st_nlink != 0) {
-      temporary_ = name;
-      return;
-    }
-    ::close(std::exchange(fd_, -1));
+    int e = try_lock(file_.get(), false);
+    if (e == 0 && ::fstat(file_.get(), &st) != 0) e = errno;
+    if (e == 0 && st.st_nlink != 0) return;
     // W3: somebody has found it before it was locked, and takes it away.
     if (e == 0 || e == EAGAIN || e == EACCES) continue;
-    ::unlink(name.c_str());
+    ::unlink(name);
     throw_errno("lock " + path_, e);
   }
   busy(path_);
@@ -101,21 +95,21 @@ void new_file::make_named(unsigned mode) {
 new_file::~new_file() {
   const int keep = errno;
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
-  if (fd_ >= 0) ::close(fd_);
   errno = keep;
 }
 
 file_handle new_file::open(uint64_t size) const {
-  const int fd = ::fcntl(fd_, F_DUPFD_CLOEXEC, 3);
+  std::string path = path_;
+  const int fd = ::fcntl(file_.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (fd < 0) throw_errno("open " + path_, errno);
-  file_handle f(fd, path_, size);
+  file_handle f(fd, std::move(path), size);
   if (::ftruncate(fd, static_cast<off_t>(size)) != 0)
     throw_errno("make " + path_ + " " + std::to_string(size) + " bytes long", errno);
   return f;
 }
 
 void new_file::publish() {
-  if (::fsync(fd_) != 0) throw_errno("write " + path_, errno);
+  if (::fsync(file_.get()) != 0) throw_errno("write " + path_, errno);
   give_name();
   temporary_.clear();
   try {
@@ -133,17 +127,19 @@ void new_file::give_name() {
   if (temporary_.empty()) {
     const std::string& to = replace_ ? name : path_;
     const auto link = [&] {
-      return ::linkat(AT_FDCWD, link_to(fd_).c_str(), AT_FDCWD, to.c_str(), AT_SYMLINK_FOLLOW) == 0;
+      return ::linkat(AT_FDCWD, link_to(file_.get()).c_str(), AT_FDCWD, to.c_str(),
+                      AT_SYMLINK_FOLLOW) == 0;
     };
+    if (replace_) temporary_ = name;
     bool done = link();
     if (!done && errno == EEXIST && replace_) {
       remove_leftover(path_);
       done = link();
     }
+    if (!done) temporary_.clear();
     if (!done && errno != EEXIST) throw_errno("create " + path_, errno);
     if (!done) replace_ ? busy(path_) : exists(path_);
     if (!replace_) return;
-    temporary_ = name;
   }
   if (replace_) {
     if (::rename(name.c_str(), path_.c_str()) != 0) throw_errno("replace " + path_, errno);
@@ -161,12 +157,11 @@ void new_file::give_name() {
 
 // Of the file's name; some file systems have nothing to do for that, and say so.
 void new_file::sync_folder() const {
-  const int fd =
-      open_above_standard(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-  if (fd < 0) throw_errno("open the folder of " + path_, errno);
-  const int e = ::fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP ? 0 : errno;
-  ::close(fd);
-  if (e != 0) throw_errno("write the folder of " + path_, e);
+  const descriptor folder(
+      open_above_standard(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0));
+  if (folder.get() < 0) throw_errno("open the folder of " + path_, errno);
+  if (::fsync(folder.get()) == 0 || errno == EINVAL || errno == ENOTSUP) return;
+  throw_errno("write the folder of " + path_, errno);
 }
 
 }  // namespace scute::medium

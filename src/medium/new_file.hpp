@@ -20,6 +20,7 @@
 
 #include <string>
 
+#include "medium/descriptor.hpp"
 #include "medium/file_handle.hpp"
 
 namespace scute::medium {
@@ -49,7 +50,7 @@ class new_file {
   std::string path_;
   std::string temporary_;  // empty: it does not have that name
   bool replace_;
-  int fd_ = -1;
+  descriptor file_;
 };
 
 // Of the file that is going to be at path.

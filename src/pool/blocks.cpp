@@ -87,16 +87,22 @@ void reserve_structures(const state& s) {
   if (e != 0) refuse(s, "the structures of a pool", e);
 }
 
-void fill_holes(const state& s) {
+void fill_holes(const state& s, std::vector<uint32_t>& marks) {
   const auto& g = s.geo;
   if (s.read_only) return;
-  int e = fill(s, 0, g.zones_offset);
-  if (e == 0) e = fill(s, g.superblock_offset(2), format::page);
+  int e = 0;
+  if (marks.empty()) {
+    marks.resize(g.zone_count);
+    e = fill(s, 0, g.zones_offset);
+    if (e == 0) e = fill(s, g.superblock_offset(2), format::page);
+    for (uint64_t z = 0; z < g.zone_count && e == 0; ++z)
+      e = fill_columns(s, g.zone_offset(z), g.chunk_base);
+  }
   for (uint64_t z = 0; z < g.zone_count && e == 0; ++z) {
-    const uint64_t at = g.zone_offset(z);
-    e = fill_columns(s, at, g.chunk_base);
-    const uint32_t mark = e == 0 ? high_water(s, at) : 0;
-    if (mark != 0) e = fill_columns(s, at, g.chunk_base + (uint64_t{mark} << g.chunk_shift));
+    const uint32_t from = marks[z], to = high_water(s, g.zone_offset(z));
+    if (to <= from) continue;
+    e = fill_columns(s, g.chunk_offset(z, from), uint64_t{to - from} << g.chunk_shift);
+    marks[z] = to;
   }
   if (e != 0) refuse(s, "the holes in the used parts of the file; or open the pool read-only", e);
 }

@@ -17,6 +17,9 @@
 // File systems that copy on write may want another block for every store; there, nothing is promised.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "pool/state.hpp"
 
 namespace scute::pool {
@@ -33,8 +36,9 @@ bool unused_and_zero(const state& s, uint64_t zone, uint64_t column, uint64_t n)
 // Q1, in a new file.
 void reserve_structures(const state& s);
 
-// Q2, by what the zones' descriptors say; if one is damaged, what cannot be told is left out.
-void fill_holes(const state& s);
+// Q2, by what the zones' descriptors say; if one is damaged, what cannot be told is left out. marks: the
+// chunks of each zone that were looked after before, none at first.
+void fill_holes(const state& s, std::vector<uint32_t>& marks);
 // And for a store of recovery's.
 void fill_holes(const state& s, uint64_t offset, uint64_t length);
 
