@@ -2,7 +2,6 @@
 #include "capi/instance.hpp"
 
 #include <sys/random.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstring>
@@ -10,7 +9,9 @@
 #include "engine/recovery.hpp"
 #include "heal/page_doubts.hpp"
 #include "medium/mapped_medium.hpp"
+#include "medium/new_file.hpp"
 #include "medium/planted.hpp"
+#include "pool/blocks.hpp"
 #include "pool/columns.hpp"
 #include "pool/superblock.hpp"
 #include "pool/window.hpp"
@@ -44,6 +45,15 @@ struct progress_adapter {
 std::atomic<uint64_t> next_serial{1};
 constexpr size_t identity_size = sizeof(format::superblock::uuid) + sizeof(format::superblock::tag);
 
+// What a creation by an earlier version left when it was killed.
+bool unfinished(const std::string& path) {
+  try {
+    return medium::file_handle::open(path, true).holds_only_zeros();
+  } catch (const failure&) {
+    return false;
+  }
+}
+
 // True if there is a pool at path that nobody uses; false if there is nothing. Anything else is
 // left alone.
 bool replaceable(const std::string& path) {
@@ -52,10 +62,11 @@ bool replaceable(const std::string& path) {
     pool::read_superblock(*m, path);
   } catch (const failure& e) {
     if (e.code() == SCUTE_E_NOENT) return false;
-    if (e.code() == SCUTE_E_FORMAT)
+    if (e.code() == SCUTE_E_FORMAT && !unfinished(path))
       throw failure(SCUTE_E_EXISTS, path + " exists and is not a Scute pool, so it is left alone");
     // A pool that is damaged beyond opening may be replaced.
-    if (e.code() != SCUTE_E_CORRUPT && e.code() != SCUTE_E_TRUNCATED) throw;
+    if (e.code() != SCUTE_E_FORMAT && e.code() != SCUTE_E_CORRUPT && e.code() != SCUTE_E_TRUNCATED)
+      throw;
   }
   return true;
 }
@@ -106,25 +117,16 @@ std::unique_ptr<instance> instance::create(const std::string& path, const scute_
     throw failure(SCUTE_E_INVALID, "a new pool cannot be read-only");
   if (o.layout != nullptr && std::strlen(o.layout) >= sizeof(format::superblock::layout))
     throw failure(SCUTE_E_RANGE, "the layout name is longer than 63 bytes");
-  // A pool that is to be replaced stays until the new one is complete.
   const bool replace = (o.flags & SCUTE_OVERWRITE) != 0 && replaceable(path);
-  const std::string making = replace ? path + ".new." + std::to_string(::getpid()) : path;
+  medium::new_file making(path, o.mode, replace);
+  auto file = making.open(o.size);
   progress_adapter adapter{o.progress, o.progress_arg};
-  auto file = medium::file_handle::create(
-      making, o.size, o.mode, (o.flags & SCUTE_PREALLOCATE) != 0,
-      o.progress != nullptr ? &progress_adapter::call : nullptr, &adapter);
-  try {
-    auto in = format(medium::map_file(std::move(file), o.medium, false), path, o);
-    if (replace && ::rename(making.c_str(), path.c_str()) != 0)
-      throw_errno("replace " + path, errno);
-    in->open_ns = since(start);
-    return in;
-  } catch (...) {
-    const int keep = errno;
-    ::unlink(making.c_str());
-    errno = keep;
-    throw;
-  }
+  if ((o.flags & SCUTE_PREALLOCATE) != 0)
+    file.reserve_all(o.progress != nullptr ? &progress_adapter::call : nullptr, &adapter);
+  auto in = format(medium::map_file(std::move(file), o.medium, false), path, o);
+  making.publish();
+  in->open_ns = since(start);
+  return in;
 }
 
 std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
@@ -165,6 +167,7 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   sb.epoch = 1;
   in->assemble();
 
+  pool::reserve_structures(s);
   in->watch_pages(o);
   // The file reads as zeros, and zeros are consistent. What is not zero goes through the columns,
   // so that its parity comes with it; the superblock, last, makes the file a pool.
@@ -291,6 +294,8 @@ void instance::repair_bad_pages(scute_finder finder) {
 
 // Recovers if need be, and starts a new epoch.
 void instance::begin_session(const scute_options& o) {
+  std::vector<uint32_t> marks;
+  pool::fill_holes(s, marks);
   if (!was_clean) {
     const auto start = clock::now();
     if (o.progress != nullptr) o.progress(o.progress_arg, "recover", 0, 1);
@@ -310,6 +315,7 @@ void instance::begin_session(const scute_options& o) {
     healer.repair_descriptor(z);
     pool::set_used_end(s, z, pool::read_extent(s, z).high_water);
   }
+  pool::fill_holes(s, marks);  // by descriptors that recovery has changed, or that are whole again
   repair_known_losses();
   // What could not be rebuilt is told before the logs that say why are void.
   if (pages->doubt_count() != 0) s.events.drain(s);

@@ -7,6 +7,7 @@
 
 #include "engine/log_reader.hpp"
 #include "medium/planted.hpp"
+#include "pool/blocks.hpp"
 #include "pool/columns.hpp"
 #include "pool/zone_extent.hpp"
 
@@ -74,9 +75,12 @@ tx::recovery_report recover(pool::state& s, medium::writer& w, recovery_watch* w
     auto& log = logs.back();
     if (log.last && log.last->head.sequence <= log.applied && !SCUTE_PLANTED(recovery_applied))
       log.last.reset();
-    // Every record is tested before the first one is written anywhere.
-    if (log.last) for_each_record(s, *log.last, [](auto, auto, auto, auto) {});
-    for (const auto& u : log.undo) for_each_record(s, u, [](auto, auto, auto, auto) {});
+    // Every record is tested, and has its place, before the first one is written anywhere.
+    const auto test = [&](format::record_kind, uint64_t offset, const std::byte*, uint32_t n) {
+      pool::fill_holes(s, offset, n);
+    };
+    if (log.last) for_each_record(s, *log.last, test);
+    for (const auto& u : log.undo) for_each_record(s, u, test);
   }
   if (watch != nullptr) watch->replay_begins();
   // R6: of entries that write the same bytes the one with the higher sequence is the later one.

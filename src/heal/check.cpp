@@ -10,6 +10,7 @@
 #include "heal/page_layout.hpp"
 #include "heal/repair.hpp"
 #include "medium/planted.hpp"
+#include "pool/blocks.hpp"
 #include "pool/columns.hpp"
 #include "pool/superblock.hpp"
 
@@ -214,6 +215,10 @@ class checker {
     for (uint64_t column = 0; column < s_.geo.row_size; column += pool::column_block) {
       // Columns beyond what any row uses hold zeros in every row, and in the parity.
       r_.columns_bytes += s_.geo.parity * pool::column_block;
+      if (pool::unused_and_zero(s_, z, column, pool::column_block)) {
+        advance(s_.geo.parity * pool::column_block);
+        continue;
+      }
       alignas(64) std::byte syndrome[pool::syndrome_max];
       pool::column_syndrome(s_, z, column, pool::column_block, syndrome);
       const uint32_t wrong = pool::wrong_parity(s_, syndrome, pool::column_block);

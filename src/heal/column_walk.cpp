@@ -6,6 +6,7 @@
 #include "codec/galois.hpp"
 #include "codec/parity.hpp"
 #include "medium/waiting.hpp"
+#include "pool/blocks.hpp"
 #include "pool/columns.hpp"
 #include "pool/optimistic.hpp"
 
@@ -124,6 +125,11 @@ void column_walker::walk(uint64_t zone, uint64_t block, walk_tally& t, std::vect
   const uint64_t end = s_.used_end[zone].load(std::memory_order_acquire);
   const uint64_t at = g.zone_offset(zone);
   const bool columns = s_.has_parity;
+  if (columns && pool::unused_and_zero(s_, zone, column, format::page)) {
+    t.bytes += g.parity * format::page;
+    t.parity_bytes += g.parity * format::page;
+    return;
+  }
   if (columns) {
     fetch(s_.at(at + column), format::page);
     for (uint32_t k = 0; k < g.parity; ++k)

@@ -2,6 +2,7 @@
 #include "heap/heap.hpp"
 
 #include <bit>
+#include <cerrno>
 #include <cstring>
 #include <new>
 
@@ -34,7 +35,14 @@ uint64_t heap::size_max() const noexcept {
   return payload_room(uint64_t{s_.geo.chunks} << s_.geo.chunk_shift);
 }
 
+void heap::disk_full(const std::string& what) const {
+  errno = no_blocks_;
+  throw failure(SCUTE_E_NOSPC, "the file system of " + s_.path + " has no room left for " + what +
+                                   "; make room there, or free objects");
+}
+
 void heap::full(uint64_t size) const {
+  if (no_blocks_ != 0) disk_full("an object of " + std::to_string(size) + " bytes");
   throw failure(SCUTE_E_NOSPC, s_.path + " has no room left for an object of " +
                                    std::to_string(size) +
                                    " bytes; free objects, or move to a larger pool "

@@ -13,7 +13,9 @@
 // is used up or when they free into each other's chunks.
 #pragma once
 
+#include <atomic>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "heap/object.hpp"
@@ -75,6 +77,7 @@ class heap {
   void zero_with_parity(pool::lane& l, uint64_t chunk_offset);
   object reserve_span(pool::lane& l, uint64_t size);
   [[noreturn]] void full(uint64_t size) const;
+  [[noreturn]] void disk_full(const std::string& what) const;
 
   pool::state& s_;
   step_engine& engine_;
@@ -85,7 +88,8 @@ class heap {
   waiting_mutex mutex_;      // chunks changing their use; taken before a chunk's own lock
   std::vector<bool> noted_;  // zones whose runs are in unscanned_
   std::vector<std::vector<chunk_state*>> unscanned_;  // by size class
-  std::mutex list_mutex_;                             // taken after a chunk's lock
+  std::atomic<int> no_blocks_{0};  // why the file system had none when chunks were last asked for
+  std::mutex list_mutex_;          // taken after a chunk's lock
   std::vector<std::vector<chunk_state*>> with_room_;  // by size class
 };
 

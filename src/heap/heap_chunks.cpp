@@ -40,6 +40,7 @@ bool heap::reclaim_empty_runs() {
 }
 
 chunk_state* heap::take_chunks(pool::lane& l, uint32_t n) {
+  no_blocks_ = 0;
   for (int attempt = 0; attempt < 2; ++attempt) {
     for (uint64_t zi = 0; zi < zones_.count(); ++zi) {
       zone& z = zones_.get(zi);
@@ -57,7 +58,9 @@ chunk_state* heap::take_chunks(pool::lane& l, uint32_t n) {
           skipped = n > 1;
           continue;
         }
-        zones_.extend(l, engine_, zi, i);
+        // What lies beyond is as little to be had.
+        no_blocks_ = zones_.extend(l, engine_, zi, i);
+        if (no_blocks_ != 0) break;
         bool used_before = false;
         for (uint32_t b = 0; b < n; ++b) used_before |= z.chunks[i - b].generation != 0;
         if (used_before)  // A3
@@ -116,6 +119,7 @@ std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
   try {
     while (chunks.size() < n) {
       chunk_state* c = take_chunks(l, 1);
+      if (c == nullptr && no_blocks_ != 0) disk_full("the log of so large a transaction");
       if (c == nullptr)
         throw failure(SCUTE_E_NOSPC,
                       s_.path +

@@ -10,6 +10,7 @@
 #include "codec/parity.hpp"
 #include "heap/size_classes.hpp"
 #include "medium/planted.hpp"
+#include "pool/blocks.hpp"
 #include "pool/columns.hpp"
 #include "pool/hold.hpp"
 #include "pool/resolver.hpp"
@@ -292,12 +293,15 @@ format::zone_descriptor zone_table::descriptor_for(const pool::lane& l, uint64_t
   return d;
 }
 
-void zone_table::extend(pool::lane& l, step_engine& e, uint64_t zi, uint32_t chunk) {
+int zone_table::extend(pool::lane& l, step_engine& e, uint64_t zi, uint32_t chunk) {
   zone& z = get(zi);
   const auto& g = s_.geo;
   while (z.high_water.load(std::memory_order_relaxed) <= chunk) {
     const uint32_t from = z.high_water.load(std::memory_order_relaxed);
-    const uint32_t to = std::min(from + extend_by, g.chunks);
+    uint32_t to = std::min(from + extend_by, g.chunks);
+    int no_blocks = reserve(zi, from, to);
+    if (no_blocks != 0) no_blocks = reserve(zi, from, to = from + 1);
+    if (no_blocks != 0) return no_blocks;
     format::chunk_header headers[extend_by];
     pool::patch patches[extend_by + 1];
     for (uint32_t i = from; i < to; ++i) {
@@ -308,7 +312,6 @@ void zone_table::extend(pool::lane& l, step_engine& e, uint64_t zi, uint32_t chu
       patches[i - from] =
           metadata_patch(g.chunk_header_offset(zi, i), &headers[i - from], sizeof headers[0]);
     }
-    pool::will_use_columns(s_, g.chunk_offset(zi, from), uint64_t{to - from} << g.chunk_shift);
     // Parity takes what was never used for zeros. A scribble there must not become data.
     bool scribbled = false;
     for (uint64_t at = g.chunk_offset(zi, from); s_.has_parity && at < g.chunk_offset(zi, to);
@@ -334,6 +337,17 @@ void zone_table::extend(pool::lane& l, step_engine& e, uint64_t zi, uint32_t chu
     for (uint32_t i = from; i < to; ++i) z.chunks[i].kind.store(use::free);
     z.high_water.store(to, std::memory_order_release);
   }
+  return 0;
+}
+
+// Blocks for chunks that come into use; an errno if the file system has no room (pool/blocks.hpp).
+int zone_table::reserve(uint64_t z, uint32_t from, uint32_t to) const {
+  const uint64_t offset = s_.geo.chunk_offset(z, from);
+  const uint64_t length = uint64_t{to - from} << s_.geo.chunk_shift;
+  pool::will_use_columns(s_, offset, length);
+  const int e = pool::reserve_columns(s_, offset, length);
+  if (e != 0 && !pool::no_room(e)) throw_errno("reserve blocks of " + s_.path, e);
+  return e;
 }
 
 void zone_table::make_run(pool::lane& l, step_engine& e, chunk_state& c, uint32_t slot_size,

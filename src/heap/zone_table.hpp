@@ -74,8 +74,9 @@ class zone_table {
 
   // What follows changes headers; the caller holds the allocator's mutex.
 
-  // Prepares chunk headers until `chunk` is below the high-water mark.
-  void extend(pool::lane& l, step_engine& e, uint64_t z, uint32_t chunk);
+  // Prepares chunk headers until `chunk` is below the high-water mark: 0, or an errno if the file system
+  // has no room for the chunks; the mark may have risen part of the way.
+  int extend(pool::lane& l, step_engine& e, uint64_t z, uint32_t chunk);
   // Gives a chunk new content: a run of slots with the first `prepare` of them formatted.
   void make_run(pool::lane& l, step_engine& e, chunk_state& c, uint32_t slot_size,
                 uint32_t prepare);
@@ -92,6 +93,7 @@ class zone_table {
 
  private:
   void load_once(uint64_t z);
+  int reserve(uint64_t z, uint32_t from, uint32_t to) const;
   void load(uint64_t z);
   [[noreturn]] void nowhere(uint64_t payload_offset, const char* why) const;
   void adopt(zone& z, uint64_t index, uint32_t i, const format::chunk_header& h);

@@ -12,9 +12,12 @@
 #include <cerrno>
 #include <cstring>
 #include <utility>
+#include <vector>
 
+#include "medium/descriptor.hpp"
 #include "medium/failure.hpp"
 #include "medium/huge_pages.hpp"
+#include "medium/new_file.hpp"
 #include "medium/process.hpp"
 
 namespace scute::medium {
@@ -32,6 +35,15 @@ void reserve_huge(int fd, uint64_t offset, uint64_t n) noexcept {
 }
 
 }  // namespace
+
+file_handle file_handle::adopt(int fd, std::string path, uint64_t size) {
+  file_handle f;
+  f.fd_ = fd;
+  f.size_ = size;
+  f.path_ = std::move(path);
+  f.separate();
+  return f;
+}
 
 file_handle::~file_handle() {
   leave_lock_to_mapping();
@@ -68,17 +80,13 @@ void file_handle::separate() {
 }
 
 void file_handle::lock(bool shared) {
-  // An open-file-description lock also keeps out a second open in this very process, and goes away
-  // with the process however it ends.
-  struct flock request{};
-  request.l_type = static_cast<short>(shared ? F_RDLCK : F_WRLCK);
-  request.l_whence = SEEK_SET;
-  if (::fcntl(fd_, F_OFD_SETLK, &request) == 0) return separate();
-  if (errno == EAGAIN || errno == EACCES)
+  const int e = try_lock(fd_, shared);
+  if (e == 0) return separate();
+  if (e == EAGAIN || e == EACCES)
     throw failure(SCUTE_E_BUSY, path_ +
                                     " is open in another process, or elsewhere in this one; close "
                                     "it there first");
-  throw_errno("lock " + path_, errno);
+  throw_errno("lock " + path_, e);
 }
 
 file_handle file_handle::open(const std::string& path, bool read_only) {
@@ -103,44 +111,62 @@ file_handle file_handle::open(const std::string& path, bool read_only) {
     throw failure(SCUTE_E_FORMAT, path + " is not a regular file, so it is no pool");
   f.size_ = static_cast<uint64_t>(st.st_size);
   f.lock(read_only);
+  if (!read_only) remove_leftover(path);
   return f;
 }
 
-file_handle file_handle::create(const std::string& path, uint64_t size, unsigned mode,
-                                bool preallocate, void (*progress)(void*, uint64_t, uint64_t),
-                                void* progress_arg) {
-  file_handle f;
-  f.path_ = path;
-  f.fd_ = open_registered(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-  if (f.fd_ < 0) {
-    if (errno == EEXIST)
-      throw failure(SCUTE_E_EXISTS, path + " exists already; choose another name or remove it");
-    throw_errno("create " + path, errno);
+int file_handle::reserve(uint64_t offset, uint64_t n) const noexcept {
+  int e = 0;
+  do {
+    e = ::posix_fallocate(fd_, static_cast<off_t>(offset), static_cast<off_t>(n));
+  } while (e == EINTR);
+  // Where blocks cannot be reserved (and the C library does not help out), nothing is promised.
+  return e == EOPNOTSUPP || e == EINVAL ? 0 : e;
+}
+
+int file_handle::fill_holes(uint64_t offset, uint64_t n) const noexcept {
+  const auto end = static_cast<off_t>(offset + n);
+  for (auto at = static_cast<off_t>(offset); at < end;) {
+    const off_t hole = ::lseek(fd_, at, SEEK_HOLE);
+    if (hole < 0 || hole >= end) break;  // none; or none that the file system knows of
+    const off_t data = ::lseek(fd_, hole, SEEK_DATA);
+    const off_t to = data < 0 ? end : std::min(data, end);
+    if (const int e = reserve(static_cast<uint64_t>(hole), static_cast<uint64_t>(to - hole));
+        e != 0)
+      return e;
+    at = to;
   }
-  f.size_ = size;
-  try {
-    f.lock(false);
-    if (::ftruncate(f.fd_, static_cast<off_t>(size)) != 0)
-      throw_errno("make " + path + " " + std::to_string(size) + " bytes long", errno);
-    constexpr uint64_t step = uint64_t{64} << 20;
-    const bool tmpfs = preallocate && f.on_tmpfs();
-    for (uint64_t at = 0; preallocate && at < size; at += step) {
-      const uint64_t n = std::min(step, size - at);
-      if (tmpfs) reserve_huge(f.fd_, at, n);
-      int e = 0;
-      do {
-        e = ::posix_fallocate(f.fd_, static_cast<off_t>(at), static_cast<off_t>(n));
-      } while (e == EINTR);
-      if (e != 0) throw_errno("reserve " + std::to_string(size) + " bytes for " + path, e);
-      if (progress != nullptr) progress(progress_arg, at + n, size);
-    }
-  } catch (...) {
-    const int keep = errno;
-    ::unlink(path.c_str());
-    errno = keep;
-    throw;
+  return 0;
+}
+
+void file_handle::reserve_all(void (*progress)(void*, uint64_t, uint64_t),
+                              void* progress_arg) const {
+  constexpr uint64_t step = uint64_t{64} << 20;
+  const bool tmpfs = on_tmpfs();
+  for (uint64_t at = 0; at < size_; at += step) {
+    const uint64_t n = std::min(step, size_ - at);
+    if (tmpfs) reserve_huge(fd_, at, n);
+    if (const int e = reserve(at, n); e != 0)
+      throw_errno("reserve " + std::to_string(size_) + " bytes for " + path_, e);
+    if (progress != nullptr) progress(progress_arg, at + n, size_);
   }
-  return f;
+}
+
+bool file_handle::holds_only_zeros() const {
+  std::vector<char> bytes(size_t{1} << 20);
+  for (off_t at = 0; at < static_cast<off_t>(size_);) {
+    // Where the file system cannot tell holes, everything is data.
+    const off_t data = ::lseek(fd_, at, SEEK_DATA);
+    if (data < 0 && errno == ENXIO) break;
+    at = std::max(at, data);
+    const ssize_t got = ::pread(fd_, bytes.data(), bytes.size(), at);
+    if (got < 0) throw_errno("read " + path_, errno);
+    if (got == 0) break;
+    if (std::any_of(bytes.begin(), bytes.begin() + got, [](char c) { return c != 0; }))
+      return false;
+    at += got;
+  }
+  return true;
 }
 
 bool file_handle::on_tmpfs() const {

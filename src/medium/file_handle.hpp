@@ -2,6 +2,8 @@
 // An open pool file: owned descriptor, lock against other openers, size.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <string>
 
@@ -18,10 +20,19 @@ class file_handle {
   // exclusive. Fails with SCUTE_E_NOENT, SCUTE_E_READONLY (no write permission), SCUTE_E_BUSY.
   static file_handle open(const std::string& path, bool read_only);
 
-  // Creates a new file of exactly size bytes under path, which must not exist. With preallocate
-  // every block is reserved (SCUTE_E_NOSPC names the shortage); progress is called now and then.
-  static file_handle create(const std::string& path, uint64_t size, unsigned mode, bool preallocate,
-                            void (*progress)(void*, uint64_t, uint64_t), void* progress_arg);
+  // Takes over a registered descriptor of a file that is locked (medium/new_file.hpp).
+  static file_handle adopt(int fd, std::string path, uint64_t size);
+
+  // Reserves blocks for bytes that nobody stores to meanwhile, so that stores find room later; what they
+  // hold stays. 0, or an errno: ENOSPC, EDQUOT or EFBIG if there is no room.
+  int reserve(uint64_t offset, uint64_t n) const noexcept;
+  // The same where the file has holes, as far as the file system can tell: what is written is passed over
+  // without a look at each block.
+  int fill_holes(uint64_t offset, uint64_t n) const noexcept;
+  // Reserves the whole file. SCUTE_E_NOSPC names the shortage; progress is called now and then.
+  void reserve_all(void (*progress)(void*, uint64_t, uint64_t), void* progress_arg) const;
+  // Every byte of the file is zero.
+  bool holds_only_zeros() const;
 
   int fd() const noexcept { return fd_; }
   // What the pool is to be mapped through: its open file has the lock. Once it is mapped the lock is left to

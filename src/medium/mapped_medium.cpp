@@ -80,6 +80,13 @@ class mapped_medium : public medium {
     return true;
   }
 
+  int reserve(uint64_t offset, uint64_t n) noexcept override {
+    return read_only_ ? 0 : file_.reserve(offset, n);
+  }
+  int fill_holes(uint64_t offset, uint64_t n) noexcept override {
+    return read_only_ ? 0 : file_.fill_holes(offset, n);
+  }
+
   std::vector<uint64_t> bad_pages() const override {
     // A tmpfs has no device.
     return kind_ == kind::ram ? std::vector<uint64_t>{} : find_bad_pages(file_.fd());

@@ -16,6 +16,12 @@ constexpr uint64_t words_of(uint64_t size) noexcept {
 
 void medium::will_read(uint64_t, uint64_t) const noexcept {}
 void medium::will_use(uint64_t, uint64_t) noexcept {}
+int medium::reserve(uint64_t, uint64_t) noexcept {
+  return 0;
+}
+int medium::fill_holes(uint64_t, uint64_t) noexcept {
+  return 0;
+}
 
 medium::~medium() {
   if (auto* bits = revoked_.load()) ::munmap(bits, words_of(size_) * 8);

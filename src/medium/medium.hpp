@@ -79,6 +79,11 @@ class medium {
   // These bytes, all zeros so far, come into use: a hint. Shared memory gets them in huge pages, as a DAX
   // file has them. Any thread; not in signal handlers.
   virtual void will_use(uint64_t offset, uint64_t n) noexcept;
+  // Gives blocks to bytes that come into use, so that no store to them can find the file system full: 0,
+  // or an errno. Nobody stores there meanwhile. Any thread; not in signal handlers.
+  virtual int reserve(uint64_t offset, uint64_t n) noexcept;
+  // The same for bytes that are in use, where the file has holes.
+  virtual int fill_holes(uint64_t offset, uint64_t n) noexcept;
   // Pages (offsets, ascending) that the kernel knows to be bad. Empty where it cannot tell.
   virtual std::vector<uint64_t> bad_pages() const { return {}; }
 

@@ -85,9 +85,10 @@ std::mutex& process_tables() noexcept {
   return tables();
 }
 
-int open_registered(const char* path, int flags, unsigned mode) {
-  const std::lock_guard hold(process_tables());
-  const int fd = ::open(path, flags, mode);
+namespace {
+
+// With the tables held.
+int registered(int fd) {
   if (fd < 0) return fd;
   for (auto& place : descriptors) {
     int free = 0;
@@ -96,6 +97,30 @@ int open_registered(const char* path, int flags, unsigned mode) {
   ::close(fd);
   throw failure(SCUTE_E_UNSUPPORTED, "more than " + std::to_string(descriptors_max) +
                                          " pools are open in this process; close some first");
+}
+
+int duplicate_above_standard(int fd) noexcept {
+  return ::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+}
+
+}  // namespace
+
+int open_registered(const char* path, int flags, unsigned mode) {
+  const std::lock_guard hold(process_tables());
+  int fd = ::open(path, flags, mode);
+  if (fd >= 0 && fd <= STDERR_FILENO) {
+    const int low = fd;
+    fd = duplicate_above_standard(low);
+    const int keep = errno;
+    ::close(low);
+    errno = keep;
+  }
+  return registered(fd);
+}
+
+int duplicate_registered(int fd) {
+  const std::lock_guard hold(process_tables());
+  return registered(duplicate_above_standard(fd));
 }
 
 void close_registered(int fd) noexcept {

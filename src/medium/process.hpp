@@ -42,8 +42,11 @@ inline uint64_t this_process() noexcept {
 // F4. Not to be held while anything is called that could fork, wait for a lock, or run the program's code.
 std::mutex& process_tables() noexcept;
 
-// open(2) and close(2) of a pool file (F3, F4). Throws failure(SCUTE_E_UNSUPPORTED) if there are too many.
+// open(2), dup(2) and close(2) of a pool file (F3, F4); -1 with errno. Throws failure(SCUTE_E_UNSUPPORTED) if
+// there are too many. Never one of the descriptors 0 to 2: in a program that was started without one of
+// these, or has closed it, whatever it reads from or prints to the standard streams would go to a pool.
 int open_registered(const char* path, int flags, unsigned mode = 0);
+int duplicate_registered(int fd);
 void close_registered(int fd) noexcept;
 // F2. Throws failure(SCUTE_E_IO).
 void withhold_from_children(void* at, uint64_t n);

@@ -74,7 +74,7 @@ const char* call_name(call c) {
   constexpr const char* names[] = {"memory",  "mmap",      "open",      "fcntl",     "fstat",
                                    "fstatfs", "ftruncate", "fallocate", "msync",     "fdatasync",
                                    "fsync",   "pread",     "pwrite",    "getrandom", "rename",
-                                   "unlink",  "access"};
+                                   "linkat",  "unlink",    "access"};
   static_assert(std::size(names) == call_count);
   return names[static_cast<size_t>(c)];
 }
@@ -287,6 +287,10 @@ EARLY ssize_t getrandom(void* to, size_t n, unsigned flags) {
 }
 EARLY int rename(const char* from, const char* to) noexcept {
   CALL(int, rename, SYS_renameat, AT_FDCWD, from, AT_FDCWD, to);
+}
+EARLY int linkat(int from_folder, const char* from, int to_folder, const char* to,
+                 int flags) noexcept {
+  CALL(int, linkat, SYS_linkat, from_folder, from, to_folder, to, flags);
 }
 EARLY int unlink(const char* path) noexcept {
   CALL(int, unlink, SYS_unlinkat, AT_FDCWD, path, 0);

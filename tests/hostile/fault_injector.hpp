@@ -26,6 +26,7 @@ enum class call : uint8_t {
   pwrite,
   getrandom,
   rename,
+  linkat,
   unlink,
   access,
   count_

@@ -87,7 +87,7 @@ class fault : public testing::TestWithParam<operation> {
       }
     }
     // A fence that fails leaves it to the next recovery what the file holds.
-    const bool unsure = c == call::msync || c == call::fdatasync;
+    const bool unsure = c == call::msync || c == call::fdatasync || c == call::fsync;
     std::set<std::string> allowed{e == SCUTE_OK ? after : before};
     if (unsure) allowed = {before, after};
     if (o.before == image::none) {
@@ -100,9 +100,10 @@ class fault : public testing::TestWithParam<operation> {
   }
 
   static bool documented(call c, int error, int result) {
-    if (c == call::msync || c == call::fdatasync) return result == SCUTE_E_IO;
+    if (c == call::msync || c == call::fdatasync || c == call::fsync) return result == SCUTE_E_IO;
     if (c == call::memory || error == ENOMEM) return result == SCUTE_E_NOMEM;
-    if (error == ENOSPC || error == EFBIG) return result == SCUTE_E_NOSPC || result == SCUTE_E_IO;
+    if (error == ENOSPC || error == EFBIG || error == EDQUOT)
+      return result == SCUTE_E_NOSPC || result == SCUTE_E_IO;
     return result == SCUTE_E_IO;
   }
 
@@ -213,7 +214,8 @@ TEST_P(fault, SystemCalls) {
                     {call::msync, EIO},        {call::msync, ENOMEM},    {call::fdatasync, EIO},
                     {call::fdatasync, ENOSPC}, {call::fsync, EIO},       {call::pread, EIO},
                     {call::pwrite, EIO},       {call::getrandom, EINTR}, {call::rename, EIO},
-                    {call::rename, ENOSPC},    {call::unlink, EIO},      {call::access, EACCES}};
+                    {call::rename, ENOSPC},    {call::linkat, EIO},      {call::linkat, ENOSPC},
+                    {call::unlink, EIO},       {call::access, EACCES},   {call::open, EOPNOTSUPP}};
   for (const scute_medium m : {SCUTE_MEDIUM_AUTO, SCUTE_MEDIUM_FILE}) {
     begin(m);
     for (const auto& w : ways) each(w.c, w.error, false);
@@ -221,6 +223,10 @@ TEST_P(fault, SystemCalls) {
     each(call::msync, EIO, true);
     each(call::fdatasync, EIO, true);
     each(call::mmap, ENOMEM, true);
+    each(call::fsync, EIO, true);
+    // And a full one stays full.
+    each(call::fallocate, ENOSPC, true);
+    each(call::fallocate, EDQUOT, true);
   }
 }
 

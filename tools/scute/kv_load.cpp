@@ -5,6 +5,7 @@
 #include "loader.hpp"
 #include "options.hpp"
 #include "output.hpp"
+#include "standard_streams.hpp"
 #include "text.hpp"
 
 #include <fmt/format.h>
@@ -116,8 +117,8 @@ exit_code run(const arguments& args) {
   pool.close();
   print_summary(args, name, result);
   if (!result.interrupted) return exit_ok;
-  fmt::print(stderr, "scute: {}: interrupted after {} records; to go on there: {}\n", args.path,
-             result.state.records, resume_command(args));
+  tell("scute: {}: interrupted after {} records; to go on there: {}\n", args.path,
+       result.state.records, resume_command(args));
   return stop.code();
 }
 

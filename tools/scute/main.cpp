@@ -3,6 +3,7 @@
 // stderr and an exit status.
 #include "command.hpp"
 #include "failure.hpp"
+#include "standard_streams.hpp"
 
 #include <scute/scute.h>
 
@@ -41,20 +42,21 @@ std::string command_name(const CLI::App& app, std::string name) {
 
 int report_usage(const CLI::App& app, const CLI::ParseError& error) {
   const std::string name = command_name(app, "scute");
-  fmt::print(stderr, "{}: {}\nTry `{} --help`.\n", name, error.what(), name);
+  tell("{}: {}\nTry `{} --help`.\n", name, error.what(), name);
   return exit_error;
 }
 
 // Output that did not reach its reader (a full disk behind >) must not look like success.
 int flushed(exit_code status) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
-  fmt::print(stderr, "scute: standard output: cannot write\n");
+  tell("scute: standard output: cannot write\n");
   return exit_error;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (!open_standard_streams()) return exit_error;
   CLI::App app{"Scute keeps objects in persistent memory: crash-consistent and self-healing.",
                "scute"};
   exit_code status = exit_ok;
@@ -83,12 +85,12 @@ int main(int argc, char** argv) {
     return report_usage(app, error);
   } catch (const failure& error) {
     std::fflush(stdout);
-    fmt::print(stderr, "scute: {}\n", error.what());
+    tell("scute: {}\n", error.what());
     return error.code();
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "scute: out of memory\n");
+    tell("scute: out of memory\n");
   } catch (const std::exception& error) {
-    fmt::print(stderr, "scute: {}\n", error.what());
+    tell("scute: {}\n", error.what());
   }
   return exit_error;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "progress.hpp"
 
+#include "standard_streams.hpp"
 #include "text.hpp"
 
 #include <fmt/format.h>
@@ -73,17 +74,17 @@ void progress::update(const std::string& what, uint64_t done, uint64_t total,
 
   if (terminal_) {
     line.resize(std::min(line.size(), terminal_width() - 1));
-    fmt::print(stderr, "\r{}\x1b[K", line);
+    tell("\r{}\x1b[K", line);
     std::fflush(stderr);
     shown_ = true;
   } else {
-    fmt::print(stderr, "{}\n", line);
+    tell("{}\n", line);
   }
 }
 
 void progress::finish() {
   if (shown_) {
-    fmt::print(stderr, "\r\x1b[K");
+    tell("\r\x1b[K");
     std::fflush(stderr);
   }
   shown_ = false;

@@ -188,14 +188,39 @@ void campaign::create_round() {
     if (created == 1 && pool.info().epoch <= 2) finished(pool);
     if (pool.check().damaged != 0) throw violation("a pool that was just created is damaged.");
   } catch (const scute::error& e) {
-    const bool half_made = e.which() == scute::errc::noent || e.which() == scute::errc::format ||
-                           e.which() == scute::errc::truncated;
-    if (created != 0 || !half_made)
+    if (created != 0 || e.which() != scute::errc::noent)
       throw violation(
           fmt::format("after {} finished pools, {} cannot be opened: {}", created, path, e.what()));
   }
-  for (const auto& entry : fs::directory_iterator(folder_))
-    if (entry.path().filename().string().starts_with("torture.created")) fs::remove(entry.path());
+  create_again(path);
+}
+
+// Whatever the kill has left, the program that is started next makes its pool, in both ways, and nothing
+// stays behind.
+void campaign::create_again(const std::string& path) {
+  const bool fresh = dice_.one_in(2);
+  scute::options o = how_.pool();
+  try {
+    if (fresh) {
+      o.overwrite = fs::exists(path);
+      finish(scute::pool::create(path, o));
+    } else {
+      scute::pool::open_or_create(path, o).close();
+    }
+    const auto pool = scute::pool::open(path, how_.pool());
+    if (fresh && !finished(pool)) throw violation("a pool that was just created lacks its object.");
+  } catch (const scute::error& e) {
+    throw violation(fmt::format("after a kill in creating, {} at {} fails: {}",
+                                fresh ? "create with overwrite" : "open_or_create", path,
+                                e.what()));
+  }
+  const std::string name = fs::path(path).filename();
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    const std::string found = entry.path().filename();
+    if (found.starts_with(name) && found != name)
+      throw violation(fmt::format("after a kill in creating, {} is left behind.", found));
+  }
+  fs::remove(path);
 }
 
 }  // namespace scute_torture

@@ -53,6 +53,7 @@ class campaign {
   void keep_copy();
   moment round();
   void create_round();
+  void create_again(const std::string& path);
   void must_have_been_killed(int status);
   void judge();
   void judge_numbers(const scute::pool& pool);

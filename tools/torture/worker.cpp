@@ -101,10 +101,7 @@ void create(const settings& how, const std::string& path, ledger& book) {
   for (;;) {
     o.overwrite = book.created != 0;
     o.preallocate = book.created % 2 != 0;
-    auto pool = scute::pool::create(path, o);
-    const auto root = pool.root<proof>();
-    pool.transact([&](scute::tx& tx) { tx.open(root).number = proof_number; });
-    pool.close();
+    finish(scute::pool::create(path, o));
     book.created += 1;
   }
 }
@@ -149,6 +146,12 @@ int end(pid_t pid) {
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
   return status;
+}
+
+void finish(scute::pool pool) {
+  const auto root = pool.root<proof>();
+  pool.transact([&](scute::tx& tx) { tx.open(root).number = proof_number; });
+  pool.close();
 }
 
 bool finished(const scute::pool& pool) {

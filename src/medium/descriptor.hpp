@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// File descriptors of the library. All are registered: a child of fork() keeps none (medium/process.hpp, F3).
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "medium/process.hpp"
+
+namespace scute::medium {
+
+// Owns one; -1: none.
+class descriptor {
+ public:
+  explicit descriptor(int fd = -1) noexcept : fd_(fd) {}
+  ~descriptor() { reset(); }
+  descriptor(const descriptor&) = delete;
+  descriptor& operator=(const descriptor&) = delete;
+
+  int get() const noexcept { return fd_; }
+  int release() noexcept { return std::exchange(fd_, -1); }
+  // Keeps errno.
+  void reset(int fd = -1) noexcept {
+    const int keep = errno;
+    if (fd_ >= 0) close_registered(fd_);
+    fd_ = fd;
+    errno = keep;
+  }
+
+ private:
+  int fd_;
+};
+
+// Locks the open file against other openers, without waiting: 0 or an errno, EAGAIN or EACCES if somebody
+// has it locked. An open-file-description lock also keeps out a second open in this very process, and goes
+// away with the process however it ends.
+inline int try_lock(int fd, bool shared) noexcept {
+  struct flock request{};
+  request.l_type = static_cast<short>(shared ? F_RDLCK : F_WRLCK);
+  request.l_whence = SEEK_SET;
+  return ::fcntl(fd, F_OFD_SETLK, &request) == 0 ? 0 : errno;
+}
+
+}  // namespace scute::medium

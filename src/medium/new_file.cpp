@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "medium/new_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include "medium/descriptor.hpp"
+#include "medium/failure.hpp"
+
+namespace scute::medium {
+namespace {
+
+std::string folder_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string link_to(int fd) {
+  return "/proc/self/fd/" + std::to_string(fd);
+}
+
+// A file that has a name and is not the one that the descriptor is of has taken that name meanwhile.
+bool still_named(int fd, const std::string& name) noexcept {
+  struct stat mine{}, there{};
+  return ::fstat(fd, &mine) == 0 && ::lstat(name.c_str(), &there) == 0 &&
+         mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
+}
+
+[[noreturn]] void exists(const std::string& path) {
+  errno = EEXIST;
+  throw failure(SCUTE_E_EXISTS, path + " exists already; choose another name or remove it");
+}
+
+[[noreturn]] void busy(const std::string& path) {
+  errno = EAGAIN;
+  throw failure(SCUTE_E_BUSY, path + " is being made by another process, or elsewhere in this one");
+}
+
+}  // namespace
+
+std::string temporary_name(const std::string& path) {
+  return path + ".scute-new";
+}
+
+void remove_leftover(const std::string& path) noexcept {
+  try {
+    const std::string name = temporary_name(path);
+    const descriptor file(
+        open_registered(name.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+    struct stat st{};
+    if (file.get() < 0 || ::fstat(file.get(), &st) != 0 || !S_ISREG(st.st_mode)) return;
+    // A file with two names is whole: its maker died between giving it the one and taking the other.
+    if (st.st_nlink == 1 && try_lock(file.get(), false) != 0) return;
+    if (still_named(file.get(), name)) ::unlink(name.c_str());
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it stays for the next one
+  }
+}
+
+new_file::new_file(std::string path, unsigned mode, bool replace)
+    : path_(std::move(path)), replace_(replace) {
+  // Tells early what publish() would find out in the end.
+  if (!replace && ::access(path_.c_str(), F_OK) == 0) exists(path_);
+  remove_leftover(path_);
+  file_.reset(open_registered(folder_of(path_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
+  // Without /proc it could never get a name.
+  const bool usable = file_.get() >= 0 && try_lock(file_.get(), false) == 0 &&
+                      ::access(link_to(file_.get()).c_str(), F_OK) == 0;
+  if (!usable) make_named(mode);
+}
+
+void new_file::make_named(unsigned mode) {
+  temporary_ = temporary_name(path_);
+  const char* name = temporary_.c_str();
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    file_.reset(open_registered(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+    if (file_.get() < 0 && errno == EEXIST) busy(path_);
+    if (file_.get() < 0) throw_errno("create " + path_, errno);
+    struct stat st{};
+    int e = try_lock(file_.get(), false);
+    if (e == 0 && ::fstat(file_.get(), &st) != 0) e = errno;
+    if (e == 0 && st.st_nlink != 0) return;
+    // W3: somebody has found it before it was locked, and takes it away.
+    if (e == 0 || e == EAGAIN || e == EACCES) continue;
+    ::unlink(name);
+    throw_errno("lock " + path_, e);
+  }
+  busy(path_);
+}
+
+new_file::~new_file() {
+  const int keep = errno;
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  errno = keep;
+}
+
+file_handle new_file::open(uint64_t size) const {
+  std::string path = path_;
+  const int fd = duplicate_registered(file_.get());
+  if (fd < 0) throw_errno("open " + path_, errno);
+  file_handle f = file_handle::adopt(fd, std::move(path), size);
+  if (::ftruncate(fd, static_cast<off_t>(size)) != 0)
+    throw_errno("make " + path_ + " " + std::to_string(size) + " bytes long", errno);
+  return f;
+}
+
+void new_file::publish() {
+  if (::fsync(file_.get()) != 0) throw_errno("write " + path_, errno);
+  give_name();
+  temporary_.clear();
+  try {
+    sync_folder();
+  } catch (...) {
+    const int keep = errno;
+    if (!replace_) ::unlink(path_.c_str());
+    errno = keep;
+    throw;
+  }
+}
+
+void new_file::give_name() {
+  const std::string name = temporary_name(path_);
+  if (temporary_.empty()) {
+    const std::string& to = replace_ ? name : path_;
+    const auto link = [&] {
+      return ::linkat(AT_FDCWD, link_to(file_.get()).c_str(), AT_FDCWD, to.c_str(),
+                      AT_SYMLINK_FOLLOW) == 0;
+    };
+    if (replace_) temporary_ = name;
+    bool done = link();
+    if (!done && errno == EEXIST && replace_) {
+      remove_leftover(path_);
+      done = link();
+    }
+    if (!done) temporary_.clear();
+    if (!done && errno != EEXIST) throw_errno("create " + path_, errno);
+    if (!done) replace_ ? busy(path_) : exists(path_);
+    if (!replace_) return;
+  }
+  if (replace_) {
+    if (::rename(name.c_str(), path_.c_str()) != 0) throw_errno("replace " + path_, errno);
+    return;
+  }
+  if (::renameat2(AT_FDCWD, name.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) == 0) return;
+  if (errno == EEXIST) exists(path_);
+  // Not every file system can do that.
+  if (::link(name.c_str(), path_.c_str()) != 0) {
+    if (errno == EEXIST) exists(path_);
+    throw_errno("create " + path_, errno);
+  }
+  ::unlink(name.c_str());
+}
+
+// Of the file's name; some file systems have nothing to do for that, and say so.
+void new_file::sync_folder() const {
+  const descriptor folder(
+      open_registered(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.get() < 0) throw_errno("open the folder of " + path_, errno);
+  if (::fsync(folder.get()) == 0 || errno == EINVAL || errno == ENOTSUP) return;
+  throw_errno("write the folder of " + path_, errno);
+}
+
+}  // namespace scute::medium

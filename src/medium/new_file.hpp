@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A pool file in the making.
+//
+// W1 What is at a pool's path is a whole pool, or what was there before. The file gets the path as its
+//    name when it is one: publish() makes its bytes durable, then its name, then says so.
+// W2 Until then it has no name at all and goes with the process that makes it, however that ends. Where
+//    a file system has no files without names, and from the end of a replacement's making to its rename,
+//    it has the name temporary_name(path).
+// W3 Its lock is taken before anybody else can take it for left over, or the maker notices and begins
+//    again: a file of the temporary name that can be locked is one whose maker is gone. The next creation
+//    at this path, or the next opening of it, removes it, holding its lock and having seen that it still
+//    has that name. One that cannot be locked is left alone.
+//
+// What a crash leaves at path and at temporary_name(path), and who goes on:
+//    in the making          as before, nothing (W2: or the unfinished file, which W3 removes)
+//    replacement is whole   the old pool, the whole new one: W3 removes it
+//    published              the new pool, nothing. After a power failure before publish() has returned
+//                           it may be the state before; either is a whole pool
+#pragma once
+
+#include <string>
+
+#include "medium/descriptor.hpp"
+#include "medium/file_handle.hpp"
+
+namespace scute::medium {
+
+class new_file {
+ public:
+  // The file that is to be at path, empty and locked. With replace, what is there is going to be replaced;
+  // without, nothing may be there: SCUTE_E_EXISTS. SCUTE_E_BUSY if another process makes the same one
+  // under its temporary name.
+  new_file(std::string path, unsigned mode, bool replace);
+  ~new_file();  // what was not published is gone
+  new_file(const new_file&) = delete;
+  new_file& operator=(const new_file&) = delete;
+
+  // The same open file once more, with the same lock, made `size` bytes long.
+  file_handle open(uint64_t size) const;
+
+  // Gives the file its name. When this throws, nothing has changed at path; only if a replacement's name
+  // could not be made durable (SCUTE_E_IO), path is the new file already.
+  void publish();
+
+ private:
+  void make_named(unsigned mode);
+  void give_name();
+  void sync_folder() const;
+
+  std::string path_;
+  std::string temporary_;  // empty: it does not have that name
+  bool replace_;
+  descriptor file_;
+};
+
+// Of the file that is going to be at path.
+std::string temporary_name(const std::string& path);
+
+// Removes what a dead process has left at temporary_name(path).
+void remove_leftover(const std::string& path) noexcept;
+
+}  // namespace scute::medium

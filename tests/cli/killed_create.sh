@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# kill -9 in the making of a pool: the same command goes on, and nothing is left.
+. "${BASH_SOURCE[0]%/*}/lib.bash"
+pool=$pools/a.pool
+records 40 >records.tsv
+
+# kill_soon COMMAND...: kills it after a random time of up to some milliseconds.
+kill_soon() {
+  "$@" >/dev/null 2>&1 &
+  local victim=$!
+  sleep "0.00$((RANDOM % 10))"
+  kill -9 "$victim" 2>/dev/null || true
+  wait "$victim" 2>/dev/null || true
+}
+only() { equal "$(ls "$pools")" "$*"; }
+
+seed=${SCUTE_TEST_SEED:-$RANDOM}
+echo "seed $seed"
+RANDOM=$seed
+half=0
+for round in $(seq 25); do
+  rm -f "$pool"*
+  kill_soon "$scute" kv load "$pool" records.tsv --create --size 16M --quiet --batch 5
+  [ ! -e "$pool" ] || half=$((half + 1))
+  expect 0 "$scute" kv load "$pool" records.tsv --create --size 16M --quiet
+  expect 0 "$scute" kv scan "$pool"
+  cmp out records.tsv || fail "round $round: the records differ"
+  only a.pool
+
+  rm -f "$pool"
+  kill_soon "$scute" create "$pool" --size 16M --preallocate
+  [ ! -e "$pool" ] || expect 0 "$scute" check "$pool"
+  expect 0 "$scute" create "$pool" --size 16M --overwrite
+  only a.pool
+
+  # The old pool, or the new one.
+  expect 0 "$scute" kv put "$pool" k v
+  kill_soon "$scute" create "$pool" --size 8M --overwrite
+  expect "0 4" "$scute" kv get "$pool" k
+  expect 0 "$scute" create "$pool" --size 4M --overwrite
+  only a.pool
+done
+echo "$half of 25 loads had made their pool"
+
+# What other versions have left: a file of zeros, of any length.
+for size in 0 4096 16M; do
+  rm -f "$pool"
+  truncate -s "$size" "$pool"
+  expect 0 "$scute" create "$pool" --size 4M --overwrite
+  expect 0 "$scute" check "$pool"
+done
+# But not one with something in it.
+truncate -s 16M "$pools/disk"
+printf x | dd of="$pools/disk" bs=1 seek=9999999 conv=notrunc status=none
+expect 1 "$scute" create "$pools/disk" --size 4M --overwrite
+one_error_line
+
+# A replacement that was whole when its maker died.
+rm -f "$pool" "$pools/disk"
+expect 0 "$scute" create "$pool" --size 4M
+cp "$pool" "$pool.scute-new"
+expect 0 "$scute" kv put "$pool" k v
+only a.pool
+cp "$pool" "$pool.scute-new"
+expect 0 "$scute" create "$pool" --size 4M --overwrite
+only a.pool
+# One whose maker is at work is left alone.
+mkfifo feed
+cp "$pool" "$pool.scute-new"
+"$scute" kv load "$pool.scute-new" - --quiet <feed >/dev/null 2>maker.err &
+maker=$!
+exec 9>feed
+for _ in $(seq 1200); do
+  if ls -l "/proc/$maker/fd" | grep -q 'scute-new$'; then break; fi
+  sleep 0.05
+done
+for _ in $(seq 1200); do  # it is open; wait for its lock
+  status=0
+  "$scute" kv count "$pool.scute-new" >/dev/null 2>&1 || status=$?
+  [ "$status" = 0 ] || break
+  sleep 0.05
+done
+[ "$status" = 5 ] || fail "status $status: $(cat maker.err)"
+expect 5 "$scute" create "$pool" --size 4M --overwrite
+expect 0 "$scute" kv put "$pool" k v
+[ -e "$pool.scute-new" ] || fail "a file in use was removed"
+exec 9>&-
+wait "$maker"
