@@ -45,7 +45,7 @@ bool fragment_at(const pool::state& s, uint64_t header, pool::fragment& f) noexc
 }  // namespace
 
 resolution::resolution(pool::state& s, uint64_t resolved, uint64_t present)
-    : s_(s), resolved_(resolved), present_(present), w_(*s.medium) {
+    : s_(s), resolved_(resolved), present_(present), cause_(s, resolved, present), w_(*s.medium) {
   per_zone_ = s.geo.row_size / block_size;
   total_ = per_zone_ * s.geo.zone_count;
   bits_.reset(new std::atomic<uint64_t>[(total_ + 63) / 64]());
@@ -286,18 +286,20 @@ bool resolution::mend(const pool::fragment& f) {
   if (!find_sound(s_, f, doubts(), image)) return false;
   format::fragment_header h;
   std::memcpy(&h, image.data(), sizeof h);
+  const auto stored = header_at(s_, f.header);
   // Only what the checksum vouches for (D5).
   size_t sure = format::header_size + pool::covered(s_, f, h);
   if (SCUTE_PLANTED(resolve_free_payload)) {
     sure = image.size();
     for (const unit& u : units) pool::decode(s_, u.offset, image.data() + u.at, u.length);
   }
-  for (const unit& u : units) {
-    if (u.at >= sure) continue;
-    const size_t n = std::min(u.length, sure - u.at);
-    write(u.offset, image.data() + u.at, n);
+  // The header last: it tells what this is (heal/cause.hpp, U2).
+  for (auto u = units.rbegin(); u != units.rend(); ++u) {
+    if (u->at >= sure) continue;
+    const size_t n = std::min(u->length, sure - u->at);
+    write(u->offset, image.data() + u->at, n);
   }
-  rolled_back_.fetch_add(1, std::memory_order_relaxed);
+  if (cause_.put_back(f, stored, h)) rolled_back_.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
 
@@ -428,6 +430,7 @@ void resolution::recompute_rest(uint64_t zone, uint64_t block, const std::byte* 
       if (syndrome[p * n + i] != std::byte{0}) return true;
     return false;
   };
+  cause_.will_recompute(zone, column, n, wrong);
   for (uint64_t from = 0, to = 0; from < n; from = to + 1) {
     for (to = from; to < n && wrong(to);) ++to;
     if (to == from) continue;
