@@ -60,9 +60,11 @@ for engine in redo logfree; do
 
   # The drill of docs/fault-tolerance.md.
   cp killed.pool "$pool"
-  "$scute" inject "$pool" --kind lose-page --region object --count 3 --seed 7 >/dev/null
-  "$scute" inject "$pool" --kind flip --region object --count 3 --seed 8 >/dev/null
-  expect 2 "$scute" scrub "$pool"
+  for kind in "lose-page --count 3 --seed 7" "scribble --length 8192 --seed 8"; do
+    # shellcheck disable=SC2086
+    "$scute" inject "$pool" --region object --kind $kind >/dev/null
+    expect 2 "$scute" scrub "$pool"
+  done
   expect 0 "$scute" events "$pool"
   in_out '  page  *repaired  '
   in_out '  object  *repaired  '
