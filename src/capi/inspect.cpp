@@ -7,31 +7,6 @@ using namespace scute;
 
 namespace {
 
-// The first live object of the type at or after slot `slot` of chunk `chunk` of zone `z`.
-scute_oid search(instance& in, uint64_t z, uint32_t chunk, uint32_t slot, uint32_t type) {
-  auto& zones = in.heap->zones();
-  for (; z < zones.count(); ++z, chunk = 0, slot = 0) {
-    heap::zone& zn = zones.get(z);
-    for (; chunk < zn.high_water.load(std::memory_order_acquire); ++chunk, slot = 0) {
-      heap::chunk_state& c = zn.chunks[chunk];
-      const heap::use use = c.kind.load(std::memory_order_acquire);
-      if (use != heap::use::run && use != heap::use::span) continue;
-      const uint32_t n = use == heap::use::run ? c.formatted.load(std::memory_order_acquire) : 1;
-      for (; slot < n; ++slot) {
-        const heap::object o =
-            use == heap::use::run ? zones.slot_object(c, slot) : zones.span_object(c);
-        const auto h = zones.read_header(o);
-        // A damaged header is skipped here; opening the object, or a check, repairs it.
-        if (pool::covered(in.s, o.fragment(0), h) == pool::not_covered ||
-            format::meta_state(h.meta) != format::state::live)
-          continue;
-        if (type == SCUTE_TYPE_ANY || h.type == type) return in.s.oid_of(o.payload);
-      }
-    }
-  }
-  return SCUTE_OID_NULL;
-}
-
 const char* kind_name(heap::use u) noexcept {
   switch (u) {
     case heap::use::virgin:
@@ -95,7 +70,9 @@ extern "C" {
 int scute_first(scute_pool* pool, uint32_t type, scute_oid* oid) {
   return capi::guarded(pool, [&] {
     instance& in = capi::need(pool);
-    capi::need_out(oid, "oid") = search(in, 0, 0, 0, type);
+    // Also where it throws at the end.
+    capi::need_out(oid, "oid") = SCUTE_OID_NULL;
+    *oid = in.objects->search(0, 0, 0, type);
   });
 }
 
@@ -104,8 +81,9 @@ int scute_next(scute_pool* pool, scute_oid after, uint32_t type, scute_oid* oid)
     instance& in = capi::need(pool);
     capi::need_out(oid, "oid");
     const heap::object o = in.heap->zones().locate(tx::payload_of(in.s, after));
-    *oid = o.is_span() ? search(in, o.chunk->zone, o.chunk->index + 1, 0, type)
-                       : search(in, o.chunk->zone, o.chunk->index, o.slot + 1, type);
+    *oid = SCUTE_OID_NULL;
+    *oid = o.is_span() ? in.objects->search(o.chunk->zone, o.chunk->index + 1, 0, type)
+                       : in.objects->search(o.chunk->zone, o.chunk->index, o.slot + 1, type);
   });
 }
 

@@ -101,6 +101,7 @@ void instance::assemble() {
   for (uint32_t i = 0; i < s.geo.lane_count; ++i) s.lanes.emplace_back(i, *s.medium);
   for (uint64_t z = 0; z < s.geo.zone_count; ++z) s.used_end.emplace_back(s.geo.data_size);
   heap = std::make_unique<heap::heap>(s, relay);
+  objects = std::make_unique<heal::enumeration>(s, *heap);
   if (log_free())
     engine = std::make_unique<engine::logfree>(s, *heap);
   else
@@ -236,7 +237,7 @@ std::unique_ptr<instance> instance::attach(std::unique_ptr<medium::medium> m,
   const pool::finder_scope as(SCUTE_FINDER_OPEN);
   in->take_options(o);
   for (unsigned i = 0; i < 3; ++i) {
-    if (!found.bad[i]) continue;
+    if (!found.damaged[i]) continue;
     s.repaired.fetch_add(1, std::memory_order_relaxed);
     s.events.post({SCUTE_EVENT_SUPERBLOCK, SCUTE_OUTCOME_REPAIRED, scute_finder{},
                    s.geo.superblock_offset(i), sizeof(format::superblock)});

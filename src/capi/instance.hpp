@@ -17,6 +17,7 @@
 #include "capi/thread_state.hpp"
 #include "engine/logfree.hpp"
 #include "engine/redo.hpp"
+#include "heal/enumeration.hpp"
 #include "heal/fault_handler.hpp"
 #include "heal/page_repair.hpp"
 #include "heal/repair.hpp"
@@ -78,6 +79,7 @@ class instance {
   std::unique_ptr<heal::page_repairer> pages;
   step_relay relay;
   std::unique_ptr<heap::heap> heap;
+  std::unique_ptr<heal::enumeration> objects;
   std::unique_ptr<tx::engine> engine;
   std::deque<tx::transaction> transactions;  // one per lane
 

@@ -7,6 +7,7 @@
 #include "medium/waiting.hpp"
 #include "pool/columns.hpp"
 #include "pool/hold.hpp"
+#include "pool/in_place_note.hpp"
 #include "pool/window.hpp"
 #include "tx/conflict.hpp"
 
@@ -38,6 +39,8 @@ void in_place_hold::release(pool::lane& l) noexcept {
 void in_place_hold::end(pool::lane& l) noexcept {
   l.held.clear();
   fragments_[l.index].clear();
+  if (hulls_[l.index].length != 0) pool::forget_in_place(s_, l);
+  hulls_[l.index] = {};
   l.undo_image.clear();
   l.hold.store(nothing, std::memory_order_release);
 }
@@ -121,6 +124,11 @@ bool in_place_hold::add(pool::lane& l, const tx::inplace_range& r,
     demote(l);
     throw;
   }
+  pool::data_range& hull = hulls_[l.index];
+  const uint64_t end = std::max(hull.offset + hull.length, r.offset + r.length);
+  hull.offset = hull.length == 0 ? r.offset : std::min(hull.offset, r.offset);
+  hull.length = end - hull.offset;
+  pool::note_in_place(s_, l, hull);
   return true;
 }
 

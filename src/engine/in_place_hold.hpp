@@ -26,13 +26,15 @@
 #include <vector>
 
 #include "engine/lane_log.hpp"
+#include "pool/columns.hpp"
 #include "tx/engine.hpp"
 
 namespace scute::engine {
 
 class in_place_hold {
  public:
-  in_place_hold(pool::state& s, lane_log& log) : s_(s), log_(log), fragments_(s.geo.lane_count) {}
+  in_place_hold(pool::state& s, lane_log& log)
+      : s_(s), log_(log), fragments_(s.geo.lane_count), hulls_(s.geo.lane_count) {}
 
   enum class outcome {
     none,   // the transaction has no in-place ranges
@@ -62,6 +64,7 @@ class in_place_hold {
   pool::state& s_;
   lane_log& log_;
   std::vector<std::vector<uint64_t>> fragments_;  // headers of what is held, by lane; the owner's
+  std::vector<pool::data_range> hulls_;           // from where to where the ranges lie, by lane
 };
 
 }  // namespace scute::engine

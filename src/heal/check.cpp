@@ -84,9 +84,12 @@ class checker {
                 const heap::object* whole = nullptr) {
     if (pool::valid(s_, f)) return true;
     if (!o_.repair) {
-      found(what, f.header, format::header_size + f.room, oid, false, !decodable(s_, f, hints_));
+      format::fragment_header h;
+      const bool known = decodable(s_, f, hints_, h);
+      found(what, f.header, format::header_size + f.room, oid, false, !known);
       s_.events.post(event_of(s_, f, SCUTE_OUTCOME_DETECTED));
       suspect(f);  // its columns are off because of it, not because of their parity
+      if (known && whole != nullptr) rest(*whole, h);
       return false;
     }
     try {
@@ -118,7 +121,7 @@ class checker {
           found(l.what, l.f.header, format::header_size + l.f.room, l.oid, true, false);
         else if (!fragment(l.f, l.what, l.oid, l.whole ? &*l.whole : nullptr))
           continue;
-        if (l.whole) rest(*l.whole);
+        if (l.whole) rest(*l.whole, header_of(*l.whole));
       }
     }
     for (const loss& l : lost_) {
@@ -195,14 +198,18 @@ class checker {
 
   void object(const heap::object& o) {
     const uint64_t oid = s_.oid_of(o.payload);
-    if (fragment(o.fragment(0), "object", oid, &o)) rest(o);
+    if (fragment(o.fragment(0), "object", oid, &o)) rest(o, header_of(o));
   }
 
-  // Of an object whose first fragment is valid.
-  void rest(const heap::object& o) {
-    const uint64_t oid = s_.oid_of(o.payload);
+  format::fragment_header header_of(const heap::object& o) const noexcept {
     format::fragment_header h;
     std::memcpy(&h, s_.at(o.header), sizeof h);
+    return h;
+  }
+
+  // Of an object whose first header is known, if only from its columns.
+  void rest(const heap::object& o, const format::fragment_header& h) {
+    const uint64_t oid = s_.oid_of(o.payload);
     if (format::meta_state(h.meta) != format::state::live) return;
     const uint64_t size = format::meta_size(h.meta);
     ++r_.objects;

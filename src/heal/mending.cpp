@@ -6,6 +6,7 @@
 #include "codec/parity.hpp"
 #include "heal/decodings.hpp"
 #include "heal/repair.hpp"
+#include "heal/versions.hpp"
 #include "medium/failure.hpp"
 #include "pool/columns.hpp"
 
@@ -16,17 +17,13 @@ constexpr int rounds_max = 8;
 
 }  // namespace
 
-bool decodable(pool::state& s, const pool::fragment& f, erasure_hints& hints) {
+bool decodable(pool::state& s, const pool::fragment& f, erasure_hints& hints,
+               format::fragment_header& h) {
   if (!s.has_parity) return false;
-  format::fragment_header h;
-  std::vector<std::byte> payload(f.room);
-  const bool simple = decodings(s, f).any([&](const pool::decoding& how) {
-    return pool::decode(s, f.header, reinterpret_cast<std::byte*>(&h), sizeof h, how) &&
-           pool::decode(s, f.payload, payload.data(), f.room, how) &&
-           pool::valid(s, f, h, payload.data());
-  });
   std::vector<std::byte> image;
-  return simple || find_erasures(s, f, &hints, image);
+  if (!find_sound(s, f, [](uint64_t) { return false; }, image, &hints)) return false;
+  std::memcpy(&h, image.data(), sizeof h);
+  return true;
 }
 
 void mender::post(scute_event_kind kind, scute_outcome what, uint64_t offset, uint64_t length) {
@@ -75,7 +72,11 @@ mender::outcome mender::mend(uint64_t zone, const sighting& g) {
   if (!repair_) {
     if (known) return outcome::lost;
     ++tallies_[zone].damaged;
-    if (!decodable(s_, g.f, hints_)) ++tallies_[zone].lost;
+    format::fragment_header h;
+    if (decodable(s_, g.f, hints_, h))
+      count(zone, g, h);
+    else
+      ++tallies_[zone].lost;
     s_.events.post(event_of(s_, g.f, SCUTE_OUTCOME_DETECTED));
     tell_({g.what(), g.f.header, length, oid, false});
     lost_[key] = {g, repairs_, true};
@@ -97,6 +98,22 @@ mender::outcome mender::mend(uint64_t zone, const sighting& g) {
   else
     repaired(zone, g.what(), g.f.header, length, oid);
   return outcome::repaired;
+}
+
+// A walker counts the objects that it finds sound; of those that it doubted it is known now.
+void mender::count(uint64_t zone, const sighting& g, const format::fragment_header& h) {
+  if (g.chunk == nullptr || g.f.index != 0 || pool::covered(s_, g.f, h) == pool::not_covered ||
+      format::meta_state(h.meta) != format::state::live)
+    return;
+  ++tallies_[zone].objects;
+  tallies_[zone].object_bytes += format::meta_size(h.meta);
+}
+
+void mender::settled(uint64_t zone, const sighting& g, outcome o) {
+  if (o != outcome::sound && o != outcome::repaired) return;
+  format::fragment_header h;
+  std::memcpy(&h, s_.at(g.f.header), sizeof h);
+  if (still_there(g)) count(zone, g, h);
 }
 
 // True if everything that a checksum vouches for in these columns is sound, which it may have to be
@@ -185,7 +202,9 @@ bool mender::begin_zone(uint64_t zone) {
 
 void mender::look_into(const doubt& d) {
   if (d.length != 0) return column({d.zone, d.column, d.length});
-  if (fragment(d.zone, d.g) == outcome::busy) busy_.push_back(d);
+  const outcome o = fragment(d.zone, d.g);
+  if (o == outcome::busy) return busy_.push_back(d);
+  settled(d.zone, d.g, o);
 }
 
 void mender::end_zone(uint64_t zone) {
@@ -202,7 +221,7 @@ void mender::end_zone(uint64_t zone) {
     std::vector<sighting> lost;
     for (const auto& [key, l] : lost_)
       if (key.first == zone) lost.push_back(l.g);
-    for (const sighting& g : lost) fragment(zone, g);
+    for (const sighting& g : lost) settled(zone, g, fragment(zone, g));
     std::vector<columns> odd;
     for (const auto& [c, told] : suspects_)
       if (c.zone == zone && !told) odd.push_back(c);

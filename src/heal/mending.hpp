@@ -32,11 +32,12 @@ struct finding {
 // What came of it; `lost` is complete at the end of a zone.
 struct mend_tally {
   uint64_t damaged = 0, repaired = 0, lost = 0;
+  uint64_t objects = 0, object_bytes = 0;  // live ones that were doubted
 };
 
-// Without repair: would the columns give the fragment back? Mixtures are not tried, so "lost" may
-// turn out to be less than lost.
-bool decodable(pool::state& s, const pool::fragment& f, erasure_hints& hints);
+// Without repair: would the columns give the fragment back? Then h is its header.
+bool decodable(pool::state& s, const pool::fragment& f, erasure_hints& hints,
+               format::fragment_header& h);
 
 inline constexpr const char* undecidable_column =
     "column (its data or its parity; nothing can tell which without checksums)";
@@ -74,6 +75,8 @@ class mender {
 
   outcome fragment(uint64_t zone, const sighting& g);
   outcome mend(uint64_t zone, const sighting& g);
+  void count(uint64_t zone, const sighting& g, const format::fragment_header& h);
+  void settled(uint64_t zone, const sighting& g, outcome o);
   void column(const columns& c);
   bool vouched_for(const columns& c);
   void repaired(uint64_t zone, const char* what, uint64_t offset, uint64_t length, uint64_t oid);

@@ -48,6 +48,7 @@
 #include <thread>
 #include <vector>
 
+#include "heal/cause.hpp"
 #include "heal/erasures.hpp"
 #include "medium/waiting.hpp"
 #include "pool/columns.hpp"
@@ -75,7 +76,8 @@ class resolution final : public pool::resolver {
 
   uint64_t blocks() const noexcept { return total_; }
   uint64_t resolved_blocks() const noexcept { return done_.load(std::memory_order_relaxed); }
-  // Members that were rolled back, and transactions whose parity was finished.
+  // Members that were rolled back, and transactions whose parity was finished: what a crash leaves. Damage
+  // is counted elsewhere (heal/cause.hpp).
   uint64_t rolled_back() const noexcept { return rolled_back_.load(std::memory_order_relaxed); }
   uint64_t finished() const noexcept { return finished_.load(std::memory_order_relaxed); }
 
@@ -136,6 +138,7 @@ class resolution final : public pool::resolver {
 
   pool::state& s_;
   const uint64_t resolved_, present_;
+  const cause cause_;
   uint64_t per_zone_ = 0, total_ = 0;
   bool synced_ = false;  // Y8: everything is durable
   std::unique_ptr<std::atomic<uint64_t>[]> bits_;

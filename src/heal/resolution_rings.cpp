@@ -28,18 +28,20 @@ bool resolution::mend(const pool::fragment& f) {
   if (!find_sound(s_, f, doubts(), image, &hints_)) return false;
   format::fragment_header h;
   std::memcpy(&h, image.data(), sizeof h);
+  const auto stored = header_at(f.header);
   // Only what the checksum vouches for (D5).
   size_t sure = format::header_size + pool::covered(s_, f, h);
   if (SCUTE_PLANTED(resolve_free_payload)) {
     sure = image.size();
     for (const unit& u : units) pool::decode(s_, u.offset, image.data() + u.at, u.length);
   }
-  for (const unit& u : units) {
-    if (u.at >= sure) continue;
-    const size_t n = std::min(u.length, sure - u.at);
-    write(u.offset, image.data() + u.at, n);
+  // The header last: it tells what this is (heal/cause.hpp, U2).
+  for (auto u = units.rbegin(); u != units.rend(); ++u) {
+    if (u->at >= sure) continue;
+    const size_t n = std::min(u->length, sure - u->at);
+    write(u->offset, image.data() + u->at, n);
   }
-  rolled_back_.fetch_add(1, std::memory_order_relaxed);
+  if (cause_.put_back(f, stored, h)) rolled_back_.fetch_add(1, std::memory_order_relaxed);
   ++explained_;
   return true;
 }

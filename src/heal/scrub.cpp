@@ -273,6 +273,8 @@ void scrub::end_zone(uint64_t zone) {
   }
   mend_tally& m = mender_.tally(zone);
   scute_report& r = *report_;
+  seen.objects += m.objects;
+  seen.object_bytes += m.object_bytes;
   r.objects += seen.objects;
   r.object_bytes += seen.object_bytes;
   r.chunks += seen.chunks;

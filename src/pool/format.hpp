@@ -167,7 +167,10 @@ inline constexpr uint64_t chunk_table_offset = page;
 struct lane_status {
   uint64_t applied;  // self-checking word: entries up to this sequence need no replay
   uint64_t undone;   // self-checking word: in-place ranges up to this transaction are settled
-  uint64_t reserved[6];
+  uint64_t
+      in_place[2];  // replica 0: self-checking words, from where to where the ranges lie that a
+                    // log-free transaction has in place, or zeros
+  uint64_t reserved[4];
 };
 inline constexpr uint64_t lane_log_offset = 64;
 constexpr uint64_t lane_undo_offset(uint64_t lane_size) noexcept {
@@ -259,6 +262,7 @@ static_assert(packed<chunk_header> && sizeof(chunk_header) == 64);
 static_assert(offsetof(chunk_header, kind) == 32 && offsetof(chunk_header, generation) == 34);
 static_assert(offsetof(chunk_header, slot_size) == 36 && offsetof(chunk_header, length) == 44);
 static_assert(packed<lane_status> && sizeof(lane_status) == 64);
+static_assert(offsetof(lane_status, in_place) == 16);
 static_assert(packed<log_entry> && sizeof(log_entry) == 64);
 static_assert(offsetof(log_entry, sequence) == 16 && offsetof(log_entry, position) == 56);
 static_assert(packed<log_record> && sizeof(log_record) == 16);

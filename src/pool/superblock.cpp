@@ -17,6 +17,35 @@ bool has_magic(const format::superblock& sb) noexcept {
   return std::memcmp(sb.magic, format::magic, sizeof sb.magic) == 0;
 }
 
+constexpr uint64_t behind_max = 2;  // S1
+
+// S3. Each session writes the superblock when it begins and when it ends, at least.
+bool torn(const format::superblock& copy, const format::superblock& newest) noexcept {
+  format::superblock rest = copy;
+  rest.sequence = newest.sequence;
+  rest.epoch = newest.epoch;
+  rest.resolved_epoch = newest.resolved_epoch;
+  rest.clean = newest.clean;
+  rest.checksum = newest.checksum;
+  if (std::memcmp(&rest, &newest, sizeof rest) != 0) return false;
+  const auto near = [](uint64_t x, uint64_t to) { return x <= to + 1 && x + behind_max >= to; };
+  if (!near(copy.sequence, newest.sequence) || !near(copy.epoch, newest.epoch) || copy.clean > 1 ||
+      (copy.resolved_epoch > newest.epoch && copy.resolved_epoch != newest.resolved_epoch))
+    return false;
+  for (uint64_t back = 0; back <= behind_max + 1; ++back)
+    for (uint64_t e = 0; e <= behind_max + 1; ++e)
+      for (const uint32_t clean : {0u, 1u})
+        for (const uint64_t resolved :
+             {newest.resolved_epoch, copy.resolved_epoch, newest.epoch, newest.epoch - 1}) {
+          rest.sequence = newest.sequence + 1 - back;
+          rest.epoch = newest.epoch + 1 - e;
+          rest.clean = clean;
+          rest.resolved_epoch = resolved;
+          if (superblock_checksum(rest) == copy.checksum) return true;
+        }
+  return false;
+}
+
 }  // namespace
 
 uint32_t superblock_checksum(const format::superblock& sb) noexcept {
@@ -83,23 +112,27 @@ superblock_read read_superblock(const medium::medium& m, const std::string& path
                       std::to_string(result.newest.file_size) +
                       "; it was truncated. Restore the file, or extend it with zeros "
                       "(truncate -s) and run `scute check --repair`");
-  for (unsigned i = 0; i < 3; ++i) {
-    result.bad[i] = !valid[i] || copies[i].sequence != result.newest.sequence;
-    if (result.bad[i]) ++result.bad_copies;
-  }
+  const auto invalid = std::count(std::begin(valid), std::end(valid), false);
+  const auto behind = [&](unsigned i) { return result.newest.sequence - copies[i].sequence; };
+  bool midway = false;  // some copy is one write behind
+  for (unsigned i = 0; i < 3; ++i) midway = midway || (valid[i] && behind(i) == 1);
+  for (unsigned i = 0; i < 3; ++i)
+    result.damaged[i] = valid[i] ? behind(i) > (midway && invalid == 0 ? 2 : 1)
+                                 : invalid != 1 || !torn(copies[i], result.newest);
   return result;
 }
 
 void write_superblock(medium::writer& w, format::superblock& sb) {
   std::byte* base = w.target().base();
   uint64_t order[3] = {0, format::page, sb.file_size - format::page};
-  std::stable_partition(std::begin(order), std::end(order), [&](uint64_t offset) {
-    if (SCUTE_PLANTED(superblock_order)) return false;
+  const auto age = [&](uint64_t offset) -> uint64_t {  // 0: not valid
     format::superblock copy;
     std::memcpy(&copy, base + offset, sizeof copy);
-    return !has_magic(copy) || copy.checksum != superblock_checksum(copy) ||
-           copy.sequence != sb.sequence;
-  });
+    return !has_magic(copy) || copy.checksum != superblock_checksum(copy) ? 0 : copy.sequence;
+  };
+  if (!SCUTE_PLANTED(superblock_order))
+    std::stable_sort(std::begin(order), std::end(order),
+                     [&](uint64_t a, uint64_t b) { return age(a) < age(b); });
   ++sb.sequence;
   sb.checksum = superblock_checksum(sb);
   for (const uint64_t offset : order) {

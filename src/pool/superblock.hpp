@@ -4,9 +4,15 @@
 // S1 At every instant at least one copy on the medium is valid, whatever sequence of failures came
 //    before: copies are written one after the other, each durable before the next is touched, so a
 //    failure tears one at most; and those that are not current (torn, damaged, old) come first, so
-//    the last good one is never in the making.
+//    the last good one is never in the making. Of those the oldest comes first, so that they are never more than
+//    one and two writes behind.
 // S2 The valid copy with the highest sequence counts; a reader that finds copies that are damaged
 //    or older rewrites them (when it may write).
+// S3 Opening and closing a pool write the superblock, and may be killed. What that leaves is no damage: valid
+//    copies one write behind the newest, another one two writes behind if there is one of the former, or one
+//    copy that is torn. A torn copy differs from the newest
+//    one only in what an opening or closing changes, holds nothing there that one of the last or the next
+//    would not have written, and its checksum is that of such a superblock. Everything else is damage.
 #pragma once
 
 #include "medium/medium.hpp"
@@ -16,8 +22,7 @@ namespace scute::pool {
 
 struct superblock_read {
   format::superblock newest{};
-  unsigned bad_copies = 0;  // damaged or outdated; to be rewritten
-  bool bad[3] = {};         // which
+  bool damaged[3] = {};  // S3; those that are merely outdated or torn are not
 };
 
 // Finds the newest valid copy. Throws failure: SCUTE_E_FORMAT (not a pool), SCUTE_E_VERSION

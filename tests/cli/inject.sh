@@ -43,16 +43,16 @@ for engine in redo logfree; do
   fresh
   expect 0 "$scute" inject "$pool" --kind flip --region object --count 3 --bits 64
   in_out '^3 injuries$'
-  if [ $engine = redo ]; then
-    expect 2 "$scute" check "$pool"
-  else
-    # The pool is left as by a crash, which leaves torn objects: recovery puts all of them back.
-    expect 0 "$scute" check "$pool"
-    in_out '^recovery  *3 fragments put back'
-    expect 0 "$scute" check "$pool" --json
-    equal "$(json rolled_back)" 3
-    equal "$(json lost)" 0
-  fi
+  # The pool is left as by a crash. What recovery puts back is damage all the same, and told.
+  for how in "" --repair; do
+    expect 2 "$scute" check "$pool" $how
+    [ -z "$how" ] && in_out '^damaged: object at 0x' || in_out '^repaired: object at 0x'
+    in_out '^result  *\(damaged, repairable with --repair\|repaired\)$'
+    [ $engine = redo ] || in_out '^repaired by opening  *3$'
+  done
+  expect 0 "$scute" events "$pool"
+  in_out '^.*  object  *repaired  *\(open\|check\)  '
+  expect 0 "$scute" check "$pool"
 done
 
 # By rate: 16 MiB at one in a million bits are some 130 flips.

@@ -86,6 +86,7 @@ int run_rest(rest_arguments a) {
   }
   if (a.drill_name == "silent") a.how.spoil = drill::silent;
   if (a.drill_name == "greedy") a.how.spoil = drill::greedy;
+  if (a.drill_name == "forgetful") a.how.spoil = drill::forgetful;
   const std::vector<cell> cells = grid(a.how);
   const workplace place(a.dir);
   a.how.folder = place.folder();
@@ -140,8 +141,8 @@ void add_rest(CLI::App& root, int& status) {
   app->add_option(
          "--drill", a->drill_name,
          "spoil the run on purpose, to see it fail: silent (an object reads wrong), greedy "
-         "(everything is required to survive)")
-      ->check(in({"silent", "greedy"}))
+         "(everything is required to survive), forgetful (an enumeration misses an object)")
+      ->check(in({"silent", "greedy", "forgetful"}))
       ->type_name("NAME");
   app->add_flag("--quiet", a->how.quiet, "no progress");
   app->callback([a, &status] { status = run_rest(*a); });

@@ -39,8 +39,9 @@ struct variant {
 // Spoils the run on purpose, to see it fail.
 enum class drill {
   none,
-  silent,  // an object's expected bytes are not what was stored: looks like a silent error
-  greedy   // the oracle takes everything for survivable
+  silent,    // an object's expected bytes are not what was stored: looks like a silent error
+  greedy,    // the oracle takes everything for survivable
+  forgetful  // what an enumeration tells last is overheard
 };
 
 struct settings {

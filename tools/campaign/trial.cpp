@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <set>
 #include <utility>
 
 namespace scute_campaign {
@@ -84,6 +85,32 @@ void trial::read(scute_pool* pool, const verdict& v, outcome& out) const {
   }
 }
 
+// An enumeration tells every object, or says that it could not; and nothing else.
+void trial::enumerate(scute_pool* pool, outcome& out) const {
+  std::set<scute_oid> told;
+  scute_oid oid = SCUTE_OID_NULL;
+  int code = scute_first(pool, SCUTE_TYPE_ANY, &oid);
+  for (; code == SCUTE_OK && oid != SCUTE_OID_NULL;
+       code = scute_next(pool, oid, SCUTE_TYPE_ANY, &oid))
+    told.insert(oid);
+  const auto broken = [&](const std::string& what) {
+    if (out.broken.empty()) out.broken = "the enumeration " + what;
+  };
+  if (code != SCUTE_OK && code != SCUTE_E_CORRUPT)
+    broken(fmt::format("fails: {}: {}", scute_errorname(code), scute_errormsg()));
+  if (how_.spoil == drill::forgetful) told.erase(image_.where().objects.back().oid);
+  for (const object& o : image_.where().objects)
+    if (told.erase(o.oid) == 0 && code == SCUTE_OK)
+      broken(fmt::format("passes over the object at {:#x}, and nothing said so", o.payload));
+  // What looks like an object may be told, but not read.
+  for (const scute_oid more : told) {
+    const void* at = nullptr;
+    if (scute_get_verified(pool, more, &at) == SCUTE_OK)
+      broken(fmt::format("tells an object at {:#x}, where there never was one",
+                         more & 0xffff'ffff'ffffu));
+  }
+}
+
 outcome trial::run(unsigned number) {
   outcome out;
   out.objects = image_.where().objects.size();
@@ -108,8 +135,10 @@ outcome trial::run(unsigned number) {
     return out;
   }
   try {
+    if (number % 2 != 0) enumerate(pool, out);
     heal(pool);
     read(pool, v, out);
+    enumerate(pool, out);
     need(scute_close(std::exchange(pool, nullptr)));
   } catch (const std::exception& e) {
     scute_close(pool);

@@ -32,11 +32,18 @@ struct finding {
   uint64_t length;
   scute_oid object;
   bool repaired;
+  uint64_t others;  // alike ones on these bytes, told as one
 };
 
 using findings = std::vector<finding>;
 
-// What opening the pool already put right counts as damage too.
+// What opening the pool, and the recovery of it, have put right: in the file, or in private memory.
+finding found_at_open(const scute_event& e, bool repair) {
+  const bool repaired = repair && e.outcome == SCUTE_OUTCOME_REPAIRED;
+  return {name_of(e.kind), e.offset, e.length, e.object, repaired, e.count - 1};
+}
+
+// That counts as damage too.
 exit_code verdict(const scute_report& report, uint64_t repaired_at_open) {
   if (report.lost > 0) return exit_lost;
   return report.damaged + repaired_at_open > 0 ? exit_damaged : exit_ok;
@@ -54,6 +61,7 @@ void print_text(const scute_report& report, const findings& found, uint64_t repa
     fmt::print("{}: {} at {:#x}, {} bytes", f.repaired ? "repaired" : "damaged", f.what, f.offset,
                f.length);
     if (f.object != SCUTE_OID_NULL) fmt::print(", object {:#x}", offset_of(f.object));
+    if (f.others != 0) fmt::print(", and {} more there", count_text(f.others));
     fmt::print("\n");
   }
   fact_sheet facts;
@@ -80,6 +88,7 @@ void print_report_json(const std::string& path, const scute_report& report, cons
     json entry{{"what", f.what}, {"offset", f.offset}, {"length", f.length}};
     entry["object"] = f.object == SCUTE_OID_NULL ? json() : json(offset_of(f.object));
     entry["repaired"] = f.repaired;
+    entry["count"] = f.others + 1;
     list.push_back(std::move(entry));
   }
   print_json({{"path", path},
@@ -102,14 +111,21 @@ exit_code run(const arguments& args) {
   progress bar(args.quiet);
   scute::options options = args.options.resolve();
   options.progress = bar.callback();
+  findings found;
+  bool opening = true;
+  options.event = [&](const scute_event& e) {
+    if (opening) found.push_back(found_at_open(e, args.repair));
+  };
   open_pool pool(args.path, options,
                  args.repair ? open_pool::how::open_to_write : open_pool::how::open_to_read);
+  // Recovery first: the damage that it finds and puts right counts as well.
+  working_on(args.path, [&] { pool.pool().wait_for_recovery(bar.callback()); });
   const uint64_t repaired_at_open = pool.info().repaired;
+  opening = false;
 
-  findings found;
   const auto on_finding = [&](std::string_view what, uint64_t offset, uint64_t length,
                               scute_oid object, bool repaired) {
-    found.push_back({std::string(what), offset, length, object, repaired});
+    found.push_back({std::string(what), offset, length, object, repaired, 0});
   };
   const scute_report report = working_on(
       args.path, [&] { return pool.pool().check(args.repair, on_finding, bar.callback()); });
@@ -137,10 +153,11 @@ void add_check(CLI::App& root, exit_code& status) {
   add_json_flag(*app, args->json);
   add_quiet_flag(*app, args->quiet);
   app->footer(
-      "Verifies structures, objects and parity. Without --repair the file is not touched. After a\n"
-      "crash of an engine logfree pool recovery comes first: to it a damaged fragment looks like a "
-      "torn\n"
-      "one, and is put back and not counted as damage.\n"
+      "Verifies structures, objects and parity. Without --repair the file is not touched. After "
+      "an\n"
+      "unclean end recovery comes first. What it puts right that no crash can have left is "
+      "damage,\n"
+      "told as `repaired by opening`.\n"
       "Exit status: 0 clean; 2 damage was found and is repaired (or could be, without --repair);\n"
       "3 data is lost; others as in `scute --help`.\n"
       "\nExamples:\n"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dump_view.hpp"
 
+#include "failure.hpp"
 #include "inventory.hpp"
 #include "text.hpp"
 
@@ -154,8 +155,7 @@ std::string hex_digits(const unsigned char* bytes, uint64_t length) {
   return text;
 }
 
-json objects_json(const open_pool& pool, const dump_contents& contents) {
-  json list = json::array();
+void list_objects(const open_pool& pool, const dump_contents& contents, json& list) {
   visit_objects(pool, contents.type, [&](const object_entry& o) {
     json entry{
         {"offset", offset_of(o.oid)}, {"type", o.type}, {"size", o.size}, {"usable", o.usable}};
@@ -168,7 +168,6 @@ json objects_json(const open_pool& pool, const dump_contents& contents) {
     }
     list.push_back(std::move(entry));
   });
-  return list;
 }
 
 }  // namespace
@@ -185,7 +184,15 @@ void dump_as_json(const open_pool& pool, const dump_contents& contents) {
   if (contents.pool) document["pool"] = pool_json(pool, contents.stable);
   if (contents.regions) document["regions"] = regions_json(pool);
   if (contents.chunks) document["chunks"] = chunks_json(pool);
-  if (contents.objects) document["objects"] = objects_json(pool, contents);
+  if (contents.objects) {
+    json& list = document["objects"] = json::array();
+    try {
+      list_objects(pool, contents, list);
+    } catch (const failure&) {  // what there is, before it is told that this is not all
+      print_json(document);
+      throw;
+    }
+  }
   print_json(document);
 }
 

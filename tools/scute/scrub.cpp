@@ -153,6 +153,8 @@ exit_code run(const arguments& args) {
   open_pool pool(args.path, options, open_pool::how::open_to_write);
 
   outcome o;
+  // Recovery first: the damage that it finds and puts right counts as well.
+  working_on(args.path, [&] { pool.pool().wait_for_recovery(bar.callback()); });
   const scute_info before = pool.info();
   o.repaired_at_open = before.repaired;
   o.size = before.zone_size * before.zone_count;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // stats.cpp: scute stats PATH: where the space goes.
 #include "command.hpp"
+#include "failure.hpp"
 #include "inventory.hpp"
 #include "options.hpp"
 #include "output.hpp"
@@ -50,8 +51,7 @@ struct space_use {
   uint64_t free_slot_bytes = 0;
 };
 
-space_use measure(const open_pool& pool) {
-  space_use use;
+void count_objects(const open_pool& pool, space_use& use) {
   visit_objects(pool, SCUTE_TYPE_ANY, [&](const object_entry& o) {
     type_use& type = use.types[o.type];
     ++type.objects;
@@ -62,6 +62,9 @@ space_use measure(const open_pool& pool) {
     ++use.objects;
     use.object_bytes += o.size;
   });
+}
+
+void count_chunks(const open_pool& pool, space_use& use) {
   for (const scute_chunk_info& c : list_chunks(pool)) {
     if (std::strcmp(c.kind, "run") == 0) {
       slot_class_use& slots = use.slot_classes[c.slot_size];
@@ -76,7 +79,6 @@ space_use measure(const open_pool& pool) {
       ++use.log_chunks;
     }
   }
-  return use;
 }
 
 struct counter_text {
@@ -203,11 +205,21 @@ void print_as_json(const open_pool& pool, const space_use& use) {
 
 void run(const arguments& args) {
   const open_pool pool(args.path, args.options.resolve(), open_pool::how::open_to_read);
-  const space_use use = measure(pool);
-  if (args.json)
-    print_as_json(pool, use);
-  else
-    print_text(pool, use);
+  space_use use;
+  const auto print = [&] {
+    count_chunks(pool, use);
+    if (args.json)
+      print_as_json(pool, use);
+    else
+      print_text(pool, use);
+  };
+  try {
+    count_objects(pool, use);
+  } catch (const failure&) {  // what there is, before it is told that this is not all
+    print();
+    throw;
+  }
+  print();
 }
 
 }  // namespace

@@ -107,6 +107,14 @@ void campaign::judge_structures(const scute::pool& pool) {
   if (report.damaged != 0)
     throw violation(
         fmt::format("the check finds {} damaged structures:{}", report.damaged, findings));
+  // Nor has the recovery of a killed session anything to tell but recovery.
+  if (const uint64_t repaired = pool.info().repaired; repaired != 0) {
+    for (const scute_event& e : pool.events())
+      findings += fmt::format("\n  kind {} at {:#x}, {} bytes, object {:#x}",
+                              static_cast<int>(e.kind), e.offset, e.length, e.object);
+    throw violation(
+        fmt::format("opening the pool repaired {} damaged structures:{}", repaired, findings));
+  }
   tally_.objects += report.objects;
   tally_.bytes += report.object_bytes;
 }

@@ -114,6 +114,27 @@ testing::scenario metadata(const level& l) {
   return s;
 }
 
+std::uint64_t count_of(scute::pool& p) {
+  std::uint64_t n = 0;
+  for (const auto object : p.objects()) n += object.oid() != 0 ? 1 : 0;
+  return n;
+}
+
+// All objects are told, though headers of some are damaged.
+testing::scenario enumeration(const level& l) {
+  auto s = start("enumerated-damaged", l);
+  for (unsigned k = 0; k < 2; ++k) {
+    s.step_on_stage("scribble over an object's header; enumerate", [k](const testing::stage& at) {
+      const std::uint64_t all = count_of(at.pool());
+      scribble(at, offset_of(at.pool(), k) - 32, 32, 40 + k);
+      if (count_of(at.pool()) != all)
+        throw std::runtime_error("the enumeration passes over an object");
+    });
+    s.step("check and repair", check_and_repair);
+  }
+  return s;
+}
+
 testing::scenario parity(const level& l) {
   auto s = start("repair-parity", l);
   for (unsigned k = 0; k < 3; ++k) {
@@ -175,6 +196,7 @@ void add_repair_scenarios(std::vector<entry>& to) {
        {kind{"repair-objects", "objects are injured, and healed when opened or checked", objects},
         {"damaged-while-open", "an object is damaged while it is open", while_open},
         {"repair-metadata", "headers and tables are injured", metadata},
+        {"enumerated-damaged", "objects are enumerated whose headers are injured", enumeration},
         {"repair-parity", "parity is injured", parity},
         {"repair-threads", "a repair while another thread commits", two_threads}}) {
     to.push_back({k.name, k.about, [make = k.make](std::uint64_t) { return make(levels[3]); }});

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pool/in_place_note.hpp"
+
+#include <cstring>
+
+#include "codec/crc32c.hpp"
+
+namespace scute::pool {
+namespace {
+
+constexpr uint64_t value_mask = 0xffff'ffff'ffffu;
+
+// Checks itself, as the other words of the line do (engine/lane_log.hpp); word 0 is the beginning.
+uint64_t make_word(const state& s, uint64_t epoch, uint32_t lane, uint64_t word,
+                   uint64_t value) noexcept {
+  const uint64_t message[4] = {value, epoch, uint64_t{lane} << 1 | word, s.salt};
+  return value | uint64_t{codec::crc32c(0, message, sizeof message) & 0xffff} << 48;
+}
+
+void store(const state& s, lane& l, const uint64_t (&words)[2]) noexcept {
+  l.w.store(s.at(s.geo.lane_offset(l.index, 0) + offsetof(format::lane_status, in_place)), words,
+            sizeof words);
+}
+
+}  // namespace
+
+void note_in_place(const state& s, lane& l, data_range hull) noexcept {
+  const uint64_t words[2] = {make_word(s, s.sb.epoch, l.index, 0, hull.offset),
+                             make_word(s, s.sb.epoch, l.index, 1, hull.offset + hull.length)};
+  store(s, l, words);
+}
+
+void forget_in_place(const state& s, lane& l) noexcept {
+  const uint64_t words[2] = {};
+  store(s, l, words);
+}
+
+std::vector<data_range> noted_in_place(const state& s, uint64_t resolved, uint64_t present) {
+  std::vector<data_range> all;
+  for (uint32_t lane = 0; lane < s.geo.lane_count; ++lane) {
+    uint64_t words[2];
+    std::memcpy(words, s.at(s.geo.lane_offset(lane, 0) + offsetof(format::lane_status, in_place)),
+                sizeof words);
+    const uint64_t begin = words[0] & value_mask, end = words[1] & value_mask;
+    if (begin >= end) continue;
+    for (uint64_t epoch = resolved + 1; epoch < present; ++epoch)
+      if (words[0] == make_word(s, epoch, lane, 0, begin) &&
+          words[1] == make_word(s, epoch, lane, 1, end))
+        all.push_back({begin, end - begin});
+  }
+  return all;
+}
+
+}  // namespace scute::pool

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a lane of a log-free pool says of the in-place ranges of its transaction: from where to where they
+// lie. A killed process leaves them stored to, with the header of before, like a scribble; resolution, which
+// puts both back, tells them apart by the note (heal/cause.hpp, U4).
+//
+// A1 The note is there before the program gets its pointer, and until its transaction has ended, as far as a
+//    killed process goes. It is stored, not flushed: after a power failure it may be missing, or out of date.
+// A2 Nothing depends on it but what is told of a repair.
+#pragma once
+
+#include <vector>
+
+#include "pool/columns.hpp"
+
+namespace scute::pool {
+
+void note_in_place(const state& s, lane& l, data_range hull) noexcept;
+void forget_in_place(const state& s, lane& l) noexcept;
+
+// The ranges that notes of the epochs after `resolved` and before `present` tell of.
+std::vector<data_range> noted_in_place(const state& s, uint64_t resolved, uint64_t present);
+
+}  // namespace scute::pool
