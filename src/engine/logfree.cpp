@@ -67,7 +67,12 @@ bool logfree::open_window(pool::lane& l, const tx::write_set& w) {
   pool::prepare_deltas(s_, l);
   pool::require_columns(s_, l);
   const bool before = pool::take_back(l);
-  return pool::enter(s_, l, before);
+  if (!pool::enter(s_, l, before)) return false;
+  if (s_.medium->failed()) {  // V5
+    pool::withdraw(s_, l);
+    s_.require_healthy();
+  }
+  return true;
 }
 
 void logfree::commit_logged(pool::lane& l, const tx::write_set& w, in_place_hold::outcome mine) {
@@ -127,12 +132,19 @@ void logfree::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) 
     logged_.restore(l, ranges);
     return hold_.end(l);
   }
-  {
+  const auto let_go = [&] {
+    for (const uint32_t stripe : l.held.stripes) s_.locks.unlock_window(stripe, l.index);
+    hold_.end(l);
+  };
+  try {
     const pool::holding here(s_, l, pool::hold::phase::reading);
     put_back(s_, l, ranges);
+  } catch (...) {
+    // The medium has failed. Whoever waits for the columns has to find out (V5).
+    let_go();
+    throw;
   }
-  for (const uint32_t stripe : l.held.stripes) s_.locks.unlock_window(stripe, l.index);
-  hold_.end(l);
+  let_go();
 }
 
 // What waits for columns must hold none that cannot be taken (I2).
