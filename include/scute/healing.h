@@ -73,9 +73,9 @@ SCUTE_API int scute_recovery_wait(scute_pool *pool, scute_progress_fn progress, 
  * resolve. Outputs may be null. Any thread. */
 SCUTE_API int scute_recovery_progress(scute_pool *pool, uint64_t *done, uint64_t *total);
 
-/* Engine logfree: makes the parity of all transactions that have returned durable. They are durable
- * without that; it is for programs that are about to be idle, so that a crash finds nothing to resolve.
- * Closing does it. Any thread. */
+/* Engine logfree: returns when the parity of all transactions that have returned is durable. They are without
+ * it; this is for programs that are about to be idle, so that a crash finds nothing to resolve. Closing does
+ * it. SCUTE_E_IO if a fence has failed, in this call or before. Any thread. */
 SCUTE_API int scute_drain(scute_pool *pool);
 
 /* ---- faults and drills ------------------------------------------------------------------------- */

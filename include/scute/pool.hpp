@@ -277,7 +277,7 @@ class pool : public reader {
   }
 
   /// Engine logfree: makes the parity of all transactions that have returned durable, so that a crash
-  /// finds nothing to resolve.
+  /// finds nothing to resolve. errc::io if a fence has failed.
   void drain() const { detail::check(scute_drain(handle())); }
 
   /// What was found damaged, and what became of it: as far as the pool's ring goes back, oldest

@@ -181,9 +181,11 @@ struct explore_options {
   std::uint64_t states = 20000;  ///< crash states to recover and judge; fewer if there are no more
   std::uint64_t seed = 1;        ///< of everything that is chosen at random
   bool eadr = false;             ///< caches are durable
-  bool crash_recovery = true;    ///< recoveries may crash too, up to three in a row
-  bool thorough = false;         ///< read and reopen every pool again after its probe, not some
-  bool faults = true;            ///< damage one replica or one page of some images
+  /// Recoveries may crash too, up to three in a row. At times it is the process that dies first, and the power
+  /// fails when its successor recovers, to whom stores were visible that were not durable.
+  bool crash_recovery = true;
+  bool thorough = false;             ///< read and reopen every pool again after its probe, not some
+  bool faults = true;                ///< damage one replica or one page of some images
   std::uint64_t interleavings = 64;  ///< with several threads
   std::string only;  ///< the name of one state, from a story: judge that one and nothing else
   /// The command that repeats a state; in it %s stands for the name of the state. For stories.
@@ -198,6 +200,7 @@ struct exploration {
   std::string story;                ///< of the first violation
   std::uint64_t states = 0;         ///< recovered and judged
   std::uint64_t recrashed = 0;      ///< of them, left by a crash of a recovery
+  std::uint64_t killed = 0;         ///< of them, left by the death of a process, with the power on
   std::uint64_t damaged = 0;        ///< of them, with a fault on top of the crash
   std::uint64_t crash_points = 0;   ///< moments at which the power failed
   std::uint64_t interleavings = 0;  ///< runs recorded

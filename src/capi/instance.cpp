@@ -211,7 +211,12 @@ std::unique_ptr<instance> instance::attach(std::unique_ptr<medium::medium> m,
   std::unique_ptr<instance> in(new instance());
   in->adopt(std::move(m), path);
   pool::state& s = in->s;
-  const auto found = pool::read_superblock(*s.medium, path);
+  auto found = pool::read_superblock(*s.medium, path);
+  if (found.newest.clean == 0) {
+    // Everything from here on rests on what is seen.
+    s.medium->refresh();
+    found = pool::read_superblock(*s.medium, path);
+  }
   s.sb = found.newest;
   s.geo = pool::read_geometry(s.sb);
   const auto bad = [&](const char* what) {
@@ -344,7 +349,7 @@ void instance::start_threads(bool scan) {
 }
 
 void instance::drain() noexcept {
-  for (pool::lane& l : s.lanes) pool::drain(s, l);
+  for (pool::lane& l : s.lanes) pool::drain_wholly(s, l);
 }
 
 void instance::close() {

@@ -194,6 +194,7 @@ int scute_stats(scute_pool* pool, scute_counters* counters) {
     for (const auto& l : in.s.lanes) {
       capi::sum(c, l.w.count);
       capi::sum(c, l.relief.count);
+      capi::sum(c, l.rescue.count);
     }
     capi::sum(c, in.s.service->count);
     in.pages->for_each_writer([&](const medium::writer& w) { capi::sum(c, w.count); });

@@ -31,6 +31,7 @@ int scute_drain(scute_pool* pool) {
   return capi::guarded(pool, [&] {
     instance& in = capi::need(pool);
     in.drain();
+    in.s.require_healthy();
   });
 }
 

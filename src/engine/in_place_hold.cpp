@@ -119,6 +119,7 @@ bool in_place_hold::add(pool::lane& l, const tx::inplace_range& r,
   l.hold.store(busy, std::memory_order_relaxed);
   l.now().clear();
   try {
+    s_.require_healthy();  // V5
     pool::overlay_in_place(s_, l, r.offset, r.old, r.length, true, true);
   } catch (...) {
     demote(l);
@@ -134,11 +135,12 @@ bool in_place_hold::add(pool::lane& l, const tx::inplace_range& r,
 
 void in_place_hold::demote(pool::lane& l) noexcept {
   l.hold.store(demoting, std::memory_order_relaxed);
+  medium::writer& w = SCUTE_PLANTED(demote_writer) ? l.relief : l.rescue;
   {
     const pool::holding here(s_, l, pool::hold::phase::reading);
-    if (!SCUTE_PLANTED(demote_undo)) log_.write_first_undo(l, l.undo_image, l.relief);
-    if (!SCUTE_PLANTED(demote_fence)) l.relief.fence();
-    l.relief.count.demotions.add(1);
+    if (!SCUTE_PLANTED(demote_undo)) log_.write_first_undo(l, l.undo_image, w);
+    if (!SCUTE_PLANTED(demote_fence)) w.fence();
+    w.count.demotions.add(1);
   }
   for (const uint32_t stripe : l.held.stripes) s_.locks.unlock_window(stripe, l.index);
   l.held.clear();

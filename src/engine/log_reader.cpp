@@ -35,6 +35,8 @@ std::optional<found_entry> entry_at(const pool::state& s, uint32_t lane, const a
     found_entry found;
     found.head = e;
     found.records.assign(at + sizeof e, at + sizeof e + e.body_size);
+    for (uint32_t copy = 0; copy < s.geo.lane_replicas; ++copy)
+      found.places.push_back({where.base[copy] + position, sizeof e + e.body_size});
     return found;
   }
   return std::nullopt;
@@ -79,6 +81,8 @@ bool unchain(const pool::state& s, found_entry& e) {
     const std::byte* bytes = link_at(s, e.head, i, offset, replica, link);
     if (bytes == nullptr || records.size() + link.length > c.length) return false;
     records.insert(records.end(), bytes, bytes + link.length);
+    for (const uint64_t copy : {offset, replica})
+      if (copy != 0 && is_chunk(s.geo, copy)) e.places.push_back({copy, sizeof link + link.length});
     offset = link.next;
     replica = link.next_replica;
   }
@@ -127,6 +131,9 @@ found_log read_lane(const pool::state& s, uint32_t lane) {
       break;
     if (transaction != 0 && transaction != e->head.transaction) break;
     transaction = e->head.transaction;
+    const auto keep_places = [&] {
+      log.undo_places.insert(log.undo_places.end(), e->places.begin(), e->places.end());
+    };
     at += (sizeof e->head + e->head.body_size + 63) & ~uint64_t{63};
     if ((e->head.flags & format::entry_more) != 0) {
       if (SCUTE_PLANTED(undo_more)) break;
@@ -135,11 +142,13 @@ found_log read_lane(const pool::state& s, uint32_t lane) {
       std::memcpy(&next, e->records.data(), sizeof next);
       const bool two = s.geo.lane_replicas > 1;
       if (!is_chunk(s.geo, next.first) || (two && !is_chunk(s.geo, next.first_replica))) break;
+      keep_places();
       where = {{next.first, two ? next.first_replica : next.first}, s.geo.chunk_size};
       at = 0;
       continue;
     }
     if ((e->head.flags & format::entry_chained) != 0 && !unchain(s, *e)) break;
+    keep_places();
     log.undo.push_back(std::move(*e));
   }
   return log;

@@ -12,15 +12,22 @@
 
 namespace scute::engine {
 
+// Bytes of the file.
+struct place {
+  uint64_t offset, length;
+};
+
 struct found_entry {
   format::log_entry head{};
   std::vector<std::byte> records;
+  std::vector<place> places;  // where it lies, all copies, and the links of its chain
 };
 
 struct found_log {
   uint64_t applied = 0;             // from the status line; 0 if it says nothing
   std::optional<found_entry> last;  // valid ring entry with the highest sequence
   std::vector<found_entry> undo;    // live undo entries, oldest first (L4)
+  std::vector<place> undo_places;   // where they lie, and what leads from one to the next
 };
 
 found_log read_lane(const pool::state& s, uint32_t lane);

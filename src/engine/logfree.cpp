@@ -72,12 +72,13 @@ bool logfree::open_window(pool::lane& l, const tx::write_set& w) {
   const bool before = pool::take_back(l);
   if (!pool::enter(s_, l, before)) return false;
   const tx::member* changed = nullptr;
-  {
+  if (!s_.medium->failed()) {  // V5
     const pool::holding here(s_, l, pool::hold::phase::reading);
     changed = tx::find_changed(s_, l, w.members);
+    if (changed == nullptr) return true;
   }
-  if (changed == nullptr) return true;
   pool::retreat(s_, l);
+  s_.require_healthy();
   tx::refuse_change(s_, changed->where.header);
 }
 
@@ -147,12 +148,19 @@ void logfree::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) 
     logged_.restore(l, ranges);
     return hold_.end(l);
   }
-  {
+  const auto let_go = [&] {
+    for (const uint32_t stripe : l.held.stripes) s_.locks.unlock_window(stripe, l.index);
+    hold_.end(l);
+  };
+  try {
     const pool::holding here(s_, l, pool::hold::phase::reading);
     put_back(s_, l, ranges);
+  } catch (...) {
+    // The medium has failed. Whoever waits for the columns has to find out (V5).
+    let_go();
+    throw;
   }
-  for (const uint32_t stripe : l.held.stripes) s_.locks.unlock_window(stripe, l.index);
-  hold_.end(l);
+  let_go();
 }
 
 // What waits for columns must hold none that cannot be taken (I2).

@@ -132,9 +132,11 @@ void logged::stage(pool::lane& l, std::span<const pool::patch> patches) {
     }
   pool::split(s_, l, patches);
   open_window(l);
-  pool::write_data(s_, l);
-  pool::write_parity(s_, l);
-  l.w.fence();
+  if (!s_.medium->failed()) {  // V5
+    pool::write_data(s_, l);
+    pool::write_parity(s_, l);
+    l.w.fence();
+  }
   pool::leave(s_, l);
   s_.require_healthy();
 }

@@ -62,6 +62,26 @@ class touched_columns {
 
 }  // namespace
 
+namespace {
+
+// R7. No fence if there is nothing to replay.
+void make_durable(pool::state& s, medium::writer& w, const std::vector<found_log>& logs) {
+  bool any = false;
+  const auto flush = [&](const std::vector<place>& places) {
+    for (const place& p : places) w.flush(s.at(p.offset), p.length, medium::purpose::log);
+    any = any || !places.empty();
+  };
+  for (const found_log& log : logs) {
+    if (log.last) flush(log.last->places);
+    flush(log.undo_places);
+  }
+  if (!any || SCUTE_PLANTED(recovery_durable)) return;
+  w.fence();
+  s.require_healthy();
+}
+
+}  // namespace
+
 tx::recovery_report recover(pool::state& s, medium::writer& w, recovery_watch* watch) {
   tx::recovery_report report;
   // Log-free pools: a column that an undo entry or a lent chunk has bytes in may be open to a transaction
@@ -82,6 +102,7 @@ tx::recovery_report recover(pool::state& s, medium::writer& w, recovery_watch* w
     if (log.last) for_each_record(s, *log.last, test);
     for (const auto& u : log.undo) for_each_record(s, u, test);
   }
+  make_durable(s, w, logs);
   if (watch != nullptr) watch->replay_begins();
   // R6: of entries that write the same bytes the one with the higher sequence is the later one.
   std::stable_sort(logs.begin(), logs.end(), [](const found_log& a, const found_log& b) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What opening a pool that was not closed properly does before anything else.
 //
+//   0. the entries that 1 and 2 are about are written back and fenced
 //   1. every lane's last entry, if its status line does not say that it is applied, is replayed
 //   2. live undo entries are put back, newest first
 //   3. chunks that were lent to logs are overlaid with zeros, which is what parity takes them for;
@@ -12,6 +13,11 @@
 // Entries stay valid until the caller writes a superblock with the next epoch, so the whole may be
 // cut short at any point and run again (R4, F7). Entries of different lanes are replayed in the order
 // of their sequence numbers, which tells for those that write the same bytes (R6).
+//
+// R7 Nothing is written that rests on an entry which may not be durable. A process that dies in the fence
+//    that decides leaves an entry that its successor can see and a power failure takes away; had part of it
+//    been replayed by then, nobody would finish it. The status lines need no such care: one that is seen,
+//    and lost, makes the next recovery replay once more what is in place.
 #pragma once
 
 #include <span>

@@ -143,7 +143,10 @@ page_repairer::outcome page_repairer::rebuild(uint64_t page, bool condone,
     const desk_turn d(desks_);
     const bool noted = notes.add(d->w, page);
     if (compose(page, *d)) {
-      if (!s_.medium->restore_page(d->w, page, d->page)) {  // the device does not take it
+      if (!s_.medium->restore_page(d->w, page, d->page)) {
+        // For this session only; the note stays, for the next one.
+        if (!s_.medium->is_revoked(page)) return outcome::readable;
+        // The device does not take it.
         s_.lost.fetch_add(1, std::memory_order_relaxed);
         s_.events.post({SCUTE_EVENT_PAGE, SCUTE_OUTCOME_LOST, finder, page, format::page});
         return outcome::hopeless;
@@ -413,7 +416,8 @@ page_repairer::outcome page_repairer::repair_plain_page(uint64_t page,
     // Without replicas the log is gone; what it says matters only if a crash comes now.
     if (!known && g.lane_replicas == 1) return outcome::hopeless;
   }
-  if (!s_.medium->restore_page(d->w, page, d->page)) return outcome::hopeless;
+  if (!s_.medium->restore_page(d->w, page, d->page) && s_.medium->is_revoked(page))
+    return outcome::hopeless;
   healed.fetch_add(1, std::memory_order_relaxed);
   (known ? s_.repaired : s_.lost).fetch_add(1, std::memory_order_relaxed);
   s_.events.post(

@@ -23,6 +23,7 @@
 namespace scute::medium {
 namespace {
 
+constexpr size_t lock_size = 4096;
 constexpr long tmpfs_magic = 0x01021994;  // linux/magic.h
 constexpr long hugetlbfs_magic = 0x958458f6;
 
@@ -41,47 +42,51 @@ file_handle file_handle::adopt(int fd, std::string path, uint64_t size) {
   f.fd_ = fd;
   f.size_ = size;
   f.path_ = std::move(path);
-  f.separate();
+  f.leave_lock_to_mapping();
   return f;
 }
 
 file_handle::~file_handle() {
-  leave_lock_to_mapping();
+  if (lock_ != nullptr) ::munmap(lock_, lock_size);
   if (fd_ >= 0) close_registered(fd_);
 }
 
 file_handle::file_handle(file_handle&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
-      locked_fd_(std::exchange(other.locked_fd_, -1)),
+      lock_(std::exchange(other.lock_, nullptr)),
       size_(other.size_),
       path_(std::move(other.path_)) {}
 
 file_handle& file_handle::operator=(file_handle&& other) noexcept {
   std::swap(fd_, other.fd_);
-  std::swap(locked_fd_, other.locked_fd_);
+  std::swap(lock_, other.lock_);
   std::swap(size_, other.size_);
   std::swap(path_, other.path_);
   return *this;
 }
 
-void file_handle::leave_lock_to_mapping() noexcept {
-  if (locked_fd_ >= 0 && locked_fd_ != fd_) close_registered(locked_fd_);
-  locked_fd_ = -1;
-}
-
-// The descriptor so far keeps the lock; the other one is of an open file of its own. Where there can be
-// none (no /proc, or permissions that let nobody open the file a second time) one has to do for both.
-void file_handle::separate() {
-  locked_fd_ = fd_;
+// The mapping keeps the open file, and with it the lock; nothing is ever read through it. The descriptor
+// becomes one of an open file of its own. Where there can be none (no /proc, or permissions that let nobody
+// open the file a second time) the one has to do for both.
+void file_handle::leave_lock_to_mapping() {
+  {
+    const std::lock_guard hold(process_tables());
+    void* at = ::mmap(nullptr, lock_size, PROT_NONE, MAP_SHARED, fd_, 0);
+    if (at == MAP_FAILED) throw_errno("keep the lock of " + path_, errno);
+    lock_ = at;
+    withhold_from_children(at, lock_size);
+  }
   const int access = ::fcntl(fd_, F_GETFL) & O_ACCMODE;
   const std::string again = "/proc/self/fd/" + std::to_string(fd_);
   const int other = open_registered(again.c_str(), access | O_CLOEXEC | O_NONBLOCK);
-  if (other >= 0) fd_ = other;
+  if (other < 0) return;
+  close_registered(fd_);
+  fd_ = other;
 }
 
 void file_handle::lock(bool shared) {
   const int e = try_lock(fd_, shared);
-  if (e == 0) return separate();
+  if (e == 0) return leave_lock_to_mapping();
   if (e == EAGAIN || e == EACCES)
     throw failure(SCUTE_E_BUSY, path_ +
                                     " is open in another process, or elsewhere in this one; close "

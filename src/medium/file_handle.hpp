@@ -35,19 +35,16 @@ class file_handle {
   bool holds_only_zeros() const;
 
   int fd() const noexcept { return fd_; }
-  // What the pool is to be mapped through: its open file has the lock. Once it is mapped the lock is left to
-  // the mapping, and lasts until that is undone (medium/process.hpp, F3).
-  int locked_fd() const noexcept { return locked_fd_; }
-  void leave_lock_to_mapping() noexcept;
   uint64_t size() const noexcept { return size_; }
   const std::string& path() const noexcept { return path_; }
   bool on_tmpfs() const;
 
  private:
   void lock(bool shared);
-  void separate();
+  void leave_lock_to_mapping();
   int fd_ = -1;
-  int locked_fd_ = -1;  // may be the same
+  void* lock_ =
+      nullptr;  // a page of the open file that has the lock, mapped (medium/process.hpp, F3)
   uint64_t size_ = 0;
   std::string path_;
 };

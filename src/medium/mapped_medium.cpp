@@ -73,8 +73,10 @@ class mapped_medium : public medium {
         ::fallocate(file_.fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, page);
         if (!write_page(at, bytes)) return false;
       }
-      if (kind_ != kind::ram && ::fdatasync(file_.fd()) != 0) return false;
+      const bool durable = kind_ == kind::ram || sync_file();
       if (::mprotect(base_ + offset, page, PROT_READ | PROT_WRITE) != 0) return false;
+      note_revoked(offset, false);
+      return durable;
     }
     note_revoked(offset, false);
     return true;
@@ -112,6 +114,13 @@ class mapped_medium : public medium {
  protected:
   void do_store(void* dst, const void* src, size_t n) noexcept override {
     std::memcpy(dst, src, n);
+  }
+  // All that was stored to the file before is durable on return; false if that failed. An error is told to
+  // one caller only, whoever's bytes it is about, so it is noted for all of them.
+  virtual bool sync_file() noexcept {
+    if (::fdatasync(file_.fd()) == 0) return true;
+    note_failure(errno);
+    return false;
   }
   file_handle file_;
 
@@ -171,6 +180,11 @@ class cpu_medium final : public mapped_medium {
 // Page cache: bytes are durable after msync, or fdatasync, which threads share. The kernel may write
 // any page at any time, as a cache may evict any line, so the protocols' ordering rules carry over
 // unchanged.
+//
+// P1 All syncs of the file go through group_: an error is told to one of two that run at the same time
+//    only, and the other one's thread would go on as if its bytes were durable.
+// P2 When a sync fails the kernel calls the pages clean, and they keep bytes that the device does not have.
+//    So nobody goes on after that (failed()), and who opens the pool next drops the cache (refresh()).
 class page_cache_medium final : public mapped_medium {
  public:
   using mapped_medium::mapped_medium;
@@ -181,7 +195,29 @@ class page_cache_medium final : public mapped_medium {
     if (begin < end) ::madvise(base_ + begin, end - begin, MADV_WILLNEED);
   }
 
+  // P2. The kernel drops no page that somebody has mapped, so the mapping is gone meanwhile; nobody else has
+  // one, since the lock on the file would be his as well.
+  void refresh() override {
+    if (file_.on_tmpfs()) return;  // the cache is all there is
+    const uncancelled now;
+    map_again(PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+    // An error of the past is told now. What it was about is clean, so it is dropped like the rest.
+    if (::fdatasync(file_.fd()) != 0 && ::fdatasync(file_.fd()) != 0) fail_refresh();
+    ::posix_fadvise(file_.fd(), 0, 0, POSIX_FADV_DONTNEED);
+    map_again(PROT_READ | PROT_WRITE, read_only_ ? MAP_PRIVATE | MAP_NORESERVE : MAP_SHARED,
+              file_.fd());
+    ::madvise(base_, size_, MADV_RANDOM);
+    if (!read_only_) write_resident();
+  }
+
  protected:
+  bool sync_file() noexcept override {
+    const bool before = failed();
+    request mine{*this, nullptr};
+    group_.join(&page_cache_medium::lead, &mine);
+    return before || !failed();
+  }
+
   void do_stream(writer& w, void* dst, const void* src, size_t n) noexcept override {
     std::memcpy(dst, src, n);
     note(w, dst, n);
@@ -193,13 +229,8 @@ class page_cache_medium final : public mapped_medium {
     // A private mapping (read-only open) has nothing to sync and nobody to keep it for.
     if (!read_only_) {
       const uncancelled now;
-      request mine{*this, w};
-      group_.join(
-          [](void* arg, bool alone) {
-            auto& r = *static_cast<request*>(arg);
-            r.medium.sync(r.w, alone);
-          },
-          &mine);
+      request mine{*this, &w};
+      group_.join(&page_cache_medium::lead, &mine);
     }
     w.dirty.clear();
   }
@@ -223,24 +254,63 @@ class page_cache_medium final : public mapped_medium {
     }
   }
 
-  void sync(writer& w, bool alone) noexcept {
+  // w: null for all of the file.
+  void sync(const writer* w, bool alone) noexcept {
     int rc = 0;
-    if (alone && w.dirty.size() == 1) {
-      const auto& r = w.dirty.front();
+    if (alone && w != nullptr && w->dirty.size() == 1) {
+      const auto& r = w->dirty.front();
       rc = ::msync(base_ + r.begin, std::min(r.end, size_) - r.begin, MS_SYNC);
     } else {
       // Several runs: one fdatasync is one journal commit, several msyncs are several.
       rc = ::fdatasync(file_.fd());
     }
-    if (rc == 0) return;
-    int none = 0;
-    failed_.compare_exchange_strong(none, errno, std::memory_order_acq_rel);
+    if (rc != 0) note_failure(errno);
   }
 
   struct request {
     page_cache_medium& medium;
-    writer& w;
+    const writer* w;
   };
+  static void lead(void* arg, bool alone) {
+    const auto& r = *static_cast<request*>(arg);
+    r.medium.sync(r.w, alone);
+  }
+
+  [[noreturn]] void fail_refresh() const {
+    throw_errno("tell what the device holds of " + file_.path(), errno);
+  }
+
+  void map_again(int access, int flags, int fd) {
+    const std::lock_guard hold(process_tables());
+    if (::mmap(base_, size_, access, flags | MAP_FIXED, fd, 0) == MAP_FAILED)
+      throw_errno("map " + file_.path(), errno);
+    withhold_from_children(base_, size_);
+  }
+
+  // Pages that the kernel has kept (somebody reads the file at this moment, or the file system drops
+  // nothing) are written once more, so that the device has them.
+  void write_resident() {
+    constexpr uint64_t step = uint64_t{4096} * page;
+    std::vector<unsigned char> resident(step / page);
+    std::byte bytes[page];
+    bool any = false;
+    for (uint64_t at = 0; at < size_; at += step) {
+      const uint64_t n = std::min(step, size_ - at);
+      if (::mincore(base_ + at, n, resident.data()) != 0) fail_refresh();
+      for (uint64_t i = 0; i * page < n; ++i) {
+        if ((resident[i] & 1) == 0) continue;
+        const auto offset = static_cast<off_t>(at + i * page);
+        // Not the holes, which would take up space.
+        if (::lseek(file_.fd(), offset, SEEK_DATA) != offset) continue;
+        const ssize_t got = ::pread(file_.fd(), bytes, page, offset);
+        if (got <= 0 || ::pwrite(file_.fd(), bytes, static_cast<size_t>(got), offset) != got)
+          fail_refresh();
+        any = true;
+      }
+    }
+    if (any && ::fdatasync(file_.fd()) != 0) fail_refresh();
+  }
+
   group_sync group_;
 };
 
@@ -280,7 +350,7 @@ std::unique_ptr<medium> map_file(file_handle file, scute_medium wish, bool read_
   kind k = kind::file;
   const auto map = [&](int flags) {
     const std::lock_guard hold(process_tables());
-    void* p = map_aligned(size, access, flags, file.locked_fd());
+    void* p = map_aligned(size, access, flags, file.fd());
     if (p == MAP_FAILED) return p;
     try {
       withhold_from_children(p, size);
@@ -301,7 +371,6 @@ std::unique_ptr<medium> map_file(file_handle file, scute_medium wish, bool read_
   }
   if (at == MAP_FAILED) at = map(read_only ? MAP_PRIVATE | MAP_NORESERVE : MAP_SHARED);
   if (at == MAP_FAILED) throw_errno("map " + file.path(), errno);
-  file.leave_lock_to_mapping();
   // A mapping that stayed behind would keep the file's lock with it.
   auto* base = static_cast<std::byte*>(at);
   const auto unmap = [size](std::byte* p) { ::munmap(p, size); };

@@ -56,8 +56,8 @@ class medium {
   virtual void lose_page(uint64_t offset, const std::byte* noise) noexcept;
   // Takes all access to the page away, so that nobody sees it half repaired.
   virtual void revoke_page(uint64_t offset) noexcept;
-  // Gives the page new bytes, durably, and then access to all of it at once. False, with the page
-  // still out of reach, if the device does not take them.
+  // Gives the page new bytes, durably, and then access to all of it at once. False if the device does not
+  // take them: the page is still out of reach then, or the medium has failed, and they are there for now.
   virtual bool restore_page(writer& w, uint64_t offset, const std::byte* bytes) noexcept;
 
   // Access to the page is taken away at this moment.
@@ -87,8 +87,15 @@ class medium {
   // Pages (offsets, ascending) that the kernel knows to be bad. Empty where it cannot tell.
   virtual std::vector<uint64_t> bad_pages() const { return {}; }
 
-  // True once a fence could not make bytes durable (EIO). The pool must then stop writing: what
-  // the file holds is no longer known (a later fsync may claim success for lost pages).
+  // Makes sure that what is seen here is what a power failure would leave, as far as nobody has stored
+  // anything meanwhile: a process that was killed, or whose fence failed, may have left bytes in a page
+  // cache that the device does not have, and that no later sync would write. To be called before anything
+  // rests on the content, and before anybody else has pointers into the mapping. Where stores are
+  // durable by CPU caches alone, whoever rests on them writes them back. Throws failure(SCUTE_E_IO).
+  virtual void refresh() {}
+
+  // True once a fence, or a page's restoration, could not make bytes durable (EIO). The pool must then
+  // stop writing: what the file holds is no longer known (a later fsync may claim success for lost pages).
   bool failed() const noexcept { return failed_.load(std::memory_order_acquire) != 0; }
   int failure() const noexcept { return failed_.load(std::memory_order_acquire); }
 
@@ -112,11 +119,16 @@ class medium {
   bool map_sync_ = false;
   bool eadr_ = false;
   bool read_only_ = false;
-  std::atomic<int> failed_{0};
+  // The first failure counts. Before anybody who waited for that durability goes on.
+  void note_failure(int error) noexcept {
+    int none = 0;
+    failed_.compare_exchange_strong(none, error, std::memory_order_acq_rel);
+  }
 
  private:
   bool revoked_bit(uint64_t offset) const noexcept;
 
+  std::atomic<int> failed_{0};
   std::atomic<uint64_t> any_revoked_{0};
   std::atomic<std::atomic<uint64_t>*> revoked_{nullptr};  // a bit per page, once one was revoked
 };
@@ -126,8 +138,11 @@ struct dirty_range {
   uint64_t begin, end;
 };
 
-// One thread's way to the medium: its counters, and what it has written since its last fence.
-// A fence covers what went through the same writer only. Not shared between threads.
+// One thread's way to the medium: its counters, and what it has written since its last fence. A fence
+// covers what the same thread has written through the same writer, and nothing else: CPUs complete their
+// own write-backs only, and a page cache the pages that the writer has listed. So a writer may go from
+// hand to hand, but one thread has it from the first store to the fence behind the last one; who takes it
+// over before that fence has to begin the write-backs again (pool/window.hpp, V3).
 class writer {
  public:
   explicit writer(medium& m) : medium_(&m) { dirty.reserve(8); }

@@ -76,7 +76,7 @@ struct window_progress {
 };
 
 struct alignas(64) lane {
-  lane(uint32_t i, medium::medium& m) : index(i), w(m), relief(m) {}
+  lane(uint32_t i, medium::medium& m) : index(i), w(m), relief(m), rescue(m) {}
 
   const uint32_t index;
   medium::writer w;
@@ -96,7 +96,8 @@ struct alignas(64) lane {
   std::atomic<uint64_t> begun{0};
 
   // Windows: the one under way and the one before it, which may be deferred (V2). While it is, whoever
-  // gets `deferral` from deferred to draining owns `last` and `relief`, else the lane does.
+  // gets `deferral` from deferred to draining owns `last`, and `relief` to write with; else the lane owns
+  // `last`, and nobody has a use for `relief`.
   window windows[2];
   uint32_t turn = 0;  // which of them is the one under way
   window& now() noexcept { return windows[turn]; }
@@ -105,13 +106,17 @@ struct alignas(64) lane {
   const window& last() const noexcept { return windows[turn ^ 1]; }
   window_progress progress;
   byte_buffer deltas;
+  const void* deferred_by = nullptr;  // the thread that has stored the parity of `last`
   alignas(64) std::atomic<uint32_t> deferral{0};
   medium::writer relief;
 
   // In-place ranges of the running transaction that hold their columns (engine/in_place_hold.hpp).
   window held;
   byte_buffer undo_image;  // the undo entry that they would need if they had to let go
+  // Whoever gets `hold` to demoting writes with `rescue`. Another one may be draining meanwhile, so this is
+  // not `relief`: a writer belongs to one thread from its first store to its fence.
   alignas(64) std::atomic<uint32_t> hold{0};
+  medium::writer rescue;
 
   // Scratch of the commit in progress, kept to save allocations.
   struct pending_settle {

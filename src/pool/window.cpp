@@ -13,7 +13,8 @@
 namespace scute::pool {
 namespace {
 
-enum deferral : uint32_t { none, deferred, aged, draining };
+// taken: the lane has it back, and its parity is durable with the lane's next fence.
+enum deferral : uint32_t { none, deferred, aged, draining, taken };
 
 // Somebody may be writing there, and what is read does not matter: that it can be read does.
 [[gnu::no_sanitize("thread")]] void touch_byte(const std::byte* at) noexcept {
@@ -151,17 +152,47 @@ void plan_pieces(const state& s, lane& l) {
 bool take_back(lane& l) noexcept {
   for (unsigned spins = 0;; spin_pause(spins)) {
     uint32_t seen = l.deferral.load(std::memory_order_acquire);
-    if (seen == none) return false;
+    if (seen == none || seen == taken) return false;
     if (seen != draining &&
-        l.deferral.compare_exchange_strong(seen, none, std::memory_order_acq_rel))
+        l.deferral.compare_exchange_strong(seen, taken, std::memory_order_acq_rel))
       return true;
   }
 }
 
+namespace {
+
+// Something that each thread has for itself.
+const void* this_thread() noexcept {
+  return &this_thread_holds;
+}
+
+void flush_last(state& s, lane& l, medium::writer& w) noexcept {
+  const holding here(s, l, hold::phase::reading);
+  for (const parity_range& r : l.last().parity)
+    w.flush(s.at(r.offset), r.length, medium::purpose::parity);
+}
+
+void forget_last(lane& l) noexcept {
+  l.last().clear();
+  if (l.deferral.load(std::memory_order_relaxed) == taken)
+    l.deferral.store(none, std::memory_order_release);
+}
+
+// V3. After take_back(), before the fence.
+void adopt_last(state& s, lane& l) noexcept {
+  if (l.deferred_by == this_thread() || SCUTE_PLANTED(window_adopted)) [[likely]]
+    return;
+  flush_last(s, l, l.w);
+  l.deferred_by = this_thread();
+}
+
+}  // namespace
+
 void settle_last(state& s, lane& l) noexcept {
+  adopt_last(s, l);
   if (!SCUTE_PLANTED(window_own_fence)) l.w.fence();
   for (const uint32_t stripe : l.last().stripes) unlock(s, l, stripe);
-  l.last().clear();
+  forget_last(l);
 }
 
 void require_columns(const state& s, const lane& l) noexcept {
@@ -194,6 +225,7 @@ void require_columns(const state& s, const lane& l) noexcept {
 }
 
 bool enter(state& s, lane& l, bool taken_back) noexcept {
+  if (taken_back) adopt_last(s, l);
   if (SCUTE_PLANTED(window_unlocked)) return true;
   if (taken_back && overlap(l.last().columns, l.now().columns)) {  // V3
     settle_last(s, l);
@@ -232,7 +264,7 @@ void retreat(state& s, lane& l) noexcept {
 void release_last(state& s, lane& l) noexcept {
   for (const uint32_t stripe : l.last().stripes)
     if (!contains(l.now().stripes, stripe)) unlock(s, l, stripe);
-  l.last().clear();
+  forget_last(l);
 }
 
 void leave(state& s, lane& l) noexcept {
@@ -243,6 +275,7 @@ void leave(state& s, lane& l) noexcept {
 
 void defer(lane& l) noexcept {
   l.turn ^= 1;
+  l.deferred_by = this_thread();
   l.deferral.store(deferred, std::memory_order_release);
 }
 
@@ -342,19 +375,24 @@ void write_parity(state& s, lane& l) noexcept {
 void drain(state& s, lane& l) noexcept {
   uint32_t seen = l.deferral.load(std::memory_order_relaxed);
   do {
-    if (seen == none || seen == draining) return;
+    if (seen != deferred && seen != aged) return;
   } while (!l.deferral.compare_exchange_weak(seen, draining, std::memory_order_acq_rel));
-  {
-    const holding here(s, l, hold::phase::reading);
-    for (const parity_range& r : l.last().parity)
-      if (!SCUTE_PLANTED(drain_flush))
-        l.relief.flush(s.at(r.offset), r.length, medium::purpose::parity);
-    if (!SCUTE_PLANTED(drain_fence)) l.relief.fence();
-    l.relief.count.drains.add(1);
-  }
+  if (!SCUTE_PLANTED(drain_flush)) flush_last(s, l, l.relief);
+  if (!SCUTE_PLANTED(drain_fence)) l.relief.fence();
+  l.relief.count.drains.add(1);
   for (const uint32_t stripe : l.last().stripes) unlock(s, l, stripe);
   l.last().clear();
   l.deferral.store(none, std::memory_order_release);
+}
+
+void drain_wholly(state& s, lane& l) noexcept {
+  drain(s, l);
+  // Another thread has it, and lets go of it with its own fence.
+  for (unsigned spins = 0;;) {
+    const uint32_t seen = l.deferral.load(std::memory_order_acquire);
+    if (seen != draining && seen != taken) return;
+    spin_pause(spins);
+  }
 }
 
 bool age(state& s, lane& l) noexcept {

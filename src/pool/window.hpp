@@ -11,9 +11,15 @@
 //    cached stores, whose write-back any CPU can repeat.
 // V3 A lane's next window takes the deferred one back first, so that nobody can drain it half-way. If
 //    their columns overlap, byte by byte, it fences before it stores anything. If not, both share the
-//    stripes that they have in common, and its own first fence is the deferred one's second.
+//    stripes that they have in common, and its own first fence is the deferred one's second. A lane may
+//    have changed hands meanwhile, and a fence completes its own thread's write-backs only: so the one
+//    who takes back what another thread has deferred begins its write-back again.
 // V4 A lane that holds a window waits for no stripe while it has taken back a deferred one: it only
 //    tries, and if that fails lets go of everything first.
+// V5 A fence that fails is known to everybody who gets one of its columns afterwards: the medium says so
+//    before they are let go. Whoever has got the columns of a window asks the medium once more, and stores
+//    nothing if it has failed. So columns whose parity may not be durable are never open again, and yet
+//    nobody waits for them for ever.
 #pragma once
 
 #include <cstdint>
@@ -57,8 +63,8 @@ void require_columns(const state& s, const lane& l) noexcept;
 // locked beyond that, if l.held holds anything and something else was not to be had at once: nobody who
 // holds what cannot be taken from him waits (V1).
 bool enter(state& s, lane& l, bool taken_back) noexcept;
-// Unlocks l.now() after enter(), with nothing stored: the transaction may not have its way. What was taken back
-// is ended.
+// Unlocks l.now() after enter(), with nothing stored: the transaction may not have its way, or the medium has
+// failed (V5). What was taken back is ended; l.held keeps what it has.
 void retreat(state& s, lane& l) noexcept;
 // After the fence that decided l.now(): the parity of l.last() is durable as well.
 void release_last(state& s, lane& l) noexcept;
@@ -74,8 +80,11 @@ void write_data(state& s, lane& l) noexcept;
 void write_parity(state& s, lane& l) noexcept;
 
 // Makes the parity of the lane's deferred window durable and lets go of its stripes; nothing if it has
-// none. Any thread; async-signal-safe.
+// none. Any thread; async-signal-safe. If the medium fails it says so afterwards (V5).
 void drain(state& s, lane& l) noexcept;
+// The same, and if another thread is at it, or the lane has taken it back, waits for that one's fence. Not in
+// signal handlers, nor with columns held.
+void drain_wholly(state& s, lane& l) noexcept;
 
 // For whoever looks at a lane from time to time: drains what was deferred at the look before already.
 // False if the lane has nothing deferred.

@@ -74,7 +74,7 @@ class shrinker {
     if (tries_ == 0) return false;
     --tries_;
     uint64_t states = 0;
-    return !j_.run(m_, c.durable, e_, c.damage, c.again, c.seed, states).sound;
+    return !j_.run(m_, c, e_, states).sound;
   }
 
   // Flips atoms towards `to`, in ever smaller pieces.
@@ -126,12 +126,18 @@ crash_state minimise(judge& j, const persistence_model& m, const expectation& e,
     c.damage.what = fault::kind::none;
     attempt(c);
   }
-  while (!best.again.empty()) {
+  if (best.killed) {  // or was it enough that the power failed?
+    crash_state c = best;
+    c.killed = false;
+    attempt(c);
+  }
+  while (best.again.size() > (best.killed ? 1u : 0u)) {
     crash_state c = best;
     c.again.pop_back();
     if (!s.fails(c)) break;
     best = std::move(c);
   }
+  if (best.killed) return best;  // all stores were visible
   // The atoms are the model's own, current list.
   const auto& atoms = m.current_atoms();
   const crash_state up = s.towards(best, true, atoms);

@@ -22,13 +22,6 @@ struct state_name {
   static std::optional<state_name> parse(const std::string& text);
 };
 
-struct crash_state {
-  persistence_model::choice durable;
-  fault damage;
-  std::vector<recrash> again;
-  uint64_t seed = 0;  // of what recoveries lose
-};
-
 // Moments at which a failure can leave something new: before each fence, where every store since
 // the last one may or may not be durable; with durable caches, before every event; and at the end.
 std::vector<uint64_t> moments(const trace& t, bool eadr);

@@ -138,17 +138,17 @@ class explorer {
       last_words::say("\nscute: the process died while it judged state " + name.text() +
                       " of scenario \"" + scenario_.name + "\"\n");
       if (c.damage.what != fault::kind::none) ++result_.damaged;
+      if (c.killed) ++result_.killed;
       const uint64_t before = result_.states;
       dog_.beat();
-      const verdict v = judge_.run(m, c.durable, e, c.damage, c.again, c.seed, result_.states);
+      const verdict v = judge_.run(m, c, e, result_.states);
       result_.recrashed += result_.states - before - 1;
       tell_progress();
       if (v.sound) continue;
       result_.sound = false;
       const crash_state small = minimise(judge_, m, e, c);
       uint64_t states = 0;
-      verdict again =
-          judge_.run(m, small.durable, e, small.damage, small.again, small.seed, states);
+      verdict again = judge_.run(m, small, e, states);
       const bool shrunk = !again.sound;
       result_.story =
           tell(scenario_, r, name, m, shrunk ? small : c, shrunk ? again : v, how_.repeat_command);
@@ -167,8 +167,14 @@ class explorer {
       // A third of them once, some of those twice, and so on.
       for (uint64_t k = 0, d = mix(c.seed, 4); k < 3 && d % 3 == 0; ++k, d = mix(d, 5))
         c.again.push_back({mix(d, 6) % 12, mix(d, 7) % 64});
+      // An eighth of them begin with a process that dies, in whatever it was doing.
+      if (mix(c.seed, 9) % 8 == 0 && !c.durable.empty()) {
+        c.killed = true;
+        c.durable.assign(c.durable.size(), true);
+        if (c.again.empty()) c.again.push_back({mix(c.seed, 10) % 6, mix(c.seed, 11) % 64});
+      }
     }
-    if (how_.faults && !damaged) {
+    if (how_.faults && !damaged && !c.killed) {
       c.damage.number = mix(c.seed, 8);
       if (dice % 8 == 0) c.damage.what = fault::kind::replica;
       if (dice % 16 == 1) c.damage.what = fault::kind::page;

@@ -40,15 +40,14 @@ std::string shortened(const std::string& text) {
 
 }  // namespace
 
-// Listens to a recovery and keeps the image that a crash before one of its fences leaves.
+// Listens to a recovery and keeps the image that a crash before one of its fences leaves. The model says
+// what is durable when it begins.
 class judge::snapshot final : public memory_listener {
  public:
   // The image is written to `to`.
   snapshot(simulated_memory& m, const recrash& when, uint64_t seed, persistence_model& model,
            persistence_model::image& to)
-      : image(to), memory_(m), when_(when), seed_(seed), model_(model) {
-    model_.reset(m.bytes());
-  }
+      : image(to), memory_(m), when_(when), seed_(seed), model_(model) {}
 
   void streamed(uint64_t offset, size_t n, unsigned writer) override {
     model_.stream(offset, memory_.bytes().data() + offset, n, writer);
@@ -67,8 +66,8 @@ class judge::snapshot final : public memory_listener {
     model_.fence(writer);
   }
   void damaged(uint64_t offset, size_t n) override {
-    model_.stream(offset, memory_.bytes().data() + offset, n, UINT16_MAX);
-    model_.fence(UINT16_MAX);
+    model_.stream(offset, memory_.bytes().data() + offset, n, UINT16_MAX - 1);
+    model_.fence(UINT16_MAX - 1);
   }
   // If recovery was over before the crash came.
   void finish() {
@@ -107,13 +106,13 @@ void judge::base(std::span<const std::byte> durable) {
   memory_.restore(base_, true);
 }
 
-verdict judge::run(const persistence_model& m, const persistence_model::choice& c,
-                   const expectation& e, const fault& f, const std::vector<recrash>& again,
-                   uint64_t seed, uint64_t& states) {
+verdict judge::run(const persistence_model& m, const crash_state& c, const expectation& e,
+                   uint64_t& states) {
   verdict v;
+  const fault& f = c.damage;
   memory_.restore(base_, thorough);
-  m.apply(c, memory_.bytes());
-  m.for_each_chosen(c, [&](uint64_t offset, size_t n) { memory_.touch(offset, n); });
+  m.apply(c.durable, memory_.bytes());
+  m.for_each_chosen(c.durable, [&](uint64_t offset, size_t n) { memory_.touch(offset, n); });
   if (f.what == fault::kind::replica) {
     const injury i = injure_replica(memory_.bytes(), f.number);
     inflict(i);
@@ -122,13 +121,20 @@ verdict judge::run(const persistence_model& m, const persistence_model::choice& 
   for (size_t level = 0;; ++level) {
     ++states;
     ++count_;
-    if (level == again.size()) {
+    if (level == c.again.size()) {
       recover(v, e, f, nullptr);
       return v;
     }
-    snapshot snap(memory_, again[level], mix(seed, level), spare_, spare_image_);
+    if (level == 0 && c.killed) {
+      spare_ = m;
+      spare_.lose_processes();
+    } else {
+      spare_.reset(memory_.bytes());
+    }
+    snapshot snap(memory_, c.again[level], mix(c.seed, level), spare_, spare_image_);
     if (!recover(v, e, {fault::kind::none, f.number}, &snap)) return v;
-    v.log.push_back("instead of that, the power failed again at fence " +
+    v.log.push_back(std::string("instead of that, the power failed") +
+                    (level == 0 && c.killed ? "" : " again") + " at fence " +
                     std::to_string(snap.fences()) + " of this recovery");
     memory_.rewind(snap.image);
   }

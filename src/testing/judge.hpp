@@ -34,6 +34,17 @@ struct recrash {
   uint64_t fence = 0, variant = 0;
 };
 
+// What a failure leaves, and what goes wrong after it.
+struct crash_state {
+  persistence_model::choice durable;
+  // The process dies instead, and the machine does not: its successor sees every store (all are chosen in
+  // `durable`), and what was not durable still is not. Then the power fails in the first of `again`.
+  bool killed = false;
+  fault damage;
+  std::vector<recrash> again;
+  uint64_t seed = 0;  // of what recoveries lose
+};
+
 struct verdict {
   bool sound = true;
   std::string wrong;             // what was wrong
@@ -48,10 +59,10 @@ class judge {
   // The image that later crash states differ from.
   void base(std::span<const std::byte> durable);
 
-  // One state: base with some bytes changed. `again`: crash recoveries, one after the other; the
-  // last image is judged as well as each one before. states counts what was judged.
-  verdict run(const persistence_model& m, const persistence_model::choice& c, const expectation& e,
-              const fault& f, const std::vector<recrash>& again, uint64_t seed, uint64_t& states);
+  // One state: base with some bytes changed. With recoveries that crash, one after the other, the last
+  // image is judged as well as each one before. states counts what was judged.
+  verdict run(const persistence_model& m, const crash_state& c, const expectation& e,
+              uint64_t& states);
 
   // Every image is also read again after its probe, closed and reopened, and looked through for
   // stores that bypassed the medium. Otherwise that is done now and then.

@@ -23,7 +23,7 @@ void for_each_unit(uint64_t offset, uint64_t length, uint64_t unit, Fn&& fn) {
   }
 }
 
-constexpr unsigned nobody = UINT_MAX;
+const persistence_model::source nobody{UINT16_MAX, UINT16_MAX};
 
 constexpr bool within_word(uint64_t offset, uint64_t n) noexcept {
   return n <= word_size && offset / word_size == (offset + n - 1) / word_size;
@@ -40,30 +40,30 @@ void persistence_model::reset(std::span<const std::byte> from) {
 }
 
 // Writers are many over time, but few are between a flush and their fence.
-uint64_t persistence_model::flusher_bit(unsigned writer) {
-  auto at = std::find(flushers_.begin(), flushers_.end(), writer);
+uint64_t persistence_model::flusher_bit(source by) {
+  auto at = std::find(flushers_.begin(), flushers_.end(), by);
   if (at == flushers_.end()) at = std::find(flushers_.begin(), flushers_.end(), nobody);
   if (at == flushers_.end()) {
     SCUTE_ASSERT(flushers_.size() < 64);
-    at = flushers_.insert(at, writer);
+    at = flushers_.insert(at, by);
   }
-  *at = writer;
+  *at = by;
   return uint64_t{1} << (at - flushers_.begin());
 }
 
 void persistence_model::add(kind what, uint64_t offset, const std::byte* bytes, size_t n,
-                            unsigned writer) {
-  SCUTE_ASSERT(offset <= durable_.size() && n <= durable_.size() - offset && writer <= UINT16_MAX);
+                            source by) {
+  SCUTE_ASSERT(offset <= durable_.size() && n <= durable_.size() - offset);
   if (n == 0) return;
-  pending_.push_back({offset, static_cast<uint32_t>(n), static_cast<uint32_t>(data_.size()), what,
-                      static_cast<uint16_t>(writer), 0});
+  pending_.push_back(
+      {offset, static_cast<uint32_t>(n), static_cast<uint32_t>(data_.size()), what, by, 0});
   data_.insert(data_.end(), bytes, bytes + n);
   atoms_fresh_ = false;
 }
 
-void persistence_model::stream(uint64_t offset, const std::byte* bytes, size_t n, unsigned writer) {
+void persistence_model::stream(uint64_t offset, const std::byte* bytes, size_t n, source by) {
   settle_visible();
-  add(kind::streamed, offset, bytes, n, writer);
+  add(kind::streamed, offset, bytes, n, by);
 }
 
 void persistence_model::store(uint64_t offset, const std::byte* bytes, size_t n) {
@@ -93,12 +93,12 @@ void persistence_model::found(uint64_t offset, const std::byte* bytes, size_t n)
   });
 }
 
-void persistence_model::flush(uint64_t offset, size_t n, unsigned writer) {
+void persistence_model::flush(uint64_t offset, size_t n, source by) {
   settle_visible();
   if (n == 0) return;
   const uint64_t begin = offset & ~(line_size - 1);
   const uint64_t end = (offset + n + line_size - 1) & ~(line_size - 1);
-  const uint64_t bit = flusher_bit(writer);
+  const uint64_t bit = flusher_bit(by);
   for (pending& p : pending_)
     if (p.what != kind::streamed && p.offset < end && p.offset + p.length > begin) p.flushed |= bit;
 }
@@ -119,19 +119,46 @@ void persistence_model::make_durable(size_t i) {
   }
 }
 
-void persistence_model::fence(unsigned writer) {
+// M3: what other threads have done through the same writer is not completed by anything any more.
+void persistence_model::forget_others(source by) {
+  uint64_t bits = 0;
+  for (size_t i = 0; i < flushers_.size(); ++i)
+    if (flushers_[i].writer == by.writer && flushers_[i].thread != by.thread) {
+      bits |= uint64_t{1} << i;
+      flushers_[i] = nobody;
+    }
+  for (pending& p : pending_) {
+    const bool streamed =
+        p.what == kind::streamed && p.by.writer == by.writer && p.by.thread != by.thread;
+    left_behind_ = left_behind_ || streamed || (p.flushed & bits) != 0;
+    p.flushed &= ~bits;
+    if (streamed) p.by = nobody;
+  }
+}
+
+void persistence_model::fence(source by) {
   settle_visible();
-  const auto flusher = std::find(flushers_.begin(), flushers_.end(), writer);
+  const auto flusher = std::find(flushers_.begin(), flushers_.end(), by);
   const uint64_t bit =
       flusher == flushers_.end() ? 0 : uint64_t{1} << (flusher - flushers_.begin());
   if (bit != 0) *flusher = nobody;
   const auto completed = [&](const pending& p) {
-    return p.what == kind::streamed ? p.writer == writer : (p.flushed & bit) != 0;
+    return p.what == kind::streamed ? p.by == by : (p.flushed & bit) != 0;
   };
   for (size_t i = 0; i < pending_.size(); ++i)
     if (completed(pending_[i])) make_durable(i);
   std::erase_if(pending_, completed);
+  forget_others(by);
   if (pending_.empty()) data_.clear();
+  atoms_fresh_ = false;
+}
+
+void persistence_model::lose_processes() {
+  for (pending& p : pending_) {
+    if (p.what == kind::streamed) p.what = kind::found;
+    p.flushed = 0;
+  }
+  flushers_.clear();
   atoms_fresh_ = false;
 }
 

@@ -9,9 +9,12 @@
 //    one of several words is several stores, in an order of their own that nobody knows.
 // M2 A non-temporal store may become durable at any time after it was made, in any order, in units
 //    of 8 aligned bytes.
-// M3 A fence makes durable what the same writer has flushed or streamed before it; a flush concerns
-//    what was stored in its lines, by anybody, up to that moment. A fence of another writer does
-//    nothing for it.
+// M3 A fence makes durable what the same thread has flushed or streamed before it through the same
+//    writer; a flush concerns what was stored in its lines, by anybody, up to that moment. A fence of
+//    another thread does nothing for it (a fence is a processor's, and a lane that changes hands does not
+//    take it along), nor does one through another writer (a page-cache medium keeps its list of dirty
+//    pages by writer). What a thread has flushed or streamed through a writer that another thread uses
+//    for a fence is forgotten: that fence empties the list, and no later one completes it.
 // M4 What is durable stays so until it is overwritten by something durable. Of two stores to a
 //    byte, the older one cannot become durable after the younger one has.
 // M5 eADR: a cached store is durable as soon as it is visible, so in the order of the program; one
@@ -42,13 +45,33 @@ class persistence_model {
   // Starts anew with everything in `from` durable.
   void reset(std::span<const std::byte> from);
 
-  // Announced stores. Offsets and lengths as the program has them; writers are small numbers.
-  void stream(uint64_t offset, const std::byte* bytes, size_t n, unsigned writer);
+  // Who writes: a thread, and what it writes through. Small numbers.
+  struct source {
+    // NOLINTNEXTLINE(google-explicit-constructor)
+    source(unsigned writer_number, unsigned thread_number = 0)
+        : writer(static_cast<uint16_t>(writer_number)),
+          thread(static_cast<uint16_t>(thread_number)) {}
+    bool operator==(const source&) const = default;
+    uint16_t writer, thread;
+  };
+
+  // Announced stores. Offsets and lengths as the program has them.
+  void stream(uint64_t offset, const std::byte* bytes, size_t n, source by);
   void store(uint64_t offset, const std::byte* bytes, size_t n);
   // Stores that a comparison has found: whole words as they are now (M6).
   void found(uint64_t offset, const std::byte* bytes, size_t n);
-  void flush(uint64_t offset, size_t n, unsigned writer);
-  void fence(unsigned writer);
+  void flush(uint64_t offset, size_t n, source by);
+  void fence(source by);
+
+  // A fence has left behind what another thread had flushed or streamed through the same writer (M3). A
+  // program whose writers belong to one thread from the first store to the fence never does that, unless
+  // it begins the other one's write-backs again.
+  bool left_behind() const noexcept { return left_behind_; }
+
+  // All that have written so far are dead, and the machine goes on: what is pending is in the caches
+  // (buffers of non-temporal stores are emptied when a CPU turns to something else), and only what
+  // others flush there becomes durable for certain.
+  void lose_processes();
 
   // What is durable whatever happens.
   std::span<const std::byte> durable() const noexcept { return durable_; }
@@ -90,22 +113,24 @@ class persistence_model {
     uint32_t length;
     uint32_t bytes;  // index into data_
     kind what;
-    uint16_t writer;   // of streamed
+    source by;         // of streamed
     uint64_t flushed;  // cached, found: bit per flusher whose next fence completes it
   };
 
   void settle_visible();
-  void add(kind what, uint64_t offset, const std::byte* bytes, size_t n, unsigned writer);
+  void add(kind what, uint64_t offset, const std::byte* bytes, size_t n, source by);
+  void forget_others(source by);
   void make_durable(size_t i);
-  uint64_t flusher_bit(unsigned writer);
+  uint64_t flusher_bit(source by);
 
   bool eadr_;
   image durable_;
   std::vector<pending> pending_;
   std::vector<std::byte> data_;
-  std::vector<unsigned> flushers_;  // by bit: writers that have flushed since their last fence
+  std::vector<source> flushers_;  // by bit: who has flushed since his last fence
   std::vector<atom> atoms_;
   bool atoms_fresh_ = false;
+  bool left_behind_ = false;
 };
 
 }  // namespace scute::testing

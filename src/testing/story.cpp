@@ -78,12 +78,17 @@ std::string tell(const detail::scenario_state& s, const recording& r, const stat
   std::string t = "scenario \"" + s.name + "\", state " + name.text() + "\n";
   t += "what was done:\n" + steps(s, r, name.moment);
   if (r.states.size() > 1) t += "  interleaving: " + r.order.text() + "\n";
-  t += "then the power failed, " + when(r, name.moment) + " (event " + std::to_string(name.moment) +
-       " of " + std::to_string(r.events.events.size()) + ").\n";
+  t += std::string("then the ") + (c.killed ? "process died, " : "power failed, ") +
+       when(r, name.moment) + " (event " + std::to_string(name.moment) + " of " +
+       std::to_string(r.events.events.size()) + ").\n";
   const auto durable = static_cast<size_t>(std::count(c.durable.begin(), c.durable.end(), true));
   t += "Of the stores that no fence had completed, " + std::to_string(durable) + " of " +
-       std::to_string(atoms.size()) + " pieces were durable.\n";
-  if (durable != 0) t += "  durable:" + ranges(atoms, c.durable, true, g) + "\n";
+       std::to_string(atoms.size()) + " pieces were " +
+       (c.killed ? "visible to the next process, none of them durable.\n" : "durable.\n");
+  if (c.killed)
+    t += "  visible:" + ranges(atoms, c.durable, true, g) + "\n";
+  else if (durable != 0)
+    t += "  durable:" + ranges(atoms, c.durable, true, g) + "\n";
   if (durable != atoms.size()) t += "  lost:" + ranges(atoms, c.durable, false, g) + "\n";
   for (const std::string& line : v.log) t += "  " + line + "\n";
   t += "what is wrong:\n    " + v.wrong + "\n";

@@ -7,18 +7,19 @@
 namespace scute::testing {
 namespace {
 
-constexpr unsigned damage_writer = UINT16_MAX;  // nobody else gets that far
+constexpr unsigned damage_writer = UINT16_MAX - 1;  // nobody else gets that far
 
 }  // namespace
 
 void trace::replay(const event& e, persistence_model& m) const {
   const std::byte* bytes = data.data() + e.bytes;
+  const persistence_model::source by{e.writer, e.actor};
   switch (e.what) {
-    case event_kind::streamed: m.stream(e.offset, bytes, e.length, e.writer); break;
+    case event_kind::streamed: m.stream(e.offset, bytes, e.length, by); break;
     case event_kind::stored: m.store(e.offset, bytes, e.length); break;
     case event_kind::found: m.found(e.offset, bytes, e.length); break;
-    case event_kind::flushed: m.flush(e.offset, e.length, e.writer); break;
-    case event_kind::fenced: m.fence(e.writer); break;
+    case event_kind::flushed: m.flush(e.offset, e.length, by); break;
+    case event_kind::fenced: m.fence(by); break;
     case event_kind::damaged:
       m.stream(e.offset, bytes, e.length, damage_writer);
       m.fence(damage_writer);

@@ -17,6 +17,8 @@
 #include <cstring>
 #include <new>
 
+#include "hostile/lossy_disk.hpp"
+
 namespace scute::test {
 
 struct faults::plan {
@@ -121,6 +123,7 @@ void describe(const std::string& text) {
 using scute::test::call;
 using scute::test::fails;
 using scute::test::fault;
+using scute::test::lossy_disk;
 
 // ---- memory -------------------------------------------------------------------------------------
 
@@ -258,7 +261,10 @@ EARLY int fstat(int fd, struct stat* to) noexcept {
   CALL(int, fstat, SYS_fstat, fd, to);
 }
 EARLY int fstatfs(int fd, struct statfs* to) noexcept {
-  CALL(int, fstatfs, SYS_fstatfs, fd, to);
+  if (fails(call::fstatfs)) return -1;
+  const auto result = static_cast<int>(::syscall(SYS_fstatfs, fd, to));
+  if (result == 0 && lossy_disk::has(fd)) to->f_type = 0xef53;  // wherever the file lies: ext4
+  return result;
 }
 EARLY int ftruncate(int fd, off_t length) noexcept {
   CALL(int, ftruncate, SYS_ftruncate, fd, length);
@@ -268,10 +274,29 @@ EARLY int posix_fallocate(int fd, off_t at, off_t n) {
   return ::syscall(SYS_fallocate, fd, 0, at, n) == 0 ? 0 : errno;
 }
 EARLY int msync(void* at, size_t n, int flags) {
-  CALL(int, msync, SYS_msync, at, n, flags);
+  const bool failing = fails(call::msync);
+  const int error = errno;
+  lossy_disk::synced(at, n, !failing);
+  errno = error;
+  if (failing) return -1;
+  return static_cast<int>(::syscall(SYS_msync, at, n, flags));
 }
 EARLY int fdatasync(int fd) {
-  CALL(int, fdatasync, SYS_fdatasync, fd);
+  const bool failing = fails(call::fdatasync);
+  const int error = errno;
+  lossy_disk::synced(fd, !failing);
+  errno = error;
+  if (failing) return -1;
+  return static_cast<int>(::syscall(SYS_fdatasync, fd));
+}
+EARLY int posix_fadvise(int fd, off_t at, off_t n, int advice) noexcept {
+  if (advice == POSIX_FADV_DONTNEED) lossy_disk::dropped(fd);
+  return ::syscall(SYS_fadvise64, fd, at, n, advice) == 0 ? 0 : errno;
+}
+EARLY int mincore(void* at, size_t n, unsigned char* to) noexcept {
+  const auto result = static_cast<int>(::syscall(SYS_mincore, at, n, to));
+  if (result == 0 && lossy_disk::has_dropped(at)) std::memset(to, 0, (n + 4095) / 4096);
+  return result;
 }
 EARLY int fsync(int fd) {
   CALL(int, fsync, SYS_fsync, fd);
@@ -280,7 +305,10 @@ EARLY ssize_t pread(int fd, void* to, size_t n, off_t at) {
   CALL(ssize_t, pread, SYS_pread64, fd, to, n, at);
 }
 EARLY ssize_t pwrite(int fd, const void* from, size_t n, off_t at) {
-  CALL(ssize_t, pwrite, SYS_pwrite64, fd, from, n, at);
+  if (fails(call::pwrite)) return -1;
+  const auto result = static_cast<ssize_t>(::syscall(SYS_pwrite64, fd, from, n, at));
+  if (result > 0) lossy_disk::written(fd, static_cast<uint64_t>(at), static_cast<size_t>(result));
+  return result;
 }
 EARLY ssize_t getrandom(void* to, size_t n, unsigned flags) {
   CALL(ssize_t, getrandom, SYS_getrandom, to, n, flags);

@@ -99,6 +99,7 @@ TEST(Explore, EveryImageOfATransaction) {
   EXPECT_GE(r.crash_points, 4u);
   EXPECT_EQ(r.interleavings, 1u);
   EXPECT_EQ(r.recrashed, 0u);
+  EXPECT_EQ(r.killed, 0u);
   EXPECT_EQ(r.damaged, 0u);
   EXPECT_GT(r.seconds, 0);
 }
@@ -123,6 +124,7 @@ TEST(Explore, WithCrashedRecoveriesAndFaults) {
   EXPECT_FALSE(r.complete);
   EXPECT_GE(r.states, 3000u);
   EXPECT_GT(r.recrashed, 300u);
+  EXPECT_GT(r.killed, 100u);
   EXPECT_GT(r.damaged, 150u);
 }
 

@@ -11,7 +11,8 @@
 //   flush a  a write-back of the line of a
 //   fence
 //
-// each by writer A, or, with "B: " in front of it, by writer B.
+// each by writer A, or, with "B: " in front of it, by writer B. Each has a thread of its own; with "B/A: "
+// it is the thread of B that uses the writer of A.
 #pragma once
 
 #include <algorithm>
@@ -42,13 +43,16 @@ inline uint64_t litmus_offset(char word) {
 }
 
 inline void litmus_step(persistence_model& m, std::string_view op) {
-  unsigned writer = 1;
+  persistence_model::source by{1, 1};
   if (op.starts_with("B: ")) {
-    writer = 2;
+    by = {2, 2};
     op.remove_prefix(3);
+  } else if (op.starts_with("B/A: ")) {
+    by = {1, 2};
+    op.remove_prefix(5);
   }
-  if (op == "fence") return m.fence(writer);
-  if (op.starts_with("flush ")) return m.flush(litmus_offset(op.at(6)), 8, writer);
+  if (op == "fence") return m.fence(by);
+  if (op.starts_with("flush ")) return m.flush(litmus_offset(op.at(6)), 8, by);
   const size_t sign = op.find_first_of("=<?");
   if (sign == op.npos || sign == 0 || op.size() != 2 * sign + 1)
     throw std::invalid_argument("no litmus operation: " + std::string(op));
@@ -57,7 +61,7 @@ inline void litmus_step(persistence_model& m, std::string_view op) {
     bytes.resize(bytes.size() + 8, std::byte(digit - '0'));
   const uint64_t at = litmus_offset(op[0]);
   if (op[sign] == '=') m.store(at, bytes.data(), bytes.size());
-  if (op[sign] == '<') m.stream(at, bytes.data(), bytes.size(), writer);
+  if (op[sign] == '<') m.stream(at, bytes.data(), bytes.size(), by);
   if (op[sign] == '?') m.found(at, bytes.data(), bytes.size());
 }
 

@@ -113,6 +113,18 @@ const litmus writers[] = {
     {"two_lines_two_writers", "a=1; flush a; c=2; B: flush c; B: fence", "0020 1020"},
     // A second fence without a flush of its own promises nothing new.
     {"fence_is_used_up", "a=1; flush a; fence; a=2; fence", "1000 2000"},
+    // ---- two threads, one writer ----
+    // [sfence] A fence is its processor's, whatever the program calls the writer.
+    {"flush_then_another_thread_fences", "a=1; flush a; B/A: fence", "0000 1000"},
+    {"stream_then_another_thread_fences", "a<1; B/A: fence", "0000 1000"},
+    {"another_thread_flushes_and_fences", "a=1; B/A: flush a; B/A: fence", "1000"},
+    {"another_thread_flushes_again", "a=1; flush a; B/A: flush a; B/A: fence", "1000"},
+    // A page cache has a list of dirty pages by writer, and the other one's fence has emptied it.
+    {"another_thread_fences_first", "a=1; flush a; B/A: fence; fence", "0000 1000"},
+    {"another_thread_fences_a_stream", "a<1; B/A: fence; fence", "0000 1000"},
+    {"another_thread_fences_between", "a=1; flush a; c=2; B/A: flush c; B/A: fence; fence",
+     "0020 1020"},
+    {"flushed_again_after_that", "a=1; flush a; B/A: fence; flush a; fence", "1000"},
 };
 
 // ---- non-temporal stores ------------------------------------------------------------------------

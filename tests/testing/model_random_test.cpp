@@ -27,7 +27,9 @@ class machine {
     states_.insert(first);
   }
 
-  void store(how h, int offset, const std::vector<std::byte>& bytes, int writer) {
+  using source = std::pair<int, int>;  // writer, thread
+
+  void store(how h, int offset, const std::vector<std::byte>& bytes, source by) {
     if (h != how::found) announce();
     // Which bytes go together: those of one word.
     std::map<int, piece> words;
@@ -36,7 +38,7 @@ class machine {
       piece& p = words[at / 8];
       p.store = stores_;
       p.kind = h;
-      p.writer = writer;
+      p.by = by;
       p.bytes[at] = bytes[i];
     }
     ++stores_;
@@ -53,19 +55,26 @@ class machine {
     run();
     require(at_once);
   }
-  void flush(int offset, int n, int writer) {
+  void flush(int offset, int n, source by) {
     announce();
     std::set<int> lines;
     for (int at = offset; at < offset + n; ++at) lines.insert(at / 64);
     for (piece& p : pieces_)
-      if (p.kind != how::streamed && lines.count(p.line()) != 0) p.flushed_by.insert(writer);
+      if (p.kind != how::streamed && lines.count(p.line()) != 0) p.flushed_by.insert(by);
   }
-  void fence(int writer) {
+  void fence(source by) {
     announce();
+    const auto forgotten = [&](const source& s) {
+      return s.first == by.first && s.second != by.second;
+    };
+    for (piece& p : pieces_) {
+      std::erase_if(p.flushed_by, forgotten);
+      if (forgotten(p.by)) p.by = {};
+    }
     std::set<int> done;
     for (size_t i = 0; i < pieces_.size(); ++i) {
       const piece& p = pieces_[i];
-      if (p.kind == how::streamed ? p.writer == writer : p.flushed_by.count(writer) != 0)
+      if (p.kind == how::streamed ? p.by == by : p.flushed_by.count(by) != 0)
         done.insert(static_cast<int>(i));
     }
     require(done);
@@ -85,10 +94,11 @@ class machine {
 
  private:
   struct piece {
-    int store = 0, writer = 0;
+    int store = 0;
+    source by{};
     how kind = how::cached;
     std::map<int, std::byte> bytes;
-    std::set<int> flushed_by;
+    std::set<source> flushed_by;
     int line() const { return bytes.begin()->first / 64; }
   };
   struct state {
@@ -159,8 +169,14 @@ void compare(test::random_source& random, bool eadr, size_t pieces_max) {
   char next = 'a';
   for (uint64_t left = random.between(1, 14); left != 0 && reference.pieces() < pieces_max;
        --left) {
-    const auto writer = static_cast<unsigned>(random.between(1, 2));
-    const std::string by = writer == 1 ? "A: " : "B: ";
+    // Each thread has a writer of its own; at times one uses the other one's.
+    const auto thread = static_cast<unsigned>(random.between(1, 2));
+    const unsigned writer = random.one_in(4) ? 3 - thread : thread;
+    const machine::source who{static_cast<int>(writer), static_cast<int>(thread)};
+    const persistence_model::source source{writer, thread};
+    const std::string by = std::string(thread == 1 ? "A" : "B") + (writer == thread ? ": "
+                                                                   : writer == 1    ? "/A: "
+                                                                                    : "/B: ");
     // A few places, so that stores meet: around the start of the first line, and its end.
     auto at = static_cast<int>(random.one_in(2) ? random.between(0, 11) : random.between(52, 72));
     auto n = static_cast<int>(random.one_in(3) ? random.between(1, 14) : 8);
@@ -174,19 +190,19 @@ void compare(test::random_source& random, bool eadr, size_t pieces_max) {
       if (h == machine::how::cached) m.store(static_cast<uint64_t>(at), bytes.data(), bytes.size());
       if (h == machine::how::found) m.found(static_cast<uint64_t>(at), bytes.data(), bytes.size());
       if (h == machine::how::streamed)
-        m.stream(static_cast<uint64_t>(at), bytes.data(), bytes.size(), writer);
-      reference.store(h, at, bytes, static_cast<int>(writer));
+        m.stream(static_cast<uint64_t>(at), bytes.data(), bytes.size(), source);
+      reference.store(h, at, bytes, who);
       program += by + (h == machine::how::cached     ? "store "
                        : h == machine::how::streamed ? "stream "
                                                      : "found ");
       program += std::to_string(at) + "+" + std::to_string(n) + " " + next++ + "; ";
     } else if (what < 8) {
-      m.flush(static_cast<uint64_t>(at), static_cast<size_t>(n), writer);
-      reference.flush(at, n, static_cast<int>(writer));
+      m.flush(static_cast<uint64_t>(at), static_cast<size_t>(n), source);
+      reference.flush(at, n, who);
       program += by + "flush " + std::to_string(at) + "+" + std::to_string(n) + "; ";
     } else {
-      m.fence(writer);
-      reference.fence(static_cast<int>(writer));
+      m.fence(source);
+      reference.fence(who);
       program += by + "fence; ";
     }
   }

@@ -41,6 +41,7 @@ const std::vector<entry>& catalogue() {
     add_lost_page_scenarios(list);
     add_ring_scenarios(list);
     add_window_scenarios(list);
+    add_hand_scenarios(list);
     add_unresolved_scenarios(list);
     add_remains_scenarios(list);
     add_parts_scenarios(list);

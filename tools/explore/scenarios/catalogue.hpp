@@ -40,6 +40,7 @@ void add_lost_page_scenarios(std::vector<entry>& to);  // pages that cannot be r
 // Engine logfree (logfree_*.cpp):
 void add_ring_scenarios(std::vector<entry>& to);        // transactions over several objects
 void add_window_scenarios(std::vector<entry>& to);      // threads whose columns meet
+void add_hand_scenarios(std::vector<entry>& to);        // lanes in the hands of several threads
 void add_unresolved_scenarios(std::vector<entry>& to);  // instant recovery
 void add_remains_scenarios(std::vector<entry>& to);     // the same: slots, chunks, caches, damage
 void add_parts_scenarios(std::vector<entry>& to);       // rings through further fragments

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "hostile/lossy_disk.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+
+namespace scute::test {
+namespace {
+
+std::atomic<lossy_disk*> current{nullptr};
+
+// Where an address of this process is mapped from: inode and offset in the file.
+bool find_mapping(const void* at, uint64_t& inode, uint64_t& offset) {
+  std::FILE* maps = std::fopen("/proc/self/maps", "r");
+  if (maps == nullptr) return false;
+  const auto wanted = reinterpret_cast<unsigned long>(at);
+  char line[512];
+  bool found = false;
+  while (!found && std::fgets(line, sizeof line, maps) != nullptr) {
+    unsigned long begin = 0, end = 0, from = 0, node = 0;
+    if (std::sscanf(line, "%lx-%lx %*s %lx %*s %lu", &begin, &end, &from, &node) != 4) continue;
+    if (wanted < begin || wanted >= end) continue;
+    inode = node;
+    offset = from + (wanted - begin);
+    found = true;
+  }
+  std::fclose(maps);
+  return found;
+}
+
+}  // namespace
+
+lossy_disk::lossy_disk(std::string path) : path_(std::move(path)) {
+  // Not by the functions that it is told of.
+  fd_ = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path_.c_str(), O_RDWR | O_CLOEXEC));
+  struct stat st{};
+  if (fd_ < 0 || ::syscall(SYS_fstat, fd_, &st) != 0)
+    throw std::runtime_error("no file under the disk");
+  device_ = st.st_dev;
+  inode_ = st.st_ino;
+  seen_.resize(static_cast<size_t>(st.st_size));
+  disk_ = now();
+  clean_ = disk_;
+  current = this;
+}
+
+lossy_disk::~lossy_disk() {
+  current = nullptr;
+  ::close(fd_);
+}
+
+// Reads a part of the file, or all of it; mutex_ is held.
+const bytes& lossy_disk::now(uint64_t from, uint64_t to) {
+  to = std::min<uint64_t>(to, seen_.size());
+  while (from < to) {
+    const auto n = ::syscall(SYS_pread64, fd_, seen_.data() + from, to - from, from);
+    if (n <= 0) {
+      ADD_FAILURE() << "cannot read the file under the disk";
+      break;
+    }
+    from += static_cast<uint64_t>(n);
+  }
+  return seen_;
+}
+
+bool lossy_disk::is_this(int fd) const noexcept {
+  struct stat st{};
+  return ::syscall(SYS_fstat, fd, &st) == 0 && st.st_dev == device_ && st.st_ino == inode_;
+}
+
+bool lossy_disk::is_mapped() const {
+  std::FILE* maps = std::fopen("/proc/self/maps", "r");
+  if (maps == nullptr) return false;
+  char line[512];
+  bool found = false;
+  while (!found && std::fgets(line, sizeof line, maps) != nullptr) {
+    unsigned long node = 0;
+    found = std::sscanf(line, "%*s %*s %*s %*s %lu", &node) == 1 && node == inode_;
+  }
+  std::fclose(maps);
+  return found;
+}
+
+// Dirty pages of [from, to) become clean. Where that fails, every other one of them has come through the
+// first time, and none the second time.
+void lossy_disk::sync(uint64_t from, uint64_t to, bool worked) {
+  const bytes& seen = now(from, to);
+  if (!worked) ++failures_;
+  uint64_t dirty = 0;
+  for (uint64_t at = from; at + page <= to && at + page <= seen.size(); at += page) {
+    if (std::memcmp(seen.data() + at, clean_.data() + at, page) == 0) continue;
+    if (worked || (failures_ % 2 == 1 && ++dirty % 2 == 0))
+      std::memcpy(disk_.data() + at, seen.data() + at, page);
+    std::memcpy(clean_.data() + at, seen.data() + at, page);
+  }
+}
+
+void lossy_disk::synced(int fd, bool worked) noexcept {
+  lossy_disk* d = current;
+  if (d == nullptr || !d->is_this(fd)) return;
+  if (d->before_sync) d->before_sync();
+  const std::lock_guard hold(d->mutex_);
+  d->sync(0, UINT64_MAX, worked);
+}
+
+void lossy_disk::synced(const void* at, size_t n, bool worked) noexcept {
+  lossy_disk* d = current;
+  uint64_t inode = 0, offset = 0;
+  if (d == nullptr || !find_mapping(at, inode, offset) || inode != d->inode_) return;
+  if (d->before_sync) d->before_sync();
+  const std::lock_guard hold(d->mutex_);
+  d->sync(offset, (offset + n + page - 1) & ~(page - 1), worked);
+}
+
+// The pages are dirty, even if they hold what they held.
+void lossy_disk::written(int fd, uint64_t offset, size_t n) noexcept {
+  lossy_disk* d = current;
+  if (d == nullptr || !d->is_this(fd)) return;
+  const std::lock_guard hold(d->mutex_);
+  const bytes& seen = d->now(offset & ~(page - 1), (offset + n + page - 1) & ~(page - 1));
+  for (uint64_t at = offset & ~(page - 1); at < offset + n && at + page <= seen.size(); at += page)
+    d->clean_[at] = static_cast<unsigned char>(~seen[at]);
+}
+
+void lossy_disk::dropped(int fd) noexcept {
+  lossy_disk* d = current;
+  if (d == nullptr || !d->is_this(fd)) return;
+  const std::lock_guard hold(d->mutex_);
+  if (d->keeps_pages || d->is_mapped()) return;
+  const bytes& seen = d->now();
+  for (uint64_t at = 0; at + page <= seen.size(); at += page) {
+    if (std::memcmp(seen.data() + at, d->clean_.data() + at, page) != 0) continue;  // dirty
+    if (std::memcmp(seen.data() + at, d->disk_.data() + at, page) == 0) continue;
+    ::syscall(SYS_pwrite64, d->fd_, d->disk_.data() + at, page, at);
+    std::memcpy(d->clean_.data() + at, d->disk_.data() + at, page);
+  }
+}
+
+bool lossy_disk::has(int fd) noexcept {
+  const lossy_disk* d = current;
+  return d != nullptr && d->is_this(fd);
+}
+
+bool lossy_disk::has_dropped(const void* at) noexcept {
+  const lossy_disk* d = current;
+  uint64_t inode = 0, offset = 0;
+  return d != nullptr && !d->keeps_pages && find_mapping(at, inode, offset) && inode == d->inode_;
+}
+
+bytes lossy_disk::after_power_failure(random_source& random) {
+  const std::lock_guard hold(mutex_);
+  const bytes& seen = now();
+  bytes left = disk_;
+  const uint64_t density = random.between(0, 4);
+  for (uint64_t at = 0; at + page <= seen.size(); at += page)
+    if (std::memcmp(seen.data() + at, clean_.data() + at, page) != 0 &&
+        random.between(1, 4) <= density)
+      std::memcpy(left.data() + at, seen.data() + at, page);
+  return left;
+}
+
+void lossy_disk::fail_power(random_source& random) {
+  const bytes left = after_power_failure(random);
+  const std::lock_guard hold(mutex_);
+  EXPECT_EQ(static_cast<long>(left.size()),
+            ::syscall(SYS_pwrite64, fd_, left.data(), left.size(), 0));
+  disk_ = left;
+  clean_ = left;
+}
+
+uint64_t lossy_disk::lost_pages() {
+  const std::lock_guard hold(mutex_);
+  const bytes& seen = now();
+  uint64_t n = 0;
+  for (uint64_t at = 0; at + page <= seen.size(); at += page)
+    n += std::memcmp(seen.data() + at, clean_.data() + at, page) == 0 &&
+         std::memcmp(seen.data() + at, disk_.data() + at, page) != 0;
+  return n;
+}
+
+}  // namespace scute::test

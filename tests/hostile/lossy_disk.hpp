@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A disk under one file. The file is what the page cache holds; the disk has what syncs have brought
+// there. When a sync fails, the pages that were dirty are clean afterwards, and the disk has none of them,
+// or some: that is what Linux does. A cache that is dropped is read again from the disk, but for pages that
+// are dirty or mapped.
+//
+// fault_injector.cpp tells it of the calls of this program; nothing is told of stores to mappings, which
+// are found by comparison. One disk at a time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+
+#include "support/scratch.hpp"
+#include "support/seed.hpp"
+
+namespace scute::test {
+
+class lossy_disk {
+ public:
+  // From now on, for the file as it is: all of it durable.
+  explicit lossy_disk(std::string path);
+  ~lossy_disk();
+  lossy_disk(const lossy_disk&) = delete;
+  lossy_disk& operator=(const lossy_disk&) = delete;
+
+  // What a power failure leaves at this moment: the disk, and, of the pages that are dirty, those that
+  // the kernel happens to have written already. Any thread.
+  bytes after_power_failure(random_source& random);
+  // The same for the file itself, which nobody has open.
+  void fail_power(random_source& random);
+  // Pages that the cache and the disk have in different versions, although no sync is going to tell.
+  uint64_t lost_pages();
+
+  bool keeps_pages = false;           // somebody else has the file mapped: nothing is dropped
+  std::function<void()> before_sync;  // called by each thread that syncs; set before there are any
+
+  // Called by the replaced functions. fd or address: ours, or another one's.
+  static void synced(int fd, bool worked) noexcept;
+  static void synced(const void* at, size_t n, bool worked) noexcept;
+  static void written(int fd, uint64_t offset, size_t n) noexcept;
+  static void dropped(int fd) noexcept;
+  static bool has(int fd) noexcept;
+  static bool has_dropped(const void* at) noexcept;
+
+ private:
+  static constexpr uint64_t page = 4096;
+
+  const bytes& now(uint64_t from = 0, uint64_t to = UINT64_MAX);
+  bool is_this(int fd) const noexcept;
+  bool is_mapped() const;
+  void sync(uint64_t from, uint64_t to, bool worked);
+
+  const std::string path_;
+  uint64_t device_ = 0, inode_ = 0;
+  int fd_ = -1;
+  std::mutex mutex_;
+  bytes seen_;  // what the file held at the last look
+  bytes disk_;
+  bytes clean_;  // what each page held when it was last clean
+  uint64_t failures_ = 0;
+};
+
+}  // namespace scute::test
