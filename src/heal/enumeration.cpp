@@ -6,6 +6,7 @@
 
 #include "heal/certainty.hpp"
 #include "medium/planted.hpp"
+#include "pool/optimistic.hpp"
 
 namespace scute::heal {
 namespace {
@@ -104,6 +105,7 @@ void enumeration::conclude(uint32_t type) {
         it = untold_.erase(it);
         continue;
       }
+      const pool::optimistic_reads mark;
       format::fragment_header h;
       std::memcpy(&h, s_.at(f.header), sizeof h);
       if (pool::covered(s_, f, h) == pool::not_covered || !is_of(h, type)) {

@@ -9,6 +9,7 @@
 #include "heal/versions.hpp"
 #include "medium/failure.hpp"
 #include "pool/columns.hpp"
+#include "pool/optimistic.hpp"
 
 namespace scute::heal {
 namespace {
@@ -111,6 +112,7 @@ void mender::count(uint64_t zone, const sighting& g, const format::fragment_head
 
 void mender::settled(uint64_t zone, const sighting& g, outcome o) {
   if (o != outcome::sound && o != outcome::repaired) return;
+  const pool::optimistic_reads mark;
   format::fragment_header h;
   std::memcpy(&h, s_.at(g.f.header), sizeof h);
   if (still_there(g)) count(zone, g, h);
