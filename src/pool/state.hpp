@@ -17,6 +17,7 @@
 #include "pool/accounting.hpp"
 #include "pool/event_log.hpp"
 #include "pool/geometry.hpp"
+#include "pool/idle_watch.hpp"
 #include "pool/lane.hpp"
 #include "pool/overlays.hpp"
 #include "pool/stripes.hpp"
@@ -60,6 +61,7 @@ struct state {
   std::deque<lane> lanes;
   stripes locks;
   overlays overlaid;
+  idle_watch watch;
   repairer* healer = nullptr;
   resolver* resolving = nullptr;  // engine logfree after a crash; else null
 
