@@ -239,7 +239,7 @@ class pool : public reader {
   }
 
   /// Verifies every structure, object and column, and with `repair` puts right what the redundancy
-  /// allows. Not while transactions run. An exception that a callback throws is rethrown when the
+  /// allows. Not while transactions run (errc::invalid inside one). An exception that a callback throws is rethrown when the
   /// check has ended.
   scute::report check(bool repair = false, const finding_function& finding = {},
                       const progress_function& progress = {}) const;

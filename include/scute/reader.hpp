@@ -141,6 +141,14 @@ class reader {
     return size_of(p) / sizeof(T);
   }
 
+  /// Bytes that one transaction can overwrite for certain, at present, as one range of an object. More may
+  /// find no room for its log (errc::nospc): do it in parts.
+  std::uint64_t overwrite_max() const {
+    std::uint64_t bytes = 0;
+    detail::check(scute_overwrite_max(handle(), &bytes));
+    return bytes;
+  }
+
   /// The pool that is read, for the C interface. Throws errc::notx if pool or transaction ended.
   scute_pool* handle() const {
     if (map_->handle == nullptr) [[unlikely]] {

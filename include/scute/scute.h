@@ -82,8 +82,10 @@ typedef struct scute_tx scute_tx; /* a transaction of one thread; opaque */
 enum scute_medium SCUTE_ENUM {
   SCUTE_MEDIUM_AUTO = 0, /* open only: found from the file's file system */
   SCUTE_MEDIUM_DAX = 1,  /* DAX mapping (MAP_SYNC): CPU flushes and fences make bytes durable */
-  SCUTE_MEDIUM_FILE = 2, /* page cache: a fence is an msync of what was dirtied */
-  SCUTE_MEDIUM_RAM = 3   /* tmpfs or memfd: survives the process; CPU flushes are still issued */
+  /* page cache: a fence is an fdatasync, which threads share that need one at the same time, or an msync
+   * of what one thread alone has dirtied */
+  SCUTE_MEDIUM_FILE = 2,
+  SCUTE_MEDIUM_RAM = 3 /* tmpfs or memfd: survives the process; CPU flushes are still issued */
 };
 
 /* How a transaction becomes durable. */
@@ -174,9 +176,10 @@ typedef struct scute_options {
 SCUTE_API void scute_options_init(scute_options *options);
 
 /* Sets one option by name, as text: "size" takes 64M, 16GiB; enums take their lower-case names
- * ("mlpc", "ram"); "policy" takes default, conservative or scrub:N; flags take "readonly",
- * "preallocate", "overwrite", "no_fault_handler" or "account" with "1" or "0". `layout` keeps the
- * pointer. SCUTE_E_INVALID names what would have been right. */
+ * ("mlpc", "ram"); "policy" takes default, conservative or scrub:N; "mode" is octal; each flag has a
+ * name, which takes "1" or "0": "readonly", "preallocate", "overwrite", "no_fault_handler", "account",
+ * "lazy_recovery", "plain_encoding". `layout` keeps the pointer. SCUTE_E_INVALID names what would have
+ * been right. */
 SCUTE_API int scute_options_set(scute_options *options, const char *name, const char *value);
 
 /* Applies every SCUTE_<NAME> variable of the environment (SCUTE_MEDIUM=file). */
@@ -313,8 +316,8 @@ SCUTE_API int scute_get_committed(scute_pool *pool, scute_oid oid, uint64_t offs
 SCUTE_API uintptr_t scute_direct_base(scute_pool *pool);
 
 /* Size asked for when the object was allocated, bytes it could grow to where it lies, and type
- * number; inside a transaction of this thread, as that has it. Each output may be null. Any
- * thread. */
+ * number; inside a transaction of this thread, as that has it (SCUTE_E_FREED if it has freed the
+ * object). Each output may be null. Any thread. */
 SCUTE_API int scute_object_info(scute_pool *pool, scute_oid oid, uint64_t *size, uint64_t *usable,
                                 uint32_t *type);
 
@@ -336,9 +339,10 @@ SCUTE_API int scute_tx_begin(scute_pool *pool, scute_tx **tx);
 
 /* Leaves a level; at the outermost one makes everything durable, all or nothing, and ends the
  * transaction whatever the result: on an error it has been aborted and the handle is gone.
- * SCUTE_E_CANARY: a write ran over the end (or before the start) of a micro-buffer.
- * SCUTE_E_ABORTED: an inner level was aborted. SCUTE_E_NOSPC: no room for the log. SCUTE_E_CONFLICT,
- * SCUTE_E_FREED: another thread changed or freed an object since this one opened it. */
+ * SCUTE_E_CANARY: a write ran over the end (or before the start) of a micro-buffer, into the guard
+ * bytes: 32 behind the object, 32 to 256 before it. SCUTE_E_ABORTED: an inner level was aborted.
+ * SCUTE_E_NOSPC: no room for the log of a large transaction; see scute_overwrite_max().
+ * SCUTE_E_CONFLICT, SCUTE_E_FREED: another thread changed or freed an object since this one opened it. */
 SCUTE_API int scute_tx_commit(scute_tx *tx);
 
 /* Leaves a level and dooms the whole transaction; at the outermost one ends it without a trace. */
@@ -356,28 +360,37 @@ SCUTE_API int scute_tx_alloc(scute_tx *tx, uint64_t size, uint32_t type, scute_o
 /* Largest object this pool could ever hold: about the space of one zone. */
 SCUTE_API uint64_t scute_alloc_max(scute_pool *pool);
 
-/* Frees an object at commit. Its micro-buffer, if any, is dropped then. */
+/* Frees an object at commit. Its micro-buffer, if any, is dropped then. SCUTE_E_INVALID if it has
+ * in-place ranges in this transaction. */
 SCUTE_API int scute_tx_free(scute_tx *tx, scute_oid oid);
 
 /* Opens a whole object for writing: verifies its checksum (repairing it if it fails), copies it to
  * a micro-buffer and returns that; opened again, the same buffer. What differs from the object at
  * commit is what gets written. The buffer belongs to the transaction and ends with it. For small
- * changes to large objects use scute_tx_add_range(), which copies only the range. */
+ * changes to large objects use scute_tx_add_range(), which copies only the range. SCUTE_E_INVALID if
+ * the object has in-place ranges in this transaction. */
 SCUTE_API int scute_tx_open(scute_tx *tx, scute_oid oid, void **bytes);
 
 /* Opens the range [offset, offset+length) of an object for writing. *bytes points at the range's
  * first byte in the micro-buffer; bytes of the object outside the ranges added so far must not be
- * touched through it. Ranges may overlap and repeat, and share one buffer. Verifies only the 4 KiB
- * fragments that the range touches. */
+ * touched through it: what is written there is lost, and only beyond the object noticed. Ranges may
+ * overlap and repeat, and share one buffer. Costs the range, whatever the object's size: verifies only
+ * the 4 KiB fragments that the range touches. A range that is open in place as a whole gives a pointer
+ * into the pool; one that is so in part SCUTE_E_INVALID. */
 SCUTE_API int scute_tx_add_range(scute_tx *tx, scute_oid oid, uint64_t offset, uint64_t length,
                                  void **bytes);
 
 /* Opens a range for stores straight to the pool, as libpmemobj's tx_add_range does: the old bytes
  * come back if the transaction does not commit. With engine redo they are made durable first, at one
  * fence per call; with engine logfree the parity has them already, and the range holds its columns (4 KiB
- * of every row) until the transaction ends or another one needs them. Until then other threads can see the new bytes, and what they write to these fragments is refused (SCUTE_E_CONFLICT). *bytes points into the pool.
- * A range that this transaction already has in a micro-buffer, or an object that it allocated,
- * yields a pointer into that micro-buffer instead. */
+ * of every row) until the transaction ends or another one needs them. Until then other threads can see
+ * the new bytes, and what they write to these fragments is refused (SCUTE_E_CONFLICT). *bytes points into the pool. A range that this transaction already has in a
+ * micro-buffer, or an object that it allocated, yields a pointer into that micro-buffer instead.
+ * SCUTE_E_RANGE beyond the object, or above 1 GiB.
+ * Until the transaction ends the object cannot be freed or opened as a whole in it, nor can a range be
+ * added that is open in place in part; and while it has ranges of both kinds it is read range by range,
+ * by scute_tx_get_range(), not by scute_tx_get(). All these fail with SCUTE_E_INVALID, and nothing has
+ * changed. */
 SCUTE_API int scute_tx_inplace(scute_tx *tx, scute_oid oid, uint64_t offset, uint64_t length,
                                void **bytes);
 

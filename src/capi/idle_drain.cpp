@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "capi/idle_drain.hpp"
 
-#include <algorithm>
 #include <chrono>
 
 #include "medium/thread_signals.hpp"
@@ -23,23 +22,26 @@ void idle_drain::stop() noexcept {
     stop_ = true;
   }
   wake_.notify_all();
+  s_.watch.stop();
   if (thread_.joinable()) thread_.join();
 }
 
 void idle_drain::run() noexcept {
-  using std::chrono::milliseconds;
-  // A deferred window is drained between one and two looks after its transaction. While nothing is
-  // deferred the looks become rare.
-  constexpr milliseconds shortest{20}, longest{640};
   medium::block_all_but_faults();
+  // A deferred window is drained between one and two looks after its transaction.
+  constexpr std::chrono::milliseconds pause{20};
   const pool::library_call within;
-  milliseconds pause = shortest;
   std::unique_lock hold(mutex_);
   while (!wake_.wait_for(hold, pause, [this] { return stop_; })) {
     hold.unlock();
     bool any = false;
     for (pool::lane& l : s_.lanes) any = pool::age(s_, l) || any;
-    pause = any ? shortest : std::min(longest, pause * 2);
+    if (any)
+      s_.watch.stay_awake();
+    else if (s_.watch.dozing())  // since the last look at least (Q1)
+      s_.watch.sleep();
+    else
+      s_.watch.announce();
     hold.lock();
   }
 }

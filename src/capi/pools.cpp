@@ -233,6 +233,9 @@ int scute_check(scute_pool* pool, int repair, scute_report* report, scute_findin
   return capi::guarded(pool, [&] {
     instance& in = capi::need(pool);
     scute_report r{};
+    this_thread().refresh();
+    if (this_thread().current != nullptr && this_thread().pool == &in)
+      throw failure(SCUTE_E_INVALID, "scute_check() inside a transaction; end that one first");
     if (repair != 0 && in.s.read_only)
       throw failure(SCUTE_E_READONLY,
                     in.s.path + " was opened read-only, so nothing can be repaired");

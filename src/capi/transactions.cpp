@@ -104,6 +104,13 @@ uint64_t scute_alloc_max(scute_pool* pool) {
   return pool == nullptr ? 0 : pool->in->heap->size_max();
 }
 
+int scute_overwrite_max(scute_pool* pool, uint64_t* bytes) {
+  return capi::guarded(pool, [&] {
+    instance& in = capi::need(pool);
+    capi::need_out(bytes, "bytes") = in.heap->overwrite_max();
+  });
+}
+
 int scute_tx_free(scute_tx* tx, scute_oid oid) {
   return capi::guarded(tx, [&] { capi::need(tx).free(oid); });
 }

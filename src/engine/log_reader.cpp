@@ -4,25 +4,93 @@
 #include <cstring>
 #include <string>
 
+#include "codec/crc32c.hpp"
 #include "engine/lane_log.hpp"
 #include "medium/planted.hpp"
 
 namespace scute::engine {
 namespace {
 
-// Where entries lie: file offset of each replica's byte 0, and the end of the area.
-struct area {
-  uint64_t base[2];
-  uint64_t end;
+// The checksums of ranges of one replica (B1).
+class range_sums {
+ public:
+  // Of [begin, end), both of them multiples of 64 from `base`.
+  range_sums(const std::byte* base, uint64_t begin, uint64_t end)
+      : base_(base), begin_(begin), end_(end) {}
+
+  // from: anywhere behind begin.
+  uint32_t of(uint64_t from, uint64_t n) {
+    constexpr uint64_t turns = 4;  // entries that a ring has overwritten in part are summed in vain
+    if (prefixes_.empty()) {
+      if (n <= turns * (end_ - begin_) - summed_) {
+        summed_ += n;
+        return codec::crc32c(0, base_ + from, n);
+      }
+      build();
+    }
+    // sum(A and then B) = sum(A) shifted by B's length ^ sum(B)
+    return codec::crc32c_shift(prefix(from), n) ^ prefix(from + n);
+  }
+
+ private:
+  void build() {
+    prefixes_.reserve((end_ - begin_) / 64 + 1);
+    uint32_t sum = 0;
+    for (uint64_t at = begin_; at < end_; at += 64) {
+      prefixes_.push_back(sum);
+      sum = codec::crc32c(sum, base_ + at, 64);
+    }
+    prefixes_.push_back(sum);
+  }
+  uint32_t prefix(uint64_t to) const noexcept {
+    const uint64_t line = (to - begin_) / 64;
+    return codec::crc32c(prefixes_[line], base_ + begin_ + line * 64, (to - begin_) % 64);
+  }
+
+  const std::byte* base_;
+  uint64_t begin_, end_;
+  uint64_t summed_ = 0;
+  std::vector<uint32_t> prefixes_;  // of [begin, begin + 64 i)
 };
 
+// Where entries lie.
+struct area {
+  area(const pool::state& s, const uint64_t (&offsets)[2], uint64_t from, uint64_t to)
+      : offset{offsets[0], offsets[1]},
+        base{s.at(offsets[0]), s.at(offsets[1])},
+        end(to),
+        sums{{base[0], from, to}, {base[1], from, to}} {}
+  uint64_t offset[2];        // of byte 0 of each replica
+  const std::byte* base[2];  // the same in memory
+  uint64_t end;
+  range_sums sums[2];
+};
+
+// A valid entry where it lies.
+struct sighting {
+  format::log_entry head;
+  const std::byte* body;
+};
+
+// All copies of an entry.
+std::vector<place> places_of(const pool::state& s, const area& where, const sighting& e) {
+  std::vector<place> places;
+  for (uint32_t r = 0; r < s.geo.lane_replicas; ++r)
+    places.push_back({where.offset[r] + e.head.position, sizeof e.head + e.head.body_size});
+  return places;
+}
+
+found_entry copy(const pool::state& s, const area& where, const sighting& e) {
+  return {e.head, {e.body, e.body + e.head.body_size}, places_of(s, where, e)};
+}
+
 // The entry at `position` of an area, if a replica has a valid one.
-std::optional<found_entry> entry_at(const pool::state& s, uint32_t lane, const area& where,
-                                    uint64_t position) {
+std::optional<sighting> entry_at(const pool::state& s, uint32_t lane, area& where,
+                                 uint64_t position) {
   const uint64_t end = where.end;
   if (position + sizeof(format::log_entry) > end) return std::nullopt;
   for (uint32_t r = 0; r < (SCUTE_PLANTED(log_copy_read) ? 1 : s.geo.lane_replicas); ++r) {
-    const std::byte* at = s.at(where.base[r] + position);
+    const std::byte* at = where.base[r] + position;
     format::log_entry e;
     std::memcpy(&e, at, sizeof e);
     if (e.magic != format::entry_magic || e.position != position) continue;
@@ -30,14 +98,11 @@ std::optional<found_entry> entry_at(const pool::state& s, uint32_t lane, const a
     if (e.epoch != s.sb.epoch && !SCUTE_PLANTED(entry_epoch)) continue;
     if (e.lane != lane && !SCUTE_PLANTED(entry_lane)) continue;
     if (e.body_size > end - position - sizeof e) continue;
-    if (!SCUTE_PLANTED(entry_checksum) && e.checksum != entry_checksum(at, sizeof e + e.body_size))
+    constexpr uint64_t before = offsetof(format::log_entry, checksum) + sizeof e.checksum;
+    if (!SCUTE_PLANTED(entry_checksum) &&
+        e.checksum != where.sums[r].of(position + before, sizeof e + e.body_size - before))
       continue;
-    found_entry found;
-    found.head = e;
-    found.records.assign(at + sizeof e, at + sizeof e + e.body_size);
-    for (uint32_t copy = 0; copy < s.geo.lane_replicas; ++copy)
-      found.places.push_back({where.base[copy] + position, sizeof e + e.body_size});
-    return found;
+    return sighting{e, at + sizeof e};
   }
   return std::nullopt;
 }
@@ -49,9 +114,12 @@ bool is_chunk(const pool::geometry& g, uint64_t offset) noexcept {
          (inside - g.chunk_base) / g.chunk_size < g.chunks;
 }
 
+}  // namespace
+
 // One link of a chain, from whichever copy is valid.
-const std::byte* link_at(const pool::state& s, const format::log_entry& e, uint64_t index,
-                         uint64_t offset, uint64_t replica, format::log_link& link) {
+const std::byte* log_reader::link_at(const format::log_entry& e, uint64_t index, uint64_t offset,
+                                     uint64_t replica, format::log_link& link) {
+  const pool::state& s = s_;
   for (const uint64_t o : {offset, SCUTE_PLANTED(link_copy_read) ? 0 : replica}) {
     if (o == 0 || !is_chunk(s.geo, o)) continue;
     const std::byte* at = s.at(o);
@@ -60,6 +128,12 @@ const std::byte* link_at(const pool::state& s, const format::log_entry& e, uint6
         link.transaction != e.transaction || link.index != index)
       continue;
     if (link.length > s.geo.chunk_size - sizeof link) continue;
+    if (sizeof link + link.length > chain_bytes_left_)
+      throw failure(SCUTE_E_CORRUPT, s.path +
+                                         ": the logs name more chains of chunks than the pool "
+                                         "has room for; the file was tampered with. Restore "
+                                         "the pool from a backup");
+    chain_bytes_left_ -= sizeof link + link.length;
     if (!SCUTE_PLANTED(link_checksum) && link.checksum != link_checksum(link, at + sizeof link))
       continue;
     return at + sizeof link;
@@ -68,7 +142,8 @@ const std::byte* link_at(const pool::state& s, const format::log_entry& e, uint6
 }
 
 // Replaces a chained entry's body by the records in the chain; false if a link is invalid (L1).
-bool unchain(const pool::state& s, found_entry& e) {
+bool log_reader::unchain(found_entry& e) {
+  const pool::state& s = s_;
   format::log_chain c;
   if (e.records.size() != sizeof c) return false;
   std::memcpy(&c, e.records.data(), sizeof c);
@@ -78,7 +153,7 @@ bool unchain(const pool::state& s, found_entry& e) {
   uint64_t offset = c.first, replica = c.first_replica;
   for (uint64_t i = 0; i < c.links; ++i) {
     format::log_link link;
-    const std::byte* bytes = link_at(s, e.head, i, offset, replica, link);
+    const std::byte* bytes = link_at(e.head, i, offset, replica, link);
     if (bytes == nullptr || records.size() + link.length > c.length) return false;
     records.insert(records.end(), bytes, bytes + link.length);
     for (const uint64_t copy : {offset, replica})
@@ -91,9 +166,8 @@ bool unchain(const pool::state& s, found_entry& e) {
   return true;
 }
 
-}  // namespace
-
-found_log read_lane(const pool::state& s, uint32_t lane) {
+found_log log_reader::read_lane(uint32_t lane) {
+  const pool::state& s = s_;
   found_log log;
   uint64_t undone = 0;
   for (uint32_t r = 0; r < (SCUTE_PLANTED(status_copy_read) ? 1 : s.geo.lane_replicas); ++r) {
@@ -105,51 +179,59 @@ found_log read_lane(const pool::state& s, uint32_t lane) {
     if (read_status_word(s, lane, status_word::undone, st.undone, value))
       undone = std::max(undone, value);
   }
-  area where{{s.geo.lane_offset(lane, 0), s.geo.lane_offset(lane, s.geo.lane_replicas - 1)},
-             format::lane_undo_offset(s.geo.lane_size)};
+  const uint64_t replicas[2] = {s.geo.lane_offset(lane, 0),
+                                s.geo.lane_offset(lane, s.geo.lane_replicas - 1)};
+  const uint64_t ring_end = format::lane_undo_offset(s.geo.lane_size);
+  area ring(s, replicas, format::lane_log_offset, ring_end);
   // Transactions up to this one need no undo (L4).
   uint64_t ended = SCUTE_PLANTED(undone_read) ? 0 : undone;
-  for (uint64_t at = format::lane_log_offset; at < where.end; at += 64) {
-    auto e = entry_at(s, lane, where, at);
+  std::optional<sighting> newest;
+  for (uint64_t at = format::lane_log_offset; at < ring_end; at += 64) {
+    const auto e = entry_at(s, lane, ring, at);
     if (!e || (e->head.flags & format::entry_undo) != 0) continue;
-    if ((e->head.flags & format::entry_chained) != 0 && e->head.sequence > log.applied &&
-        !unchain(s, *e))
-      continue;
+    std::optional<found_entry> chained;
+    if ((e->head.flags & format::entry_chained) != 0 && e->head.sequence > log.applied) {
+      if (e->head.body_size != sizeof(format::log_chain)) continue;  // before it is copied (B1)
+      if (!unchain(chained.emplace(copy(s, ring, *e)))) continue;
+    }
     const bool final = (e->head.flags & format::entry_final) != 0 || SCUTE_PLANTED(step_ends_undo);
     if (e->head.transaction != 0 && !SCUTE_PLANTED(entry_ends_undo))
       ended = std::max(ended, final ? e->head.transaction : e->head.transaction - 1);
-    if (!log.last || e->head.sequence > log.last->head.sequence || SCUTE_PLANTED(log_newest))
-      log.last = std::move(e);
+    if (newest && e->head.sequence <= newest->head.sequence && !SCUTE_PLANTED(log_newest)) continue;
+    newest = e;
+    log.last = std::move(chained);  // else copied below
   }
-  uint64_t at = where.end;
-  where.end = s.geo.lane_size;
+  if (newest && !log.last) log.last = copy(s, ring, *newest);
+  area where(s, replicas, ring_end, s.geo.lane_size);
+  uint64_t at = ring_end;
   uint64_t transaction = 0;
   for (uint64_t index = 0;; ++index) {
-    auto e = entry_at(s, lane, where, at);
+    const auto e = entry_at(s, lane, where, at);
     if (!e || (e->head.flags & format::entry_undo) == 0 || e->head.transaction <= ended ||
         e->head.sequence != index)
       break;
     if (transaction != 0 && transaction != e->head.transaction) break;
     transaction = e->head.transaction;
-    const auto keep_places = [&] {
-      log.undo_places.insert(log.undo_places.end(), e->places.begin(), e->places.end());
+    const auto keep_places = [&](const std::vector<place>& places) {
+      log.undo_places.insert(log.undo_places.end(), places.begin(), places.end());
     };
     at += (sizeof e->head + e->head.body_size + 63) & ~uint64_t{63};
     if ((e->head.flags & format::entry_more) != 0) {
       if (SCUTE_PLANTED(undo_more)) break;
       format::log_chain next;
-      if (e->records.size() != sizeof next) break;
-      std::memcpy(&next, e->records.data(), sizeof next);
+      if (e->head.body_size != sizeof next) break;
+      std::memcpy(&next, e->body, sizeof next);
       const bool two = s.geo.lane_replicas > 1;
       if (!is_chunk(s.geo, next.first) || (two && !is_chunk(s.geo, next.first_replica))) break;
-      keep_places();
-      where = {{next.first, two ? next.first_replica : next.first}, s.geo.chunk_size};
+      keep_places(places_of(s, where, *e));
+      where = area(s, {next.first, two ? next.first_replica : next.first}, 0, s.geo.chunk_size);
       at = 0;
       continue;
     }
-    if ((e->head.flags & format::entry_chained) != 0 && !unchain(s, *e)) break;
-    keep_places();
-    log.undo.push_back(std::move(*e));
+    found_entry entry = copy(s, where, *e);
+    if ((entry.head.flags & format::entry_chained) != 0 && !unchain(entry)) break;
+    keep_places(entry.places);
+    log.undo.push_back(std::move(entry));
   }
   return log;
 }

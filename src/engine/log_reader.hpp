@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Finding log entries after a crash. Trusts nothing that it reads: every offset, length and count
 // is tested against the geometry before it is used (F9).
+//
+// B1 Reading a lane takes time in proportion to its length, whatever it holds. Heads lie at multiples of 64
+//    bytes and each may vouch for all that follows, so summing up each body by itself would take the square
+//    of that: once more bytes were summed than a lane that Scute wrote can ask for, sums come from a table
+//    of prefixes. Bytes are copied for the entry that counts only.
+// B2 All chains of a pool together are read at most twice as long as the pool. A lent chunk belongs to one
+//    chain, so no log that Scute wrote comes near that; whoever needs more has been made to need it.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +37,21 @@ struct found_log {
   std::vector<place> undo_places;   // where they lie, and what leads from one to the next
 };
 
-found_log read_lane(const pool::state& s, uint32_t lane);
+class log_reader {
+ public:
+  explicit log_reader(const pool::state& s) : s_(s), chain_bytes_left_(2 * s.geo.file_size) {}
+
+  // Throws failure(SCUTE_E_CORRUPT) beyond B2.
+  found_log read_lane(uint32_t lane);
+
+ private:
+  bool unchain(found_entry& e);
+  const std::byte* link_at(const format::log_entry& e, uint64_t index, uint64_t offset,
+                           uint64_t replica, format::log_link& link);
+
+  const pool::state& s_;
+  uint64_t chain_bytes_left_;
+};
 
 // Calls fn for each record of an entry. Throws failure(SCUTE_E_CORRUPT) before the first call if
 // any record is malformed or its range lies outside the data rows.

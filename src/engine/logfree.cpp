@@ -118,6 +118,7 @@ void logfree::commit(pool::lane& l, const tx::write_set& w) {
     return s_.require_healthy();
   }
   pool::defer(l);
+  s_.watch.deferred();
 }
 
 // ---- with in-place ranges -----------------------------------------------------------------------------

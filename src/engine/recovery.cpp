@@ -14,49 +14,56 @@
 namespace scute::engine {
 namespace {
 
-// Touched ranges, folded onto the columns they lie in, so that each column is recomputed once.
+// Touched ranges, merged, and the columns they lie in, each of which is recomputed once. However often
+// the logs name a range, it counts once.
 class touched_columns {
  public:
   explicit touched_columns(const pool::geometry& g) : g_(g) {}
 
-  void add(uint64_t offset, uint64_t length) {
-    ranges_.push_back({offset, length});
-    while (length != 0) {
-      const pool::cell c = pool::cell_of(g_, offset);
-      const uint64_t n = std::min(length, g_.row_size - c.column);
-      spans_.push_back({g_.zone_offset(c.zone) + c.column, n});
-      if (SCUTE_PLANTED(recovery_rows)) return;
-      offset += n;
-      length -= n;
-    }
-  }
+  void add(uint64_t offset, uint64_t length) { ranges_.push_back({offset, length}); }
 
-  std::span<const byte_range> ranges() const noexcept { return ranges_; }
+  std::span<const byte_range> ranges() {
+    merge(ranges_);
+    return ranges_;
+  }
 
   // Calls fn(offset in row 0, length) for disjoint spans.
   template <typename Fn>
   void for_each(Fn&& fn) {
-    std::sort(spans_.begin(), spans_.end(),
-              [](const span& a, const span& b) { return a.offset < b.offset; });
-    for (size_t i = 0; i < spans_.size();) {
-      span merged = spans_[i++];
-      // Spans of different zones cannot touch: a zone's row 0 is followed by its row 1.
-      while (i < spans_.size() && spans_[i].offset <= merged.offset + merged.length) {
-        merged.length =
-            std::max(merged.offset + merged.length, spans_[i].offset + spans_[i].length) -
-            merged.offset;
-        ++i;
+    std::vector<byte_range> spans;
+    for (auto [offset, length] : ranges()) {
+      while (length != 0) {
+        const pool::cell c = pool::cell_of(g_, offset);
+        const uint64_t n = std::min(length, g_.row_size - c.column);
+        spans.push_back({g_.zone_offset(c.zone) + c.column, n});
+        if (SCUTE_PLANTED(recovery_rows)) break;
+        offset += n;
+        length -= n;
       }
-      fn(merged.offset, merged.length);
     }
+    // Spans of different zones cannot touch: a zone's row 0 is followed by its row 1.
+    merge(spans);
+    for (const byte_range& r : spans) fn(r.offset, r.length);
   }
 
  private:
-  struct span {
-    uint64_t offset, length;
-  };
+  // Sorts ranges and joins those that touch.
+  static void merge(std::vector<byte_range>& all) {
+    std::sort(all.begin(), all.end(),
+              [](const byte_range& a, const byte_range& b) { return a.offset < b.offset; });
+    size_t kept = 0;
+    for (const byte_range& r : all) {
+      if (kept != 0 && r.offset <= all[kept - 1].offset + all[kept - 1].length) {
+        byte_range& last = all[kept - 1];
+        last.length = std::max(last.offset + last.length, r.offset + r.length) - last.offset;
+      } else {
+        all[kept++] = r;
+      }
+    }
+    all.resize(kept);
+  }
+
   const pool::geometry& g_;
-  std::vector<span> spans_;
   std::vector<byte_range> ranges_;
 };
 
@@ -90,8 +97,9 @@ tx::recovery_report recover(pool::state& s, medium::writer& w, recovery_watch* w
   const bool log_free = s.sb.engine == SCUTE_ENGINE_LOGFREE;
   touched_columns touched(s.geo);
   std::vector<found_log> logs;
+  log_reader reader(s);
   for (uint32_t i = 0; i < s.geo.lane_count; ++i) {
-    logs.push_back(read_lane(s, i));
+    logs.push_back(reader.read_lane(i));
     auto& log = logs.back();
     if (log.last && log.last->head.sequence <= log.applied && !SCUTE_PLANTED(recovery_applied))
       log.last.reset();

@@ -43,6 +43,9 @@ class heap {
   // Chunks lent to a log that overflows its lane. Their bytes count as zeros for parity. Throws
   // SCUTE_E_NOSPC with nothing lent.
   std::vector<uint64_t> lend(pool::lane& l, size_t n);
+  // Bytes of an object that one transaction can overwrite in one piece for certain, at present: what goes
+  // through a log needs free chunks for it.
+  uint64_t overwrite_max();
   // Takes chunks back and out of the list, one by one; those that could not be taken back are left
   // in it when this throws.
   void take_back(pool::lane& l, std::vector<uint64_t>& chunk_offsets);
@@ -76,8 +79,11 @@ class heap {
   void zero(pool::lane& l, uint64_t chunk_offset) noexcept;
   void zero_with_parity(pool::lane& l, uint64_t chunk_offset);
   object reserve_span(pool::lane& l, uint64_t size);
+  uint64_t free_chunks(uint64_t enough);
+  uint64_t log_room(uint64_t chunks) const noexcept;
   [[noreturn]] void full(uint64_t size) const;
   [[noreturn]] void disk_full(const std::string& what) const;
+  [[noreturn]] void no_log(size_t n);
 
   pool::state& s_;
   step_engine& engine_;

@@ -105,6 +105,42 @@ void heap::zero_with_parity(pool::lane& l, uint64_t chunk_offset) {
   l.w.fence();
 }
 
+// Chunks that are free; counts no further than to `enough`.
+uint64_t heap::free_chunks(uint64_t enough) {
+  uint64_t n = 0;
+  for (uint64_t zi = 0; zi < zones_.count() && n < enough; ++zi) n += zones_.get(zi).available;
+  return n;
+}
+
+// Bytes of a log's records that n lent chunks can hold.
+uint64_t heap::log_room(uint64_t chunks) const noexcept {
+  return chunks / s_.geo.lane_replicas * (s_.geo.chunk_size - sizeof(format::log_link));
+}
+
+uint64_t heap::overwrite_max() {
+  const std::lock_guard hold(mutex_);
+  const uint64_t ring = format::lane_undo_offset(s_.geo.lane_size) - format::lane_log_offset -
+                        sizeof(format::log_entry);
+  const uint64_t room = std::max(ring, log_room(free_chunks(UINT64_MAX)));
+  // Each fragment has a record of its payload and one of its header.
+  constexpr uint64_t logged =
+      format::fragment_payload + format::header_size + 2 * sizeof(format::log_record);
+  // A range that begins and ends inside of fragments touches one more than its length says.
+  const uint64_t fragments = room / logged;
+  return fragments < 2 ? 0 : (fragments - 2) * format::fragment_payload;
+}
+
+void heap::no_log(size_t n) {
+  const uint64_t free = free_chunks(UINT64_MAX);
+  throw failure(SCUTE_E_NOSPC,
+                s_.path + " has no room for the log of so large a transaction: it takes " +
+                    std::to_string(log_room(n)) + " bytes in " +
+                    std::to_string(s_.geo.lane_replicas) + " copies, and there is room for " +
+                    std::to_string(log_room(free)) +
+                    ". Commit more often (scute_overwrite_max() tells how much fits), or move to "
+                    "a larger pool");
+}
+
 // Recovery takes a lent chunk for zeros; lending makes it so, with its parity. If there is a log for
 // everything, a crash in between leaves columns that recovery recomputes because the chunk is lent. Where
 // parity is the log it must make sense at any time: a transaction may be torn in these columns. There the
@@ -116,15 +152,13 @@ std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
   std::vector<uint64_t> offsets;
   chunks.reserve(n);
   offsets.reserve(n);
+  // Before anything is lent, and zeroed, that has to be given back again.
+  if (free_chunks(n) < n && (!reclaim_empty_runs() || free_chunks(n) < n)) no_log(n);
   try {
     while (chunks.size() < n) {
       chunk_state* c = take_chunks(l, 1);
       if (c == nullptr && no_blocks_ != 0) disk_full("the log of so large a transaction");
-      if (c == nullptr)
-        throw failure(SCUTE_E_NOSPC,
-                      s_.path +
-                          " has no room for the log of so large a transaction; commit more "
-                          "often, or move to a larger pool");
+      if (c == nullptr) no_log(n);
       const uint64_t offset = zones_.offset_of(*c);
       if (zero_first && !codec::is_zero(s_.at(offset), s_.geo.chunk_size)) {
         zones_.make_log(l, engine_, *c, lending::not_yet);

@@ -18,6 +18,7 @@
 #include "pool/claims.hpp"
 #include "pool/event_log.hpp"
 #include "pool/geometry.hpp"
+#include "pool/idle_watch.hpp"
 #include "pool/lane.hpp"
 #include "pool/overlays.hpp"
 #include "pool/stripes.hpp"
@@ -62,6 +63,7 @@ struct state {
   stripes locks;
   claims claimed;
   overlays overlaid;
+  idle_watch watch;
   repairer* healer = nullptr;
   resolver* resolving = nullptr;  // engine logfree after a crash; else null
 

@@ -78,7 +78,8 @@ std::byte* arena::take(uint64_t size, uint64_t front) {
   std::byte* start = total >= big_size ? map_big(total) : bump(total);
   std::byte* payload = start + lead;
   unpoison(payload, size);
-  plant_canary(payload - front, front);
+  poison(payload - front, front);  // all of it: under AddressSanitizer who writes there is told
+  plant_canary(payload - front_canary(front), front_canary(front));
   plant_canary(payload + size, canary_size);
   return payload;
 }

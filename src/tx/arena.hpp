@@ -20,7 +20,7 @@ class arena {
   arena& operator=(const arena&) = delete;
 
   // Room for `size` payload bytes, 64-byte aligned and uninitialised, preceded by `front` bytes of
-  // room for headers (a multiple of 32) that serve as the front canary until they are filled in,
+  // room for headers (a multiple of 32) whose end serves as the front canary until it is filled in,
   // and followed by the back canary. Big buffers take memory only where they are touched.
   std::byte* take(uint64_t size, uint64_t front);
 
@@ -29,7 +29,8 @@ class arena {
 
   // Tests both canaries of a buffer that take() gave out.
   static bool intact(const std::byte* payload, uint64_t size, uint64_t front) noexcept {
-    return canary_intact(payload - front, front) && canary_intact(payload + size, canary_size);
+    const uint64_t guarded = front_canary(front);
+    return canary_intact(payload - guarded, guarded) && canary_intact(payload + size, canary_size);
   }
 
   // With AddressSanitizer the canaries are poisoned; this makes a buffer's front usable.
@@ -43,6 +44,10 @@ class arena {
   }
 
  private:
+  static constexpr uint64_t front_canary(uint64_t front) noexcept {
+    return front < front_canary_max ? front : front_canary_max;
+  }
+
   struct block {
     std::byte* at;
     uint64_t size;

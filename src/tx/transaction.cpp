@@ -339,8 +339,7 @@ const void* transaction::peek(uint64_t oid) noexcept {
 
 bool transaction::describe(uint64_t oid, uint64_t* size, uint64_t* usable, uint32_t* type) {
   const micro_buffer* b = find(payload_of(s_, oid));
-  // Until commit a freed object is still the pool's.
-  if (b == nullptr || (b->freed && !b->fresh)) return false;
+  if (b == nullptr) return false;
   if (b->freed) throw failure(SCUTE_E_FREED, "the object was freed earlier in this transaction");
   if (size != nullptr) *size = b->size;
   if (usable != nullptr) *usable = b->where.room;

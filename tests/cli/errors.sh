@@ -12,6 +12,7 @@ on_every_reader() {
     expect "$status" "$scute" $command "$file"
     one_error_line
     in_err "^scute: $file: "
+    equal "$(grep -o -F "${file##*/}" err | wc -l)" 1
   done
   expect "$status" "$scute" kv get "$file" k
   expect "$status" "$scute" kv put "$file" k v
@@ -34,9 +35,20 @@ mkdir "$pools/folder"
 expect "1 7" "$scute" info "$pools/folder"
 one_error_line
 
+# A name that is a word of the message, or has no slash in it: the line begins with it all the same.
+(
+  cd "$pools"
+  head -c 300000 /dev/zero >pool
+  expect 7 "$scute" info pool
+  in_err '^scute: pool: this file is not a Scute pool'
+  expect 1 "$scute" info none.pool
+  in_err '^scute: none.pool: there is no pool; make one with '
+)
+
 # Read-only.
 expect 1 env SCUTE_READONLY=1 "$scute" kv put "$pool" k w
 one_error_line
+equal "$(grep -o -F "$pool" err | wc -l)" 1
 chmod 400 "$pool"
 expect 0 "$scute" kv get "$pool" k
 equal "$(cat out)" v
@@ -51,14 +63,11 @@ mkfifo feed
 "$scute" kv load "$pool" - --name feed --quiet <feed >/dev/null 2>loader.err &
 loader=$!
 exec 9>feed
-status=0
-for _ in $(seq 100); do
-  status=0
-  "$scute" kv put "$pool" other x >/dev/null 2>err || status=$?
-  [ "$status" = 0 ] || break
+# Once it has mapped the pool it has locked it. (Whoever tries by using the pool may lock the loader out.)
+for _ in $(seq 600); do
+  if grep -q "$pool" "/proc/$loader/maps"; then break; fi
   sleep 0.05
 done
-equal "$status" 5
 expect 5 "$scute" kv put "$pool" other x
 one_error_line
 expect 5 "$scute" check "$pool" --repair

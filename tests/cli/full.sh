@@ -15,6 +15,11 @@ expect 0 "$scute" kv scan "$pool"
 head -n "$said" records.tsv | cmp - out || fail "the records differ"
 expect 0 "$scute" check "$pool"
 
+# A transaction that is too large alone: the message knows the way out.
+expect 6 "$scute" kv load "$pools/batch.pool" records.tsv --create --size 1M --batch 1000000 --quiet
+one_error_line
+in_err '0 records of .* are loaded; a smaller --batch takes less room at a time'
+
 # Room that is freed is used again.
 expect 0 "$scute" kv del "$pool" key0000001
 expect 0 "$scute" kv put "$pool" small x

@@ -40,6 +40,7 @@ for engine in redo logfree; do
     heals --kind lose-page --region "$region"
   done
   heals --kind scribble --offset 0x100000 --length 4096
+  heals --kind scribble --offset 1048576 --length 4K
   fresh
   expect 0 "$scute" inject "$pool" --kind flip --region object --count 3 --bits 64
   in_out '^3 injuries$'
@@ -60,6 +61,11 @@ fresh
 expect 0 "$scute" inject "$pool" --kind flip --rate 1e-6
 n=$(grep -c '^flip at' out)
 [ "$n" -gt 80 ] && [ "$n" -lt 200 ] || fail "$n flips"
+
+# The example of the page on fault tolerance: a scribble of 100 KiB.
+fresh
+expect 0 "$scute" inject "$pool" --kind scribble --length 100K --offset 0x100000
+in_out '^scribble at 0x100000, 102400 bytes'
 
 # Without parity no page of the zones can be lost.
 "$scute" create "$pools/ml.pool" --size 4M --protection ml >/dev/null

@@ -29,6 +29,30 @@ equal "$(value big)" 123456789012345678901234567890
 expect 0 "$scute" info "$pool" --json
 equal "$(json layout)" scute-kv
 
+# Nor does a number have to be one that a double can hold.
+long=$(head -c 100000 /dev/zero | tr '\0' 7)
+cat >huge.jsonl <<JSON
+{"key":"huge","value":1e999}
+{"key":"n: 1e999","value":[-1E+999,{"1e999":"2e999\\" 3e999"}, 0, -7.5e-999 ]}
+{"key":"long","value":$long}
+{"key":-1e999,"value":"as text"}
+JSON
+expect 0 "$scute" kv load "$pools/huge.pool" huge.jsonl --create --size 4M --quiet
+from() {
+  expect 0 "$scute" kv get "$pools/huge.pool" --raw -- "$1"
+  cat out
+}
+equal "$(from huge)" 1e999
+equal "$(from 'n: 1e999')" '[-1E+999,{"1e999":"2e999\" 3e999"}, 0, -7.5e-999 ]'
+equal "$(from long)" "$long"
+equal "$(from -1e999)" "as text"
+for bad in 1e999x 01e999 -e999 1.e999 '1e999,'; do
+  printf '{"key":"k","value":%s}\n' "$bad" >bad.jsonl
+  expect 1 "$scute" kv load "$pools/huge.pool" bad.jsonl --quiet
+  one_error_line
+  in_err 'record 1: not JSON, at byte'
+done
+
 # What scan prints loads into the same records, in both forms.
 "$scute" kv scan "$pool" >scan.tsv
 "$scute" kv scan "$pool" --json >scan.jsonl

@@ -24,6 +24,12 @@ expect 0 "$scute" --version
 expect 1 "$scute"
 in_err 'Try `scute --help`'
 expect 1 "$scute" nonsense
+in_err '^scute: there is no command "nonsense"$'
+expect 1 "$scute" nonsense --json more
+in_err 'no command "nonsense"'
+expect 1 "$scute" kv nonsense
+in_err '^scute kv: there is no command "nonsense"$'
+in_err 'Try `scute kv --help`'
 expect 1 "$scute" create
 in_err '^scute create: '
 in_err 'Try `scute create --help`'
@@ -31,4 +37,31 @@ expect 1 "$scute" kv
 expect 1 "$scute" kv get "$pools/x.pool"
 expect 1 "$scute" info "$pools/x.pool" --nonsense
 expect 1 "$scute" kv load "$pools/x.pool" - --batch 0
+
+# Numbers: what is none is named, in a short line, and not taken for another one.
+refuses() { # WORD COMMAND...
+  local word=$1
+  shift
+  expect 1 "$scute" "$@"
+  in_err "\"$word\" is not "
+  [ "$(head -n 1 err | wc -c)" -lt 200 ] || fail "a long line: $(head -c 300 err)"
+}
+for bad in -1 -0 +3 1.5 1e3 0x10 ' 4' 4x 18446744073709551616 99999999999999999999999; do
+  refuses "$bad" inject x.pool --kind flip --count="$bad"
+  refuses "$bad" inject x.pool --kind flip --seed="$bad"
+  refuses "$bad" kv scan x.pool --limit="$bad"
+  refuses "$bad" kv load x.pool - --batch="$bad"
+  refuses "$bad" scrub x.pool --threads="$bad"
+done
+for bad in -1 1.5G K 64Q 64KB2 16777216T 0; do
+  refuses "$bad" inject x.pool --kind scribble --length="$bad"
+  refuses "$bad" scrub x.pool --rate="$bad"
+done
+for bad in -1 0x 0xg 1K; do refuses "$bad" inject x.pool --kind flip --offset="$bad"; done
+for bad in -1 2 nan inf 1e-6x; do refuses "$bad" inject x.pool --kind flip --rate="$bad"; done
+expect 0 "$scute" kv load "$pools/limits.pool" - --create --size 1M --quiet < <(printf 'a\t1\nb\t2\n')
+expect 0 "$scute" kv scan "$pools/limits.pool" --limit 010
+equal "$(wc -l <out)" 2
+expect 0 "$scute" kv scan "$pools/limits.pool" --limit 01
+equal "$(wc -l <out)" 1
 expect 1 "$scute" completion ksh

@@ -26,6 +26,11 @@ TYPED_TEST(hash_maps, against_a_model) {
 
 class hash_map_numbers : public scute_test::map_test<numbers> {};
 
+TEST_F(hash_map_numbers, following_the_end_throws_range) {
+  EXPECT_ERRC(range, (void)*pool.get(root).map.end());
+  EXPECT_ERRC(range, (void)pool.get(root).map.begin(pool).value());
+}
+
 TEST_F(hash_map_numbers, grows_in_small_steps) {
   static_assert(std::ranges::forward_range<numbers::range>);
   EXPECT_EQ(map().get(pool, 1), nullptr);

@@ -78,6 +78,9 @@ class ordered_map_numbers : public scute_test::map_test<numbers> {};
 TEST_F(ordered_map_numbers, is_a_bidirectional_range) {
   static_assert(std::ranges::bidirectional_range<numbers::range>);
   EXPECT_ERRC(range, --numbers().end(pool));
+  EXPECT_ERRC(range, (void)*numbers().end(pool));
+  EXPECT_ERRC(range, (void)numbers().end().key());
+  EXPECT_ERRC(range, ++numbers().end());
   EXPECT_EQ(map().get(pool, 1), nullptr);
   EXPECT_TRUE(map().scan(pool).empty());
 }

@@ -46,6 +46,109 @@ class sequences : public scute_test::model_test<root, ::model> {
   }
 };
 
+// Following an iterator at the end is the program's mistake, not damage of the pool.
+template <class Iterator>
+void expect_end(Iterator end) {
+  EXPECT_ERRC(range, (void)*end);
+  EXPECT_ERRC(range, (void)*Iterator());
+}
+
+TEST_F(sequences, following_an_iterator_at_the_end_throws_range) {
+  expect_end(state().numbers.scan(pool).end());
+  expect_end(state().number_queue.scan(pool).end());
+  pool.transact([&](scute::tx& tx) {
+    for (std::uint64_t i = 0; i < 3; ++i) {
+      tx.open(root).numbers.push_back(tx, i);
+      tx.open(root).number_queue.push(tx, i);
+    }
+  });
+  // The segment has room for more than are in use.
+  expect_end(state().numbers.scan(pool).end());
+  expect_end(state().number_queue.scan(pool).end());
+  auto it = state().numbers.scan(pool).begin();
+  for (std::uint64_t i = 0; i < 3; ++i, ++it) {
+    EXPECT_EQ(*it, i);
+  }
+  EXPECT_ERRC(range, (void)*it);
+  EXPECT_ERRC(range, (void)it[5]);
+}
+
+struct note {
+  scute::string title, text;
+  std::uint64_t number;
+};
+
+struct text_value {
+  scute::string text;
+};
+
+struct maps {
+  scute::ordered_map<int, text_value> sorted;
+  scute::hash_map<int, text_value> hashed;
+};
+
+TEST_F(sequences, an_element_may_be_replaced_by_itself_or_a_neighbour) {
+  const std::string longer(300, 'x');
+  const auto notes = pool.transact([&](scute::tx& tx) {
+    const auto made = tx.make<scute::vector<note>>();
+    for (std::uint64_t i = 0; i < 3; ++i) {
+      note& n = tx.open(made).emplace_back(tx);
+      n.title.assign(tx, "note " + std::to_string(i));
+      n.text.assign(tx, longer + std::to_string(i));
+      n.number = i;
+    }
+    return made;
+  });
+  const std::size_t before = objects();
+  const auto expect = [&](std::initializer_list<std::uint64_t> numbers) {
+    std::uint64_t i = 0;
+    for (const std::uint64_t n : numbers) {
+      const note& is = pool.get(notes).at(pool, i++);
+      EXPECT_EQ(is.number, n);
+      EXPECT_EQ(is.title.str(pool), "note " + std::to_string(n));
+      EXPECT_EQ(is.text.str(pool), longer + std::to_string(n));
+    }
+    EXPECT_EQ(objects(), before);
+  };
+  pool.transact([&](scute::tx& tx) { tx.open(notes).assign(tx, 1, tx.open(notes).at(tx, 1)); });
+  expect({0, 1, 2});
+  pool.transact([&](scute::tx& tx) {  // open for writing already
+    note& mine = tx.open(notes).edit(tx, 1);
+    tx.open(notes).assign(tx, 1, mine);
+    tx.open(notes).assign(tx, 1, std::move(mine));
+  });
+  expect({0, 1, 2});
+  pool.transact([&](scute::tx& tx) { tx.open(notes).assign(tx, 0, tx.open(notes).at(tx, 2)); });
+  expect({2, 1, 2});
+  // The same in maps, whose values are replaced likewise.
+  pool.transact([&](scute::tx& tx) {
+    const auto made = tx.make<maps>();
+    auto& [sorted, hashed] = tx.open(made);
+    const auto replace = [&](auto& map) {
+      text_value first;
+      first.text.assign(tx, longer);
+      map.insert(tx, 1, std::move(first));
+      map.insert_or_assign(tx, 1, *map.get(tx, 1));
+      EXPECT_EQ(map.get(tx, 1)->text.view(tx), longer);
+    };
+    replace(sorted);
+    replace(hashed);
+    tx.destroy(made);
+  });
+  pool.transact([&](scute::tx& tx) {
+    auto& texts = tx.open(root).texts;
+    texts.push_back(tx, longer);
+    texts.assign(tx, 0, texts.at(tx, 0));
+    texts.assign(tx, 0, std::move(texts.edit(tx, 0)));
+    texts.push_back(tx, texts.at(tx, 0));
+    EXPECT_EQ(texts.at(tx, 1).view(tx), longer);
+    texts.clear(tx);
+    tx.open(notes).clear(tx);
+    tx.destroy(notes);
+  });
+  expect_no_leaks();
+}
+
 TEST_F(sequences, against_a_model) {
   for (int phase = 0; phase < 4; ++phase) {
     play(

@@ -270,6 +270,15 @@ void check(stage& s) {
   r.struct_size = sizeof r;
   REFUSED(SCUTE_E_READONLY, scute_check(s.read_only, 1, &r, nullptr, nullptr, nullptr));
   SCUTE_OKAY(scute_check(s.read_only, 0, &r, nullptr, nullptr, nullptr));
+  // A commit at work looks like damage; the transaction goes on as if nothing had been asked.
+  transaction tx(s.pool);
+  void* at = nullptr;
+  SCUTE_OKAY(scute_tx_open(tx, s.live, &at));
+  for (const int repair : {0, 1}) {
+    SCUTE_FAILS(SCUTE_E_INVALID, scute_check(s.pool, repair, &r, nullptr, nullptr, nullptr));
+  }
+  SCUTE_OKAY(scute_check(s.other, 0, &r, nullptr, nullptr, nullptr));  // of another pool
+  SCUTE_OKAY(tx.commit());
 }
 
 void thread_lane(stage& s) {

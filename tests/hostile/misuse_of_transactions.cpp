@@ -90,6 +90,15 @@ void alloc_max(stage& s) {
   EXPECT_LT(scute_alloc_max(s.pool), 2 * mib);
 }
 
+void overwrite_max(stage& s) {
+  uint64_t n = 7;
+  SCUTE_FAILS(SCUTE_E_INVALID, scute_overwrite_max(nullptr, &n));
+  EXPECT_EQ(n, 7u);
+  SCUTE_FAILS(SCUTE_E_INVALID, scute_overwrite_max(s.pool, nullptr));
+  SCUTE_OKAY(scute_overwrite_max(s.read_only, &n));
+  EXPECT_LT(n, 2 * mib);
+}
+
 void tx_free(stage& s) {
   s.for_bad_handles([&](scute_tx* bad) { REFUSED(SCUTE_E_NOTX, scute_tx_free(bad, s.live)); });
   {
@@ -233,9 +242,10 @@ void obj_discard(stage&) {
 #define MISUSE(name) {"scute_" #name, name}
 void list_misuse_of_transactions(misuse_list& to) {
   to.insert({MISUSE(tx_begin), MISUSE(tx_commit), MISUSE(tx_abort), MISUSE(tx_current),
-             MISUSE(tx_alloc), MISUSE(alloc_max), MISUSE(tx_free), MISUSE(tx_open),
-             MISUSE(tx_add_range), MISUSE(tx_inplace), MISUSE(tx_reading), MISUSE(tx_get),
-             MISUSE(tx_get_range), MISUSE(obj_open), MISUSE(obj_commit), MISUSE(obj_discard)});
+             MISUSE(tx_alloc), MISUSE(alloc_max), MISUSE(overwrite_max), MISUSE(tx_free),
+             MISUSE(tx_open), MISUSE(tx_add_range), MISUSE(tx_inplace), MISUSE(tx_reading),
+             MISUSE(tx_get), MISUSE(tx_get_range), MISUSE(obj_open), MISUSE(obj_commit),
+             MISUSE(obj_discard)});
 }
 
 }  // namespace scute::test

@@ -158,6 +158,7 @@ TEST_P(calls, FreeInEveryCombination) {
   SCUTE_FAILS(SCUTE_E_FREED, scute_tx_inplace(tx, a, 0, 1, &p));
   SCUTE_FAILS(SCUTE_E_FREED, scute_tx_get(tx, a, &q));
   SCUTE_FAILS(SCUTE_E_FREED, scute_tx_get_range(tx, a, 0, 1, &q));
+  SCUTE_FAILS(SCUTE_E_FREED, scute_object_info(f, a, nullptr, nullptr, nullptr));
   SCUTE_OKAY(scute_tx_open(tx, b, &p));
   std::memset(p, 1, 300);
   SCUTE_OKAY(scute_tx_free(tx, b));

@@ -3,7 +3,9 @@
 // AddressSanitizer the write itself is caught.
 #include <gtest/gtest.h>
 
+#include "codec/parity.hpp"
 #include "support/pool_file.hpp"
+#include "tx/arena.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define SCUTE_TEST_ASAN 1
@@ -88,6 +90,15 @@ TEST_P(canary, BehindTheLastRange) {
   });
 }
 
+TEST_P(canary, BeforeTheFirstRange) {
+  for (const int64_t at : {int64_t{-1}, int64_t{-32}})
+    overrun(at, [&](scute_tx* tx) {
+      void* p = nullptr;
+      EXPECT_EQ(SCUTE_OK, scute_tx_add_range(tx, oid, 0, 1, &p));
+      return p;
+    });
+}
+
 TEST_P(canary, AroundABufferOutsideTransactions) {
   for (const int64_t at : {static_cast<int64_t>(GetParam()), int64_t{-1}}) {
     void* p = nullptr;
@@ -103,6 +114,26 @@ TEST_P(canary, AroundABufferOutsideTransactions) {
     EXPECT_TRUE(f.read(oid) == pattern(1, GetParam()));
 #endif
   }
+}
+
+// The room for headers before the buffer of a large object is large as well (here 8 MiB, for an object of 1
+// GiB). Planting guard bytes, and testing them, must not touch all of it, or an edit of one byte costs
+// milliseconds.
+TEST(arena, GuardsATakenBufferWithAFewBytesWhateverItsSize) {
+#ifndef SCUTE_TEST_ASAN
+  constexpr uint64_t size = gib, front = size / 4096 * 32;
+  tx::arena a;
+  std::byte* p = a.take(size, front);
+  EXPECT_TRUE(tx::arena::intact(p, size, front));
+  const std::byte* const begin = p - front;
+  EXPECT_TRUE(codec::is_zero(begin, front - tx::front_canary_max)) << "guard bytes everywhere";
+  for (const int64_t at : {int64_t{-256}, int64_t{-1}, int64_t{size}, int64_t{size + 31}}) {
+    p[at] ^= std::byte{1};
+    EXPECT_FALSE(tx::arena::intact(p, size, front)) << at;
+    p[at] ^= std::byte{1};
+  }
+  EXPECT_TRUE(tx::arena::intact(p, size, front));
+#endif
 }
 
 INSTANTIATE_TEST_SUITE_P(Size, canary, testing::Values(1, 32, 100, 4096, 5000, 200000));

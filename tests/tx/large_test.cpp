@@ -48,6 +48,46 @@ TEST_P(large, SmallEditOfALargeObjectStaysSmall) {
   EXPECT_TRUE(f.read(oid) == want);
 }
 
+// An object that can be allocated, since new ones are staged, and not overwritten at once: the pool cannot hold
+// the log. The error says how much fits, the accessor says so beforehand, and it does fit.
+TEST_P(large, AnOverwriteThatFindsNoRoomForItsLog) {
+  f.create(32 * mib, GetParam());
+  constexpr uint64_t n = 20 * mib;
+  const bytes old = pattern(1, n);
+  oid = f.alloc(old);
+  ASSERT_NE(oid, 0u) << scute_errormsg();
+  uint64_t fits = 0;
+  SCUTE_OKAY(scute_overwrite_max(f, &fits));
+  EXPECT_LT(fits, n);
+  EXPECT_GT(fits, 2 * mib);
+  const auto before = f.stats();
+  {
+    transaction tx(f);
+    SCUTE_OKAY(scute_tx_open(tx, oid, &p));
+    std::memcpy(p, pattern(2, n).data(), n);
+    SCUTE_FAILS(SCUTE_E_NOSPC, tx.commit());
+    EXPECT_NE(std::string(scute_errormsg()).find("scute_overwrite_max"), std::string::npos);
+  }
+  // Nothing was lent for it, and zeroed, in vain.
+  EXPECT_EQ(f.stats().bytes_log, before.bytes_log);
+  EXPECT_EQ(f.stats().bytes_data, before.bytes_data);
+  EXPECT_TRUE(f.read(oid) == old);
+  bytes want = old;
+  const bytes fresh = pattern(3, fits);
+  std::copy(fresh.begin(), fresh.end(), want.begin() + 1000);
+  {
+    transaction tx(f);
+    SCUTE_OKAY(scute_tx_add_range(tx, oid, 1000, fits, &p));
+    std::memcpy(p, fresh.data(), fits);
+    SCUTE_OKAY(tx.commit());
+  }
+  EXPECT_TRUE(f.read(oid) == want);
+  uint64_t later = 0;
+  SCUTE_OKAY(scute_overwrite_max(f, &later));
+  EXPECT_EQ(later, fits) << "chunks that were lent stay lent";
+  f.expect_sound();
+}
+
 TEST_P(large, TenThousandObjectsAtOnce) {
   f.create(32 * mib, GetParam());
   constexpr size_t n = 10000;

@@ -8,6 +8,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace scute_tool {
@@ -19,9 +20,32 @@ class failure : public std::runtime_error {
 
   // What the library reported while working on `what`.
   failure(const std::string& what, const scute::error& error)
-      : failure(exit_code_of(error.code().value()), what, message_of(error)) {}
+      : failure(exit_code_of(error.code().value()), what, without(what, message_of(error))) {}
 
   exit_code code() const noexcept { return code_; }
+
+  // A path as the library is given it. With a slash in it no other word of a message looks like it.
+  static std::string library_path(const std::string& path) {
+    return path.find('/') == std::string::npos ? "./" + path : path;
+  }
+
+  // The library's messages name the file, and the line begins with it already: says it once.
+  static std::string without(const std::string& what, std::string why) {
+    const std::string path = library_path(what);
+    if (why.starts_with(path + ": ")) why.erase(0, path.size() + 2);
+    constexpr std::string_view instead = "this file";
+    if (const size_t at = why.find(" at " + path + ";"); at != std::string::npos)
+      why.erase(at, path.size() + 4);
+    for (size_t at = why.find(path); at != std::string::npos; at = why.find(path, at)) {
+      const size_t end = at + path.size();
+      const bool whole = (at == 0 || why[at - 1] == ' ' || why[at - 1] == '(') &&
+                         (end == why.size() ||
+                          std::string_view(" :;,.)").find(why[end]) != std::string_view::npos);
+      if (whole) why.replace(at, path.size(), instead);
+      at += whole ? instead.size() : path.size();
+    }
+    return why;
+  }
 
  private:
   // std::system_error appends the name of the code, which says no more than the message.
@@ -47,7 +71,8 @@ decltype(auto) working_on(const std::string& what, F&& f) {
 
 // Throws the failure that a negative SCUTE_E_* result stands for; returns the result otherwise.
 inline int check(int result, const std::string& what) {
-  if (result < 0) throw failure(exit_code_of(result), what, scute_errormsg());
+  if (result < 0)
+    throw failure(exit_code_of(result), what, failure::without(what, scute_errormsg()));
   return result;
 }
 

@@ -2,6 +2,7 @@
 // inject.cpp: scute inject PATH: damage on purpose, for drills.
 #include "command.hpp"
 #include "failure.hpp"
+#include "numbers.hpp"
 #include "open_pool.hpp"
 #include "options.hpp"
 #include "output.hpp"
@@ -119,19 +120,20 @@ void add_inject(CLI::App& root, exit_code&) {
       ->check(one_of(region_names()))
       ->type_name("superblock|lane|zone-header|chunk-header|object|free|log|parity|any");
   auto* offset = app->add_option("--offset", args->offset, "exactly there, an offset of the file");
-  offset->type_name("X")->excludes("--region");
+  offset->transform(file_offset())->type_name("X")->excludes("--region");
   auto* count = app->add_option("--count", args->count, "how many (default 1)");
-  count->check(CLI::PositiveNumber.description(""))->type_name("N")->excludes(offset);
+  count->transform(whole_number(1))->type_name("N")->excludes(offset);
   auto* rate = app->add_option("--rate", args->rate, "instead: injuries per bit of the region");
-  rate->check(CLI::Range(0.0, 1.0).description(""))
-      ->type_name("R")
-      ->excludes(count)
-      ->excludes(offset);
+  rate->check(fraction())->type_name("R")->excludes(count)->excludes(offset);
   app->add_option("--bits", args->bits, "width of a flip (default 1)")
       ->check(CLI::IsMember({1, 8, 16, 32, 64}).description(""))
       ->type_name("1|8|16|32|64");
-  app->add_option("--length", args->length, "bytes of a scribble (default 64)")->type_name("N");
-  app->add_option("--seed", args->seed, "hits the same places again (default 1)")->type_name("S");
+  app->add_option("--length", args->length, "bytes of a scribble: 64, 100K (default 64)")
+      ->transform(size_value())
+      ->type_name("SIZE");
+  app->add_option("--seed", args->seed, "hits the same places again (default 1)")
+      ->transform(whole_number())
+      ->type_name("S");
   args->options.add_to(*app, pool_options::use::open);
   add_json_flag(*app, args->json);
   app->footer(

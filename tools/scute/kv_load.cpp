@@ -3,6 +3,7 @@
 #include "command.hpp"
 #include "failure.hpp"
 #include "loader.hpp"
+#include "numbers.hpp"
 #include "options.hpp"
 #include "output.hpp"
 #include "standard_streams.hpp"
@@ -134,7 +135,7 @@ void add_kv_load(CLI::App& kv, exit_code& status) {
       ->check(one_of({"tsv", "json"}))
       ->type_name("tsv|json");
   app->add_option("--batch", args->batch, "records per transaction (default 100)")
-      ->check(CLI::Range(uint64_t{1}, uint64_t{1000000}).description(""))
+      ->transform(whole_number(1, 1000000))
       ->type_name("N");
   app->add_option("--name", args->name, "what to call the source when resuming (default its path)")
       ->type_name("NAME");

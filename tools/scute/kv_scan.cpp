@@ -3,6 +3,7 @@
 #include "command.hpp"
 #include "failure.hpp"
 #include "kv_store.hpp"
+#include "numbers.hpp"
 #include "options.hpp"
 #include "output.hpp"
 
@@ -62,7 +63,9 @@ void add_kv_scan(CLI::App& kv, exit_code&) {
   auto args = std::make_shared<arguments>();
   add_pool_path(*app, args->path);
   add_range_flags(*app, args->range);
-  app->add_option("--limit", args->range.limit, "at most so many")->type_name("N");
+  app->add_option("--limit", args->range.limit, "at most so many")
+      ->transform(whole_number())
+      ->type_name("N");
   app->add_flag("--reverse", args->range.reverse, "from the last key to the first");
   app->add_flag("--keys", args->keys_only, "the keys only");
   args->options.add_to(*app, pool_options::use::open);

@@ -77,9 +77,12 @@ class loading {
     try {
       result_.added += store_.load(batch, plan_.source, next);
     } catch (const failure& error) {
-      throw failure(
-          error.code(), error.what(),
-          fmt::format("{} records of {} are loaded", result_.state.records, plan_.source));
+      const char* const advice = error.code() == exit_full && batch.size() > 1
+                                     ? "; a smaller --batch takes less room at a time"
+                                     : "";
+      throw failure(error.code(), error.what(),
+                    fmt::format("{} records of {} are loaded{}", result_.state.records,
+                                plan_.source, advice));
     }
     result_.state = next;
     result_.loaded += batch.size();

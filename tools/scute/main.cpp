@@ -40,9 +40,21 @@ std::string command_name(const CLI::App& app, std::string name) {
   return name;
 }
 
+// The word that stands where a command was expected: in `scute bogus`, and in `scute kv bogus`.
+std::string unknown_command(const CLI::App& app) {
+  for (const CLI::App* sub : app.get_subcommands()) return unknown_command(*sub);
+  if (app.get_require_subcommand_min() == 0) return {};
+  for (const std::string& word : app.remaining())
+    if (!word.starts_with('-')) return word;
+  return {};
+}
+
 int report_usage(const CLI::App& app, const CLI::ParseError& error) {
   const std::string name = command_name(app, "scute");
-  tell("{}: {}\nTry `{} --help`.\n", name, error.what(), name);
+  const std::string word = unknown_command(app);
+  const std::string why =
+      word.empty() ? error.what() : fmt::format("there is no command \"{}\"", word);
+  tell("{}: {}\nTry `{} --help`.\n", name, why, name);
   return exit_error;
 }
 

@@ -8,8 +8,9 @@ namespace scute_tool {
 open_pool::open_pool(const std::string& path, scute::options options, how mode) : path_(path) {
   if (mode == how::open_to_read) options.readonly = true;
   working_on(path, [&] {
+    const std::string file = failure::library_path(path);
     pool_ =
-        mode == how::create ? scute::pool::create(path, options) : scute::pool::open(path, options);
+        mode == how::create ? scute::pool::create(file, options) : scute::pool::open(file, options);
   });
 }
 

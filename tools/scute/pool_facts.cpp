@@ -38,7 +38,7 @@ std::string medium_reason(const std::string& path, const scute_info& info) {
     case SCUTE_MEDIUM_RAM:
       return fmt::format("memory of {}: survives the process, not the machine", file_system);
     case SCUTE_MEDIUM_FILE:
-      return fmt::format("page cache of {}: a fence is an msync", file_system);
+      return fmt::format("page cache of {}: a fence is an fdatasync", file_system);
     case SCUTE_MEDIUM_DAX:
       return fmt::format("DAX mapping of {}, {} MAP_SYNC", file_system,
                          info.map_sync != 0 ? "with" : "without");

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <stdexcept>
 
 namespace scute_tool {
@@ -132,10 +134,60 @@ std::string member_bytes(const json& object, std::string_view line, const std::s
   return std::string(json_text(line).member(name));
 }
 
+// Length of the JSON number at the beginning of a text; 0: there is none.
+size_t number_length(std::string_view text) {
+  size_t at = 0;
+  const auto digits = [&] {
+    const size_t from = at;
+    while (at < text.size() && text[at] >= '0' && text[at] <= '9') ++at;
+    return at > from;
+  };
+  const auto one_of = [&](std::string_view set) {
+    const bool is = at < text.size() && set.find(text[at]) != std::string_view::npos;
+    if (is) ++at;
+    return is;
+  };
+  one_of("-");
+  if (!one_of("0") && !digits()) return 0;
+  size_t end = at;
+  if (one_of(".") && digits()) end = at;
+  at = end;
+  if (one_of("eE") && (one_of("+-"), digits())) end = at;
+  return end;
+}
+
+// The same text with every number replaced by a small one of the same length. Numbers are kept as text, so
+// it does not matter that no double could hold them (1e999).
+std::string with_tame_numbers(std::string_view line) {
+  std::string tame(line);
+  for (size_t at = 0; at < tame.size();) {
+    if (tame[at] == '"') {
+      for (++at; at < tame.size() && tame[at] != '"'; ++at)
+        if (tame[at] == '\\') ++at;
+      ++at;
+      continue;
+    }
+    const size_t length = number_length(line.substr(at));
+    const size_t sign = length != 0 && tame[at] == '-' ? 1 : 0;
+    for (size_t i = sign; i < length; ++i)
+      tame[at + i] = i == sign + 1 && length > sign + 2 ? '.' : '1';
+    at += std::max<size_t>(length, 1);
+  }
+  return tame;
+}
+
+json parse_document(std::string_view line) {
+  try {
+    return json::parse(line);
+  } catch (const json::out_of_range&) {
+    return json::parse(with_tame_numbers(line));
+  }
+}
+
 record parse_json(std::string_view line) {
   json object;
   try {
-    object = json::parse(line);
+    object = parse_document(line);
   } catch (const json::parse_error& error) {
     throw std::invalid_argument("not JSON, at byte " + std::to_string(error.byte));
   }

@@ -3,6 +3,7 @@
 #include "command.hpp"
 #include "failure.hpp"
 #include "interrupt.hpp"
+#include "numbers.hpp"
 #include "open_pool.hpp"
 #include "options.hpp"
 #include "output.hpp"
@@ -156,6 +157,9 @@ exit_code run(const arguments& args) {
   // Recovery first: the damage that it finds and puts right counts as well.
   working_on(args.path, [&] { pool.pool().wait_for_recovery(bar.callback()); });
   const scute_info before = pool.info();
+  if ((before.flags & SCUTE_READONLY) != 0)
+    throw failure(exit_error, args.path,
+                  "a scrub repairs, and SCUTE_READONLY says not to; `scute check` only looks");
   o.repaired_at_open = before.repaired;
   o.size = before.zone_size * before.zone_count;
   o.resumed = args.restart ? 0 : before.scrub_position;
@@ -212,10 +216,10 @@ void add_scrub(CLI::App& root, exit_code& status) {
   auto args = std::make_shared<arguments>();
   add_pool_path(*app, args->path);
   app->add_option("--threads", args->threads, "how many; 0: one per CPU")
-      ->check(CLI::Range(0, 1024))
+      ->transform(whole_number(0, 1024))
       ->type_name("N");
   app->add_option("--rate", args->rate, "read at most so much per second (500M)")
-      ->transform(CLI::AsSizeValue(false))
+      ->transform(size_value())
       ->type_name("BYTES");
   app->add_flag("--restart", args->restart, "from the start, even if a scrub was interrupted");
   args->options.add_to(*app, pool_options::use::open);

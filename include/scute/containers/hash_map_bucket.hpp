@@ -108,6 +108,9 @@ class hash_map_iterator {
       : reader_(r), buckets_(buckets), n_(n), bucket_(bucket), page_(where), position_(position) {}
 
   const typename page::slot& slot() const {
+    if (!page_) [[unlikely]] {
+      detail::throw_at_end();
+    }
     const page& p = reader_.get(page_);
     if (position_ >= p.count()) [[unlikely]] {
       detail::throw_corrupt("scute::hash_map: iterator used after the map changed");

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -24,6 +25,11 @@ namespace scute::detail {
 
 [[noreturn, gnu::cold, gnu::noinline]] inline void throw_corrupt(const char* message) {
   throw error(errc::corrupt, message);
+}
+
+/// For iterators that stand behind the last element.
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_at_end() {
+  throw_error(errc::range, "scute: an iterator at the end of a container was followed");
 }
 
 /// What a stored value looks like to a comparison: a string is its text, the rest themselves.
@@ -89,19 +95,25 @@ void construct([[maybe_unused]] tx& t, T* slot, Args&&... args) {
   }
 }
 
-/// Replaces the value in a slot that holds one.
+/// Replaces the value in a slot that holds one. The new value may be the old one, or be made of it: it is
+/// complete before anything of the old one is freed.
 template <class T, class Arg>
 void replace(tx& t, T& slot, Arg&& arg) {
-  if constexpr (std::same_as<T, string>) {
-    if constexpr (std::same_as<std::remove_cvref_t<Arg>, string> &&
-                  !std::is_lvalue_reference_v<Arg&&>) {
-      slot.release(t);
-      slot = std::forward<Arg>(arg);
-    } else {
-      slot.assign(t, viewed(t, arg));
+  if constexpr (std::same_as<T, std::remove_cvref_t<Arg>> && !std::is_lvalue_reference_v<Arg&&>) {
+    if (static_cast<const void*>(std::addressof(arg)) == &slot) {
+      return;  // moved to where it is
     }
-  } else {
+  }
+  if constexpr (std::same_as<T, string> && !(std::same_as<std::remove_cvref_t<Arg>, string> &&
+                                             !std::is_lvalue_reference_v<Arg&&>)) {
+    slot.assign(t, viewed(t, arg));
+  } else if constexpr (ownership<T>::owns) {
+    alignas(T) std::byte raw[sizeof(T)];
+    T* const fresh = reinterpret_cast<T*>(raw);
+    construct(t, fresh, std::forward<Arg>(arg));
     ownership<T>::release(t, slot);
+    relocate(&slot, fresh, 1);
+  } else {
     construct(t, &slot, std::forward<Arg>(arg));
   }
 }

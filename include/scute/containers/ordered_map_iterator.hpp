@@ -95,7 +95,12 @@ class ordered_map_iterator {
   ordered_map_iterator(const reader& r, const map* of, ptr<leaf> where, std::size_t position)
       : reader_(r), map_(of), leaf_(where), position_(position) {}
 
-  const leaf& node() const { return reader_.get(leaf_); }
+  const leaf& node() const {
+    if (!leaf_) [[unlikely]] {
+      detail::throw_at_end();
+    }
+    return reader_.get(leaf_);
+  }
   std::size_t checked() const {
     if (position_ >= node().count()) [[unlikely]] {
       detail::throw_corrupt("scute::ordered_map: iterator used after the map changed");

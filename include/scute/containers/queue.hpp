@@ -74,7 +74,12 @@ class queue {
     using difference_type = std::ptrdiff_t;
 
     iterator() = default;
-    reference operator*() const { return item(reader_, segment_, position_); }
+    reference operator*() const {
+      if (left_ == 0) [[unlikely]] {
+        detail::throw_at_end();
+      }
+      return item(reader_, segment_, position_);
+    }
     pointer operator->() const { return &**this; }
     iterator& operator++() {
       --left_;

@@ -7,6 +7,7 @@
 #include <scute/containers/segments.hpp>
 #include <scute/reader.hpp>
 
+#include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -35,12 +36,7 @@ class vector_view {
     reference operator*() const {
       const std::uint64_t in = index_ - first_;
       if (in >= run_.size()) {  // also when index_ < first_
-        first_ = index_ - index_ % detail::segments<T>::per_segment;
-        run_ = segments_->run(reader_, first_);
-        if (index_ - first_ >= run_.size()) [[unlikely]] {
-          detail::throw_corrupt("scute: an array's stored size exceeds its segments");
-        }
-        return run_[static_cast<std::size_t>(index_ - first_)];
+        return step_in();
       }
       return run_[static_cast<std::size_t>(in)];
     }
@@ -75,11 +71,27 @@ class vector_view {
 
    private:
     friend class vector_view;
-    iterator(const reader& r, const detail::segments<T>* segments, std::uint64_t index)
-        : reader_(r), segments_(segments), index_(index) {}
+    iterator(const reader& r, const detail::segments<T>* segments, std::uint64_t size,
+             std::uint64_t index)
+        : reader_(r), segments_(segments), size_(size), index_(index) {}
+
+    reference step_in() const {
+      if (index_ >= size_) [[unlikely]] {
+        detail::throw_at_end();
+      }
+      first_ = index_ - index_ % detail::segments<T>::per_segment;
+      const std::span<const T> run = segments_->run(reader_, first_);
+      if (index_ - first_ >= run.size()) [[unlikely]] {
+        detail::throw_corrupt("scute: an array's stored size exceeds its segments");
+      }
+      run_ =
+          run.first(static_cast<std::size_t>(std::min<std::uint64_t>(run.size(), size_ - first_)));
+      return run_[static_cast<std::size_t>(index_ - first_)];
+    }
 
     reader reader_;
     const detail::segments<T>* segments_ = nullptr;
+    std::uint64_t size_ = 0;
     std::uint64_t index_ = 0;
     mutable std::uint64_t first_ = 0;  // index of run_[0]
     mutable std::span<const T> run_;
@@ -101,8 +113,9 @@ class vector_view {
   const T& front() const { return (*this)[0]; }
   const T& back() const { return (*this)[size_ - 1]; }
 
-  iterator begin() const { return iterator(reader_, segments_, 0); }
-  iterator end() const { return iterator(reader_, segments_, size_); }
+  /// Following end(), or an iterator beyond it, throws errc::range.
+  iterator begin() const { return iterator(reader_, segments_, size_, 0); }
+  iterator end() const { return iterator(reader_, segments_, size_, size_); }
 
  private:
   reader reader_;
