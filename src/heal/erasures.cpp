@@ -8,7 +8,6 @@
 
 #include "codec/galois.hpp"
 #include "heal/page_layout.hpp"
-#include "medium/planted.hpp"
 #include "pool/optimistic.hpp"
 
 namespace scute::heal {
@@ -154,16 +153,15 @@ void erasures::find_candidates() {
     for (uint64_t row = 0; row < g.rows && row * g.row_size + block < end; ++row) {
       if (row == a.cell.row) continue;
       const page_view v = look_at(a.cell.zone, row, block);
+      // A page that was overwritten has nothing sound in it.
+      const bool sound = std::count(v.of.begin(), v.of.end(), standing::vouched) != 0;
       for (size_t k = 0; k < segments_.size(); ++k) {
         segment& x = segments_[k];
         if (x.in != i) continue;
         const uint64_t from = a.cell.column + (x.begin - a.at), to = from + (x.end - x.begin);
         standing as = standing::vouched;
-        bool sound = false;
-        for (uint64_t c = (from - block) / granule; c * granule < to - block; ++c) {
+        for (uint64_t c = (from - block) / granule; c * granule < to - block; ++c)
           as = std::max(as, v.of[c]);
-          sound = sound || v.of[c] == standing::vouched;
-        }
         const bool certain = std::any_of(
             v.damaged.begin(), v.damaged.end(),
             [&](const auto& columns) { return columns.first >= from && columns.second <= to; });
@@ -312,17 +310,23 @@ bool erasures::try_alike(std::vector<choice>& chosen, bytes& image) {
 
 // All choices of each segment in turn, with the first two of the others.
 bool erasures::try_each_alone(std::vector<size_t>& which, bytes& image) {
-  for (size_t turn = 0; turn < segments_.size(); ++turn)
-    for (size_t i = turn == 0 ? 0 : 2; has_choice(segments_[turn], i) && !over(); ++i)
+  bool any = true;
+  for (size_t i = 0; any; ++i) {
+    any = false;
+    for (size_t turn = 0; turn < segments_.size(); ++turn) {
+      if (over() || !has_choice(segments_[turn], i)) continue;
+      any = true;
+      if (i < 2 && turn != 0) continue;  // was among those of the first one
       for (uint32_t mask = 0; mask < 1u << segments_.size(); ++mask) {
         bool there = (mask >> turn & 1) == 0;
         for (size_t k = 0; k < segments_.size() && there; ++k) {
           which[k] = k == turn ? i : mask >> k & 1;
           there = has_choice(segments_[k], which[k]);
         }
-        ++rounds_;
         if (there && try_choices(which, image)) return true;
       }
+    }
+  }
   return false;
 }
 
@@ -352,7 +356,7 @@ bool erasures::try_all(std::vector<size_t>& which, bytes& image) {
 }
 
 bool erasures::find(bytes& image, uint64_t attempts) {
-  if (segments_.empty() || s_.geo.parity < 2 || SCUTE_PLANTED(erasures)) return false;
+  if (segments_.empty() || s_.geo.parity < 2) return false;
   limit_ = attempts;
   attempts_ = rounds_ = 0;
   for (segment& g : segments_)

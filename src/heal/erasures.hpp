@@ -12,11 +12,11 @@
 //    or a part of one, and a part decodes to the same bytes. A cell whose bytes a checksum vouches for is
 //    in none, one with a fragment that fails it and lies in the segment as a whole is in all. Likely ones
 //    come first: what was right before (hints), then rows with a fragment that fails its checksum in this
-//    page, rows with one that lies here in part and nothing sound beside it, parities, rows with something
-//    sound beside it, space with nothing sound beside it, other space. Of one segment up to sets_max are
-//    tried; sets that decode to the same bytes count as one. Several segments are tried with one set for
-//    all of them, as of a row that was overwritten; then each has its turn with all of its sets, the others
-//    being as they are or decoded by what is likeliest; then come all combinations.
+//    page, rows with one that lies here in part and with nothing sound in the page, parities, pages with
+//    nothing sound in them, the other rows. (An overwritten page has nothing sound in it.) Of one segment up
+//    to sets_max are tried; sets that decode to the same bytes count as one. Several segments are tried with
+//    one set for all of them, as of a row that was overwritten; then all sets of each, the others being as
+//    they are or decoded by what is likeliest; then all combinations.
 // S3 A header must fit in form before any checksum is computed: the place of a fixed structure, or of the
 //    next member of a ring, the state, the generation, the size. Wrong sets make noise of it, which fits
 //    with a probability of 2^-40 or less, of a structure 2^-160. So any number of sets may be tried with a
@@ -130,7 +130,7 @@ class erasures {
     bool has_header() const noexcept { return begin < format::header_size; }
   };
   // What is known of bytes in another row. The order of candidates is the reverse.
-  enum class standing : uint8_t { vouched, unknown, blank, beside, parity, in_part, damaged };
+  enum class standing : uint8_t { vouched, unknown, beside, blank, parity, in_part, damaged };
   static constexpr uint64_t granule = 32, rounds_max = uint64_t{1} << 20;
   struct page_view {
     std::array<standing, format::page / granule> of;
