@@ -60,12 +60,13 @@ void update(scute::pool& p, unsigned thread, std::uint64_t slot) {
 
 // Both, in one transaction.
 void both(scute::pool& p, unsigned thread) {
+  const scute_oid oids[] = {oid_of(p, 0, 0), oid_of(p, 0, 1)};
   again_and_again([&] {
     scute_tx* tx = nullptr;
     scute::detail::check(scute_tx_begin(p.native_handle(), &tx));
     for (std::uint64_t slot = 0; slot < 2; ++slot) {
       void* bytes = nullptr;
-      if (const int e = scute_tx_open(tx, oid_of(p, 0, slot), &bytes)) {
+      if (const int e = scute_tx_open(tx, oids[slot], &bytes)) {
         scute::detail::check(scute_tx_abort(tx));
         return e;
       }
@@ -77,13 +78,13 @@ void both(scute::pool& p, unsigned thread) {
 
 // Two words in place.
 void in_place(scute::pool& p, unsigned thread) {
+  const scute_oid oid = oid_of(p, 0, 1);
   again_and_again([&] {
     scute_tx* tx = nullptr;
     scute::detail::check(scute_tx_begin(p.native_handle(), &tx));
     for (const bool last : {false, true}) {
       void* bytes = nullptr;
-      if (const int e =
-              scute_tx_inplace(tx, oid_of(p, 0, 1), word_at(thread, 1, last), 8, &bytes)) {
+      if (const int e = scute_tx_inplace(tx, oid, word_at(thread, 1, last), 8, &bytes)) {
         scute::detail::check(scute_tx_abort(tx));
         return e;
       }
