@@ -59,11 +59,11 @@ void file_handle::leave_lock_to_mapping() noexcept {
 
 // The descriptor so far keeps the lock; the other one is of an open file of its own. Where there can be
 // none (no /proc, or permissions that let nobody open the file a second time) one has to do for both.
-void file_handle::separate() {
+void file_handle::separate(bool read_only) {
   locked_fd_ = fd_;
-  const int access = ::fcntl(fd_, F_GETFL) & O_ACCMODE;
   const std::string again = "/proc/self/fd/" + std::to_string(fd_);
-  const int other = open_registered(again.c_str(), access | O_CLOEXEC | O_NONBLOCK);
+  const int other =
+      open_registered(again.c_str(), (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK);
   if (other >= 0) fd_ = other;
 }
 
@@ -73,7 +73,7 @@ void file_handle::lock(bool shared) {
   struct flock request{};
   request.l_type = static_cast<short>(shared ? F_RDLCK : F_WRLCK);
   request.l_whence = SEEK_SET;
-  if (::fcntl(fd_, F_OFD_SETLK, &request) == 0) return separate();
+  if (::fcntl(fd_, F_OFD_SETLK, &request) == 0) return separate(shared);
   if (errno == EAGAIN || errno == EACCES)
     throw failure(SCUTE_E_BUSY, path_ +
                                     " is open in another process, or elsewhere in this one; close "

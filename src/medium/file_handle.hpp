@@ -34,7 +34,7 @@ class file_handle {
 
  private:
   void lock(bool shared);
-  void separate();
+  void separate(bool read_only);
   int fd_ = -1;
   int locked_fd_ = -1;  // may be the same
   uint64_t size_ = 0;
