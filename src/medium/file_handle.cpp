@@ -42,7 +42,7 @@ file_handle file_handle::adopt(int fd, std::string path, uint64_t size) {
   f.fd_ = fd;
   f.size_ = size;
   f.path_ = std::move(path);
-  f.leave_lock_to_mapping();
+  f.leave_lock_to_mapping(false);
   return f;
 }
 
@@ -68,7 +68,7 @@ file_handle& file_handle::operator=(file_handle&& other) noexcept {
 // The mapping keeps the open file, and with it the lock; nothing is ever read through it. The descriptor
 // becomes one of an open file of its own. Where there can be none (no /proc, or permissions that let nobody
 // open the file a second time) the one has to do for both.
-void file_handle::leave_lock_to_mapping() {
+void file_handle::leave_lock_to_mapping(bool read_only) {
   {
     const std::lock_guard hold(process_tables());
     void* at = ::mmap(nullptr, lock_size, PROT_NONE, MAP_SHARED, fd_, 0);
@@ -76,9 +76,9 @@ void file_handle::leave_lock_to_mapping() {
     lock_ = at;
     withhold_from_children(at, lock_size);
   }
-  const int access = ::fcntl(fd_, F_GETFL) & O_ACCMODE;
   const std::string again = "/proc/self/fd/" + std::to_string(fd_);
-  const int other = open_registered(again.c_str(), access | O_CLOEXEC | O_NONBLOCK);
+  const int other =
+      open_registered(again.c_str(), (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK);
   if (other < 0) return;
   close_registered(fd_);
   fd_ = other;
@@ -86,7 +86,7 @@ void file_handle::leave_lock_to_mapping() {
 
 void file_handle::lock(bool shared) {
   const int e = try_lock(fd_, shared);
-  if (e == 0) return leave_lock_to_mapping();
+  if (e == 0) return leave_lock_to_mapping(shared);
   if (e == EAGAIN || e == EACCES)
     throw failure(SCUTE_E_BUSY, path_ +
                                     " is open in another process, or elsewhere in this one; close "

@@ -41,10 +41,10 @@ class file_handle {
 
  private:
   void lock(bool shared);
-  void leave_lock_to_mapping();
+  void leave_lock_to_mapping(bool read_only);
   int fd_ = -1;
-  void* lock_ =
-      nullptr;  // a page of the open file that has the lock, mapped (medium/process.hpp, F3)
+  // A page of the open file that has the lock, mapped (medium/process.hpp, F3).
+  void* lock_ = nullptr;
   uint64_t size_ = 0;
   std::string path_;
 };
