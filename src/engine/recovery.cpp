@@ -121,7 +121,10 @@ tx::recovery_report recover(pool::state& s, medium::writer& w, recovery_watch* w
     if (!log.last || SCUTE_PLANTED(recovery_redo)) continue;
     for_each_record(s, *log.last,
                     [&](format::record_kind, uint64_t offset, const std::byte* bytes, uint32_t n) {
-                      if (bytes != nullptr) w.stream(s.at(offset), bytes, n, medium::purpose::data);
+                      if (bytes != nullptr)
+                        w.stream(s.at(offset), bytes, n, medium::purpose::data);
+                      else if (!SCUTE_PLANTED(recovery_intent))
+                        w.flush(s.at(offset), n, medium::purpose::data);  // R8
                       touched.add(offset, n);
                     });
     ++report.completed;

@@ -18,6 +18,8 @@
 //    that decides leaves an entry that its successor can see and a power failure takes away; had part of it
 //    been replayed by then, nobody would finish it. The status lines need no such care: one that is seen,
 //    and lost, makes the next recovery replay once more what is in place.
+// R8 Parity is recomputed from bytes that are durable by the same fence. What a replay stores is; the bytes
+//    that an intent names may be a dead process's, which nobody has fenced, so they are written back as well.
 #pragma once
 
 #include <span>

@@ -76,7 +76,7 @@ class heap {
   chunk_state* take_chunks(pool::lane& l, uint32_t n);
   bool reclaim_empty_runs();
   void note_zone(uint64_t z);
-  void zero(pool::lane& l, uint64_t chunk_offset) noexcept;
+  void zero(pool::lane& l, uint64_t chunk_offset, bool of_the_dead) noexcept;
   void zero_with_parity(pool::lane& l, uint64_t chunk_offset);
   object reserve_span(pool::lane& l, uint64_t size);
   uint64_t free_chunks(uint64_t enough);

@@ -198,18 +198,21 @@ std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
   return offsets;
 }
 
-// A lent chunk's own bytes, which parity takes for zeros already.
-void heap::zero(pool::lane& l, uint64_t chunk_offset) noexcept {
+// A lent chunk's own bytes, which parity takes for zeros already. Zeros that are there may be a dead
+// process's, which died before they were durable.
+void heap::zero(pool::lane& l, uint64_t chunk_offset, bool of_the_dead) noexcept {
   static constexpr std::byte zeros[pool::column_block]{};
   for (uint64_t at = 0; at < s_.geo.chunk_size; at += sizeof zeros)
     if (!codec::is_zero(s_.at(chunk_offset + at), sizeof zeros))
       l.w.stream(s_.at(chunk_offset + at), zeros, sizeof zeros, medium::purpose::log);
+    else if (of_the_dead && !SCUTE_PLANTED(reclaim_seen))
+      l.w.flush(s_.at(chunk_offset + at), sizeof zeros, medium::purpose::log);
 }
 
 void heap::take_back(pool::lane& l, std::vector<uint64_t>& chunk_offsets) {
   const std::lock_guard hold(mutex_);
   for (const uint64_t offset : chunk_offsets)
-    if (!SCUTE_PLANTED(take_back_zero)) zero(l, offset);
+    if (!SCUTE_PLANTED(take_back_zero)) zero(l, offset, false);
   if (!SCUTE_PLANTED(take_back_fence)) l.w.fence();
   s_.require_healthy();
   for (; !chunk_offsets.empty(); chunk_offsets.pop_back()) {
@@ -244,7 +247,7 @@ void heap::reclaim_lent(pool::lane& l) {
     for (uint32_t i = 0; i < z.high_water.load(std::memory_order_relaxed); ++i) {
       if (z.chunks[i].kind.load(std::memory_order_relaxed) != use::log) continue;
       const uint64_t offset = zones_.offset_of(z.chunks[i]);
-      if (!SCUTE_PLANTED(reclaim_zero)) zero(l, offset);
+      if (!SCUTE_PLANTED(reclaim_zero)) zero(l, offset, true);
       if (!SCUTE_PLANTED(reclaim_fence)) l.w.fence();
       zones_.make_log(l, engine_, z.chunks[i], lending::back);
       s_.overlaid.remove(offset);
