@@ -123,6 +123,24 @@ bool decodings::with_these(const ranges& unknown, const attempt& fn) const {
   return false;
 }
 
+void note_damage(const pool::state& s, const pool::fragment& f, const pool::decoding& how,
+                 erasure_hints& hints) {
+  if (s.geo.parity < 2) return;
+  for (const unit& u : units_of(f)) {
+    const pool::cell own = pool::cell_of(s.geo, u.offset);
+    const uint64_t block = own.column & ~(format::page - 1);
+    cell_set set;
+    set.add(own.row);
+    for (const data_range& x : how.unknown)
+      for_each_row(s.geo, x, [&](uint64_t zone, uint64_t row, uint64_t begin, uint64_t end) {
+        if (zone == own.zone && begin < block + format::page && end > block && !set.has(row) &&
+            set.count < s.geo.parity)
+          set.add(row);
+      });
+    hints.add(own.zone, block, set);
+  }
+}
+
 bool decodings::any(const attempt& fn) const {
   if (with({}, fn)) return true;
   if (s_.geo.parity == 1) return false;

@@ -17,6 +17,7 @@
 #include <functional>
 #include <vector>
 
+#include "heal/erasures.hpp"
 #include "pool/columns.hpp"
 #include "pool/fragment.hpp"
 
@@ -50,5 +51,10 @@ class decodings {
   };
   std::vector<open> open_;
 };
+
+// A way that was right says which cells of the fragment's blocks are damaged: a hint for what else lies
+// there, since what is repaired no longer tells.
+void note_damage(const pool::state& s, const pool::fragment& f, const pool::decoding& how,
+                 erasure_hints& hints);
 
 }  // namespace scute::heal

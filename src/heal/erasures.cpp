@@ -32,7 +32,18 @@ void erasure_hints::add(uint64_t zone, uint64_t block, const cell_set& set) {
   latest_.insert(latest_.begin(), set);
   if (latest_.size() > latest_max) latest_.pop_back();
   if (of_block_.size() >= blocks_max) of_block_.clear();
-  of_block_[{zone, block}] = set;
+  // Evidence adds up, as far as one set can hold it.
+  cell_set& here = of_block_[{zone, block}];
+  cell_set both = here;
+  for (uint32_t i = 0; i < set.count; ++i) {
+    if (both.has(set.cells[i])) continue;
+    if (both.count == pool::parities_max) {
+      here = set;
+      return;
+    }
+    both.add(set.cells[i]);
+  }
+  here = both;
 }
 
 bool erasure_hints::worth_learning(uint64_t zone, uint64_t block, uint64_t repairs) {
@@ -167,6 +178,10 @@ void erasures::find_candidates() {
             [&](const auto& columns) { return columns.first >= from && columns.second <= to; });
         if (sound && as == standing::in_part) as = standing::beside;
         if (!sound && as == standing::unknown) as = standing::blank;
+        // Damage was found there before, and may have been repaired but for what nothing vouches for.
+        const bool before = std::any_of(x.hints.begin(), x.hints.end(),
+                                        [&](const cell_set& h) { return h.has(row); });
+        if (before && as != standing::vouched) as = standing::damaged;
         if (certain)
           x.certain.push_back(static_cast<uint16_t>(row));
         else if (as != standing::vouched)
@@ -222,7 +237,7 @@ bool erasures::next_set(segment& g, cell_set& unknown) {
   const uint64_t own = areas_[g.in].cell.row;
   while (g.hint < g.hints.size()) {
     unknown = g.hints[g.hint++];
-    if (unknown.has(own)) return true;
+    if (unknown.has(own) && unknown.count <= s_.geo.parity) return true;
   }
   const size_t others = std::min(s_.geo.parity - 1 - g.certain.size(), g.candidates.size());
   if (g.begun) {

@@ -66,7 +66,9 @@ void column_repairer::repair(pool::lane* by, const pool::fragment& f, const char
     const auto with = [&](const pool::decoding& how) {
       for (const unit& u : units)
         if (!pool::decode(s_, u.offset, decoded.data() + u.at, u.length, how)) return false;
-      return mixture(s_, f, units, kept, decoded).find(image);
+      if (!mixture(s_, f, units, kept, decoded).find(image)) return false;
+      note_damage(s_, f, how, hints_);
+      return true;
     };
     if (decodings(s_, f).any(with) || find_erasures(s_, f, &hints_, image)) break;
     look(image);

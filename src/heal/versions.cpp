@@ -38,6 +38,7 @@ bool find_sound(pool::state& s, const pool::fragment& f, const decodings::doubt&
     std::copy_n(decoded.begin(), format::header_size, found.begin());
     if (!image_valid(s, f, found) && !mixture(s, f, units, kept, decoded).find(found)) return false;
     if (newer()) image = found;
+    if (hints != nullptr) note_damage(s, f, how, *hints);
     return s.geo.parity == 1;
   });
   if (!image.empty()) return true;

@@ -280,7 +280,7 @@ void add_overwrite(CLI::App& root, int& status) {
       ->delimiter(',')
       ->check(CLI::Range(1, 4).description(""))
       ->type_name("LIST");
-  app->add_option("--rows", a->how.rows, "data rows (default 20,100)")
+  app->add_option("--rows", a->how.rows, "data rows (default 20)")
       ->delimiter(',')
       ->type_name("LIST");
   app->add_option("--shapes", a->shapes, "where the pages are (default pages,table,columns,rows)")

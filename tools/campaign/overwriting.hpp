@@ -30,7 +30,7 @@ inline constexpr std::array looker_names{"verified reads", "transactions",   "ch
 struct overwriting_settings {
   settings how;  // folder, size, seed, trials, trial, spoil, quiet
   std::vector<uint32_t> parities{1, 2, 3, 4};
-  std::vector<uint32_t> rows{20, 100};
+  std::vector<uint32_t> rows{20};
   std::vector<shape> shapes{shape::pages, shape::table, shape::columns, shape::rows};
   bool kills = true;
 };
