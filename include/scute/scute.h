@@ -193,8 +193,9 @@ SCUTE_API int scute_options_from_env(scute_options *options);
 SCUTE_API int scute_create(const char *path, const scute_options *options, scute_pool **pool);
 
 /* Opens a pool. After an unclean end the transactions that had been decided are completed and the
- * others vanish. Damaged superblock copies, logs and headers are repaired. The pool is locked
- * against other processes (SCUTE_E_BUSY) until it is closed. */
+ * others vanish. Damaged superblock copies, logs and headers are repaired, counted
+ * (scute_info.repaired) and told as events; what the unclean end itself has left is not. The pool
+ * is locked against other processes (SCUTE_E_BUSY) until it is closed. */
 SCUTE_API int scute_open(const char *path, const scute_options *options, scute_pool **pool);
 
 /* Closes the pool and marks it clean. No thread may be inside a call on it; transactions still
@@ -325,7 +326,10 @@ SCUTE_API int scute_object_info(scute_pool *pool, scute_oid oid, uint64_t *size,
 
 /* Enumeration in address order: the first object of a type (or SCUTE_TYPE_ANY), and the next after
  * `after`, which must be live. *oid is SCUTE_OID_NULL at the end. Objects allocated or freed
- * meanwhile may or may not be seen. Any thread. */
+ * meanwhile may or may not be seen. Headers are verified, and repaired as by opening the object.
+ * If some are beyond repair, all that can be told is told, and the call that would end the
+ * enumeration returns SCUTE_E_CORRUPT, with SCUTE_OID_NULL, and says how many there are. A zone
+ * whose descriptor is lost ends it at once, with SCUTE_E_CORRUPT as well. Any thread. */
 SCUTE_API int scute_first(scute_pool *pool, uint32_t type, scute_oid *oid);
 SCUTE_API int scute_next(scute_pool *pool, scute_oid after, uint32_t type, scute_oid *oid);
 
