@@ -228,7 +228,7 @@ std::vector<resolution::found> resolution::fragments_in(uint64_t zone, uint64_t 
     }
     if (again) collect();
     // Nobody can say whether these are fragments.
-    for (size_t i = before; i < all.size() && !SCUTE_PLANTED(resolve_unknown); ++i)
+    for (size_t i = before; i < all.size(); ++i)
       if (all[i].is == what::place && lost.count(first_of(all[i].fragment).header) != 0)
         all[i].is = what::unknown;
   }
@@ -262,7 +262,7 @@ void resolution::flush_parity(uint64_t zone, uint64_t block, medium::writer& w) 
 
 void resolution::resolve_dirty(uint64_t zone, uint64_t block) {
   remains left = explain_block(zone, block);
-  while (!left.open.empty() && help(zone, block, left.open)) left = explain_block(zone, block);
+  while (help(zone, block, left)) left = explain_block(zone, block);
   if (!left.adds_up) recompute_rest(zone, block, left);
   for (const found& x : left.open) {
     if (x.is != what::claimed || !all_resolved_but(zone, block, x.fragment) ||
@@ -283,6 +283,7 @@ resolution::remains resolution::explain_block(uint64_t zone, uint64_t block) {
     explained = false;
     const std::vector<found> all = fragments_in(zone, block, true);
     left.open.clear();
+    left.doubtful.clear();
     for (const found& x : all)
       if (x.is != what::place && !pool::valid(s_, x.fragment) && !mend(x.fragment))
         left.open.push_back(x);
@@ -300,16 +301,19 @@ resolution::remains resolution::explain_block(uint64_t zone, uint64_t block) {
       if (c.zone == zone && c.column >= column && c.column + format::header_size <= column + n &&
           adds_up(c.column - column, format::header_size))
         continue;
-      explained = pool::valid(s_, x.fragment) && explain(x.fragment);
+      if (!pool::valid(s_, x.fragment)) continue;
+      explained = explain(x.fragment);
       if (explained) break;
+      if (!x.fragment.metadata && in_doubt(header_at(x.fragment.header).tag))
+        left.doubtful.push_back(x);
     }
   }
   return left;
 }
 
 // Y10. True if anything was put right in the other blocks that these fragments lie in, or that tell of them.
-bool resolution::help(uint64_t zone, uint64_t block, const std::vector<found>& open) {
-  if (helping_) return false;
+bool resolution::help(uint64_t zone, uint64_t block, const remains& left) {
+  if (helping_ || (left.open.empty() && left.doubtful.empty())) return false;
   helping_ = true;
   struct end {
     bool& helping;
@@ -324,10 +328,11 @@ bool resolution::help(uint64_t zone, uint64_t block, const std::vector<found>& o
         if (seen.insert({z, b}).second && !is_resolved(z, b)) explain_block(z, b);
       });
   };
-  for (const found& x : open) {
+  for (const found& x : left.open) {
     look(x.fragment);
     if (x.fragment.index != 0) look(first_of(x.fragment));
   }
+  for (const found& x : left.doubtful) look(x.fragment);
   return explained_ != before;
 }
 

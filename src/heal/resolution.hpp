@@ -35,8 +35,9 @@
 //    lacks is settled in that block alone, after everything in it was asked. (Found by an attack from
 //    outside: a row of noise, then reads at once. Objects whose first header had not come back yet had no
 //    further fragments for whoever resolved their blocks.)
-// Y10 A block that holds something invalid which it cannot explain asks, before it gives up, the other blocks
-//    that this lies in, or that tell of it; what these can explain is done, and nothing is recomputed there.
+// Y10 A block that holds something invalid, or in doubt, which it cannot explain asks, before it gives up, the
+//    other blocks that this lies in, or that tell of it; what these can explain is done, and nothing is
+//    recomputed there. (A member decodes only if nothing else in any of its columns is damaged.)
 //    A fragment is told to be lost when the last of its blocks is resolved.
 // Y11 A verdict on a valid fragment is passed once. Where several rows of parity disagree, each of two versions
 //    decodes to the other one; without this rule resolution would go from the one to the other for ever.
@@ -99,6 +100,8 @@ class resolution final : public pool::resolver {
   struct remains {
     bool adds_up = false;
     std::vector<found> open;  // invalid, and neither of its versions is known
+    std::vector<found>
+        doubtful;  // valid, in doubt, in columns that do not add up and tell no other version
     std::byte syndrome[pool::syndrome_max];
   };
 
@@ -110,7 +113,7 @@ class resolution final : public pool::resolver {
   void resolve_with_rings(uint64_t zone, uint64_t block);
   void resolve_dirty(uint64_t zone, uint64_t block);
   remains explain_block(uint64_t zone, uint64_t block);
-  bool help(uint64_t zone, uint64_t block, const std::vector<found>& open);
+  bool help(uint64_t zone, uint64_t block, const remains& left);
   bool all_resolved_but(uint64_t zone, uint64_t block, const pool::fragment& f) const;
   void flush_parity(uint64_t zone, uint64_t block, medium::writer& w);
   bool in_doubt(uint64_t tag) const noexcept;

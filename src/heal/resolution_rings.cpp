@@ -107,7 +107,9 @@ bool resolution::walk(const pool::fragment& f, bool must_be_valid,
 bool resolution::mend_with_help(const pool::fragment& f) {
   if (mend(f)) return true;
   constexpr uint64_t none = UINT64_MAX;
-  return help(none, none, {{f, 0, what::claimed}}) && (pool::valid(s_, f) || mend(f));
+  remains left;
+  left.open.push_back({f, 0, what::claimed});
+  return help(none, none, left) && (pool::valid(s_, f) || mend(f));
 }
 
 bool resolution::ring_complete(const pool::fragment& f) {

@@ -14,11 +14,11 @@ namespace scute::test {
 class crash_image : public pool_file {
  public:
   explicit crash_image(uint64_t size = 2 * mib, scute_checksum c = SCUTE_CHECKSUM_CRC32C,
-                       uint32_t parities = 1) {
+                       uint32_t parities = 1, uint32_t chunk = 16384) {
     scute_options o = options(size, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE, parities}, c);
     o.rows = 4;
     o.lanes = 4;
-    o.chunk_size = 16384;
+    o.chunk_size = chunk;
     create(o);
     g = in().s.geo;
   }

@@ -121,5 +121,57 @@ INSTANTIATE_TEST_SUITE_P(Kind, crossing,
                                   (p.param.busy ? "Busy" : "Idle");
                          });
 
+// A member and, in the next block, a neighbour whose columns it has, but did not change.
+class crossing_ring : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::vector<scute_oid> all;
+    for (uint64_t i = 0; i < 400; ++i) all.push_back(f.add(pattern(i, 3000)));
+    const auto at = [&](scute_oid oid) { return pool::cell_of(f.g, f.offset_of(oid)); };
+    for (const scute_oid l : all)
+      for (const scute_oid r : all) {
+        const uint64_t border = (at(l).column / 4096 + 1) * 4096;
+        if (at(l).row == at(r).row || at(l).column + 500 > border || at(r).column < border + 32 ||
+            at(r).column + 300 > at(l).column + 3000 || at(l).column + 3000 > f.g.row_size)
+          continue;
+        member = l, neighbour = r;
+      }
+    ASSERT_NE(member, 0u);
+    for (const scute_oid oid : all)
+      if (at(oid).column > at(member).column + 20000) other = oid;
+    ASSERT_NE(other, 0u);
+    f.cut([&](scute_tx* tx, auto& after) {
+      for (const scute_oid oid : {member, other}) {
+        void* p = nullptr;
+        SCUTE_OKAY(scute_tx_add_range(tx, oid, 0, 100, &p));
+        const bytes fresh = pattern(7 + oid, 100);
+        std::copy(fresh.begin(), fresh.end(), static_cast<unsigned char*>(p));
+        std::copy(fresh.begin(), fresh.end(), after[oid].begin());
+      }
+    });
+  }
+  void load_damaged(bytes image) {
+    for (uint64_t i = 0; i < 64; ++i) image[f.offset_of(neighbour) + 50 + i] ^= 0x5a;
+    f.load(image);
+  }
+  crash_image f;
+  scute_oid member = 0, neighbour = 0, other = 0;
+};
+
+// It does not decode before the neighbour is mended, and must not be taken for decided.
+TEST_F(crossing_ring, BrokenBesideADamagedNeighbour) {
+  load_damaged(f.with(f.words_of(member)));
+  EXPECT_TRUE(f.read(member) == f.before[member]);
+  EXPECT_TRUE(f.read(other) == f.before[other]);
+  f.expect_sound_with(f.before);
+}
+
+TEST_F(crossing_ring, CompleteBesideADamagedNeighbour) {
+  load_damaged(f.with(f.data));
+  EXPECT_TRUE(f.read(member) == f.after[member]);
+  EXPECT_TRUE(f.read(other) == f.after[other]);
+  f.expect_sound_with(f.after);
+}
+
 }  // namespace
 }  // namespace scute::test

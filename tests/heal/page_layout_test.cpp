@@ -108,5 +108,80 @@ TEST_F(page_layout, StructuresOfAZone) {
   EXPECT_EQ(seen, want);
 }
 
+// T1: the places stay when the object has gone; only nobody claims them any more.
+TEST_F(page_layout, PlacesOfObjectsThatWereFreed) {
+  std::vector<pool::fragment> parts;
+  std::vector<scute_oid> gone;
+  for (const auto& [oid, content] : f.objects) {
+    if (content.size() <= format::fragment_payload) continue;
+    gone.push_back(oid);
+    const heap::object o = f.in().heap->zones().locate(f.offset_of(oid));
+    for (uint64_t i = 1; i * format::fragment_payload < content.size(); ++i)
+      parts.push_back(o.fragment(i));
+  }
+  ASSERT_GT(parts.size(), 20u);
+  const auto judge = [&](bool live) {
+    for (const pool::fragment& part : parts) {
+      pool::fragment found;
+      ASSERT_TRUE(heal::place_at(f.in().s, part.header, found)) << part.header;
+      EXPECT_EQ(found.payload, part.payload);
+      EXPECT_EQ(found.room, part.room);
+      EXPECT_EQ(found.index, part.index);
+      EXPECT_EQ(heal::first_of(found).index, 0u);
+      EXPECT_TRUE(pool::valid(f.in().s, found));
+      EXPECT_FALSE(heal::place_at(f.in().s, part.header + 8, found));
+      bool claimed = false;
+      heal::for_each_place(f.in().s, part.header & ~(format::page - 1),
+                           [&](const heal::fragment_in_page& p) {
+                             if (p.fragment.header == part.header) claimed = p.claimed;
+                           });
+      EXPECT_EQ(claimed, live);
+      bool listed = false;
+      heal::for_each_fragment(f.in().s, part.header & ~(format::page - 1),
+                              [&](const heal::fragment_in_page& p) {
+                                listed = listed || p.fragment.header == part.header;
+                              });
+      EXPECT_EQ(listed, live);
+    }
+  };
+  judge(true);
+  for (const scute_oid oid : gone) EXPECT_EQ(SCUTE_OK, f.free(oid));
+  judge(false);
+}
+
+// T3: a chunk that was part of a span and has another use since.
+TEST_F(page_layout, NoPlaceOfAFreedSpanInAChunkOfAnotherUse) {
+  const uint64_t chunk = f.in().s.geo.chunk_size;
+  const scute_oid large = f.alloc(pattern(1, 5 * chunk));
+  const heap::object o = f.in().heap->zones().locate(f.offset_of(large));
+  std::vector<pool::fragment> parts;
+  for (uint64_t i = 1; i * format::fragment_payload < 5 * chunk; ++i)
+    parts.push_back(o.fragment(i));
+  ASSERT_EQ(SCUTE_OK, f.free(large));
+  // As if one of its bodies had another use; the head is still there.
+  const auto& g = f.in().s.geo;
+  const uint64_t taken =
+      g.chunk_offset(0, 0) + (o.header - g.chunk_offset(0, 0)) / chunk * chunk + 2 * chunk;
+  format::chunk_header h{};
+  std::memcpy(&h, f.raw(g.chunk_header_offset(0, (taken - g.chunk_offset(0, 0)) / chunk)),
+              sizeof h);
+  ASSERT_EQ(h.kind, static_cast<uint8_t>(format::chunk_kind::span_body));
+  h.kind = static_cast<uint8_t>(format::chunk_kind::free);
+  h.length = 0;
+  auto& l = f.in().s.lanes.front();
+  const auto index = static_cast<uint32_t>((taken - g.chunk_offset(0, 0)) / chunk);
+  pool::seal_metadata(f.in().s, l, g.chunk_header_offset(0, index), format::type_chunk, h);
+  std::memcpy(f.raw(g.chunk_header_offset(0, index)), &h, sizeof h);
+  size_t there = 0, missing = 0;
+  for (const pool::fragment& part : parts) {
+    const bool meets = part.payload < taken + chunk && part.payload + part.room > taken;
+    pool::fragment found;
+    EXPECT_EQ(heal::place_at(f.in().s, part.header, found), !meets) << part.index;
+    ++(meets ? missing : there);
+  }
+  EXPECT_GT(there, 0u);
+  EXPECT_GT(missing, 0u);
+}
+
 }  // namespace
 }  // namespace scute::test

@@ -12,19 +12,25 @@
 namespace scute::test {
 namespace {
 
-class parts : public testing::TestWithParam<uint64_t> {
+struct part_kind {
+  uint64_t size;   // of the object that is freed
+  uint32_t chunk;  // of the pool
+};
+
+class parts : public testing::TestWithParam<part_kind> {
  protected:
+  parts() : f(4 * mib, SCUTE_CHECKSUM_CRC32C, 1, GetParam().chunk) {}
   // One: edits further fragments of `large`, and two other objects.
   void SetUp() override {
     for (uint64_t i = 0; i < 2; ++i) {
       others.push_back(f.add(pattern(i, 500)));
       for (uint64_t k = 0; k < 8; ++k) f.add(pattern(k, 500));
     }
-    large = f.add(pattern(9, GetParam()));
+    large = f.add(pattern(9, GetParam().size));
     start = f.file();
     f.cut([&](scute_tx* tx, auto& after) {
       write(tx, after, large, 5000, 300);
-      if (GetParam() > 13000) write(tx, after, large, 12300, 40);
+      if (GetParam().size > 13000) write(tx, after, large, 12300, 40);
       for (const scute_oid oid : others) write(tx, after, oid, 7, 400);
     });
     f.before = f.after;
@@ -154,9 +160,11 @@ TEST_P(parts, ItsChunkGetsAnotherUse) {
   end_session();
 }
 
-// A slot of a run, a chunk, and several chunks.
-INSTANTIATE_TEST_SUITE_P(Size, parts, testing::Values(7000, 15000, 40000),
-                         testing::PrintToStringParamName());
+// A slot of a run, a chunk, several chunks, and a slot so large that what takes it next is staged.
+INSTANTIATE_TEST_SUITE_P(Size, parts,
+                         testing::Values(part_kind{7000, 16384}, part_kind{15000, 16384},
+                                         part_kind{40000, 16384}, part_kind{20000, 65536}),
+                         [](const auto& p) { return std::to_string(p.param.size); });
 
 }  // namespace
 }  // namespace scute::test

@@ -60,6 +60,7 @@ class crossings {
     const damage d = draw(random);
     injure(d, random);
     ++trials_;
+    for (uint64_t k = random.below(3); k != 0; --k) read_and_die(model, random);
     const std::string wrong = read(model, random);
     return wrong.empty() ? wrong : d.text + ": " + wrong;
   }
@@ -79,15 +80,21 @@ class crossings {
     scute_pool* pool = nullptr;
     need(scute_create(path_.c_str(), &o, &pool));
     dice random(how_.seed);
-    for (uint64_t used = 0; used < how_.size / 3; used += items_.back().bytes.size()) {
+    for (uint64_t used = 0; used < how_.size / 2; used += items_.back().bytes.size()) {
       items_.push_back({0, std::vector<std::byte>(random.size(item_min, item_max))});
       item& i = items_.back();
       fill(i.bytes.data(), random.word(), i.bytes.size());
-      transact(pool, [&](scute_tx* tx) {
-        void* to = nullptr;
-        need(scute_tx_alloc(tx, i.bytes.size(), 1, &i.oid, &to));
-        std::memcpy(to, i.bytes.data(), i.bytes.size());
-      });
+      try {
+        transact(pool, [&](scute_tx* tx) {
+          void* to = nullptr;
+          need(scute_tx_alloc(tx, i.bytes.size(), 1, &i.oid, &to));
+          std::memcpy(to, i.bytes.data(), i.bytes.size());
+        });
+      } catch (const call_failed& e) {
+        if (e.code != SCUTE_E_NOSPC) throw;
+        items_.pop_back();
+        break;
+      }
     }
     std::erase_if(items_, [&](const item& i) {
       if (!random.one_in(6)) return false;
@@ -199,6 +206,27 @@ class crossings {
     file.write(reinterpret_cast<const char*>(noise.data()),
                static_cast<std::streamsize>(noise.size()));
     if (!file.flush()) throw std::runtime_error("cannot write " + path_);
+  }
+
+  // A process that opens the pool and reads, and is killed while it does, or while it recovers.
+  void read_and_die(const std::vector<item>& model, dice& random) const {
+    const uint64_t first = random.below(model.size());
+    const auto patience = static_cast<useconds_t>(random.size(20, 20'000));
+    std::fflush(nullptr);
+    const pid_t pid = fork();
+    if (pid < 0) throw std::system_error(errno, std::generic_category(), "fork");
+    if (pid == 0) {
+      scute_pool* pool = nullptr;
+      if (scute_open(path_.c_str(), nullptr, &pool) != SCUTE_OK) _exit(1);
+      for (size_t k = 0; k < model.size(); ++k) {
+        const void* at = nullptr;
+        scute_get_verified(pool, model[(first + 7 * k) % model.size()].oid, &at);
+      }
+      for (;;) pause();
+    }
+    usleep(patience);
+    kill(pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
   }
 
   // Some trials read with two threads.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // crossing_campaign.hpp: damage and an unclean end together. A process with a pool of engine logfree is
 // killed when its last transaction has returned and is durable, or without any; a row, or a long scribble,
-// becomes noise; and whoever opens the pool reads everything at once, before recovery has come anywhere. All
-// of that is within the redundancy, so every byte has to come back, whatever the order of the reads.
+// becomes noise; in some trials others that open it are killed in their turn; and whoever opens the pool then
+// reads everything at once, before recovery has come anywhere. All of that is within the redundancy, so every byte has to come back, whatever the order of the reads.
 #pragma once
 
 #include "settings.hpp"

@@ -25,6 +25,12 @@ bool share_columns(scute::pool& p, std::uint64_t a, std::uint64_t a_size, std::u
   return apart < a_size + headers || apart + ring_size + header_size > row;
 }
 
+// The witness alone in its block, which writing it resolves; what is spread last lies beside the next one.
+void make_members(scute::pool& p) {
+  spread(p, 1, 2, ring_size);
+  spread(p, 0, ring_members, ring_size);
+}
+
 // Directory 0: the ring's other members, each in a block of its own, and a large object of each size, in
 // columns of its own. Directory 1: the witness, which says what had been decided when it was written.
 testing::scenario start(const level& kind, const std::string& name) {
@@ -33,8 +39,7 @@ testing::scenario start(const level& kind, const std::string& name) {
   testing::scenario s(name + "/" + kind.name, pool);
   s.setup([](scute::pool& p) {
     make_directories(p);
-    spread(p, 0, ring_members, ring_size);
-    commit(p, 1, [](change& c) { c.alloc(0, ring_size, fill_of(0, 0)); });
+    make_members(p);
     constexpr std::uint64_t spare = 8, spares = 4;
     for (std::uint64_t k = 0; k < 3; ++k) {
       const std::uint64_t slot = large + k;
@@ -128,6 +133,38 @@ testing::scenario unresolved(const level& kind, std::uint64_t seed) {
   return s;
 }
 
+// The same in runs whose slots are so large that what takes them is staged: nothing but the staging itself
+// tells that a member is overwritten.
+testing::scenario staged(const level& kind, std::uint64_t seed) {
+  scute_options pool = testing::small_pool(kind.protection);
+  pool.size = (768 + 128 * kind.protection.parity) * 1024;
+  pool.chunk_size = 65536;
+  testing::scenario s(std::string("unresolved-staged/") + kind.name, pool);
+  s.setup([](scute::pool& p) {
+    make_directories(p);
+    make_members(p);
+    for (std::uint64_t k = 0; k < 3; ++k)  // a chunk full
+      commit(p, 0, [k](change& c) { c.alloc(large + k, 20000, fill_of(large + k, 0)); });
+  });
+  s.observe(observe);
+  for (unsigned k = 0; k < 3; ++k)
+    s.step_on_stage("a ring is cut short; another object takes the slot of a member",
+                    [=](const testing::stage& at) {
+                      const std::uint64_t slot = large + (seed + k) % 3;
+                      resolve(at.pool());
+                      const std::uint64_t payload = offset_of(at.pool(), 0, slot);
+                      const death d(at);
+                      ring_through_parts(at.pool(), slot, k + 1);
+                      d.die(phase::decided, dice_of(seed, k), {payload - 6 * header_size, 20000});
+                      commit(at.pool(), 1, [=](change& c) { c.overwrite(0, fill_of(0, k + 1)); });
+                      commit(at.pool(), 0, [=](change& c) { c.free(slot); });
+                      commit(at.pool(), 0, [=](change& c) { c.alloc(slot, 20000, 50 + k); });
+                      if (offset_of(at.pool(), 0, slot) != payload)
+                        throw std::runtime_error("it lies elsewhere");
+                    });
+  return s;
+}
+
 // A process dies when all it did was durable, and a row's length of noise lies over the large object. Whoever
 // opens the pool reads the bystander first, which has its columns in common with a further fragment.
 testing::scenario scribbled(const level& kind, std::uint64_t seed) {
@@ -171,6 +208,7 @@ void add_parts_scenarios(std::vector<entry>& to) {
   add_log_free(
       {{"parts-freed", "a ring through fragments of an object freed next", freed},
        {"unresolved-parts", "the same, cut short; freed before it is resolved", unresolved},
+       {"unresolved-staged", "the same, and a staged object takes its slot", staged},
        {"unresolved-scribbled", "an unclean end, then a row of noise; reads at once", scribbled}},
       to);
 }
