@@ -23,7 +23,7 @@ survives --dir "$memory" --seconds 4
 survives --dir "$memory" --seconds 1.5 --workload churn --size 1M --threads 6 --lanes 2 --protection ml
 survives --dir "$memory" --seconds 1.5 --workload objects --protection none --threads 1 --lanes 2
 survives --dir "$memory" --seconds 1.5 --workload containers --protection mlp
-survives --dir "$memory" --seconds 1.5 --medium file
+survives --dir "$memory" --seconds 1.5 --medium file --threads 6 --lanes 3
 survives --dir "$memory" --seconds 1.5 --engine redo
 survives --dir "$memory" --seconds 1.5 --parity 2
 survives --dir "$memory" --seconds 1.5 --parity 4 --workload churn
