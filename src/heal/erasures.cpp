@@ -99,7 +99,20 @@ void erasures::cut_into_segments() {
     }
   };
   cut(segment_gap);
-  if (segments_.size() > segments_max) cut(format::page);
+  if (segments_.size() <= segments_max) return;
+  cut(format::page);
+  // Many small injuries, in different rows as like as not: no one set of rows explains them.
+  for (segment& g : segments_) {
+    const area& a = areas_[g.in];
+    size_t odd = 0;
+    for (size_t k = g.begin - a.at; k < g.end - a.at; ++k)
+      for (uint32_t p = 0; p < s_.geo.parity; ++p)
+        if (a.syndromes[p * a.length + k] != std::byte{0}) {
+          ++odd;
+          break;
+        }
+    g.hopeless = odd * 2 < g.end - g.begin;
+  }
 }
 
 // What is known of a page of another row.
@@ -196,7 +209,7 @@ void erasures::find_candidates() {
       std::stable_sort(found[k].begin(), found[k].end(),
                        [](const candidate& m, const candidate& n) { return m.as > n.as; });
       for (const candidate& c : found[k]) x.candidates.push_back(c.cell);
-      x.hopeless = x.certain.size() >= g.parity;
+      x.hopeless = x.hopeless || x.certain.size() >= g.parity;
     }
   }
 }
@@ -408,7 +421,7 @@ bool erasures::learn() {
   for (size_t i = 0; i < beside_.size(); i += step) {
     const pool::fragment& f = beside_[i];
     bytes image;
-    any = erasures(s_, f, hints_).find(image, attempts_max / 4) || any;
+    any = erasures(s_, f, hints_).find(image, attempts_max / 16) || any;
   }
   return any;
 }
