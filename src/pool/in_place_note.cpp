@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pool/in_place_note.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "codec/crc32c.hpp"
@@ -9,6 +10,8 @@ namespace scute::pool {
 namespace {
 
 constexpr uint64_t value_mask = 0xffff'ffff'ffffu;
+// Notes of so many epochs are looked for: nothing depends on older ones, and a superblock may say anything.
+constexpr uint64_t epochs_max = 256;
 
 // Checks itself, as the other words of the line do (engine/lane_log.hpp); word 0 is the beginning.
 uint64_t make_word(const state& s, uint64_t epoch, uint32_t lane, uint64_t word,
@@ -43,7 +46,8 @@ std::vector<data_range> noted_in_place(const state& s, uint64_t resolved, uint64
                 sizeof words);
     const uint64_t begin = words[0] & value_mask, end = words[1] & value_mask;
     if (begin >= end) continue;
-    for (uint64_t epoch = resolved + 1; epoch < present; ++epoch)
+    const uint64_t first = std::max(resolved + 1, present - std::min(present, epochs_max));
+    for (uint64_t epoch = first; epoch < present; ++epoch)
       if (words[0] == make_word(s, epoch, lane, 0, begin) &&
           words[1] == make_word(s, epoch, lane, 1, end))
         all.push_back({begin, end - begin});
