@@ -124,7 +124,7 @@ enum scute_flags {
   SCUTE_READONLY = 1u << 0,    /* open: nothing reaches the file. A pool that needs recovery is
                                   recovered in private memory. Several readers may open one pool. */
   SCUTE_PREALLOCATE = 1u << 1, /* create: reserve every block now instead of on first use, so that
-                                  a full file system cannot stop a later commit */
+                                  a full file system cannot refuse a later allocation */
   SCUTE_OVERWRITE = 1u << 2,   /* create: replace an existing *pool* of that name; any other file
                                   is left alone (SCUTE_E_EXISTS) */
   SCUTE_NO_FAULT_HANDLER = 1u << 3, /* leave SIGBUS and SIGSEGV alone: a lost page then ends the
@@ -189,13 +189,26 @@ SCUTE_API int scute_options_from_env(scute_options *options);
 
 /* Makes a pool file and opens it. With options null (here and in scute_open) the defaults apply,
  * changed by what the environment says (scute_options_from_env). The file is sparse unless
- * SCUTE_PREALLOCATE is given. On failure no new file is left behind. */
+ * SCUTE_PREALLOCATE is given; blocks for its logs and headers are reserved now, those of objects when
+ * they come into use. SCUTE_E_NOSPC: the file system has no room for that. On failure no new file is
+ * left behind. The file has its name when it is a whole pool, and durably when this returns; a process
+ * that ends before leaves what was there. (Where files must have a name to exist, and for an instant with
+ * SCUTE_OVERWRITE, that is path + ".scute-new"; the next creation or opening at path removes it if its
+ * maker is dead. SCUTE_E_BUSY if its maker is at work.) */
 SCUTE_API int scute_create(const char *path, const scute_options *options, scute_pool **pool);
 
 /* Opens a pool. After an unclean end the transactions that had been decided are completed and the
  * others vanish. Damaged superblock copies, logs and headers are repaired, counted
- * (scute_info.repaired) and told as events; what the unclean end itself has left is not. The pool
- * is locked against other processes (SCUTE_E_BUSY) until it is closed. */
+ * (scute_info.repaired) and told as events; what the unclean end itself has left is not. The pool is locked
+ * against other processes (SCUTE_E_BUSY) until it is closed. If parts that are in use have lost their
+ * blocks (a sparse copy has holes where there were zeros), they get new ones; SCUTE_E_NOSPC if the file
+ * system has no room for them: make room, or open with SCUTE_READONLY.
+ *
+ * While a pool is open, a full file system refuses allocations (SCUTE_E_NOSPC, nothing changed), and logs
+ * of transactions too large for a lane, but nothing else: changing and freeing objects, repair and closing
+ * need no new blocks. A file system that copies on write may need them all the same; on such a one, or with
+ * a file that shares its blocks with a copy (a reflink), a store that finds no room ends the process by
+ * SIGBUS, and only free room protects from that. */
 SCUTE_API int scute_open(const char *path, const scute_options *options, scute_pool **pool);
 
 /* Closes the pool and marks it clean. No thread may be inside a call on it; transactions still

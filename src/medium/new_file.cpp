@@ -65,8 +65,13 @@ new_file::new_file(std::string path, unsigned mode, bool replace)
     : path_(std::move(path)), replace_(replace) {
   // Tells early what publish() would find out in the end.
   if (!replace && ::access(path_.c_str(), F_OK) == 0) exists(path_);
+  // Now: once the file has its name nothing may be missing.
+  const std::string folder = folder_of(path_);
+  folder_.reset(open_registered(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // (Who may write to a folder need not be allowed to read it.)
+  if (folder_.get() < 0 && errno != EACCES) throw_errno("create " + path_, errno);
   remove_leftover(path_);
-  file_.reset(open_registered(folder_of(path_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
+  file_.reset(open_registered(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
   // Without /proc it could never get a name.
   const bool usable = file_.get() >= 0 && try_lock(file_.get(), false) == 0 &&
                       ::access(link_to(file_.get()).c_str(), F_OK) == 0;
@@ -157,10 +162,8 @@ void new_file::give_name() {
 
 // Of the file's name; some file systems have nothing to do for that, and say so.
 void new_file::sync_folder() const {
-  const descriptor folder(
-      open_registered(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder.get() < 0) throw_errno("open the folder of " + path_, errno);
-  if (::fsync(folder.get()) == 0 || errno == EINVAL || errno == ENOTSUP) return;
+  if (folder_.get() < 0 ? ::syncfs(file_.get()) == 0 : ::fsync(folder_.get()) == 0) return;
+  if (errno == EINVAL || errno == ENOTSUP) return;
   throw_errno("write the folder of " + path_, errno);
 }
 

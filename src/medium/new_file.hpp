@@ -50,7 +50,7 @@ class new_file {
   std::string path_;
   std::string temporary_;  // empty: it does not have that name
   bool replace_;
-  descriptor file_;
+  descriptor folder_, file_;
 };
 
 // Of the file that is going to be at path.

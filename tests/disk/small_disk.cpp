@@ -42,7 +42,11 @@ constinit disk* the_disk = nullptr;
 constinit mapping mappings[mappings_max]{};
 constinit std::mutex turn;
 
-void* map(void* at, size_t n, int access, int flags, int fd, off_t offset) noexcept {
+// mmap() is called before a sanitizer has made its shadow memory, so nothing on its way may be
+// instrumented until there is a disk.
+#define EARLY __attribute__((no_sanitize("address", "undefined", "thread")))
+
+EARLY void* map(void* at, size_t n, int access, int flags, int fd, off_t offset) noexcept {
   return reinterpret_cast<void*>(::syscall(SYS_mmap, at, n, access, flags, fd, offset));
 }
 
@@ -132,11 +136,9 @@ uint64_t free_pages() {
 using namespace scute::test;
 
 // Straight to the kernel; looking for the functions that are replaced here would take some of them.
-extern "C" {
+namespace {
 
-void* mmap(void* at, size_t n, int access, int flags, int fd, off_t offset) noexcept {
-  void* got = map(at, n, access, flags, fd, offset);
-  if (fd < 0 || the_disk == nullptr || got == MAP_FAILED) return got;
+void* mapped(void* got, size_t n, int fd, off_t offset) noexcept {
   const std::lock_guard hold(turn);
   file* f = find(fd);
   mapping* m = std::find_if(mappings, mappings + mappings_max,
@@ -151,12 +153,23 @@ void* mmap(void* at, size_t n, int access, int flags, int fd, off_t offset) noex
   }
   return got;
 }
-int munmap(void* at, size_t n) noexcept {
-  if (the_disk != nullptr) {
-    const std::lock_guard hold(turn);
-    for (mapping& m : mappings)
-      if (m.base == at) m = {};
-  }
+
+void unmapped(const void* at) noexcept {
+  const std::lock_guard hold(turn);
+  for (mapping& m : mappings)
+    if (m.base == at) m = {};
+}
+
+}  // namespace
+
+extern "C" {
+
+EARLY void* mmap(void* at, size_t n, int access, int flags, int fd, off_t offset) noexcept {
+  void* got = map(at, n, access, flags, fd, offset);
+  return fd < 0 || the_disk == nullptr || got == MAP_FAILED ? got : mapped(got, n, fd, offset);
+}
+EARLY int munmap(void* at, size_t n) noexcept {
+  if (the_disk != nullptr) unmapped(at);
   return static_cast<int>(::syscall(SYS_munmap, at, n));
 }
 int ftruncate(int fd, off_t length) noexcept {

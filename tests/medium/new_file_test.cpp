@@ -174,6 +174,22 @@ TEST_P(new_file, RelativePaths) {
   EXPECT_EQ(dir.count(), 2u);
 }
 
+TEST_P(new_file, AFolderThatMayNotBeRead) {
+  ASSERT_EQ(0, ::chmod(std::filesystem::path(path).parent_path().c_str(), 0333));
+  EXPECT_EQ(0, in_child([&] {
+              // Root may do anything, so become somebody else; who is nobody already stays.
+              if (::geteuid() == 0) {
+                ASSERT_EQ(0, ::seteuid(65534));
+              }
+              const scute_options o = options();
+              scute_pool* p = nullptr;
+              SCUTE_OKAY(scute_create(path.c_str(), &o, &p));
+              SCUTE_OKAY(scute_close(p));
+            }));
+  ASSERT_EQ(0, ::chmod(std::filesystem::path(path).parent_path().c_str(), 0700));
+  EXPECT_EQ(dir.count(), 1u);
+}
+
 // Whatever the program reads from or prints to a standard stream that is closed must not be a pool.
 TEST_P(new_file, NoPoolIsAStandardStream) {
   pool_file f(GetParam());
