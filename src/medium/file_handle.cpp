@@ -22,6 +22,7 @@ namespace {
 
 constexpr long tmpfs_magic = 0x01021994;  // linux/magic.h
 constexpr long hugetlbfs_magic = 0x958458f6;
+constexpr size_t lock_size = 4096;
 
 // What stays small is reserved by the caller.
 void reserve_huge(int fd, uint64_t offset, uint64_t n) noexcept {
@@ -34,37 +35,22 @@ void reserve_huge(int fd, uint64_t offset, uint64_t n) noexcept {
 }  // namespace
 
 file_handle::~file_handle() {
-  leave_lock_to_mapping();
+  if (lock_ != nullptr) ::munmap(lock_, lock_size);
   if (fd_ >= 0) close_registered(fd_);
 }
 
 file_handle::file_handle(file_handle&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
-      locked_fd_(std::exchange(other.locked_fd_, -1)),
+      lock_(std::exchange(other.lock_, nullptr)),
       size_(other.size_),
       path_(std::move(other.path_)) {}
 
 file_handle& file_handle::operator=(file_handle&& other) noexcept {
   std::swap(fd_, other.fd_);
-  std::swap(locked_fd_, other.locked_fd_);
+  std::swap(lock_, other.lock_);
   std::swap(size_, other.size_);
   std::swap(path_, other.path_);
   return *this;
-}
-
-void file_handle::leave_lock_to_mapping() noexcept {
-  if (locked_fd_ >= 0 && locked_fd_ != fd_) close_registered(locked_fd_);
-  locked_fd_ = -1;
-}
-
-// The descriptor so far keeps the lock; the other one is of an open file of its own. Where there can be
-// none (no /proc, or permissions that let nobody open the file a second time) one has to do for both.
-void file_handle::separate(bool read_only) {
-  locked_fd_ = fd_;
-  const std::string again = "/proc/self/fd/" + std::to_string(fd_);
-  const int other =
-      open_registered(again.c_str(), (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK);
-  if (other >= 0) fd_ = other;
 }
 
 void file_handle::lock(bool shared) {
@@ -73,12 +59,25 @@ void file_handle::lock(bool shared) {
   struct flock request{};
   request.l_type = static_cast<short>(shared ? F_RDLCK : F_WRLCK);
   request.l_whence = SEEK_SET;
-  if (::fcntl(fd_, F_OFD_SETLK, &request) == 0) return separate(shared);
-  if (errno == EAGAIN || errno == EACCES)
+  // It is that of an open file of its own, which a mapping that nobody uses keeps (F3 in
+  // medium/process.hpp). Where there can be none (no /proc, or permissions that let nobody open the file a
+  // second time) the descriptor has to do.
+  const std::string again = "/proc/self/fd/" + std::to_string(fd_);
+  const std::lock_guard hold(process_tables());
+  const int own = ::open(again.c_str(), (shared ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK);
+  int why = ::fcntl(own >= 0 ? own : fd_, F_OFD_SETLK, &request) == 0 ? 0 : errno;
+  const bool refused = why == EAGAIN || why == EACCES;
+  if (why == 0 && own >= 0) {
+    void* at = ::mmap(nullptr, lock_size, PROT_NONE, MAP_PRIVATE, own, 0);
+    if (at == MAP_FAILED || ::madvise(at, lock_size, MADV_DONTFORK) != 0) why = errno;
+    if (at != MAP_FAILED) lock_ = at;
+  }
+  if (own >= 0) ::close(own);
+  if (refused)
     throw failure(SCUTE_E_BUSY, path_ +
                                     " is open in another process, or elsewhere in this one; close "
                                     "it there first");
-  throw_errno("lock " + path_, errno);
+  if (why != 0) throw_errno("lock " + path_, why);
 }
 
 file_handle file_handle::open(const std::string& path, bool read_only) {

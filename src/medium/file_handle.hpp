@@ -24,19 +24,14 @@ class file_handle {
                             void (*progress)(void*, uint64_t, uint64_t), void* progress_arg);
 
   int fd() const noexcept { return fd_; }
-  // What the pool is to be mapped through: its open file has the lock. Once it is mapped the lock is left to
-  // the mapping, and lasts until that is undone (medium/process.hpp, F3).
-  int locked_fd() const noexcept { return locked_fd_; }
-  void leave_lock_to_mapping() noexcept;
   uint64_t size() const noexcept { return size_; }
   const std::string& path() const noexcept { return path_; }
   bool on_tmpfs() const;
 
  private:
   void lock(bool shared);
-  void separate(bool read_only);
   int fd_ = -1;
-  int locked_fd_ = -1;  // may be the same
+  void* lock_ = nullptr;  // a mapping that keeps the lock
   uint64_t size_ = 0;
   std::string path_;
 };

@@ -273,7 +273,7 @@ std::unique_ptr<medium> map_file(file_handle file, scute_medium wish, bool read_
   kind k = kind::file;
   const auto map = [&](int flags) {
     const std::lock_guard hold(process_tables());
-    void* p = map_aligned(size, access, flags, file.locked_fd());
+    void* p = map_aligned(size, access, flags, file.fd());
     if (p == MAP_FAILED) return p;
     try {
       withhold_from_children(p, size);
@@ -294,7 +294,6 @@ std::unique_ptr<medium> map_file(file_handle file, scute_medium wish, bool read_
   }
   if (at == MAP_FAILED) at = map(read_only ? MAP_PRIVATE | MAP_NORESERVE : MAP_SHARED);
   if (at == MAP_FAILED) throw_errno("map " + file.path(), errno);
-  file.leave_lock_to_mapping();
   // A mapping that stayed behind would keep the file's lock with it.
   auto* base = static_cast<std::byte*>(at);
   const auto unmap = [size](std::byte* p) { ::munmap(p, size); };

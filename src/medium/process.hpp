@@ -11,7 +11,7 @@
 //    fault at such an address is a fault like any other.
 // F3 No child keeps a pool locked. The lock belongs to an open file, and ends with the last descriptor and
 //    mapping of it; a fork handler that closes a descriptor in the child comes too late where the parent is
-//    killed before the child runs. So that open file is left to the mapping alone, which children do not
+//    killed before the child runs. So that open file is left to a mapping alone, which children do not
 //    have; bytes are read and written back through another open file, without a lock, whose descriptor
 //    the fork handler closes in children.
 // F4 Tables that the whole process has in common are changed under one mutex, which fork() takes: a child
