@@ -23,9 +23,9 @@
 namespace scute::medium {
 namespace {
 
-constexpr size_t lock_size = 4096;
 constexpr long tmpfs_magic = 0x01021994;  // linux/magic.h
 constexpr long hugetlbfs_magic = 0x958458f6;
+constexpr size_t lock_size = 4096;
 
 // What stays small is reserved by the caller.
 void reserve_huge(int fd, uint64_t offset, uint64_t n) noexcept {
@@ -42,7 +42,13 @@ file_handle file_handle::adopt(int fd, std::string path, uint64_t size) {
   f.fd_ = fd;
   f.size_ = size;
   f.path_ = std::move(path);
-  f.leave_lock_to_mapping(false);
+  const std::string again = "/proc/self/fd/" + std::to_string(fd);
+  const int own = open_registered(again.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
+  if (own < 0) return f;
+  f.fd_ = own;
+  const descriptor locked(fd);
+  const std::lock_guard hold(process_tables());
+  f.keep_lock(fd);
   return f;
 }
 
@@ -65,33 +71,34 @@ file_handle& file_handle::operator=(file_handle&& other) noexcept {
   return *this;
 }
 
-// The mapping keeps the open file, and with it the lock; nothing is ever read through it. The descriptor
-// becomes one of an open file of its own. Where there can be none (no /proc, or permissions that let nobody
-// open the file a second time) the one has to do for both.
-void file_handle::leave_lock_to_mapping(bool read_only) {
-  {
-    const std::lock_guard hold(process_tables());
-    void* at = ::mmap(nullptr, lock_size, PROT_NONE, MAP_SHARED, fd_, 0);
-    if (at == MAP_FAILED) throw_errno("keep the lock of " + path_, errno);
-    lock_ = at;
-    withhold_from_children(at, lock_size);
-  }
-  const std::string again = "/proc/self/fd/" + std::to_string(fd_);
-  const int other =
-      open_registered(again.c_str(), (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK);
-  if (other < 0) return;
-  close_registered(fd_);
-  fd_ = other;
+// Nothing is ever read through the mapping, which keeps an open file, and with it the lock (F3 in
+// medium/process.hpp). With process_tables() held.
+void file_handle::keep_lock(int locked) {
+  void* at = ::mmap(nullptr, lock_size, PROT_NONE, MAP_PRIVATE, locked, 0);
+  if (at == MAP_FAILED) throw_errno("keep the lock of " + path_, errno);
+  lock_ = at;
+  withhold_from_children(at, lock_size);
 }
 
+// The lock is that of an open file of its own. Where there can be none (no /proc, or permissions that let
+// nobody open the file a second time) the descriptor has to do.
 void file_handle::lock(bool shared) {
-  const int e = try_lock(fd_, shared);
-  if (e == 0) return leave_lock_to_mapping(shared);
+  const std::string again = "/proc/self/fd/" + std::to_string(fd_);
+  const std::lock_guard hold(process_tables());
+  const int own = ::open(again.c_str(), (shared ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK);
+  const struct closing {
+    int fd;
+    ~closing() {
+      if (fd >= 0) ::close(fd);
+    }
+  } when_done{own};
+  const int e = try_lock(own >= 0 ? own : fd_, shared);
   if (e == EAGAIN || e == EACCES)
     throw failure(SCUTE_E_BUSY, path_ +
                                     " is open in another process, or elsewhere in this one; close "
                                     "it there first");
-  throw_errno("lock " + path_, e);
+  if (e != 0) throw_errno("lock " + path_, e);
+  if (own >= 0) keep_lock(own);
 }
 
 file_handle file_handle::open(const std::string& path, bool read_only) {

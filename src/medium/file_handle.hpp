@@ -41,10 +41,9 @@ class file_handle {
 
  private:
   void lock(bool shared);
-  void leave_lock_to_mapping(bool read_only);
+  void keep_lock(int locked);
   int fd_ = -1;
-  // A page of the open file that has the lock, mapped (medium/process.hpp, F3).
-  void* lock_ = nullptr;
+  void* lock_ = nullptr;  // a mapping that keeps the lock
   uint64_t size_ = 0;
   std::string path_;
 };

@@ -11,9 +11,9 @@
 //    fault at such an address is a fault like any other.
 // F3 No child keeps a pool locked. The lock belongs to an open file, and ends with the last descriptor and
 //    mapping of it; a fork handler that closes a descriptor in the child comes too late where the parent is
-//    killed before the child runs. So that open file is left to a mapping of one page, which children do not
-//    have; bytes are mapped, read and written back through another open file, without a lock, whose
-//    descriptor the fork handler closes in children.
+//    killed before the child runs. So that open file is left to a mapping alone, which children do not
+//    have; bytes are mapped, read and written back through another open file, without a lock, whose descriptor
+//    the fork handler closes in children.
 // F4 Tables that the whole process has in common are changed under one mutex, which fork() takes: a child
 //    finds them whole, and the mutex free. A pool file is opened, registered (F3), mapped and withheld (F2)
 //    under it as well, so fork() never comes in between.
