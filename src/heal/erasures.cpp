@@ -421,7 +421,7 @@ bool erasures::learn() {
   for (size_t i = 0; i < beside_.size(); i += step) {
     const pool::fragment& f = beside_[i];
     bytes image;
-    any = erasures(s_, f, hints_).find(image, attempts_max / 16) || any;
+    any = erasures(s_, f, hints_).find(image, attempts_max / 4) || any;
   }
   return any;
 }

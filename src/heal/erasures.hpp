@@ -24,10 +24,11 @@
 // S4 Where the header is known and the payload is not, the checksum stands alone, and accepts wrong bytes
 //    with 2^-32 each time. So attempts_max of these are made: 4096 * 2^-32 is 9.5e-7 for a fragment beyond
 //    repair, a quarter of what a long scribble costs with one parity (heal/mixture.hpp, X4). A segment that
-//    more rows are known to be damaged in than P is beyond repair, and nothing is tried.
+//    more rows are known to be damaged in than P is beyond repair, and so is one of many small injuries (more
+//    than four clusters, less than half of its bytes): nothing is tried there.
 // S5 A fragment in two damaged blocks may have more combinations than that. So where it cannot be decoded
-//    others of its blocks are tried, beside_max of them with a sixteenth of the attempts: one that is
-//    damaged in one block alone tells that block's set, which then is a hint. That is 6,144 attempts more,
+//    others of its blocks are tried, beside_max of them with a quarter of the attempts: one that is
+//    damaged in one block alone tells that block's set, which then is a hint. That is 24,576 attempts more,
 //    once for each block until something else was repaired, and none of them is written.
 // S6 Nothing is written, so a search can be repeated; cut short, a repair leaves the same sets (E2).
 #pragma once
