@@ -21,7 +21,7 @@ namespace {
 
 bool is_open_elsewhere(const pool::state& s, const pool::lane& l, uint64_t offset,
                        uint64_t length) noexcept {
-  return !SCUTE_PLANTED(conflict_in_place) && s.overlaid.open_elsewhere(offset, length, l.index);
+  return s.overlaid.open_elsewhere(offset, length, l.index);
 }
 
 bool has_changed(const pool::state& s, const member& m) noexcept {

@@ -76,8 +76,8 @@ void both(scute::pool& p, unsigned thread) {
   });
 }
 
-// Two words in place.
-void in_place(scute::pool& p, unsigned thread) {
+// Two words in place; or taken back again.
+void in_place(scute::pool& p, unsigned thread, bool commits) {
   const scute_oid oid = oid_of(p, 0, 1);
   again_and_again([&] {
     scute_tx* tx = nullptr;
@@ -93,7 +93,7 @@ void in_place(scute::pool& p, unsigned thread) {
       ++n;
       std::memcpy(bytes, &n, sizeof n);
     }
-    return scute_tx_commit(tx);
+    return commits ? scute_tx_commit(tx) : scute_tx_abort(tx);
   });
 }
 
@@ -111,7 +111,8 @@ testing::scenario contenders(const level& l) {
     if (l.protection.protection == SCUTE_PROTECT_MLPC)
       s.in_thread(t).step("count in both", [t](scute::pool& p) { both(p, t); });
     s.in_thread(t).step("count in the large one", [t](scute::pool& p) { update(p, t, 1); });
-    s.in_thread(t).step("count in place", [t](scute::pool& p) { in_place(p, t); });
+    s.in_thread(t).step("count in place", [t](scute::pool& p) { in_place(p, t, true); });
+    s.in_thread(t).step("in place, aborted", [t](scute::pool& p) { in_place(p, t, false); });
     s.in_thread(t).observe([t](scute::pool& p) {
       const std::uint64_t large = word_of(p, t, 1, true);
       if (large != word_of(p, t, 1, false) || word_of(p, t, 0, true) != word_of(p, t, 0, false))
