@@ -134,6 +134,9 @@ void logged::stage(pool::lane& l, std::span<const pool::patch> patches) {
   open_window(l);
   if (!s_.medium->failed()) {  // V5
     pool::write_data(s_, l);
+    // D1: a killed process leaves what it has stored for all to see. Columns that add up are believed, with
+    // bytes that a power failure would then take back. (A page cache is read anew after an unclean end.)
+    if (s_.medium->what() != medium::kind::file) l.w.fence();
     pool::write_parity(s_, l);
     l.w.fence();
   }
