@@ -32,7 +32,9 @@
 // D6 Chunk headers, zone descriptors and the root anchor change through the log only, whose replay comes
 //    first. So resolution always knows where fragments lie.
 // D7 Before the first write to a column that a crash has left unresolved it is resolved, and so is the
-//    whole ring of each member that carries a tag of an unresolved epoch.
+//    whole ring of each member that carries a tag of an unresolved epoch. What is overwritten without being
+//    a member of anything now may be one of such a ring (staged payload, chunks with a new use): the same
+//    holds for every place in it (heal/page_layout.hpp, T2).
 // D8 A chunk gets a new use only when no window that had members in it is deferred, and, after a crash, when
 //    all of it is resolved. A slot that the transaction frees goes back at 4 already: whoever gets it has to
 //    wait for the window's columns before he writes there.
