@@ -108,7 +108,7 @@ file_handle new_file::open(uint64_t size) const {
   const int fd = duplicate_registered(file_.get());
   if (fd < 0) throw_errno("open " + path_, errno);
   file_handle f = file_handle::adopt(fd, std::move(path), size);
-  if (::ftruncate(fd, static_cast<off_t>(size)) != 0)
+  if (::ftruncate(f.fd(), static_cast<off_t>(size)) != 0)
     throw_errno("make " + path_ + " " + std::to_string(size) + " bytes long", errno);
   return f;
 }
