@@ -131,7 +131,9 @@ class reader {
   template <class T>
   std::uint64_t size_of(ptr<T> p) const {
     std::uint64_t size = 0;
-    detail::check(scute_object_info(handle(), p.oid(), &size, nullptr, nullptr));
+    // What is read through a pool is what was committed.
+    const auto info = tx_ != nullptr ? &scute_object_info : &scute_committed_info;
+    detail::check(info(handle(), p.oid(), &size, nullptr, nullptr));
     return size;
   }
 

@@ -298,6 +298,9 @@ SCUTE_API uintptr_t scute_direct_base(scute_pool *pool);
  * object). Each output may be null. Any thread. */
 SCUTE_API int scute_object_info(scute_pool *pool, scute_oid oid, uint64_t *size, uint64_t *usable,
                                 uint32_t *type);
+/* The same as the pool has it, inside transactions too. */
+SCUTE_API int scute_committed_info(scute_pool *pool, scute_oid oid, uint64_t *size,
+                                   uint64_t *usable, uint32_t *type);
 
 #define SCUTE_TYPE_ANY UINT32_MAX
 

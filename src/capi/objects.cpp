@@ -88,6 +88,15 @@ void attend(instance& in, uint64_t payload, uint64_t offset, uint64_t length) {
   });
 }
 
+void describe_committed(instance& in, uint64_t oid, uint64_t* size, uint64_t* usable,
+                        uint32_t* type) {
+  const heap::object o = in.heap->zones().locate(tx::payload_of(in.s, oid));
+  const auto h = tx::live_header(in.s, nullptr, o);
+  if (size != nullptr) *size = format::meta_size(h.meta);
+  if (usable != nullptr) *usable = o.room;
+  if (type != nullptr) *type = h.type;
+}
+
 }  // namespace
 
 extern "C" {
@@ -161,12 +170,14 @@ int scute_object_info(scute_pool* pool, scute_oid oid, uint64_t* size, uint64_t*
     me.refresh();
     if (me.current != nullptr && me.pool == &in && me.current->describe(oid, size, usable, type))
       return;
-    const heap::object o = in.heap->zones().locate(tx::payload_of(in.s, oid));
-    const auto h = tx::live_header(in.s, nullptr, o);
-    if (size != nullptr) *size = format::meta_size(h.meta);
-    if (usable != nullptr) *usable = o.room;
-    if (type != nullptr) *type = h.type;
+    describe_committed(in, oid, size, usable, type);
   });
+}
+
+int scute_committed_info(scute_pool* pool, scute_oid oid, uint64_t* size, uint64_t* usable,
+                         uint32_t* type) {
+  return capi::guarded(pool,
+                       [&] { describe_committed(capi::need(pool), oid, size, usable, type); });
 }
 
 int scute_obj_open(scute_pool* pool, scute_oid oid, void** bytes) {

@@ -110,6 +110,13 @@ const std::vector<every_call> calls{
     {"scute_alloc_max", with::pool, [](subject& s) { return given(scute_alloc_max(s.pool) != 0); }},
     {"scute_object_info", with::pool,
      [](subject& s) { return scute_object_info(s.pool, s.oid, nullptr, nullptr, nullptr); }},
+    {"scute_committed_info", with::pool,
+     [](subject& s) { return scute_committed_info(s.pool, s.oid, nullptr, nullptr, nullptr); }},
+    {"scute_overwrite_max", with::pool,
+     [](subject& s) {
+       uint64_t bytes = 0;
+       return scute_overwrite_max(s.pool, &bytes);
+     }},
     {"scute_tx_begin", with::pool, [](subject& s) { return scute_tx_begin(s.pool, &s.tx); }},
     {"scute_tx_commit", with::transaction,
      [](subject& s) {

@@ -82,7 +82,9 @@ bool lossy_disk::is_mapped() const {
   bool found = false;
   while (!found && std::fgets(line, sizeof line, maps) != nullptr) {
     unsigned long node = 0;
-    found = std::sscanf(line, "%*s %*s %*s %*s %lu", &node) == 1 && node == inode_;
+    char access = '-';  // a mapping that nobody can read through has no pages
+    found = std::sscanf(line, "%*s %c%*s %*s %*s %lu", &access, &node) == 2 && node == inode_ &&
+            access == 'r';
   }
   std::fclose(maps);
   return found;

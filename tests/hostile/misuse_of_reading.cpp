@@ -72,6 +72,17 @@ void object_info(stage& s) {
   s.for_bad_oids(bad);
 }
 
+void committed_info(stage& s) {
+  REFUSED(SCUTE_E_INVALID, scute_committed_info(nullptr, s.live, &s.number, nullptr, nullptr));
+  SCUTE_OKAY(scute_committed_info(s.pool, s.live, nullptr, nullptr, nullptr));
+  const auto bad = [&](int code, scute_oid o) {
+    REFUSED(code, scute_committed_info(s.pool, o, &s.number, &s.number, nullptr));
+  };
+  s.for_bad_oids(bad);
+  transaction tx(s.pool);
+  s.for_bad_oids(bad);
+}
+
 void first(stage& s) {
   REFUSED(SCUTE_E_INVALID, scute_first(nullptr, 1, &s.oid));
   REFUSED(SCUTE_E_INVALID, scute_first(s.pool, 1, nullptr));
@@ -91,7 +102,7 @@ void next(stage& s) {
 #define MISUSE(name) {"scute_" #name, name}
 void list_misuse_of_reading(misuse_list& to) {
   to.insert({MISUSE(get), MISUSE(get_verified), MISUSE(direct_base), MISUSE(object_info),
-             MISUSE(first), MISUSE(next), MISUSE(get_committed)});
+             MISUSE(committed_info), MISUSE(first), MISUSE(next), MISUSE(get_committed)});
 }
 
 }  // namespace scute::test

@@ -159,6 +159,9 @@ TEST_P(calls, FreeInEveryCombination) {
   SCUTE_FAILS(SCUTE_E_FREED, scute_tx_get(tx, a, &q));
   SCUTE_FAILS(SCUTE_E_FREED, scute_tx_get_range(tx, a, 0, 1, &q));
   SCUTE_FAILS(SCUTE_E_FREED, scute_object_info(f, a, nullptr, nullptr, nullptr));
+  uint64_t committed = 0;
+  SCUTE_OKAY(scute_committed_info(f, a, &committed, nullptr, nullptr));
+  EXPECT_NE(committed, 0u);
   SCUTE_OKAY(scute_tx_open(tx, b, &p));
   std::memset(p, 1, 300);
   SCUTE_OKAY(scute_tx_free(tx, b));
