@@ -125,7 +125,7 @@ void redo::write_unlogged(pool::lane& l, std::span<const pool::patch> patches) {
 
 // The last log entry of an idle lane may still hold bytes for what lay there.
 void redo::prepare_reuse(pool::lane& l, uint64_t, uint64_t) {
-  if (!SCUTE_PLANTED(settle_all)) pool::settle_all(s_, l);
+  pool::settle_all(s_, l);
 }
 
 }  // namespace scute::engine

@@ -425,10 +425,10 @@ void write_back(state& s, medium::writer& w, const seen_headers& headers, uint64
            std::memcmp(now, headers.mended, format::header_size) != 0;
   };
   for_each_block(s.geo, offset, length, [&](uint64_t at, const cell& c, uint64_t n) {
-    exclusive_stripe hold(s, c.zone, c.column, !SCUTE_PLANTED(stripe_write_back));
+    exclusive_stripe hold(s, c.zone, c.column);
     hold.streamed = true;
     const writes_under_optimistic_reads mark;
-    if (SCUTE_PLANTED(repair_newer) || (!newer() && std::memcmp(s.at(at), damaged, n) == 0))
+    if (!newer() && std::memcmp(s.at(at), damaged, n) == 0)
       w.stream(s.at(at), bytes, n, medium::purpose::data);
     bytes += n;
     damaged += n;
