@@ -49,8 +49,9 @@ void add_random_scenarios(std::vector<entry>& to) {
                   return random("random/adler32-logfree", o, seed, steps);
                 }});
   for (const level& l : {levels[3], levels[4], levels[5]}) {
-    const std::string name =
-        l.protection.engine == SCUTE_ENGINE_REDO ? "random/larger" : "random/larger-logfree";
+    const std::string name = l.protection.engine == SCUTE_ENGINE_REDO
+                                 ? "random/larger"
+                                 : "random/larger-" + std::string(l.name);
     to.push_back({name, "random transactions in a pool of 1 MiB", [l, name](std::uint64_t seed) {
                     scute_options o = testing::small_pool(l.protection);
                     o.size = 1u << 20;
