@@ -89,28 +89,30 @@ void column_repairer::repair(pool::lane* by, const pool::fragment& f, const char
   if (!s_.has_checksums && format::meta_state(h.meta) == format::state::live)
     sure = format::header_size + std::min<uint64_t>(format::meta_size(h.meta), f.room);
   const pool::seen_headers headers{f.header, kept.data(), image.data()};
+  // What a transaction stored in place is its own business, and stays. If nothing is written after all, it was
+  // a commit at work, and no damage (E4).
   const auto restore = [&](medium::writer& w) {
+    bool any = false;
     for (const unit& u : units) {
       if (u.at >= sure) continue;
       const size_t n = std::min(u.length, sure - u.at);
-      std::byte* bytes = image.data() + u.at;
-      std::byte* damaged = kept.data() + u.at;
-      if (std::memcmp(bytes, damaged, n) == 0) continue;
-      // What a transaction stored in place is its own business, and stays.
-      if (!SCUTE_PLANTED(repair_in_place)) s_.overlaid.unpatch(u.offset, bytes, s_.at(u.offset), n);
-      s_.overlaid.unpatch(u.offset, damaged, s_.at(u.offset), n);
-      pool::write_back(s_, w, headers, u.offset, damaged, bytes, n);
+      any =
+          pool::write_back(s_, w, headers, u.offset, kept.data() + u.at, image.data() + u.at, n) ||
+          any;
     }
     w.fence();
-    w.count.heals.add(1);
+    if (any) w.count.heals.add(1);
+    return any;
   };
+  bool mended = false;
   if (by != nullptr) {
-    restore(by->w);
+    mended = restore(by->w);
   } else {
     const std::lock_guard service(s_.service_mutex);
-    restore(*s_.service);
+    mended = restore(*s_.service);
   }
   s_.require_healthy();
+  if (!mended) return;
   s_.repaired.fetch_add(1, std::memory_order_relaxed);
   const bool unused = format::meta_state(h.meta) == format::state::free;
   s_.events.post(event_of(s_, f, SCUTE_OUTCOME_REPAIRED, unused));

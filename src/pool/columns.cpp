@@ -415,7 +415,7 @@ bool repair_parity(state& s, medium::writer& w, uint64_t zone, uint64_t column, 
   return true;
 }
 
-void write_back(state& s, medium::writer& w, const seen_headers& headers, uint64_t offset,
+bool write_back(state& s, medium::writer& w, const seen_headers& headers, uint64_t offset,
                 const std::byte* damaged, const std::byte* bytes, uint64_t length) noexcept {
   // Whoever writes a fragment writes its header first, under this block's stripe or before he has it.
   const auto newer = [&] {
@@ -424,15 +424,26 @@ void write_back(state& s, medium::writer& w, const seen_headers& headers, uint64
     return std::memcmp(now, headers.damaged, format::header_size) != 0 &&
            std::memcmp(now, headers.mended, format::header_size) != 0;
   };
+  bool any = false;
   for_each_block(s.geo, offset, length, [&](uint64_t at, const cell& c, uint64_t n) {
     exclusive_stripe hold(s, c.zone, c.column);
     hold.streamed = true;
     const writes_under_optimistic_reads mark;
-    if (!newer() && std::memcmp(s.at(at), damaged, n) == 0)
-      w.stream(s.at(at), bytes, n, medium::purpose::data);
-    bytes += n;
-    damaged += n;
+    const auto gap = [&](uint64_t from, uint64_t some) {
+      const uint64_t i = from - offset;
+      if (std::memcmp(damaged + i, bytes + i, some) == 0 || newer() ||
+          std::memcmp(s.at(from), damaged + i, some) != 0)
+        return;
+      w.stream(s.at(from), bytes + i, some, medium::purpose::data);
+      any = true;
+    };
+    // Under the stripe: a range that is not announced by now has not been stored to.
+    if (SCUTE_PLANTED(repair_in_place))
+      gap(at, n);
+    else
+      s.overlaid.for_each_gap(at, n, gap);
   });
+  return any;
 }
 
 }  // namespace scute::pool

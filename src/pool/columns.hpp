@@ -126,13 +126,14 @@ bool repair_parity(state& s, medium::writer& w, uint64_t zone, uint64_t column, 
 // Writes bytes that a decode gave back to the place they were lost from; parity stays as it is.
 // Block by block, and only where the medium still holds `damaged`: elsewhere a commit has written
 // since, and knows better. So it has where the fragment's header is neither of the two that were seen: the
-// bytes of a block may have come back to what they were, in another version.
+// bytes of a block may have come back to what they were, in another version. What is open in place is left
+// alone. False if nothing was written.
 struct seen_headers {
   uint64_t offset = 0;  // of the header
   const std::byte* damaged = nullptr;
   const std::byte* mended = nullptr;
 };
-void write_back(state& s, medium::writer& w, const seen_headers& headers, uint64_t offset,
+bool write_back(state& s, medium::writer& w, const seen_headers& headers, uint64_t offset,
                 const std::byte* damaged, const std::byte* bytes, uint64_t length) noexcept;
 
 }  // namespace scute::pool

@@ -60,20 +60,23 @@ class overlays {
         std::memcpy(buffer + p.at, it->second.bytes + p.inside, p.length);
     }
   }
-  // The reverse: replaces in buffer what is overlaid by the medium's own bytes, given in `medium`. Those
-  // are read without the lock, since reading them can fault (see hold.hpp).
-  void unpatch(uint64_t offset, std::byte* buffer, const std::byte* medium,
-               uint64_t length) const noexcept {
-    for (uint64_t from = offset; from < offset + length;) {
-      part p{};
-      {
+  // Calls fn(offset, length) for what is not overlaid, without the lock, since who touches the medium can
+  // fault (see hold.hpp).
+  template <typename Fn>
+  void for_each_gap(uint64_t offset, uint64_t length, Fn&& fn) const noexcept {
+    const uint64_t end = offset + length;
+    for (uint64_t from = offset; from < end;) {
+      uint64_t begin = end, next = end;
+      if (any_.load(std::memory_order_acquire)) {
         const std::lock_guard turn(lock_);
-        const auto it = first_in(from, offset + length - from);
-        if (it == ranges_.end()) return;
-        p = common(*it, offset, length);
+        const auto it = first_in(from, end - from);
+        if (it != ranges_.end()) {
+          begin = std::max(from, it->first);
+          next = std::min(end, it->first + it->second.length);
+        }
       }
-      std::memcpy(buffer + p.at, medium + p.at, p.length);
-      from = offset + p.at + p.length;
+      if (begin > from) fn(from, begin - from);
+      from = next;
     }
   }
 
