@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "medium/planted.hpp"
+#include "medium/waiting.hpp"
 #include "pool/columns.hpp"
 
 namespace scute::engine {
@@ -27,12 +28,17 @@ void keep_in_place(pool::state& s, pool::lane& l, std::span<const tx::inplace_ra
 }
 
 void put_back(pool::state& s, pool::lane& l, std::span<const tx::inplace_range> ranges) {
+  switch_point();  // until now the user's stores were there
   for (const auto& r : ranges) {
     const uint64_t n = SCUTE_PLANTED(restore_part) ? r.length / 2 : r.length;
     l.w.stream(s.at(r.offset), r.old, n, medium::purpose::data);
   }
   if (!SCUTE_PLANTED(restore_fence)) l.w.fence();
   s.require_healthy();
+}
+
+void close_in_place(pool::state& s, pool::lane& l,
+                    std::span<const tx::inplace_range> ranges) noexcept {
   for (const auto& r : ranges) pool::overlay_in_place(s, l, r.offset, r.old, r.length, false);
 }
 

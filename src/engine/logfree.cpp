@@ -156,6 +156,7 @@ void logfree::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) 
   try {
     const pool::holding here(s_, l, pool::hold::phase::reading);
     put_back(s_, l, ranges);
+    close_in_place(s_, l, ranges);
   } catch (...) {
     // The medium has failed. Whoever waits for the columns has to find out (V5).
     let_go();

@@ -184,6 +184,7 @@ void logged::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {
   if (!log_.has_undo(l)) return;
   put_back(s_, l, ranges);
   log_.invalidate(l, true);
+  close_in_place(s_, l, ranges);  // N3
   log_.clean_up(l, true);
 }
 

@@ -115,7 +115,10 @@ void redo::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {
   // There may be undo entries without a range: a save that failed after writing them.
   if (!log_.has_undo(l)) return;
   put_back(s_, l, ranges);
-  if (!SCUTE_PLANTED(restore_retire)) log_.retire(l, true);
+  if (SCUTE_PLANTED(restore_closed)) close_in_place(s_, l, ranges);
+  if (!SCUTE_PLANTED(restore_retire)) log_.invalidate(l, true);
+  if (!SCUTE_PLANTED(restore_closed)) close_in_place(s_, l, ranges);  // N3
+  if (!SCUTE_PLANTED(restore_retire)) log_.clean_up(l, true);
 }
 
 void redo::write_unlogged(pool::lane& l, std::span<const pool::patch> patches) {

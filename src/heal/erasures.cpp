@@ -18,43 +18,8 @@ constexpr size_t header_end = format::header_size;
 
 }  // namespace
 
-std::vector<cell_set> erasure_hints::all(uint64_t zone, uint64_t block) const {
-  const std::lock_guard hold(mutex_);
-  std::vector<cell_set> sets = latest_;
-  const auto here = of_block_.find({zone, block});
-  if (here != of_block_.end()) sets.insert(sets.begin(), here->second);
-  return sets;
-}
-
-void erasure_hints::add(uint64_t zone, uint64_t block, const cell_set& set) {
-  const std::lock_guard hold(mutex_);
-  std::erase(latest_, set);
-  latest_.insert(latest_.begin(), set);
-  if (latest_.size() > latest_max) latest_.pop_back();
-  if (of_block_.size() >= blocks_max) of_block_.clear();
-  // Evidence adds up, as far as one set can hold it.
-  cell_set& here = of_block_[{zone, block}];
-  cell_set both = here;
-  for (uint32_t i = 0; i < set.count; ++i) {
-    if (both.has(set.cells[i])) continue;
-    if (both.count == pool::parities_max) {
-      here = set;
-      return;
-    }
-    both.add(set.cells[i]);
-  }
-  here = both;
-}
-
-bool erasure_hints::worth_learning(uint64_t zone, uint64_t block, uint64_t repairs) {
-  const std::lock_guard hold(mutex_);
-  if (learned_.size() >= blocks_max) learned_.clear();
-  const auto [at, fresh] = learned_.try_emplace({zone, block}, repairs);
-  return fresh || std::exchange(at->second, repairs) != repairs;
-}
-
-erasures::erasures(pool::state& s, const pool::fragment& f, erasure_hints* hints)
-    : s_(s), f_(f), hints_(hints) {
+erasures::erasures(pool::state& s, const pool::fragment& f, erasure_hints* hints, doubt in_doubt)
+    : s_(s), f_(f), in_doubt_(std::move(in_doubt)), hints_(hints) {
   const std::vector<unit> units = units_of(f);
   kept_.resize(units.back().at + units.back().length);
   for (const unit& u : units) {
@@ -111,7 +76,7 @@ void erasures::cut_into_segments() {
           ++odd;
           break;
         }
-    g.hopeless = odd * 2 < g.end - g.begin;
+    g.scattered = odd * 2 < g.end - g.begin;
   }
 }
 
@@ -138,6 +103,7 @@ erasures::page_view erasures::look_at(uint64_t zone, uint64_t row, uint64_t bloc
     if (pool::valid(s_, f)) {
       format::fragment_header h;
       std::memcpy(&h, s_.at(f.header), sizeof h);
+      if (!p.claimed || (!f.metadata && in_doubt_ && in_doubt_(h.tag))) return;
       const uint32_t n = pool::covered(s_, f, h);
       mark(f.header, header_end, standing::vouched);
       if (n != pool::not_covered) mark(f.payload, n, standing::vouched);
@@ -275,7 +241,7 @@ bool erasures::next_set(segment& g, cell_set& unknown) {
 
 // Whether choice i of a segment exists, after making it.
 bool erasures::has_choice(segment& g, size_t i) {
-  const uint64_t most = g.has_header() ? header_sets_max : sets_max;
+  const uint64_t most = g.scattered ? scattered_max : g.has_header() ? header_sets_max : sets_max;
   bytes image;
   const auto note = [&](const choice& c) {
     if (image.empty()) image = kept_;
@@ -406,13 +372,46 @@ bool erasures::find(bytes& image, uint64_t attempts) {
   return true;
 }
 
+bool erasures::find_other(bytes& image) {
+  if (segments_.empty() || !segments_[0].has_header() || s_.geo.parity < 2) return false;
+  limit_ = attempts_max;
+  attempts_ = rounds_ = 0;
+  for (segment& g : segments_)
+    if (!has_choice(g, 0)) return false;
+  segment& head = segments_[0];
+  bytes header = kept_;
+  for (size_t i = 0; !over() && has_choice(head, i); ++i) {
+    const choice c = head.choices[i];
+    if (!c.decoded) continue;
+    decode(head, c.unknown, head.begin, std::min(head.end, header_end), header);
+    if (std::memcmp(header.data(), kept_.data(), header_end) == 0) return false;
+    // The payload with the same set; then by what is likely for each of its segments, as it is (its object
+    // was freed) among that.
+    bool fits = true;
+    for (const segment& g : segments_)
+      fits = fits && c.unknown.has(areas_[g.in].cell.row) && !g.hopeless;
+    if (fits && try_these(std::vector<choice>(segments_.size(), c), image)) return true;
+    std::vector<size_t> which(segments_.size());
+    which[0] = i;
+    for (bool more = true; more && !over();) {
+      if (try_choices(which, image)) return true;
+      more = false;
+      for (size_t k = 1; k < which.size() && !more; ++k) {
+        more = which[k] + 1 < others_max && has_choice(segments_[k], which[k] + 1);
+        which[k] = more ? which[k] + 1 : 0;
+      }
+    }
+  }
+  return false;
+}
+
 bool erasures::learn() {
   if (hints_ == nullptr || segments_.size() < 2) return false;
   bool fresh = false, any = false;
   const uint64_t repairs = s_.repaired.load(std::memory_order_relaxed);
   for (const segment& g : segments_) {
     const pool::cell& at = areas_[g.in].cell;
-    if (g.hopeless) return false;
+    if (g.hopeless || g.scattered) return false;
     fresh = hints_->worth_learning(at.zone, at.column & ~(format::page - 1), repairs) || fresh;
   }
   if (!fresh) return false;
@@ -421,16 +420,16 @@ bool erasures::learn() {
   for (size_t i = 0; i < beside_.size(); i += step) {
     const pool::fragment& f = beside_[i];
     bytes image;
-    any = erasures(s_, f, hints_).find(image, attempts_max / 4) || any;
+    any = erasures(s_, f, hints_, in_doubt_).find(image, attempts_max / 4) || any;
   }
   return any;
 }
 
 bool find_erasures(pool::state& s, const pool::fragment& f, erasure_hints* hints,
-                   std::vector<std::byte>& image) {
+                   std::vector<std::byte>& image, const erasures::doubt& in_doubt) {
   if (s.geo.parity < 2) return false;
-  erasures search(s, f, hints);
-  return search.find(image) || (search.learn() && erasures(s, f, hints).find(image));
+  erasures search(s, f, hints, in_doubt);
+  return search.find(image) || (search.learn() && erasures(s, f, hints, in_doubt).find(image));
 }
 
 }  // namespace scute::heal

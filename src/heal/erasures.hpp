@@ -10,7 +10,9 @@
 //    left as it is, since damage comes in pages and in scribbles.
 // S2 A set has P cells, the fragment's own among them; whatever is damaged besides it is one of these sets
 //    or a part of one, and a part decodes to the same bytes. A cell whose bytes a checksum vouches for is
-//    in none, one with a fragment that fails it and lies in the segment as a whole is in all. Likely ones
+//    in none, unless its fragment may be the open cell of a transaction that a crash has cut short (its tag is
+//    in doubt), or is claimed by no first header (heal/page_layout.hpp, T2): then its columns may have the
+//    parity of before. One with a fragment that fails it and lies in the segment as a whole is in all. Likely ones
 //    come first: what was right before (hints), then rows with a fragment that fails its checksum in this
 //    page, rows with one that lies here in part and with nothing sound in the page, parities, pages with
 //    nothing sound in them, the other rows. (An overwritten page has nothing sound in it.) Of one segment up
@@ -24,77 +26,51 @@
 // S4 Where the header is known and the payload is not, the checksum stands alone, and accepts wrong bytes
 //    with 2^-32 each time. So attempts_max of these are made: 4096 * 2^-32 is 9.5e-7 for a fragment beyond
 //    repair, a quarter of what a long scribble costs with one parity (heal/mixture.hpp, X4). A segment that
-//    more rows are known to be damaged in than P is beyond repair, and so is one of many small injuries (more
-//    than four clusters, less than half of its bytes): nothing is tried there.
+//    more rows are known to be damaged in than P is beyond repair: nothing is tried there. Of one with many small
+//    injuries (more than four clusters, less than half of its bytes) scattered_max sets are tried, the
+//    likeliest: a torn commit leaves such traces, beside a page that was overwritten.
 // S5 A fragment in two damaged blocks may have more combinations than that. So where it cannot be decoded
 //    others of its blocks are tried, beside_max of them with a quarter of the attempts: one that is
 //    damaged in one block alone tells that block's set, which then is a hint. That is 24,576 attempts more,
 //    once for each block until something else was repaired, and none of them is written.
 // S6 Nothing is written, so a search can be repeated; cut short, a repair leaves the same sets (E2).
+// S7 A valid fragment is looked at for another version (find_other) where its header's columns do not add up
+//    and its tag is in doubt. Another header has to fit in form (S3) before any checksum is computed, so the
+//    payload's segments are combined by others_max choices each.
 #pragma once
 
 #include <array>
-#include <map>
-#include <mutex>
+#include <functional>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "heal/erasure_hints.hpp"
 #include "heal/mixture.hpp"
 #include "pool/columns.hpp"
 
 namespace scute::heal {
 
-// Cells of one column: data rows, and behind them the parities.
-struct cell_set {
-  uint32_t count = 0;
-  uint16_t cells[pool::parities_max] = {};
-
-  bool has(uint64_t cell) const noexcept {
-    for (uint32_t i = 0; i < count; ++i)
-      if (cells[i] == cell) return true;
-    return false;
-  }
-  void add(uint64_t cell) noexcept { cells[count++] = static_cast<uint16_t>(cell); }
-  bool operator==(const cell_set& o) const noexcept {
-    for (uint32_t i = 0; i < count; ++i)
-      if (!o.has(cells[i])) return false;
-    return count == o.count;
-  }
-};
-
-// Sets that were the right ones, by column block, and the latest ones of all: damage that hits one fragment
-// has often hit its neighbours. For any number of threads.
-class erasure_hints {
- public:
-  // Likely ones first.
-  std::vector<cell_set> all(uint64_t zone, uint64_t block) const;
-  void add(uint64_t zone, uint64_t block, const cell_set& set);
-  // Whether it is worth looking for the set of a block by its other fragments (S5): once for each number
-  // of repairs.
-  bool worth_learning(uint64_t zone, uint64_t block, uint64_t repairs);
-
- private:
-  using place = std::pair<uint64_t, uint64_t>;
-  static constexpr size_t latest_max = 4, blocks_max = size_t{1} << 16;
-  mutable std::mutex mutex_;
-  std::vector<cell_set> latest_;  // the last one first
-  std::map<place, cell_set> of_block_;
-  std::map<place, uint64_t> learned_;  // repairs then
-};
-
 class erasures {
  public:
   static constexpr uint64_t attempts_max = 4096;                  // S4
   static constexpr uint64_t sets_max = 4096;                      // S2
+  static constexpr uint64_t scattered_max = 64;                   // S4
   static constexpr uint64_t header_sets_max = uint64_t{1} << 18;  // S3
   static constexpr size_t beside_max = 24;                        // S5
+  static constexpr size_t others_max = 8;                         // S7
 
-  // hints: may be null. Needs parity.
-  erasures(pool::state& s, const pool::fragment& f, erasure_hints* hints);
+  using doubt = std::function<bool(uint64_t tag)>;
+
+  // hints: may be null. in_doubt: of which tags transactions may have columns open; null: of none. Needs
+  // parity.
+  erasures(pool::state& s, const pool::fragment& f, erasure_hints* hints, doubt in_doubt = nullptr);
 
   // Leaves header and payload, as units_of() lays them out, in image if a checksum accepts them.
   bool find(std::vector<std::byte>& image, uint64_t attempts = attempts_max);
+  // For a fragment that is valid: the same with another header than is stored. False as soon as damage of
+  // other cells alone explains its columns.
+  bool find_other(std::vector<std::byte>& image);
 
   // S5: true if that has found a hint.
   bool learn();
@@ -119,7 +95,7 @@ class erasures {
     size_t in;                                            // areas_
     size_t begin, end;                                    // in the image
     std::vector<uint16_t> certain = {}, candidates = {};  // likely ones first
-    bool hopeless = false;
+    bool hopeless = false, scattered = false;
     std::vector<cell_set> hints = {};
     std::vector<choice> choices = {};  // those that were made so far, no two of which are alike
     std::set<size_t> seen = {};        // what they decode to
@@ -155,6 +131,7 @@ class erasures {
 
   pool::state& s_;
   const pool::fragment f_;
+  const doubt in_doubt_;
   erasure_hints* const hints_;
   std::vector<pool::fragment> beside_;  // that are damaged, too, or may be
   std::vector<area> areas_;
@@ -165,6 +142,6 @@ class erasures {
 
 // All of that: the search, and once more if others of the blocks gave a hint. False if there is one parity.
 bool find_erasures(pool::state& s, const pool::fragment& f, erasure_hints* hints,
-                   std::vector<std::byte>& image);
+                   std::vector<std::byte>& image, const erasures::doubt& in_doubt = nullptr);
 
 }  // namespace scute::heal

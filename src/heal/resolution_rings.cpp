@@ -50,7 +50,7 @@ bool resolution::mend(const pool::fragment& f) {
 bool resolution::explain(const pool::fragment& f) {
   if (f.metadata || !in_doubt(header_at(f.header).tag)) return false;
   version before;
-  if (judged_.count(f.header) != 0 || !find_other(s_, f, doubts(), before)) return false;
+  if (judged_.count(f.header) != 0 || !find_other(s_, f, doubts(), before, &hints_)) return false;
   const ring members = ring_complete(f) ? ring::complete : ring::broken;
   switch (judge(stored::valid, decoded::other, members)) {
     case verdict::finish:

@@ -42,15 +42,15 @@ bool find_sound(pool::state& s, const pool::fragment& f, const decodings::doubt&
     return s.geo.parity == 1;
   });
   if (!image.empty()) return true;
-  return find_erasures(s, f, hints, image);
+  return find_erasures(s, f, hints, image, in_doubt);
 }
 
 bool find_other(pool::state& s, const pool::fragment& f, const decodings::doubt& in_doubt,
-                version& other) {
+                version& other, erasure_hints* hints) {
   format::fragment_header stored;
   std::memcpy(&stored, s.at(f.header), sizeof stored);
   format::fragment_header& h = other.header;
-  return decodings(s, f, in_doubt).any([&](const pool::decoding& how) {
+  const bool found = decodings(s, f, in_doubt).any([&](const pool::decoding& how) {
     if (!pool::decode(s, f.header, reinterpret_cast<std::byte*>(&h), sizeof h, how) ||
         std::memcmp(&h, &stored, sizeof h) == 0)
       return false;
@@ -63,6 +63,14 @@ bool find_other(pool::state& s, const pool::fragment& f, const decodings::doubt&
     return pool::decode(s, f.payload, other.payload.data(), covered, how) &&
            pool::valid(s, f, h, other.payload.data());
   });
+  if (found || s.geo.parity < 2) return found;
+  // Cells that no checksum vouches for may be damaged besides (heal/erasures.hpp, S7).
+  std::vector<std::byte> image;
+  if (!erasures(s, f, hints, in_doubt).find_other(image)) return false;
+  h = header_of(image);
+  const auto payload = image.begin() + format::header_size;
+  other.payload.assign(payload, payload + pool::covered(s, f, h));
+  return true;
 }
 
 }  // namespace scute::heal

@@ -28,6 +28,6 @@ bool find_sound(pool::state& s, const pool::fragment& f, const decodings::doubt&
 
 // For a valid one: a version that differs from what is stored. False if there is none.
 bool find_other(pool::state& s, const pool::fragment& f, const decodings::doubt& in_doubt,
-                version& other);
+                version& other, erasure_hints* hints = nullptr);
 
 }  // namespace scute::heal

@@ -17,8 +17,18 @@ namespace scute {
 struct wait_hook {
   void (*call)(void* arg) = nullptr;
   void* arg = nullptr;
+  // At a switch point (below).
+  void (*pass)(void* arg) = nullptr;
 };
 inline thread_local wait_hook this_thread_waits;
+
+// Where one thread reads what another one may store to without any lock, a test has to be able to switch
+// threads as well. In a build with planted bugs (medium/planted.hpp), and in no other.
+inline void switch_point() noexcept {
+#ifdef SCUTE_PLANTED_BUGS
+  if (this_thread_waits.pass != nullptr) this_thread_waits.pass(this_thread_waits.arg);
+#endif
+}
 
 // One turn of a spinning loop.
 inline void spin_pause(unsigned& spins) noexcept {

@@ -27,7 +27,11 @@ class overlays {
     const std::lock_guard turn(lock_);
     ranges_.emplace(offset, range{length, bytes, nullptr, false, lane});
     any_.store(true, std::memory_order_release);
+    if (lane != no_lane) opened_.store(opened() + 1, std::memory_order_release);
   }
+  // How many in-place ranges were ever opened. Who finds a fragment closed, reads it, and then finds this
+  // number unchanged has read no byte of a transaction that was not decided (tx/conflict.hpp, N2).
+  uint64_t opened() const noexcept { return opened_.load(std::memory_order_acquire); }
   void remove(uint64_t offset) noexcept {
     const std::lock_guard turn(lock_);
     ranges_.erase(offset);
@@ -156,6 +160,7 @@ class overlays {
 
   mutable spin_lock lock_;
   std::atomic<bool> any_{false};
+  std::atomic<uint64_t> opened_{0};
   map ranges_;
 };
 

@@ -161,11 +161,12 @@ std::vector<schedule> schedules(size_t threads, uint64_t operations, uint64_t fe
         for (uint64_t k = 1 + random() % 3; k != 0 && fences != 0; --k)
           s.preemptions.push_back({random() % fences, somebody(), true});
         break;
-      case 1: {  // there and back after a few operations
-        uint64_t at = random() % operations;
+      case 1: {  // there and back after a few operations, or at the next fence or two
+        const bool at_fences = fences != 0 && random() % 2 == 0;
+        uint64_t at = random() % (at_fences ? fences : operations);
         for (uint64_t k = 2 + random() % 3; k != 0; --k) {
-          s.preemptions.push_back({at, somebody()});
-          at += 1 + random() % 4;
+          s.preemptions.push_back({at, somebody(), at_fences});
+          at += 1 + random() % (at_fences ? 2 : 4);
         }
         break;
       }

@@ -21,6 +21,10 @@ void wait_in(void* self) {
   static_cast<scheduler*>(self)->wait();
 }
 
+void pass_in(void* self) {
+  static_cast<scheduler*>(self)->operation(true);
+}
+
 }  // namespace
 
 std::string schedule::text() const {
@@ -84,7 +88,7 @@ void scheduler::run(const std::vector<std::function<void()>>& bodies, const sche
   for (unsigned i = 0; i < bodies.size(); ++i)
     threads.emplace_back([&, i] {
       me = i;
-      this_thread_waits = {&wait_in, this};
+      this_thread_waits = {&wait_in, this, &pass_in};
       {
         std::unique_lock hold(mutex_);
         changed_.wait(hold, [&] { return running_ == i; });

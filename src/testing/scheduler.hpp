@@ -3,8 +3,9 @@
 // same interleaving every time.
 //
 // A thread gives up its turn at its operations on the medium, where the schedule says so, and
-// whenever it would have to wait for another one (medium/waiting.hpp). Between two such points it
-// runs alone, so races on volatile memory are not what this finds (ThreadSanitizer does).
+// whenever it would have to wait for another one (medium/waiting.hpp); in a build with planted bugs also
+// where one thread reads without a lock what another one may store to (switch_point()). Between two such
+// points it runs alone, so races on volatile memory are not what this finds (ThreadSanitizer does).
 #pragma once
 
 #include <condition_variable>
@@ -40,7 +41,8 @@ class scheduler {
   void run(const std::vector<std::function<void()>>& bodies, const schedule& s,
            const std::function<void(unsigned)>& turn_given);
 
-  // To be called by the running thread: at each operation, and instead of waiting.
+  // To be called by the running thread: at each operation, and instead of waiting. Switch points count as
+  // fences: there, too, protocols go from one state to the next.
   void operation(bool fence = false);
   void wait();
   uint64_t operations() const noexcept { return operations_; }

@@ -5,6 +5,7 @@
 
 #include "codec/diff.hpp"
 #include "medium/planted.hpp"
+#include "medium/waiting.hpp"
 #include "pool/optimistic.hpp"
 #include "tx/arena.hpp"
 #include "tx/conflict.hpp"
@@ -149,6 +150,7 @@ format::fragment_header sealer::take_origin(const micro_buffer& b, const pool::f
       if (begin < end)
         std::memcpy(lane_.scratch + (begin - base), s_.at(f.payload + (begin - base)), end - begin);
     }
+    switch_point();
     if (!s_.has_checksums || SCUTE_PLANTED(seal_origin)) return h;
     format::fragment_header tested;
     if (pool::valid(s_, f, tested)) {
@@ -164,12 +166,30 @@ format::fragment_header sealer::take_origin(const micro_buffer& b, const pool::f
   }
 }
 
+// N2: what was read while another transaction had a range open in place does not count.
 void sealer::change_fragment(micro_buffer& b, uint64_t index) {
+  constexpr int attempts_max = 1000;
+  const size_t patches = patches_.size(), members = members_.size();
+  const pool::patch last = patches == 0 ? pool::patch{} : patches_.back();
+  for (int attempt = 0;; ++attempt) {
+    const uint64_t opened = s_.overlaid.opened();
+    derive_change(b, index);
+    switch_point();
+    if (s_.overlaid.opened() == opened || SCUTE_PLANTED(conflict_undone)) return;
+    if (attempt == attempts_max) refuse_change(s_, b.where.fragment(index).header);
+    members_.resize(members);
+    patches_.resize(patches);
+    if (patches != 0) patches_.back() = last;  // the change may have been joined to it
+  }
+}
+
+void sealer::derive_change(micro_buffer& b, uint64_t index) {
   const pool::optimistic_reads mark;  // N2
   const pool::fragment f = b.where.fragment(index);
   const uint64_t base = index * format::fragment_payload;
   const uint64_t size = b.fragment_size(index);
   require_closed(s_, lane_, f.header, f.payload, f.room);
+  switch_point();
   // W3: what is open as a whole needs no old byte.
   const bool vouched = s_.has_checksums;
   const bool whole = vouched && b.open.contains(base, base + size);

@@ -43,6 +43,7 @@ class sealer {
   void join(const micro_buffer& b, uint64_t fragment, uint32_t covered, uint64_t extent,
             bool fresh = false, uint64_t origin = 0);
   void change_fragment(micro_buffer& b, uint64_t fragment);
+  void derive_change(micro_buffer& b, uint64_t fragment);
   format::fragment_header present_header(const micro_buffer& b, const pool::fragment& f);
   format::fragment_header take_origin(const micro_buffer& b, const pool::fragment& f, uint64_t base,
                                       uint64_t size);

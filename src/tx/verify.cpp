@@ -6,6 +6,7 @@
 #include <string>
 
 #include "medium/planted.hpp"
+#include "medium/waiting.hpp"
 #include "pool/library_call.hpp"
 #include "pool/optimistic.hpp"
 #include "pool/resolver.hpp"
@@ -77,6 +78,7 @@ namespace {
 bool copy_sound(const pool::state& s, const pool::fragment& f, uint32_t from, uint32_t to,
                 std::byte* out, format::fragment_header& h) {
   const pool::optimistic_reads mark;
+  const uint64_t opened = s.overlaid.opened();
   std::memcpy(&h, s.at(f.header), sizeof h);
   std::memcpy(out, s.at(f.payload + from), to - from);
   if (s.overlaid.touches(f.payload, f.room)) {
@@ -86,9 +88,11 @@ bool copy_sound(const pool::state& s, const pool::fragment& f, uint32_t from, ui
     std::memcpy(out, all + from, to - from);
     return !s.has_checksums || pool::valid(s, f, h, all);
   }
+  switch_point();
   if (!s.has_checksums) return true;
   if (from == 0 && to == pool::covered(s, f, h)) return pool::valid(s, f, h, out);
-  return pool::valid(s, f, h) && std::memcmp(out, s.at(f.payload + from), to - from) == 0;
+  return pool::valid(s, f, h) && std::memcmp(out, s.at(f.payload + from), to - from) == 0 &&
+         s.overlaid.opened() == opened;
 }
 
 }  // namespace

@@ -123,6 +123,74 @@ testing::scenario contenders(const level& l) {
   return s;
 }
 
+// Both counts of an object, opened as a whole or each for itself.
+void count_in(scute::pool& p, std::uint64_t slot, bool whole) {
+  if (whole) return update(p, 0, slot);
+  const scute_oid oid = oid_of(p, 0, slot);
+  again_and_again([&] {
+    scute_tx* tx = nullptr;
+    scute::detail::check(scute_tx_begin(p.native_handle(), &tx));
+    for (const bool last : {false, true}) {
+      void* bytes = nullptr;
+      if (const int e = scute_tx_add_range(tx, oid, word_at(0, slot, last), 8, &bytes)) {
+        scute::detail::check(scute_tx_abort(tx));
+        return e;
+      }
+      std::uint64_t n = 0;
+      std::memcpy(&n, bytes, sizeof n);
+      ++n;
+      std::memcpy(bytes, &n, sizeof n);
+    }
+    return scute_tx_commit(tx);
+  });
+}
+
+// Stores in place what a count by thread 0 would, and aborts.
+void take_back(scute::pool& p, std::uint64_t slot) {
+  const scute_oid oid = oid_of(p, 0, slot);
+  scute_tx* tx = nullptr;
+  scute::detail::check(scute_tx_begin(p.native_handle(), &tx));
+  void* bytes = nullptr;
+  const int e = scute_tx_inplace(tx, oid, word_at(0, slot, false), 8, &bytes);
+  if (e == SCUTE_OK) {
+    std::uint64_t n = 0;
+    std::memcpy(&n, bytes, sizeof n);
+    ++n;
+    std::memcpy(bytes, &n, sizeof n);
+  }
+  if (e != SCUTE_E_CONFLICT) scute::detail::check(e);
+  scute::detail::check(scute_tx_abort(tx));
+}
+
+// A range is opened in place, gets what the other thread is about to write, and is taken back.
+testing::scenario undone(const level& l, const char* name, std::uint64_t slot, bool whole) {
+  testing::scenario s(std::string(name) + "/" + l.name, testing::small_pool(l.protection));
+  s.setup([](scute::pool& p) {
+    make_directories(p);
+    commit(p, 0, [](change& c) {
+      for (std::uint64_t k = 0; k < 2; ++k) c.alloc_zeros(k, sizes[k]);
+    });
+  });
+  for (int k = 0; k < 6; ++k) {
+    s.in_thread(0).step("count", [=](scute::pool& p) { count_in(p, slot, whole); });
+    s.in_thread(1).step("in place, aborted", [slot](scute::pool& p) { take_back(p, slot); });
+  }
+  // The other word is whatever thread 1 has stored, while it has it open; the checksum tells of it afterwards.
+  s.in_thread(0).observe(
+      [slot](scute::pool& p) { return std::to_string(word_of(p, 0, slot, true)); });
+  return s;
+}
+
+testing::scenario undone_whole(const level& l) {
+  return undone(l, "contenders-undone", 0, true);
+}
+testing::scenario undone_ranges(const level& l) {
+  return undone(l, "contenders-undone-ranges", 0, false);
+}
+testing::scenario undone_large(const level& l) {
+  return undone(l, "contenders-undone-large", 1, true);
+}
+
 // After a death ranges are opened in place, one after the other, before anything was resolved: what one of
 // them holds is what the next one's block has its lock in.
 testing::scenario ranges_after_death(const level& l, std::uint64_t seed) {
@@ -152,7 +220,12 @@ testing::scenario ranges_after_death(const level& l, std::uint64_t seed) {
 
 void add_contender_scenarios(std::vector<entry>& to) {
   add_at_all_levels(
-      {{"contenders", "two threads write the same objects without a lock", contenders}}, to);
+      {{"contenders", "two threads write the same objects without a lock", contenders},
+       {"contenders-undone", "one of two threads takes back what it has stored in place",
+        undone_whole},
+       {"contenders-undone-ranges", "the same, and the other one opens ranges", undone_ranges},
+       {"contenders-undone-large", "the same, with an object of several fragments", undone_large}},
+      to);
   add_log_free({{"collisions-in-place", "in place after a death, where blocks share locks",
                  ranges_after_death}},
                to);
