@@ -131,6 +131,32 @@ TEST_P(never_used, NoiseInChunksIsNoDamage) {
   use_all();
 }
 
+// Who does not know yet how far a zone is in use must not take the noise for data.
+TEST_P(never_used, NoiseAndADamagedDescriptor) {
+  if (g.parity == 0) return;
+  for (const bool clean : {true, false}) {
+    SCOPED_TRACE(clean);
+    noise_in_chunks();
+    if (!clean) {
+      child worker([&] {
+        f.open();
+        note(f.alloc(pattern(1'000'002, sizes[1'000'002 % std::size(sizes)])), 1'000'002);
+      });
+      ASSERT_EQ(worker.wait(), 0);
+    }
+    for (uint64_t z = 0; z < g.zone_count; ++z) {
+      const bytes junk = pattern(z, sizeof(format::zone_descriptor));
+      write_at(f.path, g.zone_offset(z), junk.data(), junk.size());
+    }
+    f.open();
+    SCUTE_OKAY(scute_recovery_wait(f, nullptr, nullptr));
+    EXPECT_EQ(f.info().lost, 0u);
+    expect_all();
+    expect_clean();
+    f.close();
+  }
+}
+
 // Where there is parity these count for it: the noise is found, and becomes what the parity tells.
 TEST_P(never_used, NoiseInHeaders) {
   noise_in_headers();
