@@ -89,9 +89,8 @@ enum scute_flags {
                                   recovered in private memory. Several readers may open one pool. */
   SCUTE_PREALLOCATE = 1u << 1, /* create: reserve every block now instead of on first use, so that
                                   a full file system cannot refuse a later allocation */
-  SCUTE_OVERWRITE =
-      1u << 2, /* create: replace an existing *pool* of that name, at the end of symbolic
-                                  links; any other file is left alone (SCUTE_E_EXISTS) */
+  SCUTE_OVERWRITE = 1u << 2,   /* create: replace an existing *pool* of that name (symbolic links are
+                                  followed); any other file is left alone (SCUTE_E_EXISTS) */
   SCUTE_NO_FAULT_HANDLER = 1u << 3, /* leave SIGBUS and SIGSEGV alone: a lost page then ends the
                                        process, unless the program calls scute_handle_fault() */
   SCUTE_ACCOUNT = 1u << 4,          /* count the object bytes that scute_get() and pool.get() return
