@@ -53,8 +53,11 @@ typedef void (*scute_progress_fn)(void *arg, const char *what, uint64_t done, ui
  * does not keep it locked: calls with a handle of the parent's answer SCUTE_E_FORKED (null or 0 where they
  * return no code), scute_close() lets go of the handle and returns 0, and a pointer into the pool faults
  * as any wild pointer does. All of that, and exit(), is safe in a child whatever other threads were doing; the
- * parent notices nothing, inside a transaction or not. The child may open pools of its own, and this
- * one once the parent has closed it or ended; to save a state of a pool in use, let it open a copy
+ * parent notices nothing, inside a transaction or not. A child that was made by fork() may open pools of its
+ * own, and this one once the parent has closed it or ended. (A child of a raw system call runs no fork
+ * handlers. If the parent had several threads, the allocator may be locked for ever in the child, and a pool
+ * that another thread was just opening stays locked until the child ends.) To save a state of a pool in use,
+ * let the child open a copy
  * (docs/fault-tolerance.md, "Forking"). A child that was made inside a callback must not return from it. */
 
 #endif

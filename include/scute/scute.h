@@ -89,8 +89,8 @@ enum scute_flags {
                                   recovered in private memory. Several readers may open one pool. */
   SCUTE_PREALLOCATE = 1u << 1, /* create: reserve every block now instead of on first use, so that
                                   a full file system cannot refuse a later allocation */
-  SCUTE_OVERWRITE = 1u << 2,   /* create: replace an existing *pool* of that name; any other file
-                                  is left alone (SCUTE_E_EXISTS) */
+  SCUTE_OVERWRITE = 1u << 2,   /* create: replace an existing *pool* of that name (links are
+                                  followed); any other file is left alone (SCUTE_E_EXISTS) */
   SCUTE_NO_FAULT_HANDLER = 1u << 3, /* leave SIGBUS and SIGSEGV alone: a lost page then ends the
                                        process, unless the program calls scute_handle_fault() */
   SCUTE_ACCOUNT = 1u << 4,          /* count the object bytes that scute_get() and pool.get() return
@@ -154,10 +154,11 @@ SCUTE_API int scute_options_from_env(scute_options *options);
 /* Makes a pool file and opens it. With options null (here and in scute_open) the defaults apply,
  * changed by what the environment says (scute_options_from_env). The file is sparse unless
  * SCUTE_PREALLOCATE is given; blocks for its logs and headers are reserved now, those of objects when
- * they come into use. SCUTE_E_NOSPC: the file system has no room for that. On failure no new file is
- * left behind. The file has its name when it is a whole pool, and durably when this returns; a process
- * that ends before leaves what was there. (Where files must have a name to exist, and for an instant with
- * SCUTE_OVERWRITE, that is path + ".scute-new"; the next creation or opening at path removes it if its
+ * they come into use. SCUTE_E_NOSPC: the file system has no room for that, or the process may make no file so
+ * long (RLIMIT_FSIZE, which raises no signal here; errno is EFBIG). SCUTE_E_EXISTS: something is at path, if
+ * only a symbolic link that leads nowhere. On failure no new file is left behind. The file has its name when
+ * it is a whole pool, and durably when this returns; a process that ends before leaves what was there. (Where files must have a name to exist, and for an instant with
+ * SCUTE_OVERWRITE, that is path, with symbolic links followed, + ".scute-new"; the next creation or opening at path removes it if its
  * maker is dead. SCUTE_E_BUSY if its maker is at work.) */
 SCUTE_API int scute_create(const char *path, const scute_options *options, scute_pool **pool);
 

@@ -43,7 +43,10 @@ scute_options normalise(const scute_options* given) {
 int start(const char* path, const scute_options* options, scute_pool** pool, bool create) {
   const medium::uncancelled now;
   return guarded([&] {
-    need_out(path, "path");
+    if (need_out(path, "path") == '\0') {
+      errno = ENOENT;
+      throw failure(SCUTE_E_NOENT, "the path is empty; name the file of the pool");
+    }
     need_out(pool, "pool");
     const scute_options o = normalise(options);
     auto p = std::make_unique<scute_pool>();

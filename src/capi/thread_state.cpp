@@ -20,20 +20,28 @@ constinit thread_local thread_state state_of_this_thread;
 
 std::atomic<uint32_t> next_ordinal{0};
 
-// Holders in use and free; never destroyed, since pools may outlive threads and statics.
-struct holder_store {
-  std::deque<lease_holder> all;
+// Holders in use and free, and the lives of pools; never destroyed, since pools may outlive threads and
+// statics, and threads may outlive both. Those of another process stay where they are (F5 in
+// medium/process.hpp).
+struct process_store {
+  uint64_t process;
+  process_store* before;
+  std::deque<lease_holder> holders{};
   lease_holder* unused = nullptr;
+  std::deque<pool_life> lives{};
 };
-holder_store& holders() {
-  static auto* store = new holder_store();
+// With process_tables() held.
+process_store& this_store() {
+  static constinit process_store* store = nullptr;
+  const uint64_t process = medium::this_process();
+  if (store == nullptr || store->process != process) store = new process_store{process, store};
   return *store;
 }
 
 lease_holder* take_holder() {
   const std::lock_guard hold(medium::process_tables());
-  holder_store& h = holders();
-  if (h.unused == nullptr) return &h.all.emplace_back();
+  process_store& h = this_store();
+  if (h.unused == nullptr) return &h.holders.emplace_back();
   lease_holder* one = h.unused;
   h.unused = one->next;
   return one;
@@ -41,7 +49,7 @@ lease_holder* take_holder() {
 
 void give_holder(lease_holder* one) noexcept {
   const std::lock_guard hold(medium::process_tables());
-  holder_store& h = holders();
+  process_store& h = this_store();
   one->next = h.unused;
   h.unused = one;
 }
@@ -123,8 +131,7 @@ void thread_state::set_message(const char* text) noexcept {
 
 pool_life* new_pool_life() {
   const std::lock_guard hold(medium::process_tables());
-  static auto* all = new std::deque<pool_life>();  // never freed: threads may outlive statics
-  return &all->emplace_back();
+  return &this_store().lives.emplace_back();
 }
 
 thread_state& this_thread() noexcept {

@@ -19,6 +19,7 @@
 #include "medium/huge_pages.hpp"
 #include "medium/new_file.hpp"
 #include "medium/process.hpp"
+#include "medium/thread_signals.hpp"
 
 namespace scute::medium {
 namespace {
@@ -106,6 +107,10 @@ file_handle file_handle::open(const std::string& path, bool read_only) {
   f.path_ = path;
   f.fd_ = open_registered(path.c_str(), (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK);
   if (f.fd_ < 0) {
+    const int e = errno;
+    const bool nowhere = leads_nowhere(path);
+    errno = e;
+    if (nowhere) refuse_dangling(SCUTE_E_NOENT, path);
     if (errno == ENOENT)
       throw failure(SCUTE_E_NOENT, "there is no pool at " + path +
                                        "; make one with scute_create() or `scute create`");
@@ -128,6 +133,7 @@ file_handle file_handle::open(const std::string& path, bool read_only) {
 }
 
 int file_handle::reserve(uint64_t offset, uint64_t n) const noexcept {
+  const length_signal_held now;
   int e = 0;
   do {
     e = ::posix_fallocate(fd_, static_cast<off_t>(offset), static_cast<off_t>(n));

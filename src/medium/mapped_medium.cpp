@@ -19,6 +19,7 @@
 #include "medium/huge_pages.hpp"
 #include "medium/persist.hpp"
 #include "medium/process.hpp"
+#include "medium/thread_signals.hpp"
 #include "medium/turn.hpp"
 #include "medium/uncancelled.hpp"
 
@@ -129,7 +130,23 @@ class mapped_medium : public medium {
   std::atomic_flag page_turn_;
 
   bool write_page(off_t at, const std::byte* bytes) noexcept {
-    return ::pwrite(file_.fd(), bytes, page, at) == static_cast<ssize_t>(page);
+    const length_signal_held now;
+    if (::pwrite(file_.fd(), bytes, page, at) == static_cast<ssize_t>(page)) return true;
+    return errno == EFBIG && store_page(at, bytes);
+  }
+
+  // Where the process may write no files of that length (S3 in medium/thread_signals.hpp) it may store to them
+  // all the same. The new block is one that nothing has to be read from first.
+  bool store_page(off_t at, const std::byte* bytes) noexcept {
+    if (::fallocate(file_.fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, page) != 0 ||
+        file_.reserve(static_cast<uint64_t>(at), page) != 0)
+      return false;
+    void* there = ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_SHARED, file_.fd(), at);
+    if (there == MAP_FAILED) return false;
+    ::madvise(there, page, MADV_DONTFORK);
+    std::memcpy(there, bytes, page);
+    ::munmap(there, page);
+    return true;
   }
 
   // A private mapping never writes to the file: the page is exchanged for one in memory.
@@ -290,6 +307,7 @@ class page_cache_medium final : public mapped_medium {
   // Pages that the kernel has kept (somebody reads the file at this moment, or the file system drops
   // nothing) are written once more, so that the device has them.
   void write_resident() {
+    const length_signal_held now;
     constexpr uint64_t step = uint64_t{4096} * page;
     std::vector<unsigned char> resident(step / page);
     std::byte bytes[page];
@@ -303,8 +321,12 @@ class page_cache_medium final : public mapped_medium {
         // Not the holes, which would take up space.
         if (::lseek(file_.fd(), offset, SEEK_DATA) != offset) continue;
         const ssize_t got = ::pread(file_.fd(), bytes, page, offset);
-        if (got <= 0 || ::pwrite(file_.fd(), bytes, static_cast<size_t>(got), offset) != got)
-          fail_refresh();
+        if (got <= 0) fail_refresh();
+        const auto n_here = static_cast<size_t>(got);
+        if (::pwrite(file_.fd(), bytes, n_here, offset) != got) {
+          if (errno != EFBIG) fail_refresh();
+          std::memcpy(base_ + offset, bytes, n_here);  // as store_page() does
+        }
         any = true;
       }
     }

@@ -2,15 +2,19 @@
 #include "medium/new_file.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <utility>
 
 #include "medium/descriptor.hpp"
 #include "medium/failure.hpp"
+#include "medium/thread_signals.hpp"
 
 namespace scute::medium {
 namespace {
@@ -31,8 +35,17 @@ bool still_named(int fd, const std::string& name) noexcept {
          mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
 }
 
+// Where a symbolic link leads; empty if there is none at path.
+std::string link_text(const std::string& path) {
+  char text[PATH_MAX];
+  const ssize_t n = ::readlink(path.c_str(), text, sizeof text);
+  return n <= 0 ? std::string() : std::string(text, static_cast<size_t>(n));
+}
+
 [[noreturn]] void exists(const std::string& path) {
+  const bool nowhere = leads_nowhere(path);
   errno = EEXIST;
+  if (nowhere) refuse_dangling(SCUTE_E_EXISTS, path);
   throw failure(SCUTE_E_EXISTS, path + " exists already; choose another name or remove it");
 }
 
@@ -47,9 +60,39 @@ std::string temporary_name(const std::string& path) {
   return path + ".scute-new";
 }
 
+std::string followed(const std::string& path) {
+  if (link_text(path).empty()) return path;
+  char* const found = ::realpath(path.c_str(), nullptr);
+  if (found == nullptr) return path;
+  std::string target;
+  try {
+    target = found;
+  } catch (...) {
+    ::free(found);
+    throw;
+  }
+  ::free(found);
+  return target;
+}
+
+bool leads_nowhere(const std::string& path) {
+  struct stat st{};
+  if (::stat(path.c_str(), &st) == 0) return false;
+  return (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) && !link_text(path).empty();
+}
+
+void refuse_dangling(scute_error code, const std::string& path) {
+  const int keep = errno;
+  std::string message = path + " is a symbolic link to " + link_text(path) +
+                        ", where there is no file; mend or remove the link, or make a pool there "
+                        "by its own name";
+  errno = keep;
+  throw failure(code, std::move(message));
+}
+
 void remove_leftover(const std::string& path) noexcept {
   try {
-    const std::string name = temporary_name(path);
+    const std::string name = temporary_name(followed(path));
     const descriptor file(
         open_registered(name.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
     struct stat st{};
@@ -63,8 +106,9 @@ void remove_leftover(const std::string& path) noexcept {
 
 new_file::new_file(std::string path, unsigned mode, bool replace)
     : path_(std::move(path)), replace_(replace) {
-  // Tells early what publish() would find out in the end.
-  if (!replace && ::access(path_.c_str(), F_OK) == 0) exists(path_);
+  // Tells early what publish() would find out in the end. (A link that leads nowhere is something, too.)
+  if (!replace && (::access(path_.c_str(), F_OK) == 0 || leads_nowhere(path_))) exists(path_);
+  if (replace) path_ = followed(path_);  // W4
   // Now: once the file has its name nothing may be missing.
   const std::string folder = folder_of(path_);
   folder_.reset(open_registered(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -108,9 +152,18 @@ file_handle new_file::open(uint64_t size) const {
   const int fd = duplicate_registered(file_.get());
   if (fd < 0) throw_errno("open " + path_, errno);
   file_handle f = file_handle::adopt(fd, std::move(path), size);
-  if (::ftruncate(f.fd(), static_cast<off_t>(size)) != 0)
-    throw_errno("make " + path_ + " " + std::to_string(size) + " bytes long", errno);
-  return f;
+  const length_signal_held now;
+  if (::ftruncate(f.fd(), static_cast<off_t>(size)) == 0) return f;
+  rlimit limit{};
+  if (errno == EFBIG && ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < size) {
+    errno = EFBIG;
+    throw failure(SCUTE_E_NOSPC, "cannot make " + path_ + " " + std::to_string(size) +
+                                     " bytes long: this process may make files of up to " +
+                                     std::to_string(limit.rlim_cur) +
+                                     " bytes only; raise that limit (`ulimit -f`, RLIMIT_FSIZE), "
+                                     "or make a smaller pool");
+  }
+  throw_errno("make " + path_ + " " + std::to_string(size) + " bytes long", errno);
 }
 
 void new_file::publish() {

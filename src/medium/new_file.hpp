@@ -10,6 +10,9 @@
 //    again: a file of the temporary name that can be locked is one whose maker is gone. The next creation
 //    at this path, or the next opening of it, removes it, holding its lock and having seen that it still
 //    has that name. One that cannot be locked is left alone.
+// W4 What is replaced is the file at the end of symbolic links, and the links stay: somebody has put them
+//    there so that the pool lies elsewhere. temporary_name() is that of this file then. A link that leads
+//    nowhere is neither followed nor replaced.
 //
 // What a crash leaves at path and at temporary_name(path), and who goes on:
 //    in the making          as before, nothing (W2: or the unfinished file, which W3 removes)
@@ -22,6 +25,7 @@
 
 #include "medium/descriptor.hpp"
 #include "medium/file_handle.hpp"
+#include "scute/errors.h"
 
 namespace scute::medium {
 
@@ -55,6 +59,14 @@ class new_file {
 
 // Of the file that is going to be at path.
 std::string temporary_name(const std::string& path);
+
+// The file that is meant by path (W4): path itself if that is no symbolic link, or one that leads nowhere.
+std::string followed(const std::string& path);
+
+// There is a symbolic link at path, and no file behind it.
+bool leads_nowhere(const std::string& path);
+// Says so, whatever was going to be done there. Keeps errno.
+[[noreturn]] void refuse_dangling(scute_error code, const std::string& path);
 
 // Removes what a dead process has left at temporary_name(path).
 void remove_leftover(const std::string& path) noexcept;

@@ -8,7 +8,6 @@
 
 #include <array>
 #include <cerrno>
-#include <new>
 
 #include "medium/failure.hpp"
 
@@ -28,18 +27,14 @@ constexpr size_t descriptors_max = 1280;
 constinit std::array<std::atomic<int>, descriptors_max> descriptors{};  // + 1; 0: the place is free
 constinit std::atomic<uint64_t> numbers_taken{0};
 constinit std::atomic<bool> prepared{false};
-// Never destroyed: threads may outlive statics.
-alignas(std::mutex) constinit std::array<std::byte, sizeof(std::mutex)> tables_place{};
-
-std::mutex& tables() noexcept {
-  return *std::launder(reinterpret_cast<std::mutex*>(tables_place.data()));
-}
+constinit process_mutex tables;
+constinit uint64_t tables_process = 0;  // whose the descriptors are; with the tables held
 
 void before_fork() noexcept {
-  tables().lock();
+  tables.lock();
 }
 void after_fork_in_parent() noexcept {
-  tables().unlock();
+  tables.unlock();
 }
 void after_fork_in_child() noexcept {
   this_process_page.number.store(0, std::memory_order_relaxed);
@@ -47,12 +42,11 @@ void after_fork_in_child() noexcept {
     const int fd = place.exchange(0, std::memory_order_relaxed) - 1;
     if (fd >= 0) ::close(fd);
   }
-  tables().unlock();
+  tables.unlock();
 }
 
 // Once for a process and all that descend from it.
 void prepare() noexcept {
-  new (tables_place.data()) std::mutex();
   // Without it F1 rests on the fork handler.
   ::madvise(&this_process_page, sizeof this_process_page, MADV_WIPEONFORK);
   // It fails for want of memory only; children have no mapping all the same (F2).
@@ -80,9 +74,29 @@ uint64_t begin_process() noexcept {
              : seen;
 }
 
-std::mutex& process_tables() noexcept {
+void process_mutex::lock() noexcept {
+  const uint64_t me = this_process();
+  for (uint64_t seen = 0; !holder_.compare_exchange_weak(seen, me, std::memory_order_acquire);) {
+    // F5: what another process's thread holds here, nobody holds.
+    if (seen == me) {
+      holder_.wait(seen, std::memory_order_relaxed);
+      seen = 0;
+    }
+  }
+  if (tables_process == me) return;
+  // The numbers may be those of other files by now, so nothing is closed.
+  for (auto& place : descriptors) place.store(0, std::memory_order_relaxed);
+  tables_process = me;
+}
+
+void process_mutex::unlock() noexcept {
+  holder_.store(0, std::memory_order_release);
+  holder_.notify_one();
+}
+
+process_mutex& process_tables() noexcept {
   prepare_once();
-  return tables();
+  return tables;
 }
 
 namespace {

@@ -17,12 +17,16 @@
 // F4 Tables that the whole process has in common are changed under one mutex, which fork() takes: a child
 //    finds them whole, and the mutex free. A pool file is opened, registered (F3), mapped and withheld (F2)
 //    under it as well, so fork() never comes in between.
+// F5 A child that was not made by fork() may find the mutex taken by a thread that it does not have, and the
+//    tables half changed. The mutex knows the process of its holder, so another process's holder does not
+//    count; and every process begins its tables anew, whatever it finds there. (What the system's own
+//    libraries keep is theirs: a child of a raw system call may meet an allocator that is locked for ever.)
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
+#include <mutex>  // std::lock_guard, for whoever takes process_tables()
 
 namespace scute::medium {
 
@@ -39,8 +43,18 @@ inline uint64_t this_process() noexcept {
   return number != 0 ? number : begin_process();
 }
 
+// F5. For std::lock_guard.
+class process_mutex {
+ public:
+  void lock() noexcept;
+  void unlock() noexcept;
+
+ private:
+  std::atomic<uint64_t> holder_{0};  // number of the process whose thread has it; 0: nobody's
+};
+
 // F4. Not to be held while anything is called that could fork, wait for a lock, or run the program's code.
-std::mutex& process_tables() noexcept;
+process_mutex& process_tables() noexcept;
 
 // open(2), dup(2) and close(2) of a pool file (F3, F4); -1 with errno. Throws failure(SCUTE_E_UNSUPPORTED) if
 // there are too many. Never one of the descriptors 0 to 2: in a program that was started without one of

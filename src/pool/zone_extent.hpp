@@ -15,7 +15,8 @@ struct zone_extent {
   uint32_t log_chunks;  // chunks lent to logs
 };
 
-// If the descriptor is damaged, everything counts as in use, which is always safe to assume.
+// If the descriptor is damaged, everything counts as in use, which is safe to assume: what was never used is
+// zeros, or it is noise that the parity of columns recomputed meanwhile has in it, which a check finds.
 inline zone_extent read_extent(const state& s, uint64_t z) noexcept {
   const uint64_t at = s.geo.zone_offset(z);
   if (!valid(s, metadata_fragment(at, format::type_zone)) && !SCUTE_PLANTED(extent_check))

@@ -12,9 +12,10 @@ namespace scute::tx {
 void refuse_change(const pool::state& s, uint64_t header) {
   throw failure(
       SCUTE_E_CONFLICT,
-      s.path + ": another transaction changed the object at file offset " + std::to_string(header) +
-          " since this one opened it, or has it open in place; nothing of this transaction "
-          "was written. Run it again, or keep a lock per object");
+      s.path + ": the object at file offset " + std::to_string(header) +
+          " is not as this transaction found it: another transaction changed it since or has it "
+          "open in place, or damage struck its header; nothing of this transaction was written. "
+          "Run it again, which repairs damage, or keep a lock per object");
 }
 
 namespace {

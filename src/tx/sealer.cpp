@@ -125,7 +125,12 @@ format::fragment_header sealer::present_header(const micro_buffer& b, const pool
   const pool::optimistic_reads mark;
   format::fragment_header h;
   std::memcpy(&h, s_.at(f.header), sizeof h);
-  if (pool::covered(s_, f, h) == pool::not_covered && s_.healer != nullptr) {
+  // A header of another version may be a damaged one, for which nobody is to be blamed.
+  const auto damaged = [&] {
+    return pool::covered(s_, f, h) == pool::not_covered ||
+           (h.tag != b.origins.of(f.index) && !pool::valid(s_, f));
+  };
+  if (s_.healer != nullptr && damaged()) {
     s_.healer->repair(&lane_, f, "object");
     std::memcpy(&h, s_.at(f.header), sizeof h);
   }

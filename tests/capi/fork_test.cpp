@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "capi/every_call.hpp"
+#include "medium/process.hpp"
 #include "support/child.hpp"
 
 namespace scute::test {
@@ -342,6 +343,41 @@ TEST(fork, WhileAnotherThreadOpens) {
   }
   stop = true;
   opener.join();
+}
+
+// A child for which no fork handler ran may find the tables of the process taken, by a thread that it does not
+// have (F5), and half changed.
+TEST(fork, TablesThatAnotherThreadHasTaken) {
+  if (!plain) return;
+  forking_pool f;
+  f.fill();
+  std::atomic<int> step{0};
+  std::thread holder([&] {
+    const std::lock_guard hold(medium::process_tables());
+    step = 1;
+    while (step == 1) std::this_thread::yield();
+  });
+  while (step == 0) std::this_thread::yield();
+  child maker(
+      [&] {
+        SCUTE_FAILS(SCUTE_E_FORKED, f.count_up());
+        forking_pool mine;
+        mine.fill();
+        SCUTE_OKAY(mine.count_up());
+        mine.reopen();
+        EXPECT_EQ(mine.count(), 1u);
+        mine.expect_sound();
+        // Its own children are like others.
+        in_child([&] { SCUTE_FAILS(SCUTE_E_FORKED, mine.count_up()); });
+      },
+      child::made_by::system_call);
+  const int status = maker.wait();
+  step = 2;
+  holder.join();
+  EXPECT_EQ(status, 0) << (status == -1 ? "the child never ended" : "the child failed");
+  SCUTE_OKAY(f.count_up());
+  EXPECT_EQ(f.count(), 1u);
+  f.expect_sound();
 }
 
 }  // namespace

@@ -71,6 +71,54 @@ done
 expect 1 "$scute" create "$pools/none/f.pool"
 one_error_line
 
+# An empty path is told by its name.
+for command in create info "kv count"; do
+  # shellcheck disable=SC2086
+  expect 1 "$scute" $command ""
+  in_err 'PATH: the path is empty'
+done
+
+# Symbolic links: what is replaced is the pool behind them, and one that leads nowhere is told as that by
+# everybody.
+mkdir "$pools/elsewhere"
+expect 0 "$scute" create "$pools/elsewhere/real.pool" --size 1M
+ln -s elsewhere/real.pool "$pools/link"
+ln -s "$pools/link" "$pools/link2"
+expect 1 "$scute" create "$pools/link2" --size 1M
+in_err 'this file exists already'
+old=$(cksum <"$pools/elsewhere/real.pool")
+expect 0 "$scute" create "$pools/link2" --size 2M --overwrite
+[ -L "$pools/link" ] && [ -L "$pools/link2" ] || fail "a link was replaced"
+[ ! -L "$pools/elsewhere/real.pool" ] || fail "the pool became a link"
+equal "$(stat -c %s "$pools/elsewhere/real.pool")" 2097152
+[ "$(cksum <"$pools/elsewhere/real.pool")" != "$old" ] || fail "the pool was not replaced"
+expect 0 "$scute" info "$pools/link2"
+echo text >"$pools/elsewhere/text"
+ln -s elsewhere/text "$pools/to-text"
+expect 1 "$scute" create "$pools/to-text" --size 1M --overwrite
+equal "$(cat "$pools/elsewhere/text")" text
+# What a killed replacement leaves lies beside the pool itself.
+: >"$pools/elsewhere/real.pool.scute-new"
+expect 0 "$scute" kv put "$pools/link2" k v
+[ ! -e "$pools/elsewhere/real.pool.scute-new" ] || fail "a leftover stayed"
+ln -s gone/none.pool "$pools/dangling"
+ln -s loop "$pools/loop"
+for link in dangling loop; do
+  for command in create "create --overwrite" info "kv count"; do
+    # shellcheck disable=SC2086
+    expect 1 "$scute" $command "$pools/$link"
+    one_error_line
+    in_err "^scute: $pools/$link: this file is a symbolic link to .*, where there is no file; mend or remove"
+    [ -L "$pools/$link" ] || fail "the link is gone"
+  done
+done
+
+# A limit on the size of files is no reason to die by a signal.
+expect 6 bash -c 'ulimit -f 1024; exec "$0" "$@"' "$scute" create "$pools/limited.pool" --size 8M
+one_error_line
+in_err '1048576 bytes only; raise that limit'
+[ ! -e "$pools/limited.pool" ] || fail "a file was left"
+
 # info does not touch the file.
 before=$(cksum <"$pools/b.pool")
 expect 0 "$scute" info "$pools/b.pool"

@@ -49,6 +49,79 @@ TEST(system, FileSizeLimit) {
   });
 }
 
+// The signal of that limit would end the process. It comes to no handler of the program's either, and one that
+// the program has held back before stays.
+TEST(system, FileSizeLimitRaisesNoSignal) {
+  for (const bool handler : {false, true})
+    for (const uint32_t flags : {0u, uint32_t{SCUTE_PREALLOCATE}})
+      in_child([&] {
+        scratch dir;
+        if (handler) std::signal(SIGXFSZ, [](int) { ::_exit(9); });
+        const rlimit limit{2 * mib, 2 * mib};
+        ASSERT_EQ(0, ::setrlimit(RLIMIT_FSIZE, &limit));
+        scute_options o = options(8 * mib);
+        o.flags = flags;
+        scute_pool* p = nullptr;
+        SCUTE_FAILS(SCUTE_E_NOSPC, scute_create(dir.file("pool").c_str(), &o, &p));
+        EXPECT_EQ(errno, EFBIG);
+        EXPECT_NE(std::string(scute_errormsg()).find("2097152"), std::string::npos)
+            << scute_errormsg();
+        EXPECT_EQ(dir.count(), 0u);
+        sigset_t now;
+        ::pthread_sigmask(SIG_SETMASK, nullptr, &now);
+        EXPECT_EQ(::sigismember(&now, SIGXFSZ), 0);
+        ::sigpending(&now);
+        EXPECT_EQ(::sigismember(&now, SIGXFSZ), 0);
+        ::sigemptyset(&now);
+        ::sigaddset(&now, SIGXFSZ);
+        ::pthread_sigmask(SIG_BLOCK, &now, nullptr);
+        ::raise(SIGXFSZ);
+        SCUTE_FAILS(SCUTE_E_NOSPC, scute_create(dir.file("pool").c_str(), &o, &p));
+        ::sigpending(&now);
+        EXPECT_EQ(::sigismember(&now, SIGXFSZ), 1) << "it was the program's";
+      });
+}
+
+// A pool that is longer already: what is in use changes, more of it comes into use, a lost page comes back,
+// and the pool is opened after a crash.
+TEST(system, FileSizeLimitOfALongerPool) {
+  for (const auto where : {scratch::memory, scratch::disk}) {
+    pool_file f(where);
+    f.create(8 * mib);
+    const scute_oid first = f.alloc(pattern(0, 100));
+    f.close();
+    in_child([&] {
+      const rlimit limit{64 * kib, 64 * kib};
+      ASSERT_EQ(0, ::setrlimit(RLIMIT_FSIZE, &limit));
+      f.open();
+      std::vector<scute_oid> made;
+      for (uint64_t k = 0; k < 200; ++k) made.push_back(f.alloc(pattern(k, 20000)));
+      for (uint64_t k = 0; k < 200; ++k) EXPECT_TRUE(f.read(made[k]) == pattern(k, 20000));
+      scute_injection lose;
+      scute_injection_init(&lose);
+      lose.kind = SCUTE_INJURE_LOSE_PAGE;
+      lose.offset = f.offset_of(made[150]) & ~uint64_t{4095};
+      SCUTE_OKAY(scute_inject(f, &lose, nullptr, nullptr, nullptr));
+      EXPECT_TRUE(f.read(made[150]) == pattern(150, 20000));
+      EXPECT_EQ(f.info().pages_healed, 1u);
+      f.overwrite(first, pattern(7, 100));
+    });
+    in_child([&] {
+      const rlimit limit{64 * kib, 64 * kib};
+      ASSERT_EQ(0, ::setrlimit(RLIMIT_FSIZE, &limit));
+      f.open();
+      SCUTE_OKAY(scute_recovery_wait(f, nullptr, nullptr));
+      EXPECT_TRUE(f.read(first) == pattern(7, 100));
+      f.expect_sound();
+    });
+    f.open();
+    SCUTE_OKAY(scute_recovery_wait(f, nullptr, nullptr));
+    EXPECT_EQ(f.check(true).lost, 0u);
+    EXPECT_TRUE(f.read(first) == pattern(7, 100));
+    f.expect_sound();
+  }
+}
+
 TEST(system, NoDescriptorsLeft) {
   pool_file f;
   f.create();

@@ -53,6 +53,44 @@ TEST(stale_object, RefusedOnceIsRefusedAgain) {
   SCUTE_OKAY(tx.commit());
 }
 
+// Damage that struck the header of an object that is open is no other transaction's doing: it is repaired, and
+// the commit goes on.
+TEST(stale_object, HeaderDamagedMeanwhile) {
+  for (const auto engine : {SCUTE_ENGINE_REDO, SCUTE_ENGINE_LOGFREE})
+    for (const bool whole : {true, false})
+      for (const bool beyond_repair : {false, true}) {
+        pool_file f;
+        f.create(mib, {SCUTE_PROTECT_MLPC, engine});
+        const scute_oid oid = f.alloc(pattern(1, 300));
+        SCUTE_OKAY(scute_drain(f));
+        transaction tx(f);
+        void* to = nullptr;
+        if (whole) {
+          SCUTE_OKAY(scute_tx_open(tx, oid, &to));
+        } else {
+          SCUTE_OKAY(scute_tx_add_range(tx, oid, 10, 20, &to));
+        }
+        std::memset(to, 7, 10);
+        const uint64_t tag =
+            f.offset_of(oid) - format::header_size + offsetof(format::fragment_header, tag);
+        f.raw(tag)[1] ^= std::byte{4};
+        const auto& g = f.in().s.geo;
+        if (beyond_repair)
+          f.raw(g.zones_offset + g.data_size + (tag + 1 - g.zones_offset) % g.row_size)[0] ^=
+              std::byte{2};
+        if (beyond_repair) {
+          SCUTE_FAILS(SCUTE_E_CORRUPT, tx.commit());
+          continue;
+        }
+        SCUTE_OKAY(tx.commit());
+        EXPECT_EQ(f.info().repaired, 1u);
+        bytes expected = pattern(1, 300);
+        std::fill_n(expected.begin() + (whole ? 0 : 10), 10, 7);
+        EXPECT_TRUE(f.read(oid) == expected);
+        f.expect_sound();
+      }
+}
+
 // What was refused leaves nothing in the table of open objects, which would be full after a few dozen.
 TEST(stale_object, RefusedOpensLeaveNoTrace) {
   pool_file f;

@@ -145,7 +145,7 @@ exit_code run(const arguments& args) {
 }  // namespace
 
 void add_check(CLI::App& root, exit_code& status) {
-  CLI::App* app = root.add_subcommand("check", "Verify every byte of a pool, and repair it");
+  CLI::App* app = root.add_subcommand("check", "Verify everything in a pool, and repair it");
   auto args = std::make_shared<arguments>();
   add_pool_path(*app, args->path);
   app->add_flag("--repair", args->repair, "put right what the redundancy allows");
@@ -157,7 +157,9 @@ void add_check(CLI::App& root, exit_code& status) {
       "an\n"
       "unclean end recovery comes first. What it puts right that no crash can have left is "
       "damage,\n"
-      "told as `repaired by opening`.\n"
+      "told as `repaired by opening`. Space that nothing has ever used is not looked at: what is "
+      "there\n"
+      "matters to nobody.\n"
       "Exit status: 0 clean; 2 damage was found and is repaired (or could be, without --repair);\n"
       "3 data is lost; others as in `scute --help`.\n"
       "\nExamples:\n"

@@ -45,7 +45,9 @@ void add_create(CLI::App& root, exit_code&) {
   add_quiet_flag(*app, args->quiet);
   app->footer(
       "The file is sparse unless --preallocate is given. An existing file stays untouched, unless\n"
-      "it is a pool and --overwrite is given. Prints what was chosen.\n"
+      "it is a pool and --overwrite is given; at the end of a symbolic link, which stays. Prints "
+      "what\n"
+      "was chosen.\n"
       "\nExamples:\n"
       "  scute create /dev/shm/notes.pool\n"
       "  scute create /mnt/pmem/db.pool --size 16G --layout orders --preallocate\n"

@@ -14,7 +14,10 @@ CLI::Validator one_of(const std::vector<std::string>& values) {
 }
 
 void add_pool_path(CLI::App& app, std::string& path) {
-  app.add_option("PATH", path, "the pool file")->required()->type_name("");
+  const auto empty = [](const std::string& given) {
+    return given.empty() ? "the path is empty; name the pool file" : "";
+  };
+  app.add_option("PATH", path, "the pool file")->required()->type_name("")->check(empty);
 }
 
 void add_json_flag(CLI::App& app, bool& wanted) {
