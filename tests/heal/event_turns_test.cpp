@@ -56,7 +56,10 @@ TEST_P(event_turns, NeverTwoAtATime) {
       random_source& dice = sources[t];
       for (int round = 0; round < 300 || (ear.told < 100 && round < 100'000); ++round) {
         const scute_oid oid = own[t][dice.between(0, own[t].size() - 1)];
-        f.raw(f.offset_of(oid))[dice.between(0, 2999)] ^= std::byte{4};
+        scute_injection flip;
+        scute_injection_init(&flip);
+        flip.offset = f.offset_of(oid) + dice.between(0, 2999);
+        EXPECT_EQ(scute_inject(f, &flip, nullptr, nullptr, nullptr), SCUTE_OK) << scute_errormsg();
         const void* at = nullptr;
         EXPECT_EQ(scute_get_verified(f, oid, &at), SCUTE_OK) << scute_errormsg();
         ++ear.repairs;

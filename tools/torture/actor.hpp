@@ -43,7 +43,7 @@ class actor {
   scute_oid root() const { return root_; }
   // Where in the root the number is.
   virtual uint64_t number_at() const { return 0; }
-  uint64_t number_in(const scute::pool& pool) const {
+  virtual uint64_t number_in(const scute::pool& pool) const {
     uint64_t number = 0;
     std::memcpy(&number, pool.bytes(root_, number_at(), sizeof number), sizeof number);
     return number;

@@ -60,6 +60,16 @@ class crowd_actor final : public actor {
     return *object_ = made.oid;
   }
   uint64_t number_at() const override { return index_ * word_size; }
+  // Where the object lies others may have stored in place what they are going to take back.
+  uint64_t number_in(const scute::pool& pool) const override {
+    void* at = nullptr;
+    int e = SCUTE_E_CONFLICT;
+    while (e == SCUTE_E_CONFLICT) e = scute_obj_open(pool.native_handle(), root_, &at);
+    scute::detail::check(e);
+    const uint64_t number = word_in(static_cast<const std::byte*>(at) + number_at());
+    scute_obj_discard(at);
+    return number;
+  }
 
   void perform(const scute::pool& pool, uint64_t n, way) override {
     dice d = dice_of(n);
