@@ -54,7 +54,7 @@ TEST_P(event_turns, NeverTwoAtATime) {
   for (unsigned t = 0; t < crew; ++t)
     threads.emplace_back([&, t] {
       random_source& dice = sources[t];
-      for (int round = 0; round < 300 || (ear.told < 100 && round < 100'000); ++round) {
+      for (int round = 0; round < 300 || (ear.beside < 20 && round < 100'000); ++round) {
         const scute_oid oid = own[t][dice.between(0, own[t].size() - 1)];
         scute_injection flip;
         scute_injection_init(&flip);
