@@ -25,7 +25,6 @@ survives --dir "$memory" --seconds 1.5 --workload objects --protection none --th
 survives --dir "$memory" --seconds 1.5 --workload containers --protection mlp
 survives --dir "$memory" --seconds 1.5 --medium file --threads 6 --lanes 3
 survives --dir "$memory" --seconds 1.5 --engine redo
-survives --dir "$memory" --seconds 3 --workload crowd --engine redo
 survives --dir "$memory" --seconds 1.5 --workload crowd --protection mlp
 survives --dir "$memory" --seconds 1.5 --parity 2
 survives --dir "$memory" --seconds 1.5 --parity 4 --workload churn
