@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "api/temp_pool.hpp"
+#include "support/seed.hpp"
 
 namespace {
 
@@ -281,6 +282,47 @@ TEST_F(policy, the_account_is_exact) {
   more(sizeof(small));
   EXPECT_EQ(pool.stats().heals, 0U);
   EXPECT_EQ(pool.stats().unverified_max, expected) << "no scrub has ended";
+}
+
+// "object bytes handed out untested" and "the most of them between two scrubs": both to the byte, whatever is
+// read in which way.
+TEST_F(policy, the_account_of_any_reads_is_exact_between_scrubs) {
+  SCUTE_RANDOM(random);
+  start({.account = true});
+  const auto p = make_one<small>();
+  const auto big = make_one<large>();
+  scute_pool* const c = pool.native_handle();
+  std::uint64_t total = pool.stats().unverified_bytes, since = total, most = 0;
+  const auto take = [&](std::uint64_t n) { total += n, since += n; };
+  for (int i = 0; i < 3000; ++i) {
+    const std::uint64_t from = random.between(0, sizeof(large) - 1),
+                        n = random.between(1, sizeof(large) - from);
+    switch (random.between(0, 6)) {
+      case 0: pool.get(p), take(sizeof(small)); break;
+      case 1: scute_get(c, big.oid()), take(sizeof(large)); break;
+      case 2: pool.bytes(big.oid(), from, n), take(n); break;
+      case 3: pool.get_verified(big); break;
+      case 4: {
+        const void* at = nullptr;
+        ASSERT_EQ(scute_get_verified(c, p.oid(), &at), SCUTE_OK);
+        break;
+      }
+      case 5:
+        pool.transact([&](scute::tx& tx) {
+          tx.bytes(big.oid(), from, n), take(n);
+          tx.open(p).a[0] += 1;
+          tx.get(p);  // its own buffer
+        });
+        break;
+      default:
+        if (!random.one_in(40)) break;
+        pool.scrub();
+        most = std::max(most, since);
+        since = 0;
+    }
+    ASSERT_EQ(pool.stats().unverified_bytes, total);
+    ASSERT_EQ(pool.stats().unverified_max, std::max(most, since));
+  }
 }
 
 TEST_F(policy, threads_account_together) {

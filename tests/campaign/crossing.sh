@@ -1,21 +1,6 @@
 #!/usr/bin/env bash
 # Damage and an unclean end together, and reads at once: everything comes back.
-set -euo pipefail
-campaign=${SCUTE_TEST_CAMPAIGN_EXE:?names scute-campaign}
-
-fail() {
-  echo "FAILED at line ${BASH_LINENO[0]}: $*" >&2
-  cat out >&2
-  exit 1
-}
-expect() { # STATUS ARGUMENT...
-  local wanted=$1 status=0
-  shift
-  "$campaign" "$@" --quiet >out 2>&1 || status=$?
-  cat out
-  [ "$status" = "$wanted" ] || fail "status $status instead of $wanted: $*"
-}
-has() { grep -q -e "$1" out || fail "the output lacks '$1'"; }
+. "${BASH_SOURCE[0]%/*}/lib.bash"
 
 expect 0 crossing --size 4194304 --trials 12 --seed $RANDOM
 has '^result: all promises were kept'

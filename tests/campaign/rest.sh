@@ -1,20 +1,6 @@
 #!/usr/bin/env bash
 # Errors on pools at rest: a small part of the grid, and that the campaign can fail.
-set -euo pipefail
-campaign=${SCUTE_TEST_CAMPAIGN_EXE:?names scute-campaign}
-
-fail() {
-  echo "FAILED at line ${BASH_LINENO[0]}: $*" >&2
-  cat out >&2
-  exit 1
-}
-expect() { # STATUS ARGUMENT...
-  local wanted=$1 status=0
-  shift
-  "$campaign" "$@" --quiet >out 2>&1 || status=$?
-  [ "$status" = "$wanted" ] || fail "status $status instead of $wanted: $*"
-}
-has() { grep -q -e "$1" out || fail "the output lacks '$1'"; }
+. "${BASH_SOURCE[0]%/*}/lib.bash"
 
 small="--size 4194304"
 # shellcheck disable=SC2086

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "heal/crash_image.hpp"
+#include "support/child.hpp"
 
 namespace scute::test {
 namespace {
@@ -249,29 +250,36 @@ TEST(drain, HappensByItselfWhenNothingElseDoes) {
   EXPECT_TRUE(f.read(oid) == pattern(2, 500));
 }
 
-// As in a large pool: what a range in place holds is the lock of blocks that the next one has to resolve.
+// As in a large pool: what a range in place holds is the lock of blocks that are still to be resolved. Of
+// another range that is done when it is opened; of a new object when the transaction commits, and nobody can
+// take the lock from the lane by then (engine/in_place_hold.hpp, I2). In a child, since it would hang.
 TEST_F(recovery, RangesInPlaceWhereBlocksShareLocks) {
   f.close();
   for (const uint32_t stripes : {1u, 2u, 8u}) {
-    pool::stripes::use(stripes);
-    f.load(image);
-    auto now = wanted;
-    for (uint64_t round = 0; round < 4; ++round) {
-      transaction tx(f);
-      uint64_t k = 0;
-      for (auto& [oid, content] : now) {
-        if (k++ % 4 != round) continue;
+    SCOPED_TRACE("locks: " + std::to_string(stripes));
+    in_child([&] {
+      pool::stripes::use(stripes);
+      f.load(image);
+      auto now = wanted;
+      uint64_t round = 0;
+      for (const auto& [oid, content] : wanted) {
+        transaction tx(f);
         void* at = nullptr;
         SCUTE_OKAY(scute_tx_inplace(tx, oid, 50, 100, &at));
         std::memset(at, 9, 100);
-        std::fill_n(content.begin() + 50, 100, 9);
+        std::fill_n(now[oid].begin() + 50, 100, 9);
+        const bytes fresh = pattern(round, 500 + 1000 * (round % 10));
+        ++round;
+        scute_oid made = 0;
+        SCUTE_OKAY(scute_tx_alloc(tx, fresh.size(), 1, &made, &at));
+        std::memcpy(at, fresh.data(), fresh.size());
+        now[made] = fresh;
+        SCUTE_OKAY(tx.commit());
       }
-      SCUTE_OKAY(tx.commit());
-    }
-    f.expect_sound_with(now);
-    f.close();
+      f.expect_sound_with(now);
+      f.close();
+    });
   }
-  pool::stripes::use(pool::stripes::count);
 }
 
 // Two threads, each with ranges in place in blocks that the other one's lock guards, before anything is

@@ -35,6 +35,8 @@ damage_and_repair() {
   valid_json
   equal "$(json result)" repaired
   equal "$(json lost)" 0
+  expect 0 "$scute" check "$pool" --repair --json
+  equal "$(json damaged)" 0
   expect 0 "$scute" check "$pool"
   "$scute" kv scan "$pool" | cmp - records.tsv || fail "the records differ"
 }
@@ -66,3 +68,8 @@ in_out '^result  *data is lost'
 expect 3 "$scute" check "$pool" --repair --json
 valid_json
 [ "$(json lost)" -ge 1 ] || fail "nothing lost?"
+lost=$(json lost)
+# It has gone on until nothing more can be mended.
+expect 3 "$scute" check "$pool" --repair --json
+equal "$(json repaired)" 0
+equal "$(json lost)" "$lost"

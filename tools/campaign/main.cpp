@@ -19,6 +19,7 @@
 #include <filesystem>
 #include <map>
 #include <system_error>
+#include <utility>
 
 namespace {
 
@@ -52,10 +53,22 @@ class workplace {
   std::string folder_;
 };
 
-struct rest_arguments {
+// What every campaign is told besides its settings.
+struct arguments {
+  std::string dir, drill_name;
+
+  drill spoil() const {
+    return drill_name == "silent"      ? drill::silent
+           : drill_name == "greedy"    ? drill::greedy
+           : drill_name == "forgetful" ? drill::forgetful
+                                       : drill::none;
+  }
+};
+
+struct rest_arguments : arguments {
   settings how;
   std::vector<std::string> levels;
-  std::string dir, json, plot, drill_name;
+  std::string json, plot;
 };
 
 scute_protection level_of(const std::string& name) {
@@ -65,6 +78,57 @@ scute_protection level_of(const std::string& name) {
 
 CLI::Validator in(std::vector<std::string> names) {
   return CLI::IsMember(std::move(names)).description("");
+}
+
+template <typename T>
+CLI::Option* add_number(CLI::App* app, const char* name, T& into, const char* text) {
+  return app->add_option(name, into, text)->type_name("N");
+}
+
+template <typename T>
+CLI::Option* add_list(CLI::App* app, const char* name, std::vector<T>& into, const char* text) {
+  return app->add_option(name, into, text)->delimiter(',')->type_name("LIST");
+}
+
+CLI::Option* add_trial(CLI::App* app, int& into, const char* text) {
+  return app->add_option("--trial", into, text)->type_name("K");
+}
+
+void add_levels(CLI::App* app, std::vector<std::string>& into, const char* text) {
+  add_list(app, "--levels", into, text)->check(in({level_names.begin(), level_names.end()}));
+}
+
+void add_dir(CLI::App* app, std::string& into, const char* what) {
+  app->add_option("--dir", into, fmt::format("where to put the {} (default: in memory)", what))
+      ->type_name("DIR");
+}
+
+// The options that come last; what each drill does.
+void add_end(CLI::App* app, std::string& drill_name, bool& quiet,
+             const std::vector<std::pair<const char*, const char*>>& drills) {
+  std::vector<std::string> names;
+  std::string text = "spoil the run on purpose, to see it fail: ";
+  for (const auto& [name, meaning] : drills) {
+    text += fmt::format("{}{} ({})", names.empty() ? "" : ", ", name, meaning);
+    names.emplace_back(name);
+  }
+  app->add_option("--drill", drill_name, text)->check(in(names))->type_name("NAME");
+  app->add_flag("--quiet", quiet, "no progress");
+}
+
+constexpr std::pair<const char*, const char*> silent_drill{"silent", "an object reads wrong"};
+
+int tell_kept(bool kept) {
+  fmt::print("result: {}\n", kept ? "all promises were kept" : "something promised was not kept");
+  return kept ? 0 : exit_broken;
+}
+
+int tell_broken(uint64_t trials, const char* none, const char* some) {
+  if (trials == 0)
+    fmt::print("result: {}\n", none);
+  else
+    fmt::print("result: in {} trials {}\n", trials, some);
+  return trials == 0 ? 0 : exit_broken;
 }
 
 void add_variant(CLI::App* app, variant& kind) {
@@ -84,9 +148,7 @@ int run_rest(rest_arguments a) {
     a.how.levels.clear();
     for (const std::string& name : a.levels) a.how.levels.push_back(level_of(name));
   }
-  if (a.drill_name == "silent") a.how.spoil = drill::silent;
-  if (a.drill_name == "greedy") a.how.spoil = drill::greedy;
-  if (a.drill_name == "forgetful") a.how.spoil = drill::forgetful;
+  a.how.spoil = a.spoil();
   const std::vector<cell> cells = grid(a.how);
   const workplace place(a.dir);
   a.how.folder = place.folder();
@@ -96,67 +158,48 @@ int run_rest(rest_arguments a) {
   const auto reports = run_at_rest(a.how, cells);
   if (!a.json.empty()) write_json(a.json, a.how, reports);
   if (!a.plot.empty()) write_plot(a.plot, reports);
-  const uint64_t broken = print_report(a.how, reports);
-  if (broken == 0) {
-    fmt::print("result: all that had to survive did, and nothing was silently wrong\n");
-    return 0;
-  }
-  fmt::print("result: in {} trials something promised was not kept\n", broken);
-  return exit_broken;
+  return tell_broken(print_report(a.how, reports),
+                     "all that had to survive did, and nothing was silently wrong",
+                     "something promised was not kept");
 }
 
 void add_rest(CLI::App& root, int& status) {
   CLI::App* app = root.add_subcommand(
       "rest", "injure a pool at rest at a rate over its whole file, heal it, read everything");
   auto a = std::make_shared<rest_arguments>();
-  app->add_option("--levels", a->levels, "protection levels (default none,ml,mlp,mlpc)")
-      ->delimiter(',')
-      ->check(in({level_names.begin(), level_names.end()}))
-      ->type_name("LIST");
+  add_levels(app, a->levels, "protection levels (default none,ml,mlp,mlpc)");
   add_variant(app, a->how.kind);
-  app->add_option("--rows", a->how.rows, "data rows per parity row (default 1,20,100)")
-      ->delimiter(',')
-      ->type_name("LIST");
-  app->add_option("--bits", a->how.bits, "sizes of errors (default 1,8,16,32,64)")
-      ->delimiter(',')
-      ->check(CLI::IsMember({1, 8, 16, 32, 64}).description(""))
-      ->type_name("LIST");
-  app->add_option("--rates", a->how.rates, "errors per bit (default 1e-9 to 1e-4)")
-      ->delimiter(',')
-      ->check(CLI::Range(1e-12, 0.01).description(""))
-      ->type_name("LIST");
-  app->add_option("--trials", a->how.trials, "of each cell (default 100)")->type_name("N");
-  app->add_option("--size", a->how.size, "of the pool, in bytes (default 16 MiB)")->type_name("N");
-  app->add_option("--seed", a->how.seed, "of contents and errors (default 1)")->type_name("N");
+  add_list(app, "--rows", a->how.rows, "data rows per parity row (default 1,20,100)");
+  add_list(app, "--bits", a->how.bits, "sizes of errors (default 1,8,16,32,64)")
+      ->check(CLI::IsMember({1, 8, 16, 32, 64}).description(""));
+  add_list(app, "--rates", a->how.rates, "errors per bit (default 1e-9 to 1e-4)")
+      ->check(CLI::Range(1e-12, 0.01).description(""));
+  add_number(app, "--trials", a->how.trials, "of each cell (default 100)");
+  add_number(app, "--size", a->how.size, "of the pool, in bytes (default 16 MiB)");
+  add_number(app, "--seed", a->how.seed, "of contents and errors (default 1)");
   app->add_option("--only", a->how.only, "one cell: mlpc/N20/8bit/1e-06")->type_name("CELL");
-  app->add_option("--trial", a->how.trial, "one trial of that cell")
-      ->type_name("K")
-      ->needs("--only");
-  app->add_option("--processes", a->how.processes, "at once (default 2)")
-      ->check(CLI::PositiveNumber.description(""))
-      ->type_name("N");
-  app->add_option("--dir", a->dir, "where to put the pools (default: in memory)")->type_name("DIR");
+  add_trial(app, a->how.trial, "one trial of that cell")->needs("--only");
+  add_number(app, "--processes", a->how.processes, "at once (default 2)")
+      ->check(CLI::PositiveNumber.description(""));
+  add_dir(app, a->dir, "pools");
   app->add_option("--json", a->json, "write all numbers there")->type_name("FILE");
   app->add_option("--plot", a->plot, "write a plot (SVG) there")->type_name("FILE");
-  app->add_option(
-         "--drill", a->drill_name,
-         "spoil the run on purpose, to see it fail: silent (an object reads wrong), greedy "
-         "(everything is required to survive), forgetful (an enumeration misses an object)")
-      ->check(in({"silent", "greedy", "forgetful"}))
-      ->type_name("NAME");
-  app->add_flag("--quiet", a->how.quiet, "no progress");
+  add_end(app, a->drill_name, a->how.quiet,
+          {silent_drill,
+           {"greedy", "everything is required to survive"},
+           {"forgetful", "an enumeration misses an object"}});
   app->callback([a, &status] { status = run_rest(*a); });
 }
 
-struct live_arguments {
+struct live_arguments : arguments {
   live_settings how;
   std::vector<std::string> levels{"mlp", "mlpc"};
-  std::string dir, drill_name, heal;
+  std::string heal;
   bool no_pages = false;
 };
 
 int run_live_campaigns(live_arguments a) {
-  if (a.drill_name == "silent") a.how.spoil = drill::silent;
+  a.how.spoil = a.spoil();
   a.how.pages = !a.no_pages;
   a.how.checks = a.heal != "scrub";
   a.how.scrubs = a.heal != "check";
@@ -168,25 +211,20 @@ int run_live_campaigns(live_arguments a) {
     kept = print_live(a.how, run_live(a.how)) && kept;
     std::fflush(stdout);
   }
-  fmt::print("result: {}\n", kept ? "all promises were kept" : "something promised was not kept");
-  return kept ? 0 : exit_broken;
+  return tell_kept(kept);
 }
 
 void add_live(CLI::App& root, int& status) {
   CLI::App* app = root.add_subcommand(
       "live", "faults rain while threads work; everything is compared with a model in memory");
   auto a = std::make_shared<live_arguments>();
-  app->add_option("--levels", a->levels, "protection levels (default mlp,mlpc)")
-      ->delimiter(',')
-      ->check(in({level_names.begin(), level_names.end()}))
-      ->type_name("LIST");
+  add_levels(app, a->levels, "protection levels (default mlp,mlpc)");
   add_variant(app, a->how.kind);
-  app->add_option("--rows", a->how.rows, "data rows (default 20)")->type_name("N");
-  app->add_option("--size", a->how.size, "of the pool, in bytes (default 16 MiB)")->type_name("N");
-  app->add_option("--seconds", a->how.seconds, "for each level (default 10)")->type_name("N");
-  app->add_option("--threads", a->how.threads, "that work (default 3)")->type_name("N");
-  app->add_option("--seed", a->how.seed, "of the work and the faults; not of their moments")
-      ->type_name("N");
+  add_number(app, "--rows", a->how.rows, "data rows (default 20)");
+  add_number(app, "--size", a->how.size, "of the pool, in bytes (default 16 MiB)");
+  add_number(app, "--seconds", a->how.seconds, "for each level (default 10)");
+  add_number(app, "--threads", a->how.threads, "that work (default 3)");
+  add_number(app, "--seed", a->how.seed, "of the work and the faults; not of their moments");
   app->add_flag("--wild", a->how.wild,
                 "faults fall anywhere, also where they cannot be healed: losses must be reported");
   app->add_option("--heal", a->heal,
@@ -194,27 +232,20 @@ void add_live(CLI::App& root, int& status) {
       ->check(in({"check", "scrub", "both"}))
       ->type_name("check|scrub|both");
   app->add_flag("--no-pages", a->no_pages, "flips and scribbles only");
-  app->add_option("--dir", a->dir, "where to put the pool (default: in memory)")->type_name("DIR");
-  app->add_option("--drill", a->drill_name,
-                  "spoil the run on purpose, to see it fail: silent (an object reads wrong)")
-      ->check(in({"silent"}))
-      ->type_name("NAME");
-  app->add_flag("--quiet", a->how.quiet, "no progress");
+  add_dir(app, a->dir, "pool");
+  add_end(app, a->drill_name, a->how.quiet, {silent_drill});
   app->callback([a, &status] { status = run_live_campaigns(*a); });
 }
 
-struct crossing_arguments {
+struct crossing_arguments : arguments {
   crossing_settings how;
-  std::string dir, drill_name;
 };
 
 int run_crossing_campaign(crossing_arguments a) {
-  if (a.drill_name == "silent") a.how.spoil = drill::silent;
+  a.how.spoil = a.spoil();
   const workplace place(a.dir);
   a.how.folder = place.folder();
-  const bool kept = run_crossings(a.how);
-  fmt::print("result: {}\n", kept ? "all promises were kept" : "something promised was not kept");
-  return kept ? 0 : exit_broken;
+  return tell_kept(run_crossings(a.how));
 }
 
 void add_crossing(CLI::App& root, int& status) {
@@ -225,31 +256,24 @@ void add_crossing(CLI::App& root, int& status) {
   app->add_option("--parity", a->how.parity, "parity rows (default 1)")
       ->check(CLI::Range(1, 4).description(""))
       ->type_name("P");
-  app->add_option("--rows", a->how.rows, "data rows (default 6)")->type_name("N");
-  app->add_option("--size", a->how.size, "of the pool, in bytes (default 8 MiB)")->type_name("N");
-  app->add_option("--trials", a->how.trials, "how many (default 40)")->type_name("N");
-  app->add_option("--trial", a->how.trial, "one of them")->type_name("K");
-  app->add_option("--seed", a->how.seed, "of contents, work and damage (default 1)")
-      ->type_name("N");
-  app->add_option("--dir", a->dir, "where to put the pool (default: in memory)")->type_name("DIR");
-  app->add_option("--drill", a->drill_name,
-                  "spoil the run on purpose, to see it fail: silent (an object reads wrong)")
-      ->check(in({"silent"}))
-      ->type_name("NAME");
-  app->add_flag("--quiet", a->how.quiet, "no progress");
+  add_number(app, "--rows", a->how.rows, "data rows (default 6)");
+  add_number(app, "--size", a->how.size, "of the pool, in bytes (default 8 MiB)");
+  add_number(app, "--trials", a->how.trials, "how many (default 40)");
+  add_trial(app, a->how.trial, "one of them");
+  add_number(app, "--seed", a->how.seed, "of contents, work and damage (default 1)");
+  add_dir(app, a->dir, "pool");
+  add_end(app, a->drill_name, a->how.quiet, {silent_drill});
   app->callback([a, &status] { status = run_crossing_campaign(*a); });
 }
 
-struct overwrite_arguments {
+struct overwrite_arguments : arguments {
   overwriting_settings how;
   std::vector<std::string> shapes;
-  std::string dir, drill_name;
   bool no_kills = false;
 };
 
 int run_overwrite(overwrite_arguments a) {
-  if (a.drill_name == "silent") a.how.how.spoil = drill::silent;
-  if (a.drill_name == "greedy") a.how.how.spoil = drill::greedy;
+  a.how.how.spoil = a.spoil();
   a.how.kills = !a.no_kills;
   if (!a.shapes.empty()) {
     a.how.shapes.clear();
@@ -259,13 +283,7 @@ int run_overwrite(overwrite_arguments a) {
   }
   const workplace place(a.dir);
   a.how.how.folder = place.folder();
-  const uint64_t broken = run_overwriting(a.how);
-  if (broken == 0) {
-    fmt::print("result: everything survived\n");
-    return 0;
-  }
-  fmt::print("result: in {} trials not everything survived\n", broken);
-  return exit_broken;
+  return tell_broken(run_overwriting(a.how), "everything survived", "not everything survived");
 }
 
 void add_overwrite(CLI::App& root, int& status) {
@@ -276,30 +294,19 @@ void add_overwrite(CLI::App& root, int& status) {
   settings& how = a->how.how;
   how.trials = 12;
   how.size = 4u << 20;
-  app->add_option("--parity", a->how.parities, "parity rows (default 1,2,3,4)")
-      ->delimiter(',')
-      ->check(CLI::Range(1, 4).description(""))
-      ->type_name("LIST");
-  app->add_option("--rows", a->how.rows, "data rows (default 20)")
-      ->delimiter(',')
-      ->type_name("LIST");
-  app->add_option("--shapes", a->shapes, "where the pages are (default pages,table,columns,rows)")
-      ->delimiter(',')
-      ->check(in({shape_names.begin(), shape_names.end()}))
-      ->type_name("LIST");
-  app->add_option("--trials", how.trials, "of each kind (default 12)")->type_name("N");
-  app->add_option("--trial", how.trial, "one of them")->type_name("K");
-  app->add_option("--size", how.size, "of the pool, in bytes (default 4 MiB)")->type_name("N");
-  app->add_option("--seed", how.seed, "of contents and noise (default 1)")->type_name("N");
+  add_list(app, "--parity", a->how.parities, "parity rows (default 1,2,3,4)")
+      ->check(CLI::Range(1, 4).description(""));
+  add_list(app, "--rows", a->how.rows, "data rows (default 20)");
+  add_list(app, "--shapes", a->shapes, "where the pages are (default pages,table,columns,rows)")
+      ->check(in({shape_names.begin(), shape_names.end()}));
+  add_number(app, "--trials", how.trials, "of each kind (default 12)");
+  add_trial(app, how.trial, "one of them");
+  add_number(app, "--size", how.size, "of the pool, in bytes (default 4 MiB)");
+  add_number(app, "--seed", how.seed, "of contents and noise (default 1)");
   app->add_flag("--no-kills", a->no_kills, "no repair is cut short by kill -9");
-  app->add_option("--dir", a->dir, "where to put the pool (default: in memory)")->type_name("DIR");
-  app->add_option(
-         "--drill", a->drill_name,
-         "spoil the run on purpose, to see it fail: silent (an object reads wrong), greedy "
-         "(one page more than there are parities)")
-      ->check(in({"silent", "greedy"}))
-      ->type_name("NAME");
-  app->add_flag("--quiet", how.quiet, "no progress");
+  add_dir(app, a->dir, "pool");
+  add_end(app, a->drill_name, how.quiet,
+          {silent_drill, {"greedy", "one page more than there are parities"}});
   app->callback([a, &status] { status = run_overwrite(*a); });
 }
 

@@ -2,8 +2,8 @@
 // actor.hpp: one writer: what its transaction n does to the pool, and what it does to a model of
 // the pool that lives outside of it. Both follow from (seed, actor, n, way) alone.
 //
-// An actor has a root object of its own whose first eight bytes are the number of its last
-// transaction, written by that very transaction.
+// An actor has a root object with the number of its last transaction, written by that very transaction. The
+// root is the actor's own, but for the crowd, whose members share one (crowd_actor.cpp).
 #pragma once
 
 #include "dice.hpp"
@@ -12,6 +12,7 @@
 #include <scute/scute.hpp>
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <set>
 #include <stdexcept>
@@ -40,8 +41,12 @@ class actor {
   virtual scute_oid make_root(scute::tx& tx) const = 0;
   void set_root(scute_oid root) { root_ = root; }
   scute_oid root() const { return root_; }
-  uint64_t number_in(const scute::pool& pool) const {
-    return pool.get(scute::ptr<uint64_t>(root_));
+  // Where in the root the number is.
+  virtual uint64_t number_at() const { return 0; }
+  virtual uint64_t number_in(const scute::pool& pool) const {
+    uint64_t number = 0;
+    std::memcpy(&number, pool.bytes(root_, number_at(), sizeof number), sizeof number);
+    return number;
   }
 
   // In the worker. The way that it would try first; the transaction, committed when it returns
@@ -76,6 +81,9 @@ class actor {
 std::unique_ptr<actor> make_objects_actor(uint64_t seed, unsigned index);
 std::unique_ptr<actor> make_containers_actor(uint64_t seed, unsigned index);
 std::unique_ptr<actor> make_churn_actor(uint64_t seed, unsigned index);
+// object: where the members of one crowd tell each other which it is.
+std::unique_ptr<actor> make_crowd_actor(uint64_t seed, unsigned index,
+                                        std::shared_ptr<scute_oid> object);
 
 // "byte 7 of 100 is 0x12, not 0x34; 3 bytes differ, the last at 90", or "" if they are equal.
 std::string difference(const void* found, const void* expected, uint64_t n);

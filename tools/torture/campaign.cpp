@@ -127,7 +127,8 @@ moment campaign::round() {
   const uint64_t choice = dice_.below(10);
   moment when = choice < 6 ? moment::working : choice < 8 ? moment::opening : moment::closing;
   // A disk takes milliseconds for what memory does in microseconds.
-  const double slow = medium_ == SCUTE_MEDIUM_FILE ? 10 : 1;
+  // What a crowd gets wrong it does in one of a million transactions.
+  const double slow = medium_ == SCUTE_MEDIUM_FILE || how_.workload == "crowd" ? 10 : 1;
   const double open_s = slow * dice_.skewed(1e-6, 1e-3), work_s = slow * dice_.skewed(20e-6, 40e-3),
                close_s = slow * dice_.skewed(1e-6, 1e-3);
   clean_.reset();

@@ -23,7 +23,10 @@ std::unique_ptr<actor> make(const std::string& workload, uint64_t seed, unsigned
 }  // namespace
 
 cast::cast(const settings& how) {
-  for (unsigned i = 0; i < how.threads; ++i) actors_.push_back(make(how.workload, how.seed, i));
+  const auto meeting = std::make_shared<scute_oid>();
+  for (unsigned i = 0; i < how.threads; ++i)
+    actors_.push_back(how.workload == "crowd" ? make_crowd_actor(how.seed, i, meeting)
+                                              : make(how.workload, how.seed, i));
   actors_.push_back(make_containers_actor(how.seed, how.threads));
 }
 

@@ -147,10 +147,11 @@ int main(int argc, char** argv) {
       ->type_name("LEVEL");
   app.add_option("--engine", how.engine, "as the library names them (default auto)")
       ->type_name("auto|redo|logfree");
-  app.add_option("--workload", how.workload,
-                 "objects; containers; churn: fills the pool, frees, fills; all (default): each "
-                 "thread another")
-      ->check(CLI::IsMember({"objects", "containers", "churn", "all"}).description(""))
+  app.add_option(
+         "--workload", how.workload,
+         "objects; containers; churn: fills the pool, frees, fills; crowd: all threads write "
+         "one object without a lock; all (default): each thread another of the first three")
+      ->check(CLI::IsMember({"objects", "containers", "churn", "crowd", "all"}).description(""))
       ->type_name("NAME");
   app.add_option("--drill", how.drill,
                  "spoil the pool on purpose, to see the run fail: stale, byte, column, write, "
@@ -166,7 +167,8 @@ int main(int argc, char** argv) {
       "\nExamples:\n"
       "  scute-torture --seconds 3600\n"
       "  scute-torture --dir . --medium file --kills 100\n"
-      "  scute-torture --workload churn --size 1M --threads 8 --lanes 2 --protection ml");
+      "  scute-torture --workload churn --size 1M --threads 8 --lanes 2 --protection ml\n"
+      "  scute-torture --workload crowd --threads 8");
   try {
     app.parse(argc, argv);
     return run(how);

@@ -16,7 +16,7 @@ struct settings {
   std::string medium = "auto";  // as the library names them
   std::string protection = "mlpc";
   std::string engine = "auto";
-  std::string workload = "all";  // objects, containers, churn, all
+  std::string workload = "all";  // objects, containers, churn, crowd, all
   std::string size = "4M";
   std::string drill;  // see drill.hpp
   uint64_t seed = 0;

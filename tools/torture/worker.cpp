@@ -75,15 +75,17 @@ void work(const settings& how, const std::string& path, const cast& actors, ledg
     threads.emplace_back([&, t] {
       try {
         dice d(mix(how.seed ^ round, t));
+        // A fork takes as long as a hundred transactions.
+        const uint64_t calm = how.workload == "crowd" ? 5000 : 150;
         while (!book.stop) {
-          if (d.one_in(4)) {
+          if (d.one_in(how.workload == "crowd" ? 40 : 4)) {
             if (const std::unique_lock hold(turn, std::try_to_lock); hold.owns_lock())
               step(pool, actors[actors.shared()], book.pages[actors.shared()]);
           }
           actor& mine = actors[actors.own(t)];
           ledger::page& page = book.pages[actors.own(t)];
           step(pool, mine, page);
-          if (d.one_in(150)) make_mischief(pool, mine, book, d, [&] { step(pool, mine, page); });
+          if (d.one_in(calm)) make_mischief(pool, mine, book, d, [&] { step(pool, mine, page); });
         }
       } catch (const std::exception& e) {
         book.fail(e.what());
