@@ -184,7 +184,9 @@ void heap::note_zone(uint64_t z) {
     chunk_state& c = zn.chunks[i];
     if (c.kind.load(std::memory_order_relaxed) != use::run) continue;
     const int cls = classes_.exact(c.slot_size);
+    c.lock();  // somebody may be giving a slot back
     c.size_class = static_cast<int8_t>(cls);
+    c.unlock();
     if (cls != size_classes::none) unscanned_[static_cast<size_t>(cls)].push_back(&c);
   }
   noted_[z] = true;

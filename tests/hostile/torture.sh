@@ -26,6 +26,8 @@ survives --dir "$memory" --seconds 1.5 --workload containers --protection mlp
 survives --dir "$memory" --seconds 1.5 --medium file --threads 6 --lanes 3
 survives --dir "$memory" --seconds 1.5 --engine redo
 survives --dir "$memory" --seconds 1.5 --workload crowd --protection mlp
+survives --dir "$memory" --seconds 2 --workload crowd --engine logfree --threads 3
+survives --dir "$memory" --seconds 2 --workload crowd --engine redo --threads 3
 survives --dir "$memory" --seconds 1.5 --parity 2
 survives --dir "$memory" --seconds 1.5 --parity 4 --workload churn
 survives --dir "$PWD" --seconds 6
