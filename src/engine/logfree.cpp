@@ -19,9 +19,8 @@ void logfree::list_extents(pool::lane& l, const tx::write_set& w) {
   for (const tx::member& m : w.members) {
     const bool adjacent = m.where.payload == m.where.header + format::header_size;
     const uint64_t extent = SCUTE_PLANTED(window_extent) ? 0 : m.extent;
-    const bool alone = m.fresh && !SCUTE_PLANTED(window_fresh);
-    extents.push_back({m.where.header, format::header_size + (adjacent ? extent : 0), alone});
-    if (!adjacent && extent != 0) extents.push_back({m.where.payload, extent, alone});
+    extents.push_back({m.where.header, format::header_size + (adjacent ? extent : 0), m.fresh});
+    if (!adjacent && extent != 0) extents.push_back({m.where.payload, extent, m.fresh});
   }
 }
 
