@@ -38,6 +38,7 @@ cpu_features detect() {
   std::uint32_t b = 0;
   std::uint32_t c = 0;
   std::uint32_t d = 0;
+  std::uint32_t leaf_7_c = 0;
   if (__get_cpuid(1, &a, &b, &c, &d) == 0) {
     return f;
   }
@@ -45,6 +46,11 @@ cpu_features detect() {
       bit(0) | bit(9) | bit(19) | bit(20);  // SSE3, SSSE3, 4.1, 4.2
   f.sse42 = all(c, sse42_bits);
   f.pclmul = all(c, bit(1));
+
+  const bool has_leaf_7 = __get_cpuid_count(7, 0, &a, &b, &leaf_7_c, &d) != 0;
+  const std::uint32_t leaf_7_b = has_leaf_7 ? b : 0;
+  f.clflushopt = all(leaf_7_b, bit(23));
+  f.clwb = all(leaf_7_b, bit(24));
 
   constexpr std::uint32_t osxsave_avx = bit(27) | bit(28);
   if (!f.sse42 || !all(c, osxsave_avx)) {
@@ -54,14 +60,14 @@ cpu_features detect() {
   constexpr std::uint32_t zmm_state =
       ymm_state | bit(5) | bit(6) | bit(7);  // masks, both zmm halves
   const std::uint32_t saved = saved_state();
-  if (!all(saved, ymm_state) || __get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) {
+  if (!all(saved, ymm_state)) {
     return f;
   }
-  f.avx2 = all(b, bit(5));
+  f.avx2 = all(leaf_7_b, bit(5));
   if (f.avx2 && all(saved, zmm_state)) {
-    f.avx512 = all(b, bit(16) | bit(17) | bit(30) | bit(31));  // F, DQ, BW, VL
-    f.vpclmul = f.avx512 && f.pclmul && all(c, bit(10));
-    f.gfni = f.avx512 && all(c, bit(8));
+    f.avx512 = all(leaf_7_b, bit(16) | bit(17) | bit(30) | bit(31));  // F, DQ, BW, VL
+    f.vpclmul = f.avx512 && f.pclmul && all(leaf_7_c, bit(10));
+    f.gfni = f.avx512 && all(leaf_7_c, bit(8));
   }
   return f;
 }
@@ -88,7 +94,8 @@ cpu_features select() {
 
 bool cpu_features::has(const cpu_features& needed) const noexcept {
   return (sse42 || !needed.sse42) && (pclmul || !needed.pclmul) && (avx2 || !needed.avx2) &&
-         (avx512 || !needed.avx512) && (vpclmul || !needed.vpclmul) && (gfni || !needed.gfni);
+         (avx512 || !needed.avx512) && (vpclmul || !needed.vpclmul) && (gfni || !needed.gfni) &&
+         (clflushopt || !needed.clflushopt) && (clwb || !needed.clwb);
 }
 
 cpu_features cpu_detect() noexcept {
@@ -103,7 +110,7 @@ cpu_features cpu_limit(cpu_features have, cpu_level level) noexcept {
     have.avx2 = false;
   }
   if (level < cpu_level::sse) {
-    have.sse42 = have.pclmul = false;
+    have.sse42 = have.pclmul = have.clflushopt = have.clwb = false;
   }
   return have;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the CPU can do, and what we let it do.
 //
-// Every codec function has a portable implementation and zero or more faster ones that give
-// bit-identical results; which of them runs is decided from these flags once, when the program is
-// loaded.
+// The one place that asks: the codec's kernels, the fused ones of medium/ and its write-backs all go by these
+// flags. Every function has a portable implementation and zero or more faster ones that give bit-identical
+// results; which of them runs is decided once, when the program is loaded.
 //
 // The environment variable SCUTE_CPU lowers the choice for tests and for suspected hardware faults:
-//   portable   no instruction beyond the architecture's baseline
+//   portable   no instruction beyond the architecture's baseline, so write-backs are CLFLUSH
 //   sse        SSE4.2 and PCLMULQDQ
 //   avx2       the above and AVX2
 //   avx512     everything known
@@ -30,6 +30,7 @@ struct cpu_features {
   bool avx512 = false;   // F, BW, VL and DQ together
   bool vpclmul = false;  // carry-less multiply on 512-bit registers; implies avx512
   bool gfni = false;     // bit matrices times bytes on 512-bit registers; implies avx512
+  bool clflushopt = false, clwb = false;  // write-backs that are ordered by fences alone
 
   // True if every flag set in `needed` is set here.
   [[nodiscard]] bool has(const cpu_features& needed) const noexcept;

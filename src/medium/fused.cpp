@@ -18,6 +18,8 @@
 #endif
 #endif
 
+#include "codec/cpu.hpp"
+
 namespace scute::medium {
 namespace {
 
@@ -265,23 +267,30 @@ way present_way() noexcept {
 
 }  // namespace
 
-const fused_ops* fused_variant(size_t i) noexcept {
+namespace {
+
+// Of those that `cpu` can run; the portable one has number 0.
+const fused_ops* variant(size_t i, [[maybe_unused]] const codec::cpu_features& cpu) noexcept {
   if (i == 0) return &portable[1];
 #if defined(__x86_64__)
-  __builtin_cpu_init();
   const auto w = static_cast<size_t>(present_way());
-  if (i == 1 && __builtin_cpu_supports("avx2")) return &avx2[w];
-  if (i == 2 && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
-    return &wide[w];
+  if (i == 1 && cpu.avx2) return &avx2[w];
+  if (i == 2 && cpu.avx512) return &wide[w];
 #endif
   return nullptr;
+}
+
+}  // namespace
+
+const fused_ops* fused_variant(size_t i) noexcept {
+  return variant(i, codec::cpu_detect());
 }
 
 const fused_ops& fused(bool eadr) noexcept {
   static const fused_ops& best = []() -> const fused_ops& {
     const fused_ops* found = nullptr;
     for (size_t i = 0; i < fused_variants; ++i)
-      if (const fused_ops* ops = fused_variant(i)) found = ops;
+      if (const fused_ops* ops = variant(i, codec::cpu())) found = ops;
     return *found;
   }();
   if (!eadr) return best;

@@ -36,7 +36,7 @@ struct fused_ops {
   void (*push)(void* dst, const void* src, size_t n, volatile uint32_t* done) noexcept;
 };
 
-// The widest that the CPU has, with the flush of persist(). eadr: nothing is written back.
+// The widest that may be used (codec/cpu.hpp), with the flush of persist(). eadr: nothing is written back.
 const fused_ops& fused(bool eadr) noexcept;
 
 // For tests: all that this machine can run, the portable ones first. None of them writes back by

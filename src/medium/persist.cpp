@@ -8,9 +8,10 @@
 #include <string_view>
 
 #if defined(__x86_64__)
-#include <cpuid.h>
 #include <immintrin.h>
 #endif
+
+#include "codec/cpu.hpp"
 
 namespace scute::medium {
 namespace {
@@ -69,28 +70,22 @@ __attribute__((target("avx512f"))) void copy_nt_avx512(void* dst, const void* sr
 
 persist_ops detect() noexcept {
   persist_ops ops{"clflush", flush_clflush, copy_nt_sse2, fence_sfence};
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  bool has_clwb = false, has_clflushopt = false;
-  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) != 0) {
-    has_clflushopt = (b >> 23 & 1) != 0;
-    has_clwb = (b >> 24 & 1) != 0;
-  }
+  const codec::cpu_features& cpu = codec::cpu();
   const char* wish = std::getenv("SCUTE_FLUSH");
   const std::string_view want = wish != nullptr ? wish : "";
   if (want == "none") {
     ops.flush_name = "none";
     ops.flush = flush_none;
-  } else if (has_clwb && (want.empty() || want == "clwb")) {
+  } else if (cpu.clwb && (want.empty() || want == "clwb")) {
     ops.flush_name = "clwb";
     ops.flush = flush_clwb;
-  } else if (has_clflushopt && want != "clflush") {
+  } else if (cpu.clflushopt && want != "clflush") {
     ops.flush_name = "clflushopt";
     ops.flush = flush_clflushopt;
   }
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f"))
+  if (cpu.avx512)
     ops.copy_nt = copy_nt_avx512;
-  else if (__builtin_cpu_supports("avx2"))
+  else if (cpu.avx2)
     ops.copy_nt = copy_nt_avx2;
   return ops;
 }

@@ -16,7 +16,7 @@ struct persist_ops {
   void (*fence)() noexcept;
 };
 
-// The best the CPU offers. SCUTE_FLUSH=clwb|clflushopt|clflush|none overrides it (none: for
+// The best of what may be used (codec/cpu.hpp). SCUTE_FLUSH=clwb|clflushopt|clflush|none overrides it (none: for
 // measurements only; nothing is then durable across power loss).
 const persist_ops& persist() noexcept;
 

@@ -62,3 +62,8 @@ for command in "info" "check" "dump" "stats" "events" "kv count" "kv scan"; do
   [ "$command" = "kv scan" ] || valid_json
   cmp "$pool" before.pool || fail "$command changed the pool"
 done
+
+# What the CPU may be asked for, and what the pool says that it uses.
+expect 0 env SCUTE_CPU=portable "$scute" info "$pool"
+grep -q '^kernels  *portable$' out || fail "not portable: $(cat out)"
+expect 0 env SCUTE_CPU=portable "$scute" check "$pool"

@@ -13,8 +13,14 @@
 namespace scute::codec {
 namespace {
 
-constexpr cpu_features everything{
-    .sse42 = true, .pclmul = true, .avx2 = true, .avx512 = true, .vpclmul = true, .gfni = true};
+constexpr cpu_features everything{.sse42 = true,
+                                  .pclmul = true,
+                                  .avx2 = true,
+                                  .avx512 = true,
+                                  .vpclmul = true,
+                                  .gfni = true,
+                                  .clflushopt = true,
+                                  .clwb = true};
 
 TEST(Cpu, LevelNames) {
   cpu_level level = cpu_level::portable;
@@ -41,10 +47,12 @@ TEST(Cpu, LimitOnlyTakesAway) {
 
   const cpu_features sse = cpu_limit(everything, cpu_level::sse);
   EXPECT_TRUE(sse.has({.sse42 = true, .pclmul = true}));
+  EXPECT_TRUE(sse.has({.clflushopt = true, .clwb = true}));
   EXPECT_FALSE(sse.avx2 || sse.avx512 || sse.vpclmul || sse.gfni);
 
   const cpu_features none = cpu_limit(everything, cpu_level::portable);
   EXPECT_FALSE(none.sse42 || none.pclmul || none.avx2 || none.avx512 || none.vpclmul || none.gfni);
+  EXPECT_FALSE(none.clflushopt || none.clwb);
   EXPECT_TRUE(none.has({}));
 
   const cpu_features absent = cpu_limit({}, cpu_level::avx512);
@@ -64,6 +72,10 @@ TEST(Cpu, DetectionIsConsistentAndInUse) {
   EXPECT_EQ(have.avx512,
             __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
                 __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512dq") != 0);
+#if defined(__GNUC__) && !defined(__clang__)
+  EXPECT_EQ(have.clwb, __builtin_cpu_supports("clwb") != 0);
+  EXPECT_EQ(have.clflushopt, __builtin_cpu_supports("clflushopt") != 0);
+#endif
   EXPECT_EQ(have.gfni, have.avx512 && __builtin_cpu_supports("gfni") != 0);
 #endif
 }

@@ -12,7 +12,7 @@ export LC_ALL=C
 
 root=$1 compile_commands=$2
 
-src_order="medium codec pool heap tx engine heal capi testing"
+src_order="codec medium pool heap tx engine heal capi testing"
 test_folders="install layout compile_fail cli readme api containers demo bench report hostile support planted campaign workloads disk"
 roots="src include tools tests fuzz bench examples workloads"
 # Compiled by the tests themselves, at test time.

@@ -5,6 +5,7 @@
 
 #include <sys/vfs.h>
 
+#include <cstdlib>
 #include <cstring>
 
 namespace scute_tool {
@@ -50,6 +51,9 @@ std::string medium_reason(const std::string& path, const scute_info& info) {
 std::string flush_reason(const scute_info& info) {
   if (std::strcmp(info.flush, "msync") == 0) return "the kernel writes pages back";
   if (info.eadr != 0) return "CPU caches persist (eADR): fences suffice";
+  for (const char* limit : {"SCUTE_FLUSH", "SCUTE_CPU"})
+    if (const char* value = std::getenv(limit); value != nullptr && *value != '\0')
+      return fmt::format("with {}={}; the CPU's caches do not persist", limit, value);
   if (std::strcmp(info.flush, "none") == 0) return "nothing to write back";
   return "the best cache write-back this CPU has; its caches do not persist";
 }
