@@ -90,7 +90,8 @@ SCUTE_API int scute_handle_fault(int signal, void *siginfo, void *context);
 enum scute_injury SCUTE_ENUM {
   SCUTE_INJURE_LOSE_PAGE =
       1,                 /* a 4 KiB page becomes noise, and every access to it faults until it has
-                                 been rebuilt. After closing it still counts as lost */
+                                 been rebuilt. After closing it still counts as lost. In zones with
+                                 protection mlp and mlpc only: SCUTE_E_UNSUPPORTED */
   SCUTE_INJURE_FLIP = 2, /* runs of `bits` bits are inverted */
   SCUTE_INJURE_SCRIBBLE = 3 /* `length` bytes become noise */
 };
