@@ -7,7 +7,7 @@
 
 #include "capi/guard.hpp"
 #include "containers.hpp"
-#include "engine/lane_log.hpp"
+#include "engine/common/lane_log.hpp"
 #include "pool/superblock.hpp"
 
 namespace scute::fuzz {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/lane_log.hpp"
+#include "engine/common/lane_log.hpp"
 #include "pool/superblock.hpp"
 
 namespace scute::fuzz {

@@ -10,7 +10,7 @@ namespace {
 // Ordering points of a small transaction: with a log two, the log and the objects. Without one it is the
 // objects alone: the next transaction's fence settles the parity. One more is due only where two
 // transactions in a row have columns in common, and when the thread was held up for so long that the
-// parity was settled in the meantime (capi/idle_drain.hpp).
+// parity was settled in the meantime (session/idle_drain.hpp).
 template <typename Complain>
 void verify_commit(const row& r, const Complain& complain, const std::string& name) {
   const costs& c = *r.per_op;

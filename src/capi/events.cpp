@@ -6,7 +6,7 @@ using namespace scute;
 extern "C" {
 
 int scute_events(scute_pool* pool, scute_event_fn visit, void* arg) {
-  const medium::uncancelled now;
+  const uncancelled now;
   return capi::guarded(pool, [&] {
     instance& in = capi::need(pool);
     if (visit == nullptr) throw failure(SCUTE_E_INVALID, "visit is null");

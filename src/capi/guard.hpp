@@ -10,12 +10,12 @@
 #include <new>
 #include <string>
 
-#include "capi/instance.hpp"
-#include "capi/thread_state.hpp"
-#include "medium/failure.hpp"
+#include "base/failure.hpp"
+#include "base/uncancelled.hpp"
 #include "medium/process.hpp"
-#include "medium/uncancelled.hpp"
 #include "pool/library_call.hpp"
+#include "session/instance.hpp"
+#include "session/thread_state.hpp"
 
 // The opaque types of the C interface.
 struct scute_pool final {
@@ -68,7 +68,7 @@ inline void tell_events(pool::state& s) noexcept {
   errno = keep;
 }
 
-// S1 in medium/thread_signals.hpp.
+// S1 in base/thread_signals.hpp.
 inline void admit_faults(const pool::state& s) noexcept {
   thread_state& me = this_thread();
   if (!me.admits_faults || s.medium->any_revoked()) [[unlikely]]

@@ -23,7 +23,7 @@ void scute_injection_init(scute_injection* injection) {
 int scute_inject(scute_pool* pool, const scute_injection* injection,
                  void (*visit)(void* arg, uint64_t offset, uint64_t length), void* arg,
                  uint64_t* done) {
-  const medium::uncancelled now;
+  const uncancelled now;
   return capi::guarded(pool, [&] {
     instance& in = capi::need(pool);
     if (injection == nullptr) throw failure(SCUTE_E_INVALID, "injection is null");

@@ -137,7 +137,7 @@ int scute_offset_of(scute_pool* pool, uint64_t zone, uint64_t row, uint64_t colu
 
 int scute_visit_chunks(scute_pool* pool, int (*visit)(void* arg, const scute_chunk_info* chunk),
                        void* arg) {
-  const medium::uncancelled now;
+  const uncancelled now;
   int result = 0;
   const int e = capi::guarded(pool, [&] {
     instance& in = capi::need(pool);

@@ -41,7 +41,7 @@ scute_options normalise(const scute_options* given) {
 }
 
 int start(const char* path, const scute_options* options, scute_pool** pool, bool create) {
-  const medium::uncancelled now;
+  const uncancelled now;
   return guarded([&] {
     if (need_out(path, "path") == '\0') {
       errno = ENOENT;
@@ -112,7 +112,7 @@ int scute_close(scute_pool* pool) {
     capi::let_go(pool);
     return SCUTE_OK;
   }
-  const medium::uncancelled now;
+  const uncancelled now;
   const int e = capi::guarded([&] {
     pool->in->close();
     this_thread().refresh();
@@ -232,7 +232,7 @@ int scute_thread_lane(scute_pool* pool) {
 
 int scute_check(scute_pool* pool, int repair, scute_report* report, scute_finding_fn finding,
                 scute_progress_fn progress, void* arg) {
-  const medium::uncancelled now;
+  const uncancelled now;
   return capi::guarded(pool, [&] {
     instance& in = capi::need(pool);
     scute_report r{};

@@ -7,7 +7,7 @@ using namespace scute;
 extern "C" {
 
 int scute_recovery_wait(scute_pool* pool, scute_progress_fn progress, void* arg) {
-  const medium::uncancelled now;
+  const uncancelled now;
   return capi::guarded(pool, [&] {
     instance& in = capi::need(pool);
     this_thread().refresh();

@@ -37,7 +37,7 @@ void scute_scrub_options_init(scute_scrub_options* options) {
 }
 
 int scute_scrub(scute_pool* pool, const scute_scrub_options* options, scute_report* report) {
-  const medium::uncancelled now;
+  const uncancelled now;
   return capi::guarded(pool, [&] {
     instance& in = capi::need(pool);
     scute_report r{};
@@ -50,7 +50,7 @@ int scute_scrub(scute_pool* pool, const scute_scrub_options* options, scute_repo
 }
 
 int scute_scrub_start(scute_pool* pool, const scute_scrub_options* options) {
-  const medium::uncancelled now;
+  const uncancelled now;
   return capi::guarded(pool, [&] {
     instance& in = capi::need(pool);
     in.scrubs.start(normalise(options));
@@ -58,7 +58,7 @@ int scute_scrub_start(scute_pool* pool, const scute_scrub_options* options) {
 }
 
 int scute_scrub_wait(scute_pool* pool, scute_report* report) {
-  const medium::uncancelled now;
+  const uncancelled now;
   return capi::guarded(pool, [&] {
     instance& in = capi::need(pool);
     scute_report r{};

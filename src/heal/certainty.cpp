@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "medium/uncancelled.hpp"
+#include "base/uncancelled.hpp"
 #include "pool/columns.hpp"
 #include "pool/optimistic.hpp"
 
@@ -63,7 +63,7 @@ bool let_commits_end(const pool::state& s, clock::time_point deadline) {
         std::this_thread::yield();
         continue;
       }
-      const medium::uncancelled now;
+      const uncancelled now;
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
   }

@@ -6,10 +6,10 @@
 #include <set>
 #include <vector>
 
+#include "base/planted.hpp"
 #include "heal/mending.hpp"
 #include "heal/page_layout.hpp"
 #include "heal/repair.hpp"
-#include "medium/planted.hpp"
 #include "pool/blocks.hpp"
 #include "pool/columns.hpp"
 #include "pool/superblock.hpp"

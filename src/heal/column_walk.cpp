@@ -3,9 +3,9 @@
 
 #include <cstring>
 
+#include "base/waiting.hpp"
 #include "codec/galois.hpp"
 #include "codec/parity.hpp"
-#include "medium/waiting.hpp"
 #include "pool/blocks.hpp"
 #include "pool/columns.hpp"
 #include "pool/optimistic.hpp"

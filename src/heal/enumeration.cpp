@@ -4,8 +4,8 @@
 #include <cstring>
 #include <string>
 
+#include "base/planted.hpp"
 #include "heal/certainty.hpp"
-#include "medium/planted.hpp"
 #include "pool/optimistic.hpp"
 
 namespace scute::heal {

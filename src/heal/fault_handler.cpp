@@ -9,11 +9,11 @@
 #include <cstring>
 #include <mutex>
 
+#include "base/failure.hpp"
+#include "base/uncancelled.hpp"
+#include "base/waiting.hpp"
 #include "heal/page_layout.hpp"
-#include "medium/failure.hpp"
 #include "medium/process.hpp"
-#include "medium/uncancelled.hpp"
-#include "medium/waiting.hpp"
 #include "pool/library_call.hpp"
 
 namespace scute::heal {
@@ -80,7 +80,8 @@ void complain(const pool::state& s, uint64_t page) noexcept {
   say_all(": the page at file offset ");
   say(at, static_cast<size_t>(digits + sizeof digits - at));
   say_all(
-      " is lost beyond repair, and there is nothing to give to who reads it. Open the pool again and "
+      " is lost beyond repair, and there is nothing to give to who reads it. Open the pool again "
+      "and "
       "run `scute check` to see what is lost\n");
 }
 
@@ -173,7 +174,7 @@ bool handle_fault(int signal, const siginfo_t& info) noexcept {
   if (signal == SIGSEGV ? info.si_code != SEGV_ACCERR : signal != SIGBUS) return false;
   const domain* d = find(address);
   if (d == nullptr) return false;
-  const medium::uncancelled now;
+  const uncancelled now;
   medium::medium& m = *d->s->medium;
   const auto offset = static_cast<uint64_t>(address - d->base.load(std::memory_order_relaxed));
   const uint64_t page = offset & ~(format::page - 1);

@@ -3,11 +3,11 @@
 
 #include <cstring>
 
+#include "base/failure.hpp"
 #include "codec/parity.hpp"
 #include "heal/decodings.hpp"
 #include "heal/repair.hpp"
 #include "heal/versions.hpp"
-#include "medium/failure.hpp"
 #include "pool/columns.hpp"
 #include "pool/optimistic.hpp"
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/planted.hpp"
 #include "codec/checksum.hpp"
-#include "medium/planted.hpp"
 
 namespace scute::heal {
 namespace {

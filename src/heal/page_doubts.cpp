@@ -5,8 +5,8 @@
 #include <bitset>
 #include <cstring>
 
+#include "base/planted.hpp"
 #include "heal/page_layout.hpp"
-#include "medium/planted.hpp"
 
 namespace scute::heal {
 

@@ -14,7 +14,7 @@
 
 #include <vector>
 
-#include "engine/recovery.hpp"
+#include "engine/common/recovery.hpp"
 #include "heal/page_repair.hpp"
 
 namespace scute::heal {

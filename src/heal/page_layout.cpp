@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/planted.hpp"
 #include "heap/object.hpp"
 #include "heap/size_classes.hpp"
-#include "medium/planted.hpp"
 #include "pool/zone_extent.hpp"
 
 namespace scute::heal {

@@ -3,26 +3,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 
+#include "base/planted.hpp"
 #include "codec/crc32c.hpp"
-#include "medium/planted.hpp"
-#include "medium/waiting.hpp"
 
 namespace scute::heal {
 namespace {
-
-class turn {
- public:
-  explicit turn(std::atomic_flag& f) noexcept : flag_(f) {
-    for (unsigned spins = 0; flag_.test_and_set(std::memory_order_acquire);) spin_pause(spins);
-  }
-  ~turn() { flag_.clear(std::memory_order_release); }
-  turn(const turn&) = delete;
-  turn& operator=(const turn&) = delete;
-
- private:
-  std::atomic_flag& flag_;
-};
 
 bool possible(const pool::state& s, uint64_t page) noexcept {
   return page % format::page == 0 && page >= s.geo.zones_offset && page < s.geo.zones_end();
@@ -54,7 +41,7 @@ std::vector<uint64_t> page_notes::pages() const {
   std::vector<uint64_t> all;
   all.reserve(std::size(lines_) * std::size(lines_[0].pages));
   {
-    const turn hold(turn_);
+    const std::lock_guard hold(lock_);
     for (const auto& line : lines_)
       for (const uint64_t p : line.pages)
         if (p != 0) all.push_back(p);
@@ -74,7 +61,7 @@ void page_notes::remove(medium::writer& w, uint64_t page) noexcept {
 // Turns an entry `from` into `to`; an entry that is there already is as good.
 bool page_notes::replace(medium::writer& w, uint64_t from, uint64_t to) noexcept {
   if (s_.read_only || SCUTE_PLANTED(page_note)) return true;
-  const turn hold(turn_);
+  const std::lock_guard hold(lock_);
   for (const auto& line : lines_)
     for (const uint64_t p : line.pages)
       if (to != 0 && p == to) return true;

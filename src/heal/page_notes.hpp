@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/spin_lock.hpp"
 #include "pool/state.hpp"
 
 namespace scute::heal {
@@ -36,7 +37,7 @@ class page_notes {
   void write(medium::writer& w, uint32_t line) noexcept;
 
   pool::state& s_;
-  mutable std::atomic_flag turn_;
+  mutable spin_lock lock_;
   format::page_note lines_[format::page_note_count]{};
 };
 

@@ -4,11 +4,11 @@
 #include <csetjmp>
 #include <cstring>
 
+#include "base/planted.hpp"
+#include "base/waiting.hpp"
 #include "codec/galois.hpp"
 #include "codec/parity.hpp"
 #include "heal/page_layout.hpp"
-#include "medium/planted.hpp"
-#include "medium/waiting.hpp"
 #include "pool/library_call.hpp"
 #include "pool/superblock.hpp"
 #include "pool/window.hpp"
@@ -49,11 +49,9 @@ constexpr auto lost_byte = std::byte{0xdb};
 
 class page_repairer::desk_turn {
  public:
-  explicit desk_turn(desk& d) noexcept : d_(d) {
-    for (unsigned spins = 0; d_.taken.test_and_set(std::memory_order_acquire);) spin_pause(spins);
-  }
+  explicit desk_turn(desk& d) noexcept : d_(d) { d.taken.lock(); }
   explicit desk_turn(std::array<desk, 4>& desks) noexcept : d_(any(desks)) {}
-  ~desk_turn() { d_.taken.clear(std::memory_order_release); }
+  ~desk_turn() { d_.taken.unlock(); }
   desk_turn(const desk_turn&) = delete;
   desk_turn& operator=(const desk_turn&) = delete;
   desk* operator->() const noexcept { return &d_; }
@@ -63,7 +61,7 @@ class page_repairer::desk_turn {
   static desk& any(std::array<desk, 4>& desks) noexcept {
     for (unsigned spins = 0;; spin_pause(spins))
       for (desk& d : desks)
-        if (!d.taken.test_and_set(std::memory_order_acquire)) return d;
+        if (d.taken.try_lock()) return d;
   }
   desk& d_;
 };

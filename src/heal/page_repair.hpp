@@ -40,6 +40,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/spin_lock.hpp"
 #include "heal/page_notes.hpp"
 #include "pool/columns.hpp"
 #include "pool/hold.hpp"
@@ -89,7 +90,7 @@ class page_repairer {
   // Where one rebuilding takes place.
   struct desk {
     explicit desk(medium::medium& m) : w(m) {}
-    std::atomic_flag taken;
+    spin_lock taken;
     medium::writer w;
     alignas(64) std::byte page[format::page];
     pool::gather_room room;

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "base/planted.hpp"
 #include "heal/decodings.hpp"
 #include "heal/mixture.hpp"
-#include "medium/planted.hpp"
 #include "pool/columns.hpp"
 #include "pool/optimistic.hpp"
 #include "pool/resolver.hpp"

@@ -18,8 +18,8 @@
 
 #include <array>
 
+#include "base/waiting.hpp"
 #include "heal/erasures.hpp"
-#include "medium/waiting.hpp"
 #include "pool/fragment.hpp"
 
 namespace scute::heal {

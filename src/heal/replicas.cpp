@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "engine/lane_log.hpp"
+#include "engine/common/lane_log.hpp"
 #include "pool/superblock.hpp"
 
 namespace scute::heal {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/planted.hpp"
 #include "codec/parity.hpp"
 #include "heal/extents.hpp"
 #include "heal/mixture.hpp"
@@ -11,7 +12,6 @@
 #include "heal/repair.hpp"
 #include "heal/verdict.hpp"
 #include "heal/versions.hpp"
-#include "medium/planted.hpp"
 #include "pool/columns.hpp"
 #include "pool/hold.hpp"
 

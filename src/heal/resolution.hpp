@@ -49,9 +49,9 @@
 #include <thread>
 #include <vector>
 
+#include "base/waiting.hpp"
 #include "heal/cause.hpp"
 #include "heal/erasures.hpp"
-#include "medium/waiting.hpp"
 #include "pool/columns.hpp"
 #include "pool/fragment.hpp"
 #include "pool/resolver.hpp"

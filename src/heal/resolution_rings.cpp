@@ -2,13 +2,13 @@
 // One fragment and its ring: what a block that does not add up is explained by (Y4, Y5).
 #include <cstring>
 
+#include "base/planted.hpp"
 #include "heal/extents.hpp"
 #include "heal/mixture.hpp"
 #include "heal/page_layout.hpp"
 #include "heal/resolution.hpp"
 #include "heal/verdict.hpp"
 #include "heal/versions.hpp"
-#include "medium/planted.hpp"
 #include "pool/columns.hpp"
 
 namespace scute::heal {

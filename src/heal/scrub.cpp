@@ -7,10 +7,10 @@
 #include <chrono>
 #include <thread>
 
+#include "base/thread_signals.hpp"
 #include "heal/replicas.hpp"
 #include "heal/scrub_mark.hpp"
 #include "heap/heap.hpp"
-#include "medium/thread_signals.hpp"
 #include "pool/library_call.hpp"
 
 namespace scute::heal {
@@ -332,7 +332,7 @@ void scrub::work_together(uint32_t threads) {
   for (uint32_t i = 0; i < threads; ++i) {
     try {
       crew.emplace_back([this, i] {
-        medium::block_all_but_faults();
+        block_all_but_faults();
         const pool::finder_scope as(SCUTE_FINDER_SCRUB);
         const pool::library_call within;
         if (o_.yield) yield_to_others();

@@ -7,7 +7,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "medium/waiting.hpp"
+#include "base/spin_lock.hpp"
 
 namespace scute::heap {
 
@@ -24,7 +24,7 @@ enum class use : uint8_t {
 // Zero bytes are the state of a virgin chunk: a zone's table is allocated zeroed and lazily.
 struct chunk_state {
   std::atomic<use> kind;
-  std::atomic_flag lock_flag;
+  spin_lock mutex;
   bool owned;   // some lane allocates from it
   bool listed;  // in its class's list of chunks with room
   int8_t size_class;
@@ -50,10 +50,8 @@ struct chunk_state {
     return ((uint64_t{1} << 40) + slot_size - 1) / slot_size;
   }
 
-  void lock() noexcept {
-    for (unsigned spins = 0; lock_flag.test_and_set(std::memory_order_acquire);) spin_pause(spins);
-  }
-  void unlock() noexcept { lock_flag.clear(std::memory_order_release); }
+  void lock() noexcept { mutex.lock(); }
+  void unlock() noexcept { mutex.unlock(); }
 };
 
 }  // namespace scute::heap

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <new>
 
-#include "medium/planted.hpp"
+#include "base/planted.hpp"
 #include "pool/columns.hpp"
 
 namespace scute::heap {

@@ -18,11 +18,11 @@
 #include <string>
 #include <vector>
 
+#include "base/waiting.hpp"
 #include "heap/object.hpp"
 #include "heap/size_classes.hpp"
 #include "heap/step_engine.hpp"
 #include "heap/zone_table.hpp"
-#include "medium/waiting.hpp"
 
 namespace scute::heap {
 

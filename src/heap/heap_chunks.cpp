@@ -3,9 +3,9 @@
 // logs.
 #include <memory>
 
+#include "base/planted.hpp"
 #include "codec/parity.hpp"
 #include "heap/heap.hpp"
-#include "medium/planted.hpp"
 #include "pool/columns.hpp"
 
 namespace scute::heap {

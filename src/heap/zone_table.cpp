@@ -6,10 +6,10 @@
 #include <cstring>
 #include <new>
 
+#include "base/planted.hpp"
 #include "codec/crc32c.hpp"
 #include "codec/parity.hpp"
 #include "heap/size_classes.hpp"
-#include "medium/planted.hpp"
 #include "pool/blocks.hpp"
 #include "pool/columns.hpp"
 #include "pool/hold.hpp"

@@ -14,11 +14,11 @@
 #include <memory>
 #include <vector>
 
+#include "base/waiting.hpp"
 #include "heap/chunk_state.hpp"
 #include "heap/object.hpp"
 #include "heap/size_classes.hpp"
 #include "heap/step_engine.hpp"
-#include "medium/waiting.hpp"
 #include "pool/state.hpp"
 
 namespace scute::heap {

@@ -14,12 +14,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/failure.hpp"
+#include "base/thread_signals.hpp"
 #include "medium/descriptor.hpp"
-#include "medium/failure.hpp"
 #include "medium/huge_pages.hpp"
 #include "medium/new_file.hpp"
 #include "medium/process.hpp"
-#include "medium/thread_signals.hpp"
 
 namespace scute::medium {
 namespace {

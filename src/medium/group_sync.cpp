@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <mutex>
 
-#include "medium/turn.hpp"
-#include "medium/waiting.hpp"
+#include "base/waiting.hpp"
 
 namespace scute::medium {
 namespace {
@@ -34,14 +34,14 @@ void group_sync::linger() noexcept {
 void group_sync::join(void (*lead)(void*, bool), void* arg) noexcept {
   uint32_t wanted = 0;
   {
-    const turn hold(turn_);
+    const std::lock_guard hold(lock_);
     wanted = begun_.load(std::memory_order_relaxed) + 1;
     waiting_.fetch_add(1, std::memory_order_relaxed);
   }
   for (;;) {
     uint32_t ended = 0;
     {
-      const turn hold(turn_);
+      const std::lock_guard hold(lock_);
       ended = ended_.load(std::memory_order_acquire);
       if (reached(ended, wanted)) return;
       if (!under_way_) {
@@ -54,7 +54,7 @@ void group_sync::join(void (*lead)(void*, bool), void* arg) noexcept {
   linger();
   uint32_t number = 0, size = 0;
   {
-    const turn hold(turn_);
+    const std::lock_guard hold(lock_);
     number = begun_.load(std::memory_order_relaxed) + 1;
     begun_.store(number, std::memory_order_relaxed);
     size = waiting_.exchange(0, std::memory_order_relaxed);
@@ -62,7 +62,7 @@ void group_sync::join(void (*lead)(void*, bool), void* arg) noexcept {
   const uint64_t begin = now_ns();
   lead(arg, size == 1);
   {
-    const turn hold(turn_);
+    const std::lock_guard hold(lock_);
     last_ns_ = now_ns() - begin;
     // Who came meanwhile is served by the next.
     last_size_ = size + waiting_.load(std::memory_order_relaxed);

@@ -20,6 +20,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/spin_lock.hpp"
+
 namespace scute::medium {
 
 class group_sync {
@@ -38,7 +40,7 @@ class group_sync {
 
   // Guards the rest. Held for a few instructions, and never by a thread that touches the mapping,
   // so that a handler of a fault may come here as well.
-  std::atomic_flag turn_;
+  spin_lock lock_;
   bool under_way_ = false;
   uint32_t last_size_ = 1;  // threads served by the last sync
   uint64_t last_ns_ = 0;    // what it took

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "medium/uncancelled.hpp"
+#include "base/uncancelled.hpp"
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25

@@ -12,16 +12,16 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/failure.hpp"
+#include "base/spin_lock.hpp"
+#include "base/thread_signals.hpp"
+#include "base/uncancelled.hpp"
 #include "medium/bad_blocks.hpp"
-#include "medium/failure.hpp"
 #include "medium/fused.hpp"
 #include "medium/group_sync.hpp"
 #include "medium/huge_pages.hpp"
 #include "medium/persist.hpp"
 #include "medium/process.hpp"
-#include "medium/thread_signals.hpp"
-#include "medium/turn.hpp"
-#include "medium/uncancelled.hpp"
 
 #ifndef MAP_SHARED_VALIDATE
 #define MAP_SHARED_VALIDATE 0x03
@@ -48,7 +48,7 @@ class mapped_medium : public medium {
 
   void lose_page(uint64_t offset, const std::byte* noise) noexcept override {
     const uncancelled now;
-    const turn hold(page_turn_);
+    const std::lock_guard hold(page_lock_);
     // The other way round, somebody could store to the page in between and see the store vanish.
     revoke_page(offset);
     write_page(static_cast<off_t>(offset), noise);
@@ -64,7 +64,7 @@ class mapped_medium : public medium {
   // is taken; that also brings back a page that was cut off the file.
   bool restore_page(writer&, uint64_t offset, const std::byte* bytes) noexcept override {
     const uncancelled now;
-    const turn hold(page_turn_);
+    const std::lock_guard hold(page_lock_);
     const auto at = static_cast<off_t>(offset);
     if (read_only_) {
       if (!replace_private(offset, bytes)) return false;
@@ -127,7 +127,7 @@ class mapped_medium : public medium {
 
  private:
   // Taken in signal handlers too; whoever has it touches no page of the mapping.
-  std::atomic_flag page_turn_;
+  spin_lock page_lock_;
 
   bool write_page(off_t at, const std::byte* bytes) noexcept {
     const length_signal_held now;
@@ -135,7 +135,7 @@ class mapped_medium : public medium {
     return errno == EFBIG && store_page(at, bytes);
   }
 
-  // Where the process may write no files of that length (S3 in medium/thread_signals.hpp) it may store to them
+  // Where the process may write no files of that length (S3 in base/thread_signals.hpp) it may store to them
   // all the same. The new block is one that nothing has to be read from first.
   bool store_page(off_t at, const std::byte* bytes) noexcept {
     if (::fallocate(file_.fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, page) != 0 ||

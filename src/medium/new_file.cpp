@@ -12,9 +12,9 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/failure.hpp"
+#include "base/thread_signals.hpp"
 #include "medium/descriptor.hpp"
-#include "medium/failure.hpp"
-#include "medium/thread_signals.hpp"
 
 namespace scute::medium {
 namespace {

@@ -9,7 +9,7 @@
 #include <array>
 #include <cerrno>
 
-#include "medium/failure.hpp"
+#include "base/failure.hpp"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/failure.hpp"
 #include "codec/parity.hpp"
-#include "medium/failure.hpp"
 #include "pool/columns.hpp"
 #include "pool/fragment.hpp"
 

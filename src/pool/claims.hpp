@@ -6,7 +6,7 @@
 // about to change before it seals them, and lets go when its engine has made them durable.
 //
 // O1 A commit takes all of its claims at once, in ascending order, holding no stripe that could not be
-//    taken from it (engine/in_place_hold.hpp, I1), and no user's code runs meanwhile. Whoever has a claim
+//    taken from it (engine/logfree/in_place_hold.hpp, I1), and no user's code runs meanwhile. Whoever has a claim
 //    may wait for stripes; whoever has a stripe waits for no claim. So nobody waits for ever.
 // O2 Engine redo writes an object piece by piece, and its log entry before that: the claim covers all of it.
 //    In engine logfree the window covers whole fragments, so objects of one fragment, most of them, need no
@@ -19,7 +19,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "medium/waiting.hpp"
+#include "base/waiting.hpp"
 
 namespace scute::pool {
 

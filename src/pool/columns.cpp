@@ -6,10 +6,10 @@
 #include <optional>
 #include <type_traits>
 
+#include "base/planted.hpp"
 #include "codec/galois.hpp"
 #include "codec/parity.hpp"
 #include "medium/persist.hpp"
-#include "medium/planted.hpp"
 #include "pool/hold.hpp"
 #include "pool/optimistic.hpp"
 #include "pool/settlement.hpp"

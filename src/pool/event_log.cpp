@@ -6,9 +6,9 @@
 #include <ctime>
 #include <new>
 
+#include "base/uncancelled.hpp"
+#include "base/waiting.hpp"
 #include "codec/crc32c.hpp"
-#include "medium/uncancelled.hpp"
-#include "medium/waiting.hpp"
 #include "pool/state.hpp"
 
 namespace scute::pool {
@@ -137,7 +137,7 @@ bool event_log::take(scute_event& e) noexcept {
 void event_log::drain(state& s) {
   // Whoever tells looks again after it stopped telling, so nothing is left behind between the two.
   while (pending_.load()) {
-    const medium::uncancelled now;  // the program's callback may make any system call
+    const uncancelled now;  // the program's callback may make any system call
     const void* nobody = nullptr;
     if (!teller_.compare_exchange_strong(nobody, &this_teller)) return;
     tell(s);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "medium/planted.hpp"
+#include "base/planted.hpp"
 #include "pool/optimistic.hpp"
 
 namespace scute::pool {

@@ -8,12 +8,12 @@
 // H2 A stored checksum is the scrambled sum of checksum and place (bind()), which is linear in nothing.
 //    CRCs are affine: the XOR of three valid messages of one length is valid. So in a column where one
 //    row's fragment is new and the parity old, decoding another row's fragment of the same length would
-//    give a wrong one whose CRC is right. (engine/logfree.hpp, D4)
+//    give a wrong one whose CRC is right. (engine/logfree/logfree.hpp, D4)
 #pragma once
 
 #include <cstdint>
 
-#include "medium/planted.hpp"
+#include "base/planted.hpp"
 #include "pool/state.hpp"
 
 namespace scute::pool {

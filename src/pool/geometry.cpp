@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "base/failure.hpp"
 #include "codec/reed_solomon.hpp"
-#include "medium/failure.hpp"
 
 namespace scute::pool {
 namespace {

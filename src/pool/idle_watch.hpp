@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Between those who leave something for an idle moment (a deferred window) and the thread that looks after
-// it (capi/idle_drain.hpp): it looks every so often while there is something, and sleeps for good, without
+// it (session/idle_drain.hpp): it looks every so often while there is something, and sleeps for good, without
 // a timer, when there is not.
 //
 // Q1 It sleeps only after a look that found nothing and that began a whole pause after it had announced to

@@ -13,7 +13,7 @@ constexpr uint64_t value_mask = 0xffff'ffff'ffffu;
 // Notes of so many epochs are looked for: nothing depends on older ones, and a superblock may say anything.
 constexpr uint64_t epochs_max = 256;
 
-// Checks itself, as the other words of the line do (engine/lane_log.hpp); word 0 is the beginning.
+// Checks itself, as the other words of the line do (engine/common/lane_log.hpp); word 0 is the beginning.
 uint64_t make_word(const state& s, uint64_t epoch, uint32_t lane, uint64_t word,
                    uint64_t value) noexcept {
   const uint64_t message[4] = {value, epoch, uint64_t{lane} << 1 | word, s.salt};

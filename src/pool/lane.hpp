@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/byte_buffer.hpp"
 #include "medium/medium.hpp"
-#include "pool/byte_buffer.hpp"
 #include "pool/format.hpp"
 #include "pool/stripes.hpp"
 
@@ -88,7 +88,7 @@ struct alignas(64) lane {
   uint64_t last_begin = 0, last_end = 0;         // where the last entry lies in the ring
 
   // Entries up to `applied` are in place and durable, and the status line says so in the cache;
-  // entries up to `settled` can never be replayed again, whatever crashes (engine/redo.hpp, R5).
+  // entries up to `settled` can never be replayed again, whatever crashes (engine/redo/redo.hpp, R5).
   alignas(64) std::atomic<uint64_t> applied{0};
   std::atomic<uint64_t> settled{0};
   // The last entry that was decided, set before anything of it is in place: while it differs from
@@ -110,7 +110,7 @@ struct alignas(64) lane {
   alignas(64) std::atomic<uint32_t> deferral{0};
   medium::writer relief;
 
-  // In-place ranges of the running transaction that hold their columns (engine/in_place_hold.hpp).
+  // In-place ranges of the running transaction that hold their columns (engine/logfree/in_place_hold.hpp).
   window held;
   byte_buffer undo_image;  // the undo entry that they would need if they had to let go
   // Whoever gets `hold` to demoting writes with `rescue`. Another one may be draining meanwhile, so this is

@@ -13,7 +13,7 @@
 #include <map>
 #include <mutex>
 
-#include "medium/waiting.hpp"
+#include "base/spin_lock.hpp"
 
 namespace scute::pool {
 
@@ -147,17 +147,6 @@ class overlays {
     return find_first(ranges_, offset, length);
   }
   // A signal handler may wait for it: nobody touches the medium while having it.
-  class spin_lock {
-   public:
-    void lock() noexcept {
-      for (unsigned spins = 0; flag_.test_and_set(std::memory_order_acquire);) spin_pause(spins);
-    }
-    void unlock() noexcept { flag_.clear(std::memory_order_release); }
-
-   private:
-    std::atomic_flag flag_;
-  };
-
   mutable spin_lock lock_;
   std::atomic<bool> any_{false};
   std::atomic<uint64_t> opened_{0};

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "medium/planted.hpp"
+#include "base/planted.hpp"
 
 namespace scute::pool {
 

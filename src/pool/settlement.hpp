@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lanes of engine redo that write under the same stripes, one after the other: whose log entries a new one
-// must follow, and which must be durably invalid first (engine/redo.hpp, R5 and R6).
+// must follow, and which must be durably invalid first (engine/redo/redo.hpp, R5 and R6).
 #pragma once
 
 #include "pool/state.hpp"

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "base/failure.hpp"
+#include "base/waiting.hpp"
 #include "codec/checksum.hpp"
-#include "medium/failure.hpp"
 #include "medium/medium.hpp"
-#include "medium/waiting.hpp"
 #include "pool/accounting.hpp"
 #include "pool/claims.hpp"
 #include "pool/event_log.hpp"

@@ -6,9 +6,9 @@
 #include <iterator>
 #include <string>
 
+#include "base/failure.hpp"
+#include "base/planted.hpp"
 #include "codec/crc32c.hpp"
-#include "medium/failure.hpp"
-#include "medium/planted.hpp"
 
 namespace scute::pool {
 namespace {

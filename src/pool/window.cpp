@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/planted.hpp"
 #include "codec/galois.hpp"
 #include "codec/parity.hpp"
-#include "medium/planted.hpp"
 #include "pool/columns.hpp"
 #include "pool/hold.hpp"
 

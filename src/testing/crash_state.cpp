@@ -68,7 +68,8 @@ namespace {
 
 class shrinker {
  public:
-  shrinker(judge& j, const persistence_model& m, const expectation& e) : j_(j), m_(m), e_(e) {}
+  shrinker(judge& j, const model::persistence_model& m, const expectation& e)
+      : j_(j), m_(m), e_(e) {}
 
   bool fails(const crash_state& c) {
     if (tries_ == 0) return false;
@@ -78,7 +79,8 @@ class shrinker {
   }
 
   // Flips atoms towards `to`, in ever smaller pieces.
-  crash_state towards(crash_state c, bool to, const std::vector<persistence_model::atom>& atoms) {
+  crash_state towards(crash_state c, bool to,
+                      const std::vector<model::persistence_model::atom>& atoms) {
     const auto flip = [&](auto&& chosen) {
       crash_state t = c;
       bool any = false;
@@ -102,18 +104,18 @@ class shrinker {
 
  private:
   judge& j_;
-  const persistence_model& m_;
+  const model::persistence_model& m_;
   const expectation& e_;
   unsigned tries_ = 4000;
 };
 
-size_t count(const persistence_model::choice& c, bool value) {
+size_t count(const model::persistence_model::choice& c, bool value) {
   return static_cast<size_t>(std::count(c.begin(), c.end(), value));
 }
 
 }  // namespace
 
-crash_state minimise(judge& j, const persistence_model& m, const expectation& e,
+crash_state minimise(judge& j, const model::persistence_model& m, const expectation& e,
                      const crash_state& failing) {
   j.thorough = true;  // so that whether a state fails does not depend on those judged before
   shrinker s(j, m, e);

@@ -38,12 +38,12 @@ std::vector<step_count> steps_at(const recording& r, uint64_t moment);
 
 // Makes a failing state smaller as long as it fails: no fault, fewer crashes, and as few stores as
 // possible that are neither all durable nor all lost. The model stands at the moment concerned.
-crash_state minimise(judge& j, const persistence_model& m, const expectation& e,
+crash_state minimise(judge& j, const model::persistence_model& m, const expectation& e,
                      const crash_state& failing);
 
 // The story of a failing state. The model stands at its moment.
 std::string tell(const detail::scenario_state& s, const recording& r, const state_name& name,
-                 persistence_model& m, const crash_state& c, const verdict& v,
+                 model::persistence_model& m, const crash_state& c, const verdict& v,
                  const std::string& repeat_command);
 
 }  // namespace scute::testing

@@ -73,7 +73,7 @@ class explorer {
     recording r = n.interleaving == 0 ? std::move(first) : take(orders[n.interleaving]);
     if (!result_.sound) return;
     ++result_.interleavings;
-    persistence_model m(how_.eadr);
+    model::persistence_model m(how_.eadr);
     m.reset(r.events.base);
     if (n.moment > r.events.events.size())
       throw std::invalid_argument("there is no moment " + std::to_string(n.moment));
@@ -111,7 +111,7 @@ class explorer {
       more = false;
       uint64_t open = 0;  // moments that have more variants
       for (const uint64_t n : next) open += n != UINT64_MAX;
-      persistence_model m(how_.eadr);
+      model::persistence_model m(how_.eadr);
       m.reset(r.events.base);
       uint64_t done = 0;  // events
       for (size_t k = 0; k < all.size() && result_.sound && result_.states < end; ++k) {
@@ -126,8 +126,8 @@ class explorer {
   }
 
   // Judges variants [from, to) of one moment; returns the next one, or UINT64_MAX.
-  uint64_t at(const recording& r, uint64_t interleaving, uint64_t moment, persistence_model& m,
-              uint64_t from, uint64_t to) {
+  uint64_t at(const recording& r, uint64_t interleaving, uint64_t moment,
+              model::persistence_model& m, uint64_t from, uint64_t to) {
     const auto& atoms = m.atoms();
     const variants all(m, atoms, mix(seed_, moment));
     const expectation e = expected_at(r, moment);
@@ -194,7 +194,7 @@ class explorer {
   const explore_options& how_;
   const uint64_t seed_;
   exploration& result_;
-  const persistence_model::image start_;
+  const model::persistence_model::image start_;
   judge judge_;
   uint64_t end_ = 0, told_ = 0;
 };

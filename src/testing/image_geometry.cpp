@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "medium/failure.hpp"
+#include "base/failure.hpp"
 #include "pool/superblock.hpp"
 
 namespace scute::testing {

@@ -15,7 +15,7 @@ class violation : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-scute::pool open(simulated_memory& m, const scute_options& o) {
+scute::pool open(model::simulated_memory& m, const scute_options& o) {
   scute_pool* handle = nullptr;
   scute::detail::check(open_in(m, o, &handle));
   return scute::pool::adopt(handle);
@@ -24,7 +24,7 @@ scute::pool open(simulated_memory& m, const scute_options& o) {
 // Lets go of the pool on every way out.
 class opened {
  public:
-  opened(simulated_memory& m, const scute_options& o) : pool(open(m, o)) {}
+  opened(model::simulated_memory& m, const scute_options& o) : pool(open(m, o)) {}
   ~opened() { abandon(pool.native_handle()); }
   opened(const opened&) = delete;
   opened& operator=(const opened&) = delete;
@@ -42,11 +42,11 @@ std::string shortened(const std::string& text) {
 
 // Listens to a recovery and keeps the image that a crash before one of its fences leaves. The model says
 // what is durable when it begins.
-class judge::snapshot final : public memory_listener {
+class judge::snapshot final : public model::memory_listener {
  public:
   // The image is written to `to`.
-  snapshot(simulated_memory& m, const recrash& when, uint64_t seed, persistence_model& model,
-           persistence_model::image& to)
+  snapshot(model::simulated_memory& m, const recrash& when, uint64_t seed,
+           model::persistence_model& model, model::persistence_model::image& to)
       : image(to), memory_(m), when_(when), seed_(seed), model_(model) {}
 
   void streamed(uint64_t offset, size_t n, unsigned writer) override {
@@ -75,7 +75,7 @@ class judge::snapshot final : public memory_listener {
     memory_.listener = nullptr;
   }
 
-  persistence_model::image& image;
+  model::persistence_model::image& image;
   uint64_t fences() const noexcept { return fences_; }
 
  private:
@@ -89,10 +89,10 @@ class judge::snapshot final : public memory_listener {
     taken_ = true;
   }
 
-  simulated_memory& memory_;
+  model::simulated_memory& memory_;
   recrash when_;
   uint64_t seed_;
-  persistence_model& model_;
+  model::persistence_model& model_;
   uint64_t fences_ = 0;
   bool taken_ = false;
 };
@@ -106,7 +106,7 @@ void judge::base(std::span<const std::byte> durable) {
   memory_.restore(base_, true);
 }
 
-verdict judge::run(const persistence_model& m, const crash_state& c, const expectation& e,
+verdict judge::run(const model::persistence_model& m, const crash_state& c, const expectation& e,
                    uint64_t& states) {
   verdict v;
   const fault& f = c.damage;

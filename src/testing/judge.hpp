@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "model/persistence_model.hpp"
+#include "model/simulated_memory.hpp"
 #include "testing/faults.hpp"
-#include "testing/persistence_model.hpp"
 #include "testing/scenario_state.hpp"
-#include "testing/simulated_memory.hpp"
 
 namespace scute::testing {
 
@@ -36,7 +36,7 @@ struct recrash {
 
 // What a failure leaves, and what goes wrong after it.
 struct crash_state {
-  persistence_model::choice durable;
+  model::persistence_model::choice durable;
   // The process dies instead, and the machine does not: its successor sees every store (all are chosen in
   // `durable`), and what was not durable still is not. Then the power fails in the first of `again`.
   bool killed = false;
@@ -61,7 +61,7 @@ class judge {
 
   // One state: base with some bytes changed. With recoveries that crash, one after the other, the last
   // image is judged as well as each one before. states counts what was judged.
-  verdict run(const persistence_model& m, const crash_state& c, const expectation& e,
+  verdict run(const model::persistence_model& m, const crash_state& c, const expectation& e,
               uint64_t& states);
 
   // Every image is also read again after its probe, closed and reopened, and looked through for
@@ -77,10 +77,10 @@ class judge {
   void inflict(const injury& i);
 
   const detail::scenario_state& scenario_;
-  simulated_memory memory_;
+  model::simulated_memory memory_;
   std::span<const std::byte> base_;
-  persistence_model spare_;  // of snapshots; here so that its memory is kept
-  persistence_model::image spare_image_;
+  model::persistence_model spare_;  // of snapshots; here so that its memory is kept
+  model::persistence_model::image spare_image_;
   uint64_t count_ = 0;
 };
 

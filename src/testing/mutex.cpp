@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "scute/testing.hpp"
 
-#include "medium/waiting.hpp"
+#include "base/waiting.hpp"
 
 namespace scute::testing {
 

@@ -11,7 +11,7 @@ namespace {
 
 class simulated_medium final : public medium::medium {
  public:
-  explicit simulated_medium(simulated_memory& m) : memory_(m) {
+  explicit simulated_medium(model::simulated_memory& m) : memory_(m) {
     base_ = m.bytes().data();
     size_ = m.bytes().size();
     kind_ = scute::medium::kind::simulated;
@@ -88,7 +88,7 @@ class simulated_medium final : public medium::medium {
     const scute::medium::writer* writer;
     unsigned number;
   };
-  simulated_memory& memory_;
+  model::simulated_memory& memory_;
   std::vector<numbered> writers_;
 };
 
@@ -103,14 +103,14 @@ int publish(scute_pool** pool, Make&& make) {
 
 }  // namespace
 
-int create_in(simulated_memory& m, const scute_options& o, const std::byte* identity,
+int create_in(model::simulated_memory& m, const scute_options& o, const std::byte* identity,
               scute_pool** pool) {
   return publish(pool, [&] {
     return instance::format(std::make_unique<simulated_medium>(m), "simulated.pool", o, identity);
   });
 }
 
-int open_in(simulated_memory& m, const scute_options& o, scute_pool** pool) {
+int open_in(model::simulated_memory& m, const scute_options& o, scute_pool** pool) {
   return publish(pool, [&] {
     return instance::attach(std::make_unique<simulated_medium>(m), "simulated.pool", o);
   });

@@ -4,17 +4,17 @@
 
 #include <cstddef>
 
+#include "model/simulated_memory.hpp"
 #include "scute/scute.h"
-#include "testing/simulated_memory.hpp"
 
 namespace scute::testing {
 
 inline constexpr size_t identity_size = 18;  // uuid and tag
 
 // As scute_create() and scute_open() would; the error codes are theirs.
-int create_in(simulated_memory& m, const scute_options& o, const std::byte* identity,
+int create_in(model::simulated_memory& m, const scute_options& o, const std::byte* identity,
               scute_pool** pool);
-int open_in(simulated_memory& m, const scute_options& o, scute_pool** pool);
+int open_in(model::simulated_memory& m, const scute_options& o, scute_pool** pool);
 
 // Makes scute_close() write nothing: what a crash does.
 void abandon(scute_pool* pool) noexcept;

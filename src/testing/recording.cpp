@@ -20,7 +20,7 @@ std::string observe(const detail::thread_plan& t, scute::pool& p) {
 
 class run {
  public:
-  run(const detail::scenario_state& s, const persistence_model::image& from, uint64_t seed,
+  run(const detail::scenario_state& s, const model::persistence_model::image& from, uint64_t seed,
       bool eadr)
       : scenario_(s), memory_(from.size(), eadr), stage_(memory_, s.options, seed) {
     memory_.restore(from, true);
@@ -55,7 +55,7 @@ class run {
  private:
   // Two threads in one writer do harm only if the power fails at the right moment, so they are looked for.
   void look_at_writers() {
-    persistence_model m(memory_.eadr());
+    model::persistence_model m(memory_.eadr());
     m.reset(result_.events.base);
     for (size_t i = 0; i < result_.events.events.size() && result_.failed.empty(); ++i) {
       const event& e = result_.events.events[i];
@@ -108,7 +108,7 @@ class run {
   }
 
   const detail::scenario_state& scenario_;
-  simulated_memory memory_;
+  model::simulated_memory memory_;
   detail::stage_state stage_;
   std::unique_ptr<recorder> recorder_;
   scheduler scheduler_;
@@ -118,8 +118,8 @@ class run {
 
 }  // namespace
 
-persistence_model::image start_image(const detail::scenario_state& s, uint64_t seed) {
-  simulated_memory memory(s.options.size, false);
+model::persistence_model::image start_image(const detail::scenario_state& s, uint64_t seed) {
+  model::simulated_memory memory(s.options.size, false);
   if (!s.without_pool) {
     prefer_lane(0);
     detail::stage_state stage(memory, s.options, seed);
@@ -131,7 +131,7 @@ persistence_model::image start_image(const detail::scenario_state& s, uint64_t s
   return {bytes.begin(), bytes.end()};
 }
 
-recording record(const detail::scenario_state& s, const persistence_model::image& from,
+recording record(const detail::scenario_state& s, const model::persistence_model::image& from,
                  const schedule& order, uint64_t seed, bool eadr) {
   prefer_lane(0);
   return run(s, from, seed, eadr).take(order);

@@ -25,9 +25,9 @@ struct recording {
 };
 
 // The durable image that the steps start from: after setup and a proper close.
-persistence_model::image start_image(const detail::scenario_state& s, uint64_t seed);
+model::persistence_model::image start_image(const detail::scenario_state& s, uint64_t seed);
 
-recording record(const detail::scenario_state& s, const persistence_model::image& from,
+recording record(const detail::scenario_state& s, const model::persistence_model::image& from,
                  const schedule& order, uint64_t seed, bool eadr);
 
 // Orders to try, from the plain ones to ones with several preemptions; `operations` and `fences` as a

@@ -40,7 +40,7 @@ struct scenario_state {
 // A pool on a simulated memory, during setup and recording.
 class stage_state {
  public:
-  stage_state(simulated_memory& m, const scute_options& o, uint64_t identity)
+  stage_state(model::simulated_memory& m, const scute_options& o, uint64_t identity)
       : memory(m), options(o), seed(identity) {}
   ~stage_state() { abandon(); }
   stage_state(const stage_state&) = delete;
@@ -52,7 +52,7 @@ class stage_state {
   void close();
   void abandon() noexcept;
 
-  simulated_memory& memory;
+  model::simulated_memory& memory;
   recorder* record = nullptr;
   const scute_options options;
   const uint64_t seed;  // of the pool's identity

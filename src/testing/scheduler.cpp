@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "medium/waiting.hpp"
+#include "base/waiting.hpp"
 
 namespace scute::testing {
 namespace {

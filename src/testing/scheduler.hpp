@@ -3,7 +3,7 @@
 // same interleaving every time.
 //
 // A thread gives up its turn at its operations on the medium, where the schedule says so, and
-// whenever it would have to wait for another one (medium/waiting.hpp); in a build with planted bugs also
+// whenever it would have to wait for another one (base/waiting.hpp); in a build with planted bugs also
 // where one thread reads without a lock what another one may store to (switch_point()). Between two such
 // points it runs alone, so races on volatile memory are not what this finds (ThreadSanitizer does).
 #pragma once

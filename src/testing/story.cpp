@@ -9,8 +9,8 @@ namespace scute::testing {
 namespace {
 
 // Chosen atoms (or the others), joined to ranges.
-std::string ranges(const std::vector<persistence_model::atom>& atoms,
-                   const persistence_model::choice& c, bool durable,
+std::string ranges(const std::vector<model::persistence_model::atom>& atoms,
+                   const model::persistence_model::choice& c, bool durable,
                    std::span<const std::byte> image) {
   struct range {
     uint64_t offset, length;
@@ -71,7 +71,7 @@ std::string when(const recording& r, uint64_t moment) {
 }  // namespace
 
 std::string tell(const detail::scenario_state& s, const recording& r, const state_name& name,
-                 persistence_model& m, const crash_state& c, const verdict& v,
+                 model::persistence_model& m, const crash_state& c, const verdict& v,
                  const std::string& repeat_command) {
   const auto& atoms = m.atoms();
   const std::span<const std::byte> g = m.durable();

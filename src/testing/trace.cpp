@@ -11,9 +11,9 @@ constexpr unsigned damage_writer = UINT16_MAX - 1;  // nobody else gets that far
 
 }  // namespace
 
-void trace::replay(const event& e, persistence_model& m) const {
+void trace::replay(const event& e, model::persistence_model& m) const {
   const std::byte* bytes = data.data() + e.bytes;
-  const persistence_model::source by{e.writer, e.actor};
+  const model::persistence_model::source by{e.writer, e.actor};
   switch (e.what) {
     case event_kind::streamed: m.stream(e.offset, bytes, e.length, by); break;
     case event_kind::stored: m.store(e.offset, bytes, e.length); break;
@@ -29,7 +29,7 @@ void trace::replay(const event& e, persistence_model& m) const {
   }
 }
 
-recorder::recorder(simulated_memory& m) : memory_(m) {
+recorder::recorder(model::simulated_memory& m) : memory_(m) {
   const auto now = m.bytes();
   result.base.assign(now.begin(), now.end());
   seen_ = result.base;
@@ -78,10 +78,10 @@ void recorder::compare_lines(uint64_t offset, size_t n) {
 
 void recorder::compare() {
   const std::byte* now = memory_.bytes().data();
-  for (uint64_t at = 0; at < seen_.size(); at += simulated_memory::page)
+  for (uint64_t at = 0; at < seen_.size(); at += model::simulated_memory::page)
     if (!memory_.is_protected(at) &&
-        std::memcmp(now + at, seen_.data() + at, simulated_memory::page) != 0)
-      compare_lines(at, simulated_memory::page);
+        std::memcmp(now + at, seen_.data() + at, model::simulated_memory::page) != 0)
+      compare_lines(at, model::simulated_memory::page);
 }
 
 void recorder::streamed(uint64_t offset, size_t n, unsigned writer) {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "testing/persistence_model.hpp"
-#include "testing/simulated_memory.hpp"
+#include "model/persistence_model.hpp"
+#include "model/simulated_memory.hpp"
 
 namespace scute::testing {
 
@@ -33,18 +33,18 @@ struct event {
 };
 
 struct trace {
-  persistence_model::image base;  // durable before the first event
+  model::persistence_model::image base;  // durable before the first event
   std::vector<event> events;
   std::vector<std::byte> data;
 
   // Lets the model do what the event was.
-  void replay(const event& e, persistence_model& m) const;
+  void replay(const event& e, model::persistence_model& m) const;
 };
 
 // Listens to a memory and writes the trace. `turn` is called before every operation.
-class recorder final : public memory_listener {
+class recorder final : public model::memory_listener {
  public:
-  explicit recorder(simulated_memory& m);
+  explicit recorder(model::simulated_memory& m);
 
   void before(uint64_t offset, size_t n) override;
   void streamed(uint64_t offset, size_t n, unsigned writer) override;
@@ -71,8 +71,8 @@ class recorder final : public memory_listener {
   void add(event_kind what, uint64_t offset, size_t n, unsigned writer);
   void compare_lines(uint64_t offset, size_t n);
 
-  simulated_memory& memory_;
-  persistence_model::image seen_;  // what all events so far have made of the memory
+  model::simulated_memory& memory_;
+  model::persistence_model::image seen_;  // what all events so far have made of the memory
 };
 
 }  // namespace scute::testing

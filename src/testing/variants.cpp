@@ -27,7 +27,7 @@ uint64_t mix(uint64_t a, uint64_t b) noexcept {
   return x ^ x >> 31;
 }
 
-variants::variants(const persistence_model& m, const std::vector<atom>& atoms, uint64_t seed)
+variants::variants(const model::persistence_model& m, const std::vector<atom>& atoms, uint64_t seed)
     : model_(m), atoms_(atoms), seed_(seed) {
   for (uint32_t i = 0; i < atoms.size(); ++i) {
     const bool new_store = stores_.empty() || stores_.back() != atoms[i].store;
@@ -61,8 +61,8 @@ uint64_t variants::subsets(const group& g) noexcept {
 }
 
 // Mixed radix: one digit per group.
-persistence_model::choice variants::nth(uint64_t n) const {
-  persistence_model::choice c(atoms_.size(), false);
+model::persistence_model::choice variants::nth(uint64_t n) const {
+  model::persistence_model::choice c(atoms_.size(), false);
   for (const group& g : groups_) {
     uint64_t left = n % subsets(g);
     n /= subsets(g);
@@ -82,9 +82,9 @@ uint64_t variants::count() const noexcept {
   return 2 + 4 * stores_.size() + 4 * atoms_.size() + allowed_;
 }
 
-persistence_model::choice variants::make(uint64_t variant) const {
+model::persistence_model::choice variants::make(uint64_t variant) const {
   if (allowed_ != 0 && allowed_ <= few_max) return nth(variant);
-  if (variant < 2) return persistence_model::choice(atoms_.size(), variant == 1);
+  if (variant < 2) return model::persistence_model::choice(atoms_.size(), variant == 1);
   // Store by store first, then atom by atom, mixed with random subsets.
   variant -= 2;
   const uint64_t by_store = 4 * stores_.size();
@@ -97,8 +97,8 @@ persistence_model::choice variants::make(uint64_t variant) const {
   return nth(nth_of_walk(variant - 2 * by_atom, allowed_, seed_));
 }
 
-persistence_model::choice variants::structured(uint64_t which) const {
-  persistence_model::choice c(atoms_.size(), false);
+model::persistence_model::choice variants::structured(uint64_t which) const {
+  model::persistence_model::choice c(atoms_.size(), false);
   const uint64_t by_store = 4 * stores_.size();
   if (which < by_store) {
     const uint32_t store = stores_[which / 4];
@@ -130,9 +130,9 @@ persistence_model::choice variants::structured(uint64_t which) const {
   return c;
 }
 
-persistence_model::choice variants::random(uint64_t which) const {
+model::persistence_model::choice variants::random(uint64_t which) const {
   std::mt19937_64 random(mix(seed_, which ^ 0x72616e64));
-  persistence_model::choice c(atoms_.size(), false);
+  model::persistence_model::choice c(atoms_.size(), false);
   // By atoms, by stores, or by 64-byte lines, each with its own density.
   const unsigned density = 1 + static_cast<unsigned>(random() % 15);
   const unsigned by = static_cast<unsigned>(random() % 3);

@@ -14,20 +14,20 @@
 #include <cstdint>
 #include <vector>
 
-#include "testing/persistence_model.hpp"
+#include "model/persistence_model.hpp"
 
 namespace scute::testing {
 
 class variants {
  public:
-  using atom = persistence_model::atom;
+  using atom = model::persistence_model::atom;
 
   // The atoms must stay as they are while this is used.
-  variants(const persistence_model& m, const std::vector<atom>& atoms, uint64_t seed);
+  variants(const model::persistence_model& m, const std::vector<atom>& atoms, uint64_t seed);
 
   // How many there are; UINT64_MAX if random ones follow without end.
   uint64_t count() const noexcept;
-  persistence_model::choice make(uint64_t variant) const;
+  model::persistence_model::choice make(uint64_t variant) const;
 
  private:
   // Of one line: stores in order, each with its atoms. Or one store of a single atom.
@@ -36,11 +36,11 @@ class variants {
     std::vector<std::vector<uint32_t>> stores;
   };
   static uint64_t subsets(const group& g) noexcept;
-  persistence_model::choice nth(uint64_t n) const;
-  persistence_model::choice structured(uint64_t which) const;
-  persistence_model::choice random(uint64_t which) const;
+  model::persistence_model::choice nth(uint64_t n) const;
+  model::persistence_model::choice structured(uint64_t which) const;
+  model::persistence_model::choice random(uint64_t which) const;
 
-  const persistence_model& model_;
+  const model::persistence_model& model_;
   const std::vector<atom>& atoms_;
   uint64_t seed_;
   uint64_t allowed_ = 0;  // number of subsets that the model allows; 0: too many

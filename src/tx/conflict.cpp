@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string>
 
-#include "medium/planted.hpp"
+#include "base/planted.hpp"
 #include "pool/optimistic.hpp"
 
 namespace scute::tx {

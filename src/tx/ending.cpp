@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "medium/planted.hpp"
+#include "base/planted.hpp"
 #include "pool/optimistic.hpp"
 #include "tx/conflict.hpp"
 #include "tx/transaction.hpp"

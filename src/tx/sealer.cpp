@@ -3,9 +3,9 @@
 
 #include <cstring>
 
+#include "base/planted.hpp"
+#include "base/waiting.hpp"
 #include "codec/diff.hpp"
-#include "medium/planted.hpp"
-#include "medium/waiting.hpp"
 #include "pool/optimistic.hpp"
 #include "tx/arena.hpp"
 #include "tx/conflict.hpp"

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "medium/planted.hpp"
+#include "base/planted.hpp"
 #include "pool/columns.hpp"
 #include "tx/claim_hold.hpp"
 #include "tx/conflict.hpp"

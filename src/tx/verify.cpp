@@ -5,8 +5,8 @@
 #include <cstring>
 #include <string>
 
-#include "medium/planted.hpp"
-#include "medium/waiting.hpp"
+#include "base/planted.hpp"
+#include "base/waiting.hpp"
 #include "pool/library_call.hpp"
 #include "pool/optimistic.hpp"
 #include "pool/resolver.hpp"

@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 
 #include "codec/crc32c.hpp"
-#include "engine/lane_log.hpp"
+#include "engine/common/lane_log.hpp"
 #include "pool/superblock.hpp"
 #include "support/pool_file.hpp"
 #include "support/seed.hpp"

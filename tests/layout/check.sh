@@ -4,7 +4,8 @@
 #   1. every source file is compiled by a target, every header is included by some other file
 #   2. a folder of tests/ mirrors one of src/ or is listed in test_folders below
 #   3. a public header includes no private one and no header of a library that users need not have
-#   4. a folder of src/ includes only itself and folders before it in src_order below
+#   4. a room of src/ includes only itself and what tests/layout/arrows.txt allows; no arrow there is unused, none
+#      makes a circle, and docs/architecture.md shows the same table
 #   5. no file of the library or the tools is longer than lines_max
 #   6. no unfinished work and no test that does not run: see the words below
 set -euo pipefail
@@ -12,7 +13,6 @@ export LC_ALL=C
 
 root=$1 compile_commands=$2
 
-src_order="codec medium pool heap tx engine heal capi testing"
 test_folders="install layout compile_fail cli readme api containers demo bench report hostile support planted campaign workloads disk"
 roots="src include tools tests fuzz bench examples workloads"
 # Compiled by the tests themselves, at test time.
@@ -26,6 +26,10 @@ temp=$(mktemp -d "${TMPDIR:-/tmp}/scute-layout.XXXXXX")
 trap 'rm -rf "$temp"' EXIT
 violations=$temp/violations
 : >"$violations"
+
+arrows=tests/layout/arrows.txt
+[ -f "$arrows" ] || { echo "$arrows is missing"; exit 1; }
+grep -Ev '^(#|$)' "$arrows" | sed 's/  */ /g' >"$temp/arrows"
 
 present=()
 for dir in $roots; do [ ! -d "$dir" ] || present+=("$dir"); done
@@ -42,7 +46,7 @@ grep -E '\.(c|cpp)$' "$temp/files" | grep -Ev "$uncompiled" | comm -23 - "$temp/
 # Rules 1 (headers), 3 and 4, from every #include that leads to a file of the project.
 xargs -d '\n' grep -HE '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]' <"$temp/files" \
   >"$temp/includes" || true
-awk -v order="$src_order" '
+awk -v arrows="$temp/arrows" '
   function normalize(path,    n, parts, i, out, depth) {
     n = split(path, parts, "/"); depth = 0
     for (i = 1; i <= n; i++) {
@@ -62,15 +66,23 @@ awk -v order="$src_order" '
     for (i = 1; i <= n; i++) if ((path = normalize(candidates[i] name)) in exists) return path
     return ""
   }
+  # src/engine has a room for each engine, the other folders are rooms themselves.
+  function room_of(path,    parts) {
+    split(path, parts, "/")
+    return parts[2] == "engine" ? parts[2] "/" parts[3] : parts[2]
+  }
   BEGIN {
-    n = split(order, names, " ")
-    for (i = 1; i <= n; i++) rank[names[i]] = i
+    while ((getline line < arrows) > 0) {
+      n = split(line, names, " ")
+      from = names[1]; sub(/:$/, "", from)
+      rooms[from] = 1
+      for (i = 2; i <= n; i++) allowed[from " " names[i]] = 1
+    }
   }
   FNR == NR {
     exists[$0] = 1
-    split($0, parts, "/")
-    if (parts[1] == "src" && !(parts[2] in rank))
-      print $0 ": src/" parts[2] " has no place in src_order of tests/layout/check.sh"
+    if (/^src\// && !(room_of($0) in rooms))
+      print $0 ": src/" room_of($0) " is no room of tests/layout/arrows.txt"
     next
   }
   {
@@ -86,16 +98,29 @@ awk -v order="$src_order" '
         print from ": public header includes <" name ">, a library that users need not have"
     }
     if (from ~ /^src\// && to ~ /^src\//) {
-      split(from, a, "/"); split(to, b, "/")
-      if ((a[2] in rank) && (b[2] in rank) && rank[b[2]] > rank[a[2]])
-        print from ": src/" a[2] " includes " to ", of a folder above it"
+      a = room_of(from); b = room_of(to)
+      if (a != b && (a in rooms) && (b in rooms)) {
+        if (!((a " " b) in allowed)) print from ": src/" a " includes " to ", which tests/layout/arrows.txt does not allow"
+        used[a " " b] = 1
+      }
     }
   }
   END {
+    for (arrow in allowed)
+      if (!(arrow in used)) print "tests/layout/arrows.txt: nothing uses the arrow " arrow
     for (file in exists)
       if (file ~ /\.(h|hpp)$/ && !(file in included)) print file ": nobody includes this header"
   }
 ' "$temp/files" "$temp/includes" | sort >>"$violations"
+
+# Rule 4: no circle, one table.
+awk '{ sub(/:/, "", $1); for (i = 2; i <= NF; i++) print $1, $i }' "$temp/arrows" >"$temp/pairs"
+tsort "$temp/pairs" >/dev/null 2>"$temp/circle" ||
+  { printf 'tests/layout/arrows.txt: a circle:'; sed 1d "$temp/circle" | sed 's/^tsort: / /' | tr -d '\n'; echo; } \
+    >>"$violations"
+sed -n '/^```arrows$/,/^```$/p' docs/architecture.md 2>/dev/null | grep -v '^```' | sed 's/  */ /g' >"$temp/shown"
+cmp -s "$temp/arrows" "$temp/shown" ||
+  echo "docs/architecture.md: its table of rooms is not that of tests/layout/arrows.txt" >>"$violations"
 
 # Rule 2.
 if [ -d tests ]; then

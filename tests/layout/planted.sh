@@ -10,7 +10,13 @@ failures=0
 # The correct tree: two folders of src/, a public header, a mirrored test.
 plant_tree() {
   rm -rf tree
-  mkdir -p tree/{src/medium,src/tx,include/scute,tests/medium,tests/cli}
+  mkdir -p tree/{src/medium,src/tx,src/engine/{one,two},include/scute,tests/medium,tests/cli,tests/layout,docs}
+  printf 'medium:\ntx: medium\nengine/one: tx\nengine/two: tx\n' >tree/tests/layout/arrows.txt
+  { echo '```arrows'; cat tree/tests/layout/arrows.txt; echo '```'; } >tree/docs/architecture.md
+  echo 'int begin();' >tree/src/tx/begin.hpp
+  for engine in one two; do
+    printf '#include "tx/begin.hpp"\n' >tree/src/engine/$engine/engine.cpp
+  done
   echo 'int scute_x(void);' >tree/include/scute/scute.h
   echo 'int map();' >tree/src/medium/map.hpp
   printf '#include "medium/map.hpp"\n#include <vector>\n' >tree/src/medium/map.cpp
@@ -62,10 +68,25 @@ expect_violation \
 
 echo '' >tree/src/tx/lane.hpp
 echo '#include "../tx/lane.hpp"' >>tree/src/medium/map.cpp
-expect_violation 'src/medium/map.cpp: src/medium includes src/tx/lane.hpp, of a folder above it'
+expect_violation \
+  'src/medium/map.cpp: src/medium includes src/tx/lane.hpp, which tests/layout/arrows.txt does not allow'
+
+echo '' >tree/src/engine/two/state.hpp
+echo '#include "engine/two/state.hpp"' >>tree/src/engine/one/engine.cpp
+expect_violation 'src/engine/one/engine.cpp: src/engine/one includes src/engine/two/state.hpp, which tests/layout/arrows.txt does not allow'
 
 mkdir tree/src/extra && echo '' >tree/src/extra/x.cpp && list_compiled
-expect_violation 'src/extra/x.cpp: src/extra has no place in src_order of tests/layout/check.sh'
+expect_violation 'src/extra/x.cpp: src/extra is no room of tests/layout/arrows.txt'
+
+sed -i 's/^engine\/two: tx/& medium/' tree/tests/layout/arrows.txt tree/docs/architecture.md
+expect_violation 'tests/layout/arrows.txt: nothing uses the arrow engine/two medium'
+
+echo '' >tree/src/tx/lane.hpp && echo '#include "tx/lane.hpp"' >>tree/src/medium/map.cpp
+sed -i 's/^medium:/& tx/' tree/tests/layout/arrows.txt tree/docs/architecture.md
+expect_violation 'tests/layout/arrows.txt: a circle: medium tx'
+
+sed -i 's/^tx: medium/tx:/' tree/docs/architecture.md
+expect_violation 'docs/architecture.md: its table of rooms is not that of tests/layout/arrows.txt'
 
 yes '// line' | head -n 451 >>tree/src/tx/begin.cpp || true
 expect_violation 'src/tx/begin.cpp: longer than 450 lines'

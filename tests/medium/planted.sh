@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# The library that users get has none of the switches of medium/planted.hpp: neither a symbol of
+# The library that users get has none of the switches of base/planted.hpp: neither a symbol of
 # their namespace nor a text of the list. What is searched for is found where it belongs, in the
 # planted core and in the test of the list; otherwise this test could not fail.
 set -euo pipefail
 export LC_ALL=C
 
 source=$SCUTE_SOURCE_DIR/src build=$SCUTE_BINARY_DIR
-list=$source/medium/planted_bugs.inc
+list=$source/base/planted_bugs.inc
 failures=0
 complain() { echo "$1"; failures=$((failures + 1)); }
 

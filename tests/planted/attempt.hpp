@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "medium/planted.hpp"
+#include "base/planted.hpp"
 #include "scenarios/catalogue.hpp"
 
 namespace scute {

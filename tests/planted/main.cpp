@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shows that the crash explorer can fail: every planted bug (medium/planted.hpp) is switched on in
+// Shows that the crash explorer can fail: every planted bug (base/planted.hpp) is switched on in
 // turn, and its scenario must be violated within the budget that scenarios get in every test run.
 // homes.txt says which scenario is to catch which bug.
 //
@@ -152,7 +152,7 @@ int main(int argc, char** argv) {
   for (const auto& d : planted::all)
     if (wanted.empty() || wanted.count(d.name) != 0) list.push_back(d);
   if (list.size() < wanted.size() || list.empty()) {
-    std::fprintf(stderr, "some of these names are not in src/medium/planted_bugs.inc\n");
+    std::fprintf(stderr, "some of these names are not in src/base/planted_bugs.inc\n");
     return 2;
   }
   if (searching) {

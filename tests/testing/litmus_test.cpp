@@ -19,11 +19,13 @@
 // it is visible (eADR), is a matter of the platform.
 #include <gtest/gtest.h>
 
-#include "litmus.hpp"
+#include "model/litmus.hpp"
 #include "testing/variants.hpp"
 
 namespace scute::testing {
 namespace {
+
+using namespace model;
 
 struct litmus {
   const char* name;
@@ -40,7 +42,7 @@ std::string name_of(const ::testing::TestParamInfo<litmus>& l) {
 }
 
 void expect_images(const litmus& l, bool eadr) {
-  persistence_model m(eadr);
+  model::persistence_model m(eadr);
   litmus_run(m, l.program);
   images by_trying, by_variants;
   for_each_allowed(m, [&](const auto& c) { by_trying.insert(litmus_text(image_of(m, c))); });

@@ -21,7 +21,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::StartsWith;
 
-persistence_model::image pool_image(scute_protection level) {
+model::persistence_model::image pool_image(scute_protection level) {
   const scenario s("image", small_pool(level));
   return start_image(detail::scenario_state::of(s), 1);
 }
@@ -234,7 +234,7 @@ TEST(Place, EveryLineHasAName) {
 using injuring = injury (*)(std::span<const std::byte>, uint64_t);
 
 // What numbers 0 to 999 injure: place without the position, and how often.
-std::map<std::string, int> injured(injuring injure, const persistence_model::image& image) {
+std::map<std::string, int> injured(injuring injure, const model::persistence_model::image& image) {
   std::map<std::string, int> places;
   std::set<std::pair<uint64_t, size_t>> different;
   for (uint64_t number = 0; number < 1000; ++number) {

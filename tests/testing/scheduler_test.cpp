@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "medium/waiting.hpp"
+#include "base/waiting.hpp"
 
 namespace scute::testing {
 namespace {

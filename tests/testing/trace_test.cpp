@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "model/simulated_memory.hpp"
 #include "support/seed.hpp"
-#include "testing/simulated_memory.hpp"
 
 namespace scute::testing {
 namespace {
 
-constexpr uint64_t size = 3 * simulated_memory::page;
+constexpr uint64_t size = 3 * model::simulated_memory::page;
 
 // A program on a simulated memory, which does what the simulated medium does.
 class program {
@@ -60,7 +60,7 @@ class program {
     return all;
   }
 
-  simulated_memory memory;
+  model::simulated_memory memory;
   recorder record;
 };
 
@@ -207,8 +207,8 @@ TEST(Recorder, GivesTheTurnAwayBeforeEachOperation) {
 
 // ---- replay -------------------------------------------------------------------------------------
 
-persistence_model replayed(const trace& t, bool eadr = false) {
-  persistence_model m(eadr);
+model::persistence_model replayed(const trace& t, bool eadr = false) {
+  model::persistence_model m(eadr);
   m.reset(t.base);
   for (const event& e : t.events) t.replay(e, m);
   return m;
@@ -219,7 +219,7 @@ std::string at(std::span<const std::byte> image, uint64_t offset, size_t n) {
 }
 
 TEST(Trace, BeginsWithWhatWasThere) {
-  simulated_memory memory(size, false);
+  model::simulated_memory memory(size, false);
   std::memcpy(memory.bytes().data() + 100, "before", 6);
   recorder r(memory);
   EXPECT_EQ(at(r.result.base, 100, 6), "before");
@@ -255,7 +255,7 @@ TEST(Trace, Damage) {
   auto m = replayed(p.record.result);
   EXPECT_EQ(at(m.durable(), 0, 5), std::string("\0\0XY\0", 5));  // what is pending stays so
   EXPECT_EQ(at(m.durable(), 64, 1), std::string(1, '\0'));       // not swept along
-  persistence_model::choice all(m.atoms().size(), true);
+  model::persistence_model::choice all(m.atoms().size(), true);
   std::vector<std::byte> image(m.durable().begin(), m.durable().end());
   m.apply(all, image);
   EXPECT_EQ(at(image, 0, 8), "aaXYaaaa");
@@ -268,7 +268,7 @@ TEST(Trace, RandomPrograms) {
   for (const bool eadr : {false, true})
     for (int round = 0; round < 100; ++round) {
       program p(eadr);
-      persistence_model m(eadr);
+      model::persistence_model m(eadr);
       m.reset(p.record.result.base);
       size_t done = 0;
       const auto catch_up = [&] {
@@ -293,7 +293,7 @@ TEST(Trace, RandomPrograms) {
         if (random.one_in(4)) {
           p.record.compare();
           catch_up();
-          persistence_model::choice all(m.atoms().size(), true);
+          model::persistence_model::choice all(m.atoms().size(), true);
           std::vector<std::byte> image(m.durable().begin(), m.durable().end());
           m.apply(all, image);
           ASSERT_EQ(0, std::memcmp(image.data(), p.memory.bytes().data(), size))

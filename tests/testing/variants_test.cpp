@@ -8,21 +8,21 @@
 #include <functional>
 #include <set>
 
-#include "litmus.hpp"
+#include "model/litmus.hpp"
 #include "support/seed.hpp"
 
 namespace scute::testing {
 namespace {
 
-using choice = persistence_model::choice;
+using choice = model::persistence_model::choice;
 
-std::set<choice> allowed(persistence_model& m) {
+std::set<choice> allowed(model::persistence_model& m) {
   std::set<choice> all;
   for_each_allowed(m, [&](const choice& c) { all.insert(c); });
   return all;
 }
 
-choice closed_down(const persistence_model& m, choice c) {
+choice closed_down(const model::persistence_model& m, choice c) {
   m.close_down(c);
   return c;
 }
@@ -39,7 +39,7 @@ class crowd {
     const std::vector<std::byte> bytes(n, std::byte{++value_});
     m.stream(at, bytes.data(), n, 1);
   }
-  persistence_model m;
+  model::persistence_model m;
 
  private:
   uint8_t value_ = 0;
@@ -55,7 +55,7 @@ struct few {
 class Few : public ::testing::TestWithParam<few> {};
 
 TEST_P(Few, EveryAllowedSubsetOnce) {
-  persistence_model m;
+  model::persistence_model m;
   litmus_run(m, GetParam().program);
   for (const uint64_t seed : {1, 2, 77}) {
     const variants v(m, m.atoms(), seed);

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bytes that grow at the end without being zeroed first; keeps its memory when cleared.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+
+namespace scute {
+
+class byte_buffer {
+ public:
+  void clear() noexcept { size_ = 0; }
+  // n further bytes, uninitialised. Pointers into the buffer become invalid.
+  std::byte* extend(size_t n) {
+    if (size_ + n > capacity_) grow(size_ + n);
+    std::byte* at = bytes_.get() + size_;
+    size_ += n;
+    return at;
+  }
+  // Back to the first n bytes.
+  void shrink(size_t n) noexcept { size_ = std::min(n, size_); }
+  std::byte* data() noexcept { return bytes_.get(); }
+  const std::byte* data() const noexcept { return bytes_.get(); }
+  size_t size() const noexcept { return size_; }
+
+ private:
+  void grow(size_t least) {
+    const size_t capacity = std::max(least, capacity_ * 2 + 256);
+    std::unique_ptr<std::byte[]> larger(new std::byte[capacity]);
+    std::copy(bytes_.get(), bytes_.get() + (size_ < capacity_ ? size_ : capacity_), larger.get());
+    bytes_ = std::move(larger);
+    capacity_ = capacity;
+  }
+  std::unique_ptr<std::byte[]> bytes_;
+  size_t size_ = 0, capacity_ = 0;
+};
+
+}  // namespace scute

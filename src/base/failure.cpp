@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/failure.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace scute {
+
+void throw_errno(const std::string& what, int error) {
+  errno = error;
+  scute_error code = SCUTE_E_IO;
+  if (error == ENOENT) code = SCUTE_E_NOENT;
+  if (error == EEXIST) code = SCUTE_E_EXISTS;
+  if (error == ENOSPC || error == EDQUOT || error == EFBIG) code = SCUTE_E_NOSPC;
+  if (error == EROFS) code = SCUTE_E_READONLY;
+  if (error == ENOMEM) code = SCUTE_E_NOMEM;
+  throw failure(code, "cannot " + what + ": " + std::strerror(error));
+}
+
+void assertion_failed(const char* condition, const char* file, int line) noexcept {
+  std::fprintf(stderr, "scute: internal error at %s:%d: %s\n", file, line, condition);
+  std::abort();
+}
+
+}  // namespace scute

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which signals a thread takes that works on a pool. A lost page is met as a SIGBUS (or, where access was
+// taken away, a SIGSEGV) that the access itself raises. The kernel knows no way to keep such a signal back:
+// if the thread blocks it, the process ends, whatever handler there is.
+//
+// S1 The calling thread stops blocking both at its first call on an open pool, and at every call while a page
+//    of the pool is known to be lost. (Asking the kernel at every call would cost more than the call.)
+// S2 Threads of the library's own take these two and no others: no handler of the program's runs in them.
+// S3 Where a process may write files up to a length only (RLIMIT_FSIZE), a call that would make one longer, or
+//    write behind that length, raises SIGXFSZ in its thread, which ends the process unless the program has
+//    thought of it. Such calls are made with that signal held back, and what they raised is taken away again:
+//    the error (EFBIG) says as much. What the program does with the signal stays as it is.
+#pragma once
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+
+namespace scute {
+
+// Async-signal-safe.
+inline void unblock_faults() noexcept {
+  sigset_t faults;
+  ::sigemptyset(&faults);
+  ::sigaddset(&faults, SIGBUS);
+  ::sigaddset(&faults, SIGSEGV);
+  ::pthread_sigmask(SIG_UNBLOCK, &faults, nullptr);
+}
+
+// S2
+inline void block_all_but_faults() noexcept {
+  sigset_t others;
+  ::sigfillset(&others);
+  ::sigdelset(&others, SIGBUS);
+  ::sigdelset(&others, SIGSEGV);
+  ::pthread_sigmask(SIG_SETMASK, &others, nullptr);
+}
+
+// S3. Async-signal-safe, no cancellation point, and keeps errno.
+class length_signal_held {
+ public:
+  length_signal_held() noexcept {
+    sigset_t pending;
+    ::sigpending(&pending);
+    if (::sigismember(&pending, SIGXFSZ) == 1) return;  // the program holds it back, and wants it
+    const sigset_t mine = set();
+    held_ = ::pthread_sigmask(SIG_BLOCK, &mine, &before_) == 0;
+  }
+  ~length_signal_held() {
+    if (!held_) return;
+    const int keep = errno;
+    const sigset_t mine = set();
+    constexpr timespec at_once{};
+    constexpr size_t kernel_set_size = _NSIG / 8;
+    while (::syscall(SYS_rt_sigtimedwait, &mine, nullptr, &at_once, kernel_set_size) > 0) {
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    errno = keep;
+  }
+  length_signal_held(const length_signal_held&) = delete;
+  length_signal_held& operator=(const length_signal_held&) = delete;
+
+ private:
+  static sigset_t set() noexcept {
+    sigset_t one;
+    ::sigemptyset(&one);
+    ::sigaddset(&one, SIGXFSZ);
+    return one;
+  }
+  sigset_t before_;
+  bool held_ = false;
+};
+
+}  // namespace scute

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A scope in which pthread_cancel() waits. A thread that is cancelled unwinds its stack from the system call
+// in which it waits; in the middle of a commit it would leave locks behind that nobody releases, and no
+// exception may leave the C interface anyway. So no call into the library is a cancellation point: whatever
+// of it makes a system call that is one (a write-back, a wait) does so in such a scope, and the thread ends
+// at the next cancellation point of the program's own. What a commit to memory consists of makes no such call,
+// and pays nothing.
+#pragma once
+
+#include <pthread.h>
+
+namespace scute {
+
+// Async-signal-safe with the C libraries that there are.
+class uncancelled {
+ public:
+  uncancelled() noexcept { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~uncancelled() {
+    int ours = 0;
+    ::pthread_setcancelstate(before_, &ours);
+  }
+  uncancelled(const uncancelled&) = delete;
+  uncancelled& operator=(const uncancelled&) = delete;
+
+ private:
+  int before_ = PTHREAD_CANCEL_ENABLE;
+};
+
+}  // namespace scute

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/common/lane_log.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/planted.hpp"
+#include "codec/crc32c.hpp"
+
+namespace scute::engine {
+namespace {
+
+constexpr uint64_t round_line(uint64_t n) noexcept {
+  return (n + 63) & ~uint64_t{63};
+}
+
+}  // namespace
+
+uint64_t make_status_word(const pool::state& s, uint32_t lane, status_word which,
+                          uint64_t value) noexcept {
+  value &= 0xffff'ffff'ffffu;
+  const uint64_t message[3] = {
+      value, s.sb.epoch << 9 | uint64_t{lane} << 1 | static_cast<uint64_t>(which), s.salt};
+  return value | uint64_t{codec::crc32c(0, message, sizeof message) & 0xffff} << 48;
+}
+
+bool read_status_word(const pool::state& s, uint32_t lane, status_word which, uint64_t word,
+                      uint64_t& value) noexcept {
+  value = word & 0xffff'ffff'ffffu;
+  return word != 0 &&
+         (SCUTE_PLANTED(status_check) || make_status_word(s, lane, which, value) == word);
+}
+
+uint32_t entry_checksum(const std::byte* entry, size_t size) noexcept {
+  constexpr size_t after = offsetof(format::log_entry, checksum) + 4;
+  return codec::crc32c(0, entry + after, size - after);
+}
+
+uint32_t link_checksum(const format::log_link& link, const std::byte* records) noexcept {
+  const uint32_t head = codec::crc32c(0, &link, offsetof(format::log_link, checksum));
+  return codec::crc32c(head, records, link.length);
+}
+
+entry_image::entry_image(pool::lane& l, uint32_t flags) : l_(l), flags_(flags) {
+  l.image.clear();
+  l.image.extend(sizeof(format::log_entry));  // finish() fills it in
+}
+
+void entry_image::add(const format::log_record& r, const void* bytes) {
+  const size_t payload = bytes == nullptr ? 0 : (size_t{r.length} + 7) & ~size_t{7};
+  std::byte* at = l_.image.extend(sizeof r + payload);
+  std::memcpy(at, &r, sizeof r);
+  if (payload == 0) return;
+  std::memset(at + sizeof r + payload - 8, 0, 8);  // padding
+  std::memcpy(at + sizeof r, bytes, r.length);
+}
+
+// Completes the head of an image.
+void lane_log::finish(pool::lane& l, byte_buffer& image, uint32_t flags, uint64_t sequence,
+                      uint64_t position) const noexcept {
+  format::log_entry e{};
+  e.magic = format::entry_magic;
+  e.epoch = s_.sb.epoch;
+  e.sequence = sequence;
+  e.transaction = l.transaction;
+  e.lane = l.index;
+  e.flags = flags;
+  e.body_size = image.size() - sizeof e;
+  e.pool_salt = s_.salt;
+  e.position = position;
+  std::memcpy(image.data(), &e, sizeof e);
+  e.checksum = entry_checksum(image.data(), image.size());
+  std::memcpy(image.data() + offsetof(format::log_entry, checksum), &e.checksum, 4);
+}
+
+// base: file offset of each replica's byte 0.
+void lane_log::stream(pool::lane& l, uint64_t position, const uint64_t (&base)[2]) {
+  for (uint32_t r = 0; r < (SCUTE_PLANTED(log_copy) ? 1 : s_.geo.lane_replicas); ++r)
+    l.w.stream(s_.at(base[r] + position), l.image.data(), l.image.size(), medium::purpose::log);
+}
+
+// Lends n chunks and appends their offsets to a list of the lane's.
+void lane_log::borrow(pool::lane& l, std::vector<uint64_t>& to, size_t n) {
+  lane_state& mine = lent_[l.index];
+  give_back_spare(l);
+  to.reserve(to.size() + n);
+  mine.spare.reserve(mine.spare.size() + mine.ring_chunks.size() + mine.undo_chunks.size() + n);
+  const std::vector<uint64_t> fresh = heap_.lend(l, n);
+  to.insert(to.end(), fresh.begin(), fresh.end());
+}
+
+void lane_log::give_back_spare(pool::lane& l) noexcept {
+  auto& spare = lent_[l.index].spare;
+  if (spare.empty()) return;
+  try {
+    heap_.take_back(l, spare);
+  } catch (...) {  // NOLINT(bugprone-empty-catch)
+    // Out of memory, or the medium failed: those that are left stay lent.
+  }
+}
+
+// Moves the records of l.image to lent chunks and leaves a chain in their place.
+void lane_log::chain(pool::lane& l, std::vector<uint64_t>& chunks) {
+  // Lending makes steps, which build their own entries in l.image.
+  const std::vector<std::byte> records(l.image.data() + sizeof(format::log_entry),
+                                       l.image.data() + l.image.size());
+  const uint64_t room = s_.geo.chunk_size - sizeof(format::log_link);
+  const uint64_t links = (records.size() + room - 1) / room;
+  const uint64_t replicas = s_.geo.lane_replicas;
+  const size_t before = chunks.size();
+  borrow(l, chunks, links * replicas);
+  l.w.count.fallbacks.add(1);
+  const uint64_t* at = chunks.data() + before;
+  for (uint64_t i = 0; i < links; ++i) {
+    format::log_link link{};
+    const uint64_t begin = i * room;
+    link.length = std::min<uint64_t>(room, records.size() - begin);
+    link.transaction = l.transaction;
+    link.index = i;
+    link.pool_salt = s_.salt;
+    link.epoch = s_.sb.epoch;
+    link.lane = l.index;
+    if (i + 1 < links) {
+      link.next = at[(i + 1) * replicas];
+      link.next_replica = replicas > 1 ? at[(i + 1) * replicas + 1] : 0;
+    }
+    link.checksum = link_checksum(link, records.data() + begin);
+    for (uint64_t r = 0; r < (SCUTE_PLANTED(link_copy) ? 1 : replicas); ++r) {
+      std::byte* to = s_.at(at[i * replicas + r]);
+      l.w.stream(to, &link, sizeof link, medium::purpose::log);
+      l.w.stream(to + sizeof link, records.data() + begin, link.length, medium::purpose::log);
+    }
+  }
+  const format::log_chain c{at[0], replicas > 1 ? at[1] : 0, links, records.size()};
+  l.image.clear();
+  std::memcpy(l.image.extend(sizeof(format::log_entry) + sizeof c) + sizeof(format::log_entry), &c,
+              sizeof c);
+}
+
+void lane_log::prepare(entry_image& image) {
+  pool::lane& l = image.lane();
+  if (round_line(l.image.size()) <=
+      format::lane_undo_offset(s_.geo.lane_size) - format::lane_log_offset)
+    return;
+  // The steps that lending makes use up sequence numbers; the entry's own comes after them.
+  auto& chunks = lent_[l.index].ring_chunks;
+  SCUTE_ASSERT(chunks.empty());
+  chain(l, chunks);
+  image.chained();
+}
+
+void lane_log::write(const entry_image& image) noexcept {
+  pool::lane& l = image.lane();
+  const uint64_t end = format::lane_undo_offset(s_.geo.lane_size);
+  const uint64_t size = round_line(l.image.size());
+  uint64_t position = l.ring_next;
+  if (position + size > end) position = format::lane_log_offset;
+  if (l.logged != 0 && position < l.last_end && position + size > l.last_begin) {
+    flush_status(l);  // L3
+    if (!SCUTE_PLANTED(ring_fence)) l.w.fence();
+    l.raise_settled(l.logged);
+  }
+  finish(l, l.image, image.flags(), l.sequence + 1, position);
+  stream(l, position,
+         {s_.geo.lane_offset(l.index, 0), s_.geo.lane_offset(l.index, s_.geo.lane_replicas - 1)});
+  l.logged = ++l.sequence;
+  l.last_begin = position;
+  l.last_end = position + size;
+  l.ring_next = position + size;
+}
+
+// Streams l.image as the next undo entry; the area has room for it.
+void lane_log::append_undo(pool::lane& l, uint32_t flags) {
+  lane_state& mine = lent_[l.index];
+  undo_area& area = mine.area;
+  finish(l, l.image, flags | format::entry_undo, mine.undo_count, area.next);
+  stream(l, area.next, area.base);
+  area.next += round_line(l.image.size());
+  ++mine.undo_count;
+  SCUTE_ASSERT(area.next <= area.end);
+}
+
+lane_log::undo_area lane_log::lane_undo_area(const pool::lane& l) const noexcept {
+  return {{s_.geo.lane_offset(l.index, 0), s_.geo.lane_offset(l.index, s_.geo.lane_replicas - 1)},
+          format::lane_undo_offset(s_.geo.lane_size),
+          s_.geo.lane_size};
+}
+
+bool lane_log::add_undo(byte_buffer& image, uint64_t offset, const std::byte* old,
+                        uint64_t length) const {
+  constexpr uint64_t link_room = round_line(sizeof(format::log_entry) + sizeof(format::log_chain));
+  const uint64_t room = s_.geo.lane_size - format::lane_undo_offset(s_.geo.lane_size) - link_room;
+  const uint64_t before = std::max(image.size(), sizeof(format::log_entry));
+  const format::log_record r{offset, static_cast<uint32_t>(length),
+                             static_cast<uint32_t>(format::record_kind::undo)};
+  const size_t payload = (length + 7) & ~uint64_t{7};
+  if (length > room || round_line(before + sizeof r + payload) > room) return false;
+  if (image.size() == 0) image.extend(sizeof(format::log_entry));
+  std::byte* at = image.extend(sizeof r + payload);
+  std::memcpy(at, &r, sizeof r);
+  std::memset(at + sizeof r + payload - 8, 0, 8);
+  std::memcpy(at + sizeof r, old, length);
+  return true;
+}
+
+void lane_log::write_first_undo(pool::lane& l, byte_buffer& image, medium::writer& w) noexcept {
+  lane_state& mine = lent_[l.index];
+  mine.undo_transaction = l.transaction;
+  mine.area = lane_undo_area(l);
+  finish(l, image, format::entry_undo, 0, mine.area.next);
+  for (uint32_t r = 0; r < s_.geo.lane_replicas; ++r)
+    w.stream(s_.at(mine.area.base[r] + mine.area.next), image.data(), image.size(),
+             medium::purpose::log);
+  mine.area.next += round_line(image.size());
+  mine.undo_count = 1;
+}
+
+void lane_log::write_undo(const entry_image& image) {
+  pool::lane& l = image.lane();
+  lane_state& mine = lent_[l.index];
+  undo_area& area = mine.area;
+  if (mine.undo_transaction != l.transaction &&
+      !(SCUTE_PLANTED(undo_start) && mine.undo_transaction != 0)) {
+    mine.undo_transaction = l.transaction;
+    mine.undo_count = 0;
+    area = lane_undo_area(l);
+  }
+  constexpr uint64_t link = sizeof(format::log_entry) + sizeof(format::log_chain);
+  constexpr uint64_t link_room = (link + 63) & ~uint64_t{63};
+  uint32_t flags = image.flags();
+  // A range that would fill most of a chunk gets chunks of its own, and leaves a link.
+  if (l.image.size() > s_.geo.chunk_size / 4) {
+    chain(l, mine.undo_chunks);
+    flags |= format::entry_chained;
+  }
+  // Behind every entry there stays room for one that says where it goes on.
+  if (area.next + round_line(l.image.size()) + link_room > area.end) {
+    byte_buffer entry = std::exchange(l.image, {});  // lending builds entries, too
+    const size_t before = mine.undo_chunks.size();
+    borrow(l, mine.undo_chunks, s_.geo.lane_replicas);
+    const uint64_t first = mine.undo_chunks[before], last = mine.undo_chunks.back();
+    const format::log_chain next{first, last != first ? last : 0, 1, 0};
+    l.image.clear();
+    std::memcpy(l.image.extend(link) + sizeof(format::log_entry), &next, sizeof next);
+    append_undo(l, format::entry_more);
+    area = {{first, last}, 0, s_.geo.chunk_size};
+    l.image = std::move(entry);
+  }
+  append_undo(l, flags);
+}
+
+void lane_log::store_status(pool::lane& l) {
+  // undone before applied: both lie in one line, so a durable `applied` brings `undone` along.
+  const uint64_t undone = make_status_word(s_, l.index, status_word::undone, lent_[l.index].undone);
+  const uint64_t applied = make_status_word(s_, l.index, status_word::applied, l.logged);
+  for (uint32_t r = 0; r < (SCUTE_PLANTED(status_copy) ? 1 : s_.geo.lane_replicas); ++r) {
+    std::byte* line = s_.at(s_.geo.lane_offset(l.index, r));
+    l.w.store(line + offsetof(format::lane_status, undone), &undone, 8);
+    l.w.store(line + offsetof(format::lane_status, applied), &applied, 8);
+  }
+}
+
+void lane_log::flush_status(pool::lane& l) {
+  for (uint32_t r = 0; r < s_.geo.lane_replicas; ++r)
+    l.w.flush(s_.at(s_.geo.lane_offset(l.index, r)), sizeof(format::lane_status),
+              medium::purpose::log);
+}
+
+void lane_log::note(pool::lane& l, bool ends_in_place) noexcept {
+  if (ends_in_place && !SCUTE_PLANTED(undone_word)) lent_[l.index].undone = l.transaction;
+  if (SCUTE_PLANTED(applied_early)) l.applied.store(l.logged);
+  store_status(l);
+  l.applied.store(l.logged, std::memory_order_release);
+}
+
+void lane_log::make_noted(pool::lane& l) noexcept {
+  if (!SCUTE_PLANTED(retire_flush)) flush_status(l);
+  if (!SCUTE_PLANTED(retire_fence)) l.w.fence();
+  if (!s_.medium->failed()) l.raise_settled(l.logged);
+}
+
+void lane_log::retire(pool::lane& l, bool ends_in_place) noexcept {
+  const medium::stage_scope as(medium::stage::log);
+  note(l, ends_in_place);
+  if (!ends_in_place && lent_[l.index].ring_chunks.empty()) return;
+  // L3: before a chain is taken apart. And before any step may push the final entry, which is all
+  // that keeps undo entries from being taken for live ones, out of the ring (L4).
+  make_noted(l);
+  clean_up(l, ends_in_place);
+}
+
+void lane_log::invalidate(pool::lane& l, bool ends_in_place) noexcept {
+  note(l, ends_in_place);
+  make_noted(l);
+}
+
+void lane_log::clean_up(pool::lane& l, bool ends_in_place) noexcept {
+  if (s_.medium->failed()) return;
+  lane_state& mine = lent_[l.index];
+  // The steps below come here again.
+  if (!ends_in_place && mine.ring_chunks.empty()) return;
+  const auto done_with = [&](std::vector<uint64_t>& chunks) {
+    mine.spare.insert(mine.spare.end(), chunks.begin(), chunks.end());  // see borrow()
+    chunks.clear();
+  };
+  done_with(mine.ring_chunks);
+  if (ends_in_place) {
+    done_with(mine.undo_chunks);
+    if (!SCUTE_PLANTED(undo_start)) mine.undo_transaction = 0;
+  }
+  // Makes steps, which retire entries of their own.
+  give_back_spare(l);
+}
+
+}  // namespace scute::engine

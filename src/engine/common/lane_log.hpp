@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writing log entries. docs/format.md describes the bytes, engine/common/log_reader.hpp finds them again.
+//
+// L1 An entry is valid when its checksum, pool salt, epoch, lane and position fit, in at least one
+//    replica; when it is chained, every link must be valid too, each in at least one replica. A
+//    torn entry is invalid, so one fence after writing an entry decides it.
+// L2 Entry k of a lane is written only after entry k-1 has been applied and is durable in place.
+//    So of the valid entries only the one with the highest sequence can be in need of a replay.
+// L3 An entry never overwrites its predecessor, nor is a chain taken apart, unless the status line
+//    already says, durably, that the entry concerned is applied: otherwise an older entry could
+//    pass for the last one.
+// L4 Undo entries lie in an area of their own, from its start, for one transaction at a time; where
+//    it ends an entry names a lent chunk in which they go on, and so forth. They are alive while no later entry of the ring and no status word says that their transaction
+//    has ended.
+#pragma once
+
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "heap/heap.hpp"
+#include "pool/state.hpp"
+
+namespace scute::engine {
+
+// Builds the image of an entry in l.image.
+class entry_image {
+ public:
+  entry_image(pool::lane& l, uint32_t flags);
+  // bytes: null for a record without.
+  void add(format::record_kind kind, uint64_t offset, const void* bytes, uint32_t length) {
+    const format::log_record r{offset, length, static_cast<uint32_t>(kind)};
+    if (bytes != nullptr && length == format::header_size) {  // most of the allocator's
+      std::byte* at = l_.image.extend(sizeof r + format::header_size);
+      std::memcpy(at, &r, sizeof r);
+      std::memcpy(at + sizeof r, bytes, format::header_size);
+    } else {
+      add(r, bytes);
+    }
+  }
+
+  pool::lane& lane() const noexcept { return l_; }
+  uint32_t flags() const noexcept { return flags_; }
+  // The records are in lent chunks by now, and only a chain is in l.image.
+  void chained() noexcept { flags_ |= format::entry_chained; }
+
+ private:
+  void add(const format::log_record& r, const void* bytes);
+
+  pool::lane& l_;
+  uint32_t flags_;
+};
+
+class lane_log {
+ public:
+  lane_log(pool::state& s, heap::heap& h) : s_(s), heap_(h), lent_(s.geo.lane_count) {}
+
+  // Moves an entry that does not fit the lane's ring to lent chunks. May make steps of its own through
+  // the lane. Throws SCUTE_E_NOSPC with nothing written.
+  void prepare(entry_image& image);
+  // Streams a prepared entry to the lane's ring, as l.sequence + 1, which l.sequence then is. Undecided
+  // until the next fence.
+  void write(const entry_image& image) noexcept;
+  // The same for an undo entry, after those already written by this transaction.
+  void write_undo(const entry_image& image);
+  // The transaction's first undo entry, from an image that somebody has put together with add_undo(),
+  // through another writer. Undecided until that one's fence. Async-signal-safe.
+  void write_first_undo(pool::lane& l, byte_buffer& image, medium::writer& w) noexcept;
+  // Adds a record to such an image; false, with nothing added, if a lane's undo area would not hold it.
+  bool add_undo(byte_buffer& image, uint64_t offset, const std::byte* old, uint64_t length) const;
+
+  // After the last entry has been applied, durably: notes it in the status line (in the cache only:
+  // L2 makes more unnecessary until another lane asks, see R5) and takes lent chunks back.
+  // ends_in_place: the lane's transaction, which had undo entries, has ended; durable on return.
+  // Chunks that cannot be taken back now, for want of memory, stay lent and are tried again later.
+  void retire(pool::lane& l, bool ends_in_place) noexcept;
+
+  // The same in two parts, for those who hold locks meanwhile: the entry durably needs no replay on
+  // return; then, without any locks, what it had lent is given back.
+  void invalidate(pool::lane& l, bool ends_in_place) noexcept;
+  void clean_up(pool::lane& l, bool ends_in_place) noexcept;
+
+  // The lane's transaction has written undo entries.
+  bool has_undo(const pool::lane& l) const noexcept {
+    return lent_[l.index].undo_transaction == l.transaction;
+  }
+
+ private:
+  struct undo_area {
+    uint64_t base[2];  // file offset of each replica's byte 0
+    uint64_t next, end;
+  };
+  struct lane_state {
+    std::vector<uint64_t> ring_chunks, undo_chunks;
+    std::vector<uint64_t> spare;  // no longer needed; always has room for those of the other two
+    undo_area area;               // where the next undo entry goes
+    uint64_t undo_count = 0;
+    uint64_t undo_transaction = 0;  // whose they are; 0 once it has ended
+    uint64_t undone = 0;            // second word of the status line
+  };
+
+  void finish(pool::lane& l, byte_buffer& image, uint32_t flags, uint64_t sequence,
+              uint64_t position) const noexcept;
+  undo_area lane_undo_area(const pool::lane& l) const noexcept;
+  void stream(pool::lane& l, uint64_t position, const uint64_t (&base)[2]);
+  void append_undo(pool::lane& l, uint32_t flags);
+  void chain(pool::lane& l, std::vector<uint64_t>& chunks);
+  void borrow(pool::lane& l, std::vector<uint64_t>& to, size_t n);
+  void give_back_spare(pool::lane& l) noexcept;
+  void note(pool::lane& l, bool ends_in_place) noexcept;
+  void make_noted(pool::lane& l) noexcept;
+  void store_status(pool::lane& l);
+  void flush_status(pool::lane& l);
+
+  pool::state& s_;
+  heap::heap& heap_;
+  std::vector<lane_state> lent_;
+};
+
+// A 48-bit value and a 16-bit check of it, in one word that is written atomically.
+enum class status_word : uint32_t { applied = 0, undone = 1 };
+uint64_t make_status_word(const pool::state& s, uint32_t lane, status_word which,
+                          uint64_t value) noexcept;
+bool read_status_word(const pool::state& s, uint32_t lane, status_word which, uint64_t word,
+                      uint64_t& value) noexcept;
+
+uint32_t entry_checksum(const std::byte* entry, size_t size) noexcept;
+uint32_t link_checksum(const format::log_link& link, const std::byte* records) noexcept;
+
+}  // namespace scute::engine

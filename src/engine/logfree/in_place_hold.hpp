@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// In-place ranges of log-free transactions: the user stores to the medium, and the parity, which still
+// encodes the old bytes, is the undo log. From the first store to the end of the transaction the lane
+// holds the column blocks of all fragments concerned.
+//
+//   none -> busy -> held -> busy -> ... -> none      save(), save(), commit or abort by the owner
+//                   held -> demoting -> demoted      by whoever needs one of the columns
+//
+// I1 `held` is the state while the user's code runs. Then anybody may demote the hold: he makes the old
+//    bytes of all ranges durable in an undo entry in the owner's lane, and lets go of the columns. From
+//    then on the transaction goes through the log (engine/logfree/logged.hpp, K2). So nobody waits for another
+//    thread's user code.
+// I2 `busy` and `demoting` last as long as library code runs that waits for no column: in busy the owner
+//    only tries to get further ones, and if that fails demotes his hold himself. Nor does it wait for other
+//    threads: what a crash has left is resolved before (engine/logfree/logfree.hpp, D7), since that waits for
+//    stripes, which may be this lane's own where blocks share them. (Found by an attack from outside: no
+//    test had pools large enough for that.)
+// I3 The undo entry is put together in DRAM range by range, and always fits the lane's undo area, so that
+//    to demote takes no memory and no other lock; signal handlers do it, too.
+// I4 Until the transaction's end decoders see the old bytes through state::overlaid, whether the columns
+//    are held or not; a crash finds them in the parity, or in the undo entry, which recovery puts back
+//    first.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "engine/common/lane_log.hpp"
+#include "pool/columns.hpp"
+#include "tx/engine.hpp"
+
+namespace scute::engine {
+
+class in_place_hold {
+ public:
+  in_place_hold(pool::state& s, lane_log& log)
+      : s_(s), log_(log), fragments_(s.geo.lane_count), hulls_(s.geo.lane_count) {}
+
+  enum class outcome {
+    none,   // the transaction has no in-place ranges
+    held,   // it holds their columns, and nobody can take them now
+    logged  // it goes through the log
+  };
+
+  // For the owner, when the library begins to use the lane; after it release() or end().
+  outcome claim(pool::lane& l) noexcept;
+  void release(pool::lane& l) noexcept;  // back to the user's code
+
+  // In state none or held: takes the columns of further fragments. False if that cannot be had: then
+  // everything that was held has been demoted, and the transaction goes through the log. Throws
+  // SCUTE_E_CONFLICT if a fragment is not what the transaction has read.
+  bool add(pool::lane& l, const tx::inplace_range& r, std::span<const tx::member> fragments);
+  // In state held: lets go of the columns, with an undo entry.
+  void demote(pool::lane& l) noexcept;
+  // The columns are a window's now, or free: the transaction is about to end, or has ended.
+  void end(pool::lane& l) noexcept;
+
+  // Anybody: demotes the hold that this stripe is in, if it is in state `held`.
+  void take(pool::lane& l, uint32_t stripe) noexcept;
+
+ private:
+  bool lock(pool::lane& l, std::vector<uint32_t>& got);
+
+  pool::state& s_;
+  lane_log& log_;
+  std::vector<std::vector<uint64_t>> fragments_;  // headers of what is held, by lane; the owner's
+  std::vector<pool::data_range> hulls_;           // from where to where the ranges lie, by lane
+};
+
+}  // namespace scute::engine

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/logfree/logfree.hpp"
+
+#include <cstring>
+
+#include "base/planted.hpp"
+#include "engine/common/in_place.hpp"
+#include "pool/columns.hpp"
+#include "pool/hold.hpp"
+#include "pool/resolver.hpp"
+#include "pool/window.hpp"
+#include "tx/conflict.hpp"
+
+namespace scute::engine {
+
+void logfree::list_extents(pool::lane& l, const tx::write_set& w) {
+  auto& extents = extents_[l.index];
+  extents.clear();
+  for (const tx::member& m : w.members) {
+    const bool adjacent = m.where.payload == m.where.header + format::header_size;
+    const uint64_t extent = SCUTE_PLANTED(window_extent) ? 0 : m.extent;
+    extents.push_back({m.where.header, format::header_size + (adjacent ? extent : 0), m.fresh});
+    if (!adjacent && extent != 0) extents.push_back({m.where.payload, extent, m.fresh});
+  }
+}
+
+// Plans the window, if the transaction can go without a log.
+bool logfree::fits(pool::lane& l, const tx::write_set& w) {
+  if (w.members.empty() || w.metadata || logged_.has_undo(l)) return false;
+  return pool::plan(s_, l, extents_[l.index]);
+}
+
+// 1. Members name each other, in the order in which they were sealed.
+void logfree::make_ring(const tx::write_set& w) {
+  const size_t n = w.members.size();
+  if (n == 1 || SCUTE_PLANTED(ring)) return;
+  for (size_t i = 0; i < n; ++i) {
+    const tx::member& m = w.members[i];
+    format::fragment_header h;
+    std::memcpy(&h, m.header, sizeof h);
+    pool::join_ring(s_, m.where, h, m.covered, w.members[(i + 1) % n].where.header);
+    std::memcpy(m.header, &h, sizeof h);
+  }
+}
+
+// D7. While nobody waits for this lane: resolving waits for stripes, and for other threads that resolve (I2).
+void logfree::resolve(pool::lane& l, const tx::write_set& w) {
+  if (s_.resolving == nullptr || !s_.resolving->pending()) return;
+  for (const tx::member& m : w.members) s_.resolving->before_change(m.where);
+  for (const pool::extent& x : extents_[l.index]) s_.resolving->before_write(x.offset, x.length);
+}
+
+// Everything up to the first store, which nothing can fail after. False if in-place ranges have to be
+// demoted. Throws if a member is not what the transaction has read (D9).
+bool logfree::open_window(pool::lane& l, const tx::write_set& w) {
+  make_ring(w);
+  if (!w.in_place.empty()) {
+    const pool::holding here(s_, l, pool::hold::phase::reading);
+    keep_in_place(s_, l, w.in_place);
+    if (!SCUTE_PLANTED(window_in_place_flush))
+      for (const auto& r : w.in_place) l.w.flush(s_.at(r.offset), r.length, medium::purpose::data);
+  }
+  pool::split(s_, l, w.patches);
+  const std::byte* now = l.in_place.data();
+  for (const auto& r : w.in_place) {
+    pool::split_in_place(s_, l, r.offset, r.old, now, r.length);
+    now += r.length;
+  }
+  pool::prepare_deltas(s_, l);
+  pool::require_columns(s_, l);
+  const bool before = pool::take_back(l);
+  if (!pool::enter(s_, l, before)) return false;
+  const tx::member* changed = nullptr;
+  if (!s_.medium->failed()) {  // V5
+    const pool::holding here(s_, l, pool::hold::phase::reading);
+    changed = tx::find_changed(s_, l, w.members);
+    if (changed == nullptr) return true;
+  }
+  pool::retreat(s_, l);
+  s_.require_healthy();
+  tx::refuse_change(s_, changed->where.header);
+}
+
+void logfree::commit_logged(pool::lane& l, const tx::write_set& w, in_place_hold::outcome mine) {
+  if (mine == in_place_hold::outcome::held) hold_.demote(l);
+  logged_.commit(l, w);  // if it throws, restore() follows
+  hold_.end(l);
+}
+
+void logfree::commit(pool::lane& l, const tx::write_set& w) {
+  s_.require_healthy();
+  list_extents(l, w);
+  resolve(l, w);
+  const auto mine = hold_.claim(l);
+  bool entered = false;
+  try {
+    entered = mine != in_place_hold::outcome::logged && fits(l, w) && open_window(l, w);
+  } catch (...) {
+    hold_.release(l);
+    throw;
+  }
+  if (!entered) return commit_logged(l, w, mine);
+  pool::write_data(s_, l);
+  if (SCUTE_PLANTED(window_parity_early)) pool::write_parity(s_, l);
+  if (!SCUTE_PLANTED(window_fence)) l.w.fence();
+  ++l.sequence;
+  pool::release_last(s_, l);
+  if (!s_.medium->failed()) {
+    if (w.freed != nullptr) w.freed->give_back();
+    if (!SCUTE_PLANTED(window_parity_early)) pool::write_parity(s_, l);
+    for (const auto& r : w.in_place)
+      pool::overlay_in_place(s_, l, r.offset, r.old, r.length, false);
+  }
+  if (mine != in_place_hold::outcome::none) hold_.end(l);
+  if (s_.medium->failed() || SCUTE_PLANTED(window_release)) {
+    pool::leave(s_, l);
+    return s_.require_healthy();
+  }
+  pool::defer(l);
+  s_.watch.deferred();
+}
+
+// ---- with in-place ranges -----------------------------------------------------------------------------
+
+void logfree::save(pool::lane& l, const tx::inplace_range& r,
+                   std::span<const tx::member> fragments) {
+  s_.require_healthy();
+  if (s_.resolving != nullptr && s_.resolving->pending())
+    for (const tx::member& m : fragments) {
+      s_.resolving->before_change(m.where);
+      s_.resolving->before_write(m.where.header, format::header_size);
+      s_.resolving->before_write(m.where.payload, m.extent);
+    }
+  const auto mine = hold_.claim(l);
+  if (mine != in_place_hold::outcome::logged && !logged_.has_undo(l)) {
+    try {
+      if (hold_.add(l, r, fragments)) return hold_.release(l);
+    } catch (...) {
+      hold_.release(l);
+      throw;
+    }
+  }
+  logged_.save(l, r, fragments);
+}
+
+void logfree::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {
+  if (hold_.claim(l) != in_place_hold::outcome::held) {
+    logged_.restore(l, ranges);
+    return hold_.end(l);
+  }
+  const auto let_go = [&] {
+    for (const uint32_t stripe : l.held.stripes) s_.locks.unlock_window(stripe, l.index);
+    hold_.end(l);
+  };
+  try {
+    const pool::holding here(s_, l, pool::hold::phase::reading);
+    put_back(s_, l, ranges);
+    close_in_place(s_, l, ranges);
+  } catch (...) {
+    // The medium has failed. Whoever waits for the columns has to find out (V5).
+    let_go();
+    throw;
+  }
+  let_go();
+}
+
+// What waits for columns must hold none that cannot be taken (I2).
+void logfree::step(pool::lane& l, std::span<const pool::patch> patches) {
+  if (hold_.claim(l) == in_place_hold::outcome::held) hold_.demote(l);
+  logged_.step(l, patches);
+}
+
+void logfree::stage(pool::lane& l, std::span<const pool::patch> patches) {
+  if (hold_.claim(l) == in_place_hold::outcome::held) hold_.demote(l);
+  logged_.stage(l, patches);
+}
+
+void logfree::write_unlogged(pool::lane& l, std::span<const pool::patch> patches) {
+  stage(l, patches);
+}
+
+void logfree::prepare_reuse(pool::lane& l, uint64_t chunk, uint64_t length) {
+  if (hold_.claim(l) == in_place_hold::outcome::held) hold_.demote(l);
+  logged_.prepare_reuse(l, chunk, length);
+}
+
+void logfree::make_way(uint32_t lane, uint32_t stripe) noexcept {
+  if (lane >= s_.lanes.size()) return;
+  pool::drain(s_, s_.lanes[lane]);
+  hold_.take(s_.lanes[lane], stripe);
+}
+
+}  // namespace scute::engine

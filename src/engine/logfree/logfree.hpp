@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Engine `logfree`: CodePM's log-free transactions, made sound for several objects, in one fence.
+// docs/logfree.md explains it at length.
+//
+//   1. the ring: the headers of all fragments that are written name each other      in DRAM
+//   2. window: lock the column blocks of the members' whole extents                 pool/window.hpp
+//   3. data phase: new bytes and headers to their places, deltas to DRAM
+//   4. fence                                                                         -- decided --
+//   5. parity phase: deltas to the parity, by cached stores and write-backs
+//   6. fence: the lane's next one, or that of whoever needs one of the columns       -- settled --
+//
+// What a crash leaves, and what resolution (heal/resolution.hpp) makes of it:
+//   before 3       nothing.
+//   in 3, to 4     any subset of the new bytes; the parity encodes the old ones. A member that is torn
+//                  fails its checksum. One that is whole is valid and in doubt: its ring tells. The ring is
+//                  complete exactly if every member is there, and then the crash came after the fence as
+//                  far as anybody can tell. Else each member is decoded from its columns.
+//   in 5, to 6     all data, any subset of the parity. The ring is complete; the parity is recomputed.
+//   after 6        nothing is left to do. The ring may look incomplete by now, since another transaction
+//                  has written a member; decoding gives what is there.
+//
+// D1 Data is fenced before parity: while data can be torn the parity is the old one.
+// D2 A window is the only one in its columns. Of its own cells at most P lie in each column, or the
+//    transaction goes through the log (engine/logfree/logged.hpp). Bytes that were nobody's, a new object's, share
+//    columns with none of its others: nothing would vouch for them when those are decoded. (Found by the
+//    explorer.)
+// D3 A header is bytes of a member: the ring is decided with its members, by nothing else.
+// D4 Decoded bytes are believed only if their checksum accepts them, and no checksum is linear
+//    (pool/fragment.hpp, H2): nothing that another row's change left in the parity passes for a fragment.
+// D5 Payload of what a header calls free is nobody's. It takes part in parity as it is, and its parity
+//    is recomputed where nothing else tells.
+// D6 Chunk headers, zone descriptors and the root anchor change through the log only, whose replay comes
+//    first. So resolution always knows where fragments lie.
+// D7 Before the first write to a column that a crash has left unresolved it is resolved, and so is the
+//    whole ring of each member that carries a tag of an unresolved epoch. What is overwritten without being
+//    a member of anything now may be one of such a ring (staged payload, chunks with a new use): the same
+//    holds for every place in it (heal/page_layout.hpp, T2).
+// D8 A chunk gets a new use only when no window that had members in it is deferred, and, after a crash, when
+//    all of it is resolved. A slot that the transaction frees goes back at 4 already: whoever gets it has to
+//    wait for the window's columns before he writes there.
+// D9 Members are what the transaction has read: tested under the window, before anything is stored (tx/conflict.hpp).
+#pragma once
+
+#include <vector>
+
+#include "engine/logfree/in_place_hold.hpp"
+#include "engine/logfree/logged.hpp"
+#include "pool/window.hpp"
+#include "tx/engine.hpp"
+
+namespace scute::engine {
+
+class logfree final : public tx::engine, private pool::stripes::keeper {
+ public:
+  logfree(pool::state& s, heap::heap& h)
+      : s_(s), log_(s, h), logged_(s, log_), hold_(s, log_), extents_(s.geo.lane_count) {
+    s.locks.windows = this;
+  }
+  ~logfree() override { s_.locks.windows = nullptr; }
+  logfree(const logfree&) = delete;
+  logfree& operator=(const logfree&) = delete;
+
+  void commit(pool::lane& l, const tx::write_set& w) override;
+  void step(pool::lane& l, std::span<const pool::patch> patches) override;
+  void stage(pool::lane& l, std::span<const pool::patch> patches) override;
+  void write_unlogged(pool::lane& l, std::span<const pool::patch> patches) override;
+  void prepare_reuse(pool::lane& l, uint64_t chunk, uint64_t length) override;
+  void save(pool::lane& l, const tx::inplace_range& r,
+            std::span<const tx::member> fragments) override;
+  void restore(pool::lane& l, std::span<const tx::inplace_range> ranges) override;
+
+ private:
+  void make_way(uint32_t lane, uint32_t stripe) noexcept override;
+
+  void list_extents(pool::lane& l, const tx::write_set& w);
+  bool fits(pool::lane& l, const tx::write_set& w);
+  void make_ring(const tx::write_set& w);
+  void commit_logged(pool::lane& l, const tx::write_set& w, in_place_hold::outcome mine);
+  void resolve(pool::lane& l, const tx::write_set& w);
+  bool open_window(pool::lane& l, const tx::write_set& w);
+
+  pool::state& s_;
+  lane_log log_;
+  logged logged_;
+  in_place_hold hold_;
+  std::vector<std::vector<pool::extent>> extents_;  // scratch, by lane
+};
+
+}  // namespace scute::engine

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/logfree/logged.hpp"
+
+#include "base/planted.hpp"
+#include "engine/common/in_place.hpp"
+#include "pool/columns.hpp"
+#include "pool/hold.hpp"
+#include "pool/resolver.hpp"
+#include "pool/window.hpp"
+#include "tx/conflict.hpp"
+
+namespace scute::engine {
+
+// Locks what l.pieces will be written under. The lane's deferred window ends before.
+void logged::open_window(pool::lane& l) {
+  pool::plan_pieces(s_, l);
+  pool::prepare_deltas(s_, l);
+  wait_for_window(l);
+}
+
+void logged::wait_for_window(pool::lane& l) {
+  if (pool::take_back(l)) pool::settle_last(s_, l);
+  pool::enter(s_, l, false);
+}
+
+namespace {
+
+// Throws if a member of what l.now() has locked is not what the transaction has read, with nothing locked.
+void require_unchanged(pool::state& s, pool::lane& l, std::span<const tx::member> members) {
+  const tx::member* changed = nullptr;
+  {
+    const pool::holding here(s, l, pool::hold::phase::reading);
+    changed = tx::find_changed(s, l, members);
+  }
+  if (changed == nullptr) return;
+  pool::leave(s, l);
+  tx::refuse_change(s, changed->where.header);
+}
+
+}  // namespace
+
+// Pieces for bytes that are in place already, and have copies in l.in_place, one after the other.
+void logged::add_in_place(pool::lane& l, std::span<const tx::inplace_range> ranges) {
+  const std::byte* now = l.in_place.data();
+  for (const auto& r : ranges) {
+    pool::split_in_place(s_, l, r.offset, r.old, now, r.length);
+    now += r.length;
+  }
+}
+
+void logged::run(pool::lane& l, entry_image& image, const tx::write_set& w, bool ends_in_place) {
+  if (s_.resolving != nullptr && s_.resolving->pending()) {
+    for (const auto& p : w.patches) s_.resolving->before_write(p.offset, p.length);
+    for (const auto& r : w.in_place) s_.resolving->before_write(r.offset, r.length);
+  }
+  log_.prepare(image);  // may make steps of its own
+  pool::split(s_, l, w.patches);
+  add_in_place(l, w.in_place);
+  open_window(l);
+  try {
+    require_unchanged(s_, l, w.members);
+  } catch (...) {
+    log_.clean_up(l, false);  // what prepare() has borrowed
+    throw;
+  }
+  {
+    const medium::stage_scope writing(medium::stage::log);
+    log_.write(image);
+  }
+  if (!SCUTE_PLANTED(logged_decide_fence)) l.w.fence();
+  if (!s_.medium->failed()) {
+    pool::write_data(s_, l);
+    pool::write_parity(s_, l);
+    for (const auto& r : w.in_place)
+      pool::overlay_in_place(s_, l, r.offset, r.old, r.length, false);
+    if (SCUTE_PLANTED(logged_unlock)) pool::leave(s_, l);
+    if (!SCUTE_PLANTED(logged_fence)) l.w.fence();
+    if (!s_.medium->failed() && !SCUTE_PLANTED(logged_invalidate))
+      log_.invalidate(l, ends_in_place);
+  }
+  if (!SCUTE_PLANTED(logged_unlock)) pool::leave(s_, l);
+  s_.require_healthy();
+  log_.clean_up(l, ends_in_place);
+}
+
+void logged::commit(pool::lane& l, const tx::write_set& w) {
+  const bool has_undo = log_.has_undo(l);
+  if (w.patches.empty() && w.in_place.empty()) {
+    // Undo entries of ranges that the user never got: see restore().
+    if (!has_undo) return;
+    log_.invalidate(l, true);
+    return log_.clean_up(l, true);
+  }
+  if (s_.resolving != nullptr && s_.resolving->pending())
+    for (const tx::member& m : w.members) s_.resolving->before_change(m.where);
+  l.w.count.logged.add(1);
+  entry_image image(l, format::entry_final);
+  for (const auto& p : w.patches)
+    if (p.why != medium::purpose::metadata || !SCUTE_PLANTED(logged_headers))
+      image.add(format::record_kind::data, p.offset, p.src, p.length);
+  for (const auto& r : w.in_place) {
+    image.add(format::record_kind::intent, r.offset, nullptr, static_cast<uint32_t>(r.length));
+    l.w.flush(s_.at(r.offset), r.length, medium::purpose::data);
+  }
+  keep_in_place(s_, l, w.in_place);
+  // No log holds these bytes, so they must be durable before any part of the entry can be.
+  if (!w.in_place.empty() && !SCUTE_PLANTED(logged_in_place_fence)) l.w.fence();
+  s_.require_healthy();
+  run(l, image, w, has_undo);
+}
+
+void logged::step(pool::lane& l, std::span<const pool::patch> patches) {
+  s_.require_healthy();
+  entry_image image(l, 0);
+  for (const auto& p : patches) image.add(format::record_kind::data, p.offset, p.src, p.length);
+  tx::write_set w;
+  w.patches = patches;
+  run(l, image, w, false);
+}
+
+// Nobody's bytes yet: a crash leaves columns whose other cells are all sound.
+void logged::stage(pool::lane& l, std::span<const pool::patch> patches) {
+  if (patches.empty()) return;
+  s_.require_healthy();
+  // What it overwrites may still be a member of a transaction that freed it later.
+  if (s_.resolving != nullptr && s_.resolving->pending())
+    for (const auto& p : patches) {
+      if (SCUTE_PLANTED(stage_rings))
+        s_.resolving->before_write(p.offset, p.length);
+      else
+        s_.resolving->before_overwrite(p.offset, p.length);
+    }
+  pool::split(s_, l, patches);
+  open_window(l);
+  if (!s_.medium->failed()) {  // V5
+    pool::write_data(s_, l);
+    // D1: a killed process leaves what it has stored for all to see. Columns that add up are believed, with
+    // bytes that a power failure would then take back. (A page cache is read anew after an unclean end.)
+    if (s_.medium->what() != medium::kind::file) l.w.fence();
+    pool::write_parity(s_, l);
+    l.w.fence();
+  }
+  pool::leave(s_, l);
+  s_.require_healthy();
+}
+
+// K4
+void logged::announce(pool::lane& l, const tx::inplace_range& r,
+                      std::span<const tx::member> fragments) {
+  std::vector<pool::extent> extents;
+  for (const tx::member& m : fragments) {
+    extents.push_back({m.where.header, format::header_size});
+    extents.push_back({m.where.payload, m.extent});
+  }
+  pool::plan(s_, l, extents);
+  wait_for_window(l);
+  require_unchanged(s_, l, fragments);
+  try {
+    pool::overlay_in_place(s_, l, r.offset, r.old, r.length, true, true);
+  } catch (...) {
+    pool::leave(s_, l);
+    throw;
+  }
+  pool::leave(s_, l);
+}
+
+void logged::save(pool::lane& l, const tx::inplace_range& r,
+                  std::span<const tx::member> fragments) {
+  s_.require_healthy();
+  announce(l, r, fragments);
+  try {
+    entry_image image(l, 0);
+    image.add(format::record_kind::undo, r.offset, r.old, static_cast<uint32_t>(r.length));
+    log_.write_undo(image);
+    l.w.fence();
+    s_.require_healthy();
+  } catch (...) {
+    pool::overlay_in_place(s_, l, r.offset, r.old, r.length, false);
+    throw;
+  }
+}
+
+void logged::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {
+  if (!log_.has_undo(l)) return;
+  put_back(s_, l, ranges);
+  log_.invalidate(l, true);
+  close_in_place(s_, l, ranges);  // N3
+  log_.clean_up(l, true);
+}
+
+void logged::prepare_reuse(pool::lane&, uint64_t chunk, uint64_t length) {
+  if (s_.resolving != nullptr && s_.resolving->pending()) s_.resolving->before_reuse(chunk, length);
+  if (SCUTE_PLANTED(reuse_deferred)) return;
+  // A window that had members here ends, as a whole, before one of its stripes is free (D8).
+  for (uint64_t at = 0; at < length; at += pool::column_block) {
+    const uint32_t stripe = pool::stripe_of(s_, chunk + at);
+    s_.locks.lock_exclusive(stripe);
+    s_.locks.unlock_exclusive(stripe);
+  }
+}
+
+}  // namespace scute::engine

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What goes through a log in a log-free pool: steps of the allocator, transactions with two cells of one
+// column or more than the columns can bring back, in-place ranges that had to be written down, changes
+// of the root anchor, the staged payload of large objects (no log, but here for its window).
+//
+//   1. lock the blocks that will be written
+//   2. log entry with all new bytes, both replicas; fence                     -- decided --
+//   3. new bytes and parity; fence
+//   4. status line: the entry is applied; fence
+//   5. unlock
+//
+// K1 The blocks are locked from before the entry can be durable until it durably cannot be replayed. So
+//    no log-free transaction ever has a torn cell, or an old parity, in a column that a replay writes or
+//    whose parity it recomputes, and no replay undoes a later transaction.
+// K2 In-place ranges are stored to before that, with their old bytes in an undo entry. Their parity is the
+//    old one until 3, so a column is decoded, and after a crash restored, with those bytes.
+// K3 Members are each in a ring of their own: their log entry decides them.
+// K4 Members are tested under 1, as in a window (engine/logfree/logfree.hpp, D9). An in-place range is announced, as an
+//    overlay, under the stripes of its fragments, before its old bytes are written down: what is written down
+//    then is what is there until the transaction ends.
+#pragma once
+
+#include "engine/common/lane_log.hpp"
+#include "tx/engine.hpp"
+
+namespace scute::engine {
+
+class logged {
+ public:
+  logged(pool::state& s, lane_log& log) : s_(s), log_(log) {}
+
+  void commit(pool::lane& l, const tx::write_set& w);
+  void step(pool::lane& l, std::span<const pool::patch> patches);
+  void stage(pool::lane& l, std::span<const pool::patch> patches);
+  void save(pool::lane& l, const tx::inplace_range& r, std::span<const tx::member> fragments);
+  void restore(pool::lane& l, std::span<const tx::inplace_range> ranges);
+  void prepare_reuse(pool::lane& l, uint64_t chunk, uint64_t length);
+
+  bool has_undo(const pool::lane& l) const noexcept { return log_.has_undo(l); }
+
+ private:
+  void open_window(pool::lane& l);
+  void wait_for_window(pool::lane& l);
+  void run(pool::lane& l, entry_image& image, const tx::write_set& w, bool ends_in_place);
+  void announce(pool::lane& l, const tx::inplace_range& r, std::span<const tx::member> fragments);
+  void add_in_place(pool::lane& l, std::span<const tx::inplace_range> ranges);
+
+  pool::state& s_;
+  lane_log& log_;
+};
+
+}  // namespace scute::engine

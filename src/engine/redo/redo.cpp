@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/redo/redo.hpp"
+
+#include "base/planted.hpp"
+#include "engine/common/in_place.hpp"
+#include "pool/columns.hpp"
+#include "pool/settlement.hpp"
+#include "tx/conflict.hpp"
+
+namespace scute::engine {
+
+// Steps 1 and 2.
+void redo::decide(pool::lane& l, entry_image& image, std::span<const pool::patch> patches) {
+  log_.prepare(image);  // may make steps of its own
+  pool::split(s_, l, patches);
+  if (!SCUTE_PLANTED(follow)) pool::follow(s_, l);
+  // From the first byte of the entry on nothing may fail for want of memory: an entry that was given
+  // up half-way would be replayed after a crash.
+  pool::prepare_settle(s_, l);
+  {
+    const medium::stage_scope writing(medium::stage::log);
+    log_.write(image);
+  }
+  pool::settle(s_, l);
+  if (SCUTE_PLANTED(settled_early)) pool::settled(l);
+  if (SCUTE_PLANTED(own_settled_early)) l.raise_settled(l.applied.load());
+  if (!SCUTE_PLANTED(decide_fence)) l.w.fence();
+  // A fence that failed decides nothing that could be relied on; whatever is on the medium,
+  // recovery will tell. Nothing is in place yet.
+  s_.require_healthy();
+  pool::settled(l);
+  // The new entry takes the old one's place as the last of this lane (L2).
+  l.raise_settled(l.applied.load(std::memory_order_relaxed));
+  l.begun.store(l.sequence, std::memory_order_release);
+  if (SCUTE_PLANTED(settled_too_far)) l.raise_settled(l.sequence);
+}
+
+// Steps 4 and 5.
+void redo::finish(pool::lane& l, bool ends_in_place) {
+  if (SCUTE_PLANTED(retire_early)) log_.retire(l, ends_in_place);
+  if (!SCUTE_PLANTED(apply_fence)) l.w.fence();
+  s_.require_healthy();
+  if (!SCUTE_PLANTED(retire_early)) log_.retire(l, ends_in_place);
+}
+
+void redo::commit(pool::lane& l, const tx::write_set& w) {
+  const bool has_undo = log_.has_undo(l);
+  if (w.patches.empty() && w.in_place.empty()) {
+    // Undo entries of ranges that the user never got: see restore().
+    if (has_undo) log_.retire(l, true);
+    return;
+  }
+  s_.require_healthy();
+  entry_image image(l, format::entry_final);
+  for (const auto& p : w.patches) image.add(format::record_kind::data, p.offset, p.src, p.length);
+  for (const auto& r : w.in_place) {
+    if (!SCUTE_PLANTED(in_place_intent))
+      image.add(format::record_kind::intent, r.offset, nullptr, static_cast<uint32_t>(r.length));
+    if (!SCUTE_PLANTED(in_place_flush)) l.w.flush(s_.at(r.offset), r.length, medium::purpose::data);
+  }
+  keep_in_place(s_, l, w.in_place);
+  // R1: no log holds these bytes, so they must be durable before any part of the entry can be.
+  if (!w.in_place.empty() && !SCUTE_PLANTED(in_place_fence)) l.w.fence();
+  s_.require_healthy();
+  decide(l, image, w.patches);
+  pool::apply(s_, l);
+  const std::byte* now = l.in_place.data();
+  for (const auto& r : w.in_place) {
+    pool::apply_in_place(s_, l, r.offset, r.old, now, r.length);
+    now += r.length;
+  }
+  finish(l, has_undo);
+}
+
+void redo::step(pool::lane& l, std::span<const pool::patch> patches) {
+  s_.require_healthy();
+  entry_image image(l, 0);
+  for (const auto& p : patches) image.add(format::record_kind::data, p.offset, p.src, p.length);
+  decide(l, image, patches);
+  pool::apply(s_, l);
+  finish(l, false);
+}
+
+void redo::stage(pool::lane& l, std::span<const pool::patch> patches) {
+  if (patches.empty()) return;
+  s_.require_healthy();
+  // The entry only says whose parity a crash may leave torn; the bytes themselves are nobody's.
+  entry_image image(l, 0);
+  for (const auto& p : patches)
+    if (!SCUTE_PLANTED(stage_intent))
+      image.add(format::record_kind::intent, p.offset, nullptr, p.length);
+  decide(l, image, patches);
+  pool::apply(s_, l);
+  if (SCUTE_PLANTED(stage_fence)) return log_.retire(l, false);
+  finish(l, false);
+}
+
+void redo::save(pool::lane& l, const tx::inplace_range& r, std::span<const tx::member> fragments) {
+  s_.require_healthy();
+  tx::require_unchanged(s_, l, fragments);
+  // R5 holds for direct stores as well: settle before the undo entry's fence.
+  const pool::patch p{r.offset, r.old, static_cast<uint32_t>(r.length), medium::purpose::data};
+  entry_image image(l, 0);
+  image.add(format::record_kind::undo, r.offset, r.old, static_cast<uint32_t>(r.length));
+  log_.write_undo(image);
+  pool::split(s_, l, {&p, 1});
+  if (!SCUTE_PLANTED(save_settle)) pool::settle(s_, l);
+  if (!SCUTE_PLANTED(save_fence)) l.w.fence();
+  s_.require_healthy();
+  pool::settled(l);
+  if (!SCUTE_PLANTED(save_overlay)) pool::overlay_in_place(s_, l, r.offset, r.old, r.length, true);
+}
+
+void redo::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {
+  // There may be undo entries without a range: a save that failed after writing them.
+  if (!log_.has_undo(l)) return;
+  put_back(s_, l, ranges);
+  if (SCUTE_PLANTED(restore_closed)) close_in_place(s_, l, ranges);
+  if (!SCUTE_PLANTED(restore_retire)) log_.invalidate(l, true);
+  if (!SCUTE_PLANTED(restore_closed)) close_in_place(s_, l, ranges);  // N3
+  if (!SCUTE_PLANTED(restore_retire)) log_.clean_up(l, true);
+}
+
+void redo::write_unlogged(pool::lane& l, std::span<const pool::patch> patches) {
+  pool::split(s_, l, patches);
+  pool::apply(s_, l);
+}
+
+// The last log entry of an idle lane may still hold bytes for what lay there.
+void redo::prepare_reuse(pool::lane& l, uint64_t, uint64_t) {
+  pool::settle_all(s_, l);
+}
+
+}  // namespace scute::engine

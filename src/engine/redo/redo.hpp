@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Engine `redo`: Pangolin's transactions (sections 3.4 to 3.6).
+//
+//   1. log entry with all new bytes to the lane, both replicas          bytes in flight
+//   2. fence                                                            -- decided --
+//   3. new bytes to their places, parity deltas to the parity row, block by block under stripes
+//   4. fence                                                            -- applied --
+//   5. note in the lane's status line, by plain stores, neither flushed nor fenced
+//
+// What a crash leaves, and what recovery makes of it:
+//   before the fence of 2   the entry may be torn or whole. Torn: nothing happened. Whole: as below.
+//   between 2 and 4         any subset of the new data and parity. Replay writes all of the data
+//                           again; the parity of those columns is recomputed from all rows.
+//   after 4                 everything is in place; the entry may or may not be replayed, which
+//                           changes nothing (R5 keeps it from harming later transactions).
+//
+// R1 Nothing of a transaction reaches its place before its entry is decided. In-place ranges are
+//    the exception: their old bytes are durable in an undo entry before the first store.
+// R2 A decided transaction needs no byte of its write set's old values, nor old parity: replay
+//    writes whole ranges, and parity of every touched column is recomputed.
+// R3 The lane writes no further entry before step 4 is complete (L2).
+// R4 Recovery may be cut short anywhere: until the superblock names the next epoch the same entries
+//    are found again, and doing all of it again gives the same result (F7).
+// R5 An entry must never be replayed once somebody else has written what it writes. The lane itself
+//    makes sure of that with its next entry. Any other lane that is about to write in a block finds
+//    in the block's stripe whose entry was last there, and writes back that lane's status line
+//    (already stored in step 5, since a transaction must be over before another one may write its
+//    objects) ahead of its own fence of step 2. So the entry is invalid before anything new is in
+//    place, at the price of two line write-backs, and only where lanes meet.
+// R6 That fence also completes the new entry, so a failure before it may leave both: the new entry
+//    whole, and the old one not yet invalid. Then both are replayed, in the order of their sequence
+//    numbers, and a lane gives its entry a higher one than those it finds in the stripes. (Found by
+//    the crash explorer: without it the old entry could be replayed over the new one.)
+#pragma once
+
+#include "engine/common/lane_log.hpp"
+#include "tx/engine.hpp"
+
+namespace scute::engine {
+
+class redo final : public tx::engine {
+ public:
+  redo(pool::state& s, heap::heap& h) : s_(s), log_(s, h) {}
+
+  void commit(pool::lane& l, const tx::write_set& w) override;
+  void step(pool::lane& l, std::span<const pool::patch> patches) override;
+  void stage(pool::lane& l, std::span<const pool::patch> patches) override;
+  void save(pool::lane& l, const tx::inplace_range& r,
+            std::span<const tx::member> fragments) override;
+  void restore(pool::lane& l, std::span<const tx::inplace_range> ranges) override;
+  void prepare_reuse(pool::lane& l, uint64_t chunk, uint64_t length) override;
+  void write_unlogged(pool::lane& l, std::span<const pool::patch> patches) override;
+
+ private:
+  void decide(pool::lane& l, entry_image& image, std::span<const pool::patch> patches);
+  void finish(pool::lane& l, bool ends_in_place);
+
+  pool::state& s_;
+  lane_log log_;
+};
+
+}  // namespace scute::engine

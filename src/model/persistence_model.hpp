@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What of a program's stores a power failure may leave behind: the x86 persistency model, as far as
+// the manuals promise anything (Intel SDM vol. 1, 10.4.6 and 11; vol. 2, CLWB, MOVNTDQ, SFENCE;
+// vol. 3, 11.3 and 11.11), on a memory whose only durable part is what has left the caches (ADR), or
+// the caches too (eADR).
+//
+// M1 A cached store may become durable at any time after it was made, without being asked to: its
+//    line may be evicted. Stores to one line become durable in the order in which they were made;
+//    one of several words is several stores, in an order of their own that nobody knows.
+// M2 A non-temporal store may become durable at any time after it was made, in any order, in units
+//    of 8 aligned bytes.
+// M3 A fence makes durable what the same thread has flushed or streamed before it through the same
+//    writer; a flush concerns what was stored in its lines, by anybody, up to that moment. A fence of
+//    another thread does nothing for it (a fence is a processor's, and a lane that changes hands does not
+//    take it along), nor does one through another writer (a page-cache medium keeps its list of dirty
+//    pages by writer). What a thread has flushed or streamed through a writer that another thread uses
+//    for a fence is forgotten: that fence empties the list, and no later one completes it.
+// M4 What is durable stays so until it is overwritten by something durable. Of two stores to a
+//    byte, the older one cannot become durable after the younger one has.
+// M5 eADR: a cached store is durable as soon as it is visible, so in the order of the program; one
+//    of several words may be cut short by the failure, until the next event. A non-temporal store
+//    still needs M3.
+// M6 Stores that were not announced but found by comparing images have an unknown order among
+//    themselves; each word of them may be durable or not (M1 without its second sentence). What
+//    was overwritten before a comparison could see it, and which parts of a word were stored one
+//    by one, nobody knows: such images, which a machine could leave, are the ones that are missing.
+//
+// Where the manuals leave it open, the model allows more, never less: a protocol that holds here
+// holds on any machine that keeps these promises.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace scute::model {
+
+class persistence_model {
+ public:
+  using image = std::vector<std::byte>;
+
+  explicit persistence_model(bool eadr = false) : eadr_(eadr) {}
+
+  // Starts anew with everything in `from` durable.
+  void reset(std::span<const std::byte> from);
+
+  // Who writes: a thread, and what it writes through. Small numbers.
+  struct source {
+    // NOLINTNEXTLINE(google-explicit-constructor)
+    source(unsigned writer_number, unsigned thread_number = 0)
+        : writer(static_cast<uint16_t>(writer_number)),
+          thread(static_cast<uint16_t>(thread_number)) {}
+    bool operator==(const source&) const = default;
+    uint16_t writer, thread;
+  };
+
+  // Announced stores. Offsets and lengths as the program has them.
+  void stream(uint64_t offset, const std::byte* bytes, size_t n, source by);
+  void store(uint64_t offset, const std::byte* bytes, size_t n);
+  // Stores that a comparison has found: whole words as they are now (M6).
+  void found(uint64_t offset, const std::byte* bytes, size_t n);
+  void flush(uint64_t offset, size_t n, source by);
+  void fence(source by);
+
+  // A fence has left behind what another thread had flushed or streamed through the same writer (M3). A
+  // program whose writers belong to one thread from the first store to the fence never does that, unless
+  // it begins the other one's write-backs again.
+  bool left_behind() const noexcept { return left_behind_; }
+
+  // All that have written so far are dead, and the machine goes on: what is pending is in the caches
+  // (buffers of non-temporal stores are emptied when a CPU turns to something else), and only what
+  // others flush there becomes durable for certain.
+  void lose_processes();
+
+  // What is durable whatever happens.
+  std::span<const std::byte> durable() const noexcept { return durable_; }
+
+  // ---- what a failure now could leave -----------------------------------------------------------
+
+  // The smallest thing that is durable or not as a whole.
+  struct atom {
+    uint64_t offset;
+    uint32_t length;
+    uint32_t store;  // of which store it is part, counted from 0 in the order they were made
+    uint32_t line;   // stores to the same one, other than 0, become durable in their order (M1)
+    const std::byte* bytes;
+  };
+  // In the order of the stores, without those that would change nothing. Valid until the next call
+  // of a member that is not const.
+  const std::vector<atom>& atoms();
+  // The same list, made before.
+  const std::vector<atom>& current_atoms() const noexcept { return atoms_; }
+
+  // One bit per atom. close_down() takes out what M1 forbids without its predecessors; close_up()
+  // adds the predecessors.
+  using choice = std::vector<bool>;
+  void close_down(choice& c) const;
+  void close_up(choice& c) const;
+  // Writes the chosen atoms over `to`, which holds the durable image.
+  void apply(const choice& c, std::span<std::byte> to) const;
+  // Calls fn(offset, length) for each chosen atom.
+  template <typename Fn>
+  void for_each_chosen(const choice& c, Fn&& fn) const {
+    for (size_t i = 0; i < atoms_.size(); ++i)
+      if (c[i]) fn(atoms_[i].offset, atoms_[i].length);
+  }
+
+ private:
+  enum class kind : uint8_t { streamed, cached, found };
+  struct pending {
+    uint64_t offset;
+    uint32_t length;
+    uint32_t bytes;  // index into data_
+    kind what;
+    source by;         // of streamed
+    uint64_t flushed;  // cached, found: bit per flusher whose next fence completes it
+  };
+
+  void settle_visible();
+  void add(kind what, uint64_t offset, const std::byte* bytes, size_t n, source by);
+  void forget_others(source by);
+  void make_durable(size_t i);
+  uint64_t flusher_bit(source by);
+
+  bool eadr_;
+  image durable_;
+  std::vector<pending> pending_;
+  std::vector<std::byte> data_;
+  std::vector<source> flushers_;  // by bit: who has flushed since his last fence
+  std::vector<atom> atoms_;
+  bool atoms_fresh_ = false;
+  bool left_behind_ = false;
+};
+
+}  // namespace scute::model

@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session/instance.hpp"
+
+#include <sys/random.h>
+
+#include <chrono>
+#include <cstring>
+
+#include "base/planted.hpp"
+#include "engine/common/recovery.hpp"
+#include "heal/page_doubts.hpp"
+#include "medium/mapped_medium.hpp"
+#include "medium/new_file.hpp"
+#include "pool/blocks.hpp"
+#include "pool/columns.hpp"
+#include "pool/superblock.hpp"
+#include "pool/window.hpp"
+#include "pool/zone_extent.hpp"
+#include "tx/verify.hpp"
+
+namespace scute {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+uint64_t since(clock::time_point start) noexcept {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(clock::now() - start).count());
+}
+
+void random_bytes(void* to, size_t n) {
+  if (::getrandom(to, n, 0) != static_cast<ssize_t>(n))
+    throw_errno("get random bytes for the pool's identity", errno);
+}
+
+struct progress_adapter {
+  scute_progress_fn fn;
+  void* arg;
+  static void call(void* self, uint64_t done, uint64_t total) {
+    const auto* p = static_cast<progress_adapter*>(self);
+    p->fn(p->arg, "preallocate", done, total);
+  }
+};
+
+std::atomic<uint64_t> next_serial{1};
+constexpr size_t identity_size = sizeof(format::superblock::uuid) + sizeof(format::superblock::tag);
+
+// What a creation by an earlier version left when it was killed.
+bool unfinished(const std::string& path) {
+  try {
+    return medium::file_handle::open(path, true).holds_only_zeros();
+  } catch (const failure&) {
+    return false;
+  }
+}
+
+// True if there is a pool at path that nobody uses; false if there is nothing. Anything else is
+// left alone.
+bool replaceable(const std::string& path) {
+  try {
+    auto m = medium::map_file(medium::file_handle::open(path, false), SCUTE_MEDIUM_AUTO, true);
+    pool::read_superblock(*m, path);
+  } catch (const failure& e) {
+    if (e.code() == SCUTE_E_NOENT) return false;
+    if (e.code() == SCUTE_E_FORMAT && !unfinished(path))
+      throw failure(SCUTE_E_EXISTS, path + " exists and is not a Scute pool, so it is left alone");
+    // A pool that is damaged beyond opening may be replaced.
+    if (e.code() != SCUTE_E_FORMAT && e.code() != SCUTE_E_CORRUPT && e.code() != SCUTE_E_TRUNCATED)
+      throw;
+  }
+  return true;
+}
+
+}  // namespace
+
+instance::instance() : serial(next_serial.fetch_add(1, std::memory_order_relaxed)) {}
+
+instance::~instance() {
+  try {
+    if (open_) close();
+  } catch (const failure&) {
+    // The pool stays marked as in use, and the next open recovers it.
+  }
+}
+
+void instance::adopt(std::unique_ptr<medium::medium> m, const std::string& path) {
+  s.path = path;
+  s.medium = std::move(m);
+  s.read_only = s.medium->read_only();
+  s.service = std::make_unique<medium::writer>(*s.medium);
+  s.healer = &healer;
+}
+
+// Derives the volatile side from s.sb and s.geo.
+void instance::assemble() {
+  s.salt = pool::pool_salt(s.sb);
+  s.oid_tag = uint64_t{s.sb.tag} << 48;
+  s.has_parity = s.geo.parity != 0;
+  s.has_checksums = s.sb.protection >= SCUTE_PROTECT_MLPC;
+  s.checksum = static_cast<codec::checksum_kind>(s.sb.checksum_kind);
+  for (uint32_t i = 0; i < s.geo.lane_count; ++i) s.lanes.emplace_back(i, *s.medium);
+  for (uint64_t z = 0; z < s.geo.zone_count; ++z) s.used_end.emplace_back(s.geo.data_size);
+  heap = std::make_unique<heap::heap>(s, relay);
+  objects = std::make_unique<heal::enumeration>(s, *heap);
+  if (log_free())
+    engine = std::make_unique<engine::logfree>(s, *heap);
+  else
+    engine = std::make_unique<engine::redo>(s, *heap);
+  relay.target = engine.get();
+  leases_.resize(s.geo.lane_count);
+  for (auto& l : s.lanes) transactions.emplace_back(s, *heap, *engine, l);
+}
+
+std::unique_ptr<instance> instance::create(const std::string& path, const scute_options& o) {
+  const auto start = clock::now();
+  pool::choose_geometry(o);  // complains before anything is made
+  if ((o.flags & SCUTE_READONLY) != 0)
+    throw failure(SCUTE_E_INVALID, "a new pool cannot be read-only");
+  if (o.layout != nullptr && std::strlen(o.layout) >= sizeof(format::superblock::layout))
+    throw failure(SCUTE_E_RANGE, "the layout name is longer than 63 bytes");
+  const bool replace = (o.flags & SCUTE_OVERWRITE) != 0 && replaceable(path);
+  medium::new_file making(path, o.mode, replace);
+  auto file = making.open(o.size);
+  progress_adapter adapter{o.progress, o.progress_arg};
+  if ((o.flags & SCUTE_PREALLOCATE) != 0)
+    file.reserve_all(o.progress != nullptr ? &progress_adapter::call : nullptr, &adapter);
+  auto in = format(medium::map_file(std::move(file), o.medium, false), path, o);
+  making.publish();
+  in->open_ns = since(start);
+  return in;
+}
+
+std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
+                                           const std::string& path, const scute_options& o,
+                                           const std::byte* identity) {
+  std::unique_ptr<instance> in(new instance());
+  in->adopt(std::move(m), path);
+  pool::state& s = in->s;
+  s.geo = pool::choose_geometry(o);
+  auto& sb = s.sb;
+  std::memcpy(sb.magic, format::magic, sizeof sb.magic);
+  sb.version = format::version;
+  sb.checksum_kind = static_cast<uint32_t>(o.checksum);
+  do {
+    std::byte fresh[identity_size];
+    if (identity == nullptr) random_bytes(fresh, sizeof fresh);
+    const std::byte* from = identity != nullptr ? identity : fresh;
+    std::memcpy(sb.uuid, from, sizeof sb.uuid);
+    std::memcpy(&sb.tag, from + sizeof sb.uuid, sizeof sb.tag);
+  } while (sb.tag == 0 && identity == nullptr);  // so that no oid is ever null
+  SCUTE_ASSERT(sb.tag != 0);
+  if (o.layout != nullptr) std::strncpy(sb.layout, o.layout, sizeof sb.layout - 1);
+  const auto& g = s.geo;
+  sb.file_size = g.file_size;
+  sb.lanes_offset = g.lanes_offset;
+  sb.lane_size = g.lane_size;
+  sb.lane_count = g.lane_count;
+  sb.lane_replicas = g.lane_replicas;
+  sb.zones_offset = g.zones_offset;
+  sb.zone_size = g.zone_size;
+  sb.row_size = g.row_size;
+  sb.zone_count = g.zone_count;
+  sb.rows = g.rows;
+  sb.parity = g.parity;
+  sb.chunk_size = g.chunk_size;
+  sb.protection = static_cast<uint32_t>(o.protection);
+  sb.engine = static_cast<uint32_t>(pool::choose_engine(o));
+  sb.epoch = 1;
+  in->assemble();
+
+  pool::reserve_structures(s);
+  in->watch_pages(o);
+  // The file reads as zeros, and zeros are consistent. What is not zero goes through the columns,
+  // so that its parity comes with it; the superblock, last, makes the file a pool.
+  pool::lane& l = s.lanes.front();
+  std::vector<format::zone_descriptor> zones(g.zone_count);
+  std::vector<pool::patch> patches;
+  for (uint64_t z = 0; z < g.zone_count; ++z) {
+    zones[z] = {};
+    zones[z].index = z;
+    pool::seal_metadata(s, l, g.zone_offset(z), format::type_zone, zones[z]);
+    patches.push_back({g.zone_offset(z), &zones[z], sizeof zones[z], medium::purpose::metadata});
+  }
+  format::root_anchor anchor{};
+  const uint64_t anchor_at = g.zone_offset(0) + format::zone_anchor_offset;
+  pool::seal_metadata(s, l, anchor_at, format::type_anchor, anchor);
+  patches.push_back({anchor_at, &anchor, sizeof anchor, medium::purpose::metadata});
+  in->engine->write_unlogged(l, patches);
+  if (!SCUTE_PLANTED(create_fence)) l.w.fence();
+  s.require_healthy();
+  pool::write_superblock(*s.service, sb);
+  s.require_healthy();
+  in->take_options(o);
+  in->open_ = true;
+  in->start_threads(false);
+  if (s.policy == SCUTE_POLICY_SCRUB && !s.read_only) in->scrubs.begin_policy(s.scrub_every);
+  return in;
+}
+
+std::unique_ptr<instance> instance::open(const std::string& path, const scute_options& o) {
+  const auto start = clock::now();
+  const bool read_only = (o.flags & SCUTE_READONLY) != 0;
+  auto in = attach(
+      medium::map_file(medium::file_handle::open(path, read_only), o.medium, read_only), path, o);
+  in->open_ns = since(start);
+  return in;
+}
+
+std::unique_ptr<instance> instance::attach(std::unique_ptr<medium::medium> m,
+                                           const std::string& path, const scute_options& o) {
+  std::unique_ptr<instance> in(new instance());
+  in->adopt(std::move(m), path);
+  pool::state& s = in->s;
+  auto found = pool::read_superblock(*s.medium, path);
+  if (found.newest.clean == 0) {
+    // Everything from here on rests on what is seen.
+    s.medium->refresh();
+    found = pool::read_superblock(*s.medium, path);
+  }
+  s.sb = found.newest;
+  s.geo = pool::read_geometry(s.sb);
+  const auto bad = [&](const char* what) {
+    throw failure(SCUTE_E_CORRUPT, path + ": the superblock names an unknown " + what);
+  };
+  if (s.sb.engine != SCUTE_ENGINE_REDO && s.sb.engine != SCUTE_ENGINE_LOGFREE) bad("engine");
+  if (s.sb.protection > SCUTE_PROTECT_MLPC) bad("protection level");
+  if (s.sb.checksum_kind != SCUTE_CHECKSUM_CRC32C && s.sb.checksum_kind != SCUTE_CHECKSUM_ADLER32)
+    bad("checksum kind");
+  if ((s.sb.protection >= SCUTE_PROTECT_MLP) != (s.geo.parity != 0) ||
+      (s.geo.parity > 1 && s.sb.engine != SCUTE_ENGINE_LOGFREE))
+    bad("parity arrangement");
+  if (s.sb.engine == SCUTE_ENGINE_LOGFREE && s.sb.protection != SCUTE_PROTECT_MLPC)
+    bad("combination of engine and protection");
+  if ((s.sb.protection >= SCUTE_PROTECT_ML ? 2u : 1u) != s.geo.lane_replicas) bad("lane layout");
+  if (s.sb.tag == 0) bad("tag");
+  s.sb.layout[sizeof s.sb.layout - 1] = '\0';
+  if (o.layout != nullptr && std::strcmp(o.layout, s.sb.layout) != 0)
+    throw failure(SCUTE_E_LAYOUT, path + " has layout \"" + s.sb.layout + "\", not \"" + o.layout +
+                                      "\"; open it with the program that made it");
+  in->assemble();
+  in->was_clean = s.sb.clean != 0;
+  const pool::finder_scope as(SCUTE_FINDER_OPEN);
+  in->take_options(o);
+  for (unsigned i = 0; i < 3; ++i) {
+    if (!found.damaged[i]) continue;
+    s.repaired.fetch_add(1, std::memory_order_relaxed);
+    s.events.post({SCUTE_EVENT_SUPERBLOCK, SCUTE_OUTCOME_REPAIRED, scute_finder{},
+                   s.geo.superblock_offset(i), sizeof(format::superblock)});
+  }
+  in->watch_pages(o);
+  in->begin_session(o);
+  in->open_ = true;
+  if (s.policy == SCUTE_POLICY_SCRUB && !s.read_only) in->scrubs.begin_policy(s.scrub_every);
+  s.events.drain(s);
+  return in;
+}
+
+// What is chosen for this session.
+void instance::take_options(const scute_options& o) {
+  s.policy = o.policy;
+  s.scrub_every = o.scrub_every;
+  s.flags = o.flags;
+  if ((o.flags & SCUTE_ACCOUNT) != 0) s.account.enable();
+  s.attentive.store(attentive_by_choice());
+  s.plain_encoding = (o.flags & SCUTE_PLAIN_ENCODING) != 0;
+  s.events.call(o.event, o.event_arg);
+}
+
+// From here on a page that cannot be read is rebuilt when somebody accesses it. Those that are known to
+// be lost are put out of reach first, so that nobody takes what is there for their content.
+void instance::watch_pages(const scute_options& o) {
+  pages = std::make_unique<heal::page_repairer>(s);
+  faults_.emplace(s, *pages, (o.flags & SCUTE_NO_FAULT_HANDLER) == 0);
+  if ((o.flags & SCUTE_NO_FAULT_HANDLER) == 0) this_thread().admit_faults();
+  pages->notes.load();
+  known_losses_ = s.has_parity ? pages->notes.pages() : std::vector<uint64_t>{};
+  for (const uint64_t page : s.medium->bad_pages()) {
+    const bool in_zone = page >= s.geo.zones_offset && page < s.geo.zones_end();
+    if (page < s.geo.file_size && (s.has_parity || !in_zone)) known_losses_.push_back(page);
+  }
+  for (const uint64_t page : known_losses_) s.medium->revoke_page(page);
+}
+
+void instance::repair_known_losses() {
+  for (const uint64_t page : known_losses_)
+    if (s.medium->is_revoked(page)) pages->repair(page, true, SCUTE_FINDER_OPEN);
+  known_losses_.clear();
+}
+
+void instance::repair_bad_pages(scute_finder finder) {
+  if (s.read_only) return;
+  for (const uint64_t page : s.medium->bad_pages()) {
+    const bool in_zone = page >= s.geo.zones_offset && page < s.geo.zones_end();
+    if (page >= s.geo.file_size || (in_zone && !s.has_parity)) continue;
+    s.medium->revoke_page(page);
+  }
+  // Those in space that nobody uses as well, which nobody would ever touch.
+  for (const uint64_t page : s.medium->revoked_pages()) pages->repair(page, true, finder);
+}
+
+// Recovers if need be, and starts a new epoch.
+void instance::begin_session(const scute_options& o) {
+  std::vector<uint32_t> marks;
+  pool::fill_holes(s, marks);
+  if (!was_clean) {
+    const auto start = clock::now();
+    if (o.progress != nullptr) o.progress(o.progress_arg, "recover", 0, 1);
+    if (SCUTE_PLANTED(epoch_early)) {
+      ++s.sb.epoch;
+      pool::write_superblock(*s.service, s.sb);
+      --s.sb.epoch;
+    }
+    heal::page_doubts doubts(s, *pages, known_losses_);
+    recovery = engine::recover(s, *s.service, &doubts);
+    if (SCUTE_PLANTED(reclaim_early)) heap->reclaim_lent(s.lanes.front());
+    recovery_ns = since(start);
+  }
+  // Needed by whoever repairs something before its zone is loaded: rows that were never used do not
+  // take part in parity, whatever lies there.
+  for (uint64_t z = 0; z < s.geo.zone_count; ++z) {
+    healer.repair_descriptor(z);
+    pool::set_used_end(s, z, pool::read_extent(s, z).high_water);
+  }
+  pool::fill_holes(s, marks);  // by descriptors that recovery has changed, or that are whole again
+  repair_known_losses();
+  // What could not be rebuilt is told before the logs that say why are void.
+  if (pages->doubt_count() != 0) s.events.drain(s);
+  // The logs of the old epoch are void from here on, all at once. What is log-free is resolved later.
+  const uint64_t resolved = s.sb.resolved_epoch;
+  const bool unresolved = log_free() && resolved != s.sb.epoch;
+  if (!unresolved || SCUTE_PLANTED(resolved_early)) s.sb.resolved_epoch = s.sb.epoch;
+  if (!SCUTE_PLANTED(epoch_raise)) ++s.sb.epoch;
+  if (!SCUTE_PLANTED(clean_open)) s.sb.clean = 0;
+  pool::write_superblock(*s.service, s.sb);
+  s.require_healthy();
+  pages->forget_doubts(*s.service);
+  if (unresolved) resolving.begin(resolved);
+  if (!was_clean) {
+    heap->reclaim_lent(s.lanes.front());
+    if (o.progress != nullptr) o.progress(o.progress_arg, "recover", 1, 1);
+  }
+  start_threads(unresolved && (o.flags & SCUTE_LAZY_RECOVERY) == 0);
+}
+
+void instance::start_threads(bool scan) {
+  if (!log_free() || s.medium->what() == medium::kind::simulated) return;
+  if (scan) resolving.start();
+  if (!s.read_only) idle.start();
+}
+
+void instance::drain() noexcept {
+  for (pool::lane& l : s.lanes) pool::drain_wholly(s, l);
+}
+
+void instance::close() {
+  scrubs.close();
+  resolving.stop();
+  idle.stop();
+  if (!open_) return;  // abandoned
+  open_ = false;
+  end_life();
+  for (auto& t : transactions)
+    if (t.depth != 0 && !SCUTE_PLANTED(close_abort)) t.abort();
+  s.events.drain(s);
+  if (s.read_only) return;
+  s.require_healthy();
+  // Chunks that could not be taken back from a log, for want of memory: the next open does it, as
+  // after a crash.
+  if (heap->lent() != 0) return;
+  drain();
+  s.require_healthy();
+  s.sb.clean = 1;
+  // Else the next session goes on with it.
+  if (!resolving.pending()) s.sb.resolved_epoch = s.sb.epoch;
+  pool::write_superblock(*s.service, s.sb);
+  s.require_healthy();
+  s.events.drain(s);  // a superblock page may have been lost just now
+}
+
+uint64_t instance::root(uint64_t size, uint32_t type) {
+  const std::lock_guard hold(root_mutex_);
+  const uint64_t at = s.geo.zone_offset(0) + format::zone_anchor_offset;
+  auto anchor =
+      pool::read_metadata<format::root_anchor>(s, nullptr, at, format::type_anchor, "root anchor");
+  if (anchor.oid != 0) {
+    const heap::object o = heap->zones().locate(tx::payload_of(s, anchor.oid));
+    const auto h = tx::live_header(s, nullptr, o);
+    if (format::meta_size(h.meta) < size)
+      throw failure(SCUTE_E_RANGE, "the root object of " + s.path + " has " +
+                                       std::to_string(format::meta_size(h.meta)) +
+                                       " bytes, fewer than the " + std::to_string(size) +
+                                       " asked for; it was made by another version of the program");
+    return anchor.oid;
+  }
+  if (size == 0)
+    throw failure(SCUTE_E_NOENT, s.path + " has no root object yet; ask for one with its size");
+  tx::transaction& t = acquire();
+  try {
+    t.begin();
+    const uint64_t oid = t.alloc(size, type, nullptr);
+    t.set_anchor(at, oid);
+    t.commit();
+    release(t);
+    return oid;
+  } catch (...) {
+    release(t);
+    throw;
+  }
+}
+
+// ---- lanes --------------------------------------------------------------------------------------
+
+tx::transaction& instance::acquire() {
+  thread_state& me = this_thread();
+  const int hint = me.last_pool == serial ? me.last_lane : -1;
+  const uint32_t lane = leases_.acquire(me, hint);
+  me.last_lane = static_cast<int>(lane);
+  me.last_pool = serial;
+  return transactions[lane];
+}
+
+void instance::release(tx::transaction& t) noexcept {
+  scrubs.count(t.lane());
+  lane_leases::release(this_thread());
+}
+
+bool instance::with_idle_lane(uint32_t lane, const std::function<void(pool::lane&)>& fn) {
+  thread_state& me = this_thread();
+  if (!leases_.try_acquire(me, lane)) return false;
+  struct end {
+    thread_state& me;
+    ~end() { lane_leases::release(me); }
+  } const when_done{me};
+  fn(s.lanes[lane]);
+  return true;
+}
+
+}  // namespace scute

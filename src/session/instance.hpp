@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An open pool, put together: the state and everything that works on it. This is what the opaque
+// scute_pool is.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "engine/logfree/logfree.hpp"
+#include "engine/redo/redo.hpp"
+#include "heal/enumeration.hpp"
+#include "heal/fault_handler.hpp"
+#include "heal/page_repair.hpp"
+#include "heal/repair.hpp"
+#include "heap/heap.hpp"
+#include "medium/process.hpp"
+#include "pool/state.hpp"
+#include "pool/window.hpp"
+#include "scute/scute.h"
+#include "session/idle_drain.hpp"
+#include "session/lane_leases.hpp"
+#include "session/recovery_service.hpp"
+#include "session/scrub_service.hpp"
+#include "session/thread_state.hpp"
+#include "tx/transaction.hpp"
+
+namespace scute {
+
+// The engine and the heap need each other: the heap makes its steps through the engine, the engine
+// borrows chunks for long logs from the heap. The relay is made first and told later.
+class step_relay final : public heap::step_engine {
+ public:
+  void step(pool::lane& l, std::span<const pool::patch> patches) override {
+    target->step(l, patches);
+  }
+  void write_unlogged(pool::lane& l, std::span<const pool::patch> patches) override {
+    target->write_unlogged(l, patches);
+  }
+  void prepare_reuse(pool::lane& l, uint64_t chunk, uint64_t length) override {
+    target->prepare_reuse(l, chunk, length);
+  }
+  heap::step_engine* target = nullptr;
+};
+
+class instance {
+ public:
+  static std::unique_ptr<instance> create(const std::string& path, const scute_options& options);
+  static std::unique_ptr<instance> open(const std::string& path, const scute_options& options);
+  // On top of a medium that somebody else made; what testing/ uses with its simulated one. identity:
+  // 18 bytes, of which the pool's uuid and tag are made; null for random ones.
+  static std::unique_ptr<instance> format(std::unique_ptr<medium::medium> m,
+                                          const std::string& path, const scute_options& options,
+                                          const std::byte* identity = nullptr);
+  static std::unique_ptr<instance> attach(std::unique_ptr<medium::medium> m,
+                                          const std::string& path, const scute_options& options);
+  ~instance();
+
+  // Marks the pool clean. Throws SCUTE_E_IO if that could not be made durable.
+  void close();
+  // Lets go of the pool as a crash would: nothing more is written.
+  void abandon() noexcept {
+    resolving.stop();
+    idle.stop();
+    open_ = false;
+    end_life();
+  }
+  // The pool is another process's, from which this one was forked: nothing may be done with it
+  // (medium/process.hpp, F1).
+  bool inherited() const noexcept { return process_ != medium::this_process(); }
+
+  uint64_t root(uint64_t size, uint32_t type);
+
+  pool::state s;
+  heal::column_repairer healer{s};
+  std::unique_ptr<heal::page_repairer> pages;
+  step_relay relay;
+  std::unique_ptr<heap::heap> heap;
+  std::unique_ptr<heal::enumeration> objects;
+  std::unique_ptr<tx::engine> engine;
+  std::deque<tx::transaction> transactions;  // one per lane
+
+  // A lane's transaction for the calling thread, and its return.
+  tx::transaction& acquire();
+  void release(tx::transaction& t) noexcept;
+  // Runs fn with the lane if no transaction uses it now; others who want it wait meanwhile.
+  bool with_idle_lane(uint32_t lane, const std::function<void(pool::lane&)>& fn);
+  // Makes all deferred parity durable.
+  void drain() noexcept;
+  // What the options of this session ask for, but for recovery.
+  bool attentive_by_choice() const noexcept {
+    return s.policy == SCUTE_POLICY_CONSERVATIVE || s.account.enabled();
+  }
+  // Rebuilds the pages that the kernel knows to be bad.
+  void repair_bad_pages(scute_finder finder);
+
+  pool_life* const life = new_pool_life();
+  const uint64_t serial;  // tells pools apart that were opened at the same address
+  bool was_clean = true;
+  tx::recovery_report recovery;
+  uint64_t recovery_ns = 0, open_ns = 0;
+
+ private:
+  instance();
+  void adopt(std::unique_ptr<medium::medium> m, const std::string& path);
+  void assemble();
+  void take_options(const scute_options& options);
+  void begin_session(const scute_options& options);
+  void watch_pages(const scute_options& options);
+  void repair_known_losses();
+  // Threads of the pool's own. On a simulated medium there are none: threads take turns there, and are the
+  // test's to make.
+  void start_threads(bool scan);
+  bool log_free() const noexcept { return s.sb.engine == SCUTE_ENGINE_LOGFREE; }
+
+  // From here on nobody else ends its transactions.
+  void end_life() noexcept {
+    const std::lock_guard hold(life->ending);
+    life->open.store(false, std::memory_order_release);
+  }
+
+  const uint64_t process_ = medium::this_process();
+  bool open_ = false;
+  std::vector<uint64_t> known_losses_;  // pages, found at opening
+  std::optional<heal::fault_domain> faults_;
+  waiting_mutex root_mutex_;
+  lane_leases leases_;
+
+ public:
+  recovery_service resolving{*this};
+  idle_drain idle{s};
+  scrub_service scrubs{*this};  // the last member: its threads use the others
+};
+
+}  // namespace scute

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session/lane_leases.hpp"
+
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+#include "base/uncancelled.hpp"
+#include "base/waiting.hpp"
+
+namespace scute {
+namespace {
+
+int membarrier(int command) noexcept {
+  return static_cast<int>(::syscall(SYS_membarrier, command, 0, 0));
+}
+
+bool registered() noexcept {
+  static const bool ok = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+  return ok;
+}
+
+void pause() {
+  const uncancelled now;
+  std::this_thread::sleep_for(std::chrono::microseconds(50));
+}
+
+// Between a holder's two steps.
+void light_barrier(bool imposed_from_outside) noexcept {
+  if (imposed_from_outside)
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  else
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+// Between a taker's two steps: every other thread passes a full barrier.
+void heavy_barrier() noexcept {
+  if (!registered() || membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0)
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+}  // namespace
+
+bool lane_leases::enter(uint32_t lane, lease_holder* holder) noexcept {
+  static const bool imposed = registered();
+  holder->active.store(true, std::memory_order_relaxed);
+  light_barrier(imposed);
+  if (owners_[lane].load(std::memory_order_relaxed) == holder) return true;
+  holder->active.store(false, std::memory_order_release);
+  return false;
+}
+
+// A lane that nobody uses, or -1.
+int lane_leases::take(thread_state& me) {
+  const std::lock_guard hold(mutex_);
+  const auto n = static_cast<uint32_t>(owners_.size());
+  for (uint32_t k = 0; k < n; ++k) {
+    const uint32_t i = (me.ordinal + k) % n;
+    lease_holder* owner = owners_[i].load(std::memory_order_relaxed);
+    if (owner == nullptr || owner == me.holder) {
+      owners_[i].store(me.holder, std::memory_order_relaxed);
+      return static_cast<int>(i);
+    }
+  }
+  for (uint32_t k = 0; k < n; ++k) {
+    const uint32_t i = (me.ordinal + k) % n;
+    lease_holder* owner = owners_[i].load(std::memory_order_relaxed);
+    if (owner->active.load(std::memory_order_acquire)) continue;
+    owners_[i].store(me.holder, std::memory_order_relaxed);
+    heavy_barrier();
+    if (!owner->active.load(std::memory_order_acquire)) return static_cast<int>(i);
+    owners_[i].store(owner, std::memory_order_relaxed);  // it came back in time
+  }
+  return -1;
+}
+
+bool lane_leases::try_acquire(thread_state& me, uint32_t lane) {
+  me.take_part();
+  {
+    const std::lock_guard hold(mutex_);
+    lease_holder* owner = owners_[lane].load(std::memory_order_relaxed);
+    if (owner != nullptr && owner != me.holder) {
+      if (owner->active.load(std::memory_order_acquire)) return false;
+      owners_[lane].store(me.holder, std::memory_order_relaxed);
+      heavy_barrier();
+      if (owner->active.load(std::memory_order_acquire)) {
+        owners_[lane].store(owner, std::memory_order_relaxed);  // it came back in time
+        return false;
+      }
+    } else {
+      owners_[lane].store(me.holder, std::memory_order_relaxed);
+    }
+  }
+  return enter(lane, me.holder);
+}
+
+uint32_t lane_leases::acquire(thread_state& me, int hint) {
+  me.take_part();
+  for (unsigned round = 0;; ++round) {
+    if (hint >= 0 && enter(static_cast<uint32_t>(hint), me.holder))
+      return static_cast<uint32_t>(hint);
+    hint = take(me);
+    if (hint >= 0) continue;
+    // More threads than lanes. A transaction takes microseconds, unless its thread sleeps in it.
+    if (this_thread_waits.call != nullptr)
+      this_thread_waits.call(this_thread_waits.arg);
+    else if (round < 64)
+      std::this_thread::yield();
+    else
+      pause();
+  }
+}
+
+}  // namespace scute

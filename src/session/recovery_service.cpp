@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session/recovery_service.hpp"
+
+#include <algorithm>
+#include <exception>
+
+#include "base/planted.hpp"
+#include "base/thread_signals.hpp"
+#include "pool/library_call.hpp"
+#include "pool/superblock.hpp"
+#include "session/instance.hpp"
+
+namespace scute {
+namespace {
+
+// Blocks between two looks at whether to stop; each is up to 400 KiB of reading.
+constexpr uint64_t step = 8;
+
+}  // namespace
+
+void recovery_service::begin(uint64_t resolved_epoch) {
+  pool::state& s = in_.s;
+  resolution_ = std::make_unique<heal::resolution>(s, resolved_epoch, s.sb.epoch);
+  s.resolving = resolution_.get();
+  s.attentive.store(true);
+}
+
+void recovery_service::start() {
+  const std::lock_guard hold(mutex_);
+  // One CPU stays free for the program.
+  const unsigned cpus = std::max(2u, std::thread::hardware_concurrency());
+  try {
+    for (unsigned i = 0; i + 1 < cpus; ++i) threads_.emplace_back([this] { scan(); });
+  } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch)
+    // Without threads what is needed is resolved when it is needed.
+  }
+}
+
+void recovery_service::scan() noexcept {
+  block_all_but_faults();
+  const pool::library_call within;
+  const pool::finder_scope as(SCUTE_FINDER_OPEN);
+  try {
+    while (!stop_.load(std::memory_order_relaxed) && resolution_->scan(step)) {
+    }
+    if (!stop_.load(std::memory_order_relaxed)) conclude();
+  } catch (...) {
+    const std::lock_guard hold(mutex_);
+    error_ = std::current_exception();
+  }
+}
+
+// Whoever finds that the last block is done.
+void recovery_service::conclude() {
+  pool::state& s = in_.s;
+  if (resolution_->resolved_blocks() != resolution_->blocks()) return;  // another one is at it
+  const std::lock_guard service(s.service_mutex);
+  if (!resolution_->pending()) return;
+  s.sb.resolved_epoch = s.sb.epoch - 1;
+  pool::write_superblock(*s.service, s.sb);
+  s.require_healthy();
+  resolution_->finish();
+  s.attentive.store(in_.attentive_by_choice());
+}
+
+void recovery_service::finish(scute_progress_fn progress, void* arg) {
+  if (!pending()) return;
+  const uint64_t width = (uint64_t{in_.s.geo.rows} + in_.s.geo.parity) * format::page;
+  const auto tell = [&] {
+    if (progress != nullptr)
+      progress(arg, "recover", resolution_->resolved_blocks() * width,
+               resolution_->blocks() * width);
+  };
+  {
+    const pool::finder_scope as(SCUTE_FINDER_OPEN);
+    while (resolution_->scan(step)) tell();
+  }
+  // Blocks that others have begun.
+  for (unsigned spins = 0; resolution_->resolved_blocks() != resolution_->blocks();) {
+    {
+      const std::lock_guard hold(mutex_);
+      if (error_) std::rethrow_exception(error_);
+    }
+    tell();
+    spin_pause(spins);
+  }
+  conclude();
+  tell();
+}
+
+void recovery_service::stop() noexcept {
+  stop_.store(true, std::memory_order_relaxed);
+  std::vector<std::thread> threads;
+  {
+    const std::lock_guard hold(mutex_);
+    threads.swap(threads_);
+  }
+  for (std::thread& t : threads) t.join();
+}
+
+}  // namespace scute

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the library remembers per thread: its transaction, its usual lane, its last error. Zero bytes
+// to begin with and nothing to destroy, so that reaching it needs no memory and cannot fail.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+#include "base/waiting.hpp"
+#include "medium/process.hpp"
+
+namespace scute {
+
+class instance;
+namespace tx {
+class transaction;
+}
+
+// Tells whether a pool is still open; outlives it, so that a thread whose transaction another
+// thread's scute_close() ended can find out. Costs 48 bytes per pool ever opened.
+struct pool_life {
+  std::atomic<bool> open{true};
+  // Held by a thread that ends, and aborts its transaction if the pool is open, and by whoever closes the
+  // pool while it says so: one of the two aborts the transaction.
+  waiting_mutex ending;
+};
+pool_life* new_pool_life();
+
+// Says whether a thread is using the lane that it leases (see lane_leases). Never freed; handed on
+// to a later thread when its own ends.
+struct alignas(64) lease_holder {
+  std::atomic<bool> active{false};
+  lease_holder* next = nullptr;  // of those that no thread has
+};
+
+struct thread_state {
+  static constexpr size_t message_size = 1024;
+
+  uint32_t ordinal = 0;            // spreads threads over lanes; see take_part()
+  lease_holder* holder = nullptr;  // null until the thread's first lane
+  instance* pool = nullptr;        // on which `current` runs
+  tx::transaction* current = nullptr;
+  pool_life* life = nullptr;  // of `pool`
+  uint64_t process = 0;       // in which all this holds (medium/process.hpp, F1)
+  const tx::transaction* inherited =
+      nullptr;                 // `current` in the process that this one was forked from
+  bool admits_faults = false;  // see base/thread_signals.hpp
+  uint64_t last_pool = 0;      // serial
+  int last_lane = -1;
+  char message[message_size] = {};  // of the last error
+
+  // Gives the thread a holder, and an ordinal, which it keeps until it ends. Throws std::bad_alloc.
+  void take_part() {
+    if (holder == nullptr) join();
+  }
+  // Forgets what was another process's, and a transaction that ended with its pool.
+  void refresh() noexcept {
+    if (process != medium::this_process()) [[unlikely]]
+      begin_process();
+    if (current == nullptr || life->open.load(std::memory_order_acquire)) return;
+    pool = nullptr;
+    current = nullptr;
+    holder->active.store(false, std::memory_order_release);
+  }
+  // Signals of lost pages, if they are handled in this process.
+  void admit_faults() noexcept;
+  // Longer messages are cut.
+  void set_message(const char* text) noexcept;
+
+ private:
+  void join();
+  void begin_process() noexcept;
+};
+
+thread_state& this_thread() noexcept;
+
+}  // namespace scute
