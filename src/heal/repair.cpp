@@ -40,7 +40,7 @@ void column_repairer::give_up(const pool::fragment& f, const char* what, const s
 
 void column_repairer::repair(pool::lane* by, const pool::fragment& f, const char* what) {
   // Torn rather than damaged, perhaps; and no column is decoded that a crash has left open.
-  if (s_.resolving != nullptr && s_.resolving->pending())
+  if (s_.resolving->pending())
     for (const unit& u : units_of(f)) s_.resolving->before_write(u.offset, u.length);
   const std::lock_guard hold(busy_[f.header / 64 % busy_.size()]);
   if (pool::valid(s_, f)) return;  // another thread was faster

@@ -133,7 +133,7 @@ void zone_table::adopt(zone& z, uint64_t index, uint32_t i, const format::chunk_
       c.kind = use::span;
       const object o = span_object(c);
       const pool::fragment first = o.fragment(0);
-      if (s_.resolving != nullptr && s_.resolving->pending()) s_.resolving->before_read(first);
+      if (s_.resolving->pending()) s_.resolving->before_read(first);
       if (!pool::valid(s_, first) && s_.healer != nullptr && !SCUTE_PLANTED(span_check)) {
         try {
           s_.healer->repair(nullptr, first, "first fragment of a large object");
@@ -254,7 +254,7 @@ object zone_table::locate(uint64_t payload_offset) {
 }
 
 format::fragment_header zone_table::read_header(const object& o) {
-  if (s_.resolving != nullptr && s_.resolving->pending()) s_.resolving->before_read(o.fragment(0));
+  if (s_.resolving->pending()) s_.resolving->before_read(o.fragment(0));
   format::fragment_header h;
   const uint32_t stripe = pool::stripe_of(s_, o.header);
   s_.locks.lock_exclusive(stripe);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the core asks of resolution after a crash of a log-free pool; implemented by heal/resolution.hpp.
+// What the core asks of resolution after a crash of a log-free pool; implemented by heal/resolution.hpp. Every
+// pool has one: that of others, and of those that were closed properly, has nothing to do.
 #pragma once
 
 #include <atomic>
@@ -32,7 +33,20 @@ class resolver {
   virtual void before_reuse(uint64_t offset, uint64_t length) = 0;
 
  protected:
+  constexpr resolver() = default;
   std::atomic<bool> pending_{false};
 };
+
+// Of no pool in particular.
+class idle_resolver final : public resolver {
+ public:
+  constexpr idle_resolver() = default;
+  void before_write(uint64_t, uint64_t) override {}
+  void before_change(const fragment&) override {}
+  void before_read(const fragment&) override {}
+  void before_overwrite(uint64_t, uint64_t) override {}
+  void before_reuse(uint64_t, uint64_t) override {}
+};
+inline idle_resolver nothing_to_resolve;
 
 }  // namespace scute::pool

@@ -21,12 +21,12 @@
 #include "pool/idle_watch.hpp"
 #include "pool/lane.hpp"
 #include "pool/overlays.hpp"
+#include "pool/resolver.hpp"
 #include "pool/stripes.hpp"
 
 namespace scute::pool {
 
 struct fragment;
-class resolver;
 
 // Rebuilds damaged fragments; implemented by heal/, called by whoever finds the damage.
 class repairer {
@@ -65,7 +65,7 @@ struct state {
   overlays overlaid;
   idle_watch watch;
   repairer* healer = nullptr;
-  resolver* resolving = nullptr;  // engine logfree after a crash; else null
+  resolver* resolving = &nothing_to_resolve;
 
   // Rows of a zone beyond this offset hold nothing but zeros, so columns need not read them.
   // Grows before the first byte beyond it is written.

@@ -24,7 +24,7 @@ void repair(pool::state& s, pool::lane* l, const pool::fragment& f) {
 
 // After a crash of a log-free pool: what is valid may be of a transaction that was not decided.
 void settle(const pool::state& s, const pool::fragment& f) {
-  if (s.resolving != nullptr && s.resolving->pending()) [[unlikely]]
+  if (s.resolving->pending()) [[unlikely]]
     s.resolving->before_read(f);
 }
 
@@ -140,7 +140,7 @@ void verify_object(pool::state& s, pool::lane* l, const heap::object& o, uint64_
 void hand_out(pool::state& s, pool::lane* l, const heap::object& o, uint64_t size, uint64_t from,
               uint64_t to, bool first_known) {
   if (from >= to) return;
-  if (s.resolving != nullptr && s.resolving->pending()) [[unlikely]] {
+  if (s.resolving->pending()) [[unlikely]] {
     // Torn fragments as well: under no policy does a program get half of a transaction.
     for (uint64_t i = from / format::fragment_payload; i * format::fragment_payload < to; ++i) {
       const pool::fragment f = o.fragment(i);

@@ -45,7 +45,7 @@ void logfree::make_ring(const tx::write_set& w) {
 
 // D7. While nobody waits for this lane: resolving waits for stripes, and for other threads that resolve (I2).
 void logfree::resolve(pool::lane& l, const tx::write_set& w) {
-  if (s_.resolving == nullptr || !s_.resolving->pending()) return;
+  if (!s_.resolving->pending()) return;
   for (const tx::member& m : w.members) s_.resolving->before_change(m.where);
   for (const pool::extent& x : extents_[l.index]) s_.resolving->before_write(x.offset, x.length);
 }
@@ -125,7 +125,7 @@ void logfree::commit(pool::lane& l, const tx::write_set& w) {
 void logfree::save(pool::lane& l, const tx::inplace_range& r,
                    std::span<const tx::member> fragments) {
   s_.require_healthy();
-  if (s_.resolving != nullptr && s_.resolving->pending())
+  if (s_.resolving->pending())
     for (const tx::member& m : fragments) {
       s_.resolving->before_change(m.where);
       s_.resolving->before_write(m.where.header, format::header_size);

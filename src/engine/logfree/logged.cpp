@@ -49,7 +49,7 @@ void logged::add_in_place(pool::lane& l, std::span<const tx::inplace_range> rang
 }
 
 void logged::run(pool::lane& l, entry_image& image, const tx::write_set& w, bool ends_in_place) {
-  if (s_.resolving != nullptr && s_.resolving->pending()) {
+  if (s_.resolving->pending()) {
     for (const auto& p : w.patches) s_.resolving->before_write(p.offset, p.length);
     for (const auto& r : w.in_place) s_.resolving->before_write(r.offset, r.length);
   }
@@ -91,7 +91,7 @@ void logged::commit(pool::lane& l, const tx::write_set& w) {
     log_.invalidate(l, true);
     return log_.clean_up(l, true);
   }
-  if (s_.resolving != nullptr && s_.resolving->pending())
+  if (s_.resolving->pending())
     for (const tx::member& m : w.members) s_.resolving->before_change(m.where);
   l.w.count.logged.add(1);
   entry_image image(l, format::entry_final);
@@ -123,7 +123,7 @@ void logged::stage(pool::lane& l, std::span<const pool::patch> patches) {
   if (patches.empty()) return;
   s_.require_healthy();
   // What it overwrites may still be a member of a transaction that freed it later.
-  if (s_.resolving != nullptr && s_.resolving->pending())
+  if (s_.resolving->pending())
     for (const auto& p : patches) {
       if (SCUTE_PLANTED(stage_rings))
         s_.resolving->before_write(p.offset, p.length);
@@ -189,7 +189,7 @@ void logged::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {
 }
 
 void logged::prepare_reuse(pool::lane&, uint64_t chunk, uint64_t length) {
-  if (s_.resolving != nullptr && s_.resolving->pending()) s_.resolving->before_reuse(chunk, length);
+  if (s_.resolving->pending()) s_.resolving->before_reuse(chunk, length);
   if (SCUTE_PLANTED(reuse_deferred)) return;
   // A window that had members here ends, as a whole, before one of its stripes is free (D8).
   for (uint64_t at = 0; at < length; at += pool::column_block) {
