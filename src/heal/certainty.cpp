@@ -94,7 +94,7 @@ certainty examine(pool::state& s, const sighting& g) {
   for (read_image(s, g, before);;) {
     if (sound(s, g, before) || !still_there(g)) return certainty::sound;
     if (!let_commits_end(s, deadline)) return certainty::busy;
-    if (s.locks.windows != nullptr) let_windows_end(s, g);
+    if (s.parity_is_log) let_windows_end(s, g);
     read_image(s, g, after);
     if (std::memcmp(before.data(), after.data(), n) == 0)
       return still_there(g) ? certainty::damaged : certainty::sound;

@@ -373,7 +373,7 @@ void page_repairer::lose(uint64_t page, const std::byte* noise) {
   const bool in_zone = page >= s_.geo.zones_offset && page < s_.geo.zones_end();
   // A column that a log-free transaction has open to its second fence cannot lose anything else and be
   // rolled back or finished after a crash. A drill, being one failure at a time, waits for that.
-  const bool alone = in_zone && s_.locks.windows != nullptr;
+  const bool alone = in_zone && s_.parity_is_log;
   const pool::cell c = in_zone ? pool::cell_of(s_.geo, page) : pool::cell{};
   const uint32_t stripe = pool::stripes::index(c.zone, c.column / pool::column_block);
   if (alone) s_.locks.lock_exclusive(stripe);

@@ -147,7 +147,7 @@ void heap::no_log(size_t n) {
 // chunk is free until it is zero, on the medium as well; what lies in it is nobody's then, and counts.
 std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
   const std::lock_guard hold(mutex_);
-  const bool zero_first = s_.sb.engine == SCUTE_ENGINE_LOGFREE;
+  const bool zero_first = s_.parity_is_log;
   std::vector<chunk_state*> chunks;
   std::vector<uint64_t> offsets;
   chunks.reserve(n);

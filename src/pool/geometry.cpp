@@ -40,16 +40,25 @@ void derive(geometry& g) noexcept {
 
 }  // namespace
 
-scute_engine choose_engine(const scute_options& o) {
-  if (o.engine == SCUTE_ENGINE_AUTO)
-    return o.protection == SCUTE_PROTECT_MLPC ? SCUTE_ENGINE_LOGFREE : SCUTE_ENGINE_REDO;
-  if (o.engine != SCUTE_ENGINE_REDO && o.engine != SCUTE_ENGINE_LOGFREE)
-    refuse("engine must be auto, redo or logfree");
-  if (o.engine == SCUTE_ENGINE_LOGFREE && o.protection != SCUTE_PROTECT_MLPC)
-    refuse(
-        "engine logfree needs parity and checksums, which are its log; choose protection mlpc, or "
-        "engine redo");
-  return o.engine;
+const engine_facts& choose_engine(const scute_options& o) {
+  if (o.engine == SCUTE_ENGINE_AUTO) {
+    const auto all = engines();
+    for (size_t i = all.size(); i-- != 0;)
+      if (o.protection >= all[i].least) return all[i];
+  }
+  const engine_facts* e = find_engine(static_cast<uint32_t>(o.engine));
+  if (e == nullptr) {
+    std::string names = "auto";
+    for (const engine_facts& known : engines())
+      names += (&known == &engines().back() ? " or " : ", ") + std::string(known.name);
+    refuse("engine must be " + names);
+  }
+  if (o.protection < e->least)
+    refuse("engine " + std::string(e->name) +
+           (e->parity_is_log ? " needs parity and checksums, which are its log"
+                             : " needs more protection") +
+           "; choose protection mlpc, or engine " + engines().front().name);
+  return *e;
 }
 
 geometry choose_geometry(const scute_options& o) {
@@ -57,7 +66,7 @@ geometry choose_geometry(const scute_options& o) {
     throw failure(SCUTE_E_RANGE, "pool size " + std::to_string(o.size) +
                                      " is outside the limits; choose 256 KiB to 64 TiB");
   if (o.size % format::page != 0) refuse("pool size must be a multiple of 4096 bytes");
-  const scute_engine engine = choose_engine(o);
+  const engine_facts& engine = choose_engine(o);
   if (o.protection < SCUTE_PROTECT_NONE || o.protection > SCUTE_PROTECT_MLPC)
     refuse("protection must be none, ml, mlp or mlpc");
   if (o.checksum != SCUTE_CHECKSUM_CRC32C && o.checksum != SCUTE_CHECKSUM_ADLER32)
@@ -65,7 +74,7 @@ geometry choose_geometry(const scute_options& o) {
   const bool with_parity = o.protection >= SCUTE_PROTECT_MLP;
   if (o.parity > 4) refuse("parity must be between 1 and 4");
   if (o.parity != 0 && !with_parity) refuse("parity rows need protection mlp or mlpc");
-  if (o.parity > 1 && engine != SCUTE_ENGINE_LOGFREE)
+  if (o.parity > engine.parities_max)
     refuse("several parity rows need engine logfree, and so protection mlpc; or set parity to 1");
   if (o.rows > 1000) refuse("rows must be between 1 and 1000");
   if (o.parity > 1 && o.rows > rows_max_of_several_parities)

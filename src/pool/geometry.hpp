@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "pool/engines.hpp"
 #include "pool/format.hpp"
 #include "scute/scute.h"
 
@@ -77,7 +78,7 @@ inline cell cell_of(const geometry& g, uint64_t offset) noexcept {
 }
 
 // The engine of a new pool; throws failure(SCUTE_E_INVALID) if it cannot have the one wished for.
-scute_engine choose_engine(const scute_options& options);
+const engine_facts& choose_engine(const scute_options& options);
 
 // Chooses the geometry of a new pool; throws failure(SCUTE_E_INVALID / SCUTE_E_RANGE) with the
 // reason when the wishes do not fit together.

@@ -65,7 +65,13 @@ class stripes {
    protected:
     ~keeper() = default;
   };
-  keeper* windows = nullptr;  // null: there are none
+  // Of pools whose lanes let go of their stripes by themselves.
+  class idle_keeper final : public keeper {
+   public:
+    void make_way(uint32_t, uint32_t) noexcept override {}
+  };
+  static inline idle_keeper nobody;
+  keeper* windows = &nobody;
 
   // A column block of a zone, or, in a pool without parity, a 4 KiB page of the file.
   static uint32_t index(uint64_t zone, uint64_t block) noexcept {
@@ -101,8 +107,7 @@ class stripes {
   // Asks whoever holds the stripe to let go, once.
   void ask(uint32_t i) noexcept {
     const uint64_t who = owner(i).who();
-    if (windows != nullptr && who != stripe_owner::none)
-      windows->make_way(static_cast<uint32_t>(who - 1), i);
+    if (who != stripe_owner::none) windows->make_way(static_cast<uint32_t>(who - 1), i);
   }
   bool try_lock_window(uint32_t i, uint32_t lane) noexcept {
     uint64_t seen = words_[i].load(std::memory_order_relaxed);
@@ -172,8 +177,7 @@ class stripes {
  private:
   void wait(uint32_t i, uint64_t seen, unsigned& spins) noexcept {
     const uint64_t who = stripe_owner{seen >> 17}.who();
-    if (windows != nullptr && who != stripe_owner::none)
-      windows->make_way(static_cast<uint32_t>(who - 1), i);
+    if (who != stripe_owner::none) windows->make_way(static_cast<uint32_t>(who - 1), i);
     spin_pause(spins);
   }
   static constexpr uint64_t held_by(uint32_t lane) noexcept {

@@ -16,6 +16,7 @@
 #include "pool/superblock.hpp"
 #include "pool/window.hpp"
 #include "pool/zone_extent.hpp"
+#include "session/factory.hpp"
 #include "tx/verify.hpp"
 
 namespace scute {
@@ -96,16 +97,14 @@ void instance::assemble() {
   s.salt = pool::pool_salt(s.sb);
   s.oid_tag = uint64_t{s.sb.tag} << 48;
   s.has_parity = s.geo.parity != 0;
+  s.parity_is_log = pool::find_engine(s.sb.engine)->parity_is_log;
   s.has_checksums = s.sb.protection >= SCUTE_PROTECT_MLPC;
   s.checksum = static_cast<codec::checksum_kind>(s.sb.checksum_kind);
   for (uint32_t i = 0; i < s.geo.lane_count; ++i) s.lanes.emplace_back(i, *s.medium);
   for (uint64_t z = 0; z < s.geo.zone_count; ++z) s.used_end.emplace_back(s.geo.data_size);
   heap = std::make_unique<heap::heap>(s, relay);
   objects = std::make_unique<heal::enumeration>(s, *heap);
-  if (log_free())
-    engine = std::make_unique<engine::logfree>(s, *heap);
-  else
-    engine = std::make_unique<engine::redo>(s, *heap);
+  engine = make_engine(*pool::find_engine(s.sb.engine), s, *heap);
   relay.target = engine.get();
   leases_.resize(s.geo.lane_count);
   for (auto& l : s.lanes) transactions.emplace_back(s, *heap, *engine, l);
@@ -164,7 +163,7 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   sb.parity = g.parity;
   sb.chunk_size = g.chunk_size;
   sb.protection = static_cast<uint32_t>(o.protection);
-  sb.engine = static_cast<uint32_t>(pool::choose_engine(o));
+  sb.engine = static_cast<uint32_t>(pool::choose_engine(o).id);
   sb.epoch = 1;
   in->assemble();
 
@@ -222,14 +221,15 @@ std::unique_ptr<instance> instance::attach(std::unique_ptr<medium::medium> m,
   const auto bad = [&](const char* what) {
     throw failure(SCUTE_E_CORRUPT, path + ": the superblock names an unknown " + what);
   };
-  if (s.sb.engine != SCUTE_ENGINE_REDO && s.sb.engine != SCUTE_ENGINE_LOGFREE) bad("engine");
+  const pool::engine_facts* kind = pool::find_engine(s.sb.engine);
+  if (kind == nullptr) bad("engine");
   if (s.sb.protection > SCUTE_PROTECT_MLPC) bad("protection level");
   if (s.sb.checksum_kind != SCUTE_CHECKSUM_CRC32C && s.sb.checksum_kind != SCUTE_CHECKSUM_ADLER32)
     bad("checksum kind");
   if ((s.sb.protection >= SCUTE_PROTECT_MLP) != (s.geo.parity != 0) ||
-      (s.geo.parity > 1 && s.sb.engine != SCUTE_ENGINE_LOGFREE))
+      s.geo.parity > kind->parities_max)
     bad("parity arrangement");
-  if (s.sb.engine == SCUTE_ENGINE_LOGFREE && s.sb.protection != SCUTE_PROTECT_MLPC)
+  if (static_cast<scute_protection>(s.sb.protection) < kind->least)
     bad("combination of engine and protection");
   if ((s.sb.protection >= SCUTE_PROTECT_ML ? 2u : 1u) != s.geo.lane_replicas) bad("lane layout");
   if (s.sb.tag == 0) bad("tag");
@@ -327,7 +327,7 @@ void instance::begin_session(const scute_options& o) {
   if (pages->doubt_count() != 0) s.events.drain(s);
   // The logs of the old epoch are void from here on, all at once. What is log-free is resolved later.
   const uint64_t resolved = s.sb.resolved_epoch;
-  const bool unresolved = log_free() && resolved != s.sb.epoch;
+  const bool unresolved = s.parity_is_log && resolved != s.sb.epoch;
   if (!unresolved || SCUTE_PLANTED(resolved_early)) s.sb.resolved_epoch = s.sb.epoch;
   if (!SCUTE_PLANTED(epoch_raise)) ++s.sb.epoch;
   if (!SCUTE_PLANTED(clean_open)) s.sb.clean = 0;
@@ -343,7 +343,7 @@ void instance::begin_session(const scute_options& o) {
 }
 
 void instance::start_threads(bool scan) {
-  if (!log_free() || s.medium->what() == medium::kind::simulated) return;
+  if (!s.parity_is_log || s.medium->what() == medium::kind::simulated) return;
   if (scan) resolving.start();
   if (!s.read_only) idle.start();
 }

@@ -10,8 +10,6 @@
 #include <optional>
 #include <string>
 
-#include "engine/logfree/logfree.hpp"
-#include "engine/redo/redo.hpp"
 #include "heal/enumeration.hpp"
 #include "heal/fault_handler.hpp"
 #include "heal/page_repair.hpp"
@@ -114,7 +112,6 @@ class instance {
   // Threads of the pool's own. On a simulated medium there are none: threads take turns there, and are the
   // test's to make.
   void start_threads(bool scan);
-  bool log_free() const noexcept { return s.sb.engine == SCUTE_ENGINE_LOGFREE; }
 
   // From here on nobody else ends its transactions.
   void end_life() noexcept {

@@ -42,7 +42,7 @@ class repair_claim {
  public:
   repair_claim(pool::state& s, const pool::lane* l, uint64_t payload) noexcept
       : s_(s), i_(pool::claims::index(payload)) {
-    if (s.sb.engine == SCUTE_ENGINE_LOGFREE) return;
+    if (s.parity_is_log) return;
     if (l != nullptr && std::find(l->claims.begin(), l->claims.end(), i_) != l->claims.end())
       return;
     s_.claimed.take(i_);

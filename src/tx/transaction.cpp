@@ -32,7 +32,7 @@ void transaction::begin() {
 
 // Engine redo writes an object piece by piece; of larger ones a window covers a part (pool/claims.hpp, O2).
 bool transaction::needs_claim(const micro_buffer& b) const noexcept {
-  return s_.sb.engine != SCUTE_ENGINE_LOGFREE || b.size > format::fragment_payload;
+  return !s_.parity_is_log || b.size > format::fragment_payload;
 }
 
 // For an object that is claimed: what none of the fragments that change may tell.

@@ -94,7 +94,7 @@ tx::recovery_report recover(pool::state& s, medium::writer& w, recovery_watch* w
   // Log-free pools: a column that an undo entry or a lent chunk has bytes in may be open to a transaction
   // that only its parity can roll back. The parity of in-place ranges is that of the old bytes, which are
   // put back; for the rest there is resolution (engine/logfree/logged.hpp, K1 and K2).
-  const bool log_free = s.sb.engine == SCUTE_ENGINE_LOGFREE;
+  const bool log_free = s.parity_is_log;
   touched_columns touched(s.geo);
   std::vector<found_log> logs;
   log_reader reader(s);

@@ -56,7 +56,7 @@ class logfree final : public tx::engine, private pool::stripes::keeper {
       : s_(s), log_(s, h), logged_(s, log_), hold_(s, log_), extents_(s.geo.lane_count) {
     s.locks.windows = this;
   }
-  ~logfree() override { s_.locks.windows = nullptr; }
+  ~logfree() override { s_.locks.windows = &pool::stripes::nobody; }
   logfree(const logfree&) = delete;
   logfree& operator=(const logfree&) = delete;
 

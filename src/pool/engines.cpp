@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pool/engines.hpp"
+
+#include "codec/reed_solomon.hpp"
+
+namespace scute::pool {
+namespace {
+
+constexpr engine_facts all[] = {
+    {SCUTE_ENGINE_REDO, "redo", SCUTE_PROTECT_NONE, 1, false},
+    {SCUTE_ENGINE_LOGFREE, "logfree", SCUTE_PROTECT_MLPC, codec::reed_solomon::parities_max, true},
+};
+
+}  // namespace
+
+std::span<const engine_facts> engines() noexcept {
+  return all;
+}
+
+const engine_facts* find_engine(uint32_t id) noexcept {
+  for (const engine_facts& e : all)
+    if (static_cast<uint32_t>(e.id) == id) return &e;
+  return nullptr;
+}
+
+}  // namespace scute::pool

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The engines that there are, as data: what a pool may be made of, and what other rooms have to know of the engine
+// that runs. Nobody compares engines by their numbers; session/factory.hpp has who makes one.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "scute/scute.h"
+
+namespace scute::pool {
+
+struct engine_facts {
+  scute_engine id;         // in the superblock
+  const char* name;        // in options
+  scute_protection least;  // that it needs
+  uint32_t parities_max;
+  // The parity is the undo log: a commit leaves columns open for a while, a crash leaves some to be resolved, and
+  // what is not in step in a column may be a transaction's. Windows cover whole fragments.
+  bool parity_is_log;
+};
+
+// In the order in which SCUTE_ENGINE_AUTO looks for one that the protection suffices for, the last one first.
+std::span<const engine_facts> engines() noexcept;
+// Null: there is no such engine.
+const engine_facts* find_engine(uint32_t id) noexcept;
+
+}  // namespace scute::pool

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who makes an engine.
+#pragma once
+
+#include <memory>
+
+#include "heap/heap.hpp"
+#include "pool/engines.hpp"
+#include "pool/state.hpp"
+#include "tx/engine.hpp"
+
+namespace scute {
+
+// Of one that pool/engines.cpp lists.
+std::unique_ptr<tx::engine> make_engine(const pool::engine_facts& kind, pool::state& s,
+                                        heap::heap& h);
+
+}  // namespace scute
