@@ -8,7 +8,7 @@
 
 #define SCUTE_GALOIS_ISA "avx2"
 #define SCUTE_GALOIS_VARIANT galois_avx2_kernels
-#include "codec/galois_vector.hpp"
+#include "codec/galois_vector.inc"
 
 namespace scute::codec {
 

@@ -11,7 +11,7 @@
 
 #define SCUTE_GALOIS_ISA "gfni,avx512f,avx512bw,avx512vl,avx512dq"
 #define SCUTE_GALOIS_VARIANT galois_avx512_kernels
-#include "codec/galois_vector.hpp"
+#include "codec/galois_vector.inc"
 
 namespace scute::codec {
 

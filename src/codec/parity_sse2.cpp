@@ -8,7 +8,7 @@
 #define SCUTE_PARITY_ISA "sse2"
 #define SCUTE_PARITY_VARIANT sse2_kernels
 #include "codec/intrinsics.hpp"
-#include "codec/parity_vector.hpp"
+#include "codec/parity_vector.inc"
 
 namespace scute::codec {
 
