@@ -35,12 +35,14 @@ const std::vector<every_call> calls{
      [](subject& s) {
        const scute_options o = small();
        scute_pool* p = nullptr;
-       return and_close(scute_create(s.other.c_str(), &o, &p), p);
+       const int e = scute_create(s.other.c_str(), &o, &p);
+       return and_close(e, p);
      }},
     {"scute_open", with::nothing,
      [](subject& s) {
        scute_pool* p = nullptr;
-       return and_close(scute_open(s.closed.c_str(), nullptr, &p), p);
+       const int e = scute_open(s.closed.c_str(), nullptr, &p);
+       return and_close(e, p);
      }},
     {"scute_root", with::pool,
      [](subject& s) {
