@@ -16,10 +16,12 @@ same_as_source() {
 # SIGKILL again and again.
 new_pool
 kills=0
-for _ in $(seq 200); do
+for attempt in $(seq 200); do
   "$scute" kv load "$pool" records.tsv --batch 10 --quiet >out 2>err &
   loader=$!
-  sleep "0.0$((RANDOM % 9))$((RANDOM % 10))"
+  # Longer and longer, so that a slow build comes to an end as well.
+  ms=$((RANDOM % (90 + 5 * attempt)))
+  sleep "$((ms / 1000)).$(printf %03d $((ms % 1000)))"
   kill -9 "$loader" 2>/dev/null || true
   status=0
   wait "$loader" 2>/dev/null || status=$?

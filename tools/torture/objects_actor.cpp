@@ -15,7 +15,7 @@ namespace scute_torture {
 std::string difference(const void* found, const void* expected, uint64_t n) {
   const auto* f = static_cast<const unsigned char*>(found);
   const auto* e = static_cast<const unsigned char*>(expected);
-  if (std::memcmp(f, e, n) == 0) return {};
+  if (n == 0 || std::memcmp(f, e, n) == 0) return {};
   uint64_t first = n, last = 0, count = 0;
   for (uint64_t i = 0; i < n; ++i) {
     if (f[i] == e[i]) continue;
