@@ -15,6 +15,13 @@
 #include "hostile/fault_injector.hpp"
 #include "support/pool_file.hpp"
 
+#if defined(__SANITIZE_THREAD__)
+// Children end in the middle of their work, with threads of the library's own.
+extern "C" const char* __tsan_default_options() {  // NOLINT
+  return "report_thread_leaks=0";
+}
+#endif
+
 namespace scute::test {
 namespace {
 
