@@ -33,7 +33,7 @@ class resolution::solving {
   explicit solving(resolution& r) : r_(r), hold_(r.mutex_) {
     r_.solver_.store(std::this_thread::get_id(), std::memory_order_relaxed);
   }
-  ~solving() { r_.solver_.store({}, std::memory_order_relaxed); }
+  ~solving() { r_.solver_.store({}, std::memory_order_release); }
   solving(const solving&) = delete;
   solving& operator=(const solving&) = delete;
 
@@ -110,7 +110,13 @@ void resolution::before_read(const pool::fragment& f) {
   const auto h = header_at(f.header);
   // A torn header may have an old tag and anything else.
   const uint32_t n = pool::covered(s_, f, h);
-  if (!in_doubt(h.tag) && pool::valid(s_, f)) return;
+  if (!in_doubt(h.tag) && pool::valid(s_, f)) {
+    // Who is at work may have made it so a moment ago; then it is durable when he is done.
+    if (solver_.load(std::memory_order_acquire) != std::thread::id()) {
+      const std::lock_guard until_done(mutex_);
+    }
+    return;
+  }
   for_each_extent(f, n == pool::not_covered ? 0 : n,
                   [&](uint64_t offset, uint64_t length) { before_write(offset, length); });
 }
