@@ -10,6 +10,7 @@
 #include "codec/parity.hpp"
 #include "heal/page_layout.hpp"
 #include "pool/library_call.hpp"
+#include "pool/optimistic.hpp"
 #include "pool/superblock.hpp"
 #include "pool/window.hpp"
 
@@ -202,6 +203,8 @@ bool page_repairer::compose(uint64_t page, desk& d) noexcept {
     return true;
   }
   pool::recipe r;
+  // What is overlaid may be stored to meanwhile, and is replaced. Out here: a second loss leaves gather() by a jump.
+  const pool::optimistic_reads mark;
   for (bool whole = false; !whole;) {  // each round knows of one more loss
     const losses l = losses_beside(page);
     if (l.too_many || !pool::find_recipe(s_.geo, c.row, {l.rows, l.row_count}, ~l.parities, r))

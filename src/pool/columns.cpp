@@ -289,7 +289,7 @@ void apply_in_place(state& s, lane& l, uint64_t offset, const std::byte* old, co
         const uint64_t parity_at = parity_offset(s.geo, c.zone, c.column);
         std::byte* parity = s.at(parity_at);
         codec::xor_encode(l.scratch, parity, old + (at - offset), now + (at - offset), n);
-        if (SCUTE_PLANTED(stripe_in_place)) s.locks.lock_exclusive(stripe);
+        if (SCUTE_PLANTED(stripe_in_place)) switch_point(), s.locks.lock_exclusive(stripe);
         holding::piece(at, parity_at, static_cast<uint32_t>(n), now + (at - offset), l.scratch,
                        nullptr);
         enter_phase(hold::phase::parity);

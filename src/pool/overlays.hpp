@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -27,11 +28,19 @@ class overlays {
     const std::lock_guard turn(lock_);
     ranges_.emplace(offset, range{length, bytes, nullptr, false, lane});
     any_.store(true, std::memory_order_release);
-    if (lane != no_lane) opened_.store(opened() + 1, std::memory_order_release);
+    if (lane == no_lane) return;
+    for (uint64_t at = offset / page; at <= (offset + length - 1) / page; ++at)
+      opened_[at % opened_count].fetch_add(1, std::memory_order_release);
   }
-  // How many in-place ranges were ever opened. Who finds a fragment closed, reads it, and then finds this
-  // number unchanged has read no byte of a transaction that was not decided (tx/conflict.hpp, N2).
-  uint64_t opened() const noexcept { return opened_.load(std::memory_order_acquire); }
+  // Another number whenever a part of these pages was opened in place meanwhile. Who finds a fragment closed,
+  // reads it, and then finds this number unchanged has read no byte of a transaction that was not decided
+  // (tx/conflict.hpp, N2). Of large pools some pages share a counter, so it may change for nothing.
+  uint64_t opened(uint64_t offset, uint64_t length) const noexcept {
+    uint64_t sum = 0;
+    for (uint64_t at = offset / page; at <= (offset + length - 1) / page; ++at)
+      sum += opened_[at % opened_count].load(std::memory_order_acquire);
+    return sum;
+  }
   void remove(uint64_t offset) noexcept {
     const std::lock_guard turn(lock_);
     ranges_.erase(offset);
@@ -149,7 +158,8 @@ class overlays {
   // A signal handler may wait for it: nobody touches the medium while having it.
   mutable spin_lock lock_;
   std::atomic<bool> any_{false};
-  std::atomic<uint64_t> opened_{0};
+  static constexpr uint64_t page = 4096, opened_count = 512;
+  std::array<std::atomic<uint64_t>, opened_count> opened_{};
   map ranges_;
 };
 

@@ -198,18 +198,8 @@ void settle_last(state& s, lane& l) noexcept {
 void require_columns(const state& s, const lane& l) noexcept {
   if (SCUTE_PLANTED(window_lost_pages)) return;
   const auto touch = [&](uint64_t offset) { touch_byte(s.at(offset)); };
-  const auto touch_under = [&](uint32_t stripe, uint64_t offset) {
-    if (!contains(l.held.stripes, stripe)) return touch(offset);
-    const holding here(s, l, hold::phase::reading);
-    touch(offset);
-  };
-  for (uint64_t row = 0; row < s.geo.parity; ++row) {
-    const uint64_t distance = row * s.geo.row_size;
-    if (l.held.stripes.empty())
-      for (const piece& p : l.pieces) touch(p.parity + distance);
-    else
-      for (const piece& p : l.pieces) touch_under(p.stripe, p.parity + distance);
-  }
+  for (uint64_t row = 0; row < s.geo.parity; ++row)
+    for (const piece& p : l.pieces) touch(p.parity + row * s.geo.row_size);
   if (!s.medium->any_revoked()) [[likely]]
     return;
   const auto& g = s.geo;
@@ -218,8 +208,7 @@ void require_columns(const state& s, const lane& l) noexcept {
       const uint64_t zone = at / g.row_size, column = at % g.row_size;
       for (uint64_t row = 0; row < g.rows + g.parity; ++row) {
         const uint64_t offset = g.zone_offset(zone) + row * g.row_size + column;
-        if (s.medium->is_revoked(offset))
-          touch_under(stripes::index(zone, column / column_block), offset);
+        if (s.medium->is_revoked(offset)) touch(offset);
       }
     }
 }

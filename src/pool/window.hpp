@@ -56,7 +56,8 @@ void settle_last(state& s, lane& l) noexcept;
 
 // To be called before enter(): every page that this window's rollback would need is there, and those
 // that are known to be lost are rebuilt by the fault that this makes. A page of parity that is found to
-// be lost when the data is torn would be one loss too many.
+// be lost when the data is torn would be one loss too many. The fault waits for a stripe, so that the caller
+// holds none that cannot be taken from him (V1).
 void require_columns(const state& s, const lane& l) noexcept;
 
 // Locks l.now(), but for what l.held holds already. taken_back: as take_back() said. False, with nothing

@@ -174,14 +174,15 @@ format::fragment_header sealer::take_origin(const micro_buffer& b, const pool::f
 // N2: what was read while another transaction had a range open in place does not count.
 void sealer::change_fragment(micro_buffer& b, uint64_t index) {
   constexpr int attempts_max = 1000;
+  const pool::fragment f = b.where.fragment(index);
   const size_t patches = patches_.size(), members = members_.size();
   const pool::patch last = patches == 0 ? pool::patch{} : patches_.back();
   for (int attempt = 0;; ++attempt) {
-    const uint64_t opened = s_.overlaid.opened();
+    const uint64_t opened = s_.overlaid.opened(f.payload, f.room);
     derive_change(b, index);
     switch_point();
-    if (s_.overlaid.opened() == opened || SCUTE_PLANTED(conflict_undone)) return;
-    if (attempt == attempts_max) refuse_change(s_, b.where.fragment(index).header);
+    if (s_.overlaid.opened(f.payload, f.room) == opened || SCUTE_PLANTED(conflict_undone)) return;
+    if (attempt == attempts_max) refuse_change(s_, f.header);
     members_.resize(members);
     patches_.resize(patches);
     if (patches != 0) patches_.back() = last;  // the change may have been joined to it

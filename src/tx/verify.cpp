@@ -78,7 +78,7 @@ namespace {
 bool copy_sound(const pool::state& s, const pool::fragment& f, uint32_t from, uint32_t to,
                 std::byte* out, format::fragment_header& h) {
   const pool::optimistic_reads mark;
-  const uint64_t opened = s.overlaid.opened();
+  const uint64_t opened = s.overlaid.opened(f.payload, f.room);
   std::memcpy(&h, s.at(f.header), sizeof h);
   std::memcpy(out, s.at(f.payload + from), to - from);
   if (s.overlaid.touches(f.payload, f.room)) {
@@ -92,7 +92,7 @@ bool copy_sound(const pool::state& s, const pool::fragment& f, uint32_t from, ui
   if (!s.has_checksums) return true;
   if (from == 0 && to == pool::covered(s, f, h)) return pool::valid(s, f, h, out);
   return pool::valid(s, f, h) && std::memcmp(out, s.at(f.payload + from), to - from) == 0 &&
-         s.overlaid.opened() == opened;
+         s.overlaid.opened(f.payload, f.room) == opened;
 }
 
 }  // namespace

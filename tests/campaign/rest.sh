@@ -24,6 +24,11 @@ small="--size 4194304"
   expect 0 rest $small --only mlpc/N20/8bit/1e-04 --trial 1
   has '^mlpc  *1 '
 
+  # A zone descriptor that decodes without a damaged row that counts: the zone is lost, the pool opens.
+  for level in mlp mlpc; do
+    expect 0 rest --seed 9 --size 16777216 --only $level/N20/1bit/1e-04 --trial 1
+  done
+
   expect 2 rest --only mlpc/N7/8bit/1e-04
   expect 2 rest --bits 3
   expect 2

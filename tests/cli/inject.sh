@@ -82,6 +82,8 @@ expect 1 "$scute" inject "$pool" --kind flip --bits 3
 expect 1 "$scute" inject "$pool" --kind flip --region moon
 expect 1 "$scute" inject "$pool" --kind flip --count 2 --rate 0.5
 expect 1 "$scute" inject "$pool" --kind flip --offset 999999999999
+expect 0 "$scute" info "$pool"
+in_out '^last session *closed properly$'
 expect 1 "$scute" inject "$pool" --kind scribble --length 0
 expect 1 "$scute" inject "$pools/none.pool" --kind flip
 in_err 'none.pool'

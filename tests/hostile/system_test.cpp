@@ -17,7 +17,8 @@
 
 #if defined(__SANITIZE_THREAD__)
 // Children end in the middle of their work, with threads of the library's own.
-extern "C" const char* __tsan_default_options() {  // NOLINT
+extern "C" const char* __tsan_default_options();
+extern "C" const char* __tsan_default_options() {
   return "report_thread_leaks=0";
 }
 #endif

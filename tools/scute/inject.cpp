@@ -16,6 +16,14 @@
 #include <utility>
 #include <vector>
 
+#if defined(__SANITIZE_THREAD__)
+// The pool is never closed (below), so threads of the library's own have no end.
+extern "C" const char* __tsan_default_options();
+extern "C" const char* __tsan_default_options() {
+  return "report_thread_leaks=0";
+}
+#endif
+
 namespace scute_tool {
 
 namespace {
@@ -80,17 +88,23 @@ scute::injection plan(const arguments& args) {
 void run(const arguments& args) {
   // Closing would write the superblocks and tidy up; a crash does not, and nor does this process's
   // end. So the pool is never closed.
-  static open_pool* const pool =
-      new open_pool(args.path, args.options.resolve(), open_pool::how::open_to_write);
+  scute::options options = args.options.resolve();
+  options.lazy_recovery = true;  // a scan could repair what has just been injured
+  static open_pool* const pool = new open_pool(args.path, options, open_pool::how::open_to_write);
   std::vector<injury> done;
-  working_on(args.path, [&] {
-    pool->pool().inject(plan(args), [&](uint64_t offset, uint64_t length) {
-      scute_location at{};
-      at.struct_size = sizeof at;
-      scute_locate(*pool, offset, &at);
-      done.push_back({offset, length, at.region});
+  try {
+    working_on(args.path, [&] {
+      pool->pool().inject(plan(args), [&](uint64_t offset, uint64_t length) {
+        scute_location at{};
+        at.struct_size = sizeof at;
+        scute_locate(*pool, offset, &at);
+        done.push_back({offset, length, at.region});
+      });
     });
-  });
+  } catch (const failure&) {
+    if (done.empty()) pool->close();  // nothing has happened, and nothing looks as if it had
+    throw;
+  }
   if (args.json) {
     json list = json::array();
     for (const injury& i : done)

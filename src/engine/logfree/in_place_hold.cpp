@@ -33,7 +33,18 @@ in_place_hold::outcome in_place_hold::claim(pool::lane& l) noexcept {
 }
 
 void in_place_hold::release(pool::lane& l) noexcept {
-  if (l.hold.load(std::memory_order_relaxed) == busy) l.hold.store(held, std::memory_order_release);
+  if (is_claimed(l)) l.hold.store(held, std::memory_order_release);
+}
+
+bool in_place_hold::is_claimed(const pool::lane& l) const noexcept {
+  return l.hold.load(std::memory_order_relaxed) == busy;
+}
+
+bool in_place_hold::require_columns(pool::lane& l) noexcept {
+  const bool holds = is_claimed(l);
+  release(l);
+  pool::require_columns(s_, l);
+  return !holds || claim(l) == outcome::held;
 }
 
 void in_place_hold::end(pool::lane& l) noexcept {
@@ -85,7 +96,7 @@ bool in_place_hold::add(pool::lane& l, const tx::inplace_range& r,
   const auto give_up = [&] {
     // Nobody keeps others from writing there, so what was to be put back may be out of date.
     l.undo_image.shrink(undo_before);
-    if (l.hold.load(std::memory_order_relaxed) == busy)
+    if (is_claimed(l))
       demote(l);
     else
       l.undo_image.clear();
@@ -93,11 +104,11 @@ bool in_place_hold::add(pool::lane& l, const tx::inplace_range& r,
   };
   if (!pool::plan(s_, l, extents) || pool::overlap(l.now().columns, l.held.columns))
     return give_up();
+  if (!require_columns(l)) return false;
   const auto& columns = l.now().columns;
   l.held.columns.reserve(l.held.columns.size() + columns.size());
   mine.reserve(mine.size() + fresh.size());
   if (!log_.add_undo(l.undo_image, r.offset, r.old, r.length)) return give_up();
-  pool::require_columns(s_, l);
   std::vector<uint32_t> got;
   if (!lock(l, got)) return give_up();
   const tx::member* changed = nullptr;

@@ -14,7 +14,8 @@
 //    only tries to get further ones, and if that fails demotes his hold himself. Nor does it wait for other
 //    threads: what a crash has left is resolved before (engine/logfree/logfree.hpp, D7), since that waits for
 //    stripes, which may be this lane's own where blocks share them. (Found by an attack from outside: no
-//    test had pools large enough for that.)
+//    test had pools large enough for that.) Nor may it meet a lost page of a column that is not held, since
+//    the handler of the fault waits for that column: what a window needs is touched in state held.
 // I3 The undo entry is put together in DRAM range by range, and always fits the lane's undo area, so that
 //    to demote takes no memory and no other lock; signal handlers do it, too.
 // I4 Until the transaction's end decoders see the old bytes through state::overlaid, whether the columns
@@ -45,6 +46,9 @@ class in_place_hold {
   // For the owner, when the library begins to use the lane; after it release() or end().
   outcome claim(pool::lane& l) noexcept;
   void release(pool::lane& l) noexcept;  // back to the user's code
+  bool is_claimed(const pool::lane& l) const noexcept;
+  // pool::require_columns() for l.now(), in which anybody can take what is held (I2). False if somebody did.
+  bool require_columns(pool::lane& l) noexcept;
 
   // In state none or held: takes the columns of further fragments. False if that cannot be had: then
   // everything that was held has been demoted, and the transaction goes through the log. Throws

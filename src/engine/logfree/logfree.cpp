@@ -51,7 +51,7 @@ void logfree::resolve(pool::lane& l, const tx::write_set& w) {
 }
 
 // Everything up to the first store, which nothing can fail after. False if in-place ranges have to be
-// demoted. Throws if a member is not what the transaction has read (D9).
+// demoted, or have been. Throws if a member is not what the transaction has read (D9).
 bool logfree::open_window(pool::lane& l, const tx::write_set& w) {
   make_ring(w);
   if (!w.in_place.empty()) {
@@ -67,7 +67,7 @@ bool logfree::open_window(pool::lane& l, const tx::write_set& w) {
     now += r.length;
   }
   pool::prepare_deltas(s_, l);
-  pool::require_columns(s_, l);
+  if (!hold_.require_columns(l)) return false;
   const bool before = pool::take_back(l);
   if (!pool::enter(s_, l, before)) return false;
   const tx::member* changed = nullptr;
@@ -81,8 +81,8 @@ bool logfree::open_window(pool::lane& l, const tx::write_set& w) {
   tx::refuse_change(s_, changed->where.header);
 }
 
-void logfree::commit_logged(pool::lane& l, const tx::write_set& w, in_place_hold::outcome mine) {
-  if (mine == in_place_hold::outcome::held) hold_.demote(l);
+void logfree::commit_logged(pool::lane& l, const tx::write_set& w) {
+  if (hold_.is_claimed(l)) hold_.demote(l);
   logged_.commit(l, w);  // if it throws, restore() follows
   hold_.end(l);
 }
@@ -99,7 +99,7 @@ void logfree::commit(pool::lane& l, const tx::write_set& w) {
     hold_.release(l);
     throw;
   }
-  if (!entered) return commit_logged(l, w, mine);
+  if (!entered) return commit_logged(l, w);
   pool::write_data(s_, l);
   if (SCUTE_PLANTED(window_parity_early)) pool::write_parity(s_, l);
   if (!SCUTE_PLANTED(window_fence)) l.w.fence();

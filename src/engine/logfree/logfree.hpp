@@ -75,7 +75,7 @@ class logfree final : public tx::engine, private pool::stripes::keeper {
   void list_extents(pool::lane& l, const tx::write_set& w);
   bool fits(pool::lane& l, const tx::write_set& w);
   void make_ring(const tx::write_set& w);
-  void commit_logged(pool::lane& l, const tx::write_set& w, in_place_hold::outcome mine);
+  void commit_logged(pool::lane& l, const tx::write_set& w);
   void resolve(pool::lane& l, const tx::write_set& w);
   bool open_window(pool::lane& l, const tx::write_set& w);
 

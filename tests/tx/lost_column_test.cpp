@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A transaction that holds columns with an in-place range meets a lost page of a column that it does not
+// hold. Another thread holds that one, and wants one of the transaction's: neither may wait for ever (I2).
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "support/pool_file.hpp"
+
+namespace scute::test {
+namespace {
+
+constexpr auto patience = std::chrono::seconds(20);
+
+class lost_column : public testing::Test {
+ protected:
+  void SetUp() override {
+    scute_options o = options(4 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE});
+    o.rows = 16;
+    f.create(o);
+    for (uint64_t i = 0; i < 40; ++i) objects.push_back(f.alloc(pattern(i, content_size)));
+    held = objects.front();
+    for (const scute_oid oid : objects)
+      if (other == 0 && !share_columns(oid, held)) other = oid;
+    ASSERT_NE(other, 0u);
+    SCUTE_OKAY(scute_drain(f));
+  }
+
+  uint32_t stripe_of(scute_oid oid) const {
+    const pool::cell c = pool::cell_of(f.in().s.geo, f.offset_of(oid));
+    return pool::stripes::index(c.zone, c.column / pool::column_block);
+  }
+  bool share_columns(scute_oid a, scute_oid b) const {
+    const uint64_t distance =
+        stripe_of(a) > stripe_of(b) ? stripe_of(a) - stripe_of(b) : stripe_of(b) - stripe_of(a);
+    return distance < 2;
+  }
+  // The page in the row above or below, where none of the objects lies.
+  void lose_beside(scute_oid oid) const {
+    const auto& g = f.in().s.geo;
+    const uint64_t page = f.offset_of(oid) / 4096 * 4096;
+    const uint64_t at =
+        g.zone_offset(0) + (g.rows - 1) * g.row_size + pool::cell_of(g, page).column;
+    const bytes noise = pattern(7, 4096);
+    f.in().pages->lose(at, reinterpret_cast<const std::byte*>(noise.data()));
+  }
+
+  // Runs meets_loss in a thread of its own, which is to wait for the column of `other`. False if the column
+  // of `held` is not to be had then.
+  template <class Fn>
+  bool can_be_had(Fn&& meets_loss) {
+    auto& locks = f.in().s.locks;
+    const uint32_t lane = f.in().s.geo.lane_count - 1;  // no transaction has it
+    locks.lock_window(stripe_of(other), lane);
+    std::atomic<bool> begins{false};
+    std::thread owner([&] { meets_loss(begins); });
+    while (!begins) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    const auto end = std::chrono::steady_clock::now() + patience;
+    bool got = false;
+    while (!got && std::chrono::steady_clock::now() < end) {
+      locks.ask(stripe_of(held));
+      got = locks.try_lock_window(stripe_of(held), lane);
+      std::this_thread::yield();
+    }
+    if (got) locks.unlock_window(stripe_of(held), lane);
+    locks.unlock_window(stripe_of(other), lane);
+    owner.join();
+    return got;
+  }
+
+  static constexpr size_t content_size = 3000;
+  pool_file f;
+  std::vector<scute_oid> objects;
+  scute_oid held = 0, other = 0;
+};
+
+TEST_F(lost_column, MetByACommit) {
+  lose_beside(other);
+  const bool had = can_be_had([&](std::atomic<bool>& begins) {
+    transaction tx(f);
+    void* p = nullptr;
+    SCUTE_OKAY(scute_tx_inplace(tx, held, 0, 100, &p));
+    std::memset(p, 1, 100);
+    SCUTE_OKAY(scute_tx_add_range(tx, other, 0, 100, &p));
+    std::memset(p, 2, 100);
+    begins = true;
+    SCUTE_OKAY(tx.commit());
+  });
+  EXPECT_TRUE(had);
+  EXPECT_EQ(f.read(held)[50], 1);
+  EXPECT_EQ(f.read(other)[50], 2);
+  EXPECT_EQ(f.info().pages_healed, 1u);
+  f.expect_sound();
+}
+
+TEST_F(lost_column, MetByAnotherInPlaceRange) {
+  lose_beside(other);
+  const bool had = can_be_had([&](std::atomic<bool>& begins) {
+    transaction tx(f);
+    void* p = nullptr;
+    SCUTE_OKAY(scute_tx_inplace(tx, held, 0, 100, &p));
+    std::memset(p, 1, 100);
+    begins = true;
+    SCUTE_OKAY(scute_tx_inplace(tx, other, 0, 100, &p));
+    std::memset(p, 2, 100);
+    SCUTE_OKAY(tx.commit());
+  });
+  EXPECT_TRUE(had);
+  EXPECT_EQ(f.read(held)[50], 1);
+  EXPECT_EQ(f.read(other)[50], 2);
+  EXPECT_EQ(f.info().pages_healed, 1u);
+  f.expect_sound();
+}
+
+// Its own column: the page is rebuilt, and the stores that were there stay.
+TEST_F(lost_column, OfItsOwn) {
+  transaction tx(f);
+  void* p = nullptr;
+  SCUTE_OKAY(scute_tx_inplace(tx, held, 0, 100, &p));
+  std::memset(p, 1, 100);
+  lose_beside(held);
+  SCUTE_OKAY(scute_tx_add_range(tx, other, 0, 100, &p));
+  std::memset(p, 2, 100);
+  SCUTE_OKAY(tx.commit());
+  EXPECT_EQ(f.read(held)[50], 1);
+  EXPECT_EQ(f.read(other)[50], 2);
+  f.expect_sound();
+}
+
+}  // namespace
+}  // namespace scute::test
