@@ -2,12 +2,12 @@
 #include <csignal>
 
 #include "capi/guard.hpp"
-#include "heal/fault_handler.hpp"
+#include "mend/fault_handler.hpp"
 
 extern "C" int scute_handle_fault(int signal, void* info, void* /*context*/) {
   if (info == nullptr) return 0;
   const int keep = errno;
-  const bool handled = scute::heal::handle_fault(signal, *static_cast<const siginfo_t*>(info));
+  const bool handled = scute::mend::handle_fault(signal, *static_cast<const siginfo_t*>(info));
   errno = keep;
   return handled ? 1 : 0;
 }

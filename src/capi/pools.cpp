@@ -179,13 +179,12 @@ int scute_pool_info(scute_pool* pool, scute_info* info) {
     i.fault_handler = (s.flags & SCUTE_NO_FAULT_HANDLER) == 0 ? 1 : 0;
     i.pages_healed = in.pages->healed.load();
     i.flags = s.flags;
-    if (const heal::resolution* work = in.resolving.work()) {
-      if (in.resolving.pending())
-        i.unresolved = (work->blocks() - work->resolved_blocks()) * format::page *
-                       (uint64_t{g.rows} + g.parity);
-      i.rolled_back = work->rolled_back();
-      i.finished = work->finished();
+    if (s.resolving->pending()) {
+      const auto done = s.resolving->done();
+      i.unresolved = (done.blocks - done.resolved) * format::page * (uint64_t{g.rows} + g.parity);
     }
+    i.rolled_back = s.resolving->traces().rolled_back;
+    i.finished = s.resolving->traces().finished;
     capi::copy_out(info, i, "info");
   });
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "capi/guard.hpp"
-#include "pool/window.hpp"
 
 using namespace scute;
 
@@ -20,10 +19,10 @@ int scute_recovery_wait(scute_pool* pool, scute_progress_fn progress, void* arg)
 int scute_recovery_progress(scute_pool* pool, uint64_t* done, uint64_t* total) {
   return capi::guarded(pool, [&] {
     const instance& in = capi::need(pool);
-    const heal::resolution* work = in.resolving.work();
+    const auto work = in.s.resolving->done();
     const uint64_t width = (uint64_t{in.s.geo.rows} + in.s.geo.parity) * format::page;
-    if (done != nullptr) *done = work != nullptr ? work->resolved_blocks() * width : 0;
-    if (total != nullptr) *total = work != nullptr ? work->blocks() * width : 0;
+    if (done != nullptr) *done = work.resolved * width;
+    if (total != nullptr) *total = work.blocks * width;
   });
 }
 

@@ -8,8 +8,8 @@
 
 #include "base/planted.hpp"
 #include "heal/mending.hpp"
-#include "heal/page_layout.hpp"
-#include "heal/repair.hpp"
+#include "mend/page_layout.hpp"
+#include "mend/repair.hpp"
 #include "pool/blocks.hpp"
 #include "pool/columns.hpp"
 #include "pool/superblock.hpp"
@@ -87,13 +87,13 @@ class checker {
       format::fragment_header h;
       const bool known = decodable(s_, f, hints_, h);
       found(what, f.header, format::header_size + f.room, oid, false, !known);
-      s_.events.post(event_of(s_, f, SCUTE_OUTCOME_DETECTED));
+      s_.events.post(mend::event_of(s_, f, SCUTE_OUTCOME_DETECTED));
       suspect(f);  // its columns are off because of it, not because of their parity
       if (known && whole != nullptr) rest(*whole, h);
       return false;
     }
     try {
-      s_.healer->repair(nullptr, f, what);
+      mend::repair(s_, nullptr, f, what);
       found(what, f.header, format::header_size + f.room, oid, true, false);
       ++repairs_;
       return true;
@@ -189,7 +189,7 @@ class checker {
   void free_headers(uint64_t from, uint64_t to) {
     std::vector<pool::fragment> found;
     for (uint64_t page = from; page < to; page += format::page)
-      for_each_fragment(s_, page, [&](const fragment_in_page& f) {
+      mend::for_each_fragment(s_, page, [&](const mend::fragment_in_page& f) {
         if (f.fragment.header >= page && f.fragment.header < page + format::page)
           found.push_back(f.fragment);
       });
@@ -271,7 +271,7 @@ class checker {
   uint64_t done_ = 0, told_ = 0, total_ = 0;
   std::set<std::pair<uint64_t, uint64_t>> suspect_blocks_;
   std::vector<loss> lost_;
-  erasure_hints hints_;
+  pool::erasure_hints hints_;
   uint64_t repairs_ = 0;
 };
 

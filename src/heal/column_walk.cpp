@@ -89,7 +89,7 @@ void column_walker::fragments(heap::zone& z, uint64_t zone, const page& p, walk_
   if (p.inside >= g.chunk_base && in_chunks >> g.chunk_shift < g.chunks) {
     const chunk_view v = view_of(z, static_cast<uint32_t>(in_chunks >> g.chunk_shift));
     const uint64_t size = v.slot_size;
-    if (v.use == heap::use::run && size >= 64 && heap::fragments_of(size) == 1 &&
+    if (v.use == heap::use::run && size >= 64 && pool::fragments_of(size) == 1 &&
         !s_.overlaid.touches(p.offset, format::page)) {
       const uint64_t in_chunk = in_chunks & (g.chunk_size - 1);
       const uint64_t base = p.offset - in_chunk;

@@ -6,6 +6,7 @@
 
 #include "base/planted.hpp"
 #include "heal/certainty.hpp"
+#include "mend/repair.hpp"
 #include "pool/optimistic.hpp"
 
 namespace scute::heal {
@@ -79,7 +80,7 @@ bool enumeration::learn(const heap::object& o, const pool::fragment& f,
   }
   if (examine(s_, g) == certainty::damaged) {
     try {
-      s_.healer->repair(nullptr, f, "object");
+      mend::repair(s_, nullptr, f, "object");
     } catch (const failure& e) {
       if (e.code() != SCUTE_E_CORRUPT) throw;
       const std::lock_guard hold(mutex_);

@@ -7,8 +7,8 @@
 #include <set>
 #include <string>
 
-#include "heal/page_repair.hpp"
 #include "heap/regions.hpp"
+#include "mend/page_repair.hpp"
 #include "pool/optimistic.hpp"
 
 namespace scute::heal {
@@ -83,7 +83,7 @@ class target {
 
 class injector {
  public:
-  injector(pool::state& s, page_repairer& pages, const scute_injection& what,
+  injector(pool::state& s, mend::page_repairer& pages, const scute_injection& what,
            const std::function<void(uint64_t, uint64_t)>& visit)
       : s_(s), pages_(pages), what_(what), visit_(visit), w_(*s.medium) {}
 
@@ -168,7 +168,7 @@ class injector {
   }
 
   pool::state& s_;
-  page_repairer& pages_;
+  mend::page_repairer& pages_;
   const scute_injection& what_;
   const std::function<void(uint64_t, uint64_t)>& visit_;
   medium::writer w_;
@@ -208,7 +208,7 @@ void require_sensible(const pool::state& s, const scute_injection& what) {
                                      std::to_string(s.geo.file_size) + " bytes");
 }
 
-uint64_t inject(pool::state& s, heap::zone_table& zones, page_repairer& pages,
+uint64_t inject(pool::state& s, heap::zone_table& zones, mend::page_repairer& pages,
                 const scute_injection& what,
                 const std::function<void(uint64_t offset, uint64_t length)>& visit) {
   require_sensible(s, what);

@@ -18,15 +18,17 @@
 #include "pool/state.hpp"
 #include "scute/scute.h"
 
-namespace scute::heal {
-
+namespace scute::mend {
 class page_repairer;
+}
+
+namespace scute::heal {
 
 // Tests what a program asks for; throws failure.
 void require_sensible(const pool::state& s, const scute_injection& what);
 
 // Returns the number of injuries. pages: loses them, and notes that they are lost.
-uint64_t inject(pool::state& s, heap::zone_table& zones, page_repairer& pages,
+uint64_t inject(pool::state& s, heap::zone_table& zones, mend::page_repairer& pages,
                 const scute_injection& what,
                 const std::function<void(uint64_t offset, uint64_t length)>& visit);
 

@@ -5,9 +5,9 @@
 
 #include "base/failure.hpp"
 #include "codec/parity.hpp"
-#include "heal/decodings.hpp"
-#include "heal/repair.hpp"
-#include "heal/versions.hpp"
+#include "mend/decodings.hpp"
+#include "mend/repair.hpp"
+#include "mend/versions.hpp"
 #include "pool/columns.hpp"
 #include "pool/optimistic.hpp"
 
@@ -18,11 +18,11 @@ constexpr int rounds_max = 8;
 
 }  // namespace
 
-bool decodable(pool::state& s, const pool::fragment& f, erasure_hints& hints,
+bool decodable(pool::state& s, const pool::fragment& f, pool::erasure_hints& hints,
                format::fragment_header& h) {
   if (!s.has_parity) return false;
   std::vector<std::byte> image;
-  if (!find_sound(s, f, [](uint64_t) { return false; }, image, &hints)) return false;
+  if (!mend::find_sound(s, f, [](uint64_t) { return false; }, image, &hints)) return false;
   std::memcpy(&h, image.data(), sizeof h);
   return true;
 }
@@ -78,14 +78,14 @@ mender::outcome mender::mend(uint64_t zone, const sighting& g) {
       count(zone, g, h);
     else
       ++tallies_[zone].lost;
-    s_.events.post(event_of(s_, g.f, SCUTE_OUTCOME_DETECTED));
+    s_.events.post(mend::event_of(s_, g.f, SCUTE_OUTCOME_DETECTED));
     tell_({g.what(), g.f.header, length, oid, false});
     lost_[key] = {g, repairs_, true};
     return outcome::lost;
   }
   if (!known) ++tallies_[zone].damaged;
   try {
-    s_.healer->repair(nullptr, g.f, g.what());
+    mend::repair(s_, nullptr, g.f, g.what());
   } catch (const failure& e) {
     if (e.code() != SCUTE_E_CORRUPT) throw;
     lost_[key] = {g, repairs_};

@@ -18,7 +18,7 @@
 
 #include "heal/certainty.hpp"
 #include "heal/column_walk.hpp"
-#include "heal/erasures.hpp"
+#include "mend/erasures.hpp"
 
 namespace scute::heal {
 
@@ -36,7 +36,7 @@ struct mend_tally {
 };
 
 // Without repair: would the columns give the fragment back? Then h is its header.
-bool decodable(pool::state& s, const pool::fragment& f, erasure_hints& hints,
+bool decodable(pool::state& s, const pool::fragment& f, pool::erasure_hints& hints,
                format::fragment_header& h);
 
 inline constexpr const char* undecidable_column =
@@ -90,7 +90,7 @@ class mender {
   std::map<std::pair<uint64_t, uint64_t>, loss> lost_;  // by zone and header
   std::map<columns, bool> suspects_;                    // true: told of already
   std::vector<doubt> busy_;
-  erasure_hints hints_;
+  pool::erasure_hints hints_;
   uint64_t repairs_ = 0;  // of whatever kind; a measure of progress
 };
 

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/planted.hpp"
-#include "heal/page_layout.hpp"
+#include "mend/page_layout.hpp"
 
 namespace scute::heal {
 
@@ -23,7 +23,7 @@ void page_doubts::replay_begins() {
     if (s_.medium->is_revoked(page)) repairer_.repair(page, true, SCUTE_FINDER_OPEN);
 }
 
-void page_doubts::parity_begins(std::span<const engine::byte_range> written) {
+void page_doubts::parity_begins(std::span<const pool::data_range> written) {
   // The list can grow while it is walked: looking at a page may meet the next lost one.
   for (uint32_t i = 0; i < repairer_.doubt_count(); ++i) {
     const uint64_t page = repairer_.doubtful(i);
@@ -51,7 +51,7 @@ void page_doubts::examine(uint64_t page, const uncertain& u) {
   medium::writer& w = *s_.service;
   std::vector<std::byte> decoded(format::page);
   pool::decode(s_, page, decoded.data(), format::page);
-  const auto lose = [&](const fragment_in_page& f) {
+  const auto lose = [&](const mend::fragment_in_page& f) {
     s_.lost.fetch_add(1, std::memory_order_relaxed);
     s_.events.post(
         {f.object != 0 || !f.fragment.metadata ? SCUTE_EVENT_OBJECT : SCUTE_EVENT_STRUCTURE,
@@ -63,7 +63,7 @@ void page_doubts::examine(uint64_t page, const uncertain& u) {
     for (uint64_t at = std::max(from, page); at < std::min(from + n, page + format::page); ++at)
       if (u[at - page]) fn(at);
   };
-  for_each_fragment(s_, page, [&](const fragment_in_page& f) {
+  mend::for_each_fragment(s_, page, [&](const mend::fragment_in_page& f) {
     const pool::fragment& g = f.fragment;
     if (pool::valid(s_, g)) {
       // Q3

@@ -14,27 +14,27 @@
 
 #include <vector>
 
-#include "engine/common/recovery.hpp"
-#include "heal/page_repair.hpp"
+#include "mend/page_repair.hpp"
+#include "tx/engine.hpp"
 
 namespace scute::heal {
 
-class page_doubts final : public engine::recovery_watch {
+class page_doubts final : public tx::recovery_watch {
  public:
   // known: lost pages, whose access is revoked.
-  page_doubts(pool::state& s, page_repairer& repairer, const std::vector<uint64_t>& known)
+  page_doubts(pool::state& s, mend::page_repairer& repairer, const std::vector<uint64_t>& known)
       : s_(s), repairer_(repairer), known_(known) {}
-  ~page_doubts() override { repairer_.doubt(false); }
+  ~page_doubts() { repairer_.doubt(false); }
 
   void replay_begins() override;
-  void parity_begins(std::span<const engine::byte_range> written) override;
+  void parity_begins(std::span<const pool::data_range> written) override;
 
  private:
   struct uncertain;
   void examine(uint64_t page, const uncertain& u);
 
   pool::state& s_;
-  page_repairer& repairer_;
+  mend::page_repairer& repairer_;
   const std::vector<uint64_t>& known_;
 };
 

@@ -112,7 +112,7 @@ bool for_each_sighting(const pool::state& s, heap::zone& z, uint64_t zone, uint6
   x.length = v.length;
   const uint64_t low = at + inside, high = low + format::page;
   const auto object = [&](uint64_t base, uint64_t size, uint32_t slot) {
-    const uint64_t n = heap::fragments_of(size), payload = base + n * format::header_size;
+    const uint64_t n = pool::fragments_of(size), payload = base + n * format::header_size;
     x.first = base;
     x.slot = slot;
     x.f.object_room = size - n * format::header_size;

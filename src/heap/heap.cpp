@@ -7,6 +7,7 @@
 #include <new>
 
 #include "base/planted.hpp"
+#include "mend/repair.hpp"
 #include "pool/columns.hpp"
 
 namespace scute::heap {
@@ -32,7 +33,7 @@ heap::heap(pool::state& s, step_engine& e)
 }
 
 uint64_t heap::size_max() const noexcept {
-  return payload_room(uint64_t{s_.geo.chunks} << s_.geo.chunk_shift);
+  return pool::payload_room(uint64_t{s_.geo.chunks} << s_.geo.chunk_shift);
 }
 
 void heap::disk_full(const std::string& what) const {
@@ -155,8 +156,7 @@ void heap::scan(chunk_state& c) {
     if (looks_live && (s_.has_checksums || pool::valid(s_, f, h, nullptr))) continue;
     if (n != 0 || (!pool::valid(s_, f, h, nullptr) && !SCUTE_PLANTED(scan_check))) {
       try {
-        if (s_.healer == nullptr) continue;
-        s_.healer->repair(nullptr, f, "object header");
+        mend::repair(s_, nullptr, f, "object header");
         h = zones_.read_header(o);
       } catch (const failure& e) {
         if (e.code() != SCUTE_E_CORRUPT) throw;

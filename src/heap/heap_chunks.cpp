@@ -6,6 +6,7 @@
 #include "base/planted.hpp"
 #include "codec/parity.hpp"
 #include "heap/heap.hpp"
+#include "mend/repair.hpp"
 #include "pool/columns.hpp"
 
 namespace scute::heap {
@@ -81,7 +82,7 @@ object heap::reserve_span(pool::lane& l, uint64_t size) {
                                      " bytes is larger than this pool can ever hold (" +
                                      std::to_string(size_max()) + ")");
   uint64_t n = (size + s_.geo.chunk_size - 1) >> s_.geo.chunk_shift;
-  while (payload_room(n << s_.geo.chunk_shift) < size) ++n;
+  while (pool::payload_room(n << s_.geo.chunk_shift) < size) ++n;
   const auto length = static_cast<uint32_t>(n);
   const std::lock_guard hold(mutex_);
   chunk_state* head = take_chunks(l, length);
@@ -240,7 +241,7 @@ void heap::reclaim_lent(pool::lane& l) {
   const std::lock_guard hold(mutex_);
   for (uint64_t zi = 0; zi < zones_.count(); ++zi) {
     // A zone whose chunks nobody lent need not be loaded for this.
-    const auto d = pool::read_metadata<format::zone_descriptor>(
+    const auto d = mend::read_metadata<format::zone_descriptor>(
         s_, &l, s_.geo.zone_offset(zi), format::type_zone, "zone descriptor");
     if (d.log_chunks == 0) continue;
     zone& z = zones_.get(zi);

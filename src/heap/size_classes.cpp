@@ -22,7 +22,7 @@ size_classes::size_classes(uint32_t chunk_size) {
   small_.resize(format::fragment_payload / 32 + 1);
   for (size_t i = 0; i < small_.size(); ++i) {
     const auto it = std::find_if(slots_.begin(), slots_.end(),
-                                 [&](uint32_t s) { return payload_room(s) >= i * 32; });
+                                 [&](uint32_t s) { return pool::payload_room(s) >= i * 32; });
     small_[i] = static_cast<int8_t>(it == slots_.end() ? none : it - slots_.begin());
   }
 }
@@ -30,7 +30,7 @@ size_classes::size_classes(uint32_t chunk_size) {
 int size_classes::of(uint64_t size) const noexcept {
   if (size <= format::fragment_payload) return small_[(size + 31) / 32];
   for (size_t i = 0; i < slots_.size(); ++i)
-    if (payload_room(slots_[i]) >= size) return static_cast<int>(i);
+    if (pool::payload_room(slots_[i]) >= size) return static_cast<int>(i);
   return none;
 }
 

@@ -2,26 +2,16 @@
 // Slot sizes of runs. The table is not part of the format (each chunk header says its slot size),
 // so it may change between versions.
 //
-// A slot holds k fragment headers and then the payload, k being the fewest that cover it: one up
-// to 4 KiB. Headers must not straddle a cache line, so slots are multiples of 32 bytes, the
+// A slot of up to 4 KiB has one fragment header (pool/object_place.hpp). Headers must not straddle a cache line, so slots are multiples of 32 bytes, the
 // smallest being one line: a header and 32 bytes.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "pool/format.hpp"
+#include "pool/object_place.hpp"
 
 namespace scute::heap {
-
-// Fragment headers needed at the start of a slot or span of `size` bytes.
-constexpr uint64_t fragments_of(uint64_t size) noexcept {
-  constexpr uint64_t whole = format::fragment_payload + format::header_size;
-  return (size + whole - 1) / whole;
-}
-constexpr uint64_t payload_room(uint64_t size) noexcept {
-  return size - fragments_of(size) * format::header_size;
-}
 
 class size_classes {
  public:

@@ -10,6 +10,7 @@
 #include "codec/crc32c.hpp"
 #include "codec/parity.hpp"
 #include "heap/size_classes.hpp"
+#include "mend/repair.hpp"
 #include "pool/blocks.hpp"
 #include "pool/columns.hpp"
 #include "pool/hold.hpp"
@@ -74,7 +75,7 @@ void zone_table::load_once(uint64_t z) {
 void zone_table::load(uint64_t index) {
   zone& z = zones_[index];
   const auto& g = s_.geo;
-  const auto d = pool::read_metadata<format::zone_descriptor>(s_, nullptr, g.zone_offset(index),
+  const auto d = mend::read_metadata<format::zone_descriptor>(s_, nullptr, g.zone_offset(index),
                                                               format::type_zone, "zone descriptor");
   if (d.index != index || d.high_water > g.chunks)
     throw failure(SCUTE_E_CORRUPT, s_.path + ": the descriptor of zone " + std::to_string(index) +
@@ -93,7 +94,7 @@ void zone_table::load(uint64_t index) {
     c.zone = static_cast<uint32_t>(index);
     uint32_t covers = 1;
     try {
-      const auto h = pool::read_metadata<format::chunk_header>(
+      const auto h = mend::read_metadata<format::chunk_header>(
           s_, nullptr, g.chunk_header_offset(index, i), format::type_chunk, "chunk header");
       adopt(z, index, i, h);
       if (c.kind == use::span) covers = c.length;
@@ -134,9 +135,9 @@ void zone_table::adopt(zone& z, uint64_t index, uint32_t i, const format::chunk_
       const object o = span_object(c);
       const pool::fragment first = o.fragment(0);
       if (s_.resolving->pending()) s_.resolving->before_read(first);
-      if (!pool::valid(s_, first) && s_.healer != nullptr && !SCUTE_PLANTED(span_check)) {
+      if (!pool::valid(s_, first) && !SCUTE_PLANTED(span_check)) {
         try {
-          s_.healer->repair(nullptr, first, "first fragment of a large object");
+          mend::repair(s_, nullptr, first, "first fragment of a large object");
         } catch (const failure& e) {
           // Its other fragments may be sound; keep the space, and let whoever opens it be told.
           if (e.code() != SCUTE_E_CORRUPT) throw;
@@ -195,12 +196,7 @@ void zone_table::become_run(chunk_state& c, uint16_t generation, uint32_t slot_s
 object zone_table::span_object(chunk_state& c) const noexcept {
   const uint64_t length = std::min<uint64_t>(c.length, s_.geo.chunks - c.index);
   const uint64_t size = length << s_.geo.chunk_shift;
-  object o;
-  o.chunk = &c;
-  o.header = offset_of(c);
-  o.payload = o.header + fragments_of(size) * format::header_size;
-  o.room = payload_room(size);
-  return o;
+  return {pool::object_place::at(offset_of(c), size), &c, 0};
 }
 
 void zone_table::nowhere(uint64_t payload_offset, const char* why) const {
@@ -274,7 +270,7 @@ format::chunk_header zone_table::header_for(const pool::lane& l, const chunk_sta
                                             uint32_t length) const {
   format::chunk_header h{};
   h.kind = static_cast<uint8_t>(kind);
-  h.fragments = static_cast<uint8_t>(slot_size == 0 ? 0 : fragments_of(slot_size));
+  h.fragments = static_cast<uint8_t>(slot_size == 0 ? 0 : pool::fragments_of(slot_size));
   h.generation = generation;
   h.slot_size = slot_size;
   h.formatted = formatted;

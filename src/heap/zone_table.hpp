@@ -58,14 +58,9 @@ class zone_table {
   object locate(uint64_t payload_offset);
   object slot_object(chunk_state& c, uint32_t slot) const noexcept {
     const uint64_t size = c.slot_size;
-    object o;
-    o.chunk = &c;
-    o.slot = slot;
     // The bound matters only to a reader whose chunk is being put to another use under its eyes.
-    o.header = offset_of(c) + std::min(slot * size, s_.geo.chunk_size - size);
-    o.payload = o.header + fragments_of(size) * format::header_size;
-    o.room = payload_room(size);
-    return o;
+    const uint64_t inside = std::min(slot * size, s_.geo.chunk_size - size);
+    return {pool::object_place::at(offset_of(c) + inside, size), &c, slot};
   }
   object span_object(chunk_state& c) const noexcept;
 

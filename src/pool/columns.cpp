@@ -12,28 +12,9 @@
 #include "medium/persist.hpp"
 #include "pool/hold.hpp"
 #include "pool/optimistic.hpp"
-#include "pool/settlement.hpp"
 
 namespace scute::pool {
 namespace {
-
-// Calls fn(offset, cell, n) for the parts of a data range that stay in one row and column block.
-template <typename Fn>
-void for_each_block(const geometry& g, uint64_t offset, uint64_t length, Fn&& fn) {
-  while (length != 0) {
-    cell c = cell_of(g, offset);
-    // Rows are whole blocks long, so a block never crosses a row.
-    uint64_t row_left = std::min(length, g.row_size - c.column);
-    while (row_left != 0) {
-      const uint64_t n = std::min(row_left, column_block - c.column % column_block);
-      fn(offset, c, n);
-      offset += n;
-      length -= n;
-      row_left -= n;
-      c.column += n;
-    }
-  }
-}
 
 class exclusive_stripe {
  public:
@@ -199,52 +180,6 @@ void prefetch_parity(const state& s, uint64_t offset, uint64_t length) noexcept 
   }
 }
 
-void apply(state& s, lane& l) noexcept {
-  const medium::stage_scope as(medium::stage::parity);
-  for (const piece& p : l.pieces) {
-    const auto merge = [&](stripe_owner old) noexcept { return next_owner(s, l, p.stripe, old); };
-    std::byte* data = s.at(p.offset);
-    if (s.has_parity && p.length <= atomic_parity_max) {
-      if (!SCUTE_PLANTED(stripe_shared) && !s.locks.lock_shared(p.stripe))
-        l.w.count.lock_waits.add(1);
-      {
-        const holding here(s, p.stripe, true);
-        codec::xor_delta(l.scratch, data, p.src, p.length);
-        std::byte* parity = s.at(p.parity);
-        holding::piece(p.offset, p.parity, p.length, p.src, nullptr, l.scratch);
-        enter_phase(hold::phase::parity);
-        if (!SCUTE_PLANTED(parity_atomic))
-          codec::xor_into_atomic(parity, l.scratch, p.length, this_thread_holds.done);
-        if (SCUTE_PLANTED(stripe_shared)) s.locks.lock_shared(p.stripe);
-        if (!SCUTE_PLANTED(parity_flush)) l.w.flush(parity, p.length, medium::purpose::parity);
-        enter_phase(hold::phase::data);
-        const medium::stage_scope data_alone(medium::stage::data);
-        l.w.stream(data, p.src, p.length, p.why);
-      }
-      s.locks.unlock_shared(p.stripe, merge);
-      continue;
-    }
-    if (!SCUTE_PLANTED(stripe_exclusive) && !s.locks.lock_exclusive(p.stripe))
-      l.w.count.lock_waits.add(1);
-    {
-      const holding here(s, p.stripe, false);
-      if (s.has_parity) {
-        std::byte* parity = s.at(p.parity);
-        codec::xor_encode(l.scratch, parity, data, p.src, p.length);
-        if (SCUTE_PLANTED(stripe_exclusive)) s.locks.lock_exclusive(p.stripe);
-        holding::piece(p.offset, p.parity, p.length, p.src, l.scratch, nullptr);
-        enter_phase(hold::phase::parity);
-        if (!SCUTE_PLANTED(parity_vector))
-          l.w.stream(parity, l.scratch, p.length, medium::purpose::parity);
-        enter_phase(hold::phase::data);
-      }
-      const medium::stage_scope data_alone(medium::stage::data);
-      l.w.stream(data, p.src, p.length, p.why);
-    }
-    s.locks.unlock_exclusive(p.stripe, p.length >= medium::nt_threshold, merge);
-  }
-}
-
 void overlay_in_place(state& s, const lane& l, uint64_t offset, const std::byte* old,
                       uint64_t length, bool add, bool held) {
   const auto remove = [&](uint64_t end) {
@@ -275,33 +210,6 @@ bool keep_in_place(state& s, uint64_t offset, const std::byte* now, uint64_t len
     kept = s.overlaid.keep(at, now + (at - offset)) && kept;
   });
   return kept;
-}
-
-void apply_in_place(state& s, lane& l, uint64_t offset, const std::byte* old, const std::byte* now,
-                    uint64_t length) noexcept {
-  for_each_block(s.geo, offset, length, [&](uint64_t at, const cell& c, uint64_t n) {
-    const uint32_t stripe = stripes::index(c.zone, (s.has_parity ? c.column : at) / column_block);
-    if (!SCUTE_PLANTED(stripe_in_place) && !s.locks.lock_exclusive(stripe))
-      l.w.count.lock_waits.add(1);
-    {
-      const holding here(s, stripe, false);
-      if (s.has_parity) {
-        const uint64_t parity_at = parity_offset(s.geo, c.zone, c.column);
-        std::byte* parity = s.at(parity_at);
-        codec::xor_encode(l.scratch, parity, old + (at - offset), now + (at - offset), n);
-        if (SCUTE_PLANTED(stripe_in_place)) switch_point(), s.locks.lock_exclusive(stripe);
-        holding::piece(at, parity_at, static_cast<uint32_t>(n), now + (at - offset), l.scratch,
-                       nullptr);
-        enter_phase(hold::phase::parity);
-        if (!SCUTE_PLANTED(parity_in_place))
-          l.w.stream(parity, l.scratch, n, medium::purpose::parity);
-        enter_phase(hold::phase::data);
-      }
-      s.overlaid.remove(at);
-    }
-    s.locks.unlock_exclusive(stripe, n >= medium::nt_threshold,
-                             [&](stripe_owner o) noexcept { return next_owner(s, l, stripe, o); });
-  });
 }
 
 namespace {

@@ -8,6 +8,7 @@
 //    through state::overlaid.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -18,16 +19,28 @@ namespace scute::pool {
 
 inline constexpr uint64_t column_block = 4096;
 
-// Up to this many bytes parity is changed by atomic XORs under a shared stripe, above by vector
-// instructions under an exclusive one. Measured (scute-bench parity): on a machine where a locked
-// XOR takes 18 cycles the vector path is level at 32 bytes and ahead from there, far below the
-// 8 KiB of the paper's machine; sharing a block pays off for headers only.
-inline constexpr uint32_t atomic_parity_max = 32;
-
 // File offset of a column's parity; the others of several follow at distances of a row.
 inline uint64_t parity_offset(const geometry& g, uint64_t zone, uint64_t column,
                               uint64_t parity = 0) noexcept {
   return g.zone_offset(zone) + g.data_size + parity * g.row_size + column;
+}
+
+// Calls fn(offset, cell, n) for the parts of a data range that stay in one row and column block.
+template <typename Fn>
+void for_each_block(const geometry& g, uint64_t offset, uint64_t length, Fn&& fn) {
+  while (length != 0) {
+    cell c = cell_of(g, offset);
+    // Rows are whole blocks long, so a block never crosses a row.
+    uint64_t row_left = std::min(length, g.row_size - c.column);
+    while (row_left != 0) {
+      const uint64_t n = std::min(row_left, column_block - c.column % column_block);
+      fn(offset, c, n);
+      offset += n;
+      length -= n;
+      row_left -= n;
+      c.column += n;
+    }
+  }
 }
 
 // The stripe that guards a byte of the data rows.
@@ -53,11 +66,7 @@ void will_use_columns(const state& s, uint64_t offset, uint64_t length) noexcept
 // Columns [column, column + length) of a zone will be read soon, in all rows that are in use and the parity: medium::will_read().
 void will_read_columns(const state& s, uint64_t zone, uint64_t column, uint64_t length) noexcept;
 
-// Writes l.pieces to data and parity, and leaves (lane, l.sequence) as the blocks' owner. Durable
-// at the lane's next fence.
-void apply(state& s, lane& l) noexcept;
-
-// In-place ranges: the user has stored the new bytes already. Until apply_in_place() the parity
+// In-place ranges: the user has stored the new bytes already. Until the transaction ends the parity
 // encodes the old ones, which overlay_in_place() tells everybody who decodes.
 // held: the caller holds the stripes, so that nobody is decoding there.
 void overlay_in_place(state& s, const lane& l, uint64_t offset, const std::byte* old,
@@ -65,10 +74,6 @@ void overlay_in_place(state& s, const lane& l, uint64_t offset, const std::byte*
 // Makes `now`, a copy of what the range holds, known to whoever has to rebuild a page of it. False if a
 // page of it was lost since overlay_in_place(), so that the range holds old bytes again.
 bool keep_in_place(state& s, uint64_t offset, const std::byte* now, uint64_t length) noexcept;
-// Brings the parity up to the new bytes, of which `now` is a copy in DRAM, and ends the overlay.
-void apply_in_place(state& s, lane& l, uint64_t offset, const std::byte* old, const std::byte* now,
-                    uint64_t length) noexcept;
-
 // Where gather() works: 28 KiB, on the stack of whoever has one.
 struct gather_room {
   alignas(64) std::byte sum[parities_max][column_block];

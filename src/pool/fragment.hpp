@@ -76,17 +76,4 @@ void seal_metadata(const state& s, const lane& l, uint64_t offset, uint32_t type
        sizeof m - format::header_size);
 }
 
-// Returns a validated copy of a metadata object, repairing it first if it is damaged.
-template <typename Metadata>
-Metadata read_metadata(state& s, lane* l, uint64_t offset, uint32_t type, const char* what) {
-  const fragment f = metadata_fragment(offset, type);
-  if (!valid(s, f) && !SCUTE_PLANTED(metadata_check)) {
-    if (s.healer == nullptr) throw failure(SCUTE_E_CORRUPT, std::string(what) + " is damaged");
-    s.healer->repair(l, f, what);
-  }
-  Metadata m;
-  std::memcpy(&m, s.at(offset), sizeof m);
-  return m;
-}
-
 }  // namespace scute::pool

@@ -3,6 +3,7 @@
 // side (status line and log ring, replicated) is described in pool/format.hpp.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <vector>
@@ -46,14 +47,20 @@ struct parity_range {
   uint32_t length;
 };
 
-// What a log-free commit has open, or has left open (pool/window.hpp).
-struct window {
+// What a log-free commit has open, or has left open (engine/logfree/window.hpp).
+struct window_columns {
   std::vector<uint32_t> stripes;  // held, ascending
   std::vector<column_range>
       columns;           // whole extents of its members, ascending, none overlaps another
   bool stacked = false;  // some column has several cells of these members
   std::vector<parity_range> parity;  // stored, write-back begun
 
+  bool has(uint32_t stripe) const noexcept {
+    if (stripes.size() > 12) return std::binary_search(stripes.begin(), stripes.end(), stripe);
+    for (const uint32_t x : stripes)
+      if (x == stripe) return true;
+    return false;
+  }
   void clear() noexcept {
     stripes.clear();
     columns.clear();
@@ -61,6 +68,9 @@ struct window {
     parity.clear();
   }
 };
+
+// How far a lane's window under way has come (engine/logfree/window.hpp, V6).
+enum class window_step : uint8_t { closed, planned, open, data, parity };
 
 // How far a phase of a window has come, for a signal handler in the same thread.
 struct window_progress {
@@ -98,12 +108,13 @@ struct alignas(64) lane {
   // Windows: the one under way and the one before it, which may be deferred (V2). While it is, whoever
   // gets `deferral` from deferred to draining owns `last`, and `relief` to write with; else the lane owns
   // `last`, and nobody has a use for `relief`.
-  window windows[2];
+  window_columns windows[2];
   uint32_t turn = 0;  // which of them is the one under way
-  window& now() noexcept { return windows[turn]; }
-  window& last() noexcept { return windows[turn ^ 1]; }
-  const window& now() const noexcept { return windows[turn]; }
-  const window& last() const noexcept { return windows[turn ^ 1]; }
+  window_step step = window_step::closed;
+  window_columns& now() noexcept { return windows[turn]; }
+  window_columns& last() noexcept { return windows[turn ^ 1]; }
+  const window_columns& now() const noexcept { return windows[turn]; }
+  const window_columns& last() const noexcept { return windows[turn ^ 1]; }
   window_progress progress;
   byte_buffer deltas;
   const void* deferred_by = nullptr;  // the thread that has stored the parity of `last`
@@ -111,7 +122,7 @@ struct alignas(64) lane {
   medium::writer relief;
 
   // In-place ranges of the running transaction that hold their columns (engine/logfree/in_place_hold.hpp).
-  window held;
+  window_columns held;
   byte_buffer undo_image;  // the undo entry that they would need if they had to let go
   // Whoever gets `hold` to demoting writes with `rescue`. Another one may be draining meanwhile, so this is
   // not `relief`: a writer belongs to one thread from its first store to its fence.
@@ -135,6 +146,10 @@ struct alignas(64) lane {
   std::vector<handled_many> handled;
   alignas(64) std::byte scratch[4096];
 
+  // The stripe is held for one of its windows, or for its in-place ranges.
+  bool holds(uint32_t stripe) const noexcept {
+    return now().has(stripe) || last().has(stripe) || held.has(stripe);
+  }
   bool has_settled(uint64_t low_sequence) const noexcept {
     // Sequences are compared modulo 2^37, which is all a stripe word keeps. A word so old that the
     // difference wraps merely costs a needless flush.

@@ -32,6 +32,23 @@ class resolver {
   // Before a chunk changes its use: nothing in it is of an unresolved transaction any more.
   virtual void before_reuse(uint64_t offset, uint64_t length) = 0;
 
+  // The scan: resolves up to `blocks` further blocks that nobody has begun yet; false if there are none.
+  // Any number of threads; all blocks are resolved when all of them have returned.
+  virtual bool scan(uint64_t blocks) = 0;
+  // After the scan: nothing is pending any more. The caller makes the superblock say so first.
+  virtual void finish() noexcept = 0;
+
+  // Column blocks: all that there are to resolve since opening, and those that are.
+  struct progress {
+    uint64_t blocks = 0, resolved = 0;
+  };
+  virtual progress done() const noexcept = 0;
+  // Members that were rolled back, and transactions whose parity was finished: what a crash leaves.
+  struct outcome {
+    uint64_t rolled_back = 0, finished = 0;
+  };
+  virtual outcome traces() const noexcept = 0;
+
  protected:
   constexpr resolver() = default;
   std::atomic<bool> pending_{false};
@@ -46,6 +63,10 @@ class idle_resolver final : public resolver {
   void before_read(const fragment&) override {}
   void before_overwrite(uint64_t, uint64_t) override {}
   void before_reuse(uint64_t, uint64_t) override {}
+  bool scan(uint64_t) override { return false; }
+  void finish() noexcept override {}
+  progress done() const noexcept override { return {}; }
+  outcome traces() const noexcept override { return {}; }
 };
 inline idle_resolver nothing_to_resolve;
 

@@ -3,6 +3,7 @@
 // locks. Behaviour lives in the folders above.
 #pragma once
 
+#include <array>
 #include <cerrno>
 #include <deque>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "medium/medium.hpp"
 #include "pool/accounting.hpp"
 #include "pool/claims.hpp"
+#include "pool/erasure_hints.hpp"
 #include "pool/event_log.hpp"
 #include "pool/geometry.hpp"
 #include "pool/idle_watch.hpp"
@@ -26,15 +28,10 @@
 
 namespace scute::pool {
 
-struct fragment;
-
-// Rebuilds damaged fragments; implemented by heal/, called by whoever finds the damage.
-class repairer {
- public:
-  virtual ~repairer() = default;
-  // Puts a fragment right from its columns if it is damaged. On success its bytes in the pool are
-  // valid. Throws failure(SCUTE_E_CORRUPT) naming what was lost. Safe from several threads.
-  virtual void repair(lane* by, const fragment& f, const char* what) = 0;
+// Of repairs in an open pool (mend/repair.hpp).
+struct repair_memory {
+  erasure_hints hints;
+  std::array<waiting_mutex, 16> turns;  // by fragment; two repairs of one fragment take turns
 };
 
 struct state {
@@ -65,7 +62,7 @@ struct state {
   claims claimed;
   overlays overlaid;
   idle_watch watch;
-  repairer* healer = nullptr;
+  repair_memory repairs;
   resolver* resolving = &nothing_to_resolve;
 
   // Rows of a zone beyond this offset hold nothing but zeros, so columns need not read them.

@@ -5,7 +5,7 @@
 
 #include "base/thread_signals.hpp"
 #include "pool/library_call.hpp"
-#include "pool/window.hpp"
+#include "session/instance.hpp"
 
 namespace scute {
 
@@ -22,26 +22,25 @@ void idle_drain::stop() noexcept {
     stop_ = true;
   }
   wake_.notify_all();
-  s_.watch.stop();
+  in_.s.watch.stop();
   if (thread_.joinable()) thread_.join();
 }
 
 void idle_drain::run() noexcept {
   block_all_but_faults();
+  pool::idle_watch& watch = in_.s.watch;
   // A deferred window is drained between one and two looks after its transaction.
   constexpr std::chrono::milliseconds pause{20};
   const pool::library_call within;
   std::unique_lock hold(mutex_);
   while (!wake_.wait_for(hold, pause, [this] { return stop_; })) {
     hold.unlock();
-    bool any = false;
-    for (pool::lane& l : s_.lanes) any = pool::age(s_, l) || any;
-    if (any)
-      s_.watch.stay_awake();
-    else if (s_.watch.dozing())  // since the last look at least (Q1)
-      s_.watch.sleep();
+    if (in_.engine->background())
+      watch.stay_awake();
+    else if (watch.dozing())  // since the last look at least (Q1)
+      watch.sleep();
     else
-      s_.watch.announce();
+      watch.announce();
     hold.lock();
   }
 }

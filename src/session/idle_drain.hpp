@@ -9,13 +9,13 @@
 #include <mutex>
 #include <thread>
 
-#include "pool/state.hpp"
-
 namespace scute {
+
+class instance;
 
 class idle_drain {
  public:
-  explicit idle_drain(pool::state& s) : s_(s) {}
+  explicit idle_drain(instance& in) : in_(in) {}
   ~idle_drain() { stop(); }
   idle_drain(const idle_drain&) = delete;
   idle_drain& operator=(const idle_drain&) = delete;
@@ -28,7 +28,7 @@ class idle_drain {
  private:
   void run() noexcept;
 
-  pool::state& s_;
+  instance& in_;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stop_ = false;

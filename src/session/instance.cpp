@@ -7,14 +7,13 @@
 #include <cstring>
 
 #include "base/planted.hpp"
-#include "engine/common/recovery.hpp"
 #include "heal/page_doubts.hpp"
 #include "medium/mapped_medium.hpp"
 #include "medium/new_file.hpp"
+#include "mend/repair.hpp"
 #include "pool/blocks.hpp"
 #include "pool/columns.hpp"
 #include "pool/superblock.hpp"
-#include "pool/window.hpp"
 #include "pool/zone_extent.hpp"
 #include "session/factory.hpp"
 #include "tx/verify.hpp"
@@ -89,7 +88,6 @@ void instance::adopt(std::unique_ptr<medium::medium> m, const std::string& path)
   s.medium = std::move(m);
   s.read_only = s.medium->read_only();
   s.service = std::make_unique<medium::writer>(*s.medium);
-  s.healer = &healer;
 }
 
 // Derives the volatile side from s.sb and s.geo.
@@ -269,7 +267,7 @@ void instance::take_options(const scute_options& o) {
 // From here on a page that cannot be read is rebuilt when somebody accesses it. Those that are known to
 // be lost are put out of reach first, so that nobody takes what is there for their content.
 void instance::watch_pages(const scute_options& o) {
-  pages = std::make_unique<heal::page_repairer>(s);
+  pages = std::make_unique<mend::page_repairer>(s);
   faults_.emplace(s, *pages, (o.flags & SCUTE_NO_FAULT_HANDLER) == 0);
   if ((o.flags & SCUTE_NO_FAULT_HANDLER) == 0) this_thread().admit_faults();
   pages->notes.load();
@@ -311,14 +309,14 @@ void instance::begin_session(const scute_options& o) {
       --s.sb.epoch;
     }
     heal::page_doubts doubts(s, *pages, known_losses_);
-    recovery = engine::recover(s, *s.service, &doubts);
+    recovery = engine->recover(*s.service, &doubts);
     if (SCUTE_PLANTED(reclaim_early)) heap->reclaim_lent(s.lanes.front());
     recovery_ns = since(start);
   }
   // Needed by whoever repairs something before its zone is loaded: rows that were never used do not
   // take part in parity, whatever lies there.
   for (uint64_t z = 0; z < s.geo.zone_count; ++z) {
-    healer.repair_descriptor(z);
+    mend::repair_descriptor(s, z);
     pool::set_used_end(s, z, pool::read_extent(s, z).high_water);
   }
   pool::fill_holes(s, marks);  // by descriptors that recovery has changed, or that are whole again
@@ -327,14 +325,17 @@ void instance::begin_session(const scute_options& o) {
   if (pages->doubt_count() != 0) s.events.drain(s);
   // The logs of the old epoch are void from here on, all at once. What is log-free is resolved later.
   const uint64_t resolved = s.sb.resolved_epoch;
-  const bool unresolved = s.parity_is_log && resolved != s.sb.epoch;
+  const bool unresolved = engine->has_unresolved(resolved);
   if (!unresolved || SCUTE_PLANTED(resolved_early)) s.sb.resolved_epoch = s.sb.epoch;
   if (!SCUTE_PLANTED(epoch_raise)) ++s.sb.epoch;
   if (!SCUTE_PLANTED(clean_open)) s.sb.clean = 0;
   pool::write_superblock(*s.service, s.sb);
   s.require_healthy();
   pages->forget_doubts(*s.service);
-  if (unresolved) resolving.begin(resolved);
+  if (unresolved) {
+    engine->resume(resolved);
+    resolving.begin();
+  }
   if (!was_clean) {
     heap->reclaim_lent(s.lanes.front());
     if (o.progress != nullptr) o.progress(o.progress_arg, "recover", 1, 1);
@@ -343,13 +344,13 @@ void instance::begin_session(const scute_options& o) {
 }
 
 void instance::start_threads(bool scan) {
-  if (!s.parity_is_log || s.medium->what() == medium::kind::simulated) return;
+  if (s.medium->what() == medium::kind::simulated) return;
   if (scan) resolving.start();
-  if (!s.read_only) idle.start();
+  if (engine->has_background() && !s.read_only) idle.start();
 }
 
 void instance::drain() noexcept {
-  for (pool::lane& l : s.lanes) pool::drain_wholly(s, l);
+  for (pool::lane& l : s.lanes) engine->drain(l);
 }
 
 void instance::close() {
@@ -367,11 +368,11 @@ void instance::close() {
   // Chunks that could not be taken back from a log, for want of memory: the next open does it, as
   // after a crash.
   if (heap->lent() != 0) return;
-  drain();
+  engine->close();
   s.require_healthy();
   s.sb.clean = 1;
   // Else the next session goes on with it.
-  if (!resolving.pending()) s.sb.resolved_epoch = s.sb.epoch;
+  if (!s.resolving->pending()) s.sb.resolved_epoch = s.sb.epoch;
   pool::write_superblock(*s.service, s.sb);
   s.require_healthy();
   s.events.drain(s);  // a superblock page may have been lost just now
@@ -381,7 +382,7 @@ uint64_t instance::root(uint64_t size, uint32_t type) {
   const std::lock_guard hold(root_mutex_);
   const uint64_t at = s.geo.zone_offset(0) + format::zone_anchor_offset;
   auto anchor =
-      pool::read_metadata<format::root_anchor>(s, nullptr, at, format::type_anchor, "root anchor");
+      mend::read_metadata<format::root_anchor>(s, nullptr, at, format::type_anchor, "root anchor");
   if (anchor.oid != 0) {
     const heap::object o = heap->zones().locate(tx::payload_of(s, anchor.oid));
     const auto h = tx::live_header(s, nullptr, o);

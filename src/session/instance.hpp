@@ -11,13 +11,11 @@
 #include <string>
 
 #include "heal/enumeration.hpp"
-#include "heal/fault_handler.hpp"
-#include "heal/page_repair.hpp"
-#include "heal/repair.hpp"
 #include "heap/heap.hpp"
 #include "medium/process.hpp"
+#include "mend/fault_handler.hpp"
+#include "mend/page_repair.hpp"
 #include "pool/state.hpp"
-#include "pool/window.hpp"
 #include "scute/scute.h"
 #include "session/idle_drain.hpp"
 #include "session/lane_leases.hpp"
@@ -73,8 +71,7 @@ class instance {
   uint64_t root(uint64_t size, uint32_t type);
 
   pool::state s;
-  heal::column_repairer healer{s};
-  std::unique_ptr<heal::page_repairer> pages;
+  std::unique_ptr<mend::page_repairer> pages;
   step_relay relay;
   std::unique_ptr<heap::heap> heap;
   std::unique_ptr<heal::enumeration> objects;
@@ -122,13 +119,13 @@ class instance {
   const uint64_t process_ = medium::this_process();
   bool open_ = false;
   std::vector<uint64_t> known_losses_;  // pages, found at opening
-  std::optional<heal::fault_domain> faults_;
+  std::optional<mend::fault_domain> faults_;
   waiting_mutex root_mutex_;
   lane_leases leases_;
 
  public:
   recovery_service resolving{*this};
-  idle_drain idle{s};
+  idle_drain idle{*this};
   scrub_service scrubs{*this};  // the last member: its threads use the others
 };
 

@@ -18,11 +18,8 @@ constexpr uint64_t step = 8;
 
 }  // namespace
 
-void recovery_service::begin(uint64_t resolved_epoch) {
-  pool::state& s = in_.s;
-  resolution_ = std::make_unique<heal::resolution>(s, resolved_epoch, s.sb.epoch);
-  s.resolving = resolution_.get();
-  s.attentive.store(true);
+void recovery_service::begin() noexcept {
+  in_.s.attentive.store(true);
 }
 
 void recovery_service::start() {
@@ -41,7 +38,7 @@ void recovery_service::scan() noexcept {
   const pool::library_call within;
   const pool::finder_scope as(SCUTE_FINDER_OPEN);
   try {
-    while (!stop_.load(std::memory_order_relaxed) && resolution_->scan(step)) {
+    while (!stop_.load(std::memory_order_relaxed) && in_.s.resolving->scan(step)) {
     }
     if (!stop_.load(std::memory_order_relaxed)) conclude();
   } catch (...) {
@@ -50,33 +47,38 @@ void recovery_service::scan() noexcept {
   }
 }
 
+bool recovery_service::all_done() const noexcept {
+  const auto done = in_.s.resolving->done();
+  return done.resolved == done.blocks;
+}
+
 // Whoever finds that the last block is done.
 void recovery_service::conclude() {
   pool::state& s = in_.s;
-  if (resolution_->resolved_blocks() != resolution_->blocks()) return;  // another one is at it
+  if (!all_done()) return;  // another one is at it
   const std::lock_guard service(s.service_mutex);
-  if (!resolution_->pending()) return;
+  if (!s.resolving->pending()) return;
   s.sb.resolved_epoch = s.sb.epoch - 1;
   pool::write_superblock(*s.service, s.sb);
   s.require_healthy();
-  resolution_->finish();
+  s.resolving->finish();
   s.attentive.store(in_.attentive_by_choice());
 }
 
 void recovery_service::finish(scute_progress_fn progress, void* arg) {
-  if (!pending()) return;
+  pool::resolver& work = *in_.s.resolving;
+  if (!work.pending()) return;
   const uint64_t width = (uint64_t{in_.s.geo.rows} + in_.s.geo.parity) * format::page;
   const auto tell = [&] {
-    if (progress != nullptr)
-      progress(arg, "recover", resolution_->resolved_blocks() * width,
-               resolution_->blocks() * width);
+    const auto done = work.done();
+    if (progress != nullptr) progress(arg, "recover", done.resolved * width, done.blocks * width);
   };
   {
     const pool::finder_scope as(SCUTE_FINDER_OPEN);
-    while (resolution_->scan(step)) tell();
+    while (work.scan(step)) tell();
   }
   // Blocks that others have begun.
-  for (unsigned spins = 0; resolution_->resolved_blocks() != resolution_->blocks();) {
+  for (unsigned spins = 0; !all_done();) {
     {
       const std::lock_guard hold(mutex_);
       if (error_) std::rethrow_exception(error_);

@@ -11,7 +11,6 @@
 #include <thread>
 #include <vector>
 
-#include "heal/resolution.hpp"
 #include "scute/scute.h"
 
 namespace scute {
@@ -25,8 +24,8 @@ class recovery_service {
   recovery_service(const recovery_service&) = delete;
   recovery_service& operator=(const recovery_service&) = delete;
 
-  // The pool's superblock is that of the new epoch. Columns are unresolved from here on.
-  void begin(uint64_t resolved_epoch);
+  // Something is unresolved from here on (tx::engine::resume()).
+  void begin() noexcept;
   // Lets threads of its own scan in the background.
   void start();
   // Scans along until everything is resolved. Throws what a scan threw.
@@ -34,16 +33,12 @@ class recovery_service {
   // Ends the background threads, wherever they are.
   void stop() noexcept;
 
-  bool pending() const noexcept { return resolution_ && resolution_->pending(); }
-  // Null if there was nothing to resolve at opening.
-  const heal::resolution* work() const noexcept { return resolution_.get(); }
-
  private:
   void scan() noexcept;
   void conclude();
+  bool all_done() const noexcept;
 
   instance& in_;
-  std::unique_ptr<heal::resolution> resolution_;
   std::atomic<bool> stop_{false};
   std::mutex mutex_;  // of what follows
   std::vector<std::thread> threads_;

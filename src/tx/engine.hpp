@@ -7,6 +7,7 @@
 #include <span>
 
 #include "heap/step_engine.hpp"
+#include "pool/columns.hpp"
 #include "pool/fragment.hpp"
 #include "pool/lane.hpp"
 
@@ -54,8 +55,41 @@ struct recovery_report {
   uint64_t undone = 0;     // transactions whose in-place ranges were put back
 };
 
+// Told how far recovery has come, for those who have to rebuild lost pages meanwhile.
+class recovery_watch {
+ public:
+  // The logs have been read; nothing has been written yet.
+  virtual void replay_begins() = 0;
+  // All data is as it shall be. In the columns of `written` the parity may be the old one, the new one, or torn.
+  virtual void parity_begins(std::span<const pool::data_range> written) = 0;
+
+ protected:
+  ~recovery_watch() = default;
+};
+
 class engine : public heap::step_engine {
  public:
+  // ---- its life: what the session calls --------------------------------------------------------------
+
+  // The pool was not closed properly: whatever its logs say is brought about, durably. Alone in the pool, before any
+  // lane is in use; may be cut short anywhere and run again, until the superblock names the next epoch. Throws
+  // failure(SCUTE_E_CORRUPT) if a log contradicts the geometry; nothing was changed then.
+  virtual recovery_report recover(medium::writer& w, recovery_watch* watch) = 0;
+  // True if transactions of epochs after `resolved`, the superblock's resolved_epoch, have left more than recover()
+  // mends. Then resume() follows, as soon as the superblock names the next epoch, and state::resolving has work.
+  virtual bool has_unresolved(uint64_t resolved) const noexcept = 0;
+  virtual void resume(uint64_t resolved) = 0;
+  // Transactions leave things for an idle moment: a thread shall call background() every so often.
+  virtual bool has_background() const noexcept = 0;
+  // Does what is due. False if nothing is left; who leaves something after that tells state::watch. Any one thread.
+  virtual bool background() noexcept = 0;
+  // What the lane's transactions have left is durable as well, or the medium has failed. Any thread without locks.
+  virtual void drain(pool::lane& l) noexcept = 0;
+  // The pool is about to be closed as clean: no transaction runs or will run.
+  virtual void close() noexcept = 0;
+
+  // ---- transactions: each with the lane of its own thread ----------------------------------------------
+
   // Makes a transaction durable: all of it, or on an exception nothing. SCUTE_E_CONFLICT if a member is
   // not of the version that the transaction has read. SCUTE_E_NOSPC if its log
   // finds no room; SCUTE_E_IO if the medium failed, in which case the outcome is known only to the

@@ -6,6 +6,7 @@
 #include "base/planted.hpp"
 #include "base/waiting.hpp"
 #include "codec/diff.hpp"
+#include "mend/repair.hpp"
 #include "pool/optimistic.hpp"
 #include "tx/arena.hpp"
 #include "tx/conflict.hpp"
@@ -130,8 +131,8 @@ format::fragment_header sealer::present_header(const micro_buffer& b, const pool
     return pool::covered(s_, f, h) == pool::not_covered ||
            (h.tag != b.origins.of(f.index) && !pool::valid(s_, f));
   };
-  if (s_.healer != nullptr && damaged()) {
-    s_.healer->repair(&lane_, f, "object");
+  if (damaged()) {
+    mend::repair(s_, &lane_, f, "object");
     std::memcpy(&h, s_.at(f.header), sizeof h);
   }
   const auto state = format::meta_state(h.meta);
@@ -162,12 +163,12 @@ format::fragment_header sealer::take_origin(const micro_buffer& b, const pool::f
       if (tested.tag != h.tag) refuse_change(s_, f.header);
       return h;
     }
-    if (s_.healer == nullptr || attempt == 100)
+    if (attempt == 100)
       throw failure(SCUTE_E_CONFLICT, s_.path + ": the object at file offset " +
                                           std::to_string(f.header) +
                                           " changes while it is committed; two transactions may "
                                           "not write one object at a time");
-    s_.healer->repair(&lane_, f, "object");
+    mend::repair(s_, &lane_, f, "object");
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/planted.hpp"
 #include "base/waiting.hpp"
+#include "mend/repair.hpp"
 #include "pool/library_call.hpp"
 #include "pool/optimistic.hpp"
 #include "pool/resolver.hpp"
@@ -16,10 +17,8 @@ namespace scute::tx {
 namespace {
 
 void repair(pool::state& s, pool::lane* l, const pool::fragment& f) {
-  if (s.healer == nullptr)
-    throw failure(SCUTE_E_CORRUPT, "an object is damaged and nothing can repair it");
   const repair_claim mine(s, l, f.payload - f.index * format::fragment_payload);
-  s.healer->repair(l, f, "object");
+  mend::repair(s, l, f, "object");
 }
 
 // After a crash of a log-free pool: what is valid may be of a transaction that was not decided.

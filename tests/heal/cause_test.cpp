@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is told after an unclean end: damage as damage, and the traces of a crash as nothing else.
-#include "heal/cause.hpp"
+#include "engine/logfree/cause.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -9,7 +9,7 @@
 #include <csignal>
 
 #include "heal/crash_image.hpp"
-#include "heal/extents.hpp"
+#include "engine/logfree/extents.hpp"
 #include "support/seed.hpp"
 
 namespace scute::test {
@@ -273,7 +273,7 @@ class killed : public testing::TestWithParam<uint32_t> {
       const uint64_t k = random.between(0, places.size() - 1);
       const heap::object& o = places[k];
       bool sound = true;
-      heal::for_each_part(g, o.header, o.payload + o.room - o.header,
+      engine::for_each_part(g, o.header, o.payload + o.room - o.header,
                           [&](uint64_t at, uint64_t zone, uint64_t column, uint64_t n) {
                             sound = sound && adds_up(at, zone, column, n);
                           });

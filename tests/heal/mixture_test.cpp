@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The search for the right mixture: what it finds, and how often it tries (the probability of taking
 // wrong bytes for right ones is that number times 2^-32).
-#include "heal/mixture.hpp"
+#include "mend/mixture.hpp"
 
 #include <gtest/gtest.h>
 
@@ -20,18 +20,18 @@ class mixture : public testing::Test {
     oid = f.add(4096);
     const auto where = f.in().heap->zones().locate(f.offset_of(oid));
     fragment = where.fragment(0);
-    units = heal::units_of(fragment);
+    units = mend::units_of(fragment);
     right.resize(units.back().at + units.back().length);
-    for (const heal::unit& u : units) std::memcpy(&right[u.at], f.raw(u.offset), u.length);
+    for (const mend::unit& u : units) std::memcpy(&right[u.at], f.raw(u.offset), u.length);
     kept = decoded = right;
-    ASSERT_TRUE(heal::image_valid(f.in().s, fragment, right));
+    ASSERT_TRUE(mend::image_valid(f.in().s, fragment, right));
   }
   static void spoil(image& to, size_t at, size_t n, uint64_t key = 1) {
     const bytes noise = pattern(key, n);
     for (size_t i = 0; i < n; ++i) to[at + i] ^= static_cast<std::byte>(noise[i] | 1);
   }
   bool find() {
-    heal::mixture m(f.in().s, fragment, units, kept, decoded);
+    mend::mixture m(f.in().s, fragment, units, kept, decoded);
     image found(right.size());
     const bool ok = m.find(found);
     attempts = m.attempts();
@@ -44,7 +44,7 @@ class mixture : public testing::Test {
   known_pool f;
   scute_oid oid = 0;
   pool::fragment fragment;
-  std::vector<heal::unit> units;
+  std::vector<mend::unit> units;
   image right, kept, decoded;
   uint64_t attempts = 0;
 };

@@ -10,7 +10,7 @@
 #include <algorithm>
 
 #include "heal/damage.hpp"
-#include "heal/erasures.hpp"
+#include "mend/erasures.hpp"
 
 namespace scute::test {
 namespace {
@@ -166,14 +166,14 @@ TEST_P(overwritten, TheSearchIsBounded) {
     const heap::object o = f.in().heap->zones().locate(f.offset_of(oid));
     for (uint64_t i = 0; i * format::fragment_payload < content.size(); ++i) {
       if (pool::valid(in, o.fragment(i))) continue;
-      heal::erasures search(in, o.fragment(i), nullptr);
+      mend::erasures search(in, o.fragment(i), nullptr);
       std::vector<std::byte> image;
       EXPECT_FALSE(search.find(image));
       most = std::max(most, search.attempts());
     }
   }
   EXPECT_NE(most, 0u);
-  EXPECT_LE(most, heal::erasures::attempts_max);
+  EXPECT_LE(most, mend::erasures::attempts_max);
 }
 
 INSTANTIATE_TEST_SUITE_P(Parities, overwritten, testing::Values(1, 2, 3, 4));

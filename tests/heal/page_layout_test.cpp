@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which fragments have bytes in a page: compared, page by page, with what the heap's own tables say.
-#include "heal/page_layout.hpp"
+#include "mend/page_layout.hpp"
 
 #include <gtest/gtest.h>
 
@@ -55,7 +55,7 @@ TEST_F(page_layout, EveryPageOfEveryObject) {
   for (const auto& [page, headers] : want) {
     std::set<uint64_t> seen;
     std::vector<uint64_t> order;
-    heal::for_each_fragment(f.in().s, page, [&](const heal::fragment_in_page& p) {
+    mend::for_each_fragment(f.in().s, page, [&](const mend::fragment_in_page& p) {
       if (p.fragment.metadata || p.object == 0) return;  // structures, free slots
       EXPECT_TRUE(seen.insert(p.fragment.header).second)
           << p.fragment.header << " twice in page " << page;
@@ -78,7 +78,7 @@ TEST_F(page_layout, OnlyTheTailOfTheLastFragment) {
     if (page <= o.fragment(last).payload) continue;
     ++tails;
     bool found = false;
-    heal::for_each_fragment(f.in().s, page, [&](const heal::fragment_in_page& p) {
+    mend::for_each_fragment(f.in().s, page, [&](const mend::fragment_in_page& p) {
       if (p.fragment.header != o.fragment(last).header) return;
       found = true;
       EXPECT_EQ(p.fragment.index, last);
@@ -95,7 +95,7 @@ TEST_F(page_layout, StructuresOfAZone) {
   std::set<uint64_t> seen;
   for (uint64_t page = g.zone_offset(0); page < g.zone_offset(0) + g.chunk_base;
        page += format::page)
-    heal::for_each_fragment(f.in().s, page, [&](const heal::fragment_in_page& p) {
+    mend::for_each_fragment(f.in().s, page, [&](const mend::fragment_in_page& p) {
       EXPECT_TRUE(p.fragment.metadata);
       EXPECT_TRUE(pool::valid(f.in().s, p.fragment));
       EXPECT_TRUE(seen.insert(p.fragment.header).second);
@@ -123,22 +123,22 @@ TEST_F(page_layout, PlacesOfObjectsThatWereFreed) {
   const auto judge = [&](bool live) {
     for (const pool::fragment& part : parts) {
       pool::fragment found;
-      ASSERT_TRUE(heal::place_at(f.in().s, part.header, found)) << part.header;
+      ASSERT_TRUE(mend::place_at(f.in().s, part.header, found)) << part.header;
       EXPECT_EQ(found.payload, part.payload);
       EXPECT_EQ(found.room, part.room);
       EXPECT_EQ(found.index, part.index);
-      EXPECT_EQ(heal::first_of(found).index, 0u);
+      EXPECT_EQ(mend::first_of(found).index, 0u);
       EXPECT_TRUE(pool::valid(f.in().s, found));
-      EXPECT_FALSE(heal::place_at(f.in().s, part.header + 8, found));
+      EXPECT_FALSE(mend::place_at(f.in().s, part.header + 8, found));
       bool claimed = false;
-      heal::for_each_place(f.in().s, part.header & ~(format::page - 1),
-                           [&](const heal::fragment_in_page& p) {
+      mend::for_each_place(f.in().s, part.header & ~(format::page - 1),
+                           [&](const mend::fragment_in_page& p) {
                              if (p.fragment.header == part.header) claimed = p.claimed;
                            });
       EXPECT_EQ(claimed, live);
       bool listed = false;
-      heal::for_each_fragment(f.in().s, part.header & ~(format::page - 1),
-                              [&](const heal::fragment_in_page& p) {
+      mend::for_each_fragment(f.in().s, part.header & ~(format::page - 1),
+                              [&](const mend::fragment_in_page& p) {
                                 listed = listed || p.fragment.header == part.header;
                               });
       EXPECT_EQ(listed, live);
@@ -176,7 +176,7 @@ TEST_F(page_layout, NoPlaceOfAFreedSpanInAChunkOfAnotherUse) {
   for (const pool::fragment& part : parts) {
     const bool meets = part.payload < taken + chunk && part.payload + part.room > taken;
     pool::fragment found;
-    EXPECT_EQ(heal::place_at(f.in().s, part.header, found), !meets) << part.index;
+    EXPECT_EQ(mend::place_at(f.in().s, part.header, found), !meets) << part.index;
     ++(meets ? missing : there);
   }
   EXPECT_GT(there, 0u);

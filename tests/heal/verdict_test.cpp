@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The decision table of resolution. What each row must say is derived from a model of the protocol: all
 // states that a crash can leave of a member, of its ring and of its columns, and what must come of each.
-#include "heal/verdict.hpp"
+#include "engine/logfree/verdict.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,10 +15,10 @@
 namespace scute::test {
 namespace {
 
-using heal::decoded;
-using heal::ring;
-using heal::stored;
-using heal::verdict;
+using engine::decoded;
+using engine::ring;
+using engine::stored;
+using engine::verdict;
 
 using question = std::tuple<stored, decoded, ring>;
 
@@ -100,15 +100,15 @@ std::optional<effect> effect_of(verdict v) {
 
 TEST(verdict, EveryCombinationOccursOnce) {
   std::map<question, int> rows;
-  for (const heal::ruling& r : heal::rulings) ++rows[{r.kept, r.column, r.members}];
-  EXPECT_EQ(std::size(heal::rulings), 12u);
+  for (const engine::ruling& r : engine::rulings) ++rows[{r.kept, r.column, r.members}];
+  EXPECT_EQ(std::size(engine::rulings), 12u);
   for (const question& q : every_question()) EXPECT_EQ(rows[q], 1) << text(q);
   EXPECT_EQ(rows.size(), every_question().size());
 }
 
 TEST(verdict, JudgeGoesByTheTable) {
-  for (const heal::ruling& r : heal::rulings)
-    EXPECT_EQ(heal::judge(r.kept, r.column, r.members), r.what)
+  for (const engine::ruling& r : engine::rulings)
+    EXPECT_EQ(engine::judge(r.kept, r.column, r.members), r.what)
         << text({r.kept, r.column, r.members});
 }
 
@@ -117,7 +117,7 @@ TEST(verdict, JudgeGoesByTheTable) {
 TEST(verdict, WhatACrashLeavesIsPutRight) {
   size_t looked_at = 0;
   for (const auto& [q, needs] : reachable()) {
-    const auto e = effect_of(heal::judge(std::get<0>(q), std::get<1>(q), std::get<2>(q)));
+    const auto e = effect_of(engine::judge(std::get<0>(q), std::get<1>(q), std::get<2>(q)));
     ASSERT_TRUE(e) << text(q) << " is given up, though a crash alone can lead there";
     for (const need& n : needs) {
       ++looked_at;
@@ -140,14 +140,14 @@ TEST(verdict, WhatNoChecksumAcceptsIsReported) {
     if (states.count(q) != 0) continue;
     // Neither version is valid, so nothing may be written for it, and nobody may say that it is well.
     EXPECT_EQ(std::get<0>(q), stored::invalid) << text(q);
-    EXPECT_EQ(heal::judge(std::get<0>(q), std::get<1>(q), std::get<2>(q)), verdict::lost)
+    EXPECT_EQ(engine::judge(std::get<0>(q), std::get<1>(q), std::get<2>(q)), verdict::lost)
         << text(q);
   }
 }
 
 // An incomplete ring never counts as decided, and only what no checksum accepts is given up.
 TEST(verdict, NothingIsGuessed) {
-  for (const heal::ruling& r : heal::rulings) {
+  for (const engine::ruling& r : engine::rulings) {
     const std::string row = text({r.kept, r.column, r.members});
     if (r.what == verdict::finish) {
       EXPECT_EQ(r.members, ring::complete) << row;

@@ -9,11 +9,11 @@
 
 #include "codec/galois.hpp"
 #include "codec/reed_solomon.hpp"
-#include "heal/page_repair.hpp"
+#include "mend/page_repair.hpp"
 #include "pool/columns.hpp"
 #include "pool/hold.hpp"
 #include "pool/library_call.hpp"
-#include "pool/window.hpp"
+#include "engine/logfree/window.hpp"
 #include "support/pool_file.hpp"
 #include "support/seed.hpp"
 
@@ -70,35 +70,35 @@ class window_page : public testing::TestWithParam<mode> {
   void begin(const std::vector<write>& writes) {
     contents.clear();
     std::vector<pool::patch> patches;
-    std::vector<pool::extent> extents;
+    std::vector<engine::extent> extents;
     for (const write& w : writes) contents.push_back(pattern(w.key, w.length));
     for (size_t i = 0; i < writes.size(); ++i) {
       patches.push_back(
           {writes[i].offset, contents[i].data(), writes[i].length, medium::purpose::data});
       extents.push_back({writes[i].offset, writes[i].length});
     }
-    ASSERT_TRUE(pool::plan(*s, lane(), extents));
+    ASSERT_TRUE(engine::window(*s, lane()).plan(extents));
     pool::split(*s, lane(), patches);
     ASSERT_EQ(lane().pieces.size(), writes.size());
-    pool::prepare_deltas(*s, lane());
-    const bool before = pool::take_back(lane());
-    pool::enter(*s, lane(), before);
+    engine::window(*s, lane()).prepare_deltas();
+    const bool before = engine::window(*s, lane()).take_back();
+    engine::window(*s, lane()).enter(before);
   }
-  void data() { pool::write_data(*s, lane()); }
+  void data() { engine::window(*s, lane()).write_data(); }
   void fence() {
     lane().w.fence();
-    pool::release_last(*s, lane());
+    engine::window(*s, lane()).release_last();
   }
   void all_parities() {
-    pool::write_parity(*s, lane());
-    pool::defer(lane());
+    engine::window(*s, lane()).write_parity();
+    engine::window(*s, lane()).defer();
   }
   void commit(const std::vector<write>& writes) {
     begin(writes);
     data();
     fence();
     all_parities();
-    pool::drain(*s, lane());
+    engine::window(*s, lane()).drain();
   }
 
   image look(uint64_t offset) const {
@@ -134,7 +134,7 @@ class by_hand : public window_page {
   }
   void TearDown() override {
     put_all();
-    pool::leave(*s, lane());
+    engine::window(*s, lane()).leave();
     window_page::TearDown();
   }
   static uint64_t row_of(size_t piece) { return piece == 1 ? 2 : piece == 3 ? 3 : 1; }
@@ -278,7 +278,7 @@ class in_commit : public window_page {
     at_step(2);
     all_parities();
     at_step(3);
-    pool::drain(*s, lane());
+    engine::window(*s, lane()).drain();
     for (size_t i = 0; i < writes.size(); ++i)
       EXPECT_EQ(0, std::memcmp(f.raw(writes[i].offset), contents[i].data(), writes[i].length)) << i;
     EXPECT_TRUE(pool::column_consistent(*s, 0, column, page));

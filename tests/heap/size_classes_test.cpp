@@ -24,8 +24,8 @@ TEST_P(size_class, SlotsAreWellFormed) {
     EXPECT_EQ(
         classes.exact(slot + 32) == size_classes::none || classes.slot_size(c + 1) == slot + 32,
         true);
-    EXPECT_LE(fragments_of(slot) * format::header_size + payload_room(slot), slot);
-    EXPECT_GE(fragments_of(slot) * format::fragment_payload, payload_room(slot));
+    EXPECT_LE(pool::fragments_of(slot) * format::header_size + pool::payload_room(slot), slot);
+    EXPECT_GE(pool::fragments_of(slot) * format::fragment_payload, pool::payload_room(slot));
     // The number of a slot is found from any place inside it by multiplication.
     chunk_state s{};
     s.reciprocal = chunk_state::reciprocal_of(slot);
@@ -35,13 +35,13 @@ TEST_P(size_class, SlotsAreWellFormed) {
 
 TEST_P(size_class, EverySizeGetsTheSmallestThatFits) {
   const size_classes classes(GetParam());
-  const uint64_t largest = payload_room(classes.slot_size(classes.count() - 1));
+  const uint64_t largest = pool::payload_room(classes.slot_size(classes.count() - 1));
   for (uint64_t n = 1; n <= largest; ++n) {
     const int c = classes.of(n);
     ASSERT_NE(c, size_classes::none);
-    ASSERT_GE(payload_room(classes.slot_size(c)), n);
+    ASSERT_GE(pool::payload_room(classes.slot_size(c)), n);
     if (c > 0) {
-      ASSERT_LT(payload_room(classes.slot_size(c - 1)), n);
+      ASSERT_LT(pool::payload_room(classes.slot_size(c - 1)), n);
     }
     // Memory is not wasted: at most a quarter, but for the tiniest and the steps between fragments.
     if (n >= 256 && n <= 4096) {

@@ -22,7 +22,7 @@ class touched_columns {
 
   void add(uint64_t offset, uint64_t length) { ranges_.push_back({offset, length}); }
 
-  std::span<const byte_range> ranges() {
+  std::span<const pool::data_range> ranges() {
     merge(ranges_);
     return ranges_;
   }
@@ -30,7 +30,7 @@ class touched_columns {
   // Calls fn(offset in row 0, length) for disjoint spans.
   template <typename Fn>
   void for_each(Fn&& fn) {
-    std::vector<byte_range> spans;
+    std::vector<pool::data_range> spans;
     for (auto [offset, length] : ranges()) {
       while (length != 0) {
         const pool::cell c = pool::cell_of(g_, offset);
@@ -43,18 +43,19 @@ class touched_columns {
     }
     // Spans of different zones cannot touch: a zone's row 0 is followed by its row 1.
     merge(spans);
-    for (const byte_range& r : spans) fn(r.offset, r.length);
+    for (const pool::data_range& r : spans) fn(r.offset, r.length);
   }
 
  private:
   // Sorts ranges and joins those that touch.
-  static void merge(std::vector<byte_range>& all) {
-    std::sort(all.begin(), all.end(),
-              [](const byte_range& a, const byte_range& b) { return a.offset < b.offset; });
+  static void merge(std::vector<pool::data_range>& all) {
+    std::sort(all.begin(), all.end(), [](const pool::data_range& a, const pool::data_range& b) {
+      return a.offset < b.offset;
+    });
     size_t kept = 0;
-    for (const byte_range& r : all) {
+    for (const pool::data_range& r : all) {
       if (kept != 0 && r.offset <= all[kept - 1].offset + all[kept - 1].length) {
-        byte_range& last = all[kept - 1];
+        pool::data_range& last = all[kept - 1];
         last.length = std::max(last.offset + last.length, r.offset + r.length) - last.offset;
       } else {
         all[kept++] = r;
@@ -64,7 +65,7 @@ class touched_columns {
   }
 
   const pool::geometry& g_;
-  std::vector<byte_range> ranges_;
+  std::vector<pool::data_range> ranges_;
 };
 
 }  // namespace
@@ -89,12 +90,10 @@ void make_durable(pool::state& s, medium::writer& w, const std::vector<found_log
 
 }  // namespace
 
-tx::recovery_report recover(pool::state& s, medium::writer& w, recovery_watch* watch) {
+tx::recovery_report recover_from_logs(pool::state& s, medium::writer& w, open_parity parity,
+                                      tx::recovery_watch* watch) {
   tx::recovery_report report;
-  // Log-free pools: a column that an undo entry or a lent chunk has bytes in may be open to a transaction
-  // that only its parity can roll back. The parity of in-place ranges is that of the old bytes, which are
-  // put back; for the rest there is resolution (engine/logfree/logged.hpp, K1 and K2).
-  const bool log_free = s.parity_is_log;
+  const bool recomputes = parity == open_parity::unknown;
   touched_columns touched(s.geo);
   std::vector<found_log> logs;
   log_reader reader(s);
@@ -135,7 +134,7 @@ tx::recovery_report recover(pool::state& s, medium::writer& w, recovery_watch* w
       for_each_record(
           s, *u, [&](format::record_kind, uint64_t offset, const std::byte* bytes, uint32_t n) {
             if (bytes != nullptr) w.stream(s.at(offset), bytes, n, medium::purpose::data);
-            if (!log_free) touched.add(offset, n);
+            if (recomputes) touched.add(offset, n);
           });
     if (!log.undo.empty()) ++report.undone;
   }
@@ -152,7 +151,7 @@ tx::recovery_report recover(pool::state& s, medium::writer& w, recovery_watch* w
         continue;
       const uint64_t chunk = s.geo.chunk_offset(z, i);
       if (!SCUTE_PLANTED(recovery_overlay)) s.overlaid.add(chunk, s.geo.chunk_size, nullptr);
-      if (!SCUTE_PLANTED(recovery_lent) && !log_free) touched.add(chunk, s.geo.chunk_size);
+      if (!SCUTE_PLANTED(recovery_lent) && recomputes) touched.add(chunk, s.geo.chunk_size);
     }
   }
   if (watch != nullptr) watch->parity_begins(touched.ranges());

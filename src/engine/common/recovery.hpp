@@ -29,23 +29,18 @@
 
 namespace scute::engine {
 
-struct byte_range {
-  uint64_t offset, length;  // of the file
-};
-
-// Told how far recovery has come, for those who have to rebuild lost pages meanwhile.
-class recovery_watch {
- public:
-  virtual ~recovery_watch() = default;
-  // The logs have been read; nothing has been written yet.
-  virtual void replay_begins() = 0;
-  // Steps 1 to 3 are done. In the columns of `written` the data is as it shall be, and the parity may
-  // be the old one, the new one, or torn.
-  virtual void parity_begins(std::span<const byte_range> written) = 0;
+// What the parity of in-place ranges that are put back, and of chunks lent to logs, is after a crash.
+enum class open_parity {
+  unknown,  // it is recomputed
+  // The old one, as it shall be: the engine's transactions change it last. It must not be recomputed, since a column
+  // that such a range has bytes in may be open to a transaction that only its parity can roll back
+  // (engine/logfree/logged.hpp, K1 and K2).
+  old
 };
 
 // Runs alone, before any lane is in use. Throws failure(SCUTE_E_CORRUPT) if an entry contradicts
 // the geometry; nothing was changed then.
-tx::recovery_report recover(pool::state& s, medium::writer& w, recovery_watch* watch = nullptr);
+tx::recovery_report recover_from_logs(pool::state& s, medium::writer& w, open_parity parity,
+                                      tx::recovery_watch* watch);
 
 }  // namespace scute::engine

@@ -5,10 +5,10 @@
 
 #include "base/planted.hpp"
 #include "base/waiting.hpp"
+#include "engine/logfree/window.hpp"
 #include "pool/columns.hpp"
 #include "pool/hold.hpp"
 #include "pool/in_place_note.hpp"
-#include "pool/window.hpp"
 #include "tx/conflict.hpp"
 
 namespace scute::engine {
@@ -43,7 +43,7 @@ bool in_place_hold::is_claimed(const pool::lane& l) const noexcept {
 bool in_place_hold::require_columns(pool::lane& l) noexcept {
   const bool holds = is_claimed(l);
   release(l);
-  pool::require_columns(s_, l);
+  window(s_, l).require_columns();
   return !holds || claim(l) == outcome::held;
 }
 
@@ -84,7 +84,7 @@ bool in_place_hold::add(pool::lane& l, const tx::inplace_range& r,
   // A fragment may come again, and is held already then. It is known by its header: another one may have
   // the same columns, in another row, and must not be held besides.
   auto& mine = fragments_[l.index];
-  std::vector<pool::extent> extents;
+  std::vector<extent> extents;
   std::vector<uint64_t> fresh;
   for (const tx::member& m : fragments) {
     if (std::find(mine.begin(), mine.end(), m.where.header) != mine.end()) continue;
@@ -102,8 +102,7 @@ bool in_place_hold::add(pool::lane& l, const tx::inplace_range& r,
       l.undo_image.clear();
     return false;
   };
-  if (!pool::plan(s_, l, extents) || pool::overlap(l.now().columns, l.held.columns))
-    return give_up();
+  if (!window(s_, l).plan(extents) || overlap(l.now().columns, l.held.columns)) return give_up();
   if (!require_columns(l)) return false;
   const auto& columns = l.now().columns;
   l.held.columns.reserve(l.held.columns.size() + columns.size());

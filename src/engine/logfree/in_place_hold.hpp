@@ -47,7 +47,7 @@ class in_place_hold {
   outcome claim(pool::lane& l) noexcept;
   void release(pool::lane& l) noexcept;  // back to the user's code
   bool is_claimed(const pool::lane& l) const noexcept;
-  // pool::require_columns() for l.now(), in which anybody can take what is held (I2). False if somebody did.
+  // engine::require_columns() for l.now(), in which anybody can take what is held (I2). False if somebody did.
   bool require_columns(pool::lane& l) noexcept;
 
   // In state none or held: takes the columns of further fragments. False if that cannot be had: then

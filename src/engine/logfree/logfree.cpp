@@ -5,10 +5,11 @@
 
 #include "base/planted.hpp"
 #include "engine/common/in_place.hpp"
+#include "engine/common/recovery.hpp"
+#include "engine/logfree/window.hpp"
 #include "pool/columns.hpp"
 #include "pool/hold.hpp"
 #include "pool/resolver.hpp"
-#include "pool/window.hpp"
 #include "tx/conflict.hpp"
 
 namespace scute::engine {
@@ -27,7 +28,7 @@ void logfree::list_extents(pool::lane& l, const tx::write_set& w) {
 // Plans the window, if the transaction can go without a log.
 bool logfree::fits(pool::lane& l, const tx::write_set& w) {
   if (w.members.empty() || w.metadata || logged_.has_undo(l)) return false;
-  return pool::plan(s_, l, extents_[l.index]);
+  return window(s_, l).plan(extents_[l.index]);
 }
 
 // 1. Members name each other, in the order in which they were sealed.
@@ -47,7 +48,7 @@ void logfree::make_ring(const tx::write_set& w) {
 void logfree::resolve(pool::lane& l, const tx::write_set& w) {
   if (!s_.resolving->pending()) return;
   for (const tx::member& m : w.members) s_.resolving->before_change(m.where);
-  for (const pool::extent& x : extents_[l.index]) s_.resolving->before_write(x.offset, x.length);
+  for (const extent& x : extents_[l.index]) s_.resolving->before_write(x.offset, x.length);
 }
 
 // Everything up to the first store, which nothing can fail after. False if in-place ranges have to be
@@ -66,17 +67,17 @@ bool logfree::open_window(pool::lane& l, const tx::write_set& w) {
     pool::split_in_place(s_, l, r.offset, r.old, now, r.length);
     now += r.length;
   }
-  pool::prepare_deltas(s_, l);
+  window(s_, l).prepare_deltas();
   if (!hold_.require_columns(l)) return false;
-  const bool before = pool::take_back(l);
-  if (!pool::enter(s_, l, before)) return false;
+  const bool before = window(s_, l).take_back();
+  if (!window(s_, l).enter(before)) return false;
   const tx::member* changed = nullptr;
   if (!s_.medium->failed()) {  // V5
     const pool::holding here(s_, l, pool::hold::phase::reading);
     changed = tx::find_changed(s_, l, w.members);
     if (changed == nullptr) return true;
   }
-  pool::retreat(s_, l);
+  window(s_, l).retreat();
   s_.require_healthy();
   tx::refuse_change(s_, changed->where.header);
 }
@@ -100,23 +101,23 @@ void logfree::commit(pool::lane& l, const tx::write_set& w) {
     throw;
   }
   if (!entered) return commit_logged(l, w);
-  pool::write_data(s_, l);
-  if (SCUTE_PLANTED(window_parity_early)) pool::write_parity(s_, l);
+  window(s_, l).write_data();
+  if (SCUTE_PLANTED(window_parity_early)) window(s_, l).write_parity();
   if (!SCUTE_PLANTED(window_fence)) l.w.fence();
   ++l.sequence;
-  pool::release_last(s_, l);
+  window(s_, l).release_last();
   if (!s_.medium->failed()) {
     if (w.freed != nullptr) w.freed->give_back();
-    if (!SCUTE_PLANTED(window_parity_early)) pool::write_parity(s_, l);
+    if (!SCUTE_PLANTED(window_parity_early)) window(s_, l).write_parity();
     for (const auto& r : w.in_place)
       pool::overlay_in_place(s_, l, r.offset, r.old, r.length, false);
   }
   if (mine != in_place_hold::outcome::none) hold_.end(l);
   if (s_.medium->failed() || SCUTE_PLANTED(window_release)) {
-    pool::leave(s_, l);
+    window(s_, l).leave();
     return s_.require_healthy();
   }
-  pool::defer(l);
+  window(s_, l).defer();
   s_.watch.deferred();
 }
 
@@ -184,9 +185,34 @@ void logfree::prepare_reuse(pool::lane& l, uint64_t chunk, uint64_t length) {
   logged_.prepare_reuse(l, chunk, length);
 }
 
+// ---- its life -------------------------------------------------------------------------------------------
+
+tx::recovery_report logfree::recover(medium::writer& w, tx::recovery_watch* watch) {
+  return recover_from_logs(s_, w, open_parity::old, watch);
+}
+
+void logfree::resume(uint64_t resolved) {
+  resolution_ = std::make_unique<resolution>(s_, resolved, s_.sb.epoch);
+  s_.resolving = resolution_.get();
+}
+
+bool logfree::background() noexcept {
+  bool any = false;
+  for (pool::lane& l : s_.lanes) any = window(s_, l).age() || any;
+  return any;
+}
+
+void logfree::drain(pool::lane& l) noexcept {
+  window(s_, l).drain_wholly();
+}
+
+void logfree::close() noexcept {
+  for (pool::lane& l : s_.lanes) drain(l);
+}
+
 void logfree::make_way(uint32_t lane, uint32_t stripe) noexcept {
   if (lane >= s_.lanes.size()) return;
-  pool::drain(s_, s_.lanes[lane]);
+  window(s_, s_.lanes[lane]).drain();
   hold_.take(s_.lanes[lane], stripe);
 }
 

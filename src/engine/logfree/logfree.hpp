@@ -45,7 +45,8 @@
 
 #include "engine/logfree/in_place_hold.hpp"
 #include "engine/logfree/logged.hpp"
-#include "pool/window.hpp"
+#include "engine/logfree/resolution.hpp"
+#include "engine/logfree/window.hpp"
 #include "tx/engine.hpp"
 
 namespace scute::engine {
@@ -56,9 +57,20 @@ class logfree final : public tx::engine, private pool::stripes::keeper {
       : s_(s), log_(s, h), logged_(s, log_), hold_(s, log_), extents_(s.geo.lane_count) {
     s.locks.windows = this;
   }
-  ~logfree() override { s_.locks.windows = &pool::stripes::nobody; }
+  ~logfree() override {
+    s_.locks.windows = &pool::stripes::nobody;
+    s_.resolving = &pool::nothing_to_resolve;
+  }
   logfree(const logfree&) = delete;
   logfree& operator=(const logfree&) = delete;
+
+  tx::recovery_report recover(medium::writer& w, tx::recovery_watch* watch) override;
+  bool has_unresolved(uint64_t resolved) const noexcept override { return resolved != s_.sb.epoch; }
+  void resume(uint64_t resolved) override;
+  bool has_background() const noexcept override { return true; }
+  bool background() noexcept override;
+  void drain(pool::lane& l) noexcept override;
+  void close() noexcept override;
 
   void commit(pool::lane& l, const tx::write_set& w) override;
   void step(pool::lane& l, std::span<const pool::patch> patches) override;
@@ -83,7 +95,8 @@ class logfree final : public tx::engine, private pool::stripes::keeper {
   lane_log log_;
   logged logged_;
   in_place_hold hold_;
-  std::vector<std::vector<pool::extent>> extents_;  // scratch, by lane
+  std::vector<std::vector<extent>> extents_;  // scratch, by lane
+  std::unique_ptr<resolution> resolution_;  // of this session; null if there was nothing to resolve
 };
 
 }  // namespace scute::engine

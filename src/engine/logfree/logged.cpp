@@ -3,24 +3,24 @@
 
 #include "base/planted.hpp"
 #include "engine/common/in_place.hpp"
+#include "engine/logfree/window.hpp"
 #include "pool/columns.hpp"
 #include "pool/hold.hpp"
 #include "pool/resolver.hpp"
-#include "pool/window.hpp"
 #include "tx/conflict.hpp"
 
 namespace scute::engine {
 
 // Locks what l.pieces will be written under. The lane's deferred window ends before.
 void logged::open_window(pool::lane& l) {
-  pool::plan_pieces(s_, l);
-  pool::prepare_deltas(s_, l);
+  window(s_, l).plan_pieces();
+  window(s_, l).prepare_deltas();
   wait_for_window(l);
 }
 
 void logged::wait_for_window(pool::lane& l) {
-  if (pool::take_back(l)) pool::settle_last(s_, l);
-  pool::enter(s_, l, false);
+  if (window(s_, l).take_back()) window(s_, l).settle_last();
+  window(s_, l).enter(false);
 }
 
 namespace {
@@ -33,7 +33,7 @@ void require_unchanged(pool::state& s, pool::lane& l, std::span<const tx::member
     changed = tx::find_changed(s, l, members);
   }
   if (changed == nullptr) return;
-  pool::leave(s, l);
+  window(s, l).leave();
   tx::refuse_change(s, changed->where.header);
 }
 
@@ -69,16 +69,16 @@ void logged::run(pool::lane& l, entry_image& image, const tx::write_set& w, bool
   }
   if (!SCUTE_PLANTED(logged_decide_fence)) l.w.fence();
   if (!s_.medium->failed()) {
-    pool::write_data(s_, l);
-    pool::write_parity(s_, l);
+    window(s_, l).write_data();
+    window(s_, l).write_parity();
     for (const auto& r : w.in_place)
       pool::overlay_in_place(s_, l, r.offset, r.old, r.length, false);
-    if (SCUTE_PLANTED(logged_unlock)) pool::leave(s_, l);
+    if (SCUTE_PLANTED(logged_unlock)) window(s_, l).leave();
     if (!SCUTE_PLANTED(logged_fence)) l.w.fence();
     if (!s_.medium->failed() && !SCUTE_PLANTED(logged_invalidate))
       log_.invalidate(l, ends_in_place);
   }
-  if (!SCUTE_PLANTED(logged_unlock)) pool::leave(s_, l);
+  if (!SCUTE_PLANTED(logged_unlock)) window(s_, l).leave();
   s_.require_healthy();
   log_.clean_up(l, ends_in_place);
 }
@@ -133,35 +133,35 @@ void logged::stage(pool::lane& l, std::span<const pool::patch> patches) {
   pool::split(s_, l, patches);
   open_window(l);
   if (!s_.medium->failed()) {  // V5
-    pool::write_data(s_, l);
+    window(s_, l).write_data();
     // D1: a killed process leaves what it has stored for all to see. Columns that add up are believed, with
     // bytes that a power failure would then take back. (A page cache is read anew after an unclean end.)
     if (s_.medium->what() != medium::kind::file) l.w.fence();
-    pool::write_parity(s_, l);
+    window(s_, l).write_parity();
     l.w.fence();
   }
-  pool::leave(s_, l);
+  window(s_, l).leave();
   s_.require_healthy();
 }
 
 // K4
 void logged::announce(pool::lane& l, const tx::inplace_range& r,
                       std::span<const tx::member> fragments) {
-  std::vector<pool::extent> extents;
+  std::vector<extent> extents;
   for (const tx::member& m : fragments) {
     extents.push_back({m.where.header, format::header_size});
     extents.push_back({m.where.payload, m.extent});
   }
-  pool::plan(s_, l, extents);
+  window(s_, l).plan(extents);
   wait_for_window(l);
   require_unchanged(s_, l, fragments);
   try {
     pool::overlay_in_place(s_, l, r.offset, r.old, r.length, true, true);
   } catch (...) {
-    pool::leave(s_, l);
+    window(s_, l).leave();
     throw;
   }
-  pool::leave(s_, l);
+  window(s_, l).leave();
 }
 
 void logged::save(pool::lane& l, const tx::inplace_range& r,

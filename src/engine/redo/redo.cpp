@@ -3,8 +3,10 @@
 
 #include "base/planted.hpp"
 #include "engine/common/in_place.hpp"
+#include "engine/common/recovery.hpp"
+#include "engine/redo/apply.hpp"
+#include "engine/redo/settlement.hpp"
 #include "pool/columns.hpp"
-#include "pool/settlement.hpp"
 #include "tx/conflict.hpp"
 
 namespace scute::engine {
@@ -13,22 +15,22 @@ namespace scute::engine {
 void redo::decide(pool::lane& l, entry_image& image, std::span<const pool::patch> patches) {
   log_.prepare(image);  // may make steps of its own
   pool::split(s_, l, patches);
-  if (!SCUTE_PLANTED(follow)) pool::follow(s_, l);
+  if (!SCUTE_PLANTED(follow)) follow(s_, l);
   // From the first byte of the entry on nothing may fail for want of memory: an entry that was given
   // up half-way would be replayed after a crash.
-  pool::prepare_settle(s_, l);
+  prepare_settle(s_, l);
   {
     const medium::stage_scope writing(medium::stage::log);
     log_.write(image);
   }
-  pool::settle(s_, l);
-  if (SCUTE_PLANTED(settled_early)) pool::settled(l);
+  settle(s_, l);
+  if (SCUTE_PLANTED(settled_early)) settled(l);
   if (SCUTE_PLANTED(own_settled_early)) l.raise_settled(l.applied.load());
   if (!SCUTE_PLANTED(decide_fence)) l.w.fence();
   // A fence that failed decides nothing that could be relied on; whatever is on the medium,
   // recovery will tell. Nothing is in place yet.
   s_.require_healthy();
-  pool::settled(l);
+  settled(l);
   // The new entry takes the old one's place as the last of this lane (L2).
   l.raise_settled(l.applied.load(std::memory_order_relaxed));
   l.begun.store(l.sequence, std::memory_order_release);
@@ -63,10 +65,10 @@ void redo::commit(pool::lane& l, const tx::write_set& w) {
   if (!w.in_place.empty() && !SCUTE_PLANTED(in_place_fence)) l.w.fence();
   s_.require_healthy();
   decide(l, image, w.patches);
-  pool::apply(s_, l);
+  apply(s_, l);
   const std::byte* now = l.in_place.data();
   for (const auto& r : w.in_place) {
-    pool::apply_in_place(s_, l, r.offset, r.old, now, r.length);
+    apply_in_place(s_, l, r.offset, r.old, now, r.length);
     now += r.length;
   }
   finish(l, has_undo);
@@ -77,7 +79,7 @@ void redo::step(pool::lane& l, std::span<const pool::patch> patches) {
   entry_image image(l, 0);
   for (const auto& p : patches) image.add(format::record_kind::data, p.offset, p.src, p.length);
   decide(l, image, patches);
-  pool::apply(s_, l);
+  apply(s_, l);
   finish(l, false);
 }
 
@@ -90,7 +92,7 @@ void redo::stage(pool::lane& l, std::span<const pool::patch> patches) {
     if (!SCUTE_PLANTED(stage_intent))
       image.add(format::record_kind::intent, p.offset, nullptr, p.length);
   decide(l, image, patches);
-  pool::apply(s_, l);
+  apply(s_, l);
   if (SCUTE_PLANTED(stage_fence)) return log_.retire(l, false);
   finish(l, false);
 }
@@ -104,10 +106,10 @@ void redo::save(pool::lane& l, const tx::inplace_range& r, std::span<const tx::m
   image.add(format::record_kind::undo, r.offset, r.old, static_cast<uint32_t>(r.length));
   log_.write_undo(image);
   pool::split(s_, l, {&p, 1});
-  if (!SCUTE_PLANTED(save_settle)) pool::settle(s_, l);
+  if (!SCUTE_PLANTED(save_settle)) settle(s_, l);
   if (!SCUTE_PLANTED(save_fence)) l.w.fence();
   s_.require_healthy();
-  pool::settled(l);
+  settled(l);
   if (!SCUTE_PLANTED(save_overlay)) pool::overlay_in_place(s_, l, r.offset, r.old, r.length, true);
 }
 
@@ -123,12 +125,16 @@ void redo::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {
 
 void redo::write_unlogged(pool::lane& l, std::span<const pool::patch> patches) {
   pool::split(s_, l, patches);
-  pool::apply(s_, l);
+  apply(s_, l);
 }
 
 // The last log entry of an idle lane may still hold bytes for what lay there.
+tx::recovery_report redo::recover(medium::writer& w, tx::recovery_watch* watch) {
+  return recover_from_logs(s_, w, open_parity::unknown, watch);
+}
+
 void redo::prepare_reuse(pool::lane& l, uint64_t, uint64_t) {
-  pool::settle_all(s_, l);
+  settle_all(s_, l);
 }
 
 }  // namespace scute::engine

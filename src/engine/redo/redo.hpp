@@ -42,6 +42,15 @@ class redo final : public tx::engine {
  public:
   redo(pool::state& s, heap::heap& h) : s_(s), log_(s, h) {}
 
+  // Everything is durable when a call returns, and recovery leaves nothing.
+  tx::recovery_report recover(medium::writer& w, tx::recovery_watch* watch) override;
+  bool has_unresolved(uint64_t) const noexcept override { return false; }
+  void resume(uint64_t) override {}
+  bool has_background() const noexcept override { return false; }
+  bool background() noexcept override { return false; }
+  void drain(pool::lane&) noexcept override {}
+  void close() noexcept override {}
+
   void commit(pool::lane& l, const tx::write_set& w) override;
   void step(pool::lane& l, std::span<const pool::patch> patches) override;
   void stage(pool::lane& l, std::span<const pool::patch> patches) override;

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Fragments as ranges of the data rows, and ranges as parts of column blocks.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "pool/columns.hpp"
+#include "pool/fragment.hpp"
+
+namespace scute::engine {
+
+// Bytes of a fragment that a header of it vouches for, as ranges of the data rows.
+template <typename Fn>
+void for_each_extent(const pool::fragment& f, uint32_t covered, Fn&& fn) {
+  if (f.payload == f.header + format::header_size)
+    return fn(f.header, uint64_t{format::header_size} + covered);
+  fn(f.header, uint64_t{format::header_size});
+  if (covered != 0) fn(f.payload, uint64_t{covered});
+}
+
+// Calls fn(offset, zone, column, n) for the parts of a range that stay in one row and column block.
+template <typename Fn>
+void for_each_part(const pool::geometry& g, uint64_t offset, uint64_t length, Fn&& fn) {
+  while (length != 0) {
+    const pool::cell c = pool::cell_of(g, offset);
+    const uint64_t n = std::min(length, pool::column_block - c.column % pool::column_block);
+    fn(offset, c.zone, c.column, n);
+    offset += n;
+    length -= n;
+  }
+}
+
+}  // namespace scute::engine

@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/logfree/resolution.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/planted.hpp"
+#include "codec/parity.hpp"
+#include "engine/logfree/extents.hpp"
+#include "engine/logfree/verdict.hpp"
+#include "mend/mixture.hpp"
+#include "mend/page_layout.hpp"
+#include "mend/repair.hpp"
+#include "mend/versions.hpp"
+#include "pool/columns.hpp"
+#include "pool/hold.hpp"
+
+namespace scute::engine {
+namespace {
+
+constexpr uint64_t ahead = 32 * pool::column_block;
+constexpr uint64_t epoch_mask = 0xffffff;
+
+uint64_t epoch_of(uint64_t tag) noexcept {
+  return tag >> 40;
+}
+
+}  // namespace
+
+// The slow part, which one thread at a time is in.
+class resolution::solving {
+ public:
+  explicit solving(resolution& r) : r_(r), hold_(r.mutex_) {
+    r_.solver_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  }
+  ~solving() { r_.solver_.store({}, std::memory_order_release); }
+  solving(const solving&) = delete;
+  solving& operator=(const solving&) = delete;
+
+ private:
+  resolution& r_;
+  const std::lock_guard<waiting_mutex> hold_;
+};
+
+resolution::resolution(pool::state& s, uint64_t resolved, uint64_t present)
+    : s_(s), resolved_(resolved), present_(present), cause_(s, resolved, present), w_(*s.medium) {
+  per_zone_ = s.geo.row_size / block_size;
+  total_ = per_zone_ * s.geo.zone_count;
+  bits_.reset(new std::atomic<uint64_t>[(total_ + 63) / 64]());
+  if (s.medium->what() == medium::kind::file) {
+    w_.flush(s_.medium->base(), s_.medium->size(), medium::purpose::data);
+    w_.fence();
+    s_.require_healthy();
+    synced_ = true;
+  }
+  pending_.store(true, std::memory_order_release);
+}
+
+bool resolution::is_resolved(uint64_t zone, uint64_t block) const noexcept {
+  const uint64_t i = zone * per_zone_ + block;
+  return (bits_[i / 64].load(std::memory_order_acquire) >> i % 64 & 1) != 0;
+}
+
+void resolution::mark(uint64_t zone, uint64_t block) noexcept {
+  const uint64_t i = zone * per_zone_ + block;
+  const uint64_t bit = uint64_t{1} << i % 64;
+  if ((bits_[i / 64].fetch_or(bit, std::memory_order_acq_rel) & bit) == 0)
+    done_.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool resolution::in_doubt(uint64_t tag) const noexcept {
+  if (SCUTE_PLANTED(resolve_epochs)) return epoch_of(tag) == ((present_ - 1) & epoch_mask);
+  return ((epoch_of(tag) - resolved_ - 1) & epoch_mask) < present_ - resolved_ - 1;
+}
+
+// ---- who asks -----------------------------------------------------------------------------------------
+
+void resolution::before_write(uint64_t offset, uint64_t length) {
+  if (!pending() || ours() || SCUTE_PLANTED(resolve_writes)) return;
+  for_each_part(s_.geo, offset, length, [&](uint64_t, uint64_t zone, uint64_t column, uint64_t) {
+    resolve(zone, column / block_size);
+  });
+}
+
+void resolution::before_change(const pool::fragment& f) {
+  if (!pending() || ours() || SCUTE_PLANTED(resolve_rings)) return;
+  const auto h = header_at(f.header);
+  if (h.next == f.header || !in_doubt(h.tag)) return;
+  std::vector<pool::fragment> members;
+  for (uint64_t end = 0; !walk(f, false, members, end) && mend_at(end);) members.clear();
+  for (const pool::fragment& m : members) {
+    const uint32_t n = pool::covered(s_, m, header_at(m.header));
+    for_each_extent(m, n == pool::not_covered ? 0 : n,
+                    [&](uint64_t offset, uint64_t length) { before_write(offset, length); });
+  }
+}
+
+// Where a ring does not go on. What was damaged, not torn, may be in the way. True if it is no more.
+bool resolution::mend_at(uint64_t header) {
+  pool::fragment m;
+  if (mend::place_at(s_, header, m) && pool::valid(s_, m)) return false;
+  before_write(header, format::header_size);
+  if (!mend::place_at(s_, header, m)) return false;
+  const solving here(*this);
+  return pool::valid(s_, m) || mend(m);
+}
+
+void resolution::before_read(const pool::fragment& f) {
+  if (!pending() || ours() || SCUTE_PLANTED(resolve_reads)) return;
+  const auto h = header_at(f.header);
+  // A torn header may have an old tag and anything else.
+  const uint32_t n = pool::covered(s_, f, h);
+  if (!in_doubt(h.tag) && pool::valid(s_, f)) {
+    // Who is at work may have made it so a moment ago; then it is durable when he is done.
+    if (solver_.load(std::memory_order_acquire) != std::thread::id()) {
+      const std::lock_guard until_done(mutex_);
+    }
+    return;
+  }
+  for_each_extent(f, n == pool::not_covered ? 0 : n,
+                  [&](uint64_t offset, uint64_t length) { before_write(offset, length); });
+}
+
+void resolution::before_overwrite(uint64_t offset, uint64_t length) {
+  if (!pending()) return;
+  before_write(offset, length);
+  change_all(offset, length);
+}
+
+void resolution::before_reuse(uint64_t offset, uint64_t length) {
+  if (!pending()) return;
+  before_overwrite(offset, length);
+  // Without its head nobody knows where further headers of a span lie (T1).
+  for (uint64_t at = offset; at < offset + length; at += s_.geo.chunk_size)
+    if (const mend::header_area area = mend::span_headers(s_, at); area.length != 0)
+      change_all(area.offset, area.length);
+}
+
+// Everything that has bytes in [offset, offset + length) is about to be overwritten.
+void resolution::change_all(uint64_t offset, uint64_t length) {
+  std::vector<pool::fragment> all;
+  for (uint64_t at = offset & ~(format::page - 1); at < offset + length; at += format::page)
+    mend::for_each_place(s_, at,
+                         [&](const mend::fragment_in_page& p) { all.push_back(p.fragment); });
+  for (const pool::fragment& f : all) before_change(f);
+}
+
+bool resolution::scan(uint64_t blocks) {
+  for (uint64_t k = 0; k < blocks; ++k) {
+    const uint64_t i = next_.fetch_add(1, std::memory_order_relaxed);
+    if (i >= total_) return false;
+    const uint64_t column = i % per_zone_ * block_size;
+    if (column % ahead == 0) pool::will_read_columns(s_, i / per_zone_, column, ahead);
+    resolve(i / per_zone_, i % per_zone_);
+  }
+  return true;
+}
+
+// ---- one block ----------------------------------------------------------------------------------------
+
+void resolution::resolve(uint64_t zone, uint64_t block) {
+  if (is_resolved(zone, block)) return;
+  const uint64_t column = block * block_size;
+  const uint64_t n = std::min(block_size, s_.geo.row_size - column);
+  if (column < s_.used_end[zone].load(std::memory_order_acquire)) {
+    if (!pool::column_consistent(s_, zone, column, n) && !SCUTE_PLANTED(resolve_blocks)) {
+      const solving here(*this);
+      if (!is_resolved(zone, block)) resolve_with_rings(zone, block);
+    }
+    medium::writer w(*s_.medium);
+    flush_parity(zone, block, w);
+  }
+  mark(zone, block);
+}
+
+// All fragments with bytes in a block, after what tells where they are has been put right.
+std::vector<resolution::found> resolution::fragments_in(uint64_t zone, uint64_t block,
+                                                        bool explaining) {
+  std::vector<found> all;
+  const auto& g = s_.geo;
+  const uint64_t end = s_.used_end[zone].load(std::memory_order_acquire);
+  for (uint64_t row = 0; row < g.rows; ++row) {
+    const uint64_t inside = row * g.row_size + block * block_size;
+    if (inside >= end) break;
+    const uint64_t page = g.zone_offset(zone) + inside;
+    if (inside + block_size > g.chunk_base) {
+      const uint64_t from = inside < g.chunk_base ? 0 : inside - g.chunk_base;
+      uint64_t index = from >> g.chunk_shift;
+      if (index < g.chunks) {
+        const auto sound = [&](uint64_t i) {
+          const auto f =
+              pool::metadata_fragment(g.chunk_header_offset(zone, i), format::type_chunk);
+          if (pool::valid(s_, f) || mend(f)) return true;
+          all.push_back({f, 0, what::unknown, page, block_size});
+          return false;
+        };
+        // A span's head, then its first fragment, tell what there is in its bodies.
+        if (sound(index)) {
+          format::chunk_header h;
+          std::memcpy(&h, s_.at(g.chunk_header_offset(zone, index)), sizeof h);
+          if (h.kind == static_cast<uint8_t>(format::chunk_kind::span_body) && h.length <= index) {
+            index -= h.length;
+            sound(index);
+          }
+        }
+      }
+    }
+    const size_t before = all.size();
+    const auto collect = [&] {
+      all.resize(before);
+      mend::for_each_place(s_, page, [&](const mend::fragment_in_page& p) {
+        all.push_back({p.fragment, p.object, p.claimed ? what::claimed : what::place});
+      });
+    };
+    collect();
+    if (SCUTE_PLANTED(resolve_one_size) && !all.empty())
+      std::erase_if(all, [room = all.back().fragment.object_room](const found& x) {
+        return !x.fragment.metadata && x.fragment.object_room != room;
+      });
+    // What further fragments an object has its first header tells, so that is settled before.
+    bool again = false;
+    std::set<uint64_t> lost;
+    uint64_t known = 0;
+    for (size_t i = before; i < all.size(); ++i) {
+      const pool::fragment& f = all[i].fragment;
+      if (f.metadata || f.object_room <= format::fragment_payload) continue;
+      const pool::fragment first = mend::first_of(f);
+      if (std::exchange(known, first.header) == first.header) continue;
+      if (pool::valid(s_, first))
+        again = (explaining && explain(first)) || again;
+      else if (mend(first))
+        again = true;
+      else
+        lost.insert(first.header);
+    }
+    if (again) collect();
+    // Nobody can say whether these are fragments.
+    for (size_t i = before; i < all.size(); ++i)
+      if (all[i].is == what::place && lost.count(mend::first_of(all[i].fragment).header) != 0)
+        all[i].is = what::unknown;
+  }
+  return all;
+}
+
+// Y5: along with the blocks of the rings that are found to be decided.
+void resolution::resolve_with_rings(uint64_t zone, uint64_t block) {
+  due_.clear();
+  due_.push_back({zone, block});
+  for (size_t i = 0; i < due_.size(); ++i) {
+    const auto [z, b] = due_[i];
+    if (is_resolved(z, b)) continue;
+    resolve_dirty(z, b);
+    if (z == zone && b == block) continue;  // the caller's
+    flush_parity(z, b, w_);
+    mark(z, b);
+  }
+}
+
+// Y8
+void resolution::flush_parity(uint64_t zone, uint64_t block, medium::writer& w) {
+  if (synced_ || SCUTE_PLANTED(resolve_parity_flush)) return;
+  const uint64_t column = block * block_size;
+  for (uint32_t p = 0; p < s_.geo.parity; ++p)
+    w.flush(s_.at(pool::parity_offset(s_.geo, zone, column, p)),
+            std::min(block_size, s_.geo.row_size - column), medium::purpose::parity);
+  w.fence();
+  s_.require_healthy();
+}
+
+void resolution::resolve_dirty(uint64_t zone, uint64_t block) {
+  remains left = explain_block(zone, block);
+  while (help(zone, block, left)) left = explain_block(zone, block);
+  if (!left.adds_up) recompute_rest(zone, block, left);
+  for (const found& x : left.open) {
+    if (x.is != what::claimed || !all_resolved_but(zone, block, x.fragment) ||
+        !told_.insert(x.fragment.header).second)
+      continue;
+    s_.lost.fetch_add(1, std::memory_order_relaxed);
+    s_.events.post(mend::event_of(s_, x.fragment, SCUTE_OUTCOME_LOST));
+  }
+}
+
+// Everything in a block that its columns explain by themselves.
+resolution::remains resolution::explain_block(uint64_t zone, uint64_t block) {
+  const uint64_t column = block * block_size;
+  const uint64_t n = std::min(block_size, s_.geo.row_size - column);
+  remains left;
+  // Each round but the last one explains at least one fragment, for good.
+  for (bool explained = true; explained;) {
+    explained = false;
+    const std::vector<found> all = fragments_in(zone, block, true);
+    left.open.clear();
+    left.doubtful.clear();
+    for (const found& x : all)
+      if (x.is != what::place && !pool::valid(s_, x.fragment) && !mend(x.fragment))
+        left.open.push_back(x);
+    pool::column_syndrome(s_, zone, column, n, left.syndrome);
+    left.adds_up = codec::is_zero(left.syndrome, s_.geo.parity * n);
+    if (left.adds_up) break;
+    const auto adds_up = [&](uint64_t from, uint64_t length) {
+      for (uint32_t p = 0; p < s_.geo.parity; ++p)
+        if (!codec::is_zero(left.syndrome + p * n + from, length)) return false;
+      return true;
+    };
+    for (const found& x : all) {
+      const pool::cell c = pool::cell_of(s_.geo, x.fragment.header);
+      // The header of an open member does not add up; it may lie in another block.
+      if (c.zone == zone && c.column >= column && c.column + format::header_size <= column + n &&
+          adds_up(c.column - column, format::header_size))
+        continue;
+      if (!pool::valid(s_, x.fragment)) continue;
+      explained = explain(x.fragment);
+      if (explained) break;
+      if (!x.fragment.metadata && in_doubt(header_at(x.fragment.header).tag))
+        left.doubtful.push_back(x);
+    }
+  }
+  return left;
+}
+
+// Y10. True if anything was put right in the other blocks that these fragments lie in, or that tell of them.
+bool resolution::help(uint64_t zone, uint64_t block, const remains& left) {
+  if (helping_ || (left.open.empty() && left.doubtful.empty())) return false;
+  helping_ = true;
+  struct end {
+    bool& helping;
+    ~end() { helping = false; }
+  } const when_done{helping_};
+  const uint64_t before = explained_;
+  std::set<std::pair<uint64_t, uint64_t>> seen{{zone, block}};
+  const auto look = [&](const pool::fragment& f) {
+    for (const mend::unit& u : mend::units_of(f))
+      for_each_part(s_.geo, u.offset, u.length, [&](uint64_t, uint64_t z, uint64_t c, uint64_t) {
+        const uint64_t b = c / block_size;
+        if (seen.insert({z, b}).second && !is_resolved(z, b)) explain_block(z, b);
+      });
+  };
+  for (const found& x : left.open) {
+    look(x.fragment);
+    if (x.fragment.index != 0) look(mend::first_of(x.fragment));
+  }
+  for (const found& x : left.doubtful) look(x.fragment);
+  return explained_ != before;
+}
+
+// Whether the block is the last one of the fragment's that is not resolved.
+bool resolution::all_resolved_but(uint64_t zone, uint64_t block, const pool::fragment& f) const {
+  bool all = true;
+  for (const mend::unit& u : mend::units_of(f))
+    for_each_part(s_.geo, u.offset, u.length, [&](uint64_t, uint64_t z, uint64_t c, uint64_t) {
+      const uint64_t b = c / block_size;
+      all = all && ((z == zone && b == block) || is_resolved(z, b));
+    });
+  return all;
+}
+
+// ---- writing ------------------------------------------------------------------------------------------
+
+void resolution::write(uint64_t offset, const std::byte* bytes, uint64_t length) {
+  s_.require_healthy();
+  for_each_part(s_.geo, offset, length,
+                [&](uint64_t at, uint64_t zone, uint64_t column, uint64_t n) {
+                  const uint32_t stripe = pool::stripes::index(zone, column / block_size);
+                  s_.locks.lock_exclusive(stripe);
+                  {
+                    const pool::holding here(s_, stripe, false);
+                    w_.stream(s_.at(at), bytes + (at - offset), n, medium::purpose::data);
+                    if (!SCUTE_PLANTED(resolve_fence)) w_.fence();
+                  }
+                  s_.locks.unlock_exclusive(stripe, true);
+                });
+  s_.require_healthy();
+}
+
+void resolution::recompute(uint64_t zone, uint64_t column, uint64_t length) {
+  s_.require_healthy();
+  pool::repair_parity(s_, w_, zone, column, length, nullptr, true);
+  s_.require_healthy();
+}
+
+// Everything that vouches for itself is sound: the parity follows, but for the columns of what is not, or of
+// which nobody knows (Y9), which may be all that is left of it.
+void resolution::recompute_rest(uint64_t zone, uint64_t block, const remains& left) {
+  const uint64_t column = block * block_size;
+  const uint64_t n = std::min(block_size, s_.geo.row_size - column);
+  const std::byte* syndrome = left.syndrome;
+  std::vector<bool> keep(n);
+  const auto keep_columns = [&](uint64_t offset, uint64_t bytes) {
+    for_each_part(s_.geo, offset, bytes, [&](uint64_t, uint64_t z, uint64_t c, uint64_t length) {
+      if (z != zone || c < column || c >= column + n) return;
+      std::fill_n(keep.begin() + static_cast<int64_t>(c - column), length, true);
+    });
+  };
+  for (const found& x : left.open) {
+    for (const mend::unit& u : mend::units_of(x.fragment)) keep_columns(u.offset, u.length);
+    keep_columns(x.from, x.length);
+  }
+  const auto wrong = [&](uint64_t i) {
+    if (keep[i]) return false;
+    for (uint32_t p = 0; p < s_.geo.parity; ++p)
+      if (syndrome[p * n + i] != std::byte{0}) return true;
+    return false;
+  };
+  cause_.will_recompute(zone, column, n, wrong);
+  for (uint64_t from = 0, to = 0; from < n; from = to + 1) {
+    for (to = from; to < n && wrong(to);) ++to;
+    if (to == from) continue;
+    // Y8: what lies there may be nobody's, and still has to be what the parity says.
+    const uint64_t end = s_.used_end[zone].load(std::memory_order_acquire);
+    for (uint64_t row = 0; row < s_.geo.rows; ++row) {
+      const uint64_t inside = row * s_.geo.row_size + column + from;
+      if (inside >= end) break;
+      w_.flush(s_.at(s_.geo.zone_offset(zone) + inside), to - from, medium::purpose::data);
+    }
+    w_.fence();
+    recompute(zone, column + from, to - from);
+  }
+}
+
+}  // namespace scute::engine

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One fragment and its ring: what a block that does not add up is explained by (Y4, Y5).
+#include <cstring>
+
+#include "base/planted.hpp"
+#include "engine/logfree/extents.hpp"
+#include "engine/logfree/resolution.hpp"
+#include "engine/logfree/verdict.hpp"
+#include "mend/mixture.hpp"
+#include "mend/page_layout.hpp"
+#include "mend/versions.hpp"
+#include "pool/columns.hpp"
+
+namespace scute::engine {
+
+format::fragment_header resolution::header_at(uint64_t offset) const noexcept {
+  format::fragment_header h;
+  std::memcpy(&h, s_.at(offset), sizeof h);
+  return h;
+}
+
+// An invalid fragment: what its columns decode to, or a mixture of that and what is stored. False if
+// nothing is accepted.
+bool resolution::mend(const pool::fragment& f) {
+  if (SCUTE_PLANTED(resolve_mend)) return false;
+  const std::vector<mend::unit> units = mend::units_of(f);
+  std::vector<std::byte> image;
+  if (!mend::find_sound(s_, f, doubts(), image, &hints_)) return false;
+  format::fragment_header h;
+  std::memcpy(&h, image.data(), sizeof h);
+  const auto stored = header_at(f.header);
+  // Only what the checksum vouches for (D5).
+  size_t sure = format::header_size + pool::covered(s_, f, h);
+  if (SCUTE_PLANTED(resolve_free_payload)) {
+    sure = image.size();
+    for (const mend::unit& u : units) pool::decode(s_, u.offset, image.data() + u.at, u.length);
+  }
+  // The header last: it tells what this is (heal/cause.hpp, U2).
+  for (auto u = units.rbegin(); u != units.rend(); ++u) {
+    if (u->at >= sure) continue;
+    const size_t n = std::min(u->length, sure - u->at);
+    write(u->offset, image.data() + u->at, n);
+  }
+  if (cause_.put_back(f, stored, h)) rolled_back_.fetch_add(1, std::memory_order_relaxed);
+  ++explained_;
+  return true;
+}
+
+// A valid fragment: if it is the open cell of its columns, puts that right and returns true.
+bool resolution::explain(const pool::fragment& f) {
+  if (f.metadata || !in_doubt(header_at(f.header).tag)) return false;
+  mend::version before;
+  if (judged_.count(f.header) != 0 || !mend::find_other(s_, f, doubts(), before, &hints_))
+    return false;
+  const ring members = ring_complete(f) ? ring::complete : ring::broken;
+  switch (judge(stored::valid, decoded::other, members)) {
+    case verdict::finish:
+      judged_.insert(f.header);
+      finish_ring(f);
+      ++explained_;
+      finished_.fetch_add(1, std::memory_order_relaxed);
+      return true;
+    case verdict::roll_back:
+      judged_.insert(f.header);
+      if (SCUTE_PLANTED(resolve_broken)) {
+        finish_ring(f);
+        return true;
+      }
+      // The header last: while it is the new one, the fragment is in doubt or invalid.
+      write(f.payload, before.payload.data(), before.payload.size());
+      write(f.header, reinterpret_cast<const std::byte*>(&before.header), sizeof before.header);
+      ++explained_;
+      rolled_back_.fetch_add(1, std::memory_order_relaxed);
+      return true;
+    default: return false;
+  }
+}
+
+// ---- rings --------------------------------------------------------------------------------------------
+
+bool resolution::walk(const pool::fragment& f, bool must_be_valid,
+                      std::vector<pool::fragment>& members, uint64_t& end) {
+  const uint64_t tag = header_at(f.header).tag;
+  const uint64_t most = s_.geo.file_size / format::header_size;
+  pool::fragment m = f;
+  for (uint64_t i = 0; i < most; ++i) {
+    end = m.header;
+    // A member that is damaged, not torn, may well be of a decided transaction: its column tells, if the
+    // parity has it already. What was torn comes back with its old tag.
+    if (must_be_valid && !pool::valid(s_, m) && (SCUTE_PLANTED(ring_damage) || !mend_with_help(m)))
+      return false;
+    const auto h = header_at(m.header);
+    if (h.tag != tag || pool::covered(s_, m, h) == pool::not_covered) return false;
+    members.push_back(m);
+    if (h.next == f.header) return true;
+    end = h.next;
+    if (mend::place_at(s_, h.next, m)) continue;
+    if (!must_be_valid) return false;
+    // Or what tells where it lies is damaged.
+    const pool::cell c = pool::cell_of(s_.geo, h.next);
+    fragments_in(c.zone, c.column / block_size, false);
+    if (!mend::place_at(s_, h.next, m)) return false;
+  }
+  return false;
+}
+
+// Y10: whether a ring is complete must not depend on which block is looked at first.
+bool resolution::mend_with_help(const pool::fragment& f) {
+  if (mend(f)) return true;
+  constexpr uint64_t none = UINT64_MAX;
+  remains left;
+  left.open.push_back({f, 0, what::claimed});
+  return help(none, none, left) && (pool::valid(s_, f) || mend(f));
+}
+
+bool resolution::ring_complete(const pool::fragment& f) {
+  if (SCUTE_PLANTED(resolve_ring)) return true;
+  std::vector<pool::fragment> members;
+  uint64_t end = 0;
+  return walk(f, true, members, end);
+}
+
+// f is a member of a decided transaction, and its header's columns have the parity of before. With them it
+// counts as explained; its payload's columns follow when nothing else explains them, block by block (Y9). Those
+// of the other members may have the new parity already, and be open to somebody else since (in a session that
+// resolved them): they are left to the resolution of their own blocks.
+void resolution::finish_ring(const pool::fragment& f) {
+  std::vector<pool::fragment> members;
+  uint64_t end = 0;
+  walk(f, false, members, end);
+  const auto extents = [&](const pool::fragment& m, auto&& fn) {
+    for_each_extent(
+        m, pool::covered(s_, m, header_at(m.header)),
+        [&](uint64_t offset, uint64_t length) { for_each_part(s_.geo, offset, length, fn); });
+  };
+  if (!SCUTE_PLANTED(resolve_data_flush)) {  // Y8
+    for (const pool::fragment& m : members)
+      extents(m, [&](uint64_t offset, uint64_t, uint64_t, uint64_t n) {
+        w_.flush(s_.at(offset), n, medium::purpose::data);
+      });
+    w_.fence();
+    s_.require_healthy();
+  }
+  const pool::cell c = pool::cell_of(s_.geo, f.header);
+  for (const found& x : fragments_in(c.zone, c.column / block_size, false))
+    if (x.is != what::place && !pool::valid(s_, x.fragment)) mend(x.fragment);
+  recompute(c.zone, c.column, format::header_size);
+  for (const pool::fragment& m : members)
+    extents(m, [&](uint64_t, uint64_t zone, uint64_t column, uint64_t) {
+      due_.push_back({zone, column / block_size});
+    });
+}
+
+}  // namespace scute::engine

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What becomes of a fragment that a crash of a log-free pool has left in a column that does not add up.
+// The decision table of resolution, as data; docs/logfree.md gives the reason of each row, and
+// tests/heal/verdict_test.cpp goes through all of them.
+#pragma once
+
+#include <cstdint>
+
+namespace scute::engine {
+
+// The fragment's bytes as they lie in the pool.
+enum class stored : uint8_t { valid, invalid };
+// What its columns decode to.
+enum class decoded : uint8_t {
+  same,   // what is stored
+  other,  // something else that its checksum accepts
+  noise   // nothing that it accepts
+};
+// The ring of the stored header; not looked at unless it matters.
+enum class ring : uint8_t { complete, broken };
+
+enum class verdict : uint8_t {
+  keep,       // not in doubt: whatever the column lacks is another cell's, or nobody's
+  roll_back,  // its transaction was not decided: the decoded bytes come back
+  finish,     // its transaction was decided: the parity of all members is recomputed
+  lost        // damage and crash together are more than the column can tell apart
+};
+
+struct ruling {
+  stored kept;
+  decoded column;
+  ring members;
+  verdict what;
+};
+
+inline constexpr ruling rulings[] = {
+    // The parity agrees: a transaction of before the crash that was over, or one whose parity was done.
+    {stored::valid, decoded::same, ring::complete, verdict::keep},
+    {stored::valid, decoded::same, ring::broken, verdict::keep},
+    // The parity still encodes the version before: the data phase may have ended or not.
+    {stored::valid, decoded::other, ring::complete, verdict::finish},
+    {stored::valid, decoded::other, ring::broken, verdict::roll_back},
+    // Its transaction's parity is torn, so it was decided; or the column lacks what is nobody's. Either way
+    // the stored bytes are the truth, and the parity is recomputed once nothing else explains it.
+    {stored::valid, decoded::noise, ring::complete, verdict::keep},
+    {stored::valid, decoded::noise, ring::broken, verdict::keep},
+    // Torn in a data phase, or damaged; the ring of an invalid header says nothing.
+    {stored::invalid, decoded::other, ring::complete, verdict::roll_back},
+    {stored::invalid, decoded::other, ring::broken, verdict::roll_back},
+    {stored::invalid, decoded::same, ring::complete, verdict::lost},
+    {stored::invalid, decoded::same, ring::broken, verdict::lost},
+    {stored::invalid, decoded::noise, ring::complete, verdict::lost},
+    {stored::invalid, decoded::noise, ring::broken, verdict::lost},
+};
+
+constexpr verdict judge(stored kept, decoded column, ring members) noexcept {
+  for (const ruling& r : rulings)
+    if (r.kept == kept && r.column == column && r.members == members) return r.what;
+  return verdict::lost;
+}
+
+}  // namespace scute::engine

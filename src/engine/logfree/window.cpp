@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/logfree/window.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/planted.hpp"
+#include "codec/galois.hpp"
+#include "codec/parity.hpp"
+#include "pool/columns.hpp"
+#include "pool/hold.hpp"
+
+namespace scute::engine {
+namespace {
+
+// taken: the lane has it back, and its parity is durable with the lane's next fence.
+enum deferral : uint32_t { none, deferred, aged, draining, taken };
+
+// Somebody may be writing there, and what is read does not matter: that it can be read does.
+[[gnu::no_sanitize("thread")]] void touch_byte(const std::byte* at) noexcept {
+  static_cast<void>(*static_cast<const volatile std::byte*>(at));
+}
+
+// Most windows have a handful of everything; an allocator's step has more, nearly in order.
+template <class T, class Less>
+void sort(std::vector<T>& v, Less less) {
+  if (std::is_sorted(v.begin(), v.end(), less)) return;
+  if (v.size() > 12) return std::sort(v.begin(), v.end(), less);
+  for (size_t i = 1; i < v.size(); ++i) {
+    const T x = v[i];
+    size_t at = i;
+    for (; at != 0 && less(x, v[at - 1]); --at) v[at] = v[at - 1];
+    v[at] = x;
+  }
+}
+
+void sort_unique(std::vector<uint32_t>& v) {
+  sort(v, [](uint32_t a, uint32_t b) { return a < b; });
+  v.erase(std::unique(v.begin(), v.end()), v.end());
+}
+
+void sort_columns(std::vector<pool::column_range>& v) {
+  sort(v,
+       [](const pool::column_range& a, const pool::column_range& b) { return a.begin < b.begin; });
+}
+
+// Of columns by their beginnings: none overlaps the next one.
+bool are_apart(const std::vector<pool::column_range>& v) noexcept {
+  for (size_t i = 1; i < v.size(); ++i)
+    if (v[i].begin < v[i - 1].end) return false;
+  return true;
+}
+
+void unlock(pool::state& s, const pool::lane& l, uint32_t stripe) noexcept {
+  s.locks.unlock_window(stripe, l.index);
+}
+
+// Columns by their beginnings: joins those that overlap. False if more than `most` do somewhere.
+bool merge_columns(pool::window_columns& w, uint32_t most) {
+  if (are_apart(w.columns)) return true;
+  uint64_t ends[pool::parities_max];  // of the ranges that the next one may overlap
+  uint32_t open = 0;
+  size_t kept = 0;
+  bool fits = true;
+  for (const pool::column_range c : w.columns) {
+    if (kept == 0 || c.begin >= w.columns[kept - 1].end) {
+      w.columns[kept++] = c;
+      ends[0] = c.end;
+      open = 1;
+      continue;
+    }
+    w.stacked = true;
+    pool::column_range& joined = w.columns[kept - 1];
+    joined.alone = joined.alone || c.alone;
+    joined.end = std::max(joined.end, c.end);
+    open = static_cast<uint32_t>(
+        std::remove_if(ends, ends + open, [&](uint64_t end) { return end <= c.begin; }) - ends);
+    fits = fits && open < most && !joined.alone;
+    if (open < most) ends[open++] = c.end;
+  }
+  w.columns.resize(kept);
+  return fits;
+}
+
+// delta times what the row of the piece counts in parity p is added to what there is of it.
+void add_delta(const pool::state& s, const pool::piece& x, uint32_t p, std::byte* next) noexcept {
+  const std::byte* stored = s.at(x.parity + p * s.geo.row_size);
+  if (p == 0) return codec::xor_delta(next, stored, x.delta, x.length);
+  std::memcpy(next, stored, x.length);
+  codec::galois::multiply_into(next, x.delta, pool::coefficient_of(s.geo, p, x.offset), x.length);
+}
+
+}  // namespace
+
+bool overlap(const std::vector<pool::column_range>& a,
+             const std::vector<pool::column_range>& b) noexcept {
+  auto i = a.begin();
+  auto j = b.begin();
+  while (i != a.end() && j != b.end()) {
+    if (i->begin < j->end && j->begin < i->end) return true;
+    if (i->end <= j->end)
+      ++i;
+    else
+      ++j;
+  }
+  return false;
+}
+
+// V6
+void window::go_from(std::initializer_list<step> allowed, step to) noexcept {
+  SCUTE_ASSERT(std::find(allowed.begin(), allowed.end(), l_.step) != allowed.end());
+  l_.step = to;
+}
+
+bool window::plan(std::span<const extent> extents) {
+  go_from({step::closed, step::planned}, step::planned);
+  pool::window_columns& w = l_.now();
+  w.clear();
+  const auto& g = s_.geo;
+  for (const extent& x : extents) {
+    uint64_t offset = x.offset, left = x.length;
+    while (left != 0) {
+      const pool::cell c = pool::cell_of(g, offset);
+      const uint64_t n = std::min(left, g.row_size - c.column);
+      const uint64_t begin = c.zone * g.row_size + c.column;
+      w.columns.push_back({begin, begin + n, x.alone});
+      for (uint64_t b = c.column / pool::column_block; b <= (c.column + n - 1) / pool::column_block;
+           ++b)
+        w.stripes.push_back(pool::stripes::index(c.zone, b));
+      offset += n;
+      left -= n;
+    }
+  }
+  sort_unique(w.stripes);
+  if (w.columns.size() == 1) return true;
+  sort_columns(w.columns);
+  return merge_columns(w, g.parity) || SCUTE_PLANTED(window_columns);
+}
+
+void window::plan_pieces() {
+  go_from({step::closed, step::planned}, step::planned);
+  pool::window_columns& w = l_.now();
+  w.clear();
+  const auto& g = s_.geo;
+  for (const pool::piece& p : l_.pieces) {
+    if (w.stripes.empty() || w.stripes.back() != p.stripe) w.stripes.push_back(p.stripe);
+    const pool::cell c = pool::cell_of(g, p.offset);
+    const uint64_t begin = c.zone * g.row_size + c.column;
+    w.columns.push_back({begin, begin + p.length});
+  }
+  sort_unique(w.stripes);
+  sort_columns(w.columns);
+  if (!are_apart(w.columns)) w.columns.clear();
+}
+
+bool window::take_back() noexcept {
+  for (unsigned spins = 0;; spin_pause(spins)) {
+    uint32_t seen = l_.deferral.load(std::memory_order_acquire);
+    if (seen == none || seen == taken) return false;
+    if (seen != draining &&
+        l_.deferral.compare_exchange_strong(seen, taken, std::memory_order_acq_rel))
+      return true;
+  }
+}
+
+namespace {
+
+// Something that each thread has for itself.
+const void* this_thread() noexcept {
+  return &pool::this_thread_holds;
+}
+
+void flush_last(pool::state& s, pool::lane& l, medium::writer& w) noexcept {
+  const pool::holding here(s, l, pool::hold::phase::reading);
+  for (const pool::parity_range& r : l.last().parity)
+    w.flush(s.at(r.offset), r.length, medium::purpose::parity);
+}
+
+void forget_last(pool::lane& l) noexcept {
+  l.last().clear();
+  if (l.deferral.load(std::memory_order_relaxed) == taken)
+    l.deferral.store(none, std::memory_order_release);
+}
+
+// V3. After take_back(), before the fence.
+void adopt_last(pool::state& s, pool::lane& l) noexcept {
+  if (l.deferred_by == this_thread() || SCUTE_PLANTED(window_adopted)) [[likely]]
+    return;
+  flush_last(s, l, l.w);
+  l.deferred_by = this_thread();
+}
+
+}  // namespace
+
+void window::settle_last() noexcept {
+  SCUTE_ASSERT(l_.deferral.load(std::memory_order_relaxed) == taken);
+  adopt_last(s_, l_);
+  if (!SCUTE_PLANTED(window_own_fence)) l_.w.fence();
+  for (const uint32_t stripe : l_.last().stripes) unlock(s_, l_, stripe);
+  forget_last(l_);
+}
+
+void window::require_columns() noexcept {
+  if (SCUTE_PLANTED(window_lost_pages)) return;
+  const auto touch = [&](uint64_t offset) { touch_byte(s_.at(offset)); };
+  for (uint64_t row = 0; row < s_.geo.parity; ++row)
+    for (const pool::piece& p : l_.pieces) touch(p.parity + row * s_.geo.row_size);
+  if (!s_.medium->any_revoked()) [[likely]]
+    return;
+  const auto& g = s_.geo;
+  for (const pool::column_range& c : l_.now().columns)
+    for (uint64_t at = c.begin & ~(pool::column_block - 1); at < c.end; at += pool::column_block) {
+      const uint64_t zone = at / g.row_size, column = at % g.row_size;
+      for (uint64_t row = 0; row < g.rows + g.parity; ++row) {
+        const uint64_t offset = g.zone_offset(zone) + row * g.row_size + column;
+        if (s_.medium->is_revoked(offset)) touch(offset);
+      }
+    }
+}
+
+bool window::enter(bool taken_back) noexcept {
+  if (!lock(taken_back)) return false;
+  go_from({step::planned}, step::open);
+  return true;
+}
+
+bool window::lock(bool taken_back) noexcept {
+  if (taken_back) adopt_last(s_, l_);
+  if (SCUTE_PLANTED(window_unlocked)) return true;
+  if (taken_back && overlap(l_.last().columns, l_.now().columns)) {  // V3
+    settle_last();
+    taken_back = false;
+  }
+  const auto& want = l_.now().stripes;
+  const auto ours = [&](uint32_t stripe) {
+    return (taken_back && l_.last().has(stripe)) || l_.held.has(stripe);
+  };
+  if (taken_back || !l_.held.stripes.empty()) {
+    size_t got = 0;
+    for (; got < want.size(); ++got)
+      if (!ours(want[got]) && !s_.locks.try_lock_window(want[got], l_.index)) break;
+    if (got == want.size()) return true;
+    // V4
+    l_.w.count.lock_waits.add(1);
+    for (size_t i = 0; i < got; ++i)
+      if (!ours(want[i])) unlock(s_, l_, want[i]);
+    if (taken_back) settle_last();
+    if (!l_.held.stripes.empty()) return false;
+  }
+  for (const uint32_t stripe : want)
+    if (!s_.locks.lock_window(stripe, l_.index)) l_.w.count.lock_waits.add(1);
+  return true;
+}
+
+void window::retreat() noexcept {
+  go_from({step::open}, step::closed);
+  if (!SCUTE_PLANTED(window_unlocked))
+    for (const uint32_t stripe : l_.now().stripes)
+      if (!l_.last().has(stripe) && !l_.held.has(stripe)) unlock(s_, l_, stripe);
+  l_.now().clear();
+  if (!l_.last().stripes.empty()) settle_last();
+}
+
+void window::release_last() noexcept {
+  go_from({step::data, step::parity}, l_.step);
+  for (const uint32_t stripe : l_.last().stripes)
+    if (!l_.now().has(stripe)) unlock(s_, l_, stripe);
+  forget_last(l_);
+}
+
+void window::leave() noexcept {
+  go_from({step::open, step::data, step::parity}, step::closed);
+  if (!SCUTE_PLANTED(window_unlocked))
+    for (const uint32_t stripe : l_.now().stripes) unlock(s_, l_, stripe);
+  l_.now().clear();
+}
+
+void window::defer() noexcept {
+  go_from({step::parity}, step::closed);
+  SCUTE_ASSERT(l_.deferral.load(std::memory_order_relaxed) == none);
+  l_.turn ^= 1;
+  l_.deferred_by = this_thread();
+  l_.deferral.store(deferred, std::memory_order_release);
+}
+
+void window::prepare_deltas() {
+  const medium::stage_scope as(medium::stage::parity);
+  const uint64_t shares = 1 + uint64_t{s_.geo.parity};
+  size_t total = 0;
+  for (const pool::piece& p : l_.pieces) total += p.length;
+  l_.deltas.clear();
+  std::byte* at = l_.deltas.extend(shares * total);
+  for (pool::piece& p : l_.pieces) {
+    p.delta = at;
+    p.next = at + p.length;
+    if (SCUTE_PLANTED(window_delta_shared)) continue;
+    // What goes on in the next block.
+    if (SCUTE_PLANTED(window_delta_block) && &p != &l_.pieces.back() &&
+        (&p)[1].offset == p.offset + p.length)
+      continue;
+    at += shares * p.length;
+  }
+  l_.now().parity.reserve(l_.pieces.size() * s_.geo.parity);
+}
+
+namespace {
+
+// Two pieces of a window without a plan, or with several cells of one column, may have columns in common:
+// then the parity of the second one builds on that of the first.
+bool late(const pool::state& s, const pool::lane& l) noexcept {
+  return s.plain_encoding ||
+         ((l.now().columns.empty() || l.now().stacked) && !SCUTE_PLANTED(window_parity_twice));
+}
+
+// What CodePM compares its pipeline with: all encoding first, and then all writing; the new parity is
+// computed when its turn has come.
+void write_data_plain(pool::state& s, pool::lane& l) noexcept {
+  l.progress.begin(0);
+  for (size_t i = 0; i < l.pieces.size(); ++i) {
+    const pool::piece& p = l.pieces[i];
+    codec::xor_delta(p.delta, p.old != nullptr ? p.old : s.at(p.offset), p.src, p.length);
+  }
+  for (size_t i = 0; i < l.pieces.size(); ++i) {
+    const pool::piece& p = l.pieces[i];
+    l.progress.begin(i, p.length);
+    if (p.old == nullptr) l.w.stream(s.at(p.offset), p.src, p.length, p.why);
+  }
+}
+
+}  // namespace
+
+void window::write_data() noexcept {
+  go_from({step::open}, step::data);
+  const medium::stage_scope as(medium::stage::data);
+  const pool::holding here(s_, l_, pool::hold::phase::data);
+  if (s_.plain_encoding) return write_data_plain(s_, l_);
+  const bool others = s_.geo.parity > 1 && !late(s_, l_);
+  for (size_t i = 0; i < l_.pieces.size(); ++i) {
+    const pool::piece& p = l_.pieces[i];
+    l_.progress.begin(i);
+    if (p.old == nullptr) {
+      l_.w.encode({s_.at(p.offset), p.src, s_.at(p.parity), p.delta, p.next, p.length}, p.why,
+                  &l_.progress.done);
+    } else {
+      codec::xor_delta(p.delta, p.old, p.src, p.length);
+      codec::xor_delta(p.next, s_.at(p.parity), p.delta, p.length);
+    }
+    if (others) {
+      l_.progress.begin(i, p.length);
+      for (uint32_t k = 1; k < s_.geo.parity; ++k)
+        add_delta(s_, p, k, p.next + k * uint64_t{p.length});
+    }
+  }
+}
+
+void window::write_parity() noexcept {
+  go_from({step::data}, step::parity);
+  const medium::stage_scope as(medium::stage::parity);
+  const bool computes = late(s_, l_);
+  const uint32_t parities = s_.geo.parity;
+  const pool::holding here(s_, l_, pool::hold::phase::parity);
+  for (size_t i = 0; i < l_.pieces.size(); ++i) {
+    const pool::piece& p = l_.pieces[i];
+    for (uint32_t k = 0; k < parities; ++k) {
+      const uint64_t at = p.parity + k * s_.geo.row_size;
+      std::byte* next = p.next + k * uint64_t{p.length};
+      l_.progress.begin(i * parities + k);
+      if (computes) add_delta(s_, p, k, next);
+      if (SCUTE_PLANTED(window_parity_line) && i != 0 &&
+          p.parity / 64 == (l_.pieces[i - 1].parity + l_.pieces[i - 1].length - 1) / 64)
+        codec::xor_delta(next, next, p.delta, p.length);
+      if (SCUTE_PLANTED(window_several) && k != 0) continue;
+      if (!SCUTE_PLANTED(window_parity))
+        l_.w.push(s_.at(at), next, p.length, medium::purpose::parity, &l_.progress.done);
+      l_.now().parity.push_back({at, p.length});
+    }
+  }
+  l_.progress.begin(l_.pieces.size() * parities);
+}
+
+void window::drain() noexcept {
+  uint32_t seen = l_.deferral.load(std::memory_order_relaxed);
+  do {
+    if (seen != deferred && seen != aged) return;
+  } while (!l_.deferral.compare_exchange_weak(seen, draining, std::memory_order_acq_rel));
+  if (!SCUTE_PLANTED(drain_flush)) flush_last(s_, l_, l_.relief);
+  if (!SCUTE_PLANTED(drain_fence)) l_.relief.fence();
+  l_.relief.count.drains.add(1);
+  for (const uint32_t stripe : l_.last().stripes) unlock(s_, l_, stripe);
+  l_.last().clear();
+  l_.deferral.store(none, std::memory_order_release);
+}
+
+void window::drain_wholly() noexcept {
+  drain();
+  // Another thread has it, and lets go of it with its own fence.
+  for (unsigned spins = 0;;) {
+    const uint32_t seen = l_.deferral.load(std::memory_order_acquire);
+    if (seen != draining && seen != taken) return;
+    spin_pause(spins);
+  }
+}
+
+bool window::age() noexcept {
+  uint32_t seen = l_.deferral.load(std::memory_order_relaxed);
+  if (seen == none) return false;
+  if (seen == aged)
+    drain();
+  else if (seen == deferred)
+    l_.deferral.compare_exchange_strong(seen, aged, std::memory_order_relaxed);
+  return true;
+}
+
+}  // namespace scute::engine

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The window of a log-free commit: from the moment its column blocks are locked until its parity is
+// durable (20-commit, engine `logfree`).
+//
+// V1 A window holds the stripes of its blocks exclusively, all of them at once, from before its first
+//    store until after the fence behind its last one. Stripes are waited for in ascending order, and by
+//    nobody who holds others that could not be taken from him, so nobody waits for ever.
+// V2 The second fence may be left to the lane's next one. Until then the window is *deferred*: decided,
+//    parity stored with its write-back begun, stripes still held. Whoever wants one of the stripes makes
+//    all of that parity durable himself and lets go of all of them (drain()). Parity therefore goes out by
+//    cached stores, whose write-back any CPU can repeat.
+// V3 A lane's next window takes the deferred one back first, so that nobody can drain it half-way. If
+//    their columns overlap, byte by byte, it fences before it stores anything. If not, both share the
+//    stripes that they have in common, and its own first fence is the deferred one's second. A lane may
+//    have changed hands meanwhile, and a fence completes its own thread's write-backs only: so the one
+//    who takes back what another thread has deferred begins its write-back again.
+// V4 A lane that holds a window waits for no stripe while it has taken back a deferred one: it only
+//    tries, and if that fails lets go of everything first.
+// V5 A fence that fails is known to everybody who gets one of its columns afterwards: the medium says so
+//    before they are let go. Whoever has got the columns of a window asks the medium once more, and stores
+//    nothing if it has failed. So columns whose parity may not be durable are never open again, and yet
+//    nobody waits for them for ever.
+// V6 The methods are called in this order: plan, enter, write_data, [fence], write_parity, and then defer or
+//    leave; retreat or leave instead of what follows enter. Each asserts that the lane's step is one that it may
+//    follow.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+#include "pool/state.hpp"
+
+namespace scute::engine {
+
+// A range of the data rows that a transaction has open as a whole.
+struct extent {
+  uint64_t offset;
+  uint64_t length;
+  // The old bytes are nobody's, so that no checksum would tell whether they were decoded. Other cells of the
+  // same columns could not be decoded beside them.
+  bool alone = false;
+};
+
+// True if two sets of columns, ascending, have one in common.
+bool overlap(const std::vector<pool::column_range>& a,
+             const std::vector<pool::column_range>& b) noexcept;
+
+// A lane's windows: `now`, the one under way, and `last`, which may be deferred. What it knows is in the lane, where
+// whoever rebuilds a lost page in the middle of a commit finds it (pool/hold.hpp); this is what may be done with it,
+// and costs nothing to make. Methods are the thread's that uses the lane, unless they say that they are anybody's.
+class window {
+ public:
+  window(pool::state& s, pool::lane& l) noexcept : s_(s), l_(l) {}
+
+  // Fills l.now() with what a window over these extents needs. False if more of them have a byte column in
+  // common than there are parities to bring them back.
+  bool plan(std::span<const extent> extents);
+  // The same for l.pieces, which may have columns in common: then l.now() lists none, and the parity of each
+  // piece is computed when the one before it is written.
+  void plan_pieces();
+
+  // Makes the deferred window of the lane its own again, waiting for whoever is draining it. False if there
+  // is none.
+  bool take_back() noexcept;
+  // Ends what was taken back, with a fence.
+  void settle_last() noexcept;
+
+  // To be called before enter(): every page that this window's rollback would need is there, and those
+  // that are known to be lost are rebuilt by the fault that this makes. A page of parity that is found to
+  // be lost when the data is torn would be one loss too many. The fault waits for a stripe, so that the caller
+  // holds none that cannot be taken from him (V1).
+  void require_columns() noexcept;
+
+  // Locks l.now(), but for what l.held holds already. taken_back: as take_back() said. False, with nothing
+  // locked beyond that, if l.held holds anything and something else was not to be had at once: nobody who
+  // holds what cannot be taken from him waits (V1).
+  bool enter(bool taken_back) noexcept;
+  // Unlocks l.now() after enter(), with nothing stored: the transaction may not have its way, or the medium has
+  // failed (V5). What was taken back is ended; l.held keeps what it has.
+  void retreat() noexcept;
+  // After the fence that decided l.now(): the parity of l.last() is durable as well.
+  void release_last() noexcept;
+  // Unlocks l.now(): its parity is durable, or nothing was stored.
+  void leave() noexcept;
+  // l.now() becomes the deferred window.
+  void defer() noexcept;
+
+  // Data phase: new bytes of l.pieces to their places, deltas to l.deltas (which prepare_deltas() made as
+  // large as they are). Parity phase: deltas to the parity. No fence in either.
+  void prepare_deltas();
+  void write_data() noexcept;
+  void write_parity() noexcept;
+
+  // Makes the parity of the lane's deferred window durable and lets go of its stripes; nothing if it has
+  // none. Anybody's; async-signal-safe. If the medium fails it says so afterwards (V5).
+  void drain() noexcept;
+  // The same, and if another thread is at it, or the lane has taken it back, waits for that one's fence. Not in
+  // signal handlers, nor with columns held.
+  void drain_wholly() noexcept;
+  // For whoever looks at a lane from time to time: drains what was deferred at the look before already.
+  // False if the lane has nothing deferred. Anybody's.
+  bool age() noexcept;
+
+ private:
+  using step = pool::window_step;
+  void go_from(std::initializer_list<step> allowed, step to) noexcept;
+  bool lock(bool taken_back) noexcept;
+
+  pool::state& s_;
+  pool::lane& l_;
+};
+
+}  // namespace scute::engine

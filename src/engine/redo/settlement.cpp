@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/redo/settlement.hpp"
+
+#include <algorithm>
+
+#include "base/planted.hpp"
+
+namespace scute::engine {
+
+namespace {
+
+// Once per settlement and lane; by.settling has room.
+void flush_status(pool::state& s, pool::lane& by, pool::lane& other) noexcept {
+  for (const auto& p : by.settling)
+    if (p.other == &other) return;
+  const uint64_t applied = other.applied.load(std::memory_order_acquire);
+  for (uint32_t r = 0; r < s.geo.lane_replicas && !SCUTE_PLANTED(settle_flush); ++r)
+    by.w.flush(s.at(s.geo.lane_offset(other.index, r)), sizeof(format::lane_status),
+               medium::purpose::log);
+  by.w.count.settles.add(1);
+  by.settling.push_back({&other, applied});
+}
+
+}  // namespace
+
+void follow(const pool::state& s, pool::lane& l) noexcept {
+  const uint64_t me = l.index + 1;
+  for (const pool::piece& p : l.pieces) {
+    const pool::stripe_owner o = s.locks.owner(p.stripe);
+    if (o.who() == pool::stripe_owner::none || o.who() == me) continue;
+    if (o.who() != pool::stripe_owner::many) {
+      l.sequence = std::max(l.sequence, o.sequence());
+      continue;
+    }
+    for (const pool::lane& other : s.lanes)
+      l.sequence = std::max(l.sequence, other.applied.load(std::memory_order_acquire));
+  }
+}
+
+void prepare_settle(const pool::state& s, pool::lane& l) {
+  l.handled.reserve(l.pieces.size());
+  l.settling.reserve(s.lanes.size());
+}
+
+namespace {
+
+// All other lanes, at most once each. False if one of them is writing at this moment, so that its
+// status line does not tell of its newest entry yet.
+bool flush_all_statuses(pool::state& s, pool::lane& l) noexcept {
+  bool idle = true;
+  for (pool::lane& other : s.lanes) {
+    if (&other == &l) continue;
+    const uint64_t applied = other.applied.load(std::memory_order_acquire);
+    idle = idle && other.begun.load(std::memory_order_acquire) == applied;
+    if (applied > other.settled.load(std::memory_order_acquire)) flush_status(s, l, other);
+  }
+  return idle;
+}
+
+}  // namespace
+
+void settle(pool::state& s, pool::lane& l) noexcept {
+  l.handled.clear();
+  l.settling.clear();
+  if (SCUTE_PLANTED(settle)) return;
+  const uint64_t me = l.index + 1;
+  for (const pool::piece& p : l.pieces) {
+    const pool::stripe_owner o = s.locks.owner(p.stripe);
+    if (o.who() == pool::stripe_owner::none || o.who() == me) continue;
+    if (o.who() == pool::stripe_owner::many) {
+      // Whose entries hang on the word is not known, but all of them were decided before they came to
+      // write there. (Found by the crash explorer: a lane that was still at it was forgotten.)
+      if (SCUTE_PLANTED(settle_many) || flush_all_statuses(s, l) || SCUTE_PLANTED(settle_busy))
+        l.handled.push_back({p.stripe, o});
+      continue;
+    }
+    pool::lane& other = s.lanes[o.lane()];
+    if (!other.has_settled(o.sequence())) flush_status(s, l, other);
+  }
+}
+
+void settle_all(pool::state& s, pool::lane& l) {
+  l.settling.clear();
+  l.settling.reserve(s.lanes.size());
+  for (pool::lane& other : s.lanes)
+    if (&other != &l && other.applied.load(std::memory_order_acquire) >
+                            other.settled.load(std::memory_order_acquire))
+      flush_status(s, l, other);
+  if (l.settling.empty()) return;
+  l.w.fence();
+  s.require_healthy();
+  settled(l);
+}
+
+void settled(pool::lane& l) noexcept {
+  for (const auto& p : l.settling) p.other->raise_settled(p.applied);
+  l.settling.clear();
+}
+
+pool::stripe_owner next_owner(const pool::state& s, const pool::lane& l, uint32_t stripe,
+                              pool::stripe_owner old) noexcept {
+  const pool::stripe_owner mine = pool::stripe_owner::of(l.index, l.sequence);
+  if (old.who() == pool::stripe_owner::none || old.who() == mine.who()) return mine;
+  if (old.who() == pool::stripe_owner::many) {
+    for (const auto& h : l.handled)
+      if (h.stripe == stripe && h.owner == old) return mine;
+  } else if (s.lanes[old.lane()].has_settled(old.sequence())) {
+    return mine;
+  }
+  if (SCUTE_PLANTED(owner_many)) return mine;
+  // Two lanes' entries now hang on this word; a counter tells one `many` from the next.
+  return pool::stripe_owner{((old.sequence() + 1) & pool::stripe_owner::sequence_mask) << 10 |
+                            pool::stripe_owner::many};
+}
+
+}  // namespace scute::engine

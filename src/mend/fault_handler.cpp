@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mend/fault_handler.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+
+#include "base/failure.hpp"
+#include "base/uncancelled.hpp"
+#include "base/waiting.hpp"
+#include "medium/process.hpp"
+#include "mend/page_layout.hpp"
+#include "pool/library_call.hpp"
+
+namespace scute::mend {
+namespace {
+
+constexpr int domains_max = 1024;
+constexpr unsigned retries_max = 1000;  // U3; another thread's repair ends within that many faults
+
+struct domain {
+  std::atomic<const std::byte*> base{nullptr};  // null: the place is free
+  uint64_t size = 0;
+  pool::state* s = nullptr;
+  page_repairer* repairer = nullptr;
+};
+std::array<domain, domains_max> domains;
+std::atomic<int> domains_used{0};          // places that were ever taken
+std::atomic<uint64_t> domains_process{0};  // whose they are (U5)
+
+struct sigaction before_bus, before_segv;
+
+thread_local constinit const void* last_address __attribute__((tls_model("initial-exec"))) =
+    nullptr;
+thread_local constinit unsigned last_times __attribute__((tls_model("initial-exec"))) = 0;
+
+const domain* find(const std::byte* address) noexcept {
+  if (domains_process.load(std::memory_order_acquire) != medium::this_process()) return nullptr;
+  const int n = domains_used.load(std::memory_order_acquire);
+  for (int i = 0; i < n; ++i) {
+    const std::byte* base = domains[i].base.load(std::memory_order_acquire);
+    if (base != nullptr && address >= base && address < base + domains[i].size) return &domains[i];
+  }
+  return nullptr;
+}
+
+// U4: nothing at this offset, or a sound fragment. What another thread is committing looks damaged for
+// a moment, so it is looked at again.
+bool sound_at(const pool::state& s, uint64_t offset) noexcept {
+  const uint64_t page = offset & ~(format::page - 1);
+  if (!s.has_checksums || !s.geo.in_data(page, format::page)) return true;
+  for (unsigned spins = 0; spins < 64 * 50; spin_pause(spins)) {
+    bool sound = true;
+    for_each_fragment(s, page, [&](const fragment_in_page& f) {
+      const auto& g = f.fragment;
+      if ((offset >= g.header && offset < g.header + format::header_size) ||
+          (offset >= g.payload && offset < g.payload + g.room))
+        sound = sound && pool::valid(s, g);
+    });
+    if (sound) return true;
+  }
+  return false;
+}
+
+void complain(const pool::state& s, uint64_t page) noexcept {
+  char digits[20];
+  char* at = digits + sizeof digits;
+  do *--at = static_cast<char>('0' + page % 10);
+  while ((page /= 10) != 0);
+  const auto say = [](const char* text, size_t n) {
+    if (::write(STDERR_FILENO, text, n) < 0) return;
+  };
+  const auto say_all = [&](const char* text) { say(text, std::strlen(text)); };
+  say_all("scute: ");
+  say_all(s.path.c_str());
+  say_all(": the page at file offset ");
+  say(at, static_cast<size_t>(digits + sizeof digits - at));
+  say_all(
+      " is lost beyond repair, and there is nothing to give to who reads it. Open the pool again "
+      "and "
+      "run `scute check` to see what is lost\n");
+}
+
+extern "C" void on_fault(int signal, siginfo_t* info, void* context) {
+  const int keep = errno;
+  const bool handled = handle_fault(signal, *info);
+  errno = keep;
+  if (handled) return;
+  // U1
+  const struct sigaction& before = signal == SIGBUS ? before_bus : before_segv;
+  if ((before.sa_flags & SA_SIGINFO) == 0 &&
+      (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN)) {
+    // Ignoring a fault is no option: the kernel ends the process then, as by default.
+    struct sigaction standard{};
+    standard.sa_handler = SIG_DFL;
+    ::sigaction(signal, &standard, nullptr);
+    if (info->si_code <= 0) ::raise(signal);  // it was sent, so nothing will bring it again
+    return;
+  }
+  sigset_t mask = before.sa_mask, old;
+  if ((before.sa_flags & SA_NODEFER) == 0) sigaddset(&mask, signal);
+  ::pthread_sigmask(SIG_BLOCK, &mask, &old);
+  if ((before.sa_flags & SA_SIGINFO) != 0)
+    before.sa_sigaction(signal, info, context);
+  else
+    before.sa_handler(signal);
+  ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
+}
+
+void install(int signal, struct sigaction& before) {
+  struct sigaction ours{}, found{};
+  ours.sa_sigaction = &on_fault;
+  // NODEFER: reading the rest of a column can find another lost page.
+  ours.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
+  sigemptyset(&ours.sa_mask);
+  if (::sigaction(signal, nullptr, &found) != 0)
+    throw_errno("look at the handlers of SIGBUS and SIGSEGV", errno);
+  // A child of fork() has it already, and what was before it, unless it has put up something else.
+  if ((found.sa_flags & SA_SIGINFO) != 0 && found.sa_sigaction == &on_fault) return;
+  before = found;
+  if (::sigaction(signal, &ours, nullptr) != 0)
+    throw_errno("install the handlers of SIGBUS and SIGSEGV", errno);
+}
+
+// With process_tables() held.
+void install_once() {
+  static uint64_t installed_in = 0;  // process
+  if (installed_in == medium::this_process()) return;
+  install(SIGBUS, before_bus);
+  install(SIGSEGV, before_segv);
+  installed_in = medium::this_process();
+}
+
+// U5. With process_tables() held.
+void take_over() noexcept {
+  const uint64_t process = medium::this_process();
+  if (domains_process.load(std::memory_order_relaxed) == process) return;
+  for (domain& d : domains) d.base.store(nullptr, std::memory_order_relaxed);
+  domains_process.store(process, std::memory_order_release);
+}
+
+}  // namespace
+
+fault_domain::fault_domain(pool::state& s, page_repairer& repairer, bool install) : place_(-1) {
+  const std::lock_guard hold(medium::process_tables());
+  if (install) install_once();
+  take_over();
+  for (int i = 0; i < domains_max && place_ < 0; ++i) {
+    if (domains[i].base.load(std::memory_order_relaxed) != nullptr) continue;
+    domains[i].size = s.medium->size();
+    domains[i].s = &s;
+    domains[i].repairer = &repairer;
+    domains[i].base.store(s.medium->base(), std::memory_order_release);
+    if (i >= domains_used.load()) domains_used.store(i + 1, std::memory_order_release);
+    place_ = i;
+  }
+  if (place_ < 0)
+    throw failure(SCUTE_E_UNSUPPORTED, "more than " + std::to_string(domains_max) +
+                                           " pools are open in this process; close some first");
+}
+
+fault_domain::~fault_domain() {
+  const std::lock_guard hold(medium::process_tables());
+  domains[place_].base.store(nullptr, std::memory_order_release);
+}
+
+bool handle_fault(int signal, const siginfo_t& info) noexcept {
+  const auto* address = static_cast<const std::byte*>(info.si_addr);
+  if (info.si_code <= 0) return false;  // sent by somebody (U2)
+  if (signal == SIGSEGV ? info.si_code != SEGV_ACCERR : signal != SIGBUS) return false;
+  const domain* d = find(address);
+  if (d == nullptr) return false;
+  const uncancelled now;
+  medium::medium& m = *d->s->medium;
+  const auto offset = static_cast<uint64_t>(address - d->base.load(std::memory_order_relaxed));
+  const uint64_t page = offset & ~(format::page - 1);
+  if (signal == SIGBUS && info.si_code == BUS_MCEERR_AO) {
+    m.revoke_page(page);
+    return true;
+  }
+  if (!m.is_revoked(page)) {
+    // U3
+    if (last_address != address) last_times = 0;
+    last_address = address;
+    std::byte probe[64];
+    const bool readable = m.read(page + (offset - page) / 64 * 64, probe, sizeof probe);
+    if (readable && ++last_times < (signal == SIGBUS ? 3 : retries_max)) return true;
+    if (signal == SIGSEGV) return false;  // access was not taken away by us
+    m.revoke_page(page);
+  }
+  last_times = 0;
+  if (page_repairer::second_loss(page)) return true;
+  const bool within = pool::library_depth != 0;
+  const auto outcome = d->repairer->repair(page, within, SCUTE_FINDER_FAULT);
+  if (within) return outcome == page_repairer::outcome::readable || !m.is_revoked(page);
+  if (outcome == page_repairer::outcome::readable && sound_at(*d->s, offset)) return true;
+  complain(*d->s, page);
+  return false;
+}
+
+}  // namespace scute::mend

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which pages are lost, or half repaired: notes in the pool itself, for whoever opens it next.
+//
+// G1 A page of the data rows or the parity is noted, durably, before the first byte of its repair is
+//    written, and the note is removed, durably, after the last. So a repair that was cut short is known
+//    and done again; without payload checksums nothing else could tell.
+// G2 A line of notes is written to one copy and fenced before the other copies are: of its three copies
+//    one is whole at any moment, and the one with the highest sequence counts.
+// G3 Everything here is async-signal-safe and takes no lock but its own. Writing a note may fault, since
+//    a superblock page may be lost itself; that page's repair needs neither note nor this lock.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "base/spin_lock.hpp"
+#include "pool/state.hpp"
+
+namespace scute::mend {
+
+class page_notes {
+ public:
+  explicit page_notes(pool::state& s) : s_(s) {}
+
+  // Reads what a session before left behind. Not while another thread uses the pool.
+  void load() noexcept;
+  // The pages noted now, ascending.
+  std::vector<uint64_t> pages() const;
+
+  // False if there is no room for another page; the caller then goes on without.
+  bool add(medium::writer& w, uint64_t page) noexcept;
+  void remove(medium::writer& w, uint64_t page) noexcept;
+
+ private:
+  bool replace(medium::writer& w, uint64_t from, uint64_t to) noexcept;
+  void write(medium::writer& w, uint32_t line) noexcept;
+
+  pool::state& s_;
+  mutable spin_lock lock_;
+  format::page_note lines_[format::page_note_count]{};
+};
+
+uint32_t note_checksum(uint64_t salt, const format::page_note& n) noexcept;
+
+}  // namespace scute::mend

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rebuilding a page that cannot be read, at the moment somebody wants to (Pangolin 3.6 without freezing
+// the pool). Called by the handler of the fault in the faulting thread, so everything here is
+// async-signal-safe: no memory is allocated, and no lock is waited for that the thread itself could
+// hold. `scrub` and opening call it for pages that the kernel knows to be bad.
+//
+// What a page is made of:
+//   data row, parity   the other cells of its column block, under the block's stripe. As many may be lost
+//                      at once as there are parities
+//   lane               the other replica
+//   superblock         the other two pages, and what memory has
+//   anything else      zeros
+//
+// N1 Until a page is whole nobody can read any of it: access stays revoked (medium::restore_page).
+// N2 Only the column block's stripe is held, and it is taken before anything else (a desk, the notes):
+//    whoever has those waits for nobody. So two pages heal at once unless they share a column block,
+//    and other blocks go on.
+// N3 A thread that faults while it holds the stripe itself is in the middle of a commit, or of a decode.
+//    pool::hold tells how far it came (B2), and the page is given what the rest of its work expects:
+//      reading           the column as it is
+//      parity, exclusive the new parity of its piece, in DRAM
+//      parity, shared    each holder's delta as far as it has been XORed in; all of them are parked
+//      data              the new data of its piece
+//      window            finish_window()
+//    Holders in shared mode park until all are in their handlers; then one of them leads.
+// N4 What a user has stored in place is in nobody's parity. While the transaction runs the page gets
+//    the old bytes, and the commit fails; once it commits, there is a copy (overlays::keep()).
+// N5 Repairs of zone pages are noted in the pool first (page_notes, G1). A crash anywhere leaves
+//    columns that decode to the same page, and the note.
+// N6 More lost pages in one column than parities are beyond the redundancy. Their bytes are then made invalid, so that
+//    every verifying call refuses them, and events name the objects. That is done only if the access
+//    comes from within the library; a program that reads through a direct pointer has to be told by
+//    its signal instead.
+// N7 Until recovery has recomputed the parity of what the crash left torn, decoding is a guess there.
+//    Pages that were rebuilt meanwhile are remembered and looked at again (page_doubts.hpp).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "base/spin_lock.hpp"
+#include "mend/page_notes.hpp"
+#include "pool/columns.hpp"
+#include "pool/hold.hpp"
+#include "pool/state.hpp"
+
+namespace scute::mend {
+
+class page_repairer {
+ public:
+  explicit page_repairer(pool::state& s);
+
+  enum class outcome {
+    readable,  // the page is back, by this call or by another thread's
+    hopeless  // it is not, or what it held is lost; with condone = true it can be accessed all the same
+  };
+  // page: file offset, multiple of 4096, whose access is revoked. condone: see N6.
+  outcome repair(uint64_t page, bool condone, scute_finder finder) noexcept;
+
+  // Emulates the loss of a page, for drills; noise: page bytes. It counts as lost until it has been
+  // repaired, in later sessions as well (page_notes). Throws failure(SCUTE_E_NOSPC) if it could not be
+  // noted and nothing else would tell. Not for signal handlers.
+  void lose(uint64_t page, const std::byte* noise);
+
+  // A further page of the column that is being rebuilt by this thread cannot be read either. Does not
+  // return then; returns false if the thread is not rebuilding anything.
+  static bool second_loss(uint64_t page) noexcept;
+
+  // While true, zone pages that are rebuilt are put on the list of doubtful ones, and stay noted in the
+  // pool: should recovery be cut short, they are doubtful for the next one as well (N7).
+  void doubt(bool on) noexcept { doubting_.store(on); }
+  static constexpr uint32_t doubts_max = 256;
+  uint32_t doubt_count() const noexcept { return std::min(doubts_.load(), doubts_max); }
+  uint64_t doubtful(uint32_t i) const noexcept { return doubtful_[i]; }
+  // When recovery is complete, durably, and what was lost is told.
+  void forget_doubts(medium::writer& w) noexcept;
+
+  page_notes notes;
+  std::atomic<uint64_t> healed{0};  // pages, since the pool was opened
+
+  // For counters.
+  template <typename Fn>
+  void for_each_writer(Fn&& fn) const {
+    for (const auto& d : desks_) fn(d.w);
+  }
+
+ private:
+  // Where one rebuilding takes place.
+  struct desk {
+    explicit desk(medium::medium& m) : w(m) {}
+    spin_lock taken;
+    medium::writer w;
+    alignas(64) std::byte page[format::page];
+    pool::gather_room room;
+  };
+  class desk_turn;
+
+  outcome repair_zone_page(uint64_t page, bool condone, scute_finder finder) noexcept;
+  outcome repair_plain_page(uint64_t page, scute_finder finder) noexcept;
+  outcome rebuild(uint64_t page, bool condone, scute_finder finder) noexcept;
+  // The lost pages of a column block, as rows and parities. Counts beyond what can be rebuilt are not
+  // told apart.
+  struct losses {
+    uint16_t rows[pool::parities_max] = {};
+    uint32_t row_count = 0;
+    pool::parity_set parities = 0;
+    bool too_many = false;
+  };
+
+  losses losses_beside(uint64_t page) const noexcept;
+  bool compose(uint64_t page, desk& d) noexcept;
+  void adjust_sums(const pool::cell& c, const pool::recipe& r,
+                   pool::gather_room& room) const noexcept;
+  void finish_window(const pool::cell& c, std::byte* bytes) const noexcept;
+  void finish_pieces(uint64_t page, bool is_parity, std::byte* bytes) const noexcept;
+  bool other_loss(uint64_t page, uint64_t& second) const noexcept;
+  void condemn(uint64_t page, desk& d, scute_finder finder) noexcept;
+  void name_losses(uint64_t page, scute_finder finder) noexcept;
+  bool superblock_page(uint64_t page, std::byte* bytes) const noexcept;
+
+  pool::state& s_;
+  std::array<desk, 4> desks_;
+  desk plain_;  // for pages outside the zones; used under its own flag
+  std::array<std::atomic<const pool::hold*>, 256> parked_{};
+  std::atomic<bool> doubting_{false};
+  std::atomic<uint32_t> doubts_{0};
+  std::array<uint64_t, doubts_max> doubtful_{};
+};
+
+}  // namespace scute::mend

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rebuilding a damaged fragment from the rest of its columns (Pangolin 3.6, without freezing the
+// pool: only the column blocks being read are held, one at a time).
+//
+// E1 Decoded bytes are believed only if the fragment's checksum accepts them. Until then nothing is
+//    written.
+// E2 A repair is idempotent: cut short, it leaves a fragment that still fails its checksum, and
+//    columns that decode to the same bytes.
+// E3 Damage may hit parts of a fragment differently: one part of the fragment itself, and for another
+//    one the parity or another row. So mixtures of kept and decoded bytes are tried, too.
+// E4 A repair never overwrites what a commit has written since it looked.
+// E5 A checksum of 32 bits accepts wrong bytes once in 2^32 attempts. So only such mixtures are tried
+//    as damage makes likely, 7 for a fragment, and more only where the traces of a long scribble are
+//    seen (heal/mixture.hpp has the probabilities). With P rows of parity there are several ways to decode
+//    (heal/decodings.hpp), each of which multiplies that; and then a search for what no checksum vouches
+//    for, which counts its own (heal/erasures.hpp).
+#pragma once
+
+#include <cstring>
+
+#include "base/planted.hpp"
+#include "pool/fragment.hpp"
+#include "pool/state.hpp"
+
+namespace scute::mend {
+
+// What is told of a damaged fragment. unused: known to be the header of a free slot or span.
+pool::event event_of(const pool::state& s, const pool::fragment& f, scute_outcome outcome,
+                     bool unused = false);
+
+// Puts a fragment right from its columns if it is damaged; what: what it is called in errors. On success its bytes in
+// the pool are valid. Throws failure(SCUTE_E_CORRUPT) naming what was lost. Any thread without stripes; by: the
+// caller's lane, or null.
+void repair(pool::state& s, pool::lane* by, const pool::fragment& f, const char* what);
+
+// Repairs the descriptor of a zone, which says how far the zone's rows are in use, when nobody knows
+// that: whatever lies in rows that were never used takes no part in the parity. So it is decoded from
+// one row, from two, and so on, until its checksum accepts it; then s.used_end is set by it. Only while
+// a pool is being opened. (Found by the demo: noise in unused space, then the descriptor lost.)
+void repair_descriptor(pool::state& s, uint64_t zone);
+
+// Returns a validated copy of a metadata object, repairing it first if it is damaged.
+template <typename Metadata>
+Metadata read_metadata(pool::state& s, pool::lane* l, uint64_t offset, uint32_t type,
+                       const char* what) {
+  const pool::fragment f = pool::metadata_fragment(offset, type);
+  if (!pool::valid(s, f) && !SCUTE_PLANTED(metadata_check)) repair(s, l, f, what);
+  Metadata m;
+  std::memcpy(&m, s.at(offset), sizeof m);
+  return m;
+}
+
+}  // namespace scute::mend

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which versions of a fragment its columns know after a crash of a log-free pool. Reads only.
+//
+// O1 A version counts if the fragment's checksum accepts it, whichever way it was decoded
+//    (heal/decodings.hpp).
+// O2 With several parities a crash, or damage, can leave two: some parities have the new one of a decided
+//    transaction already, others still the one before. For a fragment that is damaged the new one is then
+//    the truth, since no parity changes before its transaction is decided. For one that is sound any
+//    version but the stored one tells that its columns are open.
+#pragma once
+
+#include <vector>
+
+#include "mend/decodings.hpp"
+#include "mend/erasures.hpp"
+
+namespace scute::mend {
+
+struct version {
+  format::fragment_header header;
+  std::vector<std::byte> payload;  // what the header vouches for
+};
+
+// For an invalid fragment: header and payload, as units_of() lays them out, of the newest version that its
+// columns know, or that a mixture of them and what is stored makes. False if there is none.
+bool find_sound(pool::state& s, const pool::fragment& f, const decodings::doubt& in_doubt,
+                std::vector<std::byte>& image, pool::erasure_hints* hints = nullptr);
+
+// For a valid one: a version that differs from what is stored. False if there is none.
+bool find_other(pool::state& s, const pool::fragment& f, const decodings::doubt& in_doubt,
+                version& other, pool::erasure_hints* hints = nullptr);
+
+}  // namespace scute::mend

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which cells of a column were damaged together, as searches for erasures have found (heal/erasures.hpp).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "pool/recipe.hpp"
+
+namespace scute::pool {
+
+// Cells of one column: data rows, and behind them the parities.
+struct cell_set {
+  uint32_t count = 0;
+  uint16_t cells[pool::parities_max] = {};
+
+  bool has(uint64_t cell) const noexcept {
+    for (uint32_t i = 0; i < count; ++i)
+      if (cells[i] == cell) return true;
+    return false;
+  }
+  void add(uint64_t cell) noexcept { cells[count++] = static_cast<uint16_t>(cell); }
+  bool operator==(const cell_set& o) const noexcept {
+    for (uint32_t i = 0; i < count; ++i)
+      if (!o.has(cells[i])) return false;
+    return count == o.count;
+  }
+};
+
+// Sets that were the right ones, by column block, and the latest ones of all: damage that hits one fragment
+// has often hit its neighbours. For any number of threads.
+class erasure_hints {
+ public:
+  // Likely ones first.
+  std::vector<cell_set> all(uint64_t zone, uint64_t block) const;
+  void add(uint64_t zone, uint64_t block, const cell_set& set);
+  // Whether it is worth looking for the set of a block by its other fragments (S5): once for each number
+  // of repairs.
+  bool worth_learning(uint64_t zone, uint64_t block, uint64_t repairs);
+
+ private:
+  using place = std::pair<uint64_t, uint64_t>;
+  static constexpr size_t latest_max = 4, blocks_max = size_t{1} << 16;
+  mutable std::mutex mutex_;
+  std::vector<cell_set> latest_;  // the last one first
+  std::map<place, cell_set> of_block_;
+  std::map<place, uint64_t> learned_;  // repairs then
+};
+
+}  // namespace scute::pool
