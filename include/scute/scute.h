@@ -157,9 +157,10 @@ SCUTE_API int scute_options_from_env(scute_options *options);
  * they come into use. SCUTE_E_NOSPC: the file system has no room for that, or the process may make no file so
  * long (RLIMIT_FSIZE, which raises no signal here; errno is EFBIG). SCUTE_E_EXISTS: something is at path, if
  * only a symbolic link that leads nowhere. On failure no new file is left behind. The file has its name when
- * it is a whole pool, and durably when this returns; a process that ends before leaves what was there. (Where files must have a name to exist, and for an instant with
- * SCUTE_OVERWRITE, that is path, with symbolic links followed, + ".scute-new"; the next creation or opening at path removes it if its
- * maker is dead. SCUTE_E_BUSY if its maker is at work.) */
+ * it is a whole pool, and durably when this returns; a process that ends before leaves what was there.
+ * (Where files must have a name to exist, and for an instant with SCUTE_OVERWRITE, that is path, with
+ * symbolic links followed, + ".scute-new"; the next creation or opening at path removes it if its maker is
+ * dead. SCUTE_E_BUSY if its maker is at work.) */
 SCUTE_API int scute_create(const char *path, const scute_options *options, scute_pool **pool);
 
 /* Opens a pool. After an unclean end the transactions that had been decided are completed and the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The allocator. A slot is allocated exactly when its header says so (10-storage); what is kept
-// here are bitmaps derived from the headers, chunk by chunk on first use.
+// The allocator. A slot is allocated exactly when its header says so (docs/format.md, "What is
+// allocated"); what is kept here are bitmaps derived from the headers, chunk by chunk on first use.
 //
 // A1 A slot is handed out only from a bitmap, and returns to it only after the header write that
 //    freed it (or the abort of the transaction that wanted it) is durable: no two transactions ever

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a transaction needs of a commit engine (20-commit). An engine makes a write set durable,
-// atomically, and knows how to recover.
+// What a transaction needs of a commit engine (docs/architecture.md, "A transaction"). An engine makes a
+// write set durable, atomically, and knows how to recover.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct inplace_range {
   const std::byte* old;
 };
 
-// A fragment whose header a transaction writes, with payload or without (20-commit).
+// A fragment whose header a transaction writes, with payload or without (docs/logfree.md, "The protocol").
 struct member {
   pool::fragment where;
   std::byte* header;  // its new header, complete, in DRAM; an engine may put it into a ring

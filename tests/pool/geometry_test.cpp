@@ -94,7 +94,7 @@ TEST(geometry, DefaultsOfEverySize) {
         SCOPED_TRACE(std::to_string(o.size) + " bytes, protection " + std::to_string(p));
         const geometry g = choose_geometry(o);
         expect_sound(g, o);
-        if (o.size >= 4 * gib) {  // 10-storage: parity costs one percent
+        if (o.size >= 4 * gib) {  // parity costs one percent, one row in 101
           EXPECT_EQ(g.rows, 100u);
         }
         // At least two thirds of the file is for objects; half of the smallest ones.

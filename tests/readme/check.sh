@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# check.sh README
-# Compiles and runs the programs that a Markdown file shows, so that they cannot rot. Marks in the
+# check.sh PAGE
+# Compiles and runs the programs that a page in Markdown shows, so that they cannot rot. Marks in the
 # file, each on a line of its own before a fenced block (blank lines may lie between):
 #
 #   <!-- example: NAME.cpp -->  (or NAME.c)  the block is a program. If examples/NAME.cpp exists, the
@@ -13,12 +13,12 @@
 set -euo pipefail
 export LC_ALL=C
 
-readme=$1
+page=$1
 examples=$SCUTE_SOURCE_DIR/examples
 failures=0
 fail() { printf 'FAILED: %s\n' "$*"; failures=$((failures + 1)); }
 
-[ -f "$readme" ] || { echo "$readme does not exist, so it shows no example to test"; exit 1; }
+[ -f "$page" ] || { echo "$page does not exist, so it shows no example to test"; exit 1; }
 
 # Writes the blocks to example/NAME and output/NAME, and what is wrong with the marks to errors.
 mkdir example output
@@ -55,7 +55,7 @@ awk '
     if (inside) note("the last code block has no end")
     if (mark != "") note("no code block follows the mark of " mark)
   }
-' "$readme"
+' "$page"
 while IFS= read -r error; do fail "$error"; done <errors
 
 # is_excerpt BLOCK FILE: whether the lines of BLOCK occur one after the other in FILE.
@@ -80,7 +80,7 @@ link=("-L$libdir" "-Wl,-rpath,$libdir" -lscute -pthread)
 
 count=0
 for block in example/*; do
-  [ -f "$block" ] || { fail "$readme marks no example"; break; }
+  [ -f "$block" ] || { fail "$page marks no example"; break; }
   name=${block#example/}
   count=$((count + 1))
   source=$block
@@ -107,7 +107,7 @@ for block in example/*; do
     continue
   fi
   if [ -f "output/$name" ] && ! diff "output/$name" "printed-$name" >log; then
-    fail "$name: prints something else (< README, > program)"
+    fail "$name: prints something else (< the page, > the program)"
     cat log
   fi
 done
@@ -116,5 +116,5 @@ for block in output/*; do
     fail "the output of ${block#output/} is shown, but there is no such example"
 done
 
-[ "$failures" = 0 ] || { echo "readme: $failures error(s)"; exit 1; }
-echo "readme: $count example(s) compiled, ran and printed what is shown"
+[ "$failures" = 0 ] || { echo "$page: $failures error(s)"; exit 1; }
+echo "$page: $count example(s) compiled, ran and printed what is shown"

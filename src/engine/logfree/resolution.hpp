@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bringing the columns of a log-free pool, and the transactions that had them open, to a consistent state
-// after a crash (CodePM section III-B: speculative and instant recovery; 20-commit, "Recovery").
+// after a crash (CodePM section III-B: speculative and instant recovery; docs/logfree.md, "Recovery").
 //
 // The pool is open meanwhile. Each column block has a bit: resolved or not. An unresolved one is resolved
 // before the first write to it, by whoever writes; a scan does the rest.
