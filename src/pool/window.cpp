@@ -178,7 +178,7 @@ void forget_last(lane& l) noexcept {
     l.deferral.store(none, std::memory_order_release);
 }
 
-// V3. After take_back(), before the fence.
+// WIN-3. After take_back(), before the fence.
 void adopt_last(state& s, lane& l) noexcept {
   if (l.deferred_by == this_thread() || SCUTE_PLANTED(window_adopted)) [[likely]]
     return;
@@ -216,7 +216,7 @@ void require_columns(const state& s, const lane& l) noexcept {
 bool enter(state& s, lane& l, bool taken_back) noexcept {
   if (taken_back) adopt_last(s, l);
   if (SCUTE_PLANTED(window_unlocked)) return true;
-  if (taken_back && overlap(l.last().columns, l.now().columns)) {  // V3
+  if (taken_back && overlap(l.last().columns, l.now().columns)) {  // WIN-3
     settle_last(s, l);
     taken_back = false;
   }
@@ -229,7 +229,7 @@ bool enter(state& s, lane& l, bool taken_back) noexcept {
     for (; got < want.size(); ++got)
       if (!ours(want[got]) && !s.locks.try_lock_window(want[got], l.index)) break;
     if (got == want.size()) return true;
-    // V4
+    // WIN-4
     l.w.count.lock_waits.add(1);
     for (size_t i = 0; i < got; ++i)
       if (!ours(want[i])) unlock(s, l, want[i]);

@@ -38,7 +38,7 @@ void idle_drain::run() noexcept {
     for (pool::lane& l : s_.lanes) any = pool::age(s_, l) || any;
     if (any)
       s_.watch.stay_awake();
-    else if (s_.watch.dozing())  // since the last look at least (Q1)
+    else if (s_.watch.dozing())  // since the last look at least (IDLE-1)
       s_.watch.sleep();
     else
       s_.watch.announce();

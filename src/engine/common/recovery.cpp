@@ -71,7 +71,7 @@ class touched_columns {
 
 namespace {
 
-// R7. No fence if there is nothing to replay.
+// RECOVER-1. No fence if there is nothing to replay.
 void make_durable(pool::state& s, medium::writer& w, const std::vector<found_log>& logs) {
   bool any = false;
   const auto flush = [&](const std::vector<place>& places) {
@@ -93,7 +93,7 @@ tx::recovery_report recover(pool::state& s, medium::writer& w, recovery_watch* w
   tx::recovery_report report;
   // Log-free pools: a column that an undo entry or a lent chunk has bytes in may be open to a transaction
   // that only its parity can roll back. The parity of in-place ranges is that of the old bytes, which are
-  // put back; for the rest there is resolution (engine/logfree/logged.hpp, K1 and K2).
+  // put back; for the rest there is resolution (engine/logfree/logged.hpp, LOGGED-1 and LOGGED-2).
   const bool log_free = s.parity_is_log;
   touched_columns touched(s.geo);
   std::vector<found_log> logs;
@@ -112,7 +112,7 @@ tx::recovery_report recover(pool::state& s, medium::writer& w, recovery_watch* w
   }
   make_durable(s, w, logs);
   if (watch != nullptr) watch->replay_begins();
-  // R6: of entries that write the same bytes the one with the higher sequence is the later one.
+  // REDO-6: of entries that write the same bytes the one with the higher sequence is the later one.
   std::stable_sort(logs.begin(), logs.end(), [](const found_log& a, const found_log& b) {
     if (SCUTE_PLANTED(recovery_order)) return false;
     return (a.last ? a.last->head.sequence : 0) < (b.last ? b.last->head.sequence : 0);
@@ -124,7 +124,7 @@ tx::recovery_report recover(pool::state& s, medium::writer& w, recovery_watch* w
                       if (bytes != nullptr)
                         w.stream(s.at(offset), bytes, n, medium::purpose::data);
                       else if (!SCUTE_PLANTED(recovery_intent))
-                        w.flush(s.at(offset), n, medium::purpose::data);  // R8
+                        w.flush(s.at(offset), n, medium::purpose::data);  // RECOVER-2
                       touched.add(offset, n);
                     });
     ++report.completed;
