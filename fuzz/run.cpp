@@ -37,7 +37,7 @@ class runner {
     file().load(m.content);
     open((p_.flags & open_read_only) != 0,
          (p_.flags & crash_first) != 0 ? uint64_t{p_.crash_fence} + 1 : 0);
-    // A crash during the opening changes nothing of what must be there (F7).
+    // A crash during the opening changes nothing of what must be there (POOL-7).
     if (now_ != nullptr && now_->crashed()) resume();
     if (now_ != nullptr) now_->compare(expect_);
     for (const action& a : p_.actions) {

@@ -49,7 +49,7 @@ bool session::close() {
   return root_->close() && !read_only_;
 }
 
-// F5: what the base image's objects were, they are, or somebody is told.
+// POOL-5: what the base image's objects were, they are, or somebody is told.
 void session::compare(expectation e) {
   if (e == expectation::nothing) return;
   for (const auto& [oid, content] : image_.objects) {

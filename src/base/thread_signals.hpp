@@ -3,10 +3,10 @@
 // taken away, a SIGSEGV) that the access itself raises. The kernel knows no way to keep such a signal back:
 // if the thread blocks it, the process ends, whatever handler there is.
 //
-// S1 The calling thread stops blocking both at its first call on an open pool, and at every call while a page
+// SIG-1 The calling thread stops blocking both at its first call on an open pool, and at every call while a page
 //    of the pool is known to be lost. (Asking the kernel at every call would cost more than the call.)
-// S2 Threads of the library's own take these two and no others: no handler of the program's runs in them.
-// S3 Where a process may write files up to a length only (RLIMIT_FSIZE), a call that would make one longer, or
+// SIG-2 Threads of the library's own take these two and no others: no handler of the program's runs in them.
+// SIG-3 Where a process may write files up to a length only (RLIMIT_FSIZE), a call that would make one longer, or
 //    write behind that length, raises SIGXFSZ in its thread, which ends the process unless the program has
 //    thought of it. Such calls are made with that signal held back, and what they raised is taken away again:
 //    the error (EFBIG) says as much. What the program does with the signal stays as it is.
@@ -30,7 +30,7 @@ inline void unblock_faults() noexcept {
   ::pthread_sigmask(SIG_UNBLOCK, &faults, nullptr);
 }
 
-// S2
+// SIG-2
 inline void block_all_but_faults() noexcept {
   sigset_t others;
   ::sigfillset(&others);
@@ -39,7 +39,7 @@ inline void block_all_but_faults() noexcept {
   ::pthread_sigmask(SIG_SETMASK, &others, nullptr);
 }
 
-// S3. Async-signal-safe, no cancellation point, and keeps errno.
+// SIG-3. Async-signal-safe, no cancellation point, and keeps errno.
 class length_signal_held {
  public:
   length_signal_held() noexcept {

@@ -68,7 +68,7 @@ inline void tell_events(pool::state& s) noexcept {
   errno = keep;
 }
 
-// S1 in base/thread_signals.hpp.
+// SIG-1, in base/thread_signals.hpp.
 inline void admit_faults(const pool::state& s) noexcept {
   thread_state& me = this_thread();
   if (!me.admits_faults || s.medium->any_revoked()) [[unlikely]]

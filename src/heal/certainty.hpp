@@ -5,7 +5,7 @@
 // object fails its checksum, and its columns do not tell what it should be: both its old and its new
 // bytes may be nowhere as a whole. A thread that is put off the CPU there may leave it so for long.
 //
-// D1 A fragment is damaged if it fails its checksum, and does so with the very same bytes after every
+// CERTAIN-1 A fragment is damaged if it fails its checksum, and does so with the very same bytes after every
 //    lane that had decided a transaction when they were first read has applied it. Nobody is writing
 //    it then, nor has a log-free commit its columns open: a commit that came in between would have left
 //    another header behind (its tag names the transaction), and a transaction verifies what it opens before

@@ -105,7 +105,7 @@ class checker {
     }
   }
 
-  // What was lost may be mended once other fragments of its columns are (K2 of heal/mending.hpp).
+  // What was lost may be mended once other fragments of its columns are (MEND-2 of heal/mending.hpp).
   void retry_lost() {
     for (bool tried = true; tried;) {
       tried = false;
@@ -133,7 +133,7 @@ class checker {
     lost_.clear();
   }
 
-  // K1: the columns of lost fragments keep their syndrome; recomputing would bury the evidence.
+  // CHECK-1: the columns of lost fragments keep their syndrome; recomputing would bury the evidence.
   void suspect(const pool::fragment& f) {
     suspect(f.header, f.header + format::header_size);
     suspect(f.payload, f.payload + f.room);

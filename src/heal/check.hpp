@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The full check of an open pool: every structure, object and column. No transaction may run.
 //
-// K1 Objects are checked (and repaired) before columns: a column is recomputed only when every byte
+// CHECK-1 Objects are checked (and repaired) before columns: a column is recomputed only when every byte
 //    that a checksum vouches for is known to be right, so damaged data is never made consistent.
 //    Without checksums of payloads nobody can know, so such columns are reported and left.
 #pragma once

@@ -2,9 +2,9 @@
 // Reading a column block once: the page of every row and the parities, their sums, and the checksums of
 // all fragments that end in these pages.
 //
-// X1 Nothing is locked and nothing is written. What looks wrong may be a commit at work; it is noted
+// WALK-1 Nothing is locked and nothing is written. What looks wrong may be a commit at work; it is noted
 //    as a doubt, and somebody else finds out (heal/mending.hpp).
-// X2 Pages are fetched ahead, and a fragment is tested with the page in which it ends: what it has in
+// WALK-2 Pages are fetched ahead, and a fragment is tested with the page in which it ends: what it has in
 //    the page before was read with the column block before. So each byte comes from memory about once.
 #pragma once
 

@@ -64,7 +64,7 @@ bool enumeration::is_live(const heap::object& o, uint32_t type) {
     return pool::covered(s_, f, h) != pool::not_covered && is_of(h, type);
   }
   if (learn(o, f, h)) return is_of(h, type);
-  return pool::covered(s_, f, h) != pool::not_covered && is_of(h, type);  // T2
+  return pool::covered(s_, f, h) != pool::not_covered && is_of(h, type);  // ENUM-2
 }
 
 // What the slot of a header that looks damaged holds. False if nobody can tell; h is what is stored then.
@@ -95,7 +95,7 @@ bool enumeration::learn(const heap::object& o, const pool::fragment& f,
   return true;
 }
 
-// T3
+// ENUM-3
 void enumeration::conclude(uint32_t type) {
   uint64_t slots = 0, chunks = 0, first = 0;
   {

@@ -14,7 +14,7 @@
 namespace scute::heal {
 namespace {
 
-// The finaliser of SplitMix64 (D1).
+// The finaliser of SplitMix64 (INJECT-1).
 constexpr uint64_t mix(uint64_t x) noexcept {
   x += 0x9e3779b97f4a7c15u;
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
@@ -50,7 +50,7 @@ class target {
       const uint64_t end = e.offset + e.length;
       if (what.kind != SCUTE_INJURE_LOSE_PAGE || s.has_parity) {
         add(e.offset, end);
-      } else {  // D4
+      } else {  // INJECT-4
         add(e.offset, std::min(end, s.geo.zones_offset));
         add(std::max(e.offset, s.geo.zones_end()), end);
       }
@@ -125,7 +125,7 @@ class injector {
     auto* word = reinterpret_cast<uint64_t*>(s_.at(offset / 8 * 8));
     {
       const pool::writes_under_optimistic_reads mark;
-      __atomic_fetch_xor(word, ones << in_word, __ATOMIC_RELAXED);  // D2
+      __atomic_fetch_xor(word, ones << in_word, __ATOMIC_RELAXED);  // INJECT-2
     }
     flush(s_.at(offset), std::max<uint64_t>(width, 1));
     return told(offset, std::max<uint64_t>(width, 1));
@@ -234,7 +234,7 @@ uint64_t inject(pool::state& s, heap::zone_table& zones, mend::page_repairer& pa
     while (in.done() < what.count && misses < 1000)
       misses = in.injure(where.at(random.below(where.bits()))) ? 0 : misses + 1;
   } else if (what.rate > 0) {
-    // D3, without a look at every bit: the gaps between hits are geometrically distributed.
+    // INJECT-3, without a look at every bit: the gaps between hits are geometrically distributed.
     const double scale = 1 / std::log1p(-what.rate);
     for (uint64_t bit = 0; bit < where.bits(); ++bit) {
       const double gap = std::floor(std::log(random.unit()) * scale);

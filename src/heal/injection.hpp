@@ -2,12 +2,12 @@
 // Damage on purpose, for drills: bits are inverted, bytes become noise, pages are lost, behind the back
 // of everything else that works on the pool.
 //
-// D1 The same injection of a pool with the same structures hits the same places and leaves the same
+// INJECT-1 The same injection of a pool with the same structures hits the same places and leaves the same
 //    noise: everything follows from the seed, and no library's random numbers are used.
-// D2 A flip is one atomic XOR, so whatever other threads store beside it stays.
-// D3 By rate, every bit of the region is hit with that probability, independently of all others. Places
+// INJECT-2 A flip is one atomic XOR, so whatever other threads store beside it stays.
+// INJECT-3 By rate, every bit of the region is hit with that probability, independently of all others. Places
 //    that fall together are one injury.
-// D4 A page is lost only where it can be rebuilt: nowhere in the zones of a pool without parity. Its loss
+// INJECT-4 A page is lost only where it can be rebuilt: nowhere in the zones of a pool without parity. Its loss
 //    is noted in the pool first, so that it counts after closing, too.
 #pragma once
 

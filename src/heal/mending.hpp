@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Looking into what a walk doubts, and putting it right while transactions run.
 //
-// K1 (heal/check.hpp) holds here as well: the parity of a column is computed anew only if every fragment
-//    with a byte in it was found sound between two readings of its syndrome that are alike, and the
+// MEND-1 CHECK-1 (heal/check.hpp) holds here as well: the parity of a column is computed anew only if every
+//    fragment with a byte in it was found sound between two readings of its syndrome that are alike, and the
 //    third one, in the moment of writing, is too. Columns of fragments that are lost, or whose
 //    fragments are not known, keep their syndrome: it may be what brings them back.
-// K2 Objects come before columns, and what was lost is tried again as long as anything else could be
+// MEND-2 Objects come before columns, and what was lost is tried again as long as anything else could be
 //    repaired since.
-// K3 A column's stripe is held while its syndrome is read, or its parity written; never while a
+// MEND-3 A column's stripe is held while its syndrome is read, or its parity written; never while a
 //    fragment is tested.
 #pragma once
 
@@ -53,7 +53,7 @@ class mender {
   // Makes sure that the zone is loaded. False if it cannot be: its descriptor is lost.
   bool begin_zone(uint64_t zone);
   void look_into(const doubt& d);
-  // Tries once more what is lost (K2), tells of what remains so, and forgets the zone.
+  // Tries once more what is lost (MEND-2), tells of what remains so, and forgets the zone.
   void end_zone(uint64_t zone);
 
   mend_tally& tally(uint64_t zone) { return tallies_[zone]; }

@@ -66,7 +66,7 @@ void page_doubts::examine(uint64_t page, const uncertain& u) {
   mend::for_each_fragment(s_, page, [&](const mend::fragment_in_page& f) {
     const pool::fragment& g = f.fragment;
     if (pool::valid(s_, g)) {
-      // Q3
+      // DOUBT-3
       if (s_.has_checksums || g.metadata || f.object == 0) return;
       bool any = false;
       constexpr auto pattern = std::byte{0xdb};

@@ -3,12 +3,12 @@
 // parity of its columns may be old, new or torn, so the bytes that a lost page held in these columns
 // cannot be decoded with certainty, in any other row.
 //
-// Q1 Pages that are known to be lost are rebuilt before anything is replayed: data and parity may both
+// DOUBT-1 Pages that are known to be lost are rebuilt before anything is replayed: data and parity may both
 //    still be old. Those that show later are rebuilt as they show.
-// Q2 When everything is replayed, and before the parity is recomputed, the uncertain bytes of each of
+// DOUBT-2 When everything is replayed, and before the parity is recomputed, the uncertain bytes of each of
 //    them are looked at. If a fragment's checksum does not accept them, they are decoded again: data and
 //    parity may both be new. What is accepted neither way stays invalid, and is reported by name.
-// Q3 Without checksums of payloads nothing can be accepted. The uncertain bytes of live objects are then
+// DOUBT-3 Without checksums of payloads nothing can be accepted. The uncertain bytes of live objects are then
 //    overwritten by a pattern, and the objects reported: nobody gets a guess for what was stored.
 #pragma once
 

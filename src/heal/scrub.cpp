@@ -312,7 +312,7 @@ void scrub::tell_progress(bool last) {
               total_bytes_);
 }
 
-// position: taken before the tasks that were waiting then were performed (Y1).
+// position: taken before the tasks that were waiting then were performed (SCRUB-1).
 void scrub::keep_mark(uint64_t position) {
   const uint64_t now = now_ns();
   if (s_.read_only || position == first_ || now - marked_ns_ < mark_every_ns) return;

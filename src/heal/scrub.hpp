@@ -5,10 +5,10 @@
 // number of threads, which lock nothing and write nothing, so it does no harm to put them off the CPU.
 // What they doubt goes to one mender (mending.hpp): the thread that called run().
 //
-// Y1 A unit counts as done when it was read and its doubts were looked into. The mark in the pool
+// SCRUB-1 A unit counts as done when it was read and its doubts were looked into. The mark in the pool
 //    (scrub_mark.hpp) never says more than that, so an interrupted scrub misses nothing.
-// Y2 A zone is ended, and its losses are told, when all of its units are done.
-// Y3 Callbacks run in the mender's thread.
+// SCRUB-2 A zone is ended, and its losses are told, when all of its units are done.
+// SCRUB-3 Callbacks run in the mender's thread.
 #pragma once
 
 #include <atomic>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which fragments lie in a page of the data rows, for those who walk a pool while it is in use.
 //
-// G1 What memory says of a chunk is read without a lock, and may be a mixture of two uses of it. So a
+// SIGHT-1 What memory says of a chunk is read without a lock, and may be a mixture of two uses of it. So a
 //    sighting remembers what was read, and whoever finds its fragment damaged asks still_there()
 //    before believing it.
-// G2 Of an object of several fragments the first header decides which others count. It may change at
+// SIGHT-2 Of an object of several fragments the first header decides which others count. It may change at
 //    any time, so that is asked again, too.
 #pragma once
 
@@ -46,7 +46,7 @@ struct sighting {
   }
 };
 
-// A chunk as it was at one moment, more or less (G1).
+// A chunk as it was at one moment, more or less (SIGHT-1).
 struct chunk_view {
   heap::chunk_state* chunk = nullptr;  // of the run, or the span's first one; null: changing
   heap::use use{};
@@ -58,7 +58,7 @@ struct chunk_view {
 chunk_view view_of(heap::zone& z, uint32_t chunk) noexcept;
 
 // Of a chunk that is free in memory: as its header in the pool has it, which may still say run or span
-// (heap/zone_table.hpp, Z1). The headers in it count until the chunk gets a new use: the next opening goes
+// (heap/zone_table.hpp, ZONE-1). The headers in it count until the chunk gets a new use: the next opening goes
 // by them. use: free if there are none.
 chunk_view view_of_free(const pool::state& s, heap::zone& z, uint64_t zone,
                         uint32_t chunk) noexcept;

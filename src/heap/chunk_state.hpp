@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What memory knows of a chunk. Everything here is rebuilt from the chunk's header and its slots'
-// headers (invariant F6); nothing of it is stored.
+// headers (invariant POOL-6); nothing of it is stored.
 #pragma once
 
 #include <atomic>

@@ -94,7 +94,7 @@ void heap::release(const object& o) noexcept {
   if (o.is_span()) {
     const std::lock_guard hold(mutex_);
     zone& z = zones_.get(c.zone);
-    // Z1: the header of its first fragment is free, so these are free chunks already.
+    // ZONE-1: the header of its first fragment is free, so these are free chunks already.
     for (uint32_t k = 0; k < c.length; ++k)
       z.chunks[c.index + k].kind.store(use::free, std::memory_order_release);
     z.available += c.length;

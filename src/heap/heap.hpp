@@ -2,12 +2,12 @@
 // The allocator. A slot is allocated exactly when its header says so (docs/format.md, "What is
 // allocated"); what is kept here are bitmaps derived from the headers, chunk by chunk on first use.
 //
-// A1 A slot is handed out only from a bitmap, and returns to it only after the header write that
+// HEAP-1 A slot is handed out only from a bitmap, and returns to it only after the header write that
 //    freed it (or the abort of the transaction that wanted it) is durable: no two transactions ever
 //    have the same slot.
-// A2 A chunk's bitmap is built before any transaction frees a slot of it, so that no free can fall
+// HEAP-2 A chunk's bitmap is built before any transaction frees a slot of it, so that no free can fall
 //    between the scan and its publication.
-// A3 Before a chunk is put to another use, no lane's log can be replayed into it any more.
+// HEAP-3 Before a chunk is put to another use, no lane's log can be replayed into it any more.
 //
 // Each lane allocates from chunks of its own, one per size class, so threads meet only when a chunk
 // is used up or when they free into each other's chunks.
@@ -35,7 +35,7 @@ class heap {
   object reserve(pool::lane& l, uint64_t size);
   // Gives a slot or span back: after its free is durable, or when its transaction aborted.
   void release(const object& o) noexcept;
-  // To be called when a transaction decides to free o (A2).
+  // To be called when a transaction decides to free o (HEAP-2).
   void prepare_free(const object& o);
   // Largest object that any zone could hold.
   uint64_t size_max() const noexcept;

@@ -24,7 +24,7 @@ bool heap::reclaim_empty_runs() {
       c.lock();
       const bool empty = c.free_count == c.formatted.load(std::memory_order_relaxed);
       if (empty) {
-        // All its slots' headers are free, so the chunk may get another use (Z2 does the rest).
+        // All its slots' headers are free, so the chunk may get another use (ZONE-2 does the rest).
         c.kind.store(use::free, std::memory_order_release);
         c.owned = false;
         c.free_count = 0;
@@ -64,7 +64,7 @@ chunk_state* heap::take_chunks(pool::lane& l, uint32_t n) {
         if (no_blocks_ != 0) break;
         bool used_before = false;
         for (uint32_t b = 0; b < n; ++b) used_before |= z.chunks[i - b].generation != 0;
-        if (used_before)  // A3
+        if (used_before)  // HEAP-3
           engine_.prepare_reuse(l, s_.geo.chunk_offset(zi, i + 1 - n),
                                 uint64_t{n} << s_.geo.chunk_shift);
         if (!skipped) z.search_from = i + 1 - n;

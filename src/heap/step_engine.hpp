@@ -18,7 +18,7 @@ class step_engine {
   // fence, at the latest.
   virtual void write_unlogged(pool::lane& l, std::span<const pool::patch> patches) = 0;
   // Before [chunk, chunk + length) of the file, where objects have lain, gets another use: whatever the
-  // engine keeps of transactions that had written there is over (A3).
+  // engine keeps of transactions that had written there is over (HEAP-3).
   virtual void prepare_reuse(pool::lane& l, uint64_t chunk, uint64_t length) = 0;
 };
 

@@ -28,7 +28,7 @@ constexpr uint32_t extend_by = 16;
 // smallest lane.
 constexpr uint32_t step_headers = 32;
 
-// Never 0 again, which is the generation of chunks that nothing has lain in yet (A3).
+// Never 0 again, which is the generation of chunks that nothing has lain in yet (HEAP-3).
 constexpr uint16_t next_generation(uint16_t g) noexcept {
   return g == UINT16_MAX ? uint16_t{1} : static_cast<uint16_t>(g + 1);
 }
@@ -150,7 +150,7 @@ void zone_table::adopt(zone& z, uint64_t index, uint32_t i, const format::chunk_
                            format::meta_state(fh.meta) == format::state::free &&
                            (pool::valid(s_, first) || SCUTE_PLANTED(span_check));
       if (is_free) {
-        c.kind = use::free;  // Z1
+        c.kind = use::free;  // ZONE-1
         break;
       }
       z.available -= c.length;
@@ -167,7 +167,7 @@ void zone_table::adopt(zone& z, uint64_t index, uint32_t i, const format::chunk_
       break;
     }
     case chunk_kind::span_body:
-      break;  // Z1: no live span covers it, or the loop would not have come here
+      break;  // ZONE-1: no live span covers it, or the loop would not have come here
     case chunk_kind::log:
       c.kind = use::log;
       --z.available;

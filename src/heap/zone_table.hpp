@@ -2,12 +2,12 @@
 // The chunks of each zone: loading their headers on first use, finding the object at an offset,
 // and preparing chunks for a use.
 //
-// Z1 A chunk's use in memory is what its header says, with two exceptions that a later header
+// ZONE-1 A chunk's use in memory is what its header says, with two exceptions that a later header
 //    write will settle: a span whose first fragment is free counts as free chunks, and so does a
 //    span_body that no live span covers. So freeing a span is the write of one object header.
-// Z2 A chunk that changes its use gets a new generation, so nothing that lies in it can be taken
+// ZONE-2 A chunk that changes its use gets a new generation, so nothing that lies in it can be taken
 //    for a live header.
-// Z3 Headers of a span's bodies are written before its head; the head makes the span.
+// ZONE-3 Headers of a span's bodies are written before its head; the head makes the span.
 #pragma once
 
 #include <algorithm>

@@ -72,7 +72,7 @@ file_handle& file_handle::operator=(file_handle&& other) noexcept {
   return *this;
 }
 
-// Nothing is ever read through the mapping, which keeps an open file, and with it the lock (F3 in
+// Nothing is ever read through the mapping, which keeps an open file, and with it the lock (PROC-3 in
 // medium/process.hpp). With process_tables() held.
 void file_handle::keep_lock(int locked) {
   void* at = ::mmap(nullptr, lock_size, PROT_NONE, MAP_PRIVATE, locked, 0);

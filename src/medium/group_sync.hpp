@@ -6,14 +6,14 @@
 // The first thread that finds no sync under way leads one; those that come meanwhile wait, and one of
 // them leads the next for all of them. Syncs are numbered as they begin.
 //
-// G1 A thread returns when a sync has ended that began after the thread had come: what it had stored
+// SYNC-1 A thread returns when a sync has ended that began after the thread had come: what it had stored
 //    before is in it. One that is under way may have passed its pages already, and does not count.
-// G2 Never two at a time; and while somebody waits, somebody leads or is about to: who ends one wakes
+// SYNC-2 Never two at a time; and while somebody waits, somebody leads or is about to: who ends one wakes
 //    all, and whoever of them has not been served and comes first leads.
-// G3 A leader who may expect company lingers: as many threads as took part in the last two syncs are likely
+// SYNC-3 A leader who may expect company lingers: as many threads as took part in the last two syncs are likely
 //    to be on their way. Not longer than a fraction of what the last sync took, which is what
 //    waiting for the next one would cost them; and not at all when the last ones had one thread each.
-// G4 What went wrong is told before the sync is said to have ended, by the sync itself: everybody who
+// SYNC-4 What went wrong is told before the sync is said to have ended, by the sync itself: everybody who
 //    returns can see it.
 #pragma once
 

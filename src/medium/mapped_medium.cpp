@@ -135,7 +135,7 @@ class mapped_medium : public medium {
     return errno == EFBIG && store_page(at, bytes);
   }
 
-  // Where the process may write no files of that length (S3 in base/thread_signals.hpp) it may store to them
+  // Where the process may write no files of that length (SIG-3 in base/thread_signals.hpp) it may store to them
   // all the same. The new block is one that nothing has to be read from first.
   bool store_page(off_t at, const std::byte* bytes) noexcept {
     if (::fallocate(file_.fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, page) != 0 ||
@@ -154,7 +154,7 @@ class mapped_medium : public medium {
     void* fresh = ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (fresh == MAP_FAILED) return false;
     std::memcpy(fresh, bytes, page);
-    ::madvise(fresh, page, MADV_DONTFORK);  // as the rest (F2 in medium/process.hpp)
+    ::madvise(fresh, page, MADV_DONTFORK);  // as the rest (PROC-2 in medium/process.hpp)
     return ::mremap(fresh, page, page, MREMAP_MAYMOVE | MREMAP_FIXED, base_ + offset) != MAP_FAILED;
   }
 };
@@ -198,9 +198,9 @@ class cpu_medium final : public mapped_medium {
 // any page at any time, as a cache may evict any line, so the protocols' ordering rules carry over
 // unchanged.
 //
-// P1 All syncs of the file go through group_: an error is told to one of two that run at the same time
+// CACHE-1 All syncs of the file go through group_: an error is told to one of two that run at the same time
 //    only, and the other one's thread would go on as if its bytes were durable.
-// P2 When a sync fails the kernel calls the pages clean, and they keep bytes that the device does not have.
+// CACHE-2 When a sync fails the kernel calls the pages clean, and they keep bytes that the device does not have.
 //    So nobody goes on after that (failed()), and who opens the pool next drops the cache (refresh()).
 class page_cache_medium final : public mapped_medium {
  public:
@@ -212,7 +212,7 @@ class page_cache_medium final : public mapped_medium {
     if (begin < end) ::madvise(base_ + begin, end - begin, MADV_WILLNEED);
   }
 
-  // P2. The kernel drops no page that somebody has mapped, so the mapping is gone meanwhile; nobody else has
+  // CACHE-2. The kernel drops no page that somebody has mapped, so the mapping is gone meanwhile; nobody else has
   // one, since the lock on the file would be his as well.
   void refresh() override {
     if (file_.on_tmpfs()) return;  // the cache is all there is

@@ -108,7 +108,7 @@ new_file::new_file(std::string path, unsigned mode, bool replace)
     : path_(std::move(path)), replace_(replace) {
   // Tells early what publish() would find out in the end. (A link that leads nowhere is something, too.)
   if (!replace && (::access(path_.c_str(), F_OK) == 0 || leads_nowhere(path_))) exists(path_);
-  if (replace) path_ = followed(path_);  // W4
+  if (replace) path_ = followed(path_);  // FILE-4
   // Now: once the file has its name nothing may be missing.
   const std::string folder = folder_of(path_);
   folder_.reset(open_registered(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -133,7 +133,7 @@ void new_file::make_named(unsigned mode) {
     int e = try_lock(file_.get(), false);
     if (e == 0 && ::fstat(file_.get(), &st) != 0) e = errno;
     if (e == 0 && st.st_nlink != 0) return;
-    // W3: somebody has found it before it was locked, and takes it away.
+    // FILE-3: somebody has found it before it was locked, and takes it away.
     if (e == 0 || e == EAGAIN || e == EACCES) continue;
     ::unlink(name);
     throw_errno("lock " + path_, e);

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A pool file in the making.
 //
-// W1 What is at a pool's path is a whole pool, or what was there before. The file gets the path as its
+// FILE-1 What is at a pool's path is a whole pool, or what was there before. The file gets the path as its
 //    name when it is one: publish() makes its bytes durable, then its name, then says so.
-// W2 Until then it has no name at all and goes with the process that makes it, however that ends. Where
+// FILE-2 Until then it has no name at all and goes with the process that makes it, however that ends. Where
 //    a file system has no files without names, and from the end of a replacement's making to its rename,
 //    it has the name temporary_name(path).
-// W3 Its lock is taken before anybody else can take it for left over, or the maker notices and begins
+// FILE-3 Its lock is taken before anybody else can take it for left over, or the maker notices and begins
 //    again: a file of the temporary name that can be locked is one whose maker is gone. The next creation
 //    at this path, or the next opening of it, removes it, holding its lock and having seen that it still
 //    has that name. One that cannot be locked is left alone.
-// W4 What is replaced is the file at the end of symbolic links, and the links stay: somebody has put them
+// FILE-4 What is replaced is the file at the end of symbolic links, and the links stay: somebody has put them
 //    there so that the pool lies elsewhere. temporary_name() is that of this file then. A link that leads
 //    nowhere is neither followed nor replaced.
 //
 // What a crash leaves at path and at temporary_name(path), and who goes on:
-//    in the making          as before, nothing (W2: or the unfinished file, which W3 removes)
-//    replacement is whole   the old pool, the whole new one: W3 removes it
+//    in the making          as before, nothing (FILE-2: or the unfinished file, which FILE-3 removes)
+//    replacement is whole   the old pool, the whole new one: FILE-3 removes it
 //    published              the new pool, nothing. After a power failure before publish() has returned
 //                           it may be the state before; either is a whole pool
 #pragma once
@@ -60,7 +60,7 @@ class new_file {
 // Of the file that is going to be at path.
 std::string temporary_name(const std::string& path);
 
-// The file that is meant by path (W4): path itself if that is no symbolic link, or one that leads nowhere.
+// The file that is meant by path (FILE-4): path itself if that is no symbolic link, or one that leads nowhere.
 std::string followed(const std::string& path);
 
 // There is a symbolic link at path, and no file behind it.

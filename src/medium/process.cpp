@@ -47,9 +47,9 @@ void after_fork_in_child() noexcept {
 
 // Once for a process and all that descend from it.
 void prepare() noexcept {
-  // Without it F1 rests on the fork handler.
+  // Without it PROC-1 rests on the fork handler.
   ::madvise(&this_process_page, sizeof this_process_page, MADV_WIPEONFORK);
-  // It fails for want of memory only; children have no mapping all the same (F2).
+  // It fails for want of memory only; children have no mapping all the same (PROC-2).
   ::pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child);
   prepared.store(true, std::memory_order_release);
 }
@@ -77,7 +77,7 @@ uint64_t begin_process() noexcept {
 void process_mutex::lock() noexcept {
   const uint64_t me = this_process();
   for (uint64_t seen = 0; !holder_.compare_exchange_weak(seen, me, std::memory_order_acquire);) {
-    // F5: what another process's thread holds here, nobody holds.
+    // PROC-5: what another process's thread holds here, nobody holds.
     if (seen == me) {
       holder_.wait(seen, std::memory_order_relaxed);
       seen = 0;

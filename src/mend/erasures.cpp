@@ -13,7 +13,7 @@
 namespace scute::mend {
 namespace {
 
-constexpr size_t segment_gap = 64, segments_max = 4;  // S1
+constexpr size_t segment_gap = 64, segments_max = 4;  // ERASE-1
 constexpr size_t header_end = format::header_size;
 
 }  // namespace
@@ -42,7 +42,7 @@ erasures::erasures(pool::state& s, const pool::fragment& f, pool::erasure_hints*
   find_candidates();
 }
 
-// S1
+// ERASE-1
 void erasures::cut_into_segments() {
   const auto cut = [&](size_t gap) {
     segments_.clear();
@@ -123,7 +123,7 @@ erasures::page_view erasures::look_at(uint64_t zone, uint64_t row, uint64_t bloc
   return v;
 }
 
-// S2, S4
+// ERASE-2, ERASE-4
 void erasures::find_candidates() {
   const auto& g = s_.geo;
   struct candidate {
@@ -212,7 +212,7 @@ void erasures::decode(const segment& g, const pool::cell_set& unknown, size_t be
                                  r.weight[i], end - begin);
 }
 
-// S2: the next set to try; false if there is none.
+// ERASE-2: the next set to try; false if there is none.
 bool erasures::next_set(segment& g, pool::cell_set& unknown) {
   const uint64_t own = areas_[g.in].cell.row;
   while (g.hint < g.hints.size()) {
@@ -250,7 +250,7 @@ bool erasures::has_choice(segment& g, size_t i) {
       image = kept_;
     else if (g.has_header())
       decode(g, c.unknown, g.begin, std::min(g.end, header_end), image);
-    if (g.has_header() && covered(image) == pool::not_covered) return;  // S3
+    if (g.has_header() && covered(image) == pool::not_covered) return;  // ERASE-3
     if (c.decoded) decode(g, c.unknown, g.begin, g.end, image);
     const std::string_view text(reinterpret_cast<const char*>(&image[g.begin]), g.end - g.begin);
     if (g.seen.insert(std::hash<std::string_view>{}(text)).second) g.choices.push_back(c);

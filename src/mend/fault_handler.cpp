@@ -20,7 +20,8 @@ namespace scute::mend {
 namespace {
 
 constexpr int domains_max = 1024;
-constexpr unsigned retries_max = 1000;  // U3; another thread's repair ends within that many faults
+// FAULT-3; another thread's repair ends within that many faults.
+constexpr unsigned retries_max = 1000;
 
 struct domain {
   std::atomic<const std::byte*> base{nullptr};  // null: the place is free
@@ -30,7 +31,7 @@ struct domain {
 };
 std::array<domain, domains_max> domains;
 std::atomic<int> domains_used{0};          // places that were ever taken
-std::atomic<uint64_t> domains_process{0};  // whose they are (U5)
+std::atomic<uint64_t> domains_process{0};  // whose they are (FAULT-5)
 
 struct sigaction before_bus, before_segv;
 
@@ -48,7 +49,7 @@ const domain* find(const std::byte* address) noexcept {
   return nullptr;
 }
 
-// U4: nothing at this offset, or a sound fragment. What another thread is committing looks damaged for
+// FAULT-4: nothing at this offset, or a sound fragment. What another thread is committing looks damaged for
 // a moment, so it is looked at again.
 bool sound_at(const pool::state& s, uint64_t offset) noexcept {
   const uint64_t page = offset & ~(format::page - 1);
@@ -90,7 +91,7 @@ extern "C" void on_fault(int signal, siginfo_t* info, void* context) {
   const bool handled = handle_fault(signal, *info);
   errno = keep;
   if (handled) return;
-  // U1
+  // FAULT-1
   const struct sigaction& before = signal == SIGBUS ? before_bus : before_segv;
   if ((before.sa_flags & SA_SIGINFO) == 0 &&
       (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN)) {
@@ -135,7 +136,7 @@ void install_once() {
   installed_in = medium::this_process();
 }
 
-// U5. With process_tables() held.
+// FAULT-5. With process_tables() held.
 void take_over() noexcept {
   const uint64_t process = medium::this_process();
   if (domains_process.load(std::memory_order_relaxed) == process) return;
@@ -170,7 +171,7 @@ fault_domain::~fault_domain() {
 
 bool handle_fault(int signal, const siginfo_t& info) noexcept {
   const auto* address = static_cast<const std::byte*>(info.si_addr);
-  if (info.si_code <= 0) return false;  // sent by somebody (U2)
+  if (info.si_code <= 0) return false;  // sent by somebody (FAULT-2)
   if (signal == SIGSEGV ? info.si_code != SEGV_ACCERR : signal != SIGBUS) return false;
   const domain* d = find(address);
   if (d == nullptr) return false;
@@ -183,7 +184,7 @@ bool handle_fault(int signal, const siginfo_t& info) noexcept {
     return true;
   }
   if (!m.is_revoked(page)) {
-    // U3
+    // FAULT-3
     if (last_address != address) last_times = 0;
     last_address = address;
     std::byte probe[64];

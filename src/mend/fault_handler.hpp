@@ -2,17 +2,17 @@
 // SIGBUS, and SIGSEGV for emulated losses: an access to a lost page of an open pool rebuilds the page
 // and goes on (Pangolin 3.3, 3.6).
 //
-// U1 The handlers are installed with the first pool of a process that wants them, and stay. What was installed before
-//    gets every fault that is none of a pool's, with the arguments, mask and flags it asked for; a default
-//    action is put back and happens when the access is tried again.
-// U2 Only faults that the access itself raised are taken. A signal that somebody sent, or a notice about
+// FAULT-1 The handlers are installed with the first pool of a process that wants them, and stay. What was
+//    installed before gets every fault that is none of a pool's, with the arguments, mask and flags it asked
+//    for; a default action is put back and happens when the access is tried again.
+// FAULT-2 Only faults that the access itself raised are taken. A signal that somebody sent, or a notice about
 //    a page that nobody touches now (BUS_MCEERR_AO), is not a moment to take locks in; the page of such
 //    a notice is put out of reach, and heals on the next access.
-// U3 A fault on a page that can be read by now (another thread was faster) is tried again, a bounded
+// FAULT-3 A fault on a page that can be read by now (another thread was faster) is tried again, a bounded
 //    number of times in a row; then the page counts as lost.
-// U4 The program itself gets no byte of a rebuilt page that fails its checksum: if the object at the
-//    address of its access is not sound, the fault goes to the handler before (N6 for the library's own).
-// U5 A child of fork() has no pool of its parent's: a fault where one lay is none of a pool's there, and the
+// FAULT-4 The program itself gets no byte of a rebuilt page that fails its checksum: if the object at the
+//    address of its access is not sound, the fault goes to the handler before (PAGE-6 for the library's own).
+// FAULT-5 A child of fork() has no pool of its parent's: a fault where one lay is none of a pool's there, and the
 //    place is free for pools that the child opens itself.
 #pragma once
 

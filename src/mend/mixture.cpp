@@ -10,9 +10,9 @@
 namespace scute::mend {
 namespace {
 
-constexpr size_t cluster_gap = 64;  // X1
-constexpr size_t clusters_max = 3;  // X2
-constexpr size_t noise_min = 32;    // X3
+constexpr size_t cluster_gap = 64;  // MIX-1
+constexpr size_t clusters_max = 3;  // MIX-2
+constexpr size_t noise_min = 32;    // MIX-3
 constexpr size_t header_end = format::header_size;
 
 format::fragment_header header_of(const std::vector<std::byte>& image) noexcept {
@@ -54,7 +54,7 @@ bool mixture::differs(range r) const noexcept {
          std::memcmp(kept_.data() + r.begin, decoded_.data() + r.begin, r.end - r.begin) != 0;
 }
 
-// X3: from each end on, as far as nine of ten bytes differ.
+// MIX-3: from each end on, as far as nine of ten bytes differ.
 mixture::cuts mixture::cuts_in(range r) const {
   cuts c;
   c.allowed.resize(r.end + 1);
@@ -194,7 +194,7 @@ bool mixture::find(bytes& image) {
   if (SCUTE_PLANTED(repair_mixture)) return false;
   if (mix(decoded_, image)) return true;
   if (differs({0, header_end}) && mix(kept_, image)) return true;
-  if (s_.geo.parity > 1 || SCUTE_PLANTED(repair_cut)) return false;  // X5
+  if (s_.geo.parity > 1 || SCUTE_PLANTED(repair_cut)) return false;  // MIX-5
   if (cut_payload(decoded_, image)) return true;
   if (differs({0, header_end}) && cut_payload(kept_, image)) return true;
   return cut_header(image);

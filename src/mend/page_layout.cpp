@@ -47,7 +47,7 @@ struct visitor {
       metadata(table + i * 64, format::type_chunk);
   }
 
-  // T3
+  // LAYOUT-3
   bool in_span(uint64_t zone, uint64_t head, const pool::fragment& f) const noexcept {
     const uint64_t chunks = s.geo.zone_offset(zone) + s.geo.chunk_base;
     const uint64_t last = (f.payload + f.room - 1 - chunks) >> s.geo.chunk_shift;

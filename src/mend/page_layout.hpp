@@ -2,15 +2,15 @@
 // Which fragments have bytes in a page of the data rows, found from the chunk headers in the pool: for
 // use where the heap's own tables cannot be, in signal handlers and during recovery.
 //
-// T1 Where fragments can lie the chunk headers tell, by themselves: the places of a slot or span do not
+// LAYOUT-1 Where fragments can lie the chunk headers tell, by themselves: the places of a slot or span do not
 //    change before its chunk gets another use. How many of the places hold a fragment of an object the
 //    first header tells.
-// T2 A part beyond what the first header tells is nobody's for whoever looks for damage. But it may be a
+// LAYOUT-2 A part beyond what the first header tells is nobody's for whoever looks for damage. But it may be a
 //    member of a transaction's ring: the object may have been freed, or its first header torn or damaged,
 //    after the transaction that wrote the part and before that one's parity was durable. Resolution
 //    therefore looks at all places, and accepts a member by its checksum, its tag and its state. (Found by
 //    an attack from outside; the page layout had asked the first header.)
-// T3 Of a span that has been freed only such places count whose payload lies in chunks that are still the
+// LAYOUT-3 Of a span that has been freed only such places count whose payload lies in chunks that are still the
 //    span's: others may have got another use.
 #pragma once
 
@@ -23,7 +23,7 @@ namespace scute::mend {
 struct fragment_in_page {
   pool::fragment fragment;
   scute_oid object;     // whose fragment it is, if its slot or span holds one; else null
-  bool claimed = true;  // false: a place that the first header says nothing of (T2)
+  bool claimed = true;  // false: a place that the first header says nothing of (LAYOUT-2)
 };
 
 // Calls fn(fragment_in_page) in the order of addresses. A page whose chunk header is damaged has none.
@@ -47,7 +47,7 @@ void for_each_place(const pool::state& s, uint64_t page, Fn&& fn) noexcept {
       s, page, [](void* f, const fragment_in_page& p) { (*static_cast<Fn*>(f))(p); }, &fn);
 }
 
-// The fragment whose header lies at an offset of the data rows, if there can be one there (T1).
+// The fragment whose header lies at an offset of the data rows, if there can be one there (LAYOUT-1).
 bool place_at(const pool::state& s, uint64_t header, pool::fragment& f) noexcept;
 
 // The first fragment of the object that a fragment belongs to.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which pages are lost, or half repaired: notes in the pool itself, for whoever opens it next.
 //
-// G1 A page of the data rows or the parity is noted, durably, before the first byte of its repair is
+// NOTE-1 A page of the data rows or the parity is noted, durably, before the first byte of its repair is
 //    written, and the note is removed, durably, after the last. So a repair that was cut short is known
 //    and done again; without payload checksums nothing else could tell.
-// G2 A line of notes is written to one copy and fenced before the other copies are: of its three copies
+// NOTE-2 A line of notes is written to one copy and fenced before the other copies are: of its three copies
 //    one is whole at any moment, and the one with the highest sequence counts.
-// G3 Everything here is async-signal-safe and takes no lock but its own. Writing a note may fault, since
+// NOTE-3 Everything here is async-signal-safe and takes no lock but its own. Writing a note may fault, since
 //    a superblock page may be lost itself; that page's repair needs neither note nor this lock.
 #pragma once
 

@@ -96,7 +96,7 @@ page_repairer::outcome page_repairer::repair_zone_page(uint64_t page, bool condo
   pool::hold& mine = pool::this_thread_holds;
   const bool holder = mine.pool == &s_;
   const bool ours = mine.window != nullptr ? mine.window->holds(stripe) : mine.stripe == stripe;
-  if (holder && !ours) return outcome::hopeless;  // against B1; never waits for it
+  if (holder && !ours) return outcome::hopeless;  // against GRIP-1; never waits for it
   if (holder && !mine.shared) return rebuild(page, condone, finder);
   if (!holder) {
     s_.locks.lock_exclusive(stripe);
@@ -108,7 +108,7 @@ page_repairer::outcome page_repairer::repair_zone_page(uint64_t page, bool condo
     s_.locks.unlock_exclusive(stripe, true);
     return result;
   }
-  // N3: a holder in shared mode.
+  // PAGE-3: a holder in shared mode.
   std::atomic<const pool::hold*>* place = nullptr;
   for (auto& p : parked_) {
     const pool::hold* none = nullptr;
@@ -160,7 +160,7 @@ page_repairer::outcome page_repairer::rebuild(uint64_t page, bool condone,
       return outcome::readable;
     }
     if (!condone) return outcome::hopeless;
-    // N6. The other ones first, all of them: with the rest back, one would look as if it could be rebuilt.
+    // PAGE-6. The other ones first, all of them: with the rest back, one would look as if it could be rebuilt.
     uint64_t second = 0;
     for (uint64_t last = 0; other_loss(page, second) && second != last; last = second)
       condemn(second, *d, finder);
@@ -242,7 +242,7 @@ uint32_t done_by(const pool::lane& l, uint64_t step, uint32_t length) noexcept {
 
 }  // namespace
 
-// N3, in a window: some of the cells that the sums were made of hold what the window has written, and
+// PAGE-3, in a window: some of the cells that the sums were made of hold what the window has written, and
 // some what was there before. Makes all sums those of one version: of the old one in the data phase; in
 // the parity phase, of the new one, but for in-place ranges, which count with their old bytes
 // (state::overlaid) until that is over.
@@ -295,7 +295,7 @@ void page_repairer::finish_window(const pool::cell& c, std::byte* bytes) const n
   });
 }
 
-// N3: what the holders of the stripe expect to find.
+// PAGE-3: what the holders of the stripe expect to find.
 void page_repairer::finish_pieces(uint64_t page, bool is_parity, std::byte* bytes) const noexcept {
   using phase = pool::hold::phase;
   const auto in_page = [&](uint64_t at) { return at >= page && at < page + format::page; };

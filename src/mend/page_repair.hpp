@@ -11,27 +11,27 @@
 //   superblock         the other two pages, and what memory has
 //   anything else      zeros
 //
-// N1 Until a page is whole nobody can read any of it: access stays revoked (medium::restore_page).
-// N2 Only the column block's stripe is held, and it is taken before anything else (a desk, the notes):
+// PAGE-1 Until a page is whole nobody can read any of it: access stays revoked (medium::restore_page).
+// PAGE-2 Only the column block's stripe is held, and it is taken before anything else (a desk, the notes):
 //    whoever has those waits for nobody. So two pages heal at once unless they share a column block,
 //    and other blocks go on.
-// N3 A thread that faults while it holds the stripe itself is in the middle of a commit, or of a decode.
-//    pool::hold tells how far it came (B2), and the page is given what the rest of its work expects:
+// PAGE-3 A thread that faults while it holds the stripe itself is in the middle of a commit, or of a decode.
+//    pool::hold tells how far it came (GRIP-2), and the page is given what the rest of its work expects:
 //      reading           the column as it is
 //      parity, exclusive the new parity of its piece, in DRAM
 //      parity, shared    each holder's delta as far as it has been XORed in; all of them are parked
 //      data              the new data of its piece
 //      window            finish_window()
 //    Holders in shared mode park until all are in their handlers; then one of them leads.
-// N4 What a user has stored in place is in nobody's parity. While the transaction runs the page gets
+// PAGE-4 What a user has stored in place is in nobody's parity. While the transaction runs the page gets
 //    the old bytes, and the commit fails; once it commits, there is a copy (overlays::keep()).
-// N5 Repairs of zone pages are noted in the pool first (page_notes, G1). A crash anywhere leaves
+// PAGE-5 Repairs of zone pages are noted in the pool first (page_notes, NOTE-1). A crash anywhere leaves
 //    columns that decode to the same page, and the note.
-// N6 More lost pages in one column than parities are beyond the redundancy. Their bytes are then made invalid, so that
-//    every verifying call refuses them, and events name the objects. That is done only if the access
-//    comes from within the library; a program that reads through a direct pointer has to be told by
-//    its signal instead.
-// N7 Until recovery has recomputed the parity of what the crash left torn, decoding is a guess there.
+// PAGE-6 More lost pages in one column than parities are beyond the redundancy. Their bytes are then made
+//    invalid, so that every verifying call refuses them, and events name the objects. That is done only if the
+//    access comes from within the library; a program that reads through a direct pointer has to be told by its
+//    signal instead.
+// PAGE-7 Until recovery has recomputed the parity of what the crash left torn, decoding is a guess there.
 //    Pages that were rebuilt meanwhile are remembered and looked at again (page_doubts.hpp).
 #pragma once
 
@@ -56,7 +56,7 @@ class page_repairer {
     readable,  // the page is back, by this call or by another thread's
     hopeless  // it is not, or what it held is lost; with condone = true it can be accessed all the same
   };
-  // page: file offset, multiple of 4096, whose access is revoked. condone: see N6.
+  // page: file offset, multiple of 4096, whose access is revoked. condone: see PAGE-6.
   outcome repair(uint64_t page, bool condone, scute_finder finder) noexcept;
 
   // Emulates the loss of a page, for drills; noise: page bytes. It counts as lost until it has been
@@ -69,7 +69,7 @@ class page_repairer {
   static bool second_loss(uint64_t page) noexcept;
 
   // While true, zone pages that are rebuilt are put on the list of doubtful ones, and stay noted in the
-  // pool: should recovery be cut short, they are doubtful for the next one as well (N7).
+  // pool: should recovery be cut short, they are doubtful for the next one as well (PAGE-7).
   void doubt(bool on) noexcept { doubting_.store(on); }
   static constexpr uint32_t doubts_max = 256;
   uint32_t doubt_count() const noexcept { return std::min(doubts_.load(), doubts_max); }

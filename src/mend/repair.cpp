@@ -65,7 +65,7 @@ void repair(pool::state& s, pool::lane* by, const pool::fragment& f, const char*
       s.overlaid.patch(u.offset, to.data() + u.at, u.length);
     }
   };
-  // E4: what looks damaged may be a commit in the middle of its work, if the caller reads without
+  // REPAIR-4: what looks damaged may be a commit in the middle of its work, if the caller reads without
   // the lock that it should hold. Then the bytes change under our eyes, and settle down.
   for (int attempt = 0;; ++attempt) {
     look(kept);
@@ -96,7 +96,7 @@ void repair(pool::state& s, pool::lane* by, const pool::fragment& f, const char*
     sure = format::header_size + std::min<uint64_t>(format::meta_size(h.meta), f.room);
   const pool::seen_headers headers{f.header, kept.data(), image.data()};
   // What a transaction stored in place is its own business, and stays. If nothing is written after all, it was
-  // a commit at work, and no damage (E4).
+  // a commit at work, and no damage (REPAIR-4).
   const auto restore = [&](medium::writer& w) {
     bool any = false;
     for (const unit& u : units) {

@@ -2,14 +2,14 @@
 // Rebuilding a damaged fragment from the rest of its columns (Pangolin 3.6, without freezing the
 // pool: only the column blocks being read are held, one at a time).
 //
-// E1 Decoded bytes are believed only if the fragment's checksum accepts them. Until then nothing is
+// REPAIR-1 Decoded bytes are believed only if the fragment's checksum accepts them. Until then nothing is
 //    written.
-// E2 A repair is idempotent: cut short, it leaves a fragment that still fails its checksum, and
+// REPAIR-2 A repair is idempotent: cut short, it leaves a fragment that still fails its checksum, and
 //    columns that decode to the same bytes.
-// E3 Damage may hit parts of a fragment differently: one part of the fragment itself, and for another
+// REPAIR-3 Damage may hit parts of a fragment differently: one part of the fragment itself, and for another
 //    one the parity or another row. So mixtures of kept and decoded bytes are tried, too.
-// E4 A repair never overwrites what a commit has written since it looked.
-// E5 A checksum of 32 bits accepts wrong bytes once in 2^32 attempts. So only such mixtures are tried
+// REPAIR-4 A repair never overwrites what a commit has written since it looked.
+// REPAIR-5 A checksum of 32 bits accepts wrong bytes once in 2^32 attempts. So only such mixtures are tried
 //    as damage makes likely, 7 for a fragment, and more only where the traces of a long scribble are
 //    seen (heal/mixture.hpp has the probabilities). With P rows of parity there are several ways to decode
 //    (heal/decodings.hpp), each of which multiplies that; and then a search for what no checksum vouches

@@ -24,7 +24,7 @@ bool find_sound(pool::state& s, const pool::fragment& f, const decodings::doubt&
   std::vector<std::byte> kept(size), decoded(size), found(size);
   for (const unit& u : units) std::memcpy(kept.data() + u.at, s.at(u.offset), u.length);
   image.clear();
-  const auto newer = [&] {  // O2
+  const auto newer = [&] {  // VERSION-2
     if (image.empty()) return true;
     const uint64_t was = header_of(image).tag, is = header_of(found).tag;
     return in_doubt(is) && (!in_doubt(was) || is > was);
@@ -64,7 +64,7 @@ bool find_other(pool::state& s, const pool::fragment& f, const decodings::doubt&
            pool::valid(s, f, h, other.payload.data());
   });
   if (found || s.geo.parity < 2) return found;
-  // Cells that no checksum vouches for may be damaged besides (heal/erasures.hpp, S7).
+  // Cells that no checksum vouches for may be damaged besides (heal/erasures.hpp, ERASE-7).
   std::vector<std::byte> image;
   if (!erasures(s, f, hints, in_doubt).find_other(image)) return false;
   h = header_of(image);

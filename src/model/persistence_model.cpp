@@ -78,7 +78,7 @@ void persistence_model::store(uint64_t offset, const std::byte* bytes, size_t n)
   });
 }
 
-// eADR: what was stored, or found, was wholly visible before the program went on (M5).
+// eADR: what was stored, or found, was wholly visible before the program went on (MODEL-5).
 void persistence_model::settle_visible() {
   if (!eadr_) return;
   for (size_t i = 0; i < pending_.size(); ++i)
@@ -104,7 +104,7 @@ void persistence_model::flush(uint64_t offset, size_t n, source by) {
 }
 
 // Puts one pending store into the durable image. What was stored there earlier and is still pending
-// can now only bring the same bytes (M4).
+// can now only bring the same bytes (MODEL-4).
 void persistence_model::make_durable(size_t i) {
   const pending& p = pending_[i];
   const std::byte* bytes = data_.data() + p.bytes;
@@ -119,7 +119,7 @@ void persistence_model::make_durable(size_t i) {
   }
 }
 
-// M3: what other threads have done through the same writer is not completed by anything any more.
+// MODEL-3: what other threads have done through the same writer is not completed by anything any more.
 void persistence_model::forget_others(source by) {
   uint64_t bits = 0;
   for (size_t i = 0; i < flushers_.size(); ++i)

@@ -4,24 +4,24 @@
 // vol. 3, 11.3 and 11.11), on a memory whose only durable part is what has left the caches (ADR), or
 // the caches too (eADR).
 //
-// M1 A cached store may become durable at any time after it was made, without being asked to: its
+// MODEL-1 A cached store may become durable at any time after it was made, without being asked to: its
 //    line may be evicted. Stores to one line become durable in the order in which they were made;
 //    one of several words is several stores, in an order of their own that nobody knows.
-// M2 A non-temporal store may become durable at any time after it was made, in any order, in units
+// MODEL-2 A non-temporal store may become durable at any time after it was made, in any order, in units
 //    of 8 aligned bytes.
-// M3 A fence makes durable what the same thread has flushed or streamed before it through the same
+// MODEL-3 A fence makes durable what the same thread has flushed or streamed before it through the same
 //    writer; a flush concerns what was stored in its lines, by anybody, up to that moment. A fence of
 //    another thread does nothing for it (a fence is a processor's, and a lane that changes hands does not
 //    take it along), nor does one through another writer (a page-cache medium keeps its list of dirty
 //    pages by writer). What a thread has flushed or streamed through a writer that another thread uses
 //    for a fence is forgotten: that fence empties the list, and no later one completes it.
-// M4 What is durable stays so until it is overwritten by something durable. Of two stores to a
+// MODEL-4 What is durable stays so until it is overwritten by something durable. Of two stores to a
 //    byte, the older one cannot become durable after the younger one has.
-// M5 eADR: a cached store is durable as soon as it is visible, so in the order of the program; one
+// MODEL-5 eADR: a cached store is durable as soon as it is visible, so in the order of the program; one
 //    of several words may be cut short by the failure, until the next event. A non-temporal store
-//    still needs M3.
-// M6 Stores that were not announced but found by comparing images have an unknown order among
-//    themselves; each word of them may be durable or not (M1 without its second sentence). What
+//    still needs MODEL-3.
+// MODEL-6 Stores that were not announced but found by comparing images have an unknown order among
+//    themselves; each word of them may be durable or not (MODEL-1 without its second sentence). What
 //    was overwritten before a comparison could see it, and which parts of a word were stored one
 //    by one, nobody knows: such images, which a machine could leave, are the ones that are missing.
 //
@@ -58,12 +58,12 @@ class persistence_model {
   // Announced stores. Offsets and lengths as the program has them.
   void stream(uint64_t offset, const std::byte* bytes, size_t n, source by);
   void store(uint64_t offset, const std::byte* bytes, size_t n);
-  // Stores that a comparison has found: whole words as they are now (M6).
+  // Stores that a comparison has found: whole words as they are now (MODEL-6).
   void found(uint64_t offset, const std::byte* bytes, size_t n);
   void flush(uint64_t offset, size_t n, source by);
   void fence(source by);
 
-  // A fence has left behind what another thread had flushed or streamed through the same writer (M3). A
+  // A fence has left behind what another thread had flushed or streamed through the same writer (MODEL-3). A
   // program whose writers belong to one thread from the first store to the fence never does that, unless
   // it begins the other one's write-backs again.
   bool left_behind() const noexcept { return left_behind_; }
@@ -83,7 +83,7 @@ class persistence_model {
     uint64_t offset;
     uint32_t length;
     uint32_t store;  // of which store it is part, counted from 0 in the order they were made
-    uint32_t line;   // stores to the same one, other than 0, become durable in their order (M1)
+    uint32_t line;   // stores to the same one, other than 0, become durable in order (MODEL-1)
     const std::byte* bytes;
   };
   // In the order of the stores, without those that would change nothing. Valid until the next call
@@ -92,7 +92,7 @@ class persistence_model {
   // The same list, made before.
   const std::vector<atom>& current_atoms() const noexcept { return atoms_; }
 
-  // One bit per atom. close_down() takes out what M1 forbids without its predecessors; close_up()
+  // One bit per atom. close_down() takes out what MODEL-1 forbids without its predecessors; close_up()
   // adds the predecessors.
   using choice = std::vector<bool>;
   void close_down(choice& c) const;

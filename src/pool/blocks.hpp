@@ -2,14 +2,14 @@
 // The file's blocks. A pool file is sparse, and a store to a hole of a file system that has no room ends
 // the process (on a tmpfs a load from there does as well). So no store ever meets one:
 //
-// Q1 Superblocks, lanes, the headers of all zones and the parity of these have their blocks before the
+// BLOCK-1 Superblocks, lanes, the headers of all zones and the parity of these have their blocks before the
 //    first store of a creation. A chunk has its blocks, and those of its parity, before the step that
 //    puts it below its zone's high-water mark. Nothing else is stored to, and beyond that mark nothing is
 //    read through the mapping. So only a creation and the use of further chunks can meet a full file
 //    system; they fail with SCUTE_E_NOSPC, with nothing changed. Whatever stays below the mark, a free and
 //    an overwriting included, needs no block.
-// Q2 A file can lose blocks while it is closed: a copy has holes where there were zeros, somebody punches
-//    one. An opening that may write gives back those that Q1 promises before its first store, and fails
+// BLOCK-2 A file can lose blocks while it is closed: a copy has holes where there were zeros, somebody punches
+//    one. An opening that may write gives back those that BLOCK-1 promises before its first store, and fails
 //    with SCUTE_E_NOSPC if it cannot. What recovery is about to store has its blocks as well, wherever the
 //    mark is before.
 //
@@ -33,10 +33,10 @@ bool no_room(int error) noexcept;
 // they may have no blocks, so nobody looks at them through the mapping. n at most column_block.
 bool unused_and_zero(const state& s, uint64_t zone, uint64_t column, uint64_t n) noexcept;
 
-// Q1, in a new file.
+// BLOCK-1, in a new file.
 void reserve_structures(const state& s);
 
-// Q2, by what the zones' descriptors say; if one is damaged, what cannot be told is left out. marks: the
+// BLOCK-2, by what the zones' descriptors say; if one is damaged, what cannot be told is left out. marks: the
 // chunks of each zone that were looked after before, none at first.
 void fill_holes(const state& s, std::vector<uint32_t>& marks);
 // And for a store of recovery's.

@@ -5,14 +5,14 @@
 // A claim is a 32-bit word that all objects share which hash to it. A lane claims the objects that it is
 // about to change before it seals them, and lets go when its engine has made them durable.
 //
-// O1 A commit takes all of its claims at once, in ascending order, holding no stripe that could not be
-//    taken from it (engine/logfree/in_place_hold.hpp, I1), and no user's code runs meanwhile. Whoever has a claim
+// CLAIM-1 A commit takes all of its claims at once, in ascending order, holding no stripe that could not be
+//    taken from it (engine/logfree/in_place_hold.hpp, HOLD-1), and no user's code runs meanwhile. Whoever has a claim
 //    may wait for stripes; whoever has a stripe waits for no claim. So nobody waits for ever.
-// O2 Engine redo writes an object piece by piece, and its log entry before that: the claim covers all of it.
+// CLAIM-2 Engine redo writes an object piece by piece, and its log entry before that: the claim covers all of it.
 //    In engine logfree the window covers whole fragments, so objects of one fragment, most of them, need no
 //    claim; of larger ones it covers the fragments that change, and the claim keeps the object from being
 //    freed meanwhile.
-// O3 A reader that finds an object damaged in engine redo repairs it under its claim.
+// CLAIM-3 A reader that finds an object damaged in engine redo repairs it under its claim.
 #pragma once
 
 #include <atomic>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Zones as matrices: data rows, the parity rows, and the locks that keep a column's data and parity
-// in step. F1 (every column has syndrome zero outside a commit window) is kept here.
+// in step. POOL-1 (every column has syndrome zero outside a commit window) is kept here.
 //
-// C1 Data rows and their parity are written only through apply(), under the stripe of their block,
+// COL-1 Data rows and their parity are written only through apply(), under the stripe of their block,
 //    or by recovery, which recomputes the parity afterwards and runs alone.
-// C2 Under an exclusively held stripe every column of the block has syndrome zero, reading cells
+// COL-2 Under an exclusively held stripe every column of the block has syndrome zero, reading cells
 //    through state::overlaid.
 #pragma once
 

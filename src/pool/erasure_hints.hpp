@@ -37,7 +37,7 @@ class erasure_hints {
   // Likely ones first.
   std::vector<cell_set> all(uint64_t zone, uint64_t block) const;
   void add(uint64_t zone, uint64_t block, const cell_set& set);
-  // Whether it is worth looking for the set of a block by its other fragments (S5): once for each number
+  // Whether it is worth looking for the set of a block by its other fragments (ERASE-5): once for each number
   // of repairs.
   bool worth_learning(uint64_t zone, uint64_t block, uint64_t repairs);
 

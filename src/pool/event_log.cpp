@@ -51,7 +51,7 @@ uint64_t line_offset(const state& s, unsigned copy, uint64_t sequence) noexcept 
          sequence % format::event_ring_size * sizeof(format::event_record);
 }
 
-// The newest sound copy of a line, or zeros. A crash may leave the copies different, or torn (J3).
+// The newest sound copy of a line, or zeros. A crash may leave the copies different, or torn (EVENT-3).
 format::event_record read_line(const state& s, uint64_t line) noexcept {
   format::event_record best{};
   for (unsigned copy = 0; copy < 3; ++copy) {

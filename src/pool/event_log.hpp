@@ -3,14 +3,14 @@
 // any thread, in a signal handler too. Later, at the end of a call into the library, the events that
 // wait are told: alike ones as one, to a ring in the pool and to the program's callback.
 //
-// J1 Posting takes no lock, no memory and no system call that could wait. A full queue drops what is
+// EVENT-1 Posting takes no lock, no memory and no system call that could wait. A full queue drops what is
 //    new and counts it.
-// J2 One thread at a time tells events; who comes meanwhile leaves them to it. No other lock is held
+// EVENT-2 One thread at a time tells events; who comes meanwhile leaves them to it. No other lock is held
 //    while the callback runs, and nobody ever waits for the callback but scute_events().
-// J3 The ring lies behind the superblock copies, in all three pages alike, 48 lines. Every line checks
+// EVENT-3 The ring lies behind the superblock copies, in all three pages alike, 48 lines. Every line checks
 //    itself, and says which it is by its sequence, so that a crash that tears lines loses those and
 //    no others. Nothing depends on what the ring says.
-// J4 Writing the ring may find damage itself (a lost superblock page): that is posted like any other,
+// EVENT-4 Writing the ring may find damage itself (a lost superblock page): that is posted like any other,
 //    and told in the next round.
 #pragma once
 
@@ -63,7 +63,7 @@ class event_log {
     arg_ = arg;
   }
 
-  void post(const event& e) noexcept;  // J1
+  void post(const event& e) noexcept;  // EVENT-1
   bool pending() const noexcept { return pending_.load(std::memory_order_relaxed); }
 
   // Tells what waits. No lock of the pool may be held.
@@ -95,7 +95,7 @@ class event_log {
   uint64_t head_ = 0;
   std::atomic<uint64_t> dropped_{0};
   std::atomic<bool> pending_{false};
-  std::atomic<const void*> teller_{nullptr};  // the thread that tells (J2)
+  std::atomic<const void*> teller_{nullptr};  // the thread that tells (EVENT-2)
   uint64_t sequence_ = 0;  // of the last event; 0: the ring was not looked at yet
   scute_event_fn fn_ = nullptr;
   void* arg_ = nullptr;

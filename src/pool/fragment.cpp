@@ -22,7 +22,7 @@ fragment metadata_fragment(uint64_t header, uint32_t type) noexcept {
 
 namespace {
 
-// A bijection of 32-bit words that no sum of XORs carries through (H2); its constants are those of the
+// A bijection of 32-bit words that no sum of XORs carries through (FRAG-2); its constants are those of the
 // finalizer of MurmurHash3 (A. Appleby, public domain), and their inverses modulo 2^32.
 constexpr uint32_t scramble(uint32_t x) noexcept {
   x ^= x >> 16;

@@ -3,12 +3,12 @@
 // vouches for: 32 bytes of a metadata object, up to 4 KiB of a user's object, or none (a free slot,
 // and any slot of a pool without object checksums).
 //
-// H1 A header is valid when its checksum matches the bytes it vouches for and the place where it lies,
+// FRAG-1 A header is valid when its checksum matches the bytes it vouches for and the place where it lies,
 //    and its generation is its chunk's. Zero bytes are never a valid header.
-// H2 A stored checksum is the scrambled sum of checksum and place (bind()), which is linear in nothing.
+// FRAG-2 A stored checksum is the scrambled sum of checksum and place (bind()), which is linear in nothing.
 //    CRCs are affine: the XOR of three valid messages of one length is valid. So in a column where one
 //    row's fragment is new and the parity old, decoding another row's fragment of the same length would
-//    give a wrong one whose CRC is right. (engine/logfree/logfree.hpp, D4)
+//    give a wrong one whose CRC is right. (engine/logfree/logfree.hpp, LF-4)
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ uint32_t header_checksum(const state& s, const fragment& f, const format::fragme
 
 codec::checksum_kind checksum_kind(const state& s, const fragment& f, uint32_t length) noexcept;
 
-// H2. What is stored for a checksum of a fragment whose header lies at `place`, and the reverse.
+// FRAG-2. What is stored for a checksum of a fragment whose header lies at `place`, and the reverse.
 uint32_t bind(uint32_t sum, uint64_t place) noexcept;
 uint32_t unbind(uint32_t bound, uint64_t place) noexcept;
 

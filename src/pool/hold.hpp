@@ -3,10 +3,10 @@
 // under its hands, the handler of the fault (heal/page_repair.hpp) finds here which bytes are old,
 // which are new and where both are, and can rebuild the page in the middle of a commit.
 //
-// B1 A thread that holds a stripe touches pages of that stripe's column only, and says here which
+// GRIP-1 A thread that holds a stripe touches pages of that stripe's column only, and says here which
 //    stripe it is and how far it has come. Stores to this record and to the medium stay in the order
 //    of the program, as seen by a handler in the same thread (signal fences).
-// B2 While a commit writes a piece, the bytes that the piece's part of the parity page and of the data
+// GRIP-2 While a commit writes a piece, the bytes that the piece's part of the parity page and of the data
 //    page must end up with are in DRAM: see `phase`.
 #pragma once
 
@@ -83,7 +83,7 @@ class holding {
   holding(const holding&) = delete;
   holding& operator=(const holding&) = delete;
 
-  // What is about to be written (B2).
+  // What is about to be written (GRIP-2).
   static void piece(uint64_t data, uint64_t parity, uint32_t length, const std::byte* fresh_data,
                     const std::byte* fresh_parity, const std::byte* delta) noexcept {
     hold& h = this_thread_holds;

@@ -3,7 +3,7 @@
 // it (session/idle_drain.hpp): it looks every so often while there is something, and sleeps for good, without
 // a timer, when there is not.
 //
-// Q1 It sleeps only after a look that found nothing and that began a whole pause after it had announced to
+// IDLE-1 It sleeps only after a look that found nothing and that began a whole pause after it had announced to
 //    doze. Who defers something first stores that and then tests for the announcement: either the look finds
 //    it, or the announcement was there, and he wakes the thread. Without a fence a store may come to light
 //    after the test, by the time that a store buffer takes; the pause is a hundred thousand times as long.

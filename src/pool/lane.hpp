@@ -69,7 +69,7 @@ struct window_columns {
   }
 };
 
-// How far a lane's window under way has come (engine/logfree/window.hpp, V6).
+// How far a lane's window under way has come (engine/logfree/window.hpp, WIN-6).
 enum class window_step : uint8_t { closed, planned, open, data, parity };
 
 // How far a phase of a window has come, for a signal handler in the same thread.
@@ -98,14 +98,14 @@ struct alignas(64) lane {
   uint64_t last_begin = 0, last_end = 0;         // where the last entry lies in the ring
 
   // Entries up to `applied` are in place and durable, and the status line says so in the cache;
-  // entries up to `settled` can never be replayed again, whatever crashes (engine/redo/redo.hpp, R5).
+  // entries up to `settled` can never be replayed again, whatever crashes (engine/redo/redo.hpp, REDO-5).
   alignas(64) std::atomic<uint64_t> applied{0};
   std::atomic<uint64_t> settled{0};
   // The last entry that was decided, set before anything of it is in place: while it differs from
   // `applied` the lane may be writing under any stripe.
   std::atomic<uint64_t> begun{0};
 
-  // Windows: the one under way and the one before it, which may be deferred (V2). While it is, whoever
+  // Windows: the one under way and the one before it, which may be deferred (WIN-2). While it is, whoever
   // gets `deferral` from deferred to draining owns `last`, and `relief` to write with; else the lane owns
   // `last`, and nobody has a use for `relief`.
   window_columns windows[2];

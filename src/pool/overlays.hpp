@@ -34,7 +34,7 @@ class overlays {
   }
   // Another number whenever a part of these pages was opened in place meanwhile. Who finds a fragment closed,
   // reads it, and then finds this number unchanged has read no byte of a transaction that was not decided
-  // (tx/conflict.hpp, N2). Of large pools some pages share a counter, so it may change for nothing.
+  // (tx/conflict.hpp, CONFLICT-2). Of large pools some pages share a counter, so it may change for nothing.
   uint64_t opened(uint64_t offset, uint64_t length) const noexcept {
     uint64_t sum = 0;
     for (uint64_t at = offset / page; at <= (offset + length - 1) / page; ++at)

@@ -9,7 +9,7 @@
 //
 // The word also remembers the *owner*: the lane and log sequence of the last commit that wrote in
 // the block. A later commit of another lane uses it to find out whose log entry must be made
-// durably invalid first (see engine/redo/redo.hpp, R5). When that cannot be expressed by one owner the
+// durably invalid first (see engine/redo/redo.hpp, REDO-5). When that cannot be expressed by one owner the
 // word says `many`.
 //
 // In pools of engine `logfree` a stripe is held by a *window* (pool/window.hpp), exclusively, along with

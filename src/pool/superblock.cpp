@@ -17,9 +17,9 @@ bool has_magic(const format::superblock& sb) noexcept {
   return std::memcmp(sb.magic, format::magic, sizeof sb.magic) == 0;
 }
 
-constexpr uint64_t behind_max = 2;  // S1
+constexpr uint64_t behind_max = 2;  // SB-1
 
-// S3. Each session writes the superblock when it begins and when it ends, at least.
+// SB-3. Each session writes the superblock when it begins and when it ends, at least.
 bool torn(const format::superblock& copy, const format::superblock& newest) noexcept {
   format::superblock rest = copy;
   rest.sequence = newest.sequence;

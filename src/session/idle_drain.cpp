@@ -37,7 +37,7 @@ void idle_drain::run() noexcept {
     hold.unlock();
     if (in_.engine->background())
       watch.stay_awake();
-    else if (watch.dozing())  // since the last look at least (Q1)
+    else if (watch.dozing())  // since the last look at least (IDLE-1)
       watch.sleep();
     else
       watch.announce();

@@ -65,7 +65,7 @@ class instance {
     end_life();
   }
   // The pool is another process's, from which this one was forked: nothing may be done with it
-  // (medium/process.hpp, F1).
+  // (medium/process.hpp, PROC-1).
   bool inherited() const noexcept { return process_ != medium::this_process(); }
 
   uint64_t root(uint64_t size, uint32_t type);

@@ -6,12 +6,12 @@
 // finish, which can otherwise go on while the next one opens its objects (a tenth of a small
 // transaction's time). Another thread may take an idle lane away.
 //
-// V1 A lane's holder sets `active` and then looks whether the lane is still its own. Who takes a
+// LEASE-1 A lane's holder sets `active` and then looks whether the lane is still its own. Who takes a
 //    lane away writes its own name first and then looks at `active`. Each must see the other's
 //    store or its own stand, which needs a full barrier between the two steps on one side only if
 //    the other side's barrier is imposed from outside: membarrier(2) does that. Without it both
 //    sides use a fence.
-// V2 Lanes change hands under the mutex only.
+// LEASE-2 Lanes change hands under the mutex only.
 #pragma once
 
 #include <atomic>

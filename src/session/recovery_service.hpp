@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Resolution of an open pool after a crash: who scans, who waits, and when it is over.
 //
-// J1 The superblock's resolved_epoch grows only when every block is resolved, durably. Until then the
+// EPOCH-1 The superblock's resolved_epoch grows only when every block is resolved, durably. Until then the
 //    next opening begins where this one did, whatever it has done.
 #pragma once
 

@@ -2,8 +2,8 @@
 // The scrubs of an open pool: one at a time, in the caller's thread or in the background, and by policy
 // after every so many transactions.
 //
-// O1 Whoever sets running_ has the scrub to itself until it clears it.
-// O2 Policy: threads count their lane's transactions in steps, so that the common counter is touched
+// SCRUBSVC-1 Whoever sets running_ has the scrub to itself until it clears it.
+// SCRUBSVC-2 Policy: threads count their lane's transactions in steps, so that the common counter is touched
 //    once in a while. The thread that waits for it starts the scrub.
 #pragma once
 

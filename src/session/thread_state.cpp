@@ -21,7 +21,7 @@ constinit thread_local thread_state state_of_this_thread;
 std::atomic<uint32_t> next_ordinal{0};
 
 // Holders in use and free, and the lives of pools; never destroyed, since pools may outlive threads and
-// statics, and threads may outlive both. Those of another process stay where they are (F5 in
+// statics, and threads may outlive both. Those of another process stay where they are (PROC-5 in
 // medium/process.hpp).
 struct process_store {
   uint64_t process;

@@ -43,7 +43,7 @@ struct thread_state {
   instance* pool = nullptr;        // on which `current` runs
   tx::transaction* current = nullptr;
   pool_life* life = nullptr;  // of `pool`
-  uint64_t process = 0;       // in which all this holds (medium/process.hpp, F1)
+  uint64_t process = 0;       // in which all this holds (medium/process.hpp, PROC-1)
   const tx::transaction* inherited =
       nullptr;                 // `current` in the process that this one was forked from
   bool admits_faults = false;  // see base/thread_signals.hpp

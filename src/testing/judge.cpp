@@ -234,7 +234,7 @@ void judge::check(scute::pool& p, const expectation& e, bool injured) {
   if (r.damaged != 0) throw violation("check finds the pool damaged:" + found);
 }
 
-// F6 and the rest: what recovery leaves must be a pool that works.
+// POOL-6, and the rest: what recovery leaves must be a pool that works.
 void judge::probe(scute::pool& p) {
   try {
     if (scenario_.probe) return scenario_.probe(p);

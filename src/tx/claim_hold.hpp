@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The claims that a commit has (pool/claims.hpp, O1), for the time of its life.
+// The claims that a commit has (pool/claims.hpp, CLAIM-1), for the time of its life.
 #pragma once
 
 #include <algorithm>

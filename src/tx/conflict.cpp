@@ -26,7 +26,7 @@ bool is_open_elsewhere(const pool::state& s, const pool::lane& l, uint64_t offse
 }
 
 bool has_changed(const pool::state& s, const member& m) noexcept {
-  if (!s.has_checksums || SCUTE_PLANTED(conflict_test)) return false;  // N4
+  if (!s.has_checksums || SCUTE_PLANTED(conflict_test)) return false;  // CONFLICT-4
   uint64_t tag;
   std::memcpy(&tag, s.at(m.where.header + offsetof(format::fragment_header, tag)), sizeof tag);
   return tag != m.origin;

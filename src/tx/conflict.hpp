@@ -2,25 +2,25 @@
 // Two transactions that write one object without a lock: the first one that commits has its way, and the
 // other one is told SCUTE_E_CONFLICT.
 //
-// N1 A fragment that is about to be written still has the header that the transaction has read. This is
+// CONFLICT-1 A fragment that is about to be written still has the header that the transaction has read. This is
 //    tested when nobody else can change the fragment any more: in engine redo under the object's claim
 //    (pool/claims.hpp), in engine logfree under the window. It costs a look at a line that is written next.
-// N2 What the transaction has read of a fragment is of one version, that of the header (tx/verify.hpp). So
+// CONFLICT-2 What the transaction has read of a fragment is of one version, that of the header (tx/verify.hpp). So
 //    everything that was derived from the medium since, and without any lock, was derived from that version:
-//    checksums, and which bytes differ. It is not believed before N1 has been tested. The stores of a range
+//    checksums, and which bytes differ. It is not believed before CONFLICT-1 has been tested. The stores of a range
 //    that was open in place meanwhile are of no version, and are gone, with the header as it was, if that
 //    transaction is aborted. So what is read from the medium counts only if the fragment was closed before,
 //    and nothing was opened in place until after (overlays::opened()). (Found by an attack from outside.)
-// N3 While a transaction has ranges of a fragment open in place nobody else commits to the fragment, nor frees
+// CONFLICT-3 While a transaction has ranges of a fragment open in place nobody else commits to the fragment, nor frees
 //    it, nor opens ranges of it in place; its stores are on the medium, and nobody else reads them as the
 //    object's bytes. What is open in place is told by state::overlaid, which changes under the columns'
 //    stripes, or the claim.
 //    A transaction that is aborted closes them when no recovery can put its old bytes back any more, neither
 //    from parity nor from an undo entry: whoever commits there next would lose what it has written.
 //    (Found by the explorer, when threads could be switched while one is sealing.)
-// N4 Without object checksums (protection below mlpc) changes leave headers as they are. Then N1 tells only
-//    whether the object was freed meanwhile; of two transactions each writes what differs from the other's,
-//    so the later one stands. scute_obj_commit() compares the bytes.
+// CONFLICT-4 Without object checksums (protection below mlpc) changes leave headers as they are. Then
+//    CONFLICT-1 tells only whether the object was freed meanwhile; of two transactions each writes what differs
+//    from the other's, so the later one stands. scute_obj_commit() compares the bytes.
 #pragma once
 
 #include <span>

@@ -69,7 +69,7 @@ void transaction::give_back() noexcept {
   if (!std::exchange(gave_back_, true)) release_freed(false);
 }
 
-// N1: nobody else changes these objects until they are durable.
+// CONFLICT-1: nobody else changes these objects until they are durable.
 void transaction::claim_changes(claim_hold& mine) {
   const auto changes = [this](const micro_buffer& b) {
     return !b.fresh && needs_claim(b) && (b.freed || !b.open.empty() || !b.in_place.empty());

@@ -144,7 +144,7 @@ format::fragment_header sealer::present_header(const micro_buffer& b, const pool
   return h;
 }
 
-// W3. Takes a copy of the header, and of the parts of the fragment that are open, and then verifies the
+// SEAL-3. Takes a copy of the header, and of the parts of the fragment that are open, and then verifies the
 // fragment where it lies.
 format::fragment_header sealer::take_origin(const micro_buffer& b, const pool::fragment& f,
                                             uint64_t base, uint64_t size) {
@@ -172,7 +172,7 @@ format::fragment_header sealer::take_origin(const micro_buffer& b, const pool::f
   }
 }
 
-// N2: what was read while another transaction had a range open in place does not count.
+// CONFLICT-2: what was read while another transaction had a range open in place does not count.
 void sealer::change_fragment(micro_buffer& b, uint64_t index) {
   constexpr int attempts_max = 1000;
   const pool::fragment f = b.where.fragment(index);
@@ -191,13 +191,13 @@ void sealer::change_fragment(micro_buffer& b, uint64_t index) {
 }
 
 void sealer::derive_change(micro_buffer& b, uint64_t index) {
-  const pool::optimistic_reads mark;  // N2
+  const pool::optimistic_reads mark;  // CONFLICT-2
   const pool::fragment f = b.where.fragment(index);
   const uint64_t base = index * format::fragment_payload;
   const uint64_t size = b.fragment_size(index);
   require_closed(s_, lane_, f.header, f.payload, f.room);
   switch_point();
-  // W3: what is open as a whole needs no old byte.
+  // SEAL-3: what is open as a whole needs no old byte.
   const bool vouched = s_.has_checksums;
   const bool whole = vouched && b.open.contains(base, base + size);
   const format::fragment_header h = whole ? present_header(b, f) : take_origin(b, f, base, size);

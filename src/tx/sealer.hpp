@@ -2,10 +2,10 @@
 // Turns what a transaction changed into patches: finds the bytes that differ, completes headers and
 // checksums. What it produces is the same for every engine (docs/architecture.md, "A transaction").
 //
-// W1 Patches are disjoint: ranges of one object are, and objects are.
-// W2 A fragment that changes gets a new header exactly if headers vouch for payloads; its checksum
+// SEAL-1 Patches are disjoint: ranges of one object are, and objects are.
+// SEAL-2 A fragment that changes gets a new header exactly if headers vouch for payloads; its checksum
 //    is brought up to date from the bytes that differ, so a commit costs what it changes.
-// W3 A checksum is never derived from bytes that the pool holds by now and that nobody has verified since:
+// SEAL-3 A checksum is never derived from bytes that the pool holds by now and that nobody has verified since:
 //    damage that came after the opening would be sealed in, and pass for the truth. A fragment that is
 //    open as a whole gets its checksum from the buffer alone; for parts of one, the old bytes are copied
 //    first and the fragment verified then. (Found by reading, while the live fault campaign was written.)

@@ -30,7 +30,7 @@ void transaction::begin() {
   reads = {s_.attentive ? 0 : (s_.geo.file_size - SCUTE_DIRECT_MAX) / 32, 0};
 }
 
-// Engine redo writes an object piece by piece; of larger ones a window covers a part (pool/claims.hpp, O2).
+// Engine redo writes an object piece by piece; of larger ones a window covers a part (pool/claims.hpp, CLAIM-2).
 bool transaction::needs_claim(const micro_buffer& b) const noexcept {
   return !s_.parity_is_log || b.size > format::fragment_payload;
 }
@@ -133,7 +133,7 @@ micro_buffer& transaction::enter_filled(uint64_t oid, uint64_t offset, uint64_t 
     if (b->in_place.empty()) fill(*b, offset, length == UINT64_MAX ? b->size : offset + length);
     return *b;
   }
-  // T2: the first fragment is verified with its copy, if it is copied at all. Should it turn out to be
+  // TX-2: the first fragment is verified with its copy, if it is copied at all. Should it turn out to be
   // damaged, so was perhaps its header, which said how much there is to copy.
   for (bool trust = s_.has_checksums && offset < format::fragment_payload;; trust = false) {
     micro_buffer& b = enter(oid, trust ? verification::with_copy : verification::now);

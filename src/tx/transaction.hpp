@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A transaction: the objects it has opened, and the calls of the public interface on them.
 //
-// T1 Until commit nothing of it is on the medium except in-place ranges, whose old bytes are
+// TX-1 Until commit nothing of it is on the medium except in-place ranges, whose old bytes are
 //    durable in an undo entry, and reserved slots, whose headers say free.
-// T2 An object is verified when it enters the transaction: whole if it is opened whole, else each
+// TX-2 An object is verified when it enters the transaction: whole if it is opened whole, else each
 //    fragment that a range touches. What fails is repaired or reported, never built upon. Verified is
 //    what was copied: first the copy is made, and then the fragment tested where it lies, so that damage
 //    in between is found. (Found by the live fault campaign.)
-// T3 commit() ends the transaction, whatever happens. If it throws, the transaction has been
+// TX-3 commit() ends the transaction, whatever happens. If it throws, the transaction has been
 //    aborted (or, SCUTE_E_IO, its outcome is left to recovery).
 #pragma once
 

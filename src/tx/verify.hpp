@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading objects with their checksums tested, and repaired where they fail (T2, F5).
+// Reading objects with their checksums tested, and repaired where they fail (TX-2, POOL-5).
 #pragma once
 
 #include "heap/zone_table.hpp"

@@ -346,7 +346,7 @@ TEST(fork, WhileAnotherThreadOpens) {
 }
 
 // A child for which no fork handler ran may find the tables of the process taken, by a thread that it does not
-// have (F5), and half changed.
+// have (PROC-5), and half changed.
 TEST(fork, TablesThatAnotherThreadHasTaken) {
   if (!plain) return;
   forking_pool f;

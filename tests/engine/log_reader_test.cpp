@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lanes as long as the format allows, with a plausible head in every line: reading one takes time in
-// proportion to its length (B1, B2 in engine/common/log_reader.hpp). Were every body summed up by itself, each of
-// these tests would sum up terabytes, and run into the time limit of its program.
+// proportion to its length (LOGREAD-1, LOGREAD-2 in engine/common/log_reader.hpp). Were every body summed up by
+// itself, each of these tests would sum up terabytes, and run into the time limit of its program.
 #include <gtest/gtest.h>
 
 #include "codec/crc32c.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// F1 and F2 after every single operation, at every protection level: random histories against a
+// POOL-1, POOL-2: after every single operation, at every protection level: random histories against a
 // model, with a full check behind each step.
 #include <gtest/gtest.h>
 

@@ -176,7 +176,7 @@ TEST_F(window, DataThenParityAndWhatItCounts) {
   engine::window(*s, lane(0)).write_data();
   EXPECT_EQ(0, std::memcmp(f.raw(at(1, c)), content.data(), content.size()));
   EXPECT_EQ(0, std::memcmp(f.raw(parity_at), bytes(192).data(), 192))
-      << "D1: parity is the old one";
+      << "LF-1: parity is the old one";
   lane(0).w.fence();
   engine::window(*s, lane(0)).write_parity();
   EXPECT_EQ(0, std::memcmp(f.raw(parity_at), content.data(), content.size()));
@@ -185,7 +185,7 @@ TEST_F(window, DataThenParityAndWhatItCounts) {
   EXPECT_EQ(lane(0).now().parity[0].length, 192u);
   engine::window(*s, lane(0)).defer();
   EXPECT_EQ(fences(lane(0)) - fences_before, 1u);
-  EXPECT_FALSE(is_free(c)) << "V2: a deferred window keeps its stripes";
+  EXPECT_FALSE(is_free(c)) << "WIN-2: a deferred window keeps its stripes";
   EXPECT_TRUE(lane(0).holds(pool::stripes::index(0, c / block)));
   EXPECT_FALSE(lane(1).holds(pool::stripes::index(0, c / block)));
   engine::window(*s, lane(0)).drain();
@@ -231,7 +231,7 @@ TEST_F(window, OverlappingColumnsOfItsOwnFenceOnce) {
   commit(0, {at(1, c + 100)}, pattern(1, 64));
   uint64_t before = fences(lane(0));
   begin(0, {at(2, c + 163)}, pattern(2, 64));  // one byte in common, in another row
-  EXPECT_EQ(fences(lane(0)) - before, 1u) << "V3: before anything is stored";
+  EXPECT_EQ(fences(lane(0)) - before, 1u) << "WIN-3: before anything is stored";
   EXPECT_TRUE(lane(0).last().stripes.empty());
   EXPECT_FALSE(is_free(c));
   decide(0);
@@ -338,7 +338,7 @@ TEST_F(window, OneThatHasTakenBackAWindowWaitsForNobody) {
   commit(0, {at(1, 12 * block)}, pattern(2, 64));
   const uint64_t before = fences(lane(0));
   begin(0, {at(1, 12 * block + 64), at(1, 14 * block + 64)}, pattern(3, 64));
-  EXPECT_EQ(fences(lane(0)) - before, 1u) << "V4: what was taken back is settled first";
+  EXPECT_EQ(fences(lane(0)) - before, 1u) << "WIN-4: what was taken back is settled first";
   EXPECT_TRUE(lane(0).last().stripes.empty());
   EXPECT_EQ(lane(1).relief.count.drains.get(), 1u);
   EXPECT_EQ(lane(0).w.count.lock_waits.get(), 2u) << "once for giving up, once for the lock";
@@ -357,7 +357,7 @@ TEST_F(window, TakingBackWaitsForWhoeverDrains) {
     const uint32_t stripe = pool::stripes::index(0, 12);
     while (!over) {
       s->locks.lock_exclusive(stripe);
-      // V1: whoever has the stripe finds data and parity in step.
+      // WIN-1: whoever has the stripe finds data and parity in step.
       std::byte sum[block] = {};
       for (uint64_t row = 0; row < s->geo.rows + 1; ++row)
         for (uint64_t i = 0; i < block; ++i) sum[i] ^= *f.raw(at(row, 12 * block) + i);

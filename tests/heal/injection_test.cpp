@@ -326,7 +326,7 @@ INSTANTIATE_TEST_SUITE_P(Protection, lost_pages,
                                          pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE)),
                          protection_name);
 
-// D2: ordinary stores to other bytes of a word whose bits are flipped meanwhile.
+// INJECT-2: ordinary stores to other bytes of a word whose bits are flipped meanwhile.
 TEST_F(injection, FlipsLeaveStoresBesideThemAlone) {
   const uint64_t word = f.offset_of(f.root) / 8 * 8;
   std::atomic<bool> stop{false};

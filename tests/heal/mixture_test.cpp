@@ -109,7 +109,7 @@ TEST_F(mixture, ACutInTheHeaderOrThePayloadEitherWay) {
   EXPECT_LT(most, 16600u);
 }
 
-// X5
+// MIX-5
 TEST_F(mixture, NoCutsWithSeveralParities) {
   kept = decoded = right;
   spoil(decoded, 0, 1500);

@@ -153,7 +153,7 @@ TEST_P(overwritten, OneMoreIsToldAndNotGuessed) {
   EXPECT_NE(lost, 0u);
 }
 
-// S4: what is beyond repair costs no more checksums than were counted on.
+// ERASE-4: what is beyond repair costs no more checksums than were counted on.
 TEST_P(overwritten, TheSearchIsBounded) {
   if (GetParam() == 1) return;
   pool::state& in = f.in().s;

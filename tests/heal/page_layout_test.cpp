@@ -108,7 +108,7 @@ TEST_F(page_layout, StructuresOfAZone) {
   EXPECT_EQ(seen, want);
 }
 
-// T1: the places stay when the object has gone; only nobody claims them any more.
+// LAYOUT-1: the places stay when the object has gone; only nobody claims them any more.
 TEST_F(page_layout, PlacesOfObjectsThatWereFreed) {
   std::vector<pool::fragment> parts;
   std::vector<scute_oid> gone;
@@ -149,7 +149,7 @@ TEST_F(page_layout, PlacesOfObjectsThatWereFreed) {
   judge(false);
 }
 
-// T3: a chunk that was part of a span and has another use since.
+// LAYOUT-3: a chunk that was part of a span and has another use since.
 TEST_F(page_layout, NoPlaceOfAFreedSpanInAChunkOfAnotherUse) {
   const uint64_t chunk = f.in().s.geo.chunk_size;
   const scute_oid large = f.alloc(pattern(1, 5 * chunk));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pages lost in the middle of a commit's work on a column block, at each of its phases (N3): what the
+// Pages lost in the middle of a commit's work on a column block, at each of its phases (PAGE-3): what the
 // commit has written and has not is laid out by hand, and the page must come back fitting it.
 #include <gtest/gtest.h>
 

@@ -250,7 +250,7 @@ TEST_F(resolution, AReadSettlesOnlyWhatItNeeds) {
 
 // ---- epochs -------------------------------------------------------------------------------------------
 
-// D7: a member of a decided ring is written again before the other ones are resolved, and then the
+// LF-7: a member of a decided ring is written again before the other ones are resolved, and then the
 // power fails again.
 TEST_F(resolution, AMemberIsWrittenAgain) {
   cut_two();
@@ -352,7 +352,7 @@ class shared_columns : public testing::Test {
   scute_oid a = 0, b = 0;
 };
 
-// D5. The free slot's payload is no open cell: what its columns lack is the torn object's.
+// LF-5. The free slot's payload is no open cell: what its columns lack is the torn object's.
 TEST_F(shared_columns, AFreeSlotsPayloadIsLeftAlone) {
   ASSERT_EQ(SCUTE_OK, f.free(a));
   f.before.erase(a);

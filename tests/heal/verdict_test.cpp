@@ -58,9 +58,9 @@ std::map<question, std::vector<need>> reachable() {
     for (const version others : {before, after, torn})
       for (const version parity : {before, after, torn}) {
         const bool decided = data == after && others == after;
-        if (parity != before && !decided) continue;  // D1: a fence lies between
+        if (parity != before && !decided) continue;  // LF-1: a fence lies between
         const stored s = data == torn ? stored::invalid : stored::valid;
-        // Decoding gives the version that the parity encodes. Torn parity gives what is neither (D4).
+        // Decoding gives the version that the parity encodes. Torn parity gives what is neither (LF-4).
         const decoded d = parity == torn   ? decoded::noise
                           : parity == data ? decoded::same
                                            : decoded::other;

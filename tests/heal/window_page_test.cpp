@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pages lost in the middle of a log-free commit (N3, pool/hold.hpp): laid out by hand at every phase, in
+// Pages lost in the middle of a log-free commit (PAGE-3, pool/hold.hpp): laid out by hand at every phase, in
 // real commits before and between the phases, and by another thread at any moment.
 #include <gtest/gtest.h>
 

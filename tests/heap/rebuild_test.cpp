@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// F6: what memory knows of the chunks is what their headers say. After any history a reopened pool
+// POOL-6: what memory knows of the chunks is what their headers say. After any history a reopened pool
 // has the same chunks, the same objects and the same room.
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A1 under threads: no slot is ever handed out twice, whoever frees it; and readers may look at the
+// HEAP-1, under threads: no slot is ever handed out twice, whoever frees it; and readers may look at the
 // heap while chunks change their use.
 #include <gtest/gtest.h>
 

@@ -174,7 +174,7 @@ TEST_F(failing_disk, APageThatCannotBeRestoredStopsThePool) {
   EXPECT_GT(hits, 0u) << "no sync was reached";
 }
 
-// V5: the fence that makes way for it has failed, so the columns must not be stored to.
+// WIN-5: the fence that makes way for it has failed, so the columns must not be stored to.
 TEST_F(failing_disk, AWindowIsNotEnteredAfterADrainThatFailed) {
   SCUTE_OKAY(try_overwrite(first, pattern(4, 300)));  // deferred
   fail(EIO);

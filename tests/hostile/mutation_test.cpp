@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Pool files with arbitrary bytes in them. Nothing in a file may make the library crash, hang or
-// leave the mapping (F9): every outcome is an error or a pool that works.
+// leave the mapping (POOL-9): every outcome is an error or a pool that works.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Group commit (G1 to G4 of medium/group_sync.hpp): who waits for which sync, and that nobody is left
+// Group commit (SYNC-1 to SYNC-4 of medium/group_sync.hpp): who waits for which sync, and that nobody is left
 // waiting. The syncs here are functions that a test holds up as long as it likes.
 #include "medium/group_sync.hpp"
 
@@ -43,7 +43,7 @@ TEST(group_sync, AloneLeadsAtOnce) {
   }
 }
 
-// G1, G2: five threads that come during a sync are all served by the next one, by one of them.
+// SYNC-1, SYNC-2: five threads that come during a sync are all served by the next one, by one of them.
 TEST(group_sync, WhoComesDuringASyncWaitsForTheNext) {
   group_sync g;
   std::atomic<bool> inside{false}, go{false};
@@ -77,7 +77,7 @@ TEST(group_sync, WhoComesDuringASyncWaitsForTheNext) {
   EXPECT_EQ(g.waiting(), 0u);
 }
 
-// G1 by what it is for: a number stored before join() is in what some sync has seen before it returns.
+// SYNC-1, by what it is for: a number stored before join() is in what some sync has seen before it returns.
 TEST(group_sync, WhatWasStoredBeforeIsSynced) {
   group_sync g;
   constexpr int threads = 6, rounds = 3000;
@@ -92,7 +92,7 @@ TEST(group_sync, WhatWasStoredBeforeIsSynced) {
       for (int n = 1; n <= rounds; ++n) {
         slots[static_cast<size_t>(me)].stored = n;
         join(g, [&](bool alone) {
-          EXPECT_EQ(at_once.fetch_add(1), 0);  // G2
+          EXPECT_EQ(at_once.fetch_add(1), 0);  // SYNC-2
           const auto own = static_cast<size_t>(me);
           if (alone)
             slots[own].synced = slots[own].stored.load();
@@ -111,7 +111,7 @@ TEST(group_sync, WhatWasStoredBeforeIsSynced) {
   EXPECT_LE(g.begun(), static_cast<uint32_t>(threads * rounds));
 }
 
-// G4: an error that the leader notes is there for everybody whom its sync served.
+// SYNC-4: an error that the leader notes is there for everybody whom its sync served.
 TEST(group_sync, EverybodySeesTheLeadersError) {
   group_sync g;
   std::atomic<bool> inside{false}, go{false}, failed{false};

@@ -92,7 +92,7 @@ TEST_P(new_file, Replaces) {
   EXPECT_EQ(dir.count(), 1u);
 }
 
-// W3: by the next one that makes or opens the pool, unless its maker lives.
+// FILE-3: by the next one that makes or opens the pool, unless its maker lives.
 TEST_P(new_file, LeftoversAreRemoved) {
   pool_file f(GetParam());
   f.create();

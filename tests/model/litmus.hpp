@@ -93,7 +93,7 @@ inline images parse_images(const std::string& text) {
   return all;
 }
 
-// Calls fn with every choice that M1 allows, by trying all.
+// Calls fn with every choice that MODEL-1 allows, by trying all.
 template <typename Fn>
 void for_each_allowed(persistence_model& m, Fn&& fn) {
   const size_t n = m.atoms().size();

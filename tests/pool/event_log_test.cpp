@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The queue of events, what is told of them, and the ring in the pool (J1 to J4).
+// The queue of events, what is told of them, and the ring in the pool (EVENT-1 to EVENT-4).
 #include "pool/event_log.hpp"
 
 #include <gtest/gtest.h>

@@ -215,7 +215,7 @@ TEST_F(lifecycle, OutdatedCopiesGiveWayToTheNewest) {
   EXPECT_TRUE(read_at(path, 0, 512) == read_at(path, 4096, 512));
 }
 
-// S3: a kill while the superblock is written, at any word of any copy, is no damage.
+// SB-3: a kill while the superblock is written, at any word of any copy, is no damage.
 TEST_F(lifecycle, AKillBetweenSuperblockCopies) {
   SCUTE_OKAY(create(path, options()));
   const auto copies = [&] { return read_at(path, 0, 512); };

@@ -170,7 +170,7 @@ class pool_file {
     SCUTE_OKAY_E(scute_check(pool, repair ? 1 : 0, &r, note, nullptr, findings));
     return r;
   }
-  // F1 and F2: nothing is wrong anywhere.
+  // POOL-1 and POOL-2: nothing is wrong anywhere.
   void expect_sound() {
     std::vector<std::string> findings;
     const scute_report r = check(false, &findings);

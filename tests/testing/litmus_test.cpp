@@ -166,7 +166,7 @@ const litmus mixed[] = {
     // What is cached after the stream may or may not have left.
     {"streamed_then_cached_fence", "a<1; a=2; fence", "1000 2000"},
     {"cached_flush_streamed_fence", "a=1; flush a; a<2; fence", "2000"},
-    // The same between writers: the stream of A is overtaken by what B has made durable (M4).
+    // The same between writers: the stream of A is overtaken by what B has made durable (MODEL-4).
     {"streamed_overtaken", "a<1; a=2; B: flush a; B: fence", "2000"},
     {"streamed_overtaken_by_streamed", "a<1; B: a<2; B: fence", "2000"},
     {"streamed_overtaken_then_fenced", "a<1; B: a<2; B: fence; fence", "2000"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Oids that are no oids: every call says so, and none crashes (F9).
+// Oids that are no oids: every call says so, and none crashes (POOL-9).
 #include <gtest/gtest.h>
 
 #include "support/pool_file.hpp"

@@ -110,10 +110,10 @@ TEST(check, skiplist) {
   broken<workloads::paper_skiplist> b;
   auto& first = *b.root().next[0].address();
   auto& second = *first.next[0].address();
-  b.expect("L3", first.next[23], b.root().next[0]);
-  b.expect("L", first.key, second.key);
-  b.expect("L1", b.root().next[1], {});
-  b.expect("L1", b.root().next[0], first.next[0]);
+  b.expect("SKIP-3", first.next[23], b.root().next[0]);
+  b.expect("SKIP", first.key, second.key);
+  b.expect("SKIP-1", b.root().next[1], {});
+  b.expect("SKIP-1", b.root().next[0], first.next[0]);
 }
 
 TEST(check, rtree) {
@@ -122,13 +122,13 @@ TEST(check, rtree) {
   std::uint64_t slot = 0;
   while (!top.next[slot]) ++slot;
   auto& child = *top.next[slot].address();
-  b.expect("R1", top.level, 9);
-  b.expect("R", child.level, top.level);
-  b.expect("R2", top.prefix, top.prefix | 1);
-  b.expect("R2", child.prefix, child.prefix ^ std::uint64_t{1} << 62);
-  b.expect("R4", top.first[0], top.first[1]);
-  b.expect("R4", top.first[0], 512);
-  b.expect("R2", top.next[slot == 0 ? 1 : slot - 1], top.next[slot]);
+  b.expect("RTREE-1", top.level, 9);
+  b.expect("RTREE", child.level, top.level);
+  b.expect("RTREE-2", top.prefix, top.prefix | 1);
+  b.expect("RTREE-2", child.prefix, child.prefix ^ std::uint64_t{1} << 62);
+  b.expect("RTREE-4", top.first[0], top.first[1]);
+  b.expect("RTREE-4", top.first[0], 512);
+  b.expect("RTREE-2", top.next[slot == 0 ? 1 : slot - 1], top.next[slot]);
 }
 
 TEST(check, hashmap) {
@@ -140,11 +140,11 @@ TEST(check, hashmap) {
   std::uint64_t bucket = 0;
   while (!segment.buckets[bucket]) ++bucket;
   auto& entry = *segment.buckets[bucket].address();
-  b.expect("H4", shard.sampled, shard.sampled + 1);
-  b.expect("H3", shard.doublings, 15);
-  b.expect("H1", entry.key, entry.key + 1);
-  b.expect("H2", entry.next, segment.buckets[bucket]);
-  b.expect("H1", segment.buckets[(bucket + 1) % 32], segment.buckets[bucket]);
+  b.expect("HASHMAP-4", shard.sampled, shard.sampled + 1);
+  b.expect("HASHMAP-3", shard.doublings, 15);
+  b.expect("HASHMAP-1", entry.key, entry.key + 1);
+  b.expect("HASHMAP-2", entry.next, segment.buckets[bucket]);
+  b.expect("HASHMAP-1", segment.buckets[(bucket + 1) % 32], segment.buckets[bucket]);
 }
 
 }  // namespace

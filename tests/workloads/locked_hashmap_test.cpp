@@ -207,7 +207,7 @@ std::uint64_t another_key(std::uint64_t k, bool same_shard) {
   return other;
 }
 
-// K2: while one transaction runs, others on other shards come to their end.
+// LOCKED-2: while one transaction runs, others on other shards come to their end.
 TYPED_TEST(locked_hashmap, shards_do_not_wait_for_each_other) {
   auto& map = *this->shared_map;
   const std::uint64_t a = 1, b = another_key<typename TestFixture::plain_type>(a, false);
@@ -227,7 +227,7 @@ TYPED_TEST(locked_hashmap, shards_do_not_wait_for_each_other) {
   this->expect_content({{a, 1}, {b, 2}});
 }
 
-// K1: who reads or writes in the same shard waits, and then sees what was committed.
+// LOCKED-1: who reads or writes in the same shard waits, and then sees what was committed.
 TYPED_TEST(locked_hashmap, a_shard_is_locked_until_commit) {
   auto& map = *this->shared_map;
   const std::uint64_t a = 1, b = another_key<typename TestFixture::plain_type>(a, true);

@@ -3,7 +3,7 @@
 // for every source that was loaded how far it was loaded.
 //
 // The resume table is changed in the same transaction as the records, so that after a crash the
-// position says exactly which records are there. (S1)
+// position says exactly which records are there.
 #pragma once
 
 #include "line_source.hpp"

@@ -119,7 +119,7 @@ void campaign::judge_structures(const scute::pool& pool) {
   tally_.bytes += report.object_bytes;
 }
 
-// F6: when everything is freed, as much fits as into a new pool.
+// POOL-6: when everything is freed, as much fits as into a new pool.
 void campaign::judge_space() {
   // Nothing is killed any more, so nothing need be durable: the page cache will do for a disk.
   scute::options quick = how_.pool();

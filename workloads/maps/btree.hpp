@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A B-tree of order 8: up to 7 items and 8 children in a node, items in inner nodes too.
 //
-//   B1  Every node has 3 to 7 items, the topmost 1 to 7.
-//   B2  Keys ascend in a node, and the keys below child i lie between those of items i - 1 and i.
-//   B3  Leaves are of level 0, a child one level below its parent. So all leaves are equally deep.
-//   B4  A node of a level above 0 has one child more than items; what lies behind them is stale, and
+//   BTREE-1  Every node has 3 to 7 items, the topmost 1 to 7.
+//   BTREE-2  Keys ascend in a node, and the keys below child i lie between those of items i - 1 and i.
+//   BTREE-3  Leaves are of level 0, a child one level below its parent. So all leaves are equally deep.
+//   BTREE-4  A node of a level above 0 has one child more than items; what lies behind them is stale, and
 //       so are all children of leaves.
 //
 // A transaction changes: to insert, the items behind the new one in its leaf; where that is full, it
@@ -400,7 +400,7 @@ class btree {
     if (n.head.level != 0) visit(reader, n.children[n.head.count], f);
   }
 
-  // All keys lie between the two, where they are given. B3 ends the recursion.
+  // All keys lie between the two, where they are given. BTREE-3 ends the recursion.
   template <class R>
   static std::string checked(const R& reader, ptr<node> at, std::uint32_t level, unsigned count_min,
                              const std::uint64_t* low, const std::uint64_t* high) {

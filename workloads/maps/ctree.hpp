@@ -5,10 +5,10 @@
 // key with its value, or leads to a further node; its key and value are stale then. The root holds
 // the topmost entry. So n keys need n - 1 nodes, and the keys lie in the nodes.
 //
-//   C1  A node tests a lower bit than the node above it.
-//   C2  All keys below a node agree in the bits above the one it tests.
-//   C3  The keys below entries[s] have s in that bit. With C2: keys ascend from left to right.
-//   C4  The root is in use (used == 1) or the map is empty (0) and its entry is stale.
+//   CTREE-1  A node tests a lower bit than the node above it.
+//   CTREE-2  All keys below a node agree in the bits above the one it tests.
+//   CTREE-3  The keys below entries[s] have s in that bit. With CTREE-2: keys ascend from left to right.
+//   CTREE-4  The root is in use (used == 1) or the map is empty (0) and its entry is stale.
 //
 // A transaction changes: to insert, one pointer, and it makes one node; to remove, one entry or only
 // its pointer, and it frees one node; to replace, one value.
@@ -175,7 +175,7 @@ class ctree {
     visit(reader, n.entries[1], f);
   }
 
-  // `keys` becomes the lowest and the highest key below the entry. C1 ends the recursion.
+  // `keys` becomes the lowest and the highest key below the entry. CTREE-1 ends the recursion.
   template <class R>
   static std::string checked(const R& reader, const entry& e, std::uint64_t bit_above, span& keys) {
     if (!e.child) {

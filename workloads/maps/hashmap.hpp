@@ -11,14 +11,14 @@
 // there: a bucket whose link is null lets its keys live with its parent, which is the bucket without
 // the highest set bit of the number.
 //
-//   H1  A key's chain is the first one that is not empty on the path from its bucket to the parent,
+//   HASHMAP-1  A key's chain is the first one that is not empty on the path from its bucket to the parent,
 //       the parent's parent and so on; the 32 lowest buckets have no parent. It is nowhere else.
-//   H2  A chain ascends by order, orders being compared from the lowest bit up. So the keys that a
+//   HASHMAP-2  A chain ascends by order, orders being compared from the lowest bit up. So the keys that a
 //       bucket may take from its parent's chain lie side by side: taking them over changes three links
 //       at most, and no entry moves.
-//   H3  Pages and segments are made when a bucket of theirs is filled for the first time, and stay.
+//   HASHMAP-3  Pages and segments are made when a bucket of theirs is filled for the first time, and stay.
 //       Nothing beyond bucket 2^n is filled.
-//   H4  `sampled` counts the keys whose hash begins with five zero bits.
+//   HASHMAP-4  `sampled` counts the keys whose hash begins with five zero bits.
 //
 // What a transaction changes. insert: one new entry and one link, of a bucket or of an entry; when
 // keys are taken over from a parent, one or two links more, 0.24 per insertion on average while a map
@@ -261,7 +261,7 @@ class hashmap {
     return p ? r.get(p).segments[bucket >> segment_bits & (page_segments - 1)] : ptr<segment>{};
   }
 
-  // H1, from a bucket on.
+  // HASHMAP-1, from a bucket on.
   template <class R>
   static chain chain_of(const R& r, const shard& s, std::uint64_t bucket) {
     for (;; bucket = parent_of(bucket)) {
@@ -390,7 +390,8 @@ class hashmap {
 
   template <class R>
   std::string check_shard(const R& r, const shard& s, std::uint64_t number) const {
-    if (s.doublings > doublings_max) return "H3: " + std::to_string(s.doublings) + " doublings";
+    if (s.doublings > doublings_max)
+      return "HASHMAP-3: " + std::to_string(s.doublings) + " doublings";
     std::uint64_t sampled = 0;
     for (std::uint64_t b = 0; b < segment_buckets << doublings_max; ++b) {
       const ptr<segment> where = segment_of(r, s, b);
@@ -399,23 +400,25 @@ class hashmap {
         continue;
       }
       ptr<entry> at = r.get(where).buckets[b & (segment_buckets - 1)];
-      if (at && b >= buckets(s)) return "H3: bucket " + std::to_string(b) + " is beyond the table";
+      if (at && b >= buckets(s))
+        return "HASHMAP-3: bucket " + std::to_string(b) + " is beyond the table";
       for (const entry* last = nullptr; at;) {
         const entry& e = r.get(at);
         const std::string name = "key " + std::to_string(e.key) + " in bucket " + std::to_string(b);
         const std::uint64_t order = order_of(e.key);
-        if (shard_of(e.key) != number) return "H1: " + name + " is of another shard";
+        if (shard_of(e.key) != number) return "HASHMAP-1: " + name + " is of another shard";
         if (chain_of(r, s, order & (buckets(s) - 1)).bucket != b)
-          return "H1: " + name + " would be looked for elsewhere";
+          return "HASHMAP-1: " + name + " would be looked for elsewhere";
         if (last != nullptr && !precedes(order_of(last->key), order))
-          return "H2: " + name + " is out of order";
+          return "HASHMAP-2: " + name + " is out of order";
         sampled += is_sampled(key_hash(e.key));
         last = &e;
         at = e.next;
       }
     }
     if (sampled != s.sampled)
-      return "H4: sampled is " + std::to_string(s.sampled) + ", not " + std::to_string(sampled);
+      return "HASHMAP-4: sampled is " + std::to_string(s.sampled) + ", not " +
+             std::to_string(sampled);
     return "";
   }
 

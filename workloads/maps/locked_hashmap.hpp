@@ -2,14 +2,14 @@
 // The hash map for several threads: one lock in DRAM per shard, 64 in all, each held by an operation
 // from before it reads until its transaction has committed.
 //
-//   K1  get and scan hold the shard's lock shared; everything that writes holds it alone. So a get sees
+//   LOCKED-1  get and scan hold the shard's lock shared; everything that writes holds it alone. So a get sees
 //       whole values and only committed ones.
-//   K2  Two operations on different shards run in parallel, insertions and removals too: the objects
+//   LOCKED-2  Two operations on different shards run in parallel, insertions and removals too: the objects
 //       that one of them writes (entries, segments, pages, the shard) are in one shard, and the root,
 //       which all read, is not written any more once the constructor has made the shards.
-//   K3  Nobody holds two locks, so nobody waits in a circle. scan takes one shard after the other: it
+//   LOCKED-3  Nobody holds two locks, so nobody waits in a circle. scan takes one shard after the other: it
 //       is atomic within each, not over all.
-//   K4  A transaction is one operation. Several in one transaction would have to keep their locks
+//   LOCKED-4  A transaction is one operation. Several in one transaction would have to keep their locks
 //       until its end: for that take hashmap and locks of one's own.
 //
 // Threads that are in no operation may use the pool for anything else. A handle is shared by all

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A red-black tree with pointers to parents.
 //
-//   R1  Keys ascend from left to right.
-//   R2  A child's parent pointer leads to the node that has it; the topmost node's is null.
-//   R3  The topmost node is black.
-//   R4  A red node has no red child.
-//   R5  Every way from the top down to a missing child meets the same number of black nodes.
+//   RBTREE-1  Keys ascend from left to right.
+//   RBTREE-2  A child's parent pointer leads to the node that has it; the topmost node's is null.
+//   RBTREE-3  The topmost node is black.
+//   RBTREE-4  A red node has no red child.
+//   RBTREE-5  Every way from the top down to a missing child meets the same number of black nodes.
 //
 // A transaction changes: to insert, the links of the new node's parent and of the nodes that are
 // recoloured or turned, 4 at most beside the recoloured ones, and it makes one node; to remove, the
@@ -108,7 +108,7 @@ class rbtree {
     const ptr<node> child = gone.child[0] ? gone.child[0] : gone.child[1];
     r.replace(gone.parent, side, child);
     if (child) {
-      // R4 and R5: a single child is red, so its parent is black.
+      // RBTREE-4 and RBTREE-5: a single child is red, so its parent is black.
       node_links& l = r.of(child);
       l.parent = gone.parent;
       l.red = 0;
@@ -219,7 +219,7 @@ class rbtree {
   // A red node below a red parent.
   static void part_reds(relinking& r, ptr<node> at, ptr<node> parent) {
     for (;;) {
-      const ptr<node> above = r.parent(parent);  // R3: there is one
+      const ptr<node> above = r.parent(parent);  // RBTREE-3: there is one
       const unsigned side = r.side(parent, above);
       const ptr<node> uncle = r.child(above, 1 - side);
       if (!r.red(uncle)) {
@@ -246,7 +246,7 @@ class rbtree {
   // The ways through this child have one black node less than those through the other.
   static void lift_black(relinking& r, ptr<node> parent, unsigned side) {
     for (;;) {
-      ptr<node> other = r.child(parent, 1 - side);  // R5: there is one
+      ptr<node> other = r.child(parent, 1 - side);  // RBTREE-5: there is one
       if (r.red(other)) {
         r.of(other).red = 0;
         r.of(parent).red = 1;

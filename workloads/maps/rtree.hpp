@@ -5,14 +5,14 @@
 // last but one so that neither random keys (which differ in the first digits) nor dense ones (the
 // last) pay for it with a narrow node.
 //
-//   R1  A node of level 8 is a leaf: prefix is its key, and it has a value and no children. A node of
+//   RTREE-1  A node of level 8 is a leaf: prefix is its key, and it has a value and no children. A node of
 //       a level below, inner, has no value and branches on the digit of that number.
-//   R2  prefix has the digits before the node's own, the rest is zero; it is what all keys below the
+//   RTREE-2  prefix has the digits before the node's own, the rest is zero; it is what all keys below the
 //       node begin with, counted from the top of the key and not from the parent. So a path that
 //       is split in the middle changes no node below the split.
-//   R3  An inner node has at least two children, each of a higher level, in the slot of their
+//   RTREE-3  An inner node has at least two children, each of a higher level, in the slot of their
 //       digit. Removal merges a path that no longer branches.
-//   R4  first names two digits, those of the children that an inner node was made with.
+//   RTREE-4  first names two digits, those of the children that an inner node was made with.
 //
 // What a transaction changes. insert: one new leaf and one slot of 8 bytes; where a compressed path
 // is split, a new inner node too, and still one slot. remove: one slot; the leaf, and the inner node
@@ -207,23 +207,23 @@ class rtree {
   std::string check_node(const R& r, const node& x) const {
     const std::string name =
         "node " + std::to_string(x.prefix) + " of level " + std::to_string(x.level);
-    if (x.level > leaf_level) return "R1: " + name;
-    if ((x.prefix & ~mask(x.level)) != 0) return "R2: " + name + " has bits of its own digit";
+    if (x.level > leaf_level) return "RTREE-1: " + name;
+    if ((x.prefix & ~mask(x.level)) != 0) return "RTREE-2: " + name + " has bits of its own digit";
     int children = 0;
     for (std::uint64_t i = 0; i < fan_out; ++i) {
       if (!x.next[i]) continue;
-      if (x.level == leaf_level) return "R1: " + name + " has a child";
+      if (x.level == leaf_level) return "RTREE-1: " + name + " has a child";
       const node& child = r.get(x.next[i]);
-      if (child.level <= x.level) return "R3: " + name + " has a child of no higher level";
+      if (child.level <= x.level) return "RTREE-3: " + name + " has a child of no higher level";
       if (((child.prefix ^ x.prefix) & mask(x.level)) != 0 || digit(child.prefix, x.level) != i)
-        return "R2: " + name + " has a child of another prefix in slot " + std::to_string(i);
+        return "RTREE-2: " + name + " has a child of another prefix in slot " + std::to_string(i);
       ++children;
     }
     if (x.level == leaf_level) return "";
-    if (children < 2) return "R3: " + name + " does not branch";
+    if (children < 2) return "RTREE-3: " + name + " does not branch";
     const std::uint64_t digits = x.level == 6 ? 2 : fan_out;
     if (x.first[0] >= digits || x.first[1] >= digits || x.first[0] == x.first[1])
-      return "R4: " + name;
+      return "RTREE-4: " + name;
     return "";
   }
 

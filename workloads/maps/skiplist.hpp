@@ -2,11 +2,11 @@
 // A skip list of 24 levels (Pugh, CACM 33(6), 1990): sorted lists, each of about half of the nodes of
 // the one below, so that a search makes its large steps high up.
 //
-//   L1  A node is in the lists 0 to height - 1, where height follows from its key's hash: no random
+//   SKIP-1  A node is in the lists 0 to height - 1, where height follows from its key's hash: no random
 //       state, runs repeat, and nothing about it has to be stored.
-//   L2  Every list ascends by key; list 0 has all nodes.
-//   L3  The links of a node beyond its height are null.
-//   L4  The root holds the lists' beginnings; a null predecessor means the root.
+//   SKIP-2  Every list ascends by key; list 0 has all nodes.
+//   SKIP-3  The links of a node beyond its height are null.
+//   SKIP-4  The root holds the lists' beginnings; a null predecessor means the root.
 //
 // What a transaction changes. insert: one new node, and the link before it in each of its lists: 16
 // bytes on average, in one or two objects mostly; links of one predecessor that lie side by side are
@@ -119,7 +119,8 @@ class skiplist {
         if (i < height(x.key))
           ++expected[i];
         else if (x.next[i])
-          return "L3: node " + std::to_string(x.key) + " has a link at level " + std::to_string(i);
+          return "SKIP-3: node " + std::to_string(x.key) + " has a link at level " +
+                 std::to_string(i);
       }
       at = x.next[0];
     }
@@ -129,14 +130,14 @@ class skiplist {
         const node& x = r.get(at);
         const std::string where =
             "node " + std::to_string(x.key) + " at level " + std::to_string(i);
-        if (height(x.key) <= i) return "L1: " + where + " is higher than its key says";
-        if (last != nullptr && last->key >= x.key) return "L2: " + where + " is out of order";
+        if (height(x.key) <= i) return "SKIP-1: " + where + " is higher than its key says";
+        if (last != nullptr && last->key >= x.key) return "SKIP-2: " + where + " is out of order";
         ++counted[i];
         last = &x;
         at = x.next[i];
       }
       if (counted[i] != expected[i])
-        return "L1: level " + std::to_string(i) + " has " + std::to_string(counted[i]) +
+        return "SKIP-1: level " + std::to_string(i) + " has " + std::to_string(counted[i]) +
                " nodes, not " + std::to_string(expected[i]);
     }
     return "";

@@ -157,7 +157,7 @@ void lane_log::write(const entry_image& image) noexcept {
   uint64_t position = l.ring_next;
   if (position + size > end) position = format::lane_log_offset;
   if (l.logged != 0 && position < l.last_end && position + size > l.last_begin) {
-    flush_status(l);  // L3
+    flush_status(l);  // LOG-3
     if (!SCUTE_PLANTED(ring_fence)) l.w.fence();
     l.raise_settled(l.logged);
   }
@@ -284,8 +284,8 @@ void lane_log::retire(pool::lane& l, bool ends_in_place) noexcept {
   const medium::stage_scope as(medium::stage::log);
   note(l, ends_in_place);
   if (!ends_in_place && lent_[l.index].ring_chunks.empty()) return;
-  // L3: before a chain is taken apart. And before any step may push the final entry, which is all
-  // that keeps undo entries from being taken for live ones, out of the ring (L4).
+  // LOG-3: before a chain is taken apart. And before any step may push the final entry, which is all
+  // that keeps undo entries from being taken for live ones, out of the ring (LOG-4).
   make_noted(l);
   clean_up(l, ends_in_place);
 }

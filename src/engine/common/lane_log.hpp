@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Writing log entries. docs/format.md describes the bytes, engine/common/log_reader.hpp finds them again.
 //
-// L1 An entry is valid when its checksum, pool salt, epoch, lane and position fit, in at least one
+// LOG-1 An entry is valid when its checksum, pool salt, epoch, lane and position fit, in at least one
 //    replica; when it is chained, every link must be valid too, each in at least one replica. A
 //    torn entry is invalid, so one fence after writing an entry decides it.
-// L2 Entry k of a lane is written only after entry k-1 has been applied and is durable in place.
+// LOG-2 Entry k of a lane is written only after entry k-1 has been applied and is durable in place.
 //    So of the valid entries only the one with the highest sequence can be in need of a replay.
-// L3 An entry never overwrites its predecessor, nor is a chain taken apart, unless the status line
+// LOG-3 An entry never overwrites its predecessor, nor is a chain taken apart, unless the status line
 //    already says, durably, that the entry concerned is applied: otherwise an older entry could
 //    pass for the last one.
-// L4 Undo entries lie in an area of their own, from its start, for one transaction at a time; where
-//    it ends an entry names a lent chunk in which they go on, and so forth. They are alive while no later entry of the ring and no status word says that their transaction
-//    has ended.
+// LOG-4 Undo entries lie in an area of their own, from its start, for one transaction at a time; where it ends
+//    an entry names a lent chunk in which they go on, and so forth. They are alive while no later entry of the
+//    ring and no status word says that their transaction has ended.
 #pragma once
 
 #include <cstring>
@@ -70,7 +70,7 @@ class lane_log {
   bool add_undo(byte_buffer& image, uint64_t offset, const std::byte* old, uint64_t length) const;
 
   // After the last entry has been applied, durably: notes it in the status line (in the cache only:
-  // L2 makes more unnecessary until another lane asks, see R5) and takes lent chunks back.
+  // LOG-2 makes more unnecessary until another lane asks, see REDO-5) and takes lent chunks back.
   // ends_in_place: the lane's transaction, which had undo entries, has ended; durable on return.
   // Chunks that cannot be taken back now, for want of memory, stay lent and are tried again later.
   void retire(pool::lane& l, bool ends_in_place) noexcept;

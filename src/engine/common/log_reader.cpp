@@ -11,7 +11,7 @@
 namespace scute::engine {
 namespace {
 
-// The checksums of ranges of one replica (B1).
+// The checksums of ranges of one replica (LOGREAD-1).
 class range_sums {
  public:
   // Of [begin, end), both of them multiples of 64 from `base`.
@@ -141,7 +141,7 @@ const std::byte* log_reader::link_at(const format::log_entry& e, uint64_t index,
   return nullptr;
 }
 
-// Replaces a chained entry's body by the records in the chain; false if a link is invalid (L1).
+// Replaces a chained entry's body by the records in the chain; false if a link is invalid (LOG-1).
 bool log_reader::unchain(found_entry& e) {
   const pool::state& s = s_;
   format::log_chain c;
@@ -183,7 +183,7 @@ found_log log_reader::read_lane(uint32_t lane) {
                                 s.geo.lane_offset(lane, s.geo.lane_replicas - 1)};
   const uint64_t ring_end = format::lane_undo_offset(s.geo.lane_size);
   area ring(s, replicas, format::lane_log_offset, ring_end);
-  // Transactions up to this one need no undo (L4).
+  // Transactions up to this one need no undo (LOG-4).
   uint64_t ended = SCUTE_PLANTED(undone_read) ? 0 : undone;
   std::optional<sighting> newest;
   for (uint64_t at = format::lane_log_offset; at < ring_end; at += 64) {
@@ -191,7 +191,8 @@ found_log log_reader::read_lane(uint32_t lane) {
     if (!e || (e->head.flags & format::entry_undo) != 0) continue;
     std::optional<found_entry> chained;
     if ((e->head.flags & format::entry_chained) != 0 && e->head.sequence > log.applied) {
-      if (e->head.body_size != sizeof(format::log_chain)) continue;  // before it is copied (B1)
+      // Before it is copied (LOGREAD-1).
+      if (e->head.body_size != sizeof(format::log_chain)) continue;
       if (!unchain(chained.emplace(copy(s, ring, *e)))) continue;
     }
     const bool final = (e->head.flags & format::entry_final) != 0 || SCUTE_PLANTED(step_ends_undo);

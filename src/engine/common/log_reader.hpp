@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Finding log entries after a crash. Trusts nothing that it reads: every offset, length and count
-// is tested against the geometry before it is used (F9).
+// is tested against the geometry before it is used (POOL-9).
 //
-// B1 Reading a lane takes time in proportion to its length, whatever it holds. Heads lie at multiples of 64
+// LOGREAD-1 Reading a lane takes time in proportion to its length, whatever it holds. Heads lie at multiples of 64
 //    bytes and each may vouch for all that follows, so summing up each body by itself would take the square
 //    of that: once more bytes were summed than a lane that Scute wrote can ask for, sums come from a table
 //    of prefixes. Bytes are copied for the entry that counts only.
-// B2 All chains of a pool together are read at most twice as long as the pool. A lent chunk belongs to one
+// LOGREAD-2 All chains of a pool together are read at most twice as long as the pool. A lent chunk belongs to one
 //    chain, so no log that Scute wrote comes near that; whoever needs more has been made to need it.
 #pragma once
 
@@ -33,7 +33,7 @@ struct found_entry {
 struct found_log {
   uint64_t applied = 0;             // from the status line; 0 if it says nothing
   std::optional<found_entry> last;  // valid ring entry with the highest sequence
-  std::vector<found_entry> undo;    // live undo entries, oldest first (L4)
+  std::vector<found_entry> undo;    // live undo entries, oldest first (LOG-4)
   std::vector<place> undo_places;   // where they lie, and what leads from one to the next
 };
 
@@ -41,7 +41,7 @@ class log_reader {
  public:
   explicit log_reader(const pool::state& s) : s_(s), chain_bytes_left_(2 * s.geo.file_size) {}
 
-  // Throws failure(SCUTE_E_CORRUPT) beyond B2.
+  // Throws failure(SCUTE_E_CORRUPT) beyond LOGREAD-2.
   found_log read_lane(uint32_t lane);
 
  private:

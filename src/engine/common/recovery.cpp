@@ -72,7 +72,7 @@ class touched_columns {
 
 namespace {
 
-// R7. No fence if there is nothing to replay.
+// RECOVER-1. No fence if there is nothing to replay.
 void make_durable(pool::state& s, medium::writer& w, const std::vector<found_log>& logs) {
   bool any = false;
   const auto flush = [&](const std::vector<place>& places) {
@@ -111,7 +111,7 @@ tx::recovery_report recover_from_logs(pool::state& s, medium::writer& w, open_pa
   }
   make_durable(s, w, logs);
   if (watch != nullptr) watch->replay_begins();
-  // R6: of entries that write the same bytes the one with the higher sequence is the later one.
+  // REDO-6: of entries that write the same bytes the one with the higher sequence is the later one.
   std::stable_sort(logs.begin(), logs.end(), [](const found_log& a, const found_log& b) {
     if (SCUTE_PLANTED(recovery_order)) return false;
     return (a.last ? a.last->head.sequence : 0) < (b.last ? b.last->head.sequence : 0);
@@ -123,7 +123,7 @@ tx::recovery_report recover_from_logs(pool::state& s, medium::writer& w, open_pa
                       if (bytes != nullptr)
                         w.stream(s.at(offset), bytes, n, medium::purpose::data);
                       else if (!SCUTE_PLANTED(recovery_intent))
-                        w.flush(s.at(offset), n, medium::purpose::data);  // R8
+                        w.flush(s.at(offset), n, medium::purpose::data);  // RECOVER-2
                       touched.add(offset, n);
                     });
     ++report.completed;

@@ -11,14 +11,14 @@
 //   5. fence
 //
 // Entries stay valid until the caller writes a superblock with the next epoch, so the whole may be
-// cut short at any point and run again (R4, F7). Entries of different lanes are replayed in the order
-// of their sequence numbers, which tells for those that write the same bytes (R6).
+// cut short at any point and run again (REDO-4, POOL-7). Entries of different lanes are replayed in the order
+// of their sequence numbers, which tells for those that write the same bytes (REDO-6).
 //
-// R7 Nothing is written that rests on an entry which may not be durable. A process that dies in the fence
+// RECOVER-1 Nothing is written that rests on an entry which may not be durable. A process that dies in the fence
 //    that decides leaves an entry that its successor can see and a power failure takes away; had part of it
 //    been replayed by then, nobody would finish it. The status lines need no such care: one that is seen,
 //    and lost, makes the next recovery replay once more what is in place.
-// R8 Parity is recomputed from bytes that are durable by the same fence. What a replay stores is; the bytes
+// RECOVER-2 Parity is recomputed from bytes that are durable by the same fence. What a replay stores is; the bytes
 //    that an intent names may be a dead process's, which nobody has fenced, so they are written back as well.
 #pragma once
 
@@ -34,7 +34,7 @@ enum class open_parity {
   unknown,  // it is recomputed
   // The old one, as it shall be: the engine's transactions change it last. It must not be recomputed, since a column
   // that such a range has bytes in may be open to a transaction that only its parity can roll back
-  // (engine/logfree/logged.hpp, K1 and K2).
+  // (engine/logfree/logged.hpp, LOGGED-1 and LOGGED-2).
   old
 };
 

@@ -4,27 +4,27 @@
 // (state::repaired), told by an event, and gives `check` and `scrub` their exit status; traces of a crash
 // are counted as put back or finished, and told by nothing else.
 //
-// U1 Zone descriptors, the root anchor and chunk headers change through a log only, whose replay precedes
+// CAUSE-1 Zone descriptors, the root anchor and chunk headers change through a log only, whose replay precedes
 //    resolution. One that fails its checksum is damaged.
-// U2 A commit stores the header of a member before its payload. So what a killed process leaves of a member
+// CAUSE-2 A commit stores the header of a member before its payload. So what a killed process leaves of a member
 //    that was torn begins with the new header: its tag is of an unresolved epoch and of a lane that there
 //    is; it is not the tag of the version that comes back, nor older than that in the same lane and epoch; its
 //    checksum is another one; it has the form of a header of this fragment. A fragment that fails its
 //    checksum without such a header is damaged. (After a power failure the lines of one commit may have
 //    become durable in any order, so a torn member whose header is missing is told as damage: its bytes do
 //    not tell, and to hide damage would be the worse mistake.)
-// U3 What is found whole and is rolled back, or finished, with its ring, was written by a transaction.
-// U4 In-place ranges are stored to before any header. A fragment with bytes in the range that a lane's note
+// CAUSE-3 What is found whole and is rolled back, or finished, with its ring, was written by a transaction.
+// CAUSE-4 In-place ranges are stored to before any header. A fragment with bytes in the range that a lane's note
 //    tells of (pool/in_place_note.hpp) is torn.
-// U5 A column that does not add up, with nothing left in it that fails its checksum, is the trace of a crash if
+// CAUSE-5 A column that does not add up, with nothing left in it that fails its checksum, is the trace of a crash if
 //    nobody vouches for one of its cells, and a transaction may have been storing there: staged payload,
 //    the payload of a new object whose header was put back, a chunk on its way to a log. Chunks that never
 //    had a use (generation 0) hold no such cell, nor do slots of a run that were never prepared, nor the space
 //    beyond the last chunk.
-// U6 Or if one of its cells is a member of one of the last two transactions of its lane, in this block and
+// CAUSE-6 Or if one of its cells is a member of one of the last two transactions of its lane, in this block and
 //    epoch: a lane has one window in its parity phase, and one deferred. Else its parity was damaged, or
 //    space that nobody uses.
-// U7 Superblock copies: pool/superblock.hpp, S3.
+// CAUSE-7 What a crash leaves of superblock copies is told by SB-3 (pool/superblock.hpp).
 #pragma once
 
 #include <algorithm>
@@ -59,13 +59,13 @@ class cause {
     if (first != length) tell_parity(zone, column + first, last + 1 - first);
   }
 
-  // U1, U2, U4
+  // CAUSE-1, CAUSE-2, CAUSE-4
   bool torn(const pool::fragment& f, const format::fragment_header& stored,
             const format::fragment_header& back) const noexcept;
 
  private:
   bool in_doubt(uint64_t tag) const noexcept;
-  // U5, U6: by column, whether a crash may have left it as it is.
+  // CAUSE-5, CAUSE-6: by column, whether a crash may have left it as it is.
   std::vector<bool> open_columns(uint64_t zone, uint64_t column, uint64_t length) const;
   void tell_parity(uint64_t zone, uint64_t column, uint64_t length) const noexcept;
 

@@ -129,7 +129,7 @@ bool in_place_hold::add(pool::lane& l, const tx::inplace_range& r,
   l.hold.store(busy, std::memory_order_relaxed);
   l.now().clear();
   try {
-    s_.require_healthy();  // V5
+    s_.require_healthy();  // WIN-5
     pool::overlay_in_place(s_, l, r.offset, r.old, r.length, true, true);
   } catch (...) {
     demote(l);

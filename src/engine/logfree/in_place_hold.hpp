@@ -6,19 +6,19 @@
 //   none -> busy -> held -> busy -> ... -> none      save(), save(), commit or abort by the owner
 //                   held -> demoting -> demoted      by whoever needs one of the columns
 //
-// I1 `held` is the state while the user's code runs. Then anybody may demote the hold: he makes the old
+// HOLD-1 `held` is the state while the user's code runs. Then anybody may demote the hold: he makes the old
 //    bytes of all ranges durable in an undo entry in the owner's lane, and lets go of the columns. From
-//    then on the transaction goes through the log (engine/logfree/logged.hpp, K2). So nobody waits for another
+//    then on the transaction goes through the log (engine/logfree/logged.hpp, LOGGED-2). So nobody waits for another
 //    thread's user code.
-// I2 `busy` and `demoting` last as long as library code runs that waits for no column: in busy the owner
+// HOLD-2 `busy` and `demoting` last as long as library code runs that waits for no column: in busy the owner
 //    only tries to get further ones, and if that fails demotes his hold himself. Nor does it wait for other
-//    threads: what a crash has left is resolved before (engine/logfree/logfree.hpp, D7), since that waits for
+//    threads: what a crash has left is resolved before (engine/logfree/logfree.hpp, LF-7), since that waits for
 //    stripes, which may be this lane's own where blocks share them. (Found by an attack from outside: no
 //    test had pools large enough for that.) Nor may it meet a lost page of a column that is not held, since
 //    the handler of the fault waits for that column: what a window needs is touched in state held.
-// I3 The undo entry is put together in DRAM range by range, and always fits the lane's undo area, so that
+// HOLD-3 The undo entry is put together in DRAM range by range, and always fits the lane's undo area, so that
 //    to demote takes no memory and no other lock; signal handlers do it, too.
-// I4 Until the transaction's end decoders see the old bytes through state::overlaid, whether the columns
+// HOLD-4 Until the transaction's end decoders see the old bytes through state::overlaid, whether the columns
 //    are held or not; a crash finds them in the parity, or in the undo entry, which recovery puts back
 //    first.
 #pragma once
@@ -47,7 +47,7 @@ class in_place_hold {
   outcome claim(pool::lane& l) noexcept;
   void release(pool::lane& l) noexcept;  // back to the user's code
   bool is_claimed(const pool::lane& l) const noexcept;
-  // engine::require_columns() for l.now(), in which anybody can take what is held (I2). False if somebody did.
+  // engine::require_columns() for l.now(), in which anybody can take what is held (HOLD-2). False if somebody did.
   bool require_columns(pool::lane& l) noexcept;
 
   // In state none or held: takes the columns of further fragments. False if that cannot be had: then

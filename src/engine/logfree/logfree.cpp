@@ -44,7 +44,7 @@ void logfree::make_ring(const tx::write_set& w) {
   }
 }
 
-// D7. While nobody waits for this lane: resolving waits for stripes, and for other threads that resolve (I2).
+// LF-7. While nobody waits for this lane: resolving waits for stripes, and for other threads that resolve (HOLD-2).
 void logfree::resolve(pool::lane& l, const tx::write_set& w) {
   if (!s_.resolving->pending()) return;
   for (const tx::member& m : w.members) s_.resolving->before_change(m.where);
@@ -52,7 +52,7 @@ void logfree::resolve(pool::lane& l, const tx::write_set& w) {
 }
 
 // Everything up to the first store, which nothing can fail after. False if in-place ranges have to be
-// demoted, or have been. Throws if a member is not what the transaction has read (D9).
+// demoted, or have been. Throws if a member is not what the transaction has read (LF-9).
 bool logfree::open_window(pool::lane& l, const tx::write_set& w) {
   make_ring(w);
   if (!w.in_place.empty()) {
@@ -72,7 +72,7 @@ bool logfree::open_window(pool::lane& l, const tx::write_set& w) {
   const bool before = window(s_, l).take_back();
   if (!window(s_, l).enter(before)) return false;
   const tx::member* changed = nullptr;
-  if (!s_.medium->failed()) {  // V5
+  if (!s_.medium->failed()) {  // WIN-5
     const pool::holding here(s_, l, pool::hold::phase::reading);
     changed = tx::find_changed(s_, l, w.members);
     if (changed == nullptr) return true;
@@ -158,14 +158,14 @@ void logfree::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) 
     put_back(s_, l, ranges);
     close_in_place(s_, l, ranges);
   } catch (...) {
-    // The medium has failed. Whoever waits for the columns has to find out (V5).
+    // The medium has failed. Whoever waits for the columns has to find out (WIN-5).
     let_go();
     throw;
   }
   let_go();
 }
 
-// What waits for columns must hold none that cannot be taken (I2).
+// What waits for columns must hold none that cannot be taken (HOLD-2).
 void logfree::step(pool::lane& l, std::span<const pool::patch> patches) {
   if (hold_.claim(l) == in_place_hold::outcome::held) hold_.demote(l);
   logged_.step(l, patches);

@@ -19,26 +19,26 @@
 //   after 6        nothing is left to do. The ring may look incomplete by now, since another transaction
 //                  has written a member; decoding gives what is there.
 //
-// D1 Data is fenced before parity: while data can be torn the parity is the old one.
-// D2 A window is the only one in its columns. Of its own cells at most P lie in each column, or the
+// LF-1 Data is fenced before parity: while data can be torn the parity is the old one.
+// LF-2 A window is the only one in its columns. Of its own cells at most P lie in each column, or the
 //    transaction goes through the log (engine/logfree/logged.hpp). Bytes that were nobody's, a new object's, share
 //    columns with none of its others: nothing would vouch for them when those are decoded. (Found by the
 //    explorer.)
-// D3 A header is bytes of a member: the ring is decided with its members, by nothing else.
-// D4 Decoded bytes are believed only if their checksum accepts them, and no checksum is linear
-//    (pool/fragment.hpp, H2): nothing that another row's change left in the parity passes for a fragment.
-// D5 Payload of what a header calls free is nobody's. It takes part in parity as it is, and its parity
+// LF-3 A header is bytes of a member: the ring is decided with its members, by nothing else.
+// LF-4 Decoded bytes are believed only if their checksum accepts them, and no checksum is linear
+//    (pool/fragment.hpp, FRAG-2): nothing that another row's change left in the parity passes for a fragment.
+// LF-5 Payload of what a header calls free is nobody's. It takes part in parity as it is, and its parity
 //    is recomputed where nothing else tells.
-// D6 Chunk headers, zone descriptors and the root anchor change through the log only, whose replay comes
+// LF-6 Chunk headers, zone descriptors and the root anchor change through the log only, whose replay comes
 //    first. So resolution always knows where fragments lie.
-// D7 Before the first write to a column that a crash has left unresolved it is resolved, and so is the
+// LF-7 Before the first write to a column that a crash has left unresolved it is resolved, and so is the
 //    whole ring of each member that carries a tag of an unresolved epoch. What is overwritten without being
 //    a member of anything now may be one of such a ring (staged payload, chunks with a new use): the same
-//    holds for every place in it (heal/page_layout.hpp, T2).
-// D8 A chunk gets a new use only when no window that had members in it is deferred, and, after a crash, when
+//    holds for every place in it (heal/page_layout.hpp, LAYOUT-2).
+// LF-8 A chunk gets a new use only when no window that had members in it is deferred, and, after a crash, when
 //    all of it is resolved. A slot that the transaction frees goes back at 4 already: whoever gets it has to
 //    wait for the window's columns before he writes there.
-// D9 Members are what the transaction has read: tested under the window, before anything is stored (tx/conflict.hpp).
+// LF-9 Members are what the transaction has read: tested under the window, before anything is stored (tx/conflict.hpp).
 #pragma once
 
 #include <vector>

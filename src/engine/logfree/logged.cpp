@@ -132,9 +132,9 @@ void logged::stage(pool::lane& l, std::span<const pool::patch> patches) {
     }
   pool::split(s_, l, patches);
   open_window(l);
-  if (!s_.medium->failed()) {  // V5
+  if (!s_.medium->failed()) {  // WIN-5
     window(s_, l).write_data();
-    // D1: a killed process leaves what it has stored for all to see. Columns that add up are believed, with
+    // LF-1: a killed process leaves what it has stored for all to see. Columns that add up are believed, with
     // bytes that a power failure would then take back. (A page cache is read anew after an unclean end.)
     if (s_.medium->what() != medium::kind::file) l.w.fence();
     window(s_, l).write_parity();
@@ -144,7 +144,7 @@ void logged::stage(pool::lane& l, std::span<const pool::patch> patches) {
   s_.require_healthy();
 }
 
-// K4
+// LOGGED-4
 void logged::announce(pool::lane& l, const tx::inplace_range& r,
                       std::span<const tx::member> fragments) {
   std::vector<extent> extents;
@@ -184,14 +184,14 @@ void logged::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {
   if (!log_.has_undo(l)) return;
   put_back(s_, l, ranges);
   log_.invalidate(l, true);
-  close_in_place(s_, l, ranges);  // N3
+  close_in_place(s_, l, ranges);  // CONFLICT-3
   log_.clean_up(l, true);
 }
 
 void logged::prepare_reuse(pool::lane&, uint64_t chunk, uint64_t length) {
   if (s_.resolving->pending()) s_.resolving->before_reuse(chunk, length);
   if (SCUTE_PLANTED(reuse_deferred)) return;
-  // A window that had members here ends, as a whole, before one of its stripes is free (D8).
+  // A window that had members here ends, as a whole, before one of its stripes is free (LF-8).
   for (uint64_t at = 0; at < length; at += pool::column_block) {
     const uint32_t stripe = pool::stripe_of(s_, chunk + at);
     s_.locks.lock_exclusive(stripe);

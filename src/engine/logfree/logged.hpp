@@ -9,15 +9,15 @@
 //   4. status line: the entry is applied; fence
 //   5. unlock
 //
-// K1 The blocks are locked from before the entry can be durable until it durably cannot be replayed. So
+// LOGGED-1 The blocks are locked from before the entry can be durable until it durably cannot be replayed. So
 //    no log-free transaction ever has a torn cell, or an old parity, in a column that a replay writes or
 //    whose parity it recomputes, and no replay undoes a later transaction.
-// K2 In-place ranges are stored to before that, with their old bytes in an undo entry. Their parity is the
+// LOGGED-2 In-place ranges are stored to before that, with their old bytes in an undo entry. Their parity is the
 //    old one until 3, so a column is decoded, and after a crash restored, with those bytes.
-// K3 Members are each in a ring of their own: their log entry decides them.
-// K4 Members are tested under 1, as in a window (engine/logfree/logfree.hpp, D9). An in-place range is announced, as an
-//    overlay, under the stripes of its fragments, before its old bytes are written down: what is written down
-//    then is what is there until the transaction ends.
+// LOGGED-3 Members are each in a ring of their own: their log entry decides them.
+// LOGGED-4 Members are tested under 1, as in a window (engine/logfree/logfree.hpp, LF-9). An in-place range is
+//    announced, as an overlay, under the stripes of its fragments, before its old bytes are written down: what
+//    is written down then is what is there until the transaction ends.
 #pragma once
 
 #include "engine/common/lane_log.hpp"

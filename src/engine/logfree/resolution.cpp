@@ -130,7 +130,7 @@ void resolution::before_overwrite(uint64_t offset, uint64_t length) {
 void resolution::before_reuse(uint64_t offset, uint64_t length) {
   if (!pending()) return;
   before_overwrite(offset, length);
-  // Without its head nobody knows where further headers of a span lie (T1).
+  // Without its head nobody knows where further headers of a span lie (LAYOUT-1).
   for (uint64_t at = offset; at < offset + length; at += s_.geo.chunk_size)
     if (const mend::header_area area = mend::span_headers(s_, at); area.length != 0)
       change_all(area.offset, area.length);
@@ -242,7 +242,7 @@ std::vector<resolution::found> resolution::fragments_in(uint64_t zone, uint64_t 
   return all;
 }
 
-// Y5: along with the blocks of the rings that are found to be decided.
+// RES-5: along with the blocks of the rings that are found to be decided.
 void resolution::resolve_with_rings(uint64_t zone, uint64_t block) {
   due_.clear();
   due_.push_back({zone, block});
@@ -256,7 +256,7 @@ void resolution::resolve_with_rings(uint64_t zone, uint64_t block) {
   }
 }
 
-// Y8
+// RES-8
 void resolution::flush_parity(uint64_t zone, uint64_t block, medium::writer& w) {
   if (synced_ || SCUTE_PLANTED(resolve_parity_flush)) return;
   const uint64_t column = block * block_size;
@@ -318,7 +318,7 @@ resolution::remains resolution::explain_block(uint64_t zone, uint64_t block) {
   return left;
 }
 
-// Y10. True if anything was put right in the other blocks that these fragments lie in, or that tell of them.
+// RES-10. True if anything was put right in the other blocks that these fragments lie in, or that tell of them.
 bool resolution::help(uint64_t zone, uint64_t block, const remains& left) {
   if (helping_ || (left.open.empty() && left.doubtful.empty())) return false;
   helping_ = true;
@@ -379,7 +379,7 @@ void resolution::recompute(uint64_t zone, uint64_t column, uint64_t length) {
 }
 
 // Everything that vouches for itself is sound: the parity follows, but for the columns of what is not, or of
-// which nobody knows (Y9), which may be all that is left of it.
+// which nobody knows (RES-9), which may be all that is left of it.
 void resolution::recompute_rest(uint64_t zone, uint64_t block, const remains& left) {
   const uint64_t column = block * block_size;
   const uint64_t n = std::min(block_size, s_.geo.row_size - column);
@@ -405,7 +405,7 @@ void resolution::recompute_rest(uint64_t zone, uint64_t block, const remains& le
   for (uint64_t from = 0, to = 0; from < n; from = to + 1) {
     for (to = from; to < n && wrong(to);) ++to;
     if (to == from) continue;
-    // Y8: what lies there may be nobody's, and still has to be what the parity says.
+    // RES-8: what lies there may be nobody's, and still has to be what the parity says.
     const uint64_t end = s_.used_end[zone].load(std::memory_order_acquire);
     for (uint64_t row = 0; row < s_.geo.rows; ++row) {
       const uint64_t inside = row * s_.geo.row_size + column + from;

@@ -5,41 +5,41 @@
 // The pool is open meanwhile. Each column block has a bit: resolved or not. An unresolved one is resolved
 // before the first write to it, by whoever writes; a scan does the rest.
 //
-// Y1 A block is resolved when all of its columns add up, durably, and each fragment in it that a checksum
+// RES-1 A block is resolved when all of its columns add up, durably, and each fragment in it that a checksum
 //    vouches for is of a decided transaction. It never becomes unresolved again in this session.
-// Y2 In an unresolved block nobody writes but resolution, and of its slow part one thread at a time.
-// Y3 Columns that add up hold no open cell: a window changes the header of every member, so while its
+// RES-2 In an unresolved block nobody writes but resolution, and of its slow part one thread at a time.
+// RES-3 Columns that add up hold no open cell: a window changes the header of every member, so while its
 //    parity is not done the column of that header does not add up. The scan needs no checksum there.
-// Y4 What does not add up is explained by invalid fragments first, each of which is decoded by itself; then
+// RES-4 What does not add up is explained by invalid fragments first, each of which is decoded by itself; then
 //    by valid ones with a tag of an unresolved epoch whose columns decode to another valid version; what
 //    is left then is nobody's bytes or torn parity of decided transactions, and is recomputed. The table is
 //    heal/verdict.hpp.
-// Y5 A ring that is complete is finished as a whole, block by block, before anybody may write one of its
-//    members (D7): a writer of a member asks for the whole ring, even where its own columns add up. But
+// RES-5 A ring that is complete is finished as a whole, block by block, before anybody may write one of its
+//    members (LF-7): a writer of a member asks for the whole ring, even where its own columns add up. But
 //    each member's parity is recomputed only where its own block shows that it lacks: a block of another
 //    member may have been resolved in an earlier session, and a window opened in it since, by somebody
 //    who is no member. (Found by the explorer.)
-// Y6 Rings count for every epoch since the last one that was resolved completely (superblock
+// RES-6 Rings count for every epoch since the last one that was resolved completely (superblock
 //    resolved_epoch), so a crash before the scan is over loses nothing.
-// Y7 What resolution writes is fenced under the stripe. Cut short anywhere it leaves the same questions
-//    with the same answers, or fewer of them (F7): members that were rolled back leave the ring broken, and
+// RES-7 What resolution writes is fenced under the stripe. Cut short anywhere it leaves the same questions
+//    with the same answers, or fewer of them (POOL-7): members that were rolled back leave the ring broken, and
 //    of a ring that is being finished only parity is written.
-// Y8 If a process died and the machine did not, what is seen may not be durable: stores that were not
+// RES-8 If a process died and the machine did not, what is seen may not be durable: stores that were not
 //    written back, or not fenced. Whatever an answer rests on is written back and fenced before the answer
 //    counts: the parity of a block that adds up (its data was, before any of that parity was stored); the
 //    members of a ring that is found to be complete; the bytes whose parity is recomputed. On a page-cache
 //    medium everything is, once, at the beginning. (Found by the explorer.)
-// Y9 Nothing is recomputed on a guess. The columns of a fragment that is invalid, and that nothing gives back
+// RES-9 Nothing is recomputed on a guess. The columns of a fragment that is invalid, and that nothing gives back
 //    yet, keep their parity; so do those of a place whose first header is lost, and of a page whose chunk
 //    header is: somebody's fragment may lie there, and the parity is what brings it back. What bytes a block
 //    lacks is settled in that block alone, after everything in it was asked. (Found by an attack from
 //    outside: a row of noise, then reads at once. Objects whose first header had not come back yet had no
 //    further fragments for whoever resolved their blocks.)
-// Y10 A block that holds something invalid, or in doubt, which it cannot explain asks, before it gives up, the
+// RES-10 A block that holds something invalid, or in doubt, which it cannot explain asks, before it gives up, the
 //    other blocks that this lies in, or that tell of it; what these can explain is done, and nothing is
 //    recomputed there. (A member decodes only if nothing else in any of its columns is damaged.)
 //    A fragment is told to be lost when the last of its blocks is resolved.
-// Y11 A verdict on a valid fragment is passed once. Where several rows of parity disagree, each of two versions
+// RES-11 A verdict on a valid fragment is passed once. Where several rows of parity disagree, each of two versions
 //    decodes to the other one; without this rule resolution would go from the one to the other for ever.
 //    (Found by the explorer, scenario fragments/logfree2, while rings through further fragments looked broken.)
 #pragma once
@@ -85,7 +85,7 @@ class resolution final : public pool::resolver {
   static constexpr uint64_t block_size = pool::column_block;
   enum class what : uint8_t {
     claimed,  // by a first header
-    place,    // may hold a member of a ring, or nothing (heal/page_layout.hpp, T2)
+    place,    // may hold a member of a ring, or nothing (heal/page_layout.hpp, LAYOUT-2)
     unknown   // what could tell is lost
   };
   struct found {
@@ -141,7 +141,7 @@ class resolution final : public pool::resolver {
   const uint64_t resolved_, present_;
   const cause cause_;
   uint64_t per_zone_ = 0, total_ = 0;
-  bool synced_ = false;  // Y8: everything is durable
+  bool synced_ = false;  // RES-8: everything is durable
   std::unique_ptr<std::atomic<uint64_t>[]> bits_;
   std::atomic<uint64_t> done_{0}, next_{0};
   std::atomic<uint64_t> rolled_back_{0}, finished_{0};
@@ -154,8 +154,8 @@ class resolution final : public pool::resolver {
   };
   std::vector<block_number> due_;  // to be resolved along with the one that was asked for
   uint64_t explained_ = 0;         // fragments that were mended, rolled back or finished
-  bool helping_ = false;           // Y10: no further
-  std::set<uint64_t> judged_;      // Y11: headers
+  bool helping_ = false;           // RES-10: no further
+  std::set<uint64_t> judged_;      // RES-11: headers
   pool::erasure_hints hints_;
   std::set<uint64_t> told_;  // headers of fragments that were reported as lost
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One fragment and its ring: what a block that does not add up is explained by (Y4, Y5).
+// One fragment and its ring: what a block that does not add up is explained by (RES-4, RES-5).
 #include <cstring>
 
 #include "base/planted.hpp"
@@ -29,13 +29,13 @@ bool resolution::mend(const pool::fragment& f) {
   format::fragment_header h;
   std::memcpy(&h, image.data(), sizeof h);
   const auto stored = header_at(f.header);
-  // Only what the checksum vouches for (D5).
+  // Only what the checksum vouches for (LF-5).
   size_t sure = format::header_size + pool::covered(s_, f, h);
   if (SCUTE_PLANTED(resolve_free_payload)) {
     sure = image.size();
     for (const mend::unit& u : units) pool::decode(s_, u.offset, image.data() + u.at, u.length);
   }
-  // The header last: it tells what this is (heal/cause.hpp, U2).
+  // The header last: it tells what this is (heal/cause.hpp, CAUSE-2).
   for (auto u = units.rbegin(); u != units.rend(); ++u) {
     if (u->at >= sure) continue;
     const size_t n = std::min(u->length, sure - u->at);
@@ -104,7 +104,7 @@ bool resolution::walk(const pool::fragment& f, bool must_be_valid,
   return false;
 }
 
-// Y10: whether a ring is complete must not depend on which block is looked at first.
+// RES-10: whether a ring is complete must not depend on which block is looked at first.
 bool resolution::mend_with_help(const pool::fragment& f) {
   if (mend(f)) return true;
   constexpr uint64_t none = UINT64_MAX;
@@ -121,7 +121,7 @@ bool resolution::ring_complete(const pool::fragment& f) {
 }
 
 // f is a member of a decided transaction, and its header's columns have the parity of before. With them it
-// counts as explained; its payload's columns follow when nothing else explains them, block by block (Y9). Those
+// counts as explained; its payload's columns follow when nothing else explains them, block by block (RES-9). Those
 // of the other members may have the new parity already, and be open to somebody else since (in a session that
 // resolved them): they are left to the resolution of their own blocks.
 void resolution::finish_ring(const pool::fragment& f) {
@@ -133,7 +133,7 @@ void resolution::finish_ring(const pool::fragment& f) {
         m, pool::covered(s_, m, header_at(m.header)),
         [&](uint64_t offset, uint64_t length) { for_each_part(s_.geo, offset, length, fn); });
   };
-  if (!SCUTE_PLANTED(resolve_data_flush)) {  // Y8
+  if (!SCUTE_PLANTED(resolve_data_flush)) {  // RES-8
     for (const pool::fragment& m : members)
       extents(m, [&](uint64_t offset, uint64_t, uint64_t, uint64_t n) {
         w_.flush(s_.at(offset), n, medium::purpose::data);

@@ -106,7 +106,7 @@ bool overlap(const std::vector<pool::column_range>& a,
   return false;
 }
 
-// V6
+// WIN-6
 void window::go_from(std::initializer_list<step> allowed, step to) noexcept {
   SCUTE_ASSERT(std::find(allowed.begin(), allowed.end(), l_.step) != allowed.end());
   l_.step = to;
@@ -182,7 +182,7 @@ void forget_last(pool::lane& l) noexcept {
     l.deferral.store(none, std::memory_order_release);
 }
 
-// V3. After take_back(), before the fence.
+// WIN-3. After take_back(), before the fence.
 void adopt_last(pool::state& s, pool::lane& l) noexcept {
   if (l.deferred_by == this_thread() || SCUTE_PLANTED(window_adopted)) [[likely]]
     return;
@@ -227,7 +227,7 @@ bool window::enter(bool taken_back) noexcept {
 bool window::lock(bool taken_back) noexcept {
   if (taken_back) adopt_last(s_, l_);
   if (SCUTE_PLANTED(window_unlocked)) return true;
-  if (taken_back && overlap(l_.last().columns, l_.now().columns)) {  // V3
+  if (taken_back && overlap(l_.last().columns, l_.now().columns)) {  // WIN-3
     settle_last();
     taken_back = false;
   }
@@ -240,7 +240,7 @@ bool window::lock(bool taken_back) noexcept {
     for (; got < want.size(); ++got)
       if (!ours(want[got]) && !s_.locks.try_lock_window(want[got], l_.index)) break;
     if (got == want.size()) return true;
-    // V4
+    // WIN-4
     l_.w.count.lock_waits.add(1);
     for (size_t i = 0; i < got; ++i)
       if (!ours(want[i])) unlock(s_, l_, want[i]);

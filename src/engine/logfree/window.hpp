@@ -2,25 +2,25 @@
 // The window of a log-free commit: from the moment its column blocks are locked until its parity is
 // durable (docs/logfree.md, "The protocol" and "One fence").
 //
-// V1 A window holds the stripes of its blocks exclusively, all of them at once, from before its first
+// WIN-1 A window holds the stripes of its blocks exclusively, all of them at once, from before its first
 //    store until after the fence behind its last one. Stripes are waited for in ascending order, and by
 //    nobody who holds others that could not be taken from him, so nobody waits for ever.
-// V2 The second fence may be left to the lane's next one. Until then the window is *deferred*: decided,
+// WIN-2 The second fence may be left to the lane's next one. Until then the window is *deferred*: decided,
 //    parity stored with its write-back begun, stripes still held. Whoever wants one of the stripes makes
 //    all of that parity durable himself and lets go of all of them (drain()). Parity therefore goes out by
 //    cached stores, whose write-back any CPU can repeat.
-// V3 A lane's next window takes the deferred one back first, so that nobody can drain it half-way. If
+// WIN-3 A lane's next window takes the deferred one back first, so that nobody can drain it half-way. If
 //    their columns overlap, byte by byte, it fences before it stores anything. If not, both share the
 //    stripes that they have in common, and its own first fence is the deferred one's second. A lane may
 //    have changed hands meanwhile, and a fence completes its own thread's write-backs only: so the one
 //    who takes back what another thread has deferred begins its write-back again.
-// V4 A lane that holds a window waits for no stripe while it has taken back a deferred one: it only
+// WIN-4 A lane that holds a window waits for no stripe while it has taken back a deferred one: it only
 //    tries, and if that fails lets go of everything first.
-// V5 A fence that fails is known to everybody who gets one of its columns afterwards: the medium says so
+// WIN-5 A fence that fails is known to everybody who gets one of its columns afterwards: the medium says so
 //    before they are let go. Whoever has got the columns of a window asks the medium once more, and stores
 //    nothing if it has failed. So columns whose parity may not be durable are never open again, and yet
 //    nobody waits for them for ever.
-// V6 The methods are called in this order: plan, enter, write_data, [fence], write_parity, and then defer or
+// WIN-6 The methods are called in this order: plan, enter, write_data, [fence], write_parity, and then defer or
 //    leave; retreat or leave instead of what follows enter. Each asserts that the lane's step is one that it may
 //    follow.
 #pragma once
@@ -70,15 +70,15 @@ class window {
   // To be called before enter(): every page that this window's rollback would need is there, and those
   // that are known to be lost are rebuilt by the fault that this makes. A page of parity that is found to
   // be lost when the data is torn would be one loss too many. The fault waits for a stripe, so that the caller
-  // holds none that cannot be taken from him (V1).
+  // holds none that cannot be taken from him (WIN-1).
   void require_columns() noexcept;
 
   // Locks l.now(), but for what l.held holds already. taken_back: as take_back() said. False, with nothing
   // locked beyond that, if l.held holds anything and something else was not to be had at once: nobody who
-  // holds what cannot be taken from him waits (V1).
+  // holds what cannot be taken from him waits (WIN-1).
   bool enter(bool taken_back) noexcept;
   // Unlocks l.now() after enter(), with nothing stored: the transaction may not have its way, or the medium has
-  // failed (V5). What was taken back is ended; l.held keeps what it has.
+  // failed (WIN-5). What was taken back is ended; l.held keeps what it has.
   void retreat() noexcept;
   // After the fence that decided l.now(): the parity of l.last() is durable as well.
   void release_last() noexcept;
@@ -94,7 +94,7 @@ class window {
   void write_parity() noexcept;
 
   // Makes the parity of the lane's deferred window durable and lets go of its stripes; nothing if it has
-  // none. Anybody's; async-signal-safe. If the medium fails it says so afterwards (V5).
+  // none. Anybody's; async-signal-safe. If the medium fails it says so afterwards (WIN-5).
   void drain() noexcept;
   // The same, and if another thread is at it, or the lane has taken it back, waits for that one's fence. Not in
   // signal handlers, nor with columns held.

@@ -31,7 +31,7 @@ void redo::decide(pool::lane& l, entry_image& image, std::span<const pool::patch
   // recovery will tell. Nothing is in place yet.
   s_.require_healthy();
   settled(l);
-  // The new entry takes the old one's place as the last of this lane (L2).
+  // The new entry takes the old one's place as the last of this lane (LOG-2).
   l.raise_settled(l.applied.load(std::memory_order_relaxed));
   l.begun.store(l.sequence, std::memory_order_release);
   if (SCUTE_PLANTED(settled_too_far)) l.raise_settled(l.sequence);
@@ -61,7 +61,7 @@ void redo::commit(pool::lane& l, const tx::write_set& w) {
     if (!SCUTE_PLANTED(in_place_flush)) l.w.flush(s_.at(r.offset), r.length, medium::purpose::data);
   }
   keep_in_place(s_, l, w.in_place);
-  // R1: no log holds these bytes, so they must be durable before any part of the entry can be.
+  // REDO-1: no log holds these bytes, so they must be durable before any part of the entry can be.
   if (!w.in_place.empty() && !SCUTE_PLANTED(in_place_fence)) l.w.fence();
   s_.require_healthy();
   decide(l, image, w.patches);
@@ -100,7 +100,7 @@ void redo::stage(pool::lane& l, std::span<const pool::patch> patches) {
 void redo::save(pool::lane& l, const tx::inplace_range& r, std::span<const tx::member> fragments) {
   s_.require_healthy();
   tx::require_unchanged(s_, l, fragments);
-  // R5 holds for direct stores as well: settle before the undo entry's fence.
+  // REDO-5 holds for direct stores as well: settle before the undo entry's fence.
   const pool::patch p{r.offset, r.old, static_cast<uint32_t>(r.length), medium::purpose::data};
   entry_image image(l, 0);
   image.add(format::record_kind::undo, r.offset, r.old, static_cast<uint32_t>(r.length));
@@ -119,7 +119,7 @@ void redo::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {
   put_back(s_, l, ranges);
   if (SCUTE_PLANTED(restore_closed)) close_in_place(s_, l, ranges);
   if (!SCUTE_PLANTED(restore_retire)) log_.invalidate(l, true);
-  if (!SCUTE_PLANTED(restore_closed)) close_in_place(s_, l, ranges);  // N3
+  if (!SCUTE_PLANTED(restore_closed)) close_in_place(s_, l, ranges);  // CONFLICT-3
   if (!SCUTE_PLANTED(restore_retire)) log_.clean_up(l, true);
 }
 

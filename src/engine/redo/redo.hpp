@@ -12,22 +12,23 @@
 //   between 2 and 4         any subset of the new data and parity. Replay writes all of the data
 //                           again; the parity of those columns is recomputed from all rows.
 //   after 4                 everything is in place; the entry may or may not be replayed, which
-//                           changes nothing (R5 keeps it from harming later transactions).
+//                           changes nothing (REDO-5 keeps it from harming later transactions).
 //
-// R1 Nothing of a transaction reaches its place before its entry is decided. In-place ranges are
-//    the exception: their old bytes are durable in an undo entry before the first store.
-// R2 A decided transaction needs no byte of its write set's old values, nor old parity: replay
+// REDO-1 Nothing of a transaction reaches its place before its entry is decided. In-place ranges are
+//    the exception: their old bytes are durable in an undo entry before the first store, and what was
+//    stored is durable before any part of the entry can be, since no log holds it.
+// REDO-2 A decided transaction needs no byte of its write set's old values, nor old parity: replay
 //    writes whole ranges, and parity of every touched column is recomputed.
-// R3 The lane writes no further entry before step 4 is complete (L2).
-// R4 Recovery may be cut short anywhere: until the superblock names the next epoch the same entries
-//    are found again, and doing all of it again gives the same result (F7).
-// R5 An entry must never be replayed once somebody else has written what it writes. The lane itself
+// REDO-3 The lane writes no further entry before step 4 is complete (LOG-2).
+// REDO-4 Recovery may be cut short anywhere: until the superblock names the next epoch the same entries
+//    are found again, and doing all of it again gives the same result (POOL-7).
+// REDO-5 An entry must never be replayed once somebody else has written what it writes. The lane itself
 //    makes sure of that with its next entry. Any other lane that is about to write in a block finds
 //    in the block's stripe whose entry was last there, and writes back that lane's status line
 //    (already stored in step 5, since a transaction must be over before another one may write its
 //    objects) ahead of its own fence of step 2. So the entry is invalid before anything new is in
 //    place, at the price of two line write-backs, and only where lanes meet.
-// R6 That fence also completes the new entry, so a failure before it may leave both: the new entry
+// REDO-6 That fence also completes the new entry, so a failure before it may leave both: the new entry
 //    whole, and the old one not yet invalid. Then both are replayed, in the order of their sequence
 //    numbers, and a lane gives its entry a higher one than those it finds in the stripes. (Found by
 //    the crash explorer: without it the old entry could be replayed over the new one.)

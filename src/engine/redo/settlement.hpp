@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lanes of engine redo that write under the same stripes, one after the other: whose log entries a new one
-// must follow, and which must be durably invalid first (engine/redo/redo.hpp, R5 and R6).
+// must follow, and which must be durably invalid first (engine/redo/redo.hpp, REDO-5 and REDO-6).
 #pragma once
 
 #include "pool/state.hpp"
@@ -8,12 +8,12 @@
 namespace scute::engine {
 
 // Raises l.sequence to that of the last entry of any other lane that may have written what l.pieces
-// are about to write, so that the lane's next entry comes after it (R6).
+// are about to write, so that the lane's next entry comes after it (REDO-6).
 void follow(const pool::state& s, pool::lane& l) noexcept;
 
 // Makes the log entries of other lanes that wrote the same blocks before durably invalid: starts
 // the write-back of those lanes' status lines; the lane's next fence completes it, after which
-// settled() must be called (R5).
+// settled() must be called (REDO-5).
 // Needs no memory after prepare_settle(), which takes l.pieces into account.
 void prepare_settle(const pool::state& s, pool::lane& l);
 void settle(pool::state& s, pool::lane& l) noexcept;

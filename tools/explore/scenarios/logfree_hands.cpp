@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lanes in the hands of several threads: a lane that passes from one to the next with a window deferred, and
 // two threads that do different things for the same lane at the same time. A fence is its thread's, and
-// its writer's (model/persistence_model.hpp, M3).
+// its writer's (model/persistence_model.hpp, MODEL-3).
 #include <memory>
 
 #include "scenarios/catalogue.hpp"

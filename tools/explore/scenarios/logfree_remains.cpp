@@ -148,7 +148,7 @@ testing::scenario killed(const level& kind, std::uint64_t seed) {
 }
 
 // Two rings of two lanes are cut short together. One of them takes a slot in use whose object does not fill
-// it; in the columns of the rest, which nobody vouches for, lies an object of the other one (D5).
+// it; in the columns of the rest, which nobody vouches for, lies an object of the other one (LF-5).
 testing::scenario room(const level& kind, std::uint64_t seed) {
   auto s = start(kind, "unresolved-room");
   constexpr std::uint64_t wide = 3553;  // of 4096

@@ -90,7 +90,7 @@ testing::scenario columns(const level& kind, std::uint64_t) {
   return s;
 }
 
-// V3: what is deferred is taken again: the same object, one that shares its block but no column, one that
+// WIN-3: what is deferred is taken again: the same object, one that shares its block but no column, one that
 // shares a few columns, and one that shares a block of a ring of two.
 testing::scenario again(const level& kind, std::uint64_t) {
   auto s = start(kind, "rings-again", [](scute::pool& p) {

@@ -192,7 +192,7 @@ void death::kill(phase in, std::uint64_t dice) const {
   const layout where(now);
   const std::uint64_t parity = where.parity(0), zone_end = where.zone_end();
   for (const range& r : differences(before_, at_.bytes(), parity, zone_end, word)) undo(r);
-  // D1: when any parity is stored, all data is durable.
+  // LF-1: when any parity is stored, all data is durable.
   if (in != phase::parity)
     for (const range& r : differences(before_, at_.bytes(), where.zone, parity, word)) undo(r);
   // Stores that nobody announces, as those of a program to what it has open in place.

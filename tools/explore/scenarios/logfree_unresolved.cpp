@@ -223,7 +223,7 @@ testing::scenario at_once(const level& kind, std::uint64_t) {
 
 // ---- two rows --------------------------------------------------------------------------------------
 
-// H2. Two objects of one size in the same columns of two rows. One is new, with its parity still old, and its
+// FRAG-2. Two objects of one size in the same columns of two rows. One is new, with its parity still old, and its
 // ring must decide; if checksums were linear, the other one, which an earlier transaction wrote, would
 // decode to something valid, and be finished (its ring is complete) or rolled back (a peer was written
 // since, so its ring looks broken). In both orders of the rows.

@@ -109,7 +109,7 @@ testing::scenario extents(const level& kind, std::uint64_t) {
 }
 
 // One allocates and frees an object with room to spare; in the columns of that room, which nobody vouches
-// for, the other one commits rings (D5).
+// for, the other one commits rings (LF-5).
 testing::scenario room(const level& kind, std::uint64_t) {
   constexpr std::uint64_t wide = 3553;  // of 4096
   auto s = start(kind, "windows-room", 2, [](scute::pool& p) {
