@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Errors on pools at rest: a small part of the grid, and that the campaign can fail.
+# Errors on pools at rest: a small part of the grid, and that the campaign can fail. No wrong byte without an error
+# (POOL-5).
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 
 small="--size 4194304"

@@ -70,6 +70,7 @@ struct forking_pool : pool_file {
   scute_oid oid = 0;
 };
 
+// PROC-1.
 TEST(fork, EveryCallWithAnInheritedHandleIsRefused) {
   forking_pool f;
   f.fill();
@@ -182,6 +183,7 @@ TEST(fork, InsideATransaction) {
   f.expect_sound();
 }
 
+// PROC-2, FAULT-5.
 TEST(fork, PointersOfTheParentFault) {
   if (!plain) return;
   for (const uint32_t flags : {0u, uint32_t{SCUTE_READONLY}}) {
@@ -199,7 +201,7 @@ TEST(fork, PointersOfTheParentFault) {
   }
 }
 
-// Whatever else a process that is killed leaves behind, it is no lock.
+// Whatever else a process that is killed leaves behind, it is no lock. (PROC-3)
 TEST(fork, AChildThatStaysKeepsNoLock) {
   for (const auto how : ways)
     for (const auto where : {scratch::memory, scratch::disk}) {
@@ -246,6 +248,7 @@ TEST(fork, AChildThatStaysKeepsNoLock) {
     }
 }
 
+// FAULT-1, FAULT-5.
 TEST(fork, AChildHasPoolsOfItsOwn) {
   if (!threads_in_children) return;
   forking_pool f;
@@ -316,7 +319,7 @@ TEST(fork, AChildSavesACopy) {
   }
 }
 
-// What an opening has in hand goes to no child that is made meanwhile by another thread.
+// What an opening has in hand goes to no child that is made meanwhile by another thread. (PROC-3, PROC-4)
 TEST(fork, WhileAnotherThreadOpens) {
   forking_pool f;
   f.fill();

@@ -92,6 +92,7 @@ TEST_F(recovery, WaitingTellsHowFarItIs) {
   EXPECT_EQ(f.info().rolled_back, 0u);
 }
 
+// RES-1.
 TEST_F(recovery, InTheBackground) {
   f.load(image, 0);
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
@@ -100,6 +101,7 @@ TEST_F(recovery, InTheBackground) {
   expect_over();
 }
 
+// RES-2: everything is put right once.
 TEST_F(recovery, ManyThreadsAtOnce) {
   for (const uint32_t flags : {uint32_t{SCUTE_LAZY_RECOVERY}, uint32_t{0}}) {
     f.load(image, flags);
@@ -122,6 +124,7 @@ TEST_F(recovery, ManyThreadsAtOnce) {
   }
 }
 
+// EPOCH-1.
 TEST_F(recovery, TheNextSessionGoesOn) {
   f.load(image);
   const uint64_t resolved = f.in().s.sb.resolved_epoch;

@@ -159,6 +159,7 @@ bool blocked(int signal) {
 }
 
 // The kernel ends a process that blocks the signal of a fault, so each case has a child.
+// (SIG-1; SIG-2, in threads of the library's own)
 TEST(blocked_signals, LostPagesAreRebuilt) {
   struct when {
     const char* name;

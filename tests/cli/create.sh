@@ -78,7 +78,7 @@ for command in create info "kv count"; do
   in_err 'PATH: the path is empty'
 done
 
-# Symbolic links: what is replaced is the pool behind them, and one that leads nowhere is told as that by
+# Symbolic links (FILE-4): what is replaced is the pool behind them, and one that leads nowhere is told as that by
 # everybody.
 mkdir "$pools/elsewhere"
 expect 0 "$scute" create "$pools/elsewhere/real.pool" --size 1M

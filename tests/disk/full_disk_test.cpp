@@ -119,6 +119,7 @@ class full_disk : public testing::TestWithParam<parameters> {
   static constexpr size_t sizes[] = {60000, 9000, 1000, 100};
 };
 
+// BLOCK-1.
 TEST_P(full_disk, Create) {
   in_child([] {
     uint64_t refused = 0;
@@ -137,6 +138,7 @@ TEST_P(full_disk, Create) {
   });
 }
 
+// BLOCK-1.
 TEST_P(full_disk, FillAndUse) {
   for (const uint64_t pages : {0, 100, 301})
     in_child([&] {
@@ -174,7 +176,7 @@ TEST_P(full_disk, FillAndUse) {
     });
 }
 
-// Pages of zeros in objects, and in structures, become holes in a copy.
+// Pages of zeros in objects, and in structures, become holes in a copy. (BLOCK-2)
 TEST_P(full_disk, SparseCopy) {
   in_child([] {
     pool_file f;
@@ -203,7 +205,7 @@ TEST_P(full_disk, SparseCopy) {
   });
 }
 
-// Somebody takes a page of an object away: with parity and checksums it comes back.
+// Somebody takes a page of an object away: with parity and checksums it comes back. (BLOCK-2)
 TEST_P(full_disk, PunchedHole) {
   in_child([] {
     pool_file f;

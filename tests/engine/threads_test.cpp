@@ -22,6 +22,7 @@ struct crowd {
 class engine_threads : public testing::TestWithParam<crowd> {};
 
 // Each thread owns some objects; all of them lie in the same few columns, in different rows.
+// (LEASE-1, LEASE-2: more threads than lanes)
 TEST_P(engine_threads, EachOwnsObjectsInSharedColumns) {
   SCUTE_RANDOM(random);
   const crowd c = GetParam();

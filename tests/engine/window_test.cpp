@@ -121,6 +121,7 @@ TEST_F(window, PlanAsksForEachStripeOnce) {
   EXPECT_EQ(lane(0).now().columns.size(), 4u);
 }
 
+// LF-2.
 TEST_F(window, PlanRefusesTwoCellsOfAColumn) {
   const uint64_t c = 4 * block + 1000;
   EXPECT_TRUE(plan(0, {{at(0, c), 100}, {at(1, c + 100), 50}}));
@@ -166,6 +167,7 @@ TEST_F(window, ColumnsOfDifferentZonesAreDifferent) {
 
 // ---- one lane -----------------------------------------------------------------------------------------
 
+// LF-1, WIN-2.
 TEST_F(window, DataThenParityAndWhatItCounts) {
   const uint64_t c = 10 * block + 64;
   const bytes content = pattern(1, 192);
@@ -213,6 +215,7 @@ TEST_F(window, PlainEncodingWritesTheSame) {
   EXPECT_TRUE(images[0] == images[1]);
 }
 
+// WIN-3.
 TEST_F(window, TakeBackGivesTheDeferredOneOnce) {
   EXPECT_FALSE(engine::window(*s, lane(0)).take_back());
   commit(0, {at(1, 12 * block)}, pattern(1, 64));
@@ -226,6 +229,7 @@ TEST_F(window, TakeBackGivesTheDeferredOneOnce) {
   EXPECT_TRUE(is_free(12 * block));
 }
 
+// WIN-3.
 TEST_F(window, OverlappingColumnsOfItsOwnFenceOnce) {
   const uint64_t c = 12 * block;
   commit(0, {at(1, c + 100)}, pattern(1, 64));
@@ -243,6 +247,7 @@ TEST_F(window, OverlappingColumnsOfItsOwnFenceOnce) {
   EXPECT_EQ(fences(lane(0)) - before, 10u);
 }
 
+// WIN-3.
 TEST_F(window, DisjointColumnsShareTheStripeWithoutAFence) {
   const uint64_t c = 12 * block;
   const uint64_t before = fences(lane(0));
@@ -285,6 +290,7 @@ TEST_F(window, LeaveUnlocksAtOnce) {
 
 // ---- several lanes ------------------------------------------------------------------------------------
 
+// WIN-2.
 TEST_F(window, WhoeverWantsAStripeDrains) {
   const uint64_t c = 12 * block;
   commit(0, {at(1, c), at(2, 15 * block)}, pattern(1, 64));
@@ -332,6 +338,7 @@ TEST_F(window, AWindowUnderWayIsNotDrained) {
   decide(0);
 }
 
+// WIN-4.
 TEST_F(window, OneThatHasTakenBackAWindowWaitsForNobody) {
   // Lane 0 has a window in block 12 and wants one in 12 and 14; lane 1 holds 14, deferred.
   commit(1, {at(1, 14 * block)}, pattern(1, 64));
@@ -349,6 +356,7 @@ TEST_F(window, OneThatHasTakenBackAWindowWaitsForNobody) {
   expect_consistent(14 * block, block);
 }
 
+// WIN-1.
 TEST_F(window, TakingBackWaitsForWhoeverDrains) {
   // Two threads over and over: one commits in a block, the other one wants its stripe.
   std::atomic<bool> over{false};

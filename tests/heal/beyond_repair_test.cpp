@@ -71,7 +71,7 @@ class losses : public testing::TestWithParam<scute_engine> {
   beyond_repair f;
 };
 
-// "the page is filled with the byte 0xdb, which no checksum accepts, and events name the objects"
+// "the page is filled with the byte 0xdb, which no checksum accepts, and events name the objects" (PAGE-6)
 TEST_P(losses, APageIsFilledAndItsObjectsNamed) {
   SCUTE_RANDOM(random);
   const auto pair = f.two_of_a_column(random);
@@ -123,7 +123,7 @@ TEST_P(losses, ALostObjectIsFreedAndItsSpaceUsedAgain) {
   f.expect_healed();
 }
 
-// "`scute check POOL --repair` goes on until nothing more can be mended"
+// "`scute check POOL --repair` goes on until nothing more can be mended" (MEND-2)
 TEST_P(losses, ASecondRepairFindsNothingMore) {
   SCUTE_RANDOM(random);
   uint64_t repaired = 0, lost = 0;

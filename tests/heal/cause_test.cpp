@@ -71,6 +71,7 @@ class causes : public testing::Test {
   scute_oid large = 0;
 };
 
+// CAUSE-2.
 TEST_F(causes, PayloadOverwritten) {
   expect(damaged(f.old_file, header_of(oids[20]) + 40, 300), 1, 0);
 }
@@ -97,17 +98,18 @@ TEST_F(causes, AFreeSlot) {
   expect(damaged(f.file(), at, 32), 1, 0, SCUTE_EVENT_FREE);
 }
 
+// CAUSE-1.
 TEST_F(causes, AChunkHeader) {
   expect(damaged(f.old_file, f.g.chunk_header_offset(0, 1) + 8, 40), 1, 0, SCUTE_EVENT_STRUCTURE);
 }
 
-// The columns of the first row's structures, where everything is vouched for, or was never in use.
+// The columns of the first row's structures, where everything is vouched for, or was never in use. (CAUSE-5, CAUSE-6)
 TEST_F(causes, Parity) {
   const uint64_t at = pool::parity_offset(f.g, 0, 0);
   expect(damaged(f.old_file, at, 4096), 1, 0, SCUTE_EVENT_PARITY);
 }
 
-// A commit was cut short, at any of its stores.
+// A commit was cut short, at any of its stores. (CAUSE-2, CAUSE-3)
 TEST_F(causes, AKilledCommit) {
   for (size_t n = 0; n <= f.data.size(); n += n < 12 ? 1 : 7) {
     SCOPED_TRACE(n);
@@ -130,7 +132,7 @@ TEST_F(causes, AKilledCommit) {
   }
 }
 
-// Decided, with as much of its parity as there was.
+// Decided, with as much of its parity as there was. (CAUSE-3, CAUSE-6)
 TEST_F(causes, AKilledParityPhase) {
   for (size_t n = 0; n <= f.parity.size(); n += 5) {
     SCOPED_TRACE(n);
@@ -151,6 +153,7 @@ TEST_F(causes, CrashAndDamage) {
   expect(damaged(f.with(torn), header_of(oids[20]) + 40, 300), 1, 1);
 }
 
+// CAUSE-4, INPLACE-1, INPLACE-2.
 TEST_F(causes, InPlaceRanges) {
   f.load(f.old_file);
   f.wait();
@@ -293,6 +296,7 @@ class killed : public testing::TestWithParam<uint32_t> {
   scute_oid root = 0;
 };
 
+// CAUSE-1, CAUSE-5, LF-6: what steps and staging leave is no damage.
 TEST_P(killed, AtWork) {
   SCUTE_RANDOM(random);
   uint64_t at_work = 0, events = 0;
@@ -325,7 +329,7 @@ TEST_P(killed, AtWork) {
               static_cast<unsigned long long>(at_work));
 }
 
-// Opening and closing, on a disk, where that takes its time.
+// Opening and closing, on a disk, where that takes its time. (CAUSE-7)
 TEST_P(killed, InOpenAndClose) {
   SCUTE_RANDOM(random);
   pool_file on_disk(scratch::disk);

@@ -51,7 +51,7 @@ TEST(concurrent_repair, ManyReadersAndWritersAroundOneDamage) {
 }
 
 // A commit in progress looks like damage to whoever verifies the object at that moment. Nothing may
-// be "repaired" then: the committed bytes stay, and the columns stay right.
+// be "repaired" then: the committed bytes stay, and the columns stay right. (REPAIR-4)
 TEST(concurrent_repair, ACommitInProgressIsNoDamage) {
   for (const size_t n : {200u, 6000u}) {
     pool_file f;

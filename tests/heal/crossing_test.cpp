@@ -79,6 +79,7 @@ class crossing : public testing::TestWithParam<crossing_kind> {
   crash_image f;
 };
 
+// RES-9.
 TEST_P(crossing, ARowOfNoise) {
   SCUTE_RANDOM(random);
   fill(random);
@@ -158,7 +159,7 @@ class crossing_ring : public testing::Test {
   scute_oid member = 0, neighbour = 0, other = 0;
 };
 
-// It does not decode before the neighbour is mended, and must not be taken for decided.
+// It does not decode before the neighbour is mended, and must not be taken for decided. (RES-10)
 TEST_F(crossing_ring, BrokenBesideADamagedNeighbour) {
   load_damaged(f.with(f.words_of(member)));
   EXPECT_TRUE(f.read(member) == f.before[member]);

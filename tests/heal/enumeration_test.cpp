@@ -81,6 +81,7 @@ class enumeration : public testing::TestWithParam<pool_kind> {
   scute_oid large = 0;
 };
 
+// ENUM-1.
 TEST_P(enumeration, OverAPageOfNoise) {
   noise((header_of(all[500]) & ~uint64_t{4095}), 4096);
   for (const uint32_t flags : {uint32_t{SCUTE_READONLY}, uint32_t{0}}) {
@@ -93,7 +94,7 @@ TEST_P(enumeration, OverAPageOfNoise) {
   }
 }
 
-// A slot that seems to be free, and one that seems to be of the other type.
+// A slot that seems to be free, and one that seems to be of the other type. (ENUM-1, ENUM-2)
 TEST_P(enumeration, OverASingleBit) {
   const uint64_t freed = header_of(all[300]) + 13, retyped = header_of(all[700]) + 4;
   flip(freed, 3);
@@ -117,7 +118,7 @@ TEST_P(enumeration, OverALargeObject) {
     expect_some("headers of 1 slot");
 }
 
-// Beyond the redundancy: both the slots and their parities.
+// Beyond the redundancy: both the slots and their parities. (ENUM-3)
 TEST_P(enumeration, SaysHowMuchIsLost) {
   const uint64_t page = header_of(all[500]) & ~uint64_t{4095};
   noise(page, 4096);

@@ -33,6 +33,7 @@ struct listener {
 
 class event_turns : public testing::TestWithParam<scute_engine> {};
 
+// EVENT-2.
 TEST_P(event_turns, NeverTwoAtATime) {
   SCUTE_RANDOM(random);
   constexpr unsigned crew = 4;

@@ -85,6 +85,7 @@ TEST_F(injection, RegionsAreThoseOfLocate) {
   EXPECT_GE(seen.size(), 9u);  // all but lent chunks, at least
 }
 
+// INJECT-1.
 TEST_F(injection, TheSameSeedHitsTheSamePlaces) {
   what.count = 20;
   for (const auto kind : {SCUTE_INJURE_FLIP, SCUTE_INJURE_SCRIBBLE}) {
@@ -155,6 +156,7 @@ TEST_F(injection, EveryRegionIsHitAndNoOther) {
   }
 }
 
+// INJECT-3.
 TEST_F(injection, ByRate) {
   const double bits = static_cast<double>(f.in().s.geo.file_size) * 8;
   for (const double rate : {1e-7, 1e-5, 1e-3}) {
@@ -231,6 +233,7 @@ TEST_F(injection, WhatMakesNoSenseIsRefused) {
   refused(SCUTE_E_READONLY, [](auto&) {});
 }
 
+// INJECT-4.
 TEST_F(injection, WithoutParityNoPageOfTheZonesIsLost) {
   pool_file ml;
   ml.create(mib, SCUTE_PROTECT_ML);
@@ -242,7 +245,7 @@ TEST_F(injection, WithoutParityNoPageOfTheZonesIsLost) {
   SCUTE_FAILS(SCUTE_E_UNSUPPORTED, scute_inject(ml, &what, nullptr, nullptr, nullptr));
 }
 
-// Damage between the opening of a micro-buffer and its commit must not be sealed into the object.
+// Damage between the opening of a micro-buffer and its commit must not be sealed into the object. (SEAL-3)
 TEST_F(injection, WhileAnObjectIsOpen) {
   for (const bool whole : {true, false}) {
     for (const bool same_byte : {true, false}) {
@@ -292,6 +295,7 @@ TEST_P(lost_pages, AreRebuiltWhenSomebodyReads) {
   f.expect_healed();
 }
 
+// INJECT-4.
 TEST_P(lost_pages, AreStillLostAfterClosing) {
   const scute_oid oid = f.add(9000);
   lose(f.offset_of(oid) + 4096);

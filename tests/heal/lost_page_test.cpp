@@ -100,6 +100,7 @@ TEST(lost_page, AccessesOfAllKindsHealInPassing) {
   f.expect_objects();
 }
 
+// GRIP-1: no page of another column is met by who holds a stripe; PAGE-3.
 TEST(lost_page, LossesAtAnyMomentOfACommit) {
   for (const size_t n : {24u, 200u, 6000u, 30000u}) {
     lossy_pool f;
@@ -137,6 +138,7 @@ TEST(lost_page, LossesAtAnyMomentOfACommit) {
   }
 }
 
+// PAGE-1, FAULT-3.
 TEST(lost_page, ManyThreadsCommitWhilePagesAreLost) {
   lossy_pool f;
   f.create(8 * mib);
@@ -188,6 +190,7 @@ TEST(lost_page, ManyThreadsCommitWhilePagesAreLost) {
   f.expect_sound();
 }
 
+// PAGE-2.
 TEST(lost_page, TwoColumnsHealAtOnce) {
   lossy_pool f;
   f.create(8 * mib);
@@ -208,6 +211,7 @@ TEST(lost_page, TwoColumnsHealAtOnce) {
   f.expect_healed();
 }
 
+// PAGE-4.
 TEST(lost_page, StoresInPlaceThatWereLostAbortTheTransaction) {
   lossy_pool f;
   f.create();
@@ -277,7 +281,7 @@ TEST(lost_page, TwoInOneColumnAreReportedByName) {
   EXPECT_TRUE(f.read(fresh) == pattern(5, 100));
 }
 
-// With two of three written off, the third must not look as if the rest of the column told its bytes.
+// With two of three written off, the third must not look as if the rest of the column told its bytes. (PAGE-6)
 TEST(lost_page, ThreeInOneColumnAreAllLost) {
   lossy_pool f;
   f.create(mib);
@@ -318,6 +322,7 @@ TEST(lost_page, ATrueBusError) {
   }
 }
 
+// FAULT-1: the default action; FAULT-2.
 TEST(lost_page, HandlersChain) {
   lossy_pool f;
   f.create();

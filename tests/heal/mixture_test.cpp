@@ -49,6 +49,7 @@ class mixture : public testing::Test {
   uint64_t attempts = 0;
 };
 
+// MIX-1, MIX-2.
 TEST_F(mixture, ThreeClustersInEveryDistribution) {
   constexpr size_t places[] = {10, 200, 2000};  // the first one in the header
   for (unsigned mine = 0; mine < 8; ++mine) {
@@ -61,6 +62,7 @@ TEST_F(mixture, ThreeClustersInEveryDistribution) {
   }
 }
 
+// MIX-2.
 TEST_F(mixture, ManyClustersOnOneSideOfAPage) {
   for (size_t at = 40; at < right.size() - 100; at += 150) spoil(kept, at, 4);
   spoil(decoded, 0, 32);
@@ -68,6 +70,7 @@ TEST_F(mixture, ManyClustersOnOneSideOfAPage) {
   EXPECT_LE(attempts, 7u);
 }
 
+// MIX-2, MIX-4, REPAIR-5.
 TEST_F(mixture, HopelessFragmentsAreTriedSevenTimesAtMost) {
   SCUTE_RANDOM(random);
   for (int round = 0; round < 500; ++round) {
@@ -86,6 +89,7 @@ TEST_F(mixture, HopelessFragmentsAreTriedSevenTimesAtMost) {
   }
 }
 
+// MIX-3, MIX-4.
 TEST_F(mixture, ACutInTheHeaderOrThePayloadEitherWay) {
   SCUTE_RANDOM(random);
   uint64_t most = 0;
@@ -121,7 +125,7 @@ TEST_F(mixture, NoCutsWithSeveralParities) {
   EXPECT_TRUE(find());
 }
 
-// A repair that a crash cut short has mended some words of one side.
+// A repair that a crash cut short has mended some words of one side. (MIX-3)
 TEST_F(mixture, ACutThatWasMendedInPart) {
   SCUTE_RANDOM(random);
   for (int round = 0; round < 300; ++round) {

@@ -80,6 +80,7 @@ class overwritten : public testing::TestWithParam<uint32_t> {
   uint64_t rows = 0, row_size = 0, zone = 0;
 };
 
+// ERASE-2.
 TEST_P(overwritten, PagesOfAnOpenPool) {
   for (int trial = 0; trial < 12 && !HasFailure(); ++trial) {
     // Not the structures: what memory has of them would not be asked for.
@@ -91,6 +92,7 @@ TEST_P(overwritten, PagesOfAnOpenPool) {
   }
 }
 
+// ERASE-2, ERASE-5.
 TEST_P(overwritten, PagesOfEveryColumnOfAClosedPool) {
   for (int trial = 0; trial < 3 && !HasFailure(); ++trial) {
     f.close();
@@ -114,6 +116,7 @@ TEST_P(overwritten, WholeRows) {
   }
 }
 
+// ERASE-3.
 TEST_P(overwritten, HeadersOfTheZoneAndOfChunks) {
   for (uint64_t trial = 0; trial < 6 && !HasFailure(); ++trial) {
     f.close();
@@ -123,7 +126,7 @@ TEST_P(overwritten, HeadersOfTheZoneAndOfChunks) {
   }
 }
 
-// Damage that begins and ends anywhere.
+// Damage that begins and ends anywhere. (ERASE-1)
 TEST_P(overwritten, ScribblesInOneColumn) {
   for (int trial = 0; trial < 8 && !HasFailure(); ++trial) {
     f.close();
@@ -134,6 +137,7 @@ TEST_P(overwritten, ScribblesInOneColumn) {
   }
 }
 
+// DECODE-3, REPAIR-1.
 TEST_P(overwritten, OneMoreIsToldAndNotGuessed) {
   f.close();
   // Some of the pages hold nothing that is alive; not all of so many.

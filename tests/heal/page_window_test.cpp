@@ -85,6 +85,7 @@ TEST_P(page_window, BeforeAnythingIsWritten) {
   EXPECT_TRUE(rebuilt(parity, pool::hold::phase::reading, 0) == parity_before);
 }
 
+// GRIP-2.
 TEST_P(page_window, WhileParityIsWritten) {
   for (const uint32_t done : {0u, 8u, 16u}) {
     // What is there already.

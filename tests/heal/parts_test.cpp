@@ -126,6 +126,7 @@ TEST_P(parts, ItsFirstHeaderIsDamaged) {
   f.expect_sound_with(f.before);
 }
 
+// LF-7, RES-5.
 TEST_P(parts, FreedInTheNextSession) {
   begin_session();
   ASSERT_EQ(SCUTE_OK, f.free(large));

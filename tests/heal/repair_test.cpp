@@ -72,6 +72,7 @@ TEST_P(repair, ChunkHeaderPage) {
   }
 }
 
+// POOL-4.
 TEST_P(repair, EveryPageOfTheRowsAndTheParity) {
   // One page at a time, alternately zeroed and scrambled; healed by whatever meets it first.
   for (uint64_t at = g.zones_offset; at < g.zones_end(); at += 4096) {

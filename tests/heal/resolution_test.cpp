@@ -131,6 +131,7 @@ TEST_P(cut_short, AnyWordsOfTheParityPhase) {
   }
 }
 
+// LF-3, RES-4.
 TEST_P(cut_short, SomeMembersWholeAndOthersNot) {
   SCUTE_RANDOM(random);
   std::vector<std::vector<uint64_t>> members;
@@ -151,7 +152,7 @@ TEST_P(cut_short, SomeMembersWholeAndOthersNot) {
   }
 }
 
-// What resolution has to do twice: a second crash anywhere before it has finished.
+// What resolution has to do twice: a second crash anywhere before it has finished. (POOL-7, RES-7)
 TEST_P(cut_short, TwiceInARow) {
   SCUTE_RANDOM(random);
   for (int round = 0; round < 6; ++round) {
@@ -278,7 +279,7 @@ TEST_F(resolution, AMemberOfABrokenRingIsWrittenAgain) {
   f.expect_sound_with(f.before);
 }
 
-// Two crashes, each in the middle of a transaction, none resolved.
+// Two crashes, each in the middle of a transaction, none resolved. (RES-6, EPOCH-1)
 TEST_F(resolution, RingsOfTwoEpochs) {
   for (const bool first_decided : {false, true})
     for (const bool second_decided : {false, true}) {

@@ -12,6 +12,7 @@ namespace scute::test {
 namespace {
 
 // Commits in progress look like damage for an instant, to objects and to columns. None may be believed.
+// (CERTAIN-1, WALK-1, MEND-3)
 TEST(scrub_live, NothingIsWrongWithObjectsThatAreBeingWritten) {
   known_pool f;
   f.create(8 * mib);
@@ -29,7 +30,7 @@ TEST(scrub_live, NothingIsWrongWithObjectsThatAreBeingWritten) {
   f.expect_objects();
 }
 
-// Chunks change their use, slots and spans come and go.
+// Chunks change their use, slots and spans come and go. (SIGHT-1, SIGHT-2, REPLICA-1)
 TEST(scrub_live, NothingIsWrongWhereSpaceIsReused) {
   known_pool f;
   f.create(8 * mib);
@@ -131,6 +132,7 @@ class slow_scrub : public testing::Test {
   scrub_result result;
 };
 
+// SCRUBSVC-1.
 TEST_F(slow_scrub, OneAtATime) {
   SCUTE_FAILS(SCUTE_E_NOENT, scute_scrub_wait(f, nullptr));
   start_slowly();
@@ -145,6 +147,7 @@ TEST_F(slow_scrub, OneAtATime) {
   EXPECT_EQ(r.complete, 1);
 }
 
+// SCRUB-1.
 TEST_F(slow_scrub, StopsAndGoesOn) {
   const uint64_t whole = run_scrub(f, 2).report.bytes;
   const uint64_t last = f.info().last_scrub_ns;
@@ -254,6 +257,7 @@ TEST(scrub_live, LostPages) {
   f.expect_objects();
 }
 
+// SCRUBSVC-2.
 TEST(scrub_policy, AScrubAfterEverySoManyTransactions) {
   known_pool f;
   scute_options o = options(4 * mib);
@@ -280,6 +284,7 @@ TEST(scrub_policy, AScrubAfterEverySoManyTransactions) {
   f.close();
 }
 
+// SCRUBSVC-2.
 TEST(scrub_policy, NoScrubBeforeItIsDue) {
   known_pool f;
   scute_options o = options(4 * mib);

@@ -21,6 +21,7 @@ class scrub_kinds : public testing::TestWithParam<uint32_t> {
   known_pool f;
 };
 
+// SCRUB-2.
 TEST_P(scrub_kinds, ASoundPool) {
   const scrub_result r = scrub();
   const scute_report c = f.check();
@@ -154,6 +155,7 @@ TEST_P(scrub_kinds, AScribbleOfAWholeRow) {
   f.expect_objects();
 }
 
+// REPLICA-2.
 TEST_P(scrub_kinds, LogReplicas) {
   for (uint64_t i = 0; i < 5; ++i) f.add(700);
   // A large object's overwrite goes through the log with every engine; it has two cells in each column.
@@ -185,7 +187,7 @@ TEST_P(scrub_kinds, LogReplicas) {
   EXPECT_EQ(scrub().report.damaged, 0u);
 }
 
-// The sound copy is the one that passes its check, whichever value looks higher.
+// The sound copy is the one that passes its check, whichever value looks higher. (REPLICA-2)
 TEST_P(scrub_kinds, StatusWordOfEitherReplica) {
   const auto& s = f.in().s;
   const auto i = static_cast<uint32_t>(scute_thread_lane(f));
@@ -226,6 +228,7 @@ TEST_P(scrub_kinds, LogReplicaOfATransactionThatIsOpen) {
   f.expect_objects();
 }
 
+// MEND-1.
 TEST_P(scrub_kinds, WhatIsLostIsNamedAndItsColumnsAreLeft) {
   const scute_oid oid = f.add(3000), other = f.add(3000);
   const auto& g = f.in().s.geo;

@@ -74,6 +74,7 @@ TEST_P(several_losses, PagesThatCrashedBesides) {
   });
 }
 
+// DECODE-1.
 TEST_P(several_losses, InjuredCellsAreRepaired) {
   for_each_set(GetParam(), [&](uint32_t set) {
     for (uint32_t row = 0; row < cells(); ++row)

@@ -63,7 +63,7 @@ class slack : public testing::TestWithParam<uint32_t> {
   crash_image f;
 };
 
-// Ranges of objects that share no column: one open cell in each.
+// Ranges of objects that share no column: one open cell in each. (DECODE-2, ERASE-7, VERSION-1)
 TEST_P(slack, ATornTransactionBesideNoise) {
   SCUTE_RANDOM(random);
   fill(random);

@@ -36,6 +36,7 @@ state chunks(pool_file& f) {
 
 class rebuild : public testing::TestWithParam<pool_kind> {};
 
+// HEAP-2: its sessions free slots of chunks that nothing was allocated from; ZONE-1.
 TEST_P(rebuild, FromHeadersAfterRandomHistory) {
   SCUTE_RANDOM(random);
   pool_file f;

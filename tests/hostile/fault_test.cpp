@@ -192,6 +192,7 @@ class fault : public testing::TestWithParam<operation> {
   uint64_t unharmed = 0, refused = 0;
 };
 
+// TX-3.
 TEST_P(fault, OneAllocation) {
   begin(SCUTE_MEDIUM_AUTO);
   each(call::memory, ENOMEM, false);

@@ -103,6 +103,7 @@ class lossy : public testing::TestWithParam<operation> {
   std::string before, after;
 };
 
+// CACHE-2.
 TEST_P(lossy, EverySyncOnce) {
   SCUTE_RANDOM(random);
   before = expected(false);
@@ -150,7 +151,7 @@ class failing_disk : public testing::Test {
   scute_oid first = 0, second = 0;
 };
 
-// The sync that tells of it may be the last one that does: the kernel reports an error once.
+// The sync that tells of it may be the last one that does: the kernel reports an error once. (CACHE-1)
 TEST_F(failing_disk, APageThatCannotBeRestoredStopsThePool) {
   const uint64_t page = f.offset_of(first) & ~uint64_t{4095};
   const bytes noise(4096, 7);

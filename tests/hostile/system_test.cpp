@@ -58,7 +58,7 @@ TEST(system, FileSizeLimit) {
 }
 
 // The signal of that limit would end the process. It comes to no handler of the program's either, and one that
-// the program has held back before stays.
+// the program has held back before stays. (SIG-3)
 TEST(system, FileSizeLimitRaisesNoSignal) {
   for (const bool handler : {false, true})
     for (const uint32_t flags : {0u, uint32_t{SCUTE_PREALLOCATE}})
@@ -91,7 +91,7 @@ TEST(system, FileSizeLimitRaisesNoSignal) {
 }
 
 // A pool that is longer already: what is in use changes, more of it comes into use, a lost page comes back,
-// and the pool is opened after a crash.
+// and the pool is opened after a crash. (SIG-3)
 TEST(system, FileSizeLimitOfALongerPool) {
   for (const auto where : {scratch::memory, scratch::disk}) {
     pool_file f(where);

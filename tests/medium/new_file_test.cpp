@@ -46,6 +46,7 @@ class new_file : public testing::TestWithParam<scratch::where> {
   const std::string path = dir.file("pool"), temporary = medium::temporary_name(path);
 };
 
+// FILE-1, FILE-2.
 TEST_P(new_file, HasNoNameUntilItIsPublished) {
   medium::new_file f(path, 0640, false);
   {
@@ -64,6 +65,7 @@ TEST_P(new_file, HasNoNameUntilItIsPublished) {
       << "its maker has it locked";
 }
 
+// FILE-2.
 TEST_P(new_file, IsGoneIfItIsNotPublished) {
   {
     const medium::new_file f(path, 0600, false);
@@ -80,6 +82,7 @@ TEST_P(new_file, TakesNoNameThatIsTaken) {
   EXPECT_EQ(dir.count(), 1u);
 }
 
+// FILE-1.
 TEST_P(new_file, Replaces) {
   write_file(path, {'x'});
   medium::new_file f(path, 0600, true);

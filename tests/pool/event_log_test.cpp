@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The queue of events, what is told of them, and the ring in the pool (EVENT-1 to EVENT-4).
+// The queue of events, what is told of them, and the ring in the pool.
 #include "pool/event_log.hpp"
 
 #include <gtest/gtest.h>
@@ -207,6 +207,7 @@ TEST_F(event_log, FinderOfTheThread) {
   EXPECT_EQ(heard.told[2].finder, SCUTE_FINDER_OPEN);
 }
 
+// EVENT-1.
 TEST_F(event_log, AFullQueueCountsWhatItDrops) {
   for (uint64_t i = 0; i < pool::event_log::queue_size + 100; ++i) post(event_at(apart));
   drain();
@@ -222,6 +223,7 @@ TEST_F(event_log, AFullQueueCountsWhatItDrops) {
   }
 }
 
+// EVENT-2.
 TEST_F(event_log, ThreadsPostWhileThreadsTell) {
   constexpr uint64_t posters = 4, each = 20000;
   std::atomic<uint64_t> posting{posters};
@@ -247,6 +249,7 @@ TEST_F(event_log, ThreadsPostWhileThreadsTell) {
 pool::event_log* interrupted = nullptr;
 std::atomic<uint64_t> from_handler{0};
 
+// EVENT-1.
 TEST_F(event_log, PostingInterruptsPosting) {
   interrupted = &f.in().s.events;
   from_handler = 0;
@@ -306,6 +309,7 @@ TEST_F(event_log, SessionsGoOnCounting) {
   heard.expect_in_order();
 }
 
+// EVENT-3.
 TEST_F(event_log, TornAndForeignLinesAreIgnored) {
   for (uint64_t i = 1; i <= 5; ++i) post(event_at(i * apart));
   drain();

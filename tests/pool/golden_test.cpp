@@ -195,6 +195,7 @@ TEST_P(golden, EmptyPool) {
   compare(name("empty"), dump(read_file(f.path)).text());
 }
 
+// POOL-8: the tests of this folder run with portable kernels as well.
 TEST_P(golden, FiveObjects) {
   pool_file f;
   f.create(golden_options(GetParam()));

@@ -200,6 +200,7 @@ TEST_F(lifecycle, AllSuperblocksLost) {
   SCUTE_FAILS(SCUTE_E_FORMAT, open(path));
 }
 
+// SB-2.
 TEST_F(lifecycle, OutdatedCopiesGiveWayToTheNewest) {
   SCUTE_OKAY(create(path, options()));
   const bytes old = read_at(path, 0, 512);

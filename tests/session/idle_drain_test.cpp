@@ -19,7 +19,7 @@ void wait_until(Condition&& condition) {
   ASSERT_TRUE(condition());
 }
 
-// It used to look ever more rarely at a pool without work, and found a transaction after 660 ms.
+// It used to look ever more rarely at a pool without work, and found a transaction after 660 ms. (IDLE-1)
 TEST(idle_drain, sleeps_while_there_is_nothing_and_is_awake_when_there_is) {
   pool_file f;
   f.create(options(mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE}));
@@ -36,6 +36,7 @@ TEST(idle_drain, sleeps_while_there_is_nothing_and_is_awake_when_there_is) {
   f.close();  // wakes it
 }
 
+// IDLE-1.
 TEST(idle_watch, is_woken_by_what_is_deferred_and_by_its_end) {
   pool::idle_watch watch;
   watch.deferred();

@@ -56,6 +56,7 @@ void expect_images(const litmus& l, bool eadr) {
 
 // ---- cached stores ------------------------------------------------------------------------------
 
+// MODEL-1.
 const litmus cached[] = {
     // [wb] The line may be evicted at once, or stay for ever. Nobody has to flush it.
     {"store", "a=1", "0000 1000"},
@@ -98,6 +99,7 @@ const litmus cached[] = {
 
 // ---- two writers --------------------------------------------------------------------------------
 
+// MODEL-3.
 const litmus writers[] = {
     // [sfence] orders what its own processor did. The write-back of another one may still be on
     // its way.
@@ -131,6 +133,7 @@ const litmus writers[] = {
 
 // ---- non-temporal stores ------------------------------------------------------------------------
 
+// MODEL-2.
 const litmus streamed[] = {
     // [wc] The buffer may be emptied at any time.
     {"stream", "a<1", "0000 1000"},
@@ -151,6 +154,7 @@ const litmus streamed[] = {
     {"stream_and_back", "a<1; a<0", "0000 1000"},
 };
 
+// MODEL-4.
 const litmus mixed[] = {
     // [nt] against [order]: cached and streamed stores to one line are not ordered.
     {"cached_and_streamed_neighbours", "a=1; b<2", "0000 1000 0200 1200"},
@@ -179,6 +183,7 @@ const litmus mixed[] = {
 
 // ---- stores in place ----------------------------------------------------------------------------
 
+// MODEL-6.
 const litmus found[] = {
     // [wb] As cached stores, but in an order that nobody knows.
     {"found", "a?1", "0000 1000"},
@@ -199,6 +204,7 @@ const litmus found[] = {
 
 // ---- durable caches -----------------------------------------------------------------------------
 
+// MODEL-5.
 const litmus durable_caches[] = {
     // Visible is durable, and [order] says in which order stores become visible.
     {"store", "a=1", "1000"},

@@ -73,6 +73,7 @@ TEST_P(calls, AllocLimits) {
   EXPECT_NE(f.alloc(want), 0u);
 }
 
+// TX-1.
 TEST_P(calls, AbortLeavesNoTrace) {
   const bytes want = pattern(1, 5000);
   const scute_oid live = f.alloc(want), dead = f.alloc(want);
@@ -97,6 +98,7 @@ TEST_P(calls, AbortLeavesNoTrace) {
   f.expect_sound();
 }
 
+// SEAL-1: overlapping patches would change the parity twice.
 TEST_P(calls, RangesOverlapRepeatAndEndAtTheObject) {
   bytes want = pattern(1, 10000);
   oid = f.alloc(want);

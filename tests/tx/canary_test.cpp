@@ -58,6 +58,7 @@ class canary : public testing::TestWithParam<uint64_t> {
   scute_oid oid = 0, other = 0;
 };
 
+// TX-3.
 TEST_P(canary, AroundAnOpenedObject) {
   const auto n = static_cast<int64_t>(GetParam());
 #ifdef SCUTE_TEST_ASAN

@@ -108,7 +108,7 @@ TEST_P(contention, CountsEverySuccess) {
   }
 }
 
-// Whole objects, several in a transaction.
+// Whole objects, several in a transaction. (CONFLICT-1, CLAIM-2)
 TEST_P(contention, ObjectsAreOfOneVersion) {
   std::deque<ledger> books;
   for (const size_t size : {64u, 450u, 4096u, 9000u, 40000u}) {
@@ -170,7 +170,7 @@ TEST_P(contention, RangesOfOneFragment) {
   }
 }
 
-// In place against in place and against copies, committed and aborted.
+// In place against in place and against copies, committed and aborted. (CONFLICT-3, LOGGED-4)
 TEST_P(contention, InPlace) {
   std::deque<ledger> books;
   for (const size_t size : {200u, 4096u, 9000u})

@@ -18,6 +18,7 @@ class large : public testing::TestWithParam<pool_kind> {
   scute_oid oid = 0;
 };
 
+// SEAL-2: a commit costs what it changes.
 TEST_P(large, SmallEditOfALargeObjectStaysSmall) {
   f.create(64 * mib, GetParam());
   constexpr uint64_t n = 10 * mib;

@@ -140,7 +140,7 @@ TYPED_TEST(replacing, a_value_changes_the_value_only) {
   ASSERT_EQ(f.s.last(), transaction_counts{});
 }
 
-// One link per level, and nothing of what lies beside them.
+// One link per level, and nothing of what lies beside them. (SKIP-4: what comes first is named by the root)
 TEST(skiplist_changes, one_link_per_level) {
   using map = paper_skiplist<S>;
   filled<map> f(2000);
@@ -155,7 +155,7 @@ TEST(skiplist_changes, one_link_per_level) {
   }
 }
 
-// One slot, whatever is split or merged.
+// One slot, whatever is split or merged. (RTREE-3)
 TEST(rtree_changes, one_slot) {
   filled<paper_rtree<S>> f(3000);
   EXPECT_EQ(f.max, (transaction_counts{2, 2 * 4136, 1, 8, 0, 0}));

@@ -53,15 +53,15 @@ class broken {
 TEST(check, ctree) {
   broken<workloads::paper_ctree> b;
   auto& top = *b.root().top.child.address();
-  b.expect("neither in use nor empty", b.root().used, 2);
+  b.expect("neither in use nor empty", b.root().used, 2);  // CTREE-4
   b.expect("tests bit", top.entries[1].child.address()->bit, top.bit);
-  b.expect("tests bit", top.bit, 64);
-  b.expect("do not agree", top.bit, top.bit + 1);
+  b.expect("tests bit", top.bit, 64);              // CTREE-1
+  b.expect("do not agree", top.bit, top.bit + 1);  // CTREE-2
   auto* leaf = &top.entries[0];
   while (leaf->child) leaf = &leaf->child.address()->entries[0];
   auto turned = top;
   std::swap(turned.entries[0], turned.entries[1]);
-  b.expect("wrong side", top, turned);
+  b.expect("wrong side", top, turned);  // CTREE-3
   b.expect("do not agree", leaf->key, leaf->key | std::uint64_t{1} << 60);
 }
 
@@ -70,12 +70,12 @@ TEST(check, rbtree) {
   auto& top = *b.root().top.address();
   auto& left = *top.links.child[0].address();
   auto& right = *top.links.child[1].address();
-  b.expect("topmost node is red", top.links.red, 1);
+  b.expect("topmost node is red", top.links.red, 1);  // RBTREE-3
   b.expect("neither red nor black", left.links.red, 2);
-  b.expect("more black nodes", left.links.red, 1 - left.links.red);
-  b.expect("not the parent's", left.links.parent, {});
+  b.expect("more black nodes", left.links.red, 1 - left.links.red);  // RBTREE-5
+  b.expect("not the parent's", left.links.parent, {});               // RBTREE-2
   b.expect("not the parent's", top.links.parent, top.links.child[0]);
-  b.expect("do not ascend", left.key, top.key);
+  b.expect("do not ascend", left.key, top.key);  // RBTREE-1
   b.expect("do not ascend", right.key, 5);
   b.expect("more black nodes", top.links.child[1], {});
   b.expect("not the parent's", right.links.child[1], b.root().top);
@@ -84,7 +84,7 @@ TEST(check, rbtree) {
   while (parent->links.child[1].address()->links.child[1])
     parent = parent->links.child[1].address();
   ASSERT_EQ(parent->links.child[1].address()->links.red, 1U);
-  b.expect("red below red", parent->links.red, 1);
+  b.expect("red below red", parent->links.red, 1);  // RBTREE-4
 }
 
 TEST(check, btree) {
@@ -95,14 +95,14 @@ TEST(check, btree) {
   auto& leaf = *inner.children[0].address();
   b.expect("is empty", top.head.count, 0);
   b.expect("more levels", top.head.level, 40);
-  b.expect("another level", inner.head.level, 0);
-  b.expect("too few or too many", leaf.head.count, 2);
+  b.expect("another level", inner.head.level, 0);       // BTREE-3
+  b.expect("too few or too many", leaf.head.count, 2);  // BTREE-1
   b.expect("too few or too many", leaf.head.count, 8);
   b.expect("too few or too many", inner.head.count, 0);
-  b.expect("do not ascend", leaf.head.keys[1], leaf.head.keys[0]);
+  b.expect("do not ascend", leaf.head.keys[1], leaf.head.keys[0]);  // BTREE-2
   b.expect("do not ascend", inner.children[1].address()->head.keys[0], inner.head.keys[0]);
   b.expect("beyond the parent's", leaf.head.keys[leaf.head.count - 1], inner.head.keys[0]);
-  b.expect("missing", inner.children[1], {});
+  b.expect("missing", inner.children[1], {});  // BTREE-4
   b.expect("another level", inner.children[1], b.root().top);
 }
 
@@ -111,7 +111,7 @@ TEST(check, skiplist) {
   auto& first = *b.root().next[0].address();
   auto& second = *first.next[0].address();
   b.expect("SKIP-3", first.next[23], b.root().next[0]);
-  b.expect("SKIP", first.key, second.key);
+  b.expect("SKIP-2", first.key, second.key);
   b.expect("SKIP-1", b.root().next[1], {});
   b.expect("SKIP-1", b.root().next[0], first.next[0]);
 }

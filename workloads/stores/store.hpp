@@ -17,12 +17,12 @@
 //   s.root<T>()                         the one object that is there from the start, all zero
 //
 // Rules for what is written against it:
-//   STORE-1  What get() returned is not used after an edit() or open() of the same object: Scute edits
-//       a copy, the others edit what get() shows.
-//   STORE-2  What edit(), open() and make() returned is valid until the transaction ends.
-//   STORE-3  Only what changes is edited: on libpmemobj every edited byte is saved first, on Scute it is
-//       verified, copied and covered by parity anew.
-//   STORE-4  Locks are the caller's: one transaction at a time per map, unless the map says otherwise.
+//   - What get() returned is not used after an edit() or open() of the same object: Scute edits
+//     a copy, the others edit what get() shows.
+//   - What edit(), open() and make() returned is valid until the transaction ends.
+//   - Only what changes is edited: on libpmemobj every edited byte is saved first, on Scute it is
+//     verified, copied and covered by parity anew.
+//   - Locks are the caller's: one transaction at a time per map, unless the map says otherwise.
 //
 // The pointers are 8 bytes everywhere. libpmemobj's own idiom is a PMEMoid of 16 bytes and a look-up
 // of the pool per access; offsets are smaller and faster, so that the peer is at its best.

@@ -119,7 +119,7 @@ testing::scenario misplaced_object() {
   return s;
 }
 
-// The header of a live object gives way to one of a free slot, from when its chunk was a run before.
+// The header of a live object gives way to one of a free slot, from when its chunk was a run before. (ZONE-2)
 testing::scenario stale_header() {
   auto s = start("stale-header", {});
   const auto old = std::make_shared<bytes>();

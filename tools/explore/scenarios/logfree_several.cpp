@@ -31,7 +31,7 @@ testing::scenario start(const level& kind, const char* name) {
   return s;
 }
 
-// Rings over two cells of the same columns, in part and as a whole, and over three, through the log.
+// Rings over two cells of the same columns, in part and as a whole, and over three, through the log. (VERSION-2)
 testing::scenario cells(const level& kind, std::uint64_t) {
   auto s = start(kind, "several-cells");
   s.observe([](scute::pool& p) { return contents(p, 0); });

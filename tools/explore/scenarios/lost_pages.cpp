@@ -49,6 +49,7 @@ testing::scenario used(const level& l) {
     at.lose_page(layout(file_of(at.pool())).chunk_header(0));
     commit(at.pool(), 0, [](change& c) { c.alloc(2, 3000, 14); });
   });
+  // The log page's event is told to the ring in that superblock page (EVENT-4).
   s.step_on_stage("lose a superblock page and a log page, and overwrite",
                   [](const testing::stage& at) {
                     at.lose_page(0);
@@ -160,7 +161,7 @@ std::string right_or_reported(scute::pool& p, std::uint64_t size, unsigned fill)
 }
 
 // A page is lost in one row of a column, and a transaction changes another row of it: if the power fails
-// then, nobody can know what the page held there. It must come back right, or be reported.
+// then, nobody can know what the page held there. It must come back right, or be reported. (DOUBT-3)
 testing::scenario torn(const level& l) {
   constexpr std::uint64_t size = 50000, n = 200;
   auto s = with_directories("lost-in-torn-column", l.protection);

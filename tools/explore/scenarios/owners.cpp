@@ -12,7 +12,7 @@
 namespace scute::explore {
 namespace {
 
-// Each thread overwrites its own object, a neighbour of the others', by lanes in turn.
+// Each thread overwrites its own object, a neighbour of the others', by lanes in turn. (REDO-5, REDO-6)
 testing::scenario neighbours(const std::string& name, const level& l, unsigned threads,
                              unsigned steps) {
   auto s = with_directories(name + "/" + l.name, l.protection, threads);

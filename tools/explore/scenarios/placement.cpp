@@ -66,6 +66,7 @@ testing::scenario row(const level& l) {
   return s;
 }
 
+// DECODE-2.
 testing::scenario wrap(const level& l) {
   auto s = start(std::string("across-rows/") + l.name, l.protection);
   s.setup([](scute::pool& p) {

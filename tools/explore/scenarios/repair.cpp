@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Injuries that full protection must heal, and power failures while it heals them.
+// Injuries that full protection must heal, and power failures while it heals them (REPAIR-2).
 #include <algorithm>
 #include <stdexcept>
 
