@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run.hpp"
 
+#include <unistd.h>
+
 #include <memory>
 
 #include "mutant.hpp"
@@ -69,7 +71,8 @@ class runner {
       m = mutate(image_, more);
     }
     if (planted == plant::crash) *(file().base() + file_size_max) = std::byte{1};
-    for (volatile bool on = true; on && planted == plant::hang;) continue;
+    // ThreadSanitizer puts signals off until a thread waits.
+    for (volatile bool on = true; on && planted == plant::hang;) ::usleep(1000);
   }
 
   void open(bool read_only, uint64_t crash_fence) {

@@ -142,7 +142,7 @@ struct dirty_range {
 // covers what the same thread has written through the same writer, and nothing else: CPUs complete their
 // own write-backs only, and a page cache the pages that the writer has listed. So a writer may go from
 // hand to hand, but one thread has it from the first store to the fence behind the last one; who takes it
-// over before that fence has to begin the write-backs again (pool/window.hpp, WIN-3).
+// over before that fence has to begin the write-backs again (engine/logfree/window.hpp, WIN-3).
 class writer {
  public:
   explicit writer(medium& m) : medium_(&m) { dirty.reserve(8); }

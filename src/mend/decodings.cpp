@@ -52,7 +52,7 @@ void decodings::find_neighbours(const doubt& in_doubt) {
           if (row == own_row || inside >= end) continue;
           for_each_place(s_, g.zone_offset(zone) + inside, [&](const fragment_in_page& p) {
             // Nothing need lie where no first header says so; but what is whole there may be staged, or
-            // of an object that was freed (heal/page_layout.hpp, LAYOUT-2).
+            // of an object that was freed (mend/page_layout.hpp, LAYOUT-2).
             if (!p.claimed && pool::valid(s_, first_of(p.fragment)) &&
                 (!in_doubt || !pool::valid(s_, p.fragment)))
               return;

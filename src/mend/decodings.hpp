@@ -8,7 +8,7 @@
 //    the places of parts behind a first header that fails it; all that carry one tag of a transaction that
 //    a crash may have cut short, since the cells that it has open in a column are all its own; or those and
 //    the former. What a checksum does not vouch for, and more damage than one column can have, is left to a
-//    search (heal/erasures.hpp).
+//    search (mend/erasures.hpp).
 //    A fragment whose header and payload share columns, since its payload goes on in the next row, is tried
 //    with both unknown as well. (Found by the explorer.)
 // DECODE-3 No way is believed before the fragment's checksum accepts what it gives (REPAIR-1, LF-4).

@@ -11,7 +11,7 @@
 // ERASE-2 A set has P cells, the fragment's own among them; whatever is damaged besides it is one of these sets
 //    or a part of one, and a part decodes to the same bytes. A cell whose bytes a checksum vouches for is
 //    in none, unless its fragment may be the open cell of a transaction that a crash has cut short (its tag is
-//    in doubt), or is claimed by no first header (heal/page_layout.hpp, LAYOUT-2): then its columns may have the
+//    in doubt), or is claimed by no first header (mend/page_layout.hpp, LAYOUT-2): then its columns may have the
 //    parity of before. One with a fragment that fails it and lies in the segment as a whole is in all. Likely ones
 //    come first: what was right before (hints), then rows with a fragment that fails its checksum in this
 //    page, rows with one that lies here in part and with nothing sound in the page, parities, pages with
@@ -25,7 +25,7 @@
 //    header, and the limit for them is one of time.
 // ERASE-4 Where the header is known and the payload is not, the checksum stands alone, and accepts wrong bytes
 //    with 2^-32 each time. So attempts_max of these are made: 4096 * 2^-32 is 9.5e-7 for a fragment beyond
-//    repair, a quarter of what a long scribble costs with one parity (heal/mixture.hpp, MIX-4). A segment that
+//    repair, a quarter of what a long scribble costs with one parity (mend/mixture.hpp, MIX-4). A segment that
 //    more rows are known to be damaged in than P is beyond repair: nothing is tried there. Of one with many small
 //    injuries (more than four clusters, less than half of its bytes) scattered_max sets are tried, the
 //    likeliest: a torn commit leaves such traces, beside a page that was overwritten.

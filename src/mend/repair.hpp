@@ -11,9 +11,9 @@
 // REPAIR-4 A repair never overwrites what a commit has written since it looked.
 // REPAIR-5 A checksum of 32 bits accepts wrong bytes once in 2^32 attempts. So only such mixtures are tried
 //    as damage makes likely, 7 for a fragment, and more only where the traces of a long scribble are
-//    seen (heal/mixture.hpp has the probabilities). With P rows of parity there are several ways to decode
-//    (heal/decodings.hpp), each of which multiplies that; and then a search for what no checksum vouches
-//    for, which counts its own (heal/erasures.hpp).
+//    seen (mend/mixture.hpp has the probabilities). With P rows of parity there are several ways to decode
+//    (mend/decodings.hpp), each of which multiplies that; and then a search for what no checksum vouches
+//    for, which counts its own (mend/erasures.hpp).
 #pragma once
 
 #include <cstring>

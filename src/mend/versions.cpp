@@ -64,7 +64,7 @@ bool find_other(pool::state& s, const pool::fragment& f, const decodings::doubt&
            pool::valid(s, f, h, other.payload.data());
   });
   if (found || s.geo.parity < 2) return found;
-  // Cells that no checksum vouches for may be damaged besides (heal/erasures.hpp, ERASE-7).
+  // Cells that no checksum vouches for may be damaged besides (mend/erasures.hpp, ERASE-7).
   std::vector<std::byte> image;
   if (!erasures(s, f, hints, in_doubt).find_other(image)) return false;
   h = header_of(image);

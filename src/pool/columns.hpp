@@ -2,8 +2,8 @@
 // Zones as matrices: data rows, the parity rows, and the locks that keep a column's data and parity
 // in step. POOL-1 (every column has syndrome zero outside a commit window) is kept here.
 //
-// COL-1 Data rows and their parity are written only through apply(), under the stripe of their block,
-//    or by recovery, which recomputes the parity afterwards and runs alone.
+// COL-1 Data rows and their parity are written only under the stripe of their block, by an engine, a repair or a
+//    scrub, or by recovery, which recomputes the parity afterwards and runs alone.
 // COL-2 Under an exclusively held stripe every column of the block has syndrome zero, reading cells
 //    through state::overlaid.
 #pragma once

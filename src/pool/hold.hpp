@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the calling thread is doing to a column block at this moment. If a page of that column is lost
-// under its hands, the handler of the fault (heal/page_repair.hpp) finds here which bytes are old,
+// under its hands, the handler of the fault (mend/page_repair.hpp) finds here which bytes are old,
 // which are new and where both are, and can rebuild the page in the middle of a commit.
 //
 // GRIP-1 A thread that holds a stripe touches pages of that stripe's column only, and says here which
@@ -28,7 +28,7 @@ struct hold {
   };
 
   const state* pool = nullptr;  // null: no stripe is held
-  // A window's stripes are held, all of this lane's (pool/window.hpp), and the phase tells what of
+  // A window's stripes are held, all of this lane's (engine/logfree/window.hpp), and the phase tells what of
   // lane::pieces has been done by now:
   //   data     `done` bytes of the piece in progress, and all pieces before it, are in place or about to
   //            be, with their deltas in DRAM; the parity is the old one

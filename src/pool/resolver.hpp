@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the core asks of resolution after a crash of a log-free pool; implemented by heal/resolution.hpp. Every
+// What the core asks of resolution after a crash of a log-free pool; implemented by engine/logfree/resolution.hpp. Every
 // pool has one: that of others, and of those that were closed properly, has nothing to do.
 #pragma once
 

@@ -12,7 +12,7 @@
 // durably invalid first (see engine/redo/redo.hpp, REDO-5). When that cannot be expressed by one owner the
 // word says `many`.
 //
-// In pools of engine `logfree` a stripe is held by a *window* (pool/window.hpp), exclusively, along with
+// In pools of engine `logfree` a stripe is held by a *window* (engine/logfree/window.hpp), exclusively, along with
 // others and for longer; the word's owner is the lane then, which a keeper can ask to let go.
 //
 // A thread that holds a stripe and finds a page of its column lost *parks*: it waits, in the handler of
@@ -27,6 +27,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/failure.hpp"
 #include "base/waiting.hpp"
 
 namespace scute::pool {
@@ -117,6 +118,7 @@ class stripes {
   }
   // Everything that was streamed under it has been fenced.
   void unlock_window(uint32_t i, uint32_t lane) noexcept {
+    SCUTE_ASSERT(words_[i].load(std::memory_order_relaxed) == held_by(lane));
     words_[i].store(held_by(lane) & ~exclusive, std::memory_order_release);
   }
   bool lock_shared(uint32_t i) noexcept {
@@ -139,6 +141,7 @@ class stripes {
   template <typename Merge>
   void unlock_exclusive(uint32_t i, bool streamed, Merge&& merge) noexcept {
     const uint64_t seen = words_[i].load(std::memory_order_relaxed);
+    SCUTE_ASSERT((seen & (exclusive | readers)) == exclusive);
     const uint64_t next = merge(stripe_owner{seen >> 17}).bits << 17;
     if (streamed)
       words_[i].exchange(next, std::memory_order_seq_cst);
@@ -148,6 +151,7 @@ class stripes {
   template <typename Merge>
   void unlock_shared(uint32_t i, Merge&& merge) noexcept {
     uint64_t seen = words_[i].load(std::memory_order_relaxed);
+    SCUTE_ASSERT((seen & readers) > (seen & parked) / one_parked);
     while (!words_[i].compare_exchange_weak(
         seen, merge(stripe_owner{seen >> 17}).bits << 17 | ((seen & (readers | parked)) - 1),
         std::memory_order_release, std::memory_order_relaxed)) {

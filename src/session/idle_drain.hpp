@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the parity durable that lanes have deferred (pool/window.hpp, WIN-2) when their threads do nothing
+// Makes the parity durable that lanes have deferred (engine/logfree/window.hpp, WIN-2) when their threads do nothing
 // for 20 to 40 ms. Transactions are durable without it; but while a column is open a crash together with
 // damage in the same column could cost what the transaction wrote. While nothing is deferred it sleeps, and
 // the next transaction wakes it (pool/idle_watch.hpp).

@@ -288,6 +288,26 @@ TEST_F(window, LeaveUnlocksAtOnce) {
   EXPECT_TRUE(lane(0).now().stripes.empty());
 }
 
+// WIN-6
+TEST_F(window, ItsOrderIsAsserted) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const uint64_t c = 12 * block;
+  EXPECT_DEATH(engine::window(*s, lane(0)).enter(false), "step");
+  EXPECT_DEATH(engine::window(*s, lane(0)).settle_last(), "deferral");
+  begin(0, {at(1, c)}, pattern(1, 64));
+  EXPECT_DEATH(engine::window(*s, lane(0)).write_parity(), "step");
+  EXPECT_DEATH(engine::window(*s, lane(0)).defer(), "step");
+  EXPECT_DEATH(plan(0, {{at(1, c), 64}}), "step");
+  engine::window(*s, lane(0)).write_data();
+  EXPECT_DEATH(engine::window(*s, lane(0)).retreat(), "step");
+  EXPECT_DEATH(engine::window(*s, lane(0)).write_data(), "step");
+  engine::window(*s, lane(0)).write_parity();
+  EXPECT_DEATH(engine::window(*s, lane(0)).write_parity(), "step");
+  lane(0).w.fence();
+  engine::window(*s, lane(0)).leave();
+  EXPECT_DEATH(engine::window(*s, lane(0)).leave(), "step");
+}
+
 // ---- several lanes ------------------------------------------------------------------------------------
 
 // WIN-2.

@@ -161,6 +161,7 @@ void lane_log::write(const entry_image& image) noexcept {
     if (!SCUTE_PLANTED(ring_fence)) l.w.fence();
     l.raise_settled(l.logged);
   }
+  SCUTE_ASSERT(position + size <= end && l.sequence >= l.logged);
   finish(l, l.image, image.flags(), l.sequence + 1, position);
   stream(l, position,
          {s_.geo.lane_offset(l.index, 0), s_.geo.lane_offset(l.index, s_.geo.lane_replicas - 1)});

@@ -48,6 +48,7 @@ bool in_place_hold::require_columns(pool::lane& l) noexcept {
 }
 
 void in_place_hold::end(pool::lane& l) noexcept {
+  SCUTE_ASSERT(l.hold.load(std::memory_order_relaxed) != held);
   l.held.clear();
   fragments_[l.index].clear();
   if (hulls_[l.index].length != 0) pool::forget_in_place(s_, l);
@@ -144,6 +145,7 @@ bool in_place_hold::add(pool::lane& l, const tx::inplace_range& r,
 }
 
 void in_place_hold::demote(pool::lane& l) noexcept {
+  SCUTE_ASSERT(is_claimed(l) || l.hold.load(std::memory_order_relaxed) == demoting);
   l.hold.store(demoting, std::memory_order_relaxed);
   medium::writer& w = SCUTE_PLANTED(demote_writer) ? l.relief : l.rescue;
   {

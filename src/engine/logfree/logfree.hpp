@@ -3,13 +3,13 @@
 // docs/logfree.md explains it at length.
 //
 //   1. the ring: the headers of all fragments that are written name each other      in DRAM
-//   2. window: lock the column blocks of the members' whole extents                 pool/window.hpp
+//   2. window: lock the column blocks of the members' whole extents                 engine/logfree/window.hpp
 //   3. data phase: new bytes and headers to their places, deltas to DRAM
 //   4. fence                                                                         -- decided --
 //   5. parity phase: deltas to the parity, by cached stores and write-backs
 //   6. fence: the lane's next one, or that of whoever needs one of the columns       -- settled --
 //
-// What a crash leaves, and what resolution (heal/resolution.hpp) makes of it:
+// What a crash leaves, and what resolution (engine/logfree/resolution.hpp) makes of it:
 //   before 3       nothing.
 //   in 3, to 4     any subset of the new bytes; the parity encodes the old ones. A member that is torn
 //                  fails its checksum. One that is whole is valid and in doubt: its ring tells. The ring is
@@ -34,7 +34,7 @@
 // LF-7 Before the first write to a column that a crash has left unresolved it is resolved, and so is the
 //    whole ring of each member that carries a tag of an unresolved epoch. What is overwritten without being
 //    a member of anything now may be one of such a ring (staged payload, chunks with a new use): the same
-//    holds for every place in it (heal/page_layout.hpp, LAYOUT-2).
+//    holds for every place in it (mend/page_layout.hpp, LAYOUT-2).
 // LF-8 A chunk gets a new use only when no window that had members in it is deferred, and, after a crash, when
 //    all of it is resolved. A slot that the transaction frees goes back at 4 already: whoever gets it has to
 //    wait for the window's columns before he writes there.

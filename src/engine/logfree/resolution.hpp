@@ -13,7 +13,7 @@
 // RES-4 What does not add up is explained by invalid fragments first, each of which is decoded by itself; then
 //    by valid ones with a tag of an unresolved epoch whose columns decode to another valid version; what
 //    is left then is nobody's bytes or torn parity of decided transactions, and is recomputed. The table is
-//    heal/verdict.hpp.
+//    engine/logfree/verdict.hpp.
 // RES-5 A ring that is complete is finished as a whole, block by block, before anybody may write one of its
 //    members (LF-7): a writer of a member asks for the whole ring, even where its own columns add up. But
 //    each member's parity is recomputed only where its own block shows that it lacks: a block of another
@@ -85,7 +85,7 @@ class resolution final : public pool::resolver {
   static constexpr uint64_t block_size = pool::column_block;
   enum class what : uint8_t {
     claimed,  // by a first header
-    place,    // may hold a member of a ring, or nothing (heal/page_layout.hpp, LAYOUT-2)
+    place,    // may hold a member of a ring, or nothing (mend/page_layout.hpp, LAYOUT-2)
     unknown   // what could tell is lost
   };
   struct found {

@@ -35,7 +35,7 @@ bool resolution::mend(const pool::fragment& f) {
     sure = image.size();
     for (const mend::unit& u : units) pool::decode(s_, u.offset, image.data() + u.at, u.length);
   }
-  // The header last: it tells what this is (heal/cause.hpp, CAUSE-2).
+  // The header last: it tells what this is (engine/logfree/cause.hpp, CAUSE-2).
   for (auto u = units.rbegin(); u != units.rend(); ++u) {
     if (u->at >= sure) continue;
     const size_t n = std::min(u->length, sure - u->at);
