@@ -66,7 +66,7 @@ void rainmaker::strike(const scute_injection& what) {
   int code = SCUTE_OK;
   {
     std::unique_lock pouring(s_.rain, std::defer_lock);
-    if (what.kind != SCUTE_INJURE_LOSE_PAGE) pouring.lock();
+    if (what.kind != SCUTE_INJURE_LOSE_PAGE || s_.how.wild) pouring.lock();
     code = scute_inject(s_.pool, &what, nullptr, nullptr, &done);
   }
   if (code != SCUTE_OK) {

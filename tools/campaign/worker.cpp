@@ -68,11 +68,13 @@ bool worker::compare(item& i) {
     ++wrong;
     old += k < i.before.size() && bytes[k] == i.before[k] ? 1 : 0;
   }
-  s_.broken(
-      fmt::format("the object at {:#x} reads {} wrong bytes from byte {} to {} of {}, {} of them "
-                  "as they were in the "
-                  "version before, and nothing said so",
-                  i.oid & 0xffff'ffff'ffffu, wrong, first, last, i.bytes.size(), old));
+  // Bytes that changed after they had been verified, or bytes whose checksum accepts them?
+  const int again = scute_get_verified(s_.pool, i.oid, &at);
+  s_.broken(fmt::format(
+      "the object at {:#x} reads {} wrong bytes from byte {} to {} of {}, {} of them "
+      "as they were in the "
+      "version before, and nothing said so (a second verified read: {})",
+      i.oid & 0xffff'ffff'ffffu, wrong, first, last, i.bytes.size(), old, scute_errorname(again)));
   return false;
 }
 
