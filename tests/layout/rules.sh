@@ -57,7 +57,7 @@ awk 'FNR == NR { defined[$1] = 1; next }
 xargs -d '\n' grep -HnoP '^ *// *[A-Z][0-9]{1,2}(?= +[A-Za-z`])' <"$temp/files" |
   sed -E 's/^([^:]*:[0-9]+): *\/\/ *(.*)/\1: \2 has no prefix/' >>"$violations" || true
 
-# Rule 3: "RULE FILE" of the index, from rows as | WIN | windows | [engine/logfree/window.hpp](../src/engine/logfree/window.hpp) | 1..5 |,
+# Rule 3: "RULE FILE" of the index, from rows as | WIN | windows | [pool/window.hpp](../src/pool/window.hpp) | 1..5 |,
 # where the last cell names the first rule and the last one, or the only one.
 sed -nE 's/^\| ([A-Z]{2,8}) \| .* \| \[[^]]*\]\(([^)]*)\) \| \1-([0-9]+)(\.\.\1-([0-9]+))? \|$/\1 \2 \3 \5/p' "$index" |
   awk '{

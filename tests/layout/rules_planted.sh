@@ -12,14 +12,14 @@ win=WIN pool=POOL log=LOG long=WINDOWPANE
 plant_tree() {
   rm -rf tree
   mkdir -p tree/{src/pool,src/base,docs,tests/pool,tests/layout,tools/explore}
-  cat >tree/src/engine/logfree/window.hpp <<EOF
+  cat >tree/src/pool/window.hpp <<EOF
 // Windows, by RFC 3986 and CRC-32.
 //
 // $win-1 A window holds its stripes.
 // $win-2 It is deferred, unlike
 //    $win-1 of which this is no definition.
 EOF
-  printf '  // %s-1 holds here, too; see %s-1 %s-2.\nint f();\n' $win $pool $log >tree/src/engine/logfree/window.cpp
+  printf '  // %s-1 holds here, too; see %s-1 %s-2.\nint f();\n' $win $pool $log >tree/src/pool/window.cpp
   printf '//   %s-1  Entries are whole.\n//   %s-2  In their order.\n' $log $log >tree/src/pool/log.hpp
   printf '// %s-1, by itself.\nTEST(window, Holds) {}\n' $win >tree/tests/pool/window_test.cpp
   printf '// a step (%s-1)\n' $pool >tree/tools/explore/steps.cpp
@@ -34,7 +34,7 @@ EOF
 | prefix | about | file | rules |
 |---|---|---|---|
 | $pool | everything | [architecture.md](architecture.md) | $pool-1 |
-| $win | windows | [engine/logfree/window.hpp](../src/engine/logfree/window.hpp) | $win-1..$win-2 |
+| $win | windows | [pool/window.hpp](../src/pool/window.hpp) | $win-1..$win-2 |
 | $log | entries | [pool/log.hpp](../src/pool/log.hpp) | $log-1..$log-2 |
 EOF
 }
@@ -57,28 +57,28 @@ grep -Fqx 'rules: 5, of which 2 rest on an argument alone' <<<"$output" ||
 
 # 1. Definitions.
 echo "// $win-1 Something else." >>tree/src/pool/log.hpp
-expect_violation "$win-1: defined in src/pool/log.hpp and in src/engine/logfree/window.hpp"
+expect_violation "$win-1: defined in src/pool/log.hpp and in src/pool/window.hpp"
 
-echo "// $win-2 Once more." >>tree/src/engine/logfree/window.hpp
-expect_violation "$win-2: defined in src/engine/logfree/window.hpp and in src/engine/logfree/window.hpp"
+echo "// $win-2 Once more." >>tree/src/pool/window.hpp
+expect_violation "$win-2: defined in src/pool/window.hpp and in src/pool/window.hpp"
 
-echo "// $long-1 Too long." >>tree/src/engine/logfree/window.hpp
+echo "// $long-1 Too long." >>tree/src/pool/window.hpp
 expect_violation "$long-1: a prefix has 8 letters at most"
 
 # 2. Citations.
-for file in src/engine/logfree/window.cpp tests/pool/window_test.cpp tools/explore/steps.cpp docs/architecture.md \
+for file in src/pool/window.cpp tests/pool/window_test.cpp tools/explore/steps.cpp docs/architecture.md \
   tests/layout/rules_by_argument.txt; do
   lines=$(wc -l <"tree/$file")
   echo "as in $win-3" >>"tree/$file"
   expect_violation "$file:$((lines + 1)): $win-3 is defined nowhere"
 done
 
-sed -i "s/^\/\/ $win-2/\/\/ V2/" tree/src/engine/logfree/window.hpp
-expect_violation 'src/engine/logfree/window.hpp:4: V2 has no prefix'
+sed -i "s/^\/\/ $win-2/\/\/ V2/" tree/src/pool/window.hpp
+expect_violation 'src/pool/window.hpp:4: V2 has no prefix'
 
 # 3. The index.
 sed -i "s/$win-1\.\.$win-2 |$/$win-1 |/" tree/docs/architecture.md
-expect_violation "docs/architecture.md: the index lacks $win-2 of src/engine/logfree/window.hpp"
+expect_violation "docs/architecture.md: the index lacks $win-2 of src/pool/window.hpp"
 
 sed -i "/^| $log |/d" tree/docs/architecture.md
 expect_violation "docs/architecture.md: the index lacks $log-1 of src/pool/log.hpp"
@@ -86,8 +86,8 @@ expect_violation "docs/architecture.md: the index lacks $log-1 of src/pool/log.h
 sed -i "s/$win-1\.\.$win-2 |$/$win-1..$win-3 |/" tree/docs/architecture.md
 expect_violation "docs/architecture.md: the index has $win-3, which is defined nowhere"
 
-mv tree/src/engine/logfree/window.hpp tree/src/pool/frame.hpp
-expect_violation "docs/architecture.md: the index has $win-1 in src/engine/logfree/window.hpp, but it is in src/pool/frame.hpp"
+mv tree/src/pool/window.hpp tree/src/pool/frame.hpp
+expect_violation "docs/architecture.md: the index has $win-1 in src/pool/window.hpp, but it is in src/pool/frame.hpp"
 
 sed -i "s/^| $log | .*/&\n&/" tree/docs/architecture.md
 expect_violation "docs/architecture.md: the index has $log-2 twice"
