@@ -183,8 +183,10 @@ class mutator {
       case place_kind::lane_status: {
         const auto lane = static_cast<uint32_t>(where.room);
         auto st = load<format::lane_status>(where.begin);
-        st.applied = engine::make_status_word(s_, lane, engine::status_word::applied, st.applied);
-        st.undone = engine::make_status_word(s_, lane, engine::status_word::undone, st.undone);
+        st.applied = log::make_status_word(engine::identity_of(s_, lane), log::status_word::applied,
+                                           st.applied);
+        st.undone = log::make_status_word(engine::identity_of(s_, lane), log::status_word::undone,
+                                          st.undone);
         store(where.begin, st);
         break;
       }
@@ -193,7 +195,7 @@ class mutator {
       case place_kind::undo_entry: {
         auto e = load<format::log_entry>(where.begin);
         if (!inside(where.begin, where.room)) return;
-        e.checksum = engine::entry_checksum(
+        e.checksum = log::entry_checksum(
             at(where.begin), sizeof e + std::min<uint64_t>(e.body_size, where.room - sizeof e));
         store(where.begin, e);
         break;
@@ -204,7 +206,7 @@ class mutator {
         format::log_link bounded = link;
         bounded.length = std::min<uint64_t>(link.length, where.room - sizeof link);
         if (bounded.length == link.length)
-          link.checksum = engine::link_checksum(link, at(where.begin + sizeof link));
+          link.checksum = log::link_checksum(link, at(where.begin + sizeof link));
         store(where.begin, link);
         break;
       }

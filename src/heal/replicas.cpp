@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "engine/common/lane_log.hpp"
+#include "log/entry.hpp"
 #include "pool/superblock.hpp"
 
 namespace scute::heal {
@@ -15,11 +16,9 @@ uint64_t entry_size(const pool::state& s, uint32_t lane, uint32_t replica, uint6
   const std::byte* at = s.at(s.geo.lane_offset(lane, replica) + position);
   format::log_entry e;
   std::memcpy(&e, at, sizeof e);
-  if (e.magic != format::entry_magic || e.position != position || e.pool_salt != s.salt ||
-      e.epoch != s.sb.epoch || e.lane != lane || e.body_size > end - position - sizeof e)
-    return 0;
-  if (e.checksum != engine::entry_checksum(at, sizeof e + e.body_size)) return 0;
-  return std::min((sizeof e + e.body_size + 63) & ~uint64_t{63}, end - position);
+  if (!log::fits(e, engine::identity_of(s, lane), position, end - position)) return 0;
+  if (e.checksum != log::entry_checksum(at, sizeof e + e.body_size)) return 0;
+  return std::min(log::round_line(sizeof e + e.body_size), end - position);
 }
 
 }  // namespace
@@ -66,7 +65,7 @@ void mend_lane(pool::state& s, pool::lane& l, bool repair, mend_tally& t,
                    scute_finder{}, at, n});
     tell({"log replica", at, n, 0, repair});
   };
-  using engine::status_word;
+  using log::status_word;
   for (const auto which : {status_word::applied, status_word::undone}) {
     const uint64_t position = which == status_word::applied ? offsetof(format::lane_status, applied)
                                                             : offsetof(format::lane_status, undone);
@@ -75,7 +74,7 @@ void mend_lane(pool::state& s, pool::lane& l, bool repair, mend_tally& t,
     for (unsigned r = 0; r < 2; ++r) {
       uint64_t word = 0;
       std::memcpy(&word, s.at(s.geo.lane_offset(l.index, r) + position), sizeof word);
-      says[r] = engine::read_status_word(s, l.index, which, word, value[r]);
+      says[r] = log::read_status_word(engine::identity_of(s, l.index), which, word, value[r]);
     }
     if (says[0] == says[1] && value[0] == value[1]) continue;
     // A word that fails its check says nothing, whatever its value looks like.

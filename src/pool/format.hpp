@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "log/format.hpp"
+
 namespace scute::format {
 
 static_assert(std::endian::native == std::endian::little,
@@ -177,63 +179,7 @@ constexpr uint64_t lane_undo_offset(uint64_t lane_size) noexcept {
   return lane_size / 4 * 3;
 }
 
-inline constexpr uint32_t entry_magic = 0x676f4c53;  // "SLog"
-enum entry_flags : uint32_t {
-  entry_final = 1,    // decides a user's transaction; otherwise a step on its way
-  entry_undo = 2,     // old bytes of in-place ranges
-  entry_chained = 4,  // the records are in log chunks; the body names the first
-  entry_more = 8      // undo: further entries are in a log chunk, which the body names
-};
-
-struct log_entry {
-  uint32_t magic;
-  uint32_t checksum;  // CRC-32C of the rest of this struct and of the body
-  uint64_t epoch;
-  uint64_t sequence;     // grows with every entry of a lane, from 1 in every epoch
-  uint64_t transaction;  // grows by one per transaction of the lane, from 1 in every epoch
-  uint32_t lane;
-  uint32_t flags;
-  uint64_t body_size;  // bytes of records after this struct
-  uint64_t pool_salt;  // from the uuid, so that bytes of another pool are no entry here
-  uint64_t position;   // of this entry in its lane replica
-};
-
-enum class record_kind : uint32_t {
-  data = 1,    // length bytes follow: write them at offset
-  intent = 2,  // nothing follows: the parity of this range is to be recomputed
-  undo = 3     // length bytes follow: what an in-place range held before
-};
-
-struct log_chain {         // body of a chained entry
-  uint64_t first;          // file offset of the first log chunk
-  uint64_t first_replica;  // of its second copy, 0 if there is none
-  uint64_t links;          // chunks in the chain
-  uint64_t length;         // bytes of records in all of them
-};
-
-struct log_record {  // padded to 8 bytes with the payload that follows it
-  uint64_t offset;   // in the file
-  uint32_t length;
-  uint32_t kind;
-};
-
-struct log_link {  // at the start of each log chunk; its part of the records follows
-  uint64_t next;   // file offset of the next log chunk, 0 at the end
-  uint64_t next_replica;
-  uint64_t transaction;  // of the entry
-  uint64_t length;       // bytes of records in this chunk
-  uint64_t index;        // position in the chain
-  uint64_t pool_salt;
-  uint64_t epoch;
-  uint32_t lane;
-  uint32_t checksum;  // CRC-32C of the 60 bytes before it and of the records
-};
-
 // ---- what pins the bytes ------------------------------------------------------------------------
-
-template <typename T>
-inline constexpr bool packed =
-    std::has_unique_object_representations_v<T> && std::is_trivially_copyable_v<T>;
 
 static_assert(packed<superblock> && sizeof(superblock) == 512);
 static_assert(offsetof(superblock, uuid) == 40 && offsetof(superblock, layout) == 56);
@@ -263,10 +209,5 @@ static_assert(offsetof(chunk_header, kind) == 32 && offsetof(chunk_header, gener
 static_assert(offsetof(chunk_header, slot_size) == 36 && offsetof(chunk_header, length) == 44);
 static_assert(packed<lane_status> && sizeof(lane_status) == 64);
 static_assert(offsetof(lane_status, in_place) == 16);
-static_assert(packed<log_entry> && sizeof(log_entry) == 64);
-static_assert(offsetof(log_entry, sequence) == 16 && offsetof(log_entry, position) == 56);
-static_assert(packed<log_record> && sizeof(log_record) == 16);
-static_assert(packed<log_chain> && sizeof(log_chain) == 32);
-static_assert(packed<log_link> && sizeof(log_link) == 64 && offsetof(log_link, checksum) == 60);
 
 }  // namespace scute::format

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lanes as long as the format allows, with a plausible head in every line: reading one takes time in
-// proportion to its length (LOGREAD-1, LOGREAD-2 in engine/common/log_reader.hpp). Were every body summed up by
+// proportion to its length (AREA-1, CHAIN-2 in engine/common/log_reader.hpp). Were every body summed up by
 // itself, each of these tests would sum up terabytes, and run into the time limit of its program.
 #include <gtest/gtest.h>
 
@@ -76,7 +76,7 @@ TEST_F(hostile_lane, heads_that_vouch_for_all_that_follows_but_have_wrong_sums) 
   for (const uint64_t at : {uint64_t{64}, 5 * mib, 40 * mib, ring_end - 4096}) {
     format::log_entry e = head(at, 1000 + at % 977);
     put(e);
-    e.checksum = engine::entry_checksum(line(at), sizeof e + e.body_size);
+    e.checksum = log::entry_checksum(line(at), sizeof e + e.body_size);
     put(e);
     const auto log = engine::log_reader(s()).read_lane(0);
     ASSERT_TRUE(log.last.has_value()) << at;
@@ -92,7 +92,7 @@ TEST_F(hostile_lane, entries_in_the_bodies_of_entries) {
   for (const uint64_t at : {ring_end - 64, ring_end - 6400, 47 * mib}) {
     format::log_entry e;
     std::memcpy(&e, line(at), sizeof e);
-    ASSERT_EQ(e.checksum, engine::entry_checksum(line(at), sizeof e + e.body_size));
+    ASSERT_EQ(e.checksum, log::entry_checksum(line(at), sizeof e + e.body_size));
   }
   const auto log = engine::log_reader(s()).read_lane(0);
   ASSERT_TRUE(log.last.has_value());
@@ -125,7 +125,7 @@ TEST_F(hostile_lane, many_entries_that_name_one_chain) {
     link.pool_salt = s().salt;
     link.epoch = s().sb.epoch;
     std::byte* at = s().at(chunk(i));
-    link.checksum = engine::link_checksum(link, at + sizeof link);
+    link.checksum = log::link_checksum(link, at + sizeof link);
     std::memcpy(at, &link, sizeof link);
   }
   for (uint64_t i = 0; i < entries; ++i) {
@@ -135,7 +135,7 @@ TEST_F(hostile_lane, many_entries_that_name_one_chain) {
     const format::log_chain c{chunk(0), 0, links, links * room};
     put(e);
     std::memcpy(line(e.position) + 64, &c, sizeof c);
-    e.checksum = engine::entry_checksum(line(e.position), sizeof e + e.body_size);
+    e.checksum = log::entry_checksum(line(e.position), sizeof e + e.body_size);
     put(e);
     if (i == 0) {  // alone it counts
       const auto log = engine::log_reader(s()).read_lane(0);

@@ -166,8 +166,8 @@ class mutation : public testing::Test {
     if (random.one_in(2)) e.sequence += 100;
     std::memcpy(&e, b.data() + at, sizeof e);
     const uint64_t room = base + g.lane_size - at - sizeof e;
-    e.checksum = engine::entry_checksum(reinterpret_cast<std::byte*>(b.data()) + at,
-                                        sizeof e + std::min(e.body_size, room));
+    e.checksum = log::entry_checksum(reinterpret_cast<std::byte*>(b.data()) + at,
+                                     sizeof e + std::min(e.body_size, room));
     std::memcpy(b.data() + at + 4, &e.checksum, 4);
   }
 

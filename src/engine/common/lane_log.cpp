@@ -6,74 +6,9 @@
 #include <utility>
 
 #include "base/planted.hpp"
-#include "codec/crc32c.hpp"
+#include "log/chain.hpp"
 
 namespace scute::engine {
-namespace {
-
-constexpr uint64_t round_line(uint64_t n) noexcept {
-  return (n + 63) & ~uint64_t{63};
-}
-
-}  // namespace
-
-uint64_t make_status_word(const pool::state& s, uint32_t lane, status_word which,
-                          uint64_t value) noexcept {
-  value &= 0xffff'ffff'ffffu;
-  const uint64_t message[3] = {
-      value, s.sb.epoch << 9 | uint64_t{lane} << 1 | static_cast<uint64_t>(which), s.salt};
-  return value | uint64_t{codec::crc32c(0, message, sizeof message) & 0xffff} << 48;
-}
-
-bool read_status_word(const pool::state& s, uint32_t lane, status_word which, uint64_t word,
-                      uint64_t& value) noexcept {
-  value = word & 0xffff'ffff'ffffu;
-  return word != 0 &&
-         (SCUTE_PLANTED(status_check) || make_status_word(s, lane, which, value) == word);
-}
-
-uint32_t entry_checksum(const std::byte* entry, size_t size) noexcept {
-  constexpr size_t after = offsetof(format::log_entry, checksum) + 4;
-  return codec::crc32c(0, entry + after, size - after);
-}
-
-uint32_t link_checksum(const format::log_link& link, const std::byte* records) noexcept {
-  const uint32_t head = codec::crc32c(0, &link, offsetof(format::log_link, checksum));
-  return codec::crc32c(head, records, link.length);
-}
-
-entry_image::entry_image(pool::lane& l, uint32_t flags) : l_(l), flags_(flags) {
-  l.image.clear();
-  l.image.extend(sizeof(format::log_entry));  // finish() fills it in
-}
-
-void entry_image::add(const format::log_record& r, const void* bytes) {
-  const size_t payload = bytes == nullptr ? 0 : (size_t{r.length} + 7) & ~size_t{7};
-  std::byte* at = l_.image.extend(sizeof r + payload);
-  std::memcpy(at, &r, sizeof r);
-  if (payload == 0) return;
-  std::memset(at + sizeof r + payload - 8, 0, 8);  // padding
-  std::memcpy(at + sizeof r, bytes, r.length);
-}
-
-// Completes the head of an image.
-void lane_log::finish(pool::lane& l, byte_buffer& image, uint32_t flags, uint64_t sequence,
-                      uint64_t position) const noexcept {
-  format::log_entry e{};
-  e.magic = format::entry_magic;
-  e.epoch = s_.sb.epoch;
-  e.sequence = sequence;
-  e.transaction = l.transaction;
-  e.lane = l.index;
-  e.flags = flags;
-  e.body_size = image.size() - sizeof e;
-  e.pool_salt = s_.salt;
-  e.position = position;
-  std::memcpy(image.data(), &e, sizeof e);
-  e.checksum = entry_checksum(image.data(), image.size());
-  std::memcpy(image.data() + offsetof(format::log_entry, checksum), &e.checksum, 4);
-}
-
 // base: file offset of each replica's byte 0.
 void lane_log::stream(pool::lane& l, uint64_t position, const uint64_t (&base)[2]) {
   for (uint32_t r = 0; r < (SCUTE_PLANTED(log_copy) ? 1 : s_.geo.lane_replicas); ++r)
@@ -105,42 +40,22 @@ void lane_log::chain(pool::lane& l, std::vector<uint64_t>& chunks) {
   // Lending makes steps, which build their own entries in l.image.
   const std::vector<std::byte> records(l.image.data() + sizeof(format::log_entry),
                                        l.image.data() + l.image.size());
-  const uint64_t room = s_.geo.chunk_size - sizeof(format::log_link);
-  const uint64_t links = (records.size() + room - 1) / room;
-  const uint64_t replicas = s_.geo.lane_replicas;
-  const size_t before = chunks.size();
-  borrow(l, chunks, links * replicas);
-  l.w.count.fallbacks.add(1);
-  const uint64_t* at = chunks.data() + before;
-  for (uint64_t i = 0; i < links; ++i) {
-    format::log_link link{};
-    const uint64_t begin = i * room;
-    link.length = std::min<uint64_t>(room, records.size() - begin);
-    link.transaction = l.transaction;
-    link.index = i;
-    link.pool_salt = s_.salt;
-    link.epoch = s_.sb.epoch;
-    link.lane = l.index;
-    if (i + 1 < links) {
-      link.next = at[(i + 1) * replicas];
-      link.next_replica = replicas > 1 ? at[(i + 1) * replicas + 1] : 0;
-    }
-    link.checksum = link_checksum(link, records.data() + begin);
-    for (uint64_t r = 0; r < (SCUTE_PLANTED(link_copy) ? 1 : replicas); ++r) {
-      std::byte* to = s_.at(at[i * replicas + r]);
-      l.w.stream(to, &link, sizeof link, medium::purpose::log);
-      l.w.stream(to + sizeof link, records.data() + begin, link.length, medium::purpose::log);
-    }
-  }
-  const format::log_chain c{at[0], replicas > 1 ? at[1] : 0, links, records.size()};
-  l.image.clear();
-  std::memcpy(l.image.extend(sizeof(format::log_entry) + sizeof c) + sizeof(format::log_entry), &c,
-              sizeof c);
+  const auto extend = [&](size_t n) -> std::span<const uint64_t> {
+    const size_t before = chunks.size();
+    borrow(l, chunks, n);
+    l.w.count.fallbacks.add(1);
+    return {chunks.data() + before, n};
+  };
+  const log::chunk_space space{s_.at(0), s_.geo.chunk_size, s_.geo.lane_replicas};
+  const format::log_chain c =
+      log::write_chain(space, l.w, identity_of(s_, l.index), l.transaction, records, extend);
+  log::begin(l.image);
+  std::memcpy(l.image.extend(sizeof c), &c, sizeof c);
 }
 
 void lane_log::prepare(entry_image& image) {
   pool::lane& l = image.lane();
-  if (round_line(l.image.size()) <=
+  if (log::round_line(l.image.size()) <=
       format::lane_undo_offset(s_.geo.lane_size) - format::lane_log_offset)
     return;
   // The steps that lending makes use up sequence numbers; the entry's own comes after them.
@@ -153,7 +68,7 @@ void lane_log::prepare(entry_image& image) {
 void lane_log::write(const entry_image& image) noexcept {
   pool::lane& l = image.lane();
   const uint64_t end = format::lane_undo_offset(s_.geo.lane_size);
-  const uint64_t size = round_line(l.image.size());
+  const uint64_t size = log::round_line(l.image.size());
   uint64_t position = l.ring_next;
   if (position + size > end) position = format::lane_log_offset;
   if (l.logged != 0 && position < l.last_end && position + size > l.last_begin) {
@@ -162,7 +77,8 @@ void lane_log::write(const entry_image& image) noexcept {
     l.raise_settled(l.logged);
   }
   SCUTE_ASSERT(position + size <= end && l.sequence >= l.logged);
-  finish(l, l.image, image.flags(), l.sequence + 1, position);
+  log::seal(l.image, identity_of(s_, l.index), image.flags(), l.sequence + 1, l.transaction,
+            position);
   stream(l, position,
          {s_.geo.lane_offset(l.index, 0), s_.geo.lane_offset(l.index, s_.geo.lane_replicas - 1)});
   l.logged = ++l.sequence;
@@ -175,9 +91,10 @@ void lane_log::write(const entry_image& image) noexcept {
 void lane_log::append_undo(pool::lane& l, uint32_t flags) {
   lane_state& mine = lent_[l.index];
   undo_area& area = mine.area;
-  finish(l, l.image, flags | format::entry_undo, mine.undo_count, area.next);
+  log::seal(l.image, identity_of(s_, l.index), flags | format::entry_undo, mine.undo_count,
+            l.transaction, area.next);
   stream(l, area.next, area.base);
-  area.next += round_line(l.image.size());
+  area.next += log::round_line(l.image.size());
   ++mine.undo_count;
   SCUTE_ASSERT(area.next <= area.end);
 }
@@ -190,18 +107,16 @@ lane_log::undo_area lane_log::lane_undo_area(const pool::lane& l) const noexcept
 
 bool lane_log::add_undo(byte_buffer& image, uint64_t offset, const std::byte* old,
                         uint64_t length) const {
-  constexpr uint64_t link_room = round_line(sizeof(format::log_entry) + sizeof(format::log_chain));
+  constexpr uint64_t link_room =
+      log::round_line(sizeof(format::log_entry) + sizeof(format::log_chain));
   const uint64_t room = s_.geo.lane_size - format::lane_undo_offset(s_.geo.lane_size) - link_room;
   const uint64_t before = std::max(image.size(), sizeof(format::log_entry));
   const format::log_record r{offset, static_cast<uint32_t>(length),
                              static_cast<uint32_t>(format::record_kind::undo)};
   const size_t payload = (length + 7) & ~uint64_t{7};
-  if (length > room || round_line(before + sizeof r + payload) > room) return false;
-  if (image.size() == 0) image.extend(sizeof(format::log_entry));
-  std::byte* at = image.extend(sizeof r + payload);
-  std::memcpy(at, &r, sizeof r);
-  std::memset(at + sizeof r + payload - 8, 0, 8);
-  std::memcpy(at + sizeof r, old, length);
+  if (length > room || log::round_line(before + sizeof r + payload) > room) return false;
+  if (image.size() == 0) log::begin(image);
+  log::add_record(image, r, old);
   return true;
 }
 
@@ -209,11 +124,11 @@ void lane_log::write_first_undo(pool::lane& l, byte_buffer& image, medium::write
   lane_state& mine = lent_[l.index];
   mine.undo_transaction = l.transaction;
   mine.area = lane_undo_area(l);
-  finish(l, image, format::entry_undo, 0, mine.area.next);
+  log::seal(image, identity_of(s_, l.index), format::entry_undo, 0, l.transaction, mine.area.next);
   for (uint32_t r = 0; r < s_.geo.lane_replicas; ++r)
     w.stream(s_.at(mine.area.base[r] + mine.area.next), image.data(), image.size(),
              medium::purpose::log);
-  mine.area.next += round_line(image.size());
+  mine.area.next += log::round_line(image.size());
   mine.undo_count = 1;
 }
 
@@ -236,14 +151,14 @@ void lane_log::write_undo(const entry_image& image) {
     flags |= format::entry_chained;
   }
   // Behind every entry there stays room for one that says where it goes on.
-  if (area.next + round_line(l.image.size()) + link_room > area.end) {
+  if (area.next + log::round_line(l.image.size()) + link_room > area.end) {
     byte_buffer entry = std::exchange(l.image, {});  // lending builds entries, too
     const size_t before = mine.undo_chunks.size();
     borrow(l, mine.undo_chunks, s_.geo.lane_replicas);
     const uint64_t first = mine.undo_chunks[before], last = mine.undo_chunks.back();
     const format::log_chain next{first, last != first ? last : 0, 1, 0};
-    l.image.clear();
-    std::memcpy(l.image.extend(link) + sizeof(format::log_entry), &next, sizeof next);
+    log::begin(l.image);
+    std::memcpy(l.image.extend(sizeof next), &next, sizeof next);
     append_undo(l, format::entry_more);
     area = {{first, last}, 0, s_.geo.chunk_size};
     l.image = std::move(entry);
@@ -253,8 +168,10 @@ void lane_log::write_undo(const entry_image& image) {
 
 void lane_log::store_status(pool::lane& l) {
   // undone before applied: both lie in one line, so a durable `applied` brings `undone` along.
-  const uint64_t undone = make_status_word(s_, l.index, status_word::undone, lent_[l.index].undone);
-  const uint64_t applied = make_status_word(s_, l.index, status_word::applied, l.logged);
+  const uint64_t undone = log::make_status_word(identity_of(s_, l.index), log::status_word::undone,
+                                                lent_[l.index].undone);
+  const uint64_t applied =
+      log::make_status_word(identity_of(s_, l.index), log::status_word::applied, l.logged);
   for (uint32_t r = 0; r < (SCUTE_PLANTED(status_copy) ? 1 : s_.geo.lane_replicas); ++r) {
     std::byte* line = s_.at(s_.geo.lane_offset(l.index, r));
     l.w.store(line + offsetof(format::lane_status, undone), &undone, 8);

@@ -14,29 +14,27 @@
 //    ring and no status word says that their transaction has ended.
 #pragma once
 
-#include <cstring>
 #include <span>
 #include <vector>
 
 #include "heap/heap.hpp"
+#include "log/entry.hpp"
 #include "pool/state.hpp"
 
 namespace scute::engine {
 
+// The identity of entries that this session writes to a lane.
+inline log::identity identity_of(const pool::state& s, uint32_t lane) noexcept {
+  return {s.salt, s.sb.epoch, lane};
+}
+
 // Builds the image of an entry in l.image.
 class entry_image {
  public:
-  entry_image(pool::lane& l, uint32_t flags);
+  entry_image(pool::lane& l, uint32_t flags) : l_(l), flags_(flags) { log::begin(l.image); }
   // bytes: null for a record without.
   void add(format::record_kind kind, uint64_t offset, const void* bytes, uint32_t length) {
-    const format::log_record r{offset, length, static_cast<uint32_t>(kind)};
-    if (bytes != nullptr && length == format::header_size) {  // most of the allocator's
-      std::byte* at = l_.image.extend(sizeof r + format::header_size);
-      std::memcpy(at, &r, sizeof r);
-      std::memcpy(at + sizeof r, bytes, format::header_size);
-    } else {
-      add(r, bytes);
-    }
+    log::add_record(l_.image, kind, offset, bytes, length);
   }
 
   pool::lane& lane() const noexcept { return l_; }
@@ -45,8 +43,6 @@ class entry_image {
   void chained() noexcept { flags_ |= format::entry_chained; }
 
  private:
-  void add(const format::log_record& r, const void* bytes);
-
   pool::lane& l_;
   uint32_t flags_;
 };
@@ -99,8 +95,6 @@ class lane_log {
     uint64_t undone = 0;            // second word of the status line
   };
 
-  void finish(pool::lane& l, byte_buffer& image, uint32_t flags, uint64_t sequence,
-              uint64_t position) const noexcept;
   undo_area lane_undo_area(const pool::lane& l) const noexcept;
   void stream(pool::lane& l, uint64_t position, const uint64_t (&base)[2]);
   void append_undo(pool::lane& l, uint32_t flags);
@@ -116,15 +110,5 @@ class lane_log {
   heap::heap& heap_;
   std::vector<lane_state> lent_;
 };
-
-// A 48-bit value and a 16-bit check of it, in one word that is written atomically.
-enum class status_word : uint32_t { applied = 0, undone = 1 };
-uint64_t make_status_word(const pool::state& s, uint32_t lane, status_word which,
-                          uint64_t value) noexcept;
-bool read_status_word(const pool::state& s, uint32_t lane, status_word which, uint64_t word,
-                      uint64_t& value) noexcept;
-
-uint32_t entry_checksum(const std::byte* entry, size_t size) noexcept;
-uint32_t link_checksum(const format::log_link& link, const std::byte* records) noexcept;
 
 }  // namespace scute::engine
