@@ -19,6 +19,13 @@
 #if defined(SCUTE_FUZZ_SANITIZED)
 #include <sanitizer/common_interface_defs.h>
 #endif
+#if defined(__SANITIZE_THREAD__)
+// ThreadSanitizer's own handlers fall over the callback, which is instrumented.
+extern "C" const char* __tsan_default_options();
+extern "C" const char* __tsan_default_options() {
+  return "handle_segv=0:handle_sigbus=0:handle_sigill=0:handle_sigfpe=0:handle_abort=0";
+}
+#endif
 
 namespace scute::fuzz {
 namespace {
@@ -76,7 +83,8 @@ void guard_install(const std::string& folder, const std::string& repeat, unsigne
 #if defined(SCUTE_FUZZ_SANITIZED)
   // The sanitizer reports bad accesses itself, and then calls back.
   __sanitizer_set_death_callback(&save);
-#else
+#endif
+#if !defined(SCUTE_FUZZ_SANITIZED) || defined(__SANITIZE_THREAD__)
   for (const int s : {SIGSEGV, SIGBUS, SIGILL, SIGFPE}) ::sigaction(s, &a, nullptr);
 #endif
 }
