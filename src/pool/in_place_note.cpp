@@ -38,6 +38,17 @@ void forget_in_place(const state& s, lane& l) noexcept {
   store(s, l, words);
 }
 
+std::optional<data_range> earlier_note(const state& s, const lane& l) noexcept {
+  uint64_t words[2];
+  std::memcpy(words, s.at(s.geo.lane_offset(l.index, 0) + offsetof(format::lane_status, in_place)),
+              sizeof words);
+  const uint64_t begin = words[0] & value_mask, end = words[1] & value_mask;
+  if (begin >= end || !s.geo.in_data(begin, end - begin) ||
+      words[0] == make_word(s, s.sb.epoch, l.index, 0, begin))
+    return std::nullopt;
+  return data_range{begin, end - begin};
+}
+
 std::vector<data_range> noted_in_place(const state& s, uint64_t resolved, uint64_t present) {
   std::vector<data_range> all;
   for (uint32_t lane = 0; lane < s.geo.lane_count; ++lane) {

@@ -9,6 +9,7 @@
 #include "engine/logfree/window.hpp"
 #include "pool/columns.hpp"
 #include "pool/hold.hpp"
+#include "pool/in_place_note.hpp"
 #include "pool/resolver.hpp"
 #include "tx/conflict.hpp"
 
@@ -126,12 +127,14 @@ void logfree::commit(pool::lane& l, const tx::write_set& w) {
 void logfree::save(pool::lane& l, const tx::inplace_range& r,
                    std::span<const tx::member> fragments) {
   s_.require_healthy();
-  if (s_.resolving->pending())
+  if (s_.resolving->pending()) {
+    if (const auto x = pool::earlier_note(s_, l)) s_.resolving->before_write(x->offset, x->length);
     for (const tx::member& m : fragments) {
       s_.resolving->before_change(m.where);
       s_.resolving->before_write(m.where.header, format::header_size);
       s_.resolving->before_write(m.where.payload, m.extent);
     }
+  }
   const auto mine = hold_.claim(l);
   if (mine != in_place_hold::outcome::logged && !logged_.has_undo(l)) {
     try {
