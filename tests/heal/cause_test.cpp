@@ -3,13 +3,12 @@
 #include "engine/logfree/cause.hpp"
 
 #include <gtest/gtest.h>
-
 #include <sys/wait.h>
 #include <unistd.h>
-#include <barrier>
-#include <thread>
 
+#include <barrier>
 #include <csignal>
+#include <thread>
 
 #include "engine/logfree/extents.hpp"
 #include "heal/crash_image.hpp"

@@ -54,7 +54,10 @@ class lost_column : public testing::Test {
     const uint32_t lane = f.in().s.geo.lane_count - 1;  // no transaction has it
     locks.lock_window(stripe_of(other), lane);
     std::atomic<bool> begins{false};
-    std::thread owner([&] { meets_loss(begins); });
+    std::thread owner([&] {
+      meets_loss(begins);
+      begins = true;
+    });
     while (!begins) std::this_thread::yield();
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     const auto end = std::chrono::steady_clock::now() + patience;
@@ -70,6 +73,29 @@ class lost_column : public testing::Test {
     return got;
   }
 
+  // A transaction with a range of `held` in place opens one of `other`, whose column has lost a page.
+  template <class Open>
+  void expect_nobody_waits(Open&& open_other) {
+    lose_beside(other);
+    const bool had = can_be_had([&](std::atomic<bool>& begins) {
+      transaction tx(f);
+      void* p = nullptr;
+      SCUTE_OKAY(scute_tx_inplace(tx, held, 0, 100, &p));
+      std::memset(p, 1, 100);
+      SCUTE_OKAY(open_other(tx, begins, &p));
+      std::memset(p, 2, 100);
+      SCUTE_OKAY(tx.commit());
+    });
+    EXPECT_TRUE(had);
+    EXPECT_EQ(f.info().pages_healed, 1u);
+    expect_stored();
+  }
+  void expect_stored() {
+    EXPECT_EQ(f.read(held)[50], 1);
+    EXPECT_EQ(f.read(other)[50], 2);
+    f.expect_sound();
+  }
+
   static constexpr size_t content_size = 3000;
   pool_file f;
   std::vector<scute_oid> objects;
@@ -77,41 +103,18 @@ class lost_column : public testing::Test {
 };
 
 TEST_F(lost_column, MetByACommit) {
-  lose_beside(other);
-  const bool had = can_be_had([&](std::atomic<bool>& begins) {
-    transaction tx(f);
-    void* p = nullptr;
-    SCUTE_OKAY(scute_tx_inplace(tx, held, 0, 100, &p));
-    std::memset(p, 1, 100);
-    SCUTE_OKAY(scute_tx_add_range(tx, other, 0, 100, &p));
-    std::memset(p, 2, 100);
+  expect_nobody_waits([&](scute_tx* tx, std::atomic<bool>& begins, void** p) {
+    const int e = scute_tx_add_range(tx, other, 0, 100, p);
     begins = true;
-    SCUTE_OKAY(tx.commit());
+    return e;
   });
-  EXPECT_TRUE(had);
-  EXPECT_EQ(f.read(held)[50], 1);
-  EXPECT_EQ(f.read(other)[50], 2);
-  EXPECT_EQ(f.info().pages_healed, 1u);
-  f.expect_sound();
 }
 
 TEST_F(lost_column, MetByAnotherInPlaceRange) {
-  lose_beside(other);
-  const bool had = can_be_had([&](std::atomic<bool>& begins) {
-    transaction tx(f);
-    void* p = nullptr;
-    SCUTE_OKAY(scute_tx_inplace(tx, held, 0, 100, &p));
-    std::memset(p, 1, 100);
+  expect_nobody_waits([&](scute_tx* tx, std::atomic<bool>& begins, void** p) {
     begins = true;
-    SCUTE_OKAY(scute_tx_inplace(tx, other, 0, 100, &p));
-    std::memset(p, 2, 100);
-    SCUTE_OKAY(tx.commit());
+    return scute_tx_inplace(tx, other, 0, 100, p);
   });
-  EXPECT_TRUE(had);
-  EXPECT_EQ(f.read(held)[50], 1);
-  EXPECT_EQ(f.read(other)[50], 2);
-  EXPECT_EQ(f.info().pages_healed, 1u);
-  f.expect_sound();
 }
 
 // Its own column: the page is rebuilt, and the stores that were there stay.
@@ -124,9 +127,7 @@ TEST_F(lost_column, OfItsOwn) {
   SCUTE_OKAY(scute_tx_add_range(tx, other, 0, 100, &p));
   std::memset(p, 2, 100);
   SCUTE_OKAY(tx.commit());
-  EXPECT_EQ(f.read(held)[50], 1);
-  EXPECT_EQ(f.read(other)[50], 2);
-  f.expect_sound();
+  expect_stored();
 }
 
 }  // namespace
