@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/failure.hpp"
 #include "base/planted.hpp"
 
 namespace scute::log {
@@ -10,6 +11,7 @@ namespace scute::log {
 format::log_chain write_chain(const chunk_space& space, medium::writer& w, const identity& whose,
                               uint64_t transaction, std::span<const std::byte> records,
                               const std::function<std::span<const uint64_t>(size_t)>& extend) {
+  SCUTE_ASSERT(!records.empty());
   const uint64_t room = link_room(space.chunk_size);
   const uint64_t links = (records.size() + room - 1) / room;
   const uint64_t copies = space.copies;
@@ -64,6 +66,7 @@ chain_reader::outcome chain_reader::read(const format::log_entry& e, const forma
                                          uint64_t links_max, uint64_t length_max,
                                          std::vector<std::byte>& records,
                                          std::vector<place>& places) {
+  if (exhausted_) return outcome::exhausted;
   if (c.links == 0 || c.links > links_max || c.length > length_max) return outcome::invalid;
   records.clear();
   uint64_t offset = c.first, copy = c.first_replica;

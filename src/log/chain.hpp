@@ -29,7 +29,7 @@ constexpr uint64_t link_room(uint64_t chunk_size) noexcept {
   return chunk_size - sizeof(format::log_link);
 }
 
-// Writes records to chunks, and returns what the entry's body shall be. extend(n): the file offsets of n further
+// Writes records, at least one, to chunks, and returns what the entry's body shall be. extend(n): the file offsets of n further
 // chunks, in the order of links, the copies of each behind one another; may throw, with nothing written. Undecided until
 // the next fence.
 format::log_chain write_chain(const chunk_space& space, medium::writer& w, const identity& whose,
@@ -52,7 +52,7 @@ class chain_reader {
     invalid,    // CHAIN-1
     exhausted,  // CHAIN-2
   };
-  // The records of a chained entry with this head and body; places: where they lie, all copies, is added to.
+  // Beyond the budget every call says so. The records of a chained entry with this head and body; places: where they lie, all copies, is added to.
   outcome read(const format::log_entry& e, const format::log_chain& c, uint64_t links_max,
                uint64_t length_max, std::vector<std::byte>& records, std::vector<place>& places);
 

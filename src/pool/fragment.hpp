@@ -13,7 +13,6 @@
 
 #include <cstdint>
 
-#include "base/planted.hpp"
 #include "pool/state.hpp"
 
 namespace scute::pool {

@@ -25,6 +25,21 @@ void store(const state& s, lane& l, const uint64_t (&words)[2]) noexcept {
             sizeof words);
 }
 
+// What a lane's note of an epoch after `resolved` and before `present` tells of; of length 0 if there is none.
+data_range note_of(const state& s, uint32_t lane, uint64_t resolved, uint64_t present) noexcept {
+  uint64_t words[2];
+  std::memcpy(words, s.at(s.geo.lane_offset(lane, 0) + offsetof(format::lane_status, in_place)),
+              sizeof words);
+  const uint64_t begin = words[0] & value_mask, end = words[1] & value_mask;
+  if (begin >= end) return {};
+  const uint64_t first = std::max(resolved + 1, present - std::min(present, epochs_max));
+  for (uint64_t epoch = first; epoch < present; ++epoch)
+    if (words[0] == make_word(s, epoch, lane, 0, begin) &&
+        words[1] == make_word(s, epoch, lane, 1, end))
+      return {begin, end - begin};
+  return {};
+}
+
 }  // namespace
 
 void note_in_place(const state& s, lane& l, data_range hull) noexcept {
@@ -38,31 +53,14 @@ void forget_in_place(const state& s, lane& l) noexcept {
   store(s, l, words);
 }
 
-std::optional<data_range> earlier_note(const state& s, const lane& l) noexcept {
-  uint64_t words[2];
-  std::memcpy(words, s.at(s.geo.lane_offset(l.index, 0) + offsetof(format::lane_status, in_place)),
-              sizeof words);
-  const uint64_t begin = words[0] & value_mask, end = words[1] & value_mask;
-  if (begin >= end || !s.geo.in_data(begin, end - begin) ||
-      words[0] == make_word(s, s.sb.epoch, l.index, 0, begin))
-    return std::nullopt;
-  return data_range{begin, end - begin};
+bool has_earlier_note(const state& s, const lane& l) noexcept {
+  return note_of(s, l.index, s.sb.resolved_epoch, s.sb.epoch).length != 0;
 }
 
 std::vector<data_range> noted_in_place(const state& s, uint64_t resolved, uint64_t present) {
   std::vector<data_range> all;
-  for (uint32_t lane = 0; lane < s.geo.lane_count; ++lane) {
-    uint64_t words[2];
-    std::memcpy(words, s.at(s.geo.lane_offset(lane, 0) + offsetof(format::lane_status, in_place)),
-                sizeof words);
-    const uint64_t begin = words[0] & value_mask, end = words[1] & value_mask;
-    if (begin >= end) continue;
-    const uint64_t first = std::max(resolved + 1, present - std::min(present, epochs_max));
-    for (uint64_t epoch = first; epoch < present; ++epoch)
-      if (words[0] == make_word(s, epoch, lane, 0, begin) &&
-          words[1] == make_word(s, epoch, lane, 1, end))
-        all.push_back({begin, end - begin});
-  }
+  for (uint32_t lane = 0; lane < s.geo.lane_count; ++lane)
+    if (const data_range x = note_of(s, lane, resolved, present); x.length != 0) all.push_back(x);
   return all;
 }
 

@@ -5,11 +5,11 @@
 //
 // INPLACE-1 The note is there before the program gets its pointer, and until its transaction has ended, as far as a
 //    killed process goes. It is stored, not flushed: after a power failure it may be missing, or out of date.
-//    One of an earlier session is replaced only when what it tells of is resolved.
+//    One of an earlier session stays until all is resolved: meanwhile what the lane has in place goes through the log,
+//    which needs no note.
 // INPLACE-2 Nothing depends on it but what is told of a repair.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "pool/columns.hpp"
@@ -19,9 +19,8 @@ namespace scute::pool {
 void note_in_place(const state& s, lane& l, data_range hull) noexcept;
 void forget_in_place(const state& s, lane& l) noexcept;
 
-// What an earlier session's note says in this lane, whose next note will take its place; nothing if there is none. Not
-// tested against any epoch.
-std::optional<data_range> earlier_note(const state& s, const lane& l) noexcept;
+// This lane's note is of an earlier session, and not all is resolved.
+bool has_earlier_note(const state& s, const lane& l) noexcept;
 
 // The ranges that notes of the epochs after `resolved` and before `present` tell of.
 std::vector<data_range> noted_in_place(const state& s, uint64_t resolved, uint64_t present);

@@ -368,7 +368,7 @@ void instance::close() {
   // Chunks that could not be taken back from a log, for want of memory: the next open does it, as
   // after a crash.
   if (heap->lent() != 0) return;
-  engine->close();
+  drain();
   s.require_healthy();
   s.sb.clean = 1;
   // Else the next session goes on with it.

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <exception>
 
-#include "base/planted.hpp"
 #include "base/thread_signals.hpp"
 #include "pool/library_call.hpp"
 #include "pool/superblock.hpp"

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <atomic>
-#include <memory>
+#include <exception>
 #include <mutex>
 #include <thread>
 #include <vector>

@@ -85,8 +85,6 @@ class engine : public heap::step_engine {
   virtual bool background() noexcept = 0;
   // What the lane's transactions have left is durable as well, or the medium has failed. Any thread without locks.
   virtual void drain(pool::lane& l) noexcept = 0;
-  // The pool is about to be closed as clean: no transaction runs or will run.
-  virtual void close() noexcept = 0;
 
   // ---- transactions: each with the lane of its own thread ----------------------------------------------
 

@@ -143,7 +143,7 @@ void lane_log::write_undo(const entry_image& image) {
     area = lane_undo_area(l);
   }
   constexpr uint64_t link = sizeof(format::log_entry) + sizeof(format::log_chain);
-  constexpr uint64_t link_room = (link + 63) & ~uint64_t{63};
+  constexpr uint64_t link_room = log::round_line(link);
   uint32_t flags = image.flags();
   // A range that would fill most of a chunk gets chunks of its own, and leaves a link.
   if (l.image.size() > s_.geo.chunk_size / 4) {

@@ -114,7 +114,7 @@ found_log log_reader::read_lane(uint32_t lane) {
     const auto keep_places = [&](const std::vector<place>& places) {
       found.undo_places.insert(found.undo_places.end(), places.begin(), places.end());
     };
-    at += (sizeof e->head + e->head.body_size + 63) & ~uint64_t{63};
+    at += log::round_line(sizeof e->head + e->head.body_size);
     if ((e->head.flags & format::entry_more) != 0) {
       if (SCUTE_PLANTED(undo_more)) break;
       format::log_chain next;

@@ -2,7 +2,6 @@
 // Fragments as ranges of the data rows, and ranges as parts of column blocks.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "pool/columns.hpp"
@@ -22,13 +21,9 @@ void for_each_extent(const pool::fragment& f, uint32_t covered, Fn&& fn) {
 // Calls fn(offset, zone, column, n) for the parts of a range that stay in one row and column block.
 template <typename Fn>
 void for_each_part(const pool::geometry& g, uint64_t offset, uint64_t length, Fn&& fn) {
-  while (length != 0) {
-    const pool::cell c = pool::cell_of(g, offset);
-    const uint64_t n = std::min(length, pool::column_block - c.column % pool::column_block);
-    fn(offset, c.zone, c.column, n);
-    offset += n;
-    length -= n;
-  }
+  pool::for_each_block(g, offset, length, [&](uint64_t at, const pool::cell& c, uint64_t n) {
+    fn(at, c.zone, c.column, n);
+  });
 }
 
 }  // namespace scute::engine

@@ -104,6 +104,7 @@ bool in_place_hold::add(pool::lane& l, const tx::inplace_range& r,
     return false;
   };
   if (!window(s_, l).plan(extents) || overlap(l.now().columns, l.held.columns)) return give_up();
+  l.pieces.clear();  // of what the lane did before
   if (!require_columns(l)) return false;
   const auto& columns = l.now().columns;
   l.held.columns.reserve(l.held.columns.size() + columns.size());

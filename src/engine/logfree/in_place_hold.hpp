@@ -15,7 +15,8 @@
 //    threads: what a crash has left is resolved before (engine/logfree/logfree.hpp, LF-7), since that waits for
 //    stripes, which may be this lane's own where blocks share them. (Found by an attack from outside: no
 //    test had pools large enough for that.) Nor may it meet a lost page of a column that is not held, since
-//    the handler of the fault waits for that column: what a window needs is touched in state held.
+//    the handler of the fault waits for that column: what a window needs is touched in state held. Who asks for one of the columns then gets it, though nothing
+//    may be lost; that costs him who has them the way through the log.
 // HOLD-3 The undo entry is put together in DRAM range by range, and always fits the lane's undo area, so that
 //    to demote takes no memory and no other lock; signal handlers do it, too.
 // HOLD-4 Until the transaction's end decoders see the old bytes through state::overlaid, whether the columns
@@ -47,7 +48,7 @@ class in_place_hold {
   outcome claim(pool::lane& l) noexcept;
   void release(pool::lane& l) noexcept;  // back to the user's code
   bool is_claimed(const pool::lane& l) const noexcept;
-  // engine::require_columns() for l.now(), in which anybody can take what is held (HOLD-2). False if somebody did.
+  // window::require_columns() for l.now(), in which anybody can take what is held (HOLD-2). False if somebody did.
   bool require_columns(pool::lane& l) noexcept;
 
   // In state none or held: takes the columns of further fragments. False if that cannot be had: then

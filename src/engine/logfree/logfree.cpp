@@ -127,8 +127,9 @@ void logfree::commit(pool::lane& l, const tx::write_set& w) {
 void logfree::save(pool::lane& l, const tx::inplace_range& r,
                    std::span<const tx::member> fragments) {
   s_.require_healthy();
+  bool noted = false;
   if (s_.resolving->pending()) {
-    if (const auto x = pool::earlier_note(s_, l)) s_.resolving->before_write(x->offset, x->length);
+    noted = pool::has_earlier_note(s_, l);  // INPLACE-1
     for (const tx::member& m : fragments) {
       s_.resolving->before_change(m.where);
       s_.resolving->before_write(m.where.header, format::header_size);
@@ -136,7 +137,7 @@ void logfree::save(pool::lane& l, const tx::inplace_range& r,
     }
   }
   const auto mine = hold_.claim(l);
-  if (mine != in_place_hold::outcome::logged && !logged_.has_undo(l)) {
+  if (mine != in_place_hold::outcome::logged && !logged_.has_undo(l) && !noted) {
     try {
       if (hold_.add(l, r, fragments)) return hold_.release(l);
     } catch (...) {
@@ -207,10 +208,6 @@ bool logfree::background() noexcept {
 
 void logfree::drain(pool::lane& l) noexcept {
   window(s_, l).drain_wholly();
-}
-
-void logfree::close() noexcept {
-  for (pool::lane& l : s_.lanes) drain(l);
 }
 
 void logfree::make_way(uint32_t lane, uint32_t stripe) noexcept {

@@ -41,6 +41,7 @@
 // LF-9 Members are what the transaction has read: tested under the window, before anything is stored (tx/conflict.hpp).
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "engine/logfree/in_place_hold.hpp"
@@ -70,7 +71,6 @@ class logfree final : public tx::engine, private pool::stripes::keeper {
   bool has_background() const noexcept override { return true; }
   bool background() noexcept override;
   void drain(pool::lane& l) noexcept override;
-  void close() noexcept override;
 
   void commit(pool::lane& l, const tx::write_set& w) override;
   void step(pool::lane& l, std::span<const pool::patch> patches) override;

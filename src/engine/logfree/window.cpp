@@ -52,6 +52,7 @@ bool are_apart(const std::vector<pool::column_range>& v) noexcept {
 }
 
 void unlock(pool::state& s, const pool::lane& l, uint32_t stripe) noexcept {
+  if (SCUTE_PLANTED(window_unlocked)) return;
   s.locks.unlock_window(stripe, l.index);
 }
 
@@ -254,9 +255,8 @@ bool window::lock(bool taken_back) noexcept {
 
 void window::retreat() noexcept {
   go_from({step::open}, step::closed);
-  if (!SCUTE_PLANTED(window_unlocked))
-    for (const uint32_t stripe : l_.now().stripes)
-      if (!l_.last().has(stripe) && !l_.held.has(stripe)) unlock(s_, l_, stripe);
+  for (const uint32_t stripe : l_.now().stripes)
+    if (!l_.last().has(stripe) && !l_.held.has(stripe)) unlock(s_, l_, stripe);
   l_.now().clear();
   if (!l_.last().stripes.empty()) settle_last();
 }
@@ -270,8 +270,7 @@ void window::release_last() noexcept {
 
 void window::leave() noexcept {
   go_from({step::open, step::data, step::parity}, step::closed);
-  if (!SCUTE_PLANTED(window_unlocked))
-    for (const uint32_t stripe : l_.now().stripes) unlock(s_, l_, stripe);
+  for (const uint32_t stripe : l_.now().stripes) unlock(s_, l_, stripe);
   l_.now().clear();
 }
 

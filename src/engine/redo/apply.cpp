@@ -36,7 +36,7 @@ void apply(pool::state& s, pool::lane& l) noexcept {
       s.locks.unlock_shared(p.stripe, merge);
       continue;
     }
-    if (!SCUTE_PLANTED(stripe_exclusive) && !s.locks.lock_exclusive(p.stripe))
+    if (!(SCUTE_PLANTED(stripe_exclusive) && s.has_parity) && !s.locks.lock_exclusive(p.stripe))
       l.w.count.lock_waits.add(1);
     {
       const pool::holding here(s, p.stripe, false);
@@ -62,7 +62,7 @@ void apply_in_place(pool::state& s, pool::lane& l, uint64_t offset, const std::b
   pool::for_each_block(s.geo, offset, length, [&](uint64_t at, const pool::cell& c, uint64_t n) {
     const uint32_t stripe =
         pool::stripes::index(c.zone, (s.has_parity ? c.column : at) / pool::column_block);
-    if (!SCUTE_PLANTED(stripe_in_place) && !s.locks.lock_exclusive(stripe))
+    if (!(SCUTE_PLANTED(stripe_in_place) && s.has_parity) && !s.locks.lock_exclusive(stripe))
       l.w.count.lock_waits.add(1);
     {
       const pool::holding here(s, stripe, false);

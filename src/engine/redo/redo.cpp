@@ -128,11 +128,11 @@ void redo::write_unlogged(pool::lane& l, std::span<const pool::patch> patches) {
   apply(s_, l);
 }
 
-// The last log entry of an idle lane may still hold bytes for what lay there.
 tx::recovery_report redo::recover(medium::writer& w, tx::recovery_watch* watch) {
   return recover_from_logs(s_, w, open_parity::unknown, watch);
 }
 
+// The last log entry of an idle lane may still hold bytes for what lay there.
 void redo::prepare_reuse(pool::lane& l, uint64_t, uint64_t) {
   settle_all(s_, l);
 }

@@ -50,7 +50,6 @@ class redo final : public tx::engine {
   bool has_background() const noexcept override { return false; }
   bool background() noexcept override { return false; }
   void drain(pool::lane&) noexcept override {}
-  void close() noexcept override {}
 
   void commit(pool::lane& l, const tx::write_set& w) override;
   void step(pool::lane& l, std::span<const pool::patch> patches) override;
