@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/planted.hpp"
 #include "pool/fragment.hpp"
 
 namespace scute::pool {
