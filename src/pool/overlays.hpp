@@ -28,22 +28,24 @@ class overlays {
     const std::lock_guard turn(lock_);
     ranges_.emplace(offset, range{length, bytes, nullptr, false, lane});
     any_.store(true, std::memory_order_release);
-    if (lane == no_lane) return;
-    for (uint64_t at = offset / page; at <= (offset + length - 1) / page; ++at)
-      opened_[at % opened_count].fetch_add(1, std::memory_order_release);
+    if (lane != no_lane) revise(offset, length);
   }
-  // Another number whenever a part of these pages was opened in place meanwhile. Who finds a fragment closed,
-  // reads it, and then finds this number unchanged has read no byte of a transaction that was not decided
-  // (tx/conflict.hpp, CONFLICT-2). Of large pools some pages share a counter, so it may change for nothing.
-  uint64_t opened(uint64_t offset, uint64_t length) const noexcept {
+  // Another number whenever a part of these pages was opened or closed in place meanwhile. Who reads between two
+  // equal ones, and patches, has read no byte of a transaction that was not decided (tx/conflict.hpp, CONFLICT-2). Of
+  // large pools some pages share a counter, so it may change for nothing.
+  uint64_t revision(uint64_t offset, uint64_t length) const noexcept {
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // what was read before stays before
     uint64_t sum = 0;
     for (uint64_t at = offset / page; at <= (offset + length - 1) / page; ++at)
-      sum += opened_[at % opened_count].load(std::memory_order_acquire);
+      sum += revisions_[at % revisions_count].load(std::memory_order_acquire);
     return sum;
   }
   void remove(uint64_t offset) noexcept {
     const std::lock_guard turn(lock_);
-    ranges_.erase(offset);
+    const auto it = ranges_.find(offset);
+    if (it == ranges_.end()) return;
+    if (it->second.lane != no_lane) revise(offset, it->second.length);
+    ranges_.erase(it);
     any_.store(!ranges_.empty(), std::memory_order_release);
   }
   bool touches(uint64_t offset, uint64_t length) const noexcept {
@@ -149,6 +151,11 @@ class overlays {
     return it != ranges.end() && it->first < offset + length ? it : ranges.end();
   }
 
+  // With the lock.
+  void revise(uint64_t offset, uint64_t length) noexcept {
+    for (uint64_t at = offset / page; at <= (offset + length - 1) / page; ++at)
+      revisions_[at % revisions_count].fetch_add(1, std::memory_order_release);
+  }
   map::const_iterator first_in(uint64_t offset, uint64_t length) const noexcept {
     return find_first(ranges_, offset, length);
   }
@@ -158,8 +165,8 @@ class overlays {
   // A signal handler may wait for it: nobody touches the medium while having it.
   mutable spin_lock lock_;
   std::atomic<bool> any_{false};
-  static constexpr uint64_t page = 4096, opened_count = 512;
-  std::array<std::atomic<uint64_t>, opened_count> opened_{};
+  static constexpr uint64_t page = 4096, revisions_count = 512;
+  std::array<std::atomic<uint64_t>, revisions_count> revisions_{};
   map ranges_;
 };
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/planted.hpp"
+#include "mend/repair.hpp"
 #include "pool/optimistic.hpp"
 
 namespace scute::tx {
@@ -14,8 +15,9 @@ void refuse_change(const pool::state& s, uint64_t header) {
       SCUTE_E_CONFLICT,
       s.path + ": the object at file offset " + std::to_string(header) +
           " is not as this transaction found it: another transaction changed it since or has it "
-          "open in place, or damage struck its header; nothing of this transaction was written. "
-          "Run it again, which repairs damage, or keep a lock per object");
+          "open in place; nothing of this transaction was written. Run it again, or keep a lock "
+          "per "
+          "object");
 }
 
 namespace {
@@ -34,17 +36,21 @@ bool has_changed(const pool::state& s, const member& m) noexcept {
 
 }  // namespace
 
-const member* find_changed(const pool::state& s, const pool::lane& l,
-                           std::span<const member> members) noexcept {
+change find_changed(const pool::state& s, const pool::lane& l,
+                    std::span<const member> members) noexcept {
   const pool::optimistic_reads mark;
-  for (const member& m : members)
-    if (!m.fresh && (has_changed(s, m) || is_open_elsewhere(s, l, m.where.payload, m.where.room)))
-      return &m;
-  return nullptr;
+  for (const member& m : members) {
+    if (m.fresh) continue;
+    if (is_open_elsewhere(s, l, m.where.payload, m.where.room)) return {&m, false};
+    if (has_changed(s, m)) return {&m, !pool::valid(s, m.where)};
+  }
+  return {};
 }
 
-void require_unchanged(const pool::state& s, const pool::lane& l, std::span<const member> members) {
-  if (const member* m = find_changed(s, l, members)) refuse_change(s, m->where.header);
+void mend_or_refuse(pool::state& s, pool::lane& l, const change& c, int attempt) {
+  constexpr int attempts_max = 100;
+  if (!c.damaged || attempt == attempts_max) refuse_change(s, c.which->where.header);
+  mend::repair(s, &l, c.which->where, "object");
 }
 
 void require_closed(const pool::state& s, const pool::lane& l, uint64_t header, uint64_t offset,

@@ -5,12 +5,17 @@
 // CONFLICT-1 A fragment that is about to be written still has the header that the transaction has read. This is
 //    tested when nobody else can change the fragment any more: in engine redo under the object's claim
 //    (pool/claims.hpp), in engine logfree under the window. It costs a look at a line that is written next.
+//    A header that damage has changed is no other transaction's: a member that fails its checksum then is put right,
+//    with no columns held, and tested again. (Found by an hour of campaigns: a lost page that was rebuilt under the
+//    window, beside a damaged cell, from which several parities can be told only by the checksum.)
 // CONFLICT-2 What the transaction has read of a fragment is of one version, that of the header (tx/verify.hpp). So
 //    everything that was derived from the medium since, and without any lock, was derived from that version:
 //    checksums, and which bytes differ. It is not believed before CONFLICT-1 has been tested. The stores of a range
 //    that was open in place meanwhile are of no version, and are gone, with the header as it was, if that
 //    transaction is aborted. So what is read from the medium counts only if the fragment was closed before,
-//    and nothing was opened in place until after (overlays::opened()). (Found by an attack from outside.)
+//    and nothing was opened in place until after (overlays::revision()). (Found by an attack from outside.) Where no
+//    checksum tells of a copy whether it is the object's, it counts only if nothing was opened or closed in place
+//    while it was taken, and what is open is taken from the overlay. (Found by tests of contention.)
 // CONFLICT-3 While a transaction has ranges of a fragment open in place nobody else commits to the fragment, nor frees
 //    it, nor opens ranges of it in place; its stores are on the medium, and nobody else reads them as the
 //    object's bytes. What is open in place is told by state::overlaid, which changes under the columns'
@@ -31,13 +36,20 @@ namespace scute::tx {
 
 [[noreturn]] void refuse_change(const pool::state& s, uint64_t header);
 
-// The first member that lane l's transaction may not write; null if there is none. The caller has their columns
-// or claims.
-const member* find_changed(const pool::state& s, const pool::lane& l,
-                           std::span<const member> members) noexcept;
-// Throws SCUTE_E_CONFLICT if there is one.
-void require_unchanged(const pool::state& s, const pool::lane& l, std::span<const member> members);
-// Throws it if another lane has a part of [offset, offset + length) open in place.
+// A member that lane l's transaction may not write, or none.
+struct change {
+  const member* which = nullptr;
+  bool damaged = false;  // it fails its checksum, so that nobody need have changed it
+
+  explicit operator bool() const noexcept { return which != nullptr; }
+};
+// The first one. The caller has their columns or claims.
+change find_changed(const pool::state& s, const pool::lane& l,
+                    std::span<const member> members) noexcept;
+// Puts a damaged member right, and returns: it has to be tested again. Throws SCUTE_E_CONFLICT if it is not damaged,
+// or was too often; SCUTE_E_CORRUPT if it cannot be put right. attempt: 0, 1, ... The caller has no columns.
+void mend_or_refuse(pool::state& s, pool::lane& l, const change& c, int attempt);
+// Throws SCUTE_E_CONFLICT if another lane has a part of [offset, offset + length) open in place.
 void require_closed(const pool::state& s, const pool::lane& l, uint64_t header, uint64_t offset,
                     uint64_t length);
 

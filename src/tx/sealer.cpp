@@ -179,10 +179,11 @@ void sealer::change_fragment(micro_buffer& b, uint64_t index) {
   const size_t patches = patches_.size(), members = members_.size();
   const pool::patch last = patches == 0 ? pool::patch{} : patches_.back();
   for (int attempt = 0;; ++attempt) {
-    const uint64_t opened = s_.overlaid.opened(f.payload, f.room);
+    const uint64_t revision = s_.overlaid.revision(f.payload, f.room);
     derive_change(b, index);
     switch_point();
-    if (s_.overlaid.opened(f.payload, f.room) == opened || SCUTE_PLANTED(conflict_undone)) return;
+    if (s_.overlaid.revision(f.payload, f.room) == revision || SCUTE_PLANTED(conflict_undone))
+      return;
     if (attempt == attempts_max) refuse_change(s_, f.header);
     members_.resize(members);
     patches_.resize(patches);

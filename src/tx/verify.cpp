@@ -77,21 +77,26 @@ namespace {
 bool copy_sound(const pool::state& s, const pool::fragment& f, uint32_t from, uint32_t to,
                 std::byte* out, format::fragment_header& h) {
   const pool::optimistic_reads mark;
-  const uint64_t opened = s.overlaid.opened(f.payload, f.room);
+  const uint64_t revision = s.overlaid.revision(f.payload, f.room);
+  const auto same_ranges_open = [&] {
+    return s.overlaid.revision(f.payload, f.room) == revision || SCUTE_PLANTED(copy_closing);
+  };
   std::memcpy(&h, s.at(f.header), sizeof h);
   std::memcpy(out, s.at(f.payload + from), to - from);
+  switch_point();
   if (s.overlaid.touches(f.payload, f.room)) {
     std::byte all[format::fragment_payload];
     std::memcpy(all, s.at(f.payload), f.room);
+    switch_point();
     s.overlaid.patch(f.payload, all, f.room);
     std::memcpy(out, all + from, to - from);
-    return !s.has_checksums || pool::valid(s, f, h, all);
+    return s.has_checksums ? pool::valid(s, f, h, all) : same_ranges_open();
   }
   switch_point();
-  if (!s.has_checksums) return true;
+  if (!s.has_checksums) return same_ranges_open();
   if (from == 0 && to == pool::covered(s, f, h)) return pool::valid(s, f, h, out);
   return pool::valid(s, f, h) && std::memcmp(out, s.at(f.payload + from), to - from) == 0 &&
-         s.overlaid.opened(f.payload, f.room) == opened;
+         same_ranges_open();
 }
 
 }  // namespace

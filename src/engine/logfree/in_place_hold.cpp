@@ -112,16 +112,17 @@ bool in_place_hold::add(pool::lane& l, const tx::inplace_range& r,
   if (!log_.add_undo(l.undo_image, r.offset, r.old, r.length)) return give_up();
   std::vector<uint32_t> got;
   if (!lock(l, got)) return give_up();
-  const tx::member* changed = nullptr;
+  tx::change change;
   {
     const pool::holding here(s_, l, pool::hold::phase::reading);
-    changed = tx::find_changed(s_, l, fragments);
+    change = tx::find_changed(s_, l, fragments);
   }
-  if (changed != nullptr) {
+  if (change) {
     for (const uint32_t g : got) s_.locks.unlock_window(g, l.index);
+    if (change.damaged) return give_up();  // what follows repairs it, with no columns held
     l.undo_image.shrink(undo_before);
     l.now().clear();
-    tx::refuse_change(s_, changed->where.header);
+    tx::refuse_change(s_, change.which->where.header);
   }
   for (const uint32_t g : got) insert(l.held.stripes, g);
   mine.insert(mine.end(), fresh.begin(), fresh.end());

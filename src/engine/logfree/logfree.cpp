@@ -52,9 +52,8 @@ void logfree::resolve(pool::lane& l, const tx::write_set& w) {
   for (const extent& x : extents_[l.index]) s_.resolving->before_write(x.offset, x.length);
 }
 
-// Everything up to the first store, which nothing can fail after. False if in-place ranges have to be
-// demoted, or have been. Throws if a member is not what the transaction has read (LF-9).
-bool logfree::open_window(pool::lane& l, const tx::write_set& w) {
+// What a window writes, and with which deltas.
+void logfree::prepare_window(pool::lane& l, const tx::write_set& w) {
   make_ring(w);
   if (!w.in_place.empty()) {
     const pool::holding here(s_, l, pool::hold::phase::reading);
@@ -69,18 +68,28 @@ bool logfree::open_window(pool::lane& l, const tx::write_set& w) {
     now += r.length;
   }
   window(s_, l).prepare_deltas();
-  if (!hold_.require_columns(l)) return false;
-  const bool before = window(s_, l).take_back();
-  if (!window(s_, l).enter(before)) return false;
-  const tx::member* changed = nullptr;
-  if (!s_.medium->failed()) {  // WIN-5
-    const pool::holding here(s_, l, pool::hold::phase::reading);
-    changed = tx::find_changed(s_, l, w.members);
-    if (changed == nullptr) return true;
+}
+
+// Everything up to the first store, which nothing can fail after. False if in-place ranges have to be
+// demoted, or have been. Throws if a member is not what the transaction has read (LF-9).
+bool logfree::open_window(pool::lane& l, const tx::write_set& w) {
+  prepare_window(l, w);
+  for (int attempt = 0;; ++attempt) {
+    if (!hold_.require_columns(l)) return false;
+    const bool before = window(s_, l).take_back();
+    if (!window(s_, l).enter(before)) return false;
+    tx::change change;
+    if (!s_.medium->failed()) {  // WIN-5
+      const pool::holding here(s_, l, pool::hold::phase::reading);
+      change = tx::find_changed(s_, l, w.members);
+      if (!change) return true;
+    }
+    window(s_, l).retreat();
+    s_.require_healthy();
+    if (change.damaged && hold_.is_claimed(l)) return false;  // a repair waits for columns (HOLD-2)
+    tx::mend_or_refuse(s_, l, change, attempt);
+    window(s_, l).plan(extents_[l.index]);
   }
-  window(s_, l).retreat();
-  s_.require_healthy();
-  tx::refuse_change(s_, changed->where.header);
 }
 
 void logfree::commit_logged(pool::lane& l, const tx::write_set& w) {

@@ -89,6 +89,7 @@ class logfree final : public tx::engine, private pool::stripes::keeper {
   void make_ring(const tx::write_set& w);
   void commit_logged(pool::lane& l, const tx::write_set& w);
   void resolve(pool::lane& l, const tx::write_set& w);
+  void prepare_window(pool::lane& l, const tx::write_set& w);
   bool open_window(pool::lane& l, const tx::write_set& w);
 
   pool::state& s_;

@@ -25,16 +25,22 @@ void logged::wait_for_window(pool::lane& l) {
 
 namespace {
 
-// Throws if a member of what l.now() has locked is not what the transaction has read, with nothing locked.
-void require_unchanged(pool::state& s, pool::lane& l, std::span<const tx::member> members) {
-  const tx::member* changed = nullptr;
-  {
-    const pool::holding here(s, l, pool::hold::phase::reading);
-    changed = tx::find_changed(s, l, members);
+// Locks what open() plans, with members that are what the transaction has read. Throws if they are not, with
+// nothing locked.
+template <typename Open>
+void open_unchanged(pool::state& s, pool::lane& l, std::span<const tx::member> members,
+                    Open&& open) {
+  for (int attempt = 0;; ++attempt) {
+    open();
+    tx::change change;
+    {
+      const pool::holding here(s, l, pool::hold::phase::reading);
+      change = tx::find_changed(s, l, members);
+    }
+    if (!change) return;
+    window(s, l).leave();
+    tx::mend_or_refuse(s, l, change, attempt);
   }
-  if (changed == nullptr) return;
-  window(s, l).leave();
-  tx::refuse_change(s, changed->where.header);
 }
 
 }  // namespace
@@ -56,9 +62,8 @@ void logged::run(pool::lane& l, entry_image& image, const tx::write_set& w, bool
   log_.prepare(image);  // may make steps of its own
   pool::split(s_, l, w.patches);
   add_in_place(l, w.in_place);
-  open_window(l);
   try {
-    require_unchanged(s_, l, w.members);
+    open_unchanged(s_, l, w.members, [&] { open_window(l); });
   } catch (...) {
     log_.clean_up(l, false);  // what prepare() has borrowed
     throw;
@@ -152,9 +157,10 @@ void logged::announce(pool::lane& l, const tx::inplace_range& r,
     extents.push_back({m.where.header, format::header_size});
     extents.push_back({m.where.payload, m.extent});
   }
-  window(s_, l).plan(extents);
-  wait_for_window(l);
-  require_unchanged(s_, l, fragments);
+  open_unchanged(s_, l, fragments, [&] {
+    window(s_, l).plan(extents);
+    wait_for_window(l);
+  });
   try {
     pool::overlay_in_place(s_, l, r.offset, r.old, r.length, true, true);
   } catch (...) {

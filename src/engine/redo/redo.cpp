@@ -99,7 +99,8 @@ void redo::stage(pool::lane& l, std::span<const pool::patch> patches) {
 
 void redo::save(pool::lane& l, const tx::inplace_range& r, std::span<const tx::member> fragments) {
   s_.require_healthy();
-  tx::require_unchanged(s_, l, fragments);
+  for (int attempt = 0; const tx::change c = tx::find_changed(s_, l, fragments); ++attempt)
+    tx::mend_or_refuse(s_, l, c, attempt);
   // REDO-5 holds for direct stores as well: settle before the undo entry's fence.
   const pool::patch p{r.offset, r.old, static_cast<uint32_t>(r.length), medium::purpose::data};
   entry_image image(l, 0);

@@ -181,6 +181,66 @@ testing::scenario undone(const level& l, const char* name, std::uint64_t slot, b
   return s;
 }
 
+// Thread 0's own word counts, with all of the object open; the other word is never anybody's for good, so that
+// whoever takes a copy of the object, or puts it back, must find the word as it was.
+void count_last(scute::pool& p, bool in_place) {
+  const scute_oid oid = oid_of(p, 0, 0);
+  again_and_again([&] {
+    scute_tx* tx = nullptr;
+    scute::detail::check(scute_tx_begin(p.native_handle(), &tx));
+    void* bytes = nullptr;
+    if (const int e = in_place ? scute_tx_inplace(tx, oid, 0, sizes[0], &bytes)
+                               : scute_tx_open(tx, oid, &bytes)) {
+      scute::detail::check(scute_tx_abort(tx));
+      return e;
+    }
+    std::uint64_t n = 0;
+    char* at = static_cast<char*>(bytes) + word_at(0, 0, true);
+    std::memcpy(&n, at, sizeof n);
+    ++n;
+    std::memcpy(at, &n, sizeof n);
+    return scute_tx_commit(tx);
+  });
+}
+
+// The word that is always taken back, in a copy.
+std::uint64_t first_word(scute::pool& p) {
+  const scute_oid oid = oid_of(p, 0, 0);
+  std::uint64_t n = 0;
+  again_and_again([&] {
+    scute_tx* tx = nullptr;
+    scute::detail::check(scute_tx_begin(p.native_handle(), &tx));
+    void* bytes = nullptr;
+    const int e = scute_tx_open(tx, oid, &bytes);
+    if (e == SCUTE_OK) std::memcpy(&n, static_cast<char*>(bytes) + word_at(0, 0, false), sizeof n);
+    scute::detail::check(scute_tx_abort(tx));
+    return e;
+  });
+  return n;
+}
+
+testing::scenario taken_back(const level& l, const char* name, bool in_place) {
+  testing::scenario s(std::string(name) + "/" + l.name, testing::small_pool(l.protection));
+  s.setup([](scute::pool& p) {
+    make_directories(p);
+    commit(p, 0, [](change& c) { c.alloc_zeros(0, sizes[0]); });
+  });
+  for (int k = 0; k < 6; ++k) {
+    s.in_thread(0).step("count", [=](scute::pool& p) { count_last(p, in_place); });
+    s.in_thread(1).step("in place, aborted", [](scute::pool& p) { take_back(p, 0); });
+  }
+  s.in_thread(0).observe([](scute::pool& p) {
+    return std::to_string(word_of(p, 0, 0, true)) + " " + std::to_string(first_word(p));
+  });
+  return s;
+}
+testing::scenario taken_back_whole(const level& l) {
+  return taken_back(l, "contenders-taken-back", false);
+}
+testing::scenario taken_back_in_place(const level& l) {
+  return taken_back(l, "contenders-taken-back-in-place", true);
+}
+
 testing::scenario undone_whole(const level& l) {
   return undone(l, "contenders-undone", 0, true);
 }
@@ -224,7 +284,10 @@ void add_contender_scenarios(std::vector<entry>& to) {
        {"contenders-undone", "one of two threads takes back what it has stored in place",
         undone_whole},
        {"contenders-undone-ranges", "the same, and the other one opens ranges", undone_ranges},
-       {"contenders-undone-large", "the same, with an object of several fragments", undone_large}},
+       {"contenders-undone-large", "the same, with an object of several fragments", undone_large},
+       {"contenders-taken-back", "what is taken back in place gets into no copy", taken_back_whole},
+       {"contenders-taken-back-in-place", "nor into what another range in place puts back",
+        taken_back_in_place}},
       to);
   add_log_free({{"collisions-in-place", "in place after a death, where blocks share locks",
                  ranges_after_death}},
