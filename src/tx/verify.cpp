@@ -73,7 +73,7 @@ namespace {
 // Copies [from, to) of a fragment to `out` and returns true if that is part of what its header, h, vouches
 // for. A checksum over the copy itself says so. If only some of the fragment is copied, all of it is tested
 // where it lies, and then the copy compared: should it be of another version all the same, by chance, then h
-// is not the header any more when the transaction is committed (require_unchanged()).
+// is not the header any more when the transaction is committed (CONFLICT-1).
 bool copy_sound(const pool::state& s, const pool::fragment& f, uint32_t from, uint32_t to,
                 std::byte* out, format::fragment_header& h) {
   const pool::optimistic_reads mark;
@@ -81,13 +81,14 @@ bool copy_sound(const pool::state& s, const pool::fragment& f, uint32_t from, ui
   const auto same_ranges_open = [&] {
     return s.overlaid.revision(f.payload, f.room) == revision || SCUTE_PLANTED(copy_closing);
   };
+  const bool open = !s.has_checksums && s.overlaid.touches(f.payload, f.room);
   std::memcpy(&h, s.at(f.header), sizeof h);
   std::memcpy(out, s.at(f.payload + from), to - from);
-  switch_point();
+  if (open) switch_point();
   if (s.overlaid.touches(f.payload, f.room)) {
     std::byte all[format::fragment_payload];
     std::memcpy(all, s.at(f.payload), f.room);
-    switch_point();
+    if (open) switch_point();
     s.overlaid.patch(f.payload, all, f.room);
     std::memcpy(out, all + from, to - from);
     return s.has_checksums ? pool::valid(s, f, h, all) : same_ranges_open();
