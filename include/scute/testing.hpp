@@ -62,10 +62,10 @@ class stage {
   /// The bytes of the medium as the program sees them. Not to be written to: see damage().
   std::span<const std::byte> bytes() const noexcept;
   /// Changes bytes behind the library's back, durably, as a media error or a scribble does.
-  void damage(std::uint64_t offset, std::span<const std::byte> bytes) const;
+  void damage(uint64_t offset, std::span<const std::byte> bytes) const;
   /// Loses the page that holds this byte: it becomes noise, and whoever accesses it next finds it
   /// rebuilt. Until then it counts as lost, after a crash as well. The pool must be open.
-  void lose_page(std::uint64_t offset) const;
+  void lose_page(uint64_t offset) const;
 
  private:
   detail::stage_state* state_;
@@ -109,10 +109,10 @@ class thread {
 
  private:
   friend class scenario;
-  thread(std::shared_ptr<detail::scenario_state> s, std::size_t index) noexcept
+  thread(std::shared_ptr<detail::scenario_state> s, size_t index) noexcept
       : state_(std::move(s)), index_(index) {}
   std::shared_ptr<detail::scenario_state> state_;
-  std::size_t index_;
+  size_t index_;
 };
 
 /// What a pool is protected by.
@@ -146,7 +146,7 @@ class scenario {
   scenario& observe(std::function<std::string(scute::pool&)> read);
   /// A further thread, or the first one (index 0). With more than one, explore() tries many
   /// interleavings, switching threads at their operations on the medium.
-  thread in_thread(std::size_t index);
+  thread in_thread(size_t index);
 
   /// Steps of one thread are taken by lanes in turn, as if by different threads one after the other.
   scenario& lanes_in_turn();
@@ -173,20 +173,20 @@ class scenario {
 };
 
 struct progress {
-  std::uint64_t states;  ///< recovered and judged so far
-  std::uint64_t states_wanted;
+  uint64_t states;  ///< recovered and judged so far
+  uint64_t states_wanted;
 };
 
 struct explore_options {
-  std::uint64_t states = 20000;  ///< crash states to recover and judge; fewer if there are no more
-  std::uint64_t seed = 1;        ///< of everything that is chosen at random
-  bool eadr = false;             ///< caches are durable
+  uint64_t states = 20000;  ///< crash states to recover and judge; fewer if there are no more
+  uint64_t seed = 1;        ///< of everything that is chosen at random
+  bool eadr = false;        ///< caches are durable
   /// Recoveries may crash too, up to three in a row. At times it is the process that dies first, and the power
   /// fails when its successor recovers, to whom stores were visible that were not durable.
   bool crash_recovery = true;
-  bool thorough = false;             ///< read and reopen every pool again after its probe, not some
-  bool faults = true;                ///< damage one replica or one page of some images
-  std::uint64_t interleavings = 64;  ///< with several threads
+  bool thorough = false;        ///< read and reopen every pool again after its probe, not some
+  bool faults = true;           ///< damage one replica or one page of some images
+  uint64_t interleavings = 64;  ///< with several threads
   std::string only;  ///< the name of one state, from a story: judge that one and nothing else
   /// The command that repeats a state; in it %s stands for the name of the state. For stories.
   std::string repeat_command;
@@ -196,15 +196,15 @@ struct explore_options {
 };
 
 struct exploration {
-  bool sound = true;                ///< no violation
-  std::string story;                ///< of the first violation
-  std::uint64_t states = 0;         ///< recovered and judged
-  std::uint64_t recrashed = 0;      ///< of them, left by a crash of a recovery
-  std::uint64_t killed = 0;         ///< of them, left by the death of a process, with the power on
-  std::uint64_t damaged = 0;        ///< of them, with a fault on top of the crash
-  std::uint64_t crash_points = 0;   ///< moments at which the power failed
-  std::uint64_t interleavings = 0;  ///< runs recorded
-  bool complete = false;            ///< every image that the model allows was judged
+  bool sound = true;           ///< no violation
+  std::string story;           ///< of the first violation
+  uint64_t states = 0;         ///< recovered and judged
+  uint64_t recrashed = 0;      ///< of them, left by a crash of a recovery
+  uint64_t killed = 0;         ///< of them, left by the death of a process, with the power on
+  uint64_t damaged = 0;        ///< of them, with a fault on top of the crash
+  uint64_t crash_points = 0;   ///< moments at which the power failed
+  uint64_t interleavings = 0;  ///< runs recorded
+  bool complete = false;       ///< every image that the model allows was judged
   double seconds = 0;
 };
 
@@ -213,7 +213,7 @@ exploration explore(const scenario& s, const explore_options& how = {});
 
 /// The same for scenarios that are made from a seed: one after the other, until there were as many
 /// states as wanted, each with its share of them.
-exploration explore(const std::function<scenario(std::uint64_t seed)>& make,
+exploration explore(const std::function<scenario(uint64_t seed)>& make,
                     const explore_options& how = {});
 
 }  // namespace scute::testing

@@ -19,9 +19,10 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/failure.hpp"
 #include "base/waiting.hpp"
 
-namespace scute::pool {
+namespace scute::core::pool {
 
 class claims {
  public:
@@ -43,10 +44,13 @@ class claims {
     }
     return first;
   }
-  void release(uint32_t i) noexcept { words_[i].store(0, std::memory_order_release); }
+  void release(uint32_t i) noexcept {
+    SCUTE_ASSERT(words_[i].load(std::memory_order_relaxed) == 1);
+    words_[i].store(0, std::memory_order_release);
+  }
 
  private:
   std::unique_ptr<std::atomic<uint32_t>[]> words_;
 };
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

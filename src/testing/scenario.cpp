@@ -59,7 +59,7 @@ scenario& scenario::observe(std::function<std::string(scute::pool&)> read) {
   in_thread(0).observe(std::move(read));
   return *this;
 }
-thread scenario::in_thread(std::size_t index) {
+thread scenario::in_thread(size_t index) {
   if (state_->threads.size() <= index) state_->threads.resize(index + 1);
   return {state_, index};
 }

@@ -64,7 +64,7 @@ void stage::abandon() const {
 std::span<const std::byte> stage::bytes() const noexcept {
   return state_->memory.bytes();
 }
-void stage::damage(std::uint64_t offset, std::span<const std::byte> bytes) const {
+void stage::damage(uint64_t offset, std::span<const std::byte> bytes) const {
   const auto all = state_->memory.bytes();
   if (offset > all.size() || bytes.size() > all.size() - offset)
     throw std::out_of_range("damage beyond the end of the pool");
@@ -75,10 +75,10 @@ void stage::damage(std::uint64_t offset, std::span<const std::byte> bytes) const
     state_->record->damage(offset, bytes.data(), bytes.size());
     return;
   }
-  std::copy(bytes.begin(), bytes.end(), all.begin() + static_cast<std::ptrdiff_t>(offset));
+  std::copy(bytes.begin(), bytes.end(), all.begin() + static_cast<ptrdiff_t>(offset));
 }
 
-void stage::lose_page(std::uint64_t offset) const {
+void stage::lose_page(uint64_t offset) const {
   if (offset >= state_->memory.bytes().size())
     throw std::out_of_range("a page beyond the end of the pool");
   state_->damaged = true;

@@ -12,6 +12,7 @@
 #include "scenarios/catalogue.hpp"
 
 namespace scute {
+using namespace core;
 
 struct attempt {
   planted::description bug;

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# words_planted.sh WORDS_SH
+# words.sh can fail: builds a small correct tree in the current folder, then breaks one thing at a time and requires
+# that the check names the violation.
+set -euo pipefail
+
+check=$1
+failures=0
+
+plant_tree() {
+  rm -rf tree
+  mkdir -p tree/{src/pool,src/heap,src/testing,docs,tests/layout}
+  cat >tree/src/pool/claims.hpp <<'EOF'
+// A claim of this and that.
+namespace scute::core::pool {
+class claims {
+  bool take(int word);
+};
+}  // namespace scute::core::pool
+EOF
+  printf 'namespace scute::core::heap {\nvoid give(int claim);\nconst std::lock_guard settle(lock_);\n}\n' \
+    >tree/src/heap/heap.hpp
+  printf 'namespace scute::testing {\nstruct claim {};\n}\n' >tree/src/testing/claim.hpp
+  printf '| word | meaning |\n|---|---|\n| claim | a lock |\n| settle, settled | an end |\n' >tree/docs/architecture.md
+  printf '# Words.\nclaim: pool/claims.hpp\nsettle:\n' >tree/tests/layout/words.txt
+}
+
+# expect_violation TEXT: the check must fail and print TEXT.
+expect_violation() {
+  local output
+  if output=$(bash "$check" tree 2>&1); then
+    printf 'not found: %s\n' "$1"; failures=$((failures + 1))
+  elif ! grep -Fqx -- "$1" <<<"$output"; then
+    printf 'expected: %s\nprinted:\n%s\n' "$1" "$output"; failures=$((failures + 1))
+  fi
+  plant_tree
+}
+
+plant_tree
+output=$(bash "$check" tree 2>&1) || true
+grep -Fqx 'words: 2 of the glossary are used in one meaning' <<<"$output" ||
+  { printf 'the correct tree fails:\n%s\n' "$output"; failures=1; }
+
+another='in another meaning than the glossary'"'"'s, or tests/layout/words.txt lacks the file'
+echo 'struct slot_claim {' >>tree/src/heap/heap.hpp
+expect_violation "src/heap/heap.hpp: \"slot_claim\" uses \"claim\" $another"
+echo '  bool is_settled() const noexcept;' >>tree/src/heap/heap.hpp
+expect_violation "src/heap/heap.hpp: \"is_settled\" uses \"settle\" $another"
+echo 'enum class settling : int {' >>tree/src/heap/heap.cpp
+expect_violation "src/heap/heap.cpp: \"settling\" uses \"settle\" $another"
+sed -i 's/class claims/class locks/' tree/src/pool/claims.hpp
+expect_violation 'tests/layout/words.txt: pool/claims.hpp declares no name with "claim"'
+sed -i '/claim/d' tree/docs/architecture.md
+expect_violation 'docs/architecture.md: no entry for "claim", which tests/layout/words.txt lists'
+echo '# none' >tree/tests/layout/words.txt
+expect_violation 'tests/layout/words.txt: no words'
+echo 'namespace scute::pool {' >>tree/src/pool/claims.hpp
+expect_violation 'src/pool/claims.hpp:7: opens a namespace outside of scute::core'
+mkdir tree/include && printf '#pragma once\n%s::size_t f();\n' std >tree/include/f.hpp
+expect_violation 'include/f.hpp:2: std::size_t; without std:: everywhere else'
+
+[ "$failures" -eq 0 ] || exit 1
+echo 'the check names every violation'
