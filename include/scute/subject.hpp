@@ -97,7 +97,7 @@ struct injury {
 
 /// When a fault on top of a crash comes.
 enum class fault_moment : std::uint8_t {
-  before_recovery,  ///< open() finds it
+  before_recovery,  ///< open() finds it, and has mended it when it returns
   after_recovery    ///< while the subject is open; check(true) is called right after it
 };
 
@@ -130,7 +130,8 @@ class subject {
   /// must find what was made. Everything in it that is chosen at random must follow from the seed.
   virtual void create(memory& m, std::uint64_t seed) = 0;
   /// Opens what lies in the memory: what close() has left, or any image that a power failure could have
-  /// left; so it recovers. It may be cut short by another failure and called again.
+  /// left; so it recovers. It may be cut short by another failure and called again. If a process died
+  /// what it finds may be visible and not durable: before anything rests on it it has to be flushed.
   virtual void open(memory& m) = 0;
   /// Verifies the invariants of the open subject that do not depend on what the program has stored. With
   /// `repair` it mends what it can. It must find nothing after a crash alone, and, after an injury() or

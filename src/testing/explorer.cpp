@@ -18,11 +18,12 @@ using clock = std::chrono::steady_clock;
 
 class explorer {
  public:
-  explorer(const detail::scenario_state& s, const explore_options& how, uint64_t seed,
-           exploration& result, watchdog& dog)
+  // what: of the scenario, made for this exploration.
+  explorer(const detail::scenario_state& s, std::unique_ptr<subject> what,
+           const explore_options& how, uint64_t seed, exploration& result, watchdog& dog)
       : dog_(dog),
         scenario_(s),
-        subject_(s.make()),
+        subject_(std::move(what)),
         how_(how),
         seed_(seed),
         result_(result),
@@ -202,6 +203,12 @@ std::optional<state_name> wanted(const explore_options& how) {
   return n;
 }
 
+std::unique_ptr<subject> subject_of(const basic_scenario& s) {
+  auto made = detail::scenario_state::of(s).make();
+  if (!made) throw std::invalid_argument("scenario \"" + s.name() + "\" makes no subject");
+  return made;
+}
+
 // share: states for each seed.
 exploration explore_seeds(const std::function<basic_scenario(uint64_t seed)>& make,
                           const explore_options& how, uint64_t share) {
@@ -211,12 +218,13 @@ exploration explore_seeds(const std::function<basic_scenario(uint64_t seed)>& ma
   exploration result;
   if (const auto name = wanted(how)) {
     const basic_scenario s = make(name->seed);
-    explorer(detail::scenario_state::of(s), how, name->seed, result, dog).only(*name);
+    explorer(detail::scenario_state::of(s), subject_of(s), how, name->seed, result, dog)
+        .only(*name);
   } else {
     for (uint64_t seed = how.seed; result.sound && result.states < how.states; ++seed) {
       const basic_scenario s = make(seed);
       const uint64_t before = result.states;
-      explorer(detail::scenario_state::of(s), how, seed, result, dog)
+      explorer(detail::scenario_state::of(s), subject_of(s), how, seed, result, dog)
           .run(std::min(share, how.states - before));
       if (result.complete || result.states == before) break;
     }
