@@ -18,7 +18,7 @@ class numbers : public scute::testing::subject {
  public:
   explicit numbers(bool careful) : careful_(careful) {}
 
-  void append(std::uint64_t number) {
+  void append(uint64_t number) {
     put(list_->number[list_->count], number);
     if (careful_) out_->fence();  // it is durable before it counts
     put(list_->count, list_->count + 1);
@@ -30,13 +30,13 @@ class numbers : public scute::testing::subject {
   }
   std::string text() const {
     std::string all;
-    for (std::uint64_t i = 0; i < list_->count; ++i) all += std::to_string(list_->number[i]) + " ";
+    for (uint64_t i = 0; i < list_->count; ++i) all += std::to_string(list_->number[i]) + " ";
     return all;
   }
 
   // What the explorer has to know.
-  std::uint64_t size() const override { return 4096; }
-  void create(scute::testing::memory& m, std::uint64_t) override { open(m); }  // zeros: no number
+  uint64_t size() const override { return 4096; }
+  void create(scute::testing::memory& m, uint64_t) override { open(m); }  // zeros: no number
   void open(scute::testing::memory& m) override {
     list_ = reinterpret_cast<list*>(m.bytes().data());
     out_.emplace(m);
@@ -55,11 +55,11 @@ class numbers : public scute::testing::subject {
 
  private:
   struct list {
-    static constexpr std::uint64_t room = 504;
-    std::uint64_t count;
-    alignas(64) std::uint64_t number[room];
+    static constexpr uint64_t room = 504;
+    uint64_t count;
+    alignas(64) uint64_t number[room];
   };
-  void put(std::uint64_t& to, std::uint64_t value) {
+  void put(uint64_t& to, uint64_t value) {
     out_->store(&to, &value, sizeof to);
     out_->flush(&to, sizeof to);
   }
@@ -71,7 +71,7 @@ class numbers : public scute::testing::subject {
 
 scute::testing::exploration explore(const char* name, bool careful) {
   scute::testing::scenario_of<numbers> s(name, [=] { return std::make_unique<numbers>(careful); });
-  for (std::uint64_t i = 1; i <= 3; ++i)
+  for (uint64_t i = 1; i <= 3; ++i)
     s.step("append " + std::to_string(i), [i](numbers& all) { all.append(i); });
   s.step("pop", [](numbers& all) { all.pop(); });
   s.observe([](numbers& all) { return all.text(); });

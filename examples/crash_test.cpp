@@ -16,14 +16,14 @@
 namespace {
 
 struct ring {
-  static constexpr std::uint64_t room = 4;
-  std::uint64_t next;  // how many lines were ever appended
-  std::uint32_t checks[room];
+  static constexpr uint64_t room = 4;
+  uint64_t next;  // how many lines were ever appended
+  uint32_t checks[room];
   char lines[room][40];
 };
 
-std::uint32_t check_of(const char* line) {
-  std::uint32_t sum = 1;
+uint32_t check_of(const char* line) {
+  uint32_t sum = 1;
   for (; *line != '\0'; ++line) sum = sum * 31 + static_cast<unsigned char>(*line);
   return sum;
 }
@@ -32,7 +32,7 @@ std::uint32_t check_of(const char* line) {
 std::string read(scute::pool& p) {
   const ring& r = p.get_verified(p.root<ring>());
   std::string text;
-  for (std::uint64_t i = r.next > ring::room ? r.next - ring::room : 0; i < r.next; ++i) {
+  for (uint64_t i = r.next > ring::room ? r.next - ring::room : 0; i < r.next; ++i) {
     const char* line = r.lines[i % ring::room];
     if (check_of(line) != r.checks[i % ring::room])
       throw std::runtime_error("a line does not match its check");
@@ -41,7 +41,7 @@ std::string read(scute::pool& p) {
   return text;
 }
 
-void write_line(ring& r, std::uint64_t at, const std::string& line) {
+void write_line(ring& r, uint64_t at, const std::string& line) {
   std::snprintf(r.lines[at], sizeof r.lines[at], "%s", line.c_str());
   r.checks[at] = check_of(r.lines[at]);
 }
@@ -49,7 +49,7 @@ void write_line(ring& r, std::uint64_t at, const std::string& line) {
 // Counts the line before it is there, and leaves it to a second transaction to write it.
 void append_badly(scute::pool& p, const std::string& line) {
   const auto root = p.root<ring>();
-  std::uint64_t at = 0;
+  uint64_t at = 0;
   p.transact([&](scute::tx& tx) { at = tx.open(root).next++ % ring::room; });
   p.transact([&](scute::tx& tx) { write_line(tx.open(root), at, line); });
 }

@@ -34,8 +34,8 @@ struct entry {
 
 struct book {
   scute::vector<entry> entries;
-  scute::ordered_map<scute::string, std::uint64_t> by_author;
-  std::uint64_t total;
+  scute::ordered_map<scute::string, uint64_t> by_author;
+  uint64_t total;
 };
 
 void sign(const scute::pool& pool, scute::ptr<book> root, std::string_view author,
@@ -66,7 +66,7 @@ void list(const scute::pool& pool, scute::ptr<book> root) {
 // Recounts what the transactions should have kept equal.
 bool agrees(const scute::pool& pool, scute::ptr<book> root) {
   const book& b = pool.get(root);
-  std::uint64_t sum = 0;
+  uint64_t sum = 0;
   for (const auto& [author, count] : b.by_author.scan(pool)) {
     sum += count;
   }
@@ -74,7 +74,7 @@ bool agrees(const scute::pool& pool, scute::ptr<book> root) {
 }
 
 [[noreturn]] void flood(const scute::pool& pool, scute::ptr<book> root) {
-  for (std::uint64_t i = pool.get(root).total;; ++i) {
+  for (uint64_t i = pool.get(root).total;; ++i) {
     char author[32];
     std::snprintf(author, sizeof author, "guest %u", static_cast<unsigned>(i % 1000));
     sign(pool, root, author, "was here, and nobody could stop the writing of this line");

@@ -4,8 +4,8 @@
 #include <scute/scute.hpp>
 
 struct state {  // what the pool holds; starts as all zero bytes
-  std::uint64_t runs;
-  scute::vector<std::uint64_t> squares;
+  uint64_t runs;
+  scute::vector<uint64_t> squares;
 };
 
 int main(int argc, char** argv) {

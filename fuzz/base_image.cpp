@@ -11,6 +11,7 @@
 #include "pool/superblock.hpp"
 
 namespace scute::fuzz {
+using namespace core;
 namespace {
 
 struct level {
@@ -334,7 +335,7 @@ void find_objects(ram_file& file, base_image& image) {
   const auto note = [&](const heap::object& o) {
     image.headers.push_back(o.fragment(0));
     const auto h = zones.read_header(o);
-    if (format::meta_state(h.meta) != format::state::live) return;
+    if (format::meta_role(h.meta) != format::role::live) return;
     const uint64_t size = format::meta_size(h.meta);
     for (uint64_t i = 1; i * format::fragment_payload < size; ++i)
       image.parts.push_back(o.fragment(i));
@@ -345,7 +346,7 @@ void find_objects(ram_file& file, base_image& image) {
     image.objects[oid] = bytes(b, b + size);
   };
   for (uint32_t i = 0; i < z.high_water; ++i) {
-    heap::chunk_state& c = z.chunks[i];
+    heap::chunk_record& c = z.chunks[i];
     if (c.kind == heap::use::run)
       for (uint32_t k = 0; k < c.formatted; ++k) note(zones.slot_object(c, k));
     if (c.kind == heap::use::span) note(zones.span_object(c));

@@ -17,6 +17,7 @@
 #include "ram_medium.hpp"
 
 namespace scute::fuzz {
+using namespace core;
 
 // A structure whose length is known, and the bytes that can follow it in its area.
 struct structure {

@@ -132,7 +132,7 @@ std::vector<named_input> load(const std::vector<std::string>& paths) {
     const size_t before = files.size();
     for (const auto& e : fs::recursive_directory_iterator(p))
       if (e.is_regular_file() && e.path().extension() != ".md") files.push_back(e.path().string());
-    std::sort(files.begin() + static_cast<std::ptrdiff_t>(before), files.end());
+    std::sort(files.begin() + static_cast<ptrdiff_t>(before), files.end());
   }
   std::vector<named_input> inputs;
   for (const auto& f : files) {

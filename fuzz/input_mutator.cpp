@@ -8,7 +8,7 @@
 namespace scute::fuzz {
 namespace {
 
-using offset = std::ptrdiff_t;
+using offset = ptrdiff_t;
 
 input random_command(std::mt19937_64& random) {
   input c(command_size);

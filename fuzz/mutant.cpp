@@ -8,6 +8,7 @@
 #include "pool/superblock.hpp"
 
 namespace scute::fuzz {
+using namespace core;
 namespace {
 
 class mutator {

@@ -17,6 +17,7 @@
 #include "medium/medium.hpp"
 
 namespace scute::fuzz {
+using namespace core;
 
 using bytes = std::vector<std::byte>;
 
@@ -68,7 +69,7 @@ class ram_medium final : public medium::medium {
     base_ = file.base();
     size_ = file.size();
     read_only_ = read_only;
-    kind_ = ::scute::medium::kind::simulated;
+    kind_ = ::scute::core::medium::kind::simulated;
   }
   const char* flush_name() const noexcept override { return "none"; }
 
@@ -82,14 +83,15 @@ class ram_medium final : public medium::medium {
   std::function<void()> after_fence;
 
  protected:
-  void do_stream(::scute::medium::writer&, void* dst, const void* src, size_t n) noexcept override {
+  void do_stream(::scute::core::medium::writer&, void* dst, const void* src,
+                 size_t n) noexcept override {
     std::memcpy(dst, src, n);
   }
-  void do_flush(::scute::medium::writer&, const void*, size_t) noexcept override {}
+  void do_flush(::scute::core::medium::writer&, const void*, size_t) noexcept override {}
   void do_store(void* dst, const void* src, size_t n) noexcept override {
     std::memcpy(dst, src, n);
   }
-  void do_fence(::scute::medium::writer&) noexcept override {
+  void do_fence(::scute::core::medium::writer&) noexcept override {
     if (++fences_ == crash_fence_) {
       crashed_ = true;
       after_crash_ = file_.content();

@@ -13,6 +13,7 @@
 #include "program.hpp"
 
 namespace scute::fuzz {
+using namespace core;
 
 enum class expectation {
   nothing,    // but that the library behaves

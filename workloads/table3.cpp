@@ -11,15 +11,15 @@
 namespace scute::workloads {
 namespace {
 
-using keys = std::vector<std::uint64_t>;
+using keys = std::vector<uint64_t>;
 
 // The standard's shuffle and distributions differ between libraries; this one does not.
 void shuffle(keys& v, std::mt19937_64& random) {
-  for (std::size_t i = v.size(); i > 1; --i) std::swap(v[i - 1], v[random() % i]);
+  for (size_t i = v.size(); i > 1; --i) std::swap(v[i - 1], v[random() % i]);
 }
 
 transaction_sizes averages(const counting_store& s) {
-  const auto per = [&](std::uint64_t n) {
+  const auto per = [&](uint64_t n) {
     return static_cast<double>(n) / static_cast<double>(s.transactions());
   };
   const transaction_counts& c = s.total();
@@ -27,17 +27,16 @@ transaction_sizes averages(const counting_store& s) {
 }
 
 template <class Map>
-structure_sizes measure(std::string name, std::uint64_t object_bytes, const keys& in,
-                        const keys& out) {
+structure_sizes measure(std::string name, uint64_t object_bytes, const keys& in, const keys& out) {
   counting_store s;
   Map map(s.root<typename Map::root>());
   structure_sizes sizes{std::move(name), object_bytes, {}, {}};
-  for (const std::uint64_t k : in)
+  for (const uint64_t k : in)
     if (!s.transact([&](counting_store::tx& t) { return map.insert(t, k, Map::value::of(k)); }))
       throw std::logic_error(sizes.structure + " had a new key already");
   sizes.insert = averages(s);
   s.reset();
-  for (const std::uint64_t k : out)
+  for (const uint64_t k : out)
     if (!s.transact([&](counting_store::tx& t) { return map.remove(t, k); }))
       throw std::logic_error(sizes.structure + " has lost a key");
   sizes.remove = averages(s);
@@ -52,11 +51,11 @@ structure_sizes measure_nodes(const char* name, const keys& in, const keys& out)
 
 }  // namespace
 
-std::vector<structure_sizes> table3(std::uint64_t n, std::uint64_t seed) {
+std::vector<structure_sizes> table3(uint64_t n, uint64_t seed) {
   std::mt19937_64 random(seed);
   // Among 64-bit numbers doubles are as good as impossible; measure() would notice one.
   keys in(n);
-  for (std::uint64_t& k : in) k = random();
+  for (uint64_t& k : in) k = random();
   keys out = in;
   shuffle(out, random);
 

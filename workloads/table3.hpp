@@ -15,14 +15,14 @@ struct transaction_sizes {
 };
 
 struct structure_sizes {
-  std::string structure;       // "ctree", "rbtree", "btree", "skiplist", "rtree", "hashmap"
-  std::uint64_t object_bytes;  // a node; of the hash map an entry
+  std::string structure;  // "ctree", "rbtree", "btree", "skiplist", "rtree", "hashmap"
+  uint64_t object_bytes;  // a node; of the hash map an entry
   transaction_sizes insert, remove;
 };
 
 /// Inserts n different random keys into each of the maps of maps/paper_sizes.hpp, one per
 /// transaction, and then removes them all in another random order. n >= 1. A thousand keys take
 /// about 5 MB meanwhile: the nodes of the radix tree.
-std::vector<structure_sizes> table3(std::uint64_t n, std::uint64_t seed);
+std::vector<structure_sizes> table3(uint64_t n, uint64_t seed);
 
 }  // namespace scute::workloads

@@ -16,15 +16,15 @@
 
 namespace scute::workloads::ycsb {
 
-enum class kind : std::uint8_t { read, update, insert, scan, modify };
-enum class distribution : std::uint8_t { zipfian, uniform };
+enum class kind : uint8_t { read, update, insert, scan, modify };
+enum class distribution : uint8_t { zipfian, uniform };
 
 constexpr double theta = 0.99;
-constexpr std::uint64_t scan_max = 100;
+constexpr uint64_t scan_max = 100;
 
 // FNV-1a over the eight bytes, lowest first: what YCSB scrambles record numbers with.
-constexpr std::uint64_t key_of(std::uint64_t record) noexcept {
-  std::uint64_t hash = 0xcbf29ce484222325u;
+constexpr uint64_t key_of(uint64_t record) noexcept {
+  uint64_t hash = 0xcbf29ce484222325u;
   for (int i = 0; i < 8; ++i, record >>= 8) hash = (hash ^ (record & 0xff)) * 0x100000001b3u;
   return hash;
 }
@@ -34,40 +34,40 @@ constexpr std::uint64_t key_of(std::uint64_t record) noexcept {
 // others follow the integral of the density.
 class zipfian {
  public:
-  explicit zipfian(std::uint64_t n) : n_(n) {
+  explicit zipfian(uint64_t n) : n_(n) {
     if (n == 0) throw std::invalid_argument("a zipfian distribution of nothing");
-    for (std::uint64_t i = 1; i <= n; ++i) zeta_ += std::pow(1.0 / static_cast<double>(i), theta);
+    for (uint64_t i = 1; i <= n; ++i) zeta_ += std::pow(1.0 / static_cast<double>(i), theta);
     const double zeta2 = 1 + std::pow(0.5, theta);
     eta_ = (1 - std::pow(2.0 / static_cast<double>(n), 1 - theta)) / (1 - zeta2 / zeta_);
   }
 
-  double probability(std::uint64_t rank) const {
+  double probability(uint64_t rank) const {
     return std::pow(1.0 / static_cast<double>(rank + 1), theta) / zeta_;
   }
   // u: uniform in [0, 1).
-  std::uint64_t rank(double u) const {
+  uint64_t rank(double u) const {
     const double uz = u * zeta_;
     if (uz < 1) return 0;
     if (n_ > 1 && uz < 1 + std::pow(0.5, theta)) return 1;
     const double at = static_cast<double>(n_) * std::pow(eta_ * u - eta_ + 1, 1 / (1 - theta));
-    return std::min(static_cast<std::uint64_t>(at), n_ - 1);
+    return std::min(static_cast<uint64_t>(at), n_ - 1);
   }
 
  private:
-  std::uint64_t n_;
+  uint64_t n_;
   double zeta_ = 0, eta_ = 0;
 };
 
 struct operation {
   kind what;
-  std::uint8_t records;  // of a scan; else 1
-  std::uint64_t record;
+  uint8_t records;  // of a scan; else 1
+  uint64_t record;
 };
 
 // The records that a generator may ask for: numbers 0 .. common-1, which are there when it starts, and
 // those that it inserts itself, from next on.
 struct record_space {
-  std::uint64_t common, next;
+  uint64_t common, next;
 };
 
 // The operations of one thread. Another thread's records of the same batch are never asked for, so that
@@ -83,7 +83,7 @@ class generator {
   }
 
   // How many records it has inserted.
-  std::uint64_t inserted() const noexcept { return inserted_; }
+  uint64_t inserted() const noexcept { return inserted_; }
 
   operation next() {
     const double p = fraction();
@@ -103,20 +103,20 @@ class generator {
   operation insert() { return {kind::insert, 1, space_.next + inserted_++}; }
   // Of records with successive numbers. It stays among those that were there from the start.
   operation scan() {
-    const std::uint64_t most = std::min(scan_max, space_.common);
-    const std::uint64_t n = 1 + random_.next() % most;
-    return {kind::scan, static_cast<std::uint8_t>(n), std::min(choose_common(), space_.common - n)};
+    const uint64_t most = std::min(scan_max, space_.common);
+    const uint64_t n = 1 + random_.next() % most;
+    return {kind::scan, static_cast<uint8_t>(n), std::min(choose_common(), space_.common - n)};
   }
-  std::uint64_t choose() {
+  uint64_t choose() {
     if (mix_ != 'd') return choose_common();
     // Age 0 is the youngest: this thread's own first, then the common ones.
-    const std::uint64_t all = inserted_ + space_.common;
-    const std::uint64_t age =
+    const uint64_t all = inserted_ + space_.common;
+    const uint64_t age =
         how_ == distribution::zipfian ? popular_.rank(fraction()) : random_.next() % all;
     if (age < inserted_) return space_.next + inserted_ - 1 - age;
     return space_.common - 1 - (age - inserted_);
   }
-  std::uint64_t choose_common() {
+  uint64_t choose_common() {
     if (how_ == distribution::uniform) return random_.next() % space_.common;
     return key_of(popular_.rank(fraction())) % space_.common;
   }
@@ -126,14 +126,14 @@ class generator {
   const zipfian& popular_;
   record_space space_;
   Random& random_;
-  std::uint64_t inserted_ = 0;
+  uint64_t inserted_ = 0;
 };
 
 template <class Random>
-std::vector<operation> batch(generator<Random>& from, std::size_t n) {
+std::vector<operation> batch(generator<Random>& from, size_t n) {
   std::vector<operation> all;
   all.reserve(n);
-  for (std::size_t i = 0; i < n; ++i) all.push_back(from.next());
+  for (size_t i = 0; i < n; ++i) all.push_back(from.next());
   return all;
 }
 

@@ -12,6 +12,7 @@
 #include "systems/object_system.hpp"
 
 namespace scute::bench {
+using namespace core;
 namespace {
 
 std::string processor() {

@@ -8,6 +8,7 @@
 #include "systems/object_system.hpp"
 
 namespace scute::bench {
+using namespace core;
 namespace {
 
 class memcpy_objects final : public object_system {

@@ -14,6 +14,7 @@
 #include "works/works.hpp"
 
 namespace scute::bench {
+using namespace core;
 namespace {
 
 constexpr const char* parity = "parity";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where the time of a transaction goes (CodePM Fig. 11, Pangolin section 4.3): random overwrites of one
-// object with the library's stage clock on (medium/stages.hpp), one thread. Reading the clock takes time
+// object with the library's stage clock on (medium/cost_clock.hpp), one thread. Reading the clock takes time
 // too: how much, is measured first and taken off each stage as often as it was entered. So the sum comes
 // near the time of overwrite_random, without the program's own part.
 #include <fmt/format.h>
@@ -9,16 +9,17 @@
 #include <array>
 #include <numeric>
 
-#include "medium/stages.hpp"
+#include "medium/cost_clock.hpp"
 #include "random.hpp"
 #include "systems/object_system.hpp"
 #include "works/works.hpp"
 
 namespace scute::bench {
+using namespace core;
 namespace {
 
-using medium::stage_clock;
-using readings = std::array<stage_clock::reading, medium::stages>;
+using medium::cost_clock;
+using readings = std::array<cost_clock::reading, medium::cost_parts>;
 
 const std::vector<std::pair<std::string, std::string>> works{
     {"stages", "where the time of a random overwrite goes, by stages of the transaction"}};
@@ -36,11 +37,11 @@ double ticks_per_entry() {
   constexpr unsigned scopes = 20000;
   double least = 1e9;
   for (int round = 0; round < 5; ++round) {
-    const uint64_t begin = stage_clock::tick();
-    stage_clock::start();
-    for (unsigned i = 0; i < scopes; ++i) const medium::stage_scope as(medium::stage::plan);
-    stage_clock::stop();
-    least = std::min(least, static_cast<double>(stage_clock::tick() - begin) / (2 * scopes));
+    const uint64_t begin = cost_clock::tick();
+    cost_clock::start();
+    for (unsigned i = 0; i < scopes; ++i) const medium::cost_scope as(medium::cost_part::plan);
+    cost_clock::stop();
+    least = std::min(least, static_cast<double>(cost_clock::tick() - begin) / (2 * scopes));
   }
   return least;
 }
@@ -48,7 +49,7 @@ double ticks_per_entry() {
 struct contestant {
   const system_kind* kind;
   std::unique_ptr<object_system> system;
-  std::array<std::vector<double>, medium::stages> ns;  // of an operation, by rounds
+  std::array<std::vector<double>, medium::cost_parts> ns;  // of an operation, by rounds
   std::vector<double> sums;
 };
 
@@ -57,16 +58,16 @@ void measure(contestant& c, crew& workers, std::span<const uint32_t> slots, cont
   readings r{};
   uint64_t ticks = 0;
   const double ns = workers.run(1, [&](unsigned) {
-    const uint64_t begin = stage_clock::tick();
-    stage_clock::start();
+    const uint64_t begin = cost_clock::tick();
+    cost_clock::start();
     c.system->overwrite(slots, bytes);
-    r = stage_clock::stop();
-    ticks = stage_clock::tick() - begin;
+    r = cost_clock::stop();
+    ticks = cost_clock::tick() - begin;
   });
   if (!warm) return;
   const double scale = ns / static_cast<double>(ticks) / static_cast<double>(slots.size());
   double sum = 0;
-  for (size_t s = 1; s < medium::stages; ++s) {
+  for (size_t s = 1; s < medium::cost_parts; ++s) {
     const double net = static_cast<double>(r[s].ticks) - entry * static_cast<double>(r[s].entered);
     c.ns[s].push_back(std::max(0.0, net * scale));
     sum += c.ns[s].back();
@@ -103,9 +104,9 @@ void run_size(session& s, uint64_t size, double entry) {
     r.config = c.kind->config;
     r.ops = c.sums.size() * ops;
     summarize(r, c.sums);
-    for (size_t n = 1; n < medium::stages; ++n) {
+    for (size_t n = 1; n < medium::cost_parts; ++n) {
       std::sort(c.ns[n].begin(), c.ns[n].end());
-      r.stages.emplace_back(medium::stage_names[n], quantile(c.ns[n], 0.5));
+      r.stages.emplace_back(medium::cost_part_names[n], quantile(c.ns[n], 0.5));
     }
     s.rows.push_back(r);
   }

@@ -53,11 +53,11 @@ class basic_stage {
   /// The bytes of the medium as the program sees them. Not to be written to: see damage().
   std::span<const std::byte> bytes() const noexcept;
   /// Changes bytes behind the subject's back, durably, as a media error or a scribble does.
-  void damage(std::uint64_t offset, std::span<const std::byte> bytes) const;
+  void damage(uint64_t offset, std::span<const std::byte> bytes) const;
   /// Loses the page that holds this byte: it becomes noise, and whoever accesses it next finds it
   /// rebuilt. Until then it counts as lost, after a crash as well. The subject must be open, and must be
   /// one that can lose pages, as scute::pool is.
-  void lose_page(std::uint64_t offset) const;
+  void lose_page(uint64_t offset) const;
 
  protected:
   /// The open subject. Throws std::logic_error while it is closed.
@@ -107,10 +107,10 @@ class basic_thread {
 
  private:
   friend class basic_scenario;
-  basic_thread(std::shared_ptr<detail::scenario_state> s, std::size_t index) noexcept
+  basic_thread(std::shared_ptr<detail::scenario_state> s, size_t index) noexcept
       : state_(std::move(s)), index_(index) {}
   std::shared_ptr<detail::scenario_state> state_;
-  std::size_t index_;
+  size_t index_;
 };
 
 /// A scenario, whatever the subject: use scenario_of, or scenario for pools. Copies are the same scenario.
@@ -128,7 +128,7 @@ class basic_scenario {
   void set_threads_in_turn();
   void set_may_run_full();
   void set_may_lose();
-  basic_thread thread_at(std::size_t index);
+  basic_thread thread_at(size_t index);
 
  private:
   friend struct detail::scenario_state;
@@ -211,7 +211,7 @@ class scenario_of : public basic_scenario {
   }
   /// A further thread, or the first one (index 0). With more than one, explore() tries many
   /// interleavings, switching threads at their operations on the memory.
-  thread_of<S> in_thread(std::size_t index) { return thread_of<S>(thread_at(index)); }
+  thread_of<S> in_thread(size_t index) { return thread_of<S>(thread_at(index)); }
 
   /// What must work on every recovered subject, instead of subject::probe().
   scenario_of& probe(std::function<void(S&)> body) {
@@ -233,21 +233,21 @@ class scenario_of : public basic_scenario {
 };
 
 struct progress {
-  std::uint64_t states;  ///< recovered and judged so far
-  std::uint64_t states_wanted;
+  uint64_t states;  ///< recovered and judged so far
+  uint64_t states_wanted;
 };
 
 struct explore_options {
-  std::uint64_t states = 20000;  ///< crash states to recover and judge; fewer if there are no more
-  std::uint64_t seed = 1;        ///< of everything that is chosen at random
-  bool eadr = false;             ///< caches are durable
+  uint64_t states = 20000;  ///< crash states to recover and judge; fewer if there are no more
+  uint64_t seed = 1;        ///< of everything that is chosen at random
+  bool eadr = false;        ///< caches are durable
   /// Recoveries may crash too, up to three in a row. At times it is the process that dies first, and the power
   /// fails when its successor recovers, to whom stores were visible that were not durable.
   bool crash_recovery = true;
   bool thorough = false;  ///< read and reopen the subject again after every probe, not some
   /// Damage some images besides, if the subject takes faults; of a pool one replica or one page.
   bool faults = true;
-  std::uint64_t interleavings = 64;  ///< with several threads
+  uint64_t interleavings = 64;  ///< with several threads
   std::string only;  ///< the name of one state, from a story: judge that one and nothing else
   /// The command that repeats a state; in it %s stands for the name of the state. For stories.
   std::string repeat_command;
@@ -257,15 +257,15 @@ struct explore_options {
 };
 
 struct exploration {
-  bool sound = true;                ///< no violation
-  std::string story;                ///< of the first violation
-  std::uint64_t states = 0;         ///< recovered and judged
-  std::uint64_t recrashed = 0;      ///< of them, left by a crash of a recovery
-  std::uint64_t killed = 0;         ///< of them, left by the death of a process, with the power on
-  std::uint64_t damaged = 0;        ///< of them, with a fault on top of the crash
-  std::uint64_t crash_points = 0;   ///< moments at which the power failed
-  std::uint64_t interleavings = 0;  ///< runs recorded
-  bool complete = false;            ///< every image that the model allows was judged
+  bool sound = true;           ///< no violation
+  std::string story;           ///< of the first violation
+  uint64_t states = 0;         ///< recovered and judged
+  uint64_t recrashed = 0;      ///< of them, left by a crash of a recovery
+  uint64_t killed = 0;         ///< of them, left by the death of a process, with the power on
+  uint64_t damaged = 0;        ///< of them, with a fault on top of the crash
+  uint64_t crash_points = 0;   ///< moments at which the power failed
+  uint64_t interleavings = 0;  ///< runs recorded
+  bool complete = false;       ///< every image that the model allows was judged
   double seconds = 0;
 };
 
@@ -275,7 +275,7 @@ exploration explore(const basic_scenario& s, const explore_options& how = {});
 
 /// The same for scenarios that are made from a seed: one after the other, until there were as many
 /// states as wanted, each with its share of them.
-exploration explore(const std::function<basic_scenario(std::uint64_t seed)>& make,
+exploration explore(const std::function<basic_scenario(uint64_t seed)>& make,
                     const explore_options& how = {});
 
 }  // namespace scute::testing

@@ -17,8 +17,8 @@
 
 namespace scute::detail {
 
-inline constexpr std::size_t fields_max = 24;
-inline constexpr std::size_t fields_unknown = ~std::size_t{0};
+inline constexpr size_t fields_max = 24;
+inline constexpr size_t fields_unknown = ~size_t{0};
 
 /// Converts to anything but Self, in unevaluated code.
 template <class Self>
@@ -39,8 +39,8 @@ struct any_base {
 template <class... Ts>
 struct type_list {};
 
-template <std::size_t N>
-using field_n = std::integral_constant<std::size_t, N>;
+template <size_t N>
+using field_n = std::integral_constant<size_t, N>;
 
 // clang-format off
 // SCUTE_B3 is {}, {}, {}; SCUTE_F3 is f1, f2, f3; SCUTE_D3 is their types; SCUTE_V3 visits them.
@@ -148,10 +148,10 @@ using field_n = std::integral_constant<std::size_t, N>;
 // clang-format on
 
 /// T can be initialised from N empty braces: it has at least N fields.
-template <class T, std::size_t N>
+template <class T, size_t N>
 inline constexpr bool braces = false;
 /// The same, and from something else after them.
-template <class T, std::size_t N>
+template <class T, size_t N>
 inline constexpr bool braces_then_any = false;
 
 #define SCUTE_X(n)                                                  \
@@ -164,8 +164,8 @@ SCUTE_EACH(SCUTE_X)
 template <class T>
 inline constexpr bool braces<T, fields_max + 1> = requires { T{SCUTE_B25}; };
 
-template <class T, std::size_t N = 0>
-consteval std::size_t count_fields() noexcept {
+template <class T, size_t N = 0>
+consteval size_t count_fields() noexcept {
   if constexpr (N == fields_max) {
     return braces<T, N + 1> ? fields_unknown : N;
   } else if constexpr (braces<T, N + 1>) {
@@ -184,7 +184,7 @@ concept tuple_like = requires { std::tuple_size<T>::value; };
 
 /// T is an aggregate class whose fields a structured binding can name.
 template <class T>
-consteval std::size_t field_count_of() noexcept {
+consteval size_t field_count_of() noexcept {
   if constexpr (!std::is_class_v<T> || !std::is_aggregate_v<T> || tuple_like<T>) {
     return fields_unknown;
   } else if constexpr (requires { T{any_base<T>{}}; }) {
@@ -196,7 +196,7 @@ consteval std::size_t field_count_of() noexcept {
 
 /// Number of fields of T, or fields_unknown if T is opaque.
 template <class T>
-inline constexpr std::size_t field_count = field_count_of<T>();
+inline constexpr size_t field_count = field_count_of<T>();
 
 template <class T>
 type_list<> list_fields(T&, field_n<0>);

@@ -25,7 +25,7 @@ class object_range {
    public:
     using iterator_concept = std::input_iterator_tag;
     using value_type = ptr<T>;
-    using difference_type = std::ptrdiff_t;
+    using difference_type = ptrdiff_t;
 
     iterator() = default;
     ptr<T> operator*() const noexcept { return ptr<T>(oid_); }
@@ -55,14 +55,14 @@ class object_range {
   friend class pool;
   explicit object_range(scute_pool* pool) noexcept : pool_(pool) {}
 
-  static constexpr std::uint32_t number() noexcept {
+  static constexpr uint32_t number() noexcept {
     if constexpr (std::is_void_v<T>) {
       return SCUTE_TYPE_ANY;
     } else {
       return type_number<T>;
     }
   }
-  static constexpr std::uint32_t type = number();
+  static constexpr uint32_t type = number();
 
   scute_pool* pool_;
 };

@@ -63,27 +63,26 @@ using event_function = std::function<void(const event&)>;
 
 /// Called during long work with bytes done and in total. Runs in the calling thread; must not call
 /// into the pool. An exception that it throws is rethrown when the work has ended.
-using progress_function =
-    std::function<void(std::string_view what, std::uint64_t done, std::uint64_t total)>;
+using progress_function = std::function<void(std::string_view what, uint64_t done, uint64_t total)>;
 
 struct options {
-  std::uint64_t size = 64ULL << 20;  ///< [create] bytes; multiple of 4096, >= SCUTE_SIZE_MIN
-  std::string layout = {};           ///< name of the data layout, <= 63 bytes; empty: any
+  uint64_t size = 64ULL << 20;  ///< [create] bytes; multiple of 4096, >= SCUTE_SIZE_MIN
+  std::string layout = {};      ///< name of the data layout, <= 63 bytes; empty: any
   scute::medium medium = scute::medium::automatic;
   scute::engine engine = scute::engine::automatic;         ///< [create]
   scute::protection protection = scute::protection::mlpc;  ///< [create]
   scute::checksum checksum = scute::checksum::crc32c;      ///< [create]
-  std::uint32_t rows = 0;           ///< [create] data rows of a zone; 0: by pool size
-  std::uint32_t parity = 0;         ///< [create] parity rows of a zone; 0: by protection
-  std::uint32_t lanes = 0;          ///< [create] transactions at once; 0: by pool size
-  std::uint32_t chunk_size = 0;     ///< [create] bytes; 0: by pool size
+  uint32_t rows = 0;                ///< [create] data rows of a zone; 0: by pool size
+  uint32_t parity = 0;              ///< [create] parity rows of a zone; 0: by protection
+  uint32_t lanes = 0;               ///< [create] transactions at once; 0: by pool size
+  uint32_t chunk_size = 0;          ///< [create] bytes; 0: by pool size
   bool readonly = false;            ///< open: nothing reaches the file
   bool preallocate = false;         ///< create: reserve every block now
   bool overwrite = false;           ///< create: replace an existing pool of that name
-  std::uint32_t mode = 0;           ///< [create] permission bits; 0: the library's default
+  uint32_t mode = 0;                ///< [create] permission bits; 0: the library's default
   progress_function progress = {};  ///< empty: none
   scute::policy policy = scute::policy::standard;
-  std::uint64_t scrub_every = 0;  ///< policy scrub: transactions from one scrub to the next
+  uint64_t scrub_every = 0;       ///< policy scrub: transactions from one scrub to the next
   event_function event = {};      ///< empty: none; a copy lives as long as the pool is open
   bool no_fault_handler = false;  ///< leave SIGBUS and SIGSEGV alone
   bool account = false;           ///< count the object bytes that are read untested
@@ -112,7 +111,7 @@ struct progress_call {
   const progress_function* function;
   std::exception_ptr thrown = nullptr;
 
-  static void run(void* arg, const char* what, std::uint64_t done, std::uint64_t total) noexcept {
+  static void run(void* arg, const char* what, uint64_t done, uint64_t total) noexcept {
     auto* self = static_cast<progress_call*>(arg);
     if (self->thrown || !*self->function) {
       return;
@@ -140,9 +139,7 @@ inline scute_options options::native() const {
   c.parity = parity;
   c.lanes = lanes;
   c.chunk_size = chunk_size;
-  const auto flag = [](bool on, scute_flags bit) {
-    return on ? static_cast<std::uint32_t>(bit) : 0U;
-  };
+  const auto flag = [](bool on, scute_flags bit) { return on ? static_cast<uint32_t>(bit) : 0U; };
   c.flags = flag(readonly, SCUTE_READONLY) | flag(preallocate, SCUTE_PREALLOCATE) |
             flag(overwrite, SCUTE_OVERWRITE) | flag(no_fault_handler, SCUTE_NO_FAULT_HANDLER) |
             flag(account, SCUTE_ACCOUNT) | flag(lazy_recovery, SCUTE_LAZY_RECOVERY) |

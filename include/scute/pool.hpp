@@ -33,7 +33,7 @@ struct injection : scute_injection {
 };
 
 /// One injury: file offset and length.
-using injury_function = std::function<void(std::uint64_t offset, std::uint64_t length)>;
+using injury_function = std::function<void(uint64_t offset, uint64_t length)>;
 
 namespace detail {
 
@@ -156,9 +156,9 @@ class pool : public reader {
   std::span<const T> get_verified(ptr<T[]> p) const {
     detail::require_storable<T>();
     verify(p.oid(), 0, type_number<T[]>);
-    const std::uint64_t size = size_of(p);
+    const uint64_t size = size_of(p);
     return {static_cast<const T*>(static_cast<const void*>(address(p.oid(), size))),
-            static_cast<std::size_t>(size / sizeof(T))};
+            static_cast<size_t>(size / sizeof(T))};
   }
 
   /// Changes one object without a transaction around it, atomically and durably: f(T&) works on a
@@ -216,8 +216,8 @@ class pool : public reader {
 
   /// The type number that the object was allocated with.
   template <class T>
-  std::uint32_t type_of(ptr<T> p) const {
-    std::uint32_t type = 0;
+  uint32_t type_of(ptr<T> p) const {
+    uint32_t type = 0;
     detail::check(scute_object_info(handle(), p.oid(), nullptr, nullptr, &type));
     return type;
   }
@@ -295,12 +295,12 @@ class pool : public reader {
   /// injuries. Throws errc::noent if the pool has no byte in such a region, errc::unsupported for
   /// a page that could not be rebuilt, errc::readonly, errc::range. An exception that visit throws
   /// is rethrown when all is done.
-  std::uint64_t inject(const injection& what, const injury_function& visit = {}) const {
+  uint64_t inject(const injection& what, const injury_function& visit = {}) const {
     struct call {
       const injury_function* visit;
       std::exception_ptr thrown = nullptr;
 
-      static void run(void* arg, std::uint64_t offset, std::uint64_t length) noexcept {
+      static void run(void* arg, uint64_t offset, uint64_t length) noexcept {
         auto* self = static_cast<call*>(arg);
         try {
           (*self->visit)(offset, length);
@@ -309,7 +309,7 @@ class pool : public reader {
         }
       }
     } arg{&visit};
-    std::uint64_t done = 0;
+    uint64_t done = 0;
     detail::check(scute_inject(handle(), &what, visit ? call::run : nullptr, &arg, &done));
     if (arg.thrown) {
       std::rethrow_exception(arg.thrown);
@@ -318,7 +318,7 @@ class pool : public reader {
   }
 
   /// Largest object that this pool could ever hold, in bytes.
-  std::uint64_t alloc_max() const { return scute_alloc_max(handle()); }
+  uint64_t alloc_max() const { return scute_alloc_max(handle()); }
 
   /// For the C interface; still owned by this object. Null if there is no open pool.
   scute_pool* native_handle() const noexcept { return state_ ? state_->handle : nullptr; }
@@ -356,7 +356,7 @@ class pool : public reader {
     state_->base = scute_direct_base(handle);
     map_ = state_.get();
     const scute::info facts = info();
-    state_->first = std::uint64_t{facts.tag} << 48;
+    state_->first = uint64_t{facts.tag} << 48;
     state_->limit = facts.size;
     const bool attentive =
         facts.policy == SCUTE_POLICY_CONSERVATIVE || (facts.flags & SCUTE_ACCOUNT) != 0;
@@ -366,11 +366,11 @@ class pool : public reader {
     attach(state_.get());
   }
 
-  void verify(scute_oid oid, std::uint64_t size_min, std::uint32_t type) const {
+  void verify(scute_oid oid, uint64_t size_min, uint32_t type) const {
     const void* bytes = nullptr;
     detail::check(scute_get_verified(handle(), oid, &bytes));
-    std::uint64_t size = 0;
-    std::uint32_t actual = 0;
+    uint64_t size = 0;
+    uint32_t actual = 0;
     detail::check(scute_object_info(handle(), oid, &size, nullptr, &actual));
     if (type != 0 && actual != type) {
       detail::throw_error(errc::type, "the object is of another type than the pointer says");
@@ -396,7 +396,7 @@ inline scute::report pool::check(bool repair, const finding_function& finding,
       : detail::progress_call {  // the C interface passes one argument to both callbacks
     const finding_function* found;
 
-    static void find(void* arg, const char* what, std::uint64_t offset, std::uint64_t length,
+    static void find(void* arg, const char* what, uint64_t offset, uint64_t length,
                      scute_oid object, int repaired) noexcept {
       auto* self = static_cast<callbacks*>(static_cast<detail::progress_call*>(arg));
       if (self->thrown) {

@@ -53,7 +53,7 @@ static_assert(sizeof(ptr<int>) == 8 && std::is_trivially_copyable_v<ptr<int>>);
 
 template <class T>
 struct std::hash<scute::ptr<T>> {
-  std::size_t operator()(scute::ptr<T> p) const noexcept { return std::hash<scute_oid>{}(p.oid()); }
+  size_t operator()(scute::ptr<T> p) const noexcept { return std::hash<scute_oid>{}(p.oid()); }
 };
 
 #endif

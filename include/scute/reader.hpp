@@ -37,13 +37,13 @@ namespace detail {
 /// wherever the pool object moves.
 struct mapping {
   scute_pool* handle = nullptr;
-  std::uintptr_t base = 0;  ///< address = base + oid, modulo 2^64
-  std::uint64_t first = 0;  ///< lowest conceivable oid: the pool's tag, offset 0
+  uintptr_t base = 0;  ///< address = base + oid, modulo 2^64
+  uint64_t first = 0;  ///< lowest conceivable oid: the pool's tag, offset 0
   /// units: see scute_tx_reads. 0 while reading takes more than an address: then every access is found
   /// to be outside, and the library is asked. That costs the others nothing.
   mutable scute_tx_reads reads{0, 0};
   bool recovering = false;  ///< units are 0 only until recovery has finished
-  std::uint64_t limit = 0;  ///< file size
+  uint64_t limit = 0;       ///< file size
 };
 
 /// Stands in for the mapping of a transaction or pool that has ended.
@@ -88,9 +88,9 @@ class reader {
   template <class T>
   std::span<const T> get(ptr<T[]> p) const {
     detail::require_storable<T>();
-    const std::uint64_t size = size_of(p);
+    const uint64_t size = size_of(p);
     return {static_cast<const T*>(static_cast<const void*>(whole(p.oid(), size))),
-            static_cast<std::size_t>(size / sizeof(T))};
+            static_cast<size_t>(size / sizeof(T))};
   }
 
   /// One field: read(p, &T::field), or of a nested struct: read(p, &T::outer, &Outer::field).
@@ -99,13 +99,13 @@ class reader {
     requires(sizeof...(Members) > 0 && (std::is_member_object_pointer_v<Members> && ...))
   const auto& read(ptr<T> p, Members... members) const {
     using F = detail::field_type<T, Members...>;
-    const std::uint64_t offset = offset_in<T>(p, members...);
+    const uint64_t offset = offset_in<T>(p, members...);
     return *static_cast<const F*>(static_cast<const void*>(bytes(p.oid(), offset, sizeof(F))));
   }
 
   /// One element of an array. Throws errc::range beyond its end.
   template <class T>
-  const T& read(ptr<T[]> p, std::uint64_t index) const {
+  const T& read(ptr<T[]> p, uint64_t index) const {
     detail::require_storable<T>();
     require_index(index, size_of(p) / sizeof(T));
     return *static_cast<const T*>(
@@ -114,7 +114,7 @@ class reader {
 
   /// `length` bytes of an object from `offset` on. Through a pool they are known to lie in the
   /// pool; through a tx, in the object.
-  const std::byte* bytes(scute_oid oid, std::uint64_t offset, std::uint64_t length) const {
+  const std::byte* bytes(scute_oid oid, uint64_t offset, uint64_t length) const {
     if (tx_ != nullptr) {
       const void* address = nullptr;
       detail::check(scute_tx_get_range(tx_, oid, offset, length, &address));
@@ -129,8 +129,8 @@ class reader {
 
   /// Bytes that were asked for when the object was allocated. Throws errc::oid or errc::freed.
   template <class T>
-  std::uint64_t size_of(ptr<T> p) const {
-    std::uint64_t size = 0;
+  uint64_t size_of(ptr<T> p) const {
+    uint64_t size = 0;
     // What is read through a pool is what was committed.
     const auto info = tx_ != nullptr ? &scute_object_info : &scute_committed_info;
     detail::check(info(handle(), p.oid(), &size, nullptr, nullptr));
@@ -139,14 +139,14 @@ class reader {
 
   /// Elements of an array object.
   template <class T>
-  std::uint64_t length(ptr<T[]> p) const {
+  uint64_t length(ptr<T[]> p) const {
     return size_of(p) / sizeof(T);
   }
 
   /// Bytes that one transaction can overwrite for certain, at present, as one range of an object. More may
   /// find no room for its log (errc::nospc): do it in parts.
-  std::uint64_t overwrite_max() const {
-    std::uint64_t bytes = 0;
+  uint64_t overwrite_max() const {
+    uint64_t bytes = 0;
     detail::check(scute_overwrite_max(handle(), &bytes));
     return bytes;
   }
@@ -184,13 +184,13 @@ class reader {
   }
 
   /// `size` bytes at this oid do not lie in the file.
-  bool beyond(scute_oid oid, std::uint64_t size) const noexcept {
-    const std::uint64_t offset = oid - map_->first;
+  bool beyond(scute_oid oid, uint64_t size) const noexcept {
+    const uint64_t offset = oid - map_->first;
     return std::rotr(offset, 5) - 1 >= map_->limit / 32 || size > map_->limit - offset;
   }
 
   /// Address of `size` bytes at an oid, of which nothing is tested.
-  const std::byte* address(scute_oid oid, std::uint64_t size) const {
+  const std::byte* address(scute_oid oid, uint64_t size) const {
     if (beyond(oid, size)) [[unlikely]] {
       throw_oid();
     }
@@ -199,12 +199,11 @@ class reader {
 
   /// An access that the inline test refused: it is wrong, or the transaction has changed something, or
   /// this pool is open in a way in which the library looks at every access, or nothing is the matter.
-  [[gnu::noinline]] const std::byte* attend(scute_oid oid, std::uint64_t offset,
-                                            std::uint64_t length) const {
+  [[gnu::noinline]] const std::byte* attend(scute_oid oid, uint64_t offset, uint64_t length) const {
     if (length > map_->limit || offset > map_->limit - length || beyond(oid, offset + length)) {
       throw_oid();
     }
-    const std::uint64_t units = __atomic_load_n(&map_->reads.units, __ATOMIC_RELAXED);
+    const uint64_t units = __atomic_load_n(&map_->reads.units, __ATOMIC_RELAXED);
     const bool apart = tx_ != nullptr && (reads_->touched & SCUTE_TOUCHED_BIT(oid)) != 0;
     if (units != 0 && !apart) {
       return reinterpret_cast<const std::byte*>(base_ + oid) + offset;
@@ -216,7 +215,7 @@ class reader {
     }
     detail::check(scute_get_committed(map_->handle, oid, offset, length, &found));
     if (map_->recovering) {
-      std::uint64_t done = 0, total = 0;
+      uint64_t done = 0, total = 0;
       detail::check(scute_recovery_progress(map_->handle, &done, &total));
       if (done == total) {
         __atomic_store_n(&map_->reads.units, (map_->limit - SCUTE_DIRECT_MAX) / 32,
@@ -226,7 +225,7 @@ class reader {
     return static_cast<const std::byte*>(found);
   }
 
-  const std::byte* whole(scute_oid oid, std::uint64_t size) const {
+  const std::byte* whole(scute_oid oid, uint64_t size) const {
     if (size > SCUTE_DIRECT_MAX || outside(oid)) [[unlikely]] {
       return attend(oid, 0, size);
     }
@@ -234,17 +233,17 @@ class reader {
   }
 
   template <class T, class... Members>
-  std::uint64_t offset_in(ptr<T>, Members... members) const {
+  uint64_t offset_in(ptr<T>, Members... members) const {
     detail::require_storable<T>();
     // Any address at which a T could be will do; whoever uses the offset looks at the oid.
-    const std::uintptr_t somewhere = (map_->base | 4096) & ~std::uintptr_t{alignof(T) - 1};
+    const uintptr_t somewhere = (map_->base | 4096) & ~uintptr_t{alignof(T) - 1};
     const auto* object = reinterpret_cast<const std::byte*>(somewhere);
     const auto& field =
         detail::field_at(*static_cast<const T*>(static_cast<const void*>(object)), members...);
-    return static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(&field) - object);
+    return static_cast<uint64_t>(reinterpret_cast<const std::byte*>(&field) - object);
   }
 
-  static void require_index(std::uint64_t index, std::uint64_t length) {
+  static void require_index(uint64_t index, uint64_t length) {
     if (index >= length) [[unlikely]] {
       detail::throw_error(errc::range, "index beyond the end");
     }
@@ -268,8 +267,8 @@ class reader {
   const detail::mapping* map_ = &detail::no_mapping;
   const scute_tx_reads* reads_ =
       &detail::no_mapping.reads;  ///< the mapping's, or the transaction's
-  std::uintptr_t base_ = 0;       ///< the mapping's
-  std::uint64_t first_ = 0;       ///< the mapping's
+  uintptr_t base_ = 0;            ///< the mapping's
+  uint64_t first_ = 0;            ///< the mapping's
   scute_tx* tx_ = nullptr;
 };
 

@@ -17,17 +17,17 @@ namespace scute {
 
 /// One finding of pool::check(): what, file offset and length, the object if it is one (or
 /// SCUTE_OID_NULL), and whether it was repaired.
-using finding_function = std::function<void(std::string_view what, std::uint64_t offset,
-                                            std::uint64_t length, scute_oid object, bool repaired)>;
+using finding_function = std::function<void(std::string_view what, uint64_t offset, uint64_t length,
+                                            scute_oid object, bool repaired)>;
 
 using zone_report = scute_zone_report;  ///< what a scrub did in one zone; see scute.h
 
 /// How pool::scrub() goes about it; see scute_scrub_options in scute.h. Callbacks may be empty; calls
 /// are made one at a time, and must not call into the pool.
 struct scrub_options {
-  std::uint32_t threads = 0;  ///< 0: one per CPU that the process may use
-  std::uint64_t rate = 0;     ///< bytes of the pool per second, all threads together; 0: no limit
-  bool resume = false;        ///< go on where an interrupted scrub stopped, if there was one
+  uint32_t threads = 0;  ///< 0: one per CPU that the process may use
+  uint64_t rate = 0;     ///< bytes of the pool per second, all threads together; 0: no limit
+  bool resume = false;   ///< go on where an interrupted scrub stopped, if there was one
   finding_function finding = {};
   progress_function progress = {};
   std::function<void(const zone_report&)> zone = {};
@@ -79,11 +79,11 @@ struct scrub_callbacks {
       scute_scrub_stop(self->pool);
     }
   }
-  static void find(void* arg, const char* what, std::uint64_t offset, std::uint64_t length,
-                   scute_oid object, int repaired) noexcept {
+  static void find(void* arg, const char* what, uint64_t offset, uint64_t length, scute_oid object,
+                   int repaired) noexcept {
     guarded(arg, [&](auto& h) { h.finding(what, offset, length, object, repaired != 0); });
   }
-  static void tell(void* arg, const char* what, std::uint64_t done, std::uint64_t total) noexcept {
+  static void tell(void* arg, const char* what, uint64_t done, uint64_t total) noexcept {
     guarded(arg, [&](auto& h) { h.progress(what, done, total); });
   }
   static void end(void* arg, const scute_zone_report* zone) noexcept {

@@ -34,7 +34,7 @@ template <class T>
 inline constexpr bool process_bound = false;
 template <class C, class Traits>
 inline constexpr bool process_bound<std::basic_string_view<C, Traits>> = true;
-template <class T, std::size_t N>
+template <class T, size_t N>
 inline constexpr bool process_bound<std::span<T, N>> = true;
 template <class T>
 inline constexpr bool process_bound<std::reference_wrapper<T>> = true;
@@ -46,7 +46,7 @@ template <>
 inline constexpr bool process_bound<std::error_condition> = true;
 
 /// Alignment of every object's first byte, and so the largest that a stored type may ask for.
-inline constexpr std::size_t storable_align_max = 32;
+inline constexpr size_t storable_align_max = 32;
 
 namespace detail {
 
@@ -60,7 +60,7 @@ consteval bool addresses_in_any(type_list<Ts...>) {
 
 template <class T>
 inline constexpr bool is_std_array = false;
-template <class T, std::size_t N>
+template <class T, size_t N>
 inline constexpr bool is_std_array<std::array<T, N>> = true;
 
 /// A pointer, reference or process-bound type is T or can be seen inside it.

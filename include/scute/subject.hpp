@@ -60,16 +60,16 @@ class writer {
   explicit writer(const memory& m) noexcept;
 
   /// An ordinary store: cached, durable when its line is evicted, or flushed and fenced.
-  void store(void* to, const void* from, std::size_t n);
+  void store(void* to, const void* from, size_t n);
   /// A non-temporal store: durable at some time, 8 aligned bytes at a time, at the next fence at last.
-  void stream(void* to, const void* from, std::size_t n);
+  void stream(void* to, const void* from, size_t n);
   /// Starts the write-back of all lines that have a byte in the range.
-  void flush(const void* p, std::size_t n);
+  void flush(const void* p, size_t n);
   /// Returns when everything that this thread flushed or streamed here is durable.
   void fence();
 
  private:
-  std::uint64_t offset_of(const void* p, std::size_t n) const;
+  uint64_t offset_of(const void* p, size_t n) const;
 
   model::simulated_memory* memory_;
   unsigned number_;
@@ -78,8 +78,8 @@ class writer {
 /// What a check has found.
 struct findings {
   std::vector<std::string> texts;  ///< one for each, with its place; for stories
-  std::uint64_t damaged = 0;       ///< places that were wrong, mended by now or not
-  std::uint64_t lost = 0;          ///< of them, beyond repair
+  uint64_t damaged = 0;            ///< places that were wrong, mended by now or not
+  uint64_t lost = 0;               ///< of them, beyond repair
 
   /// One more that is wrong.
   void add(std::string text) {
@@ -90,13 +90,13 @@ struct findings {
 
 /// Bytes that change behind the subject's back, as by a media error or a scribble.
 struct injury {
-  std::uint64_t offset = 0;
+  uint64_t offset = 0;
   std::vector<std::byte> bytes;  ///< what lies there from now on; none: nothing happens
   std::string text;              ///< what it hits, for stories
 };
 
 /// When a fault on top of a crash comes.
-enum class fault_moment : std::uint8_t {
+enum class fault_moment : uint8_t {
   before_recovery,  ///< open() finds it, and has mended it when it returns
   after_recovery    ///< while the subject is open; check(true) is called right after it
 };
@@ -125,10 +125,10 @@ class subject {
 
   /// How many bytes of memory it needs: always the same number, a multiple of 4096. Each state that is
   /// judged costs time in proportion, so small ones are explored more deeply.
-  virtual std::uint64_t size() const = 0;
+  virtual uint64_t size() const = 0;
   /// Makes it in a memory of zeros and leaves it open. When it returns, an open() after a power failure
   /// must find what was made. Everything in it that is chosen at random must follow from the seed.
-  virtual void create(memory& m, std::uint64_t seed) = 0;
+  virtual void create(memory& m, uint64_t seed) = 0;
   /// Opens what lies in the memory: what close() has left, or any image that a power failure could have
   /// left; so it recovers. It may be cut short by another failure and called again. If a process died
   /// what it finds may be visible and not durable: before anything rests on it it has to be flushed.
@@ -151,7 +151,7 @@ class subject {
   /// What it is, in a word, for stories. Default: "structure".
   virtual std::string noun() const;
   /// A name for a place of an image, such as "slot 1 +8", for stories. Default: "offset +N".
-  virtual std::string place(std::span<const std::byte> image, std::uint64_t offset) const;
+  virtual std::string place(std::span<const std::byte> image, uint64_t offset) const;
   /// What the last open() recovered, in a few words, for stories; called once after it. Default: an
   /// empty text, and stories say nothing of it.
   virtual std::string recovered();
@@ -169,11 +169,10 @@ class subject {
   virtual bool takes_faults() const noexcept;
   /// A fault that the subject promises to survive on top of a crash, with all its contents. Everything in
   /// it follows from the image and the number. Default: none.
-  virtual injury injure(fault_moment when, std::span<const std::byte> image,
-                        std::uint64_t number) const;
+  virtual injury injure(fault_moment when, std::span<const std::byte> image, uint64_t number) const;
   /// Takes away the page at this offset while the subject is open (basic_stage::lose_page()): it becomes
   /// noise that nobody can read. Default: throws std::logic_error.
-  virtual void lose_page(std::uint64_t offset);
+  virtual void lose_page(uint64_t offset);
 };
 
 }  // namespace scute::testing

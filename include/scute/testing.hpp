@@ -103,7 +103,7 @@ class scenario : public basic_scenario {
   scenario& observe(std::function<std::string(scute::pool&)> read);
   /// A further thread, or the first one (index 0). With more than one, explore() tries many
   /// interleavings, switching threads at their operations on the medium.
-  thread in_thread(std::size_t index);
+  thread in_thread(size_t index);
 
   /// Steps of one thread are taken by lanes in turn, as if by different threads one after the other.
   scenario& lanes_in_turn();

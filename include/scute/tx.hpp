@@ -52,8 +52,8 @@ class tx : public reader {
   template <class T>
   std::span<T> open(ptr<T[]> p) {
     detail::require_storable<T>();
-    const std::uint64_t size = size_of(p);
-    return {as<T>(open_bytes(p.oid())), static_cast<std::size_t>(size / sizeof(T))};
+    const uint64_t size = size_of(p);
+    return {as<T>(open_bytes(p.oid())), static_cast<size_t>(size / sizeof(T))};
   }
 
   /// One field: edit(p, &T::field), or of a nested struct: edit(p, &T::outer, &Outer::field).
@@ -65,39 +65,38 @@ class tx : public reader {
   }
 
   /// One element of an array field: edit(p, &T::array, i). Throws errc::range beyond its end.
-  template <class T, class C, class E, std::size_t N>
-  E& edit(ptr<T> p, E (C::*array)[N], std::uint64_t index) {
+  template <class T, class C, class E, size_t N>
+  E& edit(ptr<T> p, E (C::*array)[N], uint64_t index) {
     require_index(index, N);
     return *as<E>(edit_bytes(p.oid(), offset_in<T>(p, array) + index * sizeof(E), sizeof(E)));
   }
 
   /// `n` elements of an array field from `index` on. Throws errc::range beyond its end.
-  template <class T, class C, class E, std::size_t N>
-  std::span<E> edit(ptr<T> p, E (C::*array)[N], std::uint64_t index, std::uint64_t n) {
+  template <class T, class C, class E, size_t N>
+  std::span<E> edit(ptr<T> p, E (C::*array)[N], uint64_t index, uint64_t n) {
     require_elements<E>(index, n);
     require_index(index + n - 1, N);
     return {as<E>(edit_bytes(p.oid(), offset_in<T>(p, array) + index * sizeof(E), n * sizeof(E))),
-            static_cast<std::size_t>(n)};
+            static_cast<size_t>(n)};
   }
 
   /// One element of an array. Throws errc::range beyond its end.
   template <class T>
-  T& edit(ptr<T[]> p, std::uint64_t index) {
+  T& edit(ptr<T[]> p, uint64_t index) {
     return edit(p, index, 1).front();
   }
 
   /// `n` elements of an array from `index` on. Throws errc::range beyond its end.
   template <class T>
-  std::span<T> edit(ptr<T[]> p, std::uint64_t index, std::uint64_t n) {
+  std::span<T> edit(ptr<T[]> p, uint64_t index, uint64_t n) {
     detail::require_storable<T>();
     require_elements<T>(index, n);
-    return {as<T>(edit_bytes(p.oid(), index * sizeof(T), n * sizeof(T))),
-            static_cast<std::size_t>(n)};
+    return {as<T>(edit_bytes(p.oid(), index * sizeof(T), n * sizeof(T))), static_cast<size_t>(n)};
   }
 
   /// The same as edit(p, index).
   template <class T>
-  T& at(ptr<T[]> p, std::uint64_t index) {
+  T& at(ptr<T[]> p, uint64_t index) {
     return edit(p, index);
   }
 
@@ -119,11 +118,11 @@ class tx : public reader {
 
   /// `n` elements of an array from `index` on, written where they lie.
   template <class T>
-  std::span<T> in_place(ptr<T[]> p, std::uint64_t index, std::uint64_t n) {
+  std::span<T> in_place(ptr<T[]> p, uint64_t index, uint64_t n) {
     detail::require_storable<T>();
     require_elements<T>(index, n);
     return {as<T>(in_place_bytes(p.oid(), index * sizeof(T), n * sizeof(T))),
-            static_cast<std::size_t>(n)};
+            static_cast<size_t>(n)};
   }
 
   // ---- allocating and freeing --------------------------------------------------------------
@@ -149,9 +148,9 @@ class tx : public reader {
 
   /// A new array of n >= 1 elements, each T().
   template <class T>
-  ptr<T[]> make_array(std::uint64_t n) {
+  ptr<T[]> make_array(uint64_t n) {
     detail::require_storable<T>();
-    if (n == 0 || n > std::numeric_limits<std::size_t>::max() / sizeof(T)) {
+    if (n == 0 || n > std::numeric_limits<size_t>::max() / sizeof(T)) {
       detail::throw_error(errc::range, "an array has at least one element and fits the pool");
     }
     const auto [oid, bytes] = allocate(n * sizeof(T), type_number<T[]>);
@@ -189,14 +188,14 @@ class tx : public reader {
   }
 
   /// Opens [offset, offset + length) of the object and returns the range's first byte.
-  std::byte* edit_bytes(scute_oid oid, std::uint64_t offset, std::uint64_t length) {
+  std::byte* edit_bytes(scute_oid oid, uint64_t offset, uint64_t length) {
     void* address = nullptr;
     detail::check(scute_tx_add_range(native_handle(), oid, offset, length, &address));
     return static_cast<std::byte*>(address);
   }
 
   /// Opens the range in place.
-  std::byte* in_place_bytes(scute_oid oid, std::uint64_t offset, std::uint64_t length) {
+  std::byte* in_place_bytes(scute_oid oid, uint64_t offset, uint64_t length) {
     void* address = nullptr;
     detail::check(scute_tx_inplace(native_handle(), oid, offset, length, &address));
     return static_cast<std::byte*>(address);
@@ -208,7 +207,7 @@ class tx : public reader {
   };
 
   /// A new object of `size` bytes.
-  allocation allocate(std::uint64_t size, std::uint32_t type) {
+  allocation allocate(uint64_t size, uint32_t type) {
     scute_oid oid = SCUTE_OID_NULL;
     void* address = nullptr;
     detail::check(scute_tx_alloc(native_handle(), size, type, &oid, &address));
@@ -240,8 +239,8 @@ class tx : public reader {
   }
 
   template <class T>
-  static void require_elements(std::uint64_t index, std::uint64_t n) {
-    constexpr std::uint64_t limit = std::numeric_limits<std::uint64_t>::max() / sizeof(T);
+  static void require_elements(uint64_t index, uint64_t n) {
+    constexpr uint64_t limit = std::numeric_limits<uint64_t>::max() / sizeof(T);
     if (n == 0 || n > limit || index > limit - n) [[unlikely]] {
       detail::throw_error(errc::range,
                           "an element range has at least one element and ends within "

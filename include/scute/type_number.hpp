@@ -11,7 +11,7 @@
 //
 //   struct account { static constexpr std::string_view scute_type = "app.account"; ... };
 //
-// or, for numbers that a C program already uses, `static constexpr std::uint32_t scute_type = 7;`.
+// or, for numbers that a C program already uses, `static constexpr uint32_t scute_type = 7;`.
 //
 // A type without a name has the number 0, "untyped". It can be stored and found through pointers
 // like any other; what it cannot do is be enumerated by pool::objects<T>() or be told apart by
@@ -31,8 +31,8 @@ namespace scute {
 
 /// The number of a name: its 32-bit FNV-1a hash, moved off the reserved values 0 (untyped) and
 /// SCUTE_TYPE_ANY. Stable for ever: it is stored in pools.
-constexpr std::uint32_t type_hash(std::string_view name) noexcept {
-  std::uint32_t hash = 2166136261U;
+constexpr uint32_t type_hash(std::string_view name) noexcept {
+  uint32_t hash = 2166136261U;
   for (const char c : name) {
     hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
   }
@@ -42,17 +42,17 @@ constexpr std::uint32_t type_hash(std::string_view name) noexcept {
 namespace detail {
 
 template <class T>
-constexpr std::uint32_t default_type_number() noexcept {
+constexpr uint32_t default_type_number() noexcept {
   if constexpr (requires {
                   { T::scute_type } -> std::convertible_to<std::string_view>;
                 }) {
     return type_hash(T::scute_type);
   } else if constexpr (requires {
-                         { T::scute_type } -> std::convertible_to<std::uint32_t>;
+                         { T::scute_type } -> std::convertible_to<uint32_t>;
                        }) {
-    static_assert(static_cast<std::uint32_t>(T::scute_type) != SCUTE_TYPE_ANY,
+    static_assert(static_cast<uint32_t>(T::scute_type) != SCUTE_TYPE_ANY,
                   "scute: scute_type must not be SCUTE_TYPE_ANY");
-    return static_cast<std::uint32_t>(T::scute_type);
+    return static_cast<uint32_t>(T::scute_type);
   } else {
     return 0;
   }
@@ -62,11 +62,11 @@ constexpr std::uint32_t default_type_number() noexcept {
 
 /// The type number of T, or 0 if T has none. Programs specialise it through SCUTE_TYPE.
 template <class T>
-inline constexpr std::uint32_t type_number = detail::default_type_number<T>();
+inline constexpr uint32_t type_number = detail::default_type_number<T>();
 
 /// An array of T is another type than T: its number follows from T's.
 template <class T>
-inline constexpr std::uint32_t type_number<T[]> =
+inline constexpr uint32_t type_number<T[]> =
     type_number<T> == 0 ? 0
     : (type_number<T> ^ 0xA55A5AA5U) == 0 || (type_number<T> ^ 0xA55A5AA5U) == SCUTE_TYPE_ANY
         ? 0x5C07E001U
@@ -82,6 +82,6 @@ concept numbered = type_number<T> != 0;
 /// program's data format.
 #define SCUTE_TYPE(type, name) \
   template <>                  \
-  inline constexpr std::uint32_t scute::type_number<type> = scute::type_hash(name);
+  inline constexpr uint32_t scute::type_number<type> = scute::type_hash(name);
 
 #endif

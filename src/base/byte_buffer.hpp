@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <memory>
 
-namespace scute {
+namespace scute::core {
 
 class byte_buffer {
  public:
@@ -36,4 +36,4 @@ class byte_buffer {
   size_t size_ = 0, capacity_ = 0;
 };
 
-}  // namespace scute
+}  // namespace scute::core

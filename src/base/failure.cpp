@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace scute {
+namespace scute::core {
 
 void throw_errno(const std::string& what, int error) {
   errno = error;
@@ -24,4 +24,4 @@ void assertion_failed(const char* condition, const char* file, int line) noexcep
   std::abort();
 }
 
-}  // namespace scute
+}  // namespace scute::core

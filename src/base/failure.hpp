@@ -10,7 +10,7 @@
 
 #include "scute/scute.h"
 
-namespace scute {
+namespace scute::core {
 
 class failure : public std::exception {
  public:
@@ -30,7 +30,7 @@ class failure : public std::exception {
 // damage or misuse can bring about.
 [[noreturn]] void assertion_failed(const char* condition, const char* file, int line) noexcept;
 
-}  // namespace scute
+}  // namespace scute::core
 
 #define SCUTE_ASSERT(condition) \
-  ((condition) ? void(0) : ::scute::assertion_failed(#condition, __FILE__, __LINE__))
+  ((condition) ? void(0) : ::scute::core::assertion_failed(#condition, __FILE__, __LINE__))

@@ -12,7 +12,7 @@
 
 #include <cstddef>
 
-namespace scute::planted {
+namespace scute::core::planted {
 
 enum class bug {
   none,
@@ -35,9 +35,9 @@ inline constexpr description all[] = {
 // One at a time; set while no pool is in use.
 inline bug active = bug::none;
 
-}  // namespace scute::planted
+}  // namespace scute::core::planted
 
-#define SCUTE_PLANTED(name) (::scute::planted::active == ::scute::planted::bug::name)
+#define SCUTE_PLANTED(name) (::scute::core::planted::active == ::scute::core::planted::bug::name)
 
 #else
 

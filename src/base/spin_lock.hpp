@@ -8,7 +8,7 @@
 
 #include "base/waiting.hpp"
 
-namespace scute {
+namespace scute::core {
 
 class spin_lock {
  public:
@@ -22,4 +22,4 @@ class spin_lock {
   std::atomic_flag flag_;
 };
 
-}  // namespace scute
+}  // namespace scute::core

@@ -19,7 +19,7 @@
 #include <csignal>
 #include <ctime>
 
-namespace scute {
+namespace scute::core {
 
 // Async-signal-safe.
 inline void unblock_faults() noexcept {
@@ -74,4 +74,4 @@ class length_signal_held {
   bool held_ = false;
 };
 
-}  // namespace scute
+}  // namespace scute::core

@@ -9,7 +9,7 @@
 
 #include <pthread.h>
 
-namespace scute {
+namespace scute::core {
 
 // Async-signal-safe with the C libraries that there are.
 class uncancelled {
@@ -26,4 +26,4 @@ class uncancelled {
   int before_ = PTHREAD_CANCEL_ENABLE;
 };
 
-}  // namespace scute
+}  // namespace scute::core

@@ -11,7 +11,7 @@
 #include <immintrin.h>
 #endif
 
-namespace scute {
+namespace scute::core {
 
 // Looked at only by a thread that has to wait.
 struct wait_hook {
@@ -62,4 +62,4 @@ class waiting_mutex {
   std::mutex mutex_;
 };
 
-}  // namespace scute
+}  // namespace scute::core

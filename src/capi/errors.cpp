@@ -4,7 +4,7 @@
 #define SCUTE_STRING_(x) #x
 #define SCUTE_STRING(x) SCUTE_STRING_(x)
 
-namespace scute::capi {
+namespace scute::core::capi {
 
 int fail(int code, const char* message) noexcept {
   const int keep = errno;
@@ -17,12 +17,12 @@ int refuse_inherited() noexcept {
   return fail(SCUTE_E_FORKED, inherited_message);
 }
 
-}  // namespace scute::capi
+}  // namespace scute::core::capi
 
 extern "C" {
 
 const char* scute_errormsg(void) {
-  return scute::this_thread().message;
+  return scute::core::this_thread().message;
 }
 
 const char* scute_errorname(int code) {

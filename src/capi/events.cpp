@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "capi/guard.hpp"
 
-using namespace scute;
+using namespace scute::core;
 
 extern "C" {
 

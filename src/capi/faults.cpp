@@ -7,7 +7,8 @@
 extern "C" int scute_handle_fault(int signal, void* info, void* /*context*/) {
   if (info == nullptr) return 0;
   const int keep = errno;
-  const bool handled = scute::mend::handle_fault(signal, *static_cast<const siginfo_t*>(info));
+  const bool handled =
+      scute::core::mend::handle_fault(signal, *static_cast<const siginfo_t*>(info));
   errno = keep;
   return handled ? 1 : 0;
 }

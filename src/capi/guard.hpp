@@ -19,11 +19,11 @@
 
 // The opaque types of the C interface.
 struct scute_pool final {
-  std::unique_ptr<scute::instance> in;
+  std::unique_ptr<scute::core::instance> in;
   scute_pool* next_inherited = nullptr;  // of those that were closed in a child
 };
 
-namespace scute::capi {
+namespace scute::core::capi {
 
 int fail(int code, const char* message) noexcept;
 inline constexpr const char* inherited_message =
@@ -64,7 +64,7 @@ inline void tell_events(pool::state& s) noexcept {
   if (!s.events.pending()) [[likely]]
     return;
   const int keep = errno;
-  s.events.drain(s);
+  s.events.tell_all(s);
   errno = keep;
 }
 
@@ -134,4 +134,4 @@ inline tx::transaction& need(scute_tx* handle) {
   return *t;
 }
 
-}  // namespace scute::capi
+}  // namespace scute::core::capi

@@ -3,7 +3,7 @@
 #include "capi/guard.hpp"
 #include "heal/injection.hpp"
 
-using namespace scute;
+using namespace scute::core;
 
 extern "C" {
 

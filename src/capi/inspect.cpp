@@ -3,7 +3,7 @@
 #include "capi/guard.hpp"
 #include "tx/verify.hpp"
 
-using namespace scute;
+using namespace scute::core;
 
 namespace {
 
@@ -36,7 +36,7 @@ void locate_in_data(instance& in, uint64_t offset, scute_location& l) {
   l.chunk = (inside - g.chunk_base) >> g.chunk_shift;
   l.region = SCUTE_REGION_FREE;
   if (l.chunk >= g.chunks) return;
-  heap::chunk_state* c = &z.chunks[l.chunk];
+  heap::chunk_record* c = &z.chunks[l.chunk];
   heap::use use = c->kind.load();
   heap::object o;
   if (use == heap::use::log) {
@@ -59,7 +59,7 @@ void locate_in_data(instance& in, uint64_t offset, scute_location& l) {
   l.region = SCUTE_REGION_OBJECT;
   const auto h = in.heap->zones().read_header(o);
   if (pool::covered(in.s, o.fragment(0), h) != pool::not_covered &&
-      format::meta_state(h.meta) == format::state::live)
+      format::meta_role(h.meta) == format::role::live)
     l.object = in.s.oid_of(o.payload);
 }
 
@@ -147,7 +147,7 @@ int scute_visit_chunks(scute_pool* pool, int (*visit)(void* arg, const scute_chu
     for (uint64_t z = 0; z < in.s.geo.zone_count && result == 0; ++z) {
       heap::zone& zn = in.heap->zones().get(z);
       for (uint32_t i = 0; i < zn.high_water.load() && result == 0; ++i) {
-        heap::chunk_state& c = zn.chunks[i];
+        heap::chunk_record& c = zn.chunks[i];
         scute_chunk_info info{};
         info.zone = z;
         info.chunk = i;

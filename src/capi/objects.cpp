@@ -5,7 +5,7 @@
 #include "tx/canary.hpp"
 #include "tx/verify.hpp"
 
-using namespace scute;
+using namespace scute::core;
 
 namespace {
 

@@ -7,7 +7,7 @@
 
 #include "capi/guard.hpp"
 
-namespace scute::capi {
+namespace scute::core::capi {
 namespace {
 
 [[noreturn]] void refuse(std::string_view name, std::string_view value, const char* expected) {
@@ -151,9 +151,9 @@ void set_option(scute_options& o, std::string_view name, const char* text) {
 }
 
 }  // namespace
-}  // namespace scute::capi
+}  // namespace scute::core::capi
 
-using namespace scute;
+using namespace scute::core;
 
 extern "C" {
 

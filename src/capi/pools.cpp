@@ -6,9 +6,9 @@
 #include "heal/check.hpp"
 #include "heal/scrub_mark.hpp"
 
-using namespace scute;
+using namespace scute::core;
 
-namespace scute::capi {
+namespace scute::core::capi {
 namespace {
 
 scute_options normalise(const scute_options* given) {
@@ -94,7 +94,7 @@ void sum(scute_counters& to, const medium::counters& c) {
 }
 
 }  // namespace
-}  // namespace scute::capi
+}  // namespace scute::core::capi
 
 extern "C" {
 

@@ -3,7 +3,7 @@
 
 #include "capi/guard.hpp"
 
-using namespace scute;
+using namespace scute::core;
 
 namespace {
 

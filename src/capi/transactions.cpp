@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "capi/guard.hpp"
 
-using namespace scute;
+using namespace scute::core;
 
 namespace {
 
@@ -11,7 +11,7 @@ scute_tx* handle(tx::transaction* t) noexcept {
 
 // Ends the thread's transaction, whatever became of it.
 void leave(thread_state& me) noexcept {
-  const medium::stage_scope as(medium::stage::end);
+  const medium::cost_scope as(medium::cost_part::end);
   instance* in = me.pool;
   tx::transaction* t = me.current;
   me.pool = nullptr;
@@ -37,7 +37,7 @@ int scute_tx_begin(scute_pool* pool, scute_tx** out) {
       result = handle(me.current);
       return;
     }
-    const medium::stage_scope as(medium::stage::begin);
+    const medium::cost_scope as(medium::cost_part::begin);
     tx::transaction& t = in.acquire();
     t.begin();
     t.depth = 1;

@@ -5,7 +5,7 @@
 #include "codec/dispatch.hpp"
 #include "codec/target.hpp"
 
-namespace scute::codec {
+namespace scute::core::codec {
 
 namespace {
 
@@ -19,27 +19,27 @@ constexpr const adler32_table* tables[] = {
 constinit dispatch<adler32_table> active{&adler32_portable};
 [[maybe_unused]] const bool selected = active.select(tables);
 
-constexpr std::uint64_t modulus = adler32_modulus;
+constexpr uint64_t modulus = adler32_modulus;
 
-std::uint32_t pack(std::uint64_t low, std::uint64_t high) {
-  return static_cast<std::uint32_t>((high % modulus) << 16 | low % modulus);
+uint32_t pack(uint64_t low, uint64_t high) {
+  return static_cast<uint32_t>((high % modulus) << 16 | low % modulus);
 }
 
 }  // namespace
 
-std::uint32_t adler32(std::uint32_t adler, const void* p, std::size_t n) noexcept {
-  const std::uint64_t low = adler & 0xFFFF;
-  const std::uint64_t high = adler >> 16;
+uint32_t adler32(uint32_t adler, const void* p, size_t n) noexcept {
+  const uint64_t low = adler & 0xFFFF;
+  const uint64_t high = adler >> 16;
   const adler32_sums s = active->sums(static_cast<const unsigned char*>(p), n);
   return pack(low + s.plain, high + low * (n % modulus) + s.weighted);
 }
 
-std::uint32_t adler32_update(std::uint32_t adler, const void* old_bytes, const void* new_bytes,
-                             std::size_t n, std::uint64_t bytes_after) noexcept {
+uint32_t adler32_update(uint32_t adler, const void* old_bytes, const void* new_bytes, size_t n,
+                        uint64_t bytes_after) noexcept {
   const adler32_sums before = active->sums(static_cast<const unsigned char*>(old_bytes), n);
   const adler32_sums after = active->sums(static_cast<const unsigned char*>(new_bytes), n);
-  const std::uint64_t plain = modulus + after.plain - before.plain;
-  const std::uint64_t weighted = modulus + after.weighted - before.weighted;
+  const uint64_t plain = modulus + after.plain - before.plain;
+  const uint64_t weighted = modulus + after.weighted - before.weighted;
   return pack((adler & 0xFFFF) + plain, (adler >> 16) + weighted + plain * (bytes_after % modulus));
 }
 
@@ -47,4 +47,4 @@ std::vector<const adler32_table*> adler32_variants() {
   return runnable<adler32_table>(tables);
 }
 
-}  // namespace scute::codec
+}  // namespace scute::core::codec

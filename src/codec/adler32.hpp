@@ -10,17 +10,16 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace scute::codec {
+namespace scute::core::codec {
 
 // The standard Adler-32 of a message: start with `adler` = 1, pass the previous result to continue
 // with more bytes.
-[[nodiscard]] std::uint32_t adler32(std::uint32_t adler, const void* p, std::size_t n) noexcept;
+[[nodiscard]] uint32_t adler32(uint32_t adler, const void* p, size_t n) noexcept;
 
 // The Adler-32 of a message after `n` of its bytes changed from old_bytes to new_bytes, given the
 // message's Adler-32 before. `bytes_after` is the number of message bytes behind the changed range.
 // Reads both ranges once; the rest of the message is not needed.
-[[nodiscard]] std::uint32_t adler32_update(std::uint32_t adler, const void* old_bytes,
-                                           const void* new_bytes, std::size_t n,
-                                           std::uint64_t bytes_after) noexcept;
+[[nodiscard]] uint32_t adler32_update(uint32_t adler, const void* old_bytes, const void* new_bytes,
+                                      size_t n, uint64_t bytes_after) noexcept;
 
-}  // namespace scute::codec
+}  // namespace scute::core::codec

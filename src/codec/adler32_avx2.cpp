@@ -9,7 +9,7 @@
 
 #include "codec/intrinsics.hpp"
 
-namespace scute::codec {
+namespace scute::core::codec {
 
 namespace {
 
@@ -31,14 +31,13 @@ SCUTE_ADLER_INLINE __m256i bytes_at(const unsigned char* p) noexcept {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
 }
 
-SCUTE_ADLER_INLINE __m256i weights_at(std::size_t i) noexcept {
+SCUTE_ADLER_INLINE __m256i weights_at(size_t i) noexcept {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(weights.data() + i));
 }
 
-SCUTE_ADLER_INLINE std::uint64_t sum64(__m256i v) noexcept {
+SCUTE_ADLER_INLINE uint64_t sum64(__m256i v) noexcept {
   const __m128i two = _mm_add_epi64(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
-  return static_cast<std::uint64_t>(
-      _mm_cvtsi128_si64(_mm_add_epi64(two, _mm_unpackhi_epi64(two, two))));
+  return static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_add_epi64(two, _mm_unpackhi_epi64(two, two))));
 }
 
 SCUTE_ADLER_INLINE __m256i widen32(__m256i v) noexcept {
@@ -47,15 +46,15 @@ SCUTE_ADLER_INLINE __m256i widen32(__m256i v) noexcept {
 }
 
 struct sums64 {
-  std::uint64_t plain;
-  std::uint64_t weighted;
+  uint64_t plain;
+  uint64_t weighted;
 };
 
 // `n` is a multiple of 64, at most block_max, which keeps the 32-bit lanes of `products` from
 // overflowing.
-constexpr std::size_t block_max = 64 * 1024;
+constexpr size_t block_max = 64 * 1024;
 
-SCUTE_ADLER_INLINE sums64 whole_steps(const unsigned char* p, std::size_t n) noexcept {
+SCUTE_ADLER_INLINE sums64 whole_steps(const unsigned char* p, size_t n) noexcept {
   const __m256i zero = _mm256_setzero_si256();
   const __m256i ones = _mm256_set1_epi16(1);
   const __m256i first = weights_at(0);
@@ -64,7 +63,7 @@ SCUTE_ADLER_INLINE sums64 whole_steps(const unsigned char* p, std::size_t n) noe
   __m256i earlier =
       zero;  // the sum of `plain` before each step: those bytes are 64 further from the end
   __m256i products = zero;
-  for (std::size_t i = 0; i < n; i += 64) {
+  for (size_t i = 0; i < n; i += 64) {
     const __m256i x = bytes_at(p + i);
     const __m256i y = bytes_at(p + i + 32);
     earlier = _mm256_add_epi64(earlier, plain);
@@ -78,7 +77,7 @@ SCUTE_ADLER_INLINE sums64 whole_steps(const unsigned char* p, std::size_t n) noe
 }
 
 // 32 bytes are readable at p, the first `n` of them count, n <= 32.
-SCUTE_ADLER_INLINE sums64 part_step(const unsigned char* p, std::size_t n) noexcept {
+SCUTE_ADLER_INLINE sums64 part_step(const unsigned char* p, size_t n) noexcept {
   const __m256i zero = _mm256_setzero_si256();
   const __m256i w = weights_at(64 - n);
   const __m256i x = _mm256_and_si256(bytes_at(p), _mm256_cmpgt_epi8(w, zero));
@@ -86,20 +85,19 @@ SCUTE_ADLER_INLINE sums64 part_step(const unsigned char* p, std::size_t n) noexc
   return {sum64(_mm256_sad_epu8(x, zero)), sum64(widen32(products))};
 }
 
-SCUTE_TARGET(SCUTE_ADLER_ISA) adler32_sums sums(const unsigned char* p, std::size_t n) noexcept {
-  std::uint64_t plain = 0;
-  std::uint64_t weighted = 0;
+SCUTE_TARGET(SCUTE_ADLER_ISA) adler32_sums sums(const unsigned char* p, size_t n) noexcept {
+  uint64_t plain = 0;
+  uint64_t weighted = 0;
   if (n < 32) {
-    for (std::size_t i = 0; i < n; ++i) {
+    for (size_t i = 0; i < n; ++i) {
       plain += p[i];
       weighted += plain;
     }
-    return {static_cast<std::uint32_t>(plain),
-            static_cast<std::uint32_t>(weighted % adler32_modulus)};
+    return {static_cast<uint32_t>(plain), static_cast<uint32_t>(weighted % adler32_modulus)};
   }
   // Short pieces first, while 32 bytes are sure to be readable.
   while (n % 64 != 0) {
-    const std::size_t piece = n % 32 != 0 ? n % 32 : 32;
+    const size_t piece = n % 32 != 0 ? n % 32 : 32;
     const sums64 s = part_step(p, piece);
     weighted += plain * piece + s.weighted;
     plain += s.plain;
@@ -107,21 +105,21 @@ SCUTE_TARGET(SCUTE_ADLER_ISA) adler32_sums sums(const unsigned char* p, std::siz
     n -= piece;
   }
   while (n > 0) {
-    const std::size_t block = n < block_max ? n : block_max;
+    const size_t block = n < block_max ? n : block_max;
     const sums64 s = whole_steps(p, block);
     weighted = (weighted + plain * block + s.weighted) % adler32_modulus;
     plain = (plain + s.plain) % adler32_modulus;
     p += block;
     n -= block;
   }
-  return {static_cast<std::uint32_t>(plain % adler32_modulus),
-          static_cast<std::uint32_t>(weighted % adler32_modulus)};
+  return {static_cast<uint32_t>(plain % adler32_modulus),
+          static_cast<uint32_t>(weighted % adler32_modulus)};
 }
 
 }  // namespace
 
 constinit const adler32_table adler32_avx2{"avx2", {.sse42 = true, .avx2 = true}, sums};
 
-}  // namespace scute::codec
+}  // namespace scute::core::codec
 
 #endif

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "codec/adler32_table.hpp"
 
-namespace scute::codec {
+namespace scute::core::codec {
 
 namespace {
 
-adler32_sums sums(const unsigned char* p, std::size_t n) noexcept {
+adler32_sums sums(const unsigned char* p, size_t n) noexcept {
   // The most bytes for which neither sum can outgrow 32 bits when both start below the modulus.
-  constexpr std::size_t block_max = 5552;
-  std::uint32_t plain = 0;
-  std::uint32_t weighted = 0;
+  constexpr size_t block_max = 5552;
+  uint32_t plain = 0;
+  uint32_t weighted = 0;
   while (n > 0) {
-    const std::size_t block = n < block_max ? n : block_max;
-    for (std::size_t i = 0; i < block; ++i) {
+    const size_t block = n < block_max ? n : block_max;
+    for (size_t i = 0; i < block; ++i) {
       plain += p[i];
       weighted += plain;
     }
@@ -28,4 +28,4 @@ adler32_sums sums(const unsigned char* p, std::size_t n) noexcept {
 
 constinit const adler32_table adler32_portable{"portable", {}, sums};
 
-}  // namespace scute::codec
+}  // namespace scute::core::codec

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace scute::codec {
+namespace scute::core::codec {
 
 template <class T>
 [[nodiscard]] inline T load(const unsigned char* p) noexcept {
@@ -22,8 +22,8 @@ inline void store(unsigned char* p, T v) noexcept {
 }
 
 // The byte at the lowest address ends up in the lowest bits on every machine.
-[[nodiscard]] inline std::uint64_t load_little(const unsigned char* p) noexcept {
-  const auto v = load<std::uint64_t>(p);
+[[nodiscard]] inline uint64_t load_little(const unsigned char* p) noexcept {
+  const auto v = load<uint64_t>(p);
   if constexpr (std::endian::native == std::endian::big) {
     return __builtin_bswap64(v);
   } else {
@@ -33,10 +33,10 @@ inline void store(unsigned char* p, T v) noexcept {
 
 // `n` < 8 bytes in memory order, the rest zero, without touching a byte beyond them: the bytes next
 // to an object belong to other threads or to an unmapped page.
-[[nodiscard]] inline std::uint64_t load_partial(const unsigned char* p, std::size_t n) noexcept {
-  std::uint64_t v = 0;
+[[nodiscard]] inline uint64_t load_partial(const unsigned char* p, size_t n) noexcept {
+  uint64_t v = 0;
   std::memcpy(&v, p, n);
   return v;
 }
 
-}  // namespace scute::codec
+}  // namespace scute::core::codec

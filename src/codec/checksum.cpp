@@ -4,10 +4,9 @@
 #include "codec/adler32.hpp"
 #include "codec/crc32c.hpp"
 
-namespace scute::codec {
+namespace scute::core::codec {
 
-std::uint32_t checksum(checksum_kind kind, const void* a, std::size_t na, const void* b,
-                       std::size_t nb) noexcept {
+uint32_t checksum(checksum_kind kind, const void* a, size_t na, const void* b, size_t nb) noexcept {
   switch (kind) {
     case checksum_kind::crc32c: return crc32c(crc32c(0, a, na), b, nb);
     case checksum_kind::adler32: return adler32(adler32(1, a, na), b, nb);
@@ -16,12 +15,11 @@ std::uint32_t checksum(checksum_kind kind, const void* a, std::size_t na, const 
   return 0;
 }
 
-std::uint32_t checksum_update(checksum_kind kind, std::uint32_t sum, const void* old_bytes,
-                              const void* new_bytes, std::size_t n,
-                              std::uint64_t bytes_after) noexcept {
+uint32_t checksum_update(checksum_kind kind, uint32_t sum, const void* old_bytes,
+                         const void* new_bytes, size_t n, uint64_t bytes_after) noexcept {
   switch (kind) {
     case checksum_kind::crc32c: {
-      const std::uint32_t change = crc32c_linear_xor(old_bytes, new_bytes, n);
+      const uint32_t change = crc32c_linear_xor(old_bytes, new_bytes, n);
       return sum ^ (bytes_after == 0 ? change : crc32c_shift(change, bytes_after));
     }
     case checksum_kind::adler32: return adler32_update(sum, old_bytes, new_bytes, n, bytes_after);
@@ -49,4 +47,4 @@ bool checksum_parse(std::string_view name, checksum_kind& out) noexcept {
   return false;
 }
 
-}  // namespace scute::codec
+}  // namespace scute::core::codec

@@ -10,22 +10,22 @@
 #include <cstdint>
 #include <string_view>
 
-namespace scute::codec {
+namespace scute::core::codec {
 
-enum class checksum_kind : std::uint8_t { none = 0, crc32c = 1, adler32 = 2 };
+enum class checksum_kind : uint8_t { none = 0, crc32c = 1, adler32 = 2 };
 
 // The checksum of the na + nb bytes a||b: a header without its checksum field and the payload,
 // which need not be contiguous. Either length may be 0. `none` gives 0.
-[[nodiscard]] std::uint32_t checksum(checksum_kind kind, const void* a, std::size_t na,
-                                     const void* b, std::size_t nb) noexcept;
+[[nodiscard]] uint32_t checksum(checksum_kind kind, const void* a, size_t na, const void* b,
+                                size_t nb) noexcept;
 
 // The checksum of a message after `n` of its bytes changed from old_bytes to new_bytes, given its
 // checksum before. `bytes_after` is the number of message bytes behind the changed range. Costs
 // time for `n` bytes, whatever the length of the message. `sum` must be right, or the result is as
 // wrong as `sum` was: an update neither detects nor hides earlier damage.
-[[nodiscard]] std::uint32_t checksum_update(checksum_kind kind, std::uint32_t sum,
-                                            const void* old_bytes, const void* new_bytes,
-                                            std::size_t n, std::uint64_t bytes_after) noexcept;
+[[nodiscard]] uint32_t checksum_update(checksum_kind kind, uint32_t sum, const void* old_bytes,
+                                       const void* new_bytes, size_t n,
+                                       uint64_t bytes_after) noexcept;
 
 // "none", "crc32c", "adler32"; "unknown" for anything else. Static storage.
 [[nodiscard]] const char* checksum_name(checksum_kind kind) noexcept;
@@ -34,4 +34,4 @@ enum class checksum_kind : std::uint8_t { none = 0, crc32c = 1, adler32 = 2 };
 // kinds.
 [[nodiscard]] bool checksum_parse(std::string_view name, checksum_kind& out) noexcept;
 
-}  // namespace scute::codec
+}  // namespace scute::core::codec

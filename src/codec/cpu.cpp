@@ -9,57 +9,55 @@
 #include <cpuid.h>
 #endif
 
-namespace scute::codec {
+namespace scute::core::codec {
 
 namespace {
 
 #if SCUTE_CODEC_X86
 
-constexpr std::uint32_t bit(unsigned n) {
-  return std::uint32_t{1} << n;
+constexpr uint32_t bit(unsigned n) {
+  return uint32_t{1} << n;
 }
 
-constexpr bool all(std::uint32_t word, std::uint32_t wanted) {
+constexpr bool all(uint32_t word, uint32_t wanted) {
   return (word & wanted) == wanted;
 }
 
 // The state components that the operating system saves on a context switch. Using a register it
 // does not save would corrupt other processes' and our own data, so cpuid alone is not enough.
-std::uint32_t saved_state() {
-  std::uint32_t low = 0;
-  std::uint32_t high = 0;
+uint32_t saved_state() {
+  uint32_t low = 0;
+  uint32_t high = 0;
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   return low;
 }
 
 cpu_features detect() {
   cpu_features f;
-  std::uint32_t a = 0;
-  std::uint32_t b = 0;
-  std::uint32_t c = 0;
-  std::uint32_t d = 0;
-  std::uint32_t leaf_7_c = 0;
+  uint32_t a = 0;
+  uint32_t b = 0;
+  uint32_t c = 0;
+  uint32_t d = 0;
+  uint32_t leaf_7_c = 0;
   if (__get_cpuid(1, &a, &b, &c, &d) == 0) {
     return f;
   }
-  constexpr std::uint32_t sse42_bits =
-      bit(0) | bit(9) | bit(19) | bit(20);  // SSE3, SSSE3, 4.1, 4.2
+  constexpr uint32_t sse42_bits = bit(0) | bit(9) | bit(19) | bit(20);  // SSE3, SSSE3, 4.1, 4.2
   f.sse42 = all(c, sse42_bits);
   f.pclmul = all(c, bit(1));
 
   const bool has_leaf_7 = __get_cpuid_count(7, 0, &a, &b, &leaf_7_c, &d) != 0;
-  const std::uint32_t leaf_7_b = has_leaf_7 ? b : 0;
+  const uint32_t leaf_7_b = has_leaf_7 ? b : 0;
   f.clflushopt = all(leaf_7_b, bit(23));
   f.clwb = all(leaf_7_b, bit(24));
 
-  constexpr std::uint32_t osxsave_avx = bit(27) | bit(28);
+  constexpr uint32_t osxsave_avx = bit(27) | bit(28);
   if (!f.sse42 || !all(c, osxsave_avx)) {
     return f;
   }
-  constexpr std::uint32_t ymm_state = bit(1) | bit(2);
-  constexpr std::uint32_t zmm_state =
-      ymm_state | bit(5) | bit(6) | bit(7);  // masks, both zmm halves
-  const std::uint32_t saved = saved_state();
+  constexpr uint32_t ymm_state = bit(1) | bit(2);
+  constexpr uint32_t zmm_state = ymm_state | bit(5) | bit(6) | bit(7);  // masks, both zmm halves
+  const uint32_t saved = saved_state();
   if (!all(saved, ymm_state)) {
     return f;
   }
@@ -138,4 +136,4 @@ const cpu_features& cpu() noexcept {
   return selected;
 }
 
-}  // namespace scute::codec
+}  // namespace scute::core::codec

@@ -19,7 +19,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace scute::codec {
+namespace scute::core::codec {
 
 // A flag is set only if the instructions exist and the operating system saves the registers they
 // use.
@@ -36,7 +36,7 @@ struct cpu_features {
   [[nodiscard]] bool has(const cpu_features& needed) const noexcept;
 };
 
-enum class cpu_level : std::uint8_t { portable, sse, avx2, avx512 };
+enum class cpu_level : uint8_t { portable, sse, avx2, avx512 };
 
 // The features of this machine, whatever SCUTE_CPU says.
 [[nodiscard]] cpu_features cpu_detect() noexcept;
@@ -51,4 +51,4 @@ bool cpu_level_parse(std::string_view name, cpu_level& out) noexcept;
 // The features in use: cpu_detect() limited by SCUTE_CPU.
 [[nodiscard]] const cpu_features& cpu() noexcept;
 
-}  // namespace scute::codec
+}  // namespace scute::core::codec

@@ -5,7 +5,7 @@
 #include "codec/dispatch.hpp"
 #include "codec/target.hpp"
 
-namespace scute::codec {
+namespace scute::core::codec {
 
 namespace {
 
@@ -26,19 +26,19 @@ const unsigned char* bytes(const void* p) {
 
 }  // namespace
 
-std::uint32_t crc32c(std::uint32_t crc, const void* p, std::size_t n) noexcept {
+uint32_t crc32c(uint32_t crc, const void* p, size_t n) noexcept {
   return ~active->update(~crc, bytes(p), n);
 }
 
-std::uint32_t crc32c_linear(const void* p, std::size_t n) noexcept {
+uint32_t crc32c_linear(const void* p, size_t n) noexcept {
   return active->update(0, bytes(p), n);
 }
 
-std::uint32_t crc32c_linear_xor(const void* a, const void* b, std::size_t n) noexcept {
+uint32_t crc32c_linear_xor(const void* a, const void* b, size_t n) noexcept {
   return active->linear_xor(bytes(a), bytes(b), n);
 }
 
-std::uint32_t crc32c_shift(std::uint32_t crc, std::uint64_t n) noexcept {
+uint32_t crc32c_shift(uint32_t crc, uint64_t n) noexcept {
   return active->shift(crc, n);
 }
 
@@ -46,4 +46,4 @@ std::vector<const crc32c_table*> crc32c_variants() {
   return runnable<crc32c_table>(tables);
 }
 
-}  // namespace scute::codec
+}  // namespace scute::core::codec

@@ -15,20 +15,20 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace scute::codec {
+namespace scute::core::codec {
 
 // The standard CRC-32C of a message: start with `crc` = 0, pass the previous result to continue
 // with more bytes. The nine bytes "123456789" give 0xE3069283.
-[[nodiscard]] std::uint32_t crc32c(std::uint32_t crc, const void* p, std::size_t n) noexcept;
+[[nodiscard]] uint32_t crc32c(uint32_t crc, const void* p, size_t n) noexcept;
 
 // The linear CRC: the register starts at zero and nothing is inverted.
-[[nodiscard]] std::uint32_t crc32c_linear(const void* p, std::size_t n) noexcept;
+[[nodiscard]] uint32_t crc32c_linear(const void* p, size_t n) noexcept;
 
 // crc32c_linear of the bytes a[i] ^ b[i], computed without storing them anywhere.
-[[nodiscard]] std::uint32_t crc32c_linear_xor(const void* a, const void* b, std::size_t n) noexcept;
+[[nodiscard]] uint32_t crc32c_linear_xor(const void* a, const void* b, size_t n) noexcept;
 
 // The linear CRC of a message followed by `n` zero bytes, given the message's linear CRC. Constant
 // time below 16 KiB, a few multiplications for any larger `n`.
-[[nodiscard]] std::uint32_t crc32c_shift(std::uint32_t crc, std::uint64_t n) noexcept;
+[[nodiscard]] uint32_t crc32c_shift(uint32_t crc, uint64_t n) noexcept;
 
-}  // namespace scute::codec
+}  // namespace scute::core::codec

@@ -10,7 +10,7 @@
 
 #if SCUTE_CODEC_X86
 
-namespace scute::codec {
+namespace scute::core::codec {
 
 namespace {
 
@@ -25,12 +25,12 @@ using crc32c_word::xor_source;
 // the low 32 bits of a half reads as x^32 times itself and reflection adds x: hence 64 - 33 and -
 // 33.
 struct alignas(16) fold_factors {
-  std::uint64_t first_half;
-  std::uint64_t second_half;
+  uint64_t first_half;
+  uint64_t second_half;
 };
 
 constexpr fold_factors factors(int distance_bytes) {
-  const std::int64_t bits = 8 * std::int64_t{distance_bytes};
+  const int64_t bits = 8 * int64_t{distance_bytes};
   return {power_of_x(bits + 31), power_of_x(bits - 33)};
 }
 
@@ -41,11 +41,11 @@ constexpr fold_factors by_64 = factors(64);
 // Folds the lanes of one register onto its last lane, which stays where it is.
 alignas(64) constexpr fold_factors across[4] = {factors(48), factors(32), factors(16), {0, 0}};
 
-SCUTE_CRC_INLINE __m512i vector_at(one_source s, std::size_t i) noexcept {
+SCUTE_CRC_INLINE __m512i vector_at(one_source s, size_t i) noexcept {
   return _mm512_loadu_si512(s.p + i);
 }
 
-SCUTE_CRC_INLINE __m512i vector_at(xor_source s, std::size_t i) noexcept {
+SCUTE_CRC_INLINE __m512i vector_at(xor_source s, size_t i) noexcept {
   return _mm512_xor_si512(_mm512_loadu_si512(s.a + i), _mm512_loadu_si512(s.b + i));
 }
 
@@ -60,27 +60,27 @@ SCUTE_CRC_INLINE __m512i fold(__m512i x, __m512i k, __m512i next) noexcept {
                                    _mm512_clmulepi64_epi128(x, k, 0x11), next, xor3);
 }
 
-SCUTE_CRC_INLINE std::uint32_t reduce_vector(__m512i x) noexcept {
+SCUTE_CRC_INLINE uint32_t reduce_vector(__m512i x) noexcept {
   const __m512i last = _mm512_maskz_mov_epi64(0xC0, x);
   const __m512i lanes = fold(x, _mm512_load_si512(across), last);
   const __m256i two =
       _mm256_xor_si256(_mm512_castsi512_si256(lanes), _mm512_extracti64x4_epi64(lanes, 1));
   const __m128i one = _mm_xor_si128(_mm256_castsi256_si128(two), _mm256_extracti128_si256(two, 1));
-  const std::uint64_t reg = _mm_crc32_u64(0, static_cast<std::uint64_t>(_mm_cvtsi128_si64(one)));
-  return static_cast<std::uint32_t>(
-      _mm_crc32_u64(reg, static_cast<std::uint64_t>(_mm_extract_epi64(one, 1))));
+  const uint64_t reg = _mm_crc32_u64(0, static_cast<uint64_t>(_mm_cvtsi128_si64(one)));
+  return static_cast<uint32_t>(
+      _mm_crc32_u64(reg, static_cast<uint64_t>(_mm_extract_epi64(one, 1))));
 }
 
 // Below this many bytes the word kernel is faster (measured).
-constexpr std::size_t fold_bytes_min = 128;
+constexpr size_t fold_bytes_min = 128;
 
 // n >= fold_bytes_min
 template <class Source>
-SCUTE_CRC_INLINE std::uint32_t fold_update(std::uint32_t reg, Source s, std::size_t n) noexcept {
+SCUTE_CRC_INLINE uint32_t fold_update(uint32_t reg, Source s, size_t n) noexcept {
   const __m512i start = _mm512_zextsi128_si512(_mm_cvtsi32_si128(static_cast<int>(reg)));
   const __m512i k64 = all_lanes(by_64);
   __m512i x = _mm512_xor_si512(vector_at(s, 0), start);
-  std::size_t i = 64;
+  size_t i = 64;
   if (n >= 256) {
     const __m512i k256 = all_lanes(by_256);
     __m512i x0 = x;
@@ -100,18 +100,18 @@ SCUTE_CRC_INLINE std::uint32_t fold_update(std::uint32_t reg, Source s, std::siz
   for (; n - i >= 64; i += 64) {
     x = fold(x, k64, vector_at(s, i));
   }
-  const std::uint32_t head = reduce_vector(x);
-  const std::size_t rest = n - i;
+  const uint32_t head = reduce_vector(x);
+  const size_t rest = n - i;
   if (rest == 0) {
     return head;
   }
   // The rest does not wait for the head: it is summed on its own beside it and joined by a shift.
-  const std::uint32_t tail = crc32c_word::update(0, s.from(i), rest);
+  const uint32_t tail = crc32c_word::update(0, s.from(i), rest);
   return crc32c_word::shift(head, rest) ^ tail;
 }
 
 SCUTE_TARGET(SCUTE_CRC_ISA)
-std::uint32_t update(std::uint32_t reg, const unsigned char* p, std::size_t n) noexcept {
+uint32_t update(uint32_t reg, const unsigned char* p, size_t n) noexcept {
   if (n < fold_bytes_min) {
     return crc32c_word::update(reg, one_source{p}, n);
   }
@@ -119,7 +119,7 @@ std::uint32_t update(std::uint32_t reg, const unsigned char* p, std::size_t n) n
 }
 
 SCUTE_TARGET(SCUTE_CRC_ISA)
-std::uint32_t linear_xor(const unsigned char* a, const unsigned char* b, std::size_t n) noexcept {
+uint32_t linear_xor(const unsigned char* a, const unsigned char* b, size_t n) noexcept {
   if (n < fold_bytes_min) {
     return crc32c_word::update(0, xor_source{a, b}, n);
   }
@@ -127,7 +127,7 @@ std::uint32_t linear_xor(const unsigned char* a, const unsigned char* b, std::si
 }
 
 SCUTE_TARGET(SCUTE_CRC_ISA)
-std::uint32_t shift(std::uint32_t reg, std::uint64_t n) noexcept {
+uint32_t shift(uint32_t reg, uint64_t n) noexcept {
   return crc32c_word::shift(reg, n);
 }
 
@@ -140,6 +140,6 @@ constinit const crc32c_table crc32c_avx512{
     linear_xor,
     shift};
 
-}  // namespace scute::codec
+}  // namespace scute::core::codec
 
 #endif

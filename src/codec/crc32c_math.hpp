@@ -10,23 +10,23 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace scute::codec::crc32c_math {
+namespace scute::core::codec::crc32c_math {
 
-inline constexpr std::uint32_t polynomial = 0x82F63B78;  // 0x1EDC6F41 reflected, x^32 implied
-inline constexpr std::uint32_t one = 0x80000000;
+inline constexpr uint32_t polynomial = 0x82F63B78;  // 0x1EDC6F41 reflected, x^32 implied
+inline constexpr uint32_t one = 0x80000000;
 
 // x has this order modulo the polynomial (checked below), so exponents count modulo it. It is odd,
 // so byte counts, exponents divided by eight, count modulo it as well; and negative exponents
 // exist.
-inline constexpr std::uint64_t order = 0x7FFFFFFF;
+inline constexpr uint64_t order = 0x7FFFFFFF;
 
-constexpr std::uint32_t times_x(std::uint32_t v) {
+constexpr uint32_t times_x(uint32_t v) {
   return (v >> 1) ^ ((v & 1) != 0 ? polynomial : 0);
 }
 
-constexpr std::uint32_t multiply(std::uint32_t a, std::uint32_t b) {
-  std::uint32_t product = 0;
-  for (std::uint32_t bit = one; bit != 0; bit >>= 1) {
+constexpr uint32_t multiply(uint32_t a, uint32_t b) {
+  uint32_t product = 0;
+  for (uint32_t bit = one; bit != 0; bit >>= 1) {
     if ((a & bit) != 0) {
       product ^= b;
     }
@@ -35,11 +35,11 @@ constexpr std::uint32_t multiply(std::uint32_t a, std::uint32_t b) {
   return product;
 }
 
-constexpr std::uint32_t power_of_x(std::int64_t exponent) {
-  auto e = static_cast<std::uint64_t>(exponent % static_cast<std::int64_t>(order) +
-                                      static_cast<std::int64_t>(order));
-  std::uint32_t result = one;
-  std::uint32_t square = times_x(one);
+constexpr uint32_t power_of_x(int64_t exponent) {
+  auto e =
+      static_cast<uint64_t>(exponent % static_cast<int64_t>(order) + static_cast<int64_t>(order));
+  uint32_t result = one;
+  uint32_t square = times_x(one);
   for (; e != 0; e >>= 1) {
     if ((e & 1) != 0) {
       result = multiply(result, square);
@@ -49,22 +49,22 @@ constexpr std::uint32_t power_of_x(std::int64_t exponent) {
   return result;
 }
 
-static_assert(power_of_x(static_cast<std::int64_t>(order)) == one);
+static_assert(power_of_x(static_cast<int64_t>(order)) == one);
 static_assert(multiply(power_of_x(-33), power_of_x(33)) == one);
 
 // A byte count is written in base 128: five digits reach past the order.
 inline constexpr unsigned digit_bits = 7;
-inline constexpr std::size_t digit_count = std::size_t{1} << digit_bits;
-inline constexpr std::size_t digits = 5;
-using shift_table = std::array<std::array<std::uint32_t, digit_count>, digits>;
+inline constexpr size_t digit_count = size_t{1} << digit_bits;
+inline constexpr size_t digits = 5;
+using shift_table = std::array<std::array<uint32_t, digit_count>, digits>;
 
 // table[d][i] = x^(8 * i * 128^d - bias): the factor that appends i * 128^d zero bytes.
 constexpr shift_table make_shift_table(int bias) {
   shift_table table{};
-  const std::uint32_t start = power_of_x(-bias);
-  std::uint32_t step = power_of_x(8);
+  const uint32_t start = power_of_x(-bias);
+  uint32_t step = power_of_x(8);
   for (auto& row : table) {
-    std::uint32_t power = one;
+    uint32_t power = one;
     for (auto& entry : row) {
       entry = multiply(start, power);
       power = multiply(power, step);
@@ -75,8 +75,8 @@ constexpr shift_table make_shift_table(int bias) {
 }
 
 // Brings a byte count into the reach of the table.
-constexpr std::uint64_t reduce_count(std::uint64_t n) {
+constexpr uint64_t reduce_count(uint64_t n) {
   return n < order ? n : n % order;
 }
 
-}  // namespace scute::codec::crc32c_math
+}  // namespace scute::core::codec::crc32c_math

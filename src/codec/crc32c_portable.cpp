@@ -6,7 +6,7 @@
 #include "codec/crc32c_math.hpp"
 #include "codec/crc32c_table.hpp"
 
-namespace scute::codec {
+namespace scute::core::codec {
 
 namespace {
 
@@ -14,9 +14,9 @@ using namespace crc32c_math;
 
 // slices[k][v]: the register after byte v and k zero bytes.
 constexpr auto slices = [] {
-  std::array<std::array<std::uint32_t, 256>, 8> t{};
-  for (std::uint32_t v = 0; v < 256; ++v) {
-    std::uint32_t reg = v;
+  std::array<std::array<uint32_t, 256>, 8> t{};
+  for (uint32_t v = 0; v < 256; ++v) {
+    uint32_t reg = v;
     for (auto& slice : t) {
       for (int bit = 0; bit < 8; ++bit) {
         reg = times_x(reg);
@@ -29,20 +29,20 @@ constexpr auto slices = [] {
 
 constexpr shift_table powers = make_shift_table(0);
 
-std::uint32_t step8(std::uint32_t reg, std::uint64_t word) {
+uint32_t step8(uint32_t reg, uint64_t word) {
   word ^= reg;
-  std::uint32_t next = 0;
+  uint32_t next = 0;
   for (unsigned k = 0; k < 8; ++k) {
     next ^= slices[7 - k][(word >> (8 * k)) & 0xFF];
   }
   return next;
 }
 
-std::uint32_t step1(std::uint32_t reg, unsigned char byte) {
+uint32_t step1(uint32_t reg, unsigned char byte) {
   return (reg >> 8) ^ slices[0][(reg ^ byte) & 0xFF];
 }
 
-std::uint32_t update(std::uint32_t reg, const unsigned char* p, std::size_t n) noexcept {
+uint32_t update(uint32_t reg, const unsigned char* p, size_t n) noexcept {
   for (; n >= 8; p += 8, n -= 8) {
     reg = step8(reg, load_little(p));
   }
@@ -52,8 +52,8 @@ std::uint32_t update(std::uint32_t reg, const unsigned char* p, std::size_t n) n
   return reg;
 }
 
-std::uint32_t linear_xor(const unsigned char* a, const unsigned char* b, std::size_t n) noexcept {
-  std::uint32_t reg = 0;
+uint32_t linear_xor(const unsigned char* a, const unsigned char* b, size_t n) noexcept {
+  uint32_t reg = 0;
   for (; n >= 8; a += 8, b += 8, n -= 8) {
     reg = step8(reg, load_little(a) ^ load_little(b));
   }
@@ -63,9 +63,9 @@ std::uint32_t linear_xor(const unsigned char* a, const unsigned char* b, std::si
   return reg;
 }
 
-std::uint32_t shift(std::uint32_t reg, std::uint64_t n) noexcept {
+uint32_t shift(uint32_t reg, uint64_t n) noexcept {
   n = reduce_count(n);
-  for (std::size_t digit = 0; n != 0; ++digit, n >>= digit_bits) {
+  for (size_t digit = 0; n != 0; ++digit, n >>= digit_bits) {
     if (n % digit_count != 0) {
       reg = multiply(reg, powers[digit][n % digit_count]);
     }
@@ -77,4 +77,4 @@ std::uint32_t shift(std::uint32_t reg, std::uint64_t n) noexcept {
 
 constinit const crc32c_table crc32c_portable{"portable", {}, update, linear_xor, shift};
 
-}  // namespace scute::codec
+}  // namespace scute::core::codec

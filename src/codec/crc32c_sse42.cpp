@@ -5,23 +5,22 @@
 
 #if SCUTE_CODEC_X86
 
-namespace scute::codec {
+namespace scute::core::codec {
 
 namespace {
 
 #define SCUTE_CRC_SSE42 SCUTE_TARGET("sse4.2,pclmul")
 
-SCUTE_CRC_SSE42 std::uint32_t update(std::uint32_t reg, const unsigned char* p,
-                                     std::size_t n) noexcept {
+SCUTE_CRC_SSE42 uint32_t update(uint32_t reg, const unsigned char* p, size_t n) noexcept {
   return crc32c_word::update(reg, crc32c_word::one_source{p}, n);
 }
 
-SCUTE_CRC_SSE42 std::uint32_t linear_xor(const unsigned char* a, const unsigned char* b,
-                                         std::size_t n) noexcept {
+SCUTE_CRC_SSE42 uint32_t linear_xor(const unsigned char* a, const unsigned char* b,
+                                    size_t n) noexcept {
   return crc32c_word::update(0, crc32c_word::xor_source{a, b}, n);
 }
 
-SCUTE_CRC_SSE42 std::uint32_t shift(std::uint32_t reg, std::uint64_t n) noexcept {
+SCUTE_CRC_SSE42 uint32_t shift(uint32_t reg, uint64_t n) noexcept {
   return crc32c_word::shift(reg, n);
 }
 
@@ -30,6 +29,6 @@ SCUTE_CRC_SSE42 std::uint32_t shift(std::uint32_t reg, std::uint64_t n) noexcept
 constinit const crc32c_table crc32c_sse42{
     "sse4.2", {.sse42 = true, .pclmul = true}, update, linear_xor, shift};
 
-}  // namespace scute::codec
+}  // namespace scute::core::codec
 
 #endif

@@ -10,15 +10,14 @@
 
 #include "codec/cpu.hpp"
 
-namespace scute::codec {
+namespace scute::core::codec {
 
 struct crc32c_table {
   const char* name;
   cpu_features needs;
-  std::uint32_t (*update)(std::uint32_t reg, const unsigned char* p, std::size_t n) noexcept;
-  std::uint32_t (*linear_xor)(const unsigned char* a, const unsigned char* b,
-                              std::size_t n) noexcept;
-  std::uint32_t (*shift)(std::uint32_t reg, std::uint64_t n) noexcept;
+  uint32_t (*update)(uint32_t reg, const unsigned char* p, size_t n) noexcept;
+  uint32_t (*linear_xor)(const unsigned char* a, const unsigned char* b, size_t n) noexcept;
+  uint32_t (*shift)(uint32_t reg, uint64_t n) noexcept;
 };
 
 extern const crc32c_table crc32c_portable;
@@ -28,4 +27,4 @@ extern const crc32c_table crc32c_avx512;  // x86-64 only
 // The tables that run on this machine, the portable one first.
 [[nodiscard]] std::vector<const crc32c_table*> crc32c_variants();
 
-}  // namespace scute::codec
+}  // namespace scute::core::codec

@@ -4,12 +4,12 @@
 
 #include <cstddef>
 
-namespace scute::codec {
+namespace scute::core::codec {
 
 // Bytes [begin, end) of both versions.
 struct diff_range {
-  std::size_t begin;
-  std::size_t end;
+  size_t begin;
+  size_t end;
 };
 
 // Finds the first range at or after `from` in which a[0, n) and b[0, n) differ. Returns false, and
@@ -22,7 +22,7 @@ struct diff_range {
 // max(gap, 8) bytes apart.
 //
 // Any alignment. Reads only the bytes given. From any thread; the caller keeps the bytes stable.
-[[nodiscard]] bool next_diff(const void* a, const void* b, std::size_t n, std::size_t from,
-                             std::size_t gap, diff_range& out) noexcept;
+[[nodiscard]] bool next_diff(const void* a, const void* b, size_t n, size_t from, size_t gap,
+                             diff_range& out) noexcept;
 
-}  // namespace scute::codec
+}  // namespace scute::core::codec

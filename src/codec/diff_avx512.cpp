@@ -10,26 +10,25 @@
 
 #include "codec/intrinsics.hpp"
 
-namespace scute::codec {
+namespace scute::core::codec {
 
 namespace {
 
 #define SCUTE_DIFF_ISA "avx512f,avx512bw,avx512vl,avx512dq"
 
 SCUTE_TARGET_INLINE(SCUTE_DIFF_ISA)
-std::uint64_t eight(const unsigned char* a, const unsigned char* b) noexcept {
+uint64_t eight(const unsigned char* a, const unsigned char* b) noexcept {
   return _cvtmask8_u32(_mm512_cmpneq_epi64_mask(_mm512_loadu_si512(a), _mm512_loadu_si512(b)));
 }
 
 SCUTE_TARGET(SCUTE_DIFF_ISA)
-std::uint64_t differing(const unsigned char* a, const unsigned char* b, std::size_t n) noexcept {
+uint64_t differing(const unsigned char* a, const unsigned char* b, size_t n) noexcept {
   assert(n <= diff_block);
-  std::uint64_t mask = 0;
-  std::size_t i = 0;
+  uint64_t mask = 0;
+  size_t i = 0;
   for (; n - i >= 256; i += 256) {
-    const std::uint64_t low = eight(a + i, b + i) | eight(a + i + 64, b + i + 64) << 8;
-    const std::uint64_t high = eight(a + i + 128, b + i + 128) | eight(a + i + 192, b + i + 192)
-                                                                     << 8;
+    const uint64_t low = eight(a + i, b + i) | eight(a + i + 64, b + i + 64) << 8;
+    const uint64_t high = eight(a + i + 128, b + i + 128) | eight(a + i + 192, b + i + 192) << 8;
     mask |= (low | high << 16) << (i / 8);
   }
   for (; n - i >= 64; i += 64) {
@@ -37,8 +36,8 @@ std::uint64_t differing(const unsigned char* a, const unsigned char* b, std::siz
   }
   if (i < n) {
     const __mmask64 m = (__mmask64{1} << (n - i)) - 1;
-    const std::uint64_t d = _cvtmask8_u32(_mm512_cmpneq_epi64_mask(
-        _mm512_maskz_loadu_epi8(m, a + i), _mm512_maskz_loadu_epi8(m, b + i)));
+    const uint64_t d = _cvtmask8_u32(_mm512_cmpneq_epi64_mask(_mm512_maskz_loadu_epi8(m, a + i),
+                                                              _mm512_maskz_loadu_epi8(m, b + i)));
     mask |= d << (i / 8);
   }
   return mask;
@@ -49,6 +48,6 @@ std::uint64_t differing(const unsigned char* a, const unsigned char* b, std::siz
 constinit const diff_table diff_avx512{
     "avx512", {.sse42 = true, .avx2 = true, .avx512 = true}, differing};
 
-}  // namespace scute::codec
+}  // namespace scute::core::codec
 
 #endif

@@ -2,11 +2,11 @@
 #include "codec/diff_table.hpp"
 #include "codec/diff_word.hpp"
 
-namespace scute::codec {
+namespace scute::core::codec {
 
 namespace {
 
-std::uint64_t differing(const unsigned char* a, const unsigned char* b, std::size_t n) noexcept {
+uint64_t differing(const unsigned char* a, const unsigned char* b, size_t n) noexcept {
   return diff_word::differing(a, b, 0, n);
 }
 
@@ -14,4 +14,4 @@ std::uint64_t differing(const unsigned char* a, const unsigned char* b, std::siz
 
 constinit const diff_table diff_portable{"portable", {}, differing};
 
-}  // namespace scute::codec
+}  // namespace scute::core::codec

@@ -8,17 +8,16 @@
 
 #include "codec/cpu.hpp"
 
-namespace scute::codec {
+namespace scute::core::codec {
 
-inline constexpr std::size_t diff_block = 512;  // 64 words, one per bit
+inline constexpr size_t diff_block = 512;  // 64 words, one per bit
 
 struct diff_table {
   const char* name;
   cpu_features needs;
   // Bit i is set if the 8-byte words at 8 * i differ. 1 <= n <= diff_block; a last word shorter
   // than 8 bytes counts with the bytes it has; bits past the end are clear.
-  std::uint64_t (*differing)(const unsigned char* a, const unsigned char* b,
-                             std::size_t n) noexcept;
+  uint64_t (*differing)(const unsigned char* a, const unsigned char* b, size_t n) noexcept;
 };
 
 extern const diff_table diff_portable;
@@ -31,7 +30,7 @@ extern const diff_table diff_avx512;
 
 // next_diff with a chosen kernel.
 [[nodiscard]] bool next_diff_with(const diff_table& table, const unsigned char* a,
-                                  const unsigned char* b, std::size_t n, std::size_t from,
-                                  std::size_t gap, std::size_t& begin, std::size_t& end) noexcept;
+                                  const unsigned char* b, size_t n, size_t from, size_t gap,
+                                  size_t& begin, size_t& end) noexcept;
 
-}  // namespace scute::codec
+}  // namespace scute::core::codec

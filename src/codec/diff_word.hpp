@@ -7,21 +7,21 @@
 
 #include "codec/bytes.hpp"
 
-namespace scute::codec::diff_word {
+namespace scute::core::codec::diff_word {
 
 // The bits of the words from byte `i`, a multiple of 8, to the end.
-inline std::uint64_t differing(const unsigned char* a, const unsigned char* b, std::size_t i,
-                               std::size_t n) noexcept {
-  std::uint64_t mask = 0;
+inline uint64_t differing(const unsigned char* a, const unsigned char* b, size_t i,
+                          size_t n) noexcept {
+  uint64_t mask = 0;
   for (; n - i >= 8; i += 8) {
-    const bool d = load<std::uint64_t>(a + i) != load<std::uint64_t>(b + i);
-    mask |= std::uint64_t{d} << (i / 8);
+    const bool d = load<uint64_t>(a + i) != load<uint64_t>(b + i);
+    mask |= uint64_t{d} << (i / 8);
   }
   if (i < n) {
     const bool d = load_partial(a + i, n - i) != load_partial(b + i, n - i);
-    mask |= std::uint64_t{d} << (i / 8);
+    mask |= uint64_t{d} << (i / 8);
   }
   return mask;
 }
 
-}  // namespace scute::codec::diff_word
+}  // namespace scute::core::codec::diff_word

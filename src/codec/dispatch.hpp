@@ -15,7 +15,7 @@
 
 #include "codec/cpu.hpp"
 
-namespace scute::codec {
+namespace scute::core::codec {
 
 template <class Table>
 class dispatch {
@@ -53,4 +53,4 @@ std::vector<const Table*> runnable(std::span<const Table* const> tables) {
   return out;
 }
 
-}  // namespace scute::codec
+}  // namespace scute::core::codec

@@ -9,7 +9,7 @@
 #include "codec/parity.hpp"
 #include "codec/target.hpp"
 
-namespace scute::codec {
+namespace scute::core::codec {
 
 namespace {
 
@@ -33,8 +33,7 @@ const unsigned char* bytes(const void* p) {
 
 }  // namespace
 
-void galois::multiply(void* dst, const void* src, std::uint8_t coefficient,
-                      std::size_t n) noexcept {
+void galois::multiply(void* dst, const void* src, uint8_t coefficient, size_t n) noexcept {
   if (n == 0) {
     return;
   }
@@ -47,8 +46,7 @@ void galois::multiply(void* dst, const void* src, std::uint8_t coefficient,
   }
 }
 
-void galois::multiply_into(void* dst, const void* src, std::uint8_t coefficient,
-                           std::size_t n) noexcept {
+void galois::multiply_into(void* dst, const void* src, uint8_t coefficient, size_t n) noexcept {
   if (n == 0) {
     return;
   }
@@ -59,14 +57,14 @@ void galois::multiply_into(void* dst, const void* src, std::uint8_t coefficient,
   }
 }
 
-void galois::combine(void* const* out, std::size_t sum_count, const void* const* rows,
-                     const weights* weight, std::size_t row_count, std::size_t n) noexcept {
+void galois::combine(void* const* out, size_t sum_count, const void* const* rows,
+                     const weights* weight, size_t row_count, size_t n) noexcept {
   assert(sum_count <= sums_max);
   if (n == 0 || sum_count == 0) {
     return;
   }
   if (row_count == 0) {
-    for (std::size_t s = 0; s < sum_count; ++s) {
+    for (size_t s = 0; s < sum_count; ++s) {
       std::memset(out[s], 0, n);
     }
     return;
@@ -78,4 +76,4 @@ std::vector<const galois_table*> galois_variants() {
   return runnable<galois_table>(tables);
 }
 
-}  // namespace scute::codec
+}  // namespace scute::core::codec

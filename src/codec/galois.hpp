@@ -14,48 +14,48 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace scute::codec::galois {
+namespace scute::core::codec::galois {
 
 inline constexpr unsigned polynomial = 0x11D;
 inline constexpr unsigned order = 255;  // of x, which generates all elements but zero
 
 struct logarithms {
-  std::array<std::uint8_t, 256> of;           // of[x^i] = i; of[0] means nothing
-  std::array<std::uint8_t, 2 * order> power;  // power[i] = x^i: a sum of two needs no modulo
+  std::array<uint8_t, 256> of;           // of[x^i] = i; of[0] means nothing
+  std::array<uint8_t, 2 * order> power;  // power[i] = x^i: a sum of two needs no modulo
 };
 
 inline constexpr logarithms logs = [] {
   logarithms l{};
   unsigned element = 1;
   for (unsigned i = 0; i < order; ++i) {
-    l.power[i] = l.power[i + order] = static_cast<std::uint8_t>(element);
-    l.of[element] = static_cast<std::uint8_t>(i);
+    l.power[i] = l.power[i + order] = static_cast<uint8_t>(element);
+    l.of[element] = static_cast<uint8_t>(i);
     element = element << 1 ^ (element >= 128 ? polynomial : 0);
   }
   return l;
 }();
 
 // a * b.
-[[nodiscard]] constexpr std::uint8_t multiply(std::uint8_t a, std::uint8_t b) noexcept {
-  return a == 0 || b == 0 ? std::uint8_t{0} : logs.power[logs.of[a] + std::size_t{logs.of[b]}];
+[[nodiscard]] constexpr uint8_t multiply(uint8_t a, uint8_t b) noexcept {
+  return a == 0 || b == 0 ? uint8_t{0} : logs.power[logs.of[a] + size_t{logs.of[b]}];
 }
 
 // The element whose product with `a` is 1. Zero has none; 0 is returned for it.
-[[nodiscard]] constexpr std::uint8_t inverse(std::uint8_t a) noexcept {
-  return a == 0 ? std::uint8_t{0} : logs.power[order - logs.of[a]];
+[[nodiscard]] constexpr uint8_t inverse(uint8_t a) noexcept {
+  return a == 0 ? uint8_t{0} : logs.power[order - logs.of[a]];
 }
 
 // dst = coefficient * src. dst may be src. Coefficients 0 and 1 are memset and memcpy.
-void multiply(void* dst, const void* src, std::uint8_t coefficient, std::size_t n) noexcept;
+void multiply(void* dst, const void* src, uint8_t coefficient, size_t n) noexcept;
 
 // dst ^= coefficient * src. dst may be src. Coefficient 0 does nothing, 1 is xor_into.
-void multiply_into(void* dst, const void* src, std::uint8_t coefficient, std::size_t n) noexcept;
+void multiply_into(void* dst, const void* src, uint8_t coefficient, size_t n) noexcept;
 
 // How many sums `combine` makes in one pass over the rows.
-inline constexpr std::size_t sums_max = 4;
+inline constexpr size_t sums_max = 4;
 
 // What one row counts in each of the sums.
-using weights = std::array<std::uint8_t, sums_max>;
+using weights = std::array<uint8_t, sums_max>;
 
 // out[s] = sum over r of weight[r][s] * rows[r], for the `sum_count` <= sums_max ranges out[s] and
 // the `row_count` ranges rows[r], `n` bytes each; zeros if row_count is 0. An out[s] may be exactly
@@ -64,7 +64,7 @@ using weights = std::array<std::uint8_t, sums_max>;
 //
 // Made, like xor_gather, for rows that are far apart and not in the cache: each row is read once, a
 // few cache lines at a time and prefetched ahead, and each sum is written once.
-void combine(void* const* out, std::size_t sum_count, const void* const* rows,
-             const weights* weight, std::size_t row_count, std::size_t n) noexcept;
+void combine(void* const* out, size_t sum_count, const void* const* rows, const weights* weight,
+             size_t row_count, size_t n) noexcept;
 
-}  // namespace scute::codec::galois
+}  // namespace scute::core::codec::galois

@@ -10,24 +10,24 @@
 #define SCUTE_GALOIS_VARIANT galois_avx2_kernels
 #include "codec/galois_vector.inc"
 
-namespace scute::codec {
+namespace scute::core::codec {
 
 namespace {
 
 using namespace SCUTE_GALOIS_VARIANT;
 
 struct alignas(32) nibble_products {
-  std::uint8_t low[16];   // c * v
-  std::uint8_t high[16];  // c * (v << 4)
+  uint8_t low[16];   // c * v
+  uint8_t high[16];  // c * (v << 4)
 };
 
 constexpr auto products = [] {
   std::array<nibble_products, 256> t{};
   for (unsigned c = 0; c < 256; ++c) {
     for (unsigned v = 0; v < 16; ++v) {
-      const auto element = static_cast<std::uint8_t>(c);
-      t[c].low[v] = galois::multiply(element, static_cast<std::uint8_t>(v));
-      t[c].high[v] = galois::multiply(element, static_cast<std::uint8_t>(v << 4));
+      const auto element = static_cast<uint8_t>(c);
+      t[c].low[v] = galois::multiply(element, static_cast<uint8_t>(v));
+      t[c].high[v] = galois::multiply(element, static_cast<uint8_t>(v << 4));
     }
   }
   return t;
@@ -39,12 +39,12 @@ struct avx2 {
     __m256i low;
     __m256i high;
   };
-  static constexpr std::size_t combine_regs[] = {0, 4, 4, 2, 2};
+  static constexpr size_t combine_regs[] = {0, 4, 4, 2, 2};
 
-  SCUTE_GALOIS_INLINE static __m256i twice(const std::uint8_t* p) noexcept {
+  SCUTE_GALOIS_INLINE static __m256i twice(const uint8_t* p) noexcept {
     return _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(p)));
   }
-  SCUTE_GALOIS_INLINE static factor factor_of(std::uint8_t c) noexcept {
+  SCUTE_GALOIS_INLINE static factor factor_of(uint8_t c) noexcept {
     return {twice(products[c].low), twice(products[c].high)};
   }
   SCUTE_GALOIS_INLINE static __m256i times(__m256i x, const factor& f) noexcept {
@@ -64,19 +64,19 @@ struct avx2 {
 
 #define SCUTE_GALOIS_KERNEL SCUTE_TARGET(SCUTE_GALOIS_ISA)
 
-SCUTE_GALOIS_KERNEL void multiply(unsigned char* dst, const unsigned char* src, std::uint8_t c,
-                                  std::size_t n) noexcept {
+SCUTE_GALOIS_KERNEL void multiply(unsigned char* dst, const unsigned char* src, uint8_t c,
+                                  size_t n) noexcept {
   vector_multiply<avx2, false>(dst, src, c, n);
 }
 
-SCUTE_GALOIS_KERNEL void multiply_into(unsigned char* dst, const unsigned char* src, std::uint8_t c,
-                                       std::size_t n) noexcept {
+SCUTE_GALOIS_KERNEL void multiply_into(unsigned char* dst, const unsigned char* src, uint8_t c,
+                                       size_t n) noexcept {
   vector_multiply<avx2, true>(dst, src, c, n);
 }
 
-SCUTE_GALOIS_KERNEL void combine(void* const* out, std::size_t sum_count, const void* const* rows,
-                                 const galois::weights* weight, std::size_t row_count,
-                                 std::size_t n) noexcept {
+SCUTE_GALOIS_KERNEL void combine(void* const* out, size_t sum_count, const void* const* rows,
+                                 const galois::weights* weight, size_t row_count,
+                                 size_t n) noexcept {
   vector_combine<avx2>({out, rows, weight, row_count}, sum_count, n);
 }
 
@@ -85,6 +85,6 @@ SCUTE_GALOIS_KERNEL void combine(void* const* out, std::size_t sum_count, const 
 constinit const galois_table galois_avx2{
     "avx2", {.sse42 = true, .avx2 = true}, multiply, multiply_into, combine};
 
-}  // namespace scute::codec
+}  // namespace scute::core::codec
 
 #endif

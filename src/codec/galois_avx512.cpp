@@ -13,7 +13,7 @@
 #define SCUTE_GALOIS_VARIANT galois_avx512_kernels
 #include "codec/galois_vector.inc"
 
-namespace scute::codec {
+namespace scute::core::codec {
 
 namespace {
 
@@ -21,11 +21,11 @@ using namespace SCUTE_GALOIS_VARIANT;
 
 // The instruction takes the row of result bit i from byte 7 - i of the matrix.
 constexpr auto matrices = [] {
-  std::array<std::uint64_t, 256> t{};
+  std::array<uint64_t, 256> t{};
   for (unsigned c = 0; c < 256; ++c) {
     for (unsigned k = 0; k < 8; ++k) {
-      const std::uint64_t column =
-          galois::multiply(static_cast<std::uint8_t>(c), static_cast<std::uint8_t>(1U << k));
+      const uint64_t column =
+          galois::multiply(static_cast<uint8_t>(c), static_cast<uint8_t>(1U << k));
       for (unsigned i = 0; i < 8; ++i) {
         t[c] |= (column >> i & 1) << (8 * (7 - i) + k);
       }
@@ -52,9 +52,9 @@ struct gfni {
   using lane = lane64;
   using factor = __m512i;
   // Memory is faster the more of a row is read at once: as many as there are registers for.
-  static constexpr std::size_t combine_regs[] = {0, 16, 12, 8, 6};
+  static constexpr size_t combine_regs[] = {0, 16, 12, 8, 6};
 
-  SCUTE_GALOIS_INLINE static factor factor_of(std::uint8_t c) noexcept {
+  SCUTE_GALOIS_INLINE static factor factor_of(uint8_t c) noexcept {
     return _mm512_set1_epi64(static_cast<long long>(matrices[c]));
   }
   SCUTE_GALOIS_INLINE static __m512i times(__m512i x, const factor& f) noexcept {
@@ -70,19 +70,19 @@ struct gfni {
 
 #define SCUTE_GALOIS_KERNEL SCUTE_TARGET(SCUTE_GALOIS_ISA)
 
-SCUTE_GALOIS_KERNEL void multiply(unsigned char* dst, const unsigned char* src, std::uint8_t c,
-                                  std::size_t n) noexcept {
+SCUTE_GALOIS_KERNEL void multiply(unsigned char* dst, const unsigned char* src, uint8_t c,
+                                  size_t n) noexcept {
   vector_multiply<gfni, false>(dst, src, c, n);
 }
 
-SCUTE_GALOIS_KERNEL void multiply_into(unsigned char* dst, const unsigned char* src, std::uint8_t c,
-                                       std::size_t n) noexcept {
+SCUTE_GALOIS_KERNEL void multiply_into(unsigned char* dst, const unsigned char* src, uint8_t c,
+                                       size_t n) noexcept {
   vector_multiply<gfni, true>(dst, src, c, n);
 }
 
-SCUTE_GALOIS_KERNEL void combine(void* const* out, std::size_t sum_count, const void* const* rows,
-                                 const galois::weights* weight, std::size_t row_count,
-                                 std::size_t n) noexcept {
+SCUTE_GALOIS_KERNEL void combine(void* const* out, size_t sum_count, const void* const* rows,
+                                 const galois::weights* weight, size_t row_count,
+                                 size_t n) noexcept {
   vector_combine<gfni>({out, rows, weight, row_count}, sum_count, n);
 }
 
@@ -95,6 +95,6 @@ constinit const galois_table galois_avx512{
     multiply_into,
     combine};
 
-}  // namespace scute::codec
+}  // namespace scute::core::codec
 
 #endif

@@ -10,7 +10,7 @@
 #include "codec/parity_table.hpp"
 #include "codec/target.hpp"
 
-namespace scute::codec {
+namespace scute::core::codec {
 
 namespace {
 
@@ -36,33 +36,33 @@ const unsigned char* bytes(const void* p) {
 // The destination is raw mapped memory that the rest of the program sees as other types.
 // std::atomic_ref would promise the compiler that it holds integers; this type makes no such
 // promise.
-using word_alias __attribute__((may_alias)) = std::uint64_t;
+using word_alias __attribute__((may_alias)) = uint64_t;
 
-void xor_word(unsigned char* aligned, std::uint64_t delta) {
+void xor_word(unsigned char* aligned, uint64_t delta) {
   if (delta != 0) {
     __atomic_fetch_xor(reinterpret_cast<word_alias*>(aligned), delta, __ATOMIC_RELAXED);
   }
 }
 
 // The delta of a word of which only the `n` bytes at `offset` belong to the range.
-std::uint64_t edge(const unsigned char* delta, std::size_t offset, std::size_t n) {
+uint64_t edge(const unsigned char* delta, size_t offset, size_t n) {
   unsigned char word[8] = {};
   std::memcpy(word + offset, delta, n);
-  return load<std::uint64_t>(word);
+  return load<uint64_t>(word);
 }
 
 }  // namespace
 
-void xor_into(void* dst, const void* src, std::size_t n) noexcept {
+void xor_into(void* dst, const void* src, size_t n) noexcept {
   active->xor2(bytes(dst), bytes(dst), bytes(src), n);
 }
 
-void xor_delta(void* dst, const void* a, const void* b, std::size_t n) noexcept {
+void xor_delta(void* dst, const void* a, const void* b, size_t n) noexcept {
   active->xor2(bytes(dst), bytes(a), bytes(b), n);
 }
 
 void xor_encode(void* dst, const void* parity, const void* old_bytes, const void* new_bytes,
-                std::size_t n) noexcept {
+                size_t n) noexcept {
   active->xor3(bytes(dst), bytes(parity), bytes(old_bytes), bytes(new_bytes), n);
 }
 
@@ -70,15 +70,15 @@ namespace {
 
 // told(bytes) is called after each word.
 template <typename Told>
-void xor_words(void* dst, const void* delta, std::size_t n, Told&& told) noexcept {
+void xor_words(void* dst, const void* delta, size_t n, Told&& told) noexcept {
   unsigned char* to = bytes(dst);
   const unsigned char* from = bytes(delta);
   if (n == 0) {
     return;
   }
-  if (const std::size_t offset = reinterpret_cast<std::uintptr_t>(to) % 8; offset != 0) {
-    const std::size_t room = 8 - offset;
-    const std::size_t head = n < room ? n : room;
+  if (const size_t offset = reinterpret_cast<uintptr_t>(to) % 8; offset != 0) {
+    const size_t room = 8 - offset;
+    const size_t head = n < room ? n : room;
     xor_word(to - offset, edge(from, offset, head));
     told(head);
     to += head;
@@ -86,7 +86,7 @@ void xor_words(void* dst, const void* delta, std::size_t n, Told&& told) noexcep
     n -= head;
   }
   for (; n >= 8; to += 8, from += 8, n -= 8) {
-    xor_word(to, load<std::uint64_t>(from));
+    xor_word(to, load<uint64_t>(from));
     told(8);
   }
   if (n != 0) {
@@ -97,23 +97,23 @@ void xor_words(void* dst, const void* delta, std::size_t n, Told&& told) noexcep
 
 }  // namespace
 
-void xor_into_atomic(void* dst, const void* delta, std::size_t n) noexcept {
-  xor_words(dst, delta, n, [](std::size_t) {});
+void xor_into_atomic(void* dst, const void* delta, size_t n) noexcept {
+  xor_words(dst, delta, n, [](size_t) {});
 }
 
-void xor_into_atomic(void* dst, const void* delta, std::size_t n, std::uint32_t& done) noexcept {
-  xor_words(dst, delta, n, [&](std::size_t words) {
+void xor_into_atomic(void* dst, const void* delta, size_t n, uint32_t& done) noexcept {
+  xor_words(dst, delta, n, [&](size_t words) {
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    done += static_cast<std::uint32_t>(words);
+    done += static_cast<uint32_t>(words);
     std::atomic_signal_fence(std::memory_order_seq_cst);
   });
 }
 
-bool is_zero(const void* p, std::size_t n) noexcept {
+bool is_zero(const void* p, size_t n) noexcept {
   return active->is_zero(bytes(p), n);
 }
 
-void xor_gather(void* dst, const void* const* rows, std::size_t row_count, std::size_t n) noexcept {
+void xor_gather(void* dst, const void* const* rows, size_t row_count, size_t n) noexcept {
   if (n == 0) {
     return;
   }
@@ -128,4 +128,4 @@ std::vector<const parity_table*> parity_variants() {
   return runnable<parity_table>(tables);
 }
 
-}  // namespace scute::codec
+}  // namespace scute::core::codec

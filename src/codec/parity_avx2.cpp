@@ -10,13 +10,13 @@
 #include "codec/intrinsics.hpp"
 #include "codec/parity_vector.inc"
 
-namespace scute::codec {
+namespace scute::core::codec {
 
 namespace {
 
 struct avx2 {
   using reg = __m256i;
-  static constexpr std::size_t gather_regs = 12;
+  static constexpr size_t gather_regs = 12;
 
   SCUTE_PARITY_INLINE static reg zero() noexcept { return _mm256_setzero_si256(); }
   SCUTE_PARITY_INLINE static reg get(const unsigned char* p) noexcept {
@@ -33,21 +33,21 @@ struct avx2 {
 #define SCUTE_PARITY_KERNEL SCUTE_TARGET(SCUTE_PARITY_ISA)
 
 SCUTE_PARITY_KERNEL void xor2(unsigned char* dst, const unsigned char* a, const unsigned char* b,
-                              std::size_t n) noexcept {
+                              size_t n) noexcept {
   avx2_kernels::vector_xor2<avx2>(dst, a, b, n);
 }
 
 SCUTE_PARITY_KERNEL void xor3(unsigned char* dst, const unsigned char* a, const unsigned char* b,
-                              const unsigned char* c, std::size_t n) noexcept {
+                              const unsigned char* c, size_t n) noexcept {
   avx2_kernels::vector_xor3<avx2>(dst, a, b, c, n);
 }
 
-SCUTE_PARITY_KERNEL bool is_zero(const unsigned char* p, std::size_t n) noexcept {
+SCUTE_PARITY_KERNEL bool is_zero(const unsigned char* p, size_t n) noexcept {
   return avx2_kernels::vector_is_zero<avx2>(p, n);
 }
 
-SCUTE_PARITY_KERNEL void gather(unsigned char* dst, const void* const* rows, std::size_t row_count,
-                                std::size_t n) noexcept {
+SCUTE_PARITY_KERNEL void gather(unsigned char* dst, const void* const* rows, size_t row_count,
+                                size_t n) noexcept {
   avx2_kernels::vector_gather<avx2>(dst, rows, row_count, n);
 }
 
@@ -56,6 +56,6 @@ SCUTE_PARITY_KERNEL void gather(unsigned char* dst, const void* const* rows, std
 constinit const parity_table parity_avx2{"avx2", {.sse42 = true, .avx2 = true}, xor2, xor3, is_zero,
                                          gather};
 
-}  // namespace scute::codec
+}  // namespace scute::core::codec
 
 #endif

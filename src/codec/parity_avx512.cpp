@@ -15,7 +15,7 @@
 
 #include "codec/intrinsics.hpp"
 
-namespace scute::codec {
+namespace scute::core::codec {
 
 namespace {
 
@@ -23,7 +23,7 @@ namespace {
 #define SCUTE_PARITY_INLINE SCUTE_TARGET_INLINE(SCUTE_PARITY_ISA)
 #define SCUTE_PARITY_KERNEL SCUTE_TARGET(SCUTE_PARITY_ISA)
 
-constexpr std::size_t width = 64;
+constexpr size_t width = 64;
 
 SCUTE_PARITY_INLINE __m512i get(const unsigned char* p) noexcept {
   return _mm512_loadu_si512(p);
@@ -49,13 +49,13 @@ SCUTE_PARITY_INLINE void put32(unsigned char* p, __m256i v) noexcept {
 }
 
 // n < 64
-SCUTE_PARITY_INLINE __mmask64 first(std::size_t n) noexcept {
+SCUTE_PARITY_INLINE __mmask64 first(size_t n) noexcept {
   return (__mmask64{1} << n) - 1;
 }
 
 SCUTE_PARITY_KERNEL void xor2(unsigned char* dst, const unsigned char* a, const unsigned char* b,
-                              std::size_t n) noexcept {
-  std::size_t i = 0;
+                              size_t n) noexcept {
+  size_t i = 0;
   for (; n - i >= 4 * width; i += 4 * width) {
     const __m512i x0 = add(get(a + i), get(b + i));
     const __m512i x1 = add(get(a + i + 64), get(b + i + 64));
@@ -77,8 +77,8 @@ SCUTE_PARITY_KERNEL void xor2(unsigned char* dst, const unsigned char* a, const 
 }
 
 SCUTE_PARITY_KERNEL void xor3(unsigned char* dst, const unsigned char* a, const unsigned char* b,
-                              const unsigned char* c, std::size_t n) noexcept {
-  std::size_t i = 0;
+                              const unsigned char* c, size_t n) noexcept {
+  size_t i = 0;
   for (; n - i >= 2 * width; i += 2 * width) {
     const __m512i x0 = add(get(a + i), get(b + i), get(c + i));
     const __m512i x1 = add(get(a + i + 64), get(b + i + 64), get(c + i + 64));
@@ -96,8 +96,8 @@ SCUTE_PARITY_KERNEL void xor3(unsigned char* dst, const unsigned char* a, const 
   parity_word::xor3(dst, a, b, c, i, n);
 }
 
-SCUTE_PARITY_KERNEL bool is_zero(const unsigned char* p, std::size_t n) noexcept {
-  std::size_t i = 0;
+SCUTE_PARITY_KERNEL bool is_zero(const unsigned char* p, size_t n) noexcept {
+  size_t i = 0;
   for (; n - i >= 4 * width; i += 4 * width) {
     const __m512i x = _mm512_or_si512(get(p + i), get(p + i + 64));
     const __m512i y = _mm512_or_si512(get(p + i + 128), get(p + i + 192));
@@ -115,12 +115,11 @@ SCUTE_PARITY_KERNEL bool is_zero(const unsigned char* p, std::size_t n) noexcept
 
 // One block of a gather; its registers are named by constants, or the compiler would keep them in
 // memory.
-template <std::size_t... K>
-SCUTE_PARITY_INLINE void gather_block(unsigned char* dst, const void* const* rows,
-                                      std::size_t row_count, std::size_t i,
-                                      std::index_sequence<K...> /*registers*/) noexcept {
+template <size_t... K>
+SCUTE_PARITY_INLINE void gather_block(unsigned char* dst, const void* const* rows, size_t row_count,
+                                      size_t i, std::index_sequence<K...> /*registers*/) noexcept {
   __m512i sum[] = {(static_cast<void>(K), _mm512_setzero_si512())...};
-  for (std::size_t r = 0; r < row_count; ++r) {
+  for (size_t r = 0; r < row_count; ++r) {
     parity_word::prefetch_row(rows, row_count, r, i, width * sizeof...(K));
     const auto* row = static_cast<const unsigned char*>(rows[r]) + i;
     ((sum[K] = add(sum[K], get(row + K * width))), ...);
@@ -128,9 +127,9 @@ SCUTE_PARITY_INLINE void gather_block(unsigned char* dst, const void* const* row
   (_mm512_storeu_si512(dst + i + K * width, sum[K]), ...);
 }
 
-SCUTE_PARITY_KERNEL void gather(unsigned char* dst, const void* const* rows, std::size_t row_count,
-                                std::size_t n) noexcept {
-  std::size_t i = 0;
+SCUTE_PARITY_KERNEL void gather(unsigned char* dst, const void* const* rows, size_t row_count,
+                                size_t n) noexcept {
+  size_t i = 0;
   for (; n - i >= 16 * width; i += 16 * width) {
     gather_block(dst, rows, row_count, i, std::make_index_sequence<16>{});
   }
@@ -140,7 +139,7 @@ SCUTE_PARITY_KERNEL void gather(unsigned char* dst, const void* const* rows, std
   for (; i < n; i += width) {
     const __mmask64 m = n - i >= width ? ~__mmask64{0} : first(n - i);
     __m512i sum = _mm512_setzero_si512();
-    for (std::size_t r = 0; r < row_count; ++r) {
+    for (size_t r = 0; r < row_count; ++r) {
       sum = add(sum, get(static_cast<const unsigned char*>(rows[r]) + i, m));
     }
     _mm512_mask_storeu_epi8(dst + i, m, sum);
@@ -152,6 +151,6 @@ SCUTE_PARITY_KERNEL void gather(unsigned char* dst, const void* const* rows, std
 constinit const parity_table parity_avx512{
     "avx512", {.sse42 = true, .avx2 = true, .avx512 = true}, xor2, xor3, is_zero, gather};
 
-}  // namespace scute::codec
+}  // namespace scute::core::codec
 
 #endif

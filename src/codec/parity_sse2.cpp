@@ -10,13 +10,13 @@
 #include "codec/intrinsics.hpp"
 #include "codec/parity_vector.inc"
 
-namespace scute::codec {
+namespace scute::core::codec {
 
 namespace {
 
 struct sse2 {
   using reg = __m128i;
-  static constexpr std::size_t gather_regs = 12;
+  static constexpr size_t gather_regs = 12;
 
   SCUTE_PARITY_INLINE static reg zero() noexcept { return _mm_setzero_si128(); }
   SCUTE_PARITY_INLINE static reg get(const unsigned char* p) noexcept {
@@ -32,22 +32,20 @@ struct sse2 {
   }
 };
 
-void xor2(unsigned char* dst, const unsigned char* a, const unsigned char* b,
-          std::size_t n) noexcept {
+void xor2(unsigned char* dst, const unsigned char* a, const unsigned char* b, size_t n) noexcept {
   sse2_kernels::vector_xor2<sse2>(dst, a, b, n);
 }
 
 void xor3(unsigned char* dst, const unsigned char* a, const unsigned char* b,
-          const unsigned char* c, std::size_t n) noexcept {
+          const unsigned char* c, size_t n) noexcept {
   sse2_kernels::vector_xor3<sse2>(dst, a, b, c, n);
 }
 
-bool is_zero(const unsigned char* p, std::size_t n) noexcept {
+bool is_zero(const unsigned char* p, size_t n) noexcept {
   return sse2_kernels::vector_is_zero<sse2>(p, n);
 }
 
-void gather(unsigned char* dst, const void* const* rows, std::size_t row_count,
-            std::size_t n) noexcept {
+void gather(unsigned char* dst, const void* const* rows, size_t row_count, size_t n) noexcept {
   sse2_kernels::vector_gather<sse2>(dst, rows, row_count, n);
 }
 
@@ -56,6 +54,6 @@ void gather(unsigned char* dst, const void* const* rows, std::size_t row_count,
 // Needs SSE4.2 although it does not use it: SCUTE_CPU=portable must reach the portable kernels.
 constinit const parity_table parity_sse2{"sse2", {.sse42 = true}, xor2, xor3, is_zero, gather};
 
-}  // namespace scute::codec
+}  // namespace scute::core::codec
 
 #endif

@@ -7,26 +7,26 @@
 
 #include "codec/bytes.hpp"
 
-namespace scute::codec::parity_word {
+namespace scute::core::codec::parity_word {
 
-inline constexpr std::size_t line = 64;  // cache line
+inline constexpr size_t line = 64;  // cache line
 
 // How many rows ahead of its use a block is fetched. The rows of a column are megabytes apart, more
 // streams than a hardware prefetcher follows. Rows may also share cache sets (the pool avoids it,
 // the caller's rows need not come from a pool), so the blocks in flight must fit the ways of a set.
-inline constexpr std::size_t rows_ahead = 4;
+inline constexpr size_t rows_ahead = 4;
 
 template <class T>
-inline T row_load(const void* row, std::size_t at) noexcept {
+inline T row_load(const void* row, size_t at) noexcept {
   return load<T>(static_cast<const unsigned char*>(row) + at);
 }
 
 // Fetches bytes [at, at + n) of the row that is read `rows_ahead` rows after row `i`, wrapping to
 // the next block of the first rows. `n` is a multiple of a line. A prefetch cannot fault, so the
 // last wrap may run past the range.
-inline void prefetch_row(const void* const* rows, std::size_t row_count, std::size_t i,
-                         std::size_t at, std::size_t n) noexcept {
-  std::size_t next = i + rows_ahead;
+inline void prefetch_row(const void* const* rows, size_t row_count, size_t i, size_t at,
+                         size_t n) noexcept {
+  size_t next = i + rows_ahead;
   if (next >= row_count) {
     next -= row_count;
     at += n;
@@ -34,8 +34,8 @@ inline void prefetch_row(const void* const* rows, std::size_t row_count, std::si
       return;
     }
   }
-  const auto row = reinterpret_cast<std::uintptr_t>(rows[next]) + at;
-  for (std::size_t k = 0; k < n; k += line) {
+  const auto row = reinterpret_cast<uintptr_t>(rows[next]) + at;
+  for (size_t k = 0; k < n; k += line) {
     __builtin_prefetch(reinterpret_cast<const void*>(row + k), 0, 3);
   }
 }
@@ -44,77 +44,77 @@ inline void prefetch_row(const void* const* rows, std::size_t row_count, std::si
 // step, so dst may be any of them.
 template <class T>
 inline void step3(unsigned char* dst, const unsigned char* a, const unsigned char* b,
-                  const unsigned char* c, std::size_t i) noexcept {
+                  const unsigned char* c, size_t i) noexcept {
   store(dst + i, static_cast<T>(load<T>(a + i) ^ load<T>(b + i) ^ load<T>(c + i)));
 }
 
 template <class T>
 inline void step2(unsigned char* dst, const unsigned char* a, const unsigned char* b,
-                  std::size_t i) noexcept {
+                  size_t i) noexcept {
   store(dst + i, static_cast<T>(load<T>(a + i) ^ load<T>(b + i)));
 }
 
-inline void xor2(unsigned char* dst, const unsigned char* a, const unsigned char* b, std::size_t i,
-                 std::size_t n) noexcept {
+inline void xor2(unsigned char* dst, const unsigned char* a, const unsigned char* b, size_t i,
+                 size_t n) noexcept {
   for (; n - i >= 8; i += 8) {
-    step2<std::uint64_t>(dst, a, b, i);
+    step2<uint64_t>(dst, a, b, i);
   }
   if (((n - i) & 4) != 0) {
-    step2<std::uint32_t>(dst, a, b, i);
+    step2<uint32_t>(dst, a, b, i);
     i += 4;
   }
   if (((n - i) & 2) != 0) {
-    step2<std::uint16_t>(dst, a, b, i);
+    step2<uint16_t>(dst, a, b, i);
     i += 2;
   }
   if (((n - i) & 1) != 0) {
-    step2<std::uint8_t>(dst, a, b, i);
+    step2<uint8_t>(dst, a, b, i);
   }
 }
 
 inline void xor3(unsigned char* dst, const unsigned char* a, const unsigned char* b,
-                 const unsigned char* c, std::size_t i, std::size_t n) noexcept {
+                 const unsigned char* c, size_t i, size_t n) noexcept {
   for (; n - i >= 8; i += 8) {
-    step3<std::uint64_t>(dst, a, b, c, i);
+    step3<uint64_t>(dst, a, b, c, i);
   }
   if (((n - i) & 4) != 0) {
-    step3<std::uint32_t>(dst, a, b, c, i);
+    step3<uint32_t>(dst, a, b, c, i);
     i += 4;
   }
   if (((n - i) & 2) != 0) {
-    step3<std::uint16_t>(dst, a, b, c, i);
+    step3<uint16_t>(dst, a, b, c, i);
     i += 2;
   }
   if (((n - i) & 1) != 0) {
-    step3<std::uint8_t>(dst, a, b, c, i);
+    step3<uint8_t>(dst, a, b, c, i);
   }
 }
 
-inline bool is_zero(const unsigned char* p, std::size_t i, std::size_t n) noexcept {
-  std::uint64_t any = 0;
+inline bool is_zero(const unsigned char* p, size_t i, size_t n) noexcept {
+  uint64_t any = 0;
   for (; n - i >= 8; i += 8) {
-    any |= load<std::uint64_t>(p + i);
+    any |= load<uint64_t>(p + i);
   }
   return (any | load_partial(p + i, n - i)) == 0;
 }
 
 // Bytes [i, n) of a gather, a word of all rows at a time.
-inline void gather(unsigned char* dst, const void* const* rows, std::size_t row_count,
-                   std::size_t i, std::size_t n) noexcept {
+inline void gather(unsigned char* dst, const void* const* rows, size_t row_count, size_t i,
+                   size_t n) noexcept {
   for (; n - i >= 8; i += 8) {
-    std::uint64_t sum = 0;
-    for (std::size_t r = 0; r < row_count; ++r) {
-      sum ^= row_load<std::uint64_t>(rows[r], i);
+    uint64_t sum = 0;
+    for (size_t r = 0; r < row_count; ++r) {
+      sum ^= row_load<uint64_t>(rows[r], i);
     }
     store(dst + i, sum);
   }
   for (; i < n; ++i) {
-    std::uint8_t sum = 0;
-    for (std::size_t r = 0; r < row_count; ++r) {
-      sum = static_cast<std::uint8_t>(sum ^ row_load<std::uint8_t>(rows[r], i));
+    uint8_t sum = 0;
+    for (size_t r = 0; r < row_count; ++r) {
+      sum = static_cast<uint8_t>(sum ^ row_load<uint8_t>(rows[r], i));
     }
     store(dst + i, sum);
   }
 }
 
-}  // namespace scute::codec::parity_word
+}  // namespace scute::core::codec::parity_word

@@ -19,10 +19,10 @@
 
 #include "codec/galois.hpp"
 
-namespace scute::codec::reed_solomon {
+namespace scute::core::codec::reed_solomon {
 
-inline constexpr std::size_t parities_max = 4;
-inline constexpr std::size_t rows_max = 251;
+inline constexpr size_t parities_max = 4;
+inline constexpr size_t rows_max = 251;
 
 // A Cauchy matrix 1 / (p + y) for parities p and rows y = row + 4, its columns multiplied by y. The
 // elements 0..254 are all different, so every square part of a Cauchy matrix is invertible, and
@@ -30,17 +30,17 @@ inline constexpr std::size_t rows_max = 251;
 inline constexpr auto coefficients = [] {
   static_assert(parities_max == galois::sums_max && rows_max + parities_max == galois::order);
   std::array<galois::weights, rows_max> c{};
-  for (std::size_t row = 0; row < rows_max; ++row) {
-    const auto y = static_cast<std::uint8_t>(row + parities_max);
-    for (std::size_t p = 0; p < parities_max; ++p) {
-      c[row][p] = galois::multiply(y, galois::inverse(static_cast<std::uint8_t>(p ^ y)));
+  for (size_t row = 0; row < rows_max; ++row) {
+    const auto y = static_cast<uint8_t>(row + parities_max);
+    for (size_t p = 0; p < parities_max; ++p) {
+      c[row][p] = galois::multiply(y, galois::inverse(static_cast<uint8_t>(p ^ y)));
     }
   }
   return c;
 }();
 
 // What `row` < rows_max counts in `parity` < parities_max; never 0, and 1 for parity 0.
-[[nodiscard]] constexpr std::uint8_t coefficient(std::size_t parity, std::size_t row) noexcept {
+[[nodiscard]] constexpr uint8_t coefficient(size_t parity, size_t row) noexcept {
   return coefficients[row][parity];
 }
 
@@ -48,16 +48,16 @@ inline constexpr auto coefficients = [] {
 // ranges rows[i] of `n` bytes each and the first out.size() <= parities_max parities; zeros if
 // `count` is 0. The row numbers are each < rows_max, in any order, none twice. An out[p] may be
 // exactly one of the rows, but no two of them are the same.
-// Of all rows this makes the parities. Of the rows that survive it makes what recover() needs, once
+// Of all rows this makes the parities. Of the rows that survive it makes what decode_rows() needs, once
 // the parities themselves are added (xor_into).
 void syndromes(std::span<std::byte* const> out, const void* const* rows,
-               const std::uint16_t* row_numbers, std::size_t count, std::size_t n) noexcept;
+               const uint16_t* row_numbers, size_t count, size_t n) noexcept;
 
 // How `k` lost rows are made of `k` syndromes: lost row i is the sum over j < k of
 // coefficient[i][j] * S_j. The other coefficients are 0.
 struct erasure_solution {
-  std::uint8_t k = 0;
-  std::uint8_t coefficient[parities_max][parities_max] = {};
+  uint8_t k = 0;
+  uint8_t coefficient[parities_max][parities_max] = {};
 };
 
 // Finds how the data rows `lost_rows` are computed with the parities `parities`, as many as there
@@ -66,13 +66,12 @@ struct erasure_solution {
 // syndromes of all rows.
 // False, with `solution` left alone, if the two are not equally many, are more than parities_max,
 // name something twice, or name something that does not exist. Nothing lost is a solution, too.
-[[nodiscard]] bool solve(std::span<const std::uint16_t> lost_rows,
-                         std::span<const std::uint8_t> parities,
+[[nodiscard]] bool solve(std::span<const uint16_t> lost_rows, std::span<const uint8_t> parities,
                          erasure_solution& solution) noexcept;
 
 // Computes the lost rows, `n` bytes each, from the syndromes; both spans have solution.k ranges. A
 // lost[i] may be exactly one of the syndromes, but no two of them are the same.
-void recover(const erasure_solution& solution, std::span<const std::byte* const> syndrome,
-             std::span<std::byte* const> lost, std::size_t n) noexcept;
+void decode_rows(const erasure_solution& solution, std::span<const std::byte* const> syndrome,
+                 std::span<std::byte* const> lost, size_t n) noexcept;
 
-}  // namespace scute::codec::reed_solomon
+}  // namespace scute::core::codec::reed_solomon

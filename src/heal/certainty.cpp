@@ -12,7 +12,7 @@
 #include "pool/columns.hpp"
 #include "pool/optimistic.hpp"
 
-namespace scute::heal {
+namespace scute::core::heal {
 namespace {
 
 using clock = std::chrono::steady_clock;
@@ -28,7 +28,7 @@ void read_image(const pool::state& s, const sighting& g, image& to) noexcept {
   std::memcpy(to.data() + format::header_size, s.at(g.f.header), format::header_size);
   std::memcpy(to.data() + payload_at, s.at(g.f.payload), g.f.room);
   if (s.overlaid.touches(g.f.payload, g.f.room))
-    s.overlaid.patch(g.f.payload, to.data() + payload_at, g.f.room);
+    s.overlaid.substitute(g.f.payload, to.data() + payload_at, g.f.room);
 }
 
 bool sound(const pool::state& s, const sighting& g, const image& i) noexcept {
@@ -37,7 +37,7 @@ bool sound(const pool::state& s, const sighting& g, const image& i) noexcept {
   std::memcpy(&h, i.data() + sizeof first, sizeof h);
   if (g.f.index != 0) {
     if (pool::covered(s, g.head(), first) == pool::not_covered) return false;
-    if (format::meta_state(first.meta) != format::state::live ||
+    if (format::meta_role(first.meta) != format::role::live ||
         format::meta_size(first.meta) <= g.f.index * format::fragment_payload)
       return true;  // nobody vouches for it
   }
@@ -103,4 +103,4 @@ certainty examine(pool::state& s, const sighting& g) {
   }
 }
 
-}  // namespace scute::heal
+}  // namespace scute::core::heal

@@ -14,7 +14,7 @@
 
 #include "heal/sighting.hpp"
 
-namespace scute::heal {
+namespace scute::core::heal {
 
 enum class certainty { sound, damaged, busy };
 
@@ -22,4 +22,4 @@ enum class certainty { sound, damaged, busy };
 // did not end, for as long as one cares to wait.
 certainty examine(pool::state& s, const sighting& g);
 
-}  // namespace scute::heal
+}  // namespace scute::core::heal

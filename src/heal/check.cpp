@@ -14,7 +14,7 @@
 #include "pool/columns.hpp"
 #include "pool/superblock.hpp"
 
-namespace scute::heal {
+namespace scute::core::heal {
 namespace {
 
 class checker {
@@ -167,7 +167,7 @@ class checker {
     heap::zone& zn = heap_.zones().get(z);
     const uint32_t high = zn.high_water.load();
     for (uint32_t i = 0; i < high; ++i) {
-      heap::chunk_state& c = zn.chunks[i];
+      heap::chunk_record& c = zn.chunks[i];
       const heap::use use = c.kind.load();
       s_.medium->will_read(s_.geo.chunk_offset(z, i), s_.geo.chunk_size);
       if (use == heap::use::run) {
@@ -210,7 +210,7 @@ class checker {
   // Of an object whose first header is known, if only from its columns.
   void rest(const heap::object& o, const format::fragment_header& h) {
     const uint64_t oid = s_.oid_of(o.payload);
-    if (format::meta_state(h.meta) != format::state::live) return;
+    if (format::meta_role(h.meta) != format::role::live) return;
     const uint64_t size = format::meta_size(h.meta);
     ++r_.objects;
     r_.object_bytes += size;
@@ -281,4 +281,4 @@ void check(pool::state& s, heap::heap& h, const check_options& options, scute_re
   checker(s, h, options, report).run();
 }
 
-}  // namespace scute::heal
+}  // namespace scute::core::heal

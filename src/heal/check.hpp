@@ -10,7 +10,7 @@
 #include "pool/state.hpp"
 #include "scute/scute.h"
 
-namespace scute::heal {
+namespace scute::core::heal {
 
 struct check_options {
   bool repair = false;
@@ -21,4 +21,4 @@ struct check_options {
 
 void check(pool::state& s, heap::heap& h, const check_options& options, scute_report& report);
 
-}  // namespace scute::heal
+}  // namespace scute::core::heal

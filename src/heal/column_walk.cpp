@@ -10,7 +10,7 @@
 #include "pool/columns.hpp"
 #include "pool/optimistic.hpp"
 
-namespace scute::heal {
+namespace scute::core::heal {
 namespace {
 
 constexpr uint64_t line = 64;
@@ -51,18 +51,18 @@ uint64_t column_walker::slots(const chunk_view& v, uint64_t chunk, uint64_t from
     if (format::meta_generation(h.meta) != v.generation) return k;
     const auto* tail = reinterpret_cast<const std::byte*>(&h) + sizeof h.checksum;
     uint64_t covered = 0;
-    if (format::meta_state(h.meta) == format::state::live) {
+    if (format::meta_role(h.meta) == format::role::live) {
       const uint64_t n = format::meta_size(h.meta);
       if (n == 0 || n > room) return k;
       if (s_.has_checksums) covered = n;
-    } else if (format::meta_state(h.meta) != format::state::free) {
+    } else if (format::meta_role(h.meta) != format::role::free) {
       return k;
     }
     const auto kind = covered == 0 ? codec::checksum_kind::crc32c : s_.checksum;
     const uint32_t sum =
         codec::checksum(kind, p + format::header_size, covered, tail, format::header_tail);
     if (pool::bind(sum, at) != h.checksum) return k;
-    if (format::meta_state(h.meta) == format::state::live) {
+    if (format::meta_role(h.meta) == format::role::live) {
       ++t.objects;
       t.object_bytes += format::meta_size(h.meta);
     }
@@ -71,12 +71,12 @@ uint64_t column_walker::slots(const chunk_view& v, uint64_t chunk, uint64_t from
 }
 
 void column_walker::fragments(heap::zone& z, uint64_t zone, const page& p, walk_tally& t,
-                              std::vector<doubt>& doubts) {
+                              std::vector<oddity>& oddities) {
   const auto& g = s_.geo;
   const auto one = [&](const sighting& x) {
     uint64_t size = 0;
     if (!looks_sound(s_, x, &size)) {
-      doubts.push_back({zone, 0, 0, x});
+      oddities.push_back({zone, 0, 0, x});
       return;
     }
     if (size != 0) {
@@ -117,7 +117,8 @@ void column_walker::fragments(heap::zone& z, uint64_t zone, const page& p, walk_
   for_each_sighting(s_, z, zone, p.inside, true, one);
 }
 
-void column_walker::walk(uint64_t zone, uint64_t block, walk_tally& t, std::vector<doubt>& doubts) {
+void column_walker::walk(uint64_t zone, uint64_t block, walk_tally& t,
+                         std::vector<oddity>& oddities) {
   const pool::optimistic_reads mark;
   const auto& g = s_.geo;
   const uint64_t column = block * format::page;
@@ -152,21 +153,20 @@ void column_walker::walk(uint64_t zone, uint64_t block, walk_tally& t, std::vect
                                    : nullptr;
       if (s_.overlaid.touches(p.offset, format::page)) {
         std::memcpy(patched_, p.bytes, sizeof patched_);
-        s_.overlaid.patch(p.offset, patched_, sizeof patched_);
+        s_.overlaid.substitute(p.offset, patched_, sizeof patched_);
         sum(r, patched_, ahead);
       } else {
         sum(r, p.bytes, ahead);
       }
     }
     t.bytes += format::page;
-    fragments(z, zone, p, t, doubts);
+    fragments(z, zone, p, t, oddities);
   }
-  if (columns && !codec::is_zero(sum_, g.parity * format::page))
-    settle_columns(zone, column, doubts);
+  if (columns && !codec::is_zero(sum_, g.parity * format::page)) look_again(zone, column, oddities);
 }
 
 // A commit at work leaves columns odd for an instant: looks again at those that are, and only those.
-void column_walker::settle_columns(uint64_t zone, uint64_t column, std::vector<doubt>& doubts) {
+void column_walker::look_again(uint64_t zone, uint64_t column, std::vector<oddity>& oddities) {
   uint64_t first = format::page, last = 0;
   unsigned spins = 0;
   pool::gather_room room;
@@ -189,11 +189,11 @@ void column_walker::settle_columns(uint64_t zone, uint64_t column, std::vector<d
     last = i + line;
   }
   if (last == 0) return;
-  doubt d;
+  oddity d;
   d.zone = zone;
   d.column = column + first;
   d.length = static_cast<uint32_t>(last - first);
-  doubts.push_back(d);
+  oddities.push_back(d);
 }
 
-}  // namespace scute::heal
+}  // namespace scute::core::heal

@@ -9,7 +9,7 @@
 #include "mend/repair.hpp"
 #include "pool/optimistic.hpp"
 
-namespace scute::heal {
+namespace scute::core::heal {
 namespace {
 
 sighting sight(const heap::object& o, const pool::fragment& f) noexcept {
@@ -26,7 +26,7 @@ sighting sight(const heap::object& o, const pool::fragment& f) noexcept {
 }
 
 bool is_of(const format::fragment_header& h, uint32_t type) noexcept {
-  return format::meta_state(h.meta) == format::state::live &&
+  return format::meta_role(h.meta) == format::role::live &&
          (type == SCUTE_TYPE_ANY || h.type == type);
 }
 
@@ -37,7 +37,7 @@ scute_oid enumeration::search(uint64_t zone, uint32_t chunk, uint32_t slot, uint
   for (; zone < zones.count(); ++zone, chunk = 0, slot = 0) {
     heap::zone& z = zones.get(zone);
     for (; chunk < z.high_water.load(std::memory_order_acquire); ++chunk, slot = 0) {
-      heap::chunk_state& c = z.chunks[chunk];
+      heap::chunk_record& c = z.chunks[chunk];
       const heap::use use = c.kind.load(std::memory_order_acquire);
       if (use != heap::use::run && use != heap::use::span) continue;
       const uint32_t n = use == heap::use::run ? c.formatted.load(std::memory_order_acquire) : 1;
@@ -138,4 +138,4 @@ void enumeration::conclude(uint32_t type) {
                                      std::to_string(first) + ". `scute check` lists all losses");
 }
 
-}  // namespace scute::heal
+}  // namespace scute::core::heal

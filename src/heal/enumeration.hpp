@@ -18,7 +18,7 @@
 #include "heal/sighting.hpp"
 #include "heap/heap.hpp"
 
-namespace scute::heal {
+namespace scute::core::heal {
 
 class enumeration {
  public:
@@ -45,4 +45,4 @@ class enumeration {
   std::map<uint64_t, untold> untold_;  // by header
 };
 
-}  // namespace scute::heal
+}  // namespace scute::core::heal

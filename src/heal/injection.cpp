@@ -11,7 +11,7 @@
 #include "mend/page_repair.hpp"
 #include "pool/optimistic.hpp"
 
-namespace scute::heal {
+namespace scute::core::heal {
 namespace {
 
 // The finaliser of SplitMix64 (INJECT-1).
@@ -44,7 +44,7 @@ class target {
       extents_.push_back({begin, end - begin, bytes_});
       bytes_ += end - begin;
     };
-    for (const heap::extent& e : heap::map_regions(s, zones)) {
+    for (const heap::region_range& e : heap::map_regions(s, zones)) {
       if (what.region != SCUTE_REGION_ANY && what.region != e.region) continue;
       present_ = true;
       const uint64_t end = e.offset + e.length;
@@ -247,4 +247,4 @@ uint64_t inject(pool::state& s, heap::zone_table& zones, mend::page_repairer& pa
   return in.done();
 }
 
-}  // namespace scute::heal
+}  // namespace scute::core::heal

@@ -18,11 +18,11 @@
 #include "pool/state.hpp"
 #include "scute/scute.h"
 
-namespace scute::mend {
+namespace scute::core::mend {
 class page_repairer;
 }
 
-namespace scute::heal {
+namespace scute::core::heal {
 
 // Tests what a program asks for; throws failure.
 void require_sensible(const pool::state& s, const scute_injection& what);
@@ -32,4 +32,4 @@ uint64_t inject(pool::state& s, heap::zone_table& zones, mend::page_repairer& pa
                 const scute_injection& what,
                 const std::function<void(uint64_t offset, uint64_t length)>& visit);
 
-}  // namespace scute::heal
+}  // namespace scute::core::heal

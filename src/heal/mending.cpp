@@ -11,7 +11,7 @@
 #include "pool/columns.hpp"
 #include "pool/optimistic.hpp"
 
-namespace scute::heal {
+namespace scute::core::heal {
 namespace {
 
 constexpr int rounds_max = 8;
@@ -94,23 +94,23 @@ mender::outcome mender::mend(uint64_t zone, const sighting& g) {
   lost_.erase(key);
   format::fragment_header h;
   std::memcpy(&h, s_.at(g.f.header), sizeof h);
-  if (g.chunk != nullptr && format::meta_state(h.meta) == format::state::free)
+  if (g.chunk != nullptr && format::meta_role(h.meta) == format::role::free)
     repaired(zone, "free slot", g.f.header, format::header_size, 0);
   else
     repaired(zone, g.what(), g.f.header, length, oid);
   return outcome::repaired;
 }
 
-// A walker counts the objects that it finds sound; of those that it doubted it is known now.
+// A walker counts the objects that it finds sound; of those that it found odd it is known now.
 void mender::count(uint64_t zone, const sighting& g, const format::fragment_header& h) {
   if (g.chunk == nullptr || g.f.index != 0 || pool::covered(s_, g.f, h) == pool::not_covered ||
-      format::meta_state(h.meta) != format::state::live)
+      format::meta_role(h.meta) != format::role::live)
     return;
   ++tallies_[zone].objects;
   tallies_[zone].object_bytes += format::meta_size(h.meta);
 }
 
-void mender::settled(uint64_t zone, const sighting& g, outcome o) {
+void mender::count_if_sound(uint64_t zone, const sighting& g, outcome o) {
   if (o != outcome::sound && o != outcome::repaired) return;
   const pool::optimistic_reads mark;
   format::fragment_header h;
@@ -202,19 +202,19 @@ bool mender::begin_zone(uint64_t zone) {
   return true;
 }
 
-void mender::look_into(const doubt& d) {
+void mender::look_into(const oddity& d) {
   if (d.length != 0) return column({d.zone, d.column, d.length});
   const outcome o = fragment(d.zone, d.g);
   if (o == outcome::busy) return busy_.push_back(d);
-  settled(d.zone, d.g, o);
+  count_if_sound(d.zone, d.g, o);
 }
 
 void mender::end_zone(uint64_t zone) {
   for (int round = 0; round < rounds_max; ++round) {
     const uint64_t before = repairs_;
-    std::vector<doubt> again;
+    std::vector<oddity> again;
     std::swap(again, busy_);
-    for (const doubt& d : again) {
+    for (const oddity& d : again) {
       if (d.zone == zone)
         look_into(d);
       else
@@ -223,7 +223,7 @@ void mender::end_zone(uint64_t zone) {
     std::vector<sighting> lost;
     for (const auto& [key, l] : lost_)
       if (key.first == zone) lost.push_back(l.g);
-    for (const sighting& g : lost) settled(zone, g, fragment(zone, g));
+    for (const sighting& g : lost) count_if_sound(zone, g, fragment(zone, g));
     std::vector<columns> odd;
     for (const auto& [c, told] : suspects_)
       if (c.zone == zone && !told) odd.push_back(c);
@@ -241,7 +241,7 @@ void mender::end_zone(uint64_t zone) {
   }
   std::erase_if(lost_, [&](const auto& x) { return x.first.first == zone; });
   std::erase_if(suspects_, [&](const auto& x) { return x.first.zone == zone; });
-  std::erase_if(busy_, [&](const doubt& d) { return d.zone == zone; });
+  std::erase_if(busy_, [&](const oddity& d) { return d.zone == zone; });
 }
 
-}  // namespace scute::heal
+}  // namespace scute::core::heal

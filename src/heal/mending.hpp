@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looking into what a walk doubts, and putting it right while transactions run.
+// Looking into what a walk oddities, and putting it right while transactions run.
 //
 // MEND-1 CHECK-1 (heal/check.hpp) holds here as well: the parity of a column is computed anew only if every
 //    fragment with a byte in it was found sound between two readings of its syndrome that are alike, and the
@@ -20,7 +20,7 @@
 #include "heal/column_walk.hpp"
 #include "mend/erasures.hpp"
 
-namespace scute::heal {
+namespace scute::core::heal {
 
 struct finding {
   const char* what;
@@ -32,7 +32,7 @@ struct finding {
 // What came of it; `lost` is complete at the end of a zone.
 struct mend_tally {
   uint64_t damaged = 0, repaired = 0, lost = 0;
-  uint64_t objects = 0, object_bytes = 0;  // live ones that were doubted
+  uint64_t objects = 0, object_bytes = 0;  // live ones that were found odd
 };
 
 // Without repair: would the columns give the fragment back? Then h is its header.
@@ -52,7 +52,7 @@ class mender {
 
   // Makes sure that the zone is loaded. False if it cannot be: its descriptor is lost.
   bool begin_zone(uint64_t zone);
-  void look_into(const doubt& d);
+  void look_into(const oddity& d);
   // Tries once more what is lost (MEND-2), tells of what remains so, and forgets the zone.
   void end_zone(uint64_t zone);
 
@@ -76,7 +76,7 @@ class mender {
   outcome fragment(uint64_t zone, const sighting& g);
   outcome mend(uint64_t zone, const sighting& g);
   void count(uint64_t zone, const sighting& g, const format::fragment_header& h);
-  void settled(uint64_t zone, const sighting& g, outcome o);
+  void count_if_sound(uint64_t zone, const sighting& g, outcome o);
   void column(const columns& c);
   bool vouched_for(const columns& c);
   void repaired(uint64_t zone, const char* what, uint64_t offset, uint64_t length, uint64_t oid);
@@ -89,9 +89,9 @@ class mender {
   std::map<uint64_t, mend_tally> tallies_;
   std::map<std::pair<uint64_t, uint64_t>, loss> lost_;  // by zone and header
   std::map<columns, bool> suspects_;                    // true: told of already
-  std::vector<doubt> busy_;
+  std::vector<oddity> busy_;
   pool::erasure_hints hints_;
   uint64_t repairs_ = 0;  // of whatever kind; a measure of progress
 };
 
-}  // namespace scute::heal
+}  // namespace scute::core::heal

@@ -8,7 +8,7 @@
 #include "base/planted.hpp"
 #include "mend/page_layout.hpp"
 
-namespace scute::heal {
+namespace scute::core::heal {
 
 // Of a page: what replay wrote to it, and the columns that it wrote to in other rows.
 struct page_doubts::uncertain {
@@ -94,4 +94,4 @@ void page_doubts::examine(uint64_t page, const uncertain& u) {
   });
 }
 
-}  // namespace scute::heal
+}  // namespace scute::core::heal

@@ -17,7 +17,7 @@
 #include "mend/page_repair.hpp"
 #include "tx/engine.hpp"
 
-namespace scute::heal {
+namespace scute::core::heal {
 
 class page_doubts final : public tx::recovery_watch {
  public:
@@ -38,4 +38,4 @@ class page_doubts final : public tx::recovery_watch {
   const std::vector<uint64_t>& known_;
 };
 
-}  // namespace scute::heal
+}  // namespace scute::core::heal

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <mutex>
 
-namespace scute::heal {
+namespace scute::core::heal {
 
 class rate_limit {
  public:
@@ -31,4 +31,4 @@ class rate_limit {
   double paid_until_ = 0;  // everything drawn so far is paid for at this time
 };
 
-}  // namespace scute::heal
+}  // namespace scute::core::heal

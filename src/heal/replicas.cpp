@@ -7,7 +7,7 @@
 #include "log/entry.hpp"
 #include "pool/superblock.hpp"
 
-namespace scute::heal {
+namespace scute::core::heal {
 namespace {
 
 // Bytes of the valid entry at a position of a replica, padding included; 0 if there is none.
@@ -95,4 +95,4 @@ void mend_lane(pool::state& s, pool::lane& l, bool repair, mend_tally& t,
   s.require_healthy();
 }
 
-}  // namespace scute::heal
+}  // namespace scute::core::heal

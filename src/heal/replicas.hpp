@@ -10,10 +10,10 @@
 
 #include "heal/mending.hpp"
 
-namespace scute::heal {
+namespace scute::core::heal {
 
 void mend_superblocks(pool::state& s, bool repair, mend_tally& t, const mender::finding_fn& tell);
 void mend_lane(pool::state& s, pool::lane& l, bool repair, mend_tally& t,
                const mender::finding_fn& tell);
 
-}  // namespace scute::heal
+}  // namespace scute::core::heal

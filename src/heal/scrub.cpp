@@ -13,7 +13,7 @@
 #include "heap/heap.hpp"
 #include "pool/library_call.hpp"
 
-namespace scute::heal {
+namespace scute::core::heal {
 namespace {
 
 using std::chrono::milliseconds;
@@ -169,9 +169,9 @@ void scrub::walk_batch(walker_state& w, uint64_t end) {
   for (; at != end && !stopping() && usable; ++at) {
     const uint64_t block = at % per_zone_, before = w.seen.bytes;
     pace(unit_bytes(zone, block));
-    w.walk.walk(zone, block, w.seen, w.doubts);
+    w.walk.walk(zone, block, w.seen, w.oddities);
     bytes_.fetch_add(w.seen.bytes - before, std::memory_order_relaxed);
-    if (!w.doubts.empty()) hand_over(w);
+    if (!w.oddities.empty()) hand_over(w);
     if (alone_) tell_progress(false);
   }
   if (!usable) at = end;
@@ -191,11 +191,11 @@ void scrub::pace(uint64_t bytes) {
 }
 
 void scrub::hand_over(walker_state& w) {
-  for (const doubt& d : w.doubts) submit({task::kind::look, d});
-  w.doubts.clear();
+  for (const oddity& d : w.oddities) submit({task::kind::look, d});
+  w.oddities.clear();
 }
 
-// Enters what was seen of a zone's units, which are done but for their doubts.
+// Enters what was seen of a zone's units, which are done but for their oddities.
 void scrub::flush(walker_state& w, uint64_t zone, uint64_t units) {
   bool ended = false;
   {
@@ -300,7 +300,7 @@ uint64_t scrub::position() {
 
 // Not for each of them: alike ones that wait together are told as one.
 void scrub::tell_events() {
-  if (s_.events.pending()) s_.events.drain(s_);
+  if (s_.events.pending()) s_.events.tell_all(s_);
 }
 
 void scrub::tell_progress(bool last) {
@@ -375,4 +375,4 @@ void scrub::work_together(uint32_t threads) {
   for (auto& t : crew) t.join();
 }
 
-}  // namespace scute::heal
+}  // namespace scute::core::heal

@@ -3,9 +3,9 @@
 //
 // The pool is cut into units, the column blocks of all zones. Walkers read them (column_walk.hpp), any
 // number of threads, which lock nothing and write nothing, so it does no harm to put them off the CPU.
-// What they doubt goes to one mender (mending.hpp): the thread that called run().
+// What they find odd goes to one mender (mending.hpp): the thread that called run().
 //
-// SCRUB-1 A unit counts as done when it was read and its doubts were looked into. The mark in the pool
+// SCRUB-1 A unit counts as done when it was read and its oddities were looked into. The mark in the pool
 //    (scrub_mark.hpp) never says more than that, so an interrupted scrub misses nothing.
 // SCRUB-2 A zone is ended, and its losses are told, when all of its units are done.
 // SCRUB-3 Callbacks run in the mender's thread.
@@ -25,7 +25,7 @@
 #include "heap/heap.hpp"
 #include "scute/scute.h"
 
-namespace scute::heal {
+namespace scute::core::heal {
 
 struct scrub_options {
   uint32_t threads = 0;  // 0: one per CPU that the process may use
@@ -62,11 +62,11 @@ class scrub {
     uint64_t at = UINT64_MAX;
     column_walker walk;
     walk_tally seen;  // not yet in its zone's
-    std::vector<doubt> doubts;
+    std::vector<oddity> oddities;
   };
   struct task {
     enum class kind : uint8_t { look, begin_zone, end_zone } what;
-    doubt d;
+    oddity d;
   };
 
   void copies();
@@ -118,4 +118,4 @@ class scrub {
   scute_report* report_ = nullptr;
 };
 
-}  // namespace scute::heal
+}  // namespace scute::core::heal

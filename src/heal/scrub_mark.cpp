@@ -6,7 +6,7 @@
 #include "codec/crc32c.hpp"
 #include "pool/optimistic.hpp"
 
-namespace scute::heal {
+namespace scute::core::heal {
 namespace {
 
 uint32_t checksum_of(const pool::state& s, const format::scrub_mark& m) noexcept {
@@ -44,4 +44,4 @@ void write_mark(pool::state& s, uint64_t position, uint64_t started_ns, uint64_t
   s.service->fence();
 }
 
-}  // namespace scute::heal
+}  // namespace scute::core::heal

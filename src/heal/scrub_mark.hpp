@@ -4,7 +4,7 @@
 
 #include "pool/state.hpp"
 
-namespace scute::heal {
+namespace scute::core::heal {
 
 // The valid line with the highest sequence; zeros if there is none.
 format::scrub_mark read_mark(const pool::state& s) noexcept;
@@ -17,4 +17,4 @@ inline uint64_t units_of(const pool::geometry& g) noexcept {
   return g.zone_count * (g.row_size / format::page);
 }
 
-}  // namespace scute::heal
+}  // namespace scute::core::heal

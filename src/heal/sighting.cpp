@@ -5,10 +5,10 @@
 
 #include "pool/optimistic.hpp"
 
-namespace scute::heal {
+namespace scute::core::heal {
 namespace {
 
-chunk_view read_chunk(heap::chunk_state& c) noexcept {
+chunk_view read_chunk(heap::chunk_record& c) noexcept {
   chunk_view v;
   v.chunk = &c;
   v.use = c.kind.load(std::memory_order_acquire);
@@ -81,7 +81,7 @@ bool looks_sound(const pool::state& s, const sighting& g, uint64_t* size) noexce
   const pool::optimistic_reads mark;
   format::fragment_header h;
   std::memcpy(&h, s.at(g.first), sizeof h);
-  const bool live = format::meta_state(h.meta) == format::state::live;
+  const bool live = format::meta_role(h.meta) == format::role::live;
   if (g.f.index != 0) {
     if (pool::covered(s, g.head(), h) == pool::not_covered) return false;
     if (!live || format::meta_size(h.meta) <= g.f.index * format::fragment_payload) return true;
@@ -92,4 +92,4 @@ bool looks_sound(const pool::state& s, const sighting& g, uint64_t* size) noexce
   return true;
 }
 
-}  // namespace scute::heal
+}  // namespace scute::core::heal

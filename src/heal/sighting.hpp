@@ -14,12 +14,12 @@
 #include "heap/zone_table.hpp"
 #include "pool/fragment.hpp"
 
-namespace scute::heal {
+namespace scute::core::heal {
 
 struct sighting {
   pool::fragment f;
-  heap::chunk_state* chunk = nullptr;  // null: a structure at a fixed place
-  uint64_t first = 0;                  // file offset of the first header of the object
+  heap::chunk_record* chunk = nullptr;  // null: a structure at a fixed place
+  uint64_t first = 0;                   // file offset of the first header of the object
   heap::use use{};
   uint16_t generation = 0;
   uint32_t slot = 0, slot_size = 0, length = 0;
@@ -48,7 +48,7 @@ struct sighting {
 
 // A chunk as it was at one moment, more or less (SIGHT-1).
 struct chunk_view {
-  heap::chunk_state* chunk = nullptr;  // of the run, or the span's first one; null: changing
+  heap::chunk_record* chunk = nullptr;  // of the run, or the span's first one; null: changing
   heap::use use{};
   uint16_t generation = 0;
   uint32_t slot_size = 0, formatted = 0, length = 0;
@@ -156,4 +156,4 @@ bool for_each_sighting(const pool::state& s, heap::zone& z, uint64_t zone, uint6
   return true;
 }
 
-}  // namespace scute::heal
+}  // namespace scute::core::heal

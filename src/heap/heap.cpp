@@ -10,7 +10,7 @@
 #include "mend/repair.hpp"
 #include "pool/columns.hpp"
 
-namespace scute::heap {
+namespace scute::core::heap {
 namespace {
 
 constexpr uint32_t format_batch = 32;
@@ -52,7 +52,7 @@ void heap::full(uint64_t size) const {
 
 // ---- runs ---------------------------------------------------------------------------------------
 
-int heap::pop_free(chunk_state& c) noexcept {
+int heap::pop_free(chunk_record& c) noexcept {
   uint64_t* bits = c.free_bits.load(std::memory_order_acquire);
   if (bits == nullptr || c.free_count == 0) return -1;
   const uint32_t words = (c.slots + 63) / 64;
@@ -70,7 +70,7 @@ int heap::pop_free(chunk_state& c) noexcept {
 object heap::reserve(pool::lane& l, uint64_t size) {
   const int cls = classes_.of(size);
   if (cls == size_classes::none) return reserve_span(l, size);
-  chunk_state*& active = caches_[l.index].active[static_cast<size_t>(cls)];
+  chunk_record*& active = caches_[l.index].active[static_cast<size_t>(cls)];
   for (;;) {
     if (active != nullptr) {
       active->lock();
@@ -90,7 +90,7 @@ object heap::reserve(pool::lane& l, uint64_t size) {
 }
 
 void heap::release(const object& o) noexcept {
-  chunk_state& c = *o.chunk;
+  chunk_record& c = *o.chunk;
   if (o.is_span()) {
     const std::lock_guard hold(mutex_);
     zone& z = zones_.get(c.zone);
@@ -126,7 +126,7 @@ void heap::prepare_free(const object& o) {
   scan(*o.chunk);
 }
 
-uint32_t heap::used_slots(chunk_state& c) {
+uint32_t heap::used_slots(chunk_record& c) {
   {
     const std::lock_guard hold(mutex_);
     scan(c);
@@ -138,7 +138,7 @@ uint32_t heap::used_slots(chunk_state& c) {
 }
 
 // Builds a run's bitmap from its slots' headers. Under mutex_.
-void heap::scan(chunk_state& c) {
+void heap::scan(chunk_record& c) {
   if (c.free_bits.load(std::memory_order_relaxed) != nullptr) return;
   const uint32_t words = (c.slots + 63) / 64;
   std::unique_ptr<uint64_t[]> bits(new uint64_t[words]());
@@ -152,7 +152,7 @@ void heap::scan(chunk_state& c) {
     // Only a header that says free needs its checksum tested: taking a free slot for a live one
     // wastes it until it is checked, the reverse would destroy an object.
     const bool looks_live =
-        n != pool::not_covered && format::meta_state(h.meta) == format::state::live;
+        n != pool::not_covered && format::meta_role(h.meta) == format::role::live;
     if (looks_live && (s_.has_checksums || pool::valid(s_, f, h, nullptr))) continue;
     if (n != 0 || (!pool::valid(s_, f, h, nullptr) && !SCUTE_PLANTED(scan_check))) {
       try {
@@ -163,7 +163,7 @@ void heap::scan(chunk_state& c) {
         continue;  // beyond repair: never hand the slot out
       }
     }
-    if (format::meta_state(h.meta) != format::state::free) continue;
+    if (format::meta_role(h.meta) != format::role::free) continue;
     bits[i / 64] |= uint64_t{1} << i % 64;
     ++count;
   }
@@ -181,7 +181,7 @@ void heap::note_zone(uint64_t z) {
   zone& zn = zones_.get(z);
   const uint32_t n = zn.high_water.load(std::memory_order_relaxed);
   for (uint32_t i = 0; i < n; ++i) {
-    chunk_state& c = zn.chunks[i];
+    chunk_record& c = zn.chunks[i];
     if (c.kind.load(std::memory_order_relaxed) != use::run) continue;
     const int cls = classes_.exact(c.slot_size);
     c.lock();  // somebody may be giving a slot back
@@ -193,7 +193,7 @@ void heap::note_zone(uint64_t z) {
 }
 
 // Makes a chunk the caller's if it has free slots.
-chunk_state* heap::claim(chunk_state* c) noexcept {
+chunk_record* heap::take(chunk_record* c) noexcept {
   c->lock();
   c->owned = c->kind.load(std::memory_order_relaxed) == use::run && c->free_count != 0;
   const bool ours = c->owned;
@@ -201,9 +201,9 @@ chunk_state* heap::claim(chunk_state* c) noexcept {
   return ours ? c : nullptr;
 }
 
-chunk_state* heap::claim_listed(int size_class) {
+chunk_record* heap::take_listed(int size_class) {
   for (;;) {
-    chunk_state* c = nullptr;
+    chunk_record* c = nullptr;
     {
       const std::lock_guard hold(list_mutex_);
       auto& list = with_room_[static_cast<size_t>(size_class)];
@@ -216,27 +216,27 @@ chunk_state* heap::claim_listed(int size_class) {
     const bool usable = c->kind.load(std::memory_order_relaxed) == use::run && !c->owned &&
                         c->size_class == size_class;
     c->unlock();
-    if (usable && claim(c) != nullptr) return c;
+    if (usable && take(c) != nullptr) return c;
   }
 }
 
-chunk_state* heap::scan_some(pool::lane& l, int size_class, size_t how_many) {
+chunk_record* heap::scan_some(pool::lane& l, int size_class, size_t how_many) {
   auto& list = unscanned_[static_cast<size_t>(size_class)];
   for (; how_many != 0 && !list.empty(); --how_many) {
-    chunk_state* c = list.back();
+    chunk_record* c = list.back();
     list.pop_back();
     if (c->kind.load(std::memory_order_relaxed) != use::run || c->owned ||
         c->size_class != size_class)
       continue;
     scan(*c);
-    if (claim(c) != nullptr) return c;
-    if (grow(l, *c) && claim(c) != nullptr) return c;
+    if (take(c) != nullptr) return c;
+    if (grow(l, *c) && take(c) != nullptr) return c;
   }
   return nullptr;
 }
 
 // Enters the slots from `from` on, which have just been formatted, in the bitmap.
-void heap::publish(chunk_state& c, uint32_t from) noexcept {
+void heap::publish(chunk_record& c, uint32_t from) noexcept {
   const uint32_t to = c.formatted.load(std::memory_order_relaxed);
   c.lock();
   uint64_t* bits = c.free_bits.load(std::memory_order_relaxed);
@@ -251,7 +251,7 @@ void heap::publish(chunk_state& c, uint32_t from) noexcept {
 }
 
 // Formats further slots of a run whose bitmap there is; false if it is full.
-bool heap::grow(pool::lane& l, chunk_state& c) {
+bool heap::grow(pool::lane& l, chunk_record& c) {
   const uint32_t from = c.formatted.load(std::memory_order_relaxed);
   if (from == c.slots) return false;
   zones_.format_slots(l, engine_, c, format_batch);
@@ -259,7 +259,7 @@ bool heap::grow(pool::lane& l, chunk_state& c) {
   return true;
 }
 
-chunk_state* heap::refill(pool::lane& l, int size_class, chunk_state* old) {
+chunk_record* heap::refill(pool::lane& l, int size_class, chunk_record* old) {
   const std::lock_guard hold(mutex_);
   if (old != nullptr) {
     // Between our look at it and this lock it may have been emptied and put to another use.
@@ -271,9 +271,9 @@ chunk_state* heap::refill(pool::lane& l, int size_class, chunk_state* old) {
   }
   if (old != nullptr) {
     if (grow(l, *old)) return old;
-    if (claim(old) != nullptr) return old;  // somebody freed a slot meanwhile
+    if (take(old) != nullptr) return old;  // somebody freed a slot meanwhile
   }
-  if (chunk_state* c = claim_listed(size_class)) return c;
+  if (chunk_record* c = take_listed(size_class)) return c;
   for (uint64_t z = 0; z < zones_.count(); ++z) {
     if (!noted_[z]) {
       // Zones are looked into one after the other, and only while those before are full.
@@ -282,8 +282,8 @@ chunk_state* heap::refill(pool::lane& l, int size_class, chunk_state* old) {
     }
     if (zones_.get(z).available != 0) break;
   }
-  if (chunk_state* c = scan_some(l, size_class, scan_ahead)) return c;
-  chunk_state* c = take_chunks(l, 1);
+  if (chunk_record* c = scan_some(l, size_class, scan_ahead)) return c;
+  chunk_record* c = take_chunks(l, 1);
   if (c == nullptr) return steal(l, size_class);
   std::unique_ptr<uint64_t[]> bits(
       new uint64_t[(s_.geo.chunk_size / classes_.slot_size(size_class) + 63) / 64]());
@@ -299,21 +299,21 @@ chunk_state* heap::refill(pool::lane& l, int size_class, chunk_state* old) {
 }
 
 // The pool has no free chunk: look at everything there is before giving up.
-chunk_state* heap::steal(pool::lane& l, int size_class) {
+chunk_record* heap::steal(pool::lane& l, int size_class) {
   for (uint64_t z = 0; z < zones_.count(); ++z) note_zone(z);
-  if (chunk_state* c = scan_some(l, size_class, SIZE_MAX)) return c;
+  if (chunk_record* c = scan_some(l, size_class, SIZE_MAX)) return c;
   for (uint64_t z = 0; z < zones_.count(); ++z) {
     zone& zn = zones_.get(z);
     for (uint32_t i = 0; i < zn.high_water.load(std::memory_order_relaxed); ++i) {
-      chunk_state& c = zn.chunks[i];
+      chunk_record& c = zn.chunks[i];
       if (c.kind.load(std::memory_order_relaxed) != use::run || c.size_class != size_class ||
           c.free_bits.load(std::memory_order_relaxed) == nullptr)
         continue;
-      if (claim(&c) != nullptr) return &c;  // another lane's: both allocate from it now
-      if (grow(l, c) && claim(&c) != nullptr) return &c;
+      if (take(&c) != nullptr) return &c;  // another lane's: both allocate from it now
+      if (grow(l, c) && take(&c) != nullptr) return &c;
     }
   }
   return nullptr;
 }
 
-}  // namespace scute::heap
+}  // namespace scute::core::heap

@@ -24,7 +24,7 @@
 #include "heap/step_engine.hpp"
 #include "heap/zone_table.hpp"
 
-namespace scute::heap {
+namespace scute::core::heap {
 
 class heap {
  public:
@@ -56,24 +56,24 @@ class heap {
 
   zone_table& zones() noexcept { return zones_; }
   // Slots in use of a run, from its bitmap; builds it if need be.
-  uint32_t used_slots(chunk_state& c);
+  uint32_t used_slots(chunk_record& c);
 
  private:
   struct lane_cache {
-    std::vector<chunk_state*> active;  // by size class
+    std::vector<chunk_record*> active;  // by size class
   };
 
-  int pop_free(chunk_state& c) noexcept;
-  chunk_state* refill(pool::lane& l, int size_class, chunk_state* old);
-  void publish(chunk_state& c, uint32_t from) noexcept;
-  bool grow(pool::lane& l, chunk_state& c);
-  chunk_state* claim(chunk_state* c) noexcept;
-  chunk_state* claim_listed(int size_class);
-  chunk_state* scan_some(pool::lane& l, int size_class, size_t how_many);
-  chunk_state* steal(pool::lane& l, int size_class);
-  void scan(chunk_state& c);
+  int pop_free(chunk_record& c) noexcept;
+  chunk_record* refill(pool::lane& l, int size_class, chunk_record* old);
+  void publish(chunk_record& c, uint32_t from) noexcept;
+  bool grow(pool::lane& l, chunk_record& c);
+  chunk_record* take(chunk_record* c) noexcept;
+  chunk_record* take_listed(int size_class);
+  chunk_record* scan_some(pool::lane& l, int size_class, size_t how_many);
+  chunk_record* steal(pool::lane& l, int size_class);
+  void scan(chunk_record& c);
   // First of n adjacent chunks that are free, in any zone; prepares their headers. Null if none.
-  chunk_state* take_chunks(pool::lane& l, uint32_t n);
+  chunk_record* take_chunks(pool::lane& l, uint32_t n);
   bool reclaim_empty_runs();
   void note_zone(uint64_t z);
   void zero(pool::lane& l, uint64_t chunk_offset, bool of_the_dead) noexcept;
@@ -93,10 +93,10 @@ class heap {
 
   waiting_mutex mutex_;      // chunks changing their use; taken before a chunk's own lock
   std::vector<bool> noted_;  // zones whose runs are in unscanned_
-  std::vector<std::vector<chunk_state*>> unscanned_;  // by size class
+  std::vector<std::vector<chunk_record*>> unscanned_;  // by size class
   std::atomic<int> no_blocks_{0};  // why the file system had none when chunks were last asked for
   std::mutex list_mutex_;          // taken after a chunk's lock
-  std::vector<std::vector<chunk_state*>> with_room_;  // by size class
+  std::vector<std::vector<chunk_record*>> with_room_;  // by size class
 };
 
-}  // namespace scute::heap
+}  // namespace scute::core::heap

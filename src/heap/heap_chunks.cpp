@@ -9,7 +9,7 @@
 #include "mend/repair.hpp"
 #include "pool/columns.hpp"
 
-namespace scute::heap {
+namespace scute::core::heap {
 
 using lending = zone_table::lending;
 
@@ -18,7 +18,7 @@ bool heap::reclaim_empty_runs() {
   for (uint64_t z = 0; z < zones_.count(); ++z) {
     zone& zn = zones_.get(z);
     for (uint32_t i = 0; i < zn.high_water.load(std::memory_order_relaxed); ++i) {
-      chunk_state& c = zn.chunks[i];
+      chunk_record& c = zn.chunks[i];
       if (c.kind.load(std::memory_order_relaxed) != use::run) continue;
       scan(c);
       c.lock();
@@ -40,7 +40,7 @@ bool heap::reclaim_empty_runs() {
   return any;
 }
 
-chunk_state* heap::take_chunks(pool::lane& l, uint32_t n) {
+chunk_record* heap::take_chunks(pool::lane& l, uint32_t n) {
   no_blocks_ = 0;
   for (int attempt = 0; attempt < 2; ++attempt) {
     for (uint64_t zi = 0; zi < zones_.count(); ++zi) {
@@ -85,7 +85,7 @@ object heap::reserve_span(pool::lane& l, uint64_t size) {
   while (pool::payload_room(n << s_.geo.chunk_shift) < size) ++n;
   const auto length = static_cast<uint32_t>(n);
   const std::lock_guard hold(mutex_);
-  chunk_state* head = take_chunks(l, length);
+  chunk_record* head = take_chunks(l, length);
   if (head == nullptr) full(size);
   zones_.make_span(l, engine_, *head, length);
   zones_.get(head->zone).available -= length;
@@ -149,7 +149,7 @@ void heap::no_log(size_t n) {
 std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
   const std::lock_guard hold(mutex_);
   const bool zero_first = s_.parity_is_log;
-  std::vector<chunk_state*> chunks;
+  std::vector<chunk_record*> chunks;
   std::vector<uint64_t> offsets;
   chunks.reserve(n);
   offsets.reserve(n);
@@ -157,7 +157,7 @@ std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
   if (free_chunks(n) < n && (!reclaim_empty_runs() || free_chunks(n) < n)) no_log(n);
   try {
     while (chunks.size() < n) {
-      chunk_state* c = take_chunks(l, 1);
+      chunk_record* c = take_chunks(l, 1);
       if (c == nullptr && no_blocks_ != 0) disk_full("the log of so large a transaction");
       if (c == nullptr) no_log(n);
       const uint64_t offset = zones_.offset_of(*c);
@@ -183,7 +183,7 @@ std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
     // What cannot be marked as free now stays lent; a pool with such chunks is not closed as clean,
     // and the next open takes them back.
     try {
-      for (chunk_state* c : chunks) {
+      for (chunk_record* c : chunks) {
         const uint64_t offset = zones_.offset_of(*c);
         zones_.make_log(l, engine_, *c, lending::back);
         if (std::find(offsets.begin(), offsets.end(), offset) != offsets.end())
@@ -258,4 +258,4 @@ void heap::reclaim_lent(pool::lane& l) {
   }
 }
 
-}  // namespace scute::heap
+}  // namespace scute::core::heap

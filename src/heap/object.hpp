@@ -4,17 +4,17 @@
 
 #include <cstdint>
 
-#include "heap/chunk_state.hpp"
+#include "heap/chunk_record.hpp"
 #include "pool/object_place.hpp"
 
-namespace scute::heap {
+namespace scute::core::heap {
 
 struct object : pool::object_place {
-  chunk_state* chunk = nullptr;
+  chunk_record* chunk = nullptr;
   uint32_t slot = 0;  // run: index of the slot
 
   bool is_span() const noexcept { return chunk->kind.load(std::memory_order_relaxed) == use::span; }
   pool::fragment fragment(uint64_t index) const noexcept { return part(index, chunk->generation); }
 };
 
-}  // namespace scute::heap
+}  // namespace scute::core::heap

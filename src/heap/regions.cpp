@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "heap/regions.hpp"
 
-namespace scute::heap {
+namespace scute::core::heap {
 namespace {
 
 class region_map {
@@ -9,17 +9,17 @@ class region_map {
   // The bytes up to `end` are of that region.
   void until(uint64_t end, scute_region region) {
     if (end <= at_) return;
-    if (!extents_.empty() && extents_.back().region == region)
-      extents_.back().length += end - at_;
+    if (!ranges_.empty() && ranges_.back().region == region)
+      ranges_.back().length += end - at_;
     else
-      extents_.push_back({region, at_, end - at_});
+      ranges_.push_back({region, at_, end - at_});
     at_ = end;
   }
-  std::vector<extent> take() { return std::move(extents_); }
+  std::vector<region_range> take() { return std::move(ranges_); }
 
  private:
   uint64_t at_ = 0;
-  std::vector<extent> extents_;
+  std::vector<region_range> ranges_;
 };
 
 void superblock_page(region_map& to, uint64_t offset) {
@@ -31,7 +31,7 @@ void superblock_page(region_map& to, uint64_t offset) {
 void chunks(region_map& to, const pool::geometry& g, uint64_t z, zone& zn) {
   const uint32_t high = zn.high_water.load(std::memory_order_acquire);
   for (uint32_t i = 0; i < high; ++i) {
-    const chunk_state& c = zn.chunks[i];
+    const chunk_record& c = zn.chunks[i];
     const uint64_t begin = g.chunk_offset(z, i), end = begin + g.chunk_size;
     switch (c.kind.load(std::memory_order_acquire)) {
       case use::run:
@@ -50,7 +50,7 @@ void chunks(region_map& to, const pool::geometry& g, uint64_t z, zone& zn) {
 
 }  // namespace
 
-std::vector<extent> map_regions(const pool::state& s, zone_table& zones) {
+std::vector<region_range> map_regions(const pool::state& s, zone_table& zones) {
   const auto& g = s.geo;
   region_map to;
   superblock_page(to, g.superblock_offset(0));
@@ -69,4 +69,4 @@ std::vector<extent> map_regions(const pool::state& s, zone_table& zones) {
   return to.take();
 }
 
-}  // namespace scute::heap
+}  // namespace scute::core::heap

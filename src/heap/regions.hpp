@@ -8,15 +8,15 @@
 #include "heap/zone_table.hpp"
 #include "scute/scute.h"
 
-namespace scute::heap {
+namespace scute::core::heap {
 
-struct extent {
+struct region_range {
   scute_region region;
   uint64_t offset, length;  // of the file; multiples of 32
 };
 
-// Extents in ascending order, without gaps, from 0 to the end of the file; neighbours are of different
+// Ranges in ascending order, without gaps, from 0 to the end of the file; neighbours are of different
 // regions. What transactions of other threads change meanwhile is seen or not.
-std::vector<extent> map_regions(const pool::state& s, zone_table& zones);
+std::vector<region_range> map_regions(const pool::state& s, zone_table& zones);
 
-}  // namespace scute::heap
+}  // namespace scute::core::heap

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace scute::heap {
+namespace scute::core::heap {
 
 size_classes::size_classes(uint32_t chunk_size) {
   // One fragment: fine steps while small, then quarters of a power of two, and every power of two
@@ -39,4 +39,4 @@ int size_classes::exact(uint32_t slot_size) const noexcept {
   return it != slots_.end() && *it == slot_size ? static_cast<int>(it - slots_.begin()) : none;
 }
 
-}  // namespace scute::heap
+}  // namespace scute::core::heap

@@ -11,7 +11,7 @@
 
 #include "pool/object_place.hpp"
 
-namespace scute::heap {
+namespace scute::core::heap {
 
 class size_classes {
  public:
@@ -30,4 +30,4 @@ class size_classes {
   std::vector<int8_t> small_;  // by (payload + 31) / 32, up to one fragment
 };
 
-}  // namespace scute::heap
+}  // namespace scute::core::heap

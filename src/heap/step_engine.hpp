@@ -7,7 +7,7 @@
 
 #include "pool/lane.hpp"
 
-namespace scute::heap {
+namespace scute::core::heap {
 
 class step_engine {
  public:
@@ -22,4 +22,4 @@ class step_engine {
   virtual void prepare_reuse(pool::lane& l, uint64_t chunk, uint64_t length) = 0;
 };
 
-}  // namespace scute::heap
+}  // namespace scute::core::heap

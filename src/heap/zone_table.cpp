@@ -13,10 +13,10 @@
 #include "mend/repair.hpp"
 #include "pool/blocks.hpp"
 #include "pool/columns.hpp"
-#include "pool/hold.hpp"
+#include "pool/grip.hpp"
 #include "pool/resolver.hpp"
 
-namespace scute::heap {
+namespace scute::core::heap {
 
 using format::chunk_kind;
 
@@ -43,7 +43,7 @@ void seal_free_slots(const pool::state& s, const pool::lane& l, const object& fi
                      uint32_t count, format::fragment_header* headers, pool::patch* patches) {
   if (count == 0) return;
   format::fragment_header h{};
-  h.meta = format::make_meta(0, format::state::free, first.chunk->generation);
+  h.meta = format::make_meta(0, format::role::free, first.chunk->generation);
   pool::seal(s, l, first.fragment(0), h, nullptr, 0);
   // A slot's place is the last word under its checksum.
   static_assert(offsetof(format::fragment_header, next) + sizeof h.next == sizeof h);
@@ -60,7 +60,7 @@ void seal_free_slots(const pool::state& s, const pool::lane& l, const object& fi
 
 }  // namespace
 
-void release_chunks::operator()(chunk_state* p) const noexcept {
+void release_chunks::operator()(chunk_record* p) const noexcept {
   for (uint32_t i = 0; i < count; ++i) delete[] p[i].free_bits.load(std::memory_order_relaxed);
   std::free(p);
 }
@@ -81,7 +81,7 @@ void zone_table::load(uint64_t index) {
     throw failure(SCUTE_E_CORRUPT, s_.path + ": the descriptor of zone " + std::to_string(index) +
                                        " contradicts the superblock; restore from a backup");
   // calloc: the pages of chunks never used are never touched.
-  auto* raw = static_cast<chunk_state*>(std::calloc(g.chunks, sizeof(chunk_state)));
+  auto* raw = static_cast<chunk_record*>(std::calloc(g.chunks, sizeof(chunk_record)));
   if (raw == nullptr) throw std::bad_alloc();
   z.chunks = {raw, release_chunks{g.chunks}};
   s_.used_end[index].store(g.chunk_base + (uint64_t{d.high_water} << g.chunk_shift),
@@ -89,7 +89,7 @@ void zone_table::load(uint64_t index) {
   z.log_chunks = d.log_chunks;
   z.available = g.chunks;
   for (uint32_t i = 0; i < d.high_water;) {
-    chunk_state& c = raw[i];
+    chunk_record& c = raw[i];
     c.index = i;
     c.zone = static_cast<uint32_t>(index);
     uint32_t covers = 1;
@@ -111,7 +111,7 @@ void zone_table::load(uint64_t index) {
 
 void zone_table::adopt(zone& z, uint64_t index, uint32_t i, const format::chunk_header& h) {
   const auto& g = s_.geo;
-  chunk_state& c = z.chunks[i];
+  chunk_record& c = z.chunks[i];
   c.generation = h.generation;
   c.kind = use::free;
   const auto contradiction = [&] {
@@ -147,7 +147,7 @@ void zone_table::adopt(zone& z, uint64_t index, uint32_t i, const format::chunk_
       std::memcpy(&fh, s_.at(o.header), sizeof fh);
       const uint32_t n = pool::covered(s_, first, fh);
       const bool is_free = n != pool::not_covered &&
-                           format::meta_state(fh.meta) == format::state::free &&
+                           format::meta_role(fh.meta) == format::role::free &&
                            (pool::valid(s_, first) || SCUTE_PLANTED(span_check));
       if (is_free) {
         c.kind = use::free;  // ZONE-1
@@ -155,7 +155,7 @@ void zone_table::adopt(zone& z, uint64_t index, uint32_t i, const format::chunk_
       }
       z.available -= c.length;
       for (uint32_t k = 1; k < c.length; ++k) {
-        chunk_state& body = z.chunks[i + k];
+        chunk_record& body = z.chunks[i + k];
         body.index = i + k;
         body.zone = static_cast<uint32_t>(index);
         body.kind = use::span_body;
@@ -176,13 +176,13 @@ void zone_table::adopt(zone& z, uint64_t index, uint32_t i, const format::chunk_
   }
 }
 
-void zone_table::become_run(chunk_state& c, uint16_t generation, uint32_t slot_size,
+void zone_table::become_run(chunk_record& c, uint16_t generation, uint32_t slot_size,
                             uint32_t formatted) const {
   c.lock();
   c.generation = generation;
   c.slot_size = slot_size;
   c.slots = s_.geo.chunk_size / slot_size;
-  c.reciprocal = chunk_state::reciprocal_of(slot_size);
+  c.reciprocal = chunk_record::reciprocal_of(slot_size);
   c.length = 1;
   c.free_count = 0;
   c.slots_hint = 0;
@@ -193,7 +193,7 @@ void zone_table::become_run(chunk_state& c, uint16_t generation, uint32_t slot_s
   c.unlock();
 }
 
-object zone_table::span_object(chunk_state& c) const noexcept {
+object zone_table::span_object(chunk_record& c) const noexcept {
   const uint64_t length = std::min<uint64_t>(c.length, s_.geo.chunks - c.index);
   const uint64_t size = length << s_.geo.chunk_shift;
   return {pool::object_place::at(offset_of(c), size), &c, 0};
@@ -213,7 +213,7 @@ object zone_table::locate(uint64_t payload_offset) {
   const uint64_t in_chunks = inside - g.chunk_base;
   if (inside < g.chunk_base || in_chunks >= uint64_t{g.chunks} << g.chunk_shift)
     nowhere(payload_offset, "it lies in the pool's own structures");
-  chunk_state& c = get(zi).chunks[in_chunks >> g.chunk_shift];
+  chunk_record& c = get(zi).chunks[in_chunks >> g.chunk_shift];
   switch (c.kind.load(std::memory_order_acquire)) {
     case use::run: {
       const uint32_t slot = c.slot_of(in_chunks & (g.chunk_size - 1));
@@ -233,7 +233,7 @@ object zone_table::locate(uint64_t payload_offset) {
     case use::span_body: {
       // The fragment headers of a very large object fill its first chunks.
       const uint32_t distance = c.length;
-      chunk_state* head = &c - std::min(distance, c.index);
+      chunk_record* head = &c - std::min(distance, c.index);
       if (head->kind.load(std::memory_order_acquire) == use::span) {
         const object o = span_object(*head);
         if (o.payload == payload_offset) return o;
@@ -255,7 +255,7 @@ format::fragment_header zone_table::read_header(const object& o) {
   const uint32_t stripe = pool::stripe_of(s_, o.header);
   s_.locks.lock_exclusive(stripe);
   {
-    const pool::holding here(s_, stripe, false);
+    const pool::grip_scope here(s_, stripe, false);
     std::memcpy(&h, s_.at(o.header), sizeof h);
   }
   s_.locks.unlock_exclusive(stripe);
@@ -264,7 +264,7 @@ format::fragment_header zone_table::read_header(const object& o) {
 
 // ---- changing headers ---------------------------------------------------------------------------
 
-format::chunk_header zone_table::header_for(const pool::lane& l, const chunk_state& c,
+format::chunk_header zone_table::header_for(const pool::lane& l, const chunk_record& c,
                                             chunk_kind kind, uint16_t generation,
                                             uint32_t slot_size, uint32_t formatted,
                                             uint32_t length) const {
@@ -301,7 +301,7 @@ int zone_table::extend(pool::lane& l, step_engine& e, uint64_t zi, uint32_t chun
     format::chunk_header headers[extend_by];
     pool::patch patches[extend_by + 1];
     for (uint32_t i = from; i < to; ++i) {
-      chunk_state& c = z.chunks[i];
+      chunk_record& c = z.chunks[i];
       c.index = i;
       c.zone = static_cast<uint32_t>(zi);
       headers[i - from] = header_for(l, c, chunk_kind::free, 0, 0, 0, 0);
@@ -346,11 +346,11 @@ int zone_table::reserve(uint64_t z, uint32_t from, uint32_t to) const {
   return e;
 }
 
-void zone_table::make_run(pool::lane& l, step_engine& e, chunk_state& c, uint32_t slot_size,
+void zone_table::make_run(pool::lane& l, step_engine& e, chunk_record& c, uint32_t slot_size,
                           uint32_t prepare) {
   const auto generation = next_generation(c.generation);
   // Until the step is durable the chunk stays what it was for everybody else.
-  chunk_state next{};
+  chunk_record next{};
   next.index = c.index;
   next.zone = c.zone;
   next.generation = generation;
@@ -368,7 +368,7 @@ void zone_table::make_run(pool::lane& l, step_engine& e, chunk_state& c, uint32_
   become_run(c, generation, slot_size, prepare);
 }
 
-void zone_table::format_slots(pool::lane& l, step_engine& e, chunk_state& c, uint32_t prepare) {
+void zone_table::format_slots(pool::lane& l, step_engine& e, chunk_record& c, uint32_t prepare) {
   const uint32_t from = c.formatted.load(std::memory_order_relaxed);
   const uint32_t to = std::min({from + prepare, from + step_headers, c.slots});
   const auto h = header_for(l, c, chunk_kind::run, c.generation, c.slot_size, to, 1);
@@ -383,14 +383,14 @@ void zone_table::format_slots(pool::lane& l, step_engine& e, chunk_state& c, uin
   c.formatted.store(to, std::memory_order_release);
 }
 
-void zone_table::make_span(pool::lane& l, step_engine& e, chunk_state& head, uint32_t length) {
+void zone_table::make_span(pool::lane& l, step_engine& e, chunk_record& head, uint32_t length) {
   zone& z = get(head.zone);
   for (uint32_t k = 1; k < length && !SCUTE_PLANTED(span_bodies);) {
     format::chunk_header headers[step_headers];
     pool::patch patches[step_headers];
     uint32_t n = 0;
     for (; n < step_headers && k < length; ++n, ++k) {
-      chunk_state& c = z.chunks[head.index + k];
+      chunk_record& c = z.chunks[head.index + k];
       c.generation = next_generation(c.generation);
       headers[n] = header_for(l, c, chunk_kind::span_body, c.generation, 0, 0, k);
       patches[n] = metadata_patch(s_.geo.chunk_header_offset(c.zone, c.index), &headers[n],
@@ -398,7 +398,7 @@ void zone_table::make_span(pool::lane& l, step_engine& e, chunk_state& head, uin
     }
     e.step(l, {patches, n});
   }
-  chunk_state next{};
+  chunk_record next{};
   next.index = head.index;
   next.zone = head.zone;
   next.length = length;
@@ -406,7 +406,7 @@ void zone_table::make_span(pool::lane& l, step_engine& e, chunk_state& head, uin
   const auto h = header_for(l, head, chunk_kind::span, next.generation, 0, 0, length);
   const object o = span_object(next);
   format::fragment_header fh{};
-  fh.meta = format::make_meta(0, format::state::free, next.generation);
+  fh.meta = format::make_meta(0, format::role::free, next.generation);
   pool::seal(s_, l, o.fragment(0), fh, nullptr, 0);
   const pool::patch patches[2] = {
       metadata_patch(s_.geo.chunk_header_offset(head.zone, head.index), &h, sizeof h),
@@ -422,7 +422,7 @@ void zone_table::make_span(pool::lane& l, step_engine& e, chunk_state& head, uin
   head.kind.store(use::span, std::memory_order_release);
 }
 
-void zone_table::make_log(pool::lane& l, step_engine& e, chunk_state& c, lending how) {
+void zone_table::make_log(pool::lane& l, step_engine& e, chunk_record& c, lending how) {
   zone& z = get(c.zone);
   const bool lend = how == lending::out;
   const uint16_t generation = next_generation(c.generation);
@@ -441,4 +441,4 @@ void zone_table::make_log(pool::lane& l, step_engine& e, chunk_state& c, lending
   c.kind.store(lend ? use::log : use::free);
 }
 
-}  // namespace scute::heap
+}  // namespace scute::core::heap

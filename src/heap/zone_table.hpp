@@ -15,23 +15,23 @@
 #include <vector>
 
 #include "base/waiting.hpp"
-#include "heap/chunk_state.hpp"
+#include "heap/chunk_record.hpp"
 #include "heap/object.hpp"
 #include "heap/size_classes.hpp"
 #include "heap/step_engine.hpp"
 #include "pool/state.hpp"
 
-namespace scute::heap {
+namespace scute::core::heap {
 
 struct release_chunks {
   uint32_t count = 0;
-  void operator()(chunk_state* p) const noexcept;
+  void operator()(chunk_record* p) const noexcept;
 };
 
 struct zone {
   std::atomic<bool> loaded{false};
   waiting_mutex load_mutex;
-  std::unique_ptr<chunk_state[], release_chunks> chunks;
+  std::unique_ptr<chunk_record[], release_chunks> chunks;
   std::atomic<uint32_t> high_water{0};
   uint32_t log_chunks = 0;
   std::atomic<uint32_t> available{0};  // free and virgin chunks; under the allocator's mutex
@@ -56,13 +56,13 @@ class zone_table {
   // The object whose payload begins at this file offset. Throws SCUTE_E_OID if none can: outside
   // the zones, between slots, in a chunk of another use. Says nothing of whether it is live.
   object locate(uint64_t payload_offset);
-  object slot_object(chunk_state& c, uint32_t slot) const noexcept {
+  object slot_object(chunk_record& c, uint32_t slot) const noexcept {
     const uint64_t size = c.slot_size;
     // The bound matters only to a reader whose chunk is being put to another use under its eyes.
     const uint64_t inside = std::min(slot * size, s_.geo.chunk_size - size);
     return {pool::object_place::at(offset_of(c) + inside, size), &c, slot};
   }
-  object span_object(chunk_state& c) const noexcept;
+  object span_object(chunk_record& c) const noexcept;
 
   // A copy of an object's first header, not torn by a commit of another thread.
   format::fragment_header read_header(const object& o);
@@ -73,16 +73,16 @@ class zone_table {
   // has no room for the chunks; the mark may have risen part of the way.
   int extend(pool::lane& l, step_engine& e, uint64_t z, uint32_t chunk);
   // Gives a chunk new content: a run of slots with the first `prepare` of them formatted.
-  void make_run(pool::lane& l, step_engine& e, chunk_state& c, uint32_t slot_size,
+  void make_run(pool::lane& l, step_engine& e, chunk_record& c, uint32_t slot_size,
                 uint32_t prepare);
   // Formats further slots of a run.
-  void format_slots(pool::lane& l, step_engine& e, chunk_state& c, uint32_t prepare);
-  void make_span(pool::lane& l, step_engine& e, chunk_state& head, uint32_t length);
+  void format_slots(pool::lane& l, step_engine& e, chunk_record& c, uint32_t prepare);
+  void make_span(pool::lane& l, step_engine& e, chunk_record& head, uint32_t length);
   // Marks a chunk as lent to a log, as free again, or as free on the medium as it is in memory.
   enum class lending { out, back, not_yet };
-  void make_log(pool::lane& l, step_engine& e, chunk_state& c, lending how);
+  void make_log(pool::lane& l, step_engine& e, chunk_record& c, lending how);
 
-  uint64_t offset_of(const chunk_state& c) const noexcept {
+  uint64_t offset_of(const chunk_record& c) const noexcept {
     return s_.geo.chunk_offset(c.zone, c.index);
   }
 
@@ -92,16 +92,16 @@ class zone_table {
   void load(uint64_t z);
   [[noreturn]] void nowhere(uint64_t payload_offset, const char* why) const;
   void adopt(zone& z, uint64_t index, uint32_t i, const format::chunk_header& h);
-  format::chunk_header header_for(const pool::lane& l, const chunk_state& c,
+  format::chunk_header header_for(const pool::lane& l, const chunk_record& c,
                                   format::chunk_kind kind, uint16_t generation, uint32_t slot_size,
                                   uint32_t formatted, uint32_t length) const;
   format::zone_descriptor descriptor_for(const pool::lane& l, uint64_t z, uint32_t high_water,
                                          uint32_t log_chunks) const;
-  void become_run(chunk_state& c, uint16_t generation, uint32_t slot_size,
+  void become_run(chunk_record& c, uint16_t generation, uint32_t slot_size,
                   uint32_t formatted) const;
 
   pool::state& s_;
   std::vector<zone> zones_;  // as many as the pool has, for good
 };
 
-}  // namespace scute::heap
+}  // namespace scute::core::heap

@@ -4,7 +4,7 @@
 #include "base/planted.hpp"
 #include "codec/crc32c.hpp"
 
-namespace scute::log {
+namespace scute::core::log {
 
 uint32_t range_sums::of(uint64_t from, uint64_t n) {
   constexpr uint64_t passes_max =
@@ -51,4 +51,4 @@ std::optional<entry_view> area::at(const identity& whose, uint64_t position) {
   return std::nullopt;
 }
 
-}  // namespace scute::log
+}  // namespace scute::core::log

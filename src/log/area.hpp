@@ -14,7 +14,7 @@
 
 #include "log/entry.hpp"
 
-namespace scute::log {
+namespace scute::core::log {
 
 // The checksums of ranges of one copy (AREA-1).
 class range_sums {
@@ -69,4 +69,4 @@ class area {
   range_sums sums_[2];
 };
 
-}  // namespace scute::log
+}  // namespace scute::core::log

@@ -6,7 +6,7 @@
 #include "base/failure.hpp"
 #include "base/planted.hpp"
 
-namespace scute::log {
+namespace scute::core::log {
 
 format::log_chain write_chain(const chunk_space& space, medium::writer& w, const identity& whose,
                               uint64_t transaction, std::span<const std::byte> records,
@@ -84,4 +84,4 @@ chain_reader::outcome chain_reader::read(const format::log_entry& e, const forma
   return records.size() == c.length ? outcome::valid : outcome::invalid;
 }
 
-}  // namespace scute::log
+}  // namespace scute::core::log

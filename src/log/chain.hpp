@@ -16,7 +16,7 @@
 #include "log/entry.hpp"
 #include "medium/medium.hpp"
 
-namespace scute::log {
+namespace scute::core::log {
 
 // The file that chains lie in.
 struct chunk_space {
@@ -66,4 +66,4 @@ class chain_reader {
   bool exhausted_ = false;
 };
 
-}  // namespace scute::log
+}  // namespace scute::core::log

@@ -4,7 +4,7 @@
 #include "base/planted.hpp"
 #include "codec/crc32c.hpp"
 
-namespace scute::log {
+namespace scute::core::log {
 
 void add_record(byte_buffer& image, const format::log_record& r, const void* bytes) {
   const size_t payload = bytes == nullptr ? 0 : (size_t{r.length} + 7) & ~size_t{7};
@@ -90,4 +90,4 @@ bool read_status_word(const identity& whose, status_word which, uint64_t word,
          (SCUTE_PLANTED(status_check) || make_status_word(whose, which, value) == word);
 }
 
-}  // namespace scute::log
+}  // namespace scute::core::log

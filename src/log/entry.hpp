@@ -11,7 +11,7 @@
 #include "base/byte_buffer.hpp"
 #include "log/format.hpp"
 
-namespace scute::log {
+namespace scute::core::log {
 
 // Whose entries: bytes of another file, session or lane are no entries here.
 struct identity {
@@ -71,4 +71,4 @@ uint64_t make_status_word(const identity& whose, status_word which, uint64_t val
 bool read_status_word(const identity& whose, status_word which, uint64_t word,
                       uint64_t& value) noexcept;
 
-}  // namespace scute::log
+}  // namespace scute::core::log

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace scute::format {
+namespace scute::core::format {
 
 template <typename T>
 inline constexpr bool packed =
@@ -70,4 +70,4 @@ static_assert(packed<log_record> && sizeof(log_record) == 16);
 static_assert(packed<log_chain> && sizeof(log_chain) == 32);
 static_assert(packed<log_link> && sizeof(log_link) == 64 && offsetof(log_link, checksum) == 60);
 
-}  // namespace scute::format
+}  // namespace scute::core::format

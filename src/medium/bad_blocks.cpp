@@ -13,7 +13,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace scute::medium {
+namespace scute::core::medium {
 namespace {
 
 constexpr uint64_t sector = 512, page = 4096;
@@ -29,8 +29,8 @@ bool read_text(const std::filesystem::path& path, std::string& text) {
 
 }  // namespace
 
-std::vector<extent> parse_bad_blocks(const std::string& list) {
-  std::vector<extent> bad;
+std::vector<device_range> parse_bad_blocks(const std::string& list) {
+  std::vector<device_range> bad;
   std::istringstream in(list);
   uint64_t first = 0, count = 0;
   while (in >> first >> count)
@@ -39,9 +39,9 @@ std::vector<extent> parse_bad_blocks(const std::string& list) {
   return bad;
 }
 
-std::vector<extent> extents_of(int fd) {
+std::vector<device_range> ranges_of(int fd) {
   constexpr uint32_t at_once = 64;
-  std::vector<extent> extents;
+  std::vector<device_range> extents;
   alignas(fiemap) char room[sizeof(fiemap) + at_once * sizeof(fiemap_extent)];
   for (uint64_t from = 0;;) {
     std::memset(room, 0, sizeof room);
@@ -62,11 +62,11 @@ std::vector<extent> extents_of(int fd) {
   }
 }
 
-std::vector<uint64_t> bad_pages_of(const std::vector<extent>& bad,
-                                   const std::vector<extent>& extents) {
+std::vector<uint64_t> bad_pages_of(const std::vector<device_range>& bad,
+                                   const std::vector<device_range>& extents) {
   std::vector<uint64_t> pages;
-  for (const extent& b : bad)
-    for (const extent& e : extents) {
+  for (const device_range& b : bad)
+    for (const device_range& e : extents) {
       const uint64_t begin = std::max(b.device, e.device);
       const uint64_t end = std::min(b.device + b.length, e.device + e.length);
       if (begin >= end) continue;
@@ -95,7 +95,7 @@ std::vector<uint64_t> find_bad_pages(int fd, const std::string& sysfs) {
   }
   auto bad = parse_bad_blocks(list);
   if (bad.empty()) return {};
-  for (extent& b : bad) {
+  for (device_range& b : bad) {
     if (b.device + b.length <= shift) {
       b.length = 0;  // before the partition
       continue;
@@ -104,7 +104,7 @@ std::vector<uint64_t> find_bad_pages(int fd, const std::string& sysfs) {
     b.device = b.device + cut - shift;
     b.length -= cut;
   }
-  return bad_pages_of(bad, extents_of(fd));
+  return bad_pages_of(bad, ranges_of(fd));
 }
 
-}  // namespace scute::medium
+}  // namespace scute::core::medium

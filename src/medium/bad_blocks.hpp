@@ -9,21 +9,21 @@
 #include <string>
 #include <vector>
 
-namespace scute::medium {
+namespace scute::core::medium {
 
 // File offsets of bad pages, ascending. Empty where the device has no list, the file system does not
 // tell extents, or nothing is bad. sysfs: where that is mounted.
 std::vector<uint64_t> find_bad_pages(int fd, const std::string& sysfs = "/sys");
 
 // A run of bytes: on the device, and where in the file that is.
-struct extent {
+struct device_range {
   uint64_t device, file, length;
 };
 
 // The parts, for tests.
-std::vector<extent> parse_bad_blocks(const std::string& list);  // `file` is unused
-std::vector<extent> extents_of(int fd);
-std::vector<uint64_t> bad_pages_of(const std::vector<extent>& bad,
-                                   const std::vector<extent>& extents);
+std::vector<device_range> parse_bad_blocks(const std::string& list);  // `file` is unused
+std::vector<device_range> ranges_of(int fd);
+std::vector<uint64_t> bad_pages_of(const std::vector<device_range>& bad,
+                                   const std::vector<device_range>& extents);
 
-}  // namespace scute::medium
+}  // namespace scute::core::medium

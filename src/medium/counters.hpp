@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace scute::medium {
+namespace scute::core::medium {
 
 // What a write is for; every byte written is counted under one of these.
 enum class purpose : uint8_t { data, parity, log, metadata };
@@ -38,4 +38,4 @@ struct counters {
   counter verified_bytes;
 };
 
-}  // namespace scute::medium
+}  // namespace scute::core::medium

@@ -10,7 +10,7 @@
 
 #include "medium/process.hpp"
 
-namespace scute::medium {
+namespace scute::core::medium {
 
 // Owns one; -1: none.
 class descriptor {
@@ -44,4 +44,4 @@ inline int try_lock(int fd, bool shared) noexcept {
   return ::fcntl(fd, F_OFD_SETLK, &request) == 0 ? 0 : errno;
 }
 
-}  // namespace scute::medium
+}  // namespace scute::core::medium

@@ -21,7 +21,7 @@
 #include "medium/new_file.hpp"
 #include "medium/process.hpp"
 
-namespace scute::medium {
+namespace scute::core::medium {
 namespace {
 
 constexpr long tmpfs_magic = 0x01021994;  // linux/magic.h
@@ -170,7 +170,7 @@ void file_handle::reserve_all(void (*progress)(void*, uint64_t, uint64_t),
   }
 }
 
-bool file_handle::holds_only_zeros() const {
+bool file_handle::is_only_zeros() const {
   std::vector<char> bytes(size_t{1} << 20);
   for (off_t at = 0; at < static_cast<off_t>(size_);) {
     // Where the file system cannot tell holes, everything is data.
@@ -194,4 +194,4 @@ bool file_handle::on_tmpfs() const {
   return type == tmpfs_magic || type == hugetlbfs_magic;
 }
 
-}  // namespace scute::medium
+}  // namespace scute::core::medium

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-namespace scute::medium {
+namespace scute::core::medium {
 
 class file_handle {
  public:
@@ -32,7 +32,7 @@ class file_handle {
   // Reserves the whole file. SCUTE_E_NOSPC names the shortage; progress is called now and then.
   void reserve_all(void (*progress)(void*, uint64_t, uint64_t), void* progress_arg) const;
   // Every byte of the file is zero.
-  bool holds_only_zeros() const;
+  bool is_only_zeros() const;
 
   int fd() const noexcept { return fd_; }
   uint64_t size() const noexcept { return size_; }
@@ -48,4 +48,4 @@ class file_handle {
   std::string path_;
 };
 
-}  // namespace scute::medium
+}  // namespace scute::core::medium

@@ -20,7 +20,7 @@
 
 #include "codec/cpu.hpp"
 
-namespace scute::medium {
+namespace scute::core::medium {
 namespace {
 
 constexpr size_t line = 64;
@@ -301,4 +301,4 @@ const fused_ops& fused(bool eadr) noexcept {
   return portable[0];
 }
 
-}  // namespace scute::medium
+}  // namespace scute::core::medium

@@ -5,7 +5,7 @@
 // loads nothing from the pool. (Loads of parity there would even wait for the fence to be over, on CPUs that
 // compare addresses by their low 12 bits: a cell and its parity agree in them.)
 //
-// They tell how far they have come, for a handler of a fault in the middle (pool/hold.hpp): the first
+// They tell how far they have come, for a handler of a fault in the middle (pool/grip.hpp): the first
 // *done bytes of dst have been read, and may hold what they are going to hold; the others hold what they
 // held, and are still to be read. So it is whenever dst or parity is accessed.
 #pragma once
@@ -15,7 +15,7 @@
 
 #include "medium/persist.hpp"
 
-namespace scute::medium {
+namespace scute::core::medium {
 
 // n bytes of a commit's data phase. None of the ranges overlaps another one.
 struct fused_piece {
@@ -44,4 +44,4 @@ const fused_ops& fused(bool eadr) noexcept;
 inline constexpr size_t fused_variants = 3;
 const fused_ops* fused_variant(size_t i) noexcept;  // null: not on this machine
 
-}  // namespace scute::medium
+}  // namespace scute::core::medium

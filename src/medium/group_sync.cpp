@@ -7,7 +7,7 @@
 
 #include "base/waiting.hpp"
 
-namespace scute::medium {
+namespace scute::core::medium {
 namespace {
 
 constexpr uint64_t linger_ns_max = 200'000;
@@ -72,4 +72,4 @@ void group_sync::join(void (*lead)(void*, bool), void* arg) noexcept {
   ended_.notify_all();
 }
 
-}  // namespace scute::medium
+}  // namespace scute::core::medium

@@ -22,7 +22,7 @@
 
 #include "base/spin_lock.hpp"
 
-namespace scute::medium {
+namespace scute::core::medium {
 
 class group_sync {
  public:
@@ -47,4 +47,4 @@ class group_sync {
   std::atomic<uint32_t> begun_{0}, ended_{0}, waiting_{0};
 };
 
-}  // namespace scute::medium
+}  // namespace scute::core::medium

@@ -15,7 +15,7 @@
 #define MADV_COLLAPSE 25
 #endif
 
-namespace scute::medium {
+namespace scute::core::medium {
 namespace {
 
 constexpr uint64_t small_page = 4096;
@@ -63,4 +63,4 @@ bool make_huge(int fd, uint64_t offset, void* at, uint64_t n) noexcept {
   return all;
 }
 
-}  // namespace scute::medium
+}  // namespace scute::core::medium

@@ -30,7 +30,7 @@
 #define MAP_SYNC 0x80000
 #endif
 
-namespace scute::medium {
+namespace scute::core::medium {
 namespace {
 
 class mapped_medium : public medium {
@@ -420,4 +420,4 @@ std::unique_ptr<medium> map_file(file_handle file, scute_medium wish, bool read_
   return made;
 }
 
-}  // namespace scute::medium
+}  // namespace scute::core::medium

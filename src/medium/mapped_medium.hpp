@@ -8,7 +8,7 @@
 #include "medium/medium.hpp"
 #include "scute/scute.h"
 
-namespace scute::medium {
+namespace scute::core::medium {
 
 // Maps the file. `wish` AUTO finds the kind: tmpfs is ram, a file system that grants MAP_SYNC is
 // dax, everything else is file. A wish that the file cannot fulfil (dax without MAP_SYNC) fails
@@ -21,4 +21,4 @@ std::unique_ptr<medium> map_file(file_handle file, scute_medium wish, bool read_
 // every region reports that CPU caches are part of it (eADR).
 bool detect_eadr() noexcept;
 
-}  // namespace scute::medium
+}  // namespace scute::core::medium

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-namespace scute::medium {
+namespace scute::core::medium {
 namespace {
 
 constexpr uint64_t words_of(uint64_t size) noexcept {
@@ -108,4 +108,4 @@ void medium::do_push(writer& w, void* dst, const void* src, size_t n,
   do_flush(w, dst, n);
 }
 
-}  // namespace scute::medium
+}  // namespace scute::core::medium

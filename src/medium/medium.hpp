@@ -18,11 +18,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "medium/cost_clock.hpp"
 #include "medium/counters.hpp"
 #include "medium/fused.hpp"
-#include "medium/stages.hpp"
 
-namespace scute::medium {
+namespace scute::core::medium {
 
 enum class kind : uint8_t { dax = 1, file = 2, ram = 3, simulated = 4 };
 
@@ -168,7 +168,7 @@ class writer {
     medium_->do_flush(*this, p, n);
   }
   void fence() noexcept {
-    const stage_scope as(stage::fence);
+    const cost_scope as(cost_part::fence);
     count.fences.add(1);
     medium_->do_fence(*this);
   }
@@ -190,4 +190,4 @@ class writer {
   medium* medium_;
 };
 
-}  // namespace scute::medium
+}  // namespace scute::core::medium

@@ -16,7 +16,7 @@
 #include "base/thread_signals.hpp"
 #include "medium/descriptor.hpp"
 
-namespace scute::medium {
+namespace scute::core::medium {
 namespace {
 
 std::string folder_of(const std::string& path) {
@@ -220,4 +220,4 @@ void new_file::sync_folder() const {
   throw_errno("write the folder of " + path_, errno);
 }
 
-}  // namespace scute::medium
+}  // namespace scute::core::medium

@@ -27,7 +27,7 @@
 #include "medium/file_handle.hpp"
 #include "scute/errors.h"
 
-namespace scute::medium {
+namespace scute::core::medium {
 
 class new_file {
  public:
@@ -71,4 +71,4 @@ bool leads_nowhere(const std::string& path);
 // Removes what a dead process has left at temporary_name(path).
 void remove_leftover(const std::string& path) noexcept;
 
-}  // namespace scute::medium
+}  // namespace scute::core::medium

@@ -13,7 +13,7 @@
 
 #include "codec/cpu.hpp"
 
-namespace scute::medium {
+namespace scute::core::medium {
 namespace {
 
 [[maybe_unused]] constexpr size_t line = 64;
@@ -144,4 +144,4 @@ void copy_persist(const persist_ops& ops, bool eadr, void* dst, const void* src,
   }
 }
 
-}  // namespace scute::medium
+}  // namespace scute::core::medium

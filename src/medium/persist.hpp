@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-namespace scute::medium {
+namespace scute::core::medium {
 
 struct persist_ops {
   const char* flush_name;                           // "clwb", "clflushopt", "clflush"
@@ -28,4 +28,4 @@ inline constexpr size_t nt_threshold = 512;
 // Copies n bytes and starts their write-back by the cheaper of the two ways.
 void copy_persist(const persist_ops& ops, bool eadr, void* dst, const void* src, size_t n) noexcept;
 
-}  // namespace scute::medium
+}  // namespace scute::core::medium

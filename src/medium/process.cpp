@@ -15,7 +15,7 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-namespace scute::medium {
+namespace scute::core::medium {
 
 constinit process_page this_process_page;
 
@@ -151,4 +151,4 @@ void withhold_from_children(void* at, uint64_t n) {
     throw_errno("keep the mapping of a pool from child processes", errno);
 }
 
-}  // namespace scute::medium
+}  // namespace scute::core::medium

@@ -28,7 +28,7 @@
 #include <cstdint>
 #include <mutex>  // std::lock_guard, for whoever takes process_tables()
 
-namespace scute::medium {
+namespace scute::core::medium {
 
 struct alignas(4096) process_page {
   std::atomic<uint64_t> number{0};  // 0: nobody has asked in this process yet
@@ -65,4 +65,4 @@ void close_registered(int fd) noexcept;
 // PROC-2. Throws failure(SCUTE_E_IO).
 void withhold_from_children(void* at, uint64_t n);
 
-}  // namespace scute::medium
+}  // namespace scute::core::medium

@@ -9,7 +9,7 @@
 #include "mend/page_layout.hpp"
 #include "pool/optimistic.hpp"
 
-namespace scute::mend {
+namespace scute::core::mend {
 namespace {
 
 using pool::data_range;
@@ -159,4 +159,4 @@ bool decodings::any(const attempt& fn) const {
   return false;
 }
 
-}  // namespace scute::mend
+}  // namespace scute::core::mend

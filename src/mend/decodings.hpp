@@ -21,7 +21,7 @@
 #include "pool/columns.hpp"
 #include "pool/fragment.hpp"
 
-namespace scute::mend {
+namespace scute::core::mend {
 
 class decodings {
  public:
@@ -57,4 +57,4 @@ class decodings {
 void note_damage(const pool::state& s, const pool::fragment& f, const pool::decoding& how,
                  pool::erasure_hints& hints);
 
-}  // namespace scute::mend
+}  // namespace scute::core::mend

@@ -10,7 +10,7 @@
 #include "mend/page_layout.hpp"
 #include "pool/optimistic.hpp"
 
-namespace scute::mend {
+namespace scute::core::mend {
 namespace {
 
 constexpr size_t segment_gap = 64, segments_max = 4;  // ERASE-1
@@ -433,4 +433,4 @@ bool find_erasures(pool::state& s, const pool::fragment& f, pool::erasure_hints*
   return search.find(image) || (search.learn() && erasures(s, f, hints, in_doubt).find(image));
 }
 
-}  // namespace scute::mend
+}  // namespace scute::core::mend

@@ -49,7 +49,7 @@
 #include "pool/columns.hpp"
 #include "pool/erasure_hints.hpp"
 
-namespace scute::mend {
+namespace scute::core::mend {
 
 class erasures {
  public:
@@ -146,4 +146,4 @@ class erasures {
 bool find_erasures(pool::state& s, const pool::fragment& f, pool::erasure_hints* hints,
                    std::vector<std::byte>& image, const erasures::doubt& in_doubt = nullptr);
 
-}  // namespace scute::mend
+}  // namespace scute::core::mend

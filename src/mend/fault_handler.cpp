@@ -16,7 +16,7 @@
 #include "mend/page_layout.hpp"
 #include "pool/library_call.hpp"
 
-namespace scute::mend {
+namespace scute::core::mend {
 namespace {
 
 constexpr int domains_max = 1024;
@@ -203,4 +203,4 @@ bool handle_fault(int signal, const siginfo_t& info) noexcept {
   return false;
 }
 
-}  // namespace scute::mend
+}  // namespace scute::core::mend

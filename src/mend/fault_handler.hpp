@@ -21,7 +21,7 @@
 #include "mend/page_repair.hpp"
 #include "pool/state.hpp"
 
-namespace scute::mend {
+namespace scute::core::mend {
 
 class fault_domain {
  public:
@@ -39,4 +39,4 @@ class fault_domain {
 // True if the fault was a pool's and the access can be tried again. Async-signal-safe.
 bool handle_fault(int signal, const siginfo_t& info) noexcept;
 
-}  // namespace scute::mend
+}  // namespace scute::core::mend

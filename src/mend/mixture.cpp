@@ -7,7 +7,7 @@
 #include "base/planted.hpp"
 #include "codec/checksum.hpp"
 
-namespace scute::mend {
+namespace scute::core::mend {
 namespace {
 
 constexpr size_t cluster_gap = 64;  // MIX-1
@@ -200,4 +200,4 @@ bool mixture::find(bytes& image) {
   return cut_header(image);
 }
 
-}  // namespace scute::mend
+}  // namespace scute::core::mend

@@ -31,7 +31,7 @@
 
 #include "pool/fragment.hpp"
 
-namespace scute::mend {
+namespace scute::core::mend {
 
 // A part of a fragment that lies in one page of the file.
 struct unit {
@@ -92,4 +92,4 @@ class mixture {
   uint64_t attempts_ = 0;
 };
 
-}  // namespace scute::mend
+}  // namespace scute::core::mend

@@ -6,9 +6,9 @@
 
 #include "base/planted.hpp"
 #include "pool/object_place.hpp"
-#include "pool/zone_extent.hpp"
+#include "pool/zone_usage.hpp"
 
-namespace scute::mend {
+namespace scute::core::mend {
 namespace {
 
 // False if it is damaged.
@@ -39,7 +39,7 @@ struct visitor {
     const uint64_t at = s.geo.zone_offset(zone);
     metadata(at, format::type_zone);
     if (zone == 0) metadata(at + format::zone_anchor_offset, format::type_anchor);
-    const uint32_t high = pool::read_extent(s, zone).high_water;
+    const uint32_t high = pool::read_usage(s, zone).high_water;
     const uint64_t table = s.geo.chunk_header_offset(zone, 0);
     if (page + format::page <= table) return;
     const uint64_t first = page <= table ? 0 : (page - table) / sizeof(format::chunk_header);
@@ -68,8 +68,7 @@ struct visitor {
     format::fragment_header first;
     std::memcpy(&first, s.at(header), sizeof first);
     const uint32_t n = pool::covered(s, o.part(0, generation), first);
-    const bool live =
-        n != pool::not_covered && format::meta_state(first.meta) == format::state::live;
+    const bool live = n != pool::not_covered && format::meta_role(first.meta) == format::role::live;
     const uint64_t bytes = live ? format::meta_size(first.meta) : 1;
     const uint64_t claimed =
         std::max<uint64_t>(1, (bytes + format::fragment_payload - 1) / format::fragment_payload);
@@ -173,4 +172,4 @@ header_area span_headers(const pool::state& s, uint64_t offset) noexcept {
           pool::fragments_of(uint64_t{h.length} << s.geo.chunk_shift) * format::header_size};
 }
 
-}  // namespace scute::mend
+}  // namespace scute::core::mend

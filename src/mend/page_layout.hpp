@@ -18,7 +18,7 @@
 
 #include "pool/fragment.hpp"
 
-namespace scute::mend {
+namespace scute::core::mend {
 
 struct fragment_in_page {
   pool::fragment fragment;
@@ -59,4 +59,4 @@ struct header_area {
 };
 header_area span_headers(const pool::state& s, uint64_t offset) noexcept;
 
-}  // namespace scute::mend
+}  // namespace scute::core::mend

@@ -8,7 +8,7 @@
 #include "base/planted.hpp"
 #include "codec/crc32c.hpp"
 
-namespace scute::mend {
+namespace scute::core::mend {
 namespace {
 
 bool possible(const pool::state& s, uint64_t page) noexcept {
@@ -90,4 +90,4 @@ void page_notes::write(medium::writer& w, uint32_t i) noexcept {
   w.fence();
 }
 
-}  // namespace scute::mend
+}  // namespace scute::core::mend

@@ -17,7 +17,7 @@
 #include "base/spin_lock.hpp"
 #include "pool/state.hpp"
 
-namespace scute::mend {
+namespace scute::core::mend {
 
 class page_notes {
  public:
@@ -43,4 +43,4 @@ class page_notes {
 
 uint32_t note_checksum(uint64_t salt, const format::page_note& n) noexcept;
 
-}  // namespace scute::mend
+}  // namespace scute::core::mend

@@ -13,7 +13,7 @@
 #include "pool/optimistic.hpp"
 #include "pool/superblock.hpp"
 
-namespace scute::mend {
+namespace scute::core::mend {
 namespace {
 
 // What this thread is rebuilding, for a fault that strikes meanwhile.
@@ -47,13 +47,13 @@ constexpr auto lost_byte = std::byte{0xdb};
 
 }  // namespace
 
-class page_repairer::desk_turn {
+class page_repairer::desk_guard {
  public:
-  explicit desk_turn(desk& d) noexcept : d_(d) { d.taken.lock(); }
-  explicit desk_turn(std::array<desk, 4>& desks) noexcept : d_(any(desks)) {}
-  ~desk_turn() { d_.taken.unlock(); }
-  desk_turn(const desk_turn&) = delete;
-  desk_turn& operator=(const desk_turn&) = delete;
+  explicit desk_guard(desk& d) noexcept : d_(d) { d.taken.lock(); }
+  explicit desk_guard(std::array<desk, 4>& desks) noexcept : d_(any(desks)) {}
+  ~desk_guard() { d_.taken.unlock(); }
+  desk_guard(const desk_guard&) = delete;
+  desk_guard& operator=(const desk_guard&) = delete;
   desk* operator->() const noexcept { return &d_; }
   desk& operator*() const noexcept { return d_; }
 
@@ -93,25 +93,26 @@ page_repairer::outcome page_repairer::repair_zone_page(uint64_t page, bool condo
                                                        scute_finder finder) noexcept {
   const pool::cell c = pool::cell_of(s_.geo, page);
   const uint32_t stripe = pool::stripes::index(c.zone, c.column / pool::column_block);
-  pool::hold& mine = pool::this_thread_holds;
+  pool::grip& mine = pool::this_thread_grip;
   const bool holder = mine.pool == &s_;
-  const bool ours = mine.window != nullptr ? mine.window->holds(stripe) : mine.stripe == stripe;
+  const bool ours =
+      mine.window != nullptr ? mine.window->has_stripe(stripe) : mine.stripe == stripe;
   if (holder && !ours) return outcome::hopeless;  // against GRIP-1; never waits for it
   if (holder && !mine.shared) return rebuild(page, condone, finder);
   if (!holder) {
     s_.locks.lock_exclusive(stripe);
     outcome result = outcome::readable;
     {
-      const pool::holding here(s_, stripe, false);
+      const pool::grip_scope here(s_, stripe, false);
       if (s_.medium->is_revoked(page)) result = rebuild(page, condone, finder);
     }
     s_.locks.unlock_exclusive(stripe, true);
     return result;
   }
   // PAGE-3: a holder in shared mode.
-  std::atomic<const pool::hold*>* place = nullptr;
+  std::atomic<const pool::grip*>* place = nullptr;
   for (auto& p : parked_) {
-    const pool::hold* none = nullptr;
+    const pool::grip* none = nullptr;
     if (p.compare_exchange_strong(none, &mine, std::memory_order_acq_rel)) {
       place = &p;
       break;
@@ -137,7 +138,7 @@ page_repairer::outcome page_repairer::repair_zone_page(uint64_t page, bool condo
 page_repairer::outcome page_repairer::rebuild(uint64_t page, bool condone,
                                               scute_finder finder) noexcept {
   {
-    const desk_turn d(desks_);
+    const desk_guard d(desks_);
     const bool noted = notes.add(d->w, page);
     if (compose(page, *d)) {
       if (!s_.medium->restore_page(d->w, page, d->page)) {
@@ -248,9 +249,9 @@ uint32_t done_by(const pool::lane& l, uint64_t step, uint32_t length) noexcept {
 // (state::overlaid) until that is over.
 void page_repairer::adjust_sums(const pool::cell& c, const pool::recipe& r,
                                 pool::gather_room& room) const noexcept {
-  const pool::lane* l = pool::this_thread_holds.window;
-  const auto now = pool::this_thread_holds.now;
-  if (l == nullptr || now == pool::hold::phase::reading) return;
+  const pool::lane* l = pool::this_thread_grip.window;
+  const auto now = pool::this_thread_grip.now;
+  if (l == nullptr || now == pool::grip::phase::reading) return;
   const uint32_t parities = s_.geo.parity;
   for_each_piece_in(
       s_.geo, c, *l, [&](uint64_t i, const pool::piece& p, uint64_t row, uint64_t at) {
@@ -260,7 +261,7 @@ void page_repairer::adjust_sums(const pool::cell& c, const pool::recipe& r,
           const auto add = [&](uint32_t from, uint32_t to) {
             codec::galois::multiply_into(room.sum[k] + at + from, p.delta + from, times, to - from);
           };
-          if (now == pool::hold::phase::data) {
+          if (now == pool::grip::phase::data) {
             if (p.old == nullptr && !r.leaves_out(row)) add(0, done_by(*l, i, p.length));
           } else if (r.stored[k]) {
             const uint32_t done = done_by(*l, i * parities + parity, p.length);
@@ -275,12 +276,12 @@ void page_repairer::adjust_sums(const pool::cell& c, const pool::recipe& r,
 
 // And then this cell, made of those sums, that which the window expects to find.
 void page_repairer::finish_window(const pool::cell& c, std::byte* bytes) const noexcept {
-  const pool::lane* l = pool::this_thread_holds.window;
-  const auto now = pool::this_thread_holds.now;
-  if (l == nullptr || now == pool::hold::phase::reading) return;
+  const pool::lane* l = pool::this_thread_grip.window;
+  const auto now = pool::this_thread_grip.now;
+  if (l == nullptr || now == pool::grip::phase::reading) return;
   const auto& g = s_.geo;
   for_each_piece_in(g, c, *l, [&](uint64_t i, const pool::piece& p, uint64_t row, uint64_t at) {
-    if (now == pool::hold::phase::data) {
+    if (now == pool::grip::phase::data) {
       if (row == c.row && p.old == nullptr)
         codec::xor_into(bytes + at, p.delta, done_by(*l, i, p.length));
       return;
@@ -297,9 +298,9 @@ void page_repairer::finish_window(const pool::cell& c, std::byte* bytes) const n
 
 // PAGE-3: what the holders of the stripe expect to find.
 void page_repairer::finish_pieces(uint64_t page, bool is_parity, std::byte* bytes) const noexcept {
-  using phase = pool::hold::phase;
+  using phase = pool::grip::phase;
   const auto in_page = [&](uint64_t at) { return at >= page && at < page + format::page; };
-  const auto finish = [&](const pool::hold& h) {
+  const auto finish = [&](const pool::grip& h) {
     if (h.length == 0) return;
     if (is_parity && in_page(h.parity)) {
       std::byte* to = bytes + (h.parity - page);
@@ -316,10 +317,10 @@ void page_repairer::finish_pieces(uint64_t page, bool is_parity, std::byte* byte
     if (!is_parity && in_page(h.data) && h.now == phase::data)
       std::memcpy(bytes + (h.data - page), h.fresh_data, h.length);
   };
-  const pool::hold& mine = pool::this_thread_holds;
+  const pool::grip& mine = pool::this_thread_grip;
   if (!mine.shared) return finish(mine);
   for (const auto& p : parked_) {
-    const pool::hold* h = p.load(std::memory_order_acquire);
+    const pool::grip* h = p.load(std::memory_order_acquire);
     if (h != nullptr && h->pool == &s_ && h->stripe == mine.stripe) finish(*h);
   }
 }
@@ -380,7 +381,7 @@ void page_repairer::lose(uint64_t page, const std::byte* noise) {
   if (alone) s_.locks.lock_exclusive(stripe);
   bool noted = true;
   if (in_zone) {
-    const desk_turn d(desks_);
+    const desk_guard d(desks_);
     noted = notes.add(d->w, page);
   }
   if (noted || s_.has_checksums) s_.medium->lose_page(page, noise);
@@ -398,7 +399,7 @@ void page_repairer::lose(uint64_t page, const std::byte* noise) {
 page_repairer::outcome page_repairer::repair_plain_page(uint64_t page,
                                                         scute_finder finder) noexcept {
   const auto& g = s_.geo;
-  const desk_turn d(plain_);
+  const desk_guard d(plain_);
   if (!s_.medium->is_revoked(page)) return outcome::readable;
   scute_event_kind kind = SCUTE_EVENT_FREE;
   bool known = true;
@@ -437,4 +438,4 @@ bool page_repairer::superblock_page(uint64_t page, std::byte* bytes) const noexc
   return true;
 }
 
-}  // namespace scute::mend
+}  // namespace scute::core::mend

@@ -16,7 +16,7 @@
 //    whoever has those waits for nobody. So two pages heal at once unless they share a column block,
 //    and other blocks go on.
 // PAGE-3 A thread that faults while it holds the stripe itself is in the middle of a commit, or of a decode.
-//    pool::hold tells how far it came (GRIP-2), and the page is given what the rest of its work expects:
+//    pool::grip tells how far it came (GRIP-2), and the page is given what the rest of its work expects:
 //      reading           the column as it is
 //      parity, exclusive the new parity of its piece, in DRAM
 //      parity, shared    each holder's delta as far as it has been XORed in; all of them are parked
@@ -43,10 +43,10 @@
 #include "base/spin_lock.hpp"
 #include "mend/page_notes.hpp"
 #include "pool/columns.hpp"
-#include "pool/hold.hpp"
+#include "pool/grip.hpp"
 #include "pool/state.hpp"
 
-namespace scute::mend {
+namespace scute::core::mend {
 
 class page_repairer {
  public:
@@ -95,7 +95,7 @@ class page_repairer {
     alignas(64) std::byte page[format::page];
     pool::gather_room room;
   };
-  class desk_turn;
+  class desk_guard;
 
   outcome repair_zone_page(uint64_t page, bool condone, scute_finder finder) noexcept;
   outcome repair_plain_page(uint64_t page, scute_finder finder) noexcept;
@@ -123,10 +123,10 @@ class page_repairer {
   pool::state& s_;
   std::array<desk, 4> desks_;
   desk plain_;  // for pages outside the zones; used under its own flag
-  std::array<std::atomic<const pool::hold*>, 256> parked_{};
+  std::array<std::atomic<const pool::grip*>, 256> parked_{};
   std::atomic<bool> doubting_{false};
   std::atomic<uint32_t> doubts_{0};
   std::array<uint64_t, doubts_max> doubtful_{};
 };
 
-}  // namespace scute::mend
+}  // namespace scute::core::mend

@@ -12,9 +12,9 @@
 #include "pool/columns.hpp"
 #include "pool/optimistic.hpp"
 #include "pool/resolver.hpp"
-#include "pool/zone_extent.hpp"
+#include "pool/zone_usage.hpp"
 
-namespace scute::mend {
+namespace scute::core::mend {
 
 pool::event event_of(const pool::state& s, const pool::fragment& f, scute_outcome outcome,
                      bool unused) {
@@ -48,7 +48,7 @@ void repair(pool::state& s, pool::lane* by, const pool::fragment& f, const char*
   // Torn rather than damaged, perhaps; and no column is decoded that a crash has left open.
   if (s.resolving->pending())
     for (const unit& u : units_of(f)) s.resolving->before_write(u.offset, u.length);
-  const std::lock_guard hold(s.repairs.turns[f.header / 64 % s.repairs.turns.size()]);
+  const std::lock_guard hold(s.repairs.locks[f.header / 64 % s.repairs.locks.size()]);
   if (pool::valid(s, f)) return;  // another thread was faster
   if (!s.has_parity) {
     if (by != nullptr) by->w.count.losses.add(1);
@@ -62,7 +62,7 @@ void repair(pool::state& s, pool::lane* by, const pool::fragment& f, const char*
     const pool::optimistic_reads mark;
     for (const unit& u : units) {
       std::memcpy(to.data() + u.at, s.at(u.offset), u.length);
-      s.overlaid.patch(u.offset, to.data() + u.at, u.length);
+      s.overlaid.substitute(u.offset, to.data() + u.at, u.length);
     }
   };
   // REPAIR-4: what looks damaged may be a commit in the middle of its work, if the caller reads without
@@ -92,7 +92,7 @@ void repair(pool::state& s, pool::lane* by, const pool::fragment& f, const char*
   size_t sure = format::header_size + pool::covered(s, f, h);
   // Without checksums of payloads, the payload beside a lost header was probably lost with it, and
   // where it was not, its columns decode to what it is.
-  if (!s.has_checksums && format::meta_state(h.meta) == format::state::live)
+  if (!s.has_checksums && format::meta_role(h.meta) == format::role::live)
     sure = format::header_size + std::min<uint64_t>(format::meta_size(h.meta), f.room);
   const pool::seen_headers headers{f.header, kept.data(), image.data()};
   // What a transaction stored in place is its own business, and stays. If nothing is written after all, it was
@@ -119,7 +119,7 @@ void repair(pool::state& s, pool::lane* by, const pool::fragment& f, const char*
   s.require_healthy();
   if (!mended) return;
   s.repaired.fetch_add(1, std::memory_order_relaxed);
-  const bool unused = format::meta_state(h.meta) == format::state::free;
+  const bool unused = format::meta_role(h.meta) == format::role::free;
   s.events.post(event_of(s, f, SCUTE_OUTCOME_REPAIRED, unused));
 }
 
@@ -150,4 +150,4 @@ void repair_descriptor(pool::state& s, uint64_t zone) {
   s.used_end[zone].store(before);
 }
 
-}  // namespace scute::mend
+}  // namespace scute::core::mend

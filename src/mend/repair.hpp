@@ -22,7 +22,7 @@
 #include "pool/fragment.hpp"
 #include "pool/state.hpp"
 
-namespace scute::mend {
+namespace scute::core::mend {
 
 // What is told of a damaged fragment. unused: known to be the header of a free slot or span.
 pool::event event_of(const pool::state& s, const pool::fragment& f, scute_outcome outcome,
@@ -50,4 +50,4 @@ Metadata read_metadata(pool::state& s, pool::lane* l, uint64_t offset, uint32_t 
   return m;
 }
 
-}  // namespace scute::mend
+}  // namespace scute::core::mend

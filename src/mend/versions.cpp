@@ -6,7 +6,7 @@
 
 #include "mend/mixture.hpp"
 
-namespace scute::mend {
+namespace scute::core::mend {
 namespace {
 
 format::fragment_header header_of(const std::vector<std::byte>& image) noexcept {
@@ -73,4 +73,4 @@ bool find_other(pool::state& s, const pool::fragment& f, const decodings::doubt&
   return true;
 }
 
-}  // namespace scute::mend
+}  // namespace scute::core::mend

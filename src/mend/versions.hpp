@@ -14,7 +14,7 @@
 #include "mend/decodings.hpp"
 #include "mend/erasures.hpp"
 
-namespace scute::mend {
+namespace scute::core::mend {
 
 struct version {
   format::fragment_header header;
@@ -30,4 +30,4 @@ bool find_sound(pool::state& s, const pool::fragment& f, const decodings::doubt&
 bool find_other(pool::state& s, const pool::fragment& f, const decodings::doubt& in_doubt,
                 version& other, pool::erasure_hints* hints = nullptr);
 
-}  // namespace scute::mend
+}  // namespace scute::core::mend

@@ -8,6 +8,7 @@
 #include "base/failure.hpp"
 
 namespace scute::model {
+using namespace core;
 namespace {
 
 constexpr uint64_t line_size = 64, word_size = 8;
@@ -62,12 +63,12 @@ void persistence_model::add(kind what, uint64_t offset, const std::byte* bytes, 
 }
 
 void persistence_model::stream(uint64_t offset, const std::byte* bytes, size_t n, source by) {
-  settle_visible();
+  merge_visible();
   add(kind::streamed, offset, bytes, n, by);
 }
 
 void persistence_model::store(uint64_t offset, const std::byte* bytes, size_t n) {
-  settle_visible();
+  merge_visible();
   for_each_unit(offset, n, line_size, [&](uint64_t at, uint64_t part) {
     // Several words are not visible all at once, so until the next event it is as if found.
     const bool at_once = eadr_ && within_word(at, part);
@@ -79,7 +80,7 @@ void persistence_model::store(uint64_t offset, const std::byte* bytes, size_t n)
 }
 
 // eADR: what was stored, or found, was wholly visible before the program went on (MODEL-5).
-void persistence_model::settle_visible() {
+void persistence_model::merge_visible() {
   if (!eadr_) return;
   for (size_t i = 0; i < pending_.size(); ++i)
     if (pending_[i].what == kind::found) make_durable(i);
@@ -94,7 +95,7 @@ void persistence_model::found(uint64_t offset, const std::byte* bytes, size_t n)
 }
 
 void persistence_model::flush(uint64_t offset, size_t n, source by) {
-  settle_visible();
+  merge_visible();
   if (n == 0) return;
   const uint64_t begin = offset & ~(line_size - 1);
   const uint64_t end = (offset + n + line_size - 1) & ~(line_size - 1);
@@ -137,7 +138,7 @@ void persistence_model::forget_others(source by) {
 }
 
 void persistence_model::fence(source by) {
-  settle_visible();
+  merge_visible();
   const auto flusher = std::find(flushers_.begin(), flushers_.end(), by);
   const uint64_t bit =
       flusher == flushers_.end() ? 0 : uint64_t{1} << (flusher - flushers_.begin());

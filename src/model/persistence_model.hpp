@@ -117,7 +117,7 @@ class persistence_model {
     uint64_t flushed;  // cached, found: bit per flusher whose next fence completes it
   };
 
-  void settle_visible();
+  void merge_visible();
   void add(kind what, uint64_t offset, const std::byte* bytes, size_t n, source by);
   void forget_others(source by);
   void make_durable(size_t i);

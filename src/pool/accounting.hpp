@@ -12,7 +12,7 @@
 #include <memory>
 #include <mutex>
 
-namespace scute::pool {
+namespace scute::core::pool {
 
 class accounting {
  public:
@@ -63,4 +63,4 @@ class accounting {
   uint64_t base_ = 0, most_ = 0, scrubs_ = 0;
 };
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

@@ -9,7 +9,7 @@
 #include "pool/columns.hpp"
 #include "pool/fragment.hpp"
 
-namespace scute::pool {
+namespace scute::core::pool {
 namespace {
 
 // Calls fn(offset, length) for the parity of data in [offset, offset + length) of a zone, until fn
@@ -113,4 +113,4 @@ void fill_holes(const state& s, uint64_t offset, uint64_t length) {
   if (e != 0) refuse(s, "what its logs have to replay; or open the pool read-only", e);
 }
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

@@ -22,7 +22,7 @@
 
 #include "pool/state.hpp"
 
-namespace scute::pool {
+namespace scute::core::pool {
 
 // For data of a zone that comes into use, and the parity that with it does so: 0, or an errno.
 int reserve_columns(const state& s, uint64_t offset, uint64_t length) noexcept;
@@ -42,4 +42,4 @@ void fill_holes(const state& s, std::vector<uint32_t>& marks);
 // And for a store of recovery's.
 void fill_holes(const state& s, uint64_t offset, uint64_t length);
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

@@ -21,7 +21,7 @@
 
 #include "base/waiting.hpp"
 
-namespace scute::pool {
+namespace scute::core::pool {
 
 class claims {
  public:
@@ -49,4 +49,4 @@ class claims {
   std::unique_ptr<std::atomic<uint32_t>[]> words_;
 };
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

@@ -10,10 +10,10 @@
 #include "codec/galois.hpp"
 #include "codec/parity.hpp"
 #include "medium/persist.hpp"
-#include "pool/hold.hpp"
+#include "pool/grip.hpp"
 #include "pool/optimistic.hpp"
 
-namespace scute::pool {
+namespace scute::core::pool {
 namespace {
 
 class exclusive_stripe {
@@ -36,7 +36,7 @@ class exclusive_stripe {
   state& s_;
   uint32_t i_;
   bool take_;
-  std::optional<holding> held_;
+  std::optional<grip_scope> held_;
 };
 
 // Adds `row` of the columns to the sums.
@@ -91,7 +91,7 @@ void gather(const state& s, uint64_t zone, uint64_t column, uint64_t n, const re
     const uint64_t row = room.numbers[last - --patched];
     const uint64_t offset = g.zone_offset(zone) + row * g.row_size + column;
     std::memcpy(room.patched, s.at(offset), n);
-    s.overlaid.patch(offset, room.patched, n);
+    s.overlaid.substitute(offset, room.patched, n);
     add_row(r, row, room.patched, n, room);
   }
 }
@@ -278,7 +278,7 @@ void sample(state& s, uint64_t offset, uint64_t length, std::byte* bytes, std::b
     const exclusive_stripe hold(s, c.zone, c.column);
     gather(s, c.zone, c.column, n, recipe_of_all(s.geo, true), room);
     std::memcpy(bytes + (at - offset), s.at(at), n);
-    s.overlaid.patch(at, bytes + (at - offset), n);
+    s.overlaid.substitute(at, bytes + (at - offset), n);
     for (uint32_t p = 0; p < s.geo.parity; ++p)
       std::memcpy(syndromes + p * length + (at - offset), room.sum[p], n);
   });
@@ -354,4 +354,4 @@ bool write_back(state& s, medium::writer& w, const seen_headers& headers, uint64
   return any;
 }
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

@@ -15,7 +15,7 @@
 #include "pool/recipe.hpp"
 #include "pool/state.hpp"
 
-namespace scute::pool {
+namespace scute::core::pool {
 
 inline constexpr uint64_t column_block = 4096;
 
@@ -141,4 +141,4 @@ struct seen_headers {
 bool write_back(state& s, medium::writer& w, const seen_headers& headers, uint64_t offset,
                 const std::byte* damaged, const std::byte* bytes, uint64_t length) noexcept;
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

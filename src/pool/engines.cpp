@@ -3,7 +3,7 @@
 
 #include "codec/reed_solomon.hpp"
 
-namespace scute::pool {
+namespace scute::core::pool {
 namespace {
 
 constexpr engine_facts all[] = {
@@ -23,4 +23,4 @@ const engine_facts* find_engine(uint32_t id) noexcept {
   return nullptr;
 }
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

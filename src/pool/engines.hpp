@@ -8,7 +8,7 @@
 
 #include "scute/scute.h"
 
-namespace scute::pool {
+namespace scute::core::pool {
 
 struct engine_facts {
   scute_engine id;         // in the superblock
@@ -25,4 +25,4 @@ std::span<const engine_facts> engines() noexcept;
 // Null: there is no such engine.
 const engine_facts* find_engine(uint32_t id) noexcept;
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

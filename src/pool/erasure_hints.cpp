@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pool/erasure_hints.hpp"
 
-namespace scute::pool {
+namespace scute::core::pool {
 
 std::vector<cell_set> erasure_hints::all(uint64_t zone, uint64_t block) const {
   const std::lock_guard hold(mutex_);
@@ -38,4 +38,4 @@ bool erasure_hints::worth_learning(uint64_t zone, uint64_t block, uint64_t repai
   return fresh || std::exchange(at->second, repairs) != repairs;
 }
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

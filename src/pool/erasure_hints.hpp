@@ -10,7 +10,7 @@
 
 #include "pool/recipe.hpp"
 
-namespace scute::pool {
+namespace scute::core::pool {
 
 // Cells of one column: data rows, and behind them the parities.
 struct cell_set {
@@ -50,4 +50,4 @@ class erasure_hints {
   std::map<place, uint64_t> learned_;  // repairs then
 };
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

@@ -11,7 +11,7 @@
 #include "codec/crc32c.hpp"
 #include "pool/state.hpp"
 
-namespace scute::pool {
+namespace scute::core::pool {
 namespace {
 
 constexpr unsigned batch = 16;  // merged events under way at a time; fewer than the ring has lines
@@ -92,12 +92,12 @@ void event_log::post(const event& e) noexcept {
   for (;;) {
     cell& c = cells_[ticket % queue_size];
     const uint64_t lap = ticket / queue_size;
-    const uint64_t turn = c.turn.load(std::memory_order_acquire);
-    if (turn < lap * 2) {  // still holds what was posted a lap ago
+    const uint64_t sequence = c.sequence.load(std::memory_order_acquire);
+    if (sequence < lap * 2) {  // still holds what was posted a lap ago
       dropped_.fetch_add(1);
       break;
     }
-    if (turn > lap * 2) {
+    if (sequence > lap * 2) {
       ticket = tail_.load(std::memory_order_relaxed);
       continue;
     }
@@ -109,7 +109,7 @@ void event_log::post(const event& e) noexcept {
     c.kind = static_cast<uint8_t>(e.kind);
     c.outcome = static_cast<uint8_t>(e.outcome);
     c.finder = static_cast<uint8_t>(e.finder != 0 ? e.finder : finding_as);
-    c.turn.store(lap * 2 + 1, std::memory_order_release);
+    c.sequence.store(lap * 2 + 1, std::memory_order_release);
     break;
   }
   pending_.store(true);
@@ -119,7 +119,7 @@ void event_log::post(const event& e) noexcept {
 bool event_log::take(scute_event& e) noexcept {
   cell& c = cells_[head_ % queue_size];
   const uint64_t lap = head_ / queue_size;
-  if (c.turn.load(std::memory_order_acquire) != lap * 2 + 1) return false;
+  if (c.sequence.load(std::memory_order_acquire) != lap * 2 + 1) return false;
   e = {};
   e.time_ns = c.time_ns;
   e.kind = static_cast<scute_event_kind>(c.kind);
@@ -129,12 +129,12 @@ bool event_log::take(scute_event& e) noexcept {
   e.offset = c.offset;
   e.length = c.length;
   e.object = c.object;
-  c.turn.store((lap + 1) * 2, std::memory_order_release);
+  c.sequence.store((lap + 1) * 2, std::memory_order_release);
   ++head_;
   return true;
 }
 
-void event_log::drain(state& s) {
+void event_log::tell_all(state& s) {
   // Whoever tells looks again after it stopped telling, so nothing is left behind between the two.
   while (pending_.load()) {
     const uncancelled now;  // the program's callback may make any system call
@@ -176,7 +176,7 @@ std::vector<scute_event> event_log::read(state& s) {
     throw;
   }
   teller_.store(nullptr);
-  drain(s);
+  tell_all(s);
   return all;
 }
 
@@ -239,4 +239,4 @@ void event_log::write(state& s, const scute_event* events, unsigned n) {
   s.service->fence();
 }
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

@@ -23,7 +23,7 @@
 #include "pool/format.hpp"
 #include "scute/scute.h"
 
-namespace scute::pool {
+namespace scute::core::pool {
 
 struct state;
 
@@ -57,7 +57,7 @@ class event_log {
 
   event_log();
 
-  // Before the first drain().
+  // Before the first tell_all().
   void call(scute_event_fn fn, void* arg) noexcept {
     fn_ = fn;
     arg_ = arg;
@@ -67,7 +67,7 @@ class event_log {
   bool pending() const noexcept { return pending_.load(std::memory_order_relaxed); }
 
   // Tells what waits. No lock of the pool may be held.
-  void drain(state& s);
+  void tell_all(state& s);
 
   // Tells what waits, and gives what the ring holds, oldest first. Throws SCUTE_E_INVALID inside of the
   // callback.
@@ -76,7 +76,7 @@ class event_log {
  private:
   // lap * 2: free for that lap of the queue; lap * 2 + 1: holds an event of it.
   struct cell {
-    std::atomic<uint64_t> turn;
+    std::atomic<uint64_t> sequence;
     uint64_t time_ns;
     uint64_t offset, length, object;
     uint8_t kind, outcome, finder;
@@ -106,4 +106,4 @@ std::vector<format::event_record> read_event_ring(const state& s);
 
 uint32_t event_checksum(uint64_t salt, const format::event_record& r) noexcept;
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

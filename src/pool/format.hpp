@@ -10,7 +10,7 @@
 
 #include "log/format.hpp"
 
-namespace scute::format {
+namespace scute::core::format {
 
 static_assert(std::endian::native == std::endian::little,
               "the format is little-endian; a big-endian port needs byte swaps here");
@@ -99,29 +99,28 @@ inline constexpr uint64_t event_ring_offset = 1024;  // in the page
 inline constexpr uint64_t event_ring_size = (page - event_ring_offset) / sizeof(event_record);
 
 // What an object (more exactly a fragment, up to 4 KiB of payload) begins with.
-enum class state : uint8_t { none = 0, free = 1, live = 2, part = 3 };
+enum class role : uint8_t { none = 0, free = 1, live = 2, part = 3 };
 
 struct fragment_header {
   uint32_t checksum;  // over what is vouched for of the payload, then the 28 bytes that follow here
   uint32_t type;
-  uint64_t
-      meta;      // size:40 (of the whole object; of a part: of its payload), state:8, generation:16
-  uint64_t tag;  // transaction that wrote this version: epoch:24, lane:8, sequence:32
+  uint64_t meta;  // size:40 (of the whole object; of a part: of its payload), role:8, generation:16
+  uint64_t tag;   // transaction that wrote this version: epoch:24, lane:8, sequence:32
   uint64_t next;  // file offset of the header of the next member of its ring; itself if alone
 };
 inline constexpr uint32_t header_size = 32;
 inline constexpr uint32_t header_tail = header_size - 4;  // the part under the checksum
 inline constexpr uint64_t fragment_payload = 4096;
 
-constexpr uint64_t make_meta(uint64_t size, state s, uint16_t generation) noexcept {
-  return (size & 0xff'ffff'ffffu) | uint64_t{static_cast<uint8_t>(s)} << 40 |
+constexpr uint64_t make_meta(uint64_t size, role r, uint16_t generation) noexcept {
+  return (size & 0xff'ffff'ffffu) | uint64_t{static_cast<uint8_t>(r)} << 40 |
          uint64_t{generation} << 48;
 }
 constexpr uint64_t meta_size(uint64_t meta) noexcept {
   return meta & 0xff'ffff'ffffu;
 }
-constexpr state meta_state(uint64_t meta) noexcept {
-  return static_cast<state>(meta >> 40 & 0xff);
+constexpr role meta_role(uint64_t meta) noexcept {
+  return static_cast<role>(meta >> 40 & 0xff);
 }
 constexpr uint16_t meta_generation(uint64_t meta) noexcept {
   return static_cast<uint16_t>(meta >> 48);
@@ -167,7 +166,7 @@ inline constexpr uint64_t chunk_table_offset = page;
 // entries in the first three quarters, and the undo entries of one transaction in the last.
 struct lane_status {
   uint64_t applied;  // self-checking word: entries up to this sequence need no replay
-  uint64_t undone;   // self-checking word: in-place ranges up to this transaction are settled
+  uint64_t undone;   // self-checking word: undo entries up to this transaction are void
   uint64_t
       in_place[2];  // replica 0: self-checking words, from where to where the ranges lie that a
                     // log-free transaction has in place, or zeros
@@ -209,4 +208,4 @@ static_assert(offsetof(chunk_header, slot_size) == 36 && offsetof(chunk_header, 
 static_assert(packed<lane_status> && sizeof(lane_status) == 64);
 static_assert(offsetof(lane_status, in_place) == 16);
 
-}  // namespace scute::format
+}  // namespace scute::core::format

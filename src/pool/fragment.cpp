@@ -7,7 +7,7 @@
 #include "base/planted.hpp"
 #include "pool/optimistic.hpp"
 
-namespace scute::pool {
+namespace scute::core::pool {
 
 fragment metadata_fragment(uint64_t header, uint32_t type) noexcept {
   fragment f;
@@ -59,26 +59,26 @@ uint32_t unbind(uint32_t bound, uint64_t place) noexcept {
 
 uint32_t covered(const state& s, const fragment& f, const format::fragment_header& h) noexcept {
   const uint64_t size = format::meta_size(h.meta);
-  const format::state st = format::meta_state(h.meta);
+  const format::role st = format::meta_role(h.meta);
   if (h.next != f.header &&
       (f.metadata || h.next % format::header_size != 0 || !s.geo.in_data(h.next, sizeof h)))
     return not_covered;
   if (format::meta_generation(h.meta) != f.generation && !SCUTE_PLANTED(header_generation))
     return not_covered;
   if (f.metadata)
-    return st == format::state::live && h.type == f.type && size == f.room ? f.room : not_covered;
+    return st == format::role::live && h.type == f.type && size == f.room ? f.room : not_covered;
   switch (st) {
-    case format::state::free: return f.index == 0 ? 0 : not_covered;
-    case format::state::live: {
+    case format::role::free: return f.index == 0 ? 0 : not_covered;
+    case format::role::live: {
       if (f.index != 0 || size == 0 || size > f.object_room) return not_covered;
       const auto part = static_cast<uint32_t>(std::min(size, format::fragment_payload));
       if (part > f.room) return not_covered;
       return s.has_checksums ? part : 0;
     }
-    case format::state::part:
+    case format::role::part:
       if (f.index == 0 || size == 0 || size > f.room) return not_covered;
       return s.has_checksums ? static_cast<uint32_t>(size) : 0;
-    case format::state::none: break;
+    case format::role::none: break;
   }
   return not_covered;
 }
@@ -113,7 +113,7 @@ bool valid(const state& s, const fragment& f, format::fragment_header& h) noexce
   // Stored to in place by a transaction that is still open: header and parity are of the old bytes.
   std::byte old[format::fragment_payload];
   std::memcpy(old, s.at(f.payload), f.room);
-  s.overlaid.patch(f.payload, old, f.room);
+  s.overlaid.substitute(f.payload, old, f.room);
   return valid(s, f, h, old);
 }
 
@@ -133,4 +133,4 @@ void join_ring(const state& s, const fragment& f, format::fragment_header& h, ui
                     f.header);
 }
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

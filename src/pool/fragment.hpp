@@ -15,7 +15,7 @@
 
 #include "pool/state.hpp"
 
-namespace scute::pool {
+namespace scute::core::pool {
 
 struct fragment {
   uint64_t header = 0;  // file offsets
@@ -70,9 +70,9 @@ void seal_metadata(const state& s, const lane& l, uint64_t offset, uint32_t type
                    Metadata& m) noexcept {
   const fragment f = metadata_fragment(offset, type);
   m.header.type = type;
-  m.header.meta = format::make_meta(sizeof m - format::header_size, format::state::live, 0);
+  m.header.meta = format::make_meta(sizeof m - format::header_size, format::role::live, 0);
   seal(s, l, f, m.header, reinterpret_cast<const std::byte*>(&m) + format::header_size,
        sizeof m - format::header_size);
 }
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

@@ -6,7 +6,7 @@
 #include "base/failure.hpp"
 #include "codec/reed_solomon.hpp"
 
-namespace scute::pool {
+namespace scute::core::pool {
 namespace {
 
 constexpr uint64_t kib = 1024, mib = kib * 1024, gib = mib * 1024;
@@ -168,4 +168,4 @@ geometry read_geometry(const format::superblock& sb) {
   return g;
 }
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

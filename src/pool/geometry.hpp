@@ -10,7 +10,7 @@
 #include "pool/format.hpp"
 #include "scute/scute.h"
 
-namespace scute::pool {
+namespace scute::core::pool {
 
 struct geometry {
   uint64_t file_size = 0;
@@ -88,4 +88,4 @@ geometry choose_geometry(const scute_options& options);
 // every part lies inside the file, in order and without overlap.
 geometry read_geometry(const format::superblock& sb);
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

@@ -12,7 +12,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace scute::pool {
+namespace scute::core::pool {
 
 class idle_watch {
  public:
@@ -46,4 +46,4 @@ class idle_watch {
   std::atomic<uint32_t> state_{awake};
 };
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

@@ -6,7 +6,7 @@
 
 #include "codec/crc32c.hpp"
 
-namespace scute::pool {
+namespace scute::core::pool {
 namespace {
 
 constexpr uint64_t value_mask = 0xffff'ffff'ffffu;
@@ -64,4 +64,4 @@ std::vector<data_range> noted_in_place(const state& s, uint64_t resolved, uint64
   return all;
 }
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

@@ -14,7 +14,7 @@
 
 #include "pool/columns.hpp"
 
-namespace scute::pool {
+namespace scute::core::pool {
 
 void note_in_place(const state& s, lane& l, data_range hull) noexcept;
 void forget_in_place(const state& s, lane& l) noexcept;
@@ -25,4 +25,4 @@ bool has_earlier_note(const state& s, const lane& l) noexcept;
 // The ranges that notes of the epochs after `resolved` and before `present` tell of.
 std::vector<data_range> noted_in_place(const state& s, uint64_t resolved, uint64_t present);
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

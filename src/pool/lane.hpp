@@ -13,7 +13,7 @@
 #include "pool/format.hpp"
 #include "pool/stripes.hpp"
 
-namespace scute::pool {
+namespace scute::core::pool {
 
 // New bytes for a range of the pool. src stays valid until the commit that applies it returns.
 struct patch {
@@ -70,7 +70,7 @@ struct window_columns {
 };
 
 // How far a lane's window under way has come (engine/logfree/window.hpp, WIN-6).
-enum class window_step : uint8_t { closed, planned, open, data, parity };
+enum class window_point : uint8_t { closed, planned, open, data, parity };
 
 // How far a phase of a window has come, for a signal handler in the same thread.
 struct window_progress {
@@ -91,11 +91,11 @@ struct alignas(64) lane {
   const uint32_t index;
   medium::writer w;
 
-  uint64_t sequence = 0;                         // of the last log entry or log-free commit
-  uint64_t logged = 0;                           // of the last log entry; 0: none yet
-  uint64_t transaction = 0;                      // of the last user transaction
-  uint64_t ring_next = format::lane_log_offset;  // where the next entry goes
-  uint64_t last_begin = 0, last_end = 0;         // where the last entry lies in the ring
+  uint64_t sequence = 0;                        // of the last log entry or log-free commit
+  uint64_t logged = 0;                          // of the last log entry; 0: none yet
+  uint64_t transaction = 0;                     // of the last user transaction
+  uint64_t log_next = format::lane_log_offset;  // where the next entry goes
+  uint64_t last_begin = 0, last_end = 0;        // where the last entry lies in the ring
 
   // Entries up to `applied` are in place and durable, and the status line says so in the cache;
   // entries up to `settled` can never be replayed again, whatever crashes (engine/redo/redo.hpp, REDO-5).
@@ -109,12 +109,12 @@ struct alignas(64) lane {
   // gets `deferral` from deferred to draining owns `last`, and `relief` to write with; else the lane owns
   // `last`, and nobody has a use for `relief`.
   window_columns windows[2];
-  uint32_t turn = 0;  // which of them is the one under way
-  window_step step = window_step::closed;
-  window_columns& now() noexcept { return windows[turn]; }
-  window_columns& last() noexcept { return windows[turn ^ 1]; }
-  const window_columns& now() const noexcept { return windows[turn]; }
-  const window_columns& last() const noexcept { return windows[turn ^ 1]; }
+  uint32_t current = 0;  // which of them is the one under way
+  window_point point = window_point::closed;
+  window_columns& now() noexcept { return windows[current]; }
+  window_columns& last() noexcept { return windows[current ^ 1]; }
+  const window_columns& now() const noexcept { return windows[current]; }
+  const window_columns& last() const noexcept { return windows[current ^ 1]; }
   window_progress progress;
   byte_buffer deltas;
   const void* deferred_by = nullptr;  // the thread that has stored the parity of `last`
@@ -147,7 +147,7 @@ struct alignas(64) lane {
   alignas(64) std::byte scratch[4096];
 
   // The stripe is held for one of its windows, or for its in-place ranges.
-  bool holds(uint32_t stripe) const noexcept {
+  bool has_stripe(uint32_t stripe) const noexcept {
     return now().has(stripe) || last().has(stripe) || held.has(stripe);
   }
   bool has_settled(uint64_t low_sequence) const noexcept {
@@ -165,4 +165,4 @@ struct alignas(64) lane {
   }
 };
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace scute::pool {
+namespace scute::core::pool {
 
 inline thread_local constinit uint32_t library_depth __attribute__((tls_model("initial-exec"))) = 0;
 
@@ -21,4 +21,4 @@ struct library_call {
   library_call& operator=(const library_call&) = delete;
 };
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

@@ -7,7 +7,7 @@
 
 #include "pool/fragment.hpp"
 
-namespace scute::pool {
+namespace scute::core::pool {
 
 // Fragment headers needed at the start of a slot or span of `size` bytes.
 constexpr uint64_t fragments_of(uint64_t size) noexcept {
@@ -42,4 +42,4 @@ struct object_place {
   }
 };
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

@@ -13,7 +13,7 @@ void AnnotateIgnoreWritesEnd(const char* file, int line);
 }
 #endif
 
-namespace scute::pool {
+namespace scute::core::pool {
 
 #if defined(__SANITIZE_THREAD__)
 struct optimistic_reads {
@@ -37,4 +37,4 @@ struct writes_under_optimistic_reads {
 };
 #endif
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

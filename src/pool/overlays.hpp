@@ -16,7 +16,7 @@
 
 #include "base/spin_lock.hpp"
 
-namespace scute::pool {
+namespace scute::core::pool {
 
 class overlays {
  public:
@@ -64,7 +64,7 @@ class overlays {
   }
   // Replaces in buffer, which holds the medium's bytes of [offset, offset+length), those that are
   // overlaid.
-  void patch(uint64_t offset, std::byte* buffer, uint64_t length) const noexcept {
+  void substitute(uint64_t offset, std::byte* buffer, uint64_t length) const noexcept {
     const std::lock_guard turn(lock_);
     for (auto it = first_in(offset, length); it != ranges_.end() && it->first < offset + length;
          ++it) {
@@ -170,4 +170,4 @@ class overlays {
   map ranges_;
 };
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

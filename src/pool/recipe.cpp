@@ -3,7 +3,7 @@
 
 #include "codec/galois.hpp"
 
-namespace scute::pool {
+namespace scute::core::pool {
 
 namespace rs = codec::reed_solomon;
 
@@ -63,4 +63,4 @@ recipe recipe_of_all(const geometry& g, bool stored) noexcept {
   return r;
 }
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

@@ -13,7 +13,7 @@
 #include "codec/reed_solomon.hpp"
 #include "pool/geometry.hpp"
 
-namespace scute::pool {
+namespace scute::core::pool {
 
 inline constexpr uint32_t parities_max = codec::reed_solomon::parities_max;
 
@@ -52,4 +52,4 @@ inline uint8_t coefficient_of(const geometry& g, uint32_t parity, uint64_t offse
 // Sums over all rows, of all parities: with `stored`, the syndromes of a column; without, its parities.
 recipe recipe_of_all(const geometry& g, bool stored) noexcept;
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

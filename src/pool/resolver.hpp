@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace scute::pool {
+namespace scute::core::pool {
 
 struct fragment;
 
@@ -70,4 +70,4 @@ class idle_resolver final : public resolver {
 };
 inline idle_resolver nothing_to_resolve;
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

@@ -26,12 +26,12 @@
 #include "pool/resolver.hpp"
 #include "pool/stripes.hpp"
 
-namespace scute::pool {
+namespace scute::core::pool {
 
 // Of repairs in an open pool (mend/repair.hpp).
 struct repair_memory {
   erasure_hints hints;
-  std::array<waiting_mutex, 16> turns;  // by fragment; two repairs of one fragment take turns
+  std::array<waiting_mutex, 16> locks;  // by fragment; two repairs of one fragment take turns
 };
 
 struct state {
@@ -92,4 +92,4 @@ struct state {
   }
 };
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

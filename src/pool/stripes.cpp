@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-namespace scute::pool {
+namespace scute::core::pool {
 namespace {
 
 uint32_t wished() noexcept {
@@ -16,4 +16,4 @@ uint32_t wished() noexcept {
 
 uint32_t stripes::mask_ = std::bit_floor(wished()) - 1;
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

@@ -30,7 +30,7 @@
 #include "base/failure.hpp"
 #include "base/waiting.hpp"
 
-namespace scute::pool {
+namespace scute::core::pool {
 
 // Layout of a stripe word: readers:8, parked:8 (of the readers), exclusive:1, lane+1:10 (0 nobody, 1023 many), sequence:37.
 struct stripe_owner {
@@ -194,4 +194,4 @@ class stripes {
   std::unique_ptr<std::atomic<uint64_t>[]> words_;
 };
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

@@ -10,7 +10,7 @@
 #include "base/planted.hpp"
 #include "codec/crc32c.hpp"
 
-namespace scute::pool {
+namespace scute::core::pool {
 namespace {
 
 bool has_magic(const format::superblock& sb) noexcept {
@@ -143,4 +143,4 @@ void write_superblock(medium::writer& w, format::superblock& sb) {
   }
 }
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

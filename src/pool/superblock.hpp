@@ -18,7 +18,7 @@
 #include "medium/medium.hpp"
 #include "pool/format.hpp"
 
-namespace scute::pool {
+namespace scute::core::pool {
 
 struct superblock_read {
   format::superblock newest{};
@@ -37,4 +37,4 @@ uint32_t superblock_checksum(const format::superblock& sb) noexcept;
 // 64 bits that tell this pool's log entries from any other's.
 uint64_t pool_salt(const format::superblock& sb) noexcept;
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

@@ -4,7 +4,7 @@
 #include "engine/logfree/logfree.hpp"
 #include "engine/redo/redo.hpp"
 
-namespace scute {
+namespace scute::core {
 namespace {
 
 template <class Engine>
@@ -31,4 +31,4 @@ std::unique_ptr<tx::engine> make_engine(const pool::engine_facts& kind, pool::st
                 s.path + ": this build has no engine " + std::string(kind.name));
 }
 
-}  // namespace scute
+}  // namespace scute::core

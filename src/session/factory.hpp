@@ -9,10 +9,10 @@
 #include "pool/state.hpp"
 #include "tx/engine.hpp"
 
-namespace scute {
+namespace scute::core {
 
 // Of one that pool/engines.cpp lists.
 std::unique_ptr<tx::engine> make_engine(const pool::engine_facts& kind, pool::state& s,
                                         heap::heap& h);
 
-}  // namespace scute
+}  // namespace scute::core

@@ -7,7 +7,7 @@
 #include "pool/library_call.hpp"
 #include "session/instance.hpp"
 
-namespace scute {
+namespace scute::core {
 
 void idle_drain::start() {
   try {
@@ -45,4 +45,4 @@ void idle_drain::run() noexcept {
   }
 }
 
-}  // namespace scute
+}  // namespace scute::core

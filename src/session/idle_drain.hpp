@@ -9,7 +9,7 @@
 #include <mutex>
 #include <thread>
 
-namespace scute {
+namespace scute::core {
 
 class instance;
 
@@ -35,4 +35,4 @@ class idle_drain {
   std::thread thread_;
 };
 
-}  // namespace scute
+}  // namespace scute::core

@@ -14,11 +14,11 @@
 #include "pool/blocks.hpp"
 #include "pool/columns.hpp"
 #include "pool/superblock.hpp"
-#include "pool/zone_extent.hpp"
+#include "pool/zone_usage.hpp"
 #include "session/factory.hpp"
 #include "tx/verify.hpp"
 
-namespace scute {
+namespace scute::core {
 namespace {
 
 using clock = std::chrono::steady_clock;
@@ -48,7 +48,7 @@ constexpr size_t identity_size = sizeof(format::superblock::uuid) + sizeof(forma
 // What a creation by an earlier version left when it was killed.
 bool unfinished(const std::string& path) {
   try {
-    return medium::file_handle::open(path, true).holds_only_zeros();
+    return medium::file_handle::open(path, true).is_only_zeros();
   } catch (const failure&) {
     return false;
   }
@@ -249,7 +249,7 @@ std::unique_ptr<instance> instance::attach(std::unique_ptr<medium::medium> m,
   in->begin_session(o);
   in->open_ = true;
   if (s.policy == SCUTE_POLICY_SCRUB && !s.read_only) in->scrubs.begin_policy(s.scrub_every);
-  s.events.drain(s);
+  s.events.tell_all(s);
   return in;
 }
 
@@ -317,12 +317,12 @@ void instance::begin_session(const scute_options& o) {
   // take part in parity, whatever lies there.
   for (uint64_t z = 0; z < s.geo.zone_count; ++z) {
     mend::repair_descriptor(s, z);
-    pool::set_used_end(s, z, pool::read_extent(s, z).high_water);
+    pool::set_used_end(s, z, pool::read_usage(s, z).high_water);
   }
   pool::fill_holes(s, marks);  // by descriptors that recovery has changed, or that are whole again
   repair_known_losses();
   // What could not be rebuilt is told before the logs that say why are void.
-  if (pages->doubt_count() != 0) s.events.drain(s);
+  if (pages->doubt_count() != 0) s.events.tell_all(s);
   // The logs of the old epoch are void from here on, all at once. What is log-free is resolved later.
   const uint64_t resolved = s.sb.resolved_epoch;
   const bool unresolved = engine->has_unresolved(resolved);
@@ -362,7 +362,7 @@ void instance::close() {
   end_life();
   for (auto& t : transactions)
     if (t.depth != 0 && !SCUTE_PLANTED(close_abort)) t.abort();
-  s.events.drain(s);
+  s.events.tell_all(s);
   if (s.read_only) return;
   s.require_healthy();
   // Chunks that could not be taken back from a log, for want of memory: the next open does it, as
@@ -375,7 +375,7 @@ void instance::close() {
   if (!s.resolving->pending()) s.sb.resolved_epoch = s.sb.epoch;
   pool::write_superblock(*s.service, s.sb);
   s.require_healthy();
-  s.events.drain(s);  // a superblock page may have been lost just now
+  s.events.tell_all(s);  // a superblock page may have been lost just now
 }
 
 uint64_t instance::root(uint64_t size, uint32_t type) {
@@ -436,4 +436,4 @@ bool instance::with_idle_lane(uint32_t lane, const std::function<void(pool::lane
   return true;
 }
 
-}  // namespace scute
+}  // namespace scute::core

@@ -19,12 +19,12 @@
 #include "scute/scute.h"
 #include "session/idle_drain.hpp"
 #include "session/lane_leases.hpp"
-#include "session/recovery_service.hpp"
+#include "session/resolution_service.hpp"
 #include "session/scrub_service.hpp"
 #include "session/thread_state.hpp"
 #include "tx/transaction.hpp"
 
-namespace scute {
+namespace scute::core {
 
 // The engine and the heap need each other: the heap makes its steps through the engine, the engine
 // borrows chunks for long logs from the heap. The relay is made first and told later.
@@ -124,9 +124,9 @@ class instance {
   lane_leases leases_;
 
  public:
-  recovery_service resolving{*this};
+  resolution_service resolving{*this};
   idle_drain idle{*this};
   scrub_service scrubs{*this};  // the last member: its threads use the others
 };
 
-}  // namespace scute
+}  // namespace scute::core

@@ -11,7 +11,7 @@
 #include "base/uncancelled.hpp"
 #include "base/waiting.hpp"
 
-namespace scute {
+namespace scute::core {
 namespace {
 
 int membarrier(int command) noexcept {
@@ -114,4 +114,4 @@ uint32_t lane_leases::acquire(thread_state& me, int hint) {
   }
 }
 
-}  // namespace scute
+}  // namespace scute::core

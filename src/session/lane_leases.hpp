@@ -22,7 +22,7 @@
 #include "pool/lane.hpp"
 #include "session/thread_state.hpp"
 
-namespace scute {
+namespace scute::core {
 
 class lane_leases {
  public:
@@ -45,4 +45,4 @@ class lane_leases {
   std::deque<std::atomic<lease_holder*>> owners_;
 };
 
-}  // namespace scute
+}  // namespace scute::core

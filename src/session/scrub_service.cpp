@@ -8,9 +8,9 @@
 #include "pool/library_call.hpp"
 #include "session/instance.hpp"
 
-namespace scute {
+namespace scute::core {
 
-void scrub_service::claim() {
+void scrub_service::begin_alone() {
   if (running_.exchange(true, std::memory_order_acq_rel))
     throw failure(SCUTE_E_BUSY,
                   in_.s.path +
@@ -48,12 +48,12 @@ void scrub_service::perform(const scute_scrub_options& o, bool yield, scute_repo
 }
 
 void scrub_service::run(const scute_scrub_options& o, scute_report& report) {
-  claim();
+  begin_alone();
   perform(o, false, report);
 }
 
 void scrub_service::start(const scute_scrub_options& o) {
-  claim();
+  begin_alone();
   const std::lock_guard hold(mutex_);
   try {
     if (background_.joinable()) background_.join();  // it has ended; nobody asked for its report
@@ -66,7 +66,7 @@ void scrub_service::start(const scute_scrub_options& o) {
       } catch (...) {
         error_ = std::current_exception();
       }
-      in_.s.events.drain(in_.s);
+      in_.s.events.tell_all(in_.s);
     });
   } catch (const std::system_error&) {
     running_.store(false, std::memory_order_release);
@@ -121,13 +121,13 @@ void scrub_service::keep_policy() noexcept {
     if (closing_.load(std::memory_order_acquire)) return;
     try {
       scute_report report{};
-      claim();
+      begin_alone();
       if (closing_.load(std::memory_order_acquire)) stop();
       perform(o, true, report);
     } catch (
         ...) {  // NOLINT(bugprone-empty-catch): busy, or the pool failed; the next one will see
     }
-    in_.s.events.drain(in_.s);
+    in_.s.events.tell_all(in_.s);
   }
 }
 
@@ -140,4 +140,4 @@ void scrub_service::close() noexcept {
   if (background_.joinable()) background_.join();
 }
 
-}  // namespace scute
+}  // namespace scute::core

@@ -17,7 +17,7 @@
 #include "heal/scrub.hpp"
 #include "scute/scute.h"
 
-namespace scute {
+namespace scute::core {
 
 class instance;
 
@@ -47,7 +47,7 @@ class scrub_service {
   void close() noexcept;
 
  private:
-  void claim();
+  void begin_alone();
   void perform(const scute_scrub_options& o, bool yield, scute_report& report);
   void count_steps(const pool::lane& l) noexcept;
   void keep_policy() noexcept;
@@ -67,4 +67,4 @@ class scrub_service {
   std::thread policy_;
 };
 
-}  // namespace scute
+}  // namespace scute::core

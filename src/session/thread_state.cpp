@@ -13,7 +13,7 @@
 #include "pool/library_call.hpp"
 #include "session/instance.hpp"
 
-namespace scute {
+namespace scute::core {
 namespace {
 
 constinit thread_local thread_state state_of_this_thread;
@@ -138,4 +138,4 @@ thread_state& this_thread() noexcept {
   return state_of_this_thread;
 }
 
-}  // namespace scute
+}  // namespace scute::core

@@ -11,7 +11,7 @@
 #include "base/waiting.hpp"
 #include "medium/process.hpp"
 
-namespace scute {
+namespace scute::core {
 
 class instance;
 namespace tx {
@@ -76,4 +76,4 @@ struct thread_state {
 
 thread_state& this_thread() noexcept;
 
-}  // namespace scute
+}  // namespace scute::core

@@ -239,7 +239,7 @@ exploration explore(const basic_scenario& s, const explore_options& how) {
   return explore_seeds([&](uint64_t) { return s; }, how, how.states);
 }
 
-exploration explore(const std::function<basic_scenario(std::uint64_t seed)>& make,
+exploration explore(const std::function<basic_scenario(uint64_t seed)>& make,
                     const explore_options& how) {
   // Each seed gets a share that is large enough to look into its recording.
   return explore_seeds(make, how, std::max<uint64_t>(how.states / 100, 2000));

@@ -4,6 +4,7 @@
 #include "base/waiting.hpp"
 
 namespace scute::testing {
+using namespace core;
 
 struct mutex::state {
   waiting_mutex lock;

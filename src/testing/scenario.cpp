@@ -40,7 +40,7 @@ void basic_scenario::set_may_lose() {
   state_->may_lose = true;
 }
 
-basic_thread basic_scenario::thread_at(std::size_t index) {
+basic_thread basic_scenario::thread_at(size_t index) {
   if (state_->threads.size() <= index) state_->threads.resize(index + 1);
   return {state_, index};
 }

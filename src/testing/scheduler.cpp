@@ -9,6 +9,7 @@
 #include "base/waiting.hpp"
 
 namespace scute::testing {
+using namespace core;
 namespace {
 
 // A thread that waits gives its turn away; when everybody has done nothing else for so long, nobody

@@ -45,7 +45,7 @@ void stage_state::damage(uint64_t offset, std::span<const std::byte> what) {
     record->damage(offset, what.data(), what.size());
     return;
   }
-  std::copy(what.begin(), what.end(), all.begin() + static_cast<std::ptrdiff_t>(offset));
+  std::copy(what.begin(), what.end(), all.begin() + static_cast<ptrdiff_t>(offset));
 }
 
 void stage_state::lose_page(uint64_t offset) {
@@ -75,10 +75,10 @@ void basic_stage::abandon() const {
 std::span<const std::byte> basic_stage::bytes() const noexcept {
   return state_->bytes.bytes();
 }
-void basic_stage::damage(std::uint64_t offset, std::span<const std::byte> bytes) const {
+void basic_stage::damage(uint64_t offset, std::span<const std::byte> bytes) const {
   state_->damage(offset, bytes);
 }
-void basic_stage::lose_page(std::uint64_t offset) const {
+void basic_stage::lose_page(uint64_t offset) const {
   state_->lose_page(offset);
 }
 subject& basic_stage::opened() const {

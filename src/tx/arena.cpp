@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <new>
 
-namespace scute::tx {
+namespace scute::core::tx {
 namespace {
 
 constexpr uint64_t block_size = uint64_t{256} << 10;
@@ -104,4 +104,4 @@ void arena::give_back() {
   blocks_.clear();
 }
 
-}  // namespace scute::tx
+}  // namespace scute::core::tx

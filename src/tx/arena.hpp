@@ -10,7 +10,7 @@
 
 #include "tx/canary.hpp"
 
-namespace scute::tx {
+namespace scute::core::tx {
 
 class arena {
  public:
@@ -65,4 +65,4 @@ class arena {
   block current_{nullptr, 0, false};
 };
 
-}  // namespace scute::tx
+}  // namespace scute::core::tx

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace scute::tx {
+namespace scute::core::tx {
 
 canary_pattern::canary_pattern() noexcept {
   // Random, so that no data that a program is likely to write passes for it.
@@ -27,4 +27,4 @@ bool long_intact(const std::byte* at, uint64_t n) noexcept {
   return true;
 }
 
-}  // namespace scute::tx
+}  // namespace scute::core::tx

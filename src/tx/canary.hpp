@@ -18,7 +18,7 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-namespace scute::tx {
+namespace scute::core::tx {
 
 inline constexpr uint64_t canary_size = 32;
 // Of the room before a buffer no more serves as canary than this, next to the buffer: the room of an object of
@@ -79,4 +79,4 @@ inline bool canary_intact(const std::byte* at, uint64_t n) noexcept {
   return same;
 }
 
-}  // namespace scute::tx
+}  // namespace scute::core::tx

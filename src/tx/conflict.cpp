@@ -8,7 +8,7 @@
 #include "mend/repair.hpp"
 #include "pool/optimistic.hpp"
 
-namespace scute::tx {
+namespace scute::core::tx {
 
 void refuse_change(const pool::state& s, uint64_t header) {
   throw failure(
@@ -58,4 +58,4 @@ void require_closed(const pool::state& s, const pool::lane& l, uint64_t header, 
   if (is_open_elsewhere(s, l, offset, length)) refuse_change(s, header);
 }
 
-}  // namespace scute::tx
+}  // namespace scute::core::tx

@@ -32,7 +32,7 @@
 
 #include "tx/engine.hpp"
 
-namespace scute::tx {
+namespace scute::core::tx {
 
 [[noreturn]] void refuse_change(const pool::state& s, uint64_t header);
 
@@ -53,4 +53,4 @@ void mend_or_refuse(pool::state& s, pool::lane& l, const change& c, int attempt)
 void require_closed(const pool::state& s, const pool::lane& l, uint64_t header, uint64_t offset,
                     uint64_t length);
 
-}  // namespace scute::tx
+}  // namespace scute::core::tx

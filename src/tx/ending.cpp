@@ -10,7 +10,7 @@
 #include "tx/transaction.hpp"
 #include "tx/verify.hpp"
 
-namespace scute::tx {
+namespace scute::core::tx {
 namespace {
 
 // New objects from this size on are staged: their payload goes straight to its place with its
@@ -70,7 +70,7 @@ void transaction::give_back() noexcept {
 }
 
 // CONFLICT-1: nobody else changes these objects until they are durable.
-void transaction::claim_changes(claim_hold& mine) {
+void transaction::claim_changes(claim_guard& mine) {
   const auto changes = [this](const micro_buffer& b) {
     return !b.fresh && needs_claim(b) && (b.freed || !b.open.empty() || !b.in_place.empty());
   };
@@ -96,15 +96,15 @@ void transaction::claim_changes(claim_hold& mine) {
 }
 
 void transaction::commit() {
-  const medium::stage_scope as(medium::stage::end);
+  const medium::cost_scope as(medium::cost_part::end);
   try {
-    const medium::stage_scope sealing(medium::stage::seal);
+    const medium::cost_scope sealing(medium::cost_part::seal);
     if (doomed)
       throw failure(SCUTE_E_ABORTED,
                     "an inner level of the transaction was aborted, so all of it was");
     check_canaries();
     stage_large();
-    claim_hold mine(s_, lane_);
+    claim_guard mine(s_, lane_);
     claim_changes(mine);
     sealer_.begin();
     uint64_t allocs = 0, frees = 0;
@@ -126,7 +126,7 @@ void transaction::commit() {
       throw failure(SCUTE_E_READONLY, s_.path + " was opened read-only");
     if (SCUTE_PLANTED(free_early)) give_back();
     {
-      const medium::stage_scope planning(medium::stage::plan);
+      const medium::cost_scope planning(medium::cost_part::plan);
       write_set w = sealer_.result();
       w.freed = this;
       engine_.commit(lane_, w);
@@ -172,4 +172,4 @@ void transaction::end() {
   reads = {0, UINT64_MAX};
 }
 
-}  // namespace scute::tx
+}  // namespace scute::core::tx

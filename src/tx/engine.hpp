@@ -11,7 +11,7 @@
 #include "pool/fragment.hpp"
 #include "pool/lane.hpp"
 
-namespace scute::tx {
+namespace scute::core::tx {
 
 // A range that the user stores to directly. `old` is what it held, in DRAM, until the end.
 struct inplace_range {
@@ -106,4 +106,4 @@ class engine : public heap::step_engine {
   virtual void restore(pool::lane& l, std::span<const inplace_range> ranges) = 0;
 };
 
-}  // namespace scute::tx
+}  // namespace scute::core::tx

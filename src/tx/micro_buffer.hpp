@@ -10,7 +10,7 @@
 #include "tx/origins.hpp"
 #include "tx/range_set.hpp"
 
-namespace scute::tx {
+namespace scute::core::tx {
 
 struct micro_buffer {
   heap::object where;
@@ -53,4 +53,4 @@ struct micro_buffer {
   }
 };
 
-}  // namespace scute::tx
+}  // namespace scute::core::tx

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace scute::tx {
+namespace scute::core::tx {
 
 class origins {
  public:
@@ -39,4 +39,4 @@ class origins {
   std::vector<one> all_;  // by fragment
 };
 
-}  // namespace scute::tx
+}  // namespace scute::core::tx

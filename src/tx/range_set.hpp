@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace scute::tx {
+namespace scute::core::tx {
 
 struct byte_range {
   uint64_t begin, end;
@@ -104,4 +104,4 @@ class range_set {
   ranges all_;             // once there have been two; until then the hull is the set
 };
 
-}  // namespace scute::tx
+}  // namespace scute::core::tx

@@ -11,7 +11,7 @@
 #include "tx/arena.hpp"
 #include "tx/conflict.hpp"
 
-namespace scute::tx {
+namespace scute::core::tx {
 namespace {
 
 // Bytes that did not change are written along if they lie between two changes closer than this:
@@ -59,8 +59,8 @@ void sealer::fill_header(micro_buffer& b, uint64_t fragment) {
   format::fragment_header h{};
   h.type = b.type;
   h.meta = fragment == 0
-               ? format::make_meta(b.size, format::state::live, f.generation)
-               : format::make_meta(b.fragment_size(fragment), format::state::part, f.generation);
+               ? format::make_meta(b.size, format::role::live, f.generation)
+               : format::make_meta(b.fragment_size(fragment), format::role::part, f.generation);
   const auto covered = s_.has_checksums ? static_cast<uint32_t>(b.fragment_size(fragment)) : 0;
   pool::seal(s_, lane_, f, h, b.bytes + fragment * format::fragment_payload, covered);
   std::memcpy(b.header_room(fragment), &h, sizeof h);
@@ -107,7 +107,7 @@ void sealer::seal_freed(micro_buffer& b) {
   const uint64_t origin = present_header(b, f).tag;
   arena::open_front(b.bytes, b.front());
   format::fragment_header h{};
-  h.meta = format::make_meta(0, format::state::free, f.generation);
+  h.meta = format::make_meta(0, format::role::free, f.generation);
   pool::seal(s_, lane_, f, h, nullptr, 0);
   std::memcpy(b.header_room(0), &h, sizeof h);
   join(b, 0, 0, 0, false, origin);
@@ -135,8 +135,8 @@ format::fragment_header sealer::present_header(const micro_buffer& b, const pool
     mend::repair(s_, &lane_, f, "object");
     std::memcpy(&h, s_.at(f.header), sizeof h);
   }
-  const auto state = format::meta_state(h.meta);
-  if (state != format::state::live && state != format::state::part)
+  const auto state = format::meta_role(h.meta);
+  if (state != format::role::live && state != format::role::part)
     throw failure(SCUTE_E_FREED,
                   "an object was freed after this transaction opened it; two transactions may not "
                   "write one object at a time");
@@ -284,4 +284,4 @@ void sealer::seal_changed(micro_buffer& b) {
   in_place_.insert(in_place_.end(), b.in_place.begin(), b.in_place.end());
 }
 
-}  // namespace scute::tx
+}  // namespace scute::core::tx

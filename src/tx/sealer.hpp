@@ -17,7 +17,7 @@
 #include "tx/engine.hpp"
 #include "tx/micro_buffer.hpp"
 
-namespace scute::tx {
+namespace scute::core::tx {
 
 class sealer {
  public:
@@ -56,4 +56,4 @@ class sealer {
   bool metadata_ = false;
 };
 
-}  // namespace scute::tx
+}  // namespace scute::core::tx

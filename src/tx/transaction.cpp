@@ -6,11 +6,11 @@
 
 #include "base/planted.hpp"
 #include "pool/columns.hpp"
-#include "tx/claim_hold.hpp"
+#include "tx/claim_guard.hpp"
 #include "tx/conflict.hpp"
 #include "tx/verify.hpp"
 
-namespace scute::tx {
+namespace scute::core::tx {
 namespace {
 
 constexpr uint64_t in_place_max = uint64_t{1} << 30;
@@ -177,7 +177,7 @@ void transaction::check_range(uint64_t size, uint64_t offset, uint64_t length) c
 // ---- the calls --------------------------------------------------------------------------------------
 
 uint64_t transaction::alloc(uint64_t size, uint32_t type, void** bytes) {
-  const medium::stage_scope as(medium::stage::allocate);
+  const medium::cost_scope as(medium::cost_part::allocate);
   if (size == 0) throw failure(SCUTE_E_INVALID, "an object of zero bytes");
   if (type >= format::type_zone)
     throw failure(SCUTE_E_INVALID, "type numbers from 0xffffff01 on are reserved");
@@ -208,7 +208,7 @@ uint64_t transaction::alloc(uint64_t size, uint32_t type, void** bytes) {
 }
 
 void transaction::free(uint64_t oid) {
-  const medium::stage_scope as(medium::stage::open);
+  const medium::cost_scope as(medium::cost_part::open);
   micro_buffer& b = enter(oid, verification::never);
   if (!b.in_place.empty())
     throw failure(SCUTE_E_INVALID,
@@ -220,7 +220,7 @@ void transaction::free(uint64_t oid) {
 }
 
 void* transaction::open(uint64_t oid) {
-  const medium::stage_scope as(medium::stage::open);
+  const medium::cost_scope as(medium::cost_part::open);
   micro_buffer& b = enter_filled(oid, 0, UINT64_MAX);
   if (!b.in_place.empty())
     throw failure(SCUTE_E_INVALID,
@@ -231,7 +231,7 @@ void* transaction::open(uint64_t oid) {
 }
 
 void* transaction::add_range(uint64_t oid, uint64_t offset, uint64_t length) {
-  const medium::stage_scope as(medium::stage::open);
+  const medium::cost_scope as(medium::cost_part::open);
   if (length == 0) throw failure(SCUTE_E_INVALID, "a range of zero bytes");
   micro_buffer& b = length == UINT64_MAX ? enter(oid) : enter_filled(oid, offset, length);
   check_range(b.size, offset, length);
@@ -260,7 +260,7 @@ void* transaction::in_place(uint64_t oid, uint64_t offset, uint64_t length) {
     materialise(b);  // its header room will hold the new headers
     for (const byte_range& r : fresh) {
       std::byte* old = arena_.scratch(r.end - r.begin);
-      claim_hold mine(s_, lane_);
+      claim_guard mine(s_, lane_);
       if (needs_claim(b)) mine.add(b.where.payload);
       mine.take();
       require_same(b);
@@ -347,4 +347,4 @@ bool transaction::describe(uint64_t oid, uint64_t* size, uint64_t* usable, uint3
   return true;
 }
 
-}  // namespace scute::tx
+}  // namespace scute::core::tx

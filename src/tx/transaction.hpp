@@ -16,12 +16,12 @@
 
 #include "heap/heap.hpp"
 #include "tx/arena.hpp"
-#include "tx/claim_hold.hpp"
+#include "tx/claim_guard.hpp"
 #include "tx/engine.hpp"
 #include "tx/micro_buffer.hpp"
 #include "tx/sealer.hpp"
 
-namespace scute::tx {
+namespace scute::core::tx {
 
 class transaction final : private slot_keeper {
  public:
@@ -78,7 +78,7 @@ class transaction final : private slot_keeper {
   void check_range(uint64_t size, uint64_t offset, uint64_t length) const;
   bool needs_claim(const micro_buffer& b) const noexcept;
   void require_same(const micro_buffer& b);
-  void claim_changes(claim_hold& mine);
+  void claim_changes(claim_guard& mine);
   void check_canaries();
   void give_back() noexcept override;
   void release_freed(bool spans) noexcept;
@@ -101,4 +101,4 @@ class transaction final : private slot_keeper {
   std::vector<uint32_t> index_;       // open addressing by payload offset, once there are many
 };
 
-}  // namespace scute::tx
+}  // namespace scute::core::tx

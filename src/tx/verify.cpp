@@ -11,9 +11,9 @@
 #include "pool/library_call.hpp"
 #include "pool/optimistic.hpp"
 #include "pool/resolver.hpp"
-#include "tx/claim_hold.hpp"
+#include "tx/claim_guard.hpp"
 
-namespace scute::tx {
+namespace scute::core::tx {
 namespace {
 
 void repair(pool::state& s, pool::lane* l, const pool::fragment& f) {
@@ -22,7 +22,7 @@ void repair(pool::state& s, pool::lane* l, const pool::fragment& f) {
 }
 
 // After a crash of a log-free pool: what is valid may be of a transaction that was not decided.
-void settle(const pool::state& s, const pool::fragment& f) {
+void resolve_first(const pool::state& s, const pool::fragment& f) {
   if (s.resolving->pending()) [[unlikely]]
     s.resolving->before_read(f);
 }
@@ -46,10 +46,10 @@ uint64_t payload_of(const pool::state& s, uint64_t oid) {
 
 format::fragment_header live_header(pool::state& s, pool::lane* l, const heap::object& o) {
   const pool::fragment f = o.fragment(0);
-  settle(s, f);
+  resolve_first(s, f);
   format::fragment_header h;
   for (int attempt = 0; !pool::valid(s, f, h) && attempt < 1000; ++attempt) repair(s, l, f);
-  if (format::meta_state(h.meta) != format::state::live)
+  if (format::meta_role(h.meta) != format::role::live)
     throw failure(SCUTE_E_FREED,
                   "the object at oid offset " + std::to_string(o.payload) + " has been freed");
   count_verified(s, l, pool::covered(s, f, h));
@@ -59,11 +59,11 @@ format::fragment_header live_header(pool::state& s, pool::lane* l, const heap::o
 format::fragment_header live_header_unverified(pool::state& s, pool::lane* l,
                                                const heap::object& o) {
   const pool::fragment f = o.fragment(0);
-  settle(s, f);
+  resolve_first(s, f);
   format::fragment_header h;
   std::memcpy(&h, s.at(f.header), sizeof h);
   const uint32_t n = pool::covered(s, f, h);
-  if (n == pool::not_covered || n == 0 || format::meta_state(h.meta) != format::state::live)
+  if (n == pool::not_covered || n == 0 || format::meta_role(h.meta) != format::role::live)
     return live_header(s, l, o);
   return h;
 }
@@ -89,7 +89,7 @@ bool copy_sound(const pool::state& s, const pool::fragment& f, uint32_t from, ui
     std::byte all[format::fragment_payload];
     std::memcpy(all, s.at(f.payload), f.room);
     if (open) switch_point();
-    s.overlaid.patch(f.payload, all, f.room);
+    s.overlaid.substitute(f.payload, all, f.room);
     std::memcpy(out, all + from, to - from);
     return s.has_checksums ? pool::valid(s, f, h, all) : same_ranges_open();
   }
@@ -106,7 +106,7 @@ void copy_verified(pool::state& s, pool::lane* l, const heap::object& o, uint64_
                    uint64_t from, uint64_t to, std::byte* out, origins* seen) {
   for (uint64_t i = from / format::fragment_payload; i * format::fragment_payload < to; ++i) {
     const pool::fragment f = o.fragment(i);
-    settle(s, f);
+    resolve_first(s, f);
     const uint64_t base = i * format::fragment_payload;
     const uint64_t begin = std::max(from, base),
                    end = std::min(to, base + format::fragment_payload);
@@ -136,7 +136,7 @@ void verify_object(pool::state& s, pool::lane* l, const heap::object& o, uint64_
   if (!s.has_checksums) return;
   for (uint64_t i = 1; i * format::fragment_payload < size; ++i) {
     const pool::fragment f = o.fragment(i);
-    settle(s, f);
+    resolve_first(s, f);
     if (!pool::valid(s, f)) repair(s, l, f);
     count_verified(s, l, std::min(format::fragment_payload, size - i * format::fragment_payload));
   }
@@ -169,4 +169,4 @@ void hand_out(pool::state& s, pool::lane* l, const heap::object& o, uint64_t siz
   }
 }
 
-}  // namespace scute::tx
+}  // namespace scute::core::tx

@@ -6,7 +6,7 @@
 #include "pool/state.hpp"
 #include "tx/origins.hpp"
 
-namespace scute::tx {
+namespace scute::core::tx {
 
 // File offset of an oid's payload; throws SCUTE_E_OID for null and for other pools' oids.
 uint64_t payload_of(const pool::state& s, uint64_t oid);
@@ -35,4 +35,4 @@ void verify_object(pool::state& s, pool::lane* l, const heap::object& o, uint64_
 void hand_out(pool::state& s, pool::lane* l, const heap::object& o, uint64_t size, uint64_t from,
               uint64_t to, bool first_known);
 
-}  // namespace scute::tx
+}  // namespace scute::core::tx

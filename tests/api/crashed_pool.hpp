@@ -11,7 +11,7 @@ namespace scute_test {
 
 struct crashed_pool {
   std::string path;
-  std::vector<std::uint64_t> oids;
+  std::vector<uint64_t> oids;
   std::vector<std::vector<unsigned char>> contents;  // that the objects must have
 };
 

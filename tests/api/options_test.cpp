@@ -37,7 +37,7 @@ TEST(options, designated_initialisers) {
   EXPECT_STREQ(c.layout, "test");
   EXPECT_EQ(c.protection, SCUTE_PROTECT_MLP);
   EXPECT_EQ(c.lanes, 2U);
-  EXPECT_EQ(c.flags, static_cast<std::uint32_t>(SCUTE_READONLY | SCUTE_OVERWRITE));
+  EXPECT_EQ(c.flags, static_cast<uint32_t>(SCUTE_READONLY | SCUTE_OVERWRITE));
 }
 
 TEST(options, set_by_name) {
@@ -73,7 +73,7 @@ TEST(options, policies) {
   how.set("policy", "default");
   EXPECT_EQ(how.policy, scute::policy::standard);
   how.set("no_fault_handler", "1").set("account", "1");
-  EXPECT_EQ(how.native().flags, static_cast<std::uint32_t>(SCUTE_NO_FAULT_HANDLER | SCUTE_ACCOUNT));
+  EXPECT_EQ(how.native().flags, static_cast<uint32_t>(SCUTE_NO_FAULT_HANDLER | SCUTE_ACCOUNT));
 }
 
 TEST(options, policy_from_the_environment) {
@@ -96,8 +96,7 @@ TEST(options, engines) {
   EXPECT_TRUE(how.lazy_recovery);
   EXPECT_TRUE(how.plain_encoding);
   EXPECT_EQ(how.native().engine, SCUTE_ENGINE_LOGFREE);
-  EXPECT_EQ(how.native().flags,
-            static_cast<std::uint32_t>(SCUTE_LAZY_RECOVERY | SCUTE_PLAIN_ENCODING));
+  EXPECT_EQ(how.native().flags, static_cast<uint32_t>(SCUTE_LAZY_RECOVERY | SCUTE_PLAIN_ENCODING));
   how.set("engine", "redo");
   EXPECT_EQ(how.engine, scute::engine::redo);
   how.set("engine", "auto").set("lazy-recovery", "0").set("plain-encoding", "0");

@@ -18,13 +18,13 @@
 namespace {
 
 struct small {
-  std::uint64_t a[8];
+  uint64_t a[8];
 };
 struct large {
-  std::uint64_t a[2000];  // four fragments
+  uint64_t a[2000];  // four fragments
 };
 
-constexpr std::uint64_t offset_of(scute_oid oid) {
+constexpr uint64_t offset_of(scute_oid oid) {
   return oid & ((1ULL << 48) - 1);
 }
 
@@ -39,7 +39,7 @@ class policy : public scute_test::pool_test {
     pool = scute::pool::create(folder / "test.pool", how);
   }
   // Inverts bytes in the file, which the mapping shows at once.
-  void spoil(std::uint64_t offset, std::size_t n) const {
+  void spoil(uint64_t offset, size_t n) const {
     const int fd = ::open((folder / "test.pool").c_str(), O_RDWR | O_CLOEXEC);
     ASSERT_GE(fd, 0);
     std::vector<unsigned char> bytes(n);
@@ -49,11 +49,11 @@ class policy : public scute_test::pool_test {
     ::close(fd);
   }
   // The same place, and its parity too: beyond repair.
-  void lose(std::uint64_t offset, std::size_t n) const {
+  void lose(uint64_t offset, size_t n) const {
     scute_location at{};
     at.struct_size = sizeof at;
     ASSERT_EQ(scute_locate(pool.native_handle(), offset, &at), 0);
-    std::uint64_t parity = 0;
+    uint64_t parity = 0;
     ASSERT_EQ(scute_offset_of(pool.native_handle(), at.zone, pool.info().rows, at.column, &parity),
               0);
     spoil(offset, n);
@@ -64,7 +64,7 @@ class policy : public scute_test::pool_test {
     return pool.transact([](scute::tx& tx) {
       const auto p = tx.make<T>();
       T& object = tx.open(p);
-      for (std::size_t i = 0; i < std::size(object.a); ++i) object.a[i] = i * 3 + 1;
+      for (size_t i = 0; i < std::size(object.a); ++i) object.a[i] = i * 3 + 1;
       return p;
     });
   }
@@ -100,23 +100,23 @@ TEST_F(policy, conservative_heals_what_is_read) {
   EXPECT_EQ(static_cast<const small*>(scute_get(c, p.oid()))->a[3], 10U);
   EXPECT_EQ(pool.stats().heals, 3U);
 
-  for (const std::size_t i : {0U, 511U, 512U, 1100U, 1999U}) {
+  for (const size_t i : {0U, 511U, 512U, 1100U, 1999U}) {
     spoil(offset_of(big.oid()) + i * 8, 8);
     EXPECT_EQ(pool.get(big).a[i], i * 3 + 1);
     spoil(offset_of(big.oid()) + i * 8, 8);
     const void* bytes = nullptr;
     ASSERT_EQ(scute_get_committed(c, big.oid(), i * 8, 8, &bytes), 0);
-    EXPECT_EQ(*static_cast<const std::uint64_t*>(bytes), i * 3 + 1);
+    EXPECT_EQ(*static_cast<const uint64_t*>(bytes), i * 3 + 1);
     spoil(offset_of(big.oid()) + i * 8, 8);
     EXPECT_EQ(static_cast<const large*>(scute_get(c, big.oid()))->a[i], i * 3 + 1);
   }
   // Through a transaction: the fragments behind the first, too.
-  for (const std::size_t i : {3U, 600U, 1999U}) {
+  for (const size_t i : {3U, 600U, 1999U}) {
     spoil(offset_of(big.oid()) + i * 8, 8);
     pool.transact([&](scute::tx& tx) { EXPECT_EQ(tx.get(big).a[i], i * 3 + 1); });
     spoil(offset_of(big.oid()) + i * 8, 8);
     pool.transact([&](scute::tx& tx) {
-      EXPECT_EQ(*reinterpret_cast<const std::uint64_t*>(tx.bytes(big.oid(), i * 8, 8)), i * 3 + 1);
+      EXPECT_EQ(*reinterpret_cast<const uint64_t*>(tx.bytes(big.oid(), i * 8, 8)), i * 3 + 1);
     });
   }
   EXPECT_EQ(pool.check().damaged, 0U);
@@ -125,7 +125,7 @@ TEST_F(policy, conservative_heals_what_is_read) {
 TEST_F(policy, conservative_tests_only_the_fragments_of_a_range) {
   start({.policy = scute::policy::conservative});
   const auto big = make_one<large>();
-  const std::uint64_t before = pool.stats().verified_bytes;
+  const uint64_t before = pool.stats().verified_bytes;
   const void* bytes = nullptr;
   ASSERT_EQ(scute_get_committed(pool.native_handle(), big.oid(), 9000, 8, &bytes), 0);
   EXPECT_EQ(pool.stats().verified_bytes - before, 4096U);
@@ -147,7 +147,7 @@ TEST_F(policy, conservative_refuses_what_is_lost_or_freed) {
   EXPECT_EQ(pool.get(q).a[1], 4U) << "the rest is usable";
   lose(offset_of(big.oid()) + 8200, 16);
   EXPECT_ERRC(corrupt, pool.get(big));
-  EXPECT_EQ(*reinterpret_cast<const std::uint64_t*>(pool.bytes(big.oid(), 8, 8)), 4U);
+  EXPECT_EQ(*reinterpret_cast<const uint64_t*>(pool.bytes(big.oid(), 8, 8)), 4U);
   EXPECT_ERRC(corrupt, pool.bytes(big.oid(), 8192, 8));
   pool.transact([&](scute::tx& tx) { EXPECT_ERRC(corrupt, tx.get(big)); });
   pool.transact([&](scute::tx& tx) { tx.destroy(q); });
@@ -182,9 +182,9 @@ TEST_F(policy, conservative_reads_committed_objects_inside_transactions) {
 }
 
 struct maps {
-  scute::ordered_map<std::uint64_t, std::uint64_t> ordered;
-  scute::hash_map<std::uint64_t, std::uint64_t> hashed;
-  scute::vector<std::uint64_t> numbers;
+  scute::ordered_map<uint64_t, uint64_t> ordered;
+  scute::hash_map<uint64_t, uint64_t> hashed;
+  scute::vector<uint64_t> numbers;
   scute::string text;
 };
 
@@ -192,10 +192,10 @@ struct maps {
 TEST_F(policy, conservative_containers_never_see_damage) {
   start({.policy = scute::policy::conservative});
   const auto root = pool.root<maps>();
-  constexpr std::uint64_t count = 600;
+  constexpr uint64_t count = 600;
   pool.transact([&](scute::tx& tx) {
     maps& m = tx.open(root);
-    for (std::uint64_t i = 0; i < count; ++i) {
+    for (uint64_t i = 0; i < count; ++i) {
       m.ordered.insert_or_assign(tx, i * 7, i);
       m.hashed.insert_or_assign(tx, i * 7, i);
       m.numbers.push_back(tx, i);
@@ -203,29 +203,29 @@ TEST_F(policy, conservative_containers_never_see_damage) {
     m.text.assign(tx, std::string(5000, 'x'));
   });
   struct extent {
-    std::uint64_t offset, size;
+    uint64_t offset, size;
   };
   std::vector<extent> objects;
   for (const auto p : pool.objects()) {
-    std::uint64_t size = 0;
+    uint64_t size = 0;
     ASSERT_EQ(scute_object_info(pool.native_handle(), p.oid(), &size, nullptr, nullptr), 0);
     objects.push_back({offset_of(p.oid()), size});
   }
   ASSERT_GT(objects.size(), 20U);
   const auto read_all = [&] {
     const maps& m = pool.get(root);
-    for (std::uint64_t i = 0; i < count; ++i) {
+    for (uint64_t i = 0; i < count; ++i) {
       ASSERT_EQ(*m.ordered.get(pool, i * 7), i);
       ASSERT_EQ(*m.hashed.get(pool, i * 7), i);
       ASSERT_EQ(m.numbers.at(pool, i), i);
     }
-    std::uint64_t next = 0;
+    uint64_t next = 0;
     for (const auto& [key, value] : m.ordered.scan(pool)) ASSERT_EQ(key, 7 * next++);
     ASSERT_EQ(next, count);
     ASSERT_EQ(m.text.view(pool), std::string(5000, 'x'));
   };
   read_all();
-  std::uint64_t damaged = 0;
+  uint64_t damaged = 0;
   for (const extent& e : objects) {
     spoil(e.offset + (damaged * 13) % (e.size - 1), 1);
     ++damaged;
@@ -243,8 +243,8 @@ TEST_F(policy, the_account_is_exact) {
   const auto p = make_one<small>();
   const auto big = make_one<large>();
   scute_pool* const c = pool.native_handle();
-  std::uint64_t expected = pool.stats().unverified_bytes;
-  const auto more = [&](std::uint64_t n) {
+  uint64_t expected = pool.stats().unverified_bytes;
+  const auto more = [&](uint64_t n) {
     expected += n;
     EXPECT_EQ(pool.stats().unverified_bytes, expected);
   };
@@ -292,11 +292,11 @@ TEST_F(policy, the_account_of_any_reads_is_exact_between_scrubs) {
   const auto p = make_one<small>();
   const auto big = make_one<large>();
   scute_pool* const c = pool.native_handle();
-  std::uint64_t total = pool.stats().unverified_bytes, since = total, most = 0;
-  const auto take = [&](std::uint64_t n) { total += n, since += n; };
+  uint64_t total = pool.stats().unverified_bytes, since = total, most = 0;
+  const auto take = [&](uint64_t n) { total += n, since += n; };
   for (int i = 0; i < 3000; ++i) {
-    const std::uint64_t from = random.between(0, sizeof(large) - 1),
-                        n = random.between(1, sizeof(large) - from);
+    const uint64_t from = random.between(0, sizeof(large) - 1),
+                   n = random.between(1, sizeof(large) - from);
     switch (random.between(0, 6)) {
       case 0: pool.get(p), take(sizeof(small)); break;
       case 1: scute_get(c, big.oid()), take(sizeof(large)); break;
@@ -328,7 +328,7 @@ TEST_F(policy, the_account_of_any_reads_is_exact_between_scrubs) {
 TEST_F(policy, threads_account_together) {
   start({.account = true});
   const auto p = make_one<small>();
-  const std::uint64_t before = pool.stats().unverified_bytes;
+  const uint64_t before = pool.stats().unverified_bytes;
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t)
     threads.emplace_back([&] {
@@ -348,7 +348,7 @@ TEST_F(policy, conservative_hands_out_nothing_unverified) {
   start({.policy = scute::policy::conservative, .account = true});
   const auto p = make_one<small>();
   const auto big = make_one<large>();
-  const std::uint64_t before = pool.stats().verified_bytes;
+  const uint64_t before = pool.stats().verified_bytes;
   pool.get(p);
   scute_get(pool.native_handle(), big.oid());
   EXPECT_EQ(pool.stats().verified_bytes - before, sizeof(small) + sizeof(large));

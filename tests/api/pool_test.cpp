@@ -12,8 +12,8 @@ using scute_test::temp_folder;
 
 struct record {
   static constexpr std::string_view scute_type = "test.record";
-  std::uint64_t a;
-  std::uint64_t b;
+  uint64_t a;
+  uint64_t b;
   scute::ptr<record> next;
 };
 struct larger {
@@ -21,13 +21,13 @@ struct larger {
 };
 struct other {
   static constexpr std::string_view scute_type = "test.other";
-  std::uint64_t a;
+  uint64_t a;
 };
 
 static_assert(!std::is_copy_constructible_v<pool> && std::is_nothrow_move_constructible_v<pool> &&
               std::is_nothrow_move_assignable_v<pool>);
 
-constexpr std::uint64_t small = 4ULL << 20;
+constexpr uint64_t small = 4ULL << 20;
 
 TEST(pool, create_open_close) {
   const temp_folder folder;
@@ -147,7 +147,7 @@ TEST_F(pools, root_starts_zeroed_and_stays) {
 
 TEST_F(pools, get_refuses_wild_pointers) {
   const auto r = pool.root<record>();
-  const std::uint64_t size = pool.info().size;
+  const uint64_t size = pool.info().size;
   const scute_oid first = r.oid() & ~((1ULL << 48) - 1);
   using ptr = scute::ptr<record>;
   EXPECT_ERRC(oid, pool.get(ptr()));
@@ -240,10 +240,10 @@ TEST_F(pools, stats_info_and_check) {
   EXPECT_GE(pool.info().epoch, 1U);
   EXPECT_GE(pool.alloc_max(), 4096U);
 
-  std::uint64_t done = 0;
+  uint64_t done = 0;
   const auto report = pool.check(
       false, [](auto...) { ADD_FAILURE() << "damage in a new pool"; },
-      [&](std::string_view, std::uint64_t d, std::uint64_t total) {
+      [&](std::string_view, uint64_t d, uint64_t total) {
         EXPECT_LE(d, total);
         done = d;
       });

@@ -12,7 +12,7 @@ struct block {
 class recovering : public testing::Test {
  protected:
   void SetUp() override { f = scute_test::make_crashed_pool((folder / "crashed").string()); }
-  bool is(const scute::pool& pool, std::size_t i) const {
+  bool is(const scute::pool& pool, size_t i) const {
     const auto& b = pool.get(scute::ptr<block>(f.oids[i]));
     return std::equal(f.contents[i].begin(), f.contents[i].end(), b.bytes);
   }
@@ -24,7 +24,7 @@ class recovering : public testing::Test {
 TEST_F(recovering, references_are_of_decided_transactions) {
   const auto pool = scute::pool::open(f.path, {.lazy_recovery = true});
   EXPECT_GT(pool.info().unresolved, 0U);
-  for (std::size_t i = 0; i < 4; ++i) EXPECT_TRUE(is(pool, i)) << i;
+  for (size_t i = 0; i < 4; ++i) EXPECT_TRUE(is(pool, i)) << i;
   EXPECT_EQ(pool.info().rolled_back, 1U);
   EXPECT_GT(pool.info().unresolved, 0U);
 }
@@ -37,16 +37,16 @@ TEST_F(recovering, transactions_need_not_wait) {
     b.bytes[5] = 77;
   });
   f.contents[0][5] = 77;
-  for (std::size_t i = 0; i < 4; ++i) EXPECT_TRUE(is(pool, i)) << i;
+  for (size_t i = 0; i < 4; ++i) EXPECT_TRUE(is(pool, i)) << i;
   pool.wait_for_recovery();
-  for (std::size_t i = 0; i < 4; ++i) EXPECT_TRUE(is(pool, i)) << i;
+  for (size_t i = 0; i < 4; ++i) EXPECT_TRUE(is(pool, i)) << i;
   EXPECT_EQ(pool.check().damaged, 0U);
 }
 
 TEST_F(recovering, waiting) {
   auto pool = scute::pool::open(f.path, {.lazy_recovery = true});
-  std::uint64_t last = 0, total = 0, calls = 0;
-  pool.wait_for_recovery([&](std::string_view what, std::uint64_t done, std::uint64_t of) {
+  uint64_t last = 0, total = 0, calls = 0;
+  pool.wait_for_recovery([&](std::string_view what, uint64_t done, uint64_t of) {
     EXPECT_EQ(what, "recover");
     EXPECT_GE(done, last);
     last = done;
@@ -70,7 +70,7 @@ TEST_F(recovering, what_the_callback_throws_is_rethrown_at_the_end) {
   EXPECT_THROW(pool.wait_for_recovery(complain), std::string);
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(pool.info().unresolved, 0U);
-  for (std::size_t i = 0; i < 4; ++i) EXPECT_TRUE(is(pool, i)) << i;
+  for (size_t i = 0; i < 4; ++i) EXPECT_TRUE(is(pool, i)) << i;
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 namespace {
 
-using block = std::array<std::uint64_t, 4000>;
+using block = std::array<uint64_t, 4000>;
 
 class scrub : public scute_test::pool_test {
  protected:
@@ -27,12 +27,11 @@ TEST_F(scrub, TellsWhatItFindsAndRepairs) {
   bool progress = false;
   scute::scrub_options how;
   how.threads = 2;
-  how.finding = [&](std::string_view what, std::uint64_t, std::uint64_t, scute_oid object,
-                    bool repaired) {
+  how.finding = [&](std::string_view what, uint64_t, uint64_t, scute_oid object, bool repaired) {
     found += what == "object" && object == blocks[3].oid() && repaired ? 1 : 0;
   };
   how.zone = [&](const scute::zone_report& z) { zones += z.repaired == 1 ? 1 : 0; };
-  how.progress = [&](std::string_view, std::uint64_t, std::uint64_t) { progress = true; };
+  how.progress = [&](std::string_view, uint64_t, uint64_t) { progress = true; };
   const scute::report r = pool.scrub(how);
   EXPECT_EQ(r.repaired, 1u);
   EXPECT_EQ(r.complete, 1);
@@ -44,9 +43,7 @@ TEST_F(scrub, TellsWhatItFindsAndRepairs) {
 
 TEST_F(scrub, WhatACallbackThrowsEndsItAndComesOut) {
   scute::scrub_options how;
-  how.progress = [](std::string_view, std::uint64_t, std::uint64_t) {
-    throw std::runtime_error("enough");
-  };
+  how.progress = [](std::string_view, uint64_t, uint64_t) { throw std::runtime_error("enough"); };
   EXPECT_THROW(pool.scrub(how), std::runtime_error);
   EXPECT_EQ(pool.scrub().complete, 1);
 }
@@ -54,7 +51,7 @@ TEST_F(scrub, WhatACallbackThrowsEndsItAndComesOut) {
 TEST_F(scrub, InTheBackgroundOneAtATime) {
   pool.start_scrub();
   EXPECT_EQ(pool.wait_for_scrub().complete, 1);
-  pool.start_scrub({.rate = std::uint64_t{1} << 20});
+  pool.start_scrub({.rate = uint64_t{1} << 20});
   EXPECT_THROW(pool.scrub(), scute::error);
   pool.stop_scrub();
   EXPECT_EQ(pool.wait_for_scrub().complete, 0);

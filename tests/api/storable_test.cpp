@@ -21,7 +21,7 @@ struct plain {
   int a;
   double b;
   char text[10];
-  std::array<std::uint16_t, 4> c;
+  std::array<uint16_t, 4> c;
 };
 struct nested {
   plain p[3];
@@ -170,7 +170,7 @@ struct by_name {
   static constexpr std::string_view scute_type = "test.by_name";
 };
 struct by_number {
-  static constexpr std::uint32_t scute_type = 7;
+  static constexpr uint32_t scute_type = 7;
 };
 
 }  // namespace

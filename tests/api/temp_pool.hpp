@@ -47,7 +47,7 @@ class temp_folder {
 /// A test with an empty pool in a folder of its own.
 class pool_test : public testing::Test {
  protected:
-  void make(std::uint64_t size = 16ULL << 20) {
+  void make(uint64_t size = 16ULL << 20) {
     pool = scute::pool::create(folder / "test.pool", {.size = size});
   }
   void SetUp() override { make(); }
@@ -57,8 +57,8 @@ class pool_test : public testing::Test {
     pool = scute::pool::open(folder / "test.pool");
   }
 
-  std::size_t objects() const {
-    std::size_t n = 0;
+  size_t objects() const {
+    size_t n = 0;
     for ([[maybe_unused]] const auto p : pool.objects()) {
       ++n;
     }
@@ -70,8 +70,8 @@ class pool_test : public testing::Test {
 };
 
 /// SCUTE_TEST_SEED repeats a run; otherwise every run is another. Print it with every failure.
-inline std::uint64_t seed() {
-  static const std::uint64_t value = [] {
+inline uint64_t seed() {
+  static const uint64_t value = [] {
     const char* given = std::getenv("SCUTE_TEST_SEED");
     return given != nullptr ? std::strtoull(given, nullptr, 0) : std::random_device{}();
   }();

@@ -12,15 +12,15 @@ struct inner {
 };
 struct node {
   static constexpr std::string_view scute_type = "test.node";
-  std::uint64_t a;
+  uint64_t a;
   scute::ptr<node> next;
   inner in;
   int values[8];
 };
 struct big {
-  std::uint64_t head;
+  uint64_t head;
   char bytes[100'000];
-  std::uint64_t tail;
+  uint64_t tail;
 };
 
 struct throws_when_made {
@@ -63,7 +63,7 @@ TEST_F(transactions, results_pass_through) {
 }
 
 TEST_F(transactions, an_exception_aborts_and_goes_on) {
-  const std::size_t before = objects();
+  const size_t before = objects();
   EXPECT_THROW(pool.transact([&](scute::tx& tx) {
     tx.open(root).a = 9;
     tx.edit(root, &node::in, &inner::y) = 9;
@@ -161,7 +161,7 @@ TEST_F(transactions, make_constructs) {
     EXPECT_EQ(tx.get(tx.make<int>(7)), 7);
     EXPECT_EQ(tx.get(tx.make<node>()).values[7], 0);
   });
-  const std::size_t before = objects();
+  const size_t before = objects();
   pool.transact(
       [&](scute::tx& tx) { EXPECT_THROW(tx.make<throws_when_made>(), std::runtime_error); });
   EXPECT_EQ(objects(), before) << "nothing is left of an object that could not be constructed";
@@ -169,7 +169,7 @@ TEST_F(transactions, make_constructs) {
 
 TEST_F(transactions, destroy_frees_at_commit) {
   const auto p = pool.transact([](scute::tx& tx) { return tx.make<node>(1U); });
-  const std::size_t before = objects();
+  const size_t before = objects();
   EXPECT_THROW(pool.transact([&](scute::tx& tx) {
     tx.destroy(p);
     throw 1;
@@ -299,7 +299,7 @@ TEST_F(transactions, misuse_throws) {
 }
 
 TEST_F(transactions, a_full_pool_throws_and_changes_nothing) {
-  const std::size_t before = objects();
+  const size_t before = objects();
   EXPECT_ERRC(
       nospc, for (;;) {
         pool.transact([&](scute::tx& tx) {
@@ -308,7 +308,7 @@ TEST_F(transactions, a_full_pool_throws_and_changes_nothing) {
           tx.make_array<std::byte>(200'000);
         });
       });
-  const std::uint64_t made = pool.get(root).a;
+  const uint64_t made = pool.get(root).a;
   EXPECT_GT(made, 10U);
   EXPECT_EQ(objects(), before + made);
   reopen();
@@ -330,9 +330,9 @@ TEST_F(transactions, threads_work_on_their_own_objects) {
     threads.emplace_back([&, i] {
       for (int k = 0; k < 200; ++k) {
         pool.transact([&](scute::tx& tx) {
-          node& n = tx.open(mine[static_cast<std::size_t>(i)]);
+          node& n = tx.open(mine[static_cast<size_t>(i)]);
           ++n.a;
-          const auto fresh = tx.make<node>(static_cast<std::uint64_t>(k), n.next);
+          const auto fresh = tx.make<node>(static_cast<uint64_t>(k), n.next);
           if (n.next) {
             tx.destroy(n.next);
           }

@@ -17,6 +17,7 @@
 #include "scute/scute.h"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 constexpr unsigned operations = 16;

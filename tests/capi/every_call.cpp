@@ -5,6 +5,7 @@
 #include <set>
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 using subject = call_subject;

@@ -14,6 +14,7 @@
 #include "support/child.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 // A sanitizer for threads allows no new ones in the child of a process that had several, has a

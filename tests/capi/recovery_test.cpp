@@ -10,6 +10,7 @@
 #include "support/child.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 class recovery : public testing::Test {

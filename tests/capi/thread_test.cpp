@@ -11,6 +11,7 @@
 #include "support/child.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 constexpr uint64_t size = 5000;

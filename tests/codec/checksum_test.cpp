@@ -9,7 +9,7 @@
 #include "codec/crc32c.hpp"
 #include "seeded.hpp"
 
-namespace scute::codec {
+namespace scute::core::codec {
 namespace {
 
 constexpr checksum_kind kinds[] = {checksum_kind::none, checksum_kind::crc32c,
@@ -56,16 +56,16 @@ TEST(Checksum, UpdateEqualsRecomputing) {
   SCUTE_RANDOM(random);
   for (const checksum_kind kind : kinds) {
     SCOPED_TRACE(checksum_name(kind));
-    for (const std::size_t size : {1, 31, 64, 100, 4096, 4124, 65536, 300000}) {
+    for (const size_t size : {1, 31, 64, 100, 4096, 4124, 65536, 300000}) {
       auto object = random.bytes(size);
-      std::uint32_t sum =
+      uint32_t sum =
           checksum(kind, object.data(), size / 3, object.data() + size / 3, size - size / 3);
       for (int k = 0; k < 60; ++k) {
-        const std::size_t begin = random.length(size);
-        const std::size_t n = random.length(size - begin);
+        const size_t begin = random.length(size);
+        const size_t n = random.length(size - begin);
         const auto fresh = random.bytes(n);
         sum = checksum_update(kind, sum, object.data() + begin, fresh.data(), n, size - begin - n);
-        std::copy(fresh.begin(), fresh.end(), object.begin() + static_cast<std::ptrdiff_t>(begin));
+        std::copy(fresh.begin(), fresh.end(), object.begin() + static_cast<ptrdiff_t>(begin));
         ASSERT_EQ(sum, checksum(kind, object.data(), size, nullptr, 0)) << size << " " << begin;
       }
     }
@@ -77,7 +77,7 @@ TEST(Checksum, UpdateKeepsDamageVisible) {
   SCUTE_RANDOM(random);
   for (const checksum_kind kind : {checksum_kind::crc32c, checksum_kind::adler32}) {
     auto object = random.bytes(1000);
-    std::uint32_t sum = checksum(kind, object.data(), object.size(), nullptr, 0);
+    uint32_t sum = checksum(kind, object.data(), object.size(), nullptr, 0);
     object[700] ^= 0x10;
     const auto fresh = random.bytes(64);
     sum = checksum_update(kind, sum, object.data() + 128, fresh.data(), 64, 1000 - 192);
@@ -87,4 +87,4 @@ TEST(Checksum, UpdateKeepsDamageVisible) {
 }
 
 }  // namespace
-}  // namespace scute::codec
+}  // namespace scute::core::codec

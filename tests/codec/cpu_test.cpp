@@ -10,7 +10,7 @@
 #include "codec/parity_table.hpp"
 #include "codec/target.hpp"
 
-namespace scute::codec {
+namespace scute::core::codec {
 namespace {
 
 constexpr cpu_features everything{.sse42 = true,
@@ -89,4 +89,4 @@ TEST(Cpu, PortableVariantsAreAlwaysThere) {
 }
 
 }  // namespace
-}  // namespace scute::codec
+}  // namespace scute::core::codec

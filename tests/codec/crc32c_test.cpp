@@ -13,27 +13,27 @@
 #include "guarded_buffer.hpp"
 #include "seeded.hpp"
 
-namespace scute::codec {
+namespace scute::core::codec {
 namespace {
 
 using test::guarded_buffer;
 
-constexpr std::size_t length_max = 70000;
+constexpr size_t length_max = 70000;
 
 // A register after zero bytes, as a linear map given by its images of the 32 bits: an
 // implementation that shares nothing with the kernels.
-using linear_map = std::array<std::uint32_t, 32>;
+using linear_map = std::array<uint32_t, 32>;
 
-std::uint32_t image_of(const linear_map& m, std::uint32_t v) {
-  std::uint32_t out = 0;
+uint32_t image_of(const linear_map& m, uint32_t v) {
+  uint32_t out = 0;
   for (; v != 0; v &= v - 1) out ^= m[static_cast<unsigned>(std::countr_zero(v))];
   return out;
 }
 
-std::uint32_t shift_reference(std::uint32_t reg, std::uint64_t bytes) {
+uint32_t shift_reference(uint32_t reg, uint64_t bytes) {
   linear_map map{};
   for (unsigned bit = 0; bit < 32; ++bit) {
-    std::uint32_t v = std::uint32_t{1} << bit;
+    uint32_t v = uint32_t{1} << bit;
     for (int i = 0; i < 8; ++i) v = (v >> 1) ^ ((v & 1) != 0 ? 0x82F63B78U : 0);
     map[bit] = v;
   }
@@ -69,18 +69,17 @@ TEST(Crc32c, EveryVariantEqualsIsal) {
   random.fill(other.at_begin(), length_max);
   for (const crc32c_table* v : crc32c_variants()) {
     SCOPED_TRACE(v->name);
-    for (std::size_t k = 0; k < 1500; ++k) {
-      const std::size_t n = k < 600 ? k : random.length(length_max);
+    for (size_t k = 0; k < 1500; ++k) {
+      const size_t n = k < 600 ? k : random.length(length_max);
       const bool end = random.between(0, 1) != 0;
       unsigned char* p = buffer.place(n, end);
-      const std::uint32_t reg = random.word();
-      const std::uint32_t expected = crc32_iscsi(p, static_cast<int>(n), reg);
+      const uint32_t reg = random.word();
+      const uint32_t expected = crc32_iscsi(p, static_cast<int>(n), reg);
       ASSERT_EQ(v->update(reg, p, n), expected) << n;
 
       const unsigned char* q = other.place(n, !end);
-      const std::uint32_t separate =
-          crc32_iscsi(p, static_cast<int>(n), 0) ^
-          crc32_iscsi(const_cast<unsigned char*>(q), static_cast<int>(n), 0);
+      const uint32_t separate = crc32_iscsi(p, static_cast<int>(n), 0) ^
+                                crc32_iscsi(const_cast<unsigned char*>(q), static_cast<int>(n), 0);
       ASSERT_EQ(v->linear_xor(p, q, n), separate) << n;
     }
   }
@@ -89,9 +88,9 @@ TEST(Crc32c, EveryVariantEqualsIsal) {
 TEST(Crc32c, Chains) {
   SCUTE_RANDOM(random);
   const auto bytes = random.bytes(10000);
-  const std::uint32_t whole = crc32c(0, bytes.data(), bytes.size());
+  const uint32_t whole = crc32c(0, bytes.data(), bytes.size());
   for (int k = 0; k < 300; ++k) {
-    const std::size_t cut = random.length(bytes.size());
+    const size_t cut = random.length(bytes.size());
     ASSERT_EQ(crc32c(crc32c(0, bytes.data(), cut), bytes.data() + cut, bytes.size() - cut), whole);
   }
 }
@@ -99,12 +98,12 @@ TEST(Crc32c, Chains) {
 TEST(Crc32c, LinearIsLinear) {
   SCUTE_RANDOM(random);
   for (int k = 0; k < 300; ++k) {
-    const std::size_t n = random.length(5000);
+    const size_t n = random.length(5000);
     const auto a = random.bytes(n);
     const auto b = random.bytes(n);
     auto sum = a;
-    for (std::size_t i = 0; i < n; ++i) sum[i] ^= b[i];
-    const std::uint32_t linear = crc32c_linear(sum.data(), n);
+    for (size_t i = 0; i < n; ++i) sum[i] ^= b[i];
+    const uint32_t linear = crc32c_linear(sum.data(), n);
     ASSERT_EQ(linear, crc32c_linear(a.data(), n) ^ crc32c_linear(b.data(), n));
     ASSERT_EQ(linear, crc32c_linear_xor(a.data(), b.data(), n));
   }
@@ -116,9 +115,9 @@ TEST(Crc32c, ShiftAppendsZeroBytes) {
   const std::vector<unsigned char> zeros(9000);
   for (const crc32c_table* v : crc32c_variants()) {
     SCOPED_TRACE(v->name);
-    std::uint32_t stepped = random.word() | 1;
-    const std::uint32_t start = stepped;
-    for (std::size_t n = 0; n < zeros.size(); ++n) {
+    uint32_t stepped = random.word() | 1;
+    const uint32_t start = stepped;
+    for (size_t n = 0; n < zeros.size(); ++n) {
       ASSERT_EQ(v->shift(start, n), stepped) << n;
       stepped = crc32_iscsi(const_cast<unsigned char*>(zeros.data()), 1, stepped);
     }
@@ -127,29 +126,21 @@ TEST(Crc32c, ShiftAppendsZeroBytes) {
 
 TEST(Crc32c, ShiftByAnyCount) {
   SCUTE_RANDOM(random);
-  std::vector<std::uint64_t> counts = {0,
-                                       127,
-                                       128,
-                                       16383,
-                                       16384,
-                                       0x7FFFFFFE,
-                                       0x7FFFFFFF,
-                                       0x80000000,
-                                       0xFFFFFFFF,
-                                       std::uint64_t{1} << 40,
-                                       ~std::uint64_t{0}};
+  std::vector<uint64_t> counts = {
+      0,           127,        128,        16383,      16384,
+      0x7FFFFFFE,  0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, uint64_t{1} << 40,
+      ~uint64_t{0}};
   for (unsigned bits = 1; bits <= 64; ++bits) {
-    for (int k = 0; k < 4; ++k)
-      counts.push_back(random.between(0, ~std::uint64_t{0} >> (64 - bits)));
+    for (int k = 0; k < 4; ++k) counts.push_back(random.between(0, ~uint64_t{0} >> (64 - bits)));
   }
   for (const crc32c_table* v : crc32c_variants()) {
     SCOPED_TRACE(v->name);
-    for (const std::uint64_t n : counts) {
-      const std::uint32_t reg = random.word();
+    for (const uint64_t n : counts) {
+      const uint32_t reg = random.word();
       ASSERT_EQ(v->shift(reg, n), shift_reference(reg, n)) << n;
     }
   }
 }
 
 }  // namespace
-}  // namespace scute::codec
+}  // namespace scute::core::codec

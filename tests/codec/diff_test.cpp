@@ -11,7 +11,7 @@
 #include "guarded_buffer.hpp"
 #include "seeded.hpp"
 
-namespace scute::codec {
+namespace scute::core::codec {
 
 static bool operator==(const diff_range& a, const diff_range& b) {
   return a.begin == b.begin && a.end == b.end;
@@ -25,11 +25,11 @@ namespace {
 using test::guarded_buffer;
 
 // The contract of diff.hpp, word by word.
-std::vector<diff_range> naive(const unsigned char* a, const unsigned char* b, std::size_t n,
-                              std::size_t from, std::size_t gap) {
+std::vector<diff_range> naive(const unsigned char* a, const unsigned char* b, size_t n, size_t from,
+                              size_t gap) {
   std::vector<diff_range> out;
-  for (std::size_t begin = from; begin < n;) {
-    const std::size_t end = std::min(n, begin / 8 * 8 + 8);
+  for (size_t begin = from; begin < n;) {
+    const size_t end = std::min(n, begin / 8 * 8 + 8);
     if (!std::equal(a + begin, a + end, b + begin)) {
       if (!out.empty() && (begin == out.back().end || begin - out.back().end < gap)) {
         out.back().end = end;
@@ -44,8 +44,8 @@ std::vector<diff_range> naive(const unsigned char* a, const unsigned char* b, st
 
 class Diff : public ::testing::TestWithParam<const diff_table*> {
  protected:
-  std::vector<diff_range> all(const unsigned char* a, const unsigned char* b, std::size_t n,
-                              std::size_t from, std::size_t gap) {
+  std::vector<diff_range> all(const unsigned char* a, const unsigned char* b, size_t n, size_t from,
+                              size_t gap) {
     std::vector<diff_range> out;
     diff_range r{from, from};
     while (next_diff_with(*GetParam(), a, b, n, r.end, gap, r.begin, r.end)) out.push_back(r);
@@ -55,25 +55,24 @@ class Diff : public ::testing::TestWithParam<const diff_table*> {
 
 TEST_P(Diff, EqualsTheNaiveOne) {
   SCUTE_RANDOM(random);
-  constexpr std::size_t length_max = 6000;
+  constexpr size_t length_max = 6000;
   guarded_buffer first(length_max);
   guarded_buffer second(length_max);
-  for (std::size_t k = 0; k < 2500; ++k) {
-    const std::size_t n = k < 600 ? k : random.length(length_max);
+  for (size_t k = 0; k < 2500; ++k) {
+    const size_t n = k < 600 ? k : random.length(length_max);
     unsigned char* a = first.place(n, random.between(0, 1) != 0);
     unsigned char* b = second.place(n, random.between(0, 1) != 0);
     random.fill(a, n);
     std::memcpy(b, a, n);
     // From untouched to mostly changed, in single bytes and in stretches.
-    const std::uint64_t changes =
-        random.between(0, 1) * random.between(0, n >> random.between(0, 7));
-    for (std::uint64_t i = 0; n != 0 && i < changes; ++i) {
-      const auto at = static_cast<std::size_t>(random.between(0, n - 1));
-      const std::size_t stretch = std::min<std::size_t>(n - at, random.length(64) + 1);
-      for (std::size_t j = at; j < at + stretch; ++j) b[j] ^= static_cast<unsigned char>(j | 1);
+    const uint64_t changes = random.between(0, 1) * random.between(0, n >> random.between(0, 7));
+    for (uint64_t i = 0; n != 0 && i < changes; ++i) {
+      const auto at = static_cast<size_t>(random.between(0, n - 1));
+      const size_t stretch = std::min<size_t>(n - at, random.length(64) + 1);
+      for (size_t j = at; j < at + stretch; ++j) b[j] ^= static_cast<unsigned char>(j | 1);
     }
-    const std::size_t from = random.between(0, 2) == 0 ? random.length(n + 10) : 0;
-    const std::size_t gap = random.length(random.between(0, 4) == 0 ? 4096 : 100);
+    const size_t from = random.between(0, 2) == 0 ? random.length(n + 10) : 0;
+    const size_t gap = random.length(random.between(0, 4) == 0 ? 4096 : 100);
     ASSERT_EQ(all(a, b, n, from, gap), naive(a, b, n, from, gap))
         << "n " << n << ", from " << from << ", gap " << gap;
   }
@@ -82,7 +81,7 @@ TEST_P(Diff, EqualsTheNaiveOne) {
 TEST_P(Diff, EverySingleByteIsSeen) {
   std::vector<unsigned char> a(1100);
   auto b = a;
-  for (std::size_t i = 0; i < a.size(); ++i) {
+  for (size_t i = 0; i < a.size(); ++i) {
     b[i] = 1;
     const std::vector<diff_range> expected = {{i / 8 * 8, std::min(i / 8 * 8 + 8, a.size())}};
     ASSERT_EQ(all(a.data(), b.data(), a.size(), 0, 64), expected);
@@ -94,8 +93,8 @@ TEST_P(Diff, EverySingleByteIsSeen) {
 // enough.
 TEST_P(Diff, GapAcrossBlocks) {
   std::vector<unsigned char> a(4096);
-  for (std::size_t left = 480; left <= 544; left += 8) {
-    for (const std::size_t gap : {8, 24, 64, 512, 1024, 1600}) {
+  for (size_t left = 480; left <= 544; left += 8) {
+    for (const size_t gap : {8, 24, 64, 512, 1024, 1600}) {
       auto b = a;
       b[left] = 1;
       b[left + 8 + gap] = 1;
@@ -121,9 +120,9 @@ TEST(DiffInterface, FindsNothingPastTheEnd) {
   EXPECT_FALSE(next_diff(a, b, 0, 0, 0, r));
   EXPECT_FALSE(next_diff(a, b, 2, 0, 0, r));
   EXPECT_EQ(r, (diff_range{77, 78}));
-  EXPECT_TRUE(next_diff(a, b, 3, 1, ~std::size_t{0}, r));
+  EXPECT_TRUE(next_diff(a, b, 3, 1, ~size_t{0}, r));
   EXPECT_EQ(r, (diff_range{1, 3}));
 }
 
 }  // namespace
-}  // namespace scute::codec
+}  // namespace scute::core::codec

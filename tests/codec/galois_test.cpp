@@ -12,7 +12,7 @@
 #include "guarded_buffer.hpp"
 #include "seeded.hpp"
 
-namespace scute::codec {
+namespace scute::core::codec {
 namespace {
 
 using galois::weights;
@@ -22,7 +22,7 @@ using test::random_source;
 using bytes = std::vector<unsigned char>;
 
 // The definition, bit by bit.
-std::uint8_t reference(unsigned a, unsigned b) {
+uint8_t reference(unsigned a, unsigned b) {
   unsigned product = 0;
   for (unsigned bit = 0; bit < 8; ++bit) {
     if ((b >> bit & 1) != 0) product ^= a << bit;
@@ -30,17 +30,17 @@ std::uint8_t reference(unsigned a, unsigned b) {
   for (unsigned bit = 15; bit >= 8; --bit) {
     if ((product >> bit & 1) != 0) product ^= 0x11DU << (bit - 8);
   }
-  return static_cast<std::uint8_t>(product);
+  return static_cast<uint8_t>(product);
 }
 
-bytes product(const unsigned char* src, std::uint8_t c, std::size_t n) {
+bytes product(const unsigned char* src, uint8_t c, size_t n) {
   bytes out(n);
-  for (std::size_t i = 0; i < n; ++i) out[i] = reference(src[i], c);
+  for (size_t i = 0; i < n; ++i) out[i] = reference(src[i], c);
   return out;
 }
 
-std::uint8_t element(random_source& random) {
-  return static_cast<std::uint8_t>(random.between(0, 255));
+uint8_t element(random_source& random) {
+  return static_cast<uint8_t>(random.between(0, 255));
 }
 
 // ---- elements -----------------------------------------------------------------------------------
@@ -48,8 +48,8 @@ std::uint8_t element(random_source& random) {
 TEST(GaloisElement, ProductsAreThoseOfTheDefinitionAndOfIsal) {
   for (unsigned a = 0; a < 256; ++a) {
     for (unsigned b = 0; b < 256; ++b) {
-      const auto x = static_cast<std::uint8_t>(a);
-      const auto y = static_cast<std::uint8_t>(b);
+      const auto x = static_cast<uint8_t>(a);
+      const auto y = static_cast<uint8_t>(b);
       ASSERT_EQ(galois::multiply(x, y), reference(a, b)) << a << " * " << b;
       ASSERT_EQ(galois::multiply(x, y), gf_mul(x, y)) << a << " * " << b;
     }
@@ -57,13 +57,13 @@ TEST(GaloisElement, ProductsAreThoseOfTheDefinitionAndOfIsal) {
 }
 
 TEST(GaloisElement, Axioms) {
-  std::uint8_t table[256][256];
+  uint8_t table[256][256];
   for (unsigned a = 0; a < 256; ++a) {
     for (unsigned b = 0; b < 256; ++b) {
-      table[a][b] = galois::multiply(static_cast<std::uint8_t>(a), static_cast<std::uint8_t>(b));
+      table[a][b] = galois::multiply(static_cast<uint8_t>(a), static_cast<uint8_t>(b));
     }
   }
-  std::size_t broken = 0;
+  size_t broken = 0;
   for (unsigned a = 0; a < 256; ++a) {
     for (unsigned b = 0; b < 256; ++b) {
       broken += table[a][b] != table[b][a];
@@ -80,7 +80,7 @@ TEST(GaloisElement, Axioms) {
 TEST(GaloisElement, Inverse) {
   EXPECT_EQ(galois::inverse(0), 0);
   for (unsigned a = 1; a < 256; ++a) {
-    const auto x = static_cast<std::uint8_t>(a);
+    const auto x = static_cast<uint8_t>(a);
     ASSERT_EQ(galois::multiply(x, galois::inverse(x)), 1) << a;
     ASSERT_EQ(galois::inverse(galois::inverse(x)), x) << a;
     ASSERT_EQ(galois::multiply(x, 1), x);
@@ -91,13 +91,12 @@ TEST(GaloisElement, Inverse) {
 
 class Galois : public ::testing::TestWithParam<const galois_table*> {
  protected:
-  static constexpr std::size_t room = 400;
-  static constexpr std::size_t alignments = 64;
+  static constexpr size_t room = 400;
+  static constexpr size_t alignments = 64;
 
   // dst = c * src and dst ^= c * src for `n` bytes, against the definition; the ranges lie `away`
   // bytes from an end of their memory.
-  void one_row(random_source& random, std::size_t n, std::size_t dst_away, std::size_t src_away,
-               std::uint8_t c) {
+  void one_row(random_source& random, size_t n, size_t dst_away, size_t src_away, uint8_t c) {
     const bool end = random.between(0, 1) != 0;
     unsigned char* dst = end ? to_.at_end(n + dst_away) : to_.at_begin() + dst_away;
     unsigned char* src = end ? from_.at_end(n + src_away) : from_.at_begin() + src_away;
@@ -110,7 +109,7 @@ class Galois : public ::testing::TestWithParam<const galois_table*> {
     GetParam()->multiply(dst, src, c, n);
     ASSERT_EQ(bytes(dst, dst + n), expected);
     std::copy(old.begin(), old.end(), dst);
-    for (std::size_t i = 0; i < n; ++i) expected[i] ^= old[i];
+    for (size_t i = 0; i < n; ++i) expected[i] ^= old[i];
     GetParam()->multiply_into(dst, src, c, n);
     ASSERT_EQ(bytes(dst, dst + n), expected);
     ASSERT_EQ(bytes(src, src + n), original);
@@ -123,9 +122,9 @@ class Galois : public ::testing::TestWithParam<const galois_table*> {
 
 TEST_P(Galois, AllLengthsAndAlignments) {
   SCUTE_RANDOM(random);
-  for (std::size_t n = 0; n <= 300; ++n) {
-    for (std::size_t away = 0; away < alignments; ++away) {
-      const auto other = static_cast<std::size_t>(random.between(0, alignments - 1));
+  for (size_t n = 0; n <= 300; ++n) {
+    for (size_t away = 0; away < alignments; ++away) {
+      const auto other = static_cast<size_t>(random.between(0, alignments - 1));
       const bool turn = random.between(0, 1) != 0;
       const auto c = element(random);
       ASSERT_NO_FATAL_FAILURE(one_row(random, n, turn ? away : other, turn ? other : away, c))
@@ -136,15 +135,15 @@ TEST_P(Galois, AllLengthsAndAlignments) {
 
 TEST_P(Galois, AllCoefficientsAndElements) {
   bytes all(256);
-  for (std::size_t i = 0; i < 256; ++i) all[i] = static_cast<unsigned char>(i);
+  for (size_t i = 0; i < 256; ++i) all[i] = static_cast<unsigned char>(i);
   for (unsigned c = 0; c < 256; ++c) {
-    const auto coefficient = static_cast<std::uint8_t>(c);
+    const auto coefficient = static_cast<uint8_t>(c);
     const bytes expected = product(all.data(), coefficient, 256);
     bytes out(256);
     GetParam()->multiply(out.data(), all.data(), coefficient, 256);
     ASSERT_EQ(out, expected) << c;
     // The same in the steps of the last bytes, which may use other instructions.
-    for (std::size_t i = 0; i < 256; ++i) {
+    for (size_t i = 0; i < 256; ++i) {
       GetParam()->multiply(&out[i], &all[i], coefficient, 1);
     }
     ASSERT_EQ(out, expected) << c;
@@ -153,7 +152,7 @@ TEST_P(Galois, AllCoefficientsAndElements) {
 
 TEST_P(Galois, InPlace) {
   SCUTE_RANDOM(random);
-  for (std::size_t n = 0; n <= 300; ++n) {
+  for (size_t n = 0; n <= 300; ++n) {
     const auto c = element(random);
     bytes data = random.bytes(n);
     const bytes expected = product(data.data(), c, n);
@@ -169,34 +168,34 @@ TEST_P(Galois, InPlace) {
 // Rows and sums each in guarded memory of their own; some sums take the place of a row.
 TEST_P(Galois, Combine) {
   SCUTE_RANDOM(random);
-  constexpr std::size_t n_max = 5000;
-  constexpr std::size_t places = 12;
+  constexpr size_t n_max = 5000;
+  constexpr size_t places = 12;
   std::vector<std::unique_ptr<guarded_buffer>> memory;
-  for (std::size_t i = 0; i < places; ++i) {
+  for (size_t i = 0; i < places; ++i) {
     memory.push_back(std::make_unique<guarded_buffer>(n_max + alignments));
   }
-  for (std::size_t k = 0; k < 1200; ++k) {
-    const std::size_t n = k <= 300 ? k : random.length(n_max);
-    const auto sums = static_cast<std::size_t>(random.between(1, galois::sums_max));
-    const auto row_count = static_cast<std::size_t>(random.between(1, places - sums));
+  for (size_t k = 0; k < 1200; ++k) {
+    const size_t n = k <= 300 ? k : random.length(n_max);
+    const auto sums = static_cast<size_t>(random.between(1, galois::sums_max));
+    const auto row_count = static_cast<size_t>(random.between(1, places - sums));
     std::vector<unsigned char*> range;
     std::vector<bytes> content;
     for (const auto& m : memory) {
       const auto away =
-          static_cast<std::size_t>(random.between(0, 1) * random.between(0, alignments - 1));
+          static_cast<size_t>(random.between(0, 1) * random.between(0, alignments - 1));
       range.push_back(random.between(0, 1) != 0 ? m->at_end(n + away) : m->at_begin() + away);
       random.fill(range.back(), n);
       content.emplace_back(range.back(), range.back() + n);
     }
     // Sums are places 0.. on, rows those behind them.
-    std::vector<void*> out(range.begin(), range.begin() + static_cast<std::ptrdiff_t>(sums));
-    std::vector<std::size_t> out_place(sums);
-    for (std::size_t s = 0; s < sums; ++s) {
+    std::vector<void*> out(range.begin(), range.begin() + static_cast<ptrdiff_t>(sums));
+    std::vector<size_t> out_place(sums);
+    for (size_t s = 0; s < sums; ++s) {
       out_place[s] = s < row_count && random.between(0, 3) == 0 ? sums + s : s;
       out[s] = range[out_place[s]];
     }
-    std::vector<const void*> rows(range.begin() + static_cast<std::ptrdiff_t>(sums),
-                                  range.begin() + static_cast<std::ptrdiff_t>(sums + row_count));
+    std::vector<const void*> rows(range.begin() + static_cast<ptrdiff_t>(sums),
+                                  range.begin() + static_cast<ptrdiff_t>(sums + row_count));
     std::vector<weights> weight(row_count);
     for (auto& w : weight) {
       for (auto& c : w) c = random.between(0, 3) == 0 ? random.between(0, 1) : element(random);
@@ -204,16 +203,16 @@ TEST_P(Galois, Combine) {
     GetParam()->combine(out.data(), sums, rows.data(), weight.data(), row_count, n);
 
     std::vector<bytes> expected = content;
-    for (std::size_t s = 0; s < sums; ++s) {
+    for (size_t s = 0; s < sums; ++s) {
       bytes& sum = expected[out_place[s]];
       sum.assign(n, 0);
-      for (std::size_t r = 0; r < row_count; ++r) {
-        for (std::size_t i = 0; i < n; ++i) {
+      for (size_t r = 0; r < row_count; ++r) {
+        for (size_t i = 0; i < n; ++i) {
           sum[i] ^= galois::multiply(content[sums + r][i], weight[r][s]);
         }
       }
     }
-    for (std::size_t p = 0; p < places; ++p) {
+    for (size_t p = 0; p < places; ++p) {
       ASSERT_EQ(bytes(range[p], range[p] + n), expected[p])
           << sums << " sums of " << row_count << " rows of " << n << ", place " << p;
       ASSERT_TRUE(memory[p]->intact_outside(range[p], n));
@@ -223,19 +222,19 @@ TEST_P(Galois, Combine) {
 
 TEST_P(Galois, CombineManyRowsEqualsIsal) {
   SCUTE_RANDOM(random);
-  for (const std::size_t count : {17UL, 100UL, 251UL}) {
-    const std::size_t n = 3000 + random.length(2000);
+  for (const size_t count : {17UL, 100UL, 251UL}) {
+    const size_t n = 3000 + random.length(2000);
     std::vector<bytes> row;
     std::vector<unsigned char*> rows;
     std::vector<weights> weight(count);
-    for (std::size_t r = 0; r < count; ++r) {
+    for (size_t r = 0; r < count; ++r) {
       row.push_back(random.bytes(n));
       rows.push_back(row.back().data());
     }
-    for (std::size_t sums = 1; sums <= galois::sums_max; ++sums) {
+    for (size_t sums = 1; sums <= galois::sums_max; ++sums) {
       bytes matrix(sums * count);
-      for (std::size_t r = 0; r < count; ++r) {
-        for (std::size_t s = 0; s < sums; ++s) {
+      for (size_t r = 0; r < count; ++r) {
+        for (size_t s = 0; s < sums; ++s) {
           weight[r][s] = matrix[s * count + r] = element(random);
         }
       }
@@ -244,7 +243,7 @@ TEST_P(Galois, CombineManyRowsEqualsIsal) {
       std::vector<bytes> sum(sums, bytes(n));
       std::vector<unsigned char*> isal_out;
       std::vector<void*> out;
-      for (std::size_t s = 0; s < sums; ++s) {
+      for (size_t s = 0; s < sums; ++s) {
         isal_out.push_back(expected[s].data());
         out.push_back(sum[s].data());
       }
@@ -266,8 +265,8 @@ INSTANTIATE_TEST_SUITE_P(Variants, Galois, ::testing::ValuesIn(galois_variants()
 TEST(GaloisInterface, EveryCoefficient) {
   SCUTE_RANDOM(random);
   for (unsigned c = 0; c < 256; ++c) {
-    const auto coefficient = static_cast<std::uint8_t>(c);
-    const std::size_t n = random.length(700);
+    const auto coefficient = static_cast<uint8_t>(c);
+    const size_t n = random.length(700);
     const bytes src = random.bytes(n);
     const bytes old = random.bytes(n);
     const bytes expected = product(src.data(), coefficient, n);
@@ -285,7 +284,7 @@ TEST(GaloisInterface, EveryCoefficient) {
 }
 
 TEST(GaloisInterface, NothingToDo) {
-  for (const std::uint8_t c : {0, 1, 2}) {
+  for (const uint8_t c : {0, 1, 2}) {
     galois::multiply(nullptr, nullptr, c, 0);
     galois::multiply_into(nullptr, nullptr, c, 0);
   }
@@ -300,4 +299,4 @@ TEST(GaloisInterface, NothingToDo) {
 }
 
 }  // namespace
-}  // namespace scute::codec
+}  // namespace scute::core::codec

@@ -10,11 +10,11 @@
 #include <cstring>
 #include <new>
 
-namespace scute::codec::test {
+namespace scute::core::codec::test {
 
 class guarded_buffer {
  public:
-  explicit guarded_buffer(std::size_t capacity)
+  explicit guarded_buffer(size_t capacity)
       : size_((capacity + page - 1) / page * page),
         base_(::mmap(nullptr, size_ + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
     if (base_ == MAP_FAILED || ::mprotect(begin(), size_, PROT_READ | PROT_WRITE) != 0) {
@@ -27,12 +27,12 @@ class guarded_buffer {
   guarded_buffer& operator=(const guarded_buffer&) = delete;
 
   // `n` bytes, `n` <= capacity, that end at the inaccessible page or begin after it.
-  unsigned char* at_end(std::size_t n) { return begin() + size_ - n; }
+  unsigned char* at_end(size_t n) { return begin() + size_ - n; }
   unsigned char* at_begin() { return begin(); }
-  unsigned char* place(std::size_t n, bool end) { return end ? at_end(n) : at_begin(); }
+  unsigned char* place(size_t n, bool end) { return end ? at_end(n) : at_begin(); }
 
   // True if every byte outside [p, p + n) still has the filling; puts it back everywhere.
-  bool intact_outside(const unsigned char* p, std::size_t n) {
+  bool intact_outside(const unsigned char* p, size_t n) {
     bool intact = true;
     for (unsigned char* q = begin(); q != begin() + size_; ++q) {
       intact = intact && ((q >= p && q < p + n) || *q == filling);
@@ -42,13 +42,13 @@ class guarded_buffer {
   }
 
  private:
-  static constexpr std::size_t page = 4096;
+  static constexpr size_t page = 4096;
   static constexpr unsigned char filling = 0xA5;
 
   unsigned char* begin() { return static_cast<unsigned char*>(base_) + page; }
 
-  std::size_t size_;
+  size_t size_;
   void* base_;
 };
 
-}  // namespace scute::codec::test
+}  // namespace scute::core::codec::test

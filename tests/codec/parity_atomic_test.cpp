@@ -9,35 +9,35 @@
 #include "guarded_buffer.hpp"
 #include "seeded.hpp"
 
-namespace scute::codec {
+namespace scute::core::codec {
 namespace {
 
 using test::guarded_buffer;
 
 TEST(ParityAtomic, EqualsThePlainOne) {
   SCUTE_RANDOM(random);
-  constexpr std::size_t size = 512;
+  constexpr size_t size = 512;
   guarded_buffer deltas(size);
   for (int k = 0; k < 4000; ++k) {
     alignas(8) unsigned char words[size];
     random.fill(words, size);
     std::vector<unsigned char> expected(words, words + size);
-    const std::size_t begin =
-        k < 2000 ? static_cast<std::size_t>(random.between(0, 16)) : random.length(size);
-    const std::size_t n = random.length(std::min<std::size_t>(size - begin, k < 2000 ? 40 : size));
+    const size_t begin =
+        k < 2000 ? static_cast<size_t>(random.between(0, 16)) : random.length(size);
+    const size_t n = random.length(std::min<size_t>(size - begin, k < 2000 ? 40 : size));
     unsigned char* delta = deltas.place(n, random.between(0, 1) != 0);
     random.fill(delta, n);
     if (random.between(0, 3) == 0) std::fill_n(delta, n / 2, static_cast<unsigned char>(0));
 
     xor_into_atomic(words + begin, delta, n);
-    for (std::size_t i = 0; i < n; ++i) expected[begin + i] ^= delta[i];
+    for (size_t i = 0; i < n; ++i) expected[begin + i] ^= delta[i];
     ASSERT_EQ(std::vector<unsigned char>(words, words + size), expected) << begin << " " << n;
   }
 }
 
 // A word that does not change is not even dirtied: the memory here cannot be written.
 TEST(ParityAtomic, ZeroWordsAreNotTouched) {
-  constexpr std::size_t size = 4096;
+  constexpr size_t size = 4096;
   void* memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
   const std::vector<unsigned char> zeros(size);
@@ -51,11 +51,11 @@ TEST(ParityAtomic, ZeroWordsAreNotTouched) {
 // else than collide: with plain XORs this fails.
 TEST(ParityAtomic, ThreadsCommute) {
   SCUTE_RANDOM(random);
-  constexpr std::size_t size = 128;
+  constexpr size_t size = 128;
   constexpr unsigned threads = 4;
   constexpr int rounds = 150000;
   struct piece {
-    std::size_t begin;
+    size_t begin;
     std::vector<unsigned char> delta;
   };
   alignas(64) static unsigned char parity[size];
@@ -64,8 +64,8 @@ TEST(ParityAtomic, ThreadsCommute) {
   std::vector<std::vector<piece>> work(threads);
   for (auto& pieces : work) {
     for (int k = 0; k < 101; ++k) {
-      const auto n = static_cast<std::size_t>(random.between(8, 40));
-      pieces.push_back({static_cast<std::size_t>(random.between(0, size - n)), random.bytes(n)});
+      const auto n = static_cast<size_t>(random.between(8, 40));
+      pieces.push_back({static_cast<size_t>(random.between(0, size - n)), random.bytes(n)});
     }
   }
   std::vector<std::vector<unsigned char>> sums(threads, std::vector<unsigned char>(size));
@@ -77,7 +77,7 @@ TEST(ParityAtomic, ThreadsCommute) {
       ready.fetch_add(1);
       while (ready.load() < threads) std::this_thread::yield();
       for (int k = 0; k < rounds; ++k) {
-        const piece& p = work[t][static_cast<std::size_t>(k) % work[t].size()];
+        const piece& p = work[t][static_cast<size_t>(k) % work[t].size()];
         xor_into_atomic(parity + p.begin, p.delta.data(), p.delta.size());
         xor_into(sums[t].data() + p.begin, p.delta.data(), p.delta.size());
       }
@@ -89,4 +89,4 @@ TEST(ParityAtomic, ThreadsCommute) {
 }
 
 }  // namespace
-}  // namespace scute::codec
+}  // namespace scute::core::codec

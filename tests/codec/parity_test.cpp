@@ -10,15 +10,15 @@
 #include "guarded_buffer.hpp"
 #include "seeded.hpp"
 
-namespace scute::codec {
+namespace scute::core::codec {
 namespace {
 
 using test::guarded_buffer;
 using test::random_source;
 
-constexpr std::size_t length_max = 5000;
+constexpr size_t length_max = 5000;
 
-std::vector<unsigned char> copy(const unsigned char* p, std::size_t n) {
+std::vector<unsigned char> copy(const unsigned char* p, size_t n) {
   return {p, p + n};
 }
 
@@ -27,18 +27,18 @@ std::vector<unsigned char> copy(const unsigned char* p, std::size_t n) {
 class Parity : public ::testing::TestWithParam<const parity_table*> {
  protected:
   struct ranges {
-    std::size_t n;
+    size_t n;
     unsigned char* dst;
     unsigned char* a;
     unsigned char* b;
     unsigned char* c;
   };
 
-  ranges random_ranges(random_source& random, std::size_t n) {
+  ranges random_ranges(random_source& random, size_t n) {
     ranges r{n, nullptr, nullptr, nullptr, nullptr};
     unsigned char** const pointers[] = {&r.dst, &r.a, &r.b, &r.c};
-    for (std::size_t i = 0; i < 4; ++i) {
-      const auto away = static_cast<std::size_t>(random.between(0, 1) * random.between(0, 70));
+    for (size_t i = 0; i < 4; ++i) {
+      const auto away = static_cast<size_t>(random.between(0, 1) * random.between(0, 70));
       const bool end = random.between(0, 1) != 0;
       *pointers[i] = end ? memory_[i].at_end(n + away) : memory_[i].at_begin() + away;
       random.fill(*pointers[i], n);
@@ -50,17 +50,17 @@ class Parity : public ::testing::TestWithParam<const parity_table*> {
                                guarded_buffer(length_max + 100), guarded_buffer(length_max + 100)};
 };
 
-std::size_t case_length(random_source& random, std::size_t k) {
+size_t case_length(random_source& random, size_t k) {
   return k < 300 ? k : random.length(length_max);
 }
 
 TEST_P(Parity, Xor2) {
   SCUTE_RANDOM(random);
-  for (std::size_t k = 0; k < 500; ++k) {
+  for (size_t k = 0; k < 500; ++k) {
     auto r = random_ranges(random, case_length(random, k));
     std::vector<unsigned char> expected(r.n);
-    for (std::size_t i = 0; i < r.n; ++i) expected[i] = r.a[i] ^ r.b[i];
-    const std::uint64_t alias = random.between(0, 3);
+    for (size_t i = 0; i < r.n; ++i) expected[i] = r.a[i] ^ r.b[i];
+    const uint64_t alias = random.between(0, 3);
     unsigned char* dst = alias == 0 ? r.a : alias == 1 ? r.b : r.dst;
     GetParam()->xor2(dst, r.a, r.b, r.n);
     ASSERT_EQ(copy(dst, r.n), expected) << r.n;
@@ -71,11 +71,11 @@ TEST_P(Parity, Xor2) {
 
 TEST_P(Parity, Xor3) {
   SCUTE_RANDOM(random);
-  for (std::size_t k = 0; k < 500; ++k) {
+  for (size_t k = 0; k < 500; ++k) {
     auto r = random_ranges(random, case_length(random, k));
     std::vector<unsigned char> expected(r.n);
-    for (std::size_t i = 0; i < r.n; ++i) expected[i] = r.a[i] ^ r.b[i] ^ r.c[i];
-    const std::uint64_t alias = random.between(0, 4);
+    for (size_t i = 0; i < r.n; ++i) expected[i] = r.a[i] ^ r.b[i] ^ r.c[i];
+    const uint64_t alias = random.between(0, 4);
     unsigned char* dst = alias == 0 ? r.a : alias == 1 ? r.b : alias == 2 ? r.c : r.dst;
     GetParam()->xor3(dst, r.a, r.b, r.c, r.n);
     ASSERT_EQ(copy(dst, r.n), expected) << r.n;
@@ -86,14 +86,13 @@ TEST_P(Parity, Xor3) {
 
 TEST_P(Parity, IsZero) {
   SCUTE_RANDOM(random);
-  for (std::size_t k = 0; k < 800; ++k) {
-    const std::size_t n = k < 300 ? k : random.length(length_max);
+  for (size_t k = 0; k < 800; ++k) {
+    const size_t n = k < 300 ? k : random.length(length_max);
     unsigned char* p = memory_[0].place(n, random.between(0, 1) != 0);
     std::fill_n(p, n, static_cast<unsigned char>(0));
     ASSERT_TRUE(GetParam()->is_zero(p, n)) << n;
     for (int i = 0; n != 0 && i < 4; ++i) {
-      const std::size_t places[] = {0, n - 1, static_cast<std::size_t>(random.between(0, n - 1)),
-                                    n / 2};
+      const size_t places[] = {0, n - 1, static_cast<size_t>(random.between(0, n - 1)), n / 2};
       unsigned char& byte = p[places[i]];
       byte = static_cast<unsigned char>(1U << random.between(0, 7));
       ASSERT_FALSE(GetParam()->is_zero(p, n)) << n << " " << places[i];
@@ -106,24 +105,24 @@ TEST_P(Parity, IsZero) {
 // 1..110 rows; then each of a few rows is lost and rebuilt from the others and the parity.
 TEST_P(Parity, GatherRebuildsALostRow) {
   SCUTE_RANDOM(random);
-  for (std::size_t count = 1; count <= 110; ++count) {
-    const std::size_t n = random.length(count % 10 == 0 ? 5000 : 700) + 1;
-    const std::size_t stride = n + static_cast<std::size_t>(random.between(0, 100));
-    const std::size_t size = stride * (count - 1) + n;
+  for (size_t count = 1; count <= 110; ++count) {
+    const size_t n = random.length(count % 10 == 0 ? 5000 : 700) + 1;
+    const size_t stride = n + static_cast<size_t>(random.between(0, 100));
+    const size_t size = stride * (count - 1) + n;
     guarded_buffer memory(size);
     unsigned char* base = memory.at_end(size);
     random.fill(base, size);
     std::vector<const void*> rows;
     std::vector<unsigned char> expected(n);
-    for (std::size_t r = 0; r < count; ++r) {
+    for (size_t r = 0; r < count; ++r) {
       rows.push_back(base + r * stride);
-      for (std::size_t i = 0; i < n; ++i) expected[i] ^= base[r * stride + i];
+      for (size_t i = 0; i < n; ++i) expected[i] ^= base[r * stride + i];
     }
     unsigned char* parity = memory_[0].place(n, random.between(0, 1) != 0);
     GetParam()->gather(parity, rows.data(), count, n);
     ASSERT_EQ(copy(parity, n), expected) << count << " rows of " << n;
 
-    const auto lost = static_cast<std::size_t>(random.between(0, count - 1));
+    const auto lost = static_cast<size_t>(random.between(0, count - 1));
     unsigned char* lost_row = base + lost * stride;
     const auto original = copy(lost_row, n);
     random.fill(lost_row, n);
@@ -141,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(Variants, Parity, ::testing::ValuesIn(parity_variants()
 TEST(ParityInterface, WordsForTheKernels) {
   SCUTE_RANDOM(random);
   for (int k = 0; k < 100; ++k) {
-    const std::size_t n = random.length(3000);
+    const size_t n = random.length(3000);
     const auto old_bytes = random.bytes(n);
     const auto new_bytes = random.bytes(n);
     const auto parity = random.bytes(n);
@@ -172,4 +171,4 @@ TEST(ParityInterface, GatherOfNothing) {
 }
 
 }  // namespace
-}  // namespace scute::codec
+}  // namespace scute::core::codec

@@ -12,7 +12,7 @@
 #include "guarded_buffer.hpp"
 #include "seeded.hpp"
 
-namespace scute::codec {
+namespace scute::core::codec {
 namespace {
 
 using galois::multiply;
@@ -27,9 +27,9 @@ using bytes = std::vector<unsigned char>;
 // ---- the matrix ---------------------------------------------------------------------------------
 
 TEST(ReedSolomonMatrix, ParityZeroIsXorAndNothingIsZero) {
-  for (std::size_t row = 0; row < rows_max; ++row) {
+  for (size_t row = 0; row < rows_max; ++row) {
     ASSERT_EQ(coefficient(0, row), 1) << row;
-    for (std::size_t p = 0; p < parities_max; ++p) ASSERT_NE(coefficient(p, row), 0) << row;
+    for (size_t p = 0; p < parities_max; ++p) ASSERT_NE(coefficient(p, row), 0) << row;
   }
   // What pools hold; a change here makes them unreadable.
   EXPECT_EQ(coefficient(1, 0), 0xA6);
@@ -40,38 +40,37 @@ TEST(ReedSolomonMatrix, ParityZeroIsXorAndNothingIsZero) {
 // The matrix is 1 / (p + y), the y all different and different from all p, with columns multiplied
 // by y: this is all that the theorem about Cauchy matrices asks for, for every number of rows.
 TEST(ReedSolomonMatrix, IsACauchyMatrixWithScaledColumns) {
-  for (std::size_t row = 0; row < rows_max; ++row) {
-    const std::size_t y = row + parities_max;
+  for (size_t row = 0; row < rows_max; ++row) {
+    const size_t y = row + parities_max;
     ASSERT_LT(y, 256U);
-    for (std::size_t p = 0; p < parities_max; ++p) {
-      ASSERT_EQ(multiply(coefficient(p, row), static_cast<std::uint8_t>(p ^ y)), y);
+    for (size_t p = 0; p < parities_max; ++p) {
+      ASSERT_EQ(multiply(coefficient(p, row), static_cast<uint8_t>(p ^ y)), y);
     }
   }
 }
 
-using matrix = std::function<std::uint8_t(std::size_t parity, std::size_t row)>;
+using matrix = std::function<uint8_t(size_t parity, size_t row)>;
 
-std::uint8_t determinant(const matrix& m, const std::vector<std::size_t>& parities,
-                         const std::vector<std::size_t>& rows) {
+uint8_t determinant(const matrix& m, const std::vector<size_t>& parities,
+                    const std::vector<size_t>& rows) {
   if (rows.size() == 1) return m(parities[0], rows[0]);
-  std::uint8_t sum = 0;
-  const std::vector<std::size_t> others(parities.begin() + 1, parities.end());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    std::vector<std::size_t> rest = rows;
-    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
+  uint8_t sum = 0;
+  const std::vector<size_t> others(parities.begin() + 1, parities.end());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    std::vector<size_t> rest = rows;
+    rest.erase(rest.begin() + static_cast<ptrdiff_t>(i));
     sum ^= multiply(m(parities[0], rows[i]), determinant(m, others, rest));
   }
   return sum;
 }
 
 // Calls visit(chosen) for all ascending choices of k of the numbers below n.
-void choose(std::size_t n, std::size_t k,
-            const std::function<void(const std::vector<std::size_t>&)>& visit) {
-  std::vector<std::size_t> chosen(k);
+void choose(size_t n, size_t k, const std::function<void(const std::vector<size_t>&)>& visit) {
+  std::vector<size_t> chosen(k);
   std::iota(chosen.begin(), chosen.end(), 0U);
   for (;;) {
     visit(chosen);
-    std::size_t i = k;
+    size_t i = k;
     while (i > 0 && chosen[i - 1] == n - k + i - 1) --i;
     if (i == 0) return;
     ++chosen[i - 1];
@@ -80,11 +79,11 @@ void choose(std::size_t n, std::size_t k,
 }
 
 // The square parts of the first `rows` rows that cannot be inverted, of all `seen` of them.
-std::size_t singular_parts(const matrix& m, std::size_t rows, std::size_t& seen) {
-  std::size_t singular = 0;
-  for (std::size_t k = 1; k <= parities_max; ++k) {
-    choose(parities_max, k, [&](const std::vector<std::size_t>& parities) {
-      choose(rows, k, [&](const std::vector<std::size_t>& chosen) {
+size_t singular_parts(const matrix& m, size_t rows, size_t& seen) {
+  size_t singular = 0;
+  for (size_t k = 1; k <= parities_max; ++k) {
+    choose(parities_max, k, [&](const std::vector<size_t>& parities) {
+      choose(rows, k, [&](const std::vector<size_t>& chosen) {
         ++seen;
         singular += determinant(m, parities, chosen) == 0;
       });
@@ -94,33 +93,33 @@ std::size_t singular_parts(const matrix& m, std::size_t rows, std::size_t& seen)
 }
 
 TEST(ReedSolomonMatrix, AllSquarePartsOfFortyRowsAreInvertible) {
-  std::size_t seen = 0;
+  size_t seen = 0;
   EXPECT_EQ(singular_parts(coefficient, 40, seen), 0U);
   EXPECT_EQ(seen, 4U * 40 + 6U * 780 + 4U * 9880 + 91390);
 }
 
 // The textbook's matrix of powers is not good for four parities: the same search finds it out.
 TEST(ReedSolomonMatrix, TheSearchFindsSingularParts) {
-  const matrix powers = [](std::size_t parity, std::size_t row) {
+  const matrix powers = [](size_t parity, size_t row) {
     return galois::logs.power[parity * row % galois::order];
   };
-  std::size_t seen = 0;
+  size_t seen = 0;
   EXPECT_GT(singular_parts(powers, 40, seen), 0U);
 }
 
 TEST(ReedSolomonMatrix, RandomSquarePartsOfAllRowsAreInvertible) {
   SCUTE_RANDOM(random);
   for (int i = 0; i < 100000; ++i) {
-    const auto k = static_cast<std::size_t>(random.between(1, parities_max));
-    std::vector<std::size_t> rows;
+    const auto k = static_cast<size_t>(random.between(1, parities_max));
+    std::vector<size_t> rows;
     while (rows.size() < k) {
-      const auto row = static_cast<std::size_t>(random.between(0, rows_max - 1));
+      const auto row = static_cast<size_t>(random.between(0, rows_max - 1));
       if (std::find(rows.begin(), rows.end(), row) == rows.end()) rows.push_back(row);
     }
-    std::vector<std::size_t> parities = {0, 1, 2, 3};
+    std::vector<size_t> parities = {0, 1, 2, 3};
     while (parities.size() > k) {
       parities.erase(parities.begin() +
-                     static_cast<std::ptrdiff_t>(random.between(0, parities.size() - 1)));
+                     static_cast<ptrdiff_t>(random.between(0, parities.size() - 1)));
     }
     ASSERT_NE(determinant(coefficient, parities, rows), 0);
   }
@@ -130,20 +129,20 @@ TEST(ReedSolomonMatrix, RandomSquarePartsOfAllRowsAreInvertible) {
 
 // The rows of a column and their parities, in memory of their own.
 struct column {
-  column(random_source& random, std::size_t row_count, std::size_t parity_count, std::size_t size)
+  column(random_source& random, size_t row_count, size_t parity_count, size_t size)
       : n(size), parity(parity_count, bytes(size)) {
-    for (std::size_t r = 0; r < row_count; ++r) row.push_back(random.bytes(n));
+    for (size_t r = 0; r < row_count; ++r) row.push_back(random.bytes(n));
     encode();
   }
 
   // Parities, or syndromes, of the rows that are not lost.
   void sums(std::vector<bytes>& out, const std::vector<bool>& lost) const {
     std::vector<const void*> rows;
-    std::vector<std::uint16_t> numbers;
-    for (std::size_t r = 0; r < row.size(); ++r) {
+    std::vector<uint16_t> numbers;
+    for (size_t r = 0; r < row.size(); ++r) {
       if (!lost[r]) {
         rows.push_back(row[r].data());
-        numbers.push_back(static_cast<std::uint16_t>(r));
+        numbers.push_back(static_cast<uint16_t>(r));
       }
     }
     const std::vector<std::byte*> ranges = writable(out);
@@ -161,25 +160,25 @@ struct column {
   // What was lost is overwritten before, so that nothing of it can help.
   void lose(random_source& random, const std::vector<bool>& lost_row,
             const std::vector<bool>& lost_parity) {
-    for (std::size_t r = 0; r < row.size(); ++r) {
+    for (size_t r = 0; r < row.size(); ++r) {
       if (lost_row[r]) random.fill(row[r].data(), n);
     }
-    for (std::size_t p = 0; p < parity.size(); ++p) {
+    for (size_t p = 0; p < parity.size(); ++p) {
       if (lost_parity[p]) random.fill(parity[p].data(), n);
     }
   }
 
   // False if solve() refuses. `extra` turns the choice of the parities.
   bool rebuild(const std::vector<bool>& lost_row, const std::vector<bool>& lost_parity,
-               std::size_t extra, bool in_place) {
-    std::vector<std::uint16_t> lost;
-    for (std::size_t r = 0; r < row.size(); ++r) {
-      if (lost_row[r]) lost.push_back(static_cast<std::uint16_t>(r));
+               size_t extra, bool in_place) {
+    std::vector<uint16_t> lost;
+    for (size_t r = 0; r < row.size(); ++r) {
+      if (lost_row[r]) lost.push_back(static_cast<uint16_t>(r));
     }
-    std::vector<std::uint8_t> trusted;
-    for (std::size_t i = 0; i < parity.size(); ++i) {
-      const std::size_t p = (i + extra) % parity.size();
-      if (!lost_parity[p]) trusted.push_back(static_cast<std::uint8_t>(p));
+    std::vector<uint8_t> trusted;
+    for (size_t i = 0; i < parity.size(); ++i) {
+      const size_t p = (i + extra) % parity.size();
+      if (!lost_parity[p]) trusted.push_back(static_cast<uint8_t>(p));
     }
     trusted.resize(lost.size());
 
@@ -188,23 +187,23 @@ struct column {
     std::vector<bytes> all(parity.size(), bytes(n));
     sums(all, lost_row);
     std::vector<bytes> syndrome;
-    for (const std::uint8_t p : trusted) {
+    for (const uint8_t p : trusted) {
       xor_into(all[p].data(), parity[p].data(), n);
       syndrome.push_back(all[p]);
     }
     std::vector<std::byte*> from = writable(syndrome);
     std::vector<std::byte*> to;
-    for (const std::uint16_t r : lost) to.push_back(reinterpret_cast<std::byte*>(row[r].data()));
+    for (const uint16_t r : lost) to.push_back(reinterpret_cast<std::byte*>(row[r].data()));
     const std::vector<const std::byte*> sources(from.begin(), from.end());
-    reed_solomon::recover(solution, sources, in_place ? from : to, n);
+    reed_solomon::decode_rows(solution, sources, in_place ? from : to, n);
     if (in_place) {
-      for (std::size_t i = 0; i < lost.size(); ++i) row[lost[i]] = syndrome[i];
+      for (size_t i = 0; i < lost.size(); ++i) row[lost[i]] = syndrome[i];
     }
     encode();
     return true;
   }
 
-  std::size_t n;
+  size_t n;
   std::vector<bytes> row;
   std::vector<bytes> parity;
 };
@@ -212,16 +211,16 @@ struct column {
 // All sets of as many losses as there are parities, or fewer.
 TEST(ReedSolomon, EverythingThatMayBeLostComesBack) {
   SCUTE_RANDOM(random);
-  for (std::size_t parities = 1; parities <= parities_max; ++parities) {
-    for (const std::size_t rows : {1UL, 2UL, 5UL, 9UL}) {
-      const std::size_t n = random.length(200) + 1;
+  for (size_t parities = 1; parities <= parities_max; ++parities) {
+    for (const size_t rows : {1UL, 2UL, 5UL, 9UL}) {
+      const size_t n = random.length(200) + 1;
       const column original(random, rows, parities, n);
       for (unsigned set = 0; set < 1U << (rows + parities); ++set) {
-        if (static_cast<std::size_t>(std::popcount(set)) > parities) continue;
+        if (static_cast<size_t>(std::popcount(set)) > parities) continue;
         std::vector<bool> lost_row(rows);
         std::vector<bool> lost_parity(parities);
-        for (std::size_t r = 0; r < rows; ++r) lost_row[r] = (set >> r & 1) != 0;
-        for (std::size_t p = 0; p < parities; ++p) lost_parity[p] = (set >> (rows + p) & 1) != 0;
+        for (size_t r = 0; r < rows; ++r) lost_row[r] = (set >> r & 1) != 0;
+        for (size_t p = 0; p < parities; ++p) lost_parity[p] = (set >> (rows + p) & 1) != 0;
         column damaged = original;
         damaged.lose(random, lost_row, lost_parity);
         ASSERT_TRUE(damaged.rebuild(lost_row, lost_parity, set % parities, set % 2 != 0));
@@ -238,8 +237,8 @@ TEST(ReedSolomon, TheLongestColumn) {
   for (int i = 0; i < 50; ++i) {
     std::vector<bool> lost_row(rows_max);
     std::vector<bool> lost_parity(parities_max);
-    for (std::size_t k = 0; k < parities_max; ++k) {
-      const auto place = static_cast<std::size_t>(random.between(0, rows_max + parities_max - 1));
+    for (size_t k = 0; k < parities_max; ++k) {
+      const auto place = static_cast<size_t>(random.between(0, rows_max + parities_max - 1));
       place < rows_max ? lost_row[place] = true : lost_parity[place - rows_max] = true;
     }
     column damaged = original;
@@ -252,39 +251,39 @@ TEST(ReedSolomon, TheLongestColumn) {
 
 TEST(ReedSolomon, OneParityIsXorAndFewerAreTheFirstOfMore) {
   SCUTE_RANDOM(random);
-  for (const std::size_t rows : {1UL, 7UL, 251UL}) {
+  for (const size_t rows : {1UL, 7UL, 251UL}) {
     column c(random, rows, parities_max, 777);
     bytes plain(c.n);
     for (const bytes& r : c.row) xor_into(plain.data(), r.data(), c.n);
     ASSERT_EQ(c.parity[0], plain);
-    for (std::size_t parities = 1; parities < parities_max; ++parities) {
+    for (size_t parities = 1; parities < parities_max; ++parities) {
       std::vector<bytes> fewer(parities, bytes(c.n));
       c.sums(fewer, std::vector<bool>(rows));
-      for (std::size_t p = 0; p < parities; ++p) ASSERT_EQ(fewer[p], c.parity[p]);
+      for (size_t p = 0; p < parities; ++p) ASSERT_EQ(fewer[p], c.parity[p]);
     }
   }
 }
 
 TEST(ReedSolomon, SyndromesAreTheirDefinition) {
   SCUTE_RANDOM(random);
-  for (std::size_t k = 0; k < 200; ++k) {
-    const std::size_t n = random.length(600);
-    const auto count = static_cast<std::size_t>(random.between(0, 12));
-    const auto parities = static_cast<std::size_t>(random.between(1, parities_max));
-    std::vector<std::uint16_t> numbers(rows_max);
-    std::iota(numbers.begin(), numbers.end(), std::uint16_t{0});
+  for (size_t k = 0; k < 200; ++k) {
+    const size_t n = random.length(600);
+    const auto count = static_cast<size_t>(random.between(0, 12));
+    const auto parities = static_cast<size_t>(random.between(1, parities_max));
+    std::vector<uint16_t> numbers(rows_max);
+    std::iota(numbers.begin(), numbers.end(), uint16_t{0});
     std::vector<bytes> row;
     std::vector<const void*> rows;
-    for (std::size_t i = 0; i < count; ++i) {
-      std::swap(numbers[i], numbers[static_cast<std::size_t>(random.between(i, rows_max - 1))]);
+    for (size_t i = 0; i < count; ++i) {
+      std::swap(numbers[i], numbers[static_cast<size_t>(random.between(i, rows_max - 1))]);
       row.push_back(random.bytes(n));
     }
     for (const bytes& r : row) rows.push_back(r.data());
     std::vector<bytes> out(parities, random.bytes(n));
     std::vector<bytes> expected(parities, bytes(n));
-    for (std::size_t p = 0; p < parities; ++p) {
-      for (std::size_t i = 0; i < count; ++i) {
-        for (std::size_t b = 0; b < n; ++b) {
+    for (size_t p = 0; p < parities; ++p) {
+      for (size_t i = 0; i < count; ++i) {
+        for (size_t b = 0; b < n; ++b) {
           expected[p][b] ^= multiply(coefficient(p, numbers[i]), row[i][b]);
         }
       }
@@ -298,17 +297,17 @@ TEST(ReedSolomon, SyndromesAreTheirDefinition) {
 TEST(ReedSolomon, AChangeOfARowUpdatesTheParities) {
   SCUTE_RANDOM(random);
   for (int k = 0; k < 200; ++k) {
-    const std::size_t n = random.length(500) + 1;
-    column c(random, static_cast<std::size_t>(random.between(1, 60)), parities_max, n);
+    const size_t n = random.length(500) + 1;
+    column c(random, static_cast<size_t>(random.between(1, 60)), parities_max, n);
     for (int change = 0; change < 4; ++change) {
-      const auto r = static_cast<std::size_t>(random.between(0, c.row.size() - 1));
-      const auto at = static_cast<std::size_t>(random.between(0, n - 1));
-      const auto length = static_cast<std::size_t>(random.between(0, n - at));
+      const auto r = static_cast<size_t>(random.between(0, c.row.size() - 1));
+      const auto at = static_cast<size_t>(random.between(0, n - 1));
+      const auto length = static_cast<size_t>(random.between(0, n - at));
       const bytes after = random.bytes(length);
       bytes delta(length);
       xor_delta(delta.data(), &c.row[r][at], after.data(), length);
       std::copy(after.begin(), after.end(), &c.row[r][at]);
-      for (std::size_t p = 0; p < parities_max; ++p) {
+      for (size_t p = 0; p < parities_max; ++p) {
         galois::multiply_into(&c.parity[p][at], delta.data(), coefficient(p, r), length);
       }
     }
@@ -320,7 +319,7 @@ TEST(ReedSolomon, AChangeOfARowUpdatesTheParities) {
 
 // ---- solving ------------------------------------------------------------------------------------
 
-bool solves(const std::vector<std::uint16_t>& rows, const std::vector<std::uint8_t>& parities) {
+bool solves(const std::vector<uint16_t>& rows, const std::vector<uint8_t>& parities) {
   erasure_solution s;
   s.k = 77;
   const bool solved = reed_solomon::solve(rows, parities, s);
@@ -347,32 +346,32 @@ TEST(ReedSolomonSolve, RefusesWhatHasNoSolution) {
 TEST(ReedSolomonSolve, SolutionTimesCoefficientsIsTheIdentity) {
   SCUTE_RANDOM(random);
   for (int k = 0; k < 5000; ++k) {
-    std::vector<std::uint8_t> parities = {0, 1, 2, 3};
-    std::vector<std::uint16_t> rows;
-    const auto count = static_cast<std::size_t>(random.between(1, parities_max));
-    for (std::size_t i = 0; i < count; ++i) {
-      std::swap(parities[i], parities[static_cast<std::size_t>(random.between(i, 3))]);
-      rows.push_back(static_cast<std::uint16_t>(60 * i + random.between(0, 59)));
+    std::vector<uint8_t> parities = {0, 1, 2, 3};
+    std::vector<uint16_t> rows;
+    const auto count = static_cast<size_t>(random.between(1, parities_max));
+    for (size_t i = 0; i < count; ++i) {
+      std::swap(parities[i], parities[static_cast<size_t>(random.between(i, 3))]);
+      rows.push_back(static_cast<uint16_t>(60 * i + random.between(0, 59)));
     }
     parities.resize(count);
     erasure_solution s;
     ASSERT_TRUE(reed_solomon::solve(rows, parities, s));
-    for (std::size_t i = 0; i < parities_max; ++i) {
-      for (std::size_t l = 0; l < count; ++l) {
+    for (size_t i = 0; i < parities_max; ++i) {
+      for (size_t l = 0; l < count; ++l) {
         unsigned sum = 0;
-        for (std::size_t j = 0; j < count; ++j) {
+        for (size_t j = 0; j < count; ++j) {
           sum ^= multiply(s.coefficient[i][j], coefficient(parities[j], rows[l]));
         }
         ASSERT_EQ(sum, i == l ? 1U : 0U);
       }
-      for (std::size_t j = count; j < parities_max; ++j) ASSERT_EQ(s.coefficient[i][j], 0);
+      for (size_t j = count; j < parities_max; ++j) ASSERT_EQ(s.coefficient[i][j], 0);
     }
   }
 }
 
 TEST(ReedSolomonSolve, NothingLostIsRecovered) {
-  reed_solomon::recover(erasure_solution{}, {}, {}, 100);
+  reed_solomon::decode_rows(erasure_solution{}, {}, {}, 100);
 }
 
 }  // namespace
-}  // namespace scute::codec
+}  // namespace scute::core::codec

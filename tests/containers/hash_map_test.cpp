@@ -6,18 +6,18 @@
 namespace {
 
 using texts = scute::hash_map<scute::string, scute::string>;
-using numbers = scute::hash_map<std::uint64_t, std::uint64_t>;
+using numbers = scute::hash_map<uint64_t, uint64_t>;
 
 struct one_bucket {
-  std::uint64_t operator()(std::uint64_t, std::uint64_t) const noexcept { return 0; }
+  uint64_t operator()(uint64_t, uint64_t) const noexcept { return 0; }
 };
 
 template <class Map>
 class hash_maps : public scute_test::map_test<Map> {};
 
-using maps = testing::Types<texts, numbers, scute::hash_map<scute::string, std::uint64_t>,
-                            scute::hash_map<std::uint32_t, scute::string>,
-                            scute::hash_map<std::uint64_t, std::uint64_t, one_bucket>>;
+using maps = testing::Types<texts, numbers, scute::hash_map<scute::string, uint64_t>,
+                            scute::hash_map<uint32_t, scute::string>,
+                            scute::hash_map<uint64_t, uint64_t, one_bucket>>;
 TYPED_TEST_SUITE(hash_maps, maps);
 
 TYPED_TEST(hash_maps, against_a_model) {
@@ -34,8 +34,8 @@ TEST_F(hash_map_numbers, following_the_end_throws_range) {
 TEST_F(hash_map_numbers, grows_in_small_steps) {
   static_assert(std::ranges::forward_range<numbers::range>);
   EXPECT_EQ(map().get(pool, 1), nullptr);
-  std::uint64_t worst = 0;
-  for (std::uint64_t k = 0; k < 20'000; ++k) {
+  uint64_t worst = 0;
+  for (uint64_t k = 0; k < 20'000; ++k) {
     const auto before = pool.stats().bytes_data;
     pool.transact([&](scute::tx& tx) {
       tx.edit(root, &scute_test::map_root<numbers>::map).insert(tx, k, k * k);
@@ -46,7 +46,7 @@ TEST_F(hash_map_numbers, grows_in_small_steps) {
   EXPECT_GT(map().bucket_count(), 500U);
   map().check(pool);
   reopen();
-  for (std::uint64_t k = 0; k < 20'000; ++k) {
+  for (uint64_t k = 0; k < 20'000; ++k) {
     ASSERT_EQ(*map().get(pool, k), k * k);
   }
   EXPECT_EQ(map().get(pool, 20'000), nullptr);
@@ -54,7 +54,7 @@ TEST_F(hash_map_numbers, grows_in_small_steps) {
 
 TEST_F(hash_map_numbers, damaged_handles_and_pages_are_caught) {
   pool.transact([&](scute::tx& tx) {
-    for (std::uint64_t k = 0; k < 300; ++k) {
+    for (uint64_t k = 0; k < 300; ++k) {
       tx.open(root).map.insert(tx, k, k);
     }
   });
@@ -69,16 +69,16 @@ TEST_F(hash_map_numbers, damaged_handles_and_pages_are_caught) {
     }
   }
   pool.transact([&](scute::tx& tx) {  // a bucket count far beyond the directory
-    const std::uint64_t absurd = 1ULL << 40;
+    const uint64_t absurd = 1ULL << 40;
     std::memcpy(reinterpret_cast<std::byte*>(&tx.open(root).map) + 16, &absurd, sizeof absurd);
   });
   EXPECT_EQ(map().bucket_count(), 1ULL << 40);
-  EXPECT_ERRC(corrupt, for (std::uint64_t k = 0; k < 300; ++k) { map().get(pool, k); });
+  EXPECT_ERRC(corrupt, for (uint64_t k = 0; k < 300; ++k) { map().get(pool, k); });
 }
 
 TEST_F(hash_map_numbers, circles_of_pages_are_caught) {
   pool.transact([&](scute::tx& tx) {
-    for (std::uint64_t k = 0; k < 300; ++k) {
+    for (uint64_t k = 0; k < 300; ++k) {
       tx.open(root).map.insert(tx, k, k);
     }
   });
@@ -106,8 +106,8 @@ TEST(hash, values_are_fixed_for_ever) {
 
 TEST(hash, spreads_small_numbers) {
   int buckets[64] = {};
-  for (std::uint64_t i = 0; i < 6400; ++i) {
-    ++buckets[scute::hash<std::uint64_t>{}(i * 64, 5) % 64];
+  for (uint64_t i = 0; i < 6400; ++i) {
+    ++buckets[scute::hash<uint64_t>{}(i * 64, 5) % 64];
   }
   for (const int n : buckets) {
     EXPECT_GT(n, 50);

@@ -28,11 +28,11 @@ class map_test : public model_test<map_root<Map>, map_model<Map>> {
   using map_type = Map;
 
   template <class T>
-  model_key<T> any(std::uint64_t n) {
+  model_key<T> any(uint64_t n) {
     if constexpr (std::is_same_v<T, scute::string>) {
       return this->text(n);
     } else {
-      return T(static_cast<std::uint8_t>(0) + this->pick(n));
+      return T(static_cast<uint8_t>(0) + this->pick(n));
     }
   }
 
@@ -43,7 +43,7 @@ class map_test : public model_test<map_root<Map>, map_model<Map>> {
     return scute::detail::viewed(this->pool, value);
   }
 
-  void step(scute::tx& tx, Map& map, map_model<Map>& m, std::uint64_t keys, bool growing) {
+  void step(scute::tx& tx, Map& map, map_model<Map>& m, uint64_t keys, bool growing) {
     const auto k = any<K>(keys);
     const auto v = any<V>(1'000'000);
     switch (pick_step(growing)) {
@@ -82,7 +82,7 @@ class map_test : public model_test<map_root<Map>, map_model<Map>> {
   void verify(const Map& map, const map_model<Map>& m) {
     map.check(this->pool);
     ASSERT_EQ(map.size(), m.size());
-    std::size_t n = 0;
+    size_t n = 0;
     for (const auto& [key, value] : map.scan(this->pool)) {
       const auto it = m.find(model_key<K>(shown(key)));
       ASSERT_TRUE(it != m.end());
@@ -115,8 +115,8 @@ class map_test : public model_test<map_root<Map>, map_model<Map>> {
   }
 
  private:
-  std::uint64_t pick_step(bool growing) {
-    const std::uint64_t p = this->pick(10);
+  uint64_t pick_step(bool growing) {
+    const uint64_t p = this->pick(10);
     if (p < 5) {
       return growing ? p % 2 : 2;
     }

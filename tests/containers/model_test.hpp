@@ -34,11 +34,11 @@ class model_test : public pool_test {
     for (int i = 0; i < count && !HasFatalFailure(); ++i) {
       Model changed = model;
       const bool abort = pick(8) == 0;
-      const std::size_t before = abort ? objects() : 0;
+      const size_t before = abort ? objects() : 0;
       try {
         pool.transact([&](scute::tx& tx) {
           Root& r = tx.open(root);
-          for (std::uint64_t n = 1 + pick(20); n > 0; --n) {
+          for (uint64_t n = 1 + pick(20); n > 0; --n) {
             step(tx, r, changed);
           }
           if (abort) {
@@ -64,10 +64,10 @@ class model_test : public pool_test {
     EXPECT_EQ(pool.check().damaged, 0U);
   }
 
-  std::uint64_t pick(std::uint64_t n) { return random() % n; }
+  uint64_t pick(uint64_t n) { return random() % n; }
 
   /// Short and long texts, some with a long common beginning.
-  std::string text(std::uint64_t n) {
+  std::string text(uint64_t n) {
     const std::string number = std::to_string(pick(n));
     switch (pick(4)) {
       case 0: return number;

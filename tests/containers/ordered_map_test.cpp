@@ -6,22 +6,22 @@
 namespace {
 
 struct wide {
-  std::uint64_t number;
+  uint64_t number;
   char padding[900];
   wide() = default;
-  explicit wide(std::uint64_t n) : number(n), padding{} {}
+  explicit wide(uint64_t n) : number(n), padding{} {}
   friend bool operator==(const wide& a, const wide& b) { return a.number == b.number; }
 };
 
 using texts = scute::ordered_map<scute::string, scute::string>;
-using numbers = scute::ordered_map<std::uint64_t, std::uint64_t>;
+using numbers = scute::ordered_map<uint64_t, uint64_t>;
 
 template <class Map>
 class ordered_maps : public scute_test::map_test<Map> {};
 
-using maps = testing::Types<texts, numbers, scute::ordered_map<std::uint32_t, scute::string>,
-                            scute::ordered_map<scute::string, std::uint64_t>,
-                            scute::ordered_map<std::uint16_t, wide>>;
+using maps =
+    testing::Types<texts, numbers, scute::ordered_map<uint32_t, scute::string>,
+                   scute::ordered_map<scute::string, uint64_t>, scute::ordered_map<uint16_t, wide>>;
 TYPED_TEST_SUITE(ordered_maps, maps);
 
 TYPED_TEST(ordered_maps, against_a_model) {
@@ -86,17 +86,17 @@ TEST_F(ordered_map_numbers, is_a_bidirectional_range) {
 }
 
 TEST_F(ordered_map_numbers, ascending_keys_fill_the_nodes) {
-  constexpr std::uint64_t n = 5000;
-  for (std::uint64_t i = 0; i < n; i += 100) {
+  constexpr uint64_t n = 5000;
+  for (uint64_t i = 0; i < n; i += 100) {
     pool.transact([&](scute::tx& tx) {
-      for (std::uint64_t k = i; k < i + 100; ++k) {
+      for (uint64_t k = i; k < i + 100; ++k) {
         tx.open(root).map.insert(tx, k, k);
       }
     });
   }
   map().check(pool);
   EXPECT_LT(objects(), n / 30) << "nodes of 58 entries should be two thirds full";
-  for (std::uint64_t k = 0; k < n; ++k) {  // and come apart again from the front
+  for (uint64_t k = 0; k < n; ++k) {  // and come apart again from the front
     pool.transact([&](scute::tx& tx) { EXPECT_TRUE(tx.open(root).map.erase(tx, k)); });
   }
   EXPECT_TRUE(map().empty());
@@ -105,14 +105,14 @@ TEST_F(ordered_map_numbers, ascending_keys_fill_the_nodes) {
 
 TEST_F(ordered_map_numbers, descending_keys_and_erasing_from_the_back) {
   pool.transact([&](scute::tx& tx) {
-    for (std::uint64_t k = 3000; k-- > 0;) {
+    for (uint64_t k = 3000; k-- > 0;) {
       tx.open(root).map.insert(tx, k, k);
     }
   });
   map().check(pool);
   pool.transact([&](scute::tx& tx) {
     auto& m = tx.open(root).map;
-    for (std::uint64_t k = 3000; k-- > 0;) {
+    for (uint64_t k = 3000; k-- > 0;) {
       EXPECT_TRUE(m.erase(tx, k));
       if (k % 500 == 0) {
         m.check(tx);
@@ -124,7 +124,7 @@ TEST_F(ordered_map_numbers, descending_keys_and_erasing_from_the_back) {
 
 TEST_F(ordered_map_numbers, an_insertion_writes_little) {
   pool.transact([&](scute::tx& tx) {
-    for (std::uint64_t k = 0; k < 40; ++k) {
+    for (uint64_t k = 0; k < 40; ++k) {
       tx.open(root).map.insert(tx, 2 * k, k);
     }
   });
@@ -158,7 +158,7 @@ TEST_F(ordered_map_numbers, other_orders) {
 
 TEST_F(ordered_map_numbers, damaged_nodes_are_caught) {
   pool.transact([&](scute::tx& tx) {
-    for (std::uint64_t k = 0; k < 500; ++k) {
+    for (uint64_t k = 0; k < 500; ++k) {
       tx.open(root).map.insert(tx, k, k);
     }
   });
@@ -168,10 +168,10 @@ TEST_F(ordered_map_numbers, damaged_nodes_are_caught) {
       continue;
     }
     EXPECT_ERRC(corrupt, pool.transact([&](scute::tx& tx) {
-      std::uint64_t size = pool.size_of(p);
+      uint64_t size = pool.size_of(p);
       std::memset(tx.open_bytes(p.oid()), 0xEE, size);
       const auto& m = tx.get(root).map;
-      for (std::uint64_t k = 0; k < 500; ++k) {
+      for (uint64_t k = 0; k < 500; ++k) {
         m.get(tx, k);
       }
     }));
@@ -181,7 +181,7 @@ TEST_F(ordered_map_numbers, damaged_nodes_are_caught) {
 
 TEST_F(ordered_map_numbers, circles_of_leaves_are_caught) {
   pool.transact([&](scute::tx& tx) {
-    for (std::uint64_t k = 0; k < 500; ++k) {
+    for (uint64_t k = 0; k < 500; ++k) {
       tx.open(root).map.insert(tx, k, k);
     }
   });
@@ -231,7 +231,7 @@ TEST_F(ordered_map_texts, erased_separators_keep_separating) {
 
 struct compound {
   scute::string name;
-  std::uint32_t number;
+  uint32_t number;
 };
 struct by_name_then_number {
   bool operator()(const scute::reader& r, const compound& a, const compound& b) const {
@@ -247,7 +247,7 @@ TEST_F(ordered_map_texts, struct_keys_that_own_text) {
   const std::string name(50, 'n');
   const auto p = pool.transact([&](scute::tx& tx) {
     const auto made = tx.make<holder>();
-    for (std::uint32_t i = 0; i < 200; ++i) {
+    for (uint32_t i = 0; i < 200; ++i) {
       compound key{scute::string::make(tx, name), i * 7 % 200};
       EXPECT_TRUE(tx.open(made).map.insert(tx, std::move(key), static_cast<int>(i)));
     }

@@ -10,25 +10,25 @@
 namespace {
 
 struct page {
-  std::uint64_t number;
+  uint64_t number;
   char bytes[5000];
 };
 
 struct root {
-  scute::vector<std::uint64_t> numbers;
+  scute::vector<uint64_t> numbers;
   scute::vector<scute::string> texts;
   scute::vector<page> pages;
-  scute::queue<std::uint64_t> number_queue;
+  scute::queue<uint64_t> number_queue;
   scute::queue<scute::string> text_queue;
   scute::queue<page> page_queue;
   scute::vector<scute::vector<scute::string>> nested;
 };
 
 struct model {
-  std::vector<std::uint64_t> numbers;
+  std::vector<uint64_t> numbers;
   std::vector<std::string> texts;
   std::deque<std::string> text_queue;
-  std::deque<std::uint64_t> number_queue;
+  std::deque<uint64_t> number_queue;
 };
 
 static_assert(std::ranges::random_access_range<scute::vector_view<int>>);
@@ -57,7 +57,7 @@ TEST_F(sequences, following_an_iterator_at_the_end_throws_range) {
   expect_end(state().numbers.scan(pool).end());
   expect_end(state().number_queue.scan(pool).end());
   pool.transact([&](scute::tx& tx) {
-    for (std::uint64_t i = 0; i < 3; ++i) {
+    for (uint64_t i = 0; i < 3; ++i) {
       tx.open(root).numbers.push_back(tx, i);
       tx.open(root).number_queue.push(tx, i);
     }
@@ -66,7 +66,7 @@ TEST_F(sequences, following_an_iterator_at_the_end_throws_range) {
   expect_end(state().numbers.scan(pool).end());
   expect_end(state().number_queue.scan(pool).end());
   auto it = state().numbers.scan(pool).begin();
-  for (std::uint64_t i = 0; i < 3; ++i, ++it) {
+  for (uint64_t i = 0; i < 3; ++i, ++it) {
     EXPECT_EQ(*it, i);
   }
   EXPECT_ERRC(range, (void)*it);
@@ -75,7 +75,7 @@ TEST_F(sequences, following_an_iterator_at_the_end_throws_range) {
 
 struct note {
   scute::string title, text;
-  std::uint64_t number;
+  uint64_t number;
 };
 
 struct text_value {
@@ -91,7 +91,7 @@ TEST_F(sequences, an_element_may_be_replaced_by_itself_or_a_neighbour) {
   const std::string longer(300, 'x');
   const auto notes = pool.transact([&](scute::tx& tx) {
     const auto made = tx.make<scute::vector<note>>();
-    for (std::uint64_t i = 0; i < 3; ++i) {
+    for (uint64_t i = 0; i < 3; ++i) {
       note& n = tx.open(made).emplace_back(tx);
       n.title.assign(tx, "note " + std::to_string(i));
       n.text.assign(tx, longer + std::to_string(i));
@@ -99,10 +99,10 @@ TEST_F(sequences, an_element_may_be_replaced_by_itself_or_a_neighbour) {
     }
     return made;
   });
-  const std::size_t before = objects();
-  const auto expect = [&](std::initializer_list<std::uint64_t> numbers) {
-    std::uint64_t i = 0;
-    for (const std::uint64_t n : numbers) {
+  const size_t before = objects();
+  const auto expect = [&](std::initializer_list<uint64_t> numbers) {
+    uint64_t i = 0;
+    for (const uint64_t n : numbers) {
       const note& is = pool.get(notes).at(pool, i++);
       EXPECT_EQ(is.number, n);
       EXPECT_EQ(is.title.str(pool), "note " + std::to_string(n));
@@ -155,8 +155,8 @@ TEST_F(sequences, against_a_model) {
         200,
         [&](scute::tx& tx, struct root& r, ::model& m) {
           const std::string t = text(1000);
-          const std::uint64_t n = pick(1000);
-          const std::uint64_t i = m.numbers.empty() ? 0 : pick(m.numbers.size());
+          const uint64_t n = pick(1000);
+          const uint64_t i = m.numbers.empty() ? 0 : pick(m.numbers.size());
           switch (phase % 2 == 0 ? pick(4) : 2 + pick(6)) {
             case 0:
             case 1:
@@ -190,8 +190,8 @@ TEST_F(sequences, against_a_model) {
               }
               break;
             case 5: {
-              const std::uint64_t size =
-                  m.numbers.size() - std::min<std::uint64_t>(m.numbers.size(), pick(50));
+              const uint64_t size =
+                  m.numbers.size() - std::min<uint64_t>(m.numbers.size(), pick(50));
               r.numbers.resize(tx, size);
               m.numbers.resize(size);
               r.texts.resize(tx, size);
@@ -222,7 +222,7 @@ TEST_F(sequences, against_a_model) {
           ASSERT_EQ(texts_of(r.texts.scan(pool)), m.texts);
           ASSERT_TRUE(std::ranges::equal(texts_of(r.text_queue.scan(pool)), m.text_queue));
           ASSERT_TRUE(std::ranges::equal(r.number_queue.scan(pool), m.number_queue));
-          for (std::size_t i = 0; i < m.numbers.size(); i += 17) {
+          for (size_t i = 0; i < m.numbers.size(); i += 17) {
             ASSERT_EQ(r.numbers.at(pool, i), m.numbers[i]);
             ASSERT_EQ(r.numbers.scan(pool)[i], m.numbers[i]);
           }
@@ -239,13 +239,13 @@ TEST_F(sequences, against_a_model) {
 }
 
 TEST_F(sequences, a_large_vector_grows_without_copying) {
-  constexpr std::uint64_t n = 100'000;  // two directory levels
-  std::uint64_t worst = 0;
-  for (std::uint64_t i = 0; i < n; i += 100) {
+  constexpr uint64_t n = 100'000;  // two directory levels
+  uint64_t worst = 0;
+  for (uint64_t i = 0; i < n; i += 100) {
     const auto before = pool.stats().bytes_data;
     pool.transact([&](scute::tx& tx) {
       auto& v = tx.edit(root, &root::numbers);
-      for (std::uint64_t k = i; k < i + 100; ++k) {
+      for (uint64_t k = i; k < i + 100; ++k) {
         v.push_back(tx, k);
       }
     });
@@ -254,7 +254,7 @@ TEST_F(sequences, a_large_vector_grows_without_copying) {
   EXPECT_LT(worst, 20'000U);
   reopen();
   const auto all = state().numbers.scan(pool);
-  EXPECT_TRUE(std::ranges::equal(all, std::views::iota(std::uint64_t{0}, n)));
+  EXPECT_TRUE(std::ranges::equal(all, std::views::iota(uint64_t{0}, n)));
   EXPECT_EQ(all.begin()[77'777], 77'777U);
   EXPECT_EQ(*(all.end() - 1), n - 1);
   EXPECT_TRUE(std::ranges::is_sorted(all));
@@ -266,8 +266,8 @@ TEST_F(sequences, a_large_vector_grows_without_copying) {
       v.pop_back(tx);
     }
   });
-  EXPECT_TRUE(std::ranges::equal(state().numbers.scan(pool),
-                                 std::views::iota(std::uint64_t{0}, std::uint64_t{100})));
+  EXPECT_TRUE(
+      std::ranges::equal(state().numbers.scan(pool), std::views::iota(uint64_t{0}, uint64_t{100})));
   EXPECT_LE(objects(), 6U) << "segments that hold nothing are freed";
   pool.transact([&](scute::tx& tx) { tx.open(root).numbers.resize(tx, 0); });
   expect_no_leaks();
@@ -280,9 +280,9 @@ TEST_F(sequences, reserve_allocates_ahead) {
     v.reserve(tx, 10'000);
     v.reserve(tx, 5);
   });
-  const std::size_t before = objects();
+  const size_t before = objects();
   pool.transact([&](scute::tx& tx) {
-    for (std::uint64_t i = 1; i < 10'000; ++i) {
+    for (uint64_t i = 1; i < 10'000; ++i) {
       tx.open(root).numbers.push_back(tx, i);
     }
   });
@@ -296,7 +296,7 @@ TEST_F(sequences, reserve_allocates_ahead) {
 TEST_F(sequences, elements_larger_than_a_segment) {
   pool.transact([&](scute::tx& tx) {
     auto& r = tx.open(root);
-    for (std::uint64_t i = 0; i < 200; ++i) {
+    for (uint64_t i = 0; i < 200; ++i) {
       r.pages.emplace_back(tx).number = i;
       r.page_queue.push(tx).number = i;
     }
@@ -366,12 +366,12 @@ TEST_F(sequences, misuse_throws) {
 
 TEST_F(sequences, damaged_sizes_are_caught) {
   pool.transact([&](scute::tx& tx) {
-    for (std::uint64_t i = 0; i < 20; ++i) {
+    for (uint64_t i = 0; i < 20; ++i) {
       tx.open(root).numbers.push_back(tx, i);
       tx.open(root).number_queue.push(tx, i);
     }
   });
-  const auto damage = [&](auto member, std::size_t offset, std::uint64_t value, std::size_t size) {
+  const auto damage = [&](auto member, size_t offset, uint64_t value, size_t size) {
     pool.transact([&](scute::tx& tx) {
       std::memcpy(reinterpret_cast<std::byte*>(&tx.edit(root, member)) + offset, &value, size);
     });

@@ -18,9 +18,9 @@ class strings : public scute_test::model_test<root, std::pair<std::string, std::
 
 TEST_F(strings, assign_every_length) {
   const std::string text(5000, 'x');
-  for (const std::size_t n :
+  for (const size_t n :
        {0U, 1U, 11U, 12U, 13U, 19U, 20U, 21U, 22U, 63U, 64U, 65U, 100U, 1000U, 4096U, 5000U}) {
-    for (const std::size_t m : {5000U, 0U, 20U, 21U, 1000U}) {
+    for (const size_t m : {5000U, 0U, 20U, 21U, 1000U}) {
       pool.transact([&](scute::tx& tx) { tx.open(root).a.assign(tx, text.substr(0, m)); });
       pool.transact([&](scute::tx& tx) {
         auto& s = tx.open(root).a;
@@ -40,7 +40,7 @@ TEST_F(strings, assign_every_length) {
 TEST_F(strings, append_grows_in_place_and_beyond) {
   std::string expected;
   for (int i = 0; i < 400; ++i) {
-    const std::string piece(static_cast<std::size_t>(pick(30)), static_cast<char>('a' + i % 26));
+    const std::string piece(static_cast<size_t>(pick(30)), static_cast<char>('a' + i % 26));
     pool.transact([&](scute::tx& tx) { tx.edit(root, &root::a).append(tx, piece); });
     expected += piece;
     ASSERT_EQ(a(), expected);
@@ -51,7 +51,7 @@ TEST_F(strings, append_grows_in_place_and_beyond) {
 }
 
 TEST_F(strings, own_view_as_source) {
-  for (const std::size_t n : {3U, 15U, 20U, 30U, 500U}) {
+  for (const size_t n : {3U, 15U, 20U, 30U, 500U}) {
     const std::string text = std::string(n, 'x') + "y";
     pool.transact([&](scute::tx& tx) {
       auto& s = tx.open(root).a;
@@ -60,9 +60,9 @@ TEST_F(strings, own_view_as_source) {
       EXPECT_EQ(s.view(tx), text + text);
       s.assign(tx, s.view(tx).substr(1));
       EXPECT_EQ(s.view(tx), text.substr(1) + text);
-      s.assign(tx, s.view(tx).substr(n + 1 - std::min<std::size_t>(n, 5)));
+      s.assign(tx, s.view(tx).substr(n + 1 - std::min<size_t>(n, 5)));
     });
-    ASSERT_EQ(a(), (text.substr(1) + text).substr(n + 1 - std::min<std::size_t>(n, 5)));
+    ASSERT_EQ(a(), (text.substr(1) + text).substr(n + 1 - std::min<size_t>(n, 5)));
     pool.transact([&](scute::tx& tx) {  // the view comes from the pool this time
       auto& s = tx.open(root).a;
       s.append(tx, a());
@@ -136,7 +136,7 @@ TEST_F(strings, large) {
 TEST_F(strings, a_damaged_size_is_caught) {
   pool.transact([&](scute::tx& tx) { tx.open(root).a.assign(tx, std::string(100, 'x')); });
   pool.transact([&](scute::tx& tx) {
-    const std::uint32_t size = 1'000'000;
+    const uint32_t size = 1'000'000;
     std::memcpy(static_cast<void*>(&tx.open(root).a), &size, sizeof size);
     EXPECT_ERRC(corrupt, tx.open(root).a.view(tx));
   });

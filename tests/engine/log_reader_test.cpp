@@ -10,6 +10,7 @@
 #include "support/pool_file.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 // The reader looks at a lane of 64 MiB; zones and all lie in it, and are never looked at.

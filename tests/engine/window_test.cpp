@@ -8,10 +8,11 @@
 #include <thread>
 
 #include "pool/columns.hpp"
-#include "pool/hold.hpp"
+#include "pool/grip.hpp"
 #include "support/pool_file.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 using engine::extent;
@@ -188,11 +189,11 @@ TEST_F(window, DataThenParityAndWhatItCounts) {
   engine::window(*s, lane(0)).defer();
   EXPECT_EQ(fences(lane(0)) - fences_before, 1u);
   EXPECT_FALSE(is_free(c)) << "WIN-2: a deferred window keeps its stripes";
-  EXPECT_TRUE(lane(0).holds(pool::stripes::index(0, c / block)));
-  EXPECT_FALSE(lane(1).holds(pool::stripes::index(0, c / block)));
+  EXPECT_TRUE(lane(0).has_stripe(pool::stripes::index(0, c / block)));
+  EXPECT_FALSE(lane(1).has_stripe(pool::stripes::index(0, c / block)));
   engine::window(*s, lane(0)).drain();
   EXPECT_TRUE(is_free(c));
-  EXPECT_FALSE(lane(0).holds(pool::stripes::index(0, c / block)));
+  EXPECT_FALSE(lane(0).has_stripe(pool::stripes::index(0, c / block)));
   expect_consistent(c, 192);
 }
 
@@ -224,7 +225,7 @@ TEST_F(window, TakeBackGivesTheDeferredOneOnce) {
   engine::window(*s, lane(0)).drain();  // nobody else's any more
   EXPECT_FALSE(is_free(12 * block));
   const uint64_t before = fences(lane(0));
-  engine::window(*s, lane(0)).settle_last();
+  engine::window(*s, lane(0)).finish_last();
   EXPECT_EQ(fences(lane(0)) - before, 1u);
   EXPECT_TRUE(is_free(12 * block));
 }
@@ -275,9 +276,9 @@ TEST_F(window, TheFenceThatDecidesTheNextOneFreesTheStripesOfTheLast) {
   EXPECT_FALSE(is_free(16 * block));
   decide(0);
   EXPECT_TRUE(is_free(12 * block));
-  EXPECT_FALSE(lane(0).holds(pool::stripes::index(0, 12)));
-  EXPECT_TRUE(lane(0).holds(pool::stripes::index(0, 14)));
-  EXPECT_TRUE(lane(0).holds(pool::stripes::index(0, 16)));
+  EXPECT_FALSE(lane(0).has_stripe(pool::stripes::index(0, 12)));
+  EXPECT_TRUE(lane(0).has_stripe(pool::stripes::index(0, 14)));
+  EXPECT_TRUE(lane(0).has_stripe(pool::stripes::index(0, 16)));
 }
 
 TEST_F(window, LeaveUnlocksAtOnce) {
@@ -293,7 +294,7 @@ TEST_F(window, ItsOrderIsAsserted) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const uint64_t c = 12 * block;
   EXPECT_DEATH(engine::window(*s, lane(0)).enter(false), "step");
-  EXPECT_DEATH(engine::window(*s, lane(0)).settle_last(), "deferral");
+  EXPECT_DEATH(engine::window(*s, lane(0)).finish_last(), "deferral");
   begin(0, {at(1, c)}, pattern(1, 64));
   EXPECT_DEATH(engine::window(*s, lane(0)).write_parity(), "step");
   EXPECT_DEATH(engine::window(*s, lane(0)).defer(), "step");
@@ -369,7 +370,7 @@ TEST_F(window, OneThatHasTakenBackAWindowWaitsForNobody) {
   EXPECT_TRUE(lane(0).last().stripes.empty());
   EXPECT_EQ(lane(1).relief.count.drains.get(), 1u);
   EXPECT_EQ(lane(0).w.count.lock_waits.get(), 2u) << "once for giving up, once for the lock";
-  EXPECT_TRUE(lane(0).holds(pool::stripes::index(0, 14)));
+  EXPECT_TRUE(lane(0).has_stripe(pool::stripes::index(0, 14)));
   decide(0);
   engine::window(*s, lane(0)).drain();
   expect_consistent(12 * block, block);

@@ -19,17 +19,17 @@ class listed_medium final : public medium::medium {
   listed_medium(std::byte* memory, uint64_t size, const std::vector<uint64_t>& bad) : bad_(bad) {
     base_ = memory;
     size_ = size;
-    kind_ = ::scute::medium::kind::ram;
+    kind_ = ::scute::core::medium::kind::ram;
   }
   const char* flush_name() const noexcept override { return "none"; }
   std::vector<uint64_t> bad_pages() const override { return bad_; }
 
  protected:
-  void do_stream(::scute::medium::writer&, void* dst, const void* src, size_t n) noexcept override {
+  void do_stream(::scute::core::medium::writer&, void* dst, const void* src, size_t n) noexcept override {
     std::memcpy(dst, src, n);
   }
-  void do_flush(::scute::medium::writer&, const void*, size_t) noexcept override {}
-  void do_fence(::scute::medium::writer&) noexcept override {}
+  void do_flush(::scute::core::medium::writer&, const void*, size_t) noexcept override {}
+  void do_fence(::scute::core::medium::writer&) noexcept override {}
   void do_store(void* dst, const void* src, size_t n) noexcept override {
     std::memcpy(dst, src, n);
   }

@@ -16,6 +16,7 @@
 #include "support/child.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 constexpr uint64_t page = 4096;

@@ -15,6 +15,7 @@
 #include "support/seed.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 // ---- images -------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 #include "pool/library_call.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 constexpr uint64_t page = 4096;

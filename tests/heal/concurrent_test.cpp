@@ -8,6 +8,7 @@
 #include "heal/damage.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 TEST(concurrent_repair, ManyReadersAndWritersAroundOneDamage) {

@@ -9,6 +9,7 @@
 #include "support/seed.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 struct crossing_kind {

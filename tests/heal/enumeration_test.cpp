@@ -10,6 +10,7 @@
 #include "support/seed.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 constexpr uint32_t even = 10, odd = 11;

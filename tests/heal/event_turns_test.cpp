@@ -11,6 +11,7 @@
 #include "heal/scrubbing.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 // Counts who is inside, and what others have repaired meanwhile.

@@ -12,6 +12,7 @@
 #include "heap/regions.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 struct injury {
@@ -71,7 +72,7 @@ TEST_F(injection, RegionsAreThoseOfLocate) {
   const auto map = heap::map_regions(f.in().s, f.in().heap->zones());
   uint64_t at = 0;
   std::set<int> seen;
-  for (const heap::extent& e : map) {
+  for (const heap::region_range& e : map) {
     ASSERT_EQ(e.offset, at);
     ASSERT_GT(e.length, 0u);
     EXPECT_EQ(e.offset % 32 + e.length % 32, 0u);

@@ -7,6 +7,7 @@
 #include "heal/crash_image.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 // Keeps what the file holds before each thing that the allocator asks of the engine.

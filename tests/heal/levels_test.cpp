@@ -5,6 +5,7 @@
 #include "heal/damage.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 class levels : public testing::TestWithParam<pool_kind> {

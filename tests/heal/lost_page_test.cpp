@@ -15,6 +15,7 @@
 #include "heal/damage.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 constexpr uint64_t page = 4096;

@@ -11,6 +11,7 @@
 #include "support/child.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 class never_used : public testing::TestWithParam<pool_kind> {

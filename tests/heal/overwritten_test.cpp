@@ -13,6 +13,7 @@
 #include "mend/erasures.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 constexpr uint64_t page = 4096;

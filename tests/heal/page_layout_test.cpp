@@ -10,6 +10,7 @@
 #include "heal/damage.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 // Fragments by the offset of their headers, for each page that they have a byte in.

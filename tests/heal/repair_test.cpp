@@ -5,6 +5,7 @@
 #include "heal/damage.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 class repair : public testing::TestWithParam<scute_checksum> {

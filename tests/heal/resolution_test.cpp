@@ -10,6 +10,7 @@
 #include "support/seed.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 enum kind : int {

@@ -9,6 +9,7 @@
 #include "heal/scrubbing.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 // Commits in progress look like damage for an instant, to objects and to columns. None may be believed.

@@ -14,6 +14,7 @@
 #include "support/child.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 std::atomic<scute_pool*> pool_of_handler{nullptr};

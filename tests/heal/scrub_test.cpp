@@ -5,6 +5,7 @@
 #include "heal/scrubbing.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 void flip(known_pool& f, uint64_t offset, unsigned char mask = 0xff) {

@@ -10,6 +10,7 @@
 #include "heal/damage.hpp"
 
 namespace scute::test {
+using namespace core;
 
 struct scrub_result {
   scute_report report{};

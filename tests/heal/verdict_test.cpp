@@ -13,6 +13,7 @@
 #include <tuple>
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 using engine::decoded;

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "heap/chunk_state.hpp"
+#include "heap/chunk_record.hpp"
 
-namespace scute::heap {
+namespace scute::core::heap {
 namespace {
 
 class size_class : public testing::TestWithParam<uint32_t> {};
@@ -27,8 +27,8 @@ TEST_P(size_class, SlotsAreWellFormed) {
     EXPECT_LE(pool::fragments_of(slot) * format::header_size + pool::payload_room(slot), slot);
     EXPECT_GE(pool::fragments_of(slot) * format::fragment_payload, pool::payload_room(slot));
     // The number of a slot is found from any place inside it by multiplication.
-    chunk_state s{};
-    s.reciprocal = chunk_state::reciprocal_of(slot);
+    chunk_record s{};
+    s.reciprocal = chunk_record::reciprocal_of(slot);
     for (uint32_t at = 0; at < GetParam(); ++at) ASSERT_EQ(s.slot_of(at), at / slot);
   }
 }
@@ -56,4 +56,4 @@ INSTANTIATE_TEST_SUITE_P(ChunkSize, size_class,
                          testing::Values(16384u, 32768u, 65536u, 131072u, 262144u));
 
 }  // namespace
-}  // namespace scute::heap
+}  // namespace scute::core::heap

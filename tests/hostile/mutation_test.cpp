@@ -11,6 +11,7 @@
 #include "support/seed.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 // What a program might do with a pool, whatever it holds. Results do not matter.

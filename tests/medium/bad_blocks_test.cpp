@@ -14,10 +14,11 @@
 #include "support/scratch.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 using medium::bad_pages_of;
-using medium::extent;
+using medium::device_range;
 using pages = std::vector<uint64_t>;
 
 TEST(bad_blocks, ListsAreReadInSectors) {
@@ -34,7 +35,7 @@ TEST(bad_blocks, ListsAreReadInSectors) {
 
 TEST(bad_blocks, ExtentsBringThemToTheFile) {
   // Two extents of the file, in the other order on the device.
-  const std::vector<extent> file{{1 << 20, 0, 8192}, {65536, 8192, 16384}};
+  const std::vector<device_range> file{{1 << 20, 0, 8192}, {65536, 8192, 16384}};
   EXPECT_EQ(bad_pages_of({{1 << 20, 0, 512}}, file), pages({0}));
   EXPECT_EQ(bad_pages_of({{65536 + 512, 0, 512}}, file), pages({8192}));
   EXPECT_EQ(bad_pages_of({{65536 + 4096, 0, 8192}, {(1 << 20) + 4096, 0, 512}}, file),
@@ -77,9 +78,9 @@ TEST_F(fake_sysfs, NothingIsBadWhereNothingIsListed) {
 // Where the file system of the scratch folder tells extents, a bad sector in the middle of the file is
 // found through the whole way; where it does not, there is nothing to find.
 TEST_F(fake_sysfs, OfADeviceAndOfAPartition) {
-  const auto extents = medium::extents_of(fd);
+  const auto extents = medium::ranges_of(fd);
   const auto page_at = [&](uint64_t file) -> uint64_t {
-    for (const extent& e : extents)
+    for (const device_range& e : extents)
       if (file >= e.file && file < e.file + e.length) return e.device + (file - e.file);
     return 0;
   };

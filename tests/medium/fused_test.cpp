@@ -14,6 +14,7 @@
 #include "support/seed.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 using medium::fused_ops;

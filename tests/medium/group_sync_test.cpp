@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-namespace scute::medium {
+namespace scute::core::medium {
 namespace {
 
 using namespace std::chrono_literals;
@@ -137,4 +137,4 @@ TEST(group_sync, EverybodySeesTheLeadersError) {
 }
 
 }  // namespace
-}  // namespace scute::medium
+}  // namespace scute::core::medium

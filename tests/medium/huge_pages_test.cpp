@@ -19,6 +19,7 @@
 #include "support/pool_file.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 using medium::huge_page;

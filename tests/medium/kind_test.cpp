@@ -10,6 +10,7 @@
 #include "support/pool_file.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 // What the kernel says of a folder, asked independently.

@@ -12,7 +12,7 @@
 
 namespace {
 
-using namespace scute::planted;
+using namespace scute::core::planted;
 
 TEST(planted, NamesAndTexts) {
   std::set<std::string> texts;

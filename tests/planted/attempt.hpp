@@ -12,6 +12,8 @@
 #include "scenarios/catalogue.hpp"
 
 namespace scute {
+using namespace core;
+
 
 struct attempt {
   planted::description bug;

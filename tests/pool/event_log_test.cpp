@@ -11,6 +11,7 @@
 #include "support/pool_file.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 // Further apart than a row of the pools here: such events are not told as one.
@@ -62,7 +63,7 @@ class event_log : public testing::Test {
     SCUTE_OKAY(scute_open(f.path.c_str(), &o, &f.pool));
   }
   void post(const pool::event& e) { f.in().s.events.post(e); }
-  void drain() { f.in().s.events.drain(f.in().s); }
+  void drain() { f.in().s.events.tell_all(f.in().s); }
   std::vector<scute_event> ring() {
     std::vector<scute_event> all;
     SCUTE_OKAY_E(scute_events(
@@ -380,7 +381,7 @@ struct intruder {
     ++self->told;
     self->events = scute_events(*self->f, [](void*, const scute_event*) {}, nullptr);
     self->f->in().s.events.post(event_at(apart, SCUTE_EVENT_FREE));
-    self->f->in().s.events.drain(self->f->in().s);
+    self->f->in().s.events.tell_all(self->f->in().s);
     if (self->told == 3) self->f->in().s.events.call(nullptr, nullptr);
   }
 };

@@ -7,7 +7,7 @@
 #include "support/pool_file.hpp"
 #include "support/seed.hpp"
 
-namespace scute::pool {
+namespace scute::core::pool {
 namespace {
 
 using test::gib;
@@ -256,4 +256,4 @@ TEST(geometry, AClaimThatLeavesTheFileIsRefused) {
 }
 
 }  // namespace
-}  // namespace scute::pool
+}  // namespace scute::core::pool

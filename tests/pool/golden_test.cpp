@@ -103,7 +103,7 @@ class dump {
     const auto h = at<format::fragment_header>(offset);
     line("%s at %llu: type %x size %llu state %u generation %u tag %llu/%llu/%llu next %s", what,
          u(offset), h.type, u(format::meta_size(h.meta)),
-         static_cast<unsigned>(format::meta_state(h.meta)), format::meta_generation(h.meta),
+         static_cast<unsigned>(format::meta_role(h.meta)), format::meta_generation(h.meta),
          u(h.tag >> 40), u(h.tag >> 32 & 0xff), u(h.tag & 0xffffffff),
          h.next == offset ? "itself" : std::to_string(h.next).c_str());
   }
@@ -148,7 +148,7 @@ class dump {
 
   void object(uint64_t offset, uint64_t fragments) {
     const auto h = at<format::fragment_header>(offset);
-    if (format::meta_state(h.meta) == format::state::free) return;
+    if (format::meta_role(h.meta) == format::role::free) return;
     header("  object", offset);
     const uint64_t size = format::meta_size(h.meta), payload = offset + fragments * 32;
     for (uint64_t i = 1; i * 4096 < size; ++i) header("    part", offset + i * 32);

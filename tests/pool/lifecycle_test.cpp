@@ -13,6 +13,7 @@
 #include "support/pool_file.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 class lifecycle : public testing::Test {

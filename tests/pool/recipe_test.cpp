@@ -12,6 +12,7 @@
 #include "support/seed.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 namespace galois = codec::galois;

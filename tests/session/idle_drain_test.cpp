@@ -10,6 +10,7 @@
 #include "support/pool_file.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 template <typename Condition>

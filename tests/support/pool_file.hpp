@@ -27,6 +27,7 @@
   } while (false)
 
 namespace scute::test {
+using namespace core;
 
 inline constexpr uint64_t kib = 1024, mib = kib * 1024, gib = mib * 1024;
 

@@ -24,10 +24,10 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 struct pair_of {
-  std::uint64_t a, b;
+  uint64_t a, b;
 };
 struct node {
-  std::uint64_t value;
+  uint64_t value;
 };
 struct list_of_one {
   scute::ptr<node> head;
@@ -39,7 +39,7 @@ std::string pair_text(scute::pool& p) {
   return std::to_string(v.a) + "," + std::to_string(v.b);
 }
 
-void set_pair(scute::pool& p, std::uint64_t a, std::uint64_t b) {
+void set_pair(scute::pool& p, uint64_t a, uint64_t b) {
   const auto root = p.root<pair_of>();
   p.transact([&](scute::tx& tx) { tx.open(root) = {a, b}; });
 }
@@ -61,7 +61,7 @@ scenario torn_pair() {
       });
 }
 
-explore_options plain(std::uint64_t states = 20000) {
+explore_options plain(uint64_t states = 20000) {
   explore_options o;
   o.states = states;
   o.crash_recovery = false;
@@ -115,7 +115,7 @@ TEST(Explore, NotCompleteIfCutShort) {
 
 TEST(Explore, WithCrashedRecoveriesAndFaults) {
   auto s = pairs("pair");
-  for (std::uint64_t i = 1; i < 5; ++i)
+  for (uint64_t i = 1; i < 5; ++i)
     s.step("set to " + std::to_string(i), [i](scute::pool& p) { set_pair(p, i, i * 2); });
   explore_options how;
   how.states = 3000;
@@ -163,14 +163,14 @@ TEST(Explore, EveryProtectionWithAndWithoutDurableCaches) {
 TEST(Explore, LanesInTurnAndAProbe) {
   int probes = 0;
   auto s = pairs("pair");
-  for (std::uint64_t i = 1; i < 5; ++i) s.step("set", [i](scute::pool& p) { set_pair(p, i, i); });
+  for (uint64_t i = 1; i < 5; ++i) s.step("set", [i](scute::pool& p) { set_pair(p, i, i); });
   s.lanes_in_turn().probe([&](scute::pool& p) {
     ++probes;
     pair_text(p);
   });
   const exploration r = explore(s, plain(500));
   EXPECT_TRUE(r.sound) << r.story;
-  EXPECT_EQ(static_cast<std::uint64_t>(probes), r.states);
+  EXPECT_EQ(static_cast<uint64_t>(probes), r.states);
 }
 
 // ---- bugs ---------------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ TEST(Explore, StoriesAreSmall) {
 // to do with it is either all there or all lost.
 TEST(Explore, StoriesNameWhatMatters) {
   struct halves {
-    std::uint64_t left, between[15], right;
+    uint64_t left, between[15], right;
   };
   scenario s("halves", small_pool(SCUTE_PROTECT_NONE));
   s.setup([](scute::pool& p) { p.root<halves>(); })
@@ -372,7 +372,7 @@ TEST(Explore, AFullPool) {
 TEST(Explore, SameSeedSameExploration) {
   const auto s = [] {
     auto p = pairs("pair");
-    for (std::uint64_t i = 1; i < 4; ++i)
+    for (uint64_t i = 1; i < 4; ++i)
       p.step("set", [i](scute::pool& pool) { set_pair(pool, i, i); });
     return p;
   };
@@ -424,8 +424,8 @@ TEST(Explore, NamesThatAreNone) {
 
 // Scenarios that are made from seeds: one after the other, and by name.
 TEST(Explore, ScenariosFromSeeds) {
-  std::map<std::uint64_t, int> made;
-  const auto make = [&](std::uint64_t seed) {
+  std::map<uint64_t, int> made;
+  const auto make = [&](uint64_t seed) {
     ++made[seed];
     return seed < 12 ? pairs("sound").step(
                            "set", [seed](scute::pool& p) { set_pair(p, seed, 1); })

@@ -29,7 +29,7 @@ enum class mistake {
 
 class journal : public subject {
  public:
-  using row = std::array<std::uint64_t, 13>;
+  using row = std::array<uint64_t, 13>;
 
   explicit journal(mistake m = mistake::none, bool twice = true) : mistake_(m), twice_(twice) {}
 
@@ -40,7 +40,7 @@ class journal : public subject {
 
   void set(const row& numbers) {
     if (numbers[0] > 9) throw full("no room for more than 9");
-    const std::uint64_t sequence = newest().sequence + 1;
+    const uint64_t sequence = newest().sequence + 1;
     const record r{numbers, sequence, checksum_of(numbers, sequence)};
     put(all().journal, r, mistake_ != mistake::no_flush);
     if (mistake_ != mistake::no_fence) out_->fence();
@@ -50,19 +50,19 @@ class journal : public subject {
   // As text, or an error if there is none.
   std::string text() const {
     std::string t;
-    for (const std::uint64_t n : newest().numbers) t += std::to_string(n) + " ";
+    for (const uint64_t n : newest().numbers) t += std::to_string(n) + " ";
     return t;
   }
 
   // ---- subject ------------------------------------------------------------------------------------
 
-  std::uint64_t size() const override { return sizeof(file); }
+  uint64_t size() const override { return sizeof(file); }
 
-  void create(memory& m, std::uint64_t) override {
+  void create(memory& m, uint64_t) override {
     attach(m);
     const record r{{}, 1, checksum_of({}, 1)};
     apply(r, true);
-    std::uint64_t number = magic;
+    uint64_t number = magic;
     put(all().magic, number, true);
     out_->fence();
   }
@@ -90,7 +90,7 @@ class journal : public subject {
 
   findings check(bool repair) override {
     findings found;
-    for (std::size_t i = 0; i < copies(); ++i) {
+    for (size_t i = 0; i < copies(); ++i) {
       if (valid(all().copies[i].now)) continue;
       found.add("copy " + std::to_string(i) + " does not match its checksum");
       if (copies() == 1 || !valid(all().copies[1 - i].now)) {
@@ -119,7 +119,7 @@ class journal : public subject {
   }
 
   std::string noun() const override { return "journal"; }
-  std::string place(std::span<const std::byte>, std::uint64_t offset) const override {
+  std::string place(std::span<const std::byte>, uint64_t offset) const override {
     static constexpr const char* names[] = {"record", "copy 0", "copy 1", "magic"};
     return names[offset / 4096] + (" +" + std::to_string(offset % 4096));
   }
@@ -128,10 +128,9 @@ class journal : public subject {
     return dynamic_cast<const full*>(&e) != nullptr;
   }
   bool takes_faults() const noexcept override { return twice_; }
-  injury injure(fault_moment, std::span<const std::byte> image,
-                std::uint64_t number) const override {
-    const std::uint64_t which = number % 2;
-    std::uint64_t there = 0;
+  injury injure(fault_moment, std::span<const std::byte> image, uint64_t number) const override {
+    const uint64_t which = number % 2;
+    uint64_t there = 0;
     std::memcpy(&there, image.data() + offsetof(file, magic), sizeof there);
     if (!twice_ || there != magic) return {};
     return {offsetof(file, copies) + which * 4096 + number / 2 % 13 * 8,
@@ -142,7 +141,7 @@ class journal : public subject {
  private:
   struct record {
     row numbers;
-    std::uint64_t sequence, checksum;
+    uint64_t sequence, checksum;
   };
   struct alignas(4096) copy {
     record now;
@@ -150,13 +149,13 @@ class journal : public subject {
   struct file {
     record journal;
     copy copies[2];
-    alignas(4096) std::uint64_t magic;
+    alignas(4096) uint64_t magic;
   };
-  static constexpr std::uint64_t magic = 0x6a6f75726e616c;
+  static constexpr uint64_t magic = 0x6a6f75726e616c;
 
-  static std::uint64_t checksum_of(const row& numbers, std::uint64_t sequence) {
-    std::uint64_t sum = sequence * 0x9e3779b97f4a7c15u + 1;
-    for (const std::uint64_t n : numbers) sum = (sum ^ n) * 0x9e3779b97f4a7c15u + (sum >> 29);
+  static uint64_t checksum_of(const row& numbers, uint64_t sequence) {
+    uint64_t sum = sequence * 0x9e3779b97f4a7c15u + 1;
+    for (const uint64_t n : numbers) sum = (sum ^ n) * 0x9e3779b97f4a7c15u + (sum >> 29);
     return sum;
   }
   static bool valid(const record& r) { return r.checksum == checksum_of(r.numbers, r.sequence); }
@@ -166,9 +165,9 @@ class journal : public subject {
     out_.emplace(m);
   }
   file& all() const { return *at_; }
-  std::size_t copies() const { return twice_ ? 2 : 1; }
+  size_t copies() const { return twice_ ? 2 : 1; }
   const record& newest() const {
-    for (std::size_t i = 0; i < copies(); ++i)
+    for (size_t i = 0; i < copies(); ++i)
       if (valid(all().copies[i].now)) return all().copies[i].now;
     throw std::runtime_error("no copy matches its checksum");
   }
@@ -180,9 +179,9 @@ class journal : public subject {
   }
   // Writes the row, and then voids the record.
   void apply(const record& r, bool fence) {
-    for (std::size_t i = 0; i < copies(); ++i) put(all().copies[i].now, r, true);
+    for (size_t i = 0; i < copies(); ++i) put(all().copies[i].now, r, true);
     if (fence) out_->fence();
-    const std::uint64_t none = 0;
+    const uint64_t none = 0;
     put(all().journal.sequence, none, true);
     if (fence || mistake_ == mistake::no_recovery_fence) out_->fence();
   }

@@ -13,6 +13,7 @@
 #include "base/waiting.hpp"
 
 namespace scute::testing {
+using namespace core;
 namespace {
 
 using bodies = std::vector<std::function<void()>>;

@@ -23,7 +23,7 @@ using scute::testing::stage;
 using ::testing::HasSubstr;
 
 struct counter {
-  std::uint64_t value, filler[31];
+  uint64_t value, filler[31];
 };
 
 std::string counter_text(scute::pool& p) {
@@ -38,7 +38,7 @@ scenario counting(const char* name, scute_protection level = SCUTE_PROTECT_MLPC)
   s.setup([](scute::pool& p) { p.root<counter>(); }).observe(counter_text);
   return s;
 }
-explore_options states(std::uint64_t n) {
+explore_options states(uint64_t n) {
   explore_options o;
   o.states = n;
   return o;
@@ -124,7 +124,7 @@ TEST(Stage, ProcessDeath) {
                        void* bytes = nullptr;
                        scute::detail::check(scute_tx_begin(st.pool().native_handle(), &tx));
                        scute::detail::check(scute_tx_inplace(tx, root.oid(), 0, 8, &bytes));
-                       *static_cast<std::uint64_t*>(bytes) = 77;
+                       *static_cast<uint64_t*>(bytes) = 77;
                        scute_tx_abort(tx);
                        st.abandon();
                        EXPECT_FALSE(st.is_open());
@@ -143,7 +143,7 @@ scenario damaged(scute_protection level) {
                      [](const stage& st) {
                        const auto* at = reinterpret_cast<const std::byte*>(
                            &st.pool().get(st.pool().root<counter>()));
-                       const auto offset = static_cast<std::uint64_t>(at - st.bytes().data());
+                       const auto offset = static_cast<uint64_t>(at - st.bytes().data());
                        const std::vector<std::byte> noise(100, std::byte{0x5c});
                        st.damage(offset + 8, noise);
                        EXPECT_EQ(st.bytes()[offset + 8], std::byte{0x5c});
@@ -180,7 +180,7 @@ TEST(Stage, DamageIsSeenWithoutRedundancy) {
 // ---- threads ------------------------------------------------------------------------------------
 
 struct ticket {
-  std::uint64_t id, work;
+  uint64_t id, work;
 };
 struct office {
   scute::ptr<ticket> of[2];
@@ -189,7 +189,7 @@ struct office {
 scute::ptr<ticket> ticket_of(scute::pool& p, int t) {
   return p.get(p.root<office>()).of[t];
 }
-std::uint64_t id_of(scute::pool& p, int t) {
+uint64_t id_of(scute::pool& p, int t) {
   return p.get(ticket_of(p, t)).id;
 }
 
@@ -203,7 +203,7 @@ scenario offices(const char* name, const std::function<void(scute::pool&, int t)
     });
   });
   for (int t = 0; t < 2; ++t)
-    s.in_thread(static_cast<std::size_t>(t))
+    s.in_thread(static_cast<size_t>(t))
         .step("take a number", [take, t](scute::pool& p) { take(p, t); })
         .observe([t](scute::pool& p) {
           if (id_of(p, 0) != 0 && id_of(p, 0) == id_of(p, 1))
@@ -213,7 +213,7 @@ scenario offices(const char* name, const std::function<void(scute::pool&, int t)
   return s;
 }
 
-void write_ticket(scute::pool& p, int t, std::uint64_t id, std::uint64_t work) {
+void write_ticket(scute::pool& p, int t, uint64_t id, uint64_t work) {
   const auto mine = ticket_of(p, t);
   p.transact([&](scute::tx& tx) { tx.open(mine) = {id, work}; });
 }
@@ -221,7 +221,7 @@ void write_ticket(scute::pool& p, int t, std::uint64_t id, std::uint64_t work) {
 TEST(Threads, WithObjectsOfTheirOwn) {
   const auto s = offices("own numbers", [](scute::pool& p, int t) {
     write_ticket(p, t, 0, 1);
-    write_ticket(p, t, static_cast<std::uint64_t>(t) + 5, 2);
+    write_ticket(p, t, static_cast<uint64_t>(t) + 5, 2);
   });
   explore_options how = states(4000);
   how.interleavings = 20;
@@ -240,7 +240,7 @@ TEST(Threads, WithObjectsOfTheirOwn) {
 // in orders where the other thread does the same between.
 TEST(Threads, LostUpdate) {
   const auto s = offices("next number", [](scute::pool& p, int t) {
-    const std::uint64_t next = std::max(id_of(p, 0), id_of(p, 1)) + 1;
+    const uint64_t next = std::max(id_of(p, 0), id_of(p, 1)) + 1;
     write_ticket(p, t, 0, 1);
     write_ticket(p, t, next, 2);
   });
@@ -253,7 +253,7 @@ TEST(Threads, LostUpdate) {
 }
 
 struct accounts {
-  std::uint64_t total, part[2];
+  uint64_t total, part[2];
 };
 
 // One object for both, under a lock that is held across transactions: who waits for it lets the other
@@ -265,7 +265,7 @@ TEST(Threads, TakeTurnsByALock) {
   s.setup([&](scute::pool& p) { root = p.root<accounts>(); });
   for (int t = 0; t < 2; ++t)
     for (int k = 0; k < 2; ++k)
-      s.in_thread(static_cast<std::size_t>(t)).step("add", [&, t](scute::pool& p) {
+      s.in_thread(static_cast<size_t>(t)).step("add", [&, t](scute::pool& p) {
         const std::lock_guard hold(lock);
         p.transact([&](scute::tx& tx) {
           accounts& a = tx.open(root);
@@ -274,7 +274,7 @@ TEST(Threads, TakeTurnsByALock) {
         });
       });
   for (int t = 0; t < 2; ++t)
-    s.in_thread(static_cast<std::size_t>(t)).observe([&, t](scute::pool& p) {
+    s.in_thread(static_cast<size_t>(t)).observe([&, t](scute::pool& p) {
       const accounts a = p.get(root);
       if (a.total != a.part[0] + a.part[1]) throw std::runtime_error("the parts do not add up");
       return std::to_string(a.part[t]);
@@ -289,8 +289,8 @@ TEST(Threads, TakeTurnsByALock) {
 // A crash between the transactions of one thread's step, whatever the other one does.
 TEST(Threads, TornStep) {
   const auto s = offices("torn", [](scute::pool& p, int t) {
-    write_ticket(p, t, static_cast<std::uint64_t>(t) * 10 + 1, 1);
-    write_ticket(p, t, static_cast<std::uint64_t>(t) * 10 + 2, 1);
+    write_ticket(p, t, static_cast<uint64_t>(t) * 10 + 1, 1);
+    write_ticket(p, t, static_cast<uint64_t>(t) * 10 + 2, 1);
   });
   explore_options how = states(20000);
   how.repeat_command = "again %s";

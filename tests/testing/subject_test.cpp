@@ -20,7 +20,7 @@ using ::testing::Not;
 scenario_of<journal> rows(mistake m = mistake::none, bool twice = true) {
   scenario_of<journal> s("rows", [=] { return std::make_unique<journal>(m, twice); });
   s.observe([](journal& j) { return j.text(); });
-  for (std::uint64_t i = 1; i < 4; ++i)
+  for (uint64_t i = 1; i < 4; ++i)
     s.step("set to " + std::to_string(i), [i](journal& j) {
       journal::row r;
       r.fill(i);
@@ -29,7 +29,7 @@ scenario_of<journal> rows(mistake m = mistake::none, bool twice = true) {
   return s;
 }
 
-explore_options states(std::uint64_t n) {
+explore_options states(uint64_t n) {
   explore_options o;
   o.states = n;
   return o;
@@ -108,11 +108,11 @@ TEST(Subject, SameSeedSameExploration) {
 }
 
 TEST(Subject, ScenariosFromSeeds) {
-  std::vector<std::uint64_t> made;
+  std::vector<uint64_t> made;
   explore_options how = states(10000);
   how.seed = 6;
   const exploration r = explore(
-      [&](std::uint64_t seed) {
+      [&](uint64_t seed) {
         made.push_back(seed);
         return rows(seed < 8 ? mistake::none : mistake::no_flush);
       },
@@ -146,8 +146,8 @@ TEST(Subject, ItCannotLosePages) {
 
 TEST(Subject, Defaults) {
   class plain : public subject {
-    std::uint64_t size() const override { return 4096; }
-    void create(memory&, std::uint64_t) override {}
+    uint64_t size() const override { return 4096; }
+    void create(memory&, uint64_t) override {}
     void open(memory&) override {}
     findings check(bool) override { return {}; }
     void probe() override {}
@@ -230,20 +230,20 @@ class tallies : public subject {
  public:
   explicit tallies(bool one_writer = false) : one_writer_(one_writer) {}
 
-  void count(std::size_t thread, std::size_t which) {
+  void count(size_t thread, size_t which) {
     writer& out = *out_[one_writer_ ? 0 : thread];
-    std::uint64_t& to = at_[which * 8];
-    const std::uint64_t next = to + 1;
+    uint64_t& to = at_[which * 8];
+    const uint64_t next = to + 1;
     out.store(&to, &next, sizeof next);
     out.flush(&to, sizeof next);
     out.fence();
   }
-  std::uint64_t operator[](std::size_t which) const { return at_[which * 8]; }
+  uint64_t operator[](size_t which) const { return at_[which * 8]; }
 
-  std::uint64_t size() const override { return 4096; }
-  void create(memory& m, std::uint64_t) override { open(m); }
+  uint64_t size() const override { return 4096; }
+  void create(memory& m, uint64_t) override { open(m); }
   void open(memory& m) override {
-    at_ = reinterpret_cast<std::uint64_t*>(m.bytes().data());
+    at_ = reinterpret_cast<uint64_t*>(m.bytes().data());
     for (auto& out : out_) out.emplace(m);
   }
   findings check(bool) override { return {}; }
@@ -255,13 +255,13 @@ class tallies : public subject {
 
  private:
   const bool one_writer_;
-  std::uint64_t* at_ = nullptr;
+  uint64_t* at_ = nullptr;
   std::optional<writer> out_[2];
 };
 
 scenario_of<tallies> counting(bool one_writer) {
   scenario_of<tallies> s("tallies", [=] { return std::make_unique<tallies>(one_writer); });
-  for (std::size_t t = 0; t < 2; ++t)
+  for (size_t t = 0; t < 2; ++t)
     for (int i = 0; i < 2; ++i)
       s.in_thread(t)
           .step("count", [t](tallies& all) { all.count(t, t); })
@@ -285,7 +285,7 @@ TEST(SubjectThreads, InOneWriter) {
 exploration in_common(bool locked) {
   const auto lock = std::make_shared<testing::mutex>();
   scenario_of<tallies> s("in common");
-  for (std::size_t t = 0; t < 2; ++t)
+  for (size_t t = 0; t < 2; ++t)
     s.in_thread(t)
         .step("count for all, and for itself",
               [=](tallies& all) {
@@ -316,7 +316,7 @@ TEST(SubjectThreads, ALockBetweenThem) {
 
 TEST(Subject, SizesThatAreNone) {
   class odd : public tallies {
-    std::uint64_t size() const override { return 5000; }
+    uint64_t size() const override { return 5000; }
   };
   EXPECT_THROW(explore(scenario_of<odd>("odd")), std::invalid_argument);
   EXPECT_THROW(explore(scenario_of<tallies>("none", [] { return nullptr; })),
@@ -330,9 +330,9 @@ TEST(Subject, BytesOutsideOfTheMemory) {
       tallies::open(m);
       writer out(m);
       const auto all = m.bytes();
-      const std::uint64_t x = 0;
+      const uint64_t x = 0;
       EXPECT_THROW(out.store(all.data() + all.size() - 7, &x, 8), std::out_of_range);
-      EXPECT_THROW(out.stream(const_cast<std::uint64_t*>(&x), &x, 8), std::out_of_range);
+      EXPECT_THROW(out.stream(const_cast<uint64_t*>(&x), &x, 8), std::out_of_range);
       EXPECT_THROW(out.flush(all.data() - 1, 1), std::out_of_range);
       EXPECT_THROW(out.flush(all.data(), SIZE_MAX), std::out_of_range);
       EXPECT_NO_THROW(out.flush(all.data() + all.size(), 0));

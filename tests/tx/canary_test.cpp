@@ -16,6 +16,7 @@
 #endif
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 class canary : public testing::TestWithParam<uint64_t> {

@@ -17,6 +17,7 @@
 #include "support/seed.hpp"
 
 namespace scute::test {
+using namespace core;
 namespace {
 
 constexpr unsigned crew = 4;

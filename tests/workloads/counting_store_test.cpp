@@ -27,8 +27,8 @@ template <class T>
 using ptr = S::ptr<T>;
 
 struct block {
-  std::uint64_t word;
-  std::uint64_t words[15];
+  uint64_t word;
+  uint64_t words[15];
 };
 
 TEST(counting_store, counts_each_byte_once) {
@@ -87,9 +87,9 @@ TEST(counting_store, knows_new_and_freed_objects) {
 
 template <class Map>
 struct filled {
-  explicit filled(std::uint64_t n) : map(s.root<typename Map::root>()) {
+  explicit filled(uint64_t n) : map(s.root<typename Map::root>()) {
     std::mt19937_64 random(1);
-    for (std::uint64_t i = 0; i < n; ++i) {
+    for (uint64_t i = 0; i < n; ++i) {
       keys.push_back(random());
       insert(keys.back());
       most(s.last());
@@ -98,10 +98,10 @@ struct filled {
   ~filled() {
     s.transact([&](S::tx& t) { map.clear(t); });
   }
-  bool insert(std::uint64_t k) {
+  bool insert(uint64_t k) {
     return s.transact([&](S::tx& t) { return map.insert(t, k, Map::value::of(k)); });
   }
-  bool remove(std::uint64_t k) {
+  bool remove(uint64_t k) {
     return s.transact([&](S::tx& t) { return map.remove(t, k); });
   }
   void most(const transaction_counts& c) {
@@ -115,7 +115,7 @@ struct filled {
 
   S s;
   Map map;
-  std::vector<std::uint64_t> keys;
+  std::vector<uint64_t> keys;
   transaction_counts max;
 };
 
@@ -128,7 +128,7 @@ TYPED_TEST_SUITE(replacing, every_map);
 // At most 16 bytes beside it: the crit-bit tree and the red-black tree have items that are edited as one.
 TYPED_TEST(replacing, a_value_changes_the_value_only) {
   filled<TypeParam> f(500);
-  for (const std::uint64_t k : f.keys) {
+  for (const uint64_t k : f.keys) {
     ASSERT_FALSE(f.insert(k));
     transaction_counts c = f.s.last();
     ASSERT_GE(c.modified_bytes, sizeof(typename TypeParam::value));
@@ -144,8 +144,8 @@ TYPED_TEST(replacing, a_value_changes_the_value_only) {
 TEST(skiplist_changes, one_link_per_level) {
   using map = paper_skiplist<S>;
   filled<map> f(2000);
-  for (std::uint64_t k = 0; k < 2000; ++k) {
-    const auto links = static_cast<std::uint64_t>(map::height(k));
+  for (uint64_t k = 0; k < 2000; ++k) {
+    const auto links = static_cast<uint64_t>(map::height(k));
     ASSERT_TRUE(f.insert(k));
     ASSERT_EQ(f.s.last().modified_bytes, 8 * links);
     ASSERT_EQ(f.s.last().new_bytes, sizeof(map::node));
@@ -159,8 +159,8 @@ TEST(skiplist_changes, one_link_per_level) {
 TEST(rtree_changes, one_slot) {
   filled<paper_rtree<S>> f(3000);
   EXPECT_EQ(f.max, (transaction_counts{2, 2 * 4136, 1, 8, 0, 0}));
-  std::uint64_t merged = 0;
-  for (const std::uint64_t k : f.keys) {
+  uint64_t merged = 0;
+  for (const uint64_t k : f.keys) {
     ASSERT_TRUE(f.remove(k));
     ASSERT_EQ(f.s.last().modified_bytes, 8U);
     ASSERT_EQ(f.s.last().modified_objects, 1U);
@@ -180,12 +180,12 @@ TEST(hashmap_changes, no_insertion_rewrites_the_table) {
   EXPECT_LE(f.max.modified_objects, 5U);
   EXPECT_LE(f.max.modified_bytes, 6 * 8U);
   EXPECT_EQ(f.max.freed_objects, 0U);
-  const auto per = [&](std::uint64_t n) { return static_cast<double>(n) / 100'000; };
+  const auto per = [&](uint64_t n) { return static_cast<double>(n) / 100'000; };
   EXPECT_LT(per(f.s.total().modified_objects), 1.6);
 
   f.s.reset();
   f.max = {};
-  for (const std::uint64_t k : f.keys) {
+  for (const uint64_t k : f.keys) {
     ASSERT_TRUE(f.remove(k));
     f.most(f.s.last());
   }

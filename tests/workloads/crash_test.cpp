@@ -44,21 +44,21 @@ constexpr extent extent_of<rtree_kind> = {7, 4, 2};
 // Key number i: ascending, so that the last nodes are split again and again, but where another shape
 // does more.
 template <class Kind>
-std::uint64_t key_of(unsigned i) {
+uint64_t key_of(unsigned i) {
   return 10 * i;
 }
 // Paths that part at several digits.
 template <>
-std::uint64_t key_of<rtree_kind>(unsigned i) {
-  return (std::uint64_t{i % 3} << 40) | (std::uint64_t{i % 5} << 10) | i;
+uint64_t key_of<rtree_kind>(unsigned i) {
+  return (uint64_t{i % 3} << 40) | (uint64_t{i % 5} << 10) | i;
 }
 // All in one shard, every fourth one such that the table grows by it.
 template <>
-std::uint64_t key_of<hashmap_kind>(unsigned i) {
+uint64_t key_of<hashmap_kind>(unsigned i) {
   static const key_list keys = [] {
     key_list found;
-    for (std::uint64_t k = 0; found.size() < 200; ++k) {
-      const std::uint64_t hash = workloads::key_hash(k);
+    for (uint64_t k = 0; found.size() < 200; ++k) {
+      const uint64_t hash = workloads::key_hash(k);
       if ((hash & 63) == 0 && (hash >> 59 == 0) == (found.size() % 4 == 0)) found.push_back(k);
     }
     return found;
@@ -72,9 +72,9 @@ std::string text_of(scute::pool& p) {
   const auto map = map_in<Kind>(s);
   if (const std::string wrong = map.check(s.view()); !wrong.empty())
     throw std::runtime_error(wrong);
-  std::map<std::uint64_t, std::uint64_t> found;
-  std::size_t n = 0, objects = 0;
-  map.for_each(s.view(), [&](std::uint64_t k, const value_of<Kind>& v) {
+  std::map<uint64_t, uint64_t> found;
+  size_t n = 0, objects = 0;
+  map.for_each(s.view(), [&](uint64_t k, const value_of<Kind>& v) {
     if (v != value_of<Kind>::of(v.number)) throw std::runtime_error("a value in parts");
     found[k] = v.number;
     ++n;
@@ -97,7 +97,7 @@ template <class Kind>
 void probe(scute::pool& p) {
   scute_store s(p);
   auto map = map_in<Kind>(s);
-  const std::uint64_t k = key_of<Kind>(0);
+  const uint64_t k = key_of<Kind>(0);
   bool aborted = false;
   try {
     s.transact([&](scute_store::tx& t) {
@@ -150,7 +150,7 @@ class scene {
     });
     return *this;
   }
-  testing::exploration explore(std::uint64_t seed, std::uint64_t states) {
+  testing::exploration explore(uint64_t seed, uint64_t states) {
     testing::explore_options how;
     how.seed = seed;
     how.states = states;
@@ -238,7 +238,7 @@ TEST(broken_map, a_replacement_in_two_transactions) {
   for (const scute_engine engine : {SCUTE_ENGINE_REDO, SCUTE_ENGINE_LOGFREE}) {
     scene<rbtree_kind> s("rbtree, replaced in two transactions", engine);
     s.broken_step("replace", [](scute_store& store, auto& m) {
-      const std::uint64_t k = key_of<rbtree_kind>(8);
+      const uint64_t k = key_of<rbtree_kind>(8);
       store.transact([&](auto& t) { m.remove(t, k); });
       store.transact([&](auto& t) { m.insert(t, k, value_of<rbtree_kind>::of(5)); });
     });
@@ -263,7 +263,7 @@ TEST(broken_map, a_crit_bit_node_linked_before_it_is_whole) {
       top.child = at;
     });
     store.transact([&](auto& t) {
-      t.edit(node, &map::node::entries, 1).key = std::uint64_t{5} | std::uint64_t{1} << 63;
+      t.edit(node, &map::node::entries, 1).key = uint64_t{5} | uint64_t{1} << 63;
     });
   });
   const testing::exploration result = s.explore(1, 2500);

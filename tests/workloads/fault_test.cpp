@@ -17,7 +17,7 @@ namespace scute::test {
 namespace {
 
 struct place {
-  std::uint64_t offset, size;
+  uint64_t offset, size;
 };
 
 template <class Kind>
@@ -35,11 +35,11 @@ class map_fault : public testing::Test {
   static std::vector<place> objects_of(Stage& stage) {
     std::vector<place> all;
     for (const auto p : stage.pool().objects())
-      all.push_back({p.oid() & ((std::uint64_t{1} << 48) - 1), stage.pool().size_of(p)});
+      all.push_back({p.oid() & ((uint64_t{1} << 48) - 1), stage.pool().size_of(p)});
     return all;
   }
   // Inverts bytes of the file; the mapping shows it at once.
-  static void spoil(const std::filesystem::path& path, std::uint64_t offset, std::size_t n) {
+  static void spoil(const std::filesystem::path& path, uint64_t offset, size_t n) {
     const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
     ASSERT_GE(fd, 0);
     std::vector<unsigned char> bytes(n);
@@ -60,12 +60,12 @@ class map_fault : public testing::Test {
           stage({.policy = policy::conservative}),
           map(map_on(stage)),
           keys(awkward_keys(r, 400)) {
-      for (std::size_t i = 0; i < keys.size(); i += 2)
+      for (size_t i = 0; i < keys.size(); i += 2)
         stage.store().transact([&](tx& t) { map.insert(t, keys[i], value::of(i)); });
-      for (std::size_t i = 0; i < keys.size(); i += 2) expected[keys[i]] = i;
+      for (size_t i = 0; i < keys.size(); i += 2) expected[keys[i]] = i;
     }
 
-    void compare(const value* found, std::uint64_t k) {
+    void compare(const value* found, uint64_t k) {
       const auto there = expected.find(k);
       ASSERT_EQ(found != nullptr, there != expected.end()) << k;
       if (found != nullptr) {
@@ -73,12 +73,12 @@ class map_fault : public testing::Test {
       }
     }
     void read_all() {
-      for (const std::uint64_t k : keys) compare(map.get(stage.store().view(), k), k);
+      for (const uint64_t k : keys) compare(map.get(stage.store().view(), k), k);
       ASSERT_EQ(map.check(stage.store().view()), "");
     }
     void change_some() {
       for (int i = 0; i < 10; ++i) {
-        const std::uint64_t k = keys[random.between(0, keys.size() - 1)], v = random.word();
+        const uint64_t k = keys[random.between(0, keys.size() - 1)], v = random.word();
         const bool there = expected.count(k) != 0;
         stage.store().transact([&](tx& t) {
           compare(map.get(t, k), k);
@@ -96,16 +96,16 @@ class map_fault : public testing::Test {
     place pick() {
       const std::vector<place> all = objects_of(stage);
       const place object = all[random.between(0, all.size() - 1)];
-      const std::uint64_t n = std::min(object.size, random.size(64));
+      const uint64_t n = std::min(object.size, random.size(64));
       return {object.offset + random.between(0, object.size - n), n};
     }
-    std::uint64_t heals() const { return stage.pool().stats().heals; }
+    uint64_t heals() const { return stage.pool().stats().heals; }
 
     random_source& random;
     Stage stage;
     map_type map;
     key_list keys;
-    std::map<std::uint64_t, std::uint64_t> expected;
+    std::map<uint64_t, uint64_t> expected;
   };
 
   static constexpr int rounds = 60;
@@ -125,7 +125,7 @@ class map_fault : public testing::Test {
         s.map = map_on(s.stage);
       }
       // Opening the pool may have come across it.
-      const std::uint64_t before = round % 2 == 0 ? 0 : s.heals();
+      const uint64_t before = round % 2 == 0 ? 0 : s.heals();
       s.read_all();
       EXPECT_GT(s.heals(), before) << "nobody noticed";
       if (round % 10 == 9) s.stage.verify();
@@ -137,7 +137,7 @@ class map_fault : public testing::Test {
   void change_damaged() {
     SCUTE_RANDOM(random);
     subject<Stage> s(random);
-    const std::uint64_t before = s.heals();
+    const uint64_t before = s.heals();
     for (int round = 0; round < rounds && !this->HasFatalFailure(); ++round) {
       const place hit = s.pick();
       SCOPED_TRACE(std::to_string(hit.size) + " bytes at " + std::to_string(hit.offset));

@@ -22,7 +22,7 @@ class broken {
 
   broken() : root_(store_.root<root_type>()), map_(root_) {
     store_.transact([&](auto& t) {
-      for (std::uint64_t i = 1; i <= 60; ++i) map_.insert(t, 10 * i, map::value::of(i));
+      for (uint64_t i = 1; i <= 60; ++i) map_.insert(t, 10 * i, map::value::of(i));
     });
     EXPECT_EQ(map_.check(store_.view()), "");
   }
@@ -62,7 +62,7 @@ TEST(check, ctree) {
   auto turned = top;
   std::swap(turned.entries[0], turned.entries[1]);
   b.expect("wrong side", top, turned);  // CTREE-3
-  b.expect("do not agree", leaf->key, leaf->key | std::uint64_t{1} << 60);
+  b.expect("do not agree", leaf->key, leaf->key | uint64_t{1} << 60);
 }
 
 TEST(check, rbtree) {
@@ -119,13 +119,13 @@ TEST(check, skiplist) {
 TEST(check, rtree) {
   broken<workloads::paper_rtree> b;
   auto& top = *b.root().top.address();
-  std::uint64_t slot = 0;
+  uint64_t slot = 0;
   while (!top.next[slot]) ++slot;
   auto& child = *top.next[slot].address();
   b.expect("RTREE-1", top.level, 9);
   b.expect("RTREE", child.level, top.level);
   b.expect("RTREE-2", top.prefix, top.prefix | 1);
-  b.expect("RTREE-2", child.prefix, child.prefix ^ std::uint64_t{1} << 62);
+  b.expect("RTREE-2", child.prefix, child.prefix ^ uint64_t{1} << 62);
   b.expect("RTREE-4", top.first[0], top.first[1]);
   b.expect("RTREE-4", top.first[0], 512);
   b.expect("RTREE-2", top.next[slot == 0 ? 1 : slot - 1], top.next[slot]);
@@ -133,11 +133,11 @@ TEST(check, rtree) {
 
 TEST(check, hashmap) {
   broken<workloads::paper_hashmap> b;
-  std::uint64_t number = 0;
+  uint64_t number = 0;
   while (!b.root().shards[number]) ++number;
   auto& shard = *b.root().shards[number].address();
   auto& segment = *shard.pages[0].address()->segments[0].address();
-  std::uint64_t bucket = 0;
+  uint64_t bucket = 0;
   while (!segment.buckets[bucket]) ++bucket;
   auto& entry = *segment.buckets[bucket].address();
   b.expect("HASHMAP-4", shard.sampled, shard.sampled + 1);

@@ -11,33 +11,33 @@
 
 namespace scute::test {
 
-using key_list = std::vector<std::uint64_t>;
+using key_list = std::vector<uint64_t>;
 
-inline key_list dense_keys(std::uint64_t n) {
+inline key_list dense_keys(uint64_t n) {
   key_list keys(n);
-  for (std::uint64_t i = 0; i < n; ++i) keys[i] = i;
+  for (uint64_t i = 0; i < n; ++i) keys[i] = i;
   return keys;
 }
 
-inline key_list random_keys(random_source& random, std::uint64_t n) {
+inline key_list random_keys(random_source& random, uint64_t n) {
   key_list keys(n);
-  for (std::uint64_t& k : keys) k = random.word();
+  for (uint64_t& k : keys) k = random.word();
   return keys;
 }
 
 // The ends of the range, single bits and runs of them, and long common beginnings that part at every
 // bit.
-inline key_list awkward_keys(random_source& random, std::uint64_t n) {
-  key_list keys{0, ~std::uint64_t{0}};
-  const std::uint64_t beginning = random.word();
+inline key_list awkward_keys(random_source& random, uint64_t n) {
+  key_list keys{0, ~uint64_t{0}};
+  const uint64_t beginning = random.word();
   for (unsigned bit = 0; bit < 64; ++bit) {
-    const std::uint64_t one = std::uint64_t{1} << bit;
-    for (const std::uint64_t k :
+    const uint64_t one = uint64_t{1} << bit;
+    for (const uint64_t k :
          {one, one - 1, ~one, ~(one - 1), beginning ^ one, beginning ^ (one - 1)})
       keys.push_back(k);
   }
   while (keys.size() < n)
-    keys.push_back((beginning & ~std::uint64_t{0xffff}) | (random.word() & 0x8421));
+    keys.push_back((beginning & ~uint64_t{0xffff}) | (random.word() & 0x8421));
   std::sort(keys.begin(), keys.end());
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   return keys;

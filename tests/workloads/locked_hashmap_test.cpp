@@ -30,20 +30,20 @@ using namespace std::chrono_literals;
 
 // Nine words that belong together: a mixture of two values is noticed.
 struct record {
-  std::uint64_t number;
-  std::uint64_t marks[8];
+  uint64_t number;
+  uint64_t marks[8];
 
-  static record of(std::uint64_t key, std::uint64_t number) {
+  static record of(uint64_t key, uint64_t number) {
     record r{number, {}};
-    for (std::uint64_t i = 0; i < 8; ++i) r.marks[i] = mark(key, number, i);
+    for (uint64_t i = 0; i < 8; ++i) r.marks[i] = mark(key, number, i);
     return r;
   }
-  bool sound(std::uint64_t key) const {
-    for (std::uint64_t i = 0; i < 8; ++i)
+  bool sound(uint64_t key) const {
+    for (uint64_t i = 0; i < 8; ++i)
       if (marks[i] != mark(key, number, i)) return false;
     return true;
   }
-  static std::uint64_t mark(std::uint64_t key, std::uint64_t number, std::uint64_t i) {
+  static uint64_t mark(uint64_t key, uint64_t number, uint64_t i) {
     return workloads::key_hash(key ^ workloads::key_hash(number + i));
   }
 };
@@ -54,7 +54,7 @@ class locked_hashmap : public testing::Test {
   using store_type = typename Stage::store_type;
   using map_type = workloads::locked_hashmap<store_type, record>;
   using plain_type = typename map_type::map;
-  using model = std::map<std::uint64_t, std::uint64_t>;
+  using model = std::map<uint64_t, uint64_t>;
 
   void SetUp() override { open(); }
   void TearDown() override {
@@ -67,15 +67,15 @@ class locked_hashmap : public testing::Test {
   void open() { shared_map = std::make_unique<map_type>(stage.store(), place()); }
 
   // Own keys have their thread in the low bits; shared ones are below shared_keys and even.
-  static constexpr std::uint64_t shared_keys = 32;
-  static std::uint64_t own_key(std::uint64_t thread, std::uint64_t i) {
+  static constexpr uint64_t shared_keys = 32;
+  static uint64_t own_key(uint64_t thread, uint64_t i) {
     return (i + shared_keys) << 3 | thread << 1 | 1;
   }
 
-  void one_thread(std::uint64_t me, std::uint64_t threads, random_source& random, int steps,
-                  model& mine, model& increments) {
+  void one_thread(uint64_t me, uint64_t threads, random_source& random, int steps, model& mine,
+                  model& increments) {
     for (int i = 0; i < steps; ++i) {
-      const std::uint64_t k = own_key(me, random.between(0, 999)), number = random.word();
+      const uint64_t k = own_key(me, random.between(0, 999)), number = random.word();
       const auto there = mine.find(k);
       record r{};
       switch (random.between(0, 9)) {
@@ -94,7 +94,7 @@ class locked_hashmap : public testing::Test {
           if (there != mine.end()) there->second = number;
           break;
         case 5: {
-          const std::uint64_t shared = random.between(0, shared_keys - 1) << 1;
+          const uint64_t shared = random.between(0, shared_keys - 1) << 1;
           ASSERT_TRUE(shared_map->read_modify_write(shared, [&](record& v) {
             EXPECT_TRUE(v.sound(shared));
             v = record::of(shared, v.number + 1);
@@ -103,19 +103,17 @@ class locked_hashmap : public testing::Test {
           break;
         }
         case 6: {  // somebody else's key
-          const std::uint64_t other =
-              own_key(random.between(0, threads - 1), random.between(0, 999));
+          const uint64_t other = own_key(random.between(0, threads - 1), random.between(0, 999));
           ASSERT_TRUE(!shared_map->get(other, r) || r.sound(other)) << other;
           break;
         }
         case 7: {
-          std::set<std::uint64_t> seen;
-          const std::uint64_t n = random.between(1, 100);
-          const std::uint64_t found =
-              shared_map->scan(k, n, [&](std::uint64_t key, const record& v) {
-                EXPECT_TRUE(v.sound(key)) << key;
-                EXPECT_TRUE(seen.insert(key).second) << key;
-              });
+          std::set<uint64_t> seen;
+          const uint64_t n = random.between(1, 100);
+          const uint64_t found = shared_map->scan(k, n, [&](uint64_t key, const record& v) {
+            EXPECT_TRUE(v.sound(key)) << key;
+            EXPECT_TRUE(seen.insert(key).second) << key;
+          });
           ASSERT_EQ(found, seen.size());
           ASSERT_LE(found, n);
           break;
@@ -133,30 +131,30 @@ class locked_hashmap : public testing::Test {
   void expect_content(const model& expected) {
     EXPECT_EQ(shared_map->check(), "");
     model content;
-    shared_map->for_each([&](std::uint64_t k, const record& v) {
+    shared_map->for_each([&](uint64_t k, const record& v) {
       EXPECT_TRUE(v.sound(k));
       EXPECT_TRUE(content.emplace(k, v.number).second);
     });
     EXPECT_EQ(content, expected);
   }
 
-  void play(std::uint64_t threads) {
+  void play(uint64_t threads) {
     SCUTE_RANDOM(random);
     model expected;
-    for (std::uint64_t i = 0; i < shared_keys; ++i) {
+    for (uint64_t i = 0; i < shared_keys; ++i) {
       ASSERT_TRUE(shared_map->insert(i << 1, record::of(i << 1, 0)));
       expected[i << 1] = 0;
     }
     std::vector<model> mine(threads), increments(threads);
     std::deque<random_source> randoms;
-    for (std::uint64_t me = 0; me < threads; ++me) randoms.emplace_back(random);
+    for (uint64_t me = 0; me < threads; ++me) randoms.emplace_back(random);
     {
       std::vector<std::jthread> crew;
-      for (std::uint64_t me = 0; me < threads; ++me)
+      for (uint64_t me = 0; me < threads; ++me)
         crew.emplace_back(
             [&, me] { one_thread(me, threads, randoms[me], 6000, mine[me], increments[me]); });
     }
-    for (std::uint64_t me = 0; me < threads; ++me) {
+    for (uint64_t me = 0; me < threads; ++me) {
       expected.insert(mine[me].begin(), mine[me].end());
       for (const auto& [k, n] : increments[me]) expected[k] += n;
     }
@@ -201,8 +199,8 @@ TYPED_TEST(locked_hashmap, four_threads) {
 
 // A key of another shard than `k`, or of the same.
 template <class Map>
-std::uint64_t another_key(std::uint64_t k, bool same_shard) {
-  std::uint64_t other = k + 1;
+uint64_t another_key(uint64_t k, bool same_shard) {
+  uint64_t other = k + 1;
   while ((Map::shard_of(other) == Map::shard_of(k)) != same_shard) ++other;
   return other;
 }
@@ -210,7 +208,7 @@ std::uint64_t another_key(std::uint64_t k, bool same_shard) {
 // LOCKED-2: while one transaction runs, others on other shards come to their end.
 TYPED_TEST(locked_hashmap, shards_do_not_wait_for_each_other) {
   auto& map = *this->shared_map;
-  const std::uint64_t a = 1, b = another_key<typename TestFixture::plain_type>(a, false);
+  const uint64_t a = 1, b = another_key<typename TestFixture::plain_type>(a, false);
   map.insert(a, record::of(a, 0));
   map.insert(b, record::of(b, 0));
   std::future<bool> other;
@@ -230,9 +228,9 @@ TYPED_TEST(locked_hashmap, shards_do_not_wait_for_each_other) {
 // LOCKED-1: who reads or writes in the same shard waits, and then sees what was committed.
 TYPED_TEST(locked_hashmap, a_shard_is_locked_until_commit) {
   auto& map = *this->shared_map;
-  const std::uint64_t a = 1, b = another_key<typename TestFixture::plain_type>(a, true);
+  const uint64_t a = 1, b = another_key<typename TestFixture::plain_type>(a, true);
   map.insert(a, record::of(a, 0));
-  std::future<std::uint64_t> reader;
+  std::future<uint64_t> reader;
   std::future<bool> writer;
   ASSERT_TRUE(map.read_modify_write(a, [&](record& v) {
     v = record::of(a, 7);
@@ -272,13 +270,13 @@ TYPED_TEST(locked_hashmap, exceptions_abort_and_unlock) {
 // A scan from any key sees everything that is behind it, and with a large n nearly everything.
 TYPED_TEST(locked_hashmap, scan_has_what_was_asked_for) {
   auto& map = *this->shared_map;
-  constexpr std::uint64_t keys = 3000;
-  for (std::uint64_t k = 0; k < keys; ++k) map.insert(k, record::of(k, k));
-  for (std::uint64_t k = 0; k < keys; k += 37) {
-    for (const std::uint64_t n : {1, 10, 100, 1000}) {
-      std::set<std::uint64_t> seen;
+  constexpr uint64_t keys = 3000;
+  for (uint64_t k = 0; k < keys; ++k) map.insert(k, record::of(k, k));
+  for (uint64_t k = 0; k < keys; k += 37) {
+    for (const uint64_t n : {1, 10, 100, 1000}) {
+      std::set<uint64_t> seen;
       EXPECT_EQ(map.scan(k, n,
-                         [&](std::uint64_t key, const record& v) {
+                         [&](uint64_t key, const record& v) {
                            EXPECT_EQ(v.number, key);
                            EXPECT_TRUE(seen.insert(key).second);
                          }),
@@ -286,7 +284,7 @@ TYPED_TEST(locked_hashmap, scan_has_what_was_asked_for) {
       EXPECT_TRUE(n < 100 || seen.contains(k));
     }
   }
-  EXPECT_EQ(map.scan(0, 0, [](std::uint64_t, const record&) { ADD_FAILURE(); }), 0U);
+  EXPECT_EQ(map.scan(0, 0, [](uint64_t, const record&) { ADD_FAILURE(); }), 0U);
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ class map_model : public testing::Test {
   using map_type = typename kind::template map<store_type>;
   using tx = typename store_type::tx;
   using value = typename map_type::value;
-  using model_type = std::map<std::uint64_t, std::uint64_t>;
+  using model_type = std::map<uint64_t, uint64_t>;
 
   struct abandoned {};  // thrown to abort
 
@@ -53,7 +53,7 @@ class map_model : public testing::Test {
   // One random thing to both.
   void change(tx& t, map_type& m, model_type& expected, random_source& random, const key_list& keys,
               bool growing) {
-    const std::uint64_t k = keys[random.between(0, keys.size() - 1)];
+    const uint64_t k = keys[random.between(0, keys.size() - 1)];
     const auto there = expected.find(k);
     const value* const found = m.get(t, k);
     ASSERT_EQ(found != nullptr, there != expected.end()) << k;
@@ -64,7 +64,7 @@ class map_model : public testing::Test {
       ASSERT_EQ(m.remove(t, k), there != expected.end()) << k;
       if (there != expected.end()) expected.erase(there);
     } else {
-      const std::uint64_t v = random.word();
+      const uint64_t v = random.word();
       ASSERT_EQ(m.insert(t, k, value::of(v)), there == expected.end()) << k;
       expected[k] = v;
     }
@@ -74,9 +74,9 @@ class map_model : public testing::Test {
   void compare(const R& reader, const map_type& m, const model_type& expected) {
     ASSERT_EQ(m.check(reader), "");
     model_type listed;
-    std::size_t n = 0;
+    size_t n = 0;
     bool ascending = true;
-    m.for_each(reader, [&](std::uint64_t k, const value& v) {
+    m.for_each(reader, [&](uint64_t k, const value& v) {
       ascending = ascending && (listed.empty() || listed.rbegin()->first < k);
       listed[k] = v.number;
       EXPECT_EQ(v, value::of(v.number)) << k;
@@ -90,7 +90,7 @@ class map_model : public testing::Test {
     const auto& reader = stage.store().view();
     const map_type m = map();
     compare(reader, m, model);
-    for (const std::uint64_t k : keys) {
+    for (const uint64_t k : keys) {
       const value* const found = m.get(reader, k);
       const auto there = model.find(k);
       ASSERT_EQ(found != nullptr, there != model.end()) << k;
@@ -102,14 +102,14 @@ class map_model : public testing::Test {
 
   // One transaction, of one or of several changes; some are abandoned.
   void transact(random_source& random, const key_list& keys, bool growing) {
-    const std::uint64_t changes = random.one_in(3) ? random.between(2, 20) : 1;
+    const uint64_t changes = random.one_in(3) ? random.between(2, 20) : 1;
     const bool abort = stage_type::aborts && random.one_in(8);
     const auto objects = abort ? stage.objects() : std::nullopt;
     model_type changed = model;
     try {
       stage.store().transact([&](tx& t) {
         map_type m = map_;
-        for (std::uint64_t i = 0; i < changes; ++i) change(t, m, changed, random, keys, growing);
+        for (uint64_t i = 0; i < changes; ++i) change(t, m, changed, random, keys, growing);
         if (random.one_in(4)) compare(t, m, changed);
         if (abort) throw abandoned();
       });
@@ -139,7 +139,7 @@ class map_model : public testing::Test {
   void end() {
     stage.store().transact([&](tx& t) { map_.clear(t); });
     model.clear();
-    compare({0, 1, ~std::uint64_t{0}});
+    compare({0, 1, ~uint64_t{0}});
     if (const auto left = stage.objects()) {
       EXPECT_EQ(*left, 0U) << "objects that clear() leaves behind";
     }
@@ -186,22 +186,21 @@ TYPED_TEST_P(map_model, all_in_and_all_out) {
     key_list out = keys;
     if (order == 1) std::reverse(keys.begin(), keys.end());
     if (order == 2)
-      for (std::size_t i = out.size(); i > 1; --i)
-        std::swap(out[i - 1], out[source.between(0, i - 1)]);
+      for (size_t i = out.size(); i > 1; --i) std::swap(out[i - 1], out[source.between(0, i - 1)]);
     const auto each = [&](const key_list& list, auto&& change) {
-      for (std::size_t i = 0; i < list.size() && !this->HasFatalFailure(); ++i) {
+      for (size_t i = 0; i < list.size() && !this->HasFatalFailure(); ++i) {
         this->stage.store().transact([&](typename test::tx& t) { change(t, list[i]); });
         if (i % 100 == 99) this->compare({list[i]});
       }
     };
-    each(keys, [&](auto& t, std::uint64_t k) {
+    each(keys, [&](auto& t, uint64_t k) {
       ASSERT_TRUE(this->map_.insert(t, k, test::value::of(~k)));
       this->model[k] = ~k;
     });
     this->stage.reopen();
     this->map_ = this->map();
     this->compare(keys);
-    each(out, [&](auto& t, std::uint64_t k) {
+    each(out, [&](auto& t, uint64_t k) {
       ASSERT_TRUE(this->map_.remove(t, k));
       ASSERT_FALSE(this->map_.remove(t, k));
       this->model.erase(k);

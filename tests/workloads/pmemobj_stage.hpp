@@ -34,8 +34,8 @@ class pmemobj_stage {
     pool_ = must(pmemobj_open(path().c_str(), layout));
   }
   // The root is none that pmemobj_first() finds.
-  std::optional<std::size_t> objects() const {
-    std::size_t n = 0;
+  std::optional<size_t> objects() const {
+    size_t n = 0;
     for (PMEMoid at = pmemobj_first(pool_); !OID_IS_NULL(at); at = pmemobj_next(at)) ++n;
     return n;
   }

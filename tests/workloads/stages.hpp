@@ -24,7 +24,7 @@ class volatile_stage {
 
   store_type& store() { return store_; }
   void reopen() {}
-  static std::optional<std::size_t> objects() { return std::nullopt; }
+  static std::optional<size_t> objects() { return std::nullopt; }
   void verify() {}
 
  private:
@@ -54,8 +54,8 @@ class scute_stage {
     close();
     open();
   }
-  std::optional<std::size_t> objects() const {
-    std::size_t n = 0;
+  std::optional<size_t> objects() const {
+    size_t n = 0;
     for ([[maybe_unused]] const auto p : pool_.objects()) ++n;
     return n - 1;
   }

@@ -60,7 +60,7 @@ std::string line(const structure_sizes& s) {
          text(s.remove);
 }
 
-std::vector<std::string> lines(std::uint64_t n, std::uint64_t seed) {
+std::vector<std::string> lines(uint64_t n, uint64_t seed) {
   std::vector<std::string> all;
   for (const structure_sizes& s : table3(n, seed)) all.push_back(line(s));
   return all;
@@ -69,7 +69,7 @@ std::vector<std::string> lines(std::uint64_t n, std::uint64_t seed) {
 TEST(table3, golden) {
   const std::vector<std::string> found = lines(20'000, 1);
   ASSERT_EQ(found.size(), golden.size());
-  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i], golden[i]);
+  for (size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i], golden[i]);
 }
 
 TEST(table3, repeats_and_follows_the_seed) {

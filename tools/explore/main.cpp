@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
       "scute-explore");
   std::vector<std::string> patterns;
   explore::run_options how;
-  std::uint64_t states = 500000, each = 0;
+  uint64_t states = 500000, each = 0;
   double seconds_max = 0;
   how.jobs = std::max(1u, std::thread::hardware_concurrency());
   bool list = false, no_recrash = false, no_faults = false;
@@ -105,7 +105,7 @@ int main(int argc, char** argv) {
   };
   how.each.states = each != 0          ? each
                     : seconds_max != 0 ? 1000
-                                       : std::max<std::uint64_t>(states / scenarios.size(), 1);
+                                       : std::max<uint64_t>(states / scenarios.size(), 1);
   try {
     explore::summary s = explore::run(scenarios, how);
     // Seeds of a round follow each other, so rounds are kept apart by more than one uses.

@@ -21,21 +21,21 @@ using clock = std::chrono::steady_clock;
 
 // What a child tells its parent. A story follows the last message.
 struct message {
-  std::uint32_t last;  // 1: the exploration is over
-  std::uint32_t sound;
-  std::uint64_t states, recrashed, damaged, crash_points, interleavings;
+  uint32_t last;  // 1: the exploration is over
+  uint32_t sound;
+  uint64_t states, recrashed, damaged, crash_points, interleavings;
   double seconds;
-  std::uint64_t story;  // bytes
+  uint64_t story;  // bytes
 };
 
-void send(int fd, const void* bytes, std::size_t n) {
+void send(int fd, const void* bytes, size_t n) {
   const auto* at = static_cast<const char*>(bytes);
   while (n != 0) {
     const ssize_t done = ::write(fd, at, n);
     if (done < 0 && errno == EINTR) continue;
     if (done <= 0) ::_exit(3);  // the parent is gone
     at += done;
-    n -= static_cast<std::size_t>(done);
+    n -= static_cast<size_t>(done);
   }
 }
 
@@ -152,7 +152,7 @@ summary run(const std::vector<entry>& scenarios, const run_options& how) {
   std::fflush(stdout);
   const auto begin = clock::now();
   std::vector<child> running;
-  std::size_t next = 0;
+  size_t next = 0;
   while (next < scenarios.size() || !running.empty()) {
     while (next < scenarios.size() && running.size() < std::max(how.jobs, 1u))
       running.push_back(start(scenarios[next++], how));
@@ -160,14 +160,14 @@ summary run(const std::vector<entry>& scenarios, const run_options& how) {
     waits.reserve(running.size());
     for (const child& c : running) waits.push_back({c.fd, POLLIN, 0});
     ::poll(waits.data(), waits.size(), 500);
-    std::uint64_t in_progress = 0;
-    for (std::size_t i = 0; i < waits.size(); ++i) {
+    uint64_t in_progress = 0;
+    for (size_t i = 0; i < waits.size(); ++i) {
       child& c = running[i];
       if ((waits[i].revents & (POLLIN | POLLHUP)) == 0) continue;
       char buffer[65536];
       const ssize_t n = ::read(c.fd, buffer, sizeof buffer);
       if (n < 0) continue;
-      c.received.append(buffer, static_cast<std::size_t>(n));
+      c.received.append(buffer, static_cast<size_t>(n));
       digest(c);
       if (n != 0) continue;
       int status = 0;

@@ -18,8 +18,8 @@ struct run_options {
 };
 
 struct summary {
-  std::uint64_t states = 0, recrashed = 0, damaged = 0, interleavings = 0;
-  std::uint64_t scenarios = 0, violated = 0;
+  uint64_t states = 0, recrashed = 0, damaged = 0, interleavings = 0;
+  uint64_t scenarios = 0, violated = 0;
   double seconds = 0;  // of all scenarios together
 
   summary& operator+=(const summary& s) {

@@ -40,14 +40,14 @@ class btree {
   using ptr = typename S::template ptr<T>;
 
  public:
-  using key = std::uint64_t;
+  using key = uint64_t;
   using value = V;
 
   static constexpr unsigned items_max = 7, items_min = 3;
 
   struct node_head {
-    std::uint32_t count, level;
-    std::uint64_t keys[items_max];
+    uint32_t count, level;
+    uint64_t keys[items_max];
   };
   struct node {
     node_head head;
@@ -159,7 +159,7 @@ class btree {
   };
   // An item on its way up, and the node that belongs to its right.
   struct carried {
-    std::uint64_t key;
+    uint64_t key;
     V value;
     ptr<node> right;
   };
@@ -213,7 +213,7 @@ class btree {
     const auto [right_at, right] = t.template make<node>();
     const node& full = t.get(s.at);
     // Item i of the 8, and the child to its right.
-    const auto take = [&](unsigned i, std::uint64_t& k, V& v, ptr<node>& c) {
+    const auto take = [&](unsigned i, uint64_t& k, V& v, ptr<node>& c) {
       if (i == s.index) {
         k = up.key, v = up.value, c = up.right;
         return;
@@ -302,7 +302,7 @@ class btree {
   static void fill_from_left(tx& t, step s, step above, ptr<node> left) {
     const unsigned between = above.index - 1;
     const node& parent = t.get(above.at);
-    const std::uint64_t down_key = parent.head.keys[between];
+    const uint64_t down_key = parent.head.keys[between];
     const V down_value = parent.values[between];
     const node& from = t.get(left);
     const unsigned last = from.head.count - 1;
@@ -324,7 +324,7 @@ class btree {
   }
   static void fill_from_right(tx& t, step s, step above, ptr<node> right) {
     const node& parent = t.get(above.at);
-    const std::uint64_t down_key = parent.head.keys[above.index];
+    const uint64_t down_key = parent.head.keys[above.index];
     const V down_value = parent.values[above.index];
     const node& from = t.get(right);
     t.edit(above.at, &node::head).keys[above.index] = from.head.keys[0];
@@ -402,8 +402,8 @@ class btree {
 
   // All keys lie between the two, where they are given. BTREE-3 ends the recursion.
   template <class R>
-  static std::string checked(const R& reader, ptr<node> at, std::uint32_t level, unsigned count_min,
-                             const std::uint64_t* low, const std::uint64_t* high) {
+  static std::string checked(const R& reader, ptr<node> at, uint32_t level, unsigned count_min,
+                             const uint64_t* low, const uint64_t* high) {
     const node& n = reader.get(at);
     const node_head& h = n.head;
     const auto wrong = [&](const char* what) {
@@ -413,7 +413,7 @@ class btree {
     if (h.level != level) return wrong("a node of another level");
     if (h.count < count_min || h.count > items_max) return wrong("too few or too many items");
     for (unsigned i = 0; i < h.count; ++i) {
-      const std::uint64_t* const before = i == 0 ? low : &h.keys[i - 1];
+      const uint64_t* const before = i == 0 ? low : &h.keys[i - 1];
       if (before != nullptr && *before >= h.keys[i]) return wrong("keys do not ascend");
     }
     if (high != nullptr && h.keys[h.count - 1] >= *high)

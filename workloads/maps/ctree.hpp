@@ -35,22 +35,22 @@ class ctree {
   using ptr = typename S::template ptr<T>;
 
  public:
-  using key = std::uint64_t;
+  using key = uint64_t;
   using value = V;
 
   struct node;
   struct entry {
-    std::uint64_t key;
+    uint64_t key;
     ptr<node> child;
     V value;
   };
   struct node {
-    std::uint64_t bit;
+    uint64_t bit;
     entry entries[2];
   };
   struct root {
     entry top;
-    std::uint64_t used;
+    uint64_t used;
   };
 
   explicit ctree(ptr<root> at) noexcept : root_(at) {}
@@ -72,7 +72,7 @@ class ctree {
       entry_at(t, way, k).value = v;
       return false;
     }
-    const std::uint64_t bit = bits - 1 - static_cast<unsigned>(std::countl_zero(e->key ^ k));
+    const uint64_t bit = bits - 1 - static_cast<unsigned>(std::countl_zero(e->key ^ k));
     while (!way.empty() && way.back().bit < bit) way.pop();
     const auto [at, fresh] = t.template make<node>();
     entry& above = entry_at(t, way, k);
@@ -150,13 +150,13 @@ class ctree {
 
   struct step {
     ptr<node> at;
-    std::uint64_t bit;
+    uint64_t bit;
   };
   struct span {
-    std::uint64_t first, last;
+    uint64_t first, last;
   };
 
-  static unsigned side(key k, std::uint64_t bit) { return (k >> (bit % bits)) & 1; }
+  static unsigned side(key k, uint64_t bit) { return (k >> (bit % bits)) & 1; }
 
   // The entry for k in the last node of the way.
   entry& entry_at(tx& t, trail<step, bits>& way, key k) const {
@@ -177,7 +177,7 @@ class ctree {
 
   // `keys` becomes the lowest and the highest key below the entry. CTREE-1 ends the recursion.
   template <class R>
-  static std::string checked(const R& reader, const entry& e, std::uint64_t bit_above, span& keys) {
+  static std::string checked(const R& reader, const entry& e, uint64_t bit_above, span& keys) {
     if (!e.child) {
       keys = {e.key, e.key};
       return "";

@@ -56,16 +56,16 @@ namespace scute::workloads {
 template <store S, class V>
 class hashmap {
  public:
-  using key = std::uint64_t;
+  using key = uint64_t;
   using value = V;
-  static constexpr std::uint64_t shard_bits = 6, page_bits = 7, segment_bits = 5;
-  static constexpr std::uint64_t shards = 1 << shard_bits, segment_buckets = 1 << segment_bits;
-  static constexpr std::uint64_t page_segments = 1 << page_bits, shard_pages = 1 << page_bits;
+  static constexpr uint64_t shard_bits = 6, page_bits = 7, segment_bits = 5;
+  static constexpr uint64_t shards = 1 << shard_bits, segment_buckets = 1 << segment_bits;
+  static constexpr uint64_t page_segments = 1 << page_bits, shard_pages = 1 << page_bits;
 
   template <class T>
   using ptr = typename S::template ptr<T>;
   struct entry {
-    std::uint64_t key;
+    uint64_t key;
     ptr<entry> next;
     V value;
   };
@@ -76,8 +76,8 @@ class hashmap {
     ptr<segment> segments[page_segments];
   };
   struct shard {
-    std::uint64_t doublings;  // n - 5
-    std::uint64_t sampled;
+    uint64_t doublings;  // n - 5
+    uint64_t sampled;
     ptr<page> pages[shard_pages];
   };
   struct root {
@@ -86,7 +86,7 @@ class hashmap {
 
   explicit hashmap(ptr<root> at) : root_(at) {}
 
-  static std::uint64_t shard_of(key k) noexcept { return key_hash(k) & (shards - 1); }
+  static uint64_t shard_of(key k) noexcept { return key_hash(k) & (shards - 1); }
 
   bool insert(typename S::tx& t, key k, const V& v) {
     const place p = search(t, k);
@@ -123,11 +123,11 @@ class hashmap {
 
   template <class R>
   const V* get(const R& r, key k) const {
-    const std::uint64_t hash = key_hash(k);
+    const uint64_t hash = key_hash(k);
     const ptr<shard> in = r.get(root_).shards[hash & (shards - 1)];
     if (!in) return nullptr;
     const shard& s = r.get(in);
-    const std::uint64_t order = hash >> shard_bits;
+    const uint64_t order = hash >> shard_bits;
     ptr<entry> at = chain_of(r, s, order & (buckets(s) - 1)).first;
     while (at) {
       const entry& e = r.get(at);
@@ -140,7 +140,7 @@ class hashmap {
 
   template <class R, class F>
   void for_each(const R& r, F&& f) const {
-    for (std::uint64_t i = 0; i < shards; ++i)
+    for (uint64_t i = 0; i < shards; ++i)
       for_each_in(r, i, 0, [&](key k, const V& v) {
         f(k, v);
         return true;
@@ -150,13 +150,13 @@ class hashmap {
   /// The entries of one shard from a bucket on: f(key, const V&) -> bool, false ends it, and the call
   /// returns false then. The order is that of the buckets.
   template <class R, class F>
-  bool for_each_in(const R& r, std::uint64_t shard_number, std::uint64_t bucket, F&& f) const {
+  bool for_each_in(const R& r, uint64_t shard_number, uint64_t bucket, F&& f) const {
     const ptr<shard> in = r.get(root_).shards[shard_number];
     if (!in) return true;
     const shard& s = r.get(in);
-    for (std::uint64_t b = bucket, end = buckets(s); b < end;) {
+    for (uint64_t b = bucket, end = buckets(s); b < end;) {
       const ptr<segment> piece = segment_of(r, s, b);
-      const std::uint64_t after = (b | (segment_buckets - 1)) + 1;
+      const uint64_t after = (b | (segment_buckets - 1)) + 1;
       if (!piece) {
         b = after;
         continue;
@@ -174,8 +174,8 @@ class hashmap {
 
   /// The bucket in whose chain a key is, or would be, for for_each_in().
   template <class R>
-  std::uint64_t bucket_of(const R& r, key k) const {
-    const std::uint64_t hash = key_hash(k);
+  uint64_t bucket_of(const R& r, key k) const {
+    const uint64_t hash = key_hash(k);
     const ptr<shard> in = r.get(root_).shards[hash & (shards - 1)];
     if (!in) return 0;
     const shard& s = r.get(in);
@@ -184,7 +184,7 @@ class hashmap {
 
   template <class R>
   std::string check(const R& r) const {
-    for (std::uint64_t i = 0; i < shards; ++i)
+    for (uint64_t i = 0; i < shards; ++i)
       if (const ptr<shard> in = r.get(root_).shards[i]; in)
         if (const std::string wrong = check_shard(r, r.get(in), i); !wrong.empty())
           return "shard " + std::to_string(i) + ", " + wrong;
@@ -209,61 +209,59 @@ class hashmap {
 
   /// Makes the shards that do not exist yet. Afterwards no operation but clear() writes the root.
   void make_shards(typename S::tx& t) {
-    for (std::uint64_t i = 0; i < shards; ++i)
+    for (uint64_t i = 0; i < shards; ++i)
       if (!t.get(root_).shards[i]) make_shard(t, i);
   }
 
  private:
   // Keys are taken over from a parent's chain when the search passed this many entries of it. With 0
   // more links change per insertion, with 2 searches in the chains that remain are slower.
-  static constexpr std::uint64_t passed_max = 1;
-  static constexpr std::uint64_t doublings_max = 2 * page_bits;
+  static constexpr uint64_t passed_max = 1;
+  static constexpr uint64_t doublings_max = 2 * page_bits;
   static constexpr int sample_bits = 5;
 
   struct chain {
-    std::uint64_t bucket;
+    uint64_t bucket;
     ptr<segment> where;  // null if the bucket is empty for want of a segment
     ptr<entry> first;
   };
 
   // Where a key is, or where it belongs.
   struct place {
-    std::uint64_t hash = 0;
+    uint64_t hash = 0;
     ptr<shard> in{};
-    std::uint64_t own = 0;    // its bucket
-    std::uint64_t chain = 0;  // the bucket of its chain
-    ptr<segment> where{};     // the segment of that
+    uint64_t own = 0;      // its bucket
+    uint64_t chain = 0;    // the bucket of its chain
+    ptr<segment> where{};  // the segment of that
     ptr<entry> before{}, found{}, after{};
-    std::uint64_t passed = 0;  // entries before it
+    uint64_t passed = 0;  // entries before it
     // Of the entries before it, the last one that `own` may not take and the first one that it may.
     ptr<entry> stays{}, first{};
   };
 
-  static std::uint64_t order_of(key k) noexcept { return key_hash(k) >> shard_bits; }
-  static bool precedes(std::uint64_t a, std::uint64_t b) noexcept {
-    const std::uint64_t differing = a ^ b;
+  static uint64_t order_of(key k) noexcept { return key_hash(k) >> shard_bits; }
+  static bool precedes(uint64_t a, uint64_t b) noexcept {
+    const uint64_t differing = a ^ b;
     return (a & differing & (~differing + 1)) == 0 && differing != 0;
   }
-  static bool is_sampled(std::uint64_t hash) noexcept { return hash >> (64 - sample_bits) == 0; }
-  static std::uint64_t buckets(const shard& s) noexcept { return segment_buckets << s.doublings; }
-  static std::uint64_t parent_of(std::uint64_t bucket) noexcept {
-    return bucket ^ std::bit_floor(bucket);
-  }
+  static bool is_sampled(uint64_t hash) noexcept { return hash >> (64 - sample_bits) == 0; }
+  static uint64_t buckets(const shard& s) noexcept { return segment_buckets << s.doublings; }
+  static uint64_t parent_of(uint64_t bucket) noexcept { return bucket ^ std::bit_floor(bucket); }
   // Keys of this order pass `bucket` on their path.
-  static bool passes(std::uint64_t order, std::uint64_t bucket) noexcept {
-    const std::uint64_t bits = std::max(segment_buckets, std::bit_floor(bucket) << 1);
+  static bool passes(uint64_t order, uint64_t bucket) noexcept {
+    const uint64_t bits = std::max(segment_buckets, std::bit_floor(bucket) << 1);
     return (order & (bits - 1)) == bucket;
   }
 
   template <class R>
-  static ptr<segment> segment_of(const R& r, const shard& s, std::uint64_t bucket) {
+  static ptr<segment> segment_of(const R& r, const shard& s, uint64_t bucket) {
     const ptr<page> p = s.pages[bucket >> (segment_bits + page_bits)];
     return p ? r.get(p).segments[bucket >> segment_bits & (page_segments - 1)] : ptr<segment>{};
   }
 
   // HASHMAP-1, from a bucket on.
   template <class R>
-  static chain chain_of(const R& r, const shard& s, std::uint64_t bucket) {
+  static chain chain_of(const R& r, const shard& s, uint64_t bucket) {
     for (;; bucket = parent_of(bucket)) {
       const ptr<segment> where = segment_of(r, s, bucket);
       const ptr<entry> first =
@@ -277,7 +275,7 @@ class hashmap {
     place p;
     p.hash = key_hash(k);
     p.in = r.get(root_).shards[p.hash & (shards - 1)];
-    const std::uint64_t order = p.hash >> shard_bits;
+    const uint64_t order = p.hash >> shard_bits;
     if (!p.in) {
       p.own = p.chain = order & (segment_buckets - 1);
       return p;
@@ -294,7 +292,7 @@ class hashmap {
         p.found = p.after;
         break;
       }
-      const std::uint64_t other = order_of(e.key);
+      const uint64_t other = order_of(e.key);
       if (precedes(order, other)) break;
       if (!passes(other, p.own))
         p.stays = p.after;
@@ -334,7 +332,7 @@ class hashmap {
     fill(t, in, p.own, p.first ? p.first : at);
   }
 
-  void set_link(typename S::tx& t, const place& p, ptr<shard> in, std::uint64_t bucket,
+  void set_link(typename S::tx& t, const place& p, ptr<shard> in, uint64_t bucket,
                 ptr<entry> before, ptr<entry> to) {
     if (before)
       t.edit(before, &entry::next) = to;
@@ -345,16 +343,16 @@ class hashmap {
   }
 
   // Sets the link of a bucket that was empty; its segment may not exist.
-  void fill(typename S::tx& t, ptr<shard> in, std::uint64_t bucket, ptr<entry> first) {
-    const std::uint64_t index = bucket & (segment_buckets - 1);
+  void fill(typename S::tx& t, ptr<shard> in, uint64_t bucket, ptr<entry> first) {
+    const uint64_t index = bucket & (segment_buckets - 1);
     if (const ptr<segment> where = segment_of(t, t.get(in), bucket)) {
       t.edit(where, &segment::buckets, index) = first;
       return;
     }
     auto [where, fresh] = t.template make<segment>();
     fresh.buckets[index] = first;
-    const std::uint64_t page_number = bucket >> (segment_bits + page_bits);
-    const std::uint64_t number = bucket >> segment_bits & (page_segments - 1);
+    const uint64_t page_number = bucket >> (segment_bits + page_bits);
+    const uint64_t number = bucket >> segment_bits & (page_segments - 1);
     if (const ptr<page> p = t.get(in).pages[page_number]) {
       t.edit(p, &page::segments, number) = where;
       return;
@@ -364,15 +362,15 @@ class hashmap {
     t.edit(in, &shard::pages, page_number) = p;
   }
 
-  ptr<shard> make_shard(typename S::tx& t, std::uint64_t number) {
+  ptr<shard> make_shard(typename S::tx& t, uint64_t number) {
     const ptr<shard> at = t.template make<shard>().at;
     t.edit(root_, &root::shards, number) = at;
     return at;
   }
 
   void count_up(typename S::tx& t, ptr<shard> in) {
-    const std::uint64_t doublings = t.get(in).doublings;
-    const std::uint64_t sampled = ++t.edit(in, &shard::sampled);
+    const uint64_t doublings = t.get(in).doublings;
+    const uint64_t sampled = ++t.edit(in, &shard::sampled);
     if (sampled > segment_buckets << doublings >> sample_bits && doublings < doublings_max)
       t.edit(in, &shard::doublings) = doublings + 1;
   }
@@ -389,11 +387,11 @@ class hashmap {
   }
 
   template <class R>
-  std::string check_shard(const R& r, const shard& s, std::uint64_t number) const {
+  std::string check_shard(const R& r, const shard& s, uint64_t number) const {
     if (s.doublings > doublings_max)
       return "HASHMAP-3: " + std::to_string(s.doublings) + " doublings";
-    std::uint64_t sampled = 0;
-    for (std::uint64_t b = 0; b < segment_buckets << doublings_max; ++b) {
+    uint64_t sampled = 0;
+    for (uint64_t b = 0; b < segment_buckets << doublings_max; ++b) {
       const ptr<segment> where = segment_of(r, s, b);
       if (!where) {
         b |= segment_buckets - 1;
@@ -405,7 +403,7 @@ class hashmap {
       for (const entry* last = nullptr; at;) {
         const entry& e = r.get(at);
         const std::string name = "key " + std::to_string(e.key) + " in bucket " + std::to_string(b);
-        const std::uint64_t order = order_of(e.key);
+        const uint64_t order = order_of(e.key);
         if (shard_of(e.key) != number) return "HASHMAP-1: " + name + " is of another shard";
         if (chain_of(r, s, order & (buckets(s) - 1)).bucket != b)
           return "HASHMAP-1: " + name + " would be looked for elsewhere";

@@ -8,8 +8,8 @@
 
 namespace scute::workloads {
 
-constexpr std::uint64_t key_hash(std::uint64_t key) noexcept {
-  std::uint64_t z = key + 0x9e3779b97f4a7c15u;
+constexpr uint64_t key_hash(uint64_t key) noexcept {
+  uint64_t z = key + 0x9e3779b97f4a7c15u;
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
   z = (z ^ z >> 27) * 0x94d049bb133111ebu;
   return z ^ z >> 31;

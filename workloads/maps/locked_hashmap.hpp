@@ -83,10 +83,10 @@ class locked_hashmap {
   /// around once: f(key, const V&). Returns how many there were: fewer than n only if no shard but the
   /// first has any left. The key itself, if it is there, is among the first, those of its chain.
   template <class F>
-  std::uint64_t scan(key from, std::uint64_t n, F&& f) const {
-    std::uint64_t seen = 0;
-    for (std::uint64_t i = 0; i < map::shards && seen < n; ++i) {
-      const std::uint64_t number = (map::shard_of(from) + i) % map::shards;
+  uint64_t scan(key from, uint64_t n, F&& f) const {
+    uint64_t seen = 0;
+    for (uint64_t i = 0; i < map::shards && seen < n; ++i) {
+      const uint64_t number = (map::shard_of(from) + i) % map::shards;
       const std::shared_lock hold(locks_[number].mutex);
       const auto& r = store_.view();
       map_.for_each_in(r, number, i == 0 ? map_.bucket_of(r, from) : 0, [&](key k, const V& v) {

@@ -17,25 +17,25 @@
 namespace scute::workloads {
 
 // A value of N bytes: a number, in every word of it.
-template <std::size_t N>
+template <size_t N>
 struct payload {
   static_assert(N % 8 == 0 && N > 8);
-  std::uint64_t number;
-  std::uint64_t rest[N / 8 - 1];
+  uint64_t number;
+  uint64_t rest[N / 8 - 1];
 
-  static payload of(std::uint64_t n) {
+  static payload of(uint64_t n) {
     payload p;
     p.number = n;
-    for (std::uint64_t& word : p.rest) word = n;
+    for (uint64_t& word : p.rest) word = n;
     return p;
   }
   friend bool operator==(const payload&, const payload&) = default;
 };
 template <>
 struct payload<8> {
-  std::uint64_t number;
+  uint64_t number;
 
-  static payload of(std::uint64_t n) { return {n}; }
+  static payload of(uint64_t n) { return {n}; }
   friend bool operator==(const payload&, const payload&) = default;
 };
 

@@ -35,18 +35,18 @@ class rbtree {
   using ptr = typename S::template ptr<T>;
 
  public:
-  using key = std::uint64_t;
+  using key = uint64_t;
   using value = V;
 
   struct node;
   struct node_links {
     ptr<node> child[2];
     ptr<node> parent;
-    std::uint64_t red;
+    uint64_t red;
   };
   // What a search reads comes first, so that it lies in one cache line.
   struct node {
-    std::uint64_t key;
+    uint64_t key;
     node_links links;
     V value;
   };
@@ -290,8 +290,8 @@ class rbtree {
 
   struct progress {
     bool any;
-    std::uint64_t last;  // key
-    unsigned blacks;     // below what was looked at last
+    uint64_t last;    // key
+    unsigned blacks;  // below what was looked at last
   };
   template <class R>
   static std::string checked(const R& reader, ptr<node> at, ptr<node> parent, bool below_red,

@@ -36,16 +36,16 @@ namespace scute::workloads {
 template <store S, class V>
 class rtree {
  public:
-  using key = std::uint64_t;
+  using key = uint64_t;
   using value = V;
-  static constexpr std::uint64_t leaf_level = 8, fan_out = 512;
+  static constexpr uint64_t leaf_level = 8, fan_out = 512;
 
   struct node;
   using link = typename S::template ptr<node>;
   struct node {
-    std::uint64_t prefix;
-    std::uint64_t level;
-    std::uint64_t first[2];
+    uint64_t prefix;
+    uint64_t level;
+    uint64_t first[2];
     V value;
     link next[fan_out];
   };
@@ -61,8 +61,8 @@ class rtree {
     while (at) {
       const node& x = t.get(at);
       if (const key differing = (k ^ x.prefix) & mask(x.level)) {
-        const std::uint64_t level = level_of(differing);
-        const std::uint64_t old = digit(x.prefix, level), fresh = digit(k, level);
+        const uint64_t level = level_of(differing);
+        const uint64_t old = digit(x.prefix, level), fresh = digit(k, level);
         auto [fork_at, fork] = t.template make<node>();
         fork.prefix = k & mask(level);
         fork.level = level;
@@ -146,23 +146,23 @@ class rtree {
   // Where a child hangs: in the root if there is no parent.
   struct slot {
     link parent{};
-    std::uint64_t digit = 0;
+    uint64_t digit = 0;
   };
 
-  static constexpr int shift(std::uint64_t level) noexcept {
+  static constexpr int shift(uint64_t level) noexcept {
     return level < 6 ? 55 - 9 * static_cast<int>(level) : level == 6 ? 9 : 0;
   }
-  static constexpr std::uint64_t digit(key k, std::uint64_t level) noexcept {
+  static constexpr uint64_t digit(key k, uint64_t level) noexcept {
     return k >> shift(level) & (level == 6 ? 1 : fan_out - 1);
   }
   // The bits of the digits before this one.
-  static constexpr key mask(std::uint64_t level) noexcept {
+  static constexpr key mask(uint64_t level) noexcept {
     return level == 0 ? 0 : ~key{0} << shift(level - 1);
   }
   // The digit in which the highest bit lies.
-  static constexpr std::uint64_t level_of(key differing) noexcept {
+  static constexpr uint64_t level_of(key differing) noexcept {
     const int zeros = std::countl_zero(differing);
-    return zeros < 54 ? static_cast<std::uint64_t>(zeros) / 9 : zeros == 54 ? 6 : 7;
+    return zeros < 54 ? static_cast<uint64_t>(zeros) / 9 : zeros == 54 ? 6 : 7;
   }
 
   static link make_leaf(typename S::tx& t, key k, const V& v) {
@@ -181,11 +181,11 @@ class rtree {
   }
 
   // The child beside that of `digit`, if there is exactly one.
-  static link only_other(const node& x, std::uint64_t digit) noexcept {
+  static link only_other(const node& x, uint64_t digit) noexcept {
     const auto [a, b] = x.first;
     if (a != digit && b != digit && x.next[a] && x.next[b]) return link{};
     link other{};
-    for (std::uint64_t i = 0; i < fan_out; ++i) {
+    for (uint64_t i = 0; i < fan_out; ++i) {
       if (!x.next[i] || i == digit) continue;
       if (other) return link{};
       other = x.next[i];
@@ -210,7 +210,7 @@ class rtree {
     if (x.level > leaf_level) return "RTREE-1: " + name;
     if ((x.prefix & ~mask(x.level)) != 0) return "RTREE-2: " + name + " has bits of its own digit";
     int children = 0;
-    for (std::uint64_t i = 0; i < fan_out; ++i) {
+    for (uint64_t i = 0; i < fan_out; ++i) {
       if (!x.next[i]) continue;
       if (x.level == leaf_level) return "RTREE-1: " + name + " has a child";
       const node& child = r.get(x.next[i]);
@@ -221,7 +221,7 @@ class rtree {
     }
     if (x.level == leaf_level) return "";
     if (children < 2) return "RTREE-3: " + name + " does not branch";
-    const std::uint64_t digits = x.level == 6 ? 2 : fan_out;
+    const uint64_t digits = x.level == 6 ? 2 : fan_out;
     if (x.first[0] >= digits || x.first[1] >= digits || x.first[0] == x.first[1])
       return "RTREE-4: " + name;
     return "";

@@ -31,14 +31,14 @@ namespace scute::workloads {
 template <store S, class V>
 class skiplist {
  public:
-  using key = std::uint64_t;
+  using key = uint64_t;
   using value = V;
   static constexpr int levels = 24;
 
   struct node;
   using link = typename S::template ptr<node>;
   struct node {
-    std::uint64_t key;
+    uint64_t key;
     link next[levels];
     V value;
   };
@@ -112,7 +112,7 @@ class skiplist {
 
   template <class R>
   std::string check(const R& r) const {
-    std::uint64_t expected[levels] = {}, counted[levels] = {};
+    uint64_t expected[levels] = {}, counted[levels] = {};
     for (link at = r.get(root_).next[0]; at;) {
       const node& x = r.get(at);
       for (int i = 0; i < levels; ++i) {
@@ -188,7 +188,7 @@ class skiplist {
     for (int i = 0; i < n;) {
       int end = i + 1;
       while (end < n && p.before[end] == p.before[i]) ++end;
-      const auto first = static_cast<std::uint64_t>(i), count = static_cast<std::uint64_t>(end - i);
+      const auto first = static_cast<uint64_t>(i), count = static_cast<uint64_t>(end - i);
       const auto links = p.before[i] ? t.edit(p.before[i], &node::next, first, count)
                                      : t.edit(root_, &root::next, first, count);
       std::copy(to + i, to + end, links.begin());

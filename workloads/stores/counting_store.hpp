@@ -26,9 +26,9 @@
 namespace scute::workloads {
 
 struct transaction_counts {
-  std::uint64_t new_objects = 0, new_bytes = 0;
-  std::uint64_t modified_objects = 0, modified_bytes = 0;
-  std::uint64_t freed_objects = 0, freed_bytes = 0;
+  uint64_t new_objects = 0, new_bytes = 0;
+  uint64_t modified_objects = 0, modified_bytes = 0;
+  uint64_t freed_objects = 0, freed_bytes = 0;
 
   transaction_counts& operator+=(const transaction_counts& c) noexcept {
     new_objects += c.new_objects;
@@ -57,12 +57,12 @@ class counting_store {
     F& edit(ptr<T> p, F C::* field) {
       return *edited(p, &plain_.edit(p, field), 1);
     }
-    template <class T, class C, class E, std::size_t N>
-    E& edit(ptr<T> p, E (C::*array)[N], std::uint64_t index) {
+    template <class T, class C, class E, size_t N>
+    E& edit(ptr<T> p, E (C::*array)[N], uint64_t index) {
       return *edited(p, &plain_.edit(p, array, index), 1);
     }
-    template <class T, class C, class E, std::size_t N>
-    std::span<E> edit(ptr<T> p, E (C::*array)[N], std::uint64_t index, std::uint64_t n) {
+    template <class T, class C, class E, size_t N>
+    std::span<E> edit(ptr<T> p, E (C::*array)[N], uint64_t index, uint64_t n) {
       const std::span<E> elements = plain_.edit(p, array, index, n);
       edited(p, elements.data(), elements.size());
       return elements;
@@ -96,12 +96,12 @@ class counting_store {
     friend class counting_store;
 
     struct object {
-      std::size_t size = 0;                                           // of one that is new, else 0
+      size_t size = 0;                                                // of one that is new, else 0
       std::vector<std::pair<const std::byte*, const std::byte*>> of;  // edited, if it is not new
     };
 
     template <class T, class E>
-    E* edited(ptr<T> p, E* first, std::size_t n) {
+    E* edited(ptr<T> p, E* first, size_t n) {
       object& o = objects_[p.address()];
       if (o.size == 0) {
         const auto* begin = reinterpret_cast<const std::byte*>(first);
@@ -109,7 +109,7 @@ class counting_store {
       }
       return first;
     }
-    void count_freed(std::size_t size) {
+    void count_freed(size_t size) {
       ++counts_.freed_objects;
       counts_.freed_bytes += size;
     }
@@ -119,7 +119,7 @@ class counting_store {
       const std::byte* counted = nullptr;
       for (const auto& [begin, end] : o.of) {
         const std::byte* from = std::max(begin, counted);
-        if (from < end) counts_.modified_bytes += static_cast<std::uint64_t>(end - from);
+        if (from < end) counts_.modified_bytes += static_cast<uint64_t>(end - from);
         counted = std::max(counted, end);
       }
     }
@@ -164,7 +164,7 @@ class counting_store {
   const transaction_counts& last() const noexcept { return last_; }
   /// Of all since the last reset().
   const transaction_counts& total() const noexcept { return total_; }
-  std::uint64_t transactions() const noexcept { return transactions_; }
+  uint64_t transactions() const noexcept { return transactions_; }
   void reset() noexcept {
     last_ = total_ = {};
     transactions_ = 0;
@@ -179,7 +179,7 @@ class counting_store {
 
   volatile_store plain_;
   transaction_counts last_, total_;
-  std::uint64_t transactions_ = 0;
+  uint64_t transactions_ = 0;
 };
 
 static_assert(store<counting_store>);

@@ -22,13 +22,13 @@ class pmemobj_store {
   class ptr {
    public:
     constexpr ptr() noexcept = default;
-    constexpr explicit ptr(std::uint64_t offset) noexcept : offset_(offset) {}
+    constexpr explicit ptr(uint64_t offset) noexcept : offset_(offset) {}
     constexpr explicit operator bool() const noexcept { return offset_ != 0; }
-    constexpr std::uint64_t offset() const noexcept { return offset_; }
+    constexpr uint64_t offset() const noexcept { return offset_; }
     friend constexpr bool operator==(ptr, ptr) noexcept = default;
 
    private:
-    std::uint64_t offset_ = 0;
+    uint64_t offset_ = 0;
   };
 
   class reader {
@@ -49,7 +49,7 @@ class pmemobj_store {
 
   class tx : public reader {
    public:
-    tx(PMEMobjpool* pool, std::uint64_t uuid) : reader(pool), uuid_(uuid) {}
+    tx(PMEMobjpool* pool, uint64_t uuid) : reader(pool), uuid_(uuid) {}
 
     template <class T>
     struct made {
@@ -60,13 +60,13 @@ class pmemobj_store {
     F& edit(ptr<T> p, F C::* field) {
       return *saved(&(at(p)->*field), 1);
     }
-    template <class T, class C, class E, std::size_t N>
-    E& edit(ptr<T> p, E (C::*array)[N], std::uint64_t index) {
+    template <class T, class C, class E, size_t N>
+    E& edit(ptr<T> p, E (C::*array)[N], uint64_t index) {
       return *saved(&(at(p)->*array)[index], 1);
     }
-    template <class T, class C, class E, std::size_t N>
-    std::span<E> edit(ptr<T> p, E (C::*array)[N], std::uint64_t index, std::uint64_t n) {
-      return {saved(&(at(p)->*array)[index], n), static_cast<std::size_t>(n)};
+    template <class T, class C, class E, size_t N>
+    std::span<E> edit(ptr<T> p, E (C::*array)[N], uint64_t index, uint64_t n) {
+      return {saved(&(at(p)->*array)[index], n), static_cast<size_t>(n)};
     }
     template <class T>
     T& open(ptr<T> p) {
@@ -89,12 +89,12 @@ class pmemobj_store {
 
    private:
     template <class T>
-    static T* saved(T* first, std::uint64_t n) {
+    static T* saved(T* first, uint64_t n) {
       if (pmemobj_tx_add_range_direct(first, n * sizeof(T)) != 0) [[unlikely]]
         fail();
       return first;
     }
-    std::uint64_t uuid_;
+    uint64_t uuid_;
   };
 
   // The pool stays the caller's. One root object of `root_size` bytes at most.
@@ -130,7 +130,7 @@ class pmemobj_store {
   }
 
  private:
-  static constexpr std::size_t root_size = 4096;
+  static constexpr size_t root_size = 4096;
 
   [[noreturn]] static void fail() {
     throw std::runtime_error(std::string("libpmemobj: ") + pmemobj_errormsg());
@@ -142,7 +142,7 @@ class pmemobj_store {
   }
 
   PMEMobjpool* pool_;
-  std::uint64_t uuid_ = 0;
+  uint64_t uuid_ = 0;
 };
 
 static_assert(store<pmemobj_store>);

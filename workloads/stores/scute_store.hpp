@@ -36,12 +36,12 @@ class scute_store {
     F& edit(ptr<T> p, F C::* field) {
       return tx_.edit(p, field);
     }
-    template <class T, class C, class E, std::size_t N>
-    E& edit(ptr<T> p, E (C::*array)[N], std::uint64_t index) {
+    template <class T, class C, class E, size_t N>
+    E& edit(ptr<T> p, E (C::*array)[N], uint64_t index) {
       return tx_.edit(p, array, index);
     }
-    template <class T, class C, class E, std::size_t N>
-    std::span<E> edit(ptr<T> p, E (C::*array)[N], std::uint64_t index, std::uint64_t n) {
+    template <class T, class C, class E, size_t N>
+    std::span<E> edit(ptr<T> p, E (C::*array)[N], uint64_t index, uint64_t n) {
       return tx_.edit(p, array, index, n);
     }
     template <class T>

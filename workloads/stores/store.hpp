@@ -36,8 +36,8 @@ namespace scute::workloads {
 
 namespace detail {
 struct probe {
-  std::uint64_t word;
-  std::uint64_t words[4];
+  uint64_t word;
+  uint64_t words[4];
 };
 }  // namespace detail
 
@@ -48,9 +48,9 @@ concept store = requires(S s, typename S::tx& t, const typename S::reader& r,
   { static_cast<bool>(p) };
   { r.get(p) } -> std::same_as<const detail::probe&>;
   { t.get(p) } -> std::same_as<const detail::probe&>;
-  { t.edit(p, &detail::probe::word) } -> std::same_as<std::uint64_t&>;
-  { t.edit(p, &detail::probe::words, 1) } -> std::same_as<std::uint64_t&>;
-  { t.edit(p, &detail::probe::words, 1, 2).data() } -> std::same_as<std::uint64_t*>;
+  { t.edit(p, &detail::probe::word) } -> std::same_as<uint64_t&>;
+  { t.edit(p, &detail::probe::words, 1) } -> std::same_as<uint64_t&>;
+  { t.edit(p, &detail::probe::words, 1, 2).data() } -> std::same_as<uint64_t*>;
   { t.open(p) } -> std::same_as<detail::probe&>;
   { t.template make<detail::probe>().object } -> std::same_as<detail::probe&>;
   t.destroy(p);

@@ -45,13 +45,13 @@ class volatile_store {
     F& edit(ptr<T> p, F C::* field) {
       return p.address()->*field;
     }
-    template <class T, class C, class E, std::size_t N>
-    E& edit(ptr<T> p, E (C::*array)[N], std::uint64_t index) {
+    template <class T, class C, class E, size_t N>
+    E& edit(ptr<T> p, E (C::*array)[N], uint64_t index) {
       return (p.address()->*array)[index];
     }
-    template <class T, class C, class E, std::size_t N>
-    std::span<E> edit(ptr<T> p, E (C::*array)[N], std::uint64_t index, std::uint64_t n) {
-      return {&(p.address()->*array)[index], static_cast<std::size_t>(n)};
+    template <class T, class C, class E, size_t N>
+    std::span<E> edit(ptr<T> p, E (C::*array)[N], uint64_t index, uint64_t n) {
+      return {&(p.address()->*array)[index], static_cast<size_t>(n)};
     }
     template <class T>
     T& open(ptr<T> p) {

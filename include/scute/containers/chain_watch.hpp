@@ -30,8 +30,8 @@ class chain_watch {
 
  private:
   scute_oid remembered_ = SCUTE_OID_NULL;
-  std::uint64_t steps_ = 0;
-  std::uint64_t exchange_at_ = 1;
+  uint64_t steps_ = 0;
+  uint64_t exchange_at_ = 1;
 };
 
 }  // namespace scute::detail

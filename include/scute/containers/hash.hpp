@@ -6,7 +6,7 @@
 // for ever. scute::hash<K> covers integers, enumerations, pointers, scute::string (as its text) and
 // structs without padding. For other keys specialise it, or give hash_map another function object:
 //
-//   std::uint64_t operator()(const K& key, std::uint64_t seed) const noexcept;
+//   uint64_t operator()(const K& key, uint64_t seed) const noexcept;
 //
 // All 64 bits of the result are used. The seed differs from pool to pool, so that somebody who
 // chooses the keys cannot choose them to collide; what is equal by == must hash equally.
@@ -27,26 +27,26 @@ namespace scute {
 namespace detail {
 
 /// Both halves of the 128-bit product, folded.
-constexpr std::uint64_t fold(std::uint64_t a, std::uint64_t b) noexcept {
+constexpr uint64_t fold(uint64_t a, uint64_t b) noexcept {
   __extension__ using wide = unsigned __int128;
   const wide product = static_cast<wide>(a) * b;
-  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-constexpr std::uint64_t hash_word(std::uint64_t word, std::uint64_t seed) noexcept {
-  std::uint64_t h = word ^ seed;
+constexpr uint64_t hash_word(uint64_t word, uint64_t seed) noexcept {
+  uint64_t h = word ^ seed;
   h = (h ^ (h >> 32)) * 0xD6E8FEB86659FD93ULL;
   h = (h ^ (h >> 32)) * 0xD6E8FEB86659FD93ULL;
   return h ^ (h >> 32);
 }
 
 /// Eight bytes at a time, little-endian words. The values are part of the data format.
-inline std::uint64_t hash_bytes(const void* data, std::size_t size, std::uint64_t seed) noexcept {
+inline uint64_t hash_bytes(const void* data, size_t size, uint64_t seed) noexcept {
   const auto* at = static_cast<const unsigned char*>(data);
-  std::uint64_t h = seed ^ fold(size + 0x9E3779B97F4A7C15ULL, 0xA0761D6478BD642FULL);
+  uint64_t h = seed ^ fold(size + 0x9E3779B97F4A7C15ULL, 0xA0761D6478BD642FULL);
   while (size > 0) {
-    const std::size_t n = std::min<std::size_t>(size, 8);
-    std::uint64_t word = 0;
+    const size_t n = std::min<size_t>(size, 8);
+    uint64_t word = 0;
     std::memcpy(&word, at, n);
     h = fold(h ^ word ^ 0xE7037ED1A0B428DBULL, 0x8EBC6AF09C88C6E3ULL) + h;
     at += n;
@@ -59,9 +59,9 @@ inline std::uint64_t hash_bytes(const void* data, std::size_t size, std::uint64_
 
 template <class K>
 struct hash {
-  std::uint64_t operator()(const K& key, std::uint64_t seed) const noexcept {
+  uint64_t operator()(const K& key, uint64_t seed) const noexcept {
     if constexpr (std::is_integral_v<K> || std::is_enum_v<K>) {
-      return detail::hash_word(static_cast<std::uint64_t>(key), seed);
+      return detail::hash_word(static_cast<uint64_t>(key), seed);
     } else {
       static_assert(std::has_unique_object_representations_v<K>,
                     "scute: keys with padding or floating-point members have no default hash: "
@@ -73,7 +73,7 @@ struct hash {
 
 template <class T>
 struct hash<ptr<T>> {
-  std::uint64_t operator()(ptr<T> key, std::uint64_t seed) const noexcept {
+  uint64_t operator()(ptr<T> key, uint64_t seed) const noexcept {
     return detail::hash_word(key.oid(), seed);
   }
 };
@@ -81,7 +81,7 @@ struct hash<ptr<T>> {
 /// Strings are hashed as their text.
 template <>
 struct hash<string> {
-  std::uint64_t operator()(std::string_view text, std::uint64_t seed) const noexcept {
+  uint64_t operator()(std::string_view text, uint64_t seed) const noexcept {
     return detail::hash_bytes(text.data(), text.size(), seed);
   }
 };

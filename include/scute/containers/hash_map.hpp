@@ -2,7 +2,7 @@
 //
 // hash_map.hpp: an unordered map that grows one bucket at a time.
 //
-//   struct root { scute::hash_map<std::uint64_t, account> accounts; };
+//   struct root { scute::hash_map<uint64_t, account> accounts; };
 //
 //   pool.transact([&](scute::tx& tx) {
 //     auto& accounts = tx.edit(root, &root_type::accounts);
@@ -56,9 +56,9 @@ class hash_map {
 
   // ---- reading -----------------------------------------------------------------------------
 
-  std::uint64_t size() const noexcept { return size_; }
+  uint64_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
-  std::uint64_t bucket_count() const noexcept { return buckets_; }
+  uint64_t bucket_count() const noexcept { return buckets_; }
 
   /// The entry with this key, or end().
   template <class Q>
@@ -82,7 +82,7 @@ class hash_map {
   }
 
   iterator begin(const reader& r) const {
-    for (std::uint64_t bucket = 0; bucket < buckets_; ++bucket) {
+    for (uint64_t bucket = 0; bucket < buckets_; ++bucket) {
       if (const ptr<page> first = directory_.get(r, bucket)) {
         iterator it(r, &directory_, buckets_, bucket, first, 0);
         it.settle();
@@ -130,7 +130,7 @@ class hash_map {
       seed_ = choose_seed(t);
       add_bucket(t);
     }
-    const std::uint64_t h = hashed(q);
+    const uint64_t h = hashed(q);
     const place at = locate(t, q, h);
     if (at.found) {
       return {&t.edit(at.where, &page::slots, at.position).value, false};
@@ -178,10 +178,10 @@ class hash_map {
 
   /// Frees everything that the map owns; the handle must not be used again. See ownership.hpp.
   void release(tx& t) const {
-    for (std::uint64_t bucket = 0; bucket < buckets_; ++bucket) {
+    for (uint64_t bucket = 0; bucket < buckets_; ++bucket) {
       for (ptr<page> p = directory_.get(t, bucket); p;) {
         const page& node = t.get(p);
-        for (std::size_t i = 0; i < node.count(); ++i) {
+        for (size_t i = 0; i < node.count(); ++i) {
           ownership<K>::release(t, node.slots[i].key);
           ownership<V>::release(t, node.slots[i].value);
         }
@@ -195,30 +195,28 @@ class hash_map {
 
  private:
   struct place {
-    std::uint64_t bucket = 0;
+    uint64_t bucket = 0;
     ptr<page> before;  // the page in front of `where` in its bucket; null: `where` is the first
     ptr<page> where;
-    std::size_t position = 0;
+    size_t position = 0;
     bool found = false;
   };
 
-  static constexpr std::uint8_t tag_of(std::uint64_t h) noexcept {
-    return static_cast<std::uint8_t>(h >> 56);
-  }
+  static constexpr uint8_t tag_of(uint64_t h) noexcept { return static_cast<uint8_t>(h >> 56); }
 
   template <class Q>
-  std::uint64_t hashed(const Q& q) const {
+  uint64_t hashed(const Q& q) const {
     return Hash{}(q, seed_);
   }
 
-  std::uint64_t bucket_of(std::uint64_t h) const noexcept {
-    const std::uint64_t base = std::bit_floor(buckets_);
-    const std::uint64_t bucket = h & (2 * base - 1);
+  uint64_t bucket_of(uint64_t h) const noexcept {
+    const uint64_t base = std::bit_floor(buckets_);
+    const uint64_t bucket = h & (2 * base - 1);
     return bucket < buckets_ ? bucket : h & (base - 1);
   }
 
   /// Not to be guessed without the pool, and costs no randomness.
-  static std::uint64_t choose_seed(const tx& t) {
+  static uint64_t choose_seed(const tx& t) {
     scute_info facts{};
     facts.struct_size = sizeof(facts);
     detail::check(scute_pool_info(t.handle(), &facts));
@@ -226,7 +224,7 @@ class hash_map {
   }
 
   template <class Q>
-  place locate(const reader& r, const Q& q, std::uint64_t h) const {
+  place locate(const reader& r, const Q& q, uint64_t h) const {
     place at;
     if (buckets_ == 0) {
       return at;
@@ -235,7 +233,7 @@ class hash_map {
     detail::chain_watch watch;
     for (at.where = directory_.get(r, at.bucket); at.where;) {
       const page& node = r.get(at.where);
-      const std::size_t count = node.count();
+      const size_t count = node.count();
       for (at.position = 0; at.position < count; ++at.position) {
         if (node.used.tags[at.position] == tag_of(h) && same(r, node.slots[at.position].key, q)) {
           at.found = true;
@@ -259,7 +257,7 @@ class hash_map {
   }
 
   /// A slot for an entry in a bucket, whose bytes are garbage.
-  typename page::slot& append(tx& t, std::uint64_t bucket, std::uint64_t h) {
+  typename page::slot& append(tx& t, uint64_t bucket, uint64_t h) {
     const ptr<page> first = directory_.get(t, bucket);
     ptr<page> where = first;
     detail::chain_watch watch;
@@ -274,7 +272,7 @@ class hash_map {
       directory_.edit(t, bucket) = where;
     }
     auto& used = t.edit(where, &page::used);
-    const std::size_t i = used.count;
+    const size_t i = used.count;
     used.tags[i] = tag_of(h);
     ++used.count;
     return t.edit(where, &page::slots, i);
@@ -283,7 +281,7 @@ class hash_map {
   /// Takes an entry out of its page, and the page out of its bucket if it was the last there.
   void take_out(tx& t, const place& at) {
     auto& used = t.edit(at.where, &page::used);
-    const std::size_t last = used.count - 1U;
+    const size_t last = used.count - 1U;
     if (last == 0) {
       const ptr<page> next = t.read(at.where, &page::next);
       if (at.before) {
@@ -299,7 +297,7 @@ class hash_map {
       detail::relocate(&hole, &t.get(at.where).slots[last], 1);
       used.tags[at.position] = used.tags[last];
     }
-    used.count = static_cast<std::uint8_t>(last);
+    used.count = static_cast<uint8_t>(last);
   }
 
   void add_bucket(tx& t) {
@@ -309,7 +307,7 @@ class hash_map {
 
   /// Adds a bucket and moves into it what belongs there now from the one that it halves.
   void split_next(tx& t) {
-    const std::uint64_t fresh = buckets_;
+    const uint64_t fresh = buckets_;
     place at;
     at.bucket = fresh - std::bit_floor(fresh);
     add_bucket(t);
@@ -318,9 +316,9 @@ class hash_map {
       const ptr<page> next = t.read(at.where, &page::next);
       watch.step(next.oid());
       bool freed = false;
-      for (std::size_t i = t.get(at.where).count(); i-- > 0;) {
+      for (size_t i = t.get(at.where).count(); i-- > 0;) {
         const auto& entry = t.get(at.where).slots[i];
-        const std::uint64_t h = hashed(detail::viewed(t, entry.key));
+        const uint64_t h = hashed(detail::viewed(t, entry.key));
         if (bucket_of(h) == fresh) {
           detail::relocate(&append(t, fresh, h), &entry, 1);
           at.position = i;
@@ -334,15 +332,15 @@ class hash_map {
   }
 
   detail::segments<ptr<page>> directory_;  // by bucket; null: nothing in it
-  std::uint64_t buckets_ = 0;
-  std::uint64_t size_ = 0;
-  std::uint64_t seed_ = 0;
+  uint64_t buckets_ = 0;
+  uint64_t size_ = 0;
+  uint64_t seed_ = 0;
 };
 
 template <class K, class V, class Hash, class Equal>
 void hash_map<K, V, Hash, Equal>::check(const reader& r) const {
-  std::uint64_t entries = 0;
-  for (std::uint64_t bucket = 0; bucket < buckets_; ++bucket) {
+  uint64_t entries = 0;
+  for (uint64_t bucket = 0; bucket < buckets_; ++bucket) {
     detail::chain_watch watch;
     for (ptr<page> p = directory_.get(r, bucket); p; p = r.get(p).next) {
       watch.step(p.oid());
@@ -350,8 +348,8 @@ void hash_map<K, V, Hash, Equal>::check(const reader& r) const {
       if (node.count() == 0) {
         detail::throw_corrupt("scute::hash_map: an empty page");
       }
-      for (std::size_t i = 0; i < node.count(); ++i) {
-        const std::uint64_t h = hashed(detail::viewed(r, node.slots[i].key));
+      for (size_t i = 0; i < node.count(); ++i) {
+        const uint64_t h = hashed(detail::viewed(r, node.slots[i].key));
         if (bucket_of(h) != bucket || node.used.tags[i] != tag_of(h)) {
           detail::throw_corrupt(
               "scute::hash_map: an entry in the wrong bucket or under a wrong tag");

@@ -23,29 +23,29 @@ namespace detail {
 /// most lookups compare one key. A full bucket continues in another page.
 template <class K, class V>
 struct hash_page {
-  static constexpr std::uint32_t scute_type = type_hash("scute.hash_map.page");
+  static constexpr uint32_t scute_type = type_hash("scute.hash_map.page");
   using slot = tree_slot<K, V>;
 
   /// As many as fit 512 bytes, or if that is fewer than 6, up to 6 in 4 KiB.
-  static constexpr std::size_t capacity_of(std::size_t overhead, std::size_t item) noexcept {
-    const std::size_t usual = (512 - overhead) / item;
-    const std::size_t most = (4096 - overhead) / item;
-    return std::min<std::size_t>(std::max(usual, std::min<std::size_t>(most, 6)), 32);
+  static constexpr size_t capacity_of(size_t overhead, size_t item) noexcept {
+    const size_t usual = (512 - overhead) / item;
+    const size_t most = (4096 - overhead) / item;
+    return std::min<size_t>(std::max(usual, std::min<size_t>(most, 6)), 32);
   }
-  static constexpr std::size_t capacity = capacity_of(8 + 1 + alignof(slot), sizeof(slot) + 1);
+  static constexpr size_t capacity = capacity_of(8 + 1 + alignof(slot), sizeof(slot) + 1);
   static_assert(capacity >= 4,
                 "scute: a hash_map entry takes at most about 1 KB; store a ptr to larger ones");
 
   struct index {
-    std::uint8_t count;
-    std::uint8_t tags[capacity];
+    uint8_t count;
+    uint8_t tags[capacity];
   };
 
   ptr<hash_page> next;
   index used;
   slot slots[capacity];
 
-  std::size_t count() const {
+  size_t count() const {
     if (used.count > capacity) [[unlikely]] {
       throw_corrupt("scute::hash_map: a page says that it holds more than fits");
     }
@@ -67,7 +67,7 @@ class hash_map_iterator {
   using iterator_category = std::input_iterator_tag;
   using value_type = map_entry<K, V>;
   using reference = map_entry<K, V>;
-  using difference_type = std::ptrdiff_t;
+  using difference_type = ptrdiff_t;
   struct pointer {
     map_entry<K, V> entry;
     const map_entry<K, V>* operator->() const noexcept { return &entry; }
@@ -103,8 +103,8 @@ class hash_map_iterator {
   template <class, class, class, class>
   friend class hash_map;
 
-  hash_map_iterator(const reader& r, const directory* buckets, std::uint64_t n,
-                    std::uint64_t bucket, ptr<page> where, std::size_t position)
+  hash_map_iterator(const reader& r, const directory* buckets, uint64_t n, uint64_t bucket,
+                    ptr<page> where, size_t position)
       : reader_(r), buckets_(buckets), n_(n), bucket_(bucket), page_(where), position_(position) {}
 
   const typename page::slot& slot() const {
@@ -133,10 +133,10 @@ class hash_map_iterator {
 
   reader reader_;
   const directory* buckets_ = nullptr;
-  std::uint64_t n_ = 0;
-  std::uint64_t bucket_ = 0;
+  uint64_t n_ = 0;
+  uint64_t bucket_ = 0;
   ptr<page> page_;
-  std::size_t position_ = 0;
+  size_t position_ = 0;
   detail::chain_watch watch_;  // over the pages of the bucket
 };
 

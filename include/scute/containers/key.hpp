@@ -61,7 +61,7 @@ decltype(auto) asked([[maybe_unused]] const reader& r, const Q& query) {
 
 /// Moves n values as bytes; the ranges may overlap. Ownership moves along.
 template <class T>
-void relocate(T* to, const T* from, std::size_t n) noexcept {
+void relocate(T* to, const T* from, size_t n) noexcept {
   std::memmove(static_cast<void*>(to), static_cast<const void*>(from), n * sizeof(T));
 }
 

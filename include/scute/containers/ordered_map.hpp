@@ -61,7 +61,7 @@ class ordered_map : private detail::tree<K, V, Compare> {
   // ---- reading -----------------------------------------------------------------------------
 
   /// Number of entries. O(1).
-  std::uint64_t size() const noexcept { return this->size_; }
+  uint64_t size() const noexcept { return this->size_; }
   bool empty() const noexcept { return this->size_ == 0; }
 
   /// The entry with this key, or end().

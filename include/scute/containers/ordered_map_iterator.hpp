@@ -35,7 +35,7 @@ class ordered_map_iterator {
   using iterator_category = std::input_iterator_tag;
   using value_type = map_entry<K, V>;
   using reference = map_entry<K, V>;
-  using difference_type = std::ptrdiff_t;
+  using difference_type = ptrdiff_t;
   struct pointer {
     map_entry<K, V> entry;
     const map_entry<K, V>* operator->() const noexcept { return &entry; }
@@ -72,7 +72,7 @@ class ordered_map_iterator {
     }
     watch_ = {};  // it may go forth again over leaves that it has seen
     leaf_ = leaf_ ? node().prev : map_->last_leaf(reader_);
-    const std::size_t count = node().count();
+    const size_t count = node().count();
     if (count == 0) {
       detail::throw_corrupt("scute::ordered_map: an empty leaf");
     }
@@ -92,7 +92,7 @@ class ordered_map_iterator {
 
  private:
   friend map;
-  ordered_map_iterator(const reader& r, const map* of, ptr<leaf> where, std::size_t position)
+  ordered_map_iterator(const reader& r, const map* of, ptr<leaf> where, size_t position)
       : reader_(r), map_(of), leaf_(where), position_(position) {}
 
   const leaf& node() const {
@@ -101,7 +101,7 @@ class ordered_map_iterator {
     }
     return reader_.get(leaf_);
   }
-  std::size_t checked() const {
+  size_t checked() const {
     if (position_ >= node().count()) [[unlikely]] {
       detail::throw_corrupt("scute::ordered_map: iterator used after the map changed");
     }
@@ -111,7 +111,7 @@ class ordered_map_iterator {
   reader reader_;
   const map* map_ = nullptr;
   ptr<leaf> leaf_;
-  std::size_t position_ = 0;
+  size_t position_ = 0;
   detail::chain_watch watch_;  // over the leaves, going forward
 };
 

@@ -24,16 +24,16 @@
 namespace scute::detail {
 
 /// Payload that a node aims at: one of the heap's slot sizes.
-inline constexpr std::size_t tree_node_size = 1024;
-inline constexpr std::size_t tree_node_size_max = 4096;
+inline constexpr size_t tree_node_size = 1024;
+inline constexpr size_t tree_node_size_max = 4096;
 /// A tree of minimal fan-out 2 with 2^32 leaves; anything higher is damage.
-inline constexpr std::uint32_t tree_height_max = 32;
+inline constexpr uint32_t tree_height_max = 32;
 
 /// How many items of a size fit a node: into 1 KiB, or if that is fewer than 6, up to 6 into 4 KiB.
-constexpr std::size_t tree_capacity(std::size_t overhead, std::size_t item) noexcept {
-  const std::size_t usual = (tree_node_size - overhead) / item;
-  const std::size_t most = (tree_node_size_max - overhead) / item;
-  return std::min<std::size_t>(std::max(usual, std::min<std::size_t>(most, 6)), 64);
+constexpr size_t tree_capacity(size_t overhead, size_t item) noexcept {
+  const size_t usual = (tree_node_size - overhead) / item;
+  const size_t most = (tree_node_size_max - overhead) / item;
+  return std::min<size_t>(std::max(usual, std::min<size_t>(most, 6)), 64);
 }
 
 template <class K, class V>
@@ -45,16 +45,16 @@ struct tree_slot {
 template <class K, class V>
 struct tree_leaf {
   using slot = tree_slot<K, V>;
-  static constexpr std::uint32_t scute_type = type_hash("scute.ordered_map.leaf");
-  static constexpr std::size_t capacity = tree_capacity(32 + alignof(slot), sizeof(slot) + 1);
-  static constexpr std::size_t fill_min = capacity / 3;
+  static constexpr uint32_t scute_type = type_hash("scute.ordered_map.leaf");
+  static constexpr size_t capacity = tree_capacity(32 + alignof(slot), sizeof(slot) + 1);
+  static constexpr size_t fill_min = capacity / 3;
   static_assert(capacity >= 4,
                 "scute: an ordered_map entry takes at most about 1 KB; store a ptr to larger ones");
 
   /// Which slots are used, in key order.
   struct index {
-    std::uint32_t count;
-    std::uint8_t order[capacity];
+    uint32_t count;
+    uint8_t order[capacity];
   };
 
   ptr<tree_leaf> next;
@@ -62,7 +62,7 @@ struct tree_leaf {
   index used;
   slot slots[capacity];
 
-  std::size_t count() const {
+  size_t count() const {
     if (used.count > capacity) [[unlikely]] {
       throw_corrupt("scute::ordered_map: a leaf says that it holds more than fits");
     }
@@ -70,23 +70,23 @@ struct tree_leaf {
   }
 
   /// The slot of the i-th entry in key order.
-  std::size_t at(std::size_t i) const {
-    const std::size_t s = used.order[i];
+  size_t at(size_t i) const {
+    const size_t s = used.order[i];
     if (s >= capacity) [[unlikely]] {
       throw_corrupt("scute::ordered_map: a leaf's order names a slot that is not there");
     }
     return s;
   }
 
-  const slot& entry(std::size_t i) const { return slots[at(i)]; }
-  slot& entry(std::size_t i) { return slots[at(i)]; }
+  const slot& entry(size_t i) const { return slots[at(i)]; }
+  slot& entry(size_t i) { return slots[at(i)]; }
 
   /// First i whose key is not less than q.
   template <class Compare, class Q>
-  std::size_t lower_bound(const reader& r, const Q& q) const {
-    std::size_t low = 0;
-    for (std::size_t n = count(); n > 0;) {
-      const std::size_t half = n / 2;
+  size_t lower_bound(const reader& r, const Q& q) const {
+    size_t low = 0;
+    for (size_t n = count(); n > 0;) {
+      const size_t half = n / 2;
       if (less<Compare>(r, entry(low + half).key, q)) {
         low += half + 1;
         n -= half + 1;
@@ -100,27 +100,27 @@ struct tree_leaf {
 
 template <class K>
 struct tree_inner {
-  static constexpr std::uint32_t scute_type = type_hash("scute.ordered_map.inner");
-  static constexpr std::size_t capacity = tree_capacity(16 + alignof(K), sizeof(K) + 8);
-  static constexpr std::size_t fill_min = capacity / 3;
+  static constexpr uint32_t scute_type = type_hash("scute.ordered_map.inner");
+  static constexpr size_t capacity = tree_capacity(16 + alignof(K), sizeof(K) + 8);
+  static constexpr size_t fill_min = capacity / 3;
 
-  std::uint64_t used;  // keys; there is one child more
+  uint64_t used;  // keys; there is one child more
   scute_oid children[capacity + 1];
   K keys[capacity];  // keys[i]: not greater than any key under children[i + 1]
 
-  std::size_t count() const {
+  size_t count() const {
     if (used > capacity) [[unlikely]] {
       throw_corrupt("scute::ordered_map: an inner node says that it holds more than fits");
     }
-    return static_cast<std::size_t>(used);
+    return static_cast<size_t>(used);
   }
 
   /// Index of the child under which q belongs.
   template <class Compare, class Q>
-  std::size_t child_of(const reader& r, const Q& q) const {
-    std::size_t low = 0;
-    for (std::size_t n = count(); n > 0;) {
-      const std::size_t half = n / 2;
+  size_t child_of(const reader& r, const Q& q) const {
+    size_t low = 0;
+    for (size_t n = count(); n > 0;) {
+      const size_t half = n / 2;
       if (!less<Compare>(r, q, keys[low + half])) {
         low += half + 1;
         n -= half + 1;

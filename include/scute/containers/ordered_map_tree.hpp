@@ -37,22 +37,22 @@ class tree {
   struct path {
     struct step {
       scute_oid node;
-      std::size_t child;
+      size_t child;
     };
     std::array<step, tree_height_max> steps;
-    step& operator[](std::size_t level) { return steps[level]; }
+    step& operator[](size_t level) { return steps[level]; }
   };
 
   struct place {
-    ptr<leaf> where;       // null: the map is empty
-    std::size_t position;  // in key order; may be the leaf's count
+    ptr<leaf> where;  // null: the map is empty
+    size_t position;  // in key order; may be the leaf's count
   };
 
   tree() noexcept = default;
   tree(tree&&) noexcept = default;
   tree& operator=(tree&&) noexcept = default;
 
-  std::uint32_t height() const {
+  uint32_t height() const {
     if (height_ > tree_height_max) [[unlikely]] {
       throw_corrupt("scute::ordered_map: the tree is too high to be true");
     }
@@ -66,9 +66,9 @@ class tree {
       return {nullptr, 0};
     }
     scute_oid node = root_;
-    for (std::size_t level = height_ - 1; level > 0; --level) {
+    for (size_t level = height_ - 1; level > 0; --level) {
       const inner& n = r.get(ptr<inner>(node));
-      const std::size_t child = n.template child_of<Compare>(r, q);
+      const size_t child = n.template child_of<Compare>(r, q);
       p[level] = {node, child};
       node = n.children[child];
     }
@@ -79,7 +79,7 @@ class tree {
   /// The first or last leaf of a map that is not empty.
   ptr<leaf> edge_leaf(const reader& r, bool last) const {
     scute_oid node = root_;
-    for (std::size_t level = height() - 1; level > 0; --level) {
+    for (size_t level = height() - 1; level > 0; --level) {
       const inner& n = r.get(ptr<inner>(node));
       node = n.children[last ? n.count() : 0];
     }
@@ -89,7 +89,7 @@ class tree {
   // ---- growing -----------------------------------------------------------------------------
 
   /// Makes room for an entry at a position and returns its slot, whose bytes are garbage.
-  slot& open_slot(tx& t, path& p, ptr<leaf> where, std::size_t position) {
+  slot& open_slot(tx& t, path& p, ptr<leaf> where, size_t position) {
     if (!where) {
       where = new_leaf(t).first;
       root_ = where.oid();
@@ -98,7 +98,7 @@ class tree {
       split_leaf(t, p, where, position);
     }
     auto& used = t.edit(where, &leaf::used);
-    const std::uint8_t s = used.order[used.count];
+    const uint8_t s = used.order[used.count];
     std::memmove(&used.order[position + 1], &used.order[position], used.count - position);
     used.order[position] = s;
     ++used.count;
@@ -108,31 +108,31 @@ class tree {
   std::pair<ptr<leaf>, leaf*> new_leaf(tx& t) {
     const tx::allocation made = t.allocate(sizeof(leaf), leaf::scute_type);
     leaf* node = reinterpret_cast<leaf*>(made.bytes);
-    for (std::size_t i = 0; i < leaf::capacity; ++i) {
-      node->used.order[i] = static_cast<std::uint8_t>(i);
+    for (size_t i = 0; i < leaf::capacity; ++i) {
+      node->used.order[i] = static_cast<uint8_t>(i);
     }
     return {ptr<leaf>(made.oid), node};
   }
 
   /// Splits a full leaf and moves the place of the coming entry to the half that takes it. Where
   /// keys come in ascending order the left half stays nearly full: nothing will follow into it.
-  void split_leaf(tx& t, path& p, ptr<leaf>& where, std::size_t& position) {
+  void split_leaf(tx& t, path& p, ptr<leaf>& where, size_t& position) {
     const leaf& left = t.get(where);
     const bool ascending = position == leaf::capacity && !left.next;
-    const std::size_t keep = ascending ? leaf::capacity - leaf::fill_min : leaf::capacity / 2;
+    const size_t keep = ascending ? leaf::capacity - leaf::fill_min : leaf::capacity / 2;
 
     const auto [right_ptr, right] = new_leaf(t);
-    for (std::size_t i = keep; i < leaf::capacity; ++i) {
+    for (size_t i = keep; i < leaf::capacity; ++i) {
       relocate(&right->slots[i - keep], &left.entry(i), 1);
     }
-    right->used.count = static_cast<std::uint32_t>(leaf::capacity - keep);
+    right->used.count = static_cast<uint32_t>(leaf::capacity - keep);
     right->prev = where;
     right->next = left.next;
     if (right->next) {
       t.edit(right->next, &leaf::prev) = right_ptr;
     }
     t.edit(where, &leaf::next) = right_ptr;
-    t.edit(where, &leaf::used).count = static_cast<std::uint32_t>(keep);
+    t.edit(where, &leaf::used).count = static_cast<uint32_t>(keep);
 
     K separator = same_bytes(right->slots[0].key);
     ownership<K>::duplicate(t, separator);
@@ -144,7 +144,7 @@ class tree {
   }
 
   /// Adds `key` and the node to its right at a level, beside the child that the path took there.
-  void insert_child(tx& t, path& p, std::size_t level, const K& key, scute_oid right) {
+  void insert_child(tx& t, path& p, size_t level, const K& key, scute_oid right) {
     if (level == height_) {
       if (height_ == tree_height_max) {
         throw_corrupt("scute::ordered_map: the tree is too high to be true");
@@ -160,12 +160,12 @@ class tree {
       return;
     }
     inner& n = t.open(ptr<inner>(p[level].node));
-    const std::size_t at = p[level].child;
+    const size_t at = p[level].child;
     if (n.count() < inner::capacity) {
       insert_key(n, at, key, right);
       return;
     }
-    const std::size_t keep =
+    const size_t keep =
         at == inner::capacity ? inner::capacity - inner::fill_min - 1 : inner::capacity / 2;
     const tx::allocation made = t.allocate(sizeof(inner), inner::scute_type);
     inner& half = *reinterpret_cast<inner*>(made.bytes);
@@ -182,8 +182,8 @@ class tree {
     insert_child(t, p, level + 1, up, made.oid);
   }
 
-  static void insert_key(inner& n, std::size_t at, const K& key, scute_oid right) {
-    const std::size_t count = n.count();
+  static void insert_key(inner& n, size_t at, const K& key, scute_oid right) {
+    const size_t count = n.count();
     relocate(&n.keys[at + 1], &n.keys[at], count - at);
     relocate(&n.children[at + 2], &n.children[at + 1], count - at);
     relocate(&n.keys[at], &key, 1);
@@ -194,9 +194,9 @@ class tree {
   // ---- shrinking ---------------------------------------------------------------------------
 
   /// Takes the entry at a position out of its leaf; what it owned has been released.
-  void close_slot(tx& t, path& p, ptr<leaf> where, std::size_t position) {
+  void close_slot(tx& t, path& p, ptr<leaf> where, size_t position) {
     auto& used = t.edit(where, &leaf::used);
-    const std::uint8_t s = used.order[position];
+    const uint8_t s = used.order[position];
     std::memmove(&used.order[position], &used.order[position + 1], used.count - position - 1);
     --used.count;
     used.order[used.count] = s;
@@ -214,14 +214,14 @@ class tree {
   /// Which two neighbours below a parent to even out: the short one and a sibling.
   struct pair_of {
     scute_oid left, right;
-    std::size_t key;  // of the parent, between them
+    size_t key;  // of the parent, between them
   };
-  static pair_of neighbours(const inner& parent, std::size_t child) {
-    const std::size_t count = parent.count();
+  static pair_of neighbours(const inner& parent, size_t child) {
+    const size_t count = parent.count();
     if (count == 0 || child > count) [[unlikely]] {
       throw_corrupt("scute::ordered_map: an inner node without neighbours");
     }
-    const std::size_t key = child < count ? child : child - 1;
+    const size_t key = child < count ? child : child - 1;
     return {parent.children[key], parent.children[key + 1], key};
   }
 
@@ -230,7 +230,7 @@ class tree {
     const pair_of pair = neighbours(parent, p[1].child);
     leaf& left = t.open(ptr<leaf>(pair.left));
     leaf& right = t.open(ptr<leaf>(pair.right));
-    const std::size_t total = left.count() + right.count();
+    const size_t total = left.count() + right.count();
 
     if (total <= leaf::capacity) {
       move_first(left, right, right.count());
@@ -255,29 +255,29 @@ class tree {
   }
 
   /// Appends the first n entries of `right` to `left`.
-  static void move_first(leaf& left, leaf& right, std::size_t n) {
-    for (std::size_t i = 0; i < n; ++i) {
+  static void move_first(leaf& left, leaf& right, size_t n) {
+    for (size_t i = 0; i < n; ++i) {
       relocate(&left.entry(left.used.count), &right.entry(i), 1);
       ++left.used.count;
     }
     std::rotate(right.used.order, right.used.order + n, right.used.order + right.used.count);
-    right.used.count -= static_cast<std::uint32_t>(n);
+    right.used.count -= static_cast<uint32_t>(n);
   }
 
   /// Puts the last n entries of `left` in front of `right`.
-  static void move_last(leaf& left, leaf& right, std::size_t n) {
-    const std::size_t count = right.used.count;
-    for (std::size_t i = 0; i < n; ++i) {
+  static void move_last(leaf& left, leaf& right, size_t n) {
+    const size_t count = right.used.count;
+    for (size_t i = 0; i < n; ++i) {
       relocate(&right.entry(count + i), &left.entry(left.used.count - n + i), 1);
     }
-    left.used.count -= static_cast<std::uint32_t>(n);
-    right.used.count += static_cast<std::uint32_t>(n);
+    left.used.count -= static_cast<uint32_t>(n);
+    right.used.count += static_cast<uint32_t>(n);
     std::rotate(right.used.order, right.used.order + count, right.used.order + right.used.count);
   }
 
   /// Drops keys[key] of node n at a level, whose bytes are dead, and the child to its right.
-  void remove_child(tx& t, path& p, std::size_t level, inner& n, std::size_t key) {
-    const std::size_t count = n.count();
+  void remove_child(tx& t, path& p, size_t level, inner& n, size_t key) {
+    const size_t count = n.count();
     relocate(&n.keys[key], &n.keys[key + 1], count - key - 1);
     relocate(&n.children[key + 1], &n.children[key + 2], count - key - 1);
     --n.used;
@@ -292,12 +292,12 @@ class tree {
     }
   }
 
-  void refill_inner(tx& t, path& p, std::size_t level) {
+  void refill_inner(tx& t, path& p, size_t level) {
     inner& parent = t.open(ptr<inner>(p[level + 1].node));
     const pair_of pair = neighbours(parent, p[level + 1].child);
     inner& left = t.open(ptr<inner>(pair.left));
     inner& right = t.open(ptr<inner>(pair.right));
-    const std::size_t total = left.count() + right.count();
+    const size_t total = left.count() + right.count();
     K& between = parent.keys[pair.key];
 
     if (total + 1 <= inner::capacity) {
@@ -335,20 +335,20 @@ class tree {
     }
   }
 
-  static void release_node(tx& t, scute_oid node, std::uint32_t level) {
+  static void release_node(tx& t, scute_oid node, uint32_t level) {
     if (level > 0) {
       const inner& n = t.get(ptr<inner>(node));
-      for (std::size_t i = 0; i <= n.count(); ++i) {
+      for (size_t i = 0; i <= n.count(); ++i) {
         release_node(t, n.children[i], level - 1);
       }
       if constexpr (ownership<K>::owns) {
-        for (std::size_t i = 0; i < n.count(); ++i) {
+        for (size_t i = 0; i < n.count(); ++i) {
           ownership<K>::release(t, n.keys[i]);
         }
       }
     } else if constexpr (ownership<K>::owns || ownership<V>::owns) {
       const leaf& n = t.get(ptr<leaf>(node));
-      for (std::size_t i = 0; i < n.count(); ++i) {
+      for (size_t i = 0; i < n.count(); ++i) {
         ownership<K>::release(t, n.entry(i).key);
         ownership<V>::release(t, n.entry(i).value);
       }
@@ -359,7 +359,7 @@ class tree {
   // ---- checking ----------------------------------------------------------------------------
 
   struct audit {
-    std::uint64_t entries = 0;
+    uint64_t entries = 0;
     ptr<leaf> last = nullptr;
   };
 
@@ -379,14 +379,14 @@ class tree {
   }
 
   /// All keys under `node` are in [low, high), where null means no limit.
-  void check_node(const reader& r, scute_oid node, std::uint32_t level, const K* low, const K* high,
+  void check_node(const reader& r, scute_oid node, uint32_t level, const K* low, const K* high,
                   audit& a) const {
     const bool is_root = node == root_;
     if (level > 0) {
       const inner& n = r.get(ptr<inner>(node));
-      const std::size_t count = n.count();
+      const size_t count = n.count();
       require(count >= (is_root ? 1 : inner::fill_min), "an inner node is too empty");
-      for (std::size_t i = 0; i <= count; ++i) {
+      for (size_t i = 0; i <= count; ++i) {
         const K* from = i == 0 ? low : &n.keys[i - 1];
         const K* to = i == count ? high : &n.keys[i];
         require(!from || !to || less<Compare>(r, *from, *to), "separators do not ascend");
@@ -395,13 +395,13 @@ class tree {
       return;
     }
     const leaf& n = r.get(ptr<leaf>(node));
-    const std::size_t count = n.count();
+    const size_t count = n.count();
     require(count >= (is_root ? 1 : leaf::fill_min), "a leaf is too empty");
     std::array<bool, leaf::capacity> seen{};
-    for (std::size_t i = 0; i < leaf::capacity; ++i) {
+    for (size_t i = 0; i < leaf::capacity; ++i) {
       require(!std::exchange(seen[n.at(i)], true), "a leaf's order names a slot twice");
     }
-    for (std::size_t i = 0; i < count; ++i) {
+    for (size_t i = 0; i < count; ++i) {
       const K& key = n.entry(i).key;
       require(i == 0 || less<Compare>(r, n.entry(i - 1).key, key), "keys do not ascend in a leaf");
       require(!low || !less<Compare>(r, key, *low), "a key is less than its separator");
@@ -414,9 +414,9 @@ class tree {
   }
 
   scute_oid root_ = SCUTE_OID_NULL;
-  std::uint64_t size_ = 0;
-  std::uint32_t height_ = 0;  // levels
-  std::uint32_t unused_ = 0;
+  uint64_t size_ = 0;
+  uint32_t height_ = 0;  // levels
+  uint32_t unused_ = 0;
 };
 
 }  // namespace scute::detail

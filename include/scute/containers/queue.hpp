@@ -33,9 +33,9 @@ namespace scute {
 template <class T>
 class queue {
   struct segment {
-    static constexpr std::uint32_t scute_type = type_hash("scute.queue.segment");
-    static constexpr std::size_t capacity =
-        std::max<std::size_t>(1, (1024 - std::max<std::size_t>(8, alignof(T))) / sizeof(T));
+    static constexpr uint32_t scute_type = type_hash("scute.queue.segment");
+    static constexpr size_t capacity =
+        std::max<size_t>(1, (1024 - std::max<size_t>(8, alignof(T))) / sizeof(T));
     ptr<segment> next;
     T items[capacity];
   };
@@ -49,7 +49,7 @@ class queue {
 
   // ---- reading -----------------------------------------------------------------------------
 
-  std::uint64_t size() const noexcept { return size_; }
+  uint64_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
 
   /// The oldest element. Throws errc::range on an empty queue.
@@ -71,7 +71,7 @@ class queue {
     using value_type = T;
     using reference = const T&;
     using pointer = const T*;
-    using difference_type = std::ptrdiff_t;
+    using difference_type = ptrdiff_t;
 
     iterator() = default;
     reference operator*() const {
@@ -99,13 +99,13 @@ class queue {
 
    private:
     friend queue;
-    iterator(const reader& r, ptr<segment> where, std::size_t position, std::uint64_t left)
+    iterator(const reader& r, ptr<segment> where, size_t position, uint64_t left)
         : reader_(r), segment_(where), position_(position), left_(left) {}
 
     reader reader_;
     ptr<segment> segment_;
-    std::size_t position_ = 0;
-    std::uint64_t left_ = 0;  // elements from here to the end
+    size_t position_ = 0;
+    uint64_t left_ = 0;  // elements from here to the end
   };
 
   class range {
@@ -183,7 +183,7 @@ class queue {
   }
 
  private:
-  static const T& item(const reader& r, ptr<segment> where, std::size_t position) {
+  static const T& item(const reader& r, ptr<segment> where, size_t position) {
     if (position >= segment::capacity) [[unlikely]] {
       detail::throw_corrupt("scute::queue: a stored position lies beyond its segment");
     }
@@ -213,9 +213,9 @@ class queue {
 
   ptr<segment> head_;
   ptr<segment> tail_;
-  std::uint64_t size_ = 0;
-  std::uint32_t first_ = 0;  // position of the oldest element in head_
-  std::uint32_t end_ = 0;    // position after the newest element in tail_
+  uint64_t size_ = 0;
+  uint32_t first_ = 0;  // position of the oldest element in head_
+  uint32_t end_ = 0;    // position after the newest element in tail_
 };
 
 }  // namespace scute

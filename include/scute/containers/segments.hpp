@@ -26,10 +26,10 @@ namespace scute::detail {
 template <class T>
 class segments {
  public:
-  static constexpr std::size_t segment_size_max = 4096;
+  static constexpr size_t segment_size_max = 4096;
   /// Elements of a full segment; a power of two. An element above 4 KiB is a segment by itself.
-  static constexpr std::uint64_t per_segment =
-      std::bit_floor(std::max<std::size_t>(1, segment_size_max / sizeof(T)));
+  static constexpr uint64_t per_segment =
+      std::bit_floor(std::max<size_t>(1, segment_size_max / sizeof(T)));
 
   segments() noexcept = default;
   segments(segments&&) noexcept = default;
@@ -37,37 +37,37 @@ class segments {
 
   /// The elements from `index` to the end of its segment. Throws errc::corrupt if there is no such
   /// element.
-  std::span<const T> run(const reader& r, std::uint64_t index) const {
-    const std::uint64_t in = index % per_segment;
-    const std::uint64_t n = length_of(r, index) - in;
+  std::span<const T> run(const reader& r, uint64_t index) const {
+    const uint64_t in = index % per_segment;
+    const uint64_t n = length_of(r, index) - in;
     const std::byte* bytes = r.bytes(find(r, index), in * sizeof(T), n * sizeof(T));
-    return {reinterpret_cast<const T*>(bytes), static_cast<std::size_t>(n)};
+    return {reinterpret_cast<const T*>(bytes), static_cast<size_t>(n)};
   }
 
   /// One element. Throws as run() does.
-  const T& get(const reader& r, std::uint64_t index) const {
-    const std::uint64_t in = index % per_segment;
+  const T& get(const reader& r, uint64_t index) const {
+    const uint64_t in = index % per_segment;
     length_of(r, index);
     return *reinterpret_cast<const T*>(r.bytes(find(r, index), in * sizeof(T), sizeof(T)));
   }
 
   /// One element, open for writing.
-  T& edit(tx& t, std::uint64_t index) const {
+  T& edit(tx& t, uint64_t index) const {
     length_of(t, index);
     return *element(t, find(t, index), index);
   }
 
   /// Makes room for element `index` while the first `used` elements are in use, and opens it for
   /// writing; its bytes are garbage.
-  T* grow(tx& t, std::uint64_t used, std::uint64_t index) {
+  T* grow(tx& t, uint64_t used, uint64_t index) {
     return element(t, ensure(t, used, index), index);
   }
 
   /// The same without opening it. Returns the segment.
-  scute_oid ensure(tx& t, std::uint64_t used, std::uint64_t index) {
+  scute_oid ensure(tx& t, uint64_t used, uint64_t index) {
     if (height_ == 0) {
-      const std::uint64_t length = std::max(smallest, std::bit_ceil(index % per_segment + 1));
-      first_length_ = static_cast<std::uint32_t>(std::min(per_segment, length));
+      const uint64_t length = std::max(smallest, std::bit_ceil(index % per_segment + 1));
+      first_length_ = static_cast<uint32_t>(std::min(per_segment, length));
       root_ = allocate_segment(t, first_length_);
       height_ = 1;
     }
@@ -81,9 +81,9 @@ class segments {
       ++height_;
     }
     scute_oid node = root_;
-    for (std::uint32_t level = height_ - 1; level > 0; --level) {
+    for (uint32_t level = height_ - 1; level > 0; --level) {
       const ptr<directory> above(node);
-      const std::size_t child = child_at(level, index);
+      const size_t child = child_at(level, index);
       node = t.get(above).children[child];
       if (node == SCUTE_OID_NULL) {
         node = level > 1 ? t.allocate(sizeof(directory), directory::scute_type).oid
@@ -96,7 +96,7 @@ class segments {
 
   /// The owner has shrunk to `size` elements one by one. An empty segment at the end is kept until
   /// the one before it is half empty, so that growing and shrinking at a boundary costs nothing.
-  void shrunk(tx& t, std::uint64_t size) {
+  void shrunk(tx& t, uint64_t size) {
     if (size == 0) {
       truncate(t, 0);
     } else if (height_ > 1 && size % per_segment == per_segment / 2) {
@@ -105,8 +105,8 @@ class segments {
   }
 
   /// Frees all segments that lie wholly beyond `size` elements.
-  void truncate(tx& t, std::uint64_t size) {
-    const std::uint64_t keep = size / per_segment + (size % per_segment != 0 ? 1 : 0);
+  void truncate(tx& t, uint64_t size) {
+    const uint64_t keep = size / per_segment + (size % per_segment != 0 ? 1 : 0);
     if (height() > 0 && prune(t, root_, height_ - 1, keep)) {
       *this = segments();
     }
@@ -120,43 +120,43 @@ class segments {
   }
 
  private:
-  static constexpr std::uint64_t fanout = 128;
-  static constexpr std::uint32_t height_max = 8;  // 128^7 segments: more than any pool holds
-  static constexpr std::uint64_t smallest = std::max<std::size_t>(1, 64 / sizeof(T));
-  static constexpr std::uint32_t segment_type = type_hash("scute.segment");
+  static constexpr uint64_t fanout = 128;
+  static constexpr uint32_t height_max = 8;  // 128^7 segments: more than any pool holds
+  static constexpr uint64_t smallest = std::max<size_t>(1, 64 / sizeof(T));
+  static constexpr uint32_t segment_type = type_hash("scute.segment");
 
   struct directory {
-    static constexpr std::uint32_t scute_type = type_hash("scute.segments");
+    static constexpr uint32_t scute_type = type_hash("scute.segments");
     scute_oid children[fanout];  // null: nothing there yet
   };
 
-  std::uint32_t height() const {
+  uint32_t height() const {
     if (height_ > height_max) [[unlikely]] {
       throw_corrupt("scute: an array's directory is too high to be true");
     }
     return height_;
   }
 
-  static constexpr std::uint64_t capacity(std::uint32_t height) noexcept {
-    std::uint64_t n = per_segment;
+  static constexpr uint64_t capacity(uint32_t height) noexcept {
+    uint64_t n = per_segment;
     for (; height > 1; --height) {
       n *= fanout;
     }
     return n;
   }
 
-  static constexpr std::size_t child_at(std::uint32_t level, std::uint64_t index) noexcept {
-    return static_cast<std::size_t>(index / capacity(level) % fanout);
+  static constexpr size_t child_at(uint32_t level, uint64_t index) noexcept {
+    return static_cast<size_t>(index / capacity(level) % fanout);
   }
 
   /// Elements of the segment that holds `index`, which must be one of them.
-  std::uint64_t length_of(const reader& r, std::uint64_t index) const {
-    std::uint64_t length = per_segment;
+  uint64_t length_of(const reader& r, uint64_t index) const {
+    uint64_t length = per_segment;
     if (height() == 1) {
       // A transaction checks ranges by itself; for the pool, the object's own size decides.
       const bool ours =
           r.in_transaction() || r.size_of(ptr<T[]>(root_)) >= first_length_ * sizeof(T);
-      length = ours ? std::min<std::uint64_t>(first_length_, per_segment) : 0;
+      length = ours ? std::min<uint64_t>(first_length_, per_segment) : 0;
     }
     if (height_ == 0 || index >= (height_ == 1 ? length : capacity(height_))) [[unlikely]] {
       throw_corrupt("scute: an array's stored size exceeds its segments");
@@ -164,52 +164,50 @@ class segments {
     return length;
   }
 
-  scute_oid find(const reader& r, std::uint64_t index) const {
+  scute_oid find(const reader& r, uint64_t index) const {
     scute_oid node = root_;
-    for (std::uint32_t level = height_ - 1; level > 0; --level) {
+    for (uint32_t level = height_ - 1; level > 0; --level) {
       node = r.get(ptr<directory>(node)).children[child_at(level, index)];
     }
     return node;
   }
 
-  static T* element(tx& t, scute_oid segment, std::uint64_t index) {
-    const std::uint64_t in = index % per_segment;
+  static T* element(tx& t, scute_oid segment, uint64_t index) {
+    const uint64_t in = index % per_segment;
     return reinterpret_cast<T*>(t.edit_bytes(segment, in * sizeof(T), sizeof(T)));
   }
 
-  static scute_oid allocate_segment(tx& t, std::uint64_t length) {
+  static scute_oid allocate_segment(tx& t, uint64_t length) {
     return t.allocate(length * sizeof(T), segment_type).oid;
   }
 
-  void enlarge_first(tx& t, std::uint64_t used, std::uint64_t wanted) {
-    const std::uint64_t length =
-        wanted >= per_segment
-            ? per_segment
-            : std::max<std::uint64_t>(first_length_ * 2ULL, std::bit_ceil(wanted));
+  void enlarge_first(tx& t, uint64_t used, uint64_t wanted) {
+    const uint64_t length = wanted >= per_segment
+                                ? per_segment
+                                : std::max<uint64_t>(first_length_ * 2ULL, std::bit_ceil(wanted));
     const tx::allocation larger = t.allocate(length * sizeof(T), segment_type);
     if (used != 0) {
       std::memcpy(larger.bytes, t.bytes(root_, 0, used * sizeof(T)), used * sizeof(T));
     }
     t.free_bytes(root_);
     root_ = larger.oid;
-    first_length_ = static_cast<std::uint32_t>(length);
+    first_length_ = static_cast<uint32_t>(length);
   }
 
   /// Frees the segments from number `keep` on below a node, and the node if nothing is left of it.
-  static bool prune(tx& t, scute_oid node, std::uint32_t level, std::uint64_t keep) {
+  static bool prune(tx& t, scute_oid node, uint32_t level, uint64_t keep) {
     if (level == 0) {
       if (keep == 0) {
         t.free_bytes(node);
       }
       return keep == 0;
     }
-    const std::uint64_t below = capacity(level) / per_segment;  // segments under one child
+    const uint64_t below = capacity(level) / per_segment;  // segments under one child
     const ptr<directory> self(node);
     const directory& all = t.get(self);  // an edit below leaves the children still to come alone
-    for (std::size_t i = static_cast<std::size_t>(std::min(keep / below, fanout)); i < fanout;
-         ++i) {
+    for (size_t i = static_cast<size_t>(std::min(keep / below, fanout)); i < fanout; ++i) {
       const scute_oid child = all.children[i];
-      const std::uint64_t before = i * below;
+      const uint64_t before = i * below;
       if (child != SCUTE_OID_NULL &&
           prune(t, child, level - 1, keep > before ? keep - before : 0) && keep != 0) {
         t.edit(self, &directory::children, i) = SCUTE_OID_NULL;
@@ -222,8 +220,8 @@ class segments {
   }
 
   scute_oid root_ = SCUTE_OID_NULL;  // height 1: the first segment; above: a directory
-  std::uint32_t height_ = 0;         // levels, segments included
-  std::uint32_t first_length_ = 0;   // elements of the first segment while it is the only one
+  uint32_t height_ = 0;              // levels, segments included
+  uint32_t first_length_ = 0;        // elements of the first segment while it is the only one
 };
 
 }  // namespace scute::detail

@@ -36,8 +36,8 @@ namespace scute {
 
 class alignas(8) string {
  public:
-  static constexpr std::size_t inline_max = 20;  ///< bytes that need no object of their own
-  static constexpr std::size_t size_max = std::numeric_limits<std::uint32_t>::max() / 2;
+  static constexpr size_t inline_max = 20;  ///< bytes that need no object of their own
+  static constexpr size_t size_max = std::numeric_limits<uint32_t>::max() / 2;
 
   string() noexcept = default;
   string(string&&) noexcept = default;  // moves the bytes: the source must not be used again
@@ -52,7 +52,7 @@ class alignas(8) string {
 
   // ---- reading -----------------------------------------------------------------------------
 
-  std::size_t size() const noexcept { return size_; }
+  size_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
 
   /// The text. Valid while the handle stays where it is and the string is not changed. Throws
@@ -91,7 +91,7 @@ class alignas(8) string {
     const scute_oid old = remote_oid();
     if (text.size() <= inline_max) {
       std::memmove(text_.data(), text.data(), text.size());
-      size_ = static_cast<std::uint32_t>(text.size());
+      size_ = static_cast<uint32_t>(text.size());
       if (old != SCUTE_OID_NULL) {
         t.free_bytes(old);
       }
@@ -114,20 +114,20 @@ class alignas(8) string {
   /// this string's own view.
   void append(tx& t, std::string_view text) {
     require_size(text.size());
-    const std::size_t total = size_ + text.size();
+    const size_t total = size_ + text.size();
     require_size(total);
     if (text.empty()) {
       return;
     }
     if (total <= inline_max) {
       std::memmove(text_.data() + size_, text.data(), text.size());
-      size_ = static_cast<std::uint32_t>(total);
+      size_ = static_cast<uint32_t>(total);
       return;
     }
     const scute_oid old = remote_oid();
     if (old != SCUTE_OID_NULL && capacity_for(total) == capacity_for(size_)) {
       std::memmove(t.edit_bytes(old, size_, text.size()), text.data(), text.size());
-      size_ = static_cast<std::uint32_t>(total);
+      size_ = static_cast<uint32_t>(total);
       return;
     }
     const std::string_view head = view(t);
@@ -167,21 +167,21 @@ class alignas(8) string {
   }
 
  private:
-  static constexpr std::size_t prefix = 12;
-  static constexpr std::uint32_t type = type_hash("scute.string");
+  static constexpr size_t prefix = 12;
+  static constexpr uint32_t type = type_hash("scute.string");
 
   // Invariant: a string of size n > inline_max has an object of at least capacity_for(n) bytes.
   // So the room for appending follows from the size, and no capacity need be stored.
-  static constexpr std::uint64_t capacity_for(std::uint64_t n) noexcept {
-    const std::uint64_t step = std::max<std::uint64_t>(32, std::bit_floor(n) / 4);
+  static constexpr uint64_t capacity_for(uint64_t n) noexcept {
+    const uint64_t step = std::max<uint64_t>(32, std::bit_floor(n) / 4);
     return (n + step - 1) / step * step;
   }
 
-  bool reusable(std::size_t n) const noexcept {
+  bool reusable(size_t n) const noexcept {
     return capacity_for(n) <= capacity_for(size_) && capacity_for(n) >= capacity_for(size_) / 2;
   }
 
-  static void require_size(std::size_t n) {
+  static void require_size(size_t n) {
     if (n > size_max) {
       detail::throw_error(errc::range, "a scute::string holds at most 2 GiB");
     }
@@ -199,10 +199,10 @@ class alignas(8) string {
     std::memcpy(text_.data() + prefix, &oid, sizeof oid);
   }
 
-  void point_at(scute_oid oid, std::string_view head, std::size_t n) noexcept {
+  void point_at(scute_oid oid, std::string_view head, size_t n) noexcept {
     std::memmove(text_.data(), head.data(), prefix);  // head may lie in text_ itself
     set_remote_oid(oid);
-    size_ = static_cast<std::uint32_t>(n);
+    size_ = static_cast<uint32_t>(n);
   }
 
   /// The text of a long string. A transaction checks the range itself; the pool is asked for the
@@ -221,7 +221,7 @@ class alignas(8) string {
     detail::throw_error(errc::corrupt, "scute::string: the stored size exceeds the text's object");
   }
 
-  std::uint32_t size_ = 0;
+  uint32_t size_ = 0;
   std::array<char, inline_max> text_ = {};
 };
 

@@ -41,14 +41,14 @@ class vector {
 
   // ---- reading -----------------------------------------------------------------------------
 
-  std::uint64_t size() const noexcept { return size_; }
+  uint64_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
 
   /// All elements, as a random-access range with operator[]. Valid until the size changes.
   view scan(const reader& r) const { return view(r, &segments_, size_); }
 
   /// One element; O(log size), base 128. Throws errc::range beyond the end.
-  const T& at(const reader& r, std::uint64_t i) const {
+  const T& at(const reader& r, uint64_t i) const {
     require(i);
     return segments_.get(r, i);
   }
@@ -58,7 +58,7 @@ class vector {
   // ---- changing ----------------------------------------------------------------------------
 
   /// One element, open for writing until the transaction ends. Throws errc::range beyond the end.
-  T& edit(tx& t, std::uint64_t i) {
+  T& edit(tx& t, uint64_t i) {
     require(i);
     return segments_.edit(t, i);
   }
@@ -85,7 +85,7 @@ class vector {
 
   /// Replaces one element and frees what the old one owned.
   template <class A>
-  void assign(tx& t, std::uint64_t i, A&& value) {
+  void assign(tx& t, uint64_t i, A&& value) {
     detail::replace(t, edit(t, i), std::forward<A>(value));
   }
 
@@ -97,7 +97,7 @@ class vector {
   }
 
   /// Removes element i by moving the last into its place: O(1), and changes the order.
-  void swap_remove(tx& t, std::uint64_t i) {
+  void swap_remove(tx& t, uint64_t i) {
     require(i);
     ownership<T>::release(t, at(t, i));
     if (i != size_ - 1) {
@@ -108,13 +108,13 @@ class vector {
   }
 
   /// Makes the vector n elements long; new ones are T(). O(change).
-  void resize(tx& t, std::uint64_t n) {
+  void resize(tx& t, uint64_t n) {
     while (size_ < n) {
       emplace_back(t);
     }
     if (n < size_) {
       if constexpr (ownership<T>::owns) {
-        for (std::uint64_t i = n; i < size_; ++i) {
+        for (uint64_t i = n; i < size_; ++i) {
           ownership<T>::release(t, at(t, i));
         }
       }
@@ -125,9 +125,9 @@ class vector {
 
   /// Allocates the segments for n elements, so that appending up to there needs no more space.
   /// Removing elements gives up what was reserved.
-  void reserve(tx& t, std::uint64_t n) {
-    constexpr std::uint64_t step = segments::per_segment;
-    for (std::uint64_t end = (size_ / step + 1) * step; end < n; end += step) {
+  void reserve(tx& t, uint64_t n) {
+    constexpr uint64_t step = segments::per_segment;
+    for (uint64_t end = (size_ / step + 1) * step; end < n; end += step) {
       segments_.ensure(t, size_, end - 1);
     }
     if (n > size_) {
@@ -144,7 +144,7 @@ class vector {
   /// Frees everything that the vector owns; the handle must not be used again. See ownership.hpp.
   void release(tx& t) const {
     if constexpr (ownership<T>::owns) {
-      for (std::uint64_t i = 0; i < size_; ++i) {
+      for (uint64_t i = 0; i < size_; ++i) {
         ownership<T>::release(t, at(t, i));
       }
     }
@@ -154,14 +154,14 @@ class vector {
  private:
   using segments = detail::segments<T>;
 
-  void require(std::uint64_t i) const {
+  void require(uint64_t i) const {
     if (i >= size_) [[unlikely]] {
       detail::throw_error(errc::range, "scute::vector: index beyond the end");
     }
   }
 
   segments segments_;
-  std::uint64_t size_ = 0;
+  uint64_t size_ = 0;
 };
 
 }  // namespace scute

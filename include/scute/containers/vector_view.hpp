@@ -29,22 +29,22 @@ class vector_view {
     using value_type = T;
     using reference = const T&;
     using pointer = const T*;
-    using difference_type = std::ptrdiff_t;
+    using difference_type = ptrdiff_t;
 
     iterator() = default;
 
     reference operator*() const {
-      const std::uint64_t in = index_ - first_;
+      const uint64_t in = index_ - first_;
       if (in >= run_.size()) {  // also when index_ < first_
         return step_in();
       }
-      return run_[static_cast<std::size_t>(in)];
+      return run_[static_cast<size_t>(in)];
     }
     pointer operator->() const { return &**this; }
     reference operator[](difference_type n) const { return *(*this + n); }
 
     iterator& operator+=(difference_type n) {
-      index_ += static_cast<std::uint64_t>(n);
+      index_ += static_cast<uint64_t>(n);
       return *this;
     }
     iterator& operator-=(difference_type n) { return *this += -n; }
@@ -71,8 +71,7 @@ class vector_view {
 
    private:
     friend class vector_view;
-    iterator(const reader& r, const detail::segments<T>* segments, std::uint64_t size,
-             std::uint64_t index)
+    iterator(const reader& r, const detail::segments<T>* segments, uint64_t size, uint64_t index)
         : reader_(r), segments_(segments), size_(size), index_(index) {}
 
     reference step_in() const {
@@ -84,27 +83,26 @@ class vector_view {
       if (index_ - first_ >= run.size()) [[unlikely]] {
         detail::throw_corrupt("scute: an array's stored size exceeds its segments");
       }
-      run_ =
-          run.first(static_cast<std::size_t>(std::min<std::uint64_t>(run.size(), size_ - first_)));
-      return run_[static_cast<std::size_t>(index_ - first_)];
+      run_ = run.first(static_cast<size_t>(std::min<uint64_t>(run.size(), size_ - first_)));
+      return run_[static_cast<size_t>(index_ - first_)];
     }
 
     reader reader_;
     const detail::segments<T>* segments_ = nullptr;
-    std::uint64_t size_ = 0;
-    std::uint64_t index_ = 0;
-    mutable std::uint64_t first_ = 0;  // index of run_[0]
+    uint64_t size_ = 0;
+    uint64_t index_ = 0;
+    mutable uint64_t first_ = 0;  // index of run_[0]
     mutable std::span<const T> run_;
   };
 
-  vector_view(const reader& r, const detail::segments<T>* segments, std::uint64_t size)
+  vector_view(const reader& r, const detail::segments<T>* segments, uint64_t size)
       : reader_(r), segments_(segments), size_(size) {}
 
-  std::uint64_t size() const noexcept { return size_; }
+  uint64_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
 
   /// i must be less than size(); throws errc::range otherwise.
-  const T& operator[](std::uint64_t i) const {
+  const T& operator[](uint64_t i) const {
     if (i >= size_) [[unlikely]] {
       detail::throw_error(errc::range, "scute::vector: index beyond the end");
     }
@@ -120,7 +118,7 @@ class vector_view {
  private:
   reader reader_;
   const detail::segments<T>* segments_;
-  std::uint64_t size_;
+  uint64_t size_;
 };
 
 }  // namespace scute

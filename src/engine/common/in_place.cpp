@@ -7,7 +7,7 @@
 #include "base/waiting.hpp"
 #include "pool/columns.hpp"
 
-namespace scute::engine {
+namespace scute::core::engine {
 
 void keep_in_place(pool::state& s, pool::lane& l, std::span<const tx::inplace_range> ranges) {
   l.in_place.clear();
@@ -42,4 +42,4 @@ void close_in_place(pool::state& s, pool::lane& l,
   for (const auto& r : ranges) pool::overlay_in_place(s, l, r.offset, r.old, r.length, false);
 }
 
-}  // namespace scute::engine
+}  // namespace scute::core::engine

@@ -6,7 +6,7 @@
 
 #include "tx/engine.hpp"
 
-namespace scute::engine {
+namespace scute::core::engine {
 
 // Copies what the ranges hold to l.in_place, one after the other. From then on a page of them that is
 // lost can be rebuilt; one that was lost before costs the transaction its stores: throws
@@ -19,4 +19,4 @@ void put_back(pool::state& s, pool::lane& l, std::span<const tx::inplace_range> 
 void close_in_place(pool::state& s, pool::lane& l,
                     std::span<const tx::inplace_range> ranges) noexcept;
 
-}  // namespace scute::engine
+}  // namespace scute::core::engine

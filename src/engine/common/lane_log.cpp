@@ -8,7 +8,7 @@
 #include "base/planted.hpp"
 #include "log/chain.hpp"
 
-namespace scute::engine {
+namespace scute::core::engine {
 // base: file offset of each replica's byte 0.
 void lane_log::stream(pool::lane& l, uint64_t position, const uint64_t (&base)[2]) {
   for (uint32_t r = 0; r < (SCUTE_PLANTED(log_copy) ? 1 : s_.geo.lane_replicas); ++r)
@@ -69,7 +69,7 @@ void lane_log::write(const entry_image& image) noexcept {
   pool::lane& l = image.lane();
   const uint64_t end = format::lane_undo_offset(s_.geo.lane_size);
   const uint64_t size = log::round_line(l.image.size());
-  uint64_t position = l.ring_next;
+  uint64_t position = l.log_next;
   if (position + size > end) position = format::lane_log_offset;
   if (l.logged != 0 && position < l.last_end && position + size > l.last_begin) {
     flush_status(l);  // LOG-3
@@ -84,7 +84,7 @@ void lane_log::write(const entry_image& image) noexcept {
   l.logged = ++l.sequence;
   l.last_begin = position;
   l.last_end = position + size;
-  l.ring_next = position + size;
+  l.log_next = position + size;
 }
 
 // Streams l.image as the next undo entry; the area has room for it.
@@ -199,7 +199,7 @@ void lane_log::make_noted(pool::lane& l) noexcept {
 }
 
 void lane_log::retire(pool::lane& l, bool ends_in_place) noexcept {
-  const medium::stage_scope as(medium::stage::log);
+  const medium::cost_scope as(medium::cost_part::log);
   note(l, ends_in_place);
   if (!ends_in_place && lent_[l.index].ring_chunks.empty()) return;
   // LOG-3: before a chain is taken apart. And before any step may push the final entry, which is all
@@ -231,4 +231,4 @@ void lane_log::clean_up(pool::lane& l, bool ends_in_place) noexcept {
   give_back_spare(l);
 }
 
-}  // namespace scute::engine
+}  // namespace scute::core::engine

@@ -21,7 +21,7 @@
 #include "log/entry.hpp"
 #include "pool/state.hpp"
 
-namespace scute::engine {
+namespace scute::core::engine {
 
 // The identity of entries that this session writes to a lane.
 inline log::identity identity_of(const pool::state& s, uint32_t lane) noexcept {
@@ -111,4 +111,4 @@ class lane_log {
   std::vector<lane_state> lent_;
 };
 
-}  // namespace scute::engine
+}  // namespace scute::core::engine

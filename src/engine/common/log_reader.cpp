@@ -8,7 +8,7 @@
 #include "engine/common/lane_log.hpp"
 #include "log/area.hpp"
 
-namespace scute::engine {
+namespace scute::core::engine {
 namespace {
 
 // Where entries lie.
@@ -143,4 +143,4 @@ void for_each_record(const pool::state& s, const found_entry& e, const log::reco
                                      "tampered with. Restore the pool from a backup");
 }
 
-}  // namespace scute::engine
+}  // namespace scute::core::engine

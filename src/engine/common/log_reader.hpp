@@ -11,7 +11,7 @@
 #include "log/chain.hpp"
 #include "pool/state.hpp"
 
-namespace scute::engine {
+namespace scute::core::engine {
 
 using place = log::chain_reader::place;
 
@@ -46,4 +46,4 @@ class log_reader {
 // any record is malformed or its range lies outside the data rows.
 void for_each_record(const pool::state& s, const found_entry& e, const log::record_fn& fn);
 
-}  // namespace scute::engine
+}  // namespace scute::core::engine

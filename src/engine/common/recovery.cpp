@@ -9,9 +9,9 @@
 #include "engine/common/log_reader.hpp"
 #include "pool/blocks.hpp"
 #include "pool/columns.hpp"
-#include "pool/zone_extent.hpp"
+#include "pool/zone_usage.hpp"
 
-namespace scute::engine {
+namespace scute::core::engine {
 namespace {
 
 // Touched ranges, merged, and the columns they lie in, each of which is recomputed once. However often
@@ -139,7 +139,7 @@ tx::recovery_report recover_from_logs(pool::state& s, medium::writer& w, open_pa
     if (!log.undo.empty()) ++report.undone;
   }
   for (uint64_t z = 0; z < s.geo.zone_count; ++z) {
-    const pool::zone_extent x = pool::read_extent(s, z);
+    const pool::zone_usage x = pool::read_usage(s, z);
     pool::set_used_end(s, z, x.high_water);
     if (x.log_chunks == 0) continue;
     for (uint32_t i = 0; i < x.high_water; ++i) {
@@ -163,4 +163,4 @@ tx::recovery_report recover_from_logs(pool::state& s, medium::writer& w, open_pa
   return report;
 }
 
-}  // namespace scute::engine
+}  // namespace scute::core::engine

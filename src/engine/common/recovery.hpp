@@ -27,7 +27,7 @@
 #include "pool/state.hpp"
 #include "tx/engine.hpp"
 
-namespace scute::engine {
+namespace scute::core::engine {
 
 // What the parity of in-place ranges that are put back, and of chunks lent to logs, is after a crash.
 enum class open_parity {
@@ -43,4 +43,4 @@ enum class open_parity {
 tx::recovery_report recover_from_logs(pool::state& s, medium::writer& w, open_parity parity,
                                       tx::recovery_watch* watch);
 
-}  // namespace scute::engine
+}  // namespace scute::core::engine

@@ -10,7 +10,7 @@
 #include "mend/repair.hpp"
 #include "pool/in_place_note.hpp"
 
-namespace scute::engine {
+namespace scute::core::engine {
 namespace {
 
 constexpr uint64_t epoch_mask = 0xffffff;
@@ -42,7 +42,7 @@ bool cause::put_back(const pool::fragment& f, const format::fragment_header& sto
   if (torn(f, stored, back)) return true;
   s_.repaired.fetch_add(1, std::memory_order_relaxed);
   s_.events.post(mend::event_of(s_, f, SCUTE_OUTCOME_REPAIRED,
-                                format::meta_state(back.meta) == format::state::free));
+                                format::meta_role(back.meta) == format::role::free));
   return false;
 }
 
@@ -123,4 +123,4 @@ std::vector<bool> cause::open_columns(uint64_t zone, uint64_t column, uint64_t l
   return open;
 }
 
-}  // namespace scute::engine
+}  // namespace scute::core::engine

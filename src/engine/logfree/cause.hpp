@@ -33,7 +33,7 @@
 #include "pool/columns.hpp"
 #include "pool/fragment.hpp"
 
-namespace scute::engine {
+namespace scute::core::engine {
 
 class cause {
  public:
@@ -74,4 +74,4 @@ class cause {
   const std::vector<pool::data_range> in_place_;
 };
 
-}  // namespace scute::engine
+}  // namespace scute::core::engine

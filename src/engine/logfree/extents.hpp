@@ -7,7 +7,7 @@
 #include "pool/columns.hpp"
 #include "pool/fragment.hpp"
 
-namespace scute::engine {
+namespace scute::core::engine {
 
 // Bytes of a fragment that a header of it vouches for, as ranges of the data rows.
 template <typename Fn>
@@ -26,4 +26,4 @@ void for_each_part(const pool::geometry& g, uint64_t offset, uint64_t length, Fn
   });
 }
 
-}  // namespace scute::engine
+}  // namespace scute::core::engine

@@ -7,11 +7,11 @@
 #include "base/waiting.hpp"
 #include "engine/logfree/window.hpp"
 #include "pool/columns.hpp"
-#include "pool/hold.hpp"
+#include "pool/grip.hpp"
 #include "pool/in_place_note.hpp"
 #include "tx/conflict.hpp"
 
-namespace scute::engine {
+namespace scute::core::engine {
 namespace {
 
 enum state : uint32_t { nothing, busy, held, demoting, demoted };
@@ -22,7 +22,7 @@ void insert(std::vector<uint32_t>& sorted, uint32_t stripe) {
 
 }  // namespace
 
-in_place_hold::outcome in_place_hold::claim(pool::lane& l) noexcept {
+in_place_hold::outcome in_place_hold::acquire(pool::lane& l) noexcept {
   for (unsigned spins = 0;; spin_pause(spins)) {
     uint32_t seen = l.hold.load(std::memory_order_acquire);
     if (seen == nothing) return outcome::none;
@@ -33,18 +33,18 @@ in_place_hold::outcome in_place_hold::claim(pool::lane& l) noexcept {
 }
 
 void in_place_hold::release(pool::lane& l) noexcept {
-  if (is_claimed(l)) l.hold.store(held, std::memory_order_release);
+  if (is_acquired(l)) l.hold.store(held, std::memory_order_release);
 }
 
-bool in_place_hold::is_claimed(const pool::lane& l) const noexcept {
+bool in_place_hold::is_acquired(const pool::lane& l) const noexcept {
   return l.hold.load(std::memory_order_relaxed) == busy;
 }
 
 bool in_place_hold::require_columns(pool::lane& l) noexcept {
-  const bool holds = is_claimed(l);
+  const bool holds = is_acquired(l);
   release(l);
   window(s_, l).require_columns();
-  return !holds || claim(l) == outcome::held;
+  return !holds || acquire(l) == outcome::held;
 }
 
 void in_place_hold::end(pool::lane& l) noexcept {
@@ -97,7 +97,7 @@ bool in_place_hold::add(pool::lane& l, const tx::inplace_range& r,
   const auto give_up = [&] {
     // Nobody keeps others from writing there, so what was to be put back may be out of date.
     l.undo_image.shrink(undo_before);
-    if (is_claimed(l))
+    if (is_acquired(l))
       demote(l);
     else
       l.undo_image.clear();
@@ -114,7 +114,7 @@ bool in_place_hold::add(pool::lane& l, const tx::inplace_range& r,
   if (!lock(l, got)) return give_up();
   tx::change change;
   {
-    const pool::holding here(s_, l, pool::hold::phase::reading);
+    const pool::grip_scope here(s_, l, pool::grip::phase::reading);
     change = tx::find_changed(s_, l, fragments);
   }
   if (change) {
@@ -147,11 +147,11 @@ bool in_place_hold::add(pool::lane& l, const tx::inplace_range& r,
 }
 
 void in_place_hold::demote(pool::lane& l) noexcept {
-  SCUTE_ASSERT(is_claimed(l) || l.hold.load(std::memory_order_relaxed) == demoting);
+  SCUTE_ASSERT(is_acquired(l) || l.hold.load(std::memory_order_relaxed) == demoting);
   l.hold.store(demoting, std::memory_order_relaxed);
   medium::writer& w = SCUTE_PLANTED(demote_writer) ? l.relief : l.rescue;
   {
-    const pool::holding here(s_, l, pool::hold::phase::reading);
+    const pool::grip_scope here(s_, l, pool::grip::phase::reading);
     if (!SCUTE_PLANTED(demote_undo)) log_.write_first_undo(l, l.undo_image, w);
     if (!SCUTE_PLANTED(demote_fence)) w.fence();
     w.count.demotions.add(1);
@@ -173,4 +173,4 @@ void in_place_hold::take(pool::lane& l, uint32_t stripe) noexcept {
   demote(l);
 }
 
-}  // namespace scute::engine
+}  // namespace scute::core::engine

@@ -31,7 +31,7 @@
 #include "pool/columns.hpp"
 #include "tx/engine.hpp"
 
-namespace scute::engine {
+namespace scute::core::engine {
 
 class in_place_hold {
  public:
@@ -45,9 +45,9 @@ class in_place_hold {
   };
 
   // For the owner, when the library begins to use the lane; after it release() or end().
-  outcome claim(pool::lane& l) noexcept;
+  outcome acquire(pool::lane& l) noexcept;
   void release(pool::lane& l) noexcept;  // back to the user's code
-  bool is_claimed(const pool::lane& l) const noexcept;
+  bool is_acquired(const pool::lane& l) const noexcept;
   // window::require_columns() for l.now(), in which anybody can take what is held (HOLD-2). False if somebody did.
   bool require_columns(pool::lane& l) noexcept;
 
@@ -72,4 +72,4 @@ class in_place_hold {
   std::vector<pool::data_range> hulls_;           // from where to where the ranges lie, by lane
 };
 
-}  // namespace scute::engine
+}  // namespace scute::core::engine

@@ -8,12 +8,12 @@
 #include "engine/common/recovery.hpp"
 #include "engine/logfree/window.hpp"
 #include "pool/columns.hpp"
-#include "pool/hold.hpp"
+#include "pool/grip.hpp"
 #include "pool/in_place_note.hpp"
 #include "pool/resolver.hpp"
 #include "tx/conflict.hpp"
 
-namespace scute::engine {
+namespace scute::core::engine {
 
 void logfree::list_extents(pool::lane& l, const tx::write_set& w) {
   auto& extents = extents_[l.index];
@@ -56,7 +56,7 @@ void logfree::resolve(pool::lane& l, const tx::write_set& w) {
 void logfree::prepare_window(pool::lane& l, const tx::write_set& w) {
   make_ring(w);
   if (!w.in_place.empty()) {
-    const pool::holding here(s_, l, pool::hold::phase::reading);
+    const pool::grip_scope here(s_, l, pool::grip::phase::reading);
     keep_in_place(s_, l, w.in_place);
     if (!SCUTE_PLANTED(window_in_place_flush))
       for (const auto& r : w.in_place) l.w.flush(s_.at(r.offset), r.length, medium::purpose::data);
@@ -80,20 +80,21 @@ bool logfree::open_window(pool::lane& l, const tx::write_set& w) {
     if (!window(s_, l).enter(before)) return false;
     tx::change change;
     if (!s_.medium->failed()) {  // WIN-5
-      const pool::holding here(s_, l, pool::hold::phase::reading);
+      const pool::grip_scope here(s_, l, pool::grip::phase::reading);
       change = tx::find_changed(s_, l, w.members);
       if (!change) return true;
     }
     window(s_, l).retreat();
     s_.require_healthy();
-    if (change.damaged && hold_.is_claimed(l)) return false;  // a repair waits for columns (HOLD-2)
+    if (change.damaged && hold_.is_acquired(l))
+      return false;  // a repair waits for columns (HOLD-2)
     tx::mend_or_refuse(s_, l, change, attempt);
     window(s_, l).plan(extents_[l.index]);
   }
 }
 
 void logfree::commit_logged(pool::lane& l, const tx::write_set& w) {
-  if (hold_.is_claimed(l)) hold_.demote(l);
+  if (hold_.is_acquired(l)) hold_.demote(l);
   logged_.commit(l, w);  // if it throws, restore() follows
   hold_.end(l);
 }
@@ -102,7 +103,7 @@ void logfree::commit(pool::lane& l, const tx::write_set& w) {
   s_.require_healthy();
   list_extents(l, w);
   resolve(l, w);
-  const auto mine = hold_.claim(l);
+  const auto mine = hold_.acquire(l);
   bool entered = false;
   try {
     entered = mine != in_place_hold::outcome::logged && fits(l, w) && open_window(l, w);
@@ -145,7 +146,7 @@ void logfree::save(pool::lane& l, const tx::inplace_range& r,
       s_.resolving->before_write(m.where.payload, m.extent);
     }
   }
-  const auto mine = hold_.claim(l);
+  const auto mine = hold_.acquire(l);
   if (mine != in_place_hold::outcome::logged && !logged_.has_undo(l) && !noted) {
     try {
       if (hold_.add(l, r, fragments)) return hold_.release(l);
@@ -158,7 +159,7 @@ void logfree::save(pool::lane& l, const tx::inplace_range& r,
 }
 
 void logfree::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {
-  if (hold_.claim(l) != in_place_hold::outcome::held) {
+  if (hold_.acquire(l) != in_place_hold::outcome::held) {
     logged_.restore(l, ranges);
     return hold_.end(l);
   }
@@ -167,7 +168,7 @@ void logfree::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) 
     hold_.end(l);
   };
   try {
-    const pool::holding here(s_, l, pool::hold::phase::reading);
+    const pool::grip_scope here(s_, l, pool::grip::phase::reading);
     put_back(s_, l, ranges);
     close_in_place(s_, l, ranges);
   } catch (...) {
@@ -180,12 +181,12 @@ void logfree::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) 
 
 // What waits for columns must hold none that cannot be taken (HOLD-2).
 void logfree::step(pool::lane& l, std::span<const pool::patch> patches) {
-  if (hold_.claim(l) == in_place_hold::outcome::held) hold_.demote(l);
+  if (hold_.acquire(l) == in_place_hold::outcome::held) hold_.demote(l);
   logged_.step(l, patches);
 }
 
 void logfree::stage(pool::lane& l, std::span<const pool::patch> patches) {
-  if (hold_.claim(l) == in_place_hold::outcome::held) hold_.demote(l);
+  if (hold_.acquire(l) == in_place_hold::outcome::held) hold_.demote(l);
   logged_.stage(l, patches);
 }
 
@@ -194,7 +195,7 @@ void logfree::write_unlogged(pool::lane& l, std::span<const pool::patch> patches
 }
 
 void logfree::prepare_reuse(pool::lane& l, uint64_t chunk, uint64_t length) {
-  if (hold_.claim(l) == in_place_hold::outcome::held) hold_.demote(l);
+  if (hold_.acquire(l) == in_place_hold::outcome::held) hold_.demote(l);
   logged_.prepare_reuse(l, chunk, length);
 }
 
@@ -225,4 +226,4 @@ void logfree::make_way(uint32_t lane, uint32_t stripe) noexcept {
   hold_.take(s_.lanes[lane], stripe);
 }
 
-}  // namespace scute::engine
+}  // namespace scute::core::engine

@@ -50,7 +50,7 @@
 #include "engine/logfree/window.hpp"
 #include "tx/engine.hpp"
 
-namespace scute::engine {
+namespace scute::core::engine {
 
 class logfree final : public tx::engine, private pool::stripes::keeper {
  public:
@@ -100,4 +100,4 @@ class logfree final : public tx::engine, private pool::stripes::keeper {
   std::unique_ptr<resolution> resolution_;  // of this session; null if there was nothing to resolve
 };
 
-}  // namespace scute::engine
+}  // namespace scute::core::engine

@@ -5,11 +5,11 @@
 #include "engine/common/in_place.hpp"
 #include "engine/logfree/window.hpp"
 #include "pool/columns.hpp"
-#include "pool/hold.hpp"
+#include "pool/grip.hpp"
 #include "pool/resolver.hpp"
 #include "tx/conflict.hpp"
 
-namespace scute::engine {
+namespace scute::core::engine {
 
 // Locks what l.pieces will be written under. The lane's deferred window ends before.
 void logged::open_window(pool::lane& l) {
@@ -19,7 +19,7 @@ void logged::open_window(pool::lane& l) {
 }
 
 void logged::wait_for_window(pool::lane& l) {
-  if (window(s_, l).take_back()) window(s_, l).settle_last();
+  if (window(s_, l).take_back()) window(s_, l).finish_last();
   window(s_, l).enter(false);
 }
 
@@ -34,7 +34,7 @@ void open_unchanged(pool::state& s, pool::lane& l, std::span<const tx::member> m
     open();
     tx::change change;
     {
-      const pool::holding here(s, l, pool::hold::phase::reading);
+      const pool::grip_scope here(s, l, pool::grip::phase::reading);
       change = tx::find_changed(s, l, members);
     }
     if (!change) return;
@@ -69,7 +69,7 @@ void logged::run(pool::lane& l, entry_image& image, const tx::write_set& w, bool
     throw;
   }
   {
-    const medium::stage_scope writing(medium::stage::log);
+    const medium::cost_scope writing(medium::cost_part::log);
     log_.write(image);
   }
   if (!SCUTE_PLANTED(logged_decide_fence)) l.w.fence();
@@ -205,4 +205,4 @@ void logged::prepare_reuse(pool::lane&, uint64_t chunk, uint64_t length) {
   }
 }
 
-}  // namespace scute::engine
+}  // namespace scute::core::engine

@@ -23,7 +23,7 @@
 #include "engine/common/lane_log.hpp"
 #include "tx/engine.hpp"
 
-namespace scute::engine {
+namespace scute::core::engine {
 
 class logged {
  public:
@@ -49,4 +49,4 @@ class logged {
   lane_log& log_;
 };
 
-}  // namespace scute::engine
+}  // namespace scute::core::engine

@@ -13,9 +13,9 @@
 #include "mend/repair.hpp"
 #include "mend/versions.hpp"
 #include "pool/columns.hpp"
-#include "pool/hold.hpp"
+#include "pool/grip.hpp"
 
-namespace scute::engine {
+namespace scute::core::engine {
 namespace {
 
 constexpr uint64_t ahead = 32 * pool::column_block;
@@ -363,7 +363,7 @@ void resolution::write(uint64_t offset, const std::byte* bytes, uint64_t length)
                   const uint32_t stripe = pool::stripes::index(zone, column / block_size);
                   s_.locks.lock_exclusive(stripe);
                   {
-                    const pool::holding here(s_, stripe, false);
+                    const pool::grip_scope here(s_, stripe, false);
                     w_.stream(s_.at(at), bytes + (at - offset), n, medium::purpose::data);
                     if (!SCUTE_PLANTED(resolve_fence)) w_.fence();
                   }
@@ -417,4 +417,4 @@ void resolution::recompute_rest(uint64_t zone, uint64_t block, const remains& le
   }
 }
 
-}  // namespace scute::engine
+}  // namespace scute::core::engine

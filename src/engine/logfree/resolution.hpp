@@ -56,7 +56,7 @@
 #include "pool/fragment.hpp"
 #include "pool/resolver.hpp"
 
-namespace scute::engine {
+namespace scute::core::engine {
 
 class resolution final : public pool::resolver {
  public:
@@ -160,4 +160,4 @@ class resolution final : public pool::resolver {
   std::set<uint64_t> told_;  // headers of fragments that were reported as lost
 };
 
-}  // namespace scute::engine
+}  // namespace scute::core::engine

@@ -11,7 +11,7 @@
 #include "mend/versions.hpp"
 #include "pool/columns.hpp"
 
-namespace scute::engine {
+namespace scute::core::engine {
 
 format::fragment_header resolution::header_at(uint64_t offset) const noexcept {
   format::fragment_header h;
@@ -151,4 +151,4 @@ void resolution::finish_ring(const pool::fragment& f) {
     });
 }
 
-}  // namespace scute::engine
+}  // namespace scute::core::engine

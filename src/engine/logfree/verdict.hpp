@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace scute::engine {
+namespace scute::core::engine {
 
 // The fragment's bytes as they lie in the pool.
 enum class stored : uint8_t { valid, invalid };
@@ -59,4 +59,4 @@ constexpr verdict judge(stored kept, decoded column, ring members) noexcept {
   return verdict::lost;
 }
 
-}  // namespace scute::engine
+}  // namespace scute::core::engine

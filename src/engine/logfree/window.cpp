@@ -8,9 +8,9 @@
 #include "codec/galois.hpp"
 #include "codec/parity.hpp"
 #include "pool/columns.hpp"
-#include "pool/hold.hpp"
+#include "pool/grip.hpp"
 
-namespace scute::engine {
+namespace scute::core::engine {
 namespace {
 
 // taken: the lane has it back, and its parity is durable with the lane's next fence.
@@ -108,13 +108,13 @@ bool overlap(const std::vector<pool::column_range>& a,
 }
 
 // WIN-6
-void window::go_from(std::initializer_list<step> allowed, step to) noexcept {
-  SCUTE_ASSERT(std::find(allowed.begin(), allowed.end(), l_.step) != allowed.end());
-  l_.step = to;
+void window::go_from(std::initializer_list<point> allowed, point to) noexcept {
+  SCUTE_ASSERT(std::find(allowed.begin(), allowed.end(), l_.point) != allowed.end());
+  l_.point = to;
 }
 
 bool window::plan(std::span<const extent> extents) {
-  go_from({step::closed, step::planned}, step::planned);
+  go_from({point::closed, point::planned}, point::planned);
   pool::window_columns& w = l_.now();
   w.clear();
   const auto& g = s_.geo;
@@ -139,7 +139,7 @@ bool window::plan(std::span<const extent> extents) {
 }
 
 void window::plan_pieces() {
-  go_from({step::closed, step::planned}, step::planned);
+  go_from({point::closed, point::planned}, point::planned);
   pool::window_columns& w = l_.now();
   w.clear();
   const auto& g = s_.geo;
@@ -168,11 +168,11 @@ namespace {
 
 // Something that each thread has for itself.
 const void* this_thread() noexcept {
-  return &pool::this_thread_holds;
+  return &pool::this_thread_grip;
 }
 
 void flush_last(pool::state& s, pool::lane& l, medium::writer& w) noexcept {
-  const pool::holding here(s, l, pool::hold::phase::reading);
+  const pool::grip_scope here(s, l, pool::grip::phase::reading);
   for (const pool::parity_range& r : l.last().parity)
     w.flush(s.at(r.offset), r.length, medium::purpose::parity);
 }
@@ -193,7 +193,7 @@ void adopt_last(pool::state& s, pool::lane& l) noexcept {
 
 }  // namespace
 
-void window::settle_last() noexcept {
+void window::finish_last() noexcept {
   SCUTE_ASSERT(l_.deferral.load(std::memory_order_relaxed) == taken);
   adopt_last(s_, l_);
   if (!SCUTE_PLANTED(window_own_fence)) l_.w.fence();
@@ -221,7 +221,7 @@ void window::require_columns() noexcept {
 
 bool window::enter(bool taken_back) noexcept {
   if (!lock(taken_back)) return false;
-  go_from({step::planned}, step::open);
+  go_from({point::planned}, point::open);
   return true;
 }
 
@@ -229,7 +229,7 @@ bool window::lock(bool taken_back) noexcept {
   if (taken_back) adopt_last(s_, l_);
   if (SCUTE_PLANTED(window_unlocked)) return true;
   if (taken_back && overlap(l_.last().columns, l_.now().columns)) {  // WIN-3
-    settle_last();
+    finish_last();
     taken_back = false;
   }
   const auto& want = l_.now().stripes;
@@ -245,7 +245,7 @@ bool window::lock(bool taken_back) noexcept {
     l_.w.count.lock_waits.add(1);
     for (size_t i = 0; i < got; ++i)
       if (!ours(want[i])) unlock(s_, l_, want[i]);
-    if (taken_back) settle_last();
+    if (taken_back) finish_last();
     if (!l_.held.stripes.empty()) return false;
   }
   for (const uint32_t stripe : want)
@@ -254,36 +254,36 @@ bool window::lock(bool taken_back) noexcept {
 }
 
 void window::retreat() noexcept {
-  go_from({step::open}, step::closed);
+  go_from({point::open}, point::closed);
   for (const uint32_t stripe : l_.now().stripes)
     if (!l_.last().has(stripe) && !l_.held.has(stripe)) unlock(s_, l_, stripe);
   l_.now().clear();
-  if (!l_.last().stripes.empty()) settle_last();
+  if (!l_.last().stripes.empty()) finish_last();
 }
 
 void window::release_last() noexcept {
-  go_from({step::data, step::parity}, l_.step);
+  go_from({point::data, point::parity}, l_.point);
   for (const uint32_t stripe : l_.last().stripes)
     if (!l_.now().has(stripe)) unlock(s_, l_, stripe);
   forget_last(l_);
 }
 
 void window::leave() noexcept {
-  go_from({step::open, step::data, step::parity}, step::closed);
+  go_from({point::open, point::data, point::parity}, point::closed);
   for (const uint32_t stripe : l_.now().stripes) unlock(s_, l_, stripe);
   l_.now().clear();
 }
 
 void window::defer() noexcept {
-  go_from({step::parity}, step::closed);
+  go_from({point::parity}, point::closed);
   SCUTE_ASSERT(l_.deferral.load(std::memory_order_relaxed) == none);
-  l_.turn ^= 1;
+  l_.current ^= 1;
   l_.deferred_by = this_thread();
   l_.deferral.store(deferred, std::memory_order_release);
 }
 
 void window::prepare_deltas() {
-  const medium::stage_scope as(medium::stage::parity);
+  const medium::cost_scope as(medium::cost_part::parity);
   const uint64_t shares = 1 + uint64_t{s_.geo.parity};
   size_t total = 0;
   for (const pool::piece& p : l_.pieces) total += p.length;
@@ -329,9 +329,9 @@ void write_data_plain(pool::state& s, pool::lane& l) noexcept {
 }  // namespace
 
 void window::write_data() noexcept {
-  go_from({step::open}, step::data);
-  const medium::stage_scope as(medium::stage::data);
-  const pool::holding here(s_, l_, pool::hold::phase::data);
+  go_from({point::open}, point::data);
+  const medium::cost_scope as(medium::cost_part::data);
+  const pool::grip_scope here(s_, l_, pool::grip::phase::data);
   if (s_.plain_encoding) return write_data_plain(s_, l_);
   const bool others = s_.geo.parity > 1 && !late(s_, l_);
   for (size_t i = 0; i < l_.pieces.size(); ++i) {
@@ -353,11 +353,11 @@ void window::write_data() noexcept {
 }
 
 void window::write_parity() noexcept {
-  go_from({step::data}, step::parity);
-  const medium::stage_scope as(medium::stage::parity);
+  go_from({point::data}, point::parity);
+  const medium::cost_scope as(medium::cost_part::parity);
   const bool computes = late(s_, l_);
   const uint32_t parities = s_.geo.parity;
-  const pool::holding here(s_, l_, pool::hold::phase::parity);
+  const pool::grip_scope here(s_, l_, pool::grip::phase::parity);
   for (size_t i = 0; i < l_.pieces.size(); ++i) {
     const pool::piece& p = l_.pieces[i];
     for (uint32_t k = 0; k < parities; ++k) {
@@ -410,4 +410,4 @@ bool window::age() noexcept {
   return true;
 }
 
-}  // namespace scute::engine
+}  // namespace scute::core::engine

@@ -32,7 +32,7 @@
 
 #include "pool/state.hpp"
 
-namespace scute::engine {
+namespace scute::core::engine {
 
 // A range of the data rows that a transaction has open as a whole.
 struct extent {
@@ -48,7 +48,7 @@ bool overlap(const std::vector<pool::column_range>& a,
              const std::vector<pool::column_range>& b) noexcept;
 
 // A lane's windows: `now`, the one under way, and `last`, which may be deferred. What it knows is in the lane, where
-// whoever rebuilds a lost page in the middle of a commit finds it (pool/hold.hpp); this is what may be done with it,
+// whoever rebuilds a lost page in the middle of a commit finds it (pool/grip.hpp); this is what may be done with it,
 // and costs nothing to make. Methods are the thread's that uses the lane, unless they say that they are anybody's.
 class window {
  public:
@@ -65,7 +65,7 @@ class window {
   // is none.
   bool take_back() noexcept;
   // Ends what was taken back, with a fence.
-  void settle_last() noexcept;
+  void finish_last() noexcept;
 
   // To be called before enter(): every page that this window's rollback would need is there, and those
   // that are known to be lost are rebuilt by the fault that this makes. A page of parity that is found to
@@ -104,12 +104,12 @@ class window {
   bool age() noexcept;
 
  private:
-  using step = pool::window_step;
-  void go_from(std::initializer_list<step> allowed, step to) noexcept;
+  using point = pool::window_point;
+  void go_from(std::initializer_list<point> allowed, point to) noexcept;
   bool lock(bool taken_back) noexcept;
 
   pool::state& s_;
   pool::lane& l_;
 };
 
-}  // namespace scute::engine
+}  // namespace scute::core::engine

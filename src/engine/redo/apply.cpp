@@ -5,12 +5,12 @@
 #include "codec/parity.hpp"
 #include "engine/redo/settlement.hpp"
 #include "pool/columns.hpp"
-#include "pool/hold.hpp"
+#include "pool/grip.hpp"
 
-namespace scute::engine {
+namespace scute::core::engine {
 
 void apply(pool::state& s, pool::lane& l) noexcept {
-  const medium::stage_scope as(medium::stage::parity);
+  const medium::cost_scope as(medium::cost_part::parity);
   for (const pool::piece& p : l.pieces) {
     const auto merge = [&](pool::stripe_owner old) noexcept {
       return next_owner(s, l, p.stripe, old);
@@ -20,17 +20,17 @@ void apply(pool::state& s, pool::lane& l) noexcept {
       if (!SCUTE_PLANTED(stripe_shared) && !s.locks.lock_shared(p.stripe))
         l.w.count.lock_waits.add(1);
       {
-        const pool::holding here(s, p.stripe, true);
+        const pool::grip_scope here(s, p.stripe, true);
         codec::xor_delta(l.scratch, data, p.src, p.length);
         std::byte* parity = s.at(p.parity);
-        pool::holding::piece(p.offset, p.parity, p.length, p.src, nullptr, l.scratch);
-        pool::enter_phase(pool::hold::phase::parity);
+        pool::grip_scope::piece(p.offset, p.parity, p.length, p.src, nullptr, l.scratch);
+        pool::enter_phase(pool::grip::phase::parity);
         if (!SCUTE_PLANTED(parity_atomic))
-          codec::xor_into_atomic(parity, l.scratch, p.length, pool::this_thread_holds.done);
+          codec::xor_into_atomic(parity, l.scratch, p.length, pool::this_thread_grip.done);
         if (SCUTE_PLANTED(stripe_shared)) s.locks.lock_shared(p.stripe);
         if (!SCUTE_PLANTED(parity_flush)) l.w.flush(parity, p.length, medium::purpose::parity);
-        pool::enter_phase(pool::hold::phase::data);
-        const medium::stage_scope data_alone(medium::stage::data);
+        pool::enter_phase(pool::grip::phase::data);
+        const medium::cost_scope data_alone(medium::cost_part::data);
         l.w.stream(data, p.src, p.length, p.why);
       }
       s.locks.unlock_shared(p.stripe, merge);
@@ -39,18 +39,18 @@ void apply(pool::state& s, pool::lane& l) noexcept {
     if (!(SCUTE_PLANTED(stripe_exclusive) && s.has_parity) && !s.locks.lock_exclusive(p.stripe))
       l.w.count.lock_waits.add(1);
     {
-      const pool::holding here(s, p.stripe, false);
+      const pool::grip_scope here(s, p.stripe, false);
       if (s.has_parity) {
         std::byte* parity = s.at(p.parity);
         codec::xor_encode(l.scratch, parity, data, p.src, p.length);
         if (SCUTE_PLANTED(stripe_exclusive)) s.locks.lock_exclusive(p.stripe);
-        pool::holding::piece(p.offset, p.parity, p.length, p.src, l.scratch, nullptr);
-        pool::enter_phase(pool::hold::phase::parity);
+        pool::grip_scope::piece(p.offset, p.parity, p.length, p.src, l.scratch, nullptr);
+        pool::enter_phase(pool::grip::phase::parity);
         if (!SCUTE_PLANTED(parity_vector))
           l.w.stream(parity, l.scratch, p.length, medium::purpose::parity);
-        pool::enter_phase(pool::hold::phase::data);
+        pool::enter_phase(pool::grip::phase::data);
       }
-      const medium::stage_scope data_alone(medium::stage::data);
+      const medium::cost_scope data_alone(medium::cost_part::data);
       l.w.stream(data, p.src, p.length, p.why);
     }
     s.locks.unlock_exclusive(p.stripe, p.length >= medium::nt_threshold, merge);
@@ -65,18 +65,18 @@ void apply_in_place(pool::state& s, pool::lane& l, uint64_t offset, const std::b
     if (!(SCUTE_PLANTED(stripe_in_place) && s.has_parity) && !s.locks.lock_exclusive(stripe))
       l.w.count.lock_waits.add(1);
     {
-      const pool::holding here(s, stripe, false);
+      const pool::grip_scope here(s, stripe, false);
       if (s.has_parity) {
         const uint64_t parity_at = pool::parity_offset(s.geo, c.zone, c.column);
         std::byte* parity = s.at(parity_at);
         codec::xor_encode(l.scratch, parity, old + (at - offset), now + (at - offset), n);
         if (SCUTE_PLANTED(stripe_in_place)) switch_point(), s.locks.lock_exclusive(stripe);
-        pool::holding::piece(at, parity_at, static_cast<uint32_t>(n), now + (at - offset),
-                             l.scratch, nullptr);
-        pool::enter_phase(pool::hold::phase::parity);
+        pool::grip_scope::piece(at, parity_at, static_cast<uint32_t>(n), now + (at - offset),
+                                l.scratch, nullptr);
+        pool::enter_phase(pool::grip::phase::parity);
         if (!SCUTE_PLANTED(parity_in_place))
           l.w.stream(parity, l.scratch, n, medium::purpose::parity);
-        pool::enter_phase(pool::hold::phase::data);
+        pool::enter_phase(pool::grip::phase::data);
       }
       s.overlaid.remove(at);
     }
@@ -86,4 +86,4 @@ void apply_in_place(pool::state& s, pool::lane& l, uint64_t offset, const std::b
   });
 }
 
-}  // namespace scute::engine
+}  // namespace scute::core::engine

@@ -4,7 +4,7 @@
 
 #include "pool/state.hpp"
 
-namespace scute::engine {
+namespace scute::core::engine {
 
 // Up to this many bytes parity is changed by atomic XORs under a shared stripe, above by vector
 // instructions under an exclusive one. Measured (scute-bench parity): on a machine where a locked
@@ -20,4 +20,4 @@ void apply(pool::state& s, pool::lane& l) noexcept;
 void apply_in_place(pool::state& s, pool::lane& l, uint64_t offset, const std::byte* old,
                     const std::byte* now, uint64_t length) noexcept;
 
-}  // namespace scute::engine
+}  // namespace scute::core::engine

@@ -9,7 +9,7 @@
 #include "pool/columns.hpp"
 #include "tx/conflict.hpp"
 
-namespace scute::engine {
+namespace scute::core::engine {
 
 // Steps 1 and 2.
 void redo::decide(pool::lane& l, entry_image& image, std::span<const pool::patch> patches) {
@@ -20,7 +20,7 @@ void redo::decide(pool::lane& l, entry_image& image, std::span<const pool::patch
   // up half-way would be replayed after a crash.
   prepare_settle(s_, l);
   {
-    const medium::stage_scope writing(medium::stage::log);
+    const medium::cost_scope writing(medium::cost_part::log);
     log_.write(image);
   }
   settle(s_, l);
@@ -138,4 +138,4 @@ void redo::prepare_reuse(pool::lane& l, uint64_t, uint64_t) {
   settle_all(s_, l);
 }
 
-}  // namespace scute::engine
+}  // namespace scute::core::engine

@@ -37,7 +37,7 @@
 #include "engine/common/lane_log.hpp"
 #include "tx/engine.hpp"
 
-namespace scute::engine {
+namespace scute::core::engine {
 
 class redo final : public tx::engine {
  public:
@@ -68,4 +68,4 @@ class redo final : public tx::engine {
   lane_log log_;
 };
 
-}  // namespace scute::engine
+}  // namespace scute::core::engine

@@ -5,7 +5,7 @@
 
 #include "base/planted.hpp"
 
-namespace scute::engine {
+namespace scute::core::engine {
 
 namespace {
 
@@ -113,4 +113,4 @@ pool::stripe_owner next_owner(const pool::state& s, const pool::lane& l, uint32_
                             pool::stripe_owner::many};
 }
 
-}  // namespace scute::engine
+}  // namespace scute::core::engine

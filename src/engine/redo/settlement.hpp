@@ -5,7 +5,7 @@
 
 #include "pool/state.hpp"
 
-namespace scute::engine {
+namespace scute::core::engine {
 
 // Raises l.sequence to that of the last entry of any other lane that may have written what l.pieces
 // are about to write, so that the lane's next entry comes after it (REDO-6).
@@ -27,4 +27,4 @@ void settle_all(pool::state& s, pool::lane& l);
 pool::stripe_owner next_owner(const pool::state& s, const pool::lane& l, uint32_t stripe,
                               pool::stripe_owner old) noexcept;
 
-}  // namespace scute::engine
+}  // namespace scute::core::engine

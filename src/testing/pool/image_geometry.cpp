@@ -7,6 +7,7 @@
 #include "pool/superblock.hpp"
 
 namespace scute::testing {
+using namespace core;
 
 std::optional<pool::geometry> geometry_of(std::span<const std::byte> image) {
   const auto at = [&](uint64_t offset) -> std::optional<pool::geometry> {

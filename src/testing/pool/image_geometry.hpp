@@ -9,6 +9,7 @@
 #include "pool/geometry.hpp"
 
 namespace scute::testing {
+using namespace core;
 
 // As a valid superblock of the image tells; none if there is none.
 std::optional<pool::geometry> geometry_of(std::span<const std::byte> image);

@@ -7,6 +7,7 @@
 #include "medium/medium.hpp"
 
 namespace scute::testing {
+using namespace core;
 namespace {
 
 class simulated_medium final : public medium::medium {
@@ -14,7 +15,7 @@ class simulated_medium final : public medium::medium {
   explicit simulated_medium(model::simulated_memory& m) : memory_(m) {
     base_ = m.bytes().data();
     size_ = m.bytes().size();
-    kind_ = scute::medium::kind::simulated;
+    kind_ = scute::core::medium::kind::simulated;
     eadr_ = m.eadr();
   }
   // The memory outlives the medium, and belongs to everybody again then.
@@ -33,7 +34,7 @@ class simulated_medium final : public medium::medium {
     memory_.protect(offset);
   }
   // Another thread may run before this begins, and none before the page is whole.
-  bool restore_page(scute::medium::writer& w, uint64_t offset,
+  bool restore_page(scute::core::medium::writer& w, uint64_t offset,
                     const std::byte* bytes) noexcept override {
     if (memory_.listener != nullptr) memory_.listener->before(offset, page);
     memory_.unprotect(offset);
@@ -46,10 +47,11 @@ class simulated_medium final : public medium::medium {
   }
 
  protected:
-  void do_stream(scute::medium::writer& w, void* dst, const void* src, size_t n) noexcept override {
+  void do_stream(scute::core::medium::writer& w, void* dst, const void* src,
+                 size_t n) noexcept override {
     memory_.stream(offset_of(dst), src, n, number_of(w));
   }
-  void do_flush(scute::medium::writer& w, const void* p, size_t n) noexcept override {
+  void do_flush(scute::core::medium::writer& w, const void* p, size_t n) noexcept override {
     // A write-back of a page that is out of reach faults as a load does.
     if (memory_.is_protected(offset_of(p)))
       static_cast<void>(*static_cast<const volatile char*>(p));
@@ -58,13 +60,13 @@ class simulated_medium final : public medium::medium {
   void do_store(void* dst, const void* src, size_t n) noexcept override {
     memory_.store(offset_of(dst), src, n);
   }
-  void do_fence(scute::medium::writer& w) noexcept override { memory_.fence(number_of(w)); }
+  void do_fence(scute::core::medium::writer& w) noexcept override { memory_.fence(number_of(w)); }
 
  private:
   uint64_t offset_of(const void* p) const noexcept {
     return static_cast<uint64_t>(static_cast<const std::byte*>(p) - base_);
   }
-  unsigned number_of(const scute::medium::writer& w) {
+  unsigned number_of(const scute::core::medium::writer& w) {
     for (const auto& [writer, number] : writers_)
       if (writer == &w) return number;
     writers_.push_back({&w, memory_.next_writer()});
@@ -72,7 +74,7 @@ class simulated_medium final : public medium::medium {
   }
 
   struct numbered {
-    const scute::medium::writer* writer;
+    const scute::core::medium::writer* writer;
     unsigned number;
   };
   model::simulated_memory& memory_;

@@ -81,7 +81,7 @@ scenario& scenario::observe(std::function<std::string(scute::pool&)> read) {
   in_thread(0).observe(std::move(read));
   return *this;
 }
-thread scenario::in_thread(std::size_t index) {
+thread scenario::in_thread(size_t index) {
   return thread(thread_at(index));
 }
 scenario& scenario::lanes_in_turn() {

@@ -18,7 +18,7 @@ pool_subject::~pool_subject() {
   share_locks(locks_before_);
 }
 
-void pool_subject::create(memory& m, std::uint64_t seed) {
+void pool_subject::create(memory& m, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::byte identity[identity_size];
   for (auto& b : identity) b = static_cast<std::byte>(random() | 1);
@@ -86,7 +86,7 @@ void pool_subject::abandon() noexcept {
   pool_.reset();
 }
 
-std::string pool_subject::place(std::span<const std::byte> image, std::uint64_t offset) const {
+std::string pool_subject::place(std::span<const std::byte> image, uint64_t offset) const {
   return place_of(image, offset);
 }
 
@@ -110,13 +110,13 @@ void pool_subject::settle() {
 }
 
 injury pool_subject::injure(fault_moment when, std::span<const std::byte> image,
-                            std::uint64_t number) const {
+                            uint64_t number) const {
   if (when == fault_moment::before_recovery) return injure_replica(image, number);
   // Without payload checksums nobody would know which page is wrong.
   return options_.protection == SCUTE_PROTECT_MLPC ? injure_page(image, number) : injury{};
 }
 
-void pool_subject::lose_page(std::uint64_t offset) {
+void pool_subject::lose_page(uint64_t offset) {
   testing::lose_page(pool_->native_handle(), offset);
 }
 

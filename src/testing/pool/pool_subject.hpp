@@ -26,9 +26,9 @@ class pool_subject final : public subject {
   explicit pool_subject(const detail::pool_recipe& recipe);
   ~pool_subject() override;
 
-  std::uint64_t size() const override { return options_.size; }
+  uint64_t size() const override { return options_.size; }
   // The seed gives the pool's identity.
-  void create(memory& m, std::uint64_t seed) override;
+  void create(memory& m, uint64_t seed) override;
   void open(memory& m) override;
   findings check(bool repair) override;
   // Allocates, writes, reads and frees an object.
@@ -37,7 +37,7 @@ class pool_subject final : public subject {
   void abandon() noexcept override;
 
   std::string noun() const override { return "pool"; }
-  std::string place(std::span<const std::byte> image, std::uint64_t offset) const override;
+  std::string place(std::span<const std::byte> image, uint64_t offset) const override;
   std::string recovered() override;
   // Threads are known by the lanes that they take.
   void act_as(unsigned thread) noexcept override;
@@ -45,8 +45,8 @@ class pool_subject final : public subject {
   void settle() override;
   bool takes_faults() const noexcept override { return true; }
   injury injure(fault_moment when, std::span<const std::byte> image,
-                std::uint64_t number) const override;
-  void lose_page(std::uint64_t offset) override;
+                uint64_t number) const override;
+  void lose_page(uint64_t offset) override;
 
   // While it is open.
   scute::pool& pool() noexcept { return *pool_; }

@@ -7,7 +7,7 @@
 
 int main() {
   struct counter {
-    std::uint64_t value;
+    uint64_t value;
   };
   scute::testing::scenario s("counter");
   s.setup([](scute::pool& p) { p.root<counter>(); });

@@ -20,7 +20,7 @@ void check(int result, const char* what) {
 void use(const char* path) {
   scute_options options;
   scute_options_init(&options);
-  options.size = std::uint64_t{16} << 20;
+  options.size = uint64_t{16} << 20;
   scute_pool* pool = nullptr;
   check(scute_create(path, &options, &pool), "create");
   scute_oid root = SCUTE_OID_NULL;

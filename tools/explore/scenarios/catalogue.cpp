@@ -8,14 +8,14 @@ void add_at(std::initializer_list<level> levels_wanted, std::initializer_list<le
   for (const leveled& k : kinds)
     for (const level& l : levels_wanted)
       to.push_back({std::string(k.name) + "/" + l.name, k.about,
-                    [make = k.make, l](std::uint64_t) { return make(l); }});
+                    [make = k.make, l](uint64_t) { return make(l); }});
 }
 
 void add_log_free(std::initializer_list<log_free> kinds, std::vector<entry>& to) {
   for (const log_free& k : kinds)
     for (const level& l : {levels[4], levels[5]})
       to.push_back({std::string(k.name) + "/" + l.name, k.about,
-                    [make = k.make, l](std::uint64_t seed) { return make(l, seed); }});
+                    [make = k.make, l](uint64_t seed) { return make(l, seed); }});
 }
 
 void add_at_all_levels(std::initializer_list<leveled> kinds, std::vector<entry>& to) {

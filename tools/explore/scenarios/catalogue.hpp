@@ -15,7 +15,7 @@ namespace scute::explore {
 struct entry {
   std::string name;   // such as "overwrite/mlpc"
   std::string about;  // in a few words
-  std::function<testing::scenario(std::uint64_t seed)> make;
+  std::function<testing::scenario(uint64_t seed)> make;
 };
 
 // In the order of the listing; names are unique.
@@ -72,7 +72,7 @@ void add_at(std::initializer_list<level> levels_wanted, std::initializer_list<le
 struct log_free {
   const char* name;
   const char* about;
-  testing::scenario (*make)(const level&, std::uint64_t seed);
+  testing::scenario (*make)(const level&, uint64_t seed);
 };
 void add_log_free(std::initializer_list<log_free> kinds, std::vector<entry>& to);
 void add_at_all_levels(std::initializer_list<leveled> kinds, std::vector<entry>& to);

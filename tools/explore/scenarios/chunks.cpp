@@ -57,7 +57,7 @@ testing::scenario span_over_runs(const level& l) {
     });
   });
   s.step("take all other chunks", [](scute::pool& p) {
-    const std::uint64_t n = p.info().chunks_free, size = p.info().chunk_size;
+    const uint64_t n = p.info().chunks_free, size = p.info().chunk_size;
     // A fragment header for each 4 KiB.
     commit(p, 0, [&](change& c) { c.alloc(0, n * (size - size / page * header_size - 32), 9); });
   });
@@ -107,7 +107,7 @@ void add_chunk_scenarios(std::vector<entry>& to) {
     for (const level& l : levels)
       if (&l - levels >= k.from)
         to.push_back({std::string(k.name) + "/" + l.name, k.about,
-                      [make = k.make, l](std::uint64_t) { return make(l); }});
+                      [make = k.make, l](uint64_t) { return make(l); }});
 }
 
 }  // namespace scute::explore

@@ -51,7 +51,7 @@ std::string text_of(const reader& r, const Map& m) {
   m.check(r);
   // Hash maps list their entries in an order that follows from their contents, so no sorting.
   std::string text = std::to_string(m.size()) + ":";
-  std::uint64_t sum = 0, n = 0;
+  uint64_t sum = 0, n = 0;
   for (const auto& [key, value] : m.scan(r)) {
     sum = (sum ^ key) * 0x9e3779b97f4a7c15u + value;
     ++n;
@@ -62,23 +62,23 @@ std::string text_of(const reader& r, const Map& m) {
 }
 
 testing::scenario trees(const level& l) {
-  using map = ordered_map<std::uint64_t, std::uint64_t>;
+  using map = ordered_map<uint64_t, uint64_t>;
   on<map> s("ordered-map", l);
   // Even keys, so that there is room between them everywhere.
   s.setup([](tx& t, map& m) {
-    for (std::uint64_t k = 0; k < 150; ++k) m.insert(t, 2 * k, k);
+    for (uint64_t k = 0; k < 150; ++k) m.insert(t, 2 * k, k);
   });
-  for (const std::uint64_t k : {7u, 9u, 151u, 299u, 301u, 1u})
+  for (const uint64_t k : {7u, 9u, 151u, 299u, 301u, 1u})
     s.step("insert " + std::to_string(k), [k](tx& t, map& m) { m.insert(t, k, 1000 + k); });
   s.step("insert 40, which splits nodes", [](tx& t, map& m) {
-    for (std::uint64_t k = 0; k < 40; ++k) m.insert(t, 101 + 2 * k, k);
+    for (uint64_t k = 0; k < 40; ++k) m.insert(t, 101 + 2 * k, k);
   });
   s.step("change a value", [](tx& t, map& m) { *m.edit(t, 100u) = 5; });
   s.step("assign", [](tx& t, map& m) { m.insert_or_assign(t, 102u, 6u); });
-  for (const std::uint64_t k : {0u, 150u, 301u})
+  for (const uint64_t k : {0u, 150u, 301u})
     s.step("erase " + std::to_string(k), [k](tx& t, map& m) { m.erase(t, k); });
   s.step("erase 60, which merges nodes", [](tx& t, map& m) {
-    for (std::uint64_t k = 0; k < 60; ++k) m.erase(t, 100 + 2 * k);
+    for (uint64_t k = 0; k < 60; ++k) m.erase(t, 100 + 2 * k);
   });
   s.step("clear", [](tx& t, map& m) { m.clear(t); });
   s.step("insert into the empty map", [](tx& t, map& m) { m.insert(t, 3u, 4u); });
@@ -86,22 +86,22 @@ testing::scenario trees(const level& l) {
 }
 
 testing::scenario hashes(const level& l) {
-  using map = hash_map<std::uint64_t, std::uint64_t>;
+  using map = hash_map<uint64_t, uint64_t>;
   on<map> s("hash-map", l);
   s.setup([](tx& t, map& m) {
-    for (std::uint64_t k = 0; k < 60; ++k) m.insert(t, k, k);
+    for (uint64_t k = 0; k < 60; ++k) m.insert(t, k, k);
   });
   // Every few insertions split a bucket.
-  for (std::uint64_t k = 100; k < 108; ++k)
+  for (uint64_t k = 100; k < 108; ++k)
     s.step("insert " + std::to_string(k), [k](tx& t, map& m) { m.insert(t, k, k); });
   s.step("insert 40 at once", [](tx& t, map& m) {
-    for (std::uint64_t k = 200; k < 240; ++k) m.insert(t, k, k);
+    for (uint64_t k = 200; k < 240; ++k) m.insert(t, k, k);
   });
   s.step("assign", [](tx& t, map& m) { m.insert_or_assign(t, 30u, 31u); });
-  for (const std::uint64_t k : {0u, 100u, 239u})
+  for (const uint64_t k : {0u, 100u, 239u})
     s.step("erase " + std::to_string(k), [k](tx& t, map& m) { m.erase(t, k); });
   s.step("erase 40", [](tx& t, map& m) {
-    for (std::uint64_t k = 200; k < 240; ++k) m.erase(t, k);
+    for (uint64_t k = 200; k < 240; ++k) m.erase(t, k);
   });
   s.step("clear", [](tx& t, map& m) { m.clear(t); });
   s.step("insert into the empty map", [](tx& t, map& m) { m.insert(t, 3u, 4u); });
@@ -109,16 +109,16 @@ testing::scenario hashes(const level& l) {
 }
 
 testing::scenario vectors(const level& l) {
-  using list = vector<std::uint64_t>;
+  using list = vector<uint64_t>;
   on<list> s("vector", l);
   s.setup([](tx& t, list& v) {
-    for (std::uint64_t k = 0; k < 30; ++k) v.push_back(t, k);
+    for (uint64_t k = 0; k < 30; ++k) v.push_back(t, k);
   });
   // Past the ends of segments.
   for (unsigned k = 0; k < 5; ++k)
     s.step("append", [k](tx& t, list& v) { v.push_back(t, 100u + k); });
   s.step("append 100", [](tx& t, list& v) {
-    for (std::uint64_t k = 0; k < 100; ++k) v.push_back(t, 200 + k);
+    for (uint64_t k = 0; k < 100; ++k) v.push_back(t, 200 + k);
   });
   s.step("assign", [](tx& t, list& v) { v.assign(t, 64, 1u); });
   s.step("swap_remove", [](tx& t, list& v) { v.swap_remove(t, 3); });
@@ -129,8 +129,8 @@ testing::scenario vectors(const level& l) {
   s.step("clear", [](tx& t, list& v) { v.clear(t); });
   s.step("append to the empty vector", [](tx& t, list& v) { v.push_back(t, 9u); });
   return s.observe([](const reader& r, const list& v) {
-    std::uint64_t sum = 0, n = 0;
-    for (const std::uint64_t x : v.scan(r)) {
+    uint64_t sum = 0, n = 0;
+    for (const uint64_t x : v.scan(r)) {
       sum = (sum ^ x) * 0x9e3779b97f4a7c15u;
       ++n;
     }
@@ -140,17 +140,17 @@ testing::scenario vectors(const level& l) {
 }
 
 testing::scenario queues(const level& l) {
-  using line = queue<std::uint64_t>;
+  using line = queue<uint64_t>;
   on<line> s("queue", l);
   s.setup([](tx& t, line& q) {
-    for (std::uint64_t k = 0; k < 100; ++k) q.push(t, k);
+    for (uint64_t k = 0; k < 100; ++k) q.push(t, k);
   });
   for (unsigned k = 0; k < 4; ++k) {
     s.step("push", [k](tx& t, line& q) { q.push(t, 1000u + k); });
     s.step("pop", [](tx& t, line& q) { q.pop(t); });
   }
   s.step("push 80", [](tx& t, line& q) {
-    for (std::uint64_t k = 0; k < 80; ++k) q.push(t, k);
+    for (uint64_t k = 0; k < 80; ++k) q.push(t, k);
   });
   s.step("pop 120", [](tx& t, line& q) {
     for (unsigned k = 0; k < 120; ++k) q.pop(t);
@@ -159,8 +159,8 @@ testing::scenario queues(const level& l) {
   s.step("clear", [](tx& t, line& q) { q.clear(t); });
   s.step("push to the empty queue", [](tx& t, line& q) { q.push(t, 5u); });
   return s.observe([](const reader& r, const line& q) {
-    std::uint64_t sum = 0, n = 0;
-    for (const std::uint64_t x : q.scan(r)) {
+    uint64_t sum = 0, n = 0;
+    for (const uint64_t x : q.scan(r)) {
       sum = (sum ^ x) * 0x9e3779b97f4a7c15u;
       ++n;
     }
@@ -175,7 +175,7 @@ testing::scenario strings(const level& l) {
   s.step("short", [](tx& t, string& x) { x.assign(t, "ab"); });
   s.step("long", [](tx& t, string& x) { x.assign(t, std::string(300, 'x')); });
   s.step("as long, other letters", [](tx& t, string& x) { x.assign(t, std::string(299, 'y')); });
-  for (const std::size_t n : {1u, 40u, 3000u})
+  for (const size_t n : {1u, 40u, 3000u})
     s.step("append " + std::to_string(n),
            [n](tx& t, string& x) { x.append(t, std::string(n, 'z')); });
   s.step("short again", [](tx& t, string& x) { x.assign(t, "c"); });

@@ -12,16 +12,16 @@ namespace scute::explore {
 namespace {
 
 // Objects 0 and 1 of directory 0: of one fragment, and of several.
-constexpr std::uint64_t sizes[] = {200, 9000};
+constexpr uint64_t sizes[] = {200, 9000};
 // Words of a thread in each: in the first fragment, and in the last one.
-std::uint64_t word_at(unsigned thread, std::uint64_t slot, bool last) {
+uint64_t word_at(unsigned thread, uint64_t slot, bool last) {
   return last ? sizes[slot] - 8 * (thread + 1) : 8 * thread;
 }
 
-std::uint64_t word_of(scute::pool& p, unsigned thread, std::uint64_t slot, bool last) {
+uint64_t word_of(scute::pool& p, unsigned thread, uint64_t slot, bool last) {
   const void* bytes = nullptr;
   scute::detail::check(scute_get_verified(p.native_handle(), oid_of(p, 0, slot), &bytes));
-  std::uint64_t n = 0;
+  uint64_t n = 0;
   std::memcpy(&n, static_cast<const char*>(bytes) + word_at(thread, slot, last), sizeof n);
   return n;
 }
@@ -38,9 +38,9 @@ void again_and_again(Try&& attempt) {
   throw std::runtime_error("refused a thousand times");
 }
 
-void count(void* bytes, unsigned thread, std::uint64_t slot) {
+void count(void* bytes, unsigned thread, uint64_t slot) {
   for (const bool last : {false, true}) {
-    std::uint64_t n = 0;
+    uint64_t n = 0;
     char* at = static_cast<char*>(bytes) + word_at(thread, slot, last);
     std::memcpy(&n, at, sizeof n);
     ++n;
@@ -49,7 +49,7 @@ void count(void* bytes, unsigned thread, std::uint64_t slot) {
 }
 
 // One object, as pool::update() does it.
-void update(scute::pool& p, unsigned thread, std::uint64_t slot) {
+void update(scute::pool& p, unsigned thread, uint64_t slot) {
   again_and_again([&] {
     void* bytes = nullptr;
     if (const int e = scute_obj_open(p.native_handle(), oid_of(p, 0, slot), &bytes)) return e;
@@ -64,7 +64,7 @@ void both(scute::pool& p, unsigned thread) {
   again_and_again([&] {
     scute_tx* tx = nullptr;
     scute::detail::check(scute_tx_begin(p.native_handle(), &tx));
-    for (std::uint64_t slot = 0; slot < 2; ++slot) {
+    for (uint64_t slot = 0; slot < 2; ++slot) {
       void* bytes = nullptr;
       if (const int e = scute_tx_open(tx, oids[slot], &bytes)) {
         scute::detail::check(scute_tx_abort(tx));
@@ -88,7 +88,7 @@ void in_place(scute::pool& p, unsigned thread, bool commits) {
         scute::detail::check(scute_tx_abort(tx));
         return e;
       }
-      std::uint64_t n = 0;
+      uint64_t n = 0;
       std::memcpy(&n, bytes, sizeof n);
       ++n;
       std::memcpy(bytes, &n, sizeof n);
@@ -102,7 +102,7 @@ testing::scenario contenders(const level& l) {
   s.setup([](scute::pool& p) {
     make_directories(p);
     commit(p, 0, [](change& c) {
-      for (std::uint64_t slot = 0; slot < 2; ++slot) c.alloc_zeros(slot, sizes[slot]);
+      for (uint64_t slot = 0; slot < 2; ++slot) c.alloc_zeros(slot, sizes[slot]);
     });
   });
   for (unsigned t = 0; t < 2; ++t) {
@@ -114,7 +114,7 @@ testing::scenario contenders(const level& l) {
     s.in_thread(t).step("count in place", [t](scute::pool& p) { in_place(p, t, true); });
     s.in_thread(t).step("in place, aborted", [t](scute::pool& p) { in_place(p, t, false); });
     s.in_thread(t).observe([t](scute::pool& p) {
-      const std::uint64_t large = word_of(p, t, 1, true);
+      const uint64_t large = word_of(p, t, 1, true);
       if (large != word_of(p, t, 1, false) || word_of(p, t, 0, true) != word_of(p, t, 0, false))
         throw std::runtime_error("half a transaction");
       return std::to_string(word_of(p, t, 0, false)) + " " + std::to_string(large);
@@ -124,7 +124,7 @@ testing::scenario contenders(const level& l) {
 }
 
 // Both counts of an object, opened as a whole or each for itself.
-void count_in(scute::pool& p, std::uint64_t slot, bool whole) {
+void count_in(scute::pool& p, uint64_t slot, bool whole) {
   if (whole) return update(p, 0, slot);
   const scute_oid oid = oid_of(p, 0, slot);
   again_and_again([&] {
@@ -136,7 +136,7 @@ void count_in(scute::pool& p, std::uint64_t slot, bool whole) {
         scute::detail::check(scute_tx_abort(tx));
         return e;
       }
-      std::uint64_t n = 0;
+      uint64_t n = 0;
       std::memcpy(&n, bytes, sizeof n);
       ++n;
       std::memcpy(bytes, &n, sizeof n);
@@ -146,14 +146,14 @@ void count_in(scute::pool& p, std::uint64_t slot, bool whole) {
 }
 
 // Stores in place what a count by thread 0 would, and aborts.
-void take_back(scute::pool& p, std::uint64_t slot) {
+void take_back(scute::pool& p, uint64_t slot) {
   const scute_oid oid = oid_of(p, 0, slot);
   scute_tx* tx = nullptr;
   scute::detail::check(scute_tx_begin(p.native_handle(), &tx));
   void* bytes = nullptr;
   const int e = scute_tx_inplace(tx, oid, word_at(0, slot, false), 8, &bytes);
   if (e == SCUTE_OK) {
-    std::uint64_t n = 0;
+    uint64_t n = 0;
     std::memcpy(&n, bytes, sizeof n);
     ++n;
     std::memcpy(bytes, &n, sizeof n);
@@ -163,12 +163,12 @@ void take_back(scute::pool& p, std::uint64_t slot) {
 }
 
 // A range is opened in place, gets what the other thread is about to write, and is taken back.
-testing::scenario undone(const level& l, const char* name, std::uint64_t slot, bool whole) {
+testing::scenario undone(const level& l, const char* name, uint64_t slot, bool whole) {
   testing::scenario s(std::string(name) + "/" + l.name, testing::small_pool(l.protection));
   s.setup([](scute::pool& p) {
     make_directories(p);
     commit(p, 0, [](change& c) {
-      for (std::uint64_t k = 0; k < 2; ++k) c.alloc_zeros(k, sizes[k]);
+      for (uint64_t k = 0; k < 2; ++k) c.alloc_zeros(k, sizes[k]);
     });
   });
   for (int k = 0; k < 6; ++k) {
@@ -194,7 +194,7 @@ void count_last(scute::pool& p, bool in_place) {
       scute::detail::check(scute_tx_abort(tx));
       return e;
     }
-    std::uint64_t n = 0;
+    uint64_t n = 0;
     char* at = static_cast<char*>(bytes) + word_at(0, 0, true);
     std::memcpy(&n, at, sizeof n);
     ++n;
@@ -204,9 +204,9 @@ void count_last(scute::pool& p, bool in_place) {
 }
 
 // The word that is always taken back, in a copy.
-std::uint64_t first_word(scute::pool& p) {
+uint64_t first_word(scute::pool& p) {
   const scute_oid oid = oid_of(p, 0, 0);
-  std::uint64_t n = 0;
+  uint64_t n = 0;
   again_and_again([&] {
     scute_tx* tx = nullptr;
     scute::detail::check(scute_tx_begin(p.native_handle(), &tx));
@@ -253,7 +253,7 @@ testing::scenario undone_large(const level& l) {
 
 // After a death ranges are opened in place, one after the other, before anything was resolved: what one of
 // them holds is what the next one's block has its lock in.
-testing::scenario ranges_after_death(const level& l, std::uint64_t seed) {
+testing::scenario ranges_after_death(const level& l, uint64_t seed) {
   testing::scenario s(std::string("collisions-in-place/") + l.name,
                       testing::small_pool(l.protection));
   s.share_locks(2);

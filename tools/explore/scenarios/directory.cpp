@@ -12,7 +12,7 @@ namespace {
 
 using scute::detail::check;
 
-constexpr std::uint32_t type_root = 1, type_directory = 2, type_bytes = 3;
+constexpr uint32_t type_root = 1, type_directory = 2, type_bytes = 3;
 
 scute_oid directory_of(scute::pool& p, unsigned thread) {
   scute_oid root = SCUTE_OID_NULL;
@@ -28,18 +28,18 @@ const directory& read(scute::pool& p, scute_oid oid) {
   return *static_cast<const directory*>(bytes);
 }
 
-std::uint64_t size_of(scute::pool& p, scute_oid oid) {
-  std::uint64_t size = 0;
+uint64_t size_of(scute::pool& p, scute_oid oid) {
+  uint64_t size = 0;
   check(scute_object_info(p.native_handle(), oid, &size, nullptr, nullptr));
   return size;
 }
 
 }  // namespace
 
-void fill_bytes(void* to, std::uint64_t n, unsigned fill) noexcept {
+void fill_bytes(void* to, uint64_t n, unsigned fill) noexcept {
   auto* out = static_cast<unsigned char*>(to);
-  std::uint64_t x = fill * 0x9e3779b97f4a7c15u + 1;
-  for (std::uint64_t i = 0; i < n; ++i) {
+  uint64_t x = fill * 0x9e3779b97f4a7c15u + 1;
+  for (uint64_t i = 0; i < n; ++i) {
     if (i % 8 == 0) {
       x ^= x << 13;
       x ^= x >> 7;
@@ -71,7 +71,7 @@ change::~change() {
   if (tx_ != nullptr) scute_tx_abort(tx_);
 }
 
-scute_oid change::oid(std::uint64_t slot) const {
+scute_oid change::oid(uint64_t slot) const {
   const void* bytes = nullptr;
   check(scute_tx_get_range(tx_, directory_, slot * sizeof(scute_oid), sizeof(scute_oid), &bytes));
   scute_oid o = SCUTE_OID_NULL;
@@ -79,15 +79,15 @@ scute_oid change::oid(std::uint64_t slot) const {
   return o;
 }
 
-bool change::has(std::uint64_t slot) const {
+bool change::has(uint64_t slot) const {
   return oid(slot) != SCUTE_OID_NULL;
 }
 
-std::uint64_t change::size(std::uint64_t slot) const {
+uint64_t change::size(uint64_t slot) const {
   return size_of(pool_, oid(slot));
 }
 
-void* change::alloc_zeros(std::uint64_t slot, std::uint64_t n) {
+void* change::alloc_zeros(uint64_t slot, uint64_t n) {
   scute_oid fresh = SCUTE_OID_NULL;
   void *bytes = nullptr, *entry = nullptr;
   check(scute_tx_alloc(tx_, n, type_bytes, &fresh, &bytes));
@@ -96,39 +96,38 @@ void* change::alloc_zeros(std::uint64_t slot, std::uint64_t n) {
   return bytes;
 }
 
-void change::alloc(std::uint64_t slot, std::uint64_t n, unsigned fill) {
+void change::alloc(uint64_t slot, uint64_t n, unsigned fill) {
   fill_bytes(alloc_zeros(slot, n), n, fill);
 }
 
-void change::free(std::uint64_t slot) {
+void change::free(uint64_t slot) {
   void* entry = nullptr;
   check(scute_tx_free(tx_, oid(slot)));
   check(scute_tx_add_range(tx_, directory_, slot * sizeof(scute_oid), sizeof(scute_oid), &entry));
   std::memset(entry, 0, sizeof(scute_oid));
 }
 
-void change::overwrite(std::uint64_t slot, unsigned fill) {
+void change::overwrite(uint64_t slot, unsigned fill) {
   const scute_oid o = oid(slot);
-  const std::uint64_t n = size_of(pool_, o);
+  const uint64_t n = size_of(pool_, o);
   void* bytes = nullptr;
   check(scute_tx_open(tx_, o, &bytes));
   fill_bytes(bytes, n, fill);
 }
 
-void change::touch(std::uint64_t slot, std::uint64_t n, unsigned fill) {
+void change::touch(uint64_t slot, uint64_t n, unsigned fill) {
   void* bytes = nullptr;
   check(scute_tx_open(tx_, oid(slot), &bytes));
   fill_bytes(bytes, n, fill);
 }
 
-void change::edit(std::uint64_t slot, std::uint64_t at, std::uint64_t length, unsigned fill) {
+void change::edit(uint64_t slot, uint64_t at, uint64_t length, unsigned fill) {
   void* bytes = nullptr;
   check(scute_tx_add_range(tx_, oid(slot), at, length, &bytes));
   fill_bytes(bytes, length, fill);
 }
 
-void change::edit_in_place(std::uint64_t slot, std::uint64_t at, std::uint64_t length,
-                           unsigned fill) {
+void change::edit_in_place(uint64_t slot, uint64_t at, uint64_t length, unsigned fill) {
   void* bytes = nullptr;
   check(scute_tx_inplace(tx_, oid(slot), at, length, &bytes));
   fill_bytes(bytes, length, fill);
@@ -152,16 +151,16 @@ void commit(scute::pool& p, unsigned thread, const std::function<void(change&)>&
   c.commit();
 }
 
-scute_oid oid_of(scute::pool& p, unsigned thread, std::uint64_t slot) {
+scute_oid oid_of(scute::pool& p, unsigned thread, uint64_t slot) {
   return read(p, directory_of(p, thread)).objects[slot];
 }
 
-std::uint64_t offset_of(scute::pool& p, unsigned thread, std::uint64_t slot) {
+uint64_t offset_of(scute::pool& p, unsigned thread, uint64_t slot) {
   return oid_of(p, thread, slot) & 0xffff'ffff'ffffu;  // the low bits of an oid
 }
 
-void expect(scute::pool& p, unsigned thread, std::uint64_t slot, std::uint64_t at,
-            std::uint64_t length, unsigned fill) {
+void expect(scute::pool& p, unsigned thread, uint64_t slot, uint64_t at, uint64_t length,
+            unsigned fill) {
   const void* bytes = nullptr;
   check(scute_get_verified(p.native_handle(), oid_of(p, thread, slot), &bytes));
   std::vector<unsigned char> wanted(length);
@@ -182,16 +181,16 @@ testing::scenario with_directories(const std::string& name, testing::pool_kind p
 std::string contents(scute::pool& p, unsigned thread) {
   const directory& d = read(p, directory_of(p, thread));
   std::string text;
-  for (std::uint64_t i = 0; i < slots; ++i) {
+  for (uint64_t i = 0; i < slots; ++i) {
     if (d.objects[i] == SCUTE_OID_NULL) continue;
-    const std::uint64_t n = size_of(p, d.objects[i]);
+    const uint64_t n = size_of(p, d.objects[i]);
     const void* bytes = nullptr;
     check(scute_get_verified(p.native_handle(), d.objects[i], &bytes));
-    std::uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = 0xcbf29ce484222325u;
     const auto* b = static_cast<const unsigned char*>(bytes);
-    std::uint64_t k = 0;
+    uint64_t k = 0;
     for (; k + 8 <= n; k += 8) {
-      std::uint64_t word = 0;
+      uint64_t word = 0;
       std::memcpy(&word, b + k, 8);
       hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
       hash ^= hash >> 29;

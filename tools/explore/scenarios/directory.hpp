@@ -11,7 +11,7 @@
 
 namespace scute::explore {
 
-inline constexpr std::uint64_t slots = 12;
+inline constexpr uint64_t slots = 12;
 
 struct directory {
   scute_oid objects[slots];
@@ -32,20 +32,20 @@ class change {
   change(const change&) = delete;
   change& operator=(const change&) = delete;
 
-  bool has(std::uint64_t slot) const;
-  std::uint64_t size(std::uint64_t slot) const;
-  scute_oid oid(std::uint64_t slot) const;
+  bool has(uint64_t slot) const;
+  uint64_t size(uint64_t slot) const;
+  scute_oid oid(uint64_t slot) const;
 
-  void alloc(std::uint64_t slot, std::uint64_t size, unsigned fill);
-  void* alloc_zeros(std::uint64_t slot, std::uint64_t size);
-  void free(std::uint64_t slot);
+  void alloc(uint64_t slot, uint64_t size, unsigned fill);
+  void* alloc_zeros(uint64_t slot, uint64_t size);
+  void free(uint64_t slot);
   // The whole object, through a micro-buffer.
-  void overwrite(std::uint64_t slot, unsigned fill);
+  void overwrite(uint64_t slot, unsigned fill);
   // Opens the whole object and changes its first n bytes.
-  void touch(std::uint64_t slot, std::uint64_t n, unsigned fill);
+  void touch(uint64_t slot, uint64_t n, unsigned fill);
   // A range, through a micro-buffer or in place.
-  void edit(std::uint64_t slot, std::uint64_t at, std::uint64_t length, unsigned fill);
-  void edit_in_place(std::uint64_t slot, std::uint64_t at, std::uint64_t length, unsigned fill);
+  void edit(uint64_t slot, uint64_t at, uint64_t length, unsigned fill);
+  void edit_in_place(uint64_t slot, uint64_t at, uint64_t length, unsigned fill);
   void commit();
   void abort();
 
@@ -58,13 +58,13 @@ class change {
 // One transaction of `body`.
 void commit(scute::pool& p, unsigned thread, const std::function<void(change&)>& body);
 
-scute_oid oid_of(scute::pool& p, unsigned thread, std::uint64_t slot);
+scute_oid oid_of(scute::pool& p, unsigned thread, uint64_t slot);
 // Where the object's payload lies in the file.
-std::uint64_t offset_of(scute::pool& p, unsigned thread, std::uint64_t slot);
+uint64_t offset_of(scute::pool& p, unsigned thread, uint64_t slot);
 
 // Throws unless these bytes of an object are those that fill_bytes() makes.
-void expect(scute::pool& p, unsigned thread, std::uint64_t slot, std::uint64_t at,
-            std::uint64_t length, unsigned fill);
+void expect(scute::pool& p, unsigned thread, uint64_t slot, uint64_t at, uint64_t length,
+            unsigned fill);
 
 // A scenario whose threads each answer for the contents of their directory.
 testing::scenario with_directories(const std::string& name, testing::pool_kind protection,
@@ -74,6 +74,6 @@ testing::scenario with_directories(const std::string& name, testing::pool_kind p
 std::string contents(scute::pool& p, unsigned thread);
 
 // Bytes that follow from a number.
-void fill_bytes(void* to, std::uint64_t n, unsigned fill) noexcept;
+void fill_bytes(void* to, uint64_t n, unsigned fill) noexcept;
 
 }  // namespace scute::explore

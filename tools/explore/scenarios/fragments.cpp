@@ -12,14 +12,14 @@ namespace {
 
 // Slots of a directory: two objects of two fragments, which share a chunk of 16 KiB; one of four, which is a
 // span; and two small ones.
-enum slot : std::uint64_t { run_a, run_b, span, small_a, small_b, fresh };
-constexpr std::uint64_t fragment = 4096, run_size = fragment + 900, span_size = 3 * fragment + 900,
-                        small_size = 450;
-constexpr std::uint64_t size_of(std::uint64_t slot) {
+enum slot : uint64_t { run_a, run_b, span, small_a, small_b, fresh };
+constexpr uint64_t fragment = 4096, run_size = fragment + 900, span_size = 3 * fragment + 900,
+                   small_size = 450;
+constexpr uint64_t size_of(uint64_t slot) {
   return slot == span ? span_size : run_size;
 }
 // Where the last fragment begins.
-constexpr std::uint64_t last_of(std::uint64_t slot) {
+constexpr uint64_t last_of(uint64_t slot) {
   return size_of(slot) / fragment * fragment;
 }
 
@@ -51,7 +51,7 @@ void step(testing::scenario& s, const std::string& what, std::function<void(chan
 // all that the second one writes of it.
 void edit_then_free(testing::scenario& s) {
   for (unsigned k = 0; k < 3; ++k) {
-    const std::uint64_t of = k == 2 ? std::uint64_t{span} : k;
+    const uint64_t of = k == 2 ? uint64_t{span} : k;
     const std::string name = k == 2 ? "the span" : "run object " + std::to_string(k);
     step(s, "a further fragment of " + name + ", and a small object", [=](change& c) {
       c.edit(of, last_of(of) + 40, 64, 20 + k);
@@ -83,7 +83,7 @@ testing::scenario lanes(const level& l) {
 testing::scenario parts(const level& l) {
   auto s = start("fragments-parts", l);
   for (unsigned k = 0; k < 2; ++k) {
-    for (const std::uint64_t of : {run_a, span}) {
+    for (const uint64_t of : {run_a, span}) {
       step(s, "the second fragment", [=](change& c) { c.edit(of, fragment + 9, 30, 10 + k); });
       step(s, "the first one", [=](change& c) { c.edit(of, 9, 30, 20 + k); });
       step(s, "the last one, and a small object", [=](change& c) {
@@ -110,7 +110,7 @@ testing::scenario parts(const level& l) {
 testing::scenario in_place(const level& l) {
   auto s = start("fragments-in-place", l);
   for (unsigned k = 0; k < 2; ++k) {
-    const std::uint64_t of = k == 0 ? run_a : span;
+    const uint64_t of = k == 0 ? run_a : span;
     step(s, "in place in a further fragment",
          [=](change& c) { c.edit_in_place(of, fragment + 100, 300, 10 + k); });
     step(s, "in place in two fragments, and a small object", [=](change& c) {

@@ -14,7 +14,7 @@ namespace {
 
 using bytes = std::vector<std::byte>;
 
-testing::scenario start(const std::string& name, std::vector<std::uint64_t> sizes,
+testing::scenario start(const std::string& name, std::vector<uint64_t> sizes,
                         testing::pool_kind protection = redo) {
   auto s = with_directories(name, protection);
   s.setup([sizes = std::move(sizes)](scute::pool& p) {
@@ -32,7 +32,7 @@ void overwrites(testing::scenario& s, unsigned n, unsigned fill) {
            [=](scute::pool& p) { commit(p, 0, [&](change& c) { c.overwrite(0, fill + k); }); });
 }
 
-std::byte* stored(scute::pool& p, std::uint64_t slot) {
+std::byte* stored(scute::pool& p, uint64_t slot) {
   return file_of(p).data() + offset_of(p, 0, slot);
 }
 
@@ -58,10 +58,10 @@ testing::scenario misplaced_log(const level& l) {
 }
 
 // CRC-32C, bit by bit.
-std::uint32_t crc32c(const std::byte* from, std::size_t n) {
-  std::uint32_t sum = ~0u;
-  for (std::size_t i = 0; i < n; ++i) {
-    sum ^= static_cast<std::uint32_t>(from[i]);
+uint32_t crc32c(const std::byte* from, size_t n) {
+  uint32_t sum = ~0u;
+  for (size_t i = 0; i < n; ++i) {
+    sum ^= static_cast<uint32_t>(from[i]);
     for (unsigned k = 0; k < 8; ++k) sum = (sum >> 1) ^ ((sum & 1) != 0 ? 0x82f63b78u : 0);
   }
   return ~sum;
@@ -73,17 +73,17 @@ testing::scenario foreign_log(const level& l) {
   auto s = start(std::string("foreign-log/") + l.name, {300}, l.protection);
   overwrites(s, 1, 10);
   s.step_on_stage("another pool's entry in lane 0", [](const testing::stage& at) {
-    constexpr std::uint64_t head = 64, room = 512;
-    const std::uint64_t entry = layout(at).lane(0) + lane_ring;
+    constexpr uint64_t head = 64, room = 512;
+    const uint64_t entry = layout(at).lane(0) + lane_ring;
     bytes e = copy_of(at, entry, room);
-    std::uint64_t body = 0;
+    uint64_t body = 0;
     std::memcpy(&body, e.data() + 40, sizeof body);
     if (e[0] != std::byte{'S'} || body < 300 || head + body > room)
       throw std::runtime_error("the ring does not begin with the entry of an overwrite");
     e[17] ^= std::byte{1};         // sequence
     e[48] ^= std::byte{1};         // salt
     e[head + 80] ^= std::byte{1};  // in the object
-    const std::uint32_t sum = crc32c(e.data() + 8, head + body - 8);
+    const uint32_t sum = crc32c(e.data() + 8, head + body - 8);
     std::memcpy(e.data() + 4, &sum, sizeof sum);
     at.damage(entry, e);
   });
@@ -97,7 +97,7 @@ testing::scenario old_superblock(const level& l) {
   s.lanes_in_turn();
   s.step_on_stage("close, open, lose the last write of a copy", [](const testing::stage& at) {
     at.close();
-    const std::uint64_t copy = layout(at).superblock(2);
+    const uint64_t copy = layout(at).superblock(2);
     const bytes old = copy_of(at, copy, 512);
     at.open();
     at.damage(copy, old);
@@ -131,7 +131,7 @@ testing::scenario stale_header() {
     const auto* header =
         static_cast<const std::byte*>(scute_get(p.native_handle(), first)) - header_size;
     old->assign(header, header + header_size);
-    const std::uint64_t n = p.info().chunks_free, size = p.info().chunk_size;
+    const uint64_t n = p.info().chunks_free, size = p.info().chunk_size;
     commit(p, 0, [&](change& c) { c.alloc(1, n * (size - size / page * header_size - 32), 2); });
     commit(p, 0, [](change& c) { c.alloc(0, 300, 3); });
     commit(p, 0, [](change& c) { c.free(1); });
@@ -148,10 +148,10 @@ testing::scenario free_headers() {
   auto s = start("free-headers", {120, 120, 20000});
   s.step_on_stage("headers that say free; open, allocate", [](const testing::stage& at) {
     // Two chunks have room for 8 fragments, and headers for all of them at the start.
-    const std::uint64_t span_headers = 8 * header_size;
-    for (const std::uint64_t header :
+    const uint64_t span_headers = 8 * header_size;
+    for (const uint64_t header :
          {offset_of(at.pool(), 0, 0) - header_size, offset_of(at.pool(), 0, 2) - span_headers}) {
-      constexpr std::uint64_t state = 13;  // byte 5 of `meta`
+      constexpr uint64_t state = 13;  // byte 5 of `meta`
       at.damage(header + state, bytes{std::byte{1}});
     }
     at.close();
@@ -170,7 +170,7 @@ testing::scenario lost_extent() {
   auto s = start("lost-extent", {120000, 100});
   s.step_on_stage("high-water mark of zero; open, overwrite", [](const testing::stage& at) {
     at.close();
-    constexpr std::uint64_t high_water = 40;
+    constexpr uint64_t high_water = 40;
     at.damage(layout(at).zone + high_water, bytes(2));
     at.open();
     commit(at.pool(), 0, [](change& c) { c.overwrite(1, 3); });
@@ -194,14 +194,14 @@ testing::scenario row_scribble() {
 // An object is damaged, and opened to change those bytes and others: in both of its fragments.
 testing::scenario opened_damaged() {
   auto s = start("opened-damaged", {7000});
-  for (const std::uint64_t at_byte : {2000u, 5000u})
+  for (const uint64_t at_byte : {2000u, 5000u})
     s.step_on_stage("damage, edit", [=](const testing::stage& at) {
       scribble(at, offset_of(at.pool(), 0, 0) + at_byte, 64, 5);
       commit(at.pool(), 0, [&](change& c) { c.edit(0, at_byte - 10, 60, 20); });
     });
-  for (const std::uint64_t at_byte : {2000u, 5000u})
+  for (const uint64_t at_byte : {2000u, 5000u})
     s.step_on_stage("damage, change the first bytes", [=](const testing::stage& at) {
-      const std::uint64_t object = offset_of(at.pool(), 0, 0);
+      const uint64_t object = offset_of(at.pool(), 0, 0);
       const auto before = copy_of(at, object + at_byte, 64);
       scribble(at, object + at_byte, 64, 6);
       commit(at.pool(), 0, [&](change& c) { c.touch(0, 10, 21); });
@@ -217,7 +217,7 @@ testing::scenario damaged_in_place() {
   for (unsigned k = 0; k < 2; ++k)
     s.step_on_stage("in place, damage, more in place", [k](const testing::stage& at) {
       scute::pool& p = at.pool();
-      const std::uint64_t object = offset_of(p, 0, 0);
+      const uint64_t object = offset_of(p, 0, 0);
       change c(p, 0);
       c.edit_in_place(0, 5000, 200, 20 + k);
       scribble(at, object + 6000, 100, 5);
@@ -232,7 +232,7 @@ testing::scenario damaged_in_place() {
 // Two objects are damaged in one column, which is beyond repair; but when one of them comes back,
 // the other one can be rebuilt, if the repair has left the parity alone.
 testing::scenario lost_columns() {
-  constexpr std::uint64_t size = 50000, n = 64;
+  constexpr uint64_t size = 50000, n = 64;
   auto s = start("lost-columns", {});
   s.setup([](scute::pool& p) {
     make_directories(p);
@@ -276,19 +276,19 @@ testing::scenario blind_column() {
 // another row of the same page column. So every byte of the fragment can be rebuilt at any moment,
 // but only if no decode sees that column in the middle of a commit.
 testing::scenario decode_beside_commit() {
-  constexpr std::uint64_t size = 50000, length = 2200;
+  constexpr uint64_t size = 50000, length = 2200;
   auto s = with_directories("decode-beside-commit", redo, 2);
   s.setup([](scute::pool& p) {
     make_directories(p);
     for (unsigned t = 0; t < 2; ++t) commit(p, t, [&](change& c) { c.alloc(0, size, t); });
   });
   const auto meeting = [](scute::pool& p, unsigned thread) {
-    const std::uint64_t mine = offset_of(p, thread, 0), other = offset_of(p, 1 - thread, 0);
-    const std::uint64_t low = std::min(mine, other), high = std::max(mine, other);
+    const uint64_t mine = offset_of(p, thread, 0), other = offset_of(p, 1 - thread, 0);
+    const uint64_t low = std::min(mine, other), high = std::max(mine, other);
     // Where both ranges lie within one fragment and one page.
-    for (std::uint64_t skip = 0;; skip += 64) {
+    for (uint64_t skip = 0;; skip += 64) {
       const column_meeting m(p.info().row_size, low, high - skip, size, length);
-      const std::uint64_t x = m.in_first, y = m.in_second;
+      const uint64_t x = m.in_first, y = m.in_second;
       const bool fits = y >= skip && x / page == (x + length) / page &&
                         (low + x) / page == (low + x + length) / page;
       if (fits || skip > size) return mine == low ? x : y - skip;
@@ -298,28 +298,28 @@ testing::scenario decode_beside_commit() {
     s.in_thread(0).step_on_stage("damage a fragment twice, and read it",
                                  [=](const testing::stage& at) {
                                    scute::pool& p = at.pool();
-                                   const std::uint64_t x = offset_of(p, 0, 0) + meeting(p, 0);
+                                   const uint64_t x = offset_of(p, 0, 0) + meeting(p, 0);
                                    scribble(at, x, 60, k);
                                    scribble(at, x + length - 100, 60, k + 1);
                                    contents(p, 0);
                                  });
   for (unsigned k = 0; k < 6; ++k)
     s.in_thread(1).step("edit between", [=](scute::pool& p) {
-      const std::uint64_t y = meeting(p, 1);
+      const uint64_t y = meeting(p, 1);
       commit(p, 1, [&](change& c) { c.edit(0, y + 200, length - 400, 50 + k); });
     });
   return s;
 }
 
 // Where in thread 0's object the next page of the file begins.
-std::uint64_t page_edge(scute::pool& p, std::uint64_t slot) {
+uint64_t page_edge(scute::pool& p, uint64_t slot) {
   return page - offset_of(p, 0, slot) % page;
 }
 
 // The first object that has room enough on both sides of such an edge.
-std::uint64_t across_pages(scute::pool& p) {
-  for (std::uint64_t slot = 0; slot < 4; ++slot)
-    if (const std::uint64_t edge = page_edge(p, slot); edge >= 500 && edge <= 2500) return slot;
+uint64_t across_pages(scute::pool& p) {
+  for (uint64_t slot = 0; slot < 4; ++slot)
+    if (const uint64_t edge = page_edge(p, slot); edge >= 500 && edge <= 2500) return slot;
   throw std::runtime_error("no object lies across pages");
 }
 
@@ -335,7 +335,7 @@ testing::scenario repair_beside_commit() {
     commit(p, 1, [](change& c) { c.alloc(0, 100, 1); });
   });
   s.in_thread(0).step("edit on both sides of a page's edge", [](scute::pool& p) {
-    const std::uint64_t slot = across_pages(p), edge = page_edge(p, slot);
+    const uint64_t slot = across_pages(p), edge = page_edge(p, slot);
     change c(p, 0);
     c.edit(slot, edge - 400, 100, 40);
     c.edit(slot, edge + 300, 100, 50);
@@ -346,7 +346,7 @@ testing::scenario repair_beside_commit() {
   });
   s.in_thread(1).step_on_stage("damage the edge, and read", [](const testing::stage& at) {
     scute::pool& p = at.pool();
-    const std::uint64_t slot = across_pages(p);
+    const uint64_t slot = across_pages(p);
     const scute_oid oid = oid_of(p, 0, slot);
     // The repair takes two blocks, one after the other.
     scribble(at, offset_of(p, 0, slot) + page_edge(p, slot) - 200, 400, 5);
@@ -361,8 +361,8 @@ testing::scenario repair_beside_commit() {
 // Thread 1 reads and so repairs a fragment that lies across a page's edge, and thread 0, which has
 // opened it before, commits a change in one of the two pages meanwhile. What is committed when the
 // read returns must be in what was read: at_edge bytes behind the edge, or before it.
-testing::scenario read_beside_commit(const char* name, std::int64_t at_edge) {
-  constexpr std::uint64_t length = 40, fragment = 2 * 4096;  // the third fragment of a large object
+testing::scenario read_beside_commit(const char* name, int64_t at_edge) {
+  constexpr uint64_t length = 40, fragment = 2 * 4096;  // the third fragment of a large object
   auto s = with_directories(name, redo, 2);
   s.setup([](scute::pool& p) {
     make_directories(p);
@@ -377,7 +377,7 @@ testing::scenario read_beside_commit(const char* name, std::int64_t at_edge) {
     return fragment + page - (offset_of(p, 0, 0) + fragment) % page;
   };
   s.in_thread(0).step("change one page of the fragment", [=](scute::pool& p) {
-    const std::uint64_t at = edge_of(p) + static_cast<std::uint64_t>(at_edge);
+    const uint64_t at = edge_of(p) + static_cast<uint64_t>(at_edge);
     change c(p, 0);
     c.edit(0, at, length, 40);
     for (unsigned i = 0; i < 3; ++i) c.edit_in_place(1, 70 * i, 60, 60 + i);  // some time goes by
@@ -386,7 +386,7 @@ testing::scenario read_beside_commit(const char* name, std::int64_t at_edge) {
   });
   s.in_thread(1).step_on_stage("damage both pages, and read", [=](const testing::stage& at) {
     scute::pool& p = at.pool();
-    const std::uint64_t edge = edge_of(p);
+    const uint64_t edge = edge_of(p);
     const scute_oid oid = oid_of(p, 0, 0);
     scribble(at, offset_of(p, 0, 0) + edge - 20, 40, 5);
     const void* from = nullptr;
@@ -438,7 +438,7 @@ void add_injury_scenarios(std::vector<entry>& to) {
          read_beside_commit_after},
         {"read-beside-commit/before", "a reader repairs, a commit changes the first page",
          read_beside_commit_before}})
-    to.push_back({k.name, k.about, [make = k.make](std::uint64_t) { return make(); }});
+    to.push_back({k.name, k.about, [make = k.make](uint64_t) { return make(); }});
 }
 
 }  // namespace scute::explore

@@ -22,7 +22,7 @@ testing::scenario create(const level& l) {
     const int e = scute_root(p.native_handle(), 0, 1, &root);
     if (e == SCUTE_E_NOENT) return std::string("no root");
     scute::detail::check(e);
-    std::uint64_t size = 0;
+    uint64_t size = 0;
     scute::detail::check(scute_object_info(p.native_handle(), root, &size, nullptr, nullptr));
     return "a root of " + std::to_string(size) + " bytes";
   });
@@ -87,8 +87,8 @@ testing::scenario superblock(const level& l) {
   auto s = start(std::string("superblock/") + l.name, l.protection);
   for (unsigned k = 0; k < 6; ++k) {
     s.step_on_stage("damage a copy of the superblock", [k](const testing::stage& at) {
-      const std::uint64_t size = at.bytes().size();
-      const std::uint64_t copies[] = {0, 4096, size - 4096};
+      const uint64_t size = at.bytes().size();
+      const uint64_t copies[] = {0, 4096, size - 4096};
       std::byte noise[512];
       fill_bytes(noise, sizeof noise, 100 + k);
       at.damage(copies[k % 3], noise);

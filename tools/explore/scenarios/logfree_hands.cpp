@@ -10,10 +10,10 @@
 namespace scute::explore {
 namespace {
 
-constexpr std::uint64_t size = 450;
+constexpr uint64_t size = 450;
 
 // One lane for two threads.
-testing::scenario passed(const level& kind, std::uint64_t) {
+testing::scenario passed(const level& kind, uint64_t) {
   scute_options o = testing::small_pool(kind.protection);
   o.lanes = 1;
   testing::scenario s(std::string("hands-passed/") + kind.name, o);
@@ -39,7 +39,7 @@ testing::scenario passed(const level& kind, std::uint64_t) {
 
 // Thread 0 has a window deferred and a range open in place. Thread 1 needs the window's columns, thread 2
 // those of the range: one drains while the other one demotes.
-testing::scenario relieved(const level& kind, std::uint64_t) {
+testing::scenario relieved(const level& kind, uint64_t) {
   auto s = with_directories(std::string("hands-relieved/") + kind.name, kind.protection, 3);
   s.setup([](scute::pool& p) {
     make_directories(p);

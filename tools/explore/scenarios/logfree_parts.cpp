@@ -13,15 +13,15 @@ namespace {
 using phase = death::phase;
 
 // Objects of several fragments: slots of a run, one chunk, and chunks whose payload is staged.
-constexpr std::uint64_t sizes[] = {7000, 15000, 20000};
-constexpr std::uint64_t large = 4,
-                        ring_members = 2;  // slots: large objects from there on; and below that
+constexpr uint64_t sizes[] = {7000, 15000, 20000};
+constexpr uint64_t large = 4,
+                   ring_members = 2;  // slots: large objects from there on; and below that
 
-bool share_columns(scute::pool& p, std::uint64_t a, std::uint64_t a_size, std::uint64_t b) {
-  constexpr std::uint64_t headers = 6 * header_size;
-  const std::uint64_t row = p.info().row_size;
-  const std::uint64_t from = offset_of(p, 0, b) - header_size;
-  const std::uint64_t apart = (from + row - (offset_of(p, 0, a) - headers) % row) % row;
+bool share_columns(scute::pool& p, uint64_t a, uint64_t a_size, uint64_t b) {
+  constexpr uint64_t headers = 6 * header_size;
+  const uint64_t row = p.info().row_size;
+  const uint64_t from = offset_of(p, 0, b) - header_size;
+  const uint64_t apart = (from + row - (offset_of(p, 0, a) - headers) % row) % row;
   return apart < a_size + headers || apart + ring_size + header_size > row;
 }
 
@@ -40,15 +40,15 @@ testing::scenario start(const level& kind, const std::string& name) {
   s.setup([](scute::pool& p) {
     make_directories(p);
     make_members(p);
-    constexpr std::uint64_t spare = 8, spares = 4;
-    for (std::uint64_t k = 0; k < 3; ++k) {
-      const std::uint64_t slot = large + k;
+    constexpr uint64_t spare = 8, spares = 4;
+    for (uint64_t k = 0; k < 3; ++k) {
+      const uint64_t slot = large + k;
       const auto again = [&] {
         return share_columns(p, slot, sizes[k], 0) || share_columns(p, slot, sizes[k], 1);
       };
       commit(p, 0, [&](change& c) { c.alloc(slot, sizes[k], fill_of(slot, 0)); });
       // What lies badly keeps its place until another one is found.
-      for (std::uint64_t i = 0; again(); ++i) {
+      for (uint64_t i = 0; again(); ++i) {
         if (i == spares) throw std::runtime_error("no large object comes to lie apart");
         commit(p, 0, [&](change& c) {
           c.free(slot);
@@ -57,7 +57,7 @@ testing::scenario start(const level& kind, const std::string& name) {
         commit(p, 0, [&](change& c) { c.alloc(slot, sizes[k], fill_of(slot, 0)); });
       }
       commit(p, 0, [&](change& c) {
-        for (std::uint64_t i = 0; i < spares; ++i)
+        for (uint64_t i = 0; i < spares; ++i)
           if (c.has(spare + i)) c.free(spare + i);
       });
     }
@@ -66,8 +66,8 @@ testing::scenario start(const level& kind, const std::string& name) {
 }
 
 // Ranges of further fragments of a large object, and other members.
-void ring_through_parts(scute::pool& p, std::uint64_t slot, unsigned v) {
-  const std::uint64_t logged = p.stats().logged;
+void ring_through_parts(scute::pool& p, uint64_t slot, unsigned v) {
+  const uint64_t logged = p.stats().logged;
   commit(p, 0, [=](change& c) {
     c.edit(slot, 5000, 400, v);
     if (c.size(slot) > 9000) c.edit(slot, 9000, 30, v);
@@ -78,11 +78,11 @@ void ring_through_parts(scute::pool& p, std::uint64_t slot, unsigned v) {
 
 // The lane's next transaction frees the object, or writes its first fragment; no column in common, so both
 // share a fence.
-testing::scenario freed(const level& kind, std::uint64_t seed) {
+testing::scenario freed(const level& kind, uint64_t seed) {
   auto s = start(kind, "parts-freed");
   s.observe([](scute::pool& p) { return contents(p, 0); });
   for (unsigned k = 0; k < 3; ++k) {
-    const std::uint64_t slot = large + (seed + k) % 3, next = sizes[(seed + k + 1) % 3];
+    const uint64_t slot = large + (seed + k) % 3, next = sizes[(seed + k + 1) % 3];
     const unsigned v = 5 * k;
     s.step("a ring through further fragments",
            [=](scute::pool& p) { ring_through_parts(p, slot, v + 1); });
@@ -108,15 +108,15 @@ std::string observe(scute::pool& p) {
 
 // The parity of the large object's columns is durable, that of the others is not. The next session frees the
 // object, and uses its place in one way or another, before anybody asks for the others.
-testing::scenario unresolved(const level& kind, std::uint64_t seed) {
+testing::scenario unresolved(const level& kind, uint64_t seed) {
   auto s = start(kind, "unresolved-parts");
   s.observe(observe);
   for (unsigned k = 0; k < 3; ++k)
     s.step_on_stage("a ring through further fragments is cut short; then its object is freed",
                     [=](const testing::stage& at) {
-                      const std::uint64_t slot = large + (seed + k) % 3;
+                      const uint64_t slot = large + (seed + k) % 3;
                       resolve(at.pool());
-                      const std::uint64_t payload = offset_of(at.pool(), 0, slot);
+                      const uint64_t payload = offset_of(at.pool(), 0, slot);
                       const death d(at);
                       ring_through_parts(at.pool(), slot, k + 1);
                       d.die(phase::decided, dice_of(seed, k), {payload - 6 * header_size, 20000});
@@ -135,7 +135,7 @@ testing::scenario unresolved(const level& kind, std::uint64_t seed) {
 
 // The same in runs whose slots are so large that what takes them is staged: nothing but the staging itself
 // tells that a member is overwritten.
-testing::scenario staged(const level& kind, std::uint64_t seed) {
+testing::scenario staged(const level& kind, uint64_t seed) {
   scute_options pool = testing::small_pool(kind.protection);
   pool.size = (768 + 128 * kind.protection.parity) * 1024;
   pool.chunk_size = 65536;
@@ -143,16 +143,16 @@ testing::scenario staged(const level& kind, std::uint64_t seed) {
   s.setup([](scute::pool& p) {
     make_directories(p);
     make_members(p);
-    for (std::uint64_t k = 0; k < 3; ++k)  // a chunk full
+    for (uint64_t k = 0; k < 3; ++k)  // a chunk full
       commit(p, 0, [k](change& c) { c.alloc(large + k, 20000, fill_of(large + k, 0)); });
   });
   s.observe(observe);
   for (unsigned k = 0; k < 3; ++k)
     s.step_on_stage("a ring is cut short; another object takes the slot of a member",
                     [=](const testing::stage& at) {
-                      const std::uint64_t slot = large + (seed + k) % 3;
+                      const uint64_t slot = large + (seed + k) % 3;
                       resolve(at.pool());
-                      const std::uint64_t payload = offset_of(at.pool(), 0, slot);
+                      const uint64_t payload = offset_of(at.pool(), 0, slot);
                       const death d(at);
                       ring_through_parts(at.pool(), slot, k + 1);
                       d.die(phase::decided, dice_of(seed, k), {payload - 6 * header_size, 20000});
@@ -167,7 +167,7 @@ testing::scenario staged(const level& kind, std::uint64_t seed) {
 
 // A process dies when all it did was durable, and a row's length of noise lies over the large object. Whoever
 // opens the pool reads the bystander first, which has its columns in common with a further fragment.
-testing::scenario scribbled(const level& kind, std::uint64_t seed) {
+testing::scenario scribbled(const level& kind, uint64_t seed) {
   testing::scenario s(std::string("unresolved-scribbled/") + kind.name,
                       testing::small_pool(kind.protection));
   s.setup([](scute::pool& p) {
@@ -189,7 +189,7 @@ testing::scenario scribbled(const level& kind, std::uint64_t seed) {
     });
     s.step_on_stage("a process dies; noise over its object", [=](const testing::stage& at) {
       const layout where(at);
-      const std::uint64_t from = offset_of(at.pool(), 0, large) - dice_of(seed, k) % 8192;
+      const uint64_t from = offset_of(at.pool(), 0, large) - dice_of(seed, k) % 8192;
       scute::detail::check(scute_drain(at.pool().native_handle()));
       at.abandon();
       scribble(at, from, where.row_size - page * (k + 1), 5 + k);

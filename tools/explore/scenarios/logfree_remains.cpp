@@ -18,7 +18,7 @@ testing::scenario start(const level& kind, const std::string& name) {
 }
 
 // Allocations and frees as members; their slots are used again before the scan.
-testing::scenario slots_again(const level& kind, std::uint64_t seed) {
+testing::scenario slots_again(const level& kind, uint64_t seed) {
   auto s = start(kind, "unresolved-slots");
   s.setup([](scute::pool& p) {
     make_directories(p);
@@ -37,7 +37,7 @@ testing::scenario slots_again(const level& kind, std::uint64_t seed) {
         s, "others allocate", dice_of(seed, k), phase::any, 2 * k + 2,
         [](change& c, unsigned v) {
           overwrite_all(c, {0, 1}, v);
-          const std::uint64_t one = 2 + (v - 1) / 2 % 3;
+          const uint64_t one = 2 + (v - 1) / 2 % 3;
           if (c.has(one))
             c.free(one);
           else
@@ -55,9 +55,9 @@ testing::scenario slots_again(const level& kind, std::uint64_t seed) {
 
 // A run that a ring has emptied is used for another size before the ring is resolved. What the ring freed
 // does not lie in the block where the new slots begin, and there is no other room.
-testing::scenario chunks_again(const level& kind, std::uint64_t seed) {
+testing::scenario chunks_again(const level& kind, uint64_t seed) {
   auto s = start(kind, "unresolved-chunks");
-  constexpr std::uint64_t large = 4000;  // three to a chunk
+  constexpr uint64_t large = 4000;  // three to a chunk
   s.may_run_full();
   s.setup([](scute::pool& p) {
     make_directories(p);
@@ -99,7 +99,7 @@ testing::scenario chunks_again(const level& kind, std::uint64_t seed) {
 }
 
 // The process is killed, and everything that it has stored is in caches when the next one finds it.
-testing::scenario killed(const level& kind, std::uint64_t seed) {
+testing::scenario killed(const level& kind, uint64_t seed) {
   auto s = start(kind, "unresolved-killed");
   s.setup([](scute::pool& p) {
     make_scene(p);
@@ -123,7 +123,7 @@ testing::scenario killed(const level& kind, std::uint64_t seed) {
             overwrite_all(c, {0, 2}, k + 1);
             c.alloc(6, ring_size, k);
           });
-          const std::uint64_t apart = offset_of(at.pool(), 0, 6) - offset_of(at.pool(), 0, 1);
+          const uint64_t apart = offset_of(at.pool(), 0, 6) - offset_of(at.pool(), 0, 1);
           if (apart % at.pool().info().row_size != 0) throw std::runtime_error("other columns");
           d.kill(k == 0 ? phase::decided : k == 1 ? phase::torn : phase::any, dice_of(seed, k));
           commit_ring(at.pool(), 0, {1}, k + 1);
@@ -149,9 +149,9 @@ testing::scenario killed(const level& kind, std::uint64_t seed) {
 
 // Two rings of two lanes are cut short together. One of them takes a slot in use whose object does not fill
 // it; in the columns of the rest, which nobody vouches for, lies an object of the other one (LF-5).
-testing::scenario room(const level& kind, std::uint64_t seed) {
+testing::scenario room(const level& kind, uint64_t seed) {
   auto s = start(kind, "unresolved-room");
-  constexpr std::uint64_t wide = 3553;  // of 4096
+  constexpr uint64_t wide = 3553;  // of 4096
   s.setup([](scute::pool& p) {
     make_directories(p);
     spread(p, 0, 3, ring_size);
@@ -186,7 +186,7 @@ testing::scenario room(const level& kind, std::uint64_t seed) {
 
 // Of a decided ring one member is damaged, whose columns have their parity already, while those of another one
 // do not. All of it can be told, so all of it must be there.
-testing::scenario damaged(const level& kind, std::uint64_t seed) {
+testing::scenario damaged(const level& kind, uint64_t seed) {
   auto s = start(kind, "unresolved-damage");
   s.observe([](scute::pool& p) {
     return std::to_string(ring_version(p, 0, {0, 1, 2})) + "; " + contents(p, 1);
@@ -198,7 +198,7 @@ testing::scenario damaged(const level& kind, std::uint64_t seed) {
                       resolve(at.pool());
                       const death d(at);
                       commit_ring(at.pool(), 0, {0, 1, 2}, 2 * k + 2);
-                      const std::uint64_t offset = offset_of(at.pool(), 0, k) - header_size;
+                      const uint64_t offset = offset_of(at.pool(), 0, k) - header_size;
                       d.die(phase::decided, 0, {offset, ring_size + header_size});
                       scribble(at, offset + header_size + dice_of(seed, k) % 400, 8, 7);
                     });

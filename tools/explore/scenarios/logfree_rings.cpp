@@ -11,7 +11,7 @@
 namespace scute::explore {
 namespace {
 
-constexpr std::uint64_t size = 450;  // slots of 512 bytes, 104 to a row
+constexpr uint64_t size = 450;  // slots of 512 bytes, 104 to a row
 
 testing::scenario start(const level& kind, const char* name,
                         std::function<void(scute::pool&)> setup) {
@@ -32,7 +32,7 @@ void step(testing::scenario& s, const std::string& what, std::function<void(chan
 void step_through(testing::scenario& s, bool log, const std::string& what,
                   std::function<void(change&)> body) {
   s.step(what, [=, body = std::move(body)](scute::pool& p) {
-    const std::uint64_t before = p.stats().logged;
+    const uint64_t before = p.stats().logged;
     commit(p, 0, body);
     if ((p.stats().logged != before) != log)
       throw std::runtime_error(log ? "no log was needed" : "a log was needed");
@@ -40,7 +40,7 @@ void step_through(testing::scenario& s, bool log, const std::string& what,
 }
 
 // Six objects: 0, 1 and 2 in one row, 3 and 4 in another one, 5 of another size; no column twice.
-testing::scenario rows(const level& kind, std::uint64_t) {
+testing::scenario rows(const level& kind, uint64_t) {
   auto s = start(kind, "rings-rows", [](scute::pool& p) {
     commit(p, 0, [](change& c) {
       for (unsigned k = 0; k < 3; ++k) c.alloc(k, size, k);
@@ -61,7 +61,7 @@ testing::scenario rows(const level& kind, std::uint64_t) {
 }
 
 // 0 and 1 lie in the same columns of two rows, 2 beside 0.
-testing::scenario columns(const level& kind, std::uint64_t) {
+testing::scenario columns(const level& kind, uint64_t) {
   auto s = start(kind, "rings-columns", [](scute::pool& p) {
     commit(p, 0, [](change& c) {
       c.alloc(0, size, 0);
@@ -92,7 +92,7 @@ testing::scenario columns(const level& kind, std::uint64_t) {
 
 // WIN-3: what is deferred is taken again: the same object, one that shares its block but no column, one that
 // shares a few columns, and one that shares a block of a ring of two.
-testing::scenario again(const level& kind, std::uint64_t) {
+testing::scenario again(const level& kind, uint64_t) {
   auto s = start(kind, "rings-again", [](scute::pool& p) {
     commit(p, 0, [](change& c) {
       for (unsigned k = 0; k < 4; ++k) c.alloc(k, size, k);
@@ -120,7 +120,7 @@ testing::scenario again(const level& kind, std::uint64_t) {
 }
 
 // Ranges and objects that share cache lines, of data and of parity, and ranges that cross a block.
-testing::scenario lines(const level& kind, std::uint64_t) {
+testing::scenario lines(const level& kind, uint64_t) {
   auto s = start(kind, "rings-lines", [](scute::pool& p) {
     commit(p, 0, [](change& c) {
       for (unsigned k = 0; k < 4; ++k) c.alloc(k, 60, k);  // slots of 96 bytes
@@ -143,7 +143,7 @@ testing::scenario lines(const level& kind, std::uint64_t) {
 }
 
 // Allocations and frees in a ring with what names them. What one lane frees another one uses again.
-testing::scenario members(const level& kind, std::uint64_t) {
+testing::scenario members(const level& kind, uint64_t) {
   auto s = start(kind, "rings-members", [](scute::pool& p) {
     commit(p, 0, [](change& c) {
       for (unsigned k = 0; k < 3; ++k) c.alloc(k, size, k);
@@ -177,7 +177,7 @@ testing::scenario members(const level& kind, std::uint64_t) {
 }
 
 // Spans: headers in one block, payload in others, one of them across the end of a row.
-testing::scenario large(const level& kind, std::uint64_t) {
+testing::scenario large(const level& kind, uint64_t) {
   auto s = start(kind, "rings-large", [](scute::pool& p) {
     for (unsigned k = 0; k < 3; ++k) commit(p, 0, [k](change& c) { c.alloc(k, 15000, k); });
     commit(p, 0, [](change& c) {
@@ -202,7 +202,7 @@ testing::scenario large(const level& kind, std::uint64_t) {
 }
 
 // Objects whose payload is in place before their ring is.
-testing::scenario staged(const level& kind, std::uint64_t) {
+testing::scenario staged(const level& kind, uint64_t) {
   auto s = start(kind, "rings-staged", [](scute::pool& p) {
     commit(p, 0, [](change& c) {
       for (unsigned k = 0; k < 3; ++k) c.alloc(k, size, k);
@@ -231,7 +231,7 @@ testing::scenario staged(const level& kind, std::uint64_t) {
 
 // In place, in the columns of what was deferred just now, and the other way round; aborts.
 // (HOLD-1, HOLD-4; notes of ranges are missing in some of the images, INPLACE-2)
-testing::scenario in_place(const level& kind, std::uint64_t) {
+testing::scenario in_place(const level& kind, uint64_t) {
   auto s = start(kind, "rings-in-place", [](scute::pool& p) {
     commit(p, 0, [](change& c) {
       c.alloc(0, size, 0);
@@ -271,7 +271,7 @@ testing::scenario in_place(const level& kind, std::uint64_t) {
 
 // A page of another row is lost in the columns of what a transaction writes: were it not back before the
 // first store, a crash would leave two unknowns in these columns.
-testing::scenario lost_pages(const level& kind, std::uint64_t) {
+testing::scenario lost_pages(const level& kind, uint64_t) {
   auto s = start(kind, "rings-lost-pages", [](scute::pool& p) {
     commit(p, 0, [](change& c) {
       c.alloc(0, size, 0);
@@ -292,9 +292,9 @@ testing::scenario lost_pages(const level& kind, std::uint64_t) {
 }
 
 // The root is named between log-free commits on an object that nobody names.
-testing::scenario root(const level& kind, std::uint64_t) {
+testing::scenario root(const level& kind, uint64_t) {
   testing::scenario s(std::string("rings-root/") + kind.name, testing::small_pool(kind.protection));
-  static constexpr std::uint64_t n = 300;
+  static constexpr uint64_t n = 300;
   const auto oid = std::make_shared<scute_oid>(SCUTE_OID_NULL);
   const auto overwrite = [oid](scute::pool& p, unsigned fill) {
     scute_tx* tx = nullptr;
@@ -314,7 +314,7 @@ testing::scenario root(const level& kind, std::uint64_t) {
   s.observe([oid](scute::pool& p) {
     const void* bytes = nullptr;
     scute::detail::check(scute_get_verified(p.native_handle(), *oid, &bytes));
-    std::uint64_t first = 0;
+    uint64_t first = 0;
     std::memcpy(&first, bytes, sizeof first);
     scute_oid named = SCUTE_OID_NULL;
     const int e = scute_root(p.native_handle(), 0, 1, &named);

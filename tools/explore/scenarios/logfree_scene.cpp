@@ -11,32 +11,32 @@ namespace scute::explore {
 namespace {
 
 constexpr unsigned versions = 100;
-constexpr std::uint64_t word = 8, gap = 64;
+constexpr uint64_t word = 8, gap = 64;
 
 }  // namespace
 
-std::uint64_t dice_of(std::uint64_t seed, std::uint64_t k) {
+uint64_t dice_of(uint64_t seed, uint64_t k) {
   std::mt19937_64 random(seed * 1000003 + k);
   return random();
 }
 
-void place(scute::pool& p, unsigned thread, std::uint64_t slot, std::uint64_t size, unsigned fill,
+void place(scute::pool& p, unsigned thread, uint64_t slot, uint64_t size, unsigned fill,
            const neighbour& of) {
-  const std::uint64_t row_size = p.info().row_size;
+  const uint64_t row_size = p.info().row_size;
   const layout where(file_of(p));
-  const std::uint64_t base = offset_of(p, of.thread, of.slot) - where.zone;
-  const std::uint64_t column = (base + row_size + static_cast<std::uint64_t>(of.apart)) % row_size;
+  const uint64_t base = offset_of(p, of.thread, of.slot) - where.zone;
+  const uint64_t column = (base + row_size + static_cast<uint64_t>(of.apart)) % row_size;
   for (unsigned k = 0; k < 500; ++k) {
     commit(p, thread, [&](change& c) { c.alloc(slot, size, fill); });
-    const std::uint64_t at = offset_of(p, thread, slot) - where.zone;
+    const uint64_t at = offset_of(p, thread, slot) - where.zone;
     if (at % row_size == column && (at / row_size == base / row_size) == (of.where == row::same))
       return;
   }
   throw std::runtime_error("no object comes to lie where the scenario needs it");
 }
 
-void spread(scute::pool& p, unsigned thread, std::uint64_t n, std::uint64_t size) {
-  for (std::uint64_t slot = 0; slot < n; ++slot)
+void spread(scute::pool& p, unsigned thread, uint64_t n, uint64_t size) {
+  for (uint64_t slot = 0; slot < n; ++slot)
     commit(p, thread, [&](change& c) {
       c.alloc(slot, size, fill_of(slot, 0));
       for (unsigned k = 0; k < 7; ++k) c.alloc(slots - 1, size, k);
@@ -45,18 +45,17 @@ void spread(scute::pool& p, unsigned thread, std::uint64_t n, std::uint64_t size
   commit(p, thread, [](change& c) { c.free(slots - 1); });
 }
 
-void overwrite_all(change& c, std::initializer_list<std::uint64_t> of, unsigned v) {
-  for (const std::uint64_t slot : of) c.overwrite(slot, fill_of(slot, v));
+void overwrite_all(change& c, std::initializer_list<uint64_t> of, unsigned v) {
+  for (const uint64_t slot : of) c.overwrite(slot, fill_of(slot, v));
 }
 
-void commit_ring(scute::pool& p, unsigned thread, std::initializer_list<std::uint64_t> of,
-                 unsigned v) {
+void commit_ring(scute::pool& p, unsigned thread, std::initializer_list<uint64_t> of, unsigned v) {
   commit(p, thread, [&](change& c) { overwrite_all(c, of, v); });
 }
 
-unsigned version_of(scute::pool& p, unsigned thread, std::uint64_t slot) {
+unsigned version_of(scute::pool& p, unsigned thread, uint64_t slot) {
   const scute_oid oid = oid_of(p, thread, slot);
-  std::uint64_t n = 0;
+  uint64_t n = 0;
   scute::detail::check(scute_object_info(p.native_handle(), oid, &n, nullptr, nullptr));
   const void* bytes = nullptr;
   scute::detail::check(scute_get_verified(p.native_handle(), oid, &bytes));
@@ -70,9 +69,9 @@ unsigned version_of(scute::pool& p, unsigned thread, std::uint64_t slot) {
   throw std::runtime_error("object " + std::to_string(slot) + " is of no version");
 }
 
-unsigned ring_version(scute::pool& p, unsigned thread, std::initializer_list<std::uint64_t> of) {
+unsigned ring_version(scute::pool& p, unsigned thread, std::initializer_list<uint64_t> of) {
   const unsigned v = version_of(p, thread, *of.begin());
-  for (const std::uint64_t slot : of) {
+  for (const uint64_t slot : of) {
     const unsigned w = version_of(p, thread, slot);
     if (w != v)
       throw std::runtime_error("half a transaction: object " + std::to_string(*of.begin()) +
@@ -93,7 +92,7 @@ void make_scene(scute::pool& p) {
   place(p, 1, 1, ring_size, 5, {0, 1});
 }
 
-void cut_short(testing::scenario& s, const std::string& then, std::uint64_t dice, death::phase in,
+void cut_short(testing::scenario& s, const std::string& then, uint64_t dice, death::phase in,
                unsigned version, std::function<void(change&, unsigned)> ring,
                std::function<void(scute::pool&)> next) {
   s.step_on_stage("a ring is cut short; then " + then,
@@ -121,10 +120,10 @@ death::death(const testing::stage& at) : at_(at) {
 
 // Where two images differ, word by word, joined over gaps below `join`.
 std::vector<death::range> death::differences(std::span<const std::byte> a,
-                                             std::span<const std::byte> b, std::uint64_t from,
-                                             std::uint64_t to, std::uint64_t join) {
+                                             std::span<const std::byte> b, uint64_t from,
+                                             uint64_t to, uint64_t join) {
   std::vector<range> all;
-  for (std::uint64_t at = from; at < to; at += word) {
+  for (uint64_t at = from; at < to; at += word) {
     if (std::memcmp(a.data() + at, b.data() + at, word) == 0) continue;
     if (all.empty() || at - all.back().end >= join) all.push_back({at, at});
     all.back().end = at + word;
@@ -138,7 +137,7 @@ void death::undo(const range& r) const {
 
 // Lets the process die; returns what has not happened by then, parity first: whatever of it is undone, the
 // rest is a state that the failure could have left.
-std::vector<death::range> death::end(phase in, std::uint64_t dice, column durable) const {
+std::vector<death::range> death::end(phase in, uint64_t dice, column durable) const {
   scute::detail::check(scute_drain(at_.pool().native_handle()));
   if (at_.pool().stats().logged != logged_)
     throw std::runtime_error("what was to be cut short went through a log");
@@ -147,18 +146,18 @@ std::vector<death::range> death::end(phase in, std::uint64_t dice, column durabl
   at_.abandon();
   const auto now = at_.bytes();
   const layout where(now);
-  const std::uint64_t parity = where.parity(0);
+  const uint64_t parity = where.parity(0);
   if (!differences(before_, now, where.zone, where.chunks, word).empty())
     throw std::runtime_error("what was to be cut short made steps");
   std::mt19937_64 random(dice);
   if (in == phase::any) in = static_cast<phase>(random() % 4);
   std::vector<range> lost;
-  const std::uint64_t inside = (durable.offset - where.zone) % where.row_size;
+  const uint64_t inside = (durable.offset - where.zone) % where.row_size;
   const bool words = in == phase::parity;
   for (const range& r : differences(before_, now, parity, where.zone_end(), words ? word : gap)) {
     bool keep = false;
-    for (std::uint64_t p = 0; p < where.parities && durable.length != 0; ++p) {
-      const std::uint64_t kept = where.parity(p) + inside;
+    for (uint64_t p = 0; p < where.parities && durable.length != 0; ++p) {
+      const uint64_t kept = where.parity(p) + inside;
       keep = keep || (r.begin < kept + durable.length && r.end > kept);
     }
     if (keep) continue;
@@ -178,19 +177,19 @@ std::vector<death::range> death::end(phase in, std::uint64_t dice, column durabl
   return lost;
 }
 
-void death::die(phase in, std::uint64_t dice, column durable) const {
+void death::die(phase in, uint64_t dice, column durable) const {
   for (const range& r : end(in, dice, durable)) undo(r);
   at_.open();
 }
 
-void death::kill(phase in, std::uint64_t dice) const {
+void death::kill(phase in, uint64_t dice) const {
   if (in == phase::any) in = static_cast<phase>(dice % 4);
   const std::vector<range> lost = end(in, dice, {0, 0});
   std::vector<std::byte> now(at_.bytes().begin(), at_.bytes().end());
   for (const range& r : lost)
     std::memcpy(now.data() + r.begin, before_.data() + r.begin, r.end - r.begin);
   const layout where(now);
-  const std::uint64_t parity = where.parity(0), zone_end = where.zone_end();
+  const uint64_t parity = where.parity(0), zone_end = where.zone_end();
   for (const range& r : differences(before_, at_.bytes(), parity, zone_end, word)) undo(r);
   // LF-1: when any parity is stored, all data is durable.
   if (in != phase::parity)

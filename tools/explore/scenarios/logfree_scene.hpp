@@ -24,37 +24,36 @@ namespace scute::explore {
 enum class row { other, same };
 struct neighbour {
   unsigned thread;
-  std::uint64_t slot;
-  std::int64_t apart = 0;
+  uint64_t slot;
+  int64_t apart = 0;
   row where = row::other;
 };
-void place(scute::pool& p, unsigned thread, std::uint64_t slot, std::uint64_t size, unsigned fill,
+void place(scute::pool& p, unsigned thread, uint64_t slot, uint64_t size, unsigned fill,
            const neighbour& of);
 
 // Allocates into slots [0, n), in that order, with seven objects that nobody names behind each, so that of
 // objects of 450 bytes no two lie in one column block.
-void spread(scute::pool& p, unsigned thread, std::uint64_t n, std::uint64_t size);
+void spread(scute::pool& p, unsigned thread, uint64_t n, uint64_t size);
 
-inline constexpr std::uint64_t ring_size = 450;  // slots of 512 bytes, 104 to a row
+inline constexpr uint64_t ring_size = 450;  // slots of 512 bytes, 104 to a row
 // Directory 0: a ring of objects 0, 1, 2; a ring of 3 and 4; and 5, which the first ring takes along at
 // times; each in a block of its own. Directory 1: bystanders. 0 and 1 lie in the columns of 0 and 1 of the
 // ring, in another row; 2 in the block of 0, in columns of its own; 3 elsewhere.
 void make_scene(scute::pool& p);
 
 // What version v of the object in a slot is filled with. Versions are below 100.
-constexpr unsigned fill_of(std::uint64_t slot, unsigned v) {
+constexpr unsigned fill_of(uint64_t slot, unsigned v) {
   return 100 * static_cast<unsigned>(slot + 1) + v;
 }
 // Overwrites these objects with version v, in one transaction; further changes may follow.
-void overwrite_all(change& c, std::initializer_list<std::uint64_t> of, unsigned v);
-void commit_ring(scute::pool& p, unsigned thread, std::initializer_list<std::uint64_t> of,
-                 unsigned v);
+void overwrite_all(change& c, std::initializer_list<uint64_t> of, unsigned v);
+void commit_ring(scute::pool& p, unsigned thread, std::initializer_list<uint64_t> of, unsigned v);
 
 // Reads an object; throws unless it holds one of its versions, whole.
-unsigned version_of(scute::pool& p, unsigned thread, std::uint64_t slot);
+unsigned version_of(scute::pool& p, unsigned thread, uint64_t slot);
 // The version of all of these objects; throws unless it is the same. For what a step both does and undoes,
 // so that no text could name the versions that a crash may leave.
-unsigned ring_version(scute::pool& p, unsigned thread, std::initializer_list<std::uint64_t> of);
+unsigned ring_version(scute::pool& p, unsigned thread, std::initializer_list<uint64_t> of);
 
 // Makes what was committed since it was made a transaction that a power failure has cut short.
 class death {
@@ -70,40 +69,40 @@ class death {
   };
   // Of the parity, that of these bytes of the data rows is durable in any case.
   struct column {
-    std::uint64_t offset, length;
+    uint64_t offset, length;
   };
   // Lets the process die, the pool being as if the power had failed in that phase, and opens it again.
   // Throws if not all of what was committed can be cut short: what went through a log, steps of the
   // allocator, what was resolved before it. (So where columns are unresolved, the ring is committed once
   // as a whole before.)
-  void die(phase in, std::uint64_t dice, column durable = {0, 0}) const;
+  void die(phase in, uint64_t dice, column durable = {0, 0}) const;
   // The same for a process that is killed: what it has stored since its last fence is there for the next
   // one, and none of that is durable.
-  void kill(phase in, std::uint64_t dice) const;
+  void kill(phase in, uint64_t dice) const;
 
  private:
   struct range {
-    std::uint64_t begin, end;
+    uint64_t begin, end;
   };
   static std::vector<range> differences(std::span<const std::byte> a, std::span<const std::byte> b,
-                                        std::uint64_t from, std::uint64_t to, std::uint64_t join);
-  std::vector<range> end(phase in, std::uint64_t dice, column durable) const;
+                                        uint64_t from, uint64_t to, uint64_t join);
+  std::vector<range> end(phase in, uint64_t dice, column durable) const;
   void undo(const range& r) const;
 
   const testing::stage& at_;
   std::vector<std::byte> before_;
-  std::uint64_t logged_, unresolved_;
+  uint64_t logged_, unresolved_;
 };
 
 // Adds a step: a ring is committed and cut short, the next process does something and leaves it at that.
 // `ring` is called with the version before, if its columns are not resolved, and with the one to cut short.
-void cut_short(testing::scenario& s, const std::string& then, std::uint64_t dice, death::phase in,
+void cut_short(testing::scenario& s, const std::string& then, uint64_t dice, death::phase in,
                unsigned version, std::function<void(change&, unsigned)> ring,
                std::function<void(scute::pool&)> next);
 // Waits for the end of recovery.
 void resolve(scute::pool& p);
 
 // A number that follows from two, for dice.
-std::uint64_t dice_of(std::uint64_t seed, std::uint64_t k);
+uint64_t dice_of(uint64_t seed, uint64_t k);
 
 }  // namespace scute::explore

@@ -12,7 +12,7 @@ namespace scute::explore {
 namespace {
 
 using phase = death::phase;
-constexpr std::uint64_t size = 450;
+constexpr uint64_t size = 450;
 
 // Objects 0, 1 and 3 in the same columns of three rows, 2 beside 0.
 void make_stack(scute::pool& p) {
@@ -32,12 +32,12 @@ testing::scenario start(const level& kind, const char* name) {
 }
 
 // Rings over two cells of the same columns, in part and as a whole, and over three, through the log. (VERSION-2)
-testing::scenario cells(const level& kind, std::uint64_t) {
+testing::scenario cells(const level& kind, uint64_t) {
   auto s = start(kind, "several-cells");
   s.observe([](scute::pool& p) { return contents(p, 0); });
   const auto step = [&](bool log, const std::string& what, std::function<void(change&)> body) {
     s.step(what, [=](scute::pool& p) {
-      const std::uint64_t before = p.stats().logged;
+      const uint64_t before = p.stats().logged;
       commit(p, 0, body);
       if ((p.stats().logged != before) != log)
         throw std::runtime_error(log ? "no log was needed" : "a log was needed");
@@ -61,7 +61,7 @@ testing::scenario cells(const level& kind, std::uint64_t) {
 
 // Rings over two cells are cut short, and what the next process meets first is one of them, a neighbour, or
 // what lies in the same columns of a third row.
-testing::scenario open_cells(const level& kind, std::uint64_t seed) {
+testing::scenario open_cells(const level& kind, uint64_t seed) {
   auto s = start(kind, "several-open");
   s.observe([](scute::pool& p) {
     ring_version(p, 0, {0, 1});
@@ -83,7 +83,7 @@ testing::scenario open_cells(const level& kind, std::uint64_t seed) {
 
 // The same with a third object damaged whose columns they are: with one cell of the ring in each of these
 // columns, the second row of parity is enough for both.
-testing::scenario damaged(const level& kind, std::uint64_t seed) {
+testing::scenario damaged(const level& kind, uint64_t seed) {
   auto s = start(kind, "several-damage");
   s.observe([](scute::pool& p) {
     ring_version(p, 0, {0, 2});
@@ -99,7 +99,7 @@ testing::scenario damaged(const level& kind, std::uint64_t seed) {
                       const death d(at);
                       commit(at.pool(), 0, change_both);
                       d.die(static_cast<phase>((k + seed) % 4), dice_of(seed, k));
-                      const std::uint64_t where = offset_of(at.pool(), 0, 1);
+                      const uint64_t where = offset_of(at.pool(), 0, 1);
                       scribble(at, where + 40 + 7 * k, 60, k);
                       version_of(at.pool(), 0, 1);
                       resolve(at.pool());
@@ -108,7 +108,7 @@ testing::scenario damaged(const level& kind, std::uint64_t seed) {
 }
 
 // Two pages of a column are lost, data or parity, and their column is written.
-testing::scenario lost_pages(const level& kind, std::uint64_t) {
+testing::scenario lost_pages(const level& kind, uint64_t) {
   auto s = start(kind, "several-lost-pages");
   s.observe([](scute::pool& p) { return contents(p, 0); });
   for (unsigned k = 0; k < 6; ++k)
@@ -116,10 +116,9 @@ testing::scenario lost_pages(const level& kind, std::uint64_t) {
         "lose two pages of a column, and overwrite a third one", [k](const testing::stage& at) {
           scute::pool& p = at.pool();
           const layout where(at);
-          const std::uint64_t inside = (offset_of(p, 0, 0) - where.zone) % where.row_size;
-          const std::uint64_t first =
-              k % 2 == 0 ? offset_of(p, 0, 0) : where.parity(k / 3) + inside;
-          const std::uint64_t second =
+          const uint64_t inside = (offset_of(p, 0, 0) - where.zone) % where.row_size;
+          const uint64_t first = k % 2 == 0 ? offset_of(p, 0, 0) : where.parity(k / 3) + inside;
+          const uint64_t second =
               k % 3 == 0 ? offset_of(p, 0, 1) : where.parity(1 - k / 3) + inside;
           at.lose_page(first);
           at.lose_page(second);
@@ -133,7 +132,7 @@ testing::scenario lost_pages(const level& kind, std::uint64_t) {
 
 // Two cells of a column are injured, and healed by whoever opens one of them, or by a scrub; crashes cut the
 // repairs short.
-testing::scenario injuries(const level& kind, std::uint64_t) {
+testing::scenario injuries(const level& kind, uint64_t) {
   auto s = start(kind, "several-injuries");
   s.observe([](scute::pool& p) { return contents(p, 0); });
   for (unsigned k = 0; k < 4; ++k) {
@@ -143,7 +142,7 @@ testing::scenario injuries(const level& kind, std::uint64_t) {
         scribble(at, offset_of(at.pool(), 0, 1) + 50, 130, k + 1);
       } else {
         const layout where(at);
-        const std::uint64_t inside = (offset_of(at.pool(), 0, 0) - where.zone) % where.row_size;
+        const uint64_t inside = (offset_of(at.pool(), 0, 0) - where.zone) % where.row_size;
         scribble(at, where.parity(k / 2) + inside + 20, 200, k + 1);
       }
     });
@@ -173,7 +172,7 @@ void add_several_scenarios(std::vector<entry>& to) {
         {"several-lost-pages", "two pages of a column are lost", lost_pages},
         {"several-injuries", "two cells of a column are injured, and healed", injuries}})
     to.push_back({std::string(k.name) + "/logfree2", k.about,
-                  [make = k.make](std::uint64_t seed) { return make(levels[5], seed); }});
+                  [make = k.make](uint64_t seed) { return make(levels[5], seed); }});
 }
 
 }  // namespace scute::explore

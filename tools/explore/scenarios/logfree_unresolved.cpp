@@ -28,7 +28,7 @@ testing::scenario start(const level& kind, const std::string& name) {
 
 // ---- who writes what -------------------------------------------------------------------------------
 
-testing::scenario bystanders(const level& kind, std::uint64_t seed) {
+testing::scenario bystanders(const level& kind, uint64_t seed) {
   auto s = start(kind, "unresolved-columns");
   for (unsigned k = 0; k < 3; ++k) {
     cut_short(
@@ -48,7 +48,7 @@ testing::scenario bystanders(const level& kind, std::uint64_t seed) {
   return s;
 }
 
-testing::scenario members(const level& kind, std::uint64_t seed) {
+testing::scenario members(const level& kind, uint64_t seed) {
   auto s = start(kind, "unresolved-members");
   s.lanes_in_turn();
   for (unsigned k = 0; k < 3; ++k) {
@@ -66,7 +66,7 @@ testing::scenario members(const level& kind, std::uint64_t seed) {
 }
 
 // Two epochs, and then three, are unresolved.
-testing::scenario epochs(const level& kind, std::uint64_t seed) {
+testing::scenario epochs(const level& kind, uint64_t seed) {
   auto s = start(kind, "unresolved-epochs");
   s.step_on_stage("three deaths, then one write", [seed](const testing::stage& at) {
     for (unsigned k = 0; k < 3; ++k) {
@@ -102,7 +102,7 @@ testing::scenario epochs(const level& kind, std::uint64_t seed) {
 }
 
 // What is read is built upon.
-testing::scenario reads(const level& kind, std::uint64_t seed) {
+testing::scenario reads(const level& kind, uint64_t seed) {
   auto s = start(kind, "unresolved-reads");
   for (unsigned k = 0; k < 3; ++k)
     s.step_on_stage("a ring is cut short; then one of it is copied", [=](const testing::stage& at) {
@@ -119,7 +119,7 @@ testing::scenario reads(const level& kind, std::uint64_t seed) {
 }
 
 // The work of resolution itself is cut short.
-testing::scenario resolving(const level& kind, std::uint64_t seed) {
+testing::scenario resolving(const level& kind, uint64_t seed) {
   auto s = start(kind, "unresolved-scan");
   for (unsigned k = 0; k < 3; ++k) {
     cut_short(
@@ -132,7 +132,7 @@ testing::scenario resolving(const level& kind, std::uint64_t seed) {
 }
 
 // The log path in the columns of what was cut short: in place, aborted, two cells of one column.
-testing::scenario through_the_log(const level& kind, std::uint64_t seed) {
+testing::scenario through_the_log(const level& kind, uint64_t seed) {
   auto s = start(kind, "unresolved-log");
   for (unsigned k = 0; k < 4; ++k)
     cut_short(
@@ -156,7 +156,7 @@ testing::scenario through_the_log(const level& kind, std::uint64_t seed) {
 }
 
 // Objects of several fragments and of all sizes, one of them across the end of a row.
-testing::scenario sizes(const level& kind, std::uint64_t seed) {
+testing::scenario sizes(const level& kind, uint64_t seed) {
   testing::scenario s(std::string("unresolved-sizes/") + kind.name,
                       testing::small_pool(kind.protection));
   s.setup([](scute::pool& p) {
@@ -195,7 +195,7 @@ testing::scenario sizes(const level& kind, std::uint64_t seed) {
 
 // Whoever reads a pool that is not resolved yet, after any crash, writes first: one of each ring alone, and
 // a bystander in its columns.
-testing::scenario at_once(const level& kind, std::uint64_t) {
+testing::scenario at_once(const level& kind, uint64_t) {
   auto s = start(kind, "unresolved-at-once");
   s.lanes_in_turn();
   s.observe([](scute::pool& p) {
@@ -227,7 +227,7 @@ testing::scenario at_once(const level& kind, std::uint64_t) {
 // ring must decide; if checksums were linear, the other one, which an earlier transaction wrote, would
 // decode to something valid, and be finished (its ring is complete) or rolled back (a peer was written
 // since, so its ring looks broken). In both orders of the rows.
-testing::scenario twins(const level& kind, std::uint64_t) {
+testing::scenario twins(const level& kind, uint64_t) {
   testing::scenario s(std::string("twins/") + kind.name, testing::small_pool(kind.protection));
   s.setup([](scute::pool& p) {
     make_directories(p);
@@ -240,7 +240,7 @@ testing::scenario twins(const level& kind, std::uint64_t) {
   s.observe([](scute::pool& p) { return contents(p, 0); });
   // 4 lies under 0, 5 under 1.
   for (unsigned k = 0; k < 2; ++k) {
-    const std::uint64_t mine = k == 0 ? 0 : 4, twin = k == 0 ? 4 : 0;
+    const uint64_t mine = k == 0 ? 0 : 4, twin = k == 0 ? 4 : 0;
     s.step("one twin alone", [=](scute::pool& p) { commit_ring(p, 0, {mine}, 4 * k + 1); });
     s.step("the other one in a ring",
            [=](scute::pool& p) { commit_ring(p, 0, {twin, 2}, 4 * k + 2); });

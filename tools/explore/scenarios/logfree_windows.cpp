@@ -11,7 +11,7 @@
 namespace scute::explore {
 namespace {
 
-constexpr std::uint64_t size = 450;  // slots of 512 bytes, 104 to a row; eight to a block
+constexpr uint64_t size = 450;  // slots of 512 bytes, 104 to a row; eight to a block
 
 void step(testing::scenario& s, unsigned t, const std::string& what,
           std::function<void(change&)> body) {
@@ -39,7 +39,7 @@ void make_twins(scute::pool& p) {
 }
 
 // Objects in one block, in columns of their own; those with even numbers. Odd ones in another block.
-testing::scenario block(const level& kind, std::uint64_t) {
+testing::scenario block(const level& kind, uint64_t) {
   auto s = start(kind, "windows-block", 2, [](scute::pool& p) {
     for (unsigned k = 0; k < 4; ++k)
       for (unsigned t = 0; t < 2; ++t)
@@ -64,7 +64,7 @@ testing::scenario block(const level& kind, std::uint64_t) {
 }
 
 // The same columns of different rows.
-testing::scenario rows(const level& kind, std::uint64_t) {
+testing::scenario rows(const level& kind, uint64_t) {
   auto s = start(kind, "windows-rows", 2, make_twins);
   for (unsigned t = 0; t < 2; ++t)
     for (unsigned k = 0; k < 3; ++k)
@@ -86,8 +86,8 @@ testing::scenario rows(const level& kind, std::uint64_t) {
 }
 
 // Small changes in different columns of fragments whose extents share columns.
-testing::scenario extents(const level& kind, std::uint64_t) {
-  constexpr std::uint64_t large = 15000;
+testing::scenario extents(const level& kind, uint64_t) {
+  constexpr uint64_t large = 15000;
   auto s = start(kind, "windows-extents", 2, [](scute::pool& p) {
     commit(p, 0, [](change& c) { c.alloc(0, large, 0); });
     commit(p, 0, [](change& c) { c.alloc(1, large, 1); });
@@ -99,7 +99,7 @@ testing::scenario extents(const level& kind, std::uint64_t) {
       s.in_thread(t).step("a small change", [=](scute::pool& p) {
         const column_meeting m(p.info().row_size, offset_of(p, 0, 0), offset_of(p, 1, 0), large,
                                2000);
-        const std::uint64_t at = (t == 0 ? m.in_first : m.in_second) + 300 * t + 40 * k;
+        const uint64_t at = (t == 0 ? m.in_first : m.in_second) + 300 * t + 40 * k;
         commit(p, t, [&](change& c) {
           c.edit(0, at, 30, 20 + 10 * t + k);
           if (k == 1) c.edit(1, 50, 300, 40 + t);
@@ -110,8 +110,8 @@ testing::scenario extents(const level& kind, std::uint64_t) {
 
 // One allocates and frees an object with room to spare; in the columns of that room, which nobody vouches
 // for, the other one commits rings (LF-5).
-testing::scenario room(const level& kind, std::uint64_t) {
-  constexpr std::uint64_t wide = 3553;  // of 4096
+testing::scenario room(const level& kind, uint64_t) {
+  constexpr uint64_t wide = 3553;  // of 4096
   auto s = start(kind, "windows-room", 2, [](scute::pool& p) {
     commit(p, 0, [](change& c) { c.alloc(2, size, 2); });
     commit(p, 1, [](change& c) { c.alloc(1, size, 11); });
@@ -135,7 +135,7 @@ testing::scenario room(const level& kind, std::uint64_t) {
 }
 
 // Slots that pass from one to the other.
-testing::scenario members(const level& kind, std::uint64_t) {
+testing::scenario members(const level& kind, uint64_t) {
   auto s = start(kind, "windows-slots", 2, [](scute::pool& p) {
     for (unsigned t = 0; t < 2; ++t)
       commit(p, t, [t](change& c) {
@@ -169,7 +169,7 @@ testing::scenario beside(const level& kind, const char* name, std::function<void
     });
   return s;
 }
-testing::scenario beside_log(const level& kind, std::uint64_t) {
+testing::scenario beside_log(const level& kind, uint64_t) {
   auto s = start(kind, "windows-beside-log", 2, [](scute::pool& p) {
     make_twins(p);
     place(p, 0, 3, size, 3, {1, 0});
@@ -184,14 +184,14 @@ testing::scenario beside_log(const level& kind, std::uint64_t) {
   });
   return s;
 }
-testing::scenario beside_in_place(const level& kind, std::uint64_t) {
+testing::scenario beside_in_place(const level& kind, uint64_t) {
   return beside(kind, "windows-beside-in-place", [](change& c) {
     c.edit_in_place(0, 10, 200, 20);
     c.edit_in_place(1, 10, 60, 21);
   });
 }
 // Two cells of one column in place, so that the old bytes are in undo entries and the columns free.
-testing::scenario beside_undo(const level& kind, std::uint64_t) {
+testing::scenario beside_undo(const level& kind, uint64_t) {
   auto s = start(kind, "windows-beside-undo", 2, [](scute::pool& p) {
     make_twins(p);
     place(p, 0, 3, size, 3, {1, 0});
@@ -207,7 +207,7 @@ testing::scenario beside_undo(const level& kind, std::uint64_t) {
   return s;
 }
 // The object that is staged lies in the columns of those of the ring.
-testing::scenario beside_staged(const level& kind, std::uint64_t) {
+testing::scenario beside_staged(const level& kind, uint64_t) {
   auto s = start(kind, "windows-beside-staged", 2, [](scute::pool& p) {
     make_twins(p);
     commit(p, 1, [](change& c) { c.alloc(4, 30000, 14); });
@@ -221,7 +221,7 @@ testing::scenario beside_staged(const level& kind, std::uint64_t) {
 }
 // One thread waits for the other one's lock with ranges open in place; the other one needs their columns, and
 // takes them.
-testing::scenario demote(const level& kind, std::uint64_t) {
+testing::scenario demote(const level& kind, uint64_t) {
   auto s = start(kind, "windows-demote", 2, [](scute::pool& p) {
     make_twins(p);
     commit(p, 1, [](change& c) { c.alloc(5, 3000, 15); });  // in a block of its own
@@ -252,7 +252,7 @@ testing::scenario demote(const level& kind, std::uint64_t) {
 }
 
 // One goes through the log (in place, aborted, two cells of a column), the other one does not.
-testing::scenario log(const level& kind, std::uint64_t) {
+testing::scenario log(const level& kind, uint64_t) {
   auto s = start(kind, "windows-log", 2, [](scute::pool& p) {
     make_twins(p);
     place(p, 0, 3, size, 3, {0, 0});  // a further row of the same columns, or the same one as 1's
@@ -281,7 +281,7 @@ testing::scenario log(const level& kind, std::uint64_t) {
 }
 
 // One stages a large object over the columns of the other one's.
-testing::scenario staged(const level& kind, std::uint64_t) {
+testing::scenario staged(const level& kind, uint64_t) {
   auto s = start(kind, "windows-staged", 2, [](scute::pool& p) {
     make_twins(p);
     commit(p, 1, [](change& c) { c.alloc(4, size, 14); });
@@ -305,7 +305,7 @@ testing::scenario staged(const level& kind, std::uint64_t) {
 }
 
 // One frees a span in a ring, the other one makes a run of its chunk.
-testing::scenario chunks(const level& kind, std::uint64_t) {
+testing::scenario chunks(const level& kind, uint64_t) {
   auto s = start(kind, "windows-chunks", 2, [](scute::pool& p) {
     commit(p, 0, [](change& c) {
       c.alloc(0, size, 0);
@@ -329,16 +329,16 @@ testing::scenario chunks(const level& kind, std::uint64_t) {
 }
 
 // One borrows a chunk for its log, which held something else before, in the columns of the other one's ring.
-testing::scenario lent(const level& kind, std::uint64_t) {
-  constexpr std::uint64_t large = 60000, row = 13 * page, part = 3000;
+testing::scenario lent(const level& kind, uint64_t) {
+  constexpr uint64_t large = 60000, row = 13 * page, part = 3000;
   auto s = start(kind, "windows-lent", 2, [](scute::pool& p) {
     commit(p, 0, [](change& c) {
       c.alloc(0, large, 0);
       c.alloc(1, 15000, 1);
     });
     // Slots of 512 bytes, each with its header first.
-    const std::uint64_t begins = offset_of(p, 0, 1) % 512;
-    place(p, 1, 0, size, 10, {0, 1, static_cast<std::int64_t>(1024 + 512 + header_size - begins)});
+    const uint64_t begins = offset_of(p, 0, 1) % 512;
+    place(p, 1, 0, size, 10, {0, 1, static_cast<int64_t>(1024 + 512 + header_size - begins)});
     commit(p, 1, [](change& c) { c.alloc(2, size, 12); });
     commit(p, 0, [](change& c) { c.free(1); });
   });
@@ -358,7 +358,7 @@ testing::scenario lent(const level& kind, std::uint64_t) {
 }
 
 // Three threads, each with two of three blocks, so that all wait for each other.
-testing::scenario three(const level& kind, std::uint64_t) {
+testing::scenario three(const level& kind, uint64_t) {
   auto s = start(kind, "windows-three", 3, [](scute::pool& p) {
     for (unsigned k = 0; k < 3; ++k)
       for (unsigned t = 0; t < 3; ++t)

@@ -11,7 +11,7 @@ namespace scute::explore {
 namespace {
 
 // One object of so many bytes, and a small one.
-testing::scenario start(const std::string& name, const level& l, std::uint64_t size) {
+testing::scenario start(const std::string& name, const level& l, uint64_t size) {
   auto s = with_directories(name + "/" + l.name, l.protection);
   s.setup([size](scute::pool& p) {
     make_directories(p);
@@ -24,8 +24,7 @@ testing::scenario start(const std::string& name, const level& l, std::uint64_t s
 }
 
 // Begins a transaction, stores to a range in place, and leaves it open.
-void leave_open(scute::pool& p, std::uint64_t slot, std::uint64_t at, std::uint64_t length,
-                unsigned fill) {
+void leave_open(scute::pool& p, uint64_t slot, uint64_t at, uint64_t length, unsigned fill) {
   scute_tx* tx = nullptr;
   void* bytes = nullptr;
   const scute_oid oid = oid_of(p, 0, slot);
@@ -37,7 +36,7 @@ void leave_open(scute::pool& p, std::uint64_t slot, std::uint64_t at, std::uint6
 // Entries of such sizes that some find the place of their predecessor in their way.
 testing::scenario ring(const level& l) {
   auto s = start("ring", l, 4000);
-  constexpr std::uint64_t lengths[] = {200, 1700, 1500, 2500};
+  constexpr uint64_t lengths[] = {200, 1700, 1500, 2500};
   for (unsigned k = 0; k < 12; ++k)
     s.step("edit " + std::to_string(lengths[k % 4]), [=](scute::pool& p) {
       commit(p, 0, [&](change& c) { c.edit(0, k % 3 * 7, lengths[k % 4], 30 + k); });
@@ -148,7 +147,7 @@ testing::scenario lost_link(const level& l) {
           at.abandon();
           const layout where(at);
           unsigned lent = 0;
-          for (std::uint64_t i = 0; i < where.chunk_count; ++i)
+          for (uint64_t i = 0; i < where.chunk_count; ++i)
             if (at.bytes()[where.chunk_header(i) + chunk_kind] == kind_log && lent++ == k)
               scribble(at, where.chunk(i) + 150, 300, 7);
           if (lent != 2) throw std::runtime_error("not two chunks were lent");

@@ -12,7 +12,7 @@ namespace scute::explore {
 namespace {
 
 // The file offset of the parity under this offset of the data rows.
-std::uint64_t parity_of(scute::pool& p, std::uint64_t offset) {
+uint64_t parity_of(scute::pool& p, uint64_t offset) {
   const auto i = p.info();
   const layout where(file_of(p));
   return where.zone + i.rows * i.row_size + (offset - where.zone) % i.row_size;
@@ -69,7 +69,7 @@ testing::scenario two(const level& l) {
   });
   for (unsigned k = 0; k < 2; ++k)
     s.step_on_stage("lose two pages, edit one, read the other", [k](const testing::stage& at) {
-      const std::uint64_t object = offset_of(at.pool(), 0, 0);
+      const uint64_t object = offset_of(at.pool(), 0, 0);
       at.lose_page(object + 1000);
       at.lose_page(object + 9000);
       commit(at.pool(), 0, [&](change& c) { c.edit(0, 500 + 9000 * k, 100, 20 + k); });
@@ -111,12 +111,12 @@ testing::scenario under_hands(const level& l) {
   });
   auto other = s.in_thread(1);
   for (const bool parity : {true, false})
-    for (const std::uint64_t slot : {0u, 1u})
+    for (const uint64_t slot : {0u, 1u})
       other.step_on_stage(
           parity ? "lose the parity of what the other thread changes" : "lose what it changes",
           [=](const testing::stage& at) {
             scute::pool& p = at.pool();
-            std::uint64_t where = offset_of(p, 0, slot) + 150 * slot;
+            uint64_t where = offset_of(p, 0, slot) + 150 * slot;
             if (parity) where = parity_of(p, where);
             at.lose_page(where);
             // Meanwhile the other thread may meet it; after that, this one does.
@@ -126,8 +126,8 @@ testing::scenario under_hands(const level& l) {
   // What the parity makes of the data by now.
   other.step_on_stage("lose it once more, and look", [](const testing::stage& at) {
     scute::pool& p = at.pool();
-    for (const std::uint64_t slot : {0u, 1u}) {
-      const std::uint64_t where = offset_of(p, 0, slot) + 150 * slot;
+    for (const uint64_t slot : {0u, 1u}) {
+      const uint64_t where = offset_of(p, 0, slot) + 150 * slot;
       at.lose_page(where);
       // The handler lets nobody have bytes that fail their checksum.
       static_cast<void>(*reinterpret_cast<const volatile char*>(&file_of(p)[where]));
@@ -138,7 +138,7 @@ testing::scenario under_hands(const level& l) {
 
 // Slot 1 of thread 0 as it must be, or lost and reported as lost: by an error, or, without checksums, by
 // a pattern in place of the bytes and by an event.
-std::string right_or_reported(scute::pool& p, std::uint64_t size, unsigned fill) {
+std::string right_or_reported(scute::pool& p, uint64_t size, unsigned fill) {
   const std::string text = "as it was, or reported";
   const scute_oid oid = oid_of(p, 0, 1);
   const void* bytes = nullptr;
@@ -149,7 +149,7 @@ std::string right_or_reported(scute::pool& p, std::uint64_t size, unsigned fill)
   fill_bytes(expected.data(), size, fill);
   const auto* is = static_cast<const unsigned char*>(bytes);
   bool lost = false;
-  for (std::uint64_t i = 0; i < size; ++i) {
+  for (uint64_t i = 0; i < size; ++i) {
     if (is[i] == expected[i]) continue;
     if (is[i] != 0xdb) throw std::runtime_error("a guess in place of byte " + std::to_string(i));
     lost = true;
@@ -163,7 +163,7 @@ std::string right_or_reported(scute::pool& p, std::uint64_t size, unsigned fill)
 // A page is lost in one row of a column, and a transaction changes another row of it: if the power fails
 // then, nobody can know what the page held there. It must come back right, or be reported. (DOUBT-3)
 testing::scenario torn(const level& l) {
-  constexpr std::uint64_t size = 50000, n = 200;
+  constexpr uint64_t size = 50000, n = 200;
   auto s = with_directories("lost-in-torn-column", l.protection);
   s.may_lose();
   s.setup([](scute::pool& p) {
@@ -176,12 +176,12 @@ testing::scenario torn(const level& l) {
   });
   s.step_on_stage("lose a page, change another row of its column", [](const testing::stage& at) {
     scute::pool& p = at.pool();
-    const std::uint64_t first = offset_of(p, 0, 0), second = offset_of(p, 0, 1);
+    const uint64_t first = offset_of(p, 0, 0), second = offset_of(p, 0, 1);
     const bool order = first < second;
     const column_meeting meet(p.info().row_size, order ? first : second, order ? second : first,
                               size, n);
-    const std::uint64_t in_changed = order ? meet.in_first : meet.in_second;
-    const std::uint64_t in_lost = order ? meet.in_second : meet.in_first;
+    const uint64_t in_changed = order ? meet.in_first : meet.in_second;
+    const uint64_t in_lost = order ? meet.in_second : meet.in_first;
     at.lose_page(second + in_lost);
     commit(p, 0, [&](change& c) { c.edit(0, in_changed, n, 11); });
   });

@@ -19,7 +19,7 @@ void commit(scute::pool& p, const std::function<void(change&)>& body) {
 }
 
 // An object of this size in slot 0, and another one behind it.
-void setup(testing::scenario& s, std::uint64_t size) {
+void setup(testing::scenario& s, uint64_t size) {
   s.setup([size](scute::pool& p) {
     make_directories(p);
     commit(p, [&](change& c) {
@@ -35,7 +35,7 @@ testing::scenario alloc(const level& l) {
   unsigned k = 0;
   // Small ones, which format runs; one in several fragments; one that is staged; one of several
   // chunks.
-  for (const std::uint64_t size : {1u, 64u, 65u, 900u, 900u, 4096u, 5000u, 17000u, 33000u}) {
+  for (const uint64_t size : {1u, 64u, 65u, 900u, 900u, 4096u, 5000u, 17000u, 33000u}) {
     s.step("allocate " + std::to_string(size),
            [size, k](scute::pool& p) { commit(p, [&](change& c) { c.alloc(k, size, k + 1); }); });
     ++k;
@@ -63,7 +63,7 @@ testing::scenario edit(const level& l) {
   auto s = start(std::string("edit/") + l.name, l.protection);
   setup(s, 9000);
   struct range {
-    std::uint64_t at, length;
+    uint64_t at, length;
   };
   unsigned k = 0;
   // Within a line, across lines, across fragments, the first and the last byte, and all of it.
@@ -81,7 +81,7 @@ testing::scenario in_place(const level& l) {
   auto s = start(std::string("in-place/") + l.name, l.protection);
   setup(s, 9000);
   struct range {
-    std::uint64_t at, length;
+    uint64_t at, length;
   };
   unsigned k = 0;
   for (const range r : {range{3, 8}, {60, 8}, {4090, 12}, {100, 700}, {0, 1}}) {
@@ -119,7 +119,7 @@ testing::scenario free(const level& l) {
   s.setup([](scute::pool& p) {
     make_directories(p);
     unsigned k = 0;
-    for (const std::uint64_t size : {100u, 100u, 6000u, 40000u, 100u}) {
+    for (const uint64_t size : {100u, 100u, 6000u, 40000u, 100u}) {
       commit(p, [&](change& c) { c.alloc(k, size, k); });
       ++k;
     }

@@ -63,7 +63,7 @@ testing::scenario in_place(const level& l) {
 
 // Two threads change bytes of one column in two rows, through buffers and in place.
 testing::scenario column(const level& l) {
-  constexpr std::uint64_t size = 50000, length = 700;
+  constexpr uint64_t size = 50000, length = 700;
   auto s = with_directories(std::string("owners-column/") + l.name, l.protection, 2);
   s.setup([](scute::pool& p) {
     make_directories(p);
@@ -72,10 +72,10 @@ testing::scenario column(const level& l) {
   for (unsigned t = 0; t < 2; ++t)
     for (unsigned k = 0; k < 3; ++k)
       s.in_thread(t).step("change the shared column", [t, k](scute::pool& p) {
-        const std::uint64_t mine = offset_of(p, t, 0), other = offset_of(p, 1 - t, 0);
+        const uint64_t mine = offset_of(p, t, 0), other = offset_of(p, 1 - t, 0);
         const column_meeting m(p.info().row_size, std::min(mine, other), std::max(mine, other),
                                size, length);
-        const std::uint64_t at = mine < other ? m.in_first : m.in_second;
+        const uint64_t at = mine < other ? m.in_first : m.in_second;
         commit(p, t, [&](change& c) {
           if ((k + t) % 2 != 0)
             c.edit_in_place(0, at, length, 20 * t + k);
@@ -98,7 +98,7 @@ testing::scenario reuse(const level& l) {
       c.alloc(1, 12000, 2);
     });
   });
-  const auto place = std::make_shared<std::uint64_t>();
+  const auto place = std::make_shared<uint64_t>();
   for (unsigned k = 0; k < 2; ++k) {
     s.step("edit the end of a span", [k, place](scute::pool& p) {
       *place = offset_of(p, 0, 0);
@@ -144,7 +144,7 @@ void add_owner_scenarios(std::vector<entry>& to) {
         {"owners-reuse", "a span's chunks are used anew", {none, ml, mlp, mlpc, free}, reuse}})
     for (const level& l : k.at)
       to.push_back({std::string(k.name) + "/" + l.name, k.about,
-                    [make = k.make, l](std::uint64_t) { return make(l); }});
+                    [make = k.make, l](uint64_t) { return make(l); }});
 }
 
 }  // namespace scute::explore

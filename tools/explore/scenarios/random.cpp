@@ -7,8 +7,7 @@
 namespace scute::explore {
 namespace {
 
-testing::scenario random(const std::string& name, scute_options o, std::uint64_t seed,
-                         unsigned steps) {
+testing::scenario random(const std::string& name, scute_options o, uint64_t seed, unsigned steps) {
   testing::scenario s(name, o);
   s.may_run_full().lanes_in_turn();
   s.setup([seed](scute::pool& p) {
@@ -33,17 +32,17 @@ testing::scenario random(const std::string& name, scute_options o, std::uint64_t
 void add_random_scenarios(std::vector<entry>& to) {
   constexpr unsigned steps = 16;
   for (const level& l : levels)
-    to.push_back({std::string("random/") + l.name, "random transactions", [l](std::uint64_t seed) {
+    to.push_back({std::string("random/") + l.name, "random transactions", [l](uint64_t seed) {
                     return random(std::string("random/") + l.name,
                                   testing::small_pool(l.protection), seed, steps);
                   }});
   to.push_back(
-      {"random/adler32", "random transactions, with Adler-32 checksums", [](std::uint64_t seed) {
+      {"random/adler32", "random transactions, with Adler-32 checksums", [](uint64_t seed) {
          scute_options o = testing::small_pool(redo);
          o.checksum = SCUTE_CHECKSUM_ADLER32;
          return random("random/adler32", o, seed, steps);
        }});
-  to.push_back({"random/adler32-logfree", "the same, log-free", [](std::uint64_t seed) {
+  to.push_back({"random/adler32-logfree", "the same, log-free", [](uint64_t seed) {
                   scute_options o = testing::small_pool(logfree);
                   o.checksum = SCUTE_CHECKSUM_ADLER32;
                   return random("random/adler32-logfree", o, seed, steps);
@@ -52,7 +51,7 @@ void add_random_scenarios(std::vector<entry>& to) {
     const std::string name = l.protection.engine == SCUTE_ENGINE_REDO
                                  ? "random/larger"
                                  : "random/larger-" + std::string(l.name);
-    to.push_back({name, "random transactions in a pool of 1 MiB", [l, name](std::uint64_t seed) {
+    to.push_back({name, "random transactions in a pool of 1 MiB", [l, name](uint64_t seed) {
                     scute_options o = testing::small_pool(l.protection);
                     o.size = 1u << 20;
                     return random(name, o, seed, 2 * steps);

@@ -6,7 +6,7 @@
 namespace scute::explore {
 namespace {
 
-std::uint64_t random_size(std::mt19937_64& random) {
+uint64_t random_size(std::mt19937_64& random) {
   switch (random() % 8) {
     case 0: return 1 + random() % 32;
     case 1: return 4000 + random() % 300;
@@ -18,13 +18,13 @@ std::uint64_t random_size(std::mt19937_64& random) {
 
 }  // namespace
 
-void change_at_random(scute::pool& p, unsigned thread, std::uint64_t number) {
+void change_at_random(scute::pool& p, unsigned thread, uint64_t number) {
   std::mt19937_64 random(number);
   change c(p, thread);
   bool touched[slots] = {};  // an object in an in-place range cannot be freed, or opened otherwise
   const unsigned operations = random() % 3 == 0 ? 1 + static_cast<unsigned>(random() % 6) : 1;
   for (unsigned i = 0; i < operations; ++i) {
-    const std::uint64_t slot = random() % slots;
+    const uint64_t slot = random() % slots;
     const auto fill = static_cast<unsigned>(random());
     const unsigned what = static_cast<unsigned>(random() % 10);
     if (touched[slot]) continue;
@@ -33,9 +33,9 @@ void change_at_random(scute::pool& p, unsigned thread, std::uint64_t number) {
       touched[slot] = true;
       continue;
     }
-    const std::uint64_t n = c.size(slot);
-    const std::uint64_t at = random() % n;
-    const std::uint64_t length = 1 + random() % (n - at);
+    const uint64_t n = c.size(slot);
+    const uint64_t at = random() % n;
+    const uint64_t length = 1 + random() % (n - at);
     if (what < 3) {
       c.free(slot);
       touched[slot] = true;

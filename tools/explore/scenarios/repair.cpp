@@ -15,17 +15,17 @@ void commit(scute::pool& p, const std::function<void(change&)>& body) {
   c.commit();
 }
 
-std::uint64_t offset_of(scute::pool& p, std::uint64_t slot) {
+uint64_t offset_of(scute::pool& p, uint64_t slot) {
   const change c(p, 0);
   return c.oid(slot) & 0xffff'ffff'ffffu;  // the low bits of an oid are the payload's file offset
 }
 
-void scribble(const testing::stage& at, std::uint64_t offset, std::uint64_t n, unsigned fill) {
+void scribble(const testing::stage& at, uint64_t offset, uint64_t n, unsigned fill) {
   std::byte noise[4096];
-  for (std::uint64_t done = 0; done < n; done += sizeof noise) {
-    const std::uint64_t part = std::min<std::uint64_t>(sizeof noise, n - done);
+  for (uint64_t done = 0; done < n; done += sizeof noise) {
+    const uint64_t part = std::min<uint64_t>(sizeof noise, n - done);
     fill_bytes(noise, part, fill + static_cast<unsigned>(done));
-    at.damage(offset + done, {noise, static_cast<std::size_t>(part)});
+    at.damage(offset + done, {noise, static_cast<size_t>(part)});
   }
 }
 
@@ -55,7 +55,7 @@ testing::scenario objects(const level& l) {
   auto s = start("repair-objects", l);
   for (unsigned k = 0; k < 3; ++k) {
     s.step_on_stage("flip a bit of a small object, and open it", [k](const testing::stage& at) {
-      const std::uint64_t where = offset_of(at.pool(), 0) + 30 * k;
+      const uint64_t where = offset_of(at.pool(), 0) + 30 * k;
       const std::byte flipped[] = {at.bytes()[where] ^ std::byte{4}};
       at.damage(where, flipped);
       commit(at.pool(), [&](change& c) { c.overwrite(0, 10 + k); });
@@ -80,7 +80,7 @@ testing::scenario while_open(const level& l) {
   for (unsigned k = 0; k < 2; ++k)
     s.step_on_stage("open, damage, commit", [k](const testing::stage& at) {
       scute::pool& p = at.pool();
-      const std::uint64_t object = offset_of(p, 2);
+      const uint64_t object = offset_of(p, 2);
       change c(p, 0);
       c.edit(2, 1000, 100, 20 + k);
       scribble(at, object + 1050, 20, 5 + k);
@@ -114,8 +114,8 @@ testing::scenario metadata(const level& l) {
   return s;
 }
 
-std::uint64_t count_of(scute::pool& p) {
-  std::uint64_t n = 0;
+uint64_t count_of(scute::pool& p) {
+  uint64_t n = 0;
   for (const auto object : p.objects()) n += object.oid() != 0 ? 1 : 0;
   return n;
 }
@@ -125,7 +125,7 @@ testing::scenario enumeration(const level& l) {
   auto s = start("enumerated-damaged", l);
   for (unsigned k = 0; k < 2; ++k) {
     s.step_on_stage("scribble over an object's header; enumerate", [k](const testing::stage& at) {
-      const std::uint64_t all = count_of(at.pool());
+      const uint64_t all = count_of(at.pool());
       scribble(at, offset_of(at.pool(), k) - 32, 32, 40 + k);
       if (count_of(at.pool()) != all)
         throw std::runtime_error("the enumeration passes over an object");
@@ -140,7 +140,7 @@ testing::scenario parity(const level& l) {
   for (unsigned k = 0; k < 3; ++k) {
     s.step_on_stage("scribble over parity", [k](const testing::stage& at) {
       const auto i = at.pool().info();
-      const std::uint64_t zone = 8192 + 6 * 4096;
+      const uint64_t zone = 8192 + 6 * 4096;
       scribble(at, zone + i.rows * i.row_size + 4096 * k + 100, 5000, 70 + k);
     });
     s.step("check and repair", check_and_repair);
@@ -199,10 +199,10 @@ void add_repair_scenarios(std::vector<entry>& to) {
         {"enumerated-damaged", "objects are enumerated whose headers are injured", enumeration},
         {"repair-parity", "parity is injured", parity},
         {"repair-threads", "a repair while another thread commits", two_threads}}) {
-    to.push_back({k.name, k.about, [make = k.make](std::uint64_t) { return make(levels[3]); }});
+    to.push_back({k.name, k.about, [make = k.make](uint64_t) { return make(levels[3]); }});
     for (const level& l : {levels[4], levels[5]})
       to.push_back({std::string(k.name) + "/" + l.name, k.about,
-                    [make = k.make, l](std::uint64_t) { return make(l); }});
+                    [make = k.make, l](uint64_t) { return make(l); }});
   }
 }
 

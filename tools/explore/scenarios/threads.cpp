@@ -93,7 +93,7 @@ testing::scenario allocator(const level& l) {
 }
 
 // locks: for all column blocks; 0: one for each.
-testing::scenario random(const level& l, unsigned threads, std::uint64_t seed, unsigned locks = 0) {
+testing::scenario random(const level& l, unsigned threads, uint64_t seed, unsigned locks = 0) {
   auto s = with_directories((locks != 0 ? "threads-collide-" : "threads-random-") +
                                 std::to_string(threads) + "/" + l.name,
                             l.protection, threads);
@@ -129,11 +129,11 @@ void add_thread_scenarios(std::vector<entry>& to) {
     for (const level& l : levels)
       to.push_back({"threads-random-" + std::to_string(threads) + "/" + l.name,
                     std::to_string(threads) + " threads, random transactions",
-                    [l, threads](std::uint64_t seed) { return random(l, threads, seed); }});
+                    [l, threads](uint64_t seed) { return random(l, threads, seed); }});
   for (const level& l : levels)
     to.push_back({std::string("threads-collide-2/") + l.name,
                   "two threads, random transactions; column blocks share eight locks",
-                  [l](std::uint64_t seed) { return random(l, 2, seed, 8); }});
+                  [l](uint64_t seed) { return random(l, 2, seed, 8); }});
 }
 
 }  // namespace scute::explore

@@ -14,12 +14,12 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace scute::pool {
+namespace scute::core::pool {
 
 struct state;
 struct lane;
 
-struct hold {
+struct grip {
   enum class phase : uint8_t {
     reading,  // nothing of the piece has been written; or no piece is being written at all
     parity,   // parity is being written. Exclusive: `fresh_parity` holds what the piece's part must
@@ -48,25 +48,24 @@ struct hold {
 };
 
 // initial-exec: a signal handler must not be the one to allocate it.
-inline thread_local constinit hold this_thread_holds
-    __attribute__((tls_model("initial-exec"))) = {};
+inline thread_local constinit grip this_thread_grip __attribute__((tls_model("initial-exec"))) = {};
 
 // Says whose stripe the thread holds, for the time of its life.
-class holding {
+class grip_scope {
  public:
-  holding(const state& s, uint32_t stripe, bool shared) noexcept {
-    hold& h = this_thread_holds;
+  grip_scope(const state& s, uint32_t stripe, bool shared) noexcept {
+    grip& h = this_thread_grip;
     h.stripe = stripe;
     h.shared = shared;
-    h.now = hold::phase::reading;
+    h.now = grip::phase::reading;
     h.length = h.done = 0;
     h.window = nullptr;
     h.pool = &s;
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
   // The stripes of a window, or of one that is being drained for its lane.
-  holding(const state& s, const lane& l, hold::phase p) noexcept {
-    hold& h = this_thread_holds;
+  grip_scope(const state& s, const lane& l, grip::phase p) noexcept {
+    grip& h = this_thread_grip;
     h.shared = false;
     h.now = p;
     h.length = h.done = 0;
@@ -74,19 +73,19 @@ class holding {
     h.pool = &s;
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
-  ~holding() {
+  ~grip_scope() {
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    this_thread_holds.pool = nullptr;
-    this_thread_holds.window = nullptr;
+    this_thread_grip.pool = nullptr;
+    this_thread_grip.window = nullptr;
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
-  holding(const holding&) = delete;
-  holding& operator=(const holding&) = delete;
+  grip_scope(const grip_scope&) = delete;
+  grip_scope& operator=(const grip_scope&) = delete;
 
   // What is about to be written (GRIP-2).
   static void piece(uint64_t data, uint64_t parity, uint32_t length, const std::byte* fresh_data,
                     const std::byte* fresh_parity, const std::byte* delta) noexcept {
-    hold& h = this_thread_holds;
+    grip& h = this_thread_grip;
     h.data = data;
     h.parity = parity;
     h.length = length;
@@ -96,10 +95,10 @@ class holding {
   }
 };
 
-inline void enter_phase(hold::phase p) noexcept {
+inline void enter_phase(grip::phase p) noexcept {
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  this_thread_holds.now = p;
+  this_thread_grip.now = p;
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

@@ -6,17 +6,17 @@
 
 #include "pool/state.hpp"
 
-namespace scute::tx {
+namespace scute::core::tx {
 
-class claim_hold {
+class claim_guard {
  public:
-  claim_hold(pool::state& s, pool::lane& l) noexcept : s_(s), l_(l) { l_.claims.clear(); }
-  ~claim_hold() {
+  claim_guard(pool::state& s, pool::lane& l) noexcept : s_(s), l_(l) { l_.claims.clear(); }
+  ~claim_guard() {
     for (size_t i = 0; i < held_; ++i) s_.claimed.release(l_.claims[i]);
     l_.claims.clear();
   }
-  claim_hold(const claim_hold&) = delete;
-  claim_hold& operator=(const claim_hold&) = delete;
+  claim_guard(const claim_guard&) = delete;
+  claim_guard& operator=(const claim_guard&) = delete;
 
   void add(uint64_t payload) { l_.claims.push_back(pool::claims::index(payload)); }
   // All that were added, once.
@@ -60,4 +60,4 @@ class repair_claim {
   bool taken_ = false;
 };
 
-}  // namespace scute::tx
+}  // namespace scute::core::tx

@@ -18,9 +18,9 @@
 #include <chrono>
 #endif
 
-namespace scute::medium {
+namespace scute::core::medium {
 
-enum class stage : uint8_t {
+enum class cost_part : uint8_t {
   outside,   // the program, and what no scope is around
   begin,     // a lane, a new transaction number
   allocate,  // slots reserved; their headers written when a chunk is new
@@ -33,41 +33,41 @@ enum class stage : uint8_t {
   fence,     // waiting for what was written
   end,       // slots given back, the lane too
 };
-inline constexpr size_t stages = 11;
-inline constexpr std::array<const char*, stages> stage_names{"outside", "begin", "allocate", "open",
-                                                             "seal",    "plan",  "log",      "data",
-                                                             "parity",  "fence", "end"};
+inline constexpr size_t cost_parts = 11;
+inline constexpr std::array<const char*, cost_parts> cost_part_names{
+    "outside", "begin", "allocate", "open",  "seal", "plan",
+    "log",     "data",  "parity",   "fence", "end"};
 
-struct stage_reading {
+struct cost_reading {
   uint64_t ticks = 0, entered = 0;  // entered: how often the clock went over to this stage
 };
 
-class stage_clock {
+class cost_clock {
  public:
-  using reading = stage_reading;
+  using reading = cost_reading;
 
   static inline std::atomic<bool> on{false};
 
   static bool mine() noexcept { return owner_.load(std::memory_order_relaxed) == &here_; }
 
   static void start() noexcept {
-    now_ = stage::outside;
+    now_ = cost_part::outside;
     clocks_ = {};
     owner_.store(&here_, std::memory_order_relaxed);
     since_ = tick();
     on.store(true, std::memory_order_release);
   }
   // What each stage has taken since start().
-  static std::array<reading, stages> stop() noexcept {
-    enter(stage::outside);
+  static std::array<reading, cost_parts> stop() noexcept {
+    enter(cost_part::outside);
     on.store(false, std::memory_order_relaxed);
     return clocks_;
   }
-  static stage enter(stage s) noexcept {
+  static cost_part enter(cost_part s) noexcept {
     const uint64_t t = tick();
     clocks_[static_cast<size_t>(now_)].ticks += t - since_;
     since_ = t;
-    const stage before = now_;
+    const cost_part before = now_;
     now_ = s;
     ++clocks_[static_cast<size_t>(s)].entered;
     return before;
@@ -83,29 +83,29 @@ class stage_clock {
  private:
   static inline thread_local char here_ = 0;
   static inline std::atomic<const char*> owner_{nullptr};
-  static inline stage now_ = stage::outside;
+  static inline cost_part now_ = cost_part::outside;
   static inline uint64_t since_ = 0;
-  static inline std::array<reading, stages> clocks_{};
+  static inline std::array<reading, cost_parts> clocks_{};
 };
 
-class stage_scope {
+class cost_scope {
  public:
-  explicit stage_scope(stage s) noexcept {
-    if (stage_clock::on.load(std::memory_order_acquire)) [[unlikely]] {
-      entered_ = stage_clock::mine();
-      if (entered_) before_ = stage_clock::enter(s);
+  explicit cost_scope(cost_part s) noexcept {
+    if (cost_clock::on.load(std::memory_order_acquire)) [[unlikely]] {
+      entered_ = cost_clock::mine();
+      if (entered_) before_ = cost_clock::enter(s);
     }
   }
-  ~stage_scope() {
+  ~cost_scope() {
     if (entered_) [[unlikely]]
-      stage_clock::enter(before_);
+      cost_clock::enter(before_);
   }
-  stage_scope(const stage_scope&) = delete;
-  stage_scope& operator=(const stage_scope&) = delete;
+  cost_scope(const cost_scope&) = delete;
+  cost_scope& operator=(const cost_scope&) = delete;
 
  private:
-  stage before_ = stage::outside;
+  cost_part before_ = cost_part::outside;
   bool entered_ = false;
 };
 
-}  // namespace scute::medium
+}  // namespace scute::core::medium

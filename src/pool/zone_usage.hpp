@@ -9,16 +9,16 @@
 #include "base/planted.hpp"
 #include "pool/fragment.hpp"
 
-namespace scute::pool {
+namespace scute::core::pool {
 
-struct zone_extent {
+struct zone_usage {
   uint32_t high_water;  // chunks that were ever used
   uint32_t log_chunks;  // chunks lent to logs
 };
 
 // If the descriptor is damaged, everything counts as in use, which is safe to assume: what was never used is
 // zeros, or it is noise that the parity of columns recomputed meanwhile has in it, which a check finds.
-inline zone_extent read_extent(const state& s, uint64_t z) noexcept {
+inline zone_usage read_usage(const state& s, uint64_t z) noexcept {
   const uint64_t at = s.geo.zone_offset(z);
   if (!valid(s, metadata_fragment(at, format::type_zone)) && !SCUTE_PLANTED(extent_check))
     return {s.geo.chunks, 1};
@@ -33,4 +33,4 @@ inline void set_used_end(state& s, uint64_t z, uint32_t high_water) noexcept {
                       std::memory_order_release);
 }
 
-}  // namespace scute::pool
+}  // namespace scute::core::pool

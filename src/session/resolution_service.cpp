@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "session/recovery_service.hpp"
+#include "session/resolution_service.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -9,7 +9,7 @@
 #include "pool/superblock.hpp"
 #include "session/instance.hpp"
 
-namespace scute {
+namespace scute::core {
 namespace {
 
 // Blocks between two looks at whether to stop; each is up to 400 KiB of reading.
@@ -17,11 +17,11 @@ constexpr uint64_t step = 8;
 
 }  // namespace
 
-void recovery_service::begin() noexcept {
+void resolution_service::begin() noexcept {
   in_.s.attentive.store(true);
 }
 
-void recovery_service::start() {
+void resolution_service::start() {
   const std::lock_guard hold(mutex_);
   // One CPU stays free for the program.
   const unsigned cpus = std::max(2u, std::thread::hardware_concurrency());
@@ -32,7 +32,7 @@ void recovery_service::start() {
   }
 }
 
-void recovery_service::scan() noexcept {
+void resolution_service::scan() noexcept {
   block_all_but_faults();
   const pool::library_call within;
   const pool::finder_scope as(SCUTE_FINDER_OPEN);
@@ -46,13 +46,13 @@ void recovery_service::scan() noexcept {
   }
 }
 
-bool recovery_service::all_done() const noexcept {
+bool resolution_service::all_done() const noexcept {
   const auto done = in_.s.resolving->done();
   return done.resolved == done.blocks;
 }
 
 // Whoever finds that the last block is done.
-void recovery_service::conclude() {
+void resolution_service::conclude() {
   pool::state& s = in_.s;
   if (!all_done()) return;  // another one is at it
   const std::lock_guard service(s.service_mutex);
@@ -64,7 +64,7 @@ void recovery_service::conclude() {
   s.attentive.store(in_.attentive_by_choice());
 }
 
-void recovery_service::finish(scute_progress_fn progress, void* arg) {
+void resolution_service::finish(scute_progress_fn progress, void* arg) {
   pool::resolver& work = *in_.s.resolving;
   if (!work.pending()) return;
   const uint64_t width = (uint64_t{in_.s.geo.rows} + in_.s.geo.parity) * format::page;
@@ -89,7 +89,7 @@ void recovery_service::finish(scute_progress_fn progress, void* arg) {
   tell();
 }
 
-void recovery_service::stop() noexcept {
+void resolution_service::stop() noexcept {
   stop_.store(true, std::memory_order_relaxed);
   std::vector<std::thread> threads;
   {
@@ -99,4 +99,4 @@ void recovery_service::stop() noexcept {
   for (std::thread& t : threads) t.join();
 }
 
-}  // namespace scute
+}  // namespace scute::core

@@ -9,7 +9,7 @@
 
 #include "base/spin_lock.hpp"
 
-namespace scute::heap {
+namespace scute::core::heap {
 
 enum class use : uint8_t {
   virgin = 0,  // beyond the zone's high-water mark
@@ -22,7 +22,7 @@ enum class use : uint8_t {
 };
 
 // Zero bytes are the state of a virgin chunk: a zone's table is allocated zeroed and lazily.
-struct chunk_state {
+struct chunk_record {
   std::atomic<use> kind;
   spin_lock mutex;
   bool owned;   // some lane allocates from it
@@ -54,4 +54,4 @@ struct chunk_state {
   void unlock() noexcept { mutex.unlock(); }
 };
 
-}  // namespace scute::heap
+}  // namespace scute::core::heap

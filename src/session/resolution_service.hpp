@@ -13,16 +13,16 @@
 
 #include "scute/scute.h"
 
-namespace scute {
+namespace scute::core {
 
 class instance;
 
-class recovery_service {
+class resolution_service {
  public:
-  explicit recovery_service(instance& in) : in_(in) {}
-  ~recovery_service() { stop(); }
-  recovery_service(const recovery_service&) = delete;
-  recovery_service& operator=(const recovery_service&) = delete;
+  explicit resolution_service(instance& in) : in_(in) {}
+  ~resolution_service() { stop(); }
+  resolution_service(const resolution_service&) = delete;
+  resolution_service& operator=(const resolution_service&) = delete;
 
   // Something is unresolved from here on (tx::engine::resume()).
   void begin() noexcept;
@@ -45,4 +45,4 @@ class recovery_service {
   std::exception_ptr error_;
 };
 
-}  // namespace scute
+}  // namespace scute::core
