@@ -23,80 +23,40 @@
 //
 // The persistency model is that of x86 (see docs/testing.md): a crash may leave any subset of the
 // stores that no fence has completed, by lines or, for non-temporal stores, by 8 bytes.
+//
+// A structure that lies in no pool can be explored as well: scute/exploration.hpp.
 #ifndef SCUTE_TESTING_HPP
 #define SCUTE_TESTING_HPP
 
+#include <scute/exploration.hpp>
 #include <scute/pool.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
-#include <vector>
+#include <utility>
 
 namespace scute::testing {
 
 namespace detail {
-class stage_state;
-struct scenario_state;
-}  // namespace detail
+struct pool_recipe;
+}
 
 /// What a step that does more than change the pool works on: the pool, and the medium under it.
-class stage {
+class stage : public basic_stage {
  public:
-  explicit stage(detail::stage_state& s) noexcept : state_(&s) {}
+  using basic_stage::basic_stage;
+  explicit stage(const basic_stage& s) noexcept : basic_stage(s) {}
 
   /// The open pool. Throws std::logic_error while it is closed.
   scute::pool& pool() const;
-  bool is_open() const noexcept;
-  /// Closes the pool properly; opens it again; makes it anew (which is only allowed in a scenario
-  /// that starts without one).
-  void close() const;
-  void open() const;
-  void create() const;
-  /// Lets go of the pool as a dying process would, with everything it has stored on the medium.
-  void abandon() const;
-
-  /// The bytes of the medium as the program sees them. Not to be written to: see damage().
-  std::span<const std::byte> bytes() const noexcept;
-  /// Changes bytes behind the library's back, durably, as a media error or a scribble does.
-  void damage(uint64_t offset, std::span<const std::byte> bytes) const;
-  /// Loses the page that holds this byte: it becomes noise, and whoever accesses it next finds it
-  /// rebuilt. Until then it counts as lost, after a crash as well. The pool must be open.
-  void lose_page(uint64_t offset) const;
-
- private:
-  detail::stage_state* state_;
 };
-
-/// The lock to use between the threads of a scenario. A std::mutex that is held across a transaction
-/// would stop the exploration for ever: the thread that holds it may have lost its turn, and the one
-/// that waits in std::mutex::lock() never gives its own away. Outside explorations it is an ordinary
-/// mutex, so a structure may take its mutex type as a template argument.
-class mutex {
- public:
-  mutex();
-  ~mutex();
-  mutex(const mutex&) = delete;
-  mutex& operator=(const mutex&) = delete;
-  void lock();
-  bool try_lock();
-  void unlock();
-
- private:
-  struct state;
-  std::unique_ptr<state> state_;
-};
-
-/// Called by a thread of a scenario that was refused and is about to try again: gives its turn to the next
-/// one. Without it a scenario would try for ever, since nobody else gets a turn. Elsewhere it yields.
-void give_way();
 
 /// One thread's part of a scenario: steps in their order, and what it answers for. The threads of a
 /// scenario must change different objects, or take turns by a testing::mutex.
-class thread {
+class thread : public basic_thread {
  public:
   /// A step: what it does in a few words (for stories), and the doing. It should be one transaction,
   /// or several of which the observer sees one; what it throws ends the exploration as a violation.
@@ -109,10 +69,7 @@ class thread {
 
  private:
   friend class scenario;
-  thread(std::shared_ptr<detail::scenario_state> s, size_t index) noexcept
-      : state_(std::move(s)), index_(index) {}
-  std::shared_ptr<detail::scenario_state> state_;
-  size_t index_;
+  explicit thread(basic_thread t) noexcept : basic_thread(std::move(t)) {}
 };
 
 /// What a pool is protected by.
@@ -131,7 +88,7 @@ struct pool_kind {
 scute_options small_pool(pool_kind kind = {});
 
 /// What is to be explored.
-class scenario {
+class scenario : public basic_scenario {
  public:
   explicit scenario(std::string name, const scute_options& pool = small_pool());
 
@@ -164,57 +121,10 @@ class scenario {
   /// reports a loss (errc::corrupt) from wrong contents.
   scenario& may_lose();
 
-  const std::string& name() const noexcept;
-
  private:
-  friend struct detail::scenario_state;
-  friend const detail::scenario_state& state_of(const scenario& s) noexcept;
-  std::shared_ptr<detail::scenario_state> state_;
+  scenario(std::string name, std::shared_ptr<detail::pool_recipe> recipe);
+  std::shared_ptr<detail::pool_recipe> recipe_;
 };
-
-struct progress {
-  uint64_t states;  ///< recovered and judged so far
-  uint64_t states_wanted;
-};
-
-struct explore_options {
-  uint64_t states = 20000;  ///< crash states to recover and judge; fewer if there are no more
-  uint64_t seed = 1;        ///< of everything that is chosen at random
-  bool eadr = false;        ///< caches are durable
-  /// Recoveries may crash too, up to three in a row. At times it is the process that dies first, and the power
-  /// fails when its successor recovers, to whom stores were visible that were not durable.
-  bool crash_recovery = true;
-  bool thorough = false;        ///< read and reopen every pool again after its probe, not some
-  bool faults = true;           ///< damage one replica or one page of some images
-  uint64_t interleavings = 64;  ///< with several threads
-  std::string only;  ///< the name of one state, from a story: judge that one and nothing else
-  /// The command that repeats a state; in it %s stands for the name of the state. For stories.
-  std::string repeat_command;
-  std::function<void(const progress&)> progress;  ///< now and then
-  /// When nothing was finished for so long the process says that it hangs, and where, and aborts.
-  double hang_seconds = 60;
-};
-
-struct exploration {
-  bool sound = true;           ///< no violation
-  std::string story;           ///< of the first violation
-  uint64_t states = 0;         ///< recovered and judged
-  uint64_t recrashed = 0;      ///< of them, left by a crash of a recovery
-  uint64_t killed = 0;         ///< of them, left by the death of a process, with the power on
-  uint64_t damaged = 0;        ///< of them, with a fault on top of the crash
-  uint64_t crash_points = 0;   ///< moments at which the power failed
-  uint64_t interleavings = 0;  ///< runs recorded
-  bool complete = false;       ///< every image that the model allows was judged
-  double seconds = 0;
-};
-
-/// Explores a scenario. Ends at the first violation. One exploration at a time per process.
-exploration explore(const scenario& s, const explore_options& how = {});
-
-/// The same for scenarios that are made from a seed: one after the other, until there were as many
-/// states as wanted, each with its share of them.
-exploration explore(const std::function<scenario(uint64_t seed)>& make,
-                    const explore_options& how = {});
 
 }  // namespace scute::testing
 

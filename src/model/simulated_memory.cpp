@@ -28,6 +28,32 @@ void simulated_memory::touch(uint64_t offset, size_t n) noexcept {
     touched_[i / 64] |= uint64_t{1} << i % 64;
 }
 
+void simulated_memory::stream(uint64_t offset, const void* from, size_t n, unsigned writer) {
+  if (listener != nullptr) listener->before(offset, n);
+  std::memcpy(base_ + offset, from, n);
+  touch(offset, n);
+  if (listener != nullptr) listener->streamed(offset, n, writer);
+}
+
+void simulated_memory::store(uint64_t offset, const void* from, size_t n) {
+  if (listener != nullptr) listener->before(offset, n);
+  std::memcpy(base_ + offset, from, n);
+  touch(offset, n);
+  if (listener != nullptr) listener->stored(offset, n);
+}
+
+void simulated_memory::flush(uint64_t offset, size_t n, unsigned writer) {
+  if (listener != nullptr) listener->before(offset, n);
+  touch(offset, n);
+  if (listener != nullptr) listener->flushed(offset, n, writer);
+}
+
+void simulated_memory::fence(unsigned writer) {
+  if (listener == nullptr) return;
+  listener->before(0, 0);
+  listener->fenced(writer);
+}
+
 void simulated_memory::protect(uint64_t offset) noexcept {
   any_protected_ = true;
   protected_[offset / page / 64] |= uint64_t{1} << offset / page % 64;

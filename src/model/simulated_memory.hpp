@@ -6,9 +6,8 @@
 // The memory outlives the pools opened in it, as a file outlives its openings. Not for threads that
 // really run at the same time.
 //
-// This header, like most of the folder's, includes neither the core nor the C++ interface: the two
-// use the same names (scute::pool, scute::medium) for different things, so no file may see both.
-// pool_handle.cpp, faults.cpp and place.cpp are on the core's side, the rest on the interface's.
+// It needs no explorer: who listens may be a persistence model alone, and whatever stores through stream(),
+// store(), flush() and fence() can be looked at store by store.
 #pragma once
 
 #include <cstddef>
@@ -66,6 +65,12 @@ class simulated_memory {
   // True if a page that was not touched differs from `image`: a store that was never announced.
   bool strayed(std::span<const std::byte> image) const noexcept;
 
+  // What a medium does: changes the bytes, and tells the listener. Writers are known by numbers. The range
+  // has at least one byte.
+  void stream(uint64_t offset, const void* from, size_t n, unsigned writer);
+  void store(uint64_t offset, const void* from, size_t n);
+  void flush(uint64_t offset, size_t n, unsigned writer);
+  void fence(unsigned writer);
   unsigned next_writer() noexcept { return writers_++; }
 
  private:

@@ -49,7 +49,7 @@ std::vector<step_count> steps_at(const recording& r, uint64_t moment) {
 expectation expected_at(const recording& r, uint64_t moment) {
   expectation e;
   e.damaged = r.damaged;
-  e.absent = r.begins_without_pool;
+  e.absent = r.begins_without_subject;
   const auto counts = steps_at(r, moment);
   for (size_t t = 0; t < counts.size(); ++t) {
     auto& allowed = e.allowed.emplace_back();

@@ -2,12 +2,12 @@
 // explore(): records a scenario, and judges crash states of the recording until there were enough.
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
 #include "testing/crash_state.hpp"
 #include "testing/last_words.hpp"
-#include "testing/pool_handle.hpp"
 #include "testing/variants.hpp"
 #include "testing/watchdog.hpp"
 
@@ -16,32 +16,24 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-// So many locks for column blocks, for the time of its life.
-class shared_locks {
- public:
-  explicit shared_locks(unsigned n) : before_(share_locks(n)) {}
-  ~shared_locks() { share_locks(before_); }
-  shared_locks(const shared_locks&) = delete;
-  shared_locks& operator=(const shared_locks&) = delete;
-
- private:
-  const unsigned before_;
-};
-
 class explorer {
  public:
-  explorer(const detail::scenario_state& s, const explore_options& how, uint64_t seed,
-           exploration& result, watchdog& dog)
-      : locks_(s.locks),
-        dog_(dog),
+  // what: of the scenario, made for this exploration.
+  explorer(const detail::scenario_state& s, std::unique_ptr<subject> what,
+           const explore_options& how, uint64_t seed, exploration& result, watchdog& dog)
+      : dog_(dog),
         scenario_(s),
+        subject_(std::move(what)),
         how_(how),
         seed_(seed),
         result_(result),
-        start_(start_image(s, seed)),
-        judge_(s, start_.size(), how.eadr) {
+        start_(start_image(s, *subject_, seed)),
+        judge_(s, *subject_, how.eadr) {
     judge_.thorough = how.thorough;
   }
+  ~explorer() { subject_->act_as(0); }
+  explorer(const explorer&) = delete;
+  explorer& operator=(const explorer&) = delete;
 
   // Judges up to `states` states; fewer if there are no more, or after a violation.
   void run(uint64_t states) {
@@ -59,7 +51,7 @@ class explorer {
       complete = explore(r, i, std::max<uint64_t>(share, 1)) && complete;
     }
     // Interleavings are chosen, not exhausted; recoveries are crashed at random.
-    result_.complete = complete && orders.size() == 1 && !how_.crash_recovery && !how_.faults;
+    result_.complete = complete && orders.size() == 1 && !how_.crash_recovery && !faults();
   }
 
   // One state by name.
@@ -90,7 +82,7 @@ class explorer {
     last_words::say("\nscute: the process died while the scenario \"" + scenario_.name +
                     "\" ran (seed " + std::to_string(seed_) + ", " + order.text() + ")\n");
     dog_.beat();
-    recording r = record(scenario_, start_, order, seed_, how_.eadr);
+    recording r = record(scenario_, *subject_, start_, order, seed_, how_.eadr);
     if (!r.failed.empty()) {
       result_.sound = false;
       result_.story = "scenario \"" + scenario_.name + "\", seed " + std::to_string(seed_) +
@@ -150,8 +142,8 @@ class explorer {
       uint64_t states = 0;
       verdict again = judge_.run(m, small, e, states);
       const bool shrunk = !again.sound;
-      result_.story =
-          tell(scenario_, r, name, m, shrunk ? small : c, shrunk ? again : v, how_.repeat_command);
+      result_.story = tell(scenario_, *subject_, r, name, m, shrunk ? small : c, shrunk ? again : v,
+                           how_.repeat_command);
       break;
     }
     return name.variant < all.count() ? name.variant : UINT64_MAX;
@@ -174,13 +166,15 @@ class explorer {
         if (c.again.empty()) c.again.push_back({mix(c.seed, 10) % 6, mix(c.seed, 11) % 64});
       }
     }
-    if (how_.faults && !damaged && !c.killed) {
+    if (faults() && !damaged && !c.killed) {
       c.damage.number = mix(c.seed, 8);
-      if (dice % 8 == 0) c.damage.what = fault::kind::replica;
-      if (dice % 16 == 1) c.damage.what = fault::kind::page;
+      if (dice % 8 == 0) c.damage.what = fault::kind::before_recovery;
+      if (dice % 16 == 1) c.damage.what = fault::kind::after_recovery;
     }
     return c;
   }
+
+  bool faults() const { return how_.faults && subject_->takes_faults(); }
 
   void tell_progress() {
     if (!how_.progress || result_.states < told_ + 500) return;
@@ -188,9 +182,9 @@ class explorer {
     how_.progress({result_.states, how_.states});
   }
 
-  const shared_locks locks_;
   watchdog& dog_;
   const detail::scenario_state& scenario_;
+  const std::unique_ptr<subject> subject_;
   const explore_options& how_;
   const uint64_t seed_;
   exploration& result_;
@@ -209,37 +203,43 @@ std::optional<state_name> wanted(const explore_options& how) {
   return n;
 }
 
+std::unique_ptr<subject> subject_of(const basic_scenario& s) {
+  auto made = detail::scenario_state::of(s).make();
+  if (!made) throw std::invalid_argument("scenario \"" + s.name() + "\" makes no subject");
+  return made;
+}
+
 // share: states for each seed.
-exploration explore_seeds(const std::function<scenario(uint64_t seed)>& make,
+exploration explore_seeds(const std::function<basic_scenario(uint64_t seed)>& make,
                           const explore_options& how, uint64_t share) {
   const auto begin = clock::now();
   const last_words words;
   watchdog dog(how.hang_seconds);
   exploration result;
   if (const auto name = wanted(how)) {
-    const scenario s = make(name->seed);
-    explorer(detail::scenario_state::of(s), how, name->seed, result, dog).only(*name);
+    const basic_scenario s = make(name->seed);
+    explorer(detail::scenario_state::of(s), subject_of(s), how, name->seed, result, dog)
+        .only(*name);
   } else {
     for (uint64_t seed = how.seed; result.sound && result.states < how.states; ++seed) {
-      const scenario s = make(seed);
+      const basic_scenario s = make(seed);
       const uint64_t before = result.states;
-      explorer(detail::scenario_state::of(s), how, seed, result, dog)
+      explorer(detail::scenario_state::of(s), subject_of(s), how, seed, result, dog)
           .run(std::min(share, how.states - before));
       if (result.complete || result.states == before) break;
     }
   }
-  prefer_lane(0);
   result.seconds = std::chrono::duration<double>(clock::now() - begin).count();
   return result;
 }
 
 }  // namespace
 
-exploration explore(const scenario& s, const explore_options& how) {
+exploration explore(const basic_scenario& s, const explore_options& how) {
   return explore_seeds([&](uint64_t) { return s; }, how, how.states);
 }
 
-exploration explore(const std::function<scenario(uint64_t seed)>& make,
+exploration explore(const std::function<basic_scenario(uint64_t seed)>& make,
                     const explore_options& how) {
   // Each seed gets a share that is large enough to look into its recording.
   return explore_seeds(make, how, std::max<uint64_t>(how.states / 100, 2000));

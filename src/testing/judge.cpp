@@ -4,8 +4,6 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "testing/faults.hpp"
-#include "testing/pool_handle.hpp"
 #include "testing/variants.hpp"
 
 namespace scute::testing {
@@ -15,22 +13,36 @@ class violation : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-scute::pool open(model::simulated_memory& m, const scute_options& o) {
-  scute_pool* handle = nullptr;
-  scute::detail::check(open_in(m, o, &handle));
-  return scute::pool::adopt(handle);
-}
-
-// Lets go of the pool on every way out.
-class opened {
+// A subject that is open now and then; lets go of it on every way out.
+class opening {
  public:
-  opened(model::simulated_memory& m, const scute_options& o) : pool(open(m, o)) {}
-  ~opened() { abandon(pool.native_handle()); }
-  opened(const opened&) = delete;
-  opened& operator=(const opened&) = delete;
+  opening(subject& s, model::simulated_memory& m) : subject_(s), place_(m) {}
+  ~opening() {
+    if (open_) subject_.abandon();
+  }
+  opening(const opening&) = delete;
+  opening& operator=(const opening&) = delete;
 
-  scute::pool pool;
+  void open() {
+    subject_.open(place_);
+    open_ = true;
+  }
+  void close() {
+    subject_.close();
+    open_ = false;
+  }
+
+ private:
+  subject& subject_;
+  memory place_;
+  bool open_ = false;
 };
+
+std::string list_of(const findings& f) {
+  std::string all;
+  for (const std::string& text : f.texts) all += "\n      " + text;
+  return all;
+}
 
 std::string shortened(const std::string& text) {
   constexpr size_t most = 2000;
@@ -97,8 +109,8 @@ class judge::snapshot final : public model::memory_listener {
   bool taken_ = false;
 };
 
-judge::judge(const detail::scenario_state& s, uint64_t size, bool eadr)
-    : scenario_(s), memory_(size, eadr), spare_(eadr) {}
+judge::judge(const detail::scenario_state& s, subject& what, bool eadr)
+    : scenario_(s), subject_(what), noun_(what.noun()), memory_(what.size(), eadr), spare_(eadr) {}
 judge::~judge() = default;
 
 void judge::base(std::span<const std::byte> durable) {
@@ -113,8 +125,8 @@ verdict judge::run(const model::persistence_model& m, const crash_state& c, cons
   memory_.restore(base_, thorough);
   m.apply(c.durable, memory_.bytes());
   m.for_each_chosen(c.durable, [&](uint64_t offset, size_t n) { memory_.touch(offset, n); });
-  if (f.what == fault::kind::replica) {
-    const injury i = injure_replica(memory_.bytes(), f.number);
+  if (f.what == fault::kind::before_recovery) {
+    const injury i = subject_.injure(fault_moment::before_recovery, memory_.bytes(), f.number);
     inflict(i);
     if (!i.bytes.empty()) v.log.push_back("damaged besides: " + i.text);
   }
@@ -141,53 +153,55 @@ verdict judge::run(const model::persistence_model& m, const crash_state& c, cons
 }
 
 void judge::inflict(const injury& i) {
-  if (i.bytes.empty()) return;  // the image is of no pool yet
-  std::memcpy(memory_.bytes().data() + i.offset, i.bytes.data(), i.bytes.size());
+  if (i.bytes.empty()) return;
+  const auto all = memory_.bytes();
+  if (i.offset > all.size() || i.bytes.size() > all.size() - i.offset)
+    throw std::out_of_range("injury beyond the end of the " + noun_);
+  std::memcpy(all.data() + i.offset, i.bytes.data(), i.bytes.size());
   memory_.touch(i.offset, i.bytes.size());
 }
 
 bool judge::recover(verdict& v, const expectation& e, const fault& f, snapshot* again) {
   try {
-    prefer_lane(0);
+    subject_.act_as(0);
     memory_.listener = again;
-    std::unique_ptr<opened> o;
+    opening o(subject_, memory_);
     try {
-      o = std::make_unique<opened>(memory_, scenario_.options);
+      o.open();
     } catch (const std::exception& error) {
       if (again != nullptr) again->finish();
       memory_.listener = nullptr;
       if (e.absent) {
-        v.log.push_back(std::string("there is no pool yet: ") + error.what());
+        v.log.push_back("there is no " + noun_ + " yet: " + error.what());
         return true;
       }
-      throw violation(std::string("the pool cannot be opened: ") + error.what());
+      throw violation("the " + noun_ + " cannot be opened: " + error.what());
     }
     if (again != nullptr) again->finish();
-    scute::pool& p = o->pool;
-    v.log.push_back("recovery completed " + std::to_string(p.info().recovered) +
-                    " decided transaction(s)");
-    observe(e, p, "after recovery");
-    check(p, e, f.what != fault::kind::none);
-    if (f.what == fault::kind::page && scenario_.options.protection == SCUTE_PROTECT_MLPC) {
-      const injury i = injure_page(memory_.bytes(), f.number);
+    if (std::string done = subject_.recovered(); !done.empty()) v.log.push_back(std::move(done));
+    observe(e, "after recovery");
+    check(e, f.what != fault::kind::none);
+    if (f.what == fault::kind::after_recovery) {
+      const injury i = subject_.injure(fault_moment::after_recovery, memory_.bytes(), f.number);
       inflict(i);
-      v.log.push_back("damaged after that: " + i.text);
-      check(p, e, true);
-      observe(e, p, "after the damage was repaired");
+      if (!i.bytes.empty()) {
+        v.log.push_back("damaged after that: " + i.text);
+        check(e, true);
+        observe(e, "after the damage was repaired");
+      }
     }
-    probe(p);
+    probe();
     if (thorough || count_ % 4 == 0) {
-      observe(e, p, "after the probe");
-      check(p, e, false);
+      observe(e, "after the probe");
+      check(e, false);
     }
     if (thorough || count_ % 16 == 0) {
-      p.close();
-      o.reset();
-      o = std::make_unique<opened>(memory_, scenario_.options);
-      observe(e, o->pool, "after the pool was closed and opened again");
+      o.close();
+      o.open();
+      observe(e, "after the " + noun_ + " was closed and opened again");
     }
     if ((thorough || count_ % 64 == 0) && memory_.strayed(base_))
-      throw violation("bytes of the pool were changed without the medium knowing of it");
+      throw violation("bytes of the " + noun_ + " were changed without the medium knowing of it");
     return true;
   } catch (const std::exception& error) {
     memory_.listener = nullptr;
@@ -197,74 +211,45 @@ bool judge::recover(verdict& v, const expectation& e, const fault& f, snapshot* 
   }
 }
 
-void judge::observe(const expectation& e, scute::pool& p, const char* when) {
+void judge::observe(const expectation& e, const std::string& when) {
   for (size_t t = 0; t < scenario_.threads.size(); ++t) {
     if (!scenario_.threads[t].observe) continue;
     std::string seen;
     try {
-      seen = scenario_.threads[t].observe(p);
+      seen = scenario_.threads[t].observe(subject_);
     } catch (const std::exception& error) {
-      throw violation(std::string(when) + ", the observer of thread " + std::to_string(t) +
+      throw violation(when + ", the observer of thread " + std::to_string(t) +
                       " threw: " + error.what());
     }
     bool fits = false;
     for (const std::string* text : e.allowed[t]) fits = fits || *text == seen;
     if (fits) continue;
-    std::string text = std::string(when) + ", thread " + std::to_string(t) + " reads\n      " +
-                       shortened(seen) + "\n    allowed is";
+    std::string text = when + ", thread " + std::to_string(t) + " reads\n      " + shortened(seen) +
+                       "\n    allowed is";
     for (const std::string* one : e.allowed[t]) text += "\n      " + shortened(*one);
     throw violation(text);
   }
 }
 
-void judge::check(scute::pool& p, const expectation& e, bool injured) {
-  std::string found;
-  const auto note = [&](std::string_view what, uint64_t offset, uint64_t length, scute_oid,
-                        bool repaired) {
-    found += "\n      " + std::string(what) + " at " + std::to_string(offset) + "+" +
-             std::to_string(length) + (repaired ? " (repaired)" : "");
-  };
+void judge::check(const expectation& e, bool injured) {
   if (e.damaged || injured) {
-    const auto r = p.check(true, note, {});
-    if (r.lost != 0 && scenario_.may_lose) return;  // each was reported just now
-    if (r.lost != 0) throw violation("check finds losses beyond repair:" + found);
-    found.clear();
+    const findings mended = subject_.check(true);
+    if (mended.lost != 0 && scenario_.may_lose) return;  // each was reported just now
+    if (mended.lost != 0) throw violation("check finds losses beyond repair:" + list_of(mended));
   }
-  const auto r = p.check(false, note, {});
-  if (r.damaged != 0) throw violation("check finds the pool damaged:" + found);
+  const findings found = subject_.check(false);
+  if (found.damaged != 0)
+    throw violation("check finds the " + noun_ + " damaged:" + list_of(found));
 }
 
-// POOL-6, and the rest: what recovery leaves must be a pool that works.
-void judge::probe(scute::pool& p) {
+void judge::probe() {
   try {
-    if (scenario_.probe) return scenario_.probe(p);
-    using scute::detail::check;
-    constexpr size_t size = 40;
-    scute_tx* tx = nullptr;
-    scute_oid oid = SCUTE_OID_NULL;
-    void* bytes = nullptr;
-    check(scute_tx_begin(p.native_handle(), &tx));
-    try {
-      check(scute_tx_alloc(tx, size, 0, &oid, &bytes));
-    } catch (...) {
-      scute_tx_abort(tx);
-      throw;
-    }
-    std::memset(bytes, 0x5a, size);
-    check(scute_tx_commit(tx));
-    const void* back = nullptr;
-    check(scute_get_verified(p.native_handle(), oid, &back));
-    for (size_t i = 0; i < size; ++i)
-      if (static_cast<const unsigned char*>(back)[i] != 0x5a)
-        throw violation("a new object does not hold what was written to it");
-    check(scute_tx_begin(p.native_handle(), &tx));
-    if (const int error = scute_tx_free(tx, oid); error != SCUTE_OK) {
-      scute_tx_abort(tx);
-      check(error);
-    }
-    check(scute_tx_commit(tx));
-  } catch (const scute::error& error) {
-    if (scenario_.may_run_full && error.which() == errc::nospc) return;
+    if (scenario_.probe)
+      scenario_.probe(subject_);
+    else
+      subject_.probe();
+  } catch (const std::exception& error) {
+    if (scenario_.may_run_full && subject_.ran_full(error)) return;
     throw violation(std::string("after recovery the probe failed: ") + error.what());
   }
 }

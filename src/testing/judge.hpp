@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Recovers one crash image with the real library and says whether what came out was allowed.
+// Lets the subject recover one crash image and says whether what came out was allowed.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "model/persistence_model.hpp"
 #include "model/simulated_memory.hpp"
-#include "testing/faults.hpp"
 #include "testing/scenario_state.hpp"
 
 namespace scute::testing {
@@ -18,13 +16,13 @@ namespace scute::testing {
 // read.
 struct expectation {
   std::vector<std::vector<const std::string*>> allowed;
-  bool absent = false;   // there may be no pool yet
+  bool absent = false;   // there may be no subject yet
   bool damaged = false;  // the scenario has injured it: check may find and repair things
 };
 
 // A fault on top of a crash; everything in it follows from the number.
 struct fault {
-  enum class kind : uint8_t { none, replica, page } what = kind::none;
+  enum class kind : uint8_t { none, before_recovery, after_recovery } what = kind::none;
   uint64_t number = 0;
 };
 
@@ -53,7 +51,8 @@ struct verdict {
 
 class judge {
  public:
-  judge(const detail::scenario_state& s, uint64_t size, bool eadr);
+  // The subject is closed, and is so after each state.
+  judge(const detail::scenario_state& s, subject& what, bool eadr);
   ~judge();
 
   // The image that later crash states differ from.
@@ -71,12 +70,14 @@ class judge {
  private:
   class snapshot;
   bool recover(verdict& v, const expectation& e, const fault& f, snapshot* again);
-  void observe(const expectation& e, scute::pool& p, const char* when);
-  void check(scute::pool& p, const expectation& e, bool injured);
-  void probe(scute::pool& p);
+  void observe(const expectation& e, const std::string& when);
+  void check(const expectation& e, bool injured);
+  void probe();
   void inflict(const injury& i);
 
   const detail::scenario_state& scenario_;
+  subject& subject_;
+  const std::string noun_;  // of the subject
   model::simulated_memory memory_;
   std::span<const std::byte> base_;
   model::persistence_model spare_;  // of snapshots; here so that its memory is kept

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "scute/testing.hpp"
+#include "scute/exploration.hpp"
 
 #include "base/waiting.hpp"
 

@@ -3,41 +3,35 @@
 
 #include <algorithm>
 #include <random>
-
-#include "testing/pool_handle.hpp"
+#include <stdexcept>
 
 namespace scute::testing {
 namespace {
 
-bool excused(const detail::scenario_state& s, const std::exception& e) {
-  const auto* error = dynamic_cast<const scute::error*>(&e);
-  return s.may_run_full && error != nullptr && error->which() == errc::nospc;
-}
-
-std::string observe(const detail::thread_plan& t, scute::pool& p) {
-  return t.observe ? t.observe(p) : std::string();
+std::string observe(const detail::thread_plan& t, subject& s) {
+  return t.observe ? t.observe(s) : std::string();
 }
 
 class run {
  public:
-  run(const detail::scenario_state& s, const model::persistence_model::image& from, uint64_t seed,
-      bool eadr)
-      : scenario_(s), memory_(from.size(), eadr), stage_(memory_, s.options, seed) {
+  run(const detail::scenario_state& s, subject& what, const model::persistence_model::image& from,
+      uint64_t seed, bool eadr)
+      : scenario_(s), subject_(what), memory_(from.size(), eadr), stage_(memory_, what, seed) {
     memory_.restore(from, true);
     recorder_ = std::make_unique<recorder>(memory_);
     memory_.listener = recorder_.get();
     stage_.record = recorder_.get();
-    result_.begins_without_pool = s.without_pool;
+    result_.begins_without_subject = s.without_subject;
     result_.states.resize(s.threads.size());
   }
 
   recording take(const schedule& order) {
     result_.order = order;
     try {
-      if (!scenario_.without_pool) stage_.open();
+      if (!scenario_.without_subject) stage_.open();
       for (size_t t = 0; t < scenario_.threads.size(); ++t)
         result_.states[t].push_back(
-            scenario_.without_pool ? "" : observe(scenario_.threads[t], stage_.need()));
+            scenario_.without_subject ? "" : observe(scenario_.threads[t], stage_.need()));
       if (scenario_.threads.size() == 1)
         steps_of(0);
       else
@@ -84,14 +78,14 @@ class run {
 
   void steps_of(size_t t) {
     const auto& plan = scenario_.threads[t];
-    const stage s(stage_);
+    const basic_stage s(stage_);
     for (size_t k = 0; k < plan.steps.size(); ++k) {
-      prefer_lane(static_cast<unsigned>(scenario_.lanes_in_turn ? k : t));
+      subject_.act_as(static_cast<unsigned>(scenario_.threads_in_turn ? k : t));
       recorder_->mark(event_kind::begun, k);
       try {
         plan.steps[k].body(s);
       } catch (const std::exception& e) {
-        if (!excused(scenario_, e)) {
+        if (!scenario_.may_run_full || !subject_.ran_full(e)) {
           if (result_.failed.empty())
             result_.failed = "step \"" + plan.steps[k].what + "\" threw: " + e.what();
           throw;
@@ -100,7 +94,7 @@ class run {
       if (threaded_) scheduler_.hold();
       // Read before the step's end is noted: at that moment it must be what recovery finds.
       const std::string& before = result_.states[t].back();
-      std::string now = stage_.pool ? observe(plan, *stage_.pool) : before;
+      std::string now = stage_.is_open() ? observe(plan, stage_.need()) : before;
       result_.states[t].push_back(std::move(now));
       recorder_->mark(event_kind::ended, k);
       if (threaded_) scheduler_.release();
@@ -108,6 +102,7 @@ class run {
   }
 
   const detail::scenario_state& scenario_;
+  subject& subject_;
   model::simulated_memory memory_;
   detail::stage_state stage_;
   std::unique_ptr<recorder> recorder_;
@@ -118,23 +113,28 @@ class run {
 
 }  // namespace
 
-model::persistence_model::image start_image(const detail::scenario_state& s, uint64_t seed) {
-  model::simulated_memory memory(s.options.size, false);
-  if (!s.without_pool) {
-    prefer_lane(0);
-    detail::stage_state stage(memory, s.options, seed);
+model::persistence_model::image start_image(const detail::scenario_state& s, subject& what,
+                                            uint64_t seed) {
+  if (what.size() == 0 || what.size() % model::simulated_memory::page != 0)
+    throw std::invalid_argument("the size of a " + what.noun() +
+                                " is no multiple of a page: " + std::to_string(what.size()));
+  model::simulated_memory bytes(what.size(), false);
+  if (!s.without_subject) {
+    what.act_as(0);
+    detail::stage_state stage(bytes, what, seed);
     stage.create();
     if (s.setup) s.setup(stage.need());
     stage.close();
   }
-  const auto bytes = memory.bytes();
-  return {bytes.begin(), bytes.end()};
+  const auto image = bytes.bytes();
+  return {image.begin(), image.end()};
 }
 
-recording record(const detail::scenario_state& s, const model::persistence_model::image& from,
-                 const schedule& order, uint64_t seed, bool eadr) {
-  prefer_lane(0);
-  return run(s, from, seed, eadr).take(order);
+recording record(const detail::scenario_state& s, subject& what,
+                 const model::persistence_model::image& from, const schedule& order, uint64_t seed,
+                 bool eadr) {
+  what.act_as(0);
+  return run(s, what, from, seed, eadr).take(order);
 }
 
 std::vector<schedule> schedules(size_t threads, uint64_t operations, uint64_t fences,

@@ -15,20 +15,23 @@ namespace scute::testing {
 struct recording {
   schedule order;
   trace events;
-  // [thread][k]: what it read after k of its steps. Empty text: there was no pool.
+  // [thread][k]: what it read after k of its steps. Empty text: there was no subject.
   std::vector<std::vector<std::string>> states;
-  bool begins_without_pool = false;
-  bool damaged = false;     // the scenario injures its pool
+  bool begins_without_subject = false;
+  bool damaged = false;     // the scenario injures its subject
   uint64_t operations = 0;  // at which threads could have been switched
   uint64_t fences = 0;      // of them
   std::string failed;       // what went wrong although no power failed
 };
 
-// The durable image that the steps start from: after setup and a proper close.
-model::persistence_model::image start_image(const detail::scenario_state& s, uint64_t seed);
+// The durable image that the steps start from: after setup and a proper close. The subject is closed, here and
+// below, and is so afterwards.
+model::persistence_model::image start_image(const detail::scenario_state& s, subject& what,
+                                            uint64_t seed);
 
-recording record(const detail::scenario_state& s, const model::persistence_model::image& from,
-                 const schedule& order, uint64_t seed, bool eadr);
+recording record(const detail::scenario_state& s, subject& what,
+                 const model::persistence_model::image& from, const schedule& order, uint64_t seed,
+                 bool eadr);
 
 // Orders to try, from the plain ones to ones with several preemptions; `operations` and `fences` as a
 // first recording has counted them. Half of the latter prefer fences, where protocols change from one

@@ -1,63 +1,69 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What scenario, thread and stage of scute/testing.hpp hold.
+// What scenarios, threads and stages of scute/exploration.hpp hold.
 #pragma once
 
 #include <functional>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "scute/testing.hpp"
+#include "scute/exploration.hpp"
 #include "testing/trace.hpp"
 
 namespace scute::testing::detail {
 
 struct step {
   std::string what;
-  std::function<void(const stage&)> body;
+  std::function<void(const basic_stage&)> body;
 };
 
 struct thread_plan {
   std::vector<step> steps;
-  std::function<std::string(scute::pool&)> observe;
+  std::function<std::string(subject&)> observe;
 };
 
 struct scenario_state {
   std::string name;
-  scute_options options{};
-  std::function<void(scute::pool&)> setup;
-  std::function<void(scute::pool&)> probe;
+  std::function<std::unique_ptr<subject>()> make;
+  std::function<void(subject&)> setup;
+  std::function<void(subject&)> probe;
   std::vector<thread_plan> threads{1};
-  bool without_pool = false;
-  bool lanes_in_turn = false;
+  bool without_subject = false;
+  bool threads_in_turn = false;
   bool may_run_full = false;
   bool may_lose = false;
-  unsigned locks = 0;  // 0: as many as there are
 
-  static const scenario_state& of(const scenario& s) noexcept { return *s.state_; }
+  static const scenario_state& of(const basic_scenario& s) noexcept { return *s.state_; }
 };
 
-// A pool on a simulated memory, during setup and recording.
+// A subject on a simulated memory, during setup and recording.
 class stage_state {
  public:
-  stage_state(model::simulated_memory& m, const scute_options& o, uint64_t identity)
-      : memory(m), options(o), seed(identity) {}
+  // The subject is closed, and will be.
+  stage_state(model::simulated_memory& m, subject& what, uint64_t seed)
+      : bytes(m), place_(m), subject_(what), seed_(seed) {}
   ~stage_state() { abandon(); }
   stage_state(const stage_state&) = delete;
   stage_state& operator=(const stage_state&) = delete;
 
-  scute::pool& need();
+  bool is_open() const noexcept { return open_; }
+  subject& need();
   void create();
   void open();
   void close();
   void abandon() noexcept;
+  void damage(uint64_t offset, std::span<const std::byte> what);
+  void lose_page(uint64_t offset);
 
-  model::simulated_memory& memory;
+  model::simulated_memory& bytes;
   recorder* record = nullptr;
-  const scute_options options;
-  const uint64_t seed;  // of the pool's identity
-  std::optional<scute::pool> pool;
   bool damaged = false;  // by the scenario
+
+ private:
+  memory place_;
+  subject& subject_;
+  const uint64_t seed_;
+  bool open_ = false;
 };
 
 }  // namespace scute::testing::detail

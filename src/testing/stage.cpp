@@ -1,88 +1,88 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <random>
+#include <algorithm>
 #include <stdexcept>
 
-#include "testing/pool_handle.hpp"
 #include "testing/scenario_state.hpp"
 
 namespace scute::testing {
 namespace detail {
 
-scute::pool& stage_state::need() {
-  if (!pool) throw std::logic_error("the scenario's pool is closed");
-  return *pool;
+subject& stage_state::need() {
+  if (!open_) throw std::logic_error("the scenario's " + subject_.noun() + " is closed");
+  return subject_;
 }
 
 void stage_state::create() {
-  if (pool) throw std::logic_error("the scenario's pool exists already");
-  std::mt19937_64 random(seed);
-  std::byte identity[identity_size];
-  for (auto& b : identity) b = static_cast<std::byte>(random() | 1);
-  scute_pool* handle = nullptr;
-  scute::detail::check(create_in(memory, options, identity, &handle));
-  pool = scute::pool::adopt(handle);
+  if (open_) throw std::logic_error("the scenario's " + subject_.noun() + " exists already");
+  subject_.create(place_, seed_);
+  open_ = true;
 }
 
 void stage_state::open() {
-  if (pool) throw std::logic_error("the scenario's pool is open already");
-  scute_pool* handle = nullptr;
-  scute::detail::check(open_in(memory, options, &handle));
-  pool = scute::pool::adopt(handle);
+  if (open_) throw std::logic_error("the scenario's " + subject_.noun() + " is open already");
+  subject_.open(place_);
+  open_ = true;
 }
 
 void stage_state::close() {
   need().close();
-  pool.reset();
+  open_ = false;
 }
 
 void stage_state::abandon() noexcept {
-  if (!pool) return;
-  testing::abandon(pool->native_handle());
-  pool.reset();
+  if (!open_) return;
+  subject_.abandon();
+  open_ = false;
+}
+
+void stage_state::damage(uint64_t offset, std::span<const std::byte> what) {
+  const auto all = bytes.bytes();
+  if (offset > all.size() || what.size() > all.size() - offset)
+    throw std::out_of_range("damage beyond the end of the " + subject_.noun());
+  damaged = true;
+  if (open_) subject_.settle();
+  if (record != nullptr) {
+    record->damage(offset, what.data(), what.size());
+    return;
+  }
+  std::copy(what.begin(), what.end(), all.begin() + static_cast<ptrdiff_t>(offset));
+}
+
+void stage_state::lose_page(uint64_t offset) {
+  if (offset >= bytes.bytes().size())
+    throw std::out_of_range("a page beyond the end of the " + subject_.noun());
+  damaged = true;
+  need().lose_page(offset);
 }
 
 }  // namespace detail
 
-scute::pool& stage::pool() const {
-  return state_->need();
+bool basic_stage::is_open() const noexcept {
+  return state_->is_open();
 }
-bool stage::is_open() const noexcept {
-  return state_->pool.has_value();
-}
-void stage::close() const {
+void basic_stage::close() const {
   state_->close();
 }
-void stage::open() const {
+void basic_stage::open() const {
   state_->open();
 }
-void stage::create() const {
+void basic_stage::create() const {
   state_->create();
 }
-void stage::abandon() const {
+void basic_stage::abandon() const {
   state_->abandon();
 }
-std::span<const std::byte> stage::bytes() const noexcept {
-  return state_->memory.bytes();
+std::span<const std::byte> basic_stage::bytes() const noexcept {
+  return state_->bytes.bytes();
 }
-void stage::damage(uint64_t offset, std::span<const std::byte> bytes) const {
-  const auto all = state_->memory.bytes();
-  if (offset > all.size() || bytes.size() > all.size() - offset)
-    throw std::out_of_range("damage beyond the end of the pool");
-  state_->damaged = true;
-  // Columns that a transaction has left open to its second fence cannot lose anything else.
-  if (state_->pool) testing::drain(state_->pool->native_handle());
-  if (state_->record != nullptr) {
-    state_->record->damage(offset, bytes.data(), bytes.size());
-    return;
-  }
-  std::copy(bytes.begin(), bytes.end(), all.begin() + static_cast<ptrdiff_t>(offset));
+void basic_stage::damage(uint64_t offset, std::span<const std::byte> bytes) const {
+  state_->damage(offset, bytes);
 }
-
-void stage::lose_page(uint64_t offset) const {
-  if (offset >= state_->memory.bytes().size())
-    throw std::out_of_range("a page beyond the end of the pool");
-  state_->damaged = true;
-  testing::lose_page(state_->need().native_handle(), offset);
+void basic_stage::lose_page(uint64_t offset) const {
+  state_->lose_page(offset);
+}
+subject& basic_stage::opened() const {
+  return state_->need();
 }
 
 }  // namespace scute::testing

@@ -3,13 +3,12 @@
 #include <algorithm>
 
 #include "testing/crash_state.hpp"
-#include "testing/place.hpp"
 
 namespace scute::testing {
 namespace {
 
 // Chosen atoms (or the others), joined to ranges.
-std::string ranges(const std::vector<model::persistence_model::atom>& atoms,
+std::string ranges(const subject& what, const std::vector<model::persistence_model::atom>& atoms,
                    const model::persistence_model::choice& c, bool durable,
                    std::span<const std::byte> image) {
   struct range {
@@ -26,8 +25,8 @@ std::string ranges(const std::vector<model::persistence_model::atom>& atoms,
   std::string text;
   constexpr size_t most = 24;
   for (size_t i = 0; i < std::min(all.size(), most); ++i)
-    text +=
-        "\n    " + place_of(image, all[i].offset) + ", " + std::to_string(all[i].length) + " bytes";
+    text += "\n    " + what.place(image, all[i].offset) + ", " + std::to_string(all[i].length) +
+            " bytes";
   if (all.size() > most) text += "\n    and " + std::to_string(all.size() - most) + " more";
   return text.empty() ? " none" : text;
 }
@@ -70,9 +69,9 @@ std::string when(const recording& r, uint64_t moment) {
 
 }  // namespace
 
-std::string tell(const detail::scenario_state& s, const recording& r, const state_name& name,
-                 model::persistence_model& m, const crash_state& c, const verdict& v,
-                 const std::string& repeat_command) {
+std::string tell(const detail::scenario_state& s, const subject& what, const recording& r,
+                 const state_name& name, model::persistence_model& m, const crash_state& c,
+                 const verdict& v, const std::string& repeat_command) {
   const auto& atoms = m.atoms();
   const std::span<const std::byte> g = m.durable();
   std::string t = "scenario \"" + s.name + "\", state " + name.text() + "\n";
@@ -86,10 +85,10 @@ std::string tell(const detail::scenario_state& s, const recording& r, const stat
        std::to_string(atoms.size()) + " pieces were " +
        (c.killed ? "visible to the next process, none of them durable.\n" : "durable.\n");
   if (c.killed)
-    t += "  visible:" + ranges(atoms, c.durable, true, g) + "\n";
+    t += "  visible:" + ranges(what, atoms, c.durable, true, g) + "\n";
   else if (durable != 0)
-    t += "  durable:" + ranges(atoms, c.durable, true, g) + "\n";
-  if (durable != atoms.size()) t += "  lost:" + ranges(atoms, c.durable, false, g) + "\n";
+    t += "  durable:" + ranges(what, atoms, c.durable, true, g) + "\n";
+  if (durable != atoms.size()) t += "  lost:" + ranges(what, atoms, c.durable, false, g) + "\n";
   for (const std::string& line : v.log) t += "  " + line + "\n";
   t += "what is wrong:\n    " + v.wrong + "\n";
   if (!repeat_command.empty()) {

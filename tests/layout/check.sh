@@ -66,10 +66,11 @@ awk -v arrows="$temp/arrows" '
     for (i = 1; i <= n; i++) if ((path = normalize(candidates[i] name)) in exists) return path
     return ""
   }
-  # src/engine has a room for each engine, the other folders are rooms themselves.
-  function room_of(path,    parts) {
-    split(path, parts, "/")
-    return parts[2] == "engine" ? parts[2] "/" parts[3] : parts[2]
+  # src/engine has a room for each engine. The other folders are rooms themselves, and a folder in one of them is a
+  # room of its own if there is a line for it.
+  function room_of(path,    parts, n) {
+    n = split(path, parts, "/")
+    return parts[2] == "engine" || n > 3 && (parts[2] "/" parts[3]) in rooms ? parts[2] "/" parts[3] : parts[2]
   }
   BEGIN {
     while ((getline line < arrows) > 0) {

@@ -10,13 +10,14 @@ failures=0
 # The correct tree: two folders of src/, a public header, a mirrored test.
 plant_tree() {
   rm -rf tree
-  mkdir -p tree/{src/medium,src/tx,src/engine/{one,two},include/scute,tests/medium,tests/cli,tests/layout,docs}
-  printf 'medium:\ntx: medium\nengine/one: tx\nengine/two: tx\n' >tree/tests/layout/arrows.txt
+  mkdir -p tree/{src/medium,src/tx/inner,src/engine/{one,two},include/scute,tests/medium,tests/cli,tests/layout,docs}
+  printf 'medium:\ntx: medium\ntx/inner: tx\nengine/one: tx\nengine/two: tx\n' >tree/tests/layout/arrows.txt
   { echo '```arrows'; cat tree/tests/layout/arrows.txt; echo '```'; } >tree/docs/architecture.md
   echo 'int begin();' >tree/src/tx/begin.hpp
   for engine in one two; do
     printf '#include "tx/begin.hpp"\n' >tree/src/engine/$engine/engine.cpp
   done
+  printf '#include "tx/begin.hpp"\n' >tree/src/tx/inner/part.cpp
   echo 'int scute_x(void);' >tree/include/scute/scute.h
   echo 'int map();' >tree/src/medium/map.hpp
   printf '#include "medium/map.hpp"\n#include <vector>\n' >tree/src/medium/map.cpp
@@ -74,6 +75,10 @@ expect_violation \
 echo '' >tree/src/engine/two/state.hpp
 echo '#include "engine/two/state.hpp"' >>tree/src/engine/one/engine.cpp
 expect_violation 'src/engine/one/engine.cpp: src/engine/one includes src/engine/two/state.hpp, which tests/layout/arrows.txt does not allow'
+
+echo '' >tree/src/tx/inner/part.hpp
+echo '#include "tx/inner/part.hpp"' >>tree/src/tx/begin.cpp
+expect_violation 'src/tx/begin.cpp: src/tx includes src/tx/inner/part.hpp, which tests/layout/arrows.txt does not allow'
 
 mkdir tree/src/extra && echo '' >tree/src/extra/x.cpp && list_compiled
 expect_violation 'src/extra/x.cpp: src/extra is no room of tests/layout/arrows.txt'

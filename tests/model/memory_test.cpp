@@ -6,7 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 #include <vector>
+
+#include "model/persistence_model.hpp"
 
 namespace scute::model {
 namespace {
@@ -108,6 +111,84 @@ TEST_F(Memory, WritersAreCountedFromEachRestore) {
   EXPECT_EQ(memory.next_writer(), 1u);
   memory.rewind(image);
   EXPECT_EQ(memory.next_writer(), 1u);
+}
+
+// ---- with a model alone -------------------------------------------------------------------------
+
+// What happens to the memory goes to a persistence model, and to a list.
+class modelled final : public memory_listener {
+ public:
+  explicit modelled(simulated_memory& m) : memory_(m) {
+    model.reset(m.bytes());
+    m.listener = this;
+  }
+  ~modelled() override { memory_.listener = nullptr; }
+  modelled(const modelled&) = delete;
+  modelled& operator=(const modelled&) = delete;
+
+  void before(uint64_t offset, size_t n) override {
+    list += "(" + std::to_string(offset) + "+" + std::to_string(n) + ")";
+  }
+  void streamed(uint64_t offset, size_t n, unsigned writer) override {
+    list += "stream ";
+    model.stream(offset, memory_.bytes().data() + offset, n, writer);
+  }
+  void stored(uint64_t offset, size_t n) override {
+    list += "store ";
+    model.store(offset, memory_.bytes().data() + offset, n);
+  }
+  void flushed(uint64_t offset, size_t n, unsigned writer) override {
+    list += "flush ";
+    model.flush(offset, n, writer);
+  }
+  void fenced(unsigned writer) override {
+    list += "fence ";
+    model.fence(writer);
+  }
+  void damaged(uint64_t, size_t) override {}
+
+  persistence_model model;
+  std::string list;
+
+ private:
+  simulated_memory& memory_;
+};
+
+TEST_F(Memory, TellsAListenerWhatAMediumDoes) {
+  modelled m(memory);
+  const uint64_t word = 0x0102030405060708;
+  const auto durable = [&](uint64_t at) {
+    return std::equal(m.model.durable().begin() + static_cast<long>(at),
+                      m.model.durable().begin() + static_cast<long>(at + 8),
+                      memory.bytes().begin() + static_cast<long>(at));
+  };
+  const unsigned mine = memory.next_writer(), other = memory.next_writer();
+  memory.store(64, &word, 8);
+  memory.stream(128, &word, 8, mine);
+  memory.flush(64, 8, other);
+  memory.fence(mine);
+  EXPECT_EQ(m.list, "(64+8)store (128+8)stream (64+8)flush (0+0)fence ");
+  EXPECT_FALSE(durable(64));
+  EXPECT_TRUE(durable(128));
+  EXPECT_EQ(m.model.atoms().size(), 1u);
+  memory.fence(other);
+  EXPECT_TRUE(durable(64));
+  // All of it was announced.
+  EXPECT_FALSE(memory.strayed(image));
+  memory.restore(image, false);
+  EXPECT_TRUE(same());
+}
+
+TEST_F(Memory, ChangesWithoutAListener) {
+  const char text[] = "text";
+  memory.store(0, text, 4);
+  memory.stream(2 * page - 2, text, 4, 1);
+  memory.flush(0, 4, 1);
+  memory.fence(1);
+  EXPECT_EQ(memory.bytes()[2 * page], std::byte{'x'});
+  EXPECT_FALSE(memory.strayed(image));
+  memory.restore(image, false);
+  EXPECT_TRUE(same());
 }
 
 }  // namespace

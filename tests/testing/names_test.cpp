@@ -3,6 +3,7 @@
 // recording means.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <scute/testing.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -11,8 +12,8 @@
 #include <string>
 
 #include "testing/crash_state.hpp"
-#include "testing/faults.hpp"
-#include "testing/place.hpp"
+#include "testing/pool/faults.hpp"
+#include "testing/pool/place.hpp"
 #include "testing/recording.hpp"
 
 namespace scute::testing {
@@ -23,7 +24,8 @@ using ::testing::StartsWith;
 
 model::persistence_model::image pool_image(scute_protection level) {
   const scenario s("image", small_pool(level));
-  return start_image(detail::scenario_state::of(s), 1);
+  const auto& state = detail::scenario_state::of(s);
+  return start_image(state, *state.make(), 1);
 }
 
 // ---- states -------------------------------------------------------------------------------------
@@ -112,7 +114,7 @@ TEST_F(Moments, Steps) {
 // Until the first step is done, there may be no pool.
 TEST_F(Moments, WithoutAPool) {
   EXPECT_FALSE(expected_at(r, 3).absent);
-  r.begins_without_pool = true;
+  r.begins_without_subject = true;
   EXPECT_TRUE(expected_at(r, 3).absent);
   EXPECT_FALSE(expected_at(r, 7).absent);
 }

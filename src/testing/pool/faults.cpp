@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "testing/faults.hpp"
+#include "testing/pool/faults.hpp"
 
 #include <cstring>
 #include <random>
 #include <vector>
 
-#include "testing/image_geometry.hpp"
+#include "testing/pool/image_geometry.hpp"
 
 namespace scute::testing {
 namespace {

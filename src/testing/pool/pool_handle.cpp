@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "testing/pool_handle.hpp"
+#include "testing/pool/pool_handle.hpp"
 
 #include <cstring>
 
@@ -49,31 +49,18 @@ class simulated_medium final : public medium::medium {
  protected:
   void do_stream(scute::core::medium::writer& w, void* dst, const void* src,
                  size_t n) noexcept override {
-    const uint64_t at = offset_of(dst);
-    if (memory_.listener != nullptr) memory_.listener->before(at, n);
-    std::memcpy(dst, src, n);
-    memory_.touch(at, n);
-    if (memory_.listener != nullptr) memory_.listener->streamed(at, n, number_of(w));
+    memory_.stream(offset_of(dst), src, n, number_of(w));
   }
   void do_flush(scute::core::medium::writer& w, const void* p, size_t n) noexcept override {
     // A write-back of a page that is out of reach faults as a load does.
     if (memory_.is_protected(offset_of(p)))
       static_cast<void>(*static_cast<const volatile char*>(p));
-    if (memory_.listener != nullptr) memory_.listener->before(offset_of(p), n);
-    memory_.touch(offset_of(p), n);
-    if (memory_.listener != nullptr) memory_.listener->flushed(offset_of(p), n, number_of(w));
+    memory_.flush(offset_of(p), n, number_of(w));
   }
   void do_store(void* dst, const void* src, size_t n) noexcept override {
-    if (memory_.listener != nullptr) memory_.listener->before(offset_of(dst), n);
-    std::memcpy(dst, src, n);
-    memory_.touch(offset_of(dst), n);
-    if (memory_.listener != nullptr) memory_.listener->stored(offset_of(dst), n);
+    memory_.store(offset_of(dst), src, n);
   }
-  void do_fence(scute::core::medium::writer& w) noexcept override {
-    if (memory_.listener == nullptr) return;
-    memory_.listener->before(0, 0);
-    memory_.listener->fenced(number_of(w));
-  }
+  void do_fence(scute::core::medium::writer& w) noexcept override { memory_.fence(number_of(w)); }
 
  private:
   uint64_t offset_of(const void* p) const noexcept {

@@ -6,16 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
-#include <vector>
+
+#include "scute/subject.hpp"
 
 namespace scute::testing {
-
-struct injury {
-  uint64_t offset = 0;
-  std::vector<std::byte> bytes;  // what lies there now
-  std::string text;
-};
 
 // One copy of the superblock, or one replica of one lane, or a part of it: one fault, not several.
 // Everything in it follows from the number. Nothing if the image is not of a pool.

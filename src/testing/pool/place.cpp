@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "testing/place.hpp"
+#include "testing/pool/place.hpp"
 
-#include "testing/image_geometry.hpp"
+#include "testing/pool/image_geometry.hpp"
 
 namespace scute::testing {
 

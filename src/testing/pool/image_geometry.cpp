@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "testing/image_geometry.hpp"
+#include "testing/pool/image_geometry.hpp"
 
 #include <cstring>
 

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// scute::pool as a subject of the explorer: the first one, and the one that the library itself is explored with.
+//
+// This header, like pool_scenario.cpp, is on the side of the C++ interface, the rest of the folder on the core's:
+// the two use the same names (scute::pool, scute::medium) for different things, so no file may see both.
+#pragma once
+
+#include <optional>
+
+#include "scute/testing.hpp"
+
+namespace scute::testing {
+
+namespace detail {
+// What a scenario's pools are made by.
+struct pool_recipe {
+  scute_options options{};
+  unsigned locks = 0;  // of column blocks; 0: as many as there are
+};
+}  // namespace detail
+
+class pool_subject final : public subject {
+ public:
+  // While it lives all pools share as many locks as the recipe says, so one is made inside of the life of
+  // another one or after it.
+  explicit pool_subject(const detail::pool_recipe& recipe);
+  ~pool_subject() override;
+
+  uint64_t size() const override { return options_.size; }
+  // The seed gives the pool's identity.
+  void create(memory& m, uint64_t seed) override;
+  void open(memory& m) override;
+  findings check(bool repair) override;
+  // Allocates, writes, reads and frees an object.
+  void probe() override;
+  void close() override;
+  void abandon() noexcept override;
+
+  std::string noun() const override { return "pool"; }
+  std::string place(std::span<const std::byte> image, uint64_t offset) const override;
+  std::string recovered() override;
+  // Threads are known by the lanes that they take.
+  void act_as(unsigned thread) noexcept override;
+  bool ran_full(const std::exception& error) const noexcept override;
+  void settle() override;
+  bool takes_faults() const noexcept override { return true; }
+  injury injure(fault_moment when, std::span<const std::byte> image,
+                uint64_t number) const override;
+  void lose_page(uint64_t offset) override;
+
+  // While it is open.
+  scute::pool& pool() noexcept { return *pool_; }
+
+ private:
+  const scute_options options_;
+  const unsigned locks_before_;
+  std::optional<scute::pool> pool_;
+};
+
+}  // namespace scute::testing
