@@ -25,9 +25,10 @@ constexpr uint64_t data_ahead = 1088, parity_ahead = 320, parity_later = 4160;
 static_assert(SCUTE_SIZE_MIN > SCUTE_DIRECT_MAX);
 
 void transaction::begin() {
-  // The one before has ended, and nothing of it is left in the lane.
-  SCUTE_ASSERT(count_ == 0 && lane_.claims.empty() && lane_.held.stripes.empty() &&
-               lane_.hold.load(std::memory_order_relaxed) == 0);
+  // The one before has ended, and nothing of it is left in the lane, unless its abort met a failed medium.
+  SCUTE_ASSERT(count_ == 0 && lane_.claims.empty());
+  SCUTE_ASSERT((lane_.held.stripes.empty() && lane_.hold.load(std::memory_order_relaxed) == 0) ||
+               s_.medium->failed());
   ++lane_.transaction;
   doomed = false;
   reads = {s_.attentive ? 0 : (s_.geo.file_size - SCUTE_DIRECT_MAX) / 32, 0};

@@ -24,14 +24,14 @@ comm -23 names switches | sed 's/$/: in the list, but nowhere a switch/' >unused
 # has_symbols FILE, has_texts FILE: true if one is in it.
 has_symbols() {
   nm -C "$1" >symbols 2>/dev/null || true
-  grep -qF 'scute::planted::' symbols
+  grep -qF 'scute::core::planted::' symbols
 }
 has_texts() { grep -qaFf texts "$1"; }
 
 for name in libscute.so libscute.a libscute-testing.a; do
   file=$build/lib/$name
   [ -f "$file" ] || { complain "$file is missing: build first"; continue; }
-  ! has_symbols "$file" || complain "$name has planted bugs: $(grep -F 'scute::planted::' symbols | head -3)"
+  ! has_symbols "$file" || complain "$name has planted bugs: $(grep -F 'scute::core::planted::' symbols | head -3)"
   ! has_texts "$file" || complain "$name has a text of planted_bugs.inc"
 done
 
