@@ -76,7 +76,7 @@ class kernels {
         locks_.lock_exclusive(stripe);
         codec::xor_encode(scratch, to, old, fresh, n);
         medium::copy_persist(ops_, false, to, scratch, n);
-        locks_.unlock_exclusive(stripe, true, keep);
+        locks_.unlock_exclusive(stripe, pool::stripes::stores::streamed, keep);
       }
       ops_.fence();
     }

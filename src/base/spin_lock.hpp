@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A lock for a few instructions, which a signal handler may take as well: it spins. Whoever holds it touches
 // nothing that could fault, or a handler of faults in the same thread would wait for it. Zero bytes are the
-// state of a free one. For std::lock_guard.
+// state of a free one. For locked (base/lock.hpp).
 #pragma once
 
 #include <atomic>
 
+#include "base/lock_contract.hpp"
 #include "base/waiting.hpp"
 
 namespace scute::core {
 
-class spin_lock {
+class SCUTE_CAPABILITY("spin lock") spin_lock {
  public:
-  void lock() noexcept {
+  void lock() noexcept SCUTE_ACQUIRE() {
     for (unsigned spins = 0; !try_lock();) spin_pause(spins);
   }
-  bool try_lock() noexcept { return !flag_.test_and_set(std::memory_order_acquire); }
-  void unlock() noexcept { flag_.clear(std::memory_order_release); }
+  bool try_lock() noexcept SCUTE_TRY_ACQUIRE(true) {
+    return !flag_.test_and_set(std::memory_order_acquire);
+  }
+  void unlock() noexcept SCUTE_RELEASE() { flag_.clear(std::memory_order_release); }
 
  private:
   std::atomic_flag flag_;

@@ -7,6 +7,8 @@
 #include <mutex>
 #include <thread>
 
+#include "base/lock_contract.hpp"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -47,16 +49,17 @@ inline void spin_pause(unsigned& spins) noexcept {
 
 // For locks that are held across writes to the medium. (One that is not held there needs no hook: a
 // test switches threads at writes and waits only.)
-class waiting_mutex {
+class SCUTE_CAPABILITY("mutex") waiting_mutex {
  public:
-  void lock() {
+  void lock() SCUTE_ACQUIRE() {
     if (mutex_.try_lock()) return;
     if (this_thread_waits.call == nullptr) return mutex_.lock();
     do this_thread_waits.call(this_thread_waits.arg);
     while (!mutex_.try_lock());
   }
-  bool try_lock() { return mutex_.try_lock(); }
-  void unlock() { mutex_.unlock(); }
+  bool try_lock() SCUTE_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
+  void unlock() SCUTE_RELEASE() { mutex_.unlock(); }
+  void assume_held() const noexcept SCUTE_ASSUME_HELD() {}
 
  private:
   std::mutex mutex_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cstring>
 
+#include "base/rounding.hpp"
 #include "capi/guard.hpp"
 #include "tx/canary.hpp"
 #include "tx/verify.hpp"
@@ -188,7 +189,7 @@ int scute_obj_open(scute_pool* pool, scute_oid oid, void** bytes) {
     const auto h = tx::live_header(in.s, nullptr, o);
     const uint64_t size = format::meta_size(h.meta);
     auto* at = static_cast<std::byte*>(
-        std::aligned_alloc(64, (lead + 2 * size + tx::canary_size + 63) / 64 * 64));
+        std::aligned_alloc(64, round_up(lead + 2 * size + tx::canary_size, 64)));
     if (at == nullptr) throw std::bad_alloc();
     auto* c = new (at) object_buffer{buffer_magic, &in, in.life, oid, size, h, nullptr};
     std::unique_ptr<object_buffer, releaser> owner(c);

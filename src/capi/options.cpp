@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The options' names, their text forms and their defaults, in one table.
+// The options: a table of their names, how the value of each is read, and what it may be; and their defaults.
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "capi/guard.hpp"
 
 namespace scute::core::capi {
 namespace {
-
-[[noreturn]] void refuse(std::string_view name, std::string_view value, const char* expected) {
-  throw failure(SCUTE_E_INVALID, "option " + std::string(name) + ": \"" + std::string(value) +
-                                     "\" is not " + expected);
-}
 
 // 4096, 64K, 64KiB, 1.5G is not accepted: sizes are whole.
 std::optional<uint64_t> parse_size(std::string_view text) {
@@ -38,116 +36,147 @@ std::optional<uint64_t> parse_size(std::string_view text) {
   return n << shift;
 }
 
+// Each of these reads one kind of value into the options; false, with nothing changed, if it is none.
+
+template <auto Member>
+bool set_size(scute_options& o, const char* text) {
+  const auto n = parse_size(text);
+  if (n) o.*Member = *n;
+  return n.has_value();
+}
+
+template <auto Member>
+bool set_number(scute_options& o, const char* text) {
+  const auto n = parse_size(text);
+  if (!n || *n > UINT32_MAX) return false;
+  o.*Member = static_cast<uint32_t>(*n);
+  return true;
+}
+
+template <auto Member>
+bool set_text(scute_options& o, const char* text) {
+  o.*Member = text;
+  return true;
+}
+
+template <auto Member>
+bool set_octal(scute_options& o, const char* text) {
+  uint32_t n = 0;
+  const std::string_view digits = text;
+  for (const char c : digits) {
+    if (c < '0' || c > '7' || n > 0777) return false;
+    n = n * 8 + static_cast<uint32_t>(c - '0');
+  }
+  if (digits.empty() || n > 0777) return false;
+  o.*Member = n;
+  return true;
+}
+
 struct word {
   std::string_view text;
   int value;
 };
+constexpr word media[] = {{"auto", SCUTE_MEDIUM_AUTO},
+                          {"dax", SCUTE_MEDIUM_DAX},
+                          {"file", SCUTE_MEDIUM_FILE},
+                          {"ram", SCUTE_MEDIUM_RAM}};
+constexpr word engines[] = {
+    {"auto", SCUTE_ENGINE_AUTO}, {"redo", SCUTE_ENGINE_REDO}, {"logfree", SCUTE_ENGINE_LOGFREE}};
+constexpr word protections[] = {{"none", SCUTE_PROTECT_NONE},
+                                {"ml", SCUTE_PROTECT_ML},
+                                {"mlp", SCUTE_PROTECT_MLP},
+                                {"mlpc", SCUTE_PROTECT_MLPC}};
+constexpr word checksums[] = {{"crc32c", SCUTE_CHECKSUM_CRC32C},
+                              {"adler32", SCUTE_CHECKSUM_ADLER32}};
+constexpr word switches[] = {{"1", 1}, {"0", 0}, {"true", 1}, {"false", 0}};
 
-template <typename Enum, size_t N>
-Enum pick(std::string_view name, std::string_view value, const word (&words)[N],
-          const char* expected) {
-  for (const word& w : words)
-    if (w.text == value) return static_cast<Enum>(w.value);
-  refuse(name, value, expected);
+const word* find_word(std::span<const word> words, std::string_view text) {
+  const auto at =
+      std::find_if(words.begin(), words.end(), [&](const word& w) { return w.text == text; });
+  return at == words.end() ? nullptr : &*at;
 }
 
-uint32_t parse_number(std::string_view name, std::string_view value) {
-  const auto n = parse_size(value);
-  if (!n || *n > UINT32_MAX) refuse(name, value, "a whole number");
-  return static_cast<uint32_t>(*n);
+template <auto Member, const auto& Words>
+bool set_word(scute_options& o, const char* text) {
+  const word* w = find_word(Words, text);
+  if (w == nullptr) return false;
+  o.*Member = static_cast<std::remove_reference_t<decltype(o.*Member)>>(w->value);
+  return true;
 }
 
-uint32_t parse_octal(std::string_view name, std::string_view value) {
-  uint32_t n = 0;
-  for (const char c : value) {
-    if (c < '0' || c > '7' || n > 0777) refuse(name, value, "octal permission bits such as 0600");
-    n = n * 8 + static_cast<uint32_t>(c - '0');
-  }
-  if (value.empty() || n > 0777) refuse(name, value, "octal permission bits such as 0600");
-  return n;
+template <uint32_t Bit>
+bool set_flag(scute_options& o, const char* text) {
+  const word* w = find_word(switches, text);
+  if (w == nullptr) return false;
+  o.flags = w->value != 0 ? o.flags | Bit : o.flags & ~Bit;
+  return true;
 }
 
-void set_flag(scute_options& o, uint32_t bit, std::string_view name, std::string_view value) {
-  constexpr word words[] = {{"1", 1}, {"0", 0}, {"true", 1}, {"false", 0}};
-  if (pick<int>(name, value, words, "1 or 0") != 0)
-    o.flags |= bit;
-  else
-    o.flags &= ~bit;
-}
-
-// default | conservative | scrub:N
-void set_policy(scute_options& o, std::string_view name, std::string_view value) {
+bool set_policy(scute_options& o, const char* text) {
   constexpr std::string_view scrub = "scrub:";
+  const std::string_view value = text;
   if (value == "default" || value == "conservative") {
     o.policy = value == "default" ? SCUTE_POLICY_DEFAULT : SCUTE_POLICY_CONSERVATIVE;
     o.scrub_every = 0;
-    return;
+    return true;
   }
   const auto n = value.starts_with(scrub) ? parse_size(value.substr(scrub.size())) : std::nullopt;
-  if (!n || *n == 0)
-    refuse(name, value, "default, conservative or scrub:N, N being transactions (scrub:100000)");
+  if (!n || *n == 0) return false;
   o.policy = SCUTE_POLICY_SCRUB;
   o.scrub_every = *n;
+  return true;
+}
+
+struct option {
+  std::string_view name;  // with hyphens as well; in the environment SCUTE_NAME
+  bool (*set)(scute_options&, const char* text);
+  const char* takes;  // for who gave something else
+};
+constexpr const char* number = "a whole number";
+constexpr const char* one_or_zero = "1 or 0";
+constexpr option all_options[] = {
+    {"size", set_size<&scute_options::size>, "a size such as 64M or 16GiB"},
+    {"layout", set_text<&scute_options::layout>, "a text"},
+    {"medium", set_word<&scute_options::medium, media>, "auto, dax, file or ram"},
+    {"engine", set_word<&scute_options::engine, engines>, "auto, redo or logfree"},
+    {"protection", set_word<&scute_options::protection, protections>, "none, ml, mlp or mlpc"},
+    {"checksum", set_word<&scute_options::checksum, checksums>, "crc32c or adler32"},
+    {"rows", set_number<&scute_options::rows>, number},
+    {"parity", set_number<&scute_options::parity>, number},
+    {"lanes", set_number<&scute_options::lanes>, number},
+    {"chunk_size", set_number<&scute_options::chunk_size>, number},
+    {"mode", set_octal<&scute_options::mode>, "octal permission bits such as 0600"},
+    {"readonly", set_flag<SCUTE_READONLY>, one_or_zero},
+    {"preallocate", set_flag<SCUTE_PREALLOCATE>, one_or_zero},
+    {"overwrite", set_flag<SCUTE_OVERWRITE>, one_or_zero},
+    {"no_fault_handler", set_flag<SCUTE_NO_FAULT_HANDLER>, one_or_zero},
+    {"account", set_flag<SCUTE_ACCOUNT>, one_or_zero},
+    {"lazy_recovery", set_flag<SCUTE_LAZY_RECOVERY>, one_or_zero},
+    {"plain_encoding", set_flag<SCUTE_PLAIN_ENCODING>, one_or_zero},
+    {"policy", set_policy, "default, conservative or scrub:N, N being transactions (scrub:100000)"},
+};
+
+// name: as the caller has written it.
+void set_option(scute_options& o, const option& which, std::string_view name, const char* text) {
+  if (!which.set(o, text))
+    throw failure(SCUTE_E_INVALID,
+                  "option " + std::string(name) + ": \"" + text + "\" is not " + which.takes);
 }
 
 void set_option(scute_options& o, std::string_view name, const char* text) {
-  const std::string_view value = text;
-  if (name == "size") {
-    const auto n = parse_size(value);
-    if (!n) refuse(name, value, "a size such as 64M or 16GiB");
-    o.size = *n;
-  } else if (name == "layout") {
-    o.layout = text;
-  } else if (name == "medium") {
-    constexpr word words[] = {{"auto", SCUTE_MEDIUM_AUTO},
-                              {"dax", SCUTE_MEDIUM_DAX},
-                              {"file", SCUTE_MEDIUM_FILE},
-                              {"ram", SCUTE_MEDIUM_RAM}};
-    o.medium = pick<scute_medium>(name, value, words, "auto, dax, file or ram");
-  } else if (name == "engine") {
-    constexpr word words[] = {{"auto", SCUTE_ENGINE_AUTO},
-                              {"redo", SCUTE_ENGINE_REDO},
-                              {"logfree", SCUTE_ENGINE_LOGFREE}};
-    o.engine = pick<scute_engine>(name, value, words, "auto, redo or logfree");
-  } else if (name == "protection") {
-    constexpr word words[] = {{"none", SCUTE_PROTECT_NONE},
-                              {"ml", SCUTE_PROTECT_ML},
-                              {"mlp", SCUTE_PROTECT_MLP},
-                              {"mlpc", SCUTE_PROTECT_MLPC}};
-    o.protection = pick<scute_protection>(name, value, words, "none, ml, mlp or mlpc");
-  } else if (name == "checksum") {
-    constexpr word words[] = {{"crc32c", SCUTE_CHECKSUM_CRC32C},
-                              {"adler32", SCUTE_CHECKSUM_ADLER32}};
-    o.checksum = pick<scute_checksum>(name, value, words, "crc32c or adler32");
-  } else if (name == "rows") {
-    o.rows = parse_number(name, value);
-  } else if (name == "parity") {
-    o.parity = parse_number(name, value);
-  } else if (name == "lanes") {
-    o.lanes = parse_number(name, value);
-  } else if (name == "chunk_size" || name == "chunk-size") {
-    o.chunk_size = parse_number(name, value);
-  } else if (name == "mode") {
-    o.mode = parse_octal(name, value);
-  } else if (name == "readonly") {
-    set_flag(o, SCUTE_READONLY, name, value);
-  } else if (name == "preallocate") {
-    set_flag(o, SCUTE_PREALLOCATE, name, value);
-  } else if (name == "overwrite") {
-    set_flag(o, SCUTE_OVERWRITE, name, value);
-  } else if (name == "no_fault_handler" || name == "no-fault-handler") {
-    set_flag(o, SCUTE_NO_FAULT_HANDLER, name, value);
-  } else if (name == "account") {
-    set_flag(o, SCUTE_ACCOUNT, name, value);
-  } else if (name == "lazy_recovery" || name == "lazy-recovery") {
-    set_flag(o, SCUTE_LAZY_RECOVERY, name, value);
-  } else if (name == "plain_encoding" || name == "plain-encoding") {
-    set_flag(o, SCUTE_PLAIN_ENCODING, name, value);
-  } else if (name == "policy") {
-    set_policy(o, name, value);
-  } else {
-    throw failure(SCUTE_E_INVALID, "there is no option \"" + std::string(name) + "\"");
+  for (const option& one : all_options) {
+    std::string hyphens(one.name);
+    std::replace(hyphens.begin(), hyphens.end(), '_', '-');
+    if (name == one.name || name == hyphens) return set_option(o, one, name, text);
   }
+  throw failure(SCUTE_E_INVALID, "there is no option \"" + std::string(name) + "\"");
+}
+
+std::string variable_of(const option& one) {
+  std::string variable = "SCUTE_";
+  for (const char c : one.name)
+    variable += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return variable;
 }
 
 }  // namespace
@@ -179,30 +208,9 @@ int scute_options_set(scute_options* options, const char* name, const char* valu
 int scute_options_from_env(scute_options* options) {
   return capi::guarded([&] {
     capi::need_out(options, "options");
-    constexpr struct {
-      const char* variable;
-      const char* name;
-    } all[] = {{"SCUTE_SIZE", "size"},
-               {"SCUTE_LAYOUT", "layout"},
-               {"SCUTE_MEDIUM", "medium"},
-               {"SCUTE_ENGINE", "engine"},
-               {"SCUTE_PROTECTION", "protection"},
-               {"SCUTE_CHECKSUM", "checksum"},
-               {"SCUTE_ROWS", "rows"},
-               {"SCUTE_PARITY", "parity"},
-               {"SCUTE_LANES", "lanes"},
-               {"SCUTE_CHUNK_SIZE", "chunk_size"},
-               {"SCUTE_MODE", "mode"},
-               {"SCUTE_READONLY", "readonly"},
-               {"SCUTE_PREALLOCATE", "preallocate"},
-               {"SCUTE_OVERWRITE", "overwrite"},
-               {"SCUTE_NO_FAULT_HANDLER", "no_fault_handler"},
-               {"SCUTE_ACCOUNT", "account"},
-               {"SCUTE_LAZY_RECOVERY", "lazy_recovery"},
-               {"SCUTE_PLAIN_ENCODING", "plain_encoding"},
-               {"SCUTE_POLICY", "policy"}};
-    for (const auto& v : all)
-      if (const char* value = std::getenv(v.variable)) capi::set_option(*options, v.name, value);
+    for (const capi::option& one : capi::all_options)
+      if (const char* value = std::getenv(capi::variable_of(one).c_str()))
+        capi::set_option(*options, one, one.name, value);
   });
 }
 

@@ -198,7 +198,7 @@ int scute_stats(scute_pool* pool, scute_counters* counters) {
       capi::sum(c, l.relief.count);
       capi::sum(c, l.rescue.count);
     }
-    capi::sum(c, in.s.service->count);
+    capi::sum(c, in.s.service_count());
     in.pages->for_each_writer([&](const medium::writer& w) { capi::sum(c, w.count); });
     c.verified_bytes += in.s.verified_outside.load(std::memory_order_relaxed);
     c.unverified_bytes = in.s.account.total();

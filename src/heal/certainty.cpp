@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/rounding.hpp"
 #include "base/uncancelled.hpp"
 #include "pool/columns.hpp"
 #include "pool/optimistic.hpp"
@@ -73,8 +74,7 @@ bool let_commits_end(const pool::state& s, clock::time_point deadline) {
 // Log-free commits hold the columns of all that they write: passing through the locks is waiting for them.
 void let_windows_end(pool::state& s, const sighting& g) noexcept {
   const auto pass = [&](uint64_t offset, uint64_t length) {
-    for (uint64_t at = offset / format::page * format::page; at < offset + length;
-         at += format::page) {
+    for (uint64_t at = round_down(offset, format::page); at < offset + length; at += format::page) {
       const uint32_t stripe = pool::stripe_of(s, std::max(at, offset));
       s.locks.lock_exclusive(stripe);
       s.locks.unlock_exclusive(stripe);

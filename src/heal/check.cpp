@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "base/lock.hpp"
 #include "base/planted.hpp"
 #include "heal/mending.hpp"
 #include "mend/page_layout.hpp"
@@ -38,12 +39,13 @@ class checker {
   }
 
  private:
-  void found(const char* what, uint64_t offset, uint64_t length, uint64_t oid, bool repaired,
-             bool lost) {
+  void found(const char* what, uint64_t offset, uint64_t length, uint64_t oid,
+             scute_outcome outcome) {
     ++r_.damaged;
-    if (repaired) ++r_.repaired;
-    if (lost) ++r_.lost;
-    if (o_.finding != nullptr) o_.finding(o_.arg, what, offset, length, oid, repaired ? 1 : 0);
+    if (outcome == SCUTE_OUTCOME_REPAIRED) ++r_.repaired;
+    if (outcome == SCUTE_OUTCOME_LOST) ++r_.lost;
+    if (o_.finding != nullptr)
+      o_.finding(o_.arg, what, offset, length, oid, outcome == SCUTE_OUTCOME_REPAIRED ? 1 : 0);
   }
 
   // What the repairer does not tell itself.
@@ -69,12 +71,12 @@ class checker {
       std::memcpy(&copy, s_.at(at), sizeof copy);
       if (std::memcmp(&copy, &s_.sb, sizeof copy) == 0) continue;
       bad = true;
-      found("superblock copy", at, sizeof copy, 0, o_.repair, false);
-      post(SCUTE_EVENT_SUPERBLOCK, o_.repair ? SCUTE_OUTCOME_REPAIRED : SCUTE_OUTCOME_DETECTED, at,
-           sizeof copy);
+      const auto outcome = o_.repair ? SCUTE_OUTCOME_REPAIRED : SCUTE_OUTCOME_DETECTED;
+      found("superblock copy", at, sizeof copy, 0, outcome);
+      post(SCUTE_EVENT_SUPERBLOCK, outcome, at, sizeof copy);
     }
     if (bad && o_.repair) {
-      const std::lock_guard hold(s_.service_mutex);
+      const locked hold(s_.service_mutex);
       pool::write_superblock(*s_.service, s_.sb);
     }
   }
@@ -86,7 +88,8 @@ class checker {
     if (!o_.repair) {
       format::fragment_header h;
       const bool known = decodable(s_, f, hints_, h);
-      found(what, f.header, format::header_size + f.room, oid, false, !known);
+      found(what, f.header, format::header_size + f.room, oid,
+            known ? SCUTE_OUTCOME_DETECTED : SCUTE_OUTCOME_LOST);
       s_.events.post(mend::event_of(s_, f, SCUTE_OUTCOME_DETECTED));
       suspect(f);  // its columns are off because of it, not because of their parity
       if (known && whole != nullptr) rest(*whole, h);
@@ -94,7 +97,7 @@ class checker {
     }
     try {
       mend::repair(s_, nullptr, f, what);
-      found(what, f.header, format::header_size + f.room, oid, true, false);
+      found(what, f.header, format::header_size + f.room, oid, SCUTE_OUTCOME_REPAIRED);
       ++repairs_;
       return true;
     } catch (const failure& e) {
@@ -118,14 +121,14 @@ class checker {
         }
         tried = true;
         if (pool::valid(s_, l.f))  // put right along with another one
-          found(l.what, l.f.header, format::header_size + l.f.room, l.oid, true, false);
+          found(l.what, l.f.header, format::header_size + l.f.room, l.oid, SCUTE_OUTCOME_REPAIRED);
         else if (!fragment(l.f, l.what, l.oid, l.whole ? &*l.whole : nullptr))
           continue;
         if (l.whole) rest(*l.whole, header_of(*l.whole));
       }
     }
     for (const loss& l : lost_) {
-      found(l.what, l.f.header, format::header_size + l.f.room, l.oid, false, true);
+      found(l.what, l.f.header, format::header_size + l.f.room, l.oid, SCUTE_OUTCOME_LOST);
       suspect(l.f);
       // Nobody knows any more which other fragments there are.
       if (l.whole) suspect(l.whole->header, l.whole->payload + l.whole->room);
@@ -235,20 +238,20 @@ class checker {
         if (!s_.has_checksums && !SCUTE_PLANTED(check_blind)) {
           // Nothing says whether the data or the parity is wrong. Recomputing would make damaged
           // data look sound, so it is only reported.
-          found(undecidable_column, at, pool::column_block, 0, false, true);
+          found(undecidable_column, at, pool::column_block, 0, SCUTE_OUTCOME_LOST);
           post(SCUTE_EVENT_PARITY, o_.repair ? SCUTE_OUTCOME_LOST : SCUTE_OUTCOME_DETECTED, at,
                pool::column_block);
         } else if (o_.repair && !suspected) {
           {
-            const std::lock_guard hold(s_.service_mutex);
+            const locked hold(s_.service_mutex);
             pool::repair_parity(s_, *s_.service, z, column, pool::column_block);
             s_.service->fence();
           }
           s_.repaired.fetch_add(1, std::memory_order_relaxed);
-          found("parity", at, pool::column_block, 0, true, false);
+          found("parity", at, pool::column_block, 0, SCUTE_OUTCOME_REPAIRED);
           post(SCUTE_EVENT_PARITY, SCUTE_OUTCOME_REPAIRED, at, pool::column_block);
         } else if (!suspected) {
-          found("parity", at, pool::column_block, 0, false, false);
+          found("parity", at, pool::column_block, 0, SCUTE_OUTCOME_DETECTED);
           post(SCUTE_EVENT_PARITY, SCUTE_OUTCOME_DETECTED, at, pool::column_block);
         }
       }

@@ -170,7 +170,7 @@ void column_walker::look_again(uint64_t zone, uint64_t column, std::vector<oddit
   uint64_t first = format::page, last = 0;
   unsigned spins = 0;
   pool::gather_room room;
-  const pool::recipe all = pool::recipe_of_all(s_.geo, true);
+  const pool::recipe all = pool::recipe_of_all(s_.geo, pool::sums::syndromes);
   const auto adds_up = [&](const auto& sums, uint64_t from) {
     for (uint32_t p = 0; p < s_.geo.parity; ++p)
       if (!codec::is_zero(sums[p] + from, line)) return false;

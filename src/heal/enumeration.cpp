@@ -72,7 +72,7 @@ bool enumeration::learn(const heap::object& o, const pool::fragment& f,
                         format::fragment_header& h) {
   const sighting g = sight(o, f);
   {
-    const std::lock_guard hold(mutex_);
+    const locked hold(mutex_);
     const auto known = untold_.find(f.header);
     if (known != untold_.end() && known->second.repairs == s_.repaired.load() &&
         !pool::valid(s_, f))
@@ -83,7 +83,7 @@ bool enumeration::learn(const heap::object& o, const pool::fragment& f,
       mend::repair(s_, nullptr, f, "object");
     } catch (const failure& e) {
       if (e.code() != SCUTE_E_CORRUPT) throw;
-      const std::lock_guard hold(mutex_);
+      const locked hold(mutex_);
       untold_[f.header] = {g, s_.repaired.load()};
       h = heap_.zones().read_header(o);
       return false;
@@ -99,7 +99,7 @@ bool enumeration::learn(const heap::object& o, const pool::fragment& f,
 void enumeration::conclude(uint32_t type) {
   uint64_t slots = 0, chunks = 0, first = 0;
   {
-    const std::lock_guard hold(mutex_);
+    const locked hold(mutex_);
     for (auto it = untold_.begin(); it != untold_.end();) {
       const pool::fragment& f = it->second.where.f;
       if (!still_there(it->second.where) || pool::valid(s_, f)) {

@@ -13,8 +13,8 @@
 
 #include <atomic>
 #include <map>
-#include <mutex>
 
+#include "base/lock.hpp"
 #include "heal/sighting.hpp"
 #include "heap/heap.hpp"
 
@@ -41,8 +41,8 @@ class enumeration {
 
   pool::state& s_;
   heap::heap& heap_;
-  std::mutex mutex_;
-  std::map<uint64_t, untold> untold_;  // by header
+  plain_mutex mutex_;
+  std::map<uint64_t, untold> untold_ SCUTE_GUARDED_BY(mutex_);  // by header
 };
 
 }  // namespace scute::core::heal

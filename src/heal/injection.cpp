@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "base/rounding.hpp"
 #include "heap/regions.hpp"
 #include "mend/page_repair.hpp"
 #include "pool/optimistic.hpp"
@@ -90,7 +91,7 @@ class injector {
   // False if something was injured just there already.
   bool injure(const target::place& p) {
     switch (what_.kind) {
-      case SCUTE_INJURE_LOSE_PAGE: return lose(p.offset / format::page * format::page);
+      case SCUTE_INJURE_LOSE_PAGE: return lose(round_down(p.offset, format::page));
       case SCUTE_INJURE_FLIP: return flip(p);
       case SCUTE_INJURE_SCRIBBLE: return scribble(p);
     }

@@ -4,6 +4,8 @@
 #include <cstring>
 
 #include "base/failure.hpp"
+#include "base/lock.hpp"
+#include "base/rounding.hpp"
 #include "codec/parity.hpp"
 #include "mend/decodings.hpp"
 #include "mend/repair.hpp"
@@ -123,7 +125,7 @@ void mender::count_if_sound(uint64_t zone, const sighting& g, outcome o) {
 bool mender::vouched_for(const columns& c) {
   const auto& g = s_.geo;
   const uint64_t end = s_.used_end[c.zone].load(std::memory_order_acquire);
-  const uint64_t block = c.column & ~(format::page - 1);
+  const uint64_t block = round_down(c.column, format::page);
   heap::zone& z = heap_.zones().get(c.zone);
   bool all = true;
   std::vector<sighting> odd;
@@ -156,7 +158,7 @@ void mender::column(const columns& c) {
         pool::parity_offset(s_.geo, c.zone, c.column, pool::wrong_parity(s_, after, c.length));
     if (s_.has_checksums && repair_) {
       {
-        const std::lock_guard hold(s_.service_mutex);
+        const locked hold(s_.service_mutex);
         if (!pool::repair_parity(s_, *s_.service, c.zone, c.column, c.length, after)) continue;
         s_.service->fence();
       }

@@ -5,6 +5,7 @@
 #include <bitset>
 #include <cstring>
 
+#include "base/lock.hpp"
 #include "base/planted.hpp"
 #include "mend/page_layout.hpp"
 
@@ -20,7 +21,8 @@ struct page_doubts::uncertain {
 void page_doubts::replay_begins() {
   repairer_.doubt(true);
   for (const uint64_t page : known_)
-    if (s_.medium->is_revoked(page)) repairer_.repair(page, true, SCUTE_FINDER_OPEN);
+    if (s_.medium->is_revoked(page))
+      repairer_.repair(page, mend::page_repairer::beyond_repair::condoned, SCUTE_FINDER_OPEN);
 }
 
 void page_doubts::parity_begins(std::span<const pool::data_range> written) {
@@ -47,7 +49,7 @@ void page_doubts::parity_begins(std::span<const pool::data_range> written) {
 }
 
 void page_doubts::examine(uint64_t page, const uncertain& u) {
-  const std::lock_guard hold(s_.service_mutex);
+  const locked hold(s_.service_mutex);
   medium::writer& w = *s_.service;
   std::vector<std::byte> decoded(format::page);
   pool::decode(s_, page, decoded.data(), format::page);

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <mutex>
+
+#include "base/lock.hpp"
 
 namespace scute::core::heal {
 
@@ -18,7 +19,7 @@ class rate_limit {
   // Draws `bytes` at time now_ns; returns how long to wait before using them. 0 rate: no limit.
   uint64_t draw(uint64_t bytes, uint64_t now_ns) noexcept {
     if (rate_ == 0) return 0;
-    const std::lock_guard hold(mutex_);
+    const locked hold(mutex_);
     const auto now = static_cast<double>(now_ns);
     paid_until_ = std::max(paid_until_, now - static_cast<double>(burst_ns));
     paid_until_ += static_cast<double>(bytes) * 1e9 / static_cast<double>(rate_);
@@ -27,8 +28,9 @@ class rate_limit {
 
  private:
   const uint64_t rate_;
-  std::mutex mutex_;
-  double paid_until_ = 0;  // everything drawn so far is paid for at this time
+  plain_mutex mutex_;
+  // Everything drawn so far is paid for at this time.
+  double paid_until_ SCUTE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace scute::core::heal

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "base/lock.hpp"
 #include "engine/common/lane_log.hpp"
 #include "log/entry.hpp"
 #include "pool/superblock.hpp"
@@ -25,7 +26,7 @@ uint64_t entry_size(const pool::state& s, uint32_t lane, uint32_t replica, uint6
 
 void mend_superblocks(pool::state& s, bool repair, mend_tally& t, const mender::finding_fn& tell) {
   bool bad = false;
-  const std::lock_guard hold(s.service_mutex);
+  const locked hold(s.service_mutex);
   for (unsigned i = 0; i < 3; ++i) {
     format::superblock copy;
     const uint64_t at = s.geo.superblock_offset(i);

@@ -84,11 +84,14 @@ void scrub::run(scute_report& report) {
     started_ns_ = mark.started_ns;
   }
   marked_ns_ = begin;
-  next_ = first_;
-  for (uint64_t z = 0; z < s_.geo.zone_count; ++z) {
-    zones_[z].units_left =
-        (z + 1) * per_zone_ - std::clamp(first_, z * per_zone_, (z + 1) * per_zone_);
-    total_bytes_ += s_.used_end[z].load() + s_.geo.parity * s_.geo.row_size;
+  {
+    const locked hold(mutex_);
+    next_ = first_;
+    for (uint64_t z = 0; z < s_.geo.zone_count; ++z) {
+      zones_[z].units_left =
+          (z + 1) * per_zone_ - std::clamp(first_, z * per_zone_, (z + 1) * per_zone_);
+      total_bytes_ += s_.used_end[z].load() + s_.geo.parity * s_.geo.row_size;
+    }
   }
   for (uint64_t u = 0; u < first_; ++u) skipped_bytes_ += unit_bytes(u / per_zone_, u % per_zone_);
 
@@ -100,12 +103,14 @@ void scrub::run(scute_report& report) {
     work_alone();
   else
     work_together(std::max(1u, threads));
-  if (error_) std::rethrow_exception(error_);
+  {
+    const locked hold(mutex_);
+    if (error_) std::rethrow_exception(error_);
+  }
 
   const uint64_t reached = position();
   // The losses of zones that were left half-way are told all the same.
-  for (uint64_t z = 0; z < s_.geo.zone_count; ++z)
-    if (zones_[z].begun) end_zone(z);
+  for (const uint64_t z : begun_zones()) end_zone(z);
   report.complete = reached >= units_ ? 1 : 0;
   report.damaged += copies_.damaged;
   report.repaired += copies_.repaired;
@@ -139,7 +144,7 @@ void scrub::copies() {
 // ---- walkers ------------------------------------------------------------------------------------
 
 bool scrub::take_batch(walker_state& w, uint64_t& end) {
-  const std::lock_guard hold(mutex_);
+  const locked hold(mutex_);
   w.at = UINT64_MAX;
   if (next_ >= units_) return false;
   w.at = next_;
@@ -153,10 +158,15 @@ void scrub::walk_units(walker_state& w) noexcept {
   try {
     for (uint64_t end = 0; !stopping() && take_batch(w, end);) walk_batch(w, end);
   } catch (...) {
-    const std::lock_guard hold(mutex_);
-    if (!error_) error_ = std::current_exception();
-    failed_.store(true, std::memory_order_relaxed);
+    note_error();
   }
+}
+
+void scrub::note_error() noexcept {
+  const locked hold(mutex_);
+  if (!error_) error_ = std::current_exception();
+  failed_.store(true, std::memory_order_relaxed);
+  for_walkers_.notify_all();
 }
 
 void scrub::walk_batch(walker_state& w, uint64_t end) {
@@ -199,7 +209,7 @@ void scrub::hand_over(walker_state& w) {
 void scrub::flush(walker_state& w, uint64_t zone, uint64_t units) {
   bool ended = false;
   {
-    const std::lock_guard hold(mutex_);
+    const locked hold(mutex_);
     zone_state& z = zones_[zone];
     z.begun = true;
     z.seen.add(w.seen);
@@ -217,15 +227,15 @@ bool scrub::zone_ready(uint64_t zone) {
   task t{task::kind::begin_zone, {}};
   t.d.zone = zone;
   {
-    const std::lock_guard hold(mutex_);
+    const locked hold(mutex_);
     if (zones_[zone].ready != readiness::fresh)
       t.d.zone = UINT64_MAX;
     else
       zones_[zone].ready = readiness::asked;
   }
   if (t.d.zone == zone) submit(t);
-  std::unique_lock hold(mutex_);
-  for_walkers_.wait(hold, [&] { return zones_[zone].ready != readiness::asked || stopping(); });
+  const locked hold(mutex_);
+  while (zones_[zone].ready == readiness::asked && !stopping()) for_walkers_.wait(mutex_);
   return zones_[zone].ready == readiness::ready;
 }
 
@@ -233,9 +243,9 @@ bool scrub::zone_ready(uint64_t zone) {
 
 void scrub::submit(task t) {
   if (alone_) return perform(t);
-  std::unique_lock hold(mutex_);
+  const locked hold(mutex_);
   while (tasks_.size() >= tasks_max && !failed_.load(std::memory_order_relaxed))
-    for_walkers_.wait_for(hold, milliseconds(10));
+    for_walkers_.wait_for(mutex_, milliseconds(10));
   tasks_.push_back(std::move(t));
   for_mender_.notify_one();
 }
@@ -253,7 +263,7 @@ void scrub::perform(const task& t) {
         ++mender_.tally(t.d.zone).damaged;
         ++mender_.tally(t.d.zone).lost;
       }
-      const std::lock_guard hold(mutex_);
+      const locked hold(mutex_);
       zones_[t.d.zone].ready = r;
       for_walkers_.notify_all();
       break;
@@ -266,7 +276,7 @@ void scrub::end_zone(uint64_t zone) {
   mender_.end_zone(zone);
   walk_tally seen;
   {
-    const std::lock_guard hold(mutex_);
+    const locked hold(mutex_);
     seen = zones_[zone].seen;
     zones_[zone].seen = {};
     zones_[zone].begun = false;
@@ -291,8 +301,16 @@ void scrub::end_zone(uint64_t zone) {
   m = {};
 }
 
+std::vector<uint64_t> scrub::begun_zones() {
+  const locked hold(mutex_);
+  std::vector<uint64_t> begun;
+  for (uint64_t z = 0; z < zones_.size(); ++z)
+    if (zones_[z].begun) begun.push_back(z);
+  return begun;
+}
+
 uint64_t scrub::position() {
-  const std::lock_guard hold(mutex_);
+  const locked hold(mutex_);
   uint64_t least = next_;
   for (const walker_state& w : walkers_) least = std::min(least, w.at);
   return least;
@@ -328,7 +346,10 @@ void scrub::work_alone() {
 void scrub::work_together(uint32_t threads) {
   std::vector<std::thread> crew;
   for (uint32_t i = 0; i < threads; ++i) walkers_.emplace_back(s_, heap_);
-  walking_ = threads;
+  {
+    const locked hold(mutex_);
+    walking_ = threads;
+  }
   for (uint32_t i = 0; i < threads; ++i) {
     try {
       crew.emplace_back([this, i] {
@@ -337,12 +358,12 @@ void scrub::work_together(uint32_t threads) {
         const pool::library_call within;
         if (o_.yield) yield_to_others();
         walk_units(walkers_[i]);
-        const std::lock_guard hold(mutex_);
+        const locked hold(mutex_);
         --walking_;
         for_mender_.notify_one();
       });
     } catch (const std::exception&) {  // no more threads: those there are must do
-      const std::lock_guard hold(mutex_);
+      const locked hold(mutex_);
       walking_ -= threads - i;
       break;
     }
@@ -352,9 +373,8 @@ void scrub::work_together(uint32_t threads) {
     const uint64_t reached = position();
     std::deque<task> tasks;
     {
-      std::unique_lock hold(mutex_);
-      for_mender_.wait_for(hold, milliseconds(100),
-                           [&] { return !tasks_.empty() || walking_ == 0; });
+      const locked hold(mutex_);
+      if (tasks_.empty() && walking_ != 0) for_mender_.wait_for(mutex_, milliseconds(100));
       over = walking_ == 0;
       std::swap(tasks, tasks_);
       for_walkers_.notify_all();
@@ -363,10 +383,7 @@ void scrub::work_together(uint32_t threads) {
       for (const task& t : tasks)
         if (!failed_.load(std::memory_order_relaxed)) perform(t);
     } catch (...) {
-      const std::lock_guard hold(mutex_);
-      if (!error_) error_ = std::current_exception();
-      failed_.store(true, std::memory_order_relaxed);
-      for_walkers_.notify_all();
+      note_error();
     }
     tell_events();
     tell_progress(false);

@@ -12,13 +12,12 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <exception>
 #include <functional>
-#include <mutex>
 #include <vector>
 
+#include "base/lock.hpp"
 #include "heal/column_walk.hpp"
 #include "heal/mending.hpp"
 #include "heal/rate_limit.hpp"
@@ -59,7 +58,7 @@ class scrub {
   // Of one walker; where it is, for position().
   struct walker_state {
     walker_state(pool::state& s, heap::heap& h) : walk(s, h) {}
-    uint64_t at = UINT64_MAX;
+    uint64_t at = UINT64_MAX;  // others look at it: changed with the lock
     column_walker walk;
     walk_tally seen;  // not yet in its zone's
     std::vector<oddity> oddities;
@@ -86,6 +85,8 @@ class scrub {
   void tell_events();
   void keep_mark(uint64_t position);
   uint64_t position();
+  std::vector<uint64_t> begun_zones();
+  void note_error() noexcept;
   uint64_t unit_bytes(uint64_t zone, uint64_t block) const noexcept;
   bool stopping() const noexcept {
     return stop_.load(std::memory_order_relaxed) || failed_.load(std::memory_order_relaxed);
@@ -102,15 +103,15 @@ class scrub {
   mender mender_;
   mend_tally copies_;
 
-  std::mutex mutex_;
-  std::condition_variable for_mender_, for_walkers_;
-  uint64_t next_ = 0;  // first unit that no walker has taken
-  std::vector<zone_state> zones_;
-  std::deque<walker_state> walkers_;
-  std::deque<task> tasks_;
-  uint32_t walking_ = 0;
+  plain_mutex mutex_;
+  condition for_mender_, for_walkers_;
+  uint64_t next_ SCUTE_GUARDED_BY(mutex_) = 0;  // first unit that no walker has taken
+  std::vector<zone_state> zones_ SCUTE_GUARDED_BY(mutex_);
+  std::deque<walker_state> walkers_;  // complete before the first of them begins
+  std::deque<task> tasks_ SCUTE_GUARDED_BY(mutex_);
+  uint32_t walking_ SCUTE_GUARDED_BY(mutex_) = 0;
   bool alone_ = false;
-  std::exception_ptr error_;
+  std::exception_ptr error_ SCUTE_GUARDED_BY(mutex_);
   std::atomic<bool> failed_{false};
   std::atomic<uint64_t> bytes_{0};
   uint64_t skipped_bytes_ = 0, total_bytes_ = 0;

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "base/lock.hpp"
 #include "codec/crc32c.hpp"
 #include "pool/optimistic.hpp"
 
@@ -35,7 +36,7 @@ void write_mark(pool::state& s, uint64_t position, uint64_t started_ns, uint64_t
   m.started_ns = started_ns;
   m.completed_ns = completed_ns;
   m.checksum = checksum_of(s, m);
-  const std::lock_guard hold(s.service_mutex);
+  const locked hold(s.service_mutex);
   const pool::writes_under_optimistic_reads mark;
   for (unsigned i = 0; i < 3; ++i) {
     std::byte* at = s.at(s.geo.superblock_offset(i) + format::scrub_mark_offset);

@@ -25,19 +25,19 @@ enum class use : uint8_t {
 struct chunk_record {
   std::atomic<use> kind;
   spin_lock mutex;
-  bool owned;   // some lane allocates from it
-  bool listed;  // in its class's list of chunks with room
-  int8_t size_class;
+  bool owned SCUTE_GUARDED_BY(mutex);   // some lane allocates from it
+  bool listed SCUTE_GUARDED_BY(mutex);  // in its class's list of chunks with room
+  int8_t size_class SCUTE_GUARDED_BY(mutex);
   uint8_t reserved[3];
   // What readers of stale oids may look at while the chunk changes its use is atomic; whatever they
   // make of a mixture is bounded by the chunk (zone_table::locate).
   std::atomic<uint16_t> generation;
-  uint16_t slots_hint;  // word of free_bits to look at first
+  uint16_t slots_hint SCUTE_GUARDED_BY(mutex);  // word of free_bits to look at first
   std::atomic<uint32_t> slot_size;
   uint32_t slots;
   std::atomic<uint32_t> formatted;
   std::atomic<uint32_t> length;  // span: chunks; span_body: distance to its head
-  uint32_t free_count;
+  uint32_t free_count SCUTE_GUARDED_BY(mutex);
   std::atomic<uint64_t> reciprocal;  // 2^40 / slot_size, rounded up
   std::atomic<uint64_t*> free_bits;  // run: bit set = formatted and free; null: not scanned yet
   uint32_t index, zone;
@@ -49,9 +49,6 @@ struct chunk_record {
   static uint64_t reciprocal_of(uint32_t slot_size) noexcept {
     return ((uint64_t{1} << 40) + slot_size - 1) / slot_size;
   }
-
-  void lock() noexcept { mutex.lock(); }
-  void unlock() noexcept { mutex.unlock(); }
 };
 
 }  // namespace scute::core::heap

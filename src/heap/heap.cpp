@@ -74,15 +74,11 @@ object heap::reserve(pool::lane& l, uint64_t size) {
   chunk_record*& active = caches_[l.index].active[static_cast<size_t>(cls)];
   for (;;) {
     if (active != nullptr) {
-      active->lock();
+      const locked in_chunk(active->mutex);
       // Somebody short of space may have emptied and reused a chunk that we thought ours.
-      const bool ours = active->kind.load(std::memory_order_relaxed) == use::run &&
-                        active->size_class == cls && active->owned;
+      const bool ours = is_run(*active, cls) && active->owned;
       const int slot = ours ? pop_free(*active) : -1;
-      const object o =
-          slot >= 0 ? zones_.slot_object(*active, static_cast<uint32_t>(slot)) : object{};
-      active->unlock();
-      if (slot >= 0) return o;
+      if (slot >= 0) return zones_.slot_object(*active, static_cast<uint32_t>(slot));
       if (!ours) active = nullptr;
     }
     active = refill(l, cls, active);
@@ -93,7 +89,7 @@ object heap::reserve(pool::lane& l, uint64_t size) {
 void heap::release(const object& o) noexcept {
   chunk_record& c = *o.chunk;
   if (o.is_span()) {
-    const std::lock_guard hold(mutex_);
+    const locked hold(zones_.chunk_mutex);
     zone& z = zones_.get(c.zone);
     // ZONE-1: the header of its first fragment is free, so these are free chunks already.
     for (uint32_t k = 0; k < c.length; ++k)
@@ -102,7 +98,7 @@ void heap::release(const object& o) noexcept {
     z.search_from = std::min(z.search_from, c.index);
     return;
   }
-  c.lock();
+  const locked in_chunk(c.mutex);
   uint64_t* bits = c.free_bits.load(std::memory_order_relaxed);
   SCUTE_ASSERT(bits != nullptr);
   SCUTE_ASSERT((bits[o.slot / 64] >> o.slot % 64 & 1) == 0);
@@ -111,7 +107,7 @@ void heap::release(const object& o) noexcept {
   SCUTE_ASSERT(c.free_count <= c.formatted.load(std::memory_order_relaxed));
   c.slots_hint = static_cast<uint16_t>(std::min<uint32_t>(c.slots_hint, o.slot / 64));
   if (!c.owned && !c.listed && c.size_class != size_classes::none) {
-    const std::lock_guard hold(list_mutex_);
+    const locked hold(list_mutex_);
     try {
       with_room_[static_cast<size_t>(c.size_class)].push_back(&c);
       c.listed = true;
@@ -119,27 +115,24 @@ void heap::release(const object& o) noexcept {
       // The chunk is found again by the search that precedes "no space".
     }
   }
-  c.unlock();
 }
 
 void heap::prepare_free(const object& o) {
   if (o.is_span() || o.chunk->free_bits.load(std::memory_order_acquire) != nullptr) return;
-  const std::lock_guard hold(mutex_);
+  const locked hold(zones_.chunk_mutex);
   scan(*o.chunk);
 }
 
 uint32_t heap::used_slots(chunk_record& c) {
   {
-    const std::lock_guard hold(mutex_);
+    const locked hold(zones_.chunk_mutex);
     scan(c);
   }
-  c.lock();
-  const uint32_t n = c.formatted.load(std::memory_order_relaxed) - c.free_count;
-  c.unlock();
-  return n;
+  const locked in_chunk(c.mutex);
+  return c.formatted.load(std::memory_order_relaxed) - c.free_count;
 }
 
-// Builds a run's bitmap from its slots' headers. Under mutex_.
+// Builds a run's bitmap from its slots' headers.
 void heap::scan(chunk_record& c) {
   if (c.free_bits.load(std::memory_order_relaxed) != nullptr) return;
   const uint32_t words = (c.slots + 63) / 64;
@@ -169,15 +162,14 @@ void heap::scan(chunk_record& c) {
     bits[i / 64] |= uint64_t{1} << i % 64;
     ++count;
   }
-  c.lock();
+  const locked in_chunk(c.mutex);
   c.free_count = count;
   c.slots_hint = 0;
   c.size_class = static_cast<int8_t>(classes_.exact(c.slot_size));
   c.free_bits.store(bits.release(), std::memory_order_release);
-  c.unlock();
 }
 
-// Enters a zone's runs in the lists of chunks that may have room. Under mutex_.
+// Enters a zone's runs in the lists of chunks that may have room.
 void heap::note_zone(uint64_t z) {
   if (noted_[z]) return;
   zone& zn = zones_.get(z);
@@ -186,9 +178,10 @@ void heap::note_zone(uint64_t z) {
     chunk_record& c = zn.chunks[i];
     if (c.kind.load(std::memory_order_relaxed) != use::run) continue;
     const int cls = classes_.exact(c.slot_size);
-    c.lock();  // somebody may be giving a slot back
-    c.size_class = static_cast<int8_t>(cls);
-    c.unlock();
+    {
+      const locked in_chunk(c.mutex);  // somebody may be giving a slot back
+      c.size_class = static_cast<int8_t>(cls);
+    }
     if (cls != size_classes::none) unscanned_[static_cast<size_t>(cls)].push_back(&c);
   }
   noted_[z] = true;
@@ -196,29 +189,27 @@ void heap::note_zone(uint64_t z) {
 
 // Makes a chunk the caller's if it has free slots.
 chunk_record* heap::take(chunk_record* c) noexcept {
-  c->lock();
+  const locked in_chunk(c->mutex);
   c->owned = c->kind.load(std::memory_order_relaxed) == use::run && c->free_count != 0;
-  const bool ours = c->owned;
-  c->unlock();
-  return ours ? c : nullptr;
+  return c->owned ? c : nullptr;
 }
 
 chunk_record* heap::take_listed(int size_class) {
   for (;;) {
     chunk_record* c = nullptr;
     {
-      const std::lock_guard hold(list_mutex_);
+      const locked hold(list_mutex_);
       auto& list = with_room_[static_cast<size_t>(size_class)];
       if (list.empty()) return nullptr;
       c = list.back();
       list.pop_back();
     }
-    c->lock();
-    c->listed = false;
-    const bool usable = c->kind.load(std::memory_order_relaxed) == use::run && !c->owned &&
-                        c->size_class == size_class;
-    c->unlock();
-    if (usable && take(c) != nullptr) return c;
+    {
+      const locked in_chunk(c->mutex);
+      c->listed = false;
+      if (!is_run(*c, size_class) || c->owned) continue;
+    }
+    if (take(c) != nullptr) return c;
   }
 }
 
@@ -227,9 +218,10 @@ chunk_record* heap::scan_some(pool::lane& l, int size_class, size_t how_many) {
   for (; how_many != 0 && !list.empty(); --how_many) {
     chunk_record* c = list.back();
     list.pop_back();
-    if (c->kind.load(std::memory_order_relaxed) != use::run || c->owned ||
-        c->size_class != size_class)
-      continue;
+    {
+      const locked in_chunk(c->mutex);
+      if (!is_run(*c, size_class) || c->owned) continue;
+    }
     scan(*c);
     if (take(c) != nullptr) return c;
     if (grow(l, *c) && take(c) != nullptr) return c;
@@ -240,7 +232,7 @@ chunk_record* heap::scan_some(pool::lane& l, int size_class, size_t how_many) {
 // Enters the slots from `from` on, which have just been formatted, in the bitmap.
 void heap::publish(chunk_record& c, uint32_t from) noexcept {
   const uint32_t to = c.formatted.load(std::memory_order_relaxed);
-  c.lock();
+  const locked in_chunk(c.mutex);
   uint64_t* bits = c.free_bits.load(std::memory_order_relaxed);
   for (uint32_t i = from; i < to;) {
     const uint32_t n = std::min(64 - i % 64, to - i);
@@ -250,7 +242,6 @@ void heap::publish(chunk_record& c, uint32_t from) noexcept {
   c.free_count += to - from;
   SCUTE_ASSERT(to <= c.slots && c.free_count <= to);
   c.slots_hint = static_cast<uint16_t>(std::min<uint32_t>(c.slots_hint, from / 64));
-  c.unlock();
 }
 
 // Formats further slots of a run whose bitmap there is; false if it is full.
@@ -263,14 +254,11 @@ bool heap::grow(pool::lane& l, chunk_record& c) {
 }
 
 chunk_record* heap::refill(pool::lane& l, int size_class, chunk_record* old) {
-  const std::lock_guard hold(mutex_);
+  const locked hold(zones_.chunk_mutex);
   if (old != nullptr) {
     // Between our look at it and this lock it may have been emptied and put to another use.
-    old->lock();
-    const bool ours = old->kind.load(std::memory_order_relaxed) == use::run &&
-                      old->size_class == size_class && old->owned;
-    old->unlock();
-    if (!ours) old = nullptr;
+    const locked in_chunk(old->mutex);
+    if (!is_run(*old, size_class) || !old->owned) old = nullptr;
   }
   if (old != nullptr) {
     if (grow(l, *old)) return old;
@@ -292,11 +280,12 @@ chunk_record* heap::refill(pool::lane& l, int size_class, chunk_record* old) {
       new uint64_t[(s_.geo.chunk_size / classes_.slot_size(size_class) + 63) / 64]());
   zones_.make_run(l, engine_, *c, classes_.slot_size(size_class), format_batch);
   --zones_.get(c->zone).available;
-  c->lock();
-  c->size_class = static_cast<int8_t>(size_class);
-  c->free_bits.store(bits.release(), std::memory_order_release);
-  c->owned = true;
-  c->unlock();
+  {
+    const locked in_chunk(c->mutex);
+    c->size_class = static_cast<int8_t>(size_class);
+    c->free_bits.store(bits.release(), std::memory_order_release);
+    c->owned = true;
+  }
   publish(*c, 0);
   return c;
 }
@@ -309,9 +298,11 @@ chunk_record* heap::steal(pool::lane& l, int size_class) {
     zone& zn = zones_.get(z);
     for (uint32_t i = 0; i < zn.high_water.load(std::memory_order_relaxed); ++i) {
       chunk_record& c = zn.chunks[i];
-      if (c.kind.load(std::memory_order_relaxed) != use::run || c.size_class != size_class ||
-          c.free_bits.load(std::memory_order_relaxed) == nullptr)
-        continue;
+      {
+        const locked in_chunk(c.mutex);
+        if (!is_run(c, size_class) || c.free_bits.load(std::memory_order_relaxed) == nullptr)
+          continue;
+      }
       if (take(&c) != nullptr) return &c;  // another lane's: both allocate from it now
       if (grow(l, c) && take(&c) != nullptr) return &c;
     }

@@ -14,10 +14,10 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/lock.hpp"
 #include "base/waiting.hpp"
 #include "heap/object.hpp"
 #include "heap/size_classes.hpp"
@@ -63,27 +63,33 @@ class heap {
     std::vector<chunk_record*> active;  // by size class
   };
 
-  int pop_free(chunk_record& c) noexcept;
-  chunk_record* refill(pool::lane& l, int size_class, chunk_record* old);
-  void publish(chunk_record& c, uint32_t from) noexcept;
-  bool grow(pool::lane& l, chunk_record& c);
-  chunk_record* take(chunk_record* c) noexcept;
-  chunk_record* take_listed(int size_class);
-  chunk_record* scan_some(pool::lane& l, int size_class, size_t how_many);
-  chunk_record* steal(pool::lane& l, int size_class);
-  void scan(chunk_record& c);
+  static bool is_run(const chunk_record& c, int size_class) noexcept SCUTE_REQUIRES(c.mutex) {
+    return c.kind.load(std::memory_order_relaxed) == use::run && c.size_class == size_class;
+  }
+  int pop_free(chunk_record& c) noexcept SCUTE_REQUIRES(c.mutex);
+  chunk_record* refill(pool::lane& l, int size_class, chunk_record* old)
+      SCUTE_EXCLUDES(zones_.chunk_mutex);
+  void publish(chunk_record& c, uint32_t from) noexcept SCUTE_REQUIRES(zones_.chunk_mutex);
+  bool grow(pool::lane& l, chunk_record& c) SCUTE_REQUIRES(zones_.chunk_mutex);
+  chunk_record* take(chunk_record* c) noexcept SCUTE_REQUIRES(zones_.chunk_mutex);
+  chunk_record* take_listed(int size_class) SCUTE_REQUIRES(zones_.chunk_mutex);
+  chunk_record* scan_some(pool::lane& l, int size_class, size_t how_many)
+      SCUTE_REQUIRES(zones_.chunk_mutex);
+  chunk_record* steal(pool::lane& l, int size_class) SCUTE_REQUIRES(zones_.chunk_mutex);
+  void scan(chunk_record& c) SCUTE_REQUIRES(zones_.chunk_mutex);
   // First of n adjacent chunks that are free, in any zone; prepares their headers. Null if none.
-  chunk_record* take_chunks(pool::lane& l, uint32_t n);
-  bool reclaim_empty_runs();
-  void note_zone(uint64_t z);
-  void zero(pool::lane& l, uint64_t chunk_offset, bool of_the_dead) noexcept;
+  chunk_record* take_chunks(pool::lane& l, uint32_t n) SCUTE_REQUIRES(zones_.chunk_mutex);
+  bool reclaim_empty_runs() SCUTE_REQUIRES(zones_.chunk_mutex);
+  void note_zone(uint64_t z) SCUTE_REQUIRES(zones_.chunk_mutex);
+  enum class lent_by : uint8_t { us, the_dead };
+  void zero(pool::lane& l, uint64_t chunk_offset, lent_by whom) noexcept;
   void zero_with_parity(pool::lane& l, uint64_t chunk_offset);
   object reserve_span(pool::lane& l, uint64_t size);
-  uint64_t free_chunks(uint64_t enough);
+  uint64_t free_chunks(uint64_t enough) SCUTE_REQUIRES(zones_.chunk_mutex);
   uint64_t log_room(uint64_t chunks) const noexcept;
   [[noreturn]] void full(uint64_t size) const;
   [[noreturn]] void disk_full(const std::string& what) const;
-  [[noreturn]] void no_log(size_t n);
+  [[noreturn]] void no_log(size_t n) SCUTE_REQUIRES(zones_.chunk_mutex);
 
   pool::state& s_;
   step_engine& engine_;
@@ -91,12 +97,14 @@ class heap {
   zone_table zones_;
   std::vector<lane_cache> caches_;
 
-  waiting_mutex mutex_;      // chunks changing their use; taken before a chunk's own lock
-  std::vector<bool> noted_;  // zones whose runs are in unscanned_
-  std::vector<std::vector<chunk_record*>> unscanned_;  // by size class
+  // Zones whose runs are in unscanned_.
+  std::vector<bool> noted_ SCUTE_GUARDED_BY(zones_.chunk_mutex);
+  // By size class.
+  std::vector<std::vector<chunk_record*>> unscanned_ SCUTE_GUARDED_BY(zones_.chunk_mutex);
   std::atomic<int> no_blocks_{0};  // why the file system had none when chunks were last asked for
-  std::mutex list_mutex_;          // taken after a chunk's lock
-  std::vector<std::vector<chunk_record*>> with_room_;  // by size class
+  plain_mutex list_mutex_;         // taken after a chunk's lock
+  // By size class.
+  std::vector<std::vector<chunk_record*>> with_room_ SCUTE_GUARDED_BY(list_mutex_);
 };
 
 }  // namespace scute::core::heap

@@ -3,6 +3,7 @@
 // logs.
 #include <memory>
 
+#include "base/lock.hpp"
 #include "base/planted.hpp"
 #include "codec/parity.hpp"
 #include "heap/heap.hpp"
@@ -21,17 +22,15 @@ bool heap::reclaim_empty_runs() {
       chunk_record& c = zn.chunks[i];
       if (c.kind.load(std::memory_order_relaxed) != use::run) continue;
       scan(c);
-      c.lock();
-      const bool empty = c.free_count == c.formatted.load(std::memory_order_relaxed);
-      if (empty) {
+      {
+        const locked in_chunk(c.mutex);
+        if (c.free_count != c.formatted.load(std::memory_order_relaxed)) continue;
         // All its slots' headers are free, so the chunk may get another use (ZONE-2 does the rest).
         c.kind.store(use::free, std::memory_order_release);
         c.owned = false;
         c.free_count = 0;
         delete[] c.free_bits.exchange(nullptr);
       }
-      c.unlock();
-      if (!empty) continue;
       ++zn.available;
       zn.search_from = std::min(zn.search_from, i);
       any = true;
@@ -84,7 +83,7 @@ object heap::reserve_span(pool::lane& l, uint64_t size) {
   uint64_t n = (size + s_.geo.chunk_size - 1) >> s_.geo.chunk_shift;
   while (pool::payload_room(n << s_.geo.chunk_shift) < size) ++n;
   const auto length = static_cast<uint32_t>(n);
-  const std::lock_guard hold(mutex_);
+  const locked hold(zones_.chunk_mutex);
   chunk_record* head = take_chunks(l, length);
   if (head == nullptr) full(size);
   zones_.make_span(l, engine_, *head, length);
@@ -119,7 +118,7 @@ uint64_t heap::log_room(uint64_t chunks) const noexcept {
 }
 
 uint64_t heap::overwrite_max() {
-  const std::lock_guard hold(mutex_);
+  const locked hold(zones_.chunk_mutex);
   const uint64_t ring = format::lane_undo_offset(s_.geo.lane_size) - format::lane_log_offset -
                         sizeof(format::log_entry);
   const uint64_t room = std::max(ring, log_room(free_chunks(UINT64_MAX)));
@@ -147,7 +146,7 @@ void heap::no_log(size_t n) {
 // parity is the log it must make sense at any time: a transaction may be torn in these columns. There the
 // chunk is free until it is zero, on the medium as well; what lies in it is nobody's then, and counts.
 std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
-  const std::lock_guard hold(mutex_);
+  const locked hold(zones_.chunk_mutex);
   const bool zero_first = s_.parity_is_log;
   std::vector<chunk_record*> chunks;
   std::vector<uint64_t> offsets;
@@ -201,19 +200,19 @@ std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
 
 // A lent chunk's own bytes, which parity takes for zeros already. Zeros that are there may be a dead
 // process's, which died before they were durable.
-void heap::zero(pool::lane& l, uint64_t chunk_offset, bool of_the_dead) noexcept {
+void heap::zero(pool::lane& l, uint64_t chunk_offset, lent_by whom) noexcept {
   static constexpr std::byte zeros[pool::column_block]{};
   for (uint64_t at = 0; at < s_.geo.chunk_size; at += sizeof zeros)
     if (!codec::is_zero(s_.at(chunk_offset + at), sizeof zeros))
       l.w.stream(s_.at(chunk_offset + at), zeros, sizeof zeros, medium::purpose::log);
-    else if (of_the_dead && !SCUTE_PLANTED(reclaim_seen))
+    else if (whom == lent_by::the_dead && !SCUTE_PLANTED(reclaim_seen))
       l.w.flush(s_.at(chunk_offset + at), sizeof zeros, medium::purpose::log);
 }
 
 void heap::take_back(pool::lane& l, std::vector<uint64_t>& chunk_offsets) {
-  const std::lock_guard hold(mutex_);
+  const locked hold(zones_.chunk_mutex);
   for (const uint64_t offset : chunk_offsets)
-    if (!SCUTE_PLANTED(take_back_zero)) zero(l, offset, false);
+    if (!SCUTE_PLANTED(take_back_zero)) zero(l, offset, lent_by::us);
   if (!SCUTE_PLANTED(take_back_fence)) l.w.fence();
   s_.require_healthy();
   for (; !chunk_offsets.empty(); chunk_offsets.pop_back()) {
@@ -230,7 +229,7 @@ void heap::take_back(pool::lane& l, std::vector<uint64_t>& chunk_offsets) {
 }
 
 uint64_t heap::lent() {
-  const std::lock_guard hold(mutex_);
+  const locked hold(zones_.chunk_mutex);
   uint64_t n = 0;
   for (uint64_t zi = 0; zi < zones_.count(); ++zi)
     if (zones_.is_loaded(zi)) n += zones_.get(zi).log_chunks;
@@ -238,7 +237,7 @@ uint64_t heap::lent() {
 }
 
 void heap::reclaim_lent(pool::lane& l) {
-  const std::lock_guard hold(mutex_);
+  const locked hold(zones_.chunk_mutex);
   for (uint64_t zi = 0; zi < zones_.count(); ++zi) {
     // A zone whose chunks nobody lent need not be loaded for this.
     const auto d = mend::read_metadata<format::zone_descriptor>(
@@ -248,7 +247,7 @@ void heap::reclaim_lent(pool::lane& l) {
     for (uint32_t i = 0; i < z.high_water.load(std::memory_order_relaxed); ++i) {
       if (z.chunks[i].kind.load(std::memory_order_relaxed) != use::log) continue;
       const uint64_t offset = zones_.offset_of(z.chunks[i]);
-      if (!SCUTE_PLANTED(reclaim_zero)) zero(l, offset, true);
+      if (!SCUTE_PLANTED(reclaim_zero)) zero(l, offset, lent_by::the_dead);
       if (!SCUTE_PLANTED(reclaim_fence)) l.w.fence();
       zones_.make_log(l, engine_, z.chunks[i], lending::back);
       s_.overlaid.remove(offset);

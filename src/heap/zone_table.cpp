@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/lock.hpp"
 #include "base/planted.hpp"
 #include "codec/crc32c.hpp"
 #include "codec/parity.hpp"
@@ -68,7 +69,7 @@ void release_chunks::operator()(chunk_record* p) const noexcept {
 zone_table::zone_table(pool::state& s) : s_(s), zones_(s.geo.zone_count) {}
 
 void zone_table::load_once(uint64_t z) {
-  const std::lock_guard hold(zones_[z].load_mutex);
+  const locked hold(zones_[z].load_mutex);
   if (!zones_[z].loaded.load(std::memory_order_relaxed)) load(z);
 }
 
@@ -178,7 +179,7 @@ void zone_table::adopt(zone& z, uint64_t index, uint32_t i, const format::chunk_
 
 void zone_table::become_run(chunk_record& c, uint16_t generation, uint32_t slot_size,
                             uint32_t formatted) const {
-  c.lock();
+  const locked in_chunk(c.mutex);
   c.generation = generation;
   c.slot_size = slot_size;
   c.slots = s_.geo.chunk_size / slot_size;
@@ -190,7 +191,6 @@ void zone_table::become_run(chunk_record& c, uint16_t generation, uint32_t slot_
   delete[] c.free_bits.exchange(nullptr, std::memory_order_relaxed);
   c.formatted.store(formatted, std::memory_order_release);
   c.kind.store(use::run, std::memory_order_release);
-  c.unlock();
 }
 
 object zone_table::span_object(chunk_record& c) const noexcept {
@@ -255,7 +255,7 @@ format::fragment_header zone_table::read_header(const object& o) {
   const uint32_t stripe = pool::stripe_of(s_, o.header);
   s_.locks.lock_exclusive(stripe);
   {
-    const pool::grip_scope here(s_, stripe, false);
+    const pool::grip_scope here(s_, stripe, pool::grip::mode::exclusive);
     std::memcpy(&h, s_.at(o.header), sizeof h);
   }
   s_.locks.unlock_exclusive(stripe);

@@ -34,7 +34,8 @@ struct zone {
   std::unique_ptr<chunk_record[], release_chunks> chunks;
   std::atomic<uint32_t> high_water{0};
   uint32_t log_chunks = 0;
-  std::atomic<uint32_t> available{0};  // free and virgin chunks; under the allocator's mutex
+  // With zone_table::chunk_mutex.
+  std::atomic<uint32_t> available{0};  // free and virgin chunks
   uint32_t search_from = 0;            // no available chunk below
 };
 
@@ -67,20 +68,26 @@ class zone_table {
   // A copy of an object's first header, not torn by a commit of another thread.
   format::fragment_header read_header(const object& o);
 
-  // What follows changes headers; the caller holds the allocator's mutex.
+  // Of chunks that change their use; taken before a chunk's own lock.
+  waiting_mutex chunk_mutex;
+
+  // What follows changes headers.
 
   // Prepares chunk headers until `chunk` is below the high-water mark: 0, or an errno if the file system
   // has no room for the chunks; the mark may have risen part of the way.
-  int extend(pool::lane& l, step_engine& e, uint64_t z, uint32_t chunk);
+  int extend(pool::lane& l, step_engine& e, uint64_t z, uint32_t chunk) SCUTE_REQUIRES(chunk_mutex);
   // Gives a chunk new content: a run of slots with the first `prepare` of them formatted.
   void make_run(pool::lane& l, step_engine& e, chunk_record& c, uint32_t slot_size,
-                uint32_t prepare);
+                uint32_t prepare) SCUTE_REQUIRES(chunk_mutex);
   // Formats further slots of a run.
-  void format_slots(pool::lane& l, step_engine& e, chunk_record& c, uint32_t prepare);
-  void make_span(pool::lane& l, step_engine& e, chunk_record& head, uint32_t length);
+  void format_slots(pool::lane& l, step_engine& e, chunk_record& c, uint32_t prepare)
+      SCUTE_REQUIRES(chunk_mutex);
+  void make_span(pool::lane& l, step_engine& e, chunk_record& head, uint32_t length)
+      SCUTE_REQUIRES(chunk_mutex);
   // Marks a chunk as lent to a log, as free again, or as free on the medium as it is in memory.
   enum class lending { out, back, not_yet };
-  void make_log(pool::lane& l, step_engine& e, chunk_record& c, lending how);
+  void make_log(pool::lane& l, step_engine& e, chunk_record& c, lending how)
+      SCUTE_REQUIRES(chunk_mutex);
 
   uint64_t offset_of(const chunk_record& c) const noexcept {
     return s_.geo.chunk_offset(c.zone, c.index);

@@ -2,12 +2,13 @@
 #include "log/entry.hpp"
 
 #include "base/planted.hpp"
+#include "base/rounding.hpp"
 #include "codec/crc32c.hpp"
 
 namespace scute::core::log {
 
 void add_record(byte_buffer& image, const format::log_record& r, const void* bytes) {
-  const size_t payload = bytes == nullptr ? 0 : (size_t{r.length} + 7) & ~size_t{7};
+  const size_t payload = bytes == nullptr ? 0 : round_up(r.length, 8);
   std::byte* at = image.extend(sizeof r + payload);
   std::memcpy(at, &r, sizeof r);
   if (payload == 0) return;
@@ -65,7 +66,7 @@ bool for_each_record(std::span<const std::byte> records,
       const bool with_bytes =
           kind == format::record_kind::data || kind == format::record_kind::undo;
       if (!with_bytes && kind != format::record_kind::intent) return false;
-      const size_t payload = with_bytes ? (size_t{r.length} + 7) & ~size_t{7} : 0;
+      const size_t payload = with_bytes ? round_up(r.length, 8) : 0;
       if (payload > records.size() - at || !allowed(r.offset, r.length)) return false;
       if (call) fn(kind, r.offset, with_bytes ? records.data() + at : nullptr, r.length);
       at += payload;

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/byte_buffer.hpp"
+#include "base/rounding.hpp"
 #include "log/format.hpp"
 
 namespace scute::core::log {
@@ -22,7 +23,7 @@ struct identity {
 
 // Entries begin at multiples of it.
 constexpr uint64_t round_line(uint64_t n) noexcept {
-  return (n + 63) & ~uint64_t{63};
+  return round_up(n, 64);
 }
 
 // ---- writing ------------------------------------------------------------------------------------------

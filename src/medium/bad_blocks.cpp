@@ -13,6 +13,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/rounding.hpp"
+
 namespace scute::core::medium {
 namespace {
 
@@ -70,7 +72,7 @@ std::vector<uint64_t> bad_pages_of(const std::vector<device_range>& bad,
       const uint64_t begin = std::max(b.device, e.device);
       const uint64_t end = std::min(b.device + b.length, e.device + e.length);
       if (begin >= end) continue;
-      for (uint64_t at = (e.file + (begin - e.device)) & ~(page - 1);
+      for (uint64_t at = round_down(e.file + (begin - e.device), page);
            at < e.file + (end - e.device); at += page)
         pages.push_back(at);
     }

@@ -47,8 +47,8 @@ file_handle file_handle::adopt(int fd, std::string path, uint64_t size) {
   const int own = open_registered(again.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
   if (own < 0) return f;
   f.fd_ = own;
-  const descriptor locked(fd);
-  const std::lock_guard hold(process_tables());
+  const descriptor given(fd);
+  const locked hold(process_tables());
   f.keep_lock(fd);
   return f;
 }
@@ -73,7 +73,7 @@ file_handle& file_handle::operator=(file_handle&& other) noexcept {
 }
 
 // Nothing is ever read through the mapping, which keeps an open file, and with it the lock (PROC-3 in
-// medium/process.hpp). With process_tables() held.
+// medium/process.hpp).
 void file_handle::keep_lock(int locked) {
   void* at = ::mmap(nullptr, lock_size, PROT_NONE, MAP_PRIVATE, locked, 0);
   if (at == MAP_FAILED) throw_errno("keep the lock of " + path_, errno);
@@ -85,7 +85,7 @@ void file_handle::keep_lock(int locked) {
 // nobody open the file a second time) the descriptor has to do.
 void file_handle::lock(bool shared) {
   const std::string again = "/proc/self/fd/" + std::to_string(fd_);
-  const std::lock_guard hold(process_tables());
+  const locked hold(process_tables());
   const int own = ::open(again.c_str(), (shared ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK);
   const struct closing {
     int fd;

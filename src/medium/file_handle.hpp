@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "medium/process.hpp"
+
 namespace scute::core::medium {
 
 class file_handle {
@@ -41,7 +43,7 @@ class file_handle {
 
  private:
   void lock(bool shared);
-  void keep_lock(int locked);
+  void keep_lock(int locked) SCUTE_REQUIRES(process_tables());
   int fd_ = -1;
   void* lock_ = nullptr;  // a mapping that keeps the lock
   uint64_t size_ = 0;

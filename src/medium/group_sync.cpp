@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <mutex>
 
+#include "base/lock.hpp"
 #include "base/waiting.hpp"
 
 namespace scute::core::medium {
@@ -24,37 +24,40 @@ bool reached(uint32_t a, uint32_t b) noexcept {
 
 }  // namespace
 
-void group_sync::linger() noexcept {
-  const uint32_t company = last_size_;
+void group_sync::linger(uint32_t company, uint64_t last_ns) const noexcept {
   if (company <= 1) return;
-  const uint64_t end = now_ns() + std::min(last_ns_ / 4, linger_ns_max);
+  const uint64_t end = now_ns() + std::min(last_ns / 4, linger_ns_max);
   for (unsigned spins = 0; waiting() < company && now_ns() < end;) spin_pause(spins);
 }
 
 void group_sync::join(void (*lead)(void*, bool), void* arg) noexcept {
   uint32_t wanted = 0;
   {
-    const std::lock_guard hold(lock_);
+    const locked hold(lock_);
     wanted = begun_.load(std::memory_order_relaxed) + 1;
     waiting_.fetch_add(1, std::memory_order_relaxed);
   }
+  uint32_t company = 0;
+  uint64_t last_ns = 0;
   for (;;) {
     uint32_t ended = 0;
     {
-      const std::lock_guard hold(lock_);
+      const locked hold(lock_);
       ended = ended_.load(std::memory_order_acquire);
       if (reached(ended, wanted)) return;
       if (!under_way_) {
         under_way_ = true;
+        company = last_size_;
+        last_ns = last_ns_;
         break;
       }
     }
     ended_.wait(ended, std::memory_order_acquire);
   }
-  linger();
+  linger(company, last_ns);
   uint32_t number = 0, size = 0;
   {
-    const std::lock_guard hold(lock_);
+    const locked hold(lock_);
     number = begun_.load(std::memory_order_relaxed) + 1;
     begun_.store(number, std::memory_order_relaxed);
     size = waiting_.exchange(0, std::memory_order_relaxed);
@@ -62,7 +65,7 @@ void group_sync::join(void (*lead)(void*, bool), void* arg) noexcept {
   const uint64_t begin = now_ns();
   lead(arg, size == 1);
   {
-    const std::lock_guard hold(lock_);
+    const locked hold(lock_);
     last_ns_ = now_ns() - begin;
     // Who came meanwhile is served by the next.
     last_size_ = size + waiting_.load(std::memory_order_relaxed);

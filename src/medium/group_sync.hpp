@@ -36,14 +36,15 @@ class group_sync {
   uint32_t waiting() const noexcept { return waiting_.load(std::memory_order_relaxed); }
 
  private:
-  void linger() noexcept;
+  void linger(uint32_t company, uint64_t last_ns) const noexcept;
 
-  // Guards the rest. Held for a few instructions, and never by a thread that touches the mapping,
+  // Held for a few instructions, and never by a thread that touches the mapping,
   // so that a handler of a fault may come here as well.
   spin_lock lock_;
-  bool under_way_ = false;
-  uint32_t last_size_ = 1;  // threads served by the last sync
-  uint64_t last_ns_ = 0;    // what it took
+  bool under_way_ SCUTE_GUARDED_BY(lock_) = false;
+  uint32_t last_size_ SCUTE_GUARDED_BY(lock_) = 1;  // threads served by the last sync
+  uint64_t last_ns_ SCUTE_GUARDED_BY(lock_) = 0;    // what it took
+  // Changed with the lock.
   std::atomic<uint32_t> begun_{0}, ended_{0}, waiting_{0};
 };
 

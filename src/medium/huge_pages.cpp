@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/rounding.hpp"
 #include "base/uncancelled.hpp"
 
 #ifndef MADV_COLLAPSE
@@ -32,7 +33,7 @@ void* map_aligned(uint64_t size, int access, int flags, int fd, uint64_t offset)
   void* room = ::mmap(nullptr, span, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (room == MAP_FAILED) return MAP_FAILED;
   const auto begin = reinterpret_cast<uintptr_t>(room);
-  const uintptr_t skip = -begin & (huge_page - 1);
+  const uintptr_t skip = round_up(begin, huge_page) - begin;
   auto* at = static_cast<std::byte*>(room) + skip;
   if (::mmap(at, size, access, flags | MAP_FIXED, fd, static_cast<off_t>(offset)) == MAP_FAILED) {
     const int why = errno;
@@ -40,7 +41,7 @@ void* map_aligned(uint64_t size, int access, int flags, int fd, uint64_t offset)
     errno = why;
     return MAP_FAILED;
   }
-  const uint64_t used = (size + small_page - 1) & ~(small_page - 1);
+  const uint64_t used = round_up(size, small_page);
   if (skip != 0) ::munmap(room, skip);
   if (skip + used < span) ::munmap(at + used, span - skip - used);
   return at;

@@ -13,6 +13,7 @@
 #include <fstream>
 
 #include "base/failure.hpp"
+#include "base/rounding.hpp"
 #include "base/spin_lock.hpp"
 #include "base/thread_signals.hpp"
 #include "base/uncancelled.hpp"
@@ -48,7 +49,7 @@ class mapped_medium : public medium {
 
   void lose_page(uint64_t offset, const std::byte* noise) noexcept override {
     const uncancelled now;
-    const std::lock_guard hold(page_lock_);
+    const locked hold(page_lock_);
     // The other way round, somebody could store to the page in between and see the store vanish.
     revoke_page(offset);
     write_page(static_cast<off_t>(offset), noise);
@@ -64,7 +65,7 @@ class mapped_medium : public medium {
   // is taken; that also brings back a page that was cut off the file.
   bool restore_page(writer&, uint64_t offset, const std::byte* bytes) noexcept override {
     const uncancelled now;
-    const std::lock_guard hold(page_lock_);
+    const locked hold(page_lock_);
     const auto at = static_cast<off_t>(offset);
     if (read_only_) {
       if (!replace_private(offset, bytes)) return false;
@@ -97,7 +98,7 @@ class mapped_medium : public medium {
 
   // What lose_page() left in the file is noise.
   bool read(uint64_t offset, void* to, size_t n) const noexcept override {
-    for (uint64_t at = offset & ~(page - 1); at < offset + n; at += page)
+    for (uint64_t at = round_down(offset, page); at < offset + n; at += page)
       if (is_revoked(at)) return false;
     const uncancelled now;
     auto* out = static_cast<std::byte*>(to);
@@ -129,7 +130,7 @@ class mapped_medium : public medium {
   // Taken in signal handlers too; whoever has it touches no page of the mapping.
   spin_lock page_lock_;
 
-  bool write_page(off_t at, const std::byte* bytes) noexcept {
+  bool write_page(off_t at, const std::byte* bytes) noexcept SCUTE_REQUIRES(page_lock_) {
     const length_signal_held now;
     if (::pwrite(file_.fd(), bytes, page, at) == static_cast<ssize_t>(page)) return true;
     return errno == EFBIG && store_page(at, bytes);
@@ -137,7 +138,7 @@ class mapped_medium : public medium {
 
   // Where the process may write no files of that length (SIG-3 in base/thread_signals.hpp) it may store to them
   // all the same. The new block is one that nothing has to be read from first.
-  bool store_page(off_t at, const std::byte* bytes) noexcept {
+  bool store_page(off_t at, const std::byte* bytes) noexcept SCUTE_REQUIRES(page_lock_) {
     if (::fallocate(file_.fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, page) != 0 ||
         file_.reserve(static_cast<uint64_t>(at), page) != 0)
       return false;
@@ -150,7 +151,8 @@ class mapped_medium : public medium {
   }
 
   // A private mapping never writes to the file: the page is exchanged for one in memory.
-  bool replace_private(uint64_t offset, const std::byte* bytes) noexcept {
+  bool replace_private(uint64_t offset, const std::byte* bytes) noexcept
+      SCUTE_REQUIRES(page_lock_) {
     void* fresh = ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (fresh == MAP_FAILED) return false;
     std::memcpy(fresh, bytes, page);
@@ -167,8 +169,8 @@ class cpu_medium final : public mapped_medium {
 
   void will_use(uint64_t offset, uint64_t n) noexcept override {
     if (!tmpfs_ || read_only_) return;
-    const uint64_t begin = offset & ~(huge_page - 1);
-    const uint64_t end = std::min((offset + n + huge_page - 1) & ~(huge_page - 1), size_);
+    const uint64_t begin = round_down(offset, huge_page);
+    const uint64_t end = std::min(round_up(offset + n, huge_page), size_);
     make_huge(file_.fd(), begin, base_ + begin, end - begin);
   }
 
@@ -208,7 +210,7 @@ class page_cache_medium final : public mapped_medium {
   const char* flush_name() const noexcept override { return "msync"; }
 
   void will_read(uint64_t offset, uint64_t n) const noexcept override {
-    const uint64_t begin = offset & ~(page - 1), end = std::min(offset + n, size_);
+    const uint64_t begin = round_down(offset, page), end = std::min(offset + n, size_);
     if (begin < end) ::madvise(base_ + begin, end - begin, MADV_WILLNEED);
   }
 
@@ -255,8 +257,8 @@ class page_cache_medium final : public mapped_medium {
  private:
   void note(writer& w, const void* p, size_t n) noexcept {
     const auto at = static_cast<uint64_t>(static_cast<const std::byte*>(p) - base_);
-    const uint64_t begin = at & ~(page - 1);
-    const uint64_t end = (at + n + page - 1) & ~(page - 1);
+    const uint64_t begin = round_down(at, page);
+    const uint64_t end = round_up(at + n, page);
     if (!w.dirty.empty() && begin <= w.dirty.back().end && end >= w.dirty.back().begin) {
       w.dirty.back().begin = std::min(w.dirty.back().begin, begin);
       w.dirty.back().end = std::max(w.dirty.back().end, end);
@@ -298,7 +300,7 @@ class page_cache_medium final : public mapped_medium {
   }
 
   void map_again(int access, int flags, int fd) {
-    const std::lock_guard hold(process_tables());
+    const locked hold(process_tables());
     if (::mmap(base_, size_, access, flags | MAP_FIXED, fd, 0) == MAP_FAILED)
       throw_errno("map " + file_.path(), errno);
     withhold_from_children(base_, size_);
@@ -371,7 +373,7 @@ std::unique_ptr<medium> map_file(file_handle file, scute_medium wish, bool read_
   bool synced = false;
   kind k = kind::file;
   const auto map = [&](int flags) {
-    const std::lock_guard hold(process_tables());
+    const locked hold(process_tables());
     void* p = map_aligned(size, access, flags, file.fd());
     if (p == MAP_FAILED) return p;
     try {

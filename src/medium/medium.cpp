@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "base/rounding.hpp"
+
 namespace scute::core::medium {
 namespace {
 
@@ -83,7 +85,7 @@ bool medium::restore_page(writer& w, uint64_t offset, const std::byte* bytes) no
 }
 
 bool medium::read(uint64_t offset, void* to, size_t n) const noexcept {
-  if (is_revoked(offset & ~(page - 1))) return false;
+  if (is_revoked(round_down(offset, page))) return false;
   std::memcpy(to, base_ + offset, n);
   return true;
 }

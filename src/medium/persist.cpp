@@ -11,6 +11,7 @@
 #include <immintrin.h>
 #endif
 
+#include "base/rounding.hpp"
 #include "codec/cpu.hpp"
 
 namespace scute::core::medium {
@@ -28,19 +29,19 @@ void fence_sfence() noexcept {
 
 __attribute__((target("clwb"))) void flush_clwb(const void* p, size_t n) noexcept {
   const auto end = reinterpret_cast<uintptr_t>(p) + n;
-  for (auto a = reinterpret_cast<uintptr_t>(p) & ~(line - 1); a < end; a += line)
+  for (auto a = round_down(reinterpret_cast<uintptr_t>(p), line); a < end; a += line)
     _mm_clwb(reinterpret_cast<void*>(a));
 }
 
 __attribute__((target("clflushopt"))) void flush_clflushopt(const void* p, size_t n) noexcept {
   const auto end = reinterpret_cast<uintptr_t>(p) + n;
-  for (auto a = reinterpret_cast<uintptr_t>(p) & ~(line - 1); a < end; a += line)
+  for (auto a = round_down(reinterpret_cast<uintptr_t>(p), line); a < end; a += line)
     _mm_clflushopt(reinterpret_cast<void*>(a));
 }
 
 void flush_clflush(const void* p, size_t n) noexcept {
   const auto end = reinterpret_cast<uintptr_t>(p) + n;
-  for (auto a = reinterpret_cast<uintptr_t>(p) & ~(line - 1); a < end; a += line)
+  for (auto a = round_down(reinterpret_cast<uintptr_t>(p), line); a < end; a += line)
     _mm_clflush(reinterpret_cast<void*>(a));
 }
 
@@ -135,7 +136,7 @@ void copy_persist(const persist_ops& ops, bool eadr, void* dst, const void* src,
     std::memcpy(d, s, head);
     ops.flush(d, head);
   }
-  const size_t body = (n - head) & ~size_t{63};
+  const size_t body = round_down(n - head, line);
   ops.copy_nt(d + head, s + head, body);
   const size_t tail = n - head - body;
   if (tail != 0) {

@@ -28,15 +28,15 @@ constinit std::array<std::atomic<int>, descriptors_max> descriptors{};  // + 1; 
 constinit std::atomic<uint64_t> numbers_taken{0};
 constinit std::atomic<bool> prepared{false};
 constinit process_mutex tables;
-constinit uint64_t tables_process = 0;  // whose the descriptors are; with the tables held
+constinit uint64_t tables_process = 0;  // whose the descriptors are; process_mutex::lock() knows
 
-void before_fork() noexcept {
+void before_fork() noexcept SCUTE_ACQUIRE(tables) {
   tables.lock();
 }
-void after_fork_in_parent() noexcept {
+void after_fork_in_parent() noexcept SCUTE_RELEASE(tables) {
   tables.unlock();
 }
-void after_fork_in_child() noexcept {
+void after_fork_in_child() noexcept SCUTE_RELEASE(tables) {
   this_process_page.number.store(0, std::memory_order_relaxed);
   for (auto& place : descriptors) {
     const int fd = place.exchange(0, std::memory_order_relaxed) - 1;
@@ -101,8 +101,7 @@ process_mutex& process_tables() noexcept {
 
 namespace {
 
-// With the tables held.
-int registered(int fd) {
+int registered(int fd) SCUTE_REQUIRES(process_tables()) {
   if (fd < 0) return fd;
   for (auto& place : descriptors) {
     int free = 0;
@@ -120,7 +119,7 @@ int duplicate_above_standard(int fd) noexcept {
 }  // namespace
 
 int open_registered(const char* path, int flags, unsigned mode) {
-  const std::lock_guard hold(process_tables());
+  const locked hold(process_tables());
   int fd = ::open(path, flags, mode);
   if (fd >= 0 && fd <= STDERR_FILENO) {
     const int low = fd;
@@ -133,12 +132,12 @@ int open_registered(const char* path, int flags, unsigned mode) {
 }
 
 int duplicate_registered(int fd) {
-  const std::lock_guard hold(process_tables());
+  const locked hold(process_tables());
   return registered(duplicate_above_standard(fd));
 }
 
 void close_registered(int fd) noexcept {
-  const std::lock_guard hold(process_tables());
+  const locked hold(process_tables());
   for (auto& place : descriptors) {
     int mine = fd + 1;
     if (place.compare_exchange_strong(mine, 0, std::memory_order_relaxed)) break;

@@ -26,7 +26,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>  // std::lock_guard, for whoever takes process_tables()
+
+#include "base/lock.hpp"  // for whoever takes process_tables()
 
 namespace scute::core::medium {
 
@@ -43,11 +44,11 @@ inline uint64_t this_process() noexcept {
   return number != 0 ? number : begin_process();
 }
 
-// PROC-5. For std::lock_guard.
-class process_mutex {
+// PROC-5. For locked (base/lock.hpp).
+class SCUTE_CAPABILITY("mutex") process_mutex {
  public:
-  void lock() noexcept;
-  void unlock() noexcept;
+  void lock() noexcept SCUTE_ACQUIRE();
+  void unlock() noexcept SCUTE_RELEASE();
 
  private:
   std::atomic<uint64_t> holder_{0};  // number of the process whose thread has it; 0: nobody's

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <set>
 
+#include "base/rounding.hpp"
 #include "mend/page_layout.hpp"
 #include "pool/optimistic.hpp"
 
@@ -47,7 +48,8 @@ void decodings::find_neighbours(const doubt& in_doubt) {
     for_each_row(g, x, [&](uint64_t zone, uint64_t own_row, uint64_t from, uint64_t to) {
       const uint64_t end = s_.used_end[zone].load(std::memory_order_acquire);
       for (uint64_t row = 0; row < g.rows; ++row)
-        for (uint64_t column = from & ~(format::page - 1); column < to; column += format::page) {
+        for (uint64_t column = round_down(from, format::page); column < to;
+             column += format::page) {
           const uint64_t inside = row * g.row_size + column;
           if (row == own_row || inside >= end) continue;
           for_each_place(s_, g.zone_offset(zone) + inside, [&](const fragment_in_page& p) {
@@ -132,7 +134,7 @@ void note_damage(const pool::state& s, const pool::fragment& f, const pool::deco
   if (s.geo.parity < 2) return;
   for (const unit& u : units_of(f)) {
     const pool::cell own = pool::cell_of(s.geo, u.offset);
-    const uint64_t block = own.column & ~(format::page - 1);
+    const uint64_t block = round_down(own.column, format::page);
     pool::cell_set set;
     set.add(own.row);
     for (const data_range& x : how.unknown)

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <string_view>
 
+#include "base/rounding.hpp"
 #include "codec/galois.hpp"
 #include "mend/page_layout.hpp"
 #include "pool/optimistic.hpp"
@@ -136,7 +137,7 @@ void erasures::find_candidates() {
     const bool any = std::any_of(segments_.begin(), segments_.end(),
                                  [&](const segment& x) { return x.in == i; });
     if (!any) continue;
-    const uint64_t block = a.cell.column & ~(format::page - 1);
+    const uint64_t block = round_down(a.cell.column, format::page);
     const uint64_t end = s_.used_end[a.cell.zone].load(std::memory_order_acquire);
     std::vector<std::vector<candidate>> found(segments_.size());
     for (segment& x : segments_)
@@ -368,7 +369,8 @@ bool erasures::find(bytes& image, uint64_t attempts) {
   }
   for (size_t k = 0; k < segments_.size() && hints_ != nullptr; ++k) {
     const pool::cell& at = areas_[segments_[k].in].cell;
-    if (chosen[k].decoded) hints_->add(at.zone, at.column & ~(format::page - 1), chosen[k].unknown);
+    if (chosen[k].decoded)
+      hints_->add(at.zone, round_down(at.column, format::page), chosen[k].unknown);
   }
   return true;
 }
@@ -413,7 +415,7 @@ bool erasures::learn() {
   for (const segment& g : segments_) {
     const pool::cell& at = areas_[g.in].cell;
     if (g.hopeless || g.scattered) return false;
-    fresh = hints_->worth_learning(at.zone, at.column & ~(format::page - 1), repairs) || fresh;
+    fresh = hints_->worth_learning(at.zone, round_down(at.column, format::page), repairs) || fresh;
   }
   if (!fresh) return false;
   // Some of each block: those that were found are in the order of blocks.

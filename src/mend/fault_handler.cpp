@@ -7,9 +7,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <mutex>
 
 #include "base/failure.hpp"
+#include "base/rounding.hpp"
 #include "base/uncancelled.hpp"
 #include "base/waiting.hpp"
 #include "medium/process.hpp"
@@ -52,7 +52,7 @@ const domain* find(const std::byte* address) noexcept {
 // FAULT-4: nothing at this offset, or a sound fragment. What another thread is committing looks damaged for
 // a moment, so it is looked at again.
 bool sound_at(const pool::state& s, uint64_t offset) noexcept {
-  const uint64_t page = offset & ~(format::page - 1);
+  const uint64_t page = round_down(offset, format::page);
   if (!s.has_checksums || !s.geo.in_data(page, format::page)) return true;
   for (unsigned spins = 0; spins < 64 * 50; spin_pause(spins)) {
     bool sound = true;
@@ -127,8 +127,7 @@ void install(int signal, struct sigaction& before) {
     throw_errno("install the handlers of SIGBUS and SIGSEGV", errno);
 }
 
-// With process_tables() held.
-void install_once() {
+void install_once() SCUTE_REQUIRES(medium::process_tables()) {
   static uint64_t installed_in = 0;  // process
   if (installed_in == medium::this_process()) return;
   install(SIGBUS, before_bus);
@@ -136,8 +135,8 @@ void install_once() {
   installed_in = medium::this_process();
 }
 
-// FAULT-5. With process_tables() held.
-void take_over() noexcept {
+// FAULT-5
+void take_over() noexcept SCUTE_REQUIRES(medium::process_tables()) {
   const uint64_t process = medium::this_process();
   if (domains_process.load(std::memory_order_relaxed) == process) return;
   for (domain& d : domains) d.base.store(nullptr, std::memory_order_relaxed);
@@ -147,7 +146,7 @@ void take_over() noexcept {
 }  // namespace
 
 fault_domain::fault_domain(pool::state& s, page_repairer& repairer, bool install) : place_(-1) {
-  const std::lock_guard hold(medium::process_tables());
+  const locked hold(medium::process_tables());
   if (install) install_once();
   take_over();
   for (int i = 0; i < domains_max && place_ < 0; ++i) {
@@ -165,7 +164,7 @@ fault_domain::fault_domain(pool::state& s, page_repairer& repairer, bool install
 }
 
 fault_domain::~fault_domain() {
-  const std::lock_guard hold(medium::process_tables());
+  const locked hold(medium::process_tables());
   domains[place_].base.store(nullptr, std::memory_order_release);
 }
 
@@ -178,7 +177,7 @@ bool handle_fault(int signal, const siginfo_t& info) noexcept {
   const uncancelled now;
   medium::medium& m = *d->s->medium;
   const auto offset = static_cast<uint64_t>(address - d->base.load(std::memory_order_relaxed));
-  const uint64_t page = offset & ~(format::page - 1);
+  const uint64_t page = round_down(offset, format::page);
   if (signal == SIGBUS && info.si_code == BUS_MCEERR_AO) {
     m.revoke_page(page);
     return true;
@@ -188,7 +187,7 @@ bool handle_fault(int signal, const siginfo_t& info) noexcept {
     if (last_address != address) last_times = 0;
     last_address = address;
     std::byte probe[64];
-    const bool readable = m.read(page + (offset - page) / 64 * 64, probe, sizeof probe);
+    const bool readable = m.read(page + round_down(offset - page, 64), probe, sizeof probe);
     if (readable && ++last_times < (signal == SIGBUS ? 3 : retries_max)) return true;
     if (signal == SIGSEGV) return false;  // access was not taken away by us
     m.revoke_page(page);
@@ -196,7 +195,9 @@ bool handle_fault(int signal, const siginfo_t& info) noexcept {
   last_times = 0;
   if (page_repairer::second_loss(page)) return true;
   const bool within = pool::library_depth != 0;
-  const auto outcome = d->repairer->repair(page, within, SCUTE_FINDER_FAULT);
+  using then = page_repairer::beyond_repair;
+  const auto outcome =
+      d->repairer->repair(page, within ? then::condoned : then::revoked, SCUTE_FINDER_FAULT);
   if (within) return outcome == page_repairer::outcome::readable || !m.is_revoked(page);
   if (outcome == page_repairer::outcome::readable && sound_at(*d->s, offset)) return true;
   complain(*d->s, page);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/planted.hpp"
+#include "base/rounding.hpp"
 #include "pool/object_place.hpp"
 #include "pool/zone_usage.hpp"
 
@@ -144,7 +145,7 @@ void for_each_place(const pool::state& s, uint64_t page, void (*fn)(void*, const
 
 bool place_at(const pool::state& s, uint64_t header, pool::fragment& f) noexcept {
   bool any = false;
-  for_each_place(s, header & ~(format::page - 1), [&](const fragment_in_page& p) {
+  for_each_place(s, round_down(header, format::page), [&](const fragment_in_page& p) {
     if (p.fragment.header != header) return;
     f = p.fragment;
     any = true;

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <mutex>
 
+#include "base/lock.hpp"
 #include "base/planted.hpp"
 #include "codec/crc32c.hpp"
 
@@ -39,9 +39,9 @@ void page_notes::load() noexcept {
 
 std::vector<uint64_t> page_notes::pages() const {
   std::vector<uint64_t> all;
-  all.reserve(std::size(lines_) * std::size(lines_[0].pages));
+  all.reserve(pages_max);
   {
-    const std::lock_guard hold(lock_);
+    const locked hold(lock_);
     for (const auto& line : lines_)
       for (const uint64_t p : line.pages)
         if (p != 0) all.push_back(p);
@@ -61,7 +61,7 @@ void page_notes::remove(medium::writer& w, uint64_t page) noexcept {
 // Turns an entry `from` into `to`; an entry that is there already is as good.
 bool page_notes::replace(medium::writer& w, uint64_t from, uint64_t to) noexcept {
   if (s_.read_only || SCUTE_PLANTED(page_note)) return true;
-  const std::lock_guard hold(lock_);
+  const locked hold(lock_);
   for (const auto& line : lines_)
     for (const uint64_t p : line.pages)
       if (to != 0 && p == to) return true;

@@ -24,7 +24,7 @@ class page_notes {
   explicit page_notes(pool::state& s) : s_(s) {}
 
   // Reads what a session before left behind. Not while another thread uses the pool.
-  void load() noexcept;
+  void load() noexcept SCUTE_NO_LOCK_ANALYSIS;
   // The pages noted now, ascending.
   std::vector<uint64_t> pages() const;
 
@@ -34,11 +34,13 @@ class page_notes {
 
  private:
   bool replace(medium::writer& w, uint64_t from, uint64_t to) noexcept;
-  void write(medium::writer& w, uint32_t line) noexcept;
+  void write(medium::writer& w, uint32_t line) noexcept SCUTE_REQUIRES(lock_);
 
   pool::state& s_;
+  static constexpr size_t pages_max =
+      format::page_note_count * std::size(format::page_note{}.pages);
   mutable spin_lock lock_;
-  format::page_note lines_[format::page_note_count]{};
+  format::page_note lines_[format::page_note_count] SCUTE_GUARDED_BY(lock_){};
 };
 
 uint32_t note_checksum(uint64_t salt, const format::page_note& n) noexcept;

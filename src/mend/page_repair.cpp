@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/planted.hpp"
+#include "base/rounding.hpp"
 #include "base/waiting.hpp"
 #include "codec/galois.hpp"
 #include "codec/parity.hpp"
@@ -47,6 +48,7 @@ constexpr auto lost_byte = std::byte{0xdb};
 
 }  // namespace
 
+// Without a contract: which desk it takes is settled at run time.
 class page_repairer::desk_guard {
  public:
   explicit desk_guard(desk& d) noexcept : d_(d) { d.taken.lock(); }
@@ -58,7 +60,7 @@ class page_repairer::desk_guard {
   desk& operator*() const noexcept { return d_; }
 
  private:
-  static desk& any(std::array<desk, 4>& desks) noexcept {
+  static desk& any(std::array<desk, 4>& desks) noexcept SCUTE_NO_LOCK_ANALYSIS {
     for (unsigned spins = 0;; spin_pause(spins))
       for (desk& d : desks)
         if (d.taken.try_lock()) return d;
@@ -79,17 +81,17 @@ bool page_repairer::second_loss(uint64_t page) noexcept {
   std::longjmp(*r.way_out, 1);
 }
 
-page_repairer::outcome page_repairer::repair(uint64_t page, bool condone,
+page_repairer::outcome page_repairer::repair(uint64_t page, beyond_repair then,
                                              scute_finder finder) noexcept {
   const bool in_zone = page >= s_.geo.zones_offset && page < s_.geo.zones_end();
   if (!in_zone) return repair_plain_page(page, finder);
   if (!s_.has_parity) return outcome::hopeless;
-  return repair_zone_page(page, condone, finder);
+  return repair_zone_page(page, then, finder);
 }
 
 // ---- zones ------------------------------------------------------------------------------------------
 
-page_repairer::outcome page_repairer::repair_zone_page(uint64_t page, bool condone,
+page_repairer::outcome page_repairer::repair_zone_page(uint64_t page, beyond_repair then,
                                                        scute_finder finder) noexcept {
   const pool::cell c = pool::cell_of(s_.geo, page);
   const uint32_t stripe = pool::stripes::index(c.zone, c.column / pool::column_block);
@@ -98,15 +100,15 @@ page_repairer::outcome page_repairer::repair_zone_page(uint64_t page, bool condo
   const bool ours =
       mine.window != nullptr ? mine.window->has_stripe(stripe) : mine.stripe == stripe;
   if (holder && !ours) return outcome::hopeless;  // against GRIP-1; never waits for it
-  if (holder && !mine.shared) return rebuild(page, condone, finder);
+  if (holder && !mine.shared) return rebuild(page, then, finder);
   if (!holder) {
     s_.locks.lock_exclusive(stripe);
     outcome result = outcome::readable;
     {
-      const pool::grip_scope here(s_, stripe, false);
-      if (s_.medium->is_revoked(page)) result = rebuild(page, condone, finder);
+      const pool::grip_scope here(s_, stripe, pool::grip::mode::exclusive);
+      if (s_.medium->is_revoked(page)) result = rebuild(page, then, finder);
     }
-    s_.locks.unlock_exclusive(stripe, true);
+    s_.locks.unlock_exclusive(stripe, pool::stripes::stores::streamed);
     return result;
   }
   // PAGE-3: a holder in shared mode.
@@ -126,7 +128,7 @@ page_repairer::outcome page_repairer::repair_zone_page(uint64_t page, bool condo
       spin_pause(spins);
       continue;
     }
-    if (s_.medium->is_revoked(page)) result = rebuild(page, condone, finder);
+    if (s_.medium->is_revoked(page)) result = rebuild(page, then, finder);
     s_.locks.end_lead(stripe);
   }
   place->store(nullptr, std::memory_order_release);
@@ -135,7 +137,7 @@ page_repairer::outcome page_repairer::repair_zone_page(uint64_t page, bool condo
 }
 
 // The stripe is this thread's alone.
-page_repairer::outcome page_repairer::rebuild(uint64_t page, bool condone,
+page_repairer::outcome page_repairer::rebuild(uint64_t page, beyond_repair then,
                                               scute_finder finder) noexcept {
   {
     const desk_guard d(desks_);
@@ -160,7 +162,7 @@ page_repairer::outcome page_repairer::rebuild(uint64_t page, bool condone,
       s_.events.post({SCUTE_EVENT_PAGE, SCUTE_OUTCOME_REPAIRED, finder, page, format::page});
       return outcome::readable;
     }
-    if (!condone) return outcome::hopeless;
+    if (then == beyond_repair::revoked) return outcome::hopeless;
     // PAGE-6. The other ones first, all of them: with the rest back, one would look as if it could be rebuilt.
     uint64_t second = 0;
     for (uint64_t last = 0; other_loss(page, second) && second != last; last = second)
@@ -175,7 +177,7 @@ page_repairer::losses page_repairer::losses_beside(uint64_t page) const noexcept
   losses l;
   const auto& g = s_.geo;
   const pool::cell c = pool::cell_of(g, page);
-  const uint64_t first = g.zone_offset(c.zone) + c.column / format::page * format::page;
+  const uint64_t first = g.zone_offset(c.zone) + round_down(c.column, format::page);
   const uint64_t used_end =
       g.zone_offset(c.zone) + s_.used_end[c.zone].load(std::memory_order_acquire);
   for (uint64_t row = 0; row < g.rows + g.parity; ++row) {
@@ -226,7 +228,7 @@ namespace {
 // Calls fn(number, piece, its row, its place in the page) for the pieces of a window in a column block.
 template <typename Fn>
 void for_each_piece_in(const pool::geometry& g, const pool::cell& c, const pool::lane& l, Fn&& fn) {
-  const uint64_t from = c.column / format::page * format::page;
+  const uint64_t from = round_down(c.column, format::page);
   for (uint64_t i = 0; i < l.pieces.size(); ++i) {
     const pool::piece& p = l.pieces[i];
     const pool::cell at = pool::cell_of(g, p.offset);
@@ -328,7 +330,7 @@ void page_repairer::finish_pieces(uint64_t page, bool is_parity, std::byte* byte
 // Another page of the same column block that is known to be lost.
 bool page_repairer::other_loss(uint64_t page, uint64_t& second) const noexcept {
   const pool::cell c = pool::cell_of(s_.geo, page);
-  const uint64_t first = s_.geo.zone_offset(c.zone) + c.column / format::page * format::page;
+  const uint64_t first = s_.geo.zone_offset(c.zone) + round_down(c.column, format::page);
   const uint64_t used_end =
       s_.geo.zone_offset(c.zone) + s_.used_end[c.zone].load(std::memory_order_acquire);
   for (uint64_t row = 0; row < s_.geo.rows + s_.geo.parity; ++row) {

@@ -54,10 +54,12 @@ class page_repairer {
 
   enum class outcome {
     readable,  // the page is back, by this call or by another thread's
-    hopeless  // it is not, or what it held is lost; with condone = true it can be accessed all the same
+    hopeless   // it is not, or what it held is lost; condoned, it can be accessed all the same
   };
-  // page: file offset, multiple of 4096, whose access is revoked. condone: see PAGE-6.
-  outcome repair(uint64_t page, bool condone, scute_finder finder) noexcept;
+  // What becomes of a page that is hopeless (PAGE-6).
+  enum class beyond_repair : uint8_t { revoked, condoned };
+  // page: file offset, multiple of 4096, whose access is revoked.
+  outcome repair(uint64_t page, beyond_repair then, scute_finder finder) noexcept;
 
   // Emulates the loss of a page, for drills; noise: page bytes. It counts as lost until it has been
   // repaired, in later sessions as well (page_notes). Throws failure(SCUTE_E_NOSPC) if it could not be
@@ -97,9 +99,9 @@ class page_repairer {
   };
   class desk_guard;
 
-  outcome repair_zone_page(uint64_t page, bool condone, scute_finder finder) noexcept;
+  outcome repair_zone_page(uint64_t page, beyond_repair then, scute_finder finder) noexcept;
   outcome repair_plain_page(uint64_t page, scute_finder finder) noexcept;
-  outcome rebuild(uint64_t page, bool condone, scute_finder finder) noexcept;
+  outcome rebuild(uint64_t page, beyond_repair then, scute_finder finder) noexcept;
   // The lost pages of a column block, as rows and parities. Counts beyond what can be rebuilt are not
   // told apart.
   struct losses {

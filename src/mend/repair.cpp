@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/lock.hpp"
 #include "base/planted.hpp"
 #include "mend/decodings.hpp"
 #include "mend/erasures.hpp"
@@ -48,7 +49,7 @@ void repair(pool::state& s, pool::lane* by, const pool::fragment& f, const char*
   // Torn rather than damaged, perhaps; and no column is decoded that a crash has left open.
   if (s.resolving->pending())
     for (const unit& u : units_of(f)) s.resolving->before_write(u.offset, u.length);
-  const std::lock_guard hold(s.repairs.locks[f.header / 64 % s.repairs.locks.size()]);
+  const locked hold(s.repairs.locks[f.header / 64 % s.repairs.locks.size()]);
   if (pool::valid(s, f)) return;  // another thread was faster
   if (!s.has_parity) {
     if (by != nullptr) by->w.count.losses.add(1);
@@ -113,7 +114,7 @@ void repair(pool::state& s, pool::lane* by, const pool::fragment& f, const char*
   if (by != nullptr) {
     mended = restore(by->w);
   } else {
-    const std::lock_guard service(s.service_mutex);
+    const locked service(s.service_mutex);
     mended = restore(*s.service);
   }
   s.require_healthy();

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/failure.hpp"
+#include "base/rounding.hpp"
 
 namespace scute::model {
 using namespace core;
@@ -97,8 +98,8 @@ void persistence_model::found(uint64_t offset, const std::byte* bytes, size_t n)
 void persistence_model::flush(uint64_t offset, size_t n, source by) {
   merge_visible();
   if (n == 0) return;
-  const uint64_t begin = offset & ~(line_size - 1);
-  const uint64_t end = (offset + n + line_size - 1) & ~(line_size - 1);
+  const uint64_t begin = round_down(offset, line_size);
+  const uint64_t end = round_up(offset + n, line_size);
   const uint64_t bit = flusher_bit(by);
   for (pending& p : pending_)
     if (p.what != kind::streamed && p.offset < end && p.offset + p.length > begin) p.flushed |= bit;

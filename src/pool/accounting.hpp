@@ -10,7 +10,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
+
+#include "base/lock.hpp"
 
 namespace scute::core::pool {
 
@@ -31,7 +32,7 @@ class accounting {
   }
   // A scrub has gone through the whole pool: what was handed out before it has been tested now.
   void scrubbed() noexcept {
-    const std::lock_guard hold(mutex_);
+    const locked hold(mutex_);
     ++scrubs_;
     const uint64_t now = total();
     most_ = std::max(most_, now - base_);
@@ -39,11 +40,11 @@ class accounting {
   }
   // The most between two scrubs, or since the pool was opened.
   uint64_t most() const noexcept {
-    const std::lock_guard hold(mutex_);
+    const locked hold(mutex_);
     return std::max(most_, total() - base_);
   }
   uint64_t scrubs() const noexcept {
-    const std::lock_guard hold(mutex_);
+    const locked hold(mutex_);
     return scrubs_;
   }
 
@@ -59,8 +60,10 @@ class accounting {
   }
 
   std::unique_ptr<cell[]> cells_;
-  mutable std::mutex mutex_;
-  uint64_t base_ = 0, most_ = 0, scrubs_ = 0;
+  mutable plain_mutex mutex_;
+  uint64_t base_ SCUTE_GUARDED_BY(mutex_) = 0;
+  uint64_t most_ SCUTE_GUARDED_BY(mutex_) = 0;
+  uint64_t scrubs_ SCUTE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace scute::core::pool

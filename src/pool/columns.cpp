@@ -18,24 +18,23 @@ namespace {
 
 class exclusive_stripe {
  public:
-  exclusive_stripe(state& s, uint64_t zone, uint64_t column, bool take = true)
-      : s_(s), i_(stripes::index(zone, column / column_block)), take_(take) {
-    if (take_) s_.locks.lock_exclusive(i_);
-    held_.emplace(s, i_, false);
+  exclusive_stripe(state& s, uint64_t zone, uint64_t column)
+      : s_(s), i_(stripes::index(zone, column / column_block)) {
+    s_.locks.lock_exclusive(i_);
+    held_.emplace(s, i_, grip::mode::exclusive);
   }
   ~exclusive_stripe() {
     held_.reset();
-    if (take_) s_.locks.unlock_exclusive(i_, streamed);
+    s_.locks.unlock_exclusive(i_, made);
   }
   exclusive_stripe(const exclusive_stripe&) = delete;
   exclusive_stripe& operator=(const exclusive_stripe&) = delete;
 
-  bool streamed = false;
+  stripes::stores made = stripes::stores::ordinary;
 
  private:
   state& s_;
   uint32_t i_;
-  bool take_;
   std::optional<grip_scope> held_;
 };
 
@@ -181,27 +180,27 @@ void prefetch_parity(const state& s, uint64_t offset, uint64_t length) noexcept 
 }
 
 void overlay_in_place(state& s, const lane& l, uint64_t offset, const std::byte* old,
-                      uint64_t length, bool add, bool held) {
-  const auto remove = [&](uint64_t end) {
-    for_each_block(s.geo, offset, end - offset,
-                   [&](uint64_t at, const cell&, uint64_t) { s.overlaid.remove(at); });
-  };
-  if (!add) return remove(offset + length);
+                      uint64_t length, stripes_are now) {
   uint64_t done = offset;
   try {
     for_each_block(s.geo, offset, length, [&](uint64_t at, const cell& c, uint64_t n) {
       s.overlaid.add(at, n, old + (at - offset), l.index);
       done = at + n;
-      if (held) return;
+      if (now == stripes_are::held) return;
       // Who is decoding this column may have looked for overlays before; the first store has to wait.
       const uint32_t stripe = stripes::index(c.zone, (s.has_parity ? c.column : at) / column_block);
       s.locks.lock_exclusive(stripe);
       s.locks.unlock_exclusive(stripe);
     });
   } catch (...) {
-    remove(done);
+    end_in_place(s, offset, done - offset);
     throw;
   }
+}
+
+void end_in_place(state& s, uint64_t offset, uint64_t length) noexcept {
+  for_each_block(s.geo, offset, length,
+                 [&](uint64_t at, const cell&, uint64_t) { s.overlaid.remove(at); });
 }
 
 bool keep_in_place(state& s, uint64_t offset, const std::byte* now, uint64_t length) noexcept {
@@ -225,7 +224,7 @@ void write_parities(state& s, medium::writer& w, uint64_t zone, uint64_t column,
 void recompute(state& s, medium::writer& w, uint64_t offset, uint64_t length) {
   if (!s.has_parity) return;
   gather_room room;
-  const recipe all = recipe_of_all(s.geo, false);
+  const recipe all = recipe_of_all(s.geo, sums::parities);
   for_each_block(s.geo, offset, length, [&](uint64_t, const cell& c, uint64_t n) {
     gather(s, c.zone, c.column, n, all, room);
     write_parities(s, w, c.zone, c.column, n, room);
@@ -276,7 +275,7 @@ void sample(state& s, uint64_t offset, uint64_t length, std::byte* bytes, std::b
   gather_room room;
   for_each_block(s.geo, offset, length, [&](uint64_t at, const cell& c, uint64_t n) {
     const exclusive_stripe hold(s, c.zone, c.column);
-    gather(s, c.zone, c.column, n, recipe_of_all(s.geo, true), room);
+    gather(s, c.zone, c.column, n, recipe_of_all(s.geo, sums::syndromes), room);
     std::memcpy(bytes + (at - offset), s.at(at), n);
     s.overlaid.substitute(at, bytes + (at - offset), n);
     for (uint32_t p = 0; p < s.geo.parity; ++p)
@@ -287,7 +286,7 @@ void sample(state& s, uint64_t offset, uint64_t length, std::byte* bytes, std::b
 void column_syndrome(state& s, uint64_t zone, uint64_t column, uint64_t length, std::byte* out) {
   gather_room room;
   const exclusive_stripe hold(s, zone, column);
-  gather(s, zone, column, length, recipe_of_all(s.geo, true), room);
+  gather(s, zone, column, length, recipe_of_all(s.geo, sums::syndromes), room);
   for (uint32_t p = 0; p < s.geo.parity; ++p) std::memcpy(out + p * length, room.sum[p], length);
 }
 
@@ -300,26 +299,27 @@ uint32_t wrong_parity(const state& s, const std::byte* syndrome, uint64_t length
 bool column_consistent(state& s, uint64_t zone, uint64_t column, uint64_t length) {
   gather_room room;
   const exclusive_stripe hold(s, zone, column);
-  gather(s, zone, column, length, recipe_of_all(s.geo, true), room);
+  gather(s, zone, column, length, recipe_of_all(s.geo, sums::syndromes), room);
   for (uint32_t p = 0; p < s.geo.parity; ++p)
     if (!codec::is_zero(room.sum[p], length)) return false;
   return true;
 }
 
 bool repair_parity(state& s, medium::writer& w, uint64_t zone, uint64_t column, uint64_t length,
-                   const std::byte* syndrome, bool fenced) {
+                   const std::byte* syndrome, freed stripe) {
   gather_room room;
   exclusive_stripe hold(s, zone, column);
-  gather(s, zone, column, length, recipe_of_all(s.geo, syndrome != nullptr), room);
+  gather(s, zone, column, length,
+         recipe_of_all(s.geo, syndrome == nullptr ? sums::parities : sums::syndromes), room);
   if (syndrome != nullptr) {
     for (uint32_t p = 0; p < s.geo.parity; ++p) {
       if (std::memcmp(room.sum[p], syndrome + p * length, length) != 0) return false;
       codec::xor_into(room.sum[p], s.at(parity_offset(s.geo, zone, column, p)), length);
     }
   }
-  hold.streamed = true;
+  hold.made = stripes::stores::streamed;
   write_parities(s, w, zone, column, length, room);
-  if (fenced) w.fence();
+  if (stripe == freed::when_durable) w.fence();
   return true;
 }
 
@@ -335,7 +335,7 @@ bool write_back(state& s, medium::writer& w, const seen_headers& headers, uint64
   bool any = false;
   for_each_block(s.geo, offset, length, [&](uint64_t at, const cell& c, uint64_t n) {
     exclusive_stripe hold(s, c.zone, c.column);
-    hold.streamed = true;
+    hold.made = stripes::stores::streamed;
     const writes_under_optimistic_reads mark;
     const auto gap = [&](uint64_t from, uint64_t some) {
       const uint64_t i = from - offset;

@@ -67,10 +67,12 @@ void will_use_columns(const state& s, uint64_t offset, uint64_t length) noexcept
 void will_read_columns(const state& s, uint64_t zone, uint64_t column, uint64_t length) noexcept;
 
 // In-place ranges: the user has stored the new bytes already. Until the transaction ends the parity
-// encodes the old ones, which overlay_in_place() tells everybody who decodes.
-// held: the caller holds the stripes, so that nobody is decoding there.
+// encodes the old ones, which overlay_in_place() tells everybody who decodes, until end_in_place().
+// held: by the caller, so that nobody is decoding there.
+enum class stripes_are : uint8_t { free, held };
 void overlay_in_place(state& s, const lane& l, uint64_t offset, const std::byte* old,
-                      uint64_t length, bool add, bool held = false);
+                      uint64_t length, stripes_are now);
+void end_in_place(state& s, uint64_t offset, uint64_t length) noexcept;
 // Makes `now`, a copy of what the range holds, known to whoever has to rebuild a page of it. False if a
 // page of it was lost since overlay_in_place(), so that the range holds old bytes again.
 bool keep_in_place(state& s, uint64_t offset, const std::byte* now, uint64_t length) noexcept;
@@ -124,9 +126,10 @@ uint32_t wrong_parity(const state& s, const std::byte* syndrome, uint64_t length
 bool column_consistent(state& s, uint64_t zone, uint64_t column, uint64_t length);
 // Recomputes the parities of such a range while transactions may run. syndrome: only if the columns
 // still have this one, since something was damaged otherwise after the caller had looked; null: in
-// any case. False if nothing was written. fenced: durable before the stripe is free.
+// any case. False if nothing was written. stripe: when it is free again.
+enum class freed : uint8_t { when_stored, when_durable };
 bool repair_parity(state& s, medium::writer& w, uint64_t zone, uint64_t column, uint64_t length,
-                   const std::byte* syndrome = nullptr, bool fenced = false);
+                   const std::byte* syndrome = nullptr, freed stripe = freed::when_stored);
 
 // Writes bytes that a decode gave back to the place they were lost from; parity stays as it is.
 // Block by block, and only where the medium still holds `damaged`: elsewhere a commit has written

@@ -4,7 +4,7 @@
 namespace scute::core::pool {
 
 std::vector<cell_set> erasure_hints::all(uint64_t zone, uint64_t block) const {
-  const std::lock_guard hold(mutex_);
+  const locked hold(mutex_);
   std::vector<cell_set> sets = latest_;
   const auto here = of_block_.find({zone, block});
   if (here != of_block_.end()) sets.insert(sets.begin(), here->second);
@@ -12,7 +12,7 @@ std::vector<cell_set> erasure_hints::all(uint64_t zone, uint64_t block) const {
 }
 
 void erasure_hints::add(uint64_t zone, uint64_t block, const cell_set& set) {
-  const std::lock_guard hold(mutex_);
+  const locked hold(mutex_);
   std::erase(latest_, set);
   latest_.insert(latest_.begin(), set);
   if (latest_.size() > latest_max) latest_.pop_back();
@@ -32,7 +32,7 @@ void erasure_hints::add(uint64_t zone, uint64_t block, const cell_set& set) {
 }
 
 bool erasure_hints::worth_learning(uint64_t zone, uint64_t block, uint64_t repairs) {
-  const std::lock_guard hold(mutex_);
+  const locked hold(mutex_);
   if (learned_.size() >= blocks_max) learned_.clear();
   const auto [at, fresh] = learned_.try_emplace({zone, block}, repairs);
   return fresh || std::exchange(at->second, repairs) != repairs;

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "base/lock.hpp"
 #include "pool/recipe.hpp"
 
 namespace scute::core::pool {
@@ -44,10 +44,10 @@ class erasure_hints {
  private:
   using place = std::pair<uint64_t, uint64_t>;
   static constexpr size_t latest_max = 4, blocks_max = size_t{1} << 16;
-  mutable std::mutex mutex_;
-  std::vector<cell_set> latest_;  // the last one first
-  std::map<place, cell_set> of_block_;
-  std::map<place, uint64_t> learned_;  // repairs then
+  mutable plain_mutex mutex_;
+  std::vector<cell_set> latest_ SCUTE_GUARDED_BY(mutex_);  // the last one first
+  std::map<place, cell_set> of_block_ SCUTE_GUARDED_BY(mutex_);
+  std::map<place, uint64_t> learned_ SCUTE_GUARDED_BY(mutex_);  // repairs then
 };
 
 }  // namespace scute::core::pool

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <new>
 
+#include "base/lock.hpp"
 #include "base/uncancelled.hpp"
 #include "base/waiting.hpp"
 #include "codec/crc32c.hpp"
@@ -15,7 +16,7 @@ namespace scute::core::pool {
 namespace {
 
 constexpr unsigned batch = 16;  // merged events under way at a time; fewer than the ring has lines
-static_assert(batch <= format::event_ring_size);
+static_assert(batch <= format::event_count);
 
 // Its address names the thread.
 constinit thread_local char this_teller = 0;
@@ -47,8 +48,8 @@ void merge(scute_event& into, const scute_event& e) noexcept {
 }
 
 uint64_t line_offset(const state& s, unsigned copy, uint64_t sequence) noexcept {
-  return s.geo.superblock_offset(copy) + format::event_ring_offset +
-         sequence % format::event_ring_size * sizeof(format::event_record);
+  return s.geo.superblock_offset(copy) + format::events_offset +
+         sequence % format::event_count * sizeof(format::event_record);
 }
 
 // The newest sound copy of a line, or zeros. A crash may leave the copies different, or torn (EVENT-3).
@@ -57,7 +58,7 @@ format::event_record read_line(const state& s, uint64_t line) noexcept {
   for (unsigned copy = 0; copy < 3; ++copy) {
     format::event_record r;
     std::memcpy(&r, s.at(line_offset(s, copy, line)), sizeof r);
-    if (r.sequence > best.sequence && r.sequence % format::event_ring_size == line &&
+    if (r.sequence > best.sequence && r.sequence % format::event_count == line &&
         r.checksum == event_checksum(s.salt, r))
       best = r;
   }
@@ -73,7 +74,7 @@ uint32_t event_checksum(uint64_t salt, const format::event_record& r) noexcept {
 
 std::vector<format::event_record> read_event_ring(const state& s) {
   std::vector<format::event_record> all;
-  for (uint64_t line = 0; line < format::event_ring_size; ++line) {
+  for (uint64_t line = 0; line < format::event_count; ++line) {
     const format::event_record r = read_line(s, line);
     if (r.sequence != 0) all.push_back(r);
   }
@@ -204,7 +205,7 @@ void event_log::tell(state& s) {
 
 void event_log::emit(state& s, scute_event* events, unsigned n) {
   if (sequence_ == 0)
-    for (uint64_t line = 0; line < format::event_ring_size; ++line)
+    for (uint64_t line = 0; line < format::event_count; ++line)
       sequence_ = std::max(sequence_, read_line(s, line).sequence);
   for (unsigned i = 0; i < n; ++i) {
     events[i].sequence = ++sequence_;
@@ -216,7 +217,7 @@ void event_log::emit(state& s, scute_event* events, unsigned n) {
 
 void event_log::write(state& s, const scute_event* events, unsigned n) {
   if (s.read_only || s.medium->failed()) return;
-  const std::lock_guard hold(s.service_mutex);
+  const locked hold(s.service_mutex);
   for (unsigned i = 0; i < n; ++i) {
     const scute_event& e = events[i];
     format::event_record r{};

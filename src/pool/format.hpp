@@ -79,7 +79,7 @@ struct page_note {    // pages that are lost, or whose repair has begun and not 
 };
 
 // The page of each superblock copy ends with a ring of events: the line of an event is its sequence
-// modulo the ring's size, in all three pages alike.
+// modulo event_count, in all three pages alike.
 struct event_record {
   uint64_t sequence;  // from 1, over all sessions; 0: nothing was ever written here
   uint64_t time_ns;   // CLOCK_REALTIME
@@ -95,8 +95,6 @@ struct event_record {
   uint32_t dropped;   // further events that the queue had no room for
   uint32_t checksum;  // CRC-32C of the pool's salt and of the 60 bytes before it
 };
-inline constexpr uint64_t event_ring_offset = 1024;  // in the page
-inline constexpr uint64_t event_ring_size = (page - event_ring_offset) / sizeof(event_record);
 
 // What an object (more exactly a fragment, up to 4 KiB of payload) begins with.
 enum class role : uint8_t { none = 0, free = 1, live = 2, part = 3 };
@@ -190,8 +188,8 @@ static_assert(packed<page_note> && sizeof(page_note) == 64);
 static_assert(scrub_mark_offset >= sizeof(superblock) &&
               page_notes_offset == scrub_mark_offset + sizeof(scrub_mark) &&
               events_offset == page_notes_offset + page_note_count * sizeof(page_note) &&
-              events_offset + event_count * 64 == page);
-static_assert(packed<event_record> && sizeof(event_record) == 64 && event_ring_size == 48);
+              events_offset + event_count * sizeof(event_record) == page);
+static_assert(packed<event_record> && sizeof(event_record) == 64);
 static_assert(offsetof(event_record, object) == 32 && offsetof(event_record, count) == 48);
 static_assert(offsetof(event_record, kind) == 52 && offsetof(event_record, dropped) == 56);
 static_assert(offsetof(event_record, checksum) == 60);

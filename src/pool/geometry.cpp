@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/failure.hpp"
+#include "base/rounding.hpp"
 #include "codec/reed_solomon.hpp"
 
 namespace scute::core::pool {
@@ -16,9 +17,6 @@ constexpr uint64_t row_wanted = mib;  // rows shorter than this make parity dear
 
 constexpr bool power_of_two(uint64_t n) noexcept {
   return n != 0 && (n & (n - 1)) == 0;
-}
-constexpr uint64_t round_up(uint64_t n, uint64_t to) noexcept {
-  return (n + to - 1) / to * to;
 }
 
 void derive(geometry& g) noexcept {

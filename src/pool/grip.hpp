@@ -23,6 +23,7 @@ struct state;
 struct lane;
 
 struct grip {
+  enum class mode : uint8_t { exclusive, shared };
   enum class phase : uint8_t {
     reading,  // nothing of the piece has been written; or no piece is being written at all
     parity,   // parity is being written. Exclusive: `fresh_parity` holds what the piece's part must
@@ -56,11 +57,11 @@ inline thread_local constinit grip this_thread_grip __attribute__((tls_model("in
 // Says whose stripe the thread holds, for the time of its life.
 class grip_scope {
  public:
-  grip_scope(const state& s, uint32_t stripe, bool shared) noexcept {
+  grip_scope(const state& s, uint32_t stripe, grip::mode m) noexcept {
     grip& h = this_thread_grip;
     SCUTE_ASSERT(h.pool == nullptr);
     h.stripe = stripe;
-    h.shared = shared;
+    h.shared = m == grip::mode::shared;
     h.now = grip::phase::reading;
     h.length = h.done = 0;
     h.window = nullptr;

@@ -12,8 +12,8 @@
 #include <cstring>
 #include <iterator>
 #include <map>
-#include <mutex>
 
+#include "base/lock.hpp"
 #include "base/spin_lock.hpp"
 
 namespace scute::core::pool {
@@ -25,7 +25,7 @@ class overlays {
   // bytes null: zeros. The bytes stay valid until remove(). Ranges never overlap. lane: whose in-place range
   // it is.
   void add(uint64_t offset, uint64_t length, const std::byte* bytes, uint32_t lane = no_lane) {
-    const std::lock_guard turn(lock_);
+    const locked turn(lock_);
     ranges_.emplace(offset, range{length, bytes, nullptr, false, lane});
     any_.store(true, std::memory_order_release);
     if (lane != no_lane) revise(offset, length);
@@ -41,7 +41,7 @@ class overlays {
     return sum;
   }
   void remove(uint64_t offset) noexcept {
-    const std::lock_guard turn(lock_);
+    const locked turn(lock_);
     const auto it = ranges_.find(offset);
     if (it == ranges_.end()) return;
     if (it->second.lane != no_lane) revise(offset, it->second.length);
@@ -50,13 +50,13 @@ class overlays {
   }
   bool touches(uint64_t offset, uint64_t length) const noexcept {
     if (!any_.load(std::memory_order_acquire)) return false;
-    const std::lock_guard turn(lock_);
+    const locked turn(lock_);
     return first_in(offset, length) != ranges_.end();
   }
   // A lane other than this one has something of it open in place.
   bool open_elsewhere(uint64_t offset, uint64_t length, uint32_t lane) const noexcept {
     if (!any_.load(std::memory_order_acquire)) return false;
-    const std::lock_guard turn(lock_);
+    const locked turn(lock_);
     for (auto it = first_in(offset, length); it != ranges_.end() && it->first < offset + length;
          ++it)
       if (it->second.lane != lane && it->second.lane != no_lane) return true;
@@ -65,7 +65,7 @@ class overlays {
   // Replaces in buffer, which holds the medium's bytes of [offset, offset+length), those that are
   // overlaid.
   void substitute(uint64_t offset, std::byte* buffer, uint64_t length) const noexcept {
-    const std::lock_guard turn(lock_);
+    const locked turn(lock_);
     for (auto it = first_in(offset, length); it != ranges_.end() && it->first < offset + length;
          ++it) {
       const part p = common(*it, offset, length);
@@ -83,7 +83,7 @@ class overlays {
     for (uint64_t from = offset; from < end;) {
       uint64_t begin = end, next = end;
       if (any_.load(std::memory_order_acquire)) {
-        const std::lock_guard turn(lock_);
+        const locked turn(lock_);
         const auto it = first_in(from, end - from);
         if (it != ranges_.end()) {
           begin = std::max(from, it->first);
@@ -100,7 +100,7 @@ class overlays {
   // A copy in DRAM of what the range that begins at offset holds by now, valid until remove(). False
   // if what was stored there is lost: see renew().
   bool keep(uint64_t offset, const std::byte* now) noexcept {
-    const std::lock_guard turn(lock_);
+    const locked turn(lock_);
     const auto it = ranges_.find(offset);
     if (it == ranges_.end() || it->second.stores_lost) return false;
     it->second.now = now;
@@ -110,7 +110,7 @@ class overlays {
   // running transaction are lost, and its commit will be told.
   void renew(uint64_t offset, std::byte* buffer, uint64_t length) noexcept {
     if (!any_.load(std::memory_order_acquire)) return;
-    const std::lock_guard turn(lock_);
+    const locked turn(lock_);
     for (auto it = first_in(offset, length); it != ranges_.end() && it->first < offset + length;
          ++it) {
       const part p = common(*it, offset, length);
@@ -151,15 +151,15 @@ class overlays {
     return it != ranges.end() && it->first < offset + length ? it : ranges.end();
   }
 
-  // With the lock.
-  void revise(uint64_t offset, uint64_t length) noexcept {
+  void revise(uint64_t offset, uint64_t length) noexcept SCUTE_REQUIRES(lock_) {
     for (uint64_t at = offset / page; at <= (offset + length - 1) / page; ++at)
       revisions_[at % revisions_count].fetch_add(1, std::memory_order_release);
   }
-  map::const_iterator first_in(uint64_t offset, uint64_t length) const noexcept {
+  map::const_iterator first_in(uint64_t offset, uint64_t length) const noexcept
+      SCUTE_REQUIRES(lock_) {
     return find_first(ranges_, offset, length);
   }
-  map::iterator first_in(uint64_t offset, uint64_t length) noexcept {
+  map::iterator first_in(uint64_t offset, uint64_t length) noexcept SCUTE_REQUIRES(lock_) {
     return find_first(ranges_, offset, length);
   }
   // A signal handler may wait for it: nobody touches the medium while having it.
@@ -167,7 +167,7 @@ class overlays {
   std::atomic<bool> any_{false};
   static constexpr uint64_t page = 4096, revisions_count = 512;
   std::array<std::atomic<uint64_t>, revisions_count> revisions_{};
-  map ranges_;
+  map ranges_ SCUTE_GUARDED_BY(lock_);
 };
 
 }  // namespace scute::core::pool

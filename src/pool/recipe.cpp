@@ -52,12 +52,12 @@ bool find_recipe(const geometry& g, uint64_t row, std::span<const uint16_t> unkn
   return true;
 }
 
-recipe recipe_of_all(const geometry& g, bool stored) noexcept {
+recipe recipe_of_all(const geometry& g, sums wanted) noexcept {
   recipe r;
   r.sum_count = g.parity;
   for (uint32_t p = 0; p < g.parity; ++p) {
     r.parity[p] = static_cast<uint8_t>(p);
-    r.stored[p] = stored;
+    r.stored[p] = wanted == sums::syndromes;
     r.weight[p] = 1;
   }
   return r;

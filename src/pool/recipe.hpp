@@ -49,7 +49,8 @@ inline uint8_t coefficient_of(const geometry& g, uint32_t parity, uint64_t offse
                      : codec::reed_solomon::coefficient(parity, cell_of(g, offset).row);
 }
 
-// Sums over all rows, of all parities: with `stored`, the syndromes of a column; without, its parities.
-recipe recipe_of_all(const geometry& g, bool stored) noexcept;
+// Sums over all rows, of all parities.
+enum class sums : uint8_t { parities, syndromes };
+recipe recipe_of_all(const geometry& g, sums wanted) noexcept;
 
 }  // namespace scute::core::pool

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -71,7 +70,13 @@ struct state {
 
   // For writes outside transactions (superblock, repair by threads without a lane).
   waiting_mutex service_mutex;
-  std::unique_ptr<medium::writer> service;
+  std::unique_ptr<medium::writer> service SCUTE_PT_GUARDED_BY(service_mutex);
+  // While the pool is opened or closed: no other thread writes.
+  medium::writer& service_alone() const noexcept SCUTE_NO_LOCK_ANALYSIS { return *service; }
+  // Counters can be read at any time.
+  const medium::counters& service_count() const noexcept SCUTE_NO_LOCK_ANALYSIS {
+    return service->count;
+  }
 
   std::atomic<uint64_t> repaired{0}, lost{0};
   event_log events;

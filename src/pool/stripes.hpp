@@ -136,14 +136,16 @@ class stripes {
     }
   }
 
-  // merge(old owner) gives the owner to leave behind. streamed: the holder has used non-temporal
-  // stores, which an ordinary store may overtake on its way to other CPUs; a locked one may not.
+  // What the holder has stored with. Non-temporal stores may be overtaken by an ordinary one on its way to other
+  // CPUs, not by a locked one.
+  enum class stores : uint8_t { ordinary, streamed };
+  // merge(old owner) gives the owner to leave behind.
   template <typename Merge>
-  void unlock_exclusive(uint32_t i, bool streamed, Merge&& merge) noexcept {
+  void unlock_exclusive(uint32_t i, stores made, Merge&& merge) noexcept {
     const uint64_t seen = words_[i].load(std::memory_order_relaxed);
     SCUTE_ASSERT((seen & (exclusive | readers)) == exclusive);
     const uint64_t next = merge(stripe_owner{seen >> 17}).bits << 17;
-    if (streamed)
+    if (made == stores::streamed)
       words_[i].exchange(next, std::memory_order_seq_cst);
     else
       words_[i].store(next, std::memory_order_release);
@@ -157,8 +159,8 @@ class stripes {
         std::memory_order_release, std::memory_order_relaxed)) {
     }
   }
-  void unlock_exclusive(uint32_t i, bool streamed = false) noexcept {
-    unlock_exclusive(i, streamed, [](stripe_owner o) { return o; });
+  void unlock_exclusive(uint32_t i, stores made = stores::ordinary) noexcept {
+    unlock_exclusive(i, made, [](stripe_owner o) { return o; });
   }
 
   // For holders in shared mode whose page was lost.

@@ -8,6 +8,7 @@
 
 #include "base/failure.hpp"
 #include "base/planted.hpp"
+#include "base/rounding.hpp"
 #include "codec/crc32c.hpp"
 
 namespace scute::core::pool {
@@ -93,7 +94,7 @@ superblock_read read_superblock(const medium::medium& m, const std::string& path
   look(1, format::page);
   // The third copy is the last page of the pool, which a truncated file does not have and a file
   // that grew has elsewhere: another copy says where, else the end of the file is the best guess.
-  const uint64_t last = found ? result.newest.file_size : m.size() & ~(format::page - 1);
+  const uint64_t last = found ? result.newest.file_size : round_down(m.size(), format::page);
   if (last >= 3 * format::page) look(2, last - format::page);
   // A copy that a newer library wrote after all others counts, even if others can still be read.
   if (newer && (!found || newer_sequence > result.newest.sequence))

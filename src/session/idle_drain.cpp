@@ -18,7 +18,7 @@ void idle_drain::start() {
 
 void idle_drain::stop() noexcept {
   {
-    const std::lock_guard hold(mutex_);
+    const locked hold(mutex_);
     stop_ = true;
   }
   wake_.notify_all();
@@ -32,16 +32,18 @@ void idle_drain::run() noexcept {
   // A deferred window is drained between one and two looks after its transaction.
   constexpr std::chrono::milliseconds pause{20};
   const pool::library_call within;
-  std::unique_lock hold(mutex_);
-  while (!wake_.wait_for(hold, pause, [this] { return stop_; })) {
-    hold.unlock();
+  for (;;) {
+    {
+      const locked hold(mutex_);
+      if (!stop_) wake_.wait_for(mutex_, pause);
+      if (stop_) return;
+    }
     if (in_.engine->background())
       watch.stay_awake();
     else if (watch.dozing())  // since the last look at least (IDLE-1)
       watch.sleep();
     else
       watch.announce();
-    hold.lock();
   }
 }
 

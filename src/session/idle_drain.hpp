@@ -5,9 +5,9 @@
 // the next transaction wakes it (pool/idle_watch.hpp).
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
 #include <thread>
+
+#include "base/lock.hpp"
 
 namespace scute::core {
 
@@ -29,9 +29,9 @@ class idle_drain {
   void run() noexcept;
 
   instance& in_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stop_ = false;
+  plain_mutex mutex_;
+  condition wake_;
+  bool stop_ SCUTE_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

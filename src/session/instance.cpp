@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "base/lock.hpp"
 #include "base/planted.hpp"
 #include "heal/page_doubts.hpp"
 #include "medium/mapped_medium.hpp"
@@ -185,7 +186,7 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   in->engine->write_unlogged(l, patches);
   if (!SCUTE_PLANTED(create_fence)) l.w.fence();
   s.require_healthy();
-  pool::write_superblock(*s.service, sb);
+  pool::write_superblock(s.service_alone(), sb);
   s.require_healthy();
   in->take_options(o);
   in->open_ = true;
@@ -281,7 +282,8 @@ void instance::watch_pages(const scute_options& o) {
 
 void instance::repair_known_losses() {
   for (const uint64_t page : known_losses_)
-    if (s.medium->is_revoked(page)) pages->repair(page, true, SCUTE_FINDER_OPEN);
+    if (s.medium->is_revoked(page))
+      pages->repair(page, mend::page_repairer::beyond_repair::condoned, SCUTE_FINDER_OPEN);
   known_losses_.clear();
 }
 
@@ -293,7 +295,8 @@ void instance::repair_bad_pages(scute_finder finder) {
     s.medium->revoke_page(page);
   }
   // Those in space that nobody uses as well, which nobody would ever touch.
-  for (const uint64_t page : s.medium->revoked_pages()) pages->repair(page, true, finder);
+  for (const uint64_t page : s.medium->revoked_pages())
+    pages->repair(page, mend::page_repairer::beyond_repair::condoned, finder);
 }
 
 // Recovers if need be, and starts a new epoch.
@@ -305,11 +308,11 @@ void instance::begin_session(const scute_options& o) {
     if (o.progress != nullptr) o.progress(o.progress_arg, "recover", 0, 1);
     if (SCUTE_PLANTED(epoch_early)) {
       ++s.sb.epoch;
-      pool::write_superblock(*s.service, s.sb);
+      pool::write_superblock(s.service_alone(), s.sb);
       --s.sb.epoch;
     }
     heal::page_doubts doubts(s, *pages, known_losses_);
-    recovery = engine->recover(*s.service, &doubts);
+    recovery = engine->recover(s.service_alone(), &doubts);
     if (SCUTE_PLANTED(reclaim_early)) heap->reclaim_lent(s.lanes.front());
     recovery_ns = since(start);
   }
@@ -329,9 +332,9 @@ void instance::begin_session(const scute_options& o) {
   if (!unresolved || SCUTE_PLANTED(resolved_early)) s.sb.resolved_epoch = s.sb.epoch;
   if (!SCUTE_PLANTED(epoch_raise)) ++s.sb.epoch;
   if (!SCUTE_PLANTED(clean_open)) s.sb.clean = 0;
-  pool::write_superblock(*s.service, s.sb);
+  pool::write_superblock(s.service_alone(), s.sb);
   s.require_healthy();
-  pages->forget_doubts(*s.service);
+  pages->forget_doubts(s.service_alone());
   if (unresolved) {
     engine->resume(resolved);
     resolving.begin();
@@ -373,13 +376,13 @@ void instance::close() {
   s.sb.clean = 1;
   // Else the next session goes on with it.
   if (!s.resolving->pending()) s.sb.resolved_epoch = s.sb.epoch;
-  pool::write_superblock(*s.service, s.sb);
+  pool::write_superblock(s.service_alone(), s.sb);
   s.require_healthy();
   s.events.tell_all(s);  // a superblock page may have been lost just now
 }
 
 uint64_t instance::root(uint64_t size, uint32_t type) {
-  const std::lock_guard hold(root_mutex_);
+  const locked hold(root_mutex_);
   const uint64_t at = s.geo.zone_offset(0) + format::zone_anchor_offset;
   auto anchor =
       mend::read_metadata<format::root_anchor>(s, nullptr, at, format::type_anchor, "root anchor");

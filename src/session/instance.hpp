@@ -6,7 +6,6 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
@@ -112,7 +111,7 @@ class instance {
 
   // From here on nobody else ends its transactions.
   void end_life() noexcept {
-    const std::lock_guard hold(life->ending);
+    const locked hold(life->ending);
     life->open.store(false, std::memory_order_release);
   }
 

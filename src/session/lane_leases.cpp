@@ -55,7 +55,7 @@ bool lane_leases::enter(uint32_t lane, lease_holder* holder) noexcept {
 
 // A lane that nobody uses, or -1.
 int lane_leases::take(thread_state& me) {
-  const std::lock_guard hold(mutex_);
+  const locked hold(mutex_);
   const auto n = static_cast<uint32_t>(owners_.size());
   for (uint32_t k = 0; k < n; ++k) {
     const uint32_t i = (me.ordinal + k) % n;
@@ -80,7 +80,7 @@ int lane_leases::take(thread_state& me) {
 bool lane_leases::try_acquire(thread_state& me, uint32_t lane) {
   me.take_part();
   {
-    const std::lock_guard hold(mutex_);
+    const locked hold(mutex_);
     lease_holder* owner = owners_[lane].load(std::memory_order_relaxed);
     if (owner != nullptr && owner != me.holder) {
       if (owner->active.load(std::memory_order_acquire)) return false;

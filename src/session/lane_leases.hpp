@@ -17,8 +17,8 @@
 #include <atomic>
 #include <deque>
 #include <memory>
-#include <mutex>
 
+#include "base/lock.hpp"
 #include "pool/lane.hpp"
 #include "session/thread_state.hpp"
 
@@ -41,7 +41,7 @@ class lane_leases {
   bool enter(uint32_t lane, lease_holder* holder) noexcept;
   int take(thread_state& me);
 
-  std::mutex mutex_;
+  plain_mutex mutex_;
   std::deque<std::atomic<lease_holder*>> owners_;
 };
 

@@ -22,7 +22,7 @@ void resolution_service::begin() noexcept {
 }
 
 void resolution_service::start() {
-  const std::lock_guard hold(mutex_);
+  const locked hold(mutex_);
   // One CPU stays free for the program.
   const unsigned cpus = std::max(2u, std::thread::hardware_concurrency());
   try {
@@ -41,7 +41,7 @@ void resolution_service::scan() noexcept {
     }
     if (!stop_.load(std::memory_order_relaxed)) conclude();
   } catch (...) {
-    const std::lock_guard hold(mutex_);
+    const locked hold(mutex_);
     error_ = std::current_exception();
   }
 }
@@ -55,7 +55,7 @@ bool resolution_service::all_done() const noexcept {
 void resolution_service::conclude() {
   pool::state& s = in_.s;
   if (!all_done()) return;  // another one is at it
-  const std::lock_guard service(s.service_mutex);
+  const locked service(s.service_mutex);
   if (!s.resolving->pending()) return;
   s.sb.resolved_epoch = s.sb.epoch - 1;
   pool::write_superblock(*s.service, s.sb);
@@ -79,7 +79,7 @@ void resolution_service::finish(scute_progress_fn progress, void* arg) {
   // Blocks that others have begun.
   for (unsigned spins = 0; !all_done();) {
     {
-      const std::lock_guard hold(mutex_);
+      const locked hold(mutex_);
       if (error_) std::rethrow_exception(error_);
     }
     tell();
@@ -93,7 +93,7 @@ void resolution_service::stop() noexcept {
   stop_.store(true, std::memory_order_relaxed);
   std::vector<std::thread> threads;
   {
-    const std::lock_guard hold(mutex_);
+    const locked hold(mutex_);
     threads.swap(threads_);
   }
   for (std::thread& t : threads) t.join();

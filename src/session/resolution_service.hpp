@@ -7,10 +7,10 @@
 
 #include <atomic>
 #include <exception>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "base/lock.hpp"
 #include "scute/scute.h"
 
 namespace scute::core {
@@ -40,9 +40,9 @@ class resolution_service {
 
   instance& in_;
   std::atomic<bool> stop_{false};
-  std::mutex mutex_;  // of what follows
-  std::vector<std::thread> threads_;
-  std::exception_ptr error_;
+  plain_mutex mutex_;
+  std::vector<std::thread> threads_ SCUTE_GUARDED_BY(mutex_);
+  std::exception_ptr error_ SCUTE_GUARDED_BY(mutex_);
 };
 
 }  // namespace scute::core

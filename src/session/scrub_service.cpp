@@ -54,7 +54,7 @@ void scrub_service::run(const scute_scrub_options& o, scute_report& report) {
 
 void scrub_service::start(const scute_scrub_options& o) {
   begin_alone();
-  const std::lock_guard hold(mutex_);
+  const locked hold(mutex_);
   try {
     if (background_.joinable()) background_.join();  // it has ended; nobody asked for its report
     report_ = {};
@@ -75,7 +75,7 @@ void scrub_service::start(const scute_scrub_options& o) {
 }
 
 void scrub_service::wait(scute_report& report) {
-  const std::lock_guard hold(mutex_);
+  const locked hold(mutex_);
   if (!background_.joinable())
     throw failure(SCUTE_E_NOENT, "no scrub was begun that could be waited for (scute_scrub_start)");
   background_.join();
@@ -137,6 +137,7 @@ void scrub_service::close() noexcept {
   due_.fetch_add(1, std::memory_order_release);
   due_.notify_all();
   if (policy_.joinable()) policy_.join();
+  const locked hold(mutex_);
   if (background_.joinable()) background_.join();
 }
 

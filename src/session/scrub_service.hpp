@@ -8,12 +8,11 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <exception>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "base/lock.hpp"
 #include "heal/scrub.hpp"
 #include "scute/scute.h"
 
@@ -55,8 +54,9 @@ class scrub_service {
   instance& in_;
   std::atomic<bool> running_{false}, stop_{false}, closing_{false};
 
-  std::mutex mutex_;  // of what follows
-  std::thread background_;
+  plain_mutex mutex_;
+  std::thread background_ SCUTE_GUARDED_BY(mutex_);
+  // Its own while it runs, then of whoever has joined it.
   scute_report report_{};
   std::exception_ptr error_;
 

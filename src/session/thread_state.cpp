@@ -5,7 +5,6 @@
 
 #include <cstring>
 #include <deque>
-#include <mutex>
 #include <new>
 
 #include "base/thread_signals.hpp"
@@ -30,8 +29,7 @@ struct process_store {
   lease_holder* unused = nullptr;
   std::deque<pool_life> lives{};
 };
-// With process_tables() held.
-process_store& this_store() {
+process_store& this_store() SCUTE_REQUIRES(medium::process_tables()) {
   static constinit process_store* store = nullptr;
   const uint64_t process = medium::this_process();
   if (store == nullptr || store->process != process) store = new process_store{process, store};
@@ -39,7 +37,7 @@ process_store& this_store() {
 }
 
 lease_holder* take_holder() {
-  const std::lock_guard hold(medium::process_tables());
+  const locked hold(medium::process_tables());
   process_store& h = this_store();
   if (h.unused == nullptr) return &h.holders.emplace_back();
   lease_holder* one = h.unused;
@@ -48,7 +46,7 @@ lease_holder* take_holder() {
 }
 
 void give_holder(lease_holder* one) noexcept {
-  const std::lock_guard hold(medium::process_tables());
+  const locked hold(medium::process_tables());
   process_store& h = this_store();
   one->next = h.unused;
   h.unused = one;
@@ -56,7 +54,7 @@ void give_holder(lease_holder* one) noexcept {
 
 // Nobody else could end it, or would know that it will not go on: its lane would be taken for ever.
 void abort_what_is_open(thread_state& me) noexcept {
-  const std::lock_guard hold(me.life->ending);
+  const locked hold(me.life->ending);
   if (me.life->open.load(std::memory_order_acquire)) {
     const pool::library_call within;
     me.current->abort();
@@ -130,7 +128,7 @@ void thread_state::set_message(const char* text) noexcept {
 }
 
 pool_life* new_pool_life() {
-  const std::lock_guard hold(medium::process_tables());
+  const locked hold(medium::process_tables());
   return &this_store().lives.emplace_back();
 }
 

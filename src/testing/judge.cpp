@@ -4,9 +4,11 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "base/rounding.hpp"
 #include "testing/variants.hpp"
 
 namespace scute::testing {
+using namespace core;
 namespace {
 
 class violation : public std::runtime_error {
@@ -69,7 +71,7 @@ class judge::snapshot final : public model::memory_listener {
   }
   void flushed(uint64_t offset, size_t n, unsigned writer) override {
     // Recovery makes no store that it does not flush at once, so the lines hold all there is.
-    const uint64_t begin = offset & ~uint64_t{63}, end = (offset + n + 63) & ~uint64_t{63};
+    const uint64_t begin = round_down(offset, 64), end = round_up(offset + n, 64);
     model_.found(begin, memory_.bytes().data() + begin, end - begin);
     model_.flush(offset, n, writer);
   }

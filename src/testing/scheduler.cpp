@@ -43,14 +43,14 @@ unsigned scheduler::next_after(unsigned thread) const noexcept {
   return thread;
 }
 
-// Called by the running thread, with mutex_ held by nobody; returns when it is its turn again.
+// Called by the running thread; returns when it is its turn again.
 void scheduler::give(unsigned to) {
   if (to == me) return;
-  std::unique_lock hold(mutex_);
+  const locked hold(mutex_);
   running_ = to;
   if (turn_given_) turn_given_(to);
   changed_.notify_all();
-  changed_.wait(hold, [this] { return running_ == me; });
+  while (running_ != me) changed_.wait(mutex_);
 }
 
 void scheduler::operation(bool fence) {
@@ -82,8 +82,12 @@ void scheduler::run(const std::vector<std::function<void()>>& bodies, const sche
   held_ = 0;
   thrown_ = nullptr;
   turn_given_ = turn_given;
-  running_ = s.first < bodies.size() ? s.first : 0;
-  if (turn_given_) turn_given_(running_);
+  const unsigned first = s.first < bodies.size() ? s.first : 0;
+  {
+    const locked hold(mutex_);
+    running_ = first;
+  }
+  if (turn_given_) turn_given_(first);
   std::vector<std::thread> threads;
   threads.reserve(bodies.size());
   for (unsigned i = 0; i < bodies.size(); ++i)
@@ -91,15 +95,15 @@ void scheduler::run(const std::vector<std::function<void()>>& bodies, const sche
       me = i;
       this_thread_waits = {&wait_in, this, &pass_in};
       {
-        std::unique_lock hold(mutex_);
-        changed_.wait(hold, [&] { return running_ == i; });
+        const locked hold(mutex_);
+        while (running_ != i) changed_.wait(mutex_);
       }
       try {
         bodies[i]();
       } catch (...) {
         if (!thrown_) thrown_ = std::current_exception();
       }
-      std::unique_lock hold(mutex_);
+      const locked hold(mutex_);
       done_[i] = true;
       waits_ = 0;
       running_ = next_after(i);
@@ -107,8 +111,7 @@ void scheduler::run(const std::vector<std::function<void()>>& bodies, const sche
       changed_.notify_all();
       // The end of a thread gives back what the library keeps per thread, which one that has not begun
       // yet would take or not, depending on who is faster. So all end together.
-      changed_.wait(hold,
-                    [this] { return std::find(done_.begin(), done_.end(), false) == done_.end(); });
+      while (std::find(done_.begin(), done_.end(), false) != done_.end()) changed_.wait(mutex_);
     });
   for (auto& t : threads) t.join();
   if (thrown_) std::rethrow_exception(thrown_);

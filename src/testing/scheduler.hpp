@@ -8,15 +8,16 @@
 // points it runs alone, so races on volatile memory are not what this finds (ThreadSanitizer does).
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/lock.hpp"
+
 namespace scute::testing {
+using namespace core;
 
 // At the operation-th operation of all threads together (from 0), or at the fence of that number,
 // `to` goes on.
@@ -53,12 +54,13 @@ class scheduler {
   void release() noexcept { --held_; }
 
  private:
-  void give(unsigned to);
+  void give(unsigned to) SCUTE_EXCLUDES(mutex_);
   unsigned next_after(unsigned thread) const noexcept;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  unsigned running_ = 0;
+  plain_mutex mutex_;
+  condition changed_;
+  unsigned running_ SCUTE_GUARDED_BY(mutex_) = 0;
+  // What follows is the running thread's.
   std::vector<bool> done_;
   const schedule* schedule_ = nullptr;
   uint64_t operations_ = 0, fences_ = 0;

@@ -11,7 +11,7 @@ watchdog::watchdog(double seconds) : thread_([this, seconds] { watch(seconds); }
 
 watchdog::~watchdog() {
   {
-    const std::lock_guard hold(mutex_);
+    const locked hold(mutex_);
     over_ = true;
   }
   changed_.notify_all();
@@ -21,10 +21,11 @@ watchdog::~watchdog() {
 void watchdog::watch(double seconds) {
   using clock = std::chrono::steady_clock;
   const auto patience = std::chrono::duration<double>(seconds);
-  std::unique_lock hold(mutex_);
+  const locked hold(mutex_);
   uint64_t seen = 0;
   for (auto since = clock::now();;) {
-    if (changed_.wait_for(hold, patience / 8, [this] { return over_; })) return;
+    if (!over_) changed_.wait_for(mutex_, patience / 8);
+    if (over_) return;
     const uint64_t now = beats_.load(std::memory_order_relaxed);
     if (now != seen) {
       seen = now;

@@ -4,12 +4,13 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <thread>
 
+#include "base/lock.hpp"
+
 namespace scute::testing {
+using namespace core;
 
 class watchdog {
  public:
@@ -28,9 +29,9 @@ class watchdog {
   void watch(double seconds);
 
   std::atomic<uint64_t> beats_{0};
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool over_ = false;
+  plain_mutex mutex_;
+  condition changed_;
+  bool over_ SCUTE_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "base/rounding.hpp"
+
 namespace scute::core::tx {
 namespace {
 
@@ -15,10 +17,6 @@ constexpr uint64_t block_size = uint64_t{256} << 10;
 // edit of a large object then takes memory for the edit only.
 constexpr uint64_t big_size = uint64_t{64} << 10;
 constexpr uint64_t spare_max = uint64_t{16} << 20;
-
-constexpr uint64_t round_up(uint64_t n, uint64_t to) noexcept {
-  return (n + to - 1) / to * to;
-}
 
 }  // namespace
 

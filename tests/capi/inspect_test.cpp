@@ -177,6 +177,8 @@ TEST(options_by_name, TextAndEnvironment) {
                                     {"chunk_size", "64K"},
                                     {"mode", "0644"},
                                     {"preallocate", "1"},
+                                    {"no-fault-handler", "true"},
+                                    {"no_fault_handler", "false"},
                                     {"engine", "redo"},
                                     {"medium", "ram"}})
     EXPECT_EQ(SCUTE_OK, scute_options_set(&o, name, value)) << name << ": " << scute_errormsg();
@@ -201,12 +203,19 @@ TEST(options_by_name, TextAndEnvironment) {
                                     {"protection", "MLPC "},
                                     {"readonly", "maybe"},
                                     {"colour", "red"},
+                                    {"chunk-size", "many"},
+                                    {"lazy-recovery", "2"},
+                                    {"policy", "scrub:0"},
                                     {"", "1"}})
     EXPECT_EQ(SCUTE_E_INVALID, scute_options_set(&o, name, value)) << name << "=" << value;
   EXPECT_EQ(0, std::memcmp(&o, &kept, sizeof o)) << "a refused value changes nothing";
   ::setenv("SCUTE_ROWS", "9", 1);
   EXPECT_EQ(SCUTE_OK, scute_options_from_env(&o));
   EXPECT_EQ(o.rows, 9u);
+  ::setenv("SCUTE_NO_FAULT_HANDLER", "1", 1);
+  EXPECT_EQ(SCUTE_OK, scute_options_from_env(&o));
+  EXPECT_EQ(o.flags, uint32_t{SCUTE_PREALLOCATE} | uint32_t{SCUTE_NO_FAULT_HANDLER});
+  ::unsetenv("SCUTE_NO_FAULT_HANDLER");
   ::setenv("SCUTE_ROWS", "nine", 1);
   EXPECT_EQ(SCUTE_E_INVALID, scute_options_from_env(&o));
   ::unsetenv("SCUTE_ROWS");

@@ -145,7 +145,7 @@ TEST_P(levels, CheckWithoutRepairChangesNothing) {
     bytes now(from, from + f.in().s.medium->size());
     // What was detected is noted in the event rings, and nowhere else.
     for (unsigned copy = 0; copy < 3; ++copy)
-      for (uint64_t i = format::event_ring_offset; i < format::page; ++i)
+      for (uint64_t i = format::events_offset; i < format::page; ++i)
         now.at(f.in().s.geo.superblock_offset(copy) + i) = 0;
     return now;
   };

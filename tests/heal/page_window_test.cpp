@@ -54,7 +54,8 @@ class page_window : public testing::TestWithParam<bool> {
     shared ? s->locks.lock_shared(stripe) : s->locks.lock_exclusive(stripe);
     image now;
     {
-      const pool::grip_scope here(*s, stripe, shared);
+      using mode = pool::grip::mode;
+      const pool::grip_scope here(*s, stripe, shared ? mode::shared : mode::exclusive);
       pool::grip_scope::piece(data, parity, length, fresh.data(),
                               shared ? nullptr : fresh_parity.data(), delta.data());
       pool::this_thread_grip.done = done;
@@ -64,7 +65,10 @@ class page_window : public testing::TestWithParam<bool> {
       now = look(at);  // faults
     }
     const auto same = [](pool::stripe_owner o) { return o; };
-    shared ? s->locks.unlock_shared(stripe, same) : s->locks.unlock_exclusive(stripe, true, same);
+    if (shared)
+      s->locks.unlock_shared(stripe, same);
+    else
+      s->locks.unlock_exclusive(stripe, pool::stripes::stores::streamed, same);
     return now;
   }
   void restore() {

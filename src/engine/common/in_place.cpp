@@ -37,9 +37,8 @@ void put_back(pool::state& s, pool::lane& l, std::span<const tx::inplace_range> 
   s.require_healthy();
 }
 
-void close_in_place(pool::state& s, pool::lane& l,
-                    std::span<const tx::inplace_range> ranges) noexcept {
-  for (const auto& r : ranges) pool::overlay_in_place(s, l, r.offset, r.old, r.length, false);
+void close_in_place(pool::state& s, std::span<const tx::inplace_range> ranges) noexcept {
+  for (const auto& r : ranges) pool::end_in_place(s, r.offset, r.length);
 }
 
 }  // namespace scute::core::engine

@@ -16,7 +16,6 @@ void keep_in_place(pool::state& s, pool::lane& l, std::span<const tx::inplace_ra
 // Puts their old bytes back, durably. They stay open (tx/conflict.hpp, CONFLICT-3) until close_in_place(), which is
 // for when no recovery can put them back once more.
 void put_back(pool::state& s, pool::lane& l, std::span<const tx::inplace_range> ranges);
-void close_in_place(pool::state& s, pool::lane& l,
-                    std::span<const tx::inplace_range> ranges) noexcept;
+void close_in_place(pool::state& s, std::span<const tx::inplace_range> ranges) noexcept;
 
 }  // namespace scute::core::engine

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/planted.hpp"
+#include "base/rounding.hpp"
 #include "log/chain.hpp"
 
 namespace scute::core::engine {
@@ -113,7 +114,7 @@ bool lane_log::add_undo(byte_buffer& image, uint64_t offset, const std::byte* ol
   const uint64_t before = std::max(image.size(), sizeof(format::log_entry));
   const format::log_record r{offset, static_cast<uint32_t>(length),
                              static_cast<uint32_t>(format::record_kind::undo)};
-  const size_t payload = (length + 7) & ~uint64_t{7};
+  const size_t payload = round_up(length, 8);
   if (length > room || log::round_line(before + sizeof r + payload) > room) return false;
   if (image.size() == 0) log::begin(image);
   log::add_record(image, r, old);
@@ -185,8 +186,8 @@ void lane_log::flush_status(pool::lane& l) {
               medium::purpose::log);
 }
 
-void lane_log::note(pool::lane& l, bool ends_in_place) noexcept {
-  if (ends_in_place && !SCUTE_PLANTED(undone_word)) lent_[l.index].undone = l.transaction;
+void lane_log::note(pool::lane& l, ending of) noexcept {
+  if (of == ending::in_place && !SCUTE_PLANTED(undone_word)) lent_[l.index].undone = l.transaction;
   if (SCUTE_PLANTED(applied_early)) l.applied.store(l.logged);
   store_status(l);
   l.applied.store(l.logged, std::memory_order_release);
@@ -198,32 +199,32 @@ void lane_log::make_noted(pool::lane& l) noexcept {
   if (!s_.medium->failed()) l.raise_settled(l.logged);
 }
 
-void lane_log::retire(pool::lane& l, bool ends_in_place) noexcept {
+void lane_log::retire(pool::lane& l, ending of) noexcept {
   const medium::cost_scope as(medium::cost_part::log);
-  note(l, ends_in_place);
-  if (!ends_in_place && lent_[l.index].ring_chunks.empty()) return;
+  note(l, of);
+  if (of == ending::entry && lent_[l.index].ring_chunks.empty()) return;
   // LOG-3: before a chain is taken apart. And before any step may push the final entry, which is all
   // that keeps undo entries from being taken for live ones, out of the ring (LOG-4).
   make_noted(l);
-  clean_up(l, ends_in_place);
+  clean_up(l, of);
 }
 
-void lane_log::invalidate(pool::lane& l, bool ends_in_place) noexcept {
-  note(l, ends_in_place);
+void lane_log::invalidate(pool::lane& l, ending of) noexcept {
+  note(l, of);
   make_noted(l);
 }
 
-void lane_log::clean_up(pool::lane& l, bool ends_in_place) noexcept {
+void lane_log::clean_up(pool::lane& l, ending of) noexcept {
   if (s_.medium->failed()) return;
   lane_state& mine = lent_[l.index];
   // The steps below come here again.
-  if (!ends_in_place && mine.ring_chunks.empty()) return;
+  if (of == ending::entry && mine.ring_chunks.empty()) return;
   const auto done_with = [&](std::vector<uint64_t>& chunks) {
     mine.spare.insert(mine.spare.end(), chunks.begin(), chunks.end());  // see borrow()
     chunks.clear();
   };
   done_with(mine.ring_chunks);
-  if (ends_in_place) {
+  if (of == ending::in_place) {
     done_with(mine.undo_chunks);
     if (!SCUTE_PLANTED(undo_start)) mine.undo_transaction = 0;
   }

@@ -47,6 +47,9 @@ class entry_image {
   uint32_t flags_;
 };
 
+// What has ended: an entry alone, or with it the lane's transaction, which had undo entries.
+enum class ending : uint8_t { entry, in_place };
+
 class lane_log {
  public:
   lane_log(pool::state& s, heap::heap& h) : s_(s), heap_(h), lent_(s.geo.lane_count) {}
@@ -67,14 +70,14 @@ class lane_log {
 
   // After the last entry has been applied, durably: notes it in the status line (in the cache only:
   // LOG-2 makes more unnecessary until another lane asks, see REDO-5) and takes lent chunks back.
-  // ends_in_place: the lane's transaction, which had undo entries, has ended; durable on return.
+  // That a transaction with in-place ranges has ended is durable on return.
   // Chunks that cannot be taken back now, for want of memory, stay lent and are tried again later.
-  void retire(pool::lane& l, bool ends_in_place) noexcept;
+  void retire(pool::lane& l, ending of) noexcept;
 
   // The same in two parts, for those who hold locks meanwhile: the entry durably needs no replay on
   // return; then, without any locks, what it had lent is given back.
-  void invalidate(pool::lane& l, bool ends_in_place) noexcept;
-  void clean_up(pool::lane& l, bool ends_in_place) noexcept;
+  void invalidate(pool::lane& l, ending of) noexcept;
+  void clean_up(pool::lane& l, ending of) noexcept;
 
   // The lane's transaction has written undo entries.
   bool has_undo(const pool::lane& l) const noexcept {
@@ -101,7 +104,7 @@ class lane_log {
   void chain(pool::lane& l, std::vector<uint64_t>& chunks);
   void borrow(pool::lane& l, std::vector<uint64_t>& to, size_t n);
   void give_back_spare(pool::lane& l) noexcept;
-  void note(pool::lane& l, bool ends_in_place) noexcept;
+  void note(pool::lane& l, ending of) noexcept;
   void make_noted(pool::lane& l) noexcept;
   void store_status(pool::lane& l);
   void flush_status(pool::lane& l);

@@ -133,7 +133,7 @@ bool in_place_hold::add(pool::lane& l, const tx::inplace_range& r,
   l.now().clear();
   try {
     s_.require_healthy();  // WIN-5
-    pool::overlay_in_place(s_, l, r.offset, r.old, r.length, true, true);
+    pool::overlay_in_place(s_, l, r.offset, r.old, r.length, pool::stripes_are::held);
   } catch (...) {
     demote(l);
     throw;

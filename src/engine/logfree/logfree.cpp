@@ -120,8 +120,7 @@ void logfree::commit(pool::lane& l, const tx::write_set& w) {
   if (!s_.medium->failed()) {
     if (w.freed != nullptr) w.freed->give_back();
     if (!SCUTE_PLANTED(window_parity_early)) window(s_, l).write_parity();
-    for (const auto& r : w.in_place)
-      pool::overlay_in_place(s_, l, r.offset, r.old, r.length, false);
+    for (const auto& r : w.in_place) pool::end_in_place(s_, r.offset, r.length);
   }
   if (mine != in_place_hold::outcome::none) hold_.end(l);
   if (s_.medium->failed() || SCUTE_PLANTED(window_release)) {
@@ -170,7 +169,7 @@ void logfree::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) 
   try {
     const pool::grip_scope here(s_, l, pool::grip::phase::reading);
     put_back(s_, l, ranges);
-    close_in_place(s_, l, ranges);
+    close_in_place(s_, ranges);
   } catch (...) {
     // The medium has failed. Whoever waits for the columns has to find out (WIN-5).
     let_go();

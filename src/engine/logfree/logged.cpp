@@ -54,7 +54,7 @@ void logged::add_in_place(pool::lane& l, std::span<const tx::inplace_range> rang
   }
 }
 
-void logged::run(pool::lane& l, entry_image& image, const tx::write_set& w, bool ends_in_place) {
+void logged::run(pool::lane& l, entry_image& image, const tx::write_set& w, ending of) {
   if (s_.resolving->pending()) {
     for (const auto& p : w.patches) s_.resolving->before_write(p.offset, p.length);
     for (const auto& r : w.in_place) s_.resolving->before_write(r.offset, r.length);
@@ -65,7 +65,7 @@ void logged::run(pool::lane& l, entry_image& image, const tx::write_set& w, bool
   try {
     open_unchanged(s_, l, w.members, [&] { open_window(l); });
   } catch (...) {
-    log_.clean_up(l, false);  // what prepare() has borrowed
+    log_.clean_up(l, ending::entry);  // what prepare() has borrowed
     throw;
   }
   {
@@ -76,16 +76,14 @@ void logged::run(pool::lane& l, entry_image& image, const tx::write_set& w, bool
   if (!s_.medium->failed()) {
     window(s_, l).write_data();
     window(s_, l).write_parity();
-    for (const auto& r : w.in_place)
-      pool::overlay_in_place(s_, l, r.offset, r.old, r.length, false);
+    for (const auto& r : w.in_place) pool::end_in_place(s_, r.offset, r.length);
     if (SCUTE_PLANTED(logged_unlock)) window(s_, l).leave();
     if (!SCUTE_PLANTED(logged_fence)) l.w.fence();
-    if (!s_.medium->failed() && !SCUTE_PLANTED(logged_invalidate))
-      log_.invalidate(l, ends_in_place);
+    if (!s_.medium->failed() && !SCUTE_PLANTED(logged_invalidate)) log_.invalidate(l, of);
   }
   if (!SCUTE_PLANTED(logged_unlock)) window(s_, l).leave();
   s_.require_healthy();
-  log_.clean_up(l, ends_in_place);
+  log_.clean_up(l, of);
 }
 
 void logged::commit(pool::lane& l, const tx::write_set& w) {
@@ -93,8 +91,8 @@ void logged::commit(pool::lane& l, const tx::write_set& w) {
   if (w.patches.empty() && w.in_place.empty()) {
     // Undo entries of ranges that the user never got: see restore().
     if (!has_undo) return;
-    log_.invalidate(l, true);
-    return log_.clean_up(l, true);
+    log_.invalidate(l, ending::in_place);
+    return log_.clean_up(l, ending::in_place);
   }
   if (s_.resolving->pending())
     for (const tx::member& m : w.members) s_.resolving->before_change(m.where);
@@ -111,7 +109,7 @@ void logged::commit(pool::lane& l, const tx::write_set& w) {
   // No log holds these bytes, so they must be durable before any part of the entry can be.
   if (!w.in_place.empty() && !SCUTE_PLANTED(logged_in_place_fence)) l.w.fence();
   s_.require_healthy();
-  run(l, image, w, has_undo);
+  run(l, image, w, has_undo ? ending::in_place : ending::entry);
 }
 
 void logged::step(pool::lane& l, std::span<const pool::patch> patches) {
@@ -120,7 +118,7 @@ void logged::step(pool::lane& l, std::span<const pool::patch> patches) {
   for (const auto& p : patches) image.add(format::record_kind::data, p.offset, p.src, p.length);
   tx::write_set w;
   w.patches = patches;
-  run(l, image, w, false);
+  run(l, image, w, ending::entry);
 }
 
 // Nobody's bytes yet: a crash leaves columns whose other cells are all sound.
@@ -162,7 +160,7 @@ void logged::announce(pool::lane& l, const tx::inplace_range& r,
     wait_for_window(l);
   });
   try {
-    pool::overlay_in_place(s_, l, r.offset, r.old, r.length, true, true);
+    pool::overlay_in_place(s_, l, r.offset, r.old, r.length, pool::stripes_are::held);
   } catch (...) {
     window(s_, l).leave();
     throw;
@@ -181,7 +179,7 @@ void logged::save(pool::lane& l, const tx::inplace_range& r,
     l.w.fence();
     s_.require_healthy();
   } catch (...) {
-    pool::overlay_in_place(s_, l, r.offset, r.old, r.length, false);
+    pool::end_in_place(s_, r.offset, r.length);
     throw;
   }
 }
@@ -189,9 +187,9 @@ void logged::save(pool::lane& l, const tx::inplace_range& r,
 void logged::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {
   if (!log_.has_undo(l)) return;
   put_back(s_, l, ranges);
-  log_.invalidate(l, true);
-  close_in_place(s_, l, ranges);  // CONFLICT-3
-  log_.clean_up(l, true);
+  log_.invalidate(l, ending::in_place);
+  close_in_place(s_, ranges);  // CONFLICT-3
+  log_.clean_up(l, ending::in_place);
 }
 
 void logged::prepare_reuse(pool::lane&, uint64_t chunk, uint64_t length) {

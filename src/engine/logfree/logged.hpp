@@ -41,7 +41,7 @@ class logged {
  private:
   void open_window(pool::lane& l);
   void wait_for_window(pool::lane& l);
-  void run(pool::lane& l, entry_image& image, const tx::write_set& w, bool ends_in_place);
+  void run(pool::lane& l, entry_image& image, const tx::write_set& w, ending of);
   void announce(pool::lane& l, const tx::inplace_range& r, std::span<const tx::member> fragments);
   void add_in_place(pool::lane& l, std::span<const tx::inplace_range> ranges);
 

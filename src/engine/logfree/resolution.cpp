@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/lock.hpp"
 #include "base/planted.hpp"
+#include "base/rounding.hpp"
 #include "codec/parity.hpp"
 #include "engine/logfree/extents.hpp"
 #include "engine/logfree/verdict.hpp"
@@ -28,18 +30,21 @@ uint64_t epoch_of(uint64_t tag) noexcept {
 }  // namespace
 
 // The slow part, which one thread at a time is in.
-class resolution::solving {
+class SCUTE_SCOPED resolution::solving {
  public:
-  explicit solving(resolution& r) : r_(r), hold_(r.mutex_) {
+  explicit solving(resolution& r) SCUTE_ACQUIRE(r.mutex_) : r_(r) {
+    r_.mutex_.lock();
     r_.solver_.store(std::this_thread::get_id(), std::memory_order_relaxed);
   }
-  ~solving() { r_.solver_.store({}, std::memory_order_release); }
+  ~solving() SCUTE_RELEASE() {
+    r_.solver_.store({}, std::memory_order_release);
+    r_.mutex_.unlock();
+  }
   solving(const solving&) = delete;
   solving& operator=(const solving&) = delete;
 
  private:
   resolution& r_;
-  const std::lock_guard<waiting_mutex> hold_;
 };
 
 resolution::resolution(pool::state& s, uint64_t resolved, uint64_t present)
@@ -87,7 +92,8 @@ void resolution::before_change(const pool::fragment& f) {
   const auto h = header_at(f.header);
   if (h.next == f.header || !in_doubt(h.tag)) return;
   std::vector<pool::fragment> members;
-  for (uint64_t end = 0; !walk(f, false, members, end) && mend_at(end);) members.clear();
+  for (uint64_t end = 0; !walk(f, invalid_member::pass, members, end) && mend_at(end);)
+    members.clear();
   for (const pool::fragment& m : members) {
     const uint32_t n = pool::covered(s_, m, header_at(m.header));
     for_each_extent(m, n == pool::not_covered ? 0 : n,
@@ -113,7 +119,7 @@ void resolution::before_read(const pool::fragment& f) {
   if (!in_doubt(h.tag) && pool::valid(s_, f)) {
     // Who is at work may have made it so a moment ago; then it is durable when he is done.
     if (solver_.load(std::memory_order_acquire) != std::thread::id()) {
-      const std::lock_guard until_done(mutex_);
+      const locked until_done(mutex_);
     }
     return;
   }
@@ -139,7 +145,7 @@ void resolution::before_reuse(uint64_t offset, uint64_t length) {
 // Everything that has bytes in [offset, offset + length) is about to be overwritten.
 void resolution::change_all(uint64_t offset, uint64_t length) {
   std::vector<pool::fragment> all;
-  for (uint64_t at = offset & ~(format::page - 1); at < offset + length; at += format::page)
+  for (uint64_t at = round_down(offset, format::page); at < offset + length; at += format::page)
     mend::for_each_place(s_, at,
                          [&](const mend::fragment_in_page& p) { all.push_back(p.fragment); });
   for (const pool::fragment& f : all) before_change(f);
@@ -175,7 +181,7 @@ void resolution::resolve(uint64_t zone, uint64_t block) {
 
 // All fragments with bytes in a block, after what tells where they are has been put right.
 std::vector<resolution::found> resolution::fragments_in(uint64_t zone, uint64_t block,
-                                                        bool explaining) {
+                                                        first_headers valid) {
   std::vector<found> all;
   const auto& g = s_.geo;
   const uint64_t end = s_.used_end[zone].load(std::memory_order_acquire);
@@ -188,6 +194,7 @@ std::vector<resolution::found> resolution::fragments_in(uint64_t zone, uint64_t 
       uint64_t index = from >> g.chunk_shift;
       if (index < g.chunks) {
         const auto sound = [&](uint64_t i) {
+          mutex_.assume_held();
           const auto f =
               pool::metadata_fragment(g.chunk_header_offset(zone, i), format::type_chunk);
           if (pool::valid(s_, f) || mend(f)) return true;
@@ -227,7 +234,7 @@ std::vector<resolution::found> resolution::fragments_in(uint64_t zone, uint64_t 
       const pool::fragment first = mend::first_of(f);
       if (std::exchange(known, first.header) == first.header) continue;
       if (pool::valid(s_, first))
-        again = (explaining && explain(first)) || again;
+        again = (valid == first_headers::are_explained && explain(first)) || again;
       else if (mend(first))
         again = true;
       else
@@ -288,7 +295,7 @@ resolution::remains resolution::explain_block(uint64_t zone, uint64_t block) {
   // Each round but the last one explains at least one fragment, for good.
   for (bool explained = true; explained;) {
     explained = false;
-    const std::vector<found> all = fragments_in(zone, block, true);
+    const std::vector<found> all = fragments_in(zone, block, first_headers::are_explained);
     left.open.clear();
     left.doubtful.clear();
     for (const found& x : all)
@@ -331,6 +338,7 @@ bool resolution::help(uint64_t zone, uint64_t block, const remains& left) {
   const auto look = [&](const pool::fragment& f) {
     for (const mend::unit& u : mend::units_of(f))
       for_each_part(s_.geo, u.offset, u.length, [&](uint64_t, uint64_t z, uint64_t c, uint64_t) {
+        mutex_.assume_held();
         const uint64_t b = c / block_size;
         if (seen.insert({z, b}).second && !is_resolved(z, b)) explain_block(z, b);
       });
@@ -360,21 +368,22 @@ void resolution::write(uint64_t offset, const std::byte* bytes, uint64_t length)
   s_.require_healthy();
   for_each_part(s_.geo, offset, length,
                 [&](uint64_t at, uint64_t zone, uint64_t column, uint64_t n) {
+                  mutex_.assume_held();
                   const uint32_t stripe = pool::stripes::index(zone, column / block_size);
                   s_.locks.lock_exclusive(stripe);
                   {
-                    const pool::grip_scope here(s_, stripe, false);
+                    const pool::grip_scope here(s_, stripe, pool::grip::mode::exclusive);
                     w_.stream(s_.at(at), bytes + (at - offset), n, medium::purpose::data);
                     if (!SCUTE_PLANTED(resolve_fence)) w_.fence();
                   }
-                  s_.locks.unlock_exclusive(stripe, true);
+                  s_.locks.unlock_exclusive(stripe, pool::stripes::stores::streamed);
                 });
   s_.require_healthy();
 }
 
 void resolution::recompute(uint64_t zone, uint64_t column, uint64_t length) {
   s_.require_healthy();
-  pool::repair_parity(s_, w_, zone, column, length, nullptr, true);
+  pool::repair_parity(s_, w_, zone, column, length, nullptr, pool::freed::when_durable);
   s_.require_healthy();
 }
 

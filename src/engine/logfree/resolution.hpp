@@ -108,10 +108,10 @@ class resolution final : public pool::resolver {
   bool is_resolved(uint64_t zone, uint64_t block) const noexcept;
   void mark(uint64_t zone, uint64_t block) noexcept;
   void resolve(uint64_t zone, uint64_t block);
-  void resolve_with_rings(uint64_t zone, uint64_t block);
-  void resolve_dirty(uint64_t zone, uint64_t block);
-  remains explain_block(uint64_t zone, uint64_t block);
-  bool help(uint64_t zone, uint64_t block, const remains& left);
+  void resolve_with_rings(uint64_t zone, uint64_t block) SCUTE_REQUIRES(mutex_);
+  void resolve_dirty(uint64_t zone, uint64_t block) SCUTE_REQUIRES(mutex_);
+  remains explain_block(uint64_t zone, uint64_t block) SCUTE_REQUIRES(mutex_);
+  bool help(uint64_t zone, uint64_t block, const remains& left) SCUTE_REQUIRES(mutex_);
   bool all_resolved_but(uint64_t zone, uint64_t block, const pool::fragment& f) const;
   void flush_parity(uint64_t zone, uint64_t block, medium::writer& w);
   bool in_doubt(uint64_t tag) const noexcept;
@@ -122,20 +122,25 @@ class resolution final : public pool::resolver {
     return solver_.load(std::memory_order_relaxed) == std::this_thread::get_id();
   }
 
-  std::vector<found> fragments_in(uint64_t zone, uint64_t block, bool explaining);
-  bool mend(const pool::fragment& f);
-  bool explain(const pool::fragment& f);
-  bool ring_complete(const pool::fragment& f);
-  void finish_ring(const pool::fragment& f);
+  // What becomes of valid first headers, which tell where an object's further fragments are.
+  enum class first_headers : uint8_t { are_believed, are_explained };
+  std::vector<found> fragments_in(uint64_t zone, uint64_t block, first_headers valid)
+      SCUTE_REQUIRES(mutex_);
+  bool mend(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
+  bool explain(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
+  bool ring_complete(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
+  void finish_ring(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
+  // What a walk does with a member that is not valid; to mend it takes the mutex.
+  enum class invalid_member : uint8_t { pass, mend };
   // The members as long as the ring goes on with the same tag; false if it does not close, with the place
   // where it ended.
-  bool walk(const pool::fragment& f, bool must_be_valid, std::vector<pool::fragment>& members,
+  bool walk(const pool::fragment& f, invalid_member invalid, std::vector<pool::fragment>& members,
             uint64_t& end);
   bool mend_at(uint64_t header);
-  bool mend_with_help(const pool::fragment& f);
-  void write(uint64_t offset, const std::byte* bytes, uint64_t length);
-  void recompute(uint64_t zone, uint64_t column, uint64_t length);
-  void recompute_rest(uint64_t zone, uint64_t block, const remains& left);
+  bool mend_with_help(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
+  void write(uint64_t offset, const std::byte* bytes, uint64_t length) SCUTE_REQUIRES(mutex_);
+  void recompute(uint64_t zone, uint64_t column, uint64_t length) SCUTE_REQUIRES(mutex_);
+  void recompute_rest(uint64_t zone, uint64_t block, const remains& left) SCUTE_REQUIRES(mutex_);
 
   pool::state& s_;
   const uint64_t resolved_, present_;
@@ -148,16 +153,19 @@ class resolution final : public pool::resolver {
 
   waiting_mutex mutex_;  // the slow part; taken without a stripe held
   std::atomic<std::thread::id> solver_{};
-  medium::writer w_;
+  medium::writer w_ SCUTE_GUARDED_BY(mutex_);
   struct block_number {
     uint64_t zone, block;
   };
-  std::vector<block_number> due_;  // to be resolved along with the one that was asked for
-  uint64_t explained_ = 0;         // fragments that were mended, rolled back or finished
-  bool helping_ = false;           // RES-10: no further
-  std::set<uint64_t> judged_;      // RES-11: headers
-  pool::erasure_hints hints_;
-  std::set<uint64_t> told_;  // headers of fragments that were reported as lost
+  // To be resolved along with the one that was asked for.
+  std::vector<block_number> due_ SCUTE_GUARDED_BY(mutex_);
+  // Fragments that were mended, rolled back or finished.
+  uint64_t explained_ SCUTE_GUARDED_BY(mutex_) = 0;
+  bool helping_ SCUTE_GUARDED_BY(mutex_) = false;       // RES-10: no further
+  std::set<uint64_t> judged_ SCUTE_GUARDED_BY(mutex_);  // RES-11: headers
+  pool::erasure_hints hints_ SCUTE_GUARDED_BY(mutex_);
+  // Headers of fragments that were reported as lost.
+  std::set<uint64_t> told_ SCUTE_GUARDED_BY(mutex_);
 };
 
 }  // namespace scute::core::engine

@@ -78,7 +78,7 @@ bool resolution::explain(const pool::fragment& f) {
 
 // ---- rings --------------------------------------------------------------------------------------------
 
-bool resolution::walk(const pool::fragment& f, bool must_be_valid,
+bool resolution::walk(const pool::fragment& f, invalid_member invalid,
                       std::vector<pool::fragment>& members, uint64_t& end) {
   const uint64_t tag = header_at(f.header).tag;
   const uint64_t most = s_.geo.file_size / format::header_size;
@@ -87,18 +87,21 @@ bool resolution::walk(const pool::fragment& f, bool must_be_valid,
     end = m.header;
     // A member that is damaged, not torn, may well be of a decided transaction: its column tells, if the
     // parity has it already. What was torn comes back with its old tag.
-    if (must_be_valid && !pool::valid(s_, m) && (SCUTE_PLANTED(ring_damage) || !mend_with_help(m)))
-      return false;
+    if (invalid == invalid_member::mend && !pool::valid(s_, m)) {
+      mutex_.assume_held();
+      if (SCUTE_PLANTED(ring_damage) || !mend_with_help(m)) return false;
+    }
     const auto h = header_at(m.header);
     if (h.tag != tag || pool::covered(s_, m, h) == pool::not_covered) return false;
     members.push_back(m);
     if (h.next == f.header) return true;
     end = h.next;
     if (mend::place_at(s_, h.next, m)) continue;
-    if (!must_be_valid) return false;
+    if (invalid == invalid_member::pass) return false;
+    mutex_.assume_held();
     // Or what tells where it lies is damaged.
     const pool::cell c = pool::cell_of(s_.geo, h.next);
-    fragments_in(c.zone, c.column / block_size, false);
+    fragments_in(c.zone, c.column / block_size, first_headers::are_believed);
     if (!mend::place_at(s_, h.next, m)) return false;
   }
   return false;
@@ -117,7 +120,7 @@ bool resolution::ring_complete(const pool::fragment& f) {
   if (SCUTE_PLANTED(resolve_ring)) return true;
   std::vector<pool::fragment> members;
   uint64_t end = 0;
-  return walk(f, true, members, end);
+  return walk(f, invalid_member::mend, members, end);
 }
 
 // f is a member of a decided transaction, and its header's columns have the parity of before. With them it
@@ -127,7 +130,7 @@ bool resolution::ring_complete(const pool::fragment& f) {
 void resolution::finish_ring(const pool::fragment& f) {
   std::vector<pool::fragment> members;
   uint64_t end = 0;
-  walk(f, false, members, end);
+  walk(f, invalid_member::pass, members, end);
   const auto extents = [&](const pool::fragment& m, auto&& fn) {
     for_each_extent(
         m, pool::covered(s_, m, header_at(m.header)),
@@ -136,17 +139,19 @@ void resolution::finish_ring(const pool::fragment& f) {
   if (!SCUTE_PLANTED(resolve_data_flush)) {  // RES-8
     for (const pool::fragment& m : members)
       extents(m, [&](uint64_t offset, uint64_t, uint64_t, uint64_t n) {
+        mutex_.assume_held();
         w_.flush(s_.at(offset), n, medium::purpose::data);
       });
     w_.fence();
     s_.require_healthy();
   }
   const pool::cell c = pool::cell_of(s_.geo, f.header);
-  for (const found& x : fragments_in(c.zone, c.column / block_size, false))
+  for (const found& x : fragments_in(c.zone, c.column / block_size, first_headers::are_believed))
     if (x.is != what::place && !pool::valid(s_, x.fragment)) mend(x.fragment);
   recompute(c.zone, c.column, format::header_size);
   for (const pool::fragment& m : members)
     extents(m, [&](uint64_t, uint64_t zone, uint64_t column, uint64_t) {
+      mutex_.assume_held();
       due_.push_back({zone, column / block_size});
     });
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/planted.hpp"
+#include "base/rounding.hpp"
 #include "codec/galois.hpp"
 #include "codec/parity.hpp"
 #include "pool/columns.hpp"
@@ -210,7 +211,8 @@ void window::require_columns() noexcept {
     return;
   const auto& g = s_.geo;
   for (const pool::column_range& c : l_.now().columns)
-    for (uint64_t at = c.begin & ~(pool::column_block - 1); at < c.end; at += pool::column_block) {
+    for (uint64_t at = round_down(c.begin, pool::column_block); at < c.end;
+         at += pool::column_block) {
       const uint64_t zone = at / g.row_size, column = at % g.row_size;
       for (uint64_t row = 0; row < g.rows + g.parity; ++row) {
         const uint64_t offset = g.zone_offset(zone) + row * g.row_size + column;

@@ -8,6 +8,15 @@
 #include "pool/grip.hpp"
 
 namespace scute::core::engine {
+namespace {
+
+// How medium::writer stores so many bytes.
+pool::stripes::stores stores_of(uint64_t n) noexcept {
+  return n >= medium::nt_threshold ? pool::stripes::stores::streamed
+                                   : pool::stripes::stores::ordinary;
+}
+
+}  // namespace
 
 void apply(pool::state& s, pool::lane& l) noexcept {
   const medium::cost_scope as(medium::cost_part::parity);
@@ -20,7 +29,7 @@ void apply(pool::state& s, pool::lane& l) noexcept {
       if (!SCUTE_PLANTED(stripe_shared) && !s.locks.lock_shared(p.stripe))
         l.w.count.lock_waits.add(1);
       {
-        const pool::grip_scope here(s, p.stripe, true);
+        const pool::grip_scope here(s, p.stripe, pool::grip::mode::shared);
         codec::xor_delta(l.scratch, data, p.src, p.length);
         std::byte* parity = s.at(p.parity);
         pool::grip_scope::piece(p.offset, p.parity, p.length, p.src, nullptr, l.scratch);
@@ -39,7 +48,7 @@ void apply(pool::state& s, pool::lane& l) noexcept {
     if (!(SCUTE_PLANTED(stripe_exclusive) && s.has_parity) && !s.locks.lock_exclusive(p.stripe))
       l.w.count.lock_waits.add(1);
     {
-      const pool::grip_scope here(s, p.stripe, false);
+      const pool::grip_scope here(s, p.stripe, pool::grip::mode::exclusive);
       if (s.has_parity) {
         std::byte* parity = s.at(p.parity);
         codec::xor_encode(l.scratch, parity, data, p.src, p.length);
@@ -53,7 +62,7 @@ void apply(pool::state& s, pool::lane& l) noexcept {
       const medium::cost_scope data_alone(medium::cost_part::data);
       l.w.stream(data, p.src, p.length, p.why);
     }
-    s.locks.unlock_exclusive(p.stripe, p.length >= medium::nt_threshold, merge);
+    s.locks.unlock_exclusive(p.stripe, stores_of(p.length), merge);
   }
 }
 
@@ -65,7 +74,7 @@ void apply_in_place(pool::state& s, pool::lane& l, uint64_t offset, const std::b
     if (!(SCUTE_PLANTED(stripe_in_place) && s.has_parity) && !s.locks.lock_exclusive(stripe))
       l.w.count.lock_waits.add(1);
     {
-      const pool::grip_scope here(s, stripe, false);
+      const pool::grip_scope here(s, stripe, pool::grip::mode::exclusive);
       if (s.has_parity) {
         const uint64_t parity_at = pool::parity_offset(s.geo, c.zone, c.column);
         std::byte* parity = s.at(parity_at);
@@ -80,7 +89,7 @@ void apply_in_place(pool::state& s, pool::lane& l, uint64_t offset, const std::b
       }
       s.overlaid.remove(at);
     }
-    s.locks.unlock_exclusive(stripe, n >= medium::nt_threshold, [&](pool::stripe_owner o) noexcept {
+    s.locks.unlock_exclusive(stripe, stores_of(n), [&](pool::stripe_owner o) noexcept {
       return next_owner(s, l, stripe, o);
     });
   });

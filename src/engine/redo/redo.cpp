@@ -38,18 +38,18 @@ void redo::decide(pool::lane& l, entry_image& image, std::span<const pool::patch
 }
 
 // Steps 4 and 5.
-void redo::finish(pool::lane& l, bool ends_in_place) {
-  if (SCUTE_PLANTED(retire_early)) log_.retire(l, ends_in_place);
+void redo::finish(pool::lane& l, ending of) {
+  if (SCUTE_PLANTED(retire_early)) log_.retire(l, of);
   if (!SCUTE_PLANTED(apply_fence)) l.w.fence();
   s_.require_healthy();
-  if (!SCUTE_PLANTED(retire_early)) log_.retire(l, ends_in_place);
+  if (!SCUTE_PLANTED(retire_early)) log_.retire(l, of);
 }
 
 void redo::commit(pool::lane& l, const tx::write_set& w) {
   const bool has_undo = log_.has_undo(l);
   if (w.patches.empty() && w.in_place.empty()) {
     // Undo entries of ranges that the user never got: see restore().
-    if (has_undo) log_.retire(l, true);
+    if (has_undo) log_.retire(l, ending::in_place);
     return;
   }
   s_.require_healthy();
@@ -71,7 +71,7 @@ void redo::commit(pool::lane& l, const tx::write_set& w) {
     apply_in_place(s_, l, r.offset, r.old, now, r.length);
     now += r.length;
   }
-  finish(l, has_undo);
+  finish(l, has_undo ? ending::in_place : ending::entry);
 }
 
 void redo::step(pool::lane& l, std::span<const pool::patch> patches) {
@@ -80,7 +80,7 @@ void redo::step(pool::lane& l, std::span<const pool::patch> patches) {
   for (const auto& p : patches) image.add(format::record_kind::data, p.offset, p.src, p.length);
   decide(l, image, patches);
   apply(s_, l);
-  finish(l, false);
+  finish(l, ending::entry);
 }
 
 void redo::stage(pool::lane& l, std::span<const pool::patch> patches) {
@@ -93,8 +93,8 @@ void redo::stage(pool::lane& l, std::span<const pool::patch> patches) {
       image.add(format::record_kind::intent, p.offset, nullptr, p.length);
   decide(l, image, patches);
   apply(s_, l);
-  if (SCUTE_PLANTED(stage_fence)) return log_.retire(l, false);
-  finish(l, false);
+  if (SCUTE_PLANTED(stage_fence)) return log_.retire(l, ending::entry);
+  finish(l, ending::entry);
 }
 
 void redo::save(pool::lane& l, const tx::inplace_range& r, std::span<const tx::member> fragments) {
@@ -111,17 +111,18 @@ void redo::save(pool::lane& l, const tx::inplace_range& r, std::span<const tx::m
   if (!SCUTE_PLANTED(save_fence)) l.w.fence();
   s_.require_healthy();
   settled(l);
-  if (!SCUTE_PLANTED(save_overlay)) pool::overlay_in_place(s_, l, r.offset, r.old, r.length, true);
+  if (!SCUTE_PLANTED(save_overlay))
+    pool::overlay_in_place(s_, l, r.offset, r.old, r.length, pool::stripes_are::free);
 }
 
 void redo::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {
   // There may be undo entries without a range: a save that failed after writing them.
   if (!log_.has_undo(l)) return;
   put_back(s_, l, ranges);
-  if (SCUTE_PLANTED(restore_closed)) close_in_place(s_, l, ranges);
-  if (!SCUTE_PLANTED(restore_retire)) log_.invalidate(l, true);
-  if (!SCUTE_PLANTED(restore_closed)) close_in_place(s_, l, ranges);  // CONFLICT-3
-  if (!SCUTE_PLANTED(restore_retire)) log_.clean_up(l, true);
+  if (SCUTE_PLANTED(restore_closed)) close_in_place(s_, ranges);
+  if (!SCUTE_PLANTED(restore_retire)) log_.invalidate(l, ending::in_place);
+  if (!SCUTE_PLANTED(restore_closed)) close_in_place(s_, ranges);  // CONFLICT-3
+  if (!SCUTE_PLANTED(restore_retire)) log_.clean_up(l, ending::in_place);
 }
 
 void redo::write_unlogged(pool::lane& l, std::span<const pool::patch> patches) {

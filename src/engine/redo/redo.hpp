@@ -62,7 +62,7 @@ class redo final : public tx::engine {
 
  private:
   void decide(pool::lane& l, entry_image& image, std::span<const pool::patch> patches);
-  void finish(pool::lane& l, bool ends_in_place);
+  void finish(pool::lane& l, ending of);
 
   pool::state& s_;
   lane_log log_;

@@ -5,9 +5,11 @@
 #include <random>
 #include <vector>
 
+#include "base/rounding.hpp"
 #include "testing/pool/image_geometry.hpp"
 
 namespace scute::testing {
+using namespace core;
 namespace {
 
 // Scrambles the range: wholly, a bit of it, or a line of it.
@@ -16,7 +18,7 @@ injury scramble(std::span<const std::byte> image, uint64_t offset, uint64_t leng
   switch (random() % 3) {
     case 0: break;
     case 1:
-      offset += random() % length / 64 * 64;
+      offset += round_down(random() % length, 64);
       length = 64;
       text += ", one line of it";
       break;

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "base/rounding.hpp"
 #include "capi/guard.hpp"
 #include "medium/medium.hpp"
 
@@ -120,7 +121,7 @@ void lose_page(scute_pool* pool, uint64_t offset) {
     x ^= x << 13, x ^= x >> 7, x ^= x << 17;
     b = static_cast<std::byte>(x >> 32);
   }
-  pool->in->pages->lose(offset & ~(medium::medium::page - 1), noise);
+  pool->in->pages->lose(round_down(offset, medium::medium::page), noise);
 }
 
 void prefer_lane(unsigned lane) noexcept {

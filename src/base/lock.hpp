@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Locks with a contract (base/lock_contract.hpp), which those of the standard library do not have.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+
+#include "base/lock_contract.hpp"
+
+namespace scute::core {
+
+// The standard mutex, for locks that are not held across writes to the medium (base/waiting.hpp).
+class SCUTE_CAPABILITY("mutex") plain_mutex {
+ public:
+  void lock() SCUTE_ACQUIRE() { mutex_.lock(); }
+  bool try_lock() SCUTE_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
+  void unlock() SCUTE_RELEASE() { mutex_.unlock(); }
+
+ private:
+  friend class condition;
+  std::mutex mutex_;
+};
+
+// Holds a lock to the end of the scope.
+template <typename Mutex>
+class SCUTE_SCOPED locked {
+ public:
+  explicit locked(Mutex& m) SCUTE_ACQUIRE(m) : m_(m) { m_.lock(); }
+  ~locked() SCUTE_RELEASE() { m_.unlock(); }
+  locked(const locked&) = delete;
+  locked& operator=(const locked&) = delete;
+
+ private:
+  Mutex& m_;
+};
+
+// What threads wait for that is guarded by a plain_mutex. A wait may end for nothing, so it stands in a loop.
+class condition {
+ public:
+  void wait(plain_mutex& m) SCUTE_REQUIRES(m) {
+    std::unique_lock hold(m.mutex_, std::adopt_lock);
+    changed_.wait(hold);
+    static_cast<void>(hold.release());  // the caller's
+  }
+  template <typename Duration>
+  void wait_for(plain_mutex& m, const Duration& most) SCUTE_REQUIRES(m) {
+    std::unique_lock hold(m.mutex_, std::adopt_lock);
+    changed_.wait_for(hold, most);
+    static_cast<void>(hold.release());
+  }
+  void notify_one() noexcept { changed_.notify_one(); }
+  void notify_all() noexcept { changed_.notify_all(); }
+
+ private:
+  std::condition_variable changed_;
+};
+
+}  // namespace scute::core
