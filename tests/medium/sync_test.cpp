@@ -27,7 +27,7 @@ std::atomic<int> fail_with{0};
 
 }  // namespace
 
-extern "C" int msync(void* at, size_t length, int flags) noexcept {
+extern "C" int msync(void* at, size_t length, int flags) {
   if (fail_with != 0) {
     errno = fail_with;
     return -1;
@@ -52,7 +52,7 @@ extern "C" int madvise(void* at, size_t length, int advice) noexcept {
   return real(at, length, advice);
 }
 
-extern "C" int fdatasync(int fd) noexcept {
+extern "C" int fdatasync(int fd) {
   if (fail_with != 0) {
     errno = fail_with;
     return -1;
