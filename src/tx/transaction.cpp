@@ -27,7 +27,7 @@ static_assert(SCUTE_SIZE_MIN > SCUTE_DIRECT_MAX);
 void transaction::begin() {
   // The one before has ended, and nothing of it is left in the lane, unless its abort met a failed medium.
   SCUTE_ASSERT(count_ == 0 && lane_.claims.empty());
-  SCUTE_ASSERT((lane_.held.stripes.empty() && lane_.hold.load(std::memory_order_relaxed) == 0) ||
+  SCUTE_ASSERT((lane_.hold.load(std::memory_order_relaxed) == 0 && lane_.held.stripes.empty()) ||
                s_.medium->failed());
   ++lane_.transaction;
   doomed = false;

@@ -7,6 +7,11 @@ set -euo pipefail
 check=$1
 failures=0
 
+# Every .cpp that is there at this point counts as compiled.
+list_compiled() {
+  find "$PWD/tree" -name '*.cpp' | sed 's/.*/  "file": "&"/' >compile_commands.json
+}
+
 # The correct tree: two folders of src/, a public header, a mirrored test.
 plant_tree() {
   rm -rf tree
@@ -23,27 +28,13 @@ plant_tree() {
   printf '#include "medium/map.hpp"\n#include <vector>\n' >tree/src/medium/map.cpp
   printf '#include "../medium/map.hpp"\n#include "scute/scute.h"\n' >tree/src/tx/begin.cpp
   printf '#include "medium/map.hpp"\n' >tree/tests/medium/map_test.cpp
-}
-
-# Every .cpp that is there at this point counts as compiled.
-list_compiled() {
-  find "$PWD/tree" -name '*.cpp' | sed 's/.*/  "file": "&"/' >compile_commands.json
-}
-
-# expect_violation TEXT: the check must fail and print TEXT.
-expect_violation() {
-  local output
-  if output=$(bash "$check" tree "$PWD/compile_commands.json" 2>&1); then
-    printf 'not found: %s\n' "$1"; failures=$((failures + 1))
-  elif ! grep -Fqx -- "$1" <<<"$output"; then
-    printf 'expected: %s\nprinted:\n%s\n' "$1" "$output"; failures=$((failures + 1))
-  fi
-  plant_tree
   list_compiled
 }
 
+run_check() { bash "$check" tree "$PWD/compile_commands.json"; }
+. "$(dirname "$0")/expect_violation.sh"
+
 plant_tree
-list_compiled
 if ! output=$(bash "$check" tree "$PWD/compile_commands.json" 2>&1); then
   printf 'the correct tree fails:\n%s\n' "$output"; failures=1
 fi

@@ -39,16 +39,8 @@ EOF
 EOF
 }
 
-# expect_violation TEXT: the check must fail and print TEXT.
-expect_violation() {
-  local output
-  if output=$(bash "$check" tree 2>&1); then
-    printf 'not found: %s\n' "$1"; failures=$((failures + 1))
-  elif ! grep -Fqx -- "$1" <<<"$output"; then
-    printf 'expected: %s\nprinted:\n%s\n' "$1" "$output"; failures=$((failures + 1))
-  fi
-  plant_tree
-}
+run_check() { bash "$check" tree; }
+. "$(dirname "$0")/expect_violation.sh"
 
 plant_tree
 output=$(bash "$check" tree 2>&1) || true
