@@ -34,24 +34,37 @@ class SCUTE_SCOPED locked {
   Mutex& m_;
 };
 
-// What threads wait for that is guarded by a plain_mutex. A wait may end for nothing, so it stands in a loop.
+// What threads wait for that is guarded by a plain_mutex. A wait may end for nothing, so it stands in a loop; who must
+// wait for a whole while uses wait_until().
 class condition {
  public:
   void wait(plain_mutex& m) SCUTE_REQUIRES(m) {
-    std::unique_lock hold(m.mutex_, std::adopt_lock);
-    changed_.wait(hold);
-    static_cast<void>(hold.release());  // the caller's
+    adopted of(m);
+    changed_.wait(of.lock);
   }
   template <typename Duration>
   void wait_for(plain_mutex& m, const Duration& most) SCUTE_REQUIRES(m) {
-    std::unique_lock hold(m.mutex_, std::adopt_lock);
-    changed_.wait_for(hold, most);
-    static_cast<void>(hold.release());
+    adopted of(m);
+    changed_.wait_for(of.lock, most);
+  }
+  // False if the time is over.
+  template <typename Time>
+  bool wait_until(plain_mutex& m, const Time& end) SCUTE_REQUIRES(m) {
+    adopted of(m);
+    return changed_.wait_until(of.lock, end) == std::cv_status::no_timeout;
   }
   void notify_one() noexcept { changed_.notify_one(); }
   void notify_all() noexcept { changed_.notify_all(); }
 
  private:
+  // The caller has the lock before and after, however the wait ends.
+  struct adopted {
+    explicit adopted(plain_mutex& m) : lock(m.mutex_, std::adopt_lock) {}
+    ~adopted() { static_cast<void>(lock.release()); }
+    adopted(const adopted&) = delete;
+    adopted& operator=(const adopted&) = delete;
+    std::unique_lock<std::mutex> lock;
+  };
   std::condition_variable changed_;
 };
 

@@ -33,8 +33,8 @@ struct zone {
   waiting_mutex load_mutex;
   std::unique_ptr<chunk_record[], release_chunks> chunks;
   std::atomic<uint32_t> high_water{0};
-  uint32_t log_chunks = 0;
   // With zone_table::chunk_mutex.
+  uint32_t log_chunks = 0;
   std::atomic<uint32_t> available{0};  // free and virgin chunks
   uint32_t search_from = 0;            // no available chunk below
 };

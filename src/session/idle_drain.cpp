@@ -35,7 +35,10 @@ void idle_drain::run() noexcept {
   for (;;) {
     {
       const locked hold(mutex_);
-      if (!stop_) wake_.wait_for(mutex_, pause);
+      // All of it: IDLE-1 rests on that.
+      const auto end = std::chrono::steady_clock::now() + pause;
+      while (!stop_ && wake_.wait_until(mutex_, end)) {
+      }
       if (stop_) return;
     }
     if (in_.engine->background())

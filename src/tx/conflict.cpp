@@ -16,8 +16,7 @@ void refuse_change(const pool::state& s, uint64_t header) {
       s.path + ": the object at file offset " + std::to_string(header) +
           " is not as this transaction found it: another transaction changed it since or has it "
           "open in place; nothing of this transaction was written. Run it again, or keep a lock "
-          "per "
-          "object");
+          "for each object");
 }
 
 namespace {
