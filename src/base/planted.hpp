@@ -3,14 +3,16 @@
 // rule, one replica or one check of the protocols, and see whether the instruments of proof notice.
 // In every other build SCUTE_PLANTED(name) is the constant false and leaves no trace.
 //
-//   if (!SCUTE_PLANTED(decide_fence)) l.w.fence();
+//   if (!SCUTE_PLANTED(settle_flush)) l.w.flush(line, sizeof *line, medium::purpose::log);
 //
-// The list of bugs, with what each one breaks, is planted_bugs.inc.
+// Fences are left out where all of them are made, by their names: medium::writer::fence() asks
+// SCUTE_LEFT_OUT(site). The list of bugs, with what each one breaks, is planted_bugs.inc,
+// and of fences fence_sites.inc.
 #pragma once
 
 #ifdef SCUTE_PLANTED_BUGS
 
-#include <cstddef>
+#include "base/fence_site.hpp"
 
 namespace scute::core::planted {
 
@@ -19,6 +21,10 @@ enum class bug {
 #define SCUTE_BUG(name, text) name,
 #include "base/planted_bugs.inc"
 #undef SCUTE_BUG
+#define SCUTE_FENCE(site, text) site##_fence,
+#define SCUTE_FENCE_KEPT(site, text)
+#include "base/fence_sites.inc"
+#undef SCUTE_FENCE
 };
 
 struct description {
@@ -30,17 +36,35 @@ inline constexpr description all[] = {
 #define SCUTE_BUG(name, text) {bug::name, #name, text},
 #include "base/planted_bugs.inc"
 #undef SCUTE_BUG
+#define SCUTE_FENCE(site, text) {bug::site##_fence, #site "_fence", text},
+#include "base/fence_sites.inc"
+#undef SCUTE_FENCE
+#undef SCUTE_FENCE_KEPT
 };
+// By fence_site; none where no bug is planted.
+inline constexpr bug bug_of_fence[] = {
+#define SCUTE_FENCE(site, text) bug::site##_fence,
+#define SCUTE_FENCE_KEPT(site, text) bug::none,
+#include "base/fence_sites.inc"
+#undef SCUTE_FENCE
+#undef SCUTE_FENCE_KEPT
+    bug::none};
 
 // One at a time; set while no pool is in use.
 inline bug active = bug::none;
 
+inline bool leaves_out(fence_site at) noexcept {
+  return active != bug::none && bug_of_fence[static_cast<unsigned>(at)] == active;
+}
+
 }  // namespace scute::core::planted
 
 #define SCUTE_PLANTED(name) (::scute::core::planted::active == ::scute::core::planted::bug::name)
+#define SCUTE_LEFT_OUT(site) (::scute::core::planted::leaves_out(site))
 
 #else
 
 #define SCUTE_PLANTED(name) false
+#define SCUTE_LEFT_OUT(site) false
 
 #endif

@@ -245,7 +245,7 @@ class checker {
           {
             const locked hold(s_.service_mutex);
             pool::repair_parity(s_, *s_.service, z, column, pool::column_block);
-            s_.service->fence();
+            s_.service->fence(fence_site::check_parity);
           }
           s_.repaired.fetch_add(1, std::memory_order_relaxed);
           found("parity", at, pool::column_block, 0, SCUTE_OUTCOME_REPAIRED);

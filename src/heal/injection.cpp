@@ -98,7 +98,7 @@ class injector {
     return false;
   }
   void finish() {
-    if (flushed_) w_.fence();
+    if (flushed_) w_.fence(fence_site::injure);
   }
   uint64_t done() const noexcept { return done_; }
 

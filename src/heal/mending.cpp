@@ -160,7 +160,7 @@ void mender::column(const columns& c) {
       {
         const locked hold(s_.service_mutex);
         if (!pool::repair_parity(s_, *s_.service, c.zone, c.column, c.length, after)) continue;
-        s_.service->fence();
+        s_.service->fence(fence_site::mend_parity);
       }
       s_.require_healthy();
       s_.repaired.fetch_add(1, std::memory_order_relaxed);

@@ -92,7 +92,7 @@ void mend_lane(pool::state& s, pool::lane& l, bool repair, mend_tally& t,
   area(format::lane_log_offset, format::lane_undo_offset(s.geo.lane_size));
   area(format::lane_undo_offset(s.geo.lane_size), s.geo.lane_size);
   if (!wrote) return;
-  l.w.fence();
+  l.w.fence(fence_site::replicas);
   s.require_healthy();
 }
 

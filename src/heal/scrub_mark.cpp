@@ -42,7 +42,7 @@ void write_mark(pool::state& s, uint64_t position, uint64_t started_ns, uint64_t
     std::byte* at = s.at(s.geo.superblock_offset(i) + format::scrub_mark_offset);
     s.service->stream(at, &m, sizeof m, medium::purpose::metadata);
   }
-  s.service->fence();
+  s.service->fence(fence_site::scrub_mark);
 }
 
 }  // namespace scute::core::heal

@@ -102,7 +102,7 @@ void heap::zero_with_parity(pool::lane& l, uint64_t chunk_offset) {
     const pool::patch p{chunk_offset + at, zeros, sizeof zeros, medium::purpose::log};
     engine_.write_unlogged(l, {&p, 1});
   }
-  l.w.fence();
+  l.w.fence(fence_site::lend);
 }
 
 // Chunks that are free; counts no further than to `enough`.
@@ -213,7 +213,7 @@ void heap::take_back(pool::lane& l, std::vector<uint64_t>& chunk_offsets) {
   const locked hold(zones_.chunk_mutex);
   for (const uint64_t offset : chunk_offsets)
     if (!SCUTE_PLANTED(take_back_zero)) zero(l, offset, lent_by::us);
-  if (!SCUTE_PLANTED(take_back_fence)) l.w.fence();
+  l.w.fence(fence_site::take_back);
   s_.require_healthy();
   for (; !chunk_offsets.empty(); chunk_offsets.pop_back()) {
     const uint64_t offset = chunk_offsets.back();
@@ -248,7 +248,7 @@ void heap::reclaim_lent(pool::lane& l) {
       if (z.chunks[i].kind.load(std::memory_order_relaxed) != use::log) continue;
       const uint64_t offset = zones_.offset_of(z.chunks[i]);
       if (!SCUTE_PLANTED(reclaim_zero)) zero(l, offset, lent_by::the_dead);
-      if (!SCUTE_PLANTED(reclaim_fence)) l.w.fence();
+      l.w.fence(fence_site::reclaim);
       zones_.make_log(l, engine_, z.chunks[i], lending::back);
       s_.overlaid.remove(offset);
       ++z.available;

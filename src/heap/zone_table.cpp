@@ -320,7 +320,7 @@ int zone_table::extend(pool::lane& l, step_engine& e, uint64_t zi, uint32_t chun
       scribbled = true;
     }
     // The step makes them count, so they must be zeros before its entry can be durable.
-    if (scribbled && !SCUTE_PLANTED(extend_fence)) l.w.fence();
+    if (scribbled) l.w.fence(fence_site::extend);
     const auto d = descriptor_for(l, zi, to, z.log_chunks);
     patches[to - from] = metadata_patch(g.zone_offset(zi), &d, sizeof d);
     if (!SCUTE_PLANTED(used_end))

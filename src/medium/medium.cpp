@@ -80,7 +80,7 @@ bool medium::restore_page(writer& w, uint64_t offset, const std::byte* bytes) no
   if (::mprotect(base_ + offset, page, PROT_READ | PROT_WRITE) != 0) return false;
   note_revoked(offset, false);
   w.stream(base_ + offset, bytes, page, purpose::data);
-  w.fence();
+  w.fence(fence_site::page_restored);
   return !failed();
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/failure.hpp"
 #include "base/rounding.hpp"
+#include "base/thread_signals.hpp"
 #include "base/uncancelled.hpp"
 #include "base/waiting.hpp"
 #include "medium/process.hpp"
@@ -88,6 +89,8 @@ void complain(const pool::state& s, uint64_t page) noexcept {
 
 extern "C" void on_fault(int signal, siginfo_t* info, void* context) {
   const int keep = errno;
+  // FAULT-6. The kernel puts back what was blocked when this returns.
+  unblock_faults();
   const bool handled = handle_fault(signal, *info);
   errno = keep;
   if (handled) return;

@@ -14,6 +14,8 @@
 //    address of its access is not sound, the fault goes to the handler before (PAGE-6 for the library's own).
 // FAULT-5 A child of fork() has no pool of its parent's: a fault where one lay is none of a pool's there, and the
 //    place is free for pools that the child opens itself.
+// FAULT-6 A repair can meet further lost pages, whatever the thread has blocked, or a handler that stands before this
+//    one: both signals are unblocked first.
 #pragma once
 
 #include <csignal>

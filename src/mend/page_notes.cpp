@@ -85,9 +85,9 @@ void page_notes::write(medium::writer& w, uint32_t i) noexcept {
     const uint64_t at =
         s_.geo.superblock_offset(copy) + format::page_notes_offset + i * sizeof line;
     w.stream(s_.at(at), &line, sizeof line, medium::purpose::metadata);
-    if (copy == 0 && !SCUTE_PLANTED(page_note_order)) w.fence();  // NOTE-2
+    if (copy == 0) w.fence(fence_site::page_note);  // NOTE-2
   }
-  w.fence();
+  w.fence(fence_site::page_noted);
 }
 
 }  // namespace scute::core::mend

@@ -106,7 +106,7 @@ void repair(pool::state& s, pool::lane* by, const pool::fragment& f, const char*
       any = pool::write_back(s, w, headers, u.offset, kept.data() + u.at, image.data() + u.at, n) ||
             any;
     }
-    w.fence();
+    w.fence(fence_site::repair);
     if (any) w.count.heals.add(1);
     return any;
   };

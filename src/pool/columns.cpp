@@ -89,7 +89,7 @@ void gather(const state& s, uint64_t zone, uint64_t column, uint64_t n, const re
   while (patched != 0) {
     const uint64_t row = room.numbers[last - --patched];
     const uint64_t offset = g.zone_offset(zone) + row * g.row_size + column;
-    std::memcpy(room.patched, s.at(offset), n);
+    copy_to_replace(room.patched, s.at(offset), n);
     s.overlaid.substitute(offset, room.patched, n);
     add_row(r, row, room.patched, n, room);
   }
@@ -319,7 +319,7 @@ bool repair_parity(state& s, medium::writer& w, uint64_t zone, uint64_t column, 
   }
   hold.made = stripes::stores::streamed;
   write_parities(s, w, zone, column, length, room);
-  if (stripe == freed::when_durable) w.fence();
+  if (stripe == freed::when_durable) w.fence(fence_site::recomputed);
   return true;
 }
 

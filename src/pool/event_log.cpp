@@ -237,7 +237,7 @@ void event_log::write(state& s, const scute_event* events, unsigned n) {
       s.service->stream(s.at(line_offset(s, copy, r.sequence)), &r, sizeof r,
                         medium::purpose::metadata);
   }
-  s.service->fence();
+  s.service->fence(fence_site::event);
 }
 
 }  // namespace scute::core::pool

@@ -54,7 +54,8 @@ void forget_in_place(const state& s, lane& l) noexcept {
 }
 
 bool has_earlier_note(const state& s, const lane& l) noexcept {
-  return note_of(s, l.index, s.sb.resolved_epoch, s.sb.epoch).length != 0;
+  // Whichever epoch it is of: the scan's end may be writing sb.resolved_epoch now (EPOCH-1).
+  return note_of(s, l.index, 0, s.sb.epoch).length != 0;
 }
 
 std::vector<data_range> noted_in_place(const state& s, uint64_t resolved, uint64_t present) {

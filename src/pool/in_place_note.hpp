@@ -19,7 +19,8 @@ namespace scute::core::pool {
 void note_in_place(const state& s, lane& l, data_range hull) noexcept;
 void forget_in_place(const state& s, lane& l) noexcept;
 
-// This lane's note is of an earlier session, and not all is resolved.
+// This lane's note is of an earlier session. It may be one that nobody needs any more: ask while something is still
+// to be resolved.
 bool has_earlier_note(const state& s, const lane& l) noexcept;
 
 // The ranges that notes of the epochs after `resolved` and before `present` tell of.

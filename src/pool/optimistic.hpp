@@ -4,6 +4,9 @@
 // sides of that race are marked; everything else stays under the sanitizer's eyes.
 #pragma once
 
+#include <cstddef>
+#include <cstring>
+
 #if defined(__SANITIZE_THREAD__)
 extern "C" {
 void AnnotateIgnoreReadsBegin(const char* file, int line);
@@ -35,6 +38,19 @@ struct optimistic_reads {
 struct writes_under_optimistic_reads {
   writes_under_optimistic_reads() noexcept {}  // NOLINT(modernize-use-equals-default)
 };
+#endif
+
+// A copy of bytes that somebody may be storing to meanwhile, of which the caller replaces what is stored to. For
+// places that a jump may leave, where no mark can stand.
+#if defined(__SANITIZE_THREAD__)
+[[gnu::no_sanitize("thread")]] inline void copy_to_replace(std::byte* to, const std::byte* from,
+                                                           size_t n) noexcept {
+  for (size_t i = 0; i < n; ++i) to[i] = static_cast<const volatile std::byte*>(from)[i];
+}
+#else
+inline void copy_to_replace(std::byte* to, const std::byte* from, size_t n) noexcept {
+  std::memcpy(to, from, n);
+}
 #endif
 
 }  // namespace scute::core::pool

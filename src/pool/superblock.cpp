@@ -139,8 +139,7 @@ void write_superblock(medium::writer& w, format::superblock& sb) {
   for (const uint64_t offset : order) {
     if (SCUTE_PLANTED(superblock_copies) && offset != 0) continue;
     w.stream(base + offset, &sb, sizeof sb, medium::purpose::metadata);
-    if (SCUTE_PLANTED(superblock_fences) && offset != order[2]) continue;
-    w.fence();
+    w.fence(fence_site::superblock);
   }
 }
 

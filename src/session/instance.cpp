@@ -184,7 +184,7 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   pool::seal_metadata(s, l, anchor_at, format::type_anchor, anchor);
   patches.push_back({anchor_at, &anchor, sizeof anchor, medium::purpose::metadata});
   in->engine->write_unlogged(l, patches);
-  if (!SCUTE_PLANTED(create_fence)) l.w.fence();
+  l.w.fence(fence_site::create);
   s.require_healthy();
   pool::write_superblock(s.service_alone(), sb);
   s.require_healthy();

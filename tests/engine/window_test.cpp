@@ -65,7 +65,7 @@ class window : public testing::Test {
   }
   void decide(uint32_t l) {
     engine::window(*s, lane(l)).write_data();
-    lane(l).w.fence();
+    lane(l).w.fence(fence_site::test);
     engine::window(*s, lane(l)).release_last();
     engine::window(*s, lane(l)).write_parity();
     engine::window(*s, lane(l)).defer();
@@ -180,7 +180,7 @@ TEST_F(window, DataThenParityAndWhatItCounts) {
   EXPECT_EQ(0, std::memcmp(f.raw(at(1, c)), content.data(), content.size()));
   EXPECT_EQ(0, std::memcmp(f.raw(parity_at), bytes(192).data(), 192))
       << "LF-1: parity is the old one";
-  lane(0).w.fence();
+  lane(0).w.fence(fence_site::test);
   engine::window(*s, lane(0)).write_parity();
   EXPECT_EQ(0, std::memcmp(f.raw(parity_at), content.data(), content.size()));
   ASSERT_EQ(lane(0).now().parity.size(), 1u);
@@ -304,7 +304,7 @@ TEST_F(window, ItsOrderIsAsserted) {
   EXPECT_DEATH(engine::window(*s, lane(0)).write_data(), "point");
   engine::window(*s, lane(0)).write_parity();
   EXPECT_DEATH(engine::window(*s, lane(0)).write_parity(), "point");
-  lane(0).w.fence();
+  lane(0).w.fence(fence_site::test);
   engine::window(*s, lane(0)).leave();
   EXPECT_DEATH(engine::window(*s, lane(0)).leave(), "point");
 }

@@ -8,7 +8,7 @@
 #include <set>
 #include <thread>
 
-#include "heal/damage.hpp"
+#include "support/damage.hpp"
 #include "heap/regions.hpp"
 
 namespace scute::test {

@@ -2,7 +2,7 @@
 // What each protection level notices and mends (Pangolin's Table 2), and what a check may not do.
 #include <gtest/gtest.h>
 
-#include "heal/damage.hpp"
+#include "support/damage.hpp"
 
 namespace scute::test {
 using namespace core;

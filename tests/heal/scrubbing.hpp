@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "heal/damage.hpp"
+#include "support/damage.hpp"
 
 namespace scute::test {
 using namespace core;

@@ -15,7 +15,7 @@ root=$1
 
 roots="src include tools tests fuzz bench examples workloads docs"
 # What tests, scenarios and planted bugs are, and what is no test though it lies among them.
-naming='^(tests/|tools/explore/|src/base/planted_bugs\.inc:)'
+naming='^(tests/|tools/explore/|src/base/(planted_bugs|fence_sites)\.inc:)'
 not_naming='^tests/layout/'
 # They look like rules.
 no_prefixes='UTF|AVX|CRC|CURRENT'

@@ -6,19 +6,25 @@ set -euo pipefail
 export LC_ALL=C
 
 source=$SCUTE_SOURCE_DIR/src build=$SCUTE_BINARY_DIR
-list=$source/base/planted_bugs.inc
+lists=("$source"/base/planted_bugs.inc "$source"/base/fence_sites.inc)
 failures=0
 complain() { echo "$1"; failures=$((failures + 1)); }
 
 # Every bug of the list has a switch. (A switch that is not in the list does not compile.)
-sed -n 's/^SCUTE_BUG(\([a-z_]*\), ".*")$/\1/p' "$list" | sort >names
-sed -n 's/^SCUTE_BUG([a-z_]*, "\(.*\)")$/\1/p' "$list" >texts
-bugs=$(grep -c '^SCUTE_BUG(' "$list")
-[ "$bugs" -gt 0 ] && [ "$(wc -l <names)" -eq "$bugs" ] && [ "$(wc -l <texts)" -eq "$bugs" ] ||
-  complain "not every line of $list is SCUTE_BUG(name, \"text\")"
+sed -n 's/^SCUTE_BUG(\([a-z_]*\), ".*")$/\1/p' "${lists[@]}" | sort >names
+sed -nE 's/^SCUTE_(FENCE|FENCE_KEPT)\(([a-z_]*), ".*"\)$/\2/p' "${lists[@]}" | sort >sites
+sed -nE 's/^SCUTE_(BUG|FENCE)\([a-z_]*, "(.*)"\)$/\2/p' "${lists[@]}" >texts
+lines=$(grep -h '^SCUTE_' "${lists[@]}" | wc -l) kept=$(grep -h '^SCUTE_FENCE_KEPT(' "${lists[@]}" | wc -l)
+[ -s names ] && [ -s sites ] && [ "$(cat names sites | wc -l)" -eq "$lines" ] &&
+  [ "$(wc -l <texts)" -eq "$((lines - kept))" ] ||
+  complain "not every line of ${lists[*]} is SCUTE_BUG, SCUTE_FENCE or SCUTE_FENCE_KEPT(name, \"text\")"
 grep -rhoE --include='*.[ch]pp' 'SCUTE_PLANTED\([a-z_]+\)' "$source" |
   sed 's/SCUTE_PLANTED(\(.*\))/\1/' | sort -u >switches
 comm -23 names switches | sed 's/$/: in the list, but nowhere a switch/' >unused
+# One site, one fence.
+grep -rhoE --include='*.[ch]pp' 'fence\(fence_site::[a-z_]+\)' "$source" |
+  sed 's/.*:\(.*\))/\1/' | sort >fences
+comm -3 sites fences | sed 's/$/: not exactly one fence in src has this site/' >>unused
 [ ! -s unused ] || complain "$(cat unused)"
 
 # has_symbols FILE, has_texts FILE: true if one is in it.
@@ -32,7 +38,7 @@ for name in libscute.so libscute.a libscute-testing.a; do
   file=$build/lib/$name
   [ -f "$file" ] || { complain "$file is missing: build first"; continue; }
   ! has_symbols "$file" || complain "$name has planted bugs: $(grep -F 'scute::core::planted::' symbols | head -3)"
-  ! has_texts "$file" || complain "$name has a text of planted_bugs.inc"
+  ! has_texts "$file" || complain "$name has a text of the lists"
 done
 
 control=$build/src/CMakeFiles/scute_core_planted.dir
@@ -45,7 +51,7 @@ while IFS= read -r text; do
   printf '%s\n' "$text" >texts
   has_texts "$build/tests/test-medium" ||
     complain "test-medium lacks a text, so this test would not find it: $text"
-done < <(sed -n 's/^SCUTE_BUG([a-z_]*, "\(.*\)")$/\1/p' "$list")
+done < <(sed -nE 's/^SCUTE_(BUG|FENCE)\([a-z_]*, "(.*)"\)$/\2/p' "${lists[@]}")
 
 [ "$failures" -eq 0 ] || exit 1
-echo "$bugs planted bugs, none of them in the library"
+echo "$((lines - kept)) planted bugs, none of them in the library"

@@ -30,7 +30,12 @@ TEST(planted, OneAtATime) {
   active = bug::decide_fence;
   EXPECT_TRUE(SCUTE_PLANTED(decide_fence));
   EXPECT_FALSE(SCUTE_PLANTED(apply_fence));
+  EXPECT_TRUE(leaves_out(scute::core::fence_site::decide));
+  EXPECT_FALSE(leaves_out(scute::core::fence_site::apply));
+  EXPECT_FALSE(leaves_out(scute::core::fence_site::repair));
   active = bug::none;
+  EXPECT_FALSE(leaves_out(scute::core::fence_site::decide));
+  EXPECT_FALSE(leaves_out(scute::core::fence_site::repair));
 }
 
 }  // namespace

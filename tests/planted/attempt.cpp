@@ -112,6 +112,7 @@ class child {
                                   : std::stoull(text_.substr(told + sizeof progress_mark - 1));
       result.states = std::min(states + 2 * progress_step, what.states);
       result.story = text_;
+      result.asserted = result.died && text_.find("internal error at") != std::string::npos;
       return;
     }
     std::istringstream in(text_.substr(at + sizeof mark - 1));

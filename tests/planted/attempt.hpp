@@ -23,7 +23,8 @@ struct attempt {
 
 struct outcome {
   bool caught = false;
-  bool died = false;  // by an assertion or a signal, which is noticed as well
+  bool died = false;      // by an assertion or a signal, which is noticed as well
+  bool asserted = false;  // died by an assertion
   // Nothing was finished any more, or the time was over. Whether the bug is the reason nobody can tell: what has
   // no time limit of its own, as the suite of the explorer has none, would not notice.
   bool hung = false;

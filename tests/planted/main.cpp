@@ -81,23 +81,26 @@ size_t run(const bugs& list, bool with_stories) {
       attempts.push_back({d, e, states_max, seconds_max});
   }
   std::printf("%-22s %-24s %7s  %s\n", "bug", "scenario", "states", "what is left out");
-  size_t caught = 0;
+  size_t caught = 0, asserted = 0;
   std::map<std::string, uint64_t> states_of;  // home: most states that a bug took there
   run_attempts(attempts, [&](const attempt& a, const outcome& o) {
     uint64_t& most = states_of[a.scenario->name];
     most = std::max({most, std::min(2 * o.states, states_max), control_min});
     const std::string states = std::to_string(o.states);
     std::printf("%-22s %-24s %7s  %s\n", a.bug.name, a.scenario->name.c_str(),
-                o.hung      ? "HUNG"
-                : !o.caught ? "MISSED"
-                : o.died    ? "died"
-                            : states.c_str(),
+                o.hung       ? "HUNG"
+                : !o.caught  ? "MISSED"
+                : o.asserted ? "assert"
+                : o.died     ? "died"
+                             : states.c_str(),
                 a.bug.text);
     if (with_stories) std::printf("%s\n", o.story.c_str());
     std::fflush(stdout);
     caught += o.caught;
+    asserted += o.asserted;
     return true;
   });
+  std::printf("%zu of the %zu that were caught fell to an assertion first\n", asserted, caught);
   const size_t sound = control(states_of);
   std::printf("%zu of %zu scenarios sound without a bug\n", sound, states_of.size());
   return sound == states_of.size() ? caught : 0;

@@ -112,7 +112,7 @@ TEST_P(decoding, WithRangesUnknown) {
     std::memcpy(f.raw(at(row, 0)), pattern(row + 1, 2000).data(), 2000);
   medium::writer w(*s.medium);
   pool::recompute(s, w, at(0, 0), 2000);
-  w.fence();
+  w.fence(fence_site::test);
   // Ranges of other rows, each with noise where it counts as unknown.
   const std::vector<pool::data_range> all{
       {at(0, 100), 500}, {at(2, 300), 900}, {at(3, 550), 800}, {at(4, 590), 5}};

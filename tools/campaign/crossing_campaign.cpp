@@ -25,6 +25,8 @@
 
 namespace scute_campaign {
 
+using namespace scute_tools;
+
 namespace {
 
 constexpr uint64_t item_min = 32, item_max = uint64_t{200} << 10;

@@ -7,6 +7,8 @@
 
 namespace scute_campaign {
 
+using namespace scute_tools;
+
 std::vector<error> draw_errors(uint64_t file_size, uint32_t bits, double rate, uint64_t seed) {
   std::vector<error> errors;
   dice random(seed);

@@ -17,6 +17,8 @@
 
 namespace scute_campaign {
 
+using namespace scute_tools;
+
 namespace {
 
 constexpr uint64_t page = 4096, header_size = 32, fragment_payload = 4096;

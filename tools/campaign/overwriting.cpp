@@ -20,6 +20,8 @@
 
 namespace scute_campaign {
 
+using namespace scute_tools;
+
 namespace {
 
 constexpr uint64_t page = 4096;

@@ -3,6 +3,8 @@
 // terminal, a line per minute elsewhere.
 #pragma once
 
+#include "terminal_line.hpp"
+
 #include <chrono>
 #include <string>
 
@@ -13,14 +15,13 @@ class progress_line {
   explicit progress_line(bool quiet);
   // fraction 0..1
   void show(double fraction, const std::string& text);
-  void clear();
+  void clear() { line_.clear(); }
 
  private:
   using clock = std::chrono::steady_clock;
 
-  bool quiet_, terminal_;
-  bool shown_ = false;
-  clock::time_point begun_ = clock::now(), told_ = begun_;
+  scute_tools::terminal_line line_;
+  clock::time_point begun_ = clock::now();
 };
 
 }  // namespace scute_campaign

@@ -10,6 +10,8 @@
 
 namespace scute_campaign {
 
+using namespace scute_tools;
+
 class rainmaker {
  public:
   explicit rainmaker(live_state& state);

@@ -12,6 +12,8 @@
 
 namespace scute_campaign {
 
+using namespace scute_tools;
+
 trial::trial(image& of, const settings& how, const cell& where)
     : image_(of), how_(how), where_(where), oracle_(of.where()) {}
 

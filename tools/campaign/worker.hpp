@@ -10,6 +10,8 @@
 
 namespace scute_campaign {
 
+using namespace scute_tools;
+
 class worker {
  public:
   worker(live_state& state, unsigned number);

@@ -2,6 +2,7 @@
 #include "drill.hpp"
 
 #include "child.hpp"
+#include "escape.hpp"
 
 #include <scute/scute.hpp>
 
@@ -20,25 +21,8 @@ namespace {
 constexpr uint64_t lost_pages_max = 32;
 constexpr uint64_t flips_max = 48;
 
-// The form of `scute kv load` and `scute kv scan`: see scute(1).
-std::string escaped(std::string_view bytes) {
-  std::string text;
-  text.reserve(bytes.size() + bytes.size() / 16);
-  for (const char c : bytes) {
-    switch (c) {
-      case '\t': text += "\\t"; break;
-      case '\n': text += "\\n"; break;
-      case '\r': text += "\\r"; break;
-      case '\0': text += "\\0"; break;
-      case '\\': text += "\\\\"; break;
-      default: text += c;
-    }
-  }
-  return text;
-}
-
 std::string line_of(const std::string& key, const std::string& value) {
-  return escaped(key) + '\t' + escaped(value);
+  return scute_tools::escape(key) + '\t' + scute_tools::escape(value);
 }
 
 uint64_t differing_bytes(std::string_view a, std::string_view b) {

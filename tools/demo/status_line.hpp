@@ -3,6 +3,8 @@
 // terminal a changing one for the step that runs.
 #pragma once
 
+#include "terminal_line.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -12,9 +14,6 @@ namespace scute_demo {
 class status_line {
  public:
   status_line();
-  ~status_line() { clear(); }
-  status_line(const status_line&) = delete;
-  status_line& operator=(const status_line&) = delete;
 
   // How far the running step is; fraction 0..1. Throws when the user wants to stop.
   void show(const std::string& step, double fraction, const std::string& text);
@@ -23,12 +22,7 @@ class status_line {
   void done(const std::string& step, const std::string& text);
 
  private:
-  using clock = std::chrono::steady_clock;
-  void clear();
-
-  bool terminal_;
-  bool shown_ = false;
-  clock::time_point printed_;
+  scute_tools::terminal_line line_;
 };
 
 }  // namespace scute_demo

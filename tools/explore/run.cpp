@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run.hpp"
 
+#include "terminal_line.hpp"
+
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/wait.h>
@@ -99,23 +101,6 @@ void digest(child& c) {
   }
 }
 
-class status_line {
- public:
-  void show(const std::string& text) {
-    if (!terminal_) return;
-    fmt::print(stderr, "\r\x1b[K{}", text);
-    shown_ = true;
-  }
-  void clear() {
-    if (shown_) fmt::print(stderr, "\r\x1b[K");
-    shown_ = false;
-  }
-
- private:
-  const bool terminal_ = ::isatty(STDERR_FILENO) != 0;
-  bool shown_ = false;
-};
-
 void report(const child& c, int status, const run_options& how, summary& s) {
   const message& m = c.latest;
   const bool died = m.last == 0;
@@ -145,7 +130,7 @@ void report(const child& c, int status, const run_options& how, summary& s) {
 
 summary run(const std::vector<entry>& scenarios, const run_options& how) {
   summary s;
-  status_line line;
+  scute_tools::terminal_line line(stderr, false, clock::duration::zero());
   if (!how.quiet)
     fmt::print("{:<28} {:>9} {:>9} {:>8} {:>6} {:>5} {:>8}\n", "scenario", "states", "recrashed",
                "damaged", "points", "runs", "states/s");
@@ -186,6 +171,7 @@ summary run(const std::vector<entry>& scenarios, const run_options& how) {
     }
     const double seconds = std::chrono::duration<double>(clock::now() - begin).count();
     const auto total = static_cast<double>(s.states + in_progress);
+    if (!line.is_due()) continue;
     line.show(fmt::format("{}/{} scenarios, {:.0f} states, {:.0f}/s:{}", s.scenarios,
                           scenarios.size(), total, seconds > 0 ? total / seconds : 0.0, names));
   }

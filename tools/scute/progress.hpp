@@ -3,6 +3,8 @@
 // a terminal, a plain line every few seconds otherwise, nothing when quiet.
 #pragma once
 
+#include "terminal_line.hpp"
+
 #include <scute/options.hpp>
 
 #include <chrono>
@@ -14,7 +16,6 @@ namespace scute_tool {
 class progress {
  public:
   explicit progress(bool quiet);
-  ~progress() { finish(); }
   progress(const progress&) = delete;
   progress& operator=(const progress&) = delete;
 
@@ -30,12 +31,9 @@ class progress {
  private:
   using clock = std::chrono::steady_clock;
 
-  bool quiet_;
-  bool terminal_;
-  bool shown_ = false;
+  scute_tools::terminal_line line_;
   std::string what_;
-  clock::time_point began_;
-  clock::time_point printed_;
+  clock::time_point began_ = clock::now();
   uint64_t first_ = 0;  // `done` at the first update: a resumed load does not start at 0
 };
 

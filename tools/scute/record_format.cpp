@@ -2,6 +2,7 @@
 #include "record_format.hpp"
 
 #include "base64.hpp"
+#include "escape.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -11,26 +12,12 @@
 
 namespace scute_tool {
 
+using scute_tools::escape;
+
 namespace {
 
 using nlohmann::json;
 using nlohmann::ordered_json;
-
-std::string escape(std::string_view bytes) {
-  std::string text;
-  text.reserve(bytes.size());
-  for (const char c : bytes) {
-    switch (c) {
-      case '\t': text += "\\t"; break;
-      case '\n': text += "\\n"; break;
-      case '\r': text += "\\r"; break;
-      case '\0': text += "\\0"; break;
-      case '\\': text += "\\\\"; break;
-      default: text += c;
-    }
-  }
-  return text;
-}
 
 std::string unescape(std::string_view text) {
   std::string bytes;

@@ -20,6 +20,8 @@
 
 namespace scute_torture {
 
+using namespace scute_tools;
+
 // The pool is not what it must be.
 class violation : public std::runtime_error {
  public:

@@ -3,6 +3,8 @@
 // otherwise, nothing when quiet.
 #pragma once
 
+#include "terminal_line.hpp"
+
 #include <chrono>
 #include <cstdint>
 
@@ -11,20 +13,17 @@ namespace scute_torture {
 class meter {
  public:
   explicit meter(bool quiet);
-  ~meter() { clear(); }
-  meter(const meter&) = delete;
-  meter& operator=(const meter&) = delete;
 
   // fraction 0..1 of the time or the kills asked for; negative: there is no end.
   void show(double fraction, uint64_t kills, uint64_t transactions);
-  void clear();
+  void clear() { line_.clear(); }
   double seconds() const;  // since the beginning
 
  private:
   using clock = std::chrono::steady_clock;
 
-  bool quiet_, terminal_, shown_ = false;
-  clock::time_point began_, printed_;
+  scute_tools::terminal_line line_;
+  clock::time_point began_ = clock::now();
 };
 
 }  // namespace scute_torture

@@ -14,6 +14,8 @@
 
 namespace scute_torture {
 
+using namespace scute_tools;
+
 // One piece of it. The actor is the calling thread's; step makes its next transaction. Throws violation.
 // What children find is told to the book.
 void make_mischief(const scute::pool& pool, const actor& a, ledger& book, dice& d,

@@ -33,7 +33,7 @@ void put_back(pool::state& s, pool::lane& l, std::span<const tx::inplace_range> 
     const uint64_t n = SCUTE_PLANTED(restore_part) ? r.length / 2 : r.length;
     l.w.stream(s.at(r.offset), r.old, n, medium::purpose::data);
   }
-  if (!SCUTE_PLANTED(restore_fence)) l.w.fence();
+  l.w.fence(fence_site::restore);
   s.require_healthy();
 }
 

@@ -74,7 +74,7 @@ void lane_log::write(const entry_image& image) noexcept {
   if (position + size > end) position = format::lane_log_offset;
   if (l.logged != 0 && position < l.last_end && position + size > l.last_begin) {
     flush_status(l);  // LOG-3
-    if (!SCUTE_PLANTED(ring_fence)) l.w.fence();
+    l.w.fence(fence_site::ring);
     l.raise_settled(l.logged);
   }
   SCUTE_ASSERT(position + size <= end && l.sequence >= l.logged);
@@ -195,7 +195,7 @@ void lane_log::note(pool::lane& l, ending of) noexcept {
 
 void lane_log::make_noted(pool::lane& l) noexcept {
   if (!SCUTE_PLANTED(retire_flush)) flush_status(l);
-  if (!SCUTE_PLANTED(retire_fence)) l.w.fence();
+  l.w.fence(fence_site::retire);
   if (!s_.medium->failed()) l.raise_settled(l.logged);
 }
 

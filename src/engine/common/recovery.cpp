@@ -83,8 +83,8 @@ void make_durable(pool::state& s, medium::writer& w, const std::vector<found_log
     if (log.last) flush(log.last->places);
     flush(log.undo_places);
   }
-  if (!any || SCUTE_PLANTED(recovery_durable)) return;
-  w.fence();
+  if (!any) return;
+  w.fence(fence_site::replay);
   s.require_healthy();
 }
 
@@ -158,7 +158,7 @@ tx::recovery_report recover_from_logs(pool::state& s, medium::writer& w, open_pa
   touched.for_each([&](uint64_t offset, uint64_t n) {
     if (!SCUTE_PLANTED(recovery_parity)) pool::recompute(s, w, offset, n);
   });
-  if (!SCUTE_PLANTED(recovery_fence)) w.fence();
+  w.fence(fence_site::recovery);
   s.require_healthy();
   return report;
 }

@@ -114,7 +114,7 @@ void logfree::commit(pool::lane& l, const tx::write_set& w) {
   if (!entered) return commit_logged(l, w);
   window(s_, l).write_data();
   if (SCUTE_PLANTED(window_parity_early)) window(s_, l).write_parity();
-  if (!SCUTE_PLANTED(window_fence)) l.w.fence();
+  l.w.fence(fence_site::window);
   ++l.sequence;
   window(s_, l).release_last();
   if (!s_.medium->failed()) {

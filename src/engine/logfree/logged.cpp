@@ -72,13 +72,13 @@ void logged::run(pool::lane& l, entry_image& image, const tx::write_set& w, endi
     const medium::cost_scope writing(medium::cost_part::log);
     log_.write(image);
   }
-  if (!SCUTE_PLANTED(logged_decide_fence)) l.w.fence();
+  l.w.fence(fence_site::logged_decide);
   if (!s_.medium->failed()) {
     window(s_, l).write_data();
     window(s_, l).write_parity();
     for (const auto& r : w.in_place) pool::end_in_place(s_, r.offset, r.length);
     if (SCUTE_PLANTED(logged_unlock)) window(s_, l).leave();
-    if (!SCUTE_PLANTED(logged_fence)) l.w.fence();
+    l.w.fence(fence_site::logged);
     if (!s_.medium->failed() && !SCUTE_PLANTED(logged_invalidate)) log_.invalidate(l, of);
   }
   if (!SCUTE_PLANTED(logged_unlock)) window(s_, l).leave();
@@ -107,7 +107,7 @@ void logged::commit(pool::lane& l, const tx::write_set& w) {
   }
   keep_in_place(s_, l, w.in_place);
   // No log holds these bytes, so they must be durable before any part of the entry can be.
-  if (!w.in_place.empty() && !SCUTE_PLANTED(logged_in_place_fence)) l.w.fence();
+  if (!w.in_place.empty()) l.w.fence(fence_site::logged_in_place);
   s_.require_healthy();
   run(l, image, w, has_undo ? ending::in_place : ending::entry);
 }
@@ -139,9 +139,9 @@ void logged::stage(pool::lane& l, std::span<const pool::patch> patches) {
     window(s_, l).write_data();
     // LF-1: a killed process leaves what it has stored for all to see. Columns that add up are believed, with
     // bytes that a power failure would then take back. (A page cache is read anew after an unclean end.)
-    if (s_.medium->what() != medium::kind::file) l.w.fence();
+    if (s_.medium->what() != medium::kind::file) l.w.fence(fence_site::logged_data);
     window(s_, l).write_parity();
-    l.w.fence();
+    l.w.fence(fence_site::logged_parity);
   }
   window(s_, l).leave();
   s_.require_healthy();
@@ -176,7 +176,7 @@ void logged::save(pool::lane& l, const tx::inplace_range& r,
     entry_image image(l, 0);
     image.add(format::record_kind::undo, r.offset, r.old, static_cast<uint32_t>(r.length));
     log_.write_undo(image);
-    l.w.fence();
+    l.w.fence(fence_site::logged_save);
     s_.require_healthy();
   } catch (...) {
     pool::end_in_place(s_, r.offset, r.length);

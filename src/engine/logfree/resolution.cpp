@@ -54,7 +54,7 @@ resolution::resolution(pool::state& s, uint64_t resolved, uint64_t present)
   bits_.reset(new std::atomic<uint64_t>[(total_ + 63) / 64]());
   if (s.medium->what() == medium::kind::file) {
     w_.flush(s_.medium->base(), s_.medium->size(), medium::purpose::data);
-    w_.fence();
+    w_.fence(fence_site::resolve_sync);
     s_.require_healthy();
     synced_ = true;
   }
@@ -270,7 +270,7 @@ void resolution::flush_parity(uint64_t zone, uint64_t block, medium::writer& w) 
   for (uint32_t p = 0; p < s_.geo.parity; ++p)
     w.flush(s_.at(pool::parity_offset(s_.geo, zone, column, p)),
             std::min(block_size, s_.geo.row_size - column), medium::purpose::parity);
-  w.fence();
+  w.fence(fence_site::resolve_parity);
   s_.require_healthy();
 }
 
@@ -374,7 +374,7 @@ void resolution::write(uint64_t offset, const std::byte* bytes, uint64_t length)
                   {
                     const pool::grip_scope here(s_, stripe, pool::grip::mode::exclusive);
                     w_.stream(s_.at(at), bytes + (at - offset), n, medium::purpose::data);
-                    if (!SCUTE_PLANTED(resolve_fence)) w_.fence();
+                    w_.fence(fence_site::resolve);
                   }
                   s_.locks.unlock_exclusive(stripe, pool::stripes::stores::streamed);
                 });
@@ -421,7 +421,7 @@ void resolution::recompute_rest(uint64_t zone, uint64_t block, const remains& le
       if (inside >= end) break;
       w_.flush(s_.at(s_.geo.zone_offset(zone) + inside), to - from, medium::purpose::data);
     }
-    w_.fence();
+    w_.fence(fence_site::resolve_slack);
     recompute(zone, column + from, to - from);
   }
 }

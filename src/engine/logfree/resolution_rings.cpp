@@ -142,7 +142,7 @@ void resolution::finish_ring(const pool::fragment& f) {
         mutex_.assume_held();
         w_.flush(s_.at(offset), n, medium::purpose::data);
       });
-    w_.fence();
+    w_.fence(fence_site::resolve_data);
     s_.require_healthy();
   }
   const pool::cell c = pool::cell_of(s_.geo, f.header);

@@ -197,7 +197,7 @@ void adopt_last(pool::state& s, pool::lane& l) noexcept {
 void window::finish_last() noexcept {
   SCUTE_ASSERT(l_.deferral.load(std::memory_order_relaxed) == taken);
   adopt_last(s_, l_);
-  if (!SCUTE_PLANTED(window_own_fence)) l_.w.fence();
+  l_.w.fence(fence_site::window_own);
   for (const uint32_t stripe : l_.last().stripes) unlock(s_, l_, stripe);
   forget_last(l_);
 }
@@ -389,7 +389,7 @@ void window::drain() noexcept {
     if (seen != deferred && seen != aged) return;
   } while (!l_.deferral.compare_exchange_weak(seen, draining, std::memory_order_acq_rel));
   if (!SCUTE_PLANTED(drain_flush)) flush_last(s_, l_, l_.relief);
-  if (!SCUTE_PLANTED(drain_fence)) l_.relief.fence();
+  l_.relief.fence(fence_site::drain);
   l_.relief.count.drains.add(1);
   for (const uint32_t stripe : l_.last().stripes) unlock(s_, l_, stripe);
   l_.last().clear();

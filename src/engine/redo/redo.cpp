@@ -26,7 +26,7 @@ void redo::decide(pool::lane& l, entry_image& image, std::span<const pool::patch
   settle(s_, l);
   if (SCUTE_PLANTED(settled_early)) settled(l);
   if (SCUTE_PLANTED(own_settled_early)) l.raise_settled(l.applied.load());
-  if (!SCUTE_PLANTED(decide_fence)) l.w.fence();
+  l.w.fence(fence_site::decide);
   // A fence that failed decides nothing that could be relied on; whatever is on the medium,
   // recovery will tell. Nothing is in place yet.
   s_.require_healthy();
@@ -40,7 +40,7 @@ void redo::decide(pool::lane& l, entry_image& image, std::span<const pool::patch
 // Steps 4 and 5.
 void redo::finish(pool::lane& l, ending of) {
   if (SCUTE_PLANTED(retire_early)) log_.retire(l, of);
-  if (!SCUTE_PLANTED(apply_fence)) l.w.fence();
+  l.w.fence(fence_site::apply);
   s_.require_healthy();
   if (!SCUTE_PLANTED(retire_early)) log_.retire(l, of);
 }
@@ -62,7 +62,7 @@ void redo::commit(pool::lane& l, const tx::write_set& w) {
   }
   keep_in_place(s_, l, w.in_place);
   // REDO-1: no log holds these bytes, so they must be durable before any part of the entry can be.
-  if (!w.in_place.empty() && !SCUTE_PLANTED(in_place_fence)) l.w.fence();
+  if (!w.in_place.empty()) l.w.fence(fence_site::in_place);
   s_.require_healthy();
   decide(l, image, w.patches);
   apply(s_, l);
@@ -93,7 +93,7 @@ void redo::stage(pool::lane& l, std::span<const pool::patch> patches) {
       image.add(format::record_kind::intent, p.offset, nullptr, p.length);
   decide(l, image, patches);
   apply(s_, l);
-  if (SCUTE_PLANTED(stage_fence)) return log_.retire(l, ending::entry);
+  if (SCUTE_PLANTED(stage_durable)) return log_.retire(l, ending::entry);
   finish(l, ending::entry);
 }
 
@@ -108,7 +108,7 @@ void redo::save(pool::lane& l, const tx::inplace_range& r, std::span<const tx::m
   log_.write_undo(image);
   pool::split(s_, l, {&p, 1});
   if (!SCUTE_PLANTED(save_settle)) settle(s_, l);
-  if (!SCUTE_PLANTED(save_fence)) l.w.fence();
+  l.w.fence(fence_site::save);
   s_.require_healthy();
   settled(l);
   if (!SCUTE_PLANTED(save_overlay))

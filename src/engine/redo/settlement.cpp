@@ -87,7 +87,7 @@ void settle_all(pool::state& s, pool::lane& l) {
                             other.settled.load(std::memory_order_acquire))
       flush_status(s, l, other);
   if (l.settling.empty()) return;
-  l.w.fence();
+  l.w.fence(fence_site::settle);
   s.require_healthy();
   settled(l);
 }

@@ -2,7 +2,7 @@
 // Every kind of damage that one row of parity can mend, at rest: healed wherever it is met first.
 #include <gtest/gtest.h>
 
-#include "heal/damage.hpp"
+#include "support/damage.hpp"
 
 namespace scute::test {
 using namespace core;

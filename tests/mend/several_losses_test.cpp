@@ -5,7 +5,7 @@
 
 #include <bit>
 
-#include "heal/damage.hpp"
+#include "support/damage.hpp"
 
 namespace scute::test {
 using namespace core;

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "heal/damage.hpp"
+#include "support/damage.hpp"
 
 namespace scute::test {
 using namespace core;

@@ -5,9 +5,9 @@
 
 #include <array>
 
-#include "heal/damage.hpp"
 #include "pool/grip.hpp"
 #include "pool/library_call.hpp"
+#include "support/damage.hpp"
 
 namespace scute::test {
 using namespace core;

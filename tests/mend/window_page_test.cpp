@@ -87,7 +87,7 @@ class window_page : public testing::TestWithParam<mode> {
   }
   void data() { engine::window(*s, lane()).write_data(); }
   void fence() {
-    lane().w.fence();
+    lane().w.fence(fence_site::test);
     engine::window(*s, lane()).release_last();
   }
   void all_parities() {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "heal/damage.hpp"
+#include "support/damage.hpp"
 
 namespace scute::test {
 using namespace core;

@@ -12,7 +12,7 @@
 #include <set>
 #include <thread>
 
-#include "heal/damage.hpp"
+#include "support/damage.hpp"
 
 namespace scute::test {
 using namespace core;

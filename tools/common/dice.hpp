@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dice.hpp: numbers and bytes that follow from a seed and nothing else, so that the process that
-// writes and the one that judges agree on them without a word.
+// dice.hpp: numbers and bytes that follow from a seed and nothing else, so that the process that writes and the one
+// that judges agree on them without a word.
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string>
 
-namespace scute_torture {
+namespace scute_tools {
 
 // The finaliser of SplitMix64.
 constexpr uint64_t mix(uint64_t x) noexcept {
@@ -26,20 +25,18 @@ constexpr uint64_t mix(uint64_t a, uint64_t b) noexcept {
 
 class dice {
  public:
-  explicit dice(uint64_t seed) : state_(seed) {}
+  explicit dice(uint64_t seed) noexcept : state_(mix(seed)) {}
 
   uint64_t word() noexcept { return mix(state_ += 0x9e3779b97f4a7c15u); }
   uint64_t below(uint64_t n) noexcept { return word() % n; }
   bool one_in(uint64_t n) noexcept { return below(n) == 0; }
+  // In (0, 1].
+  double unit() noexcept { return static_cast<double>((word() >> 11) + 1) * 0x1p-53; }
   // From low to high, each order of magnitude as likely as any other: short ones are frequent.
-  double skewed(double low, double high) noexcept {
-    const double at = static_cast<double>(word() >> 11) * 0x1p-53;
-    return low * std::pow(high / low, at);
-  }
+  double skewed(double low, double high) noexcept { return low * std::pow(high / low, unit()); }
   uint64_t size(uint64_t low, uint64_t high) noexcept {
-    return std::clamp(
-        static_cast<uint64_t>(skewed(static_cast<double>(low), static_cast<double>(high + 1))), low,
-        high);
+    const double x = skewed(static_cast<double>(low), static_cast<double>(high) + 1);
+    return std::clamp(static_cast<uint64_t>(x), low, high);
   }
 
  private:
@@ -57,6 +54,10 @@ inline void fill(void* to, uint64_t key, uint64_t offset, uint64_t n) noexcept {
     out += part, offset += part, n -= part;
   }
 }
+// The first n of them.
+inline void fill(void* to, uint64_t key, uint64_t n) noexcept {
+  fill(to, key, 0, n);
+}
 
 inline std::string text(uint64_t key, uint64_t n) {
   std::string bytes(n, '\0');
@@ -64,4 +65,4 @@ inline std::string text(uint64_t key, uint64_t n) {
   return bytes;
 }
 
-}  // namespace scute_torture
+}  // namespace scute_tools

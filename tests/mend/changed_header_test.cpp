@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "base/waiting.hpp"
-#include "heal/damage.hpp"
 #include "pool/library_call.hpp"
+#include "support/damage.hpp"
 
 namespace scute::test {
 using namespace core;

@@ -12,8 +12,8 @@
 #include <functional>
 #include <set>
 
-#include "heal/damage.hpp"
 #include "support/child.hpp"
+#include "support/damage.hpp"
 
 namespace scute::test {
 using namespace core;

@@ -9,8 +9,8 @@
 
 #include <algorithm>
 
-#include "heal/damage.hpp"
 #include "mend/erasures.hpp"
+#include "support/damage.hpp"
 
 namespace scute::test {
 using namespace core;

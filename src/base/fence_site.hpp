@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every fence of the library has a name, so that it can be talked about, counted, and left out by a planted bug
+// (base/planted.hpp). The list, with what is wrong without each fence, is fence_sites.inc.
+//
+//   l.w.fence(fence_site::NAME);
+#pragma once
+
+#include <cstdint>
+
+namespace scute::core {
+
+enum class fence_site : uint8_t {
+#define SCUTE_FENCE(site, text) site,
+#define SCUTE_FENCE_KEPT(site, text) site,
+#include "base/fence_sites.inc"
+#undef SCUTE_FENCE
+#undef SCUTE_FENCE_KEPT
+  test,  // of the tests
+};
+
+}  // namespace scute::core
