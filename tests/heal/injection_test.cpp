@@ -8,8 +8,8 @@
 #include <set>
 #include <thread>
 
-#include "support/damage.hpp"
 #include "heap/regions.hpp"
+#include "support/damage.hpp"
 
 namespace scute::test {
 using namespace core;

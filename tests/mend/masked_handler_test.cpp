@@ -44,7 +44,8 @@ TEST(masked_handler, ALossWithinARepair) {
     const auto& g = f.in().s.geo;
     lose(g.zones_offset + g.chunk_base);
     // The note of a page under repair goes to the superblock's copies.
-    for (unsigned copy = 0; copy < 3; ++copy) lose(g.superblock_offset(copy) + format::page_notes_offset);
+    for (unsigned copy = 0; copy < 3; ++copy)
+      lose(g.superblock_offset(copy) + format::page_notes_offset);
     f.expect_healed();
   });
   const int status = c.wait();
