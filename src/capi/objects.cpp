@@ -201,7 +201,7 @@ int scute_obj_open(scute_pool* pool, scute_oid oid, void** bytes) {
     tx::plant_canary(user + size, tx::canary_size);
     // With payload checksums the header may have been repaired on the way.
     std::memcpy(&c->header, in.s.at(o.header), sizeof c->header);
-    owner.release();
+    static_cast<void>(owner.release());  // the program's now
     result = user;
   });
 }

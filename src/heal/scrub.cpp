@@ -246,7 +246,7 @@ void scrub::submit(task t) {
   const locked hold(mutex_);
   while (tasks_.size() >= tasks_max && !failed_.load(std::memory_order_relaxed))
     for_walkers_.wait_for(mutex_, milliseconds(10));
-  tasks_.push_back(std::move(t));
+  tasks_.push_back(t);
   for_mender_.notify_one();
 }
 

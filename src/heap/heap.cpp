@@ -111,7 +111,7 @@ void heap::release(const object& o) noexcept {
     try {
       with_room_[static_cast<size_t>(c.size_class)].push_back(&c);
       c.listed = true;
-    } catch (const std::bad_alloc&) {
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
       // The chunk is found again by the search that precedes "no space".
     }
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "base/planted.hpp"
@@ -12,7 +13,9 @@
 namespace scute::core::engine {
 // base: file offset of each replica's byte 0.
 void lane_log::stream(pool::lane& l, uint64_t position, const uint64_t (&base)[2]) {
-  for (uint32_t r = 0; r < (SCUTE_PLANTED(log_copy) ? 1 : s_.geo.lane_replicas); ++r)
+  const uint32_t replicas = SCUTE_PLANTED(log_copy) ? 1 : s_.geo.lane_replicas;
+  SCUTE_ASSERT(replicas <= std::size(base));
+  for (uint32_t r = 0; r < replicas; ++r)
     l.w.stream(s_.at(base[r] + position), l.image.data(), l.image.size(), medium::purpose::log);
 }
 

@@ -22,6 +22,7 @@ struct area : log::area {
 // All copies of an entry.
 std::vector<place> places_of(const pool::state& s, const area& where, const log::entry_view& e) {
   std::vector<place> places;
+  places.reserve(s.geo.lane_replicas);
   for (uint32_t r = 0; r < s.geo.lane_replicas; ++r)
     places.push_back({where.offset[r] + e.head.position, sizeof e.head + e.head.body_size});
   return places;
