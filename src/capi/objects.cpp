@@ -73,7 +73,8 @@ void attend(instance& in, uint64_t payload, uint64_t offset, uint64_t length) {
                                      ") reaches beyond the object's " + std::to_string(size) +
                                      " bytes");
   const uint64_t room = size - std::min(offset, size);
-  tx::hand_out(s, nullptr, o, size, offset, offset + std::min(length, room), test);
+  tx::hand_out(s, nullptr, o, size, offset, offset + std::min(length, room),
+               test ? tx::first_fragment::known : tx::first_fragment::unknown);
 }
 
 // What scute_get() seldom does; out of its way.

@@ -114,7 +114,7 @@ void column_walker::fragments(heap::zone& z, uint64_t zone, const page& p, walk_
       return;
     }
   }
-  for_each_sighting(s_, z, zone, p.inside, true, one);
+  for_each_sighting(s_, z, zone, p.inside, that::ends, one);
 }
 
 void column_walker::walk(uint64_t zone, uint64_t block, walk_tally& t,

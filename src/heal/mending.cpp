@@ -130,10 +130,10 @@ bool mender::vouched_for(const columns& c) {
   bool all = true;
   std::vector<sighting> odd;
   for (uint64_t r = 0; r < g.rows && r * g.row_size + block < end; ++r) {
-    const bool known =
-        for_each_sighting(s_, z, c.zone, r * g.row_size + block, false, [&](const sighting& x) {
-          if (!looks_sound(s_, x)) odd.push_back(x);
-        });
+    const bool known = for_each_sighting(s_, z, c.zone, r * g.row_size + block, that::touches,
+                                         [&](const sighting& x) {
+                                           if (!looks_sound(s_, x)) odd.push_back(x);
+                                         });
     all = all && known;
   }
   for (const sighting& x : odd) {

@@ -70,12 +70,13 @@ bool still_there(const sighting& g) noexcept;
 // if this is its first fragment and it is live; may be null.
 bool looks_sound(const pool::state& s, const sighting& g, uint64_t* size = nullptr) noexcept;
 
-// Calls fn(sighting) for each fragment place that ends in the page at `inside` of the zone (ending), or
-// has a byte in it. Slots beyond `formatted`, free chunks and those lent to logs have none. Returns
+// Calls fn(sighting) for each fragment place that ends in the page at `inside` of the zone, or
+// touches it. Slots beyond `formatted`, free chunks and those lent to logs have none. Returns
 // false if the fragments of the page are not known: its chunk's header is lost, or it is changing.
+enum class that : uint8_t { ends, touches };
 template <typename Fn>
 bool for_each_sighting(const pool::state& s, heap::zone& z, uint64_t zone, uint64_t inside,
-                       bool ending, Fn&& fn) {
+                       that lies, Fn&& fn) {
   const auto& g = s.geo;
   const uint64_t at = g.zone_offset(zone);
   const auto fixed = [&](uint64_t offset, uint32_t type) {
@@ -132,10 +133,10 @@ bool for_each_sighting(const pool::state& s, heap::zone& z, uint64_t zone, uint6
       if (begin >= high) break;
       const uint64_t end = begin + std::min(format::fragment_payload,
                                             x.f.object_room - i * format::fragment_payload);
-      if (ending ? end > low && end <= high : end > low) one(i);
+      if (lies == that::ends ? end > low && end <= high : end > low) one(i);
     }
     const uint64_t past_payload = i;
-    if (ending || payload <= low) return;
+    if (lies == that::ends || payload <= low) return;
     // And those whose headers are there.
     for (uint64_t k = low > base ? (low - base) / format::header_size : 0;
          k < n && base + k * format::header_size < high; ++k)

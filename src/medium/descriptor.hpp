@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <utility>
 
 #include "medium/process.hpp"
@@ -37,9 +38,10 @@ class descriptor {
 // Locks the open file against other openers, without waiting: 0 or an errno, EAGAIN or EACCES if somebody
 // has it locked. An open-file-description lock also keeps out a second open in this very process, and goes
 // away with the process however it ends.
-inline int try_lock(int fd, bool shared) noexcept {
+enum class access : uint8_t { read, write };  // who reads shares the lock
+inline int try_lock(int fd, access wish) noexcept {
   struct flock request{};
-  request.l_type = static_cast<short>(shared ? F_RDLCK : F_WRLCK);
+  request.l_type = static_cast<short>(wish == access::read ? F_RDLCK : F_WRLCK);
   request.l_whence = SEEK_SET;
   return ::fcntl(fd, F_OFD_SETLK, &request) == 0 ? 0 : errno;
 }

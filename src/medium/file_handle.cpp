@@ -83,17 +83,18 @@ void file_handle::keep_lock(int locked) {
 
 // The lock is that of an open file of its own. Where there can be none (no /proc, or permissions that let
 // nobody open the file a second time) the descriptor has to do.
-void file_handle::lock(bool shared) {
+void file_handle::lock(access wish) {
   const std::string again = "/proc/self/fd/" + std::to_string(fd_);
   const locked hold(process_tables());
-  const int own = ::open(again.c_str(), (shared ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK);
+  const int own =
+      ::open(again.c_str(), (wish == access::read ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK);
   const struct closing {
     int fd;
     ~closing() {
       if (fd >= 0) ::close(fd);
     }
   } when_done{own};
-  const int e = try_lock(own >= 0 ? own : fd_, shared);
+  const int e = try_lock(own >= 0 ? own : fd_, wish);
   if (e == EAGAIN || e == EACCES)
     throw failure(SCUTE_E_BUSY, path_ +
                                     " is open in another process, or elsewhere in this one; close "
@@ -102,7 +103,8 @@ void file_handle::lock(bool shared) {
   if (own >= 0) keep_lock(own);
 }
 
-file_handle file_handle::open(const std::string& path, bool read_only) {
+file_handle file_handle::open(const std::string& path, access wish) {
+  const bool read_only = wish == access::read;
   file_handle f;
   f.path_ = path;
   f.fd_ = open_registered(path.c_str(), (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK);
@@ -127,7 +129,7 @@ file_handle file_handle::open(const std::string& path, bool read_only) {
   if (!S_ISREG(st.st_mode))
     throw failure(SCUTE_E_FORMAT, path + " is not a regular file, so it is no pool");
   f.size_ = static_cast<uint64_t>(st.st_size);
-  f.lock(read_only);
+  f.lock(wish);
   if (!read_only) remove_leftover(path);
   return f;
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include "medium/descriptor.hpp"
 #include "medium/process.hpp"
 
 namespace scute::core::medium {
@@ -18,9 +19,9 @@ class file_handle {
   file_handle(file_handle&& other) noexcept;
   file_handle& operator=(file_handle&& other) noexcept;
 
-  // Opens an existing regular file and locks it: shared when read_only, else
+  // Opens an existing regular file and locks it: shared when it is only read, else
   // exclusive. Fails with SCUTE_E_NOENT, SCUTE_E_READONLY (no write permission), SCUTE_E_BUSY.
-  static file_handle open(const std::string& path, bool read_only);
+  static file_handle open(const std::string& path, access wish);
 
   // Takes over a registered descriptor of a file that is locked (medium/new_file.hpp).
   static file_handle adopt(int fd, std::string path, uint64_t size);
@@ -42,7 +43,7 @@ class file_handle {
   bool on_tmpfs() const;
 
  private:
-  void lock(bool shared);
+  void lock(access wish);
   void keep_lock(int locked) SCUTE_REQUIRES(process_tables());
   int fd_ = -1;
   void* lock_ = nullptr;  // a mapping that keeps the lock

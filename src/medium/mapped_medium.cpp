@@ -365,7 +365,8 @@ bool detect_eadr() noexcept {
   return regions > 0;
 }
 
-std::unique_ptr<medium> map_file(file_handle file, scute_medium wish, bool read_only) {
+std::unique_ptr<medium> map_file(file_handle file, scute_medium wish, access how) {
+  const bool read_only = how == access::read;
   const uint64_t size = file.size();
   if (size == 0) throw failure(SCUTE_E_FORMAT, file.path() + " is empty, so it is no pool");
   constexpr int access = PROT_READ | PROT_WRITE;

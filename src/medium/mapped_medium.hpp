@@ -13,9 +13,9 @@ namespace scute::core::medium {
 // Maps the file. `wish` AUTO finds the kind: tmpfs is ram, a file system that grants MAP_SYNC is
 // dax, everything else is file. A wish that the file cannot fulfil (dax without MAP_SYNC) fails
 // with SCUTE_E_UNSUPPORTED; `file` and `ram` may be asked for anywhere, `ram` on a disk file
-// promising survival of the process only. With read_only the mapping is private: recovery may
+// promising survival of the process only. To be read only, the mapping is private: recovery may
 // write to it and the file stays as it is.
-std::unique_ptr<medium> map_file(file_handle file, scute_medium wish, bool read_only);
+std::unique_ptr<medium> map_file(file_handle file, scute_medium wish, access how);
 
 // What the kernel says of the persistence domain of this machine's persistent memory: true if
 // every region reports that CPU caches are part of it (eADR).

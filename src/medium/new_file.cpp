@@ -98,7 +98,7 @@ void remove_leftover(const std::string& path) noexcept {
     struct stat st{};
     if (file.get() < 0 || ::fstat(file.get(), &st) != 0 || !S_ISREG(st.st_mode)) return;
     // A file with two names is whole: its maker died between giving it the one and taking the other.
-    if (st.st_nlink == 1 && try_lock(file.get(), false) != 0) return;
+    if (st.st_nlink == 1 && try_lock(file.get(), access::write) != 0) return;
     if (still_named(file.get(), name)) ::unlink(name.c_str());
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it stays for the next one
   }
@@ -117,7 +117,7 @@ new_file::new_file(std::string path, unsigned mode, bool replace)
   remove_leftover(path_);
   file_.reset(open_registered(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
   // Without /proc it could never get a name.
-  const bool usable = file_.get() >= 0 && try_lock(file_.get(), false) == 0 &&
+  const bool usable = file_.get() >= 0 && try_lock(file_.get(), access::write) == 0 &&
                       ::access(link_to(file_.get()).c_str(), F_OK) == 0;
   if (!usable) make_named(mode);
 }
@@ -130,7 +130,7 @@ void new_file::make_named(unsigned mode) {
     if (file_.get() < 0 && errno == EEXIST) busy(path_);
     if (file_.get() < 0) throw_errno("create " + path_, errno);
     struct stat st{};
-    int e = try_lock(file_.get(), false);
+    int e = try_lock(file_.get(), access::write);
     if (e == 0 && ::fstat(file_.get(), &st) != 0) e = errno;
     if (e == 0 && st.st_nlink != 0) return;
     // FILE-3: somebody has found it before it was locked, and takes it away.

@@ -13,13 +13,14 @@ namespace scute::core::pool {
 namespace {
 
 // Calls fn(offset, length) for the parity of data in [offset, offset + length) of a zone, until fn
-// returns other than 0; returns that. With `first`, for the columns only that come into use with this
-// data: those of the zone's first row.
+// returns other than 0; returns that. coming: of the columns only that come into use with this data, those of the
+// zone's first row.
+enum class columns : uint8_t { all, coming };
 template <typename Fn>
-int for_each_parity(const state& s, uint64_t offset, uint64_t length, bool first, Fn&& fn) {
+int for_each_parity(const state& s, uint64_t offset, uint64_t length, columns which, Fn&& fn) {
   while (s.has_parity && length != 0) {
     const cell c = cell_of(s.geo, offset);
-    if (first && c.row != 0) return 0;
+    if (which == columns::coming && c.row != 0) return 0;
     const uint64_t n = std::min(length, s.geo.row_size - c.column);
     for (uint32_t p = 0; p < s.geo.parity; ++p)
       if (const int e = fn(parity_offset(s.geo, c.zone, c.column, p), n); e != 0) return e;
@@ -36,7 +37,7 @@ int fill(const state& s, uint64_t offset, uint64_t length) noexcept {
 // Parity of more than a row is the parity of all columns.
 int fill_columns(const state& s, uint64_t offset, uint64_t length) noexcept {
   if (const int e = fill(s, offset, length); e != 0) return e;
-  return for_each_parity(s, offset, std::min(length, s.geo.row_size), false,
+  return for_each_parity(s, offset, std::min(length, s.geo.row_size), columns::all,
                          [&](uint64_t at, uint64_t n) { return fill(s, at, n); });
 }
 
@@ -64,7 +65,7 @@ bool no_room(int error) noexcept {
 int reserve_columns(const state& s, uint64_t offset, uint64_t length) noexcept {
   if (const int e = s.medium->reserve(offset, length); e != 0) return e;
 
-  return for_each_parity(s, offset, length, true,
+  return for_each_parity(s, offset, length, columns::coming,
                          [&](uint64_t at, uint64_t n) { return s.medium->reserve(at, n); });
 }
 

@@ -49,7 +49,7 @@ constexpr size_t identity_size = sizeof(format::superblock::uuid) + sizeof(forma
 // What a creation by an earlier version left when it was killed.
 bool unfinished(const std::string& path) {
   try {
-    return medium::file_handle::open(path, true).is_only_zeros();
+    return medium::file_handle::open(path, medium::access::read).is_only_zeros();
   } catch (const failure&) {
     return false;
   }
@@ -59,7 +59,8 @@ bool unfinished(const std::string& path) {
 // left alone.
 bool replaceable(const std::string& path) {
   try {
-    auto m = medium::map_file(medium::file_handle::open(path, false), SCUTE_MEDIUM_AUTO, true);
+    auto m = medium::map_file(medium::file_handle::open(path, medium::access::write),
+                              SCUTE_MEDIUM_AUTO, medium::access::read);
     pool::read_superblock(*m, path);
   } catch (const failure& e) {
     if (e.code() == SCUTE_E_NOENT) return false;
@@ -122,7 +123,7 @@ std::unique_ptr<instance> instance::create(const std::string& path, const scute_
   progress_adapter adapter{o.progress, o.progress_arg};
   if ((o.flags & SCUTE_PREALLOCATE) != 0)
     file.reserve_all(o.progress != nullptr ? &progress_adapter::call : nullptr, &adapter);
-  auto in = format(medium::map_file(std::move(file), o.medium, false), path, o);
+  auto in = format(medium::map_file(std::move(file), o.medium, medium::access::write), path, o);
   making.publish();
   in->open_ns = since(start);
   return in;
@@ -197,9 +198,8 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
 
 std::unique_ptr<instance> instance::open(const std::string& path, const scute_options& o) {
   const auto start = clock::now();
-  const bool read_only = (o.flags & SCUTE_READONLY) != 0;
-  auto in = attach(
-      medium::map_file(medium::file_handle::open(path, read_only), o.medium, read_only), path, o);
+  const auto how = (o.flags & SCUTE_READONLY) != 0 ? medium::access::read : medium::access::write;
+  auto in = attach(medium::map_file(medium::file_handle::open(path, how), o.medium, how), path, o);
   in->open_ns = since(start);
   return in;
 }

@@ -30,9 +30,16 @@ void sealer::begin() noexcept {
 }
 
 void sealer::join(const micro_buffer& b, uint64_t fragment, uint32_t covered, uint64_t extent,
-                  bool fresh, uint64_t origin) {
+                  uint64_t origin) {
   members_.push_back(
-      {b.where.fragment(fragment), b.header_room(fragment), covered, extent, fresh, origin});
+      {b.where.fragment(fragment), b.header_room(fragment), covered, extent, false, origin});
+}
+
+// What lay there before is nobody's.
+void sealer::join_fresh(const micro_buffer& b, uint64_t fragment) {
+  const uint64_t size = b.fragment_size(fragment);
+  members_.push_back({b.where.fragment(fragment), b.header_room(fragment),
+                      s_.has_checksums ? static_cast<uint32_t>(size) : 0, size, true, 0});
 }
 
 void sealer::add(uint64_t offset, const void* src, uint64_t n, medium::purpose why) {
@@ -71,8 +78,7 @@ void sealer::seal_fresh(micro_buffer& b) {
   const uint64_t n = b.fragments();
   for (uint64_t i = 0; i < n; ++i) {
     fill_header(b, i);
-    const uint64_t size = b.fragment_size(i);
-    join(b, i, s_.has_checksums ? static_cast<uint32_t>(size) : 0, size, true);
+    join_fresh(b, i);
   }
   add(b.where.header, b.header_room(0), n * format::header_size, medium::purpose::metadata);
   add(b.where.payload, b.bytes, b.size, medium::purpose::data);
@@ -82,8 +88,7 @@ void sealer::seal_staged(micro_buffer& b) {
   arena::open_front(b.bytes, b.front());
   fill_header(b, 0);
   // The payload is in place and durable, but for the first header nobody would know.
-  const uint64_t size = b.fragment_size(0);
-  join(b, 0, s_.has_checksums ? static_cast<uint32_t>(size) : 0, size, true);
+  join_fresh(b, 0);
   add(b.where.header, b.header_room(0), format::header_size, medium::purpose::metadata);
 }
 
@@ -110,7 +115,7 @@ void sealer::seal_freed(micro_buffer& b) {
   h.meta = format::make_meta(0, format::role::free, f.generation);
   pool::seal(s_, lane_, f, h, nullptr, 0);
   std::memcpy(b.header_room(0), &h, sizeof h);
-  join(b, 0, 0, 0, false, origin);
+  join(b, 0, 0, 0, origin);
   add(b.where.header, b.header_room(0), sizeof h, medium::purpose::metadata);
 }
 
@@ -247,7 +252,7 @@ void sealer::derive_change(micro_buffer& b, uint64_t index) {
     return;
   }
   if (!vouched) return;
-  join(b, index, static_cast<uint32_t>(size), size, false, h.tag);
+  join(b, index, static_cast<uint32_t>(size), size, h.tag);
   if (whole && !SCUTE_PLANTED(seal_checksum)) return fill_header(b, index);
   format::fragment_header fresh = h;
   fresh.tag = format::make_tag(s_.sb.epoch, lane_.index, lane_.sequence + 1);

@@ -41,7 +41,8 @@ class sealer {
   void add(uint64_t offset, const void* src, uint64_t n, medium::purpose why);
   void fill_header(micro_buffer& b, uint64_t fragment);
   void join(const micro_buffer& b, uint64_t fragment, uint32_t covered, uint64_t extent,
-            bool fresh = false, uint64_t origin = 0);
+            uint64_t origin);
+  void join_fresh(const micro_buffer& b, uint64_t fragment);
   void change_fragment(micro_buffer& b, uint64_t fragment);
   void derive_change(micro_buffer& b, uint64_t fragment);
   format::fragment_header present_header(const micro_buffer& b, const pool::fragment& f);

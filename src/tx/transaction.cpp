@@ -293,12 +293,12 @@ const void* transaction::get(uint64_t oid) {
   if (b == nullptr) {
     const heap::object o = heap_.zones().locate(payload);
     const uint64_t size = format::meta_size(live_header_unverified(s_, &lane_, o).meta);
-    if (s_.attentive) hand_out(s_, &lane_, o, size, 0, size, false);
+    if (s_.attentive) hand_out(s_, &lane_, o, size, 0, size, first_fragment::unknown);
     return s_.at(payload);
   }
   if (b->freed) throw failure(SCUTE_E_FREED, "the object was freed earlier in this transaction");
   if (b->open.empty()) {
-    if (s_.attentive) hand_out(s_, &lane_, b->where, b->size, 0, b->size, true);
+    if (s_.attentive) hand_out(s_, &lane_, b->where, b->size, 0, b->size, first_fragment::known);
     return s_.at(payload);
   }
   if (!b->in_place.empty())
@@ -317,13 +317,13 @@ const void* transaction::get_range(uint64_t oid, uint64_t offset, uint64_t lengt
     const heap::object o = heap_.zones().locate(payload);
     const uint64_t size = format::meta_size(live_header_unverified(s_, &lane_, o).meta);
     check_range(size, offset, length);
-    if (s_.attentive) hand_out(s_, &lane_, o, size, offset, end, false);
+    if (s_.attentive) hand_out(s_, &lane_, o, size, offset, end, first_fragment::unknown);
     return s_.at(payload + offset);
   }
   if (b->freed) throw failure(SCUTE_E_FREED, "the object was freed earlier in this transaction");
   check_range(b->size, offset, length);
   if (!b->open.overlaps(offset, end)) {
-    if (s_.attentive) hand_out(s_, &lane_, b->where, b->size, offset, end, true);
+    if (s_.attentive) hand_out(s_, &lane_, b->where, b->size, offset, end, first_fragment::known);
     return s_.at(payload + offset);
   }
   if (b->in_place_set.overlaps(offset, end))

@@ -143,7 +143,8 @@ void verify_object(pool::state& s, pool::lane* l, const heap::object& o, uint64_
 }
 
 void hand_out(pool::state& s, pool::lane* l, const heap::object& o, uint64_t size, uint64_t from,
-              uint64_t to, bool first_known) {
+              uint64_t to, first_fragment is) {
+  const bool first_known = is == first_fragment::known;
   if (from >= to) return;
   if (s.resolving->pending()) [[unlikely]] {
     // Torn fragments as well: under no policy does a program get half of a transaction.

@@ -30,9 +30,10 @@ void copy_verified(pool::state& s, pool::lane* l, const heap::object& o, uint64_
 void verify_object(pool::state& s, pool::lane* l, const heap::object& o, uint64_t size);
 
 // The program gets [from, to) of an object as it lies in the pool. To be called if s.attentive: under
-// policy conservative verifies the fragments concerned, else accounts for them. first_known: the first
-// fragment was verified just now.
+// policy conservative verifies the fragments concerned, else accounts for them. known: the first fragment was
+// verified just now.
+enum class first_fragment : uint8_t { known, unknown };
 void hand_out(pool::state& s, pool::lane* l, const heap::object& o, uint64_t size, uint64_t from,
-              uint64_t to, bool first_known);
+              uint64_t to, first_fragment is);
 
 }  // namespace scute::core::tx

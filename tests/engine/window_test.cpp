@@ -60,8 +60,8 @@ class window : public testing::Test {
     ASSERT_TRUE(plan(l, x));
     pool::split(*s, lane(l), patches);
     engine::window(*s, lane(l)).prepare_deltas();
-    const bool before = engine::window(*s, lane(l)).take_back();
-    engine::window(*s, lane(l)).enter(before);
+    engine::window(*s, lane(l)).take_back();
+    engine::window(*s, lane(l)).enter();
   }
   void decide(uint32_t l) {
     engine::window(*s, lane(l)).write_data();
@@ -293,7 +293,7 @@ TEST_F(window, LeaveUnlocksAtOnce) {
 TEST_F(window, ItsOrderIsAsserted) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const uint64_t c = 12 * block;
-  EXPECT_DEATH(engine::window(*s, lane(0)).enter(false), "point");
+  EXPECT_DEATH(engine::window(*s, lane(0)).enter(), "point");
   EXPECT_DEATH(engine::window(*s, lane(0)).finish_last(), "deferral");
   begin(0, {at(1, c)}, pattern(1, 64));
   EXPECT_DEATH(engine::window(*s, lane(0)).write_parity(), "point");

@@ -62,7 +62,7 @@ TEST_P(new_file, HasNoNameUntilItIsPublished) {
   EXPECT_EQ(st.st_mode & 0777u, 0640u);
   EXPECT_EQ(st.st_size, static_cast<off_t>(mib));
   EXPECT_EQ(read_at(path, 0, 3), (bytes{'a', 'b', 'c'}));
-  EXPECT_EQ(SCUTE_E_BUSY, code_of([&] { medium::file_handle::open(path, false); }))
+  EXPECT_EQ(SCUTE_E_BUSY, code_of([&] { medium::file_handle::open(path, medium::access::write); }))
       << "its maker has it locked";
 }
 
@@ -112,7 +112,7 @@ TEST_P(new_file, LeftoversAreRemoved) {
 
   write_file(left, bytes(10));
   {
-    const auto alive = medium::file_handle::open(left, false);
+    const auto alive = medium::file_handle::open(left, medium::access::write);
     f.open();
     f.close();
     scute_options o = options();

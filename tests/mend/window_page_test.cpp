@@ -82,8 +82,8 @@ class window_page : public testing::TestWithParam<mode> {
     pool::split(*s, lane(), patches);
     ASSERT_EQ(lane().pieces.size(), writes.size());
     engine::window(*s, lane()).prepare_deltas();
-    const bool before = engine::window(*s, lane()).take_back();
-    engine::window(*s, lane()).enter(before);
+    engine::window(*s, lane()).take_back();
+    engine::window(*s, lane()).enter();
   }
   void data() { engine::window(*s, lane()).write_data(); }
   void fence() {

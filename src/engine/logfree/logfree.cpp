@@ -76,8 +76,8 @@ bool logfree::open_window(pool::lane& l, const tx::write_set& w) {
   prepare_window(l, w);
   for (int attempt = 0;; ++attempt) {
     if (!hold_.require_columns(l)) return false;
-    const bool before = window(s_, l).take_back();
-    if (!window(s_, l).enter(before)) return false;
+    window(s_, l).take_back();
+    if (!window(s_, l).enter()) return false;
     tx::change change;
     if (!s_.medium->failed()) {  // WIN-5
       const pool::grip_scope here(s_, l, pool::grip::phase::reading);

@@ -20,7 +20,7 @@ void logged::open_window(pool::lane& l) {
 
 void logged::wait_for_window(pool::lane& l) {
   if (window(s_, l).take_back()) window(s_, l).finish_last();
-  window(s_, l).enter(false);
+  window(s_, l).enter();
 }
 
 namespace {

@@ -221,13 +221,14 @@ void window::require_columns() noexcept {
     }
 }
 
-bool window::enter(bool taken_back) noexcept {
-  if (!lock(taken_back)) return false;
+bool window::enter() noexcept {
+  if (!lock()) return false;
   go_from({point::planned}, point::open);
   return true;
 }
 
-bool window::lock(bool taken_back) noexcept {
+bool window::lock() noexcept {
+  bool taken_back = l_.deferral.load(std::memory_order_relaxed) == taken;
   if (taken_back) adopt_last(s_, l_);
   if (SCUTE_PLANTED(window_unlocked)) return true;
   if (taken_back && overlap(l_.last().columns, l_.now().columns)) {  // WIN-3

@@ -73,10 +73,10 @@ class window {
   // holds none that cannot be taken from him (WIN-1).
   void require_columns() noexcept;
 
-  // Locks l.now(), but for what l.held holds already. taken_back: as take_back() said. False, with nothing
+  // Locks l.now(), but for what l.held holds already, and with what take_back() has taken back. False, with nothing
   // locked beyond that, if l.held holds anything and something else was not to be had at once: nobody who
   // holds what cannot be taken from him waits (WIN-1).
-  bool enter(bool taken_back) noexcept;
+  bool enter() noexcept;
   // Unlocks l.now() after enter(), with nothing stored: the transaction may not have its way, or the medium has
   // failed (WIN-5). What was taken back is ended; l.held keeps what it has.
   void retreat() noexcept;
@@ -106,7 +106,7 @@ class window {
  private:
   using point = pool::window_point;
   void go_from(std::initializer_list<point> allowed, point to) noexcept;
-  bool lock(bool taken_back) noexcept;
+  bool lock() noexcept;
 
   pool::state& s_;
   pool::lane& l_;
