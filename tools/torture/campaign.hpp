@@ -60,6 +60,8 @@ class campaign {
   void judge_objects(const scute::pool& pool);
   void judge_structures(const scute::pool& pool);
   void judge_space();
+  [[nodiscard]] uint64_t confirmed() const noexcept;
+  [[nodiscard]] bool spoils_now() const noexcept;
 
   const settings& how_;
   std::string folder_;
@@ -71,6 +73,7 @@ class campaign {
   uint64_t rounds_ = 0;
   std::optional<bool> clean_ = true;  // what the pool's mark must say, if that is certain
   bool drilled_ = false;
+  uint64_t confirmed_earlier_ = 0;  // when the file that the stale drill brings back was copied
   scute_medium medium_ = SCUTE_MEDIUM_AUTO;  // what the library found
 };
 

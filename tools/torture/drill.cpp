@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <stdexcept>
 
 namespace scute_torture {
@@ -11,9 +12,9 @@ namespace {
 
 constexpr uint64_t offset_mask = 0x0000'ffff'ffff'ffff;
 
-// Some object that a writer says is its own. A small one: opening a pool verifies, and so heals, the
+// Some object that a writer says is its own, if one has any. A small one: opening a pool verifies, and so heals, the
 // first fragment of each object that has chunks of its own, before anybody can notice the drill.
-scute_oid victim(const scute::pool& pool, const cast& actors) {
+std::optional<scute_oid> victim(const scute::pool& pool, const cast& actors) {
   constexpr uint64_t small = 1000;
   for (size_t i = 0; i < actors.size(); ++i) {
     const auto owned = actors[i].owned(pool);
@@ -24,7 +25,7 @@ scute_oid victim(const scute::pool& pool, const cast& actors) {
         return *oid;
     }
   }
-  throw std::runtime_error("there is no object to spoil yet; ask for more kills");
+  return {};
 }
 
 // The bytes of parity over a byte of a zone.
@@ -57,19 +58,21 @@ const std::vector<std::string>& drills() {
   return all;
 }
 
-void spoil(const std::string& drill, const std::string& path, const std::string& earlier,
+bool spoil(const std::string& drill, const std::string& path, const std::string& earlier,
            const scute::options& how, const cast& actors) {
   if (drill == "stale") {
     std::filesystem::copy_file(earlier, path, std::filesystem::copy_options::overwrite_existing);
-    return;
+    return true;
   }
-  if (drill == "hoard" || drill == "lock") return;
+  if (drill == "hoard" || drill == "lock") return true;
   scute_oid oid = 0;
   std::vector<uint64_t> parity;
   {
     auto pool = scute::pool::open(path, how);
     actors.find_roots(pool);
-    oid = victim(pool, actors);
+    const auto found = victim(pool, actors);
+    if (!found) return false;
+    oid = *found;
     if (drill == "byte") pool.wait_for_recovery();
     if (drill == "column") parity = parity_of(pool, oid & offset_mask);
     if (drill == "write")
@@ -80,6 +83,7 @@ void spoil(const std::string& drill, const std::string& path, const std::string&
   // Not the same bits: neither what is stored nor what the others make of it may be right.
   if (drill == "byte" || drill == "column") flip(path, oid & offset_mask, 0x10);
   for (const uint64_t offset : parity) flip(path, offset, 0x20);
+  return true;
 }
 
 void hoard(const scute::pool& pool) {

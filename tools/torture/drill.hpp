@@ -20,8 +20,9 @@ namespace scute_torture {
 // lock:  a child of a worker has the pool open when its parent was killed
 const std::vector<std::string>& drills();
 
-// After a kill, before the judge looks; `earlier` is a copy of the pool as another kill left it.
-void spoil(const std::string& drill, const std::string& path, const std::string& earlier,
+// After a kill, before the judge looks; `earlier` is a copy of the pool as another kill left it. False
+// if no writer has an object yet that could be spoilt.
+bool spoil(const std::string& drill, const std::string& path, const std::string& earlier,
            const scute::options& how, const cast& actors);
 
 // Before the space is measured.

@@ -16,13 +16,24 @@ namespace {
 constexpr uint64_t spoil_after = 5;  // judgements
 }
 
+// All that was committed, by the writers' own account.
+uint64_t campaign::confirmed() const noexcept {
+  uint64_t all = 0;
+  for (size_t i = 0; i < actors_.size(); ++i) all += book_.pages[i].confirmed;
+  return all;
+}
+
+// A slow worker may be killed several times before it commits anything, and a stale file is none
+// while nothing was committed since.
+bool campaign::spoils_now() const noexcept {
+  if (how_.drill.empty() || drilled_ || tally_.judged < spoil_after) return false;
+  return how_.drill != "stale" || confirmed() > confirmed_earlier_;
+}
+
 void campaign::judge() {
-  const bool spoilt = !how_.drill.empty() && !drilled_ && tally_.judged >= spoil_after;
+  const bool spoilt = spoils_now();
   const std::string earlier = folder_ + "/torture.earlier";
-  if (spoilt) {
-    spoil(how_.drill, path(), earlier, how_.pool(), actors_);
-    drilled_ = true;
-  }
+  if (spoilt) drilled_ = spoil(how_.drill, path(), earlier, how_.pool(), actors_);
   auto pool = scute::pool::open(path(), how_.pool());
   const auto info = pool.info();
   medium_ = info.medium;
@@ -39,7 +50,10 @@ void campaign::judge() {
   pool.close();
   clean_ = true;
   ++tally_.judged;
-  if (how_.drill == "stale" && tally_.judged == 2) std::filesystem::copy_file(path(), earlier);
+  if (how_.drill == "stale" && tally_.judged == 2) {
+    std::filesystem::copy_file(path(), earlier);
+    confirmed_earlier_ = confirmed();
+  }
 }
 
 // All that was committed, the one in flight wholly or not at all, and nothing beyond.

@@ -109,13 +109,14 @@ bool overlap(const std::vector<pool::column_range>& a,
 }
 
 // WIN-6
-void window::go_from(std::initializer_list<point> allowed, point to) noexcept {
-  SCUTE_ASSERT(std::find(allowed.begin(), allowed.end(), l_.point) != allowed.end());
+template <window::point... Allowed>
+void window::go_to(point to) noexcept {
+  SCUTE_ASSERT(((l_.point == Allowed) || ...));
   l_.point = to;
 }
 
 bool window::plan(std::span<const extent> extents) {
-  go_from({point::closed, point::planned}, point::planned);
+  go_to<point::closed, point::planned>(point::planned);
   pool::window_columns& w = l_.now();
   w.clear();
   const auto& g = s_.geo;
@@ -140,7 +141,7 @@ bool window::plan(std::span<const extent> extents) {
 }
 
 void window::plan_pieces() {
-  go_from({point::closed, point::planned}, point::planned);
+  go_to<point::closed, point::planned>(point::planned);
   pool::window_columns& w = l_.now();
   w.clear();
   const auto& g = s_.geo;
@@ -223,7 +224,7 @@ void window::require_columns() noexcept {
 
 bool window::enter() noexcept {
   if (!lock()) return false;
-  go_from({point::planned}, point::open);
+  go_to<point::planned>(point::open);
   return true;
 }
 
@@ -257,7 +258,7 @@ bool window::lock() noexcept {
 }
 
 void window::retreat() noexcept {
-  go_from({point::open}, point::closed);
+  go_to<point::open>(point::closed);
   for (const uint32_t stripe : l_.now().stripes)
     if (!l_.last().has(stripe) && !l_.held.has(stripe)) unlock(s_, l_, stripe);
   l_.now().clear();
@@ -265,20 +266,20 @@ void window::retreat() noexcept {
 }
 
 void window::release_last() noexcept {
-  go_from({point::data, point::parity}, l_.point);
+  go_to<point::data, point::parity>(l_.point);
   for (const uint32_t stripe : l_.last().stripes)
     if (!l_.now().has(stripe)) unlock(s_, l_, stripe);
   forget_last(l_);
 }
 
 void window::leave() noexcept {
-  go_from({point::open, point::data, point::parity}, point::closed);
+  go_to<point::open, point::data, point::parity>(point::closed);
   for (const uint32_t stripe : l_.now().stripes) unlock(s_, l_, stripe);
   l_.now().clear();
 }
 
 void window::defer() noexcept {
-  go_from({point::parity}, point::closed);
+  go_to<point::parity>(point::closed);
   SCUTE_ASSERT(l_.deferral.load(std::memory_order_relaxed) == none);
   l_.current ^= 1;
   l_.deferred_by = this_thread();
@@ -332,7 +333,7 @@ void write_data_plain(pool::state& s, pool::lane& l) noexcept {
 }  // namespace
 
 void window::write_data() noexcept {
-  go_from({point::open}, point::data);
+  go_to<point::open>(point::data);
   for (const pool::piece& p : l_.pieces)
     SCUTE_ASSERT(
         p.length != 0 && p.offset % pool::column_block + p.length <= pool::column_block &&
@@ -360,7 +361,7 @@ void window::write_data() noexcept {
 }
 
 void window::write_parity() noexcept {
-  go_from({point::data}, point::parity);
+  go_to<point::data>(point::parity);
   const medium::cost_scope as(medium::cost_part::parity);
   const bool computes = late(s_, l_);
   const uint32_t parities = s_.geo.parity;

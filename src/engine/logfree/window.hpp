@@ -26,7 +26,6 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <span>
 #include <vector>
 
@@ -105,7 +104,8 @@ class window {
 
  private:
   using point = pool::window_point;
-  void go_from(std::initializer_list<point> allowed, point to) noexcept;
+  template <point... Allowed>
+  void go_to(point to) noexcept;
   bool lock() noexcept;
 
   pool::state& s_;
