@@ -258,6 +258,8 @@ typedef struct scute_counters {
                                 down since somebody else needed their columns, or they had to wait */
   uint64_t drains;           /* engine logfree: times deferred parity was made durable because
                                 somebody else needed its columns, or on request */
+  uint64_t shorts;           /* engine logfree: transactions that went the short way: of up to eight
+                                objects of up to 4 KiB (docs/logfree.md) */
 } scute_counters;
 
 /* Totals over all threads (set counters->struct_size first). Any thread. */

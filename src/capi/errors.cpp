@@ -22,7 +22,7 @@ int refuse_inherited() noexcept {
 extern "C" {
 
 const char* scute_errormsg(void) {
-  return scute::core::this_thread().message;
+  return scute::core::thread_state::message();
 }
 
 const char* scute_errorname(int code) {

@@ -91,6 +91,7 @@ void sum(scute_counters& to, const medium::counters& c) {
   to.logged += c.logged.get();
   to.drains += c.drains.get();
   to.demotions += c.demotions.get();
+  to.shorts += c.shorts.get();
 }
 
 }  // namespace

@@ -30,6 +30,10 @@ uint32_t crc32c(uint32_t crc, const void* p, size_t n) noexcept {
   return ~active->update(~crc, bytes(p), n);
 }
 
+uint32_t crc32c_with_tail(const void* p, size_t n, const void* tail) noexcept {
+  return ~active->update_with_tail(~uint32_t{0}, bytes(p), n, bytes(tail));
+}
+
 uint32_t crc32c_linear(const void* p, size_t n) noexcept {
   return active->update(0, bytes(p), n);
 }

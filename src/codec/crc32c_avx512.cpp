@@ -119,6 +119,14 @@ uint32_t update(uint32_t reg, const unsigned char* p, size_t n) noexcept {
 }
 
 SCUTE_TARGET(SCUTE_CRC_ISA)
+uint32_t update_with_tail(uint32_t reg, const unsigned char* p, size_t n,
+                          const unsigned char* tail) noexcept {
+  reg = n < fold_bytes_min ? crc32c_word::update_short(reg, p, n)
+                           : fold_update(reg, one_source{p}, n);
+  return crc32c_word::update_tail(reg, tail);
+}
+
+SCUTE_TARGET(SCUTE_CRC_ISA)
 uint32_t linear_xor(const unsigned char* a, const unsigned char* b, size_t n) noexcept {
   if (n < fold_bytes_min) {
     return crc32c_word::update(0, xor_source{a, b}, n);
@@ -134,11 +142,9 @@ uint32_t shift(uint32_t reg, uint64_t n) noexcept {
 }  // namespace
 
 constinit const crc32c_table crc32c_avx512{
-    "avx512",
-    {.sse42 = true, .pclmul = true, .avx2 = true, .avx512 = true, .vpclmul = true},
-    update,
-    linear_xor,
-    shift};
+    "avx512",   {.sse42 = true, .pclmul = true, .avx2 = true, .avx512 = true, .vpclmul = true},
+    update,     update_with_tail,
+    linear_xor, shift};
 
 }  // namespace scute::core::codec
 

@@ -52,6 +52,11 @@ uint32_t update(uint32_t reg, const unsigned char* p, size_t n) noexcept {
   return reg;
 }
 
+uint32_t update_with_tail(uint32_t reg, const unsigned char* p, size_t n,
+                          const unsigned char* tail) noexcept {
+  return update(update(reg, p, n), tail, 28);
+}
+
 uint32_t linear_xor(const unsigned char* a, const unsigned char* b, size_t n) noexcept {
   uint32_t reg = 0;
   for (; n >= 8; a += 8, b += 8, n -= 8) {
@@ -75,6 +80,7 @@ uint32_t shift(uint32_t reg, uint64_t n) noexcept {
 
 }  // namespace
 
-constinit const crc32c_table crc32c_portable{"portable", {}, update, linear_xor, shift};
+constinit const crc32c_table crc32c_portable{"portable",       {},         update,
+                                             update_with_tail, linear_xor, shift};
 
 }  // namespace scute::core::codec

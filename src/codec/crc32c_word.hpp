@@ -133,6 +133,47 @@ SCUTE_CRC_WORD uint32_t update(uint32_t start, Source s, size_t n) noexcept {
   return r;
 }
 
+// One stream, with few instructions around its words.
+SCUTE_CRC_WORD uint32_t update_short(uint32_t start, const unsigned char* p, size_t n) noexcept {
+  uint64_t reg = start;
+  for (; n >= 32; p += 32, n -= 32) {
+    reg = _mm_crc32_u64(reg, load<uint64_t>(p));
+    reg = _mm_crc32_u64(reg, load<uint64_t>(p + 8));
+    reg = _mm_crc32_u64(reg, load<uint64_t>(p + 16));
+    reg = _mm_crc32_u64(reg, load<uint64_t>(p + 24));
+  }
+  if (n == 0) return static_cast<uint32_t>(reg);
+  if (n >= 16) {
+    reg = _mm_crc32_u64(reg, load<uint64_t>(p));
+    reg = _mm_crc32_u64(reg, load<uint64_t>(p + 8));
+    p += 16;
+    n -= 16;
+  }
+  if (n >= 8) {
+    reg = _mm_crc32_u64(reg, load<uint64_t>(p));
+    p += 8;
+  }
+  auto r = static_cast<uint32_t>(reg);
+  if ((n & 4) != 0) {
+    r = _mm_crc32_u32(r, load<uint32_t>(p));
+    p += 4;
+  }
+  if ((n & 2) != 0) {
+    r = _mm_crc32_u16(r, load<uint16_t>(p));
+    p += 2;
+  }
+  if ((n & 1) != 0) r = _mm_crc32_u8(r, load<uint8_t>(p));
+  return r;
+}
+
+// 28 bytes.
+SCUTE_CRC_WORD uint32_t update_tail(uint32_t start, const unsigned char* p) noexcept {
+  uint64_t reg = _mm_crc32_u32(start, load<uint32_t>(p));
+  reg = _mm_crc32_u64(reg, load<uint64_t>(p + 4));
+  reg = _mm_crc32_u64(reg, load<uint64_t>(p + 12));
+  return static_cast<uint32_t>(_mm_crc32_u64(reg, load<uint64_t>(p + 20)));
+}
+
 }  // namespace scute::core::codec::crc32c_word
 
 #endif

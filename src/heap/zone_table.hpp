@@ -57,6 +57,28 @@ class zone_table {
   // The object whose payload begins at this file offset. Throws SCUTE_E_OID if none can: outside
   // the zones, between slots, in a chunk of another use. Says nothing of whether it is live.
   object locate(uint64_t payload_offset);
+  // The same for a slot of one fragment in a zone that is loaded, in a few instructions. False if there is none.
+  bool locate_small(uint64_t payload_offset, object& o) noexcept {
+    const auto& g = s_.geo;
+    const uint64_t zi = pool::zone_of(g, payload_offset);
+    if (zi >= zones_.size() || !is_loaded(zi)) return false;
+    // What lies before the zones or their chunks comes out as an offset beyond the last chunk.
+    const uint64_t inside = payload_offset - format::header_size - g.zone_offset(zi) - g.chunk_base;
+    if (inside >= uint64_t{g.chunks} << g.chunk_shift) return false;
+    chunk_record& c = zones_[zi].chunks[inside >> g.chunk_shift];
+    if (c.kind.load(std::memory_order_acquire) != use::run) return false;
+    const uint64_t size = c.slot_size, in_chunk = inside & (g.chunk_size - 1);
+    const uint32_t slot = c.slot_of(in_chunk);
+    if (size > format::header_size + format::fragment_payload || slot * size != in_chunk ||
+        slot >= c.formatted.load(std::memory_order_acquire))
+      return false;
+    o.header = payload_offset - format::header_size;
+    o.payload = payload_offset;
+    o.room = size - format::header_size;
+    o.chunk = &c;
+    o.slot = slot;
+    return true;
+  }
   object slot_object(chunk_record& c, uint32_t slot) const noexcept {
     const uint64_t size = c.slot_size;
     // The bound matters only to a reader whose chunk is being put to another use under its eyes.

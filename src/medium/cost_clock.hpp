@@ -88,6 +88,13 @@ class cost_clock {
   static inline std::array<reading, cost_parts> clocks_{};
 };
 
+// For a row of steps inside a scope, which takes up what they leave: less than scopes of their own.
+inline void cost_step(cost_part s) noexcept {
+  if (cost_clock::on.load(std::memory_order_acquire)) [[unlikely]] {
+    if (cost_clock::mine()) cost_clock::enter(s);
+  }
+}
+
 class cost_scope {
  public:
   explicit cost_scope(cost_part s) noexcept {

@@ -12,6 +12,22 @@ namespace scute::core::medium {
 enum class purpose : uint8_t { data, parity, log, metadata };
 inline constexpr int purpose_count = 4;
 
+// Lines of 64 bytes that n bytes from `at` on touch.
+constexpr uint64_t lines_of(uint64_t at, uint64_t n) noexcept {
+  return n == 0 ? 0 : ((at + n - 1) >> 6) - (at >> 6) + 1;
+}
+
+// What one commit writes, before it is counted.
+struct tally {
+  uint64_t bytes[purpose_count]{};
+  uint64_t lines = 0;
+
+  void add(purpose why, uint64_t at, uint64_t n) noexcept {
+    bytes[static_cast<int>(why)] += n;
+    lines += lines_of(at, n);
+  }
+};
+
 class counter {
  public:
   void add(uint64_t n) noexcept {
@@ -31,6 +47,7 @@ struct counters {
   counter lock_waits;
   counter settles;
   counter fallbacks;
+  counter shorts;     // engine logfree: transactions that went the short way
   counter logged;     // engine logfree: transactions that went through the log
   counter drains;     // deferred parity that was made durable for others
   counter demotions;  // transactions whose in-place ranges had to give up their columns

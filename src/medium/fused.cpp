@@ -128,8 +128,10 @@ SCUTE_FUSED_PIECE(SCUTE_FUSED_WIDE) __mmask64 first_bytes(size_t n) noexcept {
 }
 
 template <way W>
-__attribute__((target(SCUTE_FUSED_WIDE))) void encode_wide(const fused_piece& p,
+__attribute__((target(SCUTE_FUSED_WIDE))) void encode_wide(const fused_piece& piece,
                                                            volatile uint32_t* done) noexcept {
+  const fused_piece p =
+      piece;  // for all the compiler knows, what is stored could change the fields
   const bool past_cache = W != way::none && p.n >= nt_threshold;
   for (size_t i = 0; i < p.n;) {
     std::byte* d = p.dst + i;
@@ -190,8 +192,9 @@ SCUTE_FUSED_PIECE(SCUTE_FUSED_AVX2) void put_half(std::byte* p, __m256i v) noexc
 }
 
 template <way W>
-__attribute__((target(SCUTE_FUSED_AVX2))) void encode_avx2(const fused_piece& p,
+__attribute__((target(SCUTE_FUSED_AVX2))) void encode_avx2(const fused_piece& piece,
                                                            volatile uint32_t* done) noexcept {
+  const fused_piece p = piece;  // as above
   const bool past_cache = W != way::none && p.n >= nt_threshold;
   for (size_t i = 0; i < p.n;) {
     std::byte* d = p.dst + i;
@@ -212,6 +215,13 @@ __attribute__((target(SCUTE_FUSED_AVX2))) void encode_avx2(const fused_piece& p,
         put_half(d + 32, b);
         push_avx2<W>(d);
       }
+    } else if (k == line / 2) {  // as most fragments begin and end
+      const __m256i a = half(p.src + i), x = _mm256_xor_si256(a, half(d));
+      put_half(p.delta + i, x);
+      put_half(p.next + i, _mm256_xor_si256(x, half(p.parity + i)));
+      tell(done, i + k);
+      put_half(d, a);
+      push_avx2<W>(d);
     } else {
       encode_bytes(p.delta + i, p.next + i, d, p.src + i, p.parity + i, k);
       tell(done, i + k);
@@ -233,6 +243,8 @@ __attribute__((target(SCUTE_FUSED_AVX2))) void store_avx2(void* dst, const void*
     if (k == line) {
       put_half(d + i, half(s + i));
       put_half(d + i + 32, half(s + i + 32));
+    } else if (k == line / 2) {
+      put_half(d + i, half(s + i));
     } else {
       std::memcpy(d + i, s + i, k);
     }

@@ -189,10 +189,14 @@ class cpu_medium final : public mapped_medium {
                volatile uint32_t* done) noexcept override {
     fused_.push(dst, src, n, done);
   }
+  void do_put(void* dst, const void* src, size_t n, volatile uint32_t* done) noexcept override {
+    plain_.push(dst, src, n, done);
+  }
 
  private:
   const persist_ops& ops_ = persist();
   const fused_ops& fused_ = fused(eadr_);
+  const fused_ops& plain_ = fused(true);  // nothing is written back
   const bool tmpfs_ = file_.on_tmpfs();
 };
 

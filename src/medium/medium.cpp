@@ -103,11 +103,15 @@ void medium::do_encode(writer& w, const fused_piece& p, volatile uint32_t* done)
 
 void medium::do_push(writer& w, void* dst, const void* src, size_t n,
                      volatile uint32_t* done) noexcept {
+  do_put(dst, src, n, done);
+  do_flush(w, dst, n);
+}
+
+void medium::do_put(void* dst, const void* src, size_t n, volatile uint32_t* done) noexcept {
   std::atomic_signal_fence(std::memory_order_seq_cst);
   *done = static_cast<uint32_t>(n);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   do_store(dst, src, n);
-  do_flush(w, dst, n);
 }
 
 }  // namespace scute::core::medium

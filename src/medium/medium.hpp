@@ -114,6 +114,7 @@ class medium {
   virtual void do_encode(writer& w, const fused_piece& p, volatile uint32_t* done) noexcept;
   virtual void do_push(writer& w, void* dst, const void* src, size_t n,
                        volatile uint32_t* done) noexcept;
+  virtual void do_put(void* dst, const void* src, size_t n, volatile uint32_t* done) noexcept;
 
   std::byte* base_ = nullptr;
   uint64_t size_ = 0;
@@ -164,6 +165,26 @@ class writer {
     account(dst, n, why);
     medium_->do_push(*this, dst, src, n, done);
   }
+  // The stores alone; their write-back is begun by somebody's write_back(). The first locked instruction behind a
+  // write-back waits for it as a fence does; behind these stores it waits for nothing.
+  void put(void* dst, const void* src, size_t n, purpose why, volatile uint32_t* done) noexcept {
+    account(dst, n, why);
+    medium_->do_put(dst, src, n, done);
+  }
+  // The same two for who counts by himself what he writes, with count_writes().
+  void encode(const fused_piece& p, volatile uint32_t* done) noexcept {
+    medium_->do_encode(*this, p, done);
+  }
+  void put(void* dst, const void* src, size_t n, volatile uint32_t* done) noexcept {
+    medium_->do_put(dst, src, n, done);
+  }
+  void count_writes(const tally& t) noexcept {
+    for (int i = 0; i < purpose_count; ++i)
+      if (t.bytes[i] != 0) count.bytes[i].add(t.bytes[i]);
+    count.lines.add(t.lines);
+  }
+  // Starts the write-back of what was stored and counted before.
+  void write_back(const void* p, size_t n) noexcept { medium_->do_flush(*this, p, n); }
   // The bytes were stored before; counts them and starts their write-back.
   void flush(const void* p, size_t n, purpose why) noexcept {
     account(p, n, why);
@@ -186,9 +207,8 @@ class writer {
 
  private:
   void account(const void* p, size_t n, purpose why) noexcept {
-    const auto a = reinterpret_cast<uintptr_t>(p);
     count.bytes[static_cast<int>(why)].add(n);
-    count.lines.add(n == 0 ? 0 : ((a + n - 1) >> 6) - (a >> 6) + 1);
+    count.lines.add(lines_of(reinterpret_cast<uintptr_t>(p), n));
   }
 
   medium* medium_;

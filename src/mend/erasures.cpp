@@ -260,7 +260,8 @@ bool erasures::has_choice(segment& g, size_t i) {
     pool::cell_set unknown;
     if (g.hopeless || g.tried >= most || !next_set(g, unknown)) g.over = true;
     // The bytes as they are come second.
-    if (g.tried++ == 1 || (g.over && g.tried <= 2)) note({});
+    ++g.tried;
+    if (g.tried == 2 || (g.over && g.tried < 2)) note({});
     if (!g.over) note({true, unknown});
   }
   return i < g.choices.size();

@@ -20,43 +20,6 @@ fragment metadata_fragment(uint64_t header, uint32_t type) noexcept {
   return f;
 }
 
-namespace {
-
-// A bijection of 32-bit words that no sum of XORs carries through (FRAG-2); its constants are those of the
-// finalizer of MurmurHash3 (A. Appleby, public domain), and their inverses modulo 2^32.
-constexpr uint32_t scramble(uint32_t x) noexcept {
-  x ^= x >> 16;
-  x *= 0x85ebca6bu;
-  x ^= x >> 13;
-  x *= 0xc2b2ae35u;
-  return x ^ x >> 16;
-}
-constexpr uint32_t unscramble(uint32_t x) noexcept {
-  x ^= x >> 16;
-  x *= 0x7ed1b41du;
-  x ^= x >> 13 ^ x >> 26;
-  x *= 0xa5cb9243u;
-  return x ^ x >> 16;
-}
-static_assert(unscramble(scramble(0x12345678u)) == 0x12345678u &&
-              unscramble(scramble(0xfedcba98u)) == 0xfedcba98u && scramble(1) != 1);
-
-constexpr uint32_t word_of(uint64_t place) noexcept {
-  return static_cast<uint32_t>(place >> 5) ^ static_cast<uint32_t>(place >> 37);
-}
-
-}  // namespace
-
-uint32_t bind(uint32_t sum, uint64_t place) noexcept {
-  if (SCUTE_PLANTED(checksum_place)) place = 0;
-  return SCUTE_PLANTED(checksum_linear) ? sum ^ word_of(place) : scramble(sum ^ word_of(place));
-}
-
-uint32_t unbind(uint32_t bound, uint64_t place) noexcept {
-  if (SCUTE_PLANTED(checksum_place)) place = 0;
-  return (SCUTE_PLANTED(checksum_linear) ? bound : unscramble(bound)) ^ word_of(place);
-}
-
 uint32_t covered(const state& s, const fragment& f, const format::fragment_header& h) noexcept {
   const uint64_t size = format::meta_size(h.meta);
   const format::role st = format::meta_role(h.meta);
@@ -81,17 +44,6 @@ uint32_t covered(const state& s, const fragment& f, const format::fragment_heade
     case format::role::none: break;
   }
   return not_covered;
-}
-
-codec::checksum_kind checksum_kind(const state& s, const fragment& f, uint32_t length) noexcept {
-  return f.metadata || length == 0 ? codec::checksum_kind::crc32c : s.checksum;
-}
-
-uint32_t header_checksum(const state& s, const fragment& f, const format::fragment_header& h,
-                         const void* payload, uint32_t length) noexcept {
-  return bind(codec::checksum(checksum_kind(s, f, length), payload, length,
-                              reinterpret_cast<const std::byte*>(&h) + 4, format::header_tail),
-              f.header);
 }
 
 bool valid(const state& s, const fragment& f, const format::fragment_header& h,

@@ -13,6 +13,8 @@
 
 #include <cstdint>
 
+#include "base/planted.hpp"
+#include "codec/crc32c.hpp"
 #include "pool/state.hpp"
 
 namespace scute::core::pool {
@@ -37,14 +39,58 @@ inline constexpr uint32_t not_covered = UINT32_MAX;
 // f at all (state, generation, size or ring out of the question).
 uint32_t covered(const state& s, const fragment& f, const format::fragment_header& h) noexcept;
 
-uint32_t header_checksum(const state& s, const fragment& f, const format::fragment_header& h,
-                         const void* payload, uint32_t length) noexcept;
+// FRAG-2. A bijection of 32-bit words that no sum of XORs carries through; its constants are those of the
+// finalizer of MurmurHash3 (A. Appleby, public domain), and their inverses modulo 2^32.
+constexpr uint32_t scramble(uint32_t x) noexcept {
+  x ^= x >> 16;
+  x *= 0x85ebca6bu;
+  x ^= x >> 13;
+  x *= 0xc2b2ae35u;
+  return x ^ x >> 16;
+}
+constexpr uint32_t unscramble(uint32_t x) noexcept {
+  x ^= x >> 16;
+  x *= 0x7ed1b41du;
+  x ^= x >> 13 ^ x >> 26;
+  x *= 0xa5cb9243u;
+  return x ^ x >> 16;
+}
+static_assert(unscramble(scramble(0x12345678u)) == 0x12345678u &&
+              unscramble(scramble(0xfedcba98u)) == 0xfedcba98u && scramble(1) != 1);
+constexpr uint32_t word_of(uint64_t place) noexcept {
+  return static_cast<uint32_t>(place >> 5) ^ static_cast<uint32_t>(place >> 37);
+}
 
-codec::checksum_kind checksum_kind(const state& s, const fragment& f, uint32_t length) noexcept;
+// What is stored for a checksum of a fragment whose header lies at `place`, and the reverse.
+inline uint32_t bind(uint32_t sum, uint64_t place) noexcept {
+  if (SCUTE_PLANTED(checksum_place)) place = 0;
+  return SCUTE_PLANTED(checksum_linear) ? sum ^ word_of(place) : scramble(sum ^ word_of(place));
+}
+inline uint32_t unbind(uint32_t bound, uint64_t place) noexcept {
+  if (SCUTE_PLANTED(checksum_place)) place = 0;
+  return (SCUTE_PLANTED(checksum_linear) ? bound : unscramble(bound)) ^ word_of(place);
+}
 
-// FRAG-2. What is stored for a checksum of a fragment whose header lies at `place`, and the reverse.
-uint32_t bind(uint32_t sum, uint64_t place) noexcept;
-uint32_t unbind(uint32_t bound, uint64_t place) noexcept;
+inline codec::checksum_kind checksum_kind(const state& s, const fragment& f,
+                                          uint32_t length) noexcept {
+  return f.metadata || length == 0 ? codec::checksum_kind::crc32c : s.checksum;
+}
+
+// Of a header whose payload of `length` bytes, or none, has this kind of checksum.
+inline uint32_t header_checksum(codec::checksum_kind kind, uint64_t place,
+                                const format::fragment_header& h, const void* payload,
+                                uint32_t length) noexcept {
+  static_assert(format::header_tail == codec::crc32c_tail);
+  const std::byte* tail = reinterpret_cast<const std::byte*>(&h) + 4;
+  return bind(kind == codec::checksum_kind::crc32c
+                  ? codec::crc32c_with_tail(payload, length, tail)
+                  : codec::checksum(kind, payload, length, tail, format::header_tail),
+              place);
+}
+inline uint32_t header_checksum(const state& s, const fragment& f, const format::fragment_header& h,
+                                const void* payload, uint32_t length) noexcept {
+  return header_checksum(checksum_kind(s, f, length), f.header, h, payload, length);
+}
 
 // Makes `next` the next member in the ring of a sealed header; length: what it covers.
 void join_ring(const state& s, const fragment& f, format::fragment_header& h, uint32_t length,

@@ -53,7 +53,8 @@ struct window_columns {
   std::vector<column_range>
       columns;           // whole extents of its members, ascending, none overlaps another
   bool stacked = false;  // some column has several cells of these members
-  std::vector<parity_range> parity;  // stored, write-back begun
+  std::vector<parity_range> parity;  // stored; to be written back by whoever ends a deferred window
+  bool roomy = false;  // it, and lane::pieces, have the room that a short commit takes (SHORT-4)
 
   bool has(uint32_t stripe) const noexcept {
     if (stripes.size() > 12) return std::binary_search(stripes.begin(), stripes.end(), stripe);
@@ -117,7 +118,6 @@ struct alignas(64) lane {
   const window_columns& last() const noexcept { return windows[current ^ 1]; }
   window_progress progress;
   byte_buffer deltas;
-  const void* deferred_by = nullptr;  // the thread that has stored the parity of `last`
   alignas(64) std::atomic<uint32_t> deferral{0};
   medium::writer relief;
 

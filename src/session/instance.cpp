@@ -417,10 +417,13 @@ uint64_t instance::root(uint64_t size, uint32_t type) {
 tx::transaction& instance::acquire() {
   thread_state& me = this_thread();
   const int hint = me.last_pool == serial ? me.last_lane : -1;
-  const uint32_t lane = leases_.acquire(me, hint);
-  me.last_lane = static_cast<int>(lane);
-  me.last_pool = serial;
-  return transactions[lane];
+  const auto lane = static_cast<int>(leases_.acquire(me, hint));
+  if (lane != hint) [[unlikely]] {
+    me.last_lane = lane;
+    me.last_pool = serial;
+    me.last_transaction = &transactions[static_cast<size_t>(lane)];
+  }
+  return *me.last_transaction;
 }
 
 void instance::release(tx::transaction& t) noexcept {

@@ -28,14 +28,6 @@ void pause() {
   std::this_thread::sleep_for(std::chrono::microseconds(50));
 }
 
-// Between a holder's two steps.
-void light_barrier(bool imposed_from_outside) noexcept {
-  if (imposed_from_outside)
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-  else
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-}
-
 // Between a taker's two steps: every other thread passes a full barrier.
 void heavy_barrier() noexcept {
   if (!registered() || membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0)
@@ -44,19 +36,14 @@ void heavy_barrier() noexcept {
 
 }  // namespace
 
-bool lane_leases::enter(uint32_t lane, lease_holder* holder) noexcept {
-  static const bool imposed = registered();
-  holder->active.store(true, std::memory_order_relaxed);
-  light_barrier(imposed);
-  if (owners_[lane].load(std::memory_order_relaxed) == holder) return true;
-  holder->active.store(false, std::memory_order_release);
-  return false;
+bool lane_leases::barriers_are_imposed() noexcept {
+  return registered();
 }
 
 // A lane that nobody uses, or -1.
 int lane_leases::take(thread_state& me) {
   const locked hold(mutex_);
-  const auto n = static_cast<uint32_t>(owners_.size());
+  const uint32_t n = count_;
   for (uint32_t k = 0; k < n; ++k) {
     const uint32_t i = (me.ordinal + k) % n;
     lease_holder* owner = owners_[i].load(std::memory_order_relaxed);
@@ -97,13 +84,13 @@ bool lane_leases::try_acquire(thread_state& me, uint32_t lane) {
   return enter(lane, me.holder);
 }
 
-uint32_t lane_leases::acquire(thread_state& me, int hint) {
+uint32_t lane_leases::acquire_another(thread_state& me) {
   me.take_part();
   for (unsigned round = 0;; ++round) {
-    if (hint >= 0 && enter(static_cast<uint32_t>(hint), me.holder))
-      return static_cast<uint32_t>(hint);
-    hint = take(me);
-    if (hint >= 0) continue;
+    if (const int lane = take(me); lane >= 0) {
+      if (enter(static_cast<uint32_t>(lane), me.holder)) return static_cast<uint32_t>(lane);
+      continue;
+    }
     // More threads than lanes. A transaction takes microseconds, unless its thread sleeps in it.
     if (this_thread_waits.call != nullptr)
       this_thread_waits.call(this_thread_waits.arg);

@@ -15,7 +15,6 @@
 #pragma once
 
 #include <atomic>
-#include <deque>
 #include <memory>
 
 #include "base/lock.hpp"
@@ -26,11 +25,19 @@ namespace scute::core {
 
 class lane_leases {
  public:
-  void resize(uint32_t lanes) { owners_ = std::deque<std::atomic<lease_holder*>>(lanes); }
+  void resize(uint32_t lanes) {
+    owners_ = std::make_unique<std::atomic<lease_holder*>[]>(lanes);
+    count_ = lanes;
+  }
 
   // A lane for the calling thread, marked active; waits while others use all of them. `hint` is
   // the lane it had last here, or -1. Throws std::bad_alloc.
-  uint32_t acquire(thread_state& me, int hint);
+  uint32_t acquire(thread_state& me, int hint) {
+    if (hint >= 0 && me.holder != nullptr && enter(static_cast<uint32_t>(hint), me.holder))
+        [[likely]]
+      return static_cast<uint32_t>(hint);
+    return acquire_another(me);
+  }
   // This lane, marked active, unless somebody is using it. The thread must not be using another one.
   bool try_acquire(thread_state& me, uint32_t lane);
   static void release(thread_state& me) noexcept {
@@ -38,11 +45,25 @@ class lane_leases {
   }
 
  private:
-  bool enter(uint32_t lane, lease_holder* holder) noexcept;
+  // LEASE-1: a holder's two steps.
+  bool enter(uint32_t lane, lease_holder* holder) noexcept {
+    holder->active.store(true, std::memory_order_relaxed);
+    if (imposed_) [[likely]]
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+    else
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (owners_[lane].load(std::memory_order_relaxed) == holder) return true;
+    holder->active.store(false, std::memory_order_release);
+    return false;
+  }
+  uint32_t acquire_another(thread_state& me);
   int take(thread_state& me);
+  static bool barriers_are_imposed() noexcept;
 
+  const bool imposed_ = barriers_are_imposed();  // the holder's barrier comes from outside
   plain_mutex mutex_;
-  std::deque<std::atomic<lease_holder*>> owners_;
+  std::unique_ptr<std::atomic<lease_holder*>[]> owners_;  // by lane
+  uint32_t count_ = 0;                                    // of lanes
 };
 
 }  // namespace scute::core

@@ -48,7 +48,7 @@ struct thread_state {
   bool admits_faults = false;  // see base/thread_signals.hpp
   uint64_t last_pool = 0;      // serial
   int last_lane = -1;
-  char message[message_size] = {};  // of the last error
+  tx::transaction* last_transaction = nullptr;  // of last_lane
 
   // Gives the thread a holder, and an ordinal, which it keeps until it ends. Throws std::bad_alloc.
   void take_part() {
@@ -65,14 +65,19 @@ struct thread_state {
   }
   // Signals of lost pages, if they are handled in this process.
   void admit_faults() noexcept;
-  // Longer messages are cut.
-  void set_message(const char* text) noexcept;
+  // Of the last error. Longer messages are cut. They lie apart from the rest, which every call needs.
+  static void set_message(const char* text) noexcept;
+  static const char* message() noexcept;
 
  private:
   void join();
   void begin_process() noexcept;
 };
 
-thread_state& this_thread() noexcept;
+inline constinit thread_local thread_state state_of_this_thread
+    __attribute__((tls_model("initial-exec")));
+inline thread_state& this_thread() noexcept {
+  return state_of_this_thread;
+}
 
 }  // namespace scute::core

@@ -13,9 +13,6 @@ namespace scute::core::tx {
 namespace {
 
 constexpr uint64_t block_size = uint64_t{256} << 10;
-// From here on a buffer gets a mapping of its own, whose untouched pages cost nothing: a small
-// edit of a large object then takes memory for the edit only.
-constexpr uint64_t big_size = uint64_t{64} << 10;
 constexpr uint64_t spare_max = uint64_t{16} << 20;
 
 }  // namespace
@@ -45,15 +42,6 @@ void arena::next_block(uint64_t size) {
   used_ = 0;
 }
 
-inline std::byte* arena::bump(uint64_t size) {
-  size = round_up(size, 64);
-  if (current_.size - used_ < size) [[unlikely]]
-    next_block(size);
-  std::byte* at = current_.at + used_;
-  used_ += size;
-  return at;
-}
-
 std::byte* arena::map_big(uint64_t size) {
   blocks_.reserve(blocks_.size() + 1);
   for (auto it = spare_.begin(); it != spare_.end(); ++it) {
@@ -68,18 +56,6 @@ std::byte* arena::map_big(uint64_t size) {
   if (at == MAP_FAILED) throw std::bad_alloc();
   blocks_.push_back({static_cast<std::byte*>(at), length, true});
   return static_cast<std::byte*>(at);
-}
-
-std::byte* arena::take(uint64_t size, uint64_t front) {
-  const uint64_t lead = round_up(front, 64);
-  const uint64_t total = lead + size + canary_size;
-  std::byte* start = total >= big_size ? map_big(total) : bump(total);
-  std::byte* payload = start + lead;
-  unpoison(payload, size);
-  poison(payload - front, front);  // all of it: under AddressSanitizer who writes there is told
-  plant_canary(payload - front_canary(front), front_canary(front));
-  plant_canary(payload + size, canary_size);
-  return payload;
 }
 
 std::byte* arena::scratch(uint64_t size) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/rounding.hpp"
 #include "tx/canary.hpp"
 
 namespace scute::core::tx {
@@ -22,7 +23,16 @@ class arena {
   // Room for `size` payload bytes, 64-byte aligned and uninitialised, preceded by `front` bytes of
   // room for headers (a multiple of 32) whose end serves as the front canary until it is filled in,
   // and followed by the back canary. Big buffers take memory only where they are touched.
-  std::byte* take(uint64_t size, uint64_t front);
+  std::byte* take(uint64_t size, uint64_t front) {
+    const uint64_t lead = round_up(front, 64);
+    const uint64_t total = lead + size + canary_size;
+    std::byte* payload = (total >= big_size ? map_big(total) : bump(total)) + lead;
+    unpoison(payload, size);
+    poison(payload - front, front);  // all of it: under AddressSanitizer who writes there is told
+    plant_canary(payload - front_canary(front), front_canary(front));
+    plant_canary(payload + size, canary_size);
+    return payload;
+  }
 
   // Plain room without canaries, 16-byte aligned.
   std::byte* scratch(uint64_t size);
@@ -53,7 +63,18 @@ class arena {
     uint64_t size;
     bool big;
   };
-  std::byte* bump(uint64_t size);
+  // From here on a buffer gets a mapping of its own, whose untouched pages cost nothing: a small edit of a
+  // large object then takes memory for the edit only.
+  static constexpr uint64_t big_size = uint64_t{64} << 10;
+
+  std::byte* bump(uint64_t size) {
+    size = round_up(size, 64);
+    if (current_.size - used_ < size) [[unlikely]]
+      next_block(size);
+    std::byte* at = current_.at + used_;
+    used_ += size;
+    return at;
+  }
   void next_block(uint64_t size);
   void give_back();
   std::byte* map_big(uint64_t size);

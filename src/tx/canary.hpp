@@ -61,20 +61,24 @@ inline void plant_canary(std::byte* at, uint64_t n) noexcept {
   poison(at, n);
 }
 
+// Bits that differ from the pattern in a canary of the usual size, joined. Works on poisoned bytes.
+inline uint64_t canary_difference(const canary_pattern& should, const std::byte* at) noexcept {
+  using half = uint64_t __attribute__((vector_size(16)));
+  static_assert(2 * sizeof(half) == canary_size);
+  half is[2], was[2];
+  unpoison(at, canary_size);
+  std::memcpy(is, at, sizeof is);
+  poison(at, canary_size);
+  std::memcpy(was, should.bytes, sizeof was);
+  const half all = (is[0] ^ was[0]) | (is[1] ^ was[1]);
+  return all[0] | all[1];
+}
+
 // True if the n bytes still are the pattern. Works on poisoned bytes.
 inline bool canary_intact(const std::byte* at, uint64_t n) noexcept {
+  if (n == canary_size) return canary_difference(the_pattern(), at) == 0;
   unpoison(at, n);
-  bool same = false;
-  if (n == canary_size) {
-    uint64_t is[4], should[4];
-    static_assert(sizeof is == canary_size);
-    std::memcpy(is, at, sizeof is);
-    std::memcpy(should, the_pattern().bytes, sizeof should);
-    same = ((is[0] ^ should[0]) | (is[1] ^ should[1]) | (is[2] ^ should[2]) |
-            (is[3] ^ should[3])) == 0;
-  } else {
-    same = long_intact(at, n);
-  }
+  const bool same = long_intact(at, n);
   poison(at, n);
   return same;
 }

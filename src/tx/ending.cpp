@@ -22,6 +22,18 @@ constexpr uint64_t stage_step = uint64_t{256} << 10;
 }  // namespace
 
 void transaction::check_canaries() {
+  if (small_count_ == count_) {
+    static_assert(canary_size == format::header_size);
+    const canary_pattern& should = the_pattern();
+    uint64_t bad = 0;
+    for (size_t i = 0; i < count_; ++i) {
+      const small_member& m = smalls_[i];
+      if (m.what == small_member::change::freed) continue;
+      bad |= canary_difference(should, m.image);
+      bad |= canary_difference(should, m.image + format::header_size + m.size);
+    }
+    if (bad == 0) return;
+  }
   for (size_t i = 0; i < count_; ++i) {
     const micro_buffer& b = *buffers_[i];
     if (b.bytes == nullptr || b.freed) continue;
@@ -103,6 +115,7 @@ void transaction::commit() {
       throw failure(SCUTE_E_ABORTED,
                     "an inner level of the transaction was aborted, so all of it was");
     check_canaries();
+    if (commit_short()) return end();
     stage_large();
     claim_guard mine(s_, lane_);
     claim_changes(mine);
@@ -161,7 +174,7 @@ void transaction::abort() noexcept {
 }
 
 void transaction::end() {
-  count_ = 0;
+  count_ = small_count_ = 0;
   gave_back_ = false;
   saved_.clear();
   anchor_at_ = 0;

@@ -30,6 +30,28 @@ struct member {
   uint64_t origin;    // tag of the header that the transaction has read; of no meaning if fresh
 };
 
+// A member that is a whole object of one fragment, in one row: what the short way of a commit needs to know of it, most
+// of it since the object was opened or allocated (docs/logfree.md, "The short way").
+struct small_member {
+  enum class change : uint8_t { contents, fresh, freed };
+  uint64_t header;        // file offset; the payload follows
+  std::byte* image;       // in DRAM: room for the new header, and the new payload behind it
+  uint64_t origin;        // tag of the version that was read; of no meaning if fresh
+  uint64_t parity;        // file offset of the (first) parity of the header's first byte
+  uint64_t zone, column;  // of that byte
+  uint32_t size;          // payload bytes, all of which the new header vouches for
+  uint32_t room;          // that the slot has
+  uint32_t type;          // of the object
+  uint16_t generation;    // of its chunk
+  change what;
+
+  // Bytes from the header on that a window over it covers.
+  uint64_t extent() const noexcept {
+    return format::header_size + (what == change::freed ? 0 : uint64_t{size});
+  }
+};
+inline constexpr size_t small_members_max = 8;
+
 class slot_keeper {
  public:
   // The transaction is decided and durable. Slots only, no spans: the caller holds stripes, and whoever
@@ -93,6 +115,12 @@ class engine : public heap::step_engine {
   // finds no room; SCUTE_E_IO if the medium failed, in which case the outcome is known only to the
   // next recovery.
   virtual void commit(pool::lane& l, const write_set& w) = 0;
+
+  // A short way to the same for 1 to small_members_max small objects, and for nothing else. False, with nothing
+  // written, if commit() has to do it. Calls freed->give_back() where commit() would, if anything is freed.
+  virtual bool commit_short(pool::lane&, std::span<const small_member>, slot_keeper* /*freed*/) {
+    return false;
+  }
 
   // Writes bytes that no valid header vouches for yet (the payload of a new object), with their
   // parity; durable when it returns, but not atomic. Keeps the log of large allocations small.

@@ -11,20 +11,28 @@ namespace scute::core::tx {
 
 class origins {
  public:
-  void clear() noexcept { all_.clear(); }
+  void clear() noexcept {
+    first_ = 0;
+    others_.clear();
+  }
   // The first one of a fragment counts: what is read later must be of the same version.
   void note(uint64_t fragment, uint64_t tag) {
-    if (all_.empty() || all_.back().fragment < fragment) {
-      all_.push_back({fragment, tag});
+    if (fragment == 0) {
+      if (first_ == 0) first_ = tag;
+      return;
+    }
+    if (others_.empty() || others_.back().fragment < fragment) {
+      others_.push_back({fragment, tag});
       return;
     }
     const auto at = find_first(fragment);
-    if (at->fragment != fragment) all_.insert(at, {fragment, tag});
+    if (at->fragment != fragment) others_.insert(at, {fragment, tag});
   }
   // 0, which is nobody's tag, if the fragment was not read.
   uint64_t of(uint64_t fragment) const noexcept {
+    if (fragment == 0) return first_;
     const auto at = find_first(fragment);
-    return at != all_.end() && at->fragment == fragment ? at->tag : 0;
+    return at != others_.end() && at->fragment == fragment ? at->tag : 0;
   }
 
  private:
@@ -32,11 +40,12 @@ class origins {
     uint64_t fragment, tag;
   };
   std::vector<one>::const_iterator find_first(uint64_t fragment) const noexcept {
-    return std::lower_bound(all_.begin(), all_.end(), fragment,
+    return std::lower_bound(others_.begin(), others_.end(), fragment,
                             [](const one& x, uint64_t f) { return x.fragment < f; });
   }
 
-  std::vector<one> all_;  // by fragment
+  uint64_t first_ = 0;       // of fragment 0, which is the only one of most objects
+  std::vector<one> others_;  // by fragment
 };
 
 }  // namespace scute::core::tx

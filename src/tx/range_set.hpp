@@ -20,6 +20,8 @@ class range_set {
     all_.clear();
   }
   bool empty() const noexcept { return hull_.end == 0; }
+  // Of a set that is empty: one range.
+  void become(uint64_t begin, uint64_t end) noexcept { hull_ = {begin, end}; }
   const byte_range* begin() const noexcept { return all_.empty() ? &hull_ : all_.data(); }
   const byte_range* end() const noexcept {
     return all_.empty() ? &hull_ + (empty() ? 0 : 1) : all_.data() + all_.size();

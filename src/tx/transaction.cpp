@@ -14,10 +14,6 @@ namespace scute::core::tx {
 namespace {
 
 constexpr uint64_t in_place_max = uint64_t{1} << 30;
-constexpr size_t linear_max = 8;
-// Bytes of an object, and of its parity, that are fetched ahead when it is opened, and when it has been
-// copied. Measured: more at once than a core has line buffers for only holds up the first.
-constexpr uint64_t data_ahead = 1088, parity_ahead = 320, parity_later = 4160;
 
 }  // namespace
 
@@ -65,28 +61,31 @@ micro_buffer* transaction::find(uint64_t payload) noexcept {
 }
 
 micro_buffer& transaction::add(const heap::object& o) {
-  if (buffers_.size() == count_) buffers_.push_back(std::make_unique<micro_buffer>());
-  const auto enter_index = [this](size_t n) {
-    const size_t mask = index_.size() - 1;
-    size_t i = (buffers_[n]->where.payload >> 5) * 0x9e3779b97f4a7c15u >> 20 & mask;
-    while (index_[i] != 0) i = (i + 1) & mask;
-    index_[i] = static_cast<uint32_t>(n + 1);
-  };
-  const bool grow = count_ + 1 > linear_max && (count_ + 1) * 2 > index_.size();
-  std::vector<uint32_t> larger;
-  if (grow) larger.resize(index_.empty() ? 64 : index_.size() * 2);
+  if (count_ == buffers_.size() || count_ >= linear_max) [[unlikely]]
+    make_room();
   reads = {0, reads.touched | SCUTE_TOUCHED_BIT(s_.oid_of(o.payload))};
-  micro_buffer& b = *buffers_[count_];
+  micro_buffer& b = *buffers_[count_++];
   b.reset();
   b.where = o;
-  ++count_;
-  if (grow) {
-    index_ = std::move(larger);
-    for (size_t i = 0; i < count_; ++i) enter_index(i);
-  } else if (!index_.empty()) {
+  if (!index_.empty()) [[unlikely]]
     enter_index(count_ - 1);
-  }
   return b;
+}
+
+void transaction::enter_index(size_t n) noexcept {
+  const size_t mask = index_.size() - 1;
+  size_t i = (buffers_[n]->where.payload >> 5) * 0x9e3779b97f4a7c15u >> 20 & mask;
+  while (index_[i] != 0) i = (i + 1) & mask;
+  index_[i] = static_cast<uint32_t>(n + 1);
+}
+
+// For one more buffer, and for its entry in the index, if there has to be one.
+void transaction::make_room() {
+  if (buffers_.size() == count_) buffers_.push_back(std::make_unique<micro_buffer>());
+  if (count_ + 1 <= linear_max || (count_ + 1) * 2 <= index_.size()) return;
+  std::vector<uint32_t> larger(index_.empty() ? 64 : index_.size() * 2);
+  index_ = std::move(larger);
+  for (size_t i = 0; i < count_; ++i) enter_index(i);
 }
 
 // Takes back the last add(): its entry in the index as well, or many of them would fill it. Nothing was
@@ -204,6 +203,14 @@ uint64_t transaction::alloc(uint64_t size, uint32_t type, void** bytes) {
     }
     std::memset(b.bytes, 0, size);
     if (bytes != nullptr) *bytes = b.bytes;
+    if (b.front() == format::header_size) {
+      if (small_member* m =
+              add_small(o, pool::cell_of(s_.geo, o.header), small_member::change::fresh)) {
+        m->image = b.header_room(0);
+        m->size = static_cast<uint32_t>(size);
+        m->type = type;
+      }
+    }
   } catch (...) {
     heap_.release(o);
     throw;
@@ -220,11 +227,22 @@ void transaction::free(uint64_t oid) {
   heap_.prepare_free(b.where);
   if (b.bytes == nullptr) b.bytes = arena_.scratch(b.front()) + b.front();
   b.span = b.where.is_span();
+  if (b.open.empty() && !b.fresh && !b.span && b.front() == format::header_size &&
+      &b == buffers_[count_ - 1].get()) {
+    if (small_member* m = add_small(b.where, pool::cell_of(s_.geo, b.where.header),
+                                    small_member::change::freed)) {
+      m->image = b.header_room(0);
+      m->origin = b.origins.of(0);
+    }
+  } else {
+    small_count_ = SIZE_MAX;  // the general way
+  }
   b.freed = true;
 }
 
 void* transaction::open(uint64_t oid) {
   const medium::cost_scope as(medium::cost_part::open);
+  if (const micro_buffer* b = open_small(oid, format::fragment_payload)) return b->bytes;
   micro_buffer& b = enter_filled(oid, 0, UINT64_MAX);
   if (!b.in_place.empty())
     throw failure(SCUTE_E_INVALID,
@@ -237,6 +255,10 @@ void* transaction::open(uint64_t oid) {
 void* transaction::add_range(uint64_t oid, uint64_t offset, uint64_t length) {
   const medium::cost_scope as(medium::cost_part::open);
   if (length == 0) throw failure(SCUTE_E_INVALID, "a range of zero bytes");
+  if (const micro_buffer* whole = open_small(oid, whole_max)) {
+    check_range(whole->size, offset, length);
+    return whole->bytes + offset;
+  }
   micro_buffer& b = length == UINT64_MAX ? enter(oid) : enter_filled(oid, offset, length);
   check_range(b.size, offset, length);
   if (b.in_place_set.overlaps(offset, offset + length)) {

@@ -66,14 +66,29 @@ class transaction final : private slot_keeper {
   pool::state& pool() noexcept { return s_; }
 
  private:
+  static constexpr size_t linear_max = 8;  // buffers that are found without an index
+  // A range of an object of up to this many bytes opens all of it: its checksum is then that of the buffer,
+  // which costs less than to bring the old one up to date.
+  static constexpr uint64_t whole_max = 512;
+  // Bytes of an object, and of its parity, that are fetched ahead when it is opened, and when it has been
+  // copied. Measured: more at once than a core has line buffers for only holds up the first.
+  static constexpr uint64_t data_ahead = 1088, parity_ahead = 320, parity_later = 4160;
+
   micro_buffer* find(uint64_t payload) noexcept;
   // When the first fragment of an object that enters is verified.
   enum class verification { now, with_copy, never };
   micro_buffer& enter(uint64_t oid, verification how = verification::now);
   micro_buffer& enter_filled(uint64_t oid, uint64_t offset, uint64_t length);
   micro_buffer& add(const heap::object& o);
+  void enter_index(size_t n) noexcept;
+  void make_room();
   void drop_last() noexcept;
   void materialise(micro_buffer& b);
+  bool knows(uint64_t payload) noexcept;
+  micro_buffer* open_small(uint64_t oid, uint64_t room_max);
+  small_member* add_small(const heap::object& o, const pool::cell& c,
+                          small_member::change what) noexcept;
+  bool commit_short();
   void fill(micro_buffer& b, uint64_t begin, uint64_t end);
   void check_range(uint64_t size, uint64_t offset, uint64_t length) const;
   bool needs_claim(const micro_buffer& b) const noexcept;
@@ -94,6 +109,9 @@ class transaction final : private slot_keeper {
   std::vector<std::unique_ptr<micro_buffer>>
       buffers_;  // the first count_ are in use; the rest keep theirs
   size_t count_ = 0;
+  // What the short way of a commit needs of the same objects, in the same order, as long as all are small.
+  small_member smalls_[small_members_max];
+  size_t small_count_ = 0;
   uint64_t anchor_at_ = 0;
   format::root_anchor anchor_{};
   bool gave_back_ = false;            // the slots that it frees

@@ -77,6 +77,11 @@ TEST(Crc32c, EveryVariantEqualsIsal) {
       const uint32_t expected = crc32_iscsi(p, static_cast<int>(n), reg);
       ASSERT_EQ(v->update(reg, p, n), expected) << n;
 
+      unsigned char tail[crc32c_tail];
+      random.fill(tail, sizeof tail);
+      ASSERT_EQ(v->update_with_tail(reg, p, n, tail), crc32_iscsi(tail, sizeof tail, expected))
+          << n;
+
       const unsigned char* q = other.place(n, !end);
       const uint32_t separate = crc32_iscsi(p, static_cast<int>(n), 0) ^
                                 crc32_iscsi(const_cast<unsigned char*>(q), static_cast<int>(n), 0);

@@ -67,7 +67,7 @@ class window : public testing::Test {
     engine::window(*s, lane(l)).write_data();
     lane(l).w.fence(fence_site::test);
     engine::window(*s, lane(l)).release_last();
-    engine::window(*s, lane(l)).write_parity();
+    engine::window(*s, lane(l)).write_parity(engine::window::write_back::later);
     engine::window(*s, lane(l)).defer();
   }
   void commit(uint32_t l, const std::vector<uint64_t>& places, const bytes& content) {
@@ -181,7 +181,7 @@ TEST_F(window, DataThenParityAndWhatItCounts) {
   EXPECT_EQ(0, std::memcmp(f.raw(parity_at), bytes(192).data(), 192))
       << "LF-1: parity is the old one";
   lane(0).w.fence(fence_site::test);
-  engine::window(*s, lane(0)).write_parity();
+  engine::window(*s, lane(0)).write_parity(engine::window::write_back::later);
   EXPECT_EQ(0, std::memcmp(f.raw(parity_at), content.data(), content.size()));
   ASSERT_EQ(lane(0).now().parity.size(), 1u);
   EXPECT_EQ(lane(0).now().parity[0].offset, parity_at);
@@ -296,14 +296,16 @@ TEST_F(window, ItsOrderIsAsserted) {
   EXPECT_DEATH(engine::window(*s, lane(0)).enter(), "point");
   EXPECT_DEATH(engine::window(*s, lane(0)).finish_last(), "deferral");
   begin(0, {at(1, c)}, pattern(1, 64));
-  EXPECT_DEATH(engine::window(*s, lane(0)).write_parity(), "point");
+  EXPECT_DEATH(engine::window(*s, lane(0)).write_parity(engine::window::write_back::later),
+               "point");
   EXPECT_DEATH(engine::window(*s, lane(0)).defer(), "point");
   EXPECT_DEATH(plan(0, {{at(1, c), 64}}), "point");
   engine::window(*s, lane(0)).write_data();
   EXPECT_DEATH(engine::window(*s, lane(0)).retreat(), "point");
   EXPECT_DEATH(engine::window(*s, lane(0)).write_data(), "point");
-  engine::window(*s, lane(0)).write_parity();
-  EXPECT_DEATH(engine::window(*s, lane(0)).write_parity(), "point");
+  engine::window(*s, lane(0)).write_parity(engine::window::write_back::later);
+  EXPECT_DEATH(engine::window(*s, lane(0)).write_parity(engine::window::write_back::later),
+               "point");
   lane(0).w.fence(fence_site::test);
   engine::window(*s, lane(0)).leave();
   EXPECT_DEATH(engine::window(*s, lane(0)).leave(), "point");
@@ -314,14 +316,16 @@ TEST_F(window, ItsOrderIsAsserted) {
 // WIN-2.
 TEST_F(window, WhoeverWantsAStripeDrains) {
   const uint64_t c = 12 * block;
+  const auto& stored = lane(0).w.count.bytes[static_cast<int>(medium::purpose::parity)];
+  const uint64_t before = stored.get();
   commit(0, {at(1, c), at(2, 15 * block)}, pattern(1, 64));
+  EXPECT_EQ(stored.get() - before, 128u) << "counted when it is stored";
   const uint64_t own = fences(lane(0));
   const auto& relief = lane(0).relief.count;
   EXPECT_EQ(relief.drains.get(), 0u);
   begin(1, {at(3, c + 2000)}, pattern(2, 64));  // other columns: the stripe is enough
   EXPECT_EQ(relief.drains.get(), 1u);
   EXPECT_EQ(relief.fences.get(), 1u);
-  EXPECT_EQ(relief.bytes[static_cast<int>(medium::purpose::parity)].get(), 128u);
   EXPECT_EQ(fences(lane(0)), own) << "the drain is not the lane's own writer's";
   EXPECT_EQ(lane(1).w.count.lock_waits.get(), 1u);
   EXPECT_TRUE(is_free(15 * block)) << "a window is let go of as a whole";

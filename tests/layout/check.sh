@@ -13,7 +13,7 @@ export LC_ALL=C
 
 root=$1 compile_commands=$2
 
-test_folders="install layout compile_fail cli readme api containers demo bench report hostile support planted campaign workloads disk"
+test_folders="install instructions layout compile_fail cli readme api containers demo bench report hostile support planted campaign workloads disk"
 roots="src include tools tests fuzz bench examples workloads"
 # Compiled by the tests themselves, at test time.
 uncompiled='^tests/(compile_fail|install)/'

@@ -91,7 +91,7 @@ class window_page : public testing::TestWithParam<mode> {
     engine::window(*s, lane()).release_last();
   }
   void all_parities() {
-    engine::window(*s, lane()).write_parity();
+    engine::window(*s, lane()).write_parity(engine::window::write_back::later);
     engine::window(*s, lane()).defer();
   }
   void commit(const std::vector<write>& writes) {

@@ -89,8 +89,8 @@ decltype(auto) reading(const std::string& path, F&& f) {
   try {
     return std::forward<F>(f)();
   } catch (const scute::error& error) {
+    if (!means_damage(error)) throw failure(path, error);
     const failure cause(path, error);
-    if (!means_damage(error)) throw cause;
     throw failure(cause.code(), cause.what(),
                   fmt::format("the store is damaged; try `scute check {} --repair`", path));
   }

@@ -34,7 +34,7 @@ std::string file_system_of(const std::string& path) {
 }
 
 std::string medium_reason(const std::string& path, const scute_info& info) {
-  const std::string file_system = file_system_of(path);
+  std::string file_system = file_system_of(path);
   switch (info.medium) {
     case SCUTE_MEDIUM_RAM:
       return fmt::format("memory of {}: survives the process, not the machine", file_system);

@@ -109,6 +109,8 @@ constexpr std::array counter_table{
     counter_text{"pages_healed", &scute_counters::pages_healed},
     counter_text{"logged", &scute_counters::logged},
     counter_text{"drains", &scute_counters::drains},
+    counter_text{"demotions", &scute_counters::demotions},
+    counter_text{"shorts", &scute_counters::shorts},
 };
 
 double percent(uint64_t part, uint64_t whole) {

@@ -170,7 +170,7 @@ void keep_locked(const std::string& path, const scute::options& how) {
   if (fork() != 0) return;
   for (int i = 0; i < 3000; ++i) {
     try {
-      const auto pool = scute::pool::open(path, how);
+      const auto pool = scute::pool::open(path, how);  // NOLINT(clang-analyzer-deadcode.DeadStores)
       std::this_thread::sleep_for(1s);
       _exit(0);
     } catch (const scute::error&) {

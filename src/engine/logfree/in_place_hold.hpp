@@ -48,6 +48,10 @@ class in_place_hold {
   outcome acquire(pool::lane& l) noexcept;
   void release(pool::lane& l) noexcept;  // back to the user's code
   bool is_acquired(const pool::lane& l) const noexcept;
+  // The owner's transaction has no in-place ranges. (Nobody but the owner leaves, or enters, that state.)
+  static bool is_none(const pool::lane& l) noexcept {
+    return l.hold.load(std::memory_order_relaxed) == 0;
+  }
   // window::require_columns() for l.now(), in which anybody can take what is held (HOLD-2). False if somebody did.
   bool require_columns(pool::lane& l) noexcept;
 

@@ -6,6 +6,7 @@
 #include "base/planted.hpp"
 #include "engine/common/in_place.hpp"
 #include "engine/common/recovery.hpp"
+#include "engine/logfree/short_commit.hpp"
 #include "engine/logfree/window.hpp"
 #include "pool/columns.hpp"
 #include "pool/grip.hpp"
@@ -112,17 +113,29 @@ void logfree::commit(pool::lane& l, const tx::write_set& w) {
     throw;
   }
   if (!entered) return commit_logged(l, w);
+  commit_window(l, w);
+}
+
+bool logfree::commit_short(pool::lane& l, std::span<const tx::small_member> members,
+                           tx::slot_keeper* freed) {
+  if (!in_place_hold::is_none(l) || logged_.has_undo(l)) return false;
+  return short_commit(s_, l, members).run(freed);
+}
+
+// From the first store on: the window is open.
+void logfree::commit_window(pool::lane& l, const tx::write_set& w) {
   window(s_, l).write_data();
-  if (SCUTE_PLANTED(window_parity_early)) window(s_, l).write_parity();
+  using write_back = window::write_back;
+  if (SCUTE_PLANTED(window_parity_early)) window(s_, l).write_parity(write_back::now);
   l.w.fence(fence_site::window);
   ++l.sequence;
   window(s_, l).release_last();
   if (!s_.medium->failed()) {
     if (w.freed != nullptr) w.freed->give_back();
-    if (!SCUTE_PLANTED(window_parity_early)) window(s_, l).write_parity();
+    if (!SCUTE_PLANTED(window_parity_early)) window(s_, l).write_parity(write_back::later);
     for (const auto& r : w.in_place) pool::end_in_place(s_, r.offset, r.length);
   }
-  if (mine != in_place_hold::outcome::none) hold_.end(l);
+  if (hold_.is_acquired(l)) hold_.end(l);
   if (s_.medium->failed() || SCUTE_PLANTED(window_release)) {
     window(s_, l).leave();
     return s_.require_healthy();

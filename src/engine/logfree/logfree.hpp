@@ -73,6 +73,8 @@ class logfree final : public tx::engine, private pool::stripes::keeper {
   void drain(pool::lane& l) noexcept override;
 
   void commit(pool::lane& l, const tx::write_set& w) override;
+  bool commit_short(pool::lane& l, std::span<const tx::small_member> members,
+                    tx::slot_keeper* freed) override;
   void step(pool::lane& l, std::span<const pool::patch> patches) override;
   void stage(pool::lane& l, std::span<const pool::patch> patches) override;
   void write_unlogged(pool::lane& l, std::span<const pool::patch> patches) override;
@@ -87,6 +89,7 @@ class logfree final : public tx::engine, private pool::stripes::keeper {
   void list_extents(pool::lane& l, const tx::write_set& w);
   bool fits(pool::lane& l, const tx::write_set& w);
   void make_ring(const tx::write_set& w);
+  void commit_window(pool::lane& l, const tx::write_set& w);
   void commit_logged(pool::lane& l, const tx::write_set& w);
   void resolve(pool::lane& l, const tx::write_set& w);
   void prepare_window(pool::lane& l, const tx::write_set& w);

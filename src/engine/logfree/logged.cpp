@@ -75,7 +75,7 @@ void logged::run(pool::lane& l, entry_image& image, const tx::write_set& w, endi
   l.w.fence(fence_site::logged_decide);
   if (!s_.medium->failed()) {
     window(s_, l).write_data();
-    window(s_, l).write_parity();
+    window(s_, l).write_parity(window::write_back::now);
     for (const auto& r : w.in_place) pool::end_in_place(s_, r.offset, r.length);
     if (SCUTE_PLANTED(logged_unlock)) window(s_, l).leave();
     l.w.fence(fence_site::logged);
@@ -140,7 +140,7 @@ void logged::stage(pool::lane& l, std::span<const pool::patch> patches) {
     // LF-1: a killed process leaves what it has stored for all to see. Columns that add up are believed, with
     // bytes that a power failure would then take back. (A page cache is read anew after an unclean end.)
     if (s_.medium->what() != medium::kind::file) l.w.fence(fence_site::logged_data);
-    window(s_, l).write_parity();
+    window(s_, l).write_parity(window::write_back::now);
     l.w.fence(fence_site::logged_parity);
   }
   window(s_, l).leave();

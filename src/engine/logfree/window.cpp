@@ -14,9 +14,6 @@
 namespace scute::core::engine {
 namespace {
 
-// taken: the lane has it back, and its parity is durable with the lane's next fence.
-enum deferral : uint32_t { none, deferred, aged, draining, taken };
-
 // Somebody may be writing there, and what is read does not matter: that it can be read does.
 [[gnu::no_sanitize("thread")]] void touch_byte(const std::byte* at) noexcept {
   static_cast<void>(*static_cast<const volatile std::byte*>(at));
@@ -52,11 +49,6 @@ bool are_apart(const std::vector<pool::column_range>& v) noexcept {
   return true;
 }
 
-void unlock(pool::state& s, const pool::lane& l, uint32_t stripe) noexcept {
-  if (SCUTE_PLANTED(window_unlocked)) return;
-  s.locks.unlock_window(stripe, l.index);
-}
-
 // Columns by their beginnings: joins those that overlap. False if more than `most` do somewhere.
 bool merge_columns(pool::window_columns& w, uint32_t most) {
   if (are_apart(w.columns)) return true;
@@ -84,6 +76,8 @@ bool merge_columns(pool::window_columns& w, uint32_t most) {
   return fits;
 }
 
+}  // namespace
+
 // delta times what the row of the piece counts in parity p is added to what there is of it.
 void add_delta(const pool::state& s, const pool::piece& x, uint32_t p, std::byte* next) noexcept {
   const std::byte* stored = s.at(x.parity + p * s.geo.row_size);
@@ -91,8 +85,6 @@ void add_delta(const pool::state& s, const pool::piece& x, uint32_t p, std::byte
   std::memcpy(next, stored, x.length);
   codec::galois::multiply_into(next, x.delta, pool::coefficient_of(s.geo, p, x.offset), x.length);
 }
-
-}  // namespace
 
 bool overlap(const std::vector<pool::column_range>& a,
              const std::vector<pool::column_range>& b) noexcept {
@@ -106,13 +98,6 @@ bool overlap(const std::vector<pool::column_range>& a,
       ++j;
   }
   return false;
-}
-
-// WIN-6
-template <window::point... Allowed>
-void window::go_to(point to) noexcept {
-  SCUTE_ASSERT(((l_.point == Allowed) || ...));
-  l_.point = to;
 }
 
 bool window::plan(std::span<const extent> extents) {
@@ -156,51 +141,21 @@ void window::plan_pieces() {
   if (!are_apart(w.columns)) w.columns.clear();
 }
 
-bool window::take_back() noexcept {
-  for (unsigned spins = 0;; spin_pause(spins)) {
-    uint32_t seen = l_.deferral.load(std::memory_order_acquire);
-    if (seen == none || seen == taken) return false;
-    if (seen != draining &&
-        l_.deferral.compare_exchange_strong(seen, taken, std::memory_order_acq_rel))
-      return true;
-  }
-}
-
 namespace {
-
-// Something that each thread has for itself.
-const void* this_thread() noexcept {
-  return &pool::this_thread_grip;
-}
 
 void flush_last(pool::state& s, pool::lane& l, medium::writer& w) noexcept {
   const pool::grip_scope here(s, l, pool::grip::phase::reading);
-  for (const pool::parity_range& r : l.last().parity)
-    w.flush(s.at(r.offset), r.length, medium::purpose::parity);
-}
-
-void forget_last(pool::lane& l) noexcept {
-  l.last().clear();
-  if (l.deferral.load(std::memory_order_relaxed) == taken)
-    l.deferral.store(none, std::memory_order_release);
-}
-
-// WIN-3. After take_back(), before the fence.
-void adopt_last(pool::state& s, pool::lane& l) noexcept {
-  if (l.deferred_by == this_thread() || SCUTE_PLANTED(window_adopted)) [[likely]]
-    return;
-  flush_last(s, l, l.w);
-  l.deferred_by = this_thread();
+  for (const pool::parity_range& r : l.last().parity) w.write_back(s.at(r.offset), r.length);
 }
 
 }  // namespace
 
 void window::finish_last() noexcept {
   SCUTE_ASSERT(l_.deferral.load(std::memory_order_relaxed) == taken);
-  adopt_last(s_, l_);
+  if (!SCUTE_PLANTED(window_own_flush)) flush_last(s_, l_, l_.w);
   l_.w.fence(fence_site::window_own);
-  for (const uint32_t stripe : l_.last().stripes) unlock(s_, l_, stripe);
-  forget_last(l_);
+  for (const uint32_t stripe : l_.last().stripes) unlock(stripe);
+  forget_last();
 }
 
 void window::require_columns() noexcept {
@@ -224,13 +179,14 @@ void window::require_columns() noexcept {
 
 bool window::enter() noexcept {
   if (!lock()) return false;
+  if (l_.deferral.load(std::memory_order_relaxed) == taken && !SCUTE_PLANTED(window_last_flush))
+    flush_last(s_, l_, l_.w);  // WIN-3
   go_to<point::planned>(point::open);
   return true;
 }
 
 bool window::lock() noexcept {
   bool taken_back = l_.deferral.load(std::memory_order_relaxed) == taken;
-  if (taken_back) adopt_last(s_, l_);
   if (SCUTE_PLANTED(window_unlocked)) return true;
   if (taken_back && overlap(l_.last().columns, l_.now().columns)) {  // WIN-3
     finish_last();
@@ -243,12 +199,12 @@ bool window::lock() noexcept {
   if (taken_back || !l_.held.stripes.empty()) {
     size_t got = 0;
     for (; got < want.size(); ++got)
-      if (!ours(want[got]) && !s_.locks.try_lock_window(want[got], l_.index)) break;
+      if (!s_.locks.try_lock_window(want[got], l_.index) && !ours(want[got])) break;
     if (got == want.size()) return true;
     // WIN-4
     l_.w.count.lock_waits.add(1);
     for (size_t i = 0; i < got; ++i)
-      if (!ours(want[i])) unlock(s_, l_, want[i]);
+      if (!ours(want[i])) unlock(want[i]);
     if (taken_back) finish_last();
     if (!l_.held.stripes.empty()) return false;
   }
@@ -260,30 +216,15 @@ bool window::lock() noexcept {
 void window::retreat() noexcept {
   go_to<point::open>(point::closed);
   for (const uint32_t stripe : l_.now().stripes)
-    if (!l_.last().has(stripe) && !l_.held.has(stripe)) unlock(s_, l_, stripe);
+    if (!l_.last().has(stripe) && !l_.held.has(stripe)) unlock(stripe);
   l_.now().clear();
   if (!l_.last().stripes.empty()) finish_last();
 }
 
-void window::release_last() noexcept {
-  go_to<point::data, point::parity>(l_.point);
-  for (const uint32_t stripe : l_.last().stripes)
-    if (!l_.now().has(stripe)) unlock(s_, l_, stripe);
-  forget_last(l_);
-}
-
 void window::leave() noexcept {
   go_to<point::open, point::data, point::parity>(point::closed);
-  for (const uint32_t stripe : l_.now().stripes) unlock(s_, l_, stripe);
+  for (const uint32_t stripe : l_.now().stripes) unlock(stripe);
   l_.now().clear();
-}
-
-void window::defer() noexcept {
-  go_to<point::parity>(point::closed);
-  SCUTE_ASSERT(l_.deferral.load(std::memory_order_relaxed) == none);
-  l_.current ^= 1;
-  l_.deferred_by = this_thread();
-  l_.deferral.store(deferred, std::memory_order_release);
 }
 
 void window::prepare_deltas() {
@@ -360,7 +301,7 @@ void window::write_data() noexcept {
   }
 }
 
-void window::write_parity() noexcept {
+void window::write_parity(write_back when) noexcept {
   go_to<point::data>(point::parity);
   const medium::cost_scope as(medium::cost_part::parity);
   const bool computes = late(s_, l_);
@@ -377,8 +318,12 @@ void window::write_parity() noexcept {
           p.parity / 64 == (l_.pieces[i - 1].parity + l_.pieces[i - 1].length - 1) / 64)
         codec::xor_delta(next, next, p.delta, p.length);
       if (SCUTE_PLANTED(window_several) && k != 0) continue;
-      if (!SCUTE_PLANTED(window_parity))
-        l_.w.push(s_.at(at), next, p.length, medium::purpose::parity, &l_.progress.done);
+      if (!SCUTE_PLANTED(window_parity)) {
+        if (when == write_back::later)
+          l_.w.put(s_.at(at), next, p.length, medium::purpose::parity, &l_.progress.done);
+        else
+          l_.w.push(s_.at(at), next, p.length, medium::purpose::parity, &l_.progress.done);
+      }
       l_.now().parity.push_back({at, p.length});
     }
   }
@@ -393,7 +338,7 @@ void window::drain() noexcept {
   if (!SCUTE_PLANTED(drain_flush)) flush_last(s_, l_, l_.relief);
   l_.relief.fence(fence_site::drain);
   l_.relief.count.drains.add(1);
-  for (const uint32_t stripe : l_.last().stripes) unlock(s_, l_, stripe);
+  for (const uint32_t stripe : l_.last().stripes) unlock(stripe);
   l_.last().clear();
   l_.deferral.store(none, std::memory_order_release);
 }

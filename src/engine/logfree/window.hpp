@@ -6,14 +6,14 @@
 //    store until after the fence behind its last one. Stripes are waited for in ascending order, and by
 //    nobody who holds others that could not be taken from him, so nobody waits for ever.
 // WIN-2 The second fence may be left to the lane's next one. Until then the window is *deferred*: decided,
-//    parity stored with its write-back begun, stripes still held. Whoever wants one of the stripes makes
-//    all of that parity durable himself and lets go of all of them (drain()). Parity therefore goes out by
-//    cached stores, whose write-back any CPU can repeat.
+//    parity stored, stripes still held. Whoever wants one of the stripes writes all of that parity back, fences, and
+//    lets go of all of them (drain()). Parity therefore goes out by cached stores, which any CPU can write back.
 // WIN-3 A lane's next window takes the deferred one back first, so that nobody can drain it half-way. If
 //    their columns overlap, byte by byte, it fences before it stores anything. If not, both share the
-//    stripes that they have in common, and its own first fence is the deferred one's second. A lane may
-//    have changed hands meanwhile, and a fence completes its own thread's write-backs only: so the one
-//    who takes back what another thread has deferred begins its write-back again.
+//    stripes that they have in common, and its own first fence is the deferred one's second: before it, with its own
+//    stripes taken, it writes the deferred parity back. So that is done by the thread whose fence is to complete
+//    it, whoever has stored the parity (a lane may have changed hands), and behind the locked instructions, the
+//    first of which would wait for it as a fence does.
 // WIN-4 A lane that holds a window waits for no stripe while it has taken back a deferred one: it only
 //    tries, and if that fails lets go of everything first.
 // WIN-5 A fence that fails is known to everybody who gets one of its columns afterwards: the medium says so
@@ -29,6 +29,7 @@
 #include <span>
 #include <vector>
 
+#include "base/planted.hpp"
 #include "pool/state.hpp"
 
 namespace scute::core::engine {
@@ -46,6 +47,9 @@ struct extent {
 bool overlap(const std::vector<pool::column_range>& a,
              const std::vector<pool::column_range>& b) noexcept;
 
+// What parity p will be under a piece, given its delta: to `next`.
+void add_delta(const pool::state& s, const pool::piece& x, uint32_t p, std::byte* next) noexcept;
+
 // A lane's windows: `now`, the one under way, and `last`, which may be deferred. What it knows is in the lane, where
 // whoever rebuilds a lost page in the middle of a commit finds it (pool/grip.hpp); this is what may be done with it,
 // and costs nothing to make. Methods are the thread's that uses the lane, unless they say that they are anybody's.
@@ -60,9 +64,20 @@ class window {
   // piece is computed when the one before it is written.
   void plan_pieces();
 
+  // For who fills l.now() himself.
+  void planned() noexcept { go_to<point::closed, point::planned>(point::planned); }
+
   // Makes the deferred window of the lane its own again, waiting for whoever is draining it. False if there
   // is none.
-  bool take_back() noexcept;
+  bool take_back() noexcept {
+    for (unsigned spins = 0;; spin_pause(spins)) {
+      uint32_t seen = l_.deferral.load(std::memory_order_acquire);
+      if (seen == none || seen == taken) return false;
+      if (seen != draining &&
+          l_.deferral.compare_exchange_strong(seen, taken, std::memory_order_acq_rel))
+        return true;
+    }
+  }
   // Ends what was taken back, with a fence.
   void finish_last() noexcept;
 
@@ -79,18 +94,39 @@ class window {
   // Unlocks l.now() after enter(), with nothing stored: the transaction may not have its way, or the medium has
   // failed (WIN-5). What was taken back is ended; l.held keeps what it has.
   void retreat() noexcept;
+  // The same without a fence: what was taken back is deferred again, with more of its parity written back than before.
+  void give_up() noexcept {
+    go_to<point::open>(point::closed);
+    for (const uint32_t stripe : l_.now().stripes)
+      if (!l_.last().has(stripe)) unlock(stripe);
+    l_.now().clear();
+    if (l_.deferral.load(std::memory_order_relaxed) == taken)
+      l_.deferral.store(deferred, std::memory_order_release);
+  }
   // After the fence that decided l.now(): the parity of l.last() is durable as well.
-  void release_last() noexcept;
+  void release_last() noexcept {
+    go_to<point::data, point::parity>(l_.point);
+    for (const uint32_t stripe : l_.last().stripes)
+      if (!l_.now().has(stripe)) unlock(stripe);
+    forget_last();
+  }
   // Unlocks l.now(): its parity is durable, or nothing was stored.
   void leave() noexcept;
   // l.now() becomes the deferred window.
-  void defer() noexcept;
+  void defer() noexcept {
+    go_to<point::parity>(point::closed);
+    SCUTE_ASSERT(l_.deferral.load(std::memory_order_relaxed) == none);
+    l_.current ^= 1;
+    l_.deferral.store(deferred, std::memory_order_release);
+  }
 
   // Data phase: new bytes of l.pieces to their places, deltas to l.deltas (which prepare_deltas() made as
   // large as they are). Parity phase: deltas to the parity. No fence in either.
   void prepare_deltas();
   void write_data() noexcept;
-  void write_parity() noexcept;
+  // later: whoever ends the deferred window writes the parity back.
+  enum class write_back : uint8_t { now, later };
+  void write_parity(write_back when) noexcept;
 
   // Makes the parity of the lane's deferred window durable and lets go of its stripes; nothing if it has
   // none. Anybody's; async-signal-safe. If the medium fails it says so afterwards (WIN-5).
@@ -103,10 +139,25 @@ class window {
   bool age() noexcept;
 
  private:
+  friend class short_commit;
   using point = pool::window_point;
+  // Of l_.deferral. taken: the lane has it back, and its parity is durable with the lane's next fence.
+  enum deferral : uint32_t { none, deferred, aged, draining, taken };
+
   template <point... Allowed>
-  void go_to(point to) noexcept;
+  void go_to(point to) noexcept {  // WIN-6
+    SCUTE_ASSERT(((l_.point == Allowed) || ...));
+    l_.point = to;
+  }
   bool lock() noexcept;
+  void unlock(uint32_t stripe) noexcept {
+    if (!SCUTE_PLANTED(window_unlocked)) s_.locks.unlock_window(stripe, l_.index);
+  }
+  void forget_last() noexcept {
+    l_.last().clear();
+    if (l_.deferral.load(std::memory_order_relaxed) == taken)
+      l_.deferral.store(none, std::memory_order_release);
+  }
 
   pool::state& s_;
   pool::lane& l_;

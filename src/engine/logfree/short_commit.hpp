@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The short way into a window: for a transaction that changes, makes and frees a few small objects, as nearly all
+// do. What the general way derives from what lies on the medium is derived from the buffers here.
+//
+// SHORT-1 The window is one like any other, from its plan to its deferral (WIN-1 to WIN-6), and its lane says the same
+//    of it: pieces, columns and stripes. So whoever rebuilds a lost page, drains, or resolves after a crash
+//    knows no difference.
+// SHORT-2 Members are whole objects of one fragment, header and payload one behind the other in DRAM as in the pool,
+//    each in one row, no two of them in one column. Everything else goes the general way, and so does what
+//    turns out to be unusual: a member that somebody has changed, or that has not changed, or damage, or a medium
+//    that has failed.
+// SHORT-3 Headers are sealed from the buffer alone, their ring included, before anything is locked. Which of the bytes
+//    differ is found under the window, when the member is known to be the one that was read (LF-9). So
+//    nothing counts that was read while somebody could change it (tx/conflict.hpp, CONFLICT-2).
+// SHORT-4 Before the window is entered the parity of all members has been looked at (docs/logfree.md, "A lost page of
+//    parity is a lost undo log"), and there is all the memory that it can need.
+#pragma once
+
+#include <span>
+
+#include "engine/logfree/window.hpp"
+#include "tx/engine.hpp"
+
+namespace scute::core::engine {
+
+class short_commit {
+ public:
+  short_commit(pool::state& s, pool::lane& l, std::span<const tx::small_member> members) noexcept
+      : s_(s), l_(l), members_(members) {}
+
+  // logfree::commit() of these members. False, with nothing locked or written, if the transaction has to go the
+  // general way. Throws std::bad_alloc, with nothing locked, and SCUTE_E_IO. The lane has no in-place ranges.
+  bool run(tx::slot_keeper* freed);
+
+ private:
+  void seal() noexcept;
+  bool plan();
+  void reserve();
+  void require_columns() noexcept;
+  bool find_pieces() noexcept;
+  void write_data() noexcept;
+  void write_parity() noexcept;
+  void store_parity(window& w) noexcept;
+  bool has_changed(const tx::small_member& m) const noexcept;
+  bool cut(const tx::small_member& m) noexcept;
+  void add(const tx::small_member& m, uint64_t begin, uint64_t end, medium::purpose why) noexcept;
+  uint32_t stripe_of(const tx::small_member& m, uint64_t at) const noexcept {
+    return pool::stripes::index(m.zone, (m.column + at) / pool::column_block);
+  }
+
+  pool::state& s_;
+  pool::lane& l_;
+  std::span<const tx::small_member> members_;
+  std::byte* room_ = nullptr;  // for the next piece's deltas
+  medium::tally writes_{};
+};
+
+}  // namespace scute::core::engine

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Instructions per operation against golden.txt: with the AVX2 kernels, which valgrind can run, and a fixed seed. The
+# file names the compiler it was made with; that one's code may differ by 2 percent, another one's by 25.
+# SCUTE_UPDATE_GOLDEN=1 writes it anew.
+set -euo pipefail
+export LC_ALL=C SCUTE_CPU=avx2
+operations=$SCUTE_TEST_OPERATIONS_EXE golden=$SCUTE_SOURCE_DIR/tests/instructions/golden.txt
+times=2000
+
+count() {  # ENGINE OPERATION: instructions of one
+  "$SCUTE_TEST_VALGRIND" --tool=callgrind --toggle-collect=measured --callgrind-out-file=counted \
+    "$operations" "$1" "$2" "$times" >said 2>&1 || { cat said; exit 1; }
+  awk -v times="$times" '/^(summary|totals):/ { n = $2 } END { printf "%d", n / times }' counted
+}
+
+{
+  echo "# $SCUTE_TEST_COMPILER, AVX2 kernels: instructions of one transaction"
+  printf '%-22s %9s %9s\n' operation logfree redo
+  while IFS= read -r operation; do
+    printf '%-22s %9d %9d\n' "$operation" "$(count logfree "$operation")" "$(count redo "$operation")"
+  done < <("$operations" --list)
+} >now
+
+if [ "${SCUTE_UPDATE_GOLDEN:-}" = 1 ]; then
+  cp now "$golden"
+  cat now
+  exit 0
+fi
+percent=25
+[ "$(head -1 now)" != "$(head -1 "$golden")" ] || percent=2
+status=0
+paste -d '|' now "$golden" | awk -F '|' -v percent="$percent" '
+  NR <= 2 { next }
+  {
+    n = split($1, is, " "); m = split($2, was, " ")
+    for (k = 1; k >= 0; --k) {
+      a = is[n - k]; b = was[m - k]
+      if (substr($1, 1, 22) != substr($2, 1, 22) || b == 0 || a > b * (1 + percent / 100) || a < b * (1 - percent / 100)) {
+        printf "%s: %d instructions with engine %s, golden are %d\n", substr($1, 1, 22), a, k ? "logfree" : "redo", b
+        bad = 1
+      }
+    }
+    ++rows
+  }
+  END { exit bad || rows == 0 }' || status=$?
+if [ "$status" != 0 ]; then
+  echo "More or less than golden.txt allows ($percent percent). If it is meant: SCUTE_UPDATE_GOLDEN=1 ctest -R instructions/golden"
+  cat now
+fi
+exit "$status"
