@@ -35,6 +35,11 @@ const std::vector<system_kind>& system_kinds() {
       {pmemobj_huge, pmemobj_huge, "tx", "the same in huge pages, as on a DAX file: maps and YCSB",
        true, nullptr},
 #endif
+      {"raw-logfree", "raw-logfree", "floor",
+       "the loads, stores, write-backs and fences of logfree-mlpc", false, make_raw},
+      {"raw-log", "raw-log", "floor", "the same of a speculative log, in one fence", false,
+       make_raw},
+      {"raw-redo", "raw-redo", "floor", "the same of redo-mlpc", false, make_raw},
       {"memcpy", "memcpy", "persist", "the bytes alone, flushed and fenced; not atomic", false,
        make_memcpy},
       {"volatile", "volatile", "malloc", "malloc, memcpy and free in DRAM", true, make_volatile},

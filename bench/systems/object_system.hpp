@@ -52,6 +52,7 @@ const std::vector<system_kind>& system_kinds();
 // The kinds behind system_kinds(), one maker per file.
 std::unique_ptr<object_system> make_scute(const system_kind&, const options&, const population&);
 std::unique_ptr<object_system> make_pmemobj(const system_kind&, const options&, const population&);
+std::unique_ptr<object_system> make_raw(const system_kind&, const options&, const population&);
 std::unique_ptr<object_system> make_memcpy(const system_kind&, const options&, const population&);
 std::unique_ptr<object_system> make_volatile(const system_kind&, const options&, const population&);
 

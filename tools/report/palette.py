@@ -34,6 +34,9 @@ _LOOKS: dict[str, Look] = {
     "sqlite": Look("#f0e442", "", "p"),
     "rocksdb": Look("#cc79a7", "", "*"),
     # Limits.
+    "raw-logfree": Look("#4d4d4d", "", "1", True),
+    "raw-log": Look("#8c8c8c", "..", "2", True),
+    "raw-redo": Look("#b3b3b3", "//", "3", True),
     "memcpy": Look("#777777", "", "d", True),
     "volatile": Look("#c9c9c9", "..", "h", True),
     "read": Look("#777777", "", "d", True),

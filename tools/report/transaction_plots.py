@@ -15,7 +15,7 @@ YCSB = {"ycsb_a": "A\n50 % upd.", "ycsb_b": "B\n5 % upd.", "ycsb_c": "C\nread",
         "ycsb_d": "D\nlatest", "ycsb_e": "E\nscan", "ycsb_f": "F\nr-m-w"}
 
 # Not transactions, and far away: they would squeeze the rest of a linear axis.
-LIMITS = ("memcpy", "volatile")
+LIMITS = ("raw-logfree", "raw-log", "raw-redo", "memcpy", "volatile")
 
 RELATIVE = (f"Whiskers: the interquartile ranges of both systems together; dashed line: {PEER}, "
             "which protects nothing.")
