@@ -34,7 +34,9 @@ const std::vector<std::pair<std::string, std::string>> works{
 
 // With --quick without the configurations that lie between others.
 bool contends(const options& o, const system_kind& k) {
-  if (k.name == "memcpy" || k.config == "floor" || k.name == "logfree2-mlpc" || !o.wants_system(k.name)) return false;
+  if (k.name == "memcpy" || k.config == "floor" || k.name == "logfree2-mlpc" ||
+      !o.wants_system(k.name))
+    return false;
   if (k.name == pmemobj_huge) return grants_huge_pages(o.dir);
   return !o.quick || (k.name != "redo-ml" && k.name != "redo-mlp" && k.name != "plain-mlpc");
 }
