@@ -30,6 +30,11 @@ size_t to_line_end(const void* p, size_t n) noexcept {
   return std::min(n, line - (reinterpret_cast<uintptr_t>(p) & (line - 1)));
 }
 
+// Bytes before the first whole line: none if p is the begin of one.
+size_t head(const void* p, size_t n) noexcept {
+  return std::min(n, -reinterpret_cast<uintptr_t>(p) & (line - 1));
+}
+
 // Between reading a line and writing it; the compiler keeps both on their sides.
 void tell(volatile uint32_t* done, size_t n) noexcept {
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -127,40 +132,56 @@ SCUTE_FUSED_PIECE(SCUTE_FUSED_WIDE) __mmask64 first_bytes(size_t n) noexcept {
   return n >= 64 ? ~__mmask64{0} : (__mmask64{1} << n) - 1;
 }
 
+template <way W, bool PastCache>
+SCUTE_FUSED_PIECE(SCUTE_FUSED_WIDE)
+void encode_line_wide(const fused_piece& p, size_t i, volatile uint32_t* done) noexcept {
+  const __m512i fresh = _mm512_loadu_si512(p.src + i);
+  const __m512i delta = _mm512_xor_si512(fresh, _mm512_load_si512(p.dst + i));
+  _mm512_storeu_si512(p.delta + i, delta);
+  _mm512_storeu_si512(p.next + i, _mm512_xor_si512(delta, _mm512_load_si512(p.parity + i)));
+  tell(done, i + line);
+  if constexpr (PastCache) {
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(p.dst + i), fresh);
+  } else {
+    _mm512_store_si512(p.dst + i, fresh);
+    push_wide<W>(p.dst + i);
+  }
+}
+
+template <way W>
+SCUTE_FUSED_PIECE(SCUTE_FUSED_WIDE)
+void encode_part_wide(const fused_piece& p, size_t i, size_t k, volatile uint32_t* done) noexcept {
+  const __mmask64 m = first_bytes(k);
+  const __m512i fresh = _mm512_maskz_loadu_epi8(m, p.src + i);
+  const __m512i delta = _mm512_xor_si512(fresh, _mm512_maskz_loadu_epi8(m, p.dst + i));
+  _mm512_mask_storeu_epi8(p.delta + i, m, delta);
+  _mm512_mask_storeu_epi8(p.next + i, m,
+                          _mm512_xor_si512(delta, _mm512_maskz_loadu_epi8(m, p.parity + i)));
+  tell(done, i + k);
+  _mm512_mask_storeu_epi8(p.dst + i, m, fresh);
+  push_wide<W>(p.dst + i);
+}
+
 template <way W>
 __attribute__((target(SCUTE_FUSED_WIDE))) void encode_wide(const fused_piece& piece,
                                                            volatile uint32_t* done) noexcept {
   const fused_piece p =
       piece;  // for all the compiler knows, what is stored could change the fields
-  const bool past_cache = W != way::none && p.n >= nt_threshold;
-  for (size_t i = 0; i < p.n;) {
-    std::byte* d = p.dst + i;
-    const size_t k = to_line_end(d, p.n - i);
-    if (k == line) {
-      const __m512i fresh = _mm512_loadu_si512(p.src + i);
-      const __m512i delta = _mm512_xor_si512(fresh, _mm512_load_si512(d));
-      _mm512_storeu_si512(p.delta + i, delta);
-      _mm512_storeu_si512(p.next + i, _mm512_xor_si512(delta, _mm512_load_si512(p.parity + i)));
-      tell(done, i + k);
-      if (past_cache) {
-        _mm512_stream_si512(reinterpret_cast<__m512i*>(d), fresh);
-      } else {
-        _mm512_store_si512(d, fresh);
-        push_wide<W>(d);
-      }
-    } else {
-      const __mmask64 m = first_bytes(k);
-      const __m512i fresh = _mm512_maskz_loadu_epi8(m, p.src + i);
-      const __m512i delta = _mm512_xor_si512(fresh, _mm512_maskz_loadu_epi8(m, d));
-      _mm512_mask_storeu_epi8(p.delta + i, m, delta);
-      _mm512_mask_storeu_epi8(p.next + i, m,
-                              _mm512_xor_si512(delta, _mm512_maskz_loadu_epi8(m, p.parity + i)));
-      tell(done, i + k);
-      _mm512_mask_storeu_epi8(d, m, fresh);
-      push_wide<W>(d);
-    }
-    i += k;
-  }
+  size_t i = head(p.dst, p.n);
+  if (i != 0) encode_part_wide<W>(p, 0, i, done);
+  if (W != way::none && p.n >= nt_threshold)
+    for (; p.n - i >= line; i += line) encode_line_wide<W, true>(p, i, done);
+  else
+    for (; p.n - i >= line; i += line) encode_line_wide<W, false>(p, i, done);
+  if (i != p.n) encode_part_wide<W>(p, i, p.n - i, done);
+}
+
+template <way W>
+SCUTE_FUSED_PIECE(SCUTE_FUSED_WIDE)
+void store_part_wide(std::byte* d, const std::byte* s, size_t k) noexcept {
+  const __mmask64 m = first_bytes(k);
+  _mm512_mask_storeu_epi8(d, m, _mm512_maskz_loadu_epi8(m, s));
+  push_wide<W>(d);
 }
 
 template <way W>
@@ -168,17 +189,19 @@ __attribute__((target(SCUTE_FUSED_WIDE))) void store_wide(void* dst, const void*
                                                           volatile uint32_t* done) noexcept {
   auto* d = static_cast<std::byte*>(dst);
   const auto* s = static_cast<const std::byte*>(src);
-  for (size_t i = 0; i < n;) {
-    const size_t k = to_line_end(d + i, n - i);
-    const __mmask64 m = first_bytes(k);
-    const __m512i fresh = _mm512_maskz_loadu_epi8(m, s + i);
-    tell(done, i + k);
-    if (k == line)
-      _mm512_store_si512(d + i, fresh);
-    else
-      _mm512_mask_storeu_epi8(d + i, m, fresh);
+  size_t i = head(d, n);
+  if (i != 0) {
+    tell(done, i);
+    store_part_wide<W>(d, s, i);
+  }
+  for (; n - i >= line; i += line) {
+    tell(done, i + line);
+    _mm512_store_si512(d + i, _mm512_loadu_si512(s + i));
     push_wide<W>(d + i);
-    i += k;
+  }
+  if (i != n) {
+    tell(done, n);
+    store_part_wide<W>(d + i, s + i, n - i);
   }
 }
 
@@ -191,45 +214,67 @@ SCUTE_FUSED_PIECE(SCUTE_FUSED_AVX2) void put_half(std::byte* p, __m256i v) noexc
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v);
 }
 
+template <way W, bool PastCache>
+SCUTE_FUSED_PIECE(SCUTE_FUSED_AVX2)
+void encode_line_avx2(const fused_piece& p, size_t i, volatile uint32_t* done) noexcept {
+  std::byte* d = p.dst + i;
+  const __m256i a = half(p.src + i), b = half(p.src + i + 32);
+  const __m256i x = _mm256_xor_si256(a, half(d)), y = _mm256_xor_si256(b, half(d + 32));
+  put_half(p.delta + i, x);
+  put_half(p.delta + i + 32, y);
+  put_half(p.next + i, _mm256_xor_si256(x, half(p.parity + i)));
+  put_half(p.next + i + 32, _mm256_xor_si256(y, half(p.parity + i + 32)));
+  tell(done, i + line);
+  if constexpr (PastCache) {
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(d), a);
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(d + 32), b);
+  } else {
+    put_half(d, a);
+    put_half(d + 32, b);
+    push_avx2<W>(d);
+  }
+}
+
+// Less than a line; half of one, as most fragments begin and end, in one go.
+template <way W>
+SCUTE_FUSED_PIECE(SCUTE_FUSED_AVX2)
+void encode_part_avx2(const fused_piece& p, size_t i, size_t k, volatile uint32_t* done) noexcept {
+  std::byte* d = p.dst + i;
+  if (k == line / 2) {
+    const __m256i a = half(p.src + i), x = _mm256_xor_si256(a, half(d));
+    put_half(p.delta + i, x);
+    put_half(p.next + i, _mm256_xor_si256(x, half(p.parity + i)));
+    tell(done, i + k);
+    put_half(d, a);
+  } else {
+    encode_bytes(p.delta + i, p.next + i, d, p.src + i, p.parity + i, k);
+    tell(done, i + k);
+    std::memcpy(d, p.src + i, k);
+  }
+  push_avx2<W>(d);
+}
+
 template <way W>
 __attribute__((target(SCUTE_FUSED_AVX2))) void encode_avx2(const fused_piece& piece,
                                                            volatile uint32_t* done) noexcept {
   const fused_piece p = piece;  // as above
-  const bool past_cache = W != way::none && p.n >= nt_threshold;
-  for (size_t i = 0; i < p.n;) {
-    std::byte* d = p.dst + i;
-    const size_t k = to_line_end(d, p.n - i);
-    if (k == line) {
-      const __m256i a = half(p.src + i), b = half(p.src + i + 32);
-      const __m256i x = _mm256_xor_si256(a, half(d)), y = _mm256_xor_si256(b, half(d + 32));
-      put_half(p.delta + i, x);
-      put_half(p.delta + i + 32, y);
-      put_half(p.next + i, _mm256_xor_si256(x, half(p.parity + i)));
-      put_half(p.next + i + 32, _mm256_xor_si256(y, half(p.parity + i + 32)));
-      tell(done, i + k);
-      if (past_cache) {
-        _mm256_stream_si256(reinterpret_cast<__m256i*>(d), a);
-        _mm256_stream_si256(reinterpret_cast<__m256i*>(d + 32), b);
-      } else {
-        put_half(d, a);
-        put_half(d + 32, b);
-        push_avx2<W>(d);
-      }
-    } else if (k == line / 2) {  // as most fragments begin and end
-      const __m256i a = half(p.src + i), x = _mm256_xor_si256(a, half(d));
-      put_half(p.delta + i, x);
-      put_half(p.next + i, _mm256_xor_si256(x, half(p.parity + i)));
-      tell(done, i + k);
-      put_half(d, a);
-      push_avx2<W>(d);
-    } else {
-      encode_bytes(p.delta + i, p.next + i, d, p.src + i, p.parity + i, k);
-      tell(done, i + k);
-      std::memcpy(d, p.src + i, k);
-      push_avx2<W>(d);
-    }
-    i += k;
-  }
+  size_t i = head(p.dst, p.n);
+  if (i != 0) encode_part_avx2<W>(p, 0, i, done);
+  if (W != way::none && p.n >= nt_threshold)
+    for (; p.n - i >= line; i += line) encode_line_avx2<W, true>(p, i, done);
+  else
+    for (; p.n - i >= line; i += line) encode_line_avx2<W, false>(p, i, done);
+  if (i != p.n) encode_part_avx2<W>(p, i, p.n - i, done);
+}
+
+template <way W>
+SCUTE_FUSED_PIECE(SCUTE_FUSED_AVX2)
+void store_part_avx2(std::byte* d, const std::byte* s, size_t k) noexcept {
+  if (k == line / 2)
+    put_half(d, half(s));
+  else
+    std::memcpy(d, s, k);
+  push_avx2<W>(d);
 }
 
 template <way W>
@@ -237,19 +282,20 @@ __attribute__((target(SCUTE_FUSED_AVX2))) void store_avx2(void* dst, const void*
                                                           volatile uint32_t* done) noexcept {
   auto* d = static_cast<std::byte*>(dst);
   const auto* s = static_cast<const std::byte*>(src);
-  for (size_t i = 0; i < n;) {
-    const size_t k = to_line_end(d + i, n - i);
-    tell(done, i + k);
-    if (k == line) {
-      put_half(d + i, half(s + i));
-      put_half(d + i + 32, half(s + i + 32));
-    } else if (k == line / 2) {
-      put_half(d + i, half(s + i));
-    } else {
-      std::memcpy(d + i, s + i, k);
-    }
+  size_t i = head(d, n);
+  if (i != 0) {
+    tell(done, i);
+    store_part_avx2<W>(d, s, i);
+  }
+  for (; n - i >= line; i += line) {
+    tell(done, i + line);
+    put_half(d + i, half(s + i));
+    put_half(d + i + 32, half(s + i + 32));
     push_avx2<W>(d + i);
-    i += k;
+  }
+  if (i != n) {
+    tell(done, n);
+    store_part_avx2<W>(d + i, s + i, n - i);
   }
 }
 
