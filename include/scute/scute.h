@@ -361,9 +361,10 @@ SCUTE_API int scute_tx_open(scute_tx *tx, scute_oid oid, void **bytes);
 
 /* Opens the range [offset, offset+length) of an object for writing. *bytes points at the range's
  * first byte in the micro-buffer; bytes of the object outside the ranges added so far must not be
- * touched through it: what is written there is lost, and only beyond the object noticed. Ranges may
- * overlap and repeat, and share one buffer. Costs the range, whatever the object's size: verifies only
- * the 4 KiB fragments that the range touches. A range that is open in place as a whole gives a pointer
+ * touched through it: what is written there is lost or, in an object of up to 512 bytes, which is opened as
+ * a whole, committed with it; only beyond the object it is noticed. Ranges may overlap and repeat, and
+ * share one buffer. Costs the range, whatever the object's size: verifies only the 4 KiB fragments that the
+ * range touches. A range that is open in place as a whole gives a pointer
  * into the pool; one that is so in part SCUTE_E_INVALID. */
 SCUTE_API int scute_tx_add_range(scute_tx *tx, scute_oid oid, uint64_t offset, uint64_t length,
                                  void **bytes);

@@ -97,8 +97,10 @@ page_repairer::outcome page_repairer::repair_zone_page(uint64_t page, beyond_rep
   const uint32_t stripe = pool::stripes::index(c.zone, c.column / pool::column_block);
   pool::grip& mine = pool::this_thread_grip;
   const bool holder = mine.pool == &s_;
-  const bool ours =
-      mine.window != nullptr ? mine.window->has_stripe(stripe) : mine.stripe == stripe;
+  const pool::lane* window = mine.window;
+  const bool ours = window == nullptr                        ? mine.stripe == stripe
+                    : mine.of == pool::grip::share::deferred ? window->last().has(stripe)
+                                                             : window->has_stripe(stripe);
   if (holder && !ours) return outcome::hopeless;  // against GRIP-1; never waits for it
   if (holder && !mine.shared) return rebuild(page, then, finder);
   if (!holder) {

@@ -40,6 +40,9 @@ struct grip {
   //            several parities each piece's come one after the other
   //   reading  data and parity agree
   const lane* window = nullptr;
+  // Of the lane's windows. deferred: the thread drains another lane, whose own thread may be planning its next one.
+  enum class share : uint8_t { all, deferred };
+  share of = share::all;
   uint32_t stripe = 0;
   bool shared = false;
   phase now = phase::reading;
@@ -69,9 +72,11 @@ class grip_scope {
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
   // The stripes of a window, or of one that is being drained for its lane.
-  grip_scope(const state& s, const lane& l, grip::phase p) noexcept {
+  grip_scope(const state& s, const lane& l, grip::phase p,
+             grip::share of = grip::share::all) noexcept {
     grip& h = this_thread_grip;
     SCUTE_ASSERT(h.pool == nullptr);
+    h.of = of;
     h.shared = false;
     h.now = p;
     h.length = h.done = 0;

@@ -368,11 +368,11 @@ void instance::close() {
   s.events.tell_all(s);
   if (s.read_only) return;
   s.require_healthy();
+  drain();
+  s.require_healthy();
   // Chunks that could not be taken back from a log, for want of memory: the next open does it, as
   // after a crash.
   if (heap->lent() != 0) return;
-  drain();
-  s.require_healthy();
   s.sb.clean = 1;
   // Else the next session goes on with it.
   if (!s.resolving->pending()) s.sb.resolved_epoch = s.sb.epoch;

@@ -34,10 +34,12 @@ struct member {
 // of it since the object was opened or allocated (docs/logfree.md, "The short way").
 struct small_member {
   enum class change : uint8_t { contents, fresh, freed };
-  uint64_t header;        // file offset; the payload follows
-  std::byte* image;       // in DRAM: room for the new header, and the new payload behind it
-  uint64_t origin;        // tag of the version that was read; of no meaning if fresh
-  uint64_t parity;        // file offset of the (first) parity of the header's first byte
+  uint64_t header;   // file offset; the payload follows
+  std::byte* image;  // in DRAM: room for the new header, and the new payload behind it
+  format::fragment_header
+      read;         // of the version that was read: all of it if the contents change, of one that
+                    // is freed the tag; of no meaning if fresh
+  uint64_t parity;  // file offset of the (first) parity of the header's first byte
   uint64_t zone, column;  // of that byte
   uint32_t size;          // payload bytes, all of which the new header vouches for
   uint32_t room;          // that the slot has

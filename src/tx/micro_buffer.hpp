@@ -22,6 +22,9 @@ struct micro_buffer {
   std::byte* bytes = nullptr;  // of the whole object; only what `open` lists was copied
   range_set open;              // ranges the user may change in `bytes`
   range_set known;             // ranges of `bytes` that hold the object's bytes (open or read)
+  // A small object that was opened for the sake of ranges is open as a whole; these are the ones that were asked for.
+  bool by_ranges = false;
+  range_set asked;
   range_set in_place_set;
   std::vector<inplace_range> in_place;
   tx::origins origins;
@@ -40,8 +43,12 @@ struct micro_buffer {
     return std::min(format::fragment_payload, size - i * format::fragment_payload);
   }
 
+  // What the user has opened.
+  const range_set& opened() const noexcept { return by_ranges ? asked : open; }
+
   void reset() noexcept {
-    fresh = freed = false;
+    fresh = freed = by_ranges = false;
+    asked.clear();
     bytes = nullptr;
     open.clear();
     known.clear();

@@ -96,7 +96,7 @@ bool transaction::knows(uint64_t payload) noexcept {
   b.known.become(0, size);
   if (small_member* m = add_small(o, c, small_member::change::contents)) {
     m->image = bytes - format::header_size;
-    m->origin = h.tag;
+    m->read = h;
     m->size = static_cast<uint32_t>(size);
     m->type = h.type;
   }

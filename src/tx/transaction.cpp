@@ -92,6 +92,7 @@ void transaction::make_room() {
 // entered since, so no other entry was put behind this one.
 void transaction::drop_last() noexcept {
   micro_buffer& b = *buffers_[count_ - 1];
+  if (small_count_ == count_) --small_count_;
   if (!index_.empty()) {
     const size_t mask = index_.size() - 1;
     size_t i = (b.where.payload >> 5) * 0x9e3779b97f4a7c15u >> 20 & mask;
@@ -232,7 +233,7 @@ void transaction::free(uint64_t oid) {
     if (small_member* m = add_small(b.where, pool::cell_of(s_.geo, b.where.header),
                                     small_member::change::freed)) {
       m->image = b.header_room(0);
-      m->origin = b.origins.of(0);
+      m->read.tag = b.origins.of(0);
     }
   } else {
     small_count_ = SIZE_MAX;  // the general way
@@ -249,14 +250,22 @@ void* transaction::open(uint64_t oid) {
                   "the object has in-place ranges in this transaction; go on with "
                   "scute_tx_inplace, or open it before");
   b.open.add(0, b.size, [](uint64_t, uint64_t) {});
+  b.by_ranges = false;
   return b.bytes;
 }
 
 void* transaction::add_range(uint64_t oid, uint64_t offset, uint64_t length) {
   const medium::cost_scope as(medium::cost_part::open);
   if (length == 0) throw failure(SCUTE_E_INVALID, "a range of zero bytes");
-  if (const micro_buffer* whole = open_small(oid, whole_max)) {
-    check_range(whole->size, offset, length);
+  if (micro_buffer* whole = open_small(oid, whole_max)) {
+    try {
+      check_range(whole->size, offset, length);
+    } catch (...) {
+      drop_last();
+      throw;
+    }
+    whole->by_ranges = true;
+    whole->asked.become(offset, offset + length);
     return whole->bytes + offset;
   }
   micro_buffer& b = length == UINT64_MAX ? enter(oid) : enter_filled(oid, offset, length);
@@ -269,7 +278,17 @@ void* transaction::add_range(uint64_t oid, uint64_t offset, uint64_t length) {
   }
   fill(b, offset, offset + length);
   b.open.add(offset, offset + length, [](uint64_t, uint64_t) {});
+  if (b.by_ranges) b.asked.add(offset, offset + length, [](uint64_t, uint64_t) {});
   return b.bytes + offset;
+}
+
+// Of a small object that was opened for the sake of ranges: from now on these alone are open, and the transaction goes
+// the general way.
+void transaction::narrow(micro_buffer& b) {
+  if (!b.by_ranges) return;
+  b.open = b.asked;
+  b.by_ranges = false;
+  small_count_ = SIZE_MAX;
 }
 
 void* transaction::in_place(uint64_t oid, uint64_t offset, uint64_t length) {
@@ -277,6 +296,7 @@ void* transaction::in_place(uint64_t oid, uint64_t offset, uint64_t length) {
   check_range(b.size, offset, length);
   if (length > in_place_max) throw failure(SCUTE_E_RANGE, "in-place ranges end at 1 GiB");
   const uint64_t end = offset + length;
+  if (!b.opened().overlaps(offset, end)) narrow(b);
   if (b.fresh || b.open.overlaps(offset, end)) return add_range(oid, offset, length);
   if (!b.in_place_set.contains(offset, end)) {
     // Each part that is new to the set is saved on its own; what was saved stays saved.
@@ -344,7 +364,7 @@ const void* transaction::get_range(uint64_t oid, uint64_t offset, uint64_t lengt
   }
   if (b->freed) throw failure(SCUTE_E_FREED, "the object was freed earlier in this transaction");
   check_range(b->size, offset, length);
-  if (!b->open.overlaps(offset, end)) {
+  if (!b->opened().overlaps(offset, end)) {
     if (s_.attentive) hand_out(s_, &lane_, b->where, b->size, offset, end, first_fragment::known);
     return s_.at(payload + offset);
   }

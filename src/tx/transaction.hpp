@@ -80,6 +80,7 @@ class transaction final : private slot_keeper {
   micro_buffer& enter(uint64_t oid, verification how = verification::now);
   micro_buffer& enter_filled(uint64_t oid, uint64_t offset, uint64_t length);
   micro_buffer& add(const heap::object& o);
+  void narrow(micro_buffer& b);
   void enter_index(size_t n) noexcept;
   void make_room();
   void drop_last() noexcept;

@@ -142,6 +142,73 @@ TEST_F(short_commit, AMemberThatSomebodyHasChanged) {
   f.expect_sound();
 }
 
+// A range that reaches beyond its object leaves no trace of it in the transaction.
+TEST_F(short_commit, ARefusedRangeIsForgotten) {
+  create();
+  const scute_oid a = f.alloc(pattern(1, 100)), b = f.alloc(pattern(2, 100)),
+                  c = f.alloc(pattern(3, 5000));
+  scute_tx* tx = nullptr;
+  ASSERT_EQ(SCUTE_OK, scute_tx_begin(f.pool, &tx));
+  void* at = nullptr;
+  EXPECT_EQ(SCUTE_E_RANGE, scute_tx_add_range(tx, a, 0, 4096, &at));
+  std::thread([&] { change({a}, 0, 100, 40); }).join();
+  ASSERT_EQ(SCUTE_OK, scute_tx_open(tx, c, &at));
+  std::memset(at, 9, 5000);
+  ASSERT_EQ(SCUTE_OK, scute_tx_open(tx, b, &at));
+  std::memset(at, 8, 100);
+  EXPECT_EQ(SCUTE_OK, scute_tx_commit(tx)) << scute_errormsg();
+  EXPECT_EQ(f.read(a)[0], 40);
+  EXPECT_EQ(f.read(b)[99], 8);
+  EXPECT_EQ(f.read(c)[4999], 9);
+  f.expect_sound();
+}
+
+// What was not asked for can still be opened in place, and is then stored to the pool.
+TEST_F(short_commit, RangesAndPlacesOfOneObject) {
+  create();
+  const scute_oid a = f.alloc(pattern(1, 200));
+  scute_tx* tx = nullptr;
+  ASSERT_EQ(SCUTE_OK, scute_tx_begin(f.pool, &tx));
+  void *range = nullptr, *place = nullptr, *within = nullptr;
+  const void* seen = nullptr;
+  ASSERT_EQ(SCUTE_OK, scute_tx_add_range(tx, a, 0, 8, &range));
+  ASSERT_EQ(SCUTE_OK, scute_tx_get_range(tx, a, 100, 8, &seen));
+  ASSERT_EQ(SCUTE_OK, scute_tx_inplace(tx, a, 64, 16, &place)) << scute_errormsg();
+  ASSERT_EQ(SCUTE_OK, scute_tx_inplace(tx, a, 4, 4, &within));
+  EXPECT_EQ(static_cast<char*>(within), static_cast<char*>(range) + 4);
+  const auto* raw = reinterpret_cast<const unsigned char*>(f.raw(a & 0xffff'ffff'ffff));
+  EXPECT_EQ(place, raw + 64);
+  EXPECT_EQ(seen, raw + 100);
+  std::memset(range, 7, 8);
+  std::memset(place, 8, 16);
+  EXPECT_EQ(raw[70], 8);
+  ASSERT_EQ(SCUTE_OK, scute_tx_commit(tx)) << scute_errormsg();
+  auto want = pattern(1, 200);
+  std::memset(want.data(), 7, 8);
+  std::memset(want.data() + 64, 8, 16);
+  EXPECT_TRUE(f.read(a) == want);
+  f.expect_sound();
+}
+
+// A header that is damaged after its object was opened is mended first, and does not get into the parity.
+TEST_F(short_commit, AHeaderThatIsDamagedMeanwhile) {
+  create();
+  const scute_oid a = f.alloc(pattern(1, 200));
+  for (const bool freed : {false, true}) {
+    const uint64_t before = shorts();
+    scute_tx* tx = nullptr;
+    ASSERT_EQ(SCUTE_OK, scute_tx_begin(f.pool, &tx));
+    void* at = nullptr;
+    ASSERT_EQ(SCUTE_OK, freed ? scute_tx_free(tx, a) : scute_tx_open(tx, a, &at));
+    if (!freed) std::memset(at, 5, 200);
+    const uint64_t meta = (a & 0xffff'ffff'ffff) - 32 + offsetof(format::fragment_header, meta);
+    const_cast<std::byte*>(f.raw(meta + 5))[0] ^= std::byte{2};  // what kind of header it is
+    ASSERT_EQ(SCUTE_OK, scute_tx_commit(tx)) << scute_errormsg();
+    EXPECT_EQ(shorts(), before);
+    f.expect_sound();
+  }
+}
+
 // SHORT-4: of two columns' parity pages one is lost when the window is entered.
 TEST_F(short_commit, ALostPageOfParity) {
   create();

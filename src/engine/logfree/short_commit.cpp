@@ -121,8 +121,14 @@ void short_commit::require_columns() noexcept {
 bool short_commit::has_changed(const tx::small_member& m) const noexcept {
   if (m.what == change::fresh) return false;
   if (s_.overlaid.open_elsewhere(m.header + format::header_size, m.room, l_.index)) return true;
-  return word_at(s_.at(m.header + offsetof(format::fragment_header, tag))) != m.origin &&
-         !SCUTE_PLANTED(conflict_test);
+  if (SCUTE_PLANTED(conflict_test)) return false;
+  format::fragment_header h;
+  std::memcpy(&h, s_.at(m.header), sizeof h);
+  // A header that is damaged is for the general way to mend, and not to get into the parity.
+  if (m.what == change::freed)
+    return h.tag != m.read.tag || format::meta_role(h.meta) != format::role::live ||
+           format::meta_generation(h.meta) != m.generation;
+  return std::memcmp(&h, &m.read, sizeof h) != 0;
 }
 
 void short_commit::add(const tx::small_member& m, uint64_t begin, uint64_t end,
@@ -182,6 +188,8 @@ void short_commit::write_data() noexcept {
   const uint32_t parities = s_.geo.parity;
   size_t i = 0;
   for (const pool::piece& p : l_.pieces) {
+    SCUTE_ASSERT(p.offset % pool::column_block + p.length <= pool::column_block &&
+                 (l_.now().has(p.stripe) || SCUTE_PLANTED(window_unlocked)));
     l_.progress.begin(i++);
     l_.w.encode({s_.at(p.offset), p.src, s_.at(p.parity), p.delta, p.next, p.length},
                 &l_.progress.done);

@@ -143,8 +143,9 @@ void window::plan_pieces() {
 
 namespace {
 
-void flush_last(pool::state& s, pool::lane& l, medium::writer& w) noexcept {
-  const pool::grip_scope here(s, l, pool::grip::phase::reading);
+void flush_last(pool::state& s, pool::lane& l, medium::writer& w,
+                pool::grip::share of = pool::grip::share::all) noexcept {
+  const pool::grip_scope here(s, l, pool::grip::phase::reading, of);
   for (const pool::parity_range& r : l.last().parity) w.write_back(s.at(r.offset), r.length);
 }
 
@@ -335,7 +336,7 @@ void window::drain() noexcept {
   do {
     if (seen != deferred && seen != aged) return;
   } while (!l_.deferral.compare_exchange_weak(seen, draining, std::memory_order_acq_rel));
-  if (!SCUTE_PLANTED(drain_flush)) flush_last(s_, l_, l_.relief);
+  if (!SCUTE_PLANTED(drain_flush)) flush_last(s_, l_, l_.relief, pool::grip::share::deferred);
   l_.relief.fence(fence_site::drain);
   l_.relief.count.drains.add(1);
   for (const uint32_t stripe : l_.last().stripes) unlock(stripe);
