@@ -13,7 +13,6 @@
 namespace scute::core::heap {
 namespace {
 
-constexpr uint32_t format_batch = 32;
 // Chunks of a size class whose bitmaps are built in the hope of a free slot before a new chunk is
 // taken: bounds the time of an allocation in a pool that was just opened.
 constexpr size_t scan_ahead = 8;
@@ -29,7 +28,10 @@ heap::heap(pool::state& s, step_engine& e)
       noted_(s.geo.zone_count),
       unscanned_(static_cast<size_t>(classes_.count())),
       with_room_(static_cast<size_t>(classes_.count())) {
-  for (auto& c : caches_) c.active.resize(static_cast<size_t>(classes_.count()));
+  for (auto& c : caches_) {
+    c.active.resize(static_cast<size_t>(classes_.count()));
+    c.ahead.resize(static_cast<size_t>(classes_.count()), zone_table::slots_first);
+  }
 }
 
 uint64_t heap::size_max() const noexcept {
@@ -224,7 +226,7 @@ chunk_record* heap::scan_some(pool::lane& l, int size_class, size_t how_many) {
     }
     scan(*c);
     if (take(c) != nullptr) return c;
-    if (grow(l, *c) && take(c) != nullptr) return c;
+    if (grow(l, size_class, *c) && take(c) != nullptr) return c;
   }
   return nullptr;
 }
@@ -244,11 +246,14 @@ void heap::publish(chunk_record& c, uint32_t from) noexcept {
   c.slots_hint = static_cast<uint16_t>(std::min<uint32_t>(c.slots_hint, from / 64));
 }
 
-// Formats further slots of a run whose bitmap there is; false if it is full.
-bool heap::grow(pool::lane& l, chunk_record& c) {
+// Formats further slots of a run whose bitmap there is; false if it is full. A lane that asks for a size class again
+// and again gets more of them each time; who wants a few objects only gets few.
+bool heap::grow(pool::lane& l, int size_class, chunk_record& c) {
   const uint32_t from = c.formatted.load(std::memory_order_relaxed);
   if (from == c.slots) return false;
-  zones_.format_slots(l, engine_, c, format_batch);
+  uint32_t& ahead = caches_[l.index].ahead[static_cast<size_t>(size_class)];
+  ahead = std::min(2 * ahead, zones_.slots_ahead(c.slot_size));
+  zones_.format_slots(l, engine_, c, ahead);
   publish(c, from);
   return true;
 }
@@ -261,7 +266,7 @@ chunk_record* heap::refill(pool::lane& l, int size_class, chunk_record* old) {
     if (!is_run(*old, size_class) || !old->owned) old = nullptr;
   }
   if (old != nullptr) {
-    if (grow(l, *old)) return old;
+    if (grow(l, size_class, *old)) return old;
     if (take(old) != nullptr) return old;  // somebody freed a slot meanwhile
   }
   if (chunk_record* c = take_listed(size_class)) return c;
@@ -278,7 +283,7 @@ chunk_record* heap::refill(pool::lane& l, int size_class, chunk_record* old) {
   if (c == nullptr) return steal(l, size_class);
   std::unique_ptr<uint64_t[]> bits(
       new uint64_t[(s_.geo.chunk_size / classes_.slot_size(size_class) + 63) / 64]());
-  zones_.make_run(l, engine_, *c, classes_.slot_size(size_class), format_batch);
+  zones_.make_run(l, engine_, *c, classes_.slot_size(size_class));
   --zones_.get(c->zone).available;
   {
     const locked in_chunk(c->mutex);
@@ -304,7 +309,7 @@ chunk_record* heap::steal(pool::lane& l, int size_class) {
           continue;
       }
       if (take(&c) != nullptr) return &c;  // another lane's: both allocate from it now
-      if (grow(l, c) && take(&c) != nullptr) return &c;
+      if (grow(l, size_class, c) && take(&c) != nullptr) return &c;
     }
   }
   return nullptr;

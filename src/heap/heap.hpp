@@ -60,7 +60,9 @@ class heap {
 
  private:
   struct lane_cache {
-    std::vector<chunk_record*> active;  // by size class
+    // By size class.
+    std::vector<chunk_record*> active;
+    std::vector<uint32_t> ahead;  // slots formatted at once the last time
   };
 
   static bool is_run(const chunk_record& c, int size_class) noexcept SCUTE_REQUIRES(c.mutex) {
@@ -70,7 +72,7 @@ class heap {
   chunk_record* refill(pool::lane& l, int size_class, chunk_record* old)
       SCUTE_EXCLUDES(zones_.chunk_mutex);
   void publish(chunk_record& c, uint32_t from) noexcept SCUTE_REQUIRES(zones_.chunk_mutex);
-  bool grow(pool::lane& l, chunk_record& c) SCUTE_REQUIRES(zones_.chunk_mutex);
+  bool grow(pool::lane& l, int size_class, chunk_record& c) SCUTE_REQUIRES(zones_.chunk_mutex);
   chunk_record* take(chunk_record* c) noexcept SCUTE_REQUIRES(zones_.chunk_mutex);
   chunk_record* take_listed(int size_class) SCUTE_REQUIRES(zones_.chunk_mutex);
   chunk_record* scan_some(pool::lane& l, int size_class, size_t how_many)

@@ -14,6 +14,9 @@ class step_engine {
   virtual ~step_engine() = default;
   // All or nothing, and durable when it returns. The patches together must fit the lane's log.
   virtual void step(pool::lane& l, std::span<const pool::patch> patches) = 0;
+  // Writes bytes that no valid header vouches for yet, with their parity; durable when it returns, but not
+  // atomic: a crash leaves any part of them, and recovery makes the parity right.
+  virtual void stage(pool::lane& l, std::span<const pool::patch> patches) = 0;
   // Writes bytes that nothing vouches for, with their parity. Not atomic; durable at the lane's next
   // fence, at the latest.
   virtual void write_unlogged(pool::lane& l, std::span<const pool::patch> patches) = 0;

@@ -8,12 +8,16 @@
 // ZONE-2 A chunk that changes its use gets a new generation, so nothing that lies in it can be taken
 //    for a live header.
 // ZONE-3 Headers of a span's bodies are written before its head; the head makes the span.
+// ZONE-4 Slots at or beyond a run's mark are nobody's bytes, but count for parity. Their headers are durable, with
+//    their parity, before a step raises the mark. So a crash in between leaves the mark, and columns that a
+//    recovery puts right (step_engine::stage); the slots are formatted again when they are needed.
 #pragma once
 
 #include <algorithm>
 #include <memory>
 #include <vector>
 
+#include "base/byte_buffer.hpp"
 #include "base/waiting.hpp"
 #include "heap/chunk_record.hpp"
 #include "heap/object.hpp"
@@ -98,12 +102,23 @@ class zone_table {
   // Prepares chunk headers until `chunk` is below the high-water mark: 0, or an errno if the file system
   // has no room for the chunks; the mark may have risen part of the way.
   int extend(pool::lane& l, step_engine& e, uint64_t z, uint32_t chunk) SCUTE_REQUIRES(chunk_mutex);
-  // Gives a chunk new content: a run of slots with the first `prepare` of them formatted.
-  void make_run(pool::lane& l, step_engine& e, chunk_record& c, uint32_t slot_size,
-                uint32_t prepare) SCUTE_REQUIRES(chunk_mutex);
-  // Formats further slots of a run.
-  void format_slots(pool::lane& l, step_engine& e, chunk_record& c, uint32_t prepare)
+  // Gives a chunk new content: a run of slots with the first of them, at most slots_first, formatted.
+  void make_run(pool::lane& l, step_engine& e, chunk_record& c, uint32_t slot_size)
       SCUTE_REQUIRES(chunk_mutex);
+  // Formats up to `count` further slots of a run (ZONE-4).
+  void format_slots(pool::lane& l, step_engine& e, chunk_record& c, uint32_t count)
+      SCUTE_REQUIRES(chunk_mutex);
+  static constexpr uint32_t slots_first = 32;
+  // No more slots of a size are formatted at once: so many as lie in 64 KiB; in a file behind the page cache, where
+  // a page that is written costs more than its lines, in one page.
+  static constexpr uint32_t most_slots_ahead(uint32_t slot_size) noexcept {
+    return std::max(slots_first, (uint32_t{64} << 10) / slot_size);
+  }
+  uint32_t slots_ahead(uint32_t slot_size) const noexcept {
+    return s_.medium->what() == medium::kind::file
+               ? std::max(slots_first, uint32_t{format::page} / slot_size)
+               : most_slots_ahead(slot_size);
+  }
   void make_span(pool::lane& l, step_engine& e, chunk_record& head, uint32_t length)
       SCUTE_REQUIRES(chunk_mutex);
   // Marks a chunk as lent to a log, as free again, or as free on the medium as it is in memory.
@@ -128,6 +143,11 @@ class zone_table {
                                          uint32_t log_chunks) const;
   void become_run(chunk_record& c, uint16_t generation, uint32_t slot_size,
                   uint32_t formatted) const;
+
+  static constexpr uint32_t dense_slot = 64;
+
+  byte_buffer image_ SCUTE_GUARDED_BY(chunk_mutex);  // of slots that are being formatted
+  std::vector<pool::patch> staged_ SCUTE_GUARDED_BY(chunk_mutex);
 
   pool::state& s_;
   std::vector<zone> zones_;  // as many as the pool has, for good

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/logfree/extents.hpp"
+#include "heap/zone_table.hpp"
 #include "mend/page_layout.hpp"
 #include "mend/repair.hpp"
 #include "pool/in_place_note.hpp"
@@ -105,9 +106,12 @@ std::vector<bool> cause::open_columns(uint64_t zone, uint64_t column, uint64_t l
       std::memcpy(&h, s_.at(g.chunk_header_offset(zone, static_cast<uint32_t>(index))), sizeof h);
       if (h.generation == 0) continue;
       const uint64_t in_chunk = (inside + i - g.chunk_base) & (g.chunk_size - 1);
-      const bool prepared = h.kind != static_cast<uint8_t>(format::chunk_kind::run) ||
-                            in_chunk < uint64_t{h.formatted} * h.slot_size;
-      if (prepared) open[i] = true;
+      if (h.kind == static_cast<uint8_t>(format::chunk_kind::run)) {
+        const uint64_t next =
+            uint64_t{h.formatted} + heap::zone_table::most_slots_ahead(std::max(h.slot_size, 64u));
+        if (in_chunk >= next * h.slot_size) continue;
+      }
+      open[i] = true;
     }
   }
   for (auto& [owner, all] : by_owner) {

@@ -18,9 +18,9 @@
 //    tells of (pool/in_place_note.hpp) is torn.
 // CAUSE-5 A column that does not add up, with nothing left in it that fails its checksum, is the trace of a crash if
 //    nobody vouches for one of its cells, and a transaction may have been storing there: staged payload,
-//    the payload of a new object whose header was put back, a chunk on its way to a log. Chunks that never
-//    had a use (generation 0) hold no such cell, nor do slots of a run that were never prepared, nor the space
-//    beyond the last chunk.
+//    the payload of a new object whose header was put back, a chunk on its way to a log, slots of a run that were
+//    being formatted (ZONE-4). Chunks that never had a use (generation 0) hold no such cell, nor do slots of a run
+//    beyond those that are formatted next, nor the space beyond the last chunk.
 // CAUSE-6 Or if one of its cells is a member of one of the last two transactions of its lane, in this block and
 //    epoch: a lane has one window in its parity phase, and one deferred. Else its parity was damaged, or
 //    space that nobody uses.

@@ -10,6 +10,12 @@
 #include "tx/conflict.hpp"
 
 namespace scute::core::engine {
+namespace {
+
+// Of an entry of stage(): so many intents fit any lane. Patches with no more bytes than stage_gap between them share one.
+constexpr uint32_t stage_intents = 32, stage_gap = 64;
+
+}  // namespace
 
 // Steps 1 and 2.
 void redo::decide(pool::lane& l, entry_image& image, std::span<const pool::patch> patches) {
@@ -83,18 +89,32 @@ void redo::step(pool::lane& l, std::span<const pool::patch> patches) {
   finish(l, ending::entry);
 }
 
+// Part by part, so that the entries fit any lane.
 void redo::stage(pool::lane& l, std::span<const pool::patch> patches) {
-  if (patches.empty()) return;
-  s_.require_healthy();
-  // The entry only says whose parity a crash may leave torn; the bytes themselves are nobody's.
-  entry_image image(l, 0);
-  for (const auto& p : patches)
-    if (!SCUTE_PLANTED(stage_intent))
-      image.add(format::record_kind::intent, p.offset, nullptr, p.length);
-  decide(l, image, patches);
-  apply(s_, l);
-  if (SCUTE_PLANTED(stage_durable)) return log_.retire(l, ending::entry);
-  finish(l, ending::entry);
+  while (!patches.empty()) {
+    s_.require_healthy();
+    // The entry only says whose parity a crash may leave torn; the bytes themselves are nobody's. The columns
+    // between two patches that lie close are as well told of: their parity is computed as it was.
+    entry_image image(l, 0);
+    size_t n = 0;
+    for (uint32_t intents = 0; n < patches.size() && intents < stage_intents; ++intents) {
+      const uint64_t begin = patches[n].offset;
+      uint64_t end = begin;
+      do end = patches[n].offset + patches[n].length;
+      while (++n < patches.size() && patches[n].offset >= end &&
+             patches[n].offset - end <= stage_gap &&
+             patches[n].offset + patches[n].length - begin <= UINT32_MAX);
+      if (!SCUTE_PLANTED(stage_intent))
+        image.add(format::record_kind::intent, begin, nullptr, static_cast<uint32_t>(end - begin));
+    }
+    decide(l, image, patches.first(n));
+    apply(s_, l);
+    if (SCUTE_PLANTED(stage_durable))
+      log_.retire(l, ending::entry);
+    else
+      finish(l, ending::entry);
+    patches = patches.subspan(n);
+  }
 }
 
 void redo::save(pool::lane& l, const tx::inplace_range& r, std::span<const tx::member> fragments) {

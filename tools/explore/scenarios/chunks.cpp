@@ -12,33 +12,42 @@ void reopen(const testing::stage& at) {
   at.open();
 }
 
-// Slots are prepared 32 at a time: objects of one size pass that mark.
-testing::scenario run_growth(const level& l) {
-  auto s = with_directories(std::string("run-growth/") + l.name, l.protection);
-  s.setup([](scute::pool& p) {
+// A chunk begins with 32 slots: objects of one size pass that mark.
+testing::scenario growth(const level& l, const char* name, uint64_t size) {
+  auto s = with_directories(std::string(name) + "/" + l.name, l.protection);
+  s.setup([size](scute::pool& p) {
     make_directories(p);
     for (unsigned t = 0; t < 3; ++t)
       commit(p, t, [&](change& c) {
-        for (unsigned k = 0; k < (t == 2 ? 4 : slots); ++k) c.alloc(k, 100, 20 * t + k);
+        for (unsigned k = 0; k < (t == 2 ? 4 : slots); ++k) c.alloc(k, size, 20 * t + k);
       });
   });
   for (unsigned n = 0; n < 2; ++n)
-    s.step("allocate 4", [n](scute::pool& p) {
+    s.step("allocate 4", [n, size](scute::pool& p) {
       commit(p, 2, [&](change& c) {
-        for (unsigned k = 4 + 4 * n; k < 8 + 4 * n; ++k) c.alloc(k, 100, 60 + k);
+        for (unsigned k = 4 + 4 * n; k < 8 + 4 * n; ++k) c.alloc(k, size, 60 + k);
       });
     });
   s.step_on_stage("close and open", reopen);
-  s.step("free one, allocate one", [](scute::pool& p) {
-    commit(p, 2, [](change& c) {
+  s.step("free one, allocate one", [size](scute::pool& p) {
+    commit(p, 2, [size](change& c) {
       c.free(11);
-      c.alloc(11, 100, 80);
+      c.alloc(11, size, 80);
     });
   });
   s.observe([](scute::pool& p) {
     return contents(p, 0) + "; " + contents(p, 1) + "; " + contents(p, 2);
   });
   return s;
+}
+
+testing::scenario run_growth(const level& l) {
+  return growth(l, "run-growth", 100);
+}
+
+// Of slots that fill whole blocks with their headers' lines.
+testing::scenario dense_growth(const level& l) {
+  return growth(l, "dense-growth", 32);
 }
 
 // Runs that were emptied become bodies of a span, when all other space is taken.
@@ -101,9 +110,11 @@ void add_chunk_scenarios(std::vector<entry>& to) {
     unsigned from;  // the lowest level it is worth while at
     testing::scenario (*make)(const level&);
   };
-  for (const kind& k : {kind{"run-growth", "a run gets further slots", 0, run_growth},
-                        {"span-over-runs", "runs become a span, and runs again", 0, span_over_runs},
-                        {"virgin-space", "a scribble in unused chunks", 2, virgin_space}})
+  for (const kind& k :
+       {kind{"run-growth", "a run gets further slots", 0, run_growth},
+        {"dense-growth", "a run of the smallest slots gets further ones", 0, dense_growth},
+        {"span-over-runs", "runs become a span, and runs again", 0, span_over_runs},
+        {"virgin-space", "a scribble in unused chunks", 2, virgin_space}})
     for (const level& l : levels)
       if (&l - levels >= k.from)
         to.push_back({std::string(k.name) + "/" + l.name, k.about,
