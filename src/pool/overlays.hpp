@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <iterator>
-#include <map>
+#include <vector>
 
 #include "base/lock.hpp"
 #include "base/spin_lock.hpp"
@@ -19,6 +19,42 @@
 namespace scute::core::pool {
 
 class overlays {
+ private:
+  struct range {
+    uint64_t offset, length;
+    const std::byte* bytes;
+    const std::byte* now;
+    bool stores_lost;
+    uint32_t lane;
+  };
+  using list = std::vector<range>;
+
+  // What a range and [offset, offset + length) have in common.
+  struct part {
+    uint64_t at, inside, length;  // `at` counts from offset, `inside` from the range's begin
+  };
+  static part common(const range& r, uint64_t offset, uint64_t length) noexcept {
+    const uint64_t begin = std::max(offset, r.offset);
+    const uint64_t end = std::min(offset + length, r.offset + r.length);
+    return {begin - offset, begin - r.offset, end - begin};
+  }
+
+  // The first range that begins behind `offset`.
+  template <typename List>
+  static auto after(List& ranges, uint64_t offset) noexcept {
+    return std::upper_bound(ranges.begin(), ranges.end(), offset,
+                            [](uint64_t x, const range& r) { return x < r.offset; });
+  }
+  template <typename List>
+  static auto find_first(List& ranges, uint64_t offset, uint64_t length) noexcept {
+    auto it = after(ranges, offset);
+    if (it != ranges.begin()) {
+      const auto before = std::prev(it);
+      if (before->offset + before->length > offset) return before;
+    }
+    return it != ranges.end() && it->offset < offset + length ? it : ranges.end();
+  }
+
  public:
   static constexpr uint32_t no_lane = UINT32_MAX;
 
@@ -26,7 +62,7 @@ class overlays {
   // it is.
   void add(uint64_t offset, uint64_t length, const std::byte* bytes, uint32_t lane = no_lane) {
     const locked turn(lock_);
-    ranges_.emplace(offset, range{length, bytes, nullptr, false, lane});
+    ranges_.insert(after(ranges_, offset), range{offset, length, bytes, nullptr, false, lane});
     any_.store(true, std::memory_order_release);
     if (lane != no_lane) revise(offset, length);
   }
@@ -42,9 +78,9 @@ class overlays {
   }
   void remove(uint64_t offset) noexcept {
     const locked turn(lock_);
-    const auto it = ranges_.find(offset);
+    const auto it = at(offset);
     if (it == ranges_.end()) return;
-    if (it->second.lane != no_lane) revise(offset, it->second.length);
+    if (it->lane != no_lane) revise(offset, it->length);
     ranges_.erase(it);
     any_.store(!ranges_.empty(), std::memory_order_release);
   }
@@ -57,22 +93,22 @@ class overlays {
   bool open_elsewhere(uint64_t offset, uint64_t length, uint32_t lane) const noexcept {
     if (!any_.load(std::memory_order_acquire)) return false;
     const locked turn(lock_);
-    for (auto it = first_in(offset, length); it != ranges_.end() && it->first < offset + length;
+    for (auto it = first_in(offset, length); it != ranges_.end() && it->offset < offset + length;
          ++it)
-      if (it->second.lane != lane && it->second.lane != no_lane) return true;
+      if (it->lane != lane && it->lane != no_lane) return true;
     return false;
   }
   // Replaces in buffer, which holds the medium's bytes of [offset, offset+length), those that are
   // overlaid.
   void substitute(uint64_t offset, std::byte* buffer, uint64_t length) const noexcept {
     const locked turn(lock_);
-    for (auto it = first_in(offset, length); it != ranges_.end() && it->first < offset + length;
+    for (auto it = first_in(offset, length); it != ranges_.end() && it->offset < offset + length;
          ++it) {
       const part p = common(*it, offset, length);
-      if (it->second.bytes == nullptr)
+      if (it->bytes == nullptr)
         std::memset(buffer + p.at, 0, p.length);
       else
-        std::memcpy(buffer + p.at, it->second.bytes + p.inside, p.length);
+        std::memcpy(buffer + p.at, it->bytes + p.inside, p.length);
     }
   }
   // Calls fn(offset, length) for what is not overlaid, without the lock, since who touches the medium can
@@ -86,8 +122,8 @@ class overlays {
         const locked turn(lock_);
         const auto it = first_in(from, end - from);
         if (it != ranges_.end()) {
-          begin = std::max(from, it->first);
-          next = std::min(end, it->first + it->second.length);
+          begin = std::max(from, it->offset);
+          next = std::min(end, it->offset + it->length);
         }
       }
       if (begin > from) fn(from, begin - from);
@@ -101,9 +137,9 @@ class overlays {
   // if what was stored there is lost: see renew().
   bool keep(uint64_t offset, const std::byte* now) noexcept {
     const locked turn(lock_);
-    const auto it = ranges_.find(offset);
-    if (it == ranges_.end() || it->second.stores_lost) return false;
-    it->second.now = now;
+    const auto it = at(offset);
+    if (it == ranges_.end() || it->stores_lost) return false;
+    it->now = now;
     return true;
   }
   // buffer is a rebuilt page: puts in what keep() has of it. Where nothing was kept the stores of a
@@ -111,55 +147,33 @@ class overlays {
   void renew(uint64_t offset, std::byte* buffer, uint64_t length) noexcept {
     if (!any_.load(std::memory_order_acquire)) return;
     const locked turn(lock_);
-    for (auto it = first_in(offset, length); it != ranges_.end() && it->first < offset + length;
+    for (auto it = first_in(offset, length); it != ranges_.end() && it->offset < offset + length;
          ++it) {
       const part p = common(*it, offset, length);
-      if (it->second.now != nullptr)
-        std::memcpy(buffer + p.at, it->second.now + p.inside, p.length);
-      else if (it->second.bytes != nullptr)
-        it->second.stores_lost = true;
+      if (it->now != nullptr)
+        std::memcpy(buffer + p.at, it->now + p.inside, p.length);
+      else if (it->bytes != nullptr)
+        it->stores_lost = true;
     }
   }
 
  private:
-  struct range {
-    uint64_t length;
-    const std::byte* bytes;
-    const std::byte* now;
-    bool stores_lost;
-    uint32_t lane;
-  };
-  using map = std::map<uint64_t, range>;
-
-  // What a range and [offset, offset + length) have in common.
-  struct part {
-    uint64_t at, inside, length;  // `at` counts from offset, `inside` from the range's begin
-  };
-  static part common(const map::value_type& r, uint64_t offset, uint64_t length) noexcept {
-    const uint64_t begin = std::max(offset, r.first);
-    const uint64_t end = std::min(offset + length, r.first + r.second.length);
-    return {begin - offset, begin - r.first, end - begin};
-  }
-
-  template <typename Map>
-  static auto find_first(Map& ranges, uint64_t offset, uint64_t length) noexcept {
-    auto it = ranges.upper_bound(offset);
-    if (it != ranges.begin()) {
-      const auto before = std::prev(it);
-      if (before->first + before->second.length > offset) return before;
-    }
-    return it != ranges.end() && it->first < offset + length ? it : ranges.end();
+  // The one that begins there.
+  list::iterator at(uint64_t offset) noexcept SCUTE_REQUIRES(lock_) {
+    const auto it = after(ranges_, offset);
+    if (it == ranges_.begin() || std::prev(it)->offset != offset) return ranges_.end();
+    return std::prev(it);
   }
 
   void revise(uint64_t offset, uint64_t length) noexcept SCUTE_REQUIRES(lock_) {
     for (uint64_t at = offset / page; at <= (offset + length - 1) / page; ++at)
       revisions_[at % revisions_count].fetch_add(1, std::memory_order_release);
   }
-  map::const_iterator first_in(uint64_t offset, uint64_t length) const noexcept
+  list::const_iterator first_in(uint64_t offset, uint64_t length) const noexcept
       SCUTE_REQUIRES(lock_) {
     return find_first(ranges_, offset, length);
   }
-  map::iterator first_in(uint64_t offset, uint64_t length) noexcept SCUTE_REQUIRES(lock_) {
+  list::iterator first_in(uint64_t offset, uint64_t length) noexcept SCUTE_REQUIRES(lock_) {
     return find_first(ranges_, offset, length);
   }
   // A signal handler may wait for it: nobody touches the medium while having it.
@@ -167,7 +181,7 @@ class overlays {
   std::atomic<bool> any_{false};
   static constexpr uint64_t page = 4096, revisions_count = 512;
   std::array<std::atomic<uint64_t>, revisions_count> revisions_{};
-  map ranges_ SCUTE_GUARDED_BY(lock_);
+  list ranges_ SCUTE_GUARDED_BY(lock_);
 };
 
 }  // namespace scute::core::pool

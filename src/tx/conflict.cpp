@@ -40,7 +40,8 @@ change find_changed(const pool::state& s, const pool::lane& l,
   const pool::optimistic_reads mark;
   for (const member& m : members) {
     if (m.fresh) continue;
-    if (is_open_elsewhere(s, l, m.where.payload, m.where.room)) return {&m, false};
+    if (is_open_elsewhere(s, l, m.where.payload, m.where.room) && !SCUTE_PLANTED(conflict_open))
+      return {&m, false};
     if (has_changed(s, m)) return {&m, !pool::valid(s, m.where)};
   }
   return {};

@@ -33,7 +33,9 @@ struct member {
 // A member that is a whole object of one fragment, in one row: what the short way of a commit needs to know of it, most
 // of it since the object was opened or allocated (docs/logfree.md, "The short way").
 struct small_member {
-  enum class change : uint8_t { contents, fresh, freed };
+  // in_place: the user stores to ranges of it on the medium. Its columns are held since then, and the image is
+  // what it held before.
+  enum class change : uint8_t { contents, fresh, freed, in_place };
   uint64_t header;   // file offset; the payload follows
   std::byte* image;  // in DRAM: room for the new header, and the new payload behind it
   format::fragment_header
@@ -41,6 +43,7 @@ struct small_member {
                     // is freed the tag; of no meaning if fresh
   uint64_t parity;  // file offset of the (first) parity of the header's first byte
   uint64_t zone, column;  // of that byte
+  uint32_t stripe;        // of its block
   uint32_t size;          // payload bytes, all of which the new header vouches for
   uint32_t room;          // that the slot has
   uint32_t type;          // of the object
@@ -118,9 +121,11 @@ class engine : public heap::step_engine {
   // next recovery.
   virtual void commit(pool::lane& l, const write_set& w) = 0;
 
-  // A short way to the same for 1 to small_members_max small objects, and for nothing else. False, with nothing
+  // A short way to the same for 1 to small_members_max small objects, and for nothing else. in_place: all ranges of
+  // the transaction, every one in a member; commit_short() brings the images up to date. False, with nothing
   // written, if commit() has to do it. Calls freed->give_back() where commit() would, if anything is freed.
-  virtual bool commit_short(pool::lane&, std::span<const small_member>, slot_keeper* /*freed*/) {
+  virtual bool commit_short(pool::lane&, std::span<const small_member>,
+                            std::span<const inplace_range> /*in_place*/, slot_keeper* /*freed*/) {
     return false;
   }
 
@@ -128,6 +133,15 @@ class engine : public heap::step_engine {
   // caller has copied them to r.old. fragments: those that the range touches, with what their headers
   // vouch for. SCUTE_E_CONFLICT as in commit().
   virtual void save(pool::lane& l, const inplace_range& r, std::span<const member> fragments) = 0;
+  // A short way to the same for a range of a small object. opened: the object is new to the transaction; its header
+  // was read without a lock, and its payload is now copied to the image, and verified. Copies what the range holds
+  // to `old`, which r.old is. False, with nothing changed but these, if save() has to do it, or to tell
+  // what is wrong.
+  enum class small_is : uint8_t { opened, known };
+  virtual bool save_short(pool::lane&, const small_member&, small_is, const inplace_range& /*r*/,
+                          std::byte* /*old*/) {
+    return false;
+  }
   // Puts saved ranges back, for an abort.
   virtual void restore(pool::lane& l, std::span<const inplace_range> ranges) = 0;
 };

@@ -23,6 +23,7 @@ small_member* transaction::add_small(const heap::object& o, const pool::cell& c,
   m.header = o.header;
   m.zone = c.zone;
   m.column = c.column;
+  m.stripe = pool::stripes::index(c.zone, c.column / pool::column_block);
   m.parity = pool::parity_offset(s_.geo, c.zone, c.column);
   m.room = static_cast<uint32_t>(o.room);
   m.generation = o.chunk->generation.load(std::memory_order_relaxed);
@@ -104,6 +105,96 @@ bool transaction::knows(uint64_t payload) noexcept {
   return &b;
 }
 
+namespace {
+
+// Of one object that go the short way; more than one commit takes is as well no matter.
+constexpr size_t in_place_ranges = 8;
+
+}  // namespace
+
+// Enters an object of one fragment, new to the transaction, for the sake of ranges in place. Its header is read without
+// any lock: the engine compares it when it has the columns. Null if it has to go the general way.
+small_member* transaction::open_in_place(uint64_t oid) {
+  const uint64_t payload = oid ^ s_.oid_tag;
+  heap::object o;
+  if (!s_.has_checksums || !s_.parity_is_log || s_.read_only || s_.resolving->pending() ||
+      payload >> 48 != 0 || count_ >= small_members_max || small_count_ != count_ ||
+      !heap_.zones().locate_small(payload, o))
+    return nullptr;
+  const pool::cell c = pool::cell_of(s_.geo, o.header);
+  pool::prefetch_data(s_, o.header, std::min<uint64_t>(o.room + 32, data_ahead));
+  for (uint32_t p = 0; p < s_.geo.parity; ++p)
+    __builtin_prefetch(s_.at(pool::parity_offset(s_.geo, c.zone, c.column, p)), 1);
+  format::fragment_header h;
+  {
+    const pool::optimistic_reads mark;
+    std::memcpy(&h, s_.at(o.header), sizeof h);
+  }
+  const uint64_t size = format::meta_size(h.meta);
+  if (size - 1 >= o.room ||
+      h.meta != format::make_meta(size, format::role::live, o.chunk->generation))
+    return nullptr;
+  std::byte* bytes = arena_.take(size, format::header_size);
+  micro_buffer& b = add(o);
+  b.size = size;
+  b.type = h.type;
+  b.bytes = bytes;
+  b.origins.note(0, h.tag);
+  small_member* m = add_small(o, c, small_member::change::in_place);
+  if (m == nullptr) {
+    drop_last();
+    return nullptr;
+  }
+  m->image = bytes - format::header_size;
+  m->read = h;
+  m->size = static_cast<uint32_t>(size);
+  m->type = h.type;
+  return m;
+}
+
+// A range in place of an object of one fragment that has nothing but such. Null if it has to go the general way, or there
+// is something to tell.
+void* transaction::in_place_small(uint64_t oid, uint64_t offset, uint64_t length) {
+  using change = small_member::change;
+  using small_is = engine::small_is;
+  if (small_count_ != count_ || saved_.size() >= in_place_ranges) return nullptr;
+  const uint64_t payload = oid ^ s_.oid_tag;
+  small_member* m = nullptr;
+  size_t i = 0;
+  while (i < count_ && smalls_[i].header + format::header_size != payload) ++i;
+  const small_is known = i == count_ ? small_is::opened : small_is::known;
+  if (known == small_is::known && smalls_[i].what != change::in_place) return nullptr;
+  saved_.reserve(in_place_ranges);
+  m = known == small_is::known ? &smalls_[i] : open_in_place(oid);
+  if (m == nullptr) return nullptr;
+  micro_buffer& b = *buffers_[i];
+  bool done = false;
+  try {
+    if (length != 0 && offset <= b.size && length <= b.size - offset &&
+        !b.in_place_set.overlaps(offset, offset + length)) {
+      std::byte* old = arena_.scratch(length);
+      const inplace_range r{payload + offset, length, old};
+      b.in_place.reserve(in_place_ranges);
+      range_set merged = b.in_place_set;
+      merged.add(offset, offset + length, [](uint64_t, uint64_t) {});
+      done = engine_.save_short(lane_, *m, known, r, old);
+      if (done) {
+        b.in_place.push_back(r);
+        saved_.push_back(r);
+        b.in_place_set = std::move(merged);
+      }
+    }
+  } catch (...) {
+    if (known == small_is::opened) drop_last();
+    throw;
+  }
+  if (!done) {
+    if (known == small_is::opened) drop_last();
+    return nullptr;
+  }
+  return s_.at(payload + offset);
+}
+
 // Nothing but a few small objects: all that sealing needs is known.
 bool transaction::commit_short() {
   if (small_count_ != count_ || count_ == 0 || anchor_at_ != 0 || s_.read_only ||
@@ -116,7 +207,8 @@ bool transaction::commit_short() {
     frees += m.what == small_member::change::freed ? 1 : 0;
     arena::open_front(m.image + format::header_size, format::header_size);
   }
-  if (!engine_.commit_short(lane_, {smalls_, count_}, frees == 0 ? nullptr : this)) return false;
+  if (!engine_.commit_short(lane_, {smalls_, count_}, saved_, frees == 0 ? nullptr : this))
+    return false;
   lane_.w.count.transactions.add(1);
   if (allocs != 0) lane_.w.count.allocs.add(allocs);
   if (frees != 0) {

@@ -270,6 +270,8 @@ void* transaction::add_range(uint64_t oid, uint64_t offset, uint64_t length) {
   }
   micro_buffer& b = length == UINT64_MAX ? enter(oid) : enter_filled(oid, offset, length);
   check_range(b.size, offset, length);
+  if (!b.in_place.empty())
+    small_count_ = SIZE_MAX;  // two kinds of ranges in one object: the general way
   if (b.in_place_set.overlaps(offset, offset + length)) {
     if (b.in_place_set.contains(offset, offset + length)) return s_.at(b.where.payload + offset);
     throw failure(SCUTE_E_INVALID,
@@ -292,6 +294,7 @@ void transaction::narrow(micro_buffer& b) {
 }
 
 void* transaction::in_place(uint64_t oid, uint64_t offset, uint64_t length) {
+  if (void* at = in_place_small(oid, offset, length)) return at;
   micro_buffer& b = enter(oid);
   check_range(b.size, offset, length);
   if (length > in_place_max) throw failure(SCUTE_E_RANGE, "in-place ranges end at 1 GiB");

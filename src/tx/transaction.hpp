@@ -89,6 +89,8 @@ class transaction final : private slot_keeper {
   micro_buffer* open_small(uint64_t oid, uint64_t room_max);
   small_member* add_small(const heap::object& o, const pool::cell& c,
                           small_member::change what) noexcept;
+  small_member* open_in_place(uint64_t oid);
+  void* in_place_small(uint64_t oid, uint64_t offset, uint64_t length);
   bool commit_short();
   void fill(micro_buffer& b, uint64_t begin, uint64_t end);
   void check_range(uint64_t size, uint64_t offset, uint64_t length) const;

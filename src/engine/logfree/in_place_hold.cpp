@@ -2,11 +2,14 @@
 #include "engine/logfree/in_place_hold.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <utility>
 
 #include "base/planted.hpp"
 #include "base/waiting.hpp"
 #include "engine/logfree/window.hpp"
 #include "pool/columns.hpp"
+#include "pool/fragment.hpp"
 #include "pool/grip.hpp"
 #include "pool/in_place_note.hpp"
 #include "tx/conflict.hpp"
@@ -57,6 +60,16 @@ void in_place_hold::end(pool::lane& l) noexcept {
   l.hold.store(nothing, std::memory_order_release);
 }
 
+bool in_place_hold::try_lock(pool::lane& l, uint32_t stripe) noexcept {
+  bool have = s_.locks.try_lock_window(stripe, l.index);
+  for (int attempt = 0; !have && attempt < 3; ++attempt) {
+    // Deferred parity, our own as well, or another in-place range.
+    s_.locks.ask(stripe);
+    have = s_.locks.try_lock_window(stripe, l.index);
+  }
+  return have;
+}
+
 // Locks what l.now() lists and l.held does not: `got`.
 bool in_place_hold::lock(pool::lane& l, std::vector<uint32_t>& got) {
   const auto& want = l.now().stripes;
@@ -64,13 +77,7 @@ bool in_place_hold::lock(pool::lane& l, std::vector<uint32_t>& got) {
   got.reserve(want.size());
   for (const uint32_t stripe : want) {
     if (std::binary_search(l.held.stripes.begin(), l.held.stripes.end(), stripe)) continue;
-    bool have = s_.locks.try_lock_window(stripe, l.index);
-    for (int attempt = 0; !have && attempt < 3; ++attempt) {
-      // Deferred parity, our own as well, or another in-place range.
-      s_.locks.ask(stripe);
-      have = s_.locks.try_lock_window(stripe, l.index);
-    }
-    if (!have) {
+    if (!try_lock(l, stripe)) {
       l.w.count.lock_waits.add(1);
       for (const uint32_t g : got) s_.locks.unlock_window(g, l.index);
       return false;
@@ -129,8 +136,14 @@ bool in_place_hold::add(pool::lane& l, const tx::inplace_range& r,
   l.held.columns.insert(l.held.columns.end(), columns.begin(), columns.end());
   std::sort(l.held.columns.begin(), l.held.columns.end(),
             [](const auto& a, const auto& b) { return a.begin < b.begin; });
-  l.hold.store(busy, std::memory_order_relaxed);
   l.now().clear();
+  open(l, r);
+  return true;
+}
+
+// With its columns held, and its undo record in the image. From here on somebody may demote the hold.
+void in_place_hold::open(pool::lane& l, const tx::inplace_range& r) {
+  l.hold.store(busy, std::memory_order_relaxed);
   try {
     s_.require_healthy();  // WIN-5
     pool::overlay_in_place(s_, l, r.offset, r.old, r.length, pool::stripes_are::held);
@@ -143,6 +156,115 @@ bool in_place_hold::add(pool::lane& l, const tx::inplace_range& r,
   hull.offset = hull.length == 0 ? r.offset : std::min(hull.offset, r.offset);
   hull.length = end - hull.offset;
   pool::note_in_place(s_, l, hull);
+}
+
+// ---- small objects (HOLD-5) ---------------------------------------------------------------------------
+
+namespace {
+
+// A member's first stripe, and the one it ends in, which may be the same.
+struct small_stripes {
+  explicit small_stripes(const tx::small_member& m) noexcept
+      : first(pool::stripes::index(m.zone, m.column / pool::column_block)),
+        last(pool::stripes::index(m.zone, (m.column + m.extent() - 1) / pool::column_block)) {}
+  uint32_t first, last;
+};
+
+}  // namespace
+
+// For one more small object.
+void in_place_hold::make_room(pool::lane& l) {
+  constexpr size_t step = tx::small_members_max;
+  const auto grow = [](auto& v, size_t n) {
+    if (v.capacity() - v.size() < n) [[unlikely]]
+      v.reserve(2 * v.capacity() + step);
+  };
+  grow(l.held.stripes, 2);
+  grow(l.held.columns, 1);
+  grow(fragments_[l.index], 1);
+}
+
+// False, with nothing locked, if it is not to be had, or has a column in common with what is held.
+bool in_place_hold::lock_small(pool::lane& l, const tx::small_member& m) noexcept {
+  const uint64_t begin = m.zone * s_.geo.row_size + m.column, end = begin + m.extent();
+  for (const pool::column_range& c : l.held.columns)
+    if (c.begin < end && begin < c.end) return false;
+  const small_stripes mine(m);
+  const bool has_first = l.held.has(mine.first), has_last = l.held.has(mine.last);
+  if (!has_first && !try_lock(l, mine.first)) return false;
+  if (!has_last && mine.last != mine.first && !try_lock(l, mine.last)) {
+    if (!has_first) s_.locks.unlock_window(mine.first, l.index);
+    return false;
+  }
+  // There is room.
+  if (!has_first) insert(l.held.stripes, mine.first);
+  if (!has_last && mine.last != mine.first) insert(l.held.stripes, mine.last);
+  auto& columns = l.held.columns;
+  columns.push_back({begin, end});
+  for (auto* at = &columns.back(); at != columns.data() && at[-1].begin > at[0].begin; --at)
+    std::swap(at[-1], at[0]);
+  fragments_[l.index].push_back(m.header);
+  return true;
+}
+
+// The last thing that lock_small() has locked.
+void in_place_hold::unlock_small(pool::lane& l, const tx::small_member& m) noexcept {
+  const uint64_t begin = m.zone * s_.geo.row_size + m.column;
+  std::erase_if(l.held.columns, [&](const pool::column_range& c) { return c.begin == begin; });
+  fragments_[l.index].pop_back();
+  std::erase_if(l.held.stripes, [&](uint32_t stripe) {
+    const small_stripes mine(m);
+    if (stripe != mine.first && stripe != mine.last) return false;
+    for (const pool::column_range& c : l.held.columns) {
+      const uint64_t zone = c.begin / s_.geo.row_size, column = c.begin % s_.geo.row_size;
+      for (uint64_t b = column / pool::column_block;
+           b <= (column + (c.end - c.begin) - 1) / pool::column_block; ++b)
+        if (pool::stripes::index(zone, b) == stripe) return false;
+    }
+    s_.locks.unlock_window(stripe, l.index);
+    return true;
+  });
+}
+
+// Copies the object to its image. False if it is not what was read, or open in place, or damaged.
+bool in_place_hold::read_small(pool::lane& l, const tx::small_member& m) noexcept {
+  const pool::grip_scope here(s_, l, pool::grip::phase::reading);
+  const std::byte* there = s_.at(m.header);
+  if (s_.overlaid.touches(m.header + format::header_size, m.room)) return false;
+  if (std::memcmp(there, &m.read, sizeof m.read) != 0) return false;
+  std::byte* payload = m.image + format::header_size;
+  std::memcpy(payload, there + format::header_size, m.size);
+  l.w.count.verified_bytes.add(m.size);
+  return m.read.checksum == pool::header_checksum(s_.checksum, m.header, m.read, payload, m.size) ||
+         SCUTE_PLANTED(verify_open);
+}
+
+bool in_place_hold::add_small(pool::lane& l, const tx::small_member& m, bool known,
+                              const tx::inplace_range& r, std::byte* old) {
+  // Its parity will be its undo log: the pages are there, or this fault brings them back, without columns held.
+  if (s_.medium->any_revoked()) return false;
+  if (!known) touch_parity(s_, m.parity, m.extent());
+  const outcome before = acquire(l);
+  if (before == outcome::logged) return false;
+  SCUTE_ASSERT(!known || before == outcome::held);
+  bool locked = false;
+  const auto back_out = [&] {
+    if (locked) unlock_small(l, m);
+    release(l);
+    return false;
+  };
+  try {
+    make_room(l);
+    if (!known && !(locked = lock_small(l, m))) return back_out();
+    if ((locked && !read_small(l, m)) || s_.medium->failed()) return back_out();
+    std::memcpy(old, m.image + (r.offset - m.header), r.length);
+    if (!log_.add_undo(l.undo_image, r.offset, old, r.length)) return back_out();
+  } catch (...) {
+    back_out();
+    throw;
+  }
+  open(l, r);
+  release(l);
   return true;
 }
 

@@ -22,6 +22,9 @@
 // HOLD-4 Until the transaction's end decoders see the old bytes through state::overlaid, whether the columns
 //    are held or not; a crash finds them in the parity, or in the undo entry, which recovery puts back
 //    first.
+// HOLD-5 A small object comes in with its columns held: nobody changes it any more, so what is copied and verified then
+//    is what its next header can be made of, and the commit need not ask whether it has changed. A thread
+//    that has not got the columns at the first few tries, or finds damage, lets go and takes the general way.
 #pragma once
 
 #include <span>
@@ -59,6 +62,10 @@ class in_place_hold {
   // everything that was held has been demoted, and the transaction goes through the log. Throws
   // SCUTE_E_CONFLICT if a fragment is not what the transaction has read.
   bool add(pool::lane& l, const tx::inplace_range& r, std::span<const tx::member> fragments);
+  // The same for a range of a small object (tx/engine.hpp, save_short()). False, with nothing taken, if add() has to
+  // do it. Throws std::bad_alloc.
+  bool add_small(pool::lane& l, const tx::small_member& m, bool known, const tx::inplace_range& r,
+                 std::byte* old);
   // In state held: lets go of the columns, with an undo entry.
   void demote(pool::lane& l) noexcept;
   // The columns are a window's now, or free: the transaction is about to end, or has ended.
@@ -69,6 +76,12 @@ class in_place_hold {
 
  private:
   bool lock(pool::lane& l, std::vector<uint32_t>& got);
+  bool try_lock(pool::lane& l, uint32_t stripe) noexcept;
+  void make_room(pool::lane& l);
+  bool lock_small(pool::lane& l, const tx::small_member& m) noexcept;
+  void unlock_small(pool::lane& l, const tx::small_member& m) noexcept;
+  bool read_small(pool::lane& l, const tx::small_member& m) noexcept;
+  void open(pool::lane& l, const tx::inplace_range& r);
 
   pool::state& s_;
   lane_log& log_;

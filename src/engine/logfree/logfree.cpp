@@ -117,9 +117,9 @@ void logfree::commit(pool::lane& l, const tx::write_set& w) {
 }
 
 bool logfree::commit_short(pool::lane& l, std::span<const tx::small_member> members,
-                           tx::slot_keeper* freed) {
-  if (!in_place_hold::is_none(l) || logged_.has_undo(l)) return false;
-  return short_commit(s_, l, members).run(freed);
+                           std::span<const tx::inplace_range> in_place, tx::slot_keeper* freed) {
+  if (in_place_hold::is_none(l) != in_place.empty() || logged_.has_undo(l)) return false;
+  return short_commit(s_, l, members, in_place, hold_).run(freed);
 }
 
 // From the first store on: the window is open.
@@ -168,6 +168,12 @@ void logfree::save(pool::lane& l, const tx::inplace_range& r,
     }
   }
   logged_.save(l, r, fragments);
+}
+
+bool logfree::save_short(pool::lane& l, const tx::small_member& m, small_is known,
+                         const tx::inplace_range& r, std::byte* old) {
+  if (s_.resolving->pending() || s_.medium->failed() || logged_.has_undo(l)) return false;
+  return hold_.add_small(l, m, known == small_is::known, r, old);
 }
 
 void logfree::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {

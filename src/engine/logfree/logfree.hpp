@@ -74,13 +74,15 @@ class logfree final : public tx::engine, private pool::stripes::keeper {
 
   void commit(pool::lane& l, const tx::write_set& w) override;
   bool commit_short(pool::lane& l, std::span<const tx::small_member> members,
-                    tx::slot_keeper* freed) override;
+                    std::span<const tx::inplace_range> in_place, tx::slot_keeper* freed) override;
   void step(pool::lane& l, std::span<const pool::patch> patches) override;
   void stage(pool::lane& l, std::span<const pool::patch> patches) override;
   void write_unlogged(pool::lane& l, std::span<const pool::patch> patches) override;
   void prepare_reuse(pool::lane& l, uint64_t chunk, uint64_t length) override;
   void save(pool::lane& l, const tx::inplace_range& r,
             std::span<const tx::member> fragments) override;
+  bool save_short(pool::lane& l, const tx::small_member& m, small_is known,
+                  const tx::inplace_range& r, std::byte* old) override;
   void restore(pool::lane& l, std::span<const tx::inplace_range> ranges) override;
 
  private:

@@ -20,6 +20,8 @@ using change = tx::small_member::change;
 // What differs in a member is written in at most that many parts, with join_gap equal bytes between two of them: a
 // part of its own costs a piece.
 constexpr size_t parts_max = 8, join_gap = 64;
+// Up to here the payload's first change is one part with the header: most likely it lies in the same line.
+constexpr uint64_t join_head = 32;
 // Up to here a payload is looked through word by word, and is one part.
 constexpr uint64_t by_words_max = 128;
 
@@ -35,11 +37,6 @@ codec::diff_range hull_of(const std::byte* a, const std::byte* b, size_t n) noex
   while (begin < n && word_at(a + begin) == word_at(b + begin)) begin += 8;
   while (end > begin && word_at(a + end - 8) == word_at(b + end - 8)) end -= 8;
   return {begin, end};
-}
-
-// Somebody may be writing there, and what is read does not matter: that it can be read does.
-[[gnu::no_sanitize("thread")]] void touch(const std::byte* at) noexcept {
-  static_cast<void>(*static_cast<const volatile std::byte*>(at));
 }
 
 }  // namespace
@@ -65,7 +62,7 @@ void short_commit::seal() noexcept {
 
 // SHORT-2. False if two members have a column in common.
 bool short_commit::plan() {
-  pool::window_columns& w = l_.now();
+  pool::window_columns& w = now_;
   w.clear();
   const auto lock = [&w](uint32_t stripe) {
     for (const uint32_t x : w.stripes)
@@ -76,54 +73,75 @@ bool short_commit::plan() {
   };
   for (const tx::small_member& m : members_) {
     const uint64_t extent = SCUTE_PLANTED(window_extent) ? format::header_size : m.extent();
-    const uint64_t begin = m.zone * s_.geo.row_size + m.column;
+    const uint64_t begin = m.zone * row_size_ + m.column;
     w.columns.push_back({begin, begin + extent, m.what == change::fresh});
     for (pool::column_range* at = &w.columns.back();
          at != w.columns.data() && at[-1].begin > at[0].begin; --at)
       std::swap(at[-1], at[0]);
-    lock(stripe_of(m, 0));
-    if (m.column % pool::column_block + extent > pool::column_block) lock(stripe_of(m, extent - 1));
+    lock(m.stripe);
+    if (extent > in_first_block(m)) lock(second_stripe(m));
   }
   for (size_t i = 1; i < w.columns.size(); ++i)
     if (w.columns[i].begin < w.columns[i - 1].end) return false;
   return true;
 }
 
-void short_commit::reserve() {
+// SHORT-5. False if the transaction has more ranges than there is room for.
+bool short_commit::reserve() {
   // A member's header, the parts of its payload, and what a block's end divides.
   constexpr size_t pieces = tx::small_members_max * (parts_max + 2);
+  if (in_place_.size() > parts_max) return false;
   // The lane's other window may be somebody's who drains it.
-  if (!l_.now().roomy) [[unlikely]] {
+  if (!now_.roomy) [[unlikely]] {
     l_.pieces.reserve(pieces);
-    l_.now().parity.reserve(pieces * s_.geo.parity);
-    l_.now().roomy = true;
+    now_.parity.reserve(pieces * parities_);
+    now_.roomy = true;
   }
   l_.pieces.clear();
   uint64_t bytes = 0;
   for (const tx::small_member& m : members_) bytes += m.extent();
   l_.deltas.clear();
-  room_ = l_.deltas.extend((1 + uint64_t{s_.geo.parity}) * bytes);
+  room_ = l_.deltas.extend((1 + uint64_t{parities_}) * bytes);
+  return true;
 }
 
 // As window::require_columns(), which is for the pieces of the general way.
 void short_commit::require_columns() noexcept {
   if (SCUTE_PLANTED(window_lost_pages)) return;
-  for (const tx::small_member& m : members_)
-    for (uint32_t p = 0; p < s_.geo.parity; ++p) {
-      const std::byte* parity = s_.at(m.parity + p * s_.geo.row_size);
-      touch(parity);
-      touch(parity + m.extent() - 1);
-    }
+  for (const tx::small_member& m : members_) touch_parity(s_, m.parity, m.extent());
   if (s_.medium->any_revoked()) window(s_, l_).require_columns();
+}
+
+// SHORT-5. What the ranges hold now gets into the images. False if a page of them was lost, with what was stored there.
+bool short_commit::gather() noexcept {
+  const pool::grip_scope here(s_, l_, pool::grip::phase::reading);
+  for (const tx::inplace_range& r : in_place_) {
+    std::byte* now = image_of(r);
+    std::memcpy(now, s_.at(r.offset), r.length);
+    if (!pool::keep_in_place(s_, r.offset, now, r.length)) return false;
+    if (!SCUTE_PLANTED(window_in_place_flush))
+      l_.w.flush(s_.at(r.offset), r.length, medium::purpose::data);
+  }
+  return true;
+}
+
+std::byte* short_commit::image_of(const tx::inplace_range& r) const noexcept {
+  for (const tx::small_member& m : members_)
+    if (m.what == change::in_place && r.offset - m.header < m.extent())
+      return m.image + (r.offset - m.header);
+  SCUTE_ASSERT(false);
+  return nullptr;
 }
 
 // LF-9
 bool short_commit::has_changed(const tx::small_member& m) const noexcept {
-  if (m.what == change::fresh) return false;
-  if (s_.overlaid.open_elsewhere(m.header + format::header_size, m.room, l_.index)) return true;
+  if (m.what == change::fresh || m.what == change::in_place) return false;
+  if (s_.overlaid.open_elsewhere(m.header + format::header_size, m.room, l_.index) &&
+      !SCUTE_PLANTED(short_open))
+    return true;
   if (SCUTE_PLANTED(conflict_test)) return false;
   format::fragment_header h;
-  std::memcpy(&h, s_.at(m.header), sizeof h);
+  std::memcpy(&h, base_ + m.header, sizeof h);
   // A header that is damaged is for the general way to mend, and not to get into the parity.
   if (m.what == change::freed)
     return h.tag != m.read.tag || format::meta_role(h.meta) != format::role::live ||
@@ -131,19 +149,35 @@ bool short_commit::has_changed(const tx::small_member& m) const noexcept {
   return std::memcmp(&h, &m.read, sizeof h) != 0;
 }
 
-void short_commit::add(const tx::small_member& m, uint64_t begin, uint64_t end,
-                       medium::purpose why) noexcept {
-  while (begin != end) {
-    const uint64_t n =
-        std::min(end - begin, pool::column_block - (m.column + begin) % pool::column_block);
-    l_.pieces.push_back({m.header + begin, m.parity + begin, m.image + begin,
-                         static_cast<uint32_t>(n), stripe_of(m, begin), why, room_,
-                         room_ + n});  // there is room (SHORT-4)
-    if (!SCUTE_PLANTED(window_delta_shared) &&
-        !(SCUTE_PLANTED(window_delta_block) && begin + n != end))
-      room_ += (1 + uint64_t{s_.geo.parity}) * n;
-    begin += n;
+// One piece; there is room (SHORT-4).
+void short_commit::push(const tx::small_member& m, uint64_t begin, uint64_t n, uint32_t stripe,
+                        medium::purpose why, const std::byte* old) noexcept {
+  l_.pieces.push_back({m.header + begin, m.parity + begin, m.image + begin,
+                       static_cast<uint32_t>(n), stripe, why, room_, room_ + n, old});
+  if (!SCUTE_PLANTED(window_delta_shared)) room_ += (1 + uint64_t{parities_}) * n;
+}
+
+// A part of a member, which a block's end may divide.
+void short_commit::add(const tx::small_member& m, uint64_t begin, uint64_t end, medium::purpose why,
+                       const std::byte* old) noexcept {
+  const uint64_t first = in_first_block(m);
+  if (end <= first) return push(m, begin, end - begin, m.stripe, why, old);
+  if (begin < first) {
+    std::byte* const room = room_;
+    push(m, begin, first - begin, m.stripe, why, old);
+    if (SCUTE_PLANTED(window_delta_block)) room_ = room;
+    if (old != nullptr) old += first - begin;
+    begin = first;
   }
+  push(m, begin, end - begin, second_stripe(m), why, old);
+}
+
+// Its header, and the ranges, which are in place already.
+void short_commit::cut_in_place(const tx::small_member& m) noexcept {
+  add(m, 0, format::header_size, medium::purpose::metadata);
+  for (const tx::inplace_range& r : in_place_)
+    if (const uint64_t at = r.offset - m.header; at < m.extent())
+      add(m, at, at + r.length, medium::purpose::data, r.old);
 }
 
 // The parts of a member that differ become pieces: its header, and of its payload what has changed. False if nothing
@@ -153,7 +187,8 @@ bool short_commit::cut(const tx::small_member& m) noexcept {
   constexpr uint64_t head = format::header_size;
   if (m.what == change::freed) return add(m, 0, head, purpose::metadata), true;
   if (m.what == change::fresh) return add(m, 0, head + m.size, purpose::data), true;
-  const std::byte *there = s_.at(m.header + head), *here = m.image + head;
+  if (m.what == change::in_place) return cut_in_place(m), true;
+  const std::byte *there = base_ + m.header + head, *here = m.image + head;
   codec::diff_range d{};
   if (m.size <= by_words_max && m.size % 8 == 0) {
     d = hull_of(there, here, m.size);
@@ -161,7 +196,7 @@ bool short_commit::cut(const tx::small_member& m) noexcept {
   } else if (!codec::next_diff(there, here, m.size, 0, join_gap, d)) {
     return false;
   }
-  if (d.begin == 0) {
+  if (d.begin <= join_head) {
     add(m, 0, head + d.end, purpose::data);
   } else {
     add(m, 0, head, purpose::metadata);
@@ -185,39 +220,47 @@ bool short_commit::find_pieces() noexcept {
 
 // As window::write_data(), for pieces of which none has a column in common with another one.
 void short_commit::write_data() noexcept {
-  const uint32_t parities = s_.geo.parity;
-  size_t i = 0;
+  uint64_t i = 0;
+  medium::tally writes{};
   for (const pool::piece& p : l_.pieces) {
     SCUTE_ASSERT(p.offset % pool::column_block + p.length <= pool::column_block &&
-                 (l_.now().has(p.stripe) || SCUTE_PLANTED(window_unlocked)));
-    l_.progress.begin(i++);
-    l_.w.encode({s_.at(p.offset), p.src, s_.at(p.parity), p.delta, p.next, p.length},
-                &l_.progress.done);
-    writes_.add(p.why, p.offset, p.length);
-    if (parities == 1) continue;
-    l_.progress.begin(i - 1, p.length);
-    for (uint32_t k = 1; k < parities; ++k) add_delta(s_, p, k, p.next + k * uint64_t{p.length});
+                 (now_.has(p.stripe) || SCUTE_PLANTED(window_unlocked)));
+    l_.progress.begin(i);
+    if (p.old == nullptr) {
+      l_.w.encode({base_ + p.offset, p.src, base_ + p.parity, p.delta, p.next, p.length},
+                  &l_.progress.done);
+      writes.add(p.why, p.offset, p.length);
+    } else {
+      codec::xor_delta(p.delta, p.old, p.src, p.length);
+      codec::xor_delta(p.next, base_ + p.parity, p.delta, p.length);
+    }
+    if (parities_ != 1) {
+      l_.progress.begin(i, p.length);
+      for (uint32_t k = 1; k < parities_; ++k) add_delta(s_, p, k, p.next + k * uint64_t{p.length});
+    }
+    ++i;
   }
+  writes_ = writes;
 }
 
 void short_commit::write_parity() noexcept {
-  const uint32_t parities = s_.geo.parity;
-  pool::window_columns& now = l_.now();
-  size_t i = 0;
+  uint64_t i = 0;
+  medium::tally writes = writes_;
   for (const pool::piece& p : l_.pieces)
-    for (uint32_t k = 0; k < parities; ++k) {
-      const uint64_t at = p.parity + k * s_.geo.row_size;
+    for (uint32_t k = 0; k < parities_; ++k) {
+      const uint64_t at = p.parity + k * row_size_;
       std::byte* next = p.next + k * uint64_t{p.length};
       l_.progress.begin(i++);
       if (SCUTE_PLANTED(window_parity_line) && &p != l_.pieces.data() &&
           p.parity / 64 == ((&p)[-1].parity + (&p)[-1].length - 1) / 64)
         codec::xor_delta(next, next, p.delta, p.length);
       if (SCUTE_PLANTED(window_several) && k != 0) continue;
-      if (!SCUTE_PLANTED(window_parity)) l_.w.put(s_.at(at), next, p.length, &l_.progress.done);
-      now.parity.push_back({at, p.length});
-      writes_.add(medium::purpose::parity, at, p.length);
+      if (!SCUTE_PLANTED(window_parity)) l_.w.put(base_ + at, next, p.length, &l_.progress.done);
+      now_.parity.push_back({at, p.length});
+      writes.add(medium::purpose::parity, at, p.length);
     }
   l_.progress.begin(i);
+  writes_ = writes;
 }
 
 [[gnu::flatten]] bool short_commit::run(tx::slot_keeper* freed) {
@@ -227,14 +270,16 @@ void short_commit::write_parity() noexcept {
   cost_step(cost_part::plan);
   window w(s_, l_);
   w.planned();
-  if (!plan()) return false;
+  if (!plan() || !reserve()) return leave_alone();
+  require_columns();
+  if (!in_place_.empty() && (hold_.acquire(l_) != in_place_hold::outcome::held || !gather()))
+    return leave_alone();
   cost_step(cost_part::seal);
   seal();
   cost_step(cost_part::plan);
-  reserve();
-  require_columns();
   w.take_back();
-  w.enter();  // nothing is held, so it waits for what it does not get
+  if (!w.enter())
+    return leave_alone();  // ranges are held in place, and something else was not to be had
   {
     const pool::grip_scope here(s_, l_, pool::grip::phase::reading);
     if (find_pieces()) {
@@ -246,7 +291,7 @@ void short_commit::write_parity() noexcept {
   }
   if (l_.point != window::point::data) {
     w.give_up();
-    return false;
+    return leave_alone();
   }
   if (SCUTE_PLANTED(window_parity_early)) store_parity(w);
   cost_step(cost_part::fence);
@@ -254,19 +299,30 @@ void short_commit::write_parity() noexcept {
   cost_step(cost_part::end);
   ++l_.sequence;
   w.release_last();
-  if (s_.medium->failed() || SCUTE_PLANTED(window_release)) {
-    if (!s_.medium->failed()) store_parity(w);
+  const bool failed = s_.medium->failed();
+  if (!failed) {
+    if (freed != nullptr) freed->give_back();
+    if (!SCUTE_PLANTED(window_parity_early)) store_parity(w);
+    for (const tx::inplace_range& r : in_place_) pool::end_in_place(s_, r.offset, r.length);
+  }
+  if (!in_place_.empty()) hold_.end(l_);
+  l_.w.count_writes(writes_);
+  l_.w.count.shorts.add(1);
+  if (failed || SCUTE_PLANTED(window_release)) {
     w.leave();
     s_.require_healthy();
     return true;
   }
-  if (freed != nullptr) freed->give_back();
-  if (!SCUTE_PLANTED(window_parity_early)) store_parity(w);
-  l_.w.count_writes(writes_);
-  l_.w.count.shorts.add(1);
   w.defer();
   s_.watch.deferred();
   return true;
+}
+
+// The general way has it now, as it was.
+bool short_commit::leave_alone() noexcept {
+  now_.clear();
+  if (!in_place_.empty()) hold_.release(l_);
+  return false;
 }
 
 // The phase that follows the fence.

@@ -14,10 +14,14 @@
 //    nothing counts that was read while somebody could change it (tx/conflict.hpp, CONFLICT-2).
 // SHORT-4 Before the window is entered the parity of all members has been looked at (docs/logfree.md, "A lost page of
 //    parity is a lost undo log"), and there is all the memory that it can need.
+// SHORT-5 Of a member with ranges in place the columns are held since its first one, so that its image, with what the
+//    ranges hold at the end, is all that its header vouches for. A hold that somebody has taken meanwhile, and a
+//    page that was lost with what was stored there, are for the general way.
 #pragma once
 
 #include <span>
 
+#include "engine/logfree/in_place_hold.hpp"
 #include "engine/logfree/window.hpp"
 #include "tx/engine.hpp"
 
@@ -25,17 +29,30 @@ namespace scute::core::engine {
 
 class short_commit {
  public:
-  short_commit(pool::state& s, pool::lane& l, std::span<const tx::small_member> members) noexcept
-      : s_(s), l_(l), members_(members) {}
+  // in_place: all ranges that the lane's transaction has open in place, each in a member.
+  short_commit(pool::state& s, pool::lane& l, std::span<const tx::small_member> members,
+               std::span<const tx::inplace_range> in_place, in_place_hold& hold) noexcept
+      : s_(s),
+        l_(l),
+        members_(members),
+        in_place_(in_place),
+        hold_(hold),
+        now_(l.now()),
+        base_(s.medium->base()),
+        row_size_(s.geo.row_size),
+        parities_(s.geo.parity) {}
 
   // logfree::commit() of these members. False, with nothing locked or written, if the transaction has to go the
-  // general way. Throws std::bad_alloc, with nothing locked, and SCUTE_E_IO. The lane has no in-place ranges.
+  // general way. Throws std::bad_alloc, with nothing locked, and SCUTE_E_IO.
   bool run(tx::slot_keeper* freed);
 
  private:
   void seal() noexcept;
   bool plan();
-  void reserve();
+  bool reserve();
+  bool leave_alone() noexcept;
+  bool gather() noexcept;
+  std::byte* image_of(const tx::inplace_range& r) const noexcept;
   void require_columns() noexcept;
   bool find_pieces() noexcept;
   void write_data() noexcept;
@@ -43,14 +60,30 @@ class short_commit {
   void store_parity(window& w) noexcept;
   bool has_changed(const tx::small_member& m) const noexcept;
   bool cut(const tx::small_member& m) noexcept;
-  void add(const tx::small_member& m, uint64_t begin, uint64_t end, medium::purpose why) noexcept;
-  uint32_t stripe_of(const tx::small_member& m, uint64_t at) const noexcept {
-    return pool::stripes::index(m.zone, (m.column + at) / pool::column_block);
+  void cut_in_place(const tx::small_member& m) noexcept;
+  void add(const tx::small_member& m, uint64_t begin, uint64_t end, medium::purpose why,
+           const std::byte* old = nullptr) noexcept;
+  void push(const tx::small_member& m, uint64_t begin, uint64_t n, uint32_t stripe,
+            medium::purpose why, const std::byte* old) noexcept;
+  // Bytes of it that lie in its first block.
+  static uint64_t in_first_block(const tx::small_member& m) noexcept {
+    return pool::column_block - m.column % pool::column_block;
+  }
+  // The stripe of its second block.
+  static uint32_t second_stripe(const tx::small_member& m) noexcept {
+    return pool::stripes::index(m.zone, m.column / pool::column_block + 1);
   }
 
   pool::state& s_;
   pool::lane& l_;
   std::span<const tx::small_member> members_;
+  std::span<const tx::inplace_range> in_place_;
+  in_place_hold& hold_;
+  // Copies, since a store of a byte could change anything else, for all the compiler knows.
+  pool::window_columns& now_;
+  std::byte* const base_;
+  const uint64_t row_size_;
+  const uint32_t parities_;
   std::byte* room_ = nullptr;  // for the next piece's deltas
   medium::tally writes_{};
 };

@@ -86,6 +86,14 @@ void add_delta(const pool::state& s, const pool::piece& x, uint32_t p, std::byte
   codec::galois::multiply_into(next, x.delta, pool::coefficient_of(s.geo, p, x.offset), x.length);
 }
 
+void touch_parity(const pool::state& s, uint64_t parity, uint64_t length) noexcept {
+  for (uint32_t p = 0; p < s.geo.parity; ++p) {
+    const std::byte* at = s.at(parity + p * s.geo.row_size);
+    touch_byte(at);
+    touch_byte(at + length - 1);
+  }
+}
+
 bool overlap(const std::vector<pool::column_range>& a,
              const std::vector<pool::column_range>& b) noexcept {
   auto i = a.begin();

@@ -50,6 +50,9 @@ bool overlap(const std::vector<pool::column_range>& a,
 // What parity p will be under a piece, given its delta: to `next`.
 void add_delta(const pool::state& s, const pool::piece& x, uint32_t p, std::byte* next) noexcept;
 
+// The pages of parity of a few bytes, which lie in one row, are there: a fault brings back those that are not.
+void touch_parity(const pool::state& s, uint64_t parity, uint64_t length) noexcept;
+
 // A lane's windows: `now`, the one under way, and `last`, which may be deferred. What it knows is in the lane, where
 // whoever rebuilds a lost page in the middle of a commit finds it (pool/grip.hpp); this is what may be done with it,
 // and costs nothing to make. Methods are the thread's that uses the lane, unless they say that they are anybody's.
@@ -98,7 +101,8 @@ class window {
   void give_up() noexcept {
     go_to<point::open>(point::closed);
     for (const uint32_t stripe : l_.now().stripes)
-      if (!l_.last().has(stripe)) unlock(stripe);
+      if ((!l_.last().has(stripe) || SCUTE_PLANTED(give_up_shared)) && !l_.held.has(stripe))
+        unlock(stripe);
     l_.now().clear();
     if (l_.deferral.load(std::memory_order_relaxed) == taken)
       l_.deferral.store(deferred, std::memory_order_release);

@@ -123,6 +123,64 @@ testing::scenario contenders(const level& l) {
   return s;
 }
 
+// Thread 0 has opened a small object, and commits when thread 1 has a range of it open in place.
+testing::scenario opened_before(const level& l, uint64_t) {
+  scute_options o = testing::small_pool(l.protection);
+  o.lanes = 2;
+  testing::scenario s(std::string("contenders-opened-before/") + l.name, o);
+  s.setup([](scute::pool& p) {
+    make_directories(p);
+    commit(p, 0, [](change& c) { c.alloc_zeros(0, sizes[0]); });
+  });
+  struct locks {
+    testing::mutex opened, placed, tried;
+  };
+  const auto of = std::make_shared<locks>();
+  s.in_thread(0).step("take the locks", [of](scute::pool&) {
+    of->opened.lock();
+    of->tried.lock();
+  });
+  s.in_thread(0).step("open, and commit later", [of](scute::pool& p) {
+    const scute_oid oid = oid_of(p, 0, 0);
+    scute_tx* tx = nullptr;
+    void* bytes = nullptr;
+    scute::detail::check(scute_tx_begin(p.native_handle(), &tx));
+    scute::detail::check(scute_tx_open(tx, oid, &bytes));
+    of->opened.unlock();
+    of->placed.lock();
+    of->placed.unlock();
+    count(bytes, 0, 0);
+    const int e = scute_tx_commit(tx);
+    of->tried.unlock();
+    if (e == SCUTE_E_CONFLICT) return update(p, 0, 0);
+    scute::detail::check(e);
+  });
+  s.in_thread(1).step("in place meanwhile", [of](scute::pool& p) {
+    of->placed.lock();
+    of->opened.lock();
+    of->opened.unlock();
+    const scute_oid oid = oid_of(p, 0, 0);
+    scute_tx* tx = nullptr;
+    void* bytes = nullptr;
+    scute::detail::check(scute_tx_begin(p.native_handle(), &tx));
+    const int e = scute_tx_inplace(tx, oid, 0, sizes[0], &bytes);
+    if (e == SCUTE_OK) count(bytes, 1, 0);
+    of->placed.unlock();
+    of->tried.lock();
+    of->tried.unlock();
+    if (e == SCUTE_OK && scute_tx_commit(tx) == SCUTE_OK) return;
+    if (e != SCUTE_OK) scute::detail::check(scute_tx_abort(tx));
+    update(p, 1, 0);
+  });
+  for (unsigned t = 0; t < 2; ++t)
+    s.in_thread(t).observe([t](scute::pool& p) {
+      if (word_of(p, t, 0, true) != word_of(p, t, 0, false))
+        throw std::runtime_error("half a transaction");
+      return std::to_string(word_of(p, t, 0, false));
+    });
+  return s;
+}
+
 // Both counts of an object, opened as a whole or each for itself. The latter goes the general way of a commit, since
 // the transaction has a large object open as well, which it does not change.
 void count_in(scute::pool& p, uint64_t slot, bool whole) {
@@ -292,7 +350,9 @@ void add_contender_scenarios(std::vector<entry>& to) {
        {"contenders-taken-back-in-place", "nor into what another range in place puts back",
         taken_back_in_place}},
       to);
-  add_log_free({{"collisions-in-place", "in place after a death, where blocks share locks",
+  add_log_free({{"contenders-opened-before",
+                 "one opens, the other one opens in place, the first one commits", opened_before},
+                {"collisions-in-place", "in place after a death, where blocks share locks",
                  ranges_after_death}},
                to);
 }

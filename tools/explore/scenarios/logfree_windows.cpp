@@ -63,6 +63,18 @@ testing::scenario block(const level& kind, uint64_t) {
   return s;
 }
 
+// A transaction that changes nothing, beside one whose window is deferred: it gives its own window up.
+testing::scenario given_up(const level& kind, uint64_t) {
+  auto s = start(kind, "windows-given-up", 2, make_twins);
+  for (unsigned t = 0; t < 2; ++t)
+    for (unsigned k = 0; k < 2; ++k) {
+      step(s, t, "one", [=](change& c) { c.overwrite(0, 20 + 10 * t + k); });
+      step(s, t, "its neighbour, as it is", [t](change& c) { c.overwrite(1, t == 0 ? 1 : 11); });
+      step(s, t, "another one", [=](change& c) { c.overwrite(2, 40 + 10 * t + k); });
+    }
+  return s;
+}
+
 // The same columns of different rows.
 testing::scenario rows(const level& kind, uint64_t) {
   auto s = start(kind, "windows-rows", 2, make_twins);
@@ -380,6 +392,7 @@ testing::scenario three(const level& kind, uint64_t) {
 void add_window_scenarios(std::vector<entry>& to) {
   add_log_free(
       {{"windows-block", "two threads, columns of their own in shared blocks", block},
+       {"windows-given-up", "a window that comes to nothing, beside a deferred one", given_up},
        {"windows-rows", "two threads, the same columns of different rows", rows},
        {"windows-extents", "two threads, fragments whose extents share columns", extents},
        {"windows-room", "rings in the columns of room that nobody vouches for", room},
