@@ -8,6 +8,10 @@
 // and so work with both. A reader is a small value; it stays valid until its pool is closed and,
 // if it came from a transaction, until that ends.
 //
+// It has what turns a pointer into an address by value: where the pool lies and one bound. A search
+// that follows many pointers makes a local reader first, r.local(), which then stays in registers, and
+// pays one comparison and one addition per object.
+//
 // References that a reader returns point into the pool or into a micro-buffer. They stay valid
 // until the object is freed, the pool is closed, or the transaction ends; and a reference obtained
 // through a tx before an object was opened for writing keeps showing the bytes from before.
@@ -44,6 +48,15 @@ struct mapping {
   mutable scute_tx_reads reads{0, 0};
   bool recovering = false;  ///< units are 0 only until recovery has finished
   uint64_t limit = 0;       ///< file size
+
+  /// The units as they are now: they may change when recovery has finished.
+  uint64_t units() const noexcept { return __atomic_load_n(&reads.units, __ATOMIC_RELAXED); }
+
+  /// `size` bytes at this oid do not lie in the file.
+  bool beyond(scute_oid oid, uint64_t size) const noexcept {
+    const uint64_t offset = oid - first;
+    return std::rotr(offset, 5) - 1 >= limit / 32 || size > limit - offset;
+  }
 };
 
 /// Stands in for the mapping of a transaction or pool that has ended.
@@ -122,7 +135,7 @@ class reader {
     }
     if (length > SCUTE_DIRECT_MAX || offset > SCUTE_DIRECT_MAX - length || outside(oid))
         [[unlikely]] {
-      return attend(oid, offset, length);
+      return attend(map_, reads_, tx_, oid, offset, length);
     }
     return reinterpret_cast<const std::byte*>(base_ + oid) + offset;
   }
@@ -154,72 +167,78 @@ class reader {
   /// The pool that is read, for the C interface. Throws errc::notx if pool or transaction ended.
   scute_pool* handle() const {
     if (map_->handle == nullptr) [[unlikely]] {
-      throw_oid();
+      throw_oid(map_);
     }
     return map_->handle;
   }
+
+  /// The same reader, to be kept in a local variable of a function that follows many pointers. Nobody else
+  /// has its address, so the compiler need not fetch it again for every pointer.
+  reader local() const noexcept { return tx_ != nullptr ? *this : reader(map_); }
 
   /// Reads go through a transaction.
   bool in_transaction() const noexcept { return tx_ != nullptr; }
 
   /// Both read the same state of the same pool.
-  friend bool operator==(const reader&, const reader&) noexcept = default;
+  friend bool operator==(const reader& a, const reader& b) noexcept {
+    return a.map_ == b.map_ && a.tx_ == b.tx_;
+  }
 
  protected:
   explicit reader(const detail::mapping* map, scute_tx* tx = nullptr) noexcept
-      : map_(map),
+      : base_(map->base),
+        shift_(uint64_t{0} - 32 - map->first),
+        units_(tx == nullptr ? map->units() : 0),
+        map_(map),
         reads_(tx == nullptr ? &map->reads : scute_tx_reading(tx)),
-        base_(map->base),
-        first_(map->first),
         tx_(tx) {}
 
   /// One unsigned comparison refuses null, other pools' oids and whatever lies outside the file, so that a
   /// damaged pointer found in the pool cannot make the program read outside it. Objects begin at
-  /// multiples of 32: rotated, an offset that is none is larger than any file, and no reference
-  /// gets an address that its type cannot have. What begins so close to the end of the file that it could reach
-  /// beyond is refused as well, and looked at by attend(). Few instructions, whose operands stay in
-  /// registers: while a search waits for memory the processor goes on with the next one.
+  /// multiples of 32, and none at 0: with 32 taken away and rotated, an offset that is neither is larger than
+  /// any file, and no reference gets an address that its type cannot have. What begins so close to the end of
+  /// the file that it could reach beyond is refused as well, and looked at by attend(). Few instructions, whose
+  /// operands stay in registers: while a search waits for memory the processor goes on with the next one.
+  /// Where the bound by value refuses, the present one decides: that of a transaction changes while others hold
+  /// copies of its reader, that of a pool when recovery has finished.
   bool outside(scute_oid oid) const noexcept {
-    return std::rotr(oid - first_, 5) - 1 >= __atomic_load_n(&reads_->units, __ATOMIC_RELAXED);
-  }
-
-  /// `size` bytes at this oid do not lie in the file.
-  bool beyond(scute_oid oid, uint64_t size) const noexcept {
-    const uint64_t offset = oid - map_->first;
-    return std::rotr(offset, 5) - 1 >= map_->limit / 32 || size > map_->limit - offset;
+    const uint64_t unit = std::rotr(oid + shift_, 5);
+    return unit >= units_ && unit >= __atomic_load_n(&reads_->units, __ATOMIC_RELAXED);
   }
 
   /// Address of `size` bytes at an oid, of which nothing is tested.
   const std::byte* address(scute_oid oid, uint64_t size) const {
-    if (beyond(oid, size)) [[unlikely]] {
-      throw_oid();
+    if (map_->beyond(oid, size)) [[unlikely]] {
+      throw_oid(map_);
     }
-    return reinterpret_cast<const std::byte*>(map_->base + oid);
+    return reinterpret_cast<const std::byte*>(base_ + oid);
   }
 
   /// An access that the inline test refused: it is wrong, or the transaction has changed something, or
   /// this pool is open in a way in which the library looks at every access, or nothing is the matter.
-  [[gnu::noinline]] const std::byte* attend(scute_oid oid, uint64_t offset, uint64_t length) const {
-    if (length > map_->limit || offset > map_->limit - length || beyond(oid, offset + length)) {
-      throw_oid();
+  /// It gets what it needs by value, so that the reader's own address is known to nobody.
+  [[gnu::noinline]] static const std::byte* attend(const detail::mapping* map,
+                                                   const scute_tx_reads* reads, scute_tx* tx,
+                                                   scute_oid oid, uint64_t offset,
+                                                   uint64_t length) {
+    if (length > map->limit || offset > map->limit - length || map->beyond(oid, offset + length)) {
+      throw_oid(map);
     }
-    const uint64_t units = __atomic_load_n(&map_->reads.units, __ATOMIC_RELAXED);
-    const bool apart = tx_ != nullptr && (reads_->touched & SCUTE_TOUCHED_BIT(oid)) != 0;
-    if (units != 0 && !apart) {
-      return reinterpret_cast<const std::byte*>(base_ + oid) + offset;
+    const bool apart = tx != nullptr && (reads->touched & SCUTE_TOUCHED_BIT(oid)) != 0;
+    if (map->units() != 0 && !apart) {
+      return reinterpret_cast<const std::byte*>(map->base + oid) + offset;
     }
     const void* found = nullptr;
-    if (tx_ != nullptr) {
-      detail::check(scute_tx_get(tx_, oid, &found));
+    if (tx != nullptr) {
+      detail::check(scute_tx_get(tx, oid, &found));
       return static_cast<const std::byte*>(found);
     }
-    detail::check(scute_get_committed(map_->handle, oid, offset, length, &found));
-    if (map_->recovering) {
+    detail::check(scute_get_committed(map->handle, oid, offset, length, &found));
+    if (map->recovering) {
       uint64_t done = 0, total = 0;
-      detail::check(scute_recovery_progress(map_->handle, &done, &total));
+      detail::check(scute_recovery_progress(map->handle, &done, &total));
       if (done == total) {
-        __atomic_store_n(&map_->reads.units, (map_->limit - SCUTE_DIRECT_MAX) / 32,
-                         __ATOMIC_RELAXED);
+        __atomic_store_n(&map->reads.units, (map->limit - SCUTE_DIRECT_MAX) / 32, __ATOMIC_RELAXED);
       }
     }
     return static_cast<const std::byte*>(found);
@@ -227,7 +246,7 @@ class reader {
 
   const std::byte* whole(scute_oid oid, uint64_t size) const {
     if (size > SCUTE_DIRECT_MAX || outside(oid)) [[unlikely]] {
-      return attend(oid, 0, size);
+      return attend(map_, reads_, tx_, oid, 0, size);
     }
     return reinterpret_cast<const std::byte*>(base_ + oid);
   }
@@ -249,8 +268,8 @@ class reader {
     }
   }
 
-  [[noreturn, gnu::cold, gnu::noinline]] void throw_oid() const {
-    if (map_ == &detail::no_mapping) {
+  [[noreturn, gnu::cold, gnu::noinline]] static void throw_oid(const detail::mapping* map) {
+    if (map == &detail::no_mapping) {
       throw error(errc::notx, "the pool was closed or the transaction has ended");
     }
     throw error(errc::oid,
@@ -264,11 +283,12 @@ class reader {
   /// From here on every use throws errc::notx.
   void detach() noexcept { *this = reader(); }
 
+  uintptr_t base_ = 0;  ///< the mapping's
+  uint64_t shift_ = 0;  ///< what takes an oid to its offset, less 32
+  uint64_t units_ = 0;  ///< the mapping's when this was made; 0 in a transaction: reads_ has them
   const detail::mapping* map_ = &detail::no_mapping;
   const scute_tx_reads* reads_ =
       &detail::no_mapping.reads;  ///< the mapping's, or the transaction's
-  uintptr_t base_ = 0;            ///< the mapping's
-  uint64_t first_ = 0;            ///< the mapping's
   scute_tx* tx_ = nullptr;
 };
 

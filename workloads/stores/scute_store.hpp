@@ -73,7 +73,7 @@ class scute_store {
       return body(mine);
     });
   }
-  const reader& view() const { return pool_; }
+  reader view() const { return pool_.local(); }
   template <class T>
   ptr<T> root() {
     return pool_.root<T>();
