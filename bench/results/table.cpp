@@ -26,14 +26,21 @@ void add_once(std::vector<T>& v, const T& x) {
   if (std::find(v.begin(), v.end(), x) == v.end()) v.push_back(x);
 }
 
-std::string times(const row& r, const row* peer, bool several) {
+constexpr const char* peer = "libpmemobj";
+constexpr const char* fair_peer = "libpmemobj-huge";  // both in huge pages
+
+std::string times(const row& r, const std::vector<row>& rows, bool several, bool fair) {
   std::string out = human_time(r.ns_per_op);
   if (r.moved) out += fmt::format(", {:.2f} GB/s", static_cast<double>(*r.moved) / r.ns_per_op);
   if (r.untested) out += fmt::format(", {:.1f} % untested", *r.untested * 100);
   if (r.p50_ns && r.p99_ns)
     out += fmt::format(", p50 {}, p99 {}", human_time(*r.p50_ns), human_time(*r.p99_ns));
   out += fmt::format(" ±{:.0f}%", r.spread * 50);
-  if (peer != nullptr && several) out += fmt::format("  {:.2f}×", r.ns_per_op / peer->ns_per_op);
+  if (!several) return out;
+  const row* beside = find_peer(rows, r, fair ? fair_peer : peer);
+  if (beside != nullptr) out += fmt::format("  {:.2f}×", r.ns_per_op / beside->ns_per_op);
+  if (fair && (beside = find_peer(rows, r, peer)) != nullptr)
+    out += fmt::format(" ({:.2f}×)", r.ns_per_op / beside->ns_per_op);
   return out;
 }
 
@@ -153,19 +160,22 @@ const row* find_peer(const std::vector<row>& rows, const row& like, const std::s
 std::string to_tables(const std::vector<row>& rows, style s) {
   std::string out;
   for (const table& t : split(rows)) {
-    const bool peers =
-        std::find(t.systems.begin(), t.systems.end(), "libpmemobj") != t.systems.end();
+    const auto has = [&t](const char* name) {
+      return std::find(t.systems.begin(), t.systems.end(), name) != t.systems.end();
+    };
+    const bool fair = has(fair_peer);
     const std::string head =
         fmt::format("{}, {} thread{}", t.work, t.threads, t.threads == 1 ? "" : "s");
     out += s == style::markdown ? "### " + head + "\n\n" : head + "\n\n";
-    std::vector<line> lines{{peers ? "× of libpmemobj" : ""}};
+    std::vector<line> lines{{fair        ? "× of libpmemobj-huge (of libpmemobj)"
+                             : has(peer) ? "× of libpmemobj"
+                                         : ""}};
     for (const std::string& column : t.columns) lines[0].push_back(column);
     for (const std::string& system : t.systems) {
       line l{system};
       for (const std::string& column : t.columns) {
         const row* r = t.find(system, column);
-        l.push_back(
-            r == nullptr ? "" : times(*r, find_peer(rows, *r, "libpmemobj"), t.systems.size() > 1));
+        l.push_back(r == nullptr ? "" : times(*r, rows, t.systems.size() > 1, fair));
       }
       lines.push_back(l);
     }

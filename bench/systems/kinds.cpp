@@ -19,30 +19,32 @@ namespace scute::bench {
 
 const std::vector<system_kind>& system_kinds() {
   static const std::vector<system_kind> kinds{
-      {"redo-none", "scute", "redo-none", "Scute, crash consistency only", true, make_scute},
-      {"redo-ml", "scute", "redo-ml", "Scute, + metadata and logs replicated", true, make_scute},
-      {"redo-mlp", "scute", "redo-mlp", "Scute, + parity over everything", true, make_scute},
-      {"redo-mlpc", "scute", "redo-mlpc", "Scute, + checksums", true, make_scute},
-      {"logfree-mlpc", "scute", "logfree-mlpc",
-       "Scute, log-free, everything protected: the default", true, make_scute},
-      {"logfree2-mlpc", "scute", "logfree2-mlpc", "the same with two rows of parity", true,
+      {"redo-none", "scute", "redo-none", "Scute, crash consistency only", true, true, make_scute},
+      {"redo-ml", "scute", "redo-ml", "Scute, + metadata and logs replicated", true, true,
        make_scute},
-      {"plain-mlpc", "scute", "plain-mlpc", "Scute, log-free without pipelined kernels", true,
+      {"redo-mlp", "scute", "redo-mlp", "Scute, + parity over everything", true, true, make_scute},
+      {"redo-mlpc", "scute", "redo-mlpc", "Scute, + checksums", true, true, make_scute},
+      {"logfree-mlpc", "scute", "logfree-mlpc",
+       "Scute, log-free, everything protected: the default", true, true, make_scute},
+      {"logfree2-mlpc", "scute", "logfree2-mlpc", "the same with two rows of parity", true, true,
+       make_scute},
+      {"plain-mlpc", "scute", "plain-mlpc", "Scute, log-free without pipelined kernels", true, true,
        make_scute},
 #ifdef SCUTE_BENCH_HAVE_PMEMOBJ
       {"libpmemobj", "libpmemobj", "tx", "PMDK's object store, transactional C interface", true,
+       true, make_pmemobj},
+      {pmemobj_huge, pmemobj_huge, "tx", "the same in huge pages, as on a DAX file", true, true,
        make_pmemobj},
-      {pmemobj_huge, pmemobj_huge, "tx", "the same in huge pages, as on a DAX file: maps and YCSB",
-       true, nullptr},
 #endif
       {"raw-logfree", "raw-logfree", "floor",
-       "the loads, stores, write-backs and fences of logfree-mlpc", false, make_raw},
-      {"raw-log", "raw-log", "floor", "the same of a speculative log, in one fence", false,
+       "the loads, stores, write-backs and fences of logfree-mlpc", false, false, make_raw},
+      {"raw-log", "raw-log", "floor", "the same of a speculative log, in one fence", false, false,
        make_raw},
-      {"raw-redo", "raw-redo", "floor", "the same of redo-mlpc", false, make_raw},
+      {"raw-redo", "raw-redo", "floor", "the same of redo-mlpc", false, false, make_raw},
       {"memcpy", "memcpy", "persist", "the bytes alone, flushed and fenced; not atomic", false,
-       make_memcpy},
-      {"volatile", "volatile", "malloc", "malloc, memcpy and free in DRAM", true, make_volatile},
+       false, make_memcpy},
+      {"volatile", "volatile", "malloc", "malloc, memcpy and free in DRAM", true, false,
+       make_volatile},
   };
   return kinds;
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is compared in the object works. Every system keeps a table of objects, numbered by *slot*;
-// a batch names the slots to allocate, overwrite or free, one transaction each. A batch is one
+// a batch names the slots to allocate, overwrite, edit or free, one transaction each. A batch is one
 // virtual call, so that the loop inside is the one that a program would write.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -23,6 +24,14 @@ struct population {
   std::string path;  // of the file to make; systems without a file ignore it
 };
 
+// How many bytes of an object of this size an edit changes. They lie in its middle.
+inline uint64_t edited(uint64_t size) {
+  return std::max<uint64_t>(size / 4, 1);
+}
+inline uint64_t edited_from(uint64_t size) {
+  return (size - edited(size)) / 2;
+}
+
 class object_system {
  public:
   virtual ~object_system() = default;
@@ -31,6 +40,8 @@ class object_system {
   virtual void alloc(std::span<const uint32_t> slots, content c) = 0;
   virtual void overwrite(std::span<const uint32_t> slots, content c) = 0;
   virtual void free(std::span<const uint32_t> slots) = 0;
+  // Changes edited(size) bytes of each object where they lie; for those kinds that edit.
+  virtual void edit(std::span<const uint32_t>, content) {}
 
   // What all threads have cost since the system was made; false if the system does not count.
   // Called between batches.
@@ -42,7 +53,7 @@ struct system_kind {
   std::string system, config;  // in the result
   std::string about;
   bool frees;  // has a `free` to measure
-  // Null if it takes no part in works on objects.
+  bool edits;  // and an `edit`
   std::unique_ptr<object_system> (*make)(const system_kind&, const options&, const population&);
 };
 
@@ -51,6 +62,7 @@ const std::vector<system_kind>& system_kinds();
 
 // The kinds behind system_kinds(), one maker per file.
 std::unique_ptr<object_system> make_scute(const system_kind&, const options&, const population&);
+// Throws no_huge_pages if its pool is to have them and gets none.
 std::unique_ptr<object_system> make_pmemobj(const system_kind&, const options&, const population&);
 std::unique_ptr<object_system> make_raw(const system_kind&, const options&, const population&);
 std::unique_ptr<object_system> make_memcpy(const system_kind&, const options&, const population&);

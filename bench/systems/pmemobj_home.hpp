@@ -2,13 +2,10 @@
 // A libpmemobj pool for the data structures of workloads/.
 #pragma once
 
-#include <libpmemobj.h>
-#include <unistd.h>
-
-#include <stdexcept>
 #include <string>
 
 #include "row.hpp"
+#include "systems/pmemobj_file.hpp"
 #include "systems/pmemobj_huge.hpp"
 #include "workloads/stores/pmemobj_store.hpp"
 
@@ -30,23 +27,7 @@ class pmemobj_home {
   bool count(costs&) const { return false; }
 
  private:
-  struct temporary {
-    temporary(const std::string& where, uint64_t size) : path(where) {
-      ::unlink(path.c_str());
-      pool = pmemobj_create(path.c_str(), "scute-bench", size, 0600);
-      if (pool == nullptr)
-        throw std::runtime_error(std::string("libpmemobj: ") + pmemobj_errormsg());
-    }
-    ~temporary() {
-      pmemobj_close(pool);
-      ::unlink(path.c_str());
-    }
-    temporary(const temporary&) = delete;
-    temporary& operator=(const temporary&) = delete;
-
-    std::string path;
-    PMEMobjpool* pool = nullptr;
-  } file_;
+  pmemobj_file file_;
   store_type store_;
 };
 

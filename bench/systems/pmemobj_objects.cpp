@@ -5,11 +5,12 @@
 #ifdef SCUTE_BENCH_HAVE_PMEMOBJ
 
 #include <libpmemobj.h>
-#include <unistd.h>
 
 #include <cstring>
 
 #include "systems/object_system.hpp"
+#include "systems/pmemobj_file.hpp"
+#include "systems/pmemobj_huge.hpp"
 
 namespace scute::bench {
 namespace {
@@ -20,16 +21,13 @@ namespace {
 
 class pmemobj_objects final : public object_system {
  public:
-  explicit pmemobj_objects(const population& p) : path_(p.path), size_(p.size), at_(p.slots) {
-    ::unlink(path_.c_str());
-    const uint64_t objects = p.slots * (p.size + p.size / 2 + 64);
-    pool_ = pmemobj_create(path_.c_str(), "scute-bench", objects + (uint64_t{64} << 20), 0600);
-    if (pool_ == nullptr) fail();
+  pmemobj_objects(const population& p, bool huge)
+      : file_(p.path, p.slots * (p.size + p.size / 2 + 64) + (uint64_t{64} << 20)),
+        pool_(file_.pool),
+        size_(p.size),
+        at_(p.slots) {
+    if (huge) make_huge(pool_, file_.size);
     uuid_ = pmemobj_oid(pmemobj_direct(pmemobj_root(pool_, 64))).pool_uuid_lo;
-  }
-  ~pmemobj_objects() override {
-    pmemobj_close(pool_);
-    ::unlink(path_.c_str());
   }
 
   void alloc(std::span<const uint32_t> slots, content c) override {
@@ -45,14 +43,11 @@ class pmemobj_objects final : public object_system {
   }
 
   void overwrite(std::span<const uint32_t> slots, content c) override {
-    for (const uint32_t slot : slots) {
-      begin();
-      void* bytes = at(at_[slot]);
-      if (pmemobj_tx_add_range_direct(bytes, size_) != 0) [[unlikely]]
-        fail();
-      std::memcpy(bytes, c.next(), size_);
-      commit();
-    }
+    change(slots, c, 0, size_);
+  }
+
+  void edit(std::span<const uint32_t> slots, content c) override {
+    change(slots, c, edited_from(size_), edited(size_));
   }
 
   void free(std::span<const uint32_t> slots) override {
@@ -65,6 +60,16 @@ class pmemobj_objects final : public object_system {
   }
 
  private:
+  void change(std::span<const uint32_t> slots, content& c, uint64_t from, uint64_t n) {
+    for (const uint32_t slot : slots) {
+      begin();
+      void* bytes = at(at_[slot] + from);
+      if (pmemobj_tx_add_range_direct(bytes, n) != 0) [[unlikely]]
+        fail();
+      std::memcpy(bytes, c.next(), n);
+      commit();
+    }
+  }
   void begin() {
     if (pmemobj_tx_begin(pool_, nullptr, TX_PARAM_NONE) != 0) [[unlikely]]
       fail();
@@ -76,8 +81,8 @@ class pmemobj_objects final : public object_system {
   }
   char* at(uint64_t offset) const { return reinterpret_cast<char*>(pool_) + offset; }
 
-  std::string path_;
-  PMEMobjpool* pool_ = nullptr;
+  pmemobj_file file_;
+  PMEMobjpool* pool_;
   uint64_t uuid_ = 0;
   uint64_t size_;
   std::vector<uint64_t> at_;
@@ -85,9 +90,9 @@ class pmemobj_objects final : public object_system {
 
 }  // namespace
 
-std::unique_ptr<object_system> make_pmemobj(const system_kind&, const options&,
+std::unique_ptr<object_system> make_pmemobj(const system_kind& k, const options&,
                                             const population& p) {
-  return std::make_unique<pmemobj_objects>(p);
+  return std::make_unique<pmemobj_objects>(p, k.name == pmemobj_huge);
 }
 
 }  // namespace scute::bench

@@ -51,6 +51,17 @@ class scute_objects final : public object_system {
     }
   }
 
+  void edit(std::span<const uint32_t> slots, content c) override {
+    for (const uint32_t slot : slots) {
+      scute_tx* tx = nullptr;
+      void* bytes = nullptr;
+      must(scute_tx_begin(pool_.get(), &tx));
+      must(scute_tx_inplace(tx, oids_[slot], edited_from(size_), edited(size_), &bytes));
+      std::memcpy(bytes, c.next(), edited(size_));
+      must(scute_tx_commit(tx));
+    }
+  }
+
   bool count(costs& out) override {
     out = costs_of(pool_.get());
     return true;

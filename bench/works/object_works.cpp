@@ -14,6 +14,7 @@
 #include <numeric>
 
 #include "systems/object_system.hpp"
+#include "systems/pmemobj_huge.hpp"
 #include "works/works.hpp"
 
 namespace scute::bench {
@@ -22,12 +23,17 @@ namespace {
 constexpr const char* alloc = "alloc";
 constexpr const char* sequential = "overwrite_sequential";
 constexpr const char* random_order = "overwrite_random";
+constexpr const char* edit_work = "edit_in_place";
 constexpr const char* free_work = "free";
 
 using slots = std::vector<uint32_t>;
 
 bool contends(const options& o, const system_kind& k) {
-  return k.make != nullptr && o.wants_system(k.name);
+  return o.wants_system(k.name) && (k.name != pmemobj_huge || grants_huge_pages(o.dir));
+}
+
+bool does(const system_kind& k, const std::string& work) {
+  return (work != free_work || k.frees) && (work != edit_work || k.edits);
 }
 
 // One round's access sequence of one thread.
@@ -75,10 +81,11 @@ class cell {
   void run() {
     for (const system_kind& kind : system_kinds()) {
       if (!contends(s_.o, kind)) continue;
-      contestant& c = contestants_.emplace_back();
+      contestant c;
       c.kind = &kind;
-      c.system = kind.make(kind, s_.o, {size_, threads_ * (objects_ + ops_), s_.path(kind.name)});
+      if (!make(c)) continue;
       populate(c);
+      contestants_.push_back(std::move(c));
     }
     // The first round warms up: caches, page tables, and the space that the fresh objects reuse.
     for (unsigned round = 0; round <= s_.o.rounds; ++round) {
@@ -108,6 +115,19 @@ class cell {
     return work == alloc || work == free_work ? ops_ : overwrites_;
   }
 
+  // Who gets no huge pages this time has no rows of this size.
+  bool make(contestant& c) {
+    const std::string& name = c.kind->name;
+    try {
+      c.system = c.kind->make(*c.kind, s_.o, {size_, threads_ * (objects_ + ops_), s_.path(name)});
+      return true;
+    } catch (const no_huge_pages& e) {
+      fmt::print(stderr, "scute-bench: objects of {} bytes, {} is left out: {}\n", size_, name,
+                 e.what());
+      return false;
+    }
+  }
+
   void populate(contestant& c) {
     s_.workers.run(threads_, [&](unsigned t) { c.system->alloc(order_[t], content_.of(0)); });
   }
@@ -127,7 +147,7 @@ class cell {
 
   void play(contestant& c, unsigned round) {
     const bool fresh = s_.o.wants(alloc) || s_.o.wants(free_work);
-    const uint64_t number = 2 * uint64_t{round} + 1;  // of the batch; see content_source
+    const uint64_t number = 3 * uint64_t{round} + 1;  // of the batch; see content_source
     if (fresh)
       measure(c, round, alloc,
               [&](object_system& s, const sequence& q) { s.alloc(q.fresh, content_.of(number)); });
@@ -139,6 +159,10 @@ class cell {
       measure(c, round, random_order, [&](object_system& s, const sequence& q) {
         s.overwrite(q.shuffled, content_.of(number + 1));
       });
+    if (s_.o.wants(edit_work))
+      measure(c, round, edit_work, [&](object_system& s, const sequence& q) {
+        s.edit(q.shuffled, content_.of(number + 2));
+      });
     if (fresh)
       measure(c, round, free_work,
               [&](object_system& s, const sequence& q) { s.free(q.fresh_shuffled); });
@@ -147,11 +171,11 @@ class cell {
   template <typename Fn>
   void measure(contestant& c, unsigned round, const char* work, Fn&& fn) {
     costs before, after;
+    if (!does(*c.kind, work)) return;
     const bool counts = c.system->count(before);
     const double ns = s_.workers.run(threads_, [&](unsigned t) { fn(*c.system, sequences_[t]); });
     c.system->count(after);
-    if (round == 0 || !s_.o.wants(work) || (work == std::string(free_work) && !c.kind->frees))
-      return;
+    if (round == 0 || !s_.o.wants(work)) return;
     c.samples[work].push_back(ns / batch(work));
     if (counts) c.spent[work].add(after).add(before, -1);
   }
@@ -171,6 +195,7 @@ const std::vector<std::pair<std::string, std::string>> works{
     {alloc, "allocate an object and fill it"},
     {sequential, "write all bytes of an object anew, in the order of allocation"},
     {random_order, "write all bytes of an object anew, in random order"},
+    {edit_work, "change a quarter of an object where it lies, in random order"},
     {free_work, "free an object, in random order"}};
 
 bool wanted(const options& o) {
@@ -199,7 +224,7 @@ void expected(const options& o, std::vector<row>& rows) {
       for (const unsigned threads : o.threads)
         for (const uint64_t size : o.sizes)
           for (const system_kind& kind : system_kinds())
-            if (contends(o, kind) && (w.first != free_work || kind.frees)) {
+            if (contends(o, kind) && does(kind, w.first)) {
               row r;
               r.work = w.first;
               r.size = size;

@@ -30,7 +30,7 @@ value='("[a-z0-9_-]*"|[0-9.e+-]+)'
 field="\"[a-z0-9_]*\":($value|\{(\"[a-z_]*\":$value,?)+\})"
 ! grep -vE -m 3 "^\{($field,)+$field\}\$" rows.jsonl || fail "the line above is no JSON object of at most two levels"
 
-for work in alloc overwrite_sequential overwrite_random free open_clean open_clean_empty \
+for work in alloc overwrite_sequential overwrite_random edit_in_place free open_clean open_clean_empty \
   recovery_open check scrub under_scrub policy_ordered_map policy_hash_map parity medium \
   map_insert map_get map_remove ycsb_a ycsb_b ycsb_c ycsb_d ycsb_e ycsb_f kv_put; do
   grep -q "\"work\":\"$work\"" rows.jsonl || fail "no row of $work"
@@ -39,6 +39,13 @@ done
 for what in processor memory_bytes kernel medium flush seed command; do
   grep -q "^  \"$what\": " machine.json || fail "machine.json does not name the $what"
 done
+
+# The floors and, where there are huge pages, the fair peer stand beside the objects.
+for floor in raw-logfree raw-log raw-redo; do
+  grep -q "\"work\":\"overwrite_random\",.*\"system\":\"$floor\"" rows.jsonl || fail "no row of $floor"
+done
+grep -q 'libpmemobj-huge is left out' err.txt || ! "$bench" --list | grep -q '^  libpmemobj-huge ' ||
+  grep -q '"work":"overwrite_random",.*"system":"libpmemobj-huge"' rows.jsonl || fail "no row of libpmemobj-huge"
 
 grep -q '^### table3, ' tables.md || fail "no table 3"
 for structure in ctree rbtree btree skiplist rtree hashmap; do

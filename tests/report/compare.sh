@@ -100,3 +100,5 @@ has out.txt 'REGRESSED'
 expect 2 "$SCUTE_SOURCE_DIR/dev" bench --compare missing.jsonl new.jsonl
 has err.txt 'there is no missing.jsonl'
 expect 2 "$SCUTE_SOURCE_DIR/dev" bench --compare old.jsonl new.jsonl --quick
+expect 2 "$SCUTE_SOURCE_DIR/dev" bench --compare old.jsonl --kind abacus
+has err.txt 'bench/report/abacus/results.jsonl'

@@ -8,7 +8,8 @@ import zlib
 
 SCUTE = ("redo-none", "redo-ml", "redo-mlp", "redo-mlpc", "plain-mlpc", "logfree-mlpc", "logfree2-mlpc")
 SYSTEMS = [("scute", c) for c in SCUTE] + [("libpmemobj", "tx"), ("volatile", "malloc")]
-HUGE = [("libpmemobj-huge", "tx")]  # in maps and YCSB
+HUGE = [("libpmemobj-huge", "tx")]
+FLOORS = [(f, "floor") for f in ("raw-logfree", "raw-log", "raw-redo")]
 STRUCTURES = {"ctree": 8, "rbtree": 40, "btree": 24, "skiplist": 208, "rtree": 8, "hashmap": 24}
 
 rows = []
@@ -40,10 +41,17 @@ def counters(system, config, size):
 for threads in (1, 2):
     for size in (64, 256, 1024, 4096):
         for work in ("alloc", "overwrite_sequential", "overwrite_random", "free"):
-            for system, config in SYSTEMS + [("memcpy", "persist")]:
+            for system, config in SYSTEMS + HUGE + FLOORS + [("memcpy", "persist")]:
                 slow = 2 if (work, size, config) == ("free", 4096, "logfree-mlpc") else 1
+                if system == "libpmemobj-huge":
+                    slow *= 0.8
                 add(work, size, threads, system, config, (300 + size / 4) * factor(config) * slow,
                     **counters(system, config, size))
+        # Small objects are changed in less than 0.8 of the time of libpmemobj-huge, large ones in more.
+        for system, config in SYSTEMS[:-1] + HUGE:
+            slow = 0.8 if system == "libpmemobj-huge" else size / 2048 if config == "logfree-mlpc" else 1
+            add("edit_in_place", size, threads, system, config, 400 * factor(config) * slow,
+                **counters(system, config, size))
 for structure, size in STRUCTURES.items():
     for work in ("map_insert", "map_get", "map_remove"):
         for system, config in SYSTEMS + HUGE:

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The part of `./dev bench` behind the measuring: `python3 tools/report COMMAND`.
 
-  write FOLDER            FOLDER/report.md and plots, from FOLDER/results.jsonl and machine.json
+  write [FOLDER...]       FOLDER/report.md and plots, from FOLDER/results.jsonl and machine.json; without
+                          FOLDER, those of every kind of processor
   adopt RAW FOLDER        the same, with the results of a run that has just ended brought there from RAW
   compare OLD NEW         what changed between two files of results; exit status 1 if something regressed
+  kind                    the kind of this machine's processor
+  check PAGE...           that the index of the kinds is current, and each PAGE's tables from reports are
 """
 from __future__ import annotations
 
@@ -12,13 +15,17 @@ import shutil
 import sys
 from pathlib import Path
 
+import index
+import instructions
+import kinds
 import machine as machines
-import targets
+import slower
+import summary
 from rows import BadFile, Rows
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMITTED = ROOT / "bench" / "report"
-EXPLANATIONS = "explanations.md"
+COMMITTED = ROOT / "bench" / "report"  # a folder for each kind of processor
+GOLDEN = ROOT / "tests" / "instructions" / "golden.txt"
 
 
 class Progress:
@@ -39,28 +46,37 @@ class Progress:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
-def write(folder: Path) -> None:
+def write(folder: Path, reports: Path) -> None:
     import report  # matplotlib takes a moment, and comparing does without
 
     rows = Rows.load(folder / "results.jsonl")
     if not len(rows):
         raise BadFile(f"{folder / 'results.jsonl'} holds no results")
-    explained = targets.explanations((folder / EXPLANATIONS, COMMITTED / EXPLANATIONS))
+    machine = machines.load(folder / "machine.json")
+    # What holds for the kind of processor explains a smaller run on it as well.
+    texts = slower.explanations(f / index.EXPLANATIONS for f in (folder, reports / kinds.of_machine(machine)))
     progress = Progress()
     try:
-        pictures = report.write(folder, rows, machines.load(folder / "machine.json"), explained, progress)
+        pictures = report.write(folder, rows, machine, instructions.load(folder / instructions.FILE), texts,
+                                progress)
     finally:
         progress.end()
     print(f"{folder / 'report.md'}: {len(rows)} rows, {len(pictures)} plots", file=sys.stderr)
+    for name in dict.fromkeys(slower.unexplained(rows, texts)):
+        print(f"{folder / 'report.md'}: slower than the peer, and {slower.NOT_EXPLAINED}: {name}", file=sys.stderr)
+    if folder.resolve().parent == reports.resolve():
+        index.write(reports)
 
 
-def adopt(raw: Path, folder: Path, seconds: float, command: str) -> None:
+def adopt(raw: Path, folder: Path, reports: Path, seconds: float, command: str) -> None:
     Rows.load(raw / "results.jsonl")  # before anything is replaced
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(raw / "results.jsonl", folder / "results.jsonl")
+    if GOLDEN.is_file():
+        shutil.copyfile(GOLDEN, folder / instructions.FILE)
     described = machines.load(raw / "machine.json")
     machines.save(folder / "machine.json", machines.complete(described, ROOT, seconds, command))
-    write(folder)
+    write(folder, reports)
 
 
 def compare(old: Path, new: Path) -> int:
@@ -74,12 +90,22 @@ def compare(old: Path, new: Path) -> int:
     return 1 if result.regressed else 0
 
 
+def check(pages: list[Path], reports: Path) -> int:
+    wrong = [w for page in pages for w in summary.check(page, reports)]
+    there = reports / index.FILE
+    if not there.is_file() or there.read_text(encoding="utf-8") != index.text(reports):
+        wrong.append(f"{there} is not current: ./dev bench --redraw writes it")
+    print("\n".join(wrong), file=sys.stderr)
+    return 1 if wrong else 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="report", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--reports", type=Path, default=COMMITTED, help="where the kinds' folders are")
     commands = parser.add_subparsers(dest="command", required=True)
     p = commands.add_parser("write")
-    p.add_argument("folder", type=Path)
+    p.add_argument("folders", type=Path, nargs="*")
     p = commands.add_parser("adopt")
     p.add_argument("raw", type=Path)
     p.add_argument("folder", type=Path)
@@ -88,12 +114,24 @@ def main() -> int:
     p = commands.add_parser("compare")
     p.add_argument("old", type=Path)
     p.add_argument("new", type=Path)
+    p = commands.add_parser("kind")
+    p.add_argument("--cpuinfo", type=Path, default=Path("/proc/cpuinfo"))
+    p = commands.add_parser("check")
+    p.add_argument("pages", type=Path, nargs="*")
     a = parser.parse_args()
     try:
         if a.command == "write":
-            write(a.folder)
+            folders = a.folders or kinds.folders(a.reports)
+            if not folders:
+                raise BadFile(f"{a.reports} holds no results")
+            for folder in folders:
+                write(folder, a.reports)
         elif a.command == "adopt":
-            adopt(a.raw, a.folder, a.seconds, a.ran)
+            adopt(a.raw, a.folder, a.reports, a.seconds, a.ran)
+        elif a.command == "kind":
+            print(kinds.of_this_machine(a.cpuinfo))
+        elif a.command == "check":
+            return check(a.pages, a.reports)
         else:
             return compare(a.old, a.new)
     except (BadFile, OSError) as e:

@@ -153,6 +153,7 @@ def bars(axes: Axes, panel: Panel, series: Sequence[str], groups: Sequence[str],
     if baseline is not None:
         axes.axhline(baseline, color="black", linewidth=1.0, linestyle="--", zorder=3)
     if tallest > 0:
+        tallest = max(tallest, baseline or 0.0)
         axes.set_ylim(0, tallest * (1.18 if label_values else 1.05))
 
 

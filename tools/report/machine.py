@@ -2,6 +2,7 @@
 """What a run was measured on: scute-bench describes it, the commit and the peers' versions are added."""
 from __future__ import annotations
 
+import datetime
 import json
 import subprocess
 from pathlib import Path
@@ -42,8 +43,8 @@ def load(path: Path) -> dict[str, Any]:
 def complete(described: dict[str, Any], root: Path, seconds: float, command: str) -> dict[str, Any]:
     """Right after a run, on the machine that it ran on."""
     versions = {p: _output("pkg-config", "--modversion", p) for p in PEERS}
-    return {**described, "command": command, "seconds": round(seconds), "commit": _commit(root),
-            "peers": {p: v for p, v in versions.items() if v}}
+    return {**described, "command": command, "date": datetime.date.today().isoformat(),
+            "seconds": round(seconds), "commit": _commit(root), "peers": {p: v for p, v in versions.items() if v}}
 
 
 def save(path: Path, machine: dict[str, Any]) -> None:
@@ -68,6 +69,7 @@ def table(m: dict[str, Any]) -> str:
     add("Scute", m.get("scute"))
     add("commit", m.get("commit"))
     add("peers", ", ".join(f"{p} {v}" for p, v in m.get("peers", {}).items()))
+    add("date", m.get("date"))
     add("clock", m.get("clock"))
     add("rounds", m.get("rounds"))
     add("seed", m.get("seed"))

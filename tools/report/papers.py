@@ -12,7 +12,7 @@ from typing import Any
 import footprints
 import markdown
 import units
-from rows import Row, Rows
+from rows import PEER, PEER_HUGE, Row, Rows
 
 FILE = Path(__file__).with_name("papers.json")
 
@@ -33,6 +33,7 @@ SINGLES = {
     "stage": lambda r, spec: _stage(r, spec["stage"]),
 }
 UNITS = {"throughput": "×", "time": "×", "gb_per_s": " GB/s", "us": " µs", "times": "×"}
+NOT_HERE = "not in this run"
 WHERE_MAX = 6  # so many places are listed one by one; of more, the range
 
 
@@ -92,9 +93,17 @@ def ours(rows: Rows, claim: dict[str, Any]) -> str:
     spec = claim["ours"]
     if spec is None:
         return f"— ({claim['why']})"
+    if spec.get("against") == PEER:  # the fair one first
+        fair, plain = _shown(rows, {**spec, "against": PEER_HUGE}), _shown(rows, spec)
+        return "; ".join(t for t in (fair, f"over {PEER} {plain}" if plain else "") if t) or NOT_HERE
+    return _shown(rows, spec) or NOT_HERE
+
+
+def _shown(rows: Rows, spec: dict[str, Any]) -> str:
+    """"" if nothing was found."""
     found = measure(rows, spec)
     if not found:
-        return "not in this run"
+        return ""
     sign = unit(spec["quantity"])
     digits = 2 if sign != " %" and sign != " µs" else 1
 
@@ -141,4 +150,5 @@ def _how(claim: dict[str, Any]) -> str:
     spec = claim["ours"]
     if spec is None:
         return ""
-    return spec["of"] + (f" : {spec['against']}" if "against" in spec else "")
+    against = spec.get("against")
+    return spec["of"] + (f" : {PEER_HUGE if against == PEER else against}" if against else "")

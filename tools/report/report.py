@@ -6,22 +6,26 @@ import re
 from pathlib import Path
 from typing import Any, Callable
 
+import instructions
 import machine as machines
 import papers
 import protection_plots
+import summary
 import tables
 import targets
 import transaction_plots
 from canvas import Canvas, Picture
-from rows import PEER, PEER_HUGE, Rows
+from rows import DEFAULT, PEER, PEER_HUGE, Rows
 
 TIMES = f"""\
 Times are those of one operation in one thread: the median over the rounds, ± half the interquartile
-range. **1.42×** behind a time is the *throughput* relative to {PEER} in the same run: above 1, Scute is
-faster. {PEER} keeps one undo log, without a copy, and protects neither objects nor pages;
-`logfree-mlpc`, the default, survives lost pages, silent corruption and stray writes as well.
+range. **1.42×** (1.71×) behind a time is the *throughput* relative to `{PEER_HUGE}` and, in brackets, to `{PEER}`
+in the same run: above 1, Scute is faster. {PEER} keeps one undo log, without a copy, and protects neither objects
+nor pages; `{DEFAULT}`, the default, survives lost pages, silent corruption and stray writes as well.
 In shared memory Scute asks for pages of 2 MiB, which both libraries have on a DAX file; `{PEER_HUGE}` is
-{PEER} with its pool brought into such pages from outside.
+{PEER} with its pool brought into such pages from outside, and so the fair peer.
+`raw-logfree`, `raw-log` and `raw-redo` are floors: what the engines have to load, store, write back and fence, with no
+library around it.
 Absolute times mean little on another machine; ratios mean more, and the counters are the same everywhere.
 docs/benchmarks.md says what each work and system is."""
 
@@ -65,18 +69,22 @@ def _sections(rows: Rows, canvas: Canvas) -> str:
     return out
 
 
-def write(folder: Path, rows: Rows, machine: dict[str, Any], explained: dict[str, str],
-          progress: Callable[[str], None]) -> list[Picture]:
+def write(folder: Path, rows: Rows, machine: dict[str, Any], counts: instructions.Counts,
+          explained: dict[str, str], progress: Callable[[str], None]) -> list[Picture]:
     """Writes report.md and the plots, and removes plots that only the report before it named."""
     old = _named(folder / "report.md")
     canvas = Canvas(folder, progress)
     folder.mkdir(parents=True, exist_ok=True)
     body = _sections(rows, canvas)
     progress("report.md")
-    text = ("# Benchmark report\n\n"
+    short = summary.table(rows) if summary.lines(rows) else ""
+    text = (f"# Benchmark report: {machine.get('processor', 'unknown processor')}\n\n"
             "Written by `./dev bench`; the text on missed targets comes from explanations.md.\n\n"
             + machines.table(machine) + "\n## How to read this\n\n" + TIMES
-            + "\n\n## Targets\n\n" + targets.section(rows, machine, explained) + "\n" + body
+            + (f"\n\n## In short\n\nThroughput of {DEFAULT} over {PEER}'s, one thread, unless "
+               f"an engine is named.\n\n{short}" if short else "\n")
+            + "\n## Targets\n\n"
+            + targets.section(rows, machine, counts, explained) + "\n" + body
             + "## Ours beside the papers' figures\n\n"
             "The papers measured Optane modules; our pools are in memory that the CPU flushes as if it "
             "were persistent, on another processor and with few threads. So only ratios can be "

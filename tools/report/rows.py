@@ -12,7 +12,9 @@ from typing import Any, Callable, Iterable, Iterator, Sequence
 KEY = ("work", "structure", "distribution", "file_system", "size", "threads", "system", "config")
 
 PEER = "libpmemobj"
-PEER_HUGE = "libpmemobj-huge"  # the same with its pool in huge pages
+PEER_HUGE = "libpmemobj-huge"  # the same with its pool in huge pages, which Scute has as well: the fair one
+DEFAULT = "logfree-mlpc"
+FLOOR = "raw-logfree"  # what the default has to load, store and write back, with no library around it
 
 
 class BadFile(Exception):

@@ -6,12 +6,12 @@ import markdown
 import series
 import units
 from ratio import Ratio
-from rows import PEER, Row, Rows
+from rows import PEER, PEER_HUGE, Row, Rows
 from series import Place
 
 
-def cell(row: Row, rows: Rows, against: str = PEER) -> str:
-    """Time, spread, and the throughput relative to the peer beside it."""
+def cell(row: Row, rows: Rows) -> str:
+    """Time, spread, and the throughput relative to the fair peer beside it and, in brackets, to the other."""
     out = f"{units.time(row.ns)} ±{row.spread * 50:.0f}%"
     if row.gb_per_s is not None:
         out += f", {row.gb_per_s:.2f} GB/s"
@@ -20,13 +20,14 @@ def cell(row: Row, rows: Rows, against: str = PEER) -> str:
     if row.number("p50_ns") is not None and row.number("p99_ns") is not None:
         out += (f", p50 {units.time(row.number('p50_ns'))}"  # type: ignore[arg-type]
                 f", p99 {units.time(row.number('p99_ns'))}")  # type: ignore[arg-type]
-    peer = rows.peer(row, against)
-    if peer is not None and peer is not row and row.ns > 0:
-        out += f" **{Ratio.throughput(row, peer).value:.2f}×**"
+    for name, before, behind in ((PEER_HUGE, "**", "**"), (PEER, "(", ")")):
+        peer = rows.peer(row, name)
+        if peer is not None and peer is not row and row.ns > 0:
+            out += f" {before}{Ratio.throughput(row, peer).value:.2f}×{behind}"
     return out
 
 
-def across(rows: Rows, place: Place, places: list[str], against: str = PEER) -> str:
+def across(rows: Rows, place: Place, places: list[str]) -> str:
     """One table. A place that a system has no row for stays empty."""
     named = series.labels(rows)
     lines = []
@@ -34,7 +35,7 @@ def across(rows: Rows, place: Place, places: list[str], against: str = PEER) -> 
         line = [system]
         for p in places:
             found = [r for r in rows if named[r] == system and place(r) == p]
-            line.append(cell(found[0], rows, against) if found else "")
+            line.append(cell(found[0], rows) if found else "")
         lines.append(line)
     return markdown.table(["", *(p.replace("\n", " ") for p in places)], lines)
 

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page that leads to the committed reports, one per kind of processor."""
+from __future__ import annotations
+
+from pathlib import Path
+
+import instructions
+import kinds
+import machine as machines
+import markdown
+import slower
+import targets
+from rows import PEER_HUGE, Rows
+from verdict import Score
+
+FILE = "README.md"
+EXPLANATIONS = "explanations.md"
+
+ABOUT = f"""\
+# Benchmark reports
+
+Written by `./dev bench`: one full run per kind of processor that was at hand. Times and their ratios are of
+that kind alone; instruction counts and the counters of fences, lines and bytes are the same everywhere.
+Throughput is held against `{PEER_HUGE}`. What the works and systems are says
+[docs/benchmarks.md](../../docs/benchmarks.md).
+
+"""
+
+
+def text(reports: Path) -> str:
+    lines = []
+    for folder in kinds.folders(reports):
+        rows, m = Rows.load(folder / "results.jsonl"), machines.load(folder / "machine.json")
+        explained = slower.explanations([folder / EXPLANATIONS])
+        rest = slower.unexplained(rows, explained)
+        losing = sum(len(losses) for _, losses in slower.lost(rows))
+        lines.append([
+            f"[{folder.name}]({folder.name}/report.md)", f"{m.get('processor', 'unknown')}, {m.get('cpus', '?')} CPUs",
+            str(m.get("date", "")), str(m.get("commit", "unknown"))[:12],
+            str(Score.of(instructions.verdicts(instructions.load(folder / instructions.FILE)))),
+            str(Score.of(targets.times(rows, m))), f"{losing}" + (f", {len(rest)} not explained" if rest else "")])
+    head = ["kind", "processor", "date", "commit", "targets of instructions met", "targets of time met",
+            "rows slower than libpmemobj"]
+    return ABOUT + markdown.table(head, lines, left=4)
+
+
+def write(reports: Path) -> None:
+    (reports / FILE).write_text(text(reports), encoding="utf-8")

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Kinds of processors: a short name for what a run was made on, and the folders of the committed reports.
+
+A kind is the maker and the family, as a reader would say it: intel-xeon, amd-epyc. Times of one kind say
+little about another, so each has a report of its own."""
+from __future__ import annotations
+
+import platform
+import re
+from pathlib import Path
+from typing import Any
+
+# Part of the model's name, all of whose words must be in it: the kind. The first that fits counts.
+FAMILIES = (
+    ("intel xeon", "intel-xeon"), ("intel core", "intel-core"), ("intel atom", "intel-atom"),
+    ("intel pentium", "intel-pentium"), ("intel celeron", "intel-celeron"),
+    ("amd epyc", "amd-epyc"), ("amd ryzen", "amd-ryzen"), ("amd opteron", "amd-opteron"),
+    ("amd athlon", "amd-athlon"),
+    ("ampere altra", "ampere-altra"), ("neoverse", "arm-neoverse"),
+)
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
+
+
+def kind_of(processor: str, architecture: str) -> str:
+    """intel-xeon of "Intel(R) Xeon(R) Processor"; other-ARCHITECTURE of what has no family here."""
+    words = set(re.findall(r"[a-z0-9]+", re.sub(r"\((?:r|tm|c)\)", " ", processor.lower())))
+    for family, kind in FAMILIES:
+        if words.issuperset(family.split()):
+            return kind
+    return f"other-{architecture}"
+
+
+def of_machine(machine: dict[str, Any]) -> str:
+    """Of what machine.json describes; its kernel is "Linux 6.1 x86_64"."""
+    kernel = str(machine.get("kernel", "")).split()
+    return kind_of(str(machine.get("processor", "")), kernel[-1] if kernel else platform.machine())
+
+
+def of_this_machine(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
+    try:
+        text = cpuinfo.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        text = ""
+    found = re.search(r"^model name\s*:\s*(.*)$", text, flags=re.MULTILINE)
+    return kind_of(found[1] if found else "", platform.machine())
+
+
+def folders(reports: Path) -> list[Path]:
+    """The kinds at hand, in the order of their names."""
+    if not reports.is_dir():
+        return []
+    return sorted(f for f in reports.iterdir() if (f / "results.jsonl").is_file())
