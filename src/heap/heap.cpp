@@ -30,7 +30,7 @@ heap::heap(pool::state& s, step_engine& e)
       with_room_(static_cast<size_t>(classes_.count())) {
   for (auto& c : caches_) {
     c.active.resize(static_cast<size_t>(classes_.count()));
-    c.ahead.resize(static_cast<size_t>(classes_.count()), zone_table::slots_first);
+    c.ahead.resize(static_cast<size_t>(classes_.count()), format::slots_first);
   }
 }
 

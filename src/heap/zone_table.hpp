@@ -102,22 +102,18 @@ class zone_table {
   // Prepares chunk headers until `chunk` is below the high-water mark: 0, or an errno if the file system
   // has no room for the chunks; the mark may have risen part of the way.
   int extend(pool::lane& l, step_engine& e, uint64_t z, uint32_t chunk) SCUTE_REQUIRES(chunk_mutex);
-  // Gives a chunk new content: a run of slots with the first of them, at most slots_first, formatted.
+  // Gives a chunk new content: a run of slots with the first of them, at most format::slots_first, formatted.
   void make_run(pool::lane& l, step_engine& e, chunk_record& c, uint32_t slot_size)
       SCUTE_REQUIRES(chunk_mutex);
   // Formats up to `count` further slots of a run (ZONE-4).
   void format_slots(pool::lane& l, step_engine& e, chunk_record& c, uint32_t count)
       SCUTE_REQUIRES(chunk_mutex);
-  static constexpr uint32_t slots_first = 32;
-  // No more slots of a size are formatted at once: so many as lie in 64 KiB; in a file behind the page cache, where
-  // a page that is written costs more than its lines, in one page.
-  static constexpr uint32_t most_slots_ahead(uint32_t slot_size) noexcept {
-    return std::max(slots_first, (uint32_t{64} << 10) / slot_size);
-  }
+  // So many slots of a size at once are worth while: in a file behind the page cache, where a page that is written
+  // costs more than its lines, those of one page.
   uint32_t slots_ahead(uint32_t slot_size) const noexcept {
     return s_.medium->what() == medium::kind::file
-               ? std::max(slots_first, uint32_t{format::page} / slot_size)
-               : most_slots_ahead(slot_size);
+               ? std::max(format::slots_first, uint32_t{format::page} / slot_size)
+               : format::slots_ahead_max(slot_size);
   }
   void make_span(pool::lane& l, step_engine& e, chunk_record& head, uint32_t length)
       SCUTE_REQUIRES(chunk_mutex);

@@ -157,6 +157,13 @@ struct chunk_header {  // at offset 4096 + 64 * index of its zone
   uint32_t length;      // span: its chunks; span_body: distance to the span's first chunk
   uint64_t reserved[2];
 };
+// A run begins with no more slots prepared than that, and no more than these are prepared at once later on: those that
+// lie in 64 KiB.
+inline constexpr uint32_t slots_first = 32;
+constexpr uint32_t slots_ahead_max(uint32_t slot_size) noexcept {
+  const uint32_t n = (uint32_t{64} << 10) / slot_size;
+  return n < slots_first ? slots_first : n;
+}
 inline constexpr uint64_t zone_anchor_offset = 64;
 inline constexpr uint64_t chunk_table_offset = page;
 

@@ -43,10 +43,15 @@ finding found_at_open(const scute_event& e, bool repair) {
   return {name_of(e.kind), e.offset, e.length, e.object, repaired, e.count - 1};
 }
 
+// What was put right already: by opening, and lost pages that came back when the check read them.
+struct repaired_before {
+  uint64_t at_open = 0, by_reading = 0;
+};
+
 // That counts as damage too.
-exit_code verdict(const scute_report& report, uint64_t repaired_at_open) {
+exit_code verdict(const scute_report& report, const repaired_before& repaired) {
   if (report.lost > 0) return exit_lost;
-  return report.damaged + repaired_at_open > 0 ? exit_damaged : exit_ok;
+  return report.damaged + repaired.at_open + repaired.by_reading > 0 ? exit_damaged : exit_ok;
 }
 
 const char* verdict_text(exit_code code, bool repair) {
@@ -55,7 +60,7 @@ const char* verdict_text(exit_code code, bool repair) {
   return "clean";
 }
 
-void print_text(const scute_report& report, const findings& found, uint64_t repaired_at_open,
+void print_text(const scute_report& report, const findings& found, const repaired_before& repaired,
                 const scute_info& info, const char* result) {
   for (const finding& f : found) {
     fmt::print("{}: {} at {:#x}, {} bytes", f.repaired ? "repaired" : "damaged", f.what, f.offset,
@@ -72,7 +77,8 @@ void print_text(const scute_report& report, const findings& found, uint64_t repa
   if (info.rolled_back != 0 || info.finished != 0)
     facts.add("recovery", fmt::format("{} fragments put back, parity of {} completed",
                                       count_text(info.rolled_back), count_text(info.finished)));
-  if (repaired_at_open > 0) facts.add("repaired by opening", count_text(repaired_at_open));
+  if (repaired.at_open > 0) facts.add("repaired by opening", count_text(repaired.at_open));
+  if (repaired.by_reading > 0) facts.add("repaired by reading", count_text(repaired.by_reading));
   facts.add("damaged", count_text(report.damaged));
   facts.add("repaired", count_text(report.repaired));
   facts.add("lost", count_text(report.lost));
@@ -81,7 +87,7 @@ void print_text(const scute_report& report, const findings& found, uint64_t repa
 }
 
 void print_report_json(const std::string& path, const scute_report& report, const findings& found,
-                       uint64_t repaired_at_open, const scute_info& info, const char* result,
+                       const repaired_before& repaired, const scute_info& info, const char* result,
                        bool repair) {
   json list = json::array();
   for (const finding& f : found) {
@@ -99,7 +105,8 @@ void print_report_json(const std::string& path, const scute_report& report, cons
               {"columns_bytes", report.columns_bytes},
               {"rolled_back", info.rolled_back},
               {"finished", info.finished},
-              {"repaired_at_open", repaired_at_open},
+              {"repaired_at_open", repaired.at_open},
+              {"repaired_by_reading", repaired.by_reading},
               {"damaged", report.damaged},
               {"repaired", report.repaired},
               {"lost", report.lost},
@@ -120,7 +127,7 @@ exit_code run(const arguments& args) {
                  args.repair ? open_pool::how::open_to_write : open_pool::how::open_to_read);
   // Recovery first: the damage that it finds and puts right counts as well.
   working_on(args.path, [&] { pool.pool().wait_for_recovery(bar.callback()); });
-  const uint64_t repaired_at_open = pool.info().repaired;
+  const scute_info before = pool.info();
   opening = false;
 
   const auto on_finding = [&](std::string_view what, uint64_t offset, uint64_t length,
@@ -133,12 +140,13 @@ exit_code run(const arguments& args) {
   const scute_info info = pool.info();  // what recovery did, which check() has finished
   pool.close();
 
-  const exit_code code = verdict(report, repaired_at_open);
+  const repaired_before repaired{before.repaired, info.pages_healed - before.pages_healed};
+  const exit_code code = verdict(report, repaired);
   const char* result = verdict_text(code, args.repair);
   if (args.json)
-    print_report_json(args.path, report, found, repaired_at_open, info, result, args.repair);
+    print_report_json(args.path, report, found, repaired, info, result, args.repair);
   else
-    print_text(report, found, repaired_at_open, info, result);
+    print_text(report, found, repaired, info, result);
   return code;
 }
 
@@ -157,7 +165,8 @@ void add_check(CLI::App& root, exit_code& status) {
       "an\n"
       "unclean end recovery comes first. What it puts right that no crash can have left is "
       "damage,\n"
-      "told as `repaired by opening`. Space that nothing has ever used is not looked at: what is "
+      "told as `repaired by opening`; lost pages that come back when they are read, as\n"
+      "`repaired by reading`. Space that nothing has ever used is not looked at: what is "
       "there\n"
       "matters to nobody.\n"
       "Exit status: 0 clean; 2 damage was found and is repaired (or could be, without --repair);\n"

@@ -66,15 +66,16 @@ struct outcome {
   std::vector<scute_zone_report> zones;
   json findings = json::array();
   uint64_t repaired_at_open = 0;
-  uint64_t position = 0;  // where the next run goes on
-  uint64_t resumed = 0;   // where this one did
+  uint64_t repaired_by_reading = 0;  // lost pages that came back when the scrub read them
+  uint64_t position = 0;             // where the next run goes on
+  uint64_t resumed = 0;              // where this one did
   uint64_t size = 0;
 };
 
-// What opening the pool already put right counts as damage too.
+// What opening the pool, or reading it, already put right counts as damage too.
 exit_code verdict(const outcome& o) {
   if (o.report.lost > 0) return exit_lost;
-  return o.report.damaged + o.repaired_at_open > 0 ? exit_damaged : exit_ok;
+  return o.report.damaged + o.repaired_at_open + o.repaired_by_reading > 0 ? exit_damaged : exit_ok;
 }
 
 const char* verdict_text(const outcome& o, exit_code code) {
@@ -109,6 +110,8 @@ void print_summary(const outcome& o, const char* result) {
                                 throughput_text(r)));
   if (o.resumed > 0) facts.add("went on from", size_text(o.resumed));
   if (o.repaired_at_open > 0) facts.add("repaired by opening", count_text(o.repaired_at_open));
+  if (o.repaired_by_reading > 0)
+    facts.add("repaired by reading", count_text(o.repaired_by_reading));
   facts.add("damaged", count_text(r.damaged));
   facts.add("repaired", count_text(r.repaired));
   facts.add("lost", count_text(r.lost));
@@ -139,6 +142,7 @@ void print_result_json(const std::string& path, const outcome& o, const char* re
               {"resumed_at", o.resumed},
               {"position", o.position},
               {"repaired_at_open", o.repaired_at_open},
+              {"repaired_by_reading", o.repaired_by_reading},
               {"damaged", r.damaged},
               {"repaired", r.repaired},
               {"lost", r.lost},
@@ -196,7 +200,9 @@ exit_code run(const arguments& args) {
     o.report = working_on(args.path, [&] { return pool.pool().scrub(how); });
   }
   bar.finish();
-  o.position = pool.info().scrub_position;
+  const scute_info after = pool.info();
+  o.position = after.scrub_position;
+  o.repaired_by_reading = after.pages_healed - before.pages_healed;
   pool.close();
 
   const exit_code code = verdict(o);

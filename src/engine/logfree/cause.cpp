@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "engine/logfree/extents.hpp"
-#include "heap/zone_table.hpp"
 #include "mend/page_layout.hpp"
 #include "mend/repair.hpp"
 #include "pool/in_place_note.hpp"
@@ -108,7 +107,7 @@ std::vector<bool> cause::open_columns(uint64_t zone, uint64_t column, uint64_t l
       const uint64_t in_chunk = (inside + i - g.chunk_base) & (g.chunk_size - 1);
       if (h.kind == static_cast<uint8_t>(format::chunk_kind::run)) {
         const uint64_t next =
-            uint64_t{h.formatted} + heap::zone_table::most_slots_ahead(std::max(h.slot_size, 64u));
+            uint64_t{h.formatted} + format::slots_ahead_max(std::max(h.slot_size, 64u));
         if (in_chunk >= next * h.slot_size) continue;
       }
       open[i] = true;

@@ -163,8 +163,8 @@ void in_place_hold::open(pool::lane& l, const tx::inplace_range& r) {
 namespace {
 
 // A member's first stripe, and the one it ends in, which may be the same.
-struct small_stripes {
-  explicit small_stripes(const tx::small_member& m) noexcept
+struct small_blocks {
+  explicit small_blocks(const tx::small_member& m) noexcept
       : first(pool::stripes::index(m.zone, m.column / pool::column_block)),
         last(pool::stripes::index(m.zone, (m.column + m.extent() - 1) / pool::column_block)) {}
   uint32_t first, last;
@@ -189,7 +189,7 @@ bool in_place_hold::lock_small(pool::lane& l, const tx::small_member& m) noexcep
   const uint64_t begin = m.zone * s_.geo.row_size + m.column, end = begin + m.extent();
   for (const pool::column_range& c : l.held.columns)
     if (c.begin < end && begin < c.end) return false;
-  const small_stripes mine(m);
+  const small_blocks mine(m);
   const bool has_first = l.held.has(mine.first), has_last = l.held.has(mine.last);
   if (!has_first && !try_lock(l, mine.first)) return false;
   if (!has_last && mine.last != mine.first && !try_lock(l, mine.last)) {
@@ -213,7 +213,7 @@ void in_place_hold::unlock_small(pool::lane& l, const tx::small_member& m) noexc
   std::erase_if(l.held.columns, [&](const pool::column_range& c) { return c.begin == begin; });
   fragments_[l.index].pop_back();
   std::erase_if(l.held.stripes, [&](uint32_t stripe) {
-    const small_stripes mine(m);
+    const small_blocks mine(m);
     if (stripe != mine.first && stripe != mine.last) return false;
     for (const pool::column_range& c : l.held.columns) {
       const uint64_t zone = c.begin / s_.geo.row_size, column = c.begin % s_.geo.row_size;
