@@ -57,6 +57,10 @@ void locate_in_data(instance& in, uint64_t offset, scute_location& l) {
     return;
   }
   l.region = SCUTE_REGION_OBJECT;
+  // Who asks where something lies brings no lost page back.
+  if (in.s.medium->any_revoked() &&
+      (in.s.medium->is_revoked(o.header) || in.s.resolving->pending()))
+    return;
   const auto h = in.heap->zones().read_header(o);
   if (pool::covered(in.s, o.fragment(0), h) != pool::not_covered &&
       format::meta_role(h.meta) == format::role::live)
