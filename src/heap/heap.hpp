@@ -86,6 +86,8 @@ class heap {
   void scan(chunk_record& c) SCUTE_REQUIRES(zones_.chunk_mutex);
   // First of n adjacent chunks that are free, in any zone; prepares their headers. Null if none.
   chunk_record* take_chunks(pool::lane& l, uint32_t n) SCUTE_REQUIRES(zones_.chunk_mutex);
+  // One chunk for a log.
+  chunk_record* take_last(pool::lane& l) SCUTE_REQUIRES(zones_.chunk_mutex);
   bool reclaim_empty_runs() SCUTE_REQUIRES(zones_.chunk_mutex);
   bool reclaim_shelf(pool::lane& l) SCUTE_REQUIRES(zones_.chunk_mutex);
   void give_back(pool::lane& l, std::vector<uint64_t>& chunk_offsets)

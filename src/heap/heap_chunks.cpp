@@ -146,6 +146,23 @@ void heap::no_log(size_t n) {
                     "a larger pool");
 }
 
+// The last one of those that are prepared: chunks stay lent for long, and should not divide the room for spans.
+chunk_record* heap::take_last(pool::lane& l) {
+  for (uint64_t zi = 0; zi < zones_.count(); ++zi) {
+    zone& z = zones_.get(zi);
+    if (z.available == 0) continue;
+    note_zone(zi);
+    for (uint32_t i = z.high_water.load(std::memory_order_relaxed); i-- > z.search_from;) {
+      chunk_record& c = z.chunks[i];
+      if (c.kind.load(std::memory_order_relaxed) != use::free) continue;
+      if (c.generation != 0)  // HEAP-3
+        engine_.prepare_reuse(l, zones_.offset_of(c), s_.geo.chunk_size);
+      return &c;
+    }
+  }
+  return take_chunks(l, 1);
+}
+
 // Recovery takes a lent chunk for zeros, and the parity that it finds for that of zeros. So the chunk is free until it
 // is zero, on the medium as well; what lies in it is nobody's then, and counts in its columns, to which the
 // engine sees if a crash tears them.
@@ -162,7 +179,7 @@ std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
   while (offsets.size() < ready) offsets.push_back(shelf_.take());
   try {
     while (chunks.size() < fresh) {
-      chunk_record* c = take_chunks(l, 1);
+      chunk_record* c = take_last(l);
       if (c == nullptr && no_blocks_ != 0) disk_full("the log of so large a transaction");
       if (c == nullptr) no_log(n);
       const uint64_t offset = zones_.offset_of(*c);

@@ -15,10 +15,10 @@ namespace {
 class shelf : public testing::TestWithParam<pool_kind> {
  protected:
   static bool log_free() { return GetParam().engine == SCUTE_ENGINE_LOGFREE; }
-  // An object whose overwriting overflows a lane, at any level: it is longer than a row.
-  void start(uint64_t size = 8 * mib) {
+  // An object of so many rows and a half.
+  void start(uint64_t size = 8 * mib, uint64_t rows = 1) {
     f.create(size, GetParam());
-    n = f.in().s.geo.row_size * 3 / 2;
+    n = f.in().s.geo.row_size * (2 * rows + 1) / 2;
     oid = f.alloc(pattern(1, n));
     ASSERT_NE(oid, 0u) << scute_errormsg();
   }
@@ -31,16 +31,18 @@ class shelf : public testing::TestWithParam<pool_kind> {
 };
 
 TEST_P(shelf, LaterLogsTakeNoSteps) {
-  start();
-  const uint64_t part = f.in().s.geo.chunk_size * 3 / 4;  // of two rows, in the same columns
+  // More cells of one column than there are parities, so at any level it takes a log.
+  const uint64_t rows = std::max(1u, GetParam().parity);
+  start(8 * mib, rows);
+  const uint64_t part = f.in().s.geo.chunk_size * 3 / 4;
   const auto change = [&](unsigned k) {
     transaction tx(f);
     const bytes fresh = pattern(k, part);
-    for (const uint64_t at : {uint64_t{100}, 100 + f.in().s.geo.row_size}) {
+    for (uint64_t row = 0; row <= rows; ++row) {
       void* p = nullptr;
-      const uint64_t length = std::min(part, n - at);
-      SCUTE_OKAY(scute_tx_add_range(tx, oid, at, length, &p));
-      std::memcpy(p, fresh.data(), length);
+      const uint64_t at = 100 + row * f.in().s.geo.row_size;
+      SCUTE_OKAY(scute_tx_add_range(tx, oid, at, part, &p));
+      std::memcpy(p, fresh.data(), part);
     }
     SCUTE_OKAY(tx.commit());
   };
@@ -60,7 +62,7 @@ TEST_P(shelf, LaterLogsTakeNoSteps) {
   f.expect_sound();
 }
 
-// SHELF-3
+// Of SHELF-3.
 TEST_P(shelf, ClosedPoolsHaveNothingLent) {
   start();
   f.overwrite(oid, pattern(2, n));
@@ -95,7 +97,7 @@ TEST_P(shelf, HasAnEnd) {
   f.expect_sound();
 }
 
-// SHELF-3, of runs and of spans.
+// Of SHELF-3, of runs and of spans.
 TEST_P(shelf, GivesWayToObjects) {
   for (const uint64_t size : {uint64_t{200}, uint64_t{40000}}) {
     f.close();

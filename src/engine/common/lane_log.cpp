@@ -174,8 +174,11 @@ void lane_log::write_undo(const entry_image& image) {
 
 void lane_log::store_status(pool::lane& l) {
   // undone before applied: both lie in one line, so a durable `applied` brings `undone` along.
-  const uint64_t undone = log::make_status_word(identity_of(s_, l.index), log::status_word::undone,
-                                                lent_[l.index].undone);
+  lane_state& mine = lent_[l.index];
+  if (mine.undone_word == 0)
+    mine.undone_word =
+        log::make_status_word(identity_of(s_, l.index), log::status_word::undone, mine.undone);
+  const uint64_t undone = mine.undone_word;
   const uint64_t applied =
       log::make_status_word(identity_of(s_, l.index), log::status_word::applied, l.logged);
   for (uint32_t r = 0; r < (SCUTE_PLANTED(status_copy) ? 1 : s_.geo.lane_replicas); ++r) {
@@ -192,7 +195,10 @@ void lane_log::flush_status(pool::lane& l) {
 }
 
 void lane_log::note(pool::lane& l, ending of) noexcept {
-  if (of == ending::in_place && !SCUTE_PLANTED(undone_word)) lent_[l.index].undone = l.transaction;
+  if (of == ending::in_place && !SCUTE_PLANTED(undone_word)) {
+    lent_[l.index].undone = l.transaction;
+    lent_[l.index].undone_word = 0;
+  }
   if (SCUTE_PLANTED(applied_early)) l.applied.store(l.logged);
   store_status(l);
   l.applied.store(l.logged, std::memory_order_release);

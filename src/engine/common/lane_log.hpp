@@ -95,7 +95,8 @@ class lane_log {
     undo_area area;               // where the next undo entry goes
     uint64_t undo_count = 0;
     uint64_t undo_transaction = 0;  // whose they are; 0 once it has ended
-    uint64_t undone = 0;            // second word of the status line
+    uint64_t undone = 0;            // in the second word of the status line
+    uint64_t undone_word = 0;       // that word; 0: not made yet
   };
 
   undo_area lane_undo_area(const pool::lane& l) const noexcept;

@@ -50,16 +50,17 @@ void again(testing::scenario& s) {
   });
 }
 
-// SHELF-1 and SHELF-2: entries of one lane, of one length, in the same chunks.
+// Of SHELF-1 and SHELF-2: entries of one lane, of one length, in the same chunks.
 testing::scenario shelf(const level& l) {
   auto s = start("shelf", l);
   for (unsigned k = 0; k < 2; ++k) {
-    short_log(s, 10 + 40 * k);
-    long_log(s, 12 + 40 * k);
-    long_log(s, 14 + 40 * k);
-    long_undo(s, 20 + 40 * k);
-    long_undo(s, 35 + 40 * k);
-    long_log(s, 48 + 40 * k);
+    long_log(s, 10 + 50 * k);
+    short_log(s, 12 + 50 * k);
+    long_log(s, 14 + 50 * k);
+    long_log(s, 16 + 50 * k);
+    long_undo(s, 20 + 50 * k);
+    long_undo(s, 35 + 50 * k);
+    long_log(s, 48 + 50 * k);
     again(s);
   }
   return s;
@@ -78,7 +79,7 @@ testing::scenario lanes(const level& l) {
   return s;
 }
 
-// SHELF-3: an object in all the room that there is, shelved chunks included.
+// Of SHELF-3: an object in all the room that there is, shelved chunks included.
 testing::scenario full(const level& l) {
   auto s = start("shelf-full", l);
   for (unsigned k = 0; k < 2; ++k) {
