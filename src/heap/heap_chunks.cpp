@@ -107,7 +107,10 @@ void heap::zero_free(pool::lane& l, chunk_record& c) {
       patches[n++] = {offset + at, zeros, sizeof zeros, medium::purpose::log};
   if (n == 0) return;
   zones_.make_log(l, engine_, c, lending::not_yet);
-  engine_.write_unlogged(l, {patches, n});
+  if (SCUTE_PLANTED(lend_intent))
+    engine_.write_unlogged(l, {patches, n});
+  else
+    engine_.stage(l, {patches, n});
 }
 
 // Chunks that are free; counts no further than to `enough`.
@@ -261,6 +264,17 @@ void heap::shelve(pool::lane& l, std::vector<uint64_t>& chunk_offsets) {
 // False if there is nothing on it.
 bool heap::reclaim_shelf(pool::lane& l) {
   if (shelf_.size() == 0) return false;
+  // These were written last when the first chunk came here. What damage has changed since would get into the
+  // parity if it were just written over.
+  for (uint64_t zi = 0; zi < zones_.count(); ++zi) {
+    if (!zones_.is_loaded(zi) || zones_.get(zi).log_chunks == 0) continue;
+    mend::read_metadata<format::zone_descriptor>(s_, &l, s_.geo.zone_offset(zi), format::type_zone,
+                                                 "zone descriptor");
+    for (uint32_t i = 0; i < zones_.get(zi).high_water.load(std::memory_order_relaxed); ++i)
+      if (zones_.get(zi).chunks[i].kind.load(std::memory_order_relaxed) == use::log)
+        mend::read_metadata<format::chunk_header>(s_, &l, s_.geo.chunk_header_offset(zi, i),
+                                                  format::type_chunk, "chunk header");
+  }
   std::vector<uint64_t> chunks;
   chunks.reserve(shelf_.size());
   while (shelf_.size() != 0) chunks.push_back(shelf_.take());

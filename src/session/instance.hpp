@@ -32,6 +32,9 @@ class step_relay final : public heap::step_engine {
   void step(pool::lane& l, std::span<const pool::patch> patches) override {
     target->step(l, patches);
   }
+  void stage(pool::lane& l, std::span<const pool::patch> patches) override {
+    target->stage(l, patches);
+  }
   void write_unlogged(pool::lane& l, std::span<const pool::patch> patches) override {
     target->write_unlogged(l, patches);
   }

@@ -124,10 +124,6 @@ class engine : public heap::step_engine {
     return false;
   }
 
-  // Writes bytes that no valid header vouches for yet (the payload of a new object), with their
-  // parity; durable when it returns, but not atomic. Keeps the log of large allocations small.
-  virtual void stage(pool::lane& l, std::span<const pool::patch> patches) = 0;
-
   // Makes the present bytes of a range come back unless the running transaction commits. The
   // caller has copied them to r.old. fragments: those that the range touches, with what their headers
   // vouch for. SCUTE_E_CONFLICT as in commit().

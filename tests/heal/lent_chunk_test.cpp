@@ -24,6 +24,10 @@ class step_recorder final : public heap::step_engine {
     take_down();
     real_.step(l, patches);
   }
+  void stage(pool::lane& l, std::span<const pool::patch> patches) override {
+    take_down();
+    real_.stage(l, patches);
+  }
   void write_unlogged(pool::lane& l, std::span<const pool::patch> patches) override {
     take_down();
     real_.write_unlogged(l, patches);

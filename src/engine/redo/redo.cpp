@@ -169,10 +169,8 @@ void redo::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {
 }
 
 void redo::write_unlogged(pool::lane& l, std::span<const pool::patch> patches) {
-  if (!SCUTE_PLANTED(lend_intent)) return stage(l, patches);
   pool::split(s_, l, patches);
   apply(s_, l);
-  l.w.fence(fence_site::apply);
 }
 
 tx::recovery_report redo::recover(medium::writer& w, tx::recovery_watch* watch) {
