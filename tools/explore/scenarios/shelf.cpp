@@ -96,6 +96,42 @@ testing::scenario full(const level& l) {
   return s;
 }
 
+// Log-free: the parity of what frees an object is deferred when the object's chunk is wanted for another lane's log.
+testing::scenario freed(const level& l, uint64_t) {
+  constexpr uint64_t size = 30000;  // two chunks, as for a log
+  auto s = start("shelf-freed", l);
+  s.lanes_in_turn();
+  s.setup([](scute::pool& p) {
+    make_directories(p);
+    commit(p, 0, [](change& c) {
+      c.alloc(0, large, 1);
+      c.alloc(1, 40, 2);  // and slots for more
+    });
+    // All of them, so that the log gets the very chunks that are freed.
+    if (p.info().chunks_free % 2 != 0) commit(p, 0, [](change& c) { c.alloc(2, size / 2, 3); });
+    for (uint64_t slot = 3; p.info().chunks_free != 0; ++slot)
+      commit(p, 0, [slot](change& c) { c.alloc(slot, size, static_cast<unsigned>(slot)); });
+  });
+  const auto last = [](scute::pool& p) {
+    uint64_t slot = slots - 1;
+    while (oid_of(p, 0, slot) == 0) --slot;
+    return slot;
+  };
+  for (unsigned k = 0; k < 2; ++k) {
+    s.step("free the last", [last](scute::pool& p) {
+      const uint64_t slot = last(p);
+      commit(p, 0, [slot](change& c) { c.free(slot); });
+    });
+    long_log(s, 20 + 10 * k);
+    again(s);
+    s.step("have it again", [k, last](scute::pool& p) {
+      const uint64_t slot = last(p) + 1;
+      commit(p, 0, [k, slot](change& c) { c.alloc(slot, size, 70 + k); });
+    });
+  }
+  return s;
+}
+
 // Two threads, each of whose transactions needs chunks, and a run or a span now and then.
 testing::scenario threads(const level& l) {
   auto s = with_directories(std::string("shelf-threads/") + l.name, l.protection, 2);
@@ -133,6 +169,8 @@ void add_shelf_scenarios(std::vector<entry>& to) {
                     to);
   add_at({levels[1], levels[2], levels[3]},
          {{"shelf-threads", "two threads whose logs overflow", threads}}, to);
+  add_log_free({{"shelf-freed", "a chunk is lent as soon as the object in it is freed", freed}},
+               to);
 }
 
 }  // namespace scute::explore
