@@ -19,6 +19,7 @@
 
 #include "base/lock.hpp"
 #include "base/waiting.hpp"
+#include "heap/log_shelf.hpp"
 #include "heap/object.hpp"
 #include "heap/size_classes.hpp"
 #include "heap/step_engine.hpp"
@@ -49,7 +50,13 @@ class heap {
   // Takes chunks back and out of the list, one by one; those that could not be taken back are left
   // in it when this throws.
   void take_back(pool::lane& l, std::vector<uint64_t>& chunk_offsets);
-  // Chunks that are lent now.
+  // The same, but for those that stay lent for the next log (SHELF-1).
+  void shelve(pool::lane& l, std::vector<uint64_t>& chunk_offsets);
+  // Takes back what was shelved, as far as there is memory to do so.
+  void clear_shelf(pool::lane& l) noexcept;
+  // Chunks on the shelf now: lent, and as good as free.
+  uint64_t shelved();
+  // Chunks that are lent now, shelved ones included.
   uint64_t lent();
   // Frees the chunks that a crash left lent; recovery has overlaid them with zeros.
   void reclaim_lent(pool::lane& l);
@@ -81,11 +88,16 @@ class heap {
   void scan(chunk_record& c) SCUTE_REQUIRES(zones_.chunk_mutex);
   // First of n adjacent chunks that are free, in any zone; prepares their headers. Null if none.
   chunk_record* take_chunks(pool::lane& l, uint32_t n) SCUTE_REQUIRES(zones_.chunk_mutex);
+  // One chunk for a log.
+  chunk_record* take_last(pool::lane& l) SCUTE_REQUIRES(zones_.chunk_mutex);
   bool reclaim_empty_runs() SCUTE_REQUIRES(zones_.chunk_mutex);
+  bool reclaim_shelf(pool::lane& l) SCUTE_REQUIRES(zones_.chunk_mutex);
+  void give_back(pool::lane& l, std::vector<uint64_t>& chunk_offsets)
+      SCUTE_REQUIRES(zones_.chunk_mutex);
   void note_zone(uint64_t z) SCUTE_REQUIRES(zones_.chunk_mutex);
   enum class lent_by : uint8_t { us, the_dead };
   void zero(pool::lane& l, uint64_t chunk_offset, lent_by whom) noexcept;
-  void zero_with_parity(pool::lane& l, uint64_t chunk_offset);
+  void zero_free(pool::lane& l, chunk_record& c) SCUTE_REQUIRES(zones_.chunk_mutex);
   object reserve_span(pool::lane& l, uint64_t size);
   uint64_t free_chunks(uint64_t enough) SCUTE_REQUIRES(zones_.chunk_mutex);
   uint64_t log_room(uint64_t chunks) const noexcept;
@@ -103,6 +115,7 @@ class heap {
   std::vector<bool> noted_ SCUTE_GUARDED_BY(zones_.chunk_mutex);
   // By size class.
   std::vector<std::vector<chunk_record*>> unscanned_ SCUTE_GUARDED_BY(zones_.chunk_mutex);
+  log_shelf shelf_ SCUTE_GUARDED_BY(zones_.chunk_mutex);
   std::atomic<int> no_blocks_{0};  // why the file system had none when chunks were last asked for
   plain_mutex list_mutex_;         // taken after a chunk's lock
   // By size class.

@@ -41,7 +41,7 @@ bool heap::reclaim_empty_runs() {
 
 chunk_record* heap::take_chunks(pool::lane& l, uint32_t n) {
   no_blocks_ = 0;
-  for (int attempt = 0; attempt < 2; ++attempt) {
+  for (int attempt = 0;; ++attempt) {
     for (uint64_t zi = 0; zi < zones_.count(); ++zi) {
       zone& z = zones_.get(zi);
       note_zone(zi);
@@ -70,9 +70,10 @@ chunk_record* heap::take_chunks(pool::lane& l, uint32_t n) {
         return &z.chunks[i + 1 - n];
       }
     }
-    if (attempt == 0 && !reclaim_empty_runs()) break;
+    if (attempt == 0 && reclaim_empty_runs()) continue;
+    attempt = std::max(attempt, 1);
+    if (attempt == 2 || SCUTE_PLANTED(shelf_kept) || !reclaim_shelf(l)) return nullptr;  // SHELF-3
   }
-  return nullptr;
 }
 
 object heap::reserve_span(pool::lane& l, uint64_t size) {
@@ -93,16 +94,23 @@ object heap::reserve_span(pool::lane& l, uint64_t size) {
 
 // ---- chunks lent to logs ------------------------------------------------------------------------
 
-// Its content and the parity of that are changed together.
-void heap::zero_with_parity(pool::lane& l, uint64_t chunk_offset) {
+// Zeros, with their parity, for a chunk that is free in memory, and before that on the medium.
+void heap::zero_free(pool::lane& l, chunk_record& c) {
   static constexpr std::byte zeros[pool::column_block]{};
-  for (uint64_t at = 0; at < s_.geo.chunk_size; at += sizeof zeros) {
-    if (SCUTE_PLANTED(lend_zero) || codec::is_zero(s_.at(chunk_offset + at), sizeof zeros))
-      continue;
-    const pool::patch p{chunk_offset + at, zeros, sizeof zeros, medium::purpose::log};
-    engine_.write_unlogged(l, {&p, 1});
-  }
-  l.w.fence(fence_site::lend);
+  constexpr size_t at_once = 64;  // the largest chunks have 256 KiB
+  SCUTE_ASSERT(s_.geo.chunk_size <= at_once * sizeof zeros);
+  const uint64_t offset = zones_.offset_of(c);
+  pool::patch patches[at_once];
+  size_t n = 0;
+  for (uint64_t at = 0; at < s_.geo.chunk_size && !SCUTE_PLANTED(lend_zero); at += sizeof zeros)
+    if (!codec::is_zero(s_.at(offset + at), sizeof zeros))
+      patches[n++] = {offset + at, zeros, sizeof zeros, medium::purpose::log};
+  if (n == 0) return;
+  zones_.make_log(l, engine_, c, lending::not_yet);
+  if (SCUTE_PLANTED(lend_intent))
+    engine_.write_unlogged(l, {patches, n});
+  else
+    engine_.stage(l, {patches, n});
 }
 
 // Chunks that are free; counts no further than to `enough`.
@@ -121,7 +129,7 @@ uint64_t heap::overwrite_max() {
   const locked hold(zones_.chunk_mutex);
   const uint64_t ring = format::lane_undo_offset(s_.geo.lane_size) - format::lane_log_offset -
                         sizeof(format::log_entry);
-  const uint64_t room = std::max(ring, log_room(free_chunks(UINT64_MAX)));
+  const uint64_t room = std::max(ring, log_room(free_chunks(UINT64_MAX) + shelf_.size()));
   // Each fragment has a record of its payload and one of its header.
   constexpr uint64_t logged =
       format::fragment_payload + format::header_size + 2 * sizeof(format::log_record);
@@ -131,7 +139,7 @@ uint64_t heap::overwrite_max() {
 }
 
 void heap::no_log(size_t n) {
-  const uint64_t free = free_chunks(UINT64_MAX);
+  const uint64_t free = free_chunks(UINT64_MAX) + shelf_.size();
   throw failure(SCUTE_E_NOSPC,
                 s_.path + " has no room for the log of so large a transaction: it takes " +
                     std::to_string(log_room(n)) + " bytes in " +
@@ -141,33 +149,47 @@ void heap::no_log(size_t n) {
                     "a larger pool");
 }
 
-// Recovery takes a lent chunk for zeros; lending makes it so, with its parity. If there is a log for
-// everything, a crash in between leaves columns that recovery recomputes because the chunk is lent. Where
-// parity is the log it must make sense at any time: a transaction may be torn in these columns. There the
-// chunk is free until it is zero, on the medium as well; what lies in it is nobody's then, and counts.
+// The last one of those that are prepared: chunks stay lent for long, and should not divide the room for spans.
+chunk_record* heap::take_last(pool::lane& l) {
+  for (uint64_t zi = 0; zi < zones_.count(); ++zi) {
+    zone& z = zones_.get(zi);
+    if (z.available == 0) continue;
+    note_zone(zi);
+    for (uint32_t i = z.high_water.load(std::memory_order_relaxed); i-- > z.search_from;) {
+      chunk_record& c = z.chunks[i];
+      if (c.kind.load(std::memory_order_relaxed) != use::free) continue;
+      if (c.generation != 0)  // HEAP-3
+        engine_.prepare_reuse(l, zones_.offset_of(c), s_.geo.chunk_size);
+      return &c;
+    }
+  }
+  return take_chunks(l, 1);
+}
+
+// Recovery takes a lent chunk for zeros, and the parity that it finds for that of zeros. So the chunk is free until it
+// is zero, on the medium as well; what lies in it is nobody's then, and counts in its columns, to which the
+// engine sees if a crash tears them.
 std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
   const locked hold(zones_.chunk_mutex);
-  const bool zero_first = s_.parity_is_log;
   std::vector<chunk_record*> chunks;
   std::vector<uint64_t> offsets;
-  chunks.reserve(n);
+  const size_t ready = std::min(n, shelf_.size()), fresh = n - ready;
+  chunks.reserve(fresh);
   offsets.reserve(n);
   // Before anything is lent, and zeroed, that has to be given back again.
-  if (free_chunks(n) < n && (!reclaim_empty_runs() || free_chunks(n) < n)) no_log(n);
+  if (free_chunks(fresh) < fresh && (!reclaim_empty_runs() || free_chunks(fresh) < fresh))
+    no_log(n);
+  while (offsets.size() < ready) offsets.push_back(shelf_.take());
   try {
-    while (chunks.size() < n) {
-      chunk_record* c = take_chunks(l, 1);
+    while (chunks.size() < fresh) {
+      chunk_record* c = take_last(l);
       if (c == nullptr && no_blocks_ != 0) disk_full("the log of so large a transaction");
       if (c == nullptr) no_log(n);
       const uint64_t offset = zones_.offset_of(*c);
-      if (zero_first && !codec::is_zero(s_.at(offset), s_.geo.chunk_size)) {
-        zones_.make_log(l, engine_, *c, lending::not_yet);
-        zero_with_parity(l, offset);
-      }
+      zero_free(l, *c);
       zones_.make_log(l, engine_, *c, lending::out);
       --zones_.get(c->zone).available;
       chunks.push_back(c);
-      if (!zero_first) zero_with_parity(l, offset);
       s_.overlaid.add(offset, s_.geo.chunk_size, nullptr);
       // Whoever is decoding a column of this chunk now reads its zeros; whoever comes later, the
       // overlay. Only then may the chunk hold anything else.
@@ -181,6 +203,7 @@ std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
   } catch (...) {
     // What cannot be marked as free now stays lent; a pool with such chunks is not closed as clean,
     // and the next open takes them back.
+    for (size_t i = 0; i < ready; ++i) shelf_.put(offsets[i]);
     try {
       for (chunk_record* c : chunks) {
         const uint64_t offset = zones_.offset_of(*c);
@@ -209,8 +232,7 @@ void heap::zero(pool::lane& l, uint64_t chunk_offset, lent_by whom) noexcept {
       l.w.flush(s_.at(chunk_offset + at), sizeof zeros, medium::purpose::log);
 }
 
-void heap::take_back(pool::lane& l, std::vector<uint64_t>& chunk_offsets) {
-  const locked hold(zones_.chunk_mutex);
+void heap::give_back(pool::lane& l, std::vector<uint64_t>& chunk_offsets) {
   for (const uint64_t offset : chunk_offsets)
     if (!SCUTE_PLANTED(take_back_zero)) zero(l, offset, lent_by::us);
   l.w.fence(fence_site::take_back);
@@ -226,6 +248,57 @@ void heap::take_back(pool::lane& l, std::vector<uint64_t>& chunk_offsets) {
     ++z.available;
     z.search_from = std::min(z.search_from, index);
   }
+}
+
+void heap::take_back(pool::lane& l, std::vector<uint64_t>& chunk_offsets) {
+  const locked hold(zones_.chunk_mutex);
+  give_back(l, chunk_offsets);
+}
+
+void heap::shelve(pool::lane& l, std::vector<uint64_t>& chunk_offsets) {
+  const locked hold(zones_.chunk_mutex);
+  while (!chunk_offsets.empty() && shelf_.put(chunk_offsets.back())) chunk_offsets.pop_back();
+  if (!chunk_offsets.empty()) give_back(l, chunk_offsets);
+}
+
+// False if there is nothing on it.
+bool heap::reclaim_shelf(pool::lane& l) {
+  if (shelf_.size() == 0) return false;
+  // These were written last when the first chunk came here. What damage has changed since would get into the
+  // parity if it were just written over.
+  for (uint64_t zi = 0; zi < zones_.count(); ++zi) {
+    if (!zones_.is_loaded(zi) || zones_.get(zi).log_chunks == 0) continue;
+    mend::read_metadata<format::zone_descriptor>(s_, &l, s_.geo.zone_offset(zi), format::type_zone,
+                                                 "zone descriptor");
+    for (uint32_t i = 0; i < zones_.get(zi).high_water.load(std::memory_order_relaxed); ++i)
+      if (zones_.get(zi).chunks[i].kind.load(std::memory_order_relaxed) == use::log)
+        mend::read_metadata<format::chunk_header>(s_, &l, s_.geo.chunk_header_offset(zi, i),
+                                                  format::type_chunk, "chunk header");
+  }
+  std::vector<uint64_t> chunks;
+  chunks.reserve(shelf_.size());
+  while (shelf_.size() != 0) chunks.push_back(shelf_.take());
+  try {
+    give_back(l, chunks);
+  } catch (...) {
+    for (const uint64_t c : chunks) shelf_.put(c);
+    throw;
+  }
+  return true;
+}
+
+void heap::clear_shelf(pool::lane& l) noexcept {
+  if (SCUTE_PLANTED(shelf_closed)) return;
+  try {
+    const locked hold(zones_.chunk_mutex);
+    reclaim_shelf(l);
+  } catch (...) {  // NOLINT(bugprone-empty-catch): no memory, or the medium failed
+  }
+}
+
+uint64_t heap::shelved() {
+  const locked hold(zones_.chunk_mutex);
+  return shelf_.size();
 }
 
 uint64_t heap::lent() {

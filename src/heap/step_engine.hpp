@@ -14,11 +14,12 @@ class step_engine {
   virtual ~step_engine() = default;
   // All or nothing, and durable when it returns. The patches together must fit the lane's log.
   virtual void step(pool::lane& l, std::span<const pool::patch> patches) = 0;
-  // Writes bytes that no valid header vouches for yet, with their parity; durable when it returns, but not
-  // atomic: a crash leaves any part of them, and recovery makes the parity right.
+  // Writes bytes that no valid header vouches for yet (the payload of a new object, the zeros of a chunk that a log
+  // gets), with their parity; durable when it returns, but not atomic: after a crash recovery sees to it that
+  // the columns add up, whatever of it is there. Keeps the log of large allocations small, and is how further
+  // slots of a run are formatted.
   virtual void stage(pool::lane& l, std::span<const pool::patch> patches) = 0;
-  // Writes bytes that nothing vouches for, with their parity. Not atomic; durable at the lane's next
-  // fence, at the latest.
+  // The same where recovery does not come: in a pool in the making. Durable at the lane's next fence, at the latest.
   virtual void write_unlogged(pool::lane& l, std::span<const pool::patch> patches) = 0;
   // Before [chunk, chunk + length) of the file, where objects have lain, gets another use: whatever the
   // engine keeps of transactions that had written there is over (HEAP-3).

@@ -47,7 +47,8 @@ const std::byte* chain_reader::link_at(const format::log_entry& e, uint64_t inde
     const std::byte* at = space_.base + o;
     std::memcpy(&link, at, sizeof link);
     if (link.pool_salt != e.pool_salt || link.epoch != e.epoch || link.lane != e.lane ||
-        link.transaction != e.transaction || link.index != index)
+        (link.transaction != e.transaction && !SCUTE_PLANTED(link_transaction)) ||
+        link.index != index)
       continue;
     if (link.length > link_room(space_.chunk_size)) continue;
     if (sizeof link + link.length > left_) {

@@ -368,10 +368,10 @@ void instance::close() {
   s.events.tell_all(s);
   if (s.read_only) return;
   s.require_healthy();
+  heap->clear_shelf(s.lanes.front());
   drain();
   s.require_healthy();
-  // Chunks that could not be taken back from a log, for want of memory: the next open does it, as
-  // after a crash.
+  // Chunks that could not be taken back for want of memory: the next open does it, as after a crash.
   if (heap->lent() != 0) return;
   s.sb.clean = 1;
   // Else the next session goes on with it.

@@ -67,17 +67,27 @@ TEST(lent_chunk, WhileATransactionIsTornInItsColumns) {
   f.before.erase(gone);
   f.file();
 
+  // The last free chunk is lent first, so those behind it go before.
+  const uint64_t chunk = (f.offset_of(gone) - f.g.chunk_offset(0, 0)) / f.g.chunk_size;
+  heap::zone& zone = f.in().heap->zones().get(0);
+  size_t behind = 0;
+  for (uint64_t i = chunk + 1; i < zone.high_water; ++i)
+    behind += zone.chunks[i].kind == heap::use::free;
+  std::vector<uint64_t> others = f.in().heap->lend(f.in().s.lanes.front(), behind);
+
   std::vector<uint64_t> lent;
   std::vector<bytes> images;
   {
     step_recorder recorder(f);
     pool::lane& l = f.in().s.lanes.front();
     lent = f.in().heap->lend(l, 1);
+    ASSERT_EQ(lent.front(), f.g.chunk_offset(0, static_cast<uint32_t>(chunk)));
     recorder.take_down();
     f.in().heap->take_back(l, lent);
     recorder.take_down();
     images = recorder.images;
   }
+  f.in().heap->take_back(f.in().s.lanes.front(), others);
   // Both steps at least, and the zeros for each block of the chunk between them.
   ASSERT_GE(images.size(), 7u);
   for (size_t i = 0; i < images.size(); ++i) {

@@ -22,18 +22,18 @@ void lane_log::stream(pool::lane& l, uint64_t position, const uint64_t (&base)[2
 // Lends n chunks and appends their offsets to a list of the lane's.
 void lane_log::borrow(pool::lane& l, std::vector<uint64_t>& to, size_t n) {
   lane_state& mine = lent_[l.index];
-  give_back_spare(l);
+  shelve_spare(l);
   to.reserve(to.size() + n);
   mine.spare.reserve(mine.spare.size() + mine.ring_chunks.size() + mine.undo_chunks.size() + n);
   const std::vector<uint64_t> fresh = heap_.lend(l, n);
   to.insert(to.end(), fresh.begin(), fresh.end());
 }
 
-void lane_log::give_back_spare(pool::lane& l) noexcept {
+void lane_log::shelve_spare(pool::lane& l) noexcept {
   auto& spare = lent_[l.index].spare;
   if (spare.empty()) return;
   try {
-    heap_.take_back(l, spare);
+    heap_.shelve(l, spare);
   } catch (...) {  // NOLINT(bugprone-empty-catch)
     // Out of memory, or the medium failed: those that are left stay lent.
   }
@@ -41,9 +41,10 @@ void lane_log::give_back_spare(pool::lane& l) noexcept {
 
 // Moves the records of l.image to lent chunks and leaves a chain in their place.
 void lane_log::chain(pool::lane& l, std::vector<uint64_t>& chunks) {
-  // Lending makes steps, which build their own entries in l.image.
-  const std::vector<std::byte> records(l.image.data() + sizeof(format::log_entry),
-                                       l.image.data() + l.image.size());
+  // Lending may make steps, which build their own entries in l.image.
+  byte_buffer entry = std::exchange(l.image, {});
+  const std::span<const std::byte> records{entry.data() + sizeof(format::log_entry),
+                                           entry.size() - sizeof(format::log_entry)};
   const auto extend = [&](size_t n) -> std::span<const uint64_t> {
     const size_t before = chunks.size();
     borrow(l, chunks, n);
@@ -53,6 +54,7 @@ void lane_log::chain(pool::lane& l, std::vector<uint64_t>& chunks) {
   const log::chunk_space space{s_.at(0), s_.geo.chunk_size, s_.geo.lane_replicas};
   const format::log_chain c =
       log::write_chain(space, l.w, identity_of(s_, l.index), l.transaction, records, extend);
+  l.image = std::move(entry);
   log::begin(l.image);
   std::memcpy(l.image.extend(sizeof c), &c, sizeof c);
 }
@@ -172,8 +174,11 @@ void lane_log::write_undo(const entry_image& image) {
 
 void lane_log::store_status(pool::lane& l) {
   // undone before applied: both lie in one line, so a durable `applied` brings `undone` along.
-  const uint64_t undone = log::make_status_word(identity_of(s_, l.index), log::status_word::undone,
-                                                lent_[l.index].undone);
+  lane_state& mine = lent_[l.index];
+  if (mine.undone_word == 0)
+    mine.undone_word =
+        log::make_status_word(identity_of(s_, l.index), log::status_word::undone, mine.undone);
+  const uint64_t undone = mine.undone_word;
   const uint64_t applied =
       log::make_status_word(identity_of(s_, l.index), log::status_word::applied, l.logged);
   for (uint32_t r = 0; r < (SCUTE_PLANTED(status_copy) ? 1 : s_.geo.lane_replicas); ++r) {
@@ -190,7 +195,10 @@ void lane_log::flush_status(pool::lane& l) {
 }
 
 void lane_log::note(pool::lane& l, ending of) noexcept {
-  if (of == ending::in_place && !SCUTE_PLANTED(undone_word)) lent_[l.index].undone = l.transaction;
+  if (of == ending::in_place && !SCUTE_PLANTED(undone_word)) {
+    lent_[l.index].undone = l.transaction;
+    lent_[l.index].undone_word = 0;
+  }
   if (SCUTE_PLANTED(applied_early)) l.applied.store(l.logged);
   store_status(l);
   l.applied.store(l.logged, std::memory_order_release);
@@ -208,7 +216,7 @@ void lane_log::retire(pool::lane& l, ending of) noexcept {
   if (of == ending::entry && lent_[l.index].ring_chunks.empty()) return;
   // LOG-3: before a chain is taken apart. And before any step may push the final entry, which is all
   // that keeps undo entries from being taken for live ones, out of the ring (LOG-4).
-  make_noted(l);
+  if (!SCUTE_PLANTED(shelve_early) || of != ending::entry) make_noted(l);
   clean_up(l, of);
 }
 
@@ -231,8 +239,8 @@ void lane_log::clean_up(pool::lane& l, ending of) noexcept {
     done_with(mine.undo_chunks);
     if (!SCUTE_PLANTED(undo_start)) mine.undo_transaction = 0;
   }
-  // Makes steps, which retire entries of their own.
-  give_back_spare(l);
+  // May make steps, which retire entries of their own.
+  shelve_spare(l);
 }
 
 }  // namespace scute::core::engine

@@ -69,9 +69,9 @@ class lane_log {
   bool add_undo(byte_buffer& image, uint64_t offset, const std::byte* old, uint64_t length) const;
 
   // After the last entry has been applied, durably: notes it in the status line (in the cache only:
-  // LOG-2 makes more unnecessary until another lane asks, see REDO-5) and takes lent chunks back.
+  // LOG-2 makes more unnecessary until another lane asks, see REDO-5) and shelves lent chunks (heap/log_shelf.hpp).
   // That a transaction with in-place ranges has ended is durable on return.
-  // Chunks that cannot be taken back now, for want of memory, stay lent and are tried again later.
+  // Chunks that find no room there and cannot be taken back now, for want of memory, are tried again later.
   void retire(pool::lane& l, ending of) noexcept;
 
   // The same in two parts, for those who hold locks meanwhile: the entry durably needs no replay on
@@ -95,7 +95,8 @@ class lane_log {
     undo_area area;               // where the next undo entry goes
     uint64_t undo_count = 0;
     uint64_t undo_transaction = 0;  // whose they are; 0 once it has ended
-    uint64_t undone = 0;            // second word of the status line
+    uint64_t undone = 0;            // in the second word of the status line
+    uint64_t undone_word = 0;       // that word; 0: not made yet
   };
 
   undo_area lane_undo_area(const pool::lane& l) const noexcept;
@@ -103,7 +104,7 @@ class lane_log {
   void append_undo(pool::lane& l, uint32_t flags);
   void chain(pool::lane& l, std::vector<uint64_t>& chunks);
   void borrow(pool::lane& l, std::vector<uint64_t>& to, size_t n);
-  void give_back_spare(pool::lane& l) noexcept;
+  void shelve_spare(pool::lane& l) noexcept;
   void note(pool::lane& l, ending of) noexcept;
   void make_noted(pool::lane& l) noexcept;
   void store_status(pool::lane& l);

@@ -4,10 +4,10 @@
 //   0. the entries that 1 and 2 are about are written back and fenced
 //   1. every lane's last entry, if its status line does not say that it is applied, is replayed
 //   2. live undo entries are put back, newest first
-//   3. chunks that were lent to logs are overlaid with zeros, which is what parity takes them for;
-//      their bytes stay until the next epoch has begun, since a chain that a replay needs may be
-//      among them
-//   4. the parity of every column touched in 1 to 3, or named by an intent, is recomputed
+//   3. chunks that were lent to logs are overlaid with zeros, which is what parity takes them for: a chunk is
+//      lent when it is zero, durably, and its parity stays as it is. Their bytes stay until the next epoch has
+//      begun, since a chain that a replay needs may be among them
+//   4. the parity of every column touched in 1 and 2, or named by an intent, is recomputed
 //   5. fence
 //
 // Entries stay valid until the caller writes a superblock with the next epoch, so the whole may be
@@ -29,7 +29,7 @@
 
 namespace scute::core::engine {
 
-// What the parity of in-place ranges that are put back, and of chunks lent to logs, is after a crash.
+// What the parity of in-place ranges that are put back is after a crash.
 enum class open_parity {
   unknown,  // it is recomputed
   // The old one, as it shall be: the engine's transactions change it last. It must not be recomputed, since a column

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/redo/redo.hpp"
 
+#include <cstring>
+
 #include "base/planted.hpp"
 #include "engine/common/in_place.hpp"
 #include "engine/common/recovery.hpp"
 #include "engine/redo/apply.hpp"
 #include "engine/redo/settlement.hpp"
 #include "pool/columns.hpp"
+#include "pool/fragment.hpp"
+#include "pool/optimistic.hpp"
+#include "tx/claim_guard.hpp"
 #include "tx/conflict.hpp"
 
 namespace scute::core::engine {
@@ -78,6 +83,45 @@ void redo::commit(pool::lane& l, const tx::write_set& w) {
     now += r.length;
   }
   finish(l, has_undo ? ending::in_place : ending::entry);
+}
+
+// See CONFLICT-1 and CONFLICT-3. What is odd about a header is for the general way to find out, and to mend.
+bool redo::can_free(const pool::lane& l, const tx::small_member& m) const noexcept {
+  const pool::optimistic_reads mark;
+  if (s_.overlaid.open_elsewhere(m.header + format::header_size, m.room, l.index)) return false;
+  format::fragment_header h;
+  std::memcpy(&h, s_.at(m.header), sizeof h);
+  return (h.tag == m.read.tag || SCUTE_PLANTED(conflict_test)) &&
+         format::meta_role(h.meta) == format::role::live &&
+         format::meta_generation(h.meta) == m.generation;
+}
+
+bool redo::commit_short(pool::lane& l, std::span<const tx::small_member> members,
+                        std::span<const tx::inplace_range> in_place, tx::slot_keeper*) {
+  if (!in_place.empty()) return false;
+  s_.require_healthy();
+  tx::claim_guard mine(s_, l);
+  for (const tx::small_member& m : members) mine.add(m.header + format::header_size);
+  if (!SCUTE_PLANTED(claims)) mine.take();
+  for (const tx::small_member& m : members)
+    if (m.what != tx::small_member::change::freed || !can_free(l, m)) return false;
+  pool::patch patches[tx::small_members_max];
+  entry_image image(l, format::entry_final);
+  for (size_t i = 0; i < members.size(); ++i) {
+    const tx::small_member& m = members[i];
+    format::fragment_header h{};
+    h.meta = format::make_meta(0, format::role::free, m.generation);
+    h.tag = format::make_tag(s_.sb.epoch, l.index, l.sequence + 1);
+    h.next = m.header;
+    h.checksum = pool::header_checksum(codec::checksum_kind::crc32c, m.header, h, nullptr, 0);
+    std::memcpy(m.image, &h, sizeof h);
+    patches[i] = {m.header, m.image, sizeof h, medium::purpose::metadata};
+    image.add(format::record_kind::data, m.header, m.image, sizeof h);
+  }
+  decide(l, image, {patches, members.size()});
+  apply(s_, l);
+  finish(l, log_.has_undo(l) ? ending::in_place : ending::entry);
+  return true;
 }
 
 void redo::step(pool::lane& l, std::span<const pool::patch> patches) {

@@ -52,6 +52,9 @@ class redo final : public tx::engine {
   void drain(pool::lane&) noexcept override {}
 
   void commit(pool::lane& l, const tx::write_set& w) override;
+  // For objects that are freed, each of one fragment: all that there is to write is a header of each.
+  bool commit_short(pool::lane& l, std::span<const tx::small_member> members,
+                    std::span<const tx::inplace_range> in_place, tx::slot_keeper* freed) override;
   void step(pool::lane& l, std::span<const pool::patch> patches) override;
   void stage(pool::lane& l, std::span<const pool::patch> patches) override;
   void save(pool::lane& l, const tx::inplace_range& r,
@@ -63,6 +66,7 @@ class redo final : public tx::engine {
  private:
   void decide(pool::lane& l, entry_image& image, std::span<const pool::patch> patches);
   void finish(pool::lane& l, ending of);
+  bool can_free(const pool::lane& l, const tx::small_member& m) const noexcept;
 
   pool::state& s_;
   lane_log log_;

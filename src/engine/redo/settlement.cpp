@@ -39,7 +39,7 @@ void follow(const pool::state& s, pool::lane& l) noexcept {
 
 void prepare_settle(const pool::state& s, pool::lane& l) {
   l.handled.reserve(l.pieces.size());
-  l.settling.reserve(s.lanes.size());
+  l.settling.reserve(s.geo.lane_count);
 }
 
 namespace {

@@ -32,6 +32,7 @@ void add_container_scenarios(std::vector<entry>& to);  // the containers
 void add_life_scenarios(std::vector<entry>& to);       // create, open, close, superblock
 void add_repair_scenarios(std::vector<entry>& to);     // injuries, and repairs in progress
 void add_log_scenarios(std::vector<entry>& to);        // logs at their limits
+void add_shelf_scenarios(std::vector<entry>& to);      // chunks that logs keep
 void add_owner_scenarios(std::vector<entry>& to);      // lanes that meet in a column block
 void add_chunk_scenarios(std::vector<entry>& to);      // how chunks come into use
 void add_fragment_scenarios(std::vector<entry>& to);   // objects of several fragments

@@ -51,7 +51,7 @@ testing::scenario in_place(const level& l) {
   s.in_thread(0).step("in place, on lane 1", [](scute::pool& p) {
     commit(p, 0, [](change& c) {
       // Elsewhere, so that some time goes by.
-      for (unsigned k = 0; k < 4; ++k) c.edit_in_place(1, 5000 + 70 * k, 60, 40 + k);
+      for (unsigned k = 0; k < 3; ++k) c.edit_in_place(1, 5000 + 70 * k, 60, 40 + k);
       c.edit_in_place(0, 20, 200, 20);
     });
   });
