@@ -31,9 +31,8 @@ typedef struct scute_location {
   enum scute_region region;
   uint64_t zone, row, column; /* column: offset inside the row. Parity rows count from N */
   uint64_t chunk;             /* index in its zone */
-  scute_oid object;           /* region OBJECT: the object whose slot this is; null if it is free, or its
-                                 header lies in a lost page */
-  uint64_t replica;           /* superblock, lane: which copy */
+  scute_oid object; /* region OBJECT: whose slot this is; null if free, or in a lost page */
+  uint64_t replica; /* superblock, lane: which copy */
 } scute_location;
 
 /* Any thread. offset: of the file. */

@@ -359,6 +359,12 @@ SCUTE_API int scute_tx_free(scute_tx *tx, scute_oid oid);
  * the object has in-place ranges in this transaction. */
 SCUTE_API int scute_tx_open(scute_tx *tx, scute_oid oid, void **bytes);
 
+/* Says which objects the transaction is about to open: their first lines, and those of their parity, are fetched
+ * ahead, all at once, instead of one after the other as each is opened. A hint: nothing is verified, opened or
+ * locked, and oids that are of no use are passed over. Worth while for two objects or more that are not in the
+ * processor's caches. n: how many. SCUTE_E_NOTX; SCUTE_E_INVALID if oids is null and n is not 0. */
+SCUTE_API int scute_tx_prefetch(scute_tx *tx, const scute_oid *oids, size_t n);
+
 /* Opens the range [offset, offset+length) of an object for writing. *bytes points at the range's
  * first byte in the micro-buffer; bytes of the object outside the ranges added so far must not be
  * touched through it: what is written there is lost or, in an object of up to 512 bytes, which is opened as

@@ -56,6 +56,14 @@ class tx : public reader {
     return {as<T>(open_bytes(p.oid())), static_cast<size_t>(size / sizeof(T))};
   }
 
+  /// Fetches objects that are about to be opened into the processor's caches, all at once: a hint
+  /// (scute_tx_prefetch).
+  template <class... Pointers>
+  void will_open(Pointers... p) {
+    const scute_oid oids[] = {p.oid()...};
+    detail::check(scute_tx_prefetch(native_handle(), oids, sizeof...(Pointers)));
+  }
+
   /// One field: edit(p, &T::field), or of a nested struct: edit(p, &T::outer, &Outer::field).
   template <class T, class... Members>
     requires(sizeof...(Members) > 0 && (std::is_member_object_pointer_v<Members> && ...))

@@ -122,6 +122,14 @@ int scute_tx_open(scute_tx* tx, scute_oid oid, void** bytes) {
   });
 }
 
+int scute_tx_prefetch(scute_tx* tx, const scute_oid* oids, size_t n) {
+  return capi::guarded(tx, [&] {
+    const tx::transaction& t = capi::need(tx);
+    if (n != 0) capi::need_out(oids, "oids");
+    for (size_t i = 0; i < n; ++i) t.prefetch(oids[i]);
+  });
+}
+
 int scute_tx_add_range(scute_tx* tx, scute_oid oid, uint64_t offset, uint64_t length,
                        void** bytes) {
   return capi::guarded(tx, [&] {

@@ -79,8 +79,10 @@ void zone_table::format_slots(pool::lane& l, step_engine& e, chunk_record& c, ui
   seal_free_slots(s_, l, first, to - from, [&](uint32_t i, const format::fragment_header& sealed) {
     std::byte* at = image + uint64_t{i} * (whole ? size : format::header_size);
     std::memcpy(at, &sealed, sizeof sealed);
-    if (!whole) staged_.push_back(metadata_patch(sealed.next, at, sizeof sealed));
   });
+  for (uint64_t i = 0; i < n && !whole; ++i)
+    staged_.push_back(metadata_patch(first.header + i * size, image + i * format::header_size,
+                                     format::header_size));
   if (whole) staged_.push_back(metadata_patch(first.header, image, static_cast<uint32_t>(room)));
   const auto h = header_for(l, c, chunk_kind::run, c.generation, size, to, 1);
   const auto mark = metadata_patch(s_.geo.chunk_header_offset(c.zone, c.index), &h, sizeof h);

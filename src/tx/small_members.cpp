@@ -53,6 +53,27 @@ bool transaction::knows(uint64_t payload) noexcept {
   return false;
 }
 
+// The lines that opening and committing a small object need, but for the first.
+void transaction::fetch_ahead(const heap::object& o, const pool::cell& c) const noexcept {
+  const std::byte* there = s_.at(o.header);
+  const uint64_t lines = std::min<uint64_t>(o.room + 32, parity_ahead);
+  for (uint64_t i = 64; i < lines; i += 64) __builtin_prefetch(there + i, 1);
+  for (uint32_t p = 0; p < s_.geo.parity; ++p) {
+    const std::byte* parity = s_.at(pool::parity_offset(s_.geo, c.zone, c.column, p));
+    for (uint64_t i = 0; i < lines; i += 64) __builtin_prefetch(parity + i, 1);
+  }
+  if (s_.parity_is_log)
+    s_.locks.prefetch(pool::stripes::index(c.zone, c.column / pool::column_block));
+}
+
+void transaction::prefetch(uint64_t oid) const noexcept {
+  const uint64_t payload = oid ^ s_.oid_tag;
+  heap::object o;
+  if (payload >> 48 != 0 || !heap_.zones().locate_small(payload, o)) return;
+  __builtin_prefetch(s_.at(o.header), 1);
+  fetch_ahead(o, pool::cell_of(s_.geo, o.header));
+}
+
 // An object of one fragment that is new to the transaction, whole; the copy is what its checksum is tested on (TX-2).
 // Null if anything is unusual about it: what is wrong is for enter_filled() to find out and to tell.
 [[gnu::flatten]] micro_buffer* transaction::open_small(uint64_t oid, uint64_t room_max) {
@@ -64,14 +85,7 @@ bool transaction::knows(uint64_t payload) noexcept {
     return nullptr;
   const std::byte* there = s_.at(o.header);
   const pool::cell c = pool::cell_of(s_.geo, o.header);
-  const uint64_t lines = std::min<uint64_t>(o.room + 32, parity_ahead);
-  for (uint64_t i = 64; i < lines; i += 64) __builtin_prefetch(there + i, 1);
-  for (uint32_t p = 0; p < s_.geo.parity; ++p) {
-    const std::byte* parity = s_.at(pool::parity_offset(s_.geo, c.zone, c.column, p));
-    for (uint64_t i = 0; i < lines; i += 64) __builtin_prefetch(parity + i, 1);
-  }
-  if (s_.parity_is_log)
-    s_.locks.prefetch(pool::stripes::index(c.zone, c.column / pool::column_block));
+  fetch_ahead(o, c);
   const uint64_t losses = pool::losses_of_this_thread;
   const pool::optimistic_reads mark;
   format::fragment_header h;

@@ -40,6 +40,7 @@ class transaction final : private slot_keeper {
 
   uint64_t alloc(uint64_t size, uint32_t type, void** bytes);
   void free(uint64_t oid);
+  void prefetch(uint64_t oid) const noexcept;
   void* open(uint64_t oid);
   void* add_range(uint64_t oid, uint64_t offset, uint64_t length);
   void* in_place(uint64_t oid, uint64_t offset, uint64_t length);
@@ -87,6 +88,7 @@ class transaction final : private slot_keeper {
   void materialise(micro_buffer& b);
   bool knows(uint64_t payload) noexcept;
   micro_buffer* open_small(uint64_t oid, uint64_t room_max);
+  void fetch_ahead(const heap::object& o, const pool::cell& c) const noexcept;
   small_member* add_small(const heap::object& o, const pool::cell& c,
                           small_member::change what) noexcept;
   small_member* open_in_place(uint64_t oid);

@@ -163,6 +163,8 @@ const std::vector<every_call> calls{
        const void* at = nullptr;
        return scute_tx_get(s.tx, s.oid, &at);
      }},
+    {"scute_tx_prefetch", with::transaction,
+     [](subject& s) { return scute_tx_prefetch(s.tx, &s.oid, 1); }},
     {"scute_tx_get_range", with::transaction,
      [](subject& s) {
        const void* at = nullptr;

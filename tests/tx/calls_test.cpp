@@ -46,6 +46,25 @@ TEST_P(calls, AllocIsZeroedAlignedAndVisibleAtCommit) {
   f.expect_sound();
 }
 
+// A hint changes nothing, whatever it names, and is refused only for what every call is.
+TEST_P(calls, PrefetchIsAHint) {
+  const scute_oid a = f.alloc(pattern(1, 100)), b = f.alloc(pattern(2, 9000)),
+                  gone = f.alloc(pattern(3, 50));
+  SCUTE_OKAY(f.free(gone));
+  const scute_oid oids[] = {a, b, gone, 0, a + 32, ~a, UINT64_MAX, a};
+  transaction tx(f);
+  SCUTE_OKAY(scute_tx_prefetch(tx, oids, 8));
+  SCUTE_OKAY(scute_tx_prefetch(tx, nullptr, 0));
+  SCUTE_FAILS(SCUTE_E_INVALID, scute_tx_prefetch(tx, nullptr, 1));
+  EXPECT_EQ(scute_tx_reading(tx)->touched, 0u);
+  SCUTE_OKAY(scute_tx_open(tx, a, &p));
+  std::memset(p, 5, 100);
+  SCUTE_OKAY(tx.commit());
+  EXPECT_TRUE(f.read(a) == bytes(100, 5));
+  SCUTE_FAILS(SCUTE_E_NOTX, scute_tx_prefetch(nullptr, oids, 1));
+  f.expect_sound();
+}
+
 TEST_P(calls, AllocLimits) {
   const uint64_t max = scute_alloc_max(f);
   {
