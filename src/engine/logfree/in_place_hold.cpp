@@ -255,7 +255,8 @@ bool in_place_hold::add_small(pool::lane& l, const tx::small_member& m, bool kno
   };
   try {
     make_room(l);
-    if (!known && !(locked = lock_small(l, m))) return back_out();
+    if (!known) locked = lock_small(l, m);
+    if (!known && !locked) return back_out();
     if ((locked && !read_small(l, m)) || s_.medium->failed()) return back_out();
     std::memcpy(old, m.image + (r.offset - m.header), r.length);
     if (!log_.add_undo(l.undo_image, r.offset, old, r.length)) return back_out();

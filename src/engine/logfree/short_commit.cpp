@@ -163,9 +163,8 @@ void short_commit::add(const tx::small_member& m, uint64_t begin, uint64_t end, 
   const uint64_t first = in_first_block(m);
   if (end <= first) return push(m, begin, end - begin, m.stripe, why, old);
   if (begin < first) {
-    std::byte* const room = room_;
     push(m, begin, first - begin, m.stripe, why, old);
-    if (SCUTE_PLANTED(window_delta_block)) room_ = room;
+    if (SCUTE_PLANTED(window_delta_block)) room_ -= (1 + uint64_t{parities_}) * (first - begin);
     if (old != nullptr) old += first - begin;
     begin = first;
   }

@@ -143,11 +143,14 @@ void redo::stage(pool::lane& l, std::span<const pool::patch> patches) {
     size_t n = 0;
     for (uint32_t intents = 0; n < patches.size() && intents < stage_intents; ++intents) {
       const uint64_t begin = patches[n].offset;
-      uint64_t end = begin;
-      do end = patches[n].offset + patches[n].length;
-      while (++n < patches.size() && patches[n].offset >= end &&
-             patches[n].offset - end <= stage_gap &&
-             patches[n].offset + patches[n].length - begin <= UINT32_MAX);
+      uint64_t end = begin + patches[n].length;
+      for (++n; n < patches.size(); ++n) {
+        const pool::patch& next = patches[n];
+        if (next.offset < end || next.offset - end > stage_gap ||
+            next.offset + next.length - begin > UINT32_MAX)
+          break;
+        end = next.offset + next.length;
+      }
       if (!SCUTE_PLANTED(stage_intent))
         image.add(format::record_kind::intent, begin, nullptr, static_cast<uint32_t>(end - begin));
     }
