@@ -64,6 +64,37 @@ struct log_link {  // at the start of each log chunk; its part of the records fo
   uint32_t checksum;  // CRC-32C of the 60 bytes before it and of the records
 };
 
+// ---- segments (log/segment.hpp) ---------------------------------------------------------------------------
+
+inline constexpr uint32_t segment_magic = 0x67655353;  // "SSeg"
+
+struct segment_head {  // the first line of a segment
+  uint32_t magic;
+  uint32_t checksum;    // CRC-32C of the 56 bytes that follow
+  uint64_t salt;        // of the file, from its uuid
+  uint64_t epoch;       // of the session that appends to it
+  uint64_t generation;  // of this use; never twice with one salt, epoch and lane
+  uint32_t lane;
+  uint32_t redundancy;  // enum log::redundancy
+  uint64_t size;        // bytes of one copy
+  uint64_t
+      horizon;  // what its writer knew to be void when the segment was begun: frames up to this sequence
+  uint64_t reserved;
+};
+
+struct frame_head {  // begins at a line; the body follows, then zeros to the end of the line
+  uint32_t
+      checksum;  // CRC-32C of the 28 bytes that follow, begun with the segment's seed and the position
+  uint32_t body_checksum;  // CRC-32C of the body
+  uint32_t size;           // bytes of head and body
+  uint32_t flags;          // the writer's
+  uint64_t sequence;       // the writer's
+  uint64_t transaction;    // the writer's
+};
+
+static_assert(packed<segment_head> && sizeof(segment_head) == 64);
+static_assert(offsetof(segment_head, generation) == 24 && offsetof(segment_head, horizon) == 48);
+static_assert(packed<frame_head> && sizeof(frame_head) == 32);
 static_assert(packed<log_entry> && sizeof(log_entry) == 64);
 static_assert(offsetof(log_entry, sequence) == 16 && offsetof(log_entry, position) == 56);
 static_assert(packed<log_record> && sizeof(log_record) == 16);

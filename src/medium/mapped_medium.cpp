@@ -178,6 +178,9 @@ class cpu_medium final : public mapped_medium {
   void do_stream(writer&, void* dst, const void* src, size_t n) noexcept override {
     copy_persist(ops_, eadr_, dst, src, n);
   }
+  void do_append(writer&, void* dst, const void* src, size_t n) noexcept override {
+    ops_.copy_nt(dst, src, n);
+  }
   void do_flush(writer&, const void* p, size_t n) noexcept override {
     if (!eadr_) ops_.flush(p, n);
   }

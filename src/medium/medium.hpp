@@ -3,6 +3,7 @@
 // addresses; what is written there is durable only through this interface:
 //
 //   stream(dst, src, n)  stores and starts the write-back; durable at the thread's next fence
+//   append(dst, src, n)  the same for whole lines that nobody reads soon
 //   flush(p, n)          starts the write-back of what was stored there with ordinary stores
 //   encode(piece)        stream(), after delta and new parity have been computed (medium/fused.hpp)
 //   push(dst, src, n)    cached stores, and starts the write-back
@@ -107,6 +108,9 @@ class medium {
   // For implementations of the above: they remember what they revoke.
   void note_revoked(uint64_t offset, bool revoked) noexcept;
   virtual void do_stream(writer& w, void* dst, const void* src, size_t n) noexcept = 0;
+  virtual void do_append(writer& w, void* dst, const void* src, size_t n) noexcept {
+    do_stream(w, dst, src, n);
+  }
   virtual void do_flush(writer& w, const void* p, size_t n) noexcept = 0;
   virtual void do_fence(writer& w) noexcept = 0;
   virtual void do_store(void* dst, const void* src, size_t n) noexcept = 0;
@@ -153,6 +157,12 @@ class writer {
   void stream(void* dst, const void* src, size_t n, purpose why) noexcept {
     account(dst, n, why);
     medium_->do_stream(*this, dst, src, n);
+  }
+  // Whole lines of a log: dst and n are multiples of 64. They go past the cache, however few they are: nobody reads
+  // them soon, and the line's old bytes need not be fetched.
+  void append(void* dst, const void* src, size_t n, purpose why) noexcept {
+    account(dst, n, why);
+    medium_->do_append(*this, dst, src, n);
   }
   // See medium/fused.hpp, *done as well.
   void encode(const fused_piece& p, purpose why, volatile uint32_t* done) noexcept {

@@ -135,6 +135,17 @@ void addressing_misuse(stage& s, Call call) {
   SCUTE_OKAY(tx.abort());
 }
 
+// Of oids it says nothing: it is a hint.
+void tx_prefetch(stage& s) {
+  s.for_bad_handles(
+      [&](scute_tx* tx) { REFUSED(SCUTE_E_NOTX, scute_tx_prefetch(tx, &s.live, 1)); });
+  transaction tx(s.pool);
+  REFUSED(SCUTE_E_INVALID, scute_tx_prefetch(tx, nullptr, 1));
+  SCUTE_OKAY(scute_tx_prefetch(tx, nullptr, 0));
+  s.for_bad_oids([&](int, scute_oid bad) { SCUTE_OKAY(scute_tx_prefetch(tx, &bad, 1)); });
+  SCUTE_OKAY(tx.abort());
+}
+
 void tx_open(stage& s) {
   addressing_misuse(s, [&](scute_tx* tx, scute_oid o, bool out) {
     return scute_tx_open(tx, o, out ? &s.p : nullptr);
@@ -243,9 +254,9 @@ void obj_discard(stage&) {
 void list_misuse_of_transactions(misuse_list& to) {
   to.insert({MISUSE(tx_begin), MISUSE(tx_commit), MISUSE(tx_abort), MISUSE(tx_current),
              MISUSE(tx_alloc), MISUSE(alloc_max), MISUSE(overwrite_max), MISUSE(tx_free),
-             MISUSE(tx_open), MISUSE(tx_add_range), MISUSE(tx_inplace), MISUSE(tx_reading),
-             MISUSE(tx_get), MISUSE(tx_get_range), MISUSE(obj_open), MISUSE(obj_commit),
-             MISUSE(obj_discard)});
+             MISUSE(tx_open), MISUSE(tx_prefetch), MISUSE(tx_add_range), MISUSE(tx_inplace),
+             MISUSE(tx_reading), MISUSE(tx_get), MISUSE(tx_get_range), MISUSE(obj_open),
+             MISUSE(obj_commit), MISUSE(obj_discard)});
 }
 
 }  // namespace scute::test

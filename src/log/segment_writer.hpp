@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Appends frames to segments (log/segment.hpp). One thread at a time; whoever appends fences.
+#pragma once
+
+#include <cstdint>
+
+#include "base/byte_buffer.hpp"
+#include "log/entry.hpp"
+#include "log/segment.hpp"
+#include "medium/medium.hpp"
+
+namespace scute::core::log {
+
+class segment_writer {
+ public:
+  // base: where the file is mapped. whose.lane is this writer's alone.
+  segment_writer(std::byte* base, const segment_layout& layout, const identity& whose) noexcept
+      : base_(base), layout_(layout), whose_(whose) {}
+
+  const segment_layout& layout() const noexcept { return layout_; }
+
+  // Goes on in another segment, of which nothing is needed any more. Its head is durable with the first frame, by the
+  // fence behind that. generation: SEG-2.
+  void begin(medium::writer& w, const segment& s, uint64_t generation, uint64_t horizon) noexcept;
+  // Nothing can be appended until the next begin().
+  void end() noexcept { next_ = layout_.lines(); }
+
+  // Bytes of the largest frame that fits, its head included; 0 if there is no segment.
+  uint64_t room() const noexcept { return (layout_.lines() - next_) * line_size; }
+
+  // Makes room for the head, which append() fills in; the body follows.
+  static void start(byte_buffer& image) {
+    image.clear();
+    image.extend(sizeof(format::frame_head));
+  }
+  // Appends a frame of at most room() bytes and returns its position. Not durable before the caller's next fence; until
+  // that has returned nothing else may rest on it. Throws std::bad_alloc, with nothing written.
+  uint64_t append(medium::writer& w, byte_buffer& image, uint32_t flags, uint64_t sequence,
+                  uint64_t transaction);
+
+ private:
+  std::byte* base_;
+  segment_layout layout_;
+  identity whose_;
+  segment at_;
+  uint32_t seed_ = 0;
+  uint64_t next_ = layout_.lines();  // where the next frame goes
+};
+
+// Stores whole lines of a frame, or of a head, where they belong, in all copies. Durable at the next fence.
+void store_lines(medium::writer& w, std::byte* base, const segment_layout& layout, const segment& s,
+                 uint64_t position, std::span<const std::byte> lines) noexcept;
+
+}  // namespace scute::core::log
