@@ -59,7 +59,10 @@ enum scute_engine SCUTE_ENUM {
   /* in place, with the parity as the undo log (CodePM, IEEE TC 2025); needs protection mlpc. After
    * a crash the pool opens at once, and what the crash left is put right when it is needed, or by a
    * scan in the background */
-  SCUTE_ENGINE_LOGFREE = 2
+  SCUTE_ENGINE_LOGFREE = 2,
+  /* a sequential log of new bytes, durable with one fence; in place by cached stores, which are written back in
+   * the background (SpecPMT, ASPLOS 2023) */
+  SCUTE_ENGINE_SPEC = 3
 };
 
 /* How much is protected: Pangolin's Table 2. Each level adds to the one before. */

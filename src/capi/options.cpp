@@ -80,8 +80,10 @@ constexpr word media[] = {{"auto", SCUTE_MEDIUM_AUTO},
                           {"dax", SCUTE_MEDIUM_DAX},
                           {"file", SCUTE_MEDIUM_FILE},
                           {"ram", SCUTE_MEDIUM_RAM}};
-constexpr word engines[] = {
-    {"auto", SCUTE_ENGINE_AUTO}, {"redo", SCUTE_ENGINE_REDO}, {"logfree", SCUTE_ENGINE_LOGFREE}};
+constexpr word engines[] = {{"auto", SCUTE_ENGINE_AUTO},
+                            {"redo", SCUTE_ENGINE_REDO},
+                            {"logfree", SCUTE_ENGINE_LOGFREE},
+                            {"spec", SCUTE_ENGINE_SPEC}};
 constexpr word protections[] = {{"none", SCUTE_PROTECT_NONE},
                                 {"ml", SCUTE_PROTECT_ML},
                                 {"mlp", SCUTE_PROTECT_MLP},
@@ -138,7 +140,7 @@ constexpr option all_options[] = {
     {"size", set_size<&scute_options::size>, "a size such as 64M or 16GiB"},
     {"layout", set_text<&scute_options::layout>, "a text"},
     {"medium", set_word<&scute_options::medium, media>, "auto, dax, file or ram"},
-    {"engine", set_word<&scute_options::engine, engines>, "auto, redo or logfree"},
+    {"engine", set_word<&scute_options::engine, engines>, "auto, redo, logfree or spec"},
     {"protection", set_word<&scute_options::protection, protections>, "none, ml, mlp or mlpc"},
     {"checksum", set_word<&scute_options::checksum, checksums>, "crc32c or adler32"},
     {"rows", set_number<&scute_options::rows>, number},

@@ -56,7 +56,9 @@ class heap {
   void clear_shelf(pool::lane& l) noexcept;
   // Chunks on the shelf now: lent, and as good as free.
   uint64_t shelved();
-  // Chunks that are lent now, shelved ones included.
+  // These chunks are lent for good: to a log that outlives sessions.
+  void retain(std::vector<uint64_t> chunk_offsets);
+  // Chunks that are lent now, shelved ones included, but for those that are retained.
   uint64_t lent();
   // Frees the chunks that a crash left lent; recovery has overlaid them with zeros.
   void reclaim_lent(pool::lane& l);
@@ -116,6 +118,7 @@ class heap {
   // By size class.
   std::vector<std::vector<chunk_record*>> unscanned_ SCUTE_GUARDED_BY(zones_.chunk_mutex);
   log_shelf shelf_ SCUTE_GUARDED_BY(zones_.chunk_mutex);
+  std::vector<uint64_t> retained_ SCUTE_GUARDED_BY(zones_.chunk_mutex);  // ascending
   std::atomic<int> no_blocks_{0};  // why the file system had none when chunks were last asked for
   plain_mutex list_mutex_;         // taken after a chunk's lock
   // By size class.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The part of the allocator that deals in whole chunks: finding free ones, spans, chunks lent to
 // logs.
+#include <algorithm>
 #include <memory>
 
 #include "base/lock.hpp"
@@ -306,7 +307,15 @@ uint64_t heap::lent() {
   uint64_t n = 0;
   for (uint64_t zi = 0; zi < zones_.count(); ++zi)
     if (zones_.is_loaded(zi)) n += zones_.get(zi).log_chunks;
+  for (const uint64_t c : retained_)
+    if (zones_.is_loaded(pool::zone_of(s_.geo, c))) --n;
   return n;
+}
+
+void heap::retain(std::vector<uint64_t> chunk_offsets) {
+  std::ranges::sort(chunk_offsets);
+  const locked hold(zones_.chunk_mutex);
+  retained_ = std::move(chunk_offsets);
 }
 
 void heap::reclaim_lent(pool::lane& l) {
@@ -320,6 +329,7 @@ void heap::reclaim_lent(pool::lane& l) {
     for (uint32_t i = 0; i < z.high_water.load(std::memory_order_relaxed); ++i) {
       if (z.chunks[i].kind.load(std::memory_order_relaxed) != use::log) continue;
       const uint64_t offset = zones_.offset_of(z.chunks[i]);
+      if (std::ranges::binary_search(retained_, offset)) continue;
       if (!SCUTE_PLANTED(reclaim_zero)) zero(l, offset, lent_by::the_dead);
       l.w.fence(fence_site::reclaim);
       zones_.make_log(l, engine_, z.chunks[i], lending::back);

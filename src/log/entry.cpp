@@ -65,7 +65,8 @@ bool for_each_record(std::span<const std::byte> records,
       const auto kind = static_cast<format::record_kind>(r.kind);
       const bool with_bytes =
           kind == format::record_kind::data || kind == format::record_kind::undo;
-      if (!with_bytes && kind != format::record_kind::intent) return false;
+      if (!with_bytes && kind != format::record_kind::intent && kind != format::record_kind::placed)
+        return false;
       const size_t payload = with_bytes ? round_up(r.length, 8) : 0;
       if (payload > records.size() - at || !allowed(r.offset, r.length)) return false;
       if (call) fn(kind, r.offset, with_bytes ? records.data() + at : nullptr, r.length);

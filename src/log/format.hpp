@@ -36,7 +36,9 @@ struct log_entry {
 enum class record_kind : uint32_t {
   data = 1,    // length bytes follow: write them at offset
   intent = 2,  // nothing follows: the parity of this range is to be recomputed
-  undo = 3     // length bytes follow: what an in-place range held before
+  undo = 3,    // length bytes follow: what an in-place range held before
+  placed =
+      4  // nothing follows: the medium has the bytes of this range, durably before the record's transaction counts
 };
 
 struct log_chain {         // body of a chained entry

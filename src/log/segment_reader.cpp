@@ -227,6 +227,22 @@ segment_contents segment_reader::read(const segment& s, const frame_fn& fn) {
   return c;
 }
 
+std::optional<format::segment_head> segment_reader::read_head(const segment& s) {
+  const uint64_t last = layout_.how() == redundancy::tracks
+                            ? layout_.sum_offset_of(0) / segment_page * segment_page
+                            : 0;
+  for (uint32_t c = 0; c < layout_.copies(); ++c) {
+    held& h = held_[c];
+    h.bytes.resize(layout_.size());
+    h.lost.assign(layout_.size() / segment_page, true);
+    for (const uint64_t p : {uint64_t{0}, last})
+      h.lost[p / segment_page] = !read_(s.at[c] + p, h.bytes.data() + p, segment_page);
+  }
+  segment_contents c;
+  find_head(c);
+  return c.head;
+}
+
 segment_contents segment_reader::rebuild(const segment& s, uint32_t copy, uint64_t offset,
                                          std::span<std::byte, segment_page> page) {
   std::ranges::fill(page, std::byte{0});

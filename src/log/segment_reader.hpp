@@ -47,6 +47,9 @@ class segment_reader {
   // Calls fn for each valid frame, in ascending order of positions. What fn throws passes through.
   segment_contents read(const segment& s, const frame_fn& fn);
 
+  // Its head alone.
+  std::optional<format::segment_head> read_head(const segment& s);
+
   // What a page of a copy shall hold: head and frames as far as the other pages tell them, zeros elsewhere. offset: in the
   // copy. Returns what these pages hold: with gaps, or another end than the segment's writer knows, the page may not
   // be complete.

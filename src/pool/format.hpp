@@ -175,9 +175,22 @@ struct lane_status {
   uint64_t
       in_place[2];  // replica 0: self-checking words, from where to where the ranges lie that a
                     // log-free transaction has in place, or zeros
-  uint64_t reserved[4];
+  uint64_t horizon
+      [4];  // lane 0 with engine spec: two times a sequence, up to which frames are void, and its check
 };
 inline constexpr uint64_t lane_log_offset = 64;
+// Engine spec: where its log lies. In the ring of lane 0, in either half, in all replicas.
+inline constexpr uint32_t segment_list_magic = 0x674c6553;  // "SeLg"
+struct segment_list_head {
+  uint32_t checksum;  // CRC-32C of the 60 bytes that follow, and of the chunks
+  uint32_t magic;
+  uint64_t salt;
+  uint64_t number;        // of this list; the valid one with the highest number counts
+  uint64_t segment_size;  // bytes of one copy
+  uint32_t redundancy;    // enum log::redundancy
+  uint32_t chunks;        // file offsets of so many chunks follow, 8 bytes each
+  uint64_t reserved[3];
+};
 constexpr uint64_t lane_undo_offset(uint64_t lane_size) noexcept {
   return lane_size / 4 * 3;
 }
@@ -211,6 +224,7 @@ static_assert(packed<chunk_header> && sizeof(chunk_header) == 64);
 static_assert(offsetof(chunk_header, kind) == 32 && offsetof(chunk_header, generation) == 34);
 static_assert(offsetof(chunk_header, slot_size) == 36 && offsetof(chunk_header, length) == 44);
 static_assert(packed<lane_status> && sizeof(lane_status) == 64);
-static_assert(offsetof(lane_status, in_place) == 16);
+static_assert(offsetof(lane_status, in_place) == 16 && offsetof(lane_status, horizon) == 32);
+static_assert(packed<segment_list_head> && sizeof(segment_list_head) == 64);
 
 }  // namespace scute::core::format

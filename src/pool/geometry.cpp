@@ -42,7 +42,7 @@ const engine_facts& choose_engine(const scute_options& o) {
   if (o.engine == SCUTE_ENGINE_AUTO) {
     const auto all = engines();
     for (size_t i = all.size(); i-- != 0;)
-      if (o.protection >= all[i].least) return all[i];
+      if (all[i].automatic && o.protection >= all[i].least) return all[i];
   }
   const engine_facts* e = find_engine(static_cast<uint32_t>(o.engine));
   if (e == nullptr) {

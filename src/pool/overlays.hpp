@@ -98,6 +98,25 @@ class overlays {
       if (it->lane != lane && it->lane != no_lane) return true;
     return false;
   }
+  // The lane has this byte open in place.
+  bool open_by(uint64_t offset, uint32_t lane) const noexcept {
+    if (!any_.load(std::memory_order_acquire)) return false;
+    const locked turn(lock_);
+    const auto it = first_in(offset, 1);
+    return it != ranges_.end() && it->lane == lane;
+  }
+  // Calls fn(offset, length) for what is open in place of these bytes. fn must not touch the medium.
+  template <typename Fn>
+  void for_each_in_place(uint64_t offset, uint64_t length, Fn&& fn) const {
+    if (!any_.load(std::memory_order_acquire)) return;
+    const locked turn(lock_);
+    for (auto it = first_in(offset, length); it != ranges_.end() && it->offset < offset + length;
+         ++it) {
+      if (it->lane == no_lane) continue;
+      const part p = common(*it, offset, length);
+      fn(offset + p.at, p.length);
+    }
+  }
   // Replaces in buffer, which holds the medium's bytes of [offset, offset+length), those that are
   // overlaid.
   void substitute(uint64_t offset, std::byte* buffer, uint64_t length) const noexcept {

@@ -198,4 +198,19 @@ class stripes {
   std::unique_ptr<std::atomic<uint64_t>[]> words_;
 };
 
+// Holds a stripe for its life, for who stores ordinarily under it.
+class held_stripe {
+ public:
+  held_stripe(stripes& locks, uint32_t i) noexcept : locks_(locks), i_(i) {
+    locks_.lock_exclusive(i_);
+  }
+  ~held_stripe() { locks_.unlock_exclusive(i_); }
+  held_stripe(const held_stripe&) = delete;
+  held_stripe& operator=(const held_stripe&) = delete;
+
+ private:
+  stripes& locks_;
+  uint32_t i_;
+};
+
 }  // namespace scute::core::pool

@@ -8,6 +8,7 @@
 
 #include "base/lock.hpp"
 #include "base/planted.hpp"
+#include "engine/spec/segment_list.hpp"
 #include "heal/page_doubts.hpp"
 #include "medium/mapped_medium.hpp"
 #include "medium/new_file.hpp"
@@ -163,7 +164,8 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   sb.parity = g.parity;
   sb.chunk_size = g.chunk_size;
   sb.protection = static_cast<uint32_t>(o.protection);
-  sb.engine = static_cast<uint32_t>(pool::choose_engine(o).id);
+  const pool::engine_facts& wished = pool::choose_engine(o);
+  sb.engine = static_cast<uint32_t>(wished.log_in_chunks ? SCUTE_ENGINE_REDO : wished.id);
   sb.epoch = 1;
   in->assemble();
 
@@ -190,6 +192,8 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   pool::write_superblock(s.service_alone(), sb);
   s.require_healthy();
   in->take_options(o);
+  in->engine->start();
+  if (wished.log_in_chunks) in->switch_engine(wished);
   in->open_ = true;
   in->start_threads(false);
   if (s.policy == SCUTE_POLICY_SCRUB && !s.read_only) in->scrubs.begin_policy(s.scrub_every);
@@ -334,6 +338,7 @@ void instance::begin_session(const scute_options& o) {
   if (!SCUTE_PLANTED(clean_open)) s.sb.clean = 0;
   pool::write_superblock(s.service_alone(), s.sb);
   s.require_healthy();
+  engine->start();
   pages->forget_doubts(s.service_alone());
   if (unresolved) {
     engine->resume(resolved);
@@ -410,6 +415,30 @@ uint64_t instance::root(uint64_t size, uint32_t type) {
     release(t);
     throw;
   }
+}
+
+// ---- engines ------------------------------------------------------------------------------------
+
+// Nothing runs. A crash before the superblock leaves the pool with the engine it had, and some chunks lent, which the next
+// open takes back; one behind it leaves a pool of the other engine that has nothing to recover.
+void instance::switch_engine(const pool::engine_facts& to) {
+  pool::lane& l = s.lanes.front();
+  drain();
+  s.require_healthy();
+  heap->clear_shelf(l);
+  if (to.log_in_chunks) engine::lend_log(s, *heap, l, s.service_alone());
+  s.sb.engine = static_cast<uint32_t>(to.id);
+  s.sb.resolved_epoch = s.sb.epoch++;
+  pool::write_superblock(s.service_alone(), s.sb);
+  s.require_healthy();
+  s.parity_is_log = to.parity_is_log;
+  std::unique_ptr<tx::engine> next = make_engine(to, s, *heap);
+  relay.target = next.get();
+  for (tx::transaction& t : transactions) t.use(*next);
+  engine = std::move(next);
+  if (!to.log_in_chunks) heap->retain({});
+  engine->start();
+  if (!to.log_in_chunks) heap->reclaim_lent(l);
 }
 
 // ---- lanes --------------------------------------------------------------------------------------

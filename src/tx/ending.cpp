@@ -56,7 +56,7 @@ void transaction::stage_large() {
     std::vector<pool::patch> batch;
     uint64_t bytes = 0;
     const auto flush = [&] {
-      engine_.stage(lane_, batch);
+      engine_->stage(lane_, batch);
       batch.clear();
       bytes = 0;
     };
@@ -142,7 +142,7 @@ void transaction::commit() {
       const medium::cost_scope planning(medium::cost_part::plan);
       write_set w = sealer_.result();
       w.freed = this;
-      engine_.commit(lane_, w);
+      engine_->commit(lane_, w);
     }
     lane_.w.count.transactions.add(1);
     lane_.w.count.allocs.add(allocs);
@@ -161,7 +161,7 @@ void transaction::abort() noexcept {
     // All at once: the undo entries die with the first word that says so. On a medium that has
     // failed, even in the commit that brought us here, nothing may be put back: the next recovery
     // alone knows whether the transaction was decided, and needs everything as it is.
-    if (!s_.medium->failed()) engine_.restore(lane_, saved_);
+    if (!s_.medium->failed()) engine_->restore(lane_, saved_);
   } catch (const failure&) {
     // The medium has failed now, so the undo entries stay alive.
   }

@@ -106,6 +106,8 @@ class engine : public heap::step_engine {
   // mends. Then resume() follows, as soon as the superblock names the next epoch, and state::resolving has work.
   virtual bool has_unresolved(uint64_t resolved) const noexcept = 0;
   virtual void resume(uint64_t resolved) = 0;
+  // The pool is about to be used: recovery is over, and the superblock names this session's epoch.
+  virtual void start() {}
   // Transactions leave things for an idle moment: a thread shall call background() every so often.
   virtual bool has_background() const noexcept = 0;
   // Does what is due. False if nothing is left; who leaves something after that tells state::watch. Any one thread.

@@ -191,7 +191,7 @@ void* transaction::in_place_small(uint64_t oid, uint64_t offset, uint64_t length
       b.in_place.reserve(in_place_ranges);
       range_set merged = b.in_place_set;
       merged.add(offset, offset + length, [](uint64_t, uint64_t) {});
-      done = engine_.save_short(lane_, *m, known, r, old);
+      done = engine_->save_short(lane_, *m, known, r, old);
       if (done) {
         b.in_place.push_back(r);
         saved_.push_back(r);
@@ -221,7 +221,7 @@ bool transaction::commit_short() {
     frees += m.what == small_member::change::freed ? 1 : 0;
     arena::open_front(m.image + format::header_size, format::header_size);
   }
-  if (!engine_.commit_short(lane_, {smalls_, count_}, saved_, frees == 0 ? nullptr : this))
+  if (!engine_->commit_short(lane_, {smalls_, count_}, saved_, frees == 0 ? nullptr : this))
     return false;
   lane_.w.count.transactions.add(1);
   if (allocs != 0) lane_.w.count.allocs.add(allocs);

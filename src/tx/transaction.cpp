@@ -323,7 +323,7 @@ void* transaction::in_place(uint64_t oid, uint64_t offset, uint64_t length) {
         fragments.push_back({b.where.fragment(i), nullptr,
                              static_cast<uint32_t>(b.fragment_size(i)), b.fragment_size(i), false,
                              b.origins.of(i)});
-      engine_.save(lane_, saved, fragments);
+      engine_->save(lane_, saved, fragments);
       b.in_place.push_back(saved);
       saved_.push_back(saved);
       b.in_place_set.add(r.begin, r.end, [](uint64_t, uint64_t) {});

@@ -26,7 +26,10 @@ namespace scute::core::tx {
 class transaction final : private slot_keeper {
  public:
   transaction(pool::state& s, heap::heap& h, engine& e, pool::lane& l)
-      : s_(s), heap_(h), engine_(e), lane_(l), sealer_(s, l) {}
+      : s_(s), heap_(h), engine_(&e), lane_(l), sealer_(s, l) {}
+
+  // From now on with another engine. Between transactions.
+  void use(engine& e) noexcept { engine_ = &e; }
 
   void begin();
   void commit();
@@ -107,7 +110,7 @@ class transaction final : private slot_keeper {
 
   pool::state& s_;
   heap::heap& heap_;
-  engine& engine_;
+  engine* engine_;
   pool::lane& lane_;
   sealer sealer_;
   arena arena_;

@@ -132,11 +132,13 @@ int tell_broken(uint64_t trials, const char* none, const char* some) {
 }
 
 void add_variant(CLI::App* app, variant& kind) {
-  static const std::map<std::string, scute_engine> engines{
-      {"auto", SCUTE_ENGINE_AUTO}, {"redo", SCUTE_ENGINE_REDO}, {"logfree", SCUTE_ENGINE_LOGFREE}};
+  static const std::map<std::string, scute_engine> engines{{"auto", SCUTE_ENGINE_AUTO},
+                                                           {"redo", SCUTE_ENGINE_REDO},
+                                                           {"logfree", SCUTE_ENGINE_LOGFREE},
+                                                           {"spec", SCUTE_ENGINE_SPEC}};
   app->add_option("--engine", kind.engine, "of pools of level mlpc (default auto: logfree)")
       ->transform(CLI::CheckedTransformer(engines).description(""))
-      ->type_name("redo|logfree");
+      ->type_name("redo|logfree|spec");
   app->add_option("--parity", kind.parity,
                   "parity rows of such pools, with engine logfree (default 1)")
       ->check(CLI::Range(1, 4).description(""))

@@ -13,7 +13,9 @@ std::string cell::name() const {
 std::string variant::arguments() const {
   std::string text;
   if (engine != SCUTE_ENGINE_AUTO)
-    text += engine == SCUTE_ENGINE_REDO ? " --engine redo" : " --engine logfree";
+    text += engine == SCUTE_ENGINE_REDO   ? " --engine redo"
+            : engine == SCUTE_ENGINE_SPEC ? " --engine spec"
+                                          : " --engine logfree";
   if (parity != 0) text += fmt::format(" --parity {}", parity);
   return text;
 }

@@ -20,7 +20,7 @@ constexpr option_text options_table[] = {
     {"size", "SIZE", false, "size of the pool file: 64M, 16GiB (default 64M)"},
     {"medium", "auto|dax|file|ram", true, "where bytes persist (default auto: by file system)"},
     {"layout", "NAME", true, "name of the data layout; when opening, the pool must have it"},
-    {"engine", "auto|redo|logfree", false,
+    {"engine", "auto|redo|logfree|spec", false,
      "how a transaction becomes durable: redo writes a log first, logfree goes straight to its "
      "place "
      "with the parity as the undo log, for mlpc only (default auto: logfree with mlpc, else redo)"},

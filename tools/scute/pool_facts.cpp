@@ -75,8 +75,13 @@ std::string repair_reason(const scute_info& info) {
 }
 
 const char* engine_reason(scute_engine engine) {
-  return engine == SCUTE_ENGINE_LOGFREE ? "straight to its place; the parity is the undo log"
-                                        : "log, then in place";
+  switch (engine) {
+    case SCUTE_ENGINE_LOGFREE: return "straight to its place; the parity is the undo log";
+    case SCUTE_ENGINE_SPEC: return "log, one fence; in place later, in the background";
+    case SCUTE_ENGINE_AUTO:
+    case SCUTE_ENGINE_REDO: break;
+  }
+  return "log, then in place";
 }
 
 std::string recovery_text(const scute_info& info) {

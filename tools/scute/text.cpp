@@ -70,6 +70,7 @@ const char* name_of(scute_engine engine) {
     case SCUTE_ENGINE_AUTO: return "auto";
     case SCUTE_ENGINE_REDO: return "redo";
     case SCUTE_ENGINE_LOGFREE: return "logfree";
+    case SCUTE_ENGINE_SPEC: return "spec";
   }
   return "unknown";
 }

@@ -146,7 +146,7 @@ int main(int argc, char** argv) {
   app.add_option("--protection", how.protection, "none, ml, mlp or mlpc (default)")
       ->type_name("LEVEL");
   app.add_option("--engine", how.engine, "as the library names them (default auto)")
-      ->type_name("auto|redo|logfree");
+      ->type_name("auto|redo|logfree|spec");
   app.add_option(
          "--workload", how.workload,
          "objects; containers; churn: fills the pool, frees, fills; crowd: all threads write "

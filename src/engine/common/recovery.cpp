@@ -7,69 +7,12 @@
 
 #include "base/planted.hpp"
 #include "engine/common/log_reader.hpp"
+#include "engine/common/touched_columns.hpp"
 #include "pool/blocks.hpp"
 #include "pool/columns.hpp"
 #include "pool/zone_usage.hpp"
 
 namespace scute::core::engine {
-namespace {
-
-// Touched ranges, merged, and the columns they lie in, each of which is recomputed once. However often
-// the logs name a range, it counts once.
-class touched_columns {
- public:
-  explicit touched_columns(const pool::geometry& g) : g_(g) {}
-
-  void add(uint64_t offset, uint64_t length) { ranges_.push_back({offset, length}); }
-
-  std::span<const pool::data_range> ranges() {
-    merge(ranges_);
-    return ranges_;
-  }
-
-  // Calls fn(offset in row 0, length) for disjoint spans.
-  template <typename Fn>
-  void for_each(Fn&& fn) {
-    std::vector<pool::data_range> spans;
-    for (auto [offset, length] : ranges()) {
-      while (length != 0) {
-        const pool::cell c = pool::cell_of(g_, offset);
-        const uint64_t n = std::min(length, g_.row_size - c.column);
-        spans.push_back({g_.zone_offset(c.zone) + c.column, n});
-        if (SCUTE_PLANTED(recovery_rows)) break;
-        offset += n;
-        length -= n;
-      }
-    }
-    // Spans of different zones cannot touch: a zone's row 0 is followed by its row 1.
-    merge(spans);
-    for (const pool::data_range& r : spans) fn(r.offset, r.length);
-  }
-
- private:
-  // Sorts ranges and joins those that touch.
-  static void merge(std::vector<pool::data_range>& all) {
-    std::sort(all.begin(), all.end(), [](const pool::data_range& a, const pool::data_range& b) {
-      return a.offset < b.offset;
-    });
-    size_t kept = 0;
-    for (const pool::data_range& r : all) {
-      if (kept != 0 && r.offset <= all[kept - 1].offset + all[kept - 1].length) {
-        pool::data_range& last = all[kept - 1];
-        last.length = std::max(last.offset + last.length, r.offset + r.length) - last.offset;
-      } else {
-        all[kept++] = r;
-      }
-    }
-    all.resize(kept);
-  }
-
-  const pool::geometry& g_;
-  std::vector<pool::data_range> ranges_;
-};
-
-}  // namespace
-
 namespace {
 
 // RECOVER-1. No fence if there is nothing to replay.
@@ -89,6 +32,24 @@ void make_durable(pool::state& s, medium::writer& w, const std::vector<found_log
 }
 
 }  // namespace
+
+void overlay_lent(pool::state& s) {
+  for (uint64_t z = 0; z < s.geo.zone_count; ++z) {
+    const pool::zone_usage x = pool::read_usage(s, z);
+    pool::set_used_end(s, z, x.high_water);
+    if (x.log_chunks == 0) continue;
+    for (uint32_t i = 0; i < x.high_water; ++i) {
+      const uint64_t at = s.geo.chunk_header_offset(z, i);
+      format::chunk_header h;
+      std::memcpy(&h, s.at(at), sizeof h);
+      if (h.kind != static_cast<uint8_t>(format::chunk_kind::log) ||
+          !pool::valid(s, pool::metadata_fragment(at, format::type_chunk)))
+        continue;
+      const uint64_t chunk = s.geo.chunk_offset(z, i);
+      if (!SCUTE_PLANTED(recovery_overlay)) s.overlaid.add(chunk, s.geo.chunk_size, nullptr);
+    }
+  }
+}
 
 tx::recovery_report recover_from_logs(pool::state& s, medium::writer& w, open_parity parity,
                                       tx::recovery_watch* watch) {
@@ -138,21 +99,7 @@ tx::recovery_report recover_from_logs(pool::state& s, medium::writer& w, open_pa
           });
     if (!log.undo.empty()) ++report.undone;
   }
-  for (uint64_t z = 0; z < s.geo.zone_count; ++z) {
-    const pool::zone_usage x = pool::read_usage(s, z);
-    pool::set_used_end(s, z, x.high_water);
-    if (x.log_chunks == 0) continue;
-    for (uint32_t i = 0; i < x.high_water; ++i) {
-      const uint64_t at = s.geo.chunk_header_offset(z, i);
-      format::chunk_header h;
-      std::memcpy(&h, s.at(at), sizeof h);
-      if (h.kind != static_cast<uint8_t>(format::chunk_kind::log) ||
-          !pool::valid(s, pool::metadata_fragment(at, format::type_chunk)))
-        continue;
-      const uint64_t chunk = s.geo.chunk_offset(z, i);
-      if (!SCUTE_PLANTED(recovery_overlay)) s.overlaid.add(chunk, s.geo.chunk_size, nullptr);
-    }
-  }
+  overlay_lent(s);
   if (watch != nullptr) watch->parity_begins(touched.ranges());
   touched.for_each([&](uint64_t offset, uint64_t n) {
     if (!SCUTE_PLANTED(recovery_parity)) pool::recompute(s, w, offset, n);

@@ -43,4 +43,8 @@ enum class open_parity {
 tx::recovery_report recover_from_logs(pool::state& s, medium::writer& w, open_parity parity,
                                       tx::recovery_watch* watch);
 
+// What zones say to be in use, and chunks that are lent to logs: parity takes them for zeros. Reads headers, so they are as they
+// shall be.
+void overlay_lent(pool::state& s);
+
 }  // namespace scute::core::engine

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/spec/block_table.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <new>
+
+namespace scute::core::engine {
+
+block_table::block_table(const pool::state& s)
+    : s_(s),
+      per_zone_(s.geo.row_size / page),
+      count_(s.has_parity ? per_zone_ * s.geo.zone_count : s.geo.file_size / page),
+      words_(s.has_parity ? (uint64_t{s.geo.rows} + s.geo.parity + 63) / 64 : 1),
+      pages_(s.geo.file_size / page) {
+  blocks_ = static_cast<block*>(map(count_ * sizeof(block)));
+  rows_ = static_cast<uint64_t*>(map(count_ * words_ * sizeof(uint64_t)));
+  bits_ = static_cast<page_bits*>(map(pages_ * sizeof(page_bits)));
+  list_ = new_list();
+}
+
+block_table::~block_table() {
+  ::munmap(blocks_, count_ * sizeof(block));
+  ::munmap(rows_, count_ * words_ * sizeof(uint64_t));
+  ::munmap(bits_, pages_ * sizeof(page_bits));
+}
+
+void* block_table::map(uint64_t bytes) {
+  void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) throw std::bad_alloc();
+  return at;
+}
+
+void block_table::dirty(uint64_t b, uint64_t row, uint64_t offset, uint64_t n) noexcept {
+  const uint64_t in = offset % page;
+  bits_[offset / page].dirty |= mask(in / line, (in + n + line - 1) / line);
+  note_row(b, row);
+}
+
+void block_table::stored(uint64_t b, uint64_t offset, uint64_t n, bytes_are where) noexcept {
+  dirty(b, s_.has_parity ? pool::cell_of(s_.geo, offset).row : 0, offset, n);
+  if (where != bytes_are::in_record) return;
+  page_bits& p = bits_[offset / page];
+  const uint64_t in = offset % page;
+  const uint64_t begin = (in + granule_size - 1) / granule_size, end = (in + n) / granule_size;
+  for (uint64_t w = 0; w < 2; ++w) {
+    const uint64_t from = std::clamp<uint64_t>(begin, w * 64, w * 64 + 64);
+    const uint64_t to = std::clamp<uint64_t>(end, w * 64, w * 64 + 64);
+    if (from < to) p.images[w] |= mask(from - w * 64, to - w * 64);
+  }
+}
+
+void block_table::stored_parity(uint64_t b, uint64_t offset, uint64_t n) noexcept {
+  const uint64_t zone = pool::zone_of(s_.geo, offset);
+  dirty(b, (offset - s_.geo.zone_offset(zone)) / s_.geo.row_size, offset, n);
+}
+
+void block_table::recorded(uint64_t b, uint64_t sequence) noexcept {
+  block& x = blocks_[b];
+  if (x.clock.load(std::memory_order_relaxed) < sequence)
+    x.clock.store(sequence, std::memory_order_release);
+  const uint64_t first = x.first.load(std::memory_order_relaxed);
+  if (first == 0 || sequence < first) x.first.store(sequence, std::memory_order_relaxed);
+  if (x.listed) return;
+  x.listed = true;
+  const locked turn(lock_);
+  list_.push_back(b);
+}
+
+bool block_table::imaged(uint64_t offset, uint64_t n) const noexcept {
+  for (uint64_t at = offset / granule_size; at <= (offset + n - 1) / granule_size; ++at) {
+    const page_bits& p = bits_[at * granule_size / page];
+    const uint64_t g = at % (page / granule_size);
+    if ((p.images[g / 64] >> g % 64 & 1) == 0) return false;
+  }
+  return true;
+}
+
+std::vector<uint64_t> block_table::new_list() const {
+  std::vector<uint64_t> list;
+  list.reserve(count_);
+  return list;
+}
+
+void block_table::take_list(std::vector<uint64_t>& into) noexcept {
+  const locked turn(lock_);
+  into.swap(list_);
+}
+
+void block_table::put_back(uint64_t b) noexcept {
+  const locked turn(lock_);
+  list_.push_back(b);
+}
+
+uint64_t block_table::lowest() const noexcept {
+  uint64_t least = UINT64_MAX;
+  const locked turn(lock_);
+  for (const uint64_t b : list_) {
+    const uint64_t first = blocks_[b].first.load(std::memory_order_relaxed);
+    if (first != 0) least = std::min(least, first);
+  }
+  return least;
+}
+
+uint64_t block_table::highest() const noexcept {
+  uint64_t most = 0;
+  const locked turn(lock_);
+  for (const uint64_t b : list_)
+    most = std::max(most, blocks_[b].clock.load(std::memory_order_relaxed));
+  return most;
+}
+
+bool block_table::is_clean() const noexcept {
+  const locked turn(lock_);
+  return list_.empty();
+}
+
+}  // namespace scute::core::engine

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What engine `spec` knows of every column block: which lines of it, data and parity, hold more than the medium does,
+// which of its bytes the log could bring back, and how far it was folded.
+//
+//   dirty   a line: stored by cached stores, and not written back since
+//   imaged  a granule of 32 bytes of the data: records since the block's last fold, durable ones, hold all its bytes
+//   clock   the highest sequence of a record of the block
+//   first   the lowest sequence of a record of the block that is not folded; 0: there is none
+//   pinned  nobody folds the block meanwhile (SPEC-6)
+//
+// TABLE-1 All of a block but its pins changes under its stripe, held exclusively. A clock may be read without it, and
+//    never falls.
+// TABLE-2 A block with a dirty line or a record is on the list. Who takes the list folds its blocks, or puts them back.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "base/lock.hpp"
+#include "base/spin_lock.hpp"
+#include "pool/columns.hpp"
+#include "pool/state.hpp"
+
+namespace scute::core::engine {
+
+inline constexpr uint64_t granule_size = 32;
+
+class block_table {
+ public:
+  static constexpr uint64_t line = 64, page = pool::column_block;
+
+  explicit block_table(const pool::state& s);
+  ~block_table();
+  block_table(const block_table&) = delete;
+  block_table& operator=(const block_table&) = delete;
+
+  struct block {
+    std::atomic<uint64_t> clock;
+    std::atomic<uint64_t> first;
+    std::atomic<uint32_t> pins;
+    bool listed;
+  };
+
+  // Of a byte of the data rows: column blocks of the zones, one after the other; in a pool without parity pages of the file.
+  uint64_t number_of(uint64_t offset) const noexcept {
+    if (!s_.has_parity) return offset / page;
+    const pool::cell c = pool::cell_of(s_.geo, offset);
+    return c.zone * per_zone_ + c.column / page;
+  }
+  block& at(uint64_t number) noexcept { return blocks_[number]; }
+  uint32_t stripe_of(uint64_t number) const noexcept {
+    return s_.has_parity ? pool::stripes::index(number / per_zone_, number % per_zone_)
+                         : pool::stripe_of(s_, number * page);
+  }
+
+  // Bytes in one page of the data rows, in block `b`, have a record of this sequence and were stored. Under the stripe, which is held.
+  enum class bytes_are : uint8_t { in_record, elsewhere };
+  void stored(uint64_t b, uint64_t offset, uint64_t n, bytes_are where) noexcept;
+  // The same of the parity of such bytes.
+  void stored_parity(uint64_t b, uint64_t offset, uint64_t n) noexcept;
+  // A record of the block: it is listed, and folded one day. Under the stripe.
+  void recorded(uint64_t b, uint64_t sequence) noexcept;
+  // All granules that the bytes touch are imaged.
+  bool imaged(uint64_t offset, uint64_t n) const noexcept;
+
+  // Calls fn(offset, length) for all runs of dirty lines, which are clean then, and forgets the images. Under the stripe.
+  template <typename Fn>
+  void clean(uint64_t b, Fn&& fn) noexcept;
+  // Calls fn(page) for the offset of each page of the data rows with a dirty line.
+  template <typename Fn>
+  void for_each_dirty_page(uint64_t b, Fn&& fn) const;
+
+  // A list that never needs memory again.
+  std::vector<uint64_t> new_list() const;
+  // Takes the list as it is; it is empty from now on. into: empty, of new_list().
+  void take_list(std::vector<uint64_t>& into) noexcept;
+  void put_back(uint64_t b) noexcept;
+  // The lowest sequence that is not folded, of all blocks on the list; UINT64_MAX: none.
+  uint64_t lowest() const noexcept;
+  // The highest clock of all blocks on the list; 0: none.
+  uint64_t highest() const noexcept;
+  bool is_clean() const noexcept;
+
+ private:
+  struct page_bits {
+    uint64_t dirty;      // lines
+    uint64_t images[2];  // granules
+  };
+  static uint64_t mask(uint64_t begin, uint64_t end) noexcept {
+    return (end >= 64 ? ~uint64_t{0} : (uint64_t{1} << end) - 1) & ~uint64_t{0} << begin;
+  }
+  void note_row(uint64_t b, uint64_t row) noexcept {
+    rows_[b * words_ + row / 64] |= uint64_t{1} << row % 64;
+  }
+  void dirty(uint64_t b, uint64_t row, uint64_t offset, uint64_t n) noexcept;
+  // Of row `row` of a block, parity rows behind the data rows.
+  uint64_t page_at(uint64_t b, uint64_t row) const noexcept {
+    if (!s_.has_parity) return b * page;
+    return s_.geo.zone_offset(b / per_zone_) + row * s_.geo.row_size + b % per_zone_ * page;
+  }
+  void* map(uint64_t bytes);
+
+  const pool::state& s_;
+  uint64_t per_zone_, count_, words_;  // blocks of a zone; of all; words of rows of a block
+  uint64_t pages_;
+  // Zero until touched: of most pools most pages are never written in one session.
+  block* blocks_ = nullptr;
+  uint64_t* rows_ = nullptr;
+  page_bits* bits_ = nullptr;
+  mutable spin_lock lock_;
+  std::vector<uint64_t> list_ SCUTE_GUARDED_BY(lock_);
+};
+
+template <typename Fn>
+void block_table::clean(uint64_t b, Fn&& fn) noexcept {
+  for (uint64_t w = 0; w < words_; ++w) {
+    for (uint64_t rows = rows_[b * words_ + w]; rows != 0; rows &= rows - 1) {
+      const uint64_t at = page_at(b, w * 64 + static_cast<uint64_t>(std::countr_zero(rows)));
+      page_bits& p = bits_[at / page];
+      for (uint64_t left = p.dirty; left != 0;) {
+        const auto begin = static_cast<uint64_t>(std::countr_zero(left));
+        const auto n = static_cast<uint64_t>(std::countr_one(left >> begin));
+        fn(at + begin * line, n * line);
+        left &= ~mask(begin, begin + n);
+      }
+      p = {};
+    }
+    rows_[b * words_ + w] = 0;
+  }
+}
+
+template <typename Fn>
+void block_table::for_each_dirty_page(uint64_t b, Fn&& fn) const {
+  const uint64_t data_rows = s_.has_parity ? s_.geo.rows : 1;
+  for (uint64_t row = 0; row < data_rows; ++row)
+    if ((rows_[b * words_ + row / 64] >> row % 64 & 1) != 0) fn(page_at(b, row));
+}
+
+}  // namespace scute::core::engine

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/spec/commit_log.hpp"
+
+#include <algorithm>
+
+#include "base/rounding.hpp"
+#include "codec/crc32c.hpp"
+
+namespace scute::core::engine {
+namespace {
+
+constexpr uint64_t horizon_magic = 0x486f727aULL << 32;  // "Horz"
+
+uint64_t check_of(const pool::state& s, uint64_t sequence) noexcept {
+  const uint64_t message[2] = {s.salt, sequence};
+  return horizon_magic | codec::crc32c(0, message, sizeof message);
+}
+
+uint64_t horizon_at(const pool::state& s, uint64_t which, uint32_t replica) noexcept {
+  return s.geo.lane_offset(0, replica) + offsetof(format::lane_status, horizon) + which * 16;
+}
+
+}  // namespace
+
+horizon_found read_horizon(const pool::state& s) noexcept {
+  horizon_found best;
+  for (uint32_t r = 0; r < s.geo.lane_replicas; ++r)
+    for (uint32_t which = 0; which < 2; ++which) {
+      uint64_t words[2];
+      if (!s.medium->read(horizon_at(s, which, r), words, sizeof words)) continue;
+      if (words[1] == check_of(s, words[0]) && words[0] > best.sequence) best = {words[0], which};
+    }
+  return best;
+}
+
+commit_log::commit_log(pool::state& s, const segment_list& list, uint64_t horizon,
+                       const std::vector<uint64_t>& last_frames)
+    : s_(s),
+      list_(list),
+      layout_(list.layout()),
+      written_(horizon),
+      // What counts is not written over.
+      writes_(read_horizon(s).place),
+      durable_(horizon) {
+  const std::vector<log::segment> all = list_.segments(s.geo);
+  uses_.resize(all.size());
+  free_.reserve(all.size());
+  for (size_t i = all.size(); i-- != 0;) {
+    uses_[i].where = all[i];
+    uses_[i].last = i < last_frames.size() ? last_frames[i] : 0;
+    if (uses_[i].last <= horizon)
+      free_.push_back(i);
+    else
+      busy_.fetch_add(1, std::memory_order_relaxed);
+  }
+  for (uint32_t i = 0; i <= s.geo.lane_count; ++i)
+    lanes_.emplace_back(log::segment_writer(s.medium->base(), layout_, {s.salt, s.sb.epoch, i}));
+}
+
+// Calls fn(record, from, n) for the parts of records, and next() where a frame ends, so that none has more than
+// frame_max() bytes. Returns the bytes of the last one.
+template <typename Fn, typename Next>
+uint64_t commit_log::divide(std::span<const log_range> records, Fn&& fn, Next&& next) const {
+  constexpr uint64_t head = sizeof(format::log_record);
+  constexpr uint64_t least = 64;  // a record is not cut into smaller parts, but for its end
+  const uint64_t most = frame_max();
+  uint64_t used = sizeof(format::frame_head);
+  const auto next_frame = [&] {
+    next();
+    used = sizeof(format::frame_head);
+  };
+  for (const log_range& r : records) {
+    if (r.bytes == nullptr) {
+      if (used + head > most) next_frame();
+      fn(r, uint64_t{0}, r.length);
+      used += head;
+      continue;
+    }
+    for (uint64_t from = 0; from < r.length;) {
+      if (used + head + least > most) next_frame();
+      const uint64_t n = std::min(r.length - from, round_down(most - used - head, 8));
+      fn(r, from, n);
+      used += head + round_up(n, 8);
+      from += n;
+    }
+  }
+  return used;
+}
+
+commit_log::need commit_log::need_of(std::span<const log_range> records) const noexcept {
+  need n{1, 0};
+  n.last = divide(records, [](const log_range&, uint64_t, uint64_t) {}, [&] { ++n.frames; });
+  return n;
+}
+
+bool commit_log::make_room(medium::writer& w, uint32_t lane, const need& n) {
+  lane_end& l = lanes_[lane];
+  // The first of several frames is as large as can be.
+  const bool fits = n.frames == 1 && n.last <= l.out.room();
+  if (!take(lane, n.frames - (fits ? 1 : 0))) return false;
+  if (!fits) begin_next(w, lane);
+  return true;
+}
+
+// So many segments for the lane. Those that it does not come to use it keeps.
+bool commit_log::take(uint32_t lane, size_t segments) {
+  std::vector<size_t>& taken = lanes_[lane].taken;
+  if (segments <= taken.size()) return true;
+  const size_t more = segments - taken.size();
+  taken.reserve(segments);
+  const locked turn(mutex_);
+  const size_t others = lane == fold_lane() ? 0 : kept_back_.load(std::memory_order_relaxed);
+  if (free_.size() < more + others) return false;
+  for (size_t i = 0; i < more; ++i) {
+    taken.push_back(free_.back());
+    free_.pop_back();
+  }
+  busy_.fetch_add(more, std::memory_order_relaxed);
+  return true;
+}
+
+void commit_log::begin_next(medium::writer& w, uint32_t lane) noexcept {
+  lane_end& l = lanes_[lane];
+  const size_t next = l.taken.back();
+  l.taken.pop_back();
+  const locked turn(mutex_);
+  if (l.in) {
+    use& before = uses_[*l.in];
+    before.in_use = false;
+    // Nothing may be left of it but what is void.
+    if (before.last <= horizon()) {
+      before.last = 0;
+      free_.push_back(*l.in);
+      busy_.fetch_sub(1, std::memory_order_relaxed);
+    }
+  }
+  uses_[next].in_use = true;
+  uses_[next].last = 0;
+  l.in = next;
+  l.out.begin(w, uses_[next].where, ++generation_, horizon());
+}
+
+void commit_log::append(medium::writer& w, uint32_t lane, std::span<const log_range> records,
+                        uint32_t flags, uint64_t sequence, uint64_t transaction) {
+  lane_end& l = lanes_[lane];
+  uint32_t part = 0;
+  const auto put = [&](uint32_t more) {
+    uses_[*l.in].last = sequence;
+    l.out.append(w, l.image, flags | more | part << frame_part_shift, sequence, transaction);
+  };
+  log::segment_writer::start(l.image);
+  divide(
+      records,
+      [&](const log_range& r, uint64_t from, uint64_t n) {
+        log::add_record(l.image, r.kind, r.offset + from,
+                        r.bytes == nullptr ? nullptr : r.bytes + from, static_cast<uint32_t>(n));
+      },
+      [&] {
+        put(0);
+        ++part;
+        begin_next(w, lane);
+        log::segment_writer::start(l.image);
+      });
+  put(frame_final);
+}
+
+bool commit_log::keep_back(size_t segments) {
+  const locked turn(mutex_);
+  if (segments > free_.size() && segments > kept_back_.load(std::memory_order_relaxed))
+    return false;
+  kept_back_.store(segments, std::memory_order_relaxed);
+  return true;
+}
+
+void commit_log::write_horizon(medium::writer& w, uint64_t sequence) noexcept {
+  SCUTE_ASSERT(sequence >= written_);
+  if (sequence == written_) return;
+  written_ = sequence;
+  const uint64_t words[2] = {sequence, check_of(s_, sequence)};
+  const uint64_t which = ++writes_ % 2;
+  for (uint32_t r = 0; r < s_.geo.lane_replicas; ++r)
+    w.stream(s_.at(horizon_at(s_, which, r)), words, sizeof words, medium::purpose::log);
+}
+
+void commit_log::horizon_is_durable() noexcept {
+  if (durable_.load(std::memory_order_relaxed) == written_) return;
+  durable_.store(written_, std::memory_order_relaxed);
+  const locked turn(mutex_);
+  for (size_t i = 0; i < uses_.size(); ++i) {
+    use& u = uses_[i];
+    if (u.in_use || u.last == 0 || u.last > written_) continue;
+    u.last = 0;
+    free_.push_back(i);
+    busy_.fetch_sub(1, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace scute::core::engine

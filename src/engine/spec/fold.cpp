@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/spec/fold.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/rounding.hpp"
+#include "pool/grip.hpp"
+#include "pool/optimistic.hpp"
+
+namespace scute::core::engine {
+
+fold::fold(pool::state& s, block_table& t, commit_log& log, uint64_t horizon)
+    : s_(s), table_(t), log_(log), floor_(horizon), w_(*s.medium), taken_(t.new_list()) {
+  for (uint32_t i = 0; i < s.geo.lane_count; ++i) bounds_.emplace_back();
+}
+
+// SPEC-7: undo records of what is open in place in the block, under its stripe. False if nothing is.
+bool fold::renew(uint64_t b) {
+  open_.clear();
+  records_.clear();
+  copies_.clear();
+  table_.for_each_dirty_page(b, [&](uint64_t at) {
+    const size_t before = open_.size();
+    s_.overlaid.for_each_in_place(
+        at, block_table::page, [&](uint64_t offset, uint64_t n) { open_.push_back({offset, n}); });
+    if (before == open_.size()) return;
+    {
+      const pool::optimistic_reads mark;
+      std::memcpy(page_, s_.at(at), sizeof page_);
+    }
+    s_.overlaid.substitute(at, page_, sizeof page_);
+    for (size_t i = before; i < open_.size(); ++i) {
+      const uint64_t begin = round_down(open_[i].offset, granule_size);
+      const uint64_t end = round_up(open_[i].offset + open_[i].length, granule_size);
+      std::memcpy(copies_.extend(end - begin), page_ + (begin - at), end - begin);
+      records_.push_back({begin, nullptr, end - begin, format::record_kind::undo});
+    }
+  });
+  const std::byte* from = copies_.data();
+  for (log_range& r : records_) {
+    r.bytes = from;
+    from += r.length;
+  }
+  return !open_.empty();
+}
+
+// False if it is to be folded another time.
+bool fold::fold_block(uint64_t b, uint64_t& highest) {
+  const uint32_t stripe = table_.stripe_of(b);
+  block_table::block& x = table_.at(b);
+  uint64_t renewed = 0;
+  bool folded = false;
+  s_.locks.lock_exclusive(stripe);
+  {
+    const pool::grip_scope here(s_, stripe, pool::grip::mode::exclusive);
+    bool ready = x.pins.load(std::memory_order_relaxed) == 0;
+    try {
+      if (ready && renew(b))
+        renewed = 1 + std::max({x.clock.load(std::memory_order_relaxed), highest,
+                                floor_.load(std::memory_order_relaxed)});
+    } catch (const std::bad_alloc&) {
+      ready = false;
+    }
+    if (ready) {
+      table_.clean(b,
+                   [&](uint64_t at, uint64_t n) { w_.flush(s_.at(at), n, medium::purpose::data); });
+      highest = std::max(highest, x.clock.load(std::memory_order_relaxed));
+      x.first.store(0, std::memory_order_relaxed);
+      x.listed = false;
+      if (renewed != 0) {
+        table_.recorded(b, renewed);
+        // The program goes on storing there.
+        for (const open_range& r : open_)
+          table_.stored(b, r.offset, r.length, block_table::bytes_are::elsewhere);
+      }
+      folded = true;
+    }
+  }
+  s_.locks.unlock_exclusive(stripe);
+  if (renewed != 0 && folded) {
+    // The segments are there: CLOG-3.
+    const bool room = log_.make_room(w_, log_.fold_lane(), log_.need_of(records_));
+    SCUTE_ASSERT(room);
+    log_.append(w_, log_.fold_lane(), records_, frame_step, renewed, 0);
+  }
+  return folded;
+}
+
+uint64_t fold::least_bound() const noexcept {
+  uint64_t least = no_bound;
+  for (const lane_bound& l : bounds_)
+    least = std::min(least, l.sequence.load(std::memory_order_seq_cst));
+  return least;
+}
+
+bool fold::cycle(horizon_is when) {
+  const locked turn(mutex_);
+  s_.require_healthy();
+  table_.take_list(taken_);
+  uint64_t highest = floor_.load(std::memory_order_relaxed);
+  for (const uint64_t b : taken_)
+    if (!fold_block(b, highest)) table_.put_back(b);
+  taken_.clear();
+  w_.fence(fence_site::fold);
+  s_.require_healthy();
+  log_.horizon_is_durable();
+  floor_.store(highest, std::memory_order_seq_cst);
+  const uint64_t bound = least_bound();
+  const uint64_t low = table_.lowest();
+  const uint64_t to = std::min({highest, bound, low == UINT64_MAX ? low : low - 1});
+  log_.write_horizon(w_, std::max(to, log_.written()));
+  const bool more = !table_.is_clean();
+  if (when == horizon_is::durable_now || !more) {
+    w_.fence(fence_site::horizon);
+    s_.require_healthy();
+    log_.horizon_is_durable();
+  }
+  return more;
+}
+
+void fold::past(uint64_t sequence) {
+  // What is in flight or pinned ends soon, and what is open in place is renewed with a higher sequence each time.
+  for (unsigned spins = 0; log_.horizon() < sequence;) {
+    cycle(horizon_is::durable_now);
+    if (log_.horizon() < sequence) spin_pause(spins);
+  }
+}
+
+}  // namespace scute::core::engine

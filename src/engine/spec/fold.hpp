@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The fold of engine `spec`: writes blocks back and moves the horizon (engine/spec/spec.hpp).
+//
+//   under each block's stripe: dirty lines written back; ranges open in place get new undo records
+//   one fence
+//   the floor is raised to the highest clock folded; then the lanes' bounds are read, and then the list of what is left
+//   horizon = below all of these; its word is durable by the next fence
+//
+// FOLD-1 What the next commit draws is above the floor, and the horizon never above the floor. So nobody can draw a sequence that
+//    the horizon has passed: who published a bound before the floor rose is seen, and who did so after it sees the floor.
+// FOLD-2 Stripes are held while lines are pushed, not over a fence. The fold waits for nothing but stripes, and for no user.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <vector>
+
+#include "base/waiting.hpp"
+#include "engine/spec/block_table.hpp"
+#include "engine/spec/commit_log.hpp"
+
+namespace scute::core::engine {
+
+class fold {
+ public:
+  fold(pool::state& s, block_table& t, commit_log& log, uint64_t horizon);
+
+  // ---- what commits tell and ask: by lane, in the lane's thread -----------------------------------------
+
+  static constexpr uint64_t no_bound = UINT64_MAX;
+  // Everything that the lane appends until leave() has a sequence above this one.
+  void enter(uint32_t lane, uint64_t bound) noexcept {
+    bounds_[lane].sequence.store(bound, std::memory_order_seq_cst);
+  }
+  void leave(uint32_t lane) noexcept {
+    bounds_[lane].sequence.store(no_bound, std::memory_order_release);
+  }
+  uint64_t floor() const noexcept { return floor_.load(std::memory_order_seq_cst); }
+
+  // ---- folding: any thread that holds no stripe and pins nothing ------------------------------------------
+
+  // One round over all that was on the list. True if something is left to fold. Throws std::bad_alloc, SCUTE_E_IO.
+  enum class horizon_is : uint8_t { durable_next_time, durable_now };
+  bool cycle(horizon_is when);
+  // Until the durable horizon has passed this sequence, of something that is applied.
+  void past(uint64_t sequence);
+
+ private:
+  struct alignas(64) lane_bound {
+    std::atomic<uint64_t> sequence{no_bound};
+  };
+  struct open_range {
+    uint64_t offset, length;
+  };
+  bool fold_block(uint64_t b, uint64_t& highest) SCUTE_REQUIRES(mutex_);
+  bool renew(uint64_t b) SCUTE_REQUIRES(mutex_);
+  uint64_t least_bound() const noexcept;
+
+  pool::state& s_;
+  block_table& table_;
+  commit_log& log_;
+  std::deque<lane_bound> bounds_;
+  std::atomic<uint64_t> floor_;
+  waiting_mutex mutex_;  // one cycle at a time
+  medium::writer w_ SCUTE_GUARDED_BY(mutex_);
+  std::vector<uint64_t> taken_ SCUTE_GUARDED_BY(mutex_);
+  std::vector<log_range> records_ SCUTE_GUARDED_BY(mutex_);
+  byte_buffer copies_ SCUTE_GUARDED_BY(mutex_);
+  std::vector<open_range> open_ SCUTE_GUARDED_BY(mutex_);
+  alignas(64) std::byte page_[block_table::page];
+};
+
+}  // namespace scute::core::engine

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/spec/replay.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/rounding.hpp"
+#include "engine/common/recovery.hpp"
+#include "engine/common/touched_columns.hpp"
+#include "engine/spec/commit_log.hpp"
+#include "log/segment_reader.hpp"
+#include "pool/blocks.hpp"
+#include "pool/columns.hpp"
+#include "pool/fragment.hpp"
+
+namespace scute::core::engine {
+namespace {
+
+struct found_frame {
+  uint64_t sequence;
+  size_t segment;
+  uint64_t position;
+  bool flawed;
+  std::vector<std::byte> lines;  // all of it
+  format::frame_head head;
+  uint64_t epoch;
+  uint32_t lane;
+
+  std::span<const std::byte> body() const noexcept {
+    return std::span(lines).subspan(sizeof head, head.size - sizeof head);
+  }
+};
+
+log::segment_reader reader_of(const pool::state& s, const segment_list& list) {
+  return {list.layout(), s.salt, [&s](uint64_t offset, std::byte* to, size_t n) {
+            // One lost page must not hide the others.
+            for (size_t done = 0; done < n; done += format::page)
+              if (!s.medium->read(offset + done, to + done, format::page)) return false;
+            return true;
+          }};
+}
+
+}  // namespace
+
+uint64_t find_horizon(const pool::state& s, const segment_list& list) {
+  uint64_t horizon = read_horizon(s).sequence;
+  log::segment_reader reader = reader_of(s, list);
+  for (const log::segment& at : list.segments(s.geo))
+    if (const auto head = reader.read_head(at)) horizon = std::max(horizon, head->horizon);
+  return horizon;
+}
+
+replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
+                tx::recovery_watch* watch) {
+  replayed r;
+  const std::vector<log::segment> segments = list.segments(s.geo);
+  r.horizon = find_horizon(s, list);
+  r.highest = r.horizon;
+  r.last_frames.resize(segments.size());
+  std::vector<found_frame> frames;
+  log::segment_reader reader = reader_of(s, list);
+  for (size_t i = 0; i < segments.size(); ++i) {
+    std::optional<format::segment_head> head;
+    const log::segment_contents c = reader.read(segments[i], [&](const log::frame& f) {
+      if (f.head.sequence <= r.horizon) return;
+      frames.push_back({f.head.sequence,
+                        i,
+                        f.position,
+                        f.flawed,
+                        {f.lines.begin(), f.lines.end()},
+                        f.head,
+                        0,
+                        0});
+      r.last_frames[i] = std::max(r.last_frames[i], f.head.sequence);
+      r.highest = std::max(r.highest, f.head.sequence);
+    });
+    for (auto f = frames.rbegin(); f != frames.rend() && f->segment == i; ++f) {
+      f->epoch = c.head->epoch;
+      f->lane = c.head->lane;
+    }
+  }
+  std::ranges::stable_sort(frames, [](const found_frame& a, const found_frame& b) {
+    return std::tuple(a.sequence, a.epoch, a.lane, a.head.flags >> frame_part_shift) <
+           std::tuple(b.sequence, b.epoch, b.lane, b.head.flags >> frame_part_shift);
+  });
+  // Parts of what was not decided are no records.
+  std::vector<const found_frame*> counting;
+  for (size_t i = 0; i < frames.size();) {
+    size_t end = i;
+    uint32_t part = 0;
+    bool complete = false;
+    const auto same = [&](const found_frame& a, const found_frame& b) {
+      return a.sequence == b.sequence && a.epoch == b.epoch && a.lane == b.lane;
+    };
+    for (; end < frames.size() && same(frames[i], frames[end]); ++end) {
+      if (frames[end].head.flags >> frame_part_shift == part) ++part;
+      complete = (frames[end].head.flags & frame_final) != 0 && part == end - i + 1;
+    }
+    for (size_t k = i; k < end && complete; ++k) counting.push_back(&frames[k]);
+    if (complete && (frames[i].head.flags & frame_step) == 0) ++r.report.completed;
+    i = end;
+  }
+  // Every record is tested, and has its place, before the first one is written anywhere.
+  const auto allowed = [&](uint64_t offset, uint64_t n) { return s.geo.in_data(offset, n); };
+  const auto each = [&](const found_frame& f, const log::record_fn& fn) {
+    if (!log::for_each_record(f.body(), allowed, fn))
+      throw failure(
+          SCUTE_E_CORRUPT,
+          s.path + ": a record of the log makes no sense; restore the pool from a backup");
+  };
+  for (const found_frame* f : counting)
+    each(*f, [&](format::record_kind, uint64_t offset, const std::byte*, uint32_t n) {
+      pool::fill_holes(s, offset, n);
+    });
+  // REPLAY-1
+  const log::segment_layout layout = list.layout();
+  for (const found_frame* f : counting)
+    layout.for_each_store(f->position, f->lines,
+                          [&](uint32_t copy, uint64_t offset, const std::byte* from, size_t n) {
+                            std::byte* const at = s.at(segments[f->segment].at[copy] + offset);
+                            if (f->flawed)
+                              w.stream(at, from, n, medium::purpose::log);
+                            else
+                              w.flush(at, n, medium::purpose::log);
+                          });
+  if (!counting.empty()) {
+    w.fence(fence_site::replay_log);
+    s.require_healthy();
+  }
+  if (watch != nullptr) watch->replay_begins();
+  touched_columns touched(s.geo);
+  // Where the medium has the bytes, nothing older may be stored: so these are looked for first.
+  struct placed_range {
+    uint64_t begin, end, sequence;
+  };
+  std::vector<placed_range> placed;
+  for (const found_frame* f : counting)
+    each(*f, [&](format::record_kind kind, uint64_t offset, const std::byte*, uint32_t n) {
+      touched.add(offset, n);
+      if (kind == format::record_kind::placed) placed.push_back({offset, offset + n, f->sequence});
+    });
+  for (const found_frame* f : counting)
+    each(*f, [&](format::record_kind, uint64_t offset, const std::byte* bytes, uint32_t n) {
+      if (bytes == nullptr) {
+        w.flush(s.at(offset), n, medium::purpose::data);
+        return;
+      }
+      // What is left of it beside younger placed ranges.
+      std::vector<std::pair<uint64_t, uint64_t>> parts{{offset, offset + n}};
+      for (const placed_range& p : placed) {
+        if (p.sequence <= f->sequence) continue;
+        std::vector<std::pair<uint64_t, uint64_t>> left;
+        for (const auto& [begin, end] : parts) {
+          if (p.end <= begin || end <= p.begin) {
+            left.push_back({begin, end});
+            continue;
+          }
+          if (begin < p.begin) left.push_back({begin, p.begin});
+          if (p.end < end) left.push_back({p.end, end});
+        }
+        parts = std::move(left);
+      }
+      for (const auto& [begin, end] : parts)
+        w.stream(s.at(begin), bytes + (begin - offset), end - begin, medium::purpose::data);
+    });
+  overlay_lent(s);
+  if (watch != nullptr) watch->parity_begins(touched.ranges());
+  touched.for_each([&](uint64_t offset, uint64_t n) { pool::recompute(s, w, offset, n); });
+  w.fence(fence_site::replay);
+  s.require_healthy();
+  return r;
+}
+
+}  // namespace scute::core::engine

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What opening makes of the log of engine `spec` after a crash (engine/spec/spec.hpp).
+//
+//   0. the horizon: the greatest of what the lanes' words and the segments' heads tell
+//   1. frames above it whose transaction is complete; those that are damaged in one copy are stored again, all are written back, a fence
+//   2. their records, in the order of their sequences: of a byte the newest one is stored last, and written back
+//   3. the parity of all columns touched, a fence
+//
+// REPLAY-1 Nothing is written that rests on a frame which may not be durable in all its copies.
+// REPLAY-2 The horizon stays, so all of this may be cut short anywhere and run again: the records stay live until a fold
+//    has gone past them.
+#pragma once
+
+#include <vector>
+
+#include "engine/spec/segment_list.hpp"
+#include "tx/engine.hpp"
+
+namespace scute::core::engine {
+
+struct replayed {
+  uint64_t horizon = 0;
+  uint64_t highest = 0;               // sequence of any frame
+  std::vector<uint64_t> last_frames;  // of each segment; 0: none above the horizon
+  tx::recovery_report report;
+};
+
+// Alone in the pool. Throws failure(SCUTE_E_CORRUPT) if a record contradicts the geometry; nothing was changed then.
+replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
+                tx::recovery_watch* watch);
+// The horizon alone, of a pool that was closed properly.
+uint64_t find_horizon(const pool::state& s, const segment_list& list);
+
+}  // namespace scute::core::engine

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/spec/segment_list.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/rounding.hpp"
+#include "codec/crc32c.hpp"
+
+namespace scute::core::engine {
+namespace {
+
+constexpr uint64_t mib = uint64_t{1} << 20;
+constexpr uint64_t tracks_min = (log::track_count + 1) * log::segment_page;
+
+uint64_t place_size(const pool::geometry& g) noexcept {
+  return round_down((format::lane_undo_offset(g.lane_size) - format::lane_log_offset) / 2, 64);
+}
+uint64_t place_of(const pool::geometry& g, uint64_t which, uint32_t replica) noexcept {
+  return g.lane_offset(0, replica) + format::lane_log_offset + which * place_size(g);
+}
+
+uint32_t checksum_of(const format::segment_list_head& h, const uint64_t* chunks) noexcept {
+  constexpr size_t before = sizeof h.checksum;
+  const uint32_t head =
+      codec::crc32c(0, reinterpret_cast<const std::byte*>(&h) + before, sizeof h - before);
+  return codec::crc32c(head, chunks, h.chunks * sizeof *chunks);
+}
+
+// All that lanes may have to themselves, and two more.
+uint64_t segments_least(const pool::geometry& g) noexcept {
+  return 2 * (uint64_t{g.lane_count} + 1) + 2;
+}
+
+uint64_t log_bytes(const pool::state& s, uint64_t cap) noexcept {
+  return cap != 0 ? cap : std::clamp(s.geo.file_size / 16, 4 * mib, 64 * mib);
+}
+
+}  // namespace
+
+std::vector<log::segment> segment_list::segments(const pool::geometry& g) const {
+  std::vector<log::segment> all;
+  const size_t copies = layout().copies();
+  for (size_t c = 0; c + copies <= chunks.size(); c += copies)
+    for (uint64_t at = 0; at + segment_size <= g.chunk_size; at += segment_size)
+      all.push_back({{chunks[c] + at, copies == 2 ? chunks[c + 1] + at : 0}});
+  return all;
+}
+
+segment_list plan_log(const pool::state& s, uint64_t cap) {
+  segment_list plan;
+  // Small pools cannot spare so much: there the segments are small.
+  const uint64_t bytes = std::min(log_bytes(s, cap), std::max(s.geo.file_size / 8, mib / 8));
+  plan.segment_size = std::clamp(std::bit_floor(bytes / segments_least(s.geo)),
+                                 uint64_t{log::segment_page}, uint64_t{s.geo.chunk_size});
+  const bool once = s.geo.lane_replicas == 1;
+  plan.how = once                                 ? log::redundancy::one_copy
+             : plan.segment_size < tracks_min * 2 ? log::redundancy::two_copies
+                                                  : log::redundancy::tracks;
+  return plan;
+}
+
+size_t chunks_of_log(const pool::state& s, const segment_list& plan, uint64_t cap) {
+  const uint64_t bytes = std::min(log_bytes(s, cap), std::max(s.geo.file_size / 8, mib / 8));
+  const uint64_t per_chunk = s.geo.chunk_size / plan.segment_size;
+  const uint64_t segments = std::max(segments_least(s.geo), bytes / plan.segment_size);
+  return (segments + per_chunk - 1) / per_chunk * plan.layout().copies();
+}
+
+void lend_log(pool::state& s, heap::heap& h, pool::lane& l, medium::writer& w) {
+  segment_list plan = plan_log(s, 0);
+  if (const auto before = read_list(s)) plan.number = before->number;
+  plan.chunks = h.lend(l, chunks_of_log(s, plan, 0));
+  h.retain(plan.chunks);
+  write_list(s, w, plan);
+}
+
+std::optional<segment_list> read_list(const pool::state& s) {
+  std::optional<segment_list> best;
+  const uint64_t room = place_size(s.geo);
+  std::vector<std::byte> bytes(room);
+  for (uint32_t r = 0; r < s.geo.lane_replicas; ++r)
+    for (uint64_t which = 0; which < 2; ++which) {
+      const uint64_t at = place_of(s.geo, which, r);
+      bool readable = true;
+      for (uint64_t done = 0; done < room && readable;) {
+        const uint64_t n = std::min(room - done, format::page - (at + done) % format::page);
+        readable = s.medium->read(at + done, bytes.data() + done, n);
+        done += n;
+      }
+      format::segment_list_head h;
+      std::memcpy(&h, bytes.data(), sizeof h);
+      if (!readable || h.magic != format::segment_list_magic || h.salt != s.salt ||
+          h.chunks > (room - sizeof h) / sizeof(uint64_t))
+        continue;
+      std::vector<uint64_t> chunks(h.chunks);
+      if (h.chunks != 0)
+        std::memcpy(chunks.data(), bytes.data() + sizeof h, h.chunks * sizeof(uint64_t));
+      if (h.checksum != checksum_of(h, chunks.data())) continue;
+      if (best && best->number >= h.number) continue;
+      best = segment_list{h.number, h.segment_size, static_cast<log::redundancy>(h.redundancy),
+                          std::move(chunks)};
+    }
+  if (!best) return best;
+  const auto bad = [&](const char* what) {
+    throw failure(SCUTE_E_CORRUPT, s.path + ": the list of log segments makes no sense (" + what +
+                                       "); restore the pool from a backup");
+  };
+  if (best->segment_size < log::segment_page || best->segment_size > s.geo.chunk_size ||
+      !std::has_single_bit(best->segment_size))
+    bad("segment size");
+  if (best->how < log::redundancy::one_copy || best->how > log::redundancy::tracks ||
+      (best->how == log::redundancy::tracks && best->segment_size < tracks_min))
+    bad("redundancy");
+  if (best->chunks.size() % best->layout().copies() != 0) bad("number of chunks");
+  std::vector<uint64_t> sorted = best->chunks;
+  std::ranges::sort(sorted);
+  if (std::ranges::adjacent_find(sorted) != sorted.end()) bad("a chunk is there twice");
+  for (const uint64_t c : best->chunks) {
+    if (!s.geo.in_data(c, s.geo.chunk_size)) bad("chunk");
+    const uint64_t z = pool::zone_of(s.geo, c);
+    if (c < s.geo.chunk_offset(z, 0) || (c - s.geo.chunk_offset(z, 0)) % s.geo.chunk_size != 0 ||
+        (c - s.geo.chunk_offset(z, 0)) / s.geo.chunk_size >= s.geo.chunks)
+      bad("chunk");
+  }
+  return best;
+}
+
+void write_list(const pool::state& s, medium::writer& w, segment_list& list) {
+  const uint64_t room = place_size(s.geo);
+  format::segment_list_head h{};
+  h.magic = format::segment_list_magic;
+  h.salt = s.salt;
+  h.number = ++list.number;
+  h.segment_size = list.segment_size;
+  h.redundancy = static_cast<uint32_t>(list.how);
+  h.chunks = static_cast<uint32_t>(list.chunks.size());
+  const uint64_t bytes = list.chunks.size() * sizeof(uint64_t);
+  if (sizeof h + bytes > room)
+    throw failure(SCUTE_E_RANGE,
+                  s.path + ": a log of " + std::to_string(list.chunks.size()) +
+                      " chunks does not fit the list of this pool; ask for a smaller log-cap");
+  h.checksum = checksum_of(h, list.chunks.data());
+  for (uint32_t r = 0; r < s.geo.lane_replicas; ++r) {
+    std::byte* const at = s.at(place_of(s.geo, list.number % 2, r));
+    w.stream(at, &h, sizeof h, medium::purpose::log);
+    if (bytes != 0) w.stream(at + sizeof h, list.chunks.data(), bytes, medium::purpose::log);
+  }
+  w.fence(fence_site::segment_list);
+  s.require_healthy();
+}
+
+}  // namespace scute::core::engine

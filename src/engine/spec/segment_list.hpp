@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where the log of engine `spec` lies: in chunks that the heap lends for good, each divided into segments. The list of
+// these chunks is in the first lane's ring, which this engine uses for nothing else, in two places that are written
+// by turns, and in all copies of the lane.
+//
+// LIST-1 A chunk is listed, durably, before anything is appended to it (SPEC-8). It is lent, durably, before it is listed.
+// LIST-2 Of the two places the valid one with the higher number counts; the other one is written next. So one is whole at
+//    any moment.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "heap/heap.hpp"
+#include "log/segment.hpp"
+#include "pool/state.hpp"
+
+namespace scute::core::engine {
+
+struct segment_list {
+  uint64_t number = 0;  // of this list; grows
+  uint64_t segment_size = 0;
+  log::redundancy how = log::redundancy::one_copy;
+  std::vector<uint64_t> chunks;  // file offsets; of two copies one after the other
+
+  log::segment_layout layout() const noexcept { return {how, segment_size}; }
+  std::vector<log::segment> segments(const pool::geometry& g) const;
+};
+
+// Lends a log of the usual size, and lists it, durably. The engine that runs has nothing left to do; a list that is there
+// already is replaced.
+void lend_log(pool::state& s, heap::heap& h, pool::lane& l, medium::writer& w);
+
+// How a log of about `cap` bytes is to be made in this pool: all but the chunks. cap 0: by the pool's size.
+segment_list plan_log(const pool::state& s, uint64_t cap);
+// Chunks that such a log takes, its copies included.
+size_t chunks_of_log(const pool::state& s, const segment_list& plan, uint64_t cap);
+
+// The list that counts; none if there is none. Throws failure(SCUTE_E_CORRUPT) if a list is valid and makes no sense.
+std::optional<segment_list> read_list(const pool::state& s);
+// Durable when it returns. Throws failure(SCUTE_E_RANGE) if there is no room for so many chunks.
+void write_list(const pool::state& s, medium::writer& w, segment_list& list);
+
+}  // namespace scute::core::engine

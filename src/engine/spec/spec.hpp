@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Engine `spec`: speculative logging (SpecPMT, sections 3 and 4), with its holes closed. What CPUs see is complete outside
+// of commits: data, headers with their checksums, and parity. A commit makes a record of its new bytes durable, and
+// nothing else; data, headers and parity change by cached stores that are not written back. The log and the
+// medium together are what CPUs see. A fold writes blocks back, in the background, and moves the horizon, up to
+// which the log is void.
+//
+//   1. clocks of the blocks, a sequence above them                        nothing
+//   2. frames with all new bytes to the lane's segment; one fence         -- decided, durable --
+//   3. cached stores to data and parity, block by block under stripes
+//
+// What a crash leaves, and what recovery makes of it:
+//   before the fence of 2    frames torn or whole. Torn: the newest record of each byte says what it was. Whole: as below
+//   after it, until folded   per line any version from the last fold on: the newest record counts, parity is recomputed
+//   in a fold                the same: the horizon has not moved
+//   horizon durable          frames up to it are not looked at
+//   abort, process killed    the old bytes may be in caches only: the undo record has them
+//   in recovery              the same again
+//
+// A record says what a range holds from its sequence on; so an undo record is a record of old bytes, and the newest record of a
+// byte counts, whatever its kind.
+//
+// SPEC-1 No store of a transaction with micro-buffers reaches the pool before its frames are durable; they count as a whole or
+//    not at all.
+// SPEC-2 A granule that is open in place has an image: all its bytes are in durable records since the block's last fold, or in
+//    undo records, before the first store.
+// SPEC-3 A record's sequence is above those of all records of its blocks and above the floor. The lane's bound is visible
+//    before these are read.
+// SPEC-4 Of a byte the record with the highest sequence counts; a placed one says that the medium has the bytes.
+// SPEC-5 A dirty line is durable before the horizon passes its records; the horizon passes a record only when its blocks are
+//    folded past it and no lane has a bound at or below it; it never falls.
+// SPEC-6 A block is pinned from the look at its granules until the range is open, and from a commit's sequence until its ranges
+//    are closed; folds pass over it. Nobody waits for room or for a fold while he pins.
+// SPEC-7 A fold that finds ranges open in place writes undo records of them, with a sequence drawn under the stripe.
+// SPEC-8 (commit_log.hpp, segment_list.hpp) Segments are listed before their use, and reused behind a durable horizon.
+// SPEC-9 An abort, and recovery, leave the lines that they store dirty, or write them back.
+// SPEC-12 A freed slot is handed out when the free is applied; a chunk gets a new use behind a durable horizon.
+#pragma once
+
+#include <deque>
+#include <memory>
+
+#include "engine/spec/block_table.hpp"
+#include "engine/spec/commit_log.hpp"
+#include "engine/spec/fold.hpp"
+#include "heap/heap.hpp"
+#include "tx/engine.hpp"
+
+namespace scute::core::engine {
+
+class spec final : public tx::engine {
+ public:
+  spec(pool::state& s, heap::heap& h);
+  ~spec() override;
+
+  tx::recovery_report recover(medium::writer& w, tx::recovery_watch* watch) override;
+  bool has_unresolved(uint64_t) const noexcept override { return false; }
+  void resume(uint64_t) override {}
+  void start() override;
+  bool has_background() const noexcept override { return true; }
+  bool background() noexcept override;
+  void drain(pool::lane& l) noexcept override;
+
+  void commit(pool::lane& l, const tx::write_set& w) override;
+  void step(pool::lane& l, std::span<const pool::patch> patches) override;
+  void stage(pool::lane& l, std::span<const pool::patch> patches) override;
+  void save(pool::lane& l, const tx::inplace_range& r,
+            std::span<const tx::member> fragments) override;
+  void restore(pool::lane& l, std::span<const tx::inplace_range> ranges) override;
+  void prepare_reuse(pool::lane& l, uint64_t chunk, uint64_t length) override;
+  void write_unlogged(pool::lane& l, std::span<const pool::patch> patches) override;
+
+ private:
+  struct lane_state;
+  class pins;
+  class flight;
+
+  void plan(lane_state& mine, std::span<const pool::patch> patches);
+  void plan_in_place(lane_state& mine, std::span<const tx::inplace_range> ranges);
+  void find_blocks(lane_state& mine);
+  void make_room(pool::lane& l, const lane_state& mine);
+  uint64_t draw(lane_state& mine) noexcept;
+  void decide(pool::lane& l, lane_state& mine, uint32_t flags, block_table::bytes_are where,
+              std::span<const tx::inplace_range> ranges);
+  void apply(pool::lane& l, uint64_t sequence, block_table::bytes_are where) noexcept;
+  void apply_in_place(pool::lane& l, uint64_t sequence,
+                      std::span<const tx::inplace_range> ranges) noexcept;
+  bool open_imaged(pool::lane& l, const tx::inplace_range& r);
+  bool open_part(pool::lane& l, const tx::inplace_range& r, uint64_t at, uint64_t n,
+                 uint64_t sequence);
+  void reserve_open(lane_state& mine, uint64_t bytes);
+  void release_open(lane_state& mine) noexcept;
+
+  pool::state& s_;
+  heap::heap& heap_;
+  std::deque<lane_state> lanes_;
+  uint64_t recovered_ = 0;  // highest sequence that recovery has found
+  waiting_mutex open_mutex_;
+  uint64_t open_bytes_ SCUTE_GUARDED_BY(open_mutex_) = 0;
+  // From start() on.
+  std::unique_ptr<block_table> table_;
+  std::unique_ptr<commit_log> log_;
+  std::unique_ptr<fold> fold_;
+};
+
+// What a lane's transaction is about to log.
+struct spec::lane_state {
+  std::vector<log_range> records;
+  std::vector<uint64_t> blocks;  // of these
+  std::vector<uint64_t> pinned;  // of ranges in place, ascending
+  byte_buffer copies;
+  uint64_t clock = 0;       // the sequence last drawn
+  uint64_t open_bytes = 0;  // reserved for undo records of its ranges
+
+  void start() noexcept {
+    records.clear();
+    pinned.clear();
+    copies.clear();
+  }
+};
+
+}  // namespace scute::core::engine
