@@ -306,16 +306,20 @@ void page_repairer::finish_pieces(uint64_t page, bool is_parity, std::byte* byte
   const auto in_page = [&](uint64_t at) { return at >= page && at < page + format::page; };
   const auto finish = [&](const pool::grip& h) {
     if (h.length == 0) return;
-    if (is_parity && in_page(h.parity)) {
-      std::byte* to = bytes + (h.parity - page);
-      if (h.now == phase::parity && !h.shared) std::memcpy(to, h.fresh_parity, h.length);
+    // Which of several parities: their cells lie a row apart.
+    const uint64_t k =
+        is_parity ? (page - round_down(h.parity, format::page)) / s_.geo.row_size : 0;
+    if (is_parity && in_page(h.parity + k * s_.geo.row_size)) {
+      std::byte* to = bytes + (h.parity + k * s_.geo.row_size - page);
+      const std::byte* fresh = h.fresh_parity + k * h.length;
+      if (h.now == phase::parity && !h.shared) std::memcpy(to, fresh, h.length);
       if (h.now == phase::parity && h.shared) codec::xor_into(to, h.delta, h.done);
       if (h.now == phase::data) {
         // The rows still hold the old bytes, and the parity the new ones.
         if (h.shared)
           codec::xor_into(to, h.delta, h.length);
         else
-          std::memcpy(to, h.fresh_parity, h.length);
+          std::memcpy(to, fresh, h.length);
       }
     }
     if (!is_parity && in_page(h.data) && h.now == phase::data)

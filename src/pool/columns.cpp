@@ -105,6 +105,14 @@ void combine(const recipe& r, const gather_room& room, uint64_t n, std::byte* ou
     codec::galois::multiply_into(out, room.sum[i], r.weight[i], n);
 }
 
+void next_parity(const state& s, uint64_t offset, uint64_t parity, const std::byte* delta,
+                 uint32_t length, uint32_t p, std::byte* next) noexcept {
+  const std::byte* stored = s.at(parity + p * s.geo.row_size);
+  if (p == 0) return codec::xor_delta(next, stored, delta, length);
+  std::memcpy(next, stored, length);
+  codec::galois::multiply_into(next, delta, coefficient_of(s.geo, p, offset), length);
+}
+
 void split(state& s, lane& l, std::span<const patch> patches) {
   l.pieces.clear();
   for (const patch& p : patches) {

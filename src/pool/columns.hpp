@@ -49,6 +49,11 @@ inline uint32_t stripe_of(const state& s, uint64_t offset) noexcept {
   return stripes::index(c.zone, (s.has_parity ? c.column : offset) / column_block);
 }
 
+// What parity p becomes when a cell's bytes change by `delta` (old XOR new): length bytes, to next. offset: of the cell in the
+// data rows; parity: of its first parity.
+void next_parity(const state& s, uint64_t offset, uint64_t parity, const std::byte* delta,
+                 uint32_t length, uint32_t p, std::byte* next) noexcept;
+
 // Splits patches at column blocks into l.pieces, and starts fetching the lines they will touch.
 void split(state& s, lane& l, std::span<const patch> patches);
 

@@ -73,7 +73,7 @@ geometry choose_geometry(const scute_options& o) {
   if (o.parity > 4) refuse("parity must be between 1 and 4");
   if (o.parity != 0 && !with_parity) refuse("parity rows need protection mlp or mlpc");
   if (o.parity > engine.parities_max)
-    refuse("several parity rows need engine logfree, and so protection mlpc; or set parity to 1");
+    refuse("several parity rows need engine logfree or spec; or set parity to 1");
   if (o.rows > 1000) refuse("rows must be between 1 and 1000");
   if (o.parity > 1 && o.rows > rows_max_of_several_parities)
     refuse("with several parity rows there can be 251 data rows at most; ask for fewer of either");

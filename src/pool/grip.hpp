@@ -27,8 +27,8 @@ struct grip {
   enum class phase : uint8_t {
     reading,  // nothing of the piece has been written; or no piece is being written at all
     parity,   // parity is being written. Exclusive: `fresh_parity` holds what the piece's part must
-              // become. Shared: the first `done` bytes of `delta` are in the parity
-    data      // parity is complete, data is being written: `fresh_data` is what it must become
+    // become, of several parities one after the other. Shared: the first `done` bytes of `delta` are in the parity
+    data  // parity is complete, data is being written: `fresh_data` is what it must become
   };
 
   const state* pool = nullptr;  // null: no stripe is held

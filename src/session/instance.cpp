@@ -8,7 +8,6 @@
 
 #include "base/lock.hpp"
 #include "base/planted.hpp"
-#include "engine/spec/segment_list.hpp"
 #include "heal/page_doubts.hpp"
 #include "medium/mapped_medium.hpp"
 #include "medium/new_file.hpp"
@@ -415,30 +414,6 @@ uint64_t instance::root(uint64_t size, uint32_t type) {
     release(t);
     throw;
   }
-}
-
-// ---- engines ------------------------------------------------------------------------------------
-
-// Nothing runs. A crash before the superblock leaves the pool with the engine it had, and some chunks lent, which the next
-// open takes back; one behind it leaves a pool of the other engine that has nothing to recover.
-void instance::switch_engine(const pool::engine_facts& to) {
-  pool::lane& l = s.lanes.front();
-  drain();
-  s.require_healthy();
-  heap->clear_shelf(l);
-  if (to.log_in_chunks) engine::lend_log(s, *heap, l, s.service_alone());
-  s.sb.engine = static_cast<uint32_t>(to.id);
-  s.sb.resolved_epoch = s.sb.epoch++;
-  pool::write_superblock(s.service_alone(), s.sb);
-  s.require_healthy();
-  s.parity_is_log = to.parity_is_log;
-  std::unique_ptr<tx::engine> next = make_engine(to, s, *heap);
-  relay.target = next.get();
-  for (tx::transaction& t : transactions) t.use(*next);
-  engine = std::move(next);
-  if (!to.log_in_chunks) heap->retain({});
-  engine->start();
-  if (!to.log_in_chunks) heap->reclaim_lent(l);
 }
 
 // ---- lanes --------------------------------------------------------------------------------------

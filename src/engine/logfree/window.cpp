@@ -80,10 +80,7 @@ bool merge_columns(pool::window_columns& w, uint32_t most) {
 
 // delta times what the row of the piece counts in parity p is added to what there is of it.
 void add_delta(const pool::state& s, const pool::piece& x, uint32_t p, std::byte* next) noexcept {
-  const std::byte* stored = s.at(x.parity + p * s.geo.row_size);
-  if (p == 0) return codec::xor_delta(next, stored, x.delta, x.length);
-  std::memcpy(next, stored, x.length);
-  codec::galois::multiply_into(next, x.delta, pool::coefficient_of(s.geo, p, x.offset), x.length);
+  pool::next_parity(s, x.offset, x.parity, x.delta, x.length, p, next);
 }
 
 void touch_parity(const pool::state& s, uint64_t parity, uint64_t length) noexcept {

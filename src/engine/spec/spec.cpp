@@ -76,7 +76,8 @@ class spec::pins {
 };
 
 spec::spec(pool::state& s, heap::heap& h) : s_(s), heap_(h) {
-  for (uint32_t i = 0; i < s.geo.lane_count; ++i) lanes_.emplace_back();
+  for (uint32_t i = 0; i < s.geo.lane_count; ++i)
+    lanes_.emplace_back().scratch.resize((1 + uint64_t{s.geo.parity}) * block_table::page);
 }
 spec::~spec() = default;
 
@@ -188,10 +189,32 @@ void spec::find_blocks(lane_state& mine) {
 
 // ---- stores -----------------------------------------------------------------------------------------------
 
-// Step 3, of l.pieces. in_record: the frames have these bytes.
-void spec::apply(pool::lane& l, uint64_t sequence, block_table::bytes_are where) noexcept {
+// The parity of a cell whose bytes change by what mine.delta() has, under its stripe. Then fresh bytes may be stored there: the
+// handler of a fault knows both from here on (pool/grip.hpp, GRIP-2).
+void spec::store_parity(pool::lane& l, lane_state& mine, uint64_t offset, uint64_t parity,
+                        uint32_t n, const std::byte* fresh, how stores) noexcept {
+  const uint32_t parities = s_.geo.parity;
+  std::byte* const next = mine.scratch.data() + block_table::page;
+  for (uint32_t k = 0; k < parities; ++k)
+    pool::next_parity(s_, offset, parity, mine.scratch.data(), n, k, next + k * n);
+  pool::grip_scope::piece(offset, parity, n, fresh, next, nullptr);
+  pool::enter_phase(pool::grip::phase::parity);
+  const uint64_t b = table_->number_of(offset);
+  for (uint32_t k = 0; k < parities; ++k) {
+    const uint64_t at = parity + k * s_.geo.row_size;
+    if (stores == how::streamed) {
+      l.w.stream(s_.at(at), next + k * n, n, medium::purpose::parity);
+    } else {
+      l.w.store(s_.at(at), next + k * n, n);
+      table_->stored_parity(b, at, n);
+    }
+  }
+  pool::enter_phase(pool::grip::phase::data);
+}
+
+// Step 3, of l.pieces. Cached stores: the frames have these bytes.
+void spec::apply(pool::lane& l, lane_state& mine, uint64_t sequence, how stores) noexcept {
   const medium::cost_scope as(medium::cost_part::parity);
-  const bool streams = where == block_table::bytes_are::elsewhere;
   for (const pool::piece& p : l.pieces) {
     if (!s_.locks.lock_exclusive(p.stripe)) l.w.count.lock_waits.add(1);
     {
@@ -199,65 +222,46 @@ void spec::apply(pool::lane& l, uint64_t sequence, block_table::bytes_are where)
       const uint64_t b = table_->number_of(p.offset);
       std::byte* const data = s_.at(p.offset);
       if (s_.has_parity) {
-        std::byte* const parity = s_.at(p.parity);
-        codec::xor_encode(l.scratch, parity, data, p.src, p.length);
-        pool::grip_scope::piece(p.offset, p.parity, p.length, p.src, l.scratch, nullptr);
-        pool::enter_phase(pool::grip::phase::parity);
-        if (streams)
-          l.w.stream(parity, l.scratch, p.length, medium::purpose::parity);
-        else
-          l.w.store(parity, l.scratch, p.length);
-        pool::enter_phase(pool::grip::phase::data);
+        codec::xor_delta(mine.scratch.data(), data, p.src, p.length);
+        store_parity(l, mine, p.offset, p.parity, p.length, p.src, stores);
       }
-      if (streams)
+      if (stores == how::streamed) {
         l.w.stream(data, p.src, p.length, p.why);
-      else
+      } else {
         l.w.store(data, p.src, p.length);
-      if (!streams) {
-        table_->stored(b, p.offset, p.length, where);
-        if (s_.has_parity) table_->stored_parity(b, p.parity, p.length);
+        table_->stored(b, p.offset, p.length, block_table::bytes_are::in_record);
       }
       table_->recorded(b, sequence);
     }
     s_.locks.unlock_exclusive(
-        p.stripe, streams ? pool::stripes::stores::streamed : pool::stripes::stores::ordinary,
+        p.stripe,
+        stores == how::streamed ? pool::stripes::stores::streamed : pool::stripes::stores::ordinary,
         [](pool::stripe_owner o) noexcept { return o; });
   }
 }
 
 // Ranges hold their new bytes; the parity follows, and they are closed.
-void spec::apply_in_place(pool::lane& l, uint64_t sequence,
+void spec::apply_in_place(pool::lane& l, lane_state& mine, uint64_t sequence,
                           std::span<const tx::inplace_range> ranges) noexcept {
   const std::byte* now = l.in_place.data();
   for (const tx::inplace_range& r : ranges) {
     pool::for_each_block(
         s_.geo, r.offset, r.length, [&](uint64_t at, const pool::cell& c, uint64_t n) {
           const uint64_t b = table_->number_of(at);
-          const uint32_t stripe = table_->stripe_of(b);
-          if (!s_.locks.lock_exclusive(stripe)) l.w.count.lock_waits.add(1);
-          {
-            const pool::grip_scope here(s_, stripe, pool::grip::mode::exclusive);
-            const std::byte *old = r.old + (at - r.offset), *fresh = now + (at - r.offset);
-            if (s_.has_parity) {
-              const uint64_t parity_at = pool::parity_offset(s_.geo, c.zone, c.column);
-              std::byte* const parity = s_.at(parity_at);
-              codec::xor_encode(l.scratch, parity, old, fresh, n);
-              pool::grip_scope::piece(at, parity_at, static_cast<uint32_t>(n), fresh, l.scratch,
-                                      nullptr);
-              pool::enter_phase(pool::grip::phase::parity);
-              l.w.store(parity, l.scratch, n);
-              pool::enter_phase(pool::grip::phase::data);
-              table_->stored_parity(b, parity_at, n);
-            }
-            // The frames have all granules that the range touches.
-            const uint64_t begin =
-                std::max(round_down(at, granule_size), round_down(at, block_table::page));
-            const uint64_t end = round_up(at + n, granule_size);
-            table_->stored(b, begin, end - begin, block_table::bytes_are::in_record);
-            table_->recorded(b, sequence);
-            s_.overlaid.remove(at);
+          const pool::held_stripe held(s_.locks, table_->stripe_of(b));
+          const pool::grip_scope here(s_, table_->stripe_of(b), pool::grip::mode::exclusive);
+          const std::byte *old = r.old + (at - r.offset), *fresh = now + (at - r.offset);
+          if (s_.has_parity) {
+            codec::xor_delta(mine.scratch.data(), old, fresh, n);
+            store_parity(l, mine, at, pool::parity_offset(s_.geo, c.zone, c.column),
+                         static_cast<uint32_t>(n), fresh, how::cached);
           }
-          s_.locks.unlock_exclusive(stripe);
+          // The frames have all granules that the range touches.
+          const uint64_t begin = round_down(at, granule_size);
+          table_->stored(b, begin, round_up(at + n, granule_size) - begin,
+                         block_table::bytes_are::in_record);
+          table_->recorded(b, sequence);
+          s_.overlaid.remove(at);
         });
     now += r.length;
   }
@@ -266,7 +270,7 @@ void spec::apply_in_place(pool::lane& l, uint64_t sequence,
 // ---- transactions -------------------------------------------------------------------------------------------
 
 // Steps 1 to 3 for what the lane's state and l.pieces have.
-void spec::decide(pool::lane& l, lane_state& mine, uint32_t flags, block_table::bytes_are where,
+void spec::decide(pool::lane& l, lane_state& mine, uint32_t flags, how stores,
                   std::span<const tx::inplace_range> ranges) {
   const pins held(*this, mine);
   const flight under_way(*fold_, l.index, mine.clock);
@@ -275,9 +279,9 @@ void spec::decide(pool::lane& l, lane_state& mine, uint32_t flags, block_table::
   l.w.fence(fence_site::decide);
   s_.require_healthy();
   ++l.sequence;
-  apply(l, sequence, where);
-  apply_in_place(l, sequence, ranges);
-  if (where == block_table::bytes_are::elsewhere) l.w.fence(fence_site::apply);
+  apply(l, mine, sequence, stores);
+  apply_in_place(l, mine, sequence, ranges);
+  if (stores == how::streamed) l.w.fence(fence_site::apply);
 }
 
 void spec::commit(pool::lane& l, const tx::write_set& w) {
@@ -291,7 +295,7 @@ void spec::commit(pool::lane& l, const tx::write_set& w) {
   find_blocks(mine);
   make_room(l, mine);
   pool::split(s_, l, w.patches);
-  decide(l, mine, 0, block_table::bytes_are::in_record, w.in_place);
+  decide(l, mine, 0, how::cached, w.in_place);
   s_.require_healthy();
   release_open(mine);
   s_.watch.deferred();
@@ -305,7 +309,7 @@ void spec::step(pool::lane& l, std::span<const pool::patch> patches) {
   find_blocks(mine);
   make_room(l, mine);
   pool::split(s_, l, patches);
-  decide(l, mine, frame_step, block_table::bytes_are::in_record, {});
+  decide(l, mine, frame_step, how::cached, {});
   s_.watch.deferred();
 }
 
@@ -320,7 +324,7 @@ void spec::stage(pool::lane& l, std::span<const pool::patch> patches) {
   find_blocks(mine);
   make_room(l, mine);
   pool::split(s_, l, patches);
-  decide(l, mine, frame_step, block_table::bytes_are::elsewhere, {});
+  decide(l, mine, frame_step, how::streamed, {});
   s_.require_healthy();
   s_.watch.deferred();
 }
@@ -440,7 +444,7 @@ void spec::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {
 
 void spec::write_unlogged(pool::lane& l, std::span<const pool::patch> patches) {
   pool::split(s_, l, patches);
-  apply(l, 0, block_table::bytes_are::elsewhere);
+  apply(l, lanes_[l.index], 0, how::streamed);
 }
 
 // SPEC-12

@@ -80,10 +80,13 @@ class spec final : public tx::engine {
   void find_blocks(lane_state& mine);
   void make_room(pool::lane& l, const lane_state& mine);
   uint64_t draw(lane_state& mine) noexcept;
-  void decide(pool::lane& l, lane_state& mine, uint32_t flags, block_table::bytes_are where,
+  enum class how : uint8_t { cached, streamed };
+  void decide(pool::lane& l, lane_state& mine, uint32_t flags, how stores,
               std::span<const tx::inplace_range> ranges);
-  void apply(pool::lane& l, uint64_t sequence, block_table::bytes_are where) noexcept;
-  void apply_in_place(pool::lane& l, uint64_t sequence,
+  void store_parity(pool::lane& l, lane_state& mine, uint64_t offset, uint64_t parity, uint32_t n,
+                    const std::byte* fresh, how stores) noexcept;
+  void apply(pool::lane& l, lane_state& mine, uint64_t sequence, how stores) noexcept;
+  void apply_in_place(pool::lane& l, lane_state& mine, uint64_t sequence,
                       std::span<const tx::inplace_range> ranges) noexcept;
   bool open_imaged(pool::lane& l, const tx::inplace_range& r);
   bool open_part(pool::lane& l, const tx::inplace_range& r, uint64_t at, uint64_t n,
@@ -109,8 +112,9 @@ struct spec::lane_state {
   std::vector<uint64_t> blocks;  // of these
   std::vector<uint64_t> pinned;  // of ranges in place, ascending
   byte_buffer copies;
-  uint64_t clock = 0;       // the sequence last drawn
-  uint64_t open_bytes = 0;  // reserved for undo records of its ranges
+  std::vector<std::byte> scratch;  // a page for a delta, and one for each parity
+  uint64_t clock = 0;              // the sequence last drawn
+  uint64_t open_bytes = 0;         // reserved for undo records of its ranges
 
   void start() noexcept {
     records.clear();

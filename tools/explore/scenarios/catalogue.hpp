@@ -48,7 +48,7 @@ void add_parts_scenarios(std::vector<entry>& to);       // rings through further
 void add_several_scenarios(std::vector<entry>& to);     // what several parities allow
 
 // Kinds of pools, in words and as the library has them: engine redo at the protection levels, and
-// engine logfree with one row of parity and with two.
+// engines logfree and spec with one row of parity and with two.
 struct level {
   const char* name;
   testing::pool_kind protection;
@@ -58,7 +58,10 @@ inline constexpr level levels[] = {{"none", {SCUTE_PROTECT_NONE, SCUTE_ENGINE_RE
                                    {"mlp", {SCUTE_PROTECT_MLP, SCUTE_ENGINE_REDO}},
                                    {"mlpc", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO}},
                                    {"logfree", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE}},
-                                   {"logfree2", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE, 2}}};
+                                   {"logfree2", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE, 2}},
+                                   {"spec0", {SCUTE_PROTECT_NONE, SCUTE_ENGINE_SPEC}},
+                                   {"spec", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC}},
+                                   {"spec2", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC, 2}}};
 inline constexpr testing::pool_kind redo = levels[3].protection, logfree = levels[4].protection;
 
 // A kind of scenario that is made at several levels, as "name/level".
