@@ -34,6 +34,7 @@ enum class engine : int {
   automatic = SCUTE_ENGINE_AUTO,  ///< create only: logfree with protection mlpc, else redo
   redo = SCUTE_ENGINE_REDO,
   logfree = SCUTE_ENGINE_LOGFREE,
+  spec = SCUTE_ENGINE_SPEC,
 };
 
 /// How much is protected: enum scute_protection. Each level adds to the one before.

@@ -67,6 +67,12 @@ class pool : public reader {
     return start(path, how, scute_open);
   }
 
+  /// Gives a closed pool another engine (scute_set_engine). Throws errc::busy, errc::invalid, errc::nospc, ...
+  static void set_engine(const std::filesystem::path& path, engine to, const options& how = {}) {
+    const scute_options native = how.native();
+    detail::check(scute_set_engine(path.c_str(), &native, static_cast<scute_engine>(to)));
+  }
+
   /// Opens the pool if the file exists and creates it otherwise.
   static pool open_or_create(const std::filesystem::path& path, const options& how = {}) {
     for (int attempt = 0;; ++attempt) {

@@ -180,6 +180,15 @@ SCUTE_API int scute_create(const char *path, const scute_options *options, scute
  * SIGBUS, and only free room protects from that. */
 SCUTE_API int scute_open(const char *path, const scute_options *options, scute_pool **pool);
 
+/* Gives a closed pool another engine: from now on its transactions become durable in that engine's way. Objects stay what
+ * and where they are; every engine reads and changes those of every other. The pool is opened, recovered if need be,
+ * switched and closed; options as for scute_open(), which see for errors (SCUTE_E_BUSY: somebody has it open). A crash
+ * meanwhile leaves a pool of either engine. SCUTE_E_INVALID: AUTO, an engine that does not exist, or one that
+ * needs more protection, or fewer parity rows, than the pool was made with. SCUTE_E_NOSPC: no room for the log of engine
+ * SPEC; nothing was changed. That the pool has this engine already is success. */
+SCUTE_API int scute_set_engine(const char *path, const scute_options *options,
+                               enum scute_engine engine);
+
 /* Closes the pool and marks it clean. No thread may be inside a call on it; transactions still
  * open are aborted. Every pointer into the pool becomes invalid. pool null: does nothing. */
 SCUTE_API int scute_close(scute_pool *pool);

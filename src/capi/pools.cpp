@@ -40,13 +40,16 @@ scute_options normalise(const scute_options* given) {
   return o;
 }
 
+void need_path(const char* path) {
+  if (need_out(path, "path") != '\0') return;
+  errno = ENOENT;
+  throw failure(SCUTE_E_NOENT, "the path is empty; name the file of the pool");
+}
+
 int start(const char* path, const scute_options* options, scute_pool** pool, bool create) {
   const uncancelled now;
   return guarded([&] {
-    if (need_out(path, "path") == '\0') {
-      errno = ENOENT;
-      throw failure(SCUTE_E_NOENT, "the path is empty; name the file of the pool");
-    }
+    need_path(path);
     need_out(pool, "pool");
     const scute_options o = normalise(options);
     auto p = std::make_unique<scute_pool>();
@@ -105,6 +108,21 @@ int scute_create(const char* path, const scute_options* options, scute_pool** po
 
 int scute_open(const char* path, const scute_options* options, scute_pool** pool) {
   return capi::start(path, options, pool, false);
+}
+
+int scute_set_engine(const char* path, const scute_options* options, scute_engine engine) {
+  const uncancelled now;
+  return capi::guarded([&] {
+    capi::need_path(path);
+    const pool::engine_facts* to = pool::find_engine(static_cast<uint32_t>(engine));
+    if (to == nullptr) throw failure(SCUTE_E_INVALID, "engine must be redo, logfree or spec");
+    const scute_options o = capi::normalise(options);
+    if ((o.flags & SCUTE_READONLY) != 0)
+      throw failure(SCUTE_E_READONLY, "a pool that is opened read-only keeps its engine");
+    const std::unique_ptr<instance> in = instance::open(path, o);
+    in->set_engine(*to);
+    in->close();
+  });
 }
 
 int scute_close(scute_pool* pool) {

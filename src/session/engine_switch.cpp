@@ -29,4 +29,20 @@ void instance::switch_engine(const pool::engine_facts& to) {
   if (!to.log_in_chunks) heap->reclaim_lent(l);
 }
 
+void instance::set_engine(const pool::engine_facts& to) {
+  if (static_cast<uint32_t>(to.id) == s.sb.engine) return;
+  if (static_cast<scute_protection>(s.sb.protection) < to.least)
+    throw failure(SCUTE_E_INVALID, s.path + ": engine " + to.name +
+                                       " needs more protection than this pool was made with");
+  if (s.geo.parity > to.parities_max)
+    throw failure(SCUTE_E_INVALID,
+                  s.path + ": engine " + to.name + " knows " + std::to_string(to.parities_max) +
+                      " parity row, and this pool has " + std::to_string(s.geo.parity));
+  resolving.finish(nullptr, nullptr);
+  resolving.stop();
+  idle.stop();
+  scrubs.close();
+  switch_engine(to);
+}
+
 }  // namespace scute::core

@@ -45,6 +45,8 @@ const std::vector<every_call> calls{
        const int e = scute_open(s.closed.c_str(), nullptr, &p);
        return and_close(e, p);
      }},
+    {"scute_set_engine", with::nothing,
+     [](subject& s) { return scute_set_engine(s.closed.c_str(), nullptr, SCUTE_ENGINE_REDO); }},
     {"scute_root", with::pool,
      [](subject& s) {
        scute_oid root = 0;

@@ -254,6 +254,15 @@ void stats_lane(stage& s) {
   REFUSED(SCUTE_E_RANGE, scute_stats_lane(s.pool, stage::lanes, &c));
   REFUSED(SCUTE_E_RANGE, scute_stats_lane(s.pool, UINT32_MAX, &c));
 }
+void set_engine(stage& s) {
+  REFUSED(SCUTE_E_INVALID, scute_set_engine(nullptr, nullptr, SCUTE_ENGINE_REDO));
+  REFUSED(SCUTE_E_NOENT, scute_set_engine("", nullptr, SCUTE_ENGINE_REDO));
+  REFUSED(SCUTE_E_NOENT, scute_set_engine("/nowhere/at/all", nullptr, SCUTE_ENGINE_REDO));
+  for (const int bad : {-1, 0, 4, 99})
+    REFUSED(SCUTE_E_INVALID,
+            scute_set_engine(s.pool.path.c_str(), nullptr, static_cast<scute_engine>(bad)));
+  REFUSED(SCUTE_E_BUSY, scute_set_engine(s.pool.path.c_str(), nullptr, SCUTE_ENGINE_REDO));
+}
 void locate(stage& s) {
   struct_misuse<scute_location>(
       s, [](scute_pool* p, scute_location* l) { return scute_locate(p, 0, l); });
@@ -308,9 +317,9 @@ void visit_chunks(stage& s) {
 void list_misuse_of_pools(misuse_list& to) {
   to.insert({MISUSE(errormsg), MISUSE(errorname), MISUSE(version), MISUSE(options_init),
              MISUSE(options_set), MISUSE(options_from_env), MISUSE(create), MISUSE(open),
-             MISUSE(close), MISUSE(root), MISUSE(pool_info), MISUSE(stats), MISUSE(stats_lane),
-             MISUSE(thread_lane), MISUSE(locate), MISUSE(offset_of), MISUSE(visit_chunks),
-             MISUSE(check)});
+             MISUSE(set_engine), MISUSE(close), MISUSE(root), MISUSE(pool_info), MISUSE(stats),
+             MISUSE(stats_lane), MISUSE(thread_lane), MISUSE(locate), MISUSE(offset_of),
+             MISUSE(visit_chunks), MISUSE(check)});
 }
 
 }  // namespace scute::test

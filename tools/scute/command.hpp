@@ -12,6 +12,7 @@ namespace scute_tool {
 void add_create(CLI::App& root, exit_code& status);
 void add_info(CLI::App& root, exit_code& status);
 void add_check(CLI::App& root, exit_code& status);
+void add_engine(CLI::App& root, exit_code& status);
 void add_scrub(CLI::App& root, exit_code& status);
 void add_dump(CLI::App& root, exit_code& status);
 void add_stats(CLI::App& root, exit_code& status);

@@ -80,6 +80,7 @@ int main(int argc, char** argv) {
     add_create(app, status);
     add_info(app, status);
     add_check(app, status);
+    add_engine(app, status);
     add_scrub(app, status);
     add_dump(app, status);
     add_stats(app, status);

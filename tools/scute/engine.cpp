@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// engine.cpp: scute engine PATH [ENGINE]: which engine a pool has, and another one for it.
+#include "command.hpp"
+#include "failure.hpp"
+#include "open_pool.hpp"
+#include "options.hpp"
+#include "output.hpp"
+#include "text.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <memory>
+#include <string>
+
+namespace scute_tool {
+
+namespace {
+
+struct arguments {
+  std::string path;
+  pool_options options;
+  scute_engine to = SCUTE_ENGINE_AUTO;  // none
+  bool json = false;
+};
+
+scute_engine engine_of(const arguments& args) {
+  const open_pool pool(args.path, args.options.resolve(), open_pool::how::open_to_read);
+  return pool.info().engine;
+}
+
+exit_code run(const arguments& args) {
+  const scute_engine before = engine_of(args);
+  if (args.to != SCUTE_ENGINE_AUTO)
+    working_on(args.path, [&] {
+      scute::pool::set_engine(args.path, static_cast<scute::engine>(args.to),
+                              args.options.resolve());
+    });
+  const scute_engine now = args.to != SCUTE_ENGINE_AUTO ? args.to : before;
+  if (args.json)
+    print_json({{"path", args.path}, {"engine", name_of(now)}, {"engine_before", name_of(before)}});
+  else if (now == before)
+    fmt::print("{}\n", name_of(now));
+  else
+    fmt::print("{} (was {})\n", name_of(now), name_of(before));
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_engine(CLI::App& root, exit_code& status) {
+  static const std::map<std::string, scute_engine> engines{
+      {"redo", SCUTE_ENGINE_REDO}, {"logfree", SCUTE_ENGINE_LOGFREE}, {"spec", SCUTE_ENGINE_SPEC}};
+  CLI::App* app = root.add_subcommand("engine", "Say which engine a pool has, or give it another");
+  auto args = std::make_shared<arguments>();
+  add_pool_path(*app, args->path);
+  app->add_option("ENGINE", args->to, "redo, logfree or spec; without it nothing is changed")
+      ->transform(CLI::CheckedTransformer(engines).description(""))
+      ->type_name("");
+  args->options.add_to(*app, pool_options::use::open);
+  add_json_flag(*app, args->json);
+  app->footer(
+      "Objects stay what they are. Nobody may have the pool open; what a crash has left is put "
+      "right "
+      "first.\n"
+      "\nExamples:\n"
+      "  scute engine notes.pool\n"
+      "  scute engine notes.pool spec");
+  app->callback([args, &status] { status = run(*args); });
+}
+
+}  // namespace scute_tool
