@@ -7,11 +7,11 @@ namespace scute::core::pool {
 namespace {
 
 constexpr engine_facts all[] = {
-    {SCUTE_ENGINE_REDO, "redo", SCUTE_PROTECT_NONE, 1, false, true, false},
-    {SCUTE_ENGINE_SPEC, "spec", SCUTE_PROTECT_NONE, codec::reed_solomon::parities_max, false, false,
-     true},
+    {SCUTE_ENGINE_REDO, "redo", SCUTE_PROTECT_NONE, 1, false, false, true, false},
+    {SCUTE_ENGINE_SPEC, "spec", SCUTE_PROTECT_NONE, codec::reed_solomon::parities_max, false, true,
+     false, true},
     {SCUTE_ENGINE_LOGFREE, "logfree", SCUTE_PROTECT_MLPC, codec::reed_solomon::parities_max, true,
-     true, false},
+     true, true, false},
 };
 
 }  // namespace

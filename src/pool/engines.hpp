@@ -18,6 +18,8 @@ struct engine_facts {
   // The parity is the undo log: a commit leaves columns open for a while, a crash leaves some to be resolved, and
   // what is not in step in a column may be a transaction's. Windows cover whole fragments.
   bool parity_is_log;
+  bool
+      takes_small;  // it has a short way for small objects that are changed or made, not only freed (tx/engine.hpp)
   bool automatic;  // SCUTE_ENGINE_AUTO may choose it
   bool
       log_in_chunks;  // its log is lent by the heap for good; so a pool is made with another engine and switched to it

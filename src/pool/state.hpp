@@ -44,6 +44,7 @@ struct state {
   bool read_only = false;
   bool has_parity = false;
   bool parity_is_log = false;  // pool/engines.hpp
+  bool takes_small = false;    // as well
   bool plain_encoding =
       false;  // SCUTE_PLAIN_ENCODING: the kernels of log-free commits not pipelined
   scute_policy policy = SCUTE_POLICY_DEFAULT;  // of this session

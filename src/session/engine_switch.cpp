@@ -20,6 +20,7 @@ void instance::switch_engine(const pool::engine_facts& to) {
   pool::write_superblock(s.service_alone(), s.sb);
   s.require_healthy();
   s.parity_is_log = to.parity_is_log;
+  s.takes_small = to.takes_small;
   std::unique_ptr<tx::engine> next = make_engine(to, s, *heap);
   relay.target = next.get();
   for (tx::transaction& t : transactions) t.use(*next);

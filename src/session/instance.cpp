@@ -98,6 +98,7 @@ void instance::assemble() {
   s.oid_tag = uint64_t{s.sb.tag} << 48;
   s.has_parity = s.geo.parity != 0;
   s.parity_is_log = pool::find_engine(s.sb.engine)->parity_is_log;
+  s.takes_small = pool::find_engine(s.sb.engine)->takes_small;
   s.has_checksums = s.sb.protection >= SCUTE_PROTECT_MLPC;
   s.checksum = static_cast<codec::checksum_kind>(s.sb.checksum_kind);
   for (uint32_t i = 0; i < s.geo.lane_count; ++i) s.lanes.emplace_back(i, *s.medium);

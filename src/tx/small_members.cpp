@@ -16,7 +16,7 @@ namespace scute::core::tx {
 // Of the object that add() has entered last, which lies at c. Null if the transaction has to go the general way.
 small_member* transaction::add_small(const heap::object& o, const pool::cell& c,
                                      small_member::change what) noexcept {
-  if ((!s_.parity_is_log && what != small_member::change::freed) || small_count_ + 1 != count_ ||
+  if ((!s_.takes_small && what != small_member::change::freed) || small_count_ + 1 != count_ ||
       count_ > small_members_max || c.column + format::header_size + o.room > s_.geo.row_size)
     return nullptr;
   small_member& m = smalls_[small_count_++];

@@ -62,6 +62,8 @@ class spec final : public tx::engine {
   void drain(pool::lane& l) noexcept override;
 
   void commit(pool::lane& l, const tx::write_set& w) override;
+  bool commit_short(pool::lane& l, std::span<const tx::small_member> members,
+                    std::span<const tx::inplace_range> in_place, tx::slot_keeper* freed) override;
   void step(pool::lane& l, std::span<const pool::patch> patches) override;
   void stage(pool::lane& l, std::span<const pool::patch> patches) override;
   void save(pool::lane& l, const tx::inplace_range& r,
@@ -88,6 +90,9 @@ class spec final : public tx::engine {
   void apply(pool::lane& l, lane_state& mine, uint64_t sequence, how stores) noexcept;
   void apply_in_place(pool::lane& l, lane_state& mine, uint64_t sequence,
                       std::span<const tx::inplace_range> ranges) noexcept;
+  void add_part(pool::lane& l, lane_state& mine, const tx::small_member& m, uint64_t begin,
+                uint64_t end, medium::purpose why);
+  bool add_changed(pool::lane& l, lane_state& mine, const tx::small_member& m);
   bool open_imaged(pool::lane& l, const tx::inplace_range& r);
   bool open_part(pool::lane& l, const tx::inplace_range& r, uint64_t at, uint64_t n,
                  uint64_t sequence);
