@@ -64,9 +64,10 @@ class fold {
   waiting_mutex mutex_;  // one cycle at a time
   medium::writer w_ SCUTE_GUARDED_BY(mutex_);
   std::vector<uint64_t> taken_ SCUTE_GUARDED_BY(mutex_);
-  std::vector<log_range> records_ SCUTE_GUARDED_BY(mutex_);
-  byte_buffer copies_ SCUTE_GUARDED_BY(mutex_);
-  std::vector<open_range> open_ SCUTE_GUARDED_BY(mutex_);
+  // Of whoever has mutex_, as well:
+  std::vector<log_range> records_;
+  byte_buffer copies_;
+  std::vector<open_range> open_;
   alignas(64) std::byte page_[block_table::page];
 };
 
