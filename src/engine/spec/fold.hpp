@@ -62,7 +62,7 @@ class fold {
   std::deque<lane_bound> bounds_;
   std::atomic<uint64_t> floor_;
   waiting_mutex mutex_;  // one cycle at a time
-  medium::writer w_ SCUTE_GUARDED_BY(mutex_);
+  medium::writer w_;     // of whoever has mutex_, as are the last three below
   std::vector<uint64_t> taken_ SCUTE_GUARDED_BY(mutex_);
   // Of whoever has mutex_, as well:
   std::vector<log_range> records_;
