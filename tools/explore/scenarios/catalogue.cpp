@@ -19,9 +19,8 @@ void add_log_free(std::initializer_list<log_free> kinds, std::vector<entry>& to)
 }
 
 void add_at_all_levels(std::initializer_list<leveled> kinds, std::vector<entry>& to) {
-  add_at({levels[0], levels[1], levels[2], levels[3], levels[4], levels[5], levels[6], levels[7],
-          levels[8]},
-         kinds, to);
+  add_at({levels[0], levels[1], levels[2], levels[3], levels[4], levels[5]}, kinds, to);
+  add_at({spec_levels[0], spec_levels[1], spec_levels[2]}, kinds, to);
 }
 
 const std::vector<entry>& catalogue() {
@@ -49,6 +48,7 @@ const std::vector<entry>& catalogue() {
     add_remains_scenarios(list);
     add_parts_scenarios(list);
     add_several_scenarios(list);
+    add_spec_scenarios(list);
     return list;
   }();
   return all;

@@ -47,6 +47,9 @@ void add_remains_scenarios(std::vector<entry>& to);     // the same: slots, chun
 void add_parts_scenarios(std::vector<entry>& to);       // rings through further fragments
 void add_several_scenarios(std::vector<entry>& to);     // what several parities allow
 
+// Engine spec (spec.cpp):
+void add_spec_scenarios(std::vector<entry>& to);
+
 // Kinds of pools, in words and as the library has them: engine redo at the protection levels, and
 // engines logfree and spec with one row of parity and with two.
 struct level {
@@ -58,10 +61,10 @@ inline constexpr level levels[] = {{"none", {SCUTE_PROTECT_NONE, SCUTE_ENGINE_RE
                                    {"mlp", {SCUTE_PROTECT_MLP, SCUTE_ENGINE_REDO}},
                                    {"mlpc", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO}},
                                    {"logfree", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE}},
-                                   {"logfree2", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE, 2}},
-                                   {"spec0", {SCUTE_PROTECT_NONE, SCUTE_ENGINE_SPEC}},
-                                   {"spec", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC}},
-                                   {"spec2", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC, 2}}};
+                                   {"logfree2", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE, 2}}};
+inline constexpr level spec_levels[] = {{"spec0", {SCUTE_PROTECT_NONE, SCUTE_ENGINE_SPEC}},
+                                        {"spec", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC}},
+                                        {"spec2", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC, 2}}};
 inline constexpr testing::pool_kind redo = levels[3].protection, logfree = levels[4].protection;
 
 // A kind of scenario that is made at several levels, as "name/level".

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Engine spec: folds between and within transactions, a log that is turned over, ranges in place whose bytes the log has,
+// and has not.
+#include <memory>
+
+#include "scenarios/catalogue.hpp"
+#include "scenarios/directory.hpp"
+
+namespace scute::explore {
+namespace {
+
+constexpr uint64_t sizes[] = {64, 450, 3000};
+
+void commit(scute::pool& p, unsigned thread, const std::function<void(change&)>& body) {
+  change c(p, thread);
+  body(c);
+  c.commit();
+}
+
+testing::scenario start(const std::string& name, const level& l, uint32_t lanes = 0) {
+  scute_options o = testing::small_pool(l.protection);
+  if (lanes != 0) o.lanes = lanes;
+  testing::scenario s(name + "/" + l.name, o);
+  s.setup([](scute::pool& p) {
+    make_directories(p);
+    for (unsigned t = 0; t < 2; ++t)
+      commit(p, t, [](change& c) {
+        for (uint64_t i = 0; i < 3; ++i) c.alloc(i, sizes[i], static_cast<unsigned>(i) + 1);
+      });
+  });
+  return s;
+}
+
+void drain(testing::scenario& s) {
+  s.step("fold", [](scute::pool& p) { p.drain(); });
+}
+
+// Each state of a block: in the log alone, half written back, folded, changed again.
+testing::scenario folds(const level& l) {
+  auto s = start("spec-folds", l);
+  s.observe([](scute::pool& p) { return contents(p, 0); });
+  for (unsigned k = 0; k < 6; ++k) {
+    s.step("overwrite object " + std::to_string(k % 3),
+           [k](scute::pool& p) { commit(p, 0, [&](change& c) { c.overwrite(k % 3, 10 + k); }); });
+    if (k % 2 == 1) drain(s);
+  }
+  s.step("all three", [](scute::pool& p) {
+    commit(p, 0, [&](change& c) {
+      for (unsigned i = 0; i < 3; ++i) c.overwrite(i, 30 + i);
+    });
+  });
+  drain(s);
+  drain(s);
+  return s;
+}
+
+// Segments of a page hold one such frame each, so the log is used again and again.
+testing::scenario turns(const level& l) {
+  auto s = start("spec-turns", l, 1);
+  s.observe([](scute::pool& p) { return contents(p, 0); });
+  for (unsigned k = 0; k < 16; ++k)
+    s.step("overwrite the largest",
+           [k](scute::pool& p) { commit(p, 0, [&](change& c) { c.overwrite(2, 10 + k); }); });
+  return s;
+}
+
+// The first range in place logs what it held; the second one does not, until a fold has gone by.
+testing::scenario in_place(const level& l) {
+  auto s = start("spec-in-place", l);
+  s.observe([](scute::pool& p) { return contents(p, 0); });
+  unsigned k = 0;
+  const auto edit = [&](bool ends_well) {
+    ++k;
+    s.step(ends_well ? "in place" : "in place, aborted", [k, ends_well](scute::pool& p) {
+      change c(p, 0);
+      c.edit_in_place(1, 33, 70, 10 + k);
+      c.edit_in_place(2, 1000, 8, 20 + k);
+      if (ends_well)
+        c.commit();
+      else
+        c.abort();
+    });
+  };
+  edit(true);
+  edit(true);
+  edit(false);
+  edit(true);
+  drain(s);
+  edit(false);
+  edit(true);
+  drain(s);
+  drain(s);
+  edit(true);
+  return s;
+}
+
+// Several ranges of one granule, and of granules side by side, with a buffer of the same object.
+testing::scenario granules(const level& l) {
+  auto s = start("spec-granules", l);
+  s.observe([](scute::pool& p) { return contents(p, 0); });
+  for (unsigned k = 0; k < 4; ++k) {
+    s.step("five ranges, a buffer between", [k](scute::pool& p) {
+      commit(p, 0, [&](change& c) {
+        c.edit_in_place(1, 1, 3, 10 + k);
+        c.edit_in_place(1, 8, 8, 20 + k);
+        c.edit_in_place(1, 30, 4, 30 + k);
+        c.edit_in_place(1, 40, 1, 40 + k);
+        c.edit_in_place(1, 440, 10, 50 + k);
+        c.overwrite(0, 60 + k);
+      });
+    });
+    if (k == 1) drain(s);
+  }
+  return s;
+}
+
+// A range stays open while another thread commits beside it and folds: its old bytes must come back.
+testing::scenario open_fold(const level& l, uint64_t) {
+  auto s = start("spec-open-fold", l, 2);
+  for (unsigned t = 0; t < 2; ++t)
+    s.in_thread(t).observe([t](scute::pool& p) { return contents(p, t); });
+  for (unsigned k = 0; k < 2; ++k) {
+    s.in_thread(0).step("in place, aborted", [k](scute::pool& p) {
+      change c(p, 0);
+      c.edit_in_place(1, 100, 300, 10 + k);
+      c.edit_in_place(2, 0, 3000, 10 + k);
+      c.abort();
+    });
+    s.in_thread(0).step("in place", [k](scute::pool& p) {
+      commit(p, 0, [&](change& c) {
+        c.edit_in_place(1, 100, 300, 20 + k);
+        c.edit_in_place(0, 0, 64, 20 + k);
+      });
+    });
+    s.in_thread(1).step("overwrite", [k](scute::pool& p) {
+      commit(p, 1, [&](change& c) { c.overwrite(1, 30 + k); });
+    });
+    s.in_thread(1).step("fold", [](scute::pool& p) { p.drain(); });
+  }
+  return s;
+}
+
+// Threads whose objects lie in the same column blocks, each with a log of its own.
+testing::scenario neighbours(const level& l, uint64_t) {
+  auto s = start("spec-neighbours", l, 2);
+  for (unsigned t = 0; t < 2; ++t) {
+    s.in_thread(t).observe([t](scute::pool& p) { return contents(p, t); });
+    for (unsigned k = 0; k < 3; ++k)
+      s.in_thread(t).step("overwrite", [t, k](scute::pool& p) {
+        commit(p, t, [&](change& c) {
+          c.overwrite(0, 10 * t + k);
+          c.overwrite(1, 10 * t + k);
+        });
+      });
+    s.in_thread(t).step("fold", [](scute::pool& p) { p.drain(); });
+  }
+  return s;
+}
+
+// More than a segment holds.
+testing::scenario parts(const level& l) {
+  auto s = start("spec-parts", l);
+  s.observe([](scute::pool& p) { return contents(p, 0); });
+  s.step("allocate 9000",
+         [](scute::pool& p) { commit(p, 0, [](change& c) { c.alloc(3, 9000, 4); }); });
+  for (unsigned k = 0; k < 3; ++k)
+    s.step("overwrite 9000 and the others", [k](scute::pool& p) {
+      commit(p, 0, [&](change& c) {
+        c.overwrite(3, 10 + k);
+        c.overwrite(0, 10 + k);
+      });
+    });
+  drain(s);
+  s.step("free it", [](scute::pool& p) { commit(p, 0, [](change& c) { c.free(3); }); });
+  return s;
+}
+
+// What is placed is not logged; and what takes its place later is.
+testing::scenario placed(const level& l) {
+  auto s = start("spec-placed", l);
+  s.observe([](scute::pool& p) { return contents(p, 0); });
+  for (unsigned k = 0; k < 2; ++k) {
+    s.step("allocate 17000",
+           [k](scute::pool& p) { commit(p, 0, [&](change& c) { c.alloc(3, 17000, 10 + k); }); });
+    s.step("edit it",
+           [k](scute::pool& p) { commit(p, 0, [&](change& c) { c.edit(3, 4000, 300, 20 + k); }); });
+    s.step("free it", [](scute::pool& p) { commit(p, 0, [](change& c) { c.free(3); }); });
+  }
+  s.step("allocate small ones there", [](scute::pool& p) {
+    commit(p, 0, [](change& c) {
+      for (uint64_t i = 3; i < 8; ++i) c.alloc(i, 700, 30 + static_cast<unsigned>(i));
+    });
+  });
+  return s;
+}
+
+}  // namespace
+
+void add_spec_scenarios(std::vector<entry>& to) {
+  const std::initializer_list<level> at = {spec_levels[0], spec_levels[1], spec_levels[2]};
+  add_at(at,
+         {{"spec-folds", "engine spec: blocks are folded between commits", folds},
+          {"spec-turns", "engine spec: the log is turned over", turns},
+          {"spec-in-place", "engine spec: ranges that the log knows, and does not know", in_place},
+          {"spec-granules", "engine spec: ranges that share granules", granules},
+          {"spec-parts", "engine spec: transactions of several frames", parts},
+          {"spec-placed", "engine spec: large objects, and what comes after them", placed}},
+         to);
+  for (const level& l : at) {
+    to.push_back({std::string("spec-open-fold/") + l.name,
+                  "engine spec: ranges that are open while others fold",
+                  [l](uint64_t seed) { return open_fold(l, seed); }});
+    to.push_back({std::string("spec-neighbours/") + l.name,
+                  "engine spec: lanes that meet in column blocks",
+                  [l](uint64_t seed) { return neighbours(l, seed); }});
+  }
+}
+
+}  // namespace scute::explore
