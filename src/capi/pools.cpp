@@ -205,6 +205,10 @@ int scute_pool_info(scute_pool* pool, scute_info* info) {
     }
     i.rolled_back = s.resolving->traces().rolled_back;
     i.finished = s.resolving->traces().finished;
+    const tx::engine::log_state log = in.engine->log();
+    i.log_cap = log.cap;
+    i.log_used = log.used;
+    i.log_horizon = log.horizon;
     capi::copy_out(info, i, "info");
   });
 }
@@ -219,6 +223,7 @@ int scute_stats(scute_pool* pool, scute_counters* counters) {
       capi::sum(c, l.rescue.count);
     }
     capi::sum(c, in.s.service_count());
+    if (const auto* count = in.engine->background_count()) capi::sum(c, *count);
     in.pages->for_each_writer([&](const medium::writer& w) { capi::sum(c, w.count); });
     c.verified_bytes += in.s.verified_outside.load(std::memory_order_relaxed);
     c.unverified_bytes = in.s.account.total();

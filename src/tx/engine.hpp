@@ -108,6 +108,13 @@ class engine : public heap::step_engine {
   virtual void resume(uint64_t resolved) = 0;
   // The pool is about to be used: recovery is over, and the superblock names this session's epoch.
   virtual void start() {}
+  // A log that outlives transactions: its size, what is in use of it, and up to which sequence it is void. All 0: none.
+  struct log_state {
+    uint64_t cap = 0, used = 0, horizon = 0;
+  };
+  virtual log_state log() const noexcept { return {}; }
+  // What was written for no lane in particular.
+  virtual const medium::counters* background_count() const noexcept { return nullptr; }
   // Transactions leave things for an idle moment: a thread shall call background() every so often.
   virtual bool has_background() const noexcept = 0;
   // Does what is due. False if nothing is left; who leaves something after that tells state::watch. Any one thread.

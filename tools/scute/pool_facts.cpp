@@ -180,6 +180,9 @@ void add_session_facts(fact_sheet& facts, const scute_info& info) {
   facts.add("lost", info.lost == 0 ? "nothing was met that could not be rebuilt"
                                    : fmt::format("{} structures or objects, beyond the redundancy",
                                                  count_text(info.lost)));
+  if (info.log_cap != 0)
+    facts.add("log", fmt::format("{} of {} in use, void up to {}", size_text(info.log_used),
+                                 size_text(info.log_cap), count_text(info.log_horizon)));
   facts.add("policy", policy_text(info.policy, info.scrub_every));
   facts.add("last scrub", info.last_scrub_ns == 0 ? "never" : time_text(info.last_scrub_ns));
   if (info.scrub_position != 0)
@@ -200,6 +203,9 @@ void add_session_json(json& document, const scute_info& info) {
   document["unresolved"] = info.unresolved;
   document["rolled_back"] = info.rolled_back;
   document["finished"] = info.finished;
+  if (info.log_cap != 0)
+    document["log"] = {
+        {"cap", info.log_cap}, {"used", info.log_used}, {"horizon", info.log_horizon}};
   document["repaired"] = info.repaired;
   document["lost"] = info.lost;
   document["pages_healed"] = info.pages_healed;

@@ -35,6 +35,7 @@ class fold {
   void leave(uint32_t lane) noexcept {
     bounds_[lane].sequence.store(no_bound, std::memory_order_release);
   }
+  const medium::counters& count() const noexcept { return w_.count; }
   uint64_t floor() const noexcept { return floor_.load(std::memory_order_seq_cst); }
 
   // ---- folding: any thread that holds no stripe and pins nothing ------------------------------------------

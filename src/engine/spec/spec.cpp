@@ -117,6 +117,12 @@ void spec::start() {
   for (lane_state& l : lanes_) l.clock = horizon;
 }
 
+tx::engine::log_state spec::log() const noexcept {
+  if (log_ == nullptr) return {};
+  const commit_log::fill f = log_->how_full();
+  return {f.all, f.used, log_->horizon()};
+}
+
 bool spec::background() noexcept {
   if (s_.medium->failed()) return false;
   try {

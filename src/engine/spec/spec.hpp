@@ -57,6 +57,10 @@ class spec final : public tx::engine {
   bool has_unresolved(uint64_t) const noexcept override { return false; }
   void resume(uint64_t) override {}
   void start() override;
+  log_state log() const noexcept override;
+  const medium::counters* background_count() const noexcept override {
+    return fold_ != nullptr ? &fold_->count() : nullptr;
+  }
   bool has_background() const noexcept override { return true; }
   bool background() noexcept override;
   void drain(pool::lane& l) noexcept override;
