@@ -25,11 +25,16 @@ constexpr uint32_t stage_intents = 32, stage_gap = 64;
 // Steps 1 and 2.
 void redo::decide(pool::lane& l, entry_image& image, std::span<const pool::patch> patches) {
   log_.prepare(image);  // may make steps of its own
-  pool::split(s_, l, patches);
-  if (!SCUTE_PLANTED(follow)) follow(s_, l);
-  // From the first byte of the entry on nothing may fail for want of memory: an entry that was given
-  // up half-way would be replayed after a crash.
-  prepare_settle(s_, l);
+  try {
+    pool::split(s_, l, patches);
+    if (!SCUTE_PLANTED(follow)) follow(s_, l);
+    // From the first byte of the entry on nothing may fail for want of memory: an entry that was given
+    // up half-way would be replayed after a crash.
+    prepare_settle(s_, l);
+  } catch (...) {
+    log_.clean_up(l, ending::entry);  // what prepare() has borrowed
+    throw;
+  }
   {
     const medium::cost_scope writing(medium::cost_part::log);
     log_.write(image);
