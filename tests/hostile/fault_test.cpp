@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <optional>
 #include <set>
+#include <thread>
 
 #include "hostile/fault_operations.hpp"
 
@@ -264,6 +265,47 @@ TEST_P(chained_log, FailsOnceForWantOfMemory) {
     EXPECT_TRUE(f.read(oid) == pattern(3, n));
     f.expect_sound();
     ASSERT_LT(nth, 1000u);
+  }
+}
+
+// A range in place that is refused for want of memory is nobody's: what another thread writes there since, while the
+// transaction goes on, is not undone by a crash.
+TEST_P(chained_log, ARangeInPlaceIsRefused) {
+  for (const size_t n : {100, 9000}) {
+    for (uint64_t nth = 1, hit = 1; hit != 0; ++nth) {
+      SCOPED_TRACE(std::to_string(n) + " bytes, allocation " + std::to_string(nth));
+      pool_file f;
+      scute_options o = options();
+      o.size = mib;
+      o.engine = GetParam();
+      f.create(o);
+      const scute_oid before = f.alloc(pattern(1, n)), oid = f.alloc(pattern(2, n));
+      f.reopen();
+      bytes image;
+      {
+        transaction tx(f);
+        void* p = nullptr;
+        if (nth % 2 == 0) {
+          SCUTE_OKAY(scute_tx_inplace(tx, before, 3, 5, &p));
+        }
+        faults::arm(call::memory, nth, ENOMEM);
+        const int e = scute_tx_inplace(tx, oid, 7, n / 2, &p);
+        hit = faults::disarm().hit ? 1 : 0;
+        if (e == SCUTE_OK) continue;
+        EXPECT_EQ(e, SCUTE_E_NOMEM);
+        std::thread([&] { f.overwrite(oid, pattern(3, n)); }).join();
+        image = read_file(f.path);
+      }
+      f.close();
+      write_file(f.path, image);
+      f.open();
+      SCUTE_OKAY(scute_recovery_wait(f, nullptr, nullptr));
+      EXPECT_TRUE(f.read(oid) == pattern(3, n));
+      EXPECT_TRUE(f.read(before) == pattern(1, n));
+      EXPECT_EQ(f.info().repaired, 0u);
+      f.expect_sound();
+      if (HasFailure()) return;
+    }
   }
 }
 
