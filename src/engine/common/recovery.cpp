@@ -151,6 +151,8 @@ tx::recovery_report recover_from_logs(pool::state& s, medium::writer& w, open_pa
         continue;
       const uint64_t chunk = s.geo.chunk_offset(z, i);
       if (!SCUTE_PLANTED(recovery_overlay)) s.overlaid.add(chunk, s.geo.chunk_size, nullptr);
+      if (recomputes && h.formatted != format::log_chunk_zeroed)
+        touched.add(chunk, s.geo.chunk_size);
     }
   }
   if (watch != nullptr) watch->parity_begins(touched.ranges());

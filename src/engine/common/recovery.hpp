@@ -6,7 +6,8 @@
 //   2. live undo entries are put back, newest first
 //   3. chunks that were lent to logs are overlaid with zeros, which is what parity takes them for: a chunk is
 //      lent when it is zero, durably, and its parity stays as it is. Their bytes stay until the next epoch has
-//      begun, since a chain that a replay needs may be among them
+//      begun, since a chain that a replay needs may be among them. Of chunks that a library before format::log_chunk_zeroed
+//      has lent the parity is recomputed as well
 //   4. the parity of every column touched in 1 and 2, or named by an intent, is recomputed
 //   5. fence
 //
