@@ -8,7 +8,8 @@
 //                of speculative logging does)
 //   raw-redo     copy; the entry to two replicas of a log; fence; data and parity in place, written back; fence
 //
-// An object has a header of 32 bytes; a hundred rows share one of parity, as in a pool.
+// An object has a header of 32 bytes; a hundred rows share one of parity, as in a pool. Each thread has a row of parity of its
+// own, since nothing here keeps threads apart.
 #include <sys/mman.h>
 
 #include <atomic>
@@ -28,6 +29,14 @@ namespace {
 enum class floor_of { logfree, log, redo };
 
 constexpr uint64_t header = 32, rows = 100, log_size = uint64_t{1} << 20, logs = 64;
+constexpr unsigned threads_max = 8;
+
+// The first threads have 0, 1, and so on.
+unsigned number_of_this_thread() noexcept {
+  static std::atomic<unsigned> next{0};
+  thread_local const unsigned mine = next.fetch_add(1);
+  return mine;
+}
 
 class raw_objects final : public object_system {
  public:
@@ -37,7 +46,8 @@ class raw_objects final : public object_system {
         stride_((length_ + 31) & ~uint64_t{31}),
         row_((p.slots * stride_ / rows + stride_ + 4095) & ~uint64_t{4095}),
         parity_(round(p.slots * stride_)),
-        log_(parity_ + round(row_ + stride_)),
+        parity_size_(round(row_ + stride_)),
+        log_(parity_ + threads_max * parity_size_),
         cpu_(cpu),
         file_(p.path, log_ + 2 * logs * log_size) {}
 
@@ -56,16 +66,16 @@ class raw_objects final : public object_system {
     volatile uint32_t done = 0;
   };
 
-  // Objects of several threads share parity, and here nothing keeps them apart.
-  [[gnu::no_sanitize("thread")]] void write(std::span<const uint32_t> slots, content c) {
+  void write(std::span<const uint32_t> slots, content c) {
     desk d(length_);
     // A log of its own for each batch: batches of several threads run at a time, of one thread after each other.
     uint64_t entry = log_ + next_log_.fetch_add(1) % logs * log_size;
     const uint64_t entry_size = (64 + length_ + 63) & ~uint64_t{63}, log_end = entry + log_size;
     const uint64_t log_begin = entry;
+    const uint64_t my_parity = parity_ + number_of_this_thread() % threads_max * parity_size_;
     for (const uint32_t slot : slots) {
       std::byte* data = file_.bytes() + slot * stride_;
-      std::byte* parity = file_.bytes() + parity_ + slot * stride_ % row_;
+      std::byte* parity = file_.bytes() + my_parity + slot * stride_ % row_;
       std::memcpy(d.image.data(), data, length_);
       std::memcpy(d.image.data() + header, c.next(), length_ - header);
       switch (what_) {
@@ -121,7 +131,7 @@ class raw_objects final : public object_system {
   }
 
   const floor_of what_;
-  const uint64_t length_, stride_, row_, parity_, log_;
+  const uint64_t length_, stride_, row_, parity_, parity_size_, log_;
   const bool cpu_;
   mapped_file file_;
   std::atomic<uint64_t> next_log_{0};

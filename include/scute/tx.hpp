@@ -59,6 +59,7 @@ class tx : public reader {
   /// Fetches objects that are about to be opened into the processor's caches, all at once: a hint
   /// (scute_tx_prefetch).
   template <class... Pointers>
+    requires(sizeof...(Pointers) > 0)
   void will_open(Pointers... p) {
     const scute_oid oids[] = {p.oid()...};
     detail::check(scute_tx_prefetch(native_handle(), oids, sizeof...(Pointers)));

@@ -359,7 +359,8 @@ void zone_table::make_log(pool::lane& l, step_engine& e, chunk_record& c, lendin
   zone& z = get(c.zone);
   const bool lend = how == lending::out;
   const uint16_t generation = next_generation(c.generation);
-  const auto h = header_for(l, c, lend ? chunk_kind::log : chunk_kind::free, generation, 0, 0, 1);
+  const auto h = header_for(l, c, lend ? chunk_kind::log : chunk_kind::free, generation, 0,
+                            lend ? format::log_chunk_zeroed : 0, 1);
   const uint32_t log_chunks = SCUTE_PLANTED(log_chunks) || how == lending::not_yet ? z.log_chunks
                               : lend ? z.log_chunks + 1
                                      : z.log_chunks - 1;

@@ -164,6 +164,9 @@ constexpr uint32_t slots_ahead_max(uint32_t slot_size) noexcept {
   const uint32_t n = (uint32_t{64} << 10) / slot_size;
   return n < slots_first ? slots_first : n;
 }
+// A log chunk's `formatted` that was zero, durably, before it was lent. Those that were lent by libraries before this mark have 0
+// there, and the parity of their columns may be neither that of zeros nor that of what they held.
+inline constexpr uint32_t log_chunk_zeroed = 1;
 inline constexpr uint64_t zone_anchor_offset = 64;
 inline constexpr uint64_t chunk_table_offset = page;
 

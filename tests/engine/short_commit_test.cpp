@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <thread>
@@ -343,6 +344,35 @@ TEST_F(short_commit, AHoldThatSomebodyTakes) {
     EXPECT_EQ(f.read(oids[1])[63], commits ? 72 : 153);
     f.expect_sound();
   }
+}
+
+// The same while its owner commits, or opens another range: for ThreadSanitizer above all.
+TEST_F(short_commit, AHoldThatSomebodyTakesMeanwhile) {
+  create();
+  std::vector<scute_oid> oids;
+  for (int i = 0; i < 3; ++i) oids.push_back(f.alloc(pattern(static_cast<uint64_t>(i), 64)));
+  std::atomic<bool> done{false};
+  std::thread other([&] {
+    for (unsigned k = 0; !done.load(); ++k) change({oids[1]}, 0, 64, static_cast<unsigned char>(k));
+  });
+  constexpr unsigned times = 2000;
+  for (unsigned k = 1; k <= times; ++k) {
+    scute_tx* tx = nullptr;
+    void* at = nullptr;
+    EXPECT_EQ(SCUTE_OK, scute_tx_begin(f.pool, &tx));
+    for (const size_t i : {0, 2}) {
+      EXPECT_EQ(SCUTE_OK, scute_tx_inplace(tx, oids[i], 8, 8, &at)) << scute_errormsg();
+      if (at != nullptr) std::memset(at, static_cast<int>(k & 0xff), 8);
+      for (unsigned wait = 0; wait < k % 300; ++wait) done.load();
+    }
+    EXPECT_EQ(SCUTE_OK, scute_tx_commit(tx)) << scute_errormsg();
+    if (HasFailure()) break;
+  }
+  done = true;
+  other.join();
+  EXPECT_EQ(f.read(oids[0])[15], times & 0xff);
+  EXPECT_EQ(f.read(oids[2])[8], times & 0xff);
+  f.expect_sound();
 }
 
 // A second range in place is refused while another thread has one of the object, and nothing of it is left.

@@ -33,7 +33,7 @@ void make_durable(pool::state& s, medium::writer& w, const std::vector<found_log
 
 }  // namespace
 
-void overlay_lent(pool::state& s) {
+void overlay_lent(pool::state& s, touched_columns* unzeroed) {
   for (uint64_t z = 0; z < s.geo.zone_count; ++z) {
     const pool::zone_usage x = pool::read_usage(s, z);
     pool::set_used_end(s, z, x.high_water);
@@ -47,6 +47,8 @@ void overlay_lent(pool::state& s) {
         continue;
       const uint64_t chunk = s.geo.chunk_offset(z, i);
       if (!SCUTE_PLANTED(recovery_overlay)) s.overlaid.add(chunk, s.geo.chunk_size, nullptr);
+      if (unzeroed != nullptr && h.formatted != format::log_chunk_zeroed)
+        unzeroed->add(chunk, s.geo.chunk_size);
     }
   }
 }
@@ -99,7 +101,7 @@ tx::recovery_report recover_from_logs(pool::state& s, medium::writer& w, open_pa
           });
     if (!log.undo.empty()) ++report.undone;
   }
-  overlay_lent(s);
+  overlay_lent(s, recomputes ? &touched : nullptr);
   if (watch != nullptr) watch->parity_begins(touched.ranges());
   touched.for_each([&](uint64_t offset, uint64_t n) {
     if (!SCUTE_PLANTED(recovery_parity)) pool::recompute(s, w, offset, n);

@@ -6,7 +6,8 @@
 //   2. live undo entries are put back, newest first
 //   3. chunks that were lent to logs are overlaid with zeros, which is what parity takes them for: a chunk is
 //      lent when it is zero, durably, and its parity stays as it is. Their bytes stay until the next epoch has
-//      begun, since a chain that a replay needs may be among them
+//      begun, since a chain that a replay needs may be among them. Of chunks that a library before format::log_chunk_zeroed
+//      has lent the parity is recomputed as well
 //   4. the parity of every column touched in 1 and 2, or named by an intent, is recomputed
 //   5. fence
 //
@@ -24,6 +25,7 @@
 
 #include <span>
 
+#include "engine/common/touched_columns.hpp"
 #include "pool/state.hpp"
 #include "tx/engine.hpp"
 
@@ -44,7 +46,7 @@ tx::recovery_report recover_from_logs(pool::state& s, medium::writer& w, open_pa
                                       tx::recovery_watch* watch);
 
 // What zones say to be in use, and chunks that are lent to logs: parity takes them for zeros. Reads headers, so they are as they
-// shall be.
-void overlay_lent(pool::state& s);
+// shall be. Adds to `unzeroed`, if there is one, those that an older library lent without zeros in front.
+void overlay_lent(pool::state& s, touched_columns* unzeroed);
 
 }  // namespace scute::core::engine

@@ -116,9 +116,13 @@ bool in_place_hold::add(pool::lane& l, const tx::inplace_range& r,
   const auto& columns = l.now().columns;
   l.held.columns.reserve(l.held.columns.size() + columns.size());
   mine.reserve(mine.size() + fresh.size());
-  if (!log_.add_undo(l.undo_image, r.offset, r.old, r.length)) return give_up();
   std::vector<uint32_t> got;
-  if (!lock(l, got)) return give_up();
+  try {
+    if (!log_.add_undo(l.undo_image, r.offset, r.old, r.length) || !lock(l, got)) return give_up();
+  } catch (...) {
+    l.undo_image.shrink(undo_before);
+    throw;
+  }
   tx::change change;
   {
     const pool::grip_scope here(s_, l, pool::grip::phase::reading);
@@ -137,18 +141,25 @@ bool in_place_hold::add(pool::lane& l, const tx::inplace_range& r,
   std::sort(l.held.columns.begin(), l.held.columns.end(),
             [](const auto& a, const auto& b) { return a.begin < b.begin; });
   l.now().clear();
-  open(l, r);
+  open(l, r, undo_before);
   return true;
 }
 
-// With its columns held, and its undo record in the image. From here on somebody may demote the hold.
-void in_place_hold::open(pool::lane& l, const tx::inplace_range& r) {
+// With its columns held, and its undo record in the image, at undo_before. From here on somebody may demote the hold.
+void in_place_hold::open(pool::lane& l, const tx::inplace_range& r, size_t undo_before) {
   l.hold.store(busy, std::memory_order_relaxed);
   try {
     s_.require_healthy();  // WIN-5
     pool::overlay_in_place(s_, l, r.offset, r.old, r.length, pool::stripes_are::held);
   } catch (...) {
-    demote(l);
+    // Nobody knows of the range, so nothing of it may be put back over what others write there.
+    l.undo_image.shrink(undo_before);
+    if (undo_before != 0) {
+      demote(l);
+    } else {
+      for (const uint32_t stripe : l.held.stripes) s_.locks.unlock_window(stripe, l.index);
+      end(l);
+    }
     throw;
   }
   pool::data_range& hull = hulls_[l.index];
@@ -248,6 +259,7 @@ bool in_place_hold::add_small(pool::lane& l, const tx::small_member& m, bool kno
   if (before == outcome::logged) return false;
   SCUTE_ASSERT(!known || before == outcome::held);
   bool locked = false;
+  const size_t undo_before = l.undo_image.size();
   const auto back_out = [&] {
     if (locked) unlock_small(l, m);
     release(l);
@@ -261,10 +273,11 @@ bool in_place_hold::add_small(pool::lane& l, const tx::small_member& m, bool kno
     std::memcpy(old, m.image + (r.offset - m.header), r.length);
     if (!log_.add_undo(l.undo_image, r.offset, old, r.length)) return back_out();
   } catch (...) {
+    l.undo_image.shrink(undo_before);
     back_out();
     throw;
   }
-  open(l, r);
+  open(l, r, undo_before);
   release(l);
   return true;
 }

@@ -81,7 +81,7 @@ class in_place_hold {
   bool lock_small(pool::lane& l, const tx::small_member& m) noexcept;
   void unlock_small(pool::lane& l, const tx::small_member& m) noexcept;
   bool read_small(pool::lane& l, const tx::small_member& m) noexcept;
-  void open(pool::lane& l, const tx::inplace_range& r);
+  void open(pool::lane& l, const tx::inplace_range& r, size_t undo_before);
 
   pool::state& s_;
   lane_log& log_;

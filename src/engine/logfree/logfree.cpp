@@ -116,9 +116,15 @@ void logfree::commit(pool::lane& l, const tx::write_set& w) {
   commit_window(l, w);
 }
 
+// For the owner, before it acquires its hold. While there is one another thread may be writing undo entries for it:
+// then acquire() tells.
+bool logfree::went_to_log(const pool::lane& l) const noexcept {
+  return in_place_hold::is_none(l) && logged_.has_undo(l);
+}
+
 bool logfree::commit_short(pool::lane& l, std::span<const tx::small_member> members,
                            std::span<const tx::inplace_range> in_place, tx::slot_keeper* freed) {
-  if (in_place_hold::is_none(l) != in_place.empty() || logged_.has_undo(l)) return false;
+  if (in_place_hold::is_none(l) != in_place.empty() || went_to_log(l)) return false;
   return short_commit(s_, l, members, in_place, hold_).run(freed);
 }
 
@@ -172,7 +178,7 @@ void logfree::save(pool::lane& l, const tx::inplace_range& r,
 
 bool logfree::save_short(pool::lane& l, const tx::small_member& m, small_is known,
                          const tx::inplace_range& r, std::byte* old) {
-  if (s_.resolving->pending() || s_.medium->failed() || logged_.has_undo(l)) return false;
+  if (s_.resolving->pending() || s_.medium->failed() || went_to_log(l)) return false;
   return hold_.add_small(l, m, known == small_is::known, r, old);
 }
 

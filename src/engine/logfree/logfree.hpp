@@ -88,6 +88,7 @@ class logfree final : public tx::engine, private pool::stripes::keeper {
  private:
   void make_way(uint32_t lane, uint32_t stripe) noexcept override;
 
+  bool went_to_log(const pool::lane& l) const noexcept;
   void list_extents(pool::lane& l, const tx::write_set& w);
   bool fits(pool::lane& l, const tx::write_set& w);
   void make_ring(const tx::write_set& w);

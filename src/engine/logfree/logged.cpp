@@ -60,9 +60,9 @@ void logged::run(pool::lane& l, entry_image& image, const tx::write_set& w, endi
     for (const auto& r : w.in_place) s_.resolving->before_write(r.offset, r.length);
   }
   log_.prepare(image);  // may make steps of its own
-  pool::split(s_, l, w.patches);
-  add_in_place(l, w.in_place);
   try {
+    pool::split(s_, l, w.patches);
+    add_in_place(l, w.in_place);
     open_unchanged(s_, l, w.members, [&] { open_window(l); });
   } catch (...) {
     log_.clean_up(l, ending::entry);  // what prepare() has borrowed

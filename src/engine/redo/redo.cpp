@@ -25,11 +25,16 @@ constexpr uint32_t stage_intents = 32, stage_gap = 64;
 // Steps 1 and 2.
 void redo::decide(pool::lane& l, entry_image& image, std::span<const pool::patch> patches) {
   log_.prepare(image);  // may make steps of its own
-  pool::split(s_, l, patches);
-  if (!SCUTE_PLANTED(follow)) follow(s_, l);
-  // From the first byte of the entry on nothing may fail for want of memory: an entry that was given
-  // up half-way would be replayed after a crash.
-  prepare_settle(s_, l);
+  try {
+    pool::split(s_, l, patches);
+    if (!SCUTE_PLANTED(follow)) follow(s_, l);
+    // From the first byte of the entry on nothing may fail for want of memory: an entry that was given
+    // up half-way would be replayed after a crash.
+    prepare_settle(s_, l);
+  } catch (...) {
+    log_.clean_up(l, ending::entry);  // what prepare() has borrowed
+    throw;
+  }
   {
     const medium::cost_scope writing(medium::cost_part::log);
     log_.write(image);
@@ -168,18 +173,27 @@ void redo::save(pool::lane& l, const tx::inplace_range& r, std::span<const tx::m
   s_.require_healthy();
   for (int attempt = 0; const tx::change c = tx::find_changed(s_, l, fragments); ++attempt)
     tx::mend_or_refuse(s_, l, c, attempt);
-  // REDO-5 holds for direct stores as well: settle before the undo entry's fence.
   const pool::patch p{r.offset, r.old, static_cast<uint32_t>(r.length), medium::purpose::data};
-  entry_image image(l, 0);
-  image.add(format::record_kind::undo, r.offset, r.old, static_cast<uint32_t>(r.length));
-  log_.write_undo(image);
+  // Everybody is told of the range, and there is memory for all that follows, before there is an undo entry: it would be
+  // put back over what others have written since.
   pool::split(s_, l, {&p, 1});
-  if (!SCUTE_PLANTED(save_settle)) settle(s_, l);
-  l.w.fence(fence_site::save);
-  s_.require_healthy();
-  settled(l);
+  prepare_settle(s_, l);
   if (!SCUTE_PLANTED(save_overlay))
     pool::overlay_in_place(s_, l, r.offset, r.old, r.length, pool::stripes_are::free);
+  try {
+    entry_image image(l, 0);
+    image.add(format::record_kind::undo, r.offset, r.old, static_cast<uint32_t>(r.length));
+    log_.write_undo(image);  // may make steps of its own
+    // REDO-5 holds for direct stores as well: settle before the undo entry's fence.
+    pool::split(s_, l, {&p, 1});
+    if (!SCUTE_PLANTED(save_settle)) settle(s_, l);
+    l.w.fence(fence_site::save);
+    s_.require_healthy();
+    settled(l);
+  } catch (...) {
+    pool::end_in_place(s_, r.offset, r.length);
+    throw;
+  }
 }
 
 void redo::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {

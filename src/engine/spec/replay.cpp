@@ -163,7 +163,7 @@ replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
       for (const auto& [begin, end] : parts)
         w.stream(s.at(begin), bytes + (begin - offset), end - begin, medium::purpose::data);
     });
-  overlay_lent(s);
+  overlay_lent(s, nullptr);
   if (watch != nullptr) watch->parity_begins(touched.ranges());
   touched.for_each([&](uint64_t offset, uint64_t n) { pool::recompute(s, w, offset, n); });
   w.fence(fence_site::replay);
