@@ -77,6 +77,7 @@ struct options {
   uint32_t parity = 0;              ///< [create] parity rows of a zone; 0: by protection
   uint32_t lanes = 0;               ///< [create] transactions at once; 0: by pool size
   uint32_t chunk_size = 0;          ///< [create] bytes; 0: by pool size
+  uint64_t log_cap = 0;             ///< [create] engine spec: bytes of its log; 0: by pool size
   bool readonly = false;            ///< open: nothing reaches the file
   bool preallocate = false;         ///< create: reserve every block now
   bool overwrite = false;           ///< create: replace an existing pool of that name
@@ -140,6 +141,7 @@ inline scute_options options::native() const {
   c.parity = parity;
   c.lanes = lanes;
   c.chunk_size = chunk_size;
+  c.log_cap = log_cap;
   const auto flag = [](bool on, scute_flags bit) { return on ? static_cast<uint32_t>(bit) : 0U; };
   c.flags = flag(readonly, SCUTE_READONLY) | flag(preallocate, SCUTE_PREALLOCATE) |
             flag(overwrite, SCUTE_OVERWRITE) | flag(no_fault_handler, SCUTE_NO_FAULT_HANDLER) |
@@ -168,6 +170,7 @@ inline void options::adopt(const scute_options& from) {
   parity = from.parity;
   lanes = from.lanes;
   chunk_size = from.chunk_size;
+  log_cap = from.log_cap;
   readonly = (from.flags & SCUTE_READONLY) != 0;
   preallocate = (from.flags & SCUTE_PREALLOCATE) != 0;
   overwrite = (from.flags & SCUTE_OVERWRITE) != 0;

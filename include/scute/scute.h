@@ -134,6 +134,8 @@ typedef struct scute_options {
   uint64_t scrub_every;     /* policy SCRUB: transactions from one scrub to the next, at least 1 */
   scute_event_fn event;     /* null: none */
   void *event_arg;
+  uint64_t log_cap; /* [create], and scute_set_engine(): engine SPEC: bytes of its log, all copies
+                         of it; 0: by pool size, 4 to 64 MiB. A larger transaction borrows room */
 } scute_options;
 
 #define SCUTE_SIZE_MIN ((uint64_t)1 << 18) /* smallest pool: 256 KiB */

@@ -147,6 +147,7 @@ constexpr option all_options[] = {
     {"parity", set_number<&scute_options::parity>, number},
     {"lanes", set_number<&scute_options::lanes>, number},
     {"chunk_size", set_number<&scute_options::chunk_size>, number},
+    {"log_cap", set_size<&scute_options::log_cap>, "a size such as 64M or 16GiB"},
     {"mode", set_octal<&scute_options::mode>, "octal permission bits such as 0600"},
     {"readonly", set_flag<SCUTE_READONLY>, one_or_zero},
     {"preallocate", set_flag<SCUTE_PREALLOCATE>, one_or_zero},

@@ -120,7 +120,7 @@ int scute_set_engine(const char* path, const scute_options* options, scute_engin
     if ((o.flags & SCUTE_READONLY) != 0)
       throw failure(SCUTE_E_READONLY, "a pool that is opened read-only keeps its engine");
     const std::unique_ptr<instance> in = instance::open(path, o);
-    in->set_engine(*to);
+    in->set_engine(*to, o.log_cap);
     in->close();
   });
 }

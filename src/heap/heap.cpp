@@ -28,6 +28,7 @@ heap::heap(pool::state& s, step_engine& e)
       noted_(s.geo.zone_count),
       unscanned_(static_cast<size_t>(classes_.count())),
       shelf_(s.geo),
+      span_max_(s.geo.chunks),
       with_room_(static_cast<size_t>(classes_.count())) {
   for (auto& c : caches_) {
     c.active.resize(static_cast<size_t>(classes_.count()));
@@ -36,7 +37,7 @@ heap::heap(pool::state& s, step_engine& e)
 }
 
 uint64_t heap::size_max() const noexcept {
-  return pool::payload_room(uint64_t{s_.geo.chunks} << s_.geo.chunk_shift);
+  return pool::payload_room(span_max_.load(std::memory_order_relaxed) << s_.geo.chunk_shift);
 }
 
 void heap::disk_full(const std::string& what) const {

@@ -119,8 +119,9 @@ class heap {
   std::vector<std::vector<chunk_record*>> unscanned_ SCUTE_GUARDED_BY(zones_.chunk_mutex);
   log_shelf shelf_ SCUTE_GUARDED_BY(zones_.chunk_mutex);
   std::vector<uint64_t> retained_ SCUTE_GUARDED_BY(zones_.chunk_mutex);  // ascending
-  std::atomic<int> no_blocks_{0};  // why the file system had none when chunks were last asked for
-  plain_mutex list_mutex_;         // taken after a chunk's lock
+  std::atomic<uint64_t> span_max_;  // chunks of the largest span that there could be beside them
+  std::atomic<int> no_blocks_{0};   // why the file system had none when chunks were last asked for
+  plain_mutex list_mutex_;          // taken after a chunk's lock
   // By size class.
   std::vector<std::vector<chunk_record*>> with_room_ SCUTE_GUARDED_BY(list_mutex_);
 };

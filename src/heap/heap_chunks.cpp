@@ -316,6 +316,18 @@ void heap::retain(std::vector<uint64_t> chunk_offsets) {
   std::ranges::sort(chunk_offsets);
   const locked hold(zones_.chunk_mutex);
   retained_ = std::move(chunk_offsets);
+  uint64_t most = 0;
+  for (uint64_t z = 0; z < s_.geo.zone_count; ++z) {
+    uint64_t begin = s_.geo.chunk_offset(z, 0);
+    const uint64_t end = begin + s_.geo.chunks * s_.geo.chunk_size;
+    auto next = std::ranges::lower_bound(retained_, begin);
+    for (; next != retained_.end() && *next < end; ++next) {
+      most = std::max(most, (*next - begin) >> s_.geo.chunk_shift);
+      begin = *next + s_.geo.chunk_size;
+    }
+    most = std::max(most, (end - begin) >> s_.geo.chunk_shift);
+  }
+  span_max_.store(most, std::memory_order_relaxed);
 }
 
 void heap::reclaim_lent(pool::lane& l) {

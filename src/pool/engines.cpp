@@ -20,6 +20,11 @@ std::span<const engine_facts> engines() noexcept {
   return all;
 }
 
+const engine_facts& lender_of_logs(uint32_t parities) noexcept {
+  return *find_engine(
+      static_cast<uint32_t>(parities > 1 ? SCUTE_ENGINE_LOGFREE : SCUTE_ENGINE_REDO));
+}
+
 const engine_facts* find_engine(uint32_t id) noexcept {
   for (const engine_facts& e : all)
     if (static_cast<uint32_t>(e.id) == id) return &e;

@@ -27,6 +27,8 @@ struct engine_facts {
 
 // In the order in which SCUTE_ENGINE_AUTO looks for one that the protection suffices for, the last one first.
 std::span<const engine_facts> engines() noexcept;
+// The engine under which chunks are lent to the log of one that has its log in chunks: it knows so many parities.
+const engine_facts& lender_of_logs(uint32_t parities) noexcept;
 // Null: there is no such engine.
 const engine_facts* find_engine(uint32_t id) noexcept;
 

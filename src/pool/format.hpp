@@ -192,7 +192,9 @@ struct segment_list_head {
   uint64_t segment_size;  // bytes of one copy
   uint32_t redundancy;    // enum log::redundancy
   uint32_t chunks;        // file offsets of so many chunks follow, 8 bytes each
-  uint64_t reserved[3];
+  uint32_t kept;          // of these the log was made with; the others are lent for a while
+  uint32_t reserved0;
+  uint64_t reserved[2];
 };
 constexpr uint64_t lane_undo_offset(uint64_t lane_size) noexcept {
   return lane_size / 4 * 3;

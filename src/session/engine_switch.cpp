@@ -9,12 +9,12 @@ namespace scute::core {
 
 // Nothing runs. A crash before the superblock leaves the pool with the engine it had, and some chunks lent, which the next
 // open takes back; one behind it leaves a pool of the other engine that has nothing to recover.
-void instance::switch_engine(const pool::engine_facts& to) {
+void instance::switch_engine(const pool::engine_facts& to, uint64_t log_cap) {
   pool::lane& l = s.lanes.front();
   drain();
   s.require_healthy();
   heap->clear_shelf(l);
-  if (to.log_in_chunks) engine::lend_log(s, *heap, l, s.service_alone());
+  if (to.log_in_chunks) engine::lend_log(s, *heap, l, s.service_alone(), log_cap);
   s.sb.engine = static_cast<uint32_t>(to.id);
   s.sb.resolved_epoch = s.sb.epoch++;
   pool::write_superblock(s.service_alone(), s.sb);
@@ -30,8 +30,9 @@ void instance::switch_engine(const pool::engine_facts& to) {
   if (!to.log_in_chunks) heap->reclaim_lent(l);
 }
 
-void instance::set_engine(const pool::engine_facts& to) {
-  if (static_cast<uint32_t>(to.id) == s.sb.engine) return;
+void instance::set_engine(const pool::engine_facts& to, uint64_t log_cap) {
+  const bool same = static_cast<uint32_t>(to.id) == s.sb.engine;
+  if (same && (!to.log_in_chunks || log_cap == 0)) return;
   if (static_cast<scute_protection>(s.sb.protection) < to.least)
     throw failure(SCUTE_E_INVALID, s.path + ": engine " + to.name +
                                        " needs more protection than this pool was made with");
@@ -43,7 +44,9 @@ void instance::set_engine(const pool::engine_facts& to) {
   resolving.stop();
   idle.stop();
   scrubs.close();
-  switch_engine(to);
+  // A log of another size: the old one goes first.
+  if (same) switch_engine(pool::lender_of_logs(s.geo.parity), 0);
+  switch_engine(to, log_cap);
 }
 
 }  // namespace scute::core

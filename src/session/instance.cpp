@@ -165,7 +165,8 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   sb.chunk_size = g.chunk_size;
   sb.protection = static_cast<uint32_t>(o.protection);
   const pool::engine_facts& wished = pool::choose_engine(o);
-  sb.engine = static_cast<uint32_t>(wished.log_in_chunks ? SCUTE_ENGINE_REDO : wished.id);
+  sb.engine =
+      static_cast<uint32_t>(wished.log_in_chunks ? pool::lender_of_logs(sb.parity).id : wished.id);
   sb.epoch = 1;
   in->assemble();
 
@@ -189,11 +190,11 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   in->engine->write_unlogged(l, patches);
   l.w.fence(fence_site::create);
   s.require_healthy();
-  pool::write_superblock(s.service_alone(), sb);
+  if (!wished.log_in_chunks) pool::write_superblock(s.service_alone(), sb);
   s.require_healthy();
   in->take_options(o);
   in->engine->start();
-  if (wished.log_in_chunks) in->switch_engine(wished);
+  if (wished.log_in_chunks) in->switch_engine(wished, o.log_cap);  // and writes it
   in->open_ = true;
   in->start_threads(false);
   if (s.policy == SCUTE_POLICY_SCRUB && !s.read_only) in->scrubs.begin_policy(s.scrub_every);

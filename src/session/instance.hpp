@@ -72,9 +72,9 @@ class instance {
 
   uint64_t root(uint64_t size, uint32_t type);
   // Nobody is in the pool, and no recovery is going on. What the file holds is objects of no engine in particular.
-  void switch_engine(const pool::engine_facts& to);
+  void switch_engine(const pool::engine_facts& to, uint64_t log_cap);
   // The same for a pool that was just opened, with whatever recovery there is.
-  void set_engine(const pool::engine_facts& to);
+  void set_engine(const pool::engine_facts& to, uint64_t log_cap);
 
   pool::state s;
   std::unique_ptr<mend::page_repairer> pages;

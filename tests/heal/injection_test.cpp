@@ -30,6 +30,7 @@ class injection : public testing::Test {
     const scute_oid large = f.add(200000);
     ASSERT_EQ(SCUTE_OK, f.free(large));
     f.objects.erase(large);
+    SCUTE_OKAY(scute_drain(f));
     scute_injection_init(&what);
   }
   injuries inject() {
@@ -227,7 +228,8 @@ TEST_F(injection, WhatMakesNoSenseIsRefused) {
   refused(SCUTE_E_RANGE, [](auto& w) { w.offset = 4 * mib; });
   refused(SCUTE_E_RANGE,
           [](auto& w) { w.kind = SCUTE_INJURE_SCRIBBLE, w.offset = 4 * mib - 10, w.length = 11; });
-  refused(SCUTE_E_NOENT, [](auto& w) { w.region = SCUTE_REGION_LOG; });
+  if (f.info().engine != SCUTE_ENGINE_SPEC)  // which always has a log in chunks
+    refused(SCUTE_E_NOENT, [](auto& w) { w.region = SCUTE_REGION_LOG; });
   SCUTE_FAILS(SCUTE_E_INVALID, scute_inject(f, nullptr, nullptr, nullptr, nullptr));
   SCUTE_FAILS(SCUTE_E_INVALID, scute_inject(nullptr, &what, nullptr, nullptr, nullptr));
   EXPECT_EQ(changed_bits(before), 0u);

@@ -58,14 +58,18 @@ TEST(lost_page, EveryPageOfAPoolOneAfterTheOther) {
     f.fill();
     // What a log has left in chunks that stay lent is nobody's.
     f.in().heap->clear_shelf(f.in().s.lanes.front());
+    SCUTE_OKAY(scute_drain(f));
+    uint64_t lost = 0;
     for (uint64_t at = 0; at < f.geo().file_size; at += page) {
+      if (f.in().s.overlaid.touches(at, page)) continue;  // a log's, of which nothing is needed now
+      ++lost;
       const bytes before(reinterpret_cast<unsigned char*>(f.raw(at)),
                          reinterpret_cast<unsigned char*>(f.raw(at)) + page);
       f.lose(at);
       // The program itself reads it, through a pointer of its own.
       EXPECT_EQ(std::memcmp(f.raw(at), before.data(), page), 0) << at;
     }
-    EXPECT_EQ(f.healed(), f.geo().file_size / page);
+    EXPECT_EQ(f.healed(), lost);
     f.expect_healed();
   }
 }

@@ -35,6 +35,8 @@ constexpr option_text options_table[] = {
      "engine logfree (default 1 with mlp and mlpc)"},
     {"lanes", "N", false, "transactions that can run at once, 1..255 (default by size)"},
     {"chunk_size", "SIZE", false, "unit of space management, 16K..256K (default by size)"},
+    {"log_cap", "SIZE", false,
+     "engine spec: size of its log, all copies (default by size, 4M to 64M)"},
     {"preallocate", nullptr, false, "reserve every block of the file now"},
     {"overwrite", nullptr, false, "replace an existing pool of that name"},
     {"policy", "default|conservative|scrub:N", true,

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/lock.hpp"
+#include "base/planted.hpp"
 #include "base/spin_lock.hpp"
 #include "pool/columns.hpp"
 #include "pool/state.hpp"
@@ -124,7 +125,8 @@ void block_table::clean(uint64_t b, Fn&& fn) noexcept {
         fn(at + begin * line, n * line);
         left &= ~mask(begin, begin + n);
       }
-      p = {};
+      p.dirty = 0;
+      if (!SCUTE_PLANTED(spec_stale_image)) p = {};
     }
     rows_[b * words_ + w] = 0;
   }

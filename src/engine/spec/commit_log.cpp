@@ -2,7 +2,9 @@
 #include "engine/spec/commit_log.hpp"
 
 #include <algorithm>
+#include <utility>
 
+#include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "codec/crc32c.hpp"
 
@@ -36,15 +38,21 @@ horizon_found read_horizon(const pool::state& s) noexcept {
 commit_log::commit_log(pool::state& s, const segment_list& list, uint64_t horizon,
                        const std::vector<uint64_t>& last_frames)
     : s_(s),
-      list_(list),
+      segment_size_(list.segment_size),
       layout_(list.layout()),
       written_(horizon),
       // What counts is not written over.
       writes_(read_horizon(s).place),
       durable_(horizon) {
-  const std::vector<log::segment> all = list_.segments(s.geo);
+  const std::vector<log::segment> all = list.segments(s.geo);
+  segment_list made = list;
+  made.chunks.resize(list.kept);
+  made_with_ = made.segments(s.geo).size();
+  const size_t most = chunks_max(s) * (s.geo.chunk_size / segment_size_);
+  uses_.reserve(most);
   uses_.resize(all.size());
-  free_.reserve(all.size());
+  count_.store(all.size(), std::memory_order_relaxed);
+  free_.reserve(most);
   for (size_t i = all.size(); i-- != 0;) {
     uses_[i].where = all[i];
     uses_[i].last = i < last_frames.size() ? last_frames[i] : 0;
@@ -109,12 +117,15 @@ bool commit_log::take(uint32_t lane, size_t segments) {
   const size_t more = segments - taken.size();
   taken.reserve(segments);
   const locked turn(mutex_);
-  const size_t others = lane == fold_lane() ? 0 : kept_back_.load(std::memory_order_relaxed);
-  if (free_.size() < more + others) return false;
+  const bool folds = lane == fold_lane();
+  const size_t kept = folds || kept_back_ <= of_fold_ ? 0 : kept_back_ - of_fold_;
+  if (free_.size() < more + kept) return false;
   for (size_t i = 0; i < more; ++i) {
+    uses_[free_.back()].of_fold = folds;
     taken.push_back(free_.back());
     free_.pop_back();
   }
+  if (folds) of_fold_ += more;
   busy_.fetch_add(more, std::memory_order_relaxed);
   return true;
 }
@@ -128,11 +139,7 @@ void commit_log::begin_next(medium::writer& w, uint32_t lane) noexcept {
     use& before = uses_[*l.in];
     before.in_use = false;
     // Nothing may be left of it but what is void.
-    if (before.last <= horizon()) {
-      before.last = 0;
-      free_.push_back(*l.in);
-      busy_.fetch_sub(1, std::memory_order_relaxed);
-    }
+    if (before.last <= horizon()) put_free(*l.in);
   }
   uses_[next].in_use = true;
   uses_[next].last = 0;
@@ -164,12 +171,14 @@ void commit_log::append(medium::writer& w, uint32_t lane, std::span<const log_ra
   put(frame_final);
 }
 
-bool commit_log::keep_back(size_t segments) {
+size_t commit_log::keep_back(size_t segments, size_t others) {
   const locked turn(mutex_);
-  if (segments > free_.size() && segments > kept_back_.load(std::memory_order_relaxed))
-    return false;
-  kept_back_.store(segments, std::memory_order_relaxed);
-  return true;
+  if (segments > kept_back_) {
+    const size_t wanted = others + (segments > of_fold_ ? segments - of_fold_ : 0);
+    if (wanted > free_.size()) return wanted - free_.size();
+  }
+  kept_back_ = segments;
+  return 0;
 }
 
 void commit_log::write_horizon(medium::writer& w, uint64_t sequence) noexcept {
@@ -177,7 +186,7 @@ void commit_log::write_horizon(medium::writer& w, uint64_t sequence) noexcept {
   if (sequence == written_) return;
   written_ = sequence;
   const uint64_t words[2] = {sequence, check_of(s_, sequence)};
-  const uint64_t which = ++writes_ % 2;
+  const uint64_t which = SCUTE_PLANTED(clog_places) ? 0 : ++writes_ % 2;
   for (uint32_t r = 0; r < s_.geo.lane_replicas; ++r)
     w.stream(s_.at(horizon_at(s_, which, r)), words, sizeof words, medium::purpose::log);
 }
@@ -188,11 +197,54 @@ void commit_log::horizon_is_durable() noexcept {
   const locked turn(mutex_);
   for (size_t i = 0; i < uses_.size(); ++i) {
     use& u = uses_[i];
-    if (u.in_use || u.last == 0 || u.last > written_) continue;
-    u.last = 0;
-    free_.push_back(i);
+    if (u.in_use || u.last == 0 || (u.last > written_ && !SCUTE_PLANTED(clog_reuse))) continue;
+    put_free(i);
+  }
+}
+
+void commit_log::put_free(size_t segment) {
+  use& u = uses_[segment];
+  u.last = 0;
+  if (std::exchange(u.of_fold, false)) --of_fold_;
+  // The last one is taken first.
+  if (segment < made_with_)
+    free_.push_back(segment);
+  else
+    free_.insert(free_.begin(), segment);
+  busy_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void commit_log::add(const segment_list& longer) {
+  const std::vector<log::segment> all = longer.segments(s_.geo);
+  const locked turn(mutex_);
+  SCUTE_ASSERT(all.size() <= uses_.capacity());
+  for (size_t i = uses_.size(); i < all.size(); ++i) {
+    uses_.push_back({all[i]});
+    free_.insert(free_.begin(), i);
+  }
+  count_.store(all.size(), std::memory_order_relaxed);
+}
+
+bool commit_log::take_off(uint32_t lane, const segment_list& shorter) {
+  const size_t rest = shorter.segments(s_.geo).size();
+  lane_end& l = lanes_[lane];
+  const locked turn(mutex_);
+  const auto added = [&](size_t i) { return i >= rest; };
+  for (size_t i = rest; i < uses_.size(); ++i) {
+    if (l.in == i && uses_[i].last <= horizon()) continue;
+    if (std::ranges::find(l.taken, i) != l.taken.end()) continue;
+    if (std::ranges::find(free_, i) == free_.end()) return false;
+  }
+  if (l.in && added(*l.in)) {
+    l.in.reset();
+    l.out.end();
     busy_.fetch_sub(1, std::memory_order_relaxed);
   }
+  busy_.fetch_sub(static_cast<size_t>(std::erase_if(l.taken, added)), std::memory_order_relaxed);
+  std::erase_if(free_, added);
+  uses_.resize(rest);
+  count_.store(rest, std::memory_order_relaxed);
+  return true;
 }
 
 }  // namespace scute::core::engine

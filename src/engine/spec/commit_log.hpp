@@ -10,6 +10,8 @@
 //    turns, in all copies of lane 0; a fence later it is durable.
 // CLOG-3 One thread at a time appends for a lane. Segments are kept back for the fold, which has a lane of its own: it
 //    may always append what it has to renew.
+// CLOG-4 Segments may be added while others are used, and taken off again when all that were added are free. They are the
+//    last ones, and taken last.
 #pragma once
 
 #include <deque>
@@ -65,6 +67,10 @@ class commit_log {
   void append(medium::writer& w, uint32_t lane, std::span<const log_range> records, uint32_t flags,
               uint64_t sequence, uint64_t transaction);
   uint64_t frame_max() const noexcept { return layout_.frame_max(); }
+  // What a frame with so many bytes of records takes of a segment.
+  uint64_t bytes_of_frame(uint64_t records) const noexcept {
+    return layout_.lines_of(records + sizeof(format::frame_head)) * log::line_size;
+  }
   uint32_t fold_lane() const noexcept { return s_.geo.lane_count; }
 
   // Streams it; to be called in ascending order, by one thread at a time. Durable by the writer's next fence, then say so.
@@ -73,27 +79,36 @@ class commit_log {
   uint64_t written() const noexcept { return written_; }
   uint64_t horizon() const noexcept { return durable_.load(std::memory_order_relaxed); }
 
-  // Keeps so many segments back for the fold; false, with nothing changed, if there are not so many free ones.
-  bool keep_back(size_t segments);
+  // Keeps so many segments for the fold, those included that it has. Returns how many are missing, if there shall be `others`
+  // free beside them; then nothing is changed. Fewer than before it may always keep.
+  size_t keep_back(size_t segments, size_t others);
+
+  // More segments: all of the list's behind those that there are. The list is durable.
+  void add(const segment_list& longer);
+  // Takes off the segments behind the first `kept` chunks of the list. False, with nothing changed, if one of them is not free;
+  // one that `lane`, the caller's, is at and needs no more is free.
+  bool take_off(uint32_t lane, const segment_list& shorter);
 
   // Bytes of segments that are in use or full, and of all.
   struct fill {
     uint64_t used, all;
   };
   fill how_full() const noexcept {
-    return {busy_.load(std::memory_order_relaxed) * list_.segment_size,
-            uses_.size() * list_.segment_size};
+    const uint64_t bytes = segment_size_ * layout_.copies();
+    return {busy_.load(std::memory_order_relaxed) * bytes,
+            count_.load(std::memory_order_relaxed) * bytes};
   }
   bool is_nearly_full() const noexcept {
-    return busy_.load(std::memory_order_relaxed) * 4 >= uses_.size() * 3;
+    return busy_.load(std::memory_order_relaxed) * 4 >= count_.load(std::memory_order_relaxed) * 3;
   }
-  const segment_list& list() const noexcept { return list_; }
+  size_t segments() const noexcept { return count_.load(std::memory_order_relaxed); }
 
  private:
   struct use {
     log::segment where;
     uint64_t last = 0;    // sequence of its last frame
     bool in_use = false;  // a lane appends to it
+    bool of_fold = false;
   };
   struct lane_end {
     explicit lane_end(log::segment_writer w) : out(std::move(w)) {}
@@ -106,17 +121,24 @@ class commit_log {
   template <typename Fn, typename Next>
   uint64_t divide(std::span<const log_range> records, Fn&& fn, Next&& next) const;
   bool take(uint32_t lane, size_t segments);
+  void put_free(size_t segment) SCUTE_REQUIRES(mutex_);
   void begin_next(medium::writer& w, uint32_t lane) noexcept;
 
   pool::state& s_;
-  segment_list list_;
+  uint64_t segment_size_;
+  size_t made_with_;  // segments that are not taken off
   log::segment_layout layout_;
   std::deque<lane_end> lanes_;  // the last one is the fold's
   waiting_mutex mutex_;
-  std::vector<use> uses_;  // state changes under mutex_; `last` of one in use is its lane's
+  // Has its final capacity from the start: a lane looks at its own under no lock. State changes under mutex_; `last` of one in
+  // use is its lane's.
+  std::vector<use> uses_;
   std::vector<size_t> free_ SCUTE_GUARDED_BY(mutex_);
   uint64_t generation_ SCUTE_GUARDED_BY(mutex_) = 0;
-  std::atomic<size_t> busy_{0}, kept_back_{2};
+  std::atomic<size_t> count_{0}, busy_{0};
+  size_t kept_back_ SCUTE_GUARDED_BY(mutex_) = 2;
+  size_t of_fold_ SCUTE_GUARDED_BY(mutex_) =
+      0;                  // segments that the fold has taken, and that are not free again
   uint64_t written_ = 0;  // of the horizon
   uint64_t writes_ = 0;
   std::atomic<uint64_t> durable_{0};

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "pool/grip.hpp"
 #include "pool/optimistic.hpp"
@@ -54,17 +55,21 @@ bool fold::fold_block(uint64_t b, uint64_t& highest) {
   s_.locks.lock_exclusive(stripe);
   {
     const pool::grip_scope here(s_, stripe, pool::grip::mode::exclusive);
-    bool ready = x.pins.load(std::memory_order_relaxed) == 0;
+    bool ready = x.pins.load(std::memory_order_relaxed) == 0 || SCUTE_PLANTED(spec_pin);
     try {
-      if (ready && renew(b))
+      if (ready && !SCUTE_PLANTED(spec_renew) && renew(b)) {
         renewed = 1 + std::max({x.clock.load(std::memory_order_relaxed), highest,
                                 floor_.load(std::memory_order_relaxed)});
+        // What was renewed before is void when the horizon moves again, which a commit under way may be in the way of.
+        ready = log_.make_room(w_, log_.fold_lane(), log_.need_of(records_));
+      }
     } catch (const std::bad_alloc&) {
       ready = false;
     }
     if (ready) {
-      table_.clean(b,
-                   [&](uint64_t at, uint64_t n) { w_.flush(s_.at(at), n, medium::purpose::data); });
+      table_.clean(b, [&](uint64_t at, uint64_t n) {
+        if (!SCUTE_PLANTED(spec_dirty)) w_.flush(s_.at(at), n, medium::purpose::data);
+      });
       highest = std::max(highest, x.clock.load(std::memory_order_relaxed));
       x.first.store(0, std::memory_order_relaxed);
       x.listed = false;
@@ -79,9 +84,7 @@ bool fold::fold_block(uint64_t b, uint64_t& highest) {
   }
   s_.locks.unlock_exclusive(stripe);
   if (renewed != 0 && folded) {
-    // The segments are there: CLOG-3.
-    const bool room = log_.make_room(w_, log_.fold_lane(), log_.need_of(records_));
-    SCUTE_ASSERT(room);
+    renewed_ = true;
     log_.append(w_, log_.fold_lane(), records_, frame_step, renewed, 0);
   }
   return folded;
@@ -99,6 +102,7 @@ bool fold::cycle(horizon_is when) {
   s_.require_healthy();
   table_.take_list(taken_);
   uint64_t highest = floor_.load(std::memory_order_relaxed);
+  renewed_ = false;
   for (const uint64_t b : taken_)
     if (!fold_block(b, highest)) table_.put_back(b);
   taken_.clear();
@@ -107,11 +111,12 @@ bool fold::cycle(horizon_is when) {
   log_.horizon_is_durable();
   floor_.store(highest, std::memory_order_seq_cst);
   const uint64_t bound = least_bound();
-  const uint64_t low = table_.lowest();
+  const uint64_t low = SCUTE_PLANTED(spec_lowest) ? UINT64_MAX : table_.lowest();
   const uint64_t to = std::min({highest, bound, low == UINT64_MAX ? low : low - 1});
   log_.write_horizon(w_, std::max(to, log_.written()));
   const bool more = !table_.is_clean();
-  if (when == horizon_is::durable_now || !more) {
+  // The records that were renewed now shall be all that are left of what is open.
+  if (when == horizon_is::durable_now || !more || renewed_) {
     w_.fence(fence_site::horizon);
     s_.require_healthy();
     log_.horizon_is_durable();

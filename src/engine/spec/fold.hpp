@@ -69,6 +69,7 @@ class fold {
   std::vector<log_range> records_;
   byte_buffer copies_;
   std::vector<open_range> open_;
+  bool renewed_ = false;  // in this cycle
   alignas(64) std::byte page_[block_table::page];
 };
 

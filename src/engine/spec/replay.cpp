@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "engine/common/recovery.hpp"
 #include "engine/common/touched_columns.hpp"
@@ -58,9 +59,9 @@ replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
   r.highest = r.horizon;
   r.last_frames.resize(segments.size());
   std::vector<found_frame> frames;
+  std::vector<format::segment_head> heads(segments.size());
   log::segment_reader reader = reader_of(s, list);
   for (size_t i = 0; i < segments.size(); ++i) {
-    std::optional<format::segment_head> head;
     const log::segment_contents c = reader.read(segments[i], [&](const log::frame& f) {
       if (f.head.sequence <= r.horizon) return;
       frames.push_back({f.head.sequence,
@@ -74,12 +75,14 @@ replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
       r.last_frames[i] = std::max(r.last_frames[i], f.head.sequence);
       r.highest = std::max(r.highest, f.head.sequence);
     });
+    if (c.head) heads[i] = *c.head;
     for (auto f = frames.rbegin(); f != frames.rend() && f->segment == i; ++f) {
       f->epoch = c.head->epoch;
       f->lane = c.head->lane;
     }
   }
   std::ranges::stable_sort(frames, [](const found_frame& a, const found_frame& b) {
+    if (SCUTE_PLANTED(spec_newest)) return false;
     return std::tuple(a.sequence, a.epoch, a.lane, a.head.flags >> frame_part_shift) <
            std::tuple(b.sequence, b.epoch, b.lane, b.head.flags >> frame_part_shift);
   });
@@ -96,7 +99,8 @@ replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
       if (frames[end].head.flags >> frame_part_shift == part) ++part;
       complete = (frames[end].head.flags & frame_final) != 0 && part == end - i + 1;
     }
-    for (size_t k = i; k < end && complete; ++k) counting.push_back(&frames[k]);
+    for (size_t k = i; k < end && (complete || SCUTE_PLANTED(spec_parts)); ++k)
+      counting.push_back(&frames[k]);
     if (complete && (frames[i].head.flags & frame_step) == 0) ++r.report.completed;
     i = end;
   }
@@ -114,15 +118,25 @@ replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
     });
   // REPLAY-1
   const log::segment_layout layout = list.layout();
-  for (const found_frame* f : counting)
-    layout.for_each_store(f->position, f->lines,
+  const auto keep = [&](size_t segment, uint64_t position, std::span<const std::byte> lines,
+                        bool flawed) {
+    layout.for_each_store(position, lines,
                           [&](uint32_t copy, uint64_t offset, const std::byte* from, size_t n) {
-                            std::byte* const at = s.at(segments[f->segment].at[copy] + offset);
-                            if (f->flawed)
+                            std::byte* const at = s.at(segments[segment].at[copy] + offset);
+                            if (flawed)
                               w.stream(at, from, n, medium::purpose::log);
                             else
                               w.flush(at, n, medium::purpose::log);
                           });
+  };
+  size_t last = segments.size();
+  for (const found_frame* f : counting) {
+    // Its segment's head says whose it is.
+    if (f->segment != last && !SCUTE_PLANTED(spec_replay_head))
+      keep(f->segment, 0, std::as_bytes(std::span(&heads[f->segment], 1)), true);
+    last = f->segment;
+    keep(f->segment, f->position, f->lines, f->flawed);
+  }
   if (!counting.empty()) {
     w.fence(fence_site::replay_log);
     s.require_healthy();
@@ -148,7 +162,7 @@ replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
       // What is left of it beside younger placed ranges.
       std::vector<std::pair<uint64_t, uint64_t>> parts{{offset, offset + n}};
       for (const placed_range& p : placed) {
-        if (p.sequence <= f->sequence) continue;
+        if (p.sequence <= f->sequence || SCUTE_PLANTED(spec_placed)) continue;
         std::vector<std::pair<uint64_t, uint64_t>> left;
         for (const auto& [begin, end] : parts) {
           if (p.end <= begin || end <= p.begin) {

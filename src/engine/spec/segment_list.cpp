@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "codec/crc32c.hpp"
 
@@ -32,8 +33,12 @@ uint64_t segments_least(const pool::geometry& g) noexcept {
   return 2 * (uint64_t{g.lane_count} + 1) + 2;
 }
 
+// Bytes of the file, all copies.
 uint64_t log_bytes(const pool::state& s, uint64_t cap) noexcept {
-  return cap != 0 ? cap : std::clamp(s.geo.file_size / 16, 4 * mib, 64 * mib);
+  // Small pools cannot spare so much: there the segments are small.
+  return cap != 0 ? cap
+                  : std::min(std::clamp(s.geo.file_size / 16, 4 * mib, 64 * mib),
+                             std::max(s.geo.file_size / 8, mib / 8));
 }
 
 }  // namespace
@@ -49,28 +54,48 @@ std::vector<log::segment> segment_list::segments(const pool::geometry& g) const 
 
 segment_list plan_log(const pool::state& s, uint64_t cap) {
   segment_list plan;
-  // Small pools cannot spare so much: there the segments are small.
-  const uint64_t bytes = std::min(log_bytes(s, cap), std::max(s.geo.file_size / 8, mib / 8));
-  plan.segment_size = std::clamp(std::bit_floor(bytes / segments_least(s.geo)),
-                                 uint64_t{log::segment_page}, uint64_t{s.geo.chunk_size});
-  const bool once = s.geo.lane_replicas == 1;
-  plan.how = once                                 ? log::redundancy::one_copy
-             : plan.segment_size < tracks_min * 2 ? log::redundancy::two_copies
-                                                  : log::redundancy::tracks;
+  const auto segment = [&](uint64_t bytes) {
+    return std::clamp(std::bit_floor(bytes / segments_least(s.geo)), uint64_t{log::segment_page},
+                      uint64_t{s.geo.chunk_size});
+  };
+  const uint64_t bytes = log_bytes(s, cap);
+  plan.segment_size = segment(bytes);
+  plan.how = log::redundancy::one_copy;
+  if (s.geo.lane_replicas > 1) {
+    plan.how = log::redundancy::tracks;
+    if (plan.segment_size < tracks_min * 2) {
+      plan.how = log::redundancy::two_copies;
+      plan.segment_size = segment(bytes / 2);
+    }
+  }
   return plan;
 }
 
 size_t chunks_of_log(const pool::state& s, const segment_list& plan, uint64_t cap) {
-  const uint64_t bytes = std::min(log_bytes(s, cap), std::max(s.geo.file_size / 8, mib / 8));
+  const uint64_t copies = plan.layout().copies();
+  return chunks_of_segments(
+      s, plan, std::max(segments_least(s.geo), log_bytes(s, cap) / copies / plan.segment_size));
+}
+
+size_t chunks_of_segments(const pool::state& s, const segment_list& plan, uint64_t segments) {
   const uint64_t per_chunk = s.geo.chunk_size / plan.segment_size;
-  const uint64_t segments = std::max(segments_least(s.geo), bytes / plan.segment_size);
   return (segments + per_chunk - 1) / per_chunk * plan.layout().copies();
 }
 
-void lend_log(pool::state& s, heap::heap& h, pool::lane& l, medium::writer& w) {
-  segment_list plan = plan_log(s, 0);
+size_t chunks_max(const pool::state& s) noexcept {
+  return (place_size(s.geo) - sizeof(format::segment_list_head)) / sizeof(uint64_t);
+}
+
+void lend_log(pool::state& s, heap::heap& h, pool::lane& l, medium::writer& w, uint64_t cap) {
+  segment_list plan = plan_log(s, cap);
   if (const auto before = read_list(s)) plan.number = before->number;
-  plan.chunks = h.lend(l, chunks_of_log(s, plan, 0));
+  const size_t chunks = chunks_of_log(s, plan, cap);
+  if (chunks > chunks_max(s))
+    throw failure(SCUTE_E_RANGE, s.path + ": a log of " + std::to_string(chunks) +
+                                     " chunks is too large: " + std::to_string(chunks_max(s)) +
+                                     " of this pool's can be listed; ask for a smaller log-cap");
+  plan.chunks = h.lend(l, chunks);
+  plan.kept = static_cast<uint32_t>(chunks);
   h.retain(plan.chunks);
   write_list(s, w, plan);
 }
@@ -99,7 +124,7 @@ std::optional<segment_list> read_list(const pool::state& s) {
       if (h.checksum != checksum_of(h, chunks.data())) continue;
       if (best && best->number >= h.number) continue;
       best = segment_list{h.number, h.segment_size, static_cast<log::redundancy>(h.redundancy),
-                          std::move(chunks)};
+                          h.kept, std::move(chunks)};
     }
   if (!best) return best;
   const auto bad = [&](const char* what) {
@@ -112,7 +137,10 @@ std::optional<segment_list> read_list(const pool::state& s) {
   if (best->how < log::redundancy::one_copy || best->how > log::redundancy::tracks ||
       (best->how == log::redundancy::tracks && best->segment_size < tracks_min))
     bad("redundancy");
-  if (best->chunks.size() % best->layout().copies() != 0) bad("number of chunks");
+  const uint32_t copies = best->layout().copies();
+  if (best->chunks.size() % copies != 0 || best->kept % copies != 0 ||
+      best->kept > best->chunks.size())
+    bad("number of chunks");
   std::vector<uint64_t> sorted = best->chunks;
   std::ranges::sort(sorted);
   if (std::ranges::adjacent_find(sorted) != sorted.end()) bad("a chunk is there twice");
@@ -127,7 +155,6 @@ std::optional<segment_list> read_list(const pool::state& s) {
 }
 
 void write_list(const pool::state& s, medium::writer& w, segment_list& list) {
-  const uint64_t room = place_size(s.geo);
   format::segment_list_head h{};
   h.magic = format::segment_list_magic;
   h.salt = s.salt;
@@ -135,14 +162,13 @@ void write_list(const pool::state& s, medium::writer& w, segment_list& list) {
   h.segment_size = list.segment_size;
   h.redundancy = static_cast<uint32_t>(list.how);
   h.chunks = static_cast<uint32_t>(list.chunks.size());
+  h.kept = list.kept;
   const uint64_t bytes = list.chunks.size() * sizeof(uint64_t);
-  if (sizeof h + bytes > room)
-    throw failure(SCUTE_E_RANGE,
-                  s.path + ": a log of " + std::to_string(list.chunks.size()) +
-                      " chunks does not fit the list of this pool; ask for a smaller log-cap");
+  SCUTE_ASSERT(sizeof h + bytes <= place_size(s.geo));
   h.checksum = checksum_of(h, list.chunks.data());
   for (uint32_t r = 0; r < s.geo.lane_replicas; ++r) {
-    std::byte* const at = s.at(place_of(s.geo, list.number % 2, r));
+    std::byte* const at =
+        s.at(place_of(s.geo, SCUTE_PLANTED(list_places) ? 0 : list.number % 2, r));
     w.stream(at, &h, sizeof h, medium::purpose::log);
     if (bytes != 0) w.stream(at + sizeof h, list.chunks.data(), bytes, medium::purpose::log);
   }

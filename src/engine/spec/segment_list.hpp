@@ -21,24 +21,30 @@ struct segment_list {
   uint64_t number = 0;  // of this list; grows
   uint64_t segment_size = 0;
   log::redundancy how = log::redundancy::one_copy;
+  uint32_t kept =
+      0;  // chunks of the log as it was made; those behind them were lent for a large transaction
   std::vector<uint64_t> chunks;  // file offsets; of two copies one after the other
 
   log::segment_layout layout() const noexcept { return {how, segment_size}; }
   std::vector<log::segment> segments(const pool::geometry& g) const;
 };
 
-// Lends a log of the usual size, and lists it, durably. The engine that runs has nothing left to do; a list that is there
+// Lends a log of `cap` bytes (0: the usual size), and lists it, durably. The engine that runs has nothing left to do; a list that is there
 // already is replaced.
-void lend_log(pool::state& s, heap::heap& h, pool::lane& l, medium::writer& w);
+void lend_log(pool::state& s, heap::heap& h, pool::lane& l, medium::writer& w, uint64_t cap);
 
-// How a log of about `cap` bytes is to be made in this pool: all but the chunks. cap 0: by the pool's size.
+// How a log of about `cap` bytes, all copies, is to be made in this pool: all but the chunks. cap 0: by the pool's size.
 segment_list plan_log(const pool::state& s, uint64_t cap);
 // Chunks that such a log takes, its copies included.
 size_t chunks_of_log(const pool::state& s, const segment_list& plan, uint64_t cap);
+// Chunks that so many segments take, their copies included.
+size_t chunks_of_segments(const pool::state& s, const segment_list& plan, uint64_t segments);
+// As many as a list can name.
+size_t chunks_max(const pool::state& s) noexcept;
 
 // The list that counts; none if there is none. Throws failure(SCUTE_E_CORRUPT) if a list is valid and makes no sense.
 std::optional<segment_list> read_list(const pool::state& s);
-// Durable when it returns. Throws failure(SCUTE_E_RANGE) if there is no room for so many chunks.
+// Durable when it returns. At most chunks_max() chunks.
 void write_list(const pool::state& s, medium::writer& w, segment_list& list);
 
 }  // namespace scute::core::engine

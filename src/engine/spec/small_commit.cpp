@@ -109,7 +109,7 @@ bool spec::commit_short(pool::lane& l, std::span<const tx::small_member> members
     seal(s_, l, m);
     if (!add_changed(l, mine, m)) return false;
   }
-  make_room(l, mine);
+  make_room(l, mine, growth::allowed);
   decide(l, mine, 0, how::cached, {});
   l.w.count.shorts.add(1);
   s_.require_healthy();

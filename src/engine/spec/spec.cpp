@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "codec/parity.hpp"
 #include "engine/common/in_place.hpp"
@@ -42,7 +43,7 @@ struct granules {
 class spec::flight {
  public:
   flight(fold& f, uint32_t lane, uint64_t bound) noexcept : fold_(f), lane_(lane) {
-    fold_.enter(lane_, bound);
+    if (!SCUTE_PLANTED(spec_bound)) fold_.enter(lane_, bound);
   }
   ~flight() { fold_.leave(lane_); }
   flight(const flight&) = delete;
@@ -114,6 +115,7 @@ void spec::start() {
   table_ = std::make_unique<block_table>(s_);
   log_ = std::make_unique<commit_log>(s_, *list, horizon, std::vector<uint64_t>());
   fold_ = std::make_unique<fold>(s_, *table_, *log_, horizon);
+  room_ = std::make_unique<log_room>(s_, heap_, *log_, *fold_, std::move(*list));
   for (lane_state& l : lanes_) l.clock = horizon;
 }
 
@@ -132,10 +134,11 @@ bool spec::background() noexcept {
   }
 }
 
-void spec::drain(pool::lane&) noexcept {
-  if (s_.medium->failed() || table_->is_clean()) return;
+void spec::drain(pool::lane& l) noexcept {
+  if (s_.medium->failed()) return;
   try {
-    fold_->past(table_->highest());
+    if (!table_->is_clean()) fold_->past(table_->highest());
+    if (room_->is_larger()) room_->shrink(l);
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the log has it
   }
 }
@@ -162,25 +165,32 @@ void spec::plan_in_place(lane_state& mine, std::span<const tx::inplace_range> ra
 }
 
 // Room for all frames of the lane's records, before anything is pinned or drawn (SPEC-6).
-void spec::make_room(pool::lane& l, const lane_state& mine) {
+void spec::make_room(pool::lane& l, lane_state& mine, growth may) {
   const commit_log::need need = log_->need_of(mine.records);
-  for (int attempt = 0; !log_->make_room(l.w, l.index, need); ++attempt) {
-    s_.require_healthy();
-    if (attempt == 4)
-      throw failure(SCUTE_E_NOSPC,
-                    s_.path + ": the log has no room for a transaction of " +
-                        std::to_string((need.frames - 1) * log_->frame_max() + need.last) +
-                        " bytes; commit more often, or give the pool a larger log (log-cap)");
-    fold_->cycle(fold::horizon_is::durable_now);
-  }
-  if (log_->is_nearly_full()) fold_->cycle(fold::horizon_is::durable_next_time);
+  if (room_->make(l, need)) return;
+  if (may == growth::never) room_->refuse(need);
+  // Lending runs steps in this lane: what is planned waits.
+  lane_state planned;
+  std::swap(planned.records, mine.records);
+  std::swap(planned.blocks, mine.blocks);
+  std::swap(planned.pinned, mine.pinned);
+  std::swap(planned.copies, mine.copies);
+  std::vector<pool::piece> pieces = std::exchange(l.pieces, {});
+  room_->lend(l, need);
+  std::swap(planned.records, mine.records);
+  std::swap(planned.blocks, mine.blocks);
+  std::swap(planned.pinned, mine.pinned);
+  std::swap(planned.copies, mine.copies);
+  l.pieces = std::move(pieces);
+  if (!room_->make(l, need)) room_->refuse(need);
 }
 
 // SPEC-3
 uint64_t spec::draw(lane_state& mine) noexcept {
-  uint64_t highest = std::max(mine.clock, fold_->floor());
+  uint64_t highest = std::max(mine.clock, SCUTE_PLANTED(spec_floor) ? 0 : fold_->floor());
   for (const uint64_t b : mine.blocks)
-    highest = std::max(highest, table_->at(b).clock.load(std::memory_order_acquire));
+    if (!SCUTE_PLANTED(spec_clock))
+      highest = std::max(highest, table_->at(b).clock.load(std::memory_order_acquire));
   return mine.clock = highest + 1;
 }
 
@@ -293,17 +303,18 @@ void spec::decide(pool::lane& l, lane_state& mine, uint32_t flags, how stores,
 void spec::commit(pool::lane& l, const tx::write_set& w) {
   if (w.patches.empty() && w.in_place.empty()) return;
   s_.require_healthy();
+  if (room_->is_larger()) room_->shrink(l);
   lane_state& mine = lanes_[l.index];
   mine.start();
   keep_in_place(s_, l, w.in_place);
   plan_in_place(mine, w.in_place);
   plan(mine, w.patches);
   find_blocks(mine);
-  make_room(l, mine);
+  make_room(l, mine, growth::allowed);
   pool::split(s_, l, w.patches);
   decide(l, mine, 0, how::cached, w.in_place);
   s_.require_healthy();
-  release_open(mine);
+  room_->release(std::exchange(mine.reserved, 0));
   s_.watch.deferred();
 }
 
@@ -313,7 +324,7 @@ void spec::step(pool::lane& l, std::span<const pool::patch> patches) {
   mine.start();
   plan(mine, patches);
   find_blocks(mine);
-  make_room(l, mine);
+  make_room(l, mine, growth::never);
   pool::split(s_, l, patches);
   decide(l, mine, frame_step, how::cached, {});
   s_.watch.deferred();
@@ -328,38 +339,11 @@ void spec::stage(pool::lane& l, std::span<const pool::patch> patches) {
   for (const pool::patch& p : patches)
     mine.records.push_back({p.offset, nullptr, p.length, format::record_kind::placed});
   find_blocks(mine);
-  make_room(l, mine);
+  make_room(l, mine, growth::never);
   pool::split(s_, l, patches);
   decide(l, mine, frame_step, how::streamed, {});
   s_.require_healthy();
   s_.watch.deferred();
-}
-
-// The undo records that folds may have to write for what a lane has open in place: there is always room for them, twice,
-// since the ones before them are void a fold later only.
-void spec::reserve_open(lane_state& mine, uint64_t bytes) {
-  // A record for each granule at the worst, and a frame for each block.
-  const uint64_t cost = bytes / granule_size * (granule_size + sizeof(format::log_record)) +
-                        (bytes / block_table::page + 2) * 1024;
-  const locked turn(open_mutex_);
-  const auto segments = [&](uint64_t n) { return 2 + 2 * (n / (log_->frame_max() / 2) + 1); };
-  for (int attempt = 0; !log_->keep_back(segments(open_bytes_ + cost)); ++attempt) {
-    if (attempt == 3)
-      throw failure(
-          SCUTE_E_NOSPC,
-          s_.path +
-              ": the log has no room for the old bytes of so much that is open in place at "
-              "once; commit more often, or give the pool a larger log (log-cap)");
-    fold_->cycle(fold::horizon_is::durable_now);
-  }
-  open_bytes_ += cost;
-  mine.open_bytes += cost;
-}
-
-void spec::release_open(lane_state& mine) noexcept {
-  if (mine.open_bytes == 0) return;
-  const locked turn(open_mutex_);
-  open_bytes_ -= std::exchange(mine.open_bytes, 0);
 }
 
 // The parts of a range that are open in place already, as far as their granules have images: nothing has to be logged for
@@ -379,7 +363,8 @@ bool spec::open_part(pool::lane& l, const tx::inplace_range& r, uint64_t at, uin
   const uint64_t b = table_->number_of(at);
   const uint64_t begin = round_down(at, granule_size), end = round_up(at + n, granule_size);
   const pool::held_stripe held(s_.locks, table_->stripe_of(b));
-  if (sequence == 0 && !table_->imaged(begin, end - begin)) return false;
+  if (sequence == 0 && !table_->imaged(begin, end - begin) && !SCUTE_PLANTED(spec_image))
+    return false;
   s_.overlaid.add(at, n, r.old + (at - r.offset), l.index);
   // It will be, at any time.
   table_->stored(b, at, n, block_table::bytes_are::elsewhere);
@@ -392,7 +377,7 @@ void spec::save(pool::lane& l, const tx::inplace_range& r, std::span<const tx::m
     tx::mend_or_refuse(s_, l, c, attempt);
   lane_state& mine = lanes_[l.index];
   const granules g(r);
-  reserve_open(mine, g.end - g.begin);
+  mine.reserved += room_->reserve(l, g.begin, g.end - g.begin);
   try {
     if (open_imaged(l, r)) return s_.watch.deferred();
     // What of it is open by now is renewed by folds, and logged once more.
@@ -406,7 +391,7 @@ void spec::save(pool::lane& l, const tx::inplace_range& r, std::span<const tx::m
     std::memcpy(old + (r.offset - g.begin), r.old, r.length);
     mine.records.push_back({g.begin, old, g.end - g.begin, format::record_kind::undo});
     find_blocks(mine);
-    make_room(l, mine);
+    make_room(l, mine, growth::allowed);
     const flight under_way(*fold_, l.index, mine.clock);
     const uint64_t sequence = draw(mine);
     log_->append(l.w, l.index, mine.records, frame_step, sequence, l.transaction);
@@ -440,12 +425,13 @@ void spec::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {
                            {
                              const pool::grip_scope here(s_, stripe, pool::grip::mode::exclusive);
                              l.w.store(s_.at(at), r.old + (at - r.offset), n);
-                             table_->stored(b, at, n, block_table::bytes_are::elsewhere);  // SPEC-9
+                             if (!SCUTE_PLANTED(spec_abort))  // SPEC-9
+                               table_->stored(b, at, n, block_table::bytes_are::elsewhere);
                            }
                            s_.locks.unlock_exclusive(stripe);
                          });
   close_in_place(s_, ranges);
-  release_open(mine);
+  room_->release(std::exchange(mine.reserved, 0));
 }
 
 void spec::write_unlogged(pool::lane& l, std::span<const pool::patch> patches) {
@@ -462,7 +448,7 @@ void spec::prepare_reuse(pool::lane&, uint64_t chunk, uint64_t length) {
         b.clock.load(std::memory_order_relaxed) > log_->horizon())
       highest = std::max(highest, b.clock.load(std::memory_order_relaxed));
   });
-  fold_->past(highest);
+  if (!SCUTE_PLANTED(spec_reuse)) fold_->past(highest);
 }
 
 }  // namespace scute::core::engine

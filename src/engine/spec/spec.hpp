@@ -43,6 +43,7 @@
 #include "engine/spec/block_table.hpp"
 #include "engine/spec/commit_log.hpp"
 #include "engine/spec/fold.hpp"
+#include "engine/spec/log_room.hpp"
 #include "heap/heap.hpp"
 #include "tx/engine.hpp"
 
@@ -84,7 +85,8 @@ class spec final : public tx::engine {
   void plan(lane_state& mine, std::span<const pool::patch> patches);
   void plan_in_place(lane_state& mine, std::span<const tx::inplace_range> ranges);
   void find_blocks(lane_state& mine);
-  void make_room(pool::lane& l, const lane_state& mine);
+  enum class growth : bool { never, allowed };
+  void make_room(pool::lane& l, lane_state& mine, growth may);
   uint64_t draw(lane_state& mine) noexcept;
   enum class how : uint8_t { cached, streamed };
   void decide(pool::lane& l, lane_state& mine, uint32_t flags, how stores,
@@ -100,19 +102,16 @@ class spec final : public tx::engine {
   bool open_imaged(pool::lane& l, const tx::inplace_range& r);
   bool open_part(pool::lane& l, const tx::inplace_range& r, uint64_t at, uint64_t n,
                  uint64_t sequence);
-  void reserve_open(lane_state& mine, uint64_t bytes);
-  void release_open(lane_state& mine) noexcept;
 
   pool::state& s_;
   heap::heap& heap_;
   std::deque<lane_state> lanes_;
   uint64_t recovered_ = 0;  // highest sequence that recovery has found
-  waiting_mutex open_mutex_;
-  uint64_t open_bytes_ SCUTE_GUARDED_BY(open_mutex_) = 0;
   // From start() on.
   std::unique_ptr<block_table> table_;
   std::unique_ptr<commit_log> log_;
   std::unique_ptr<fold> fold_;
+  std::unique_ptr<log_room> room_;
 };
 
 // What a lane's transaction is about to log.
@@ -123,7 +122,7 @@ struct spec::lane_state {
   byte_buffer copies;
   std::vector<std::byte> scratch;  // a page for a delta, and one for each parity
   uint64_t clock = 0;              // the sequence last drawn
-  uint64_t open_bytes = 0;         // reserved for undo records of its ranges
+  uint64_t reserved = 0;           // for undo records of its ranges
 
   void start() noexcept {
     records.clear();

@@ -29,7 +29,7 @@ scute_options small_pool(pool_kind kind) {
   o.protection = kind.protection;
   o.engine = kind.engine;
   o.parity = kind.parity;
-  if (kind.engine == SCUTE_ENGINE_SPEC) o.size += 128 * 1024;  // for its log
+  if (kind.engine == SCUTE_ENGINE_SPEC) o.size += 256 * 1024;  // for its log
   o.lanes = 3;
   o.rows = 4;
   o.chunk_size = 16384;

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/spec/log_room.hpp"
+
+#include <algorithm>
+
+#include "base/planted.hpp"
+#include "engine/spec/block_table.hpp"
+
+namespace scute::core::engine {
+
+log_room::log_room(pool::state& s, heap::heap& h, commit_log& log, fold& f, segment_list list)
+    : s_(s), heap_(h), log_(log), fold_(f), list_(std::move(list)) {
+  larger_.store(list_.chunks.size() > list_.kept, std::memory_order_relaxed);
+}
+
+bool log_room::make(pool::lane& l, const commit_log::need& n) {
+  // More than that is not free after any fold.
+  if (n.frames + s_.geo.lane_count + 1 > log_.segments()) return log_.make_room(l.w, l.index, n);
+  for (int attempt = 0; !log_.make_room(l.w, l.index, n); ++attempt) {
+    s_.require_healthy();
+    if (attempt == 4) return false;
+    fold_.cycle(fold::horizon_is::durable_now);
+  }
+  if (log_.is_nearly_full()) fold_.cycle(fold::horizon_is::durable_next_time);
+  return true;
+}
+
+void log_room::refuse(const commit_log::need& n) const {
+  throw failure(SCUTE_E_NOSPC,
+                s_.path + ": the log has no room for a transaction of " +
+                    std::to_string((n.frames - 1) * log_.frame_max() + n.last) +
+                    " bytes; commit more often, or give the pool a larger log (log-cap)");
+}
+
+void log_room::lend(pool::lane& l, const commit_log::need& n) {
+  lend_segments(l, n.frames + 1);
+}
+
+// ROOM-1
+void log_room::lend_segments(pool::lane& l, uint64_t segments) {
+  const locked turn(list_mutex_);
+  const size_t chunks = chunks_of_segments(s_, list_, segments);
+  if (list_.chunks.size() + chunks > chunks_max(s_))
+    throw failure(SCUTE_E_NOSPC,
+                  s_.path + ": a transaction takes " + std::to_string(chunks) +
+                      " chunks for its log, and " +
+                      std::to_string(chunks_max(s_) - list_.chunks.size()) +
+                      " more can be listed; commit more often, or make the pool with more room for "
+                      "each lane (fewer lanes)");
+  segment_list longer = list_;
+  std::vector<uint64_t> lent = heap_.lend(l, chunks);
+  longer.chunks.insert(longer.chunks.end(), lent.begin(), lent.end());
+  heap_.retain(longer.chunks);
+  if (!SCUTE_PLANTED(room_list)) write_list(s_, l.w, longer);
+  log_.add(longer);
+  list_ = std::move(longer);
+  larger_.store(true, std::memory_order_relaxed);
+}
+
+void log_room::shrink(pool::lane& l) noexcept {
+  const uint64_t horizon = log_.horizon();
+  if (looked_at_.exchange(horizon, std::memory_order_relaxed) == horizon) return;
+  try {
+    const locked turn(list_mutex_);
+    if (list_.chunks.size() == list_.kept) return;
+    segment_list shorter = list_;
+    shorter.chunks.resize(list_.kept);
+    std::vector<uint64_t> back(list_.chunks.begin() + list_.kept, list_.chunks.end());
+    if (!log_.take_off(l.index, shorter)) return;
+    if (!SCUTE_PLANTED(room_back)) write_list(s_, l.w, shorter);
+    list_ = std::move(shorter);
+    larger_.store(false, std::memory_order_relaxed);
+    heap_.retain(list_.chunks);
+    heap_.take_back(l, back);
+  } catch (...) {  // NOLINT(bugprone-empty-catch): what is left lent the next open takes back
+  }
+}
+
+// A fold writes one frame for a block, at most that large, and frames do not cross segments.
+uint64_t log_room::segments_of(uint64_t reserved) const noexcept {
+  constexpr uint64_t largest = block_table::page + 1024;
+  const uint64_t frame = log_.frame_max();
+  const uint64_t usable = frame >= 4 * largest ? frame - largest : frame / 2;
+  return reserved == 0 ? 2 : 4 + 2 * (reserved / usable);
+}
+
+uint64_t log_room::reserve(pool::lane& l, uint64_t offset, uint64_t bytes) {
+  // A frame of its own for each block, at the worst.
+  uint64_t cost = 0;
+  while (bytes != 0) {
+    const uint64_t n = std::min(bytes, block_table::page - offset % block_table::page);
+    cost += log_.bytes_of_frame(n + sizeof(format::log_record) + 2 * granule_size);
+    offset += n;
+    bytes -= n;
+  }
+  for (int attempt = 0;; ++attempt) {
+    size_t missing = 0;
+    {
+      const locked turn(open_mutex_);
+      missing = log_.keep_back(segments_of(open_bytes_ + cost), s_.geo.lane_count);
+      if (missing == 0) {
+        open_bytes_ += cost;
+        return cost;
+      }
+    }
+    s_.require_healthy();
+    if (attempt < 3)
+      fold_.cycle(fold::horizon_is::durable_now);
+    else
+      lend_segments(l, missing);
+  }
+}
+
+void log_room::release(uint64_t reserved) noexcept {
+  if (reserved == 0) return;
+  const locked turn(open_mutex_);
+  open_bytes_ -= reserved;
+  log_.keep_back(segments_of(open_bytes_), 0);
+}
+
+}  // namespace scute::core::engine

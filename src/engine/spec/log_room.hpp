@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Room in the log of engine `spec`: what a transaction does before it appends, and what keeps the log from ever being too
+// small for the undo records of what is open in place. A fold makes room; where that is not enough, because one
+// transaction alone is larger than the log, the heap lends more chunks, and they go back when all is folded.
+//
+//   lent by the heap --listed durably--> segments of the log --all free, list without them durable--> back to the heap
+//
+// ROOM-1 Chunks are in the durable list before a segment in them is taken, and back at the heap after a list without them is
+//    durable. So a crash leaves them in the list, or lent and unlisted, which the next open takes back.
+// ROOM-2 Nobody lends from within an allocator step: the heap's lock is held there. So there is always room for steps: as many
+//    segments as there are lanes are kept free of reservations.
+// ROOM-3 What is reserved for ranges in place is there twice: the undo records before a fold are void only after it.
+#pragma once
+
+#include <atomic>
+
+#include "base/lock.hpp"
+#include "base/waiting.hpp"
+#include "engine/spec/commit_log.hpp"
+#include "engine/spec/fold.hpp"
+#include "heap/heap.hpp"
+
+namespace scute::core::engine {
+
+class log_room {
+ public:
+  log_room(pool::state& s, heap::heap& h, commit_log& log, fold& f, segment_list list);
+
+  // Room for what comes next in the lane. False if folds do not make it: then lend() may.
+  bool make(pool::lane& l, const commit_log::need& n);
+  // Makes the log larger by what this takes. Runs allocator steps in the lane. Throws SCUTE_E_NOSPC.
+  void lend(pool::lane& l, const commit_log::need& n);
+  [[noreturn]] void refuse(const commit_log::need& n) const;
+
+  // The undo records that folds may have to write for a range that a lane has open in place. Returns what
+  // release() takes. Throws SCUTE_E_NOSPC. Lends, if it has to.
+  uint64_t reserve(pool::lane& l, uint64_t offset, uint64_t bytes);
+  void release(uint64_t reserved) noexcept;
+
+  bool is_larger() const noexcept { return larger_.load(std::memory_order_relaxed); }
+  // Gives back what lend() has added, if nothing is in it. Outside of steps, nothing planned in the lane.
+  void shrink(pool::lane& l) noexcept;
+
+ private:
+  void lend_segments(pool::lane& l, uint64_t segments);
+  uint64_t segments_of(uint64_t reserved) const noexcept;
+
+  pool::state& s_;
+  heap::heap& heap_;
+  commit_log& log_;
+  fold& fold_;
+  waiting_mutex list_mutex_;  // taken before the heap's
+  segment_list list_;         // of whoever has list_mutex_
+  std::atomic<bool> larger_{false};
+  std::atomic<uint64_t> looked_at_{0};  // the horizon at the last look for what could go back
+  waiting_mutex open_mutex_;
+  uint64_t open_bytes_ SCUTE_GUARDED_BY(open_mutex_) = 0;
+};
+
+}  // namespace scute::core::engine
