@@ -140,6 +140,8 @@ class commit_log {
   size_t of_fold_ SCUTE_GUARDED_BY(mutex_) =
       0;                  // segments that the fold has taken, and that are not free again
   uint64_t written_ = 0;  // of the horizon
+  bool is_written_ =
+      false;  // in this session: what was found may be a dead process's, and not durable
   uint64_t writes_ = 0;
   std::atomic<uint64_t> durable_{0};
 };

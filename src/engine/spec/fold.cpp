@@ -77,7 +77,8 @@ bool fold::fold_block(uint64_t b, uint64_t& highest) {
         table_.recorded(b, renewed);
         // The program goes on storing there.
         for (const open_range& r : open_)
-          table_.stored(b, r.offset, r.length, block_table::bytes_are::elsewhere);
+          if (!SCUTE_PLANTED(spec_open_dirty))
+            table_.stored(b, r.offset, r.length, block_table::bytes_are::elsewhere);
       }
       folded = true;
     }

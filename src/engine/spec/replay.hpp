@@ -6,7 +6,8 @@
 //   2. their records, in the order of their sequences: of a byte the newest one is stored last, and written back
 //   3. the parity of all columns touched, a fence
 //
-// REPLAY-1 Nothing is written that rests on a frame which may not be durable in all its copies.
+// REPLAY-1 Nothing is written that rests on a frame, a segment's head, a list or a horizon that may not be durable in all
+//    copies: a dead process has stored it, and no fence may have completed that.
 // REPLAY-2 The horizon stays, so all of this may be cut short anywhere and run again: the records stay live until a fold
 //    has gone past them.
 #pragma once

@@ -85,12 +85,14 @@ spec::~spec() = default;
 // ---- its life -----------------------------------------------------------------------------------------
 
 tx::recovery_report spec::recover(medium::writer& w, tx::recovery_watch* watch) {
-  const std::optional<segment_list> list = read_list(s_);
+  std::optional<segment_list> list = read_list(s_);
   if (!list)
     throw failure(
         SCUTE_E_CORRUPT,
         s_.path +
             ": the list of log segments is damaged in all copies; restore the pool from a backup");
+  // REPLAY-1: a dead process may have stored it, and no fence may have completed that.
+  if (!SCUTE_PLANTED(spec_replay_list)) write_list(s_, w, *list);
   const replayed r = replay(s_, w, *list, watch);
   // Everything is where it belongs, durably: nothing of the log is needed any more.
   commit_log log(s_, *list, r.horizon, r.last_frames);
@@ -366,6 +368,8 @@ bool spec::open_part(pool::lane& l, const tx::inplace_range& r, uint64_t at, uin
   if (sequence == 0 && !table_->imaged(begin, end - begin) && !SCUTE_PLANTED(spec_image))
     return false;
   s_.overlaid.add(at, n, r.old + (at - r.offset), l.index);
+  // A fold may have come between the record and the range (TABLE-2).
+  if (sequence != 0 && !SCUTE_PLANTED(spec_open_listed)) table_->recorded(b, sequence);
   // It will be, at any time.
   table_->stored(b, at, n, block_table::bytes_are::elsewhere);
   return true;
@@ -419,14 +423,12 @@ void spec::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {
   for (const tx::inplace_range& r : ranges)
     pool::for_each_block(s_.geo, r.offset, r.length,
                          [&](uint64_t at, const pool::cell&, uint64_t n) {
-                           const uint64_t b = table_->number_of(at);
-                           const uint32_t stripe = table_->stripe_of(b);
+                           const uint32_t stripe = table_->stripe_of(table_->number_of(at));
                            s_.locks.lock_exclusive(stripe);
                            {
                              const pool::grip_scope here(s_, stripe, pool::grip::mode::exclusive);
+                             // Its lines are dirty as long as it is open (SPEC-9).
                              l.w.store(s_.at(at), r.old + (at - r.offset), n);
-                             if (!SCUTE_PLANTED(spec_abort))  // SPEC-9
-                               table_->stored(b, at, n, block_table::bytes_are::elsewhere);
                            }
                            s_.locks.unlock_exclusive(stripe);
                          });
