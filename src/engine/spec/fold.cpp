@@ -58,8 +58,10 @@ bool fold::fold_block(uint64_t b, uint64_t& highest) {
     bool ready = x.pins.load(std::memory_order_relaxed) == 0 || SCUTE_PLANTED(spec_pin);
     try {
       if (ready && !SCUTE_PLANTED(spec_renew) && renew(b)) {
+        // Frames of one lane with one sequence are parts of one whole, so the fold has a clock as well.
         renewed = 1 + std::max({x.clock.load(std::memory_order_relaxed), highest,
-                                floor_.load(std::memory_order_relaxed)});
+                                floor_.load(std::memory_order_relaxed),
+                                SCUTE_PLANTED(fold_clock) ? 0 : clock_});
         // What was renewed before is void when the horizon moves again, which a commit under way may be in the way of.
         ready = log_.make_room(w_, log_.fold_lane(), log_.need_of(records_));
       }
@@ -86,6 +88,7 @@ bool fold::fold_block(uint64_t b, uint64_t& highest) {
   s_.locks.unlock_exclusive(stripe);
   if (renewed != 0 && folded) {
     renewed_ = true;
+    clock_ = renewed;
     log_.append(w_, log_.fold_lane(), records_, frame_step, renewed, 0);
   }
   return folded;

@@ -70,6 +70,7 @@ class fold {
   byte_buffer copies_;
   std::vector<open_range> open_;
   bool renewed_ = false;  // in this cycle
+  uint64_t clock_ = 0;    // the sequence last drawn for a renewal
   alignas(64) std::byte page_[block_table::page];
 };
 
