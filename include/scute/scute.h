@@ -243,7 +243,7 @@ typedef struct scute_info {
   uint64_t unresolved;     /* bytes of columns that recovery has not come to yet (engine logfree) */
   uint64_t rolled_back;    /* fragments of undecided transactions put back since this open */
   uint64_t finished;       /* fragments of decided ones whose parity was completed since then */
-  uint64_t log_cap;     /* engine spec: bytes that its log may have, one copy; else 0 */
+  uint64_t log_cap;     /* engine spec: bytes of its log now, all copies; else 0 */
   uint64_t log_used;    /* of these, in segments that are in use or not yet void */
   uint64_t log_horizon; /* engine spec: sequence up to which the log is void, durably; else 0 */
 } scute_info;

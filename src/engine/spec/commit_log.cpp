@@ -183,11 +183,11 @@ size_t commit_log::keep_back(size_t segments, size_t others) {
 
 void commit_log::write_horizon(medium::writer& w, uint64_t sequence) noexcept {
   SCUTE_ASSERT(sequence >= written_);
-  if (sequence == written_ && (is_written_ || SCUTE_PLANTED(clog_found))) return;
+  if (sequence == written_ && is_written_) return;
   written_ = sequence;
   is_written_ = true;
   const uint64_t words[2] = {sequence, check_of(s_, sequence)};
-  const uint64_t which = SCUTE_PLANTED(clog_places) ? 0 : ++writes_ % 2;
+  const uint64_t which = ++writes_ % 2;
   for (uint32_t r = 0; r < s_.geo.lane_replicas; ++r)
     w.stream(s_.at(horizon_at(s_, which, r)), words, sizeof words, medium::purpose::log);
 }

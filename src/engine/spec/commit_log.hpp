@@ -7,7 +7,8 @@
 // CLOG-1 A segment is begun again only when the *durable* horizon has passed all its frames (SPEC-8). Its generation is
 //    higher than any before in this session, and its head repeats that horizon.
 // CLOG-2 The horizon never falls (SPEC-5), engine switches and epochs included. It is in two places that are written by
-//    turns, in all copies of lane 0; a fence later it is durable.
+//    turns, in all copies of lane 0; a fence later it is durable. (Where a segment has been used again, its head has it, too:
+//    so no explorer can find anything wrong with one place.)
 // CLOG-3 One thread at a time appends for a lane. Segments are kept back for the fold, which has a lane of its own: it
 //    may always append what it has to renew.
 // CLOG-4 Segments may be added while others are used, and taken off again when all that were added are free. They are the

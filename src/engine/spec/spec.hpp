@@ -34,6 +34,9 @@
 // SPEC-7 A fold that finds ranges open in place writes undo records of them, with a sequence drawn under the stripe.
 // SPEC-8 (commit_log.hpp, segment_list.hpp) Segments are listed before their use, and reused behind a durable horizon.
 // SPEC-9 An abort, and recovery, leave the lines that they store dirty, or write them back.
+// SPEC-10 Records, the list and the horizon are in two copies, or in tracks, wherever logs are replicated; and what recovery
+//    rests on is durable in all of them first (REPLAY-1).
+// SPEC-11 Nothing is left to resolve when transactions begin: recovery stores, and computes anew, all that the log has.
 // SPEC-12 A freed slot is handed out when the free is applied; a chunk gets a new use behind a durable horizon.
 #pragma once
 

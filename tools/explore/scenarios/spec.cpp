@@ -35,7 +35,7 @@ void drain(testing::scenario& s) {
   s.step("fold", [](scute::pool& p) { p.drain(); });
 }
 
-// Each state of a block: in the log alone, half written back, folded, changed again.
+// Each state of a block: in the log alone, half written back, folded, changed again. Recoveries are cut short as well (REPLAY-2).
 testing::scenario folds(const level& l) {
   auto s = start("spec-folds", l);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -54,7 +54,7 @@ testing::scenario folds(const level& l) {
   return s;
 }
 
-// Segments of a page hold one such frame each, so the log is used again and again.
+// Segments of a page hold one such frame each, so the log is used again and again (SPEC-8, CLOG-2).
 testing::scenario turns(const level& l) {
   auto s = start("spec-turns", l, 1);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -140,7 +140,7 @@ testing::scenario open_fold(const level& l, uint64_t) {
   return s;
 }
 
-// Threads whose objects lie in the same column blocks, each with a log of its own.
+// Threads whose objects lie in the same column blocks, each with a log of its own (TABLE-1, FOLD-1).
 testing::scenario neighbours(const level& l, uint64_t) {
   auto s = start("spec-neighbours", l, 2);
   for (unsigned t = 0; t < 2; ++t) {

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Engine spec: room in its log, and folds beside what is open.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "support/pool_file.hpp"
+
+namespace scute::test {
+namespace {
+
+scute_options small_log(uint64_t size, uint64_t cap, scute_protection level = SCUTE_PROTECT_MLPC) {
+  scute_options o = options(size, {level, SCUTE_ENGINE_SPEC});
+  o.lanes = 4;
+  o.log_cap = cap;
+  return o;
+}
+
+// ROOM-1, CLOG-4.
+TEST(spec_room, ATransactionLargerThanTheLogBorrowsChunks) {
+  for (const auto level : {SCUTE_PROTECT_NONE, SCUTE_PROTECT_MLPC}) {
+    pool_file pool;
+    pool.create(small_log(32 * mib, mib, level));
+    const uint64_t cap = pool.info().log_cap;
+    EXPECT_LE(cap, mib + mib / 2);
+    const uint64_t size = 3 * mib;
+    const scute_oid large = pool.alloc(bytes(size, 1));
+    const uint64_t free_before = pool.info().chunks_free;
+    for (unsigned char k = 2; k < 5; ++k) {
+      transaction tx(pool);
+      void* at = nullptr;
+      SCUTE_OKAY(scute_tx_open(tx, large, &at));
+      std::memset(at, k, size);
+      SCUTE_OKAY(tx.commit());
+      EXPECT_GT(pool.info().log_cap, size);
+    }
+    EXPECT_EQ(pool.read(large), bytes(size, 4));
+    pool.expect_sound();
+    SCUTE_OKAY(scute_drain(pool));
+    SCUTE_OKAY(scute_drain(pool));
+    EXPECT_EQ(pool.info().log_cap, cap);
+    EXPECT_EQ(pool.info().chunks_free, free_before);
+    pool.reopen();
+    EXPECT_EQ(pool.read(large), bytes(size, 4));
+    pool.expect_sound();
+  }
+}
+
+// ROOM-3: all of an object that is larger than the log is open in place while another thread turns the log over.
+TEST(spec_room, ThereIsRoomForTheOldBytesOfWhatIsOpen) {
+  pool_file pool;
+  pool.create(small_log(32 * mib, mib));
+  const scute_oid large = pool.alloc(bytes(2 * mib, 1)), other = pool.alloc(bytes(4000, 0));
+  {
+    transaction tx(pool);
+    void* at = nullptr;
+    SCUTE_OKAY(scute_tx_inplace(tx, large, 0, 2 * mib, &at));
+    std::memset(at, 9, 2 * mib);
+    std::thread([&] {
+      for (int i = 0; i < 3000; ++i) {
+        transaction mine(pool);
+        void* to = nullptr;
+        ASSERT_EQ(scute_tx_open(mine, other, &to), SCUTE_OK) << scute_errormsg();
+        std::memset(to, i, 4000);
+        ASSERT_EQ(mine.commit(), SCUTE_OK) << scute_errormsg();
+      }
+    }).join();
+    scute_tx_abort(tx);
+  }
+  EXPECT_EQ(pool.read(large), bytes(2 * mib, 1));
+  EXPECT_EQ(pool.read(other), bytes(4000, static_cast<unsigned char>(2999)));
+  pool.expect_sound();
+}
+
+// ROOM-2: allocations go on, steps of the allocator included, while ranges in place have reserved what there is.
+TEST(spec_room, StepsFindRoomWhileMuchIsReserved) {
+  pool_file pool;
+  pool.create(small_log(16 * mib, mib));
+  std::vector<scute_oid> large;
+  for (int i = 0; i < 4; ++i) large.push_back(pool.alloc(bytes(300'000, 1)));
+  transaction tx(pool);
+  for (const scute_oid o : large) {
+    void* at = nullptr;
+    SCUTE_OKAY(scute_tx_inplace(tx, o, 0, 300'000, &at));
+    std::memset(at, 2, 300'000);
+  }
+  std::thread([&] {
+    for (unsigned i = 0; i < 200; ++i) ASSERT_NE(pool.alloc(pattern(i, 16 + i * 37)), 0U);
+  }).join();
+  SCUTE_OKAY(tx.commit());
+  for (const scute_oid o : large) EXPECT_EQ(pool.read(o), bytes(300'000, 2));
+  pool.expect_sound();
+}
+
+// FOLD-2: a fold does not wait for a transaction, whatever it has open.
+TEST(spec_room, ADrainDoesNotWaitForWhatIsOpen) {
+  pool_file pool;
+  pool.create(small_log(4 * mib, 0));
+  const scute_oid a = pool.alloc(bytes(300, 1));
+  transaction tx(pool);
+  void* at = nullptr;
+  SCUTE_OKAY(scute_tx_inplace(tx, a, 10, 200, &at));
+  std::memset(at, 2, 200);
+  std::thread([&] {
+    for (int i = 0; i < 10; ++i) EXPECT_EQ(scute_drain(pool), SCUTE_OK);
+  }).join();
+  SCUTE_OKAY(tx.commit());
+  pool.expect_sound();
+}
+
+TEST(spec_room, MoreThanThePoolHasIsRefusedAndNothingIsLost) {
+  pool_file pool;
+  pool.create(small_log(8 * mib, mib));
+  const scute_oid large = pool.alloc(bytes(4 * mib, 1));
+  {
+    transaction tx(pool);
+    void* at = nullptr;
+    SCUTE_OKAY(scute_tx_open(tx, large, &at));
+    std::memset(at, 2, 4 * mib);
+    EXPECT_EQ(tx.commit(), SCUTE_E_NOSPC);
+  }
+  EXPECT_EQ(pool.read(large), bytes(4 * mib, 1));
+  pool.expect_sound();
+  pool.reopen();
+  EXPECT_EQ(pool.read(large), bytes(4 * mib, 1));
+}
+
+}  // namespace
+}  // namespace scute::test
