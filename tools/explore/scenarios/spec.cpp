@@ -20,6 +20,7 @@ void commit(scute::pool& p, unsigned thread, const std::function<void(change&)>&
 testing::scenario start(const std::string& name, const level& l, uint32_t lanes = 0) {
   scute_options o = testing::small_pool(l.protection);
   if (lanes != 0) o.lanes = lanes;
+  o.log_cap = 4096;  // as small as can be
   testing::scenario s(name + "/" + l.name, o);
   s.setup([](scute::pool& p) {
     make_directories(p);
@@ -35,7 +36,8 @@ void drain(testing::scenario& s) {
   s.step("fold", [](scute::pool& p) { p.drain(); });
 }
 
-// Each state of a block: in the log alone, half written back, folded, changed again. Recoveries are cut short as well (REPLAY-2).
+// Each state of a block: in the log alone, half written back, folded, changed again. Recoveries are cut short as well (REPLAY-2,
+// SPEC-11).
 testing::scenario folds(const level& l) {
   auto s = start("spec-folds", l);
   s.observe([](scute::pool& p) { return contents(p, 0); });
@@ -54,7 +56,7 @@ testing::scenario folds(const level& l) {
   return s;
 }
 
-// Segments of a page hold one such frame each, so the log is used again and again (SPEC-8, CLOG-2).
+// Segments of a page hold one such frame each, so the log is used again and again (SPEC-8, CLOG-2, SPEC-10).
 testing::scenario turns(const level& l) {
   auto s = start("spec-turns", l, 1);
   s.observe([](scute::pool& p) { return contents(p, 0); });
