@@ -9,6 +9,7 @@
 #include "systems/kv_system.hpp"
 #include "systems/map_system.hpp"
 #include "systems/object_system.hpp"
+#include "systems/stamp_system.hpp"
 
 namespace scute::bench {
 namespace {
@@ -47,6 +48,9 @@ void check(options& o) {
   std::vector<std::string> systems;
   for (const auto& k : system_kinds()) systems.push_back(k.name);
   for (const auto& k : kv_kinds())
+    if (std::find(systems.begin(), systems.end(), k.name) == systems.end())
+      systems.push_back(k.name);
+  for (const auto& k : stamp_kinds())
     if (std::find(systems.begin(), systems.end(), k.name) == systems.end())
       systems.push_back(k.name);
   one_of("system", o.systems, systems);

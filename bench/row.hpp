@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "workloads/stamp/load.hpp"
 #include "workloads/table3.hpp"
 
 namespace scute::bench {
@@ -56,7 +57,8 @@ struct row {
   // Of `stages`: name and ns of an operation, in the order of a transaction.
   std::vector<std::pair<std::string, double>> stages;
 
-  std::optional<footprint> sizes;  // of table3, which has no times
+  std::optional<footprint> sizes;               // of table3, which has no times
+  std::optional<workloads::stamp::load> load;  // of stamp_load, which has none either
 
   // As in --systems and in the tables.
   std::string name() const { return system == "scute" ? config : system; }

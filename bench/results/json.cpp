@@ -40,7 +40,7 @@ std::string to_json(const std::vector<row>& rows) {
     j["threads"] = r.threads;
     j["system"] = r.system;
     j["config"] = r.config;
-    if (!r.sizes) {
+    if (!r.sizes && !r.load) {
       j["ns_per_op"] = round4(r.ns_per_op);
       j["spread"] = round4(r.spread);
     }
@@ -64,6 +64,10 @@ std::string to_json(const std::vector<row>& rows) {
       put(j, "insert", r.sizes->insert);
       put(j, "remove", r.sizes->remove);
     }
+    if (r.load) {
+      j["changed_bytes"] = round4(r.load->bytes);
+      j["updates"] = r.load->updates;
+    }
     out += j.dump() + "\n";
   }
   return out;
@@ -84,6 +88,8 @@ std::vector<row> from_json(const std::string& text) {
     r.config = j.at("config");
     if (j.contains("insert_new_bytes")) {
       r.sizes = footprint{take(j, "insert"), take(j, "remove")};
+    } else if (j.contains("changed_bytes")) {
+      r.load = workloads::stamp::load{j.at("changed_bytes"), j.at("ops"), j.at("updates")};
     } else {
       r.ns_per_op = j.at("ns_per_op");
       r.spread = j.at("spread");

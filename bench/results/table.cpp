@@ -68,7 +68,7 @@ struct table {
 std::vector<table> split(const std::vector<row>& rows) {
   std::vector<table> tables;
   for (const row& r : rows) {
-    if (r.sizes) continue;
+    if (r.sizes || r.load) continue;
     auto t = std::find_if(tables.begin(), tables.end(), [&](const table& x) {
       return x.work == r.work && x.threads == r.threads;
     });
@@ -184,6 +184,7 @@ std::string to_tables(const std::vector<row>& rows, style s) {
     if (!counted.empty()) out += (s == style::text ? "  " : "") + counted + "\n";
   }
   out += footprint_table(rows, s);
+  out += load_table(rows, s);
   return out;
 }
 

@@ -28,7 +28,7 @@ const std::vector<work_group>& work_groups() {
   static const std::vector<work_group> groups{
       object_works(), map_works(),   table3_work(), ycsb_works(),    durable_work(),
       open_works(),   check_work(),  scrub_work(),  recovery_work(), lost_page_work(),
-      policy_work(),  stages_work(), kernel_works()};
+      policy_work(),  stages_work(), stamp_works(), kernel_works()};
   return groups;
 }
 

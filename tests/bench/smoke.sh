@@ -48,6 +48,12 @@ grep -q 'libpmemobj-huge is left out' err.txt || ! "$bench" --list | grep -q '^ 
   grep -q '"work":"overwrite_random",.*"system":"libpmemobj-huge"' rows.jsonl || fail "no row of libpmemobj-huge"
 
 grep -q '^### table3, ' tables.md || fail "no table 3"
+grep -q '^### stamp_load, ' tables.md || fail "no loads of STAMP"
+for application in genome intruder kmeans-low kmeans-high labyrinth ssca2 vacation-low vacation-high yada; do
+  for system in redo-none libpmemobj no-log volatile; do
+    grep -q "\"work\":\"stamp\",\"structure\":\"$application\",.*\"system\":\"\(scute\",\"config\":\"\)*$system\"" rows.jsonl || fail "no row of $application, $system"
+  done
+done
 for structure in ctree rbtree btree skiplist rtree hashmap; do
   grep -q "\"work\":\"map_insert\",\"structure\":\"$structure\"" rows.jsonl ||
     fail "no row of $structure"

@@ -37,6 +37,7 @@ SECTIONS: tuple[Section, ...] = (
      (transaction_plots.objects, protection_plots.bytes_written), tables.by_size),
     ("Maps", ("map_",), (transaction_plots.maps,), tables.by_structure),
     ("YCSB", ("ycsb_",), (transaction_plots.ycsb,), tables.by_work),
+    ("STAMP", ("stamp",), (), tables.by_structure),
     ("Durable records on a disk", ("kv_",), (transaction_plots.durable,), tables.by_threads),
     ("Where the time of a commit goes", ("stages",), (protection_plots.stages,), tables.stages),
     ("Policies of testing checksums", ("policy_",), (protection_plots.policies,), tables.by_size),
@@ -53,7 +54,7 @@ def _belongs(work: str, works: tuple[str, ...]) -> bool:
 
 def _sections(rows: Rows, canvas: Canvas) -> str:
     out = ""
-    shown: set[str] = {"table3"}  # beside the paper's
+    shown: set[str] = {"table3", "stamp_load"}  # beside the papers
     for head, works, plots, table in SECTIONS:
         here = rows.filter(lambda r: _belongs(r.work, works))
         if not len(here):

@@ -23,23 +23,17 @@
 #include "workloads/stamp/intruder.hpp"
 #include "workloads/stamp/kmeans.hpp"
 #include "workloads/stamp/labyrinth.hpp"
+#include "workloads/stamp/load.hpp"
 #include "workloads/stamp/ssca2.hpp"
 #include "workloads/stamp/vacation.hpp"
 #include "workloads/stamp/yada.hpp"
 
 namespace scute::workloads::stamp {
 
-// What an application's transactions do to what is there: the columns of Table 2 of the SpecPMT paper (ASPLOS
-// 2023). There bytes are an average over all transactions, those that change nothing included.
-struct load {
-  double bytes;  // per transaction
-  uint64_t transactions, updates;
-};
-
 struct application {
   const char* name;
   unsigned threads_max;
-  load paper;
+  load paper;  // as the paper has it, for the native inputs
 };
 const std::vector<application>& applications();
 
