@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "systems/stamp_system.hpp"
+#include "workloads/stamp/on_store.hpp"
 #include "workloads/stores/volatile_store.hpp"
 
 namespace scute::bench {

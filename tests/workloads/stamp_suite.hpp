@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "workloads/stages.hpp"
-#include "workloads/stamp/applications.hpp"
+#include "workloads/stamp/on_store.hpp"
 #include "workloads/unlogged_stage.hpp"
 #ifdef SCUTE_TEST_HAVE_PMEMOBJ
 #include "workloads/pmemobj_stage.hpp"

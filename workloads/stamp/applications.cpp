@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include "workloads/stamp/on_store.hpp"
 #include "workloads/stores/counting_store.hpp"
 
 namespace scute::workloads::stamp {

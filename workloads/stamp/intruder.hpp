@@ -94,14 +94,15 @@ class intruder {
 
   uint64_t run(unsigned thread) {
     uint64_t transactions = 0;
+    std::string flow_text;
     for (;;) {
       const ptr<packet> p = capture();
       ++transactions;
       if (!p) return transactions;
       reassemble(p);
       transactions += 2;
-      if (uint64_t number = 0; take_decoded(number))
-        findings_[thread].push_back({number, hash(text_), input::suspicious(text_)});
+      if (uint64_t number = 0; take_decoded(number, flow_text))
+        findings_[thread].push_back({number, hash(flow_text), input::suspicious(flow_text)});
     }
   }
 
@@ -221,17 +222,17 @@ class intruder {
     complete_.push(t, made);
   }
 
-  bool take_decoded(uint64_t& number) {
+  bool take_decoded(uint64_t& number, std::string& out) {
     const std::lock_guard hold(complete_lock_);
     return store_.transact([&](tx& t) {
-      text_.clear();
+      out.clear();
       const ptr<decoded> at = complete_.pop(t);
       if (!at) return false;
       const decoded d = t.get(at);
       number = d.flow;
       for (ptr<text> p = d.first; p;) {
         const text& block = t.get(p);
-        text_.append(block.bytes, std::min<uint64_t>(sizeof block.bytes, d.length - text_.size()));
+        out.append(block.bytes, std::min<uint64_t>(sizeof block.bytes, d.length - out.size()));
         const ptr<text> next = block.next;
         t.destroy(p);
         p = next;
@@ -249,7 +250,6 @@ class intruder {
   tree flows_{ptr<typename tree::root>()};
   std::mutex arrived_lock_, flows_lock_, complete_lock_;
   std::vector<std::vector<finding>> findings_;
-  static inline thread_local std::string text_;
 };
 
 }  // namespace scute::workloads::stamp

@@ -74,9 +74,10 @@ class kmeans {
   // If a thread fails, the others go on without it.
   uint64_t run(unsigned thread) {
     uint64_t transactions = 0;
+    std::vector<float> means;
     try {
       for (;;) {
-        transactions += round();
+        transactions += round(means);
         meet_.arrive_and_wait();
         if (thread == 0) transactions += end_round();
         meet_.arrive_and_wait();
@@ -123,15 +124,16 @@ class kmeans {
  private:
   static constexpr uint64_t share = 3;
 
-  uint64_t round() {
+  // Every thread has a copy of the means for the searches of a round.
+  uint64_t round(std::vector<float>& means) {
     uint64_t transactions = 0, moved = 0;
-    load_means();
+    copy_means(means);
     for (;;) {
       const uint64_t from = take();
       ++transactions;
       if (from >= n_) break;
       for (uint64_t i = from; i < std::min(from + share, n_); ++i, ++transactions) {
-        const uint32_t k = nearest(i);
+        const uint32_t k = nearest(means, i);
         moved += k != member_[i];
         member_[i] = k;
         add(k, i);
@@ -160,19 +162,18 @@ class kmeans {
     });
   }
 
-  // A copy of the means for each thread, for the searches of a round.
-  void load_means() {
-    means_.resize(static_cast<size_t>(k_) * (width_ - 1));
+  void copy_means(std::vector<float>& means) const {
+    means.clear();
     for (uint32_t k = 0; k < k_; ++k) {
       const centre& c = store_.view().get(places_.means[k]);
-      std::copy(c.numbers + 1, c.numbers + width_, means_.begin() + k * (width_ - 1));
+      means.insert(means.end(), c.numbers + 1, c.numbers + width_);
     }
   }
-  uint32_t nearest(uint64_t point) const {
+  uint32_t nearest(const std::vector<float>& means, uint64_t point) const {
     const auto p = points_.point(point);
     float least = std::numeric_limits<float>::max();
     uint32_t found = 0;
-    const float* mean = means_.data();
+    const float* mean = means.data();
     for (uint32_t k = 0; k < k_; ++k, mean += p.size()) {
       float distance = 0;
       for (size_t d = 0; d < p.size(); ++d) distance += (p[d] - mean[d]) * (p[d] - mean[d]);
@@ -214,7 +215,6 @@ class kmeans {
   ptr<root> root_;
   root places_{};  // a copy: they do not change
   std::vector<uint32_t> member_;
-  static inline thread_local std::vector<float> means_;
   unsigned rounds_ = 0;
   std::atomic<bool> ended_ = false;
   std::barrier<> meet_;

@@ -132,11 +132,12 @@ class vacation {
     return wrong;
   }
 
-  // In as many transactions as there are customers and items.
+  // In as many transactions as there are customers and items. Customers go first: what they have
+  // reserved is given back to the items.
   void clear() {
     const uint64_t n = wishes_.how.relations;
-    for (uint64_t i = 0; i < n; ++i) {
-      store_.transact([&](tx& t) { remove_customer(t, i); });
+    for (uint64_t i = 0; i < n; ++i) store_.transact([&](tx& t) { remove_customer(t, i); });
+    for (uint64_t i = 0; i < n; ++i)
       store_.transact([&](tx& t) {
         for (unsigned k = 0; k < kinds; ++k)
           if (const ptr<item> p = find(t, k, i)) {
@@ -144,7 +145,6 @@ class vacation {
             t.destroy(p);
           }
       });
-    }
     store_.transact([&](tx& t) {
       const root r = t.get(root_);
       for (const auto table : r.tables) t.destroy(table);

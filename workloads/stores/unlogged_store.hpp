@@ -33,7 +33,7 @@ class unlogged_store {
 
   class tx : public reader {
    public:
-    explicit tx(unlogged_store& store) : store_(store) { lines_.clear(); }
+    explicit tx(unlogged_store& store) : store_(store), lines_(room()) { lines_.clear(); }
 
     template <class T>
     struct made {
@@ -77,7 +77,7 @@ class unlogged_store {
     };
 
     template <class T>
-    static T* noted(T* first, uint64_t n) {
+    T* noted(T* first, uint64_t n) {
       const auto begin = reinterpret_cast<uintptr_t>(first), end = begin + n * sizeof(T);
       for (uintptr_t at = begin & ~(line - 1); at < end; at += line)
         if (lines_.empty() || lines_.back() != at) lines_.push_back(at);
@@ -93,8 +93,13 @@ class unlogged_store {
     }
 
     // A thread has one transaction at a time, and keeps the room.
-    static inline thread_local std::vector<uintptr_t> lines_;
+    static std::vector<uintptr_t>& room() {
+      thread_local std::vector<uintptr_t> lines;
+      return lines;
+    }
+
     unlogged_store& store_;
+    std::vector<uintptr_t>& lines_;
     std::vector<piece> freed_;
   };
 
