@@ -50,7 +50,8 @@ struct row {
   std::optional<costs> per_op;    // absent where the system does not count
   std::optional<uint64_t> moved;  // bytes that one operation reads; gives a throughput
 
-  std::optional<double> untested;  // share of the object bytes accessed that nothing has tested
+  std::optional<double> deferred_ns;  // that the system put off until after the time of the operation
+  std::optional<double> untested;     // share of the object bytes accessed that nothing has tested
   std::optional<double> p50_ns, p99_ns;  // of single operations, where those are timed
   std::string file_system;               // of works on a disk; else empty
 

@@ -14,23 +14,23 @@ double updates_each(const workloads::stamp::load& l) {
 }  // namespace
 
 std::string load_table(const std::vector<row>& rows, style s) {
-  std::vector<std::vector<std::string>> lines{{"",
-                                               "transactions",
-                                               "bytes each",
-                                               "updates each",
-                                               "paper: transactions",
-                                               "bytes each",
+  std::vector<std::vector<std::string>> lines{{"", "transactions", "changed bytes each",
+                                               "updates each", "new bytes each",
+                                               "paper: transactions", "bytes each",
                                                "updates each"}};
   for (const row& r : rows) {
     if (!r.load) continue;
     for (const auto& a : workloads::stamp::applications()) {
       if (r.structure != a.name) continue;
       std::vector<std::string> line{r.structure};
-      for (const auto& l : {*r.load, a.paper}) {
+      const auto add = [&line](const workloads::stamp::load& l) {
         line.push_back(fmt::format("{}", l.transactions));
         line.push_back(fmt::format("{:.4g}", l.bytes));
         line.push_back(fmt::format("{:.3g}", updates_each(l)));
-      }
+      };
+      add(*r.load);
+      line.push_back(fmt::format("{:.4g}", r.load->new_bytes));
+      add(a.paper);
       lines.push_back(line);
     }
   }

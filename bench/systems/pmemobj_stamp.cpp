@@ -12,6 +12,12 @@ std::unique_ptr<stamp_system> make_pmemobj_stamp(const stamp_kind& kind, const s
                                      kind.name == pmemobj_huge ? pages::huge : pages::as_they_come);
 }
 
+std::unique_ptr<stamp_system> make_pmemobj_elements_stamp(const stamp_kind&,
+                                                          const stamp_task& task) {
+  return make_stamp_on<pmemobj_elements_home>(task, task.path, task.size,
+                                              pmemobj_pages::as_they_come);
+}
+
 }  // namespace scute::bench
 
 #endif

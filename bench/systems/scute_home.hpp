@@ -24,6 +24,8 @@ class scute_home_of {
   }
 
   store_type& store() noexcept { return store_; }
+  // Does now what the engine would have done later.
+  void drain() { pool_.drain(); }
   bool count(costs& out) const {
     out = costs_of(pool_.native_handle());
     return true;

@@ -18,6 +18,9 @@ const std::vector<stamp_kind>& stamp_kinds() {
 #ifdef SCUTE_BENCH_HAVE_PMEMOBJ
       {"libpmemobj", "libpmemobj", "tx", "", "", false, make_pmemobj_stamp},
       {pmemobj_huge, pmemobj_huge, "tx", "", "", false, make_pmemobj_stamp},
+      {"libpmemobj-elements", "libpmemobj-elements", "tx",
+       "libpmemobj, each element of an array saved by itself; stamp only, and only if named", "",
+       true, make_pmemobj_elements_stamp},
 #endif
       {"no-log", "no-log", "flush",
        "data written back at the end of each transaction, no log, not atomic; stamp only", "", false,

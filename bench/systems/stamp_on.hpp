@@ -30,6 +30,14 @@ class stamp_on final : public stamp_system {
 
   uint64_t run(unsigned thread) override { return application_.run(thread); }
   std::string check() override { return application_.check(); }
+  bool drain() override {
+    if constexpr (requires { home_.drain(); }) {
+      home_.drain();
+      return true;
+    } else {
+      return false;
+    }
+  }
   bool count(costs& out) override { return home_.count(out); }
 
  private:

@@ -20,6 +20,8 @@ class stamp_system {
   virtual uint64_t run(unsigned thread) = 0;
   // "" if the result is right, else what is wrong.
   virtual std::string check() = 0;
+  // Does what the system has put off; false if it puts nothing off.
+  virtual bool drain() { return false; }
   // What it has cost since it was made; false if the system does not count.
   virtual bool count(costs&) { return false; }
 };
@@ -34,9 +36,9 @@ struct stamp_task {
 struct stamp_kind {
   std::string name;            // in --systems
   std::string system, config;  // in the result
-  std::string about;
-  std::string pool;  // the configuration of a Scute pool
-  bool asked_for;    // only if --systems has it
+  std::string about;           // in --list; "" if another group of works lists it
+  std::string pool;            // the configuration of a Scute pool, else ""
+  bool asked_for;              // takes part only if --systems names it
   // Ready to run.
   std::unique_ptr<stamp_system> (*make)(const stamp_kind&, const stamp_task&);
 };
@@ -49,6 +51,8 @@ std::unique_ptr<stamp_system> make_scute_stamp(const stamp_kind&, const stamp_ta
 std::unique_ptr<stamp_system> make_scute_in_place_stamp(const stamp_kind&, const stamp_task&);
 // Throws no_huge_pages if its pool is to have them and gets none.
 std::unique_ptr<stamp_system> make_pmemobj_stamp(const stamp_kind&, const stamp_task&);
+// A run of an array is saved element by element.
+std::unique_ptr<stamp_system> make_pmemobj_elements_stamp(const stamp_kind&, const stamp_task&);
 std::unique_ptr<stamp_system> make_unlogged_stamp(const stamp_kind&, const stamp_task&);
 std::unique_ptr<stamp_system> make_volatile_stamp(const stamp_kind&, const stamp_task&);
 

@@ -70,10 +70,8 @@ class genome {
         for (size_t j = i; j < std::min(i + at_once, all.size()); ++j) enter(t, all[j]);
       });
     std::vector<ptr<segment>> first = unique(), last = first;  // that follow none, that none follows
-    for (uint32_t n = sequenced_.how.segment_length - 1; n > 0 && first.size() > 1; --n) {
-      transactions += first.size() + last.size();
-      link(n, first, last);
-    }
+    for (uint32_t n = sequenced_.how.segment_length - 1; n > 0 && first.size() > 1; --n)
+      transactions += link(n, first, last);
     return transactions;
   }
 
@@ -136,8 +134,10 @@ class genome {
     return all;
   }
 
-  void link(uint32_t n, std::vector<ptr<segment>>& first, std::vector<ptr<segment>>& last) {
+  // Returns how many transactions it took.
+  uint64_t link(uint32_t n, std::vector<ptr<segment>>& first, std::vector<ptr<segment>>& last) {
     const uint64_t buckets = std::bit_ceil(first.size());
+    uint64_t transactions = 2 + 2 * table::directories_of(buckets) + first.size() + last.size();
     const auto made = table::make(store_, buckets);
     store_.transact([&](tx& t) { t.edit(root_, &root::beginnings) = made; });
     table beginnings(store_.view(), made);
@@ -155,9 +155,10 @@ class genome {
     });
     std::erase_if(first, [&](ptr<segment> p) { return store_.view().get(p).follows != 0; });
 
-    drop(beginnings);
+    transactions += drop(beginnings);
     beginnings.clear(store_);
     store_.transact([&](tx& t) { t.edit(root_, &root::beginnings) = {}; });
+    return transactions;
   }
 
   bool follow(tx& t, const table& beginnings, uint64_t mask, ptr<segment> p, uint32_t n) {
@@ -181,8 +182,8 @@ class genome {
     return false;
   }
 
-  // What found no match.
-  void drop(const table& beginnings) {
+  // What found no match, a transaction each.
+  uint64_t drop(const table& beginnings) {
     std::vector<ptr<beginning>> left;
     const auto& r = store_.view();
     for (uint64_t page = 0; page < beginnings.pages(); ++page)
@@ -190,6 +191,7 @@ class genome {
         for (ptr<beginning> at = head; at; at = r.get(at).next) left.push_back(at);
     for (const ptr<beginning> at : left)
       store_.transact([&](tx& t) { t.destroy(at); });
+    return left.size();
   }
 
   S& store_;

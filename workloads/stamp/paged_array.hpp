@@ -26,23 +26,25 @@ class paged_array {
 
  public:
   static constexpr uint64_t per_page = 256 / sizeof(T);
+  static constexpr uint64_t directory_size = 63;
 
   struct page {
     T items[per_page];
   };
   struct directory {
     ptr<directory> next;
-    ptr<page> pages[63];
+    ptr<page> pages[directory_size];
   };
   // Where the array begins: a field of the user's root.
   using root = ptr<directory>;
 
-  // All elements are zero. `first` is to be kept in the root by the caller's transaction.
+  // All elements are zero. The caller keeps the result in his root.
   static root make(S& s, uint64_t length) {
     root first{};
-    uint64_t left = (length + per_page - 1) / per_page;
-    for (; left != 0 || !first; ) {
-      const uint64_t n = left % 63 == 0 && left != 0 ? 63 : left % 63;
+    uint64_t left = pages_of(length);
+    while (left != 0 || !first) {
+      // The last directory is made first, and alone may have room left.
+      const uint64_t n = left == 0 ? 0 : (left - 1) % directory_size + 1;
       first = s.transact([&](tx& t) {
         auto [at, d] = t.template make<directory>();
         d.next = first;
@@ -52,6 +54,10 @@ class paged_array {
       left -= n;
     }
     return first;
+  }
+  // Transactions that make() takes for so many elements, and clear() once more.
+  static uint64_t directories_of(uint64_t length) noexcept {
+    return std::max<uint64_t>((pages_of(length) + directory_size - 1) / directory_size, 1);
   }
 
   paged_array() = default;
@@ -92,6 +98,8 @@ class paged_array {
   }
 
  private:
+  static uint64_t pages_of(uint64_t length) noexcept { return (length + per_page - 1) / per_page; }
+
   root first_{};
   std::vector<ptr<page>> pages_;
 };

@@ -105,7 +105,7 @@ class vacation {
   void for_each_reservation(F&& f) const {
     const auto& r = store_.view();
     customers_.for_each(r, [&](uint64_t number, ptr<customer> c) {
-      f(number, nullptr);
+      f(number, static_cast<const reservation*>(nullptr));
       for (ptr<reservation> at = r.get(c).first; at; at = r.get(at).next) f(number, &r.get(at));
     });
   }
