@@ -68,6 +68,22 @@ for structure, size in STRUCTURES.items():
                      "ns_per_op": 0.0, "spread": 0.0, "ops": 1000,
                      **{f"{op}_{kind}_{what}": 1.5 * size for op in ("insert", "remove")
                         for kind in ("new", "mod") for what in ("bytes", "objects")}})
+APPLICATIONS = ("genome", "intruder", "kmeans-low", "kmeans-high", "labyrinth", "ssca2", "vacation-low",
+                "vacation-high", "yada")
+STAMP = [("scute", c, 800 - 100 * i) for i, c in enumerate(("redo-none", "redo-mlpc", "logfree-mlpc", "spec-flush",
+                                                            "spec-none"))]
+STAMP += [("libpmemobj", "tx", 1000), ("libpmemobj-huge", "tx", 900), ("no-log", "flush", 250),
+          ("volatile", "malloc", 200)]
+for n, structure in enumerate(APPLICATIONS):
+    for threads in (1,) if structure in ("genome", "labyrinth", "yada") else (1, 2):
+        for system, config, ns in STAMP:
+            # Peers take longer from one application to the next, Scute does not.
+            slow = 1 + n if system.startswith("libpmemobj") else 1
+            deferred = {"deferred_ns_per_op": 90.0} if config == "spec-none" else {}
+            add("stamp", 0, threads, system, config, ns * slow, structure=structure, **deferred,
+                **counters(system, config, 64))
+    rows.append({"work": "stamp_load", "structure": structure, "size": 0, "threads": 1, "system": "scute",
+                 "config": "counted", "ns_per_op": 0.0, "spread": 0.0, "ops": 1000, "changed_bytes": 48.5, "new_bytes": 15.5, "updates": 7000 + n})
 for work in "abcdef":
     for size in (100, 256):
         for distribution in ("zipfian", "uniform"):

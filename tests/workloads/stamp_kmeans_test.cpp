@@ -2,6 +2,7 @@
 // kmeans gives the clusters and means of a plain one, to the last bit: the sums of these points are exact in any
 // order.
 #include <limits>
+#include <set>
 
 #include "workloads/stamp_suite.hpp"
 
@@ -76,6 +77,23 @@ TYPED_TEST(stamp_kmeans, two_threads) {
 TYPED_TEST(stamp_kmeans, few_rounds) {
   this->compare({200, 3, 8, 40, 2, 0.0, 7}, 2);
 }
+
+// Of two centres at the same place the second gets no points, and stays where it is.
+TYPED_TEST(stamp_kmeans, centres_without_points) {
+  const kmeans_setup how{60, 1, 2, 40, 4, 0.0, 8};
+  const plain_kmeans wanted{kmeans_input(how)};
+  const std::set<uint32_t> used(wanted.member.begin(), wanted.member.end());
+  ASSERT_LT(used.size(), how.clusters);
+  this->compare(how, 1);
+}
+
+#ifdef SCUTE_TEST_HAVE_PMEMOBJ
+// The sums are the one run of an array in STAMP that a program with instrumented stores saves in pieces.
+using stamp_kmeans_of_elements = stamp_kmeans<pmemobj_elements_stage>;
+TEST_F(stamp_kmeans_of_elements, two_threads) {
+  compare({300, 32, 6, 5, 20, 0.001, 8}, 2);
+}
+#endif
 
 }  // namespace
 }  // namespace scute::test

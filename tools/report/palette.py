@@ -27,9 +27,13 @@ _LOOKS: dict[str, Look] = {
     "plain-mlpc": Look("#8ad9be", "//", "s"),
     "logfree-mlpc": Look("#009e73", "", "o"),
     "logfree2-mlpc": Look("#00523b", "", "D"),
+    # Ranges edited in place.
+    "redo-none-in-place": Look("#cfe8f7", "xx", "v"),
+    "logfree-mlpc-in-place": Look("#009e73", "xx", "o"),
     # Peers.
     "libpmemobj": Look("#e69f00", "", "X"),
     "libpmemobj-huge": Look("#f5cf80", "//", "8"),
+    "libpmemobj-elements": Look("#9c6b00", "xx", "4"),
     "lmdb": Look("#d55e00", "", "P"),
     "sqlite": Look("#f0e442", "", "p"),
     "rocksdb": Look("#cc79a7", "", "*"),
@@ -38,6 +42,7 @@ _LOOKS: dict[str, Look] = {
     "raw-log": Look("#8c8c8c", "..", "2", True),
     "raw-redo": Look("#b3b3b3", "//", "3", True),
     "memcpy": Look("#777777", "", "d", True),
+    "no-log": Look("#5e5e5e", "//", "+", True),
     "volatile": Look("#c9c9c9", "..", "h", True),
     "read": Look("#777777", "", "d", True),
     "pwrite": Look("#777777", "", "d", True),

@@ -10,6 +10,7 @@ import instructions
 import machine as machines
 import papers
 import protection_plots
+import stamp_plots
 import summary
 import tables
 import targets
@@ -37,7 +38,8 @@ SECTIONS: tuple[Section, ...] = (
      (transaction_plots.objects, protection_plots.bytes_written), tables.by_size),
     ("Maps", ("map_",), (transaction_plots.maps,), tables.by_structure),
     ("YCSB", ("ycsb_",), (transaction_plots.ycsb,), tables.by_work),
-    ("STAMP", ("stamp",), (), tables.by_structure),
+    ("STAMP", (stamp_plots.RUN, stamp_plots.LOAD),
+     (stamp_plots.speedup, stamp_plots.overhead, stamp_plots.bytes_written), tables.applications),
     ("Durable records on a disk", ("kv_",), (transaction_plots.durable,), tables.by_threads),
     ("Where the time of a commit goes", ("stages",), (protection_plots.stages,), tables.stages),
     ("Policies of testing checksums", ("policy_",), (protection_plots.policies,), tables.by_size),
@@ -54,7 +56,7 @@ def _belongs(work: str, works: tuple[str, ...]) -> bool:
 
 def _sections(rows: Rows, canvas: Canvas) -> str:
     out = ""
-    shown: set[str] = {"table3", "stamp_load"}  # beside the papers
+    shown: set[str] = {"table3"}  # beside the paper's
     for head, works, plots, table in SECTIONS:
         here = rows.filter(lambda r: _belongs(r.work, works))
         if not len(here):
