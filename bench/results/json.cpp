@@ -92,7 +92,7 @@ std::vector<row> from_json(const std::string& text) {
       r.sizes = footprint{take(j, "insert"), take(j, "remove")};
     } else if (j.contains("changed_bytes")) {
       r.load = workloads::stamp::load{j.at("changed_bytes"), j.at("ops"), j.at("updates"),
-                                     j.at("new_bytes")};
+                                      j.at("new_bytes")};
     } else {
       r.ns_per_op = j.at("ns_per_op");
       r.spread = j.at("spread");
@@ -105,8 +105,7 @@ std::vector<row> from_json(const std::string& text) {
       j.at("bytes_per_op").get<double>();
     }
     if (j.contains("read_per_op")) r.moved = j.at("read_per_op").get<uint64_t>();
-    if (j.contains("deferred_ns_per_op"))
-      r.deferred_ns = j.at("deferred_ns_per_op").get<double>();
+    if (j.contains("deferred_ns_per_op")) r.deferred_ns = j.at("deferred_ns_per_op").get<double>();
     if (j.contains("untested")) r.untested = j.at("untested").get<double>();
     if (j.contains("stages"))
       for (const auto& [name, ns] : j.at("stages").items()) r.stages.emplace_back(name, ns);

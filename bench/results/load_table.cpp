@@ -14,10 +14,9 @@ double updates_each(const workloads::stamp::load& l) {
 }  // namespace
 
 std::string load_table(const std::vector<row>& rows, style s) {
-  std::vector<std::vector<std::string>> lines{{"", "transactions", "changed bytes each",
-                                               "updates each", "new bytes each",
-                                               "paper: transactions", "bytes each",
-                                               "updates each"}};
+  std::vector<std::vector<std::string>> lines{
+      {"", "transactions", "changed bytes each", "updates each", "new bytes each",
+       "paper: transactions", "bytes each", "updates each"}};
   for (const row& r : rows) {
     if (!r.load) continue;
     for (const auto& a : workloads::stamp::applications()) {

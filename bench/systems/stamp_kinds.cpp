@@ -23,8 +23,8 @@ const std::vector<stamp_kind>& stamp_kinds() {
        true, make_pmemobj_elements_stamp},
 #endif
       {"no-log", "no-log", "flush",
-       "data written back at the end of each transaction, no log, not atomic; stamp only", "", false,
-       make_unlogged_stamp},
+       "data written back at the end of each transaction, no log, not atomic; stamp only", "",
+       false, make_unlogged_stamp},
       {"volatile", "volatile", "malloc", "", "", false, make_volatile_stamp},
   };
   return kinds;

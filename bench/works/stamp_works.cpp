@@ -101,8 +101,7 @@ class match {
       costs before, after;
       system->count(before);
       std::vector<uint64_t> done(threads_);
-      const double ns =
-          s_.workers.run(threads_, [&](unsigned t) { done[t] = system->run(t); });
+      const double ns = s_.workers.run(threads_, [&](unsigned t) { done[t] = system->run(t); });
       const uint64_t end = now_ns();
       c.defers = system->drain();
       c.deferred_ns += static_cast<double>(now_ns() - end);
@@ -153,8 +152,7 @@ unsigned steps(const options& o) {
 
 void run(session& s) {
   for_each_match(s.o, [&](const stamp::application& a, unsigned threads) {
-    s.bar.step(
-        fmt::format("STAMP, {}, {} thread{}", a.name, threads, threads == 1 ? "" : "s"));
+    s.bar.step(fmt::format("STAMP, {}, {} thread{}", a.name, threads, threads == 1 ? "" : "s"));
     match(s, a, threads).run();
   });
   if (!s.o.wants(load_work)) return;
@@ -173,8 +171,7 @@ void expected(const options& o, std::vector<row>& rows) {
       if (contends(o, kind)) rows.push_back(row_of(a, threads, kind));
   });
   if (!o.wants(load_work)) return;
-  for (const stamp::application& a : stamp::applications())
-    rows.push_back(row_of(load_work, a, 1));
+  for (const stamp::application& a : stamp::applications()) rows.push_back(row_of(load_work, a, 1));
 }
 
 }  // namespace

@@ -83,7 +83,8 @@ for n, structure in enumerate(APPLICATIONS):
             add("stamp", 0, threads, system, config, ns * slow, structure=structure, **deferred,
                 **counters(system, config, 64))
     rows.append({"work": "stamp_load", "structure": structure, "size": 0, "threads": 1, "system": "scute",
-                 "config": "counted", "ns_per_op": 0.0, "spread": 0.0, "ops": 1000, "changed_bytes": 48.5, "new_bytes": 15.5, "updates": 7000 + n})
+                 "config": "counted", "ns_per_op": 0.0, "spread": 0.0, "ops": 1000, "changed_bytes": 48.5,
+                 "new_bytes": 15.5, "updates": 7000 + n})
 for work in "abcdef":
     for size in (100, 256):
         for distribution in ("zipfian", "uniform"):

@@ -19,8 +19,7 @@ struct plain_kmeans {
   explicit plain_kmeans(const kmeans_input& in) : member(in.how.points, in.how.clusters) {
     for (const uint32_t i : in.first) means.emplace_back(in.point(i).begin(), in.point(i).end());
     uint32_t moved = in.how.points;
-    while (rounds < in.how.rounds_max && moved != 0 &&
-           moved >= in.how.threshold * in.how.points) {
+    while (rounds < in.how.rounds_max && moved != 0 && moved >= in.how.threshold * in.how.points) {
       moved = 0;
       std::vector<std::vector<float>> sums(means.size(), std::vector<float>(in.how.dimensions));
       std::vector<float> counts(means.size());

@@ -28,7 +28,8 @@ struct plain_box {
     const int steps[6][3] = {{1, 0, 0}, {-1, 0, 0}, {0, 1, 0}, {0, -1, 0}, {0, 0, 1}, {0, 0, -1}};
     for (const auto& s : steps) {
       const int i = a + s[0], j = b + s[1], k = c + s[2];
-      if (i >= 0 && i < x && j >= 0 && j < y && k >= 0 && k < z) cells.push_back(i + x * (j + y * k));
+      if (i >= 0 && i < x && j >= 0 && j < y && k >= 0 && k < z)
+        cells.push_back(i + x * (j + y * k));
     }
     return cells;
   }

@@ -33,8 +33,8 @@ TEST(stamp_load, rounds_of_kmeans) {
   constexpr uint64_t shares = (points + 2) / 3 + 1, numbers = 1 + dimensions;
   EXPECT_EQ(l.transactions, rounds * (shares + points + 2));
   EXPECT_EQ(l.updates, rounds * (shares + 1 + points * numbers + 2 * clusters * numbers + 2));
-  EXPECT_DOUBLE_EQ(bytes_in_all(l), rounds * (8.0 * (shares + 1 + 2) +
-                                              4.0 * (points + 2 * clusters) * numbers));
+  EXPECT_DOUBLE_EQ(bytes_in_all(l),
+                   rounds * (8.0 * (shares + 1 + 2) + 4.0 * (points + 2 * clusters) * numbers));
 }
 
 TEST(stamp_load, a_way_through_an_empty_labyrinth) {

@@ -51,20 +51,18 @@ any_input make_input(std::string_view name, scale size, unsigned threads, uint64
     return genome_input(pick<genome_setup>(size, {16384, 64, 524288, seed}, {256, 16, 16384, seed},
                                            {200, 16, 400, seed}));
   if (name == "intruder")
-    return intruder_input(pick<intruder_setup>(size, {16384, 16, 10, seed}, {2038, 4, 10, seed},
-                                               {50, 8, 10, seed}));
+    return intruder_input(
+        pick<intruder_setup>(size, {16384, 16, 10, seed}, {2038, 4, 10, seed}, {50, 8, 10, seed}));
   if (name == "kmeans-low") return make_kmeans(size, 40, seed);
   if (name == "kmeans-high") return make_kmeans(size, 15, seed);
   if (name == "labyrinth")
     return labyrinth_input(pick<labyrinth_setup>(size, {128, 128, 3, 128, seed},
                                                  {32, 32, 3, 96, seed}, {12, 12, 2, 8, seed}));
-  if (name == "ssca2")
-    return ssca2_input({pick<unsigned>(size, 16, 13, 7), seed});
+  if (name == "ssca2") return ssca2_input({pick<unsigned>(size, 16, 13, 7), seed});
   if (name == "vacation-low") return make_vacation(size, false, threads, seed);
   if (name == "vacation-high") return make_vacation(size, true, threads, seed);
   if (name == "yada")
-    return yada_input(
-        pick<yada_setup>(size, {20000, 15, seed}, {633, 20, seed}, {40, 20, seed}));
+    return yada_input(pick<yada_setup>(size, {20000, 15, seed}, {633, 20, seed}, {40, 20, seed}));
   throw std::invalid_argument("STAMP has no application " + std::string(name));
 }
 

@@ -131,8 +131,7 @@ flaw flaw_of(const triangle<Handle>& t, double sharpness_min) {
   for (unsigned side = 0; side < 3 && !f.encroached; ++side)
     if (!t.beside[side] && encroaches(t.corner[side], t.begin(side), t.end(side)))
       f.encroached = true, f.side = side;
-  f.sharpness =
-      std::min(1.0, sharpness(t.corner[0], t.corner[1], t.corner[2]) / sharpness_min);
+  f.sharpness = std::min(1.0, sharpness(t.corner[0], t.corner[1], t.corner[2]) / sharpness_min);
   return f;
 }
 

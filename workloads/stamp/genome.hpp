@@ -69,7 +69,8 @@ class genome {
       store_.transact([&](tx& t) {
         for (size_t j = i; j < std::min(i + at_once, all.size()); ++j) enter(t, all[j]);
       });
-    std::vector<ptr<segment>> first = unique(), last = first;  // that follow none, that none follows
+    std::vector<ptr<segment>> first = unique(),
+                              last = first;  // that follow none, that none follows
     for (uint32_t n = sequenced_.how.segment_length - 1; n > 0 && first.size() > 1; --n)
       transactions += link(n, first, last);
     return transactions;
@@ -101,8 +102,7 @@ class genome {
   }
 
   void clear() {
-    for (const ptr<segment> p : unique())
-      store_.transact([&](tx& t) { t.destroy(p); });
+    for (const ptr<segment> p : unique()) store_.transact([&](tx& t) { t.destroy(p); });
     set_.clear(store_);
     store_.transact([&](tx& t) { t.open(root_) = root{}; });
   }
@@ -162,8 +162,7 @@ class genome {
   }
 
   bool follow(tx& t, const table& beginnings, uint64_t mask, ptr<segment> p, uint32_t n) {
-    const letters tail =
-        input::from(letters_of(t.get(p)), sequenced_.how.segment_length - n);
+    const letters tail = input::from(letters_of(t.get(p)), sequenced_.how.segment_length - n);
     const uint64_t bucket = input::hash(tail) & mask;
     ptr<beginning> before{};
     for (ptr<beginning> at = beginnings.get(t, bucket); at; before = at, at = t.get(at).next) {
@@ -189,8 +188,7 @@ class genome {
     for (uint64_t page = 0; page < beginnings.pages(); ++page)
       for (const ptr<beginning> head : beginnings.whole(r, page))
         for (ptr<beginning> at = head; at; at = r.get(at).next) left.push_back(at);
-    for (const ptr<beginning> at : left)
-      store_.transact([&](tx& t) { t.destroy(at); });
+    for (const ptr<beginning> at : left) store_.transact([&](tx& t) { t.destroy(at); });
     return left.size();
   }
 

@@ -23,8 +23,8 @@ struct intruder_setup {
 
 struct intruder_input {
   static constexpr uint32_t packet_bytes = 16;
-  static constexpr std::string_view signatures[] = {"#about", "#buffer", "#shellcode", "#overrun",
-                                                    "#rootkit", "#worm"};
+  static constexpr std::string_view signatures[] = {"#about",   "#buffer",  "#shellcode",
+                                                    "#overrun", "#rootkit", "#worm"};
   struct packet {
     uint64_t flow;
     uint32_t index, count;  // of the flow's packets

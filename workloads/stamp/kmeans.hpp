@@ -198,8 +198,8 @@ class kmeans {
       return m;
     });
     ++rounds_;
-    if (static_cast<double>(moved) < points_.how.threshold * static_cast<double>(n_) || moved == 0 ||
-        rounds_ == points_.how.rounds_max)
+    if (static_cast<double>(moved) < points_.how.threshold * static_cast<double>(n_) ||
+        moved == 0 || rounds_ == points_.how.rounds_max)
       ended_ = true;
     return 1;
   }

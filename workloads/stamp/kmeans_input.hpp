@@ -16,8 +16,8 @@ namespace scute::workloads::stamp {
 struct kmeans_setup {
   uint32_t points, dimensions, true_centres;
   uint32_t clusters;
-  unsigned rounds_max;      // of the algorithm
-  double threshold;         // it ends when a smaller share of the points changes its cluster
+  unsigned rounds_max;  // of the algorithm
+  double threshold;     // it ends when a smaller share of the points changes its cluster
   uint64_t seed = 1;
 };
 

@@ -8,7 +8,8 @@
 namespace scute::workloads::stamp {
 
 struct load {
-  double bytes;  // changed, each once per transaction; transactions that change nothing are in the average
+  double
+      bytes;  // changed, each once per transaction; transactions that change nothing are in the average
   uint64_t transactions, updates;  // in all; an update stores to at most 8 of those bytes
   double new_bytes = 0;            // of objects that it made and did not free again
 };

@@ -13,10 +13,10 @@
 namespace scute::workloads::stamp {
 
 struct vacation_setup {
-  uint32_t queries;               // of a task, at most
-  unsigned query_percent;         // of the numbers, from the lowest on, that tasks are about
-  unsigned reservation_percent;   // of the tasks
-  uint64_t relations;             // cars, flights, rooms and customers, of each as many
+  uint32_t queries;              // of a task, at most
+  unsigned query_percent;        // of the numbers, from the lowest on, that tasks are about
+  unsigned reservation_percent;  // of the tasks
+  uint64_t relations;            // cars, flights, rooms and customers, of each as many
   uint64_t tasks;
   uint64_t seed = 1;
 };
@@ -47,7 +47,7 @@ struct vacation_input {
   };
 
   vacation_setup how;
-  std::vector<offer> offers[kinds];       // by number
+  std::vector<offer> offers[kinds];      // by number
   std::vector<std::vector<task>> tasks;  // of each thread
 
   vacation_input(const vacation_setup& h, unsigned threads) : how(h) {
@@ -63,9 +63,7 @@ struct vacation_input {
   }
 
  private:
-  static uint16_t price(dice& random) {
-    return static_cast<uint16_t>(50 + 10 * random.below(5));
-  }
+  static uint16_t price(dice& random) { return static_cast<uint16_t>(50 + 10 * random.below(5)); }
   task draw(dice& random) const {
     const uint64_t range = std::max<uint64_t>(how.relations * how.query_percent / 100, 16);
     const uint64_t p = random.below(200);  // halves of a percent

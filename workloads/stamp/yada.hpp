@@ -131,8 +131,7 @@ class yada {
 
   // When everything has been run.
   void clear() {
-    for (const handle h : everything())
-      store_.transact([&](tx& t) { t.destroy(h); });
+    for (const handle h : everything()) store_.transact([&](tx& t) { t.destroy(h); });
     store_.transact([&](tx& t) {
       t.destroy(mesh_);
       t.open(root_) = root{};

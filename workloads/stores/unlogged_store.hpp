@@ -86,8 +86,7 @@ class unlogged_store {
     void commit() {
       std::ranges::sort(lines_);
       lines_.erase(std::unique(lines_.begin(), lines_.end()), lines_.end());
-      for (const uintptr_t at : lines_)
-        store_.how_.flush(reinterpret_cast<const void*>(at), line);
+      for (const uintptr_t at : lines_) store_.how_.flush(reinterpret_cast<const void*>(at), line);
       if (!lines_.empty()) store_.how_.fence();
       for (const piece& p : freed_) store_.arena_.give_back(p.at, p.size);
     }
