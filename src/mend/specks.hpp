@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where the columns of a fragment do not add up, in small parts, and what each of them would change in the fragment
+// if the damage were the fragment's own.
+//
+// SPECK-1 A speck is columns next to each other in one page, of the header or of the payload, that are taken from one
+//    side as a whole. With one parity nothing in a column tells which cell is wrong: the change is the syndrome, or
+//    none. The same damage is cut in three ways: as clusters (less than 64 bytes from one odd byte to the next), as
+//    runs of odd bytes, and as bytes; a byte of which one or two bits are odd is cut into bits, since flips of two
+//    rows may meet in it.
+// SPECK-2 With several parities the syndromes of a column tell the wrong cell, if it is the only one: what all of
+//    them say alike. What lies in others is no speck. Where no one cell explains a column the fragment is sound there,
+//    or it is damaged along with one of the cells that are known to be damaged, or a parity; with three parities or
+//    more only with such as explain the column.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "mend/mixture.hpp"
+#include "mend/syndromes.hpp"
+
+namespace scute::core::mend {
+
+struct speck {
+  size_t at, length;  // in the image of header and payload, as units_of() lays them out
+  // What XORed to it puts it right, the likeliest one first; each of `length` bytes, or empty for none.
+  std::vector<std::vector<std::byte>> changes;
+};
+
+// Few large specks first; a way of cutting that gives no more of them than the one before is left out. damaged: rows
+// whose fragments in these columns fail their checksums.
+std::vector<std::vector<speck>> cut_into_specks(const pool::state& s,
+                                                const std::vector<unit>& units, syndromes& sums,
+                                                std::span<const uint16_t> damaged);
+
+}  // namespace scute::core::mend
