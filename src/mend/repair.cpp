@@ -78,7 +78,7 @@ void repair(pool::state& s, pool::lane* by, const pool::fragment& f, const char*
       note_damage(s, f, how, s.repairs.hints);
       return true;
     };
-    if (decodings(s, f).any(with) || find_scattered(s, f, image) ||
+    if (decodings(s, f).any(with) || find_scattered(s, f, image, &s.repairs.failed) ||
         find_erasures(s, f, &s.repairs.hints, image))
       break;
     look(image);

@@ -2,12 +2,14 @@
 #include "mend/scattered.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <set>
 
 #include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "codec/checksum.hpp"
+#include "codec/crc32c.hpp"
 #include "mend/page_layout.hpp"
 #include "pool/optimistic.hpp"
 
@@ -15,8 +17,10 @@ namespace scute::core::mend {
 namespace {
 
 constexpr size_t header_end = format::header_size;
-constexpr size_t variants_max = 1024, specks_max = 512;
-constexpr size_t beside_fragments_max = 256;  // SCATTER-5
+constexpr size_t variants_max = 64, specks_max = 512;
+// SCATTER-5
+constexpr size_t beside_fragments_max = 256, crowd = 3;
+constexpr int rounds_max = 4;
 
 format::fragment_header header_of(const std::vector<std::byte>& image) noexcept {
   format::fragment_header h;
@@ -29,16 +33,19 @@ void change(std::vector<std::byte>& image, const speck& x, size_t which) noexcep
   for (size_t k = 0; k < by.size(); ++k) image[x.at + k] ^= by[k];
 }
 
-// How many choices there are of each cost up to `most`, and no more than `enough`: each speck is taken the likeliest
-// way or, for 1, one of its others.
-std::vector<uint64_t> count_by_cost(const std::vector<size_t>& others, size_t most,
-                                    uint64_t enough) {
-  std::vector<uint64_t> count(most + 1);
-  count[0] = 1;
-  for (const size_t n : others)
-    for (size_t cost = most; cost != 0; --cost)
-      count[cost] = std::min(count[cost] + count[cost - 1] * n, enough);
-  return count;
+// All choices that cost less than this are no more than `attempts`: of the specks, with `others` ways each but the
+// likeliest one, none is taken another way, or one, and so on.
+template <typename Others>
+size_t costs_within(size_t specks, Others&& others, uint64_t attempts) {
+  std::array<uint64_t, 65> count{1};  // beyond that only where there are no more
+  const size_t most = std::min(specks, count.size() - 1);
+  for (size_t i = 0; i < specks; ++i)
+    for (size_t cost = std::min(i + 1, most); cost != 0; --cost)
+      count[cost] = std::min(count[cost] + count[cost - 1] * others(i), attempts + 1);
+  uint64_t all = 0;
+  size_t costs = 0;
+  while (costs <= most && all + count[costs] <= attempts) all += count[costs++];
+  return costs;
 }
 
 }  // namespace
@@ -125,9 +132,29 @@ void scattered::choose(search& x, const variant& v, size_t i, size_t left, uint3
   }
 }
 
+// The average, of the cells that may be damaged: this fragment's, those of the others, and a parity.
+size_t scattered::of_each_cell(size_t specks) const noexcept {
+  const size_t cells = damaged_.size() + 2;
+  return (specks + cells / 2) / cells;
+}
+
+// SCATTER-4: what choices have to reach to be of any use.
+size_t scattered::least_cost(size_t specks) const noexcept {
+  return s_.geo.parity > 1 ? 0 : std::max<size_t>(1, of_each_cell(specks));
+}
+
+// The most specks that are of any use.
+size_t scattered::most_specks(uint64_t attempts) const noexcept {
+  if (s_.geo.parity > 1) return specks_max;
+  const auto one = [](size_t) { return uint64_t{1}; };
+  size_t n = 1;
+  for (size_t step = specks_max / 2; step != 0; step /= 2)
+    if (costs_within(n + step, one, attempts) > least_cost(n + step)) n += step;
+  return n;
+}
+
 // One way to cut, with no more than so many attempts.
 void scattered::look(const std::vector<speck>& specks, uint64_t attempts) {
-  if (specks.size() > specks_max) return;
   search x{specks, 0, {}, std::vector<size_t>(specks.size())};
   size_t variants = 1;
   while (x.first < specks.size() && specks[x.first].at < header_end && variants <= variants_max)
@@ -136,24 +163,13 @@ void scattered::look(const std::vector<speck>& specks, uint64_t attempts) {
   choose_header(x, 0, 0);
   std::fill(x.chosen.begin(), x.chosen.end(), 0);
 
-  // SCATTER-2, SCATTER-4
-  const size_t most = specks.size();
-  std::vector<uint64_t> count(most + 1);
-  for (const variant& v : x.headers) {
-    std::vector<size_t> others;
-    for (const auto& words : v.words) others.push_back(words.size());
-    const std::vector<uint64_t> n = count_by_cost(others, most - v.cost, attempts + 1);
-    for (size_t cost = v.cost; cost <= most; ++cost) count[cost] += n[cost - v.cost];
-  }
-  size_t costs = 0;  // that are looked at
-  for (uint64_t all = 0; costs <= most; ++costs) {
-    all += count[costs];
-    if (all > attempts) break;
-  }
-  const size_t cells = damaged_.size() + 2;
-  const size_t least =
-      s_.geo.parity > 1 ? 0 : std::max<size_t>(1, (specks.size() + cells / 2) / cells);
-  if (costs <= least && !SCUTE_PLANTED(scattered_noise)) return;
+  // SCATTER-2, SCATTER-4. Headers that do not fit in form count as well, the bytes behind what any header vouches for
+  // do not.
+  size_t used = x.first;
+  for (const variant& v : x.headers) used = std::max(used, x.first + v.words.size());
+  const size_t costs =
+      costs_within(used, [&](size_t i) { return specks[i].changes.size() - 1; }, attempts);
+  if (costs <= least_cost(used)) return;
   for (size_t cost = 0; cost < costs; ++cost)
     for (const variant& v : x.headers)
       if (cost >= v.cost) choose(x, v, 0, cost - v.cost, 0);
@@ -162,13 +178,24 @@ void scattered::look(const std::vector<speck>& specks, uint64_t attempts) {
 bool scattered::find(uint64_t attempts) {
   found_ = 0;
   attempts_ = 0;
-  const auto ways = cut_into_specks(s_, units_, sums_, damaged_);
+  const auto [ways, too_many] = cut_into_specks(s_, units_, sums_, damaged_, most_specks(attempts));
+  crowded_ = too_many || (ways.size() > 1 && of_each_cell(ways[1].size()) >= crowd);
+  // An eighth for clusters, of which there are few where that is the right way.
   for (size_t i = 0; i < ways.size(); ++i) {
-    // Half of what is left for each way but the last.
     const uint64_t left = attempts - attempts_;
-    look(ways[i], i + 1 == ways.size() ? left : left / 2);
+    look(ways[i], i + 1 == ways.size() ? left : i == 0 ? left / 8 : left / 3 * 2);
   }
-  return found_ == 1 || (found_ > 1 && SCUTE_PLANTED(scattered_first));
+  return found_ == 1;
+}
+
+uint64_t scattered::fingerprint() {
+  uint32_t sum = 0;
+  for (const unit& u : units_) {
+    std::vector<syndromes::of_column> columns(u.length);
+    sums_.read(u.offset, columns);
+    sum = codec::crc32c(sum, columns.data(), columns.size() * sizeof columns[0]);
+  }
+  return uint64_t{sum} << 32 | codec::crc32c(0, kept_.data(), kept_.size());
 }
 
 void scattered::take_out() {
@@ -229,32 +256,42 @@ std::vector<uint16_t> rows_of(const pool::state& s, const std::vector<pool::frag
 
 }  // namespace
 
-bool find_scattered(pool::state& s, const pool::fragment& f, std::vector<std::byte>& image) {
+bool find_scattered(pool::state& s, const pool::fragment& f, std::vector<std::byte>& image,
+                    pool::failed_searches* failed) {
   if (!s.has_parity || SCUTE_PLANTED(repair_scattered)) return false;
-  std::vector<pool::fragment> beside = damaged_beside(s, f);
   syndromes sums(s);
+  const uint64_t repairs = s.repaired.load(std::memory_order_relaxed);
+  const uint64_t fingerprint = failed == nullptr ? 0 : scattered(s, f, sums, {}).fingerprint();
+  if (failed != nullptr && failed->known(f.header, repairs, fingerprint)) return false;
+  std::vector<pool::fragment> beside = damaged_beside(s, f);
+  bool crowded = false;
   const auto found = [&](uint64_t attempts) {
     scattered x(s, f, sums, rows_of(s, beside, f));
-    if (!x.find(attempts)) return false;
-    image = x.image();
-    return true;
+    const bool ok = x.find(attempts);
+    crowded = x.crowded();
+    if (ok) image = x.image();
+    return ok;
   };
-  if (beside.empty() || beside.size() > beside_fragments_max) return found(scattered::attempts_max);
+  const bool alone = beside.empty() || beside.size() > beside_fragments_max;
   // A quarter of the attempts, and the others once less of what is odd can be the fragment's own.
-  if (found(scattered::attempts_max / 4)) return true;
-  beside.push_back(f);  // damaged as well, for the others
-  bool any = false;
-  for (bool more = true; more;) {
-    more = false;
-    for (size_t i = 0; i + 1 < beside.size(); ++i) {
-      scattered x(s, beside[i], sums, rows_of(s, beside, beside[i]));
-      if (!x.find(scattered::beside_max)) continue;
-      x.take_out();
-      beside.erase(beside.begin() + static_cast<ptrdiff_t>(i--));
-      more = any = true;
+  if (found(alone ? scattered::attempts_max : scattered::attempts_max / 4)) return true;
+  if (!alone && !crowded) {
+    beside.push_back(f);  // damaged as well, for the others
+    bool any = false, more = true;
+    for (int round = 0; more && round < rounds_max; ++round) {
+      more = false;
+      for (size_t i = 0; i + 1 < beside.size(); ++i) {
+        scattered x(s, beside[i], sums, rows_of(s, beside, beside[i]));
+        if (!x.find(scattered::beside_max)) continue;
+        x.take_out();
+        beside.erase(beside.begin() + static_cast<ptrdiff_t>(i--));
+        more = any = true;
+      }
     }
+    if (any && found(scattered::attempts_max / 4 * 3)) return true;
   }
-  return any && found(scattered::attempts_max / 4 * 3);
+  if (failed != nullptr) failed->add(f.header, repairs, fingerprint);
+  return false;
 }
 
 }  // namespace scute::core::mend

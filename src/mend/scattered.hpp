@@ -43,6 +43,10 @@ class scattered {
   // What was found is the fragment's damage, and nobody else's.
   void take_out();
 
+  // Whether so much else is damaged in these columns that the others are hard to tell as well (SCATTER-5).
+  bool crowded() const noexcept { return crowded_; }
+  // Of the fragment's bytes and what its columns say of them.
+  uint64_t fingerprint();
   // Choices that were looked at.
   uint64_t attempts() const noexcept { return attempts_; }
 
@@ -70,6 +74,9 @@ class scattered {
   void choose(search& x, const variant& v, size_t i, size_t left, uint32_t sum);
   void accept(const search& x, const variant& v);
   uint32_t covered(const bytes& image) const noexcept;
+  size_t of_each_cell(size_t specks) const noexcept;
+  size_t least_cost(size_t specks) const noexcept;
+  size_t most_specks(uint64_t attempts) const noexcept;
 
   pool::state& s_;
   const pool::fragment f_;
@@ -78,10 +85,13 @@ class scattered {
   const std::vector<unit> units_;
   bytes kept_, image_;
   uint64_t attempts_ = 0;
-  unsigned found_ = 0;  // different images, 2 for more
+  unsigned found_ = 0;  // different images
+  bool crowded_ = false;
 };
 
-// All of that, SCATTER-5 included. Needs parity; for threads without a stripe.
-bool find_scattered(pool::state& s, const pool::fragment& f, std::vector<std::byte>& image);
+// All of that, SCATTER-5 included. failed: where searches are noted that need not be made again; may be null. Needs
+// parity; for threads without a stripe.
+bool find_scattered(pool::state& s, const pool::fragment& f, std::vector<std::byte>& image,
+                    pool::failed_searches* failed = nullptr);
 
 }  // namespace scute::core::mend

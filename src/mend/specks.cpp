@@ -43,18 +43,19 @@ void add_if_odd(const columns& c, size_t from, size_t to, specks& cut) {
   cut.push_back(std::move(x));
 }
 
-void cut_by_gaps(const columns& c, size_t gap, specks& cut) {
+template <typename Fn>
+void for_each_run(const columns& c, size_t gap, Fn&& fn) {
   size_t from = 0, to = 0;  // nothing yet
   for (size_t k = 0; k < c.sums.size(); ++k) {
     if (c.sums[k][0] == nothing) continue;
     if (to != 0 && k - to >= gap) {
-      add_if_odd(c, from, to, cut);
+      fn(from, to);
       to = 0;
     }
     if (to == 0) from = k;
     to = k + 1;
   }
-  if (to != 0) add_if_odd(c, from, to, cut);
+  if (to != 0) fn(from, to);
 }
 
 void cut_into_bits(const columns& c, specks& cut) {
@@ -176,29 +177,36 @@ void cut_by_cells(const pool::state& s, const columns& c, std::span<const uint16
 
 }  // namespace
 
-std::vector<std::vector<speck>> cut_into_specks(const pool::state& s,
-                                                const std::vector<unit>& units, syndromes& sums,
-                                                std::span<const uint16_t> damaged) {
+speck_ways cut_into_specks(const pool::state& s, const std::vector<unit>& units, syndromes& sums,
+                           std::span<const uint16_t> damaged, size_t most) {
   std::vector<columns> all;
   for (const unit& u : units) {
     all.push_back({u, std::vector<of_column>(u.length)});
     sums.read(u.offset, all.back().sums);
   }
-  std::vector<specks> ways;
+  speck_ways x;
   const auto cut = [&](auto&& by) {
     specks found;
     for (const columns& c : all) by(c, found);
-    if (!found.empty() && (ways.empty() || found.size() > ways.back().size()))
-      ways.push_back(std::move(found));
+    if (found.empty() || (!x.ways.empty() && found.size() == x.ways.back().size())) return;
+    x.too_many = found.size() > most;
+    if (!x.too_many) x.ways.push_back(std::move(found));
   };
   if (s.geo.parity > 1) {
     cut([&](const columns& c, specks& to) { cut_by_cells(s, c, damaged, to); });
-    return ways;
+    return x;
   }
-  cut([](const columns& c, specks& to) { cut_by_gaps(c, cluster_gap, to); });
-  cut([](const columns& c, specks& to) { cut_by_gaps(c, 1, to); });
+  for (const size_t gap : {cluster_gap, size_t{1}}) {
+    size_t runs = 0;
+    for (const columns& c : all) for_each_run(c, gap, [&](size_t, size_t) { ++runs; });
+    x.too_many = runs > most;
+    if (x.too_many) return x;
+    cut([&](const columns& c, specks& to) {
+      for_each_run(c, gap, [&](size_t from, size_t end) { add_if_odd(c, from, end, to); });
+    });
+  }
   cut([](const columns& c, specks& to) { cut_into_bits(c, to); });
-  return ways;
+  return x;
 }
 
 }  // namespace scute::core::mend

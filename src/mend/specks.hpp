@@ -29,10 +29,12 @@ struct speck {
   std::vector<std::vector<std::byte>> changes;
 };
 
-// Few large specks first; a way of cutting that gives no more of them than the one before is left out. damaged: rows
-// whose fragments in these columns fail their checksums.
-std::vector<std::vector<speck>> cut_into_specks(const pool::state& s,
-                                                const std::vector<unit>& units, syndromes& sums,
-                                                std::span<const uint16_t> damaged);
+struct speck_ways {
+  std::vector<std::vector<speck>> ways;  // few large specks first; none as the one before
+  bool too_many = false;                 // another way was left out for that
+};
+// damaged: rows whose fragments in these columns fail their checksums; most: the most specks of any use.
+speck_ways cut_into_specks(const pool::state& s, const std::vector<unit>& units, syndromes& sums,
+                           std::span<const uint16_t> damaged, size_t most);
 
 }  // namespace scute::core::mend
