@@ -135,11 +135,12 @@ bool wrong_with(const pool::geometry& g, const std::vector<of_column>& sums, siz
   return std::any_of(change.begin(), change.end(), [](std::byte b) { return b != nothing; });
 }
 
-void add_by_cell(const pool::geometry& g, const columns& c, size_t from, size_t to, int cell,
-                 std::span<const uint16_t> damaged, specks& cut) {
+void add_by_cell(const pool::geometry& g, uint64_t rows, const columns& c, size_t from, size_t to,
+                 int cell, std::span<const uint16_t> damaged, specks& cut) {
   const uint64_t row = c.row(g, from);
   speck x{c.where.at + from, to - from, {}};
-  if (cell == several) {
+  const bool parity = cell >= static_cast<int>(g.rows);
+  if (cell == several || parity) {
     x.changes.emplace_back();
     const auto with = [&](uint16_t other) {
       bytes change;
@@ -149,7 +150,8 @@ void add_by_cell(const pool::geometry& g, const columns& c, size_t from, size_t 
         x.changes.push_back(std::move(change));
     };
     for (const uint16_t other : damaged) with(other);
-    for (uint32_t p = 0; p < g.parity; ++p) with(static_cast<uint16_t>(g.rows + p));
+    for (uint16_t other = 0; other < rows && g.parity > 2; ++other) with(other);
+    for (uint32_t p = 0; p < g.parity && !parity; ++p) with(static_cast<uint16_t>(g.rows + p));
   } else if (static_cast<uint64_t>(cell) == row) {
     x.changes.resize(2);
     for (size_t k = from; k < to; ++k) x.changes[0].push_back(c.sums[k][0]);
@@ -169,7 +171,7 @@ void cut_by_cells(const pool::state& s, const columns& c, std::span<const uint16
   for (size_t k = 0; k <= c.sums.size(); ++k) {
     const int next = k == c.sums.size() ? adds_up : wrong_cell(g, rows, c.sums[k]);
     if (next == cell) continue;
-    if (cell != adds_up) add_by_cell(g, c, from, k, cell, damaged, cut);
+    if (cell != adds_up) add_by_cell(g, rows, c, from, k, cell, damaged, cut);
     from = k;
     cell = next;
   }
