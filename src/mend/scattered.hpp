@@ -9,9 +9,10 @@
 // SCATTER-2 A choice costs as much as it takes specks not the likeliest way; with one parity, as it takes specks for
 //    the fragment's own. Choices are looked at in the order of cost, and of each cost all of them or none.
 // SCATTER-3 Wrong bytes are accepted once in 2^32 choices. attempts_max of them are looked at: a fragment that is beyond
-//    repair is taken for repaired with a probability of 2048 * 2^-32 = 2^-21 at most. All are looked at, whatever
-//    is found: two that the checksum accepts refute each other, and neither is believed. So only a fragment whose
-//    truth is not among the choices can get wrong bytes.
+//    repair is taken for repaired with a probability of 2048 * 2^-32 = 2^-21 at most, and again when it is tried once more
+//    since others of its columns were put right. All are looked at, whatever is found: two that the checksum
+//    accepts refute each other, and neither is believed. So only a fragment whose truth is not among the choices can get
+//    wrong bytes.
 // SCATTER-4 Nor is anything tried where the truth is hardly among the choices: with one parity, if they do not reach as
 //    many specks as a cell of these columns has of them on average, the fragments that are known to be damaged
 //    there and one parity being such cells. Hopeless damage, as noise over several rows makes, costs no attempts then.

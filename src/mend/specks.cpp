@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 
+#include "base/rounding.hpp"
 #include "codec/galois.hpp"
 #include "codec/reed_solomon.hpp"
 
@@ -18,7 +19,7 @@ using bytes = std::vector<std::byte>;
 using specks = std::vector<speck>;
 
 constexpr std::byte nothing{};
-constexpr size_t cluster_gap = 64;
+constexpr size_t cluster_gap = 64, word = 8;
 constexpr int bits_max = 2;         // of a byte that is cut into bits
 constexpr size_t changes_max = 64;  // of a speck
 
@@ -56,6 +57,19 @@ void for_each_run(const columns& c, size_t gap, Fn&& fn) {
     to = k + 1;
   }
   if (to != 0) fn(from, to);
+}
+
+// Short runs are cut into words.
+template <typename Fn>
+void for_each_word(const columns& c, Fn&& fn) {
+  for_each_run(c, 1, [&](size_t from, size_t to) {
+    for (size_t end = to; from < to; from = end) {
+      end = to;
+      if (to - from <= cluster_gap)
+        end = std::min(to, round_down(c.where.offset + from, word) + word - c.where.offset);
+      fn(from, end);
+    }
+  });
 }
 
 void cut_into_bits(const columns& c, specks& cut) {
@@ -198,15 +212,20 @@ speck_ways cut_into_specks(const pool::state& s, const std::vector<unit>& units,
     cut([&](const columns& c, specks& to) { cut_by_cells(s, c, damaged, to); });
     return x;
   }
-  for (const size_t gap : {cluster_gap, size_t{1}}) {
-    size_t runs = 0;
-    for (const columns& c : all) for_each_run(c, gap, [&](size_t, size_t) { ++runs; });
-    x.too_many = runs > most;
-    if (x.too_many) return x;
+  // Counted before they are copied.
+  const auto fit = [&](auto&& each) {
+    size_t n = 0;
+    for (const columns& c : all) each(c, [&](size_t, size_t) { ++n; });
+    x.too_many = n > most;
+    if (x.too_many) return false;
     cut([&](const columns& c, specks& to) {
-      for_each_run(c, gap, [&](size_t from, size_t end) { add_if_odd(c, from, end, to); });
+      each(c, [&](size_t from, size_t end) { add_if_odd(c, from, end, to); });
     });
-  }
+    return true;
+  };
+  if (!fit([](const columns& c, auto&& fn) { for_each_run(c, cluster_gap, fn); }) ||
+      !fit([](const columns& c, auto&& fn) { for_each_word(c, fn); }))
+    return x;
   cut([](const columns& c, specks& to) { cut_into_bits(c, to); });
   return x;
 }

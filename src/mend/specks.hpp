@@ -4,13 +4,14 @@
 //
 // SPECK-1 A speck is columns next to each other in one page, of the header or of the payload, that are taken from one
 //    side as a whole. With one parity nothing in a column tells which cell is wrong: the change is the syndrome, or
-//    none. The same damage is cut in three ways: as clusters (less than 64 bytes from one odd byte to the next), as
-//    runs of odd bytes, and as bytes; a byte of which one or two bits are odd is cut into bits, since flips of two
-//    rows may meet in it.
+//    none. The same damage is cut in three ways: as clusters (less than 64 bytes from one odd byte to the next); as
+//    runs of odd bytes, of which the short ones are cut into words of 8 bytes; and as bytes, of which one with one
+//    or two odd bits is cut into bits, since flips of two rows may meet in it.
 // SPECK-2 With several parities the syndromes of a column tell the wrong cell, if it is the only one: what all of
-//    them say alike. What lies in others is no speck. Where no one cell explains a column the fragment is sound there,
-//    or it is damaged along with one of the cells that are known to be damaged, or a parity; with three parities or
-//    more only with such as explain the column.
+//    them say alike. What lies in another row is no speck. Where no one cell explains a column the fragment is
+//    sound there, or it is damaged along with one of the cells that are known to be damaged, or a parity; with three
+//    parities or more, with any cell that explains the column. So it is where a parity alone seems to be wrong: a lost
+//    page that was rebuilt beside damage of another row has that in it, and the parity that it was rebuilt with adds up.
 #pragma once
 
 #include <cstddef>
