@@ -3,6 +3,7 @@
 // changes a leaf excludes those who want that leaf, until the commit, and nobody else.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <future>
@@ -79,10 +80,11 @@ class halting_store : public volatile_store {
   auto section(Lock& lock, F&& body) {
     const std::lock_guard<Lock> hold(lock);
     auto result = transact(std::forward<F>(body));
-    if (halt) halt();
+    if (armed.exchange(false)) halt();
     return result;
   }
-  std::function<void()> halt;
+  std::function<void()> halt;  // before the next commit, once armed
+  std::atomic<bool> armed{false};
 };
 
 TEST(bplus_locks, are_held_until_the_commit) {
@@ -92,12 +94,12 @@ TEST(bplus_locks, are_held_until_the_commit) {
   for (uint64_t i = 1; i <= 400; ++i) m.insert(10 * i, value::of(i));
   std::future<bool> same, other;
   s.halt = [&] {
-    s.halt = nullptr;
     same = std::async(std::launch::async, [&] { return m.read(11, [](const value&) {}); });
     other = std::async(std::launch::async, [&] { return m.remove(3000); });
     EXPECT_EQ(other.wait_for(20s), std::future_status::ready);
     EXPECT_EQ(same.wait_for(20ms), std::future_status::timeout);
   };
+  s.armed = true;
   EXPECT_TRUE(m.insert(11, value::of(1)));
   EXPECT_TRUE(same.get());
   EXPECT_TRUE(other.get());
