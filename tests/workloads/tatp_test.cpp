@@ -183,7 +183,7 @@ TYPED_TEST(tatp, is_the_same_in_every_store) {
   this->open(how);
   dice d(5);
   uint64_t seen = 0, done = 0;
-  for (const request& q : draw(d, mix::whole, how.subscribers, 2000))
+  for (const request& q : draw_all(d, mix::whole, how.subscribers, 2000))
     done += this->db->run(q, seen);
   EXPECT_EQ(done, 1487U);
   EXPECT_EQ(seen, 3'146'978'943'436U);

@@ -13,8 +13,9 @@
 #include <memory>
 #include <mutex>
 #include <new>
-#include <shared_mutex>
 #include <vector>
+
+#include "workloads/locks/node_lock.hpp"
 
 namespace scute::workloads {
 
@@ -27,8 +28,8 @@ class lock_table {
   lock_table(const lock_table&) = delete;
   lock_table& operator=(const lock_table&) = delete;
 
-  std::shared_mutex& of(uint32_t number) noexcept {
-    return (*chunks_[number / per_chunk].load(std::memory_order_acquire))[number % per_chunk].mutex;
+  node_lock& of(uint32_t number) noexcept {
+    return (*chunks_[number / per_chunk].load(std::memory_order_acquire))[number % per_chunk].lock;
   }
 
   // Throws std::bad_alloc.
@@ -63,7 +64,7 @@ class lock_table {
  private:
   static constexpr uint32_t per_chunk = 1024, chunks_max = 1 << 16;
   struct alignas(64) padded {
-    std::shared_mutex mutex;
+    node_lock lock;
   };
   using chunk = std::array<padded, per_chunk>;
 

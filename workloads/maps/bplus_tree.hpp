@@ -22,12 +22,12 @@
 #pragma once
 
 #include <cstdint>
-#include <shared_mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "workloads/locks/lock_table.hpp"
+#include "workloads/locks/node_lock.hpp"
 #include "workloads/maps/bplus_nodes.hpp"
 #include "workloads/stores/section.hpp"
 #include "workloads/stores/store.hpp"
@@ -74,7 +74,7 @@ class bplus_tree {
   template <class F>
   bool read(key k, F&& f) const {
     const auto& r = store_.view();
-    std::shared_mutex* held = &root_lock_;
+    node_lock* held = &root_lock_;
     held->lock_shared();
     const root top = r.get(root_);
     child at = top.top;
@@ -157,7 +157,7 @@ class bplus_tree {
     // Shared all the way, and the leaf alone. False, with nothing held: the leaf does not take the change in.
     bool lock_leaf() {
       const auto& r = tree_.store_.view();
-      std::shared_mutex* held = &tree_.root_lock_;
+      node_lock* held = &tree_.root_lock_;
       held->lock_shared();
       const root top = r.get(tree_.root_);
       child at = top.top;
@@ -170,7 +170,7 @@ class bplus_tree {
         held = tree_.step_down(held, at.lock);
         at = nodes::below(r.get(nodes::as_inner(at)), key_);
       }
-      std::shared_mutex& mine = tree_.locks_.of(at.lock);
+      node_lock& mine = tree_.locks_.of(at.lock);
       mine.lock();
       held->unlock_shared();
       if (!takes_in(r.get(nodes::as_leaf(at)), levels == 1)) {
@@ -191,7 +191,7 @@ class bplus_tree {
       levels = top.levels;
       if (at.at == 0) return;
       for (unsigned level = levels;; --level) {
-        std::shared_mutex& mine = tree_.locks_.of(at.lock);
+        node_lock& mine = tree_.locks_.of(at.lock);
         mine.lock();
         const bool topmost = level == levels;
         if (level == 1) {
@@ -233,12 +233,12 @@ class bplus_tree {
     const bplus_tree& tree_;
     key key_;
     intent what_;
-    std::vector<std::shared_mutex*> held_;
+    std::vector<node_lock*> held_;
     std::vector<uint32_t> gone_;
   };
 
-  std::shared_mutex* step_down(std::shared_mutex* from, uint32_t to) const {
-    std::shared_mutex* const next = &locks_.of(to);
+  node_lock* step_down(node_lock* from, uint32_t to) const {
+    node_lock* const next = &locks_.of(to);
     next->lock_shared();
     from->unlock_shared();
     return next;
@@ -332,7 +332,7 @@ class bplus_tree {
 
   S& store_;
   ptr<root> root_;
-  mutable std::shared_mutex root_lock_;
+  mutable node_lock root_lock_;
   mutable lock_table locks_;
 };
 

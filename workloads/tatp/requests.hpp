@@ -67,7 +67,7 @@ inline request draw(dice& d, mix m, uint32_t subscribers) {
   return r;
 }
 
-inline std::vector<request> draw(dice& d, mix m, uint32_t subscribers, size_t n) {
+inline std::vector<request> draw_all(dice& d, mix m, uint32_t subscribers, size_t n) {
   std::vector<request> all;
   all.reserve(n);
   for (size_t i = 0; i < n; ++i) all.push_back(draw(d, m, subscribers));
