@@ -172,6 +172,15 @@ class section_store {
         std::memcpy(slot_of(r.id).bytes.get(), r.bytes.data(), r.bytes.size());
       }
   }
+  // As another store was after n sections.
+  void repeat(const section_store& other, size_t n) {
+    {
+      const std::scoped_lock hold(mutex_, other.mutex_);
+      journal_.assign(other.journal_.begin(), other.journal_.begin() + static_cast<ptrdiff_t>(n));
+      for (; ids_ < other.ids_; ++ids_) place(ids_ + 1, 1);
+    }
+    back_to(n);
+  }
   size_t objects() const {
     size_t n = 0;
     for (uint64_t id = 2; id <= ids_; ++id) n += slot_of(id).bytes != nullptr;
