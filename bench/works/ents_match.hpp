@@ -15,9 +15,9 @@ namespace scute::bench {
 // Whether a system stands in the rows of so many threads.
 bool contends(const options& o, const ents_kind& k, unsigned threads, bool level);
 
-// There are many cells: half of the rounds have to do.
+// There are many cells: a part of the rounds has to do.
 inline unsigned ents_rounds(const options& o) {
-  return (o.rounds + 1) / 2;
+  return o.quick ? (o.rounds + 2) / 3 : (o.rounds + 1) / 2;
 }
 
 class ents_match {
