@@ -131,7 +131,7 @@ TEST(in_place_level_hash, fences_and_load_factor) {
   for (; k < capacity / 4; ++k) {
     const uint64_t before = medium.fences;
     t.insert(key::of(k), value::of(k));
-    ASSERT_EQ(medium.fences - before, 2U);  // INPLACE-1: the entry, then its token
+    ASSERT_EQ(medium.fences - before, 2U);  // LEVELPM-1: the entry, then its token
   }
   double load = 0;
   for (; t.capacity() == capacity; ++k) {
@@ -156,7 +156,7 @@ TEST(in_place_level_hash, refuses_what_does_not_fit) {
   EXPECT_EQ(content(t).size(), k);
 }
 
-// INPLACE-1 to INPLACE-4.
+// Every rule is needed here: LEVELPM-1, LEVELPM-2, LEVELPM-3, LEVELPM-4.
 TEST(in_place_level_hash, survives_a_power_failure_anywhere) {
   SCUTE_RANDOM(random);
   using table = workloads::level::in_place_table<crash_medium>;

@@ -202,7 +202,7 @@ class tpcc : public testing::Test {
 };
 TYPED_TEST_SUITE(tpcc, works_stages, works_stage_name);
 
-// TPCC-2 among the rest: one order of a hundred leaves nothing behind.
+// One order of a hundred leaves nothing behind (TPCC-2).
 TYPED_TEST(tpcc, new_order_and_payment) {
   this->compare_with_plain(small, 1500);
 }

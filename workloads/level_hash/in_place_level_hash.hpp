@@ -3,14 +3,14 @@
 // changed where it lies, kept whole by the order of its writes. It is a peer, with the protection of its day: no
 // checksums, no parity.
 //
-//   INPLACE-1  A slot counts if its token does. Key and value are durable before the token is written; the four tokens
+//   LEVELPM-1  A slot counts if its token does. Key and value are durable before the token is written; the four tokens
 //       of a bucket are four bytes that are written at once.
-//   INPLACE-2  An update goes to a free slot of the bucket, and one write of the tokens makes that one count and the
+//   LEVELPM-2  An update goes to a free slot of the bucket, and one write of the tokens makes that one count and the
 //       old one not. A full bucket's update goes through the record in the header: that is durable first, and whoever
 //       opens the table finishes it.
-//   INPLACE-3  An entry that moves is in two places in between, and the copy comes first. Whoever opens the table drops
+//   LEVELPM-3  An entry that moves is in two places in between, and the copy comes first. Whoever opens the table drops
 //       one of two.
-//   INPLACE-4  Where the levels are is in two places in the header, of which one counts: a word says which, and is
+//   LEVELPM-4  Where the levels are is in two places in the header, of which one counts: a word says which, and is
 //       written last. A level that is being filled is named before the first entry gets there, and whoever opens
 //       the table goes on filling it.
 //
@@ -75,7 +75,7 @@ class in_place_table {
     const place p = find(k);
     if (p.at == nullptr) return false;
     bucket& b = *p.at;
-    if (const unsigned free = free_slot(b); free != slots) {  // INPLACE-2
+    if (const unsigned free = free_slot(b); free != slots) {  // LEVELPM-2
       write(b, free, k, v);
       uint8_t tokens[slots];
       std::memcpy(tokens, b.tokens, slots);
@@ -182,7 +182,7 @@ class in_place_table {
     tokens[slot] = token;
     write_tokens(b, tokens);
   }
-  // INPLACE-4
+  // LEVELPM-4
   void switch_to(const levels& next) {
     header& h = at_header();
     const uint64_t which = 1 - (h.which & 1);
@@ -255,7 +255,7 @@ class in_place_table {
     mark(b, free, 1);
     return true;
   }
-  // INPLACE-3
+  // LEVELPM-3
   bool make_way(bucket& from, unsigned slot, bucket& to) {
     if (!put_into(to, from.keys[slot], from.values[slot])) return false;
     mark(from, slot, 0);
