@@ -48,6 +48,17 @@ grep -q 'libpmemobj-huge is left out' err.txt || ! "$bench" --list | grep -q '^ 
   grep -q '"work":"overwrite_random",.*"system":"libpmemobj-huge"' rows.jsonl || fail "no row of libpmemobj-huge"
 
 grep -q '^### table3, ' tables.md || fail "no table 3"
+# The works of ENTS: every structure and part of a benchmark, the variants of its figures with one thread alone.
+for work in ents_read_update.bplus_tree ents_read_update.skiplist ents_insert_remove.rbtree ents_insert_remove.hashmap \
+  ents_tatp.location_of_one ents_tatp.location ents_tatp.whole ents_tpcc.orders ents_tpcc.whole_w1 ents_tpcc.whole_w2 \
+  ents_level_insert.load_20 ents_level_50.load_60 ents_level_95.load_90; do
+  for system in redo-none logfree-mlpc raw-pow raw-pow-medium-cached-padded volatile; do
+    grep -q "\"work\":\"${work%.*}\",\"structure\":\"${work#*.}\",.*\"$system\"" rows.jsonl ||
+      fail "no row of $work, $system"
+  done
+done
+grep -q '"work":"ents_level_50",.*"system":"level-in-place"' rows.jsonl || fail "no row of level hashing in place"
+! grep '"work":"ents_tatp",.*"threads":2,.*"raw-pow-padded"' rows.jsonl || fail "a variant with two threads"
 for structure in ctree rbtree btree skiplist rtree hashmap; do
   grep -q "\"work\":\"map_insert\",\"structure\":\"$structure\"" rows.jsonl ||
     fail "no row of $structure"
@@ -70,6 +81,10 @@ grep -q '"bytes_log_per_op":0.0,' one.jsonl || fail "a log-free overwrite of 256
 "$bench" --tiny --dir "$dir" --filter map_insert --systems redo-mlpc --structures ctree \
   --json one.jsonl >/dev/null 2>&1
 [ "$(wc -l <one.jsonl)" = 1 ] || fail "the choice of one map gives another number"
+"$bench" --tiny --dir "$dir" --filter ents_tatp --systems raw-pow-padded --structures location_of_one --threads 2 \
+  --json one.jsonl >/dev/null 2>&1
+[ "$(wc -l <one.jsonl)" = 1 ] || fail "the choice of one variant gives another number"
+grep -q '"fences_per_op":1.0,' one.jsonl || fail "a log of whole objects takes not 1 fence"
 "$bench" --list | grep -q '^  redo-mlpc ' || fail "--list does not name redo-mlpc"
 "$bench" --help | grep -q '^Examples$' || fail "--help has no examples"
 

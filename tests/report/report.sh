@@ -31,8 +31,8 @@ Only one wire.
 TEXT
 expect 0 "$python" "$tool" adopt raw new --seconds 3720 --ran "./dev bench --rounds 3"
 rows=$(wc -l <raw/results.jsonl)
-has err.txt "$rows rows, 14 plots"
-[ "$(grep -c '^drawing ' err.txt)" = 15 ] || fail "not a line of progress per plot"
+has err.txt "$rows rows, 19 plots"
+[ "$(grep -c '^drawing ' err.txt)" = 20 ] || fail "not a line of progress per plot"
 cmp raw/results.jsonl new/results.jsonl
 
 r=new/report.md
