@@ -9,6 +9,7 @@
 
 #include "options.hpp"
 #include "results/results.hpp"
+#include "systems/ents_system.hpp"
 #include "systems/kv_system.hpp"
 #include "systems/map_system.hpp"
 #include "systems/object_system.hpp"
@@ -28,6 +29,8 @@ void list() {
   for (const kv_kind& k : kv_kinds())
     if (k.system != "scute") fmt::print("  {:<22}{}\n", k.name, k.about);
   for (const stamp_kind& k : stamp_kinds())
+    if (!k.about.empty()) fmt::print("  {:<22}{}\n", k.name, k.about);
+  for (const ents_kind& k : ents_kinds())
     if (!k.about.empty()) fmt::print("  {:<22}{}\n", k.name, k.about);
   fmt::print("\nMaps (--structures)\n ");
   for (const std::string& structure : map_structures()) fmt::print(" {}", structure);

@@ -46,7 +46,8 @@ std::string times(const row& r, const std::vector<row>& rows, bool several, bool
 
 // What the columns tell apart: maps, or sizes, and distributions.
 std::string column_of(const row& r) {
-  if (!r.structure.empty()) return r.structure;
+  if (!r.structure.empty() && r.distribution.empty()) return r.structure;
+  if (!r.structure.empty()) return r.structure + ", " + r.distribution;
   return r.distribution.empty() ? human_size(r.size) : human_size(r.size) + ", " + r.distribution;
 }
 

@@ -59,6 +59,17 @@ for application in genome intruder kmeans-low kmeans-high labyrinth ssca2 vacati
       fail "no row of $application, $system"
   done
 done
+# The works of ENTS: every structure and part of a benchmark, the variants of its figures with one thread alone.
+for work in ents_read_update.bplus_tree ents_read_update.skiplist ents_insert_remove.rbtree ents_insert_remove.hashmap \
+  ents_tatp.location_of_one ents_tatp.location ents_tatp.whole ents_tpcc.orders ents_tpcc.whole_w1 ents_tpcc.whole_w2 \
+  ents_level_insert.load_20 ents_level_50.load_60 ents_level_95.load_90; do
+  for system in redo-none logfree-mlpc raw-pow raw-pow-medium-cached-padded volatile; do
+    grep -q "\"work\":\"${work%.*}\",\"structure\":\"${work#*.}\",.*\"$system\"" rows.jsonl ||
+      fail "no row of $work, $system"
+  done
+done
+grep -q '"work":"ents_level_50",.*"system":"level-in-place"' rows.jsonl || fail "no row of level hashing in place"
+! grep '"work":"ents_tatp",.*"threads":2,.*"raw-pow-padded"' rows.jsonl || fail "a variant with two threads"
 for structure in ctree rbtree btree skiplist rtree hashmap; do
   grep -q "\"work\":\"map_insert\",\"structure\":\"$structure\"" rows.jsonl ||
     fail "no row of $structure"
@@ -89,6 +100,10 @@ for system in redo-mlpc redo-none-in-place no-log; do
 done
 "$bench" --help >help.txt
 grep -q '^Examples$' help.txt || fail "--help has no examples"
+"$bench" --tiny --dir "$dir" --filter ents_tatp --systems raw-pow-padded --structures location_of_one --threads 2 \
+  --json one.jsonl >/dev/null 2>&1
+[ "$(wc -l <one.jsonl)" = 1 ] || fail "the choice of one variant gives another number"
+grep -q '"fences_per_op":1.0,' one.jsonl || fail "a log of whole objects takes not 1 fence"
 
 # Mistakes.
 expect() {

@@ -31,8 +31,8 @@ Only one wire.
 TEXT
 expect 0 "$python" "$tool" adopt raw new --seconds 3720 --ran "./dev bench --rounds 3"
 rows=$(wc -l <raw/results.jsonl)
-has err.txt "$rows rows, 17 plots"
-[ "$(grep -c '^drawing ' err.txt)" = 18 ] || fail "not a line of progress per plot"
+has err.txt "$rows rows, 22 plots"
+[ "$(grep -c '^drawing ' err.txt)" = 23 ] || fail "not a line of progress per plot"
 cmp raw/results.jsonl new/results.jsonl
 
 r=new/report.md

@@ -93,6 +93,29 @@ for work in "abcdef":
                     slow = factor(config) * (0.6 if system == "libpmemobj-huge" else 1)
                     add(f"ycsb_{work}", size, threads, system, config, 500 * slow,
                         distribution=distribution)
+RAW_POW = [f"raw-pow{m}{c}{p}" for m in ("", "-medium") for c in ("", "-cached") for p in ("", "-padded")]
+ENTS = [("scute", "redo-none"), ("scute", "logfree-mlpc"), ("libpmemobj", "tx"), ("libpmemobj-huge", "tx"),
+        ("volatile", "malloc")] + [(r, "floor") for r in RAW_POW]
+for threads in (1, 2):
+    for system, config in ENTS:
+        if threads == 2 and system.startswith("raw-pow-"):
+            continue
+        slow = (0.6 if system == "libpmemobj-huge" else 1) * factor(config)
+        for size in (8,):
+            for structure in ("bplus_tree", "rbtree", "hashmap", "skiplist"):
+                for work in ("ents_read_update", "ents_insert_remove"):
+                    add(work, size, threads, system, config, (400 + size) * slow, structure=structure)
+        for structure in ("location_of_one", "location", "whole"):
+            add("ents_tatp", 128, threads, system, config, 300 * slow, structure=structure)
+        for structure in ("orders", "whole_w1", "whole_w2"):
+            add("ents_tpcc", 0, threads, system, config, 9000 * slow, structure=structure)
+for load in range(20, 100, 10):
+    for system, config in [*ENTS, ("level-in-place", "words")]:
+        slow = (0.6 if system == "libpmemobj-huge" else 1) * factor(config) * (1 + load / 200)
+        add("ents_level_insert", 31, 1, system, config, 600 * slow, structure=f"load_{load}")
+        for work in ("ents_level_50", "ents_level_95"):
+            for distribution in ("zipfian", "uniform"):
+                add(work, 31, 1, system, config, 350 * slow, structure=f"load_{load}", distribution=distribution)
 for threads in (1, 8):
     for system, config, us in (("scute", "logfree-mlpc", 150), ("lmdb", "writemap", 290),
                                ("sqlite", "wal-full", 160), ("rocksdb", "sync", 210 / threads),

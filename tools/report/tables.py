@@ -93,6 +93,22 @@ def applications(rows: Rows, level: str) -> str:
     return by_structure(rows.where(work=RUN), level, APPLICATIONS)
 
 
+def by_cell(rows: Rows, level: str) -> str:
+    """The structures across, a table for each work, number of threads, size and distribution."""
+    out = ""
+    for work in rows.distinct("work"):
+        for threads in rows.where(work=work).distinct("threads"):
+            for distribution in rows.where(work=work, threads=threads).distinct("distribution"):
+                at = rows.where(work=work, threads=threads, distribution=distribution)
+                for size in sorted(at.distinct("size")):
+                    here = at.where(size=size)
+                    head = f"{work}, {units.threads(threads)}" + (f", {distribution}" if distribution else "")
+                    if len(at.distinct("size")) > 1:
+                        head += f", {units.size(size)}"
+                    out += _section(level, head, here, series.by_structure, here.distinct("structure"))
+    return out
+
+
 def by_work(rows: Rows, level: str) -> str:
     """YCSB: the workloads across, a table for each size, distribution and number of threads."""
     out = ""

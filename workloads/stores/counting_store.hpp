@@ -46,6 +46,8 @@ struct transaction_counts {
 
 class counting_store {
  public:
+  static constexpr bool aborts = false;
+
   template <class T>
   using ptr = volatile_store::ptr<T>;
   using reader = volatile_store::reader;
