@@ -51,8 +51,8 @@ size_t costs_within(size_t specks, Others&& others, uint64_t attempts) {
 }  // namespace
 
 scattered::scattered(pool::state& s, const pool::fragment& f, syndromes& sums,
-                     std::vector<uint16_t> damaged)
-    : s_(s), f_(f), sums_(sums), damaged_(std::move(damaged)), units_(units_of(f)) {
+                     std::vector<uint16_t> damaged, size_t blank)
+    : s_(s), f_(f), sums_(sums), damaged_(std::move(damaged)), blank_(blank), units_(units_of(f)) {
   kept_.resize(units_.back().at + units_.back().length);
   const pool::optimistic_reads mark;
   for (const unit& u : units_) {
@@ -132,9 +132,9 @@ void scattered::choose(search& x, const variant& v, size_t i, size_t left, uint3
   }
 }
 
-// The average, of the cells that may be damaged: this fragment's, those of the others, and a parity.
+// The average, of the cells that may be damaged: this fragment's, those of the others, blank ones, and a parity.
 size_t scattered::of_each_cell(size_t specks) const noexcept {
-  const size_t cells = damaged_.size() + 2;
+  const size_t cells = damaged_.size() + blank_ + 2;
   return (specks + cells / 2) / cells;
 }
 
@@ -208,38 +208,48 @@ void scattered::take_out() {
 
 namespace {
 
-// Damaged fragments with bytes in the columns of f.
-std::vector<pool::fragment> damaged_beside(const pool::state& s, const pool::fragment& f) {
+// What else may be damaged in the columns of a fragment.
+struct surroundings {
+  std::vector<pool::fragment> damaged;  // fragments that fail their checksums
+  size_t blank = 0;                     // rows' worth of bytes that nothing vouches for
+};
+
+surroundings look_around(const pool::state& s, const pool::fragment& f) {
   const auto& g = s.geo;
-  std::vector<pool::fragment> found;
+  surroundings found;
   std::set<uint64_t> seen{f.header};
+  uint64_t blank = 0, own_length = 0;
   const pool::optimistic_reads mark;
   for (const unit& u : units_of(f)) {
     if (u.length == 0) continue;
+    own_length += u.length;
     const pool::cell own = pool::cell_of(g, u.offset);
     const uint64_t end = s.used_end[own.zone].load(std::memory_order_acquire);
-    const auto shares = [&](uint64_t offset, uint64_t length) {
-      bool any = false;
-      pool::for_each_block(g, offset, length, [&](uint64_t, const pool::cell& c, uint64_t n) {
-        any = any ||
-              (c.zone == own.zone && c.column < own.column + u.length && c.column + n > own.column);
-      });
-      return any;
+    // How many bytes of a row, from file offset `from` on, a range has in the unit's columns.
+    const auto common = [&](uint64_t from, uint64_t offset, uint64_t length) {
+      const uint64_t begin = std::max(from, offset);
+      const uint64_t stop = std::min(from + u.length, offset + length);
+      return begin < stop ? stop - begin : 0;
     };
     for (uint64_t row = 0; row < g.rows; ++row) {
-      const uint64_t inside = row * g.row_size + round_down(own.column, format::page);
+      const uint64_t inside = row * g.row_size + own.column;
       if (row == own.row || inside >= end) continue;
-      for_each_place(s, g.zone_offset(own.zone) + inside, [&](const fragment_in_page& p) {
+      const uint64_t from = g.zone_offset(own.zone) + inside;
+      uint64_t known = 0;  // that a checksum accepts, or is known to refuse
+      for_each_place(s, round_down(from, format::page), [&](const fragment_in_page& p) {
         const pool::fragment& x = p.fragment;
-        if (seen.count(x.header) != 0 ||
-            !(shares(x.header, header_end) || shares(x.payload, x.room)) || pool::valid(s, x) ||
-            (!p.claimed && pool::valid(s, first_of(x))))
-          return;
-        seen.insert(x.header);
-        found.push_back(x);
+        if (common(from, x.header, header_end) + common(from, x.payload, x.room) == 0) return;
+        format::fragment_header h;
+        const bool sound = pool::valid(s, x, h);
+        if (!p.claimed && (sound || pool::valid(s, first_of(x)))) return;
+        known += common(from, x.header, header_end) +
+                 common(from, x.payload, sound ? pool::covered(s, x, h) : x.room);
+        if (!sound && seen.insert(x.header).second) found.damaged.push_back(x);
       });
+      blank += u.length - std::min<uint64_t>(known, u.length);
     }
   }
+  found.blank = (blank + own_length / 2) / own_length;
   return found;
 }
 
@@ -263,10 +273,10 @@ bool find_scattered(pool::state& s, const pool::fragment& f, std::vector<std::by
   const uint64_t repairs = s.repaired.load(std::memory_order_relaxed);
   const uint64_t fingerprint = failed == nullptr ? 0 : scattered(s, f, sums, {}).fingerprint();
   if (failed != nullptr && failed->known(f.header, repairs, fingerprint)) return false;
-  std::vector<pool::fragment> beside = damaged_beside(s, f);
+  auto [beside, blank] = look_around(s, f);
   bool crowded = false;
   const auto found = [&](uint64_t attempts) {
-    scattered x(s, f, sums, rows_of(s, beside, f));
+    scattered x(s, f, sums, rows_of(s, beside, f), blank);
     const bool ok = x.find(attempts);
     crowded = x.crowded();
     if (ok) image = x.image();
@@ -281,7 +291,7 @@ bool find_scattered(pool::state& s, const pool::fragment& f, std::vector<std::by
     for (int round = 0; more && round < rounds_max; ++round) {
       more = false;
       for (size_t i = 0; i + 1 < beside.size(); ++i) {
-        scattered x(s, beside[i], sums, rows_of(s, beside, beside[i]));
+        scattered x(s, beside[i], sums, rows_of(s, beside, beside[i]), blank);
         if (!x.find(scattered::beside_max)) continue;
         x.take_out();
         beside.erase(beside.begin() + static_cast<ptrdiff_t>(i--));

@@ -14,8 +14,9 @@
 //    accepts refute each other, and neither is believed. So only a fragment whose truth is not among the choices can get
 //    wrong bytes.
 // SCATTER-4 Nor is anything tried where the truth is hardly among the choices: with one parity, if they do not reach as
-//    many specks as a cell of these columns has of them on average, the fragments that are known to be damaged
-//    there and one parity being such cells. Hopeless damage, as noise over several rows makes, costs no attempts then.
+//    many specks as a cell of these columns has of them on average, if they are spread over the fragment's own, those of
+//    fragments that are known to be damaged, those that nothing vouches for, and a parity. Noise over several rows, or
+//    more flips than can be told apart, costs few attempts then, or none.
 // SCATTER-5 Where that is not enough the other damaged fragments of the columns are looked at, in memory, with beside_max
 //    choices for each: what one of them certainly has is not this one's. A wrong one among these (2^-18 each)
 //    does not make the fragment's checksum accept anything: it is asked about attempts_max choices in all, and no
@@ -34,9 +35,10 @@ class scattered {
   static constexpr uint64_t attempts_max = 2048;             // SCATTER-3
   static constexpr uint64_t beside_max = uint64_t{1} << 14;  // SCATTER-5
 
-  // damaged: the rows of other fragments that fail their checksums in these columns.
-  scattered(pool::state& s, const pool::fragment& f, syndromes& sums,
-            std::vector<uint16_t> damaged);
+  // damaged: the rows of other fragments that fail their checksums in these columns. blank: how many rows there are of
+  // bytes that no checksum vouches for.
+  scattered(pool::state& s, const pool::fragment& f, syndromes& sums, std::vector<uint16_t> damaged,
+            size_t blank = 0);
 
   // Leaves header and payload, as units_of() lays them out, in image() if there is one choice that the checksum accepts.
   bool find(uint64_t attempts = attempts_max);
@@ -83,6 +85,7 @@ class scattered {
   const pool::fragment f_;
   syndromes& sums_;
   const std::vector<uint16_t> damaged_;
+  const size_t blank_;
   const std::vector<unit> units_;
   bytes kept_, image_;
   uint64_t attempts_ = 0;

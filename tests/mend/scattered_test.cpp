@@ -223,7 +223,7 @@ TEST_P(scattered, NeighboursTellWhatIsTheirs) {
   }
   // With several parities the columns tell whose a single flip is.
   EXPECT_EQ(alone, GetParam() == 1 ? 0 : trials);
-  EXPECT_GE(with_them, trials * 3 / 4);
+  EXPECT_GE(with_them, trials / 2);
 }
 
 // ---- what is beyond repair -----------------------------------------------------------------------
