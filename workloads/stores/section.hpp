@@ -6,7 +6,9 @@
 //   s.section(lock, [&](S::tx& t) { ... })
 // All others take the lock around transact(). What is written against stores calls in_section() and leaves
 // the difference to it. A lock is whatever has lock() and unlock(): a mutex, all locks of a transaction
-// (locks/lock_set.hpp), or the way down a tree (maps/bplus_tree.hpp).
+// (locks/lock_set.hpp), or the way down a tree (maps/bplus_tree.hpp). These two are other objects in each
+// transaction: a store cannot remember by their addresses what was released under them. transact() alone is for
+// when nobody else is there, as while a structure is built or freed.
 #pragma once
 
 #include <mutex>
