@@ -249,7 +249,7 @@ surroundings look_around(const pool::state& s, const pool::fragment& f) {
       blank += u.length - std::min<uint64_t>(known, u.length);
     }
   }
-  found.blank = (blank + own_length / 2) / own_length;
+  if (own_length != 0) found.blank = (blank + own_length / 2) / own_length;
   return found;
 }
 
