@@ -87,7 +87,6 @@ bool fold::fold_block(uint64_t b, uint64_t& highest) {
   }
   s_.locks.unlock_exclusive(stripe);
   if (renewed != 0 && folded) {
-    renewed_ = true;
     clock_ = renewed;
     log_.append(w_, log_.fold_lane(), records_, frame_step, renewed, 0);
   }
@@ -101,37 +100,33 @@ uint64_t fold::least_bound() const noexcept {
   return least;
 }
 
-bool fold::cycle(horizon_is when) {
+bool fold::cycle() {
   const locked turn(mutex_);
   s_.require_healthy();
   table_.take_list(taken_);
   uint64_t highest = floor_.load(std::memory_order_relaxed);
-  renewed_ = false;
   for (const uint64_t b : taken_)
     if (!fold_block(b, highest)) table_.put_back(b);
   taken_.clear();
   w_.fence(fence_site::fold);
   s_.require_healthy();
-  log_.horizon_is_durable();
   floor_.store(highest, std::memory_order_seq_cst);
   const uint64_t bound = least_bound();
   const uint64_t low = SCUTE_PLANTED(spec_lowest) ? UINT64_MAX : table_.lowest();
   const uint64_t to = std::min({highest, bound, low == UINT64_MAX ? low : low - 1});
   log_.write_horizon(w_, std::max(to, log_.written()));
   const bool more = !table_.is_clean();
-  // The records that were renewed now shall be all that are left of what is open.
-  if (when == horizon_is::durable_now || !more || renewed_) {
-    w_.fence(fence_site::horizon);
-    s_.require_healthy();
-    log_.horizon_is_durable();
-  }
+  // By this thread: another one's fence completes nothing of what this one has streamed.
+  w_.fence(fence_site::horizon);
+  s_.require_healthy();
+  log_.horizon_is_durable();
   return more;
 }
 
 void fold::past(uint64_t sequence) {
   // What is in flight or pinned ends soon, and what is open in place is renewed with a higher sequence each time.
   for (unsigned spins = 0; log_.horizon() < sequence;) {
-    cycle(horizon_is::durable_now);
+    cycle();
     if (log_.horizon() < sequence) spin_pause(spins);
   }
 }

@@ -4,7 +4,7 @@
 //   under each block's stripe: dirty lines written back; ranges open in place get new undo records
 //   one fence
 //   the floor is raised to the highest clock folded; then the lanes' bounds are read, and then the list of what is left
-//   horizon = below all of these; its word is durable by the next fence
+//   horizon = below all of these; one fence more
 //
 // FOLD-1 What the next commit draws is above the floor, and the horizon never above the floor. So nobody can draw a sequence that
 //    the horizon has passed: who published a bound before the floor rose is seen, and who did so after it sees the floor.
@@ -41,8 +41,7 @@ class fold {
   // ---- folding: any thread that holds no stripe and pins nothing ------------------------------------------
 
   // One round over all that was on the list. True if something is left to fold. Throws std::bad_alloc, SCUTE_E_IO.
-  enum class horizon_is : uint8_t { durable_next_time, durable_now };
-  bool cycle(horizon_is when);
+  bool cycle();
   // Until the durable horizon has passed this sequence, of something that is applied.
   void past(uint64_t sequence);
 
@@ -69,8 +68,7 @@ class fold {
   std::vector<log_range> records_;
   byte_buffer copies_;
   std::vector<open_range> open_;
-  bool renewed_ = false;  // in this cycle
-  uint64_t clock_ = 0;    // the sequence last drawn for a renewal
+  uint64_t clock_ = 0;  // the sequence last drawn for a renewal
   alignas(64) std::byte page_[block_table::page];
 };
 

@@ -19,9 +19,9 @@ bool log_room::make(pool::lane& l, const commit_log::need& n) {
   for (int attempt = 0; !log_.make_room(l.w, l.index, n); ++attempt) {
     s_.require_healthy();
     if (attempt == 4) return false;
-    fold_.cycle(fold::horizon_is::durable_now);
+    fold_.cycle();
   }
-  if (log_.is_nearly_full()) fold_.cycle(fold::horizon_is::durable_next_time);
+  if (log_.is_nearly_full()) fold_.cycle();
   return true;
 }
 
@@ -105,7 +105,7 @@ uint64_t log_room::reserve(pool::lane& l, uint64_t offset, uint64_t bytes) {
     }
     s_.require_healthy();
     if (attempt < 3)
-      fold_.cycle(fold::horizon_is::durable_now);
+      fold_.cycle();
     else
       lend_segments(l, missing);
   }

@@ -38,7 +38,7 @@ class log_room {
   void release(uint64_t reserved) noexcept;
 
   bool is_larger() const noexcept { return larger_.load(std::memory_order_relaxed); }
-  // Gives back what lend() has added, if nothing is in it. Outside of steps, nothing planned in the lane.
+  // Gives back what lend() has added, if nothing is in it. Outside of steps, in the lane's thread, nothing planned in the lane.
   void shrink(pool::lane& l) noexcept;
 
  private:

@@ -74,17 +74,17 @@ tx::engine::log_state spec::log() const noexcept {
 bool spec::background() noexcept {
   if (s_.medium->failed()) return false;
   try {
-    return fold_->cycle(fold::horizon_is::durable_next_time);
+    return fold_->cycle();
   } catch (const std::exception&) {
     return true;  // another time, or the next commit is told
   }
 }
 
-void spec::drain(pool::lane& l) noexcept {
-  if (s_.medium->failed()) return;
+// Of any lane, which may be another thread's: nothing is written through it.
+void spec::drain(pool::lane&) noexcept {
+  if (s_.medium->failed() || table_->is_clean()) return;
   try {
-    if (!table_->is_clean()) fold_->past(table_->highest());
-    if (room_->is_larger()) room_->shrink(l);
+    fold_->past(table_->highest());
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the log has it
   }
 }
