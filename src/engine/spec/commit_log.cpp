@@ -101,12 +101,12 @@ commit_log::need commit_log::need_of(std::span<const log_range> records) const n
   return n;
 }
 
-bool commit_log::make_room(medium::writer& w, uint32_t lane, const need& n) {
+bool commit_log::make_room(uint32_t lane, const need& n) {
   lane_end& l = lanes_[lane];
   // The first of several frames is as large as can be.
   const bool fits = n.frames == 1 && n.last <= l.out.room();
   if (!take(lane, n.frames - (fits ? 1 : 0))) return false;
-  if (!fits) begin_next(w, lane);
+  l.begins = !fits;
   return true;
 }
 
@@ -150,6 +150,7 @@ void commit_log::begin_next(medium::writer& w, uint32_t lane) noexcept {
 void commit_log::append(medium::writer& w, uint32_t lane, std::span<const log_range> records,
                         uint32_t flags, uint64_t sequence, uint64_t transaction) {
   lane_end& l = lanes_[lane];
+  if (std::exchange(l.begins, false)) begin_next(w, lane);
   uint32_t part = 0;
   const auto put = [&](uint32_t more) {
     uses_[*l.in].last = sequence;

@@ -62,7 +62,8 @@ class commit_log {
   };
   need need_of(std::span<const log_range> records) const noexcept;
   // Room for them, in the lane's segment or in others. False, with nothing lost, if too few segments are free.
-  bool make_room(medium::writer& w, uint32_t lane, const need& n);
+  // Writes nothing, so stripes may be held.
+  bool make_room(uint32_t lane, const need& n);
   // Appends them as parts of one whole. There is room; durable at the next fence. Throws std::bad_alloc: then some parts may
   // be there, which without the others are nothing.
   void append(medium::writer& w, uint32_t lane, std::span<const log_range> records, uint32_t flags,
@@ -116,6 +117,7 @@ class commit_log {
     log::segment_writer out;
     std::optional<size_t> in;
     std::vector<size_t> taken;  // segments for what comes next
+    bool begins = false;        // what comes next is the first in one of these
     byte_buffer image;
   };
 

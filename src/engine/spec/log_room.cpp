@@ -15,8 +15,8 @@ log_room::log_room(pool::state& s, heap::heap& h, commit_log& log, fold& f, segm
 
 bool log_room::make(pool::lane& l, const commit_log::need& n) {
   // More than that is not free after any fold.
-  if (n.frames + s_.geo.lane_count + 1 > log_.segments()) return log_.make_room(l.w, l.index, n);
-  for (int attempt = 0; !log_.make_room(l.w, l.index, n); ++attempt) {
+  if (n.frames + s_.geo.lane_count + 1 > log_.segments()) return log_.make_room(l.index, n);
+  for (int attempt = 0; !log_.make_room(l.index, n); ++attempt) {
     s_.require_healthy();
     if (attempt == 4) return false;
     fold_.cycle();
