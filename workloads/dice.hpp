@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random numbers of populations and requests: SplitMix64 (Steele, Lea, Flood; OOPSLA 2014). A seed gives the same
+// Random numbers of inputs, populations and requests: SplitMix64 (Steele, Lea, Flood; OOPSLA 2014). A seed gives the same
 // numbers on every machine.
 #pragma once
 
@@ -20,6 +20,14 @@ class dice {
   // Uniform in [low, high].
   uint64_t between(uint64_t low, uint64_t high) noexcept { return low + below(high - low + 1); }
   bool percent(uint64_t p) noexcept { return below(100) < p; }
+  // Uniform in [0, 1).
+  double fraction() noexcept { return static_cast<double>(next() >> 11) * 0x1p-53; }
+  // The standard normal distribution, by the sum of twelve: its ends are cut off at 6.
+  double normal() noexcept {
+    double sum = -6;
+    for (int i = 0; i < 12; ++i) sum += fraction();
+    return sum;
+  }
   template <class T>
   void shuffle(std::vector<T>& v) noexcept {
     for (size_t i = v.size(); i > 1; --i) std::swap(v[i - 1], v[below(i)]);

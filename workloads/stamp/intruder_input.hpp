@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "workloads/stamp/dice.hpp"
+#include "workloads/dice.hpp"
 
 namespace scute::workloads::stamp {
 

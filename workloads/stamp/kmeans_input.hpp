@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "workloads/stamp/dice.hpp"
+#include "workloads/dice.hpp"
 
 namespace scute::workloads::stamp {
 

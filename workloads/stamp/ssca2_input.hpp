@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "workloads/stamp/dice.hpp"
+#include "workloads/dice.hpp"
 
 namespace scute::workloads::stamp {
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "workloads/dice.hpp"
 #include "workloads/stamp/cavity.hpp"
-#include "workloads/stamp/dice.hpp"
 
 namespace scute::workloads::stamp {
 
