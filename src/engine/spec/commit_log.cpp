@@ -65,17 +65,19 @@ commit_log::commit_log(pool::state& s, const segment_list& list, uint64_t horizo
     lanes_.emplace_back(log::segment_writer(s.medium->base(), layout_, {s.salt, s.sb.epoch, i}));
 }
 
-// Calls fn(record, from, n) for the parts of records, and next() where a frame ends, so that none has more than
-// frame_max() bytes. Returns the bytes of the last one.
+// Calls fn(record, from, n) for the parts of records, and next(bytes) where a frame ends and another begins, so that the
+// first one has at most `first` bytes (0: as the others) and none more than can be. Returns the bytes of the last one.
 template <typename Fn, typename Next>
-uint64_t commit_log::divide(std::span<const log_range> records, Fn&& fn, Next&& next) const {
+uint64_t commit_log::divide(std::span<const log_range> records, uint64_t first, Fn&& fn,
+                            Next&& next) const {
   constexpr uint64_t head = sizeof(format::log_record);
   constexpr uint64_t least = 64;  // a record is not cut into smaller parts, but for its end
-  const uint64_t most = frame_max();
+  uint64_t most = first != 0 ? first : layout_.frame_max();
   uint64_t used = sizeof(format::frame_head);
   const auto next_frame = [&] {
-    next();
+    next(used);
     used = sizeof(format::frame_head);
+    most = layout_.frame_max();
   };
   for (const log_range& r : records) {
     if (r.bytes == nullptr) {
@@ -95,18 +97,28 @@ uint64_t commit_log::divide(std::span<const log_range> records, Fn&& fn, Next&& 
   return used;
 }
 
-commit_log::need commit_log::need_of(std::span<const log_range> records) const noexcept {
-  need n{1, 0};
-  n.last = divide(records, [](const log_range&, uint64_t, uint64_t) {}, [&] { ++n.frames; });
-  return n;
+commit_log::need commit_log::need_of(uint32_t lane,
+                                     std::span<const log_range> records) const noexcept {
+  const auto with = [&](uint64_t first) {
+    need n{1, 0, first};
+    n.bytes += divide(
+        records, first, [](const log_range&, uint64_t, uint64_t) {},
+        [&](uint64_t bytes) {
+          ++n.frames;
+          n.bytes += bytes;
+        });
+    return n;
+  };
+  const uint64_t room = lanes_[lane].out.room();
+  const need n = with(0);
+  if (n.frames == 1 && n.bytes <= room) return {1, n.bytes, room};
+  return room >= split_min() && room >= 512 ? with(room) : n;
 }
 
 bool commit_log::make_room(uint32_t lane, const need& n) {
   lane_end& l = lanes_[lane];
-  // The first of several frames is as large as can be.
-  const bool fits = n.frames == 1 && n.last <= l.out.room();
-  if (!take(lane, n.frames - (fits ? 1 : 0))) return false;
-  l.begins = !fits;
+  if (!take(lane, n.frames - (n.first != 0 ? 1 : 0))) return false;
+  l.first = n.first;
   return true;
 }
 
@@ -150,7 +162,7 @@ void commit_log::begin_next(medium::writer& w, uint32_t lane) noexcept {
 void commit_log::append(medium::writer& w, uint32_t lane, std::span<const log_range> records,
                         uint32_t flags, uint64_t sequence, uint64_t transaction) {
   lane_end& l = lanes_[lane];
-  if (std::exchange(l.begins, false)) begin_next(w, lane);
+  if (l.first == 0) begin_next(w, lane);
   uint32_t part = 0;
   const auto put = [&](uint32_t more) {
     uses_[*l.in].last = sequence;
@@ -158,12 +170,12 @@ void commit_log::append(medium::writer& w, uint32_t lane, std::span<const log_ra
   };
   log::segment_writer::start(l.image);
   divide(
-      records,
+      records, l.first,
       [&](const log_range& r, uint64_t from, uint64_t n) {
         log::add_record(l.image, r.kind, r.offset + from,
                         r.bytes == nullptr ? nullptr : r.bytes + from, static_cast<uint32_t>(n));
       },
-      [&] {
+      [&](uint64_t) {
         put(0);
         ++part;
         begin_next(w, lane);

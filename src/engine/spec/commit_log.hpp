@@ -55,20 +55,24 @@ class commit_log {
   commit_log(pool::state& s, const segment_list& list, uint64_t horizon,
              const std::vector<uint64_t>& last_frames);
 
-  // Frames that these records take: how many, and the bytes of the last one.
+  // Frames that these records take, with what the lane has appended by now: how many, their bytes, and how many of these the
+  // first one may have in the lane's segment; 0: it begins another.
   struct need {
     size_t frames;
-    uint64_t last;
+    uint64_t bytes, first;
   };
-  need need_of(std::span<const log_range> records) const noexcept;
+  need need_of(uint32_t lane, std::span<const log_range> records) const noexcept;
   // Room for them, in the lane's segment or in others. False, with nothing lost, if too few segments are free.
-  // Writes nothing, so stripes may be held.
+  // Writes nothing, so stripes may be held. Nothing else is appended in the lane before them.
   bool make_room(uint32_t lane, const need& n);
   // Appends them as parts of one whole. There is room; durable at the next fence. Throws std::bad_alloc: then some parts may
   // be there, which without the others are nothing.
   void append(medium::writer& w, uint32_t lane, std::span<const log_range> records, uint32_t flags,
               uint64_t sequence, uint64_t transaction);
-  uint64_t frame_max() const noexcept { return layout_.frame_max(); }
+  // What frames of many different sizes find of a segment at least: they are cut where it ends (need_of).
+  uint64_t usable() const noexcept {
+    return layout_.frame_max() - split_min() - 2 * bytes_of_frame(0) - 128;
+  }
   // What a frame with so many bytes of records takes of a segment.
   uint64_t bytes_of_frame(uint64_t records) const noexcept {
     return layout_.lines_of(records + sizeof(format::frame_head)) * log::line_size;
@@ -117,12 +121,14 @@ class commit_log {
     log::segment_writer out;
     std::optional<size_t> in;
     std::vector<size_t> taken;  // segments for what comes next
-    bool begins = false;        // what comes next is the first in one of these
+    uint64_t first = 0;         // as in need, for what comes next
     byte_buffer image;
   };
 
   template <typename Fn, typename Next>
-  uint64_t divide(std::span<const log_range> records, Fn&& fn, Next&& next) const;
+  uint64_t divide(std::span<const log_range> records, uint64_t first, Fn&& fn, Next&& next) const;
+  // Less than that at the end of a segment is left.
+  uint64_t split_min() const noexcept { return layout_.frame_max() / 16; }
   bool take(uint32_t lane, size_t segments);
   void put_free(size_t segment) SCUTE_REQUIRES(mutex_);
   void begin_next(medium::writer& w, uint32_t lane) noexcept;

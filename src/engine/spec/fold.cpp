@@ -63,7 +63,7 @@ bool fold::fold_block(uint64_t b, uint64_t& highest) {
                                 floor_.load(std::memory_order_relaxed),
                                 SCUTE_PLANTED(fold_clock) ? 0 : clock_});
         // What was renewed before is void when the horizon moves again, which a commit under way may be in the way of.
-        ready = log_.make_room(log_.fold_lane(), log_.need_of(records_));
+        ready = log_.make_room(log_.fold_lane(), log_.need_of(log_.fold_lane(), records_));
       }
     } catch (const std::bad_alloc&) {
       ready = false;

@@ -27,8 +27,7 @@ bool log_room::make(pool::lane& l, const commit_log::need& n) {
 
 void log_room::refuse(const commit_log::need& n) const {
   throw failure(SCUTE_E_NOSPC,
-                s_.path + ": the log has no room for a transaction of " +
-                    std::to_string((n.frames - 1) * log_.frame_max() + n.last) +
+                s_.path + ": the log has no room for a transaction of " + std::to_string(n.bytes) +
                     " bytes; commit more often, or give the pool a larger log (log-cap)");
 }
 
@@ -76,12 +75,8 @@ void log_room::shrink(pool::lane& l) noexcept {
   }
 }
 
-// A fold writes one frame for a block, at most that large, and frames do not cross segments.
 uint64_t log_room::segments_of(uint64_t reserved) const noexcept {
-  constexpr uint64_t largest = block_table::page + 1024;
-  const uint64_t frame = log_.frame_max();
-  const uint64_t usable = frame >= 4 * largest ? frame - largest : frame / 2;
-  return reserved == 0 ? 2 : 4 + 2 * (reserved / usable);
+  return reserved == 0 ? 2 : 4 + 2 * (reserved / log_.usable());
 }
 
 uint64_t log_room::reserve(pool::lane& l, uint64_t offset, uint64_t bytes) {

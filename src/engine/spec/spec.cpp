@@ -99,7 +99,7 @@ void spec::plan(lane_state& mine, std::span<const pool::patch> patches) {
 
 // Room for all frames of the lane's records, before anything is pinned or drawn (SPEC-6).
 void spec::make_room(pool::lane& l, lane_state& mine, growth may) {
-  const commit_log::need need = log_->need_of(mine.records);
+  const commit_log::need need = log_->need_of(l.index, mine.records);
   if (room_->make(l, need)) return;
   if (may == growth::never) room_->refuse(need);
   // Lending runs steps in this lane: what is planned waits.
@@ -115,7 +115,8 @@ void spec::make_room(pool::lane& l, lane_state& mine, growth may) {
   std::swap(planned.pinned, mine.pinned);
   std::swap(planned.copies, mine.copies);
   l.pieces = std::move(pieces);
-  if (!room_->make(l, need)) room_->refuse(need);
+  // The steps were appended in between.
+  if (!room_->make(l, log_->need_of(l.index, mine.records))) room_->refuse(need);
 }
 
 // SPEC-3
