@@ -40,12 +40,12 @@ class listed_medium final : public medium::medium {
 };
 
 TEST(bad_page, AreRepairedByOpeningAndByAScrub) {
-  constexpr uint64_t size = 2 * mib;
+  const scute_options o = options(2 * mib);
+  const uint64_t size = o.size;
   void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
   auto* bytes_at = static_cast<std::byte*>(memory);
   std::vector<uint64_t> bad;
-  const scute_options o = options(size);
   scute_pool pool;
   pool.in = instance::format(std::make_unique<listed_medium>(bytes_at, size, bad), "listed", o);
   scute_oid oid = 0;

@@ -111,7 +111,8 @@ commit_log::need commit_log::need_of(uint32_t lane,
   };
   const uint64_t room = lanes_[lane].out.room();
   const need n = with(0);
-  if (n.frames == 1 && n.bytes <= room) return {1, n.bytes, room};
+  // It is not cut, however little it leaves.
+  if (n.frames == 1 && n.bytes <= room) return {1, n.bytes, layout_.frame_max()};
   return room >= split_min() && room >= 512 ? with(room) : n;
 }
 
