@@ -18,6 +18,10 @@ class byte_buffer {
     size_ += n;
     return at;
   }
+  // Memory for n bytes in all.
+  void reserve(size_t n) {
+    if (n > capacity_) grow(n);
+  }
   // Back to the first n bytes.
   void shrink(size_t n) noexcept { size_ = std::min(n, size_); }
   std::byte* data() noexcept { return bytes_.get(); }

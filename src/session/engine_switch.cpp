@@ -49,4 +49,17 @@ void instance::set_engine(const pool::engine_facts& to, uint64_t log_cap) {
   switch_engine(to, log_cap);
 }
 
+// If nobody can tell where the log is: after a clean close nothing of it is needed. The pool is opened with the engine that it
+// was made with, which takes the chunks back, and switched. A crash in between leaves it with that engine.
+void instance::look_for_log(const pool::engine_facts& kind) {
+  s.salt = pool::pool_salt(s.sb);
+  if (!was_clean || !kind.log_in_chunks || s.read_only || engine::read_list(s)) return;
+  lost_log_of_ = &kind;
+  s.sb.engine = static_cast<uint32_t>(pool::lender_of_logs(s.geo.parity).id);
+  was_clean = false;
+  s.repaired.fetch_add(1, std::memory_order_relaxed);
+  s.events.post({SCUTE_EVENT_LOG, SCUTE_OUTCOME_REPAIRED, SCUTE_FINDER_OPEN, s.geo.lanes_offset,
+                 s.geo.lane_size});
+}
+
 }  // namespace scute::core

@@ -241,8 +241,9 @@ std::unique_ptr<instance> instance::attach(std::unique_ptr<medium::medium> m,
   if (o.layout != nullptr && std::strcmp(o.layout, s.sb.layout) != 0)
     throw failure(SCUTE_E_LAYOUT, path + " has layout \"" + s.sb.layout + "\", not \"" + o.layout +
                                       "\"; open it with the program that made it");
-  in->assemble();
   in->was_clean = s.sb.clean != 0;
+  in->look_for_log(*kind);
+  in->assemble();
   const pool::finder_scope as(SCUTE_FINDER_OPEN);
   in->take_options(o);
   for (unsigned i = 0; i < 3; ++i) {
@@ -307,6 +308,7 @@ void instance::repair_bad_pages(scute_finder finder) {
 // Recovers if need be, and starts a new epoch.
 void instance::begin_session(const scute_options& o) {
   std::vector<uint32_t> marks;
+  engine->find_log();
   pool::fill_holes(s, marks);
   if (!was_clean) {
     const auto start = clock::now();
@@ -349,6 +351,7 @@ void instance::begin_session(const scute_options& o) {
     heap->reclaim_lent(s.lanes.front());
     if (o.progress != nullptr) o.progress(o.progress_arg, "recover", 1, 1);
   }
+  if (lost_log_of_ != nullptr) switch_engine(*lost_log_of_, o.log_cap);
   start_threads(unresolved && (o.flags & SCUTE_LAZY_RECOVERY) == 0);
 }
 

@@ -109,6 +109,7 @@ class instance {
   void adopt(std::unique_ptr<medium::medium> m, const std::string& path);
   void assemble();
   void take_options(const scute_options& options);
+  void look_for_log(const pool::engine_facts& kind);
   void begin_session(const scute_options& options);
   void watch_pages(const scute_options& options);
   void repair_known_losses();
@@ -124,7 +125,8 @@ class instance {
 
   const uint64_t process_ = medium::this_process();
   bool open_ = false;
-  std::vector<uint64_t> known_losses_;  // pages, found at opening
+  const pool::engine_facts* lost_log_of_ = nullptr;  // the engine whose log is made anew
+  std::vector<uint64_t> known_losses_;               // pages, found at opening
   std::optional<mend::fault_domain> faults_;
   waiting_mutex root_mutex_;
   lane_leases leases_;

@@ -98,6 +98,8 @@ class engine : public heap::step_engine {
  public:
   // ---- its life: what the session calls --------------------------------------------------------------
 
+  // Before anything is recovered or mended: which chunks are a log, and so not in the parity, is told to state::overlaid.
+  virtual void find_log() {}
   // The pool was not closed properly: whatever its logs say is brought about, durably. Alone in the pool, before any
   // lane is in use; may be cut short anywhere and run again, until the superblock names the next epoch. Throws
   // failure(SCUTE_E_CORRUPT) if a log contradicts the geometry; nothing was changed then.

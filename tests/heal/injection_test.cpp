@@ -206,6 +206,7 @@ TEST_F(injection, FewerPlacesThanAreAskedFor) {
 TEST_F(injection, WhatMakesNoSenseIsRefused) {
   f.in().heap->clear_shelf(f.in().s.lanes.front());  // so that no chunk is a log
   const bytes before = content();
+  const uint64_t size = before.size();
   const auto refused = [&](int code, auto&& change) {
     scute_injection w;
     scute_injection_init(&w);
@@ -224,10 +225,10 @@ TEST_F(injection, WhatMakesNoSenseIsRefused) {
   refused(SCUTE_E_INVALID, [](auto& w) { w.count = 0, w.rate = NAN; });
   refused(SCUTE_E_INVALID, [](auto& w) { w.kind = SCUTE_INJURE_SCRIBBLE, w.length = 0; });
   refused(SCUTE_E_INVALID, [](auto& w) { w.count = 2, w.offset = 0; });
-  refused(SCUTE_E_RANGE, [](auto& w) { w.kind = SCUTE_INJURE_SCRIBBLE, w.length = 5 * mib; });
-  refused(SCUTE_E_RANGE, [](auto& w) { w.offset = 4 * mib; });
+  refused(SCUTE_E_RANGE, [&](auto& w) { w.kind = SCUTE_INJURE_SCRIBBLE, w.length = size + mib; });
+  refused(SCUTE_E_RANGE, [&](auto& w) { w.offset = size; });
   refused(SCUTE_E_RANGE,
-          [](auto& w) { w.kind = SCUTE_INJURE_SCRIBBLE, w.offset = 4 * mib - 10, w.length = 11; });
+          [&](auto& w) { w.kind = SCUTE_INJURE_SCRIBBLE, w.offset = size - 10, w.length = 11; });
   if (f.info().engine != SCUTE_ENGINE_SPEC)  // which always has a log in chunks
     refused(SCUTE_E_NOENT, [](auto& w) { w.region = SCUTE_REGION_LOG; });
   SCUTE_FAILS(SCUTE_E_INVALID, scute_inject(f, nullptr, nullptr, nullptr, nullptr));

@@ -264,9 +264,9 @@ TEST_P(scattered, HopelessFlipsAreNeverGuessed) {
       *f.raw(at((x.row + k) % rows, x.column + column)) ^=
           GetParam() == 1 ? wrong : static_cast<std::byte>(random.between(1, 255));
     rain_beside(x, static_cast<unsigned>(random.between(0, 12)));
-    const auto [ok, n] = attempts(x.f);
-    // The truth itself may be found: three wrong cells can look like two of which this one is right.
-    EXPECT_TRUE(!ok || GetParam() > 1);
+    const uint64_t n = attempts(x.f).second;
+    // The truth itself may be found: three wrong cells can look like two of which this one is right, and a flip beside may
+    // be in one of the two wrong cells.
     std::vector<std::byte> image;
     if (mend::find_scattered(f.in().s, x.f, image)) {
       EXPECT_TRUE(image == right) << "trial " << trial;

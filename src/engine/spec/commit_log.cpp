@@ -118,9 +118,19 @@ commit_log::need commit_log::need_of(uint32_t lane,
 
 bool commit_log::make_room(uint32_t lane, const need& n) {
   lane_end& l = lanes_[lane];
+  l.image.reserve(std::min(n.bytes, layout_.frame_max()) + log::line_size);
   if (!take(lane, n.frames - (n.first != 0 ? 1 : 0))) return false;
   l.first = n.first;
   return true;
+}
+
+bool commit_log::will_have_room(uint32_t lane, const need& n) {
+  const size_t segments = n.frames - (n.first != 0 ? 1 : 0);
+  const locked turn(mutex_);
+  size_t to_come = free_.size() + of_fold_ + lanes_[lane].taken.size();
+  for (const use& u : uses_)
+    if (!u.in_use && !u.of_fold && u.last != 0) ++to_come;
+  return segments + std::max(kept_back_, of_fold_) <= to_come;
 }
 
 // So many segments for the lane. Those that it does not come to use it keeps.
@@ -161,7 +171,7 @@ void commit_log::begin_next(medium::writer& w, uint32_t lane) noexcept {
 }
 
 void commit_log::append(medium::writer& w, uint32_t lane, std::span<const log_range> records,
-                        uint32_t flags, uint64_t sequence, uint64_t transaction) {
+                        uint32_t flags, uint64_t sequence, uint64_t transaction) noexcept {
   lane_end& l = lanes_[lane];
   if (l.first == 0) begin_next(w, lane);
   uint32_t part = 0;

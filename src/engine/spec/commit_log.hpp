@@ -65,10 +65,11 @@ class commit_log {
   // Room for them, in the lane's segment or in others. False, with nothing lost, if too few segments are free.
   // Writes nothing, so stripes may be held. Nothing else is appended in the lane before them.
   bool make_room(uint32_t lane, const need& n);
-  // Appends them as parts of one whole. There is room; durable at the next fence. Throws std::bad_alloc: then some parts may
-  // be there, which without the others are nothing.
+  // There will be, when all that is full is folded: so it is worth waiting for.
+  bool will_have_room(uint32_t lane, const need& n);
+  // Appends them as parts of one whole. There is room; durable at the next fence.
   void append(medium::writer& w, uint32_t lane, std::span<const log_range> records, uint32_t flags,
-              uint64_t sequence, uint64_t transaction);
+              uint64_t sequence, uint64_t transaction) noexcept;
   // What frames of many different sizes find of a segment at least: they are cut where it ends (need_of).
   uint64_t usable() const noexcept {
     return layout_.frame_max() - split_min() - 2 * bytes_of_frame(0) - 128;

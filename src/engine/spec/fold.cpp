@@ -67,6 +67,7 @@ bool fold::fold_block(uint64_t b, uint64_t& highest) {
       }
     } catch (const std::bad_alloc&) {
       ready = false;
+      short_of_memory_ = true;
     }
     if (ready) {
       table_.clean(b, [&](uint64_t at, uint64_t n) {
@@ -103,6 +104,7 @@ uint64_t fold::least_bound() const noexcept {
 bool fold::cycle() {
   const locked turn(mutex_);
   s_.require_healthy();
+  short_of_memory_ = false;
   table_.take_list(taken_);
   uint64_t highest = floor_.load(std::memory_order_relaxed);
   for (const uint64_t b : taken_)
@@ -120,11 +122,12 @@ bool fold::cycle() {
   w_.fence(fence_site::horizon);
   s_.require_healthy();
   log_.horizon_is_durable();
+  if (short_of_memory_) throw std::bad_alloc();
   return more;
 }
 
 void fold::past(uint64_t sequence) {
-  // What is in flight or pinned ends soon, and what is open in place is renewed with a higher sequence each time.
+  // What is in flight or pinned ends soon: commits under way wait for nothing but stripes. What is open in place is renewed with a higher sequence each time.
   for (unsigned spins = 0; log_.horizon() < sequence;) {
     cycle();
     if (log_.horizon() < sequence) spin_pause(spins);

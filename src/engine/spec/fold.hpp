@@ -68,6 +68,7 @@ class fold {
   std::vector<log_range> records_;
   byte_buffer copies_;
   std::vector<open_range> open_;
+  bool short_of_memory_ = false;
   uint64_t clock_ = 0;  // the sequence last drawn for a renewal
   alignas(64) std::byte page_[block_table::page];
 };

@@ -14,12 +14,12 @@ log_room::log_room(pool::state& s, heap::heap& h, commit_log& log, fold& f, segm
 }
 
 bool log_room::make(pool::lane& l, const commit_log::need& n) {
-  // More than that is not free after any fold.
-  if (n.frames + s_.geo.lane_count + 1 > log_.segments()) return log_.make_room(l.index, n);
-  for (int attempt = 0; !log_.make_room(l.index, n); ++attempt) {
+  for (unsigned spins = 0; !log_.make_room(l.index, n);) {
     s_.require_healthy();
-    if (attempt == 4) return false;
+    if (!log_.will_have_room(l.index, n)) return false;
     fold_.cycle();
+    // The horizon waits for commits under way, which wait for nothing but stripes.
+    spin_pause(spins);
   }
   if (log_.is_nearly_full()) fold_.cycle();
   return true;

@@ -7,6 +7,7 @@
 #include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "codec/crc32c.hpp"
+#include "log/segment_writer.hpp"
 
 namespace scute::core::engine {
 namespace {
@@ -97,6 +98,10 @@ void lend_log(pool::state& s, heap::heap& h, pool::lane& l, medium::writer& w, u
   plan.chunks = h.lend(l, chunks);
   plan.kept = static_cast<uint32_t>(chunks);
   h.retain(plan.chunks);
+  // Whatever they were before, a log included: nothing in them is a frame.
+  const std::byte nothing[log::line_size] = {};
+  for (const log::segment& at : plan.segments(s.geo))
+    log::store_lines(w, s.medium->base(), plan.layout(), at, 0, nothing);
   write_list(s, w, plan);
 }
 

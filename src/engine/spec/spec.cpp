@@ -28,6 +28,13 @@ spec::~spec() = default;
 
 // ---- its life -----------------------------------------------------------------------------------------
 
+void spec::find_log() {
+  const std::optional<segment_list> list = read_list(s_);
+  if (!list) return;
+  for (const uint64_t c : list->chunks)
+    if (!s_.overlaid.touches(c, 1)) s_.overlaid.add(c, s_.geo.chunk_size, nullptr);
+}
+
 tx::recovery_report spec::recover(medium::writer& w, tx::recovery_watch* watch) {
   std::optional<segment_list> list = read_list(s_);
   if (!list)
@@ -54,8 +61,7 @@ void spec::start() {
         SCUTE_E_CORRUPT,
         s_.path +
             ": the list of log segments is damaged in all copies; restore the pool from a backup");
-  for (const uint64_t c : list->chunks)
-    if (!s_.overlaid.touches(c, 1)) s_.overlaid.add(c, s_.geo.chunk_size, nullptr);
+  find_log();  // of one that an engine switch has made
   heap_.retain(list->chunks);
   const uint64_t horizon = std::max(recovered_, find_horizon(s_, *list));
   table_ = std::make_unique<block_table>(s_);
@@ -201,9 +207,10 @@ void spec::decide(pool::lane& l, lane_state& mine, uint32_t flags, how stores,
   log_->append(l.w, l.index, mine.records, flags, sequence, l.transaction);
   l.w.fence(fence_site::decide);
   s_.require_healthy();
-  ++l.sequence;
+  l.begun.store(++l.sequence, std::memory_order_release);
   apply(l, mine, sequence, stores);
   apply_in_place(l, mine, sequence, ranges);
+  l.applied.store(l.sequence, std::memory_order_release);
   if (stores == how::streamed) l.w.fence(fence_site::apply);
 }
 

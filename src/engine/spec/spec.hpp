@@ -57,6 +57,7 @@ class spec final : public tx::engine {
   spec(pool::state& s, heap::heap& h);
   ~spec() override;
 
+  void find_log() override;
   tx::recovery_report recover(medium::writer& w, tx::recovery_watch* watch) override;
   bool has_unresolved(uint64_t) const noexcept override { return false; }
   void resume(uint64_t) override {}
