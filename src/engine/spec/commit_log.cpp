@@ -166,6 +166,7 @@ void commit_log::begin_next(medium::writer& w, uint32_t lane) noexcept {
   }
   uses_[next].in_use = true;
   uses_[next].last = 0;
+  uses_[next].lane = lane;
   l.in = next;
   l.out.begin(w, uses_[next].where, ++generation_, horizon());
 }
@@ -176,7 +177,9 @@ void commit_log::append(medium::writer& w, uint32_t lane, std::span<const log_ra
   if (l.first == 0) begin_next(w, lane);
   uint32_t part = 0;
   const auto put = [&](uint32_t more) {
-    uses_[*l.in].last = sequence;
+    // Others look at it (with_live()).
+    std::atomic_ref(uses_[*l.in].last).store(sequence, std::memory_order_relaxed);
+    l.appended = sequence;
     l.out.append(w, l.image, flags | more | part << frame_part_shift, sequence, transaction);
   };
   log::segment_writer::start(l.image);
@@ -214,6 +217,33 @@ void commit_log::write_horizon(medium::writer& w, uint64_t sequence) noexcept {
   const uint64_t which = ++writes_ % 2;
   for (uint32_t r = 0; r < s_.geo.lane_replicas; ++r)
     w.stream(s_.at(horizon_at(s_, which, r)), words, sizeof words, medium::purpose::log);
+}
+
+std::vector<commit_log::horizon_copy> commit_log::horizon_copies() const {
+  std::vector<horizon_copy> all;
+  horizon_found counts = read_horizon(s_);
+  if (is_written_) {
+    counts = {written_, static_cast<uint32_t>(writes_ % 2)};
+  } else {
+    // A crash may have left it in both places, whole in one of them.
+    const auto copies_in = [&](uint32_t which) {
+      uint32_t n = 0;
+      for (uint32_t r = 0; r < s_.geo.lane_replicas; ++r) {
+        uint64_t words[2];
+        n += s_.medium->read(horizon_at(s_, which, r), words, sizeof words) &&
+                     words[0] == counts.sequence && words[1] == check_of(s_, words[0])
+                 ? 1
+                 : 0;
+      }
+      return n;
+    };
+    counts.place = copies_in(1) > copies_in(0) ? 1 : 0;
+  }
+  if (counts.sequence == 0) return all;
+  for (uint32_t r = 0; r < s_.geo.lane_replicas; ++r)
+    all.push_back(
+        {horizon_at(s_, counts.place, r), {counts.sequence, check_of(s_, counts.sequence)}});
+  return all;
 }
 
 void commit_log::horizon_is_durable() noexcept {

@@ -13,6 +13,8 @@
 //    may always append what it has to renew.
 // CLOG-4 Segments may be added while others are used, and taken off again when all that were added are free. They are the
 //    last ones, and taken last.
+// CLOG-5 What a lane has appended is settled when the fence behind it has returned: from then on all copies have it, and what
+//    they lack of it is damage (log_care.hpp).
 #pragma once
 
 #include <deque>
@@ -74,6 +76,10 @@ class commit_log {
   uint64_t usable() const noexcept {
     return layout_.frame_max() - split_min() - 2 * bytes_of_frame(0) - 128;
   }
+  // All that the lane has appended is durable. In its thread.
+  void settled(uint32_t lane) noexcept {
+    lanes_[lane].settled.store(lanes_[lane].appended, std::memory_order_release);
+  }
   // What a frame with so many bytes of records takes of a segment.
   uint64_t bytes_of_frame(uint64_t records) const noexcept {
     return layout_.lines_of(records + sizeof(format::frame_head)) * log::line_size;
@@ -96,6 +102,37 @@ class commit_log {
   // one that `lane`, the caller's, is at and needs no more is free.
   bool take_off(uint32_t lane, const segment_list& shorter);
 
+  // ---- for who looks for damage (log_care.hpp): any thread ------------------------------------------------
+
+  // A segment with frames above the durable horizon, it may be.
+  struct live_segment {
+    log::segment where;
+    uint64_t
+        settled;  // frames up to this sequence are durable in all copies, unless they were damaged since
+    uint64_t last;  // sequence of the last frame; above `settled`: it is being appended
+  };
+  // Calls fn(live_segment) if segment number `i` of segments() is one. Nobody begins a segment meanwhile, so fn waits for
+  // nothing that a commit could have.
+  template <typename Fn>
+  void with_live(size_t i, Fn&& fn) {
+    const locked turn(mutex_);
+    if (i >= uses_.size()) return;
+    const use& u = uses_[i];
+    const uint64_t settled =
+        u.lane == no_lane ? UINT64_MAX : lanes_[u.lane].settled.load(std::memory_order_acquire);
+    const uint64_t last = std::atomic_ref(uses_[i].last).load(std::memory_order_relaxed);
+    if (last <= horizon()) return;
+    fn(live_segment{u.where, settled, last});
+  }
+  const log::segment_layout& layout() const noexcept { return layout_; }
+  // One of the two places of the horizon in one replica, and what it has to hold.
+  struct horizon_copy {
+    uint64_t offset;
+    uint64_t words[2];
+  };
+  // Those that count. By who may write the horizon.
+  std::vector<horizon_copy> horizon_copies() const;
+
   // Bytes of segments that are in use or full, and of all.
   struct fill {
     uint64_t used, all;
@@ -111,11 +148,13 @@ class commit_log {
   size_t segments() const noexcept { return count_.load(std::memory_order_relaxed); }
 
  private:
+  static constexpr uint32_t no_lane = UINT32_MAX;
   struct use {
     log::segment where;
     uint64_t last = 0;    // sequence of its last frame
     bool in_use = false;  // a lane appends to it
     bool of_fold = false;
+    uint32_t lane = no_lane;  // that has begun it, in this session
   };
   struct lane_end {
     explicit lane_end(log::segment_writer w) : out(std::move(w)) {}
@@ -124,6 +163,8 @@ class commit_log {
     std::vector<size_t> taken;  // segments for what comes next
     uint64_t first = 0;         // as in need, for what comes next
     byte_buffer image;
+    uint64_t appended = 0;             // sequence of its last frame
+    std::atomic<uint64_t> settled{0};  // CLOG-5
   };
 
   template <typename Fn, typename Next>
