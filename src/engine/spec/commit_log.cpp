@@ -141,8 +141,9 @@ bool commit_log::take(uint32_t lane, size_t segments) {
   taken.reserve(segments);
   const locked turn(mutex_);
   const bool folds = lane == fold_lane();
-  const size_t kept = folds || kept_back_ <= of_fold_ ? 0 : kept_back_ - of_fold_;
-  if (free_.size() < more + kept) return false;
+  const size_t kept = kept_back_ <= of_fold_ ? 0 : kept_back_ - of_fold_;
+  if (free_.size() < (folds ? more : more + kept)) return false;
+  if (folds && more > kept && !SCUTE_PLANTED(clog_fold_takes)) return false;
   for (size_t i = 0; i < more; ++i) {
     uses_[free_.back()].of_fold = folds;
     taken.push_back(free_.back());
@@ -200,11 +201,17 @@ void commit_log::append(medium::writer& w, uint32_t lane, std::span<const log_ra
 
 size_t commit_log::keep_back(size_t segments, size_t others) {
   const locked turn(mutex_);
-  if (segments > kept_back_) {
-    const size_t wanted = others + (segments > of_fold_ ? segments - of_fold_ : 0);
+  if (segments > to_keep_) {
+    // What it has of the time when more was kept may be needed a while yet.
+    const size_t kept = std::max(kept_back_, of_fold_ > to_keep_ ? of_fold_ + segments : segments);
+    size_t wanted = others + (kept > of_fold_ ? kept - of_fold_ : 0);
+    for (const use& u : uses_)
+      if (u.in_use && !u.of_fold && wanted != 0) --wanted;
     if (wanted > free_.size()) return wanted - free_.size();
+    kept_back_ = kept;
   }
-  kept_back_ = segments;
+  to_keep_ = segments;
+  keep_fewer();
   return 0;
 }
 
@@ -260,7 +267,10 @@ void commit_log::horizon_is_durable() noexcept {
 void commit_log::put_free(size_t segment) {
   use& u = uses_[segment];
   u.last = 0;
-  if (std::exchange(u.of_fold, false)) --of_fold_;
+  if (std::exchange(u.of_fold, false)) {
+    --of_fold_;
+    keep_fewer();
+  }
   // The last one is taken first.
   if (segment < made_with_)
     free_.push_back(segment);

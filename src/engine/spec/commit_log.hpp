@@ -10,13 +10,15 @@
 //    turns, in all copies of lane 0; a fence later it is durable. (Where a segment has been used again, its head has it, too:
 //    so no explorer can find anything wrong with one place.)
 // CLOG-3 One thread at a time appends for a lane. Segments are kept back for the fold, which has a lane of its own: it
-//    may always append what it has to renew.
+//    may always append what it has to renew, and never takes more, so that it leaves the others theirs while a commit under
+//    way holds the horizon back. Fewer are kept only when what it has in them is void.
 // CLOG-4 Segments may be added while others are used, and taken off again when all that were added are free. They are the
 //    last ones, and taken last.
 // CLOG-5 What a lane has appended is settled when the fence behind it has returned: from then on all copies have it, and what
 //    they lack of it is damage (log_care.hpp).
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <optional>
 #include <span>
@@ -93,8 +95,14 @@ class commit_log {
   uint64_t horizon() const noexcept { return durable_.load(std::memory_order_relaxed); }
 
   // Keeps so many segments for the fold, those included that it has. Returns how many are missing, if there shall be `others`
-  // free beside them; then nothing is changed. Fewer than before it may always keep.
+  // for the lanes beside them, with those that they are at; then nothing is changed. Fewer than before it may always keep.
   size_t keep_back(size_t segments, size_t others);
+  // More than the least.
+  bool is_keeping_more() {
+    const locked turn(mutex_);
+    return kept_back_ > kept_least;
+  }
+  static constexpr size_t kept_least = 2;
 
   // More segments: all of the list's behind those that there are. The list is durable.
   void add(const segment_list& longer);
@@ -173,6 +181,9 @@ class commit_log {
   uint64_t split_min() const noexcept { return layout_.frame_max() / 16; }
   bool take(uint32_t lane, size_t segments);
   void put_free(size_t segment) SCUTE_REQUIRES(mutex_);
+  void keep_fewer() SCUTE_REQUIRES(mutex_) {
+    kept_back_ = std::max(to_keep_, std::min(kept_back_, of_fold_ + to_keep_));
+  }
   void begin_next(medium::writer& w, uint32_t lane) noexcept;
 
   pool::state& s_;
@@ -187,7 +198,8 @@ class commit_log {
   std::vector<size_t> free_ SCUTE_GUARDED_BY(mutex_);
   uint64_t generation_ SCUTE_GUARDED_BY(mutex_) = 0;
   std::atomic<size_t> count_{0}, busy_{0};
-  size_t kept_back_ SCUTE_GUARDED_BY(mutex_) = 2;
+  size_t to_keep_ SCUTE_GUARDED_BY(mutex_) = kept_least;  // as soon as can be
+  size_t kept_back_ SCUTE_GUARDED_BY(mutex_) = kept_least;
   size_t of_fold_ SCUTE_GUARDED_BY(mutex_) =
       0;                  // segments that the fold has taken, and that are not free again
   uint64_t written_ = 0;  // of the horizon

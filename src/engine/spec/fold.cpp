@@ -107,6 +107,10 @@ bool fold::cycle() {
   short_of_memory_ = false;
   table_.take_list(taken_);
   uint64_t highest = floor_.load(std::memory_order_relaxed);
+  // FOLD-3
+  if (log_.is_keeping_more())
+    std::ranges::sort(
+        taken_, {}, [&](uint64_t b) { return table_.at(b).first.load(std::memory_order_relaxed); });
   for (const uint64_t b : taken_)
     if (!fold_block(b, highest)) table_.put_back(b);
   taken_.clear();

@@ -9,6 +9,9 @@
 // FOLD-1 What the next commit draws is above the floor, and the horizon never above the floor. So nobody can draw a sequence that
 //    the horizon has passed: who published a bound before the floor rose is seen, and who did so after it sees the floor.
 // FOLD-2 Stripes are held while lines are pushed, not over a fence. The fold waits for nothing but stripes, and for no user.
+// FOLD-3 Where something is open, blocks take turns: those whose records are oldest come first. So what is renewed lies, from
+//    the horizon on, within one round over the blocks, or in two while a commit under way holds the horizon back; for more
+//    there is no room, and a block that finds none is folded another time.
 #pragma once
 
 #include <atomic>

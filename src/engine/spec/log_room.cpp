@@ -76,7 +76,7 @@ void log_room::shrink(pool::lane& l) noexcept {
 }
 
 uint64_t log_room::segments_of(uint64_t reserved) const noexcept {
-  return reserved == 0 ? 2 : 4 + 2 * (reserved / log_.usable());
+  return reserved == 0 ? commit_log::kept_least : 4 + 2 * (reserved / log_.usable());
 }
 
 uint64_t log_room::reserve(pool::lane& l, uint64_t offset, uint64_t bytes) {
@@ -92,7 +92,7 @@ uint64_t log_room::reserve(pool::lane& l, uint64_t offset, uint64_t bytes) {
     size_t missing = 0;
     {
       const locked turn(open_mutex_);
-      missing = log_.keep_back(segments_of(open_bytes_ + cost), s_.geo.lane_count);
+      missing = log_.keep_back(segments_of(open_bytes_ + cost), 2 * size_t{s_.geo.lane_count});
       if (missing == 0) {
         open_bytes_ += cost;
         return cost;

@@ -7,8 +7,8 @@
 //
 // ROOM-1 Chunks are in the durable list before a segment in them is taken, and back at the heap after a list without them is
 //    durable. So a crash leaves them in the list, or lent and unlisted, which the next open takes back.
-// ROOM-2 Nobody lends from within an allocator step: the heap's lock is held there. So there is always room for steps: as many
-//    segments as there are lanes are kept free of reservations.
+// ROOM-2 Nobody lends from within an allocator step: the heap's lock is held there. So there is always room for steps: two
+//    segments for each lane, one that it is at and one that comes next, are kept free of reservations.
 // ROOM-3 What is reserved for ranges in place is there twice: the undo records before a fold are void only after it.
 #pragma once
 
