@@ -97,6 +97,11 @@ uint64_t commit_log::divide(std::span<const log_range> records, uint64_t first, 
   return used;
 }
 
+uint64_t commit_log::room_of(uint32_t lane) const noexcept {
+  const lane_end& l = lanes_[lane];
+  return l.leaves.load(std::memory_order_relaxed) ? 0 : l.out.room();
+}
+
 commit_log::need commit_log::need_of(uint32_t lane,
                                      std::span<const log_range> records) const noexcept {
   const auto with = [&](uint64_t first) {
@@ -109,7 +114,7 @@ commit_log::need commit_log::need_of(uint32_t lane,
         });
     return n;
   };
-  const uint64_t room = lanes_[lane].out.room();
+  const uint64_t room = room_of(lane);
   const need n = with(0);
   // It is not cut, however little it leaves.
   if (n.frames == 1 && n.bytes <= room) return {1, n.bytes, layout_.frame_max()};
@@ -168,6 +173,7 @@ void commit_log::begin_next(medium::writer& w, uint32_t lane) noexcept {
   uses_[next].in_use = true;
   uses_[next].last = 0;
   uses_[next].lane = lane;
+  l.leaves.store(false, std::memory_order_relaxed);
   l.in = next;
   l.out.begin(w, uses_[next].where, ++generation_, horizon());
 }

@@ -112,25 +112,34 @@ class commit_log {
 
   // ---- for who looks for damage (log_care.hpp): any thread ------------------------------------------------
 
-  // A segment with frames above the durable horizon, it may be.
+  // A segment with frames above the durable horizon, or that a lane appends to.
   struct live_segment {
     log::segment where;
     uint64_t
         settled;  // frames up to this sequence are durable in all copies, unless they were damaged since
-    uint64_t last;  // sequence of the last frame; above `settled`: it is being appended
+    uint64_t last;  // sequence of the last frame; above `settled`: it is being appended; 0: none
+    const format::segment_head* head;  // what it has to be; null if no lane appends to it any more
+    bool needed;                       // there are such frames
+    uint32_t lane;                     // whose segment it is
   };
-  // Calls fn(live_segment) if segment number `i` of segments() is one. Nobody begins a segment meanwhile, so fn waits for
-  // nothing that a commit could have.
-  template <typename Fn>
-  void with_live(size_t i, Fn&& fn) {
+  // Calls live(live_segment) for segment number `i` of segments(), or unused(log::segment) if nothing counts in it. Nobody
+  // begins a segment meanwhile, so these wait for nothing that a commit could have.
+  template <typename Live, typename Unused>
+  void look_at(size_t i, Live&& live, Unused&& unused) {
     const locked turn(mutex_);
     if (i >= uses_.size()) return;
     const use& u = uses_[i];
     const uint64_t settled =
         u.lane == no_lane ? UINT64_MAX : lanes_[u.lane].settled.load(std::memory_order_acquire);
     const uint64_t last = std::atomic_ref(uses_[i].last).load(std::memory_order_relaxed);
-    if (last <= horizon()) return;
-    fn(live_segment{u.where, settled, last});
+    if (!u.in_use && last <= horizon()) return unused(u.where);
+    live(live_segment{u.where, settled, last, u.in_use ? &lanes_[u.lane].out.head() : nullptr,
+                      last > horizon(), u.lane});
+  }
+  // Frames are missing in the segment that the lane is at: the next one goes to another, since a crash would find it behind a
+  // gap.
+  void leave_segment(uint32_t lane) noexcept {
+    lanes_[lane].leaves.store(true, std::memory_order_relaxed);
   }
   const log::segment_layout& layout() const noexcept { return layout_; }
   // One of the two places of the horizon in one replica, and what it has to hold.
@@ -173,12 +182,14 @@ class commit_log {
     byte_buffer image;
     uint64_t appended = 0;             // sequence of its last frame
     std::atomic<uint64_t> settled{0};  // CLOG-5
+    std::atomic<bool> leaves{false};   // as soon as it appends again
   };
 
   template <typename Fn, typename Next>
   uint64_t divide(std::span<const log_range> records, uint64_t first, Fn&& fn, Next&& next) const;
   // Less than that at the end of a segment is left.
   uint64_t split_min() const noexcept { return layout_.frame_max() / 16; }
+  uint64_t room_of(uint32_t lane) const noexcept;
   bool take(uint32_t lane, size_t segments);
   void put_free(size_t segment) SCUTE_REQUIRES(mutex_);
   void keep_fewer() SCUTE_REQUIRES(mutex_) {

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/spec/log_evidence.hpp"
+
 namespace scute::core::engine {
 
 log::segment_reader reader_of(const pool::state& s, const log::segment_layout& layout) {
@@ -27,39 +29,54 @@ log_care::log_care(pool::state& s, block_table& t, commit_log& log, fold& f, log
 
 // CARE-1, CARE-2
 log_care::seen log_care::look_at(size_t segment, bool repair, const tx::log_finding_fn& tell) {
+  seen result;
+  log_.look_at(
+      segment, [&](const commit_log::live_segment& x) { result = look_at(x, repair, tell); },
+      [&](const log::segment& where) {
+        if (!repair || !is_misleading(s_, log_.layout(), where)) return;
+        const std::byte nothing[log::line_size] = {};
+        log::store_lines(w_, s_.medium->base(), log_.layout(), where, 0, nothing);
+        w_.fence(fence_site::replicas);
+      });
+  return result;
+}
+
+log_care::seen log_care::look_at(const commit_log::live_segment& x, bool repair,
+                                 const tx::log_finding_fn& tell) {
   struct damaged {
     uint64_t position;
     std::vector<std::byte> lines;
   };
   seen result;
-  log_.with_live(segment, [&](const commit_log::live_segment& x) {
-    if (x.last > x.settled) result.is = condition::under_way;
-    std::vector<damaged> found;
-    bool any = false, last = false;
-    const uint64_t horizon = log_.horizon();
-    const log::segment_contents c = reader_.read(x.where, [&](const log::frame& f) {
-      if (f.head.sequence > x.settled) return;
-      any = true;
-      last = last || f.head.sequence == x.last;
-      if (f.head.sequence <= horizon) return;
-      result.missing = result.missing || f.behind_gap;
-      if (f.flawed) found.push_back({f.position, {f.lines.begin(), f.lines.end()}});
-    });
-    if (x.last <= x.settled && !last) result.missing = true;
-    if (any && c.head_flawed) {
-      const auto head = std::as_bytes(std::span(&*c.head, 1));
-      found.push_back({0, {head.begin(), head.end()}});
-    }
-    for (const damaged& d : found) {
-      const uint64_t at = x.where.at[0] + log_.layout().offset_of(d.position);
-      if (repair) {
-        log::store_lines(w_, s_.medium->base(), log_.layout(), x.where, d.position, d.lines);
-        wrote_ = true;
-      }
-      if (tell) tell({"log record", at, d.lines.size(), repair});
-    }
-    if (result.missing && tell) tell({"log segment", x.where.at[0], log_.layout().size(), repair});
+  if (x.last > x.settled || x.last == 0) result.is = condition::under_way;
+  std::vector<damaged> found;
+  bool any = x.last != 0 && x.last <= x.settled, last = false;
+  const uint64_t horizon = log_.horizon();
+  const log::segment_contents c = reader_.read(x.where, [&](const log::frame& f) {
+    if (f.head.sequence > x.settled) return;
+    any = true;
+    last = last || f.head.sequence == x.last;
+    if (f.head.sequence <= horizon) return;
+    result.missing = result.missing || f.behind_gap;
+    if (f.flawed) found.push_back({f.position, {f.lines.begin(), f.lines.end()}});
   });
+  result.missing = result.missing || (x.needed && x.last <= x.settled && !last);
+  // What a lane goes on with it must have; of others what is left of them will do until they are void.
+  const format::segment_head* const head = x.head != nullptr ? x.head : c.head ? &*c.head : nullptr;
+  if (any && c.head_flawed && head != nullptr) {
+    const auto bytes = std::as_bytes(std::span(head, 1));
+    found.push_back({0, {bytes.begin(), bytes.end()}});
+  }
+  for (const damaged& d : found) {
+    const uint64_t at = x.where.at[0] + log_.layout().offset_of(d.position);
+    if (repair) {
+      log::store_lines(w_, s_.medium->base(), log_.layout(), x.where, d.position, d.lines);
+      wrote_ = true;
+    }
+    if (tell) tell({"log record", at, d.lines.size(), repair});
+  }
+  if (result.missing && repair && x.head != nullptr) log_.leave_segment(x.lane);
+  if (result.missing && tell) tell({"log segment", x.where.at[0], log_.layout().size(), repair});
   return result;
 }
 
@@ -96,10 +113,13 @@ void log_care::end() {
   s_.require_healthy();
 }
 
-// CARE-3. Where all is folded already the horizon may not say so.
+// CARE-3. Where all is folded already the horizon may not say so. What is void then is looked at once more, since noise there
+// would be told as a loss after a crash.
 void log_care::fold_all() {
   fold_.past(table_.highest());
   fold_.cycle();
+  for (size_t i = 0; i < log_.segments(); ++i) look_at(i, true, nullptr);
+  end();
 }
 
 void log_care::look(bool repair, const tx::log_finding_fn& tell) {
@@ -144,9 +164,13 @@ bool log_care::mend_lost_pages() {
 
 void log_care::for_each_live(const std::function<void(uint64_t offset, uint64_t length)>& fn) {
   for (size_t i = 0; i < log_.segments(); ++i)
-    log_.with_live(i, [&](const commit_log::live_segment& x) {
-      for (uint32_t c = 0; c < log_.layout().copies(); ++c) fn(x.where.at[c], log_.layout().size());
-    });
+    log_.look_at(
+        i,
+        [&](const commit_log::live_segment& x) {
+          for (uint32_t c = 0; x.needed && c < log_.layout().copies(); ++c)
+            fn(x.where.at[c], log_.layout().size());
+        },
+        [](const log::segment&) {});
 }
 
 }  // namespace scute::core::engine

@@ -40,13 +40,15 @@ class log_care {
     condition is = condition::settled;
     bool missing = false;  // frames that no copy tells
   };
-  seen look_at(size_t segment, bool repair, const tx::log_finding_fn& tell) SCUTE_REQUIRES(mutex_);
-  void look_at_list(bool repair, const tx::log_finding_fn& tell) SCUTE_REQUIRES(mutex_);
-  void look_at_horizon(bool repair, const tx::log_finding_fn& tell) SCUTE_REQUIRES(mutex_);
+  // All of these are called by who has mutex_.
+  seen look_at(size_t segment, bool repair, const tx::log_finding_fn& tell);
+  seen look_at(const commit_log::live_segment& x, bool repair, const tx::log_finding_fn& tell);
+  void look_at_list(bool repair, const tx::log_finding_fn& tell);
+  void look_at_horizon(bool repair, const tx::log_finding_fn& tell);
   void store_again(uint64_t offset, std::span<const std::byte> bytes, const char* what, bool repair,
-                   const tx::log_finding_fn& tell) SCUTE_REQUIRES(mutex_);
-  void end() SCUTE_REQUIRES(mutex_);
-  void fold_all() SCUTE_REQUIRES(mutex_);
+                   const tx::log_finding_fn& tell);
+  void end();
+  void fold_all();
 
   pool::state& s_;
   block_table& table_;

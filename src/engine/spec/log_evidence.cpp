@@ -5,6 +5,9 @@
 #include <cstring>
 #include <map>
 
+#include "engine/spec/log_care.hpp"
+#include "log/segment_writer.hpp"
+
 namespace scute::core::engine {
 namespace {
 
@@ -32,6 +35,25 @@ bool has_lost_head(const pool::state& s, const log::segment_layout& layout,
 }
 
 }  // namespace
+
+bool is_misleading(const pool::state& s, const log::segment_layout& layout,
+                   const log::segment& at) {
+  return has_lost_head(s, layout, at) && !reader_of(s, layout).read_head(at);
+}
+
+void clear_misleading(pool::state& s, medium::writer& w, const segment_list& list) {
+  const log::segment_layout layout = list.layout();
+  const std::byte nothing[log::line_size] = {};
+  bool any = false;
+  for (const log::segment& at : list.segments(s.geo)) {
+    if (!is_misleading(s, layout, at)) continue;
+    log::store_lines(w, s.medium->base(), layout, at, 0, nothing);
+    any = true;
+  }
+  if (!any) return;
+  w.fence(fence_site::replicas);
+  s.require_healthy();
+}
 
 void tell_damage(pool::state& s, const segment_list& list, const std::vector<frame_seen>& frames,
                  const std::vector<log::segment_contents>& contents) {

@@ -34,4 +34,10 @@ struct frame_seen {
 void tell_damage(pool::state& s, const segment_list& list, const std::vector<frame_seen>& frames,
                  const std::vector<log::segment_contents>& contents);
 
+// Of a segment that nothing counts in: true if its head would be told as lost after a crash (EVID-3). Then it is to begin with
+// zeros.
+bool is_misleading(const pool::state& s, const log::segment_layout& layout, const log::segment& at);
+// Sees to that for all segments: none of them is needed.
+void clear_misleading(pool::state& s, medium::writer& w, const segment_list& list);
+
 }  // namespace scute::core::engine

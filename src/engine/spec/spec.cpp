@@ -9,6 +9,7 @@
 #include "base/rounding.hpp"
 #include "codec/parity.hpp"
 #include "engine/common/in_place.hpp"
+#include "engine/spec/log_evidence.hpp"
 #include "engine/spec/pages.hpp"
 #include "engine/spec/replay.hpp"
 #include "engine/spec/under_way.hpp"
@@ -51,6 +52,7 @@ tx::recovery_report spec::recover(medium::writer& w, tx::recovery_watch* watch) 
   log.write_horizon(w, std::max(r.highest, r.horizon));
   w.fence(fence_site::horizon);
   s_.require_healthy();
+  clear_misleading(s_, w, *list);
   recovered_ = r.highest;
   return r.report;
 }
