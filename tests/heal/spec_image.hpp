@@ -30,12 +30,20 @@ class spec_image : public pool_file {
     create(o);
     rest();
     EXPECT_EQ(list().how, level < SCUTE_PROTECT_ML ? log::redundancy::one_copy : how);
-    for (uint64_t i = 0; i < 60; ++i) {
-      const bytes content = pattern(i, i % 5 == 0 ? 3000 : 200 + 20 * i);
+    add(60);
+    SCUTE_OKAY_E(scute_drain(pool));
+  }
+  void add(uint64_t n) {
+    for (uint64_t i = 0; i < n; ++i) {
+      const bytes content = pattern(i, i % 5 == 0 ? 3000 : 200 + 20 * (i % 60));
       const scute_oid oid = alloc(content);
-      EXPECT_NE(oid, 0u) << scute_errormsg();
+      if (oid == 0) return;  // full
       objects[oid] = content;
     }
+  }
+  // Objects in all rows.
+  void fill() {
+    add(10000);
     SCUTE_OKAY_E(scute_drain(pool));
   }
   // No thread of the pool's own folds anything from here on.
