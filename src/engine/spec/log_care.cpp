@@ -123,6 +123,11 @@ void log_care::fold_all() {
 }
 
 void log_care::look(bool repair, const tx::log_finding_fn& tell) {
+  if (!s_.read_only) {
+    touch_lost_pages();
+    // Of these it was told when they became readable.
+    if (s_.lost_log.pending()) mend_lost_pages();
+  }
   const locked turn(mutex_);
   look_at_list(repair, tell);
   look_at_horizon(repair, tell);
@@ -131,6 +136,25 @@ void log_care::look(bool repair, const tx::log_finding_fn& tell) {
     missing = look_at(i, repair, tell).missing || missing;
   end();
   if (missing && repair) fold_all();
+}
+
+// Whoever reads them through the file would never bring the fault about that makes them readable.
+void log_care::touch_lost_pages() {
+  const auto touch = [&](uint64_t begin, uint64_t length) {
+    for (uint64_t page = begin; page < begin + length; page += format::page) {
+      std::byte probe{};
+      if (s_.medium->read(page, &probe, 1)) continue;
+      static_cast<void>(*static_cast<const volatile std::byte*>(s_.at(page)));
+    }
+  };
+  for (size_t i = 0; i < log_.segments(); ++i)
+    log_.look_at(
+        i,
+        [&](const commit_log::live_segment& x) {
+          for (uint32_t c = 0; c < log_.layout().copies(); ++c)
+            touch(x.where.at[c], log_.layout().size());
+        },
+        [](const log::segment&) {});
 }
 
 bool log_care::mend_lost_pages() {

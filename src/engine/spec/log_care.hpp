@@ -40,6 +40,7 @@ class log_care {
     condition is = condition::settled;
     bool missing = false;  // frames that no copy tells
   };
+  void touch_lost_pages();
   // All of these are called by who has mutex_.
   seen look_at(size_t segment, bool repair, const tx::log_finding_fn& tell);
   seen look_at(const commit_log::live_segment& x, bool repair, const tx::log_finding_fn& tell);
