@@ -160,10 +160,15 @@ std::optional<segment_list> read_list(const pool::state& s) {
 }
 
 void write_list(const pool::state& s, medium::writer& w, segment_list& list) {
+  ++list.number;
+  keep_list(s, w, list);
+}
+
+void keep_list(const pool::state& s, medium::writer& w, const segment_list& list) {
   format::segment_list_head h{};
   h.magic = format::segment_list_magic;
   h.salt = s.salt;
-  h.number = ++list.number;
+  h.number = list.number;
   h.segment_size = list.segment_size;
   h.redundancy = static_cast<uint32_t>(list.how);
   h.chunks = static_cast<uint32_t>(list.chunks.size());
