@@ -35,6 +35,12 @@ horizon_found read_horizon(const pool::state& s) noexcept {
   return best;
 }
 
+void stream_horizon(const pool::state& s, medium::writer& w, horizon_found to) noexcept {
+  const uint64_t words[2] = {to.sequence, check_of(s, to.sequence)};
+  for (uint32_t r = 0; r < s.geo.lane_replicas; ++r)
+    w.stream(s.at(horizon_at(s, to.place, r)), words, sizeof words, medium::purpose::log);
+}
+
 commit_log::commit_log(pool::state& s, const segment_list& list, uint64_t horizon,
                        const std::vector<uint64_t>& last_frames)
     : s_(s),
@@ -148,7 +154,7 @@ bool commit_log::take(uint32_t lane, size_t segments) {
   const bool folds = lane == fold_lane();
   const size_t kept = kept_back_ <= of_fold_ ? 0 : kept_back_ - of_fold_;
   if (free_.size() < (folds ? more : more + kept)) return false;
-  if (folds && more > kept && !SCUTE_PLANTED(clog_fold_takes)) return false;
+  if (folds && more > kept) return false;
   for (size_t i = 0; i < more; ++i) {
     uses_[free_.back()].of_fold = folds;
     taken.push_back(free_.back());
@@ -226,10 +232,7 @@ void commit_log::write_horizon(medium::writer& w, uint64_t sequence) noexcept {
   if (sequence == written_ && is_written_) return;
   written_ = sequence;
   is_written_ = true;
-  const uint64_t words[2] = {sequence, check_of(s_, sequence)};
-  const uint64_t which = ++writes_ % 2;
-  for (uint32_t r = 0; r < s_.geo.lane_replicas; ++r)
-    w.stream(s_.at(horizon_at(s_, which, r)), words, sizeof words, medium::purpose::log);
+  stream_horizon(s_, w, {sequence, static_cast<uint32_t>(++writes_ % 2)});
 }
 
 std::vector<commit_log::horizon_copy> commit_log::horizon_copies() const {
@@ -300,6 +303,8 @@ bool commit_log::take_off(uint32_t lane, const segment_list& shorter) {
   const size_t rest = shorter.segments(s_.geo).size();
   lane_end& l = lanes_[lane];
   const locked turn(mutex_);
+  // They may be what is kept.
+  if (kept_back_ > kept_least) return false;
   const auto added = [&](size_t i) { return i >= rest; };
   for (size_t i = rest; i < uses_.size(); ++i) {
     if (l.in == i && uses_[i].last <= horizon()) continue;

@@ -51,6 +51,8 @@ struct horizon_found {
   uint32_t place = 0;
 };
 horizon_found read_horizon(const pool::state& s) noexcept;
+// Streams the two words to a place, in all copies.
+void stream_horizon(const pool::state& s, medium::writer& w, horizon_found to) noexcept;
 
 class commit_log {
  public:
@@ -106,7 +108,8 @@ class commit_log {
 
   // More segments: all of the list's behind those that there are. The list is durable.
   void add(const segment_list& longer);
-  // Takes off the segments behind the first `kept` chunks of the list. False, with nothing changed, if one of them is not free;
+  // Takes off the segments behind the first `kept` chunks of the list. False, with nothing changed, if one of them is not free,
+  // or more than the least is kept back;
   // one that `lane`, the caller's, is at and needs no more is free.
   bool take_off(uint32_t lane, const segment_list& shorter);
 

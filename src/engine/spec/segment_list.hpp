@@ -5,8 +5,8 @@
 //
 // LIST-1 A chunk is listed, durably, before anything is appended to it (SPEC-8). It is lent, durably, before it is listed.
 // LIST-2 Of the two places the valid one with the higher number counts; the other one is written next. So one is whole at
-//    any moment, also when a dead process has stored one that is not durable: that one is stored again where it is, and not
-//    beside it, where the one may be that is.
+//    any moment. What was read is made durable before that: a dead process may have stored it, and then the other place has
+//    the only list that outlives a power failure.
 #pragma once
 
 #include <optional>
@@ -45,11 +45,11 @@ size_t chunks_max(const pool::state& s) noexcept;
 
 // The list that counts; none if there is none. Throws failure(SCUTE_E_CORRUPT) if a list is valid and makes no sense.
 std::optional<segment_list> read_list(const pool::state& s);
-// Durable when it returns. At most chunks_max() chunks.
+// Durable when it returns. At most chunks_max() chunks. The list that counts is durable.
 void write_list(const pool::state& s, medium::writer& w, segment_list& list);
-
-// The one that was found, again, in all replicas. Durable when it returns.
+// Makes a list that was read durable, where it is and in all copies (REPLAY-1).
 void keep_list(const pool::state& s, medium::writer& w, const segment_list& list);
+
 // The bytes of the list that counts, and where they have to be, in each replica.
 std::vector<std::byte> list_image(const pool::state& s, const segment_list& list);
 std::vector<uint64_t> list_copies(const pool::state& s, const segment_list& list);

@@ -44,7 +44,8 @@ tx::recovery_report spec::recover(medium::writer& w, tx::recovery_watch* watch) 
         SCUTE_E_CORRUPT,
         s_.path +
             ": the list of log segments is damaged in all copies; restore the pool from a backup");
-  // REPLAY-1: a dead process may have stored it, and no fence may have completed that.
+  // REPLAY-1: a dead process may have stored both, and no fence may have completed that.
+  if (const horizon_found h = read_horizon(s_); h.sequence != 0) stream_horizon(s_, w, h);
   if (!SCUTE_PLANTED(spec_replay_list)) keep_list(s_, w, *list);
   const replayed r = replay(s_, w, *list, watch);
   // Everything is where it belongs, durably: nothing of the log is needed any more.
