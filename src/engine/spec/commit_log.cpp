@@ -13,16 +13,16 @@ namespace {
 
 constexpr uint64_t horizon_magic = 0x486f727aULL << 32;  // "Horz"
 
-uint64_t check_of(const pool::state& s, uint64_t sequence) noexcept {
-  const uint64_t message[2] = {s.salt, sequence};
-  return horizon_magic | codec::crc32c(0, message, sizeof message);
-}
-
 uint64_t horizon_at(const pool::state& s, uint64_t which, uint32_t replica) noexcept {
   return s.geo.lane_offset(0, replica) + offsetof(format::lane_status, horizon) + which * 16;
 }
 
 }  // namespace
+
+uint64_t check_of_horizon(const pool::state& s, uint64_t sequence) noexcept {
+  const uint64_t message[2] = {s.salt, sequence};
+  return horizon_magic | codec::crc32c(0, message, sizeof message);
+}
 
 horizon_found read_horizon(const pool::state& s) noexcept {
   horizon_found best;
@@ -30,13 +30,14 @@ horizon_found read_horizon(const pool::state& s) noexcept {
     for (uint32_t which = 0; which < 2; ++which) {
       uint64_t words[2];
       if (!s.medium->read(horizon_at(s, which, r), words, sizeof words)) continue;
-      if (words[1] == check_of(s, words[0]) && words[0] > best.sequence) best = {words[0], which};
+      if (words[1] == check_of_horizon(s, words[0]) && words[0] > best.sequence)
+        best = {words[0], which};
     }
   return best;
 }
 
 void stream_horizon(const pool::state& s, medium::writer& w, horizon_found to) noexcept {
-  const uint64_t words[2] = {to.sequence, check_of(s, to.sequence)};
+  const uint64_t words[2] = {to.sequence, check_of_horizon(s, to.sequence)};
   for (uint32_t r = 0; r < s.geo.lane_replicas; ++r)
     w.stream(s.at(horizon_at(s, to.place, r)), words, sizeof words, medium::purpose::log);
 }
@@ -247,7 +248,7 @@ std::vector<commit_log::horizon_copy> commit_log::horizon_copies() const {
       for (uint32_t r = 0; r < s_.geo.lane_replicas; ++r) {
         uint64_t words[2];
         n += s_.medium->read(horizon_at(s_, which, r), words, sizeof words) &&
-                     words[0] == counts.sequence && words[1] == check_of(s_, words[0])
+                     words[0] == counts.sequence && words[1] == check_of_horizon(s_, words[0])
                  ? 1
                  : 0;
       }
@@ -257,8 +258,8 @@ std::vector<commit_log::horizon_copy> commit_log::horizon_copies() const {
   }
   if (counts.sequence == 0) return all;
   for (uint32_t r = 0; r < s_.geo.lane_replicas; ++r)
-    all.push_back(
-        {horizon_at(s_, counts.place, r), {counts.sequence, check_of(s_, counts.sequence)}});
+    all.push_back({horizon_at(s_, counts.place, r),
+                   {counts.sequence, check_of_horizon(s_, counts.sequence)}});
   return all;
 }
 

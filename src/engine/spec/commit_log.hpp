@@ -50,6 +50,7 @@ struct horizon_found {
   uint64_t sequence = 0;
   uint32_t place = 0;
 };
+uint64_t check_of_horizon(const pool::state& s, uint64_t sequence) noexcept;  // the second word
 horizon_found read_horizon(const pool::state& s) noexcept;
 // Streams the two words to a place, in all copies.
 void stream_horizon(const pool::state& s, medium::writer& w, horizon_found to) noexcept;
