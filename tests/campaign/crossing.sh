@@ -5,6 +5,11 @@
 expect 0 crossing --size 4194304 --trials 12 --seed $RANDOM
 has '^result: all promises were kept'
 expect 0 crossing --size 4194304 --trials 12 --parity 2 --seed $RANDOM
+# With engine spec what nothing had folded may be refused, and is never wrong.
+expect 0 crossing --engine spec --size 4194304 --trials 16 --seed $RANDOM
+has '^result: all promises were kept'
+has '^exposed: [1-9]'
+expect 0 crossing --engine spec --size 4194304 --trials 8 --parity 2 --seed $RANDOM
 expect 1 crossing --size 4194304 --trials 1 --drill silent
 has 'nothing said so'
 has '^  repeat: .*--trial 0$'

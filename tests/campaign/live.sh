@@ -4,6 +4,9 @@
 
 expect 0 live --size 8388608 --seconds 2 --seed $RANDOM
 has '^result: all promises were kept'
+expect 0 live --engine spec --size 8388608 --seconds 2 --seed $RANDOM
+has '^result: all promises were kept'
+expect 0 live --engine spec --size 8388608 --seconds 1 --wild --levels mlpc --seed $RANDOM
 expect 0 live --size 8388608 --seconds 2 --wild --levels mlpc --seed $RANDOM
 expect 1 live --size 8388608 --seconds 0.2 --levels mlpc --drill silent
 has 'nothing said so'

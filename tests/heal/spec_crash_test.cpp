@@ -130,7 +130,7 @@ TEST_P(spec_crash, DamageToOneCopyIsToldAsDamage) {
   EXPECT_EQ(f.count(SCUTE_EVENT_LOG, SCUTE_OUTCOME_REPAIRED), 0u);
 }
 
-// EVID-2: a record that is missing in all copies, with others behind it.
+// EVID-2, EVID-4: a record that is missing in all copies is told if others are behind it.
 TEST_P(spec_crash, AMissingRecordIsTold) {
   SCUTE_RANDOM(random);
   const auto frames = f.frames();

@@ -28,7 +28,7 @@ class spec_log : public testing::TestWithParam<log::redundancy> {
   spec_image f;
 };
 
-// CARE-2: as it was, byte by byte.
+// CARE-2, CLOG-5: as it was, byte by byte.
 TEST_P(spec_log, AScrubPutsBackWhatOneCopyLacks) {
   const auto frames = f.frames();
   ASSERT_GT(frames.size(), 50u);
@@ -195,7 +195,7 @@ TEST_P(spec_log, ALostPageComesBack) {
   expect_all_after_a_kill();
 }
 
-// Both copies of a page: then everything is folded.
+// LOSTLOG-1. Both copies of a page: then everything is folded.
 TEST_P(spec_log, PagesThatAreLostInAllCopiesCostNothing) {
   const auto frames = f.frames();
   std::set<uint64_t> pages;

@@ -28,18 +28,25 @@ survives --dir "$memory" --seconds 1.5 --engine redo
 survives --dir "$memory" --seconds 1.5 --workload crowd --protection mlp
 survives --dir "$memory" --seconds 2 --workload crowd --engine logfree --threads 3
 survives --dir "$memory" --seconds 2 --workload crowd --engine redo --threads 3
+survives --dir "$memory" --seconds 2 --engine spec
+survives --dir "$memory" --seconds 1.5 --engine spec --workload objects --protection none --threads 1 --lanes 2
+survives --dir "$memory" --seconds 2 --workload crowd --engine spec --threads 3
+survives --dir "$memory" --seconds 1.5 --engine spec --parity 2
+survives --dir "$memory" --seconds 1.5 --medium file --engine spec --threads 6 --lanes 3
 survives --dir "$memory" --seconds 1.5 --parity 2
 survives --dir "$memory" --seconds 1.5 --parity 4 --workload churn
 survives --dir "$PWD" --seconds 6
+survives --dir "$PWD" --seconds 3 --engine spec
 # All column blocks on eight locks, as in pools of many gigabytes.
 export SCUTE_STRIPES=8
 survives --dir "$memory" --seconds 2
 survives --dir "$memory" --seconds 1.5 --engine redo
+survives --dir "$memory" --seconds 1.5 --engine spec
 survives --dir "$PWD" --seconds 1.5 --medium file
 unset SCUTE_STRIPES
 
 # Every kill it counts was one, and recoveries were met.
-for engine in redo logfree; do
+for engine in redo logfree spec; do
   "$torture" --quiet --dir "$memory" --kills 60 --threads 2 --engine $engine >out
   grep -q '^  kills  *6[0-9] ' out || fail "not 60 kills, engine $engine: $(cat out)"
   grep -q '^  recoveries .* of which [1-9]' out ||
@@ -58,7 +65,7 @@ declare -A sees=(
   [lock]='is open in another process'
 )
 for drill in "${!sees[@]}"; do
-  for engine in redo logfree; do
+  for engine in redo logfree spec; do
     status=0
     "$torture" --quiet --dir "$memory" --kills 40 --threads 3 --engine $engine --drill "$drill" \
       >out 2>&1 || status=$?

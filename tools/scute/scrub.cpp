@@ -66,6 +66,7 @@ struct outcome {
   std::vector<scute_zone_report> zones;
   json findings = json::array();
   uint64_t repaired_at_open = 0;
+  uint64_t records_lost = 0;         // of the log, as opening has found
   uint64_t repaired_by_reading = 0;  // lost pages that came back when the scrub read them
   uint64_t position = 0;             // where the next run goes on
   uint64_t resumed = 0;              // where this one did
@@ -74,7 +75,7 @@ struct outcome {
 
 // What opening the pool, or reading it, already put right counts as damage too.
 exit_code verdict(const outcome& o) {
-  if (o.report.lost > 0) return exit_lost;
+  if (o.report.lost + o.records_lost > 0) return exit_lost;
   return o.report.damaged + o.repaired_at_open + o.repaired_by_reading > 0 ? exit_damaged : exit_ok;
 }
 
@@ -110,6 +111,7 @@ void print_summary(const outcome& o, const char* result) {
                                 throughput_text(r)));
   if (o.resumed > 0) facts.add("went on from", size_text(o.resumed));
   if (o.repaired_at_open > 0) facts.add("repaired by opening", count_text(o.repaired_at_open));
+  if (o.records_lost > 0) facts.add("log records lost", count_text(o.records_lost));
   if (o.repaired_by_reading > 0)
     facts.add("repaired by reading", count_text(o.repaired_by_reading));
   facts.add("damaged", count_text(r.damaged));
@@ -143,6 +145,7 @@ void print_result_json(const std::string& path, const outcome& o, const char* re
               {"position", o.position},
               {"repaired_at_open", o.repaired_at_open},
               {"repaired_by_reading", o.repaired_by_reading},
+              {"log_records_lost", o.records_lost},
               {"damaged", r.damaged},
               {"repaired", r.repaired},
               {"lost", r.lost},
@@ -155,11 +158,17 @@ exit_code run(const arguments& args) {
   progress bar(args.quiet);
   scute::options options = args.options.resolve();
   options.progress = bar.callback();
+  outcome o;
+  bool opening = true;
+  options.event = [&](const scute_event& e) {
+    if (opening && e.kind == SCUTE_EVENT_LOG && e.outcome == SCUTE_OUTCOME_LOST)
+      o.records_lost += e.count;
+  };
   open_pool pool(args.path, options, open_pool::how::open_to_write);
 
-  outcome o;
   // Recovery first: the damage that it finds and puts right counts as well.
   working_on(args.path, [&] { pool.pool().wait_for_recovery(bar.callback()); });
+  opening = false;
   const scute_info before = pool.info();
   if ((before.flags & SCUTE_READONLY) != 0)
     throw failure(exit_error, args.path,

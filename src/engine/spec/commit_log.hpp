@@ -14,7 +14,7 @@
 //    way holds the horizon back. Fewer are kept only when what it has in them is void.
 // CLOG-4 Segments may be added while others are used, and taken off again when all that were added are free. They are the
 //    last ones, and taken last.
-// CLOG-5 What a lane has appended is settled when the fence behind it has returned: from then on all copies have it, and what
+// CLOG-5 What a lane has appended is fenced when the fence behind it has returned: from then on all copies have it, and what
 //    they lack of it is damage (log_care.hpp).
 #pragma once
 
@@ -82,8 +82,8 @@ class commit_log {
     return layout_.frame_max() - split_min() - 2 * bytes_of_frame(0) - 128;
   }
   // All that the lane has appended is durable. In its thread.
-  void settled(uint32_t lane) noexcept {
-    lanes_[lane].settled.store(lanes_[lane].appended, std::memory_order_release);
+  void fenced(uint32_t lane) noexcept {
+    lanes_[lane].fenced.store(lanes_[lane].appended, std::memory_order_release);
   }
   // What a frame with so many bytes of records takes of a segment.
   uint64_t bytes_of_frame(uint64_t records) const noexcept {
@@ -120,8 +120,8 @@ class commit_log {
   struct live_segment {
     log::segment where;
     uint64_t
-        settled;  // frames up to this sequence are durable in all copies, unless they were damaged since
-    uint64_t last;  // sequence of the last frame; above `settled`: it is being appended; 0: none
+        fenced;  // frames up to this sequence are durable in all copies, unless they were damaged since
+    uint64_t last;  // sequence of the last frame; above `fenced`: it is being appended; 0: none
     const format::segment_head* head;  // what it has to be; null if no lane appends to it any more
     bool needed;                       // there are such frames
     uint32_t lane;                     // whose segment it is
@@ -133,11 +133,11 @@ class commit_log {
     const locked turn(mutex_);
     if (i >= uses_.size()) return;
     const use& u = uses_[i];
-    const uint64_t settled =
-        u.lane == no_lane ? UINT64_MAX : lanes_[u.lane].settled.load(std::memory_order_acquire);
+    const uint64_t fenced =
+        u.lane == no_lane ? UINT64_MAX : lanes_[u.lane].fenced.load(std::memory_order_acquire);
     const uint64_t last = std::atomic_ref(uses_[i].last).load(std::memory_order_relaxed);
     if (!u.in_use && last <= horizon()) return unused(u.where);
-    live(live_segment{u.where, settled, last, u.in_use ? &lanes_[u.lane].out.head() : nullptr,
+    live(live_segment{u.where, fenced, last, u.in_use ? &lanes_[u.lane].out.head() : nullptr,
                       last > horizon(), u.lane});
   }
   // Frames are missing in the segment that the lane is at: the next one goes to another, since a crash would find it behind a
@@ -184,9 +184,9 @@ class commit_log {
     std::vector<size_t> taken;  // segments for what comes next
     uint64_t first = 0;         // as in need, for what comes next
     byte_buffer image;
-    uint64_t appended = 0;             // sequence of its last frame
-    std::atomic<uint64_t> settled{0};  // CLOG-5
-    std::atomic<bool> leaves{false};   // as soon as it appends again
+    uint64_t appended = 0;            // sequence of its last frame
+    std::atomic<uint64_t> fenced{0};  // CLOG-5
+    std::atomic<bool> leaves{false};  // as soon as it appends again
   };
 
   template <typename Fn, typename Next>

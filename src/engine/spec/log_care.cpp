@@ -48,19 +48,19 @@ log_care::seen log_care::look_at(const commit_log::live_segment& x, bool repair,
     std::vector<std::byte> lines;
   };
   seen result;
-  if (x.last > x.settled || x.last == 0) result.is = condition::under_way;
+  if (x.last > x.fenced || x.last == 0) result.is = condition::under_way;
   std::vector<damaged> found;
-  bool any = x.last != 0 && x.last <= x.settled, last = false;
+  bool any = x.last != 0 && x.last <= x.fenced, last = false;
   const uint64_t horizon = log_.horizon();
   const log::segment_contents c = reader_.read(x.where, [&](const log::frame& f) {
-    if (f.head.sequence > x.settled) return;
+    if (f.head.sequence > x.fenced) return;
     any = true;
     last = last || f.head.sequence == x.last;
     if (f.head.sequence <= horizon) return;
     result.missing = result.missing || f.behind_gap;
     if (f.flawed) found.push_back({f.position, {f.lines.begin(), f.lines.end()}});
   });
-  result.missing = result.missing || (x.needed && x.last <= x.settled && !last);
+  result.missing = result.missing || (x.needed && x.last <= x.fenced && !last);
   // What a lane goes on with it must have; of others what is left of them will do until they are void.
   const format::segment_head* const head = x.head != nullptr ? x.head : c.head ? &*c.head : nullptr;
   if (any && c.head_flawed && head != nullptr) {

@@ -7,7 +7,7 @@
 //   list, horizon written again, as memory has them
 //
 // CARE-1 Only what counts is looked at: the list and the horizon that count, and frames above the durable horizon that are
-//    settled (CLOG-5). All else is void, or under way, and nobody's damage.
+//    fenced (CLOG-5). All else is void, or under way, and nobody's damage.
 // CARE-2 A frame is stored with the bytes that its writer has stored, and its segment is not begun anew meanwhile. So it does no
 //    harm where nothing was wrong, and no lane has to wait.
 // CARE-3 What no copy tells any more the pool itself has, until a crash: a fold makes it durable there, and void here.
@@ -35,9 +35,9 @@ class log_care {
   void for_each_live(const std::function<void(uint64_t offset, uint64_t length)>& fn);
 
  private:
-  enum class condition : uint8_t { settled, under_way };
+  enum class condition : uint8_t { fenced, under_way };
   struct seen {
-    condition is = condition::settled;
+    condition is = condition::fenced;
     bool missing = false;  // frames that no copy tells
   };
   void touch_lost_pages();

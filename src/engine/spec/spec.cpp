@@ -221,7 +221,7 @@ void spec::decide(pool::lane& l, lane_state& mine, uint32_t flags, how stores,
   log_->append(l.w, l.index, mine.records, flags, sequence, l.transaction);
   l.w.fence(fence_site::decide);
   s_.require_healthy();
-  log_->settled(l.index);
+  log_->fenced(l.index);
   l.begun.store(++l.sequence, std::memory_order_release);
   apply(l, mine, sequence, stores);
   apply_in_place(l, mine, sequence, ranges);
