@@ -129,7 +129,7 @@ class commit_log {
     bool of_fold = false;
   };
   struct lane_end {
-    explicit lane_end(log::segment_writer w) : out(std::move(w)) {}
+    explicit lane_end(log::segment_writer w) : out(w) {}
     log::segment_writer out;
     std::optional<size_t> in;
     std::vector<size_t> taken;  // segments for what comes next
