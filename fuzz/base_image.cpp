@@ -2,24 +2,17 @@
 #include "base_image.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 
-#include "capi/guard.hpp"
-#include "containers.hpp"
 #include "engine/common/lane_log.hpp"
+#include "open_pool.hpp"
 #include "pool/superblock.hpp"
+#include "spec_log.hpp"
 
 namespace scute::fuzz {
 using namespace core;
 namespace {
 
-struct level {
-  const char* name;
-  scute_protection protection;
-  scute_checksum checksum;
-  scute_engine engine = SCUTE_ENGINE_REDO;
-};
 constexpr level levels[] = {
     {"none", SCUTE_PROTECT_NONE, SCUTE_CHECKSUM_CRC32C},
     {"ml", SCUTE_PROTECT_ML, SCUTE_CHECKSUM_CRC32C},
@@ -29,96 +22,6 @@ constexpr level levels[] = {
 };
 constexpr level log_free_level = {"logfree", SCUTE_PROTECT_MLPC, SCUTE_CHECKSUM_CRC32C,
                                   SCUTE_ENGINE_LOGFREE};
-constexpr uint64_t kib = 1024;
-
-// A base image that cannot be made is a bug in this folder or in the library.
-void need(bool ok, const char* what) {
-  if (ok) return;
-  std::fprintf(stderr, "fuzz: cannot make the base images (%s): %s\n", what, scute_errormsg());
-  std::abort();
-}
-
-scute_options options(const level& l, uint64_t size) {
-  scute_options o;
-  scute_options_init(&o);
-  o.size = size;
-  o.protection = l.protection;
-  o.checksum = l.checksum;
-  o.engine = l.engine;
-  o.lanes = 3;
-  o.rows = 4;
-  o.chunk_size = 16 * kib;
-  o.layout = "fuzz";
-  return o;
-}
-
-void paint(void* to, size_t n, uint64_t key) {
-  auto* p = static_cast<unsigned char*>(to);
-  for (size_t i = 0; i < n; ++i)
-    p[i] = static_cast<unsigned char>((key * 131 + i * 7 + (i >> 8)) | 1);
-}
-
-// An open pool on a file in memory.
-class open_pool {
- public:
-  open_pool(ram_file& file, const scute_options* create) {
-    auto m = std::make_unique<ram_medium>(file);
-    medium = m.get();
-    auto made = std::make_unique<scute_pool>();
-    static constexpr unsigned char identity[18] = {'s', 'c', 'u', 't', 'e', ' ', 'f', 'u',  'z',
-                                                   'z', 'i', 'n', 'g', ' ', '0', '1', 0x5c, 0x7e};
-    scute_options none;
-    scute_options_init(&none);
-    made->in = create != nullptr ? instance::format(std::move(m), "image", *create,
-                                                    reinterpret_cast<const std::byte*>(identity))
-                                 : instance::attach(std::move(m), "image", none);
-    handle_ = made.release();
-    root = std::make_unique<containers>(handle_);
-  }
-  scute_pool* handle() const { return handle_; }
-
-  ram_medium* medium = nullptr;
-  std::unique_ptr<containers> root;  // owns the pool
-
- private:
-  scute_pool* handle_ = nullptr;
-};
-
-uint64_t alloc(scute_pool* pool, size_t n, uint64_t key) {
-  scute_tx* tx = nullptr;
-  scute_oid oid = 0;
-  void* to = nullptr;
-  need(scute_tx_begin(pool, &tx) == 0 && scute_tx_alloc(tx, n, type_plain, &oid, &to) == 0,
-       "alloc");
-  paint(to, n, key);
-  need(scute_tx_commit(tx) == 0, "commit");
-  return oid;
-}
-
-// What all images but the empty ones hold. Returns the oids of the plain objects.
-std::vector<uint64_t> populate(open_pool& p) {
-  std::vector<uint64_t> oids;
-  uint64_t key = 1;
-  for (const size_t n : {10, 100, 100, 1000, 4096, 5000, 9000, 20000})
-    oids.push_back(alloc(p.handle(), n, key++));
-  p.root->fill();
-  scute_tx* tx = nullptr;
-  need(scute_tx_begin(p.handle(), &tx) == 0 && scute_tx_free(tx, oids[1]) == 0 &&
-           scute_tx_commit(tx) == 0,
-       "free");
-  oids.erase(oids.begin() + 1);
-  return oids;
-}
-
-bytes make_clean(ram_file& file, const level& l, bool populated) {
-  const scute_options o = options(l, populated ? 512 * kib : 256 * kib);
-  file.load(bytes(o.size));
-  open_pool p(file, &o);
-  if (populated) populate(p);
-  need(p.root->close(), "close");
-  return file.content();
-}
-
 // True if the last entry of this epoch in some lane has exactly these flags.
 bool holds_entry(const ram_file& file, uint32_t flags) {
   format::superblock sb;
@@ -216,18 +119,6 @@ struct torn_images {
   bytes parity;   // all data, half of the words of parity
   bytes held;     // an in-place range that holds its columns, stored to
 };
-
-// `from`, with every other word in which `to` differs from it.
-bytes half_way(const bytes& from, const bytes& to) {
-  bytes made = from;
-  bool take = false;
-  for (size_t at = 0; at + 8 <= from.size(); at += 8) {
-    if (std::memcmp(from.data() + at, to.data() + at, 8) == 0) continue;
-    take = !take;
-    if (take) std::memcpy(made.data() + at, to.data() + at, 8);
-  }
-  return made;
-}
 
 torn_images make_torn(ram_file& file, const level& l) {
   const scute_options o = options(l, 512 * kib);
@@ -407,6 +298,7 @@ base_image describe_image(ram_file& file, std::string name, const level& l, byte
   image.judged = s.has_checksums && l.checksum == SCUTE_CHECKSUM_CRC32C;
   find_places(image);
   find_open_columns(image);
+  find_spec_log(image);
   find_objects(file, image);
   find_boundaries(image);
   return image;
@@ -434,6 +326,14 @@ std::vector<base_image> make_all() {
   add(l, "cut", std::move(torn.cut));
   add(l, "parity", std::move(torn.parity));
   add(l, "held", std::move(torn.held));
+  for (const level& x : spec_levels) {
+    add(x, "empty", make_clean(file, x, false));
+    add(x, "objects", make_clean(file, x, true));
+    spec_images made = make_spec_images(file, x);
+    add(x, "live", std::move(made.live));
+    add(x, "torn", std::move(made.torn));
+    add(x, "open", std::move(made.open));
+  }
   return all;
 }
 

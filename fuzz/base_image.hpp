@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The pools that inputs change, made in memory when the program starts, always the same bytes: of
 // every protection level an empty pool, one with objects and containers, and three that need
-// recovery; then the same of engine logfree, with four. With each image go the places of its structures and
+// recovery; then the same of engine logfree, with four; then of engine spec, at two levels, with three. With each image go the places of its structures and
 // what its objects hold.
 #pragma once
 
@@ -26,6 +26,13 @@ struct structure {
   uint64_t room = 0;
 };
 
+// Of a frame, or a head, of a log in segments: where its second copy is (0: nowhere), its line in the segment, and what its
+// checksum begins with.
+struct log_place {
+  uint64_t second, position;
+  uint32_t seed;
+};
+
 struct base_image {
   std::string name;
   bytes content;
@@ -42,6 +49,8 @@ struct base_image {
   std::map<uint64_t, bytes> objects;           // by oid, after recovery
   uint64_t root = 0;                           // oid; 0: none
   std::set<uint64_t> open_pages;               // numbers of pages with a column open to a crash
+  std::map<uint64_t, log_place> log_places;    // engine spec: by offset of the first copy
+  std::set<uint64_t> log_pages;                // numbers of pages of such a log
   std::vector<uint64_t> boundaries;            // values near which decisions change
 };
 

@@ -25,7 +25,7 @@ void change_once(input& in, std::mt19937_64& random) {
   const size_t n = (in.size() - head_size) / command_size;
   const auto at = [&](size_t i) { return in.begin() + offset(head_size + i * command_size); };
   switch (random() % 9) {
-    case 0: in[0] = static_cast<uint8_t>(random() % 32); break;
+    case 0: in[0] = static_cast<uint8_t>(random() % 64); break;
     case 1:
       in[1] = static_cast<uint8_t>(random() % 4);
       in[2] = static_cast<uint8_t>(random() % 24);

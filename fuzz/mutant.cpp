@@ -6,6 +6,7 @@
 
 #include "engine/common/lane_log.hpp"
 #include "pool/superblock.hpp"
+#include "spec_log.hpp"
 
 namespace scute::fuzz {
 using namespace core;
@@ -45,7 +46,8 @@ class mutator {
       case place_kind::superblock: return pick_structure(image_.superblocks, which);
       case place_kind::lane_status: {
         structure s = pick_structure(image_.statuses, which);
-        s.length = std::min<uint64_t>(s.length, 16);
+        // Of engine spec it has the horizon as well.
+        if (s_.sb.engine != SCUTE_ENGINE_SPEC) s.length = std::min<uint64_t>(s.length, 16);
         return s;
       }
       case place_kind::ring_entry:
@@ -174,6 +176,10 @@ class mutator {
   }
 
   void seal(const mutation& m, const structure& where) {
+    if (s_.sb.engine == SCUTE_ENGINE_SPEC &&
+        inside(where.begin, std::max(where.length, where.room)) &&
+        seal_spec_log(image_, m_.content, where))
+      return;
     switch (m.kind) {
       case place_kind::superblock: {
         auto sb = load<format::superblock>(where.begin);

@@ -272,6 +272,7 @@ int scute_check(scute_pool* pool, int repair, scute_report* report, scute_findin
     o.finding = finding;
     o.progress = progress;
     o.arg = arg;
+    o.engine = in.engine.get();
     in.resolving.finish(progress, arg);
     if (repair != 0) in.repair_bad_pages(SCUTE_FINDER_CHECK);
     heal::check(in.s, *in.heap, o, r);

@@ -9,6 +9,7 @@
 #include "base/lock.hpp"
 #include "base/planted.hpp"
 #include "heal/mending.hpp"
+#include "heal/replicas.hpp"
 #include "mend/page_layout.hpp"
 #include "mend/repair.hpp"
 #include "pool/blocks.hpp"
@@ -29,6 +30,7 @@ class checker {
   void run() {
     const pool::finder_scope as(SCUTE_FINDER_CHECK);
     superblocks();
+    log();
     for (uint64_t z = 0; z < s_.geo.zone_count; ++z) {
       if (SCUTE_PLANTED(check_order) && s_.has_parity) columns(z);
       const bool usable = zone(z);
@@ -79,6 +81,15 @@ class checker {
       const locked hold(s_.service_mutex);
       pool::write_superblock(*s_.service, s_.sb);
     }
+  }
+
+  void log() {
+    if (o_.engine == nullptr) return;
+    mend_tally t;
+    mend_log(s_, *o_.engine, o_.repair, t, [&](const finding& f) {
+      found(f.what, f.offset, f.length, 0,
+            f.repaired ? SCUTE_OUTCOME_REPAIRED : SCUTE_OUTCOME_DETECTED);
+    });
   }
 
   // Tests one fragment; with repair, mends it. True if it is valid afterwards.

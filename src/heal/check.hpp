@@ -9,6 +9,7 @@
 #include "heap/heap.hpp"
 #include "pool/state.hpp"
 #include "scute/scute.h"
+#include "tx/engine.hpp"
 
 namespace scute::core::heal {
 
@@ -17,6 +18,7 @@ struct check_options {
   scute_finding_fn finding = nullptr;
   scute_progress_fn progress = nullptr;
   void* arg = nullptr;
+  tx::engine* engine = nullptr;  // whose log is looked at
 };
 
 void check(pool::state& s, heap::heap& h, const check_options& options, scute_report& report);

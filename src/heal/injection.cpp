@@ -39,17 +39,26 @@ class random_numbers {
 // Where injuries of a kind may begin: the bits of a region, numbered through.
 class target {
  public:
-  target(const pool::state& s, heap::zone_table& zones, const scute_injection& what) {
+  target(const pool::state& s, heap::zone_table& zones, mend::page_repairer& pages,
+         tx::engine& engine, const scute_injection& what) {
     const auto add = [this](uint64_t begin, uint64_t end) {
       if (begin >= end) return;
       extents_.push_back({begin, end - begin, bytes_});
       bytes_ += end - begin;
     };
+    // INJECT-5
+    if (what.region == SCUTE_REGION_LOG)
+      engine.for_each_live_log([&](uint64_t offset, uint64_t length) {
+        present_ = true;
+        add(offset, offset + length);
+      });
+    if (present_) return;
     for (const heap::region_range& e : heap::map_regions(s, zones)) {
       if (what.region != SCUTE_REGION_ANY && what.region != e.region) continue;
       present_ = true;
       const uint64_t end = e.offset + e.length;
-      if (what.kind != SCUTE_INJURE_LOSE_PAGE || s.has_parity) {
+      if (what.kind != SCUTE_INJURE_LOSE_PAGE || s.has_parity ||
+          (e.region == SCUTE_REGION_LOG && pages.is_log_page(e.offset))) {
         add(e.offset, end);
       } else {  // INJECT-4
         add(e.offset, std::min(end, s.geo.zones_offset));
@@ -210,7 +219,7 @@ void require_sensible(const pool::state& s, const scute_injection& what) {
 }
 
 uint64_t inject(pool::state& s, heap::zone_table& zones, mend::page_repairer& pages,
-                const scute_injection& what,
+                tx::engine& engine, const scute_injection& what,
                 const std::function<void(uint64_t offset, uint64_t length)>& visit) {
   require_sensible(s, what);
   if (s.read_only)
@@ -219,13 +228,14 @@ uint64_t inject(pool::state& s, heap::zone_table& zones, mend::page_repairer& pa
   injector in(s, pages, what, visit);
   if (what.offset != SCUTE_ANYWHERE) {
     if (what.kind == SCUTE_INJURE_LOSE_PAGE && !s.has_parity && what.offset >= s.geo.zones_offset &&
-        what.offset < s.geo.zones_end())
+        what.offset < s.geo.zones_end() &&
+        !pages.is_log_page(round_down(what.offset, format::page)))
       refuse_page(s);
     in.injure({what.offset, static_cast<unsigned>(random.below(8)), 0, s.geo.file_size});
     in.finish();
     return in.done();
   }
-  const target where(s, zones, what);
+  const target where(s, zones, pages, engine, what);
   if (!where.present())
     throw failure(SCUTE_E_NOENT, s.path + " has no byte in such a region at present");
   if (where.bits() == 0) refuse_page(s);

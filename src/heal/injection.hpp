@@ -8,7 +8,9 @@
 // INJECT-3 By rate, every bit of the region is hit with that probability, independently of all others. Places
 //    that fall together are one injury.
 // INJECT-4 A page is lost only where it can be rebuilt: nowhere in the zones of a pool without parity. Its loss
-//    is noted in the pool first, so that it counts after closing, too.
+//    is noted in the pool first, so that it counts after closing, too. Pages of a log can be rebuilt without.
+// INJECT-5 Of an engine's log only segments with something that counts are hit, if there are any: all else would prove
+//    nothing.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +19,7 @@
 #include "heap/zone_table.hpp"
 #include "pool/state.hpp"
 #include "scute/scute.h"
+#include "tx/engine.hpp"
 
 namespace scute::core::mend {
 class page_repairer;
@@ -29,7 +32,7 @@ void require_sensible(const pool::state& s, const scute_injection& what);
 
 // Returns the number of injuries. pages: loses them, and notes that they are lost.
 uint64_t inject(pool::state& s, heap::zone_table& zones, mend::page_repairer& pages,
-                const scute_injection& what,
+                tx::engine& engine, const scute_injection& what,
                 const std::function<void(uint64_t offset, uint64_t length)>& visit);
 
 }  // namespace scute::core::heal

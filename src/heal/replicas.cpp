@@ -24,6 +24,20 @@ uint64_t entry_size(const pool::state& s, uint32_t lane, uint32_t replica, uint6
 
 }  // namespace
 
+void mend_log(pool::state& s, tx::engine& e, bool repair, mend_tally& t,
+              const mender::finding_fn& tell) {
+  e.look_at_log(repair, [&](const tx::log_finding& f) {
+    ++t.damaged;
+    if (f.repaired) {
+      ++t.repaired;
+      s.repaired.fetch_add(1, std::memory_order_relaxed);
+    }
+    s.events.post({SCUTE_EVENT_LOG, f.repaired ? SCUTE_OUTCOME_REPAIRED : SCUTE_OUTCOME_DETECTED,
+                   scute_finder{}, f.offset, f.length});
+    tell({f.what, f.offset, f.length, 0, f.repaired});
+  });
+}
+
 void mend_superblocks(pool::state& s, bool repair, mend_tally& t, const mender::finding_fn& tell) {
   bool bad = false;
   const locked hold(s.service_mutex);

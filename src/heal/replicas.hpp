@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies outside of the zones: the superblock's three, and the two replicas of each lane.
+// Copies outside of the zones: the superblock's three, and the two replicas of each lane; and logs in chunks, of which their
+// engine knows what counts.
 //
 // REPLICA-1 A lane is looked at only by who holds it, so that nobody writes its log meanwhile.
 // REPLICA-2 Only what counts is compared: log entries of this epoch and status words. An entry that is whole
@@ -9,9 +10,13 @@
 #pragma once
 
 #include "heal/mending.hpp"
+#include "tx/engine.hpp"
 
 namespace scute::core::heal {
 
+// Of an engine's log that outlives transactions, if it has one.
+void mend_log(pool::state& s, tx::engine& e, bool repair, mend_tally& t,
+              const mender::finding_fn& tell);
 void mend_superblocks(pool::state& s, bool repair, mend_tally& t, const mender::finding_fn& tell);
 void mend_lane(pool::state& s, pool::lane& l, bool repair, mend_tally& t,
                const mender::finding_fn& tell);

@@ -131,6 +131,7 @@ void scrub::copies() {
       o_.finding(o_.arg, f.what, f.offset, f.length, f.oid, f.repaired ? 1 : 0);
   };
   mend_superblocks(s_, o_.repair, copies_, tell);
+  if (o_.engine != nullptr) mend_log(s_, *o_.engine, o_.repair, copies_, tell);
   if (!o_.with_lane || s_.read_only) return;
   for (const pool::lane& l : s_.lanes) {
     // A lane that was not used since the pool was opened holds nothing that counts.

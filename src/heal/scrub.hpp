@@ -23,6 +23,7 @@
 #include "heal/rate_limit.hpp"
 #include "heap/heap.hpp"
 #include "scute/scute.h"
+#include "tx/engine.hpp"
 
 namespace scute::core::heal {
 
@@ -38,6 +39,7 @@ struct scrub_options {
   void* arg = nullptr;
   // Runs the function with the lane, if nobody uses it. Empty: lanes are left alone.
   std::function<void(uint32_t lane, const std::function<void(pool::lane&)>&)> with_lane;
+  tx::engine* engine = nullptr;  // whose log is looked at
 };
 
 class scrub {

@@ -203,6 +203,20 @@ bool segment_reader::find(uint64_t position, frame& f) {
                                              : find_in_copies(position, f);
 }
 
+// More lines of its row cannot be read than its redundancy makes up for.
+bool segment_reader::is_blind(uint64_t position) const noexcept {
+  uint32_t lost = 0;
+  if (layout_.how() != redundancy::tracks) {
+    for (uint32_t c = 0; c < layout_.copies(); ++c)
+      lost += is_lost(c, position * line_size, line_size) ? 1 : 0;
+    return lost == layout_.copies();
+  }
+  for (uint64_t t = 0; t < track_count; ++t)
+    lost += is_lost(0, layout_.offset_of(position + t), line_size) ? 1 : 0;
+  lost += is_lost(0, layout_.sum_offset_of(position), line_size) ? 1 : 0;
+  return lost > 1;
+}
+
 segment_contents segment_reader::read(const segment& s, const frame_fn& fn) {
   segment_contents c;
   load(s);
@@ -213,6 +227,7 @@ segment_contents segment_reader::read(const segment& s, const frame_fn& fn) {
   for (uint64_t position = layout_.step(); position < layout_.lines();) {
     if (!find(position, f)) {
       f.behind_gap = true;
+      c.blind += is_blind(position) ? 1 : 0;
       position += layout_.step();
       continue;
     }

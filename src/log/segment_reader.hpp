@@ -33,6 +33,8 @@ struct segment_contents {
   uint64_t flawed = 0;  // of these
   uint64_t gaps = 0;    // frames behind one
   uint64_t end = 0;     // position behind the last frame
+  uint64_t blind =
+      0;  // places without a frame that is known where too many pages cannot be read to know of one
 };
 
 // One thread at a time.
@@ -73,6 +75,7 @@ class segment_reader {
   bool charge(uint64_t size) noexcept;
   static bool sums(const format::frame_head& h, const std::byte* lines) noexcept;
   bool find(uint64_t position, frame& f);
+  bool is_blind(uint64_t position) const noexcept;
   bool find_in_copies(uint64_t position, frame& f);
   bool find_in_tracks(uint64_t position, frame& f);
   bool head_without_first(uint64_t position, format::frame_head& h) const noexcept;

@@ -26,6 +26,7 @@ void segment_writer::begin(medium::writer& w, const segment& s, uint64_t generat
   h.size = layout_.size();
   h.horizon = horizon;
   h.checksum = segment_head_checksum(h);
+  head_ = h;
   seed_ = seed_of(h);
   at_ = s;
   next_ = layout_.step();

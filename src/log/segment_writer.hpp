@@ -22,6 +22,8 @@ class segment_writer {
   // Goes on in another segment, of which nothing is needed any more. Its head is durable with the first frame, by the
   // fence behind that. generation: SEG-2.
   void begin(medium::writer& w, const segment& s, uint64_t generation, uint64_t horizon) noexcept;
+  // Of the segment that was begun last.
+  const format::segment_head& head() const noexcept { return head_; }
   // Nothing can be appended until the next begin().
   void end() noexcept { next_ = layout_.lines(); }
 
@@ -43,6 +45,7 @@ class segment_writer {
   segment_layout layout_;
   identity whose_;
   segment at_;
+  format::segment_head head_{};
   uint32_t seed_ = 0;
   uint64_t next_ = layout_.lines();  // where the next frame goes
 };

@@ -12,7 +12,6 @@
 #include "mend/page_layout.hpp"
 #include "pool/library_call.hpp"
 #include "pool/optimistic.hpp"
-#include "pool/superblock.hpp"
 
 namespace scute::core::mend {
 namespace {
@@ -72,7 +71,8 @@ page_repairer::page_repairer(pool::state& s)
     : notes(s),
       s_(s),
       desks_{desk(*s.medium), desk(*s.medium), desk(*s.medium), desk(*s.medium)},
-      plain_(*s.medium) {}
+      plain_(*s.medium),
+      log_(*s.medium) {}
 
 bool page_repairer::second_loss(uint64_t page) noexcept {
   rebuilding& r = this_thread_rebuilds;
@@ -85,6 +85,7 @@ page_repairer::outcome page_repairer::repair(uint64_t page, beyond_repair then,
                                              scute_finder finder) noexcept {
   const bool in_zone = page >= s_.geo.zones_offset && page < s_.geo.zones_end();
   if (!in_zone) return repair_plain_page(page, finder);
+  if (is_log_page(page)) return repair_log_page(page, finder);
   if (!s_.has_parity) return outcome::hopeless;
   return repair_zone_page(page, then, finder);
 }
@@ -186,6 +187,7 @@ page_repairer::losses page_repairer::losses_beside(uint64_t page) const noexcept
     const uint64_t at = first + row * g.row_size;
     if (row < g.rows && at >= used_end) continue;  // never used: zeros, whatever is there
     if (at == page || !s_.medium->is_revoked(at)) continue;
+    if (row < g.rows && s_.overlaid.lent(at, format::page)) continue;  // zeros here
     if (row >= g.rows)
       l.parities |= pool::parity_set{1} << (row - g.rows);
     else if (l.row_count == pool::parities_max)
@@ -343,6 +345,7 @@ bool page_repairer::other_loss(uint64_t page, uint64_t& second) const noexcept {
     const uint64_t at = first + row * s_.geo.row_size;
     if (row < s_.geo.rows && at >= used_end) continue;  // never used: zeros, whatever is there
     if (at == page || !s_.medium->is_revoked(at)) continue;
+    if (row < s_.geo.rows && s_.overlaid.lent(at, format::page)) continue;
     second = at;
     return true;
   }
@@ -388,7 +391,8 @@ void page_repairer::lose(uint64_t page, const std::byte* noise) {
   const uint32_t stripe = pool::stripes::index(c.zone, c.column / pool::column_block);
   if (alone) s_.locks.lock_exclusive(stripe);
   bool noted = true;
-  if (in_zone) {
+  // Without parity nobody looks for notes of pages in the zones; a log's are known to be damaged by what is in them.
+  if (in_zone && s_.has_parity) {
     const desk_guard d(desks_);
     noted = notes.add(d->w, page);
   }
@@ -400,50 +404,6 @@ void page_repairer::lose(uint64_t page, const std::byte* noise) {
                       ": as many pages are lost already as can be noted, and without checksums "
                       "of objects nothing else would tell of another one; have them rebuilt "
                       "first (scute_scrub)");
-}
-
-// ---- outside the zones --------------------------------------------------------------------------------
-
-page_repairer::outcome page_repairer::repair_plain_page(uint64_t page,
-                                                        scute_finder finder) noexcept {
-  const auto& g = s_.geo;
-  const desk_guard d(plain_);
-  if (!s_.medium->is_revoked(page)) return outcome::readable;
-  scute_event_kind kind = SCUTE_EVENT_FREE;
-  bool known = true;
-  std::memset(d->page, 0, format::page);
-  if (page == 0 || page == format::page || page == g.superblock_offset(2)) {
-    kind = SCUTE_EVENT_SUPERBLOCK;
-    known = superblock_page(page, d->page);
-  } else if (page >= g.lanes_offset && page < g.zones_offset) {
-    kind = SCUTE_EVENT_LOG;
-    const uint64_t replica = g.lane_size * g.lane_count;
-    const bool first = page < g.lanes_offset + replica;
-    known = g.lane_replicas > 1 &&
-            s_.medium->read(first ? page + replica : page - replica, d->page, format::page);
-    // Without replicas the log is gone; what it says matters only if a crash comes now.
-    if (!known && g.lane_replicas == 1) return outcome::hopeless;
-  }
-  if (!s_.medium->restore_page(d->w, page, d->page) && s_.medium->is_revoked(page))
-    return outcome::hopeless;
-  healed.fetch_add(1, std::memory_order_relaxed);
-  (known ? s_.repaired : s_.lost).fetch_add(1, std::memory_order_relaxed);
-  s_.events.post(
-      {kind, known ? SCUTE_OUTCOME_REPAIRED : SCUTE_OUTCOME_LOST, finder, page, format::page});
-  return outcome::readable;
-}
-
-// The rest of the page (notes, events) checks itself line by line, so any copy of it will do.
-bool page_repairer::superblock_page(uint64_t page, std::byte* bytes) const noexcept {
-  bool found = false;
-  for (unsigned copy = 0; copy < 3 && !found; ++copy) {
-    const uint64_t at = s_.geo.superblock_offset(copy);
-    found = at != page && s_.medium->read(at, bytes, format::page);
-  }
-  format::superblock sb;
-  std::memcpy(&sb, bytes, sizeof sb);
-  if (!found || sb.checksum != pool::superblock_checksum(sb)) std::memcpy(bytes, &s_.sb, sizeof sb);
-  return true;
 }
 
 }  // namespace scute::core::mend

@@ -7,6 +7,7 @@
 // What a page is made of:
 //   data row, parity   the other cells of its column block, under the block's stripe. As many may be lost
 //                      at once as there are parities
+//   log in chunks      zeros; the engine puts back what counts, from the log's own redundancy
 //   lane               the other replica
 //   superblock         the other two pages, and what memory has
 //   anything else      zeros
@@ -33,6 +34,10 @@
 //    signal instead.
 // PAGE-7 Until recovery has recomputed the parity of what the crash left torn, decoding is a guess there.
 //    Pages that were rebuilt meanwhile are remembered and looked at again (page_doubts.hpp).
+// PAGE-8 A page of a log that outlives transactions takes no stripe and no parity, which knows zeros of it: so a commit that
+//    appends to it needs no record of what it holds, and levels without parity have it back as well. What counts of it is
+//    in the log's other copies, and in the pool once the engine has folded (pool/lost_log_pages.hpp). Other
+//    pages of its column are decoded without it, lost or not.
 #pragma once
 
 #include <algorithm>
@@ -60,6 +65,11 @@ class page_repairer {
   enum class beyond_repair : uint8_t { revoked, condoned };
   // page: file offset, multiple of 4096, whose access is revoked.
   outcome repair(uint64_t page, beyond_repair then, scute_finder finder) noexcept;
+
+  // A page of the zones whose content is in a log's keeping (PAGE-8). Async-signal-safe.
+  bool is_log_page(uint64_t page) const noexcept {
+    return s_.lost_log.kept() && s_.overlaid.lent(page, format::page);
+  }
 
   // Emulates the loss of a page, for drills; noise: page bytes. It counts as lost until it has been
   // repaired, in later sessions as well (page_notes). Throws failure(SCUTE_E_NOSPC) if it could not be
@@ -101,6 +111,7 @@ class page_repairer {
 
   outcome repair_zone_page(uint64_t page, beyond_repair then, scute_finder finder) noexcept;
   outcome repair_plain_page(uint64_t page, scute_finder finder) noexcept;
+  outcome repair_log_page(uint64_t page, scute_finder finder) noexcept;
   outcome rebuild(uint64_t page, beyond_repair then, scute_finder finder) noexcept;
   // The lost pages of a column block, as rows and parities. Counts beyond what can be rebuilt are not
   // told apart.
@@ -124,7 +135,7 @@ class page_repairer {
 
   pool::state& s_;
   std::array<desk, 4> desks_;
-  desk plain_;  // for pages outside the zones; used under its own flag
+  desk plain_, log_;  // for pages outside the zones, and of a log; each used under its own flag
   std::array<std::atomic<const pool::grip*>, 256> parked_{};
   std::atomic<bool> doubting_{false};
   std::atomic<uint32_t> doubts_{0};

@@ -65,6 +65,7 @@ void gather(const state& s, uint64_t zone, uint64_t column, uint64_t n, const re
     if (inside >= end) break;  // zeros from here on
     const uint64_t offset = g.zone_offset(zone) + inside;
     if (s.overlaid.touches(offset, n) && !SCUTE_PLANTED(overlay_read)) {
+      if (s.overlaid.lent(offset, n)) continue;  // zeros, and nobody has to be able to read it
       room.numbers[last - patched++] = static_cast<uint16_t>(row);
       continue;
     }

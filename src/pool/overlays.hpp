@@ -89,6 +89,14 @@ class overlays {
     const locked turn(lock_);
     return first_in(offset, length) != ranges_.end();
   }
+  // All of it is lent to a log, and counts as zeros. Async-signal-safe.
+  bool lent(uint64_t offset, uint64_t length) const noexcept {
+    if (!any_.load(std::memory_order_acquire)) return false;
+    const locked turn(lock_);
+    const auto it = first_in(offset, length);
+    return it != ranges_.end() && it->bytes == nullptr && it->lane == no_lane &&
+           it->offset <= offset && offset + length <= it->offset + it->length;
+  }
   // A lane other than this one has something of it open in place.
   bool open_elsewhere(uint64_t offset, uint64_t length, uint32_t lane) const noexcept {
     if (!any_.load(std::memory_order_acquire)) return false;

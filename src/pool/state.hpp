@@ -22,6 +22,7 @@
 #include "pool/geometry.hpp"
 #include "pool/idle_watch.hpp"
 #include "pool/lane.hpp"
+#include "pool/lost_log_pages.hpp"
 #include "pool/overlays.hpp"
 #include "pool/resolver.hpp"
 #include "pool/stripes.hpp"
@@ -64,6 +65,7 @@ struct state {
   claims claimed;
   overlays overlaid;
   idle_watch watch;
+  lost_log_pages lost_log;
   repair_memory repairs;
   resolver* resolving = &nothing_to_resolve;
 

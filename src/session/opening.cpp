@@ -121,7 +121,8 @@ void instance::repair_bad_pages(scute_finder finder) {
   if (s.read_only) return;
   for (const uint64_t page : s.medium->bad_pages()) {
     const bool in_zone = page >= s.geo.zones_offset && page < s.geo.zones_end();
-    if (page >= s.geo.file_size || (in_zone && !s.has_parity)) continue;
+    if (page >= s.geo.file_size || (in_zone && !s.has_parity && !pages->is_log_page(page)))
+      continue;
     s.medium->revoke_page(page);
   }
   // Those in space that nobody uses as well, which nobody would ever touch.

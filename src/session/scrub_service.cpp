@@ -37,6 +37,7 @@ void scrub_service::perform(const scute_scrub_options& o, bool yield, scute_repo
   h.progress = o.progress;
   h.zone = o.zone;
   h.arg = o.arg;
+  h.engine = in_.engine.get();
   h.with_lane = [this](uint32_t lane, const std::function<void(pool::lane&)>& fn) {
     in_.with_idle_lane(lane, fn);
   };

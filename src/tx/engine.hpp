@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "heap/step_engine.hpp"
@@ -94,6 +95,14 @@ class recovery_watch {
   ~recovery_watch() = default;
 };
 
+// What of a log that outlives transactions was found damaged: at `offset` of the file.
+struct log_finding {
+  const char* what;
+  uint64_t offset, length;
+  bool repaired;
+};
+using log_finding_fn = std::function<void(const log_finding&)>;
+
 class engine : public heap::step_engine {
  public:
   // ---- its life: what the session calls --------------------------------------------------------------
@@ -115,6 +124,11 @@ class engine : public heap::step_engine {
     uint64_t cap = 0, used = 0, horizon = 0;
   };
   virtual log_state log() const noexcept { return {}; }
+  // Looks for damage to what counts of it, and with `repair` puts it right. Any thread without locks.
+  virtual void look_at_log(bool /*repair*/, const log_finding_fn& /*tell*/) {}
+  // Calls fn(offset, length) for the parts of the file where something of it counts now.
+  virtual void for_each_live_log(
+      const std::function<void(uint64_t offset, uint64_t length)>& /*fn*/) {}
   // What was written for no lane in particular.
   virtual const medium::counters* background_count() const noexcept { return nullptr; }
   // Transactions leave things for an idle moment: a thread shall call background() every so often.

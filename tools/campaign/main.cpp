@@ -252,9 +252,14 @@ int run_crossing_campaign(crossing_arguments a) {
 
 void add_crossing(CLI::App& root, int& status) {
   CLI::App* app = root.add_subcommand("crossing",
-                                      "kill a process that has a log-free pool, turn a row or a "
+                                      "kill a process that has a pool, turn a row or a "
                                       "part of one into noise, read at once");
   auto a = std::make_shared<crossing_arguments>();
+  static const std::map<std::string, scute_engine> engines{{"logfree", SCUTE_ENGINE_LOGFREE},
+                                                           {"spec", SCUTE_ENGINE_SPEC}};
+  app->add_option("--engine", a->how.engine, "of the pool (default logfree)")
+      ->transform(CLI::CheckedTransformer(engines).description(""))
+      ->type_name("logfree|spec");
   app->add_option("--parity", a->how.parity, "parity rows (default 1)")
       ->check(CLI::Range(1, 4).description(""))
       ->type_name("P");

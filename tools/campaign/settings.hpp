@@ -23,14 +23,14 @@ struct cell {
   std::string name() const;  // "mlpc/N20/8bit/1e-06"
 };
 
-// How pools of level mlpc are made; the other levels have engine redo and one row of parity.
+// How pools of level mlpc are made; the other levels have engine redo, or spec if that is asked for, and one row of parity.
 struct variant {
   scute_engine engine = SCUTE_ENGINE_AUTO;
   uint32_t parity = 0;  // 0: by default
 
   void apply(scute_protection level, scute_options& o) const noexcept {
+    if (level == SCUTE_PROTECT_MLPC || engine == SCUTE_ENGINE_SPEC) o.engine = engine;
     if (level != SCUTE_PROTECT_MLPC) return;
-    o.engine = engine;
     o.parity = parity;
   }
   std::string arguments() const;  // of the command line

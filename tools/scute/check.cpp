@@ -43,14 +43,15 @@ finding found_at_open(const scute_event& e, bool repair) {
   return {name_of(e.kind), e.offset, e.length, e.object, repaired, e.count - 1};
 }
 
-// What was put right already: by opening, and lost pages that came back when the check read them.
+// What was put right already: by opening, and lost pages that came back when the check read them. And records of the log
+// that opening found to be missing, which nothing in the pool tells of any more.
 struct repaired_before {
-  uint64_t at_open = 0, by_reading = 0;
+  uint64_t at_open = 0, by_reading = 0, records_lost = 0;
 };
 
 // That counts as damage too.
 exit_code verdict(const scute_report& report, const repaired_before& repaired) {
-  if (report.lost > 0) return exit_lost;
+  if (report.lost + repaired.records_lost > 0) return exit_lost;
   return report.damaged + repaired.at_open + repaired.by_reading > 0 ? exit_damaged : exit_ok;
 }
 
@@ -79,6 +80,7 @@ void print_text(const scute_report& report, const findings& found, const repaire
                                       count_text(info.rolled_back), count_text(info.finished)));
   if (repaired.at_open > 0) facts.add("repaired by opening", count_text(repaired.at_open));
   if (repaired.by_reading > 0) facts.add("repaired by reading", count_text(repaired.by_reading));
+  if (repaired.records_lost > 0) facts.add("log records lost", count_text(repaired.records_lost));
   facts.add("damaged", count_text(report.damaged));
   facts.add("repaired", count_text(report.repaired));
   facts.add("lost", count_text(report.lost));
@@ -107,6 +109,7 @@ void print_report_json(const std::string& path, const scute_report& report, cons
               {"finished", info.finished},
               {"repaired_at_open", repaired.at_open},
               {"repaired_by_reading", repaired.by_reading},
+              {"log_records_lost", repaired.records_lost},
               {"damaged", report.damaged},
               {"repaired", report.repaired},
               {"lost", report.lost},
@@ -120,8 +123,11 @@ exit_code run(const arguments& args) {
   options.progress = bar.callback();
   findings found;
   bool opening = true;
+  uint64_t records_lost = 0;
   options.event = [&](const scute_event& e) {
-    if (opening) found.push_back(found_at_open(e, args.repair));
+    if (!opening) return;
+    found.push_back(found_at_open(e, args.repair));
+    if (e.kind == SCUTE_EVENT_LOG && e.outcome == SCUTE_OUTCOME_LOST) records_lost += e.count;
   };
   open_pool pool(args.path, options,
                  args.repair ? open_pool::how::open_to_write : open_pool::how::open_to_read);
@@ -140,7 +146,8 @@ exit_code run(const arguments& args) {
   const scute_info info = pool.info();  // what recovery did, which check() has finished
   pool.close();
 
-  const repaired_before repaired{before.repaired, info.pages_healed - before.pages_healed};
+  const repaired_before repaired{before.repaired, info.pages_healed - before.pages_healed,
+                                 records_lost};
   const exit_code code = verdict(report, repaired);
   const char* result = verdict_text(code, args.repair);
   if (args.json)

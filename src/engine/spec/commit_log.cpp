@@ -13,16 +13,16 @@ namespace {
 
 constexpr uint64_t horizon_magic = 0x486f727aULL << 32;  // "Horz"
 
-uint64_t check_of(const pool::state& s, uint64_t sequence) noexcept {
-  const uint64_t message[2] = {s.salt, sequence};
-  return horizon_magic | codec::crc32c(0, message, sizeof message);
-}
-
 uint64_t horizon_at(const pool::state& s, uint64_t which, uint32_t replica) noexcept {
   return s.geo.lane_offset(0, replica) + offsetof(format::lane_status, horizon) + which * 16;
 }
 
 }  // namespace
+
+uint64_t check_of_horizon(const pool::state& s, uint64_t sequence) noexcept {
+  const uint64_t message[2] = {s.salt, sequence};
+  return horizon_magic | codec::crc32c(0, message, sizeof message);
+}
 
 horizon_found read_horizon(const pool::state& s) noexcept {
   horizon_found best;
@@ -30,13 +30,14 @@ horizon_found read_horizon(const pool::state& s) noexcept {
     for (uint32_t which = 0; which < 2; ++which) {
       uint64_t words[2];
       if (!s.medium->read(horizon_at(s, which, r), words, sizeof words)) continue;
-      if (words[1] == check_of(s, words[0]) && words[0] > best.sequence) best = {words[0], which};
+      if (words[1] == check_of_horizon(s, words[0]) && words[0] > best.sequence)
+        best = {words[0], which};
     }
   return best;
 }
 
 void stream_horizon(const pool::state& s, medium::writer& w, horizon_found to) noexcept {
-  const uint64_t words[2] = {to.sequence, check_of(s, to.sequence)};
+  const uint64_t words[2] = {to.sequence, check_of_horizon(s, to.sequence)};
   for (uint32_t r = 0; r < s.geo.lane_replicas; ++r)
     w.stream(s.at(horizon_at(s, to.place, r)), words, sizeof words, medium::purpose::log);
 }
@@ -103,6 +104,11 @@ uint64_t commit_log::divide(std::span<const log_range> records, uint64_t first, 
   return used;
 }
 
+uint64_t commit_log::room_of(uint32_t lane) const noexcept {
+  const lane_end& l = lanes_[lane];
+  return l.leaves.load(std::memory_order_relaxed) ? 0 : l.out.room();
+}
+
 commit_log::need commit_log::need_of(uint32_t lane,
                                      std::span<const log_range> records) const noexcept {
   const auto with = [&](uint64_t first) {
@@ -115,7 +121,7 @@ commit_log::need commit_log::need_of(uint32_t lane,
         });
     return n;
   };
-  const uint64_t room = lanes_[lane].out.room();
+  const uint64_t room = room_of(lane);
   const need n = with(0);
   // It is not cut, however little it leaves.
   if (n.frames == 1 && n.bytes <= room) return {1, n.bytes, layout_.frame_max()};
@@ -173,6 +179,8 @@ void commit_log::begin_next(medium::writer& w, uint32_t lane) noexcept {
   }
   uses_[next].in_use = true;
   uses_[next].last = 0;
+  uses_[next].lane = lane;
+  l.leaves.store(false, std::memory_order_relaxed);
   l.in = next;
   l.out.begin(w, uses_[next].where, ++generation_, horizon());
 }
@@ -183,7 +191,9 @@ void commit_log::append(medium::writer& w, uint32_t lane, std::span<const log_ra
   if (l.first == 0) begin_next(w, lane);
   uint32_t part = 0;
   const auto put = [&](uint32_t more) {
-    uses_[*l.in].last = sequence;
+    // Others look at it (with_live()).
+    std::atomic_ref(uses_[*l.in].last).store(sequence, std::memory_order_relaxed);
+    l.appended = sequence;
     l.out.append(w, l.image, flags | more | part << frame_part_shift, sequence, transaction);
   };
   log::segment_writer::start(l.image);
@@ -224,6 +234,33 @@ void commit_log::write_horizon(medium::writer& w, uint64_t sequence) noexcept {
   written_ = sequence;
   is_written_ = true;
   stream_horizon(s_, w, {sequence, static_cast<uint32_t>(++writes_ % 2)});
+}
+
+std::vector<commit_log::horizon_copy> commit_log::horizon_copies() const {
+  std::vector<horizon_copy> all;
+  horizon_found counts = read_horizon(s_);
+  if (is_written_) {
+    counts = {written_, static_cast<uint32_t>(writes_ % 2)};
+  } else {
+    // A crash may have left it in both places, whole in one of them.
+    const auto copies_in = [&](uint32_t which) {
+      uint32_t n = 0;
+      for (uint32_t r = 0; r < s_.geo.lane_replicas; ++r) {
+        uint64_t words[2];
+        n += s_.medium->read(horizon_at(s_, which, r), words, sizeof words) &&
+                     words[0] == counts.sequence && words[1] == check_of_horizon(s_, words[0])
+                 ? 1
+                 : 0;
+      }
+      return n;
+    };
+    counts.place = copies_in(1) > copies_in(0) ? 1 : 0;
+  }
+  if (counts.sequence == 0) return all;
+  for (uint32_t r = 0; r < s_.geo.lane_replicas; ++r)
+    all.push_back({horizon_at(s_, counts.place, r),
+                   {counts.sequence, check_of_horizon(s_, counts.sequence)}});
+  return all;
 }
 
 void commit_log::horizon_is_durable() noexcept {

@@ -14,6 +14,8 @@
 //    way holds the horizon back. Fewer are kept only when what it has in them is void.
 // CLOG-4 Segments may be added while others are used, and taken off again when all that were added are free. They are the
 //    last ones, and taken last.
+// CLOG-5 What a lane has appended is settled when the fence behind it has returned: from then on all copies have it, and what
+//    they lack of it is damage (log_care.hpp).
 #pragma once
 
 #include <algorithm>
@@ -48,6 +50,7 @@ struct horizon_found {
   uint64_t sequence = 0;
   uint32_t place = 0;
 };
+uint64_t check_of_horizon(const pool::state& s, uint64_t sequence) noexcept;  // the second word
 horizon_found read_horizon(const pool::state& s) noexcept;
 // Streams the two words to a place, in all copies.
 void stream_horizon(const pool::state& s, medium::writer& w, horizon_found to) noexcept;
@@ -78,6 +81,10 @@ class commit_log {
   uint64_t usable() const noexcept {
     return layout_.frame_max() - split_min() - 2 * bytes_of_frame(0) - 128;
   }
+  // All that the lane has appended is durable. In its thread.
+  void settled(uint32_t lane) noexcept {
+    lanes_[lane].settled.store(lanes_[lane].appended, std::memory_order_release);
+  }
   // What a frame with so many bytes of records takes of a segment.
   uint64_t bytes_of_frame(uint64_t records) const noexcept {
     return layout_.lines_of(records + sizeof(format::frame_head)) * log::line_size;
@@ -107,6 +114,46 @@ class commit_log {
   // one that `lane`, the caller's, is at and needs no more is free.
   bool take_off(uint32_t lane, const segment_list& shorter);
 
+  // ---- for who looks for damage (log_care.hpp): any thread ------------------------------------------------
+
+  // A segment with frames above the durable horizon, or that a lane appends to.
+  struct live_segment {
+    log::segment where;
+    uint64_t
+        settled;  // frames up to this sequence are durable in all copies, unless they were damaged since
+    uint64_t last;  // sequence of the last frame; above `settled`: it is being appended; 0: none
+    const format::segment_head* head;  // what it has to be; null if no lane appends to it any more
+    bool needed;                       // there are such frames
+    uint32_t lane;                     // whose segment it is
+  };
+  // Calls live(live_segment) for segment number `i` of segments(), or unused(log::segment) if nothing counts in it. Nobody
+  // begins a segment meanwhile, so these wait for nothing that a commit could have.
+  template <typename Live, typename Unused>
+  void look_at(size_t i, Live&& live, Unused&& unused) {
+    const locked turn(mutex_);
+    if (i >= uses_.size()) return;
+    const use& u = uses_[i];
+    const uint64_t settled =
+        u.lane == no_lane ? UINT64_MAX : lanes_[u.lane].settled.load(std::memory_order_acquire);
+    const uint64_t last = std::atomic_ref(uses_[i].last).load(std::memory_order_relaxed);
+    if (!u.in_use && last <= horizon()) return unused(u.where);
+    live(live_segment{u.where, settled, last, u.in_use ? &lanes_[u.lane].out.head() : nullptr,
+                      last > horizon(), u.lane});
+  }
+  // Frames are missing in the segment that the lane is at: the next one goes to another, since a crash would find it behind a
+  // gap.
+  void leave_segment(uint32_t lane) noexcept {
+    lanes_[lane].leaves.store(true, std::memory_order_relaxed);
+  }
+  const log::segment_layout& layout() const noexcept { return layout_; }
+  // One of the two places of the horizon in one replica, and what it has to hold.
+  struct horizon_copy {
+    uint64_t offset;
+    uint64_t words[2];
+  };
+  // Those that count. By who may write the horizon.
+  std::vector<horizon_copy> horizon_copies() const;
+
   // Bytes of segments that are in use or full, and of all.
   struct fill {
     uint64_t used, all;
@@ -122,11 +169,13 @@ class commit_log {
   size_t segments() const noexcept { return count_.load(std::memory_order_relaxed); }
 
  private:
+  static constexpr uint32_t no_lane = UINT32_MAX;
   struct use {
     log::segment where;
     uint64_t last = 0;    // sequence of its last frame
     bool in_use = false;  // a lane appends to it
     bool of_fold = false;
+    uint32_t lane = no_lane;  // that has begun it, in this session
   };
   struct lane_end {
     explicit lane_end(log::segment_writer w) : out(w) {}
@@ -135,12 +184,16 @@ class commit_log {
     std::vector<size_t> taken;  // segments for what comes next
     uint64_t first = 0;         // as in need, for what comes next
     byte_buffer image;
+    uint64_t appended = 0;             // sequence of its last frame
+    std::atomic<uint64_t> settled{0};  // CLOG-5
+    std::atomic<bool> leaves{false};   // as soon as it appends again
   };
 
   template <typename Fn, typename Next>
   uint64_t divide(std::span<const log_range> records, uint64_t first, Fn&& fn, Next&& next) const;
   // Less than that at the end of a segment is left.
   uint64_t split_min() const noexcept { return layout_.frame_max() / 16; }
+  uint64_t room_of(uint32_t lane) const noexcept;
   bool take(uint32_t lane, size_t segments);
   void put_free(size_t segment) SCUTE_REQUIRES(mutex_);
   void keep_fewer() SCUTE_REQUIRES(mutex_) {

@@ -116,6 +116,7 @@ bool fold::cycle() {
   taken_.clear();
   w_.fence(fence_site::fold);
   s_.require_healthy();
+  log_.settled(log_.fold_lane());
   floor_.store(highest, std::memory_order_seq_cst);
   const uint64_t bound = least_bound();
   const uint64_t low = SCUTE_PLANTED(spec_lowest) ? UINT64_MAX : table_.lowest();

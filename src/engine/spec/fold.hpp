@@ -38,6 +38,12 @@ class fold {
   void leave(uint32_t lane) noexcept {
     bounds_[lane].sequence.store(no_bound, std::memory_order_release);
   }
+  // Runs fn() while nobody writes the horizon.
+  template <typename Fn>
+  void while_it_rests(Fn&& fn) {
+    const locked turn(mutex_);
+    fn();
+  }
   const medium::counters& count() const noexcept { return w_.count; }
   uint64_t floor() const noexcept { return floor_.load(std::memory_order_seq_cst); }
 

@@ -121,6 +121,7 @@ void spec::save(pool::lane& l, const tx::inplace_range& r, std::span<const tx::m
     log_->append(l.w, l.index, mine.records, frame_step, sequence, l.transaction);
     l.w.fence(fence_site::save);
     s_.require_healthy();
+    log_->settled(l.index);
     // First all clocks: there is a record of this sequence now, whatever becomes of the range (SPEC-3).
     for (const uint64_t b : mine.blocks) {
       const pool::held_stripe held(s_.locks, table_->stripe_of(b));

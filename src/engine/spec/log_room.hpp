@@ -41,6 +41,13 @@ class log_room {
   // Gives back what lend() has added, if nothing is in it. Outside of steps, in the lane's thread, nothing planned in the lane.
   void shrink(pool::lane& l) noexcept;
 
+  // Runs fn(list) while the list stays as it is.
+  template <typename Fn>
+  void with_list(Fn&& fn) {
+    const locked turn(list_mutex_);
+    fn(static_cast<const segment_list&>(list_));
+  }
+
  private:
   void lend_segments(pool::lane& l, uint64_t segments);
   uint64_t segments_of(uint64_t reserved) const noexcept;

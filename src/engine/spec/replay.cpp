@@ -9,6 +9,8 @@
 #include "engine/common/recovery.hpp"
 #include "engine/common/touched_columns.hpp"
 #include "engine/spec/commit_log.hpp"
+#include "engine/spec/log_care.hpp"
+#include "engine/spec/log_evidence.hpp"
 #include "log/segment_reader.hpp"
 #include "pool/blocks.hpp"
 #include "pool/columns.hpp"
@@ -21,7 +23,7 @@ struct found_frame {
   uint64_t sequence;
   size_t segment;
   uint64_t position;
-  bool flawed;
+  bool flawed, behind_gap;
   std::vector<std::byte> lines;  // all of it
   format::frame_head head;
   uint64_t epoch;
@@ -32,20 +34,11 @@ struct found_frame {
   }
 };
 
-log::segment_reader reader_of(const pool::state& s, const segment_list& list) {
-  return {list.layout(), s.salt, [&s](uint64_t offset, std::byte* to, size_t n) {
-            // One lost page must not hide the others.
-            for (size_t done = 0; done < n; done += format::page)
-              if (!s.medium->read(offset + done, to + done, format::page)) return false;
-            return true;
-          }};
-}
-
 }  // namespace
 
 uint64_t find_horizon(const pool::state& s, const segment_list& list) {
   uint64_t horizon = read_horizon(s).sequence;
-  log::segment_reader reader = reader_of(s, list);
+  log::segment_reader reader = reader_of(s, list.layout());
   for (const log::segment& at : list.segments(s.geo))
     if (const auto head = reader.read_head(at)) horizon = std::max(horizon, head->horizon);
   return horizon;
@@ -60,7 +53,8 @@ replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
   r.last_frames.resize(segments.size());
   std::vector<found_frame> frames;
   std::vector<format::segment_head> heads(segments.size());
-  log::segment_reader reader = reader_of(s, list);
+  log::segment_reader reader = reader_of(s, list.layout());
+  std::vector<log::segment_contents> contents;
   for (size_t i = 0; i < segments.size(); ++i) {
     const log::segment_contents c = reader.read(segments[i], [&](const log::frame& f) {
       if (f.head.sequence <= r.horizon) return;
@@ -68,6 +62,7 @@ replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
                         i,
                         f.position,
                         f.flawed,
+                        f.behind_gap,
                         {f.lines.begin(), f.lines.end()},
                         f.head,
                         0,
@@ -75,6 +70,7 @@ replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
       r.last_frames[i] = std::max(r.last_frames[i], f.head.sequence);
       r.highest = std::max(r.highest, f.head.sequence);
     });
+    contents.push_back(c);
     if (c.head) heads[i] = *c.head;
     for (auto f = frames.rbegin(); f != frames.rend() && f->segment == i; ++f) {
       f->epoch = c.head->epoch;
@@ -88,6 +84,7 @@ replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
   });
   // Parts of what was not decided are no records.
   std::vector<const found_frame*> counting;
+  std::vector<frame_seen> seen;
   for (size_t i = 0; i < frames.size();) {
     size_t end = i;
     uint32_t part = 0;
@@ -101,6 +98,11 @@ replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
     }
     for (size_t k = i; k < end && (complete || SCUTE_PLANTED(spec_parts)); ++k)
       counting.push_back(&frames[k]);
+    for (size_t k = i; k < end; ++k) {
+      const found_frame& f = frames[k];
+      seen.push_back({f.segment, f.position, f.lines.size(), f.sequence, f.epoch, f.lane, f.flawed,
+                      f.behind_gap, complete});
+    }
     if (complete && (frames[i].head.flags & frame_step) == 0) ++r.report.completed;
     i = end;
   }
@@ -141,6 +143,7 @@ replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
     w.fence(fence_site::replay_log);
     s.require_healthy();
   }
+  tell_damage(s, list, seen, contents);
   if (watch != nullptr) watch->replay_begins();
   touched_columns touched(s.geo);
   // Where the medium has the bytes, nothing older may be stored: so these are looked for first.

@@ -159,12 +159,7 @@ std::optional<segment_list> read_list(const pool::state& s) {
   return best;
 }
 
-void write_list(const pool::state& s, medium::writer& w, segment_list& list) {
-  ++list.number;
-  keep_list(s, w, list);
-}
-
-void keep_list(const pool::state& s, medium::writer& w, const segment_list& list) {
+std::vector<std::byte> list_image(const pool::state& s, const segment_list& list) {
   format::segment_list_head h{};
   h.magic = format::segment_list_magic;
   h.salt = s.salt;
@@ -173,15 +168,31 @@ void keep_list(const pool::state& s, medium::writer& w, const segment_list& list
   h.redundancy = static_cast<uint32_t>(list.how);
   h.chunks = static_cast<uint32_t>(list.chunks.size());
   h.kept = list.kept;
-  const uint64_t bytes = list.chunks.size() * sizeof(uint64_t);
-  SCUTE_ASSERT(sizeof h + bytes <= place_size(s.geo));
   h.checksum = checksum_of(h, list.chunks.data());
-  for (uint32_t r = 0; r < s.geo.lane_replicas; ++r) {
-    std::byte* const at =
-        s.at(place_of(s.geo, SCUTE_PLANTED(list_places) ? 0 : list.number % 2, r));
-    w.stream(at, &h, sizeof h, medium::purpose::log);
-    if (bytes != 0) w.stream(at + sizeof h, list.chunks.data(), bytes, medium::purpose::log);
-  }
+  const uint64_t bytes = list.chunks.size() * sizeof(uint64_t);
+  std::vector<std::byte> image(sizeof h + bytes);
+  SCUTE_ASSERT(image.size() <= place_size(s.geo));
+  std::memcpy(image.data(), &h, sizeof h);
+  if (bytes != 0) std::memcpy(image.data() + sizeof h, list.chunks.data(), bytes);
+  return image;
+}
+
+std::vector<uint64_t> list_copies(const pool::state& s, const segment_list& list) {
+  std::vector<uint64_t> places;
+  for (uint32_t r = 0; r < s.geo.lane_replicas; ++r)
+    places.push_back(place_of(s.geo, SCUTE_PLANTED(list_places) ? 0 : list.number % 2, r));
+  return places;
+}
+
+void write_list(const pool::state& s, medium::writer& w, segment_list& list) {
+  ++list.number;
+  keep_list(s, w, list);
+}
+
+void keep_list(const pool::state& s, medium::writer& w, const segment_list& list) {
+  const std::vector<std::byte> image = list_image(s, list);
+  for (const uint64_t at : list_copies(s, list))
+    w.stream(s.at(at), image.data(), image.size(), medium::purpose::log);
   w.fence(fence_site::segment_list);
   s.require_healthy();
 }

@@ -50,4 +50,8 @@ void write_list(const pool::state& s, medium::writer& w, segment_list& list);
 // Makes a list that was read durable, where it is and in all copies (REPLAY-1).
 void keep_list(const pool::state& s, medium::writer& w, const segment_list& list);
 
+// The bytes of the list that counts, and where they have to be, in each replica.
+std::vector<std::byte> list_image(const pool::state& s, const segment_list& list);
+std::vector<uint64_t> list_copies(const pool::state& s, const segment_list& list);
+
 }  // namespace scute::core::engine

@@ -9,6 +9,7 @@
 #include "base/rounding.hpp"
 #include "codec/parity.hpp"
 #include "engine/common/in_place.hpp"
+#include "engine/spec/log_evidence.hpp"
 #include "engine/spec/pages.hpp"
 #include "engine/spec/replay.hpp"
 #include "engine/spec/under_way.hpp"
@@ -31,6 +32,7 @@ spec::~spec() = default;
 void spec::find_log() {
   const std::optional<segment_list> list = read_list(s_);
   if (!list) return;
+  s_.lost_log.keep();
   for (const uint64_t c : list->chunks)
     if (!s_.overlaid.touches(c, 1)) s_.overlaid.add(c, s_.geo.chunk_size, nullptr);
 }
@@ -51,6 +53,7 @@ tx::recovery_report spec::recover(medium::writer& w, tx::recovery_watch* watch) 
   log.write_horizon(w, std::max(r.highest, r.horizon));
   w.fence(fence_site::horizon);
   s_.require_healthy();
+  clear_misleading(s_, w, *list);
   recovered_ = r.highest;
   return r.report;
 }
@@ -69,6 +72,7 @@ void spec::start() {
   log_ = std::make_unique<commit_log>(s_, *list, horizon, std::vector<uint64_t>());
   fold_ = std::make_unique<fold>(s_, *table_, *log_, horizon);
   room_ = std::make_unique<log_room>(s_, heap_, *log_, *fold_, std::move(*list));
+  care_ = std::make_unique<log_care>(s_, *table_, *log_, *fold_, *room_);
   for (lane_state& l : lanes_) l.clock = horizon;
 }
 
@@ -78,10 +82,19 @@ tx::engine::log_state spec::log() const noexcept {
   return {f.all, f.used, log_->horizon()};
 }
 
+void spec::look_at_log(bool repair, const tx::log_finding_fn& tell) {
+  if (care_ != nullptr) care_->look(repair, tell);
+}
+
+void spec::for_each_live_log(const std::function<void(uint64_t offset, uint64_t length)>& fn) {
+  if (care_ != nullptr) care_->for_each_live(fn);
+}
+
 bool spec::background() noexcept {
   if (s_.medium->failed()) return false;
   try {
-    return fold_->cycle();
+    const bool mended = !s_.lost_log.pending() || care_->mend_lost_pages();
+    return fold_->cycle() || !mended;
   } catch (const std::exception&) {
     return true;  // another time, or the next commit is told
   }
@@ -208,6 +221,7 @@ void spec::decide(pool::lane& l, lane_state& mine, uint32_t flags, how stores,
   log_->append(l.w, l.index, mine.records, flags, sequence, l.transaction);
   l.w.fence(fence_site::decide);
   s_.require_healthy();
+  log_->settled(l.index);
   l.begun.store(++l.sequence, std::memory_order_release);
   apply(l, mine, sequence, stores);
   apply_in_place(l, mine, sequence, ranges);

@@ -46,6 +46,7 @@
 #include "engine/spec/block_table.hpp"
 #include "engine/spec/commit_log.hpp"
 #include "engine/spec/fold.hpp"
+#include "engine/spec/log_care.hpp"
 #include "engine/spec/log_room.hpp"
 #include "heap/heap.hpp"
 #include "tx/engine.hpp"
@@ -63,6 +64,8 @@ class spec final : public tx::engine {
   void resume(uint64_t) override {}
   void start() override;
   log_state log() const noexcept override;
+  void look_at_log(bool repair, const tx::log_finding_fn& tell) override;
+  void for_each_live_log(const std::function<void(uint64_t offset, uint64_t length)>& fn) override;
   const medium::counters* background_count() const noexcept override {
     return fold_ != nullptr ? &fold_->count() : nullptr;
   }
@@ -116,6 +119,7 @@ class spec final : public tx::engine {
   std::unique_ptr<commit_log> log_;
   std::unique_ptr<fold> fold_;
   std::unique_ptr<log_room> room_;
+  std::unique_ptr<log_care> care_;
 };
 
 // What a lane's transaction is about to log.

@@ -33,6 +33,29 @@ injury scramble(std::span<const std::byte> image, uint64_t offset, uint64_t leng
   return i;
 }
 
+// The chunks of an engine's log, as the newest list in lane 0 names them; of two copies one after the other.
+std::vector<uint64_t> log_chunks(std::span<const std::byte> image, const pool::geometry& g) {
+  const uint64_t place =
+      round_down((format::lane_undo_offset(g.lane_size) - format::lane_log_offset) / 2, 64);
+  std::vector<uint64_t> chunks;
+  uint64_t number = 0;
+  for (uint32_t r = 0; r < g.lane_replicas; ++r)
+    for (uint64_t which = 0; which < 2; ++which) {
+      const uint64_t at = g.lane_offset(0, r) + format::lane_log_offset + which * place;
+      format::segment_list_head h;
+      std::memcpy(&h, &image[at], sizeof h);
+      if (h.magic != format::segment_list_magic || h.number <= number ||
+          h.chunks > (place - sizeof h) / sizeof(uint64_t))
+        continue;
+      number = h.number;
+      chunks.resize(h.chunks);
+      if (h.chunks != 0)
+        std::memcpy(chunks.data(), &image[at + sizeof h], h.chunks * sizeof(uint64_t));
+    }
+  std::erase_if(chunks, [&](uint64_t c) { return !g.in_data(c, g.chunk_size); });
+  return chunks;
+}
+
 }  // namespace
 
 injury injure_replica(std::span<const std::byte> image, uint64_t number) {
@@ -40,6 +63,12 @@ injury injure_replica(std::span<const std::byte> image, uint64_t number) {
   if (!found) return {};
   const pool::geometry& g = *found;
   std::mt19937_64 random(number);
+  if (const auto chunks = log_chunks(image, g);
+      g.lane_replicas > 1 && !chunks.empty() && random() % 4 != 0) {
+    const uint64_t page = random() % (g.chunk_size / format::page) * format::page;
+    const uint64_t at = chunks[random() % chunks.size()] + page;
+    return scramble(image, at, format::page, random, "log page at " + std::to_string(at));
+  }
   if (g.lane_replicas > 1 && random() % 4 != 0) {
     const auto lane = static_cast<uint32_t>(random() % g.lane_count);
     const auto replica = static_cast<uint32_t>(random() % g.lane_replicas);

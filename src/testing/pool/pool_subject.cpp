@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "testing/pool/pool_subject.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <stdexcept>
@@ -42,7 +43,9 @@ findings pool_subject::check(bool repair) {
   };
   const auto r = pool_->check(repair, note, {});
   found.damaged = r.damaged;
-  found.lost = r.lost;
+  // What recovery has found to be missing from a log, too.
+  found.lost = std::max(r.lost, pool_->info().lost);
+  found.damaged = std::max(r.damaged, found.lost);
   return found;
 }
 

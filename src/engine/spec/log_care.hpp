@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Damage to the log of engine `spec` while the pool is open: found, and put right, before a crash could ask for what is
+// missing. (What a crash finds damaged is replay.hpp's and log_evidence.hpp's.)
+//
+//   frame, head   stored again in all copies, from the copy or the tracks that have it
+//   beyond that   everything is folded at once: then nothing of it is needed
+//   list, horizon written again, as memory has them
+//
+// CARE-1 Only what counts is looked at: the list and the horizon that count, and frames above the durable horizon that are
+//    settled (CLOG-5). All else is void, or under way, and nobody's damage.
+// CARE-2 A frame is stored with the bytes that its writer has stored, and its segment is not begun anew meanwhile. So it does no
+//    harm where nothing was wrong, and no lane has to wait.
+// CARE-3 What no copy tells any more the pool itself has, until a crash: a fold makes it durable there, and void here.
+#pragma once
+
+#include "base/waiting.hpp"
+#include "engine/spec/commit_log.hpp"
+#include "engine/spec/fold.hpp"
+#include "engine/spec/log_room.hpp"
+#include "log/segment_reader.hpp"
+#include "tx/engine.hpp"
+
+namespace scute::core::engine {
+
+class log_care {
+ public:
+  log_care(pool::state& s, block_table& t, commit_log& log, fold& f, log_room& room);
+
+  // All of it. Any thread without locks. Throws SCUTE_E_IO, std::bad_alloc.
+  void look(bool repair, const tx::log_finding_fn& tell);
+  // The segments with pages that were lost (pool/lost_log_pages.hpp). False if something is under way there, so that it has
+  // to be done once more.
+  bool mend_lost_pages();
+  // Calls fn(offset, length) for where frames lie that count.
+  void for_each_live(const std::function<void(uint64_t offset, uint64_t length)>& fn);
+
+ private:
+  enum class condition : uint8_t { settled, under_way };
+  struct seen {
+    condition is = condition::settled;
+    bool missing = false;  // frames that no copy tells
+  };
+  void touch_lost_pages();
+  // All of these are called by who has mutex_.
+  seen look_at(size_t segment, bool repair, const tx::log_finding_fn& tell);
+  seen look_at(const commit_log::live_segment& x, bool repair, const tx::log_finding_fn& tell);
+  void look_at_list(bool repair, const tx::log_finding_fn& tell);
+  void look_at_horizon(bool repair, const tx::log_finding_fn& tell);
+  void store_again(uint64_t offset, std::span<const std::byte> bytes, const char* what, bool repair,
+                   const tx::log_finding_fn& tell);
+  void end();
+  void fold_all();
+
+  pool::state& s_;
+  block_table& table_;
+  commit_log& log_;
+  fold& fold_;
+  log_room& room_;
+  waiting_mutex mutex_;  // taken before the list's, the fold's and the log's
+  medium::writer w_;     // of whoever has it, as are the next two
+  log::segment_reader reader_;
+  bool wrote_ = false;
+};
+
+// Pages of the pool's file, for segment_reader: those that cannot be read are left out one by one.
+log::segment_reader reader_of(const pool::state& s, const log::segment_layout& layout);
+
+}  // namespace scute::core::engine

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/spec/log_evidence.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "engine/spec/log_care.hpp"
+#include "log/segment_writer.hpp"
+
+namespace scute::core::engine {
+namespace {
+
+// Words that are the same in every head of the segment: each is there, or still what a lent chunk begins with.
+bool may_be_torn(const pool::state& s, const log::segment_layout& layout,
+                 const format::segment_head& h) noexcept {
+  const auto either = [](uint64_t found, uint64_t wanted) { return found == 0 || found == wanted; };
+  return either(h.magic, format::segment_magic) && either(h.salt, s.salt) &&
+         either(h.redundancy, static_cast<uint32_t>(layout.how())) &&
+         either(h.size, layout.size()) && h.reserved == 0 && h.lane <= s.geo.lane_count &&
+         h.epoch <= s.sb.epoch;
+}
+
+// EVID-3, of a segment without a valid head.
+bool has_lost_head(const pool::state& s, const log::segment_layout& layout,
+                   const log::segment& at) noexcept {
+  const bool tracks = layout.how() == log::redundancy::tracks;
+  for (uint32_t c = 0; c < 2; ++c) {
+    if (c == 1 && layout.how() == log::redundancy::one_copy) break;
+    format::segment_head h;
+    const uint64_t offset = tracks ? at.at[0] + (c == 0 ? 0 : layout.sum_offset_of(0)) : at.at[c];
+    if (s.medium->read(offset, &h, sizeof h) && may_be_torn(s, layout, h)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool is_misleading(const pool::state& s, const log::segment_layout& layout,
+                   const log::segment& at) {
+  return has_lost_head(s, layout, at) && !reader_of(s, layout).read_head(at);
+}
+
+void clear_misleading(pool::state& s, medium::writer& w, const segment_list& list) {
+  const log::segment_layout layout = list.layout();
+  const std::byte nothing[log::line_size] = {};
+  bool any = false;
+  for (const log::segment& at : list.segments(s.geo)) {
+    if (!is_misleading(s, layout, at)) continue;
+    log::store_lines(w, s.medium->base(), layout, at, 0, nothing);
+    any = true;
+  }
+  if (!any) return;
+  w.fence(fence_site::replicas);
+  s.require_healthy();
+}
+
+void tell_damage(pool::state& s, const segment_list& list, const std::vector<frame_seen>& frames,
+                 const std::vector<log::segment_contents>& contents) {
+  const log::segment_layout layout = list.layout();
+  const std::vector<log::segment> segments = list.segments(s.geo);
+  const auto tell = [&](size_t segment, uint64_t position, uint64_t n, scute_outcome outcome) {
+    (outcome == SCUTE_OUTCOME_LOST ? s.lost : s.repaired).fetch_add(1, std::memory_order_relaxed);
+    s.events.post({SCUTE_EVENT_LOG, outcome, scute_finder{},
+                   segments[segment].at[0] + layout.offset_of(position), n});
+  };
+  // EVID-1
+  std::map<std::pair<uint64_t, uint32_t>, uint64_t> last;  // by epoch and lane
+  for (const frame_seen& f : frames) {
+    uint64_t& l = last[{f.epoch, f.lane}];
+    l = std::max(l, f.sequence);
+  }
+  std::vector<bool> told(segments.size(), false);
+  for (const frame_seen& f : frames) {
+    if (f.lane >= s.geo.lane_count) continue;
+    const bool fenced = f.sequence < last[{f.epoch, f.lane}];
+    if (f.flawed && fenced) tell(f.segment, f.position, f.length, SCUTE_OUTCOME_REPAIRED);
+    if ((f.behind_gap || (fenced && !f.whole)) && !told[f.segment]) {
+      tell(f.segment, 0, list.segment_size, SCUTE_OUTCOME_LOST);
+      told[f.segment] = true;
+    }
+  }
+  for (size_t i = 0; i < segments.size(); ++i)
+    if (!told[i] &&
+        (contents[i].blind != 0 || (!contents[i].head && has_lost_head(s, layout, segments[i]))))
+      tell(i, 0, list.segment_size, SCUTE_OUTCOME_LOST);
+}
+
+}  // namespace scute::core::engine

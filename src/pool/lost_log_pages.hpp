@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Pages of a log that outlives transactions which could not be read, and are readable again: from the handler of the
+// fault, which made zeros of them, to the engine, which knows what they held (engine/spec/log_care.hpp).
+//
+// LOSTLOG-1 Whoever notes a page comes after the page is readable, and whoever takes one out before it is looked into. So a
+//    page that is lost once more is looked into once more.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+namespace scute::core::pool {
+
+class lost_log_pages {
+ public:
+  // There is such a log: its chunks are those that state::overlaid has as lent.
+  void keep() noexcept { kept_.store(true, std::memory_order_release); }
+  bool kept() const noexcept { return kept_.load(std::memory_order_acquire); }
+
+  // Async-signal-safe.
+  void add(uint64_t page) noexcept {
+    bool noted = false;
+    for (auto& p : pages_) {
+      uint64_t none = 0;
+      noted = p.compare_exchange_strong(none, page) || none == page;
+      if (noted) break;
+    }
+    if (!noted) too_many_.store(true);
+    pending_.store(true);
+  }
+  bool pending() const noexcept { return pending_.load(std::memory_order_relaxed); }
+
+  // Calls fn(page) for each, and takes it out. False if there were more than could be noted: any page may be one.
+  template <typename Fn>
+  bool take(Fn&& fn) {
+    pending_.store(false);
+    const bool all = !too_many_.exchange(false);
+    for (auto& p : pages_)
+      if (const uint64_t page = p.exchange(0); page != 0) fn(page);
+    return all;
+  }
+
+ private:
+  std::atomic<bool> kept_{false}, pending_{false}, too_many_{false};
+  std::array<std::atomic<uint64_t>, 64> pages_{};  // file offsets; 0: none, which is a superblock's
+};
+
+}  // namespace scute::core::pool
