@@ -67,9 +67,9 @@ class pool : public reader {
     return start(path, how, scute_open);
   }
 
-  /// Gives a closed pool another engine (scute_set_engine). Throws errc::busy, errc::invalid, errc::nospc, ...
+  /// Gives a closed pool another engine (scute_set_engine).
   static void set_engine(const std::filesystem::path& path, engine to, const options& how = {}) {
-    const scute_options native = how.native();
+    const auto native = how.native();
     detail::check(scute_set_engine(path.c_str(), &native, static_cast<scute_engine>(to)));
   }
 
@@ -437,9 +437,7 @@ inline scute::report pool::scrub(const scrub_options& how) const {
   scute::report result{};
   result.struct_size = sizeof(result);
   detail::check(scute_scrub(handle(), &c, &result));
-  if (arg.thrown) {
-    std::rethrow_exception(arg.thrown);
-  }
+  if (arg.thrown) std::rethrow_exception(arg.thrown);
   return result;
 }
 

@@ -60,9 +60,7 @@ enum scute_engine SCUTE_ENUM {
    * a crash the pool opens at once, and what the crash left is put right when it is needed, or by a
    * scan in the background */
   SCUTE_ENGINE_LOGFREE = 2,
-  /* a sequential log of new bytes, durable with one fence; in place by cached stores, which are written back in
-   * the background (SpecPMT, ASPLOS 2023) */
-  SCUTE_ENGINE_SPEC = 3
+  SCUTE_ENGINE_SPEC = 3 /* a sequential log of new bytes (SpecPMT, ASPLOS 2023) */
 };
 
 /* How much is protected: Pangolin's Table 2. Each level adds to the one before. */
@@ -121,7 +119,7 @@ typedef struct scute_options {
                                   pool size. With 1, and P = 1, the parity is a mirror */
   uint32_t parity;            /* [create] parity rows P of a zone, 1..4: as many damaged cells of
                                   a column, or lost pages, can be rebuilt. 0: by protection (1
-                                  with MLP and MLPC). More than 1 need engine LOGFREE */
+                                  with MLP and MLPC). More than 1: not with engine REDO */
   uint32_t lanes;             /* [create] transactions that can run at once, 1..255; 0: by size.
                                   More threads than lanes wait for one another */
   uint32_t chunk_size;        /* [create] unit of space management, a power of two from 16 KiB to
@@ -134,8 +132,7 @@ typedef struct scute_options {
   uint64_t scrub_every;     /* policy SCRUB: transactions from one scrub to the next, at least 1 */
   scute_event_fn event;     /* null: none */
   void *event_arg;
-  uint64_t log_cap; /* [create], and scute_set_engine(): engine SPEC: bytes of its log, all copies
-                         of it; 0: by pool size, 4 to 64 MiB. A larger transaction borrows room */
+  uint64_t log_cap; /* [create] engine SPEC: bytes of its log, all copies; 0: by pool size */
 } scute_options;
 
 #define SCUTE_SIZE_MIN ((uint64_t)1 << 18) /* smallest pool: 256 KiB */
@@ -182,14 +179,12 @@ SCUTE_API int scute_create(const char *path, const scute_options *options, scute
  * SIGBUS, and only free room protects from that. */
 SCUTE_API int scute_open(const char *path, const scute_options *options, scute_pool **pool);
 
-/* Gives a closed pool another engine: from now on its transactions become durable in that engine's way. Objects stay what
- * and where they are; every engine reads and changes those of every other. The pool is opened, recovered if need be,
- * switched and closed; options as for scute_open(), which see for errors (SCUTE_E_BUSY: somebody has it open). A crash
- * meanwhile leaves a pool of either engine. SCUTE_E_INVALID: AUTO, an engine that does not exist, or one that
- * needs more protection, or fewer parity rows, than the pool was made with. SCUTE_E_NOSPC: no room for the log of engine
- * SPEC; nothing was changed. That the pool has this engine already is success. */
+/* Gives a closed pool another engine; objects stay what and where they are. The pool is opened, recovered if need be,
+ * switched and closed; options, and errors, as for scute_open(). A crash leaves a pool of either engine.
+ * SCUTE_E_INVALID: no engine that exists and fits the pool's protection and parity rows. SCUTE_E_NOSPC: no room
+ * for the log of engine SPEC; nothing was changed. That the pool has this engine already is success. */
 SCUTE_API int scute_set_engine(const char *path, const scute_options *options,
-                               enum scute_engine engine);
+                               enum scute_engine to);
 
 /* Closes the pool and marks it clean. No thread may be inside a call on it; transactions still
  * open are aborted. Every pointer into the pool becomes invalid. pool null: does nothing. */
@@ -243,9 +238,9 @@ typedef struct scute_info {
   uint64_t unresolved;     /* bytes of columns that recovery has not come to yet (engine logfree) */
   uint64_t rolled_back;    /* fragments of undecided transactions put back since this open */
   uint64_t finished;       /* fragments of decided ones whose parity was completed since then */
-  uint64_t log_cap;     /* engine spec: bytes of its log now, all copies; else 0 */
-  uint64_t log_used;    /* of these, in segments that are in use or not yet void */
-  uint64_t log_horizon; /* engine spec: sequence up to which the log is void, durably; else 0 */
+  uint64_t log_cap;        /* engine spec: bytes of its log now, all copies; else 0 */
+  uint64_t log_used;       /* of these, in segments that are in use or not yet void */
+  uint64_t log_horizon;    /* engine spec: sequence up to which the log is void, durably; else 0 */
 } scute_info;
 
 /* Fills in *info (set info->struct_size first). Any thread. */
@@ -450,8 +445,6 @@ SCUTE_API void scute_obj_discard(void *bytes);
 #ifdef __cplusplus
 }
 #endif
-
 #include <scute/healing.h>
 #include <scute/inspect.h>
-
 #endif

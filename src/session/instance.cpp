@@ -8,14 +8,10 @@
 
 #include "base/lock.hpp"
 #include "base/planted.hpp"
-#include "heal/page_doubts.hpp"
 #include "medium/mapped_medium.hpp"
 #include "medium/new_file.hpp"
-#include "mend/repair.hpp"
-#include "pool/blocks.hpp"
 #include "pool/columns.hpp"
 #include "pool/superblock.hpp"
-#include "pool/zone_usage.hpp"
 #include "session/factory.hpp"
 #include "tx/verify.hpp"
 
@@ -199,161 +195,6 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   in->start_threads(false);
   if (s.policy == SCUTE_POLICY_SCRUB && !s.read_only) in->scrubs.begin_policy(s.scrub_every);
   return in;
-}
-
-std::unique_ptr<instance> instance::open(const std::string& path, const scute_options& o) {
-  const auto start = clock::now();
-  const auto how = (o.flags & SCUTE_READONLY) != 0 ? medium::access::read : medium::access::write;
-  auto in = attach(medium::map_file(medium::file_handle::open(path, how), o.medium, how), path, o);
-  in->open_ns = since(start);
-  return in;
-}
-
-std::unique_ptr<instance> instance::attach(std::unique_ptr<medium::medium> m,
-                                           const std::string& path, const scute_options& o) {
-  std::unique_ptr<instance> in(new instance());
-  in->adopt(std::move(m), path);
-  pool::state& s = in->s;
-  auto found = pool::read_superblock(*s.medium, path);
-  if (found.newest.clean == 0) {
-    // Everything from here on rests on what is seen.
-    s.medium->refresh();
-    found = pool::read_superblock(*s.medium, path);
-  }
-  s.sb = found.newest;
-  s.geo = pool::read_geometry(s.sb);
-  const auto bad = [&](const char* what) {
-    throw failure(SCUTE_E_CORRUPT, path + ": the superblock names an unknown " + what);
-  };
-  const pool::engine_facts* kind = pool::find_engine(s.sb.engine);
-  if (kind == nullptr) bad("engine");
-  if (s.sb.protection > SCUTE_PROTECT_MLPC) bad("protection level");
-  if (s.sb.checksum_kind != SCUTE_CHECKSUM_CRC32C && s.sb.checksum_kind != SCUTE_CHECKSUM_ADLER32)
-    bad("checksum kind");
-  if ((s.sb.protection >= SCUTE_PROTECT_MLP) != (s.geo.parity != 0) ||
-      s.geo.parity > kind->parities_max)
-    bad("parity arrangement");
-  if (static_cast<scute_protection>(s.sb.protection) < kind->least)
-    bad("combination of engine and protection");
-  if ((s.sb.protection >= SCUTE_PROTECT_ML ? 2u : 1u) != s.geo.lane_replicas) bad("lane layout");
-  if (s.sb.tag == 0) bad("tag");
-  s.sb.layout[sizeof s.sb.layout - 1] = '\0';
-  if (o.layout != nullptr && std::strcmp(o.layout, s.sb.layout) != 0)
-    throw failure(SCUTE_E_LAYOUT, path + " has layout \"" + s.sb.layout + "\", not \"" + o.layout +
-                                      "\"; open it with the program that made it");
-  in->was_clean = s.sb.clean != 0;
-  in->look_for_log(*kind);
-  in->assemble();
-  const pool::finder_scope as(SCUTE_FINDER_OPEN);
-  in->take_options(o);
-  for (unsigned i = 0; i < 3; ++i) {
-    if (!found.damaged[i]) continue;
-    s.repaired.fetch_add(1, std::memory_order_relaxed);
-    s.events.post({SCUTE_EVENT_SUPERBLOCK, SCUTE_OUTCOME_REPAIRED, scute_finder{},
-                   s.geo.superblock_offset(i), sizeof(format::superblock)});
-  }
-  in->watch_pages(o);
-  in->begin_session(o);
-  in->open_ = true;
-  if (s.policy == SCUTE_POLICY_SCRUB && !s.read_only) in->scrubs.begin_policy(s.scrub_every);
-  s.events.tell_all(s);
-  return in;
-}
-
-// What is chosen for this session.
-void instance::take_options(const scute_options& o) {
-  s.policy = o.policy;
-  s.scrub_every = o.scrub_every;
-  s.flags = o.flags;
-  if ((o.flags & SCUTE_ACCOUNT) != 0) s.account.enable();
-  s.attentive.store(attentive_by_choice());
-  s.plain_encoding = (o.flags & SCUTE_PLAIN_ENCODING) != 0;
-  s.events.call(o.event, o.event_arg);
-}
-
-// From here on a page that cannot be read is rebuilt when somebody accesses it. Those that are known to
-// be lost are put out of reach first, so that nobody takes what is there for their content.
-void instance::watch_pages(const scute_options& o) {
-  pages = std::make_unique<mend::page_repairer>(s);
-  faults_.emplace(s, *pages, (o.flags & SCUTE_NO_FAULT_HANDLER) == 0);
-  if ((o.flags & SCUTE_NO_FAULT_HANDLER) == 0) this_thread().admit_faults();
-  pages->notes.load();
-  known_losses_ = s.has_parity ? pages->notes.pages() : std::vector<uint64_t>{};
-  for (const uint64_t page : s.medium->bad_pages()) {
-    const bool in_zone = page >= s.geo.zones_offset && page < s.geo.zones_end();
-    if (page < s.geo.file_size && (s.has_parity || !in_zone)) known_losses_.push_back(page);
-  }
-  for (const uint64_t page : known_losses_) s.medium->revoke_page(page);
-}
-
-void instance::repair_known_losses() {
-  for (const uint64_t page : known_losses_)
-    if (s.medium->is_revoked(page))
-      pages->repair(page, mend::page_repairer::beyond_repair::condoned, SCUTE_FINDER_OPEN);
-  known_losses_.clear();
-}
-
-void instance::repair_bad_pages(scute_finder finder) {
-  if (s.read_only) return;
-  for (const uint64_t page : s.medium->bad_pages()) {
-    const bool in_zone = page >= s.geo.zones_offset && page < s.geo.zones_end();
-    if (page >= s.geo.file_size || (in_zone && !s.has_parity && !pages->is_log_page(page)))
-      continue;
-    s.medium->revoke_page(page);
-  }
-  // Those in space that nobody uses as well, which nobody would ever touch.
-  for (const uint64_t page : s.medium->revoked_pages())
-    pages->repair(page, mend::page_repairer::beyond_repair::condoned, finder);
-}
-
-// Recovers if need be, and starts a new epoch.
-void instance::begin_session(const scute_options& o) {
-  std::vector<uint32_t> marks;
-  engine->find_log();
-  pool::fill_holes(s, marks);
-  if (!was_clean) {
-    const auto start = clock::now();
-    if (o.progress != nullptr) o.progress(o.progress_arg, "recover", 0, 1);
-    if (SCUTE_PLANTED(epoch_early)) {
-      ++s.sb.epoch;
-      pool::write_superblock(s.service_alone(), s.sb);
-      --s.sb.epoch;
-    }
-    heal::page_doubts doubts(s, *pages, known_losses_);
-    recovery = engine->recover(s.service_alone(), &doubts);
-    if (SCUTE_PLANTED(reclaim_early)) heap->reclaim_lent(s.lanes.front());
-    recovery_ns = since(start);
-  }
-  // Needed by whoever repairs something before its zone is loaded: rows that were never used do not
-  // take part in parity, whatever lies there.
-  for (uint64_t z = 0; z < s.geo.zone_count; ++z) {
-    mend::repair_descriptor(s, z);
-    pool::set_used_end(s, z, pool::read_usage(s, z).high_water);
-  }
-  pool::fill_holes(s, marks);  // by descriptors that recovery has changed, or that are whole again
-  repair_known_losses();
-  // What could not be rebuilt is told before the logs that say why are void.
-  if (pages->doubt_count() != 0) s.events.tell_all(s);
-  // The logs of the old epoch are void from here on, all at once. What is log-free is resolved later.
-  const uint64_t resolved = s.sb.resolved_epoch;
-  const bool unresolved = engine->has_unresolved(resolved);
-  if (!unresolved || SCUTE_PLANTED(resolved_early)) s.sb.resolved_epoch = s.sb.epoch;
-  if (!SCUTE_PLANTED(epoch_raise)) ++s.sb.epoch;
-  if (!SCUTE_PLANTED(clean_open)) s.sb.clean = 0;
-  pool::write_superblock(s.service_alone(), s.sb);
-  s.require_healthy();
-  engine->start();
-  pages->forget_doubts(s.service_alone());
-  if (unresolved) {
-    engine->resume(resolved);
-    resolving.begin();
-  }
-  if (!was_clean) {
-    heap->reclaim_lent(s.lanes.front());
-    if (o.progress != nullptr) o.progress(o.progress_arg, "recover", 1, 1);
-  }
-  if (lost_log_of_ != nullptr) switch_engine(*lost_log_of_, o.log_cap);
-  start_threads(unresolved && (o.flags & SCUTE_LAZY_RECOVERY) == 0);
 }
 
 void instance::start_threads(bool scan) {

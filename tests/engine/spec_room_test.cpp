@@ -56,7 +56,7 @@ TEST(spec_room, ATransactionLargerThanTheLogBorrowsChunks) {
   }
 }
 
-// ROOM-3: all of an object that is larger than the log is open in place while another thread turns the log over.
+// ROOM-3, FOLD-3: all of an object that is larger than the log is open in place while another thread turns the log over.
 TEST(spec_room, ThereIsRoomForTheOldBytesOfWhatIsOpen) {
   pool_file pool;
   pool.create(small_log(32 * mib, mib));

@@ -175,7 +175,7 @@ void commit_log::begin_next(medium::writer& w, uint32_t lane) noexcept {
     use& before = uses_[*l.in];
     before.in_use = false;
     // Nothing may be left of it but what is void.
-    if (before.last <= horizon()) put_free(*l.in);
+    if (before.last <= horizon() || SCUTE_PLANTED(clog_reuse)) put_free(*l.in);
   }
   uses_[next].in_use = true;
   uses_[next].last = 0;
@@ -269,7 +269,7 @@ void commit_log::horizon_is_durable() noexcept {
   const locked turn(mutex_);
   for (size_t i = 0; i < uses_.size(); ++i) {
     use& u = uses_[i];
-    if (u.in_use || u.last == 0 || (u.last > written_ && !SCUTE_PLANTED(clog_reuse))) continue;
+    if (u.in_use || u.last == 0 || u.last > written_) continue;
     put_free(i);
   }
 }

@@ -178,7 +178,7 @@ class commit_log {
     uint32_t lane = no_lane;  // that has begun it, in this session
   };
   struct lane_end {
-    explicit lane_end(log::segment_writer w) : out(std::move(w)) {}
+    explicit lane_end(log::segment_writer w) : out(w) {}
     log::segment_writer out;
     std::optional<size_t> in;
     std::vector<size_t> taken;  // segments for what comes next

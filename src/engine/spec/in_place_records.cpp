@@ -89,7 +89,7 @@ bool spec::open_part(pool::lane& l, const tx::inplace_range& r, uint64_t at, uin
     return false;
   s_.overlaid.add(at, n, r.old + (at - r.offset), l.index);
   // A fold may have come between the record and the range (TABLE-2).
-  if (sequence != 0 && !SCUTE_PLANTED(spec_open_listed)) table_->recorded(b, sequence);
+  if (sequence != 0) table_->recorded(b, sequence);
   // It will be, at any time.
   table_->stored(b, at, n, block_table::bytes_are::elsewhere);
   return true;

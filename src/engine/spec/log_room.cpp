@@ -66,7 +66,7 @@ void log_room::shrink(pool::lane& l) noexcept {
     shorter.chunks.resize(list_.kept);
     std::vector<uint64_t> back(list_.chunks.begin() + list_.kept, list_.chunks.end());
     if (!log_.take_off(l.index, shorter)) return;
-    if (!SCUTE_PLANTED(room_back)) write_list(s_, l.w, shorter);
+    write_list(s_, l.w, shorter);
     list_ = std::move(shorter);
     larger_.store(false, std::memory_order_relaxed);
     heap_.retain(list_.chunks);

@@ -165,7 +165,7 @@ replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
       // What is left of it beside younger placed ranges.
       std::vector<std::pair<uint64_t, uint64_t>> parts{{offset, offset + n}};
       for (const placed_range& p : placed) {
-        if (p.sequence <= f->sequence || SCUTE_PLANTED(spec_placed)) continue;
+        if (p.sequence <= f->sequence) continue;
         std::vector<std::pair<uint64_t, uint64_t>> left;
         for (const auto& [begin, end] : parts) {
           if (p.end <= begin || end <= p.begin) {

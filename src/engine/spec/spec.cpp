@@ -46,7 +46,7 @@ tx::recovery_report spec::recover(medium::writer& w, tx::recovery_watch* watch) 
             ": the list of log segments is damaged in all copies; restore the pool from a backup");
   // REPLAY-1: a dead process may have stored both, and no fence may have completed that.
   if (const horizon_found h = read_horizon(s_); h.sequence != 0) stream_horizon(s_, w, h);
-  if (!SCUTE_PLANTED(spec_replay_list)) keep_list(s_, w, *list);
+  keep_list(s_, w, *list);
   const replayed r = replay(s_, w, *list, watch);
   // Everything is where it belongs, durably: nothing of the log is needed any more.
   commit_log log(s_, *list, r.horizon, r.last_frames);
@@ -289,7 +289,7 @@ void spec::prepare_reuse(pool::lane&, uint64_t chunk, uint64_t length) {
         b.clock.load(std::memory_order_relaxed) > log_->horizon())
       highest = std::max(highest, b.clock.load(std::memory_order_relaxed));
   });
-  if (!SCUTE_PLANTED(spec_reuse)) fold_->past(highest);
+  fold_->past(highest);
 }
 
 }  // namespace scute::core::engine

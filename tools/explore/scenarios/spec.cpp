@@ -17,10 +17,11 @@ void commit(scute::pool& p, unsigned thread, const std::function<void(change&)>&
   c.commit();
 }
 
-testing::scenario start(const std::string& name, const level& l, uint32_t lanes = 0) {
+testing::scenario start(const std::string& name, const level& l, uint32_t lanes = 0,
+                        uint64_t cap = 4096) {
   scute_options o = testing::small_pool(l.protection);
   if (lanes != 0) o.lanes = lanes;
-  o.log_cap = 4096;  // as small as can be
+  o.log_cap = cap;  // 4096: as small as can be
   testing::scenario s(name + "/" + l.name, o);
   s.setup([](scute::pool& p) {
     make_directories(p);
@@ -196,6 +197,56 @@ testing::scenario placed(const level& l) {
   return s;
 }
 
+// What was freed is lent to the log while the log has records of it (SPEC-12).
+testing::scenario lent(const level& l) {
+  auto s = start("spec-lent", l, 1, 32768);
+  s.observe([](scute::pool& p) { return contents(p, 0); });
+  s.step("allocate 60000",
+         [](scute::pool& p) { commit(p, 0, [](change& c) { c.alloc(3, 60000, 4); }); });
+  for (unsigned k = 0; k < 2; ++k) {
+    s.step("allocate 17000",
+           [k](scute::pool& p) { commit(p, 0, [&](change& c) { c.alloc(4, 17000, 10 + k); }); });
+    s.step("edit it",
+           [k](scute::pool& p) { commit(p, 0, [&](change& c) { c.edit(4, 100, 3000, 20 + k); }); });
+    s.step("free it", [](scute::pool& p) { commit(p, 0, [](change& c) { c.free(4); }); });
+    s.step("overwrite 60000",
+           [k](scute::pool& p) { commit(p, 0, [&](change& c) { c.overwrite(3, 30 + k); }); });
+  }
+  return s;
+}
+
+// A fold comes between the first touch of a range, which logs what it held, and the range (TABLE-2).
+testing::scenario first_touch(const level& l, uint64_t) {
+  auto s = start("spec-first-touch", l, 2);
+  s.in_thread(0).observe([](scute::pool& p) { return contents(p, 0); });
+  s.step("fold all", [](scute::pool& p) { p.drain(); });
+  s.in_thread(0).step("in place, aborted", [](scute::pool& p) {
+    change c(p, 0);
+    c.edit_in_place(1, 100, 300, 10);
+    c.abort();
+  });
+  s.in_thread(1).step("fold", [](scute::pool& p) { p.drain(); });
+  return s;
+}
+
+// Folds whose horizon stays behind what another thread commits meanwhile, in a log that is turned over (CLOG-1).
+testing::scenario overtaken(const level& l, uint64_t) {
+  auto s = start("spec-overtaken", l, 2);
+  for (unsigned t = 0; t < 2; ++t)
+    s.in_thread(t).observe([t](scute::pool& p) { return contents(p, t); });
+  for (unsigned k = 0; k < 3; ++k) {
+    s.in_thread(0).step("overwrite", [k](scute::pool& p) {
+      commit(p, 0, [&](change& c) { c.overwrite(0, 10 + k); });
+    });
+    s.in_thread(0).step("fold", [](scute::pool& p) { p.drain(); });
+  }
+  for (unsigned k = 0; k < 6; ++k)
+    s.in_thread(1).step("overwrite the largest", [k](scute::pool& p) {
+      commit(p, 1, [&](change& c) { c.overwrite(2, 10 + k); });
+    });
+  return s;
+}
+
 }  // namespace
 
 void add_spec_scenarios(std::vector<entry>& to) {
@@ -208,10 +259,19 @@ void add_spec_scenarios(std::vector<entry>& to) {
           {"spec-parts", "engine spec: transactions of several frames", parts},
           {"spec-placed", "engine spec: large objects, and what comes after them", placed}},
          to);
+  // Of two parities there is too little room in so small a pool.
+  add_at({spec_levels[0], spec_levels[1]},
+         {{"spec-lent", "engine spec: a log that grows where objects were", lent}}, to);
   for (const level& l : at) {
     to.push_back({std::string("spec-open-fold/") + l.name,
                   "engine spec: ranges that are open while others fold",
                   [l](uint64_t seed) { return open_fold(l, seed); }});
+    to.push_back({std::string("spec-first-touch/") + l.name,
+                  "engine spec: a fold beside the first touch of a range",
+                  [l](uint64_t seed) { return first_touch(l, seed); }});
+    to.push_back({std::string("spec-overtaken/") + l.name,
+                  "engine spec: commits overtake the folds of another thread",
+                  [l](uint64_t seed) { return overtaken(l, seed); }});
     to.push_back({std::string("spec-neighbours/") + l.name,
                   "engine spec: lanes that meet in column blocks",
                   [l](uint64_t seed) { return neighbours(l, seed); }});
