@@ -10,6 +10,8 @@
 #include "base/planted.hpp"
 #include "medium/mapped_medium.hpp"
 #include "medium/new_file.hpp"
+#include "mend/repair.hpp"
+#include "pool/blocks.hpp"
 #include "pool/columns.hpp"
 #include "pool/superblock.hpp"
 #include "session/factory.hpp"
