@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <cerrno>
 #include <cstring>
 
 #include "base/rounding.hpp"
@@ -23,6 +24,9 @@ int medium::reserve(uint64_t, uint64_t) noexcept {
 }
 int medium::fill_holes(uint64_t, uint64_t) noexcept {
   return 0;
+}
+int medium::grow(uint64_t offset, uint64_t n) noexcept {
+  return offset + n <= size_ ? 0 : EFBIG;
 }
 
 medium::~medium() {

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What was released under each of the program's locks and may not be durable yet (POW-7). A lock is known by its address.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+
+#include "base/lock.hpp"
+#include "base/spin_lock.hpp"
+#include "pow/dependencies.hpp"
+
+namespace scute::core::pow {
+
+class lock_table {
+ public:
+  // Adds to `to` what was released under the lock.
+  void collect(const void* lock, dependencies& to) const;
+  // `what` was released under it, by somebody who has seen all that was there before, or, if `beside`, along with that.
+  void note(const void* lock, const dependencies& what, bool beside);
+
+ private:
+  static constexpr size_t bucket_count = 64;
+  struct bucket {
+    mutable spin_lock lock;
+    std::unordered_map<const void*, dependencies> of SCUTE_GUARDED_BY(lock);
+  };
+  static size_t bucket_of(const void* lock) noexcept {
+    const auto x = reinterpret_cast<uintptr_t>(lock) * 0x9e3779b97f4a7c15ULL;
+    return x >> 58;
+  }
+  bucket buckets_[bucket_count];
+};
+
+}  // namespace scute::core::pow
