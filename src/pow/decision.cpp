@@ -101,6 +101,7 @@ decision decide(const std::vector<waiting_frame>& waiting,
     bool any = false;
     for (const auto& [number, b] : batches) {
       const bool late = number > up_to;
+      if (b.what == verdict::aborted) d.aborted.insert({key, number});
       any = any || late;
       // Without a trailer nobody knows: of one that is known to be durable it is lost.
       const bool lost = !late && b.decides == nullptr;

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "pow/scan.hpp"
@@ -17,6 +19,7 @@ struct decision {
   std::vector<bool> counts;           // by waiting frame: its records do
   std::vector<bool> dropped;          // by waiting frame: its batch does not, and no trailer says so
   std::vector<damage_note> damage;    // batches that had to be whole, and are not
+  std::set<std::pair<lane_key, uint64_t>> aborted;  // batches whose trailer says so
   std::vector<cut> cuts;              // of lanes that have dropped ones
 };
 

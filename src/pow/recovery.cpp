@@ -42,9 +42,11 @@ class recoverer {
   void find_gaps() {
     const auto must_be = [&](const segment_reading& r, uint64_t number) {
       const lane_key key(r.session, static_cast<uint32_t>(r.lane));
-      const auto known = scan_.confirmed.find(key);
-      return r.session <= s_.head.decided ||
-             (known != scan_.confirmed.end() && number <= known->second);
+      // (Parts of one that was aborted may be torn.)
+      if (decision_.aborted.contains({key, number})) return false;
+      const auto& of = r.session <= s_.head.decided ? decision_.kept : scan_.confirmed;
+      const auto known = of.find(key);
+      return known == of.end() ? r.session <= s_.head.decided : number <= known->second;
     };
     const auto missing = [&](uint32_t segment, uint64_t first, uint64_t last) {
       const segment_reading& r = scan_.readings[segment];
@@ -64,7 +66,7 @@ class recoverer {
         const uint64_t first = std::max(g.after == 0 ? r.first : g.after + 1, uint64_t{1});
         // Parts of one batch have one number.
         const uint64_t last = std::max(g.before - 1, std::min(first, g.before));
-        if (must_be(r, last)) missing(i, std::min(first, last), last);
+        if (must_be(r, std::min(first, last))) missing(i, std::min(first, last), last);
       }
     }
     for (const auto& [use, i] : by_use) {
@@ -72,7 +74,7 @@ class recoverer {
       if (next == by_use.end()) continue;
       const segment_reading &r = scan_.readings[i], &n = scan_.readings[next->second];
       const uint64_t last = std::max(r.last, r.first - 1);
-      if (last + 1 < n.first && must_be(r, n.first - 1)) missing(i, last + 1, n.first - 1);
+      if (last + 1 < n.first && must_be(r, last + 1)) missing(i, last + 1, n.first - 1);
     }
     for (auto& d : decision_.damage) scan_.damage.push_back(std::move(d));
   }

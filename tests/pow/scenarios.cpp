@@ -252,7 +252,13 @@ void copy_later(pow_subject& p, uint64_t to) {
 }
 // Says what is durable to somebody who remembers.
 void sync_and_tell(pow_subject& p) {
-  const uint64_t before[] = {p.number(0), p.number(1), p.number(2)};
+  uint64_t before[3];
+  p.section(
+      later,
+      [&](pow::section&) {
+        for (uint64_t i = 0; i < 3; ++i) before[i] = p.number(i);
+      },
+      p.a, p.b);
   p.store().sync();
   for (uint64_t i = 0; i < 3; ++i)
     if (before[i] > p.witnessed(i)) p.witness(i, before[i]);
@@ -304,7 +310,9 @@ pow_scenario carried(const named_kind& k) {
 
 // The cleaner beside them.
 pow_scenario later_cleaned(const named_kind& k) {
-  auto s = with("later-cleaned", k);
+  named_kind wide = k;
+  wide.kind.segments = wide.kind.most = 12;
+  auto s = with("later-cleaned", wide);
   s.setup([](pow_subject& p) {
     start_from_nothing(p);
     for (uint64_t i = 0; i < 6; ++i)

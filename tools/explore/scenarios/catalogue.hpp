@@ -15,7 +15,7 @@ namespace scute::explore {
 struct entry {
   std::string name;   // such as "overwrite/mlpc"
   std::string about;  // in a few words
-  std::function<testing::scenario(uint64_t seed)> make;
+  std::function<testing::basic_scenario(uint64_t seed)> make;
 };
 
 // In the order of the listing; names are unique.
