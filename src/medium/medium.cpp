@@ -17,6 +17,16 @@ constexpr uint64_t words_of(uint64_t size) noexcept {
 
 }  // namespace
 
+const char* kind_name(kind k) noexcept {
+  switch (k) {
+    case kind::dax: return "dax";
+    case kind::file: return "file";
+    case kind::ram: return "ram";
+    case kind::simulated: return "simulated";
+  }
+  return "unknown";
+}
+
 void medium::will_read(uint64_t, uint64_t) const noexcept {}
 void medium::will_use(uint64_t, uint64_t) noexcept {}
 int medium::reserve(uint64_t, uint64_t) noexcept {

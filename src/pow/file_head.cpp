@@ -70,17 +70,19 @@ file_head read_head(const medium::medium& m, uint64_t file_size, const std::stri
 }
 
 void align_heads(medium::writer& w, const file_head& h) {
-  for (uint32_t i = 0; i < head_copies; ++i) put(w, i, h);
-  w.fence(fence_site::pow_align);
+  for (uint32_t i = 0; i < head_copies; ++i) {
+    put(w, i, h);
+    w.fence(fence_site::pow_align);
+  }
 }
 
 void write_head(medium::writer& w, file_head& h) {
   ++h.update;
   h.checksum = head_checksum(h);
-  put(w, 0, h);
-  w.fence(fence_site::pow_head);
-  for (uint32_t i = 1; i < head_copies; ++i) put(w, i, h);
-  w.fence(fence_site::pow_head);
+  for (uint32_t i = 0; i < head_copies; ++i) {
+    put(w, i, h);
+    w.fence(fence_site::pow_head);
+  }
 }
 
 }  // namespace scute::core::pow

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The three head pages of a persist-on-write file.
 //
-// Of the copies with a right checksum the one with the greatest update counts. A write brings the first copy up to date,
-// fences, and then the others, so that at any moment one copy is whole; and before the first write of a session all
-// copies are made what the newest of them is, so that the newest one is never the one that is torn.
+// Of the copies with a right checksum the one with the greatest update counts. They are written one after the other, each
+// with its fence, so that at any moment two copies are whole, and one of them may be damaged besides; and before the first
+// write of a session all copies are made what the newest of them is, so that the newest one is never the one that is
+// torn. Nobody acts on an update before it is in all three.
 #pragma once
 
 #include <cstdint>
