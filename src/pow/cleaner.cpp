@@ -155,11 +155,13 @@ void cleaner::take(uint32_t victim, need kept) {
     return s_.read_segment(offset, to, n);
   });
   const auto before = s_.space->note(victim).what.exchange(use::victim);
+  const bool names = s_.names.load(std::memory_order_relaxed) || s_.limit.one_stream;
   try {
+    // A copy counts by itself, whatever its record's batch rests on.
+    if (names && !SCUTE_PLANTED(pow_copy_early) && !SCUTE_PLANTED(pow_dead_early)) s_.sync(l.w);
     reader.read(s_.space->place(victim), [&](const log::frame& f) { look_at(f); });
     add_tombstones();
     write_copies();
-    const bool names = s_.names.load(std::memory_order_relaxed) || s_.limit.one_stream;
     if (names) {
       if (!SCUTE_PLANTED(pow_dead_early)) s_.sync(l.w);
       if (!SCUTE_PLANTED(pow_naming)) {

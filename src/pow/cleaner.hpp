@@ -2,7 +2,7 @@
 // Takes segments in which little counts, copies that to a segment of its own lane, and makes them void (POW-4, POW-5,
 // POW-6, POW-8). Beside the program: it reads segments, and locks an entry for as long as it takes to compare it.
 //
-// The order for one victim: what counts is copied and fenced; entries say where it is now; whatever is undurable, and
+// The order for one victim: all that is undurable in it becomes durable, and what that rests on; what counts is copied and fenced; entries say where it is now; whatever is undurable, and
 // may replace a record of the victim, or name a batch in it, becomes durable; a mark that says so, if anybody could
 // need it, is fenced; the victim's head is made void and fenced; only then is it free.
 //

@@ -24,6 +24,7 @@ class recoverer {
     scan_.read_all(wish_.threads, wish_.progress);
     decision_ = decide(scan_.waiting, scan_.confirmed, s_.head);
     find_gaps();
+    find_empty();
     tell_damage();
     for (size_t i = 0; i < scan_.waiting.size(); ++i)
       scan_.insert(scan_.waiting[i], decision_.counts[i]);
@@ -77,6 +78,23 @@ class recoverer {
       if (last + 1 < n.first && must_be(r, last + 1)) missing(i, last + 1, n.first - 1);
     }
     for (auto& d : decision_.damage) scan_.damage.push_back(std::move(d));
+  }
+
+  // Heads of segments that were begun behind batches which do not count. Nothing in them does, and until they are void
+  // the next recovery must not take what is missing before them for damage.
+  void find_empty() {
+    for (uint32_t i = 0; i < scan_.readings.size(); ++i) {
+      const segment_reading& r = scan_.readings[i];
+      if (r.head != head_state::used) continue;
+      const lane_key key(r.session, static_cast<uint32_t>(r.lane));
+      const uint64_t kept = decision_.kept[key];
+      if (kept == UINT64_MAX) continue;
+      if (r.last == 0) empty_.insert(i);
+      const bool cut_already = std::ranges::any_of(decision_.cuts, [&](const cut& c) {
+        return lane_key(c.session, c.lane) == key;
+      });
+      if (r.first > kept + 1 && !cut_already) decision_.cuts.push_back({key.first, kept, key.second, 0});
+    }
   }
 
   void tell_damage() {
@@ -202,7 +220,7 @@ class recoverer {
   }
 
   void take_dropped() {
-    std::set<uint32_t> segments;
+    std::set<uint32_t> segments = empty_;
     for (size_t i = 0; i < scan_.waiting.size(); ++i)
       if (decision_.dropped[i]) {
         segments.insert(scan_.waiting[i].segment);
@@ -225,6 +243,7 @@ class recoverer {
   medium::writer w_;
   scan scan_;
   decision decision_;
+  std::set<uint32_t> empty_;  // segments
   recovery_report report_;
 };
 

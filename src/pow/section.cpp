@@ -44,6 +44,10 @@ section* section::of_thread(const state& s) noexcept {
   return nullptr;
 }
 
+bool section::is_of_thread(const section* s) noexcept {
+  return std::ranges::find(open_here, s) != open_here.end();
+}
+
 void section::add_lock(void* lock, void (*unlock)(void*), bool shared) {
   locks_.push_back({lock, unlock, shared});
 }
@@ -349,7 +353,7 @@ void section::publish(lane& l) noexcept {
   for (item& i : items_) {
     uint32_t drop = owner_mask | entry_section;
     const uint32_t now = i.e->state.load(std::memory_order_relaxed);
-    const bool gone = i.erases && (now & entry_erased) != 0;
+    const bool gone = (now & entry_erased) != 0;  // (told by the first item of the entry)
     if (gone) drop |= entry_live;
     i.e->state.fetch_and(~drop, std::memory_order_release);
     if (gone && !i.t->chooses) i.t->give_index(i.index);

@@ -27,6 +27,8 @@ class section {
 
   // The one that this thread has open there; null: none.
   static section* of_thread(const state& s) noexcept;
+  static bool is_of_thread(const section* s) noexcept;
+  state& parts() const noexcept { return s_; }
 
   // A lock that the caller has taken for it; given back by unlock(lock) when the section has ended, in any case.
   // shared: others may hold it at the same time.

@@ -128,14 +128,17 @@ void store::load_catalogue() {
 }
 
 store::~store() {
-  if (thread_.joinable()) {
-    {
-      const locked guard(sleep_lock_);
-      ending_ = true;
-    }
-    wake_.notify_all();
-    thread_.join();
+  end_background();
+}
+
+void store::end_background() noexcept {
+  if (!thread_.joinable()) return;
+  {
+    const locked guard(sleep_lock_);
+    ending_ = true;
   }
+  wake_.notify_all();
+  thread_.join();
 }
 
 void store::close() {

@@ -44,6 +44,7 @@ class store {
                                      uint64_t file_size, const wish& w);
   // As a process that dies.
   ~store();
+  void end_background() noexcept;
   // Everything is durable, and the file says so. No section is open. Throws failure(SCUTE_E_IO).
   void close();
 
