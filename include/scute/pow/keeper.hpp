@@ -23,7 +23,7 @@ template <class Face>
 class keeper {
  public:
   keeper(store& s, const std::string& name, uint32_t type, uint32_t size, bool chooses)
-      : store_(s.native_handle()), size_(size) {
+      : store_(s.native_handle()), bytes_each_(size) {
     k_.struct_size = sizeof k_;
     k_.type = type;
     k_.size = size;
@@ -42,7 +42,7 @@ class keeper {
     };
     k_.encode = [](void* arg, uint64_t index, void* to) noexcept {
       auto& f = *static_cast<Face*>(arg);
-      if (f.size_ != 0) return f.copy(index, to);
+      if (f.bytes_each_ != 0) return f.copy(index, to);
       // As it was measured: nothing was changed since, and what a codec can throw it has thrown then.
       out().clear();
       f.write(index, out());
@@ -108,7 +108,7 @@ class keeper {
   }
   scute_pow* store_;
   scute_pow_table* table_ = nullptr;
-  uint32_t size_;
+  uint32_t bytes_each_;  // 0: they vary
   scute_pow_keeper k_{};
   std::string name_;
 };
