@@ -29,33 +29,38 @@ typedef struct scute_pow_section scute_pow_section; /* a section of one thread; 
 enum scute_pow_protection SCUTE_ENUM {
   SCUTE_POW_NONE = 0,   /* what lay there; checksums tell */
   SCUTE_POW_SEALED = 1, /* not there yet: SCUTE_E_UNSUPPORTED */
-  SCUTE_POW_ALWAYS = 2  /* nothing: each segment lies on nine pages side by side, one of which can be lost */
+  SCUTE_POW_ALWAYS =
+      2 /* nothing: each segment lies on nine pages side by side, one of which can be lost */
 };
 
 enum scute_pow_flags {
-  SCUTE_POW_SALVAGE = 1u << 0,    /* open: what damage has taken is told (damage), and the rest is there. Without, such
+  SCUTE_POW_SALVAGE =
+      1u << 0, /* open: what damage has taken is told (damage), and the rest is there. Without, such
                                      a file is refused with SCUTE_E_CORRUPT */
-  SCUTE_POW_NO_CLEANER = 1u << 1, /* no thread cleans: scute_pow_clean() does, or whoever needs room */
-  SCUTE_POW_EXISTING = 1u << 2,   /* open: do not make the file (SCUTE_E_NOENT) */
-  SCUTE_POW_NEW = 1u << 3         /* open: the file must not be there (SCUTE_E_EXISTS) */
+  SCUTE_POW_NO_CLEANER =
+      1u << 1, /* no thread cleans: scute_pow_clean() does, or whoever needs room */
+  SCUTE_POW_EXISTING = 1u << 2, /* open: do not make the file (SCUTE_E_NOENT) */
+  SCUTE_POW_NEW = 1u << 3       /* open: the file must not be there (SCUTE_E_EXISTS) */
 };
 
 /* Told once for each thing that is not as it was written. lost: beyond repair. Must not call into the store. */
 typedef void (*scute_pow_damage_fn)(void *arg, const char *what, int lost);
 
 typedef struct scute_pow_options {
-  size_t struct_size;         /* sizeof(scute_pow_options) */
-  uint64_t size;              /* of a new file; it grows */
-  uint64_t max_size;          /* up to which it grows */
-  uint64_t max_memory;        /* of objects, and 24 for each; more is SCUTE_E_NOSPC. 0: no limit */
-  uint64_t segment_size;      /* of a new file: a multiple of 4096, of 36864 at least with SCUTE_POW_ALWAYS. No object can
+  size_t struct_size;  /* sizeof(scute_pow_options) */
+  uint64_t size;       /* of a new file; it grows */
+  uint64_t max_size;   /* up to which it grows */
+  uint64_t max_memory; /* of objects, and 24 for each; more is SCUTE_E_NOSPC. 0: no limit */
+  uint64_t
+      segment_size; /* of a new file: a multiple of 4096, of 36864 at least with SCUTE_POW_ALWAYS. No object can
                                  be larger than what fits there */
   enum scute_pow_protection protection; /* of a new file */
-  enum scute_medium medium;   /* as scute_options.medium */
-  uint32_t mode;              /* permission bits of a new file */
-  uint32_t flags;             /* SCUTE_POW_SALVAGE, ... */
-  uint32_t threads;           /* that recovery uses; 0: as many as there are CPUs, 8 at most */
-  double max_live_share;      /* the cleaner works while less than this part of the file counts; 0.1 to 0.9 */
+  enum scute_medium medium;             /* as scute_options.medium */
+  uint32_t mode;                        /* permission bits of a new file */
+  uint32_t flags;                       /* SCUTE_POW_SALVAGE, ... */
+  uint32_t threads; /* that recovery uses; 0: as many as there are CPUs, 8 at most */
+  double
+      max_live_share; /* the cleaner works while less than this part of the file counts; 0.1 to 0.9 */
   uint64_t clean_rate;        /* bytes per second that the cleaner may copy; 0: no limit */
   scute_progress_fn progress; /* of recovery; null: none */
   void *progress_arg;
@@ -81,7 +86,9 @@ SCUTE_API int scute_pow_clean(scute_pow *store, uint64_t segments, uint64_t *don
 
 enum scute_pow_check_flags {
   SCUTE_POW_REPAIR = 1u << 0, /* copies that are wrong are put right */
-  SCUTE_POW_COMPARE = 1u << 1 /* objects in memory are compared with what was written of them: finds writes outside of
+  SCUTE_POW_COMPARE =
+      1u
+      << 1 /* objects in memory are compared with what was written of them: finds writes outside of
                                  sections */
 };
 /* Reads everything. No section is open meanwhile. *lost: how many things are beyond repair, or changed outside of sections;
@@ -110,10 +117,10 @@ SCUTE_API int scute_pow_get_info(scute_pow *store, scute_pow_info *info);
 
 typedef struct scute_pow_keeper {
   size_t struct_size;
-  uint32_t type;        /* of the objects, chosen by the program; another one later is SCUTE_E_TYPE */
-  uint32_t size;        /* of every object; 0: they vary */
-  int chooses_indexes;  /* the keeper says which index a new object has (scute_pow_new) */
-  void *arg;            /* of the functions */
+  uint32_t type; /* of the objects, chosen by the program; another one later is SCUTE_E_TYPE */
+  uint32_t size; /* of every object; 0: they vary */
+  int chooses_indexes; /* the keeper says which index a new object has (scute_pow_new) */
+  void *arg;           /* of the functions */
   /* Bytes of the object now, or a negative code, which ends the section. Not called if size is given. */
   int64_t (*measure)(void *arg, uint64_t index);
   /* Writes them. Called at a section's end, in its thread, its locks held. */
@@ -131,7 +138,8 @@ SCUTE_API int scute_pow_table_open(scute_pow *store, const char *name,
 
 enum scute_pow_durability SCUTE_ENUM {
   SCUTE_POW_STRICT = 0, /* durable when scute_pow_commit() returns */
-  SCUTE_POW_LATER = 1   /* durable by the next scute_pow_sync() of any thread, along with all that it rests on */
+  SCUTE_POW_LATER =
+      1 /* durable by the next scute_pow_sync() of any thread, along with all that it rests on */
 };
 
 /* Begins a section of this thread, or one inside it: only the outermost one ends anything, and is as durable as it said. */

@@ -101,8 +101,9 @@ class c_keeper final : public pow::keeper {
   uint32_t measure(uint64_t index) override {
     const int64_t n = k_.measure(k_.arg, index);
     if (n < 0)
-      throw failure(static_cast<scute_error>(n), "the keeper of a table cannot say how large object " +
-                                                     std::to_string(index) + " is");
+      throw failure(
+          static_cast<scute_error>(n),
+          "the keeper of a table cannot say how large object " + std::to_string(index) + " is");
     return static_cast<uint32_t>(std::min<int64_t>(n, UINT32_MAX));
   }
   void encode(uint64_t index, std::byte* to) override { k_.encode(k_.arg, index, to); }
@@ -157,7 +158,8 @@ int scute_pow_open(const char* path, const scute_pow_options* options, scute_pow
     auto p = std::make_unique<scute_pow>();
     p->in = pow::open_file(path, wish_of(o));
     if (o.damage != nullptr)
-      for (const auto& d : p->in->recovered().damage) o.damage(o.damage_arg, d.text.c_str(), d.lost);
+      for (const auto& d : p->in->recovered().damage)
+        o.damage(o.damage_arg, d.text.c_str(), d.lost);
     *store = p.release();
   });
 }
@@ -191,8 +193,8 @@ int scute_pow_check(scute_pow* store, uint32_t flags, scute_pow_damage_fn tell, 
   return guarded_pow(store, [&] {
     if ((flags & ~uint32_t{SCUTE_POW_REPAIR | SCUTE_POW_COMPARE}) != 0)
       throw failure(SCUTE_E_INVALID, "the flags of scute_pow_check() have unknown bits");
-    const auto r = need(store).in->check((flags & SCUTE_POW_REPAIR) != 0,
-                                         (flags & SCUTE_POW_COMPARE) != 0);
+    const auto r =
+        need(store).in->check((flags & SCUTE_POW_REPAIR) != 0, (flags & SCUTE_POW_COMPARE) != 0);
     uint64_t n = r.changed.size();
     for (const auto& d : r.damage) {
       n += d.lost;
@@ -246,7 +248,8 @@ int scute_pow_table_open(scute_pow* store, const char* name, const scute_pow_kee
       throw failure(SCUTE_E_INVALID, "keeper->struct_size is not sizeof(scute_pow_keeper)");
     if (k.encode == nullptr || k.load == nullptr || (k.size == 0 && k.measure == nullptr))
       throw failure(SCUTE_E_INVALID, "a function of the keeper is null");
-    *table = &attach(p, name, k.type, k.size, k.chooses_indexes != 0, std::make_unique<c_keeper>(k));
+    *table =
+        &attach(p, name, k.type, k.size, k.chooses_indexes != 0, std::make_unique<c_keeper>(k));
   });
 }
 
@@ -262,8 +265,8 @@ int scute_pow_begin(scute_pow* store, enum scute_pow_durability how, scute_pow_s
     if (one != nullptr)
       one->enter();
     else
-      one = new pow::section(s, how == SCUTE_POW_LATER ? pow::durability::later
-                                                       : pow::durability::strict);
+      one = new pow::section(
+          s, how == SCUTE_POW_LATER ? pow::durability::later : pow::durability::strict);
     *section = reinterpret_cast<scute_pow_section*>(one);
   });
 }
@@ -273,8 +276,9 @@ int scute_pow_current(scute_pow* store, scute_pow_section** section) {
     pow::section* const one = pow::section::of_thread(need(store).in->parts());
     need_out(section, "section");
     if (one == nullptr)
-      throw failure(SCUTE_E_NOTX, "nothing can be changed outside of a section; begin one with the "
-                                  "locks that guard it (scute_pow_begin, store::section)");
+      throw failure(SCUTE_E_NOTX,
+                    "nothing can be changed outside of a section; begin one with the "
+                    "locks that guard it (scute_pow_begin, store::section)");
     *section = reinterpret_cast<scute_pow_section*>(one);
   });
 }
@@ -314,8 +318,7 @@ int scute_pow_edit(scute_pow_section* section, scute_pow_table* table, uint64_t 
 int scute_pow_erase(scute_pow_section* section, scute_pow_table* table, uint64_t id) {
   return guarded_pow(section, [&](pow::section& s) {
     pow::table& t = of_section(table, s);
-    s.erase(t, id & SCUTE_POW_INDEX_MASK,
-            t.chooses ? pow::section::any_tag : pow::tag_of_id(id));
+    s.erase(t, id & SCUTE_POW_INDEX_MASK, t.chooses ? pow::section::any_tag : pow::tag_of_id(id));
   });
 }
 

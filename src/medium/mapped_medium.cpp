@@ -34,8 +34,8 @@ namespace {
 
 class mapped_medium : public medium {
  public:
-  mapped_medium(file_handle file, std::byte* base, uint64_t mapped, kind k, bool map_sync, bool eadr,
-                bool read_only)
+  mapped_medium(file_handle file, std::byte* base, uint64_t mapped, kind k, bool map_sync,
+                bool eadr, bool read_only)
       : file_(std::move(file)) {
     base_ = base;
     size_ = mapped;

@@ -16,7 +16,8 @@ namespace scute::core::medium {
 // promising survival of the process only. To be read only, the mapping is private: recovery may
 // write to it and the file stays as it is.
 struct mapping_wish {
-  uint64_t reach = 0;  // as many bytes are mapped, if the file has fewer: medium::grow() brings them
+  uint64_t reach =
+      0;  // as many bytes are mapped, if the file has fewer: medium::grow() brings them
   bool by_calls = false;  // kind file: written by system calls, not by stores
 };
 std::unique_ptr<medium> map_file(file_handle file, scute_medium wish, access how,

@@ -16,7 +16,8 @@ struct frame_view {
   frame_kind kind;
   uint64_t number;  // of the batch
   uint32_t part;
-  uint64_t confirmed;  // batches of the lane up to this one are known to be durable; 0: nothing known
+  uint64_t
+      confirmed;  // batches of the lane up to this one are known to be durable; 0: nothing known
   uint64_t version;
   std::span<const std::byte> dependencies;
   std::span<const std::byte> rest;  // records, or what the kind says
@@ -97,8 +98,7 @@ inline std::byte* add_record(byte_buffer& image, uint32_t table, uint64_t id, ui
   const uint64_t whole = round_record(size);
   std::byte* const at = image.extend(whole);
   std::memcpy(at, &h, sizeof h);
-  if (whole != sizeof h + size)
-    std::memset(at + sizeof h + size, 0, whole - sizeof h - size);
+  if (whole != sizeof h + size) std::memset(at + sizeof h + size, 0, whole - sizeof h - size);
   return at + sizeof h;
 }
 inline void add_group(byte_buffer& image, uint64_t version) {

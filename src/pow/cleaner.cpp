@@ -71,7 +71,8 @@ void cleaner::add(table& t, const record& r, entry& e, const std::byte* bytes) {
     most_ = l.room() >= least + 256 ? l.room() : s_.layout.frame_max();
     log::segment_writer::start(image_);
   }
-  if (group_ != r.version && !SCUTE_PLANTED(pow_copy_version)) add_group(image_, group_ = r.version);
+  if (group_ != r.version && !SCUTE_PLANTED(pow_copy_version))
+    add_group(image_, group_ = r.version);
   std::byte* const to = add_record(image_, t.number, r.id, r.size, r.tombstone);
   if (r.size != 0) std::memcpy(to, bytes, r.size);
   copies_.push_back({&t, r.index(), &e, r.version, r.size | (r.tombstone ? tombstone_flag : 0),
@@ -83,9 +84,9 @@ void cleaner::add_tombstones() {
   std::sort(sightings_.begin(), sightings_.end(),
             [](const sighting& a, const sighting& b) { return a.e < b.e; });
   for (const grave& g : graves_) {
-    const auto [from, to] = std::equal_range(
-        sightings_.begin(), sightings_.end(), sighting{g.e, 0},
-        [](const sighting& a, const sighting& b) { return a.e < b.e; });
+    const auto [from, to] =
+        std::equal_range(sightings_.begin(), sightings_.end(), sighting{g.e, 0},
+                         [](const sighting& a, const sighting& b) { return a.e < b.e; });
     if (SCUTE_PLANTED(pow_tombstone)) continue;
     if (g.e->records.load(std::memory_order_relaxed) > static_cast<uint64_t>(to - from))
       add(*g.t, g.r, *g.e, nullptr);
@@ -164,13 +165,11 @@ void cleaner::take(uint32_t victim, need kept) {
     write_copies();
     if (names) {
       if (!SCUTE_PLANTED(pow_dead_early)) s_.sync(l.w);
-      if (!SCUTE_PLANTED(pow_naming)) {
-        for (uint32_t i = 0; i < lanes_max; ++i)
-          if (const lane* const other = s_.find_lane(i))
-            for (unsigned spins = 0; other->naming.load(std::memory_order_seq_cst);)
-              spin_pause(spins);
-        if (!SCUTE_PLANTED(pow_dead_early)) s_.sync(l.w);
-      }
+      for (uint32_t i = 0; i < lanes_max; ++i)
+        if (const lane* const other = s_.find_lane(i))
+          for (unsigned spins = 0; other->naming.load(std::memory_order_seq_cst);)
+            spin_pause(spins);
+      if (!SCUTE_PLANTED(pow_dead_early)) s_.sync(l.w);
     }
     s_.marks = s_.marks || names || parts_;
     if (s_.marks && !SCUTE_PLANTED(pow_mark)) write_mark();

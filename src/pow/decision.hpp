@@ -17,10 +17,10 @@ namespace scute::core::pow {
 struct decision {
   std::map<lane_key, uint64_t> kept;  // batches up to this one count
   std::vector<bool> counts;           // by waiting frame: its records do
-  std::vector<bool> dropped;          // by waiting frame: its batch does not, and no trailer says so
-  std::vector<damage_note> damage;    // batches that had to be whole, and are not
+  std::vector<bool> dropped;        // by waiting frame: its batch does not, and no trailer says so
+  std::vector<damage_note> damage;  // batches that had to be whole, and are not
   std::set<std::pair<lane_key, uint64_t>> aborted;  // batches whose trailer says so
-  std::vector<cut> cuts;              // of lanes that have dropped ones
+  std::vector<cut> cuts;                            // of lanes that have dropped ones
 };
 
 // `old`: what the head page has decided of lanes before.

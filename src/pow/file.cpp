@@ -57,10 +57,10 @@ std::unique_ptr<store> open_there(const std::string& path, const file_wish& w) {
 std::unique_ptr<store> open_file(const std::string& path, const file_wish& w) {
   for (int tries = 0;; ++tries) {
     if (w.may_exist) try {
-      return open_there(path, w);
-    } catch (const failure& f) {
-      if (f.code() != SCUTE_E_NOENT || !w.may_create || tries == 2) throw;
-    }
+        return open_there(path, w);
+      } catch (const failure& f) {
+        if (f.code() != SCUTE_E_NOENT || !w.may_create || tries == 2) throw;
+      }
     try {
       return make(path, w);
     } catch (const failure& f) {

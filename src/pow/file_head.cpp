@@ -55,8 +55,7 @@ file_head read_head(const medium::medium& m, uint64_t file_size, const std::stri
     if (h.version == 0 || !makes_sense(h)) continue;
     if (!*newest || (*newest)->update < h.update) *newest = h;
   }
-  if (!ours)
-    throw failure(SCUTE_E_FORMAT, name + " is not a persist-on-write file");
+  if (!ours) throw failure(SCUTE_E_FORMAT, name + " is not a persist-on-write file");
   if (!*newest)
     throw failure(SCUTE_E_CORRUPT, "none of the three head pages of " + name +
                                        " is whole, so nothing in it can be told");
@@ -64,8 +63,7 @@ file_head read_head(const medium::medium& m, uint64_t file_size, const std::stri
   if (first_segment + h.segments * h.segment_size > file_size)
     throw failure(SCUTE_E_TRUNCATED, name + " is shorter than its head page says");
   damaged = 0;
-  for (uint32_t i = 0; i < head_copies; ++i)
-    damaged += std::memcmp(&copies[i], &h, sizeof h) != 0;
+  for (uint32_t i = 0; i < head_copies; ++i) damaged += std::memcmp(&copies[i], &h, sizeof h) != 0;
   return h;
 }
 

@@ -144,9 +144,10 @@ struct record_head {
 };
 inline constexpr uint32_t tombstone_flag = 0x80000000U;
 inline constexpr uint32_t record_size_max = 0x3fffffffU;
-inline constexpr uint32_t group_table = 0xffffffffU;  // not a record: `id` is the version of those that follow
-inline constexpr uint32_t catalogue_table = 0;        // of the tables: index is their number
-inline constexpr uint32_t tables_max = 1024;          // that of the tables included
+inline constexpr uint32_t group_table =
+    0xffffffffU;  // not a record: `id` is the version of those that follow
+inline constexpr uint32_t catalogue_table = 0;  // of the tables: index is their number
+inline constexpr uint32_t tables_max = 1024;    // that of the tables included
 inline constexpr uint64_t index_mask = (uint64_t{1} << 48) - 1;
 
 static_assert(sizeof(dependency) == 16 && format::packed<dependency>);

@@ -20,7 +20,11 @@ namespace scute::core::pow {
 class lane {
  public:
   lane(uint32_t number, medium::medium& m, space& s, const log::identity& whose)
-      : w(m), number_(number), base_(m.base()), space_(s), session_(whose.epoch),
+      : w(m),
+        number_(number),
+        base_(m.base()),
+        space_(s),
+        session_(whose.epoch),
         out_(m.base(), s.layout(), whose) {}
 
   uint32_t number() const noexcept { return number_; }
@@ -56,9 +60,11 @@ class lane {
   void confirm_to(uint64_t number) noexcept SCUTE_EXCLUDES(lock_);
 
   medium::writer w;
-  uint64_t clock = 0;              // greatest version that this lane has given
-  std::atomic<int64_t> memory{0};  // bytes of objects that its sections have added, less those they took away
-  std::atomic<bool> naming{false};  // a commit is looking at what is durable, to name what is not (POW-8)
+  uint64_t clock = 0;  // greatest version that this lane has given
+  std::atomic<int64_t> memory{
+      0};  // bytes of objects that its sections have added, less those they took away
+  std::atomic<bool> naming{
+      false};  // a commit is looking at what is durable, to name what is not (POW-8)
   std::atomic<uint64_t> bytes_written{0}, batches{0};  // written by the owner alone
 
  private:

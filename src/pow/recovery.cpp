@@ -15,8 +15,7 @@ namespace {
 
 class recoverer {
  public:
-  recoverer(state& s, const recovery_wish& wish)
-      : s_(s), wish_(wish), w_(*s.medium), scan_(s) {}
+  recoverer(state& s, const recovery_wish& wish) : s_(s), wish_(wish), w_(*s.medium), scan_(s) {}
 
   recovery_report run() {
     align_heads(w_, s_.head);
@@ -51,12 +50,12 @@ class recoverer {
     };
     const auto missing = [&](uint32_t segment, uint64_t first, uint64_t last) {
       const segment_reading& r = scan_.readings[segment];
-      scan_.damage.push_back(
-          {segment,
-           "batches " + std::to_string(first) + " to " + std::to_string(last) + " of lane " +
-               std::to_string(r.lane) + ", session " + std::to_string(r.session) +
-               ", in segment " + std::to_string(segment),
-           true});
+      scan_.damage.push_back({segment,
+                              "batches " + std::to_string(first) + " to " + std::to_string(last) +
+                                  " of lane " + std::to_string(r.lane) + ", session " +
+                                  std::to_string(r.session) + ", in segment " +
+                                  std::to_string(segment),
+                              true});
     };
     std::map<std::pair<lane_key, uint64_t>, uint32_t> by_use;  // lane, generation
     for (uint32_t i = 0; i < scan_.readings.size(); ++i) {
@@ -90,10 +89,10 @@ class recoverer {
       const uint64_t kept = decision_.kept[key];
       if (kept == UINT64_MAX) continue;
       if (r.last == 0) empty_.insert(i);
-      const bool cut_already = std::ranges::any_of(decision_.cuts, [&](const cut& c) {
-        return lane_key(c.session, c.lane) == key;
-      });
-      if (r.first > kept + 1 && !cut_already) decision_.cuts.push_back({key.first, kept, key.second, 0});
+      const bool cut_already = std::ranges::any_of(
+          decision_.cuts, [&](const cut& c) { return lane_key(c.session, c.lane) == key; });
+      if (r.first > kept + 1 && !cut_already)
+        decision_.cuts.push_back({key.first, kept, key.second, 0});
     }
   }
 
@@ -154,7 +153,7 @@ class recoverer {
     file_head& h = s_.head;
     if (decision_.cuts.size() > cuts_max)
       throw failure(SCUTE_E_UNSUPPORTED, s_.name + " was interrupted in recovery too often");
-    h.decided = SCUTE_PLANTED(pow_decided) ? h.decided : h.session;
+    h.decided = h.session;
     h.session += SCUTE_PLANTED(pow_session) ? 0 : 1;
     h.clean = 0;
     h.cut_count = static_cast<uint32_t>(decision_.cuts.size());

@@ -24,7 +24,8 @@ struct recovery_report {
 };
 
 struct recovery_wish {
-  bool salvage = false;  // what is lost is told, and the rest is there; otherwise nothing is changed, and it fails
+  bool salvage =
+      false;  // what is lost is told, and the rest is there; otherwise nothing is changed, and it fails
   uint32_t threads = 1;
   std::function<void(uint64_t, uint64_t)> progress;
 };

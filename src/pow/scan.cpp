@@ -110,39 +110,37 @@ void scan::read_one(worker& w, uint32_t segment) {
   };
   uint64_t last = 0, known = 0;
   bool any_flawed = false;
-  const log::segment_contents c =
-      w.reader.read(s_.space->place(segment), [&](const log::frame& f) {
-        any_flawed = any_flawed || f.flawed;
-        frame_view v;
-        if (!parse(f, v)) return;
-        if (f.behind_gap) r.gaps.push_back({last, v.number});
-        last = v.number;
-        known = std::max(known, v.confirmed);
-        waiting_frame n{segment, 0, 0, v.number, v.version, f.position, v.kind, v.part, 0, {}, {}};
-        for (size_t i = 0; i < v.named_count(); ++i) n.names.push_back(v.named(i));
-        if (v.kind == frame_kind::mark) {
-          for (size_t at = 0; at + sizeof(dependency) <= v.rest.size(); at += sizeof(dependency)) {
-            dependency d;
-            std::memcpy(&d, v.rest.data() + at, sizeof d);
-            n.names.push_back(d);
-          }
-        } else if (v.kind == frame_kind::commit || v.kind == frame_kind::abort) {
-          if (v.rest.size() == sizeof n.parts) std::memcpy(&n.parts, v.rest.data(), sizeof n.parts);
-        } else if (!for_each_record(v, [&](const record& one) {
-                     if (one.table < tables_max && one.index() < index_max_) n.records.push_back(one);
-                   })) {
-          note_damage("a frame whose records make no sense at line " + std::to_string(f.position),
-                      true);
-        }
-        w.records += n.records.size();
-        here.push_back(std::move(n));
-      });
+  const log::segment_contents c = w.reader.read(s_.space->place(segment), [&](const log::frame& f) {
+    any_flawed = any_flawed || f.flawed;
+    frame_view v;
+    if (!parse(f, v)) return;
+    if (f.behind_gap) r.gaps.push_back({last, v.number});
+    last = v.number;
+    known = std::max(known, v.confirmed);
+    waiting_frame n{segment, 0, 0, v.number, v.version, f.position, v.kind, v.part, 0, {}, {}};
+    for (size_t i = 0; i < v.named_count(); ++i) n.names.push_back(v.named(i));
+    if (v.kind == frame_kind::mark) {
+      for (size_t at = 0; at + sizeof(dependency) <= v.rest.size(); at += sizeof(dependency)) {
+        dependency d;
+        std::memcpy(&d, v.rest.data() + at, sizeof d);
+        n.names.push_back(d);
+      }
+    } else if (v.kind == frame_kind::commit || v.kind == frame_kind::abort) {
+      if (v.rest.size() == sizeof n.parts) std::memcpy(&n.parts, v.rest.data(), sizeof n.parts);
+    } else if (!for_each_record(v, [&](const record& one) {
+                 if (one.table < tables_max && one.index() < index_max_) n.records.push_back(one);
+               })) {
+      note_damage("a frame whose records make no sense at line " + std::to_string(f.position),
+                  true);
+    }
+    w.records += n.records.size();
+    here.push_back(std::move(n));
+  });
   if (!c.head) {
     std::byte line[log::line_size];
     r.head = head_state::damaged;
-    const uint64_t places[] = {0, s_.layout.how() == log::redundancy::tracks
-                                      ? s_.layout.sum_offset_of(0)
-                                      : 0};
+    const uint64_t places[] = {
+        0, s_.layout.how() == log::redundancy::tracks ? s_.layout.sum_offset_of(0) : 0};
     for (const uint64_t offset : places) {
       if (!s_.read_segment(s_.space->place(segment).at[0] + offset, line, sizeof line)) {
         r.flawed = true;

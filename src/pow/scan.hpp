@@ -36,10 +36,11 @@ enum class head_state : uint8_t { used, nobodys, torn, damaged };
 
 struct segment_reading {
   head_state head = head_state::damaged;
-  bool flawed = false;       // a copy of something is wrong, and the other one right
-  uint64_t lane = 0, session = 0, generation = 0, first = 0;  // as the head says; first: number of a batch
-  uint64_t last = 0;  // number of the last batch that was read; 0: none
-  struct gap {        // numbers between these are missing behind a place that cannot be read
+  bool flawed = false;  // a copy of something is wrong, and the other one right
+  uint64_t lane = 0, session = 0, generation = 0,
+           first = 0;  // as the head says; first: number of a batch
+  uint64_t last = 0;   // number of the last batch that was read; 0: none
+  struct gap {         // numbers between these are missing behind a place that cannot be read
     uint64_t after, before;
   };
   std::vector<gap> gaps;

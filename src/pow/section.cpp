@@ -48,6 +48,10 @@ bool section::is_of_thread(const section* s) noexcept {
   return std::ranges::find(open_here, s) != open_here.end();
 }
 
+void section::leave_thread() noexcept {
+  std::erase(open_here, this);
+}
+
 void section::add_lock(void* lock, void (*unlock)(void*), bool shared) {
   locks_.push_back({lock, unlock, shared});
 }
@@ -71,7 +75,7 @@ entry& section::own(table& t, uint64_t index, uint32_t tag) {
       refuse(SCUTE_E_FREED, t, index, "does not exist; it was erased, or never made");
     const uint32_t owner = was & owner_mask;
     if (owner == mine) return *e;
-    if (owner != 0 && !SCUTE_PLANTED(pow_conflict))
+    if (owner != 0)
       refuse(SCUTE_E_CONFLICT, t, index,
              "is edited in another section at this moment; sections that edit one object need a "
              "lock in common");
@@ -147,10 +151,10 @@ uint64_t section::measure(item& i) {
   i.size = i.erases ? 0 : i.t->size != 0 ? i.t->size : i.t->kept_by->measure(i.index);
   const uint64_t whole = round_record(i.size);
   if (i.size > record_size_max || whole + frame_overhead + trailer_bytes() > s_.layout.frame_max())
-    throw failure(SCUTE_E_RANGE, "object " + std::to_string(i.index) + " of table " + i.t->name +
-                                     " takes " + std::to_string(i.size) +
-                                     " bytes, more than a segment of " + s_.name + " has room for (" +
-                                     std::to_string(s_.layout.frame_max()) + ")");
+    throw failure(SCUTE_E_RANGE,
+                  "object " + std::to_string(i.index) + " of table " + i.t->name + " takes " +
+                      std::to_string(i.size) + " bytes, more than a segment of " + s_.name +
+                      " has room for (" + std::to_string(s_.layout.frame_max()) + ")");
   return whole;
 }
 
@@ -162,8 +166,7 @@ uint64_t section::trailer_bytes() const noexcept {
 
 void section::put_record(item& i) {
   const uint32_t tag = tag_of(i.e->state.load(std::memory_order_relaxed));
-  std::byte* const to =
-      add_record(image_, i.t->number, make_id(i.index, tag), i.size, i.erases);
+  std::byte* const to = add_record(image_, i.t->number, make_id(i.index, tag), i.size, i.erases);
   if (!i.erases && i.size != 0) i.t->kept_by->encode(i.index, to);
 }
 
@@ -359,153 +362,6 @@ void section::publish(lane& l) noexcept {
     if (gone && !i.t->chooses) i.t->give_index(i.index);
   }
   if (memory_ != 0) l.memory.fetch_add(memory_, std::memory_order_relaxed);
-}
-
-// ---- the end ------------------------------------------------------------------------------------------------
-
-void section::commit() {
-  if (depth_ > 1) {
-    --depth_;
-    return;
-  }
-  if (aborted_) {
-    abort();
-    throw failure(SCUTE_E_ABORTED, "a section inside this one was aborted, so all of it was");
-  }
-  try {
-    collect_dependencies();
-    if (!s_.limit.one_stream && mode_ == durability::strict && !rest_on_.empty()) {
-      s_.sync(s_.writer_of(seat_));
-      rest_on_.clear();
-    }
-    if (!items_.empty()) {
-      s_.refuse_if_failed();
-      lane& l = s_.lane_of(seat_);
-      const std::unique_lock<waiting_mutex> alone =
-          s_.limit.one_stream ? std::unique_lock(s_.stream_lock) : std::unique_lock<waiting_mutex>();
-      try {
-        write(l);
-        if (wrote_) make_durable(l);
-      } catch (...) {
-        abandon_parts();
-        l.naming.store(false, std::memory_order_release);
-        throw;
-      }
-      if (l.naming.load(std::memory_order_relaxed))
-        l.naming.store(false, std::memory_order_release);
-      publish(l);
-    }
-  } catch (...) {
-    abort();
-    throw;
-  }
-  for (const action& a : actions_)
-    if (a.done != nullptr) a.done(a.who, a.what);
-  const bool wait = s_.limit.one_stream && mode_ == durability::strict;
-  dependencies seen;
-  if (wait) {
-    seen = rest_on_;
-    if (wrote_) seen.add(stream_lane, number_);
-  }
-  tell_locks();
-  if (wait && !SCUTE_PLANTED(pow_read_waits))
-    seen.leave([&](uint32_t lane_number, uint64_t number) {
-      return s_.find_lane(lane_number)->durable() < number;
-    });
-  medium::writer* const w = wait && !seen.empty() ? &s_.writer_of(seat_) : nullptr;
-  // The locks first: others get on while this waits for the device.
-  for (size_t k = locks_.size(); k-- != 0;) locks_[k].unlock(locks_[k].lock);
-  locks_.clear();
-  depth_ = 0;
-  if (w != nullptr) {
-    try {
-      s_.sync(*w);
-    } catch (...) {
-      end();
-      throw;
-    }
-  }
-  end();
-}
-
-// What this section leaves undurable goes along with its locks and its thread.
-void section::tell_locks() noexcept {
-  if (!s_.limit.one_stream && !s_.names.load(std::memory_order_relaxed)) return;
-  try {
-    dependencies left = rest_on_;
-    const lane& l = s_.lane_of(seat_);
-    if (wrote_ && l.durable() < number_) {
-      left.clear();
-      left.add(l.number(), number_);
-    }
-    seat_.seen = left;
-    for (const held_lock& h : locks_)
-      s_.locks.note(h.lock, left, h.shared || !wrote_);
-  } catch (...) {
-    // Without memory nobody could name it. So it becomes durable now, and if it does not nobody goes on.
-    try {
-      s_.sync(s_.writer_of(seat_));
-    } catch (...) {  // NOLINT(bugprone-empty-catch): refuse_if_failed() tells everybody
-    }
-  }
-}
-
-void section::abort() noexcept {
-  if (depth_ > 1) {
-    --depth_;
-    aborted_ = true;
-    return;
-  }
-  if (!is_open()) return;
-  abandon_parts();
-  roll_back();
-  try {
-    collect_dependencies();
-  } catch (...) {
-    rest_on_.clear();
-  }
-  wrote_ = false;
-  tell_locks();
-  for (size_t k = locks_.size(); k-- != 0;) locks_[k].unlock(locks_[k].lock);
-  locks_.clear();
-  depth_ = 0;
-  end();
-}
-
-// Parts that are written get a trailer, so that the lane's next batch is read as the next one.
-void section::abandon_parts() noexcept {
-  if (parts_ == 0) return;
-  lane& l = s_.lane_of(seat_);
-  try {
-    write_trailer(l, frame_kind::abort);
-  } catch (...) {  // NOLINT(bugprone-empty-catch): without memory the segment ends here
-    l.end_segment();
-  }
-  if (how() == log::stores::streamed) l.w.fence(fence_site::pow_abandon);
-  l.finish();
-  if (how() == log::stores::streamed) l.confirm();
-  // They are on the medium all the same, until their segment is void.
-  for (item& i : items_)
-    if (i.segment != nowhere) i.e->records.fetch_add(1, std::memory_order_relaxed);
-  parts_ = 0;
-}
-
-void section::roll_back() noexcept {
-  for (size_t k = actions_.size(); k-- != 0 && !SCUTE_PLANTED(pow_undo);)
-    if (actions_[k].back != nullptr) actions_[k].back(actions_[k].who, actions_[k].what);
-  for (item& i : items_) {
-    const uint32_t now = i.e->state.load(std::memory_order_relaxed);
-    const bool fresh = (now & entry_fresh) != 0;
-    i.e->state.fetch_and(~(owner_mask | entry_section | (fresh ? uint32_t{entry_live} : 0)),
-                         std::memory_order_release);
-    if (fresh && !i.t->chooses) i.t->give_index(i.index);
-  }
-}
-
-void section::end() noexcept {
-  std::erase(open_here, this);
-  seat_.open = nullptr;
-  seat_.busy.store(false, std::memory_order_release);
 }
 
 }  // namespace scute::core::pow

@@ -92,6 +92,7 @@ class section {
   void publish(lane& l) noexcept;
   void publish(item& i) noexcept;
   void end() noexcept;
+  void leave_thread() noexcept;
   void tell_locks() noexcept;
   void roll_back() noexcept;
   void abandon_parts() noexcept;

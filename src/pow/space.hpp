@@ -27,7 +27,8 @@ struct segment_note {
   std::atomic<bool> pinned{false};  // has parts of a batch that has not ended
   uint32_t lane = 0;
   uint64_t session = 0, generation = 0;
-  uint32_t after = 0xffffffffU;  // a segment that must be void before this one: a batch goes on from there to here
+  uint32_t after =
+      0xffffffffU;  // a segment that must be void before this one: a batch goes on from there to here
 };
 
 class space {

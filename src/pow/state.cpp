@@ -46,8 +46,7 @@ void state::refuse_if_failed() const {
 
 void state::store_void_head(medium::writer& w, uint32_t s) const noexcept {
   const void_head h = make_void_head(salt);
-  log::store_lines(w, medium->base(), layout, space->place(s), 0,
-                   std::as_bytes(std::span(&h, 1)));
+  log::store_lines(w, medium->base(), layout, space->place(s), 0, std::as_bytes(std::span(&h, 1)));
 }
 
 bool state::grow(medium::writer& w) {
@@ -124,7 +123,8 @@ seat& state::take_seat() {
 }
 
 void state::make_room(lane& l, uint64_t bytes, need kept, bool spanned, log::stores how) {
-  while (l.room() < bytes) {
+  // Copies of large objects may fill as much as they free, for ever.
+  for (unsigned in_vain = 0; l.room() < bytes;) {
     uint32_t s = nowhere;
     if (space->take(kept, s)) {
       l.begin(s, spanned);
@@ -133,11 +133,16 @@ void state::make_room(lane& l, uint64_t bytes, need kept, bool spanned, log::sto
       continue;
     }
     if (grow(l.w)) continue;
-    if (kept >= need::erasing && clean_one != nullptr && clean_one(*this)) continue;
-    throw failure(SCUTE_E_NOSPC,
-                  name + " is full: " + std::to_string(space->live_bytes()) +
-                      " bytes of objects count in " + std::to_string(space->count()) +
-                      " segments; erase some, or open it with a larger max_size");
+    const uint64_t free_before = space->free_count();
+    if (kept >= need::erasing && clean_one != nullptr && in_vain < cleaned_in_vain_max &&
+        clean_one(*this)) {
+      in_vain = space->free_count() > free_before ? 0 : in_vain + 1;
+      continue;
+    }
+    throw failure(SCUTE_E_NOSPC, name + " is full: " + std::to_string(space->live_bytes()) +
+                                     " bytes of objects count in " +
+                                     std::to_string(space->count()) +
+                                     " segments; erase some, or open it with a larger max_size");
   }
 }
 

@@ -23,6 +23,9 @@ namespace scute::core::pow {
 
 class section;
 
+// Victims in a row that gave no free segment more: then others will not either.
+inline constexpr unsigned cleaned_in_vain_max = 8;
+
 inline constexpr uint32_t cleaner_lane = 0, stream_lane = 1;
 
 // A thread's place at a store: a section at a time. A place that nobody is in may be taken by another thread.
@@ -32,13 +35,13 @@ struct seat {
   uint32_t number = 0;  // from 1; owner of entries, and lane where each thread has one
   section* open = nullptr;
   std::unique_ptr<medium::writer> own;  // where all threads have one lane
-  dependencies seen;  // undurable batches that the thread has written or seen
+  dependencies seen;                    // undurable batches that the thread has written or seen
 };
 
 struct limits {
   uint64_t max_size = 0;
-  uint64_t max_memory = 0;     // 0: none
-  uint64_t growth = 8;         // segments at a time
+  uint64_t max_memory = 0;      // 0: none
+  uint64_t growth = 8;          // segments at a time
   double max_live_share = 0.5;  // the cleaner runs while less than that of what is used counts
   bool one_stream = false;
   uint32_t threads = 1;  // of recovery

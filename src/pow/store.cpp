@@ -89,9 +89,9 @@ std::unique_ptr<store> store::create(std::unique_ptr<medium::medium> m, const st
     s.space->give(static_cast<uint32_t>(how.segments) - 1 - i);
   s.add_table(catalogue_table);
   made->load_catalogue();
-  if (w.background) made->thread_ = std::thread([&in = *made, rate = w.clean_rate] {
-    in.clean_in_background(rate);
-  });
+  if (w.background)
+    made->thread_ =
+        std::thread([&in = *made, rate = w.clean_rate] { in.clean_in_background(rate); });
   return made;
 }
 
@@ -111,9 +111,9 @@ std::unique_ptr<store> store::open(std::unique_ptr<medium::medium> m, const std:
     made->report_.repaired += damaged;
   }
   made->load_catalogue();
-  if (w.background) made->thread_ = std::thread([&in = *made, rate = w.clean_rate] {
-    in.clean_in_background(rate);
-  });
+  if (w.background)
+    made->thread_ =
+        std::thread([&in = *made, rate = w.clean_rate] { in.clean_in_background(rate); });
   return made;
 }
 
@@ -210,8 +210,8 @@ table& store::attach(const std::string& name, uint32_t type, uint32_t size, bool
     t->chooses = chooses;
     const locked cleaning(s_.clean_lock);  // nothing moves meanwhile
     if (t->found == nullptr)
-      throw failure(SCUTE_E_BUSY, "table " + name + " of " + s_.name +
-                                      " was open before; open the store again");
+      throw failure(SCUTE_E_BUSY,
+                    "table " + name + " of " + s_.name + " was open before; open the store again");
     load(*t, k);
     return *t;
   }
@@ -259,9 +259,11 @@ bool store::clean_for_room(state& s) {
 
 uint64_t store::clean(uint64_t most) {
   uint64_t n = 0;
-  for (; n < most; ++n) {
+  for (unsigned in_vain = 0; n < most && in_vain < cleaned_in_vain_max; ++n) {
     const locked guard(s_.clean_lock);
+    const uint64_t free_before = s_.space->free_count();
     if (!cleaner_->take_one(need::cleaning)) break;
+    in_vain = s_.space->free_count() > free_before ? 0 : in_vain + 1;
   }
   return n;
 }
@@ -271,8 +273,7 @@ bool store::worth_cleaning() const noexcept {
   constexpr uint64_t spare = 4;  // segments that are open, or nearly
   return used > spare * s_.space->segment_size() &&
          static_cast<double>(live) <
-             s_.limit.max_live_share *
-                 static_cast<double>(used - spare * s_.space->segment_size());
+             s_.limit.max_live_share * static_cast<double>(used - spare * s_.space->segment_size());
 }
 
 void store::clean_in_background(uint64_t rate) {
@@ -285,13 +286,16 @@ void store::clean_in_background(uint64_t rate) {
       wake_.wait_for(sleep_lock_, std::chrono::milliseconds(20));
       if (ending_) return;
     }
-    while (worth_cleaning() && clock::now() >= allowed) {
+    for (unsigned in_vain = 0;
+         in_vain < cleaned_in_vain_max && worth_cleaning() && clock::now() >= allowed;) {
+      const uint64_t free_before = s_.space->free_count();
       const uint64_t before = s_.count.copied_bytes.load(std::memory_order_relaxed);
       try {
         if (clean(1) == 0) break;
       } catch (const std::exception&) {
         break;  // no room, no memory, or a device that fails: whoever commits is told
       }
+      in_vain = s_.space->free_count() > free_before ? 0 : in_vain + 1;
       const uint64_t copied = s_.count.copied_bytes.load(std::memory_order_relaxed) - before;
       if (rate != 0)
         allowed = clock::now() + std::chrono::nanoseconds(copied * 1'000'000'000 / rate);
@@ -325,8 +329,7 @@ check_report store::check(bool repair, bool compare) {
       ++report.frames;
       if (f.flawed) {
         ++flawed;
-        if (repair)
-          log::store_lines(w, s_.medium->base(), s_.layout, place, f.position, f.lines);
+        if (repair) log::store_lines(w, s_.medium->base(), s_.layout, place, f.position, f.lines);
       }
       if (!parse(f, v) || (v.kind != frame_kind::whole && v.kind != frame_kind::part &&
                            v.kind != frame_kind::copies))
@@ -375,10 +378,9 @@ check_report store::check(bool repair, bool compare) {
       const uint32_t known = e->records.load(std::memory_order_relaxed);
       const bool live = (e->state.load(std::memory_order_relaxed) & entry_live) != 0;
       if (live && (there == 0 || !at->second.newest))
-        report.damage.push_back({e->segment,
-                                 "object " + std::to_string(i) + " of table " + t->name +
-                                     " has no record",
-                                 true});
+        report.damage.push_back(
+            {e->segment, "object " + std::to_string(i) + " of table " + t->name + " has no record",
+             true});
       else if (there != known)
         report.damage.push_back({e->segment,
                                  "object " + std::to_string(i) + " of table " + t->name + " has " +

@@ -83,8 +83,7 @@ class table {
  private:
   void raise(uint64_t high) noexcept {
     uint64_t before = high_.load(std::memory_order_relaxed);
-    while (before < high &&
-           !high_.compare_exchange_weak(before, high, std::memory_order_acq_rel)) {
+    while (before < high && !high_.compare_exchange_weak(before, high, std::memory_order_acq_rel)) {
     }
   }
   chunked<entry> entries_;

@@ -50,8 +50,9 @@ class cells final : public keeper {
   std::string all() const {
     std::string s;
     for (const auto& [index, text] : texts)
-      s += std::to_string(index) + "=" + (text.size() < 20 ? text : text.substr(0, 8) + "..." +
-                                          std::to_string(text.size())) + " ";
+      s += std::to_string(index) + "=" +
+           (text.size() < 20 ? text : text.substr(0, 8) + "..." + std::to_string(text.size())) +
+           " ";
     return s;
   }
 

@@ -49,8 +49,7 @@ class Faces : public ::testing::TestWithParam<test::scratch::where> {
   std::mutex m;
 };
 
-INSTANTIATE_TEST_SUITE_P(, Faces,
-                         ::testing::Values(test::scratch::memory, test::scratch::disk),
+INSTANTIATE_TEST_SUITE_P(, Faces, ::testing::Values(test::scratch::memory, test::scratch::disk),
                          [](const auto& p) {
                            return std::string(p.param == test::scratch::memory ? "Memory" : "Disk");
                          });
@@ -222,7 +221,9 @@ TEST_P(Faces, Misuse) {
   EXPECT_EQ(code_of([&] {
               auto s = db.section(m);
               words.edit("a") = "1";
-              { auto inner = db.section(); }
+              {
+                auto inner = db.section();
+              }
               s.commit();
             }),
             errc::aborted);
@@ -317,6 +318,7 @@ TEST_P(Faces, MaxMemory) {
 TEST_P(Faces, ThreadsAndTheCleaner) {
   options o = small();
   o.flags = 0;
+  o.max_size = 2 << 20;
   const uint64_t threads = 4, rounds = GetParam() == test::scratch::memory ? 1500 : 300;
   {
     store db(path, o);

@@ -98,9 +98,7 @@ pow_scenario cleaned(const named_kind& k) {
     for (uint64_t i = 1; i < 5; ++i) p.put(i, std::string(wide, static_cast<char>('a' + i)));
     for (uint64_t i = 1; i < 4; ++i) p.put(i, std::string(wide, static_cast<char>('A' + i)));
   });
-  const auto clean = [&] {
-    s.step("clean", [](pow_subject& p) { p.store().clean(1); });
-  };
+  const auto clean = [&] { s.step("clean", [](pow_subject& p) { p.store().clean(1); }); };
   s.step("erase", [](pow_subject& p) { p.erase(2); });
   s.step("change", [=](pow_subject& p) { p.put(3, std::string(wide, 'c')); });
   s.step("change", [=](pow_subject& p) { p.put(4, std::string(wide, 'd')); });
@@ -127,9 +125,8 @@ pow_scenario crowded(const named_kind& k) {
     for (uint64_t i = 0; i < 12; ++i) p.put(i % 3, std::string(wide, static_cast<char>('a' + i)));
   });
   for (uint64_t i = 0; i < 5; ++i)
-    s.step("change", [=](pow_subject& p) {
-      p.put(i % 3, std::string(wide, static_cast<char>('A' + i)));
-    });
+    s.step("change",
+           [=](pow_subject& p) { p.put(i % 3, std::string(wide, static_cast<char>('A' + i))); });
   s.step("erase", [](pow_subject& p) { p.erase(1); });
   return s;
 }
@@ -174,8 +171,7 @@ pow_scenario parts(const named_kind& k) {
         p.cells().put(x, 2, "small");
       });
     });
-  for (int i = 0; i < 3; ++i)
-    s.step("clean", [](pow_subject& p) { p.store().clean(1); });
+  for (int i = 0; i < 3; ++i) s.step("clean", [](pow_subject& p) { p.store().clean(1); });
   return s;
 }
 
@@ -188,9 +184,8 @@ pow_scenario growing(const named_kind& k) {
   s.observe(all_of);
   s.setup([](pow_subject& p) { p.put(0, "nought"); });
   for (uint64_t i = 1; i < 4; ++i)
-    s.step("make", [=](pow_subject& p) {
-      p.put(i, std::string(wide, static_cast<char>('a' + i)));
-    });
+    s.step("make",
+           [=](pow_subject& p) { p.put(i, std::string(wide, static_cast<char>('a' + i))); });
   s.step_on_stage("close and open", [](const stage_of<pow_subject>& on) {
     on.close();
     on.open();
@@ -212,17 +207,17 @@ pow_scenario shared(const named_kind& k) {
     });
   });
   for (uint64_t t = 0; t < 2; ++t) {
-    s.in_thread(t).observe([=](pow_subject& p) {
-      return std::to_string(p.number(1 + t)) + sound(p);
-    });
+    s.in_thread(t).observe(
+        [=](pow_subject& p) { return std::to_string(p.number(1 + t)) + sound(p); });
     for (int i = 0; i < 4; ++i)
       s.in_thread(t).step("count", [=](pow_subject& p) {
-        p.section(strict,
-                  [&](pow::section& x) {
-                    p.put_number(x, 0, p.number(0) + 1);
-                    p.put_number(x, 1 + t, p.number(1 + t) + 1);
-                  },
-                  p.a);
+        p.section(
+            strict,
+            [&](pow::section& x) {
+              p.put_number(x, 0, p.number(0) + 1);
+              p.put_number(x, 1 + t, p.number(1 + t) + 1);
+            },
+            p.a);
       });
     s.in_thread(t).step("clean", [](pow_subject& p) { p.store().clean(1); });
   }
@@ -264,6 +259,16 @@ void sync_and_tell(pow_subject& p) {
     if (before[i] > p.witnessed(i)) p.witness(i, before[i]);
 }
 
+// The smallest such thing: few states, so that nearly all of them are looked at.
+pow_scenario pair(const named_kind& k) {
+  auto s = with("later-pair", k);
+  s.setup(start_from_nothing);
+  for (uint64_t t = 0; t < 2; ++t) s.in_thread(t).observe(follows);
+  s.in_thread(0).step("count", count_later);
+  s.in_thread(1).step("copy", [](pow_subject& p) { copy_later(p, 1); });
+  return s;
+}
+
 pow_scenario chain(const named_kind& k) {
   auto s = with("later-chain", k);
   s.setup(start_from_nothing);
@@ -277,12 +282,13 @@ pow_scenario chain(const named_kind& k) {
   s.in_thread(1).step("copy", [](pow_subject& p) { copy_later(p, 1); });
   s.in_thread(1).step("a strict one", [](pow_subject& p) {
     uint64_t seen = 0;
-    p.section(strict,
-              [&](pow::section& x) {
-                seen = p.number(1);
-                p.put_number(x, 2, seen);
-              },
-              p.b);
+    p.section(
+        strict,
+        [&](pow::section& x) {
+          seen = p.number(1);
+          p.put_number(x, 2, seen);
+        },
+        p.b);
     if (seen > p.witnessed(2)) p.witness(2, seen);
   });
   return s;
@@ -392,10 +398,11 @@ const std::vector<pow_entry>& pow_scenarios() {
       to.push_back({make(k).name(), [&k, make] { return make(k); }});
     };
     for (const named_kind* k : {&none, &always, &stream})
-      for (const auto make : {sections, reopened, created, cleaned, crowded, parts, growing, shared})
+      for (const auto make :
+           {sections, reopened, created, cleaned, crowded, parts, growing, shared})
         add(*k, make);
     for (const named_kind* k : {&none, &always})
-      for (const auto make : {chain, carried, later_cleaned, later_alone}) add(*k, make);
+      for (const auto make : {pair, chain, carried, later_cleaned, later_alone}) add(*k, make);
     for (const named_kind* k : {&none, &stream}) add(*k, told);
     return to;
   }();

@@ -2,6 +2,9 @@
 // The core of a store: what a section costs, and what files and devices can be wrong with.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <span>
 #include <vector>
 
 #include "cells.hpp"
@@ -13,7 +16,7 @@ namespace {
 // A file that is a vector, and counts.
 class plain_medium final : public medium::medium {
  public:
-  explicit plain_medium(std::vector<std::byte>& bytes) {
+  explicit plain_medium(std::span<std::byte> bytes) {
     base_ = bytes.data();
     size_ = bytes.size();
     kind_ = ::scute::core::medium::kind::simulated;
@@ -35,6 +38,7 @@ class plain_medium final : public medium::medium {
 class Store : public ::testing::TestWithParam<protection> {
  protected:
   void make() {
+    std::ranges::fill(bytes, std::byte{0});
     shape how;
     how.protect = GetParam();
     how.segment_size = 72 * 1024;
@@ -81,7 +85,13 @@ class Store : public ::testing::TestWithParam<protection> {
     }
   }
 
-  std::vector<std::byte> bytes{first_segment + 8 * 72 * 1024};
+  static constexpr size_t file_bytes = first_segment + size_t{8} * 72 * 1024;
+  struct given_back {
+    void operator()(std::byte* p) const { std::free(p); }
+  };
+  std::unique_ptr<std::byte, given_back> memory{
+      static_cast<std::byte*>(std::aligned_alloc(head_page, file_bytes))};
+  std::span<std::byte> bytes{memory.get(), file_bytes};
   std::unique_ptr<store> db;
   std::unique_ptr<cells> c;
 };
@@ -124,21 +134,21 @@ TEST_P(Store, HeadPages) {
   make();
   put(1, "one");
   db.reset();
-  const std::vector<std::byte> sound = bytes;
+  const std::vector<std::byte> sound(bytes.begin(), bytes.end());
   for (uint32_t lost = 0; lost < head_copies; ++lost) {
-    bytes = sound;
+    std::ranges::copy(sound, bytes.begin());
     std::fill_n(bytes.begin() + static_cast<ptrdiff_t>(lost * head_page), head_page, std::byte{7});
     EXPECT_EQ(open_fails(), SCUTE_OK) << lost;
     EXPECT_EQ(c->get(1), "one");
   }
   db.reset();
-  bytes = sound;
+  std::ranges::copy(sound, bytes.begin());
   change_heads([](file_head& h) { h.version = 99; });
   EXPECT_EQ(open_fails(), SCUTE_E_VERSION);
-  bytes = sound;
+  std::ranges::copy(sound, bytes.begin());
   change_heads([](file_head& h) { h.segments = 1000; });
   EXPECT_EQ(open_fails(), SCUTE_E_TRUNCATED);
-  bytes = sound;
+  std::ranges::copy(sound, bytes.begin());
   for (uint32_t i = 0; i < head_copies; ++i) bytes[i * head_page + 60] ^= std::byte{1};
   EXPECT_EQ(open_fails(), SCUTE_E_CORRUPT);
   std::fill_n(bytes.begin(), first_segment, std::byte{0});
@@ -150,10 +160,10 @@ TEST_P(Store, LostPagesAreRepairedOrTold) {
   for (uint64_t i = 0; i < 40; ++i) put(i, std::string(2000, static_cast<char>('a' + i % 26)));
   db->close();
   db.reset();
-  const std::vector<std::byte> sound = bytes;
+  const std::vector<std::byte> sound(bytes.begin(), bytes.end());
   uint64_t refused = 0;
   for (uint64_t page = first_segment / head_page; page < bytes.size() / head_page; ++page) {
-    bytes = sound;
+    std::ranges::copy(sound, bytes.begin());
     std::fill_n(bytes.begin() + static_cast<ptrdiff_t>(page * head_page), head_page,
                 std::byte{0x5a});
     const scute_error e = open_fails();
@@ -162,7 +172,7 @@ TEST_P(Store, LostPagesAreRepairedOrTold) {
     } else if (e != SCUTE_OK) {
       ASSERT_EQ(e, SCUTE_E_CORRUPT);
       ++refused;
-      bytes = sound;
+      std::ranges::copy(sound, bytes.begin());
       std::fill_n(bytes.begin() + static_cast<ptrdiff_t>(page * head_page), head_page,
                   std::byte{0x5a});
       reopen(true);

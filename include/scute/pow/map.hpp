@@ -34,7 +34,7 @@ class basic_map : private keeper<basic_map<Container, K, V>> {
   class iterator {
    public:
     using value_type = std::pair<const K&, const V&>;
-    using difference_type = std::ptrdiff_t;
+    using difference_type = ptrdiff_t;
     iterator() = default;
     explicit iterator(inner at) : at_(at) {}
     value_type operator*() const { return {at_->first, at_->second.value}; }

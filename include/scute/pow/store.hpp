@@ -4,8 +4,8 @@
 #ifndef SCUTE_POW_STORE_HPP
 #define SCUTE_POW_STORE_HPP
 
-#include <scute/error.hpp>
 #include <scute/pow.h>
+#include <scute/error.hpp>
 
 #include <exception>
 #include <functional>
@@ -15,7 +15,11 @@
 
 namespace scute::pow {
 
-enum class protection { none = SCUTE_POW_NONE, sealed = SCUTE_POW_SEALED, always = SCUTE_POW_ALWAYS };
+enum class protection {
+  none = SCUTE_POW_NONE,
+  sealed = SCUTE_POW_SEALED,
+  always = SCUTE_POW_ALWAYS
+};
 
 /// When a section is durable: when commit() returns, or by the next sync().
 enum class durability { strict = SCUTE_POW_STRICT, later = SCUTE_POW_LATER };
