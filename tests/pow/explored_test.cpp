@@ -25,7 +25,7 @@ TEST_P(Explored, IsSound) {
   const char* const wanted = std::getenv("SCUTE_TEST_STATES");
   for (const bool eadr : {false, true}) {
     explore_options how;
-    how.states = wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 4000;
+    how.states = wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 2000;
     how.thorough = true;
     how.eadr = eadr;
     const exploration r = explore(entry.make(), how);

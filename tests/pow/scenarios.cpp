@@ -133,8 +133,10 @@ pow_scenario crowded(const named_kind& k) {
 
 // Sections that are written while they go on, and such that need several segments.
 pow_scenario parts(const named_kind& k) {
-  auto s = with("parts", k);
-  const uint64_t wide = k.kind.protect == pow::protection::always ? 11000 : 1500;
+  named_kind roomy = k;  // several segments' worth of objects, and what is kept back
+  roomy.kind.segments = roomy.kind.most = 12;
+  auto s = with("parts", roomy);
+  const uint64_t wide = k.kind.protect == pow::protection::always ? 9000 : 1500;
   s.observe(all_of);
   s.setup([](pow_subject& p) {
     p.put(1, "one");
