@@ -9,9 +9,11 @@
 
 #include "options.hpp"
 #include "results/results.hpp"
+#include "systems/ents_system.hpp"
 #include "systems/kv_system.hpp"
 #include "systems/map_system.hpp"
 #include "systems/object_system.hpp"
+#include "systems/stamp_system.hpp"
 #include "works/works.hpp"
 
 using namespace scute::bench;
@@ -26,6 +28,10 @@ void list() {
   for (const system_kind& k : system_kinds()) fmt::print("  {:<22}{}\n", k.name, k.about);
   for (const kv_kind& k : kv_kinds())
     if (k.system != "scute") fmt::print("  {:<22}{}\n", k.name, k.about);
+  for (const stamp_kind& k : stamp_kinds())
+    if (!k.about.empty()) fmt::print("  {:<22}{}\n", k.name, k.about);
+  for (const ents_kind& k : ents_kinds())
+    if (!k.about.empty()) fmt::print("  {:<22}{}\n", k.name, k.about);
   fmt::print("\nMaps (--structures)\n ");
   for (const std::string& structure : map_structures()) fmt::print(" {}", structure);
   fmt::print("\n");

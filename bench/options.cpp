@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "systems/ents_system.hpp"
 #include "systems/kv_system.hpp"
 #include "systems/map_system.hpp"
 #include "systems/object_system.hpp"
+#include "systems/stamp_system.hpp"
 
 namespace scute::bench {
 namespace {
@@ -49,8 +51,17 @@ void check(options& o) {
   for (const auto& k : kv_kinds())
     if (std::find(systems.begin(), systems.end(), k.name) == systems.end())
       systems.push_back(k.name);
+  for (const auto& k : stamp_kinds())
+    if (std::find(systems.begin(), systems.end(), k.name) == systems.end())
+      systems.push_back(k.name);
+  for (const auto& k : ents_kinds())
+    if (std::find(systems.begin(), systems.end(), k.name) == systems.end())
+      systems.push_back(k.name);
   one_of("system", o.systems, systems);
-  one_of("structure", o.structures, map_structures());
+  std::vector<std::string> structures = map_structures();
+  structures.insert(structures.end(), {"bplus_tree", "location_of_one", "location", "whole",
+                                       "orders", "whole_w1", "whole_w2"});
+  one_of("structure", o.structures, structures);
   std::error_code ec;
   for (const auto& [option, dir] : {std::pair{"--dir", o.dir}, {"--disk-dir", o.disk_dir}})
     if (!std::filesystem::is_directory(dir, ec))

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "workloads/stamp/load.hpp"
 #include "workloads/table3.hpp"
 
 namespace scute::bench {
@@ -49,6 +50,8 @@ struct row {
   std::optional<costs> per_op;    // absent where the system does not count
   std::optional<uint64_t> moved;  // bytes that one operation reads; gives a throughput
 
+  std::optional<double>
+      deferred_ns;                 // that the system put off until after the time of the operation
   std::optional<double> untested;  // share of the object bytes accessed that nothing has tested
   std::optional<double> p50_ns, p99_ns;  // of single operations, where those are timed
   std::string file_system;               // of works on a disk; else empty
@@ -56,7 +59,8 @@ struct row {
   // Of `stages`: name and ns of an operation, in the order of a transaction.
   std::vector<std::pair<std::string, double>> stages;
 
-  std::optional<footprint> sizes;  // of table3, which has no times
+  std::optional<footprint> sizes;              // of table3, which has no times
+  std::optional<workloads::stamp::load> load;  // of stamp_load, which has none either
 
   // As in --systems and in the tables.
   std::string name() const { return system == "scute" ? config : system; }

@@ -40,7 +40,7 @@ std::string to_json(const std::vector<row>& rows) {
     j["threads"] = r.threads;
     j["system"] = r.system;
     j["config"] = r.config;
-    if (!r.sizes) {
+    if (!r.sizes && !r.load) {
       j["ns_per_op"] = round4(r.ns_per_op);
       j["spread"] = round4(r.spread);
     }
@@ -55,6 +55,7 @@ std::string to_json(const std::vector<row>& rows) {
       j["bytes_metadata_per_op"] = round4(r.per_op->bytes_metadata);
     }
     if (r.moved) j["read_per_op"] = *r.moved;
+    if (r.deferred_ns) j["deferred_ns_per_op"] = round4(*r.deferred_ns);
     if (r.untested) j["untested"] = round4(*r.untested);
     for (const auto& [name, ns] : r.stages) j["stages"][name] = round4(ns);
     if (r.p50_ns) j["p50_ns"] = round4(*r.p50_ns);
@@ -63,6 +64,11 @@ std::string to_json(const std::vector<row>& rows) {
     if (r.sizes) {
       put(j, "insert", r.sizes->insert);
       put(j, "remove", r.sizes->remove);
+    }
+    if (r.load) {
+      j["changed_bytes"] = round4(r.load->bytes);
+      j["new_bytes"] = round4(r.load->new_bytes);
+      j["updates"] = r.load->updates;
     }
     out += j.dump() + "\n";
   }
@@ -84,6 +90,9 @@ std::vector<row> from_json(const std::string& text) {
     r.config = j.at("config");
     if (j.contains("insert_new_bytes")) {
       r.sizes = footprint{take(j, "insert"), take(j, "remove")};
+    } else if (j.contains("changed_bytes")) {
+      r.load = workloads::stamp::load{j.at("changed_bytes"), j.at("ops"), j.at("updates"),
+                                      j.at("new_bytes")};
     } else {
       r.ns_per_op = j.at("ns_per_op");
       r.spread = j.at("spread");
@@ -96,6 +105,7 @@ std::vector<row> from_json(const std::string& text) {
       j.at("bytes_per_op").get<double>();
     }
     if (j.contains("read_per_op")) r.moved = j.at("read_per_op").get<uint64_t>();
+    if (j.contains("deferred_ns_per_op")) r.deferred_ns = j.at("deferred_ns_per_op").get<double>();
     if (j.contains("untested")) r.untested = j.at("untested").get<double>();
     if (j.contains("stages"))
       for (const auto& [name, ns] : j.at("stages").items()) r.stages.emplace_back(name, ns);

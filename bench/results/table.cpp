@@ -46,7 +46,8 @@ std::string times(const row& r, const std::vector<row>& rows, bool several, bool
 
 // What the columns tell apart: maps, or sizes, and distributions.
 std::string column_of(const row& r) {
-  if (!r.structure.empty()) return r.structure;
+  if (!r.structure.empty() && r.distribution.empty()) return r.structure;
+  if (!r.structure.empty()) return r.structure + ", " + r.distribution;
   return r.distribution.empty() ? human_size(r.size) : human_size(r.size) + ", " + r.distribution;
 }
 
@@ -68,7 +69,7 @@ struct table {
 std::vector<table> split(const std::vector<row>& rows) {
   std::vector<table> tables;
   for (const row& r : rows) {
-    if (r.sizes) continue;
+    if (r.sizes || r.load) continue;
     auto t = std::find_if(tables.begin(), tables.end(), [&](const table& x) {
       return x.work == r.work && x.threads == r.threads;
     });
@@ -184,6 +185,7 @@ std::string to_tables(const std::vector<row>& rows, style s) {
     if (!counted.empty()) out += (s == style::text ? "  " : "") + counted + "\n";
   }
   out += footprint_table(rows, s);
+  out += load_table(rows, s);
   return out;
 }
 

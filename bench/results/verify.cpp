@@ -61,10 +61,16 @@ int verify(const options& o, const std::vector<row>& rows) {
         complain("no sizes: " + name(e));
       continue;
     }
+    if (r->work == "stamp_load") {
+      if (!r->load || r->load->bytes <= 0 || r->load->updates == 0 || r->ops == 0)
+        complain("no load: " + name(e));
+      continue;
+    }
     if (!(r->ns_per_op > 0) || !(r->spread >= 0) || r->ops == 0) complain("no time: " + name(e));
     const auto is = [&](const char* group) { return r->work.rfind(group, 0) == 0; };
     const bool transactions = r->work == "alloc" || r->work == "free" || is("overwrite") ||
-                              is("edit_") || is("map_") || is("ycsb_");
+                              is("edit_") || is("map_") || is("ycsb_") || is("ents_") ||
+                              is("stamp");
     if (transactions && r->system == "scute" && !r->per_op) complain("not counted: " + name(e));
     if (is("map_get") && r->per_op && r->per_op->fences > 0.1)
       complain("fences of a look-up: " + name(e));

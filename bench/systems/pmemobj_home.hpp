@@ -2,6 +2,7 @@
 // A libpmemobj pool for the data structures of workloads/.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "row.hpp"
@@ -11,14 +12,16 @@
 
 namespace scute::bench {
 
-class pmemobj_home {
- public:
-  using store_type = workloads::pmemobj_store;
+enum class pmemobj_pages : uint8_t { as_they_come, huge };
 
-  enum class pages { as_they_come, huge };
+template <class Store>
+class pmemobj_home_of {
+ public:
+  using store_type = Store;
+  using pages = pmemobj_pages;
 
   // Throws no_huge_pages if there are none to be had.
-  pmemobj_home(const std::string& path, uint64_t size, pages wish)
+  pmemobj_home_of(const std::string& path, uint64_t size, pages wish)
       : file_(path, size), store_(file_.pool) {
     if (wish == pages::huge) make_huge(file_.pool, size);
   }
@@ -30,5 +33,8 @@ class pmemobj_home {
   pmemobj_file file_;
   store_type store_;
 };
+
+using pmemobj_home = pmemobj_home_of<workloads::pmemobj_store>;
+using pmemobj_elements_home = pmemobj_home_of<workloads::pmemobj_elements_store>;
 
 }  // namespace scute::bench

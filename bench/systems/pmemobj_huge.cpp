@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <map>
+#include <thread>
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
@@ -63,8 +65,10 @@ void make_huge(void* at, uint64_t n) {
   if (reinterpret_cast<uintptr_t>(at) % huge != 0)
     throw no_huge_pages("the mapping begins in the middle of a huge page");
   // "Memory is short for the moment" (EAGAIN) may be another moment's answer.
-  for (int left = 10; ::madvise(at, n & ~(huge - 1), MADV_COLLAPSE) != 0; --left)
+  for (int left = 200; ::madvise(at, n & ~(huge - 1), MADV_COLLAPSE) != 0; --left) {
     if (errno != EAGAIN || left == 0) refuse("madvise(MADV_COLLAPSE)");
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
 }
 
 bool grants_huge_pages(const std::string& dir) {

@@ -11,18 +11,21 @@
 
 namespace scute::bench {
 
-class scute_home {
+template <class Store>
+class scute_home_of {
  public:
-  using store_type = workloads::scute_store;
+  using store_type = Store;
 
-  scute_home(const std::string& path, const scute_options& o,
-             temporary_pool::start_function start = scute_create)
+  scute_home_of(const std::string& path, const scute_options& o,
+                temporary_pool::start_function start = scute_create)
       : file_(path, o, start) {
     scute_pool* const pool = file_.release();
     pool_ = scute::pool::adopt(pool);
   }
 
   store_type& store() noexcept { return store_; }
+  // Does now what the engine would have done later.
+  void drain() { pool_.drain(); }
   bool count(costs& out) const {
     out = costs_of(pool_.native_handle());
     return true;
@@ -33,5 +36,8 @@ class scute_home {
   scute::pool pool_;
   store_type store_{pool_};
 };
+
+using scute_home = scute_home_of<workloads::scute_store>;
+using scute_in_place_home = scute_home_of<workloads::scute_in_place_store>;
 
 }  // namespace scute::bench

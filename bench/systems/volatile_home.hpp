@@ -10,9 +10,11 @@ namespace scute::bench {
 class volatile_home {
  public:
   using store_type = workloads::volatile_store;
+  static constexpr bool frees = true;  // nothing else does, at the end
 
   store_type& store() noexcept { return store_; }
   bool count(costs&) const { return false; }
+  void stop_writing() const {}
 
  private:
   store_type store_;

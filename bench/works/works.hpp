@@ -56,5 +56,8 @@ work_group ycsb_works();
 work_group durable_work();
 work_group table3_work();
 work_group stages_work();
+work_group stamp_works();
+work_group ents_works();
+work_group ents_level_works();
 
 }  // namespace scute::bench

@@ -10,6 +10,7 @@
 #include "mend/decodings.hpp"
 #include "mend/erasures.hpp"
 #include "mend/mixture.hpp"
+#include "mend/scattered.hpp"
 #include "pool/columns.hpp"
 #include "pool/optimistic.hpp"
 #include "pool/resolver.hpp"
@@ -77,7 +78,9 @@ void repair(pool::state& s, pool::lane* by, const pool::fragment& f, const char*
       note_damage(s, f, how, s.repairs.hints);
       return true;
     };
-    if (decodings(s, f).any(with) || find_erasures(s, f, &s.repairs.hints, image)) break;
+    if (decodings(s, f).any(with) || find_scattered(s, f, image, &s.repairs.failed) ||
+        find_erasures(s, f, &s.repairs.hints, image))
+      break;
     look(image);
     if (image_valid(s, f, image)) return;
     if (attempt < 100 && image != kept) continue;

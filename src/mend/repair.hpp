@@ -12,8 +12,8 @@
 // REPAIR-5 A checksum of 32 bits accepts wrong bytes once in 2^32 attempts. So only such mixtures are tried
 //    as damage makes likely, 7 for a fragment, and more only where the traces of a long scribble are
 //    seen (mend/mixture.hpp has the probabilities). With P rows of parity there are several ways to decode
-//    (mend/decodings.hpp), each of which multiplies that; and then a search for what no checksum vouches
-//    for, which counts its own (mend/erasures.hpp).
+//    (mend/decodings.hpp), each of which multiplies that. Then small injuries are told apart one by one
+//    (mend/scattered.hpp), and what no checksum vouches for is searched for (mend/erasures.hpp); both count their own.
 #pragma once
 
 #include <cstring>

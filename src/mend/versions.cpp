@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "mend/mixture.hpp"
+#include "mend/scattered.hpp"
 
 namespace scute::core::mend {
 namespace {
@@ -42,7 +43,7 @@ bool find_sound(pool::state& s, const pool::fragment& f, const decodings::doubt&
     return s.geo.parity == 1;
   });
   if (!image.empty()) return true;
-  return find_erasures(s, f, hints, image, in_doubt);
+  return find_erasures(s, f, hints, image, in_doubt) || find_scattered(s, f, image);
 }
 
 bool find_other(pool::state& s, const pool::fragment& f, const decodings::doubt& in_doubt,

@@ -18,6 +18,7 @@
 #include "pool/claims.hpp"
 #include "pool/erasure_hints.hpp"
 #include "pool/event_log.hpp"
+#include "pool/failed_searches.hpp"
 #include "pool/geometry.hpp"
 #include "pool/idle_watch.hpp"
 #include "pool/lane.hpp"
@@ -30,6 +31,7 @@ namespace scute::core::pool {
 // Of repairs in an open pool (mend/repair.hpp).
 struct repair_memory {
   erasure_hints hints;
+  failed_searches failed;
   std::array<waiting_mutex, 16> locks;  // by fragment; two repairs of one fragment take turns
 };
 

@@ -44,10 +44,32 @@ done
 for floor in raw-logfree raw-log raw-redo; do
   grep -q "\"work\":\"overwrite_random\",.*\"system\":\"$floor\"" rows.jsonl || fail "no row of $floor"
 done
-grep -q 'libpmemobj-huge is left out' err.txt || ! "$bench" --list | grep -q '^  libpmemobj-huge ' ||
+"$bench" --list >list.txt
+grep -q 'libpmemobj-huge is left out' err.txt || ! grep -q '^  libpmemobj-huge ' list.txt ||
   grep -q '"work":"overwrite_random",.*"system":"libpmemobj-huge"' rows.jsonl || fail "no row of libpmemobj-huge"
 
 grep -q '^### table3, ' tables.md || fail "no table 3"
+grep -q '^### stamp_load, ' tables.md || fail "no loads of STAMP"
+# Every application ran on every system of this build that is not only for who names it.
+for application in genome intruder kmeans-low kmeans-high labyrinth ssca2 vacation-low vacation-high yada; do
+  for system in redo-none redo-mlpc logfree-mlpc libpmemobj no-log volatile; do
+    grep -q "^  $system " list.txt || [ "$system" = libpmemobj ] || fail "--list does not name $system"
+    ! grep -q "^  $system " list.txt ||
+      grep -q "\"work\":\"stamp\",\"structure\":\"$application\",.*\"\(system\|config\)\":\"$system\"" rows.jsonl ||
+      fail "no row of $application, $system"
+  done
+done
+# The works of ENTS: every structure and part of a benchmark, the variants of its figures with one thread alone.
+for work in ents_read_update.bplus_tree ents_read_update.skiplist ents_insert_remove.rbtree ents_insert_remove.hashmap \
+  ents_tatp.location_of_one ents_tatp.location ents_tatp.whole ents_tpcc.orders ents_tpcc.whole_w1 ents_tpcc.whole_w2 \
+  ents_level_insert.load_20 ents_level_50.load_60 ents_level_95.load_90; do
+  for system in redo-none logfree-mlpc raw-pow raw-pow-medium-cached-padded volatile; do
+    grep -q "\"work\":\"${work%.*}\",\"structure\":\"${work#*.}\",.*\"$system\"" rows.jsonl ||
+      fail "no row of $work, $system"
+  done
+done
+grep -q '"work":"ents_level_50",.*"system":"level-in-place"' rows.jsonl || fail "no row of level hashing in place"
+! grep '"work":"ents_tatp",.*"threads":2,.*"raw-pow-padded"' rows.jsonl || fail "a variant with two threads"
 for structure in ctree rbtree btree skiplist rtree hashmap; do
   grep -q "\"work\":\"map_insert\",\"structure\":\"$structure\"" rows.jsonl ||
     fail "no row of $structure"
@@ -67,11 +89,21 @@ grep -q '"fences_per_op":2.0,' one.jsonl || fail "an overwrite of 256 bytes take
   --json one.jsonl >/dev/null 2>&1
 grep -q '"fences_per_op":1\.0' one.jsonl || fail "a log-free overwrite of 256 bytes takes not 1 fence"
 grep -q '"bytes_log_per_op":0.0,' one.jsonl || fail "a log-free overwrite of 256 bytes writes a log"
+"$bench" --tiny --dir "$dir" --filter stamp_kmeans-low --systems redo-none-in-place,no-log --threads 2 \
+  --json two.jsonl >/dev/null 2>&1
+[ "$(wc -l <two.jsonl)" = 2 ] || fail "systems of STAMP that are named give another number of rows"
 "$bench" --tiny --dir "$dir" --filter map_insert --systems redo-mlpc --structures ctree \
   --json one.jsonl >/dev/null 2>&1
 [ "$(wc -l <one.jsonl)" = 1 ] || fail "the choice of one map gives another number"
-"$bench" --list | grep -q '^  redo-mlpc ' || fail "--list does not name redo-mlpc"
-"$bench" --help | grep -q '^Examples$' || fail "--help has no examples"
+for system in redo-mlpc redo-none-in-place no-log; do
+  grep -q "^  $system " list.txt || fail "--list does not name $system"
+done
+"$bench" --help >help.txt
+grep -q '^Examples$' help.txt || fail "--help has no examples"
+"$bench" --tiny --dir "$dir" --filter ents_tatp --systems raw-pow-padded --structures location_of_one --threads 2 \
+  --json one.jsonl >/dev/null 2>&1
+[ "$(wc -l <one.jsonl)" = 1 ] || fail "the choice of one variant gives another number"
+grep -q '"fences_per_op":1.0,' one.jsonl || fail "a log of whole objects takes not 1 fence"
 
 # Mistakes.
 expect() {

@@ -31,8 +31,8 @@ Only one wire.
 TEXT
 expect 0 "$python" "$tool" adopt raw new --seconds 3720 --ran "./dev bench --rounds 3"
 rows=$(wc -l <raw/results.jsonl)
-has err.txt "$rows rows, 14 plots"
-[ "$(grep -c '^drawing ' err.txt)" = 15 ] || fail "not a line of progress per plot"
+has err.txt "$rows rows, 22 plots"
+[ "$(grep -c '^drawing ' err.txt)" = 23 ] || fail "not a line of progress per plot"
 cmp raw/results.jsonl new/results.jsonl
 
 r=new/report.md
@@ -48,6 +48,7 @@ for w in dict.fromkeys(json.loads(l)["work"] for l in open("new/results.jsonl"))
   case $work in
     ycsb_?) grep -q "^|.* $work .*|\$" $r ;;
     table3) has $r 'Pangolin, Table 3' ;;
+    stamp_load) has $r 'SpecPMT, Table 2' ;;
     *) grep -q "^### $work, " $r ;;
   esac || fail "no table of $work"
 done
@@ -106,7 +107,7 @@ has err.txt 'NOT EXPLAINED: hashmap get'
 # A heading without a text explains nothing, "free_" is no beginning of a word, and where there is no row of
 # libpmemobj-huge the other one counts.
 mkdir plain
-grep -v libpmemobj-huge raw/results.jsonl >plain/results.jsonl
+grep -v -e libpmemobj-huge -e '"work": "stamp"' raw/results.jsonl >plain/results.jsonl
 printf '## free\n\n## edit\n\nSlow.\n\n## edit_in_place 4 KiB 2\n\nSlower.\n\n## edit_in_pl\n\nNo.\n' >plain/explanations.md
 expect 0 "$python" "$tool" write plain
 grep -q '^### Where the default is slower than libpmemobj$' plain/report.md || fail "slower than plain libpmemobj"
@@ -122,6 +123,14 @@ has $r '#### CodePM Figure 10'
 grep -q '^| at 4 KiB, about | 33 %  | 50.0 % |' $r || fail "Figure 10"
 grep -q '^| CodePM: share of parity, about half | 50 %  | 40.0 % |' $r || fail "Figure 11"
 lacks $r 'not in this run'
+
+grep -q '^| SpecSPMT over PMDK, average  *| 5\.1×  *| [0-9.]*× (mean of 9); over libpmemobj [0-9.]*× (mean of 9)  *|' $r || fail "Figure 12"
+grep -q "^| genome  *|  *1,000 |  *48\.5 |  *7 |  *15\.5 |  *2,489,218 |  *7\.2 |  *2\.9 |\$" $r || fail "Table 2 of SpecPMT"
+
+# STAMP: what is put off stands beside the time where it is much.
+sed -n '/^### stamp, 1 thread/,/^Fences/p' $r >stamp
+grep -q '^| spec-none  *| 40[0-9] ns ±[0-9]*%, 90 ns deferred \*\*2\.' stamp || fail "what is put off"
+[ "$(grep -c deferred stamp)" = 1 ] || fail "something put off that is not"
 
 # Plots: every file that the report names is there, no other is, and each shows something.
 grep -o '([a-z0-9-]*\.\(png\|svg\))' $r | tr -d '()' | sort -u >named
@@ -160,7 +169,8 @@ bars = [(b.get_height(), b.get_facecolor()[:3]) for b in axes.patches]
 assert bars == [(1.0, to_rgb(palette.look("libpmemobj").color)),
                 (1.5, to_rgb(palette.look("redo-mlpc").color))], bars
 systems = ["redo-none", "redo-ml", "redo-mlp", "redo-mlpc", "plain-mlpc", "logfree-mlpc", "logfree2-mlpc",
-           "libpmemobj", "libpmemobj-huge", "lmdb", "sqlite", "rocksdb", "memcpy", "volatile"]
+           "libpmemobj", "libpmemobj-huge", "libpmemobj-elements", "lmdb", "sqlite", "rocksdb", "memcpy", "no-log",
+           "volatile"]
 assert len({palette.look(s).color for s in systems}) == len(systems)
 assert palette.order(reversed(systems)) == systems
 PY

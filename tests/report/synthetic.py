@@ -68,6 +68,23 @@ for structure, size in STRUCTURES.items():
                      "ns_per_op": 0.0, "spread": 0.0, "ops": 1000,
                      **{f"{op}_{kind}_{what}": 1.5 * size for op in ("insert", "remove")
                         for kind in ("new", "mod") for what in ("bytes", "objects")}})
+APPLICATIONS = ("genome", "intruder", "kmeans-low", "kmeans-high", "labyrinth", "ssca2", "vacation-low",
+                "vacation-high", "yada")
+STAMP = [("scute", c, 800 - 100 * i) for i, c in enumerate(("redo-none", "redo-mlpc", "logfree-mlpc", "spec-flush",
+                                                            "spec-none"))]
+STAMP += [("libpmemobj", "tx", 1000), ("libpmemobj-huge", "tx", 900), ("no-log", "flush", 250),
+          ("volatile", "malloc", 200)]
+for n, structure in enumerate(APPLICATIONS):
+    for threads in (1,) if structure in ("genome", "labyrinth", "yada") else (1, 2):
+        for system, config, ns in STAMP:
+            # Peers take longer from one application to the next, Scute does not.
+            slow = 1 + n if system.startswith("libpmemobj") else 1
+            deferred = {"deferred_ns_per_op": 90.0} if config == "spec-none" else {}
+            add("stamp", 0, threads, system, config, ns * slow, structure=structure, **deferred,
+                **counters(system, config, 64))
+    rows.append({"work": "stamp_load", "structure": structure, "size": 0, "threads": 1, "system": "scute",
+                 "config": "counted", "ns_per_op": 0.0, "spread": 0.0, "ops": 1000, "changed_bytes": 48.5,
+                 "new_bytes": 15.5, "updates": 7000 + n})
 for work in "abcdef":
     for size in (100, 256):
         for distribution in ("zipfian", "uniform"):
@@ -76,6 +93,29 @@ for work in "abcdef":
                     slow = factor(config) * (0.6 if system == "libpmemobj-huge" else 1)
                     add(f"ycsb_{work}", size, threads, system, config, 500 * slow,
                         distribution=distribution)
+RAW_POW = [f"raw-pow{m}{c}{p}" for m in ("", "-medium") for c in ("", "-cached") for p in ("", "-padded")]
+ENTS = [("scute", "redo-none"), ("scute", "logfree-mlpc"), ("libpmemobj", "tx"), ("libpmemobj-huge", "tx"),
+        ("volatile", "malloc")] + [(r, "floor") for r in RAW_POW]
+for threads in (1, 2):
+    for system, config in ENTS:
+        if threads == 2 and system.startswith("raw-pow-"):
+            continue
+        slow = (0.6 if system == "libpmemobj-huge" else 1) * factor(config)
+        for size in (8,):
+            for structure in ("bplus_tree", "rbtree", "hashmap", "skiplist"):
+                for work in ("ents_read_update", "ents_insert_remove"):
+                    add(work, size, threads, system, config, (400 + size) * slow, structure=structure)
+        for structure in ("location_of_one", "location", "whole"):
+            add("ents_tatp", 128, threads, system, config, 300 * slow, structure=structure)
+        for structure in ("orders", "whole_w1", "whole_w2"):
+            add("ents_tpcc", 0, threads, system, config, 9000 * slow, structure=structure)
+for load in range(20, 100, 10):
+    for system, config in [*ENTS, ("level-in-place", "words")]:
+        slow = (0.6 if system == "libpmemobj-huge" else 1) * factor(config) * (1 + load / 200)
+        add("ents_level_insert", 31, 1, system, config, 600 * slow, structure=f"load_{load}")
+        for work in ("ents_level_50", "ents_level_95"):
+            for distribution in ("zipfian", "uniform"):
+                add(work, 31, 1, system, config, 350 * slow, structure=f"load_{load}", distribution=distribution)
 for threads in (1, 8):
     for system, config, us in (("scute", "logfree-mlpc", 150), ("lmdb", "writemap", 290),
                                ("sqlite", "wal-full", 160), ("rocksdb", "sync", 210 / threads),

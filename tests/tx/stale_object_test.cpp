@@ -40,8 +40,9 @@ TEST(stale_object, RefusedOnceIsRefusedAgain) {
   const scute_oid oid = f.alloc(pattern(1, 300));
   const uint64_t at = f.offset_of(oid);
   const auto& g = f.in().s.geo;
-  f.raw(at)[5] ^= std::byte{1};
-  f.raw(g.zones_offset + g.data_size + (at + 5 - g.zones_offset) % g.row_size)[0] ^= std::byte{2};
+  // A bit that both rows have wrong: no choice among the bits that do not add up is right (SCATTER-3).
+  f.raw(at)[5] ^= std::byte{3};
+  f.raw(g.zones_offset + g.data_size + (at + 5 - g.zones_offset) % g.row_size)[0] ^= std::byte{6};
   transaction tx(f);
   void* to = nullptr;
   const void* from = nullptr;
@@ -73,11 +74,11 @@ TEST(stale_object, HeaderDamagedMeanwhile) {
         std::memset(to, 7, 10);
         const uint64_t tag =
             f.offset_of(oid) - format::header_size + offsetof(format::fragment_header, tag);
-        f.raw(tag)[1] ^= std::byte{4};
+        f.raw(tag)[1] ^= std::byte{6};
         const auto& g = f.in().s.geo;
         if (beyond_repair)
           f.raw(g.zones_offset + g.data_size + (tag + 1 - g.zones_offset) % g.row_size)[0] ^=
-              std::byte{2};
+              std::byte{12};
         if (beyond_repair) {
           SCUTE_FAILS(SCUTE_E_CORRUPT, tx.commit());
           continue;

@@ -53,6 +53,30 @@ TEST(counting_store, counts_each_byte_once) {
   EXPECT_EQ(s.total(), transaction_counts{});
 }
 
+// Stores of a word of 8 bytes or less, each time, but not into new objects.
+TEST(counting_store, counts_updates) {
+  struct mixed {
+    uint32_t halves[5];
+    uint8_t byte;
+    uint64_t words[3];
+  };
+  S s;
+  const ptr<mixed> root = s.root<mixed>();
+  s.transact([&](S::tx& t) {
+    t.edit(root, &mixed::byte) = 1;
+    t.edit(root, &mixed::byte) = 2;
+    t.edit(root, &mixed::halves, 1, 4)[0] = 1;
+    t.edit(root, &mixed::words)[0] = 1;  // all three
+    t.edit(t.make<mixed>().at, &mixed::byte) = 1;
+  });
+  EXPECT_EQ(s.updates(), 2U + 4 + 3);
+  EXPECT_EQ(s.last().modified_bytes, 1U + 16 + 24);
+  s.transact([&](S::tx& t) { t.open(root).byte = 3; });
+  EXPECT_EQ(s.updates(), 9U + (sizeof(mixed) + 7) / 8);
+  s.reset();
+  EXPECT_EQ(s.updates(), 0U);
+}
+
 TEST(counting_store, knows_new_and_freed_objects) {
   S s;
   ptr<block> at, other;

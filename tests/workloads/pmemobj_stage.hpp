@@ -12,17 +12,18 @@
 
 namespace scute::test {
 
-class pmemobj_stage {
+template <class Store>
+class pmemobj_stage_of {
  public:
-  using store_type = workloads::pmemobj_store;
+  using store_type = Store;
   static constexpr bool aborts = true;
 
-  pmemobj_stage() : pool_(must(pmemobj_create(path().c_str(), layout, 64ULL << 20, 0600))) {}
-  ~pmemobj_stage() {
+  pmemobj_stage_of() : pool_(must(pmemobj_create(path().c_str(), layout, 64ULL << 20, 0600))) {}
+  ~pmemobj_stage_of() {
     if (pool_ != nullptr) pmemobj_close(pool_);
   }
-  pmemobj_stage(const pmemobj_stage&) = delete;
-  pmemobj_stage& operator=(const pmemobj_stage&) = delete;
+  pmemobj_stage_of(const pmemobj_stage_of&) = delete;
+  pmemobj_stage_of& operator=(const pmemobj_stage_of&) = delete;
 
   store_type& store() {
     if (!store_) store_.emplace(pool_);
@@ -59,5 +60,8 @@ class pmemobj_stage {
   PMEMobjpool* pool_;
   std::optional<store_type> store_;
 };
+
+using pmemobj_stage = pmemobj_stage_of<workloads::pmemobj_store>;
+using pmemobj_elements_stage = pmemobj_stage_of<workloads::pmemobj_elements_store>;
 
 }  // namespace scute::test

@@ -31,10 +31,10 @@ class volatile_stage {
   store_type store_;
 };
 
-template <engine E>
+template <engine E, class Store = workloads::scute_store>
 class scute_stage {
  public:
-  using store_type = workloads::scute_store;
+  using store_type = Store;
   static constexpr bool aborts = true;
 
   explicit scute_stage(scute::options how = {}) {
@@ -74,5 +74,7 @@ class scute_stage {
 
 using redo_stage = scute_stage<engine::redo>;
 using logfree_stage = scute_stage<engine::logfree>;
+using redo_in_place_stage = scute_stage<engine::redo, workloads::scute_in_place_store>;
+using logfree_in_place_stage = scute_stage<engine::logfree, workloads::scute_in_place_store>;
 
 }  // namespace scute::test

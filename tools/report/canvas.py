@@ -158,8 +158,8 @@ def bars(axes: Axes, panel: Panel, series: Sequence[str], groups: Sequence[str],
 
 
 def curves(axes: Axes, panel: Panel, series: Sequence[str], places: Mapping[str, float],
-           format_y: Callable[[float], str]) -> None:
-    """A line per system over a logarithmic axis of sizes; both axes logarithmic."""
+           format_y: Callable[[float], str], logarithmic: bool = True) -> None:
+    """A line per system over an axis of sizes; both axes logarithmic, or both linear and from zero."""
     for name in series:
         points = [(x, panel[name][g]) for g, x in places.items() if g in panel.get(name, {})]
         if not points:
@@ -170,9 +170,15 @@ def curves(axes: Axes, panel: Panel, series: Sequence[str], places: Mapping[str,
                       marker=at.marker, markersize=4.5, linewidth=1.4, capsize=2,
                       linestyle="--" if at.dashed else "-", markeredgecolor="#333333",
                       markeredgewidth=0.4)
+    shown = list(places.items())
+    if not logarithmic:
+        axes.set_xticks([x for _, x in shown], [g for g, _ in shown])
+        axes.set_ylim(bottom=0)
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: format_y(v)))
+        axes.grid(color="#dddddd", linewidth=0.6)
+        return
     axes.set_xscale("log")
     axes.set_yscale("log")
-    shown = list(places.items())
     axes.set_xticks([x for _, x in shown], [g for g, _ in shown])
     if len(shown) > 5:
         axes.tick_params(axis="x", labelrotation=40)

@@ -15,6 +15,7 @@ LEAST = 0.05  # smaller changes of a time are not reported, however small the sp
 JITTER = 0.02
 
 COUNTERS = ("fences_per_op", "lines_per_op", "bytes_per_op",
+            "changed_bytes", "new_bytes", "updates",
             *(f"{cell}_{what}" for cell, _ in footprints.CELLS for what in ("bytes", "objects")))
 
 

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import footprints
+import loads
 import markdown
 import units
+from ratio import geometric_mean
 from rows import PEER, PEER_HUGE, Row, Rows
 
 FILE = Path(__file__).with_name("papers.json")
@@ -74,7 +76,8 @@ def published(claim: dict[str, Any]) -> str:
 def measure(rows: Rows, spec: dict[str, Any]) -> list[tuple[Row, float]]:
     """The value at each place where the rows have all that it takes."""
     want: dict[str, Any] = {"work": spec["works"], "name": spec["of"]}
-    for ours, theirs in (("threads", "threads"), ("sizes", "size"), ("distribution", "distribution")):
+    for ours, theirs in (("threads", "threads"), ("sizes", "size"), ("distribution", "distribution"),
+                         ("structures", "structure")):
         if ours in spec:
             want[theirs] = spec[ours]
     found = []
@@ -110,9 +113,11 @@ def _shown(rows: Rows, spec: dict[str, Any]) -> str:
     def show(v: float) -> str:
         return f"{v:.{digits}f}{sign}"
 
-    if len(found) == 1:
-        return show(found[0][1])
     values = [v for _, v in found]
+    if spec.get("mean"):
+        return f"{show(geometric_mean(values))} (mean of {len(values)})"  # type: ignore[arg-type]
+    if len(found) == 1:
+        return show(values[0])
     out = f"{min(values):.{digits}f} to {show(max(values))}"
     if len(found) <= WHERE_MAX:
         out += " (" + ", ".join(f"{_where(r, rows_of(found))} {v:.{digits}f}" for r, v in found) + ")"
@@ -143,7 +148,8 @@ def section(rows: Rows, data: dict[str, Any], level: str) -> str:
             out += (f"{level}# {paper['name']} {figure['figure']}: {figure['title']}\n\n"
                     + markdown.table(["", "paper", "ours", "our rows", "stated in"], lines, left=5)
                     + f"\nWhat differs: {figure['differs']}\n\n")
-    return out + footprints.section(rows, data["table3"], level + "#")
+    return (out + footprints.section(rows, data["table3"], level + "#")
+            + loads.section(rows, data["table2"], level + "#"))
 
 
 def _how(claim: dict[str, Any]) -> str:

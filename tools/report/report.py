@@ -6,10 +6,12 @@ import re
 from pathlib import Path
 from typing import Any, Callable
 
+import ents_plots
 import instructions
 import machine as machines
 import papers
 import protection_plots
+import stamp_plots
 import summary
 import tables
 import targets
@@ -25,7 +27,7 @@ nor pages; `{DEFAULT}`, the default, survives lost pages, silent corruption and 
 In shared memory Scute asks for pages of 2 MiB, which both libraries have on a DAX file; `{PEER_HUGE}` is
 {PEER} with its pool brought into such pages from outside, and so the fair peer.
 `raw-logfree`, `raw-log` and `raw-redo` are floors: what the engines have to load, store, write back and fence, with no
-library around it.
+library around it. `raw-pow` and its variants are those of a log of whole objects beside structures in DRAM.
 Absolute times mean little on another machine; ratios mean more, and the counters are the same everywhere.
 docs/benchmarks.md says what each work and system is."""
 
@@ -37,6 +39,10 @@ SECTIONS: tuple[Section, ...] = (
      (transaction_plots.objects, protection_plots.bytes_written), tables.by_size),
     ("Maps", ("map_",), (transaction_plots.maps,), tables.by_structure),
     ("YCSB", ("ycsb_",), (transaction_plots.ycsb,), tables.by_work),
+    ("STAMP", (stamp_plots.RUN, stamp_plots.LOAD),
+     (stamp_plots.speedup, stamp_plots.overhead, stamp_plots.bytes_written), tables.applications),
+    ("Maps, TATP and TPC-C as ENTS ran them", ents_plots.WORKS, (ents_plots.works,), tables.by_cell),
+    ("Level hashing", ("ents_level_",), (ents_plots.level,), tables.by_cell),
     ("Durable records on a disk", ("kv_",), (transaction_plots.durable,), tables.by_threads),
     ("Where the time of a commit goes", ("stages",), (protection_plots.stages,), tables.stages),
     ("Policies of testing checksums", ("policy_",), (protection_plots.policies,), tables.by_size),

@@ -2,12 +2,15 @@
 """The rows as tables: systems down, places (sizes, structures, workloads) across."""
 from __future__ import annotations
 
+from typing import Iterable
+
 import markdown
 import series
 import units
 from ratio import Ratio
 from rows import PEER, PEER_HUGE, Row, Rows
 from series import Place
+from stamp_plots import APPLICATIONS, RUN
 
 
 def cell(row: Row, rows: Rows) -> str:
@@ -17,6 +20,9 @@ def cell(row: Row, rows: Rows) -> str:
         out += f", {row.gb_per_s:.2f} GB/s"
     if row.number("untested") is not None:
         out += f", {row.number('untested') * 100:.1f} % untested"  # type: ignore[operator]
+    deferred = row.number("deferred_ns_per_op")
+    if deferred is not None and deferred >= row.ns / 100:
+        out += f", {units.time(deferred)} deferred"
     if row.number("p50_ns") is not None and row.number("p99_ns") is not None:
         out += (f", p50 {units.time(row.number('p50_ns'))}"  # type: ignore[arg-type]
                 f", p99 {units.time(row.number('p99_ns'))}")  # type: ignore[arg-type]
@@ -71,14 +77,35 @@ def by_size(rows: Rows, level: str) -> str:
     return out
 
 
-def by_structure(rows: Rows, level: str) -> str:
+def by_structure(rows: Rows, level: str, known: Iterable[str] = series.STRUCTURES) -> str:
     out = ""
     for work in rows.distinct("work"):
         for threads in rows.where(work=work).distinct("threads"):
             here = rows.where(work=work, threads=threads)
-            places = series.in_order(here.distinct("structure"), series.STRUCTURES)
+            places = series.in_order(here.distinct("structure"), known)
             out += _section(level, f"{work}, {units.threads(threads)}", here, series.by_structure,
                             places)
+    return out
+
+
+def applications(rows: Rows, level: str) -> str:
+    """STAMP's. What its transactions change stands beside the paper's table."""
+    return by_structure(rows.where(work=RUN), level, APPLICATIONS)
+
+
+def by_cell(rows: Rows, level: str) -> str:
+    """The structures across, a table for each work, number of threads, size and distribution."""
+    out = ""
+    for work in rows.distinct("work"):
+        for threads in rows.where(work=work).distinct("threads"):
+            for distribution in rows.where(work=work, threads=threads).distinct("distribution"):
+                at = rows.where(work=work, threads=threads, distribution=distribution)
+                for size in sorted(at.distinct("size")):
+                    here = at.where(size=size)
+                    head = f"{work}, {units.threads(threads)}" + (f", {distribution}" if distribution else "")
+                    if len(at.distinct("size")) > 1:
+                        head += f", {units.size(size)}"
+                    out += _section(level, head, here, series.by_structure, here.distinct("structure"))
     return out
 
 

@@ -18,11 +18,11 @@
 
 #include <array>
 #include <cstdint>
-#include <mutex>
 #include <shared_mutex>
 #include <string>
 
 #include "workloads/maps/hashmap.hpp"
+#include "workloads/stores/section.hpp"
 #include "workloads/stores/store.hpp"
 
 namespace scute::workloads {
@@ -57,12 +57,12 @@ class locked_hashmap {
   /// The same without a copy: f(const V&), with the lock held.
   template <class F>
   bool read(key k, F&& f) const {
-    const std::shared_lock hold(lock_of(k));
-    const auto& r = store_.view();
-    const V* v = map_.get(r, k);
-    if (v == nullptr) return false;
-    f(*v);
-    return true;
+    return in_reading(store_, lock_of(k), [&](const auto& r) {
+      const V* v = map_.get(r, k);
+      if (v == nullptr) return false;
+      f(*v);
+      return true;
+    });
   }
   /// Replaces the value of a key that is there. False: it is not.
   bool update(key k, const V& v) {
@@ -87,11 +87,11 @@ class locked_hashmap {
     uint64_t seen = 0;
     for (uint64_t i = 0; i < map::shards && seen < n; ++i) {
       const uint64_t number = (map::shard_of(from) + i) % map::shards;
-      const std::shared_lock hold(locks_[number].mutex);
-      const auto& r = store_.view();
-      map_.for_each_in(r, number, i == 0 ? map_.bucket_of(r, from) : 0, [&](key k, const V& v) {
-        f(k, v);
-        return ++seen < n;
+      in_reading(store_, locks_[number].mutex, [&](const auto& r) {
+        map_.for_each_in(r, number, i == 0 ? map_.bucket_of(r, from) : 0, [&](key k, const V& v) {
+          f(k, v);
+          return ++seen < n;
+        });
       });
     }
     return seen;
@@ -114,8 +114,7 @@ class locked_hashmap {
 
   template <class F>
   bool writing(key k, F&& body) {
-    const std::lock_guard hold(lock_of(k));
-    return store_.transact(body);
+    return in_section(store_, lock_of(k), body);
   }
 
   S& store_;

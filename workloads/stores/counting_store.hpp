@@ -6,6 +6,8 @@
 //   modified   objects that were there before, and of their bytes those that an edit() or open()
 //              covers, each once, whether their value changed or not
 //   freed      objects that were there before
+//   updates    of those objects the words of 8 bytes, or smaller fields, that an edit() or open() covers, each
+//              time: as many stores as a program needs
 //
 // An object that is edited and freed in one transaction is both modified and freed: a store with an
 // undo log has paid for the edit. One that is made and freed in one transaction is nothing.
@@ -44,6 +46,8 @@ struct transaction_counts {
 
 class counting_store {
  public:
+  static constexpr bool aborts = false;
+
   template <class T>
   using ptr = volatile_store::ptr<T>;
   using reader = volatile_store::reader;
@@ -106,6 +110,7 @@ class counting_store {
       if (o.size == 0) {
         const auto* begin = reinterpret_cast<const std::byte*>(first);
         o.of.emplace_back(begin, begin + n * sizeof(E));
+        updates_ += n * ((sizeof(E) + 7) / 8);
       }
       return first;
     }
@@ -139,6 +144,7 @@ class counting_store {
     volatile_store::tx plain_;
     std::unordered_map<const void*, object> objects_;
     transaction_counts counts_;
+    uint64_t updates_ = 0;
   };
 
   /// As volatile_store: an exception undoes nothing; what it left is not counted.
@@ -165,21 +171,23 @@ class counting_store {
   /// Of all since the last reset().
   const transaction_counts& total() const noexcept { return total_; }
   uint64_t transactions() const noexcept { return transactions_; }
+  uint64_t updates() const noexcept { return updates_; }
   void reset() noexcept {
     last_ = total_ = {};
-    transactions_ = 0;
+    transactions_ = updates_ = 0;
   }
 
  private:
   void finish(tx& t) {
     last_ = t.finish();
     total_ += last_;
+    updates_ += t.updates_;
     ++transactions_;
   }
 
   volatile_store plain_;
   transaction_counts last_, total_;
-  uint64_t transactions_ = 0;
+  uint64_t transactions_ = 0, updates_ = 0;
 };
 
 static_assert(store<counting_store>);

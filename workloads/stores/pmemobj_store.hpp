@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Nodes in a libpmemobj pool, through its transactional C interface, used as fast as it goes: ranges
-// are saved, not objects; new objects are not saved at all; no setjmp; offsets instead of oids.
+// are saved, not objects; new objects are not saved at all; no setjmp; offsets instead of oids. A run of an array
+// is one range. A program whose stores have been instrumented one by one saves each element by itself: that is
+// the other form.
 #pragma once
 
 #include <libpmemobj.h>
@@ -16,7 +18,10 @@
 
 namespace scute::workloads {
 
-class pmemobj_store {
+enum class saving : uint8_t { runs, elements };
+
+template <saving How>
+class basic_pmemobj_store {
  public:
   template <class T>
   class ptr {
@@ -66,7 +71,12 @@ class pmemobj_store {
     }
     template <class T, class C, class E, size_t N>
     std::span<E> edit(ptr<T> p, E (C::*array)[N], uint64_t index, uint64_t n) {
-      return {saved(&(at(p)->*array)[index], n), static_cast<size_t>(n)};
+      E* const first = &(at(p)->*array)[index];
+      if constexpr (How == saving::elements)
+        for (uint64_t i = 0; i < n; ++i) saved(first + i, 1);
+      else
+        saved(first, n);
+      return {first, static_cast<size_t>(n)};
     }
     template <class T>
     T& open(ptr<T> p) {
@@ -88,6 +98,8 @@ class pmemobj_store {
     }
 
    private:
+    using reader::at;
+
     template <class T>
     static T* saved(T* first, uint64_t n) {
       if (pmemobj_tx_add_range_direct(first, n * sizeof(T)) != 0) [[unlikely]]
@@ -98,7 +110,7 @@ class pmemobj_store {
   };
 
   // The pool stays the caller's. One root object of `root_size` bytes at most.
-  explicit pmemobj_store(PMEMobjpool* pool) : pool_(pool) {
+  explicit basic_pmemobj_store(PMEMobjpool* pool) : pool_(pool) {
     uuid_ = pmemobj_oid(pmemobj_direct(pmemobj_root(pool, root_size))).pool_uuid_lo;
   }
 
@@ -145,6 +157,9 @@ class pmemobj_store {
   uint64_t uuid_ = 0;
 };
 
-static_assert(store<pmemobj_store>);
+using pmemobj_store = basic_pmemobj_store<saving::runs>;
+using pmemobj_elements_store = basic_pmemobj_store<saving::elements>;
+
+static_assert(store<pmemobj_store> && store<pmemobj_elements_store>);
 
 }  // namespace scute::workloads

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nodes in a Scute pool, through the public C++ interface.
+// Nodes in a Scute pool, through the public C++ interface. There are two ways to change one: in a
+// micro-buffer, or where it lies. What is written against a store does not see which.
 #pragma once
 
 #include <scute/pool.hpp>
 #include <scute/tx.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -12,7 +14,12 @@
 
 namespace scute::workloads {
 
-class scute_store {
+// In place an object cannot be freed by the transaction that has edited it, nor edited by ranges that
+// overlap in part.
+enum class edits : uint8_t { buffered, in_place };
+
+template <edits How>
+class basic_scute_store {
  public:
   template <class T>
   using ptr = scute::ptr<T>;
@@ -34,19 +41,37 @@ class scute_store {
     }
     template <class T, class F, class C>
     F& edit(ptr<T> p, F C::* field) {
-      return tx_.edit(p, field);
+      if constexpr (How == edits::in_place)
+        return tx_.in_place(p, field);
+      else
+        return tx_.edit(p, field);
     }
     template <class T, class C, class E, size_t N>
     E& edit(ptr<T> p, E (C::*array)[N], uint64_t index) {
-      return tx_.edit(p, array, index);
+      if constexpr (How == edits::in_place)
+        return edit(p, array, index, 1).front();
+      else
+        return tx_.edit(p, array, index);
     }
     template <class T, class C, class E, size_t N>
     std::span<E> edit(ptr<T> p, E (C::*array)[N], uint64_t index, uint64_t n) {
-      return tx_.edit(p, array, index, n);
+      if constexpr (How == edits::in_place) {
+        const T& now = tx_.get(p);
+        const auto* const first = reinterpret_cast<const std::byte*>(&(now.*array)[index]);
+        const auto offset = first - reinterpret_cast<const std::byte*>(&now);
+        void* const bytes =
+            tx_.in_place_bytes(p.oid(), static_cast<uint64_t>(offset), n * sizeof(E));
+        return {static_cast<E*>(bytes), static_cast<size_t>(n)};
+      } else {
+        return tx_.edit(p, array, index, n);
+      }
     }
     template <class T>
     T& open(ptr<T> p) {
-      return tx_.open(p);
+      if constexpr (How == edits::in_place)
+        return tx_.in_place(p);
+      else
+        return tx_.open(p);
     }
     template <class T>
     made<T> make() {
@@ -64,7 +89,7 @@ class scute_store {
     scute::tx& tx_;
   };
 
-  explicit scute_store(scute::pool& pool) : pool_(pool) {}
+  explicit basic_scute_store(scute::pool& pool) : pool_(pool) {}
 
   template <class F>
   auto transact(F&& body) {
@@ -84,6 +109,9 @@ class scute_store {
   scute::pool& pool_;
 };
 
-static_assert(store<scute_store>);
+using scute_store = basic_scute_store<edits::buffered>;
+using scute_in_place_store = basic_scute_store<edits::in_place>;
+
+static_assert(store<scute_store> && store<scute_in_place_store>);
 
 }  // namespace scute::workloads

@@ -15,6 +15,7 @@
 //   s.transact([&](S::tx& t) { ... })   all of it, or, if an exception leaves it, nothing
 //   s.view()                            a reader of the committed state
 //   s.root<T>()                         the one object that is there from the start, all zero
+// Transactions that begin with a lock: stores/section.hpp.
 //
 // Rules for what is written against it:
 //   - What get() returned is not used after an edit() or open() of the same object: Scute edits

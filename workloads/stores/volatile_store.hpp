@@ -13,6 +13,8 @@ namespace scute::workloads {
 
 class volatile_store {
  public:
+  static constexpr bool aborts = false;
+
   template <class T>
   class ptr {
    public:

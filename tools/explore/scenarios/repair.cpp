@@ -5,6 +5,7 @@
 
 #include "scenarios/catalogue.hpp"
 #include "scenarios/directory.hpp"
+#include "scenarios/layout.hpp"
 
 namespace scute::explore {
 namespace {
@@ -88,6 +89,25 @@ testing::scenario while_open(const level& l) {
       c.commit();
       expect(p, 0, 2, 1000, 100, 20 + k);
     });
+  return s;
+}
+
+// Bits are flipped all over a fragment, and of its columns' parity elsewhere.
+testing::scenario flips(const level& l) {
+  auto s = start("repair-flips", l);
+  for (unsigned k = 0; k < 3; ++k) {
+    s.step_on_stage("flip bits of an object and of parity by turns", [k](const testing::stage& at) {
+      const layout where(at);
+      for (unsigned i = 0; i < 8; ++i) {
+        const uint64_t own = offset_of(at.pool(), 3) + 8192 * k + 300 * i;
+        const uint64_t hit =
+            i % 2 == 0 ? own : where.parity(0) + (own - where.zone) % where.row_size;
+        const std::byte flipped[] = {at.bytes()[hit] ^ std::byte{1}};
+        at.damage(hit, flipped);
+      }
+    });
+    s.step("check and repair", check_and_repair);
+  }
   return s;
 }
 
@@ -194,6 +214,7 @@ void add_repair_scenarios(std::vector<entry>& to) {
   };
   for (const kind& k :
        {kind{"repair-objects", "objects are injured, and healed when opened or checked", objects},
+        {"repair-flips", "bits are flipped in several rows", flips},
         {"damaged-while-open", "an object is damaged while it is open", while_open},
         {"repair-metadata", "headers and tables are injured", metadata},
         {"enumerated-damaged", "objects are enumerated whose headers are injured", enumeration},
