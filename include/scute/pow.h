@@ -40,7 +40,15 @@ enum scute_pow_flags {
   SCUTE_POW_NO_CLEANER =
       1u << 1, /* no thread cleans: scute_pow_clean() does, or whoever needs room */
   SCUTE_POW_EXISTING = 1u << 2, /* open: do not make the file (SCUTE_E_NOENT) */
-  SCUTE_POW_NEW = 1u << 3       /* open: the file must not be there (SCUTE_E_EXISTS) */
+  SCUTE_POW_NEW = 1u << 3,      /* open: the file must not be there (SCUTE_E_EXISTS) */
+  SCUTE_POW_READONLY =
+      1u << 4, /* open: nothing reaches the file, which others may have open in the same way. What a
+                                 crash or damage has left is put right in memory; a section is SCUTE_E_READONLY */
+  SCUTE_POW_WATCH_LOCKS =
+      1u
+      << 5 /* debugging, costs a look-up per lock and section: a section that gives a lock of its own away while it
+               is open (it waits on a condition variable) is aborted by its commit (SCUTE_E_INVALID), and who has
+               taken the lock meanwhile is told (scute_pow_lock) */
 };
 
 /* Told once for each thing that is not as it was written. lost: beyond repair. Must not call into the store. */
@@ -61,8 +69,9 @@ typedef struct scute_pow_options {
   uint32_t threads; /* that recovery uses; 0: as many as there are CPUs, 8 at most */
   double
       max_live_share; /* the cleaner works while less than this part of the file counts; 0.1 to 0.9 */
-  uint64_t clean_rate;        /* bytes per second that the cleaner may copy; 0: no limit */
-  scute_progress_fn progress; /* of recovery; null: none */
+  uint64_t clean_rate; /* bytes per second that the cleaner may copy; 0: no limit */
+  scute_progress_fn
+      progress; /* of recovery, scute_pow_check() and scute_pow_compact(); null: none */
   void *progress_arg;
   scute_pow_damage_fn damage; /* null: none */
   void *damage_arg;
@@ -83,6 +92,10 @@ SCUTE_API int scute_pow_close(scute_pow *store);
 SCUTE_API int scute_pow_sync(scute_pow *store);
 /* Cleans up to so many segments; *done (null: not wanted) is how many were worth it. */
 SCUTE_API int scute_pow_clean(scute_pow *store, uint64_t segments, uint64_t *done);
+
+/* Cleans all that is worth it, moves what is left to the front of the file, and gives back what it has behind that. Other
+ * threads may work meanwhile; what they have open stays where it is. */
+SCUTE_API int scute_pow_compact(scute_pow *store);
 
 enum scute_pow_check_flags {
   SCUTE_POW_REPAIR = 1u << 0, /* copies that are wrong are put right */
@@ -105,10 +118,44 @@ typedef struct scute_pow_info {
   uint64_t sections, bytes_written, fences, lines; /* since it was opened */
   uint64_t cleaned_segments, cleaned_bytes;
   uint64_t recovered_records, recovered_dropped; /* frames of sections that a crash had cut short */
+  uint64_t recovered_repaired,
+      recovered_lost;                     /* things that were damaged: put right; beyond repair */
+  uint64_t tables, objects, object_bytes; /* that there are */
   enum scute_pow_protection protection;
   enum scute_medium medium;
+  uint8_t uuid[16];
+  int clean; /* it was closed properly before */
 } scute_pow_info;
 SCUTE_API int scute_pow_get_info(scute_pow *store, scute_pow_info *info);
+
+typedef struct scute_pow_table_info {
+  size_t struct_size;
+  const char *name; /* during the call */
+  uint32_t number, type, size;
+  uint64_t objects, bytes;
+} scute_pow_table_info;
+/* Calls fn(arg, table) for each table of the file. fn must not call into the store. */
+SCUTE_API int scute_pow_list_tables(scute_pow *store,
+                                    void (*fn)(void *arg, const scute_pow_table_info *table),
+                                    void *arg);
+
+enum scute_pow_use SCUTE_ENUM {
+  SCUTE_POW_FREE = 0,
+  SCUTE_POW_OPEN = 1, /* some thread appends to it */
+  SCUTE_POW_FULL = 2,
+  SCUTE_POW_VICTIM = 3, /* the cleaner is at it */
+  SCUTE_POW_SEAL = 4    /* has the XOR of eight others */
+};
+typedef struct scute_pow_segment_info {
+  size_t struct_size;
+  uint64_t offset; /* in the file */
+  uint32_t number;
+  enum scute_pow_use use;
+  uint64_t lane, session, generation, live_bytes; /* of full ones */
+} scute_pow_segment_info;
+SCUTE_API int scute_pow_list_segments(scute_pow *store,
+                                      void (*fn)(void *arg, const scute_pow_segment_info *segment),
+                                      void *arg);
 
 /* ---- tables ------------------------------------------------------------------------------------------------------- */
 
@@ -148,7 +195,8 @@ SCUTE_API int scute_pow_begin(scute_pow *store, enum scute_pow_durability how,
 /* The one that this thread has open there. SCUTE_E_NOTX: none. */
 SCUTE_API int scute_pow_current(scute_pow *store, scute_pow_section **section);
 /* A lock that the caller has taken. It is given back by unlock(lock) at the section's end, behind the fence, in any case;
- * the caller does not. Sections that read or edit one object have a lock in common. shared: others may hold it, too. */
+ * the caller does not. Sections that read or edit one object have a lock in common. shared: others may hold it, too.
+ * SCUTE_E_CONFLICT: see SCUTE_POW_WATCH_LOCKS; the lock is the caller's still. */
 SCUTE_API int scute_pow_lock(scute_pow_section *section, void *lock, void (*unlock)(void *lock),
                              int shared);
 /* There is an object from now on; the keeper has it already. index: SCUTE_POW_ANY, or what a keeper that chooses

@@ -51,11 +51,13 @@ scute_pow_options normalise(const scute_pow_options* given) {
     throw failure(SCUTE_E_INVALID,
                   "options->struct_size is not set; call scute_pow_options_init() on them first");
   std::memcpy(&o, given, std::min(given->struct_size, sizeof o));
-  constexpr uint32_t known =
-      SCUTE_POW_SALVAGE | SCUTE_POW_NO_CLEANER | SCUTE_POW_EXISTING | SCUTE_POW_NEW;
+  constexpr uint32_t known = SCUTE_POW_SALVAGE | SCUTE_POW_NO_CLEANER | SCUTE_POW_EXISTING |
+                             SCUTE_POW_NEW | SCUTE_POW_READONLY | SCUTE_POW_WATCH_LOCKS;
   if ((o.flags & ~known) != 0) throw failure(SCUTE_E_INVALID, "options->flags has unknown bits");
   if ((o.flags & SCUTE_POW_EXISTING) != 0 && (o.flags & SCUTE_POW_NEW) != 0)
     throw failure(SCUTE_E_INVALID, "a file cannot be both there and new");
+  if ((o.flags & SCUTE_POW_READONLY) != 0 && (o.flags & SCUTE_POW_NEW) != 0)
+    throw failure(SCUTE_E_INVALID, "a file that is only read cannot be new");
   if (o.mode > 0777) throw failure(SCUTE_E_INVALID, "options->mode is not permission bits");
   if (o.medium < SCUTE_MEDIUM_AUTO || o.medium > SCUTE_MEDIUM_RAM)
     throw failure(SCUTE_E_INVALID, "options->medium must be auto, dax, file or ram");
@@ -71,15 +73,24 @@ scute_pow_options normalise(const scute_pow_options* given) {
   return o;
 }
 
+pow::progress_fn progress_of(const scute_pow_options& o, const char* what) {
+  if (o.progress == nullptr) return {};
+  return [fn = o.progress, arg = o.progress_arg, what](uint64_t done, uint64_t total) {
+    fn(arg, what, done, total);
+  };
+}
+
 pow::file_wish wish_of(const scute_pow_options& o) {
   pow::file_wish w;
   w.medium = o.medium;
   w.mode = o.mode;
-  w.may_create = (o.flags & SCUTE_POW_EXISTING) == 0;
+  w.read_only = (o.flags & SCUTE_POW_READONLY) != 0;
+  w.may_create = (o.flags & SCUTE_POW_EXISTING) == 0 && !w.read_only;
   w.may_exist = (o.flags & SCUTE_POW_NEW) == 0;
   w.fresh.protect = static_cast<pow::protection>(o.protection);
   w.fresh.segment_size = o.segment_size;
-  w.fresh.segments = std::max<uint64_t>(6, o.size / o.segment_size);
+  w.fresh.segments = std::max(pow::segments_least, o.size / o.segment_size);
+  w.how.limit.watch_locks = (o.flags & SCUTE_POW_WATCH_LOCKS) != 0;
   w.how.limit.max_size = o.max_size;
   w.how.limit.max_memory = o.max_memory;
   w.how.limit.max_live_share = o.max_live_share;
@@ -88,10 +99,7 @@ pow::file_wish wish_of(const scute_pow_options& o) {
   w.how.recovery.salvage = (o.flags & SCUTE_POW_SALVAGE) != 0;
   w.how.recovery.threads =
       o.threads != 0 ? o.threads : std::clamp(std::thread::hardware_concurrency(), 1U, 8U);
-  if (o.progress != nullptr)
-    w.how.recovery.progress = [o](uint64_t done, uint64_t total) {
-      o.progress(o.progress_arg, "recovery", done, total);
-    };
+  w.how.recovery.progress = progress_of(o, "recovery");
   return w;
 }
 
@@ -157,6 +165,8 @@ int scute_pow_open(const char* path, const scute_pow_options* options, scute_pow
     const scute_pow_options o = normalise(options);
     auto p = std::make_unique<scute_pow>();
     p->in = pow::open_file(path, wish_of(o));
+    p->check_progress = progress_of(o, "check");
+    p->compact_progress = progress_of(o, "compact");
     if (o.damage != nullptr)
       for (const auto& d : p->in->recovered().damage)
         o.damage(o.damage_arg, d.text.c_str(), d.lost);
@@ -188,13 +198,17 @@ int scute_pow_clean(scute_pow* store, uint64_t segments, uint64_t* done) {
   });
 }
 
+int scute_pow_compact(scute_pow* store) {
+  return guarded_pow(store, [&] { need(store).in->compact(store->compact_progress); });
+}
+
 int scute_pow_check(scute_pow* store, uint32_t flags, scute_pow_damage_fn tell, void* arg,
                     uint64_t* lost) {
   return guarded_pow(store, [&] {
     if ((flags & ~uint32_t{SCUTE_POW_REPAIR | SCUTE_POW_COMPARE}) != 0)
       throw failure(SCUTE_E_INVALID, "the flags of scute_pow_check() have unknown bits");
-    const auto r =
-        need(store).in->check((flags & SCUTE_POW_REPAIR) != 0, (flags & SCUTE_POW_COMPARE) != 0);
+    const auto r = need(store).in->check((flags & SCUTE_POW_REPAIR) != 0,
+                                         (flags & SCUTE_POW_COMPARE) != 0, store->check_progress);
     uint64_t n = r.changed.size();
     for (const auto& d : r.damage) {
       n += d.lost;
@@ -203,37 +217,6 @@ int scute_pow_check(scute_pow* store, uint32_t flags, scute_pow_damage_fn tell, 
     for (const auto& text : r.changed)
       if (tell != nullptr) tell(arg, text.c_str(), 1);
     if (lost != nullptr) *lost = n;
-  });
-}
-
-int scute_pow_get_info(scute_pow* store, scute_pow_info* info) {
-  return guarded_pow(store, [&] {
-    pow::state& s = need(store).in->parts();
-    scute_pow_info f{};
-    f.segment_size = s.space->segment_size();
-    f.segments = s.space->count();
-    f.segments_free = s.space->free_count();
-    f.file_size = pow::first_segment + f.segments * f.segment_size;
-    f.max_size = pow::first_segment + s.space->most() * f.segment_size;
-    f.live_bytes = s.space->live_bytes();
-    f.used_bytes = s.space->used_bytes();
-    f.memory = s.memory();
-    f.session = s.head.session;
-    for (uint32_t i = 0; i < pow::lanes_max; ++i) {
-      const pow::lane* const l = s.find_lane(i);
-      if (l == nullptr) continue;
-      f.sections += l->batches.load(std::memory_order_relaxed);
-      f.bytes_written += l->bytes_written.load(std::memory_order_relaxed);
-      f.fences += l->w.count.fences.get();
-      f.lines += l->w.count.lines.get();
-    }
-    f.cleaned_segments = s.count.cleaned_segments.load();
-    f.cleaned_bytes = s.count.copied_bytes.load();
-    f.recovered_records = store->in->recovered().records;
-    f.recovered_dropped = store->in->recovered().batches_dropped;
-    f.protection = static_cast<scute_pow_protection>(s.head.protect);
-    f.medium = static_cast<scute_medium>(s.medium->what());
-    copy_out(info, f, "info");
   });
 }
 

@@ -23,6 +23,7 @@ struct scute_pow final {
   std::vector<std::unique_ptr<scute_pow_table>> tables;
   std::vector<std::unique_ptr<scute_pow_file>> files;
   std::unique_ptr<scute::core::pow::store> in;
+  scute::core::pow::progress_fn check_progress, compact_progress;
 
   scute_pow();
   ~scute_pow();

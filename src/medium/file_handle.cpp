@@ -161,6 +161,10 @@ int file_handle::grow(uint64_t offset, uint64_t n) const noexcept {
   return ::ftruncate(fd_, static_cast<off_t>(offset)) == 0 ? why : why;
 }
 
+void file_handle::cut(uint64_t offset) const noexcept {
+  static_cast<void>(::ftruncate(fd_, static_cast<off_t>(offset)) == 0 && ::fdatasync(fd_) == 0);
+}
+
 int file_handle::fill_holes(uint64_t offset, uint64_t n) const noexcept {
   const auto end = static_cast<off_t>(offset + n);
   for (auto at = static_cast<off_t>(offset); at < end;) {

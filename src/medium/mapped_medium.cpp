@@ -94,6 +94,10 @@ class mapped_medium : public medium {
     return offset + n > size_ ? EFBIG : file_.grow(offset, n);
   }
 
+  void cut(uint64_t offset) noexcept override {
+    if (!read_only_) file_.cut(offset);
+  }
+
   std::vector<uint64_t> bad_pages() const override {
     // A tmpfs has no device.
     return kind_ == kind::ram ? std::vector<uint64_t>{} : find_bad_pages(file_.fd());

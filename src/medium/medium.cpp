@@ -35,6 +35,7 @@ int medium::reserve(uint64_t, uint64_t) noexcept {
 int medium::fill_holes(uint64_t, uint64_t) noexcept {
   return 0;
 }
+void medium::cut(uint64_t) noexcept {}
 int medium::grow(uint64_t offset, uint64_t n) noexcept {
   return offset + n <= size_ ? 0 : EFBIG;
 }

@@ -17,7 +17,7 @@ uint32_t cleaner::choose() const {
   for (uint32_t i = 0; i < s_.space->count(); ++i) {
     const segment_note& n = s_.space->note(i);
     if (n.what.load(std::memory_order_acquire) != use::full ||
-        n.pinned.load(std::memory_order_acquire))
+        n.pinned.load(std::memory_order_acquire) || n.damaged.load(std::memory_order_relaxed))
       continue;
     const int64_t live = n.live.load(std::memory_order_relaxed);
     if (live < least) {
@@ -31,10 +31,32 @@ uint32_t cleaner::choose() const {
 }
 
 bool cleaner::take_one(need kept) {
-  const uint32_t victim = choose();
-  if (victim == nowhere) return false;
-  take(victim, kept);
-  return true;
+  for (;;) {
+    const uint32_t victim = choose();
+    if (victim == nowhere) return false;
+    if (take(victim, kept)) return true;
+    // What goes on from there to here has to stay as well.
+    for (uint32_t i = victim; i != nowhere;) {
+      const uint32_t before = i;
+      s_.space->note(i).damaged.store(true, std::memory_order_relaxed);
+      i = nowhere;
+      for (uint32_t k = 0; k < s_.space->count(); ++k)
+        if (s_.space->note(k).after.load(std::memory_order_relaxed) == before) i = k;
+    }
+  }
+}
+
+// All that counts has gone from the victim: what is left are tombstones that are needed no more.
+bool cleaner::is_empty() const {
+  int64_t left = 0, graves = 0;
+  for (int tries = 0; tries < 3; ++tries) {  // sections replace some meanwhile
+    left = s_.space->note(victim_).live.load(std::memory_order_relaxed);
+    graves = 0;
+    for (const grave& g : graves_)
+      if (counts(*g.e, g.r)) graves += static_cast<int64_t>(round_record(0));
+    if (left <= graves) return true;
+  }
+  return false;
 }
 
 // It is the newest of its id, and where the entry says.
@@ -144,7 +166,7 @@ void cleaner::write_mark() {
   l.confirm();
 }
 
-void cleaner::take(uint32_t victim, need kept) {
+bool cleaner::take(uint32_t victim, need kept) {
   lane& l = s_.lane_at(cleaner_lane);
   victim_ = victim;
   kept_ = kept;
@@ -163,6 +185,11 @@ void cleaner::take(uint32_t victim, need kept) {
     reader.read(s_.space->place(victim), [&](const log::frame& f) { look_at(f); });
     add_tombstones();
     write_copies();
+    if (!is_empty()) {
+      s_.space->note(victim).what.store(before);
+      s_.space->note(victim).damaged.store(true, std::memory_order_relaxed);
+      return false;
+    }
     if (names) {
       if (!SCUTE_PLANTED(pow_dead_early)) s_.sync(l.w);
       for (uint32_t i = 0; i < lanes_max; ++i)
@@ -182,9 +209,11 @@ void cleaner::take(uint32_t victim, need kept) {
   }
   for (const sighting& g : sightings_) g.e->records.fetch_sub(1, std::memory_order_relaxed);
   for (uint32_t i = 0; i < s_.space->count(); ++i)
-    if (s_.space->note(i).after == victim) s_.space->note(i).after = nowhere;
+    if (uint32_t was = victim; s_.space->note(i).after.load(std::memory_order_relaxed) == victim)
+      s_.space->note(i).after.compare_exchange_strong(was, nowhere);
   s_.space->give(victim);
   s_.count.cleaned_segments.fetch_add(1, std::memory_order_relaxed);
+  return true;
 }
 
 }  // namespace scute::core::pow

@@ -27,8 +27,9 @@ class cleaner {
   // Takes the segment that is cheapest to take. False if none gains anything. With the state's clean_lock. Throws
   // failure.
   bool take_one(need kept);
-  // This one. With the state's clean_lock, or before anybody else is there.
-  void take(uint32_t victim, need kept);
+  // This one, which others may have to go before. With the state's clean_lock, or before anybody else is there. False: a
+  // record that counts was not found in it, so it stays as it is.
+  bool take(uint32_t victim, need kept);
 
  private:
   struct sighting {  // a record in the victim
@@ -51,6 +52,7 @@ class cleaner {
   void write_copies();
   void write_mark();
   bool counts(entry& e, const record& r) const;
+  bool is_empty() const;
 
   state& s_;
   uint32_t victim_ = nowhere;

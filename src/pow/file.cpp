@@ -17,7 +17,8 @@ std::unique_ptr<medium::medium> map(medium::file_handle file, const file_wish& w
   struct rlimit most{};
   // A process that may write no files of that length would be killed by its system calls.
   const bool calls = ::getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur >= reach;
-  return medium::map_file(std::move(file), w.medium, medium::access::write, {reach, calls});
+  const auto how = w.read_only ? medium::access::read : medium::access::write;
+  return medium::map_file(std::move(file), w.medium, how, {reach, calls});
 }
 
 // Threads have one stream where a sync costs more than anything that they could do side by side (POW-11).
@@ -45,10 +46,12 @@ std::unique_ptr<store> make(const std::string& path, const file_wish& w) {
 }
 
 std::unique_ptr<store> open_there(const std::string& path, const file_wish& w) {
-  auto file = medium::file_handle::open(path, medium::access::write);
+  auto file =
+      medium::file_handle::open(path, w.read_only ? medium::access::read : medium::access::write);
   const uint64_t size = file.size();
-  auto m = map(std::move(file), w, std::max(size, w.how.limit.max_size));
-  const wish how = for_medium(w, *m);
+  auto m = map(std::move(file), w, w.read_only ? size : std::max(size, w.how.limit.max_size));
+  wish how = for_medium(w, *m);
+  how.background = how.background && !w.read_only;
   return store::open(std::move(m), path, size, how);
 }
 

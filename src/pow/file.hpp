@@ -14,7 +14,8 @@ struct file_wish {
   unsigned mode = 0600;
   bool may_create = true;
   bool may_exist = true;
-  shape fresh;  // of a file that is made; its uuid is chosen
+  bool read_only = false;  // nothing reaches the file; it has to be there
+  shape fresh;             // of a file that is made; its uuid is chosen
   wish how;
 };
 

@@ -65,7 +65,9 @@ inline constexpr uint32_t file_version = 1;
 inline constexpr uint64_t head_page = 4096;
 inline constexpr uint32_t head_copies = 3;
 inline constexpr uint64_t first_segment = 4 * head_page;
-inline constexpr uint32_t lanes_max = 128;  // that of the cleaner included
+inline constexpr uint64_t segments_least = 6;  // of a file
+inline constexpr uint64_t segments_spare = 4;  // that a file which was compacted has
+inline constexpr uint32_t lanes_max = 128;     // that of the cleaner included
 
 // How much is protected against media errors.
 enum class protection : uint32_t { none = 0, sealed = 1, always = 2 };
@@ -148,6 +150,9 @@ inline constexpr uint32_t group_table =
     0xffffffffU;  // not a record: `id` is the version of those that follow
 inline constexpr uint32_t catalogue_table = 0;  // of the tables: index is their number
 inline constexpr uint32_t tables_max = 1024;    // that of the tables included
+struct catalogue_record {                       // and the name, to the end of the record
+  uint32_t type, size;
+};
 inline constexpr uint64_t index_mask = (uint64_t{1} << 48) - 1;
 
 static_assert(sizeof(dependency) == 16 && format::packed<dependency>);

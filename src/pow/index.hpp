@@ -23,11 +23,13 @@ inline constexpr uint32_t nowhere = 0xffffffffU;  // no segment
 
 struct entry {
   std::atomic<uint64_t> version{0};  // of the newest record; 0: there was never one
-  uint32_t segment = nowhere;        // where that is
+  uint32_t segment;                  // where that is, if there is one
   uint32_t size = 0;                 // of its bytes, with tombstone_flag
   std::atomic<uint32_t> records{0};  // of this id on the medium (POW-6)
   std::atomic<uint32_t> state{0};    // marks below, owner << 16? see owner_of()
 
+  // Entries come as zeros, and segment 0 is one like any other.
+  bool is_written() const noexcept { return version.load(std::memory_order_relaxed) != 0; }
   bool is_tombstone() const noexcept { return (size & tombstone_flag) != 0; }
   uint64_t bytes() const noexcept { return size & ~tombstone_flag; }
 };

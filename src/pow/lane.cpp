@@ -15,11 +15,11 @@ void lane::end_segment() noexcept {
 
 void lane::begin(uint32_t s, bool spanned) {
   segment_note& n = space_.note(s);
-  n.after = 0xffffffffU;
+  n.after.store(0xffffffffU, std::memory_order_relaxed);
   if (spanned && segment_ != 0xffffffffU) {
     pinned_.push_back(segment_);
     space_.note(segment_).pinned.store(true, std::memory_order_relaxed);
-    n.after = segment_;
+    n.after.store(segment_, std::memory_order_relaxed);
   }
   end_segment();
   n.lane = number_;

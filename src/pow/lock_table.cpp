@@ -22,4 +22,11 @@ void lock_table::note(const void* lock, const dependencies& what, bool beside) {
   there.add(what);
 }
 
+void lock_table::let_go(const void* lock, const void* section) noexcept {
+  bucket& b = buckets_[bucket_of(lock)];
+  const locked guard(b.lock);
+  if (const auto at = b.holder.find(lock); at != b.holder.end() && at->second == section)
+    b.holder.erase(at);
+}
+
 }  // namespace scute::core::pow

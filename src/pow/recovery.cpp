@@ -9,6 +9,7 @@
 #include "base/planted.hpp"
 #include "pow/cleaner.hpp"
 #include "pow/decision.hpp"
+#include "pow/wreck.hpp"
 
 namespace scute::core::pow {
 namespace {
@@ -18,15 +19,21 @@ class recoverer {
   recoverer(state& s, const recovery_wish& wish) : s_(s), wish_(wish), w_(*s.medium), scan_(s) {}
 
   recovery_report run() {
-    align_heads(w_, s_.head);
+    if (!s_.read_only) align_heads(w_, s_.head);
     s_.add_table(catalogue_table);
     scan_.read_all(wish_.threads, wish_.progress);
     decision_ = decide(scan_.waiting, scan_.confirmed, s_.head);
     find_gaps();
     find_empty();
-    tell_damage();
     for (size_t i = 0; i < scan_.waiting.size(); ++i)
       scan_.insert(scan_.waiting[i], decision_.counts[i]);
+    tell_damage();
+    if (s_.read_only) {
+      mend_in_memory();
+      fill_space();
+      count_live();
+      return std::move(report_);
+    }
     make_durable();
     begin_session();
     fill_space();
@@ -48,25 +55,37 @@ class recoverer {
       const auto known = of.find(key);
       return known == of.end() ? r.session <= s_.head.decided : number <= known->second;
     };
-    const auto missing = [&](uint32_t segment, uint64_t first, uint64_t last) {
+    const auto missing = [&](uint32_t segment, uint64_t first, uint64_t last, uint64_t from,
+                             uint64_t to) {
       const segment_reading& r = scan_.readings[segment];
-      scan_.damage.push_back({segment,
-                              "batches " + std::to_string(first) + " to " + std::to_string(last) +
-                                  " of lane " + std::to_string(r.lane) + ", session " +
-                                  std::to_string(r.session) + ", in segment " +
-                                  std::to_string(segment),
-                              true});
+      scan_.damage.push_back(
+          {segment,
+           (first == last ? "batch " + std::to_string(first)
+                          : "batches " + std::to_string(first) + " to " + std::to_string(last)) +
+               " of lane " + std::to_string(r.lane) + ", session " + std::to_string(r.session) +
+               ", in segment " + std::to_string(segment),
+           true, from, to});
     };
     std::map<std::pair<lane_key, uint64_t>, uint32_t> by_use;  // lane, generation
     for (uint32_t i = 0; i < scan_.readings.size(); ++i) {
       const segment_reading& r = scan_.readings[i];
       if (r.head != head_state::used) continue;
       by_use[{{r.session, static_cast<uint32_t>(r.lane)}, r.generation}] = i;
+      // A crash leaves such copies in what nobody had made durable yet.
+      const auto torn = std::ranges::count_if(r.flaws, [&](uint64_t n) { return must_be(r, n); });
+      if (torn != 0)
+        scan_.damage.push_back({i,
+                                std::to_string(torn) + " frames of segment " + std::to_string(i) +
+                                    " whose redundancy is wrong",
+                                false});
+      if (r.head_flawed && must_be(r, r.first))
+        scan_.damage.push_back({i, "a copy of the head of segment " + std::to_string(i), false});
       for (const auto& g : r.gaps) {
         const uint64_t first = std::max(g.after == 0 ? r.first : g.after + 1, uint64_t{1});
         // Parts of one batch have one number.
         const uint64_t last = std::max(g.before - 1, std::min(first, g.before));
-        if (must_be(r, std::min(first, last))) missing(i, std::min(first, last), last);
+        if (must_be(r, std::min(first, last)))
+          missing(i, std::min(first, last), last, g.from, g.to);
       }
     }
     for (const auto& [use, i] : by_use) {
@@ -74,7 +93,8 @@ class recoverer {
       if (next == by_use.end()) continue;
       const segment_reading &r = scan_.readings[i], &n = scan_.readings[next->second];
       const uint64_t last = std::max(r.last, r.first - 1);
-      if (last + 1 < n.first && must_be(r, last + 1)) missing(i, last + 1, n.first - 1);
+      if (last + 1 < n.first && must_be(r, last + 1))
+        missing(i, last + 1, n.first - 1, r.end, s_.layout.lines());
     }
     for (auto& d : decision_.damage) scan_.damage.push_back(std::move(d));
   }
@@ -99,6 +119,8 @@ class recoverer {
   void tell_damage() {
     report_.damage = std::move(scan_.damage);
     report_.records = scan_.records;
+    for (damage_note& d : report_.damage)
+      if (d.lost && d.from < d.to) d.text += ": " + wreck(s_, d.segment, d.from, d.to).text();
     std::string lost;
     for (const damage_note& d : report_.damage) {
       (d.lost ? report_.lost : report_.repaired) += 1;
@@ -147,6 +169,26 @@ class recoverer {
     if (c.head)
       log::store_lines(w_, s_.medium->base(), s_.layout, place, 0,
                        std::as_bytes(std::span(&*c.head, 1)));
+  }
+
+  // What repair() would have stored.
+  void mend_in_memory() {
+    for (uint32_t i = 0; i < scan_.readings.size(); ++i) {
+      const segment_reading& r = scan_.readings[i];
+      if (r.head != head_state::used || !r.flawed) continue;
+      std::vector<std::byte> bytes(s_.head.segment_size);
+      log::segment_reader reader(s_.layout, s_.salt, [&](uint64_t offset, std::byte* to, size_t n) {
+        return s_.medium->read(offset, to, n);
+      });
+      const auto put = [&](uint32_t, uint64_t at, const std::byte* from, size_t n) {
+        std::memcpy(bytes.data() + at, from, n);
+      };
+      const auto c = reader.read(s_.space->place(i), [&](const log::frame& f) {
+        s_.layout.for_each_store(f.position, f.lines, put);
+      });
+      if (c.head) s_.layout.for_each_store(0, std::as_bytes(std::span(&*c.head, 1)), put);
+      s_.mended.emplace(i, std::move(bytes));
+    }
   }
 
   void begin_session() {
@@ -205,7 +247,7 @@ class recoverer {
       for (uint64_t i = t->high(); i-- != 0;) {
         entry* const e = t->find(i);
         if (e == nullptr) continue;
-        if (e->segment != nowhere)
+        if (e->is_written())
           s_.space->note(e->segment)
               .live.fetch_add(static_cast<int64_t>(round_record(e->bytes())),
                               std::memory_order_relaxed);
@@ -225,6 +267,9 @@ class recoverer {
         segments.insert(scan_.waiting[i].segment);
         ++report_.batches_dropped;
       }
+    // A loss that was accepted is not found again.
+    for (const damage_note& d : report_.damage)
+      if (d.lost && scan_.readings[d.segment].head == head_state::used) segments.insert(d.segment);
     if (SCUTE_PLANTED(pow_dropped_stay)) return;
     const locked guard(s_.clean_lock);
     cleaner c(s_);
@@ -233,7 +278,7 @@ class recoverer {
   // What has to be void before it first.
   void take(cleaner& c, uint32_t segment) {
     segment_note& n = s_.space->note(segment);
-    if (n.after != nowhere) take(c, n.after);
+    if (n.after.load() != nowhere) take(c, n.after);
     if (n.what.load() == use::full) c.take(segment, need::recovery);
   }
 

@@ -27,7 +27,7 @@ struct recovery_wish {
   bool salvage =
       false;  // what is lost is told, and the rest is there; otherwise nothing is changed, and it fails
   uint32_t threads = 1;
-  std::function<void(uint64_t, uint64_t)> progress;
+  progress_fn progress;
 };
 
 // s has its medium, head, layout and space, and nothing else yet. Throws failure: SCUTE_E_CORRUPT with what is lost.

@@ -79,10 +79,10 @@ void scan::insert(uint32_t segment, uint64_t position, const record& r, bool cou
   entry& e = t->at(r.index());
   const entry_guard guard(e);
   e.records.fetch_add(1, std::memory_order_relaxed);
-  if (!counts) return;
+  if (!counts || r.version == 0) return;
   const uint64_t before = e.version.load(std::memory_order_relaxed);
   if (r.version < before) return;
-  if (r.version == before && e.segment != nowhere) {
+  if (r.version == before) {
     // A copy and what it was copied from. The older one may have to give way, so it is the one that counts: then what a
     // cleaner had not finished is made void first.
     const segment_reading &there = readings[e.segment], &here = readings[segment];
@@ -108,13 +108,16 @@ void scan::read_one(worker& w, uint32_t segment) {
   const auto note_damage = [&](std::string text, bool lost) {
     w.damage.push_back({segment, std::move(text), lost});
   };
-  uint64_t last = 0, known = 0;
+  uint64_t last = 0, known = 0, end = s_.layout.step();
   bool any_flawed = false;
   const log::segment_contents c = w.reader.read(s_.space->place(segment), [&](const log::frame& f) {
     any_flawed = any_flawed || f.flawed;
+    const uint64_t from = end;
+    end = f.position + s_.layout.lines_of(f.head.size);
     frame_view v;
     if (!parse(f, v)) return;
-    if (f.behind_gap) r.gaps.push_back({last, v.number});
+    if (f.behind_gap) r.gaps.push_back({last, v.number, from, f.position});
+    if (f.flawed) r.flaws.push_back(v.number);
     last = v.number;
     known = std::max(known, v.confirmed);
     waiting_frame n{segment, 0, 0, v.number, v.version, f.position, v.kind, v.part, 0, {}, {}};
@@ -162,11 +165,8 @@ void scan::read_one(worker& w, uint32_t segment) {
   r.generation = c.head->generation;
   r.first = c.head->horizon;
   r.last = last;
-  if (c.head_flawed) note_damage("a copy of the head of segment " + std::to_string(segment), false);
-  if (c.flawed != 0)
-    note_damage(std::to_string(c.flawed) + " frames of segment " + std::to_string(segment) +
-                    " whose redundancy is wrong",
-                false);
+  r.end = end;
+  r.head_flawed = c.head_flawed;
   w.frames += here.size();
   const lane_key key(r.session, static_cast<uint32_t>(r.lane));
   auto& claims = w.confirmed[key];
@@ -189,7 +189,7 @@ void scan::read_one(worker& w, uint32_t segment) {
   }
 }
 
-void scan::read_all(uint32_t threads, const std::function<void(uint64_t, uint64_t)>& progress) {
+void scan::read_all(uint32_t threads, const progress_fn& progress) {
   const uint64_t count = readings.size();
   // Heads first: which of two copies counts depends on where they lie.
   std::atomic<uint64_t> next{0}, done{0};

@@ -30,18 +30,28 @@ struct damage_note {
   uint32_t segment;
   std::string text;
   bool lost;  // beyond the redundancy
+  // Of what is lost: lines of the segment in which it lay; none: not known.
+  uint64_t from = 0, to = 0;
 };
+
+// How far something has come: of how much.
+using progress_fn = std::function<void(uint64_t done, uint64_t total)>;
 
 enum class head_state : uint8_t { used, nobodys, torn, damaged };
 
 struct segment_reading {
   head_state head = head_state::damaged;
-  bool flawed = false;  // a copy of something is wrong, and the other one right
+  bool flawed =
+      false;  // a copy of something is wrong, and the other one right: of the head, or of these batches
+  bool head_flawed = false;
+  std::vector<uint64_t> flaws;
   uint64_t lane = 0, session = 0, generation = 0,
            first = 0;  // as the head says; first: number of a batch
   uint64_t last = 0;   // number of the last batch that was read; 0: none
+  uint64_t end = 0;    // line behind the last frame
   struct gap {         // numbers between these are missing behind a place that cannot be read
     uint64_t after, before;
+    uint64_t from, to;  // lines
   };
   std::vector<gap> gaps;
 };
@@ -57,7 +67,7 @@ class scan {
   explicit scan(state& s);
 
   // Throws failure.
-  void read_all(uint32_t threads, const std::function<void(uint64_t, uint64_t)>& progress);
+  void read_all(uint32_t threads, const progress_fn& progress);
   // A record counts, or is only there.
   void insert(const waiting_frame& f, bool counts);
 

@@ -54,6 +54,21 @@ void section::leave_thread() noexcept {
 
 void section::add_lock(void* lock, void (*unlock)(void*), bool shared) {
   locks_.push_back({lock, unlock, shared});
+  if (!s_.limit.watch_locks || shared) return;
+  const auto tell = [](void* other) { static_cast<section*>(other)->gave_away_.store(true); };
+  bool mine = false;
+  try {
+    mine = s_.locks.hold(lock, this, tell);
+  } catch (...) {
+    locks_.pop_back();
+    throw;
+  }
+  if (mine) return;
+  locks_.pop_back();
+  throw failure(SCUTE_E_CONFLICT,
+                "another section of " + s_.name +
+                    " is open that has this lock as well: it has waited on a condition variable, "
+                    "and what it changed is not committed");
 }
 
 log::stores section::how() const noexcept {
@@ -335,7 +350,7 @@ void section::publish(item& i) noexcept {
   const uint64_t whole = round_record(i.size);
   const uint32_t now = e.state.load(std::memory_order_relaxed);
   const bool was_there = (now & entry_fresh) == 0;
-  if (e.segment != nowhere)
+  if (e.is_written())
     s_.space->note(e.segment).live.fetch_sub(static_cast<int64_t>(round_record(e.bytes())),
                                              std::memory_order_relaxed);
   s_.space->note(i.segment).live.fetch_add(static_cast<int64_t>(whole), std::memory_order_relaxed);

@@ -31,7 +31,8 @@ class section {
   state& parts() const noexcept { return s_; }
 
   // A lock that the caller has taken for it; given back by unlock(lock) when the section has ended, in any case.
-  // shared: others may hold it at the same time.
+  // shared: others may hold it at the same time. Throws failure(SCUTE_E_CONFLICT) if locks are watched and another open
+  // section has it: that one has waited on a condition variable, and its commit will fail. The lock is the caller's still.
   void add_lock(void* lock, void (*unlock)(void*), bool shared = false);
   // Sections nest flat: only the outermost one ends anything.
   void enter() noexcept { ++depth_; }
@@ -94,6 +95,7 @@ class section {
   void end() noexcept;
   void leave_thread() noexcept;
   void tell_locks() noexcept;
+  void give_locks_back() noexcept;
   void roll_back() noexcept;
   void abandon_parts() noexcept;
 
@@ -102,6 +104,7 @@ class section {
   durability mode_;
   uint32_t depth_ = 1;
   bool aborted_ = false, erases_only_ = true, wrote_ = false;
+  std::atomic<bool> gave_away_{false};  // a lock, while it was open
   int64_t memory_ = 0;
   struct held_lock {
     void* lock;

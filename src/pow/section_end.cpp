@@ -19,6 +19,14 @@ void section::commit() {
     abort();
     throw failure(SCUTE_E_ABORTED, "a section inside this one was aborted, so all of it was");
   }
+  if (gave_away_.load()) {
+    abort();
+    throw failure(
+        SCUTE_E_INVALID,
+        "a lock of this section was given away while it was open, so others have seen what "
+        "was not committed; all of it was aborted. Do not wait on a condition variable "
+        "inside a section");
+  }
   try {
     collect_dependencies();
     if (!s_.limit.one_stream && mode_ == durability::strict && !rest_on_.empty()) {
@@ -61,8 +69,7 @@ void section::commit() {
   });
   medium::writer* const w = wait && !seen.empty() ? &s_.writer_of(seat_) : nullptr;
   // The locks first: others get on while this waits for the device.
-  for (size_t k = locks_.size(); k-- != 0;) locks_[k].unlock(locks_[k].lock);
-  locks_.clear();
+  give_locks_back();
   depth_ = 0;
   if (w != nullptr) {
     try {
@@ -112,10 +119,17 @@ void section::abort() noexcept {
   }
   wrote_ = false;
   tell_locks();
-  for (size_t k = locks_.size(); k-- != 0;) locks_[k].unlock(locks_[k].lock);
-  locks_.clear();
+  give_locks_back();
   depth_ = 0;
   end();
+}
+
+void section::give_locks_back() noexcept {
+  for (size_t k = locks_.size(); k-- != 0;) {
+    if (s_.limit.watch_locks) s_.locks.let_go(locks_[k].lock, this);
+    locks_[k].unlock(locks_[k].lock);
+  }
+  locks_.clear();
 }
 
 // Parts that are written get a trailer, so that the lane's next batch is read as the next one.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pow/space.hpp"
 
+#include <algorithm>
+#include <functional>
+
 #include "base/lock.hpp"
 
 namespace scute::core::pow {
@@ -25,7 +28,8 @@ bool space::take(need kept, uint32_t& s) {
   segment_note& n = notes_[s];
   n.what.store(use::open, std::memory_order_relaxed);
   n.live.store(0, std::memory_order_relaxed);
-  n.after = 0xffffffffU;
+  n.damaged.store(false, std::memory_order_relaxed);
+  n.after.store(0xffffffffU, std::memory_order_relaxed);
   return true;
 }
 
@@ -42,6 +46,23 @@ void space::grown_to(uint64_t count) {
     free_.push_back(static_cast<uint32_t>(s));
   count_.store(count, std::memory_order_release);
   free_now_.store(free_.size(), std::memory_order_relaxed);
+}
+
+uint64_t space::prefer_low() {
+  const locked guard(lock_);
+  std::sort(free_.begin(), free_.end(), std::greater<>());
+  return free_.empty() ? count() : free_.back();
+}
+
+bool space::cut_to(uint64_t count) {
+  const locked guard(lock_);
+  const uint64_t now = count_.load(std::memory_order_relaxed);
+  const auto above = [count](uint32_t s) { return s >= count; };
+  if (static_cast<uint64_t>(std::ranges::count_if(free_, above)) != now - count) return false;
+  std::erase_if(free_, above);
+  count_.store(count, std::memory_order_release);
+  free_now_.store(free_.size(), std::memory_order_relaxed);
+  return true;
 }
 
 uint64_t space::live_bytes() const noexcept {

@@ -24,11 +24,12 @@ enum class need : uint32_t { ordinary = 3, erasing = 2, cleaning = 1, recovery =
 struct segment_note {
   std::atomic<int64_t> live{0};  // bytes of records that count, heads included
   std::atomic<use> what{use::free};
-  std::atomic<bool> pinned{false};  // has parts of a batch that has not ended
+  std::atomic<bool> pinned{false};   // has parts of a batch that has not ended
+  std::atomic<bool> damaged{false};  // something that counts was not found in it: it stays as it is
   uint32_t lane = 0;
   uint64_t session = 0, generation = 0;
-  uint32_t after =
-      0xffffffffU;  // a segment that must be void before this one: a batch goes on from there to here
+  // A segment that must be void before this one: a batch goes on from there to here.
+  std::atomic<uint32_t> after{0xffffffffU};
 };
 
 class space {
@@ -50,6 +51,11 @@ class space {
   void give(uint32_t s) SCUTE_EXCLUDES(lock_);
   // There are so many now.
   void grown_to(uint64_t count) SCUTE_EXCLUDES(lock_);
+
+  // The lowest of what is free will be taken next, until something else is given back. count() if nothing is free.
+  uint64_t prefer_low() SCUTE_EXCLUDES(lock_);
+  // Segments from there on are no more, if all of them are free and nobody takes one meanwhile.
+  bool cut_to(uint64_t count) SCUTE_EXCLUDES(lock_);
 
   // Bytes of records that count, and bytes of segments that are open or full.
   uint64_t live_bytes() const noexcept;

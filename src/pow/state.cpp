@@ -33,7 +33,7 @@ void_head make_void_head(uint64_t salt) noexcept {
 }
 
 state::state(std::unique_ptr<medium::medium> m, std::string file, const limits& l)
-    : medium(std::move(m)), name(std::move(file)), limit(l) {
+    : medium(std::move(m)), name(std::move(file)), limit(l), read_only(medium->read_only()) {
   for (uint32_t i = 0; i < lanes_max; ++i) seats_[i].number = i;
 }
 
@@ -42,6 +42,30 @@ void state::refuse_if_failed() const {
   throw_errno("make what was written to " + name +
                   " durable; nothing more is written to it: close the store and open it again",
               medium->failure());
+}
+
+bool state::read_segment(uint64_t offset, std::byte* to, size_t n) const noexcept {
+  if (mended.empty()) return medium->read(offset, to, n);
+  const auto at = mended.find(static_cast<uint32_t>((offset - first_segment) / head.segment_size));
+  if (at == mended.end()) return medium->read(offset, to, n);
+  std::memcpy(to, at->second.data() + (offset - first_segment) % head.segment_size, n);
+  return true;
+}
+
+void state::read_record(const location& where, std::byte* to, uint64_t n) const {
+  const uint64_t base = space->place(where.segment).at[0];
+  uint64_t at = where.inside;
+  while (n != 0) {
+    const uint64_t line = where.position + at / log::line_size, in_line = at % log::line_size;
+    const bool tracks = layout.how() == log::redundancy::tracks;
+    const uint64_t here = tracks ? std::min(n, log::line_size - in_line) : n;
+    if (!read_segment(base + layout.offset_of(line) + in_line, to, here))
+      throw failure(SCUTE_E_CORRUPT, "an object in segment " + std::to_string(where.segment) +
+                                         " of " + name + " cannot be read");
+    to += here;
+    at += here;
+    n -= here;
+  }
 }
 
 void state::store_void_head(medium::writer& w, uint32_t s) const noexcept {
@@ -66,6 +90,19 @@ bool state::grow(medium::writer& w) {
   return true;
 }
 
+void state::shrink(medium::writer& w) {
+  const locked guard(head_lock);
+  uint64_t to = space->count();
+  while (to != 0 && space->note(static_cast<uint32_t>(to - 1)).what.load() == use::free) --to;
+  to = std::max<uint64_t>(to + segments_spare, segments_least);
+  if (to >= space->count() || !space->cut_to(to)) return;
+  head.segments = to;
+  write_head(w, head);
+  refuse_if_failed();
+  // The head says so already: bytes that stay cost room and nothing else.
+  medium->cut(first_segment + to * head.segment_size);
+}
+
 lane& state::lane_at(uint32_t number) {
   if (lane* const there = find_lane(number)) return *there;
   const locked guard(lanes_lock_);
@@ -83,6 +120,8 @@ medium::writer& state::writer_of(seat& s) {
 }
 
 seat& state::take_seat() {
+  if (read_only)
+    throw failure(SCUTE_E_READONLY, name + " is open read-only, so nothing in it can be changed");
   thread_local uint32_t last = 0;
   const uint64_t me = this_thread_number();
   const auto take = [&](uint32_t i) {
@@ -91,11 +130,11 @@ seat& state::take_seat() {
   };
   if (wanted_seat != 0) {
     for (unsigned spins = 0; !take(wanted_seat);) spin_pause(spins);
-    seats_[wanted_seat].thread = me;
+    seats_[wanted_seat].thread.store(me, std::memory_order_relaxed);
     return seats_[wanted_seat];
   }
   if (last != 0 && take(last)) {
-    if (seats_[last].thread == me) return seats_[last];
+    if (seats_[last].thread.load(std::memory_order_relaxed) == me) return seats_[last];
     seats_[last].busy.store(false, std::memory_order_release);
   }
   for (unsigned spins = 0;; spin_pause(spins)) {
@@ -103,10 +142,11 @@ seat& state::take_seat() {
     // will sit somewhere else.
     for (const bool any : {false, true})
       for (uint32_t i = 1; i < lanes_max; ++i) {
-        if (!any && seats_[i].thread != 0 && seats_[i].thread != me) continue;
+        const auto of = [&] { return seats_[i].thread.load(std::memory_order_relaxed); };
+        if (!any && of() != 0 && of() != me) continue;
         if (!take(i)) continue;
         seat& s = seats_[i];
-        if (s.thread != me && s.thread != 0 && !s.seen.empty()) {
+        if (of() != me && of() != 0 && !s.seen.empty()) {
           try {
             sync(writer_of(s));
           } catch (...) {
@@ -115,10 +155,24 @@ seat& state::take_seat() {
           }
           s.seen.clear();
         }
-        s.thread = me;
+        s.thread.store(me, std::memory_order_relaxed);
         last = i;
         return s;
       }
+  }
+}
+
+void state::end_idle_segments() {
+  if (limit.one_stream) {
+    const locked alone(stream_lock);
+    if (lane* const l = find_lane(stream_lane)) l->end_segment();
+  } else {
+    for (uint32_t i = 1; i < lanes_max; ++i) {
+      lane* const l = find_lane(i);
+      if (l == nullptr || seats_[i].busy.exchange(true, std::memory_order_acquire)) continue;
+      l->end_segment();
+      seats_[i].busy.store(false, std::memory_order_release);
+    }
   }
 }
 

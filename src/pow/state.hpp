@@ -31,7 +31,8 @@ inline constexpr uint32_t cleaner_lane = 0, stream_lane = 1;
 // A thread's place at a store: a section at a time. A place that nobody is in may be taken by another thread.
 struct seat {
   std::atomic<bool> busy{false};
-  uint64_t thread = 0;  // whose it was last; written while busy
+  std::atomic<uint64_t> thread{
+      0};               // whose it was last; written while busy, read by whoever looks for one
   uint32_t number = 0;  // from 1; owner of entries, and lane where each thread has one
   section* open = nullptr;
   std::unique_ptr<medium::writer> own;  // where all threads have one lane
@@ -44,7 +45,7 @@ struct limits {
   uint64_t growth = 8;          // segments at a time
   double max_live_share = 0.5;  // the cleaner runs while less than that of what is used counts
   bool one_stream = false;
-  uint32_t threads = 1;  // of recovery
+  bool watch_locks = false;  // a section that gives a lock of its own away is noticed
 };
 
 struct statistics {
@@ -64,9 +65,16 @@ class state {
   statistics count;
 
   log::identity identity(uint32_t lane) const noexcept { return {salt, head.session, lane}; }
-  bool read_segment(uint64_t offset, std::byte* to, size_t n) const noexcept {
-    return medium->read(offset, to, n);
-  }
+  // False if it cannot be read.
+  bool read_segment(uint64_t offset, std::byte* to, size_t n) const noexcept;
+
+  // Throws failure(SCUTE_E_CORRUPT): it cannot be read.
+  void read_record(const location& where, std::byte* to, uint64_t n) const;
+
+  // Nothing reaches the file. What recovery would write is not written, and segments in which some copy was wrong are here, as
+  // they shall be.
+  const bool read_only;
+  std::map<uint32_t, std::vector<std::byte>> mended;
 
   // ---- head: of who opens, grows and closes ----
   file_head head{};
@@ -74,19 +82,23 @@ class state {
   waiting_mutex head_lock;
   // More segments, if that is allowed and there is room. w: the caller's.
   bool grow(medium::writer& w) SCUTE_EXCLUDES(head_lock);
+  // The file ends behind the last segment that is in use, and some that are free. w: the caller's.
+  void shrink(medium::writer& w) SCUTE_EXCLUDES(head_lock);
 
   // ---- lanes and seats ----
   lane& lane_at(uint32_t number);  // makes it
   lane* find_lane(uint32_t number) const noexcept {
     return lanes_[number].load(std::memory_order_acquire);
   }
-  // This thread's, now busy. Waits if all are.
+  // This thread's, now busy. Waits if all are. Throws failure(SCUTE_E_READONLY).
   seat& take_seat();
   lane& lane_of(const seat& s) { return lane_at(limit.one_stream ? stream_lane : s.number); }
   waiting_mutex stream_lock;  // where all threads have one lane
   // What the thread in the seat writes back and fences with.
   medium::writer& writer_of(seat& s);
 
+  // Segments that threads have open and append nothing to at this moment are full: they can be cleaned.
+  void end_idle_segments();
   // Sees to it that a frame of so many bytes fits, with another segment if need be. Throws failure(SCUTE_E_NOSPC).
   void make_room(lane& l, uint64_t bytes, need kept, bool spanned, log::stores how);
 

@@ -21,10 +21,6 @@ uint64_t most_segments(const file_head& h, uint64_t max_size) {
   return max_size <= first_segment ? 0 : (max_size - first_segment) / h.segment_size;
 }
 
-struct catalogue_record {
-  uint32_t type, size;
-};
-
 }  // namespace
 
 uint32_t store::catalogue::measure(uint64_t index) {
@@ -103,7 +99,8 @@ std::unique_ptr<store> store::open(std::unique_ptr<medium::medium> m, const std:
   s.head = read_head(*s.medium, file_size, name, damaged);
   if (s.head.protect == static_cast<uint32_t>(protection::sealed))
     throw failure(SCUTE_E_UNSUPPORTED, name + " has protection `sealed`, which is not there yet");
-  if (s.head.clean == 0) s.medium->refresh();
+  made->clean_ = s.head.clean != 0;
+  if (!made->clean_) s.medium->refresh();
   made->set_up(w);
   made->report_ = recover(s, w.recovery);
   if (damaged != 0) {
@@ -142,6 +139,7 @@ void store::end_background() noexcept {
 }
 
 void store::close() {
+  if (s_.read_only) return;
   sync();
   const locked cleaning(s_.clean_lock);
   const locked guard(s_.head_lock);
@@ -155,22 +153,6 @@ void store::close() {
 
 // ---- tables ---------------------------------------------------------------------------------------------
 
-void store::read_record(const location& where, std::byte* to, uint64_t n) const {
-  const uint64_t base = s_.space->place(where.segment).at[0];
-  uint64_t at = where.inside;
-  while (n != 0) {
-    const uint64_t line = where.position + at / log::line_size, in_line = at % log::line_size;
-    const bool tracks = s_.layout.how() == log::redundancy::tracks;
-    const uint64_t here = tracks ? std::min(n, log::line_size - in_line) : n;
-    if (!s_.read_segment(base + s_.layout.offset_of(line) + in_line, to, here))
-      throw failure(SCUTE_E_CORRUPT, "an object in segment " + std::to_string(where.segment) +
-                                         " of " + s_.name + " cannot be read");
-    to += here;
-    at += here;
-    n -= here;
-  }
-}
-
 void store::load(table& t, keeper& k) {
   std::vector<std::byte> bytes;
   for (uint64_t i = 0; i < t.high(); ++i) {
@@ -178,7 +160,7 @@ void store::load(table& t, keeper& k) {
     const uint32_t marks = e == nullptr ? 0 : e->state.load(std::memory_order_relaxed);
     if ((marks & entry_live) == 0) continue;
     bytes.resize(e->bytes());
-    read_record(*t.found->find(i), bytes.data(), e->bytes());
+    s_.read_record(*t.found->find(i), bytes.data(), e->bytes());
     k.load(i, tag_of(marks), bytes.data(), static_cast<uint32_t>(bytes.size()));
   }
   t.kept_by = &k;
@@ -240,6 +222,7 @@ void store::detach(table& t) noexcept {
 }
 
 void store::sync() {
+  if (s_.read_only) return;
   seat& mine = s_.take_seat();
   try {
     s_.sync(s_.writer_of(mine));
@@ -250,6 +233,18 @@ void store::sync() {
   mine.busy.store(false, std::memory_order_release);
 }
 
+check_report store::check(bool repair, bool compare, const progress_fn& progress) {
+  if (repair) refuse_if_read_only();
+  const locked guard(s_.clean_lock);
+  return check_file(s_, {repair, compare, progress});
+}
+
+void store::refuse_if_read_only() const {
+  if (s_.read_only)
+    throw failure(SCUTE_E_READONLY,
+                  s_.name + " is open read-only, so nothing in it can be changed");
+}
+
 // ---- cleaning -------------------------------------------------------------------------------------------
 
 bool store::clean_for_room(state& s) {
@@ -258,6 +253,7 @@ bool store::clean_for_room(state& s) {
 }
 
 uint64_t store::clean(uint64_t most) {
+  refuse_if_read_only();
   uint64_t n = 0;
   for (unsigned in_vain = 0; n < most && in_vain < cleaned_in_vain_max; ++n) {
     const locked guard(s_.clean_lock);
@@ -266,6 +262,34 @@ uint64_t store::clean(uint64_t most) {
     in_vain = s_.space->free_count() > free_before ? 0 : in_vain + 1;
   }
   return n;
+}
+
+void store::compact(const progress_fn& progress) {
+  const uint64_t segments = s_.space->count();
+  const auto tell = [&](uint64_t done) {
+    if (progress) progress(std::min(done, 2 * segments), 2 * segments);
+  };
+  s_.end_idle_segments();
+  for (uint64_t done = 0; clean(1) != 0 && done < 2 * segments; ++done)
+    tell(std::min(done, segments));
+  s_.end_idle_segments();
+  {
+    const locked guard(s_.clean_lock);
+    s_.lane_at(cleaner_lane).end_segment();
+  }
+  for (uint64_t victim = segments; victim-- != 0;) {
+    tell(2 * segments - victim);
+    const locked guard(s_.clean_lock);
+    const segment_note& n = s_.space->note(static_cast<uint32_t>(victim));
+    if (s_.space->prefer_low() >= victim) break;
+    if (n.what.load() != use::full || n.pinned.load() || n.damaged.load() ||
+        n.after.load() != nowhere)
+      continue;
+    cleaner_->take(static_cast<uint32_t>(victim), need::cleaning);
+  }
+  tell(2 * segments);
+  const locked guard(s_.clean_lock);
+  s_.shrink(s_.lane_at(cleaner_lane).w);
 }
 
 bool store::worth_cleaning() const noexcept {
@@ -303,93 +327,6 @@ void store::clean_in_background(uint64_t rate) {
       if (ending_) return;
     }
   }
-}
-
-// ---- checking -------------------------------------------------------------------------------------------
-
-check_report store::check(bool repair, bool compare) {
-  const locked guard(s_.clean_lock);
-  check_report report;
-  struct sighted {
-    uint32_t records = 0;
-    bool newest = false;
-  };
-  std::map<const entry*, sighted> seen;
-  medium::writer w(*s_.medium);
-  log::segment_reader reader(s_.layout, s_.salt, [&](uint64_t offset, std::byte* to, size_t n) {
-    return s_.read_segment(offset, to, n);
-  });
-  std::vector<std::byte> now;
-  for (uint32_t i = 0; i < s_.space->count(); ++i) {
-    if (s_.space->note(i).what.load(std::memory_order_acquire) == use::free) continue;
-    const log::segment place = s_.space->place(i);
-    uint64_t flawed = 0;
-    const auto c = reader.read(place, [&](const log::frame& f) {
-      frame_view v;
-      ++report.frames;
-      if (f.flawed) {
-        ++flawed;
-        if (repair) log::store_lines(w, s_.medium->base(), s_.layout, place, f.position, f.lines);
-      }
-      if (!parse(f, v) || (v.kind != frame_kind::whole && v.kind != frame_kind::part &&
-                           v.kind != frame_kind::copies))
-        return;
-      for_each_record(v, [&](const record& r) {
-        ++report.records;
-        table* const t = s_.find_table(r.table);
-        entry* const e = t == nullptr ? nullptr : t->find(r.index());
-        if (e == nullptr) return;
-        sighted& here = seen[e];
-        ++here.records;
-        if (e->version.load(std::memory_order_relaxed) != r.version || e->segment != i) return;
-        here.newest = true;
-        if (!compare || t->kept_by == nullptr || r.tombstone) return;
-        const uint32_t size = t->size != 0 ? t->size : t->kept_by->measure(r.index());
-        now.resize(size);
-        if (size != 0) t->kept_by->encode(r.index(), now.data());
-        if (size != r.size || std::memcmp(now.data(), f.lines.data() + r.offset, size) != 0)
-          report.changed.push_back("object " + std::to_string(r.index()) + " of table " + t->name +
-                                   " was changed outside of a section");
-      });
-    });
-    if (!c.head) {
-      report.damage.push_back({i, "segment " + std::to_string(i) + " has no head", true});
-      continue;
-    }
-    if (c.head_flawed || flawed != 0)
-      report.damage.push_back({i,
-                               std::to_string(flawed) + " frames" +
-                                   (c.head_flawed ? " and the head" : "") + " of segment " +
-                                   std::to_string(i),
-                               false});
-    if (repair && c.head_flawed)
-      log::store_lines(w, s_.medium->base(), s_.layout, place, 0,
-                       std::as_bytes(std::span(&*c.head, 1)));
-  }
-  if (repair) w.fence(fence_site::pow_repair);
-  for (uint32_t number = 0; number < tables_max; ++number) {
-    table* const t = s_.find_table(number);
-    if (t == nullptr) continue;
-    for (uint64_t i = 0; i < t->high(); ++i) {
-      const entry* const e = t->find(i);
-      if (e == nullptr) continue;
-      const auto at = seen.find(e);
-      const uint32_t there = at == seen.end() ? 0 : at->second.records;
-      const uint32_t known = e->records.load(std::memory_order_relaxed);
-      const bool live = (e->state.load(std::memory_order_relaxed) & entry_live) != 0;
-      if (live && (there == 0 || !at->second.newest))
-        report.damage.push_back(
-            {e->segment, "object " + std::to_string(i) + " of table " + t->name + " has no record",
-             true});
-      else if (there != known)
-        report.damage.push_back({e->segment,
-                                 "object " + std::to_string(i) + " of table " + t->name + " has " +
-                                     std::to_string(there) + " records, not " +
-                                     std::to_string(known),
-                                 false});
-    }
-  }
-  return report;
 }
 
 }  // namespace scute::core::pow

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "pow/check.hpp"
 #include "pow/cleaner.hpp"
 #include "pow/recovery.hpp"
 #include "pow/section.hpp"
@@ -29,12 +30,6 @@ struct wish {
   recovery_wish recovery;
 };
 
-struct check_report {
-  uint64_t frames = 0, records = 0;
-  std::vector<damage_note> damage;
-  std::vector<std::string> changed;  // objects that are not what was written of them
-};
-
 class store {
  public:
   // m: of at least that many segments, zeros.
@@ -50,6 +45,8 @@ class store {
 
   state& parts() noexcept { return s_; }
   const recovery_report& recovered() const noexcept { return report_; }
+  // The file was closed properly before this opening.
+  bool was_clean() const noexcept { return clean_; }
 
   // The table of that name, made if there is none; its objects are told to the keeper, which has to outlive the store
   // or detach(). Not inside a section. Throws failure: SCUTE_E_TYPE (another type or size), SCUTE_E_BUSY (it has a keeper).
@@ -59,18 +56,20 @@ class store {
   void sync();
   // Cleans until nothing is gained, or so many segments. Returns how many.
   uint64_t clean(uint64_t most);
+  // Cleans all that can be cleaned, moves what is left to the front, and gives the rest of the file back.
+  void compact(const progress_fn& progress);
 
-  // Reads everything again. No section is open meanwhile. compare: keepers' objects too.
-  check_report check(bool repair, bool compare);
+  // See pow/check.hpp.
+  check_report check(bool repair, bool compare, const progress_fn& progress = {});
 
  private:
   store(std::unique_ptr<medium::medium> m, const std::string& name, const wish& w);
   void set_up(const wish& w);
   void load_catalogue();
   void load(table& t, keeper& k);
-  void read_record(const location& where, std::byte* to, uint64_t n) const;
   void clean_in_background(uint64_t rate);
   bool worth_cleaning() const noexcept;
+  void refuse_if_read_only() const;
   static bool clean_for_room(state& s);
 
   struct catalogue final : keeper {
@@ -84,6 +83,7 @@ class store {
   state s_;
   catalogue catalogue_;
   recovery_report report_;
+  bool clean_ = true;
   waiting_mutex names_lock_;
   std::unique_ptr<cleaner> cleaner_;
   std::thread thread_;

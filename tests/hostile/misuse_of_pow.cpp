@@ -74,6 +74,8 @@ void pow_open(stage& s) {
   with(SCUTE_E_INVALID, [](auto& o) { o.struct_size = 0; });
   with(SCUTE_E_INVALID, [](auto& o) { o.flags = 1U << 30; });
   with(SCUTE_E_INVALID, [](auto& o) { o.flags = SCUTE_POW_NEW | SCUTE_POW_EXISTING; });
+  with(SCUTE_E_INVALID, [](auto& o) { o.flags = SCUTE_POW_NEW | SCUTE_POW_READONLY; });
+  with(SCUTE_E_NOENT, [](auto& o) { o.flags = SCUTE_POW_READONLY; });
   with(SCUTE_E_INVALID, [](auto& o) { o.mode = 010000; });
   with(SCUTE_E_INVALID, [](auto& o) { o.medium = static_cast<scute_medium>(9); });
   with(SCUTE_E_INVALID, [](auto& o) { o.protection = static_cast<scute_pow_protection>(9); });
@@ -103,6 +105,22 @@ void pow_check(stage& s) {
   open_store in;
   REFUSED(SCUTE_E_INVALID, scute_pow_check(nullptr, 0, nullptr, nullptr, &s.number));
   REFUSED(SCUTE_E_INVALID, scute_pow_check(in.store, 64, nullptr, nullptr, &s.number));
+}
+void pow_compact(stage& s) {
+  open_store in;
+  REFUSED(SCUTE_E_INVALID, scute_pow_compact(nullptr));
+}
+void pow_list_tables(stage& s) {
+  open_store in;
+  const auto fn = [](void*, const scute_pow_table_info*) {};
+  REFUSED(SCUTE_E_INVALID, scute_pow_list_tables(nullptr, fn, nullptr));
+  REFUSED(SCUTE_E_INVALID, scute_pow_list_tables(in.store, nullptr, nullptr));
+}
+void pow_list_segments(stage& s) {
+  open_store in;
+  const auto fn = [](void*, const scute_pow_segment_info*) {};
+  REFUSED(SCUTE_E_INVALID, scute_pow_list_segments(nullptr, fn, nullptr));
+  REFUSED(SCUTE_E_INVALID, scute_pow_list_segments(in.store, nullptr, nullptr));
 }
 void pow_get_info(stage& s) {
   open_store in;
@@ -249,13 +267,15 @@ void pow_adopt(stage& s) {
 
 #define MISUSE(name) {"scute_" #name, name}
 void list_misuse_of_pow(misuse_list& to) {
-  to.insert(
-      {MISUSE(pow_options_init), MISUSE(pow_open),    MISUSE(pow_close),    MISUSE(pow_sync),
-       MISUSE(pow_clean),        MISUSE(pow_check),   MISUSE(pow_get_info), MISUSE(pow_table_open),
-       MISUSE(pow_begin),        MISUSE(pow_current), MISUSE(pow_lock),     MISUSE(pow_new),
-       MISUSE(pow_edit),         MISUSE(pow_erase),   MISUSE(pow_undo),     MISUSE(pow_stream),
-       MISUSE(pow_commit),       MISUSE(pow_abort),   MISUSE(pow_alloc),    MISUSE(pow_store),
-       MISUSE(pow_epoch),        MISUSE(pow_count),   MISUSE(pow_load),     MISUSE(pow_adopt)});
+  to.insert({MISUSE(pow_options_init), MISUSE(pow_open),          MISUSE(pow_close),
+             MISUSE(pow_sync),         MISUSE(pow_clean),         MISUSE(pow_compact),
+             MISUSE(pow_list_tables),  MISUSE(pow_list_segments), MISUSE(pow_check),
+             MISUSE(pow_get_info),     MISUSE(pow_table_open),    MISUSE(pow_begin),
+             MISUSE(pow_current),      MISUSE(pow_lock),          MISUSE(pow_new),
+             MISUSE(pow_edit),         MISUSE(pow_erase),         MISUSE(pow_undo),
+             MISUSE(pow_stream),       MISUSE(pow_commit),        MISUSE(pow_abort),
+             MISUSE(pow_alloc),        MISUSE(pow_store),         MISUSE(pow_epoch),
+             MISUSE(pow_count),        MISUSE(pow_load),          MISUSE(pow_adopt)});
 }
 
 }  // namespace scute::test

@@ -351,6 +351,112 @@ TEST_P(Faces, ThreadsAndTheCleaner) {
   EXPECT_LE(all.size(), threads * 50);
 }
 
+TEST_P(Faces, ReadOnly) {
+  std::string before;
+  {
+    store db(path, small());
+    map<std::string, std::string> words(db, "words");
+    auto s = db.section(m);
+    words.edit("a") = "1";
+    s.commit();
+  }
+  const auto bytes = test::read_file(path);
+  options o = small();
+  o.flags = SCUTE_POW_READONLY;
+  {
+    store one(path, o), two(path, o);
+    map<std::string, std::string> words(one, "words"), same(two, "words");
+    EXPECT_EQ(words.at("a"), "1");
+    EXPECT_EQ(same.at("a"), "1");
+    EXPECT_EQ(code_of([&] { static_cast<void>(one.section(m)); }), errc::readonly);
+    EXPECT_EQ(code_of([&] { one.clean(); }), errc::readonly);
+    EXPECT_EQ(code_of([&] { one.compact(); }), errc::readonly);
+    EXPECT_EQ(code_of([&] { one.check(SCUTE_POW_REPAIR); }), errc::readonly);
+    EXPECT_EQ(code_of([&] { map<int, int> none(one, "none"); }), errc::readonly);
+    EXPECT_EQ(code_of([&] { store writes(path, small()); }), errc::busy);
+    EXPECT_EQ(one.check(), 0U);
+    one.sync();
+    EXPECT_TRUE(m.try_lock());
+    m.unlock();
+  }
+  EXPECT_EQ(test::read_file(path), bytes);
+}
+
+TEST_P(Faces, CompactFilesAreAsSmallAsTheyCanBe) {
+  options o = small();
+  o.max_size = 32 << 20;
+  {
+    store db(path, o);
+    map<uint64_t, std::string> all(db, "all");
+    for (uint64_t i = 0; i < 400; ++i) {
+      auto s = db.section(m);
+      all.edit(i) = std::string(20000, static_cast<char>('a' + i % 26));
+      s.commit();
+    }
+    for (uint64_t i = 0; i < 390; ++i) {
+      auto s = db.section(m);
+      all.erase(i);
+      s.commit();
+    }
+    const uint64_t large = db.info().file_size;
+    EXPECT_GT(large, 8U << 20);
+    db.compact();
+    EXPECT_LT(db.info().file_size, 1U << 20);
+    EXPECT_EQ(test::read_file(path).size(), db.info().file_size);
+    EXPECT_EQ(db.check(SCUTE_POW_COMPARE), 0U);
+    // And it grows again.
+    for (uint64_t i = 0; i < 200; ++i) {
+      auto s = db.section(m);
+      all.edit(i) = std::string(20000, static_cast<char>('A' + i % 26));
+      s.commit();
+    }
+    EXPECT_GT(db.info().file_size, 4U << 20);
+  }
+  store db(path, o);
+  map<uint64_t, std::string> all(db, "all");
+  EXPECT_EQ(all.size(), 210U);
+  EXPECT_EQ(all.at(395), std::string(20000, static_cast<char>('a' + 395 % 26)));
+  EXPECT_EQ(all.at(7), std::string(20000, 'H'));
+  EXPECT_EQ(db.check(SCUTE_POW_COMPARE), 0U);
+}
+
+// A section that waits on a condition variable gives its lock away: others see what is not committed.
+TEST_P(Faces, WaitingInASectionIsNoticed) {
+  options o = small();
+  o.flags |= SCUTE_POW_WATCH_LOCKS;
+  store db(path, o);
+  value<account> v(db, "v");
+  std::mutex other;
+  {
+    auto s = db.section(m, other);
+    v.edit().balance = 1;
+    s.commit();
+  }
+  auto s = db.section(m);
+  v.edit().balance = 2;
+  m.unlock();  // as wait() does
+  std::thread([&] {
+    EXPECT_EQ(code_of([&] { static_cast<void>(db.section(other, m)); }), errc::conflict);
+    EXPECT_TRUE(other.try_lock());  // nothing stays locked
+    other.unlock();
+  }).join();
+  m.lock();
+  EXPECT_EQ(code_of([&] { s.commit(); }), errc::invalid);
+  EXPECT_EQ(v->balance, 1);
+  EXPECT_TRUE(m.try_lock());
+  m.unlock();
+  auto t = db.section(m);
+  v.edit().balance = 3;
+  t.commit();
+}
+
+TEST_P(Faces, MapsOfOtherTypesAreRefused) {
+  store db(path, small());
+  map<std::string, std::string> words(db, "words");
+  EXPECT_EQ(code_of([&] { map<uint64_t, uint64_t> other(db, "words"); }), errc::type);
+  EXPECT_EQ(code_of([&] { map<std::string, uint64_t> other(db, "words"); }), errc::type);
+}
+
 TEST_P(Faces, SharedLocks) {
   store db(path, small());
   value<account> v(db, "v");

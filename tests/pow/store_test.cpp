@@ -190,6 +190,66 @@ TEST_P(Store, LostPagesAreRepairedOrTold) {
   }
 }
 
+// What is lost is told by table and objects, as far as the bytes say, and by lane and segment.
+TEST_P(Store, DamageIsToldByTableAndObjects) {
+  if (GetParam() != protection::none) GTEST_SKIP() << "nothing is lost";
+  make();
+  for (uint64_t i = 0; i < 6; ++i) {
+    section s(db->parts(), durability::strict);
+    for (uint64_t k = 0; k < 3; ++k) c->put(s, 10 * i + k, std::string(200, 'x'));
+    s.commit();
+  }
+  db->close();
+  // A byte of an object of the third section: its head says which objects it was about.
+  const std::string three(200, 'x');
+  const auto first = std::search(bytes.begin(), bytes.end(), three.begin(), three.end(),
+                                 [](std::byte b, char x) { return b == std::byte(x); });
+  const ptrdiff_t frame = (32 + 3 * 216 + 63) / 64 * 64;
+  *(first + 2 * frame + 5) ^= std::byte{1};
+  db.reset();
+  std::string told;
+  try {
+    reopen();
+    FAIL();
+  } catch (const failure& f) {
+    EXPECT_EQ(f.code(), SCUTE_E_CORRUPT);
+    told = f.what();
+  }
+  EXPECT_NE(told.find("of lane 1, session 1, in segment"), std::string::npos) << told;
+  EXPECT_NE(told.find("objects 20 to 22 of table cells (3 records)"), std::string::npos) << told;
+  reopen(true);
+  EXPECT_EQ(c->texts.size(), 15U);
+  EXPECT_EQ(db->recovered().lost, 1U);
+  EXPECT_TRUE(db->check(false, true).damage.empty());
+  db->close();
+  // What was accepted is not found again.
+  reopen();
+  EXPECT_EQ(c->texts.size(), 15U);
+}
+
+// A victim in which something that counts is not found stays as it is: memory and other copies may have it.
+TEST_P(Store, TheCleanerKeepsWhatItCannotRead) {
+  if (GetParam() != protection::none) GTEST_SKIP() << "one copy is whole";
+  make();
+  for (uint64_t i = 0; i < 40; ++i) put(i, std::string(2000, i == 31 ? '*' : 'a'));
+  for (uint64_t i = 0; i < 30; ++i) put(i, std::string(2000, 'z'));
+  // What still counts in the first segment.
+  const std::string text(2000, '*');
+  const auto at = std::search(bytes.begin(), bytes.end(), text.begin(), text.end(),
+                              [](std::byte b, char x) { return b == std::byte(x); });
+  const auto segment =
+      static_cast<uint64_t>(at - bytes.begin() - static_cast<ptrdiff_t>(first_segment)) /
+      (72 * 1024);
+  *at ^= std::byte{1};
+  db->clean(100);
+  EXPECT_EQ(db->parts().space->note(static_cast<uint32_t>(segment)).what.load(), use::full);
+  uint64_t lost = 0;
+  for (const auto& d : db->check(false, false).damage) lost += d.lost;
+  EXPECT_EQ(lost, 1U);
+  *at ^= std::byte{1};
+  EXPECT_TRUE(db->check(false, true).damage.empty());
+}
+
 // POW-10: what was written outside of sections is found.
 TEST_P(Store, ComparesMemoryWithTheFile) {
   make();

@@ -16,6 +16,7 @@
 
 #include <scute/error.hpp>
 #include <scute/storable.hpp>
+#include <scute/type_number.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -53,6 +54,21 @@ consteval void require_writable() {
                     "scute::pow::ref<T>, or give it a scute::pow::codec");
   }
 }
+/// What is stored to tell types apart (scute/type_number.hpp): built-in types, strings and vectors have a number here, too.
+template <class T>
+inline constexpr uint32_t element_number = type_number<T>;
+template <class T>
+  requires(std::is_arithmetic_v<T> && type_number<T> == 0)
+inline constexpr uint32_t element_number<T> = type_hash(std::is_floating_point_v<T> ? "float"
+                                                        : std::is_signed_v<T>       ? "signed"
+                                                                                    : "unsigned") +
+                                              sizeof(T);
+template <>
+inline constexpr uint32_t element_number<std::string> = type_hash("string");
+template <class T>
+inline constexpr uint32_t element_number<std::vector<T>> =
+    type_hash("vector") ^ element_number<T> * 31;
+
 /// All its objects have sizeof(T) bytes.
 template <class T>
 inline constexpr bool is_plain = !has_codec<T> && std::is_trivially_copyable_v<T>;

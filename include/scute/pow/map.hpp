@@ -50,7 +50,7 @@ class basic_map : private keeper<basic_map<Container, K, V>> {
   };
 
   basic_map(store& s, const std::string& name)
-      : base(s, name, type_number<K> ^ type_number<V> ^ kind, 0, false) {
+      : base(s, name, element_number<K> * 31 ^ element_number<V> ^ kind, 0, false) {
     require_writable<K>();
     require_writable<V>();
     this->open();

@@ -18,7 +18,7 @@ class vector : private detail::keeper<vector<T>> {
 
  public:
   vector(store& s, const std::string& name)
-      : base(s, name, type_number<T>, detail::is_plain<T> ? sizeof(T) : 0, true) {
+      : base(s, name, detail::element_number<T>, detail::is_plain<T> ? sizeof(T) : 0, true) {
     detail::require_writable<T>();
     this->open();
   }
@@ -92,7 +92,8 @@ class queue : private detail::keeper<queue<T>> {
   static constexpr uint32_t kind = 0x71756500;
 
  public:
-  queue(store& s, const std::string& name) : base(s, name, type_number<T> ^ kind, 0, false) {
+  queue(store& s, const std::string& name)
+      : base(s, name, detail::element_number<T> ^ kind, 0, false) {
     detail::require_writable<T>();
     this->open();
   }

@@ -146,7 +146,15 @@ class store {
       scute::detail::throw_last(result);
     }
     pow::section made(s);
-    (made.add(locks), ...);
+    size_t added = 0;
+    try {
+      ((made.add(locks), ++added), ...);
+    } catch (...) {
+      // Those that were added go with the section.
+      size_t i = 0;
+      ((i++ < added ? void() : locks.unlock()), ...);
+      throw;
+    }
     return pow::section(std::exchange(made.handle_, nullptr));
   }
 
@@ -158,6 +166,8 @@ class store {
     detail::check(scute_pow_clean(handle_, segments, &done));
     return done;
   }
+  /// Cleans all that is worth it, and gives the end of the file back.
+  void compact() { detail::check(scute_pow_compact(handle_)); }
   /// Reads everything again; calls tell(what, lost). Returns how much is lost. No section is open meanwhile. flags:
   /// SCUTE_POW_REPAIR, SCUTE_POW_COMPARE.
   uint64_t check(uint32_t flags = 0, const std::function<void(const char*, bool)>& tell = {}) {

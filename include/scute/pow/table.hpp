@@ -72,7 +72,7 @@ class table : private detail::keeper<table<T>> {
  public:
   /// Opens the table of that name, or makes it. Throws error: errc::type (it has other objects), errc::busy.
   table(store& s, const std::string& name)
-      : base(s, name, type_number<T>, detail::is_plain<T> ? sizeof(T) : 0, false) {
+      : base(s, name, detail::element_number<T>, detail::is_plain<T> ? sizeof(T) : 0, false) {
     detail::require_writable<T>();
     this->open();
   }
@@ -179,7 +179,7 @@ class value : private detail::keeper<value<T>> {
  public:
   /// initial: what it is until it is edited first.
   value(store& s, const std::string& name, T initial = T{})
-      : base(s, name, type_number<T>, detail::is_plain<T> ? sizeof(T) : 0, true),
+      : base(s, name, detail::element_number<T>, detail::is_plain<T> ? sizeof(T) : 0, true),
         value_(std::move(initial)) {
     detail::require_writable<T>();
     this->open();
