@@ -17,7 +17,6 @@
 #include <sstream>
 
 #include "attempt.hpp"
-#include "pow/scenarios.hpp"
 
 using namespace scute;
 
@@ -43,20 +42,8 @@ std::map<std::string, std::string> read_homes() {
   return homes;
 }
 
-// Those of the explorer, and of persist-on-write files.
-const std::vector<explore::entry>& everything() {
-  static const std::vector<explore::entry> all = [] {
-    std::vector<explore::entry> list = explore::catalogue();
-    for (const auto& e : testing::pow_scenarios())
-      list.push_back({"pow/" + e.name, "persist-on-write files",
-                      [make = e.make](uint64_t) { return make(); }});
-    return list;
-  }();
-  return all;
-}
-
 const explore::entry* find(const std::string& name) {
-  for (const auto& e : everything())
+  for (const auto& e : explore::catalogue())
     if (e.name == name) return &e;
   return nullptr;
 }
@@ -130,7 +117,7 @@ void search(bugs list, const std::string& among) {
     bugs missed;
     for (const auto& d : list) {
       std::vector<attempt> attempts;
-      for (const auto& e : everything())
+      for (const auto& e : explore::catalogue())
         if (e.name.find(among) != std::string::npos)
           attempts.push_back({d, &e, b.states, b.seconds});
       bool found = false;

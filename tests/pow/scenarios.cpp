@@ -196,6 +196,34 @@ pow_scenario growing(const named_kind& k) {
   return s;
 }
 
+// The end of the file is given back, and comes again.
+pow_scenario compacted(const named_kind& k) {
+  named_kind small = k;
+  small.kind.segments = 5;
+  small.kind.most = 16;
+  auto s = with("compacted", small);
+  const uint64_t wide = k.kind.protect == pow::protection::always ? 9000 : 1300;
+  s.observe(all_of);
+  s.setup([=](pow_subject& p) {
+    for (uint64_t i = 0; i < 8; ++i) p.put(i, std::string(wide, static_cast<char>('a' + i)));
+    for (uint64_t i = 1; i < 7; ++i) p.erase(i);
+  });
+  const auto compact = [&] { s.step("compact", [](pow_subject& p) { p.store().compact({}); }); };
+  compact();
+  s.step("change", [=](pow_subject& p) { p.put(0, std::string(wide, 'A')); });
+  for (uint64_t i = 1; i < 5; ++i)
+    s.step("make",
+           [=](pow_subject& p) { p.put(i, std::string(wide, static_cast<char>('A' + i))); });
+  s.step("erase", [](pow_subject& p) { p.erase(2); });
+  compact();
+  s.step_on_stage("close and open", [](const stage_of<pow_subject>& on) {
+    on.close();
+    on.open();
+  });
+  s.step("make", [=](pow_subject& p) { p.put(2, "two"); });
+  return s;
+}
+
 // Two threads under one lock change one object, and each one of its own; the cleaner in between.
 pow_scenario shared(const named_kind& k) {
   auto s = with("shared", k);
@@ -401,7 +429,7 @@ const std::vector<pow_entry>& pow_scenarios() {
     };
     for (const named_kind* k : {&none, &always, &stream})
       for (const auto make :
-           {sections, reopened, created, cleaned, crowded, parts, growing, shared})
+           {sections, reopened, created, cleaned, crowded, parts, growing, compacted, shared})
         add(*k, make);
     for (const named_kind* k : {&none, &always})
       for (const auto make : {pair, chain, carried, later_cleaned, later_alone}) add(*k, make);

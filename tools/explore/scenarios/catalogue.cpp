@@ -47,6 +47,7 @@ const std::vector<entry>& catalogue() {
     add_remains_scenarios(list);
     add_parts_scenarios(list);
     add_several_scenarios(list);
+    add_pow_scenarios(list);
     return list;
   }();
   return all;

@@ -77,5 +77,6 @@ struct log_free {
 };
 void add_log_free(std::initializer_list<log_free> kinds, std::vector<entry>& to);
 void add_at_all_levels(std::initializer_list<leveled> kinds, std::vector<entry>& to);
+void add_pow_scenarios(std::vector<entry>& to);  // persist-on-write files (tests/pow/scenarios.hpp)
 
 }  // namespace scute::explore
