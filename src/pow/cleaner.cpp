@@ -120,7 +120,9 @@ void cleaner::write_copies() {
   group_ = 0;
   if (copies_.empty()) return;
   lane& l = s_.lane_at(cleaner_lane);
+  const uint32_t open_before = l.segment();
   s_.make_room(l, image_.size(), kept_, false, log::stores::streamed);
+  if (l.segment() != open_before) --gained_;
   const uint64_t size = image_.size();
   const uint64_t position =
       l.append(image_, frame_kind::copies, 0, ++l.clock, 0, log::stores::streamed);
@@ -212,6 +214,7 @@ bool cleaner::take(uint32_t victim, need kept) {
     if (uint32_t was = victim; s_.space->note(i).after.load(std::memory_order_relaxed) == victim)
       s_.space->note(i).after.compare_exchange_strong(was, nowhere);
   s_.space->give(victim);
+  ++gained_;
   s_.count.cleaned_segments.fetch_add(1, std::memory_order_relaxed);
   return true;
 }

@@ -27,6 +27,8 @@ class cleaner {
   // Takes the segment that is cheapest to take. False if none gains anything. With the state's clean_lock. Throws
   // failure.
   bool take_one(need kept);
+  // Segments that it has made free, less those that it has filled with copies: what all the work was good for.
+  int64_t gained() const noexcept { return gained_; }
   // This one, which others may have to go before. With the state's clean_lock, or before anybody else is there. False: a
   // record that counts was not found in it, so it stays as it is.
   bool take(uint32_t victim, need kept);
@@ -55,6 +57,7 @@ class cleaner {
   bool is_empty() const;
 
   state& s_;
+  int64_t gained_ = 0;
   uint32_t victim_ = nowhere;
   need kept_ = need::cleaning;
   bool parts_ = false;

@@ -187,12 +187,14 @@ void state::make_room(lane& l, uint64_t bytes, need kept, bool spanned, log::sto
       continue;
     }
     if (grow(l.w)) continue;
-    const uint64_t free_before = space->free_count();
-    if (kept >= need::erasing && clean_one != nullptr && in_vain < cleaned_in_vain_max &&
-        clean_one(*this)) {
-      in_vain = space->free_count() > free_before ? 0 : in_vain + 1;
-      continue;
-    }
+    if (kept >= need::erasing && clean_one != nullptr && in_vain < cleaned_in_vain_max)
+      if (const int cleaned = clean_one(*this); cleaned != 0) {
+        // (What others take meanwhile was gained all the same.)
+        in_vain = cleaned == 2 ? 0 : in_vain + 1;
+        continue;
+      }
+    // Another thread may have cleaned all there was, while this one waited for its turn.
+    if (space->free_count() > static_cast<uint64_t>(kept)) continue;
     throw failure(SCUTE_E_NOSPC, name + " is full: " + std::to_string(space->live_bytes()) +
                                      " bytes of objects count in " +
                                      std::to_string(space->count()) +

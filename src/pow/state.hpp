@@ -120,8 +120,8 @@ class state {
   // ---- the cleaner: one at a time ----
   waiting_mutex clean_lock;
   bool marks = false;  // some batch counts only as the latest mark says; with clean_lock
-  // One segment, if that gains anything. Set by whoever puts the parts together.
-  bool (*clean_one)(state&) = nullptr;
+  // Takes one segment: 0: there is none, 1: it was taken, 2: and there is more room now. Set by whoever puts the parts together.
+  int (*clean_one)(state&) = nullptr;
   class cleaner* cleans = nullptr;
 
   // Makes a segment's head say that it is nobody's. Durable at w's next fence.

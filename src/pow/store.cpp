@@ -35,7 +35,8 @@ void store::catalogue::encode(uint64_t index, std::byte* to) {
 }
 void store::catalogue::load(uint64_t index, uint32_t, const std::byte* bytes, uint32_t n) {
   catalogue_record r;
-  if (n < sizeof r || index == 0 || index >= tables_max) return;
+  if (n <= sizeof r || index == 0 || index >= tables_max)
+    throw failure(SCUTE_E_CORRUPT, "the list of tables of " + s.name + " makes no sense");
   std::memcpy(&r, bytes, sizeof r);
   table& t = s.add_table(static_cast<uint32_t>(index));
   t.type = r.type;
@@ -247,19 +248,20 @@ void store::refuse_if_read_only() const {
 
 // ---- cleaning -------------------------------------------------------------------------------------------
 
-bool store::clean_for_room(state& s) {
+int store::clean_for_room(state& s) {
   const locked guard(s.clean_lock);
-  return s.cleans->take_one(need::cleaning);
+  const int64_t before = s.cleans->gained();
+  if (!s.cleans->take_one(need::cleaning)) return 0;
+  return s.cleans->gained() > before ? 2 : 1;
 }
 
 uint64_t store::clean(uint64_t most) {
   refuse_if_read_only();
   uint64_t n = 0;
   for (unsigned in_vain = 0; n < most && in_vain < cleaned_in_vain_max; ++n) {
-    const locked guard(s_.clean_lock);
-    const uint64_t free_before = s_.space->free_count();
-    if (!cleaner_->take_one(need::cleaning)) break;
-    in_vain = s_.space->free_count() > free_before ? 0 : in_vain + 1;
+    const int cleaned = clean_for_room(s_);
+    if (cleaned == 0) break;
+    in_vain = cleaned == 2 ? 0 : in_vain + 1;
   }
   return n;
 }
@@ -312,14 +314,15 @@ void store::clean_in_background(uint64_t rate) {
     }
     for (unsigned in_vain = 0;
          in_vain < cleaned_in_vain_max && worth_cleaning() && clock::now() >= allowed;) {
-      const uint64_t free_before = s_.space->free_count();
+      int cleaned = 0;
       const uint64_t before = s_.count.copied_bytes.load(std::memory_order_relaxed);
       try {
-        if (clean(1) == 0) break;
+        cleaned = clean_for_room(s_);
+        if (cleaned == 0) break;
       } catch (const std::exception&) {
         break;  // no room, no memory, or a device that fails: whoever commits is told
       }
-      in_vain = s_.space->free_count() > free_before ? 0 : in_vain + 1;
+      in_vain = cleaned == 2 ? 0 : in_vain + 1;
       const uint64_t copied = s_.count.copied_bytes.load(std::memory_order_relaxed) - before;
       if (rate != 0)
         allowed = clock::now() + std::chrono::nanoseconds(copied * 1'000'000'000 / rate);

@@ -70,7 +70,7 @@ class store {
   void clean_in_background(uint64_t rate);
   bool worth_cleaning() const noexcept;
   void refuse_if_read_only() const;
-  static bool clean_for_room(state& s);
+  static int clean_for_room(state& s);
 
   struct catalogue final : keeper {
     explicit catalogue(state& in) : s(in) {}
