@@ -39,6 +39,7 @@ std::unique_ptr<store> make(const std::string& path, const file_wish& w) {
   if (const int e = file.reserve(0, size); e != 0)
     throw_errno("reserve " + std::to_string(size) + " bytes for " + path, e);
   auto m = map(std::move(file), w, reach);
+  m->will_use(0, size);
   const wish how = for_medium(w, *m);
   auto made = store::create(std::move(m), path, fresh, how);
   making.publish();

@@ -80,6 +80,7 @@ bool state::grow(medium::writer& w) {
   if (to == now) return false;
   const uint64_t from = first_segment + now * head.segment_size;
   if (medium->grow(from, (to - now) * head.segment_size) != 0) return false;
+  medium->will_use(from, (to - now) * head.segment_size);
   if (!SCUTE_PLANTED(pow_grow_void))
     for (uint64_t s = now; s < to; ++s) store_void_head(w, static_cast<uint32_t>(s));
   w.fence(fence_site::pow_grow);

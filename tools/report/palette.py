@@ -43,6 +43,8 @@ _LOOKS: dict[str, Look] = {
     "raw-log": Look("#8c8c8c", "..", "2", True),
     "raw-redo": Look("#b3b3b3", "//", "3", True),
     # A log of whole objects, and the ways to write one: a hue of its own, lighter with the objects in a file.
+    "pow": Look("#c2185b", "", "P"),
+    "pow-none": Look("#e78ab0", "//", "p"),
     "raw-pow": Look("#5b3a8e", "", "4", True),
     "raw-pow-padded": Look("#5b3a8e", "..", "x", True),
     "raw-pow-cached": Look("#9a7fc7", "", "1", True),
