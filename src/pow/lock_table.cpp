@@ -22,7 +22,7 @@ void lock_table::note(const void* lock, const dependencies& what, bool beside) {
   there.add(what);
 }
 
-void lock_table::let_go(const void* lock, const void* section) noexcept {
+void lock_table::drop_holder(const void* lock, const void* section) noexcept {
   bucket& b = buckets_[bucket_of(lock)];
   const locked guard(b.lock);
   if (const auto at = b.holder.find(lock); at != b.holder.end() && at->second == section)

@@ -22,14 +22,14 @@ class lock_table {
   // Who holds which lock alone, for those who want to know whether a section has given one away (it waited on a condition
   // variable). Calls there(section) if another one has it, and returns false then.
   template <typename Fn>
-  bool hold(const void* lock, void* section, Fn&& there) {
+  bool add_holder(const void* lock, void* section, Fn&& there) {
     bucket& b = buckets_[bucket_of(lock)];
     const locked guard(b.lock);
     const auto [at, fresh] = b.holder.try_emplace(lock, section);
     if (!fresh) there(at->second);
     return fresh;
   }
-  void let_go(const void* lock, const void* section) noexcept;
+  void drop_holder(const void* lock, const void* section) noexcept;
 
  private:
   static constexpr size_t bucket_count = 64;

@@ -219,13 +219,14 @@ void scan::read_all(uint32_t threads, const progress_fn& progress) {
       next = count;
     }
   };
-  if (threads <= 1) {
-    work();
-  } else {
-    std::vector<std::thread> all;
-    for (uint32_t i = 0; i < threads; ++i) all.emplace_back(work);
-    for (std::thread& t : all) t.join();
+  std::vector<std::thread> others;
+  try {
+    others.reserve(threads);
+    for (uint32_t i = 1; i < threads; ++i) others.emplace_back(work);
+  } catch (...) {  // NOLINT(bugprone-empty-catch): fewer threads do it as well
   }
+  work();
+  for (std::thread& t : others) t.join();
   if (thrown) std::rethrow_exception(thrown);
 }
 

@@ -58,7 +58,7 @@ void section::add_lock(void* lock, void (*unlock)(void*), bool shared) {
   const auto tell = [](void* other) { static_cast<section*>(other)->gave_away_.store(true); };
   bool mine = false;
   try {
-    mine = s_.locks.hold(lock, this, tell);
+    mine = s_.locks.add_holder(lock, this, tell);
   } catch (...) {
     locks_.pop_back();
     throw;

@@ -126,7 +126,7 @@ void section::abort() noexcept {
 
 void section::give_locks_back() noexcept {
   for (size_t k = locks_.size(); k-- != 0;) {
-    if (s_.limit.watch_locks) s_.locks.let_go(locks_[k].lock, this);
+    if (s_.limit.watch_locks) s_.locks.drop_holder(locks_[k].lock, this);
     locks_[k].unlock(locks_[k].lock);
   }
   locks_.clear();

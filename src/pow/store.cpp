@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <system_error>
 
 #include "base/planted.hpp"
 
@@ -86,9 +87,7 @@ std::unique_ptr<store> store::create(std::unique_ptr<medium::medium> m, const st
     s.space->give(static_cast<uint32_t>(how.segments) - 1 - i);
   s.add_table(catalogue_table);
   made->load_catalogue();
-  if (w.background)
-    made->thread_ =
-        std::thread([&in = *made, rate = w.clean_rate] { in.clean_in_background(rate); });
+  if (w.background) made->begin_background(w.clean_rate);
   return made;
 }
 
@@ -109,9 +108,7 @@ std::unique_ptr<store> store::open(std::unique_ptr<medium::medium> m, const std:
     made->report_.repaired += damaged;
   }
   made->load_catalogue();
-  if (w.background)
-    made->thread_ =
-        std::thread([&in = *made, rate = w.clean_rate] { in.clean_in_background(rate); });
+  if (w.background) made->begin_background(w.clean_rate);
   return made;
 }
 
@@ -127,6 +124,15 @@ void store::load_catalogue() {
 
 store::~store() {
   end_background();
+}
+
+void store::begin_background(uint64_t rate) {
+  try {
+    thread_ = std::thread([this, rate] { clean_in_background(rate); });
+  } catch (const std::system_error&) {
+    throw failure(SCUTE_E_NOMEM, "the thread that cleans " + s_.name +
+                                     " cannot be started; open it without a cleaner");
+  }
 }
 
 void store::end_background() noexcept {

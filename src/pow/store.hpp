@@ -67,6 +67,7 @@ class store {
   void set_up(const wish& w);
   void load_catalogue();
   void load(table& t, keeper& k);
+  void begin_background(uint64_t rate);
   void clean_in_background(uint64_t rate);
   bool worth_cleaning() const noexcept;
   void refuse_if_read_only() const;

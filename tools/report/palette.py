@@ -27,6 +27,9 @@ _LOOKS: dict[str, Look] = {
     "plain-mlpc": Look("#8ad9be", "//", "s"),
     "logfree-mlpc": Look("#009e73", "", "o"),
     "logfree2-mlpc": Look("#00523b", "", "D"),
+    # Scute, structures in DRAM.
+    "pow": Look("#c2185b", "", "P"),
+    "pow-none": Look("#e78ab0", "//", "p"),
     # Ranges edited in place.
     "redo-none-in-place": Look("#cfe8f7", "xx", "v"),
     "logfree-mlpc-in-place": Look("#009e73", "xx", "o"),
@@ -43,8 +46,6 @@ _LOOKS: dict[str, Look] = {
     "raw-log": Look("#8c8c8c", "..", "2", True),
     "raw-redo": Look("#b3b3b3", "//", "3", True),
     # A log of whole objects, and the ways to write one: a hue of its own, lighter with the objects in a file.
-    "pow": Look("#c2185b", "", "P"),
-    "pow-none": Look("#e78ab0", "//", "p"),
     "raw-pow": Look("#5b3a8e", "", "4", True),
     "raw-pow-padded": Look("#5b3a8e", "..", "x", True),
     "raw-pow-cached": Look("#9a7fc7", "", "1", True),
