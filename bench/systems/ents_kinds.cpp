@@ -11,6 +11,9 @@ const std::vector<ents_kind>& ents_kinds() {
   static const std::vector<ents_kind> kinds{
       {"redo-none", "scute", "redo-none", "", false, false, make_scute_ents},
       {"logfree-mlpc", "scute", "logfree-mlpc", "", false, false, make_scute_ents},
+      {"pow", "scute", "pow", "structures in DRAM, persist-on-write, one page in nine protected",
+       false, false, make_pow_ents},
+      {"pow-none", "scute", "pow-none", "the same without protection", true, false, make_pow_ents},
 #ifdef SCUTE_BENCH_HAVE_PMEMOBJ
       {"libpmemobj", "libpmemobj", "tx", "", false, false, make_pmemobj_ents},
       {pmemobj_huge, pmemobj_huge, "tx", "", false, false, make_pmemobj_ents},

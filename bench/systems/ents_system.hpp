@@ -55,6 +55,8 @@ uint64_t ents_pool_size(const ents_task&);
 std::unique_ptr<ents_system> make_scute_ents(const ents_kind&, const ents_task&);
 // Throws no_huge_pages if its pool is to have them and gets none.
 std::unique_ptr<ents_system> make_pmemobj_ents(const ents_kind&, const ents_task&);
+// A persist-on-write file.
+std::unique_ptr<ents_system> make_pow_ents(const ents_kind&, const ents_task&);
 std::unique_ptr<ents_system> make_append_ents(const ents_kind&, const ents_task&);
 std::unique_ptr<ents_system> make_volatile_ents(const ents_kind&, const ents_task&);
 // Level hashing in place.

@@ -179,6 +179,8 @@ bool segment_reader::find_in_tracks(uint64_t position, frame& f) {
   const auto accept = [&](const format::frame_head& h, uint32_t without) {
     if (!charge(h.size) || !assemble(position, h.size, without) || !sums(h, assembled_.data()))
       return false;
+    // The body says nothing of the head's bytes, which the XOR may have wrong.
+    std::memcpy(assembled_.data(), &h, sizeof h);
     f.head = h;
     f.lines = {assembled_.data(), lines_in(h.size) * line_size};
     f.flawed = without != no_track || !sums_are_right(position, h.size);

@@ -7,11 +7,30 @@
 namespace scute::core::log {
 
 void store_lines(medium::writer& w, std::byte* base, const segment_layout& layout, const segment& s,
-                 uint64_t position, std::span<const std::byte> lines) noexcept {
+                 uint64_t position, std::span<const std::byte> lines, stores how) noexcept {
+  uint32_t done = 0;
   layout.for_each_store(position, lines,
                         [&](uint32_t copy, uint64_t offset, const std::byte* from, size_t n) {
-                          w.append(base + s.at[copy] + offset, from, n, medium::purpose::log);
+                          std::byte* const to = base + s.at[copy] + offset;
+                          if (how == stores::streamed)
+                            w.append(to, from, n, medium::purpose::log);
+                          else
+                            w.put(to, from, n, medium::purpose::log, &done);
                         });
+}
+
+void write_back(medium::writer& w, std::byte* base, const segment_layout& layout, const segment& s,
+                uint64_t from, uint64_t to) noexcept {
+  if (from >= to) return;
+  if (layout.how() != redundancy::tracks) {
+    for (uint32_t c = 0; c < layout.copies(); ++c)
+      w.write_back(base + s.at[c] + from * line_size, (to - from) * line_size);
+    return;
+  }
+  const uint64_t n = (to - from) / track_count * line_size;
+  for (uint32_t t = 0; t < track_count; ++t)
+    w.write_back(base + s.at[0] + layout.offset_of(from + t), n);
+  w.write_back(base + s.at[0] + layout.sum_offset_of(from), n);
 }
 
 void segment_writer::begin(medium::writer& w, const segment& s, uint64_t generation,
@@ -34,7 +53,7 @@ void segment_writer::begin(medium::writer& w, const segment& s, uint64_t generat
 }
 
 uint64_t segment_writer::append(medium::writer& w, byte_buffer& image, uint32_t flags,
-                                uint64_t sequence, uint64_t transaction) {
+                                uint64_t sequence, uint64_t transaction, stores how) {
   const size_t size = image.size();
   SCUTE_ASSERT(size <= room() && size >= sizeof(format::frame_head));
   const size_t padding = round_line(size) - size;
@@ -49,7 +68,7 @@ uint64_t segment_writer::append(medium::writer& w, byte_buffer& image, uint32_t 
   h.checksum = frame_head_checksum(seed_, position, h);
   std::memcpy(image.data(), &h, sizeof h);
   next_ += layout_.lines_of(size);
-  store_lines(w, base_, layout_, at_, position, {image.data(), image.size()});
+  store_lines(w, base_, layout_, at_, position, {image.data(), image.size()}, how);
   return position;
 }
 

@@ -11,6 +11,10 @@
 
 namespace scute::core::log {
 
+// How the lines of a frame get to the medium. Streamed ones are durable at the next fence of the thread that appends.
+// Cached ones can be made durable by anybody: write_back(), and a fence of the same thread.
+enum class stores : uint8_t { streamed, cached };
+
 class segment_writer {
  public:
   // base: where the file is mapped. whose.lane is this writer's alone.
@@ -38,7 +42,7 @@ class segment_writer {
   // Appends a frame of at most room() bytes and returns its position. Not durable before the caller's next fence; until
   // that has returned nothing else may rest on it. Throws std::bad_alloc, with nothing written.
   uint64_t append(medium::writer& w, byte_buffer& image, uint32_t flags, uint64_t sequence,
-                  uint64_t transaction);
+                  uint64_t transaction, stores how = stores::streamed);
 
  private:
   std::byte* base_;
@@ -52,6 +56,10 @@ class segment_writer {
 
 // Stores whole lines of a frame, or of a head, where they belong, in all copies. Durable at the next fence.
 void store_lines(medium::writer& w, std::byte* base, const segment_layout& layout, const segment& s,
-                 uint64_t position, std::span<const std::byte> lines) noexcept;
+                 uint64_t position, std::span<const std::byte> lines,
+                 stores how = stores::streamed) noexcept;
+// Starts the write-back of the lines [from, to) in all copies; both are multiples of the layout's step.
+void write_back(medium::writer& w, std::byte* base, const segment_layout& layout, const segment& s,
+                uint64_t from, uint64_t to) noexcept;
 
 }  // namespace scute::core::log

@@ -144,6 +144,27 @@ int file_handle::reserve(uint64_t offset, uint64_t n) const noexcept {
   return e == EOPNOTSUPP || e == EINVAL ? 0 : e;
 }
 
+int file_handle::grow(uint64_t offset, uint64_t n) const noexcept {
+  const length_signal_held now;
+  struct stat st{};
+  const auto end = static_cast<off_t>(offset + n);
+  if (::fstat(fd_, &st) != 0) return errno;
+  // What lies there is of somebody who did not come to use it. Zeros are what a file gets that was shorter.
+  if (st.st_size > static_cast<off_t>(offset) && ::ftruncate(fd_, static_cast<off_t>(offset)) != 0)
+    return errno;
+  const int e = reserve(offset, n);
+  if (e == 0 && ::fstat(fd_, &st) == 0 && st.st_size >= end)
+    return ::fdatasync(fd_) == 0 ? 0 : errno;
+  if (e == 0 && ::ftruncate(fd_, end) == 0) return ::fdatasync(fd_) == 0 ? 0 : errno;
+  const int why = e != 0 ? e : errno;
+  // Back to what it was: the shortage of one moment is no longer file for ever.
+  return ::ftruncate(fd_, static_cast<off_t>(offset)) == 0 ? why : why;
+}
+
+void file_handle::cut(uint64_t offset) const noexcept {
+  static_cast<void>(::ftruncate(fd_, static_cast<off_t>(offset)) == 0 && ::fdatasync(fd_) == 0);
+}
+
 int file_handle::fill_holes(uint64_t offset, uint64_t n) const noexcept {
   const auto end = static_cast<off_t>(offset + n);
   for (auto at = static_cast<off_t>(offset); at < end;) {

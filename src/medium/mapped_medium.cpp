@@ -9,8 +9,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 
 #include "base/failure.hpp"
 #include "base/rounding.hpp"
@@ -36,10 +34,11 @@ namespace {
 
 class mapped_medium : public medium {
  public:
-  mapped_medium(file_handle file, std::byte* base, kind k, bool map_sync, bool eadr, bool read_only)
+  mapped_medium(file_handle file, std::byte* base, uint64_t mapped, kind k, bool map_sync,
+                bool eadr, bool read_only)
       : file_(std::move(file)) {
     base_ = base;
-    size_ = file_.size();
+    size_ = mapped;
     kind_ = k;
     map_sync_ = map_sync;
     eadr_ = eadr;
@@ -89,6 +88,14 @@ class mapped_medium : public medium {
   }
   int fill_holes(uint64_t offset, uint64_t n) noexcept override {
     return read_only_ ? 0 : file_.fill_holes(offset, n);
+  }
+
+  int grow(uint64_t offset, uint64_t n) noexcept override {
+    return offset + n > size_ ? EFBIG : file_.grow(offset, n);
+  }
+
+  void cut(uint64_t offset) noexcept override {
+    if (!read_only_) file_.cut(offset);
   }
 
   std::vector<uint64_t> bad_pages() const override {
@@ -211,7 +218,7 @@ class cpu_medium final : public mapped_medium {
 //    only, and the other one's thread would go on as if its bytes were durable.
 // CACHE-2 When a sync fails the kernel calls the pages clean, and they keep bytes that the device does not have.
 //    So nobody goes on after that (failed()), and who opens the pool next drops the cache (refresh()).
-class page_cache_medium final : public mapped_medium {
+class page_cache_medium : public mapped_medium {
  public:
   using mapped_medium::mapped_medium;
   const char* flush_name() const noexcept override { return "msync"; }
@@ -261,7 +268,6 @@ class page_cache_medium final : public mapped_medium {
     w.dirty.clear();
   }
 
- private:
   void note(writer& w, const void* p, size_t n) noexcept {
     const auto at = static_cast<uint64_t>(static_cast<const std::byte*>(p) - base_);
     const uint64_t begin = round_down(at, page);
@@ -280,10 +286,13 @@ class page_cache_medium final : public mapped_medium {
     }
   }
 
+  bool ranges_ = true;  // a single range is synced alone
+
+ private:
   // w: null for all of the file.
   void sync(const writer* w, bool alone) noexcept {
     int rc = 0;
-    if (alone && w != nullptr && w->dirty.size() == 1) {
+    if (alone && ranges_ && w != nullptr && w->dirty.size() == 1) {
       const auto& r = w->dirty.front();
       rc = ::msync(base_ + r.begin, std::min(r.end, size_) - r.begin, MS_SYNC);
     } else {
@@ -345,37 +354,42 @@ class page_cache_medium final : public mapped_medium {
   group_sync group_;
 };
 
+// The same, written by system calls: a store to a page that was just synced costs a fault, and more than a call does.
+class written_medium final : public page_cache_medium {
+ public:
+  template <typename... Args>
+  explicit written_medium(Args&&... args) : page_cache_medium(std::forward<Args>(args)...) {
+    ranges_ = false;
+  }
+  const char* flush_name() const noexcept override { return "fdatasync"; }
+
+ protected:
+  void do_stream(writer& w, void* dst, const void* src, size_t n) noexcept override {
+    do_store(dst, src, n);
+    note(w, dst, n);
+  }
+  void do_store(void* dst, const void* src, size_t n) noexcept override {
+    const uncancelled now;
+    auto at = static_cast<off_t>(static_cast<std::byte*>(dst) - base_);
+    const auto* from = static_cast<const std::byte*>(src);
+    while (n != 0) {
+      const ssize_t put = ::pwrite(file_.fd(), from, n, at);
+      if (put < 0 && errno == EINTR) continue;
+      if (put <= 0) return note_failure(put < 0 ? errno : EIO);
+      at += put;
+      from += put;
+      n -= static_cast<size_t>(put);
+    }
+  }
+};
+
 }  // namespace
 
-const char* kind_name(kind k) noexcept {
-  switch (k) {
-    case kind::dax: return "dax";
-    case kind::file: return "file";
-    case kind::ram: return "ram";
-    case kind::simulated: return "simulated";
-  }
-  return "unknown";
-}
-
-bool detect_eadr() noexcept {
-  // Documented in the kernel's ABI for the nd bus: persistence_domain is "cpu_cache" with eADR,
-  // "memory_controller" with ADR.
-  std::error_code ec;
-  int regions = 0;
-  for (const auto& entry : std::filesystem::directory_iterator("/sys/bus/nd/devices", ec)) {
-    if (entry.path().filename().string().rfind("region", 0) != 0) continue;
-    std::ifstream in(entry.path() / "persistence_domain");
-    std::string domain;
-    if (!(in >> domain) || domain != "cpu_cache") return false;
-    ++regions;
-  }
-  return regions > 0;
-}
-
-std::unique_ptr<medium> map_file(file_handle file, scute_medium wish, access how) {
+std::unique_ptr<medium> map_file(file_handle file, scute_medium wish, access how,
+                                 const mapping_wish& more) {
   const bool read_only = how == access::read;
-  const uint64_t size = file.size();
-  if (size == 0) throw failure(SCUTE_E_FORMAT, file.path() + " is empty, so it is no pool");
+  if (file.size() == 0) throw failure(SCUTE_E_FORMAT, file.path() + " is empty, so it is no pool");
+  const uint64_t size = std::max(file.size(), more.reach);
   constexpr int access = PROT_READ | PROT_WRITE;
   void* at = MAP_FAILED;
   bool synced = false;
@@ -421,10 +435,13 @@ std::unique_ptr<medium> map_file(file_handle file, scute_medium wish, access how
   // one by one do not. Whoever reads a pool from end to end asks for more at a time (will_read()). With
   // medium ram on a disk it is for those who open the pool as a file later: its pages stay in the cache.
   if (k == kind::file || (k == kind::ram && !tmpfs)) ::madvise(base, size, MADV_RANDOM);
-  if (k == kind::file) {
-    made = std::make_unique<page_cache_medium>(std::move(file), base, k, synced, eadr, read_only);
+  if (k == kind::file && more.by_calls && !read_only) {
+    made = std::make_unique<written_medium>(std::move(file), base, size, k, synced, eadr, false);
+  } else if (k == kind::file) {
+    made = std::make_unique<page_cache_medium>(std::move(file), base, size, k, synced, eadr,
+                                               read_only);
   } else {
-    made = std::make_unique<cpu_medium>(std::move(file), base, k, synced, eadr, read_only);
+    made = std::make_unique<cpu_medium>(std::move(file), base, size, k, synced, eadr, read_only);
   }
   static_cast<void>(mapped.release());  // the medium's now
   return made;

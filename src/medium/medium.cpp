@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <cerrno>
 #include <cstring>
 
 #include "base/rounding.hpp"
@@ -16,6 +17,16 @@ constexpr uint64_t words_of(uint64_t size) noexcept {
 
 }  // namespace
 
+const char* kind_name(kind k) noexcept {
+  switch (k) {
+    case kind::dax: return "dax";
+    case kind::file: return "file";
+    case kind::ram: return "ram";
+    case kind::simulated: return "simulated";
+  }
+  return "unknown";
+}
+
 void medium::will_read(uint64_t, uint64_t) const noexcept {}
 void medium::will_use(uint64_t, uint64_t) noexcept {}
 int medium::reserve(uint64_t, uint64_t) noexcept {
@@ -23,6 +34,10 @@ int medium::reserve(uint64_t, uint64_t) noexcept {
 }
 int medium::fill_holes(uint64_t, uint64_t) noexcept {
   return 0;
+}
+void medium::cut(uint64_t) noexcept {}
+int medium::grow(uint64_t offset, uint64_t n) noexcept {
+  return offset + n <= size_ ? 0 : EFBIG;
 }
 
 medium::~medium() {

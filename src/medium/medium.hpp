@@ -87,6 +87,12 @@ class medium {
   virtual int reserve(uint64_t offset, uint64_t n) noexcept;
   // The same for bytes that are in use, where the file has holes.
   virtual int fill_holes(uint64_t offset, uint64_t n) noexcept;
+  // The file goes on to offset + n, with blocks and zeros from `offset` on, durably: 0, or an errno. Only where it was mapped
+  // for more than it has (map_file()). One thread at a time.
+  virtual int grow(uint64_t offset, uint64_t n) noexcept;
+  // The file ends at offset; nobody touches what lay behind it, until it has grown again. Where that is not possible the bytes
+  // stay.
+  virtual void cut(uint64_t offset) noexcept;
   // Pages (offsets, ascending) that the kernel knows to be bad. Empty where it cannot tell.
   virtual std::vector<uint64_t> bad_pages() const { return {}; }
 

@@ -63,7 +63,7 @@ done
 for work in ents_read_update.bplus_tree ents_read_update.skiplist ents_insert_remove.rbtree ents_insert_remove.hashmap \
   ents_tatp.location_of_one ents_tatp.location ents_tatp.whole ents_tpcc.orders ents_tpcc.whole_w1 ents_tpcc.whole_w2 \
   ents_level_insert.load_20 ents_level_50.load_60 ents_level_95.load_90; do
-  for system in redo-none logfree-mlpc raw-pow raw-pow-medium-cached-padded volatile; do
+  for system in redo-none logfree-mlpc pow raw-pow raw-pow-medium-cached-padded volatile; do
     grep -q "\"work\":\"${work%.*}\",\"structure\":\"${work#*.}\",.*\"$system\"" rows.jsonl ||
       fail "no row of $work, $system"
   done

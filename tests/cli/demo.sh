@@ -13,6 +13,14 @@ for medium in auto file; do
   in_out '^  differing bytes  *0$'
   equal "$(ls here)" ""
 done
+for medium in auto file; do
+  expect 0 "$demo" --pow --records 300 --kills 5 --medium "$medium" --dir here
+  cat out
+  in_out 'loader killed (SIGKILL) *5 times'
+  in_out '^  lost  *0$'
+  in_out '^  differing bytes  *0$'
+  equal "$(ls here)" ""
+done
 expect 0 "$demo" --help
 expect 1 "$demo" --medium tape
 expect 1 "$demo" --dir here/missing

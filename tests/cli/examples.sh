@@ -13,10 +13,13 @@ gzip -c notes.tsv >big.tsv.gz
 head -c 3000 /dev/urandom >logo.png
 "$scute" kv load base notes.tsv --create --size 2M --quiet >/dev/null
 "$scute" kv put base logo <logo.png
+"$scute" pow kv load base.file notes.tsv --create --quiet >/dev/null
+"$scute" pow kv put base.file logo <logo.png
 
 {
   for command in '' create info check scrub dump stats events inject kv 'kv put' 'kv get' 'kv del' 'kv scan' \
-    'kv load' 'kv count' completion version; do
+    'kv load' 'kv count' completion version \
+    pow 'pow info' 'pow check' 'pow dump' 'pow compact' 'pow verify' 'pow kv' 'pow kv put' 'pow kv get' 'pow kv del' 'pow kv scan' 'pow kv load' 'pow kv count'; do
     # shellcheck disable=SC2086
     "$scute" $command --help | sed -n '/^Examples\{0,1\}:/,$s/^  \(.*scute .*\)/\1/p'
   done
@@ -36,13 +39,14 @@ while IFS= read -r example; do
   for name in $(grep -o '[a-z]*\.pool' <<<"$here" | sort -u); do cp base "$name"; done
   # shellcheck disable=SC2013
   for name in $(tr '|' '\n' <<<"$here" | grep 'create' | grep -o '[a-z]*\.pool'); do rm -f "$name"; done
+  for name in $(grep -o '[a-z]*\.pow' <<<"$here" | sort -u); do cp base.file "$name"; done
   status=0
   bash -o pipefail -c 'fpath=(. .); mail() { cat; }; '"$here" </dev/null >out 2>err || status=$?
   case $status in
     0 | 2 | 3) ;;
     *) fail "status $status: $example" ;;
   esac
-  rm -f ./*.pool
+  rm -f ./*.pool ./*.pow
   n=$((n + 1))
 done <examples
 echo "$n examples"

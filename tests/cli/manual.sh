@@ -7,11 +7,14 @@ commands_of() { # COMMAND...: its subcommands
   "$scute" "$@" --help | awk '/^Subcommands:/ { on = 1; next } /^[^ ]/ { on = 0 } on && NF { print $1 }'
 }
 commands=()
-while read -r name; do
-  mapfile -t below < <(commands_of "$name")
-  if [ ${#below[@]} = 0 ]; then commands+=("$name"); else commands+=("${below[@]/#/$name }"); fi
-done < <(commands_of)
-[ ${#commands[@]} -ge 16 ] || fail "only ${#commands[@]} commands: ${commands[*]}"
+add_commands() { # NAME...: those below it, or itself
+  local below name
+  mapfile -t below < <(commands_of "$@")
+  if [ ${#below[@]} = 0 ]; then commands+=("$*"); return; fi
+  for name in "${below[@]}"; do add_commands "$@" "$name"; done
+}
+add_commands
+[ ${#commands[@]} -ge 27 ] || fail "only ${#commands[@]} commands: ${commands[*]}"
 
 # Each command is in the synopsis and has a section; nothing else has.
 sed -n '/^## SYNOPSIS/,/^## DESCRIPTION/p' "$manual" >synopsis
@@ -19,15 +22,16 @@ for command in "${commands[@]}"; do
   grep -q "^scute $command\( \|$\)" synopsis || fail "the synopsis lacks '$command'"
   grep -q "^### scute $command\( \|$\)" "$manual" || fail "no section about '$command'"
 done
-while read -r _ name more _; do
+while read -r _ name more last _; do
   [ "$name" != kv ] || name="kv $more"
+  if [ "$name" = pow ]; then name="pow $more"; [ "$more" != kv ] || name="pow kv $last"; fi
   [[ " ${commands[*]/%/,}" == *" $name,"* ]] || fail "the manual has '$name', the command has not"
 done < <(sed -n 's/^### \(scute \)/\1/p' "$manual"; grep '^scute ' synopsis)
 
 # Each option is in the manual with the values that it takes, and each of the manual's exists.
 for command in "${commands[@]}"; do
   # shellcheck disable=SC2086
-  "$scute" $command --help | sed -n '/^Options:/,/^[A-Z][a-z]*:$/p; /^Pool options:/,/^$/p' |
+  "$scute" $command --help | sed -n '/^Options:/,/^[A-Z][a-z]*:$/p; /^Pool options:/,/^$/p; /^File options:/,/^$/p' |
     sed -n 's/^  \(-q,\)\{0,1\}\(--[a-z-]*\)\( [^ ]*|[^ ]*\)\{0,1\}.*/\2\3/p' |
     while read -r option values; do
       grep -q -e "$option\b" "$manual" || fail "the manual lacks '$option' of '$command'"

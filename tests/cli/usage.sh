@@ -8,7 +8,7 @@ in_out 'Examples:'
 for code in 0 1 2 3 4 5 6 7 130 143; do in_out "^ *$code  "; done
 
 for command in create info check scrub dump stats events inject kv "kv put" "kv get" "kv del" "kv scan" "kv load" \
-  "kv count" completion version; do
+  "kv count" completion version pow "pow info" "pow check" "pow dump" "pow compact" "pow verify" "pow kv" "pow kv put" "pow kv get" "pow kv del" "pow kv scan" "pow kv load" "pow kv count"; do
   # shellcheck disable=SC2086
   expect 0 "$scute" $command --help
   in_out 'Examples\{0,1\}:'

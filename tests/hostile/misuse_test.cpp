@@ -19,6 +19,7 @@ const misuse_list& all_misuse() {
     list_misuse_of_reading(to);
     list_misuse_of_transactions(to);
     list_misuse_of_services(to);
+    list_misuse_of_pow(to);
     return to;
   }();
   return all;

@@ -37,6 +37,9 @@ survives --dir "$memory" --seconds 1.5 --parity 2
 survives --dir "$memory" --seconds 1.5 --parity 4 --workload churn
 survives --dir "$PWD" --seconds 6
 survives --dir "$PWD" --seconds 3 --engine spec
+survives --dir "$memory" --seconds 3 --workload pow
+survives --dir "$memory" --seconds 2 --workload pow --protection none --threads 6
+survives --dir "$PWD" --seconds 4 --workload pow --medium file --threads 3
 # All column blocks on eight locks, as in pools of many gigabytes.
 export SCUTE_STRIPES=8
 survives --dir "$memory" --seconds 2
@@ -77,6 +80,11 @@ for drill in "${!sees[@]}"; do
     grep -q "^  repeat .*--seed .*--engine $engine" out || fail "no command to repeat: $said"
   done
 done
+
+status=0
+"$torture" --quiet --dir "$memory" --kills 200 --threads 3 --workload pow --drill stale >out 2>&1 || status=$?
+[ $status = 1 ] || fail "status $status instead of 1 with a stale file: $(cat out)"
+grep -q '^FAILED: .*were confirmed and' out || fail "not explained: $(cat out)"
 
 for usage in "--workload dancing" "--threads 0" "--size 1Q" "--dir /nowhere/at/all" "--medium dax"; do
   status=0

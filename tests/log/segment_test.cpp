@@ -315,6 +315,44 @@ TEST_P(Segment, ATornFrameIsThereOrNot) {
   }
 }
 
+// SEG-1: a power failure may leave the head's bytes whole in the first line and not in the XOR, and the body's bytes
+// whole in the XOR and not in the first line. What is read then can be stored again, and is still all there.
+TEST_P(Segment, ATornFrameThatIsReadCanBeStoredAgain) {
+  out.begin(w, s, 1, 0);
+  append(some_bytes(200));
+  for (const size_t n : {8, 20, 90, 400, 1000}) {
+    append(some_bytes(n));
+    const uint64_t position = written.back().position;
+    const uint64_t first = layout.offset_of(position);
+    const uint64_t other = layout.copies() == 2                   ? second + first
+                           : layout.how() == redundancy::one_copy ? first
+                                                                  : layout.sum_offset_of(position);
+    // The segment was empty: zeros are what was there before.
+    for (uint64_t word = 0; word < sizeof(format::frame_head); word += 8) {
+      std::vector<std::byte> whole = m.bytes;
+      if (protects()) {
+        std::memset(&m.bytes[other + word], 0, 8);
+        std::memset(&m.bytes[first + sizeof(format::frame_head)], 0, 8);
+      }
+      std::vector<std::pair<uint64_t, std::vector<std::byte>>> found;
+      reader().read(s, [&](const frame& f) {
+        format::frame_head in_lines;
+        std::memcpy(&in_lines, f.lines.data(), sizeof in_lines);
+        EXPECT_EQ(std::memcmp(&in_lines, &f.head, sizeof in_lines), 0) << n << " " << word;
+        found.push_back({f.position, {f.lines.begin(), f.lines.end()}});
+      });
+      // Of two copies neither is whole.
+      EXPECT_EQ(found.size(), written.size() - (layout.copies() == 2 ? 1 : 0));
+      for (const auto& [at, lines] : found) store_lines(w, m.bytes.data(), layout, s, at, lines);
+      if (layout.copies() != 2) {
+        EXPECT_EQ(read(), written) << n << " " << word;
+        EXPECT_EQ(contents.flawed, 0u);
+      }
+      m.bytes = std::move(whole);
+    }
+  }
+}
+
 TEST_P(Segment, AnythingCanBeRead) {
   out.begin(w, s, 1, 0);
   fill();

@@ -4,6 +4,7 @@
 #include "drill.hpp"
 #include "live.hpp"
 #include "package_index.hpp"
+#include "pow_drill.hpp"
 #include "status_line.hpp"
 #include "stop_request.hpp"
 #include "workplace.hpp"
@@ -33,6 +34,7 @@ struct arguments {
   uint64_t batch = 0;
   double live_seconds = 2;
   bool keep = false;
+  bool pow = false;
 };
 
 // Slots and tree nodes are not full, and parity, logs and keys take room.
@@ -161,6 +163,49 @@ int run_demo(const arguments& args) {
   return good ? 0 : 1;
 }
 
+int run_pow_demo(const arguments& args) {
+  const auto began = std::chrono::steady_clock::now();
+  const uint64_t seed = args.seed != 0 ? args.seed : std::random_device{}();
+  std::mt19937_64 random(seed);
+  status_line status;
+  const package_index index = read_package_index(args.records);
+  status.done("source", fmt::format("{} package descriptions from {} indexes, {:.1f} MiB, seed {}",
+                                    index.stanzas.size(), index.indexes,
+                                    static_cast<double>(index.bytes) / mib, seed));
+  pow_options options;
+  options.program = scute_command();
+  options.medium = args.medium;
+  options.kills = args.kills;
+  options.file_max =
+      args.pool_size.empty() ? 3 * pool_size_for(index.bytes) : parse_size(args.pool_size);
+  const workplace place(args.folder, args.medium, options.file_max + 2 * index.bytes, args.keep);
+  options.folder = place.folder();
+  options.batch = args.batch != 0 ? args.batch : place.in_memory() ? 100 : 1000;
+  options.batch = std::min(options.batch, std::max<uint64_t>(1, index.stanzas.size() / 200));
+  const pow_results r = pow_drill(options, index, random, status).run();
+  const auto row = [](const std::string& name, const std::string& value) {
+    fmt::print("  {:<31} {}\n", name, value);
+  };
+  fmt::print("\n");
+  row("records", fmt::format("{}", r.records));
+  row("loader killed (SIGKILL)", fmt::format("{} times", r.kills));
+  row("resumed in the middle", fmt::format("{} times", r.resumed));
+  row("pages overwritten", fmt::format("{}", r.pages_overwritten));
+  row("damaged places repaired", fmt::format("{}", r.found));
+  row("file compacted",
+      fmt::format("{:.1f} MiB to {:.1f} MiB", static_cast<double>(r.size_before) / mib,
+                  static_cast<double>(r.size_after) / mib));
+  row("lost", fmt::format("{}", r.lost));
+  row("differing bytes", fmt::format("{}", r.differing_bytes));
+  row("time",
+      fmt::format("{:.1f} s",
+                  std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count()));
+  const bool good = r.differing_bytes == 0 && r.lost == 0 && r.clean && r.digests_agree &&
+                    r.records == index.stanzas.size() && r.found != 0;
+  if (!good) fmt::print("\nFAILED; to repeat: scute-demo --pow --seed {}\n", seed);
+  return good ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -187,17 +232,20 @@ int main(int argc, char** argv) {
                  "how long to damage the pool under load (default 2 seconds)")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 86400.0).description(""));
+  app.add_flag("--pow", args.pow,
+               "a persist-on-write file instead of a pool (--live does not apply)");
   app.add_flag("--keep", args.keep, "leave the files there");
   app.footer(
       "SCUTE_EXE names the scute command to use. Exit status: 0 if every byte came back.\n"
       "\nExamples:\n"
       "  scute-demo\n"
       "  scute-demo --medium file --kills 5\n"
+      "  scute-demo --pow\n"
       "  scute-demo --records 300 --keep");
   try {
     app.parse(argc, argv);
     catch_stop_requests();
-    return run_demo(args);
+    return args.pow ? run_pow_demo(args) : run_demo(args);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 1;
   } catch (const std::exception& error) {

@@ -27,6 +27,9 @@ _LOOKS: dict[str, Look] = {
     "plain-mlpc": Look("#8ad9be", "//", "s"),
     "logfree-mlpc": Look("#009e73", "", "o"),
     "logfree2-mlpc": Look("#00523b", "", "D"),
+    # Scute, structures in DRAM.
+    "pow": Look("#c2185b", "", "P"),
+    "pow-none": Look("#e78ab0", "//", "p"),
     # Ranges edited in place.
     "redo-none-in-place": Look("#cfe8f7", "xx", "v"),
     "logfree-mlpc-in-place": Look("#009e73", "xx", "o"),

@@ -27,6 +27,19 @@ void add_kv_scan(CLI::App& kv, exit_code& status);
 void add_kv_load(CLI::App& kv, exit_code& status);
 void add_kv_count(CLI::App& kv, exit_code& status);
 
+void add_pow(CLI::App& root, exit_code& status);
+void add_pow_info(CLI::App& pow, exit_code& status);
+void add_pow_check(CLI::App& pow, exit_code& status);
+void add_pow_dump(CLI::App& pow, exit_code& status);
+void add_pow_compact(CLI::App& pow, exit_code& status);
+void add_pow_verify(CLI::App& pow, exit_code& status);
+void add_pow_kv_put(CLI::App& kv, exit_code& status);
+void add_pow_kv_get(CLI::App& kv, exit_code& status);
+void add_pow_kv_del(CLI::App& kv, exit_code& status);
+void add_pow_kv_scan(CLI::App& kv, exit_code& status);
+void add_pow_kv_load(CLI::App& kv, exit_code& status);
+void add_pow_kv_count(CLI::App& kv, exit_code& status);
+
 void add_completion(CLI::App& root, exit_code& status);
 void add_version(CLI::App& root, exit_code& status);
 

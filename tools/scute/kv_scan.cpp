@@ -24,16 +24,6 @@ struct arguments {
   bool json = false;
 };
 
-void add_range_flags(CLI::App& app, scan_range& range) {
-  app.add_option("--prefix", range.prefix, "only keys that start with this")->type_name("TEXT");
-  app.add_option_function<std::string>(
-         "--from", [&range](const std::string& key) { range.from = key; }, "only keys from this on")
-      ->type_name("KEY");
-  app.add_option_function<std::string>(
-         "--to", [&range](const std::string& key) { range.to = key; }, "only keys before this")
-      ->type_name("KEY");
-}
-
 void print_line(const std::string& line) {
   fmt::print("{}\n", line);
 }

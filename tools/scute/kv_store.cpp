@@ -39,14 +39,6 @@ namespace {
 
 constexpr uint64_t kv_magic = 0x31766b6574756373;  // "scutekv1"
 
-// The least string that is greater than all that start with this, if there is one.
-std::optional<std::string> end_of_prefix(std::string prefix) {
-  while (!prefix.empty() && prefix.back() == '\xff') prefix.pop_back();
-  if (prefix.empty()) return std::nullopt;
-  ++prefix.back();
-  return prefix;
-}
-
 // The pool's reader does not test checksums; this does, and repairs, for text in an object of its
 // own.
 std::string_view verified(const scute::pool& pool, const scute::string& text) {
@@ -63,8 +55,7 @@ std::string_view verified(const scute::pool& pool, const scute::string& text) {
 record_map::range entries(const scute::pool& pool, const record_map& records,
                           const scan_range& range) {
   const std::string first = std::max(range.prefix, range.from.value_or(""));
-  std::optional<std::string> last = end_of_prefix(range.prefix);
-  if (range.to && (!last || *range.to < *last)) last = range.to;
+  const std::optional<std::string> last = end_of(range);
   const auto begin = records.lower_bound(pool, first);
   if (!last) return {begin, records.end(pool)};
   if (*last <= first) return {begin, begin};

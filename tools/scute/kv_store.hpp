@@ -6,9 +6,9 @@
 // position says exactly which records are there.
 #pragma once
 
-#include "line_source.hpp"
+#include "kv_range.hpp"
 #include "open_pool.hpp"
-#include "record_format.hpp"
+#include "record_sink.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -21,21 +21,7 @@ namespace scute_tool {
 
 struct kv_root;  // the pool's root object
 
-// How far a source was loaded.
-struct load_state {
-  source_position position;
-  uint64_t records = 0;
-};
-
-struct scan_range {
-  std::string prefix;               // of the keys; empty: any
-  std::optional<std::string> from;  // first key
-  std::optional<std::string> to;    // first key that is not wanted any more
-  bool reverse = false;
-  uint64_t limit = UINT64_MAX;
-};
-
-class kv_store {
+class kv_store final : public record_sink {
  public:
   // The pool's root must be a store. To write, an empty pool gets one; to read, it counts as an
   // empty store. Throws failure.
@@ -51,10 +37,9 @@ class kv_store {
   // False: there was no such key.
   bool erase(const std::string& key);
 
-  std::optional<load_state> loaded(const std::string& source) const;
-  // All records and the new state in one transaction. How many keys were new.
+  std::optional<load_state> loaded(const std::string& source) const override;
   uint64_t load(const std::vector<record>& batch, const std::string& source,
-                const load_state& state);
+                const load_state& state) override;
 
  private:
   const open_pool& pool_;

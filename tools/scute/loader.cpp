@@ -15,7 +15,7 @@ namespace {
 
 class loading {
  public:
-  loading(kv_store& store, line_source& source, const load_plan& plan, const interrupt& stop,
+  loading(record_sink& store, line_source& source, const load_plan& plan, const interrupt& stop,
           progress& bar)
       : store_(store), source_(source), plan_(plan), stop_(stop), bar_(bar) {}
 
@@ -90,7 +90,7 @@ class loading {
     bar_.update("loading", position.offset, source_.size(), count_text(next.records) + " records");
   }
 
-  kv_store& store_;
+  record_sink& store_;
   line_source& source_;
   const load_plan& plan_;
   const interrupt& stop_;
@@ -100,8 +100,8 @@ class loading {
 
 }  // namespace
 
-load_result load(kv_store& store, line_source& source, const load_plan& plan, const interrupt& stop,
-                 progress& bar) {
+load_result load(record_sink& store, line_source& source, const load_plan& plan,
+                 const interrupt& stop, progress& bar) {
   return loading(store, source, plan, stop, bar).run();
 }
 

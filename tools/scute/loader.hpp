@@ -3,10 +3,10 @@
 #pragma once
 
 #include "interrupt.hpp"
-#include "kv_store.hpp"
 #include "line_source.hpp"
 #include "progress.hpp"
 #include "record_format.hpp"
+#include "record_sink.hpp"
 
 #include <cstdint>
 #include <string>
@@ -32,7 +32,7 @@ struct load_result {
 };
 
 // Goes on where the last committed batch ended. Throws failure; what was committed stays.
-load_result load(kv_store& store, line_source& source, const load_plan& plan, const interrupt& stop,
-                 progress& bar);
+load_result load(record_sink& store, line_source& source, const load_plan& plan,
+                 const interrupt& stop, progress& bar);
 
 }  // namespace scute_tool

@@ -87,6 +87,7 @@ int main(int argc, char** argv) {
     add_events(app, status);
     add_inject(app, status);
     add_kv(app, status);
+    add_pow(app, status);
     add_completion(app, status);
     add_version(app, status);
     app.parse(argc, argv);

@@ -4,6 +4,7 @@
 #include "campaign.hpp"
 #include "drill.hpp"
 #include "last_words.hpp"
+#include "pow_campaign.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -77,6 +78,14 @@ int run(settings how) {
   if (how.kills == 0 && how.seconds == 0) how.seconds = 10;
   how.pool();  // complains before anything is made
   workplace place(how);
+  if (how.workload == "pow") {
+    if (!how.drill.empty() && how.drill != "stale")
+      throw std::runtime_error("with --workload pow the only drill is stale");
+    bool keep = how.keep;
+    const int status = run_pow(how, place.folder(), keep);
+    if (keep) place.keep();
+    return status;
+  }
   campaign c(how, place.folder());
   std::string kept;
   for (const auto& [name, value] : {std::pair{"the pool", c.path()},
@@ -150,8 +159,10 @@ int main(int argc, char** argv) {
   app.add_option(
          "--workload", how.workload,
          "objects; containers; churn: fills the pool, frees, fills; crowd: all threads write "
-         "one object without a lock; all (default): each thread another of the first three")
-      ->check(CLI::IsMember({"objects", "containers", "churn", "crowd", "all"}).description(""))
+         "one object without a lock; all (default): each thread another of the first three; pow: a "
+         "persist-on-write file instead of a pool, of protection always, or none")
+      ->check(
+          CLI::IsMember({"objects", "containers", "churn", "crowd", "all", "pow"}).description(""))
       ->type_name("NAME");
   app.add_option("--drill", how.drill,
                  "spoil the pool on purpose, to see the run fail: stale, byte, column, write, "
@@ -168,7 +179,8 @@ int main(int argc, char** argv) {
       "  scute-torture --seconds 3600\n"
       "  scute-torture --dir . --medium file --kills 100\n"
       "  scute-torture --workload churn --size 1M --threads 8 --lanes 2 --protection ml\n"
-      "  scute-torture --workload crowd --threads 8");
+      "  scute-torture --workload crowd --threads 8\n"
+      "  scute-torture --workload pow --dir . --medium file");
   try {
     app.parse(argc, argv);
     return run(how);

@@ -49,6 +49,7 @@ const std::vector<entry>& catalogue() {
     add_parts_scenarios(list);
     add_several_scenarios(list);
     add_spec_scenarios(list);
+    add_pow_scenarios(list);
     return list;
   }();
   return all;

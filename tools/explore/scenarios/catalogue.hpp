@@ -15,7 +15,7 @@ namespace scute::explore {
 struct entry {
   std::string name;   // such as "overwrite/mlpc"
   std::string about;  // in a few words
-  std::function<testing::scenario(uint64_t seed)> make;
+  std::function<testing::basic_scenario(uint64_t seed)> make;
 };
 
 // In the order of the listing; names are unique.
@@ -83,5 +83,6 @@ struct log_free {
 };
 void add_log_free(std::initializer_list<log_free> kinds, std::vector<entry>& to);
 void add_at_all_levels(std::initializer_list<leveled> kinds, std::vector<entry>& to);
+void add_pow_scenarios(std::vector<entry>& to);  // persist-on-write files (tests/pow/scenarios.hpp)
 
 }  // namespace scute::explore

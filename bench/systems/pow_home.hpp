@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A persist-on-write file for the data structures of workloads/. CPU instructions write to it, wherever it is.
+#pragma once
+
+#include <scute/pow.hpp>
+
+#include <unistd.h>
+
+#include <string>
+
+#include "row.hpp"
+#include "workloads/stores/pow_store.hpp"
+
+namespace scute::bench {
+
+class pow_home {
+ public:
+  using store_type = workloads::pow_store;
+  static constexpr bool frees = true;  // the objects are in DRAM
+
+  pow_home(const std::string& path, scute_pow_protection protection, uint64_t size)
+      : file_{path}, db_(path, options(protection, size)), store_(db_) {}
+
+  store_type& store() noexcept { return store_; }
+  void stop_writing() const {}
+  bool count(costs& out) const {
+    const scute_pow_info i = db_.info();
+    out = {};
+    out.fences = static_cast<double>(i.fences);
+    out.lines = static_cast<double>(i.lines);
+    out.bytes_log = static_cast<double>(i.bytes_written);
+    return true;
+  }
+
+ private:
+  struct temporary {
+    std::string path;
+    ~temporary() { ::unlink(path.c_str()); }
+  };
+  static pow::options options(scute_pow_protection protection, uint64_t size) {
+    pow::options o;
+    o.flags = SCUTE_POW_NEW;
+    o.medium = SCUTE_MEDIUM_RAM;
+    o.protection = protection;
+    o.size = size;
+    o.max_size = 4 * size;
+    return o;
+  }
+
+  temporary file_;
+  pow::store db_;
+  store_type store_;
+};
+
+}  // namespace scute::bench

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// keeper.hpp: what the typed faces of a store have in common. Part of <scute/pow.hpp>.
+#ifndef SCUTE_POW_KEEPER_HPP
+#define SCUTE_POW_KEEPER_HPP
+
+#include <scute/pow/codec.hpp>
+#include <scute/pow/store.hpp>
+#include <scute/type_number.hpp>
+
+#include <memory>
+#include <new>
+
+namespace scute::pow::detail {
+
+inline uint64_t index_of(uint64_t id) noexcept {
+  return id & SCUTE_POW_INDEX_MASK;
+}
+
+/// Face has: void write(uint64_t index, bytes_out&), void found(uint64_t id, bytes_in&). size: of plain objects; 0: they
+/// vary. A face must not move: the store has its address.
+template <class Face>
+class keeper {
+ public:
+  keeper(store& s, const std::string& name, uint32_t type, uint32_t size, bool chooses)
+      : store_(s.native_handle()), bytes_each_(size) {
+    k_.struct_size = sizeof k_;
+    k_.type = type;
+    k_.size = size;
+    k_.chooses_indexes = chooses;
+    k_.arg = static_cast<Face*>(this);
+    k_.measure = [](void* arg, uint64_t index) noexcept -> int64_t {
+      try {
+        auto& f = *static_cast<Face*>(arg);
+        out().clear();
+        f.write(index, out());
+        return static_cast<int64_t>(out().bytes().size());
+      } catch (...) {
+        thrown_by_codec = std::current_exception();
+        return SCUTE_E_ABORTED;
+      }
+    };
+    k_.encode = [](void* arg, uint64_t index, void* to) noexcept {
+      auto& f = *static_cast<Face*>(arg);
+      if (f.bytes_each_ != 0) return f.copy(index, to);
+      // As it was measured: nothing was changed since, and what a codec can throw it has thrown then.
+      out().clear();
+      f.write(index, out());
+      std::memcpy(to, out().bytes().data(), out().bytes().size());
+    };
+    k_.load = [](void* arg, uint64_t id, const void* bytes, uint32_t n) noexcept -> int {
+      try {
+        bytes_in in(bytes, n);
+        static_cast<Face*>(arg)->found(id, in);
+        return 0;
+      } catch (...) {
+        thrown_by_codec = std::current_exception();
+        return SCUTE_E_ABORTED;
+      }
+    };
+    name_ = name;
+  }
+  keeper(const keeper&) = delete;
+  keeper& operator=(const keeper&) = delete;
+
+ protected:
+  ~keeper() = default;
+  /// To be called when the face is made, as its last step.
+  void open() { check(scute_pow_table_open(store_, name_.c_str(), &k_, &table_)); }
+
+  scute_pow_section* here_or_throw() const {
+    scute_pow_section* s = nullptr;
+    check(scute_pow_current(store_, &s));
+    return s;
+  }
+  bool edit_object(scute_pow_section* s, uint64_t id) const {
+    int first = 0;
+    check(scute_pow_edit(s, table_, id, &first));
+    return first != 0;
+  }
+  uint64_t new_object(scute_pow_section* s, uint64_t index = SCUTE_POW_ANY) const {
+    uint64_t id = 0;
+    check(scute_pow_new(s, table_, index, &id));
+    return id;
+  }
+  void erase_object(scute_pow_section* s, uint64_t id) const {
+    check(scute_pow_erase(s, table_, id));
+  }
+  /// Undo: back(face, saved) if the section aborts; saved is destroyed at its end in any case.
+  template <class Saved, class Back>
+  void on_abort(scute_pow_section* s, Saved saved, Back) {
+    auto kept = std::make_unique<Saved>(std::move(saved));
+    check(scute_pow_undo(
+        s,
+        [](void* who, void* what) {
+          const std::unique_ptr<Saved> mine(static_cast<Saved*>(what));
+          Back{}(*static_cast<Face*>(who), *mine);
+        },
+        [](void*, void* what) { delete static_cast<Saved*>(what); }, static_cast<Face*>(this),
+        kept.get()));
+    static_cast<void>(kept.release());
+  }
+
+ private:
+  static bytes_out& out() {
+    static thread_local bytes_out one;
+    return one;
+  }
+  scute_pow* store_;
+  scute_pow_table* table_ = nullptr;
+  uint32_t bytes_each_;  // 0: they vary
+  scute_pow_keeper k_{};
+  std::string name_;
+};
+
+}  // namespace scute::pow::detail
+
+#endif

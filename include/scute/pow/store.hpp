@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// store.hpp: persist-on-write stores and their sections. Part of <scute/pow.hpp>.
+#ifndef SCUTE_POW_STORE_HPP
+#define SCUTE_POW_STORE_HPP
+
+#include <scute/pow.h>
+#include <scute/error.hpp>
+
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <utility>
+
+namespace scute::pow {
+
+enum class protection {
+  none = SCUTE_POW_NONE,
+  sealed = SCUTE_POW_SEALED,
+  always = SCUTE_POW_ALWAYS
+};
+
+/// When a section is durable: when commit() returns, or by the next sync().
+enum class durability { strict = SCUTE_POW_STRICT, later = SCUTE_POW_LATER };
+inline constexpr durability strict = durability::strict, later = durability::later;
+
+/// What can be chosen; see scute_pow_options, which has the same names.
+struct options : scute_pow_options {
+  options() { scute_pow_options_init(this); }
+};
+
+namespace detail {
+/// What a codec threw in this thread while a section was written.
+inline thread_local std::exception_ptr thrown_by_codec;
+
+inline void check(int result) {
+  if (result >= 0) [[likely]]
+    return;
+  if (thrown_by_codec) std::rethrow_exception(std::exchange(thrown_by_codec, nullptr));
+  scute::detail::throw_last(result);
+}
+
+template <class Lock>
+void unlock(void* lock) {
+  static_cast<Lock*>(lock)->unlock();
+}
+template <class Lock>
+void unlock_shared(void* lock) {
+  static_cast<Lock*>(lock)->unlock_shared();
+}
+}  // namespace detail
+
+/// For store::section(): the lock is held together with others who only read.
+template <class Lock>
+struct shared {
+  explicit shared(Lock& m) : lock_(&m) {}
+  void lock() { lock_->lock_shared(); }
+  bool try_lock() { return lock_->try_lock_shared(); }
+  void unlock() { lock_->unlock_shared(); }
+  Lock* lock_;
+};
+
+/// Changes that count together. It has its locks until it has ended; without commit(), by an exception too, all that was
+/// changed in it is as before. Of one thread. Sections inside a section are parts of it.
+class section {
+ public:
+  ~section() {
+    if (handle_ != nullptr) scute_pow_abort(handle_);
+  }
+  section(const section&) = delete;
+  section& operator=(const section&) = delete;
+
+  /// Makes it durable (or leaves that to sync()), and gives the locks back. Throws error; then it was aborted:
+  /// errc::nospc, errc::range (an object is larger than a segment), errc::aborted (one inside was), what a codec threw.
+  /// errc::io: nobody knows whether it is durable.
+  void commit() {
+    if (handle_ == nullptr) scute::detail::throw_error(errc::notx, "the section has ended");
+    detail::check(scute_pow_commit(std::exchange(handle_, nullptr)));
+  }
+  void abort() noexcept {
+    if (handle_ != nullptr) scute_pow_abort(std::exchange(handle_, nullptr));
+  }
+  /// Writes what was edited so far while the section goes on (eager).
+  void stream() { detail::check(scute_pow_stream(handle_)); }
+
+  scute_pow_section* native_handle() const noexcept { return handle_; }
+
+ private:
+  friend class store;
+  explicit section(scute_pow_section* handle) noexcept : handle_(handle) {}
+
+  template <class Lock>
+  void add(Lock& m) {
+    detail::check(scute_pow_lock(handle_, &m, &detail::unlock<Lock>, 0));
+  }
+  template <class Lock>
+  void add(shared<Lock>& m) {
+    detail::check(scute_pow_lock(handle_, m.lock_, &detail::unlock_shared<Lock>, 1));
+  }
+
+  scute_pow_section* handle_;
+};
+
+/// An open file. Any thread; the tables and maps of it are guarded by the program's locks, as other data is.
+class store {
+ public:
+  explicit store(const std::string& path, const options& o = {}) {
+    detail::check(scute_pow_open(path.c_str(), &o, &handle_));
+  }
+  /// Takes a handle over.
+  static store adopt(scute_pow* handle) noexcept { return store(handle); }
+  ~store() {
+    if (handle_ != nullptr) scute_pow_close(handle_);
+  }
+  store(store&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  store& operator=(store&&) = delete;
+
+  /// Makes everything durable and lets go of the file. The destructor does so as well, and cannot tell of errors.
+  void close() { detail::check(scute_pow_close(std::exchange(handle_, nullptr))); }
+  /// Lets go of the handle.
+  scute_pow* release() noexcept { return std::exchange(handle_, nullptr); }
+
+  /// Takes the locks (each has lock() and unlock(), several of them try_lock() as well), and begins. Sections that read or
+  /// edit an object have a lock in common.
+  template <class... Locks>
+  [[nodiscard]] pow::section section(Locks&... locks) {
+    return begin(durability::strict, locks...);
+  }
+  /// The same, durable by the next sync().
+  template <class Lock>
+  [[nodiscard]] pow::section section(Lock& lock, durability how) {
+    return begin(how, lock);
+  }
+  [[nodiscard]] pow::section section(durability how) { return begin(how); }
+  template <class... Locks>
+  [[nodiscard]] pow::section begin(durability how, Locks&... locks) {
+    if constexpr (sizeof...(Locks) == 1)
+      (locks.lock(), ...);
+    else if constexpr (sizeof...(Locks) > 1)
+      std::lock(locks...);
+    scute_pow_section* s = nullptr;
+    const int result = scute_pow_begin(handle_, static_cast<scute_pow_durability>(how), &s);
+    if (result < 0) {
+      (locks.unlock(), ...);
+      scute::detail::throw_last(result);
+    }
+    pow::section made(s);
+    size_t added = 0;
+    try {
+      ((made.add(locks), ++added), ...);
+    } catch (...) {
+      // Those that were added go with the section.
+      size_t i = 0;
+      ((i++ < added ? void() : locks.unlock()), ...);
+      throw;
+    }
+    return pow::section(std::exchange(made.handle_, nullptr));
+  }
+
+  /// All sections that have ended, of all threads, are durable when it returns.
+  void sync() { detail::check(scute_pow_sync(handle_)); }
+  /// Cleans up to so many segments; how many were worth it.
+  uint64_t clean(uint64_t segments = UINT64_MAX) {
+    uint64_t done = 0;
+    detail::check(scute_pow_clean(handle_, segments, &done));
+    return done;
+  }
+  /// Cleans all that is worth it, and gives the end of the file back.
+  void compact() { detail::check(scute_pow_compact(handle_)); }
+  /// Reads everything again; calls tell(what, lost). Returns how much is lost. No section is open meanwhile. flags:
+  /// SCUTE_POW_REPAIR, SCUTE_POW_COMPARE.
+  uint64_t check(uint32_t flags = 0, const std::function<void(const char*, bool)>& tell = {}) {
+    uint64_t lost = 0;
+    detail::check(scute_pow_check(
+        handle_, flags,
+        [](void* arg, const char* what, int is_lost) {
+          const auto& f = *static_cast<const std::function<void(const char*, bool)>*>(arg);
+          if (f) f(what, is_lost != 0);
+        },
+        const_cast<std::function<void(const char*, bool)>*>(&tell), &lost));
+    return lost;
+  }
+  scute_pow_info info() const {
+    scute_pow_info i{};
+    i.struct_size = sizeof i;
+    detail::check(scute_pow_get_info(handle_, &i));
+    return i;
+  }
+
+  scute_pow* native_handle() const noexcept { return handle_; }
+
+ private:
+  explicit store(scute_pow* handle) noexcept : handle_(handle) {}
+  scute_pow* handle_ = nullptr;
+};
+
+}  // namespace scute::pow
+
+#endif

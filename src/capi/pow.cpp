@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "scute/pow.h"
+
+#include <algorithm>
+#include <memory>
+#include <thread>
+
+#include "capi/guard.hpp"
+#include "capi/pow_handles.hpp"
+#include "pow/file.hpp"
+
+using namespace scute::core;
+using capi::need_out;
+
+namespace scute::core::capi {
+
+scute_pow& need(scute_pow* store) {
+  if (store == nullptr) throw failure(SCUTE_E_INVALID, "the store handle is null");
+  return *store;
+}
+
+pow::section& need(scute_pow_section* section) {
+  auto* const s = reinterpret_cast<pow::section*>(section);
+  if (s == nullptr || !pow::section::is_of_thread(s))
+    throw failure(SCUTE_E_NOTX,
+                  "this thread has no such section open; it has ended, belongs to another thread, "
+                  "or was never begun (scute_pow_begin)");
+  return *s;
+}
+
+scute_pow_table& need(scute_pow_table* table) {
+  if (table == nullptr) throw failure(SCUTE_E_INVALID, "the table handle is null");
+  return *table;
+}
+
+namespace {
+
+pow::table& of_section(scute_pow_table* handle, const pow::section& s) {
+  scute_pow_table& t = need(handle);
+  if (&t.owner->in->parts() != &s.parts())
+    throw failure(SCUTE_E_INVALID, "table " + t.in->name + " is of another store than the section");
+  return *t.in;
+}
+
+scute_pow_options normalise(const scute_pow_options* given) {
+  scute_pow_options o;
+  scute_pow_options_init(&o);
+  if (given == nullptr) return o;
+  if (given->struct_size < offsetof(scute_pow_options, progress) ||
+      given->struct_size > size_t{4} * sizeof o)
+    throw failure(SCUTE_E_INVALID,
+                  "options->struct_size is not set; call scute_pow_options_init() on them first");
+  std::memcpy(&o, given, std::min(given->struct_size, sizeof o));
+  constexpr uint32_t known = SCUTE_POW_SALVAGE | SCUTE_POW_NO_CLEANER | SCUTE_POW_EXISTING |
+                             SCUTE_POW_NEW | SCUTE_POW_READONLY | SCUTE_POW_WATCH_LOCKS;
+  if ((o.flags & ~known) != 0) throw failure(SCUTE_E_INVALID, "options->flags has unknown bits");
+  if ((o.flags & SCUTE_POW_EXISTING) != 0 && (o.flags & SCUTE_POW_NEW) != 0)
+    throw failure(SCUTE_E_INVALID, "a file cannot be both there and new");
+  if ((o.flags & SCUTE_POW_READONLY) != 0 && (o.flags & SCUTE_POW_NEW) != 0)
+    throw failure(SCUTE_E_INVALID, "a file that is only read cannot be new");
+  if (o.mode > 0777) throw failure(SCUTE_E_INVALID, "options->mode is not permission bits");
+  if (o.medium < SCUTE_MEDIUM_AUTO || o.medium > SCUTE_MEDIUM_RAM)
+    throw failure(SCUTE_E_INVALID, "options->medium must be auto, dax, file or ram");
+  if (o.protection < SCUTE_POW_NONE || o.protection > SCUTE_POW_ALWAYS)
+    throw failure(SCUTE_E_INVALID, "options->protection must be none, sealed or always");
+  if (!(o.max_live_share >= 0.1 && o.max_live_share <= 0.9))
+    throw failure(SCUTE_E_INVALID, "options->max_live_share must be between 0.1 and 0.9");
+  if (o.segment_size == 0 || o.segment_size > (uint64_t{1} << 30))
+    throw failure(SCUTE_E_INVALID, "options->segment_size must be 1 GiB at most");
+  if (o.size > o.max_size || o.max_size > SCUTE_SIZE_MAX)
+    throw failure(SCUTE_E_INVALID,
+                  "options->max_size must not be less than size, nor more than SCUTE_SIZE_MAX");
+  return o;
+}
+
+pow::progress_fn progress_of(const scute_pow_options& o, const char* what) {
+  if (o.progress == nullptr) return {};
+  return [fn = o.progress, arg = o.progress_arg, what](uint64_t done, uint64_t total) {
+    fn(arg, what, done, total);
+  };
+}
+
+pow::file_wish wish_of(const scute_pow_options& o) {
+  pow::file_wish w;
+  w.medium = o.medium;
+  w.mode = o.mode;
+  w.read_only = (o.flags & SCUTE_POW_READONLY) != 0;
+  w.may_create = (o.flags & SCUTE_POW_EXISTING) == 0 && !w.read_only;
+  w.may_exist = (o.flags & SCUTE_POW_NEW) == 0;
+  w.fresh.protect = static_cast<pow::protection>(o.protection);
+  w.fresh.segment_size = o.segment_size;
+  w.fresh.segments = std::max(pow::segments_least, o.size / o.segment_size);
+  w.how.limit.watch_locks = (o.flags & SCUTE_POW_WATCH_LOCKS) != 0;
+  w.how.limit.max_size = o.max_size;
+  w.how.limit.max_memory = o.max_memory;
+  w.how.limit.max_live_share = o.max_live_share;
+  w.how.background = (o.flags & SCUTE_POW_NO_CLEANER) == 0;
+  w.how.clean_rate = o.clean_rate;
+  w.how.recovery.salvage = (o.flags & SCUTE_POW_SALVAGE) != 0;
+  w.how.recovery.threads =
+      o.threads != 0 ? o.threads : std::clamp(std::thread::hardware_concurrency(), 1U, 8U);
+  w.how.recovery.progress = progress_of(o, "recovery");
+  return w;
+}
+
+class c_keeper final : public pow::keeper {
+ public:
+  explicit c_keeper(const scute_pow_keeper& k) : k_(k) {}
+  uint32_t measure(uint64_t index) override {
+    const int64_t n = k_.measure(k_.arg, index);
+    if (n < 0)
+      throw failure(
+          static_cast<scute_error>(n),
+          "the keeper of a table cannot say how large object " + std::to_string(index) + " is");
+    return static_cast<uint32_t>(std::min<int64_t>(n, UINT32_MAX));
+  }
+  void encode(uint64_t index, std::byte* to) override { k_.encode(k_.arg, index, to); }
+  void load(uint64_t index, uint32_t tag, const std::byte* bytes, uint32_t n) override {
+    const int e = k_.load(k_.arg, pow::make_id(index, tag), bytes, n);
+    if (e < 0)
+      throw failure(static_cast<scute_error>(e),
+                    "the keeper of a table refuses object " + std::to_string(index));
+  }
+
+ private:
+  scute_pow_keeper k_;
+};
+
+scute_pow_table& attach(scute_pow& p, const char* name, uint32_t type, uint32_t size, bool chooses,
+                        std::unique_ptr<pow::keeper> k) {
+  auto t = std::make_unique<scute_pow_table>();
+  t->owner = &p;
+  t->keeper = std::move(k);
+  const locked guard(p.lock);
+  p.tables.reserve(p.tables.size() + 1);
+  t->in = &p.in->attach(name, type, size, chooses, *t->keeper);
+  p.tables.push_back(std::move(t));
+  return *p.tables.back();
+}
+
+}  // namespace
+}  // namespace scute::core::capi
+
+using namespace scute::core::capi;
+
+extern "C" {
+
+void scute_pow_options_init(scute_pow_options* options) {
+  if (options == nullptr) return;
+  *options = scute_pow_options{};
+  options->struct_size = sizeof *options;
+  options->size = uint64_t{4} << 20;
+  options->max_size = uint64_t{4} << 30;
+  options->segment_size = 256 * 1024;
+  options->protection = SCUTE_POW_ALWAYS;
+  options->mode = 0600;
+  options->max_live_share = 0.5;
+}
+
+int scute_pow_open(const char* path, const scute_pow_options* options, scute_pow** store) {
+  const uncancelled now;
+  return guarded([&] {
+    if (need_out(path, "path") == '\0') throw failure(SCUTE_E_NOENT, "the path is empty");
+    need_out(store, "store");
+    const scute_pow_options o = normalise(options);
+    auto p = std::make_unique<scute_pow>();
+    p->in = pow::open_file(path, wish_of(o));
+    p->check_progress = progress_of(o, "check");
+    p->compact_progress = progress_of(o, "compact");
+    if (o.damage != nullptr)
+      for (const auto& d : p->in->recovered().damage)
+        o.damage(o.damage_arg, d.text.c_str(), d.lost);
+    *store = p.release();
+  });
+}
+
+int scute_pow_close(scute_pow* store) {
+  if (store == nullptr) return SCUTE_OK;
+  if (inherited(store)) return SCUTE_OK;  // nothing of it can be taken down here
+  const uncancelled now;
+  return guarded([&] {
+    if (pow::section::of_thread(store->in->parts()) != nullptr)
+      throw failure(SCUTE_E_INVALID, "this thread has a section of the store open");
+    const std::unique_ptr<scute_pow> end(store);
+    store->in->end_background();
+    store->in->close();
+  });
+}
+
+int scute_pow_sync(scute_pow* store) {
+  return guarded_pow(store, [&] { need(store).in->sync(); });
+}
+
+int scute_pow_clean(scute_pow* store, uint64_t segments, uint64_t* done) {
+  return guarded_pow(store, [&] {
+    const uint64_t n = need(store).in->clean(segments);
+    if (done != nullptr) *done = n;
+  });
+}
+
+int scute_pow_compact(scute_pow* store) {
+  return guarded_pow(store, [&] { need(store).in->compact(store->compact_progress); });
+}
+
+int scute_pow_check(scute_pow* store, uint32_t flags, scute_pow_damage_fn tell, void* arg,
+                    uint64_t* lost) {
+  return guarded_pow(store, [&] {
+    if ((flags & ~uint32_t{SCUTE_POW_REPAIR | SCUTE_POW_COMPARE}) != 0)
+      throw failure(SCUTE_E_INVALID, "the flags of scute_pow_check() have unknown bits");
+    const auto r = need(store).in->check((flags & SCUTE_POW_REPAIR) != 0,
+                                         (flags & SCUTE_POW_COMPARE) != 0, store->check_progress);
+    uint64_t n = r.changed.size();
+    for (const auto& d : r.damage) {
+      n += d.lost;
+      if (tell != nullptr) tell(arg, d.text.c_str(), d.lost);
+    }
+    for (const auto& text : r.changed)
+      if (tell != nullptr) tell(arg, text.c_str(), 1);
+    if (lost != nullptr) *lost = n;
+  });
+}
+
+int scute_pow_table_open(scute_pow* store, const char* name, const scute_pow_keeper* keeper,
+                         scute_pow_table** table) {
+  return guarded_pow(store, [&] {
+    scute_pow& p = need(store);
+    need_out(name, "name");
+    const scute_pow_keeper& k = need_out(keeper, "keeper");
+    need_out(table, "table");
+    if (k.struct_size != sizeof k)
+      throw failure(SCUTE_E_INVALID, "keeper->struct_size is not sizeof(scute_pow_keeper)");
+    if (k.encode == nullptr || k.load == nullptr || (k.size == 0 && k.measure == nullptr))
+      throw failure(SCUTE_E_INVALID, "a function of the keeper is null");
+    *table =
+        &attach(p, name, k.type, k.size, k.chooses_indexes != 0, std::make_unique<c_keeper>(k));
+  });
+}
+
+int scute_pow_begin(scute_pow* store, enum scute_pow_durability how, scute_pow_section** section) {
+  return guarded_pow(store, [&] {
+    scute_pow& p = need(store);
+    need_out(section, "section");
+    if (how != SCUTE_POW_STRICT && how != SCUTE_POW_LATER)
+      throw failure(SCUTE_E_INVALID, "a section is strict or later");
+    pow::state& s = p.in->parts();
+    s.refuse_if_failed();
+    pow::section* one = pow::section::of_thread(s);
+    if (one != nullptr)
+      one->enter();
+    else
+      one = new pow::section(
+          s, how == SCUTE_POW_LATER ? pow::durability::later : pow::durability::strict);
+    *section = reinterpret_cast<scute_pow_section*>(one);
+  });
+}
+
+int scute_pow_current(scute_pow* store, scute_pow_section** section) {
+  return guarded_pow(store, [&] {
+    pow::section* const one = pow::section::of_thread(need(store).in->parts());
+    need_out(section, "section");
+    if (one == nullptr)
+      throw failure(SCUTE_E_NOTX,
+                    "nothing can be changed outside of a section; begin one with the "
+                    "locks that guard it (scute_pow_begin, store::section)");
+    *section = reinterpret_cast<scute_pow_section*>(one);
+  });
+}
+
+int scute_pow_lock(scute_pow_section* section, void* lock, void (*unlock)(void* lock), int shared) {
+  return guarded_pow(section, [&](pow::section& s) {
+    if (lock == nullptr) throw failure(SCUTE_E_INVALID, "lock is null");
+    if (unlock == nullptr) throw failure(SCUTE_E_INVALID, "unlock is null");
+    s.add_lock(lock, unlock, shared != 0);
+  });
+}
+
+int scute_pow_new(scute_pow_section* section, scute_pow_table* table, uint64_t index,
+                  uint64_t* id) {
+  return guarded_pow(section, [&](pow::section& s) {
+    pow::table& t = of_section(table, s);
+    need_out(id, "id");
+    if ((index == SCUTE_POW_ANY) == t.chooses)
+      throw failure(SCUTE_E_INVALID, t.chooses ? "the keeper of this table chooses indexes"
+                                               : "the indexes of this table are not chosen");
+    if (index != SCUTE_POW_ANY && index > SCUTE_POW_INDEX_MASK)
+      throw failure(SCUTE_E_RANGE, "an index has 48 bits");
+    const uint64_t i = index == SCUTE_POW_ANY ? t.take_index() : index;
+    *id = pow::make_id(i, s.insert(t, i));
+  });
+}
+
+int scute_pow_edit(scute_pow_section* section, scute_pow_table* table, uint64_t id, int* first) {
+  return guarded_pow(section, [&](pow::section& s) {
+    pow::table& t = of_section(table, s);
+    const bool is = s.edit(t, id & SCUTE_POW_INDEX_MASK,
+                           t.chooses ? pow::section::any_tag : pow::tag_of_id(id));
+    if (first != nullptr) *first = is;
+  });
+}
+
+int scute_pow_erase(scute_pow_section* section, scute_pow_table* table, uint64_t id) {
+  return guarded_pow(section, [&](pow::section& s) {
+    pow::table& t = of_section(table, s);
+    s.erase(t, id & SCUTE_POW_INDEX_MASK, t.chooses ? pow::section::any_tag : pow::tag_of_id(id));
+  });
+}
+
+int scute_pow_undo(scute_pow_section* section, void (*back)(void*, void*),
+                   void (*done)(void*, void*), void* who, void* what) {
+  return guarded_pow(section, [&](pow::section& s) { s.add_action({back, done, who, what}); });
+}
+
+int scute_pow_stream(scute_pow_section* section) {
+  return guarded_pow(section, [&](pow::section& s) { s.stream(); });
+}
+
+int scute_pow_commit(scute_pow_section* section) {
+  return guarded_pow(section, [&](pow::section& s) {
+    try {
+      s.commit();
+    } catch (...) {
+      delete &s;
+      throw;
+    }
+    if (!s.is_open()) delete &s;
+  });
+}
+
+int scute_pow_abort(scute_pow_section* section) {
+  return guarded_pow(section, [&](pow::section& s) {
+    s.abort();
+    if (!s.is_open()) delete &s;
+  });
+}
+
+}  // extern "C"

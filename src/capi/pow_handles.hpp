@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The opaque types of scute/pow.h.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/lock.hpp"
+#include "capi/guard.hpp"
+#include "medium/process.hpp"
+#include "pow/store.hpp"
+#include "scute/pow.h"
+
+struct scute_pow_table final {
+  scute_pow* owner = nullptr;
+  scute::core::pow::table* in = nullptr;
+  std::unique_ptr<scute::core::pow::keeper> keeper;
+};
+
+struct scute_pow final {
+  uint64_t process = scute::core::medium::this_process();
+  scute::core::plain_mutex lock;  // of what follows
+  std::vector<std::unique_ptr<scute_pow_table>> tables;
+  std::vector<std::unique_ptr<scute_pow_file>> files;
+  std::unique_ptr<scute::core::pow::store> in;
+  scute::core::pow::progress_fn check_progress, compact_progress;
+
+  scute_pow();
+  ~scute_pow();
+};
+
+namespace scute::core::capi {
+
+inline bool inherited(const scute_pow* store) noexcept {
+  return store != nullptr && store->process != medium::this_process();
+}
+scute_pow& need(scute_pow* store);
+pow::section& need(scute_pow_section* section);
+
+template <typename Fn>
+int guarded_pow(scute_pow* store, Fn&& body) noexcept {
+  const uncancelled now;
+  if (inherited(store)) [[unlikely]]
+    return refuse_inherited();
+  return guarded(body);
+}
+
+// Calls body(section); the section is this thread's.
+template <typename Fn>
+int guarded_pow(scute_pow_section* section, Fn&& body) noexcept {
+  const uncancelled now;
+  const auto* const s = reinterpret_cast<pow::section*>(section);
+  if (s != nullptr && pow::section::is_of_thread(s) && s->parts().process != medium::this_process())
+      [[unlikely]]
+    return refuse_inherited();
+  return guarded([&] { body(need(section)); });
+}
+
+}  // namespace scute::core::capi

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pow/check.hpp"
+
+#include <cstring>
+#include <unordered_map>
+
+namespace scute::core::pow {
+namespace {
+
+class checker {
+ public:
+  checker(state& s, const check_wish& wish)
+      : s_(s),
+        wish_(wish),
+        w_(*s.medium),
+        reader_(s.layout, s.salt, [&s](uint64_t offset, std::byte* to, size_t n) {
+          return s.read_segment(offset, to, n);
+        }) {}
+
+  check_report run() {
+    const auto count = static_cast<uint32_t>(s_.space->count());
+    for (uint32_t i = 0; i < count; ++i) {
+      if (s_.space->note(i).what.load(std::memory_order_acquire) != use::free) segment(i);
+      if (wish_.progress && (i % 64 == 63 || i + 1 == count)) wish_.progress(i + 1, count);
+    }
+    if (wish_.repair) w_.fence(fence_site::pow_repair);
+    for (uint32_t number = 0; number < tables_max; ++number)
+      if (table* const t = s_.find_table(number)) objects(*t);
+    return std::move(report_);
+  }
+
+ private:
+  struct sighting {
+    uint32_t records = 0;
+    bool newest = false;
+  };
+
+  void note(uint32_t segment, std::string text, bool lost) {
+    report_.damage.push_back({segment, std::move(text), lost});
+  }
+
+  void segment(uint32_t i) {
+    const log::segment place = s_.space->place(i);
+    uint64_t flawed = 0;
+    const auto c = reader_.read(place, [&](const log::frame& f) {
+      ++report_.frames;
+      if (f.flawed) {
+        ++flawed;
+        if (wish_.repair)
+          log::store_lines(w_, s_.medium->base(), s_.layout, place, f.position, f.lines);
+      }
+      frame_view v;
+      if (!parse(f, v) || (v.kind != frame_kind::whole && v.kind != frame_kind::part &&
+                           v.kind != frame_kind::copies))
+        return;
+      for_each_record(v, [&](const record& r) { look_at(i, r, f.lines.data() + r.offset); });
+    });
+    if (!c.head) return note(i, "segment " + std::to_string(i) + " has no head", true);
+    if (c.head_flawed || flawed != 0)
+      note(i,
+           std::to_string(flawed) + " frames" + (c.head_flawed ? " and the head" : "") +
+               " of segment " + std::to_string(i),
+           false);
+    if (wish_.repair && c.head_flawed)
+      log::store_lines(w_, s_.medium->base(), s_.layout, place, 0,
+                       std::as_bytes(std::span(&*c.head, 1)));
+  }
+
+  void look_at(uint32_t segment, const record& r, const std::byte* bytes) {
+    ++report_.records;
+    table* const t = s_.find_table(r.table);
+    const entry* const e = t == nullptr ? nullptr : t->find(r.index());
+    if (e == nullptr) return;
+    sighting& here = seen_[e];
+    ++here.records;
+    if (e->version.load(std::memory_order_relaxed) != r.version || e->segment != segment) return;
+    here.newest = true;
+    if (!wish_.compare || t->kept_by == nullptr || r.tombstone) return;
+    const uint32_t size = t->size != 0 ? t->size : t->kept_by->measure(r.index());
+    now_.resize(size);
+    if (size != 0) t->kept_by->encode(r.index(), now_.data());
+    if (size != r.size || std::memcmp(now_.data(), bytes, size) != 0)
+      report_.changed.push_back("object " + std::to_string(r.index()) + " of table " + t->name +
+                                " was changed outside of a section");
+  }
+
+  void objects(const table& t) {
+    for (uint64_t i = 0; i < t.high(); ++i) {
+      const entry* const e = t.find(i);
+      if (e == nullptr) continue;
+      const auto at = seen_.find(e);
+      const sighting here = at == seen_.end() ? sighting{} : at->second;
+      const uint32_t known = e->records.load(std::memory_order_relaxed);
+      const bool live = (e->state.load(std::memory_order_relaxed) & entry_live) != 0;
+      const std::string name = "object " + std::to_string(i) + " of table " + t.name;
+      if (live && !here.newest)
+        note(e->segment, name + " has no record", true);
+      else if (here.records != known)
+        note(e->segment,
+             name + " has " + std::to_string(here.records) + " records, not " +
+                 std::to_string(known),
+             false);
+    }
+  }
+
+  state& s_;
+  const check_wish& wish_;
+  medium::writer w_;
+  log::segment_reader reader_;
+  check_report report_;
+  std::unordered_map<const entry*, sighting> seen_;
+  std::vector<std::byte> now_;
+};
+
+}  // namespace
+
+check_report check_file(state& s, const check_wish& wish) {
+  return checker(s, wish).run();
+}
+
+}  // namespace scute::core::pow

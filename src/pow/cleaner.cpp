@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pow/cleaner.hpp"
+
+#include <algorithm>
+
+#include "base/planted.hpp"
+
+namespace scute::core::pow {
+
+cleaner::cleaner(state& s) : s_(s) {}
+
+// The one with the least that counts, or the one that has to be void before that.
+uint32_t cleaner::choose() const {
+  uint32_t best = nowhere;
+  int64_t least = static_cast<int64_t>(s_.layout.frame_max() - frame_overhead);
+  least -= least / 16;
+  for (uint32_t i = 0; i < s_.space->count(); ++i) {
+    const segment_note& n = s_.space->note(i);
+    if (n.what.load(std::memory_order_acquire) != use::full ||
+        n.pinned.load(std::memory_order_acquire) || n.damaged.load(std::memory_order_relaxed))
+      continue;
+    const int64_t live = n.live.load(std::memory_order_relaxed);
+    if (live < least) {
+      least = live;
+      best = i;
+    }
+  }
+  while (best != nowhere && s_.space->note(best).after != nowhere && !SCUTE_PLANTED(pow_span))
+    best = s_.space->note(best).after;
+  return best;
+}
+
+bool cleaner::take_one(need kept) {
+  for (;;) {
+    const uint32_t victim = choose();
+    if (victim == nowhere) return false;
+    if (take(victim, kept)) return true;
+    // What goes on from there to here has to stay as well.
+    for (uint32_t i = victim; i != nowhere;) {
+      const uint32_t before = i;
+      s_.space->note(i).damaged.store(true, std::memory_order_relaxed);
+      i = nowhere;
+      for (uint32_t k = 0; k < s_.space->count(); ++k)
+        if (s_.space->note(k).after.load(std::memory_order_relaxed) == before) i = k;
+    }
+  }
+}
+
+// All that counts has gone from the victim: what is left are tombstones that are needed no more.
+bool cleaner::is_empty() const {
+  int64_t left = 0, graves = 0;
+  for (int tries = 0; tries < 3; ++tries) {  // sections replace some meanwhile
+    left = s_.space->note(victim_).live.load(std::memory_order_relaxed);
+    graves = 0;
+    for (const grave& g : graves_)
+      if (counts(*g.e, g.r)) graves += static_cast<int64_t>(round_record(0));
+    if (left <= graves) return true;
+  }
+  return false;
+}
+
+// It is the newest of its id, and where the entry says.
+bool cleaner::counts(entry& e, const record& r) const {
+  const entry_guard guard(e);
+  return e.version.load(std::memory_order_relaxed) == r.version && e.segment == victim_;
+}
+
+void cleaner::look_at(const log::frame& f) {
+  frame_view v;
+  if (!parse(f, v)) return;
+  if (v.kind == frame_kind::part) parts_ = true;
+  if (v.kind != frame_kind::whole && v.kind != frame_kind::part && v.kind != frame_kind::copies)
+    return;
+  for_each_record(v, [&](const record& r) {
+    table* const t = s_.find_table(r.table);
+    entry* const e = t == nullptr ? nullptr : t->find(r.index());
+    if (e == nullptr) return;
+    sightings_.push_back({e, r.version});
+    if (!counts(*e, r)) return;
+    if (r.tombstone)
+      graves_.push_back({t, r, e});
+    else
+      add(*t, r, *e, f.lines.data() + r.offset);
+  });
+}
+
+void cleaner::add(table& t, const record& r, entry& e, const std::byte* bytes) {
+  const uint64_t whole = round_record(r.size) + sizeof(record_head);
+  if (copies_.empty() || image_.size() + whole > most_) {
+    write_copies();
+    const lane& l = s_.lane_at(cleaner_lane);
+    const uint64_t least = sizeof(format::frame_head) + whole;
+    most_ = l.room() >= least + 256 ? l.room() : s_.layout.frame_max();
+    log::segment_writer::start(image_);
+  }
+  if (group_ != r.version && !SCUTE_PLANTED(pow_copy_version))
+    add_group(image_, group_ = r.version);
+  std::byte* const to = add_record(image_, t.number, r.id, r.size, r.tombstone);
+  if (r.size != 0) std::memcpy(to, bytes, r.size);
+  copies_.push_back({&t, r.index(), &e, r.version, r.size | (r.tombstone ? tombstone_flag : 0),
+                     static_cast<uint32_t>(to - image_.data())});
+}
+
+// POW-6.
+void cleaner::add_tombstones() {
+  std::sort(sightings_.begin(), sightings_.end(),
+            [](const sighting& a, const sighting& b) { return a.e < b.e; });
+  for (const grave& g : graves_) {
+    const auto [from, to] =
+        std::equal_range(sightings_.begin(), sightings_.end(), sighting{g.e, 0},
+                         [](const sighting& a, const sighting& b) { return a.e < b.e; });
+    if (SCUTE_PLANTED(pow_tombstone)) continue;
+    if (g.e->records.load(std::memory_order_relaxed) > static_cast<uint64_t>(to - from))
+      add(*g.t, g.r, *g.e, nullptr);
+  }
+}
+
+// What is in the image becomes durable, and is where the entries look for it.
+void cleaner::write_copies() {
+  group_ = 0;
+  if (copies_.empty()) return;
+  lane& l = s_.lane_at(cleaner_lane);
+  const uint32_t open_before = l.segment();
+  s_.make_room(l, image_.size(), kept_, false, log::stores::streamed);
+  if (l.segment() != open_before) --gained_;
+  const uint64_t size = image_.size();
+  const uint64_t position =
+      l.append(image_, frame_kind::copies, 0, ++l.clock, 0, log::stores::streamed);
+  l.w.fence(fence_site::pow_copies);
+  s_.refuse_if_failed();
+  l.finish();
+  l.confirm();
+  s_.count.copied_bytes.fetch_add(size, std::memory_order_relaxed);
+  segment_note& to = s_.space->note(l.segment());
+  for (const copy& c : copies_) {
+    const entry_guard guard(*c.e);
+    c.e->records.fetch_add(1, std::memory_order_relaxed);
+    if (c.e->version.load(std::memory_order_relaxed) != c.version || c.e->segment != victim_)
+      continue;  // replaced meanwhile
+    c.e->segment = l.segment();
+    const auto bytes = static_cast<int64_t>(round_record(c.e->bytes()));
+    to.live.fetch_add(bytes, std::memory_order_relaxed);
+    s_.space->note(victim_).live.fetch_sub(bytes, std::memory_order_relaxed);
+    if (c.t->found != nullptr)
+      if (location* const where = c.t->found->find(c.index))
+        *where = {l.segment(), static_cast<uint32_t>(position), c.inside};
+  }
+  copies_.clear();
+}
+
+// Of every lane: up to which batch all is durable.
+void cleaner::write_mark() {
+  lane& l = s_.lane_at(cleaner_lane);
+  uint32_t lanes = 0;
+  for (uint32_t i = 0; i < lanes_max; ++i) lanes += s_.find_lane(i) != nullptr;
+  s_.make_room(l, sizeof(format::frame_head) + lanes * sizeof(dependency), kept_, false,
+               log::stores::streamed);
+  log::segment_writer::start(image_);
+  for (uint32_t i = 0; i < lanes_max; ++i)
+    if (const lane* const other = s_.find_lane(i); other != nullptr && lanes != 0) {
+      --lanes;
+      add_dependency(image_, i, other->durable());
+    }
+  l.append(image_, frame_kind::mark, 0, ++l.clock, 0, log::stores::streamed);
+  l.w.fence(fence_site::pow_mark);
+  s_.refuse_if_failed();
+  l.finish();
+  l.confirm();
+}
+
+bool cleaner::take(uint32_t victim, need kept) {
+  lane& l = s_.lane_at(cleaner_lane);
+  victim_ = victim;
+  kept_ = kept;
+  parts_ = false;
+  sightings_.clear();
+  graves_.clear();
+  copies_.clear();
+  log::segment_reader reader(s_.layout, s_.salt, [&](uint64_t offset, std::byte* to, size_t n) {
+    return s_.read_segment(offset, to, n);
+  });
+  const auto before = s_.space->note(victim).what.exchange(use::victim);
+  const bool names = s_.names.load(std::memory_order_relaxed) || s_.limit.one_stream;
+  try {
+    // A copy counts by itself, whatever its record's batch rests on.
+    if (names && !SCUTE_PLANTED(pow_copy_early) && !SCUTE_PLANTED(pow_dead_early)) s_.sync(l.w);
+    reader.read(s_.space->place(victim), [&](const log::frame& f) { look_at(f); });
+    add_tombstones();
+    write_copies();
+    if (!is_empty()) {
+      s_.space->note(victim).what.store(before);
+      s_.space->note(victim).damaged.store(true, std::memory_order_relaxed);
+      return false;
+    }
+    if (names) {
+      if (!SCUTE_PLANTED(pow_dead_early)) s_.sync(l.w);
+      for (uint32_t i = 0; i < lanes_max; ++i)
+        if (const lane* const other = s_.find_lane(i))
+          for (unsigned spins = 0; other->naming.load(std::memory_order_seq_cst);)
+            spin_pause(spins);
+      if (!SCUTE_PLANTED(pow_dead_early)) s_.sync(l.w);
+    }
+    s_.marks = s_.marks || names || parts_;
+    if (s_.marks && !SCUTE_PLANTED(pow_mark)) write_mark();
+    s_.store_void_head(l.w, victim);
+    l.w.fence(fence_site::pow_void);
+    s_.refuse_if_failed();
+  } catch (...) {
+    s_.space->note(victim).what.store(before);
+    throw;
+  }
+  for (const sighting& g : sightings_) g.e->records.fetch_sub(1, std::memory_order_relaxed);
+  for (uint32_t i = 0; i < s_.space->count(); ++i)
+    if (uint32_t was = victim; s_.space->note(i).after.load(std::memory_order_relaxed) == victim)
+      s_.space->note(i).after.compare_exchange_strong(was, nowhere);
+  s_.space->give(victim);
+  ++gained_;
+  s_.count.cleaned_segments.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+}  // namespace scute::core::pow

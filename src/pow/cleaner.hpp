@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Takes segments in which little counts, copies that to a segment of its own lane, and makes them void (POW-4, POW-5,
+// POW-6, POW-8). Beside the program: it reads segments, and locks an entry for as long as it takes to compare it.
+//
+// The order for one victim: all that is undurable in it becomes durable, and what that rests on; what counts is copied and fenced; entries say where it is now; whatever is undurable, and
+// may replace a record of the victim, or name a batch in it, becomes durable; a mark that says so, if anybody could
+// need it, is fenced; the victim's head is made void and fenced; only then is it free.
+//
+// A segment that a batch goes on to from another one waits until that one is void: its trailer is what says of the parts
+// there whether they count.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/byte_buffer.hpp"
+#include "log/segment_reader.hpp"
+#include "pow/batch.hpp"
+#include "pow/state.hpp"
+
+namespace scute::core::pow {
+
+class cleaner {
+ public:
+  explicit cleaner(state& s);
+
+  // Takes the segment that is cheapest to take. False if none gains anything. With the state's clean_lock. Throws
+  // failure.
+  bool take_one(need kept);
+  // Segments that it has made free, less those that it has filled with copies: what all the work was good for.
+  int64_t gained() const noexcept { return gained_; }
+  // This one, which others may have to go before. With the state's clean_lock, or before anybody else is there. False: a
+  // record that counts was not found in it, so it stays as it is.
+  bool take(uint32_t victim, need kept);
+
+ private:
+  struct sighting {  // a record in the victim
+    entry* e;
+    uint64_t version;
+  };
+  struct copy {
+    table* t;
+    uint64_t index;
+    entry* e;
+    uint64_t version;
+    uint32_t size;
+    uint32_t inside;  // of the bytes in the frame
+  };
+
+  uint32_t choose() const;
+  void look_at(const log::frame& f);
+  void add(table& t, const record& r, entry& e, const std::byte* bytes);
+  void add_tombstones();
+  void write_copies();
+  void write_mark();
+  bool counts(entry& e, const record& r) const;
+  bool is_empty() const;
+
+  state& s_;
+  int64_t gained_ = 0;
+  uint32_t victim_ = nowhere;
+  need kept_ = need::cleaning;
+  bool parts_ = false;
+  uint64_t group_ = 0;  // version of the last group record; 0: none in this frame
+  uint64_t most_ = 0;   // bytes that the frame under way may have
+  std::vector<sighting> sightings_;
+  struct grave {
+    table* t;
+    record r;
+    entry* e;
+  };
+  std::vector<grave> graves_;
+  std::vector<copy> copies_;
+  byte_buffer image_;
+};
+
+}  // namespace scute::core::pow

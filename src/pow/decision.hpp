@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which of the batches count whose lanes were cut short (POW-1, POW-7, POW-11): of each lane those from its beginning up to
+// one. A batch that is known to be durable counts. Behind those, one counts if it is whole, the one before it in its
+// lane counts, and those that it names count.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "pow/scan.hpp"
+
+namespace scute::core::pow {
+
+struct decision {
+  std::map<lane_key, uint64_t> kept;  // batches up to this one count
+  std::vector<bool> counts;           // by waiting frame: its records do
+  std::vector<bool> dropped;        // by waiting frame: its batch does not, and no trailer says so
+  std::vector<damage_note> damage;  // batches that had to be whole, and are not
+  std::set<std::pair<lane_key, uint64_t>> aborted;  // batches whose trailer says so
+  std::vector<cut> cuts;                            // of lanes that have dropped ones
+};
+
+// `old`: what the head page has decided of lanes before.
+decision decide(const std::vector<waiting_frame>& waiting,
+                const std::map<lane_key, uint64_t>& confirmed, const file_head& old);
+
+}  // namespace scute::core::pow

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pow/file_head.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include "base/failure.hpp"
+#include "base/planted.hpp"
+#include "codec/crc32c.hpp"
+
+namespace scute::core::pow {
+namespace {
+
+void put(medium::writer& w, uint32_t copy, const file_head& h) {
+  w.stream(w.target().base() + copy * head_page, &h, sizeof h, medium::purpose::metadata);
+}
+
+bool makes_sense(const file_head& h) noexcept {
+  return h.segment_size != 0 && h.segment_size % head_page == 0 &&
+         h.segment_size <= uint64_t{1} << 32 && h.segments <= uint64_t{1} << 32 &&
+         h.protect <= static_cast<uint32_t>(protection::always) && h.cut_count <= cuts_max &&
+         h.decided <= h.session && h.clean <= 1;
+}
+
+}  // namespace
+
+uint32_t head_checksum(const file_head& h) noexcept {
+  constexpr size_t before = offsetof(file_head, version);
+  return codec::crc32c(0, reinterpret_cast<const std::byte*>(&h) + before, sizeof h - before);
+}
+
+uint64_t salt_of(const file_head& h) noexcept {
+  uint64_t words[2];
+  std::memcpy(words, h.uuid, sizeof words);
+  return words[0] ^ words[1] * 0x9e3779b97f4a7c15ULL;
+}
+
+file_head read_head(const medium::medium& m, uint64_t file_size, const std::string& name,
+                    uint32_t& damaged) {
+  bool ours = false;
+  auto newest = std::make_unique<std::optional<file_head>>();
+  auto copies = std::make_unique<file_head[]>(head_copies);
+  for (uint32_t i = 0; i < head_copies; ++i) {
+    file_head& h = copies[i];
+    std::memset(&h, 0, sizeof h);
+    if (file_size < (i + 1) * head_page || !m.read(i * head_page, &h, sizeof h)) continue;
+    if (std::memcmp(h.magic, file_magic, sizeof h.magic) != 0) continue;
+    ours = true;
+    if (h.checksum != head_checksum(h) && !SCUTE_PLANTED(pow_head_checksum)) continue;
+    if (h.version > file_version)
+      throw failure(SCUTE_E_VERSION, name + " was made by a newer library (format " +
+                                         std::to_string(h.version) + "); use that one");
+    if (h.version == 0 || !makes_sense(h)) continue;
+    if (!*newest || (*newest)->update < h.update) *newest = h;
+  }
+  if (!ours) throw failure(SCUTE_E_FORMAT, name + " is not a persist-on-write file");
+  if (!*newest)
+    throw failure(SCUTE_E_CORRUPT, "none of the three head pages of " + name +
+                                       " is whole, so nothing in it can be told");
+  const file_head& h = **newest;
+  if (first_segment + h.segments * h.segment_size > file_size)
+    throw failure(SCUTE_E_TRUNCATED, name + " is shorter than its head page says");
+  damaged = 0;
+  for (uint32_t i = 0; i < head_copies; ++i) damaged += std::memcmp(&copies[i], &h, sizeof h) != 0;
+  return h;
+}
+
+void align_heads(medium::writer& w, const file_head& h) {
+  for (uint32_t i = 0; i < head_copies; ++i) {
+    put(w, i, h);
+    w.fence(fence_site::pow_align);
+  }
+}
+
+void write_head(medium::writer& w, file_head& h) {
+  ++h.update;
+  h.checksum = head_checksum(h);
+  for (uint32_t i = 0; i < head_copies; ++i) {
+    put(w, i, h);
+    w.fence(fence_site::pow_head);
+  }
+}
+
+}  // namespace scute::core::pow

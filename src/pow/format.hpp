@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The bytes of a persist-on-write file, and the rules that its parts keep together.
+//
+//   head page x3 | segment | segment | ...
+//
+// A *batch* is what one section has changed: one frame of log/segment.hpp, or, if it is large or was streamed while the
+// section went on (eager), several *parts* and a *trailer* that says how many these are and whether they count. Each
+// lane numbers its batches from 1 in every session. In a frame's head
+//
+//   sequence      version of the records in it (those behind a `group` record have that one's)
+//   transaction   number of the batch, and of the part: number << 16 | part
+//   flags         kind of frame, number of dependencies, and how far behind the number the batches of the lane are known
+//                 to be durable together with all that they depend on (`behind`): those count wherever they are found
+//
+// and in the body dependencies {lane, number}, then records, each with its bytes, padded to 8.
+//
+// POW-1 A batch counts as a whole or not at all: a frame by its checksum, which binds it to salt, session, lane and
+//    generation (SEG-1); parts by their trailer, which must be there, say that they count, and know their number. A batch
+//    that is known to be durable counts without its other parts, which the cleaner may have taken already.
+// POW-2 Strict: locks are given back behind the fence that made the batch durable, and that fence is the store's own. An
+//    unlock need not be a locked instruction, so it drains nothing that a program could rely on (the paper does).
+// POW-3 A batch's version is 1 + max(clock of the lane, versions of all ids that it writes). Per id versions follow the
+//    order of the program's locks, so the newest one wins wherever it lies, and lanes need no common order.
+// POW-4 The cleaner copies from the medium what counts, with its versions; the copies are durable before the victim is
+//    made void. Segments are kept back for the cleaner and for erasing (pow/space.hpp), so that a full file can shrink.
+// POW-5 A record is dead only when what replaces it is durable: the cleaner makes all that is undurable durable before it
+//    makes a victim void.
+// POW-6 A tombstone is copied while an older record of its id may be on the medium outside of the victim; records are
+//    counted per id, and leave the count when their segment is durably void.
+// POW-7 `later`: a section names the undurable batches that were released under the locks it holds, or that its own thread
+//    has seen, since reads are not noticed; a lock keeps what its readers bring along. Recovery drops a batch that lacks
+//    one that it names, or that lacks the batch before it in its lane. Such batches are written by cached stores, so that
+//    whoever calls sync() can write them all back.
+// POW-8 No segment is made void while a batch that is not known to be durable may name one in it: the cleaner first lets
+//    all commits that could, end, makes them durable, and writes a mark that says so. Recovery writes what it has
+//    decided to the head page before anything else, and makes void what it has dropped before anybody writes.
+// POW-9 After a crash every lane begins a new segment, in a new session; what was found is made durable in all its copies
+//    first, since the stores of a process that was killed are visible and not all of them durable.
+// POW-10 What the program sees is changed only inside sections, and is built by recovery from records alone: an abort,
+//    however it comes about, leaves objects and structure as they were.
+// POW-11 On a page cache (medium `file`) there is one stream for all threads. Locks are given back before the sync, so
+//    recovery keeps a prefix of the stream, and a section, one that only reads as well, returns when all that it has
+//    seen is durable. A sync that fails freezes the store.
+//
+// What a crash leaves, and who decides:
+//   in a batch                     torn: dropped. Whole and not acknowledged: kept, if all that it names is kept
+//   between fence and unlock       kept
+//   released, no sync yet          what lacks a dependency is dropped, and all behind it in its lane
+//   copies of the cleaner torn     the victim is intact, and the torn copies are void
+//   copies durable, victim not void   two records with one version: either
+//   victim's head torn             its records are copied or dead: void
+//   growth                         the head names the segments after they are durably void
+//   recovery                       before the decision is in the head page: the same again; after it: by the decision
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "log/format.hpp"
+
+namespace scute::core::pow {
+
+inline constexpr char file_magic[8] = {'S', 'c', 'u', 't', 'e', 'P', 'O', 'W'};
+inline constexpr uint32_t file_version = 1;
+inline constexpr uint64_t head_page = 4096;
+inline constexpr uint32_t head_copies = 3;
+inline constexpr uint64_t first_segment = 4 * head_page;
+inline constexpr uint64_t segments_least = 6;  // of a file
+inline constexpr uint64_t segments_spare = 4;  // that a file which was compacted has
+inline constexpr uint32_t lanes_max = 128;     // that of the cleaner included
+
+// How much is protected against media errors.
+enum class protection : uint32_t { none = 0, sealed = 1, always = 2 };
+
+// Of a lane in a session: batches up to the number count, later ones do not.
+struct cut {
+  uint64_t session;
+  uint64_t number;
+  uint32_t lane;
+  uint32_t reserved;
+};
+inline constexpr uint32_t cuts_max = 160;
+
+struct file_head {
+  char magic[8];
+  uint32_t checksum;  // CRC-32C of all that follows
+  uint32_t version;
+  uint64_t update;  // of two valid copies the one with the greater number counts
+  uint8_t uuid[16];
+  uint64_t session;       // the latest that has appended, or may
+  uint64_t decided;       // sessions up to this one: all their batches count but for the cuts
+  uint64_t segment_size;  // of one segment, a multiple of 4096
+  uint64_t segments;      // how many there are
+  uint32_t protect;       // enum protection
+  uint32_t clean;         // 1: closed properly, so nothing is torn
+  uint32_t cut_count;
+  uint32_t reserved[7];
+  cut cuts[cuts_max];
+  uint8_t rest[head_page - 112 - cuts_max * sizeof(cut)];
+};
+static_assert(format::packed<file_head> && sizeof(file_head) == head_page);
+static_assert(offsetof(file_head, version) == 12 && offsetof(file_head, cuts) == 112);
+
+// The first line of a segment that is in nobody's use.
+inline constexpr uint32_t void_magic = 0x644f5650;  // "PVOd"
+struct void_head {
+  uint32_t magic;
+  uint32_t checksum;  // of the salt
+  uint64_t salt;
+  uint64_t zeros[6];
+};
+static_assert(format::packed<void_head> && sizeof(void_head) == 64);
+
+enum class frame_kind : uint8_t {
+  whole = 1,   // a batch
+  part = 2,    // of a batch that has a trailer
+  commit = 3,  // trailer: body is the number of parts; they count
+  abort = 4,   // trailer: they do not
+  copies = 5,  // of the cleaner: records behind group records
+  mark = 6     // of the cleaner: body is {lane, number}*: what is known to be durable
+};
+
+// Of a frame's flags.
+inline constexpr uint32_t behind_unknown = 0xffff;
+constexpr uint32_t make_flags(frame_kind kind, uint32_t dependencies, uint64_t behind) noexcept {
+  return static_cast<uint32_t>(kind) | dependencies << 8 |
+         static_cast<uint32_t>(behind < behind_unknown ? behind : behind_unknown) << 16;
+}
+inline constexpr uint32_t dependencies_max = 255;
+static_assert(lanes_max <= dependencies_max);
+constexpr uint64_t make_transaction(uint64_t number, uint32_t part) noexcept {
+  return number << 16 | part;
+}
+inline constexpr uint32_t parts_max = 0xffff;
+
+struct dependency {  // and an entry of a mark
+  uint32_t lane;
+  uint32_t reserved;
+  uint64_t number;
+};
+
+struct record_head {
+  uint32_t table;
+  uint32_t size;  // bytes that follow, and the flag
+  uint64_t id;    // tag << 48 | index
+};
+inline constexpr uint32_t tombstone_flag = 0x80000000U;
+inline constexpr uint32_t record_size_max = 0x3fffffffU;
+inline constexpr uint32_t group_table =
+    0xffffffffU;  // not a record: `id` is the version of those that follow
+inline constexpr uint32_t catalogue_table = 0;  // of the tables: index is their number
+inline constexpr uint32_t tables_max = 1024;    // that of the tables included
+struct catalogue_record {                       // and the name, to the end of the record
+  uint32_t type, size;
+};
+inline constexpr uint64_t index_mask = (uint64_t{1} << 48) - 1;
+
+static_assert(sizeof(dependency) == 16 && format::packed<dependency>);
+static_assert(sizeof(record_head) == 16 && format::packed<record_head>);
+
+constexpr uint64_t round_record(uint64_t bytes) noexcept {
+  return sizeof(record_head) + (bytes + 7) / 8 * 8;
+}
+// What a frame may need beside records when the cleaner writes them again: a group record more.
+inline constexpr uint64_t frame_overhead = sizeof(format::frame_head) + 2 * sizeof(record_head);
+
+}  // namespace scute::core::pow

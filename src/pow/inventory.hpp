@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is in a file, for people and tools.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "pow/state.hpp"
+
+namespace scute::core::pow {
+
+struct table_facts {
+  std::string name;
+  uint32_t number, type, size;
+  uint64_t objects, bytes;  // that there are; without heads
+};
+// In the order of their numbers, those that have a name. Sections of others may change what is counted meanwhile.
+void for_each_table(state& s, const std::function<void(const table_facts&)>& fn);
+
+struct segment_facts {
+  uint32_t number;
+  use what;
+  uint64_t offset, lane, session, generation, live;
+};
+void for_each_segment(state& s, const std::function<void(const segment_facts&)>& fn);
+
+}  // namespace scute::core::pow

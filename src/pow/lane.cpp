@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pow/lane.hpp"
+
+#include "base/failure.hpp"
+#include "base/planted.hpp"
+
+namespace scute::core::pow {
+
+void lane::end_segment() noexcept {
+  out_.end();
+  if (segment_ == 0xffffffffU) return;
+  space_.note(segment_).what.store(use::full, std::memory_order_release);
+  segment_ = 0xffffffffU;
+}
+
+void lane::begin(uint32_t s, bool spanned) {
+  segment_note& n = space_.note(s);
+  n.after.store(0xffffffffU, std::memory_order_relaxed);
+  if (spanned && segment_ != 0xffffffffU) {
+    pinned_.push_back(segment_);
+    space_.note(segment_).pinned.store(true, std::memory_order_relaxed);
+    n.after.store(segment_, std::memory_order_relaxed);
+  }
+  end_segment();
+  n.lane = number_;
+  n.session = session_;
+  // (SEG-2: of one session and lane no generation comes twice.)
+  n.generation = ++generation_;
+  segment_ = s;
+  out_.begin(w, space_.place(s), generation_, next_number());
+}
+
+void lane::finish() noexcept {
+  for (const uint32_t s : pinned_) space_.note(s).pinned.store(false, std::memory_order_release);
+  pinned_.clear();
+  finished_.store(next_number(), std::memory_order_release);
+}
+
+uint64_t lane::append(byte_buffer& image, frame_kind kind, uint32_t named, uint64_t version,
+                      uint32_t part, log::stores how) {
+  const uint64_t number = next_number();
+  const uint64_t size = image.size();
+  {
+    const locked guard(lock_);
+    if (how == log::stores::cached) cached_.reserve(cached_.size() + 1);
+  }
+  const uint64_t behind = number - durable_.load(std::memory_order_acquire);
+  const uint64_t position =
+      out_.append(w, image, make_flags(kind, named, SCUTE_PLANTED(pow_confirmed) ? 0 : behind),
+                  version, make_transaction(number, part), how);
+  bytes_written.store(bytes_written.load(std::memory_order_relaxed) + size,
+                      std::memory_order_relaxed);
+  if (how == log::stores::cached) {
+    const uint64_t end = position + space_.layout().lines_of(size);
+    const locked guard(lock_);
+    if (!cached_.empty() && cached_.back().segment == segment_ && cached_.back().to == position) {
+      cached_.back().to = end;
+      cached_.back().number = number;
+    } else {
+      cached_.push_back({segment_, position, end, number});
+    }
+  }
+  return position;
+}
+
+void lane::write_back(medium::writer& with) {
+  std::vector<lines> now;
+  {
+    const locked guard(lock_);
+    now = cached_;
+  }
+  for (const lines& l : now)
+    log::write_back(with, base_, space_.layout(), space_.place(l.segment), l.from, l.to);
+}
+
+void lane::raise(uint64_t number) noexcept {
+  uint64_t before = durable_.load(std::memory_order_relaxed);
+  while (before < number &&
+         !durable_.compare_exchange_weak(before, number, std::memory_order_acq_rel)) {
+  }
+}
+
+void lane::confirm_to(uint64_t number) noexcept {
+  raise(number);
+  const locked guard(lock_);
+  std::erase_if(cached_, [&](const lines& l) { return l.number <= number; });
+}
+
+}  // namespace scute::core::pow

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One thread's way into the file: it appends batches to a segment of its own, so that nothing is shared and nobody's
+// holes are in anybody's way. On a page cache all threads have one together, with a lock (POW-11).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/byte_buffer.hpp"
+#include "base/lock.hpp"
+#include "base/spin_lock.hpp"
+#include "log/segment_writer.hpp"
+#include "pow/format.hpp"
+#include "pow/space.hpp"
+
+namespace scute::core::pow {
+
+class lane {
+ public:
+  lane(uint32_t number, medium::medium& m, space& s, const log::identity& whose)
+      : w(m),
+        number_(number),
+        base_(m.base()),
+        space_(s),
+        session_(whose.epoch),
+        out_(m.base(), s.layout(), whose) {}
+
+  uint32_t number() const noexcept { return number_; }
+  uint32_t segment() const noexcept { return segment_; }
+
+  // ---- of whoever has the lane ------------------------------------------------------------------------------------
+
+  // Bytes of the largest frame that still fits.
+  uint64_t room() const noexcept { return out_.room(); }
+  // Goes on in a segment that was taken from the space; what was open before is full. after: see segment_note.
+  void begin(uint32_t s, bool spanned);
+  // Nothing is appended any more until the next begin().
+  void end_segment() noexcept;
+
+  // The number that the next batch will have.
+  uint64_t next_number() const noexcept { return finished_.load(std::memory_order_relaxed) + 1; }
+  // A frame of batch next_number(). It has to fit. Throws std::bad_alloc, with nothing written.
+  uint64_t append(byte_buffer& image, frame_kind kind, uint32_t named, uint64_t version,
+                  uint32_t part, log::stores how);
+  // The batch is written: the next one gets another number. Of streamed frames nothing but a fence of this thread's makes
+  // them durable; cached ones are durable by anybody's sync.
+  void finish() noexcept;
+  // All up to the last finished batch is durable, together with what it names.
+  void confirm() noexcept { raise(finished_.load(std::memory_order_relaxed)); }
+
+  // ---- of any thread ----------------------------------------------------------------------------------------------
+
+  uint64_t finished() const noexcept { return finished_.load(std::memory_order_acquire); }
+  uint64_t durable() const noexcept { return durable_.load(std::memory_order_acquire); }
+  // Starts the write-back of all that is finished and not durable yet.
+  void write_back(medium::writer& with) SCUTE_EXCLUDES(lock_);
+  // Batches up to this one are durable, and what they name.
+  void confirm_to(uint64_t number) noexcept SCUTE_EXCLUDES(lock_);
+
+  medium::writer w;
+  uint64_t clock = 0;  // greatest version that this lane has given
+  std::atomic<int64_t> memory{
+      0};  // bytes of objects that its sections have added, less those they took away
+  std::atomic<bool> naming{
+      false};  // a commit is looking at what is durable, to name what is not (POW-8)
+  std::atomic<uint64_t> bytes_written{0}, batches{0};  // written by the owner alone
+
+ private:
+  struct lines {
+    uint32_t segment;
+    uint64_t from, to, number;
+  };
+  void raise(uint64_t number) noexcept;
+
+  uint32_t number_;
+  std::byte* base_;
+  space& space_;
+  uint64_t session_;
+  log::segment_writer out_;
+  uint32_t segment_ = 0xffffffffU;
+  uint64_t generation_ = 0;
+  std::atomic<uint64_t> finished_{0}, durable_{0};
+  std::vector<uint32_t> pinned_;  // segments before this one that the open batch has parts in
+  spin_lock lock_;
+  std::vector<lines> cached_ SCUTE_GUARDED_BY(lock_);  // lines that no fence has covered yet
+};
+
+}  // namespace scute::core::pow

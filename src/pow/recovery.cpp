@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pow/recovery.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "base/planted.hpp"
+#include "pow/cleaner.hpp"
+#include "pow/decision.hpp"
+#include "pow/wreck.hpp"
+
+namespace scute::core::pow {
+namespace {
+
+class recoverer {
+ public:
+  recoverer(state& s, const recovery_wish& wish) : s_(s), wish_(wish), w_(*s.medium), scan_(s) {}
+
+  recovery_report run() {
+    if (!s_.read_only) align_heads(w_, s_.head);
+    s_.add_table(catalogue_table);
+    scan_.read_all(wish_.threads, wish_.progress);
+    decision_ = decide(scan_.waiting, scan_.confirmed, s_.head);
+    find_gaps();
+    find_empty();
+    for (size_t i = 0; i < scan_.waiting.size(); ++i)
+      scan_.insert(scan_.waiting[i], decision_.counts[i]);
+    tell_damage();
+    if (s_.read_only) {
+      mend_in_memory();
+      fill_space();
+      count_live();
+      return std::move(report_);
+    }
+    make_durable();
+    begin_session();
+    fill_space();
+    link_spans();
+    count_live();
+    take_dropped();
+    return std::move(report_);
+  }
+
+ private:
+  // Places that cannot be read, with batches behind them that were written later. Torn, unless it is known that what is
+  // missing was durable; and whatever was decided before was.
+  void find_gaps() {
+    const auto must_be = [&](const segment_reading& r, uint64_t number) {
+      const lane_key key(r.session, static_cast<uint32_t>(r.lane));
+      // (Parts of one that was aborted may be torn.)
+      if (decision_.aborted.contains({key, number})) return false;
+      const auto& of = r.session <= s_.head.decided ? decision_.kept : scan_.confirmed;
+      const auto known = of.find(key);
+      return known == of.end() ? r.session <= s_.head.decided : number <= known->second;
+    };
+    const auto missing = [&](uint32_t segment, uint64_t first, uint64_t last, uint64_t from,
+                             uint64_t to) {
+      const segment_reading& r = scan_.readings[segment];
+      scan_.damage.push_back(
+          {segment,
+           (first == last ? "batch " + std::to_string(first)
+                          : "batches " + std::to_string(first) + " to " + std::to_string(last)) +
+               " of lane " + std::to_string(r.lane) + ", session " + std::to_string(r.session) +
+               ", in segment " + std::to_string(segment),
+           true, from, to});
+    };
+    std::map<std::pair<lane_key, uint64_t>, uint32_t> by_use;  // lane, generation
+    for (uint32_t i = 0; i < scan_.readings.size(); ++i) {
+      const segment_reading& r = scan_.readings[i];
+      if (r.head != head_state::used) continue;
+      by_use[{{r.session, static_cast<uint32_t>(r.lane)}, r.generation}] = i;
+      // A crash leaves such copies in what nobody had made durable yet.
+      const auto torn = std::ranges::count_if(r.flaws, [&](uint64_t n) { return must_be(r, n); });
+      if (torn != 0)
+        scan_.damage.push_back({i,
+                                std::to_string(torn) + " frames of segment " + std::to_string(i) +
+                                    " whose redundancy is wrong",
+                                false});
+      if (r.head_flawed && must_be(r, r.first))
+        scan_.damage.push_back({i, "a copy of the head of segment " + std::to_string(i), false});
+      for (const auto& g : r.gaps) {
+        const uint64_t first = std::max(g.after == 0 ? r.first : g.after + 1, uint64_t{1});
+        // Parts of one batch have one number.
+        const uint64_t last = std::max(g.before - 1, std::min(first, g.before));
+        if (must_be(r, std::min(first, last)))
+          missing(i, std::min(first, last), last, g.from, g.to);
+      }
+    }
+    for (const auto& [use, i] : by_use) {
+      const auto next = by_use.find({use.first, use.second + 1});
+      if (next == by_use.end()) continue;
+      const segment_reading &r = scan_.readings[i], &n = scan_.readings[next->second];
+      const uint64_t last = std::max(r.last, r.first - 1);
+      if (last + 1 < n.first && must_be(r, last + 1))
+        missing(i, last + 1, n.first - 1, r.end, s_.layout.lines());
+    }
+    for (auto& d : decision_.damage) scan_.damage.push_back(std::move(d));
+  }
+
+  // Heads of segments that were begun behind batches which do not count. Nothing in them does, and until they are void
+  // the next recovery must not take what is missing before them for damage.
+  void find_empty() {
+    for (uint32_t i = 0; i < scan_.readings.size(); ++i) {
+      const segment_reading& r = scan_.readings[i];
+      if (r.head != head_state::used) continue;
+      const lane_key key(r.session, static_cast<uint32_t>(r.lane));
+      const uint64_t kept = decision_.kept[key];
+      if (kept == UINT64_MAX) continue;
+      if (r.last == 0) empty_.insert(i);
+      const bool cut_already = std::ranges::any_of(
+          decision_.cuts, [&](const cut& c) { return lane_key(c.session, c.lane) == key; });
+      if (r.first > kept + 1 && !cut_already)
+        decision_.cuts.push_back({key.first, kept, key.second, 0});
+    }
+  }
+
+  void tell_damage() {
+    report_.damage = std::move(scan_.damage);
+    report_.records = scan_.records;
+    for (damage_note& d : report_.damage)
+      if (d.lost && d.from < d.to) d.text += ": " + wreck(s_, d.segment, d.from, d.to).text();
+    std::string lost;
+    for (const damage_note& d : report_.damage) {
+      (d.lost ? report_.lost : report_.repaired) += 1;
+      if (d.lost && report_.lost <= 8) lost += (lost.empty() ? "" : "; ") + d.text;
+    }
+    if (report_.lost != 0 && !wish_.salvage)
+      throw failure(SCUTE_E_CORRUPT, s_.name + " is damaged beyond its redundancy: " + lost +
+                                         ". Open it with salvage to get the rest");
+  }
+
+  // POW-9.
+  void make_durable() {
+    std::set<uint32_t> open;  // with batches of which nobody knows that they are durable
+    for (const waiting_frame& f : scan_.waiting) {
+      const auto known = scan_.confirmed.find({f.session, f.lane});
+      if (f.session > s_.head.decided &&
+          (known == scan_.confirmed.end() || f.number > known->second))
+        open.insert(f.segment);
+    }
+    for (uint32_t i = 0; i < scan_.readings.size(); ++i) {
+      const segment_reading& r = scan_.readings[i];
+      const log::segment place = s_.space->place(i);
+      if (r.head != head_state::used) {
+        if (r.head == head_state::nobodys && !r.flawed)
+          log::write_back(w_, s_.medium->base(), s_.layout, place, 0, s_.layout.step());
+        else
+          s_.store_void_head(w_, i);
+        continue;
+      }
+      if (r.flawed) repair(i);
+      if (open.contains(i) && !SCUTE_PLANTED(pow_write_back))
+        log::write_back(w_, s_.medium->base(), s_.layout, place, 0, s_.layout.lines());
+    }
+    w_.fence(fence_site::pow_found);
+    s_.refuse_if_failed();
+  }
+
+  void repair(uint32_t segment) {
+    const log::segment place = s_.space->place(segment);
+    log::segment_reader reader(s_.layout, s_.salt, [&](uint64_t offset, std::byte* to, size_t n) {
+      return s_.read_segment(offset, to, n);
+    });
+    const auto c = reader.read(place, [&](const log::frame& f) {
+      if (f.flawed) log::store_lines(w_, s_.medium->base(), s_.layout, place, f.position, f.lines);
+    });
+    if (c.head)
+      log::store_lines(w_, s_.medium->base(), s_.layout, place, 0,
+                       std::as_bytes(std::span(&*c.head, 1)));
+  }
+
+  // What repair() would have stored.
+  void mend_in_memory() {
+    for (uint32_t i = 0; i < scan_.readings.size(); ++i) {
+      const segment_reading& r = scan_.readings[i];
+      if (r.head != head_state::used || !r.flawed) continue;
+      std::vector<std::byte> bytes(s_.head.segment_size);
+      log::segment_reader reader(s_.layout, s_.salt, [&](uint64_t offset, std::byte* to, size_t n) {
+        return s_.medium->read(offset, to, n);
+      });
+      const auto put = [&](uint32_t, uint64_t at, const std::byte* from, size_t n) {
+        std::memcpy(bytes.data() + at, from, n);
+      };
+      const auto c = reader.read(s_.space->place(i), [&](const log::frame& f) {
+        s_.layout.for_each_store(f.position, f.lines, put);
+      });
+      if (c.head) s_.layout.for_each_store(0, std::as_bytes(std::span(&*c.head, 1)), put);
+      s_.mended.emplace(i, std::move(bytes));
+    }
+  }
+
+  void begin_session() {
+    file_head& h = s_.head;
+    if (decision_.cuts.size() > cuts_max)
+      throw failure(SCUTE_E_UNSUPPORTED, s_.name + " was interrupted in recovery too often");
+    h.decided = h.session;
+    h.session += SCUTE_PLANTED(pow_session) ? 0 : 1;
+    h.clean = 0;
+    h.cut_count = static_cast<uint32_t>(decision_.cuts.size());
+    std::memset(h.cuts, 0, sizeof h.cuts);
+    if (!SCUTE_PLANTED(pow_cuts)) std::ranges::copy(decision_.cuts, h.cuts);
+    write_head(w_, h);
+    s_.refuse_if_failed();
+  }
+
+  void fill_space() {
+    for (uint32_t i = 0; i < scan_.readings.size(); ++i) {
+      const segment_reading& r = scan_.readings[i];
+      if (r.head != head_state::used) {
+        s_.space->give(i);
+        continue;
+      }
+      segment_note& n = s_.space->note(i);
+      n.lane = static_cast<uint32_t>(r.lane);
+      n.session = r.session;
+      n.generation = r.generation;
+      n.what.store(use::full, std::memory_order_relaxed);
+    }
+  }
+
+  // Parts of one batch: the segments that they are in become void in their order.
+  void link_spans() {
+    std::map<std::pair<lane_key, uint64_t>, std::set<std::pair<uint64_t, uint32_t>>> spans;
+    for (const waiting_frame& f : scan_.waiting)
+      if (f.kind == frame_kind::part || f.kind == frame_kind::commit ||
+          f.kind == frame_kind::abort) {
+        spans[{{f.session, f.lane}, f.number}].insert(
+            {scan_.readings[f.segment].generation, f.segment});
+        s_.marks = true;
+      }
+    for (const auto& [batch, segments] : spans) {
+      uint32_t before = nowhere;
+      for (const auto& [generation, segment] : segments) {
+        if (before != nowhere) s_.space->note(segment).after = before;
+        before = segment;
+      }
+    }
+  }
+
+  void count_live() {
+    for (uint32_t number = 0; number < tables_max; ++number) {
+      table* const t = s_.find_table(number);
+      if (t == nullptr) continue;
+      lane& l = s_.lane_at(cleaner_lane);
+      for (uint64_t i = t->high(); i-- != 0;) {
+        entry* const e = t->find(i);
+        if (e == nullptr) continue;
+        if (e->is_written())
+          s_.space->note(e->segment)
+              .live.fetch_add(static_cast<int64_t>(round_record(e->bytes())),
+                              std::memory_order_relaxed);
+        if ((e->state.load(std::memory_order_relaxed) & entry_live) == 0)
+          t->give_index(i);
+        else
+          l.memory.fetch_add(static_cast<int64_t>(e->bytes() + state::per_object),
+                             std::memory_order_relaxed);
+      }
+    }
+  }
+
+  void take_dropped() {
+    std::set<uint32_t> segments = empty_;
+    for (size_t i = 0; i < scan_.waiting.size(); ++i)
+      if (decision_.dropped[i]) {
+        segments.insert(scan_.waiting[i].segment);
+        ++report_.batches_dropped;
+      }
+    // A loss that was accepted is not found again.
+    for (const damage_note& d : report_.damage)
+      if (d.lost && scan_.readings[d.segment].head == head_state::used) segments.insert(d.segment);
+    if (SCUTE_PLANTED(pow_dropped_stay)) return;
+    const locked guard(s_.clean_lock);
+    cleaner c(s_);
+    for (const uint32_t segment : segments) take(c, segment);
+  }
+  // What has to be void before it first.
+  void take(cleaner& c, uint32_t segment) {
+    segment_note& n = s_.space->note(segment);
+    if (n.after.load() != nowhere) take(c, n.after);
+    if (n.what.load() == use::full) c.take(segment, need::recovery);
+  }
+
+  state& s_;
+  const recovery_wish& wish_;
+  medium::writer w_;
+  scan scan_;
+  decision decision_;
+  std::set<uint32_t> empty_;  // segments
+  recovery_report report_;
+};
+
+}  // namespace
+
+recovery_report recover(state& s, const recovery_wish& wish) {
+  return recoverer(s, wish).run();
+}
+
+}  // namespace scute::core::pow

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pow/scan.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "base/planted.hpp"
+
+namespace scute::core::pow {
+namespace {
+
+constexpr size_t words_in_line = log::line_size / 8;
+
+// What of a torn head may come from one that was being written.
+bool fits(size_t i, uint64_t word, uint64_t salt, uint64_t session,
+          const log::segment_layout& layout) noexcept {
+  switch (i) {
+    case 0: return static_cast<uint32_t>(word) == format::segment_magic;
+    case 1: return word == salt;
+    case 2: return word <= session;
+    case 4:
+      return static_cast<uint32_t>(word) < lanes_max &&
+             word >> 32 == static_cast<uint32_t>(layout.how());
+    case 5: return word == layout.size();
+    case 7: return word == 0;
+    default: return true;
+  }
+}
+
+}  // namespace
+
+head_state classify_head(std::span<const std::byte> line, uint64_t salt, uint64_t session,
+                         const log::segment_layout& layout) noexcept {
+  uint64_t words[words_in_line], nobodys[words_in_line];
+  const void_head h = make_void_head(salt);
+  std::memcpy(words, line.data(), sizeof words);
+  std::memcpy(nobodys, &h, sizeof nobodys);
+  if (std::memcmp(words, nobodys, sizeof words) == 0) return head_state::nobodys;
+  for (size_t i = 0; i < words_in_line; ++i)
+    if (words[i] != nobodys[i] && !fits(i, words[i], salt, session, layout))
+      return head_state::damaged;
+  return head_state::torn;
+}
+
+struct scan::worker {
+  explicit worker(scan& in)
+      : reader(in.s_.layout, in.s_.salt, [&in](uint64_t offset, std::byte* to, size_t n) {
+          return in.s_.read_segment(offset, to, n);
+        }) {}
+  log::segment_reader reader;
+  std::vector<waiting_frame> waiting;
+  std::map<lane_key, uint64_t> confirmed;
+  std::vector<damage_note> damage;
+  uint64_t records = 0, frames = 0;
+};
+
+scan::scan(state& s)
+    : readings(s.space->count()),
+      s_(s),
+      index_max_((s.space->most() * s.head.segment_size + first_segment) / sizeof(record_head)) {}
+
+bool scan::counts_already(const segment_reading& r, uint64_t number) const noexcept {
+  if (r.session > s_.head.decided) return false;
+  for (uint32_t i = 0; i < s_.head.cut_count; ++i) {
+    const cut& c = s_.head.cuts[i];
+    if (c.session == r.session && c.lane == r.lane) return number <= c.number;
+  }
+  return true;
+}
+
+void scan::insert(uint32_t segment, uint64_t position, const record& r, bool counts) {
+  table* t = s_.find_table(r.table);
+  if (t == nullptr) t = &s_.add_table(r.table);
+  entry& e = t->at(r.index());
+  const entry_guard guard(e);
+  e.records.fetch_add(1, std::memory_order_relaxed);
+  if (!counts || r.version == 0) return;
+  const uint64_t before = e.version.load(std::memory_order_relaxed);
+  if (r.version < before) return;
+  if (r.version == before) {
+    // A copy and what it was copied from. The older one may have to give way, so it is the one that counts: then what a
+    // cleaner had not finished is made void first.
+    const segment_reading &there = readings[e.segment], &here = readings[segment];
+    if (std::pair(there.session, there.generation) <= std::pair(here.session, here.generation))
+      return;
+  }
+  e.version.store(r.version, std::memory_order_relaxed);
+  e.segment = segment;
+  e.size = r.size | (r.tombstone ? tombstone_flag : 0);
+  const uint32_t marks = entry_locked | (r.tombstone ? 0 : uint32_t{entry_live});
+  e.state.store(marks | tag_of_id(r.id) << tag_shift, std::memory_order_relaxed);
+  t->found->at(r.index()) = {segment, static_cast<uint32_t>(position),
+                             static_cast<uint32_t>(r.offset)};
+}
+
+void scan::insert(const waiting_frame& f, bool counts) {
+  for (const record& r : f.records) insert(f.segment, f.position, r, counts);
+}
+
+void scan::read_one(worker& w, uint32_t segment) {
+  segment_reading& r = readings[segment];
+  std::vector<waiting_frame> here;
+  const auto note_damage = [&](std::string text, bool lost) {
+    w.damage.push_back({segment, std::move(text), lost});
+  };
+  uint64_t last = 0, known = 0, end = s_.layout.step();
+  bool any_flawed = false;
+  const log::segment_contents c = w.reader.read(s_.space->place(segment), [&](const log::frame& f) {
+    any_flawed = any_flawed || f.flawed;
+    const uint64_t from = end;
+    end = f.position + s_.layout.lines_of(f.head.size);
+    frame_view v;
+    if (!parse(f, v)) return;
+    if (f.behind_gap) r.gaps.push_back({last, v.number, from, f.position});
+    if (f.flawed) r.flaws.push_back(v.number);
+    last = v.number;
+    known = std::max(known, v.confirmed);
+    waiting_frame n{segment, 0, 0, v.number, v.version, f.position, v.kind, v.part, 0, {}, {}};
+    for (size_t i = 0; i < v.named_count(); ++i) n.names.push_back(v.named(i));
+    if (v.kind == frame_kind::mark) {
+      for (size_t at = 0; at + sizeof(dependency) <= v.rest.size(); at += sizeof(dependency)) {
+        dependency d;
+        std::memcpy(&d, v.rest.data() + at, sizeof d);
+        n.names.push_back(d);
+      }
+    } else if (v.kind == frame_kind::commit || v.kind == frame_kind::abort) {
+      if (v.rest.size() == sizeof n.parts) std::memcpy(&n.parts, v.rest.data(), sizeof n.parts);
+    } else if (!for_each_record(v, [&](const record& one) {
+                 if (one.table < tables_max && one.index() < index_max_) n.records.push_back(one);
+               })) {
+      note_damage("a frame whose records make no sense at line " + std::to_string(f.position),
+                  true);
+    }
+    w.records += n.records.size();
+    here.push_back(std::move(n));
+  });
+  if (!c.head) {
+    std::byte line[log::line_size];
+    r.head = head_state::damaged;
+    const uint64_t places[] = {
+        0, s_.layout.how() == log::redundancy::tracks ? s_.layout.sum_offset_of(0) : 0};
+    for (const uint64_t offset : places) {
+      if (!s_.read_segment(s_.space->place(segment).at[0] + offset, line, sizeof line)) {
+        r.flawed = true;
+        continue;
+      }
+      const head_state h = classify_head(line, s_.salt, s_.head.session, s_.layout);
+      r.flawed = r.flawed || h != head_state::nobodys;
+      if (h == head_state::nobodys || (h == head_state::torn && r.head == head_state::damaged))
+        r.head = h;
+    }
+    if (r.head == head_state::damaged)
+      note_damage("segment " + std::to_string(segment) + " has no head: all in it is lost", true);
+    return;
+  }
+  r.head = head_state::used;
+  r.flawed = c.head_flawed || any_flawed;
+  r.lane = c.head->lane;
+  r.session = c.head->epoch;
+  r.generation = c.head->generation;
+  r.first = c.head->horizon;
+  r.last = last;
+  r.end = end;
+  r.head_flawed = c.head_flawed;
+  w.frames += here.size();
+  const lane_key key(r.session, static_cast<uint32_t>(r.lane));
+  auto& claims = w.confirmed[key];
+  claims = std::max(claims, known);
+  for (waiting_frame& f : here) {
+    f.session = r.session;
+    f.lane = static_cast<uint32_t>(r.lane);
+    const bool single = f.kind == frame_kind::whole || f.kind == frame_kind::copies;
+    if (f.kind == frame_kind::mark)
+      for (const dependency& d : f.names) {
+        auto& there = w.confirmed[{r.session, d.lane}];
+        there = std::max(there, d.number);
+      }
+    if (f.kind == frame_kind::mark) f.names.clear();
+    if (single && (counts_already(r, f.number) || f.number <= known)) {
+      for (const record& one : f.records) insert(segment, f.position, one, true);
+      continue;
+    }
+    w.waiting.push_back(std::move(f));
+  }
+}
+
+void scan::read_all(uint32_t threads, const progress_fn& progress) {
+  const uint64_t count = readings.size();
+  // Heads first: which of two copies counts depends on where they lie.
+  std::atomic<uint64_t> next{0}, done{0};
+  std::mutex lock;
+  std::exception_ptr thrown;
+  const auto work = [&] {
+    try {
+      worker w(*this);
+      for (uint64_t i = next++; i < count; i = next++) {
+        read_one(w, static_cast<uint32_t>(i));
+        const uint64_t now = ++done;
+        if (progress && (now % 64 == 0 || now == count)) {
+          const std::lock_guard guard(lock);
+          progress(now, count);
+        }
+      }
+      const std::lock_guard guard(lock);
+      for (auto& f : w.waiting) waiting.push_back(std::move(f));
+      for (const auto& [key, number] : w.confirmed)
+        confirmed[key] = std::max(confirmed[key], number);
+      for (auto& d : w.damage) damage.push_back(std::move(d));
+      records += w.records;
+      frames += w.frames;
+    } catch (...) {
+      const std::lock_guard guard(lock);
+      if (!thrown) thrown = std::current_exception();
+      next = count;
+    }
+  };
+  std::vector<std::thread> others;
+  try {
+    others.reserve(threads);
+    for (uint32_t i = 1; i < threads; ++i) others.emplace_back(work);
+  } catch (...) {  // NOLINT(bugprone-empty-catch): fewer threads do it as well
+  }
+  work();
+  for (std::thread& t : others) t.join();
+  if (thrown) std::rethrow_exception(thrown);
+}
+
+}  // namespace scute::core::pow

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads all segments of a file whose session has ended, in several threads, into the tables. Of each id the newest record
+// wins, so the order does not matter. Records of batches of which nobody knows yet whether they count wait until
+// everything was read (pow/decision.hpp).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "pow/batch.hpp"
+#include "pow/state.hpp"
+
+namespace scute::core::pow {
+
+struct waiting_frame {
+  uint32_t segment, lane;
+  uint64_t session, number, version, position;
+  frame_kind kind;
+  uint32_t part;
+  uint64_t parts;  // of a trailer
+  std::vector<dependency> names;
+  std::vector<record> records;
+};
+
+// Something that is not as it was written.
+struct damage_note {
+  uint32_t segment;
+  std::string text;
+  bool lost;  // beyond the redundancy
+  // Of what is lost: lines of the segment in which it lay; none: not known.
+  uint64_t from = 0, to = 0;
+};
+
+// How far something has come: of how much.
+using progress_fn = std::function<void(uint64_t done, uint64_t total)>;
+
+enum class head_state : uint8_t { used, nobodys, torn, damaged };
+
+struct segment_reading {
+  head_state head = head_state::damaged;
+  bool flawed =
+      false;  // a copy of something is wrong, and the other one right: of the head, or of these batches
+  bool head_flawed = false;
+  std::vector<uint64_t> flaws;
+  uint64_t lane = 0, session = 0, generation = 0,
+           first = 0;  // as the head says; first: number of a batch
+  uint64_t last = 0;   // number of the last batch that was read; 0: none
+  uint64_t end = 0;    // line behind the last frame
+  struct gap {         // numbers between these are missing behind a place that cannot be read
+    uint64_t after, before;
+    uint64_t from, to;  // lines
+  };
+  std::vector<gap> gaps;
+};
+
+using lane_key = std::pair<uint64_t, uint32_t>;  // session, lane
+
+// Of a segment whose head no reader takes.
+head_state classify_head(std::span<const std::byte> line, uint64_t salt, uint64_t session,
+                         const log::segment_layout& layout) noexcept;
+
+class scan {
+ public:
+  explicit scan(state& s);
+
+  // Throws failure.
+  void read_all(uint32_t threads, const progress_fn& progress);
+  // A record counts, or is only there.
+  void insert(const waiting_frame& f, bool counts);
+
+  std::vector<segment_reading> readings;
+  std::vector<waiting_frame> waiting;
+  std::map<lane_key, uint64_t> confirmed;  // as frames and marks say
+  std::vector<damage_note> damage;
+  uint64_t records = 0, frames = 0;
+
+ private:
+  struct worker;
+  void read_one(worker& w, uint32_t segment);
+  bool counts_already(const segment_reading& r, uint64_t number) const noexcept;
+  void insert(uint32_t segment, uint64_t position, const record& r, bool counts);
+
+  state& s_;
+  uint64_t index_max_;
+};
+
+}  // namespace scute::core::pow

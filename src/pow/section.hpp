@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a thread changes between taking its locks and giving them back, and how that becomes durable.
+//
+// Objects stay where the program has them and are changed there; a section knows which, and writes each once, as it is at
+// the commit (eager: when the program says that it is done with it). The undo of whoever changes memory is called if it
+// aborts (POW-10).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/byte_buffer.hpp"
+#include "pow/state.hpp"
+
+namespace scute::core::pow {
+
+enum class durability : uint8_t { strict, later };
+
+class section {
+ public:
+  // The outermost one of this thread at this store.
+  section(state& s, durability how);
+  // Aborts what was not committed.
+  ~section();
+  section(const section&) = delete;
+  section& operator=(const section&) = delete;
+
+  // The one that this thread has open there; null: none.
+  static section* of_thread(const state& s) noexcept;
+  static bool is_of_thread(const section* s) noexcept;
+  state& parts() const noexcept { return s_; }
+
+  // A lock that the caller has taken for it; given back by unlock(lock) when the section has ended, in any case.
+  // shared: others may hold it at the same time. Throws failure(SCUTE_E_CONFLICT) if locks are watched and another open
+  // section has it: that one has waited on a condition variable, and its commit will fail. The lock is the caller's still.
+  void add_lock(void* lock, void (*unlock)(void*), bool shared = false);
+  // Sections nest flat: only the outermost one ends anything.
+  void enter() noexcept { ++depth_; }
+  // Ends the innermost one. Throws failure and has aborted everything: SCUTE_E_ABORTED (one inside was aborted),
+  // SCUTE_E_NOSPC, SCUTE_E_NOMEM; or what the keepers throw. SCUTE_E_IO: nobody knows what is durable.
+  void commit();
+  void abort() noexcept;
+  bool is_open() const noexcept { return depth_ != 0; }
+  uint32_t depth() const noexcept { return depth_; }
+
+  // The object will be changed. True the first time in this section: the caller saves what its undo needs. Throws
+  // failure: SCUTE_E_FREED (there is none, or the tag is another's), SCUTE_E_CONFLICT (another section has it open).
+  bool edit(table& t, uint64_t index, uint32_t tag);
+  static constexpr uint32_t any_tag = 0xffffffffU;
+  // There is an object from now on; returns its tag. The index is one that no object has.
+  uint32_t insert(table& t, uint64_t index);
+  void erase(table& t, uint64_t index, uint32_t tag);
+  // Called newest first if the section aborts (back), or in order when it has committed (done); either may be null.
+  struct action {
+    void (*back)(void* who, void* what);
+    void (*done)(void* who, void* what);
+    void* who;
+    void* what;
+  };
+  void add_action(const action& a) { actions_.push_back(a); }
+
+  // Writes what was edited so far while the section goes on (eager). An object that is edited again is written again.
+  void stream();
+
+ private:
+  struct item {
+    table* t;
+    uint64_t index;
+    entry* e;
+    uint32_t size;     // of what was written
+    uint32_t segment;  // where; nowhere: not yet
+    uint64_t version;
+    bool erases;
+  };
+
+  entry& own(table& t, uint64_t index, uint32_t tag);
+  void add_item(table& t, uint64_t index, entry& e, bool erases);
+  void collect_dependencies();
+  log::stores how() const noexcept;
+  need kept() const noexcept { return erases_only_ ? need::erasing : need::ordinary; }
+  void write(lane& l);
+  void write_whole(lane& l);
+  void begin_naming(lane& l) noexcept;
+  void write_parts(lane& l);
+  void write_trailer(lane& l, frame_kind kind);
+  void put_record(item& i);
+  uint32_t put_dependencies();
+  static bool skipped(const item& i) noexcept;
+  uint64_t measure(item& i);
+  uint64_t trailer_bytes() const noexcept;
+  uint64_t version_of(lane& l, size_t from, size_t to) const noexcept;
+  void make_durable(lane& l);
+  void publish(lane& l) noexcept;
+  void publish(item& i) noexcept;
+  void end() noexcept;
+  void leave_thread() noexcept;
+  void tell_locks() noexcept;
+  void give_locks_back() noexcept;
+  void roll_back() noexcept;
+  void abandon_parts() noexcept;
+
+  state& s_;
+  seat& seat_;
+  durability mode_;
+  uint32_t depth_ = 1;
+  bool aborted_ = false, erases_only_ = true, wrote_ = false;
+  std::atomic<bool> gave_away_{false};  // a lock, while it was open
+  int64_t memory_ = 0;
+  struct held_lock {
+    void* lock;
+    void (*unlock)(void*);
+    bool shared;
+  };
+  std::vector<held_lock> locks_;
+  std::vector<item> items_;
+  size_t streamed_ = 0;  // items that are in parts already
+  uint32_t parts_ = 0;
+  std::vector<action> actions_;
+  dependencies rest_on_;
+  uint64_t number_ = 0;  // of the batch, once it is written
+  byte_buffer image_;
+};
+
+}  // namespace scute::core::pow

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How sections end (pow/section.hpp).
+#include <mutex>
+#include <utility>
+
+#include "base/planted.hpp"
+#include "pow/section.hpp"
+
+namespace scute::core::pow {
+
+// ---- the end ------------------------------------------------------------------------------------------------
+
+void section::commit() {
+  if (depth_ > 1) {
+    --depth_;
+    return;
+  }
+  if (aborted_) {
+    abort();
+    throw failure(SCUTE_E_ABORTED, "a section inside this one was aborted, so all of it was");
+  }
+  if (gave_away_.load()) {
+    abort();
+    throw failure(
+        SCUTE_E_INVALID,
+        "a lock of this section was given away while it was open, so others have seen what "
+        "was not committed; all of it was aborted. Do not wait on a condition variable "
+        "inside a section");
+  }
+  try {
+    collect_dependencies();
+    if (!s_.limit.one_stream && mode_ == durability::strict && !rest_on_.empty()) {
+      s_.sync(s_.writer_of(seat_));
+      rest_on_.clear();
+    }
+    if (!items_.empty()) {
+      s_.refuse_if_failed();
+      lane& l = s_.lane_of(seat_);
+      const std::unique_lock<waiting_mutex> alone = s_.limit.one_stream
+                                                        ? std::unique_lock(s_.stream_lock)
+                                                        : std::unique_lock<waiting_mutex>();
+      try {
+        write(l);
+        if (wrote_) make_durable(l);
+      } catch (...) {
+        abandon_parts();
+        l.naming.store(false, std::memory_order_release);
+        throw;
+      }
+      if (l.naming.load(std::memory_order_relaxed))
+        l.naming.store(false, std::memory_order_release);
+      publish(l);
+    }
+  } catch (...) {
+    abort();
+    throw;
+  }
+  for (const action& a : actions_)
+    if (a.done != nullptr) a.done(a.who, a.what);
+  const bool wait = s_.limit.one_stream && mode_ == durability::strict;
+  dependencies seen;
+  if (wait) {
+    seen = rest_on_;
+    if (wrote_) seen.add(stream_lane, number_);
+  }
+  tell_locks();
+  seen.leave([&](uint32_t lane_number, uint64_t number) {
+    return !SCUTE_PLANTED(pow_read_waits) && s_.find_lane(lane_number)->durable() < number;
+  });
+  medium::writer* const w = wait && !seen.empty() ? &s_.writer_of(seat_) : nullptr;
+  // The locks first: others get on while this waits for the device.
+  give_locks_back();
+  depth_ = 0;
+  if (w != nullptr) {
+    try {
+      s_.sync(*w);
+    } catch (...) {
+      end();
+      throw;
+    }
+  }
+  end();
+}
+
+// What this section leaves undurable goes along with its locks and its thread.
+void section::tell_locks() noexcept {
+  if (!s_.limit.one_stream && !s_.names.load(std::memory_order_relaxed)) return;
+  try {
+    dependencies left = rest_on_;
+    const lane& l = s_.lane_of(seat_);
+    if (wrote_ && l.durable() < number_) {
+      left.clear();
+      left.add(l.number(), number_);
+    }
+    seat_.seen = left;
+    for (const held_lock& h : locks_) s_.locks.note(h.lock, left, h.shared || !wrote_);
+  } catch (...) {
+    // Without memory nobody could name it. So it becomes durable now, and if it does not nobody goes on.
+    try {
+      s_.sync(s_.writer_of(seat_));
+    } catch (...) {  // NOLINT(bugprone-empty-catch): refuse_if_failed() tells everybody
+    }
+  }
+}
+
+void section::abort() noexcept {
+  if (depth_ > 1) {
+    --depth_;
+    aborted_ = true;
+    return;
+  }
+  if (!is_open()) return;
+  abandon_parts();
+  roll_back();
+  try {
+    collect_dependencies();
+  } catch (...) {
+    rest_on_.clear();
+  }
+  wrote_ = false;
+  tell_locks();
+  give_locks_back();
+  depth_ = 0;
+  end();
+}
+
+void section::give_locks_back() noexcept {
+  for (size_t k = locks_.size(); k-- != 0;) {
+    if (s_.limit.watch_locks) s_.locks.drop_holder(locks_[k].lock, this);
+    locks_[k].unlock(locks_[k].lock);
+  }
+  locks_.clear();
+}
+
+// Parts that are written get a trailer, so that the lane's next batch is read as the next one.
+void section::abandon_parts() noexcept {
+  if (parts_ == 0) return;
+  lane& l = s_.lane_of(seat_);
+  try {
+    write_trailer(l, frame_kind::abort);
+  } catch (...) {  // NOLINT(bugprone-empty-catch): without memory the segment ends here
+    l.end_segment();
+  }
+  if (how() == log::stores::streamed) l.w.fence(fence_site::pow_abandon);
+  l.finish();
+  if (how() == log::stores::streamed) l.confirm();
+  // They are on the medium all the same, until their segment is void.
+  for (item& i : items_)
+    if (i.segment != nowhere) i.e->records.fetch_add(1, std::memory_order_relaxed);
+  parts_ = 0;
+}
+
+void section::roll_back() noexcept {
+  for (size_t k = actions_.size(); k-- != 0 && !SCUTE_PLANTED(pow_undo);)
+    if (actions_[k].back != nullptr) actions_[k].back(actions_[k].who, actions_[k].what);
+  for (item& i : items_) {
+    const uint32_t now = i.e->state.load(std::memory_order_relaxed);
+    const bool fresh = (now & entry_fresh) != 0;
+    i.e->state.fetch_and(~(owner_mask | entry_section | (fresh ? uint32_t{entry_live} : 0)),
+                         std::memory_order_release);
+    if (fresh && !i.t->chooses) i.t->give_index(i.index);
+  }
+}
+
+void section::end() noexcept {
+  leave_thread();
+  seat_.open = nullptr;
+  seat_.busy.store(false, std::memory_order_release);
+}
+
+}  // namespace scute::core::pow

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which segments there are, and what for. Taking one and giving one back is rare (once per segment that is filled), so
+// one lock is enough. What is free is durably void.
+//
+// Some are kept back, so that a full file can shrink (POW-4): a section that only erases may leave two, the cleaner one,
+// and recovery none. Copying what counts in one segment never needs more than one other, and frees the first.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/waiting.hpp"
+#include "log/segment.hpp"
+#include "pow/format.hpp"
+
+namespace scute::core::pow {
+
+enum class use : uint8_t { free, open, full, victim, seal };
+enum class need : uint32_t { ordinary = 3, erasing = 2, cleaning = 1, recovery = 0 };  // what stays
+
+struct segment_note {
+  std::atomic<int64_t> live{0};  // bytes of records that count, heads included
+  std::atomic<use> what{use::free};
+  std::atomic<bool> pinned{false};   // has parts of a batch that has not ended
+  std::atomic<bool> damaged{false};  // something that counts was not found in it: it stays as it is
+  uint32_t lane = 0;
+  uint64_t session = 0, generation = 0;
+  // A segment that must be void before this one: a batch goes on from there to here.
+  std::atomic<uint32_t> after{0xffffffffU};
+};
+
+class space {
+ public:
+  // size, protect: of the file; count: segments there are; most: up to which it may grow.
+  space(const log::segment_layout& layout, uint64_t segment_size, uint64_t count, uint64_t most);
+
+  const log::segment_layout& layout() const noexcept { return layout_; }
+  uint64_t count() const noexcept { return count_.load(std::memory_order_acquire); }
+  uint64_t most() const noexcept { return most_; }
+  uint64_t free_count() const noexcept { return free_now_.load(std::memory_order_relaxed); }
+  segment_note& note(uint32_t s) noexcept { return notes_[s]; }
+  log::segment place(uint32_t s) const noexcept { return {{first_segment + s * size_, 0}}; }
+  uint64_t segment_size() const noexcept { return size_; }
+
+  // A free segment, now open; false if fewer than `kept` would stay.
+  bool take(need kept, uint32_t& s) SCUTE_EXCLUDES(lock_);
+  // What is durably void.
+  void give(uint32_t s) SCUTE_EXCLUDES(lock_);
+  // There are so many now.
+  void grown_to(uint64_t count) SCUTE_EXCLUDES(lock_);
+
+  // The lowest of what is free will be taken next, until something else is given back. count() if nothing is free.
+  uint64_t prefer_low() SCUTE_EXCLUDES(lock_);
+  // Segments from there on are no more, if all of them are free and nobody takes one meanwhile.
+  bool cut_to(uint64_t count) SCUTE_EXCLUDES(lock_);
+
+  // Bytes of records that count, and bytes of segments that are open or full.
+  uint64_t live_bytes() const noexcept;
+  uint64_t used_bytes() const noexcept;
+
+ private:
+  log::segment_layout layout_;
+  uint64_t size_, most_;
+  std::unique_ptr<segment_note[]> notes_;
+  std::atomic<uint64_t> count_, free_now_{0};
+  waiting_mutex lock_;
+  std::vector<uint32_t> free_ SCUTE_GUARDED_BY(lock_);
+};
+
+}  // namespace scute::core::pow

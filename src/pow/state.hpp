@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What all parts of a store know of it.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/failure.hpp"
+#include "base/lock.hpp"
+#include "base/waiting.hpp"
+#include "medium/medium.hpp"
+#include "medium/process.hpp"
+#include "pow/file_head.hpp"
+#include "pow/lane.hpp"
+#include "pow/lock_table.hpp"
+#include "pow/space.hpp"
+#include "pow/table.hpp"
+
+namespace scute::core::pow {
+
+class section;
+
+// Victims in a row that gave no free segment more: then others will not either.
+inline constexpr unsigned cleaned_in_vain_max = 8;
+
+inline constexpr uint32_t cleaner_lane = 0, stream_lane = 1;
+
+// A thread's place at a store: a section at a time. A place that nobody is in may be taken by another thread.
+struct seat {
+  std::atomic<bool> busy{false};
+  std::atomic<uint64_t> thread{
+      0};               // whose it was last; written while busy, read by whoever looks for one
+  uint32_t number = 0;  // from 1; owner of entries, and lane where each thread has one
+  section* open = nullptr;
+  std::unique_ptr<medium::writer> own;  // where all threads have one lane
+  dependencies seen;                    // undurable batches that the thread has written or seen
+};
+
+struct limits {
+  uint64_t max_size = 0;
+  uint64_t max_memory = 0;      // 0: none
+  uint64_t growth = 8;          // segments at a time
+  double max_live_share = 0.5;  // the cleaner runs while less than that of what is used counts
+  bool one_stream = false;
+  bool watch_locks = false;  // a section that gives a lock of its own away is noticed
+};
+
+struct statistics {
+  std::atomic<uint64_t> cleaned_segments{0}, copied_bytes{0}, syncs{0}, growths{0};
+};
+
+class state {
+ public:
+  state(std::unique_ptr<medium::medium> m, std::string file, const limits& l);
+
+  std::unique_ptr<medium::medium> medium;
+  std::string name;
+  const uint64_t process = medium::this_process();  // that opened it
+  limits limit;
+  log::segment_layout layout{log::redundancy::one_copy, 4096};  // of a segment
+  std::unique_ptr<class space> space;
+  statistics count;
+
+  log::identity identity(uint32_t lane) const noexcept { return {salt, head.session, lane}; }
+  // False if it cannot be read.
+  bool read_segment(uint64_t offset, std::byte* to, size_t n) const noexcept;
+
+  // Throws failure(SCUTE_E_CORRUPT): it cannot be read.
+  void read_record(const location& where, std::byte* to, uint64_t n) const;
+
+  // Nothing reaches the file. What recovery would write is not written, and segments in which some copy was wrong are here, as
+  // they shall be.
+  const bool read_only;
+  std::map<uint32_t, std::vector<std::byte>> mended;
+
+  // ---- head: of who opens, grows and closes ----
+  file_head head{};
+  uint64_t salt = 0;
+  waiting_mutex head_lock;
+  // More segments, if that is allowed and there is room. w: the caller's.
+  bool grow(medium::writer& w) SCUTE_EXCLUDES(head_lock);
+  // The file ends behind the last segment that is in use, and some that are free. w: the caller's.
+  void shrink(medium::writer& w) SCUTE_EXCLUDES(head_lock);
+
+  // ---- lanes and seats ----
+  lane& lane_at(uint32_t number);  // makes it
+  lane* find_lane(uint32_t number) const noexcept {
+    return lanes_[number].load(std::memory_order_acquire);
+  }
+  // This thread's, now busy. Waits if all are. Throws failure(SCUTE_E_READONLY).
+  seat& take_seat();
+  lane& lane_of(const seat& s) { return lane_at(limit.one_stream ? stream_lane : s.number); }
+  waiting_mutex stream_lock;  // where all threads have one lane
+  // What the thread in the seat writes back and fences with.
+  medium::writer& writer_of(seat& s);
+
+  // Segments that threads have open and append nothing to at this moment are full: they can be cleaned.
+  void end_idle_segments();
+  // Sees to it that a frame of so many bytes fits, with another segment if need be. Throws failure(SCUTE_E_NOSPC).
+  void make_room(lane& l, uint64_t bytes, need kept, bool spanned, log::stores how);
+
+  // All that is finished becomes durable. w: a writer of the calling thread's. Throws failure(SCUTE_E_IO).
+  void sync(medium::writer& w);
+  // Throws if something could not be made durable before: nothing is written any more.
+  void refuse_if_failed() const;
+  std::atomic<bool> names{false};  // some section was released before it was durable
+  lock_table locks;
+
+  // ---- tables ----
+  table& table_at(uint32_t number);  // of a number that exists; throws
+  table* find_table(uint32_t number) const noexcept;
+  table& add_table(uint32_t number);  // makes it if need be
+  // Bytes of objects and what is kept of each.
+  uint64_t memory() const noexcept;
+  static constexpr uint64_t per_object = sizeof(entry);
+
+  // ---- the cleaner: one at a time ----
+  waiting_mutex clean_lock;
+  bool marks = false;  // some batch counts only as the latest mark says; with clean_lock
+  // Takes one segment: 0: there is none, 1: it was taken, 2: and there is more room now. Set by whoever puts the parts together.
+  int (*clean_one)(state&) = nullptr;
+  class cleaner* cleans = nullptr;
+
+  // Makes a segment's head say that it is nobody's. Durable at w's next fence.
+  void store_void_head(medium::writer& w, uint32_t s) const noexcept;
+
+ private:
+  std::array<std::atomic<lane*>, lanes_max> lanes_{};
+  std::array<std::unique_ptr<lane>, lanes_max> lane_owners_;
+  std::array<seat, lanes_max> seats_;
+  std::array<std::atomic<table*>, tables_max> tables_{};
+  std::map<uint32_t, std::unique_ptr<table>> table_owners_ SCUTE_GUARDED_BY(tables_lock_);
+  plain_mutex lanes_lock_, tables_lock_;
+};
+
+// The calling thread takes the seat of this number wherever it begins a section; 0: as it comes. For the explorer, whose
+// threads must be the same ones every time.
+void prefer_seat(uint32_t number) noexcept;
+void_head make_void_head(uint64_t salt) noexcept;
+
+}  // namespace scute::core::pow

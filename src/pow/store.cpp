@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pow/store.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <system_error>
+
+#include "base/planted.hpp"
+
+namespace scute::core::pow {
+namespace {
+
+log::segment_layout layout_of(const file_head& h) {
+  const auto how = h.protect == static_cast<uint32_t>(protection::always)
+                       ? log::redundancy::tracks
+                       : log::redundancy::one_copy;
+  return {how, h.segment_size};
+}
+
+uint64_t most_segments(const file_head& h, uint64_t max_size) {
+  return max_size <= first_segment ? 0 : (max_size - first_segment) / h.segment_size;
+}
+
+}  // namespace
+
+uint32_t store::catalogue::measure(uint64_t index) {
+  return static_cast<uint32_t>(sizeof(catalogue_record) +
+                               s.table_at(static_cast<uint32_t>(index)).name.size());
+}
+void store::catalogue::encode(uint64_t index, std::byte* to) {
+  const table& t = s.table_at(static_cast<uint32_t>(index));
+  const catalogue_record r{t.type, t.size};
+  std::memcpy(to, &r, sizeof r);
+  std::memcpy(to + sizeof r, t.name.data(), t.name.size());
+}
+void store::catalogue::load(uint64_t index, uint32_t, const std::byte* bytes, uint32_t n) {
+  catalogue_record r;
+  if (n <= sizeof r || index == 0 || index >= tables_max)
+    throw failure(SCUTE_E_CORRUPT, "the list of tables of " + s.name + " makes no sense");
+  std::memcpy(&r, bytes, sizeof r);
+  table& t = s.add_table(static_cast<uint32_t>(index));
+  t.type = r.type;
+  t.size = r.size;
+  t.name.assign(reinterpret_cast<const char*>(bytes) + sizeof r, n - sizeof r);
+}
+
+store::store(std::unique_ptr<medium::medium> m, const std::string& name, const wish& w)
+    : s_(std::move(m), name, w.limit), catalogue_(s_) {}
+
+void store::set_up(const wish& w) {
+  const file_head& h = s_.head;
+  s_.salt = salt_of(h);
+  s_.layout = layout_of(h);
+  s_.space = std::make_unique<space>(s_.layout, h.segment_size, h.segments,
+                                     most_segments(h, w.limit.max_size));
+}
+
+std::unique_ptr<store> store::create(std::unique_ptr<medium::medium> m, const std::string& name,
+                                     const shape& how, const wish& w) {
+  if (how.protect == protection::sealed)
+    throw failure(SCUTE_E_UNSUPPORTED,
+                  "protection `sealed` is not there yet; use `none` or `always`");
+  const uint64_t least = how.protect == protection::always ? 9 * head_page : head_page;
+  if (how.segment_size < least || how.segment_size % head_page != 0)
+    throw failure(SCUTE_E_INVALID, "a segment has " + std::to_string(least) +
+                                       " bytes at least, and a multiple of 4096");
+  if (how.segments < 4)
+    throw failure(SCUTE_E_INVALID, "a persist-on-write file has 4 segments at least");
+  std::unique_ptr<store> made(new store(std::move(m), name, w));
+  state& s = made->s_;
+  file_head& h = s.head;
+  std::memcpy(h.magic, file_magic, sizeof h.magic);
+  h.version = file_version;
+  std::memcpy(h.uuid, how.uuid, sizeof h.uuid);
+  h.session = 1;
+  h.segment_size = how.segment_size;
+  h.segments = how.segments;
+  h.protect = static_cast<uint32_t>(how.protect);
+  made->set_up(w);
+  medium::writer out(*s.medium);
+  for (uint32_t i = 0; i < how.segments; ++i) s.store_void_head(out, i);
+  out.fence(fence_site::pow_create);
+  write_head(out, h);
+  s.refuse_if_failed();
+  for (uint32_t i = 0; i < how.segments; ++i)
+    s.space->give(static_cast<uint32_t>(how.segments) - 1 - i);
+  s.add_table(catalogue_table);
+  made->load_catalogue();
+  if (w.background) made->begin_background(w.clean_rate);
+  return made;
+}
+
+std::unique_ptr<store> store::open(std::unique_ptr<medium::medium> m, const std::string& name,
+                                   uint64_t file_size, const wish& w) {
+  std::unique_ptr<store> made(new store(std::move(m), name, w));
+  state& s = made->s_;
+  uint32_t damaged = 0;
+  s.head = read_head(*s.medium, file_size, name, damaged);
+  if (s.head.protect == static_cast<uint32_t>(protection::sealed))
+    throw failure(SCUTE_E_UNSUPPORTED, name + " has protection `sealed`, which is not there yet");
+  made->clean_ = s.head.clean != 0;
+  if (!made->clean_) s.medium->refresh();
+  made->set_up(w);
+  made->report_ = recover(s, w.recovery);
+  if (damaged != 0) {
+    // After a crash in writing them they may differ without any damage.
+    made->report_.repaired += damaged;
+  }
+  made->load_catalogue();
+  if (w.background) made->begin_background(w.clean_rate);
+  return made;
+}
+
+void store::load_catalogue() {
+  cleaner_ = std::make_unique<cleaner>(s_);
+  s_.clean_one = &store::clean_for_room;
+  s_.cleans = cleaner_.get();
+  table& t = s_.table_at(catalogue_table);
+  t.name = "tables";
+  t.chooses = true;
+  load(t, catalogue_);
+}
+
+store::~store() {
+  end_background();
+}
+
+void store::begin_background(uint64_t rate) {
+  try {
+    thread_ = std::thread([this, rate] { clean_in_background(rate); });
+  } catch (const std::system_error&) {
+    throw failure(SCUTE_E_NOMEM, "the thread that cleans " + s_.name +
+                                     " cannot be started; open it without a cleaner");
+  }
+}
+
+void store::end_background() noexcept {
+  if (!thread_.joinable()) return;
+  {
+    const locked guard(sleep_lock_);
+    ending_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+void store::close() {
+  if (s_.read_only) return;
+  sync();
+  const locked cleaning(s_.clean_lock);
+  const locked guard(s_.head_lock);
+  medium::writer w(*s_.medium);
+  s_.head.clean = 1;
+  s_.head.decided = s_.head.session;
+  s_.head.cut_count = 0;
+  write_head(w, s_.head);
+  s_.refuse_if_failed();
+}
+
+// ---- tables ---------------------------------------------------------------------------------------------
+
+void store::load(table& t, keeper& k) {
+  std::vector<std::byte> bytes;
+  for (uint64_t i = 0; i < t.high(); ++i) {
+    const entry* const e = t.find(i);
+    const uint32_t marks = e == nullptr ? 0 : e->state.load(std::memory_order_relaxed);
+    if ((marks & entry_live) == 0) continue;
+    bytes.resize(e->bytes());
+    s_.read_record(*t.found->find(i), bytes.data(), e->bytes());
+    k.load(i, tag_of(marks), bytes.data(), static_cast<uint32_t>(bytes.size()));
+  }
+  t.kept_by = &k;
+  t.found.reset();
+}
+
+table& store::attach(const std::string& name, uint32_t type, uint32_t size, bool chooses,
+                     keeper& k) {
+  if (section::of_thread(s_) != nullptr)
+    throw failure(SCUTE_E_INVALID, "table " + name + " is opened inside a section");
+  if (name.empty() || name.size() > 255)
+    throw failure(SCUTE_E_INVALID, "the name of a table has 1 to 255 bytes");
+  const locked guard(names_lock_);
+  uint32_t free_number = 0;
+  for (uint32_t number = tables_max - 1; number != 0; --number) {
+    table* const t = s_.find_table(number);
+    if (t == nullptr || t->name.empty()) {
+      if (t == nullptr) free_number = number;
+      continue;
+    }
+    if (t->name != name) continue;
+    if (t->type != type || t->size != size)
+      throw failure(SCUTE_E_TYPE, "table " + name + " of " + s_.name + " has objects of type " +
+                                      std::to_string(t->type) + " and size " +
+                                      std::to_string(t->size) + ", not " + std::to_string(type) +
+                                      " and " + std::to_string(size));
+    if (t->kept_by != nullptr)
+      throw failure(SCUTE_E_BUSY, "table " + name + " of " + s_.name + " is open already");
+    t->chooses = chooses;
+    const locked cleaning(s_.clean_lock);  // nothing moves meanwhile
+    if (t->found == nullptr)
+      throw failure(SCUTE_E_BUSY,
+                    "table " + name + " of " + s_.name + " was open before; open the store again");
+    load(*t, k);
+    return *t;
+  }
+  if (free_number == 0)
+    throw failure(SCUTE_E_NOSPC, s_.name + " has as many tables as it can have");
+  table& t = s_.add_table(free_number);
+  t.name = name;
+  t.type = type;
+  t.size = size;
+  t.chooses = chooses;
+  try {
+    section one(s_, durability::strict);
+    one.insert(s_.table_at(catalogue_table), free_number);
+    one.commit();
+  } catch (...) {
+    t.name.clear();
+    throw;
+  }
+  t.kept_by = &k;
+  t.found.reset();
+  return t;
+}
+
+void store::detach(table& t) noexcept {
+  t.kept_by = nullptr;
+}
+
+void store::sync() {
+  if (s_.read_only) return;
+  seat& mine = s_.take_seat();
+  try {
+    s_.sync(s_.writer_of(mine));
+  } catch (...) {
+    mine.busy.store(false, std::memory_order_release);
+    throw;
+  }
+  mine.busy.store(false, std::memory_order_release);
+}
+
+check_report store::check(bool repair, bool compare, const progress_fn& progress) {
+  if (repair) refuse_if_read_only();
+  const locked guard(s_.clean_lock);
+  return check_file(s_, {repair, compare, progress});
+}
+
+void store::refuse_if_read_only() const {
+  if (s_.read_only)
+    throw failure(SCUTE_E_READONLY,
+                  s_.name + " is open read-only, so nothing in it can be changed");
+}
+
+// ---- cleaning -------------------------------------------------------------------------------------------
+
+int store::clean_for_room(state& s) {
+  const locked guard(s.clean_lock);
+  const int64_t before = s.cleans->gained();
+  if (!s.cleans->take_one(need::cleaning)) return 0;
+  return s.cleans->gained() > before ? 2 : 1;
+}
+
+uint64_t store::clean(uint64_t most) {
+  refuse_if_read_only();
+  uint64_t n = 0;
+  for (unsigned in_vain = 0; n < most && in_vain < cleaned_in_vain_max; ++n) {
+    const int cleaned = clean_for_room(s_);
+    if (cleaned == 0) break;
+    in_vain = cleaned == 2 ? 0 : in_vain + 1;
+  }
+  return n;
+}
+
+void store::compact(const progress_fn& progress) {
+  const uint64_t segments = s_.space->count();
+  const auto tell = [&](uint64_t done) {
+    if (progress) progress(std::min(done, 2 * segments), 2 * segments);
+  };
+  s_.end_idle_segments();
+  for (uint64_t done = 0; clean(1) != 0 && done < 2 * segments; ++done)
+    tell(std::min(done, segments));
+  s_.end_idle_segments();
+  {
+    const locked guard(s_.clean_lock);
+    s_.lane_at(cleaner_lane).end_segment();
+  }
+  for (uint64_t victim = segments; victim-- != 0;) {
+    tell(2 * segments - victim);
+    const locked guard(s_.clean_lock);
+    const segment_note& n = s_.space->note(static_cast<uint32_t>(victim));
+    if (s_.space->prefer_low() >= victim) break;
+    if (n.what.load() != use::full || n.pinned.load() || n.damaged.load() ||
+        n.after.load() != nowhere)
+      continue;
+    cleaner_->take(static_cast<uint32_t>(victim), need::cleaning);
+  }
+  tell(2 * segments);
+  const locked guard(s_.clean_lock);
+  s_.shrink(s_.lane_at(cleaner_lane).w);
+}
+
+bool store::worth_cleaning() const noexcept {
+  const uint64_t used = s_.space->used_bytes(), live = s_.space->live_bytes();
+  constexpr uint64_t spare = 4;  // segments that are open, or nearly
+  return used > spare * s_.space->segment_size() &&
+         static_cast<double>(live) <
+             s_.limit.max_live_share * static_cast<double>(used - spare * s_.space->segment_size());
+}
+
+void store::clean_in_background(uint64_t rate) {
+  using clock = std::chrono::steady_clock;
+  auto allowed = clock::now();
+  for (;;) {
+    {
+      const locked guard(sleep_lock_);
+      if (ending_) return;
+      wake_.wait_for(sleep_lock_, std::chrono::milliseconds(20));
+      if (ending_) return;
+    }
+    for (unsigned in_vain = 0;
+         in_vain < cleaned_in_vain_max && worth_cleaning() && clock::now() >= allowed;) {
+      int cleaned = 0;
+      const uint64_t before = s_.count.copied_bytes.load(std::memory_order_relaxed);
+      try {
+        cleaned = clean_for_room(s_);
+        if (cleaned == 0) break;
+      } catch (const std::exception&) {
+        break;  // no room, no memory, or a device that fails: whoever commits is told
+      }
+      in_vain = cleaned == 2 ? 0 : in_vain + 1;
+      const uint64_t copied = s_.count.copied_bytes.load(std::memory_order_relaxed) - before;
+      if (rate != 0)
+        allowed = clock::now() + std::chrono::nanoseconds(copied * 1'000'000'000 / rate);
+      const locked guard(sleep_lock_);
+      if (ending_) return;
+    }
+  }
+}
+
+}  // namespace scute::core::pow

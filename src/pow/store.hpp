@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An open persist-on-write file: puts the parts together (pow/format.hpp has the rules), and knows the tables by name.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "pow/check.hpp"
+#include "pow/cleaner.hpp"
+#include "pow/recovery.hpp"
+#include "pow/section.hpp"
+
+namespace scute::core::pow {
+
+struct shape {  // of a new file
+  protection protect = protection::always;
+  uint64_t segment_size = 256 * 1024;
+  uint64_t segments = 16;
+  uint8_t uuid[16]{};
+};
+
+struct wish {
+  limits limit;
+  bool background = false;  // a thread cleans
+  uint64_t clean_rate = 0;  // bytes per second that it may copy; 0: no limit
+  recovery_wish recovery;
+};
+
+class store {
+ public:
+  // m: of at least that many segments, zeros.
+  static std::unique_ptr<store> create(std::unique_ptr<medium::medium> m, const std::string& name,
+                                       const shape& how, const wish& w);
+  static std::unique_ptr<store> open(std::unique_ptr<medium::medium> m, const std::string& name,
+                                     uint64_t file_size, const wish& w);
+  // As a process that dies.
+  ~store();
+  void end_background() noexcept;
+  // Everything is durable, and the file says so. No section is open. Throws failure(SCUTE_E_IO).
+  void close();
+
+  state& parts() noexcept { return s_; }
+  const recovery_report& recovered() const noexcept { return report_; }
+  // The file was closed properly before this opening.
+  bool was_clean() const noexcept { return clean_; }
+
+  // The table of that name, made if there is none; its objects are told to the keeper, which has to outlive the store
+  // or detach(). Not inside a section. Throws failure: SCUTE_E_TYPE (another type or size), SCUTE_E_BUSY (it has a keeper).
+  table& attach(const std::string& name, uint32_t type, uint32_t size, bool chooses, keeper& k);
+  void detach(table& t) noexcept;
+
+  void sync();
+  // Cleans until nothing is gained, or so many segments. Returns how many.
+  uint64_t clean(uint64_t most);
+  // Cleans all that can be cleaned, moves what is left to the front, and gives the rest of the file back.
+  void compact(const progress_fn& progress);
+
+  // See pow/check.hpp.
+  check_report check(bool repair, bool compare, const progress_fn& progress = {});
+
+ private:
+  store(std::unique_ptr<medium::medium> m, const std::string& name, const wish& w);
+  void set_up(const wish& w);
+  void load_catalogue();
+  void load(table& t, keeper& k);
+  void begin_background(uint64_t rate);
+  void clean_in_background(uint64_t rate);
+  bool worth_cleaning() const noexcept;
+  void refuse_if_read_only() const;
+  static int clean_for_room(state& s);
+
+  struct catalogue final : keeper {
+    explicit catalogue(state& in) : s(in) {}
+    uint32_t measure(uint64_t index) override;
+    void encode(uint64_t index, std::byte* to) override;
+    void load(uint64_t index, uint32_t tag, const std::byte* bytes, uint32_t n) override;
+    state& s;
+  };
+
+  state s_;
+  catalogue catalogue_;
+  recovery_report report_;
+  bool clean_ = true;
+  waiting_mutex names_lock_;
+  std::unique_ptr<cleaner> cleaner_;
+  std::thread thread_;
+  plain_mutex sleep_lock_;
+  condition wake_;
+  bool ending_ SCUTE_GUARDED_BY(sleep_lock_) = false;
+};
+
+}  // namespace scute::core::pow

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A table: objects of one kind, each with an index. Whoever keeps the objects in memory (the typed faces, or a C program)
+// says how they become bytes.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/lock.hpp"
+#include "pow/index.hpp"
+
+namespace scute::core::pow {
+
+// The keeper of a table's objects. Calls come from the thread that commits, with the program's locks held.
+class keeper {
+ public:
+  virtual ~keeper() = default;
+  // Bytes that the object takes now, and writes them.
+  virtual uint32_t measure(uint64_t index) = 0;
+  virtual void encode(uint64_t index, std::byte* to) = 0;
+  // An object that recovery has found. What it throws ends the attaching.
+  virtual void load(uint64_t index, uint32_t tag, const std::byte* bytes, uint32_t n) = 0;
+};
+
+// Where recovery has found an object; until the table has its keeper.
+struct location {
+  uint32_t segment;
+  uint32_t position;  // of the frame, in lines
+  uint32_t inside;    // of the bytes, from the frame's beginning
+};
+
+class table {
+ public:
+  explicit table(uint32_t n) : number(n), found(new chunked<location>) {}
+
+  const uint32_t number;
+  // Written once, when it is made or recovered.
+  std::string name;
+  uint32_t type = 0;  // the program's number of the type; 0: any
+  uint32_t size = 0;  // of every object; 0: they vary
+
+  entry& at(uint64_t index) {
+    entry& e = entries_.at(index);
+    raise(index + 1);
+    return e;
+  }
+  entry* find(uint64_t index) const noexcept {
+    return index < high() ? entries_.find(index) : nullptr;
+  }
+  // Above all indexes that were ever used.
+  uint64_t high() const noexcept { return high_.load(std::memory_order_acquire); }
+
+  // An index that no object has. Any thread.
+  uint64_t take_index() SCUTE_EXCLUDES(lock_) {
+    const locked guard(lock_);
+    if (!free_.empty()) {
+      const uint64_t i = free_.back();
+      free_.pop_back();
+      return i;
+    }
+    const uint64_t i = high();
+    entries_.at(i);
+    raise(i + 1);
+    return i;
+  }
+  // Does not fail: without memory the index is forgotten until the next opening.
+  void give_index(uint64_t i) noexcept SCUTE_EXCLUDES(lock_) {
+    const locked guard(lock_);
+    try {
+      free_.push_back(i);
+    } catch (...) {  // NOLINT(bugprone-empty-catch)
+    }
+  }
+
+  keeper* kept_by = nullptr;
+  bool chooses = false;  // the keeper chooses the indexes
+  // Of what recovery has found; gone when there is a keeper.
+  std::unique_ptr<chunked<location>> found;
+
+ private:
+  void raise(uint64_t high) noexcept {
+    uint64_t before = high_.load(std::memory_order_relaxed);
+    while (before < high && !high_.compare_exchange_weak(before, high, std::memory_order_acq_rel)) {
+    }
+  }
+  chunked<entry> entries_;
+  std::atomic<uint64_t> high_{0};
+  plain_mutex lock_;
+  std::vector<uint64_t> free_ SCUTE_GUARDED_BY(lock_);
+};
+
+}  // namespace scute::core::pow

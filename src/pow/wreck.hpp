@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What lay in a place of a segment that holds no valid frame any more. A frame whose head is whole and whose body is not
+// still says, as far as its bytes make sense, which objects it was about. That is told to people, and nothing rests on it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "pow/state.hpp"
+
+namespace scute::core::pow {
+
+class wreck {
+ public:
+  // Lines [from, to) of the segment. Entries and places of the catalogue are known already.
+  wreck(state& s, uint32_t segment, uint64_t from, uint64_t to);
+
+  // "objects 3 to 17 of table accounts (4 records)", or that nothing can be told.
+  std::string text() const;
+
+ private:
+  struct range {
+    uint64_t first = UINT64_MAX, last = 0, records = 0;
+  };
+  std::string name_of(uint32_t table) const;
+
+  state& s_;
+  std::map<uint32_t, range> of_;  // by table
+};
+
+}  // namespace scute::core::pow

@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# scute pow: keys and values in a persist-on-write file, through kills, damage and compaction.
+. "${BASH_SOURCE[0]%/*}/lib.bash"
+file=$pools/a.pow
+records 2000 >records.tsv
+
+expect 1 "$scute" pow nonsense
+in_err 'there is no command "nonsense"'
+expect 1 "$scute" pow info "$file"
+expect 0 "$scute" pow kv load "$file" records.tsv --create --batch 10 --json --quiet
+valid_json
+equal "$(json loaded)" 2000
+same() { "$scute" pow kv scan "$file" | cmp - records.tsv || fail "the records differ"; }
+same
+expect 0 "$scute" pow kv load "$file" records.tsv
+in_out '^resumed after 2,000 records$'
+expect 0 "$scute" pow info "$file" --json
+valid_json
+equal "$(json clean)" true
+equal "$(json protection)" always
+expect 0 "$scute" pow info "$file"
+in_out '^objects  *2,001 with'
+digest=$("$scute" pow verify "$file" --json | sed -n 's/^  "digest": "\(.*\)",*$/\1/p')
+expect 0 "$scute" pow verify "$file" --expect "$digest"
+expect 3 "$scute" pow verify "$file" --expect 0000000000000000
+
+# One key.
+expect 0 "$scute" pow kv put "$file" "a key" "a value"
+expect 0 "$scute" pow kv get "$file" "a key"
+in_out '^a value$'
+expect 0 "$scute" pow kv del "$file" "a key"
+expect 4 "$scute" pow kv del "$file" "a key"
+expect 4 "$scute" pow kv get "$file" "a key"
+expect 0 "$scute" pow verify "$file" --expect "$digest"
+
+# The file stays as it is for those who read.
+cp "$file" before
+for command in info check dump verify "kv scan" "kv count"; do
+  # shellcheck disable=SC2086
+  expect 0 "$scute" pow $command "$file"
+done
+expect 0 "$scute" pow dump "$file" --segments --table "kv sources" --hex --json
+valid_json
+expect 4 "$scute" pow dump "$file" --table none
+cmp "$file" before || fail "a command that reads changed the file"
+
+# Damage within the redundancy; compaction.
+noise() { # OFFSET LENGTH
+  head -c "$2" /dev/urandom | dd of="$file" bs=1 seek="$1" conv=notrunc status=none iflag=fullblock
+}
+noise 20480 4096
+noise 0 4096
+expect 2 "$scute" pow check "$file" --json
+valid_json
+in_out '"result": "damaged, repairable with --repair"'
+same
+expect 2 "$scute" pow check "$file" --repair --quiet
+silent
+in_out '^result  *repaired$'
+expect 0 "$scute" pow check "$file"
+for _ in 1 2 3; do "$scute" pow kv load "$file" records.tsv --restart --quiet >/dev/null; done
+size=$(stat -c %s "$file")
+expect 0 "$scute" pow compact "$file" --json
+valid_json
+[ "$(stat -c %s "$file")" -lt "$size" ] || fail "compaction left the file as large as it was"
+expect 0 "$scute" pow verify "$file" --expect "$digest"
+expect 0 "$scute" pow check "$file"
+
+# Beyond it: told, refused, salvaged.
+none=$pools/none.pow
+"$scute" pow kv load "$none" records.tsv --create --protection none --batch 10 --quiet >/dev/null
+at=$(grep -abo "$(sed -n '700s/\t.*//p' records.tsv)" "$none" | head -n 1 | cut -d: -f1)
+file=$none noise "$at" 4
+expect 3 "$scute" pow check "$none"
+in_out '^lost: batch [0-9]* of lane 1, session 1, in segment [0-9]*: objects [0-9]* to [0-9]* of table kv'
+expect 3 "$scute" pow kv count "$none"
+expect 3 "$scute" pow check "$none" --repair
+expect 0 "$scute" pow kv scan "$none" --salvage --keys
+[ "$(wc -l <out)" -ge 1980 ] || fail "too much is lost"
+expect 3 "$scute" pow check "$none" --repair --salvage
+expect 0 "$scute" pow check "$none"
+
+# Foreign files, and a file that is open.
+head -c 20000 /dev/urandom >foreign
+expect 7 "$scute" pow info foreign
+"$scute" create "$pools/b.pool" --size 2M >/dev/null
+expect 7 "$scute" pow info "$pools/b.pool"
+expect 7 "$scute" info "$none"
+mkfifo feed
+exec 9<>feed
+"$scute" pow kv load "$pools/c.pow" - --create --batch 7 --quiet <feed >/dev/null 2>&1 9>&- &
+loader=$!
+cat records.tsv >&9
+for _ in $(seq 300); do
+  cp "$pools/c.pow" copy.pow 2>/dev/null && [ "$("$scute" pow kv count copy.pow 2>/dev/null)" = 1995 ] && break
+  sleep 0.1
+done
+expect 5 "$scute" pow kv count "$pools/c.pow"
+kill -9 $loader
+wait $loader 2>/dev/null || true
+expect 0 "$scute" pow check "$pools/c.pow"
+expect 0 "$scute" pow kv load "$pools/c.pow" records.tsv --name - --quiet
+file=$pools/c.pow same

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every system call and every allocation of an operation on a persist-on-write file fails in turn. Each time the outcome is
+// success or a documented error; memory has what was there before, or after; and so has the file, opened again.
+#include <scute/pow.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "hostile/fault_injector.hpp"
+#include "support/scratch.hpp"
+
+namespace scute::test {
+namespace {
+
+struct world {
+  world(const std::string& path, scute_medium medium, uint32_t flags = 0)
+      : db(path, options(medium, flags)), words(db, "words") {}
+  static pow::options options(scute_medium medium, uint32_t flags) {
+    pow::options o;
+    o.size = 512 << 10;
+    o.max_size = 4 << 20;
+    o.segment_size = 72 * 1024;
+    o.medium = medium;
+    o.flags = flags | SCUTE_POW_NO_CLEANER;
+    o.threads = 1;
+    return o;
+  }
+  std::string text() const {
+    std::string s;
+    for (const auto& [k, v] : words)
+      s += std::to_string(k) + "=" + std::to_string(v.size()) + v.substr(0, 3) + " ";
+    return s;
+  }
+  void put(uint64_t k, size_t n, char c, pow::durability how = pow::strict) {
+    auto s = db.section(m, how);
+    words.edit(k) = std::string(n, c);
+    s.commit();
+  }
+  pow::store db;
+  pow::map<uint64_t, std::string> words;
+  std::mutex m;
+};
+
+struct operation {
+  const char* name;
+  bool opened;   // before; otherwise it is what opens
+  bool crashed;  // the file was not closed
+  std::function<void(world&)> run;
+};
+
+const std::vector<operation>& operations() {
+  static const std::vector<operation> all{
+      {"open", false, false, {}},
+      {"open_after_crash", false, true, {}},
+      {"section", true, false,
+       [](world& w) {
+         auto s = w.db.section(w.m);
+         w.words.edit(3) = "changed";
+         w.words.edit(300) = "made";
+         w.words.erase(4);
+         s.commit();
+       }},
+      {"later_and_sync", true, false,
+       [](world& w) {
+         w.put(3, 5, 'l', pow::later);
+         w.db.sync();
+       }},
+      {"eager", true, false,
+       [](world& w) {
+         auto s = w.db.section(w.m);
+         w.words.edit(3) = std::string(9000, 'e');
+         s.stream();
+         w.words.edit(5) = std::string(60000, 'e');
+         s.commit();
+       }},
+      {"growth", true, false,
+       [](world& w) {
+         auto s = w.db.section(w.m);
+         for (uint64_t k = 0; k < 12; ++k) w.words.edit(500 + k) = std::string(50000, 'g');
+         s.commit();
+       }},
+      {"clean", true, false, [](world& w) { w.db.clean(); }},
+      {"compact", true, false, [](world& w) { w.db.compact(); }},
+      {"check", true, false, [](world& w) { w.db.check(SCUTE_POW_REPAIR | SCUTE_POW_COMPARE); }},
+      {"new_table", true, false, [](world& w) { pow::value<int> v(w.db, "a value"); }},
+      {"close", true, false, [](world& w) { w.db.close(); }},
+  };
+  return all;
+}
+
+class pow_fault : public testing::TestWithParam<std::tuple<size_t, scute_medium>> {
+ protected:
+  pow_fault() {
+    {
+      world w(path, medium());
+      for (uint64_t i = 0; i < 60; ++i) w.put(i % 20, 2000 + i, static_cast<char>('a' + i % 26));
+      for (uint64_t i = 5; i < 10; ++i) w.put(i + 20, 900, 'q');
+      crashed = read_file(path);
+    }
+    clean = read_file(path);
+  }
+  const operation& op() const { return operations()[std::get<0>(GetParam())]; }
+  scute_medium medium() const { return std::get<1>(GetParam()); }
+  std::unique_ptr<world> prepare() {
+    ::unlink(path.c_str());
+    write_file(path, op().crashed ? crashed : clean);
+    return op().opened ? std::make_unique<world>(path, medium()) : nullptr;
+  }
+  void run(std::unique_ptr<world>& w) {
+    if (w == nullptr)
+      w = std::make_unique<world>(path, medium(), SCUTE_POW_EXISTING);
+    else
+      op().run(*w);
+  }
+  std::string found() {
+    world w(path, medium(), SCUTE_POW_EXISTING);
+    EXPECT_EQ(w.db.check(SCUTE_POW_COMPARE), 0U);
+    const std::string s = w.text();
+    w.put(999, 10, 'n');  // it works
+    return s;
+  }
+  static bool documented(call c, errc e) {
+    switch (c) {
+      case call::memory: return e == errc::nomem;
+      // One page that cannot be read is rebuilt; where there is no page to tell from, nothing is.
+      case call::pread: return e == errc::corrupt || e == errc::format || e == errc::io;
+      case call::mmap: return e == errc::nomem || e == errc::io;
+      default: return e == errc::io || e == errc::nospc;
+    }
+  }
+  // False if it makes no nth call.
+  bool disturbed(call c, uint64_t nth, int error, bool lasting) {
+    const std::string situation = std::string(op().name) + ": " + call_name(c) + " fails at " +
+                                  std::to_string(nth) + (lasting ? " and on" : "");
+    SCOPED_TRACE(situation);
+    faults::describe(situation);
+    auto w = prepare();
+    std::optional<errc> failed;
+    faults::arm(c, nth, error, lasting);
+    try {
+      run(w);
+    } catch (const scute::error& e) {
+      failed = e.which();
+    } catch (const std::bad_alloc&) {
+      failed = errc::nomem;  // of the faces
+    }
+    const bool hit = faults::disarm().hit;
+    if (!hit) {
+      EXPECT_FALSE(failed) << static_cast<int>(*failed);
+      return false;
+    }
+    if (failed) {
+      EXPECT_TRUE(documented(c, *failed)) << static_cast<int>(*failed) << scute_errormsg();
+    }
+    // A sync that fails leaves it to the next opening what the file holds; memory is as before then, or as after.
+    if (w != nullptr && w->db.native_handle() != nullptr && failed != errc::io && op().opened) {
+      const std::string here = w->text();
+      EXPECT_TRUE(here == (failed ? before : after)) << here;
+    }
+    w.reset();
+    const std::string there = found();
+    if (failed == errc::io)
+      EXPECT_TRUE(there == before || there == after) << there;
+    else
+      EXPECT_EQ(there, failed ? before : after);
+    ++hits;
+    return !HasFailure();
+  }
+  void each(call c, int error, bool lasting) {
+    for (uint64_t n = 1; disturbed(c, n, error, lasting); ++n) ASSERT_LT(n, 3000U);
+  }
+
+  scratch folder;
+  std::string path = folder.file("s.pow");
+  bytes clean, crashed;
+  std::string before, after;
+  uint64_t hits = 0;
+};
+
+INSTANTIATE_TEST_SUITE_P(, pow_fault,
+                         testing::Combine(testing::Range<size_t>(0, operations().size()),
+                                          testing::Values(SCUTE_MEDIUM_RAM, SCUTE_MEDIUM_FILE)),
+                         [](const auto& p) {
+                           return std::string(operations()[std::get<0>(p.param)].name) +
+                                  (std::get<1>(p.param) == SCUTE_MEDIUM_RAM ? "_ram" : "_file");
+                         });
+
+TEST_P(pow_fault, EveryCall) {
+  prepare();
+  before = found();
+  {
+    auto w = prepare();
+    run(w);
+  }
+  after = found();
+  each(call::memory, ENOMEM, false);
+  each(call::pwrite, EIO, false);
+  each(call::msync, EIO, false);
+  each(call::fdatasync, EIO, false);
+  each(call::fallocate, ENOSPC, false);
+  each(call::ftruncate, EIO, false);
+  each(call::mmap, ENOMEM, false);
+  each(call::fcntl, EIO, false);
+  each(call::fstat, EIO, false);
+  each(call::fdatasync, EIO, true);
+  each(call::fallocate, ENOSPC, true);
+  EXPECT_GT(hits, 0U);
+}
+
+}  // namespace
+}  // namespace scute::test

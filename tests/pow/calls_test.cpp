@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The C interface of stores: the linked list of the paper's listings, and handles in a forked child.
+#include <scute/pow.h>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <deque>
+#include <map>
+#include <string>
+
+#include "support/scratch.hpp"
+
+namespace scute::test {
+namespace {
+
+struct node {
+  uint64_t curr, next, value;
+};
+struct list {
+  uint64_t length, head;
+};
+
+// Listings 2 and 3 of ENTS: nodes know each other by their addresses, which are mapped anew after a restart.
+TEST(Paper, LinkedList) {
+  const scratch folder;
+  const std::string path = folder.file("list.pow");
+  for (int run = 0; run < 3; ++run) {
+    scute_pow* store = nullptr;
+    scute_pow_file *lists = nullptr, *nodes = nullptr;
+    ASSERT_EQ(scute_pow_open(path.c_str(), nullptr, &store), SCUTE_OK) << scute_errormsg();
+    ASSERT_EQ(scute_pow_alloc(store, "list", sizeof(list), &lists), SCUTE_OK);
+    ASSERT_EQ(scute_pow_alloc(store, "nodes", sizeof(node), &nodes), SCUTE_OK);
+    uint64_t count = 0;
+    ASSERT_EQ(scute_pow_count(nodes, &count), SCUTE_OK);
+    EXPECT_EQ(count, static_cast<uint64_t>(run) * 10);
+    // Recover.
+    list l{0, 0};
+    std::deque<node> all;
+    std::map<uint64_t, uint64_t> now_at{{0, 0}};
+    for (uint64_t i = 0; i < count; ++i) {
+      const void* bytes = nullptr;
+      ASSERT_EQ(scute_pow_load(nodes, i, &bytes), SCUTE_OK);
+      node& n = all.emplace_back();
+      std::memcpy(&n, bytes, sizeof n);
+      now_at[n.curr] = reinterpret_cast<uint64_t>(&n);
+      ASSERT_EQ(scute_pow_adopt(nodes, i, &n), SCUTE_OK);
+    }
+    if (count != 0) {
+      const void* bytes = nullptr;
+      ASSERT_EQ(scute_pow_load(lists, 0, &bytes), SCUTE_OK);
+      std::memcpy(&l, bytes, sizeof l);
+      ASSERT_EQ(scute_pow_adopt(lists, 0, &l), SCUTE_OK);
+    }
+    scute_pow_section* s = nullptr;
+    ASSERT_EQ(scute_pow_begin(store, SCUTE_POW_STRICT, &s), SCUTE_OK);
+    for (node& n : all) {
+      n.curr = now_at.at(n.curr);
+      n.next = now_at.at(n.next);
+      ASSERT_EQ(scute_pow_store(nodes, &n), SCUTE_OK);
+    }
+    l.head = now_at.at(l.head);
+    ASSERT_EQ(scute_pow_epoch(lists, &l), SCUTE_OK) << scute_errormsg();
+    uint64_t seen = 0;
+    for (uint64_t at = l.head; at != 0; ++seen)
+      at = reinterpret_cast<const node*>(at)->next;  // NOLINT(performance-no-int-to-ptr)
+    EXPECT_EQ(seen, l.length);
+    EXPECT_EQ(seen, count);
+    // Insert ten.
+    for (uint64_t i = 0; i < 10; ++i) {
+      ASSERT_EQ(scute_pow_begin(store, SCUTE_POW_STRICT, &s), SCUTE_OK);
+      node& n = all.emplace_back();
+      n = {reinterpret_cast<uint64_t>(&n), l.head, i};
+      l = {l.length + 1, n.curr};
+      ASSERT_EQ(scute_pow_store(nodes, &n), SCUTE_OK);
+      ASSERT_EQ(scute_pow_epoch(lists, &l), SCUTE_OK) << scute_errormsg();
+    }
+    ASSERT_EQ(scute_pow_close(store), SCUTE_OK);
+  }
+}
+
+TEST(Forked, ChildrenAreRefused) {
+  const scratch folder;
+  scute_pow* store = nullptr;
+  scute_pow_file* file = nullptr;
+  scute_pow_options o;
+  scute_pow_options_init(&o);
+  o.flags = SCUTE_POW_NO_CLEANER;
+  ASSERT_EQ(scute_pow_open(folder.file("s.pow").c_str(), &o, &store), SCUTE_OK);
+  ASSERT_EQ(scute_pow_alloc(store, "f", 8, &file), SCUTE_OK);
+  scute_pow_section* s = nullptr;
+  ASSERT_EQ(scute_pow_begin(store, SCUTE_POW_STRICT, &s), SCUTE_OK);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    uint64_t n = 0;
+    const bool refused =
+        scute_pow_sync(store) == SCUTE_E_FORKED &&
+        scute_pow_clean(store, 1, &n) == SCUTE_E_FORKED &&
+        scute_pow_begin(store, SCUTE_POW_STRICT, &s) == SCUTE_E_FORKED &&
+        scute_pow_commit(s) == SCUTE_E_FORKED && scute_pow_abort(s) == SCUTE_E_FORKED &&
+        scute_pow_store(file, &n) == SCUTE_E_FORKED && scute_pow_close(store) == SCUTE_OK;
+    ::_exit(refused ? 0 : 1);
+  }
+  int status = 1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(scute_pow_abort(s), SCUTE_OK);
+  EXPECT_EQ(scute_pow_close(store), SCUTE_OK);
+}
+
+}  // namespace
+}  // namespace scute::test

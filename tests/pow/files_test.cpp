@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Files as a whole: opened read-only, compacted.
+#include <scute/pow.hpp>
+
+#include <gtest/gtest.h>
+
+#include <mutex>
+#include <string>
+
+#include "support/scratch.hpp"
+
+namespace scute::pow {
+namespace {
+
+errc code_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const error& e) {
+    return e.which();
+  }
+  return errc{};
+}
+
+class Files : public ::testing::TestWithParam<test::scratch::where> {
+ protected:
+  static options small() {
+    options o;
+    o.size = 1 << 20;
+    o.max_size = 8 << 20;
+    o.segment_size = 72 * 1024;
+    o.flags = SCUTE_POW_NO_CLEANER;
+    o.threads = 2;
+    return o;
+  }
+  test::scratch folder{GetParam()};
+  std::string path = folder.file("store.pow");
+  std::mutex m;
+};
+
+INSTANTIATE_TEST_SUITE_P(, Files, ::testing::Values(test::scratch::memory, test::scratch::disk),
+                         [](const auto& p) {
+                           return std::string(p.param == test::scratch::memory ? "Memory" : "Disk");
+                         });
+
+TEST_P(Files, ReadOnly) {
+  std::string before;
+  {
+    store db(path, small());
+    map<std::string, std::string> words(db, "words");
+    auto s = db.section(m);
+    words.edit("a") = "1";
+    s.commit();
+  }
+  const auto bytes = test::read_file(path);
+  options o = small();
+  o.flags = SCUTE_POW_READONLY;
+  {
+    store one(path, o), two(path, o);
+    map<std::string, std::string> words(one, "words"), same(two, "words");
+    EXPECT_EQ(words.at("a"), "1");
+    EXPECT_EQ(same.at("a"), "1");
+    EXPECT_EQ(code_of([&] { static_cast<void>(one.section(m)); }), errc::readonly);
+    EXPECT_EQ(code_of([&] { one.clean(); }), errc::readonly);
+    EXPECT_EQ(code_of([&] { one.compact(); }), errc::readonly);
+    EXPECT_EQ(code_of([&] { one.check(SCUTE_POW_REPAIR); }), errc::readonly);
+    EXPECT_EQ(code_of([&] { map<int, int> none(one, "none"); }), errc::readonly);
+    EXPECT_EQ(code_of([&] { store writes(path, small()); }), errc::busy);
+    EXPECT_EQ(one.check(), 0U);
+    one.sync();
+    EXPECT_TRUE(m.try_lock());
+    m.unlock();
+  }
+  EXPECT_EQ(test::read_file(path), bytes);
+}
+
+TEST_P(Files, CompactFilesAreAsSmallAsTheyCanBe) {
+  options o = small();
+  o.max_size = 32 << 20;
+  {
+    store db(path, o);
+    map<uint64_t, std::string> all(db, "all");
+    for (uint64_t i = 0; i < 400; ++i) {
+      auto s = db.section(m);
+      all.edit(i) = std::string(20000, static_cast<char>('a' + i % 26));
+      s.commit();
+    }
+    for (uint64_t i = 0; i < 390; ++i) {
+      auto s = db.section(m);
+      all.erase(i);
+      s.commit();
+    }
+    const uint64_t large = db.info().file_size;
+    EXPECT_GT(large, 8U << 20);
+    db.compact();
+    EXPECT_LT(db.info().file_size, 1U << 20);
+    EXPECT_EQ(test::read_file(path).size(), db.info().file_size);
+    EXPECT_EQ(db.check(SCUTE_POW_COMPARE), 0U);
+    // And it grows again.
+    for (uint64_t i = 0; i < 200; ++i) {
+      auto s = db.section(m);
+      all.edit(i) = std::string(20000, static_cast<char>('A' + i % 26));
+      s.commit();
+    }
+    EXPECT_GT(db.info().file_size, 4U << 20);
+  }
+  store db(path, o);
+  map<uint64_t, std::string> all(db, "all");
+  EXPECT_EQ(all.size(), 210U);
+  EXPECT_EQ(all.at(395), std::string(20000, static_cast<char>('a' + 395 % 26)));
+  EXPECT_EQ(all.at(7), std::string(20000, 'H'));
+  EXPECT_EQ(db.check(SCUTE_POW_COMPARE), 0U);
+}
+
+}  // namespace
+}  // namespace scute::pow

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "scenario_kinds.hpp"
+
+namespace scute::testing {
+namespace {
+
+// What later sections leave must be whole: cell 1 follows cell 0, cell 2 follows cell 1, whoever copied it.
+std::string follows(pow_subject& p) {
+  const bool right = p.number(0) >= p.number(1) && p.number(1) >= p.number(2) &&
+                     p.number(0) >= p.witnessed(0) && p.number(1) >= p.witnessed(1) &&
+                     p.number(2) >= p.witnessed(2);
+  return right ? "whole"
+               : "torn: " + p.cells().all() + "but " + std::to_string(p.witnessed(0)) + " " +
+                     std::to_string(p.witnessed(1)) + " " + std::to_string(p.witnessed(2));
+}
+void start_from_nothing(pow_subject& p) {
+  p.section(strict, [&](pow::section& x) {
+    for (uint64_t i = 0; i < 3; ++i) p.put_number(x, i, 0);
+  });
+}
+void count_later(pow_subject& p) {
+  p.section(later, [&](pow::section& x) { p.put_number(x, 0, p.number(0) + 1); }, p.a);
+}
+// From one cell to the next, under the locks of both.
+void copy_later(pow_subject& p, uint64_t to) {
+  p.section(later, [&](pow::section& x) { p.put_number(x, to, p.number(to - 1)); }, p.a, p.b);
+}
+// Says what is durable to somebody who remembers.
+void sync_and_tell(pow_subject& p) {
+  uint64_t before[3];
+  p.section(
+      later,
+      [&](pow::section&) {
+        for (uint64_t i = 0; i < 3; ++i) before[i] = p.number(i);
+      },
+      p.a, p.b);
+  p.store().sync();
+  for (uint64_t i = 0; i < 3; ++i)
+    if (before[i] > p.witnessed(i)) p.witness(i, before[i]);
+}
+
+// The smallest such thing: few states, so that nearly all of them are looked at.
+pow_scenario pair(const named_kind& k) {
+  auto s = with("later-pair", k);
+  s.setup(start_from_nothing);
+  for (uint64_t t = 0; t < 2; ++t) s.in_thread(t).observe(follows);
+  s.in_thread(0).step("count", count_later);
+  s.in_thread(1).step("copy", [](pow_subject& p) { copy_later(p, 1); });
+  return s;
+}
+
+pow_scenario chain(const named_kind& k) {
+  auto s = with("later-chain", k);
+  s.setup(start_from_nothing);
+  for (uint64_t t = 0; t < 2; ++t) s.in_thread(t).observe(follows);
+  for (int i = 0; i < 3; ++i) {
+    s.in_thread(0).step("count", count_later);
+    s.in_thread(1).step("copy", [](pow_subject& p) { copy_later(p, 1); });
+  }
+  s.in_thread(1).step("sync", sync_and_tell);
+  s.in_thread(0).step("count", count_later);
+  s.in_thread(1).step("copy", [](pow_subject& p) { copy_later(p, 1); });
+  s.in_thread(1).step("a strict one", [](pow_subject& p) {
+    uint64_t seen = 0;
+    p.section(
+        strict,
+        [&](pow::section& x) {
+          seen = p.number(1);
+          p.put_number(x, 2, seen);
+        },
+        p.b);
+    if (seen > p.witnessed(2)) p.witness(2, seen);
+  });
+  return s;
+}
+
+// What a thread has read under one lock it writes under another one: nobody but the thread knows of it.
+pow_scenario carried(const named_kind& k) {
+  auto s = with("later-carried", k);
+  s.setup(start_from_nothing);
+  for (uint64_t t = 0; t < 3; ++t) s.in_thread(t).observe(follows);
+  for (int i = 0; i < 3; ++i) s.in_thread(0).step("count", count_later);
+  for (int i = 0; i < 2; ++i)
+    s.in_thread(1).step("read, then write", [](pow_subject& p) {
+      uint64_t seen = 0;
+      p.section(later, [&](pow::section&) { seen = p.number(0); }, p.a);
+      p.section(later, [&](pow::section& x) { p.put_number(x, 1, seen); }, p.b);
+    });
+  for (int i = 0; i < 2; ++i)
+    s.in_thread(2).step("copy", [](pow_subject& p) {
+      p.section(later, [&](pow::section& x) { p.put_number(x, 2, p.number(1)); }, p.b);
+    });
+  s.in_thread(2).step("sync", sync_and_tell);
+  return s;
+}
+
+// The cleaner beside them.
+pow_scenario later_cleaned(const named_kind& k) {
+  named_kind wide = k;
+  wide.kind.segments = wide.kind.most = 12;
+  auto s = with("later-cleaned", wide);
+  s.setup([](pow_subject& p) {
+    start_from_nothing(p);
+    for (uint64_t i = 0; i < 6; ++i)
+      p.put(50 + i % 2, std::string(1500, static_cast<char>('a' + i)));
+  });
+  for (uint64_t t = 0; t < 2; ++t) s.in_thread(t).observe(follows);
+  const auto fill = [](pow_subject& p, uint64_t cell) {
+    p.section(later, [&](pow::section& x) { p.cells().put(x, cell, std::string(3000, 'x')); });
+  };
+  for (int i = 0; i < 2; ++i) {
+    s.in_thread(0).step("count", count_later);
+    s.in_thread(0).step("fill", [=](pow_subject& p) { fill(p, 60); });
+    s.in_thread(1).step("copy", [](pow_subject& p) { copy_later(p, 1); });
+    s.in_thread(1).step("fill", [=](pow_subject& p) { fill(p, 61); });
+    s.in_thread(i % 2).step("clean", [](pow_subject& p) { p.store().clean(1); });
+  }
+  s.in_thread(0).step("clean", [](pow_subject& p) { p.store().clean(2); });
+  s.in_thread(1).step("sync", sync_and_tell);
+  return s;
+}
+
+// A victim has sections that a later one of the lane rests on, and nothing but the mark says that they were durable. Somebody
+// else is told so by a sync that has nothing to do any more.
+pow_scenario later_marked(const named_kind& k) {
+  named_kind wide = k;
+  wide.kind.segments = wide.kind.most = 12;
+  auto s = with("later-marked", wide);
+  s.setup([](pow_subject& p) {
+    start_from_nothing(p);
+    p.put(60, "small");
+  });
+  for (uint64_t t = 0; t < 2; ++t) s.in_thread(t).observe(follows);
+  const auto fill = [](pow_subject& p, uint64_t cell) {
+    p.section(later, [&](pow::section& x) { p.cells().put(x, cell, std::string(3000, 'x')); });
+  };
+  for (const uint64_t cell : {60, 61, 60})
+    s.in_thread(0).step("fill", [=](pow_subject& p) { fill(p, cell); });
+  s.in_thread(0).step("count", count_later);
+  s.in_thread(0).step("clean", [](pow_subject& p) { p.store().clean(1); });
+  for (int i = 0; i < 2; ++i) s.in_thread(1).step("sync", sync_and_tell);
+  return s;
+}
+
+// One thread: later sections, the cleaner, sync, a death.
+pow_scenario later_alone(const named_kind& k) {
+  auto s = with("later-alone", k);
+  s.setup([](pow_subject& p) {
+    start_from_nothing(p);
+    for (uint64_t i = 0; i < 6; ++i)
+      p.put(50 + i % 2, std::string(1500, static_cast<char>('a' + i)));
+  });
+  s.observe(follows);
+  for (int round = 0; round < 2; ++round) {
+    s.step("count", count_later);
+    s.step("copy", [](pow_subject& p) { copy_later(p, 1); });
+    s.step("clean", [](pow_subject& p) { p.store().clean(1); });
+    s.step("count", count_later);
+    s.step("sync", sync_and_tell);
+    s.step("count", count_later);
+    s.step("copy", [](pow_subject& p) { copy_later(p, 1); });
+    s.step("copy", [](pow_subject& p) { copy_later(p, 2); });
+    if (round == 0)
+      s.step_on_stage("die and open", [](const stage_of<pow_subject>& on) {
+        on.abandon();
+        on.open();
+      });
+  }
+  s.step("clean", [](pow_subject& p) { p.store().clean(2); });
+  return s;
+}
+
+// Sections of one stream give their locks back early: what another one has seen, and told, has to be there.
+pow_scenario told(const named_kind& k) {
+  auto s = with("told", k);
+  s.setup(start_from_nothing);
+  for (uint64_t t = 0; t < 2; ++t) s.in_thread(t).observe(follows);
+  for (int i = 0; i < 3; ++i) {
+    s.in_thread(0).step("count", [](pow_subject& p) {
+      p.section(strict, [&](pow::section& x) { p.put_number(x, 0, p.number(0) + 1); }, p.a);
+    });
+    s.in_thread(1).step("read and tell", [](pow_subject& p) {
+      uint64_t seen = 0;
+      p.section(strict, [&](pow::section&) { seen = p.number(0); }, p.a);
+      if (seen > p.witnessed(0)) p.witness(0, seen);
+    });
+    s.in_thread(1).step("copy", [](pow_subject& p) {
+      p.section(strict, [&](pow::section& x) { p.put_number(x, 1, p.number(0)); }, p.a);
+    });
+  }
+  return s;
+}
+
+}  // namespace
+
+void add_later_scenarios(std::vector<pow_entry>& to) {
+  for (const named_kind* k : {&none, &always})
+    for (const auto make : {pair, chain, carried, later_cleaned, later_alone}) add(to, *k, make);
+  for (const named_kind* k : {&none, &stream}) add(to, *k, told);
+  add(to, none, later_marked);
+}
+
+}  // namespace scute::testing

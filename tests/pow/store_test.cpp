@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The core of a store: what a section costs, and what files and devices can be wrong with.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <span>
+#include <vector>
+
+#include "cells.hpp"
+#include "pow/store.hpp"
+
+namespace scute::core::pow {
+namespace {
+
+// A file that is a vector, and counts.
+class plain_medium final : public medium::medium {
+ public:
+  explicit plain_medium(std::span<std::byte> bytes) {
+    base_ = bytes.data();
+    size_ = bytes.size();
+    kind_ = ::scute::core::medium::kind::simulated;
+  }
+  const char* flush_name() const noexcept override { return "none"; }
+
+ protected:
+  using writer = ::scute::core::medium::writer;
+  void do_stream(writer&, void* dst, const void* src, size_t n) noexcept override {
+    std::memcpy(dst, src, n);
+  }
+  void do_flush(writer&, const void*, size_t) noexcept override {}
+  void do_store(void* dst, const void* src, size_t n) noexcept override {
+    std::memcpy(dst, src, n);
+  }
+  void do_fence(writer&) noexcept override {}
+};
+
+class Store : public ::testing::TestWithParam<protection> {
+ protected:
+  void make() {
+    std::ranges::fill(bytes, std::byte{0});
+    shape how;
+    how.protect = GetParam();
+    how.segment_size = 72 * 1024;
+    how.segments = 8;
+    for (uint8_t& b : how.uuid) b = static_cast<uint8_t>(b + 3);
+    wish w;
+    w.limit.max_size = bytes.size();
+    db = store::create(std::make_unique<plain_medium>(bytes), "plain", how, w);
+    attach();
+  }
+  void attach() {
+    c = std::make_unique<cells>();
+    c->t = &db->attach("cells", 7, 0, true, *c);
+  }
+  void reopen(bool salvage = false) {
+    db.reset();
+    wish w;
+    w.limit.max_size = bytes.size();
+    w.recovery.salvage = salvage;
+    db = store::open(std::make_unique<plain_medium>(bytes), "plain", bytes.size(), w);
+    attach();
+  }
+  void put(uint64_t i, const std::string& text) {
+    section s(db->parts(), durability::strict);
+    c->put(s, i, text);
+    s.commit();
+  }
+  scute_error open_fails() {
+    try {
+      reopen();
+    } catch (const failure& f) {
+      return f.code();
+    }
+    return SCUTE_OK;
+  }
+  // In each copy, its checksum made right again.
+  void change_heads(const std::function<void(file_head&)>& change) {
+    for (uint32_t i = 0; i < head_copies; ++i) {
+      file_head h;
+      std::memcpy(&h, bytes.data() + i * head_page, sizeof h);
+      change(h);
+      h.checksum = head_checksum(h);
+      std::memcpy(bytes.data() + i * head_page, &h, sizeof h);
+    }
+  }
+
+  static constexpr size_t file_bytes = first_segment + size_t{8} * 72 * 1024;
+  struct given_back {
+    void operator()(std::byte* p) const { std::free(p); }
+  };
+  std::unique_ptr<std::byte, given_back> memory{
+      static_cast<std::byte*>(std::aligned_alloc(head_page, file_bytes))};
+  std::span<std::byte> bytes{memory.get(), file_bytes};
+  std::unique_ptr<store> db;
+  std::unique_ptr<cells> c;
+};
+
+INSTANTIATE_TEST_SUITE_P(, Store, ::testing::Values(protection::none, protection::always),
+                         [](const auto& p) {
+                           return std::string(p.param == protection::none ? "None" : "Always");
+                         });
+
+// POW-2: its own fence, one; and nothing but the lines of the batch.
+TEST_P(Store, WhatASectionCosts) {
+  make();
+  put(1, std::string(256, 'a'));
+  uint64_t fences = 0, lines = 0;
+  const auto read = [&] {
+    fences = lines = 0;
+    for (uint32_t i = 0; i < lanes_max; ++i)
+      if (const lane* const l = db->parts().find_lane(i)) {
+        fences += l->w.count.fences.get();
+        lines += l->w.count.lines.get();
+      }
+  };
+  read();
+  const uint64_t fences_before = fences, lines_before = lines;
+  put(1, std::string(256, 'b'));
+  read();
+  EXPECT_EQ(fences - fences_before, 1U);
+  // 32 + 16 + 256 bytes; and their XOR.
+  EXPECT_EQ(lines - lines_before, GetParam() == protection::none ? 5U : 6U);
+  {
+    section s(db->parts(), durability::strict);
+    s.commit();
+  }
+  const uint64_t fences_after = fences;
+  read();
+  EXPECT_EQ(fences, fences_after) << "a section that only reads costs a fence";
+}
+
+TEST_P(Store, HeadPages) {
+  make();
+  put(1, "one");
+  db.reset();
+  const std::vector<std::byte> sound(bytes.begin(), bytes.end());
+  for (uint32_t lost = 0; lost < head_copies; ++lost) {
+    std::ranges::copy(sound, bytes.begin());
+    std::fill_n(bytes.begin() + static_cast<ptrdiff_t>(lost * head_page), head_page, std::byte{7});
+    EXPECT_EQ(open_fails(), SCUTE_OK) << lost;
+    EXPECT_EQ(c->get(1), "one");
+  }
+  db.reset();
+  std::ranges::copy(sound, bytes.begin());
+  change_heads([](file_head& h) { h.version = 99; });
+  EXPECT_EQ(open_fails(), SCUTE_E_VERSION);
+  std::ranges::copy(sound, bytes.begin());
+  change_heads([](file_head& h) { h.segments = 1000; });
+  EXPECT_EQ(open_fails(), SCUTE_E_TRUNCATED);
+  std::ranges::copy(sound, bytes.begin());
+  for (uint32_t i = 0; i < head_copies; ++i) bytes[i * head_page + 60] ^= std::byte{1};
+  EXPECT_EQ(open_fails(), SCUTE_E_CORRUPT);
+  std::fill_n(bytes.begin(), first_segment, std::byte{0});
+  EXPECT_EQ(open_fails(), SCUTE_E_FORMAT);
+}
+
+TEST_P(Store, LostPagesAreRepairedOrTold) {
+  make();
+  for (uint64_t i = 0; i < 40; ++i) put(i, std::string(2000, static_cast<char>('a' + i % 26)));
+  db->close();
+  db.reset();
+  const std::vector<std::byte> sound(bytes.begin(), bytes.end());
+  uint64_t refused = 0;
+  for (uint64_t page = first_segment / head_page; page < bytes.size() / head_page; ++page) {
+    std::ranges::copy(sound, bytes.begin());
+    std::fill_n(bytes.begin() + static_cast<ptrdiff_t>(page * head_page), head_page,
+                std::byte{0x5a});
+    const scute_error e = open_fails();
+    if (GetParam() == protection::always) {
+      ASSERT_EQ(e, SCUTE_OK) << page;
+    } else if (e != SCUTE_OK) {
+      ASSERT_EQ(e, SCUTE_E_CORRUPT);
+      ++refused;
+      std::ranges::copy(sound, bytes.begin());
+      std::fill_n(bytes.begin() + static_cast<ptrdiff_t>(page * head_page), head_page,
+                  std::byte{0x5a});
+      reopen(true);
+      EXPECT_GT(db->recovered().lost, 0U);
+      for (const auto& [i, text] : c->texts)
+        ASSERT_EQ(text, std::string(2000, static_cast<char>('a' + i % 26)));
+      continue;
+    }
+    if (GetParam() == protection::always) {
+      ASSERT_EQ(c->texts.size(), 40U);
+    }
+  }
+  if (GetParam() == protection::none) {
+    EXPECT_GT(refused, 8U);
+  }
+}
+
+// Without protection a damaged byte is lost.
+class Unprotected : public Store {};
+INSTANTIATE_TEST_SUITE_P(, Unprotected, ::testing::Values(protection::none),
+                         [](const auto&) { return std::string("None"); });
+
+// What is lost is told by table and objects, as far as the bytes say, and by lane and segment.
+TEST_P(Unprotected, DamageIsToldByTableAndObjects) {
+  make();
+  for (uint64_t i = 0; i < 6; ++i) {
+    section s(db->parts(), durability::strict);
+    for (uint64_t k = 0; k < 3; ++k) c->put(s, 10 * i + k, std::string(200, 'x'));
+    s.commit();
+  }
+  db->close();
+  // A byte of an object of the third section: its head says which objects it was about.
+  const std::string three(200, 'x');
+  const auto first = std::search(bytes.begin(), bytes.end(), three.begin(), three.end(),
+                                 [](std::byte b, char x) { return b == std::byte(x); });
+  const ptrdiff_t frame = (32 + 3 * 216 + 63) / 64 * 64;
+  *(first + 2 * frame + 5) ^= std::byte{1};
+  db.reset();
+  std::string told;
+  try {
+    reopen();
+    FAIL();
+  } catch (const failure& f) {
+    EXPECT_EQ(f.code(), SCUTE_E_CORRUPT);
+    told = f.what();
+  }
+  EXPECT_NE(told.find("of lane 1, session 1, in segment"), std::string::npos) << told;
+  EXPECT_NE(told.find("objects 20 to 22 of table cells (3 records)"), std::string::npos) << told;
+  reopen(true);
+  EXPECT_EQ(c->texts.size(), 15U);
+  EXPECT_EQ(db->recovered().lost, 1U);
+  EXPECT_TRUE(db->check(false, true).damage.empty());
+  db->close();
+  // What was accepted is not found again.
+  reopen();
+  EXPECT_EQ(c->texts.size(), 15U);
+}
+
+// A victim in which something that counts is not found stays as it is: memory and other copies may have it.
+TEST_P(Unprotected, TheCleanerKeepsWhatItCannotRead) {
+  make();
+  for (uint64_t i = 0; i < 40; ++i) put(i, std::string(2000, i == 31 ? '*' : 'a'));
+  for (uint64_t i = 0; i < 30; ++i) put(i, std::string(2000, 'z'));
+  // What still counts in the first segment.
+  const std::string text(2000, '*');
+  const auto at = std::search(bytes.begin(), bytes.end(), text.begin(), text.end(),
+                              [](std::byte b, char x) { return b == std::byte(x); });
+  const auto segment =
+      static_cast<uint64_t>(at - bytes.begin() - static_cast<ptrdiff_t>(first_segment)) /
+      (72 * 1024);
+  *at ^= std::byte{1};
+  db->clean(100);
+  EXPECT_EQ(db->parts().space->note(static_cast<uint32_t>(segment)).what.load(), use::full);
+  uint64_t lost = 0;
+  for (const auto& d : db->check(false, false).damage) lost += d.lost;
+  EXPECT_EQ(lost, 1U);
+  *at ^= std::byte{1};
+  EXPECT_TRUE(db->check(false, true).damage.empty());
+}
+
+// POW-10: what was written outside of sections is found.
+TEST_P(Store, ComparesMemoryWithTheFile) {
+  make();
+  put(1, "one");
+  EXPECT_TRUE(db->check(false, true).changed.empty());
+  c->texts[1] = "two";
+  EXPECT_EQ(db->check(false, true).changed.size(), 1U);
+}
+
+}  // namespace
+}  // namespace scute::core::pow

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "kv_range.hpp"
+
+#include <utility>
+
+namespace scute_tool {
+
+namespace {
+
+// The least string that is greater than all that start with this, if there is one.
+std::optional<std::string> end_of_prefix(std::string prefix) {
+  while (!prefix.empty() && prefix.back() == '\xff') prefix.pop_back();
+  if (prefix.empty()) return std::nullopt;
+  ++prefix.back();
+  return prefix;
+}
+
+}  // namespace
+
+std::optional<std::string> end_of(const scan_range& range) {
+  std::optional<std::string> last = end_of_prefix(range.prefix);
+  if (range.to && (!last || *range.to < *last)) last = range.to;
+  return last;
+}
+
+void add_range_flags(CLI::App& app, scan_range& range) {
+  app.add_option("--prefix", range.prefix, "only keys that start with this")->type_name("TEXT");
+  app.add_option_function<std::string>(
+         "--from", [&range](const std::string& key) { range.from = key; }, "only keys from this on")
+      ->type_name("KEY");
+  app.add_option_function<std::string>(
+         "--to", [&range](const std::string& key) { range.to = key; }, "only keys before this")
+      ->type_name("KEY");
+}
+
+}  // namespace scute_tool

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "load_flags.hpp"
+
+#include "numbers.hpp"
+#include "output.hpp"
+#include "text.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <system_error>
+
+namespace scute_tool {
+
+void load_flags::add_to(CLI::App& app, const std::string& unit) {
+  app.add_option("FILE", file, "the source; - is standard input")->required()->type_name("");
+  app.add_option("--format", format,
+                 "form of the lines (default json for .jsonl, .ndjson, .json, else tsv)")
+      ->check(one_of({"tsv", "json"}))
+      ->type_name("tsv|json");
+  app.add_option("--batch", batch, "records per " + unit + " (default 100)")
+      ->transform(whole_number(1, 1000000))
+      ->type_name("N");
+  app.add_option("--name", name, "what to call the source when resuming (default its path)")
+      ->type_name("NAME");
+  app.add_flag("--restart", restart, "load from the start again");
+  add_json_flag(app, json);
+  add_quiet_flag(app, quiet);
+}
+
+load_plan load_flags::plan(const std::string& path) const {
+  const std::string extension = std::filesystem::path(file).extension();
+  const bool lines_are_json =
+      format.empty() ? extension == ".jsonl" || extension == ".json" || extension == ".ndjson"
+                     : format == "json";
+  return {.pool = path,
+          .source = source(),
+          .format = lines_are_json ? record_format::json : record_format::tsv,
+          .batch = batch,
+          .restart = restart};
+}
+
+std::string load_flags::source() const {
+  if (!name.empty()) return name;
+  if (file == "-") return "-";
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::canonical(file, error);
+  return error ? file : absolute.string();
+}
+
+std::string load_flags::resume_command(const std::string& command, const std::string& path) const {
+  std::string text = fmt::format("{} {} {}", command, path, file);
+  if (!name.empty()) text += " --name " + name;
+  if (!format.empty()) text += " --format " + format;
+  return text;
+}
+
+void load_flags::print_summary(const std::string& path, const load_result& result) const {
+  if (json) {
+    print_json({{"path", path},
+                {"source", source()},
+                {"resumed_at", result.resumed_at},
+                {"loaded", result.loaded},
+                {"added", result.added},
+                {"replaced", result.loaded - result.added},
+                {"records", result.state.records},
+                {"offset", result.state.position.offset},
+                {"transactions", result.transactions},
+                {"seconds", result.seconds},
+                {"complete", !result.interrupted}});
+    return;
+  }
+  if (result.resumed_at > 0)
+    fmt::print("resumed after {} records\n", count_text(result.resumed_at));
+  fmt::print("loaded {} records ({} new, {} replaced) in {} transactions, {}\n",
+             count_text(result.loaded), count_text(result.added),
+             count_text(result.loaded - result.added), count_text(result.transactions),
+             duration_text(result.seconds));
+}
+
+}  // namespace scute_tool

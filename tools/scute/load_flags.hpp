@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// load_flags.hpp: what `scute kv load` and `scute pow kv load` have in common: the source, and how it is read.
+#pragma once
+
+#include "loader.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace scute_tool {
+
+struct load_flags {
+  std::string file;
+  std::string name;
+  std::string format;
+  uint64_t batch = 100;
+  bool restart = false;
+  bool json = false;
+  bool quiet = false;
+
+  // unit: what a batch is committed in.
+  void add_to(CLI::App& app, const std::string& unit);
+  load_plan plan(const std::string& path) const;
+  // Under which the position is kept: the same file is found again from any folder.
+  std::string source() const;
+  std::string resume_command(const std::string& command, const std::string& path) const;
+  void print_summary(const std::string& path, const load_result& result) const;
+};
+
+}  // namespace scute_tool

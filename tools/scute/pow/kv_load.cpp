@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// kv_load.cpp: scute pow kv load PATH FILE|-
+#include "command.hpp"
+#include "failure.hpp"
+#include "load_flags.hpp"
+#include "loader.hpp"
+#include "output.hpp"
+#include "pow/kv_map.hpp"
+#include "standard_streams.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace scute_tool {
+
+namespace {
+
+struct arguments {
+  std::string path;
+  load_flags load;
+  store_flags flags;
+  bool create = false;
+};
+
+exit_code run(const arguments& args) {
+  // Before the file is opened, so that a signal from here on ends in a clean close.
+  const interrupt stop;
+  line_source source(args.load.file, stop.wake_fd());
+  progress bar(args.load.quiet);
+  store_file file(args.path, args.flags,
+                  args.create ? store_file::how::create : store_file::how::write, &bar);
+  kv_map all(file, true);
+  const load_result result = load(all, source, args.load.plan(args.path), stop, bar);
+  bar.finish();
+  file.close();
+  args.load.print_summary(args.path, result);
+  if (!result.interrupted) return exit_ok;
+  tell("scute: {}: interrupted after {} records; to go on there: {}\n", args.path,
+       result.state.records, args.load.resume_command("scute pow kv load", args.path));
+  return stop.code();
+}
+
+}  // namespace
+
+void add_pow_kv_load(CLI::App& kv, exit_code& status) {
+  CLI::App* app = kv.add_subcommand("load", "Store many keys and values from a file");
+  auto args = std::make_shared<arguments>();
+  add_pool_path(*app, args->path);
+  args->load.add_to(*app, "section");
+  app->add_flag("--create", args->create, "make the file if it is not there");
+  args->flags.add_to(*app, true);
+  app->footer(
+      "Lines are those of `scute kv load`. A load can be interrupted at any time, with Ctrl-C,\n"
+      "kill -9 or by a power failure; the same command then goes on after the last section that\n"
+      "was committed.\n"
+      "\nExamples:\n"
+      "  scute pow kv load notes.pow --create notes.tsv\n"
+      "  zcat big.tsv.gz | scute pow kv load notes.pow - --name big --batch 1000");
+  app->callback([args, &status] { status = run(*args); });
+}
+
+}  // namespace scute_tool

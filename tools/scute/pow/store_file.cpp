@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pow/store_file.hpp"
+
+#include "failure.hpp"
+#include "numbers.hpp"
+#include "output.hpp"
+#include "progress.hpp"
+
+#include <deque>
+
+namespace scute_tool {
+
+namespace {
+
+scute_medium medium_of(const std::string& name) {
+  if (name == "dax") return SCUTE_MEDIUM_DAX;
+  if (name == "file") return SCUTE_MEDIUM_FILE;
+  return name == "ram" ? SCUTE_MEDIUM_RAM : SCUTE_MEDIUM_AUTO;
+}
+
+scute_pow_protection protection_of(const std::string& name) {
+  if (name == "none") return SCUTE_POW_NONE;
+  return name == "sealed" ? SCUTE_POW_SEALED : SCUTE_POW_ALWAYS;
+}
+
+}  // namespace
+
+const char* name_of(scute_pow_protection p) {
+  switch (p) {
+    case SCUTE_POW_NONE: return "none";
+    case SCUTE_POW_SEALED: return "sealed";
+    case SCUTE_POW_ALWAYS: return "always";
+  }
+  return "unknown";
+}
+
+void store_flags::add_to(CLI::App& app, bool create) {
+  const char* const group = "File options";
+  app.add_option("--medium", medium, "where bytes persist (default auto: by file system)")
+      ->check(one_of({"auto", "dax", "file", "ram"}))
+      ->type_name("auto|dax|file|ram")
+      ->group(group);
+  if (!create) return;
+  app.add_option("--size", size, "of a new file, which grows (default 4M)")
+      ->transform(size_value())
+      ->type_name("SIZE")
+      ->group(group);
+  app.add_option("--max-size", max_size, "up to which it grows (default 4G)")
+      ->transform(size_value())
+      ->type_name("SIZE")
+      ->group(group);
+  app.add_option("--max-memory", max_memory, "that objects may take (default no limit)")
+      ->transform(size_value())
+      ->type_name("SIZE")
+      ->group(group);
+  app.add_option("--segment-size", segment_size,
+                 "of a new file: no record can be larger (default 256K)")
+      ->transform(size_value())
+      ->type_name("SIZE")
+      ->group(group);
+  app.add_option("--protection", protection,
+                 "of a new file, against media errors (default always: one page in nine)")
+      ->check(one_of({"none", "sealed", "always"}))
+      ->type_name("none|sealed|always")
+      ->group(group);
+}
+
+void store_flags::add_salvage(CLI::App& app) {
+  app.add_flag("--salvage", salvage,
+               "open a file that is damaged beyond repair, too: what is lost is told, and the rest "
+               "is there");
+}
+
+scute::pow::store store_file::open(const store_flags& flags, how mode, progress* bar) {
+  scute::pow::options o;
+  o.medium = medium_of(flags.medium);
+  o.flags = mode == how::read ? SCUTE_POW_READONLY : SCUTE_POW_NO_CLEANER;
+  if (mode != how::create) o.flags |= SCUTE_POW_EXISTING;
+  if (flags.salvage) o.flags |= SCUTE_POW_SALVAGE;
+  if (flags.size != 0) o.size = flags.size;
+  if (flags.max_size != 0) o.max_size = flags.max_size;
+  if (o.max_size < o.size) o.max_size = o.size;
+  o.max_memory = flags.max_memory;
+  if (flags.segment_size != 0) o.segment_size = flags.segment_size;
+  if (!flags.protection.empty()) o.protection = protection_of(flags.protection);
+  o.damage_arg = &found_;
+  o.damage = [](void* arg, const char* what, int lost) {
+    static_cast<std::vector<damage>*>(arg)->push_back({what, lost != 0});
+  };
+  if (bar != nullptr) {
+    o.progress_arg = bar;
+    o.progress = [](void* arg, const char* what, uint64_t done, uint64_t total) {
+      static_cast<progress*>(arg)->update(what, done, total);
+    };
+  }
+  return working_on(path_, [&] { return scute::pow::store(failure::library_path(path_), o); });
+}
+
+store_file::store_file(const std::string& path, const store_flags& flags, how mode, progress* bar)
+    : path_(path), store_(open(flags, mode, bar)) {}
+
+scute_pow_info store_file::info() const {
+  return working_on(path_, [&] { return store_.info(); });
+}
+
+std::vector<scute_pow_table_info> store_file::tables() const {
+  std::vector<scute_pow_table_info> all;
+  names_.clear();
+  struct {
+    std::vector<scute_pow_table_info>& all;
+    std::vector<std::string>& names;
+  } to{all, names_};
+  working_on(path_, [&] {
+    scute::detail::check(scute_pow_list_tables(
+        store_.native_handle(),
+        [](void* arg, const scute_pow_table_info* t) {
+          auto& x = *static_cast<decltype(to)*>(arg);
+          x.all.push_back(*t);
+          x.names.emplace_back(t->name);
+        },
+        &to));
+  });
+  for (size_t i = 0; i < all.size(); ++i) all[i].name = names_[i].c_str();
+  return all;
+}
+
+bool store_file::has_table(const std::string& name) const {
+  for (const scute_pow_table_info& t : tables())
+    if (name == t.name) return true;
+  return false;
+}
+
+void store_file::close() {
+  working_on(path_, [&] { store_.close(); });
+}
+
+}  // namespace scute_tool

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Objects in DRAM that a persist-on-write store keeps: one table of objects of all sizes, edited through the C interface, undo
+// included. A pointer is the address; what the store needs to know of the object lies before it.
+#pragma once
+
+#include <scute/pow.hpp>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <span>
+#include <type_traits>
+
+#include "workloads/stores/store.hpp"
+#include "workloads/stores/volatile_store.hpp"
+
+namespace scute::workloads {
+
+class pow_store {
+  struct alignas(16) header {
+    uint64_t id;
+    uint32_t size;  // of the object behind it
+
+    std::byte* bytes() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
+  };
+  static header* header_of(const void* object) noexcept {
+    return reinterpret_cast<header*>(const_cast<void*>(object)) - 1;
+  }
+
+ public:
+  template <class T>
+  using ptr = volatile_store::ptr<T>;
+  using reader = volatile_store::reader;
+
+  class tx : public reader {
+   public:
+    template <class T>
+    struct made {
+      ptr<T> at;
+      T& object;
+    };
+    template <class T, class F, class C>
+    F& edit(ptr<T> p, F C::* field) {
+      return open(p).*field;
+    }
+    template <class T, class C, class E, size_t N>
+    E& edit(ptr<T> p, E (C::*array)[N], uint64_t index) {
+      return (open(p).*array)[index];
+    }
+    template <class T, class C, class E, size_t N>
+    std::span<E> edit(ptr<T> p, E (C::*array)[N], uint64_t index, uint64_t n) {
+      return {&(open(p).*array)[index], static_cast<size_t>(n)};
+    }
+    template <class T>
+    T& open(ptr<T> p) {
+      header* const h = header_of(p.address());
+      int first = 0;
+      pow::detail::check(scute_pow_edit(section_, store_.table_, h->id, &first));
+      if (first != 0) store_.save(section_, h);
+      return *p.address();
+    }
+    template <class T>
+    made<T> make() {
+      static_assert(alignof(T) <= alignof(header) && std::is_trivially_copyable_v<T>);
+      header* const h = store_.make(section_, sizeof(T));
+      T* const at = new (h->bytes()) T();
+      return {ptr<T>(at), *at};
+    }
+    template <class T>
+    void destroy(ptr<T> p) {
+      header* const h = header_of(p.address());
+      pow::detail::check(scute_pow_erase(section_, store_.table_, h->id));
+      pow::detail::check(scute_pow_undo(
+          section_, nullptr, [](void*, void* what) { std::free(what); }, &store_, h));
+    }
+
+   private:
+    friend class pow_store;
+    tx(pow_store& s, scute_pow_section* section) : store_(s), section_(section) {}
+    pow_store& store_;
+    scute_pow_section* section_;
+  };
+
+  // The store stays the caller's; it has to be new.
+  explicit pow_store(pow::store& s) : handle_(s.native_handle()) {
+    scute_pow_keeper k{};
+    k.struct_size = sizeof k;
+    k.arg = this;
+    k.measure = [](void* arg, uint64_t index) -> int64_t {
+      return (*static_cast<pow_store*>(arg)->objects_.find(index))->size;
+    };
+    k.encode = [](void* arg, uint64_t index, void* to) {
+      header* const h = *static_cast<pow_store*>(arg)->objects_.find(index);
+      std::memcpy(to, h->bytes(), h->size);
+    };
+    k.load = [](void*, uint64_t, const void*, uint32_t) -> int { return SCUTE_E_EXISTS; };
+    pow::detail::check(scute_pow_table_open(handle_, "objects", &k, &table_));
+  }
+  ~pow_store() { std::free(root_); }
+  pow_store(const pow_store&) = delete;
+  pow_store& operator=(const pow_store&) = delete;
+
+  template <class F>
+  auto transact(F&& body) {
+    return in([](scute_pow_section*) {}, std::forward<F>(body));
+  }
+  // The lock is given back by the commit, behind the fence.
+  template <class Lock, class F>
+  auto section(Lock& lock, F&& body) {
+    lock.lock();
+    bool taken = false;
+    try {
+      return in(
+          [&](scute_pow_section* s) {
+            pow::detail::check(scute_pow_lock(s, &lock, &pow::detail::unlock<Lock>, 0));
+            taken = true;
+          },
+          std::forward<F>(body));
+    } catch (...) {
+      if (!taken) lock.unlock();
+      throw;
+    }
+  }
+  reader view() const { return {}; }
+  template <class T>
+  ptr<T> root() {
+    if (root_ == nullptr)
+      transact([&](tx& t) { root_ = header_of(t.template make<T>().at.address()); });
+    return ptr<T>(reinterpret_cast<T*>(root_->bytes()));
+  }
+
+ private:
+  template <class Begin, class F>
+  auto in(Begin&& begin, F&& body) {
+    scute_pow_section* s = nullptr;
+    pow::detail::check(scute_pow_begin(handle_, SCUTE_POW_STRICT, &s));
+    struct ending {
+      scute_pow_section* s;
+      ~ending() {
+        if (s != nullptr) scute_pow_abort(s);
+      }
+      void commit() { pow::detail::check(scute_pow_commit(std::exchange(s, nullptr))); }
+    } end{s};
+    begin(s);
+    tx t(*this, s);
+    if constexpr (std::is_void_v<decltype(body(t))>) {
+      body(t);
+      end.commit();
+    } else {
+      auto result = body(t);
+      end.commit();
+      return result;
+    }
+  }
+  header* make(scute_pow_section* s, uint32_t size) {
+    auto* const h = static_cast<header*>(std::malloc(sizeof(header) + size));
+    if (h == nullptr) throw std::bad_alloc();
+    h->size = size;
+    const int made = scute_pow_new(s, table_, SCUTE_POW_ANY, &h->id);
+    if (made < 0) std::free(h);
+    pow::detail::check(made);
+    objects_.at(h->id & SCUTE_POW_INDEX_MASK) = h;
+    pow::detail::check(
+        scute_pow_undo(s, [](void*, void* what) { std::free(what); }, nullptr, this, h));
+    return h;
+  }
+  struct saved {
+    header* h;
+    std::byte* bytes() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
+  };
+  void save(scute_pow_section* s, header* h) {
+    auto* const old = static_cast<saved*>(std::malloc(sizeof(saved) + h->size));
+    if (old == nullptr) throw std::bad_alloc();
+    old->h = h;
+    std::memcpy(old->bytes(), h->bytes(), h->size);
+    pow::detail::check(scute_pow_undo(
+        s,
+        [](void*, void* what) {
+          auto* const o = static_cast<saved*>(what);
+          std::memcpy(o->h->bytes(), o->bytes(), o->h->size);
+          std::free(o);
+        },
+        [](void*, void* what) { std::free(what); }, this, old));
+  }
+
+  scute_pow* handle_;
+  scute_pow_table* table_ = nullptr;
+  pow::detail::slab<header*> objects_;
+  header* root_ = nullptr;
+};
+
+static_assert(store<pow_store>);
+
+}  // namespace scute::workloads
