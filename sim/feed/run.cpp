@@ -33,6 +33,7 @@ uint64_t run::take(mark what, uint64_t a, uint64_t b) {
     case mark::unlocked:
       if (started_) released_[a] = machine_.cores[core_].drained();
       break;
+    case mark::footprint: footprint_ = a; break;
     case mark::next_core: {
       uint64_t best = core_;
       ticks least = UINT64_MAX;
@@ -70,6 +71,7 @@ run::result run::results() const {
   r.pm_lines = pm.lines;
   r.pm_reads = pm.reads;
   r.pm_waited_ns = to_ns(pm.waited);
+  r.footprint = footprint_;
   r.of_scheme = scheme_->counted();
   return r;
 }
@@ -107,6 +109,7 @@ std::string to_json(const run::result& r, const settings& s, std::string_view sc
   count("pm_reads", r.pm_reads);
   number("pm_waited_ns", r.pm_waited_ns);
   number("fenced_ns", r.fenced_ns);
+  count("footprint", r.footprint);
   count("transactions", r.of_scheme.transactions);
   count("log_lines", r.of_scheme.log_lines);
   count("data_lines", r.of_scheme.data_lines);

@@ -37,7 +37,7 @@ class run {
     double ns = 0;  // from start to stop
     uint64_t instructions = 0, loads = 0, stores = 0, write_backs = 0, fences = 0;
     uint64_t l1_misses = 0, l2_misses = 0, tlb_misses = 0, mispredicted = 0;
-    uint64_t pm_lines = 0, pm_reads = 0;
+    uint64_t pm_lines = 0, pm_reads = 0, footprint = 0;
     double pm_waited_ns = 0, fenced_ns = 0;
     scheme::counts of_scheme;
   };
@@ -51,6 +51,7 @@ class run {
   unsigned core_ = 0;
   bool started_ = false, paused_ = false;
   ticks stopped_ = 0;
+  uint64_t footprint_ = 0;
   std::unordered_map<uint64_t, ticks> released_;  // by lock
 };
 

@@ -26,6 +26,7 @@ int play(const guest_task& task) {
   say(mark::start);
   run_fibers(task.threads, [&](unsigned t) { work->run(t); });
   say(mark::stop);
+  say(mark::footprint, footprint_of(task));
   const std::string wrong = work->check();
   if (wrong.empty()) return 0;
   std::fprintf(stderr, "scute-sim-guest: %s on %s: %s\n", task.work.c_str(), task.system.c_str(),

@@ -21,6 +21,7 @@ enum class mark : uint64_t {
   locked,  // the lock a was taken: not before its last release
   unlocked,
   next_core,  // of the b cores in the bit set a, whose time is least; the front end answers in `answer`
+  footprint,  // a bytes are what the program has in persistent memory
 };
 
 struct board {

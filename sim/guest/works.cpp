@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "guest/works.hpp"
 
-#include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cinttypes>
@@ -195,6 +195,11 @@ void announce_persistent(const guest_task& t) {
     if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64, &from, &to) == 2)
       say(mark::persistent, from, to - from);
   }
+}
+
+uint64_t footprint_of(const guest_task& t) {
+  struct stat s{};
+  return ::stat(file_of(t).c_str(), &s) == 0 ? static_cast<uint64_t>(s.st_blocks) * 512 : 0;
 }
 
 }  // namespace scute::sim

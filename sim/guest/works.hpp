@@ -30,5 +30,7 @@ std::unique_ptr<guest_work> make_work(const guest_task& task);
 
 // Says which memory is persistent: what is mapped from files in the task's folder.
 void announce_persistent(const guest_task& task);
+// Bytes of the files in the task's folder that were ever written.
+uint64_t footprint_of(const guest_task& task);
 
 }  // namespace scute::sim

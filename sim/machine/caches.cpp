@@ -118,8 +118,8 @@ ticks caches::fetch(unsigned core, uint64_t line, bool store, ticks at, l2_line*
   }
   ++cores_[core].count.l2_misses;
   const ticks there = memory_.read(line, done);
-  done =
-      watch != nullptr && memory_.is_persistent(line) ? watch->missing(line, done, there) : there;
+  done = watch != nullptr && memory_.is_persistent(line) ? watch->missing(core, line, done, there)
+                                                         : there;
   found = &fill_second(line, at);
   found->ready = done;
   if (s_.prefetch && l2_.find(line + 1) == nullptr) {
@@ -205,9 +205,10 @@ caches::result caches::access(unsigned core, uint64_t address, bool store, ticks
 }
 
 ticks caches::write_back(unsigned core, uint64_t line, ticks at, bool drop) {
-  ticks done = at;
+  // What has left the caches may wait for room in the queue.
+  ticks done = latest(at, memory_.pm.on_the_way(line));
   l2_line* const below = l2_.find(line);
-  if (below == nullptr) return at;
+  if (below == nullptr) return done;
   const ticks asked = at + l1_time_ + l2_time_;
   ticks leave = asked;
   for (unsigned c = 0; c < cores_.size(); ++c) {
@@ -226,7 +227,7 @@ ticks caches::write_back(unsigned core, uint64_t line, ticks at, bool drop) {
   }
   if (below->dirty) {
     below->dirty = false;
-    done = send(line, std::max(leave, below->written));
+    done = latest(done, send(line, std::max(leave, below->written)));
   }
   if (drop) l2_.remove(*below);
   return done;

@@ -43,7 +43,9 @@ class observer {
   // A dirty line of persistent memory leaves the last cache. False if nothing is to be written.
   virtual bool leaving_caches(uint64_t /*line*/, ticks /*at*/) { return true; }
   // A line was not in any cache; when it is there.
-  virtual ticks missing(uint64_t /*line*/, ticks /*asked*/, ticks there) { return there; }
+  virtual ticks missing(unsigned /*core*/, uint64_t /*line*/, ticks /*asked*/, ticks there) {
+    return there;
+  }
 };
 
 }  // namespace scute::sim

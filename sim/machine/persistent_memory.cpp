@@ -57,7 +57,8 @@ ticks persistent_memory::accept(uint64_t line, ticks at) {
 
 ticks persistent_memory::write(uint64_t line, ticks at) {
   run_jobs(at);
-  return accept(line, at + link_);
+  // PMEM-4: sent later, durable no earlier.
+  return remember(line, std::max(accept(line, at + link_), on_the_way(line)));
 }
 
 void persistent_memory::plan(unsigned bank, ticks from) {
@@ -108,10 +109,12 @@ void persistent_memory::run_jobs(ticks until) {
       free_[bank] = std::max(free_[bank], running_[bank]);
       ++j.read_from;
     }
-    job_next_ = accept(j.first, job_next_ + link_);
+    const ticks accepted = accept(j.first, job_next_ + link_);
+    job_last_ = std::max(job_last_, accepted);
+    job_next_ = j.burst ? job_next_ + accept_ + 1 : accepted;
     ++j.first;
     if (--j.lines != 0) continue;
-    if (j.done != nullptr) *j.done = job_next_;
+    if (j.done != nullptr) *j.done = accepted;
     jobs_.pop_front();
   }
 }
@@ -119,7 +122,7 @@ void persistent_memory::run_jobs(ticks until) {
 ticks persistent_memory::finish_jobs(ticks at) {
   if (jobs_.empty()) return at;
   run_jobs(UINT64_MAX);
-  return std::max(at, job_next_);
+  return std::max(at, job_last_);
 }
 
 }  // namespace scute::sim

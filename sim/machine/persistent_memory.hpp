@@ -6,8 +6,10 @@
 //    be written to its bank.
 // PMEM-2 A line that is in the queue and not being written takes a newer version of itself without another write.
 // PMEM-3 A bank does one thing at a time. A read goes before the writes that have not begun.
+// PMEM-4 Versions of a line become durable in the order in which they were sent.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -26,15 +28,24 @@ class persistent_memory {
   // When the line is at the last cache.
   ticks read(uint64_t line, ticks at);
 
+  // When the line's last version is durable, if it is one of the last that were sent; otherwise 0: it has been for long.
+  ticks on_the_way(uint64_t line) const noexcept {
+    ticks last = 0;
+    for (const sent& l : last_)
+      if (l.line == line) last = latest(last, l.accepted);
+    return last;
+  }
+
   // Work of an engine beside the cores: it writes lines one after the other, each when the one before has been
-  // accepted, so that it shares the queue with everybody else.
+  // accepted, so that it shares the queue with everybody else; or, in a burst, as fast as the queue accepts when it is empty.
   struct job {
     uint64_t first;          // line
     unsigned lines;          // left
     bool reads = false;      // each from elsewhere first: one more read of the bank of that line
     uint64_t read_from = 0;  // line
-    ticks* done =
-        nullptr;  // where to put the time at which the last line was accepted, if anywhere
+    bool burst = false;      // does not wait for one line before it sends the next
+    // Where to put the time at which the last line was accepted, if anywhere.
+    ticks* done = nullptr;
   };
   // Not before that time. done must stay until it is set.
   void begin(const job& j, ticks at);
@@ -59,6 +70,15 @@ class persistent_memory {
     unsigned bank;
   };
 
+  struct sent {
+    uint64_t line = UINT64_MAX;
+    ticks accepted = 0;
+  };
+
+  ticks remember(uint64_t line, ticks accepted) noexcept {
+    last_[next_last_++ % last_.size()] = {line, accepted};
+    return accepted;
+  }
   unsigned bank_of(uint64_t line) const noexcept {
     return static_cast<unsigned>(line / lines_of_row_ % running_.size());
   }
@@ -75,8 +95,10 @@ class persistent_memory {
   std::vector<ticks> running_;  // by bank: until when what has begun takes
   std::vector<ticks> free_;     // by bank: until when all that is planned takes
   std::vector<ticks> order_;    // scratch
+  std::array<sent, 64> last_;
+  size_t next_last_ = 0;
   std::deque<job> jobs_;
-  ticks job_next_ = 0;
+  ticks job_next_ = 0, job_last_ = 0;
   counts counts_;
 };
 

@@ -29,7 +29,7 @@ struct settings {
   // Persistent memory, in ns. Its queue is durable.
   double pm_read = 150, pm_write = 500, pm_accept = 10, pm_link = 0;
   unsigned pm_banks = 16, pm_row = 256, pm_queue = 512;  // bytes of a row, of the queue
-  bool pm_merge = false;  // queued lines of one row are written as one
+  bool pm_merge = true;  // queued lines of one row are written as one
   // Schemes.
   unsigned hot = 7;                  // stores that make a page hot, 1 to 7
   unsigned epochs = 8;               // at once, 2 to 8

@@ -21,16 +21,23 @@ ticks hoop_like::storing(unsigned core, uint64_t address, unsigned bytes, l1_lin
   }
   table_[line_of(address)] = {
       line_of(log_base) + core * (log_area::bytes_max / line_bytes) + c.log.position() / line_bytes,
-      c.transaction};
+      c.transaction, 0};
   return at;
 }
 
-bool hoop_like::leaving_caches(uint64_t line, ticks) {
-  // The words are elsewhere, or will be.
-  return plant_dirty_home || table_.find(line) == table_.end();
+bool hoop_like::leaving_caches(uint64_t line, ticks at) {
+  if (plant_dirty_home) return true;
+  // The words are elsewhere, or were at that time: then the collection has brought them home.
+  const auto brought = collected_.find(line);
+  return table_.find(line) == table_.end() && (brought == collected_.end() || brought->second < at);
 }
 
-ticks hoop_like::missing(uint64_t line, ticks asked, ticks there) {
+ticks hoop_like::missing(unsigned core, uint64_t line, ticks asked, ticks there) {
+  // As the SpecPMT paper has it (7.3): a miss in a transaction makes a record, too.
+  if (cores_[core].open) {
+    cores_[core].log.append(slice_bytes, asked);
+    since_collection_ += slice_bytes;
+  }
   const auto at = table_.find(line);
   if (at == table_.end()) return there;
   return std::max(there, machine_.mem.pm.read(at->second.last_slice, asked));
@@ -46,6 +53,8 @@ ticks hoop_like::committing(unsigned core, ticks at) {
   }
   const size_t number = c.log.appended() == 0 ? 0 : c.log.appended() - 1;
   const ticks durable = c.log.flush(at);
+  for (const uint64_t line : c.touched)
+    if (const auto h = table_.find(line); h != table_.end()) h->second.ended = durable;
   if (contents_ != nullptr) {
     // What the transaction has stored, as a whole: the last values of the lines' words.
     for (const uint64_t line : c.touched)
@@ -66,17 +75,19 @@ void hoop_like::collect(uint32_t ending, ticks at) {
   for (const auto& [line, h] : table_) {
     const bool open = std::ranges::any_of(
         cores_, [&](const per_core& c) { return c.open && c.transaction == h.transaction; });
-    if (!open || h.transaction == ending) lines.push_back(line);
+    if ((!open || h.transaction == ending) && h.ended <= at) lines.push_back(line);
   }
   std::ranges::sort(lines);  // the table's order is nobody's
   for (const uint64_t line : lines) {
-    machine_.mem.pm.begin({line, 1, true, table_[line].last_slice, nullptr}, at);
+    machine_.mem.pm.begin({line, 1, true, table_[line].last_slice, true, nullptr}, at);
     table_.erase(line);
+    collected_[line] = at;
     ++counts_.data_lines;
   }
   if (contents_ == nullptr) return;
   // For crash tests the engine is done at once: what matters is the order.
   const ticks written = machine_.mem.pm.finish_jobs(at);
+  for (const uint64_t line : lines) collected_[line] = written;
   for (const uint64_t line : lines) {
     line_bytes_of bytes{};
     bool any = false;

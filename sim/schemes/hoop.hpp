@@ -23,7 +23,7 @@ class hoop_like final : public scheme {
   ticks storing(unsigned core, uint64_t address, unsigned bytes, l1_line& l, tlb_page&,
                 ticks at) override;
   bool leaving_caches(uint64_t line, ticks at) override;
-  ticks missing(uint64_t line, ticks asked, ticks there) override;
+  ticks missing(unsigned core, uint64_t line, ticks asked, ticks there) override;
   recovered recover(ticks crash) const override;
 
   // Planted bugs, for tests: each leaves one rule out.
@@ -42,6 +42,7 @@ class hoop_like final : public scheme {
   struct home {
     uint64_t last_slice;   // a line of the log that has the newest words
     uint32_t transaction;  // that has stored there last
+    ticks ended;           // when that was durable, once it was
   };
   struct open_slice {
     unsigned words = 0;
@@ -52,7 +53,8 @@ class hoop_like final : public scheme {
 
   std::vector<open_slice> slices_;
   std::unordered_map<uint64_t, home> table_;
-  uint64_t since_collection_ = 0;  // bytes
+  std::unordered_map<uint64_t, ticks> collected_;  // when, by line
+  uint64_t since_collection_ = 0;                  // bytes
   struct ended {
     uint32_t transaction;
     unsigned core;

@@ -65,7 +65,7 @@ void spec_hpmt::finish_copies(unsigned core, ticks now) {
 // HPMT-15, and what is hot anyway.
 bool spec_hpmt::is_logged(unsigned core, uint64_t line) {
   const tlb_page* const p = machine_.cache.pages(core).find(page_of_line(line));
-  return p != nullptr && (p->epoch_bit || p->copying);
+  return rules.undo_line_logged_too && p != nullptr && (p->epoch_bit || p->copying);
 }
 
 void spec_hpmt::beginning(unsigned core) {
@@ -107,7 +107,7 @@ ticks spec_hpmt::leaving_l1(unsigned core, l1_line& l, ticks at) {
   if (hot && rules.log_before_eviction) append(core, record_kind::line, l.key, at);
   if (hot || rules.undo_before_line) at = c.log.flush(at);
   if (!pbit && rules.undo_line_written_on_eviction) {
-    machine_.mem.write(l.key, at);
+    more_[core].left = std::max(more_[core].left, machine_.mem.write(l.key, at));
     ++counts_.data_lines;
     l.dirty = false;
   }
@@ -154,7 +154,7 @@ void spec_hpmt::copy_page(unsigned core, uint64_t page, ticks at) {
       k.bytes.push_back(contents_->line(page * lines_of_page + i));
     records_.push_back(std::move(k));
   }
-  machine_.mem.pm.begin({to, page_record_lines, false, 0, &m.copies.back().done}, at);
+  machine_.mem.pm.begin({to, page_record_lines, false, 0, false, &m.copies.back().done}, at);
 }
 
 // HPMT-8.
@@ -197,20 +197,24 @@ ticks spec_hpmt::committing(unsigned core, ticks at) {
       return done;
     };
     // UNDO-1 needs the log first; only then the data, then the commit.
-    if (!in_place.empty()) {
+    if (!in_place.empty() || m.left > at) {
       const bool early = !rules.line_before_commit;
       if (early) append(core, record_kind::commit, 0, at);
       durable = c.log.flush(at);
       for (const uint64_t line : in_place)
         if (l1_line* const l = machine_.cache.first(core).find(line)) l->logbit = false;
-      durable = write_in_place(durable);
+      durable = std::max(write_in_place(durable), early ? ticks{0} : m.left);
       if (!early) append(core, record_kind::commit, 0, durable);
     } else {
       append(core, record_kind::commit, 0, at);
     }
     durable = c.log.flush(durable);
     for (const uint64_t line : c.touched)
-      if (l1_line* const l = machine_.cache.first(core).find(line)) l->logbit = false;
+      if (l1_line* const l = machine_.cache.first(core).find(line)) {
+        l->logbit = false;
+        // Until then it is a line of an open transaction, which does not leave.
+        l->written = std::max(l->written, durable);
+      }
     if (rules.commit_cools) cool_others(core);
   }
   for (const uint64_t page : m.wanted) copy_page(core, page, durable);

@@ -60,6 +60,7 @@ class spec_hpmt final : public scheme {
     std::vector<uint64_t> wanted;  // pages that are hot enough
     std::deque<copying> copies;
     std::vector<uint64_t> undo_pages;  // of the transaction
+    ticks left = 0;  // when those of its lines are durable that left the first cache
   };
 
   void beginning(unsigned core) override;

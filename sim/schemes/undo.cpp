@@ -2,7 +2,6 @@
 #include "schemes/undo.hpp"
 
 #include <algorithm>
-#include <map>
 
 namespace scute::sim {
 
@@ -38,13 +37,10 @@ scheme::recovered undo_logging::recover(ticks crash) const {
   for (const kept& k : records_)
     if (k.commit && is_durable(k)) r.committed.push_back(k.transaction);
   std::ranges::sort(r.committed);
-  std::map<uint64_t, bool> restored;
   for (const kept& k : records_) {
-    if (k.commit || !is_durable(k) || std::ranges::binary_search(r.committed, k.transaction))
-      continue;
-    if (restored[k.line] && !plant_last_record) continue;
-    restored[k.line] = true;
-    r.memory[k.line] = k.old;
+    if (k.commit || !is_durable(k)) continue;
+    if (std::ranges::binary_search(r.committed, k.transaction) == plant_restore_new)
+      r.memory[k.line] = k.old;
   }
   return r;
 }

@@ -4,7 +4,7 @@
 //
 // UNDO-1 A record is durable before its line may leave the caches.
 // UNDO-2 The lines of a transaction are durable before its commit record is.
-// UNDO-3 Recovery restores a line from the first record of a transaction without a commit record.
+// UNDO-3 Recovery restores the lines of transactions that have no commit record, and of no others.
 #pragma once
 
 #include "schemes/scheme.hpp"
@@ -17,7 +17,7 @@ class undo_logging : public scheme {
   recovered recover(ticks crash) const override;
 
   // Planted bugs, for tests: each leaves one rule out.
-  bool plant_no_wait = false, plant_early_commit = false, plant_last_record = false;
+  bool plant_no_wait = false, plant_early_commit = false, plant_restore_new = false;
 
  protected:
   static constexpr unsigned record_bytes = 72, commit_bytes = 16;
