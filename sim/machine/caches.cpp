@@ -238,16 +238,16 @@ void caches::verify() {
     cores_[core].l1.for_each([&](const l1_line& l) {
       const l2_line* const below = l2_.find(l.key);
       if (below == nullptr || (below->holders & bit_of(core)) == 0)
-        throw std::logic_error("CACHE-2: a line is in the first level only");
+        throw std::logic_error("MESI-2: a line is in the first level only");
       for (unsigned other = 0; other < cores_.size(); ++other) {
         if (other == core || l.state == shared) continue;
         if (cores_[other].l1.find(l.key) != nullptr)
-          throw std::logic_error("CACHE-1: two cores have a line that one of them owns");
+          throw std::logic_error("MESI-1: two cores have a line that one of them owns");
       }
     });
     cores_[core].tlb1.for_each([&](const tlb_small& t) {
       if (cores_[core].tlb2.find(t.key) == nullptr)
-        throw std::logic_error("CACHE-3: a page is in the small translation buffer only");
+        throw std::logic_error("MESI-3: a page is in the small translation buffer only");
     });
   }
 }

@@ -2,9 +2,9 @@
 // Translation buffers and caches: a first level for each core, a shared second one that has all that the first ones
 // have, and MESI between the cores. Tags only; bytes are the business of who runs the machine.
 //
-// CACHE-1 A line that one first-level cache has as modified or exclusive is in no other one.
-// CACHE-2 What a first-level cache has is in the second level, too.
-// CACHE-3 A page that the small translation buffer has is in the large one, too.
+// MESI-1 A line that one first-level cache has as modified or exclusive is in no other one.
+// MESI-2 What a first-level cache has is in the second level, too.
+// MESI-3 A page that the small translation buffer has is in the large one, too.
 #pragma once
 
 #include <array>
@@ -50,7 +50,7 @@ class caches {
 
   observer* watch = nullptr;
 
-  // Throws std::logic_error if CACHE-1 to CACHE-3 do not hold.
+  // Throws std::logic_error if MESI-1 to MESI-3 do not hold.
   void verify();
 
  private:

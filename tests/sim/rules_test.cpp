@@ -113,7 +113,7 @@ TEST(AbstractMachine, PapersRulesDoNot) {
   EXPECT_NE(first_failure(rules_of_paper(), 100, 2000, crashes), 0U);
 }
 
-// HPMT-1 to HPMT-15, each left out.
+// Each rule left out: the order of the log (HPMT-13), the horizon after a recovery (HPMT-14), and all others.
 class WithoutRule : public testing::TestWithParam<named_rule> {};
 
 TEST_P(WithoutRule, SomeLineIsWrong) {
