@@ -13,8 +13,8 @@ export LC_ALL=C
 
 root=$1 compile_commands=$2
 
-test_folders="install instructions layout compile_fail cli readme api containers demo bench report hostile support planted campaign workloads disk"
-roots="src include tools tests fuzz bench examples workloads"
+test_folders="install instructions layout compile_fail cli readme api containers demo bench report hostile support planted campaign workloads disk sim"
+roots="src include tools sim tests fuzz bench examples workloads"
 # Compiled by the tests themselves, at test time.
 uncompiled='^tests/(compile_fail|install)/'
 lines_max=450
@@ -61,7 +61,7 @@ awk -v arrows="$temp/arrows" '
   function resolve(from, name, quoted,    dir, parts, candidates, n, i, path) {
     dir = from; sub(/\/[^\/]*$/, "", dir)
     split(from, parts, "/")
-    n = split("include/|src/|tests/|bench/|tools/common/|tools/" parts[2] "/|", candidates, "|")
+    n = split("include/|src/|tests/|bench/|sim/|tools/common/|tools/" parts[2] "/|", candidates, "|")
     if (quoted && ((path = normalize(dir "/" name)) in exists)) return path
     for (i = 1; i <= n; i++) if ((path = normalize(candidates[i] name)) in exists) return path
     return ""
@@ -132,7 +132,7 @@ if [ -d tests ]; then
 fi
 
 # Rule 5.
-{ grep -E '^(src|include|tools)/' "$temp/files" || true; } | xargs -r -d '\n' awk -v max="$lines_max" '
+{ grep -E '^(src|include|tools|sim)/' "$temp/files" || true; } | xargs -r -d '\n' awk -v max="$lines_max" '
   FNR == max + 1 { print FILENAME ": longer than " max " lines" }' >>"$violations"
 
 # Rule 6.

@@ -13,7 +13,7 @@ export LC_ALL=C
 
 root=$1
 
-roots="src include tools tests fuzz bench examples workloads docs"
+roots="src include tools sim tests fuzz bench examples workloads docs"
 # What tests, scenarios and planted bugs are, and what is no test though it lies among them.
 naming='^(tests/|tools/explore/|src/base/(planted_bugs|fence_sites)\.inc:)'
 not_naming='^tests/layout/'

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The program on the simulated machine: one work on one system. It is an ordinary program, too: without a front end it
+// runs as fast as the machine is.
+//
+//   scute-sim-guest WORK SYSTEM DIR [--threads N] [--scale tiny|quick] [--seed N]
+//
+//   WORK    stamp-APPLICATION, overwrite-BYTES, insert-MAP, ycsb-LETTER
+//   SYSTEM  marked (the machine's scheme), volatile, libpmemobj, or a configuration of Scute: redo-none ...
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include "guest/fibers.hpp"
+#include "guest/marks.hpp"
+#include "guest/works.hpp"
+
+namespace scute::sim {
+namespace {
+
+int play(const guest_task& task) {
+  open_board();
+  const std::unique_ptr<guest_work> work = make_work(task);
+  announce_persistent(task);
+  say(mark::start);
+  run_fibers(task.threads, [&](unsigned t) { work->run(t); });
+  say(mark::stop);
+  say(mark::footprint, footprint_of(task));
+  const std::string wrong = work->check();
+  if (wrong.empty()) return 0;
+  std::fprintf(stderr, "scute-sim-guest: %s on %s: %s\n", task.work.c_str(), task.system.c_str(),
+               wrong.c_str());
+  return 1;
+}
+
+int main_of(int n, char** arguments) {
+  guest_task task;
+  std::vector<std::string> plain;
+  for (int i = 1; i < n; ++i) {
+    const std::string_view a = arguments[i];
+    if (!a.starts_with("--")) {
+      plain.emplace_back(a);
+      continue;
+    }
+    if (++i >= n) throw std::invalid_argument(std::string(a) + " needs a value");
+    if (a == "--threads")
+      task.threads = static_cast<unsigned>(std::stoul(arguments[i]));
+    else if (a == "--seed")
+      task.seed = std::stoull(arguments[i]);
+    else if (a == "--scale")
+      task.scale = arguments[i];
+    else
+      throw std::invalid_argument("no option " + std::string(a));
+  }
+  if (plain.size() != 3) throw std::invalid_argument("WORK SYSTEM DIR are needed");
+  task.work = plain[0];
+  task.system = plain[1];
+  task.dir = plain[2];
+  return play(task);
+}
+
+}  // namespace
+}  // namespace scute::sim
+
+int main(int n, char** arguments) {
+  try {
+    return scute::sim::main_of(n, arguments);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "scute-sim-guest: %s\n", e.what());
+    return 2;
+  }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The works of the simulated program, over the systems of bench/ and the store that marks its transactions.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace scute::sim {
+
+struct guest_task {
+  std::string work, system, dir, scale = "quick";
+  unsigned threads = 1;
+  uint64_t seed = 1;
+};
+
+class guest_work {
+ public:
+  virtual ~guest_work() = default;
+  // Called once for each thread.
+  virtual void run(unsigned thread) = 0;
+  // "" if all is well.
+  virtual std::string check() = 0;
+};
+
+// Ready to run. Throws std::invalid_argument for what there is not.
+std::unique_ptr<guest_work> make_work(const guest_task& task);
+
+// Says which memory is persistent: what is mapped from files in the task's folder.
+void announce_persistent(const guest_task& task);
+// Bytes of the files in the task's folder that were ever written.
+uint64_t footprint_of(const guest_task& task);
+
+}  // namespace scute::sim

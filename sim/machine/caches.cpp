@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "machine/caches.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace scute::sim {
+namespace {
+
+constexpr uint8_t bit_of(unsigned core) noexcept {
+  return static_cast<uint8_t>(1U << core);
+}
+constexpr auto shared = static_cast<uint8_t>(cache_state::shared);
+constexpr auto exclusive = static_cast<uint8_t>(cache_state::exclusive);
+constexpr auto modified = static_cast<uint8_t>(cache_state::modified);
+
+}  // namespace
+
+caches::core_part::core_part(const settings& s)
+    : l1(s.l1_sets, s.l1_ways),
+      tlb1(std::max(1U, s.tlb1 / s.tlb1_ways), std::min(s.tlb1, s.tlb1_ways)),
+      tlb2(std::max(1U, s.tlb2 / s.tlb2_ways), std::min(s.tlb2, s.tlb2_ways)),
+      fills(s.fills) {}
+
+caches::caches(const settings& s, memory& m)
+    : s_(s),
+      memory_(m),
+      cycle_(from_ns(1 / s.core_ghz)),
+      l1_time_(cycle_ * s.l1_cycles),
+      l2_time_(cycle_ * s.l2_cycles),
+      tlb2_time_(cycle_ * s.tlb2_cycles),
+      walk_time_(cycle_ * s.walk_cycles),
+      l2_(s.l2_sets, s.l2_ways) {
+  for (unsigned i = 0; i < s.cores; ++i) cores_.emplace_back(s);
+}
+
+ticks caches::send(uint64_t line, ticks at) {
+  if (watch != nullptr && memory_.is_persistent(line) && !watch->leaving_caches(line, at))
+    return at;
+  return memory_.write(line, at);
+}
+
+void caches::merge(l2_line& to, const l1_line& from) noexcept {
+  to.dirty = to.dirty || from.dirty;
+  to.written = std::max(to.written, from.written);
+}
+
+ticks caches::recall(unsigned core, l2_line& l, bool keep, ticks at) {
+  ticks done = at;
+  for (unsigned other = 0; other < cores_.size(); ++other) {
+    if (other == core || (l.holders & bit_of(other)) == 0) continue;
+    l1_line* const theirs = cores_[other].l1.find(l.key);
+    if (theirs == nullptr) {
+      l.holders = static_cast<uint8_t>(l.holders & ~bit_of(other));
+      continue;
+    }
+    if (theirs->dirty) {
+      ++cores_[core].count.taken;
+      ticks free = std::max(done + l2_time_, theirs->ready);
+      if (watch != nullptr && memory_.is_persistent(l.key))
+        free = std::max(free, watch->leaving_l1(other, *theirs, free));
+      done = free;
+      merge(l, *theirs);
+      theirs->dirty = false;
+    }
+    if (keep) {
+      theirs->state = shared;
+    } else {
+      cores_[other].l1.remove(*theirs);
+      l.holders = static_cast<uint8_t>(l.holders & ~bit_of(other));
+    }
+  }
+  return done;
+}
+
+caches::l2_line& caches::fill_second(uint64_t line, ticks at) {
+  l2_line& old = l2_.victim(line);
+  if (old.key != line_cache<l2_line>::no_key) {
+    ticks leave = at;
+    for (unsigned core = 0; core < cores_.size(); ++core) {
+      if ((old.holders & bit_of(core)) == 0) continue;
+      l1_line* const theirs = cores_[core].l1.find(old.key);
+      if (theirs == nullptr) continue;
+      if (theirs->dirty && watch != nullptr && memory_.is_persistent(old.key))
+        leave = std::max(leave, watch->leaving_l1(core, *theirs, leave));
+      merge(old, *theirs);
+      cores_[core].l1.remove(*theirs);
+    }
+    if (old.dirty) send(old.key, std::max(leave, old.written));
+  }
+  return l2_.insert(line);
+}
+
+void caches::fill_first(unsigned core, uint64_t line, ticks at) {
+  l1_line& old = cores_[core].l1.victim(line);
+  if (old.key != line_cache<l1_line>::no_key) {
+    l2_line* const below = l2_.find(old.key);
+    if (old.dirty) {
+      ticks leave = at;
+      if (watch != nullptr && memory_.is_persistent(old.key))
+        leave = watch->leaving_l1(core, old, at);
+      if (below != nullptr) {
+        merge(*below, old);
+        below->written = std::max(below->written, leave);
+      }
+    }
+    if (below != nullptr) below->holders = static_cast<uint8_t>(below->holders & ~bit_of(core));
+  }
+  cores_[core].l1.insert(line);
+}
+
+ticks caches::fetch(unsigned core, uint64_t line, bool store, ticks at, l2_line*& found) {
+  ticks done = at + l2_time_;
+  found = l2_.use(line);
+  if (found != nullptr) {
+    done = std::max(done, found->ready);
+    return recall(core, *found, !store, done);
+  }
+  ++cores_[core].count.l2_misses;
+  const ticks there = memory_.read(line, done);
+  done = watch != nullptr && memory_.is_persistent(line) ? watch->missing(core, line, done, there)
+                                                         : there;
+  found = &fill_second(line, at);
+  found->ready = done;
+  if (s_.prefetch && l2_.find(line + 1) == nullptr) {
+    const ticks ahead = memory_.read(line + 1, at + l2_time_);
+    fill_second(line + 1, at).ready = ahead;
+    found = l2_.find(line);  // the neighbour has another set, unless there is only one
+    if (found == nullptr) {
+      found = &fill_second(line, at);
+      found->ready = done;
+    }
+  }
+  return done;
+}
+
+ticks caches::translate(unsigned core, uint64_t page, ticks at) {
+  core_part& c = cores_[core];
+  if (page == c.last_page) return at;
+  c.last_page = page;
+  if (c.tlb1.use(page) != nullptr) {
+    return at;
+  }
+  ++c.count.tlb1_misses;
+  if (c.tlb2.use(page) == nullptr) {
+    ++c.count.tlb2_misses;
+    tlb_page& old = c.tlb2.victim(page);
+    if (old.key != line_cache<tlb_page>::no_key) {
+      if (watch != nullptr) watch->leaving_tlb(core, old);
+      c.tlb1.remove(old.key);
+    }
+    c.tlb2.insert(page);
+    // The upper levels are taken to be in the walker's own caches.
+    l2_line* entry = nullptr;
+    at = fetch(core, line_of(tables_base + page * 8 % (uint64_t{1} << 38)), false, at + walk_time_,
+               entry);
+  } else {
+    at += tlb2_time_;
+  }
+  c.tlb1.insert(page);
+  return at;
+}
+
+tlb_page& caches::page(unsigned core, uint64_t address) {
+  core_part& c = cores_[core];
+  tlb_page* const p = c.tlb2.find(address / page_bytes);
+  if (p == nullptr) throw std::logic_error("a page is not in the translation buffer");
+  return *p;
+}
+
+caches::result caches::access(unsigned core, uint64_t address, bool store, ticks at) {
+  core_part& c = cores_[core];
+  const uint64_t line = line_of(address);
+  ++c.count.accesses;
+  at = translate(core, address / page_bytes, at);
+  l1_line* l = c.l1.use(line);
+  if (l != nullptr) {
+    ticks done = std::max(at + l1_time_, l->ready);
+    if (!store) return {done, l};
+    if (l->state == shared) {
+      l2_line* const below = l2_.find(line);
+      done += l2_time_;
+      if (below != nullptr) done = recall(core, *below, false, done);
+      l->ready = done;
+    }
+    l->state = modified;
+    return {done, l};
+  }
+  ++c.count.l1_misses;
+  // A buffer holds the miss until the line is there.
+  ticks& buffer = c.fills[c.next_fill];
+  c.next_fill = c.next_fill + 1 == c.fills.size() ? 0 : c.next_fill + 1;
+  at = std::max(at, buffer);
+  l2_line* below = nullptr;
+  const ticks done = fetch(core, line, store, at + l1_time_, below);
+  buffer = done;
+  const bool alone = (below->holders & ~bit_of(core)) == 0;
+  below->holders = static_cast<uint8_t>(below->holders | bit_of(core));
+  fill_first(core, line, at);
+  l = c.l1.find(line);
+  l->ready = done;
+  l->written = 0;
+  l->state = store ? modified : alone ? exclusive : shared;
+  return {done, l};
+}
+
+ticks caches::write_back(unsigned core, uint64_t line, ticks at, bool drop) {
+  // What has left the caches may wait for room in the queue.
+  ticks done = latest(at, memory_.pm.on_the_way(line));
+  l2_line* const below = l2_.find(line);
+  if (below == nullptr) return done;
+  const ticks asked = at + l1_time_ + l2_time_;
+  ticks leave = asked;
+  for (unsigned c = 0; c < cores_.size(); ++c) {
+    l1_line* const l = cores_[c].l1.find(line);
+    if (l == nullptr) continue;
+    if (l->dirty) {
+      leave = std::max(leave, l->written);
+      if (c != core) leave += l2_time_;
+      if (watch != nullptr && memory_.is_persistent(line))
+        leave = std::max(leave, watch->leaving_l1(c, *l, leave));
+      merge(*below, *l);
+    }
+    l->dirty = false;
+    if (l->state == modified) l->state = exclusive;
+    if (drop) cores_[c].l1.remove(*l);
+  }
+  if (below->dirty) {
+    below->dirty = false;
+    done = latest(done, send(line, std::max(leave, below->written)));
+  }
+  if (drop) l2_.remove(*below);
+  return done;
+}
+
+void caches::verify() {
+  for (unsigned core = 0; core < cores_.size(); ++core) {
+    cores_[core].l1.for_each([&](const l1_line& l) {
+      const l2_line* const below = l2_.find(l.key);
+      if (below == nullptr || (below->holders & bit_of(core)) == 0)
+        throw std::logic_error("MESI-2: a line is in the first level only");
+      for (unsigned other = 0; other < cores_.size(); ++other) {
+        if (other == core || l.state == shared) continue;
+        if (cores_[other].l1.find(l.key) != nullptr)
+          throw std::logic_error("MESI-1: two cores have a line that one of them owns");
+      }
+    });
+    cores_[core].tlb1.for_each([&](const tlb_small& t) {
+      if (cores_[core].tlb2.find(t.key) == nullptr)
+        throw std::logic_error("MESI-3: a page is in the small translation buffer only");
+    });
+  }
+}
+
+}  // namespace scute::sim

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Translation buffers and caches: a first level for each core, a shared second one that has all that the first ones
+// have, and MESI between the cores. Tags only; bytes are the business of who runs the machine.
+//
+// MESI-1 A line that one first-level cache has as modified or exclusive is in no other one.
+// MESI-2 What a first-level cache has is in the second level, too.
+// MESI-3 A page that the small translation buffer has is in the large one, too.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "machine/line_cache.hpp"
+#include "machine/memory.hpp"
+#include "machine/observer.hpp"
+#include "machine/settings.hpp"
+#include "machine/ticks.hpp"
+
+namespace scute::sim {
+
+enum class cache_state : uint8_t { shared, exclusive, modified };
+
+class caches {
+ public:
+  caches(const settings& s, memory& m);
+
+  struct result {
+    ticks done;     // the bytes are there; for a store: the core owns the line
+    l1_line* line;  // valid until the next access
+  };
+  // By a core, in one line. Addresses of a page that is not in its translation buffers cost a walk first.
+  result access(unsigned core, uint64_t address, bool store, ticks at);
+
+  // The entry of the page, which the last access of that core has made present.
+  tlb_page& page(unsigned core, uint64_t address);
+
+  // Writes a line back where it is dirty, in whatever cache, and leaves it there clean, or with `drop` nowhere. Returns
+  // when it is durable; `at` if it was clean.
+  ticks write_back(unsigned core, uint64_t line, ticks at, bool drop = false);
+
+  line_cache<l1_line>& first(unsigned core) { return cores_[core].l1; }
+  line_cache<tlb_page>& pages(unsigned core) { return cores_[core].tlb2; }
+
+  struct counts {
+    uint64_t accesses = 0, l1_misses = 0, l2_misses = 0, tlb1_misses = 0, tlb2_misses = 0;
+    uint64_t taken = 0;  // from another core's first level
+  };
+  const counts& counted(unsigned core) const { return cores_[core].count; }
+
+  observer* watch = nullptr;
+
+  // Throws std::logic_error if MESI-1 to MESI-3 do not hold.
+  void verify();
+
+ private:
+  struct l2_line {
+    uint64_t key;
+    ticks ready;
+    ticks written;
+    uint8_t holders;  // a bit per core that may have it
+    bool dirty;
+  };
+  struct tlb_small {
+    uint64_t key;
+  };
+  struct core_part {
+    explicit core_part(const settings& s);
+    line_cache<l1_line> l1;
+    line_cache<tlb_small> tlb1;
+    line_cache<tlb_page> tlb2;
+    uint64_t last_page = UINT64_MAX;
+    std::vector<ticks> fills;  // when each buffer is free
+    size_t next_fill = 0;
+    counts count;
+  };
+
+  ticks translate(unsigned core, uint64_t page, ticks at);
+  ticks fetch(unsigned core, uint64_t line, bool store, ticks at, l2_line*& found);
+  l2_line& fill_second(uint64_t line, ticks at);
+  void fill_first(unsigned core, uint64_t line, ticks at);
+  // Takes the line out of another core's first level, or makes it shared there; when that is done.
+  ticks recall(unsigned core, l2_line& l, bool keep, ticks at);
+  void merge(l2_line& to, const l1_line& from) noexcept;
+  ticks send(uint64_t line, ticks at);
+
+  settings s_;
+  memory& memory_;
+  ticks cycle_, l1_time_, l2_time_, tlb2_time_, walk_time_;
+  std::vector<core_part> cores_;
+  line_cache<l2_line> l2_;
+};
+
+}  // namespace scute::sim

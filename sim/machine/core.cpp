@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "machine/core.hpp"
+
+#include <algorithm>
+
+namespace scute::sim {
+namespace {
+
+constexpr size_t foreseen_size = 1U << 14, combining_max = 10;
+constexpr unsigned lock_cycles = 18;
+
+}  // namespace
+
+core::core(unsigned number, const settings& s, caches& c, memory& m)
+    : number_(number),
+      caches_(c),
+      memory_(m),
+      cycle_(from_ns(1 / s.core_ghz)),
+      slot_(std::max<ticks>(1, cycle_ / s.width)),
+      mispredict_(cycle_ * s.mispredict),
+      reorder_(s.reorder),
+      stores_(s.store_buffer),
+      foreseen_(foreseen_size) {}
+
+void core::wait_retired(ticks until) noexcept {
+  retired_ = std::max(retired_, until);
+}
+
+void core::wait(ticks until) noexcept {
+  wait_retired(until);
+  drained_ = std::max(drained_, until);
+}
+
+void core::enter_block(uint64_t address) {
+  if (mispredict_ == 0) return;
+  uint64_t& guess = foreseen_[(history_ ^ (history_ >> 14)) % foreseen_size];
+  if (guess != address) {
+    ++count_.mispredicted;
+    // The branch has to be computed before the right path begins.
+    dispatch_ = std::max(dispatch_, std::min(retired_, dispatch_ + mispredict_)) + mispredict_;
+    guess = address;
+  }
+  history_ = (history_ << 5) ^ (address >> 1);
+  history_ &= (uint64_t{1} << 28) - 1;
+}
+
+ticks core::load(const reference& r, ticks at) {
+  ++count_.loads;
+  ticks done = caches_.access(number_, r.address, false, at).done;
+  const uint64_t last = r.address + r.bytes - 1;
+  for (uint64_t line = line_of(r.address) + 1; line <= line_of(last); ++line)
+    done = std::max(done, caches_.access(number_, line * line_bytes, false, at).done);
+  return done;
+}
+
+void core::make_store(uint64_t address, unsigned bytes, ticks ready) {
+  ++count_.stores;
+  // Ownership is asked for as soon as the address is known.
+  const caches::result r = caches_.access(number_, address, true, ready);
+  ticks made = latest(r.done, retired_, drained_ + slot_);
+  if (caches_.watch != nullptr && memory_.is_persistent(line_of(address))) {
+    tlb_page& page = caches_.page(number_, address);
+    made = std::max(made, caches_.watch->storing(number_, address, bytes, *r.line, page, made));
+  }
+  r.line->dirty = true;
+  r.line->written = latest(r.line->written, made);
+  drained_ = made;
+  stores_[store_next_] = made;
+  store_next_ = store_next_ + 1 == stores_.size() ? 0 : store_next_ + 1;
+}
+
+void core::store(const reference& r, ticks ready, bool stream) {
+  const uint64_t end = r.address + r.bytes;
+  for (uint64_t at = r.address; at < end;) {
+    const uint64_t next = std::min(end, (line_of(at) + 1) * line_bytes);
+    const auto n = static_cast<unsigned>(next - at);
+    if (stream)
+      combine(at, n);
+    else
+      make_store(at, n, ready);
+    at = next;
+  }
+}
+
+void core::send(combining& c) {
+  // A copy in a cache is older.
+  pending(caches_.write_back(number_, c.line, c.last, true));
+  pending(memory_.write(c.line, c.last));
+}
+
+void core::send_all() {
+  for (combining& c : combining_) send(c);
+  combining_.clear();
+}
+
+void core::combine(uint64_t address, unsigned bytes) {
+  ++count_.stores;
+  const uint64_t line = line_of(address);
+  const uint64_t ones = bytes == line_bytes ? UINT64_MAX : (uint64_t{1} << bytes) - 1;
+  const uint64_t mask = ones << (address % line_bytes);
+  auto c = std::ranges::find(combining_, line, &combining::line);
+  if (c == combining_.end()) {
+    if (combining_.size() == combining_max) {
+      send(combining_.front());
+      combining_.erase(combining_.begin());
+    }
+    combining_.push_back({line, 0, 0});
+    c = combining_.end() - 1;
+  }
+  c->mask |= mask;
+  c->last = std::max(retired_, drained_);
+  if (c->mask != UINT64_MAX) return;
+  send(*c);
+  combining_.erase(c);
+}
+
+void core::run(const operation& op, std::span<const reference> refs) {
+  ++count_.instructions;
+  ticks& oldest = reorder_[reorder_next_];
+  dispatch_ = std::max(dispatch_ + slot_, oldest);
+  ticks ready = latest(dispatch_, ready_[op.from[0]], ready_[op.from[1]], ready_[op.from[2]],
+                       ready_[op.from[3]]);
+  ticks done = ready;
+  for (const reference& r : refs) {
+    if (op.kind == operation_kind::write_back || op.kind == operation_kind::flush) continue;
+    if (!r.store)
+      done = std::max(done, load(r, ready));
+    else
+      dispatch_ = std::max(dispatch_, stores_[store_next_]);
+  }
+  done += op.cycles * cycle_;
+  switch (op.kind) {
+    case operation_kind::fence:
+    case operation_kind::full_fence: {
+      ++count_.fences;
+      send_all();
+      const ticks over = latest(done, drained_, flushed_);
+      count_.fenced += over - std::max(done, retired_);
+      done = over;
+      drained_ = std::max(drained_, over);
+      if (op.kind == operation_kind::full_fence) dispatch_ = std::max(dispatch_, over);
+      break;
+    }
+    case operation_kind::locked:
+      send_all();
+      done = latest(done, drained_, flushed_) + lock_cycles * cycle_;
+      drained_ = std::max(drained_, done);
+      break;
+    default: break;
+  }
+  ready_[op.to[0]] = done;
+  ready_[op.to[1]] = done;
+  retired_ = std::max(retired_ + slot_, done);
+  oldest = retired_;
+  reorder_next_ = reorder_next_ + 1 == reorder_.size() ? 0 : reorder_next_ + 1;
+  for (const reference& r : refs) {
+    if (op.kind == operation_kind::write_back || op.kind == operation_kind::flush) {
+      ++count_.write_backs;
+      const ticks from = std::max(retired_, drained_);
+      pending(
+          caches_.write_back(number_, line_of(r.address), from, op.kind == operation_kind::flush));
+    } else if (r.store) {
+      store(r, std::max(ready, dispatch_), op.kind == operation_kind::stream);
+    }
+  }
+}
+
+}  // namespace scute::sim

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One core: an interval model. Each operation is dispatched when there is room in the reorder buffer, begins when
+// what it needs is there, and retires in order; stores leave a store buffer in order (TSO). Nobody waits for
+// anything that the dependences do not make him wait for: there are as many units as are wanted.
+//
+// CORE-1 Stores, non-temporal ones aside, are made in the order of the program, and after their operation has retired.
+// CORE-2 A write-back takes the line as the stores before it have left it.
+// CORE-3 A fence ends when all stores are made and all write-backs and non-temporal stores before it are durable.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "machine/caches.hpp"
+#include "machine/memory.hpp"
+#include "machine/operation.hpp"
+#include "machine/settings.hpp"
+
+namespace scute::sim {
+
+class core {
+ public:
+  core(unsigned number, const settings& s, caches& c, memory& m);
+
+  // The next instruction of the program.
+  void run(const operation& op, std::span<const reference> refs);
+  // A block of instructions was entered from the block before it: its address. What is not foreseen costs time.
+  void enter_block(uint64_t address);
+
+  // For schemes. The core does nothing before that time; later stores are made later still.
+  void wait(ticks until) noexcept;
+  // That many cycles of other work.
+  void spend(uint64_t cycles) noexcept { wait_retired(retired_ + cycles * cycle_); }
+  // A line that the program did not store through the caches is on its way: fences wait for it.
+  void pending(ticks durable) noexcept { flushed_ = durable > flushed_ ? durable : flushed_; }
+  // When all stores so far are made.
+  ticks drained() const noexcept { return drained_ > retired_ ? drained_ : retired_; }
+
+  // When the last instruction retired.
+  ticks now() const noexcept { return retired_; }
+  // When everything so far is over.
+  ticks end() const noexcept { return drained(); }
+  unsigned number() const noexcept { return number_; }
+
+  struct counts {
+    uint64_t instructions = 0, loads = 0, stores = 0, write_backs = 0, fences = 0, mispredicted = 0;
+    ticks fenced = 0;  // spent in fences
+  };
+  const counts& counted() const noexcept { return count_; }
+
+ private:
+  struct combining {
+    uint64_t line;
+    uint64_t mask;
+    ticks last;
+  };
+
+  void wait_retired(ticks until) noexcept;
+  ticks load(const reference& r, ticks at);
+  void store(const reference& r, ticks ready, bool stream);
+  void make_store(uint64_t address, unsigned bytes, ticks ready);
+  void combine(uint64_t address, unsigned bytes);
+  void send(combining& c);
+  void send_all();
+
+  unsigned number_;
+  caches& caches_;
+  memory& memory_;
+  ticks cycle_, slot_, mispredict_;
+  std::vector<ticks> reorder_, stores_;
+  size_t reorder_next_ = 0, store_next_ = 0;
+  ticks dispatch_ = 0, retired_ = 0, drained_ = 0, flushed_ = 0;
+  ticks ready_[operation::registers] = {};
+  std::vector<combining> combining_;
+  std::vector<uint64_t> foreseen_;
+  uint64_t history_ = 0;
+  counts count_;
+};
+
+}  // namespace scute::sim
