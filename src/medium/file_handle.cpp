@@ -158,7 +158,8 @@ int file_handle::grow(uint64_t offset, uint64_t n) const noexcept {
   if (e == 0 && ::ftruncate(fd_, end) == 0) return ::fdatasync(fd_) == 0 ? 0 : errno;
   const int why = e != 0 ? e : errno;
   // Back to what it was: the shortage of one moment is no longer file for ever.
-  return ::ftruncate(fd_, static_cast<off_t>(offset)) == 0 ? why : why;
+  cut(offset);
+  return why;
 }
 
 void file_handle::cut(uint64_t offset) const noexcept {

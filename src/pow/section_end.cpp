@@ -27,7 +27,11 @@ void section::commit() {
         "was not committed; all of it was aborted. Do not wait on a condition variable "
         "inside a section");
   }
+  const bool wait = s_.limit.one_stream && mode_ == durability::strict;
+  medium::writer* w = nullptr;
   try {
+    // What takes memory comes first: behind the batch nothing may fail.
+    if (wait) w = &s_.writer_of(seat_);
     collect_dependencies();
     if (!s_.limit.one_stream && mode_ == durability::strict && !rest_on_.empty()) {
       s_.sync(s_.writer_of(seat_));
@@ -57,21 +61,16 @@ void section::commit() {
   }
   for (const action& a : actions_)
     if (a.done != nullptr) a.done(a.who, a.what);
-  const bool wait = s_.limit.one_stream && mode_ == durability::strict;
-  dependencies seen;
-  if (wait) {
-    seen = rest_on_;
-    if (wrote_) seen.add(stream_lane, number_);
-  }
   tell_locks();
-  seen.leave([&](uint32_t lane_number, uint64_t number) {
+  const auto undurable = [&](uint32_t lane_number, uint64_t number) {
     return !SCUTE_PLANTED(pow_read_waits) && s_.find_lane(lane_number)->durable() < number;
-  });
-  medium::writer* const w = wait && !seen.empty() ? &s_.writer_of(seat_) : nullptr;
+  };
+  bool waits = wait && wrote_ && undurable(stream_lane, number_);
+  for (const dependency& d : rest_on_) waits = waits || (wait && undurable(d.lane, d.number));
   // The locks first: others get on while this waits for the device.
   give_locks_back();
   depth_ = 0;
-  if (w != nullptr) {
+  if (waits) {
     try {
       s_.sync(*w);
     } catch (...) {

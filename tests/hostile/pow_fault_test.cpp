@@ -157,14 +157,16 @@ class pow_fault : public testing::TestWithParam<std::tuple<size_t, scute_medium>
     if (failed) {
       EXPECT_TRUE(documented(c, *failed)) << static_cast<int>(*failed) << scute_errormsg();
     }
+    // The sync may fail behind the commit, and can be repeated.
+    const bool two_steps = std::string_view(op().name) == "later_and_sync";
     // A sync that fails leaves it to the next opening what the file holds; memory is as before then, or as after.
     if (w != nullptr && w->db.native_handle() != nullptr && failed != errc::io && op().opened) {
       const std::string here = w->text();
-      EXPECT_TRUE(here == (failed ? before : after)) << here;
+      EXPECT_TRUE(here == (failed ? before : after) || (two_steps && here == after)) << here;
     }
     w.reset();
     const std::string there = found();
-    if (failed == errc::io)
+    if (failed == errc::io || two_steps)
       EXPECT_TRUE(there == before || there == after) << there;
     else
       EXPECT_EQ(there, failed ? before : after);
