@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pow/lane.hpp"
 
+#include <iterator>
+
 #include "base/failure.hpp"
 #include "base/planted.hpp"
 
@@ -57,20 +59,27 @@ uint64_t lane::append(byte_buffer& image, frame_kind kind, uint32_t named, uint6
       cached_.back().to = end;
       cached_.back().number = number;
     } else {
-      cached_.push_back({segment_, position, end, number});
+      cached_.push_back({segment_, position, end, number, ++last_id_});
     }
   }
   return position;
 }
 
 void lane::write_back(medium::writer& with) {
-  std::vector<lines> now;
-  {
-    const locked guard(lock_);
-    now = cached_;
+  // A few at a time: a commit that has happened already must not fail for want of memory.
+  lines some[32];
+  size_t n = std::size(some);
+  for (uint64_t last = 0; n == std::size(some); last = n == 0 ? 0 : some[n - 1].id) {
+    n = 0;
+    {
+      const locked guard(lock_);
+      for (const lines& l : cached_)
+        if (l.id > last && n < std::size(some)) some[n++] = l;
+    }
+    for (size_t i = 0; i < n; ++i)
+      log::write_back(with, base_, space_.layout(), space_.place(some[i].segment), some[i].from,
+                      some[i].to);
   }
-  for (const lines& l : now)
-    log::write_back(with, base_, space_.layout(), space_.place(l.segment), l.from, l.to);
 }
 
 void lane::raise(uint64_t number) noexcept {

@@ -71,6 +71,7 @@ class lane {
   struct lines {
     uint32_t segment;
     uint64_t from, to, number;
+    uint64_t id;  // ascending
   };
   void raise(uint64_t number) noexcept;
 
@@ -84,6 +85,7 @@ class lane {
   std::atomic<uint64_t> finished_{0}, durable_{0};
   std::vector<uint32_t> pinned_;  // segments before this one that the open batch has parts in
   spin_lock lock_;
+  uint64_t last_id_ SCUTE_GUARDED_BY(lock_) = 0;
   std::vector<lines> cached_ SCUTE_GUARDED_BY(lock_);  // lines that no fence has covered yet
 };
 
