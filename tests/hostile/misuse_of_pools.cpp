@@ -94,7 +94,7 @@ void create(stage& s) {
   refused("too large", [](auto& b) { b.size = SCUTE_SIZE_MAX + 4096; });
   refused("size UINT64_MAX", [](auto& b) { b.size = UINT64_MAX; });
   refused("negative engine", [](auto& b) { b.engine = static_cast<scute_engine>(-1); });
-  refused("engine 3", [](auto& b) { b.engine = static_cast<scute_engine>(3); });
+  refused("engine 4", [](auto& b) { b.engine = static_cast<scute_engine>(4); });
   refused("unknown engine", [](auto& b) { b.engine = static_cast<scute_engine>(99); });
   refused("unknown protection", [](auto& b) { b.protection = static_cast<scute_protection>(4); });
   refused("negative protection",

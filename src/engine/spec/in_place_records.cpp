@@ -119,7 +119,7 @@ void spec::save(pool::lane& l, const tx::inplace_range& r, std::span<const tx::m
     const flight under_way(*fold_, l.index, mine.clock);
     const uint64_t sequence = draw(mine);
     log_->append(l.w, l.index, mine.records, frame_step, sequence, l.transaction);
-    l.w.fence(fence_site::save);
+    l.w.fence(fence_site::spec_save);
     s_.require_healthy();
     log_->fenced(l.index);
     // First all clocks: there is a record of this sequence now, whatever becomes of the range (SPEC-3).

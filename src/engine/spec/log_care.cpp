@@ -36,7 +36,7 @@ log_care::seen log_care::look_at(size_t segment, bool repair, const tx::log_find
         if (!repair || !is_misleading(s_, log_.layout(), where)) return;
         const std::byte nothing[log::line_size] = {};
         log::store_lines(w_, s_.medium->base(), log_.layout(), where, 0, nothing);
-        w_.fence(fence_site::replicas);
+        w_.fence(fence_site::log_care);
       });
   return result;
 }
@@ -109,7 +109,7 @@ void log_care::look_at_horizon(bool repair, const tx::log_finding_fn& tell) {
 
 void log_care::end() {
   if (!std::exchange(wrote_, false)) return;
-  w_.fence(fence_site::replicas);
+  w_.fence(fence_site::log_list_care);
   s_.require_healthy();
 }
 

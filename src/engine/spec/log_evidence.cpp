@@ -51,7 +51,7 @@ void clear_misleading(pool::state& s, medium::writer& w, const segment_list& lis
     any = true;
   }
   if (!any) return;
-  w.fence(fence_site::replicas);
+  w.fence(fence_site::log_evidence);
   s.require_healthy();
 }
 

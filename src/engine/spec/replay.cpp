@@ -183,7 +183,7 @@ replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
   overlay_lent(s, nullptr);
   if (watch != nullptr) watch->parity_begins(touched.ranges());
   touched.for_each([&](uint64_t offset, uint64_t n) { pool::recompute(s, w, offset, n); });
-  w.fence(fence_site::replay);
+  w.fence(fence_site::spec_replay);
   s.require_healthy();
   return r;
 }

@@ -51,7 +51,7 @@ tx::recovery_report spec::recover(medium::writer& w, tx::recovery_watch* watch) 
   // Everything is where it belongs, durably: nothing of the log is needed any more.
   commit_log log(s_, *list, r.horizon, r.last_frames);
   log.write_horizon(w, std::max(r.highest, r.horizon));
-  w.fence(fence_site::horizon);
+  w.fence(fence_site::spec_recovered);
   s_.require_healthy();
   clear_misleading(s_, w, *list);
   recovered_ = r.highest;
@@ -219,14 +219,14 @@ void spec::decide(pool::lane& l, lane_state& mine, uint32_t flags, how stores,
   const flight under_way(*fold_, l.index, mine.clock);
   const uint64_t sequence = draw(mine);
   log_->append(l.w, l.index, mine.records, flags, sequence, l.transaction);
-  l.w.fence(fence_site::decide);
+  l.w.fence(fence_site::spec_decide);
   s_.require_healthy();
   log_->fenced(l.index);
   l.begun.store(++l.sequence, std::memory_order_release);
   apply(l, mine, sequence, stores);
   apply_in_place(l, mine, sequence, ranges);
   l.applied.store(l.sequence, std::memory_order_release);
-  if (stores == how::streamed) l.w.fence(fence_site::apply);
+  if (stores == how::streamed) l.w.fence(fence_site::spec_placed);
 }
 
 void spec::commit(pool::lane& l, const tx::write_set& w) {
