@@ -117,7 +117,8 @@ settings read_settings(const std::string& path) {
     if (text.empty()) continue;
     const auto equals = text.find('=');
     const auto fail = [&](const std::string& why) {
-      throw std::runtime_error(path + ":" + std::to_string(number) + ": " + why);
+      throw std::runtime_error(std::string(path).append(":").append(std::to_string(number)) + ": " +
+                               why);
     };
     if (equals == std::string_view::npos) fail("neither a comment nor 'name = value'");
     try {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cmath>
-#include <cmath>
 #include <cstdint>
 
 namespace scute::sim {
