@@ -179,6 +179,8 @@ class ycsb_work final : public guest_work {
 
 std::unique_ptr<guest_work> make_work(const guest_task& t) {
   const auto is = [&](std::string_view with) { return t.work.starts_with(with); };
+  if (is("stamp-kmeans") && t.threads != 1)
+    throw std::invalid_argument("kmeans meets at a barrier, which fibers do not have");
   if (is("stamp-")) return std::make_unique<stamp_work>(t);
   if (t.threads != 1) throw std::invalid_argument("only STAMP runs on two cores");
   if (is("overwrite-")) return std::make_unique<overwrite_work>(t);

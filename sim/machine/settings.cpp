@@ -97,8 +97,9 @@ void set(settings& s, std::string_view name, std::string_view value) {
   if (error != std::errc() || end != value.data() + value.size() || !std::isfinite(v))
     throw std::invalid_argument(what + ": no number");
   if (v < found->least || v > found->most)
-    throw std::invalid_argument(what + ": must be " + to_text(found->least) + " to " +
-                                to_text(found->most));
+    throw std::invalid_argument(
+        std::string(what).append(": must be ").append(to_text(found->least)) + " to " +
+        to_text(found->most));
   const bool whole = !std::holds_alternative<double settings::*>(found->at);
   if (whole && v != std::floor(v)) throw std::invalid_argument(what + ": must be whole");
   if (found->power_of_two && !std::has_single_bit(static_cast<uint64_t>(v)))
@@ -116,7 +117,8 @@ settings read_settings(const std::string& path) {
     if (text.empty()) continue;
     const auto equals = text.find('=');
     const auto fail = [&](const std::string& why) {
-      throw std::runtime_error(path + ":" + std::to_string(number) + ": " + why);
+      throw std::runtime_error(std::string(path).append(":").append(std::to_string(number)) + ": " +
+                               why);
     };
     if (equals == std::string_view::npos) fail("neither a comment nor 'name = value'");
     try {

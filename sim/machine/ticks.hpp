@@ -2,6 +2,7 @@
 // Time in the simulator: whole ticks, of which a nanosecond has 1024, so that runs repeat exactly.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 namespace scute::sim {
@@ -10,8 +11,8 @@ using ticks = uint64_t;
 
 inline constexpr double ticks_per_ns = 1024;
 
-constexpr ticks from_ns(double ns) noexcept {
-  return static_cast<ticks>(ns * ticks_per_ns + 0.5);
+inline ticks from_ns(double ns) noexcept {
+  return static_cast<ticks>(std::llround(ns * ticks_per_ns));
 }
 constexpr double to_ns(ticks t) noexcept {
   return static_cast<double>(t) / ticks_per_ns;

@@ -43,7 +43,8 @@ bool hits(tags& c, uint64_t address, uint64_t bytes) {
   return all;
 }
 
-enum count : uint8_t { ir, i1mr, ilmr, dr, d1mr, dlmr, dw, d1mw, dlmw, counts };
+// Of each kind: references, misses of the first level, misses of the last one.
+enum count : uint8_t { fetches = 0, reads = 3, writes = 6, counts = 9 };
 
 int count_all(char** arguments) {
   tags i1 = cache_of(arguments[1]), d1 = cache_of(arguments[2]), last = cache_of(arguments[3]);
@@ -58,10 +59,10 @@ int count_all(char** arguments) {
     unsigned long long address = 0, bytes = 0;
     char kind = 0;
     if (std::sscanf(line.c_str(), " %c %llx,%llu", &kind, &address, &bytes) != 3) continue;
-    if (kind == 'I') refer(i1, ir, address, bytes);
+    if (kind == 'I') refer(i1, fetches, address, bytes);
     // A modification is a read to cachegrind: the write that follows hits.
-    if (kind == 'L' || kind == 'M') refer(d1, dr, address, bytes);
-    if (kind == 'S') refer(d1, dw, address, bytes);
+    if (kind == 'L' || kind == 'M') refer(d1, reads, address, bytes);
+    if (kind == 'S') refer(d1, writes, address, bytes);
   }
   const char* const names[] = {"Ir", "I1mr", "ILmr", "Dr", "D1mr", "DLmr", "Dw", "D1mw", "DLmw"};
   for (unsigned i = 0; i < counts; ++i)
