@@ -65,18 +65,21 @@ void page_doubts::examine(uint64_t page, const uncertain& u) {
     for (uint64_t at = std::max(from, page); at < std::min(from + n, page + format::page); ++at)
       if (u[at - page]) fn(at);
   };
+  const auto condemn = [&](const mend::fragment_in_page& f) {
+    bool any = false;
+    constexpr auto pattern = std::byte{0xdb};
+    each(f.fragment.payload, f.fragment.room, [&](uint64_t at) {
+      any = true;
+      w.stream(s_.at(at), &pattern, 1, medium::purpose::data);
+    });
+    if (any) lose(f);
+  };
   mend::for_each_fragment(s_, page, [&](const mend::fragment_in_page& f) {
     const pool::fragment& g = f.fragment;
     if (pool::valid(s_, g)) {
       // DOUBT-3
       if (s_.has_checksums || g.metadata || f.object == 0) return;
-      bool any = false;
-      constexpr auto pattern = std::byte{0xdb};
-      each(g.payload, g.room, [&](uint64_t at) {
-        any = true;
-        w.stream(s_.at(at), &pattern, 1, medium::purpose::data);
-      });
-      if (any) lose(f);
+      condemn(f);
       return;
     }
     format::fragment_header h;
@@ -91,8 +94,14 @@ void page_doubts::examine(uint64_t page, const uncertain& u) {
     each(g.header, sizeof h, [&](uint64_t at) {
       w.stream(s_.at(at), &decoded[at - page], 1, medium::purpose::metadata);
     });
-    each(g.payload, g.room,
-         [&](uint64_t at) { w.stream(s_.at(at), &decoded[at - page], 1, medium::purpose::data); });
+    if (s_.has_checksums || g.metadata) {
+      each(g.payload, g.room, [&](uint64_t at) {
+        w.stream(s_.at(at), &decoded[at - page], 1, medium::purpose::data);
+      });
+      return;
+    }
+    // DOUBT-3: the header, which was uncertain as well, vouches for itself alone.
+    if (format::meta_role(h.meta) != format::role::free) condemn(f);
   });
 }
 
