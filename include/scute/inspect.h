@@ -20,7 +20,7 @@ enum scute_region SCUTE_ENUM {
   SCUTE_REGION_CHUNK_HEADER = 3,
   SCUTE_REGION_OBJECT = 4, /* inside a chunk that holds objects, header or payload */
   SCUTE_REGION_FREE = 5,   /* a chunk in no use, or row space past the last chunk */
-  SCUTE_REGION_LOG = 6,    /* a chunk lent to a log: of engine spec, or one that overflowed its lane */
+  SCUTE_REGION_LOG = 6, /* a chunk lent to a log: of engine spec, or one that overflowed its lane */
   SCUTE_REGION_PARITY = 7,
   SCUTE_REGION_PADDING = 8, /* in no use at all */
   SCUTE_REGION_NOTES = 9    /* the rest of the superblocks' pages: event ring, notes of repairs */

@@ -21,7 +21,46 @@ inline uint64_t index_of(uint64_t id) noexcept {
 /// vary. A face must not move: the store has its address.
 template <class Face>
 class keeper {
- public:
+ protected:
+  ~keeper() = default;
+  /// To be called when the face is made, as its last step.
+  void open() { check(scute_pow_table_open(store_, name_.c_str(), &k_, &table_)); }
+
+  scute_pow_section* here_or_throw() const {
+    scute_pow_section* s = nullptr;
+    check(scute_pow_current(store_, &s));
+    return s;
+  }
+  bool edit_object(scute_pow_section* s, uint64_t id) const {
+    int first = 0;
+    check(scute_pow_edit(s, table_, id, &first));
+    return first != 0;
+  }
+  uint64_t new_object(scute_pow_section* s, uint64_t index = SCUTE_POW_ANY) const {
+    uint64_t id = 0;
+    check(scute_pow_new(s, table_, index, &id));
+    return id;
+  }
+  void erase_object(scute_pow_section* s, uint64_t id) const {
+    check(scute_pow_erase(s, table_, id));
+  }
+  /// Undo: back(face, saved) if the section aborts; saved is destroyed at its end in any case.
+  template <class Saved, class Back>
+  void on_abort(scute_pow_section* s, Saved saved, Back) {
+    auto kept = std::make_unique<Saved>(std::move(saved));
+    check(scute_pow_undo(
+        s,
+        [](void* who, void* what) {
+          const std::unique_ptr<Saved> mine(static_cast<Saved*>(what));
+          Back{}(*static_cast<Face*>(who), *mine);
+        },
+        [](void*, void* what) { delete static_cast<Saved*>(what); }, static_cast<Face*>(this),
+        kept.get()));
+    static_cast<void>(kept.release());
+  }
+
+ private:
+  friend Face;  // alone derives from a keeper of its own name
   keeper(store& s, const std::string& name, uint32_t type, uint32_t size, bool chooses)
       : store_(s.native_handle()), bytes_each_(size) {
     k_.struct_size = sizeof k_;
@@ -63,45 +102,6 @@ class keeper {
   keeper(const keeper&) = delete;
   keeper& operator=(const keeper&) = delete;
 
- protected:
-  ~keeper() = default;
-  /// To be called when the face is made, as its last step.
-  void open() { check(scute_pow_table_open(store_, name_.c_str(), &k_, &table_)); }
-
-  scute_pow_section* here_or_throw() const {
-    scute_pow_section* s = nullptr;
-    check(scute_pow_current(store_, &s));
-    return s;
-  }
-  bool edit_object(scute_pow_section* s, uint64_t id) const {
-    int first = 0;
-    check(scute_pow_edit(s, table_, id, &first));
-    return first != 0;
-  }
-  uint64_t new_object(scute_pow_section* s, uint64_t index = SCUTE_POW_ANY) const {
-    uint64_t id = 0;
-    check(scute_pow_new(s, table_, index, &id));
-    return id;
-  }
-  void erase_object(scute_pow_section* s, uint64_t id) const {
-    check(scute_pow_erase(s, table_, id));
-  }
-  /// Undo: back(face, saved) if the section aborts; saved is destroyed at its end in any case.
-  template <class Saved, class Back>
-  void on_abort(scute_pow_section* s, Saved saved, Back) {
-    auto kept = std::make_unique<Saved>(std::move(saved));
-    check(scute_pow_undo(
-        s,
-        [](void* who, void* what) {
-          const std::unique_ptr<Saved> mine(static_cast<Saved*>(what));
-          Back{}(*static_cast<Face*>(who), *mine);
-        },
-        [](void*, void* what) { delete static_cast<Saved*>(what); }, static_cast<Face*>(this),
-        kept.get()));
-    static_cast<void>(kept.release());
-  }
-
- private:
   static bytes_out& out() {
     static thread_local bytes_out one;
     return one;
