@@ -10,17 +10,23 @@ namespace {
 // Ordering points of a small transaction: with a log two, the log and the objects. Without one it is the
 // objects alone: the next transaction's fence settles the parity. One more is due only where two
 // transactions in a row have columns in common, and when the thread was held up for so long that the
-// parity was settled in the meantime (session/idle_drain.hpp).
+// parity was settled in the meantime (session/idle_drain.hpp). With a speculative log it is the log, and now and then a
+// fold's two.
 template <typename Complain>
 void verify_commit(const row& r, const Complain& complain, const std::string& name) {
   const costs& c = *r.per_op;
+  // Of objects that are overwritten again and again one in some hundred gets the bytes that it has.
+  const double same = r.work.starts_with("overwrite_hot") ? 0.01 : 1e-9;
   if (r.config.rfind("redo-", 0) == 0) {
-    if (c.fences != 2) complain(fmt::format("{} fences instead of 2: {}", c.fences, name));
+    if (!(c.fences > 2 - same && c.fences <= 2))
+      complain(fmt::format("{} fences instead of 2: {}", c.fences, name));
     if (c.bytes_log <= 0) complain("no bytes of log: " + name);
   } else {
-    if (!(c.fences >= 1 && c.fences <= 1.1))
+    if (!(c.fences >= 1 - same && c.fences <= 1.1))
       complain(fmt::format("{} fences instead of 1: {}", c.fences, name));
-    if (c.bytes_log != 0)
+    if (r.config.rfind("spec-", 0) == 0) {
+      if (c.bytes_log <= 0) complain("no bytes of log: " + name);
+    } else if (c.bytes_log != 0)
       complain(fmt::format("{} bytes of log instead of none: {}", c.bytes_log, name));
   }
 }

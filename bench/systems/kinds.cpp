@@ -30,6 +30,9 @@ const std::vector<system_kind>& system_kinds() {
        make_scute},
       {"plain-mlpc", "scute", "plain-mlpc", "Scute, log-free without pipelined kernels", true, true,
        make_scute},
+      {"spec-none", "scute", "spec-none", "Scute, speculative log, crash consistency only", true,
+       true, make_scute},
+      {"spec-mlpc", "scute", "spec-mlpc", "the same, everything protected", true, true, make_scute},
 #ifdef SCUTE_BENCH_HAVE_PMEMOBJ
       {"libpmemobj", "libpmemobj", "tx", "PMDK's object store, transactional C interface", true,
        true, make_pmemobj},

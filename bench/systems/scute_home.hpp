@@ -4,9 +4,12 @@
 
 #include <scute/pool.hpp>
 #include <string>
+#include <type_traits>
 #include <utility>
 
+#include "medium/persist.hpp"
 #include "systems/scute_pool.hpp"
+#include "workloads/stores/flushing_store.hpp"
 #include "workloads/stores/scute_store.hpp"
 
 namespace scute::bench {
@@ -32,12 +35,20 @@ class scute_home_of {
   }
 
  private:
+  store_type make_store() {
+    if constexpr (std::is_same_v<Store, workloads::flushing_store>)
+      return Store(pool_, {core::medium::persist().flush, core::medium::persist().fence});
+    else
+      return Store(pool_);
+  }
+
   temporary_pool file_;  // removes the file after the pool is closed
   scute::pool pool_;
-  store_type store_{pool_};
+  store_type store_ = make_store();
 };
 
 using scute_home = scute_home_of<workloads::scute_store>;
 using scute_in_place_home = scute_home_of<workloads::scute_in_place_store>;
+using scute_flushing_home = scute_home_of<workloads::flushing_store>;
 
 }  // namespace scute::bench

@@ -8,6 +8,7 @@ std::unique_ptr<stamp_system> make_scute_in_place_stamp(const stamp_kind& kind,
                                                         const stamp_task& task) {
   scute_options o = pool_options(kind.pool, task.size);
   o.flags |= SCUTE_PREALLOCATE;
+  o.log_cap = task.log_cap;
   return make_stamp_on<scute_in_place_home>(task, task.path, o);
 }
 

@@ -15,6 +15,11 @@ const std::vector<stamp_kind>& stamp_kinds() {
        make_scute_in_place_stamp},
       {"logfree-mlpc-in-place", "scute", "logfree-mlpc-in-place", "the same, everything protected",
        "logfree-mlpc", true, make_scute_in_place_stamp},
+      {"spec-none", "scute", "spec-none", "", "spec-none", false, make_scute_in_place_stamp},
+      {"spec-mlpc", "scute", "spec-mlpc", "", "spec-mlpc", false, make_scute_in_place_stamp},
+      {"spec-flush", "scute", "spec-flush",
+       "spec-none, and edits are written back before each commit; stamp only", "spec-none", false,
+       make_scute_flushing_stamp},
 #ifdef SCUTE_BENCH_HAVE_PMEMOBJ
       {"libpmemobj", "libpmemobj", "tx", "", "", false, make_pmemobj_stamp},
       {pmemobj_huge, pmemobj_huge, "tx", "", "", false, make_pmemobj_stamp},

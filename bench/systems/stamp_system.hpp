@@ -29,8 +29,9 @@ class stamp_system {
 struct stamp_task {
   const workloads::stamp::any_input& input;
   unsigned threads;
-  std::string path;  // of the file to make; systems without a file ignore it
-  uint64_t size;     // of the file
+  std::string path;      // of the file to make; systems without a file ignore it
+  uint64_t size;         // of the file
+  uint64_t log_cap = 0;  // bytes of a speculative log; 0: as the library chooses
 };
 
 struct stamp_kind {
@@ -49,6 +50,8 @@ const std::vector<stamp_kind>& stamp_kinds();
 std::unique_ptr<stamp_system> make_scute_stamp(const stamp_kind&, const stamp_task&);
 // Ranges are edited where they lie.
 std::unique_ptr<stamp_system> make_scute_in_place_stamp(const stamp_kind&, const stamp_task&);
+// The same, and what was edited is written back before the commit.
+std::unique_ptr<stamp_system> make_scute_flushing_stamp(const stamp_kind&, const stamp_task&);
 // Throws no_huge_pages if its pool is to have them and gets none.
 std::unique_ptr<stamp_system> make_pmemobj_stamp(const stamp_kind&, const stamp_task&);
 // A run of an array is saved element by element.

@@ -44,6 +44,7 @@ struct work_group {
 const std::vector<work_group>& work_groups();
 
 work_group object_works();
+work_group hot_work();
 work_group open_works();
 work_group check_work();
 work_group scrub_work();
@@ -57,6 +58,7 @@ work_group durable_work();
 work_group table3_work();
 work_group stages_work();
 work_group stamp_works();
+work_group stamp_cap_work();
 work_group ents_works();
 work_group ents_level_works();
 

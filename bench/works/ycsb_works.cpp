@@ -45,8 +45,8 @@ const char* name_of(ycsb::distribution d) {
 
 bool contends(const options& o, const system_kind& k) {
   if (k.name == pmemobj_huge) return !o.quick && o.wants_system(k.name) && grants_huge_pages(o.dir);
-  for (const char* name :
-       {"redo-none", "redo-mlpc", "logfree-mlpc", "plain-mlpc", "libpmemobj", "volatile"})
+  for (const char* name : {"redo-none", "redo-mlpc", "logfree-mlpc", "spec-mlpc", "plain-mlpc",
+                           "libpmemobj", "volatile"})
     if (k.name == name) return o.wants_system(k.name) && !(o.quick && k.name == "plain-mlpc");
   return false;
 }

@@ -32,7 +32,7 @@ field="\"[a-z0-9_]*\":($value|\{(\"[a-z_]*\":$value,?)+\})"
 
 for work in alloc overwrite_sequential overwrite_random edit_in_place free open_clean open_clean_empty \
   recovery_open check scrub under_scrub policy_ordered_map policy_hash_map parity medium \
-  map_insert map_get map_remove ycsb_a ycsb_b ycsb_c ycsb_d ycsb_e ycsb_f kv_put; do
+  overwrite_hot overwrite_hot_cpu map_insert map_get map_remove ycsb_a ycsb_b ycsb_c ycsb_d ycsb_e ycsb_f kv_put; do
   grep -q "\"work\":\"$work\"" rows.jsonl || fail "no row of $work"
   grep -q "^### $work, 1 thread\$" tables.md || fail "no table of $work"
 done
@@ -48,11 +48,14 @@ done
 grep -q 'libpmemobj-huge is left out' err.txt || ! grep -q '^  libpmemobj-huge ' list.txt ||
   grep -q '"work":"overwrite_random",.*"system":"libpmemobj-huge"' rows.jsonl || fail "no row of libpmemobj-huge"
 
+for cap in cap-1m cap-64m; do
+  grep -q "\"work\":\"stamp_cap\",\"structure\":\"yada\",.*\"config\":\"$cap\"" rows.jsonl || fail "no row of a log with $cap"
+done
 grep -q '^### table3, ' tables.md || fail "no table 3"
 grep -q '^### stamp_load, ' tables.md || fail "no loads of STAMP"
 # Every application ran on every system of this build that is not only for who names it.
 for application in genome intruder kmeans-low kmeans-high labyrinth ssca2 vacation-low vacation-high yada; do
-  for system in redo-none redo-mlpc logfree-mlpc libpmemobj no-log volatile; do
+  for system in redo-none redo-mlpc logfree-mlpc spec-none spec-mlpc spec-flush libpmemobj no-log volatile; do
     grep -q "^  $system " list.txt || [ "$system" = libpmemobj ] || fail "--list does not name $system"
     ! grep -q "^  $system " list.txt ||
       grep -q "\"work\":\"stamp\",\"structure\":\"$application\",.*\"\(system\|config\)\":\"$system\"" rows.jsonl ||

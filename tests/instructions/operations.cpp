@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One operation, again and again, for whoever counts its instructions: all of them happen in measured().
 //   operations ENGINE OPERATION TIMES        operations --list
+// ENGINE-none: without protection.
 #include <scute/scute.h>
 #include <scute/pool.hpp>
 #include <scute/tx.hpp>
@@ -35,13 +36,24 @@ void check(int code) {
   std::exit(1);
 }
 
+scute::engine engine_of(const std::string& name) {
+  if (name == "redo") return scute::engine::redo;
+  if (name == "logfree") return scute::engine::logfree;
+  if (name == "spec") return scute::engine::spec;
+  std::fprintf(stderr, "no engine '%s'\n", name.c_str());
+  std::exit(2);
+}
+
 class bench {
  public:
   bench(const char* engine, uint64_t size) {
     scute::options how;
     how.size = 256 << 20;
     how.medium = scute::medium::ram;
-    how.engine = std::string(engine) == "redo" ? scute::engine::redo : scute::engine::logfree;
+    const std::string name = engine, bare = "-none";
+    const bool protects = !name.ends_with(bare);
+    how.engine = engine_of(protects ? name : name.substr(0, name.size() - bare.size()));
+    if (!protects) how.protection = scute::protection::none;
     std::filesystem::remove("operations.pool");
     pool_ = scute::pool::create("operations.pool", how);
     for (auto& x : bytes_) x = static_cast<unsigned char>(next_random());
@@ -79,6 +91,16 @@ class bench {
       check(in_place ? scute_tx_inplace(tx, oid, offset, length, &at)
                      : scute_tx_add_range(tx, oid, offset, length, &at));
       std::memcpy(at, bytes_ + next_random() % 64, length);
+    });
+  }
+  // Three fields of as many objects.
+  void edit_three() {
+    transact([&](scute_tx* tx) {
+      for (unsigned k = 0; k < 3; ++k) {
+        void* at = nullptr;
+        check(scute_tx_inplace(tx, oids_[next_random() % objects], 8 * (next_random() % 8), 8, &at));
+        std::memcpy(at, bytes_ + next_random() % 64, 8);
+      }
     });
   }
   void allocate(size_t size) {
@@ -132,6 +154,7 @@ constexpr operation operations[] = {
     {"range of 8 in 256", 256, [](bench& b) { b.edit(40, 8, false); }},
     {"range of 8 in 4096", 4096, [](bench& b) { b.edit(40, 8, false); }},
     {"in place 64 in 256", 256, [](bench& b) { b.edit(40, 64, true); }},
+    {"in place 3 of 8", 256, [](bench& b) { b.edit_three(); }},
     {"allocate 64", 64, [](bench& b) { b.allocate(64); }},
     {"free 64", 64, [](bench& b) { b.free_one(); }},
     {"map insert", 0, [](bench& b) { b.insert(); }},

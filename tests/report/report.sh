@@ -31,7 +31,7 @@ Only one wire.
 TEXT
 expect 0 "$python" "$tool" adopt raw new --seconds 3720 --ran "./dev bench --rounds 3"
 rows=$(wc -l <raw/results.jsonl)
-has err.txt "$rows rows, 22 plots"
+has err.txt "$rows rows, 23 plots"
 [ "$(grep -c '^drawing ' err.txt)" = 23 ] || fail "not a line of progress per plot"
 cmp raw/results.jsonl new/results.jsonl
 

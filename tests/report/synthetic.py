@@ -47,6 +47,10 @@ for threads in (1, 2):
                     slow *= 0.8
                 add(work, size, threads, system, config, (300 + size / 4) * factor(config) * slow,
                     **counters(system, config, size))
+        if threads == 1:
+            for work in ("overwrite_hot", "overwrite_hot_cpu"):
+                for system, config in [("scute", c) for c in ("logfree-mlpc", "spec-mlpc")] + HUGE:
+                    add(work, size, threads, system, config, 300 + size / 4, **counters(system, config, size))
         # Small objects are changed in less than 0.8 of the time of libpmemobj-huge, large ones in more.
         for system, config in SYSTEMS[:-1] + HUGE:
             slow = 0.8 if system == "libpmemobj-huge" else size / 2048 if config == "logfree-mlpc" else 1
@@ -82,6 +86,9 @@ for n, structure in enumerate(APPLICATIONS):
             deferred = {"deferred_ns_per_op": 90.0} if config == "spec-none" else {}
             add("stamp", 0, threads, system, config, ns * slow, structure=structure, **deferred,
                 **counters(system, config, 64))
+    for more, cap in enumerate((1, 4, 16, 64)):
+        add("stamp_cap", 0, 1, "scute", f"cap-{cap}m", 1000 / (1 + more / 10), structure=structure,
+            **counters("scute", "spec-none", 64))
     rows.append({"work": "stamp_load", "structure": structure, "size": 0, "threads": 1, "system": "scute",
                  "config": "counted", "ns_per_op": 0.0, "spread": 0.0, "ops": 1000, "changed_bytes": 48.5,
                  "new_bytes": 15.5, "updates": 7000 + n})

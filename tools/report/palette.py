@@ -27,6 +27,15 @@ _LOOKS: dict[str, Look] = {
     "plain-mlpc": Look("#8ad9be", "//", "s"),
     "logfree-mlpc": Look("#009e73", "", "o"),
     "logfree2-mlpc": Look("#00523b", "", "D"),
+    # Scute with a speculative log: violet.
+    "spec-none": Look("#d6c9ee", "", "<"),
+    "spec-flush": Look("#a991d6", "//", ">"),
+    "spec-mlpc": Look("#6a3fb5", "", "H"),
+    # The same over the cap of its log.
+    "cap-1m": Look("#d6c9ee", "", "<"),
+    "cap-4m": Look("#a991d6", "", ">"),
+    "cap-16m": Look("#6a3fb5", "", "^"),
+    "cap-64m": Look("#3c1f73", "", "v"),
     # Scute, structures in DRAM.
     "pow": Look("#c2185b", "", "P"),
     "pow-none": Look("#e78ab0", "//", "p"),

@@ -37,10 +37,12 @@ Section = tuple[str, tuple[str, ...], tuple[Callable[[Canvas, Rows], list[Pictur
 SECTIONS: tuple[Section, ...] = (
     ("Object transactions", tuple(w for w, _ in transaction_plots.OBJECTS),
      (transaction_plots.objects, protection_plots.bytes_written), tables.by_size),
+    ("A few objects, overwritten again and again", ("overwrite_hot", "overwrite_hot_cpu"), (), tables.by_size),
     ("Maps", ("map_",), (transaction_plots.maps,), tables.by_structure),
     ("YCSB", ("ycsb_",), (transaction_plots.ycsb,), tables.by_work),
     ("STAMP", (stamp_plots.RUN, stamp_plots.LOAD),
      (stamp_plots.speedup, stamp_plots.overhead, stamp_plots.bytes_written), tables.applications),
+    ("STAMP over the cap of the log", (stamp_plots.CAP,), (stamp_plots.log_cap,), tables.by_structure),
     ("Maps, TATP and TPC-C as ENTS ran them", ents_plots.WORKS, (ents_plots.works,), tables.by_cell),
     ("Level hashing", ("ents_level_",), (ents_plots.level,), tables.by_cell),
     ("Durable records on a disk", ("kv_",), (transaction_plots.durable,), tables.by_threads),

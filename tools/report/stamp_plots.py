@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Plots of STAMP, as the SpecPMT paper has them: speed-up over libpmemobj (Figure 12), time over the volatile
-version's (Figure 1), bytes written (Figure 14). Figure 15, throughput over the cap of the log, belongs here as
-soon as scute-bench has rows of it: a function more, and its name in SECTIONS of report.py."""
+version's (Figure 1), bytes written (Figure 14), throughput over the cap of the log (after Figure 15)."""
 from __future__ import annotations
 
 from matplotlib.axes import Axes
@@ -15,7 +14,7 @@ from canvas import Canvas, Panel, Picture, Point
 from ratio import geometric_mean
 from rows import PEER, PEER_HUGE, Row, Rows
 
-RUN, LOAD = "stamp", "stamp_load"
+RUN, LOAD, CAP = "stamp", "stamp_load", "stamp_cap"
 APPLICATIONS = ("genome", "intruder", "kmeans-low", "kmeans-high", "labyrinth", "ssca2", "vacation-low",
                 "vacation-high", "yada")
 MEAN = "mean"
@@ -120,3 +119,23 @@ def bytes_written(c: Canvas, rows: Rows) -> list[Picture]:
 
 def _asked_for(load: Row) -> float:
     return (load.number("changed_bytes") or 0.0) + (load.number("new_bytes") or 0.0)
+
+
+def log_cap(c: Canvas, rows: Rows) -> list[Picture]:
+    """Against the largest log."""
+    at = rows.where(work=CAP)
+    caps = palette.order(at.distinct("config"))
+    if len(caps) < 2:
+        return []
+    stem, title = ("stamp-cap", f"STAMP: throughput over the cap of the speculative log, relative to {caps[-1]}, "
+                   "higher is better")
+    groups = series.in_order(at.distinct("structure"), APPLICATIONS)
+    panel = _with_mean(series.relative(at, series.by_structure, caps[-1]), groups)
+    figure, (a,) = c.grid(stem, title, 1, 1, 12.0, 3.2)
+    names = [n for n in caps if n in panel]
+    canvas.bars(a, panel, names, [*groups, MEAN], 1.0)
+    a.set_xticks(range(len(groups) + 1), _labels([*groups, MEAN]))
+    a.set_ylabel("times")
+    canvas.legend(figure, names)
+    return [c.save(figure, stem, title, "After Figure 15 of the SpecPMT paper, which varies the size of epochs in "
+                   "simulated hardware; 1 thread, nothing protected.")]

@@ -4,7 +4,6 @@
 // undoes nothing. It is for comparison only: what persistence costs without consistency.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,16 +13,11 @@
 #include <vector>
 
 #include "workloads/stores/arena.hpp"
+#include "workloads/stores/lines.hpp"
 #include "workloads/stores/store.hpp"
 #include "workloads/stores/volatile_store.hpp"
 
 namespace scute::workloads {
-
-// How bytes get to the medium.
-struct persistence {
-  void (*flush)(const void* p, size_t n) noexcept;  // begins to write back every line of [p, p+n)
-  void (*fence)() noexcept;
-};
 
 class unlogged_store {
  public:
@@ -33,7 +27,7 @@ class unlogged_store {
 
   class tx : public reader {
    public:
-    explicit tx(unlogged_store& store) : store_(store), lines_(room()) { lines_.clear(); }
+    explicit tx(unlogged_store& store) : store_(store) {}
 
     template <class T>
     struct made {
@@ -42,24 +36,24 @@ class unlogged_store {
     };
     template <class T, class F, class C>
     F& edit(ptr<T> p, F C::* field) {
-      return *noted(&(p.address()->*field), 1);
+      return *lines_.noted(&(p.address()->*field), 1);
     }
     template <class T, class C, class E, size_t N>
     E& edit(ptr<T> p, E (C::*array)[N], uint64_t index) {
-      return *noted(&(p.address()->*array)[index], 1);
+      return *lines_.noted(&(p.address()->*array)[index], 1);
     }
     template <class T, class C, class E, size_t N>
     std::span<E> edit(ptr<T> p, E (C::*array)[N], uint64_t index, uint64_t n) {
-      return {noted(&(p.address()->*array)[index], n), static_cast<size_t>(n)};
+      return {lines_.noted(&(p.address()->*array)[index], n), static_cast<size_t>(n)};
     }
     template <class T>
     T& open(ptr<T> p) {
-      return *noted(p.address(), 1);
+      return *lines_.noted(p.address(), 1);
     }
     template <class T>
     made<T> make() {
       T* const at = new (store_.arena_.take(sizeof(T))) T();
-      noted(at, 1);
+      lines_.noted(at, 1);
       return {ptr<T>(at), *at};
     }
     template <class T>
@@ -70,35 +64,18 @@ class unlogged_store {
 
    private:
     friend class unlogged_store;
-    static constexpr uintptr_t line = 64;
     struct piece {
       void* at;
       size_t size;
     };
 
-    template <class T>
-    T* noted(T* first, uint64_t n) {
-      const auto begin = reinterpret_cast<uintptr_t>(first), end = begin + n * sizeof(T);
-      for (uintptr_t at = begin & ~(line - 1); at < end; at += line)
-        if (lines_.empty() || lines_.back() != at) lines_.push_back(at);
-      return first;
-    }
     void commit() {
-      std::ranges::sort(lines_);
-      lines_.erase(std::unique(lines_.begin(), lines_.end()), lines_.end());
-      for (const uintptr_t at : lines_) store_.how_.flush(reinterpret_cast<const void*>(at), line);
-      if (!lines_.empty()) store_.how_.fence();
+      if (lines_.flush(store_.how_)) store_.how_.fence();
       for (const piece& p : freed_) store_.arena_.give_back(p.at, p.size);
     }
 
-    // A thread has one transaction at a time, and keeps the room.
-    static std::vector<uintptr_t>& room() {
-      thread_local std::vector<uintptr_t> lines;
-      return lines;
-    }
-
     unlogged_store& store_;
-    std::vector<uintptr_t>& lines_;
+    edited_lines lines_;
     std::vector<piece> freed_;
   };
 

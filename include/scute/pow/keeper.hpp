@@ -17,6 +17,13 @@ inline uint64_t index_of(uint64_t id) noexcept {
   return id & SCUTE_POW_INDEX_MASK;
 }
 
+/// A member of what is neither copied nor moved.
+struct unmoved {
+  unmoved() = default;
+  unmoved(const unmoved&) = delete;
+  unmoved& operator=(const unmoved&) = delete;
+};
+
 /// Face has: void write(uint64_t index, bytes_out&), void found(uint64_t id, bytes_in&). size: of plain objects; 0: they
 /// vary. A face must not move: the store has its address.
 template <class Face>
@@ -99,9 +106,6 @@ class keeper {
     };
     name_ = name;
   }
-  keeper(const keeper&) = delete;
-  keeper& operator=(const keeper&) = delete;
-
   static bytes_out& out() {
     static thread_local bytes_out one;
     return one;
@@ -111,6 +115,7 @@ class keeper {
   uint32_t bytes_each_;  // 0: they vary
   scute_pow_keeper k_{};
   std::string name_;
+  [[no_unique_address]] unmoved here_;
 };
 
 }  // namespace scute::pow::detail
