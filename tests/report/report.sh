@@ -32,7 +32,7 @@ TEXT
 expect 0 "$python" "$tool" adopt raw new --seconds 3720 --ran "./dev bench --rounds 3"
 rows=$(wc -l <raw/results.jsonl)
 has err.txt "$rows rows, 23 plots"
-[ "$(grep -c '^drawing ' err.txt)" = 23 ] || fail "not a line of progress per plot"
+[ "$(grep -c '^drawing ' err.txt)" = 24 ] || fail "not a line of progress per plot"
 cmp raw/results.jsonl new/results.jsonl
 
 r=new/report.md
