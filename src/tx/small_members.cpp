@@ -131,8 +131,8 @@ constexpr size_t in_place_ranges = 8;
 small_member* transaction::open_in_place(uint64_t oid) {
   const uint64_t payload = oid ^ s_.oid_tag;
   heap::object o;
-  if (!s_.has_checksums || !s_.parity_is_log || s_.read_only || s_.resolving->pending() ||
-      payload >> 48 != 0 || count_ >= small_members_max || small_count_ != count_ ||
+  if (!s_.takes_small || s_.read_only || s_.resolving->pending() || payload >> 48 != 0 ||
+      count_ >= small_members_max || small_count_ != count_ ||
       !heap_.zones().locate_small(payload, o))
     return nullptr;
   const pool::cell c = pool::cell_of(s_.geo, o.header);

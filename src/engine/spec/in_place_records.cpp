@@ -8,6 +8,7 @@
 #include "base/rounding.hpp"
 #include "codec/parity.hpp"
 #include "engine/common/in_place.hpp"
+#include "engine/spec/granules.hpp"
 #include "engine/spec/pages.hpp"
 #include "engine/spec/spec.hpp"
 #include "engine/spec/under_way.hpp"
@@ -17,17 +18,6 @@
 #include "tx/conflict.hpp"
 
 namespace scute::core::engine {
-namespace {
-
-struct granules {
-  uint64_t begin, end;
-  explicit granules(const tx::inplace_range& r) noexcept
-      : begin(round_down(r.offset, granule_size)),
-        end(round_up(r.offset + r.length, granule_size)) {}
-};
-
-}  // namespace
-
 // What the ranges hold now, by whole granules. They come first: patches of the same transaction in the same granules count.
 void spec::plan_in_place(lane_state& mine, std::span<const tx::inplace_range> ranges) {
   for (const tx::inplace_range& r : ranges) {
@@ -99,6 +89,11 @@ void spec::save(pool::lane& l, const tx::inplace_range& r, std::span<const tx::m
   s_.require_healthy();
   for (int attempt = 0; const tx::change c = tx::find_changed(s_, l, fragments); ++attempt)
     tx::mend_or_refuse(s_, l, c, attempt);
+  open_range(l, r);
+}
+
+// Under the claim of what the range is in, which is as the transaction has read it.
+void spec::open_range(pool::lane& l, const tx::inplace_range& r) {
   lane_state& mine = lanes_[l.index];
   const granules g(r);
   mine.reserved += room_->reserve(l, g.begin, g.end - g.begin);

@@ -16,6 +16,7 @@ log_room::log_room(pool::state& s, heap::heap& h, commit_log& log, fold& f, segm
 bool log_room::make(pool::lane& l, const commit_log::need& n) {
   for (unsigned spins = 0; !log_.make_room(l.index, n);) {
     s_.require_healthy();
+    settle();
     if (!log_.will_have_room(l.index, n)) return false;
     fold_.cycle();
     // The horizon waits for commits under way, which wait for nothing but stripes.
@@ -57,6 +58,7 @@ void log_room::lend_segments(pool::lane& l, uint64_t segments) {
 }
 
 void log_room::shrink(pool::lane& l) noexcept {
+  settle();
   const uint64_t horizon = log_.horizon();
   if (looked_at_.exchange(horizon, std::memory_order_relaxed) == horizon) return;
   try {
@@ -88,14 +90,28 @@ uint64_t log_room::reserve(pool::lane& l, uint64_t offset, uint64_t bytes) {
     offset += n;
     bytes -= n;
   }
+  // RESERVE-1
+  if (segments_of(open_bytes_.fetch_add(cost) + cost) <= kept_.load()) return cost;
+  try {
+    keep_enough(l);
+  } catch (...) {
+    open_bytes_.fetch_sub(cost);
+    throw;
+  }
+  return cost;
+}
+
+void log_room::keep_enough(pool::lane& l) {
   for (int attempt = 0;; ++attempt) {
     size_t missing = 0;
     {
       const locked turn(open_mutex_);
-      missing = log_.keep_back(segments_of(open_bytes_ + cost), 2 * size_t{s_.geo.lane_count});
+      const uint64_t wanted = segments_of(open_bytes_.load());
+      if (wanted <= kept_.load()) return;
+      missing = log_.keep_back(wanted, 2 * size_t{s_.geo.lane_count});
       if (missing == 0) {
-        open_bytes_ += cost;
-        return cost;
+        kept_.store(wanted);
+        continue;
       }
     }
     s_.require_healthy();
@@ -108,9 +124,21 @@ uint64_t log_room::reserve(pool::lane& l, uint64_t offset, uint64_t bytes) {
 
 void log_room::release(uint64_t reserved) noexcept {
   if (reserved == 0) return;
+  open_bytes_.fetch_sub(reserved);
+  if (kept_.load() > segments_of(1)) settle();
+}
+
+// RESERVE-2
+void log_room::settle() noexcept {
+  if (segments_of(open_bytes_.load()) >= kept_.load()) return;
   const locked turn(open_mutex_);
-  open_bytes_ -= reserved;
-  log_.keep_back(segments_of(open_bytes_), 0);
+  uint64_t wanted = segments_of(open_bytes_.load());
+  if (wanted >= kept_.load()) return;
+  const uint64_t before = kept_.exchange(wanted);
+  // Who has counted his bytes before that has seen the old number.
+  wanted = std::min(before, std::max(wanted, segments_of(open_bytes_.load())));
+  kept_.store(wanted);
+  log_.keep_back(wanted, 0);
 }
 
 }  // namespace scute::core::engine

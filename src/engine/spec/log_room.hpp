@@ -10,6 +10,10 @@
 // ROOM-2 Nobody lends from within an allocator step: the heap's lock is held there. So there is always room for steps: two
 //    segments for each lane, one that it is at and one that comes next, are kept free of reservations.
 // ROOM-3 What is reserved for ranges in place is there twice: the undo records before a fold are void only after it.
+// RESERVE-1 Who reserves counts his bytes first, and then looks whether what the fold keeps suffices for all that is counted. So
+//    of two who do it at once the second sees the first.
+// RESERVE-2 What is kept falls only by settle(), which says so first and then looks again at what is counted. A transaction's
+//    end only counts: as long as few bytes are open nothing is kept anew, nor given back.
 #pragma once
 
 #include <atomic>
@@ -36,6 +40,8 @@ class log_room {
   // release() takes. Throws SCUTE_E_NOSPC. Lends, if it has to.
   uint64_t reserve(pool::lane& l, uint64_t offset, uint64_t bytes);
   void release(uint64_t reserved) noexcept;
+  // The fold keeps no more than what is reserved now asks for. Any thread.
+  void settle() noexcept;
 
   bool is_larger() const noexcept { return larger_.load(std::memory_order_relaxed); }
   // Gives back what lend() has added, if nothing is in it. Outside of steps, in the lane's thread, nothing planned in the lane.
@@ -50,6 +56,7 @@ class log_room {
 
  private:
   void lend_segments(pool::lane& l, uint64_t segments);
+  void keep_enough(pool::lane& l);
   uint64_t segments_of(uint64_t reserved) const noexcept;
 
   pool::state& s_;
@@ -60,8 +67,9 @@ class log_room {
   segment_list list_;         // of whoever has list_mutex_
   std::atomic<bool> larger_{false};
   std::atomic<uint64_t> looked_at_{0};  // the horizon at the last look for what could go back
-  waiting_mutex open_mutex_;
-  uint64_t open_bytes_ SCUTE_GUARDED_BY(open_mutex_) = 0;
+  std::atomic<uint64_t> open_bytes_{0};
+  waiting_mutex open_mutex_;                            // of who changes kept_
+  std::atomic<uint64_t> kept_{commit_log::kept_least};  // segments, for open_bytes_
 };
 
 }  // namespace scute::core::engine

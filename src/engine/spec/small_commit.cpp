@@ -3,8 +3,10 @@
 // general way derives from patches is derived from the buffers here; the frames, and what becomes of them, are
 // the same.
 #include <cstring>
+#include <utility>
 
 #include "codec/diff.hpp"
+#include "engine/common/in_place.hpp"
 #include "engine/spec/spec.hpp"
 #include "pool/columns.hpp"
 #include "pool/fragment.hpp"
@@ -29,7 +31,8 @@ bool is_unchanged(const pool::state& s, const pool::lane& l, const tx::small_mem
   if (s.overlaid.open_elsewhere(m.header + format::header_size, m.room, l.index)) return false;
   format::fragment_header h;
   std::memcpy(&h, s.at(m.header), sizeof h);
-  if (m.what == change::contents) return std::memcmp(&h, &m.read, sizeof h) == 0;
+  if (m.what == change::contents || m.what == change::in_place)
+    return std::memcmp(&h, &m.read, sizeof h) == 0;
   return h.tag == m.read.tag && format::meta_role(h.meta) == format::role::live &&
          format::meta_generation(h.meta) == m.generation;
 }
@@ -68,11 +71,12 @@ void spec::add_part(pool::lane& l, lane_state& mine, const tx::small_member& m, 
   }
 }
 
-// Its header, and what differs of its payload. False if nothing does.
+// Its header, and what differs of its payload, but for ranges in place. False if nothing does.
 bool spec::add_changed(pool::lane& l, lane_state& mine, const tx::small_member& m) {
   using medium::purpose;
   constexpr uint64_t head = format::header_size;
-  if (m.what == change::freed) return add_part(l, mine, m, 0, head, purpose::metadata), true;
+  if (m.what == change::freed || m.what == change::in_place)
+    return add_part(l, mine, m, 0, head, purpose::metadata), true;
   if (m.what == change::fresh) return add_part(l, mine, m, 0, head + m.size, purpose::data), true;
   const std::byte *there = s_.at(m.header) + head, *here = m.image + head;
   const pool::optimistic_reads mark;
@@ -95,7 +99,7 @@ bool spec::add_changed(pool::lane& l, lane_state& mine, const tx::small_member& 
 
 bool spec::commit_short(pool::lane& l, std::span<const tx::small_member> members,
                         std::span<const tx::inplace_range> in_place, tx::slot_keeper*) {
-  if (!in_place.empty() || s_.resolving->pending() || s_.medium->failed()) return false;
+  if (s_.resolving->pending() || s_.medium->failed()) return false;
   if (room_->is_larger()) room_->shrink(l);
   tx::claim_guard claimed(s_, l);
   for (const tx::small_member& m : members)
@@ -105,15 +109,24 @@ bool spec::commit_short(pool::lane& l, std::span<const tx::small_member> members
   mine.start();
   mine.blocks.clear();
   l.pieces.clear();
+  if (!in_place.empty()) {
+    keep_in_place(s_, l, in_place);
+    if (s_.has_checksums) renew_images(l, members, in_place);
+    plan_in_place(mine, in_place);
+    mine.blocks.assign(mine.pinned.begin(), mine.pinned.end());
+  }
   for (const tx::small_member& m : members) {
     if (!is_unchanged(s_, l, m)) return false;
+    // Without checksums a change leaves the header as it is (CONFLICT-4).
+    if (m.what == change::in_place && !s_.has_checksums) continue;
     seal(s_, l, m);
     if (!add_changed(l, mine, m)) return false;
   }
   make_room(l, mine, growth::allowed);
-  decide(l, mine, 0, how::cached, {});
+  decide(l, mine, 0, how::cached, in_place);
   l.w.count.shorts.add(1);
   s_.require_healthy();
+  if (mine.reserved != 0) room_->release(std::exchange(mine.reserved, 0));
   s_.watch.deferred();
   return true;
 }

@@ -80,6 +80,8 @@ class spec final : public tx::engine {
   void stage(pool::lane& l, std::span<const pool::patch> patches) override;
   void save(pool::lane& l, const tx::inplace_range& r,
             std::span<const tx::member> fragments) override;
+  bool save_short(pool::lane& l, const tx::small_member& m, small_is known,
+                  const tx::inplace_range& r, std::byte* old) override;
   void restore(pool::lane& l, std::span<const tx::inplace_range> ranges) override;
   void prepare_reuse(pool::lane& l, uint64_t chunk, uint64_t length) override;
   void write_unlogged(pool::lane& l, std::span<const pool::patch> patches) override;
@@ -106,6 +108,9 @@ class spec final : public tx::engine {
   void add_part(pool::lane& l, lane_state& mine, const tx::small_member& m, uint64_t begin,
                 uint64_t end, medium::purpose why);
   bool add_changed(pool::lane& l, lane_state& mine, const tx::small_member& m);
+  void renew_images(const pool::lane& l, std::span<const tx::small_member> members,
+                    std::span<const tx::inplace_range> ranges) noexcept;
+  void open_range(pool::lane& l, const tx::inplace_range& r);
   bool open_imaged(pool::lane& l, const tx::inplace_range& r);
   bool open_part(pool::lane& l, const tx::inplace_range& r, uint64_t at, uint64_t n,
                  uint64_t sequence);
