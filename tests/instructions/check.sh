@@ -8,6 +8,7 @@ export LC_ALL=C SCUTE_CPU=avx2
 export GLIBC_TUNABLES=glibc.cpu.x86_rep_movsb_threshold=0x10000000
 operations=$SCUTE_TEST_OPERATIONS_EXE golden=$SCUTE_SOURCE_DIR/tests/instructions/golden.txt
 times=2000
+engines=(logfree redo spec spec-none)
 
 count() {  # ENGINE OPERATION: instructions of one
   "$SCUTE_TEST_VALGRIND" --tool=callgrind --toggle-collect=measured --callgrind-out-file=counted \
@@ -17,9 +18,13 @@ count() {  # ENGINE OPERATION: instructions of one
 
 {
   echo "# $SCUTE_TEST_COMPILER, AVX2 kernels: instructions of one transaction"
-  printf '%-22s %9s %9s\n' operation logfree redo
+  printf '%-22s' operation
+  printf ' %9s' "${engines[@]}"
+  echo
   while IFS= read -r operation; do
-    printf '%-22s %9d %9d\n' "$operation" "$(count logfree "$operation")" "$(count redo "$operation")"
+    printf '%-22s' "$operation"
+    for engine in "${engines[@]}"; do printf ' %9d' "$(count "$engine" "$operation")"; done
+    echo
   done < <("$operations" --list)
 } >now
 
@@ -31,14 +36,15 @@ fi
 percent=25
 [ "$(head -1 now)" != "$(head -1 "$golden")" ] || percent=2
 status=0
-paste -d '|' now "$golden" | awk -F '|' -v percent="$percent" '
+paste -d '|' now "$golden" | awk -F '|' -v percent="$percent" -v names="${engines[*]}" '
+  BEGIN { engines = split(names, name, " ") }
   NR <= 2 { next }
   {
     n = split($1, is, " "); m = split($2, was, " ")
-    for (k = 1; k >= 0; --k) {
+    for (k = engines - 1; k >= 0; --k) {
       a = is[n - k]; b = was[m - k]
       if (substr($1, 1, 22) != substr($2, 1, 22) || b == 0 || a > b * (1 + percent / 100) || a < b * (1 - percent / 100)) {
-        printf "%s: %d instructions with engine %s, golden are %d\n", substr($1, 1, 22), a, k ? "logfree" : "redo", b
+        printf "%s: %d instructions with engine %s, golden are %d\n", substr($1, 1, 22), a, name[engines - k], b
         bad = 1
       }
     }

@@ -11,6 +11,7 @@
 namespace scute::core::engine {
 namespace {
 
+constexpr uint64_t record_part_min = 64;  // a record is not cut into smaller parts, but for its end
 constexpr uint64_t horizon_magic = 0x486f727aULL << 32;  // "Horz"
 
 uint64_t horizon_at(const pool::state& s, uint64_t which, uint32_t replica) noexcept {
@@ -78,7 +79,6 @@ template <typename Fn, typename Next>
 uint64_t commit_log::divide(std::span<const log_range> records, uint64_t first, Fn&& fn,
                             Next&& next) const {
   constexpr uint64_t head = sizeof(format::log_record);
-  constexpr uint64_t least = 64;  // a record is not cut into smaller parts, but for its end
   uint64_t most = first != 0 ? first : layout_.frame_max();
   uint64_t used = sizeof(format::frame_head);
   const auto next_frame = [&] {
@@ -94,7 +94,7 @@ uint64_t commit_log::divide(std::span<const log_range> records, uint64_t first, 
       continue;
     }
     for (uint64_t from = 0; from < r.length;) {
-      if (used + head + least > most) next_frame();
+      if (used + head + record_part_min > most) next_frame();
       const uint64_t n = std::min(r.length - from, round_down(most - used - head, 8));
       fn(r, from, n);
       used += head + round_up(n, 8);
@@ -126,6 +126,18 @@ commit_log::need commit_log::need_of(uint32_t lane,
   // It is not cut, however little it leaves.
   if (n.frames == 1 && n.bytes <= room) return {1, n.bytes, layout_.frame_max()};
   return room >= split_min() && room >= 512 ? with(room) : n;
+}
+
+bool commit_log::has_room(uint32_t lane, std::span<const log_range> records) {
+  uint64_t bytes = sizeof(format::frame_head);
+  for (const log_range& r : records)
+    bytes += sizeof(format::log_record) + (r.bytes == nullptr ? 0 : round_up(r.length, 8));
+  // Not so near the end that divide() would cut it.
+  if (bytes + record_part_min > layout_.frame_max() || bytes > room_of(lane)) return false;
+  lane_end& l = lanes_[lane];
+  l.image.reserve(bytes + log::line_size);
+  l.first = layout_.frame_max();
+  return true;
 }
 
 bool commit_log::make_room(uint32_t lane, const need& n) {

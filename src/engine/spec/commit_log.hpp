@@ -72,6 +72,9 @@ class commit_log {
   // Room for them, in the lane's segment or in others. False, with nothing lost, if too few segments are free.
   // Writes nothing, so stripes may be held. Nothing else is appended in the lane before them.
   bool make_room(uint32_t lane, const need& n);
+  // The same for what is one frame and fits the segment that the lane is at, as nearly always; else false, and make_room() has
+  // to find out.
+  bool has_room(uint32_t lane, std::span<const log_range> records);
   // There will be, when all that is full is folded: so it is worth waiting for.
   bool will_have_room(uint32_t lane, const need& n);
   // Appends them as parts of one whole. There is room; durable at the next fence.

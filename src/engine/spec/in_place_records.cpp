@@ -149,7 +149,7 @@ void spec::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {
                            s_.locks.unlock_exclusive(stripe);
                          });
   close_in_place(s_, ranges);
-  room_->release(std::exchange(mine.reserved, 0));
+  end_reservation(l, mine);
 }
 
 }  // namespace scute::core::engine

@@ -22,7 +22,7 @@ bool log_room::make(pool::lane& l, const commit_log::need& n) {
     // The horizon waits for commits under way, which wait for nothing but stripes.
     spin_pause(spins);
   }
-  if (log_.is_nearly_full()) fold_.cycle();
+  help();
   return true;
 }
 
@@ -90,7 +90,7 @@ uint64_t log_room::reserve(pool::lane& l, uint64_t offset, uint64_t bytes) {
     offset += n;
     bytes -= n;
   }
-  // RESERVE-1
+  // ROOM-6
   if (segments_of(open_bytes_.fetch_add(cost) + cost) <= kept_.load()) return cost;
   try {
     keep_enough(l);
@@ -128,7 +128,7 @@ void log_room::release(uint64_t reserved) noexcept {
   if (kept_.load() > segments_of(1)) settle();
 }
 
-// RESERVE-2
+// ROOM-7
 void log_room::settle() noexcept {
   if (segments_of(open_bytes_.load()) >= kept_.load()) return;
   const locked turn(open_mutex_);

@@ -10,9 +10,9 @@
 // ROOM-2 Nobody lends from within an allocator step: the heap's lock is held there. So there is always room for steps: two
 //    segments for each lane, one that it is at and one that comes next, are kept free of reservations.
 // ROOM-3 What is reserved for ranges in place is there twice: the undo records before a fold are void only after it.
-// RESERVE-1 Who reserves counts his bytes first, and then looks whether what the fold keeps suffices for all that is counted. So
+// ROOM-6 Who reserves counts his bytes first, and then looks whether what the fold keeps suffices for all that is counted. So
 //    of two who do it at once the second sees the first.
-// RESERVE-2 What is kept falls only by settle(), which says so first and then looks again at what is counted. A transaction's
+// ROOM-7 What is kept falls only by settle(), which says so first and then looks again at what is counted. A transaction's
 //    end only counts: as long as few bytes are open nothing is kept anew, nor given back.
 #pragma once
 
@@ -30,6 +30,10 @@ class log_room {
  public:
   log_room(pool::state& s, heap::heap& h, commit_log& log, fold& f, segment_list list);
 
+  // Folds if the log is nearly full.
+  void help() {
+    if (log_.is_nearly_full()) fold_.cycle();
+  }
   // Room for what comes next in the lane. False if folds do not make it: then lend() may.
   bool make(pool::lane& l, const commit_log::need& n);
   // Makes the log larger by what this takes. Runs allocator steps in the lane. Throws SCUTE_E_NOSPC.

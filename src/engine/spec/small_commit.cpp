@@ -126,7 +126,7 @@ bool spec::commit_short(pool::lane& l, std::span<const tx::small_member> members
   decide(l, mine, 0, how::cached, in_place);
   l.w.count.shorts.add(1);
   s_.require_healthy();
-  if (mine.reserved != 0) room_->release(std::exchange(mine.reserved, 0));
+  if (mine.reserved != 0) end_reservation(l, mine);
   s_.watch.deferred();
   return true;
 }

@@ -120,6 +120,7 @@ void spec::plan(lane_state& mine, std::span<const pool::patch> patches) {
 
 // Room for all frames of the lane's records, before anything is pinned or drawn (SPEC-6).
 void spec::make_room(pool::lane& l, lane_state& mine, growth may) {
+  if (log_->has_room(l.index, mine.records)) return room_->help();
   const commit_log::need need = log_->need_of(l.index, mine.records);
   if (room_->make(l, need)) return;
   if (may == growth::never) room_->refuse(need);
@@ -244,8 +245,14 @@ void spec::commit(pool::lane& l, const tx::write_set& w) {
   pool::split(s_, l, w.patches);
   decide(l, mine, 0, how::cached, w.in_place);
   s_.require_healthy();
-  room_->release(std::exchange(mine.reserved, 0));
+  end_reservation(l, mine);
   s_.watch.deferred();
+}
+
+// Nothing goes back while something is reserved: so who has only ranges in place looks at the end as well.
+void spec::end_reservation(pool::lane& l, lane_state& mine) noexcept {
+  room_->release(std::exchange(mine.reserved, 0));
+  if (room_->is_larger()) room_->shrink(l);
 }
 
 void spec::step(pool::lane& l, std::span<const pool::patch> patches) {

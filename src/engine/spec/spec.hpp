@@ -110,6 +110,7 @@ class spec final : public tx::engine {
   bool add_changed(pool::lane& l, lane_state& mine, const tx::small_member& m);
   void renew_images(const pool::lane& l, std::span<const tx::small_member> members,
                     std::span<const tx::inplace_range> ranges) noexcept;
+  void end_reservation(pool::lane& l, lane_state& mine) noexcept;
   void open_range(pool::lane& l, const tx::inplace_range& r);
   bool open_imaged(pool::lane& l, const tx::inplace_range& r);
   bool open_part(pool::lane& l, const tx::inplace_range& r, uint64_t at, uint64_t n,
