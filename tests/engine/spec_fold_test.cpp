@@ -51,5 +51,17 @@ TEST_F(spec_fold, IsNotAtItsEndBehindACommitThatIsNearlyOver) {
   EXPECT_FALSE(fold->cycle());
 }
 
+// CLOG-6, ROOM-4. Another lane's segments used to count as gone while it wrote to them: so who came in between was refused, or
+// had chunks lent to the log.
+TEST_F(spec_fold, WaitsForWhatOtherLanesHaveTaken) {
+  using engine::commit_log;
+  const size_t rest = log->segments() - commit_log::kept_least;
+  ASSERT_TRUE(log->make_room(1, {rest, 0, 0}));
+  const commit_log::need one{1, 64, 0};
+  EXPECT_FALSE(log->make_room(2, one));
+  EXPECT_TRUE(log->will_have_room(one));
+  EXPECT_FALSE(log->will_have_room({rest + 1, 64, 0})) << "that is more than there is";
+}
+
 }  // namespace
 }  // namespace scute::test

@@ -13,9 +13,12 @@
 //    may always append what it has to renew, and never takes more, so that it leaves the others theirs while a commit under
 //    way holds the horizon back. Fewer are kept only when what it has in them is void.
 // CLOG-4 Segments may be added while others are used, and taken off again when all that were added are free. They are the
-//    last ones, and taken last.
+//    last ones, and taken last; and no lane stays at one when what it has appended is fenced, since a lane without work would
+//    keep it for good.
 // CLOG-5 What a lane has appended is fenced when the fence behind it has returned: from then on all copies have it, and what
 //    they lack of it is damage (log_care.hpp).
+// CLOG-6 Who has taken segments appends to all of them without waiting for anything but stripes, and takes none while he waits.
+//    So what others have taken comes back, and is worth waiting for, like what is full.
 #pragma once
 
 #include <algorithm>
@@ -72,8 +75,8 @@ class commit_log {
   // Room for them, in the lane's segment or in others. False, with nothing lost, if too few segments are free.
   // Writes nothing, so stripes may be held. Nothing else is appended in the lane before them.
   bool make_room(uint32_t lane, const need& n);
-  // There will be, when all that is full is folded: so it is worth waiting for.
-  bool will_have_room(uint32_t lane, const need& n);
+  // There will be, when all that is full or taken by now is folded: so it is worth waiting for (CLOG-6).
+  bool will_have_room(const need& n);
   // Appends them as parts of one whole. There is room; durable at the next fence.
   void append(medium::writer& w, uint32_t lane, std::span<const log_range> records, uint32_t flags,
               uint64_t sequence, uint64_t transaction) noexcept;
@@ -83,7 +86,9 @@ class commit_log {
   }
   // All that the lane has appended is durable. In its thread.
   void fenced(uint32_t lane) noexcept {
-    lanes_[lane].fenced.store(lanes_[lane].appended, std::memory_order_release);
+    lane_end& l = lanes_[lane];
+    l.fenced.store(l.appended, std::memory_order_release);
+    if (l.in && *l.in >= made_with_) leave_added(lane);  // CLOG-4
   }
   // What a frame with so many bytes of records takes of a segment.
   uint64_t bytes_of_frame(uint64_t records) const noexcept {
@@ -99,7 +104,11 @@ class commit_log {
 
   // Keeps so many segments for the fold, those included that it has. Returns how many are missing, if there shall be `others`
   // for the lanes beside them, with those that they are at; then nothing is changed. Fewer than before it may always keep.
-  size_t keep_back(size_t segments, size_t others);
+  // `to_come`: how many of them folds bring.
+  struct lack {
+    size_t missing = 0, to_come = 0;
+  };
+  lack keep_back(size_t segments, size_t others);
   // More than the least.
   bool is_keeping_more() {
     const locked turn(mutex_);
@@ -200,6 +209,8 @@ class commit_log {
     kept_back_ = std::max(to_keep_, std::min(kept_back_, of_fold_ + to_keep_));
   }
   void begin_next(medium::writer& w, uint32_t lane) noexcept;
+  void leave_added(uint32_t lane) noexcept;
+  size_t to_come() const SCUTE_REQUIRES(mutex_);
 
   pool::state& s_;
   uint64_t segment_size_;
@@ -216,8 +227,9 @@ class commit_log {
   size_t to_keep_ SCUTE_GUARDED_BY(mutex_) = kept_least;  // as soon as can be
   size_t kept_back_ SCUTE_GUARDED_BY(mutex_) = kept_least;
   size_t of_fold_ SCUTE_GUARDED_BY(mutex_) =
-      0;                  // segments that the fold has taken, and that are not free again
-  uint64_t written_ = 0;  // of the horizon
+      0;  // segments that the fold has taken, and that are not free again
+  size_t taken_ SCUTE_GUARDED_BY(mutex_) = 0;  // by lanes, but for the fold's, and not begun
+  uint64_t written_ = 0;                       // of the horizon
   bool is_written_ =
       false;  // in this session: what was found may be a dead process's, and not durable
   uint64_t writes_ = 0;

@@ -82,6 +82,10 @@ tx::engine::log_state spec::log() const noexcept {
   return {f.all, f.used, log_->horizon()};
 }
 
+bool spec::give_back_log(pool::lane& l) {
+  return room_ != nullptr && room_->is_larger() && room_->give_back(l);
+}
+
 void spec::look_at_log(bool repair, const tx::log_finding_fn& tell) {
   if (care_ != nullptr) care_->look(repair, tell);
 }
@@ -239,8 +243,8 @@ void spec::commit(pool::lane& l, const tx::write_set& w) {
   plan_in_place(mine, w.in_place);
   plan(mine, w.patches);
   find_blocks(mine);
+  pool::split(s_, l, w.patches);  // takes memory, and nothing that does comes behind (CLOG-6)
   make_room(l, mine, growth::allowed);
-  pool::split(s_, l, w.patches);
   decide(l, mine, 0, how::cached, w.in_place);
   s_.require_healthy();
   room_->release(std::exchange(mine.reserved, 0));
@@ -253,8 +257,8 @@ void spec::step(pool::lane& l, std::span<const pool::patch> patches) {
   mine.start();
   plan(mine, patches);
   find_blocks(mine);
-  make_room(l, mine, growth::never);
   pool::split(s_, l, patches);
+  make_room(l, mine, growth::never);
   decide(l, mine, frame_step, how::cached, {});
   s_.watch.deferred();
 }
@@ -268,8 +272,8 @@ void spec::stage(pool::lane& l, std::span<const pool::patch> patches) {
   for (const pool::patch& p : patches)
     mine.records.push_back({p.offset, nullptr, p.length, format::record_kind::placed});
   find_blocks(mine);
-  make_room(l, mine, growth::never);
   pool::split(s_, l, patches);
+  make_room(l, mine, growth::never);
   decide(l, mine, frame_step, how::streamed, {});
   s_.require_healthy();
   s_.watch.deferred();
