@@ -8,6 +8,7 @@
 
 #include "base/lock.hpp"
 #include "base/planted.hpp"
+#include "engine/spec/segment_list.hpp"
 #include "medium/mapped_medium.hpp"
 #include "medium/new_file.hpp"
 #include "mend/repair.hpp"
@@ -112,6 +113,7 @@ void instance::assemble() {
 std::unique_ptr<instance> instance::create(const std::string& path, const scute_options& o) {
   const auto start = clock::now();
   pool::choose_geometry(o);  // complains before anything is made
+  if (pool::choose_engine(o).log_in_chunks) engine::require_room_for_log(o);
   if ((o.flags & SCUTE_READONLY) != 0)
     throw failure(SCUTE_E_INVALID, "a new pool cannot be read-only");
   if (o.layout != nullptr && std::strlen(o.layout) >= sizeof(format::superblock::layout))

@@ -124,6 +124,9 @@ class engine : public heap::step_engine {
     uint64_t cap = 0, used = 0, horizon = 0;
   };
   virtual log_state log() const noexcept { return {}; }
+  // What it has borrowed from the heap, and needs no more, goes back, by steps in the lane. True if some did: so there is more
+  // room for objects. The lane has no patches planned. Throws as commit() does.
+  virtual bool give_back_log(pool::lane&) { return false; }
   // Looks for damage to what counts of it, and with `repair` puts it right. Any thread without locks.
   virtual void look_at_log(bool /*repair*/, const log_finding_fn& /*tell*/) {}
   // Calls fn(offset, length) for the parts of the file where something of it counts now.

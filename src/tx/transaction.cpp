@@ -180,13 +180,23 @@ void transaction::check_range(uint64_t size, uint64_t offset, uint64_t length) c
 
 // ---- the calls --------------------------------------------------------------------------------------
 
+// In the chunks that a log has borrowed, if there is no other room.
+heap::object transaction::reserve(uint64_t size) {
+  try {
+    return heap_.reserve(lane_, size);
+  } catch (const failure& e) {
+    if (e.code() != SCUTE_E_NOSPC || !engine_->give_back_log(lane_)) throw;
+  }
+  return heap_.reserve(lane_, size);
+}
+
 uint64_t transaction::alloc(uint64_t size, uint32_t type, void** bytes) {
   const medium::cost_scope as(medium::cost_part::allocate);
   if (size == 0) throw failure(SCUTE_E_INVALID, "an object of zero bytes");
   if (type >= format::type_zone)
     throw failure(SCUTE_E_INVALID, "type numbers from 0xffffff01 on are reserved");
   s_.require_healthy();
-  const heap::object o = heap_.reserve(lane_, size);
+  const heap::object o = reserve(size);
   pool::prefetch_data(s_, o.header, std::min<uint64_t>(o.room + 32, data_ahead));
   pool::prefetch_parity(s_, o.header, std::min<uint64_t>(o.room + 32, parity_ahead));
   try {

@@ -83,6 +83,7 @@ class transaction final : private slot_keeper {
   enum class verification { now, with_copy, never };
   micro_buffer& enter(uint64_t oid, verification how = verification::now);
   micro_buffer& enter_filled(uint64_t oid, uint64_t offset, uint64_t length);
+  heap::object reserve(uint64_t size);
   micro_buffer& add(const heap::object& o);
   void narrow(micro_buffer& b);
   void enter_index(size_t n) noexcept;

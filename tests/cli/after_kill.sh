@@ -29,7 +29,7 @@ noise() { # OFFSET LENGTH
     dd of="$pool" bs=1 seek="$1" conv=notrunc status=none iflag=fullblock
 }
 
-for engine in redo logfree; do
+for engine in redo logfree spec; do
   killed_pool $engine
   cp "$pool" killed.pool
   expect 0 "$scute" check "$pool"

@@ -56,6 +56,81 @@ TEST(spec_room, ATransactionLargerThanTheLogBorrowsChunks) {
   }
 }
 
+// Overwrites all of it, which takes more log than there is.
+void overwrite(pool_file& pool, scute_oid large, uint64_t size, int with) {
+  transaction tx(pool);
+  void* at = nullptr;
+  ASSERT_EQ(scute_tx_open(tx, large, &at), SCUTE_OK) << scute_errormsg();
+  std::memset(at, with, size);
+  ASSERT_EQ(tx.commit(), SCUTE_OK) << scute_errormsg();
+}
+
+// CLOG-4. The lane of a thread that had ended stayed at one of the chunks, and so none of them ever went back.
+TEST(spec_room, AThreadThatIsGoneKeepsNoChunks) {
+  pool_file pool;
+  pool.create(small_log(32 * mib, mib));
+  const uint64_t cap = pool.info().log_cap, size = 3 * mib;
+  const scute_oid large = pool.alloc(bytes(size, 1)), small = pool.alloc(bytes(64, 1));
+  std::thread([&] { overwrite(pool, large, size, 2); }).join();
+  EXPECT_GT(pool.info().log_cap, size);
+  for (int k = 0; k < 3; ++k) {
+    SCUTE_OKAY(scute_drain(pool));
+    pool.overwrite(small, bytes(64, static_cast<unsigned char>(k)));
+  }
+  EXPECT_EQ(pool.info().log_cap, cap);
+  pool.expect_sound();
+}
+
+// ROOM-5. All of these used to be refused until somebody had committed behind a fold.
+TEST(spec_room, ObjectsHaveTheRoomThatTheLogNeedsNoMore) {
+  pool_file pool;
+  pool.create(small_log(16 * mib, mib));
+  pool.in().idle.stop();  // nobody folds but who needs the room
+  const uint64_t cap = pool.info().log_cap, size = 3 * mib;
+  const scute_oid large = pool.alloc(bytes(size, 1));
+  const uint64_t chunks = pool.info().chunks_free;
+  overwrite(pool, large, size, 2);
+  EXPECT_GT(pool.info().log_cap, size);
+  EXPECT_LT(pool.info().chunks_free, chunks);
+  {
+    transaction tx(pool);
+    scute_oid oid = 0;
+    for (uint64_t i = 0; i < chunks; ++i)
+      SCUTE_OKAY(scute_tx_alloc(tx, pool.info().chunk_size - 1024, 7, &oid, nullptr)) << i;
+  }
+  EXPECT_EQ(pool.info().log_cap, cap);
+  EXPECT_EQ(pool.read(large), bytes(size, 2));
+  pool.expect_sound();
+}
+
+// The error names the least size, and with that it goes.
+TEST(spec_room, APoolThatIsTooSmallForTheLogIsToldTheLeastSize) {
+  const auto refused = [](scute_options o) {
+    const scratch dir;
+    const std::string path = dir.file("pool");
+    scute_pool* p = nullptr;
+    EXPECT_EQ(scute_create(path.c_str(), &o, &p), SCUTE_E_RANGE);
+    const std::string said = scute_errormsg();
+    const size_t at = said.find("make it with ");
+    if (at == std::string::npos) {
+      ADD_FAILURE() << said;
+      return;
+    }
+    const uint64_t least = std::stoull(said.substr(at + std::strlen("make it with "))) * kib;
+    EXPECT_GT(least, o.size);
+    o.size = least;
+    pool_file pool;
+    pool.create(o);
+    EXPECT_NE(pool.alloc(bytes(100, 1)), 0U);
+    pool.expect_sound();
+  };
+  refused(options(256 * kib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC}));
+  refused(small_log(mib, mib));
+  scute_options o = options(512 * kib, {SCUTE_PROTECT_NONE, SCUTE_ENGINE_SPEC});
+  o.lanes = 64;
+  refused(o);
+}
+
 // ROOM-3, FOLD-3: all of an object that is larger than the log is open in place while another thread turns the log over.
 TEST(spec_room, ThereIsRoomForTheOldBytesOfWhatIsOpen) {
   pool_file pool;

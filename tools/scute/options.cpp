@@ -32,7 +32,7 @@ constexpr option_text options_table[] = {
     {"parity", "P", false,
      "parity rows of a zone, 1 to 4: so many lost pages of a column can be rebuilt; more than 1 "
      "need "
-     "engine logfree (default 1 with mlp and mlpc)"},
+     "engine logfree or spec (default 1 with mlp and mlpc)"},
     {"lanes", "N", false, "transactions that can run at once, 1..255 (default by size)"},
     {"chunk_size", "SIZE", false, "unit of space management, 16K..256K (default by size)"},
     {"log_cap", "SIZE", false,

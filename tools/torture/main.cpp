@@ -145,7 +145,7 @@ int main(int argc, char** argv) {
       ->type_name("N");
   app.add_option("--lanes", how.lanes, "of the pool; may be fewer than threads")->type_name("N");
   app.add_option("--parity", how.parity,
-                 "rows of parity, 1 to 4, more than one with engine logfree")
+                 "rows of parity, 1 to 4, more than one with engines logfree and spec")
       ->type_name("N");
   app.add_option(
          "--seed", how.seed,

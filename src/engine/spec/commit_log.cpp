@@ -148,13 +148,18 @@ bool commit_log::make_room(uint32_t lane, const need& n) {
   return true;
 }
 
-bool commit_log::will_have_room(uint32_t lane, const need& n) {
+// Neither free nor the fold's: full, or taken and about to be (CLOG-6).
+size_t commit_log::to_come() const {
+  size_t n = taken_;
+  for (const use& u : uses_)
+    if (!u.in_use && !u.of_fold && u.last != 0) ++n;
+  return n;
+}
+
+bool commit_log::will_have_room(const need& n) {
   const size_t segments = n.frames - (n.first != 0 ? 1 : 0);
   const locked turn(mutex_);
-  size_t to_come = free_.size() + of_fold_ + lanes_[lane].taken.size();
-  for (const use& u : uses_)
-    if (!u.in_use && !u.of_fold && u.last != 0) ++to_come;
-  return segments + std::max(kept_back_, of_fold_) <= to_come;
+  return segments + std::max(kept_back_, of_fold_) <= free_.size() + of_fold_ + to_come();
 }
 
 // So many segments for the lane. Those that it does not come to use it keeps.
@@ -173,7 +178,7 @@ bool commit_log::take(uint32_t lane, size_t segments) {
     taken.push_back(free_.back());
     free_.pop_back();
   }
-  if (folds) of_fold_ += more;
+  (folds ? of_fold_ : taken_) += more;
   busy_.fetch_add(more, std::memory_order_relaxed);
   return true;
 }
@@ -183,6 +188,7 @@ void commit_log::begin_next(medium::writer& w, uint32_t lane) noexcept {
   const size_t next = l.taken.back();
   l.taken.pop_back();
   const locked turn(mutex_);
+  if (!uses_[next].of_fold) --taken_;
   if (l.in) {
     use& before = uses_[*l.in];
     before.in_use = false;
@@ -195,6 +201,16 @@ void commit_log::begin_next(medium::writer& w, uint32_t lane) noexcept {
   l.leaves.store(false, std::memory_order_relaxed);
   l.in = next;
   l.out.begin(w, uses_[next].where, ++generation_, horizon());
+}
+
+// CLOG-4
+void commit_log::leave_added(uint32_t lane) noexcept {
+  lane_end& l = lanes_[lane];
+  const locked turn(mutex_);
+  uses_[*l.in].in_use = false;
+  if (uses_[*l.in].last <= horizon()) put_free(*l.in);
+  l.in.reset();
+  l.out.end();
 }
 
 void commit_log::append(medium::writer& w, uint32_t lane, std::span<const log_range> records,
@@ -224,7 +240,7 @@ void commit_log::append(medium::writer& w, uint32_t lane, std::span<const log_ra
   put(frame_final);
 }
 
-size_t commit_log::keep_back(size_t segments, size_t others) {
+commit_log::lack commit_log::keep_back(size_t segments, size_t others) {
   const locked turn(mutex_);
   if (segments > to_keep_) {
     // What it has of the time when more was kept may be needed a while yet.
@@ -232,12 +248,12 @@ size_t commit_log::keep_back(size_t segments, size_t others) {
     size_t wanted = others + (kept > of_fold_ ? kept - of_fold_ : 0);
     for (const use& u : uses_)
       if (u.in_use && !u.of_fold && wanted != 0) --wanted;
-    if (wanted > free_.size()) return wanted - free_.size();
+    if (wanted > free_.size()) return {wanted - free_.size(), to_come()};
     kept_back_ = kept;
   }
   to_keep_ = segments;
   keep_fewer();
-  return 0;
+  return {};
 }
 
 void commit_log::write_horizon(medium::writer& w, uint64_t sequence) noexcept {
@@ -317,7 +333,9 @@ bool commit_log::take_off(uint32_t lane, const segment_list& shorter) {
   lane_end& l = lanes_[lane];
   const locked turn(mutex_);
   // They may be what is kept.
-  if (kept_back_ > kept_least) return false;
+  const auto stay = static_cast<size_t>(
+      std::ranges::count_if(free_, [rest](size_t i) noexcept { return i < rest; }));
+  if (to_keep_ > kept_least || stay + of_fold_ < kept_back_) return false;
   const auto added = [&](size_t i) { return i >= rest; };
   for (size_t i = rest; i < uses_.size(); ++i) {
     if (l.in == i && uses_[i].last <= horizon()) continue;
@@ -329,7 +347,9 @@ bool commit_log::take_off(uint32_t lane, const segment_list& shorter) {
     l.out.end();
     busy_.fetch_sub(1, std::memory_order_relaxed);
   }
-  busy_.fetch_sub(static_cast<size_t>(std::erase_if(l.taken, added)), std::memory_order_relaxed);
+  const auto left = static_cast<size_t>(std::erase_if(l.taken, added));
+  busy_.fetch_sub(left, std::memory_order_relaxed);
+  taken_ -= left;
   std::erase_if(free_, added);
   uses_.resize(rest);
   count_.store(rest, std::memory_order_relaxed);

@@ -13,9 +13,12 @@
 //    may always append what it has to renew, and never takes more, so that it leaves the others theirs while a commit under
 //    way holds the horizon back. Fewer are kept only when what it has in them is void.
 // CLOG-4 Segments may be added while others are used, and taken off again when all that were added are free. They are the
-//    last ones, and taken last.
+//    last ones, and taken last; and no lane stays at one when what it has appended is fenced, since a lane without work would
+//    keep it for good.
 // CLOG-5 What a lane has appended is fenced when the fence behind it has returned: from then on all copies have it, and what
 //    they lack of it is damage (log_care.hpp).
+// CLOG-6 Who has taken segments appends to all of them without waiting for anything but stripes, and takes none while he waits.
+//    So what others have taken comes back, and is worth waiting for, like what is full.
 #pragma once
 
 #include <algorithm>
@@ -75,8 +78,8 @@ class commit_log {
   // The same for what is one frame and fits the segment that the lane is at, as nearly always; else false, and make_room() has
   // to find out.
   bool has_room(uint32_t lane, std::span<const log_range> records);
-  // There will be, when all that is full is folded: so it is worth waiting for.
-  bool will_have_room(uint32_t lane, const need& n);
+  // There will be, when all that is full or taken by now is folded: so it is worth waiting for (CLOG-6).
+  bool will_have_room(const need& n);
   // Appends them as parts of one whole. There is room; durable at the next fence.
   void append(medium::writer& w, uint32_t lane, std::span<const log_range> records, uint32_t flags,
               uint64_t sequence, uint64_t transaction) noexcept;
@@ -86,7 +89,9 @@ class commit_log {
   }
   // All that the lane has appended is durable. In its thread.
   void fenced(uint32_t lane) noexcept {
-    lanes_[lane].fenced.store(lanes_[lane].appended, std::memory_order_release);
+    lane_end& l = lanes_[lane];
+    l.fenced.store(l.appended, std::memory_order_release);
+    if (l.in && *l.in >= made_with_) leave_added(lane);  // CLOG-4
   }
   // What a frame with so many bytes of records takes of a segment.
   uint64_t bytes_of_frame(uint64_t records) const noexcept {
@@ -102,7 +107,11 @@ class commit_log {
 
   // Keeps so many segments for the fold, those included that it has. Returns how many are missing, if there shall be `others`
   // for the lanes beside them, with those that they are at; then nothing is changed. Fewer than before it may always keep.
-  size_t keep_back(size_t segments, size_t others);
+  // `to_come`: how many of them folds bring.
+  struct lack {
+    size_t missing = 0, to_come = 0;
+  };
+  lack keep_back(size_t segments, size_t others);
   // More than the least.
   bool is_keeping_more() {
     const locked turn(mutex_);
@@ -113,7 +122,7 @@ class commit_log {
   // More segments: all of the list's behind those that there are. The list is durable.
   void add(const segment_list& longer);
   // Takes off the segments behind the first `kept` chunks of the list. False, with nothing changed, if one of them is not free,
-  // or more than the least is kept back;
+  // or the fold would be left with fewer than are kept for it, or more than the least shall be;
   // one that `lane`, the caller's, is at and needs no more is free.
   bool take_off(uint32_t lane, const segment_list& shorter);
 
@@ -203,6 +212,8 @@ class commit_log {
     kept_back_ = std::max(to_keep_, std::min(kept_back_, of_fold_ + to_keep_));
   }
   void begin_next(medium::writer& w, uint32_t lane) noexcept;
+  void leave_added(uint32_t lane) noexcept;
+  size_t to_come() const SCUTE_REQUIRES(mutex_);
 
   pool::state& s_;
   uint64_t segment_size_;
@@ -219,8 +230,9 @@ class commit_log {
   size_t to_keep_ SCUTE_GUARDED_BY(mutex_) = kept_least;  // as soon as can be
   size_t kept_back_ SCUTE_GUARDED_BY(mutex_) = kept_least;
   size_t of_fold_ SCUTE_GUARDED_BY(mutex_) =
-      0;                  // segments that the fold has taken, and that are not free again
-  uint64_t written_ = 0;  // of the horizon
+      0;  // segments that the fold has taken, and that are not free again
+  size_t taken_ SCUTE_GUARDED_BY(mutex_) = 0;  // by lanes, but for the fold's, and not begun
+  uint64_t written_ = 0;                       // of the horizon
   bool is_written_ =
       false;  // in this session: what was found may be a dead process's, and not durable
   uint64_t writes_ = 0;

@@ -122,7 +122,7 @@ bool fold::cycle() {
   const uint64_t low = SCUTE_PLANTED(spec_lowest) ? UINT64_MAX : table_.lowest();
   const uint64_t to = std::min({highest, bound, low == UINT64_MAX ? low : low - 1});
   log_.write_horizon(w_, std::max(to, log_.written()));
-  const bool more = !table_.is_clean();
+  const bool more = !table_.is_clean() || log_.written() < highest;
   // By this thread: another one's fence completes nothing of what this one has streamed.
   w_.fence(fence_site::horizon);
   s_.require_healthy();
@@ -137,6 +137,10 @@ void fold::past(uint64_t sequence) {
     cycle();
     if (log_.horizon() < sequence) spin_pause(spins);
   }
+}
+
+void fold::all() {
+  past(std::max(table_.highest(), floor()));
 }
 
 }  // namespace scute::core::engine

@@ -12,6 +12,9 @@
 // FOLD-3 Where something is open, blocks take turns: those whose records are oldest come first. So what is renewed lies, from
 //    the horizon on, within one round over the blocks, or in two while a commit under way holds the horizon back; for more
 //    there is no room, and a block that finds none is folded another time.
+// FOLD-4 Nothing dirty is left only when the horizon has reached the floor, too: a fold between the last store of a commit and
+//    the end of its bound leaves clean blocks, and frames that count. A session that began behind them would draw their
+//    sequences again.
 #pragma once
 
 #include <atomic>
@@ -49,10 +52,12 @@ class fold {
 
   // ---- folding: any thread that holds no stripe and pins nothing ------------------------------------------
 
-  // One round over all that was on the list. True if something is left to fold. Throws std::bad_alloc, SCUTE_E_IO.
+  // One round over all that was on the list. True if something is left to fold, or to make void (FOLD-4). Throws std::bad_alloc, SCUTE_E_IO.
   bool cycle();
   // Until the durable horizon has passed this sequence, of something that is applied.
   void past(uint64_t sequence);
+  // Until it has passed all that was applied when this was called (FOLD-4).
+  void all();
 
  private:
   struct alignas(64) lane_bound {

@@ -18,14 +18,8 @@ log::segment_reader reader_of(const pool::state& s, const log::segment_layout& l
           }};
 }
 
-log_care::log_care(pool::state& s, block_table& t, commit_log& log, fold& f, log_room& room)
-    : s_(s),
-      table_(t),
-      log_(log),
-      fold_(f),
-      room_(room),
-      w_(*s.medium),
-      reader_(reader_of(s, log.layout())) {}
+log_care::log_care(pool::state& s, commit_log& log, fold& f, log_room& room)
+    : s_(s), log_(log), fold_(f), room_(room), w_(*s.medium), reader_(reader_of(s, log.layout())) {}
 
 // CARE-1, CARE-2
 log_care::seen log_care::look_at(size_t segment, bool repair, const tx::log_finding_fn& tell) {
@@ -113,11 +107,9 @@ void log_care::end() {
   s_.require_healthy();
 }
 
-// CARE-3. Where all is folded already the horizon may not say so. What is void then is looked at once more, since noise there
-// would be told as a loss after a crash.
+// CARE-3. What is void then is looked at once more, since noise there would be told as a loss after a crash.
 void log_care::fold_all() {
-  fold_.past(table_.highest());
-  fold_.cycle();
+  fold_.all();
   for (size_t i = 0; i < log_.segments(); ++i) look_at(i, true, nullptr);
   end();
 }

@@ -24,7 +24,7 @@ namespace scute::core::engine {
 
 class log_care {
  public:
-  log_care(pool::state& s, block_table& t, commit_log& log, fold& f, log_room& room);
+  log_care(pool::state& s, commit_log& log, fold& f, log_room& room);
 
   // All of it. Any thread without locks. Throws SCUTE_E_IO, std::bad_alloc.
   void look(bool repair, const tx::log_finding_fn& tell);
@@ -52,7 +52,6 @@ class log_care {
   void fold_all();
 
   pool::state& s_;
-  block_table& table_;
   commit_log& log_;
   fold& fold_;
   log_room& room_;

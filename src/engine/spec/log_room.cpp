@@ -17,7 +17,7 @@ bool log_room::make(pool::lane& l, const commit_log::need& n) {
   for (unsigned spins = 0; !log_.make_room(l.index, n);) {
     s_.require_healthy();
     settle();
-    if (!log_.will_have_room(l.index, n)) return false;
+    if (!log_.will_have_room(n)) return false;
     fold_.cycle();
     // The horizon waits for commits under way, which wait for nothing but stripes.
     spin_pause(spins);
@@ -39,7 +39,7 @@ void log_room::lend(pool::lane& l, const commit_log::need& n) {
 // ROOM-1
 void log_room::lend_segments(pool::lane& l, uint64_t segments) {
   const locked turn(list_mutex_);
-  const size_t chunks = chunks_of_segments(s_, list_, segments);
+  const size_t chunks = chunks_of_segments(s_.geo, list_, segments);
   if (list_.chunks.size() + chunks > chunks_max(s_))
     throw failure(SCUTE_E_NOSPC,
                   s_.path + ": a transaction takes " + std::to_string(chunks) +
@@ -58,22 +58,40 @@ void log_room::lend_segments(pool::lane& l, uint64_t segments) {
 }
 
 void log_room::shrink(pool::lane& l) noexcept {
-  settle();
   const uint64_t horizon = log_.horizon();
-  if (looked_at_.exchange(horizon, std::memory_order_relaxed) == horizon) return;
+  if (looked_at_.exchange(horizon, std::memory_order_relaxed) != horizon) take_off(l);
+}
+
+bool log_room::give_back(pool::lane& l) {
+  // As often as all lanes may be in the middle of something; more than that are others that need it.
+  for (uint32_t attempt = 0; is_larger() && attempt < 2 + s_.geo.lane_count; ++attempt) {
+    s_.require_healthy();
+    fold_.all();
+    if (take_off(l)) return true;
+    unsigned spins = 63;
+    spin_pause(spins);
+  }
+  return false;
+}
+
+// True if there is nothing lent any more.
+bool log_room::take_off(pool::lane& l) noexcept {
+  settle();
   try {
     const locked turn(list_mutex_);
-    if (list_.chunks.size() == list_.kept) return;
+    if (list_.chunks.size() == list_.kept) return true;
     segment_list shorter = list_;
     shorter.chunks.resize(list_.kept);
     std::vector<uint64_t> back(list_.chunks.begin() + list_.kept, list_.chunks.end());
-    if (!log_.take_off(l.index, shorter)) return;
+    if (!log_.take_off(l.index, shorter)) return false;
     write_list(s_, l.w, shorter);
     list_ = std::move(shorter);
     larger_.store(false, std::memory_order_relaxed);
     heap_.retain(list_.chunks);
     heap_.take_back(l, back);
+    return true;
   } catch (...) {  // NOLINT(bugprone-empty-catch): what is left lent the next open takes back
+    return false;
   }
 }
 
@@ -102,23 +120,28 @@ uint64_t log_room::reserve(pool::lane& l, uint64_t offset, uint64_t bytes) {
 }
 
 void log_room::keep_enough(pool::lane& l) {
-  for (int attempt = 0;; ++attempt) {
-    size_t missing = 0;
+  // What a fold renews takes segments itself: so waiting has an end.
+  constexpr unsigned folds_max = 3, waits_max = 100;
+  unsigned spins = 0;
+  for (unsigned attempt = 0;; ++attempt) {
+    commit_log::lack lack;
     {
       const locked turn(open_mutex_);
       const uint64_t wanted = segments_of(open_bytes_.load());
       if (wanted <= kept_.load()) return;
-      missing = log_.keep_back(wanted, 2 * size_t{s_.geo.lane_count});
-      if (missing == 0) {
+      lack = log_.keep_back(wanted, 2 * size_t{s_.geo.lane_count});
+      if (lack.missing == 0) {
         kept_.store(wanted);
         continue;
       }
     }
     s_.require_healthy();
-    if (attempt < 3)
+    if (attempt < folds_max || (attempt < waits_max && lack.missing <= lack.to_come)) {
       fold_.cycle();
-    else
-      lend_segments(l, missing);
+      if (attempt >= folds_max) spin_pause(spins);
+    } else {
+      lend_segments(l, lack.missing);
+    }
   }
 }
 

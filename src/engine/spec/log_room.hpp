@@ -10,6 +10,10 @@
 // ROOM-2 Nobody lends from within an allocator step: the heap's lock is held there. So there is always room for steps: two
 //    segments for each lane, one that it is at and one that comes next, are kept free of reservations.
 // ROOM-3 What is reserved for ranges in place is there twice: the undo records before a fold are void only after it.
+// ROOM-4 Nobody is refused, and nothing lent, for want of segments that a fold brings back: those that are full, and those that
+//    other lanes have taken, which are about to be (CLOG-6).
+// ROOM-5 No object is refused room while the log has lent chunks that it does not need: everything is folded then, and they go
+//    back. (Commits look for that as well, but the last one before a large object may be the one that lent them.)
 // ROOM-6 Who reserves counts his bytes first, and then looks whether what the fold keeps suffices for all that is counted. So
 //    of two who do it at once the second sees the first.
 // ROOM-7 What is kept falls only by settle(), which says so first and then looks again at what is counted. A transaction's
@@ -51,6 +55,10 @@ class log_room {
   // Gives back what lend() has added, if nothing is in it. Outside of steps, in the lane's thread, nothing planned in the lane.
   void shrink(pool::lane& l) noexcept;
 
+  // Folds all, and does the same, as often as other lanes have something in it (ROOM-5). True if chunks have gone back.
+  // Nobody has the heap's lock. Throws SCUTE_E_IO, std::bad_alloc.
+  bool give_back(pool::lane& l);
+
   // Runs fn(list) while the list stays as it is.
   template <typename Fn>
   void with_list(Fn&& fn) {
@@ -62,6 +70,7 @@ class log_room {
   void lend_segments(pool::lane& l, uint64_t segments);
   void keep_enough(pool::lane& l);
   uint64_t segments_of(uint64_t reserved) const noexcept;
+  bool take_off(pool::lane& l) noexcept;
 
   pool::state& s_;
   heap::heap& heap_;

@@ -35,11 +35,11 @@ uint64_t segments_least(const pool::geometry& g) noexcept {
 }
 
 // Bytes of the file, all copies.
-uint64_t log_bytes(const pool::state& s, uint64_t cap) noexcept {
+uint64_t log_bytes(const pool::geometry& g, uint64_t cap) noexcept {
   // Small pools cannot spare so much: there the segments are small.
   return cap != 0 ? cap
-                  : std::min(std::clamp(s.geo.file_size / 16, 4 * mib, 64 * mib),
-                             std::max(s.geo.file_size / 8, mib / 8));
+                  : std::min(std::clamp(g.file_size / 16, 4 * mib, 64 * mib),
+                             std::max(g.file_size / 8, mib / 8));
 }
 
 }  // namespace
@@ -53,16 +53,16 @@ std::vector<log::segment> segment_list::segments(const pool::geometry& g) const 
   return all;
 }
 
-segment_list plan_log(const pool::state& s, uint64_t cap) {
+segment_list plan_log(const pool::geometry& g, uint64_t cap) {
   segment_list plan;
   const auto segment = [&](uint64_t bytes) {
-    return std::clamp(std::bit_floor(bytes / segments_least(s.geo)), uint64_t{log::segment_page},
-                      uint64_t{s.geo.chunk_size});
+    return std::clamp(std::bit_floor(bytes / segments_least(g)), uint64_t{log::segment_page},
+                      uint64_t{g.chunk_size});
   };
-  const uint64_t bytes = log_bytes(s, cap);
+  const uint64_t bytes = log_bytes(g, cap);
   plan.segment_size = segment(bytes);
   plan.how = log::redundancy::one_copy;
-  if (s.geo.lane_replicas > 1) {
+  if (g.lane_replicas > 1) {
     plan.how = log::redundancy::tracks;
     if (plan.segment_size < tracks_min * 2) {
       plan.how = log::redundancy::two_copies;
@@ -72,14 +72,14 @@ segment_list plan_log(const pool::state& s, uint64_t cap) {
   return plan;
 }
 
-size_t chunks_of_log(const pool::state& s, const segment_list& plan, uint64_t cap) {
+size_t chunks_of_log(const pool::geometry& g, const segment_list& plan, uint64_t cap) {
   const uint64_t copies = plan.layout().copies();
   return chunks_of_segments(
-      s, plan, std::max(segments_least(s.geo), log_bytes(s, cap) / copies / plan.segment_size));
+      g, plan, std::max(segments_least(g), log_bytes(g, cap) / copies / plan.segment_size));
 }
 
-size_t chunks_of_segments(const pool::state& s, const segment_list& plan, uint64_t segments) {
-  const uint64_t per_chunk = s.geo.chunk_size / plan.segment_size;
+size_t chunks_of_segments(const pool::geometry& g, const segment_list& plan, uint64_t segments) {
+  const uint64_t per_chunk = g.chunk_size / plan.segment_size;
   return (segments + per_chunk - 1) / per_chunk * plan.layout().copies();
 }
 
@@ -88,14 +88,22 @@ size_t chunks_max(const pool::state& s) noexcept {
 }
 
 void lend_log(pool::state& s, heap::heap& h, pool::lane& l, medium::writer& w, uint64_t cap) {
-  segment_list plan = plan_log(s, cap);
+  segment_list plan = plan_log(s.geo, cap);
   if (const auto before = read_list(s)) plan.number = before->number;
-  const size_t chunks = chunks_of_log(s, plan, cap);
+  const size_t chunks = chunks_of_log(s.geo, plan, cap);
   if (chunks > chunks_max(s))
     throw failure(SCUTE_E_RANGE, s.path + ": a log of " + std::to_string(chunks) +
                                      " chunks is too large: " + std::to_string(chunks_max(s)) +
                                      " of this pool's can be listed; ask for a smaller log-cap");
-  plan.chunks = h.lend(l, chunks);
+  try {
+    plan.chunks = h.lend(l, chunks);
+  } catch (const failure& e) {
+    if (e.code() != SCUTE_E_NOSPC) throw;
+    throw failure(SCUTE_E_NOSPC, s.path + ": the log takes " + std::to_string(chunks) +
+                                     " chunks of " + std::to_string(s.geo.chunk_size) +
+                                     " bytes, and fewer are free; free objects, ask for a smaller "
+                                     "log-cap, or move to a larger pool");
+  }
   plan.kept = static_cast<uint32_t>(chunks);
   h.retain(plan.chunks);
   // Whatever they were before, a log included: nothing in them is a frame.
@@ -103,6 +111,30 @@ void lend_log(pool::state& s, heap::heap& h, pool::lane& l, medium::writer& w, u
   for (const log::segment& at : plan.segments(s.geo))
     log::store_lines(w, s.medium->base(), plan.layout(), at, 0, nothing);
   write_list(s, w, plan);
+}
+
+void require_room_for_log(const scute_options& o) {
+  const auto fits = [&](uint64_t size) {
+    scute_options wish = o;
+    wish.size = size;
+    try {
+      const pool::geometry g = pool::choose_geometry(wish);
+      // Objects take a chunk at least.
+      return chunks_of_log(g, plan_log(g, o.log_cap), o.log_cap) < g.chunks * g.zone_count;
+    } catch (const failure&) {
+      return false;  // more lanes, which leave no room for chunks
+    }
+  };
+  if (fits(o.size)) return;
+  // Not by halves: a larger pool may have more lanes and larger chunks, and fit less.
+  constexpr uint64_t step = mib / 16;
+  uint64_t size = round_up(o.size + 1, step);
+  while (size < SCUTE_SIZE_MAX && !fits(size)) size += std::max(step, round_down(size / 64, step));
+  throw failure(SCUTE_E_RANGE, "engine spec has no room for its log and for objects in a pool of " +
+                                   std::to_string(o.size / 1024) + " KiB; make it with " +
+                                   std::to_string(size / 1024) + " KiB at least, or ask for " +
+                                   (o.log_cap != 0 ? "a smaller log-cap"
+                                                   : "fewer lanes, or for engine logfree or redo"));
 }
 
 std::optional<segment_list> read_list(const pool::state& s) {

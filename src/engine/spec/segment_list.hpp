@@ -35,11 +35,13 @@ struct segment_list {
 void lend_log(pool::state& s, heap::heap& h, pool::lane& l, medium::writer& w, uint64_t cap);
 
 // How a log of about `cap` bytes, all copies, is to be made in this pool: all but the chunks. cap 0: by the pool's size.
-segment_list plan_log(const pool::state& s, uint64_t cap);
+segment_list plan_log(const pool::geometry& g, uint64_t cap);
 // Chunks that such a log takes, its copies included.
-size_t chunks_of_log(const pool::state& s, const segment_list& plan, uint64_t cap);
+size_t chunks_of_log(const pool::geometry& g, const segment_list& plan, uint64_t cap);
+// A pool that is made with these options has room for the log, and for objects. Throws SCUTE_E_RANGE, with the least size that has.
+void require_room_for_log(const scute_options& o);
 // Chunks that so many segments take, their copies included.
-size_t chunks_of_segments(const pool::state& s, const segment_list& plan, uint64_t segments);
+size_t chunks_of_segments(const pool::geometry& g, const segment_list& plan, uint64_t segments);
 // As many as a list can name.
 size_t chunks_max(const pool::state& s) noexcept;
 

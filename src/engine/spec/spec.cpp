@@ -72,7 +72,7 @@ void spec::start() {
   log_ = std::make_unique<commit_log>(s_, *list, horizon, std::vector<uint64_t>());
   fold_ = std::make_unique<fold>(s_, *table_, *log_, horizon);
   room_ = std::make_unique<log_room>(s_, heap_, *log_, *fold_, std::move(*list));
-  care_ = std::make_unique<log_care>(s_, *table_, *log_, *fold_, *room_);
+  care_ = std::make_unique<log_care>(s_, *log_, *fold_, *room_);
   for (lane_state& l : lanes_) l.clock = horizon;
 }
 
@@ -80,6 +80,10 @@ tx::engine::log_state spec::log() const noexcept {
   if (log_ == nullptr) return {};
   const commit_log::fill f = log_->how_full();
   return {f.all, f.used, log_->horizon()};
+}
+
+bool spec::give_back_log(pool::lane& l) {
+  return room_ != nullptr && room_->is_larger() && room_->give_back(l);
 }
 
 void spec::look_at_log(bool repair, const tx::log_finding_fn& tell) {
@@ -103,9 +107,9 @@ bool spec::background() noexcept {
 
 // Of any lane, which may be another thread's: nothing is written through it.
 void spec::drain(pool::lane&) noexcept {
-  if (s_.medium->failed() || table_->is_clean()) return;
+  if (s_.medium->failed()) return;
   try {
-    fold_->past(table_->highest());
+    fold_->all();
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the log has it
   }
 }
@@ -234,22 +238,22 @@ void spec::decide(pool::lane& l, lane_state& mine, uint32_t flags, how stores,
 void spec::commit(pool::lane& l, const tx::write_set& w) {
   if (w.patches.empty() && w.in_place.empty()) return;
   s_.require_healthy();
-  if (room_->is_larger()) room_->shrink(l);
+  if (w.in_place.empty() && room_->is_larger()) room_->shrink(l);
   lane_state& mine = lanes_[l.index];
   mine.start();
   keep_in_place(s_, l, w.in_place);
   plan_in_place(mine, w.in_place);
   plan(mine, w.patches);
   find_blocks(mine);
+  pool::split(s_, l, w.patches);  // takes memory, and nothing that does comes behind (CLOG-6)
   make_room(l, mine, growth::allowed);
-  pool::split(s_, l, w.patches);
   decide(l, mine, 0, how::cached, w.in_place);
   s_.require_healthy();
   end_reservation(l, mine);
   s_.watch.deferred();
 }
 
-// Nothing goes back while something is reserved: so who has only ranges in place looks at the end as well.
+// Nothing goes back while something is reserved: so who has ranges in place looks at the end, and not before.
 void spec::end_reservation(pool::lane& l, lane_state& mine) noexcept {
   room_->release(std::exchange(mine.reserved, 0));
   if (room_->is_larger()) room_->shrink(l);
@@ -261,8 +265,8 @@ void spec::step(pool::lane& l, std::span<const pool::patch> patches) {
   mine.start();
   plan(mine, patches);
   find_blocks(mine);
-  make_room(l, mine, growth::never);
   pool::split(s_, l, patches);
+  make_room(l, mine, growth::never);
   decide(l, mine, frame_step, how::cached, {});
   s_.watch.deferred();
 }
@@ -276,8 +280,8 @@ void spec::stage(pool::lane& l, std::span<const pool::patch> patches) {
   for (const pool::patch& p : patches)
     mine.records.push_back({p.offset, nullptr, p.length, format::record_kind::placed});
   find_blocks(mine);
-  make_room(l, mine, growth::never);
   pool::split(s_, l, patches);
+  make_room(l, mine, growth::never);
   decide(l, mine, frame_step, how::streamed, {});
   s_.require_healthy();
   s_.watch.deferred();

@@ -64,6 +64,7 @@ class spec final : public tx::engine {
   void resume(uint64_t) override {}
   void start() override;
   log_state log() const noexcept override;
+  bool give_back_log(pool::lane& l) override;
   void look_at_log(bool repair, const tx::log_finding_fn& tell) override;
   void for_each_live_log(const std::function<void(uint64_t offset, uint64_t length)>& fn) override;
   const medium::counters* background_count() const noexcept override {
