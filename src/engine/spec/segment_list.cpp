@@ -36,10 +36,10 @@ uint64_t segments_least(const pool::geometry& g) noexcept {
 
 // Bytes of the file, all copies.
 uint64_t log_bytes(const pool::state& s, uint64_t cap) noexcept {
-  // Small pools cannot spare so much: there the segments are small.
-  return cap != 0 ? cap
-                  : std::min(std::clamp(s.geo.file_size / 16, 4 * mib, 64 * mib),
-                             std::max(s.geo.file_size / 8, mib / 8));
+  // Small pools cannot spare so much: there the segments are small, and there are no more than have to be.
+  return cap != 0
+             ? cap
+             : std::min(std::clamp(s.geo.file_size / 16, 4 * mib, 64 * mib), s.geo.file_size / 8);
 }
 
 }  // namespace
