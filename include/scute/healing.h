@@ -74,8 +74,8 @@ SCUTE_API int scute_recovery_wait(scute_pool *pool, scute_progress_fn progress, 
 SCUTE_API int scute_recovery_progress(scute_pool *pool, uint64_t *done, uint64_t *total);
 
 /* Engine logfree: returns when the parity of all transactions that have returned is durable. They are without
- * it; this is for programs that are about to be idle, so that a crash finds nothing to resolve. Closing does
- * it. SCUTE_E_IO if a fence has failed, in this call or before. Any thread. */
+ * it; this is for programs that are about to be idle, so that a crash finds nothing to resolve. Engine spec: returns
+ * when all that they have changed is durable in its place, and nothing of the log is needed. Closing does it. SCUTE_E_IO if a fence has failed, in this call or before. Any thread. */
 SCUTE_API int scute_drain(scute_pool *pool);
 
 /* ---- faults and drills ------------------------------------------------------------------------- */

@@ -389,11 +389,11 @@ SCUTE_API int scute_tx_add_range(scute_tx *tx, scute_oid oid, uint64_t offset, u
 
 /* Opens a range for stores straight to the pool, as libpmemobj's tx_add_range does: the old bytes
  * come back if the transaction does not commit. With engine redo they are made durable first, at one
- * fence per call; with engine logfree the parity has them already, and the range holds its columns (4 KiB
- * of every row) until the transaction ends or another one needs them. Until then other threads can see
- * the new bytes, and what they write to these fragments is refused (SCUTE_E_CONFLICT). What they have read of
- * them counts as of the old version; below SCUTE_PROTECT_MLPC, where nothing tells versions apart, it may be
- * the new bytes of a transaction that is then aborted.
+ * fence per call; with engine spec as well, unless the log has them; with engine logfree the parity has them already,
+ * and the range holds its columns (4 KiB of every row) until the transaction ends or another one needs them. Until
+ * then other threads can see the new bytes, and what they write to these fragments is refused (SCUTE_E_CONFLICT). What
+ * they have read of them counts as of the old version; below SCUTE_PROTECT_MLPC, where nothing tells versions apart, it
+ * may be the new bytes of a transaction that is then aborted.
  * *bytes points into the pool. A range that this transaction already has in a micro-buffer, or an object that
  * it allocated, yields a pointer into that micro-buffer instead.
  * SCUTE_E_RANGE beyond the object, or above 1 GiB.

@@ -81,7 +81,8 @@ struct segment_head {  // the first line of a segment
   uint64_t size;        // bytes of one copy
   uint64_t
       horizon;  // what its writer knew to be void when the segment was begun: frames up to this sequence
-  uint64_t reserved;
+  uint64_t
+      before;  // sequence of what its writer had appended last, and fenced; 0: nothing, or not told
 };
 
 struct frame_head {  // begins at a line; the body follows, then zeros to the end of the line

@@ -34,7 +34,7 @@ void write_back(medium::writer& w, std::byte* base, const segment_layout& layout
 }
 
 void segment_writer::begin(medium::writer& w, const segment& s, uint64_t generation,
-                           uint64_t horizon) noexcept {
+                           uint64_t horizon, uint64_t before) noexcept {
   format::segment_head h{};
   h.magic = format::segment_magic;
   h.salt = whose_.salt;
@@ -44,6 +44,7 @@ void segment_writer::begin(medium::writer& w, const segment& s, uint64_t generat
   h.redundancy = static_cast<uint32_t>(layout_.how());
   h.size = layout_.size();
   h.horizon = horizon;
+  h.before = before;
   h.checksum = segment_head_checksum(h);
   head_ = h;
   seed_ = seed_of(h);

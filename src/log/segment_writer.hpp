@@ -24,8 +24,9 @@ class segment_writer {
   const segment_layout& layout() const noexcept { return layout_; }
 
   // Goes on in another segment, of which nothing is needed any more. Its head is durable with the first frame, by the
-  // fence behind that. generation: SEG-2.
-  void begin(medium::writer& w, const segment& s, uint64_t generation, uint64_t horizon) noexcept;
+  // fence behind that. generation: SEG-2. before: as in the head.
+  void begin(medium::writer& w, const segment& s, uint64_t generation, uint64_t horizon,
+             uint64_t before = 0) noexcept;
   // Of the segment that was begun last.
   const format::segment_head& head() const noexcept { return head_; }
   // Nothing can be appended until the next begin().

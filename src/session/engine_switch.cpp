@@ -44,9 +44,17 @@ void instance::set_engine(const pool::engine_facts& to, uint64_t log_cap) {
   resolving.stop();
   idle.stop();
   scrubs.close();
+  if (!same) return switch_engine(to, log_cap);
   // A log of another size: the old one goes first.
-  if (same) switch_engine(pool::lender_of_logs(s.geo.parity), 0);
-  switch_engine(to, log_cap);
+  const auto list = engine::read_list(s);
+  switch_engine(pool::lender_of_logs(s.geo.parity), 0);
+  try {
+    switch_engine(to, log_cap);
+  } catch (const failure&) {
+    // There was room for the old one.
+    if (list) switch_engine(to, list->kept * uint64_t{s.geo.chunk_size});
+    throw;
+  }
 }
 
 // If nobody can tell where the log is: after a clean close nothing of it is needed. The pool is opened with the engine that it

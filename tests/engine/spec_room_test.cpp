@@ -18,6 +18,26 @@ scute_options small_log(uint64_t size, uint64_t cap, scute_protection level = SC
   return o;
 }
 
+// The smallest pools are not all log.
+TEST(spec_room, TheSmallestPoolHoldsObjects) {
+  for (const auto level :
+       {SCUTE_PROTECT_NONE, SCUTE_PROTECT_ML, SCUTE_PROTECT_MLP, SCUTE_PROTECT_MLPC}) {
+    pool_file pool;
+    pool.create(options(SCUTE_SIZE_MIN, {level, SCUTE_ENGINE_SPEC}));
+    ASSERT_NE(pool.info().chunks_free, 0u);
+    const scute_oid oid = pool.alloc(bytes(200, 1));
+    for (unsigned char k = 0; k < 100; ++k) {
+      transaction tx(pool);
+      void* at = nullptr;
+      SCUTE_OKAY(scute_tx_inplace(tx, oid, 0, 200, &at));
+      std::memset(at, k, 200);
+      SCUTE_OKAY(tx.commit());
+    }
+    EXPECT_EQ(pool.read(oid), bytes(200, 99));
+    pool.expect_sound();
+  }
+}
+
 // ROOM-1, CLOG-4.
 TEST(spec_room, ATransactionLargerThanTheLogBorrowsChunks) {
   for (const auto level : {SCUTE_PROTECT_NONE, SCUTE_PROTECT_MLPC}) {

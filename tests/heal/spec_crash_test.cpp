@@ -88,6 +88,14 @@ class crash_story {
     return image;
   }
 
+  // Its lane has appended something after it.
+  static bool is_followed(const spec_image::frame_place& gone,
+                          const std::vector<spec_image::frame_place>& frames) {
+    return std::ranges::any_of(frames, [&](const spec_image::frame_place& x) {
+      return x.lane == gone.lane && x.sequence > gone.sequence;
+    });
+  }
+
   spec_image f;
   bytes before, after;
 };
@@ -138,9 +146,7 @@ TEST_P(spec_crash, AMissingRecordIsTold) {
     bytes image = torn(random);
     const auto& gone = frames[random.between(0, frames.size() - 3)];
     for (const uint64_t at : f.lines_of(gone, true)) noise(image, at, 64, random);
-    const bool followed = std::ranges::any_of(frames, [&](const auto& x) {
-      return x.where.at[0] == gone.where.at[0] && x.position > gone.position;
-    });
+    const bool followed = is_followed(gone, frames);
     f.load(image);
     EXPECT_EQ(f.count(SCUTE_EVENT_LOG, SCUTE_OUTCOME_LOST) != 0, followed);
     EXPECT_EQ(f.info().lost != 0, followed);
@@ -149,6 +155,30 @@ TEST_P(spec_crash, AMissingRecordIsTold) {
     f.rest();
     EXPECT_EQ(f.info().lost, 0u);
   }
+}
+
+// EVID-5: nothing is behind the last record of a segment.
+TEST_P(spec_crash, AMissingLastRecordOfASegmentIsTold) {
+  SCUTE_RANDOM(random);
+  const auto frames = f.frames();
+  uint64_t tried = 0;
+  for (size_t i = 0; i + 1 < frames.size() && tried < 4; ++i) {
+    const auto& gone = frames[i];
+    if (frames[i + 1].where.at[0] == gone.where.at[0] || !is_followed(gone, frames)) continue;
+    ++tried;
+    bytes image = torn(random);
+    for (const uint64_t at : f.lines_of(gone, true)) noise(image, at, 64, random);
+    f.load(image);
+    EXPECT_EQ(f.count(SCUTE_EVENT_LOG, SCUTE_OUTCOME_LOST), 1u);
+    for (const scute_event& e : f.events())
+      if (e.kind == SCUTE_EVENT_LOG && e.outcome == SCUTE_OUTCOME_LOST) {
+        EXPECT_EQ(e.offset, gone.where.at[0]);
+      }
+    f.reopen();
+    f.rest();
+    EXPECT_EQ(f.info().lost, 0u);
+  }
+  EXPECT_NE(tried, 0u);
 }
 
 // EVID-3

@@ -108,6 +108,29 @@ TEST(engine_switch, IsRefused) {
   pool.open();
 }
 
+// A log of another size that cannot be made leaves the one that there was.
+TEST(engine_switch, WithoutRoomForALargerLog) {
+  pool_file pool;
+  pool.create(2 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC});
+  content all_of_it;
+  all_of_it.add(pool, 40);
+  const uint64_t cap = pool.info().log_cap;
+  scute_options o;
+  scute_options_init(&o);
+  for (const auto& [log_cap, error] :
+       {std::pair{mib + mib / 2, SCUTE_E_NOSPC}, std::pair{64 * mib, SCUTE_E_RANGE}}) {
+    pool.close();
+    o.log_cap = log_cap;
+    EXPECT_EQ(scute_set_engine(pool.path.c_str(), &o, SCUTE_ENGINE_SPEC), error);
+    pool.open();
+    EXPECT_EQ(pool.info().engine, SCUTE_ENGINE_SPEC);
+    EXPECT_EQ(pool.info().log_cap, cap);
+    all_of_it.change(pool, 1);
+    all_of_it.expect_in(pool);
+    pool.expect_sound();
+  }
+}
+
 // A pool that has no room for a log keeps its engine, and everything else.
 TEST(engine_switch, WithoutRoomForALog) {
   pool_file pool;

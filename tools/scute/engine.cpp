@@ -57,12 +57,11 @@ void add_engine(CLI::App& root, exit_code& status) {
   app->add_option("ENGINE", args->to, "redo, logfree or spec; without it nothing is changed")
       ->transform(CLI::CheckedTransformer(engines).description(""))
       ->type_name("");
-  args->options.add_to(*app, pool_options::use::open);
+  args->options.add_to(*app, pool_options::use::switch_engine);
   add_json_flag(*app, args->json);
   app->footer(
       "Objects stay what they are. Nobody may have the pool open; what a crash has left is put "
-      "right "
-      "first.\n"
+      "right first. With\n--log-cap a pool of engine spec gets a log of another size.\n"
       "\nExamples:\n"
       "  scute engine notes.pool\n"
       "  scute engine notes.pool spec");

@@ -4,6 +4,7 @@
 #include "failure.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 namespace scute_tool {
 
@@ -22,8 +23,8 @@ constexpr option_text options_table[] = {
     {"layout", "NAME", true, "name of the data layout; when opening, the pool must have it"},
     {"engine", "auto|redo|logfree|spec", false,
      "how a transaction becomes durable: redo writes a log first, logfree goes straight to its "
-     "place "
-     "with the parity as the undo log, for mlpc only (default auto: logfree with mlpc, else redo)"},
+     "place with the parity as the undo log, for mlpc only, spec writes a sequential log and the "
+     "places later (default auto: logfree with mlpc, else redo)"},
     {"protection", "none|ml|mlp|mlpc", false,
      "how much is protected: ml replicates metadata and logs, mlp adds parity, mlpc adds "
      "checksums of objects (default mlpc)"},
@@ -31,12 +32,12 @@ constexpr option_text options_table[] = {
     {"rows", "N", false, "data rows of a zone, 1..1000 (default by size)"},
     {"parity", "P", false,
      "parity rows of a zone, 1 to 4: so many lost pages of a column can be rebuilt; more than 1 "
-     "need "
-     "engine logfree or spec (default 1 with mlp and mlpc)"},
+     "need engine logfree or spec (default 1 with mlp and mlpc)"},
     {"lanes", "N", false, "transactions that can run at once, 1..255 (default by size)"},
     {"chunk_size", "SIZE", false, "unit of space management, 16K..256K (default by size)"},
     {"log_cap", "SIZE", false,
-     "engine spec: size of its log, all copies (default by size, 4M to 64M)"},
+     "engine spec: size of its log, all copies (default by size, 4M to 64M, less in pools below "
+     "64M)"},
     {"preallocate", nullptr, false, "reserve every block of the file now"},
     {"overwrite", nullptr, false, "replace an existing pool of that name"},
     {"policy", "default|conservative|scrub:N", true,
@@ -61,7 +62,10 @@ std::string flag_name(std::string name) {
 
 void pool_options::add_to(CLI::App& app, use how) {
   for (const option_text& text : options_table) {
+    // An engine may get its log anew.
+    const bool when_switching = text.when_opening || std::string_view(text.name) == "log_cap";
     if (how == use::open && !text.when_opening) continue;
+    if (how == use::switch_engine && !when_switching) continue;
     flag& f = flags_.emplace_back(flag{text.name, {}, nullptr});
     if (text.value != nullptr) {
       f.option = app.add_option(flag_name(text.name), f.value, text.help)->type_name(text.value);

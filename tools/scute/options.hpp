@@ -14,9 +14,9 @@ namespace scute_tool {
 
 class pool_options {
  public:
-  enum class use { open, create };
+  enum class use { open, create, switch_engine };
 
-  // Adds the flags that matter for opening, or for creating too.
+  // Adds the flags that matter for opening, or for creating or another engine too.
   void add_to(CLI::App& app, use how);
 
   // Was this option ("size") given as a flag?

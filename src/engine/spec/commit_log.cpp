@@ -183,24 +183,24 @@ bool commit_log::take(uint32_t lane, size_t segments) {
   return true;
 }
 
-void commit_log::begin_next(medium::writer& w, uint32_t lane) noexcept {
+void commit_log::begin_next(medium::writer& w, uint32_t lane, uint64_t before) noexcept {
   lane_end& l = lanes_[lane];
   const size_t next = l.taken.back();
   l.taken.pop_back();
   const locked turn(mutex_);
   if (!uses_[next].of_fold) --taken_;
   if (l.in) {
-    use& before = uses_[*l.in];
-    before.in_use = false;
+    use& left = uses_[*l.in];
+    left.in_use = false;
     // Nothing may be left of it but what is void.
-    if (before.last <= horizon() || SCUTE_PLANTED(clog_reuse)) put_free(*l.in);
+    if (left.last <= horizon() || SCUTE_PLANTED(clog_reuse)) put_free(*l.in);
   }
   uses_[next].in_use = true;
   uses_[next].last = 0;
   uses_[next].lane = lane;
   l.leaves.store(false, std::memory_order_relaxed);
   l.in = next;
-  l.out.begin(w, uses_[next].where, ++generation_, horizon());
+  l.out.begin(w, uses_[next].where, ++generation_, horizon(), before);
 }
 
 // CLOG-4
@@ -216,7 +216,9 @@ void commit_log::leave_added(uint32_t lane) noexcept {
 void commit_log::append(medium::writer& w, uint32_t lane, std::span<const log_range> records,
                         uint32_t flags, uint64_t sequence, uint64_t transaction) noexcept {
   lane_end& l = lanes_[lane];
-  if (l.first == 0) begin_next(w, lane);
+  // Of this one itself nothing is fenced yet.
+  const uint64_t before = l.appended;
+  if (l.first == 0) begin_next(w, lane, before);
   uint32_t part = 0;
   const auto put = [&](uint32_t more) {
     // Others look at it (with_live()).
@@ -234,7 +236,7 @@ void commit_log::append(medium::writer& w, uint32_t lane, std::span<const log_ra
       [&](uint64_t) {
         put(0);
         ++part;
-        begin_next(w, lane);
+        begin_next(w, lane, before);
         log::segment_writer::start(l.image);
       });
   put(frame_final);

@@ -211,7 +211,7 @@ class commit_log {
   void keep_fewer() SCUTE_REQUIRES(mutex_) {
     kept_back_ = std::max(to_keep_, std::min(kept_back_, of_fold_ + to_keep_));
   }
-  void begin_next(medium::writer& w, uint32_t lane) noexcept;
+  void begin_next(medium::writer& w, uint32_t lane, uint64_t before) noexcept;
   void leave_added(uint32_t lane) noexcept;
   size_t to_come() const SCUTE_REQUIRES(mutex_);
 

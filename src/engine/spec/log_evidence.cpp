@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
+#include <tuple>
 
 #include "engine/spec/log_care.hpp"
 #include "log/segment_writer.hpp"
@@ -17,8 +19,7 @@ bool may_be_torn(const pool::state& s, const log::segment_layout& layout,
   const auto either = [](uint64_t found, uint64_t wanted) { return found == 0 || found == wanted; };
   return either(h.magic, format::segment_magic) && either(h.salt, s.salt) &&
          either(h.redundancy, static_cast<uint32_t>(layout.how())) &&
-         either(h.size, layout.size()) && h.reserved == 0 && h.lane <= s.geo.lane_count &&
-         h.epoch <= s.sb.epoch;
+         either(h.size, layout.size()) && h.lane <= s.geo.lane_count && h.epoch <= s.sb.epoch;
 }
 
 // EVID-3, of a segment without a valid head.
@@ -32,6 +33,20 @@ bool has_lost_head(const pool::state& s, const log::segment_layout& layout,
     if (s.medium->read(offset, &h, sizeof h) && may_be_torn(s, layout, h)) return false;
   }
   return true;
+}
+
+// The segment that the lane of segment `i` was at before; `i` itself if nothing says which one that was.
+size_t left_for(const std::vector<log::segment_contents>& contents, size_t i) noexcept {
+  const format::segment_head& next = *contents[i].head;
+  size_t left = i;
+  for (size_t k = 0; k < contents.size(); ++k) {
+    if (!contents[k].head) continue;
+    const format::segment_head& h = *contents[k].head;
+    if (h.epoch == next.epoch && h.lane == next.lane && h.generation < next.generation &&
+        (left == i || h.generation > contents[left].head->generation))
+      left = k;
+  }
+  return left;
 }
 
 }  // namespace
@@ -55,7 +70,8 @@ void clear_misleading(pool::state& s, medium::writer& w, const segment_list& lis
   s.require_healthy();
 }
 
-void tell_damage(pool::state& s, const segment_list& list, const std::vector<frame_seen>& frames,
+void tell_damage(pool::state& s, const segment_list& list, uint64_t horizon,
+                 const std::vector<frame_seen>& frames,
                  const std::vector<log::segment_contents>& contents) {
   const log::segment_layout layout = list.layout();
   const std::vector<log::segment> segments = list.segments(s.geo);
@@ -79,6 +95,19 @@ void tell_damage(pool::state& s, const segment_list& list, const std::vector<fra
       tell(f.segment, 0, list.segment_size, SCUTE_OUTCOME_LOST);
       told[f.segment] = true;
     }
+  }
+  // EVID-5
+  std::set<std::tuple<uint64_t, uint32_t, uint64_t>> there;  // epoch, lane, sequence
+  for (const frame_seen& f : frames) there.insert({f.epoch, f.lane, f.sequence});
+  for (size_t i = 0; i < segments.size(); ++i) {
+    if (!contents[i].head) continue;
+    const format::segment_head& h = *contents[i].head;
+    if (h.lane >= s.geo.lane_count || h.before <= horizon ||
+        there.contains({h.epoch, h.lane, h.before}))
+      continue;
+    const size_t left = left_for(contents, i);
+    if (!told[left]) tell(left, 0, list.segment_size, SCUTE_OUTCOME_LOST);
+    told[left] = true;
   }
   for (size_t i = 0; i < segments.size(); ++i)
     if (!told[i] &&

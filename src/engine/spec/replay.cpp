@@ -143,7 +143,7 @@ replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
     w.fence(fence_site::replay_log);
     s.require_healthy();
   }
-  tell_damage(s, list, seen, contents);
+  tell_damage(s, list, r.horizon, seen, contents);
   if (watch != nullptr) watch->replay_begins();
   touched_columns touched(s.geo);
   // Where the medium has the bytes, nothing older may be stored: so these are looked for first.
