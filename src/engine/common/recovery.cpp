@@ -46,7 +46,10 @@ void overlay_lent(pool::state& s, touched_columns* unzeroed) {
           !pool::valid(s, pool::metadata_fragment(at, format::type_chunk)))
         continue;
       const uint64_t chunk = s.geo.chunk_offset(z, i);
-      if (!SCUTE_PLANTED(recovery_overlay)) s.overlaid.add(chunk, s.geo.chunk_size, nullptr);
+      // Those of a log that outlives sessions are overlaid already (tx::engine::find_log()). Twice would be once too often
+      // when the chunk goes back, and its objects would be read as zeros from then on.
+      if (!s.overlaid.touches(chunk, 1) && !SCUTE_PLANTED(recovery_overlay))
+        s.overlaid.add(chunk, s.geo.chunk_size, nullptr);
       if (unzeroed != nullptr && h.formatted != format::log_chunk_zeroed)
         unzeroed->add(chunk, s.geo.chunk_size);
     }
