@@ -176,6 +176,10 @@ uint16_t registers_of(const address_form& a) {
   return bits;
 }
 
+void on_fence(unsigned cpu, void*) {
+  if (cpu != 0) self->to->elsewhere(true);
+}
+
 void on_translation(qemu_plugin_id_t, qemu_plugin_tb* tb) {
   front_end& f = *self;
   block& b = f.blocks.emplace_back();
@@ -201,6 +205,8 @@ void on_translation(qemu_plugin_id_t, qemu_plugin_tb* tb) {
       ++f.checks;
       qemu_plugin_register_vcpu_insn_exec_cb(insn, scute_sim_check_stub, plugin_no_registers, here);
     }
+    if (d.op.kind == operation_kind::fence)
+      qemu_plugin_register_vcpu_insn_exec_cb(insn, on_fence, plugin_no_registers, nullptr);
     if (d.touches_memory) fresh = 0;
     fresh = static_cast<uint16_t>(fresh | d.written);
   }
@@ -249,6 +255,7 @@ void take_argument(front_end& f, const std::string& argument) {
 void scute_sim_flush(unsigned cpu, void* of, const uint64_t* registers) {
   using namespace scute::sim;
   front_end& f = *self;
+  if (cpu != 0) f.to->elsewhere(false);
   if (cpu != 0 || !f.to->is_on()) return;
   const place& p = *static_cast<place*>(of);
   const uint64_t at = address_of(p.of->instructions[p.index].at, registers);

@@ -8,8 +8,7 @@ from figures import SHOWN, Table, mean
 from runs import ENGINES, Run, SCHEMES
 
 # Operations that a work measures, by scale; of STAMP the transactions of the marked run are counted instead.
-OPERATIONS = {"overwrite": {"tiny": 500, "quick": 10000}, "insert": {"tiny": 500, "quick": 5000},
-              "ycsb": {"tiny": 1000, "quick": 10000}}
+OPERATIONS = {w: {"tiny": 500, "quick": 3000} for w in ("overwrite", "insert", "ycsb")}
 WORKS = ("overwrite-64", "overwrite-256", "overwrite-1024", "insert-ctree", "insert-rbtree",
          "insert-hashmap", "ycsb-a", "stamp-vacation-low", "stamp-kmeans-high", "stamp-ssca2")
 # Those that a sweep takes if none are named: under a minute.
