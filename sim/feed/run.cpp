@@ -11,8 +11,16 @@ run::run(const settings& s, std::string_view scheme_name)
 
 uint64_t run::take(mark what, uint64_t a, uint64_t b) {
   switch (what) {
-    case mark::persistent: machine_.mem.add_persistent(a, b); break;
+    case mark::persistent:
+      machine_.mem.add_persistent(a, b);
+      persistent_.emplace_back(a, b);
+      break;
     case mark::start:
+      if (read_) {
+        witness_ = std::make_unique<witness>(*scheme_);
+        for (const auto& [address, bytes] : persistent_)
+          witness_->remember(address, read_(address, bytes));
+      }
       started_ = true;
       measuring_ = true;
       break;
@@ -25,15 +33,17 @@ uint64_t run::take(mark what, uint64_t a, uint64_t b) {
       at_measure_ = totals();
       elsewhere_write_backs_ = elsewhere_fences_ = 0;
       break;
-    case mark::over:
-      at_over_ = totals();
-      break;
+    case mark::over: at_over_ = totals(); break;
     case mark::counted: library_ = {a, b}; break;
     case mark::begin:
-      if (is_on()) scheme_->begin(core_);
+      if (!is_on()) break;
+      scheme_->begin(core_);
+      if (witness_) witness_->begin(core_);
       break;
     case mark::end:
-      if (is_on() && scheme_->is_open(core_)) scheme_->end(core_);
+      if (!is_on() || !scheme_->is_open(core_)) break;
+      scheme_->end(core_);
+      if (witness_) witness_->end(core_, machine_.cores[core_].now());
       break;
     case mark::run_on: core_ = static_cast<unsigned>(a % machine_.cores.size()); break;
     case mark::pause: paused_ = true; break;
@@ -114,7 +124,8 @@ run::result run::totals() const {
 }
 
 std::string to_json(const run::result& r, const settings& s, std::string_view scheme_name,
-                    std::string_view work, std::string_view machine_name) {
+                    std::string_view work, std::string_view machine_name,
+                    const witness::verdict* crashes) {
   std::string out = "{";
   const auto add = [&](const char* name, const std::string& value) {
     if (out.size() > 1) out += ", ";
@@ -167,6 +178,14 @@ std::string to_json(const run::result& r, const settings& s, std::string_view sc
   count("page_records", r.of_scheme.page_records);
   count("epochs_cleared", r.of_scheme.epochs_cleared);
   number("log_bytes_mean", r.of_scheme.log_bytes_mean);
+  if (crashes != nullptr) {
+    count("crash_moments", crashes->moments);
+    count("crashes", crashes->crashes);
+    count("crash_transactions", crashes->transactions);
+    count("crash_words", crashes->words);
+    count("crash_loose", crashes->loose);
+    add("crash_wrong", quoted(crashes->wrong));
+  }
   const std::vector<setting> now = list(s), usual = list(settings{});
   std::string changed;
   for (size_t i = 0; i < now.size(); ++i) {

@@ -8,13 +8,16 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
+#include "crash/witness.hpp"
 #include "guest/marks.hpp"
 #include "machine/machine.hpp"
 #include "schemes/scheme.hpp"
@@ -33,6 +36,16 @@ class run {
   void enter_block(uint64_t address) {
     if (is_on()) machine_.cores[core_].enter_block(address);
   }
+  // From now on power failures can be judged; `read` hands out the program's memory. Before the start mark.
+  void watch_crashes(std::function<std::vector<uint64_t>(uint64_t address, uint64_t bytes)> read) {
+    read_ = std::move(read);
+  }
+  // With watch_crashes(): the word at that address after the instruction that was executed last.
+  void stored(uint64_t address, uint64_t word) {
+    if (is_on() && witness_ && machine_.mem.is_persistent(line_of(address)))
+      witness_->store(core_, address, word);
+  }
+  witness::verdict judge(unsigned crashes_max) const { return witness_->judge(crashes_max); }
   // Returns what the program is answered.
   uint64_t take(mark what, uint64_t a, uint64_t b);
 
@@ -66,6 +79,9 @@ class run {
   std::unique_ptr<scheme> scheme_;
   unsigned core_ = 0;
   bool started_ = false, paused_ = false;
+  std::function<std::vector<uint64_t>(uint64_t, uint64_t)> read_;
+  std::vector<std::pair<uint64_t, uint64_t>> persistent_;
+  std::unique_ptr<witness> witness_;
   std::optional<result> at_measure_, at_over_, at_stop_;
   std::optional<std::pair<uint64_t, uint64_t>> library_;
   std::atomic<bool> measuring_ = false;
@@ -76,6 +92,7 @@ class run {
 
 // As one line of JSON, with the machine's numbers where they are not those of the defaults.
 std::string to_json(const run::result& r, const settings& s, std::string_view scheme_name,
-                    std::string_view work, std::string_view machine_name);
+                    std::string_view work, std::string_view machine_name,
+                    const witness::verdict* crashes = nullptr);
 
 }  // namespace scute::sim
