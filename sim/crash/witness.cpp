@@ -26,9 +26,12 @@ line_bytes_of witness::initial(uint64_t line) const {
   return bytes;
 }
 
-void witness::store(unsigned core, uint64_t address, uint64_t word) {
+void witness::store(unsigned core, uint64_t address, uint64_t word, ticks now) {
   bytes_.store(address, word);
   core_state& c = cores_[core];
+  const auto [last, is_new] = users_.try_emplace(line_of(address), user{core, never});
+  shared_ += !is_new && last->second.core != core && last->second.until > now;
+  last->second = {core, c.open ? never : now};
   if (c.open)
     c.words[address] = word;
   else
@@ -37,6 +40,8 @@ void witness::store(unsigned core, uint64_t address, uint64_t word) {
 
 void witness::end(unsigned core, ticks at) {
   core_state& c = cores_[core];
+  for (const auto& [address, word] : c.words)
+    if (user& u = users_.at(line_of(address)); u.core == core) u.until = at;
   ended_.push_back({scheme_.transaction(core), at, std::exchange(c.words, {})});
   c.open = false;
 }
@@ -55,6 +60,7 @@ witness::verdict witness::judge(unsigned crashes_max) const {
   moments.erase(std::unique(moments.begin(), moments.end()), moments.end());
   v.moments = moments.size();
   v.transactions = ended_.size();
+  v.shared = shared_;
   const size_t stride = std::max<size_t>(1, moments.size() / std::max(crashes_max, 1U));
   for (size_t i = stride / 2; i < moments.size() && v.wrong.empty(); i += stride) {
     ++v.crashes;

@@ -24,8 +24,9 @@ class witness {
 
   void begin(unsigned core) { cores_[core].open = true; }
   void end(unsigned core, ticks at);
-  // The aligned word at that address has that value after a store of the core's, which the machine has seen.
-  void store(unsigned core, uint64_t address, uint64_t word);
+  // The aligned word at that address has that value after a store of the core's, which the machine has seen; the core's
+  // time is now that.
+  void store(unsigned core, uint64_t address, uint64_t word, ticks now);
 
   struct verdict {
     uint64_t moments = 0,
@@ -34,6 +35,9 @@ class witness {
     uint64_t loose = 0;  // stores outside of transactions: those words are not judged
     uint64_t cut_short =
         0;  // transactions that had begun to change durable bytes and were undone or lost, added up
+    // Stores to a line that a transaction of another core had changed and not ended: the program does not keep its
+    // data apart by lines, as the schemes ask it to.
+    uint64_t shared = 0;
     std::string wrong;  // "" if every recovery was right
   };
   // At most that many power failures, evenly among the moments.
@@ -63,6 +67,13 @@ class witness {
   std::vector<transaction> ended_;
   std::vector<stretch> before_;
   std::unordered_map<uint64_t, uint64_t> loose_;
+  struct user {
+    unsigned core;
+    ticks until;  // never while the transaction is open
+  };
+  static constexpr ticks never = ~ticks{0};
+  std::unordered_map<uint64_t, user> users_;  // by line
+  uint64_t shared_ = 0;
 };
 
 }  // namespace scute::sim

@@ -184,6 +184,7 @@ std::string to_json(const run::result& r, const settings& s, std::string_view sc
     count("crash_transactions", crashes->transactions);
     count("crash_words", crashes->words);
     count("crash_loose", crashes->loose);
+    count("crash_shared", crashes->shared);
     add("crash_wrong", quoted(crashes->wrong));
   }
   const std::vector<setting> now = list(s), usual = list(settings{});

@@ -43,7 +43,7 @@ class run {
   // With watch_crashes(): the word at that address after the instruction that was executed last.
   void stored(uint64_t address, uint64_t word) {
     if (is_on() && witness_ && machine_.mem.is_persistent(line_of(address)))
-      witness_->store(core_, address, word);
+      witness_->store(core_, address, word, machine_.cores[core_].now());
   }
   witness::verdict judge(unsigned crashes_max) const { return witness_->judge(crashes_max); }
   // Returns what the program is answered.

@@ -35,6 +35,14 @@ for application in genome vacation-low kmeans-high; do
 done
 survives ssca2 software-undo 1
 survives intruder spec 1
+# Two cores: kmeans meets at a barrier.
+for application in kmeans-high vacation-low; do
+  survives "$application" spec 2
+  [ "$(field crash_shared)" = 0 ] || { echo "$application shares lines"; exit 1; }
+done
+# genome does not keep its data apart by lines, and no scheme can bear that.
+run genome spec 2
+[ "$(field crash_shared)" -gt 100 ] && [ -n "$(field crash_wrong)" ] || { echo "genome on two cores holds"; exit 1; }
 
 run genome no-log 1
 [ -n "$(field crash_wrong)" ] || { echo "no-log survives everything"; exit 1; }

@@ -56,7 +56,7 @@ TEST(Witness, FindsRightWhatIsRight) {
       const witness::verdict v = play(std::string(k.name), seed);
       EXPECT_EQ(v.wrong, "") << k.name << ", seed " << seed;
       EXPECT_EQ(v.transactions, 40U);
-      EXPECT_EQ(v.loose, 0U);
+      EXPECT_EQ(v.loose + v.shared, 0U);
       EXPECT_GT(v.crashes, 50U);
     }
   }
@@ -100,6 +100,28 @@ TEST(Witness, LeavesStoresOutsideOfTransactionsAlone) {
   EXPECT_EQ(v.loose, 1U);
   EXPECT_EQ(v.words, 1U);
   EXPECT_EQ(v.wrong, "");
+}
+
+// Two cores in one line at once.
+TEST(Witness, CountsSharedLines) {
+  run to(small_machine(2), "ede");
+  to.watch_crashes([](uint64_t, uint64_t n) { return std::vector<uint64_t>(n / 8); });
+  to.take(mark::persistent, place, bytes);
+  to.take(mark::start, 0, 0);
+  const auto put = [&](unsigned core, uint64_t address) {
+    to.take(mark::run_on, core, 0);
+    const reference store{address, 8, true};
+    to.execute({}, {&store, 1});
+    to.stored(address, 1);
+  };
+  to.take(mark::begin, 0, 0);
+  put(0, place);
+  to.take(mark::run_on, 1, 0);
+  to.take(mark::begin, 0, 0);
+  put(1, place + 64);
+  EXPECT_EQ(to.judge(0).shared, 0U);
+  put(1, place + 8);
+  EXPECT_EQ(to.judge(0).shared, 1U);
 }
 
 }  // namespace
