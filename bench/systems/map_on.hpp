@@ -61,6 +61,14 @@ class map_on final : public map_system {
   }
   std::string check() override { return map_.check(home_.store().view()); }
   bool count(costs& out) override { return home_.count(out); }
+  bool drain() override {
+    if constexpr (requires { home_.drain(); }) {
+      home_.drain();
+      return true;
+    } else {
+      return false;
+    }
+  }
 
  private:
   Home home_;

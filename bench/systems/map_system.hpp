@@ -30,6 +30,8 @@ class map_system {
 
   // What it has cost since it was made; false if the system does not count.
   virtual bool count(costs&) { return false; }
+  // Does what the system has put off; false if it puts nothing off.
+  virtual bool drain() { return false; }
 };
 
 // The maps, in the order of the papers.

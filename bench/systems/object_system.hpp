@@ -48,6 +48,8 @@ class object_system {
   // What all threads have cost since the system was made; false if the system does not count.
   // Called between batches.
   virtual bool count(costs&) { return false; }
+  // Does what the system has put off; false if it puts nothing off.
+  virtual bool drain() { return false; }
 };
 
 struct system_kind {

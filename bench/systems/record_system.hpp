@@ -32,6 +32,8 @@ class record_system {
 
   // What it has cost since it was made; false if the system does not count.
   virtual bool count(costs&) { return false; }
+  // Does what the system has put off; false if it puts nothing off.
+  virtual bool drain() { return false; }
 };
 
 uint64_t record_pool_size(const record_population& p);

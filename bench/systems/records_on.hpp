@@ -67,6 +67,14 @@ class records_on final : public record_system {
     return done;
   }
   bool count(costs& out) override { return home_.count(out); }
+  bool drain() override {
+    if constexpr (requires { home_.drain(); }) {
+      home_.drain();
+      return true;
+    } else {
+      return false;
+    }
+  }
 
  private:
   // What a caller gets is a copy of the whole value, whatever the compiler thinks of it.

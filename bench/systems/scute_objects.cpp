@@ -2,6 +2,7 @@
 #include <bit>
 #include <cstring>
 
+#include "scute/healing.h"
 #include "systems/object_system.hpp"
 #include "systems/scute_pool.hpp"
 
@@ -66,6 +67,10 @@ class scute_objects final : public object_system {
 
   bool count(costs& out) override {
     out = costs_of(pool_.get());
+    return true;
+  }
+  bool drain() override {
+    must(scute_drain(pool_.get()));
     return true;
   }
 

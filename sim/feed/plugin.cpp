@@ -2,7 +2,8 @@
 // The front end: a plugin for QEMU's user-mode emulator. Each block of instructions is decoded when it is translated;
 // when it is executed, its instructions go to the model with the addresses that the emulator reports, in this process.
 //
-//   qemu-x86_64 -cpu max -plugin PLUGIN,machine=FILE,scheme=NAME,work=NAME,out=FILE[,set=NAME:VALUE ...] PROGRAM
+//   qemu-x86_64 -cpu max -plugin PLUGIN,machine=FILE,scheme=NAME,work=NAME,out=FILE[,set=NAME:VALUE ...][,crashes=N]
+//       PROGRAM
 //
 // The interface reports no addresses for clwb and its kin, which touch no memory as far as the emulator is concerned, and has no
 // registers. Generated code keeps the emulated processor's state in rbp while it calls back, and that state begins with
@@ -60,6 +61,11 @@ struct seen {
   reference ref;
 };
 
+struct word_seen {
+  uint32_t index;
+  uint64_t address, word;
+};
+
 struct front_end {
   settings numbers;
   std::string scheme_name = "none", work, machine_name = "defaults", out;
@@ -73,6 +79,9 @@ struct front_end {
   std::vector<seen> seen_;
   std::vector<reference> refs;
   size_t seen_done = 0;
+  unsigned crashes = 0;  // power failures to try; with any, the bytes of stores are handed over
+  std::vector<word_seen> words;
+  size_t words_done = 0;
   const decoded* repeated = nullptr;  // the string instruction that ran last, and its last element
   std::vector<reference> repeated_refs;
   uint64_t expected = 0;  // FEED-2
@@ -106,7 +115,8 @@ void hand_over(size_t upto) {
   if (!f.to->is_on()) {
     f.done = upto;
     f.seen_.clear();
-    f.seen_done = 0;
+    f.words.clear();
+    f.seen_done = f.words_done = 0;
     return;
   }
   for (; f.done < upto; ++f.done) {
@@ -114,8 +124,9 @@ void hand_over(size_t upto) {
     for (; f.seen_done < f.seen_.size() && f.seen_[f.seen_done].index == f.done; ++f.seen_done)
       f.refs.push_back(f.seen_[f.seen_done].ref);
     const decoded& d = f.now->instructions[f.done];
-    if (d.repeats && f.refs.size() < 3 && joins(f, d)) continue;
-    f.to->execute(d.op, f.refs);
+    if (!(d.repeats && f.refs.size() < 3 && joins(f, d))) f.to->execute(d.op, f.refs);
+    for (; f.words_done < f.words.size() && f.words[f.words_done].index == f.done; ++f.words_done)
+      f.to->stored(f.words[f.words_done].address, f.words[f.words_done].word);
   }
 }
 
@@ -124,8 +135,9 @@ void on_block(unsigned cpu, void* of) {
   if (cpu != 0) return;  // threads of the program's own, besides the cores
   if (f.now != nullptr) hand_over(f.now->instructions.size());
   f.now = static_cast<block*>(of);
-  f.done = f.seen_done = 0;
+  f.done = f.seen_done = f.words_done = 0;
   f.seen_.clear();
+  f.words.clear();
   if (f.to->is_on()) f.to->enter_block(f.now->address);
 }
 
@@ -151,6 +163,10 @@ void on_memory(unsigned cpu, uint32_t info, uint64_t address, void* of) {
     return;
   }
   if (!f.to->is_on()) return;
+  // The store has been made. What else is in its words has been handed over or is about to be.
+  if (f.crashes != 0 && store)
+    for (uint64_t word = address & ~uint64_t{7}; word < address + bytes; word += 8)
+      f.words.push_back({p.index, word, *reinterpret_cast<const volatile uint64_t*>(word)});
   // Wide accesses are reported in parts.
   if (f.seen_.size() > f.seen_done && f.seen_.back().index == p.index) {
     reference& last = f.seen_.back().ref;
@@ -174,6 +190,10 @@ uint16_t registers_of(const address_form& a) {
   if (a.base != address_form::none) bits = static_cast<uint16_t>(bits | 1U << a.base);
   if (a.index != address_form::none) bits = static_cast<uint16_t>(bits | 1U << a.index);
   return bits;
+}
+
+void on_fence(unsigned cpu, void*) {
+  if (cpu != 0) self->to->elsewhere(true);
 }
 
 void on_translation(qemu_plugin_id_t, qemu_plugin_tb* tb) {
@@ -201,6 +221,8 @@ void on_translation(qemu_plugin_id_t, qemu_plugin_tb* tb) {
       ++f.checks;
       qemu_plugin_register_vcpu_insn_exec_cb(insn, scute_sim_check_stub, plugin_no_registers, here);
     }
+    if (d.op.kind == operation_kind::fence)
+      qemu_plugin_register_vcpu_insn_exec_cb(insn, on_fence, plugin_no_registers, nullptr);
     if (d.touches_memory) fresh = 0;
     fresh = static_cast<uint16_t>(fresh | d.written);
   }
@@ -208,8 +230,10 @@ void on_translation(qemu_plugin_id_t, qemu_plugin_tb* tb) {
 
 void on_exit(qemu_plugin_id_t, void*) {
   front_end& f = *self;
-  const std::string line =
-      to_json(f.to->results(), f.numbers, f.scheme_name, f.work, f.machine_name);
+  witness::verdict judged;
+  if (f.crashes != 0) judged = f.to->judge(f.crashes);
+  const std::string line = to_json(f.to->results(), f.numbers, f.scheme_name, f.work,
+                                   f.machine_name, f.crashes != 0 ? &judged : nullptr);
   if (f.out.empty()) {
     std::fprintf(stderr, "%s\n", line.c_str());
     return;
@@ -238,6 +262,8 @@ void take_argument(front_end& f, const std::string& argument) {
     f.work = value;
   } else if (name == "out") {
     f.out = value;
+  } else if (name == "crashes") {
+    f.crashes = static_cast<unsigned>(std::stoul(value));
   } else {
     fail("no argument of the front end: " + name, 2);
   }
@@ -249,6 +275,7 @@ void take_argument(front_end& f, const std::string& argument) {
 void scute_sim_flush(unsigned cpu, void* of, const uint64_t* registers) {
   using namespace scute::sim;
   front_end& f = *self;
+  if (cpu != 0) f.to->elsewhere(false);
   if (cpu != 0 || !f.to->is_on()) return;
   const place& p = *static_cast<place*>(of);
   const uint64_t at = address_of(p.of->instructions[p.index].at, registers);
@@ -271,6 +298,11 @@ extern "C" __attribute__((visibility("default"))) int qemu_plugin_install(qemu_p
     self = new front_end;
     for (int i = 0; i < n; ++i) take_argument(*self, arguments[i]);
     self->to = std::make_unique<run>(self->numbers, self->scheme_name);
+    if (self->crashes != 0)
+      self->to->watch_crashes([](uint64_t address, uint64_t bytes) {
+        const auto* const words = reinterpret_cast<const uint64_t*>(address);
+        return std::vector<uint64_t>(words, words + bytes / 8);
+      });
   } catch (const std::exception& e) {
     fail(e.what(), 2);
   }

@@ -11,17 +11,39 @@ run::run(const settings& s, std::string_view scheme_name)
 
 uint64_t run::take(mark what, uint64_t a, uint64_t b) {
   switch (what) {
-    case mark::persistent: machine_.mem.add_persistent(a, b); break;
-    case mark::start: started_ = true; break;
+    case mark::persistent:
+      machine_.mem.add_persistent(a, b);
+      persistent_.emplace_back(a, b);
+      break;
+    case mark::start:
+      if (read_) {
+        witness_ = std::make_unique<witness>(*scheme_);
+        for (const auto& [address, bytes] : persistent_)
+          witness_->remember(address, read_(address, bytes));
+      }
+      started_ = true;
+      measuring_ = true;
+      break;
     case mark::stop:
       started_ = false;
-      stopped_ = machine_.end();
+      measuring_ = false;
+      at_stop_ = totals();
       break;
+    case mark::measure:
+      at_measure_ = totals();
+      elsewhere_write_backs_ = elsewhere_fences_ = 0;
+      break;
+    case mark::over: at_over_ = totals(); break;
+    case mark::counted: library_ = {a, b}; break;
     case mark::begin:
-      if (is_on()) scheme_->begin(core_);
+      if (!is_on()) break;
+      scheme_->begin(core_);
+      if (witness_) witness_->begin(core_);
       break;
     case mark::end:
-      if (is_on() && scheme_->is_open(core_)) scheme_->end(core_);
+      if (!is_on() || !scheme_->is_open(core_)) break;
+      scheme_->end(core_);
+      if (witness_) witness_->end(core_, machine_.cores[core_].now());
       break;
     case mark::run_on: core_ = static_cast<unsigned>(a % machine_.cores.size()); break;
     case mark::pause: paused_ = true; break;
@@ -49,8 +71,34 @@ uint64_t run::take(mark what, uint64_t a, uint64_t b) {
 }
 
 run::result run::results() const {
+  const result end = at_stop_ ? *at_stop_ : totals();
+  result r = at_over_ ? *at_over_ : end;
+  r.deferred_ns = end.ns - r.ns;
+  r.deferred_lines = end.pm_lines - r.pm_lines;
+  r.deferred_write_backs = end.write_backs - r.write_backs;
+  r.deferred_streamed = end.streamed - r.streamed;
+  r.deferred_fences = end.fences - r.fences;
+  if (at_measure_) {
+    const result& from = *at_measure_;
+    for (double result::* const each : {&result::ns, &result::pm_waited_ns, &result::fenced_ns})
+      r.*each -= from.*each;
+    for (uint64_t result::* const each :
+         {&result::instructions, &result::loads, &result::stores, &result::write_backs,
+          &result::streamed, &result::fences, &result::l1_misses, &result::l2_misses,
+          &result::tlb_misses, &result::mispredicted, &result::pm_lines, &result::pm_reads})
+      r.*each -= from.*each;
+  }
+  r.elsewhere_write_backs = elsewhere_write_backs_;
+  r.elsewhere_fences = elsewhere_fences_;
+  r.library = library_;
+  r.footprint = footprint_;
+  r.of_scheme = scheme_->counted();
+  return r;
+}
+
+run::result run::totals() const {
   result r;
-  r.ns = to_ns(started_ ? machine_.end() : stopped_);
+  r.ns = to_ns(machine_.end());
   ticks fenced = 0;
   for (const core& c : machine_.cores) {
     const core::counts& n = c.counted();
@@ -58,6 +106,7 @@ run::result run::results() const {
     r.loads += n.loads;
     r.stores += n.stores;
     r.write_backs += n.write_backs;
+    r.streamed += n.streamed;
     r.fences += n.fences;
     r.mispredicted += n.mispredicted;
     fenced += n.fenced;
@@ -71,13 +120,12 @@ run::result run::results() const {
   r.pm_lines = pm.lines;
   r.pm_reads = pm.reads;
   r.pm_waited_ns = to_ns(pm.waited);
-  r.footprint = footprint_;
-  r.of_scheme = scheme_->counted();
   return r;
 }
 
 std::string to_json(const run::result& r, const settings& s, std::string_view scheme_name,
-                    std::string_view work, std::string_view machine_name) {
+                    std::string_view work, std::string_view machine_name,
+                    const witness::verdict* crashes) {
   std::string out = "{";
   const auto add = [&](const char* name, const std::string& value) {
     if (out.size() > 1) out += ", ";
@@ -100,6 +148,7 @@ std::string to_json(const run::result& r, const settings& s, std::string_view sc
   count("loads", r.loads);
   count("stores", r.stores);
   count("write_backs", r.write_backs);
+  count("streamed", r.streamed);
   count("fences", r.fences);
   count("l1_misses", r.l1_misses);
   count("l2_misses", r.l2_misses);
@@ -109,6 +158,17 @@ std::string to_json(const run::result& r, const settings& s, std::string_view sc
   count("pm_reads", r.pm_reads);
   number("pm_waited_ns", r.pm_waited_ns);
   number("fenced_ns", r.fenced_ns);
+  number("deferred_ns", r.deferred_ns);
+  count("deferred_lines", r.deferred_lines);
+  count("deferred_write_backs", r.deferred_write_backs);
+  count("deferred_streamed", r.deferred_streamed);
+  count("deferred_fences", r.deferred_fences);
+  count("elsewhere_write_backs", r.elsewhere_write_backs);
+  count("elsewhere_fences", r.elsewhere_fences);
+  if (r.library) {
+    count("library_fences", r.library->first);
+    count("library_lines", r.library->second);
+  }
   count("footprint", r.footprint);
   count("transactions", r.of_scheme.transactions);
   count("log_lines", r.of_scheme.log_lines);
@@ -118,6 +178,15 @@ std::string to_json(const run::result& r, const settings& s, std::string_view sc
   count("page_records", r.of_scheme.page_records);
   count("epochs_cleared", r.of_scheme.epochs_cleared);
   number("log_bytes_mean", r.of_scheme.log_bytes_mean);
+  if (crashes != nullptr) {
+    count("crash_moments", crashes->moments);
+    count("crashes", crashes->crashes);
+    count("crash_transactions", crashes->transactions);
+    count("crash_words", crashes->words);
+    count("crash_loose", crashes->loose);
+    count("crash_shared", crashes->shared);
+    add("crash_wrong", quoted(crashes->wrong));
+  }
   const std::vector<setting> now = list(s), usual = list(settings{});
   std::string changed;
   for (size_t i = 0; i < now.size(); ++i) {

@@ -55,7 +55,7 @@ void replay(std::istream& in, run& to) {
     } else if (what == 'm') {
       uint64_t mark_number = 0, a = 0, b = 0;
       if (!(words >> mark_number >> std::hex >> a >> b) || mark_number == 0 ||
-          mark_number > static_cast<uint64_t>(mark::footprint))
+          mark_number > static_cast<uint64_t>(mark::counted))
         fail();
       to.take(static_cast<mark>(mark_number), a, b);
     } else {

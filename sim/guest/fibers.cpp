@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <exception>
+#include <stdexcept>
 #include <unordered_map>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct fiber {
   std::vector<char> stack;
   bool over = false;
   const void* wants = nullptr;  // the lock that another one has
+  const int* asleep = nullptr;  // until the word is another than `value`
+  int value = 0;
   std::exception_ptr error;
 };
 
@@ -32,11 +35,12 @@ struct crew {
   const std::function<void(unsigned)>* body = nullptr;
   std::unordered_map<const void*, unsigned> owners;  // of locks
 };
-crew* crew_now;
+thread_local crew* crew_now;  // threads of the library's own have none
 
 bool can_run(const crew& c, unsigned i) {
   const fiber& f = c.all[i];
-  return !f.over && (f.wants == nullptr || c.owners.find(f.wants) == c.owners.end());
+  return !f.over && (f.wants == nullptr || c.owners.find(f.wants) == c.owners.end()) &&
+         (f.asleep == nullptr || __atomic_load_n(f.asleep, __ATOMIC_SEQ_CST) != f.value);
 }
 
 // Goes on with the fiber that the front end names, of those that can.
@@ -117,6 +121,22 @@ void fiber_unlock(const void* lock) {
   say(mark::resume);
 }
 
+bool fiber_sleep(const int* word, int value) {
+  if (__atomic_load_n(word, __ATOMIC_SEQ_CST) != value) return false;
+  crew& c = *crew_now;
+  fiber& self = c.all[c.now];
+  self.asleep = word;
+  self.value = value;
+  change();
+  self.asleep = nullptr;
+  say(mark::locked, reinterpret_cast<uint64_t>(word));
+  return true;
+}
+
+void fiber_wake(const int* word) {
+  say(mark::unlocked, reinterpret_cast<uint64_t>(word));
+}
+
 void run_fibers(unsigned n, const std::function<void(unsigned)>& body) {
   crew c;
   c.n = n < fibers_max ? n : fibers_max;
@@ -141,6 +161,8 @@ void run_fibers(unsigned n, const std::function<void(unsigned)>& body) {
   say(mark::resume);
   for (const fiber& f : c.all)
     if (f.error) std::rethrow_exception(f.error);
+  for (unsigned i = 0; i < c.n; ++i)
+    if (!c.all[i].over) throw std::logic_error("all fibers wait for each other");
 }
 
 }  // namespace scute::sim

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The threads of a program on the simulated machine: fibers of one thread, each on a core of its own. They change places
-// at locks only, so that runs repeat exactly; the front end says whose turn it is. While fibers run, the program's
-// mutexes are theirs (guest/mutexes.cpp): nobody sleeps in the system.
+// at locks and barriers only, so that runs repeat exactly; the front end says whose turn it is. While fibers run, the program's
+// mutexes and futexes are theirs (guest/mutexes.cpp): nobody sleeps in the system.
 #pragma once
 
 #include <functional>
@@ -17,5 +17,8 @@ bool in_fibers() noexcept;
 void fiber_lock(const void* lock);
 bool fiber_try_lock(const void* lock);
 void fiber_unlock(const void* lock);
+// Until the word has another value, if it has that one: false if it has not. Who changes it wakes the others.
+bool fiber_sleep(const int* word, int value);
+void fiber_wake(const int* word);
 
 }  // namespace scute::sim

@@ -24,8 +24,20 @@ int play(const guest_task& task) {
   const std::unique_ptr<guest_work> work = make_work(task);
   announce_persistent(task);
   say(mark::start);
+  work->warm();
+  work->drain();
+  say(mark::pause);
+  bench::costs before, after;
+  const bool counts = work->count(before);
+  say(mark::resume);
+  say(mark::measure);
   run_fibers(task.threads, [&](unsigned t) { work->run(t); });
+  say(mark::over);
+  work->drain();
   say(mark::stop);
+  if (counts && work->count(after))
+    say(mark::counted, static_cast<uint64_t>(after.fences - before.fences),
+        static_cast<uint64_t>(after.lines - before.lines));
   say(mark::footprint, footprint_of(task));
   const std::string wrong = work->check();
   if (wrong.empty()) return 0;

@@ -22,6 +22,9 @@ enum class mark : uint64_t {
   unlocked,
   next_core,  // of the b cores in the bit set a, whose time is least; the front end answers in `answer`
   footprint,  // a bytes are what the program has in persistent memory
+  measure,    // what the program has done since `start` was to warm up: times and counts begin here
+  over,       // what is measured; until `stop`, the program does what it had put off
+  counted,    // the program's library counts a fences and b lines between `measure` and `stop`
 };
 
 struct board {

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "row.hpp"
+
 namespace scute::sim {
 
 struct guest_task {
@@ -19,10 +21,16 @@ struct guest_task {
 class guest_work {
  public:
   virtual ~guest_work() = default;
+  // Before what is measured, on the simulated machine: the code and what all operations need is in the caches then.
+  virtual void warm() {}
   // Called once for each thread.
   virtual void run(unsigned thread) = 0;
   // "" if all is well.
   virtual std::string check() = 0;
+  // Does what the system has put off.
+  virtual void drain() {}
+  // Fences and lines that the system has counted itself; false if it does not count.
+  virtual bool count(bench::costs&) { return false; }
 };
 
 // Ready to run. Throws std::invalid_argument for what there is not.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <unordered_map>
 #include <vector>
@@ -20,13 +21,11 @@ using image = std::map<uint64_t, line_bytes_of>;  // lines that were ever stored
 class contents {
  public:
   // The cores see the word from now on.
-  void store(uint64_t address, uint64_t word) { view_[line_of(address)][address / 8 % 8] = word; }
-  const line_bytes_of& line(uint64_t number) { return view_[number]; }
+  void store(uint64_t address, uint64_t word) { at(line_of(address))[address / 8 % 8] = word; }
+  const line_bytes_of& line(uint64_t number) { return at(number); }
 
   // The line, as it is now, will be durable at that time.
-  void write(uint64_t number, ticks durable) {
-    writes_.push_back({durable, number, view_[number]});
-  }
+  void write(uint64_t number, ticks durable) { writes_.push_back({durable, number, at(number)}); }
   void write(uint64_t number, const line_bytes_of& bytes, ticks durable) {
     writes_.push_back({durable, number, bytes});
   }
@@ -38,6 +37,8 @@ class contents {
       if (c.durable <= t) in_time.push_back(&c);
     std::ranges::stable_sort(in_time, {}, &change::durable);
     image all;
+    if (initial)
+      for (const auto& [number, bytes] : view_) all[number] = initial(number);
     for (const change* c : in_time) all[c->number] = c->bytes;
     return all;
   }
@@ -48,7 +49,16 @@ class contents {
     return all;
   }
 
+  // What a line has before the first store, durably; zeros if there is no such function.
+  std::function<line_bytes_of(uint64_t)> initial;
+
  private:
+  line_bytes_of& at(uint64_t number) {
+    const auto [place, is_new] = view_.try_emplace(number);
+    if (is_new && initial) place->second = initial(number);
+    return place->second;
+  }
+
   struct change {
     ticks durable;
     uint64_t number;

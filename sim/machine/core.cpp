@@ -83,6 +83,7 @@ void core::store(const reference& r, ticks ready, bool stream) {
 }
 
 void core::send(combining& c) {
+  ++count_.streamed;
   // A copy in a cache is older.
   pending(caches_.write_back(number_, c.line, c.last, true));
   pending(memory_.write(c.line, c.last));

@@ -45,8 +45,9 @@ class core {
   unsigned number() const noexcept { return number_; }
 
   struct counts {
-    uint64_t instructions = 0, loads = 0, stores = 0, write_backs = 0, fences = 0, mispredicted = 0;
-    ticks fenced = 0;  // spent in fences
+    uint64_t instructions = 0, loads = 0, stores = 0, write_backs = 0, fences = 0, mispredicted = 0,
+             streamed = 0;  // lines that non-temporal stores have sent
+    ticks fenced = 0;       // spent in fences
   };
   const counts& counted() const noexcept { return count_; }
 

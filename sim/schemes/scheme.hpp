@@ -31,6 +31,7 @@ class scheme : public observer {
   void begin(unsigned core);
   void end(unsigned core);
   bool is_open(unsigned core) const { return cores_[core].open; }
+  unsigned cores() const noexcept { return static_cast<unsigned>(cores_.size()); }
 
   // From now on the scheme keeps what recover() needs, and tells `c` of each line that becomes durable. Before the first
   // transaction.

@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 import comparison  # noqa: E402
+import engines  # noqa: E402
 import figures  # noqa: E402
-import plots  # noqa: E402
+import report  # noqa: E402
+import validation  # noqa: E402
 from runs import ENGINES, SCHEMES, Tools, play_all  # noqa: E402
 
 SIM = Path(__file__).resolve().parent.parent
@@ -25,12 +26,15 @@ yours; --set changes one number of it, --sweep a row of values."""
 
 EXAMPLES = """\
 examples:
-  ./dev sim --figure 13                    SpecHPMT and the others over EDE, on STAMP (some minutes)
-  ./dev sim --machine optane               every engine on a few works
-  ./dev sim --machine cxl --set pm.link=200
-  ./dev sim --sweep pm.write=100..1000     what one number does to every engine (about a minute)
+  ./dev sim --engines                      every engine on optane, cxl and dram: which one wins where
+  ./dev sim --engines --machine cxl        on one machine: less than a minute
+  ./dev sim --engines --machine cxl --set pm.link=200
+                                           and what that number does to every engine
+  ./dev sim --sweep pm.write=100..1000     a row of values, on four works
+  ./dev sim --figure 13                    SpecHPMT and the others over EDE, on STAMP
   ./dev sim --sweep pm.banks=1,4,16 --works stamp-ssca2 --systems ede,spec,hoop
-  ./dev sim --report                       all of sim/report anew (about an hour)
+  ./dev sim --validate                     the model beside measured benchmarks
+  ./dev sim --report                       all of sim/report anew
 """
 
 
@@ -38,12 +42,16 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     p = argparse.ArgumentParser(prog="./dev sim", description=DESCRIPTION, epilog=EXAMPLES,
                                 formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--build", required=True, help=argparse.SUPPRESS)
+    p.add_argument("--engines", action="store_true",
+                   help="what every engine costs on the machine, or on optane, cxl and dram")
     p.add_argument("--figure", choices=("1", "13", "14", "15", "all"))
-    p.add_argument("--report", action="store_true", help="all figures, and every engine on optane, cxl and dram")
-    p.add_argument("--machine", default=None, help="a file, or a name of sim/machines (default: table1)")
+    p.add_argument("--report", action="store_true", help="sim/report anew: figures, sweeps, engines")
+    p.add_argument("--validate", action="store_true",
+                   help="this project's measured benchmarks (bench/report) beside the model of that machine")
+    p.add_argument("--machine", default=None, help="a file, or a name of sim/machines (default: table1; of --engines optane, cxl and dram)")
     p.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="numbers")
     p.add_argument("--sweep", metavar="NAME=FROM..TO or NAME=A,B,...")
-    p.add_argument("--works", help="separated by commas: " + ", ".join(comparison.WORKS) + ", stamp-APPLICATION")
+    p.add_argument("--works", help="separated by commas: " + ", ".join(engines.WORKS) + ", other maps and sizes")
     p.add_argument("--systems", help="separated by commas: " + ", ".join((*ENGINES, *SCHEMES)))
     p.add_argument("--scale", choices=("tiny", "quick"), default=None)
     p.add_argument("--threads", type=int, choices=(1, 2), default=1, help="cores; of STAMP's applications that can")
@@ -74,32 +82,12 @@ def numbers_of(texts: list[str]) -> tuple:
     return tuple(pairs)
 
 
-def publish(tables: list, results: dict, out: str | None, json_file: str | None, head: str) -> None:
-    text = "\n".join(t.markdown() for t in tables)
-    print(text)
-    lines = [json.dumps(r) for r in results.values()]
-    if json_file:
-        Path(json_file).write_text("\n".join(lines) + "\n")
-    if not out:
-        return
-    folder = Path(out)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "results.jsonl").write_text("\n".join(lines) + "\n")
-    shown = [head, ""]
-    for table in tables:
-        name = re.sub(r"[^a-z0-9]+", "-", table.title.split(":")[0].lower()).strip("-") + ".png"
-        plots.draw(table, folder / name)
-        shown += [table.markdown(), f"![{table.title}]({name})", ""]
-    (folder / "tables.md").write_text("\n".join(shown))
-
-
 def main() -> int:
     a = parse(sys.argv[1:])
     tools = Tools(Path(a.build), max(a.jobs, 1))
     numbers = numbers_of(a.numbers)
     machine = machine_file(a.machine or "table1")
-    works = tuple(a.works.split(",")) if a.works else comparison.SWEPT if a.sweep else comparison.WORKS
-    systems = tuple(a.systems.split(",")) if a.systems else (*ENGINES, "none", "ede", "hoop", "spec", "no-log")
+    systems = tuple(a.systems.split(",")) if a.systems else ()
     for system in systems:
         if system not in ENGINES and system not in SCHEMES:
             raise SystemExit(f"sim: there is no system {system}")
@@ -107,25 +95,53 @@ def main() -> int:
         for line in Path(machine).read_text().splitlines():
             print(line)
         return 0
-    made: list = []
-    results: dict = {}
-    head = "# " + " ".join(["./dev sim", *[x for x in sys.argv[1:] if not x.startswith("--build")]])
-    if a.figure or a.report:
-        wanted = tuple(figures.FIGURES) if a.report or a.figure == "all" else (a.figure,)
+    works = tuple(a.works.split(",")) if a.works else ()
+    head = "# " + " ".join(["./dev sim", *[x for i, x in enumerate(sys.argv[1:]) if not hidden(i + 1)]])
+    if a.report:
+        report.write(tools, SIM / "report", {m: machine_file(m) for m in ("table1", *engines.MACHINES)})
+        return finish(tools)
+    if a.validate:
+        runs = validation.runs_of(machine_file(a.machine or "here"), numbers, a.scale or "quick")
+        results = play_all(tools, runs)
+        made = validation.tables(results, SIM.parent / "bench" / "report" / "amd-epyc" / "results.jsonl")
+    elif a.figure:
+        wanted = tuple(figures.FIGURES) if a.figure == "all" else (a.figure,)
         runs = [r for f in wanted for r in figures.runs_of(f, machine, numbers, a.scale or "quick", a.threads)]
         results = play_all(tools, runs)
         made = [figures.FIGURES[f](results) for f in wanted]
-    if a.report:
-        machines = [machine_file(m) for m in ("optane", "cxl", "dram")]
-        more = play_all(tools, comparison.runs_of(machines, works, ENGINES, numbers, None, a.scale or "quick"))
-        made += comparison.tables(more, machines, works, numbers, None)
-        results.update(more)
-    if not a.figure and not a.report:
-        sweep = comparison.sweep_values(a.sweep) if a.sweep else None
-        scale = a.scale or ("tiny" if sweep else "quick")
-        results = play_all(tools, comparison.runs_of([machine], works, systems, numbers, sweep, scale))
-        made = comparison.tables(results, [machine], works, numbers, sweep)
-    publish(made, results, a.out or (str(SIM / "report") if a.report else None), a.json, head)
+    elif a.sweep:
+        sweep = comparison.sweep_values(a.sweep)
+        chosen = systems or (*ENGINES, "none", "ede", "hoop", "spec", "no-log")
+        results = play_all(tools, comparison.runs_of([machine], works or comparison.SWEPT, chosen, numbers, sweep,
+                                                     a.scale or "tiny"))
+        made = comparison.tables(results, [machine], works or comparison.SWEPT, numbers, sweep)
+    elif any(s in SCHEMES for s in systems):
+        chosen_works = works or engines.WORKS
+        results = play_all(tools, comparison.runs_of([machine], chosen_works, systems, numbers, None,
+                                                     a.scale or "quick"))
+        made = comparison.tables(results, [machine], chosen_works, numbers, None)
+    else:
+        machines = [machine] if a.machine else [machine_file(m) for m in engines.MACHINES]
+        chosen_works = works or engines.WORKS
+        runs = []
+        for each in ([(), numbers] if numbers else [()]):
+            runs += engines.runs_of(machines, chosen_works, systems or ENGINES, each, a.scale or "tiny")
+        results = play_all(tools, runs)
+        made = engines.tables(results, machines, chosen_works, numbers)
+    print("\n".join(t.markdown() for t in made))
+    if a.json:
+        Path(a.json).write_text("".join(json.dumps(r) + "\n" for r in results.values()))
+    if a.out:
+        report.publish(made, results, Path(a.out), "tables", head)
+    return finish(tools)
+
+
+def hidden(index: int) -> bool:
+    """Arguments that ./dev adds."""
+    return sys.argv[index].startswith("--build") or sys.argv[index - 1] == "--build"
+
+
+def finish(tools: Tools) -> int:
     for text in tools.failed:
         print(f"sim: {text}", file=sys.stderr)
     return 1 if tools.failed else 0

@@ -1,29 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a machine, or a row of machines that differ in one number, does to every engine."""
+"""Works and systems of one's choice on a machine, or on a row of machines that differ in one number."""
 from __future__ import annotations
 
 from pathlib import Path
 
-from figures import SHOWN, Table, mean
+from engines import operations, value_of
+from figures import SHOWN, Table
 from runs import ENGINES, Run, SCHEMES
 
-# Operations that a work measures, by scale; of STAMP the transactions of the marked run are counted instead.
-OPERATIONS = {"overwrite": {"tiny": 500, "quick": 10000}, "insert": {"tiny": 500, "quick": 5000},
-              "ycsb": {"tiny": 1000, "quick": 10000}}
-WORKS = ("overwrite-64", "overwrite-256", "overwrite-1024", "insert-ctree", "insert-rbtree",
-         "insert-hashmap", "ycsb-a", "stamp-vacation-low", "stamp-kmeans-high", "stamp-ssca2")
 # Those that a sweep takes if none are named: under a minute.
 SWEPT = ("overwrite-256", "insert-ctree", "ycsb-a", "stamp-kmeans-high")
-
-
-def operations(work: str, scale: str) -> int | None:
-    return OPERATIONS.get(work.split("-")[0], {}).get(scale)
-
-
-def value_of(result: dict) -> float:
-    """ns of an operation; of STAMP µs of the whole run."""
-    n = operations(result["work"], result["scale"])
-    return result["ns"] / n if n else result["ns"] / 1000
 
 
 def sweep_values(text: str) -> tuple[str, list[str]]:
@@ -91,20 +77,3 @@ def tables(results: dict[Run, dict], machines: list[str], works: tuple[str, ...]
             table.add(work, *[row.get(s) for s in order], best)
         made.append(table)
     return made
-
-
-def ratios(results: dict[Run, dict], machine: str, over: str) -> dict[str, float]:
-    """By engine: the geometric mean over the works of its time over that of another one."""
-    out = {}
-    for system in ENGINES:
-        values = []
-        for run, result in results.items():
-            if run.machine != machine or run.system != system:
-                continue
-            base = [x for r, x in results.items()
-                    if r.machine == machine and r.work == run.work and r.system == over]
-            if base:
-                values.append(result["ns"] / base[0]["ns"])
-        if values:
-            out[system] = mean(values)
-    return out

@@ -47,6 +47,7 @@ class Table:
         self.rows: list[list] = []
         self.notes: list[str] = []
         self.bars: list[str] = []  # columns to draw; none: a line over the first column
+        self.picture = True
 
     def add(self, *cells) -> None:
         self.rows.append(list(cells))

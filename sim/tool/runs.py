@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 SCHEMES = ("none", "no-log", "software-undo", "ede", "hoop", "spec-dp", "spec")
-# Place for the engine `spec`, which a build may not have.
+# Configurations of the library, and its peer.
 ENGINES = ("redo-none", "redo-mlpc", "logfree-mlpc", "spec-none", "spec-mlpc", "libpmemobj")
 
 
