@@ -211,6 +211,10 @@ SCUTE_API int scute_pow_erase(scute_pow_section *section, scute_pow_table *table
 /* When the section aborts back(who, what) is called, newest first; when it commits done(who, what). Either may be null. */
 SCUTE_API int scute_pow_undo(scute_pow_section *section, void (*back)(void *who, void *what),
                              void (*done)(void *who, void *what), void *who, void *what);
+/* The same where `what` are bytes and nothing has to be released: the section keeps a copy of these n bytes, aligned for
+ * every type, and calls back(who, copy) if it aborts. */
+SCUTE_API int scute_pow_undo_copy(scute_pow_section *section, void (*back)(void *who, void *what),
+                                  void *who, const void *bytes, size_t n);
 /* Writes what was edited so far while the section goes on (eager); its end has less to write. */
 SCUTE_API int scute_pow_stream(scute_pow_section *section);
 /* Ends the innermost section; the outermost one becomes durable, and gives its locks back. After an error it is aborted

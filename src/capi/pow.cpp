@@ -237,7 +237,7 @@ int scute_pow_table_open(scute_pow* store, const char* name, const scute_pow_kee
 }
 
 int scute_pow_begin(scute_pow* store, enum scute_pow_durability how, scute_pow_section** section) {
-  return guarded_pow(store, [&] {
+  return guarded_short(store, [&] {
     scute_pow& p = need(store);
     need_out(section, "section");
     if (how != SCUTE_POW_STRICT && how != SCUTE_POW_LATER)
@@ -248,14 +248,14 @@ int scute_pow_begin(scute_pow* store, enum scute_pow_durability how, scute_pow_s
     if (one != nullptr)
       one->enter();
     else
-      one = new pow::section(
+      one = &pow::section::begin(
           s, how == SCUTE_POW_LATER ? pow::durability::later : pow::durability::strict);
     *section = reinterpret_cast<scute_pow_section*>(one);
   });
 }
 
 int scute_pow_current(scute_pow* store, scute_pow_section** section) {
-  return guarded_pow(store, [&] {
+  return guarded_short(store, [&] {
     pow::section* const one = pow::section::of_thread(need(store).in->parts());
     need_out(section, "section");
     if (one == nullptr)
@@ -267,7 +267,7 @@ int scute_pow_current(scute_pow* store, scute_pow_section** section) {
 }
 
 int scute_pow_lock(scute_pow_section* section, void* lock, void (*unlock)(void* lock), int shared) {
-  return guarded_pow(section, [&](pow::section& s) {
+  return guarded_short(section, [&](pow::section& s) {
     if (lock == nullptr) throw failure(SCUTE_E_INVALID, "lock is null");
     if (unlock == nullptr) throw failure(SCUTE_E_INVALID, "unlock is null");
     s.add_lock(lock, unlock, shared != 0);
@@ -276,7 +276,7 @@ int scute_pow_lock(scute_pow_section* section, void* lock, void (*unlock)(void* 
 
 int scute_pow_new(scute_pow_section* section, scute_pow_table* table, uint64_t index,
                   uint64_t* id) {
-  return guarded_pow(section, [&](pow::section& s) {
+  return guarded_short(section, [&](pow::section& s) {
     pow::table& t = of_section(table, s);
     need_out(id, "id");
     if ((index == SCUTE_POW_ANY) == t.chooses)
@@ -290,7 +290,7 @@ int scute_pow_new(scute_pow_section* section, scute_pow_table* table, uint64_t i
 }
 
 int scute_pow_edit(scute_pow_section* section, scute_pow_table* table, uint64_t id, int* first) {
-  return guarded_pow(section, [&](pow::section& s) {
+  return guarded_short(section, [&](pow::section& s) {
     pow::table& t = of_section(table, s);
     const bool is = s.edit(t, id & SCUTE_POW_INDEX_MASK,
                            t.chooses ? pow::section::any_tag : pow::tag_of_id(id));
@@ -299,7 +299,7 @@ int scute_pow_edit(scute_pow_section* section, scute_pow_table* table, uint64_t 
 }
 
 int scute_pow_erase(scute_pow_section* section, scute_pow_table* table, uint64_t id) {
-  return guarded_pow(section, [&](pow::section& s) {
+  return guarded_short(section, [&](pow::section& s) {
     pow::table& t = of_section(table, s);
     s.erase(t, id & SCUTE_POW_INDEX_MASK, t.chooses ? pow::section::any_tag : pow::tag_of_id(id));
   });
@@ -307,7 +307,16 @@ int scute_pow_erase(scute_pow_section* section, scute_pow_table* table, uint64_t
 
 int scute_pow_undo(scute_pow_section* section, void (*back)(void*, void*),
                    void (*done)(void*, void*), void* who, void* what) {
-  return guarded_pow(section, [&](pow::section& s) { s.add_action({back, done, who, what}); });
+  return guarded_short(section, [&](pow::section& s) { s.add_action({back, done, who, what}); });
+}
+
+int scute_pow_undo_copy(scute_pow_section* section, void (*back)(void*, void*), void* who,
+                        const void* bytes, size_t n) {
+  return guarded_short(section, [&](pow::section& s) {
+    if (back == nullptr) throw failure(SCUTE_E_INVALID, "back is null");
+    need_out(static_cast<const char*>(bytes), "bytes");
+    s.add_undo(back, who, bytes, n);
+  });
 }
 
 int scute_pow_stream(scute_pow_section* section) {
@@ -315,22 +324,11 @@ int scute_pow_stream(scute_pow_section* section) {
 }
 
 int scute_pow_commit(scute_pow_section* section) {
-  return guarded_pow(section, [&](pow::section& s) {
-    try {
-      s.commit();
-    } catch (...) {
-      delete &s;
-      throw;
-    }
-    if (!s.is_open()) delete &s;
-  });
+  return guarded_pow(section, [&](pow::section& s) { s.commit(); });
 }
 
 int scute_pow_abort(scute_pow_section* section) {
-  return guarded_pow(section, [&](pow::section& s) {
-    s.abort();
-    if (!s.is_open()) delete &s;
-  });
+  return guarded_pow(section, [&](pow::section& s) { s.abort(); });
 }
 
 }  // extern "C"

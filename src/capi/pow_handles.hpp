@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/lock.hpp"
+#include "base/uncancelled.hpp"
 #include "capi/guard.hpp"
 #include "medium/process.hpp"
 #include "pow/store.hpp"
@@ -37,23 +38,29 @@ inline bool inherited(const scute_pow* store) noexcept {
 scute_pow& need(scute_pow* store);
 pow::section& need(scute_pow_section* section);
 
+// For calls that make no system call, so that pthread_cancel() finds nothing in them (base/uncancelled.hpp).
 template <typename Fn>
-int guarded_pow(scute_pow* store, Fn&& body) noexcept {
-  const uncancelled now;
+int guarded_short(scute_pow* store, Fn&& body) noexcept {
   if (inherited(store)) [[unlikely]]
     return refuse_inherited();
   return guarded(body);
 }
-
 // Calls body(section); the section is this thread's.
 template <typename Fn>
-int guarded_pow(scute_pow_section* section, Fn&& body) noexcept {
-  const uncancelled now;
-  const auto* const s = reinterpret_cast<pow::section*>(section);
-  if (s != nullptr && pow::section::is_of_thread(s) && s->parts().process != medium::this_process())
-      [[unlikely]]
+int guarded_short(scute_pow_section* section, Fn&& body) noexcept {
+  auto* const s = reinterpret_cast<pow::section*>(section);
+  if (s == nullptr || !pow::section::is_of_thread(s)) [[unlikely]]
+    return guarded([&] { need(section); });
+  if (s->parts().process != medium::this_process()) [[unlikely]]
     return refuse_inherited();
-  return guarded([&] { body(need(section)); });
+  return guarded([&] { body(*s); });
+}
+
+// For all others.
+template <typename Handle, typename Fn>
+int guarded_pow(Handle* handle, Fn&& body) noexcept {
+  const uncancelled now;
+  return guarded_short(handle, body);
 }
 
 }  // namespace scute::core::capi

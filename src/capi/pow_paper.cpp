@@ -115,7 +115,6 @@ int scute_pow_epoch(scute_pow_file* file, const void* s) {
       return one.commit();
     }
     put(f, *open, s);
-    const std::unique_ptr<pow::section> end(open->depth() == 1 ? open : nullptr);
     open->commit();
   });
 }

@@ -20,15 +20,21 @@ uint64_t lines_in(uint64_t size) noexcept {
 
 }  // namespace
 
-segment_reader::segment_reader(const segment_layout& layout, uint64_t salt, read_fn read)
-    : layout_(layout), salt_(salt), read_(std::move(read)) {}
+segment_reader::segment_reader(const segment_layout& layout, uint64_t salt, read_fn read,
+                               view_fn view)
+    : layout_(layout), salt_(salt), read_(std::move(read)), view_(std::move(view)) {}
 
 void segment_reader::load(const segment& s) {
   const uint64_t pages = layout_.size() / segment_page;
   for (uint32_t c = 0; c < layout_.copies(); ++c) {
     held& h = held_[c];
-    h.bytes.resize(layout_.size());
     h.lost.assign(pages, false);
+    if (without_ == nowhere && view_) {
+      h.at = view_(s.at[c], layout_.size());
+      if (h.at != nullptr) continue;
+    }
+    h.bytes.resize(layout_.size());
+    h.at = h.bytes.data();
     if (without_ == nowhere && read_(s.at[c], h.bytes.data(), layout_.size())) continue;
     for (uint64_t p = 0; p < pages; ++p) {
       const uint64_t from = s.at[c] + p * segment_page;
@@ -226,6 +232,7 @@ segment_contents segment_reader::read(const segment& s, const frame_fn& fn) {
   seed_ = seed_of(*c.head);
   c.end = layout_.step();
   frame f{};
+  f.of = &*c.head;
   for (uint64_t position = layout_.step(); position < layout_.lines();) {
     if (!find(position, f)) {
       f.behind_gap = true;
@@ -251,6 +258,7 @@ std::optional<format::segment_head> segment_reader::read_head(const segment& s) 
   for (uint32_t c = 0; c < layout_.copies(); ++c) {
     held& h = held_[c];
     h.bytes.resize(layout_.size());
+    h.at = h.bytes.data();
     h.lost.assign(layout_.size() / segment_page, true);
     for (const uint64_t p : {uint64_t{0}, last})
       h.lost[p / segment_page] = !read_(s.at[c] + p, h.bytes.data() + p, segment_page);

@@ -19,6 +19,7 @@ struct frame {
   uint64_t position;
   std::span<const std::byte> lines;  // all of it, as store_lines() takes it
   bool flawed;                       // somewhere its redundancy has other bytes, or none
+  const format::segment_head* of;    // the segment's
   bool behind_gap;                   // the first one behind a place without a valid frame (SEG-5)
 
   std::span<const std::byte> body() const noexcept {
@@ -42,9 +43,11 @@ class segment_reader {
  public:
   // Copies [offset, offset + n) of the file, whole pages. False if they cannot be read.
   using read_fn = std::function<bool(uint64_t offset, std::byte* to, size_t n)>;
+  // The same without a copy; null if they have to be copied. Nobody changes them while they are looked at.
+  using view_fn = std::function<const std::byte*(uint64_t offset, size_t n)>;
   using frame_fn = std::function<void(const frame&)>;
 
-  segment_reader(const segment_layout& layout, uint64_t salt, read_fn read);
+  segment_reader(const segment_layout& layout, uint64_t salt, read_fn read, view_fn view = {});
 
   // Calls fn for each valid frame, in ascending order of positions. What fn throws passes through.
   segment_contents read(const segment& s, const frame_fn& fn);
@@ -62,12 +65,13 @@ class segment_reader {
   struct held {  // of a copy
     std::vector<std::byte> bytes;
     std::vector<bool> lost;  // pages
+    const std::byte* at = nullptr;
   };
 
   void load(const segment& s);
   bool is_lost(uint32_t copy, uint64_t offset, uint64_t n) const noexcept;
   const std::byte* at(uint32_t copy, uint64_t offset) const noexcept {
-    return held_[copy].bytes.data() + offset;
+    return held_[copy].at + offset;
   }
   bool find_head(segment_contents& c) const noexcept;
   bool is_head(const format::segment_head& h) const noexcept;
@@ -85,6 +89,7 @@ class segment_reader {
   segment_layout layout_;
   uint64_t salt_;
   read_fn read_;
+  view_fn view_;
   held held_[2];
   static constexpr uint64_t nowhere = UINT64_MAX;
   uint64_t without_ = nowhere;  // a page that is no source of its own content

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "base/planted.hpp"
+
 namespace scute::core::pow {
 namespace {
 
@@ -46,7 +48,7 @@ class checker {
       ++report_.frames;
       if (f.flawed) {
         ++flawed;
-        if (wish_.repair)
+        if (wish_.repair && !SCUTE_PLANTED(pow_check_repair))
           log::store_lines(w_, s_.medium->base(), s_.layout, place, f.position, f.lines);
       }
       frame_view v;

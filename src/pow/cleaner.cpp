@@ -103,6 +103,7 @@ void cleaner::add(table& t, const record& r, entry& e, const std::byte* bytes) {
 
 // POW-6.
 void cleaner::add_tombstones() {
+  if (graves_.empty()) return;
   std::sort(sightings_.begin(), sightings_.end(),
             [](const sighting& a, const sighting& b) { return a.e < b.e; });
   for (const grave& g : graves_) {
@@ -176,9 +177,11 @@ bool cleaner::take(uint32_t victim, need kept) {
   sightings_.clear();
   graves_.clear();
   copies_.clear();
-  log::segment_reader reader(s_.layout, s_.salt, [&](uint64_t offset, std::byte* to, size_t n) {
-    return s_.read_segment(offset, to, n);
-  });
+  // (Nobody appends to a segment that is full, so it stays as it is while it is looked at.)
+  log::segment_reader reader(
+      s_.layout, s_.salt,
+      [&](uint64_t offset, std::byte* to, size_t n) { return s_.read_segment(offset, to, n); },
+      [&](uint64_t offset, size_t n) { return s_.view_segment(offset, n); });
   const auto before = s_.space->note(victim).what.exchange(use::victim);
   const bool names = s_.names.load(std::memory_order_relaxed) || s_.limit.one_stream;
   try {
@@ -209,7 +212,10 @@ bool cleaner::take(uint32_t victim, need kept) {
     s_.space->note(victim).what.store(before);
     throw;
   }
-  for (const sighting& g : sightings_) g.e->records.fetch_sub(1, std::memory_order_relaxed);
+  for (const sighting& g : sightings_) {
+    const entry_guard guard(*g.e);
+    g.e->records.fetch_sub(1, std::memory_order_relaxed);
+  }
   for (uint32_t i = 0; i < s_.space->count(); ++i)
     if (uint32_t was = victim; s_.space->note(i).after.load(std::memory_order_relaxed) == victim)
       s_.space->note(i).after.compare_exchange_strong(was, nowhere);

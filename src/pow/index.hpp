@@ -2,8 +2,8 @@
 // What a store knows in memory of each id: 24 bytes, in arrays that never move. An id is a table and an index; indexes
 // are dense. The bytes of the object are the program's (or of the typed faces), not kept here.
 //
-// Who writes what: version, size and segment of an entry are changed with its lock, by the section that owns it, by the
-// cleaner and by recovery. Owner and marks are the owning section's. So that sections do not need the locks that the
+// Who writes what: version, size, segment and number of records are changed with the entry's lock, by the section that
+// owns it, by the cleaner and by recovery. Owner and marks are the owning section's. So that sections do not need the locks that the
 // program has not taken, the owner is taken by a compare-and-swap.
 #pragma once
 
@@ -67,12 +67,21 @@ class entry_guard {
          (e_.state.fetch_or(entry_locked, std::memory_order_acquire) & entry_locked) != 0;)
       spin_pause(spins);
   }
-  ~entry_guard() { e_.state.fetch_and(~uint32_t{entry_locked}, std::memory_order_release); }
+  ~entry_guard() {
+    if (held_) e_.state.fetch_and(~uint32_t{entry_locked}, std::memory_order_release);
+  }
   entry_guard(const entry_guard&) = delete;
   entry_guard& operator=(const entry_guard&) = delete;
 
+  // Unlocks, with this state from then on. For the owner: nobody but the owner, or who has the lock, changes a state.
+  void release(uint32_t state) noexcept {
+    held_ = false;
+    e_.state.store(state & ~uint32_t{entry_locked}, std::memory_order_release);
+  }
+
  private:
   entry& e_;
+  bool held_ = true;
 };
 
 // An array whose elements never move: chunk c has least << c of them. T needs no construction but zeros. Any thread.

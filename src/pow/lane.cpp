@@ -33,18 +33,22 @@ void lane::begin(uint32_t s, bool spanned) {
 }
 
 void lane::finish() noexcept {
+  if (SCUTE_PLANTED(pow_pinned)) unpin();
+  finished_.store(next_number(), std::memory_order_release);
+}
+
+void lane::unpin() noexcept {
   for (const uint32_t s : pinned_) space_.note(s).pinned.store(false, std::memory_order_release);
   pinned_.clear();
-  finished_.store(next_number(), std::memory_order_release);
 }
 
 uint64_t lane::append(byte_buffer& image, frame_kind kind, uint32_t named, uint64_t version,
                       uint32_t part, log::stores how) {
   const uint64_t number = next_number();
   const uint64_t size = image.size();
-  {
+  if (how == log::stores::cached) {
     const locked guard(lock_);
-    if (how == log::stores::cached) cached_.reserve(cached_.size() + 1);
+    if (cached_.size() == cached_.capacity()) cached_.reserve(cached_.size() * 2 + 8);
   }
   const uint64_t behind = number - durable_.load(std::memory_order_acquire);
   const uint64_t position =

@@ -150,7 +150,7 @@ class recoverer {
           s_.store_void_head(w_, i);
         continue;
       }
-      if (r.flawed) repair(i);
+      if (r.flawed && !SCUTE_PLANTED(pow_repair)) repair(i);
       if (open.contains(i) && !SCUTE_PLANTED(pow_write_back))
         log::write_back(w_, s_.medium->base(), s_.layout, place, 0, s_.layout.lines());
     }
@@ -216,6 +216,7 @@ class recoverer {
       n.lane = static_cast<uint32_t>(r.lane);
       n.session = r.session;
       n.generation = r.generation;
+      n.repaired.store(r.flawed || !r.gaps.empty(), std::memory_order_relaxed);
       n.what.store(use::full, std::memory_order_relaxed);
     }
   }

@@ -49,9 +49,12 @@ head_state classify_head(std::span<const std::byte> line, uint64_t salt, uint64_
 
 struct scan::worker {
   explicit worker(scan& in)
-      : reader(in.s_.layout, in.s_.salt, [&in](uint64_t offset, std::byte* to, size_t n) {
-          return in.s_.read_segment(offset, to, n);
-        }) {}
+      : reader(
+            in.s_.layout, in.s_.salt,
+            [&in](uint64_t offset, std::byte* to, size_t n) {
+              return in.s_.read_segment(offset, to, n);
+            },
+            [&in](uint64_t offset, size_t n) { return in.s_.view_segment(offset, n); }) {}
   log::segment_reader reader;
   std::vector<waiting_frame> waiting;
   std::map<lane_key, uint64_t> confirmed;
@@ -108,7 +111,7 @@ void scan::read_one(worker& w, uint32_t segment) {
   const auto note_damage = [&](std::string text, bool lost) {
     w.damage.push_back({segment, std::move(text), lost});
   };
-  uint64_t last = 0, known = 0, end = s_.layout.step();
+  uint64_t last = 0, known = 0, end = s_.layout.step(), inserted = 0;
   bool any_flawed = false;
   const log::segment_contents c = w.reader.read(s_.space->place(segment), [&](const log::frame& f) {
     any_flawed = any_flawed || f.flawed;
@@ -120,6 +123,27 @@ void scan::read_one(worker& w, uint32_t segment) {
     if (f.flawed) r.flaws.push_back(v.number);
     last = v.number;
     known = std::max(known, v.confirmed);
+    const auto told = [&](bool whole) {
+      if (!whole)
+        note_damage("a frame whose records make no sense at line " + std::to_string(f.position),
+                    true);
+    };
+    const auto may_be = [&](const record& one) {
+      return one.table < tables_max && one.index() < index_max_;
+    };
+    r.lane = f.of->lane;
+    r.session = f.of->epoch;
+    r.generation = f.of->generation;
+    const bool single = v.kind == frame_kind::whole || v.kind == frame_kind::copies;
+    // Most of a file that was closed properly, so nothing is kept of it but its records.
+    if (single && counts_already(r, v.number)) {
+      ++inserted;
+      return told(for_each_record(v, [&](const record& one) {
+        if (!may_be(one)) return;
+        ++w.records;
+        insert(segment, f.position, one, true);
+      }));
+    }
     waiting_frame n{segment, 0, 0, v.number, v.version, f.position, v.kind, v.part, 0, {}, {}};
     for (size_t i = 0; i < v.named_count(); ++i) n.names.push_back(v.named(i));
     if (v.kind == frame_kind::mark) {
@@ -130,11 +154,10 @@ void scan::read_one(worker& w, uint32_t segment) {
       }
     } else if (v.kind == frame_kind::commit || v.kind == frame_kind::abort) {
       if (v.rest.size() == sizeof n.parts) std::memcpy(&n.parts, v.rest.data(), sizeof n.parts);
-    } else if (!for_each_record(v, [&](const record& one) {
-                 if (one.table < tables_max && one.index() < index_max_) n.records.push_back(one);
-               })) {
-      note_damage("a frame whose records make no sense at line " + std::to_string(f.position),
-                  true);
+    } else {
+      told(for_each_record(v, [&](const record& one) {
+        if (may_be(one)) n.records.push_back(one);
+      }));
     }
     w.records += n.records.size();
     here.push_back(std::move(n));
@@ -167,7 +190,7 @@ void scan::read_one(worker& w, uint32_t segment) {
   r.last = last;
   r.end = end;
   r.head_flawed = c.head_flawed;
-  w.frames += here.size();
+  w.frames += here.size() + inserted;
   const lane_key key(r.session, static_cast<uint32_t>(r.lane));
   auto& claims = w.confirmed[key];
   claims = std::max(claims, known);
@@ -181,7 +204,7 @@ void scan::read_one(worker& w, uint32_t segment) {
         there = std::max(there, d.number);
       }
     if (f.kind == frame_kind::mark) f.names.clear();
-    if (single && (counts_already(r, f.number) || f.number <= known)) {
+    if (single && f.number <= known) {
       for (const record& one : f.records) insert(segment, f.position, one, true);
       continue;
     }

@@ -2,7 +2,9 @@
 #include "pow/section.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <exception>
+#include <new>
 
 #include "base/planted.hpp"
 #include "pow/batch.hpp"
@@ -10,8 +12,8 @@
 namespace scute::core::pow {
 namespace {
 
-// Sections that this thread has open: hardly ever more than one.
-thread_local std::vector<section*> open_here;
+// The section that this thread has begun last: hardly ever more than one is open.
+thread_local section* newest_here = nullptr;
 
 [[noreturn]] void refuse(scute_error code, const table& t, uint64_t index, const char* what) {
   throw failure(code, "object " + std::to_string(index) + " of table " + t.name + " " + what);
@@ -19,16 +21,33 @@ thread_local std::vector<section*> open_here;
 
 }  // namespace
 
-section::section(state& s, durability how) : s_(s), seat_(s.take_seat()), mode_(how) {
-  try {
-    open_here.push_back(this);
-  } catch (...) {
-    seat_.busy.store(false, std::memory_order_release);
-    throw;
-  }
+section::section(state& s, seat& where, durability how) noexcept
+    : s_(s),
+      seat_(where),
+      mode_(how),
+      outer_(newest_here),
+      locks_(where.memory.locks),
+      items_(where.memory.items),
+      actions_(where.memory.actions),
+      rest_on_(where.memory.rest_on),
+      image_(where.memory.image) {
+  newest_here = this;
   seat_.open = this;
   if (how == durability::later && !s.names.load(std::memory_order_relaxed))
     s.names.store(true, std::memory_order_relaxed);
+}
+
+section& section::begin(state& s, durability how) {
+  static_assert(alignof(section) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+  seat& where = s.take_seat();
+  auto& place = where.memory.place;
+  try {
+    if (place == nullptr) place.reset(new std::byte[sizeof(section)]);
+  } catch (...) {
+    where.busy.store(false, std::memory_order_release);
+    throw;
+  }
+  return *new (place.get()) section(s, where, how);
 }
 
 section::~section() {
@@ -39,17 +58,21 @@ section::~section() {
 }
 
 section* section::of_thread(const state& s) noexcept {
-  for (section* const o : open_here)
+  for (section* o = newest_here; o != nullptr; o = o->outer_)
     if (&o->s_ == &s) return o;
   return nullptr;
 }
 
 bool section::is_of_thread(const section* s) noexcept {
-  return std::ranges::find(open_here, s) != open_here.end();
+  const section* o = newest_here;
+  while (o != nullptr && o != s) o = o->outer_;
+  return o != nullptr;
 }
 
 void section::leave_thread() noexcept {
-  std::erase(open_here, this);
+  section** at = &newest_here;
+  while (*at != this) at = &(*at)->outer_;
+  *at = outer_;
 }
 
 void section::add_lock(void* lock, void (*unlock)(void*), bool shared) {
@@ -78,23 +101,24 @@ log::stores section::how() const noexcept {
 
 // ---- what is changed ------------------------------------------------------------------------------------
 
-// The entry, which belongs to this section from now on.
-entry& section::own(table& t, uint64_t index, uint32_t tag) {
+// The entry, which belongs to this section from now on, with this mark. was: its state before.
+entry& section::own(table& t, uint64_t index, uint32_t tag, uint32_t mark, uint32_t& was) {
   s_.refuse_if_failed();
   entry* const e = t.find(index);
   const uint32_t mine = seat_.number << owner_shift;
-  uint32_t was = e == nullptr ? 0 : e->state.load(std::memory_order_relaxed);
+  was = e == nullptr ? 0 : e->state.load(std::memory_order_relaxed);
   for (;;) {
     if (e == nullptr || (was & entry_live) == 0 || (was & entry_erased) != 0 ||
         (tag != any_tag && tag_of(was) != tag))
       refuse(SCUTE_E_FREED, t, index, "does not exist; it was erased, or never made");
     const uint32_t owner = was & owner_mask;
-    if (owner == mine) return *e;
-    if (owner != 0)
+    if (owner == mine && (was & mark) != 0) return *e;
+    if (owner != 0 && owner != mine)
       refuse(SCUTE_E_CONFLICT, t, index,
              "is edited in another section at this moment; sections that edit one object need a "
              "lock in common");
-    if (e->state.compare_exchange_weak(was, (was & ~owner_mask) | mine, std::memory_order_acquire))
+    if (e->state.compare_exchange_weak(was, (was & ~owner_mask) | mine | mark,
+                                       std::memory_order_acquire))
       return *e;
   }
 }
@@ -106,15 +130,16 @@ void section::add_item(table& t, uint64_t index, entry& e, bool erases) {
 
 bool section::edit(table& t, uint64_t index, uint32_t tag) {
   items_.reserve(items_.size() + 1 > items_.capacity() ? items_.size() * 2 + 4 : 0);
-  const bool before =
-      t.find(index) != nullptr &&
-      owner_of(t.find(index)->state.load(std::memory_order_relaxed)) == seat_.number;
-  entry& e = own(t, index, tag);
-  if ((e.state.load(std::memory_order_relaxed) & entry_queued) == 0) {
-    add_item(t, index, e, false);
-    e.state.fetch_or(entry_queued, std::memory_order_relaxed);
-  }
-  return !before;
+  uint32_t was = 0;
+  entry& e = own(t, index, tag, entry_queued, was);
+  if ((was & entry_queued) == 0) add_item(t, index, e, false);
+  return owner_of(was) != seat_.number;
+}
+
+void section::add_undo(void (*back)(void*, void*), void* who, const void* bytes, size_t n) {
+  void* const copy = seat_.memory.saved.take(n);
+  std::memcpy(copy, bytes, n);
+  actions_.push_back({back, nullptr, who, copy});
 }
 
 uint32_t section::insert(table& t, uint64_t index) {
@@ -134,22 +159,19 @@ uint32_t section::insert(table& t, uint64_t index) {
     uint32_t tag = tag_of(was) + 1;
     if (e.version.load(std::memory_order_relaxed) == 0 && tag_of(was) == 0)
       tag = static_cast<uint32_t>(s_.head.session * 257 + 1);
-    const uint32_t now = (was & (entry_locked | entry_queued | entry_streamed)) | entry_live |
+    const uint32_t now = (was & (entry_locked | entry_streamed)) | entry_queued | entry_live |
                          fresh | mine | (tag & 0xffff) << tag_shift;
-    if (e.state.compare_exchange_weak(was, now, std::memory_order_acquire)) break;
+    if (!e.state.compare_exchange_weak(was, now, std::memory_order_acquire)) continue;
+    if ((was & entry_queued) == 0) add_item(t, index, e, false);
+    return tag_of(now);
   }
-  if ((e.state.load(std::memory_order_relaxed) & entry_queued) == 0) {
-    add_item(t, index, e, false);
-    e.state.fetch_or(entry_queued, std::memory_order_relaxed);
-  }
-  return tag_of(e.state.load(std::memory_order_relaxed));
 }
 
 void section::erase(table& t, uint64_t index, uint32_t tag) {
   items_.reserve(items_.size() + 1 > items_.capacity() ? items_.size() * 2 + 4 : 0);
-  entry& e = own(t, index, tag);
+  uint32_t was = 0;
+  entry& e = own(t, index, tag, entry_erased, was);
   add_item(t, index, e, true);
-  e.state.fetch_or(entry_erased, std::memory_order_relaxed);
 }
 
 // ---- writing ----------------------------------------------------------------------------------------------
@@ -344,31 +366,56 @@ void section::make_durable(lane& l) {
   l.batches.store(l.batches.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-void section::publish(item& i) noexcept {
+// ends: nothing else of this section is in the entry, which belongs to nobody from then on. What the record adds to its
+// segment's live bytes.
+int64_t section::publish(item& i, bool ends) noexcept {
   entry& e = *i.e;
-  const entry_guard guard(e);
+  entry_guard guard(e);
   const uint64_t whole = round_record(i.size);
+  auto added = static_cast<int64_t>(whole);
   const uint32_t now = e.state.load(std::memory_order_relaxed);
   const bool was_there = (now & entry_fresh) == 0;
-  if (e.is_written())
-    s_.space->note(e.segment).live.fetch_sub(static_cast<int64_t>(round_record(e.bytes())),
-                                             std::memory_order_relaxed);
-  s_.space->note(i.segment).live.fetch_add(static_cast<int64_t>(whole), std::memory_order_relaxed);
+  if (e.is_written()) {
+    const auto before = static_cast<int64_t>(round_record(e.bytes()));
+    if (e.segment == i.segment)
+      added -= before;
+    else
+      s_.space->note(e.segment).live.fetch_sub(before, std::memory_order_relaxed);
+  }
   memory_ += int64_t{i.size} - static_cast<int64_t>(was_there ? e.bytes() : 0);
   if (!was_there) memory_ += state::per_object;
   if (i.erases) memory_ -= state::per_object;
   e.version.store(i.version, std::memory_order_relaxed);
   e.segment = i.segment;
   e.size = i.size | (i.erases ? tombstone_flag : 0);
-  e.records.fetch_add(1, std::memory_order_relaxed);
-  e.state.fetch_and(~uint32_t{entry_fresh}, std::memory_order_relaxed);
+  e.records.store(e.records.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  if (ends)
+    guard.release(now & ~(owner_mask | entry_section));
+  else
+    e.state.fetch_and(~uint32_t{entry_fresh}, std::memory_order_relaxed);
+  return added;
 }
 
 // What is durable, or will be by the next sync, is what counts from now on.
 void section::publish(lane& l) noexcept {
-  for (item& i : items_)
-    if (i.segment != nowhere) publish(i);
+  // Of each entry there is one item, unless it was erased, or written in a part and edited again.
+  bool alone = parts_ == 0;
+  for (const item& i : items_) alone = alone && !i.erases;
+  int64_t added = 0;
+  uint32_t segment = nowhere;
+  const auto tell = [&] {
+    if (added != 0) s_.space->note(segment).live.fetch_add(added, std::memory_order_relaxed);
+    added = 0;
+  };
   for (item& i : items_) {
+    if (i.segment == nowhere) continue;
+    if (i.segment != segment) tell();
+    segment = i.segment;
+    added += publish(i, alone);
+  }
+  tell();
+  for (item& i : items_) {
+    if (alone) break;
     uint32_t drop = owner_mask | entry_section;
     const uint32_t now = i.e->state.load(std::memory_order_relaxed);
     const bool gone = (now & entry_erased) != 0;  // (told by the first item of the entry)
@@ -376,7 +423,8 @@ void section::publish(lane& l) noexcept {
     i.e->state.fetch_and(~drop, std::memory_order_release);
     if (gone && !i.t->chooses) i.t->give_index(i.index);
   }
-  if (memory_ != 0) l.memory.fetch_add(memory_, std::memory_order_relaxed);
+  if (memory_ != 0)
+    l.memory.store(l.memory.load(std::memory_order_relaxed) + memory_, std::memory_order_relaxed);
 }
 
 }  // namespace scute::core::pow

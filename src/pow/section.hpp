@@ -19,7 +19,9 @@ enum class durability : uint8_t { strict, later };
 class section {
  public:
   // The outermost one of this thread at this store.
-  section(state& s, durability how);
+  section(state& s, durability how) : section(s, s.take_seat(), how) {}
+  // The same for who has a handle and no place for it. It is gone when it has ended.
+  static section& begin(state& s, durability how);
   // Aborts what was not committed.
   ~section();
   section(const section&) = delete;
@@ -50,30 +52,19 @@ class section {
   // There is an object from now on; returns its tag. The index is one that no object has.
   uint32_t insert(table& t, uint64_t index);
   void erase(table& t, uint64_t index, uint32_t tag);
-  // Called newest first if the section aborts (back), or in order when it has committed (done); either may be null.
-  struct action {
-    void (*back)(void* who, void* what);
-    void (*done)(void* who, void* what);
-    void* who;
-    void* what;
-  };
+  using action = section_action;
   void add_action(const action& a) { actions_.push_back(a); }
+  // back(who, what) if the section aborts, `what` being a copy of these n bytes that lives as long as the section.
+  void add_undo(void (*back)(void* who, void* what), void* who, const void* bytes, size_t n);
 
   // Writes what was edited so far while the section goes on (eager). An object that is edited again is written again.
   void stream();
 
  private:
-  struct item {
-    table* t;
-    uint64_t index;
-    entry* e;
-    uint32_t size;     // of what was written
-    uint32_t segment;  // where; nowhere: not yet
-    uint64_t version;
-    bool erases;
-  };
+  using item = section_item;
 
-  entry& own(table& t, uint64_t index, uint32_t tag);
+  section(state& s, seat& where, durability how) noexcept;
+  entry& own(table& t, uint64_t index, uint32_t tag, uint32_t mark, uint32_t& was);
   void add_item(table& t, uint64_t index, entry& e, bool erases);
   void collect_dependencies();
   log::stores how() const noexcept;
@@ -91,7 +82,7 @@ class section {
   uint64_t version_of(lane& l, size_t from, size_t to) const noexcept;
   void make_durable(lane& l);
   void publish(lane& l) noexcept;
-  void publish(item& i) noexcept;
+  int64_t publish(item& i, bool ends) noexcept;
   void end() noexcept;
   void leave_thread() noexcept;
   void tell_locks() noexcept;
@@ -106,19 +97,15 @@ class section {
   bool aborted_ = false, erases_only_ = true, wrote_ = false;
   std::atomic<bool> gave_away_{false};  // a lock, while it was open
   int64_t memory_ = 0;
-  struct held_lock {
-    void* lock;
-    void (*unlock)(void*);
-    bool shared;
-  };
-  std::vector<held_lock> locks_;
-  std::vector<item> items_;
+  section* outer_ = nullptr;  // the one that this thread has begun before, at another store
+  std::vector<held_lock>& locks_;
+  std::vector<item>& items_;
   size_t streamed_ = 0;  // items that are in parts already
   uint32_t parts_ = 0;
-  std::vector<action> actions_;
-  dependencies rest_on_;
+  std::vector<action>& actions_;
+  dependencies& rest_on_;
   uint64_t number_ = 0;  // of the batch, once it is written
-  byte_buffer image_;
+  byte_buffer& image_;
 };
 
 }  // namespace scute::core::pow

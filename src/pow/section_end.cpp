@@ -53,7 +53,9 @@ void section::commit() {
       }
       if (l.naming.load(std::memory_order_relaxed))
         l.naming.store(false, std::memory_order_release);
+      switch_point();  // the cleaner finds segments full of records that no entry knows yet
       publish(l);
+      l.unpin();
     }
   } catch (...) {
     abort();
@@ -85,7 +87,8 @@ void section::commit() {
 void section::tell_locks() noexcept {
   if (!s_.limit.one_stream && !s_.names.load(std::memory_order_relaxed)) return;
   try {
-    dependencies left = rest_on_;
+    dependencies& left = seat_.memory.left;
+    left = rest_on_;
     const lane& l = s_.lane_of(seat_);
     if (wrote_ && l.durable() < number_) {
       left.clear();
@@ -145,7 +148,11 @@ void section::abandon_parts() noexcept {
   if (how() == log::stores::streamed) l.confirm();
   // They are on the medium all the same, until their segment is void.
   for (item& i : items_)
-    if (i.segment != nowhere) i.e->records.fetch_add(1, std::memory_order_relaxed);
+    if (i.segment != nowhere) {
+      const entry_guard guard(*i.e);
+      i.e->records.fetch_add(1, std::memory_order_relaxed);
+    }
+  l.unpin();
   parts_ = 0;
 }
 
@@ -163,6 +170,7 @@ void section::roll_back() noexcept {
 
 void section::end() noexcept {
   leave_thread();
+  seat_.memory.clear();
   seat_.open = nullptr;
   seat_.busy.store(false, std::memory_order_release);
 }

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "base/lock.hpp"
+#include "base/planted.hpp"
 
 namespace scute::core::pow {
 
@@ -29,6 +30,7 @@ bool space::take(need kept, uint32_t& s) {
   n.what.store(use::open, std::memory_order_relaxed);
   n.live.store(0, std::memory_order_relaxed);
   n.damaged.store(false, std::memory_order_relaxed);
+  n.repaired.store(false, std::memory_order_relaxed);
   n.after.store(0xffffffffU, std::memory_order_relaxed);
   return true;
 }
@@ -58,7 +60,9 @@ bool space::cut_to(uint64_t count) {
   const locked guard(lock_);
   const uint64_t now = count_.load(std::memory_order_relaxed);
   const auto above = [count](uint32_t s) { return s >= count; };
-  if (static_cast<uint64_t>(std::ranges::count_if(free_, above)) != now - count) return false;
+  if (static_cast<uint64_t>(std::ranges::count_if(free_, above)) != now - count &&
+      !SCUTE_PLANTED(pow_cut_used))
+    return false;
   std::erase_if(free_, above);
   count_.store(count, std::memory_order_release);
   free_now_.store(free_.size(), std::memory_order_relaxed);

@@ -26,6 +26,7 @@ struct segment_note {
   std::atomic<use> what{use::free};
   std::atomic<bool> pinned{false};   // has parts of a batch that has not ended
   std::atomic<bool> damaged{false};  // something that counts was not found in it: it stays as it is
+  std::atomic<bool> repaired{false};  // some of it was wrong, or could not be read, at the opening
   uint32_t lane = 0;
   uint64_t session = 0, generation = 0;
   // A segment that must be void before this one: a batch goes on from there to here.

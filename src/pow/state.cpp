@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/planted.hpp"
+#include "base/uncancelled.hpp"
 #include "codec/crc32c.hpp"
 
 namespace scute::core::pow {
@@ -52,14 +53,27 @@ bool state::read_segment(uint64_t offset, std::byte* to, size_t n) const noexcep
   return true;
 }
 
+const std::byte* state::view_segment(uint64_t offset, size_t) const noexcept {
+  if (medium->what() != medium::kind::ram || !mended.empty() || medium->any_revoked())
+    return nullptr;
+  return medium->base() + offset;
+}
+
 void state::read_record(const location& where, std::byte* to, uint64_t n) const {
   const uint64_t base = space->place(where.segment).at[0];
   uint64_t at = where.inside;
+  // Recovery has read these very bytes a moment ago, so the device has them: a system call for every line would take
+  // several times as long as all the rest of opening.
+  const bool mapped = mended.empty() && !medium->any_revoked() &&
+                      !space->note(where.segment).repaired.load(std::memory_order_relaxed);
   while (n != 0) {
     const uint64_t line = where.position + at / log::line_size, in_line = at % log::line_size;
     const bool tracks = layout.how() == log::redundancy::tracks;
     const uint64_t here = tracks ? std::min(n, log::line_size - in_line) : n;
-    if (!read_segment(base + layout.offset_of(line) + in_line, to, here))
+    const uint64_t from = base + layout.offset_of(line) + in_line;
+    if (mapped)
+      std::memcpy(to, medium->base() + from, here);
+    else if (!read_segment(from, to, here))
       throw failure(SCUTE_E_CORRUPT, "an object in segment " + std::to_string(where.segment) +
                                          " of " + name + " cannot be read");
     to += here;
@@ -95,7 +109,11 @@ void state::shrink(medium::writer& w) {
   const locked guard(head_lock);
   uint64_t to = space->count();
   while (to != 0 && space->note(static_cast<uint32_t>(to - 1)).what.load() == use::free) --to;
-  to = std::max<uint64_t>(to + segments_spare, segments_least);
+  // (Planted: the last segment that something counts in goes as well.)
+  if (SCUTE_PLANTED(pow_cut_used))
+    to -= 1;
+  else
+    to = std::max<uint64_t>(to + segments_spare, segments_least);
   if (to >= space->count() || !space->cut_to(to)) return;
   head.segments = to;
   write_head(w, head);
@@ -205,6 +223,7 @@ void state::make_room(lane& l, uint64_t bytes, need kept, bool spanned, log::sto
 
 // First up to where, and then the writing back: what a batch names is finished before the batch is.
 void state::sync(medium::writer& w) {
+  const uncancelled now;
   refuse_if_failed();
   std::array<uint64_t, lanes_max> numbers;
   for (uint32_t i = 0; i < lanes_max; ++i) {

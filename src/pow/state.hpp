@@ -16,6 +16,7 @@
 #include "pow/file_head.hpp"
 #include "pow/lane.hpp"
 #include "pow/lock_table.hpp"
+#include "pow/section_memory.hpp"
 #include "pow/space.hpp"
 #include "pow/table.hpp"
 
@@ -37,6 +38,7 @@ struct seat {
   section* open = nullptr;
   std::unique_ptr<medium::writer> own;  // where all threads have one lane
   dependencies seen;                    // undurable batches that the thread has written or seen
+  section_memory memory;                // of the section that is open
 };
 
 struct limits {
@@ -68,7 +70,11 @@ class state {
   // False if it cannot be read.
   bool read_segment(uint64_t offset, std::byte* to, size_t n) const noexcept;
 
-  // Throws failure(SCUTE_E_CORRUPT): it cannot be read.
+  // The same bytes where they are mapped; null: they have to be copied, since a device may refuse them. Good until
+  // somebody writes there.
+  const std::byte* view_segment(uint64_t offset, size_t n) const noexcept;
+
+  // Of what recovery has found and nobody has moved since. Throws failure(SCUTE_E_CORRUPT): it cannot be read.
   void read_record(const location& where, std::byte* to, uint64_t n) const;
 
   // Nothing reaches the file. What recovery would write is not written, and segments in which some copy was wrong are here, as

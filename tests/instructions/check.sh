@@ -6,26 +6,32 @@ set -euo pipefail
 export LC_ALL=C SCUTE_CPU=avx2
 # Which of its copies of memcpy the C library takes, and from where on it repeats one instruction, depends on the machine.
 export GLIBC_TUNABLES=glibc.cpu.x86_rep_movsb_threshold=0x10000000
-operations=$SCUTE_TEST_OPERATIONS_EXE golden=$SCUTE_SOURCE_DIR/tests/instructions/golden.txt
+golden=$SCUTE_SOURCE_DIR/tests/instructions/golden.txt
 times=2000
-engines=(logfree redo spec spec-none)
 
-count() {  # ENGINE OPERATION: instructions of one
+count() {  # PROGRAM COLUMN OPERATION: instructions of one
   "$SCUTE_TEST_VALGRIND" --tool=callgrind --toggle-collect=measured --callgrind-out-file=counted \
-    "$operations" "$1" "$2" "$times" >said 2>&1 || { cat said; exit 1; }
+    "$1" "$2" "$3" "$times" >said 2>&1 || { cat said; exit 1; }
   awk -v times="$times" '/^(summary|totals):/ { n = $2 } END { printf "%d", n / times }' counted
 }
 
-{
-  echo "# $SCUTE_TEST_COMPILER, AVX2 kernels: instructions of one transaction"
-  printf '%-22s' operation
-  printf ' %9s' "${engines[@]}"
+table() {  # PROGRAM HEADING COLUMN...
+  local program=$1 operation column
+  printf '%-22s' "$2"
+  shift 2
+  printf ' %9s' "$@"
   echo
   while IFS= read -r operation; do
     printf '%-22s' "$operation"
-    for engine in "${engines[@]}"; do printf ' %9d' "$(count "$engine" "$operation")"; done
+    for column; do printf ' %9d' "$(count "$program" "$column" "$operation")"; done
     echo
-  done < <("$operations" --list)
+  done < <("$program" --list)
+}
+
+{
+  echo "# $SCUTE_TEST_COMPILER, AVX2 kernels: instructions of one transaction, or section of a persist-on-write store"
+  table "$SCUTE_TEST_OPERATIONS_EXE" operation logfree redo spec spec-none
+  table "$SCUTE_TEST_SECTIONS_EXE" sections none always
 } >now
 
 if [ "${SCUTE_UPDATE_GOLDEN:-}" = 1 ]; then
@@ -36,15 +42,15 @@ fi
 percent=25
 [ "$(head -1 now)" != "$(head -1 "$golden")" ] || percent=2
 status=0
-paste -d '|' now "$golden" | awk -F '|' -v percent="$percent" -v names="${engines[*]}" '
-  BEGIN { engines = split(names, name, " ") }
-  NR <= 2 { next }
+paste -d '|' now "$golden" | awk -F '|' -v percent="$percent" '
+  /^#/ { next }
+  /^(operation|sections) / { columns = split($1, name, " ") - 1; next }
   {
     n = split($1, is, " "); m = split($2, was, " ")
-    for (k = engines - 1; k >= 0; --k) {
+    for (k = columns - 1; k >= 0; --k) {
       a = is[n - k]; b = was[m - k]
       if (substr($1, 1, 22) != substr($2, 1, 22) || b == 0 || a > b * (1 + percent / 100) || a < b * (1 - percent / 100)) {
-        printf "%s: %d instructions with engine %s, golden are %d\n", substr($1, 1, 22), a, name[engines - k], b
+        printf "%s: %d instructions with %s, golden are %d\n", substr($1, 1, 22), a, name[columns + 1 - k], b
         bad = 1
       }
     }

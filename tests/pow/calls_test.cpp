@@ -6,10 +6,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstring>
 #include <deque>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "support/scratch.hpp"
 
@@ -79,6 +81,35 @@ TEST(Paper, LinkedList) {
     }
     ASSERT_EQ(scute_pow_close(store), SCUTE_OK);
   }
+}
+
+// scute_pow_undo_copy(): newest first if the section aborts, aligned, and not at all if it commits.
+TEST(Undo, CopiesComeBackIfTheSectionAborts) {
+  const scratch folder;
+  scute_pow* store = nullptr;
+  ASSERT_EQ(scute_pow_open(folder.file("s.pow").c_str(), nullptr, &store), SCUTE_OK);
+  using text = std::string;
+  const auto back = [](void* who, void* what) {
+    auto& all = *static_cast<std::vector<text>*>(who);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(what) % alignof(std::max_align_t), 0U);
+    all.emplace_back(static_cast<const char*>(what));
+  };
+  for (const bool commits : {false, true, false}) {
+    std::vector<text> called, expected;
+    scute_pow_section* s = nullptr;
+    ASSERT_EQ(scute_pow_begin(store, SCUTE_POW_STRICT, &s), SCUTE_OK);
+    for (size_t n : {1, 100, 3000, 5, 20000, 4096, 17}) {
+      const text bytes(n, static_cast<char>('a' + n % 26));
+      ASSERT_EQ(scute_pow_undo_copy(s, back, &called, bytes.c_str(), n + 1), SCUTE_OK);
+      expected.insert(expected.begin(), bytes);
+    }
+    EXPECT_EQ(scute_pow_undo_copy(s, nullptr, &called, "x", 1), SCUTE_E_INVALID);
+    EXPECT_EQ(scute_pow_undo_copy(s, back, &called, nullptr, 1), SCUTE_E_INVALID);
+    ASSERT_EQ(commits ? scute_pow_commit(s) : scute_pow_abort(s), SCUTE_OK);
+    EXPECT_EQ(scute_pow_undo_copy(s, back, &called, "x", 1), SCUTE_E_NOTX);
+    EXPECT_EQ(called, commits ? std::vector<text>() : expected);
+  }
+  EXPECT_EQ(scute_pow_close(store), SCUTE_OK);
 }
 
 TEST(Forked, ChildrenAreRefused) {

@@ -239,14 +239,35 @@ pow_scenario shared(const named_kind& k) {
   return s;
 }
 
+// One thread writes batches that fill segments, while another one cleans.
+pow_scenario spanned(const named_kind& k) {
+  named_kind roomy = k;
+  roomy.kind.segments = roomy.kind.most = 14;
+  auto s = with("spanned", roomy);
+  const uint64_t wide = k.kind.protect == pow::protection::always ? 9000 : 1500;
+  s.setup([](pow_subject& p) { p.put(1, "one"); });
+  s.in_thread(0).observe(all_of);
+  for (int i = 0; i < 2; ++i)
+    s.in_thread(0).step("several segments", [=](pow_subject& p) {
+      p.section(strict, [&](pow::section& x) {
+        for (uint64_t n = 1; n < 6; ++n)
+          p.cells().put(x, n, std::string(wide, static_cast<char>('a' + n + 10 * i)));
+      });
+    });
+  s.in_thread(1).observe([](pow_subject&) { return std::string(); });
+  for (int i = 0; i < 3; ++i)
+    s.in_thread(1).step("clean", [](pow_subject& p) { p.store().clean(1); });
+  return s;
+}
+
 }  // namespace
 
 const std::vector<pow_entry>& pow_scenarios() {
   static const std::vector<pow_entry> all = [] {
     std::vector<pow_entry> to;
     for (const named_kind* k : {&none, &always, &stream})
-      for (const auto make :
-           {sections, reopened, created, cleaned, crowded, parts, growing, compacted, shared})
+      for (const auto make : {sections, reopened, created, cleaned, crowded, parts, growing,
+                              compacted, shared, spanned})
         add(to, *k, make);
     add_later_scenarios(to);
     return to;

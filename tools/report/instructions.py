@@ -17,23 +17,36 @@ GOALS = {"overwrite 64": 1000, "overwrite 256": 1400, "overwrite 3 of 64": 2300,
 
 @dataclass(frozen=True)
 class Counts:
-    """of[operation][engine]; how: compiler and kernels; engines: in the order of the file."""
+    """of[operation][engine], sections[section][protection]; how: compiler and kernels; engines and protections: in the
+    order of the file."""
     how: str = ""
     engines: tuple[str, ...] = (DEFAULT,)
     of: dict[str, dict[str, int]] = field(default_factory=dict)
+    protections: tuple[str, ...] = ()
+    sections: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
 def load(path: Path) -> Counts:
     """A file that is not there holds no counts."""
     if not path.is_file():
         return Counts()
-    head, columns, *lines = path.read_text(encoding="utf-8").splitlines()
-    engines = tuple(columns.split()[1:])
-    of = {}
-    for line in filter(str.strip, lines):
-        operation, *counts = line.rsplit(maxsplit=len(engines))
-        of[operation.strip()] = dict(zip(engines, map(int, counts)))
-    return Counts(head.lstrip("# ").split(":")[0], engines, of)
+    head, *lines = path.read_text(encoding="utf-8").splitlines()
+    second = next((i for i, line in enumerate(lines) if line.startswith("sections ")), len(lines))
+    engines, of = _table(lines[:second])
+    protections, sections = _table(lines[second:])
+    return Counts(head.lstrip("# ").split(":")[0], engines, of, protections, sections)
+
+
+def _table(lines: list[str]) -> tuple[tuple[str, ...], dict[str, dict[str, int]]]:
+    """Names of the columns, and the counts of each line."""
+    if not lines:
+        return (), {}
+    columns = tuple(lines[0].split()[1:])
+    counts = {}
+    for line in filter(str.strip, lines[1:]):
+        name, *numbers = line.rsplit(maxsplit=len(columns))
+        counts[name.strip()] = dict(zip(columns, map(int, numbers)))
+    return columns, counts
 
 
 def verdicts(counts: Counts) -> list[Verdict]:
@@ -49,4 +62,9 @@ def table(counts: Counts) -> str:
         v = judged.get(operation)
         lines.append([operation, *(str(counts.of.get(operation, {}).get(e, "not counted")) for e in counts.engines),
                       *((f"≤ {v.wanted:g}", v.word()) if v else ("", ""))])
-    return markdown.table(["", *counts.engines, f"wanted of {DEFAULT}", ""], lines)
+    out = markdown.table(["", *counts.engines, f"wanted of {DEFAULT}", ""], lines)
+    if counts.sections:
+        out += "\nSections of a persist-on-write store, by protection:\n\n" + markdown.table(
+            ["", *counts.protections],
+            [[name, *(str(of[p]) for p in counts.protections)] for name, of in counts.sections.items()])
+    return out

@@ -166,23 +166,14 @@ class pow_store {
         scute_pow_undo(s, [](void*, void* what) { std::free(what); }, nullptr, this, h));
     return h;
   }
-  struct saved {
-    header* h;
-    std::byte* bytes() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
-  };
   void save(scute_pow_section* s, header* h) {
-    auto* const old = static_cast<saved*>(std::malloc(sizeof(saved) + h->size));
-    if (old == nullptr) throw std::bad_alloc();
-    old->h = h;
-    std::memcpy(old->bytes(), h->bytes(), h->size);
-    pow::detail::check(scute_pow_undo(
+    pow::detail::check(scute_pow_undo_copy(
         s,
-        [](void*, void* what) {
-          auto* const o = static_cast<saved*>(what);
-          std::memcpy(o->h->bytes(), o->bytes(), o->h->size);
-          std::free(o);
+        [](void* who, void* what) {
+          auto* const there = static_cast<header*>(who);
+          std::memcpy(there->bytes(), what, there->size);
         },
-        [](void*, void* what) { std::free(what); }, this, old));
+        h, h->bytes(), h->size));
   }
 
   scute_pow* handle_;

@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <new>
+#include <type_traits>
 
 namespace scute::pow::detail {
 
@@ -54,6 +55,22 @@ class keeper {
   /// Undo: back(face, saved) if the section aborts; saved is destroyed at its end in any case.
   template <class Saved, class Back>
   void on_abort(scute_pow_section* s, Saved saved, Back) {
+    if constexpr (std::is_trivially_copyable_v<Saved> &&
+                  alignof(Saved) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__)
+      return check(scute_pow_undo_copy(
+          s,
+          [](void* who, void* what) {
+            Back{}(*static_cast<Face*>(who), *static_cast<Saved*>(what));
+          },
+          static_cast<Face*>(this), &saved, sizeof saved));
+    else
+      keep(s, std::move(saved), Back{});
+  }
+
+ private:
+  friend Face;  // alone derives from a keeper of its own name
+  template <class Saved, class Back>
+  void keep(scute_pow_section* s, Saved saved, Back) {
     auto kept = std::make_unique<Saved>(std::move(saved));
     check(scute_pow_undo(
         s,
@@ -66,8 +83,6 @@ class keeper {
     static_cast<void>(kept.release());
   }
 
- private:
-  friend Face;  // alone derives from a keeper of its own name
   keeper(store& s, const std::string& name, uint32_t type, uint32_t size, bool chooses)
       : store_(s.native_handle()), bytes_each_(size) {
     k_.struct_size = sizeof k_;
