@@ -7,7 +7,6 @@
 #include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "engine/common/recovery.hpp"
-#include "engine/common/touched_columns.hpp"
 #include "engine/spec/commit_log.hpp"
 #include "engine/spec/log_care.hpp"
 #include "engine/spec/log_evidence.hpp"
@@ -67,7 +66,6 @@ replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
                         f.head,
                         0,
                         0});
-      r.last_frames[i] = std::max(r.last_frames[i], f.head.sequence);
       r.highest = std::max(r.highest, f.head.sequence);
     });
     contents.push_back(c);
@@ -133,6 +131,7 @@ replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
   };
   size_t last = segments.size();
   for (const found_frame* f : counting) {
+    r.last_frames[f->segment] = std::max(r.last_frames[f->segment], f->sequence);
     // Its segment's head says whose it is.
     if (f->segment != last && !SCUTE_PLANTED(spec_replay_head))
       keep(f->segment, 0, std::as_bytes(std::span(&heads[f->segment], 1)), true);
@@ -145,7 +144,6 @@ replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
   }
   tell_damage(s, list, seen, contents);
   if (watch != nullptr) watch->replay_begins();
-  touched_columns touched(s.geo);
   // Where the medium has the bytes, nothing older may be stored: so these are looked for first.
   struct placed_range {
     uint64_t begin, end, sequence;
@@ -153,7 +151,7 @@ replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
   std::vector<placed_range> placed;
   for (const found_frame* f : counting)
     each(*f, [&](format::record_kind kind, uint64_t offset, const std::byte*, uint32_t n) {
-      touched.add(offset, n);
+      r.written.add(offset, n, f->sequence);
       if (kind == format::record_kind::placed) placed.push_back({offset, offset + n, f->sequence});
     });
   for (const found_frame* f : counting)
@@ -181,10 +179,10 @@ replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
         w.stream(s.at(begin), bytes + (begin - offset), end - begin, medium::purpose::data);
     });
   overlay_lent(s, nullptr);
-  if (watch != nullptr) watch->parity_begins(touched.ranges());
-  touched.for_each([&](uint64_t offset, uint64_t n) { pool::recompute(s, w, offset, n); });
+  // LATE-1
   w.fence(fence_site::spec_replay);
   s.require_healthy();
+  if (watch != nullptr) watch->parity_begins(r.written.ranges);
   return r;
 }
 

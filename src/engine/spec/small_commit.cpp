@@ -95,7 +95,7 @@ bool spec::add_changed(pool::lane& l, lane_state& mine, const tx::small_member& 
 
 bool spec::commit_short(pool::lane& l, std::span<const tx::small_member> members,
                         std::span<const tx::inplace_range> in_place, tx::slot_keeper*) {
-  if (!in_place.empty() || s_.resolving->pending() || s_.medium->failed()) return false;
+  if (!in_place.empty() || s_.medium->failed()) return false;
   if (room_->is_larger()) room_->shrink(l);
   tx::claim_guard claimed(s_, l);
   for (const tx::small_member& m : members)
