@@ -2,6 +2,7 @@
 #include "engine/spec/replay.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <tuple>
 
 #include "base/planted.hpp"
@@ -31,6 +32,32 @@ struct found_frame {
   std::span<const std::byte> body() const noexcept {
     return std::span(lines).subspan(sizeof head, head.size - sizeof head);
   }
+};
+
+// The blocks of the file that records lie in. Asking the file system for each record took most of the time of an
+// opening, so it is asked once for each part of the file.
+class part_places {
+ public:
+  explicit part_places(const pool::state& s)
+      : s_(s),
+        part_(std::clamp(std::bit_floor(s.geo.file_size >> 16), format::page, uint64_t{1} << 18)),
+        seen_(s.geo.file_size / part_ + 1) {}
+
+  void need(uint64_t offset, uint64_t n) {
+    for (uint64_t i = offset / part_; i <= (offset + n - 1) / part_; ++i) {
+      if (seen_[i]) continue;
+      seen_[i] = true;
+      const uint64_t zone = s_.geo.zone_offset(pool::zone_of(s_.geo, offset));
+      const uint64_t from = std::max(i * part_, zone);
+      pool::fill_holes(s_, from, std::min((i + 1) * part_, zone + s_.geo.data_size) - from);
+    }
+  }
+
+ private:
+  const pool::state& s_;
+  // A chunk of a large pool; a page of a small one, whose disk may be as small.
+  const uint64_t part_;
+  std::vector<bool> seen_;
 };
 
 }  // namespace
@@ -112,9 +139,10 @@ replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
           SCUTE_E_CORRUPT,
           s.path + ": a record of the log makes no sense; restore the pool from a backup");
   };
+  part_places places(s);
   for (const found_frame* f : counting)
     each(*f, [&](format::record_kind, uint64_t offset, const std::byte*, uint32_t n) {
-      pool::fill_holes(s, offset, n);
+      places.need(offset, n);
     });
   // REPLAY-1
   const log::segment_layout layout = list.layout();
