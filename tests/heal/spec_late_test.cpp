@@ -62,7 +62,7 @@ TEST_F(spec_late, HalfResolvedThenThePowerFailsAgain) {
     work().scan(1 + left() / 2);
     EXPECT_GT(left(), 0u);
     EXPECT_EQ(f.in().engine->log().horizon, horizon);
-    if (round % 2 == 1) f.change(7, static_cast<uint64_t>(2000 + 100 * round));
+    if (round % 2 == 1) f.change(7, 2000 + 100 * static_cast<uint64_t>(round));
     // What a commit has folded for want of room is durable.
     const bool folded = f.in().engine->log().horizon != horizon;
     const bytes image = folded ? f.file() : torn(last, f.file(), random);

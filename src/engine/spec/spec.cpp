@@ -77,12 +77,9 @@ void spec::start() {
   find_log();  // of one that an engine switch has made
   heap_.retain(list->chunks);
   const uint64_t horizon = find_horizon(s_, *list);
-  const uint64_t floor =
-      SCUTE_PLANTED(late_floor) ? horizon : std::max(recovered_, horizon);  // LATE-4
+  const uint64_t floor = std::max(recovered_, horizon);  // LATE-4
   if (table_ == nullptr) table_ = std::make_unique<block_table>(s_);
-  log_ = std::make_unique<commit_log>(
-      s_, *list, late_ != nullptr ? horizon : floor,
-      SCUTE_PLANTED(late_segments) ? std::vector<uint64_t>() : last_frames_);
+  log_ = std::make_unique<commit_log>(s_, *list, late_ != nullptr ? horizon : floor, last_frames_);
   fold_ = std::make_unique<fold>(s_, *table_, *log_, floor, late_.get());
   room_ = std::make_unique<log_room>(s_, heap_, *log_, *fold_, std::move(*list));
   care_ = std::make_unique<log_care>(s_, *table_, *log_, *fold_, *room_);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/planted.hpp"
 #include "engine/spec/pages.hpp"
 #include "pool/grip.hpp"
 
@@ -54,15 +53,16 @@ void unresolved_columns::resolve_held(size_t i) noexcept {
     const uint64_t in = parts_[k].offset % block_table::page;
     torn.set(in, in + parts_[k].length);
   }
-  const auto [from, to] = torn.bounds();
+  const std::pair<uint64_t, uint64_t> all = torn.bounds();
+  const uint64_t from = all.first;
   pool::gather_room room;
-  pool::gather(s_, c.zone, column + from, to - from,
+  pool::gather(s_, c.zone, column + from, all.second - from,
                pool::recipe_of_all(s_.geo, pool::sums::parities), room);
   torn.for_each_run([&](uint64_t begin, uint64_t end) {
     for (uint32_t p = 0; p < s_.geo.parity; ++p) {
       const uint64_t at = pool::parity_offset(s_.geo, c.zone, column + begin, p);
       w_.store(s_.at(at), room.sum[p] + (begin - from), end - begin);
-      if (!SCUTE_PLANTED(late_dirty)) table_.stored_parity(x.number, at, end - begin);
+      table_.stored_parity(x.number, at, end - begin);
     }
   });
   // Listed before it counts as resolved: who looks for what is left looks here first, and then at the list.
@@ -111,8 +111,7 @@ void unresolved_columns::resolve_oldest(uint64_t blocks) noexcept {
 
 uint64_t unresolved_columns::lowest() noexcept {
   while (oldest_ < blocks_.size() && !is_open(oldest_)) ++oldest_;
-  return oldest_ == blocks_.size() || SCUTE_PLANTED(late_horizon) ? UINT64_MAX
-                                                                  : blocks_[oldest_].first;
+  return oldest_ == blocks_.size() ? UINT64_MAX : blocks_[oldest_].first;
 }
 
 // ---- lost pages -------------------------------------------------------------------------------------------
