@@ -98,7 +98,15 @@ class injector {
       : s_(s), pages_(pages), what_(what), visit_(visit), w_(*s.medium) {}
 
   // False if something was injured just there already.
+  // A crash and an injury are two failures, and a drill of one waits until the columns have got over the other; but with
+  // engine logfree, where resolution has to know them apart.
   bool injure(const target::place& p) {
+    const uint64_t n =
+        what_.kind == SCUTE_INJURE_SCRIBBLE ? what_.length + format::page : format::page;
+    const uint64_t from = std::max(p.offset - std::min(p.offset, n), s_.geo.zones_offset);
+    const uint64_t to = std::min(p.offset + n, s_.geo.zones_end());
+    if (s_.resolving->pending() && !s_.parity_is_log && s_.has_parity && from < to)
+      s_.resolving->before_write(from, to - from);
     switch (what_.kind) {
       case SCUTE_INJURE_LOSE_PAGE: return lose(round_down(p.offset, format::page));
       case SCUTE_INJURE_FLIP: return flip(p);

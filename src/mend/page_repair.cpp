@@ -145,7 +145,10 @@ page_repairer::outcome page_repairer::rebuild(uint64_t page, beyond_repair then,
   {
     const desk_guard d(desks_);
     const bool noted = notes.add(d->w, page);
-    if (compose(page, *d)) {
+    pool::resolver::page_bytes untold;
+    const bool whole = compose(page, *d, untold);
+    if (whole && untold.any() && then == beyond_repair::revoked) return outcome::hopeless;
+    if (whole) {
       if (!s_.medium->restore_page(d->w, page, d->page)) {
         // For this session only; the note stays, for the next one.
         if (!s_.medium->is_revoked(page)) return outcome::readable;
@@ -161,6 +164,13 @@ page_repairer::outcome page_repairer::rebuild(uint64_t page, beyond_repair then,
         notes.remove(d->w, page);
       }
       healed.fetch_add(1, std::memory_order_relaxed);
+      if (untold.any()) {
+        s_.lost.fetch_add(1, std::memory_order_relaxed);
+        s_.events.post({SCUTE_EVENT_PAGE, SCUTE_OUTCOME_LOST, finder, page, format::page});
+        name_losses(page, &untold, finder);
+        ++pool::losses_of_this_thread;
+        return outcome::hopeless;
+      }
       s_.repaired.fetch_add(1, std::memory_order_relaxed);
       s_.events.post({SCUTE_EVENT_PAGE, SCUTE_OUTCOME_REPAIRED, finder, page, format::page});
       return outcome::readable;
@@ -199,7 +209,8 @@ page_repairer::losses page_repairer::losses_beside(uint64_t page) const noexcept
 }
 
 // Leaves in d.page what the page must hold. False if too many other pages of the column are lost as well.
-bool page_repairer::compose(uint64_t page, desk& d) noexcept {
+// untold: bytes of it that nothing tells (PAGE-9).
+bool page_repairer::compose(uint64_t page, desk& d, pool::resolver::page_bytes& untold) noexcept {
   const pool::cell c = pool::cell_of(s_.geo, page);
   const bool is_parity = c.row >= s_.geo.rows;
   const uint64_t inside = page - s_.geo.zone_offset(c.zone);
@@ -221,6 +232,12 @@ bool page_repairer::compose(uint64_t page, desk& d) noexcept {
   }
   adjust_sums(c, r, d.room);
   pool::combine(r, d.room, format::page, d.page);
+  if (pool::resolver::page_bytes others; s_.resolving->untold(page, untold, others)) {
+    if (!s_.has_checksums) untold.add(others);
+    untold.for_each_run([&](uint64_t begin, uint64_t end) {
+      std::memset(d.page + begin, static_cast<int>(lost_byte), end - begin);
+    });
+  }
   finish_window(c, d.page);
   if (!is_parity && !SCUTE_PLANTED(page_in_place)) s_.overlaid.renew(page, d.page, format::page);
   finish_pieces(page, is_parity, d.page);
@@ -359,16 +376,25 @@ void page_repairer::condemn(uint64_t page, desk& d, scute_finder finder) noexcep
   if (s_.medium->restore_page(d.w, page, d.page)) notes.remove(d.w, page);
   s_.lost.fetch_add(1, std::memory_order_relaxed);
   s_.events.post({SCUTE_EVENT_PAGE, SCUTE_OUTCOME_LOST, finder, page, format::page});
-  name_losses(page, finder);
+  name_losses(page, nullptr, finder);
 }
 
-void page_repairer::name_losses(uint64_t page, scute_finder finder) noexcept {
+void page_repairer::name_losses(uint64_t page, const pool::resolver::page_bytes* untold,
+                                scute_finder finder) noexcept {
   if (pool::cell_of(s_.geo, page).row >= s_.geo.rows) return;
   scute_oid last = 0;
   // The chunk header that tells may be lost as well; then nobody can say what was here.
   until_second_loss([&] {
     for_each_fragment(s_, page, [&](const fragment_in_page& f) {
       if (f.object == 0 || f.object == last) return;
+      const auto hit = [&](uint64_t from, uint64_t n) {
+        for (uint64_t at = std::max(from, page); at < std::min(from + n, page + format::page); ++at)
+          if ((*untold)[at - page]) return true;
+        return false;
+      };
+      if (untold != nullptr && !hit(f.fragment.header, format::header_size) &&
+          !hit(f.fragment.payload, f.fragment.room))
+        return;
       last = f.object;
       s_.events.post({SCUTE_EVENT_OBJECT, SCUTE_OUTCOME_LOST, finder, f.fragment.header,
                       format::header_size + f.fragment.room, f.object});
@@ -390,6 +416,9 @@ void page_repairer::lose(uint64_t page, const std::byte* noise) {
   const pool::cell c = in_zone ? pool::cell_of(s_.geo, page) : pool::cell{};
   const uint32_t stripe = pool::stripes::index(c.zone, c.column / pool::column_block);
   if (alone) s_.locks.lock_exclusive(stripe);
+  // Nor can a page be lost on purpose as long as its columns do not tell what it holds (PAGE-9).
+  if (in_zone && s_.has_parity && !alone && s_.resolving->pending())
+    s_.resolving->before_write(page, format::page);
   bool noted = true;
   // Without parity nobody looks for notes of pages in the zones; a log's are known to be damaged by what is in them.
   if (in_zone && s_.has_parity) {

@@ -38,6 +38,10 @@
 //    appends to it needs no record of what it holds, and levels without parity have it back as well. What counts of it is
 //    in the log's other copies, and in the pool once the engine has folded (pool/lost_log_pages.hpp). Other
 //    pages of its column are decoded without it, lost or not.
+// PAGE-9 Columns whose parity a crash has left older than their data (pool/resolver.hpp, untold()) are no ground for
+//    what a page held. Bytes that their own row has changed since would come back as they were before, in a version that a
+//    checksum may accept, so they are made invalid; and so are all bytes of such columns where no checksum would notice. What
+//    was lost by that is told by name; beyond that PAGE-6 holds.
 #pragma once
 
 #include <algorithm>
@@ -49,6 +53,7 @@
 #include "mend/page_notes.hpp"
 #include "pool/columns.hpp"
 #include "pool/grip.hpp"
+#include "pool/resolver.hpp"
 #include "pool/state.hpp"
 
 namespace scute::core::mend {
@@ -123,14 +128,16 @@ class page_repairer {
   };
 
   losses losses_beside(uint64_t page) const noexcept;
-  bool compose(uint64_t page, desk& d) noexcept;
+  bool compose(uint64_t page, desk& d, pool::resolver::page_bytes& untold) noexcept;
   void adjust_sums(const pool::cell& c, const pool::recipe& r,
                    pool::gather_room& room) const noexcept;
   void finish_window(const pool::cell& c, std::byte* bytes) const noexcept;
   void finish_pieces(uint64_t page, bool is_parity, std::byte* bytes) const noexcept;
   bool other_loss(uint64_t page, uint64_t& second) const noexcept;
   void condemn(uint64_t page, desk& d, scute_finder finder) noexcept;
-  void name_losses(uint64_t page, scute_finder finder) noexcept;
+  // untold: null for all of the page.
+  void name_losses(uint64_t page, const pool::resolver::page_bytes* untold,
+                   scute_finder finder) noexcept;
   bool superblock_page(uint64_t page, std::byte* bytes) const noexcept;
 
   pool::state& s_;

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the core asks of resolution after a crash of a log-free pool; implemented by engine/logfree/resolution.hpp. Every
-// pool has one: that of others, and of those that were closed properly, has nothing to do.
+// What the core asks of resolution after a crash; implemented by engine/logfree/resolution.hpp, where columns and transactions
+// are left open, and by engine/spec/unresolved.hpp, where nothing but parity is. Every pool has one: that of others, and
+// of those that were closed properly, has nothing to do.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstdint>
+#include <utility>
 
 namespace scute::core::pool {
 
@@ -31,6 +35,62 @@ class resolver {
   virtual void before_overwrite(uint64_t offset, uint64_t length) = 0;
   // Before a chunk changes its use: nothing in it is of an unresolved transaction any more.
   virtual void before_reuse(uint64_t offset, uint64_t length) = 0;
+
+  // Under the exclusively held stripe of a column block, before its parity is compared, or decoded from. Writes parity only,
+  // and leaves it to a fence that comes later.
+  virtual void before_trust(uint64_t /*zone*/, uint64_t /*column*/) noexcept {}
+
+  // Bytes of a page; 4096, as a column block is wide.
+  class page_bytes {
+   public:
+    void set(uint64_t begin, uint64_t end) noexcept {
+      for (uint64_t w = begin / 64; w * 64 < end; ++w) {
+        const uint64_t from = std::max(begin, w * 64) - w * 64, to = std::min(end - w * 64, word);
+        words_[w] |= (to == word ? ~uint64_t{0} : (uint64_t{1} << to) - 1) & ~uint64_t{0} << from;
+      }
+    }
+    void add(const page_bytes& more) noexcept {
+      for (uint64_t w = 0; w < words; ++w) words_[w] |= more.words_[w];
+    }
+    bool any() const noexcept {
+      return std::any_of(words_, words_ + words, [](uint64_t w) { return w != 0; });
+    }
+    bool operator[](uint64_t i) const noexcept { return (words_[i / 64] >> i % 64 & 1) != 0; }
+    // [first, behind the last one); there is one.
+    std::pair<uint64_t, uint64_t> bounds() const noexcept {
+      uint64_t first = 0, last = words - 1;
+      while (words_[first] == 0) ++first;
+      while (words_[last] == 0) --last;
+      return {first * word + static_cast<uint64_t>(std::countr_zero(words_[first])),
+              (last + 1) * word - static_cast<uint64_t>(std::countl_zero(words_[last]))};
+    }
+    // Calls fn(begin, end) for each longest run.
+    template <typename Fn>
+    void for_each_run(Fn&& fn) const {
+      for (uint64_t i = 0; i < words * word;) {
+        const uint64_t left = words_[i / word] >> i % word;
+        if (left == 0) {
+          i = (i / word + 1) * word;
+          continue;
+        }
+        i += static_cast<uint64_t>(std::countr_zero(left));
+        uint64_t end = i;
+        while (end < words * word && (*this)[end]) ++end;
+        fn(i, end);
+        i = end;
+      }
+    }
+
+   private:
+    static constexpr uint64_t word = 64, words = 64;
+    uint64_t words_[words] = {};
+  };
+  // What the columns of a page of the data rows do not tell: bytes that its own row has changed where the parity may be older,
+  // and bytes where only other rows have. False: they tell everything. Async-signal-safe; the block's stripe is held.
+  virtual bool untold(uint64_t /*page*/, page_bytes& /*own*/,
+                      page_bytes& /*others*/) const noexcept {
+    return false;
+  }
 
   // The scan: resolves up to `blocks` further blocks that nobody has begun yet; false if there are none.
   // Any number of threads; all blocks are resolved when all of them have returned.

@@ -145,6 +145,9 @@ void instance::begin_session(const scute_options& o) {
     }
     heal::page_doubts doubts(s, *pages, known_losses_);
     recovery = engine->recover(s.service_alone(), &doubts);
+    // What was rebuilt by guesses is settled; from here on it is what the parity is computed from.
+    for (uint32_t i = 0; i < pages->doubt_count(); ++i)
+      s.resolving->before_write(pages->doubtful(i), format::page);
     if (SCUTE_PLANTED(reclaim_early)) heap->reclaim_lent(s.lanes.front());
     recovery_ns = since(start);
   }

@@ -47,8 +47,12 @@ class block_table {
   uint64_t number_of(uint64_t offset) const noexcept {
     if (!s_.has_parity) return offset / page;
     const pool::cell c = pool::cell_of(s_.geo, offset);
-    return c.zone * per_zone_ + c.column / page;
+    return number_in(c.zone, c.column);
   }
+  uint64_t number_in(uint64_t zone, uint64_t column) const noexcept {
+    return zone * per_zone_ + column / page;
+  }
+  uint64_t count() const noexcept { return count_; }
   block& at(uint64_t number) noexcept { return blocks_[number]; }
   uint32_t stripe_of(uint64_t number) const noexcept {
     return s_.has_parity ? pool::stripes::index(number / per_zone_, number % per_zone_)
@@ -62,6 +66,12 @@ class block_table {
   void stored_parity(uint64_t b, uint64_t offset, uint64_t n) noexcept;
   // A record of the block: it is listed, and folded one day. Under the stripe.
   void recorded(uint64_t b, uint64_t sequence) noexcept;
+  // The same of one that recovery has found, which nobody has to fold yet. Alone in the pool.
+  void know_clock(uint64_t b, uint64_t sequence) noexcept {
+    std::atomic<uint64_t>& clock = blocks_[b].clock;
+    if (clock.load(std::memory_order_relaxed) < sequence)
+      clock.store(sequence, std::memory_order_relaxed);
+  }
   // All granules that the bytes touch are imaged.
   bool imaged(uint64_t offset, uint64_t n) const noexcept;
 

@@ -11,8 +11,9 @@
 
 namespace scute::core::engine {
 
-fold::fold(pool::state& s, block_table& t, commit_log& log, uint64_t horizon)
-    : s_(s), table_(t), log_(log), floor_(horizon), w_(*s.medium), taken_(t.new_list()) {
+fold::fold(pool::state& s, block_table& t, commit_log& log, uint64_t floor,
+           unresolved_columns* late)
+    : s_(s), table_(t), log_(log), floor_(floor), late_(late), w_(*s.medium), taken_(t.new_list()) {
   for (uint32_t i = 0; i < s.geo.lane_count; ++i) bounds_.emplace_back();
 }
 
@@ -105,6 +106,7 @@ bool fold::cycle() {
   const locked turn(mutex_);
   s_.require_healthy();
   short_of_memory_ = false;
+  if (late_ != nullptr) late_->resolve_oldest(late_at_once);  // LATE-5
   table_.take_list(taken_);
   uint64_t highest = floor_.load(std::memory_order_relaxed);
   // FOLD-3
@@ -119,10 +121,12 @@ bool fold::cycle() {
   log_.fenced(log_.fold_lane());
   floor_.store(highest, std::memory_order_seq_cst);
   const uint64_t bound = least_bound();
-  const uint64_t low = SCUTE_PLANTED(spec_lowest) ? UINT64_MAX : table_.lowest();
+  // LATE-3, in this order: what is resolved meanwhile goes over to the table.
+  const uint64_t late = late_ != nullptr ? late_->lowest() : UINT64_MAX;
+  const uint64_t low = SCUTE_PLANTED(spec_lowest) ? late : std::min(late, table_.lowest());
   const uint64_t to = std::min({highest, bound, low == UINT64_MAX ? low : low - 1});
   log_.write_horizon(w_, std::max(to, log_.written()));
-  const bool more = !table_.is_clean() || log_.written() < highest;
+  const bool more = !table_.is_clean() || log_.written() < highest || late != UINT64_MAX;
   // By this thread: another one's fence completes nothing of what this one has streamed.
   w_.fence(fence_site::horizon);
   s_.require_healthy();

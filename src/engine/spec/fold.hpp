@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The fold of engine `spec`: writes blocks back and moves the horizon (engine/spec/spec.hpp).
 //
+//   some of what recovery has left unresolved is resolved, and so becomes dirty
 //   under each block's stripe: dirty lines written back; ranges open in place get new undo records
 //   one fence
 //   the floor is raised to the highest clock folded; then the lanes' bounds are read, and then the list of what is left
@@ -24,12 +25,14 @@
 #include "base/waiting.hpp"
 #include "engine/spec/block_table.hpp"
 #include "engine/spec/commit_log.hpp"
+#include "engine/spec/unresolved.hpp"
 
 namespace scute::core::engine {
 
 class fold {
  public:
-  fold(pool::state& s, block_table& t, commit_log& log, uint64_t horizon);
+  // Everything up to `floor` is of earlier sessions: what it left to resolve is in `late`, which may be null.
+  fold(pool::state& s, block_table& t, commit_log& log, uint64_t floor, unresolved_columns* late);
 
   // ---- what commits tell and ask: by lane, in the lane's thread -----------------------------------------
 
@@ -60,6 +63,7 @@ class fold {
   void all();
 
  private:
+  static constexpr uint64_t late_at_once = 64;  // blocks, some 400 KiB of reading each
   struct alignas(64) lane_bound {
     std::atomic<uint64_t> sequence{no_bound};
   };
@@ -75,6 +79,8 @@ class fold {
   commit_log& log_;
   std::deque<lane_bound> bounds_;
   std::atomic<uint64_t> floor_;
+  const uint64_t found_;  // highest sequence of earlier sessions whose blocks may not be folded
+  unresolved_columns* const late_;
   waiting_mutex mutex_;  // one cycle at a time
   medium::writer w_;     // of whoever has mutex_, as are the last three below
   std::vector<uint64_t> taken_ SCUTE_GUARDED_BY(mutex_);

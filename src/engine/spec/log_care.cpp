@@ -46,15 +46,19 @@ log_care::seen log_care::look_at(const commit_log::live_segment& x, bool repair,
   std::vector<damaged> found;
   bool any = x.last != 0 && x.last <= x.fenced, last = false;
   const uint64_t horizon = log_.horizon();
+  bool gaps = false;
   const log::segment_contents c = reader_.read(x.where, [&](const log::frame& f) {
     if (f.head.sequence > x.fenced) return;
+    if (x.head == nullptr && f.head.sequence > x.last) return;  // a crash has left it undecided
     any = true;
     last = last || f.head.sequence == x.last;
     if (f.head.sequence <= horizon) return;
-    result.missing = result.missing || f.behind_gap;
+    gaps = gaps || f.behind_gap;
     if (f.flawed) found.push_back({f.position, {f.lines.begin(), f.lines.end()}});
   });
-  result.missing = result.missing || (x.needed && x.last <= x.fenced && !last);
+  // Of what an earlier session's fold had appended one fence was to cover several (EVID-1).
+  const bool of_dead_fold = x.head == nullptr && c.head && c.head->lane == log_.fold_lane();
+  result.missing = (gaps && !of_dead_fold) || (x.needed && x.last <= x.fenced && !last);
   // What a lane goes on with it must have; of others what is left of them will do until they are void.
   const format::segment_head* const head = x.head != nullptr ? x.head : c.head ? &*c.head : nullptr;
   if (any && c.head_flawed && head != nullptr) {
@@ -67,7 +71,7 @@ log_care::seen log_care::look_at(const commit_log::live_segment& x, bool repair,
       log::store_lines(w_, s_.medium->base(), log_.layout(), x.where, d.position, d.lines);
       wrote_ = true;
     }
-    if (tell) tell({"log record", at, d.lines.size(), repair});
+    if (tell && !of_dead_fold) tell({"log record", at, d.lines.size(), repair});
   }
   if (result.missing && repair && x.head != nullptr) log_.leave_segment(x.lane);
   if (result.missing && tell) tell({"log segment", x.where.at[0], log_.layout().size(), repair});

@@ -2,12 +2,12 @@
 #include "engine/spec/replay.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <tuple>
 
 #include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "engine/common/recovery.hpp"
-#include "engine/common/touched_columns.hpp"
 #include "engine/spec/commit_log.hpp"
 #include "engine/spec/log_care.hpp"
 #include "engine/spec/log_evidence.hpp"
@@ -32,6 +32,32 @@ struct found_frame {
   std::span<const std::byte> body() const noexcept {
     return std::span(lines).subspan(sizeof head, head.size - sizeof head);
   }
+};
+
+// The blocks of the file that records lie in. Asking the file system for each record took most of the time of an
+// opening, so it is asked once for each part of the file.
+class part_places {
+ public:
+  explicit part_places(const pool::state& s)
+      : s_(s),
+        part_(std::clamp(std::bit_floor(s.geo.file_size >> 16), format::page, uint64_t{1} << 18)),
+        seen_(s.geo.file_size / part_ + 1) {}
+
+  void need(uint64_t offset, uint64_t n) {
+    for (uint64_t i = offset / part_; i <= (offset + n - 1) / part_; ++i) {
+      if (seen_[i]) continue;
+      seen_[i] = true;
+      const uint64_t zone = s_.geo.zone_offset(pool::zone_of(s_.geo, offset));
+      const uint64_t from = std::max(i * part_, zone);
+      pool::fill_holes(s_, from, std::min((i + 1) * part_, zone + s_.geo.data_size) - from);
+    }
+  }
+
+ private:
+  const pool::state& s_;
+  // A chunk of a large pool; a page of a small one, whose disk may be as small.
+  const uint64_t part_;
+  std::vector<bool> seen_;
 };
 
 }  // namespace
@@ -67,7 +93,6 @@ replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
                         f.head,
                         0,
                         0});
-      r.last_frames[i] = std::max(r.last_frames[i], f.head.sequence);
       r.highest = std::max(r.highest, f.head.sequence);
     });
     contents.push_back(c);
@@ -114,9 +139,10 @@ replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
           SCUTE_E_CORRUPT,
           s.path + ": a record of the log makes no sense; restore the pool from a backup");
   };
+  part_places places(s);
   for (const found_frame* f : counting)
     each(*f, [&](format::record_kind, uint64_t offset, const std::byte*, uint32_t n) {
-      pool::fill_holes(s, offset, n);
+      places.need(offset, n);
     });
   // REPLAY-1
   const log::segment_layout layout = list.layout();
@@ -133,6 +159,7 @@ replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
   };
   size_t last = segments.size();
   for (const found_frame* f : counting) {
+    r.last_frames[f->segment] = std::max(r.last_frames[f->segment], f->sequence);
     // Its segment's head says whose it is.
     if (f->segment != last && !SCUTE_PLANTED(spec_replay_head))
       keep(f->segment, 0, std::as_bytes(std::span(&heads[f->segment], 1)), true);
@@ -145,7 +172,6 @@ replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
   }
   tell_damage(s, list, r.horizon, seen, contents);
   if (watch != nullptr) watch->replay_begins();
-  touched_columns touched(s.geo);
   // Where the medium has the bytes, nothing older may be stored: so these are looked for first.
   struct placed_range {
     uint64_t begin, end, sequence;
@@ -153,7 +179,7 @@ replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
   std::vector<placed_range> placed;
   for (const found_frame* f : counting)
     each(*f, [&](format::record_kind kind, uint64_t offset, const std::byte*, uint32_t n) {
-      touched.add(offset, n);
+      r.written.add(offset, n, f->sequence);
       if (kind == format::record_kind::placed) placed.push_back({offset, offset + n, f->sequence});
     });
   for (const found_frame* f : counting)
@@ -181,10 +207,10 @@ replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
         w.stream(s.at(begin), bytes + (begin - offset), end - begin, medium::purpose::data);
     });
   overlay_lent(s, nullptr);
-  if (watch != nullptr) watch->parity_begins(touched.ranges());
-  touched.for_each([&](uint64_t offset, uint64_t n) { pool::recompute(s, w, offset, n); });
+  // LATE-1
   w.fence(fence_site::spec_replay);
   s.require_healthy();
+  if (watch != nullptr) watch->parity_begins(r.written.ranges);
   return r;
 }
 

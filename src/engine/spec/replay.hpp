@@ -4,7 +4,7 @@
 //   0. the horizon: the greatest of what the lanes' words and the segments' heads tell
 //   1. frames above it whose transaction is complete; those that are damaged in one copy are stored again, all are written back, a fence
 //   2. their records, in the order of their sequences: of a byte the newest one is stored last, and written back
-//   3. the parity of all columns touched, a fence
+//   3. a fence. The parity of the columns that this has touched is computed later (unresolved.hpp)
 //
 // REPLAY-1 Nothing is written that rests on a frame, a segment's head, a list or a horizon that may not be durable in all
 //    copies: a dead process has stored it, and no fence may have completed that.
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "engine/spec/segment_list.hpp"
+#include "engine/spec/unresolved.hpp"
 #include "tx/engine.hpp"
 
 namespace scute::core::engine {
@@ -22,7 +23,8 @@ namespace scute::core::engine {
 struct replayed {
   uint64_t horizon = 0;
   uint64_t highest = 0;               // sequence of any frame
-  std::vector<uint64_t> last_frames;  // of each segment; 0: none above the horizon
+  std::vector<uint64_t> last_frames;  // of each segment, of those that count; 0: none
+  recovered_ranges written;           // what their records say
   tx::recovery_report report;
 };
 

@@ -99,7 +99,7 @@ bool spec::add_changed(pool::lane& l, lane_state& mine, const tx::small_member& 
 
 bool spec::commit_short(pool::lane& l, std::span<const tx::small_member> members,
                         std::span<const tx::inplace_range> in_place, tx::slot_keeper*) {
-  if (s_.resolving->pending() || s_.medium->failed()) return false;
+  if (s_.medium->failed()) return false;
   if (in_place.empty() && room_->is_larger()) room_->shrink(l);
   tx::claim_guard claimed(s_, l);
   for (const tx::small_member& m : members)

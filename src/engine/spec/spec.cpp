@@ -25,7 +25,9 @@ spec::spec(pool::state& s, heap::heap& h) : s_(s), heap_(h) {
   for (uint32_t i = 0; i < s.geo.lane_count; ++i)
     lanes_.emplace_back().scratch.resize((1 + uint64_t{s.geo.parity}) * block_table::page);
 }
-spec::~spec() = default;
+spec::~spec() {
+  if (s_.resolving == late_.get()) s_.resolving = &pool::nothing_to_resolve;
+}
 
 // ---- its life -----------------------------------------------------------------------------------------
 
@@ -47,14 +49,21 @@ tx::recovery_report spec::recover(medium::writer& w, tx::recovery_watch* watch) 
   // REPLAY-1: a dead process may have stored both, and no fence may have completed that.
   if (const horizon_found h = read_horizon(s_); h.sequence != 0) stream_horizon(s_, w, h);
   keep_list(s_, w, *list);
-  const replayed r = replay(s_, w, *list, watch);
-  // Everything is where it belongs, durably: nothing of the log is needed any more.
-  commit_log log(s_, *list, r.horizon, r.last_frames);
-  log.write_horizon(w, std::max(r.highest, r.horizon));
+  replayed r = replay(s_, w, *list, watch);
+  recovered_ = r.highest;
+  table_ = std::make_unique<block_table>(s_);
+  if (s_.has_parity && !r.written.ranges.empty()) {
+    last_frames_ = std::move(r.last_frames);
+    late_ = std::make_unique<unresolved_columns>(s_, *table_, r.written);
+    s_.resolving = late_.get();
+  } else {
+    // Everything is where it belongs, durably: nothing of the log is needed any more.
+    commit_log log(s_, *list, r.horizon, r.last_frames);
+    log.write_horizon(w, std::max(r.highest, r.horizon));
+  }
   w.fence(fence_site::spec_recovered);
   s_.require_healthy();
   clear_misleading(s_, w, *list);
-  recovered_ = r.highest;
   return r.report;
 }
 
@@ -67,13 +76,14 @@ void spec::start() {
             ": the list of log segments is damaged in all copies; restore the pool from a backup");
   find_log();  // of one that an engine switch has made
   heap_.retain(list->chunks);
-  const uint64_t horizon = std::max(recovered_, find_horizon(s_, *list));
-  table_ = std::make_unique<block_table>(s_);
-  log_ = std::make_unique<commit_log>(s_, *list, horizon, std::vector<uint64_t>());
-  fold_ = std::make_unique<fold>(s_, *table_, *log_, horizon);
+  const uint64_t horizon = find_horizon(s_, *list);
+  const uint64_t floor = std::max(recovered_, horizon);  // LATE-4
+  if (table_ == nullptr) table_ = std::make_unique<block_table>(s_);
+  log_ = std::make_unique<commit_log>(s_, *list, late_ != nullptr ? horizon : floor, last_frames_);
+  fold_ = std::make_unique<fold>(s_, *table_, *log_, floor, late_.get());
   room_ = std::make_unique<log_room>(s_, heap_, *log_, *fold_, std::move(*list));
   care_ = std::make_unique<log_care>(s_, *log_, *fold_, *room_);
-  for (lane_state& l : lanes_) l.clock = horizon;
+  for (lane_state& l : lanes_) l.clock = floor;
 }
 
 tx::engine::log_state spec::log() const noexcept {

@@ -16,6 +16,7 @@
 //   horizon durable          frames up to it are not looked at
 //   abort, process killed    the old bytes may be in caches only: the undo record has them
 //   in recovery              the same again
+//   columns unresolved       the same again, and what was committed since is above it
 //
 // A record says what a range holds from its sequence on; so an undo record is a record of old bytes, and the newest record of a
 // byte counts, whatever its kind.
@@ -36,7 +37,8 @@
 // SPEC-9 An abort, and recovery, leave the lines that they store dirty, or write them back.
 // SPEC-10 Records, the list and the horizon are in two copies, or in tracks, wherever logs are replicated; and what recovery
 //    rests on is durable in all of them first (REPLAY-1).
-// SPEC-11 Nothing is left to resolve when transactions begin: recovery stores, and computes anew, all that the log has.
+// SPEC-11 Recovery stores all that the log has before transactions begin; the parity of its columns is computed anew behind the
+//    opening (unresolved.hpp). Until a block's is durable the horizon stays below its records.
 // SPEC-12 A freed slot is handed out when the free is applied; a chunk gets a new use behind a durable horizon.
 #pragma once
 
@@ -48,6 +50,7 @@
 #include "engine/spec/fold.hpp"
 #include "engine/spec/log_care.hpp"
 #include "engine/spec/log_room.hpp"
+#include "engine/spec/unresolved.hpp"
 #include "heap/heap.hpp"
 #include "tx/engine.hpp"
 
@@ -60,7 +63,9 @@ class spec final : public tx::engine {
 
   void find_log() override;
   tx::recovery_report recover(medium::writer& w, tx::recovery_watch* watch) override;
-  bool has_unresolved(uint64_t) const noexcept override { return false; }
+  bool has_unresolved(uint64_t) const noexcept override {
+    return late_ != nullptr && late_->pending();
+  }
   void resume(uint64_t) override {}
   void start() override;
   log_state log() const noexcept override;
@@ -120,9 +125,12 @@ class spec final : public tx::engine {
   pool::state& s_;
   heap::heap& heap_;
   std::deque<lane_state> lanes_;
-  uint64_t recovered_ = 0;  // highest sequence that recovery has found
-  // From start() on.
+  // Of recovery, if there was one: the highest sequence, and the last one of each segment.
+  uint64_t recovered_ = 0;
+  std::vector<uint64_t> last_frames_;
   std::unique_ptr<block_table> table_;
+  std::unique_ptr<unresolved_columns> late_;  // null: nothing is left
+  // From start() on.
   std::unique_ptr<commit_log> log_;
   std::unique_ptr<fold> fold_;
   std::unique_ptr<log_room> room_;
