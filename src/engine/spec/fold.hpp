@@ -79,7 +79,6 @@ class fold {
   commit_log& log_;
   std::deque<lane_bound> bounds_;
   std::atomic<uint64_t> floor_;
-  const uint64_t found_;  // highest sequence of earlier sessions whose blocks may not be folded
   unresolved_columns* const late_;
   waiting_mutex mutex_;  // one cycle at a time
   medium::writer w_;     // of whoever has mutex_, as are the last three below
