@@ -33,9 +33,12 @@ void lane::begin(uint32_t s, bool spanned) {
 }
 
 void lane::finish() noexcept {
+  finished_.store(next_number(), std::memory_order_release);
+}
+
+void lane::unpin() noexcept {
   for (const uint32_t s : pinned_) space_.note(s).pinned.store(false, std::memory_order_release);
   pinned_.clear();
-  finished_.store(next_number(), std::memory_order_release);
 }
 
 uint64_t lane::append(byte_buffer& image, frame_kind kind, uint32_t named, uint64_t version,

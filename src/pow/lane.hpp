@@ -47,6 +47,8 @@ class lane {
   // The batch is written: the next one gets another number. Of streamed frames nothing but a fence of this thread's makes
   // them durable; cached ones are durable by anybody's sync.
   void finish() noexcept;
+  // The cleaner may take all segments that the finished batch has filled: entries know what is in them.
+  void unpin() noexcept;
   // All up to the last finished batch is durable, together with what it names.
   void confirm() noexcept { raise(finished_.load(std::memory_order_relaxed)); }
 

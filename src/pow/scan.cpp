@@ -59,10 +59,7 @@ struct scan::worker {
   uint64_t records = 0, frames = 0;
 };
 
-scan::scan(state& s)
-    : readings(s.space->count()),
-      s_(s),
-      index_max_((s.space->most() * s.head.segment_size + first_segment) / sizeof(record_head)) {}
+scan::scan(state& s) : readings(s.space->count()), s_(s) {}
 
 bool scan::counts_already(const segment_reading& r, uint64_t number) const noexcept {
   if (r.session > s_.head.decided) return false;
@@ -131,7 +128,14 @@ void scan::read_one(worker& w, uint32_t segment) {
     } else if (v.kind == frame_kind::commit || v.kind == frame_kind::abort) {
       if (v.rest.size() == sizeof n.parts) std::memcpy(&n.parts, v.rest.data(), sizeof n.parts);
     } else if (!for_each_record(v, [&](const record& one) {
-                 if (one.table < tables_max && one.index() < index_max_) n.records.push_back(one);
+                 if (one.table < tables_max && one.index() < s_.index_max()) {
+                   n.records.push_back(one);
+                   return;
+                 }
+                 note_damage("object " + std::to_string(one.index()) + " of table number " +
+                                 std::to_string(one.table) +
+                                 ", which a file of this max_size has no room for",
+                             true);
                })) {
       note_damage("a frame whose records make no sense at line " + std::to_string(f.position),
                   true);
@@ -167,6 +171,11 @@ void scan::read_one(worker& w, uint32_t segment) {
   r.last = last;
   r.end = end;
   r.head_flawed = c.head_flawed;
+  // With a frame behind it a gap tells how much is missing; here there may have been anything.
+  if (c.blind != 0 && r.gaps.empty())
+    note_damage("pages at the end of what is read of segment " + std::to_string(segment) +
+                    " cannot be read: what lay there, if anything did",
+                true);
   w.frames += here.size();
   const lane_key key(r.session, static_cast<uint32_t>(r.lane));
   auto& claims = w.confirmed[key];

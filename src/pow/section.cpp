@@ -119,6 +119,10 @@ bool section::edit(table& t, uint64_t index, uint32_t tag) {
 
 uint32_t section::insert(table& t, uint64_t index) {
   s_.refuse_if_failed();
+  if (index >= s_.index_max())
+    refuse(SCUTE_E_RANGE, t, index,
+           "has an index that this store has no room for; indexes are dense, so use lower ones, or "
+           "open it with a larger max_size");
   items_.reserve(items_.size() + 1 > items_.capacity() ? items_.size() * 2 + 4 : 0);
   entry& e = t.at(index);
   const uint32_t mine = seat_.number << owner_shift;
@@ -216,7 +220,9 @@ void section::write_whole(lane& l) {
 
 // Items from streamed_ on. So that a trailer can always be written, there is room for one behind each part.
 void section::write_parts(lane& l) {
-  const uint64_t most = s_.layout.frame_max() - frame_overhead - trailer_bytes();
+  // (What is measured against it has the frame's head in it already.)
+  const uint64_t most =
+      s_.layout.frame_max() - (frame_overhead - sizeof(format::frame_head)) - trailer_bytes();
   while (streamed_ < items_.size()) {
     uint64_t bytes = sizeof(format::frame_head);
     size_t end = streamed_;
@@ -356,7 +362,7 @@ void section::publish(item& i) noexcept {
   s_.space->note(i.segment).live.fetch_add(static_cast<int64_t>(whole), std::memory_order_relaxed);
   memory_ += int64_t{i.size} - static_cast<int64_t>(was_there ? e.bytes() : 0);
   if (!was_there) memory_ += state::per_object;
-  if (i.erases) memory_ -= state::per_object;
+  if (i.erases && !e.is_tombstone()) memory_ -= state::per_object;
   e.version.store(i.version, std::memory_order_relaxed);
   e.segment = i.segment;
   e.size = i.size | (i.erases ? tombstone_flag : 0);
@@ -371,7 +377,9 @@ void section::publish(lane& l) noexcept {
   for (item& i : items_) {
     uint32_t drop = owner_mask | entry_section;
     const uint32_t now = i.e->state.load(std::memory_order_relaxed);
-    const bool gone = (now & entry_erased) != 0;  // (told by the first item of the entry)
+    // An entry may have several items. The first one gives it back, and others may have it from then on.
+    if (owner_of(now) != seat_.number) continue;
+    const bool gone = (now & entry_erased) != 0;
     if (gone) drop |= entry_live;
     i.e->state.fetch_and(~drop, std::memory_order_release);
     if (gone && !i.t->chooses) i.t->give_index(i.index);
