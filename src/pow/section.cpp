@@ -138,8 +138,10 @@ uint32_t section::insert(table& t, uint64_t index) {
     uint32_t tag = tag_of(was) + 1;
     if (e.version.load(std::memory_order_relaxed) == 0 && tag_of(was) == 0)
       tag = static_cast<uint32_t>(s_.head.session * 257 + 1);
+    tag &= 0xffff;
+    if (tag == 0) tag = 1;  // with index 0 the id would be the one of nothing
     const uint32_t now = (was & (entry_locked | entry_queued | entry_streamed)) | entry_live |
-                         fresh | mine | (tag & 0xffff) << tag_shift;
+                         fresh | mine | tag << tag_shift;
     if (e.state.compare_exchange_weak(was, now, std::memory_order_acquire)) break;
   }
   if ((e.state.load(std::memory_order_relaxed) & entry_queued) == 0) {

@@ -235,6 +235,22 @@ TEST_P(Store, ASyncInsideASectionTakesNoOtherSeat) {
   EXPECT_EQ(seats[0], seats[1]);
 }
 
+// Index 0 and tag 0 would be a null ref: in some sessions, and when tags begin anew.
+TEST_P(Store, NoIdIsNull) {
+  make();
+  for (const uint64_t session : {255, 511}) {
+    db->parts().head.session = session;
+    section s(db->parts(), durability::strict);
+    EXPECT_NE(s.insert(*c->t, session - 255), 0U);
+    s.abort();
+  }
+  for (uint32_t i = 0; i < 0x10001; ++i) {
+    section s(db->parts(), durability::strict);
+    ASSERT_NE(s.insert(*c->t, 0), 0U);
+    s.abort();
+  }
+}
+
 // An object of another size than its table says came from nobody.
 TEST_P(Store, ObjectsOfAnotherSizeAreRefused) {
   make();
