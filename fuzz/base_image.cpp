@@ -98,14 +98,10 @@ unclean_images make_unclean(ram_file& file, const level& l) {
   {
     open_pool p(file, nullptr);
     scute_tx* tx = nullptr;
-    void* to = nullptr;
     need(scute_tx_begin(p.handle(), &tx) == 0, "begin");
-    need(scute_tx_inplace(tx, oids[2], 10, 500, &to) == 0, "in place");
-    paint(to, 500, 96);
-    need(scute_tx_inplace(tx, oids[3], 0, 300, &to) == 0, "in place, where the area ends");
-    paint(to, 300, 97);
-    need(scute_tx_inplace(tx, oids[6], 3000, 9000, &to) == 0, "in place, chained");
-    paint(to, 9000, 98);
+    paint_in_place(tx, oids[2], 10, 500, 96, "in place");
+    paint_in_place(tx, oids[3], 0, 300, 97, "in place, where the area ends");
+    paint_in_place(tx, oids[6], 3000, 9000, 98, "in place, chained");
     made.undo = file.content();
     need(scute_tx_abort(tx) == 0, "abort");
   }

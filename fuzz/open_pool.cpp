@@ -32,6 +32,13 @@ void paint(void* to, size_t n, uint64_t key) {
     p[i] = static_cast<unsigned char>((key * 131 + i * 7 + (i >> 8)) | 1);
 }
 
+void paint_in_place(scute_tx* tx, uint64_t oid, uint64_t offset, size_t n, uint64_t key,
+                    const char* what) {
+  void* to = nullptr;
+  need(scute_tx_inplace(tx, oid, offset, n, &to) == 0, what);
+  paint(to, n, key);
+}
+
 uint64_t alloc(scute_pool* pool, size_t n, uint64_t key) {
   scute_tx* tx = nullptr;
   scute_oid oid = 0;

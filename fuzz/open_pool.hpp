@@ -26,6 +26,9 @@ struct level {
 void need(bool ok, const char* what);
 scute_options options(const level& l, uint64_t size);
 void paint(void* to, size_t n, uint64_t key);
+// Bytes [offset, offset + n) of the object are in place from now on, and painted.
+void paint_in_place(scute_tx* tx, uint64_t oid, uint64_t offset, size_t n, uint64_t key,
+                    const char* what);
 
 // An open pool on a file in memory.
 class open_pool {

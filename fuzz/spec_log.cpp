@@ -92,12 +92,9 @@ spec_images make_spec_images(ram_file& file, const level& l) {
   made.live = file.content();
   p.handle()->in->drain();
   scute_tx* tx = nullptr;
-  void* to = nullptr;
   need(scute_tx_begin(p.handle(), &tx) == 0, "begin");
-  need(scute_tx_inplace(tx, oids[2], 10, 500, &to) == 0, "in place");
-  paint(to, 500, 96);
-  need(scute_tx_inplace(tx, oids[6], 3000, 9000, &to) == 0, "in place, large");
-  paint(to, 9000, 98);
+  paint_in_place(tx, oids[2], 10, 500, 96, "in place");
+  paint_in_place(tx, oids[6], 3000, 9000, 98, "in place, large");
   made.open = file.content();
   need(scute_tx_abort(tx) == 0, "abort");
   return made;

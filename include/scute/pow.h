@@ -234,7 +234,8 @@ SCUTE_API int scute_pow_store(scute_pow_file *file, const void *s);
 /* The same, and then the section ends, if there is one: all that it stored counts together. */
 SCUTE_API int scute_pow_epoch(scute_pow_file *file, const void *s);
 /* Objects that there are, and the bytes of one of them, numbered from 0 in the order in which they were made, as they were
- * found or stored last. The bytes are good until the object is adopted, or stored again. */
+ * found or stored last. The bytes are good until the object is adopted, or stored again. Numbers of objects that were made
+ * in a section which was aborted are counted, and SCUTE_E_FREED, until something is stored from the same address. */
 SCUTE_API int scute_pow_count(scute_pow_file *file, uint64_t *count);
 SCUTE_API int scute_pow_load(scute_pow_file *file, uint64_t index, const void **bytes);
 /* It is at s from now on. */

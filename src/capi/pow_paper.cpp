@@ -15,8 +15,11 @@ struct scute_pow_file final : pow::keeper {
   };
 
   uint32_t measure(uint64_t) override { return table->size; }
+  // (Threads under other locks may make objects meanwhile.)
   void encode(uint64_t index, std::byte* to) override {
-    std::memcpy(to, objects[index].at, table->size);
+    const locked guard(lock);
+    const object& o = objects[index];
+    std::memcpy(to, o.at != nullptr ? o.at : o.found.data(), table->size);
   }
   void load(uint64_t index, uint32_t, const std::byte* bytes, uint32_t n) override {
     if (objects.size() <= index) objects.resize(index + 1);
@@ -26,6 +29,19 @@ struct scute_pow_file final : pow::keeper {
   scute_pow* owner = nullptr;
   pow::table* table = nullptr;
   plain_mutex lock;  // of what follows
+  bool is_there(uint64_t index) const noexcept {
+    const pow::entry* const e = table->find(index);
+    return e != nullptr && (e->state.load(std::memory_order_relaxed) & pow::entry_live) != 0;
+  }
+  const object& object_at(uint64_t index) const SCUTE_REQUIRES(lock) {
+    if (index >= objects.size())
+      throw failure(SCUTE_E_RANGE, "the file has " + std::to_string(objects.size()) + " objects");
+    if (!is_there(index))
+      throw failure(SCUTE_E_FREED,
+                    "object " + std::to_string(index) + " was made in a section that was aborted");
+    return objects[index];
+  }
+
   std::vector<object> objects;
   std::unordered_map<const void*, uint64_t> indexes;
 };
@@ -61,11 +77,7 @@ void put(scute_pow_file& f, pow::section& s, const void* at) {
       f.indexes.emplace(at, index);
     }
   }
-  if (known) {
-    const pow::entry* const e = f.table->find(index);
-    known = e != nullptr && (e->state.load(std::memory_order_relaxed) & pow::entry_live) != 0;
-  }
-  if (known)
+  if (known && f.is_there(index))
     s.edit(*f.table, index, pow::section::any_tag);
   else
     s.insert(*f.table, index);
@@ -130,9 +142,7 @@ int scute_pow_load(scute_pow_file* file, uint64_t index, const void** bytes) {
   return guarded_file(file, [&](scute_pow_file& f) {
     const locked guard(f.lock);
     need_out(bytes, "bytes");
-    if (index >= f.objects.size())
-      throw failure(SCUTE_E_RANGE, "the file has " + std::to_string(f.objects.size()) + " objects");
-    const scute_pow_file::object& o = f.objects[index];
+    const scute_pow_file::object& o = f.object_at(index);
     *bytes = o.at != nullptr ? o.at : o.found.data();
   });
 }
@@ -141,8 +151,7 @@ int scute_pow_adopt(scute_pow_file* file, uint64_t index, const void* s) {
   return guarded_file(file, [&](scute_pow_file& f) {
     need_out(static_cast<const char*>(s), "s");
     const locked guard(f.lock);
-    if (index >= f.objects.size())
-      throw failure(SCUTE_E_RANGE, "the file has " + std::to_string(f.objects.size()) + " objects");
+    static_cast<void>(f.object_at(index));
     if (!f.indexes.try_emplace(s, index).second)
       throw failure(SCUTE_E_EXISTS, "another object of the file is at this address");
     scute_pow_file::object& o = f.objects[index];

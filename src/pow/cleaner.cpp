@@ -183,7 +183,7 @@ bool cleaner::take(uint32_t victim, need kept) {
       [&](uint64_t offset, std::byte* to, size_t n) { return s_.read_segment(offset, to, n); },
       [&](uint64_t offset, size_t n) { return s_.view_segment(offset, n); });
   const auto before = s_.space->note(victim).what.exchange(use::victim);
-  const bool names = s_.names.load(std::memory_order_relaxed) || s_.limit.one_stream;
+  bool names = s_.names.load(std::memory_order_relaxed) || s_.limit.one_stream;
   try {
     // A copy counts by itself, whatever its record's batch rests on.
     if (names && !SCUTE_PLANTED(pow_copy_early) && !SCUTE_PLANTED(pow_dead_early)) s_.sync(l.w);
@@ -195,6 +195,8 @@ bool cleaner::take(uint32_t victim, need kept) {
       s_.space->note(victim).damaged.store(true, std::memory_order_relaxed);
       return false;
     }
+    // What was found dead may be so by the first `later` section there was, which has said so before.
+    names = names || s_.names.load(std::memory_order_relaxed);
     if (names) {
       if (!SCUTE_PLANTED(pow_dead_early)) s_.sync(l.w);
       for (uint32_t i = 0; i < lanes_max; ++i)

@@ -18,7 +18,8 @@ void put(medium::writer& w, uint32_t copy, const file_head& h) {
 }
 
 bool makes_sense(const file_head& h) noexcept {
-  return h.segment_size != 0 && h.segment_size % head_page == 0 &&
+  const bool tracks = h.protect == static_cast<uint32_t>(protection::always);
+  return h.segment_size >= (tracks ? tracks_least : head_page) && h.segment_size % head_page == 0 &&
          h.segment_size <= uint64_t{1} << 32 && h.segments <= uint64_t{1} << 32 &&
          h.protect <= static_cast<uint32_t>(protection::always) && h.cut_count <= cuts_max &&
          h.decided <= h.session && h.clean <= 1;
@@ -60,7 +61,7 @@ file_head read_head(const medium::medium& m, uint64_t file_size, const std::stri
     throw failure(SCUTE_E_CORRUPT, "none of the three head pages of " + name +
                                        " is whole, so nothing in it can be told");
   const file_head& h = **newest;
-  if (first_segment + h.segments * h.segment_size > file_size)
+  if (file_size < first_segment || h.segments > (file_size - first_segment) / h.segment_size)
     throw failure(SCUTE_E_TRUNCATED, name + " is shorter than its head page says");
   damaged = 0;
   for (uint32_t i = 0; i < head_copies; ++i) damaged += std::memcmp(&copies[i], &h, sizeof h) != 0;

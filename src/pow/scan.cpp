@@ -62,10 +62,7 @@ struct scan::worker {
   uint64_t records = 0, frames = 0;
 };
 
-scan::scan(state& s)
-    : readings(s.space->count()),
-      s_(s),
-      index_max_((s.space->most() * s.head.segment_size + first_segment) / sizeof(record_head)) {}
+scan::scan(state& s) : readings(s.space->count()), s_(s) {}
 
 bool scan::counts_already(const segment_reading& r, uint64_t number) const noexcept {
   if (r.session > s_.head.decided) return false;
@@ -129,7 +126,11 @@ void scan::read_one(worker& w, uint32_t segment) {
                     true);
     };
     const auto may_be = [&](const record& one) {
-      return one.table < tables_max && one.index() < index_max_;
+      if (one.table < tables_max && one.index() < index_max_) return true;
+      note_damage("object " + std::to_string(one.index()) + " of table number " +
+                      std::to_string(one.table) + ", which a file of this max_size has no room for",
+                  true);
+      return false;
     };
     r.lane = f.of->lane;
     r.session = f.of->epoch;
@@ -190,6 +191,11 @@ void scan::read_one(worker& w, uint32_t segment) {
   r.last = last;
   r.end = end;
   r.head_flawed = c.head_flawed;
+  // With a frame behind it a gap tells how much is missing; here there may have been anything.
+  if (c.blind != 0 && r.gaps.empty())
+    note_damage("pages at the end of what is read of segment " + std::to_string(segment) +
+                    " cannot be read: what lay there, if anything did",
+                true);
   w.frames += here.size() + inserted;
   const lane_key key(r.session, static_cast<uint32_t>(r.lane));
   auto& claims = w.confirmed[key];

@@ -84,7 +84,6 @@ class scan {
   void insert(uint32_t segment, uint64_t position, const record& r, bool counts);
 
   state& s_;
-  uint64_t index_max_;
 };
 
 }  // namespace scute::core::pow

@@ -144,6 +144,10 @@ void section::add_undo(void (*back)(void*, void*), void* who, const void* bytes,
 
 uint32_t section::insert(table& t, uint64_t index) {
   s_.refuse_if_failed();
+  if (index >= s_.index_max())
+    refuse(SCUTE_E_RANGE, t, index,
+           "has an index that this store has no room for; indexes are dense, so use lower ones, or "
+           "open it with a larger max_size");
   items_.reserve(items_.size() + 1 > items_.capacity() ? items_.size() * 2 + 4 : 0);
   entry& e = t.at(index);
   const uint32_t mine = seat_.number << owner_shift;
@@ -159,8 +163,10 @@ uint32_t section::insert(table& t, uint64_t index) {
     uint32_t tag = tag_of(was) + 1;
     if (e.version.load(std::memory_order_relaxed) == 0 && tag_of(was) == 0)
       tag = static_cast<uint32_t>(s_.head.session * 257 + 1);
+    tag &= 0xffff;
+    if (tag == 0) tag = 1;  // with index 0 the id would be the one of nothing
     const uint32_t now = (was & (entry_locked | entry_streamed)) | entry_queued | entry_live |
-                         fresh | mine | (tag & 0xffff) << tag_shift;
+                         fresh | mine | tag << tag_shift;
     if (!e.state.compare_exchange_weak(was, now, std::memory_order_acquire)) continue;
     if ((was & entry_queued) == 0) add_item(t, index, e, false);
     return tag_of(now);
@@ -238,7 +244,9 @@ void section::write_whole(lane& l) {
 
 // Items from streamed_ on. So that a trailer can always be written, there is room for one behind each part.
 void section::write_parts(lane& l) {
-  const uint64_t most = s_.layout.frame_max() - frame_overhead - trailer_bytes();
+  // (What is measured against it has the frame's head in it already.)
+  const uint64_t most =
+      s_.layout.frame_max() - (frame_overhead - sizeof(format::frame_head)) - trailer_bytes();
   while (streamed_ < items_.size()) {
     uint64_t bytes = sizeof(format::frame_head);
     size_t end = streamed_;
@@ -384,11 +392,11 @@ int64_t section::publish(item& i, bool ends) noexcept {
   }
   memory_ += int64_t{i.size} - static_cast<int64_t>(was_there ? e.bytes() : 0);
   if (!was_there) memory_ += state::per_object;
-  if (i.erases) memory_ -= state::per_object;
+  if (i.erases && !e.is_tombstone()) memory_ -= state::per_object;
   e.version.store(i.version, std::memory_order_relaxed);
   e.segment = i.segment;
   e.size = i.size | (i.erases ? tombstone_flag : 0);
-  e.records.store(e.records.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  e.records.fetch_add(1, std::memory_order_relaxed);  // the cleaner takes off without the lock
   if (ends)
     guard.release(now & ~(owner_mask | entry_section));
   else
@@ -418,7 +426,9 @@ void section::publish(lane& l) noexcept {
     if (alone) break;
     uint32_t drop = owner_mask | entry_section;
     const uint32_t now = i.e->state.load(std::memory_order_relaxed);
-    const bool gone = (now & entry_erased) != 0;  // (told by the first item of the entry)
+    // An entry may have several items. The first one gives it back, and others may have it from then on.
+    if (owner_of(now) != seat_.number) continue;
+    const bool gone = (now & entry_erased) != 0;
     if (gone) drop |= entry_live;
     i.e->state.fetch_and(~drop, std::memory_order_release);
     if (gone && !i.t->chooses) i.t->give_index(i.index);

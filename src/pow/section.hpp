@@ -43,6 +43,7 @@ class section {
   void commit();
   void abort() noexcept;
   bool is_open() const noexcept { return depth_ != 0; }
+  seat& where() const noexcept { return seat_; }
   uint32_t depth() const noexcept { return depth_; }
 
   // The object will be changed. True the first time in this section: the caller saves what its undo needs. Throws

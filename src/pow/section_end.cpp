@@ -143,7 +143,10 @@ void section::abandon_parts() noexcept {
   } catch (...) {  // NOLINT(bugprone-empty-catch): without memory the segment ends here
     l.end_segment();
   }
-  if (how() == log::stores::streamed) l.w.fence(fence_site::pow_abandon);
+  // A strict section that follows in this lane, and needs the number of this one, writes nothing of it back; and nobody
+  // waits for what was aborted. On one stream every sync writes back all there is.
+  if (how() == log::stores::cached && !s_.limit.one_stream) l.write_back(l.w);
+  if (!s_.limit.one_stream) l.w.fence(fence_site::pow_abandon);
   l.finish();
   if (how() == log::stores::streamed) l.confirm();
   // They are on the medium all the same, until their segment is void.
@@ -161,6 +164,7 @@ void section::roll_back() noexcept {
     if (actions_[k].back != nullptr) actions_[k].back(actions_[k].who, actions_[k].what);
   for (item& i : items_) {
     const uint32_t now = i.e->state.load(std::memory_order_relaxed);
+    if (owner_of(now) != seat_.number) continue;  // another item has given it back
     const bool fresh = (now & entry_fresh) != 0;
     i.e->state.fetch_and(~(owner_mask | entry_section | (fresh ? uint32_t{entry_live} : 0)),
                          std::memory_order_release);

@@ -156,6 +156,20 @@ seat& state::take_seat() {
     if (seats_[last].thread.load(std::memory_order_relaxed) == me) return seats_[last];
     seats_[last].busy.store(false, std::memory_order_release);
   }
+  // This thread's own, elsewhere than at the last store. It has seen what nobody else may name, so this waits if
+  // end_idle_segments() is in it at this moment.
+  for (uint32_t i = 1; i < lanes_max; ++i)
+    for (unsigned spins = 0; seats_[i].thread.load(std::memory_order_relaxed) == me;) {
+      if (!take(i)) {
+        spin_pause(spins);
+        continue;
+      }
+      if (seats_[i].thread.load(std::memory_order_relaxed) == me) {
+        last = i;
+        return seats_[i];
+      }
+      seats_[i].busy.store(false, std::memory_order_release);  // somebody else's by now
+    }
   for (unsigned spins = 0;; spin_pause(spins)) {
     // One that nobody ever had, or else anyone's: what its thread has seen must be durable then, since that thread
     // will sit somewhere else.

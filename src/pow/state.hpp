@@ -91,6 +91,12 @@ class state {
   // The file ends behind the last segment that is in use, and some that are free. w: the caller's.
   void shrink(medium::writer& w) SCUTE_EXCLUDES(head_lock);
 
+  // Indexes are dense, so none is so large. What says otherwise is no object of a file that may grow so far, and would take
+  // that much memory.
+  uint64_t index_max() const noexcept {
+    return (space->most() * head.segment_size + first_segment) / sizeof(record_head);
+  }
+
   // ---- lanes and seats ----
   lane& lane_at(uint32_t number);  // makes it
   lane* find_lane(uint32_t number) const noexcept {

@@ -61,7 +61,7 @@ std::unique_ptr<store> store::create(std::unique_ptr<medium::medium> m, const st
   if (how.protect == protection::sealed)
     throw failure(SCUTE_E_UNSUPPORTED,
                   "protection `sealed` is not there yet; use `none` or `always`");
-  const uint64_t least = how.protect == protection::always ? 9 * head_page : head_page;
+  const uint64_t least = how.protect == protection::always ? tracks_least : head_page;
   if (how.segment_size < least || how.segment_size % head_page != 0)
     throw failure(SCUTE_E_INVALID, "a segment has " + std::to_string(least) +
                                        " bytes at least, and a multiple of 4096");
@@ -166,6 +166,10 @@ void store::load(table& t, keeper& k) {
     const entry* const e = t.find(i);
     const uint32_t marks = e == nullptr ? 0 : e->state.load(std::memory_order_relaxed);
     if ((marks & entry_live) == 0) continue;
+    if (t.size != 0 && e->bytes() != t.size)
+      throw failure(SCUTE_E_CORRUPT, "object " + std::to_string(i) + " of table " + t.name +
+                                         " has " + std::to_string(e->bytes()) + " bytes, not " +
+                                         std::to_string(t.size));
     bytes.resize(e->bytes());
     s_.read_record(*t.found->find(i), bytes.data(), e->bytes());
     k.load(i, tag_of(marks), bytes.data(), static_cast<uint32_t>(bytes.size()));
@@ -230,6 +234,11 @@ void store::detach(table& t) noexcept {
 
 void store::sync() {
   if (s_.read_only) return;
+  // Inside a section this thread has its seat already; in another one nobody would know what it has seen.
+  if (const section* const open = section::of_thread(s_)) {
+    s_.sync(s_.writer_of(open->where()));
+    return;
+  }
   seat& mine = s_.take_seat();
   try {
     s_.sync(s_.writer_of(mine));

@@ -19,8 +19,6 @@ wreck::wreck(state& s, uint32_t segment, uint64_t from, uint64_t to) : s_(s) {
   format::segment_head h;
   if (!s.medium->read(base, &h, sizeof h) || h.magic != format::segment_magic) return;
   const uint32_t seed = log::seed_of(h);
-  const uint64_t index_max =
-      (s.space->most() * s.head.segment_size + first_segment) / sizeof(record_head);
   for (uint64_t i = 0; i < to - from;) {
     log::frame f{};
     const auto left = std::span(lines).subspan(i * log::line_size);
@@ -38,7 +36,7 @@ wreck::wreck(state& s, uint32_t segment, uint64_t from, uint64_t to) : s_(s) {
         v.kind == frame_kind::abort)
       continue;
     for_each_record(v, [&](const record& r) {
-      if (r.table >= tables_max || r.index() >= index_max) return;
+      if (r.table >= tables_max || r.index() >= s.index_max()) return;
       range& x = of_[r.table];
       x.first = std::min(x.first, r.index());
       x.last = std::max(x.last, r.index());

@@ -9,27 +9,12 @@
 #include <csignal>
 #include <tuple>
 
+#include "disk/in_child.hpp"
 #include "disk/small_disk.hpp"
 #include "support/pool_file.hpp"
 
 namespace scute::test {
 namespace {
-
-// Runs fn in a process of its own, which must end well: a missing block ends it by a signal.
-template <typename Fn>
-void in_child(Fn&& fn) {
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    fn();
-    small_disk::end();
-    std::fflush(stdout);
-    ::_exit(testing::Test::HasFailure() ? 1 : 0);
-  }
-  int status = 0;
-  ::waitpid(pid, &status, 0);
-  EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
-  EXPECT_EQ(WEXITSTATUS(status), 0);
-}
 
 using parameters = std::tuple<pool_kind, scute_medium>;
 

@@ -9,26 +9,12 @@
 
 #include <mutex>
 
+#include "disk/in_child.hpp"
 #include "disk/small_disk.hpp"
 #include "support/scratch.hpp"
 
 namespace scute::test {
 namespace {
-
-template <typename Fn>
-void in_child(Fn&& fn) {
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    fn();
-    small_disk::end();
-    std::fflush(stdout);
-    ::_exit(testing::Test::HasFailure() ? 1 : 0);
-  }
-  int status = 0;
-  ::waitpid(pid, &status, 0);
-  EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
-  EXPECT_EQ(WEXITSTATUS(status), 0);
-}
 
 class pow_full_disk : public testing::TestWithParam<scute_medium> {
  protected:

@@ -11,6 +11,7 @@
 #include <deque>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "support/scratch.hpp"
@@ -110,6 +111,102 @@ TEST(Undo, CopiesComeBackIfTheSectionAborts) {
     EXPECT_EQ(called, commits ? std::vector<text>() : expected);
   }
   EXPECT_EQ(scute_pow_close(store), SCUTE_OK);
+}
+
+// What was stored in a section that was aborted has a number, and is not there.
+TEST(Paper, AbortedObjects) {
+  const scratch folder;
+  const std::string path = folder.file("list.pow");
+  scute_pow* store = nullptr;
+  scute_pow_file* file = nullptr;
+  scute_pow_section* s = nullptr;
+  const uint64_t one = 1, two = 2;
+  uint64_t count = 0, lost = 1;
+  const void* bytes = nullptr;
+  ASSERT_EQ(scute_pow_open(path.c_str(), nullptr, &store), SCUTE_OK);
+  ASSERT_EQ(scute_pow_alloc(store, "file", sizeof one, &file), SCUTE_OK);
+  ASSERT_EQ(scute_pow_begin(store, SCUTE_POW_STRICT, &s), SCUTE_OK);
+  ASSERT_EQ(scute_pow_store(file, &one), SCUTE_OK);
+  ASSERT_EQ(scute_pow_abort(s), SCUTE_OK);
+  ASSERT_EQ(scute_pow_store(file, &two), SCUTE_OK);
+  for (int run = 0; run < 2; ++run) {
+    ASSERT_EQ(scute_pow_count(file, &count), SCUTE_OK);
+    EXPECT_EQ(count, 2U);
+    EXPECT_EQ(scute_pow_load(file, 0, &bytes), SCUTE_E_FREED);
+    EXPECT_EQ(scute_pow_adopt(file, 0, &one), SCUTE_E_FREED);
+    ASSERT_EQ(scute_pow_load(file, 1, &bytes), SCUTE_OK);
+    EXPECT_EQ(std::memcmp(bytes, &two, sizeof two), 0);
+    // Nobody has adopted it yet.
+    EXPECT_EQ(scute_pow_check(store, SCUTE_POW_COMPARE, nullptr, nullptr, &lost), SCUTE_OK);
+    EXPECT_EQ(lost, 0U);
+    ASSERT_EQ(scute_pow_close(store), SCUTE_OK);
+    if (run != 0) break;
+    ASSERT_EQ(scute_pow_open(path.c_str(), nullptr, &store), SCUTE_OK);
+    ASSERT_EQ(scute_pow_alloc(store, "file", sizeof one, &file), SCUTE_OK);
+  }
+}
+
+// Objects are made by other threads while this one writes its own.
+TEST(Paper, Threads) {
+  const scratch folder;
+  const std::string path = folder.file("list.pow");
+  scute_pow* store = nullptr;
+  scute_pow_file* file = nullptr;
+  ASSERT_EQ(scute_pow_open(path.c_str(), nullptr, &store), SCUTE_OK);
+  ASSERT_EQ(scute_pow_alloc(store, "nodes", sizeof(node), &file), SCUTE_OK);
+  constexpr uint64_t each = 5000;
+  std::deque<node> all[3];
+  std::vector<std::thread> threads;
+  for (auto& mine : all)
+    threads.emplace_back([&mine, file] {
+      for (uint64_t i = 0; i < each; ++i) {
+        node& n = mine.emplace_back();
+        n.curr = n.next = n.value = reinterpret_cast<uint64_t>(&n);
+        if (scute_pow_store(file, &n) != SCUTE_OK) break;
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  ASSERT_EQ(scute_pow_close(store), SCUTE_OK);
+  ASSERT_EQ(scute_pow_open(path.c_str(), nullptr, &store), SCUTE_OK);
+  ASSERT_EQ(scute_pow_alloc(store, "nodes", sizeof(node), &file), SCUTE_OK);
+  uint64_t count = 0;
+  ASSERT_EQ(scute_pow_count(file, &count), SCUTE_OK);
+  EXPECT_EQ(count, 3 * each);
+  for (uint64_t i = 0; i < count; ++i) {
+    const void* bytes = nullptr;
+    ASSERT_EQ(scute_pow_load(file, i, &bytes), SCUTE_OK);
+    node n{};
+    std::memcpy(&n, bytes, sizeof n);
+    ASSERT_EQ(n.curr, n.next);
+    ASSERT_EQ(n.curr, n.value);
+  }
+  ASSERT_EQ(scute_pow_close(store), SCUTE_OK);
+}
+
+// What could not be found again is not made.
+TEST(Indexes, OutOfReachAreRefused) {
+  const scratch folder;
+  scute_pow* store = nullptr;
+  scute_pow_table* table = nullptr;
+  scute_pow_section* s = nullptr;
+  scute_pow_options o;
+  scute_pow_options_init(&o);
+  o.max_size = o.size;
+  ASSERT_EQ(scute_pow_open(folder.file("s.pow").c_str(), &o, &store), SCUTE_OK);
+  scute_pow_keeper k{};
+  k.struct_size = sizeof k;
+  k.size = 8;
+  k.chooses_indexes = 1;
+  k.encode = [](void*, uint64_t index, void* to) { std::memcpy(to, &index, 8); };
+  k.load = [](void*, uint64_t, const void*, uint32_t) { return 0; };
+  ASSERT_EQ(scute_pow_table_open(store, "t", &k, &table), SCUTE_OK);
+  ASSERT_EQ(scute_pow_begin(store, SCUTE_POW_STRICT, &s), SCUTE_OK);
+  uint64_t id = 0;
+  EXPECT_EQ(scute_pow_new(s, table, uint64_t{1} << 40, &id), SCUTE_E_RANGE);
+  EXPECT_EQ(scute_pow_new(s, table, 10'000'000, &id), SCUTE_E_RANGE);
+  EXPECT_EQ(scute_pow_new(s, table, 10'000, &id), SCUTE_OK);
+  EXPECT_EQ(scute_pow_commit(s), SCUTE_OK);
+  ASSERT_EQ(scute_pow_close(store), SCUTE_OK);
 }
 
 TEST(Forked, ChildrenAreRefused) {

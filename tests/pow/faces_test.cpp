@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "support/scratch.hpp"
+#include "files.hpp"
 
 namespace scute::pow {
 namespace {
@@ -24,35 +24,9 @@ struct list_node {
   ref<list_node> next{};
 };
 
-errc code_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const error& e) {
-    return e.which();
-  }
-  return errc{};
-}
+class Faces : public test::pow_files {};
 
-class Faces : public ::testing::TestWithParam<test::scratch::where> {
- protected:
-  static options small() {
-    options o;
-    o.size = 1 << 20;
-    o.max_size = 8 << 20;
-    o.segment_size = 72 * 1024;
-    o.flags = SCUTE_POW_NO_CLEANER;
-    o.threads = 2;
-    return o;
-  }
-  test::scratch folder{GetParam()};
-  std::string path = folder.file("store.pow");
-  std::mutex m;
-};
-
-INSTANTIATE_TEST_SUITE_P(, Faces, ::testing::Values(test::scratch::memory, test::scratch::disk),
-                         [](const auto& p) {
-                           return std::string(p.param == test::scratch::memory ? "Memory" : "Disk");
-                         });
+INSTANTIATE_TEST_SUITE_P(, Faces, test::memory_and_disk(), test::name_of_place);
 
 TEST_P(Faces, MapIsFoundAgain) {
   {

@@ -170,6 +170,25 @@ pow_scenario later_alone(const named_kind& k) {
   return s;
 }
 
+// A later section that has streamed some of it is aborted. A strict one of the same thread does not rest on it, and has to be
+// there all the same.
+pow_scenario later_aborted(const named_kind& k) {
+  auto s = with("later-aborted", k);
+  s.setup(start_from_nothing);
+  s.observe([](pow_subject& p) { return p.cells().all(); });
+  for (int i = 0; i < 3; ++i) {
+    s.step("aborted", [](pow_subject& p) {
+      pow::section x(p.store().parts(), later);
+      p.cells().put(x, 5, "never");
+      x.stream();
+      p.cells().put(x, 6, "never");
+      x.stream();
+    });
+    s.step("strict", [](pow_subject& p) { p.put(0, std::to_string(p.number(0) + 1)); });
+  }
+  return s;
+}
+
 // Sections of one stream give their locks back early: what another one has seen, and told, has to be there.
 pow_scenario told(const named_kind& k) {
   auto s = with("told", k);
@@ -195,7 +214,8 @@ pow_scenario told(const named_kind& k) {
 
 void add_later_scenarios(std::vector<pow_entry>& to) {
   for (const named_kind* k : {&none, &always})
-    for (const auto make : {pair, chain, carried, later_cleaned, later_alone}) add(to, *k, make);
+    for (const auto make : {pair, chain, carried, later_cleaned, later_alone, later_aborted})
+      add(to, *k, make);
   for (const named_kind* k : {&none, &stream}) add(to, *k, told);
   add(to, none, later_marked);
 }

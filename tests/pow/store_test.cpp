@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include "cells.hpp"
@@ -22,6 +24,14 @@ class plain_medium final : public medium::medium {
     kind_ = ::scute::core::medium::kind::simulated;
   }
   const char* flush_name() const noexcept override { return "none"; }
+  bool read(uint64_t offset, void* to, size_t n) const noexcept override {
+    if (on_read) std::exchange(on_read, {})();
+    if (offset < lost_to && offset + n > lost_from) return false;
+    return medium::read(offset, to, n);
+  }
+
+  mutable std::function<void()> on_read;              // once
+  static inline uint64_t lost_from = 0, lost_to = 0;  // cannot be read
 
  protected:
   using writer = ::scute::core::medium::writer;
@@ -66,6 +76,7 @@ class Store : public ::testing::TestWithParam<protection> {
     c->put(s, i, text);
     s.commit();
   }
+  plain_medium& file() { return static_cast<plain_medium&>(*db->parts().medium); }
   scute_error open_fails() {
     try {
       reopen();
@@ -153,6 +164,116 @@ TEST_P(Store, HeadPages) {
   EXPECT_EQ(open_fails(), SCUTE_E_CORRUPT);
   std::fill_n(bytes.begin(), first_segment, std::byte{0});
   EXPECT_EQ(open_fails(), SCUTE_E_FORMAT);
+  // Right checksums, and geometry that no library has written.
+  std::ranges::copy(sound, bytes.begin());
+  change_heads([](file_head& h) { h.segments = h.segment_size = uint64_t{1} << 32; });
+  EXPECT_EQ(open_fails(), SCUTE_E_TRUNCATED);
+  std::ranges::copy(sound, bytes.begin());
+  change_heads([](file_head& h) {
+    h.protect = static_cast<uint32_t>(protection::always);
+    h.segment_size = 8 * head_page;
+  });
+  EXPECT_EQ(open_fails(), SCUTE_E_CORRUPT);
+}
+
+// A batch goes over several segments. Until all entries know where their records are, the cleaner takes none of these.
+TEST_P(Store, SegmentsArePinnedUntilEntriesKnowThem) {
+  make();
+  put(0, "small");
+  entry& first = *c->t->find(0);
+  const lane& l = *db->parts().find_lane(1);
+  const uint64_t before = l.finished();
+  const auto pinned = [&] {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < db->parts().space->count(); ++i)
+      n += db->parts().space->note(i).pinned.load() ? 1 : 0;
+    return n;
+  };
+  prefer_seat(1);
+  first.state.fetch_or(entry_locked);
+  std::thread other([&] {
+    prefer_seat(1);
+    section s(db->parts(), durability::strict);
+    for (uint64_t i = 0; i < 3; ++i) c->put(s, i, std::string(50'000, 'x'));
+    s.commit();
+  });
+  while (l.finished() == before) std::this_thread::yield();
+  EXPECT_EQ(pinned(), 2U);
+  first.state.fetch_and(~uint32_t{entry_locked});
+  other.join();
+  prefer_seat(0);
+  EXPECT_EQ(pinned(), 0U);
+}
+
+// POW-5: the first `later` section that there is comes while the cleaner is at what it replaces.
+TEST_P(Store, TheFirstLaterSectionBesideTheCleaner) {
+  make();
+  for (uint64_t i = 0; i < 40; ++i) put(i % 2, std::string(3000, 'a'));
+  const lane& l = *db->parts().find_lane(1);
+  file().on_read = [this] {
+    section s(db->parts(), durability::later);
+    for (uint64_t i = 0; i < 2; ++i) c->put(s, i, "new");
+    s.commit();
+  };
+  ASSERT_EQ(db->clean(1), 1U);
+  EXPECT_FALSE(file().on_read);
+  EXPECT_EQ(l.durable(), l.finished())
+      << "what was replaced is void, and what replaces it not there";
+}
+
+// POW-7: a thread stays in its seat, which knows what it has seen.
+TEST_P(Store, ASyncInsideASectionTakesNoOtherSeat) {
+  make();
+  uint32_t seats[2]{};
+  for (uint32_t& seat : seats) {
+    section s(db->parts(), durability::later);
+    c->put(s, 1, "text");
+    db->sync();
+    seat = s.where().number;
+    s.commit();
+  }
+  EXPECT_EQ(seats[0], seats[1]);
+}
+
+// Index 0 and tag 0 would be a null ref: in some sessions, and when tags begin anew.
+TEST_P(Store, NoIdIsNull) {
+  make();
+  for (const uint64_t session : {255, 511}) {
+    db->parts().head.session = session;
+    section s(db->parts(), durability::strict);
+    EXPECT_NE(s.insert(*c->t, session - 255), 0U);
+    s.abort();
+  }
+  for (uint32_t i = 0; i < 0x10001; ++i) {
+    section s(db->parts(), durability::strict);
+    ASSERT_NE(s.insert(*c->t, 0), 0U);
+    s.abort();
+  }
+}
+
+// An object of another size than its table says came from nobody.
+TEST_P(Store, ObjectsOfAnotherSizeAreRefused) {
+  make();
+  put(1, "four");
+  c->t->size = 8;
+  EXPECT_EQ(db->parts().find_table(c->t->number)->size, 8U);
+  put(2, "whatever");
+  {
+    section s(db->parts(), durability::strict);
+    s.edit(db->parts().table_at(catalogue_table), c->t->number, section::any_tag);
+    s.commit();
+  }
+  db.reset();
+  wish w;
+  w.limit.max_size = bytes.size();
+  db = store::open(std::make_unique<plain_medium>(bytes), "plain", bytes.size(), w);
+  c = std::make_unique<cells>();
+  try {
+    c->t = &db->attach("cells", 7, 8, true, *c);
+    FAIL();
+  } catch (const failure& f) {
+    EXPECT_EQ(f.code(), SCUTE_E_CORRUPT);
+  }
 }
 
 TEST_P(Store, LostPagesAreRepairedOrTold) {
@@ -229,6 +350,23 @@ TEST_P(Unprotected, DamageIsToldByTableAndObjects) {
   // What was accepted is not found again.
   reopen();
   EXPECT_EQ(c->texts.size(), 15U);
+}
+
+// Nothing lies behind them that would tell how much is missing.
+TEST_P(Unprotected, PagesAtTheEndThatCannotBeReadAreTold) {
+  make();
+  for (uint64_t i = 0; i < 10; ++i) put(i, std::string(2000, '*'));
+  db->close();
+  uint64_t end = bytes.size();
+  while (bytes[end - 1] != std::byte{'*'}) --end;
+  plain_medium::lost_from = end / head_page * head_page;
+  plain_medium::lost_to = plain_medium::lost_from + head_page;
+  EXPECT_EQ(open_fails(), SCUTE_E_CORRUPT);
+  reopen(true);
+  EXPECT_EQ(db->recovered().lost, 1U);
+  EXPECT_GE(c->texts.size(), 7U);
+  EXPECT_LT(c->texts.size(), 10U);
+  plain_medium::lost_from = plain_medium::lost_to = 0;
 }
 
 // A victim in which something that counts is not found stays as it is: memory and other copies may have it.

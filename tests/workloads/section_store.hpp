@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "workloads/stores/field_edits.hpp"
 #include "workloads/stores/store.hpp"
 
 namespace scute::test {
@@ -54,27 +55,12 @@ class section_store {
     section_store* store_;
   };
 
-  class tx : public reader {
+  class tx : public reader, public workloads::field_edits<tx> {
    public:
     using reader::reader;
 
     template <class T>
-    struct made {
-      ptr<T> at;
-      T& object;
-    };
-    template <class T, class F, class C>
-    F& edit(ptr<T> p, F C::* field) {
-      return open(p).*field;
-    }
-    template <class T, class C, class E, size_t N>
-    E& edit(ptr<T> p, E (C::*array)[N], uint64_t index) {
-      return (open(p).*array)[index];
-    }
-    template <class T, class C, class E, size_t N>
-    std::span<E> edit(ptr<T> p, E (C::*array)[N], uint64_t index, uint64_t n) {
-      return {&(open(p).*array)[index], static_cast<size_t>(n)};
-    }
+    using made = workloads::made_object<ptr<T>, T>;
     template <class T>
     T& open(ptr<T> p) {
       void* const at = store_->object_of(p.id(), sizeof(T));

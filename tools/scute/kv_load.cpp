@@ -51,14 +51,7 @@ exit_code run(const arguments& args) {
   progress bar(args.load.quiet);
   open_pool pool = open_or_create(args, bar);
   kv_store store(pool, true);
-  const load_result result = load(store, source, args.load.plan(args.path), stop, bar);
-  bar.finish();
-  pool.close();
-  args.load.print_summary(args.path, result);
-  if (!result.interrupted) return exit_ok;
-  tell("scute: {}: interrupted after {} records; to go on there: {}\n", args.path,
-       result.state.records, args.load.resume_command("scute kv load", args.path));
-  return stop.code();
+  return args.load.run("scute kv load", args.path, store, source, stop, bar, [&] { pool.close(); });
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "kv_range.hpp"
 
+#include "numbers.hpp"
+
 #include <utility>
 
 namespace scute_tool {
@@ -31,6 +33,15 @@ void add_range_flags(CLI::App& app, scan_range& range) {
   app.add_option_function<std::string>(
          "--to", [&range](const std::string& key) { range.to = key; }, "only keys before this")
       ->type_name("KEY");
+}
+
+void add_scan_flags(CLI::App& app, scan_range& range, bool& keys_only) {
+  add_range_flags(app, range);
+  app.add_option("--limit", range.limit, "at most so many")
+      ->transform(whole_number())
+      ->type_name("N");
+  app.add_flag("--reverse", range.reverse, "from the last key to the first");
+  app.add_flag("--keys", keys_only, "the keys only");
 }
 
 }  // namespace scute_tool

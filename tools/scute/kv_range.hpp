@@ -23,5 +23,7 @@ std::optional<std::string> end_of(const scan_range& range);
 
 // --prefix, --from, --to
 void add_range_flags(CLI::App& app, scan_range& range);
+// Those, and --limit, --reverse, --keys.
+void add_scan_flags(CLI::App& app, scan_range& range, bool& keys_only);
 
 }  // namespace scute_tool

@@ -3,7 +3,6 @@
 #include "command.hpp"
 #include "failure.hpp"
 #include "kv_store.hpp"
-#include "numbers.hpp"
 #include "options.hpp"
 #include "output.hpp"
 
@@ -52,12 +51,7 @@ void add_kv_scan(CLI::App& kv, exit_code&) {
   CLI::App* app = kv.add_subcommand("scan", "Print keys and values in the order of the keys");
   auto args = std::make_shared<arguments>();
   add_pool_path(*app, args->path);
-  add_range_flags(*app, args->range);
-  app->add_option("--limit", args->range.limit, "at most so many")
-      ->transform(whole_number())
-      ->type_name("N");
-  app->add_flag("--reverse", args->range.reverse, "from the last key to the first");
-  app->add_flag("--keys", args->keys_only, "the keys only");
+  add_scan_flags(*app, args->range, args->keys_only);
   args->options.add_to(*app, pool_options::use::open);
   add_json_flag(*app, args->json);
   app->footer(

@@ -3,6 +3,7 @@
 
 #include "numbers.hpp"
 #include "output.hpp"
+#include "standard_streams.hpp"
 #include "text.hpp"
 
 #include <fmt/format.h>
@@ -53,6 +54,19 @@ std::string load_flags::resume_command(const std::string& command, const std::st
   if (!name.empty()) text += " --name " + name;
   if (!format.empty()) text += " --format " + format;
   return text;
+}
+
+exit_code load_flags::run(const std::string& command, const std::string& path, record_sink& to,
+                          line_source& source, const interrupt& stop, progress& bar,
+                          const std::function<void()>& close) const {
+  const load_result result = load(to, source, plan(path), stop, bar);
+  bar.finish();
+  close();
+  print_summary(path, result);
+  if (!result.interrupted) return exit_ok;
+  tell("scute: {}: interrupted after {} records; to go on there: {}\n", path, result.state.records,
+       resume_command(command, path));
+  return stop.code();
 }
 
 void load_flags::print_summary(const std::string& path, const load_result& result) const {

@@ -2,11 +2,13 @@
 // load_flags.hpp: what `scute kv load` and `scute pow kv load` have in common: the source, and how it is read.
 #pragma once
 
+#include "exit_code.hpp"
 #include "loader.hpp"
 
 #include <CLI/CLI.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace scute_tool {
@@ -26,6 +28,12 @@ struct load_flags {
   // Under which the position is kept: the same file is found again from any folder.
   std::string source() const;
   std::string resume_command(const std::string& command, const std::string& path) const;
+  // Loads into `to`, closes what that is, and says what came of it. command: that goes on after an interruption.
+  exit_code run(const std::string& command, const std::string& path, record_sink& to,
+                line_source& source, const interrupt& stop, progress& bar,
+                const std::function<void()>& close) const;
+
+ private:
   void print_summary(const std::string& path, const load_result& result) const;
 };
 

@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "workloads/stores/field_edits.hpp"
 #include "workloads/stores/store.hpp"
 #include "workloads/stores/volatile_store.hpp"
 
@@ -55,27 +56,12 @@ class append_store {
     uint64_t fences = 0, lines = 0, bytes = 0;
   };
 
-  class tx : public reader {
+  class tx : public reader, public field_edits<tx> {
    public:
     explicit tx(append_store& s) : store_(s), lane_(s.mine()) {}
 
     template <class T>
-    struct made {
-      ptr<T> at;
-      T& object;
-    };
-    template <class T, class F, class C>
-    F& edit(ptr<T> p, F C::* field) {
-      return open(p).*field;
-    }
-    template <class T, class C, class E, size_t N>
-    E& edit(ptr<T> p, E (C::*array)[N], uint64_t index) {
-      return (open(p).*array)[index];
-    }
-    template <class T, class C, class E, size_t N>
-    std::span<E> edit(ptr<T> p, E (C::*array)[N], uint64_t index, uint64_t n) {
-      return {&(open(p).*array)[index], static_cast<size_t>(n)};
-    }
+    using made = made_object<ptr<T>, T>;
     template <class T>
     T& open(ptr<T> p) {
       lane_.note(p.address(), sizeof(T));

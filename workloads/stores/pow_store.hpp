@@ -13,6 +13,7 @@
 #include <span>
 #include <type_traits>
 
+#include "workloads/stores/field_edits.hpp"
 #include "workloads/stores/store.hpp"
 #include "workloads/stores/volatile_store.hpp"
 
@@ -34,25 +35,10 @@ class pow_store {
   using ptr = volatile_store::ptr<T>;
   using reader = volatile_store::reader;
 
-  class tx : public reader {
+  class tx : public reader, public field_edits<tx> {
    public:
     template <class T>
-    struct made {
-      ptr<T> at;
-      T& object;
-    };
-    template <class T, class F, class C>
-    F& edit(ptr<T> p, F C::* field) {
-      return open(p).*field;
-    }
-    template <class T, class C, class E, size_t N>
-    E& edit(ptr<T> p, E (C::*array)[N], uint64_t index) {
-      return (open(p).*array)[index];
-    }
-    template <class T, class C, class E, size_t N>
-    std::span<E> edit(ptr<T> p, E (C::*array)[N], uint64_t index, uint64_t n) {
-      return {&(open(p).*array)[index], static_cast<size_t>(n)};
-    }
+    using made = made_object<ptr<T>, T>;
     template <class T>
     T& open(ptr<T> p) {
       header* const h = header_of(p.address());

@@ -95,8 +95,9 @@ class basic_map : private keeper<basic_map<Container, K, V>> {
     scute_pow_section* const s = this->here_or_throw();
     const auto there = all_.find(key);
     if (there == all_.end()) return false;
-    this->on_abort(s, saved{there->first, there->second}, put_back{});
+    // First: if another section edits it, nothing of it may be put back.
     this->erase_object(s, there->second.id);
+    this->on_abort(s, saved{there->first, there->second}, put_back{});
     slab_.at(index_of(there->second.id)) = nullptr;
     all_.erase(there);
     return true;

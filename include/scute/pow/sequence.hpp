@@ -123,8 +123,8 @@ class queue : private detail::keeper<queue<T>> {
     require();
     scute_pow_section* const s = this->here_or_throw();
     const auto at = all_.begin();
-    this->on_abort(s, saved{at->first, at->second, true}, put_back{});
     this->erase_object(s, at->second.id);
+    this->on_abort(s, saved{at->first, at->second, true}, put_back{});
     T x = std::move(at->second.value);
     all_.erase(at);
     return x;

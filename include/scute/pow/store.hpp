@@ -117,7 +117,12 @@ class store {
   store& operator=(store&&) = delete;
 
   /// Makes everything durable and lets go of the file. The destructor does so as well, and cannot tell of errors.
-  void close() { detail::check(scute_pow_close(std::exchange(handle_, nullptr))); }
+  /// Throws error: errc::invalid (this thread has a section open) leaves it open.
+  void close() {
+    const int result = scute_pow_close(handle_);
+    if (result != SCUTE_E_INVALID) handle_ = nullptr;
+    detail::check(result);
+  }
   /// Lets go of the handle.
   scute_pow* release() noexcept { return std::exchange(handle_, nullptr); }
 

@@ -31,14 +31,8 @@ exit_code run(const arguments& args) {
   store_file file(args.path, args.flags,
                   args.create ? store_file::how::create : store_file::how::write, &bar);
   kv_map all(file, true);
-  const load_result result = load(all, source, args.load.plan(args.path), stop, bar);
-  bar.finish();
-  file.close();
-  args.load.print_summary(args.path, result);
-  if (!result.interrupted) return exit_ok;
-  tell("scute: {}: interrupted after {} records; to go on there: {}\n", args.path,
-       result.state.records, args.load.resume_command("scute pow kv load", args.path));
-  return stop.code();
+  return args.load.run("scute pow kv load", args.path, all, source, stop, bar,
+                       [&] { file.close(); });
 }
 
 }  // namespace

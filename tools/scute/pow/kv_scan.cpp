@@ -3,7 +3,6 @@
 #include "pow/kv_map.hpp"
 
 #include "command.hpp"
-#include "numbers.hpp"
 #include "output.hpp"
 #include "record_format.hpp"
 
@@ -49,12 +48,7 @@ void add_pow_kv_scan(CLI::App& kv, exit_code&) {
   CLI::App* app = kv.add_subcommand("scan", "Print keys and values in the order of the keys");
   auto args = std::make_shared<arguments>();
   add_pool_path(*app, args->path);
-  add_range_flags(*app, args->range);
-  app->add_option("--limit", args->range.limit, "at most so many")
-      ->transform(whole_number())
-      ->type_name("N");
-  app->add_flag("--reverse", args->range.reverse, "from the last key to the first");
-  app->add_flag("--keys", args->keys_only, "the keys only");
+  add_scan_flags(*app, args->range, args->keys_only);
   args->flags.add_salvage(*app);
   args->flags.add_to(*app, false);
   add_json_flag(*app, args->json);
