@@ -22,6 +22,10 @@ inline uint64_t index_of(uint64_t id) noexcept {
 /// vary. A face must not move: the store has its address.
 template <class Face>
 class keeper {
+ public:
+  keeper(const keeper&) = delete;
+  keeper& operator=(const keeper&) = delete;
+
  protected:
   ~keeper() = default;
   /// To be called when the face is made, as its last step.
@@ -114,8 +118,6 @@ class keeper {
     };
     name_ = name;
   }
-  keeper(const keeper&) = delete;
-  keeper& operator=(const keeper&) = delete;
 
   static bytes_out& out() {
     static thread_local bytes_out one;
