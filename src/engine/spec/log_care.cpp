@@ -19,12 +19,7 @@ log::segment_reader reader_of(const pool::state& s, const log::segment_layout& l
 }
 
 log_care::log_care(pool::state& s, commit_log& log, fold& f, log_room& room)
-    : s_(s),
-      log_(log),
-      fold_(f),
-      room_(room),
-      w_(*s.medium),
-      reader_(reader_of(s, log.layout())) {}
+    : s_(s), log_(log), fold_(f), room_(room), w_(*s.medium), reader_(reader_of(s, log.layout())) {}
 
 // CARE-1, CARE-2
 log_care::seen log_care::look_at(size_t segment, bool repair, const tx::log_finding_fn& tell) {
