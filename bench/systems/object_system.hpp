@@ -43,8 +43,6 @@ class object_system {
   // Changes edited(size) bytes of each object where they lie; for those kinds that edit.
   virtual void edit(std::span<const uint32_t>, content) {}
 
-  // Does what the system has put off. Called between batches.
-  virtual void drain() {}
   // What all threads have cost since the system was made; false if the system does not count.
   // Called between batches.
   virtual bool count(costs&) { return false; }

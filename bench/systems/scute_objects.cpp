@@ -63,8 +63,6 @@ class scute_objects final : public object_system {
     }
   }
 
-  void drain() override { must(scute_drain(pool_.get())); }
-
   bool count(costs& out) override {
     out = costs_of(pool_.get());
     return true;

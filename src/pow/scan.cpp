@@ -126,7 +126,7 @@ void scan::read_one(worker& w, uint32_t segment) {
                     true);
     };
     const auto may_be = [&](const record& one) {
-      if (one.table < tables_max && one.index() < index_max_) return true;
+      if (one.table < tables_max && one.index() < s_.index_max()) return true;
       note_damage("object " + std::to_string(one.index()) + " of table number " +
                       std::to_string(one.table) + ", which a file of this max_size has no room for",
                   true);

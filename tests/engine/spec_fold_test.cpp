@@ -18,7 +18,7 @@ class spec_fold : public testing::Test {
     list = *engine::read_list(s());
     table.emplace(s());
     log.emplace(s(), list, begin, std::vector<uint64_t>());
-    fold.emplace(s(), *table, *log, begin);
+    fold.emplace(s(), *table, *log, begin, nullptr);
   }
   void TearDown() override { f.in().abandon(); }
 
