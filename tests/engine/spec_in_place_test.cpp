@@ -93,6 +93,33 @@ TEST_P(spec_in_place, GoesWithNewFreedAndBufferedObjects) {
   }
 }
 
+// Nothing but its header is known of a freed object: its size is of no meaning, and may be one of a transaction before.
+TEST_P(spec_in_place, GoesBehindAFreedObjectThatLiesBeforeIt) {
+  const scute_oid large = pool_.alloc(bytes(4000, 5));
+  std::vector<scute_oid> freed, ranged;
+  for (int k = 0; k < 8; ++k) {
+    freed.push_back(pool_.alloc(bytes(100, 1)));
+    ranged.push_back(pool_.alloc(bytes(100, 2)));
+  }
+  for (int k = 0; k < 8; ++k) {
+    {
+      transaction tx(pool_);
+      void* at = nullptr;
+      SCUTE_OKAY(scute_tx_open(tx, large, &at));
+      std::memset(at, 10 + k, 4000);
+      SCUTE_OKAY(tx.commit());
+    }
+    transaction tx(pool_);
+    SCUTE_OKAY(scute_tx_free(tx, freed[k]));
+    fill(tx, ranged[k], 0, 100, 3);
+    SCUTE_OKAY(tx.commit());
+  }
+  for (const scute_oid oid : ranged) EXPECT_EQ(pool_.read(oid), bytes(100, 3));
+  pool_.reopen();
+  for (const scute_oid oid : ranged) EXPECT_EQ(pool_.read(oid), bytes(100, 3));
+  pool_.expect_sound();
+}
+
 // ROOM-6, ROOM-7: threads open more than the fold keeps room for, and less, by turns; nothing is refused, and in the end the
 // log keeps no more than before, so that a transaction larger than the log can borrow and give back.
 TEST_P(spec_in_place, ThreadsReserveAndGiveBack) {

@@ -214,6 +214,12 @@ void pow_undo(stage& s) {
     REFUSED(SCUTE_E_NOTX, scute_pow_undo(x, nullptr, nullptr, nullptr, nullptr));
   });
 }
+void pow_undo_copy(stage& s) {
+  open_store in;
+  in.for_bad_sections([&](auto* x) {
+    REFUSED(SCUTE_E_NOTX, scute_pow_undo_copy(x, nullptr, nullptr, nullptr, 0));
+  });
+}
 void pow_stream(stage& s) {
   open_store in;
   in.for_bad_sections([&](auto* x) { REFUSED(SCUTE_E_NOTX, scute_pow_stream(x)); });
@@ -273,9 +279,10 @@ void list_misuse_of_pow(misuse_list& to) {
              MISUSE(pow_get_info),     MISUSE(pow_table_open),    MISUSE(pow_begin),
              MISUSE(pow_current),      MISUSE(pow_lock),          MISUSE(pow_new),
              MISUSE(pow_edit),         MISUSE(pow_erase),         MISUSE(pow_undo),
-             MISUSE(pow_stream),       MISUSE(pow_commit),        MISUSE(pow_abort),
-             MISUSE(pow_alloc),        MISUSE(pow_store),         MISUSE(pow_epoch),
-             MISUSE(pow_count),        MISUSE(pow_load),          MISUSE(pow_adopt)});
+             MISUSE(pow_undo_copy),    MISUSE(pow_stream),        MISUSE(pow_commit),
+             MISUSE(pow_abort),        MISUSE(pow_alloc),         MISUSE(pow_store),
+             MISUSE(pow_epoch),        MISUSE(pow_count),         MISUSE(pow_load),
+             MISUSE(pow_adopt)});
 }
 
 }  // namespace scute::test

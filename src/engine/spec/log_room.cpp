@@ -16,7 +16,7 @@ log_room::log_room(pool::state& s, heap::heap& h, commit_log& log, fold& f, segm
 bool log_room::make(pool::lane& l, const commit_log::need& n) {
   for (unsigned spins = 0; !log_.make_room(l.index, n);) {
     s_.require_healthy();
-    settle();
+    keep_less();
     if (!log_.will_have_room(n)) return false;
     fold_.cycle();
     // The horizon waits for commits under way, which wait for nothing but stripes.
@@ -76,7 +76,7 @@ bool log_room::give_back(pool::lane& l) {
 
 // True if there is nothing lent any more.
 bool log_room::take_off(pool::lane& l) noexcept {
-  settle();
+  keep_less();
   try {
     const locked turn(list_mutex_);
     if (list_.chunks.size() == list_.kept) return true;
@@ -148,11 +148,11 @@ void log_room::keep_enough(pool::lane& l) {
 void log_room::release(uint64_t reserved) noexcept {
   if (reserved == 0) return;
   open_bytes_.fetch_sub(reserved);
-  if (kept_.load() > segments_of(1)) settle();
+  if (kept_.load() > segments_of(1)) keep_less();
 }
 
 // ROOM-7
-void log_room::settle() noexcept {
+void log_room::keep_less() noexcept {
   if (segments_of(open_bytes_.load()) >= kept_.load()) return;
   const locked turn(open_mutex_);
   uint64_t wanted = segments_of(open_bytes_.load());

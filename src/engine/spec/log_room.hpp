@@ -16,7 +16,7 @@
 //    back. (Commits look for that as well, but the last one before a large object may be the one that lent them.)
 // ROOM-6 Who reserves counts his bytes first, and then looks whether what the fold keeps suffices for all that is counted. So
 //    of two who do it at once the second sees the first.
-// ROOM-7 What is kept falls only by settle(), which says so first and then looks again at what is counted. A transaction's
+// ROOM-7 What is kept falls only by keep_less(), which says so first and then looks again at what is counted. A transaction's
 //    end only counts: as long as few bytes are open nothing is kept anew, nor given back.
 #pragma once
 
@@ -49,7 +49,7 @@ class log_room {
   uint64_t reserve(pool::lane& l, uint64_t offset, uint64_t bytes);
   void release(uint64_t reserved) noexcept;
   // The fold keeps no more than what is reserved now asks for. Any thread.
-  void settle() noexcept;
+  void keep_less() noexcept;
 
   bool is_larger() const noexcept { return larger_.load(std::memory_order_relaxed); }
   // Gives back what lend() has added, if nothing is in it. Outside of steps, in the lane's thread, nothing planned in the lane.

@@ -36,7 +36,8 @@ bool read_small(const pool::state& s, pool::lane& l, const tx::small_member& m) 
 const tx::small_member& member_of(std::span<const tx::small_member> members,
                                   const tx::inplace_range& r) noexcept {
   const tx::small_member* m = members.data();
-  while (r.offset - m->header >= format::header_size + uint64_t{m->size}) ++m;
+  // (Of others the size may be of no meaning.)
+  while (m->what != tx::small_member::change::in_place || r.offset - m->header >= m->extent()) ++m;
   return *m;
 }
 

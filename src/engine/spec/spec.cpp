@@ -107,7 +107,7 @@ void spec::for_each_live_log(const std::function<void(uint64_t offset, uint64_t 
 bool spec::background() noexcept {
   if (s_.medium->failed()) return false;
   try {
-    room_->settle();
+    room_->keep_less();
     const bool mended = !s_.lost_log.pending() || care_->mend_lost_pages();
     return fold_->cycle() || !mended;
   } catch (const std::exception&) {
