@@ -46,6 +46,7 @@ const std::vector<work_group>& work_groups();
 work_group object_works();
 work_group hot_work();
 work_group open_works();
+work_group full_log_work();
 work_group check_work();
 work_group scrub_work();
 work_group recovery_work();

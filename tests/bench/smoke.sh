@@ -31,7 +31,7 @@ field="\"[a-z0-9_]*\":($value|\{(\"[a-z_]*\":$value,?)+\})"
 ! grep -vE -m 3 "^\{($field,)+$field\}\$" rows.jsonl || fail "the line above is no JSON object of at most two levels"
 
 for work in alloc overwrite_sequential overwrite_random edit_in_place free open_clean open_clean_empty \
-  recovery_open check scrub under_scrub policy_ordered_map policy_hash_map parity medium \
+  recovery_open recovery_full_log check scrub under_scrub policy_ordered_map policy_hash_map parity medium \
   overwrite_hot overwrite_hot_cpu map_insert map_get map_remove ycsb_a ycsb_b ycsb_c ycsb_d ycsb_e ycsb_f kv_put; do
   grep -q "\"work\":\"$work\"" rows.jsonl || fail "no row of $work"
   grep -q "^### $work, 1 thread\$" tables.md || fail "no table of $work"

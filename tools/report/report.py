@@ -50,7 +50,7 @@ SECTIONS: tuple[Section, ...] = (
     ("Policies of testing checksums", ("policy_",), (protection_plots.policies,), tables.by_size),
     ("Scrubbing, recovery and repair",
      ("scrub", "under_scrub", "recovery_scan", "check", "lost_page", "open_clean", "open_clean_empty",
-      "recovery_open"), (protection_plots.scans, protection_plots.opening), tables.by_size),
+      "recovery_open", "recovery_full_log"), (protection_plots.scans, protection_plots.opening), tables.by_size),
     ("Kernels", ("parity", "medium"), (protection_plots.kernels,), tables.by_size),
 )
 
