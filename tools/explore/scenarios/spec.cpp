@@ -146,6 +146,20 @@ testing::scenario open_fold(const level& l, uint64_t) {
   return s;
 }
 
+// Commits of ranges in place, again and again, while another thread does nothing but fold (SPEC-6, SPEC-7).
+testing::scenario commit_fold(const level& l, uint64_t) {
+  auto s = start("spec-commit-fold", l, 2);
+  for (unsigned t = 0; t < 2; ++t)
+    s.in_thread(t).observe([t](scute::pool& p) { return contents(p, t); });
+  for (unsigned k = 0; k < 6; ++k) {
+    s.in_thread(0).step("in place", [k](scute::pool& p) {
+      commit(p, 0, [&](change& c) { c.edit_in_place(0, 0, 40, 20 + k); });
+    });
+    s.in_thread(1).step("fold", [](scute::pool& p) { p.drain(); });
+  }
+  return s;
+}
+
 // Threads whose objects lie in the same column blocks, each with a log of its own (TABLE-1, FOLD-1).
 testing::scenario neighbours(const level& l, uint64_t) {
   auto s = start("spec-neighbours", l, 2);
@@ -333,6 +347,9 @@ void add_spec_scenarios(std::vector<entry>& to) {
     to.push_back({std::string("spec-open-fold/") + l.name,
                   "engine spec: ranges that are open while others fold",
                   [l](uint64_t seed) { return open_fold(l, seed); }});
+    to.push_back({std::string("spec-commit-fold/") + l.name,
+                  "engine spec: commits of ranges in place while others fold",
+                  [l](uint64_t seed) { return commit_fold(l, seed); }});
     to.push_back({std::string("spec-first-touch/") + l.name,
                   "engine spec: a fold beside the first touch of a range",
                   [l](uint64_t seed) { return first_touch(l, seed); }});
