@@ -3,7 +3,7 @@
 // besides the time that the writing thread takes there is the processor time of the whole process: what a thread
 // in the background does for these transactions, and what is still put off at the end of a batch, are part of it.
 //
-// A batch is several turns of a speculative log, and the batches before the first that counts are ten.
+// A batch is more than ten turns of a speculative log, and ten batches come before the first that counts.
 #include <fmt/format.h>
 
 #include <ctime>
@@ -35,7 +35,7 @@ bool wanted(const options& o) {
 unsigned rounds_of(const options& o) {
   return (o.rounds + 1) / 2;
 }
-// At 256 bytes 16 turns of the 4 MiB that the log of such a pool has.
+// At 256 bytes and more eleven turns or more of the 4 MiB that the log of such a pool has.
 uint32_t ops_of(const options& o) {
   return o.tiny ? 2 * hot_objects : o.quick ? 40'000 : 150'000;
 }

@@ -267,9 +267,10 @@ void pow_campaign::run() {
                     : meter_.seconds() / how_.seconds,
                 tally_.kills, sections());
     round();
-    if (!drilled && spoil())
+    if (!drilled && spoil()) {
       drilled = true;
-    else if (!drilled && confirmed_earlier_ == 0 && tally_.kills > 3) {
+      judge();  // before anybody goes on from there, and confirms less than was confirmed
+    } else if (!drilled && confirmed_earlier_ == 0 && tally_.kills > 3) {
       fs::copy_file(path(), earlier_path(), fs::copy_options::overwrite_existing);
       confirmed_earlier_ = sections() + 1;
     }
