@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "systems/drain_home.hpp"
 #include "systems/map_system.hpp"
 #include "workloads/maps/paper_sizes.hpp"
 #include "workloads/stores/volatile_store.hpp"
@@ -61,14 +62,7 @@ class map_on final : public map_system {
   }
   std::string check() override { return map_.check(home_.store().view()); }
   bool count(costs& out) override { return home_.count(out); }
-  bool drain() override {
-    if constexpr (requires { home_.drain(); }) {
-      home_.drain();
-      return true;
-    } else {
-      return false;
-    }
-  }
+  bool drain() override { return drain_home(home_); }
 
  private:
   Home home_;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "systems/content.hpp"
+#include "systems/drain_home.hpp"
 #include "systems/record_system.hpp"
 #include "workloads/maps/locked_hashmap.hpp"
 #include "workloads/stores/volatile_store.hpp"
@@ -67,14 +68,7 @@ class records_on final : public record_system {
     return done;
   }
   bool count(costs& out) override { return home_.count(out); }
-  bool drain() override {
-    if constexpr (requires { home_.drain(); }) {
-      home_.drain();
-      return true;
-    } else {
-      return false;
-    }
-  }
+  bool drain() override { return drain_home(home_); }
 
  private:
   // What a caller gets is a copy of the whole value, whatever the compiler thinks of it.

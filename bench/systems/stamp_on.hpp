@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "systems/drain_home.hpp"
 #include "systems/stamp_system.hpp"
 #include "workloads/stamp/on_store.hpp"
 #include "workloads/stores/volatile_store.hpp"
@@ -30,14 +31,7 @@ class stamp_on final : public stamp_system {
 
   uint64_t run(unsigned thread) override { return application_.run(thread); }
   std::string check() override { return application_.check(); }
-  bool drain() override {
-    if constexpr (requires { home_.drain(); }) {
-      home_.drain();
-      return true;
-    } else {
-      return false;
-    }
-  }
+  bool drain() override { return drain_home(home_); }
   bool count(costs& out) override { return home_.count(out); }
 
  private:

@@ -97,7 +97,7 @@ enum scute_flags {
   SCUTE_ACCOUNT = 1u << 4,          /* count the object bytes that scute_get() and pool.get() return
                                        untested (scute_counters.unverified_bytes); costs a header
                                        look-up per get, so it is for measurements */
-  SCUTE_LAZY_RECOVERY = 1u << 5,    /* open, engine logfree: after a crash no thread scans the
+  SCUTE_LAZY_RECOVERY = 1u << 5,    /* open, not engine redo: after a crash no thread scans the
                                        pool in the background; see scute_recovery_wait() */
   SCUTE_PLAIN_ENCODING = 1u << 6    /* engine logfree: deltas are computed first, written then,
                                        not line by line (CodePM section IV); for measurements */
