@@ -8,6 +8,8 @@ const std::vector<kv_kind>& kv_kinds() {
       {"redo-none", "scute", "redo-none", "", make_scute_kv},
       {"redo-mlpc", "scute", "redo-mlpc", "", make_scute_kv},
       {"logfree-mlpc", "scute", "logfree-mlpc", "", make_scute_kv},
+      {"spec-none", "scute", "spec-none", "", make_scute_kv},
+      {"spec-mlpc", "scute", "spec-mlpc", "", make_scute_kv},
 #ifdef SCUTE_BENCH_HAVE_LMDB
       {"lmdb", "lmdb", "writemap", "LMDB, MDB_WRITEMAP, a transaction per record; kv_put only",
        make_lmdb},

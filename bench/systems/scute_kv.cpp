@@ -45,6 +45,11 @@ void load(const kv_population& p) {
     }
     pool.close();
   }
+  // In memory engine spec has its log in the pool; on a disk it is a file of its own.
+  if (o.engine == SCUTE_ENGINE_SPEC) {
+    const scute_options on_disk = options_for(p, SCUTE_MEDIUM_FILE);
+    must(scute_set_engine(p.path.c_str(), &on_disk, SCUTE_ENGINE_SPEC));
+  }
   const int fd = ::open(p.path.c_str(), O_RDWR | O_CLOEXEC);
   if (fd < 0 || ::fsync(fd) != 0) throw std::system_error(errno, std::generic_category(), p.path);
   ::close(fd);

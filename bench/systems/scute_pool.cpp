@@ -44,6 +44,7 @@ temporary_pool::temporary_pool(const std::string& path, const scute_options& o,
 temporary_pool::~temporary_pool() {
   scute_close(pool_);
   ::unlink(path_.c_str());
+  ::unlink((path_ + ".log").c_str());  // of engine spec, on a disk
 }
 
 void temporary_pool::close() {

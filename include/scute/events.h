@@ -18,9 +18,10 @@ enum scute_event_kind SCUTE_ENUM {
   SCUTE_EVENT_OBJECT = 2,     /* an object, or a 4 KiB fragment of one, failed its checksum */
   SCUTE_EVENT_STRUCTURE = 3,  /* chunk header, zone descriptor or root anchor */
   SCUTE_EVENT_SUPERBLOCK = 4, /* a copy of the superblock */
-  SCUTE_EVENT_LOG = 5,        /* a replica of a lane; of engine spec a part of the log in chunks */
-  SCUTE_EVENT_PARITY = 6,     /* parity that does not fit its rows, all of which are sound */
-  SCUTE_EVENT_FREE = 7        /* space in no use */
+  SCUTE_EVENT_LOG =
+      5, /* a replica of a lane; of engine spec a part of its log, in POOL.log if it is there */
+  SCUTE_EVENT_PARITY = 6, /* parity that does not fit its rows, all of which are sound */
+  SCUTE_EVENT_FREE = 7    /* space in no use */
 };
 
 /* What became of it. */

@@ -31,7 +31,7 @@ enum class medium : int {
 
 /// How a transaction becomes durable: enum scute_engine.
 enum class engine : int {
-  automatic = SCUTE_ENGINE_AUTO,  ///< create only: logfree with protection mlpc, else redo
+  automatic = SCUTE_ENGINE_AUTO,  ///< create only: spec on a disk; else logfree with mlpc, or redo
   redo = SCUTE_ENGINE_REDO,
   logfree = SCUTE_ENGINE_LOGFREE,
   spec = SCUTE_ENGINE_SPEC,

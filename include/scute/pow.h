@@ -189,7 +189,8 @@ enum scute_pow_durability SCUTE_ENUM {
       1 /* durable by the next scute_pow_sync() of any thread, along with all that it rests on */
 };
 
-/* Begins a section of this thread, or one inside it: only the outermost one ends anything, and is as durable as it said. */
+/* Begins a section of this thread, or one inside it: only the outermost one ends anything, and is as durable as it said.
+ * 127 threads are in sections at once, and others wait here: so take locks behind it, not before. */
 SCUTE_API int scute_pow_begin(scute_pow *store, enum scute_pow_durability how,
                               scute_pow_section **section);
 /* The one that this thread has open there. SCUTE_E_NOTX: none. */

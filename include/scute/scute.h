@@ -46,15 +46,14 @@ typedef struct scute_tx scute_tx; /* a transaction of one thread; opaque */
 enum scute_medium SCUTE_ENUM {
   SCUTE_MEDIUM_AUTO = 0, /* open only: found from the file's file system */
   SCUTE_MEDIUM_DAX = 1,  /* DAX mapping (MAP_SYNC): CPU flushes and fences make bytes durable */
-  /* page cache: a fence is an fdatasync, which threads share that need one at the same time, or an msync
-   * of what one thread alone has dirtied */
+  /* page cache: a fence is an fdatasync that threads share, or an msync of what one thread has dirtied */
   SCUTE_MEDIUM_FILE = 2,
   SCUTE_MEDIUM_RAM = 3 /* tmpfs or memfd: survives the process; CPU flushes are still issued */
 };
 
 /* How a transaction becomes durable. */
 enum scute_engine SCUTE_ENUM {
-  SCUTE_ENGINE_AUTO = 0, /* create only: logfree with protection mlpc, else redo */
+  SCUTE_ENGINE_AUTO = 0, /* create only: spec on disks; else logfree with mlpc, or redo */
   SCUTE_ENGINE_REDO = 1, /* redo log, then in place (Pangolin 3.4) */
   /* in place, with the parity as the undo log (CodePM, IEEE TC 2025); needs protection mlpc. After
    * a crash the pool opens at once, and what the crash left is put right when it is needed, or by a
@@ -241,6 +240,7 @@ typedef struct scute_info {
   uint64_t log_cap;        /* engine spec: bytes of its log now, all copies; else 0 */
   uint64_t log_used;       /* of these, in segments that are in use or not yet void */
   uint64_t log_horizon;    /* engine spec: sequence up to which the log is void, durably; else 0 */
+  uint64_t log_file;       /* engine spec on a disk: bytes of PATH.log, which has its log; else 0 */
 } scute_info;
 
 /* Fills in *info (set info->struct_size first). Any thread. */

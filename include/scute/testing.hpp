@@ -87,6 +87,9 @@ struct pool_kind {
 /// data rows, each of 13 pages; larger by a row with each further row of parity.
 scute_options small_pool(pool_kind kind = {});
 
+/// As scute::pool::set_engine(), of a pool that a stage has opened. Nobody uses it.
+void set_engine(scute::pool& pool, scute_engine engine);
+
 /// What is to be explored.
 class scenario : public basic_scenario {
  public:
@@ -110,6 +113,12 @@ class scenario : public basic_scenario {
   /// All column blocks share this many locks, a power of two, as those of a large pool share what there is.
   /// Otherwise each block of a small pool has one of its own.
   scenario& share_locks(unsigned locks);
+  /// After a crash a fold of engine spec resolves so many column blocks each time, as one of a large pool resolves but a part
+  /// of them. Otherwise it is 64, which is all that a small pool has.
+  scenario& late_at_once(unsigned blocks);
+  /// The pool is on a disk, as far as that can be simulated: there is a folder beside it, in which engine spec keeps its log
+  /// in a file of its own. What is durable of the one file says nothing of the other one.
+  scenario& with_log_file();
   /// What must work on every recovered pool, without changing what the observers read. Without it:
   /// allocate, write, read and free an object.
   scenario& probe(std::function<void(scute::pool&)> body);

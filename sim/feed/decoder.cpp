@@ -60,14 +60,23 @@ constexpr latency latencies[] = {
     {"idiv", 26},   {"muls", 4},  {"mulp", 4},   {"imul", 3},  {"mul", 3},    {"adds", 4},
     {"addp", 4},    {"subs", 4},  {"subp", 4},   {"vadds", 4}, {"vaddp", 4},  {"vsubs", 4},
     {"vsubp", 4},   {"vmul", 4},  {"vfm", 4},    {"cvt", 4},   {"vcvt", 4},   {"pmul", 5},
-    {"vpmul", 5},   {"crc32", 3}, {"popcnt", 3}, {"tzcnt", 3}, {"bsf", 3},    {"pclmul", 6},
-    {"vpclmul", 6},
+    {"vpmul", 5},   {"crc32", 3}, {"popcnt", 3}, {"tzcnt", 3}, {"bsf", 3},    {"pclmul", 4},
+    {"vpclmul", 4},
 };
 
 uint8_t cycles_of(std::string_view name) {
   for (const latency& l : latencies)
     if (name.starts_with(l.begins)) return l.cycles;
   return 1;
+}
+
+// What moves bytes from memory to a register takes as long as the load does.
+bool only_loads(const cs_insn& i) {
+  const std::string_view name = i.mnemonic;
+  if (i.id == X86_INS_POP) return true;
+  const cs_x86& x = i.detail->x86;
+  return (name.starts_with("mov") || name.starts_with("vmov")) && x.op_count == 2 &&
+         x.operands[0].type == X86_OP_REG && x.operands[1].type == X86_OP_MEM;
 }
 
 operation_kind kind_of(const cs_insn& i) {
@@ -126,7 +135,7 @@ decoded decoder::decode(std::span<const uint8_t> bytes, uint64_t address) {
   auto* const i = static_cast<cs_insn*>(instruction_);
   if (!cs_disasm_iter(engine_, &code, &left, &at, i)) return d;
   d.op.kind = kind_of(*i);
-  d.op.cycles = cycles_of(i->mnemonic);
+  d.op.cycles = only_loads(*i) ? 0 : cycles_of(i->mnemonic);
   cs_regs read, written;
   uint8_t reads = 0, writes = 0;
   cs_regs_access(engine_, i, read, &reads, written, &writes);

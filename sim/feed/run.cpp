@@ -3,11 +3,15 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <stdexcept>
 
 namespace scute::sim {
 
 run::run(const settings& s, std::string_view scheme_name)
-    : machine_(s), scheme_(make_scheme(scheme_name, machine_)) {}
+    : machine_(s), scheme_(make_scheme(scheme_name, machine_)) {
+  if (s.pm_page != page_bytes / 1024 && scheme_name != "none")
+    throw std::invalid_argument("schemes know pages of 4 KiB: pm.page");
+}
 
 uint64_t run::take(mark what, uint64_t a, uint64_t b) {
   switch (what) {

@@ -2,15 +2,18 @@
 // The program on the simulated machine: one work on one system. It is an ordinary program, too: without a front end it
 // runs as fast as the machine is.
 //
-//   scute-sim-guest WORK SYSTEM DIR [--threads N] [--scale tiny|quick] [--seed N]
+//   scute-sim-guest WORK SYSTEM DIR [--threads N] [--scale tiny|quick] [--seed N] [--clock]
 //
 //   WORK    stamp-APPLICATION, overwrite-BYTES, insert-MAP, ycsb-LETTER
 //   SYSTEM  marked (the machine's scheme), volatile, libpmemobj, or a configuration of Scute: redo-none ...
+//   --clock for runs without a front end: caches are cold where the simulated ones would be, and the processor's time
+//           that the work took, and what it had put off, are on the standard output in ns
+#include <time.h>
+
 #include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "guest/fibers.hpp"
 #include "guest/marks.hpp"
@@ -19,10 +22,26 @@
 namespace scute::sim {
 namespace {
 
-int play(const guest_task& task) {
+// Of the processor's time that this thread has had: others may be on the machine.
+long long thread_ns() {
+  timespec t{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<long long>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
+}
+
+// More than any cache has, each line changed.
+void cool_caches() {
+  std::vector<char> other(size_t{96} << 20);
+  for (size_t i = 0; i < other.size(); i += 64) {
+    *static_cast<volatile char*>(&other[i]) = 1;
+  }
+}
+
+int play(const guest_task& task, bool clock) {
   open_board();
   const std::unique_ptr<guest_work> work = make_work(task);
   announce_persistent(task);
+  if (clock) cool_caches();
   say(mark::start);
   work->warm();
   work->drain();
@@ -30,11 +49,15 @@ int play(const guest_task& task) {
   bench::costs before, after;
   const bool counts = work->count(before);
   say(mark::resume);
+  const auto now = [&] { return clock ? thread_ns() : 0; };
+  const long long from = now();
   say(mark::measure);
   run_fibers(task.threads, [&](unsigned t) { work->run(t); });
   say(mark::over);
+  const long long over = now();
   work->drain();
   say(mark::stop);
+  if (clock) std::printf("{\"ns\": %lld, \"deferred_ns\": %lld}\n", over - from, now() - over);
   if (counts && work->count(after))
     say(mark::counted, static_cast<uint64_t>(after.fences - before.fences),
         static_cast<uint64_t>(after.lines - before.lines));
@@ -48,11 +71,16 @@ int play(const guest_task& task) {
 
 int main_of(int n, char** arguments) {
   guest_task task;
+  bool clock = false;
   std::vector<std::string> plain;
   for (int i = 1; i < n; ++i) {
     const std::string_view a = arguments[i];
     if (!a.starts_with("--")) {
       plain.emplace_back(a);
+      continue;
+    }
+    if (a == "--clock") {
+      clock = true;
       continue;
     }
     if (++i >= n) throw std::invalid_argument(std::string(a) + " needs a value");
@@ -69,7 +97,7 @@ int main_of(int n, char** arguments) {
   task.work = plain[0];
   task.system = plain[1];
   task.dir = plain[2];
-  return play(task);
+  return play(task, clock);
 }
 
 }  // namespace

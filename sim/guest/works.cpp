@@ -19,6 +19,7 @@
 #include "systems/map_system.hpp"
 #include "systems/mapped_file.hpp"
 #include "systems/object_system.hpp"
+#include "systems/pmemobj_huge.hpp"
 #include "systems/record_system.hpp"
 #include "systems/stamp_on.hpp"
 #include "systems/stamp_system.hpp"
@@ -51,6 +52,13 @@ bool is_engine(std::string_view system) {
          system.starts_with("spec-");
 }
 
+// Not every application has locks: some are one thread's work.
+void check_threads(const guest_task& t) {
+  for (const stamp::application& a : stamp::applications())
+    if (t.work.substr(6) == a.name && t.threads > a.threads_max)
+      throw std::invalid_argument(t.work + " is one thread's work");
+}
+
 // The home of marked nodes: memory of the machine's, mapped from a file as a pool would be.
 class marked_home {
  public:
@@ -71,6 +79,7 @@ class stamp_work final : public guest_work {
       : input_(stamp::make_input(t.work.substr(6),
                                  t.scale == "tiny" ? stamp::scale::tiny : stamp::scale::quick,
                                  t.threads, t.seed)) {
+    check_threads(t);
     const bench::stamp_task task{input_, t.threads, file_of(t), mebibytes(t)};
     if (t.system == "marked") {
       system_ = bench::make_stamp_on<marked_home>(task, task.path, task.size);
@@ -158,8 +167,8 @@ class insert_work final : public guest_work {
                                   file_of(t), k.config};
     if (k.system == "scute") map_ = bench::make_scute_map(p);
 #ifdef SCUTE_BENCH_HAVE_PMEMOBJ
-    else if (k.name == "libpmemobj")
-      map_ = bench::make_pmemobj_map(p, false);
+    else if (k.name == "libpmemobj" || k.name == bench::pmemobj_huge)
+      map_ = bench::make_pmemobj_map(p, k.name == bench::pmemobj_huge);
 #endif
     else
       map_ = bench::make_volatile_map(p);
@@ -189,8 +198,8 @@ class ycsb_work final : public guest_work {
     const bench::record_population p{100, records + 20000, file_of(t), k.config};
     if (k.system == "scute") system_ = bench::make_scute_records(p);
 #ifdef SCUTE_BENCH_HAVE_PMEMOBJ
-    else if (k.name == "libpmemobj")
-      system_ = bench::make_pmemobj_records(p, false);
+    else if (k.name == "libpmemobj" || k.name == bench::pmemobj_huge)
+      system_ = bench::make_pmemobj_records(p, k.name == bench::pmemobj_huge);
 #endif
     else
       system_ = bench::make_volatile_records(p);

@@ -28,9 +28,12 @@ caches::caches(const settings& s, memory& m)
       cycle_(from_ns(1 / s.core_ghz)),
       l1_time_(cycle_ * s.l1_cycles),
       l2_time_(cycle_ * s.l2_cycles),
+      l3_time_(cycle_ * s.l3_cycles),
       tlb2_time_(cycle_ * s.tlb2_cycles),
       walk_time_(cycle_ * s.walk_cycles),
+      way_out_(from_ns(s.pm_write_back)),
       l2_(s.l2_sets, s.l2_ways) {
+  if (s.l3_sets != 0) l3_.emplace(s.l3_sets, s.l3_ways);
   for (unsigned i = 0; i < s.cores; ++i) cores_.emplace_back(s);
 }
 
@@ -87,6 +90,7 @@ caches::l2_line& caches::fill_second(uint64_t line, ticks at) {
       cores_[core].l1.remove(*theirs);
     }
     if (old.dirty) send(old.key, std::max(leave, old.written));
+    if (l3_ && l3_->use(old.key) == nullptr) l3_->insert(old.key);
   }
   return l2_.insert(line);
 }
@@ -109,6 +113,19 @@ void caches::fill_first(unsigned core, uint64_t line, ticks at) {
   cores_[core].l1.insert(line);
 }
 
+ticks caches::fetch_third(unsigned core, uint64_t line, ticks at) {
+  if (l3_) {
+    at += l3_time_;
+    if (l3_->find(line) != nullptr) {
+      l3_->remove(line);
+      return at;
+    }
+  }
+  const ticks there = memory_.read(line, at);
+  return watch != nullptr && memory_.is_persistent(line) ? watch->missing(core, line, at, there)
+                                                         : there;
+}
+
 ticks caches::fetch(unsigned core, uint64_t line, bool store, ticks at, l2_line*& found) {
   ticks done = at + l2_time_;
   found = l2_.use(line);
@@ -117,13 +134,13 @@ ticks caches::fetch(unsigned core, uint64_t line, bool store, ticks at, l2_line*
     return recall(core, *found, !store, done);
   }
   ++cores_[core].count.l2_misses;
-  const ticks there = memory_.read(line, done);
-  done = watch != nullptr && memory_.is_persistent(line) ? watch->missing(core, line, done, there)
-                                                         : there;
+  done = fetch_third(core, line, done);
   found = &fill_second(line, at);
   found->ready = done;
   if (s_.prefetch && l2_.find(line + 1) == nullptr) {
-    const ticks ahead = memory_.read(line + 1, at + l2_time_);
+    const ticks ahead = l3_ && l3_->find(line + 1) != nullptr
+                            ? at + l2_time_ + l3_time_
+                            : memory_.read(line + 1, at + l2_time_);
     fill_second(line + 1, at).ready = ahead;
     found = l2_.find(line);  // the neighbour has another set, unless there is only one
     if (found == nullptr) {
@@ -132,6 +149,13 @@ ticks caches::fetch(unsigned core, uint64_t line, bool store, ticks at, l2_line*
     }
   }
   return done;
+}
+
+// Small and large pages have different numbers.
+uint64_t caches::page_of(uint64_t address) const noexcept {
+  if (s_.pm_page == page_bytes / 1024 || !memory_.is_persistent(line_of(address)))
+    return address / page_bytes;
+  return address / (uint64_t{s_.pm_page} * 1024) | uint64_t{1} << 60;
 }
 
 ticks caches::translate(unsigned core, uint64_t page, ticks at) {
@@ -163,7 +187,7 @@ ticks caches::translate(unsigned core, uint64_t page, ticks at) {
 
 tlb_page& caches::page(unsigned core, uint64_t address) {
   core_part& c = cores_[core];
-  tlb_page* const p = c.tlb2.find(address / page_bytes);
+  tlb_page* const p = c.tlb2.find(page_of(address));
   if (p == nullptr) throw std::logic_error("a page is not in the translation buffer");
   return *p;
 }
@@ -172,7 +196,7 @@ caches::result caches::access(unsigned core, uint64_t address, bool store, ticks
   core_part& c = cores_[core];
   const uint64_t line = line_of(address);
   ++c.count.accesses;
-  at = translate(core, address / page_bytes, at);
+  at = translate(core, page_of(address), at);
   l1_line* l = c.l1.use(line);
   if (l != nullptr) {
     ticks done = std::max(at + l1_time_, l->ready);
@@ -206,7 +230,8 @@ caches::result caches::access(unsigned core, uint64_t address, bool store, ticks
 
 ticks caches::write_back(unsigned core, uint64_t line, ticks at, bool drop) {
   // What has left the caches may wait for room in the queue.
-  ticks done = latest(at, memory_.pm.on_the_way(line));
+  ticks done = latest(at + way_out_, memory_.pm.on_the_way(line));
+  if (drop && l3_) l3_->remove(line);
   l2_line* const below = l2_.find(line);
   if (below == nullptr) return done;
   const ticks asked = at + l1_time_ + l2_time_;
@@ -227,7 +252,7 @@ ticks caches::write_back(unsigned core, uint64_t line, ticks at, bool drop) {
   }
   if (below->dirty) {
     below->dirty = false;
-    done = latest(done, send(line, std::max(leave, below->written)));
+    done = latest(done, send(line, std::max(leave, below->written) + way_out_));
   }
   if (drop) l2_.remove(*below);
   return done;
@@ -245,7 +270,7 @@ void caches::verify() {
           throw std::logic_error("MESI-1: two cores have a line that one of them owns");
       }
     });
-    cores_[core].tlb1.for_each([&](const tlb_small& t) {
+    cores_[core].tlb1.for_each([&](const tag& t) {
       if (cores_[core].tlb2.find(t.key) == nullptr)
         throw std::logic_error("MESI-3: a page is in the small translation buffer only");
     });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Translation buffers and caches: a first level for each core, a shared second one that has all that the first ones
-// have, and MESI between the cores. Tags only; bytes are the business of who runs the machine.
+// have, and MESI between the cores; on machines that have one, a third level of what has left the second. Tags only;
+// bytes are the business of who runs the machine.
 //
 // MESI-1 A line that one first-level cache has as modified or exclusive is in no other one.
 // MESI-2 What a first-level cache has is in the second level, too.
@@ -9,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "machine/line_cache.hpp"
@@ -36,8 +38,14 @@ class caches {
   tlb_page& page(unsigned core, uint64_t address);
 
   // Writes a line back where it is dirty, in whatever cache, and leaves it there clean, or with `drop` nowhere. Returns
-  // when it is durable; `at` if it was clean.
+  // when it is durable, or, if it was clean, when that is known.
   ticks write_back(unsigned core, uint64_t line, ticks at, bool drop = false);
+  // Whether any of them has the line.
+  bool have(uint64_t line) noexcept {
+    return l2_.find(line) != nullptr || (l3_ && l3_->find(line) != nullptr);
+  }
+  // What a line takes from the caches to the memory's queue.
+  ticks way_out() const noexcept { return way_out_; }
 
   line_cache<l1_line>& first(unsigned core) { return cores_[core].l1; }
   line_cache<tlb_page>& pages(unsigned core) { return cores_[core].tlb2; }
@@ -61,13 +69,13 @@ class caches {
     uint8_t holders;  // a bit per core that may have it
     bool dirty;
   };
-  struct tlb_small {
+  struct tag {
     uint64_t key;
   };
   struct core_part {
     explicit core_part(const settings& s);
     line_cache<l1_line> l1;
-    line_cache<tlb_small> tlb1;
+    line_cache<tag> tlb1;
     line_cache<tlb_page> tlb2;
     uint64_t last_page = UINT64_MAX;
     std::vector<ticks> fills;  // when each buffer is free
@@ -75,7 +83,10 @@ class caches {
     counts count;
   };
 
+  uint64_t page_of(uint64_t address) const noexcept;
   ticks translate(unsigned core, uint64_t page, ticks at);
+  // From behind the second level.
+  ticks fetch_third(unsigned core, uint64_t line, ticks at);
   ticks fetch(unsigned core, uint64_t line, bool store, ticks at, l2_line*& found);
   l2_line& fill_second(uint64_t line, ticks at);
   void fill_first(unsigned core, uint64_t line, ticks at);
@@ -86,9 +97,11 @@ class caches {
 
   settings s_;
   memory& memory_;
-  ticks cycle_, l1_time_, l2_time_, tlb2_time_, walk_time_;
+  ticks cycle_, l1_time_, l2_time_, l3_time_, tlb2_time_, walk_time_, way_out_;
   std::vector<core_part> cores_;
   line_cache<l2_line> l2_;
+  // Clean lines: what is dirty goes to memory as well when it leaves the second level, which it may at any time.
+  std::optional<line_cache<tag>> l3_;
 };
 
 }  // namespace scute::sim

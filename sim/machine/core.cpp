@@ -7,7 +7,6 @@ namespace scute::sim {
 namespace {
 
 constexpr size_t foreseen_size = 1U << 14, combining_max = 10;
-constexpr unsigned lock_cycles = 18;
 
 }  // namespace
 
@@ -18,6 +17,8 @@ core::core(unsigned number, const settings& s, caches& c, memory& m)
       cycle_(from_ns(1 / s.core_ghz)),
       slot_(std::max<ticks>(1, cycle_ / s.width)),
       mispredict_(cycle_ * s.mispredict),
+      lock_(cycle_ * s.lock_cycles),
+      fence_holds_(s.fence_holds),
       reorder_(s.reorder),
       stores_(s.store_buffer),
       foreseen_(foreseen_size) {}
@@ -65,6 +66,10 @@ void core::make_store(uint64_t address, unsigned bytes, ticks ready) {
   r.line->dirty = true;
   r.line->written = latest(r.line->written, made);
   drained_ = made;
+  hold_store(made);
+}
+
+void core::hold_store(ticks made) noexcept {
   stores_[store_next_] = made;
   store_next_ = store_next_ + 1 == stores_.size() ? 0 : store_next_ + 1;
 }
@@ -74,19 +79,25 @@ void core::store(const reference& r, ticks ready, bool stream) {
   for (uint64_t at = r.address; at < end;) {
     const uint64_t next = std::min(end, (line_of(at) + 1) * line_bytes);
     const auto n = static_cast<unsigned>(next - at);
-    if (stream)
+    if (stream) {
       combine(at, n);
-    else
+      hold_store(std::max(retired_, drained_));
+    } else {
       make_store(at, n, ready);
+    }
     at = next;
   }
 }
 
 void core::send(combining& c) {
   ++count_.streamed;
-  // A copy in a cache is older.
-  pending(caches_.write_back(number_, c.line, c.last, true));
-  pending(memory_.write(c.line, c.last));
+  // A copy in a cache is older, and leaves first.
+  ticks from = c.last;
+  if (caches_.have(c.line)) {
+    pending(caches_.write_back(number_, c.line, c.last, true));
+    from += caches_.way_out();
+  }
+  pending(memory_.write(c.line, from));
 }
 
 void core::send_all() {
@@ -123,8 +134,8 @@ void core::run(const operation& op, std::span<const reference> refs) {
                        ready_[op.from[3]]);
   ticks done = ready;
   for (const reference& r : refs) {
-    if (op.kind == operation_kind::write_back || op.kind == operation_kind::flush) continue;
-    if (!r.store)
+    const bool pushes = op.kind == operation_kind::write_back || op.kind == operation_kind::flush;
+    if (!r.store && !pushes)
       done = std::max(done, load(r, ready));
     else
       dispatch_ = std::max(dispatch_, stores_[store_next_]);
@@ -136,15 +147,21 @@ void core::run(const operation& op, std::span<const reference> refs) {
       ++count_.fences;
       send_all();
       const ticks over = latest(done, drained_, flushed_);
+      drained_ = std::max(drained_, over);
+      // A store fence may be one more entry of the store buffer.
+      if (op.kind == operation_kind::fence && !fence_holds_) {
+        dispatch_ = std::max(dispatch_, stores_[store_next_]);
+        hold_store(over);
+        break;
+      }
       count_.fenced += over - std::max(done, retired_);
       done = over;
-      drained_ = std::max(drained_, over);
       if (op.kind == operation_kind::full_fence) dispatch_ = std::max(dispatch_, over);
       break;
     }
     case operation_kind::locked:
       send_all();
-      done = latest(done, drained_, flushed_) + lock_cycles * cycle_;
+      done = latest(done, drained_, flushed_) + lock_;
       drained_ = std::max(drained_, done);
       break;
     default: break;
@@ -158,6 +175,7 @@ void core::run(const operation& op, std::span<const reference> refs) {
     if (op.kind == operation_kind::write_back || op.kind == operation_kind::flush) {
       ++count_.write_backs;
       const ticks from = std::max(retired_, drained_);
+      hold_store(from);
       pending(
           caches_.write_back(number_, line_of(r.address), from, op.kind == operation_kind::flush));
     } else if (r.store) {

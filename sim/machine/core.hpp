@@ -5,7 +5,8 @@
 //
 // CORE-1 Stores, non-temporal ones aside, are made in the order of the program, and after their operation has retired.
 // CORE-2 A write-back takes the line as the stores before it have left it.
-// CORE-3 A fence ends when all stores are made and all write-backs and non-temporal stores before it are durable.
+// CORE-3 A fence ends when all stores are made and all write-backs and non-temporal stores before it are durable; no
+//    later store is made before. Whether what else follows waits, too, is a number of the machine.
 #pragma once
 
 #include <cstddef>
@@ -62,6 +63,8 @@ class core {
   ticks load(const reference& r, ticks at);
   void store(const reference& r, ticks ready, bool stream);
   void make_store(uint64_t address, unsigned bytes, ticks ready);
+  // The place in the store buffer that is next, until then.
+  void hold_store(ticks made) noexcept;
   void combine(uint64_t address, unsigned bytes);
   void send(combining& c);
   void send_all();
@@ -69,7 +72,8 @@ class core {
   unsigned number_;
   caches& caches_;
   memory& memory_;
-  ticks cycle_, slot_, mispredict_;
+  ticks cycle_, slot_, mispredict_, lock_;
+  bool fence_holds_;
   std::vector<ticks> reorder_, stores_;
   size_t reorder_next_ = 0, store_next_ = 0;
   ticks dispatch_ = 0, retired_ = 0, drained_ = 0, flushed_ = 0;

@@ -30,6 +30,8 @@ const entry entries[] = {
     {"core.fills", &settings::fills, "", 1, 64},
     {"core.mispredict", &settings::mispredict, "cycles", 0, 100},
     {"core.prefetch", &settings::prefetch, "", 0, 1},
+    {"core.lock", &settings::lock_cycles, "cycles", 0, 1000},
+    {"core.fence_holds", &settings::fence_holds, "", 0, 1},
     {"tlb1.entries", &settings::tlb1, "", 1, 1U << 16},
     {"tlb1.ways", &settings::tlb1_ways, "", 1, 64},
     {"tlb2.entries", &settings::tlb2, "", 1, 1U << 20},
@@ -42,6 +44,9 @@ const entry entries[] = {
     {"l2.sets", &settings::l2_sets, "", 1, 1U << 20, true},
     {"l2.ways", &settings::l2_ways, "", 1, 64},
     {"l2.cycles", &settings::l2_cycles, "cycles", 1, 1000},
+    {"l3.sets", &settings::l3_sets, "", 0, 1U << 20, true},
+    {"l3.ways", &settings::l3_ways, "", 1, 64},
+    {"l3.cycles", &settings::l3_cycles, "cycles", 1, 1000},
     {"dram.banks", &settings::dram_banks, "", 1, 1024},
     {"dram.row", &settings::dram_row, "bytes", 64, 1U << 20, true},
     {"dram.tRCD", &settings::dram_rcd, "ns", 0, 1e4},
@@ -55,6 +60,8 @@ const entry entries[] = {
     {"pm.write", &settings::pm_write, "ns", 1, 1e6},
     {"pm.accept", &settings::pm_accept, "ns", 0, 1e6},
     {"pm.link", &settings::pm_link, "ns", 0, 1e6},
+    {"pm.write_back", &settings::pm_write_back, "ns", 0, 1e6},
+    {"pm.page", &settings::pm_page, "KiB", 4, 1U << 20, true},
     {"pm.banks", &settings::pm_banks, "", 1, 1024},
     {"pm.row", &settings::pm_row, "bytes", 64, 1U << 20, true},
     {"pm.queue", &settings::pm_queue, "bytes", 64, 1U << 20, true},
@@ -102,7 +109,7 @@ void set(settings& s, std::string_view name, std::string_view value) {
         to_text(found->most));
   const bool whole = !std::holds_alternative<double settings::*>(found->at);
   if (whole && v != std::floor(v)) throw std::invalid_argument(what + ": must be whole");
-  if (found->power_of_two && !std::has_single_bit(static_cast<uint64_t>(v)))
+  if (found->power_of_two && v != 0 && !std::has_single_bit(static_cast<uint64_t>(v)))
     throw std::invalid_argument(what + ": must be a power of two");
   std::visit([&]<class T>(T settings::* at) { s.*at = static_cast<T>(v); }, found->at);
 }

@@ -15,19 +15,27 @@ struct settings {
   // Core. Counts; cycles; GHz.
   double core_ghz = 4;
   unsigned cores = 2, width = 4, reorder = 224, store_buffer = 56, fills = 12;
-  unsigned mispredict = 15;  // cycles that a wrongly predicted block costs; 0: all are predicted
-  bool prefetch = false;     // the next line of a miss, into the shared cache
+  unsigned mispredict = 15;   // cycles that a wrongly predicted block costs; 0: all are predicted
+  bool prefetch = false;      // the next line of a miss, into the shared cache
+  unsigned lock_cycles = 18;  // of a locked instruction, besides its waiting
+  bool fence_holds =
+      true;  // what follows a store fence retires after its end; else only later stores wait
   // Translation: entries and ways; cycles.
   unsigned tlb1 = 64, tlb1_ways = 8, tlb2 = 1536, tlb2_ways = 12, tlb2_cycles = 7, walk_cycles = 20;
   // Caches. Sets are powers of two; cycles.
   unsigned l1_sets = 64, l1_ways = 8, l1_cycles = 2;
   unsigned l2_sets = 2048, l2_ways = 12, l2_cycles = 20;
+  unsigned l3_sets = 0, l3_ways = 16,
+           l3_cycles = 50;  // what leaves the second level; no sets: no third level
   // DRAM, in ns; the bytes of an open row.
   unsigned dram_banks = 16, dram_row = 8192;
   double dram_rcd = 14, dram_cl = 14, dram_rp = 14, dram_ras = 32, dram_wr = 15, dram_burst = 3.33;
   double dram_controller = 10;  // on the way to the memory and back
   // Persistent memory, in ns. Its queue is durable.
   double pm_read = 150, pm_write = 500, pm_accept = 10, pm_link = 0;
+  double pm_write_back =
+      0;  // what a line takes from the caches, besides, where non-temporal stores go by
+  unsigned pm_page = 4;  // KiB that one translation is for; with schemes 4
   unsigned pm_banks = 16, pm_row = 256, pm_queue = 512;  // bytes of a row, of the queue
   bool pm_merge = true;  // queued lines of one row are written as one
   // Schemes.

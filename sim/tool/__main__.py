@@ -28,8 +28,9 @@ EXAMPLES = """\
 examples:
   ./dev sim --engines                      every engine on optane, cxl and dram: which one wins where
   ./dev sim --engines --machine cxl        on one machine: less than a minute
+  ./dev sim --engines --set pm.write=300   what one number (of optane) does to every engine
   ./dev sim --engines --machine cxl --set pm.link=200
-                                           and what that number does to every engine
+                                           and one of another machine
   ./dev sim --sweep pm.write=100..1000     a row of values, on four works
   ./dev sim --figure 13                    SpecHPMT and the others over EDE, on STAMP
   ./dev sim --sweep pm.banks=1,4,16 --works stamp-ssca2 --systems ede,spec,hoop
@@ -43,11 +44,16 @@ def parse(arguments: list[str]) -> argparse.Namespace:
                                 formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--build", required=True, help=argparse.SUPPRESS)
     p.add_argument("--engines", action="store_true",
-                   help="what every engine costs on the machine, or on optane, cxl and dram")
+                   help="what every engine costs on the machine, or on optane, cxl and dram; with --set, and no "
+                        "machine named, on optane with and without the change")
     p.add_argument("--figure", choices=("1", "13", "14", "15", "all"))
     p.add_argument("--report", action="store_true", help="sim/report anew: figures, sweeps, engines")
     p.add_argument("--validate", action="store_true",
-                   help="this project's measured benchmarks (bench/report) beside the model of that machine")
+                   help="the model of the machine at hand (--machine, default: here) beside that machine: the same "
+                        "program, in the emulator and without it")
+    p.add_argument("--rounds", type=int, default=9, help="of measuring, with --validate")
+    p.add_argument("--measured", metavar="FILE", help="with --validate: measure nothing, take what an earlier run "
+                   "has left in the folder of --out")
     p.add_argument("--machine", default=None, help="a file, or a name of sim/machines (default: table1; of --engines optane, cxl and dram)")
     p.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="numbers")
     p.add_argument("--sweep", metavar="NAME=FROM..TO or NAME=A,B,...")
@@ -101,9 +107,15 @@ def main() -> int:
         report.write(tools, SIM / "report", {m: machine_file(m) for m in ("table1", *engines.MACHINES)})
         return finish(tools)
     if a.validate:
-        runs = validation.runs_of(machine_file(a.machine or "here"), numbers, a.scale or "quick")
-        results = play_all(tools, runs)
-        made = validation.tables(results, SIM.parent / "bench" / "report" / "amd-epyc" / "results.jsonl")
+        chosen_works = works or validation.WORKS
+        measured = (validation.read_measured(Path(a.measured)) if a.measured
+                    else validation.measure(tools, chosen_works, a.scale or "quick", max(a.rounds, 1)))
+        results = play_all(tools, validation.runs_of(machine_file(a.machine or "here"), numbers, chosen_works,
+                                                     a.scale or "quick"))
+        made = validation.tables(results, measured)
+        if a.out:
+            Path(a.out).mkdir(parents=True, exist_ok=True)
+            (Path(a.out) / "measured.jsonl").write_text("".join(json.dumps(m) + "\n" for m in measured))
     elif a.figure:
         wanted = tuple(figures.FIGURES) if a.figure == "all" else (a.figure,)
         runs = [r for f in wanted for r in figures.runs_of(f, machine, numbers, a.scale or "quick", a.threads)]
@@ -121,7 +133,8 @@ def main() -> int:
                                                      a.scale or "quick"))
         made = comparison.tables(results, [machine], chosen_works, numbers, None)
     else:
-        machines = [machine] if a.machine else [machine_file(m) for m in engines.MACHINES]
+        names = [a.machine] if a.machine else engines.MACHINES[:1] if numbers else engines.MACHINES
+        machines = [machine_file(m) for m in names]
         chosen_works = works or engines.WORKS
         runs = []
         for each in ([(), numbers] if numbers else [()]):

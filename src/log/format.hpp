@@ -95,9 +95,53 @@ struct frame_head {  // begins at a line; the body follows, then zeros to the en
   uint64_t transaction;    // the writer's
 };
 
+inline constexpr uint32_t segment_end_magic = 0x646e4553;  // "SEnd"
+
+struct
+    segment_end {  // the line behind the last place of a frame, where the layout keeps one (SEG-7)
+  uint32_t magic;
+  uint32_t checksum;  // CRC-32C of the 56 bytes that follow, begun with the segment's seed
+  uint64_t end;       // position behind the last frame
+  uint64_t frames;    // how many there are
+  uint64_t last;      // transaction of the last one
+  uint64_t zeros[4];
+};
+
+// ---- a log in a file of its own (engine/spec/companion.hpp) ------------------------------------------------
+
+inline constexpr char log_file_magic[8] = {'S', 'C', 'U', 'T', 'E', 'L', 'O', 'G'};
+inline constexpr uint32_t log_file_version = 1;
+enum class log_file_state : uint32_t {
+  coming = 1,  // of a session that has not begun
+  in_use = 2,
+  closed = 3  // nothing in it is needed
+};
+
+// At offsets 0 and 4096. The horizon is at 8192 and 12288: two times a sequence and its check, 64 bytes apart. Chunks follow.
+struct log_file_head {
+  char magic[8];
+  uint32_t checksum;  // CRC-32C of the 116 bytes that follow
+  uint32_t version;
+  uint8_t uuid[16];       // of the pool
+  uint64_t epoch;         // of the session that has the log, or is about to
+  uint64_t number;        // of this head; the valid one with the highest number counts
+  uint64_t segment_size;  // bytes of one copy
+  uint64_t chunk_size;
+  uint32_t chunks;
+  uint32_t kept;        // of these the log was made with
+  uint32_t redundancy;  // enum log::redundancy
+  uint32_t state;       // enum log_file_state
+  uint64_t reserved[6];
+};
+inline constexpr uint64_t log_file_horizon_offset = 8192, log_file_chunks_offset = 16384;
+
+static_assert(packed<log_file_head> && sizeof(log_file_head) == 128);
+static_assert(offsetof(log_file_head, uuid) == 16 && offsetof(log_file_head, epoch) == 32);
+static_assert(offsetof(log_file_head, chunks) == 64 && offsetof(log_file_head, reserved) == 80);
 static_assert(packed<segment_head> && sizeof(segment_head) == 64);
 static_assert(offsetof(segment_head, generation) == 24 && offsetof(segment_head, horizon) == 48);
 static_assert(packed<frame_head> && sizeof(frame_head) == 32);
+static_assert(packed<segment_end> && sizeof(segment_end) == 64);
 static_assert(packed<log_entry> && sizeof(log_entry) == 64);
 static_assert(offsetof(log_entry, sequence) == 16 && offsetof(log_entry, position) == 56);
 static_assert(packed<log_record> && sizeof(log_record) == 16);

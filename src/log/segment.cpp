@@ -24,4 +24,9 @@ uint32_t frame_head_checksum(uint32_t seed, uint64_t position,
                        sizeof h - before);
 }
 
+uint32_t segment_end_checksum(uint32_t seed, const format::segment_end& e) noexcept {
+  constexpr size_t before = offsetof(format::segment_end, end);
+  return codec::crc32c(~seed, reinterpret_cast<const std::byte*>(&e) + before, sizeof e - before);
+}
+
 }  // namespace scute::core::log

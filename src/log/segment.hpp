@@ -22,6 +22,9 @@
 // SEG-5 An invalid place does not end a segment. Whether a valid frame behind one proves damage depends on what the
 //    writer fences; the reader tells of the gap.
 // SEG-6 Reading a segment takes time in proportion to its size, whatever it holds.
+// SEG-7 Where the layout keeps a line for it, a writer that leaves a segment says behind the last place of a frame how many
+//    there are and where they end. So it is known when something has gone behind the last one that is found. The line is not
+//    a frame, and may be written by whoever has read the segment after a crash.
 #pragma once
 
 #include <cstdint>
@@ -47,17 +50,24 @@ struct segment {
 class segment_layout {
  public:
   // size: bytes of one copy, a multiple of segment_page; of tracks at least nine pages.
-  segment_layout(redundancy how, uint64_t size) noexcept
-      : how_(how), size_(size), track_(size / segment_page / (track_count + 1) * segment_page) {}
+  // with_end: SEG-7.
+  segment_layout(redundancy how, uint64_t size, bool with_end = false) noexcept
+      : how_(how),
+        size_(size),
+        track_(size / segment_page / (track_count + 1) * segment_page),
+        kept_(with_end ? step() : 0) {}
 
   redundancy how() const noexcept { return how_; }
   uint64_t size() const noexcept { return size_; }
   uint32_t copies() const noexcept { return how_ == redundancy::two_copies ? 2 : 1; }
   // Frames begin at multiples of it.
   uint64_t step() const noexcept { return how_ == redundancy::tracks ? track_count : 1; }
-  uint64_t lines() const noexcept {
+  uint64_t lines() const noexcept { return all_lines() - kept_; }
+  // With those that frames never take. The line at lines() says where they end.
+  uint64_t all_lines() const noexcept {
     return how_ == redundancy::tracks ? track_ / line_size * track_count : size_ / line_size;
   }
+  bool has_end() const noexcept { return kept_ != 0; }
   // Lines that a frame of so many bytes takes, up to where the next one may begin.
   uint64_t lines_of(uint64_t bytes) const noexcept {
     const uint64_t n = (bytes + line_size - 1) / line_size;
@@ -101,7 +111,7 @@ class segment_layout {
 
  private:
   redundancy how_;
-  uint64_t size_, track_;
+  uint64_t size_, track_, kept_;
 };
 
 // What the checksums of a segment's frames begin with (SEG-1).
@@ -109,5 +119,6 @@ uint32_t seed_of(const format::segment_head& h) noexcept;
 uint32_t segment_head_checksum(const format::segment_head& h) noexcept;
 uint32_t frame_head_checksum(uint32_t seed, uint64_t position,
                              const format::frame_head& h) noexcept;
+uint32_t segment_end_checksum(uint32_t seed, const format::segment_end& e) noexcept;
 
 }  // namespace scute::core::log

@@ -80,6 +80,25 @@ bool segment_reader::find_head(segment_contents& c) const noexcept {
   return c.head.has_value();
 }
 
+void segment_reader::find_end(segment_contents& c) const noexcept {
+  if (!layout_.has_end()) return;
+  // As with the head: the XOR of a row with one line is that line.
+  const uint64_t position = layout_.lines();
+  const std::pair<uint32_t, uint64_t> places[] = {
+      {0, layout_.offset_of(position)},
+      {layout_.copies() - 1, layout_.how() == redundancy::tracks ? layout_.sum_offset_of(position)
+                                                                 : layout_.offset_of(position)}};
+  for (const auto& [copy, offset] : places) {
+    format::segment_end e;
+    std::memcpy(&e, at(copy, offset), sizeof e);
+    if (is_lost(copy, offset, sizeof e) || e.magic != format::segment_end_magic ||
+        e.checksum != segment_end_checksum(seed_, e) || e.end > position)
+      c.stated_flawed = true;
+    else if (!c.stated)
+      c.stated = e;
+  }
+}
+
 bool segment_reader::fits(uint64_t position, const format::frame_head& h) const noexcept {
   return h.size >= sizeof h && h.size <= (layout_.lines() - position) * line_size &&
          h.checksum == frame_head_checksum(seed_, position, h);
@@ -230,6 +249,7 @@ segment_contents segment_reader::read(const segment& s, const frame_fn& fn) {
   load(s);
   if (!find_head(c)) return c;
   seed_ = seed_of(*c.head);
+  find_end(c);
   c.end = layout_.step();
   frame f{};
   f.of = &*c.head;

@@ -31,9 +31,11 @@ struct segment_contents {
   std::optional<format::segment_head> head;  // none: nothing in it is known
   bool head_flawed = false;
   uint64_t frames = 0;
-  uint64_t flawed = 0;  // of these
-  uint64_t gaps = 0;    // frames behind one
-  uint64_t end = 0;     // position behind the last frame
+  uint64_t flawed = 0;                        // of these
+  uint64_t gaps = 0;                          // frames behind one
+  uint64_t end = 0;                           // position behind the last frame
+  std::optional<format::segment_end> stated;  // what the segment says of it (SEG-7)
+  bool stated_flawed = false;                 // a copy of that is wrong, or not there
   uint64_t blind =
       0;  // places without a frame that is known where too many pages cannot be read to know of one
 };
@@ -75,6 +77,7 @@ class segment_reader {
   }
   bool find_head(segment_contents& c) const noexcept;
   bool is_head(const format::segment_head& h) const noexcept;
+  void find_end(segment_contents& c) const noexcept;
   bool fits(uint64_t position, const format::frame_head& h) const noexcept;
   bool charge(uint64_t size) noexcept;
   static bool sums(const format::frame_head& h, const std::byte* lines) noexcept;

@@ -50,6 +50,7 @@ void segment_writer::begin(medium::writer& w, const segment& s, uint64_t generat
   seed_ = seed_of(h);
   at_ = s;
   next_ = layout_.step();
+  frames_ = last_ = 0;
   store_lines(w, base_, layout_, s, 0, std::as_bytes(std::span(&h, 1)));
 }
 
@@ -69,8 +70,27 @@ uint64_t segment_writer::append(medium::writer& w, byte_buffer& image, uint32_t 
   h.checksum = frame_head_checksum(seed_, position, h);
   std::memcpy(image.data(), &h, sizeof h);
   next_ += layout_.lines_of(size);
+  ++frames_;
+  last_ = transaction;
   store_lines(w, base_, layout_, at_, position, {image.data(), image.size()}, how);
   return position;
+}
+
+void segment_writer::end(medium::writer& w) noexcept {
+  if (layout_.has_end()) store_end(w, base_, layout_, at_, head_, next_, frames_, last_);
+  end();
+}
+
+void store_end(medium::writer& w, std::byte* base, const segment_layout& layout, const segment& s,
+               const format::segment_head& head, uint64_t end, uint64_t frames,
+               uint64_t last) noexcept {
+  format::segment_end e{};
+  e.magic = format::segment_end_magic;
+  e.end = end;
+  e.frames = frames;
+  e.last = last;
+  e.checksum = segment_end_checksum(seed_of(head), e);
+  store_lines(w, base, layout, s, layout.lines(), std::as_bytes(std::span(&e, 1)));
 }
 
 }  // namespace scute::core::log

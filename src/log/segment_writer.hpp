@@ -31,6 +31,8 @@ class segment_writer {
   const format::segment_head& head() const noexcept { return head_; }
   // Nothing can be appended until the next begin().
   void end() noexcept { next_ = layout_.lines(); }
+  // The same, and the segment says where its frames end (SEG-7): durable at w's next fence. Of a segment that was begun.
+  void end(medium::writer& w) noexcept;
 
   // Bytes of the largest frame that fits, its head included; 0 if there is no segment.
   uint64_t room() const noexcept { return (layout_.lines() - next_) * line_size; }
@@ -53,7 +55,13 @@ class segment_writer {
   format::segment_head head_{};
   uint32_t seed_ = 0;
   uint64_t next_ = layout_.lines();  // where the next frame goes
+  uint64_t frames_ = 0, last_ = 0;   // since begin(); transaction of the last one
 };
+
+// Says where the frames of a segment end, whose head this is (SEG-7). Durable at w's next fence.
+void store_end(medium::writer& w, std::byte* base, const segment_layout& layout, const segment& s,
+               const format::segment_head& head, uint64_t end, uint64_t frames,
+               uint64_t last) noexcept;
 
 // Stores whole lines of a frame, or of a head, where they belong, in all copies. Durable at the next fence.
 void store_lines(medium::writer& w, std::byte* base, const segment_layout& layout, const segment& s,

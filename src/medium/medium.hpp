@@ -107,6 +107,8 @@ class medium {
   // stop writing: what the file holds is no longer known (a later fsync may claim success for lost pages).
   bool failed() const noexcept { return failed_.load(std::memory_order_acquire) != 0; }
   int failure() const noexcept { return failed_.load(std::memory_order_acquire); }
+  // Another file that this one cannot do without has failed.
+  void fail_with(int error) noexcept { note_failure(error); }
 
  protected:
   medium() = default;

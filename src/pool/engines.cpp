@@ -6,18 +6,31 @@
 namespace scute::core::pool {
 namespace {
 
+// On disks one sequential write and one sync of a small file take the place of random pages (docs/engines.md, "On disks").
+constexpr bool spec_first_on_disks = true;
+
 constexpr engine_facts all[] = {
-    {SCUTE_ENGINE_REDO, "redo", SCUTE_PROTECT_NONE, 1, false, false, true, false},
+    {SCUTE_ENGINE_REDO, "redo", SCUTE_PROTECT_NONE, 1, false, false, true, true, false, false},
     {SCUTE_ENGINE_SPEC, "spec", SCUTE_PROTECT_NONE, codec::reed_solomon::parities_max, false, true,
-     false, true},
+     true, false, spec_first_on_disks, true},
     {SCUTE_ENGINE_LOGFREE, "logfree", SCUTE_PROTECT_MLPC, codec::reed_solomon::parities_max, true,
-     true, true, false},
+     true, false, true, false, false},
 };
 
 }  // namespace
 
 std::span<const engine_facts> engines() noexcept {
   return all;
+}
+
+const engine_facts& automatic_engine(std::span<const engine_facts> all, scute_protection protection,
+                                     bool on_disk) noexcept {
+  if (on_disk)
+    for (const engine_facts& e : all)
+      if (e.first_on_disks && protection >= e.least) return e;
+  size_t i = all.size() - 1;
+  while (i != 0 && (!all[i].automatic || protection < all[i].least)) --i;
+  return all[i];
 }
 
 const engine_facts& lender_of_logs(uint32_t parities) noexcept {

@@ -20,13 +20,20 @@ struct engine_facts {
   bool parity_is_log;
   bool
       takes_small;  // it has a short way for small objects that are changed or made, not only freed (tx/engine.hpp)
-  bool automatic;  // SCUTE_ENGINE_AUTO may choose it
+  bool
+      takes_unchecked;  // it has one where objects have no checksums, though not for ranges in place
+  bool automatic;       // SCUTE_ENGINE_AUTO may choose it
+  // SCUTE_ENGINE_AUTO takes it before all others where the log has a file of its own, which is on disks.
+  bool first_on_disks;
   bool
       log_in_chunks;  // its log is lent by the heap for good; so a pool is made with another engine and switched to it
 };
 
 // In the order in which SCUTE_ENGINE_AUTO looks for one that the protection suffices for, the last one first.
 std::span<const engine_facts> engines() noexcept;
+// The one that it finds among these, of which one suits every protection.
+const engine_facts& automatic_engine(std::span<const engine_facts> all, scute_protection protection,
+                                     bool on_disk) noexcept;
 // The engine under which chunks are lent to the log of one that has its log in chunks: it knows so many parities.
 const engine_facts& lender_of_logs(uint32_t parities) noexcept;
 // Null: there is no such engine.

@@ -22,7 +22,9 @@ inline constexpr char magic[8] = {'S', 'C', 'U', 'T', 'E', '\r', '\n', '\x1a'};
 // Features that a library must know to: write (ro_compat), or touch at all (incompat).
 inline constexpr uint64_t compat_known = 0;
 inline constexpr uint64_t ro_compat_known = 0;
-inline constexpr uint64_t incompat_known = 0;
+inline constexpr uint64_t incompat_log_file =
+    1;  // the log of engine spec is in a file beside the pool's
+inline constexpr uint64_t incompat_known = incompat_log_file;
 
 // Copies at offset 0, at 4096, and in the last page of the file. The newest valid one counts.
 struct superblock {

@@ -38,12 +38,8 @@ void derive(geometry& g) noexcept {
 
 }  // namespace
 
-const engine_facts& choose_engine(const scute_options& o) {
-  if (o.engine == SCUTE_ENGINE_AUTO) {
-    const auto all = engines();
-    for (size_t i = all.size(); i-- != 0;)
-      if (all[i].automatic && o.protection >= all[i].least) return all[i];
-  }
+const engine_facts& choose_engine(const scute_options& o, bool on_disk) {
+  if (o.engine == SCUTE_ENGINE_AUTO) return automatic_engine(engines(), o.protection, on_disk);
   const engine_facts* e = find_engine(static_cast<uint32_t>(o.engine));
   if (e == nullptr) {
     std::string names = "auto";
@@ -64,7 +60,8 @@ geometry choose_geometry(const scute_options& o) {
     throw failure(SCUTE_E_RANGE, "pool size " + std::to_string(o.size) +
                                      " is outside the limits; choose 256 KiB to 64 TiB");
   if (o.size % format::page != 0) refuse("pool size must be a multiple of 4096 bytes");
-  const engine_facts& engine = choose_engine(o);
+  // Not known yet: whether it will be on a disk. What SCUTE_ENGINE_AUTO takes elsewhere has to do for the limits.
+  const engine_facts& engine = choose_engine(o, false);
   if (o.protection < SCUTE_PROTECT_NONE || o.protection > SCUTE_PROTECT_MLPC)
     refuse("protection must be none, ml, mlp or mlpc");
   if (o.checksum != SCUTE_CHECKSUM_CRC32C && o.checksum != SCUTE_CHECKSUM_ADLER32)

@@ -77,8 +77,8 @@ inline cell cell_of(const geometry& g, uint64_t offset) noexcept {
   return {zone, row, static_cast<uint64_t>(column)};
 }
 
-// The engine of a new pool; throws failure(SCUTE_E_INVALID) if it cannot have the one wished for.
-const engine_facts& choose_engine(const scute_options& options);
+// The engine of a new pool; on_disk: its log would have a file of its own. Throws failure(SCUTE_E_INVALID) if it cannot have the one wished for.
+const engine_facts& choose_engine(const scute_options& options, bool on_disk);
 
 // Chooses the geometry of a new pool; throws failure(SCUTE_E_INVALID / SCUTE_E_RANGE) with the
 // reason when the wishes do not fit together.

@@ -13,6 +13,7 @@
 #include <iterator>
 #include <vector>
 
+#include "base/failure.hpp"
 #include "base/lock.hpp"
 #include "base/spin_lock.hpp"
 
@@ -62,6 +63,7 @@ class overlays {
   // it is.
   void add(uint64_t offset, uint64_t length, const std::byte* bytes, uint32_t lane = no_lane) {
     const locked turn(lock_);
+    SCUTE_ASSERT(find_first(ranges_, offset, length) == ranges_.end());
     ranges_.insert(after(ranges_, offset), range{offset, length, bytes, nullptr, false, lane});
     any_.store(true, std::memory_order_release);
     if (lane != no_lane) revise(offset, length);

@@ -24,6 +24,11 @@ class resolver {
   // Each may be called by any thread that holds no stripe, and makes what it did durable. They throw
   // failure(SCUTE_E_IO) if the medium fails; what is beyond repair is reported as an event and left.
   //
+  // How many blocks somebody resolves who waits for something else and does it on his way. Tests make it small, so that pools
+  // are half resolved for a while. To be set while no pool is open.
+  static void resolve_at_once(uint64_t blocks) noexcept { at_once_ = blocks; }
+  static uint64_t at_once() noexcept { return at_once_; }
+
   // Before a byte in [offset, offset + length) of the data rows is written: its columns are resolved.
   virtual void before_write(uint64_t offset, uint64_t length) = 0;
   // Before a header is replaced: its ring is resolved, if it carries a tag of an unresolved epoch.
@@ -108,6 +113,9 @@ class resolver {
     uint64_t rolled_back = 0, finished = 0;
   };
   virtual outcome traces() const noexcept = 0;
+
+ private:
+  static inline uint64_t at_once_ = 64;  // some 400 KiB of reading each
 
  protected:
   constexpr resolver() = default;

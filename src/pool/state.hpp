@@ -13,9 +13,11 @@
 #include "base/failure.hpp"
 #include "base/waiting.hpp"
 #include "codec/checksum.hpp"
+#include "medium/log_place.hpp"
 #include "medium/medium.hpp"
 #include "pool/accounting.hpp"
 #include "pool/claims.hpp"
+#include "pool/engines.hpp"
 #include "pool/erasure_hints.hpp"
 #include "pool/event_log.hpp"
 #include "pool/failed_searches.hpp"
@@ -39,6 +41,7 @@ struct repair_memory {
 struct state {
   std::string path;
   std::unique_ptr<medium::medium> medium;
+  std::unique_ptr<medium::log_place> beside;  // where a log of its own may lie; null: nowhere
   format::superblock sb{};
   geometry geo;
   uint64_t salt = 0;
@@ -46,8 +49,9 @@ struct state {
 
   bool read_only = false;
   bool has_parity = false;
-  bool parity_is_log = false;  // pool/engines.hpp
-  bool takes_small = false;    // as well
+  bool parity_is_log = false;   // pool/engines.hpp
+  bool takes_small = false;     // as well: objects that are changed or made
+  bool takes_in_place = false;  // and ranges in place of them
   bool plain_encoding =
       false;  // SCUTE_PLAIN_ENCODING: the kernels of log-free commits not pipelined
   scute_policy policy = SCUTE_POLICY_DEFAULT;  // of this session
@@ -90,6 +94,12 @@ struct state {
   std::byte* at(uint64_t offset) const noexcept { return medium->base() + offset; }
   uint64_t oid_of(uint64_t payload_offset) const noexcept { return payload_offset | oid_tag; }
 
+  // The engine that the pool has from now on. has_checksums is known.
+  void know_engine(const engine_facts& e) noexcept {
+    parity_is_log = e.parity_is_log;
+    takes_small = e.takes_small || (e.takes_unchecked && !has_checksums);
+    takes_in_place = e.takes_small;
+  }
   // To be called before anything is written and after each decisive fence: once a fence has failed
   // nothing more may be built on what the file holds.
   void require_healthy() const {

@@ -44,8 +44,10 @@ class checker {
   void segment(uint32_t i) {
     const log::segment place = s_.space->place(i);
     uint64_t flawed = 0;
+    last_ = 0;
     const auto c = reader_.read(place, [&](const log::frame& f) {
       ++report_.frames;
+      last_ = f.head.transaction;
       if (f.flawed) {
         ++flawed;
         if (wish_.repair && !SCUTE_PLANTED(pow_check_repair))
@@ -57,6 +59,7 @@ class checker {
         return;
       for_each_record(v, [&](const record& r) { look_at(i, r, f.lines.data() + r.offset); });
     });
+    if (c.head && s_.layout.has_end()) end_of(i, c, place);
     if (!c.head) return note(i, "segment " + std::to_string(i) + " has no head", true);
     if (c.head_flawed || flawed != 0)
       note(i,
@@ -66,6 +69,19 @@ class checker {
     if (wish_.repair && c.head_flawed)
       log::store_lines(w_, s_.medium->base(), s_.layout, place, 0,
                        std::as_bytes(std::span(&*c.head, 1)));
+  }
+
+  // POW-12. (What is lost of what counts is told by its objects.)
+  void end_of(uint32_t i, const log::segment_contents& c, const log::segment& place) {
+    const bool full = s_.space->note(i).what.load(std::memory_order_acquire) == use::full;
+    if (!full || (c.stated && !c.stated_flawed)) return;
+    // Of a session that was killed the next opening for writing says it.
+    if (s_.read_only && c.head->epoch > s_.head.decided) return;
+    note(i, "what says where segment " + std::to_string(i) + " ends", false);
+    if (wish_.repair)
+      log::store_end(w_, s_.medium->base(), s_.layout, place, *c.head,
+                     c.stated ? c.stated->end : c.end, c.stated ? c.stated->frames : c.frames,
+                     c.stated ? c.stated->last : last_);
   }
 
   void look_at(uint32_t segment, const record& r, const std::byte* bytes) {
@@ -112,6 +128,7 @@ class checker {
   check_report report_;
   std::unordered_map<const entry*, sighting> seen_;
   std::vector<std::byte> now_;
+  uint64_t last_ = 0;  // transaction of the last frame that was read
 };
 
 }  // namespace

@@ -42,6 +42,10 @@
 //    recovery keeps a prefix of the stream, and a section, one that only reads as well, returns when all that it has
 //    seen is durable. A sync that fails freezes the store.
 //
+// POW-12 A segment that a lane has left says where its frames end (SEG-7): a lane says it when it leaves one, a proper close
+//    of all that are open, and recovery of what a crash has cut short, durably before the head page says that the
+//    session is decided. So behind the last frame that is found nothing can be missing without being told.
+//
 // What a crash leaves, and who decides:
 //   in a batch                     torn: dropped. Whole and not acknowledged: kept, if all that it names is kept
 //   between fence and unlock       kept
@@ -61,7 +65,9 @@
 namespace scute::core::pow {
 
 inline constexpr char file_magic[8] = {'S', 'c', 'u', 't', 'e', 'P', 'O', 'W'};
-inline constexpr uint32_t file_version = 1;
+inline constexpr uint32_t file_version = 2;
+inline constexpr uint32_t version_with_ends =
+    2;  // files before have segments that do not say where they end
 inline constexpr uint64_t head_page = 4096;
 inline constexpr uint32_t head_copies = 3;
 inline constexpr uint64_t first_segment = 4 * head_page;

@@ -9,10 +9,16 @@
 namespace scute::core::pow {
 
 void lane::end_segment() noexcept {
-  out_.end();
   if (segment_ == 0xffffffffU) return;
+  if (!SCUTE_PLANTED(pow_end_told)) out_.end(w);
+  out_.end();
   space_.note(segment_).what.store(use::full, std::memory_order_release);
   segment_ = 0xffffffffU;
+}
+
+void lane::end_segment_durably() noexcept {
+  end_segment();
+  w.fence(fence_site::pow_ends);
 }
 
 void lane::begin(uint32_t s, bool spanned) {

@@ -34,10 +34,12 @@ class lane {
 
   // Bytes of the largest frame that still fits.
   uint64_t room() const noexcept { return out_.room(); }
-  // Goes on in a segment that was taken from the space; what was open before is full. after: see segment_note.
+  // Goes on in a segment that was taken from the space; what was open before is full. spanned: see segment_note::after.
   void begin(uint32_t s, bool spanned);
-  // Nothing is appended any more until the next begin().
+  // Nothing is appended any more until the next begin(). The segment says where it ends, durably at this lane's next fence.
   void end_segment() noexcept;
+  // The same, and it is durable when this returns (POW-12). By whoever has the lane to himself.
+  void end_segment_durably() noexcept;
 
   // The number that the next batch will have.
   uint64_t next_number() const noexcept { return finished_.load(std::memory_order_relaxed) + 1; }

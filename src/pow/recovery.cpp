@@ -84,19 +84,40 @@ class recoverer {
         const uint64_t first = std::max(g.after == 0 ? r.first : g.after + 1, uint64_t{1});
         // Parts of one batch have one number.
         const uint64_t last = std::max(g.before - 1, std::min(first, g.before));
-        if (must_be(r, std::min(first, last)))
+        if (must_be(r, std::min(first, last)) && !SCUTE_PLANTED(pow_gap_told))
           missing(i, std::min(first, last), last, g.from, g.to);
       }
     }
     for (const auto& [use, i] : by_use) {
       const auto next = by_use.find({use.first, use.second + 1});
-      if (next == by_use.end()) continue;
-      const segment_reading &r = scan_.readings[i], &n = scan_.readings[next->second];
+      const segment_reading& r = scan_.readings[i];
       const uint64_t last = std::max(r.last, r.first - 1);
-      if (last + 1 < n.first && must_be(r, last + 1))
-        missing(i, last + 1, n.first - 1, r.end, s_.layout.lines());
+      // Numbers up to this one were written to it, as far as its own end or the segment behind it says (POW-12).
+      uint64_t written = next == by_use.end() ? 0 : scan_.readings[next->second].first - 1;
+      const bool cut = r.stated && r.end < r.stated->end && !SCUTE_PLANTED(pow_end_read);
+      if (cut) written = std::max(written, r.stated->last >> 16);
+      // Parts of one batch have one number.
+      const uint64_t first = cut ? std::min(last + 1, written) : last + 1;
+      if (written != 0 && first <= written && must_be(r, first))
+        missing(i, first, written, r.end, cut ? r.stated->end : s_.layout.lines());
+      else if (s_.layout.has_end() && !r.stated && r.session <= s_.head.decided)
+        tell_end(i, last, next != by_use.end() && written == last && !r.part_last);
     }
     for (auto& d : decision_.damage) scan_.damage.push_back(std::move(d));
+  }
+
+  // What says where the segment ends is gone. followed: what lies behind it says that nothing else is.
+  void tell_end(uint32_t segment, uint64_t last, bool followed) {
+    const segment_reading& r = scan_.readings[segment];
+    const std::string which = " of segment " + std::to_string(segment);
+    if (followed)
+      scan_.damage.push_back({segment, "what says where the end" + which + " is", false});
+    else
+      scan_.damage.push_back({segment,
+                              "the end" + which + ": what lay behind batch " +
+                                  std::to_string(last) + " of lane " + std::to_string(r.lane) +
+                                  ", session " + std::to_string(r.session) + ", if anything did",
+                              true, r.end, s_.layout.lines()});
   }
 
   // Heads of segments that were begun behind batches which do not count. Nothing in them does, and until they are void
@@ -153,6 +174,11 @@ class recoverer {
       if (r.flawed && !SCUTE_PLANTED(pow_repair)) repair(i);
       if (open.contains(i) && !SCUTE_PLANTED(pow_write_back))
         log::write_back(w_, s_.medium->base(), s_.layout, place, 0, s_.layout.lines());
+      // (What a dead process has said of the end may not be durable.)
+      if (s_.layout.has_end() &&
+          (r.session > s_.head.decided || !r.stated || r.stated_flawed || r.stated->end != r.end))
+        log::store_end(w_, s_.medium->base(), s_.layout, place, *r.as_head, r.end, r.frames,
+                       r.last_transaction);
     }
     w_.fence(fence_site::pow_found);
     s_.refuse_if_failed();

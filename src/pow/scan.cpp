@@ -32,19 +32,28 @@ bool fits(size_t i, uint64_t word, uint64_t salt, uint64_t session,
   }
 }
 
+// Words that are the same in both kinds of heads.
+constexpr bool fits_both(size_t i) noexcept {
+  return i == 1 || i == 7;
+}
+
 }  // namespace
 
 head_state classify_head(std::span<const std::byte> line, uint64_t salt, uint64_t session,
-                         const log::segment_layout& layout) noexcept {
+                         const log::segment_layout& layout, bool clean) noexcept {
   uint64_t words[words_in_line], nobodys[words_in_line];
   const void_head h = make_void_head(salt);
   std::memcpy(words, line.data(), sizeof words);
   std::memcpy(nobodys, &h, sizeof nobodys);
   if (std::memcmp(words, nobodys, sizeof words) == 0) return head_state::nobodys;
-  for (size_t i = 0; i < words_in_line; ++i)
+  // A head that was being written has something of both; one that has changed since has nothing of the other.
+  bool mixed = false;
+  for (size_t i = 0; i < words_in_line; ++i) {
     if (words[i] != nobodys[i] && !fits(i, words[i], salt, session, layout))
       return head_state::damaged;
-  return head_state::torn;
+    mixed = mixed || (words[i] == nobodys[i] && !fits_both(i));
+  }
+  return mixed && !clean ? head_state::torn : head_state::damaged;
 }
 
 struct scan::worker {
@@ -114,11 +123,14 @@ void scan::read_one(worker& w, uint32_t segment) {
     any_flawed = any_flawed || f.flawed;
     const uint64_t from = end;
     end = f.position + s_.layout.lines_of(f.head.size);
+    ++r.frames;
+    r.last_transaction = f.head.transaction;
     frame_view v;
     if (!parse(f, v)) return;
     if (f.behind_gap) r.gaps.push_back({last, v.number, from, f.position});
     if (f.flawed) r.flaws.push_back(v.number);
     last = v.number;
+    r.part_last = v.kind == frame_kind::part;
     known = std::max(known, v.confirmed);
     const auto told = [&](bool whole) {
       if (!whole)
@@ -173,7 +185,8 @@ void scan::read_one(worker& w, uint32_t segment) {
         r.flawed = true;
         continue;
       }
-      const head_state h = classify_head(line, s_.salt, s_.head.session, s_.layout);
+      const head_state h =
+          classify_head(line, s_.salt, s_.head.session, s_.layout, s_.head.clean != 0);
       r.flawed = r.flawed || h != head_state::nobodys;
       if (h == head_state::nobodys || (h == head_state::torn && r.head == head_state::damaged))
         r.head = h;
@@ -191,8 +204,12 @@ void scan::read_one(worker& w, uint32_t segment) {
   r.last = last;
   r.end = end;
   r.head_flawed = c.head_flawed;
-  // With a frame behind it a gap tells how much is missing; here there may have been anything.
-  if (c.blind != 0 && r.gaps.empty())
+  r.as_head = c.head;
+  r.stated = c.stated;
+  r.stated_flawed = c.stated_flawed;
+  // With a frame behind it a gap tells how much is missing, and so does an end that is known; here there may have been
+  // anything.
+  if (c.blind != 0 && r.gaps.empty() && !c.stated)
     note_damage("pages at the end of what is read of segment " + std::to_string(segment) +
                     " cannot be read: what lay there, if anything did",
                 true);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,7 +50,12 @@ struct segment_reading {
            first = 0;  // as the head says; first: number of a batch
   uint64_t last = 0;   // number of the last batch that was read; 0: none
   uint64_t end = 0;    // line behind the last frame
-  struct gap {         // numbers between these are missing behind a place that cannot be read
+  uint64_t frames = 0, last_transaction = 0;
+  bool part_last = false;  // the last frame is a part of a batch that goes on
+  std::optional<format::segment_head> as_head;
+  std::optional<format::segment_end> stated;  // POW-12
+  bool stated_flawed = false;
+  struct gap {  // numbers between these are missing behind a place that cannot be read
     uint64_t after, before;
     uint64_t from, to;  // lines
   };
@@ -58,9 +64,9 @@ struct segment_reading {
 
 using lane_key = std::pair<uint64_t, uint32_t>;  // session, lane
 
-// Of a segment whose head no reader takes.
+// Of a segment whose head no reader takes. clean: the file was closed, so nothing was being written.
 head_state classify_head(std::span<const std::byte> line, uint64_t salt, uint64_t session,
-                         const log::segment_layout& layout) noexcept;
+                         const log::segment_layout& layout, bool clean) noexcept;
 
 class scan {
  public:

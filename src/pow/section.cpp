@@ -193,6 +193,11 @@ bool section::skipped(const item& i) noexcept {
 uint64_t section::measure(item& i) {
   i.size = i.erases ? 0 : i.t->size != 0 ? i.t->size : i.t->kept_by->measure(i.index);
   const uint64_t whole = round_record(i.size);
+  // What it names takes room as well. An object must not be refused for what others have left undurable.
+  if (!rest_on_.empty() && whole + frame_overhead + trailer_bytes() > s_.layout.frame_max()) {
+    s_.sync(s_.writer_of(seat_));
+    rest_on_.clear();
+  }
   if (i.size > record_size_max || whole + frame_overhead + trailer_bytes() > s_.layout.frame_max())
     throw failure(SCUTE_E_RANGE,
                   "object " + std::to_string(i.index) + " of table " + i.t->name + " takes " +

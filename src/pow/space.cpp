@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <new>
+#include <type_traits>
 
 #include "base/lock.hpp"
 #include "base/planted.hpp"
@@ -14,10 +16,17 @@ space::space(const log::segment_layout& layout, uint64_t segment_size, uint64_t 
     : layout_(layout),
       size_(segment_size),
       most_(most < count ? count : most),
-      notes_(new segment_note[most_]),
+      notes_(static_cast<segment_note*>(std::calloc(most_, sizeof(segment_note)))),
       count_(count) {
+  if (notes_ == nullptr) throw std::bad_alloc();
+  make_notes(0, count);
   const locked guard(lock_);
   free_.reserve(most_);
+}
+
+void space::make_notes(uint64_t from, uint64_t to) noexcept {
+  static_assert(std::is_trivially_destructible_v<segment_note>);
+  for (uint64_t s = from; s < to; ++s) new (notes_.get() + s) segment_note;
 }
 
 bool space::take(need kept, uint32_t& s) {
@@ -26,7 +35,7 @@ bool space::take(need kept, uint32_t& s) {
   s = free_.back();
   free_.pop_back();
   free_now_.store(free_.size(), std::memory_order_relaxed);
-  segment_note& n = notes_[s];
+  segment_note& n = note(s);
   n.what.store(use::open, std::memory_order_relaxed);
   n.live.store(0, std::memory_order_relaxed);
   n.damaged.store(false, std::memory_order_relaxed);
@@ -37,13 +46,14 @@ bool space::take(need kept, uint32_t& s) {
 
 void space::give(uint32_t s) {
   const locked guard(lock_);
-  notes_[s].what.store(use::free, std::memory_order_relaxed);
+  note(s).what.store(use::free, std::memory_order_relaxed);
   free_.push_back(s);
   free_now_.store(free_.size(), std::memory_order_relaxed);
 }
 
 void space::grown_to(uint64_t count) {
   const locked guard(lock_);
+  make_notes(count_.load(std::memory_order_relaxed), count);
   for (uint64_t s = count_.load(std::memory_order_relaxed); s < count; ++s)
     free_.push_back(static_cast<uint32_t>(s));
   count_.store(count, std::memory_order_release);
@@ -71,14 +81,15 @@ bool space::cut_to(uint64_t count) {
 
 uint64_t space::live_bytes() const noexcept {
   int64_t sum = 0;
-  for (uint64_t s = 0; s < count(); ++s) sum += notes_[s].live.load(std::memory_order_relaxed);
+  for (uint64_t s = 0; s < count(); ++s)
+    sum += notes_.get()[s].live.load(std::memory_order_relaxed);
   return sum < 0 ? 0 : static_cast<uint64_t>(sum);
 }
 
 uint64_t space::used_bytes() const noexcept {
   uint64_t n = 0;
   for (uint64_t s = 0; s < count(); ++s)
-    n += notes_[s].what.load(std::memory_order_relaxed) != use::free;
+    n += notes_.get()[s].what.load(std::memory_order_relaxed) != use::free;
   return n * size_;
 }
 

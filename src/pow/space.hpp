@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -42,7 +43,7 @@ class space {
   uint64_t count() const noexcept { return count_.load(std::memory_order_acquire); }
   uint64_t most() const noexcept { return most_; }
   uint64_t free_count() const noexcept { return free_now_.load(std::memory_order_relaxed); }
-  segment_note& note(uint32_t s) noexcept { return notes_[s]; }
+  segment_note& note(uint32_t s) noexcept { return notes_.get()[s]; }
   log::segment place(uint32_t s) const noexcept { return {{first_segment + s * size_, 0}}; }
   uint64_t segment_size() const noexcept { return size_; }
 
@@ -65,7 +66,12 @@ class space {
  private:
   log::segment_layout layout_;
   uint64_t size_, most_;
-  std::unique_ptr<segment_note[]> notes_;
+  struct given_back {
+    void operator()(void* p) const noexcept { std::free(p); }
+  };
+  void make_notes(uint64_t from, uint64_t to) noexcept;
+  // Room for as many as there may be, which the system brings when there are.
+  std::unique_ptr<segment_note, given_back> notes_;
   std::atomic<uint64_t> count_, free_now_{0};
   waiting_mutex lock_;
   std::vector<uint32_t> free_ SCUTE_GUARDED_BY(lock_);

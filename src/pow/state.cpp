@@ -198,12 +198,14 @@ seat& state::take_seat() {
 void state::end_idle_segments() {
   if (limit.one_stream) {
     const locked alone(stream_lock);
-    if (lane* const l = find_lane(stream_lane)) l->end_segment();
+    if (lane* const l = find_lane(stream_lane)) {
+      l->end_segment_durably();
+    }
   } else {
     for (uint32_t i = 1; i < lanes_max; ++i) {
       lane* const l = find_lane(i);
       if (l == nullptr || seats_[i].busy.exchange(true, std::memory_order_acquire)) continue;
-      l->end_segment();
+      l->end_segment_durably();
       seats_[i].busy.store(false, std::memory_order_release);
     }
   }

@@ -15,7 +15,7 @@ log::segment_layout layout_of(const file_head& h) {
   const auto how = h.protect == static_cast<uint32_t>(protection::always)
                        ? log::redundancy::tracks
                        : log::redundancy::one_copy;
-  return {how, h.segment_size};
+  return {how, h.segment_size, h.version >= version_with_ends};
 }
 
 uint64_t most_segments(const file_head& h, uint64_t max_size) {
@@ -71,7 +71,7 @@ std::unique_ptr<store> store::create(std::unique_ptr<medium::medium> m, const st
   state& s = made->s_;
   file_head& h = s.head;
   std::memcpy(h.magic, file_magic, sizeof h.magic);
-  h.version = file_version;
+  h.version = how.version;
   std::memcpy(h.uuid, how.uuid, sizeof h.uuid);
   h.session = 1;
   h.segment_size = how.segment_size;
@@ -149,6 +149,9 @@ void store::close() {
   if (s_.read_only) return;
   sync();
   const locked cleaning(s_.clean_lock);
+  // POW-12: each by its lane's writer, which may have an end pending already.
+  for (uint32_t i = 0; i < lanes_max; ++i)
+    if (lane* const l = s_.find_lane(i)) l->end_segment_durably();
   const locked guard(s_.head_lock);
   medium::writer w(*s_.medium);
   s_.head.clean = 1;

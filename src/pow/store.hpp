@@ -21,6 +21,7 @@ struct shape {  // of a new file
   uint64_t segment_size = 256 * 1024;
   uint64_t segments = 16;
   uint8_t uuid[16]{};
+  uint32_t version = file_version;  // of the format; older ones are for tests
 };
 
 struct wish {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A pool gets another engine.
-#include "engine/spec/segment_list.hpp"
+#include <exception>
+
+#include "base/planted.hpp"
+#include "engine/spec/companion.hpp"
 #include "pool/superblock.hpp"
 #include "session/factory.hpp"
 #include "session/instance.hpp"
@@ -14,25 +17,36 @@ void instance::switch_engine(const pool::engine_facts& to, uint64_t log_cap) {
   drain();
   s.require_healthy();
   heap->clear_shelf(l);
-  if (to.log_in_chunks) engine::lend_log(s, *heap, l, s.service_alone(), log_cap);
+  const bool apart = to.log_in_chunks && wants_log_file();
+  if (apart) {
+    if (!SCUTE_PLANTED(companion_late)) engine::companion::make(s, log_cap, s.sb.epoch + 1);
+    s.sb.incompat |= format::incompat_log_file;
+  } else {
+    if (to.log_in_chunks) engine::lend_log(s, *heap, l, s.service_alone(), log_cap);
+    if (SCUTE_PLANTED(companion_early) && (s.sb.incompat & format::incompat_log_file) != 0)
+      s.beside->remove(medium::log_place::name::named);
+    s.sb.incompat &= ~format::incompat_log_file;
+  }
   s.sb.engine = static_cast<uint32_t>(to.id);
   s.sb.resolved_epoch = s.sb.epoch++;
   pool::write_superblock(s.service_alone(), s.sb);
   s.require_healthy();
-  s.parity_is_log = to.parity_is_log;
-  s.takes_small = to.takes_small;
+  if (apart && SCUTE_PLANTED(companion_late)) engine::companion::make(s, log_cap, s.sb.epoch);
+  s.know_engine(to);
   std::unique_ptr<tx::engine> next = make_engine(to, s, *heap);
   relay.target = next.get();
   for (tx::transaction& t : transactions) t.use(*next);
-  engine = std::move(next);
-  if (!to.log_in_chunks) heap->retain({});
+  engine = std::move(next);  // which lets go of the old one's log
+  if (!apart) engine::companion::remove_stale(s);
+  if (!to.log_in_chunks || apart) heap->retain({});
   engine->start();
-  if (!to.log_in_chunks) heap->reclaim_lent(l);
+  if (!to.log_in_chunks || apart) heap->reclaim_lent(l);
 }
 
 void instance::set_engine(const pool::engine_facts& to, uint64_t log_cap) {
   const bool same = static_cast<uint32_t>(to.id) == s.sb.engine;
-  if (same && (!to.log_in_chunks || log_cap == 0)) return;
+  const bool apart = (s.sb.incompat & format::incompat_log_file) != 0;
+  if (same && (!to.log_in_chunks || (log_cap == 0 && apart == wants_log_file()))) return;
   if (static_cast<scute_protection>(s.sb.protection) < to.least)
     throw failure(SCUTE_E_INVALID, s.path + ": engine " + to.name +
                                        " needs more protection than this pool was made with");
@@ -44,24 +58,44 @@ void instance::set_engine(const pool::engine_facts& to, uint64_t log_cap) {
   resolving.stop();
   idle.stop();
   scrubs.close();
-  if (!same) return switch_engine(to, log_cap);
-  // A log of another size: the old one goes first.
-  const auto list = engine::read_list(s);
+  const auto to_it = [&](uint64_t cap) {
+    switch_engine(to, cap);
+    name_log();
+  };
+  if (!same) return to_it(log_cap);
+  // A log of another size, or elsewhere: the old one goes first.
+  uint64_t before = apart ? engine->log().cap : 0;
+  if (const auto list = engine::read_list(s); list && !apart)
+    before = list->kept * uint64_t{s.geo.chunk_size};
   switch_engine(pool::lender_of_logs(s.geo.parity), 0);
   try {
-    switch_engine(to, log_cap);
+    to_it(log_cap);
   } catch (const failure&) {
     // There was room for the old one.
-    if (list) switch_engine(to, list->kept * uint64_t{s.geo.chunk_size});
+    if (before != 0) to_it(before);
     throw;
   }
+}
+
+// What it is about is done and durable by then: an opening finds the log under its other name as well.
+void instance::name_log() {
+  try {
+    engine::companion::name(s);
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the next opening names it
+  }
+}
+
+bool instance::wants_log_file() const noexcept {
+  return s.beside != nullptr && s.beside->is_wanted(*s.medium);
 }
 
 // If nobody can tell where the log is: after a clean close nothing of it is needed. The pool is opened with the engine that it
 // was made with, which takes the chunks back, and switched. A crash in between leaves it with that engine.
 void instance::look_for_log(const pool::engine_facts& kind) {
   s.salt = pool::pool_salt(s.sb);
-  if (!was_clean || !kind.log_in_chunks || s.read_only || engine::read_list(s)) return;
+  if (!was_clean || !kind.log_in_chunks || s.read_only ||
+      (s.sb.incompat & format::incompat_log_file) != 0 || engine::read_list(s))
+    return;
   lost_log_of_ = &kind;
   s.sb.engine = static_cast<uint32_t>(pool::lender_of_logs(s.geo.parity).id);
   was_clean = false;

@@ -3,6 +3,7 @@
 
 #include <sys/random.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 
@@ -16,6 +17,7 @@
 #include "pool/columns.hpp"
 #include "pool/superblock.hpp"
 #include "session/factory.hpp"
+#include "session/replaced.hpp"
 #include "tx/verify.hpp"
 
 namespace scute::core {
@@ -45,33 +47,6 @@ struct progress_adapter {
 std::atomic<uint64_t> next_serial{1};
 constexpr size_t identity_size = sizeof(format::superblock::uuid) + sizeof(format::superblock::tag);
 
-// What a creation by an earlier version left when it was killed.
-bool unfinished(const std::string& path) {
-  try {
-    return medium::file_handle::open(path, medium::access::read).is_only_zeros();
-  } catch (const failure&) {
-    return false;
-  }
-}
-
-// True if there is a pool at path that nobody uses; false if there is nothing. Anything else is
-// left alone.
-bool replaceable(const std::string& path) {
-  try {
-    auto m = medium::map_file(medium::file_handle::open(path, medium::access::write),
-                              SCUTE_MEDIUM_AUTO, medium::access::read);
-    pool::read_superblock(*m, path);
-  } catch (const failure& e) {
-    if (e.code() == SCUTE_E_NOENT) return false;
-    if (e.code() == SCUTE_E_FORMAT && !unfinished(path))
-      throw failure(SCUTE_E_EXISTS, path + " exists and is not a Scute pool, so it is left alone");
-    // A pool that is damaged beyond opening may be replaced.
-    if (e.code() != SCUTE_E_FORMAT && e.code() != SCUTE_E_CORRUPT && e.code() != SCUTE_E_TRUNCATED)
-      throw;
-  }
-  return true;
-}
-
 }  // namespace
 
 instance::instance() : serial(next_serial.fetch_add(1, std::memory_order_relaxed)) {}
@@ -79,7 +54,7 @@ instance::instance() : serial(next_serial.fetch_add(1, std::memory_order_relaxed
 instance::~instance() {
   try {
     if (open_) close();
-  } catch (const failure&) {
+  } catch (const std::exception&) {
     // The pool stays marked as in use, and the next open recovers it.
   }
 }
@@ -96,9 +71,8 @@ void instance::assemble() {
   s.salt = pool::pool_salt(s.sb);
   s.oid_tag = uint64_t{s.sb.tag} << 48;
   s.has_parity = s.geo.parity != 0;
-  s.parity_is_log = pool::find_engine(s.sb.engine)->parity_is_log;
-  s.takes_small = pool::find_engine(s.sb.engine)->takes_small;
   s.has_checksums = s.sb.protection >= SCUTE_PROTECT_MLPC;
+  s.know_engine(*pool::find_engine(s.sb.engine));
   s.checksum = static_cast<codec::checksum_kind>(s.sb.checksum_kind);
   for (uint32_t i = 0; i < s.geo.lane_count; ++i) s.lanes.emplace_back(i, *s.medium);
   for (uint64_t z = 0; z < s.geo.zone_count; ++z) s.used_end.emplace_back(s.geo.data_size);
@@ -113,7 +87,6 @@ void instance::assemble() {
 std::unique_ptr<instance> instance::create(const std::string& path, const scute_options& o) {
   const auto start = clock::now();
   pool::choose_geometry(o);  // complains before anything is made
-  if (pool::choose_engine(o).log_in_chunks) engine::require_room_for_log(o);
   if ((o.flags & SCUTE_READONLY) != 0)
     throw failure(SCUTE_E_INVALID, "a new pool cannot be read-only");
   if (o.layout != nullptr && std::strlen(o.layout) >= sizeof(format::superblock::layout))
@@ -124,17 +97,29 @@ std::unique_ptr<instance> instance::create(const std::string& path, const scute_
   progress_adapter adapter{o.progress, o.progress_arg};
   if ((o.flags & SCUTE_PREALLOCATE) != 0)
     file.reserve_all(o.progress != nullptr ? &progress_adapter::call : nullptr, &adapter);
-  auto in = format(medium::map_file(std::move(file), o.medium, medium::access::write), path, o);
-  making.publish();
+  auto mapped = medium::map_file(std::move(file), o.medium, medium::access::write);
+  auto beside = medium::place_beside(path, o.mode, replace);
+  const bool apart = beside != nullptr && beside->is_wanted(*mapped);
+  if (!apart && pool::choose_engine(o, false).log_in_chunks) engine::require_room_for_log(o);
+  auto in = format(std::move(mapped), path, o, nullptr, std::move(beside));
+  try {
+    making.publish();
+  } catch (...) {
+    in->forget_log();
+    throw;
+  }
+  in->name_log();
   in->open_ns = since(start);
   return in;
 }
 
 std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
                                            const std::string& path, const scute_options& o,
-                                           const std::byte* identity) {
+                                           const std::byte* identity,
+                                           std::unique_ptr<medium::log_place> beside) {
   std::unique_ptr<instance> in(new instance());
   in->adopt(std::move(m), path);
+  in->s.beside = std::move(beside);
   pool::state& s = in->s;
   s.geo = pool::choose_geometry(o);
   auto& sb = s.sb;
@@ -164,7 +149,7 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   sb.parity = g.parity;
   sb.chunk_size = g.chunk_size;
   sb.protection = static_cast<uint32_t>(o.protection);
-  const pool::engine_facts& wished = pool::choose_engine(o);
+  const pool::engine_facts& wished = pool::choose_engine(o, in->wants_log_file());
   sb.engine =
       static_cast<uint32_t>(wished.log_in_chunks ? pool::lender_of_logs(sb.parity).id : wished.id);
   sb.epoch = 1;
@@ -194,11 +179,23 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   s.require_healthy();
   in->take_options(o);
   in->engine->start();
-  if (wished.log_in_chunks) in->switch_engine(wished, o.log_cap);  // and writes it
-  in->open_ = true;
-  in->start_threads(false);
-  if (s.policy == SCUTE_POLICY_SCRUB && !s.read_only) in->scrubs.begin_policy(s.scrub_every);
+  try {
+    if (wished.log_in_chunks) in->switch_engine(wished, o.log_cap);  // and writes it
+    in->open_ = true;
+    in->start_threads(false);
+    if (s.policy == SCUTE_POLICY_SCRUB && !s.read_only) in->scrubs.begin_policy(s.scrub_every);
+  } catch (...) {
+    in->forget_log();
+    throw;
+  }
   return in;
+}
+
+void instance::forget_log() noexcept {
+  if ((s.sb.incompat & format::incompat_log_file) == 0) return;
+  const int keep = errno;
+  s.beside->remove(medium::log_place::name::coming);
+  errno = keep;
 }
 
 void instance::start_threads(bool scan) {
@@ -207,7 +204,7 @@ void instance::start_threads(bool scan) {
   if (engine->has_background() && !s.read_only) idle.start();
 }
 
-void instance::drain() noexcept {
+void instance::drain() {
   for (pool::lane& l : s.lanes) engine->drain(l);
 }
 
@@ -233,6 +230,7 @@ void instance::close() {
   if (!s.resolving->pending()) s.sb.resolved_epoch = s.sb.epoch;
   pool::write_superblock(s.service_alone(), s.sb);
   s.require_healthy();
+  engine->closed();
   s.events.tell_all(s);  // a superblock page may have been lost just now
 }
 

@@ -49,12 +49,15 @@ class instance {
   static std::unique_ptr<instance> create(const std::string& path, const scute_options& options);
   static std::unique_ptr<instance> open(const std::string& path, const scute_options& options);
   // On top of a medium that somebody else made; what testing/ uses with its simulated one. identity:
-  // 18 bytes, of which the pool's uuid and tag are made; null for random ones.
+  // 18 bytes, of which the pool's uuid and tag are made; null for random ones. beside: where the log of the pool may lie; null:
+  // in the pool alone. A new one gets its name when the pool has its own (engine/spec/companion.hpp, companion::name()).
   static std::unique_ptr<instance> format(std::unique_ptr<medium::medium> m,
                                           const std::string& path, const scute_options& options,
-                                          const std::byte* identity = nullptr);
+                                          const std::byte* identity = nullptr,
+                                          std::unique_ptr<medium::log_place> beside = nullptr);
   static std::unique_ptr<instance> attach(std::unique_ptr<medium::medium> m,
-                                          const std::string& path, const scute_options& options);
+                                          const std::string& path, const scute_options& options,
+                                          std::unique_ptr<medium::log_place> beside = nullptr);
   ~instance();
 
   // Marks the pool clean. Throws SCUTE_E_IO if that could not be made durable.
@@ -75,6 +78,12 @@ class instance {
   void switch_engine(const pool::engine_facts& to, uint64_t log_cap);
   // The same for a pool that was just opened, with whatever recovery there is.
   void set_engine(const pool::engine_facts& to, uint64_t log_cap);
+  // A log that was made with the pool, or for another engine, gets its name.
+  void name_log();
+  // The pool is not made after all: a log that was made with it goes. errno stays.
+  void forget_log() noexcept;
+  // A log in chunks would be made in a file of its own here.
+  bool wants_log_file() const noexcept;
 
   pool::state s;
   std::unique_ptr<mend::page_repairer> pages;
@@ -90,7 +99,7 @@ class instance {
   // Runs fn with the lane if no transaction uses it now; others who want it wait meanwhile.
   bool with_idle_lane(uint32_t lane, const std::function<void(pool::lane&)>& fn);
   // Makes all deferred parity durable.
-  void drain() noexcept;
+  void drain();
   // What the options of this session ask for, but for recovery.
   bool attentive_by_choice() const noexcept {
     return s.policy == SCUTE_POLICY_CONSERVATIVE || s.account.enabled();

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/planted.hpp"
+#include "engine/spec/companion.hpp"
 #include "heal/page_doubts.hpp"
 #include "medium/mapped_medium.hpp"
 #include "mend/repair.hpp"
@@ -28,15 +29,18 @@ uint64_t since(clock::time_point start) {
 std::unique_ptr<instance> instance::open(const std::string& path, const scute_options& o) {
   const auto start = clock::now();
   const auto how = (o.flags & SCUTE_READONLY) != 0 ? medium::access::read : medium::access::write;
-  auto in = attach(medium::map_file(medium::file_handle::open(path, how), o.medium, how), path, o);
+  auto in = attach(medium::map_file(medium::file_handle::open(path, how), o.medium, how), path, o,
+                   medium::place_beside(path, 0, false));
   in->open_ns = since(start);
   return in;
 }
 
 std::unique_ptr<instance> instance::attach(std::unique_ptr<medium::medium> m,
-                                           const std::string& path, const scute_options& o) {
+                                           const std::string& path, const scute_options& o,
+                                           std::unique_ptr<medium::log_place> beside) {
   std::unique_ptr<instance> in(new instance());
   in->adopt(std::move(m), path);
+  in->s.beside = std::move(beside);
   pool::state& s = in->s;
   auto found = pool::read_superblock(*s.medium, path);
   if (found.newest.clean == 0) {
@@ -51,6 +55,8 @@ std::unique_ptr<instance> instance::attach(std::unique_ptr<medium::medium> m,
   };
   const pool::engine_facts* kind = pool::find_engine(s.sb.engine);
   if (kind == nullptr) bad("engine");
+  if (!kind->log_in_chunks && (s.sb.incompat & format::incompat_log_file) != 0)
+    bad("place of the log");
   if (s.sb.protection > SCUTE_PROTECT_MLPC) bad("protection level");
   if (s.sb.checksum_kind != SCUTE_CHECKSUM_CRC32C && s.sb.checksum_kind != SCUTE_CHECKSUM_ADLER32)
     bad("checksum kind");
@@ -165,10 +171,13 @@ void instance::begin_session(const scute_options& o) {
   const uint64_t resolved = s.sb.resolved_epoch;
   const bool unresolved = engine->has_unresolved(resolved);
   if (!unresolved || SCUTE_PLANTED(resolved_early)) s.sb.resolved_epoch = s.sb.epoch;
+  if (SCUTE_PLANTED(companion_stale)) engine::companion::remove_stale(s);
+  engine->prepare();
   if (!SCUTE_PLANTED(epoch_raise)) ++s.sb.epoch;
   if (!SCUTE_PLANTED(clean_open)) s.sb.clean = 0;
   pool::write_superblock(s.service_alone(), s.sb);
   s.require_healthy();
+  engine::companion::remove_stale(s);
   engine->start();
   pages->forget_doubts(s.service_alone());
   if (unresolved) {
@@ -179,7 +188,10 @@ void instance::begin_session(const scute_options& o) {
     heap->reclaim_lent(s.lanes.front());
     if (o.progress != nullptr) o.progress(o.progress_arg, "recover", 1, 1);
   }
-  if (lost_log_of_ != nullptr) switch_engine(*lost_log_of_, o.log_cap);
+  if (lost_log_of_ != nullptr) {
+    switch_engine(*lost_log_of_, o.log_cap);
+    name_log();
+  }
   start_threads(unresolved && (o.flags & SCUTE_LAZY_RECOVERY) == 0);
 }
 

@@ -11,6 +11,7 @@
 #include "pool/columns.hpp"
 #include "pool/fragment.hpp"
 #include "pool/lane.hpp"
+#include "tx/range_set.hpp"
 
 namespace scute::core::tx {
 
@@ -50,6 +51,9 @@ struct small_member {
   uint32_t type;          // of the object
   uint16_t generation;    // of its chunk
   change what;
+  // Of contents that no checksum vouches for: what the transaction may change of the payload. All else of the image is
+  // nobody's, and other transactions may write it (tx/conflict.hpp, CONFLICT-4).
+  std::span<const byte_range> open;
 
   // Bytes from the header on that a window over it covers.
   uint64_t extent() const noexcept {
@@ -117,11 +121,17 @@ class engine : public heap::step_engine {
   // mends. Then resume() follows, as soon as the superblock names the next epoch, and state::resolving has work.
   virtual bool has_unresolved(uint64_t resolved) const noexcept = 0;
   virtual void resume(uint64_t resolved) = 0;
+  // The superblock is about to name the next epoch: recovery is over, or was not needed, in which case the pool was closed
+  // properly. May be cut short anywhere and run again. Throws what opening a file can throw.
+  virtual void prepare() {}
+  // The superblock says that the pool is closed properly.
+  virtual void closed() noexcept {}
   // The pool is about to be used: recovery is over, and the superblock names this session's epoch.
   virtual void start() {}
   // A log that outlives transactions: its size, what is in use of it, and up to which sequence it is void. All 0: none.
   struct log_state {
     uint64_t cap = 0, used = 0, horizon = 0;
+    uint64_t file = 0;  // bytes of the file that it has to itself; 0: none
   };
   virtual log_state log() const noexcept { return {}; }
   // What it has borrowed from the heap, and needs no more, goes back, by steps in the lane. True if some did: so there is more
@@ -138,8 +148,9 @@ class engine : public heap::step_engine {
   virtual bool has_background() const noexcept = 0;
   // Does what is due. False if nothing is left; who leaves something after that tells state::watch. Any one thread.
   virtual bool background() noexcept = 0;
-  // What the lane's transactions have left is durable as well, or the medium has failed. Any thread without locks.
-  virtual void drain(pool::lane& l) noexcept = 0;
+  // What the lane's transactions have left is durable as well, or the medium has failed. Any thread without locks. Throws
+  // std::bad_alloc: then some of it may not be.
+  virtual void drain(pool::lane& l) = 0;
 
   // ---- transactions: each with the lane of its own thread ----------------------------------------------
 

@@ -119,6 +119,67 @@ void transaction::prefetch(uint64_t oid) const noexcept {
   return &b;
 }
 
+// The same where no checksum tells whether a copy is the object's: of these bytes alone, or of all if length is
+// UINT64_MAX. What else the object holds may be changed by others meanwhile (CONFLICT-4), so it is copied when it is
+// asked for.
+[[gnu::flatten]] micro_buffer* transaction::open_unchecked(uint64_t oid, uint64_t offset,
+                                                           uint64_t length) {
+  const uint64_t payload = oid ^ s_.oid_tag;
+  heap::object o;
+  if (!s_.takes_small || s_.resolving->pending() || payload >> 48 != 0 || count_ >= linear_max ||
+      knows(payload) || !heap_.zones().locate_small(payload, o))
+    return nullptr;
+  const pool::cell c = pool::cell_of(s_.geo, o.header);
+  __builtin_prefetch(s_.at(o.header), 1);
+  if (length == UINT64_MAX) fetch_ahead(o, c);
+  const uint64_t losses = pool::losses_of_this_thread;
+  const pool::optimistic_reads mark;
+  const uint64_t revision = s_.overlaid.revision(payload, o.room);
+  format::fragment_header h;
+  std::memcpy(&h, s_.at(o.header), sizeof h);
+  const uint64_t size = format::meta_size(h.meta);
+  if (length == UINT64_MAX) length = size;
+  if (size - 1 >= o.room || length == 0 || offset > size || length > size - offset ||
+      h.meta != format::make_meta(size, format::role::live, o.chunk->generation) ||
+      h.checksum != pool::header_checksum(codec::checksum_kind::crc32c, o.header, h, nullptr, 0))
+    return nullptr;
+  std::byte* bytes = arena_.take(size, format::header_size);
+  copy_payload(bytes + offset, s_.at(payload + offset), length);
+  switch_point();
+  if (!is_untouched(o, revision) || pool::losses_of_this_thread != losses) return nullptr;
+  micro_buffer& b = add(o);
+  b.size = size;
+  b.type = h.type;
+  b.bytes = bytes;
+  b.origins.note(0, h.tag);
+  b.open.become(offset, offset + length);
+  b.known.become(offset, offset + length);
+  if (small_member* m = add_small(o, c, small_member::change::contents)) {
+    m->image = bytes - format::header_size;
+    m->read = h;
+    m->size = static_cast<uint32_t>(size);
+    m->type = h.type;
+  }
+  return &b;
+}
+
+// Nothing of it is open in place, nor was since `revision`.
+bool transaction::is_untouched(const heap::object& o, uint64_t revision) const noexcept {
+  return !s_.overlaid.touches(o.payload, o.room) &&
+         s_.overlaid.revision(o.payload, o.room) == revision;
+}
+
+// More of such an object. False if the general way has to find out.
+bool transaction::copy_unchecked(const micro_buffer& b, uint64_t begin, uint64_t end) noexcept {
+  if (s_.has_checksums || b.front() != format::header_size || s_.resolving->pending()) return false;
+  const uint64_t losses = pool::losses_of_this_thread;
+  const pool::optimistic_reads mark;
+  const uint64_t revision = s_.overlaid.revision(b.where.payload, b.where.room);
+  copy_payload(b.bytes + begin, s_.at(b.where.payload + begin), end - begin);
+  switch_point();
+  return is_untouched(b.where, revision) && pool::losses_of_this_thread == losses;
+}
+
 namespace {
 
 // Of one object that go the short way; more than one commit takes is as well no matter.
@@ -131,7 +192,7 @@ constexpr size_t in_place_ranges = 8;
 small_member* transaction::open_in_place(uint64_t oid) {
   const uint64_t payload = oid ^ s_.oid_tag;
   heap::object o;
-  if (!s_.takes_small || s_.read_only || s_.resolving->pending() || payload >> 48 != 0 ||
+  if (!s_.takes_in_place || s_.read_only || s_.resolving->pending() || payload >> 48 != 0 ||
       count_ >= small_members_max || small_count_ != count_ ||
       !heap_.zones().locate_small(payload, o))
     return nullptr;
@@ -216,7 +277,12 @@ bool transaction::commit_short() {
     return false;
   uint64_t allocs = 0, frees = 0;
   for (size_t i = 0; i < count_; ++i) {
-    const small_member& m = smalls_[i];
+    small_member& m = smalls_[i];
+    if (!s_.has_checksums && m.what == small_member::change::contents) {
+      const micro_buffer& b = *buffers_[i];
+      if (b.expected != nullptr) return false;
+      m.open = {b.open.begin(), b.open.end()};
+    }
     allocs += m.what == small_member::change::fresh ? 1 : 0;
     frees += m.what == small_member::change::freed ? 1 : 0;
     arena::open_front(m.image + format::header_size, format::header_size);

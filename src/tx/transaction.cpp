@@ -165,7 +165,8 @@ void transaction::fill(micro_buffer& b, uint64_t begin, uint64_t end) {
   if (end - begin > parity_ahead)
     pool::prefetch_parity(s_, b.where.payload + begin, std::min(end - begin, parity_later));
   b.known.add(begin, end, [&](uint64_t from, uint64_t to) {
-    copy_verified(s_, &lane_, b.where, b.size, from, to, b.bytes + from, &b.origins);
+    if (!copy_unchecked(b, from, to))
+      copy_verified(s_, &lane_, b.where, b.size, from, to, b.bytes + from, &b.origins);
   });
 }
 
@@ -253,7 +254,9 @@ void transaction::free(uint64_t oid) {
 
 void* transaction::open(uint64_t oid) {
   const medium::cost_scope as(medium::cost_part::open);
-  if (const micro_buffer* b = open_small(oid, format::fragment_payload)) return b->bytes;
+  if (const micro_buffer* b = s_.has_checksums ? open_small(oid, format::fragment_payload)
+                                               : open_unchecked(oid, 0, UINT64_MAX))
+    return b->bytes;
   micro_buffer& b = enter_filled(oid, 0, UINT64_MAX);
   if (!b.in_place.empty())
     throw failure(SCUTE_E_INVALID,
@@ -267,7 +270,9 @@ void* transaction::open(uint64_t oid) {
 void* transaction::add_range(uint64_t oid, uint64_t offset, uint64_t length) {
   const medium::cost_scope as(medium::cost_part::open);
   if (length == 0) throw failure(SCUTE_E_INVALID, "a range of zero bytes");
-  if (micro_buffer* whole = open_small(oid, whole_max)) {
+  if (!s_.has_checksums) {
+    if (const micro_buffer* b = open_unchecked(oid, offset, length)) return b->bytes + offset;
+  } else if (micro_buffer* whole = open_small(oid, whole_max)) {
     try {
       check_range(whole->size, offset, length);
     } catch (...) {
@@ -312,6 +317,7 @@ void* transaction::in_place(uint64_t oid, uint64_t offset, uint64_t length) {
   if (!b.opened().overlaps(offset, end)) narrow(b);
   if (b.fresh || b.open.overlaps(offset, end)) return add_range(oid, offset, length);
   if (!b.in_place_set.contains(offset, end)) {
+    if (!b.open.empty()) small_count_ = SIZE_MAX;  // as in add_range()
     // Each part that is new to the set is saved on its own; what was saved stays saved.
     std::vector<byte_range> fresh;
     range_set merged = b.in_place_set;

@@ -92,6 +92,9 @@ class transaction final : private slot_keeper {
   void materialise(micro_buffer& b);
   bool knows(uint64_t payload) noexcept;
   micro_buffer* open_small(uint64_t oid, uint64_t room_max);
+  micro_buffer* open_unchecked(uint64_t oid, uint64_t offset, uint64_t length);
+  bool is_untouched(const heap::object& o, uint64_t revision) const noexcept;
+  bool copy_unchecked(const micro_buffer& b, uint64_t begin, uint64_t end) noexcept;
   void fetch_ahead(const heap::object& o, const pool::cell& c) const noexcept;
   small_member* add_small(const heap::object& o, const pool::cell& c,
                           small_member::change what) noexcept;

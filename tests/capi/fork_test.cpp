@@ -305,6 +305,9 @@ TEST(fork, AChildSavesACopy) {
     SCUTE_OKAY(scute_drain(f));
     const std::string copy = f.dir.file("copy");
     std::filesystem::copy_file(f.path, copy);
+    // Engine spec on a disk: both files of one moment.
+    if (std::filesystem::exists(f.path + ".log"))
+      std::filesystem::copy_file(f.path + ".log", copy + ".log");
     child saver([&] {
       scute_options o = options();
       o.flags = SCUTE_READONLY;

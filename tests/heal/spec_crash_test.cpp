@@ -195,6 +195,33 @@ TEST_P(spec_crash, ASegmentThatIsGoneIsTold) {
   f.expect_sound_objects();
 }
 
+// The same of a segment that nothing counted in: its head would have said so, and nobody else knows. Told once, and nothing is missing.
+TEST_P(spec_crash, NoiseOverAVoidSegmentIsToldAsWell) {
+  SCUTE_RANDOM(random);
+  const auto live = f.live();
+  const auto where = f.segments();
+  const uint64_t size = f.list().segment_size, copies = f.list().layout().copies();
+  size_t tried = 0;
+  for (const log::segment& at : where) {
+    bytes image = after;
+    // Only one that was used before has a head.
+    uint32_t magic = 0;
+    std::memcpy(&magic, image.data() + at.at[0], sizeof magic);
+    const bool is_live =
+        std::ranges::any_of(live, [&](const auto& range) { return range.first == at.at[0]; });
+    if (magic != format::segment_magic || is_live || ++tried > 3) continue;
+    for (uint64_t c = 0; c < copies; ++c) noise(image, at.at[c], size, random);
+    f.load(image);
+    EXPECT_EQ(f.count(SCUTE_EVENT_LOG, SCUTE_OUTCOME_LOST), 1u);
+    f.expect_objects();
+    f.load(f.file());
+    EXPECT_EQ(f.info().lost, 0u);
+    f.expect_sound_objects();
+    if (HasFailure()) return;
+  }
+  EXPECT_NE(tried, 0u);
+}
+
 TEST_P(spec_crash, TheCommandTellsItByItsStatus) {
   bytes image = after;
   SCUTE_RANDOM(random);
@@ -303,17 +330,23 @@ TEST_F(spec_crash_mlp, ALostPageIsRebuiltOrReported) {
   RecordProperty("told", static_cast<int>(all));
 }
 
-// By the pool's own thread, within 50 ms of a machine with nothing else to do.
+// By the pool's own thread, within 50 ms of the last transaction. Where others have the processors it takes longer, but not each
+// time.
 TEST(spec_exposure, EndsByItself) {
+  using clock = std::chrono::steady_clock;
   spec_image f;
   f.reopen();  // with its thread
-  for (int round = 0; round < 5; ++round) {
+  auto shortest = clock::duration::max();
+  for (int round = 0; round < 60 && (round < 5 || shortest > std::chrono::milliseconds(50));
+       ++round) {
     f.change(1, static_cast<uint64_t>(1000 + 100 * round));
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (!f.live().empty() && std::chrono::steady_clock::now() < end)
+    const auto begin = clock::now();
+    while (!f.live().empty() && clock::now() < begin + std::chrono::seconds(10))
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    shortest = std::min(shortest, clock::now() - begin);
     ASSERT_TRUE(f.live().empty());
   }
+  EXPECT_LE(shortest, std::chrono::milliseconds(50));
   // SPEC-5: the file alone has everything.
   SCUTE_RANDOM(random);
   const pool::geometry g = f.in().s.geo;

@@ -115,6 +115,25 @@ TEST_F(spec_late, AnotherEngineWhileUnresolved) {
   f.expect_sound_objects();
 }
 
+// LATE-5: a fold that resolves few makes segments free all the same.
+TEST_F(spec_late, AFoldResolvesTheOldestFirst) {
+  SCUTE_RANDOM(random);
+  const uint64_t usual = pool::resolver::at_once();
+  pool::resolver::resolve_at_once(2);
+  open_torn(random);
+  uint64_t rises = 0;
+  for (uint64_t n = left(); n > 2; n = left()) {
+    const uint64_t horizon = f.in().engine->log().horizon;
+    EXPECT_TRUE(f.in().engine->background());
+    EXPECT_EQ(left(), n - 2);
+    rises += f.in().engine->log().horizon > horizon ? 1 : 0;
+    if (HasFailure()) break;
+  }
+  EXPECT_GT(rises, work().done().blocks / 4);
+  pool::resolver::resolve_at_once(usual);
+  f.expect_sound_objects();
+}
+
 // LATE-2: the damaged cell's column may tell an older version, which a checksum accepts.
 TEST_F(spec_late, ADamagedObjectIsNeverAnOlderOne) {
   SCUTE_RANDOM(random);

@@ -214,6 +214,28 @@ TEST_P(spec_log, PagesThatAreLostInAllCopiesCostNothing) {
   expect_all_after_a_kill();
 }
 
+// CARE-4. Nobody looked at them before a check did.
+TEST_P(spec_log, ADamagedListOfAClosedPoolIsMendedByOpening) {
+  SCUTE_RANDOM(random);
+  for (uint32_t replica = 0; replica < 2; ++replica) {
+    const uint64_t list = engine::list_copies(f.in().s, f.list())[replica];
+    f.close();
+    bytes image = f.file();
+    for (uint64_t at = list; at < list + 64; ++at)
+      image[at] = static_cast<unsigned char>(random.word());
+    write_file(f.path, image);
+    f.open();
+    f.rest();
+    // Those of the sessions before are remembered.
+    EXPECT_EQ(f.count(SCUTE_EVENT_LOG, SCUTE_OUTCOME_REPAIRED), replica + 1u);
+    EXPECT_EQ(f.info().repaired, 1u);
+    f.expect_sound_objects();
+    f.reopen();
+    f.rest();
+    EXPECT_EQ(f.info().repaired, 0u);
+  }
+}
+
 // A page of objects and a page of the log in one column: one parity is enough, which knows the log as zeros.
 TEST_P(spec_log, ALostLogPageIsNoLossToItsColumn) {
   const pool::geometry& g = f.in().s.geo;

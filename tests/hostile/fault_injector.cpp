@@ -17,6 +17,7 @@
 #include <cstring>
 #include <new>
 
+#include "hostile/bad_sectors.hpp"
 #include "hostile/lossy_disk.hpp"
 
 namespace scute::test {
@@ -120,6 +121,7 @@ void describe(const std::string& text) {
 }  // namespace faults
 }  // namespace scute::test
 
+using scute::test::bad_sectors;
 using scute::test::call;
 using scute::test::fails;
 using scute::test::fault;
@@ -302,10 +304,18 @@ EARLY int fsync(int fd) {
   CALL(int, fsync, SYS_fsync, fd);
 }
 EARLY ssize_t pread(int fd, void* to, size_t n, off_t at) {
+  if (bad_sectors::reading(fd, static_cast<uint64_t>(at), n)) {
+    errno = EIO;
+    return -1;
+  }
   CALL(ssize_t, pread, SYS_pread64, fd, to, n, at);
 }
 EARLY ssize_t pwrite(int fd, const void* from, size_t n, off_t at) {
   if (fails(call::pwrite)) return -1;
+  if (bad_sectors::writing(fd, static_cast<uint64_t>(at), n)) {
+    errno = EIO;
+    return -1;
+  }
   const auto result = static_cast<ssize_t>(::syscall(SYS_pwrite64, fd, from, n, at));
   if (result > 0) lossy_disk::written(fd, static_cast<uint64_t>(at), static_cast<size_t>(result));
   return result;

@@ -95,7 +95,9 @@ TEST(system, FileSizeLimitRaisesNoSignal) {
 TEST(system, FileSizeLimitOfALongerPool) {
   for (const auto where : {scratch::memory, scratch::disk}) {
     pool_file f(where);
-    f.create(8 * mib);
+    scute_options o = options(8 * mib);
+    o.engine = SCUTE_ENGINE_LOGFREE;
+    f.create(o);
     const scute_oid first = f.alloc(pattern(0, 100));
     f.close();
     in_child([&] {
@@ -128,6 +130,36 @@ TEST(system, FileSizeLimitOfALongerPool) {
     EXPECT_TRUE(f.read(first) == pattern(7, 100));
     f.expect_sound();
   }
+}
+
+// The log of a pool on a disk is written by calls that know the limit: who may not write to all of it is refused before
+// anything is acknowledged, whether the pool was closed or killed, and nothing is changed.
+TEST(system, FileSizeLimitOfALongerLog) {
+  pool_file f(scratch::disk);
+  scute_options o = options(8 * mib);
+  o.engine = SCUTE_ENGINE_SPEC;
+  f.create(o);
+  const scute_oid oid = f.alloc(pattern(0, 100));
+  f.close();
+  const auto refused = [&] {
+    in_child([&] {
+      const rlimit limit{64 * kib, 64 * kib};
+      ASSERT_EQ(0, ::setrlimit(RLIMIT_FSIZE, &limit));
+      SCUTE_FAILS(SCUTE_E_NOSPC, scute_open(f.path.c_str(), nullptr, &f.pool));
+      EXPECT_EQ(errno, EFBIG);
+      EXPECT_NE(std::string(scute_errormsg()).find("ulimit -f"), std::string::npos)
+          << scute_errormsg();
+    });
+  };
+  refused();
+  in_child([&] {
+    f.open();
+    f.overwrite(oid, pattern(1, 100));
+  });
+  refused();
+  f.open();
+  EXPECT_TRUE(f.read(oid) == pattern(1, 100));
+  f.expect_sound();
 }
 
 TEST(system, NoDescriptorsLeft) {

@@ -125,7 +125,7 @@ TEST_P(new_file, LeftoversAreRemoved) {
   scute_options o = options();
   o.flags = SCUTE_OVERWRITE;
   SCUTE_OKAY(scute_create(f.path.c_str(), &o, &f.pool));
-  EXPECT_EQ(f.dir.count(), 1u);
+  EXPECT_EQ(f.dir.pools(), 1u);
   f.close();
 
   // Its maker died between giving it its name and taking the temporary one.
@@ -175,7 +175,7 @@ TEST_P(new_file, RelativePaths) {
               }
               SCUTE_FAILS(SCUTE_E_NOENT, scute_create("no/where", &o, &p));
             }));
-  EXPECT_EQ(dir.count(), 2u);
+  EXPECT_EQ(dir.pools(), 2u);
 }
 
 TEST_P(new_file, AFolderThatMayNotBeRead) {
@@ -191,7 +191,7 @@ TEST_P(new_file, AFolderThatMayNotBeRead) {
               SCUTE_OKAY(scute_close(p));
             }));
   ASSERT_EQ(0, ::chmod(std::filesystem::path(path).parent_path().c_str(), 0700));
-  EXPECT_EQ(dir.count(), 1u);
+  EXPECT_EQ(dir.pools(), 1u);
 }
 
 // Whatever the program reads from or prints to a standard stream that is closed must not be a pool.

@@ -74,6 +74,7 @@ class pow_subject final : public subject {
   // ---- subject ------------------------------------------------------------------------------------
 
   uint64_t size() const override { return file_size() + 4096; }
+  const pow_kind& kind() const noexcept { return kind_; }
   void create(memory& m, uint64_t) override {
     pow::shape how;
     how.protect = kind_.protect;
@@ -146,7 +147,6 @@ class pow_subject final : public subject {
             std::to_string(n) + " bytes"};
   }
 
- private:
   uint64_t file_size() const { return pow::first_segment + kind_.most * kind_.segment_size; }
   pow::wish wish() const {
     pow::wish w;
@@ -155,6 +155,8 @@ class pow_subject final : public subject {
     w.limit.one_stream = kind_.one_stream;
     return w;
   }
+
+ private:
   void attach(memory& m) {
     memory_ = std::make_unique<memory>(m);
     pow::prefer_seat(1);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "damaged_copy.hpp"
 #include "scenario_kinds.hpp"
 
 namespace scute::testing {
@@ -209,6 +210,32 @@ pow_scenario compacted(const named_kind& k) {
   return s;
 }
 
+// A file that has lost a frame is refused, the last one of a segment as well (POW-12), and the cleaner keeps what it cannot
+// read (POW-4): tried on copies, since the scenario goes on.
+pow_scenario ended(const named_kind& k) {
+  auto s = with("ended", k);
+  s.observe(all_of);
+  s.setup([](pow_subject& p) {
+    for (uint64_t i = 0; i < 9; ++i) p.put(i % 3, std::string(700, static_cast<char>('a' + i)));
+  });
+  for (int i = 0; i < 2; ++i) {
+    s.step("change",
+           [=](pow_subject& p) { p.put(1, std::string(90, static_cast<char>('A' + i))); });
+    s.step_on_stage("close, try damaged copies, and open", [](const stage_of<pow_subject>& on) {
+      pow_subject& p = on.get();
+      on.close();
+      damaged_copy(p, on.bytes()).refuse_without_frames();
+      damaged_copy(p, on.bytes()).keep_what_cannot_be_read();
+      on.open();
+    });
+  }
+  s.step_on_stage("die and open", [](const stage_of<pow_subject>& on) {
+    on.abandon();
+    on.open();
+  });
+  return s;
+}
+
 // Two threads under one lock change one object, and each one of its own; the cleaner in between.
 pow_scenario shared(const named_kind& k) {
   auto s = with("shared", k);
@@ -267,7 +294,7 @@ const std::vector<pow_entry>& pow_scenarios() {
     std::vector<pow_entry> to;
     for (const named_kind* k : {&none, &always, &stream})
       for (const auto make : {sections, reopened, created, cleaned, crowded, parts, growing,
-                              compacted, shared, spanned})
+                              compacted, ended, shared, spanned})
         add(to, *k, make);
     add_later_scenarios(to);
     return to;

@@ -4,15 +4,7 @@
 # library's own counters, and no work by threads that the model does not see.
 set -euo pipefail
 
-build=$SCUTE_BINARY_DIR/sim
-guest=$build/scute-sim-guest plugin=$build/scute-sim-plugin.so
-if [ ! -f "$plugin" ]; then
-  # Builds with sanitizers have none.
-  grep -q -- '-fsanitize' "$SCUTE_BINARY_DIR/CMakeCache.txt" || { echo "there is no $plugin"; exit 1; }
-  echo "no front end in this build"
-  exit 0
-fi
-machines=$SCUTE_SOURCE_DIR/sim/machines
+. "${BASH_SOURCE[0]%/*}/lib.bash"
 export PMEM_IS_PMEM_FORCE=1
 field() { sed -E "s/.*\"$1\": ([0-9.e+]+).*/\1/" "$2"; }
 

@@ -327,5 +327,79 @@ TEST(Core, StoresAreMadeInOrder) {
   EXPECT_GE(m.cores[0].end(), durable[0].second) << "CORE-3";
 }
 
+// CORE-3, where a fence does not hold what follows: only later stores wait for it.
+TEST(Core, AFenceMayHoldStoresAlone) {
+  const auto play = [](bool holds) {
+    settings s = without_translation();
+    s.pm_accept = 1000;
+    s.fence_holds = holds;
+    machine m(s);
+    m.mem.add_persistent(pm, 1 << 20);
+    operation op;
+    const reference stored{pm, 8, true}, next{pm + 64, 8, true};
+    m.cores[0].run(op, {&stored, 1});
+    op.kind = operation_kind::write_back;
+    m.cores[0].run(op, {&stored, 1});
+    op.kind = operation_kind::fence;
+    m.cores[0].run(op, {});
+    const operation computes;
+    for (int i = 0; i < 100; ++i) m.cores[0].run(computes, {});
+    const double retired = to_ns(m.cores[0].now());
+    m.cores[0].run(computes, {&next, 1});
+    return std::pair{retired, to_ns(m.cores[0].drained())};
+  };
+  const auto [held, held_stores] = play(true);
+  EXPECT_GT(held, 1000);
+  EXPECT_GT(held_stores, 1000);
+  const auto [free, free_stores] = play(false);
+  EXPECT_LT(free, 400);
+  EXPECT_GT(free_stores, 1000) << "CORE-3";
+}
+
+// Lines that come from the caches take longer than those of non-temporal stores, which wait for a copy to leave.
+TEST(Core, ALineTakesItsWayOutOfTheCaches) {
+  settings s = without_translation();
+  const auto flushed = [](const settings& of, operation_kind kind, bool cached) {
+    machine m(of);
+    m.mem.add_persistent(pm, 1 << 20);
+    const reference line{pm, 64, true};
+    operation op;
+    if (cached) m.cores[0].run(op, {&line, 1});
+    m.cores[0].wait(from_ns(10000));
+    op.kind = kind;
+    m.cores[0].run(op, {&line, 1});
+    op.kind = operation_kind::fence;
+    m.cores[0].run(op, {});
+    return to_ns(m.cores[0].end()) - 10000;
+  };
+  settings slow = s;
+  slow.pm_write_back = 60;
+  const auto more = [&](operation_kind kind, bool cached) {
+    return flushed(slow, kind, cached) - flushed(s, kind, cached);
+  };
+  EXPECT_NEAR(more(operation_kind::write_back, true), 60, 1);
+  EXPECT_NEAR(more(operation_kind::stream, false), 0, 1);
+  EXPECT_NEAR(more(operation_kind::stream, true), 60, 1);
+}
+
+TEST(Kernel, AThirdLevelHasWhatHasLeftTheSecond) {
+  settings s = without_translation();
+  s.l1_sets = 16;  // 8 KiB, 48 KiB, and 256 KiB behind them
+  s.l2_sets = 64;
+  s.l3_sets = 256;
+  s.l3_cycles = 40;
+  EXPECT_NEAR(chase(s, pm, 32 << 10), 5.5, 0.05);
+  EXPECT_NEAR(chase(s, pm, 128 << 10), 5.5 + 10, 0.5);
+  EXPECT_NEAR(chase(s, pm, 1 << 20), 5.5 + 10 + 150, 1);
+}
+
+TEST(Kernel, LargePagesNeedFewTranslations) {
+  settings s;
+  const double small = chase(s, pm, 16 << 20);
+  s.pm_page = 2048;
+  EXPECT_GT(small - chase(s, pm, 16 << 20), 1.5);
+  EXPECT_NEAR(chase(s, pm, 16 << 20), chase(without_translation(), pm, 16 << 20), 1);
+}
+
 }  // namespace
 }  // namespace scute::sim

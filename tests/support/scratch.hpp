@@ -39,6 +39,13 @@ class scratch {
   scratch& operator=(const scratch&) = delete;
 
   std::string file(const char* name) const { return (path_ / name).string(); }
+  // Files but for logs of pools, POOL.log or POOL.log.new, which come and go with their pools.
+  size_t pools() const {
+    size_t n = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(path_))
+      n += entry.path().filename().string().find(".log") == std::string::npos ? 1 : 0;
+    return n;
+  }
   size_t count() const {
     return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(path_),
                                              std::filesystem::directory_iterator()));

@@ -140,7 +140,7 @@ void add_variant(CLI::App* app, variant& kind) {
       ->transform(CLI::CheckedTransformer(engines).description(""))
       ->type_name("redo|logfree|spec");
   app->add_option("--parity", kind.parity,
-                  "parity rows of such pools, with engine logfree (default 1)")
+                  "parity rows of such pools, with engine logfree or spec (default 1)")
       ->check(CLI::Range(1, 4).description(""))
       ->type_name("P");
 }

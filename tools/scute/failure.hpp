@@ -38,9 +38,12 @@ class failure : public std::runtime_error {
       why.erase(at, path.size() + 4);
     for (size_t at = why.find(path); at != std::string::npos; at = why.find(path, at)) {
       const size_t end = at + path.size();
-      const bool whole = (at == 0 || why[at - 1] == ' ' || why[at - 1] == '(') &&
-                         (end == why.size() ||
-                          std::string_view(" :;,.)").find(why[end]) != std::string_view::npos);
+      // (A point in the name of another file, as that of its log, ends nothing.)
+      const size_t last = why.compare(end, 1, ".") == 0 ? end + 1 : end;
+      const bool whole =
+          (at == 0 || why[at - 1] == ' ' || why[at - 1] == '(') &&
+          (last == why.size() ||
+           std::string_view(last == end ? " :;,)" : " ").find(why[last]) != std::string_view::npos);
       if (whole) why.replace(at, path.size(), instead);
       at += whole ? instead.size() : path.size();
     }

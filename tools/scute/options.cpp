@@ -24,7 +24,8 @@ constexpr option_text options_table[] = {
     {"engine", "auto|redo|logfree|spec", false,
      "how a transaction becomes durable: redo writes a log first, logfree goes straight to its "
      "place with the parity as the undo log, for mlpc only, spec writes a sequential log and the "
-     "places later (default auto: logfree with mlpc, else redo)"},
+     "places later, on a disk with the log in PATH.log (default auto: spec on a "
+     "disk; else logfree with mlpc, or redo without)"},
     {"protection", "none|ml|mlp|mlpc", false,
      "how much is protected: ml replicates metadata and logs, mlp adds parity, mlpc adds "
      "checksums of objects (default mlpc)"},
@@ -36,8 +37,8 @@ constexpr option_text options_table[] = {
     {"lanes", "N", false, "transactions that can run at once, 1..255 (default by size)"},
     {"chunk_size", "SIZE", false, "unit of space management, 16K..256K (default by size)"},
     {"log_cap", "SIZE", false,
-     "engine spec: size of its log, all copies (default by size, 4M to 64M, less in pools below "
-     "64M)"},
+     "engine spec: size of its log, all copies, on a disk that of PATH.log (default by size, 4M "
+     "to 64M, less in pools below 64M)"},
     {"preallocate", nullptr, false, "reserve every block of the file now"},
     {"overwrite", nullptr, false, "replace an existing pool of that name"},
     {"policy", "default|conservative|scrub:N", true,

@@ -133,6 +133,9 @@ fact_sheet geometry_facts(const std::string& path, const scute_info& info) {
                                   size_text(info.chunks_free * info.chunk_size)));
   facts.add("lanes", fmt::format("{} with logs of {}{}", info.lanes, size_text(info.lane_size),
                                  info.protection == SCUTE_PROTECT_NONE ? "" : " and a replica"));
+  if (info.log_file != 0)
+    facts.add("log file", with_reason(path + ".log", fmt::format("{}; goes where the pool goes",
+                                                                 exact_size_text(info.log_file))));
   facts.add("overhead", fmt::format("{:.1f} % of the file ({}) for parity, logs and metadata",
                                     overhead_percent(info), size_text(info.overhead)));
   return facts;
@@ -163,6 +166,8 @@ json geometry_json(const std::string& path, const scute_info& info) {
           {"chunks_free", info.chunks_free},
           {"lanes", info.lanes},
           {"lane_size", info.lane_size},
+          {"log_file", info.log_file != 0 ? json(path + ".log") : json(nullptr)},
+          {"log_file_size", info.log_file},
           {"overhead", info.overhead},
           {"overhead_percent", overhead_percent(info)},
           {"tag", info.tag}};

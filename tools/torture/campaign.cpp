@@ -175,6 +175,8 @@ void campaign::must_have_been_killed(int status) {
 
 void campaign::keep_copy() {
   fs::copy_file(path(), killed_path(), fs::copy_options::overwrite_existing);
+  if (fs::exists(path() + ".log"))
+    fs::copy_file(path() + ".log", killed_path() + ".log", fs::copy_options::overwrite_existing);
 }
 
 // A process that makes pools, each over the one before. Once it has finished one, there must always
@@ -223,10 +225,12 @@ void campaign::create_again(const std::string& path) {
   const std::string name = fs::path(path).filename();
   for (const auto& entry : fs::directory_iterator(folder_)) {
     const std::string found = entry.path().filename();
-    if (found.starts_with(name) && found != name)
+    // The log of engine spec on a disk is the pool's.
+    if (found.starts_with(name) && found != name && found != name + ".log")
       throw violation(fmt::format("after a kill in creating, {} is left behind.", found));
   }
   fs::remove(path);
+  fs::remove(path + ".log");
 }
 
 }  // namespace scute_torture

@@ -11,6 +11,7 @@
 #include <memory>
 #include <new>
 #include <type_traits>
+#include <utility>
 
 namespace scute::pow::detail {
 
@@ -91,10 +92,12 @@ class keeper {
     k_.chooses_indexes = chooses;
     k_.arg = static_cast<Face*>(this);
     k_.measure = [](void* arg, uint64_t index) noexcept -> int64_t {
+      measured().of = nullptr;
       try {
         auto& f = *static_cast<Face*>(arg);
         out().clear();
         f.write(index, out());
+        measured() = {arg, index};
         return static_cast<int64_t>(out().bytes().size());
       } catch (...) {
         thrown_by_codec = std::current_exception();
@@ -104,9 +107,13 @@ class keeper {
     k_.encode = [](void* arg, uint64_t index, void* to) noexcept {
       auto& f = *static_cast<Face*>(arg);
       if (f.bytes_each_ != 0) return f.copy(index, to);
-      // As it was measured: nothing was changed since, and what a codec can throw it has thrown then.
-      out().clear();
-      f.write(index, out());
+      // As it was measured: nothing was changed since, and what a codec can throw it has thrown then. The bytes are still
+      // there, unless another object was measured meanwhile.
+      const auto last = std::exchange(measured(), {});
+      if (last.of != arg || last.index != index) {
+        out().clear();
+        f.write(index, out());
+      }
       std::memcpy(to, out().bytes().data(), out().bytes().size());
     };
     k_.load = [](void* arg, uint64_t id, const void* bytes, uint32_t n) noexcept -> int {
@@ -120,6 +127,15 @@ class keeper {
       }
     };
     name_ = name;
+  }
+  struct measure_note {
+    void* of = nullptr;
+    uint64_t index = 0;
+  };
+  // What out() has the bytes of; null: nothing that is known.
+  static measure_note& measured() {
+    static thread_local measure_note one;
+    return one;
   }
   static bytes_out& out() {
     static thread_local bytes_out one;

@@ -140,17 +140,14 @@ class store {
   [[nodiscard]] pow::section section(durability how) { return begin(how); }
   template <class... Locks>
   [[nodiscard]] pow::section begin(durability how, Locks&... locks) {
+    // The section first, which may have to wait for another one to end: who waits for that holds no lock that it needs.
+    scute_pow_section* s = nullptr;
+    detail::check(scute_pow_begin(handle_, static_cast<scute_pow_durability>(how), &s));
+    pow::section made(s);
     if constexpr (sizeof...(Locks) == 1)
       (locks.lock(), ...);
     else if constexpr (sizeof...(Locks) > 1)
       std::lock(locks...);
-    scute_pow_section* s = nullptr;
-    const int result = scute_pow_begin(handle_, static_cast<scute_pow_durability>(how), &s);
-    if (result < 0) {
-      (locks.unlock(), ...);
-      scute::detail::throw_last(result);
-    }
-    pow::section made(s);
     size_t added = 0;
     try {
       ((made.add(locks), ++added), ...);

@@ -2,6 +2,7 @@
 #include "engine/redo/redo.hpp"
 
 #include <cstring>
+#include <iterator>
 
 #include "base/planted.hpp"
 #include "engine/common/in_place.hpp"
@@ -13,6 +14,7 @@
 #include "pool/optimistic.hpp"
 #include "tx/claim_guard.hpp"
 #include "tx/conflict.hpp"
+#include "tx/small_changes.hpp"
 
 namespace scute::core::engine {
 namespace {
@@ -103,27 +105,32 @@ bool redo::can_free(const pool::lane& l, const tx::small_member& m) const noexce
 
 bool redo::commit_short(pool::lane& l, std::span<const tx::small_member> members,
                         std::span<const tx::inplace_range> in_place, tx::slot_keeper*) {
+  using change = tx::small_member::change;
   if (!in_place.empty()) return false;
   s_.require_healthy();
   tx::claim_guard mine(s_, l);
-  for (const tx::small_member& m : members) mine.add(m.header + format::header_size);
-  if (!SCUTE_PLANTED(claims)) mine.take();
   for (const tx::small_member& m : members)
-    if (m.what != tx::small_member::change::freed || !can_free(l, m)) return false;
-  pool::patch patches[tx::small_members_max];
+    if (m.what != change::fresh) mine.add(m.header + format::header_size);
+  if (!SCUTE_PLANTED(claims)) mine.take();
+  pool::patch patches[8 * tx::small_members_max];
+  size_t count = 0;
   entry_image image(l, format::entry_final);
-  for (size_t i = 0; i < members.size(); ++i) {
-    const tx::small_member& m = members[i];
-    format::fragment_header h{};
-    h.meta = format::make_meta(0, format::role::free, m.generation);
-    h.tag = format::make_tag(s_.sb.epoch, l.index, l.sequence + 1);
-    h.next = m.header;
-    h.checksum = pool::header_checksum(codec::checksum_kind::crc32c, m.header, h, nullptr, 0);
-    std::memcpy(m.image, &h, sizeof h);
-    patches[i] = {m.header, m.image, sizeof h, medium::purpose::metadata};
-    image.add(format::record_kind::data, m.header, m.image, sizeof h);
+  for (const tx::small_member& m : members) {
+    if (m.what == change::freed ? !can_free(l, m) : !tx::is_unchanged(s_, l, m)) return false;
+    if (tx::writes_header(s_, m)) tx::seal_small(s_, l, m);
+    tx::for_each_change(s_, m, [&](uint64_t begin, uint64_t end, medium::purpose why) {
+      if (count >= std::size(patches)) {
+        count = std::size(patches) + 1;
+        return;
+      }
+      const auto n = static_cast<uint32_t>(end - begin);
+      patches[count++] = {m.header + begin, m.image + begin, n, why};
+      image.add(format::record_kind::data, m.header + begin, m.image + begin, n);
+    });
+    if (count > std::size(patches)) return false;
   }
-  decide(l, image, {patches, members.size()});
+  if (count == 0) return true;
+  decide(l, image, {patches, count});
   apply(s_, l);
   finish(l, log_.has_undo(l) ? ending::in_place : ending::entry);
   return true;

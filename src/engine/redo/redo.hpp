@@ -52,7 +52,8 @@ class redo final : public tx::engine {
   void drain(pool::lane&) noexcept override {}
 
   void commit(pool::lane& l, const tx::write_set& w) override;
-  // For objects that are freed, each of one fragment: all that there is to write is a header of each.
+  // For objects that are freed, each of one fragment: all that there is to write is a header of each. Where objects have no
+  // checksums, for such that are changed or made as well.
   bool commit_short(pool::lane& l, std::span<const tx::small_member> members,
                     std::span<const tx::inplace_range> in_place, tx::slot_keeper* freed) override;
   void step(pool::lane& l, std::span<const pool::patch> patches) override;

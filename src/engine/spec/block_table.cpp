@@ -84,9 +84,13 @@ std::vector<uint64_t> block_table::new_list() const {
   return list;
 }
 
-void block_table::take_list(std::vector<uint64_t>& into) noexcept {
+void block_table::take_list(std::vector<uint64_t>& into, size_t n, size_t least) noexcept {
   const locked turn(lock_);
-  into.swap(list_);
+  const size_t some = std::max(least, list_.size() / n);
+  if (some >= list_.size()) return into.swap(list_);
+  const auto end = list_.begin() + static_cast<ptrdiff_t>(some);
+  into.assign(list_.begin(), end);
+  list_.erase(list_.begin(), end);
 }
 
 void block_table::put_back(uint64_t b) noexcept {

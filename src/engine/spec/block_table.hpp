@@ -84,8 +84,9 @@ class block_table {
 
   // A list that never needs memory again.
   std::vector<uint64_t> new_list() const;
-  // Takes the list as it is; it is empty from now on. into: empty, of new_list().
-  void take_list(std::vector<uint64_t>& into) noexcept;
+  // Takes an n-th part of the list, but `least` at least, in the order in which blocks came to it: that of their oldest records,
+  // but for those that were put back. into: empty, of new_list().
+  void take_list(std::vector<uint64_t>& into, size_t n, size_t least) noexcept;
   void put_back(uint64_t b) noexcept;
   // The lowest sequence that is not folded, of all blocks on the list; UINT64_MAX: none.
   uint64_t lowest() const noexcept;

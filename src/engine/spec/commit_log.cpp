@@ -14,10 +14,6 @@ namespace {
 constexpr uint64_t record_part_min = 64;  // a record is not cut into smaller parts, but for its end
 constexpr uint64_t horizon_magic = 0x486f727aULL << 32;  // "Horz"
 
-uint64_t horizon_at(const pool::state& s, uint64_t which, uint32_t replica) noexcept {
-  return s.geo.lane_offset(0, replica) + offsetof(format::lane_status, horizon) + which * 16;
-}
-
 }  // namespace
 
 uint64_t check_of_horizon(const pool::state& s, uint64_t sequence) noexcept {
@@ -25,38 +21,41 @@ uint64_t check_of_horizon(const pool::state& s, uint64_t sequence) noexcept {
   return horizon_magic | codec::crc32c(0, message, sizeof message);
 }
 
-horizon_found read_horizon(const pool::state& s) noexcept {
+horizon_found read_horizon(const pool::state& s, const log_home& home) noexcept {
   horizon_found best;
-  for (uint32_t r = 0; r < s.geo.lane_replicas; ++r)
+  for (uint32_t r = 0; r < home.horizon_copies(); ++r)
     for (uint32_t which = 0; which < 2; ++which) {
       uint64_t words[2];
-      if (!s.medium->read(horizon_at(s, which, r), words, sizeof words)) continue;
+      if (!home.target().read(home.horizon_at(which, r), words, sizeof words)) continue;
       if (words[1] == check_of_horizon(s, words[0]) && words[0] > best.sequence)
         best = {words[0], which};
     }
   return best;
 }
 
-void stream_horizon(const pool::state& s, medium::writer& w, horizon_found to) noexcept {
+void stream_horizon(const pool::state& s, const log_home& home, medium::writer& w,
+                    horizon_found to) noexcept {
   const uint64_t words[2] = {to.sequence, check_of_horizon(s, to.sequence)};
-  for (uint32_t r = 0; r < s.geo.lane_replicas; ++r)
-    w.stream(s.at(horizon_at(s, to.place, r)), words, sizeof words, medium::purpose::log);
+  for (uint32_t r = 0; r < home.horizon_copies(); ++r)
+    w.stream(home.target().base() + home.horizon_at(to.place, r), words, sizeof words,
+             medium::purpose::log);
 }
 
-commit_log::commit_log(pool::state& s, const segment_list& list, uint64_t horizon,
+commit_log::commit_log(pool::state& s, log_home& home, const segment_list& list, uint64_t horizon,
                        const std::vector<uint64_t>& last_frames)
     : s_(s),
+      home_(home),
       segment_size_(list.segment_size),
       layout_(list.layout()),
       written_(horizon),
       // What counts is not written over.
-      writes_(read_horizon(s).place),
+      writes_(read_horizon(s, home).place),
       durable_(horizon) {
   const std::vector<log::segment> all = list.segments(s.geo);
   segment_list made = list;
   made.chunks.resize(list.kept);
   made_with_ = made.segments(s.geo).size();
-  const size_t most = chunks_max(s) * (s.geo.chunk_size / segment_size_);
+  const size_t most = home.chunks_max() * (s.geo.chunk_size / segment_size_);
   uses_.reserve(most);
   uses_.resize(all.size());
   count_.store(all.size(), std::memory_order_relaxed);
@@ -70,7 +69,31 @@ commit_log::commit_log(pool::state& s, const segment_list& list, uint64_t horizo
       busy_.fetch_add(1, std::memory_order_relaxed);
   }
   for (uint32_t i = 0; i <= s.geo.lane_count; ++i)
-    lanes_.emplace_back(log::segment_writer(s.medium->base(), layout_, {s.salt, s.sb.epoch, i}));
+    lanes_.emplace_back(
+        log::segment_writer(home.target().base(), layout_, {s.salt, s.sb.epoch, i}));
+  if (home.is_apart())
+    for (uint32_t i = 0; i <= s.geo.lane_count; ++i) own_.emplace_back(home.target());
+  told_.resize(own_.size());
+}
+
+commit_log::stream_guard::stream_guard(commit_log& log)
+    : held_(log.is_apart() ? &log.stream_ : nullptr) {
+  if (held_ != nullptr) held_->lock();
+}
+
+void commit_log::stream_guard::end() noexcept {
+  if (waiting_mutex* const mine = std::exchange(held_, nullptr)) mine->unlock();
+}
+
+void commit_log::fence(medium::writer& w, uint32_t lane, fence_site at) noexcept {
+  if (!is_apart()) return w.fence(at);
+  medium::writer& own = own_[lane];
+  own.fence(at);
+  w.count.fences.add(1);
+  constexpr auto log = static_cast<size_t>(medium::purpose::log);
+  const uint64_t bytes = own.count.bytes[log].get();
+  w.count.bytes[log].add(bytes - std::exchange(told_[lane], bytes));
+  if (home_.target().failed()) s_.medium->fail_with(home_.target().failure());
 }
 
 // Calls fn(record, from, n) for the parts of records, and next(bytes) where a frame ends and another begins, so that the
@@ -121,7 +144,7 @@ commit_log::need commit_log::need_of(uint32_t lane,
         });
     return n;
   };
-  const uint64_t room = room_of(lane);
+  const uint64_t room = room_of(stream_of(lane));
   const need n = with(0);
   // It is not cut, however little it leaves.
   if (n.frames == 1 && n.bytes <= room) return {1, n.bytes, layout_.frame_max()};
@@ -132,6 +155,7 @@ bool commit_log::has_room(uint32_t lane, std::span<const log_range> records) {
   uint64_t bytes = sizeof(format::frame_head);
   for (const log_range& r : records)
     bytes += sizeof(format::log_record) + (r.bytes == nullptr ? 0 : round_up(r.length, 8));
+  lane = stream_of(lane);
   // Not so near the end that divide() would cut it.
   if (bytes + record_part_min > layout_.frame_max() || bytes > room_of(lane)) return false;
   lane_end& l = lanes_[lane];
@@ -141,6 +165,7 @@ bool commit_log::has_room(uint32_t lane, std::span<const log_range> records) {
 }
 
 bool commit_log::make_room(uint32_t lane, const need& n) {
+  lane = stream_of(lane);
   lane_end& l = lanes_[lane];
   l.image.reserve(std::min(n.bytes, layout_.frame_max()) + log::line_size);
   if (!take(lane, n.frames - (n.first != 0 ? 1 : 0))) return false;
@@ -179,6 +204,7 @@ bool commit_log::take(uint32_t lane, size_t segments) {
     free_.pop_back();
   }
   (folds ? of_fold_ : taken_) += more;
+  lanes_[lane].has += more;
   busy_.fetch_add(more, std::memory_order_relaxed);
   return true;
 }
@@ -192,12 +218,14 @@ void commit_log::begin_next(medium::writer& w, uint32_t lane, uint64_t before) n
   if (l.in) {
     use& left = uses_[*l.in];
     left.in_use = false;
+    --l.has;
     // Nothing may be left of it but what is void.
     if (left.last <= horizon() || SCUTE_PLANTED(clog_reuse)) put_free(*l.in);
   }
   uses_[next].in_use = true;
   uses_[next].last = 0;
   uses_[next].lane = lane;
+  begun_.fetch_add(1, std::memory_order_relaxed);
   l.leaves.store(false, std::memory_order_relaxed);
   l.in = next;
   l.out.begin(w, uses_[next].where, ++generation_, horizon(), before);
@@ -208,6 +236,7 @@ void commit_log::leave_added(uint32_t lane) noexcept {
   lane_end& l = lanes_[lane];
   const locked turn(mutex_);
   uses_[*l.in].in_use = false;
+  --l.has;
   if (uses_[*l.in].last <= horizon()) put_free(*l.in);
   l.in.reset();
   l.out.end();
@@ -215,16 +244,20 @@ void commit_log::leave_added(uint32_t lane) noexcept {
 
 void commit_log::append(medium::writer& w, uint32_t lane, std::span<const log_range> records,
                         uint32_t flags, uint64_t sequence, uint64_t transaction) noexcept {
+  medium::writer& to = way(w, lane);
+  if (is_shared(lane)) appended_.fetch_add(1, std::memory_order_relaxed);
+  lane = stream_of(lane);
   lane_end& l = lanes_[lane];
   // Of this one itself nothing is fenced yet.
-  const uint64_t before = l.appended;
-  if (l.first == 0) begin_next(w, lane, before);
+  const uint64_t before =
+      SCUTE_PLANTED(evid_before) ? sequence : l.fenced.load(std::memory_order_relaxed);
+  if (l.first == 0) begin_next(to, lane, before);
   uint32_t part = 0;
   const auto put = [&](uint32_t more) {
-    // Others look at it (with_live()).
+    // Others look at it (look_at()).
     std::atomic_ref(uses_[*l.in].last).store(sequence, std::memory_order_relaxed);
-    l.appended = sequence;
-    l.out.append(w, l.image, flags | more | part << frame_part_shift, sequence, transaction);
+    if (SCUTE_PLANTED(clog_fenced)) l.fenced.store(sequence);
+    l.out.append(to, l.image, flags | more | part << frame_part_shift, sequence, transaction);
   };
   log::segment_writer::start(l.image);
   divide(
@@ -236,7 +269,7 @@ void commit_log::append(medium::writer& w, uint32_t lane, std::span<const log_ra
       [&](uint64_t) {
         put(0);
         ++part;
-        begin_next(w, lane, before);
+        begin_next(to, lane, before);
         log::segment_writer::start(l.image);
       });
   put(frame_final);
@@ -247,9 +280,9 @@ commit_log::lack commit_log::keep_back(size_t segments, size_t others) {
   if (segments > to_keep_) {
     // What it has of the time when more was kept may be needed a while yet.
     const size_t kept = std::max(kept_back_, of_fold_ > to_keep_ ? of_fold_ + segments : segments);
-    size_t wanted = others + (kept > of_fold_ ? kept - of_fold_ : 0);
-    for (const use& u : uses_)
-      if (u.in_use && !u.of_fold && wanted != 0) --wanted;
+    size_t wanted = kept > of_fold_ ? kept - of_fold_ : 0;
+    for (uint32_t lane = 0; lane < fold_lane(); ++lane)
+      wanted += others - std::min(others, lanes_[lane].has);
     if (wanted > free_.size()) return {wanted - free_.size(), to_come()};
     kept_back_ = kept;
   }
@@ -263,21 +296,21 @@ void commit_log::write_horizon(medium::writer& w, uint64_t sequence) noexcept {
   if (sequence == written_ && is_written_) return;
   written_ = sequence;
   is_written_ = true;
-  stream_horizon(s_, w, {sequence, static_cast<uint32_t>(++writes_ % 2)});
+  stream_horizon(s_, home_, way(w, fold_lane()), {sequence, static_cast<uint32_t>(++writes_ % 2)});
 }
 
 std::vector<commit_log::horizon_copy> commit_log::horizon_copies() const {
   std::vector<horizon_copy> all;
-  horizon_found counts = read_horizon(s_);
+  horizon_found counts = read_horizon(s_, home_);
   if (is_written_) {
     counts = {written_, static_cast<uint32_t>(writes_ % 2)};
   } else {
     // A crash may have left it in both places, whole in one of them.
     const auto copies_in = [&](uint32_t which) {
       uint32_t n = 0;
-      for (uint32_t r = 0; r < s_.geo.lane_replicas; ++r) {
+      for (uint32_t r = 0; r < home_.horizon_copies(); ++r) {
         uint64_t words[2];
-        n += s_.medium->read(horizon_at(s_, which, r), words, sizeof words) &&
+        n += home_.target().read(home_.horizon_at(which, r), words, sizeof words) &&
                      words[0] == counts.sequence && words[1] == check_of_horizon(s_, words[0])
                  ? 1
                  : 0;
@@ -287,8 +320,8 @@ std::vector<commit_log::horizon_copy> commit_log::horizon_copies() const {
     counts.place = copies_in(1) > copies_in(0) ? 1 : 0;
   }
   if (counts.sequence == 0) return all;
-  for (uint32_t r = 0; r < s_.geo.lane_replicas; ++r)
-    all.push_back({horizon_at(s_, counts.place, r),
+  for (uint32_t r = 0; r < home_.horizon_copies(); ++r)
+    all.push_back({home_.horizon_at(counts.place, r),
                    {counts.sequence, check_of_horizon(s_, counts.sequence)}});
   return all;
 }
@@ -332,7 +365,7 @@ void commit_log::add(const segment_list& longer) {
 
 bool commit_log::take_off(uint32_t lane, const segment_list& shorter) {
   const size_t rest = shorter.segments(s_.geo).size();
-  lane_end& l = lanes_[lane];
+  lane_end& l = lanes_[stream_of(lane)];
   const locked turn(mutex_);
   // They may be what is kept.
   const auto stay = static_cast<size_t>(
@@ -347,11 +380,13 @@ bool commit_log::take_off(uint32_t lane, const segment_list& shorter) {
   if (l.in && added(*l.in)) {
     l.in.reset();
     l.out.end();
+    --l.has;
     busy_.fetch_sub(1, std::memory_order_relaxed);
   }
   const auto left = static_cast<size_t>(std::erase_if(l.taken, added));
   busy_.fetch_sub(left, std::memory_order_relaxed);
   taken_ -= left;
+  l.has -= left;
   std::erase_if(free_, added);
   uses_.resize(rest);
   count_.store(rest, std::memory_order_relaxed);

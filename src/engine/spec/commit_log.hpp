@@ -14,11 +14,14 @@
 //    way holds the horizon back. Fewer are kept only when what it has in them is void.
 // CLOG-4 Segments may be added while others are used, and taken off again when all that were added are free. They are the
 //    last ones, and taken last; and no lane stays at one when what it has appended is fenced, since a lane without work would
-//    keep it for good.
+//    keep it for good. (A stream that lanes share may: whoever takes segments off has it, and leaves it.)
 // CLOG-5 What a lane has appended is fenced when the fence behind it has returned: from then on all copies have it, and what
 //    they lack of it is damage (log_care.hpp).
 // CLOG-6 Who has taken segments appends to all of them without waiting for anything but stripes, and takes none while he waits.
 //    So what others have taken comes back, and is worth waiting for, like what is full.
+// CLOG-7 Frames of one stream with one sequence are parts of one whole. So where lanes share a stream, one transaction at a
+//    time draws a sequence for it and appends, and the next one's is higher. A fence there is one of all that was appended
+//    before, whoever has done it.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +31,9 @@
 #include <vector>
 
 #include "base/lock.hpp"
+#include "base/planted.hpp"
 #include "base/waiting.hpp"
-#include "engine/spec/segment_list.hpp"
+#include "engine/spec/log_home.hpp"
 #include "log/segment_writer.hpp"
 
 namespace scute::core::engine {
@@ -48,22 +52,28 @@ struct log_range {
   format::record_kind kind;
 };
 
-// The horizon that the lane's words tell, 0 if they tell none, and in which of the two places.
-struct horizon_found {
-  uint64_t sequence = 0;
-  uint32_t place = 0;
-};
-uint64_t check_of_horizon(const pool::state& s, uint64_t sequence) noexcept;  // the second word
-horizon_found read_horizon(const pool::state& s) noexcept;
-// Streams the two words to a place, in all copies.
-void stream_horizon(const pool::state& s, medium::writer& w, horizon_found to) noexcept;
-
 class commit_log {
  public:
   // Nothing of the list's segments is needed but frames above `horizon`, if any are left: those segments are given with
   // the sequence of their last frame, the others with 0.
-  commit_log(pool::state& s, const segment_list& list, uint64_t horizon,
+  commit_log(pool::state& s, log_home& home, const segment_list& list, uint64_t horizon,
              const std::vector<uint64_t>& last_frames);
+
+  // While it lives nobody else appends to the stream that all lanes share, if they do (log_home::is_apart()): from the
+  // question for room to the last frame, and neither over a fence nor while anything is pinned before it began. Sequences
+  // are drawn within, so those of the stream grow (CLOG-7). Taken before stripes, and before the fold's lock.
+  class stream_guard {
+   public:
+    explicit stream_guard(commit_log& log)
+        SCUTE_NO_LOCK_ANALYSIS;  // taken where lanes share a stream
+    ~stream_guard() { end(); }
+    stream_guard(const stream_guard&) = delete;
+    stream_guard& operator=(const stream_guard&) = delete;
+    void end() noexcept SCUTE_NO_LOCK_ANALYSIS;  // as well
+
+   private:
+    waiting_mutex* held_;
+  };
 
   // Frames that these records take, with what the lane has appended by now: how many, their bytes, and how many of these the
   // first one may have in the lane's segment; 0: it begins another.
@@ -80,38 +90,57 @@ class commit_log {
   bool has_room(uint32_t lane, std::span<const log_range> records);
   // There will be, when all that is full or taken by now is folded: so it is worth waiting for (CLOG-6).
   bool will_have_room(const need& n);
-  // Appends them as parts of one whole. There is room; durable at the next fence.
+  // Appends them as parts of one whole. There is room; durable by the lane's fence().
   void append(medium::writer& w, uint32_t lane, std::span<const log_range> records, uint32_t flags,
               uint64_t sequence, uint64_t transaction) noexcept;
   // What frames of many different sizes find of a segment at least: they are cut where it ends (need_of).
   uint64_t usable() const noexcept {
     return layout_.frame_max() - split_min() - 2 * bytes_of_frame(0) - 128;
   }
-  // All that the lane has appended is durable. In its thread.
-  void fenced(uint32_t lane) noexcept {
-    lane_end& l = lanes_[lane];
-    l.fenced.store(l.appended, std::memory_order_release);
-    if (l.in && *l.in >= made_with_) leave_added(lane);  // CLOG-4
+  // What the lane has appended up to this sequence, its last one, is durable. In its thread.
+  void fenced(uint32_t lane, uint64_t sequence) noexcept {
+    lane_end& l = lanes_[stream_of(lane)];
+    uint64_t before = l.fenced.load(std::memory_order_relaxed);
+    while (before < sequence &&
+           !l.fenced.compare_exchange_weak(before, sequence, std::memory_order_release,
+                                           std::memory_order_relaxed)) {
+    }
+    // CLOG-4. Others append to a shared stream meanwhile, so nothing of it is looked at here.
+    if (!is_shared(lane) && l.in && *l.in >= made_with_) leave_added(lane);
   }
   // What a frame with so many bytes of records takes of a segment.
   uint64_t bytes_of_frame(uint64_t records) const noexcept {
     return layout_.lines_of(records + sizeof(format::frame_head)) * log::line_size;
   }
   uint32_t fold_lane() const noexcept { return s_.geo.lane_count; }
+  bool is_apart() const noexcept { return !own_.empty(); }
+  // What the lane has appended, or what was written of the horizon (by the fold's lane), is durable, or the pool has failed. w: with which
+  // that was done.
+  void fence(medium::writer& w, uint32_t lane, fence_site at) noexcept;
+  // Grows with whatever is appended by lanes.
+  uint64_t appended() const noexcept { return appended_.load(std::memory_order_relaxed); }
+  // Sequences of a shared stream, in a turn: the last one that was drawn; 0 if each lane has a stream of its own.
+  uint64_t drawn() const noexcept { return SCUTE_PLANTED(clog_drawn) ? 0 : drawn_; }
+  void drawn(uint64_t sequence) noexcept {
+    if (is_apart()) drawn_ = sequence;
+  }
 
-  // Streams it; to be called in ascending order, by one thread at a time. Durable by the writer's next fence, then say so.
+  // Streams it; to be called in ascending order, by one thread at a time. Durable by the fence of the fold's lane, then say so.
   void write_horizon(medium::writer& w, uint64_t sequence) noexcept;
   void horizon_is_durable() noexcept;
   uint64_t written() const noexcept { return written_; }
   uint64_t horizon() const noexcept { return durable_.load(std::memory_order_relaxed); }
 
   // Keeps so many segments for the fold, those included that it has. Returns how many are missing, if there shall be `others`
-  // for the lanes beside them, with those that they are at; then nothing is changed. Fewer than before it may always keep.
+  // for each lane beside them, with those that it has: the one that it is at, and what it has taken; then nothing is changed.
+  // Fewer than before it may always keep.
   // `to_come`: how many of them folds bring.
   struct lack {
     size_t missing = 0, to_come = 0;
   };
   lack keep_back(size_t segments, size_t others);
+  // Segments that were begun in this session, by anybody; grows.
+  uint64_t begun() const noexcept { return begun_.load(std::memory_order_relaxed); }
   // More than the least.
   bool is_keeping_more() {
     const locked turn(mutex_);
@@ -175,6 +204,9 @@ class commit_log {
     return {busy_.load(std::memory_order_relaxed) * bytes,
             count_.load(std::memory_order_relaxed) * bytes};
   }
+  bool is_half_full() const noexcept {
+    return busy_.load(std::memory_order_relaxed) * 2 >= count_.load(std::memory_order_relaxed);
+  }
   bool is_nearly_full() const noexcept {
     return busy_.load(std::memory_order_relaxed) * 4 >= count_.load(std::memory_order_relaxed) * 3;
   }
@@ -190,13 +222,13 @@ class commit_log {
     uint32_t lane = no_lane;  // that has begun it, in this session
   };
   struct lane_end {
-    explicit lane_end(log::segment_writer w) : out(w) {}
+    explicit lane_end(const log::segment_writer& w) : out(w) {}
     log::segment_writer out;
     std::optional<size_t> in;
     std::vector<size_t> taken;  // segments for what comes next
+    size_t has = 0;             // of these, and the one that it is at; under mutex_
     uint64_t first = 0;         // as in need, for what comes next
     byte_buffer image;
-    uint64_t appended = 0;            // sequence of its last frame
     std::atomic<uint64_t> fenced{0};  // CLOG-5
     std::atomic<bool> leaves{false};  // as soon as it appends again
   };
@@ -215,7 +247,20 @@ class commit_log {
   void leave_added(uint32_t lane) noexcept;
   size_t to_come() const SCUTE_REQUIRES(mutex_);
 
+  bool is_shared(uint32_t lane) const noexcept { return is_apart() && lane != fold_lane(); }
+  uint32_t stream_of(uint32_t lane) const noexcept { return is_shared(lane) ? 0 : lane; }
+  medium::writer& way(medium::writer& w, uint32_t lane) noexcept {
+    return is_apart() ? own_[lane] : w;
+  }
+
   pool::state& s_;
+  log_home& home_;
+  std::deque<medium::writer> own_;  // of a home apart: one for each lane, and the fold's
+  waiting_mutex stream_;            // CLOG-7
+  uint64_t drawn_ = 0;              // of whoever has it
+  std::atomic<uint64_t> appended_{0};
+  std::vector<uint64_t>
+      told_;  // by lane: bytes that its own writer has counted, and the other one as well
   uint64_t segment_size_;
   size_t made_with_;  // segments that are not taken off
   log::segment_layout layout_;
@@ -227,6 +272,7 @@ class commit_log {
   std::vector<size_t> free_ SCUTE_GUARDED_BY(mutex_);
   uint64_t generation_ SCUTE_GUARDED_BY(mutex_) = 0;
   std::atomic<size_t> count_{0}, busy_{0};
+  std::atomic<uint64_t> begun_{0};
   size_t to_keep_ SCUTE_GUARDED_BY(mutex_) = kept_least;  // as soon as can be
   size_t kept_back_ SCUTE_GUARDED_BY(mutex_) = kept_least;
   size_t of_fold_ SCUTE_GUARDED_BY(mutex_) =

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/planted.hpp"
 #include "base/rounding.hpp"
@@ -90,6 +91,7 @@ bool fold::fold_block(uint64_t b, uint64_t& highest) {
   s_.locks.unlock_exclusive(stripe);
   if (renewed != 0 && folded) {
     clock_ = renewed;
+    renewed_ = true;
     log_.append(w_, log_.fold_lane(), records_, frame_step, renewed, 0);
   }
   return folded;
@@ -104,21 +106,37 @@ uint64_t fold::least_bound() const noexcept {
 
 bool fold::cycle() {
   const locked turn(mutex_);
+  return round(true);
+}
+
+void fold::help() {
+  const locked turn(mutex_);
+  round(false);
+}
+
+bool fold::round(bool all) {
   s_.require_healthy();
   short_of_memory_ = false;
-  if (late_ != nullptr) late_->resolve_oldest(late_at_once);  // LATE-5
-  table_.take_list(taken_);
+  if (late_ != nullptr) late_->resolve_oldest(pool::resolver::at_once());  // LATE-5
+  table_.take_list(taken_, all ? 1 : help_part, help_least);
   uint64_t highest = floor_.load(std::memory_order_relaxed);
-  // FOLD-3
-  if (log_.is_keeping_more())
-    std::ranges::sort(
-        taken_, {}, [&](uint64_t b) { return table_.at(b).first.load(std::memory_order_relaxed); });
+  // FOLD-3. A heap stays within its bounds though a sequence may fall meanwhile (LATE-3).
+  if (log_.is_keeping_more()) {
+    const auto oldest = [&](uint64_t b) {
+      return table_.at(b).first.load(std::memory_order_relaxed);
+    };
+    std::ranges::make_heap(taken_, {}, oldest);
+    std::ranges::sort_heap(taken_, {}, oldest);
+  }
   for (const uint64_t b : taken_)
     if (!fold_block(b, highest)) table_.put_back(b);
   taken_.clear();
   w_.fence(fence_site::fold);
+  // What the horizon leaves behind of ranges in place is in these records alone.
+  if (std::exchange(renewed_, false) && log_.is_apart())
+    log_.fence(w_, log_.fold_lane(), fence_site::renewal);
   s_.require_healthy();
-  log_.fenced(log_.fold_lane());
+  log_.fenced(log_.fold_lane(), clock_);
   floor_.store(highest, std::memory_order_seq_cst);
   const uint64_t bound = least_bound();
   // LATE-3, in this order: what is resolved meanwhile goes over to the table.
@@ -128,7 +146,7 @@ bool fold::cycle() {
   log_.write_horizon(w_, std::max(to, log_.written()));
   const bool more = !table_.is_clean() || log_.written() < highest || late != UINT64_MAX;
   // By this thread: another one's fence completes nothing of what this one has streamed.
-  w_.fence(fence_site::horizon);
+  log_.fence(w_, log_.fold_lane(), fence_site::horizon);
   s_.require_healthy();
   log_.horizon_is_durable();
   if (short_of_memory_) throw std::bad_alloc();
@@ -144,7 +162,12 @@ void fold::past(uint64_t sequence) {
 }
 
 void fold::all() {
-  past(std::max(table_.highest(), floor()));
+  const auto applied = [&] {
+    // A round that somebody else is in has taken its blocks off the list.
+    const locked turn(mutex_);
+    return std::max(table_.highest(), floor());
+  };
+  past(applied());
 }
 
 }  // namespace scute::core::engine

@@ -57,19 +57,24 @@ class fold {
 
   // One round over all that was on the list. True if something is left to fold, or to make void (FOLD-4). Throws std::bad_alloc, SCUTE_E_IO.
   bool cycle();
+  // The same of a part of them, those that came to the list first: so the horizon moves, and nobody waits for all. Throws as
+  // cycle() does.
+  void help();
   // Until the durable horizon has passed this sequence, of something that is applied.
   void past(uint64_t sequence);
   // Until it has passed all that was applied when this was called (FOLD-4).
   void all();
 
  private:
-  static constexpr uint64_t late_at_once = 64;  // blocks, some 400 KiB of reading each
+  // Who helps folds so many blocks at least, and such a part of all.
+  static constexpr size_t help_least = 64, help_part = 4;
   struct alignas(64) lane_bound {
     std::atomic<uint64_t> sequence{no_bound};
   };
   struct open_range {
     uint64_t offset, length;
   };
+  bool round(bool all) SCUTE_REQUIRES(mutex_);
   bool fold_block(uint64_t b, uint64_t& highest) SCUTE_REQUIRES(mutex_);
   bool renew(uint64_t b) SCUTE_REQUIRES(mutex_);
   uint64_t least_bound() const noexcept;
@@ -88,7 +93,8 @@ class fold {
   byte_buffer copies_;
   std::vector<open_range> open_;
   bool short_of_memory_ = false;
-  uint64_t clock_ = 0;  // the sequence last drawn for a renewal
+  uint64_t clock_ = 0;    // the sequence last drawn for a renewal
+  bool renewed_ = false;  // since the log's last fence
   alignas(64) std::byte page_[block_table::page];
 };
 

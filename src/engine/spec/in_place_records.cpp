@@ -110,13 +110,15 @@ void spec::open_range(pool::lane& l, const tx::inplace_range& r) {
     std::memcpy(old + (r.offset - g.begin), r.old, r.length);
     mine.records.push_back({g.begin, old, g.end - g.begin, format::record_kind::undo});
     find_blocks(mine);
+    commit_log::stream_guard turn(*log_);
     make_room(l, mine, growth::allowed);
     const flight under_way(*fold_, l.index, mine.clock);
     const uint64_t sequence = draw(mine);
     log_->append(l.w, l.index, mine.records, frame_step, sequence, l.transaction);
-    l.w.fence(fence_site::spec_save);
+    turn.end();
+    log_->fence(l.w, l.index, fence_site::spec_save);
     s_.require_healthy();
-    log_->fenced(l.index);
+    log_->fenced(l.index, sequence);
     // First all clocks: there is a record of this sequence now, whatever becomes of the range (SPEC-3).
     for (const uint64_t b : mine.blocks) {
       const pool::held_stripe held(s_.locks, table_->stripe_of(b));

@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/planted.hpp"
 #include "engine/spec/log_care.hpp"
 #include "log/segment_writer.hpp"
 
@@ -16,6 +17,7 @@ namespace {
 // Words that are the same in every head of the segment: each is there, or still what a lent chunk begins with.
 bool may_be_torn(const pool::state& s, const log::segment_layout& layout,
                  const format::segment_head& h) noexcept {
+  if (SCUTE_PLANTED(evid_torn)) return false;
   const auto either = [](uint64_t found, uint64_t wanted) { return found == 0 || found == wanted; };
   return either(h.magic, format::segment_magic) && either(h.salt, s.salt) &&
          either(h.redundancy, static_cast<uint32_t>(layout.how())) &&
@@ -23,14 +25,14 @@ bool may_be_torn(const pool::state& s, const log::segment_layout& layout,
 }
 
 // EVID-3, of a segment without a valid head.
-bool has_lost_head(const pool::state& s, const log::segment_layout& layout,
+bool has_lost_head(const pool::state& s, const log_home& home, const log::segment_layout& layout,
                    const log::segment& at) noexcept {
   const bool tracks = layout.how() == log::redundancy::tracks;
   for (uint32_t c = 0; c < 2; ++c) {
     if (c == 1 && layout.how() == log::redundancy::one_copy) break;
     format::segment_head h;
     const uint64_t offset = tracks ? at.at[0] + (c == 0 ? 0 : layout.sum_offset_of(0)) : at.at[c];
-    if (s.medium->read(offset, &h, sizeof h) && may_be_torn(s, layout, h)) return false;
+    if (home.target().read(offset, &h, sizeof h) && may_be_torn(s, layout, h)) return false;
   }
   return true;
 }
@@ -51,26 +53,31 @@ size_t left_for(const std::vector<log::segment_contents>& contents, size_t i) no
 
 }  // namespace
 
-bool is_misleading(const pool::state& s, const log::segment_layout& layout,
+bool is_misleading(const pool::state& s, const log_home& home, const log::segment_layout& layout,
                    const log::segment& at) {
-  return has_lost_head(s, layout, at) && !reader_of(s, layout).read_head(at);
+  return has_lost_head(s, home, layout, at) && !reader_of(s, home, layout).read_head(at);
 }
 
-void clear_misleading(pool::state& s, medium::writer& w, const segment_list& list) {
+void clear_misleading(pool::state& s, medium::writer& w, const log_home& home,
+                      const segment_list& list) {
+  medium::writer own(home.target());
+  medium::writer& to = home.is_apart() ? own : w;
   const log::segment_layout layout = list.layout();
   const std::byte nothing[log::line_size] = {};
   bool any = false;
   for (const log::segment& at : list.segments(s.geo)) {
-    if (!is_misleading(s, layout, at)) continue;
-    log::store_lines(w, s.medium->base(), layout, at, 0, nothing);
+    if (SCUTE_PLANTED(evid_misleading)) break;
+    if (!is_misleading(s, home, layout, at)) continue;
+    log::store_lines(to, home.target().base(), layout, at, 0, nothing);
     any = true;
   }
   if (!any) return;
-  w.fence(fence_site::log_evidence);
+  to.fence(fence_site::log_evidence);
+  if (home.target().failed()) s.medium->fail_with(home.target().failure());
   s.require_healthy();
 }
 
-void tell_damage(pool::state& s, const segment_list& list, uint64_t horizon,
+void tell_damage(pool::state& s, const log_home& home, const segment_list& list, uint64_t horizon,
                  const std::vector<frame_seen>& frames,
                  const std::vector<log::segment_contents>& contents) {
   const log::segment_layout layout = list.layout();
@@ -81,17 +88,22 @@ void tell_damage(pool::state& s, const segment_list& list, uint64_t horizon,
                    segments[segment].at[0] + layout.offset_of(position), n});
   };
   // EVID-1
-  std::map<std::pair<uint64_t, uint32_t>, uint64_t> last;  // by epoch and lane
+  const size_t unfenced_max = home.is_apart() ? s.geo.lane_count : 1;
+  std::map<std::pair<uint64_t, uint32_t>, std::set<uint64_t>> highest;  // by epoch and lane
   for (const frame_seen& f : frames) {
-    uint64_t& l = last[{f.epoch, f.lane}];
-    l = std::max(l, f.sequence);
+    std::set<uint64_t>& h = highest[{f.epoch, f.lane}];
+    h.insert(f.sequence);
+    if (h.size() > unfenced_max) h.erase(h.begin());
   }
   std::vector<bool> told(segments.size(), false);
   for (const frame_seen& f : frames) {
     if (f.lane >= s.geo.lane_count) continue;
-    const bool fenced = f.sequence < last[{f.epoch, f.lane}];
+    const bool fenced = f.sequence < *highest[{f.epoch, f.lane}].begin();
+    const bool behind_gap =
+        f.behind_gap && (fenced || !home.is_apart() || SCUTE_PLANTED(evid_shared));
     if (f.flawed && fenced) tell(f.segment, f.position, f.length, SCUTE_OUTCOME_REPAIRED);
-    if ((f.behind_gap || (fenced && !f.whole)) && !told[f.segment]) {
+    if (SCUTE_PLANTED(evid_silent)) continue;
+    if ((behind_gap || ((fenced || SCUTE_PLANTED(evid_parts)) && !f.whole)) && !told[f.segment]) {
       tell(f.segment, 0, list.segment_size, SCUTE_OUTCOME_LOST);
       told[f.segment] = true;
     }
@@ -100,7 +112,7 @@ void tell_damage(pool::state& s, const segment_list& list, uint64_t horizon,
   std::set<std::tuple<uint64_t, uint32_t, uint64_t>> there;  // epoch, lane, sequence
   for (const frame_seen& f : frames) there.insert({f.epoch, f.lane, f.sequence});
   for (size_t i = 0; i < segments.size(); ++i) {
-    if (!contents[i].head) continue;
+    if (!contents[i].head || SCUTE_PLANTED(evid_left)) continue;
     const format::segment_head& h = *contents[i].head;
     if (h.lane >= s.geo.lane_count || h.before <= horizon ||
         there.contains({h.epoch, h.lane, h.before}))
@@ -110,8 +122,8 @@ void tell_damage(pool::state& s, const segment_list& list, uint64_t horizon,
     told[left] = true;
   }
   for (size_t i = 0; i < segments.size(); ++i)
-    if (!told[i] &&
-        (contents[i].blind != 0 || (!contents[i].head && has_lost_head(s, layout, segments[i]))))
+    if (!told[i] && (contents[i].blind != 0 ||
+                     (!contents[i].head && has_lost_head(s, home, layout, segments[i]))))
       tell(i, 0, list.segment_size, SCUTE_OUTCOME_LOST);
 }
 

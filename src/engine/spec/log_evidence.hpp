@@ -4,8 +4,10 @@
 //
 // EVID-1 A lane fences what it has appended before it appends under another sequence. So of a lane's frames all but those of its
 //    highest sequence were durable in all copies: where one of these is flawed, a copy was damaged. Of the fold's lane, which
-//    appends several before its fence, nothing of the kind is known.
-// EVID-2 So a frame of a lane behind a place without one, or parts without the others before a later frame, prove
+//    appends several before its fence, nothing of the kind is known. In a stream that all lanes share each of them may have one
+//    sequence that was not fenced, and fences are those of all that came before (CLOG-7): so all but as many of the
+//    highest were durable as there are lanes.
+// EVID-2 So a frame of a lane behind a place without one (in a shared stream: one that was durable), or parts without the others before a later frame, prove
 //    that something decided is missing: it is told as lost, at that place. Which objects it was about nobody knows any more.
 // EVID-3 A segment without a head has lost one if no copy of the head could be what a store of one has left, torn or not; or if
 //    it cannot be read. So have places that cannot be read in too many copies.
@@ -16,7 +18,7 @@
 
 #include <vector>
 
-#include "engine/spec/segment_list.hpp"
+#include "engine/spec/log_home.hpp"
 #include "log/segment_reader.hpp"
 #include "pool/state.hpp"
 
@@ -33,14 +35,16 @@ struct frame_seen {
 };
 
 // Posts events, and counts. `frames`: all above `horizon`; `contents`: of each segment. Reads heads of segments.
-void tell_damage(pool::state& s, const segment_list& list, uint64_t horizon,
+void tell_damage(pool::state& s, const log_home& home, const segment_list& list, uint64_t horizon,
                  const std::vector<frame_seen>& frames,
                  const std::vector<log::segment_contents>& contents);
 
 // Of a segment that nothing counts in: true if its head would be told as lost after a crash (EVID-3). Then it is to begin with
 // zeros.
-bool is_misleading(const pool::state& s, const log::segment_layout& layout, const log::segment& at);
+bool is_misleading(const pool::state& s, const log_home& home, const log::segment_layout& layout,
+                   const log::segment& at);
 // Sees to that for all segments: none of them is needed.
-void clear_misleading(pool::state& s, medium::writer& w, const segment_list& list);
+void clear_misleading(pool::state& s, medium::writer& w, const log_home& home,
+                      const segment_list& list);
 
 }  // namespace scute::core::engine

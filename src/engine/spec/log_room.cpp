@@ -8,8 +8,8 @@
 
 namespace scute::core::engine {
 
-log_room::log_room(pool::state& s, heap::heap& h, commit_log& log, fold& f, segment_list list)
-    : s_(s), heap_(h), log_(log), fold_(f), list_(std::move(list)) {
+log_room::log_room(pool::state& s, log_home& home, commit_log& log, fold& f, segment_list list)
+    : s_(s), home_(home), log_(log), fold_(f), list_(std::move(list)) {
   larger_.store(list_.chunks.size() > list_.kept, std::memory_order_relaxed);
 }
 
@@ -26,6 +26,12 @@ bool log_room::make(pool::lane& l, const commit_log::need& n) {
   return true;
 }
 
+// ROOM-8
+void log_room::help_fold() {
+  const uint64_t begun = log_.begun();
+  if (helped_at_.exchange(begun, std::memory_order_relaxed) != begun) fold_.help();
+}
+
 void log_room::refuse(const commit_log::need& n) const {
   throw failure(SCUTE_E_NOSPC,
                 s_.path + ": the log has no room for a transaction of " + std::to_string(n.bytes) +
@@ -40,18 +46,18 @@ void log_room::lend(pool::lane& l, const commit_log::need& n) {
 void log_room::lend_segments(pool::lane& l, uint64_t segments) {
   const locked turn(list_mutex_);
   const size_t chunks = chunks_of_segments(s_.geo, list_, segments);
-  if (list_.chunks.size() + chunks > chunks_max(s_))
+  if (list_.chunks.size() + chunks > home_.chunks_max())
     throw failure(SCUTE_E_NOSPC,
                   s_.path + ": a transaction takes " + std::to_string(chunks) +
                       " chunks for its log, and " +
-                      std::to_string(chunks_max(s_) - list_.chunks.size()) +
+                      std::to_string(home_.chunks_max() - list_.chunks.size()) +
                       " more can be listed; commit more often, or make the pool with more room for "
                       "each lane (fewer lanes)");
   segment_list longer = list_;
-  std::vector<uint64_t> lent = heap_.lend(l, chunks);
+  std::vector<uint64_t> lent = home_.lend(l, list_, chunks);
   longer.chunks.insert(longer.chunks.end(), lent.begin(), lent.end());
-  heap_.retain(longer.chunks);
-  if (!SCUTE_PLANTED(room_list)) write_list(s_, l.w, longer);
+  home_.retain(longer);
+  if (!SCUTE_PLANTED(room_list)) home_.write(l.w, longer);
   log_.add(longer);
   list_ = std::move(longer);
   larger_.store(true, std::memory_order_relaxed);
@@ -78,17 +84,19 @@ bool log_room::give_back(pool::lane& l) {
 bool log_room::take_off(pool::lane& l) noexcept {
   keep_less();
   try {
+    const commit_log::stream_guard mine(log_);  // before the list's, as where a commit lends
     const locked turn(list_mutex_);
     if (list_.chunks.size() == list_.kept) return true;
     segment_list shorter = list_;
     shorter.chunks.resize(list_.kept);
     std::vector<uint64_t> back(list_.chunks.begin() + list_.kept, list_.chunks.end());
     if (!log_.take_off(l.index, shorter)) return false;
-    write_list(s_, l.w, shorter);
+    if (SCUTE_PLANTED(companion_cut)) home_.take_back(l, back);
+    home_.write(l.w, shorter);
     list_ = std::move(shorter);
     larger_.store(false, std::memory_order_relaxed);
-    heap_.retain(list_.chunks);
-    heap_.take_back(l, back);
+    home_.retain(list_);
+    home_.take_back(l, back);
     return true;
   } catch (...) {  // NOLINT(bugprone-empty-catch): what is left lent the next open takes back
     return false;
@@ -96,7 +104,8 @@ bool log_room::take_off(pool::lane& l) noexcept {
 }
 
 uint64_t log_room::segments_of(uint64_t reserved) const noexcept {
-  return reserved == 0 ? commit_log::kept_least : 4 + 2 * (reserved / log_.usable());
+  if (reserved == 0) return commit_log::kept_least;
+  return 4 + 2 * (reserved / log_.usable());
 }
 
 uint64_t log_room::reserve(pool::lane& l, uint64_t offset, uint64_t bytes) {
@@ -121,7 +130,7 @@ uint64_t log_room::reserve(pool::lane& l, uint64_t offset, uint64_t bytes) {
 
 void log_room::keep_enough(pool::lane& l) {
   // What a fold renews takes segments itself: so waiting has an end.
-  constexpr unsigned folds_max = 3, waits_max = 100;
+  constexpr unsigned folds_max = 3, waits_max = 100, refused_max = 10'000;
   unsigned spins = 0;
   for (unsigned attempt = 0;; ++attempt) {
     commit_log::lack lack;
@@ -129,19 +138,25 @@ void log_room::keep_enough(pool::lane& l) {
       const locked turn(open_mutex_);
       const uint64_t wanted = segments_of(open_bytes_.load());
       if (wanted <= kept_.load()) return;
-      lack = log_.keep_back(wanted, 2 * size_t{s_.geo.lane_count});
+      lack = log_.keep_back(wanted, 2);
       if (lack.missing == 0) {
         kept_.store(wanted);
         continue;
       }
     }
     s_.require_healthy();
-    if (attempt < folds_max || (attempt < waits_max && lack.missing <= lack.to_come)) {
-      fold_.cycle();
-      if (attempt >= folds_max) spin_pause(spins);
-    } else {
-      lend_segments(l, lack.missing);
+    const bool comes = lack.missing <= lack.to_come;
+    if (attempt >= folds_max && (!comes || attempt % waits_max == 0)) {
+      try {
+        lend_segments(l, lack.missing);
+        continue;
+      } catch (const failure& e) {
+        // ROOM-4: others may have been faster each time.
+        if (e.code() != SCUTE_E_NOSPC || !comes || attempt >= refused_max) throw;
+      }
     }
+    fold_.cycle();
+    if (attempt >= folds_max) spin_pause(spins);
   }
 }
 

@@ -18,6 +18,8 @@
 //    of two who do it at once the second sees the first.
 // ROOM-7 What is kept falls only by keep_less(), which says so first and then looks again at what is counted. A transaction's
 //    end only counts: as long as few bytes are open nothing is kept anew, nor given back.
+// ROOM-8 Who commits while the log is nearly full folds a part of what there is, and once for each segment that is begun, by
+//    anybody: so it is no fold of the whole pool that a commit waits for, and a horizon that others hold back costs no fold with each commit.
 #pragma once
 
 #include <atomic>
@@ -26,17 +28,16 @@
 #include "base/waiting.hpp"
 #include "engine/spec/commit_log.hpp"
 #include "engine/spec/fold.hpp"
-#include "heap/heap.hpp"
 
 namespace scute::core::engine {
 
 class log_room {
  public:
-  log_room(pool::state& s, heap::heap& h, commit_log& log, fold& f, segment_list list);
+  log_room(pool::state& s, log_home& home, commit_log& log, fold& f, segment_list list);
 
-  // Folds if the log is nearly full.
+  // Folds some of it if the log is nearly full.
   void help() {
-    if (log_.is_nearly_full()) fold_.cycle();
+    if (log_.is_nearly_full()) help_fold();
   }
   // Room for what comes next in the lane. False if folds do not make it: then lend() may.
   bool make(pool::lane& l, const commit_log::need& n);
@@ -67,19 +68,21 @@ class log_room {
   }
 
  private:
+  void help_fold();
   void lend_segments(pool::lane& l, uint64_t segments);
   void keep_enough(pool::lane& l);
   uint64_t segments_of(uint64_t reserved) const noexcept;
   bool take_off(pool::lane& l) noexcept;
 
   pool::state& s_;
-  heap::heap& heap_;
+  log_home& home_;
   commit_log& log_;
   fold& fold_;
   waiting_mutex list_mutex_;  // taken before the heap's
   segment_list list_;         // of whoever has list_mutex_
   std::atomic<bool> larger_{false};
   std::atomic<uint64_t> looked_at_{0};  // the horizon at the last look for what could go back
+  std::atomic<uint64_t> helped_at_{0};  // segments begun by then (ROOM-8)
   std::atomic<uint64_t> open_bytes_{0};
   waiting_mutex open_mutex_;                            // of who changes kept_
   std::atomic<uint64_t> kept_{commit_log::kept_least};  // segments, for open_bytes_

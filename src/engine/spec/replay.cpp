@@ -9,6 +9,7 @@
 #include "base/rounding.hpp"
 #include "engine/common/recovery.hpp"
 #include "engine/spec/commit_log.hpp"
+#include "engine/spec/file_pages.hpp"
 #include "engine/spec/log_care.hpp"
 #include "engine/spec/log_evidence.hpp"
 #include "log/segment_reader.hpp"
@@ -62,24 +63,24 @@ class part_places {
 
 }  // namespace
 
-uint64_t find_horizon(const pool::state& s, const segment_list& list) {
-  uint64_t horizon = read_horizon(s).sequence;
-  log::segment_reader reader = reader_of(s, list.layout());
+uint64_t find_horizon(const pool::state& s, const log_home& home, const segment_list& list) {
+  uint64_t horizon = read_horizon(s, home).sequence;
+  log::segment_reader reader = reader_of(s, home, list.layout());
   for (const log::segment& at : list.segments(s.geo))
     if (const auto head = reader.read_head(at)) horizon = std::max(horizon, head->horizon);
   return horizon;
 }
 
-replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
+replayed replay(pool::state& s, medium::writer& w, log_home& home, const segment_list& list,
                 tx::recovery_watch* watch) {
   replayed r;
   const std::vector<log::segment> segments = list.segments(s.geo);
-  r.horizon = find_horizon(s, list);
+  r.horizon = find_horizon(s, home, list);
   r.highest = r.horizon;
   r.last_frames.resize(segments.size());
   std::vector<found_frame> frames;
   std::vector<format::segment_head> heads(segments.size());
-  log::segment_reader reader = reader_of(s, list.layout());
+  log::segment_reader reader = reader_of(s, home, list.layout());
   std::vector<log::segment_contents> contents;
   for (size_t i = 0; i < segments.size(); ++i) {
     const log::segment_contents c = reader.read(segments[i], [&](const log::frame& f) {
@@ -146,17 +147,28 @@ replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
     });
   // REPLAY-1
   const log::segment_layout layout = list.layout();
+  medium::writer own(home.target());
+  medium::writer& to = home.is_apart() ? own : w;
   const auto keep = [&](size_t segment, uint64_t position, std::span<const std::byte> lines,
                         bool flawed) {
-    layout.for_each_store(position, lines,
-                          [&](uint32_t copy, uint64_t offset, const std::byte* from, size_t n) {
-                            std::byte* const at = s.at(segments[segment].at[copy] + offset);
-                            if (flawed)
-                              w.stream(at, from, n, medium::purpose::log);
-                            else
-                              w.flush(at, n, medium::purpose::log);
-                          });
+    layout.for_each_store(
+        position, lines, [&](uint32_t copy, uint64_t offset, const std::byte* from, size_t n) {
+          std::byte* const at = home.target().base() + segments[segment].at[copy] + offset;
+          // Of a file of its own nothing is known but what is written again.
+          if (flawed || (home.is_apart() && !SCUTE_PLANTED(companion_rewrite)))
+            to.stream(at, from, n, medium::purpose::log);
+          else
+            to.flush(at, n, medium::purpose::log);
+        });
   };
+  // Before anything is stored there, what tells of it is as it was found.
+  tell_damage(s, home, list, r.horizon, seen, contents);
+  // BESIDE-5: also where nothing that counts is stored, lanes will append.
+  uint64_t renewed = 0;
+  if (home.is_apart())
+    for (const log::segment& at : segments)
+      for (uint32_t copy = 0; copy < layout.copies(); ++copy)
+        renewed += renew_lost_pages(to, at.at[copy], at.at[copy] + layout.size());
   size_t last = segments.size();
   for (const found_frame* f : counting) {
     r.last_frames[f->segment] = std::max(r.last_frames[f->segment], f->sequence);
@@ -166,11 +178,11 @@ replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
     last = f->segment;
     keep(f->segment, f->position, f->lines, f->flawed);
   }
-  if (!counting.empty()) {
-    w.fence(fence_site::replay_log);
+  if (!counting.empty() || renewed != 0) {
+    to.fence(fence_site::replay_log);
+    if (home.target().failed()) s.medium->fail_with(home.target().failure());
     s.require_healthy();
   }
-  tell_damage(s, list, r.horizon, seen, contents);
   if (watch != nullptr) watch->replay_begins();
   // Where the medium has the bytes, nothing older may be stored: so these are looked for first.
   struct placed_range {

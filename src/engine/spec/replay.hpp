@@ -10,11 +10,15 @@
 //    copies: a dead process has stored it, and no fence may have completed that.
 // REPLAY-2 The horizon stays, so all of this may be cut short anywhere and run again: the records stay live until a fold
 //    has gone past them.
+//
+// One thread does it. A pool of 16 GiB whose log of 64 MiB was 70 percent full opened in 53 ms, of the 100 that were wanted
+// (docs/engines.md, "Times beside each other"); what took longer, the parity, is computed behind the opening by several threads.
+// Several threads here would want the records sorted by blocks first, since of a byte the newest one has to be stored last.
 #pragma once
 
 #include <vector>
 
-#include "engine/spec/segment_list.hpp"
+#include "engine/spec/log_home.hpp"
 #include "engine/spec/unresolved.hpp"
 #include "tx/engine.hpp"
 
@@ -29,9 +33,9 @@ struct replayed {
 };
 
 // Alone in the pool. Throws failure(SCUTE_E_CORRUPT) if a record contradicts the geometry; nothing was changed then.
-replayed replay(pool::state& s, medium::writer& w, const segment_list& list,
+replayed replay(pool::state& s, medium::writer& w, log_home& home, const segment_list& list,
                 tx::recovery_watch* watch);
 // The horizon alone, of a pool that was closed properly.
-uint64_t find_horizon(const pool::state& s, const segment_list& list);
+uint64_t find_horizon(const pool::state& s, const log_home& home, const segment_list& list);
 
 }  // namespace scute::core::engine

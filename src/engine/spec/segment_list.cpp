@@ -52,7 +52,7 @@ std::vector<log::segment> segment_list::segments(const pool::geometry& g) const 
   return all;
 }
 
-segment_list plan_log(const pool::geometry& g, uint64_t cap) {
+segment_list plan_log(const pool::geometry& g, uint64_t cap, bool apart) {
   segment_list plan;
   const auto segment = [&](uint64_t bytes) {
     return std::clamp(std::bit_floor(bytes / segments_least(g)), uint64_t{log::segment_page},
@@ -63,7 +63,7 @@ segment_list plan_log(const pool::geometry& g, uint64_t cap) {
   plan.how = log::redundancy::one_copy;
   if (g.lane_replicas > 1) {
     plan.how = log::redundancy::tracks;
-    if (plan.segment_size < tracks_min * 2) {
+    if (apart || plan.segment_size < tracks_min * 2) {
       plan.how = log::redundancy::two_copies;
       plan.segment_size = segment(bytes / 2);
     }

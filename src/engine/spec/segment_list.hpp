@@ -35,7 +35,8 @@ struct segment_list {
 void lend_log(pool::state& s, heap::heap& h, pool::lane& l, medium::writer& w, uint64_t cap);
 
 // How a log of about `cap` bytes, all copies, is to be made in this pool: all but the chunks. cap 0: by the pool's size.
-segment_list plan_log(const pool::geometry& g, uint64_t cap);
+// apart: in a file of its own, where two copies take fewer pages than tracks.
+segment_list plan_log(const pool::geometry& g, uint64_t cap, bool apart = false);
 // Chunks that such a log takes, its copies included.
 size_t chunks_of_log(const pool::geometry& g, const segment_list& plan, uint64_t cap);
 // A pool that is made with these options has room for the log, and for objects. Throws SCUTE_E_RANGE, with the least size that has.

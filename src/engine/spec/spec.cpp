@@ -11,12 +11,14 @@
 #include "engine/common/in_place.hpp"
 #include "engine/spec/log_evidence.hpp"
 #include "engine/spec/pages.hpp"
+#include "engine/spec/pool_home.hpp"
 #include "engine/spec/replay.hpp"
 #include "engine/spec/under_way.hpp"
 #include "pool/columns.hpp"
 #include "pool/fragment.hpp"
 #include "pool/grip.hpp"
 #include "pool/optimistic.hpp"
+#include "pool/superblock.hpp"
 #include "tx/conflict.hpp"
 
 namespace scute::core::engine {
@@ -31,7 +33,20 @@ spec::~spec() {
 
 // ---- its life -----------------------------------------------------------------------------------------
 
+// Where the superblock says that the log is. clean: the pool was closed properly, so that its log may be made anew.
+log_home& spec::find_home(bool clean) {
+  if (home_ != nullptr) return *home_;
+  if ((s_.sb.incompat & format::incompat_log_file) == 0) {
+    home_ = std::make_unique<pool_home>(s_, heap_);
+  } else if (auto found = companion::find(s_, clean)) {
+    beside_ = found.get();
+    home_ = std::move(found);
+  }
+  return *home_;
+}
+
 void spec::find_log() {
+  if ((s_.sb.incompat & format::incompat_log_file) != 0) return;
   const std::optional<segment_list> list = read_list(s_);
   if (!list) return;
   s_.lost_log.keep();
@@ -40,60 +55,93 @@ void spec::find_log() {
 }
 
 tx::recovery_report spec::recover(medium::writer& w, tx::recovery_watch* watch) {
-  std::optional<segment_list> list = read_list(s_);
-  if (!list)
-    throw failure(
-        SCUTE_E_CORRUPT,
-        s_.path +
-            ": the list of log segments is damaged in all copies; restore the pool from a backup");
+  unclean_ = true;
+  log_home& home = find_home(false);
+  segment_list list = home.read();
   // REPLAY-1: a dead process may have stored both, and no fence may have completed that.
-  if (const horizon_found h = read_horizon(s_); h.sequence != 0) stream_horizon(s_, w, h);
-  keep_list(s_, w, *list);
-  replayed r = replay(s_, w, *list, watch);
+  home.keep(w, list);
+  replayed r = replay(s_, w, home, list, watch);
   recovered_ = r.highest;
   table_ = std::make_unique<block_table>(s_);
   if (s_.has_parity && !r.written.ranges.empty()) {
     last_frames_ = std::move(r.last_frames);
     late_ = std::make_unique<unresolved_columns>(s_, *table_, r.written);
     s_.resolving = late_.get();
+    w.fence(fence_site::spec_late);
   } else {
     // Everything is where it belongs, durably: nothing of the log is needed any more.
-    commit_log log(s_, *list, r.horizon, r.last_frames);
+    commit_log log(s_, home, list, r.horizon, r.last_frames);
     log.write_horizon(w, std::max(r.highest, r.horizon));
+    log.fence(w, log.fold_lane(), fence_site::spec_recovered);
   }
-  w.fence(fence_site::spec_recovered);
   s_.require_healthy();
-  clear_misleading(s_, w, *list);
+  clear_misleading(s_, w, home, list);
   return r.report;
 }
 
+void spec::prepare() {
+  if ((s_.sb.incompat & format::incompat_log_file) == 0 || s_.read_only) return;
+  find_home(true);
+  // BESIDE-3: of an unclean pool the epoch that was found may be in a cache only, and a head that is two ahead fits nothing.
+  if (unclean_ && !SCUTE_PLANTED(companion_seen)) {
+    pool::write_superblock(s_.service_alone(), s_.sb);
+    s_.require_healthy();
+  }
+  if (!SCUTE_PLANTED(companion_announce)) beside_->announce(s_.sb.epoch + 1);
+}
+
 void spec::start() {
-  std::optional<segment_list> list = read_list(s_);
-  if (!list)
-    throw failure(
-        SCUTE_E_CORRUPT,
-        s_.path +
-            ": the list of log segments is damaged in all copies; restore the pool from a backup");
-  find_log();  // of one that an engine switch has made
-  heap_.retain(list->chunks);
-  const uint64_t horizon = find_horizon(s_, *list);
-  const uint64_t floor = std::max(recovered_, horizon);  // LATE-4
   if (table_ == nullptr) table_ = std::make_unique<block_table>(s_);
-  log_ = std::make_unique<commit_log>(s_, *list, late_ != nullptr ? horizon : floor, last_frames_);
+  if ((s_.sb.incompat & format::incompat_log_file) != 0) {
+    if (s_.read_only) return;  // nothing will be appended
+    if (home_ == nullptr) {
+      auto made = companion::made(s_);
+      beside_ = made.get();
+      home_ = std::move(made);
+    }
+    beside_->begin(s_.sb.epoch);
+  }
+  log_home& home = find_home(true);
+  segment_list list = home.read();
+  find_log();  // of one that an engine switch has made
+  home.retain(list);
+  const uint64_t horizon = find_horizon(s_, home, list);
+  const uint64_t floor = std::max(recovered_, horizon);  // LATE-4
+  log_ = std::make_unique<commit_log>(s_, home, list, late_ != nullptr ? horizon : floor,
+                                      last_frames_);
   fold_ = std::make_unique<fold>(s_, *table_, *log_, floor, late_.get());
-  room_ = std::make_unique<log_room>(s_, heap_, *log_, *fold_, std::move(*list));
-  care_ = std::make_unique<log_care>(s_, *log_, *fold_, *room_);
+  room_ = std::make_unique<log_room>(s_, home, *log_, *fold_, std::move(list));
+  care_ = std::make_unique<log_care>(s_, home, *log_, *fold_, *room_);
   for (lane_state& l : lanes_) l.clock = floor;
+  log_->drawn(floor);
+  // CARE-4
+  if (!unclean_ && !s_.read_only && !SCUTE_PLANTED(care_heads)) care_->mend_heads();
+}
+
+void spec::closed() noexcept {
+  try {
+    if (beside_ != nullptr) beside_->end();
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the superblock says it as well
+  }
 }
 
 tx::engine::log_state spec::log() const noexcept {
-  if (log_ == nullptr) return {};
+  log_state all;
+  if (beside_ != nullptr)
+    all.file = beside_->target().size();
+  else if (s_.beside != nullptr && (s_.sb.incompat & format::incompat_log_file) != 0)
+    all.file = companion::size_beside(s_);
+  if (log_ == nullptr) return all;
   const commit_log::fill f = log_->how_full();
-  return {f.all, f.used, log_->horizon()};
+  all.cap = f.all;
+  all.used = f.used;
+  all.horizon = log_->horizon();
+  return all;
 }
 
 bool spec::give_back_log(pool::lane& l) {
-  return room_ != nullptr && room_->is_larger() && room_->give_back(l);
+  // A file of its own takes no chunks.
+  return room_ != nullptr && !log_->is_apart() && room_->is_larger() && room_->give_back(l);
 }
 
 void spec::look_at_log(bool repair, const tx::log_finding_fn& tell) {
@@ -105,7 +153,16 @@ void spec::for_each_live_log(const std::function<void(uint64_t offset, uint64_t 
 }
 
 bool spec::background() noexcept {
-  if (s_.medium->failed()) return false;
+  if (s_.medium->failed() || fold_ == nullptr) return false;
+  // A sync of the pool's file writes all of its dirty pages, and keeps the disk from the log's: so not while transactions
+  // come in, unless it is time.
+  constexpr unsigned looks_max = 50;
+  if (log_->is_apart()) {
+    const uint64_t now = log_->appended();
+    const bool busy = std::exchange(seen_, now) != now;
+    if (busy && !log_->is_half_full() && ++looks_ < looks_max) return true;
+    looks_ = 0;
+  }
   try {
     room_->keep_less();
     const bool mended = !s_.lost_log.pending() || care_->mend_lost_pages();
@@ -116,11 +173,11 @@ bool spec::background() noexcept {
 }
 
 // Of any lane, which may be another thread's: nothing is written through it.
-void spec::drain(pool::lane&) noexcept {
-  if (s_.medium->failed()) return;
+void spec::drain(pool::lane&) {
+  if (s_.medium->failed() || fold_ == nullptr) return;
   try {
     fold_->all();
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the log has it
+  } catch (const failure&) {  // NOLINT(bugprone-empty-catch): of the medium, which the caller asks
   }
 }
 
@@ -157,11 +214,14 @@ void spec::make_room(pool::lane& l, lane_state& mine, growth may) {
 
 // SPEC-3
 uint64_t spec::draw(lane_state& mine) noexcept {
-  uint64_t highest = std::max(mine.clock, SCUTE_PLANTED(spec_floor) ? 0 : fold_->floor());
+  uint64_t highest =
+      std::max({mine.clock, log_->drawn(), SCUTE_PLANTED(spec_floor) ? 0 : fold_->floor()});
   for (const uint64_t b : mine.blocks)
     if (!SCUTE_PLANTED(spec_clock))
       highest = std::max(highest, table_->at(b).clock.load(std::memory_order_acquire));
-  return mine.clock = highest + 1;
+  mine.clock = highest + 1;
+  log_->drawn(mine.clock);
+  return mine.clock;
 }
 
 void spec::find_blocks(lane_state& mine) {
@@ -229,15 +289,16 @@ void spec::apply(pool::lane& l, lane_state& mine, uint64_t sequence, how stores)
 // ---- transactions -------------------------------------------------------------------------------------------
 
 // Steps 1 to 3 for what the lane's state and l.pieces have.
-void spec::decide(pool::lane& l, lane_state& mine, uint32_t flags, how stores,
-                  std::span<const tx::inplace_range> ranges) {
+void spec::decide(pool::lane& l, lane_state& mine, commit_log::stream_guard& turn, uint32_t flags,
+                  how stores, std::span<const tx::inplace_range> ranges) {
   const pins held(*this, mine);
   const flight under_way(*fold_, l.index, mine.clock);
   const uint64_t sequence = draw(mine);
   log_->append(l.w, l.index, mine.records, flags, sequence, l.transaction);
-  l.w.fence(fence_site::spec_decide);
+  turn.end();
+  log_->fence(l.w, l.index, fence_site::spec_decide);
   s_.require_healthy();
-  log_->fenced(l.index);
+  log_->fenced(l.index, sequence);
   l.begun.store(++l.sequence, std::memory_order_release);
   apply(l, mine, sequence, stores);
   apply_in_place(l, mine, sequence, ranges);
@@ -256,8 +317,9 @@ void spec::commit(pool::lane& l, const tx::write_set& w) {
   plan(mine, w.patches);
   find_blocks(mine);
   pool::split(s_, l, w.patches);  // takes memory, and nothing that does comes behind (CLOG-6)
+  commit_log::stream_guard turn(*log_);
   make_room(l, mine, growth::allowed);
-  decide(l, mine, 0, how::cached, w.in_place);
+  decide(l, mine, turn, 0, how::cached, w.in_place);
   s_.require_healthy();
   end_reservation(l, mine);
   s_.watch.deferred();
@@ -276,8 +338,9 @@ void spec::step(pool::lane& l, std::span<const pool::patch> patches) {
   plan(mine, patches);
   find_blocks(mine);
   pool::split(s_, l, patches);
+  commit_log::stream_guard turn(*log_);
   make_room(l, mine, growth::never);
-  decide(l, mine, frame_step, how::cached, {});
+  decide(l, mine, turn, frame_step, how::cached, {});
   s_.watch.deferred();
 }
 
@@ -291,8 +354,9 @@ void spec::stage(pool::lane& l, std::span<const pool::patch> patches) {
     mine.records.push_back({p.offset, nullptr, p.length, format::record_kind::placed});
   find_blocks(mine);
   pool::split(s_, l, patches);
+  commit_log::stream_guard turn(*log_);
   make_room(l, mine, growth::never);
-  decide(l, mine, frame_step, how::streamed, {});
+  decide(l, mine, turn, frame_step, how::streamed, {});
   s_.require_healthy();
   s_.watch.deferred();
 }

@@ -47,6 +47,7 @@
 
 #include "engine/spec/block_table.hpp"
 #include "engine/spec/commit_log.hpp"
+#include "engine/spec/companion.hpp"
 #include "engine/spec/fold.hpp"
 #include "engine/spec/log_care.hpp"
 #include "engine/spec/log_room.hpp"
@@ -67,7 +68,9 @@ class spec final : public tx::engine {
     return late_ != nullptr && late_->pending();
   }
   void resume(uint64_t) override {}
+  void prepare() override;
   void start() override;
+  void closed() noexcept override;
   log_state log() const noexcept override;
   bool give_back_log(pool::lane& l) override;
   void look_at_log(bool repair, const tx::log_finding_fn& tell) override;
@@ -77,7 +80,7 @@ class spec final : public tx::engine {
   }
   bool has_background() const noexcept override { return true; }
   bool background() noexcept override;
-  void drain(pool::lane& l) noexcept override;
+  void drain(pool::lane& l) override;
 
   void commit(pool::lane& l, const tx::write_set& w) override;
   bool commit_short(pool::lane& l, std::span<const tx::small_member> members,
@@ -103,9 +106,10 @@ class spec final : public tx::engine {
   enum class growth : bool { never, allowed };
   void make_room(pool::lane& l, lane_state& mine, growth may);
   uint64_t draw(lane_state& mine) noexcept;
+  log_home& find_home(bool clean);
   enum class how : uint8_t { cached, streamed };
-  void decide(pool::lane& l, lane_state& mine, uint32_t flags, how stores,
-              std::span<const tx::inplace_range> ranges);
+  void decide(pool::lane& l, lane_state& mine, commit_log::stream_guard& turn, uint32_t flags,
+              how stores, std::span<const tx::inplace_range> ranges);
   void store_parity(pool::lane& l, lane_state& mine, uint64_t offset, uint64_t parity, uint32_t n,
                     const std::byte* fresh, how stores) noexcept;
   void apply(pool::lane& l, lane_state& mine, uint64_t sequence, how stores) noexcept;
@@ -113,7 +117,6 @@ class spec final : public tx::engine {
                       std::span<const tx::inplace_range> ranges) noexcept;
   void add_part(pool::lane& l, lane_state& mine, const tx::small_member& m, uint64_t begin,
                 uint64_t end, medium::purpose why);
-  bool add_changed(pool::lane& l, lane_state& mine, const tx::small_member& m);
   void renew_images(const pool::lane& l, std::span<const tx::small_member> members,
                     std::span<const tx::inplace_range> ranges) noexcept;
   void end_reservation(pool::lane& l, lane_state& mine) noexcept;
@@ -128,6 +131,11 @@ class spec final : public tx::engine {
   // Of recovery, if there was one: the highest sequence, and the last one of each segment.
   uint64_t recovered_ = 0;
   std::vector<uint64_t> last_frames_;
+  bool unclean_ = false;  // it was needed
+  std::unique_ptr<log_home> home_;
+  companion* beside_ = nullptr;  // home_, if it is one
+  uint64_t seen_ = 0;            // by background(): the log's use at its last look
+  unsigned looks_ = 0;           // since the last fold
   std::unique_ptr<block_table> table_;
   std::unique_ptr<unresolved_columns> late_;  // null: nothing is left
   // From start() on.

@@ -93,6 +93,14 @@ scenario& scenario::share_locks(unsigned locks) {
   recipe_->locks = locks;
   return *this;
 }
+scenario& scenario::late_at_once(unsigned blocks) {
+  recipe_->late = blocks;
+  return *this;
+}
+scenario& scenario::with_log_file() {
+  recipe_->log_file = true;
+  return *this;
+}
 scenario& scenario::probe(std::function<void(scute::pool&)> body) {
   set_probe(of_pool(std::move(body)));
   return *this;

@@ -13,10 +13,18 @@
 namespace scute::testing {
 
 pool_subject::pool_subject(const detail::pool_recipe& recipe)
-    : options_(recipe.options), locks_before_(share_locks(recipe.locks)) {}
+    : options_(recipe.options),
+      log_file_(recipe.log_file),
+      locks_before_(share_locks(recipe.locks)),
+      late_before_(resolve_at_once(recipe.late)) {}
 
 pool_subject::~pool_subject() {
   share_locks(locks_before_);
+  resolve_at_once(late_before_);
+}
+
+uint64_t pool_subject::size() const {
+  return options_.size + (log_file_ ? simulated_place_size : 0);
 }
 
 void pool_subject::create(memory& m, uint64_t seed) {
@@ -117,6 +125,10 @@ injury pool_subject::injure(fault_moment when, std::span<const std::byte> image,
   if (when == fault_moment::before_recovery) return injure_replica(image, number);
   // Without payload checksums nobody would know which page is wrong.
   return options_.protection == SCUTE_PROTECT_MLPC ? injure_page(image, number) : injury{};
+}
+
+void set_engine(scute::pool& pool, scute_engine engine) {
+  scute::detail::check(switch_engine(pool.native_handle(), engine));
 }
 
 void pool_subject::lose_page(uint64_t offset) {

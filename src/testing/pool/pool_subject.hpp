@@ -15,18 +15,20 @@ namespace detail {
 // What a scenario's pools are made by.
 struct pool_recipe {
   scute_options options{};
-  unsigned locks = 0;  // of column blocks; 0: as many as there are
+  unsigned locks = 0;     // of column blocks; 0: as many as there are
+  bool log_file = false;  // there is room for one beside the pool
+  uint64_t late = 0;      // blocks that a fold resolves at once; 0: as many as there are
 };
 }  // namespace detail
 
 class pool_subject final : public subject {
  public:
-  // While it lives all pools share as many locks as the recipe says, so one is made inside of the life of
-  // another one or after it.
+  // While it lives all pools share as many locks as the recipe says, and resolve as many blocks at once, so one is made inside of
+  // the life of another one or after it.
   explicit pool_subject(const detail::pool_recipe& recipe);
   ~pool_subject() override;
 
-  uint64_t size() const override { return options_.size; }
+  uint64_t size() const override;
   // The seed gives the pool's identity.
   void create(memory& m, uint64_t seed) override;
   void open(memory& m) override;
@@ -53,7 +55,9 @@ class pool_subject final : public subject {
 
  private:
   const scute_options options_;
+  const bool log_file_;
   const unsigned locks_before_;
+  const uint64_t late_before_;
   std::optional<scute::pool> pool_;
 };
 

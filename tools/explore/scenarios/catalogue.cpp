@@ -49,6 +49,9 @@ const std::vector<entry>& catalogue() {
     add_parts_scenarios(list);
     add_several_scenarios(list);
     add_spec_scenarios(list);
+    add_late_scenarios(list);
+    add_log_damage_scenarios(list);
+    add_log_file_scenarios(list);
     add_pow_scenarios(list);
     return list;
   }();

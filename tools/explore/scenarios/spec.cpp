@@ -7,7 +7,6 @@
 
 #include "scenarios/catalogue.hpp"
 #include "scenarios/directory.hpp"
-#include "scenarios/layout.hpp"
 
 namespace scute::explore {
 namespace {
@@ -264,67 +263,6 @@ testing::scenario overtaken(const level& l, uint64_t) {
   return s;
 }
 
-// The power fails with the parity of a commit not written back: the next process has its columns unresolved.
-void die_with_old_parity(const testing::stage& at, const std::function<void(change&)>& body) {
-  scute::detail::check(scute_drain(at.pool().native_handle()));
-  const std::vector<std::byte> before(at.bytes().begin(), at.bytes().end());
-  change c(at.pool(), 0);
-  body(c);
-  c.commit();
-  at.abandon();
-  const layout where(at.bytes());
-  const uint64_t begin = where.parity(0), end = where.zone_end();
-  at.damage(begin, {before.data() + begin, end - begin});
-  at.open();
-}
-
-// Columns that an opening has left unresolved: others are written, some are resolved by a fold, all are, or none; and then the
-// power fails again (LATE-1, LATE-3, LATE-4).
-testing::scenario late(const level& l) {
-  auto s = start("spec-late", l, 2);
-  s.observe([](scute::pool& p) { return contents(p, 0); });
-  for (unsigned k = 0; k < 3; ++k) {
-    s.step_on_stage("two objects are overwritten; the power fails", [k](const testing::stage& at) {
-      die_with_old_parity(at, [k](change& c) {
-        c.overwrite(k % 3, 10 + k);
-        c.overwrite((k + 1) % 3, 20 + k);
-      });
-    });
-    s.step("overwrite one of them",
-           [k](scute::pool& p) { commit(p, 0, [&](change& c) { c.overwrite(k % 3, 30 + k); }); });
-    if (k != 1) drain(s);
-    s.step_on_stage("die once more", [](const testing::stage& at) {
-      at.abandon();
-      at.open();
-    });
-    s.step("in place", [k](scute::pool& p) {
-      commit(p, 0, [&](change& c) { c.edit_in_place(2, 100, 300, 40 + k); });
-    });
-    if (k == 1)
-      s.step("resolve all", [](scute::pool& p) {
-        scute::detail::check(scute_recovery_wait(p.native_handle(), nullptr, nullptr));
-      });
-    drain(s);
-  }
-  return s;
-}
-
-// Segments whose columns are unresolved are not used again, however much is written (LATE-3, LATE-5).
-testing::scenario late_turns(const level& l) {
-  auto s = start("spec-late-turns", l, 1);
-  s.observe([](scute::pool& p) { return contents(p, 0); });
-  s.step_on_stage("the small ones are overwritten; the power fails", [](const testing::stage& at) {
-    die_with_old_parity(at, [](change& c) {
-      c.overwrite(0, 10);
-      c.overwrite(1, 20);
-    });
-  });
-  for (unsigned k = 0; k < 10; ++k)
-    s.step("overwrite the largest",
-           [k](scute::pool& p) { commit(p, 0, [&](change& c) { c.overwrite(2, 30 + k); }); });
-  return s;
-}
-
 }  // namespace
 
 void add_spec_scenarios(std::vector<entry>& to) {
@@ -335,10 +273,7 @@ void add_spec_scenarios(std::vector<entry>& to) {
           {"spec-in-place", "engine spec: ranges that the log knows, and does not know", in_place},
           {"spec-granules", "engine spec: ranges that share granules", granules},
           {"spec-parts", "engine spec: transactions of several frames", parts},
-          {"spec-placed", "engine spec: large objects, and what comes after them", placed},
-          {"spec-late", "engine spec: columns that an opening leaves unresolved", late},
-          {"spec-late-turns", "engine spec: a log that is turned over behind such an opening",
-           late_turns}},
+          {"spec-placed", "engine spec: large objects, and what comes after them", placed}},
          to);
   // Of two parities there is too little room in so small a pool.
   add_at({spec_levels[0], spec_levels[1]},

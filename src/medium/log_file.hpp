@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A medium for a file that is written one piece behind the other and read only when it is opened: the log of a pool on a
+// disk (engine/spec/companion.hpp). It is not mapped; its addresses stand for offsets, and nobody may look there. What is
+// streamed is kept in memory until a fence writes it with pwrite() and makes it durable with fdatasync(). All threads that
+// fence at the same time share both (medium/group_sync.hpp). A store to a mapped page that was just written
+// back costs a fault and, by measurement, three times the sync of a pwrite() into it.
+//
+// STREAM-1 A fence returns when everything that its thread has streamed before is durable, or the medium has failed. Pieces
+//    that overlap reach the file in the order in which they were streamed.
+// STREAM-2 Nothing is written after a failure: a later sync may claim success for pages that the first one has lost.
+// STREAM-3 Before anything rests on what is read, refresh() lets go of what the page cache has: a process whose sync has failed
+//    may have left bytes there that the device does not have, in pages that the kernel calls clean.
+#pragma once
+
+#include <memory>
+
+#include "base/waiting.hpp"
+#include "medium/file_handle.hpp"
+#include "medium/group_sync.hpp"
+#include "medium/medium.hpp"
+
+namespace scute::core::medium {
+
+class log_file final : public medium {
+ public:
+  // With access::read nothing that is streamed goes anywhere. Otherwise throws SCUTE_E_NOSPC if this process may not write to
+  // all of the file.
+  log_file(file_handle file, access how);
+  const char* flush_name() const noexcept override { return "fdatasync"; }
+
+  bool read(uint64_t offset, void* to, size_t n) const noexcept override;
+  void refresh() override;
+  void lose_page(uint64_t, const std::byte*) noexcept override {}
+  void revoke_page(uint64_t) noexcept override {}
+  bool restore_page(writer&, uint64_t, const std::byte*) noexcept override { return false; }
+
+  // Writes zeros to [from, to), so that no later write has to give the file blocks, and makes them durable with the file's
+  // length. Throws SCUTE_E_NOSPC, SCUTE_E_IO. Nobody streams there meanwhile.
+  void write_zeros(uint64_t from, uint64_t to);
+  // Bytes behind it are given back.
+  void cut(uint64_t size) noexcept override;
+  const std::string& path() const noexcept { return file_.path(); }
+  int descriptor() const noexcept { return file_.fd(); }
+
+ protected:
+  void do_stream(writer& w, void* dst, const void* src, size_t n) noexcept override;
+  void do_store(void* dst, const void* src, size_t n) noexcept override;
+  void do_flush(writer& w, const void* p, size_t n) noexcept override;
+  void do_fence(writer& w) noexcept override;
+
+ private:
+  // Pieces that lie one behind the other in the file. As many runs as there are copies, and some more.
+  struct run {
+    uint64_t offset = 0, length = 0;
+    std::unique_ptr<std::byte[]> bytes;
+  };
+  static constexpr size_t runs_max = 8, run_size = size_t{64} << 10;
+  struct pieces {
+    run runs[runs_max];
+    size_t used = 0;
+  };
+
+  void keep(uint64_t offset, const std::byte* from, size_t n) noexcept SCUTE_REQUIRES(lock_);
+  bool write_all(pieces& p) noexcept;
+  bool write(uint64_t offset, const std::byte* from, size_t n) noexcept;
+  void lead() noexcept;
+
+  file_handle file_;
+  group_sync group_;
+  // Held for copies in memory; and, if one of these finds no room, over the writes that make room.
+  waiting_mutex lock_;
+  pieces kept_[2];
+  size_t current_ SCUTE_GUARDED_BY(lock_) = 0;  // the other one is written by whoever leads
+  waiting_mutex writing_;                       // taken after lock_
+};
+
+}  // namespace scute::core::medium

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "session/replaced.hpp"
+
+#include "base/failure.hpp"
+#include "medium/mapped_medium.hpp"
+#include "pool/superblock.hpp"
+
+namespace scute::core {
+namespace {
+
+// What a creation by an earlier version left when it was killed.
+bool unfinished(const std::string& path) {
+  try {
+    return medium::file_handle::open(path, medium::access::read).is_only_zeros();
+  } catch (const failure&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+bool replaceable(const std::string& path) {
+  try {
+    auto m = medium::map_file(medium::file_handle::open(path, medium::access::write),
+                              SCUTE_MEDIUM_AUTO, medium::access::read);
+    pool::read_superblock(*m, path);
+  } catch (const failure& e) {
+    if (e.code() == SCUTE_E_NOENT) return false;
+    if (e.code() == SCUTE_E_FORMAT && !unfinished(path))
+      throw failure(SCUTE_E_EXISTS, path + " exists and is not a Scute pool, so it is left alone");
+    // A pool that is damaged beyond opening may be replaced.
+    if (e.code() != SCUTE_E_FORMAT && e.code() != SCUTE_E_CORRUPT && e.code() != SCUTE_E_TRUNCATED)
+      throw;
+  }
+  return true;
+}
+
+}  // namespace scute::core

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "testing/pool/simulated_place.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "base/failure.hpp"
+#include "testing/pool/simulated_medium.hpp"
+
+namespace scute::testing {
+namespace {
+
+// As medium/log_file.hpp. A file that is synced as a whole: a fence makes durable what any thread has streamed before, if its
+// own thread has streamed anything; else it does nothing. Until a fence writes what is streamed, nobody reads it back;
+// a crash may leave any of it all the same, since others' fences write it.
+class sized_medium final : public simulated_medium {
+ public:
+  sized_medium(model::simulated_memory& m, uint64_t from, uint64_t size, uint64_t number)
+      : simulated_medium(m, from, size), slot(number), m_(m), start_(from) {}
+  void resize(uint64_t size) noexcept { size_ = size; }
+  // Nothing is behind its end.
+  bool read(uint64_t offset, void* to, size_t n) const noexcept override {
+    if (offset + n > size_ || !simulated_medium::read(offset, to, n)) return false;
+    const uint64_t at = start_ + offset;
+    for (auto p = dirty_.rbegin(); p != dirty_.rend(); ++p) {
+      if (p->before.empty()) continue;
+      const uint64_t begin = std::max(at, p->at), end = std::min(at + n, p->at + p->n);
+      if (begin < end)
+        std::memcpy(static_cast<std::byte*>(to) + (begin - at), p->before.data() + (begin - p->at),
+                    end - begin);
+    }
+    return true;
+  }
+  const uint64_t slot;
+
+ protected:
+  void do_stream(scute::core::medium::writer& w, void* dst, const void* src,
+                 size_t n) noexcept override {
+    const uint64_t at = start_ + static_cast<uint64_t>(static_cast<std::byte*>(dst) - base_);
+    const std::byte* const there = m_.bytes().data() + at;
+    std::vector<std::byte> before(there, there + n);
+    m_.store(at, src, n);
+    dirty_.push_back({++streamed_, at, n, std::move(before)});
+    do_flush(w, dst, n);
+  }
+  // A sync finds pages that were stored to, and not those that a dead process has left clean.
+  void do_flush(scute::core::medium::writer& w, const void*, size_t) noexcept override {
+    if (w.dirty.empty()) w.dirty.push_back({0, 0});
+  }
+  void do_fence(scute::core::medium::writer& w) noexcept override {
+    if (w.dirty.empty()) return;
+    w.dirty.clear();
+    const uint64_t last = streamed_;
+    for (piece& p : dirty_) p.before.clear();
+    // Others may come in between, and sync the same.
+    const std::vector<piece> mine = dirty_;
+    const unsigned number = number_of(w);
+    for (const piece& p : mine) m_.flush(p.at, p.n, number);
+    m_.fence(number);
+    std::erase_if(dirty_, [&](const piece& p) { return p.number <= last; });
+  }
+
+ private:
+  struct piece {
+    uint64_t number, at;
+    size_t n;
+    std::vector<std::byte> before;  // what a reader sees; empty: the piece itself, which is written
+  };
+  model::simulated_memory& m_;
+  const uint64_t start_;
+  uint64_t streamed_ = 0;
+  std::vector<piece> dirty_;  // not synced yet
+};
+
+class simulated_place final : public medium::log_place {
+ public:
+  simulated_place(model::simulated_memory& m, uint64_t folder) : memory_(m), folder_(folder) {}
+
+  std::string path(name n) const override {
+    return n == name::named ? "simulated.pool.log" : "simulated.pool.log.new";
+  }
+  bool is_wanted(const medium::medium&) const noexcept override { return true; }
+
+  std::unique_ptr<medium::medium> open(name n, medium::access) override {
+    const uint64_t slot = slot_of(n);
+    if (slot == 0) return nullptr;
+    return file(slot, word(slot));
+  }
+
+  std::unique_ptr<medium::medium> make(uint64_t size) override {
+    if (size > slot_size) throw failure(SCUTE_E_NOSPC, "no room for a simulated log");
+    remove(name::coming);
+    const uint64_t slot = slot_of(name::named) == 1 ? 2 : 1;
+    zero(slot, 0, slot_size);
+    set(slot, size);
+    set(0, slot << 32 | slot_of(name::named));
+    return file(slot, size);
+  }
+
+  void give_name() override { set(0, slot_of(name::coming)); }
+  void set_aside() override { set(0, slot_of(name::coming) << 32); }
+  void remove(name n) noexcept override {
+    if (slot_of(n) != 0)
+      set(0, n == name::named ? slot_of(name::coming) << 32 : slot_of(name::named));
+  }
+
+  void resize(medium::medium& m, uint64_t size) override {
+    auto& f = static_cast<sized_medium&>(m);
+    if (size > slot_size) throw failure(SCUTE_E_NOSPC, "no room for a simulated log");
+    if (size > f.size()) zero(f.slot, f.size(), size);
+    set(f.slot, size);
+    f.resize(size);
+  }
+
+ private:
+  static constexpr uint64_t slot_size = 256 * 1024;
+
+  uint64_t word(uint64_t i) const noexcept {
+    uint64_t value = 0;
+    std::memcpy(&value, memory_.bytes().data() + folder_ + i * 64, sizeof value);
+    return value;
+  }
+  void set(uint64_t i, uint64_t value) {
+    memory_.store(folder_ + i * 64, &value, sizeof value);
+    memory_.flush(folder_ + i * 64, sizeof value, writer_);
+    memory_.fence(writer_);
+  }
+  uint64_t slot_of(name n) const noexcept {
+    return n == name::named ? word(0) & 0xffffffff : word(0) >> 32;
+  }
+  uint64_t start_of(uint64_t slot) const noexcept {
+    return folder_ + uint64_t{4096} + (slot - 1) * slot_size;
+  }
+  std::unique_ptr<medium::medium> file(uint64_t slot, uint64_t size) {
+    return std::make_unique<sized_medium>(memory_, start_of(slot), size, slot);
+  }
+  void zero(uint64_t slot, uint64_t from, uint64_t to) {
+    const std::vector<std::byte> zeros(to - from);
+    memory_.stream(start_of(slot) + from, zeros.data(), zeros.size(), writer_);
+    memory_.fence(writer_);
+  }
+
+  model::simulated_memory& memory_;
+  const uint64_t folder_;
+  const unsigned writer_ = memory_.next_writer();
+};
+
+}  // namespace
+
+std::unique_ptr<medium::log_place> place_in(model::simulated_memory& m, uint64_t pool_size) {
+  if (m.bytes().size() <= pool_size) return nullptr;
+  return std::make_unique<simulated_place>(m, pool_size);
+}
+
+}  // namespace scute::testing

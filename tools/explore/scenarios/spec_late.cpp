@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Engine spec: columns that an opening has left unresolved (engine/spec/unresolved.hpp), where a fold resolves all of them at once,
+// as in so small a pool, and where it resolves one, as in a large one a small part.
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "scenarios/catalogue.hpp"
+#include "scenarios/directory.hpp"
+#include "scenarios/layout.hpp"
+
+namespace scute::explore {
+namespace {
+
+constexpr uint64_t sizes[] = {64, 450, 3000};
+constexpr unsigned all_at_once = 64;
+
+testing::scenario start(const std::string& name, const level& l, uint32_t lanes) {
+  scute_options o = testing::small_pool(l.protection);
+  o.lanes = lanes;
+  o.log_cap = 4096;  // as small as can be
+  testing::scenario s(name + "/" + l.name, o);
+  s.setup([](scute::pool& p) {
+    make_directories(p);
+    for (unsigned t = 0; t < 2; ++t)
+      commit(p, t, [](change& c) {
+        for (uint64_t i = 0; i < 3; ++i) c.alloc(i, sizes[i], static_cast<unsigned>(i) + 1);
+      });
+  });
+  return s;
+}
+
+void drain(testing::scenario& s) {
+  s.step("fold", [](scute::pool& p) { p.drain(); });
+}
+
+// The power fails with the parity of a commit not written back: the next process has its columns unresolved.
+void die_with_old_parity(const testing::stage& at, const std::function<void(change&)>& body,
+                         unsigned thread = 0) {
+  scute::detail::check(scute_drain(at.pool().native_handle()));
+  const std::vector<std::byte> before(at.bytes().begin(), at.bytes().end());
+  change c(at.pool(), thread);
+  body(c);
+  c.commit();
+  at.abandon();
+  const layout where(at.bytes());
+  const uint64_t begin = where.parity(0), end = where.zone_end();
+  at.damage(begin, {before.data() + begin, end - begin});
+  at.open();
+}
+
+// Columns that an opening has left unresolved: others are written, some are resolved by a fold, all are, or none; and then the
+// power fails again (LATE-1, LATE-3, LATE-4).
+testing::scenario late_by(const std::string& name, const level& l, unsigned at_once) {
+  auto s = start(name, l, 2);
+  s.late_at_once(at_once);
+  s.observe([](scute::pool& p) { return contents(p, 0); });
+  for (unsigned k = 0; k < 3; ++k) {
+    s.step_on_stage("two objects are overwritten; the power fails", [k](const testing::stage& at) {
+      die_with_old_parity(at, [k](change& c) {
+        c.overwrite(k % 3, 10 + k);
+        c.overwrite((k + 1) % 3, 20 + k);
+      });
+    });
+    s.step("overwrite one of them",
+           [k](scute::pool& p) { commit(p, 0, [&](change& c) { c.overwrite(k % 3, 30 + k); }); });
+    if (k != 1) drain(s);
+    s.step_on_stage("die once more", [](const testing::stage& at) {
+      at.abandon();
+      at.open();
+    });
+    s.step("in place", [k](scute::pool& p) {
+      commit(p, 0, [&](change& c) { c.edit_in_place(2, 100, 300, 40 + k); });
+    });
+    if (k == 1)
+      s.step("resolve all", [](scute::pool& p) {
+        scute::detail::check(scute_recovery_wait(p.native_handle(), nullptr, nullptr));
+      });
+    drain(s);
+  }
+  return s;
+}
+
+// Segments whose columns are unresolved are not used again, however much is written (LATE-3, LATE-5).
+testing::scenario turns_by(const std::string& name, const level& l, unsigned at_once) {
+  auto s = start(name, l, 1);
+  s.late_at_once(at_once);
+  s.observe([](scute::pool& p) { return contents(p, 0); });
+  s.step_on_stage("the small ones are overwritten; the power fails", [](const testing::stage& at) {
+    die_with_old_parity(at, [](change& c) {
+      c.overwrite(0, 10);
+      c.overwrite(1, 20);
+    });
+  });
+  for (unsigned k = 0; k < 10; ++k)
+    s.step("overwrite the largest",
+           [k](scute::pool& p) { commit(p, 0, [&](change& c) { c.overwrite(2, 30 + k); }); });
+  return s;
+}
+
+// What the log has brought back is damaged, or lost, before its columns are resolved: what they tell is older, and no one is told
+// it (LATE-2, PAGE-9).
+testing::scenario late_damage(const level& l) {
+  auto s = start("spec-late-damage", l, 2);
+  s.late_at_once(1).may_lose();
+  s.observe([](scute::pool& p) { return contents(p, 0); });
+  for (unsigned k = 0; k < 4; ++k)
+    s.step_on_stage(
+        "overwrite, the power fails, and that is damaged", [k](const testing::stage& at) {
+          const uint64_t slot = k / 2;
+          die_with_old_parity(at, [&](change& c) { c.overwrite(slot, 10 + k); }, 1);
+          const uint64_t header = offset_of(at.pool(), 1, slot) - header_size;
+          if (k % 2 == 0)
+            scribble(at, header, header_size + sizes[slot], 99);
+          else
+            at.lose_page(header);
+          const void* bytes = nullptr;
+          const int e =
+              scute_get_verified(at.pool().native_handle(), oid_of(at.pool(), 1, slot), &bytes);
+          if (e == SCUTE_OK)
+            expect(at.pool(), 1, slot, 0, sizes[slot], 10 + k);
+          else if (e != SCUTE_E_CORRUPT)
+            scute::detail::check(e);
+          commit(at.pool(), 1, [&](change& c) { c.free(slot); });
+          commit(at.pool(), 1, [&](change& c) { c.alloc(slot, sizes[slot], 20 + k); });
+          at.pool().check(true);
+        });
+  return s;
+}
+
+testing::scenario late(const level& l) {
+  return late_by("spec-late", l, all_at_once);
+}
+testing::scenario late_slowly(const level& l) {
+  return late_by("spec-late-slowly", l, 1);
+}
+testing::scenario late_turns(const level& l) {
+  return turns_by("spec-late-turns", l, all_at_once);
+}
+testing::scenario late_turns_slowly(const level& l) {
+  return turns_by("spec-late-turns-slowly", l, 1);
+}
+
+}  // namespace
+
+void add_late_scenarios(std::vector<entry>& to) {
+  const std::initializer_list<level> at = {spec_levels[0], spec_levels[1], spec_levels[2]};
+  add_at(at,
+         {{"spec-late", "engine spec: columns that an opening leaves unresolved", late},
+          {"spec-late-turns", "engine spec: a log that is turned over behind such an opening",
+           late_turns}},
+         to);
+  // Without parity nothing is left.
+  add_at({spec_levels[1], spec_levels[2]},
+         {{"spec-late-slowly", "engine spec: such columns, of which each fold resolves one",
+           late_slowly},
+          {"spec-late-turns-slowly", "engine spec: the same while the log is turned over",
+           late_turns_slowly},
+          {"spec-late-damage", "engine spec: damage in such columns", late_damage}},
+         to);
+}
+
+}  // namespace scute::explore

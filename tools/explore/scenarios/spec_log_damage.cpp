@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Engine spec: damage to the log itself, while the pool is open (engine/spec/log_care.hpp) and before a crash is recovered from
+// (engine/spec/log_evidence.hpp). Of pools whose log is in two copies.
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "scenarios/catalogue.hpp"
+#include "scenarios/directory.hpp"
+#include "scenarios/layout.hpp"
+
+namespace scute::explore {
+namespace {
+
+constexpr uint64_t sizes[] = {64, 450, 3000};
+constexpr uint64_t line = 64, horizon_at = 32;
+
+testing::scenario start(const std::string& name, const level& l, uint32_t lanes = 1) {
+  scute_options o = testing::small_pool(l.protection);
+  o.lanes = lanes;
+  o.log_cap = 4096;  // as small as can be
+  testing::scenario s(name + "/" + l.name, o);
+  s.setup([](scute::pool& p) {
+    make_directories(p);
+    for (unsigned t = 0; t < 2; ++t)
+      commit(p, t, [](change& c) {
+        for (uint64_t i = 0; i < 3; ++i) c.alloc(i, sizes[i], static_cast<unsigned>(i) + 1);
+      });
+  });
+  return s;
+}
+
+// The lines of the log that a transaction has written, by their copies. The first line of a segment is its head.
+struct appended {
+  std::vector<uint64_t> lines[2];
+};
+bool is_head(uint64_t at) noexcept {
+  return at % page == 0;  // segments are as small as can be
+}
+
+appended log_of(const testing::stage& at, const std::function<void(change&)>& body,
+                unsigned thread) {
+  const std::vector<std::byte> before(at.bytes().begin(), at.bytes().end());
+  commit(at.pool(), thread, body);
+  const layout where(at);
+  appended found;
+  std::vector<uint64_t> chunks;
+  for (uint64_t i = 0; i < where.chunk_count; ++i) {
+    if (at.bytes()[where.chunk_header(i) + chunk_kind] != kind_log) continue;
+    for (uint64_t k = where.chunk(i); k < where.chunk(i) + where.chunk_size; k += line) {
+      if (std::memcmp(before.data() + k, at.bytes().data() + k, line) == 0) continue;
+      if (chunks.empty() || chunks.back() != i) chunks.push_back(i);
+      if (chunks.size() > 2)
+        throw std::logic_error("more than one segment, or more than two copies");
+      found.lines[chunks.size() - 1].push_back(k);
+    }
+  }
+  if (chunks.size() != 2) throw std::logic_error("the log has no two copies");
+  return found;
+}
+
+void spoil(const testing::stage& at, const std::vector<uint64_t>& lines, bool heads = true) {
+  for (const uint64_t k : lines)
+    if (heads || !is_head(k)) scribble(at, k, line, 77);
+}
+// List and horizon in one of the two replicas.
+void spoil_list(const testing::stage& at, uint64_t replica) {
+  const layout where(at);
+  const uint64_t lane = where.lane(0, replica);
+  scribble(at, lane + horizon_at, lane_ring - horizon_at, 88);
+  scribble(at, lane + lane_ring, where.ring_size(), 88);
+}
+void die(const testing::stage& at) {
+  at.abandon();
+  at.open();
+}
+
+// What one copy lacks comes from the other, before that one is needed as well (CARE-2, LOSTLOG-1). Of an open pool pages are lost:
+// before other damage the explorer lets all be folded.
+testing::scenario mended(const level& l) {
+  auto s = start("spec-log-mended", l);
+  s.observe([](scute::pool& p) { return contents(p, 0); });
+  for (unsigned k = 0; k < 4; ++k)
+    s.step_on_stage(
+        "a page of the log is lost in one copy, mended, and the record damaged in the other one",
+        [k](const testing::stage& at) {
+          const appended a = log_of(at, [k](change& c) { c.overwrite(0, 10 + k); }, 0);
+          at.lose_page(a.lines[k % 2].front());
+          at.pool().check(true);
+          at.abandon();
+          spoil(at, a.lines[1 - k % 2]);
+          at.open();
+        });
+  return s;
+}
+
+// The same of the list and the horizon: while the pool is open, and when it is opened (CARE-2, CARE-4).
+testing::scenario lists(const level& l) {
+  auto s = start("spec-log-lists", l);
+  s.observe([](scute::pool& p) { return contents(p, 0); });
+  for (unsigned k = 0; k < 2; ++k) {
+    for (unsigned i = 0; i < 2; ++i) {
+      s.step("fold", [](scute::pool& p) { p.drain(); });
+      s.step("overwrite",
+             [i, k](scute::pool& p) { commit(p, 0, [&](change& c) { c.overwrite(i, 10 + k); }); });
+    }
+    s.step_on_stage("one copy of the list is damaged, mended, and then the other one",
+                    [k](const testing::stage& at) {
+                      spoil_list(at, k);
+                      at.pool().check(true);
+                      spoil_list(at, 1 - k);
+                      die(at);
+                    });
+    s.step_on_stage("one copy is damaged while the pool is closed", [k](const testing::stage& at) {
+      at.close();
+      spoil_list(at, k);
+      at.open();
+      if (at.pool().check(false).damaged != 0)
+        throw std::runtime_error("opening has left it as it was");
+    });
+    s.step_on_stage("and then the other one", [k](const testing::stage& at) {
+      at.close();
+      spoil_list(at, 1 - k);
+      at.open();
+    });
+  }
+  return s;
+}
+
+// Version 40 of the second object says that the first one has to be right.
+std::string when_folded(scute::pool& p) {
+  try {
+    expect(p, 0, 1, 0, sizes[1], 40);
+  } catch (const std::exception&) {
+    return "not yet";
+  }
+  expect(p, 0, 0, 0, sizes[0], 30);
+  return "folded";
+}
+
+// What no copy tells any more is folded at once, and nobody goes on behind it (CARE-3).
+testing::scenario folded(const level& l) {
+  auto s = start("spec-log-folded", l);
+  s.may_lose().observe(when_folded);
+  s.step_on_stage("pages of the log are lost in all copies, and mended",
+                  [](const testing::stage& at) {
+                    const appended a = log_of(at, [](change& c) { c.overwrite(0, 30); }, 0);
+                    for (const auto& lines : a.lines) at.lose_page(lines.front());
+                    at.pool().check(true);
+                  });
+  s.step("overwrite another one",
+         [](scute::pool& p) { commit(p, 0, [](change& c) { c.overwrite(1, 40); }); });
+  s.step_on_stage("die", die);
+  s.step("nothing is missing", [](scute::pool& p) {
+    if (p.info().lost != 0) throw std::runtime_error("a loss is told, and there is none");
+  });
+  return s;
+}
+
+// Damage to what is void is nobody's (CARE-1).
+testing::scenario of_void(const level& l) {
+  auto s = start("spec-log-void", l);
+  s.observe([](scute::pool& p) { return contents(p, 0); });
+  for (unsigned k = 0; k < 2; ++k)
+    s.step_on_stage("a record is folded and damaged, another one follows",
+                    [k](const testing::stage& at) {
+                      const appended a = log_of(at, [k](change& c) { c.overwrite(0, 10 + k); }, 1);
+                      at.pool().drain();
+                      spoil(at, a.lines[k], false);
+                      commit(at.pool(), 0, [k](change& c) { c.overwrite(0, 20 + k); });
+                      if (at.pool().check(false).damaged != 0)
+                        throw std::runtime_error("damage to a void record is told");
+                    });
+  return s;
+}
+
+// What was decided, and is missing from all copies, is told when the pool is opened, and once (EVID-2, EVID-3, EVID-5), as soon as all is
+// folded.
+testing::scenario gone(const level& l) {
+  auto s = start("spec-log-gone", l);
+  s.may_lose().observe([](scute::pool& p) { return contents(p, 0); });
+  for (unsigned k = 0; k < 3; ++k) {
+    const unsigned slot = k == 1 ? 2 : 0;  // 2: one record fills a segment
+    s.step_on_stage(k == 2   ? "a segment is damaged in all copies"
+                    : k == 1 ? "the last record of a segment is damaged in all copies"
+                             : "a record is damaged in all copies",
+                    [k, slot](const testing::stage& at) {
+                      at.pool().drain();
+                      const auto change_it = [&](unsigned fill) {
+                        return log_of(
+                            at,
+                            [&](change& c) {
+                              c.overwrite(slot, fill);
+                              if (k == 1) c.overwrite(1, fill);  // which leaves no room for a part
+                            },
+                            1);
+                      };
+                      const appended a = change_it(10 + k);
+                      const appended behind = change_it(20 + k);
+                      at.abandon();
+                      for (const auto& lines : a.lines) spoil(at, lines, false);
+                      if (k == 2)
+                        for (const auto& lines : behind.lines)
+                          for (const uint64_t x : lines) scribble(at, x / page * page, line, 77);
+                      at.open();
+                      if (at.pool().info().lost == 0)
+                        throw std::runtime_error("nobody is told what is missing");
+                      at.pool().drain();
+                      die(at);
+                      if (at.pool().info().lost != 0) throw std::runtime_error("it is told twice");
+                    });
+  }
+  s.step("overwrite", [](scute::pool& p) { commit(p, 0, [](change& c) { c.overwrite(0, 50); }); });
+  return s;
+}
+
+// A check beside commits: what is being appended is nobody's damage (CARE-1, CLOG-5).
+testing::scenario checked(const level& l, uint64_t) {
+  auto s = start("spec-log-checked", l, 2);
+  auto one = s.in_thread(0);
+  one.observe([](scute::pool& p) { return contents(p, 0); });
+  for (unsigned k = 0; k < 4; ++k) {
+    one.step("overwrite", [k](scute::pool& p) {
+      commit(p, 0, [&](change& c) { c.overwrite(k % 2 == 0 ? 1 : 2, 10 + k); });
+    });
+    s.in_thread(1).step("check", [](scute::pool& p) {
+      if (p.check(false).damaged != 0)
+        throw std::runtime_error("what is being written is told as damage");
+    });
+  }
+  return s;
+}
+
+}  // namespace
+
+void add_log_damage_scenarios(std::vector<entry>& to) {
+  add_at({spec_levels[1], spec_levels[2]},
+         {{"spec-log-mended", "engine spec: records damaged in one copy, and in the other", mended},
+          {"spec-log-lists", "engine spec: the same of the list and the horizon", lists},
+          {"spec-log-folded", "engine spec: records damaged in all copies, and folded", folded},
+          {"spec-log-void", "engine spec: damage to void records", of_void},
+          {"spec-log-gone", "engine spec: records that are missing after a crash", gone}},
+         to);
+  for (const level& l : {spec_levels[1], spec_levels[2]})
+    to.push_back({std::string("spec-log-checked/") + l.name, "engine spec: checks beside commits",
+                  [l](uint64_t seed) { return checked(l, seed); }});
+}
+
+}  // namespace scute::explore

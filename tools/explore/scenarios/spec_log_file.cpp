@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Engine spec with its log in a file of its own: two files, each durable by its own syncs; openings, closings and
+// switches of engines, which make and remove the file.
+#include "scenarios/catalogue.hpp"
+#include "scenarios/directory.hpp"
+
+namespace scute::explore {
+namespace {
+
+constexpr uint64_t sizes[] = {64, 450, 3000};
+
+scute_options options(const level& l, scute_engine engine) {
+  scute_options o = testing::small_pool(l.protection);
+  o.engine = engine;
+  o.log_cap = 4096;  // as small as can be
+  return o;
+}
+
+testing::scenario start(const std::string& name, const level& l,
+                        scute_engine engine = SCUTE_ENGINE_SPEC) {
+  testing::scenario s(name + "/" + l.name, options(l, engine));
+  s.with_log_file();
+  s.setup([](scute::pool& p) {
+    make_directories(p);
+    for (unsigned t = 0; t < 2; ++t)
+      commit(p, t, [](change& c) {
+        for (uint64_t i = 0; i < 3; ++i) c.alloc(i, sizes[i], static_cast<unsigned>(i) + 1);
+      });
+  });
+  return s;
+}
+
+void overwrite(testing::scenario& s, unsigned i, unsigned version) {
+  s.step("overwrite object " + std::to_string(i),
+         [=](scute::pool& p) { commit(p, 0, [&](change& c) { c.overwrite(i, version); }); });
+}
+void fold(testing::scenario& s) {
+  s.step("fold", [](scute::pool& p) { p.drain(); });
+}
+void reopen(testing::scenario& s) {
+  s.step_on_stage("close", [](const testing::stage& at) { at.close(); });
+  s.step_on_stage("open", [](const testing::stage& at) { at.open(); });
+}
+
+// BESIDE-4, BESIDE-5
+testing::scenario folds(const level& l) {
+  auto s = start("log-file-folds", l);
+  s.observe([](scute::pool& p) { return contents(p, 0); });
+  for (unsigned k = 0; k < 5; ++k) {
+    overwrite(s, k % 3, 10 + k);
+    if (k % 2 == 1) fold(s);
+  }
+  return s;
+}
+
+// BESIDE-1, BESIDE-3
+testing::scenario create(const level& l) {
+  testing::scenario s(std::string("log-file-create/") + l.name, options(l, SCUTE_ENGINE_SPEC));
+  s.with_log_file().without_pool();
+  s.step_on_stage("create", [](const testing::stage& at) { at.create(); });
+  s.step("make the root", [](scute::pool& p) {
+    scute_oid root = SCUTE_OID_NULL;
+    scute::detail::check(scute_root(p.native_handle(), 500, 1, &root));
+  });
+  reopen(s);
+  s.observe([](scute::pool& p) {
+    scute_oid root = SCUTE_OID_NULL;
+    const int e = scute_root(p.native_handle(), 0, 1, &root);
+    if (e == SCUTE_E_NOENT) return std::string("no root");
+    scute::detail::check(e);
+    return std::string("a root");
+  });
+  return s;
+}
+
+testing::scenario sessions(const level& l) {
+  auto s = start("log-file-sessions", l);
+  s.observe([](scute::pool& p) { return contents(p, 0); });
+  overwrite(s, 0, 10);
+  reopen(s);
+  overwrite(s, 1, 11);
+  s.step_on_stage("be killed", [](const testing::stage& at) { at.abandon(); });
+  s.step_on_stage("open", [](const testing::stage& at) { at.open(); });
+  overwrite(s, 2, 12);
+  return s;
+}
+
+// Nothing but openings of a pool that is killed each time: each of them, and the power with it, fails at any moment (BESIDE-3).
+testing::scenario killed(const level& l) {
+  auto s = start("log-file-killed", l);
+  s.observe([](scute::pool& p) { return contents(p, 0); });
+  for (unsigned k = 0; k < 3; ++k) {
+    s.step_on_stage("be killed", [](const testing::stage& at) { at.abandon(); });
+    s.step_on_stage("open", [](const testing::stage& at) { at.open(); });
+  }
+  return s;
+}
+
+// BESIDE-1, BESIDE-2: logs come, go, and are left over.
+testing::scenario switches(const level& l) {
+  auto s = start("log-file-switches", l);
+  s.observe([](scute::pool& p) { return contents(p, 0); });
+  const auto to = [&](scute_engine e, const char* name) {
+    s.step(std::string("switch to ") + name, [e](scute::pool& p) { testing::set_engine(p, e); });
+  };
+  overwrite(s, 0, 10);
+  if (l.protection.parity > 1)
+    to(SCUTE_ENGINE_LOGFREE, "logfree");
+  else
+    to(SCUTE_ENGINE_REDO, "redo");
+  overwrite(s, 1, 11);
+  to(SCUTE_ENGINE_SPEC, "spec");
+  overwrite(s, 2, 12);
+  return s;
+}
+
+// BESIDE-6
+testing::scenario grows(const level& l) {
+  auto s = start("log-file-grows", l);
+  s.observe([](scute::pool& p) { return contents(p, 0); });
+  for (unsigned i = 3; i < 5; ++i)
+    s.step("make a large object",
+           [i](scute::pool& p) { commit(p, 0, [i](change& c) { c.alloc(i, 20000, 20 + i); }); });
+  s.step("overwrite more than the log holds", [](scute::pool& p) {
+    commit(p, 0, [](change& c) {
+      for (unsigned i = 0; i < 5; ++i) c.overwrite(i, 30 + i);
+    });
+  });
+  fold(s);
+  overwrite(s, 0, 40);
+  fold(s);
+  overwrite(s, 1, 41);
+  overwrite(s, 2, 42);
+  return s;
+}
+
+// Ranges in place over two files (SPEC-7).
+testing::scenario in_place(const level& l) {
+  auto s = start("log-file-in-place", l);
+  s.observe([](scute::pool& p) { return contents(p, 0); });
+  s.step("store in place over a fold", [](scute::pool& p) {
+    change c(p, 0);
+    c.edit_in_place(1, 30, 300, 21);
+    p.drain();
+    c.commit();
+  });
+  s.step("and take it back", [](scute::pool& p) {
+    change c(p, 0);
+    c.edit_in_place(1, 10, 300, 22);
+    p.drain();
+    p.drain();
+    c.abort();
+  });
+  return s;
+}
+
+// CLOG-7: lanes share a stream.
+testing::scenario threads(const level& l, uint64_t) {
+  auto s = start("log-file-threads", l);
+  for (unsigned t = 0; t < 2; ++t) {
+    auto one = s.in_thread(t);
+    one.observe([t](scute::pool& p) { return contents(p, t); });
+    for (unsigned k = 0; k < 2; ++k)
+      one.step("overwrite object " + std::to_string(k) + " of thread " + std::to_string(t),
+               [=](scute::pool& p) { commit(p, t, [&](change& c) { c.overwrite(k, 10 + k); }); });
+  }
+  return s;
+}
+
+}  // namespace
+
+void add_log_file_scenarios(std::vector<entry>& to) {
+  const std::initializer_list<level> at = {spec_levels[0], spec_levels[1], spec_levels[2]};
+  add_at(at,
+         {{"log-file-create", "engine spec, a log file: a pool is created", create},
+          {"log-file-folds", "engine spec, a log file: blocks are folded between commits", folds},
+          {"log-file-sessions", "engine spec, a log file: closed, opened, killed", sessions},
+          {"log-file-killed", "engine spec, a log file: killed and opened", killed},
+          {"log-file-switches", "engine spec, a log file: the pool gets other engines", switches},
+          {"log-file-grows", "engine spec, a log file: a transaction larger than the log", grows},
+          {"log-file-in-place", "engine spec, a log file: ranges in place over folds", in_place}},
+         to);
+  for (const level& l : at)
+    to.push_back({std::string("log-file-threads/") + l.name,
+                  "engine spec, a log file: lanes append to one stream",
+                  [l](uint64_t seed) { return threads(l, seed); }});
+}
+
+}  // namespace scute::explore
