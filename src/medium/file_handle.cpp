@@ -16,6 +16,7 @@
 
 #include "base/failure.hpp"
 #include "base/thread_signals.hpp"
+#include "base/uncancelled.hpp"
 #include "medium/descriptor.hpp"
 #include "medium/huge_pages.hpp"
 #include "medium/new_file.hpp"
@@ -192,6 +193,20 @@ void file_handle::reserve_all(void (*progress)(void*, uint64_t, uint64_t),
       throw_errno("reserve " + std::to_string(size_) + " bytes for " + path_, e);
     if (progress != nullptr) progress(progress_arg, at + n, size_);
   }
+}
+
+bool file_handle::read(uint64_t offset, void* to, size_t n) const noexcept {
+  const uncancelled now;
+  auto* out = static_cast<std::byte*>(to);
+  while (n != 0) {
+    const ssize_t got = ::pread(fd_, out, n, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    out += got;
+    offset += static_cast<uint64_t>(got);
+    n -= static_cast<size_t>(got);
+  }
+  return true;
 }
 
 bool file_handle::is_only_zeros() const {

@@ -38,6 +38,8 @@ class file_handle {
   void cut(uint64_t offset) const noexcept;
   // Reserves the whole file. SCUTE_E_NOSPC names the shortage; progress is called now and then.
   void reserve_all(void (*progress)(void*, uint64_t, uint64_t), void* progress_arg) const;
+  // All of these bytes; false if the system, or the end of the file, is in the way.
+  bool read(uint64_t offset, void* to, size_t n) const noexcept;
   // Every byte of the file is zero.
   bool is_only_zeros() const;
 

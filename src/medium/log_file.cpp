@@ -39,17 +39,7 @@ log_file::log_file(file_handle file, access how) : file_(std::move(file)) {
 }
 
 bool log_file::read(uint64_t offset, void* to, size_t n) const noexcept {
-  const uncancelled now;
-  auto* out = static_cast<std::byte*>(to);
-  while (n != 0) {
-    const ssize_t got = ::pread(file_.fd(), out, n, static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    out += got;
-    offset += static_cast<uint64_t>(got);
-    n -= static_cast<size_t>(got);
-  }
-  return true;
+  return file_.read(offset, to, n);
 }
 
 // STREAM-3. What the kernel keeps all the same is what whoever rests on it writes again.

@@ -107,17 +107,7 @@ class mapped_medium : public medium {
   bool read(uint64_t offset, void* to, size_t n) const noexcept override {
     for (uint64_t at = round_down(offset, page); at < offset + n; at += page)
       if (is_revoked(at)) return false;
-    const uncancelled now;
-    auto* out = static_cast<std::byte*>(to);
-    while (n != 0) {
-      const ssize_t got = ::pread(file_.fd(), out, n, static_cast<off_t>(offset));
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) return false;
-      out += got;
-      offset += static_cast<uint64_t>(got);
-      n -= static_cast<size_t>(got);
-    }
-    return true;
+    return file_.read(offset, to, n);
   }
 
  protected:

@@ -37,7 +37,19 @@ class spec_fold : public testing::Test {
     table->recorded(block, sequence);
   }
 
+  // A line of it, in place, under a record of this sequence.
+  void open(uint64_t block, uint64_t sequence) {
+    const uint64_t at =
+        s().geo.zone_offset(0) + s().geo.row_size + block * engine::block_table::page;
+    const pool::held_stripe held(s().locks, table->stripe_of(block));
+    ASSERT_EQ(table->number_of(at), block);
+    s().overlaid.add(at, sizeof old, old, 0);
+    table->recorded(block, sequence);
+    table->stored(block, at, sizeof old, engine::block_table::bytes_are::elsewhere);
+  }
+
   static constexpr uint64_t begin = 1000;
+  std::byte old[64] = {};
   pool_file f;
   engine::segment_list list;
   std::optional<engine::block_table> table;
@@ -58,6 +70,45 @@ TEST_F(spec_fold, IsNotAtItsEndBehindACommitThatIsNearlyOver) {
   fold->all();
   EXPECT_EQ(log->horizon(), begin + 5);
   EXPECT_FALSE(fold->cycle());
+}
+
+// FOLD-3. While a commit had one block pinned, folds renewed another one again and again, until all that is kept for them was
+// full of records above those of the pinned block: then nobody could fold that one, and so nobody had room ever again.
+TEST_F(spec_fold, RenewsNothingBehindABlockThatIsPinned) {
+  const size_t kept = engine::commit_log::kept_least + 2;
+  ASSERT_EQ(log->keep_back(kept, 0).missing, 0U);
+  open(7, begin + 5);
+  open(9, begin + 6);
+  table->at(7).pins = 1;
+  fold->cycle();
+  const uint64_t used = log->how_full().used;
+  for (int i = 0; i < 1000; ++i) fold->cycle();
+  EXPECT_EQ(log->how_full().used, used);
+  EXPECT_LT(log->horizon(), begin + 5);
+  table->at(7).pins = 0;
+  fold->cycle();
+  EXPECT_GE(log->horizon(), begin + 5);
+  fold->cycle();
+  EXPECT_GT(log->horizon(), begin + 6);
+}
+
+// The same while a commit is under way whose lane has rested since long ago: it holds the horizon no further back than where it
+// was when the commit began.
+TEST_F(spec_fold, RenewsNothingThatACommitKeepsTheHorizonFrom) {
+  ASSERT_EQ(log->keep_back(engine::commit_log::kept_least + 2, 0).missing, 0U);
+  open(7, begin + 5);
+  for (int i = 0; i < 10; ++i) fold->cycle();
+  const uint64_t moved = log->horizon();
+  EXPECT_GT(moved, begin + 5);
+  fold->enter(0, begin + 1);
+  fold->cycle();
+  const uint64_t used = log->how_full().used;
+  for (int i = 0; i < 1000; ++i) fold->cycle();
+  EXPECT_EQ(log->how_full().used, used);
+  EXPECT_GE(log->horizon(), moved);
+  fold->leave(0);
+  fold->cycle();
+  EXPECT_GT(log->horizon(), moved);
 }
 
 // CLOG-6, ROOM-4. Another lane's segments used to count as gone while it wrote to them: so who came in between was refused, or

@@ -60,12 +60,14 @@ bool fold::fold_block(uint64_t b, uint64_t& highest) {
     bool ready = x.pins.load(std::memory_order_relaxed) == 0 || SCUTE_PLANTED(spec_pin);
     try {
       if (ready && !SCUTE_PLANTED(spec_renew) && renew(b)) {
+        const bool reached = x.first.load(std::memory_order_relaxed) <= reach_;
         // Frames of one lane with one sequence are parts of one whole, so the fold has a clock as well.
         renewed = 1 + std::max({x.clock.load(std::memory_order_relaxed), highest,
                                 floor_.load(std::memory_order_relaxed),
                                 SCUTE_PLANTED(fold_clock) ? 0 : clock_});
-        // What was renewed before is void when the horizon moves again, which a commit under way may be in the way of.
-        ready = log_.make_room(log_.fold_lane(), log_.need_of(log_.fold_lane(), records_));
+        // What was renewed before is void when the horizon moves again.
+        ready =
+            reached && log_.make_room(log_.fold_lane(), log_.need_of(log_.fold_lane(), records_));
       }
     } catch (const std::bad_alloc&) {
       ready = false;
@@ -75,7 +77,7 @@ bool fold::fold_block(uint64_t b, uint64_t& highest) {
       table_.clean(b, [&](uint64_t at, uint64_t n) {
         if (!SCUTE_PLANTED(spec_dirty)) w_.flush(s_.at(at), n, medium::purpose::data);
       });
-      highest = std::max(highest, x.clock.load(std::memory_order_relaxed));
+      highest = std::max({highest, renewed, x.clock.load(std::memory_order_relaxed)});
       x.first.store(0, std::memory_order_relaxed);
       x.listed = false;
       if (renewed != 0) {
@@ -86,6 +88,8 @@ bool fold::fold_block(uint64_t b, uint64_t& highest) {
             table_.stored(b, r.offset, r.length, block_table::bytes_are::elsewhere);
       }
       folded = true;
+    } else if (const uint64_t first = x.first.load(std::memory_order_relaxed); first != 0) {
+      reach_ = std::min(reach_, first - 1);
     }
   }
   s_.locks.unlock_exclusive(stripe);
@@ -104,6 +108,13 @@ uint64_t fold::least_bound() const noexcept {
   return least;
 }
 
+// How far the horizon can move, whatever becomes of the blocks that were taken off the list.
+uint64_t fold::in_reach() const noexcept {
+  const uint64_t lowest =
+      std::min(table_.lowest(), late_ != nullptr ? late_->lowest() : UINT64_MAX);
+  return std::min(least_bound(), lowest == UINT64_MAX ? lowest : lowest - 1);
+}
+
 bool fold::cycle() {
   const locked turn(mutex_);
   return round(true);
@@ -120,8 +131,10 @@ bool fold::round(bool all) {
   if (late_ != nullptr) late_->resolve_oldest(pool::resolver::at_once());  // LATE-5
   table_.take_list(taken_, all ? 1 : help_part, help_least);
   uint64_t highest = floor_.load(std::memory_order_relaxed);
+  reach_ = UINT64_MAX;
   // FOLD-3. A heap stays within its bounds though a sequence may fall meanwhile (LATE-3).
   if (log_.is_keeping_more()) {
+    reach_ = in_reach();
     const auto oldest = [&](uint64_t b) {
       return table_.at(b).first.load(std::memory_order_relaxed);
     };

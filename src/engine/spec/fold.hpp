@@ -7,17 +7,20 @@
 //   the floor is raised to the highest clock folded; then the lanes' bounds are read, and then the list of what is left
 //   horizon = below all of these; one fence more
 //
-// FOLD-1 What the next commit draws is above the floor, and the horizon never above the floor. So nobody can draw a sequence that
-//    the horizon has passed: who published a bound before the floor rose is seen, and who did so after it sees the floor.
+// FOLD-1 What the next commit draws is above the floor, which no renewal is above, and the horizon never above the floor. So
+//    nobody can draw a sequence that the horizon has passed: who published a bound before the floor rose is seen, and who did
+//    so after it sees the floor.
 // FOLD-2 Stripes are held while lines are pushed, not over a fence. The fold waits for nothing but stripes, and for no user.
-// FOLD-3 Where something is open, blocks take turns: those whose records are oldest come first. So what is renewed lies, from
-//    the horizon on, within one round over the blocks, or in two while a commit under way holds the horizon back; for more
-//    there is no room, and a block that finds none is folded another time.
+// FOLD-3 Where something is open, blocks take turns: those whose records are oldest come first, and nothing is renewed whose
+//    records the horizon cannot reach in this round (a commit under way, or an older block that is pinned or finds no room,
+//    is in its way): such a block is folded another time. So what is renewed lies, from the horizon on, within two rounds over
+//    the blocks, and the oldest block finds room.
 // FOLD-4 Nothing dirty is left only when the horizon has reached the floor, too: a fold between the last store of a commit and
 //    the end of its bound leaves clean blocks, and frames that count. A session that began behind them would draw their
 //    sequences again.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <vector>
@@ -37,9 +40,9 @@ class fold {
   // ---- what commits tell and ask: by lane, in the lane's thread -----------------------------------------
 
   static constexpr uint64_t no_bound = UINT64_MAX;
-  // Everything that the lane appends until leave() has a sequence above this one.
+  // Everything that the lane appends until leave() has a sequence above this one, and above the floor.
   void enter(uint32_t lane, uint64_t bound) noexcept {
-    bounds_[lane].sequence.store(bound, std::memory_order_seq_cst);
+    bounds_[lane].sequence.store(std::max(bound, floor()), std::memory_order_seq_cst);
   }
   void leave(uint32_t lane) noexcept {
     bounds_[lane].sequence.store(no_bound, std::memory_order_release);
@@ -78,6 +81,7 @@ class fold {
   bool fold_block(uint64_t b, uint64_t& highest) SCUTE_REQUIRES(mutex_);
   bool renew(uint64_t b) SCUTE_REQUIRES(mutex_);
   uint64_t least_bound() const noexcept;
+  uint64_t in_reach() const noexcept;
 
   pool::state& s_;
   block_table& table_;
@@ -94,6 +98,7 @@ class fold {
   std::vector<open_range> open_;
   bool short_of_memory_ = false;
   uint64_t clock_ = 0;    // the sequence last drawn for a renewal
+  uint64_t reach_ = 0;    // what the horizon can come to in this round, as far as is known (FOLD-3)
   bool renewed_ = false;  // since the log's last fence
   alignas(64) std::byte page_[block_table::page];
 };

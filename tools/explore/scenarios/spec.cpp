@@ -5,63 +5,34 @@
 #include <memory>
 #include <vector>
 
-#include "scenarios/catalogue.hpp"
-#include "scenarios/directory.hpp"
+#include "scenarios/spec_scene.hpp"
 
 namespace scute::explore {
 namespace {
 
-constexpr uint64_t sizes[] = {64, 450, 3000};
-
-void commit(scute::pool& p, unsigned thread, const std::function<void(change&)>& body) {
-  change c(p, thread);
-  body(c);
-  c.commit();
-}
-
-testing::scenario start(const std::string& name, const level& l, uint32_t lanes = 0,
-                        uint64_t cap = 4096) {
-  scute_options o = testing::small_pool(l.protection);
-  if (lanes != 0) o.lanes = lanes;
-  o.log_cap = cap;  // 4096: as small as can be
-  testing::scenario s(name + "/" + l.name, o);
-  s.setup([](scute::pool& p) {
-    make_directories(p);
-    for (unsigned t = 0; t < 2; ++t)
-      commit(p, t, [](change& c) {
-        for (uint64_t i = 0; i < 3; ++i) c.alloc(i, sizes[i], static_cast<unsigned>(i) + 1);
-      });
-  });
-  return s;
-}
-
-void drain(testing::scenario& s) {
-  s.step("fold", [](scute::pool& p) { p.drain(); });
-}
-
 // Each state of a block: in the log alone, half written back, folded, changed again. Recoveries are cut short as well (REPLAY-2,
 // SPEC-11).
 testing::scenario folds(const level& l) {
-  auto s = start("spec-folds", l);
+  auto s = spec_scene("spec-folds", l);
   s.observe([](scute::pool& p) { return contents(p, 0); });
   for (unsigned k = 0; k < 6; ++k) {
     s.step("overwrite object " + std::to_string(k % 3),
            [k](scute::pool& p) { commit(p, 0, [&](change& c) { c.overwrite(k % 3, 10 + k); }); });
-    if (k % 2 == 1) drain(s);
+    if (k % 2 == 1) fold(s);
   }
   s.step("all three", [](scute::pool& p) {
     commit(p, 0, [&](change& c) {
       for (unsigned i = 0; i < 3; ++i) c.overwrite(i, 30 + i);
     });
   });
-  drain(s);
-  drain(s);
+  fold(s);
+  fold(s);
   return s;
 }
 
 // Segments of a page hold one such frame each, so the log is used again and again (SPEC-8, CLOG-2, SPEC-10).
 testing::scenario turns(const level& l) {
-  auto s = start("spec-turns", l, 1);
+  auto s = spec_scene("spec-turns", l, 1);
   s.observe([](scute::pool& p) { return contents(p, 0); });
   for (unsigned k = 0; k < 16; ++k)
     s.step("overwrite the largest",
@@ -71,7 +42,7 @@ testing::scenario turns(const level& l) {
 
 // The first range in place logs what it held; the second one does not, until a fold has gone by.
 testing::scenario in_place(const level& l) {
-  auto s = start("spec-in-place", l);
+  auto s = spec_scene("spec-in-place", l);
   s.observe([](scute::pool& p) { return contents(p, 0); });
   unsigned k = 0;
   const auto edit = [&](bool ends_well) {
@@ -90,18 +61,18 @@ testing::scenario in_place(const level& l) {
   edit(true);
   edit(false);
   edit(true);
-  drain(s);
+  fold(s);
   edit(false);
   edit(true);
-  drain(s);
-  drain(s);
+  fold(s);
+  fold(s);
   edit(true);
   return s;
 }
 
 // Several ranges of one granule, and of granules side by side, with a buffer of the same object.
 testing::scenario granules(const level& l) {
-  auto s = start("spec-granules", l);
+  auto s = spec_scene("spec-granules", l);
   s.observe([](scute::pool& p) { return contents(p, 0); });
   for (unsigned k = 0; k < 4; ++k) {
     s.step("five ranges, a buffer between", [k](scute::pool& p) {
@@ -114,14 +85,14 @@ testing::scenario granules(const level& l) {
         c.overwrite(0, 60 + k);
       });
     });
-    if (k == 1) drain(s);
+    if (k == 1) fold(s);
   }
   return s;
 }
 
 // A range stays open while another thread commits beside it and folds: its old bytes must come back.
 testing::scenario open_fold(const level& l, uint64_t) {
-  auto s = start("spec-open-fold", l, 2);
+  auto s = spec_scene("spec-open-fold", l, 2);
   for (unsigned t = 0; t < 2; ++t)
     s.in_thread(t).observe([t](scute::pool& p) { return contents(p, t); });
   for (unsigned k = 0; k < 2; ++k) {
@@ -147,7 +118,7 @@ testing::scenario open_fold(const level& l, uint64_t) {
 
 // Commits of ranges in place, again and again, while another thread does nothing but fold (SPEC-6, SPEC-7).
 testing::scenario commit_fold(const level& l, uint64_t) {
-  auto s = start("spec-commit-fold", l, 2);
+  auto s = spec_scene("spec-commit-fold", l, 2);
   for (unsigned t = 0; t < 2; ++t)
     s.in_thread(t).observe([t](scute::pool& p) { return contents(p, t); });
   for (unsigned k = 0; k < 6; ++k) {
@@ -161,7 +132,7 @@ testing::scenario commit_fold(const level& l, uint64_t) {
 
 // Threads whose objects lie in the same column blocks, each with a log of its own (TABLE-1, FOLD-1).
 testing::scenario neighbours(const level& l, uint64_t) {
-  auto s = start("spec-neighbours", l, 2);
+  auto s = spec_scene("spec-neighbours", l, 2);
   for (unsigned t = 0; t < 2; ++t) {
     s.in_thread(t).observe([t](scute::pool& p) { return contents(p, t); });
     for (unsigned k = 0; k < 3; ++k)
@@ -178,7 +149,7 @@ testing::scenario neighbours(const level& l, uint64_t) {
 
 // More than a segment holds.
 testing::scenario parts(const level& l) {
-  auto s = start("spec-parts", l);
+  auto s = spec_scene("spec-parts", l);
   s.observe([](scute::pool& p) { return contents(p, 0); });
   s.step("allocate 9000",
          [](scute::pool& p) { commit(p, 0, [](change& c) { c.alloc(3, 9000, 4); }); });
@@ -189,14 +160,14 @@ testing::scenario parts(const level& l) {
         c.overwrite(0, 10 + k);
       });
     });
-  drain(s);
+  fold(s);
   s.step("free it", [](scute::pool& p) { commit(p, 0, [](change& c) { c.free(3); }); });
   return s;
 }
 
 // What is placed is not logged; and what takes its place later is.
 testing::scenario placed(const level& l) {
-  auto s = start("spec-placed", l);
+  auto s = spec_scene("spec-placed", l);
   s.observe([](scute::pool& p) { return contents(p, 0); });
   for (unsigned k = 0; k < 2; ++k) {
     s.step("allocate 17000",
@@ -215,7 +186,7 @@ testing::scenario placed(const level& l) {
 
 // What was freed is lent to the log while the log has records of it (SPEC-12).
 testing::scenario lent(const level& l) {
-  auto s = start("spec-lent", l, 1, 32768);
+  auto s = spec_scene("spec-lent", l, 1, 32768);
   s.observe([](scute::pool& p) { return contents(p, 0); });
   s.step("allocate 60000",
          [](scute::pool& p) { commit(p, 0, [](change& c) { c.alloc(3, 60000, 4); }); });
@@ -233,7 +204,7 @@ testing::scenario lent(const level& l) {
 
 // A fold comes between the first touch of a range, which logs what it held, and the range (TABLE-2).
 testing::scenario first_touch(const level& l, uint64_t) {
-  auto s = start("spec-first-touch", l, 2);
+  auto s = spec_scene("spec-first-touch", l, 2);
   s.in_thread(0).observe([](scute::pool& p) { return contents(p, 0); });
   s.step("fold all", [](scute::pool& p) { p.drain(); });
   s.in_thread(0).step("in place, aborted", [](scute::pool& p) {
@@ -247,7 +218,7 @@ testing::scenario first_touch(const level& l, uint64_t) {
 
 // Folds whose horizon stays behind what another thread commits meanwhile, in a log that is turned over (CLOG-1).
 testing::scenario overtaken(const level& l, uint64_t) {
-  auto s = start("spec-overtaken", l, 2);
+  auto s = spec_scene("spec-overtaken", l, 2);
   for (unsigned t = 0; t < 2; ++t)
     s.in_thread(t).observe([t](scute::pool& p) { return contents(p, t); });
   for (unsigned k = 0; k < 3; ++k) {

@@ -6,34 +6,13 @@
 #include <stdexcept>
 #include <vector>
 
-#include "scenarios/catalogue.hpp"
-#include "scenarios/directory.hpp"
 #include "scenarios/layout.hpp"
+#include "scenarios/spec_scene.hpp"
 
 namespace scute::explore {
 namespace {
 
-constexpr uint64_t sizes[] = {64, 450, 3000};
 constexpr unsigned all_at_once = 64;
-
-testing::scenario start(const std::string& name, const level& l, uint32_t lanes) {
-  scute_options o = testing::small_pool(l.protection);
-  o.lanes = lanes;
-  o.log_cap = 4096;  // as small as can be
-  testing::scenario s(name + "/" + l.name, o);
-  s.setup([](scute::pool& p) {
-    make_directories(p);
-    for (unsigned t = 0; t < 2; ++t)
-      commit(p, t, [](change& c) {
-        for (uint64_t i = 0; i < 3; ++i) c.alloc(i, sizes[i], static_cast<unsigned>(i) + 1);
-      });
-  });
-  return s;
-}
-
-void drain(testing::scenario& s) {
-  s.step("fold", [](scute::pool& p) { p.drain(); });
-}
 
 // The power fails with the parity of a commit not written back: the next process has its columns unresolved.
 void die_with_old_parity(const testing::stage& at, const std::function<void(change&)>& body,
@@ -53,7 +32,7 @@ void die_with_old_parity(const testing::stage& at, const std::function<void(chan
 // Columns that an opening has left unresolved: others are written, some are resolved by a fold, all are, or none; and then the
 // power fails again (LATE-1, LATE-3, LATE-4).
 testing::scenario late_by(const std::string& name, const level& l, unsigned at_once) {
-  auto s = start(name, l, 2);
+  auto s = spec_scene(name, l, 2);
   s.late_at_once(at_once);
   s.observe([](scute::pool& p) { return contents(p, 0); });
   for (unsigned k = 0; k < 3; ++k) {
@@ -65,7 +44,7 @@ testing::scenario late_by(const std::string& name, const level& l, unsigned at_o
     });
     s.step("overwrite one of them",
            [k](scute::pool& p) { commit(p, 0, [&](change& c) { c.overwrite(k % 3, 30 + k); }); });
-    if (k != 1) drain(s);
+    if (k != 1) fold(s);
     s.step_on_stage("die once more", [](const testing::stage& at) {
       at.abandon();
       at.open();
@@ -77,14 +56,14 @@ testing::scenario late_by(const std::string& name, const level& l, unsigned at_o
       s.step("resolve all", [](scute::pool& p) {
         scute::detail::check(scute_recovery_wait(p.native_handle(), nullptr, nullptr));
       });
-    drain(s);
+    fold(s);
   }
   return s;
 }
 
 // Segments whose columns are unresolved are not used again, however much is written (LATE-3, LATE-5).
 testing::scenario turns_by(const std::string& name, const level& l, unsigned at_once) {
-  auto s = start(name, l, 1);
+  auto s = spec_scene(name, l, 1);
   s.late_at_once(at_once);
   s.observe([](scute::pool& p) { return contents(p, 0); });
   s.step_on_stage("the small ones are overwritten; the power fails", [](const testing::stage& at) {
@@ -102,7 +81,7 @@ testing::scenario turns_by(const std::string& name, const level& l, unsigned at_
 // What the log has brought back is damaged, or lost, before its columns are resolved: what they tell is older, and no one is told
 // it (LATE-2, PAGE-9).
 testing::scenario late_damage(const level& l) {
-  auto s = start("spec-late-damage", l, 2);
+  auto s = spec_scene("spec-late-damage", l, 2);
   s.late_at_once(1).may_lose();
   s.observe([](scute::pool& p) { return contents(p, 0); });
   for (unsigned k = 0; k < 4; ++k)
@@ -112,18 +91,18 @@ testing::scenario late_damage(const level& l) {
           die_with_old_parity(at, [&](change& c) { c.overwrite(slot, 10 + k); }, 1);
           const uint64_t header = offset_of(at.pool(), 1, slot) - header_size;
           if (k % 2 == 0)
-            scribble(at, header, header_size + sizes[slot], 99);
+            scribble(at, header, header_size + spec_sizes[slot], 99);
           else
             at.lose_page(header);
           const void* bytes = nullptr;
           const int e =
               scute_get_verified(at.pool().native_handle(), oid_of(at.pool(), 1, slot), &bytes);
           if (e == SCUTE_OK)
-            expect(at.pool(), 1, slot, 0, sizes[slot], 10 + k);
+            expect(at.pool(), 1, slot, 0, spec_sizes[slot], 10 + k);
           else if (e != SCUTE_E_CORRUPT)
             scute::detail::check(e);
           commit(at.pool(), 1, [&](change& c) { c.free(slot); });
-          commit(at.pool(), 1, [&](change& c) { c.alloc(slot, sizes[slot], 20 + k); });
+          commit(at.pool(), 1, [&](change& c) { c.alloc(slot, spec_sizes[slot], 20 + k); });
           at.pool().check(true);
         });
   return s;

@@ -8,30 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/catalogue.hpp"
-#include "scenarios/directory.hpp"
 #include "scenarios/layout.hpp"
+#include "scenarios/spec_scene.hpp"
 
 namespace scute::explore {
 namespace {
 
-constexpr uint64_t sizes[] = {64, 450, 3000};
 constexpr uint64_t line = 64, horizon_at = 32;
-
-testing::scenario start(const std::string& name, const level& l, uint32_t lanes = 1) {
-  scute_options o = testing::small_pool(l.protection);
-  o.lanes = lanes;
-  o.log_cap = 4096;  // as small as can be
-  testing::scenario s(name + "/" + l.name, o);
-  s.setup([](scute::pool& p) {
-    make_directories(p);
-    for (unsigned t = 0; t < 2; ++t)
-      commit(p, t, [](change& c) {
-        for (uint64_t i = 0; i < 3; ++i) c.alloc(i, sizes[i], static_cast<unsigned>(i) + 1);
-      });
-  });
-  return s;
-}
 
 // The lines of the log that a transaction has written, by their copies. The first line of a segment is its head.
 struct appended {
@@ -81,7 +64,7 @@ void die(const testing::stage& at) {
 // What one copy lacks comes from the other, before that one is needed as well (CARE-2, LOSTLOG-1). Of an open pool pages are lost:
 // before other damage the explorer lets all be folded.
 testing::scenario mended(const level& l) {
-  auto s = start("spec-log-mended", l);
+  auto s = spec_scene("spec-log-mended", l, 1);
   s.observe([](scute::pool& p) { return contents(p, 0); });
   for (unsigned k = 0; k < 4; ++k)
     s.step_on_stage(
@@ -99,7 +82,7 @@ testing::scenario mended(const level& l) {
 
 // The same of the list and the horizon: while the pool is open, and when it is opened (CARE-2, CARE-4).
 testing::scenario lists(const level& l) {
-  auto s = start("spec-log-lists", l);
+  auto s = spec_scene("spec-log-lists", l, 1);
   s.observe([](scute::pool& p) { return contents(p, 0); });
   for (unsigned k = 0; k < 2; ++k) {
     for (unsigned i = 0; i < 2; ++i) {
@@ -133,17 +116,17 @@ testing::scenario lists(const level& l) {
 // Version 40 of the second object says that the first one has to be right.
 std::string when_folded(scute::pool& p) {
   try {
-    expect(p, 0, 1, 0, sizes[1], 40);
+    expect(p, 0, 1, 0, spec_sizes[1], 40);
   } catch (const std::exception&) {
     return "not yet";
   }
-  expect(p, 0, 0, 0, sizes[0], 30);
+  expect(p, 0, 0, 0, spec_sizes[0], 30);
   return "folded";
 }
 
 // What no copy tells any more is folded at once, and nobody goes on behind it (CARE-3).
 testing::scenario folded(const level& l) {
-  auto s = start("spec-log-folded", l);
+  auto s = spec_scene("spec-log-folded", l, 1);
   s.may_lose().observe(when_folded);
   s.step_on_stage("pages of the log are lost in all copies, and mended",
                   [](const testing::stage& at) {
@@ -162,7 +145,7 @@ testing::scenario folded(const level& l) {
 
 // Damage to what is void is nobody's (CARE-1).
 testing::scenario of_void(const level& l) {
-  auto s = start("spec-log-void", l);
+  auto s = spec_scene("spec-log-void", l, 1);
   s.observe([](scute::pool& p) { return contents(p, 0); });
   for (unsigned k = 0; k < 2; ++k)
     s.step_on_stage("a record is folded and damaged, another one follows",
@@ -180,7 +163,7 @@ testing::scenario of_void(const level& l) {
 // What was decided, and is missing from all copies, is told when the pool is opened, and once (EVID-2, EVID-3, EVID-5), as soon as all is
 // folded.
 testing::scenario gone(const level& l) {
-  auto s = start("spec-log-gone", l);
+  auto s = spec_scene("spec-log-gone", l, 1);
   s.may_lose().observe([](scute::pool& p) { return contents(p, 0); });
   for (unsigned k = 0; k < 3; ++k) {
     const unsigned slot = k == 1 ? 2 : 0;  // 2: one record fills a segment
@@ -219,7 +202,7 @@ testing::scenario gone(const level& l) {
 
 // A check beside commits: what is being appended is nobody's damage (CARE-1, CLOG-5).
 testing::scenario checked(const level& l, uint64_t) {
-  auto s = start("spec-log-checked", l, 2);
+  auto s = spec_scene("spec-log-checked", l, 2);
   auto one = s.in_thread(0);
   one.observe([](scute::pool& p) { return contents(p, 0); });
   for (unsigned k = 0; k < 4; ++k) {

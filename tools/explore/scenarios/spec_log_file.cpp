@@ -1,41 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Engine spec with its log in a file of its own: two files, each durable by its own syncs; openings, closings and
 // switches of engines, which make and remove the file.
-#include "scenarios/catalogue.hpp"
-#include "scenarios/directory.hpp"
+#include "scenarios/spec_scene.hpp"
 
 namespace scute::explore {
 namespace {
 
-constexpr uint64_t sizes[] = {64, 450, 3000};
-
 scute_options options(const level& l, scute_engine engine) {
-  scute_options o = testing::small_pool(l.protection);
+  scute_options o = spec_options(l);
   o.engine = engine;
-  o.log_cap = 4096;  // as small as can be
   return o;
 }
 
 testing::scenario start(const std::string& name, const level& l,
                         scute_engine engine = SCUTE_ENGINE_SPEC) {
-  testing::scenario s(name + "/" + l.name, options(l, engine));
+  testing::scenario s = spec_scene(name + "/" + l.name, options(l, engine));
   s.with_log_file();
-  s.setup([](scute::pool& p) {
-    make_directories(p);
-    for (unsigned t = 0; t < 2; ++t)
-      commit(p, t, [](change& c) {
-        for (uint64_t i = 0; i < 3; ++i) c.alloc(i, sizes[i], static_cast<unsigned>(i) + 1);
-      });
-  });
   return s;
 }
 
 void overwrite(testing::scenario& s, unsigned i, unsigned version) {
   s.step("overwrite object " + std::to_string(i),
          [=](scute::pool& p) { commit(p, 0, [&](change& c) { c.overwrite(i, version); }); });
-}
-void fold(testing::scenario& s) {
-  s.step("fold", [](scute::pool& p) { p.drain(); });
 }
 void reopen(testing::scenario& s) {
   s.step_on_stage("close", [](const testing::stage& at) { at.close(); });
