@@ -55,7 +55,7 @@ grep -q '^### table3, ' tables.md || fail "no table 3"
 grep -q '^### stamp_load, ' tables.md || fail "no loads of STAMP"
 # Every application ran on every system of this build that is not only for who names it.
 for application in genome intruder kmeans-low kmeans-high labyrinth ssca2 vacation-low vacation-high yada; do
-  for system in redo-none redo-mlpc logfree-mlpc spec-none spec-mlpc spec-flush libpmemobj no-log volatile; do
+  for system in redo-none redo-mlpc logfree-mlpc spec-none spec-none-in-place spec-mlpc spec-flush libpmemobj no-log volatile; do
     grep -q "^  $system " list.txt || [ "$system" = libpmemobj ] || fail "--list does not name $system"
     ! grep -q "^  $system " list.txt ||
       grep -q "\"work\":\"stamp\",\"structure\":\"$application\",.*\"\(system\|config\)\":\"$system\"" rows.jsonl ||

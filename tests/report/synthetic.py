@@ -75,7 +75,7 @@ for structure, size in STRUCTURES.items():
 APPLICATIONS = ("genome", "intruder", "kmeans-low", "kmeans-high", "labyrinth", "ssca2", "vacation-low",
                 "vacation-high", "yada")
 STAMP = [("scute", c, 800 - 100 * i) for i, c in enumerate(("redo-none", "redo-mlpc", "logfree-mlpc", "spec-flush",
-                                                            "spec-none"))]
+                                                            "spec-none-in-place", "spec-none"))]
 STAMP += [("libpmemobj", "tx", 1000), ("libpmemobj-huge", "tx", 900), ("no-log", "flush", 250),
           ("volatile", "malloc", 200)]
 for n, structure in enumerate(APPLICATIONS):

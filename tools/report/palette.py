@@ -42,6 +42,8 @@ _LOOKS: dict[str, Look] = {
     # Ranges edited in place.
     "redo-none-in-place": Look("#cfe8f7", "xx", "v"),
     "logfree-mlpc-in-place": Look("#009e73", "xx", "o"),
+    "spec-none-in-place": Look("#d6c9ee", "xx", "<"),
+    "spec-mlpc-in-place": Look("#6a3fb5", "xx", "H"),
     # Peers.
     "libpmemobj": Look("#e69f00", "", "X"),
     "libpmemobj-huge": Look("#f5cf80", "//", "8"),
