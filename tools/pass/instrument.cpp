@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "instrument.hpp"
+
+#include "asm_events.hpp"
+#include "hooks.hpp"
+#include "ir_events.hpp"
+#include "mark.hpp"
+
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/ScalarEvolution.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/TargetParser/Triple.h>
+
+namespace scute_pass {
+namespace {
+
+// What is to be done at an instruction, found before anything is changed.
+struct task {
+  llvm::Instruction* at = nullptr;
+  asm_reading reading;  // of other instructions: one event, told of before or, if it stores, after
+};
+
+class instrumentation {
+ public:
+  instrumentation(llvm::Function& function, llvm::FunctionAnalysisManager& analyses, const options& asked,
+                  const planted& bugs, hook_writer& writer)
+      : function_(function), analyses_(analyses), asked_(asked), bugs_(bugs), writer_(writer) {}
+
+  bool run() {
+    llvm::SmallVector<llvm::Instruction*, 64> all;
+    for (auto& block : function_)
+      for (auto& instruction : block) all.push_back(&instruction);
+    for (auto* instruction : all) read(*instruction);
+    if (failed_ || (tasks_.empty() && accesses_.empty())) return failed_;
+    if (function_.hasFnAttribute(llvm::Attribute::Naked)) {
+      auto* first = tasks_.empty() ? accesses_.front().at : tasks_.front().at;
+      refuse(*first, "a naked function cannot be instrumented");
+      return true;
+    }
+    const auto plan = accesses_.empty()
+                          ? std::vector<announcement>()
+                          : plan_of(function_, accesses_, !asked_.trace, analyses_.getResult<llvm::LoopAnalysis>(function_),
+                                    analyses_.getResult<llvm::ScalarEvolutionAnalysis>(function_), bugs_);
+    // A fence is told of first: it ends what was told of stores (HOOK-3).
+    for (const auto& one : tasks_)
+      if (one.reading.before) tell(one, one.at);
+    for (const auto& one : plan) {
+      if (one.dynamic_length) {
+        writer_.access(one.place, one.is_store, one.base, one.dynamic_length, *one.origin);
+      } else {
+        writer_.access(one.place, one.is_store, one.base, one.low, one.high, *one.origin);
+      }
+    }
+    for (const auto& one : tasks_)
+      if (!one.reading.before) tell(one, one.at->getNextNode());
+    for (const auto& one : tasks_) rewrite(one);
+    return false;
+  }
+
+ private:
+  void read(llvm::Instruction& instruction) {
+    bool stores = asked_.detect;
+    auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+    if (call && call->isInlineAsm()) {
+      auto reading = read_asm(*call, asked_.detect);
+      if (!reading.error.empty()) return refuse(instruction, reading.error);
+      stores = stores && reading.stores;
+      for (auto* address : reading.locked) {
+        // What the constraints do not say. How much cannot be told; a line is what counts.
+        access next;
+        next.at = &instruction;
+        next.address = next.base = address;
+        next.length = 1;
+        next.high = 1;
+        accesses_.push_back(next);
+      }
+      if (bugs_.early_stream) reading.before = true;
+      if (!reading.found.empty()) tasks_.push_back({&instruction, std::move(reading)});
+    } else if (const auto found = event_of(instruction)) {
+      asm_reading reading;
+      reading.found.push_back(*found);
+      reading.before = found->what != event::kind::stream || bugs_.early_stream;
+      reading.skippable = found->what == event::kind::flush;
+      tasks_.push_back({&instruction, std::move(reading)});
+    }
+    if (stores || asked_.loads)
+      for (const auto& one : accesses_of(instruction, stores, asked_.loads)) accesses_.push_back(one);
+  }
+
+  void tell(const task& one, llvm::Instruction* place) {
+    if (one.reading.skippable) return;  // by rewrite()
+    for (const auto& next : one.reading.found) {
+      switch (next.what) {
+        case event::kind::flush: writer_.flush(place, next.address, next.detail, *one.at); break;
+        case event::kind::fence: writer_.fence(place, next.detail, *one.at); break;
+        case event::kind::stream: writer_.stream(place, next.address, next.length, *one.at); break;
+      }
+    }
+  }
+
+  void rewrite(const task& one) {
+    auto* instruction = one.at;
+    const auto& first = one.reading.found.front();
+    if (!one.reading.labelled.empty()) {
+      instruction = hook_writer::with_text(*llvm::cast<llvm::CallBase>(instruction), one.reading.labelled);
+    } else if (first.what == event::kind::flush) {
+      instruction = writer_.flush_instruction(*llvm::cast<llvm::CallBase>(instruction), first.address, first.detail);
+    }
+    if (one.reading.skippable) writer_.flush_around(instruction, first.address, first.detail);
+  }
+
+  void refuse(llvm::Instruction& at, const std::string& why) {
+    failed_ = true;
+    const std::string text = "scute: " + why;
+    const auto* call = llvm::dyn_cast<llvm::CallBase>(&at);
+    if (call && call->isInlineAsm() && call->getMetadata("srcloc")) {
+      function_.getContext().diagnose(llvm::DiagnosticInfoInlineAsm(at, text, llvm::DS_Error));
+    } else {
+      function_.getContext().diagnose(llvm::DiagnosticInfoUnsupported(function_, text, at.getDebugLoc(), llvm::DS_Error));
+    }
+  }
+
+  llvm::Function& function_;
+  llvm::FunctionAnalysisManager& analyses_;
+  const options& asked_;
+  const planted& bugs_;
+  hook_writer& writer_;
+  llvm::SmallVector<task, 8> tasks_;
+  llvm::SmallVector<access, 32> accesses_;
+  bool failed_ = false;
+};
+
+constexpr const char* done_name = "scute.shield";
+
+}  // namespace
+
+llvm::PreservedAnalyses shield_pass::run(llvm::Module& module, llvm::ModuleAnalysisManager& manager) {
+  // It may be loaded twice: by scute-cc, and by the build system's flags.
+  if (module.getNamedMetadata(done_name)) return llvm::PreservedAnalyses::all();
+  module.getOrInsertNamedMetadata(done_name);
+  const auto refuse = [&](const std::string& why) {
+    module.getContext().emitError("scute: " + why);
+  };
+  const llvm::Triple triple(module.getTargetTriple());
+  if (triple.getArch() != llvm::Triple::x86_64 || !triple.isOSBinFormatELF()) {
+    refuse("only x86-64 and ELF can be instrumented, and not " + triple.str());
+    return llvm::PreservedAnalyses::none();
+  }
+  if (const auto offence = module_asm_offence(module.getModuleInlineAsm()); !offence.empty())
+    refuse("'" + offence + "' in assembly at file scope cannot be instrumented; put it into a function's asm");
+  auto& functions = manager.getResult<llvm::FunctionAnalysisManagerModuleProxy>(module).getManager();
+  hook_writer writer(module);
+  for (auto& function : module) {
+    if (function.isDeclaration() || function.hasAvailableExternallyLinkage()) continue;
+    instrumentation(function, functions, asked_, bugs_, writer).run();
+  }
+  add_mark(module, asked_);
+  return llvm::PreservedAnalyses::none();
+}
+
+}  // namespace scute_pass
