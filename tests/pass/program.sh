@@ -6,7 +6,8 @@
 #   // levels: LEVELS     instead of -O0 -O1 -O2
 #   // log: LINE          the hooks in their order, without file and line, which must have a comment that names the hook;
 #                         "any": the log may say anything
-#   // shadow: LINE       strays, in their order; "none"
+#   // shadow: LINE       with detect: strays, in their order; "none"
+# SCUTE_PASS_PLANT: a bug that the pass is to have.
 # Ends with 77 where the processor lacks what the program needs.
 set -euo pipefail
 
@@ -38,9 +39,14 @@ check_sites() {
     END { exit wrong }' "$1"
 }
 
-for level in ${levels:--O0 -O1 -O2}; do
+compile() {
   # shellcheck disable=SC2086
-  "$compiler" $standard -Wall -Wextra -Werror $level -g $flags "-fscute=${options:-flush}" -o program "$source" -lm
+  "$compiler" $standard -Wall -Wextra -Werror $level -g $flags ${SCUTE_PASS_PLANT:+-mllvm "-scute-shield-plant=$SCUTE_PASS_PLANT"} \
+    "-fscute=$1" -o program "$source" -lm
+}
+
+for level in ${levels:--O0 -O1 -O2}; do
+  compile "${options:-flush}"
   status=0
   ./program || status=$?
   [ "$status" != 77 ] || { echo "the processor cannot run this"; exit 77; }
@@ -59,6 +65,7 @@ for level in ${levels:--O0 -O1 -O2}; do
     done
   fi
   if [ -n "$(head_of shadow)" ]; then
+    compile detect
     : >log
     env RECORDER_LOG="$PWD/log" RECORDER_SHADOW=1 LD_PRELOAD="$SCUTE_PASS_RECORDER" ./program ||
       fail "$level: under the shadow, it ends with $?"

@@ -5,7 +5,8 @@
  *
  *   RECORDER_LOG=FILE     where
  *   RECORDER_SHADOW=1     stores are not written down but kept: at each flush and fence, and at the end, a line of the view that
- *                         changed though nobody had told of it is "stray +64". For one thread.
+ *                         changed though nobody had told of it is "stray +64". A non-temporal store that was told of before it
+ *                         was there is "early +64 8 file.c:12 function". For one thread.
  *   RECORDER_GENERAL=1    the hooks are declared to use general registers only. Otherwise they spoil the vector registers.
  *
  * Compiled with -mgeneral-regs-only, and without the C library's help: hooks run anywhere.
@@ -119,6 +120,15 @@ static void compare(void) {
   }
 }
 
+/* HOOK-1. The programs do not store what is there already. */
+static int is_as_before(const void *address, size_t length) {
+  const volatile unsigned char *now = address;
+  const unsigned char *then = copy + ((uintptr_t)address - VIEW_BASE);
+  for (size_t i = 0; i < length; ++i)
+    if (now[i] != then[i]) return 0;
+  return 1;
+}
+
 static void tell(const char *what, const void *address, size_t length, const struct scute_shield_site *site) {
   struct text line = {.length = 0};
   add(&line, what);
@@ -160,6 +170,7 @@ static void on_fence(enum scute_shield_fence_kind kind, const struct scute_shiel
 
 static void on_stream(const void *address, size_t length, const struct scute_shield_site *site) {
   if (is_mine(address) && !shadow) tell("stream", address, length, site);
+  if (is_mine(address) && shadow && is_as_before(address, length)) tell("early", address, length, site);
   spoil();
 }
 

@@ -23,7 +23,8 @@ llvm::Value* hook_writer::high(llvm::IRBuilder<>& builder) {
 }
 
 llvm::Value* hook_writer::is_below(llvm::IRBuilder<>& builder, llvm::Value* address) {
-  return builder.CreateICmpULT(builder.CreatePtrToInt(address, builder.getInt64Ty()), high(builder));
+  auto* number = builder.CreatePtrToInt(address, builder.getInt64Ty());
+  return builder.CreateICmpULT(number, high(builder));
 }
 
 llvm::Instruction* hook_writer::branch(llvm::Instruction* place, llvm::Value* condition) {

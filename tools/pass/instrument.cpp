@@ -67,26 +67,32 @@ class instrumentation {
       auto reading = read_asm(*call, asked_.detect);
       if (!reading.error.empty()) return refuse(instruction, reading.error);
       stores = stores && reading.stores;
-      for (auto* address : reading.locked) {
-        // What the constraints do not say. How much cannot be told; a line is what counts.
-        access next;
-        next.at = &instruction;
-        next.address = next.base = address;
-        next.length = 1;
-        next.high = 1;
-        accesses_.push_back(next);
-      }
+      // How much they store cannot be told; a line is what counts.
+      for (auto* address : reading.locked) store_at(instruction, address, 1);
       if (bugs_.early_stream) reading.before = true;
+      for (const auto& next : reading.found)
+        if (next.what == event::kind::stream && asked_.detect) store_at(instruction, next.address, next.length);
       if (!reading.found.empty()) tasks_.push_back({&instruction, std::move(reading)});
     } else if (const auto found = event_of(instruction)) {
       asm_reading reading;
       reading.found.push_back(*found);
       reading.before = found->what != event::kind::stream || bugs_.early_stream;
+      if (bugs_.late_fence && found->what == event::kind::fence) reading.before = false;
       reading.skippable = found->what == event::kind::flush;
       tasks_.push_back({&instruction, std::move(reading)});
     }
     if (stores || asked_.loads)
       for (const auto& one : accesses_of(instruction, stores, asked_.loads)) accesses_.push_back(one);
+  }
+
+  // Of assembly, what its constraints do not say.
+  void store_at(llvm::Instruction& instruction, llvm::Value* address, std::uint64_t length) {
+    access next;
+    next.at = &instruction;
+    next.address = next.base = address;
+    next.length = length;
+    next.high = static_cast<std::int64_t>(length);
+    accesses_.push_back(next);
   }
 
   void tell(const task& one, llvm::Instruction* place) {

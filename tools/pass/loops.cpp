@@ -15,15 +15,16 @@ constexpr std::uint64_t bound_max = 4096;
 
 }  // namespace
 
-loop_hoist::loop_hoist(llvm::Function& function, llvm::LoopInfo& loops, llvm::ScalarEvolution& evolution)
-    : function_(function), loops_(loops), evolution_(evolution) {}
+loop_hoist::loop_hoist(llvm::Function& function, llvm::LoopInfo& loops, llvm::ScalarEvolution& evolution,
+                       bool over_barriers)
+    : function_(function), loops_(loops), evolution_(evolution), over_barriers_(over_barriers) {}
 
 // No barrier (PASS-1), and a block before it that leads nowhere else.
 bool loop_hoist::is_quiet(const llvm::Loop* loop) {
   if (const auto known = quiet_.find(loop); known != quiet_.end()) return known->second;
   bool quiet = loop->getLoopPreheader() && !is_barrier(*loop->getLoopPreheader()->getTerminator());
   for (const auto* block : loop->blocks())
-    for (const auto& instruction : *block) quiet = quiet && !is_barrier(instruction);
+    for (const auto& instruction : *block) quiet = quiet && (over_barriers_ || !is_barrier(instruction));
   return quiet_[loop] = quiet;
 }
 

@@ -13,7 +13,7 @@ namespace scute_pass {
 
 class loop_hoist {
  public:
-  loop_hoist(llvm::Function& function, llvm::LoopInfo& loops, llvm::ScalarEvolution& evolution);
+  loop_hoist(llvm::Function& function, llvm::LoopInfo& loops, llvm::ScalarEvolution& evolution, bool over_barriers);
 
   // An announcement at the end of the block before the outermost loop that allows it; nothing if none does. Makes the
   // computation of its address and length.
@@ -26,6 +26,7 @@ class loop_hoist {
   llvm::Function& function_;
   llvm::LoopInfo& loops_;
   llvm::ScalarEvolution& evolution_;
+  bool over_barriers_;  // planted
   llvm::DenseMap<const llvm::Loop*, bool> quiet_;
 };
 

@@ -25,14 +25,15 @@ announcement announcement_of(const access& one) {
 // The announcements of a block, from its beginning to its end.
 class block_groups {
  public:
-  block_groups(std::vector<announcement>& result, bool over_barriers) : result_(result), over_barriers_(over_barriers) {}
+  block_groups(std::vector<announcement>& result, const planted& bugs)
+      : result_(result), over_barriers_(bugs.over_barriers), gap_(bugs.wide_gaps ? 16 * line_size : line_size) {}
 
   void add(const announcement& next) {
     if (!next.dynamic_length) {
       for (const auto index : open_) {
         auto& group = result_[index];
-        if (group.base != next.base || group.is_store != next.is_store || next.low - group.high >= line_size ||
-            group.low - next.high >= line_size)
+        if (group.base != next.base || group.is_store != next.is_store || next.low - group.high >= gap_ ||
+            group.low - next.high >= gap_)
           continue;
         group.low = std::min(group.low, next.low);
         group.high = std::max(group.high, next.high);
@@ -51,6 +52,7 @@ class block_groups {
   std::vector<announcement>& result_;
   llvm::SmallVector<std::size_t, 8> open_;
   bool over_barriers_;
+  std::int64_t gap_;
 };
 
 }  // namespace
@@ -64,9 +66,9 @@ std::vector<announcement> plan_of(llvm::Function& function, llvm::ArrayRef<acces
   }
   accesses_by_instruction by_instruction;
   for (const auto& one : found) by_instruction[one.at].push_back(&one);
-  const auto already = told_already(function, by_instruction, bugs.stale_base);
+  const auto already = told_already(function, by_instruction, bugs.any_path);
 
-  loop_hoist hoist(function, loops, evolution);
+  loop_hoist hoist(function, loops, evolution, bugs.over_barriers);
   llvm::DenseMap<const llvm::Instruction*, llvm::SmallVector<announcement, 2>> at;  // in a block, by place
   // Blocks in their order and instructions in theirs: the result does not depend on where things lie in memory.
   for (const auto& one : found) {
@@ -76,7 +78,7 @@ std::vector<announcement> plan_of(llvm::Function& function, llvm::ArrayRef<acces
     at[next.place].push_back(next);
   }
   for (auto& block : function) {
-    block_groups groups(result, bugs.over_barriers);
+    block_groups groups(result, bugs);
     for (auto& instruction : block) {
       const bool barrier = is_barrier(instruction);
       if (barrier) groups.close();

@@ -2,8 +2,7 @@
 // plan.hpp: where a function tells of its stores and loads: fewer places than it has stores and loads.
 //
 //   PASS-1  Between the place where an access is told of and the access lies no barrier (access.hpp), on any path.
-//   PASS-2  Every access is told of on every path that leads to it, or was since the last barrier, of the same base
-//           while that held the same value.
+//   PASS-2  Every access is told of on every path that leads to it since the last barrier.
 //   PASS-3  What is told in one goes with gaps of less than a line, so that no line is told of that the code at that
 //           place may not store to.
 //
@@ -33,9 +32,11 @@ struct announcement {
 
 // What is left of a protocol in test runs (-scute-shield-plant=): the tests must notice.
 struct planted {
-  bool over_barriers = false;  // PASS-1: groups stay open over barriers
-  bool stale_base = false;     // PASS-2: a base counts as the same though it was computed anew
+  bool over_barriers = false;  // PASS-1: groups and loops go over barriers
+  bool any_path = false;       // PASS-2: told of on one path is told of
+  bool wide_gaps = false;      // PASS-3
   bool early_stream = false;   // HOOK-1: non-temporal stores are told of before
+  bool late_fence = false;     // HOOK-2: fences are told of after
 };
 
 // `found`: of each block, the accesses of its instructions in order. May compute addresses before loops; changes no

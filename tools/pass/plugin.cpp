@@ -22,7 +22,9 @@ scute_pass::shield_pass pass_as_asked() {
   if (!asked) llvm::report_fatal_error(llvm::Twine("scute: there is no option '") + option_text + "'", false);
   scute_pass::planted bugs;
   bugs.over_barriers = plant_text == "over_barriers";
-  bugs.stale_base = plant_text == "stale_base";
+  bugs.any_path = plant_text == "any_path";
+  bugs.wide_gaps = plant_text == "wide_gaps";
+  bugs.late_fence = plant_text == "late_fence";
   bugs.early_stream = plant_text == "early_stream";
   return {*asked, bugs};
 }

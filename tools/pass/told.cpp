@@ -42,17 +42,11 @@ told_set common(const told_set& a, const told_set& b) {
 
 class flow {
  public:
-  flow(const accesses_by_instruction& found, bool stale_base) : found_(found), stale_base_(stale_base) {
-    for (const auto& entry : found)
-      for (const auto* one : entry.second) bases_.insert(one->base);
-  }
+  explicit flow(const accesses_by_instruction& found) : found_(found) {}
 
   void through(const llvm::Instruction& instruction, told_set& told, llvm::DenseSet<const access*>* already) const {
-    // A value that is computed anew is another address.
-    if (!stale_base_ && bases_.contains(&instruction)) {
-      told.erase({&instruction, true});
-      told.erase({&instruction, false});
-    }
+    // In a loop a value is computed anew under the same name. There nothing is known of it: on the path from the entry it had
+    // not been told of.
     const bool barrier = is_barrier(instruction);
     if (barrier) told.clear();
     if (const auto mine = found_.find(&instruction); mine != found_.end()) {
@@ -70,15 +64,13 @@ class flow {
 
  private:
   const accesses_by_instruction& found_;
-  llvm::DenseSet<const llvm::Value*> bases_;
-  bool stale_base_;
 };
 
 }  // namespace
 
 llvm::DenseSet<const access*> told_already(llvm::Function& function, const accesses_by_instruction& found,
-                                           bool stale_base) {
-  const flow rules(found, stale_base);
+                                           bool any_path) {
+  const flow rules(found);
   llvm::ReversePostOrderTraversal<llvm::Function*> order(&function);
   // Nothing yet: everything is told of at the block's end, until a path is seen on which it is not.
   llvm::DenseMap<const llvm::BasicBlock*, std::optional<told_set>> ends;
@@ -88,6 +80,12 @@ llvm::DenseSet<const access*> told_already(llvm::Function& function, const acces
     for (const auto* before : llvm::predecessors(block)) {
       const auto end = ends.find(before);
       if (end == ends.end() || !end->second) continue;
+      if (result && any_path) {
+        for (const auto& [name, ranges] : *end->second)
+          for (const auto& one : ranges)
+            if (auto& kept = (*result)[name]; std::find(kept.begin(), kept.end(), one) == kept.end()) kept.push_back(one);
+        continue;
+      }
       result = result ? common(*result, *end->second) : *end->second;
     }
     return result.value_or(told_set{});

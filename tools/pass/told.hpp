@@ -15,6 +15,6 @@ using accesses_by_instruction = llvm::DenseMap<const llvm::Instruction*, llvm::S
 
 // Those of `found` that need not be told of.
 llvm::DenseSet<const access*> told_already(llvm::Function& function, const accesses_by_instruction& found,
-                                           bool stale_base);
+                                           bool any_path);
 
 }  // namespace scute_pass

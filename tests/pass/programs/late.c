@@ -4,7 +4,7 @@
 //
 // options: detect
 // flags: -mclwb
-// shadow: none
+// shadow: stray +4224
 #include <immintrin.h>
 
 #include "view.h"
@@ -36,15 +36,31 @@ __attribute__((noinline)) static void chain(struct node *node, long value) {
   }
 }
 
-__attribute__((noinline)) static void in_branches(struct node *node, int first) {
+__attribute__((noinline)) static void in_branches(volatile struct node *node, int first) {
   if (first) {
     node->key = 3;
-    fence(node);
+    fence((const void *)node);
   } else {
-    node->value = 4;
+    node->key = 4;
   }
-  node->more[4] = 5;
   node->key = 6;
+}
+
+// Each turn fences: told of before the loop would be once for all of them.
+__attribute__((noinline)) static void in_loop(struct node *node, long turns) {
+  for (long i = 0; i < turns; ++i) {
+    node->more[0] = i;
+    fence(node);
+  }
+}
+
+// Two objects in one, far apart: a store between them by somebody else is not theirs.
+struct pair {
+  long first, gap[30], second;
+};
+__attribute__((noinline)) static void apart(struct pair *pair) {
+  pair->first = 1;
+  pair->second = 1;
 }
 
 int main(int count, char **arguments) {
@@ -61,7 +77,11 @@ int main(int count, char **arguments) {
   fence(nodes);
   in_branches(&nodes[4], count - 1);
   fence(nodes);
+  in_loop(&nodes[5], count + 2);
+  apart((struct pair *)&nodes[64]);
+  __asm__ volatile("movq $1, 128(%0)" : : "r"(&nodes[64]) : "memory");
+  fence(nodes);
   for (int i = 0; i < 8; ++i)
-    if (nodes[i].value != 2 && i != 4) return 1;
+    if (nodes[i].value != 2) return 1;
   return 0;
 }

@@ -2,6 +2,7 @@
 // Non-temporal stores: told of after they are there, with their lengths.
 //
 // flags: -mavx
+// shadow: none
 // log: stream +0 4 main
 // log: stream +8 8 main
 // log: stream +16 16 main
