@@ -1,39 +1,39 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * shield_hooks.h: between code that scute-cc has compiled and a runtime that listens to it.
- *
- * Programs do not include this header. It is for who writes a runtime: the shield's own, a tracer, a test.
- *
- * Instrumented code tells of its cache-line flushes, fences and non-temporal stores, and if asked to, of its
- * stores and loads. It needs no runtime: it then executes what was written. Every image (the program, each
- * shared object) has a gate of its own and the stubs that lead through it, hidden symbols of
- * libscute-shield-hooks.a. When an image is initialised, before its other constructors, it looks for the weak
- * symbol scute_shield_hooks_get; a runtime that is linked or preloaded exports it.
- *
- * The rules of the contract. Code keeps HOOK-1 to HOOK-4 (tools/pass), a runtime HOOK-5 to HOOK-8.
- *
- *   HOOK-1  A flush and a non-temporal store are told after the stores that they are about, and before any
- *           later instruction of the thread that stores to memory.
- *   HOOK-2  A fence (sfence, mfence, sequentially consistent fence or store, locked instruction) is told before
- *           it is executed, so that what it orders is durable before what it publishes is seen.
- *   HOOK-3  A store is told before it is executed, and between the two the thread tells of no flush and no
- *           fence. So a store that was told of may change its bytes until its thread's next flush or fence,
- *           and not later. What is told may be more than what is stored, never less: lines of 64 bytes that the
- *           code may store to.
- *   HOOK-4  A load is told before it is executed, and between the two the thread tells of no flush and no fence.
- *   HOOK-5  A hook is safe in a signal handler, whatever it interrupts, and keeps errno: no malloc, no lock that
- *           the interrupted code may hold, no thread-local object that is made when it is first used.
- *   HOOK-6  A hook does not unwind and does not return elsewhere (longjmp).
- *   HOOK-7  A hook whose bit is set in general_only touches general registers and flags only: the stub does not
- *           save the vector registers for it. (Compile its file with -mgeneral-regs-only, and call nothing else.)
- *   HOOK-8  gate.high rises before an address below it is given to the program, and gate.low falls before
- *           gate.high rises.
- *
- * Where views should lie. The test that is inlined is one comparison, address < gate.high. So a runtime does well to
- * put its views far below everything else (0x100000000000, say, where neither position-independent programs nor
- * their heaps, libraries and stacks are), low and high around them. Elsewhere all works as well, and the stubs or
- * the runtime are entered for addresses that are none of theirs.
- */
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// shield_hooks.h: between code that scute-cc has compiled and a runtime that listens to it.
+//
+// Programs do not include this header. It is for who writes a runtime: the shield's own, a tracer, a test.
+//
+// Instrumented code tells of its cache-line flushes, fences and non-temporal stores, and if asked to, of its
+// stores and loads. It needs no runtime: it then executes what was written. Every image (the program, each
+// shared object) has a gate of its own and the stubs that lead through it, hidden symbols of
+// libscute-shield-hooks.a. When an image is initialised, before its other constructors, it looks for the weak
+// symbol scute_shield_hooks_get; a runtime that is linked or preloaded exports it.
+//
+// The rules of the contract. Code keeps HOOK-1 to HOOK-4 (tools/pass), a runtime HOOK-5 to HOOK-8.
+//
+//   HOOK-1  A flush and a non-temporal store are told after the stores that they are about, and before any
+//           later instruction of the thread that stores to memory.
+//   HOOK-2  A fence (sfence, mfence, sequentially consistent fence or store, locked instruction) is told before
+//           it is executed, so that what it orders is durable before what it publishes is seen.
+//   HOOK-3  A store is told before it is executed, and between the two the thread tells of no flush and no
+//           fence. So a store that was told of may change its bytes until its thread's next flush or fence,
+//           and not later. What is told may be more than what is stored, never less: lines of 64 bytes that the
+//           code may store to.
+//   HOOK-4  A load is told before it is executed, and between the two the thread tells of no flush and no fence.
+//   HOOK-5  A hook is safe in a signal handler, whatever it interrupts, and keeps errno: no malloc, no lock that
+//           the interrupted code may hold, no thread-local object that is made when it is first used.
+//   HOOK-6  A hook does not unwind and does not return elsewhere (longjmp).
+//   HOOK-7  A hook whose bit is set in general_only touches general registers and flags only: the stub does not
+//           save the vector registers for it. (Compile its file with -mgeneral-regs-only, and call nothing else.)
+//   HOOK-8  gate.high rises before an address below it is given to the program, and gate.low falls before
+//           gate.high rises. It is more than the address just behind the last view, which a pointer may have that
+//           leads back into the view.
+//
+// Where views should lie. The test that is inlined is one comparison, pointer < gate.high. So a runtime does well to
+// put its views far below everything else (0x100000000000, say, where neither position-independent programs nor
+// their heaps, libraries and stacks are), low and high around them. Elsewhere all works as well, and the stubs or
+// the runtime are entered for addresses that are none of theirs.
 #ifndef SCUTE_SHIELD_HOOKS_H
 #define SCUTE_SHIELD_HOOKS_H
 
@@ -60,7 +60,8 @@ static inline const char *scute_shield_site_file(const struct scute_shield_site 
   return site->file_distance ? (const char *)&site->file_distance + site->file_distance : "";
 }
 static inline const char *scute_shield_site_function(const struct scute_shield_site *site) {
-  return site->function_distance ? (const char *)&site->function_distance + site->function_distance : "";
+  return site->function_distance ? (const char *)&site->function_distance + site->function_distance
+                                 : "";
 }
 
 enum scute_shield_flush_kind {
@@ -89,8 +90,8 @@ struct scute_shield_hooks;
 /* What an image's instrumented code looks at; one in each image. The runtime writes high and low, each as one
  * aligned word. */
 struct scute_shield_gate {
-  uint64_t high;                          /* all views lie below; 0: there is none, nothing is told */
-  uint64_t low;                           /* none lies below */
+  uint64_t high; /* all views and their ends lie below; 0: there is none, nothing is told */
+  uint64_t low;  /* none lies below */
   const struct scute_shield_hooks *hooks; /* NULL without a runtime */
   uint64_t state_saving;                  /* the stubs' own: how to save the vector registers */
 };
@@ -104,7 +105,8 @@ struct scute_shield_hooks {
 
   /* The line of `address` is flushed. Not 0: it belongs to a view and has been dealt with. 0: the instruction is
    * executed. (An instruction that shares its inline assembly with others is executed anyway.) */
-  int (*flush)(const void *address, enum scute_shield_flush_kind kind, const struct scute_shield_site *site);
+  int (*flush)(const void *address, enum scute_shield_flush_kind kind,
+               const struct scute_shield_site *site);
   /* Returns when what the thread has flushed and streamed is durable. The instruction is executed as well. */
   void (*fence)(enum scute_shield_fence_kind kind, const struct scute_shield_site *site);
   /* The bytes were stored non-temporally: durable after the thread's next fence, as if flushed. */
@@ -148,8 +150,9 @@ struct scute_shield_note_options {
 /* Distances in bytes, each from its own field. */
 struct scute_shield_note_image {
   uint32_t version;
-  int32_t gate;       /* struct scute_shield_gate */
-  int32_t flushes;    /* the table of flush instructions: int32_t, each the distance from itself to the instruction */
+  int32_t gate; /* struct scute_shield_gate */
+  int32_t
+      flushes; /* the table of flush instructions: int32_t, each the distance from itself to the instruction */
   int32_t flushes_end;
 };
 

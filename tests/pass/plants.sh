@@ -8,7 +8,7 @@ while read -r plant rule program notice; do
   case $plant in '#'* | '') continue ;; esac
   status=0
   SCUTE_PASS_PLANT=$plant bash "$dir/program.sh" "$dir/programs/$program" >output 2>&1 || status=$?
-  if [ "$status" = 77 ]; then
+  if [ "$status" = 0 ] && grep -q 'the processor lacks' output; then
     echo "$plant ($rule): the processor cannot run $program"
   elif [ "$status" = 1 ] && grep -qE "$notice" output; then
     echo "$plant ($rule): $(grep -m 1 -E "$notice" output)"

@@ -28,7 +28,10 @@ static unsigned char told[lines];
 
 static long system_call(long number, long a, long b, long c) {
   long result;
-  __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+  __asm__ volatile("syscall"
+                   : "=a"(result)
+                   : "a"(number), "D"(a), "S"(b), "d"(c)
+                   : "rcx", "r11", "memory");
   return result;
 }
 
@@ -79,24 +82,34 @@ static void write_down(struct text *line) {
 /* What a compiled hook may do to registers. */
 static void spoil(void) {
   __asm__ volatile(
-      "mov $0x5c07e, %%eax\n mov %%eax, %%ecx\n mov %%eax, %%edx\n mov %%eax, %%esi\n mov %%eax, %%edi\n"
+      "mov $0x5c07e, %%eax\n mov %%eax, %%ecx\n mov %%eax, %%edx\n mov %%eax, %%esi\n mov %%eax, "
+      "%%edi\n"
       "mov %%eax, %%r8d\n mov %%eax, %%r9d\n mov %%eax, %%r10d\n mov %%eax, %%r11d\n"
       :
       :
       : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc");
   if (general) return;
   __asm__ volatile(
-      "pcmpeqd %%xmm0, %%xmm0\n movdqa %%xmm0, %%xmm1\n movdqa %%xmm0, %%xmm2\n movdqa %%xmm0, %%xmm3\n"
-      "movdqa %%xmm0, %%xmm4\n movdqa %%xmm0, %%xmm5\n movdqa %%xmm0, %%xmm6\n movdqa %%xmm0, %%xmm7\n"
-      "movdqa %%xmm0, %%xmm8\n movdqa %%xmm0, %%xmm9\n movdqa %%xmm0, %%xmm10\n movdqa %%xmm0, %%xmm11\n"
-      "movdqa %%xmm0, %%xmm12\n movdqa %%xmm0, %%xmm13\n movdqa %%xmm0, %%xmm14\n movdqa %%xmm0, %%xmm15\n" ::
+      "pcmpeqd %%xmm0, %%xmm0\n movdqa %%xmm0, %%xmm1\n movdqa %%xmm0, %%xmm2\n movdqa %%xmm0, "
+      "%%xmm3\n"
+      "movdqa %%xmm0, %%xmm4\n movdqa %%xmm0, %%xmm5\n movdqa %%xmm0, %%xmm6\n movdqa %%xmm0, "
+      "%%xmm7\n"
+      "movdqa %%xmm0, %%xmm8\n movdqa %%xmm0, %%xmm9\n movdqa %%xmm0, %%xmm10\n movdqa %%xmm0, "
+      "%%xmm11\n"
+      "movdqa %%xmm0, %%xmm12\n movdqa %%xmm0, %%xmm13\n movdqa %%xmm0, %%xmm14\n movdqa %%xmm0, "
+      "%%xmm15\n" ::
           : "memory");
   if (__builtin_cpu_supports("avx")) __asm__ volatile("vzeroall" ::: "memory");
   if (__builtin_cpu_supports("avx512f"))
-    __asm__ volatile("vpxord %%zmm16, %%zmm16, %%zmm16\n vpxord %%zmm31, %%zmm31, %%zmm31\n kxnorw %%k1, %%k1, %%k1\n" ::: "memory");
+    __asm__ volatile(
+        "vpxord %%zmm16, %%zmm16, %%zmm16\n vpxord %%zmm31, %%zmm31, %%zmm31\n kxnorw %%k1, %%k1, "
+        "%%k1\n" ::
+            : "memory");
 }
 
-static int is_mine(const void *address) { return (uintptr_t)address - VIEW_BASE < VIEW_SIZE; }
+static int is_mine(const void *address) {
+  return (uintptr_t)address - VIEW_BASE < VIEW_SIZE;
+}
 
 /* What changed without a word; and nothing that was told holds any longer (HOOK-3). */
 static void compare(void) {
@@ -129,7 +142,8 @@ static int is_as_before(const void *address, size_t length) {
   return 1;
 }
 
-static void tell(const char *what, const void *address, size_t length, const struct scute_shield_site *site) {
+static void tell(const char *what, const void *address, size_t length,
+                 const struct scute_shield_site *site) {
   struct text line = {.length = 0};
   add(&line, what);
   add_place(&line, address);
@@ -139,7 +153,8 @@ static void tell(const char *what, const void *address, size_t length, const str
   write_down(&line);
 }
 
-static int on_flush(const void *address, enum scute_shield_flush_kind kind, const struct scute_shield_site *site) {
+static int on_flush(const void *address, enum scute_shield_flush_kind kind,
+                    const struct scute_shield_site *site) {
   static const char *const names[] = {"?", "clwb", "clflushopt", "clflush"};
   if (!is_mine(address)) return 0;
   compare();
@@ -170,7 +185,8 @@ static void on_fence(enum scute_shield_fence_kind kind, const struct scute_shiel
 
 static void on_stream(const void *address, size_t length, const struct scute_shield_site *site) {
   if (is_mine(address) && !shadow) tell("stream", address, length, site);
-  if (is_mine(address) && shadow && is_as_before(address, length)) tell("early", address, length, site);
+  if (is_mine(address) && shadow && is_as_before(address, length))
+    tell("early", address, length, site);
   spoil();
 }
 
@@ -192,7 +208,7 @@ static void on_load(const void *address, size_t length, const struct scute_shiel
 
 static void on_attach(struct scute_shield_gate *gate) {
   gate->low = VIEW_BASE;
-  gate->high = VIEW_BASE + VIEW_SIZE;
+  gate->high = VIEW_BASE + VIEW_SIZE + 1;
   ++attached;
 }
 
@@ -216,7 +232,8 @@ static struct scute_shield_hooks hooks = {
     .detach = on_detach,
 };
 
-__attribute__((visibility("default"))) const struct scute_shield_hooks *scute_shield_hooks_get(void) {
+__attribute__((visibility("default"))) const struct scute_shield_hooks *scute_shield_hooks_get(
+    void) {
   if (log_file >= 0) return &hooks;
   const char *name = getenv("RECORDER_LOG");
   if (!name) return NULL;

@@ -19,7 +19,10 @@ namespace {
 class collector {
  public:
   collector(llvm::Instruction& instruction, bool stores, bool loads)
-      : instruction_(instruction), layout_(instruction.getModule()->getDataLayout()), stores_(stores), loads_(loads) {}
+      : instruction_(instruction),
+        layout_(instruction.getModule()->getDataLayout()),
+        stores_(stores),
+        loads_(loads) {}
 
   accesses collect() {
     if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction_)) {
@@ -64,7 +67,8 @@ class collector {
   }
 
   void ranged(bool is_store, llvm::Value* pointer, llvm::Value* length) {
-    if (const auto* number = llvm::dyn_cast<llvm::ConstantInt>(length)) return sized(is_store, pointer, number->getZExtValue());
+    if (const auto* number = llvm::dyn_cast<llvm::ConstantInt>(length))
+      return sized(is_store, pointer, number->getZExtValue());
     if (!(is_store ? stores_ : loads_) || is_elsewhere(pointer)) return;
     access next;
     next.at = &instruction_;
@@ -80,16 +84,20 @@ class collector {
       ranged(true, copy->getRawDest(), copy->getLength());
       return;
     }
-    if (auto* fill = llvm::dyn_cast<llvm::AnyMemSetInst>(&call)) return ranged(true, fill->getRawDest(), fill->getLength());
+    if (auto* fill = llvm::dyn_cast<llvm::AnyMemSetInst>(&call))
+      return ranged(true, fill->getRawDest(), fill->getLength());
     switch (call.getIntrinsicID()) {
       case llvm::Intrinsic::masked_store:  // as if no lane was masked
         return typed(true, call.getArgOperand(1), call.getArgOperand(0)->getType());
       case llvm::Intrinsic::masked_load: return typed(false, call.getArgOperand(0), call.getType());
       case llvm::Intrinsic::masked_compressstore:
         return typed(true, call.getArgOperand(1), call.getArgOperand(0)->getType());
-      case llvm::Intrinsic::masked_expandload: return typed(false, call.getArgOperand(0), call.getType());
-      case llvm::Intrinsic::masked_scatter: return lanes(true, call.getArgOperand(1), call.getArgOperand(0)->getType());
-      case llvm::Intrinsic::masked_gather: return lanes(false, call.getArgOperand(0), call.getType());
+      case llvm::Intrinsic::masked_expandload:
+        return typed(false, call.getArgOperand(0), call.getType());
+      case llvm::Intrinsic::masked_scatter:
+        return lanes(true, call.getArgOperand(1), call.getArgOperand(0)->getType());
+      case llvm::Intrinsic::masked_gather:
+        return lanes(false, call.getArgOperand(0), call.getType());
       case llvm::Intrinsic::x86_sse2_maskmov_dqu: return sized(true, call.getArgOperand(2), 16);
       case llvm::Intrinsic::x86_mmx_maskmovq: return sized(true, call.getArgOperand(2), 8);
       case llvm::Intrinsic::x86_mmx_movnt_dq: return sized(true, call.getArgOperand(0), 8);
@@ -108,7 +116,8 @@ class collector {
     auto* vector = llvm::cast<llvm::FixedVectorType>(pointers->getType());
     for (unsigned lane = 0; lane < vector->getNumElements(); ++lane) {
       auto* index = llvm::ConstantInt::get(llvm::Type::getInt64Ty(instruction_.getContext()), lane);
-      auto* pointer = llvm::ExtractElementInst::Create(pointers, index, "", instruction_.getIterator());
+      auto* pointer =
+          llvm::ExtractElementInst::Create(pointers, index, "", instruction_.getIterator());
       typed(is_store, pointer, type->getScalarType());
     }
   }
@@ -142,7 +151,8 @@ bool is_barrier(const llvm::Instruction& instruction) {
       llvm::isa<llvm::AtomicCmpXchgInst>(instruction))
     return true;
   if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction))
-    return store->getOrdering() == llvm::AtomicOrdering::SequentiallyConsistent || store->hasMetadata(llvm::LLVMContext::MD_nontemporal);
+    return store->getOrdering() == llvm::AtomicOrdering::SequentiallyConsistent ||
+           store->hasMetadata(llvm::LLVMContext::MD_nontemporal);
   const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
   if (!call) return false;
   if (llvm::isa<llvm::DbgInfoIntrinsic>(call) || llvm::isa<llvm::LifetimeIntrinsic>(call) ||

@@ -12,8 +12,10 @@ namespace scute_pass {
 namespace {
 
 std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())))
+    text.remove_prefix(1);
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())))
+    text.remove_suffix(1);
   return text;
 }
 
@@ -28,7 +30,9 @@ std::string general_register(std::string_view name) {
   }
   if (text.size() == 3 && (text[0] == 'r' || text[0] == 'e')) text.erase(0, 1);
   if (text.size() == 3 && text[2] == 'l') text.pop_back();
-  if (text.size() == 2 && text[1] == 'l' && std::string_view("abcd").find(text[0]) != std::string_view::npos) text[1] = 'x';
+  if (text.size() == 2 && text[1] == 'l' &&
+      std::string_view("abcd").find(text[0]) != std::string_view::npos)
+    text[1] = 'x';
   static constexpr std::string_view names[] = {"ax", "bx", "cx", "dx", "si", "di", "bp", "sp"};
   for (const auto known : names)
     if (text == known) return text;
@@ -52,11 +56,14 @@ std::optional<std::int64_t> constant(std::string_view text) {
   return total;
 }
 
-bool is_displacement(std::string_view text) { return trimmed(text).empty() || constant(text).has_value(); }
+bool is_displacement(std::string_view text) {
+  return trimmed(text).empty() || constant(text).has_value();
+}
 
 }  // namespace
 
-asm_operands::asm_operands(llvm::CallBase& call, bool alone) : call_(call), builder_(&call), alone_(alone) {
+asm_operands::asm_operands(llvm::CallBase& call, bool alone)
+    : call_(call), builder_(&call), alone_(alone) {
   const auto* code = llvm::cast<llvm::InlineAsm>(call.getCalledOperand());
   intel_ = code->getDialect() == llvm::InlineAsm::AD_Intel;
   const auto constraints = code->ParseConstraints();
@@ -78,7 +85,8 @@ asm_operands::asm_operands(llvm::CallBase& call, bool alone) : call_(call), buil
         next.pinned = general_register(code_text.substr(1, code_text.size() - 2));
     }
     // An input that is tied to an output is what the output's register holds at first.
-    if (constraint.Type == llvm::InlineAsm::isInput && constraint.hasMatchingInput()) next.output = true;
+    if (constraint.Type == llvm::InlineAsm::isInput && constraint.hasMatchingInput())
+      next.output = true;
     if (constraint.Type == llvm::InlineAsm::isInput && constraint.Codes.size() == 1 &&
         std::isdigit(static_cast<unsigned char>(constraint.Codes[0][0]))) {
       const auto tied = static_cast<unsigned>(std::atoi(constraint.Codes[0].c_str()));
@@ -105,8 +113,10 @@ std::optional<asm_operands::reference> asm_operands::reference_of(std::string_vi
     result.number = result.number * 10 + static_cast<unsigned>(text[digits] - '0');
   if (digits == 0 || result.number >= operands_.size()) return std::nullopt;
   text = text.substr(digits);
-  if (text.size() == 2 && text[0] == ':') result.modifier = text[1];
-  else if (!text.empty()) return std::nullopt;
+  if (text.size() == 2 && text[0] == ':')
+    result.modifier = text[1];
+  else if (!text.empty())
+    return std::nullopt;
   return result;
 }
 
@@ -123,7 +133,8 @@ bool asm_operands::is_memory(std::string_view text) const {
 
 bool asm_operands::is_register(std::string_view text) const {
   text = trimmed(text);
-  if (const auto named = reference_of(text)) return !operands_[named->number].memory && named->modifier != 'a';
+  if (const auto named = reference_of(text))
+    return !operands_[named->number].memory && named->modifier != 'a';
   if (text.find_first_of("([") != std::string_view::npos) return false;
   if (!text.empty() && text.front() == '%') return text.find(':') == std::string_view::npos;
   if (!general_register(text).empty()) return true;
@@ -162,16 +173,20 @@ llvm::Value* asm_operands::fail(std::string text) {
 }
 
 llvm::Value* asm_operands::input_of(const operand& from, std::string_view text) {
-  if (!from.value) return fail("the address is in '" + std::string(text) + "', which the assembly itself computes");
+  if (!from.value)
+    return fail("the address is in '" + std::string(text) +
+                "', which the assembly itself computes");
   if (from.output && !alone_)
-    return fail("the address is in '" + std::string(text) + "', which the assembly may have changed before");
+    return fail("the address is in '" + std::string(text) +
+                "', which the assembly may have changed before");
   return from.value;
 }
 
 llvm::Value* asm_operands::register_value(std::string_view text) {
   text = trimmed(text);
   if (const auto named = reference_of(text)) {
-    if (operands_[named->number].memory) return fail("'" + std::string(text) + "' is memory and not a register");
+    if (operands_[named->number].memory)
+      return fail("'" + std::string(text) + "' is memory and not a register");
     return input_of(operands_[named->number], text);
   }
   return address_in_named(text);
@@ -181,12 +196,14 @@ llvm::Value* asm_operands::address_in_named(std::string_view name) {
   const std::string wanted = general_register(trimmed(name));
   if (!wanted.empty()) {
     for (const auto& candidate : operands_)
-      if (candidate.pinned == wanted && candidate.value && !candidate.memory) return input_of(candidate, name);
+      if (candidate.pinned == wanted && candidate.value && !candidate.memory)
+        return input_of(candidate, name);
   }
   return fail("no operand says what is in '" + std::string(name) + "'");
 }
 
-llvm::Value* asm_operands::sum(llvm::Value* base, llvm::Value* index, std::int64_t scale, std::int64_t displacement) {
+llvm::Value* asm_operands::sum(llvm::Value* base, llvm::Value* index, std::int64_t scale,
+                               std::int64_t displacement) {
   auto* word = builder_.getInt64Ty();
   const auto to_word = [&](llvm::Value* value) -> llvm::Value* {
     if (value->getType()->isPointerTy()) return builder_.CreatePtrToInt(value, word);
@@ -206,7 +223,8 @@ llvm::Value* asm_operands::sum(llvm::Value* base, llvm::Value* index, std::int64
   if (index) {
     auto* value = to_word(index);
     if (!value) return nullptr;
-    total = builder_.CreateAdd(total, builder_.CreateMul(value, builder_.getInt64(static_cast<std::uint64_t>(scale))));
+    total = builder_.CreateAdd(
+        total, builder_.CreateMul(value, builder_.getInt64(static_cast<std::uint64_t>(scale))));
   }
   return builder_.CreateIntToPtr(total, builder_.getPtrTy());
 }
@@ -224,7 +242,8 @@ llvm::Value* asm_operands::address_of(std::string_view text) {
     auto before = trimmed(text.substr(0, dollar));
     if (!before.empty() && before.back() == '+') before.remove_suffix(1);
     for (std::string_view word : {"byte", "dword", "qword", "zmmword", "ymmword", "xmmword", "ptr"})
-      if (intel_ && before.substr(0, word.size()) == word) before = trimmed(before.substr(word.size()));
+      if (intel_ && before.substr(0, word.size()) == word)
+        before = trimmed(before.substr(word.size()));
     // ${0:a}: the memory that a register points to.
     if (named && named->modifier == 'a' && before.empty() && !operands_[named->number].memory) {
       auto* value = input_of(operands_[named->number], text);
@@ -242,11 +261,13 @@ llvm::Value* asm_operands::address_of(std::string_view text) {
 // displacement(base,index,scale)
 llvm::Value* asm_operands::att_address(std::string_view text) {
   const auto open = text.find('('), close = text.rfind(')');
-  if (open == std::string_view::npos || close == std::string_view::npos || close < open || close + 1 != text.size())
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open ||
+      close + 1 != text.size())
     return fail("'" + std::string(text) + "' is no address that the pass can follow");
   if (!is_displacement(text.substr(0, open)))
     return fail("'" + std::string(text) + "' has a displacement or a segment that is no number");
-  const std::int64_t displacement = trimmed(text.substr(0, open)).empty() ? 0 : *constant(text.substr(0, open));
+  const std::int64_t displacement =
+      trimmed(text.substr(0, open)).empty() ? 0 : *constant(text.substr(0, open));
   std::string_view parts[3];
   auto inside = text.substr(open + 1, close - open - 1);
   for (auto& part : parts) {
@@ -275,7 +296,8 @@ llvm::Value* asm_operands::intel_address(std::string_view text) {
   while (!trimmed(inside).empty()) {
     auto end = inside.find_first_of("+-", 1);
     auto term = trimmed(inside.substr(0, end));
-    inside = end == std::string_view::npos ? std::string_view{} : inside.substr(inside[end] == '+' ? end + 1 : end);
+    inside = end == std::string_view::npos ? std::string_view{}
+                                           : inside.substr(inside[end] == '+' ? end + 1 : end);
     if (const auto number = constant(term)) {
       displacement += *number;
       continue;
@@ -284,8 +306,10 @@ llvm::Value* asm_operands::intel_address(std::string_view text) {
     const auto name = trimmed(term.substr(0, star));
     auto* value = register_value(name);
     if (!value) return nullptr;
-    const auto factor = star == std::string_view::npos ? std::nullopt : constant(term.substr(star + 1));
-    if (star != std::string_view::npos && !factor) return fail("'" + std::string(text) + "' has a scale that is no number");
+    const auto factor =
+        star == std::string_view::npos ? std::nullopt : constant(term.substr(star + 1));
+    if (star != std::string_view::npos && !factor)
+      return fail("'" + std::string(text) + "' has a scale that is no number");
     if (!base && !factor) {
       base = value;
     } else if (!index) {

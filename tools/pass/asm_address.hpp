@@ -35,8 +35,8 @@ class asm_operands {
 
  private:
   struct operand {
-    llvm::Value* value = nullptr;   // what goes in
-    llvm::Type* type = nullptr;     // of what is in the register
+    llvm::Value* value = nullptr;  // what goes in
+    llvm::Type* type = nullptr;    // of what is in the register
     bool memory = false, output = false;
     std::string pinned;  // the one register that it can be in
   };
@@ -52,7 +52,8 @@ class asm_operands {
   llvm::Value* register_value(std::string_view text);
   llvm::Value* att_address(std::string_view text);
   llvm::Value* intel_address(std::string_view text);
-  llvm::Value* sum(llvm::Value* base, llvm::Value* index, std::int64_t scale, std::int64_t displacement);
+  llvm::Value* sum(llvm::Value* base, llvm::Value* index, std::int64_t scale,
+                   std::int64_t displacement);
 
   llvm::CallBase& call_;
   llvm::IRBuilder<> builder_;

@@ -16,7 +16,8 @@ namespace {
 int flush_kind_of(const asm_statement& statement) {
   const auto& name = statement.mnemonic;
   // How they were written before assemblers knew them: clflushopt and clwb are clflush and xsaveopt behind a prefix.
-  if (name == "clflush") return statement.has_prefix("data16") ? SCUTE_SHIELD_CLFLUSHOPT : SCUTE_SHIELD_CLFLUSH;
+  if (name == "clflush")
+    return statement.has_prefix("data16") ? SCUTE_SHIELD_CLFLUSHOPT : SCUTE_SHIELD_CLFLUSH;
   if (name == "xsaveopt" && statement.has_prefix("data16")) return SCUTE_SHIELD_CLWB;
   if (name == "clflushopt") return SCUTE_SHIELD_CLFLUSHOPT;
   if (name == "clwb") return SCUTE_SHIELD_CLWB;
@@ -36,14 +37,14 @@ stream_mnemonic stream_of(std::string_view name) {
     stream_mnemonic meaning;
   };
   static constexpr row rows[] = {
-      {"movnti", {stream_form::sized, 0}},      {"movntil", {stream_form::sized, 4}},
-      {"movntiq", {stream_form::sized, 8}},     {"movntq", {stream_form::sized, 8}},
-      {"movntss", {stream_form::sized, 4}},     {"movntsd", {stream_form::sized, 8}},
-      {"movdiri", {stream_form::sized, 0}},     {"movdiril", {stream_form::sized, 4}},
-      {"movdiriq", {stream_form::sized, 8}},    {"movntdq", {stream_form::sized, 16}},
-      {"movntps", {stream_form::sized, 16}},    {"movntpd", {stream_form::sized, 16}},
-      {"vmovntdq", {stream_form::vector, 0}},   {"vmovntps", {stream_form::vector, 0}},
-      {"vmovntpd", {stream_form::vector, 0}},   {"maskmovq", {stream_form::masked, 8}},
+      {"movnti", {stream_form::sized, 0}},       {"movntil", {stream_form::sized, 4}},
+      {"movntiq", {stream_form::sized, 8}},      {"movntq", {stream_form::sized, 8}},
+      {"movntss", {stream_form::sized, 4}},      {"movntsd", {stream_form::sized, 8}},
+      {"movdiri", {stream_form::sized, 0}},      {"movdiril", {stream_form::sized, 4}},
+      {"movdiriq", {stream_form::sized, 8}},     {"movntdq", {stream_form::sized, 16}},
+      {"movntps", {stream_form::sized, 16}},     {"movntpd", {stream_form::sized, 16}},
+      {"vmovntdq", {stream_form::vector, 0}},    {"vmovntps", {stream_form::vector, 0}},
+      {"vmovntpd", {stream_form::vector, 0}},    {"maskmovq", {stream_form::masked, 8}},
       {"maskmovdqu", {stream_form::masked, 16}}, {"vmaskmovdqu", {stream_form::masked, 16}},
       {"movdir64b", {stream_form::direct64, 64}}};
   for (const auto& known : rows)
@@ -78,9 +79,10 @@ class reader {
   }
 
   asm_reading read() {
-    const bool alone = std::count_if(text_.statements.begin(), text_.statements.end(), [](const asm_statement& s) {
-                         return s.mnemonic.empty() || s.mnemonic[0] != '.';
-                       }) == 1;
+    const bool alone =
+        std::count_if(text_.statements.begin(), text_.statements.end(), [](const asm_statement& s) {
+          return s.mnemonic.empty() || s.mnemonic[0] != '.';
+        }) == 1;
     asm_operands operands(call_, alone);
     for (const auto& statement : text_.statements) {
       read_statement(statement, operands);
@@ -88,11 +90,17 @@ class reader {
     }
     if (result_.found.empty()) return std::move(result_);
     if (llvm::isa<llvm::CallBrInst>(call_) || llvm::isa<llvm::InvokeInst>(call_))
-      return refuse("assembly that jumps or throws cannot be instrumented; put the flush or fence into an asm of its own");
+      return refuse(
+          "assembly that jumps or throws cannot be instrumented; put the flush or fence into an "
+          "asm of its own");
     if (moved_ && (text_.has_label || has_jump_))
-      return refuse("a flush or a non-temporal store in assembly that jumps cannot be followed; write the loop in C");
+      return refuse(
+          "a flush or a non-temporal store in assembly that jumps cannot be followed; write the "
+          "loop in C");
     if (moved_ && (locked_ || stored_after_fence_))
-      return refuse("a fence, a store and a flush in one assembly cannot be told of in time; put them into an asm each");
+      return refuse(
+          "a fence, a store and a flush in one assembly cannot be told of in time; put them into "
+          "an asm each");
     result_.stores = stored_;
     result_.before = !(moved_ && stored_);
     result_.skippable = alone && flush_begins_.size() == 1 && call_.getType()->isVoidTy();
@@ -108,13 +116,20 @@ class reader {
 
   bool is_memory_target(const asm_statement& statement, const asm_operands& operands) const {
     if (statement.operands.empty()) {
-      static constexpr std::string_view harmless[] = {"nop", "pause", "lfence", "vzeroupper", "vzeroall", "emms", "ud2", "rdtsc"};
-      return std::find(std::begin(harmless), std::end(harmless), statement.mnemonic) == std::end(harmless);
+      static constexpr std::string_view harmless[] = {"nop",      "pause", "lfence", "vzeroupper",
+                                                      "vzeroall", "emms",  "ud2",    "rdtsc"};
+      return std::find(std::begin(harmless), std::end(harmless), statement.mnemonic) ==
+             std::end(harmless);
     }
-    if (is_jump(statement) || statement.mnemonic.compare(0, 8, "prefetch") == 0 || statement.mnemonic.compare(0, 3, "nop") == 0) return false;
-    for (std::string_view reading : {"cmp", "test", "vptest", "ptest", "bt", "btl", "btq", "cmpl", "cmpq", "testl", "testq"})
+    if (is_jump(statement) || statement.mnemonic.compare(0, 8, "prefetch") == 0 ||
+        statement.mnemonic.compare(0, 3, "nop") == 0)
+      return false;
+    for (std::string_view reading :
+         {"cmp", "test", "vptest", "ptest", "bt", "btl", "btq", "cmpl", "cmpq", "testl", "testq"})
       if (statement.mnemonic == reading) return false;
-    if (statement.mnemonic.compare(0, 4, "push") == 0 || statement.mnemonic.compare(0, 4, "call") == 0) return true;
+    if (statement.mnemonic.compare(0, 4, "push") == 0 ||
+        statement.mnemonic.compare(0, 4, "call") == 0)
+      return true;
     return operands.is_memory(target(statement));
   }
 
@@ -127,15 +142,17 @@ class reader {
 
   void read_statement(const asm_statement& statement, asm_operands& operands) {
     if (is_hidden_code(statement)) {
-      result_.error = "bytes of '.byte' may be a flush, a fence or a non-temporal store; write its mnemonic";
+      result_.error =
+          "bytes of '.byte' may be a flush, a fence or a non-temporal store; write its mnemonic";
       return;
     }
     if (!statement.mnemonic.empty() && statement.mnemonic[0] == '.') return;
     if (is_jump(statement)) has_jump_ = true;
     if (const int kind = flush_kind_of(statement)) return read_flush(statement, kind, operands);
     if (statement.mnemonic == "sfence" || statement.mnemonic == "mfence") {
-      result_.found.push_back({event::kind::fence,
-                               statement.mnemonic == "sfence" ? SCUTE_SHIELD_SFENCE : SCUTE_SHIELD_MFENCE, nullptr, 0});
+      result_.found.push_back(
+          {event::kind::fence,
+           statement.mnemonic == "sfence" ? SCUTE_SHIELD_SFENCE : SCUTE_SHIELD_MFENCE, nullptr, 0});
       return;
     }
     if (const auto form = stream_of(statement.mnemonic); form.form != stream_form::none)
@@ -143,7 +160,8 @@ class reader {
     const bool exchange = statement.mnemonic.compare(0, 4, "xchg") == 0;
     bool memory = false;
     for (const auto& operand : statement.operands) memory = memory || operands.is_memory(operand);
-    if (statement.has_prefix("lock") || (exchange && memory)) return read_locked(statement, operands);
+    if (statement.has_prefix("lock") || (exchange && memory))
+      return read_locked(statement, operands);
     if (statement.mnemonic.empty()) return;
     if (is_memory_target(statement, operands)) {
       stored_ = true;
@@ -154,7 +172,8 @@ class reader {
 
   void too_late(const asm_statement& statement) {
     result_.error = "'" + statement.mnemonic +
-                    "' may store after a flush or a non-temporal store of the same assembly; put them into an asm each";
+                    "' may store after a flush or a non-temporal store of the same assembly; put "
+                    "them into an asm each";
   }
 
   void read_flush(const asm_statement& statement, int kind, asm_operands& operands) {
@@ -174,8 +193,9 @@ class reader {
       result_.error = "'" + statement.mnemonic + "' without its operands";
       return;
     }
-    const bool fenced = std::any_of(result_.found.begin(), result_.found.end(),
-                                    [](const event& earlier) { return earlier.what == event::kind::fence; });
+    const bool fenced =
+        std::any_of(result_.found.begin(), result_.found.end(),
+                    [](const event& earlier) { return earlier.what == event::kind::fence; });
     unsigned size = form.size;
     if (size == 0) size = operands.register_size(source(statement));
     if (size == 0) {
@@ -205,14 +225,16 @@ class reader {
       if (!operands.is_memory(operand)) continue;
       auto* address = operands.address_of(operand);
       // What the stack's register points to is no view.
-      if (!address && operand.find("%rsp") == std::string::npos && operand.find("%esp") == std::string::npos)
+      if (!address && operand.find("%rsp") == std::string::npos &&
+          operand.find("%esp") == std::string::npos)
         return unresolved(statement, operands);
       if (address) result_.locked.push_back(address);
     }
   }
 
   void unresolved(const asm_statement& statement, const asm_operands& operands) {
-    result_.error = "the address of '" + statement.mnemonic + "' cannot be resolved: " + operands.error();
+    result_.error =
+        "the address of '" + statement.mnemonic + "' cannot be resolved: " + operands.error();
   }
 
   void label() {
@@ -234,7 +256,9 @@ class reader {
 
 }  // namespace
 
-asm_reading read_asm(llvm::CallBase& call, bool want_locked) { return reader(call, want_locked).read(); }
+asm_reading read_asm(llvm::CallBase& call, bool want_locked) {
+  return reader(call, want_locked).read();
+}
 
 std::string flush_row() {
   return ".pushsection scute_shield_flushes,\"a?\",@progbits\n.long 7713f-.\n.popsection\n7713: ";
@@ -245,8 +269,8 @@ std::string module_asm_offence(std::string_view text) {
   for (const char c : text) escaped += c == '$' ? std::string("$$") : std::string(1, c);
   for (const auto& statement : parse_asm(escaped, false).statements) {
     if (is_hidden_code(statement)) return ".byte";
-    if (flush_kind_of(statement) || stream_of(statement.mnemonic).form != stream_form::none || statement.mnemonic == "sfence" ||
-        statement.mnemonic == "mfence")
+    if (flush_kind_of(statement) || stream_of(statement.mnemonic).form != stream_form::none ||
+        statement.mnemonic == "sfence" || statement.mnemonic == "mfence")
       return statement.mnemonic;
   }
   return {};

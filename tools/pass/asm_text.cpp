@@ -53,8 +53,10 @@ std::string without_comments(std::string text) {
 }
 
 std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())))
+    text.remove_prefix(1);
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())))
+    text.remove_suffix(1);
   return text;
 }
 
@@ -81,8 +83,9 @@ std::vector<std::string> split_operands(std::string_view text) {
 }
 
 bool is_prefix_name(std::string_view name) {
-  static constexpr std::string_view names[] = {"lock", "rep",    "repe",     "repz",     "repne", "repnz",
-                                               "data16", "data32", "notrack", "xacquire", "xrelease"};
+  static constexpr std::string_view names[] = {"lock",    "rep",      "repe",    "repz",
+                                               "repne",   "repnz",    "data16",  "data32",
+                                               "notrack", "xacquire", "xrelease"};
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
@@ -93,7 +96,10 @@ std::string prefix_of_byte(const std::string& text) {
     case 0xf0: return "lock";
     case 0xf2: return "repne";
     case 0xf3: return "rep";
-    case 0x2e: case 0x3e: case 0x26: case 0x36: return "segment";
+    case 0x2e:
+    case 0x3e:
+    case 0x26:
+    case 0x36: return "segment";
     default: return {};
   }
 }
@@ -106,7 +112,9 @@ bool take_label(std::string_view& text) {
     const char c = text[end];
     if (c == '{') ++depth;
     if (c == '}') --depth;
-    if (depth > 0 || c == '}' || c == '$' || c == '_' || c == '.' || std::isalnum(static_cast<unsigned char>(c))) continue;
+    if (depth > 0 || c == '}' || c == '$' || c == '_' || c == '.' ||
+        std::isalnum(static_cast<unsigned char>(c)))
+      continue;
     break;
   }
   if (end == 0 || end >= text.size() || text[end] != ':') return false;
@@ -137,7 +145,8 @@ asm_text parse_asm(std::string_view source, bool intel) {
       result.has_label = true;
       rest = trimmed(rest);
     }
-    if (pending.prefixes.empty() && !rest.empty()) pending.begin = static_cast<std::size_t>(rest.data() - plain.data());
+    if (pending.prefixes.empty() && !rest.empty())
+      pending.begin = static_cast<std::size_t>(rest.data() - plain.data());
     while (!rest.empty()) {
       const auto space = std::min(rest.find_first_of(" \t"), rest.size());
       const std::string word = lower(rest.substr(0, space));
@@ -150,7 +159,8 @@ asm_text parse_asm(std::string_view source, bool intel) {
       pending.operands = split_operands(rest);
       break;
     }
-    if (pending.mnemonic == ".byte" && pending.operands.size() == 1 && !prefix_of_byte(pending.operands[0]).empty()) {
+    if (pending.mnemonic == ".byte" && pending.operands.size() == 1 &&
+        !prefix_of_byte(pending.operands[0]).empty()) {
       pending.prefixes.push_back(prefix_of_byte(pending.operands[0]));
       pending.mnemonic.clear();
       pending.operands.clear();

@@ -12,7 +12,8 @@ namespace scute_pass {
 
 hook_writer::hook_writer(llvm::Module& module) : module_(module), sites_(module) {
   auto* word = llvm::Type::getInt64Ty(module.getContext());
-  gate_ = llvm::cast<llvm::GlobalVariable>(module.getOrInsertGlobal("scute_shield_gate_of_image", word));
+  gate_ = llvm::cast<llvm::GlobalVariable>(
+      module.getOrInsertGlobal("scute_shield_gate_of_image", word));
   gate_->setVisibility(llvm::GlobalValue::HiddenVisibility);
   gate_->setDSOLocal(true);
 }
@@ -27,13 +28,18 @@ llvm::Value* hook_writer::is_below(llvm::IRBuilder<>& builder, llvm::Value* addr
   return builder.CreateICmpULT(number, high(builder));
 }
 
-llvm::Instruction* hook_writer::branch(llvm::Instruction* place, llvm::Value* condition) {
-  auto* weights = llvm::MDBuilder(module_.getContext()).createBranchWeights(1, (1U << 20) - 1);
-  return llvm::SplitBlockAndInsertIfThen(condition, place->getIterator(), false, weights);
+// What a hook costs when it is called is more than a jump; so its moves of registers are made where it is called.
+llvm::MDNode* hook_writer::rarely() const {
+  return llvm::MDBuilder(module_.getContext()).createBranchWeights(1, (1U << 20) - 1);
 }
 
-llvm::CallInst* hook_writer::call(llvm::IRBuilder<>& builder, const char* stub, llvm::ArrayRef<llvm::Value*> arguments,
-                                  bool has_result, const llvm::Instruction& origin) {
+llvm::Instruction* hook_writer::branch(llvm::Instruction* place, llvm::Value* condition) {
+  return llvm::SplitBlockAndInsertIfThen(condition, place->getIterator(), false, rarely());
+}
+
+llvm::CallInst* hook_writer::call(llvm::IRBuilder<>& builder, const char* stub,
+                                  llvm::ArrayRef<llvm::Value*> arguments, bool has_result,
+                                  const llvm::Instruction& origin) {
   llvm::SmallVector<llvm::Type*, 3> types;
   llvm::SmallVector<llvm::Value*, 3> values;
   for (auto* argument : arguments) values.push_back(argument);
@@ -51,7 +57,8 @@ llvm::CallInst* hook_writer::call(llvm::IRBuilder<>& builder, const char* stub, 
   made->setDebugLoc(origin.getDebugLoc());
   // Debug information of a function must not be missing on its calls, nor be another function's.
   if (!made->getDebugLoc())
-    if (auto* in = made->getFunction()->getSubprogram()) made->setDebugLoc(llvm::DILocation::get(module_.getContext(), 0, 0, in));
+    if (auto* in = made->getFunction()->getSubprogram())
+      made->setDebugLoc(llvm::DILocation::get(module_.getContext(), 0, 0, in));
   made->getFunction()->addFnAttr(llvm::Attribute::NoRedZone);
   // What is told of is a side effect.
   made->getFunction()->removeFnAttr(llvm::Attribute::Memory);
@@ -61,40 +68,40 @@ llvm::CallInst* hook_writer::call(llvm::IRBuilder<>& builder, const char* stub, 
 void hook_writer::fence(llvm::Instruction* place, int kind, const llvm::Instruction& origin) {
   llvm::IRBuilder<> builder(place);
   builder.SetInsertPoint(branch(place, builder.CreateICmpNE(high(builder), builder.getInt64(0))));
-  call(builder, "scute_shield_fence_stub", {builder.getInt64(static_cast<std::uint64_t>(kind))}, false, origin);
+  call(builder, "scute_shield_fence_stub", {builder.getInt64(static_cast<std::uint64_t>(kind))},
+       false, origin);
 }
 
-void hook_writer::stream(llvm::Instruction* place, llvm::Value* address, std::uint64_t length, const llvm::Instruction& origin) {
+void hook_writer::stream(llvm::Instruction* place, llvm::Value* address, std::uint64_t length,
+                         const llvm::Instruction& origin) {
   llvm::IRBuilder<> builder(place);
   builder.SetInsertPoint(branch(place, is_below(builder, address)));
   call(builder, "scute_shield_stream_stub", {address, builder.getInt64(length)}, false, origin);
 }
 
-void hook_writer::access(llvm::Instruction* place, bool is_store, llvm::Value* base, std::int64_t low, std::int64_t end,
-                         const llvm::Instruction& origin) {
-  llvm::IRBuilder<> builder(place);
-  const auto moved = [&](llvm::IRBuilder<>& at) {
-    return low == 0 ? base : at.CreatePtrAdd(base, at.getInt64(static_cast<std::uint64_t>(low)));
-  };
-  // What begins at or after the base lies below the gate's end only if the base does: no sum on the fast path.
-  auto* tested = low >= 0 ? base : moved(builder);
-  builder.SetInsertPoint(branch(place, is_below(builder, tested)));
-  call(builder, is_store ? "scute_shield_store_stub" : "scute_shield_load_stub",
-       {moved(builder), builder.getInt64(static_cast<std::uint64_t>(end - low))}, false, origin);
+void hook_writer::access(const announcement& what) {
+  llvm::IRBuilder<> builder(what.place);
+  builder.SetInsertPoint(branch(what.place, is_below(builder, what.object)));
+  const char* stub = what.is_store ? "scute_shield_store_stub" : "scute_shield_load_stub";
+  for (const auto& range : what.ranges) {
+    const remaker remade(builder, range.remade);
+    auto* base = remade.of(range.base);
+    if (range.low != 0)
+      base = builder.CreatePtrAdd(base, builder.getInt64(static_cast<std::uint64_t>(range.low)));
+    auto* length =
+        range.dynamic_length
+            ? builder.CreateZExtOrTrunc(remade.of(range.dynamic_length), builder.getInt64Ty())
+            : builder.getInt64(static_cast<std::uint64_t>(range.high - range.low));
+    call(builder, stub, {base, length}, false, *range.origin);
+  }
 }
 
-void hook_writer::access(llvm::Instruction* place, bool is_store, llvm::Value* address, llvm::Value* length,
-                         const llvm::Instruction& origin) {
+void hook_writer::flush(llvm::Instruction* place, llvm::Value* address, int kind,
+                        const llvm::Instruction& origin) {
   llvm::IRBuilder<> builder(place);
   builder.SetInsertPoint(branch(place, is_below(builder, address)));
-  call(builder, is_store ? "scute_shield_store_stub" : "scute_shield_load_stub",
-       {address, builder.CreateZExtOrTrunc(length, builder.getInt64Ty())}, false, origin);
-}
-
-void hook_writer::flush(llvm::Instruction* place, llvm::Value* address, int kind, const llvm::Instruction& origin) {
-  llvm::IRBuilder<> builder(place);
-  builder.SetInsertPoint(branch(place, is_below(builder, address)));
-  call(builder, "scute_shield_flush_stub", {address, builder.getInt64(static_cast<std::uint64_t>(kind))}, true, origin);
+  call(builder, "scute_shield_flush_stub",
+       {address, builder.getInt64(static_cast<std::uint64_t>(kind))}, true, origin);
 }
 
 // before: if below: told = stub(...)
@@ -104,30 +111,38 @@ void hook_writer::flush_around(llvm::Instruction* instruction, llvm::Value* addr
   auto* before = instruction->getParent();
   auto* original = before->splitBasicBlock(instruction->getIterator(), "scute.flush");
   auto* after = original->splitBasicBlock(std::next(instruction->getIterator()), "scute.flushed");
-  auto* ask = llvm::BasicBlock::Create(module_.getContext(), "scute.ask", before->getParent(), original);
+  auto* ask =
+      llvm::BasicBlock::Create(module_.getContext(), "scute.ask", before->getParent(), original);
   before->getTerminator()->eraseFromParent();
   llvm::IRBuilder<> builder(before);
-  builder.CreateCondBr(is_below(builder, address), ask, original);
+  builder.CreateCondBr(is_below(builder, address), ask, original, rarely());
   builder.SetInsertPoint(ask);
-  auto* told = call(builder, "scute_shield_flush_stub", {address, builder.getInt64(static_cast<std::uint64_t>(kind))}, true,
-                    *instruction);
+  auto* told =
+      call(builder, "scute_shield_flush_stub",
+           {address, builder.getInt64(static_cast<std::uint64_t>(kind))}, true, *instruction);
   builder.CreateCondBr(builder.CreateICmpEQ(told, builder.getInt64(0)), original, after);
 }
 
 llvm::CallBase* hook_writer::with_text(llvm::CallBase& call, const std::string& text) {
   const auto* old = llvm::cast<llvm::InlineAsm>(call.getCalledOperand());
-  call.setCalledOperand(llvm::InlineAsm::get(old->getFunctionType(), text, old->getConstraintString(), old->hasSideEffects(),
-                                             old->isAlignStack(), old->getDialect(), old->canThrow()));
+  call.setCalledOperand(llvm::InlineAsm::get(
+      old->getFunctionType(), text, old->getConstraintString(), old->hasSideEffects(),
+      old->isAlignStack(), old->getDialect(), old->canThrow()));
   return &call;
 }
 
-llvm::CallBase* hook_writer::flush_instruction(llvm::CallBase& intrinsic, llvm::Value* address, int kind) {
-  const char* name = kind == SCUTE_SHIELD_CLWB ? "clwb" : kind == SCUTE_SHIELD_CLFLUSH ? "clflush" : "clflushopt";
+llvm::CallBase* hook_writer::flush_instruction(llvm::CallBase& intrinsic, llvm::Value* address,
+                                               int kind) {
+  const char* name = kind == SCUTE_SHIELD_CLWB      ? "clwb"
+                     : kind == SCUTE_SHIELD_CLFLUSH ? "clflush"
+                                                    : "clflushopt";
   llvm::IRBuilder<> builder(&intrinsic);
   auto* type = llvm::FunctionType::get(builder.getVoidTy(), {address->getType()}, false);
-  auto* code = llvm::InlineAsm::get(type, flush_row() + name + " $0", "*m,~{memory},~{dirflag},~{fpsr},~{flags}", true);
+  auto* code = llvm::InlineAsm::get(type, flush_row() + name + " $0",
+                                    "*m,~{memory},~{dirflag},~{fpsr},~{flags}", true);
   auto* made = builder.CreateCall(type, code, {address});
-  made->addParamAttr(0, llvm::Attribute::get(module_.getContext(), llvm::Attribute::ElementType, builder.getInt8Ty()));
+  made->addParamAttr(0, llvm::Attribute::get(module_.getContext(), llvm::Attribute::ElementType,
+                                             builder.getInt8Ty()));
   made->setDoesNotThrow();
   made->setDebugLoc(intrinsic.getDebugLoc());
   intrinsic.eraseFromParent();

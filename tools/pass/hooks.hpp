@@ -7,6 +7,7 @@
 #pragma once
 
 #include "event.hpp"
+#include "plan.hpp"
 #include "sites.hpp"
 
 #include <llvm/IR/IRBuilder.h>
@@ -22,14 +23,13 @@ class hook_writer {
 
   // Before `place`; `origin` names the site.
   void fence(llvm::Instruction* place, int kind, const llvm::Instruction& origin);
-  void stream(llvm::Instruction* place, llvm::Value* address, std::uint64_t length, const llvm::Instruction& origin);
-  // The bytes [low, high) from `base` on.
-  void access(llvm::Instruction* place, bool is_store, llvm::Value* base, std::int64_t low, std::int64_t high,
+  void stream(llvm::Instruction* place, llvm::Value* address, std::uint64_t length,
               const llvm::Instruction& origin);
-  void access(llvm::Instruction* place, bool is_store, llvm::Value* address, llvm::Value* length,
-              const llvm::Instruction& origin);
+  // All of its ranges behind one test.
+  void access(const announcement& what);
   // Before `place`, which is executed as well; or around it, and it is executed only if the runtime has not dealt with it.
-  void flush(llvm::Instruction* place, llvm::Value* address, int kind, const llvm::Instruction& origin);
+  void flush(llvm::Instruction* place, llvm::Value* address, int kind,
+             const llvm::Instruction& origin);
   void flush_around(llvm::Instruction* instruction, llvm::Value* address, int kind);
 
   // The same call with another text.
@@ -38,11 +38,13 @@ class hook_writer {
   llvm::CallBase* flush_instruction(llvm::CallBase& intrinsic, llvm::Value* address, int kind);
 
  private:
+  llvm::MDNode* rarely() const;
   llvm::Value* high(llvm::IRBuilder<>& builder);
   llvm::Value* is_below(llvm::IRBuilder<>& builder, llvm::Value* address);
   // A new block, which is entered if the condition holds, and its end.
   llvm::Instruction* branch(llvm::Instruction* place, llvm::Value* condition);
-  llvm::CallInst* call(llvm::IRBuilder<>& builder, const char* stub, llvm::ArrayRef<llvm::Value*> arguments, bool has_result,
+  llvm::CallInst* call(llvm::IRBuilder<>& builder, const char* stub,
+                       llvm::ArrayRef<llvm::Value*> arguments, bool has_result,
                        const llvm::Instruction& origin);
 
   llvm::Module& module_;

@@ -12,6 +12,8 @@
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/TargetParser/Triple.h>
+#include <llvm/Transforms/Utils/Local.h>
+#include <llvm/Transforms/Utils/LoopUtils.h>
 
 namespace scute_pass {
 namespace {
@@ -24,8 +26,8 @@ struct task {
 
 class instrumentation {
  public:
-  instrumentation(llvm::Function& function, llvm::FunctionAnalysisManager& analyses, const options& asked,
-                  const planted& bugs, hook_writer& writer)
+  instrumentation(llvm::Function& function, llvm::FunctionAnalysisManager& analyses,
+                  const options& asked, const planted& bugs, hook_writer& writer)
       : function_(function), analyses_(analyses), asked_(asked), bugs_(bugs), writer_(writer) {}
 
   bool run() {
@@ -39,20 +41,12 @@ class instrumentation {
       refuse(*first, "a naked function cannot be instrumented");
       return true;
     }
-    const auto plan = accesses_.empty()
-                          ? std::vector<announcement>()
-                          : plan_of(function_, accesses_, !asked_.trace, analyses_.getResult<llvm::LoopAnalysis>(function_),
-                                    analyses_.getResult<llvm::ScalarEvolutionAnalysis>(function_), bugs_);
+    const auto plan = accesses_.empty() ? std::vector<announcement>() : make_plan();
     // A fence is told of first: it ends what was told of stores (HOOK-3).
     for (const auto& one : tasks_)
       if (one.reading.before) tell(one, one.at);
-    for (const auto& one : plan) {
-      if (one.dynamic_length) {
-        writer_.access(one.place, one.is_store, one.base, one.dynamic_length, *one.origin);
-      } else {
-        writer_.access(one.place, one.is_store, one.base, one.low, one.high, *one.origin);
-      }
-    }
+    for (const auto& one : plan) writer_.access(one);
+    remove_made(plan);
     for (const auto& one : tasks_)
       if (!one.reading.before) tell(one, one.at->getNextNode());
     for (const auto& one : tasks_) rewrite(one);
@@ -60,6 +54,34 @@ class instrumentation {
   }
 
  private:
+  std::vector<announcement> make_plan() {
+    auto& dominators = analyses_.getResult<llvm::DominatorTreeAnalysis>(function_);
+    auto& loops = analyses_.getResult<llvm::LoopAnalysis>(function_);
+    // Loops get a block before them, where there is none: the optimizer's last steps take them away.
+    if (!asked_.trace) {
+      for (auto* loop : loops.getLoopsInPreorder())
+        if (!loop->getLoopPreheader())
+          llvm::InsertPreheaderForLoop(loop, &dominators, &loops, nullptr, false);
+      llvm::PreservedAnalyses kept;
+      kept.preserve<llvm::DominatorTreeAnalysis>();
+      kept.preserve<llvm::LoopAnalysis>();
+      analyses_.invalidate(function_, kept);
+    }
+    const function_analyses known{analyses_.getResult<llvm::DominatorTreeAnalysis>(function_),
+                                  analyses_.getResult<llvm::LoopAnalysis>(function_),
+                                  analyses_.getResult<llvm::ScalarEvolutionAnalysis>(function_)};
+    return plan_of(function_, accesses_, !asked_.trace, known, bugs_);
+  }
+
+  // What was computed for ranges of loops has been copied to where it is needed.
+  static void remove_made(const std::vector<announcement>& plan) {
+    llvm::SmallVector<llvm::WeakTrackingVH, 8> made;
+    for (const auto& one : plan)
+      for (const auto& range : one.ranges)
+        if (range.dynamic_length) made.append(range.remade.begin(), range.remade.end());
+    llvm::RecursivelyDeleteTriviallyDeadInstructionsPermissive(made);
+  }
+
   void read(llvm::Instruction& instruction) {
     bool stores = asked_.detect;
     auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
@@ -71,7 +93,8 @@ class instrumentation {
       for (auto* address : reading.locked) store_at(instruction, address, 1);
       if (bugs_.early_stream) reading.before = true;
       for (const auto& next : reading.found)
-        if (next.what == event::kind::stream && asked_.detect) store_at(instruction, next.address, next.length);
+        if (next.what == event::kind::stream && asked_.detect)
+          store_at(instruction, next.address, next.length);
       if (!reading.found.empty()) tasks_.push_back({&instruction, std::move(reading)});
     } else if (const auto found = event_of(instruction)) {
       asm_reading reading;
@@ -82,7 +105,8 @@ class instrumentation {
       tasks_.push_back({&instruction, std::move(reading)});
     }
     if (stores || asked_.loads)
-      for (const auto& one : accesses_of(instruction, stores, asked_.loads)) accesses_.push_back(one);
+      for (const auto& one : accesses_of(instruction, stores, asked_.loads))
+        accesses_.push_back(one);
   }
 
   // Of assembly, what its constraints do not say.
@@ -110,9 +134,11 @@ class instrumentation {
     auto* instruction = one.at;
     const auto& first = one.reading.found.front();
     if (!one.reading.labelled.empty()) {
-      instruction = hook_writer::with_text(*llvm::cast<llvm::CallBase>(instruction), one.reading.labelled);
+      instruction =
+          hook_writer::with_text(*llvm::cast<llvm::CallBase>(instruction), one.reading.labelled);
     } else if (first.what == event::kind::flush) {
-      instruction = writer_.flush_instruction(*llvm::cast<llvm::CallBase>(instruction), first.address, first.detail);
+      instruction = writer_.flush_instruction(*llvm::cast<llvm::CallBase>(instruction),
+                                              first.address, first.detail);
     }
     if (one.reading.skippable) writer_.flush_around(instruction, first.address, first.detail);
   }
@@ -124,7 +150,8 @@ class instrumentation {
     if (call && call->isInlineAsm() && call->getMetadata("srcloc")) {
       function_.getContext().diagnose(llvm::DiagnosticInfoInlineAsm(at, text, llvm::DS_Error));
     } else {
-      function_.getContext().diagnose(llvm::DiagnosticInfoUnsupported(function_, text, at.getDebugLoc(), llvm::DS_Error));
+      function_.getContext().diagnose(
+          llvm::DiagnosticInfoUnsupported(function_, text, at.getDebugLoc(), llvm::DS_Error));
     }
   }
 
@@ -142,7 +169,8 @@ constexpr const char* done_name = "scute.shield";
 
 }  // namespace
 
-llvm::PreservedAnalyses shield_pass::run(llvm::Module& module, llvm::ModuleAnalysisManager& manager) {
+llvm::PreservedAnalyses shield_pass::run(llvm::Module& module,
+                                         llvm::ModuleAnalysisManager& manager) {
   // It may be loaded twice: by scute-cc, and by the build system's flags.
   if (module.getNamedMetadata(done_name)) return llvm::PreservedAnalyses::all();
   module.getOrInsertNamedMetadata(done_name);
@@ -155,8 +183,10 @@ llvm::PreservedAnalyses shield_pass::run(llvm::Module& module, llvm::ModuleAnaly
     return llvm::PreservedAnalyses::none();
   }
   if (const auto offence = module_asm_offence(module.getModuleInlineAsm()); !offence.empty())
-    refuse("'" + offence + "' in assembly at file scope cannot be instrumented; put it into a function's asm");
-  auto& functions = manager.getResult<llvm::FunctionAnalysisManagerModuleProxy>(module).getManager();
+    refuse("'" + offence +
+           "' in assembly at file scope cannot be instrumented; put it into a function's asm");
+  auto& functions =
+      manager.getResult<llvm::FunctionAnalysisManagerModuleProxy>(module).getManager();
   hook_writer writer(module);
   for (auto& function : module) {
     if (function.isDeclaration() || function.hasAvailableExternallyLinkage()) continue;

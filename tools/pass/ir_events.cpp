@@ -17,17 +17,25 @@ std::uint64_t size_of(const llvm::Instruction& at, llvm::Type* type) {
   return at.getModule()->getDataLayout().getTypeStoreSize(type).getFixedValue();
 }
 
-event fence(int kind) { return {event::kind::fence, kind, nullptr, 0}; }
-event flush(int kind, llvm::Value* address) { return {event::kind::flush, kind, address, 0}; }
-event stream(llvm::Value* address, std::uint64_t length) { return {event::kind::stream, 0, address, length}; }
+event fence(int kind) {
+  return {event::kind::fence, kind, nullptr, 0};
+}
+event flush(int kind, llvm::Value* address) {
+  return {event::kind::flush, kind, address, 0};
+}
+event stream(llvm::Value* address, std::uint64_t length) {
+  return {event::kind::stream, 0, address, length};
+}
 
 std::optional<event> of_intrinsic(llvm::IntrinsicInst& call) {
   switch (call.getIntrinsicID()) {
     case llvm::Intrinsic::x86_sse_sfence: return fence(SCUTE_SHIELD_SFENCE);
     case llvm::Intrinsic::x86_sse2_mfence: return fence(SCUTE_SHIELD_MFENCE);
     case llvm::Intrinsic::x86_clwb: return flush(SCUTE_SHIELD_CLWB, call.getArgOperand(0));
-    case llvm::Intrinsic::x86_clflushopt: return flush(SCUTE_SHIELD_CLFLUSHOPT, call.getArgOperand(0));
-    case llvm::Intrinsic::x86_sse2_clflush: return flush(SCUTE_SHIELD_CLFLUSH, call.getArgOperand(0));
+    case llvm::Intrinsic::x86_clflushopt:
+      return flush(SCUTE_SHIELD_CLFLUSHOPT, call.getArgOperand(0));
+    case llvm::Intrinsic::x86_sse2_clflush:
+      return flush(SCUTE_SHIELD_CLFLUSH, call.getArgOperand(0));
     case llvm::Intrinsic::x86_sse2_maskmov_dqu: return stream(call.getArgOperand(2), 16);
     case llvm::Intrinsic::x86_mmx_maskmovq: return stream(call.getArgOperand(2), 8);
     case llvm::Intrinsic::x86_mmx_movnt_dq: return stream(call.getArgOperand(0), 8);
@@ -52,15 +60,19 @@ std::optional<event> event_of(llvm::Instruction& instruction) {
     return std::nullopt;
   }
   // Whatever their ordering: a processor of this kind has no other instructions for them.
-  if (llvm::isa<llvm::AtomicRMWInst>(instruction) || llvm::isa<llvm::AtomicCmpXchgInst>(instruction))
+  if (llvm::isa<llvm::AtomicRMWInst>(instruction) ||
+      llvm::isa<llvm::AtomicCmpXchgInst>(instruction))
     return fence(SCUTE_SHIELD_LOCKED);
   if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
-    if (store->getOrdering() == llvm::AtomicOrdering::SequentiallyConsistent) return fence(SCUTE_SHIELD_LOCKED);
+    if (store->getOrdering() == llvm::AtomicOrdering::SequentiallyConsistent)
+      return fence(SCUTE_SHIELD_LOCKED);
     if (store->hasMetadata(llvm::LLVMContext::MD_nontemporal))
-      return stream(store->getPointerOperand(), size_of(instruction, store->getValueOperand()->getType()));
+      return stream(store->getPointerOperand(),
+                    size_of(instruction, store->getValueOperand()->getType()));
     return std::nullopt;
   }
-  if (auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) return of_intrinsic(*intrinsic);
+  if (auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction))
+    return of_intrinsic(*intrinsic);
   if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction); call && atomic_call_of(*call))
     return fence(SCUTE_SHIELD_LOCKED);
   return std::nullopt;

@@ -14,12 +14,14 @@ void add_mark(llvm::Module& module, const options& asked) {
   auto* half = llvm::Type::getInt32Ty(context);
   const auto number = [&](std::uint64_t value) { return llvm::ConstantInt::get(half, value); };
   // The name is as long as its length says, and padded to four bytes.
-  auto* owner = llvm::ConstantDataArray::getString(context, llvm::StringRef("Scute\0\0\0", 8), false);
+  auto* owner =
+      llvm::ConstantDataArray::getString(context, llvm::StringRef("Scute\0\0\0", 8), false);
   auto* note = llvm::ConstantStruct::getAnon(
       {number(sizeof SCUTE_SHIELD_NOTE_OWNER), number(sizeof(scute_shield_note_options)),
-       number(SCUTE_SHIELD_NOTE_OPTIONS), owner, number(SCUTE_SHIELD_HOOKS_VERSION), number(asked.bits())});
-  auto* variable = new llvm::GlobalVariable(module, note->getType(), true, llvm::GlobalValue::PrivateLinkage, note,
-                                            "scute.shield.note");
+       number(SCUTE_SHIELD_NOTE_OPTIONS), owner, number(SCUTE_SHIELD_HOOKS_VERSION),
+       number(asked.bits())});
+  auto* variable = new llvm::GlobalVariable(
+      module, note->getType(), true, llvm::GlobalValue::PrivateLinkage, note, "scute.shield.note");
   variable->setSection(".note.scute.shield");
   variable->setAlignment(llvm::Align(4));
   llvm::appendToCompilerUsed(module, {variable});

@@ -2,92 +2,173 @@
 #include "plan.hpp"
 
 #include "loops.hpp"
-#include "told.hpp"
+
+#include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/ADT/SparseBitVector.h>
+#include <llvm/IR/CFG.h>
+#include <llvm/IR/Operator.h>
 
 #include <algorithm>
+#include <map>
 
 namespace scute_pass {
 namespace {
 
 constexpr std::int64_t line_size = 64;
 
-announcement announcement_of(const access& one) {
-  announcement result;
-  result.place = result.origin = one.at;
+// The pointer that an address was computed from.
+llvm::Value* object_of(llvm::Value* address) {
+  for (;;) {
+    auto* step = llvm::dyn_cast<llvm::GEPOperator>(address);
+    if (!step || !step->isInBounds()) return address;
+    address = step->getPointerOperand();
+  }
+}
+
+placed_range range_of(const access& one) {
+  placed_range result;
+  result.place = one.at;
   result.is_store = one.is_store;
-  result.base = one.dynamic_length ? one.address : one.base;
-  result.low = one.low;
-  result.high = one.high;
-  result.dynamic_length = one.dynamic_length;
+  result.object = object_of(one.address);
+  result.range.origin = one.at;
+  result.range.base = one.dynamic_length ? one.address : one.base;
+  result.range.low = one.low;
+  result.range.high = one.high;
+  result.range.dynamic_length = one.dynamic_length;
   return result;
 }
 
-// The announcements of a block, from its beginning to its end.
-class block_groups {
+// Goes through the blocks, and knows of each place which announcements hold there: made on every path to it, with no barrier since.
+class planner {
  public:
-  block_groups(std::vector<announcement>& result, const planted& bugs)
-      : result_(result), over_barriers_(bugs.over_barriers), gap_(bugs.wide_gaps ? 16 * line_size : line_size) {}
+  planner(llvm::Function& function, const function_analyses& analyses, loop_hoist& hoist,
+          const planted& bugs)
+      : function_(function), analyses_(analyses), hoist_(hoist), bugs_(bugs) {}
 
-  void add(const announcement& next) {
-    if (!next.dynamic_length) {
-      for (const auto index : open_) {
-        auto& group = result_[index];
-        if (group.base != next.base || group.is_store != next.is_store || next.low - group.high >= gap_ ||
-            group.low - next.high >= gap_)
-          continue;
-        group.low = std::min(group.low, next.low);
-        group.high = std::max(group.high, next.high);
-        return;
+  std::vector<announcement> plan(
+      const llvm::DenseMap<const llvm::Instruction*, llvm::SmallVector<placed_range, 2>>& at) {
+    llvm::ReversePostOrderTraversal<llvm::Function*> order(&function_);
+    for (auto* block : order) {
+      holding_ = at_begin(*block);
+      for (auto& instruction : *block) {
+        const bool barrier = !bugs_.over_barriers && is_barrier(instruction);
+        if (barrier) holding_.clear();
+        if (const auto here = at.find(&instruction); here != at.end())
+          for (const auto& one : here->second) tell(one);
+        if (barrier) holding_.clear();
       }
-      open_.push_back(result_.size());
+      ends_[block] = holding_;
     }
-    result_.push_back(next);
-  }
-
-  void close() {
-    if (!over_barriers_) open_.clear();
+    return std::move(result_);
   }
 
  private:
-  std::vector<announcement>& result_;
-  llvm::SmallVector<std::size_t, 8> open_;
-  bool over_barriers_;
-  std::int64_t gap_;
+  using set = llvm::SparseBitVector<>;
+
+  set at_begin(const llvm::BasicBlock& block) {
+    set result;
+    bool first = true, back = false;
+    for (const auto* before : llvm::predecessors(&block)) {
+      if (!analyses_.dominators.isReachableFromEntry(before)) continue;
+      const auto end = ends_.find(before);
+      if (end == ends_.end()) {
+        back = true;
+      } else if (first) {
+        result = end->second;
+        first = false;
+      } else if (bugs_.any_path) {
+        result |= end->second;
+      } else {
+        result &= end->second;
+      }
+    }
+    // The way back into a loop: what held before it still does if nothing in it ends that.
+    if (back) {
+      const auto* loop = analyses_.loops.getLoopFor(&block);
+      if (!loop || loop->getHeader() != &block || !hoist_.is_quiet(loop)) result.clear();
+    }
+    return result;
+  }
+
+  void tell(const placed_range& one) {
+    auto& candidates = of_object_[{one.object, one.is_store}];
+    for (const auto index : candidates)
+      if (holding_.test(index) && add(result_[index], one)) return;
+    announcement next;
+    next.place = one.place;
+    next.is_store = one.is_store;
+    next.object = one.object;
+    next.ranges.push_back(one.range);
+    holding_.set(static_cast<unsigned>(result_.size()));
+    candidates.push_back(static_cast<unsigned>(result_.size()));
+    result_.push_back(std::move(next));
+  }
+
+  bool add(announcement& to, const placed_range& one) {
+    const std::int64_t gap = bugs_.wide_gaps ? 16 * line_size : line_size;
+    told_range range = one.range;
+    if (!range.dynamic_length) {
+      for (auto& known : to.ranges) {
+        if (known.dynamic_length || known.base != range.base || range.low - known.high >= gap ||
+            known.low - range.high >= gap)
+          continue;
+        known.low = std::min(known.low, range.low);
+        known.high = std::max(known.high, range.high);
+        return true;
+      }
+    }
+    // In another block it may not come to it: then let it be little that is told of in vain.
+    if (one.place->getParent() != to.place->getParent() &&
+        (range.dynamic_length || range.high - range.low > line_size))
+      return false;
+    if (!range.remade.empty() && range.dynamic_length) {
+      // Made for its place.
+      if (one.place != to.place) return false;
+    } else {
+      range.remade.clear();
+      if (!add_remade(range.base, to.place, analyses_.dominators, range.remade)) return false;
+      if (range.dynamic_length &&
+          !add_remade(range.dynamic_length, to.place, analyses_.dominators, range.remade))
+        return false;
+    }
+    to.ranges.push_back(std::move(range));
+    return true;
+  }
+
+  llvm::Function& function_;
+  const function_analyses& analyses_;
+  loop_hoist& hoist_;
+  const planted& bugs_;
+  std::vector<announcement> result_;
+  std::map<std::pair<const llvm::Value*, bool>, llvm::SmallVector<unsigned, 2>> of_object_;
+  llvm::DenseMap<const llvm::BasicBlock*, set> ends_;
+  set holding_;
 };
 
 }  // namespace
 
-std::vector<announcement> plan_of(llvm::Function& function, llvm::ArrayRef<access> found, bool merging,
-                                  llvm::LoopInfo& loops, llvm::ScalarEvolution& evolution, const planted& bugs) {
-  std::vector<announcement> result;
+std::vector<announcement> plan_of(llvm::Function& function, llvm::ArrayRef<access> found,
+                                  bool merging, const function_analyses& analyses,
+                                  const planted& bugs) {
   if (!merging) {
-    for (const auto& one : found) result.push_back(announcement_of(one));
+    std::vector<announcement> result;
+    for (const auto& one : found) {
+      const auto range = range_of(one);
+      // By its address and not by its object: what leaves its object is told of as well.
+      result.push_back({range.place, range.is_store, one.address, {range.range}});
+    }
     return result;
   }
-  accesses_by_instruction by_instruction;
-  for (const auto& one : found) by_instruction[one.at].push_back(&one);
-  const auto already = told_already(function, by_instruction, bugs.any_path);
-
-  loop_hoist hoist(function, loops, evolution, bugs.over_barriers);
-  llvm::DenseMap<const llvm::Instruction*, llvm::SmallVector<announcement, 2>> at;  // in a block, by place
-  // Blocks in their order and instructions in theirs: the result does not depend on where things lie in memory.
+  loop_hoist hoist(function, analyses, bugs.over_barriers);
+  llvm::DenseMap<const llvm::Instruction*, llvm::SmallVector<placed_range, 2>> at;
   for (const auto& one : found) {
-    if (already.contains(&one)) continue;
-    const auto before = hoist.before_loop(one);
-    const auto next = before ? *before : announcement_of(one);
-    at[next.place].push_back(next);
+    if (!analyses.dominators.isReachableFromEntry(one.at->getParent())) continue;
+    const auto own = range_of(one);
+    const auto before = hoist.before_loop(own, one);
+    const auto& chosen = before ? *before : own;
+    at[chosen.place].push_back(chosen);
   }
-  for (auto& block : function) {
-    block_groups groups(result, bugs);
-    for (auto& instruction : block) {
-      const bool barrier = is_barrier(instruction);
-      if (barrier) groups.close();
-      if (const auto here = at.find(&instruction); here != at.end())
-        for (const auto& next : here->second) groups.add(next);
-      if (barrier) groups.close();
-    }
-  }
-  return result;
+  return planner(function, analyses, hoist, bugs).plan(at);
 }
 
 }  // namespace scute_pass

@@ -12,14 +12,16 @@
 
 namespace {
 
-llvm::cl::opt<std::string> option_text("scute-shield", llvm::cl::desc("what to tell of: flush, detect, loads, trace"),
-                                       llvm::cl::init("flush"), llvm::cl::ZeroOrMore);
-llvm::cl::opt<std::string> plant_text("scute-shield-plant", llvm::cl::desc("a bug, for the tests"), llvm::cl::Hidden,
-                                      llvm::cl::ZeroOrMore);
+llvm::cl::opt<std::string> option_text(
+    "scute-shield", llvm::cl::desc("what to tell of: flush, detect, loads, trace"),
+    llvm::cl::init("flush"), llvm::cl::ZeroOrMore);
+llvm::cl::opt<std::string> plant_text("scute-shield-plant", llvm::cl::desc("a bug, for the tests"),
+                                      llvm::cl::Hidden, llvm::cl::ZeroOrMore);
 
 scute_pass::shield_pass pass_as_asked() {
   const auto asked = scute_pass::parse_options(option_text);
-  if (!asked) llvm::report_fatal_error(llvm::Twine("scute: there is no option '") + option_text + "'", false);
+  if (!asked)
+    llvm::report_fatal_error(llvm::Twine("scute: there is no option '") + option_text + "'", false);
   scute_pass::planted bugs;
   bugs.over_barriers = plant_text == "over_barriers";
   bugs.any_path = plant_text == "any_path";
@@ -31,15 +33,19 @@ scute_pass::shield_pass pass_as_asked() {
 
 }  // namespace
 
-extern "C" __attribute__((weak, visibility("default"))) llvm::PassPluginLibraryInfo llvmGetPassPluginInfo() {
+extern "C" __attribute__((weak, visibility("default"))) llvm::PassPluginLibraryInfo
+llvmGetPassPluginInfo() {
   return {LLVM_PLUGIN_API_VERSION, "scute-shield", "1", [](llvm::PassBuilder& builder) {
             builder.registerOptimizerLastEPCallback(
-                [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { passes.addPass(pass_as_asked()); });
-            builder.registerPipelineParsingCallback([](llvm::StringRef name, llvm::ModulePassManager& passes,
-                                                       llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) {
-              if (name != "scute-shield") return false;
-              passes.addPass(pass_as_asked());
-              return true;
-            });
+                [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
+                  passes.addPass(pass_as_asked());
+                });
+            builder.registerPipelineParsingCallback(
+                [](llvm::StringRef name, llvm::ModulePassManager& passes,
+                   llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) {
+                  if (name != "scute-shield") return false;
+                  passes.addPass(pass_as_asked());
+                  return true;
+                });
           }};
 }

@@ -20,22 +20,26 @@ namespace {
 bool is_heap_allocator(const llvm::Function& function) {
   if (!function.isDeclaration()) return false;
   return llvm::StringSwitch<bool>(function.getName())
-      .Cases("malloc", "calloc", "realloc", "reallocarray", "aligned_alloc", "memalign", "valloc", "strdup", "strndup", true)
-      .Cases("_Znwm", "_Znam", "_ZnwmRKSt9nothrow_t", "_ZnamRKSt9nothrow_t", "_ZnwmSt11align_val_t", "_ZnamSt11align_val_t",
-             "_ZnwmSt11align_val_tRKSt9nothrow_t", "_ZnamSt11align_val_tRKSt9nothrow_t", true)
+      .Cases("malloc", "calloc", "realloc", "reallocarray", "aligned_alloc", "memalign", "valloc",
+             "strdup", "strndup", true)
+      .Cases("_Znwm", "_Znam", "_ZnwmRKSt9nothrow_t", "_ZnamRKSt9nothrow_t", "_ZnwmSt11align_val_t",
+             "_ZnamSt11align_val_t", "_ZnwmSt11align_val_tRKSt9nothrow_t",
+             "_ZnamSt11align_val_tRKSt9nothrow_t", true)
       .Cases("__cxa_allocate_exception", "__errno_location", true)
       .Default(false);
 }
 
 bool is_origin_elsewhere(const llvm::Value& origin) {
-  if (llvm::isa<llvm::AllocaInst>(origin) || llvm::isa<llvm::GlobalVariable>(origin) || llvm::isa<llvm::Function>(origin))
+  if (llvm::isa<llvm::AllocaInst>(origin) || llvm::isa<llvm::GlobalVariable>(origin) ||
+      llvm::isa<llvm::Function>(origin))
     return true;
   // Not to be reached: code that would use it is undefined.
   if (llvm::isa<llvm::UndefValue>(origin)) return true;
   // A null pointer, on the path on which it is never used.
   if (llvm::isa<llvm::ConstantPointerNull>(origin)) return true;
   // Copied to the stack for this function.
-  if (const auto* argument = llvm::dyn_cast<llvm::Argument>(&origin)) return argument->hasByValAttr();
+  if (const auto* argument = llvm::dyn_cast<llvm::Argument>(&origin))
+    return argument->hasByValAttr();
   if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&origin)) {
     if (const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(call)) {
       if (intrinsic->getIntrinsicID() == llvm::Intrinsic::threadlocal_address) return true;

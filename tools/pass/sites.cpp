@@ -13,8 +13,8 @@ llvm::Constant* site_table::text(llvm::StringRef content) {
   auto& slot = texts_[content];
   if (!slot) {
     auto* value = llvm::ConstantDataArray::getString(module_.getContext(), content);
-    slot = new llvm::GlobalVariable(module_, value->getType(), true, llvm::GlobalValue::PrivateLinkage, value,
-                                    "scute.site.text");
+    slot = new llvm::GlobalVariable(module_, value->getType(), true,
+                                    llvm::GlobalValue::PrivateLinkage, value, "scute.site.text");
     slot->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
     slot->setAlignment(llvm::Align(1));
   }
@@ -38,19 +38,22 @@ llvm::Constant* site_table::of(const llvm::Instruction& instruction) {
   auto* half = llvm::Type::getInt32Ty(context);
   auto* word = llvm::Type::getInt64Ty(context);
   auto* type = llvm::StructType::get(half, half, half, half);
-  slot = new llvm::GlobalVariable(module_, type, true, llvm::GlobalValue::PrivateLinkage, nullptr, "scute.site");
+  slot = new llvm::GlobalVariable(module_, type, true, llvm::GlobalValue::PrivateLinkage, nullptr,
+                                  "scute.site");
   slot->setAlignment(llvm::Align(4));
   const auto distance = [&](unsigned field, llvm::Constant* to) -> llvm::Constant* {
     auto* index = llvm::ConstantInt::get(half, field);
     llvm::Constant* path[] = {llvm::ConstantInt::get(half, 0), index};
-    auto* from = llvm::ConstantExpr::getInBoundsGetElementPtr(type, slot, llvm::ArrayRef<llvm::Constant*>(path));
-    return llvm::ConstantExpr::getTrunc(llvm::ConstantExpr::getSub(llvm::ConstantExpr::getPtrToInt(to, word),
-                                                                  llvm::ConstantExpr::getPtrToInt(from, word)),
-                                        half);
+    auto* from = llvm::ConstantExpr::getInBoundsGetElementPtr(
+        type, slot, llvm::ArrayRef<llvm::Constant*>(path));
+    return llvm::ConstantExpr::getTrunc(
+        llvm::ConstantExpr::getSub(llvm::ConstantExpr::getPtrToInt(to, word),
+                                   llvm::ConstantExpr::getPtrToInt(from, word)),
+        half);
   };
-  slot->setInitializer(llvm::ConstantStruct::get(type, {distance(0, text(file)), distance(1, text(function)),
-                                                        llvm::ConstantInt::get(half, line),
-                                                        llvm::ConstantInt::get(half, column)}));
+  slot->setInitializer(llvm::ConstantStruct::get(
+      type, {distance(0, text(file)), distance(1, text(function)),
+             llvm::ConstantInt::get(half, line), llvm::ConstantInt::get(half, column)}));
   return slot;
 }
 

@@ -8,7 +8,7 @@ target triple = "x86_64-pc-linux-gnu"
 ; CHECK: %[[A:.*]] = ptrtoint ptr %p to i64
 ; CHECK-NEXT: %[[H:.*]] = load volatile i64, ptr @scute_shield_gate_of_image, align 8
 ; CHECK-NEXT: %[[C:.*]] = icmp ult i64 %[[A]], %[[H]]
-; CHECK-NEXT: br i1 %[[C]], label %[[ASK:.*]], label %[[DO:.*]]
+; CHECK-NEXT: br i1 %[[C]], label %[[ASK:[^,]*]], label %[[DO:[^,]*]], !prof
 ; CHECK: [[ASK]]:
 ; CHECK-NEXT: %[[T:.*]] = call i64 asm sideeffect "call scute_shield_flush_stub", "={rax},{rdi},{rsi},{rdx},~{memory},~{dirflag},~{fpsr},~{flags}"(ptr %p, i64 1, ptr @scute.site)
 ; CHECK-NEXT: %[[N:.*]] = icmp eq i64 %[[T]], 0

@@ -34,9 +34,9 @@
 
 // As the FAST&FAIR tree does it.
 static inline void persist(char *p) {
-  __asm__ volatile("mfence" ::: "memory");             // fence
+  __asm__ volatile("mfence" ::: "memory");                     // fence
   __asm__ volatile("clflush %0" : "+m"(*(volatile char *)p));  // flush
-  __asm__ volatile("mfence" ::: "memory");             // fence
+  __asm__ volatile("mfence" ::: "memory");                     // fence
 }
 
 int main(void) {
@@ -44,29 +44,29 @@ int main(void) {
   char outside[128];
   _Atomic long word = 0;
   long index = 3;
-  _mm_clwb(v);                                                                        // flush
+  _mm_clwb(v);  // flush
   _mm_clwb(outside);
-  _mm_sfence();                                                                       // fence
-  _mm_clflushopt(v + 64);                                                             // flush
-  _mm_mfence();                                                                       // fence
-  _mm_clflush(v + 128);                                                               // flush
-  __asm__ volatile("clwb %0" : "+m"(v[192]));                                         // flush
+  _mm_sfence();                                                                      // fence
+  _mm_clflushopt(v + 64);                                                            // flush
+  _mm_mfence();                                                                      // fence
+  _mm_clflush(v + 128);                                                              // flush
+  __asm__ volatile("clwb %0" : "+m"(v[192]));                                        // flush
   __asm__ volatile("clwb 8%0" : : "m"(v[192]) : "memory");                           // flush
-  __asm__ volatile(".byte 0x66; clflush %0" : "+m"(*(volatile char *)(v + 256)));     // flush
-  __asm__ volatile("clflush (%0)" : : "r"(v + 320) : "memory");                       // flush
-  __asm__ volatile(".byte 0x66; xsaveopt %0" : "+m"(*(volatile char *)(v + 384)));    // flush
-  __asm__ volatile("clflush 256(%0,%1,8)" : : "r"(v + 168), "r"(index) : "memory");   // flush
-  __asm__ volatile("clwb (%%rax)" : : "a"(v + 512) : "memory");                       // flush
-  __asm__ volatile("clwb %a0" : : "r"(v + 520) : "memory");                           // flush
+  __asm__ volatile(".byte 0x66; clflush %0" : "+m"(*(volatile char *)(v + 256)));    // flush
+  __asm__ volatile("clflush (%0)" : : "r"(v + 320) : "memory");                      // flush
+  __asm__ volatile(".byte 0x66; xsaveopt %0" : "+m"(*(volatile char *)(v + 384)));   // flush
+  __asm__ volatile("clflush 256(%0,%1,8)" : : "r"(v + 168), "r"(index) : "memory");  // flush
+  __asm__ volatile("clwb (%%rax)" : : "a"(v + 512) : "memory");                      // flush
+  __asm__ volatile("clwb %a0" : : "r"(v + 520) : "memory");                          // flush
   persist(v + 576);
-  __asm__ volatile("sfence\n\tclflush (%0)" : : "r"(v + 640) : "memory");             // fence flush
-  __asm__ volatile("lock; addq $1, %0" : "+m"(word));                                 // fence
-  atomic_fetch_add_explicit(&word, 1, memory_order_relaxed);                          // fence
-  atomic_thread_fence(memory_order_seq_cst);                                          // fence
-  atomic_store(&word, 5);                                                             // fence
+  __asm__ volatile("sfence\n\tclflush (%0)" : : "r"(v + 640) : "memory");  // fence flush
+  __asm__ volatile("lock; addq $1, %0" : "+m"(word));                      // fence
+  atomic_fetch_add_explicit(&word, 1, memory_order_relaxed);               // fence
+  atomic_thread_fence(memory_order_seq_cst);                               // fence
+  atomic_store(&word, 5);                                                  // fence
   long expected = 5;
-  atomic_compare_exchange_strong(&word, &expected, 6);                                // fence
-  __asm__ volatile("xchgq %0, %1" : "+r"(index), "+m"(word));                         // fence
+  atomic_compare_exchange_strong(&word, &expected, 6);         // fence
+  __asm__ volatile("xchgq %0, %1" : "+r"(index), "+m"(word));  // fence
   // None of these is an instruction that fences.
   atomic_thread_fence(memory_order_release);
   atomic_signal_fence(memory_order_seq_cst);

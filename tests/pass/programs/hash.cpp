@@ -29,7 +29,7 @@ struct alignas(64) bucket {
 static_assert(sizeof(bucket) == 64);
 
 void persist(const void* line) {
-  _mm_clwb(line);
+  view_flush(line);
   _mm_sfence();
 }
 
@@ -40,7 +40,8 @@ class table {
   std::uint64_t find(std::uint64_t key) const {
     for (const bucket* b = first(key); b; b = b->next)
       for (unsigned i = 0; i < slots; ++i)
-        if ((b->used.load(std::memory_order_acquire) >> i & 1) && b->slot[i].key == key) return b->slot[i].value;
+        if ((b->used.load(std::memory_order_acquire) >> i & 1) && b->slot[i].key == key)
+          return b->slot[i].value;
     return 0;
   }
 

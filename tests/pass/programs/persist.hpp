@@ -7,8 +7,12 @@
 
 namespace pm {
 
-inline void flush_line(const void* p) { __asm__ volatile("clwb (%0)" : : "r"(p) : "memory"); }  // flush
-inline void fence() { __asm__ volatile("sfence" : : : "memory"); }                             // fence
+inline void flush_line(const void* p) {
+  __asm__ volatile("clwb (%0)" : : "r"(p) : "memory");
+}  // flush
+inline void fence() {
+  __asm__ volatile("sfence" : : : "memory");
+}  // fence
 
 template <class T>
 void persist(const T* object) {

@@ -45,9 +45,9 @@ int main(int count, char **arguments) {
   memset(stack, count, sizeof stack);
   memcpy(v + 64, stack, 48);  // store
   fill(v + 128, 99 + (size_t)count);
-  atomic_fetch_add((_Atomic long *)(v + 256), 1);                          // fence store
+  atomic_fetch_add((_Atomic long *)(v + 256), 1);                            // fence store
   atomic_store_explicit((_Atomic int *)(v + 264), 5, memory_order_release);  // store
-  atomic_store((_Atomic long *)(v + 272), 6);                              // fence store
+  atomic_store((_Atomic long *)(v + 272), 6);                                // fence store
   const int right = item->a == 1 && v[128] == 3 && v[64] == 1 && heap->a + global + local == 3;
   free(heap);
   return right ? 0 : 1;

@@ -26,19 +26,26 @@
 
 int main(void) {
   char *v = view_map();
-  if (!__builtin_cpu_supports("avx")) return 77;
   const __m128i all = _mm_set1_epi8(7);
-  _mm_stream_si32((int *)v, 0x07070707);                                           // stream
-  _mm_stream_si64((long long *)(v + 8), 0x0707070707070707);                       // stream
-  _mm_stream_si128((__m128i *)(v + 16), all);                                      // stream
-  _mm_stream_ps((float *)(v + 32), _mm_castsi128_ps(all));                         // stream
-  _mm256_stream_si256((__m256i *)(v + 64), _mm256_set1_epi8(7));                   // stream
-  __asm__ volatile("movntdq %1, %0" : "=m"(*(__m128i *)(v + 128)) : "x"(all));     // stream
-  __asm__ volatile("vmovntps %1, (%0)" : : "r"(v + 144), "x"(all) : "memory");     // stream
-  __asm__ volatile("movnti %1, (%0)" : : "r"(v + 160), "r"(0x0707070707070707) : "memory");   // stream
-  __asm__ volatile("movnti %k1, %0\n\tsfence" : "=m"(*(int *)(v + 168)) : "r"(0x07070707L));  // stream fence
-  _mm_maskmoveu_si128(all, _mm_set1_epi8(-1), v + 192);                            // stream
-  __asm__ volatile("maskmovdqu %2, %1" : : "D"(v + 224), "x"(all), "x"(_mm_set1_epi8(-1)) : "memory");  // stream
+  _mm_stream_si32((int *)v, 0x07070707);                                        // stream
+  _mm_stream_si64((long long *)(v + 8), 0x0707070707070707);                    // stream
+  _mm_stream_si128((__m128i *)(v + 16), all);                                   // stream
+  _mm_stream_ps((float *)(v + 32), _mm_castsi128_ps(all));                      // stream
+  _mm256_stream_si256((__m256i *)(v + 64), _mm256_set1_epi8(7));                // stream
+  __asm__ volatile("movntdq %1, %0" : "=m"(*(__m128i *)(v + 128)) : "x"(all));  // stream
+  __asm__ volatile("vmovntps %1, (%0)" : : "r"(v + 144), "x"(all) : "memory");  // stream
+  __asm__ volatile("movnti %1, (%0)"
+                   :
+                   : "r"(v + 160), "r"(0x0707070707070707)
+                   : "memory");  // stream
+  __asm__ volatile("movnti %k1, %0\n\tsfence"
+                   : "=m"(*(int *)(v + 168))
+                   : "r"(0x07070707L));                  // stream fence
+  _mm_maskmoveu_si128(all, _mm_set1_epi8(-1), v + 192);  // stream
+  __asm__ volatile("maskmovdqu %2, %1"
+                   :
+                   : "D"(v + 224), "x"(all), "x"(_mm_set1_epi8(-1))
+                   : "memory");  // stream
   __asm__ volatile(
       "movdqu (%1), %%xmm1\n\t"
       "movntdq %%xmm1, (%0)\n\t"
@@ -47,9 +54,10 @@ int main(void) {
       "sfence"
       :
       : "r"(v + 256), "r"(v + 16)
-      : "memory", "xmm1");                                                          // stream fence
-  _mm_sfence();                                                                     // fence
-  const int ranges[][2] = {{0, 4}, {8, 48}, {64, 96}, {128, 172}, {192, 208}, {224, 240}, {256, 288}};
+      : "memory", "xmm1");  // stream fence
+  _mm_sfence();             // fence
+  const int ranges[][2] = {{0, 4},     {8, 48},    {64, 96},  {128, 172},
+                           {192, 208}, {224, 240}, {256, 288}};
   for (int i = 0; i < 7; ++i)
     for (int j = ranges[i][0]; j < ranges[i][1]; ++j)
       if (v[j] != 7) return 1;

@@ -34,7 +34,8 @@ static struct tree *tree;
 
 static void persist(const void *begin, size_t length) {
   const char *end = (const char *)begin + length;
-  for (const char *line = (const char *)((uintptr_t)begin & ~(uintptr_t)63); line < end; line += 64) _mm_clwb(line);
+  for (const char *line = (const char *)((uintptr_t)begin & ~(uintptr_t)63); line < end; line += 64)
+    view_flush(line);
   _mm_sfence();
 }
 
@@ -52,7 +53,8 @@ static uint32_t position_of(const struct node *node, uint64_t key) {
   return i;
 }
 
-static void insert_at(struct node *node, uint32_t at, uint64_t key, uint64_t value, struct node *child) {
+static void insert_at(struct node *node, uint32_t at, uint64_t key, uint64_t value,
+                      struct node *child) {
   for (uint32_t i = node->count; i > at; --i) {
     node->keys[i] = node->keys[i - 1];
     if (node->leaf) {
@@ -91,7 +93,8 @@ static struct node *split(struct node *node, uint64_t *separator) {
   return right;
 }
 
-static struct node *insert_below(struct node *node, uint64_t key, uint64_t value, uint64_t *separator) {
+static struct node *insert_below(struct node *node, uint64_t key, uint64_t value,
+                                 uint64_t *separator) {
   uint32_t at = position_of(node, key);
   if (node->leaf) {
     if (at < node->count && node->keys[at] == key) {

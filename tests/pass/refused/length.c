@@ -4,6 +4,9 @@ void f(long *p) {
 #ifdef CONTROL
   __asm__ volatile("movnti %%rcx, (%0)" : : "r"(p) : "memory");
 #else
-  __asm__ volatile("movnti %%cxx, (%0)" : : "r"(p) : "memory");  // refused: the length of 'movnti' cannot be told
+  __asm__ volatile("movnti %%cxx, (%0)"
+                   :
+                   : "r"(p)
+                   : "memory");  // refused: the length of 'movnti' cannot be told
 #endif
 }

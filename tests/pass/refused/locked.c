@@ -5,6 +5,9 @@ void f(long *p) {
 #ifdef CONTROL
   __asm__ volatile("lock incq (%0)" : : "r"(p) : "memory");
 #else
-  __asm__ volatile("leaq 8(%0), %%rcx\n\tlock incq (%%rcx)" : : "r"(p) : "rcx", "memory");  // refused: the address of 'incq' cannot be resolved
+  __asm__ volatile("leaq 8(%0), %%rcx\n\tlock incq (%%rcx)"
+                   :
+                   : "r"(p)
+                   : "rcx", "memory");  // refused: the address of 'incq' cannot be resolved
 #endif
 }

@@ -6,6 +6,9 @@ void f(char *p, long *flag) {
   __asm__ volatile("sfence" : : : "memory");
   __asm__ volatile("movq $1, (%0)" : : "r"(flag) : "memory");
 #else
-  __asm__ volatile("clwb (%0)\n\tsfence\n\tmovq $1, (%1)" : : "r"(p), "r"(flag) : "memory");  // refused: 'movq' may store after a flush
+  __asm__ volatile("clwb (%0)\n\tsfence\n\tmovq $1, (%1)"
+                   :
+                   : "r"(p), "r"(flag)
+                   : "memory");  // refused: 'movq' may store after a flush
 #endif
 }

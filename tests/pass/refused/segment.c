@@ -4,6 +4,9 @@ void f(long offset) {
 #ifdef CONTROL
   __asm__ volatile("clflush (%0)" : : "r"(offset) : "memory");
 #else
-  __asm__ volatile("clflush %%gs:(%0)" : : "r"(offset) : "memory");  // refused: a displacement or a segment that is no number
+  __asm__ volatile("clflush %%gs:(%0)"
+                   :
+                   : "r"(offset)
+                   : "memory");  // refused: a displacement or a segment that is no number
 #endif
 }

@@ -5,6 +5,9 @@ void f(void) {
 #ifdef CONTROL
   __asm__ volatile("clflush %0" : "+m"(line[0]));
 #else
-  __asm__ volatile("clflush line(%%rip)" : : : "memory");  // refused: a displacement or a segment that is no number
+  __asm__ volatile("clflush line(%%rip)"
+                   :
+                   :
+                   : "memory");  // refused: a displacement or a segment that is no number
 #endif
 }
