@@ -16,11 +16,11 @@
 //           later instruction of the thread that stores to memory.
 //   HOOK-2  A fence (sfence, mfence, sequentially consistent fence or store, locked instruction) is told before
 //           it is executed, so that what it orders is durable before what it publishes is seen.
-//   HOOK-3  A store is told before it is executed, and between the two the thread tells of no flush and no
-//           fence. So a store that was told of may change its bytes until its thread's next flush or fence,
-//           and not later. What is told may be more than what is stored, never less: lines of 64 bytes that the
+//   HOOK-3  A store is told before it is executed, and between the two the thread tells of no fence. So a store
+//           that was told of may change its bytes until its thread's next fence, and not later. (A clflush, which
+//           is told of as a flush, is none in this rule.) What is told may be more than what is stored, never less: lines of 64 bytes that the
 //           code may store to.
-//   HOOK-4  A load is told before it is executed, and between the two the thread tells of no flush and no fence.
+//   HOOK-4  A load is told before it is executed, and between the two the thread tells of no fence.
 //   HOOK-5  A hook is safe in a signal handler, whatever it interrupts, and keeps errno: no malloc, no lock that
 //           the interrupted code may hold, no thread-local object that is made when it is first used.
 //   HOOK-6  A hook does not unwind and does not return elsewhere (longjmp).

@@ -37,7 +37,7 @@ flushes() { objdump -d "$1" | awk '/\tcl(wb|flush|flushopt) / { sub(":", "", $1)
 rows() {
   local address offset=0 value
   address=$(readelf -SW "$1" | awk '{ sub(/^ *\[ *[0-9]+\] */, "") } $1 == "scute_shield_flushes" { print $3 }')
-  objcopy -O binary --only-section=scute_shield_flushes --set-section-flags scute_shield_flushes=alloc "$1" table
+  objcopy --dump-section scute_shield_flushes=table "$1" /dev/null
   for value in $(od -An -v -td4 -w4 table); do
     printf '0x%x\n' $((0x$address + offset + value))
     offset=$((offset + 4))
@@ -75,7 +75,8 @@ gcc -O2 -fPIC -c -o plain.o plain.c
 [ "$(comm -23 <(flushes libmixed.so) <(rows libmixed.so) | wc -l)" = 1 ] || fail "the table hides the plain object's flush"
 
 step "nothing is exported, and nothing but the runtime's weak symbol is asked for"
-! nm -D --defined-only libpart.so | grep scute || fail "exported"
+# (The linker makes the ends of the table visible; each image's own code means its own.)
+! nm -D --defined-only libpart.so | grep scute | grep -vE ' __(start|stop)_scute_shield_flushes$' || fail "exported"
 [ "$(nm -D --undefined-only libpart.so | awk '/scute/ { print $1, $2 }')" = "w scute_shield_hooks_get" ] || fail "asks for more"
 
 step "an instrumented library in a program of another compiler"

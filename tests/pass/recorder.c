@@ -4,7 +4,7 @@
  * One line per hook: "flush clwb +64 file.c:12 function", and the same with fence, stream, store, load.
  *
  *   RECORDER_LOG=FILE     where
- *   RECORDER_SHADOW=1     stores are not written down but kept: at each flush and fence, and at the end, a line of the view that
+ *   RECORDER_SHADOW=1     stores are not written down but kept: at each fence, and at the end, a line of the view that
  *                         changed though nobody had told of it is "stray +64". A non-temporal store that was told of before it
  *                         was there is "early +64 8 file.c:12 function". For one thread.
  *   RECORDER_GENERAL=1    the hooks are declared to use general registers only. Otherwise they spoil the vector registers.
@@ -157,7 +157,6 @@ static int on_flush(const void *address, enum scute_shield_flush_kind kind,
                     const struct scute_shield_site *site) {
   static const char *const names[] = {"?", "clwb", "clflushopt", "clflush"};
   if (!is_mine(address)) return 0;
-  compare();
   if (!shadow) {
     struct text line = {.length = 0};
     add(&line, "flush ");

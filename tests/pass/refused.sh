@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # refused.sh SOURCE
-# A program of refused/ is not compiled: the line that ends with the comment "// refused: TEXT" is the one that the error
+# A program of refused/ is not compiled: the statement that ends with the comment "// refused: TEXT" is the one that the error
 # names, with that text in it. The same program with CONTROL defined compiles.
 set -euo pipefail
 
 source=$1
 fail() { printf 'FAILED: %s\n' "$*"; exit 1; }
-line=$(grep -n '// refused: ' "$source" | head -n 1 | cut -d: -f1)
+# The statement begins where its keyword stands; the comment is at its end.
+line=$(awk '/__asm__/ { begin = FNR } /\/\/ refused: / { print begin; exit }' "$source")
 text=$(sed -n 's|.*// refused: ||p' "$source" | head -n 1)
 [ -n "$text" ] || fail "$source expects nothing"
 options=$(sed -n 's|^// options: ||p' "$source")

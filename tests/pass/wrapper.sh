@@ -27,7 +27,7 @@ instrumented twice.o scute_shield_fence_stub || fail "-c does not instrument"
 ./program
 instrumented program 't scute_shield_fence_stub' || fail "objects are linked without the stubs"
 "$cc" -o program main.c twice.c && ./program
-"$cc" -x c - -o program twice.o <main.c && ./program
+"$cc" -x c - -x none -o program twice.o <main.c && ./program
 "$cc" -E twice.c | grep -q 'int twice' || fail "-E"
 "$cc" -M twice.c | grep -q emmintrin || fail "-M"
 "$cc" -S -o twice.s twice.c && grep -q scute_shield_fence_stub twice.s || fail "-S"
@@ -51,8 +51,8 @@ cp twice.c 'a folder/twice too.c'
 # make, as docs/shield.md says.
 mkdir make
 cp main.c twice.c make
-printf 'program: main.o twice.o\n' >make/Makefile
-make -s -C make CC="$cc" LDLIBS= LINK.o='$(CC) $(LDFLAGS)' CFLAGS='-O2 -fscute=detect' program
+printf 'program: main.o twice.o\n\t$(CC) $(LDFLAGS) -o $@ $^\n' >make/Makefile
+make -s -C make CC="$cc" CFLAGS='-O2 -fscute=detect' program
 make/program
 instrumented make/program 't scute_shield_fence_stub' || fail "make does not instrument"
 echo "a compiler"

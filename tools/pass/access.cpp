@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "access.hpp"
 
+#include "asm_events.hpp"
 #include "ir_events.hpp"
 #include "provenance.hpp"
 
@@ -52,7 +53,7 @@ class collector {
     sized(is_store, pointer, layout_.getTypeStoreSize(type).getFixedValue());
   }
 
-  void sized(bool is_store, llvm::Value* pointer, std::uint64_t length) {
+  void sized(bool is_store, llvm::Value* pointer, uint64_t length) {
     if (!(is_store ? stores_ : loads_) || length == 0 || is_elsewhere(pointer)) return;
     access next;
     next.at = &instruction_;
@@ -62,7 +63,7 @@ class collector {
     llvm::APInt offset(layout_.getIndexTypeSizeInBits(pointer->getType()), 0);
     next.base = pointer->stripAndAccumulateConstantOffsets(layout_, offset, true);
     next.low = offset.getSExtValue();
-    next.high = next.low + static_cast<std::int64_t>(length);
+    next.high = next.low + static_cast<int64_t>(length);
     found_.push_back(next);
   }
 
@@ -147,20 +148,17 @@ accesses accesses_of(llvm::Instruction& instruction, bool stores, bool loads) {
 }
 
 bool is_barrier(const llvm::Instruction& instruction) {
-  if (llvm::isa<llvm::FenceInst>(instruction) || llvm::isa<llvm::AtomicRMWInst>(instruction) ||
-      llvm::isa<llvm::AtomicCmpXchgInst>(instruction))
-    return true;
-  if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction))
-    return store->getOrdering() == llvm::AtomicOrdering::SequentiallyConsistent ||
-           store->hasMetadata(llvm::LLVMContext::MD_nontemporal);
   const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-  if (!call) return false;
-  if (llvm::isa<llvm::DbgInfoIntrinsic>(call) || llvm::isa<llvm::LifetimeIntrinsic>(call) ||
-      llvm::isa<llvm::AnyMemIntrinsic>(call))
-    return false;
+  if (call && call->isInlineAsm()) return asm_may_fence(*call);
+  if (is_fence(instruction)) return true;
+  if (!call || llvm::isa<llvm::AnyMemIntrinsic>(call)) return false;
   if (const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(call)) {
-    // Those of the processor may be flushes and fences.
-    return intrinsic->mayWriteToMemory() && !intrinsic->isAssumeLikeIntrinsic();
+    // The processor's are no fences, or is_fence() knows them. Of the others some may call functions.
+    const auto name = intrinsic->getCalledFunction()->getName();
+    if (name.starts_with("llvm.x86.") || name.starts_with("llvm.masked.") ||
+        intrinsic->isAssumeLikeIntrinsic())
+      return false;
+    return intrinsic->mayWriteToMemory();
   }
   return !call->onlyReadsMemory();
 }

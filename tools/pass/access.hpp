@@ -14,10 +14,10 @@ struct access {
   bool is_store = true;
   llvm::Value* address = nullptr;
   llvm::Value* dynamic_length = nullptr;  // or
-  std::uint64_t length = 0;
+  uint64_t length = 0;
   // address = base + low, where base has no constant offset left; high = low + length.
   llvm::Value* base = nullptr;
-  std::int64_t low = 0, high = 0;
+  int64_t low = 0, high = 0;
 };
 
 using accesses = llvm::SmallVector<access, 4>;
@@ -25,8 +25,8 @@ using accesses = llvm::SmallVector<access, 4>;
 // What the instruction itself does to memory that may be a file's. Inline assembly: what its memory operands say.
 accesses accesses_of(llvm::Instruction& instruction, bool stores, bool loads);
 
-// Whether an instruction may tell of a flush or a fence, or let another function do so: what was told of accesses before
-// does not reach beyond it (HOOK-3, HOOK-4).
+// Whether an instruction may tell of a fence, or let another function do so: what was told of accesses before does not
+// reach beyond it (HOOK-3, HOOK-4).
 bool is_barrier(const llvm::Instruction& instruction);
 
 }  // namespace scute_pass

@@ -40,8 +40,8 @@ std::string general_register(std::string_view name) {
 }
 
 // A constant and nothing else: "8", "-0x40", "8+16".
-std::optional<std::int64_t> constant(std::string_view text) {
-  std::int64_t total = 0;
+std::optional<int64_t> constant(std::string_view text) {
+  int64_t total = 0;
   text = trimmed(text);
   while (!text.empty()) {
     const std::string rest(text);
@@ -49,7 +49,7 @@ std::optional<std::int64_t> constant(std::string_view text) {
     const long long value = std::strtoll(rest.c_str(), &end, 0);
     if (end == rest.c_str()) return std::nullopt;
     total += value;
-    text = trimmed(text.substr(static_cast<std::size_t>(end - rest.c_str())));
+    text = trimmed(text.substr(static_cast<size_t>(end - rest.c_str())));
     if (!text.empty() && text.front() != '+' && text.front() != '-') return std::nullopt;
     if (!text.empty() && text.front() == '+') text = trimmed(text.substr(1));
   }
@@ -108,7 +108,7 @@ std::optional<asm_operands::reference> asm_operands::reference_of(std::string_vi
   if (braces && text.back() != '}') return std::nullopt;
   text = braces ? text.substr(2, text.size() - 3) : text.substr(1);
   reference result;
-  std::size_t digits = 0;
+  size_t digits = 0;
   for (; digits < text.size() && std::isdigit(static_cast<unsigned char>(text[digits])); ++digits)
     result.number = result.number * 10 + static_cast<unsigned>(text[digits] - '0');
   if (digits == 0 || result.number >= operands_.size()) return std::nullopt;
@@ -202,8 +202,8 @@ llvm::Value* asm_operands::address_in_named(std::string_view name) {
   return fail("no operand says what is in '" + std::string(name) + "'");
 }
 
-llvm::Value* asm_operands::sum(llvm::Value* base, llvm::Value* index, std::int64_t scale,
-                               std::int64_t displacement) {
+llvm::Value* asm_operands::sum(llvm::Value* base, llvm::Value* index, int64_t scale,
+                               int64_t displacement) {
   auto* word = builder_.getInt64Ty();
   const auto to_word = [&](llvm::Value* value) -> llvm::Value* {
     if (value->getType()->isPointerTy()) return builder_.CreatePtrToInt(value, word);
@@ -212,9 +212,9 @@ llvm::Value* asm_operands::sum(llvm::Value* base, llvm::Value* index, std::int64
   };
   if (!index && base->getType()->isPointerTy()) {
     if (displacement == 0) return base;
-    return builder_.CreatePtrAdd(base, builder_.getInt64(static_cast<std::uint64_t>(displacement)));
+    return builder_.CreatePtrAdd(base, builder_.getInt64(static_cast<uint64_t>(displacement)));
   }
-  llvm::Value* total = builder_.getInt64(static_cast<std::uint64_t>(displacement));
+  llvm::Value* total = builder_.getInt64(static_cast<uint64_t>(displacement));
   if (base) {
     auto* value = to_word(base);
     if (!value) return nullptr;
@@ -224,7 +224,7 @@ llvm::Value* asm_operands::sum(llvm::Value* base, llvm::Value* index, std::int64
     auto* value = to_word(index);
     if (!value) return nullptr;
     total = builder_.CreateAdd(
-        total, builder_.CreateMul(value, builder_.getInt64(static_cast<std::uint64_t>(scale))));
+        total, builder_.CreateMul(value, builder_.getInt64(static_cast<uint64_t>(scale))));
   }
   return builder_.CreateIntToPtr(total, builder_.getPtrTy());
 }
@@ -250,7 +250,7 @@ llvm::Value* asm_operands::address_of(std::string_view text) {
       return value ? sum(value, nullptr, 0, 0) : nullptr;
     }
     if (named && operands_[named->number].memory && is_displacement(before)) {
-      std::int64_t displacement = before.empty() ? 0 : *constant(before);
+      int64_t displacement = before.empty() ? 0 : *constant(before);
       if (named->modifier == 'H') displacement += 8;
       return sum(operands_[named->number].value, nullptr, 0, displacement);
     }
@@ -266,7 +266,7 @@ llvm::Value* asm_operands::att_address(std::string_view text) {
     return fail("'" + std::string(text) + "' is no address that the pass can follow");
   if (!is_displacement(text.substr(0, open)))
     return fail("'" + std::string(text) + "' has a displacement or a segment that is no number");
-  const std::int64_t displacement =
+  const int64_t displacement =
       trimmed(text.substr(0, open)).empty() ? 0 : *constant(text.substr(0, open));
   std::string_view parts[3];
   auto inside = text.substr(open + 1, close - open - 1);
@@ -279,7 +279,7 @@ llvm::Value* asm_operands::att_address(std::string_view text) {
   llvm::Value* index = parts[1].empty() ? nullptr : register_value(parts[1]);
   if ((!parts[0].empty() && !base) || (!parts[1].empty() && !index)) return nullptr;
   if (!base && !index) return fail("'" + std::string(text) + "' names no register");
-  const auto scale = parts[2].empty() ? std::optional<std::int64_t>(1) : constant(parts[2]);
+  const auto scale = parts[2].empty() ? std::optional<int64_t>(1) : constant(parts[2]);
   if (!scale) return fail("'" + std::string(text) + "' has a scale that is no number");
   return sum(base, index, *scale, displacement);
 }
@@ -291,7 +291,7 @@ llvm::Value* asm_operands::intel_address(std::string_view text) {
       text.substr(0, open).find(':') != std::string_view::npos)
     return fail("'" + std::string(text) + "' is no address that the pass can follow");
   llvm::Value *base = nullptr, *index = nullptr;
-  std::int64_t scale = 1, displacement = 0;
+  int64_t scale = 1, displacement = 0;
   auto inside = text.substr(open + 1, close - open - 1);
   while (!trimmed(inside).empty()) {
     auto end = inside.find_first_of("+-", 1);

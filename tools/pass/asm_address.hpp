@@ -52,8 +52,7 @@ class asm_operands {
   llvm::Value* register_value(std::string_view text);
   llvm::Value* att_address(std::string_view text);
   llvm::Value* intel_address(std::string_view text);
-  llvm::Value* sum(llvm::Value* base, llvm::Value* index, std::int64_t scale,
-                   std::int64_t displacement);
+  llvm::Value* sum(llvm::Value* base, llvm::Value* index, int64_t scale, int64_t displacement);
 
   llvm::CallBase& call_;
   llvm::IRBuilder<> builder_;

@@ -61,7 +61,7 @@ bool is_jump(const asm_statement& statement) {
 // (non-temporal stores), 0f 38 (movdir64b).
 bool is_hidden_code(const asm_statement& statement) {
   if (statement.mnemonic != ".byte") return false;
-  for (std::size_t i = 0; i + 1 < statement.operands.size(); ++i) {
+  for (size_t i = 0; i + 1 < statement.operands.size(); ++i) {
     if (std::strtoul(statement.operands[i].c_str(), nullptr, 0) != 0x0f) continue;
     const auto next = std::strtoul(statement.operands[i + 1].c_str(), nullptr, 0);
     for (const unsigned long second : {0xaeUL, 0xc3UL, 0xe7UL, 0x2bUL, 0xf7UL, 0x38UL})
@@ -248,7 +248,7 @@ class reader {
   bool want_locked_, intel_ = false;
   asm_text text_;
   asm_reading result_;
-  llvm::SmallVector<std::size_t, 2> flush_begins_;
+  llvm::SmallVector<size_t, 2> flush_begins_;
   bool moved_ = false;   // a flush or a non-temporal store was there
   bool stored_ = false;  // a store was there
   bool stored_after_fence_ = false, locked_ = false, has_jump_ = false;
@@ -258,6 +258,18 @@ class reader {
 
 asm_reading read_asm(llvm::CallBase& call, bool want_locked) {
   return reader(call, want_locked).read();
+}
+
+bool asm_may_fence(const llvm::CallBase& call) {
+  const auto* code = llvm::cast<llvm::InlineAsm>(call.getCalledOperand());
+  const auto text =
+      parse_asm(code->getAsmString(), code->getDialect() == llvm::InlineAsm::AD_Intel);
+  return std::any_of(
+      text.statements.begin(), text.statements.end(), [](const asm_statement& statement) {
+        const auto& name = statement.mnemonic;
+        return name == "sfence" || name == "mfence" || statement.has_prefix("lock") ||
+               name.compare(0, 4, "xchg") == 0 || name.compare(0, 4, "call") == 0;
+      });
 }
 
 std::string flush_row() {

@@ -31,6 +31,9 @@ struct asm_reading {
 // Computations of addresses are put before the call. `want_locked`: resolve what locked instructions store to.
 asm_reading read_asm(llvm::CallBase& call, bool want_locked);
 
+// Whether it has a fence in it, or calls a function.
+bool asm_may_fence(const llvm::CallBase& call);
+
 // What goes before a flush instruction in assembly: a row of the table (scute/shield_hooks.h).
 std::string flush_row();
 

@@ -12,7 +12,7 @@ namespace {
 std::string choose_dialect(std::string_view source, bool intel) {
   std::string result;
   int alternative = -1;  // outside
-  for (std::size_t i = 0; i < source.size(); ++i) {
+  for (size_t i = 0; i < source.size(); ++i) {
     const char next = i + 1 < source.size() ? source[i + 1] : '\0';
     if (source[i] == '$' && next == '$') {
       if (alternative < 0 || alternative == (intel ? 1 : 0)) result += "$$";
@@ -35,8 +35,8 @@ std::string choose_dialect(std::string_view source, bool intel) {
 
 // Comments become blanks, so that places stay the same.
 std::string without_comments(std::string text) {
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    std::size_t end = i;
+  for (size_t i = 0; i < text.size(); ++i) {
+    size_t end = i;
     if (text[i] == '"') {
       i = std::min(text.find('"', i + 1), text.size());
       continue;
@@ -47,7 +47,7 @@ std::string without_comments(std::string text) {
     } else if (text[i] == '#' || text.compare(i, 2, "//") == 0) {
       end = std::min(text.find('\n', i), text.size());
     }
-    for (std::size_t j = i; j < end; ++j) text[j] = text[j] == '\n' ? '\n' : ' ';
+    for (size_t j = i; j < end; ++j) text[j] = text[j] == '\n' ? '\n' : ' ';
   }
   return text;
 }
@@ -69,8 +69,8 @@ std::string lower(std::string_view text) {
 std::vector<std::string> split_operands(std::string_view text) {
   std::vector<std::string> result;
   int depth = 0;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i <= text.size(); ++i) {
+  size_t begin = 0;
+  for (size_t i = 0; i <= text.size(); ++i) {
     const char c = i < text.size() ? text[i] : ',';
     if (c == '(' || c == '[' || c == '{') ++depth;
     if (c == ')' || c == ']' || c == '}') --depth;
@@ -106,7 +106,7 @@ std::string prefix_of_byte(const std::string& text) {
 
 // Takes a label off the front.
 bool take_label(std::string_view& text) {
-  std::size_t end = 0;
+  size_t end = 0;
   int depth = 0;
   for (; end < text.size(); ++end) {
     const char c = text[end];
@@ -133,9 +133,9 @@ asm_text parse_asm(std::string_view source, bool intel) {
   result.text = choose_dialect(source, intel);
   const std::string plain = without_comments(result.text);
   asm_statement pending;  // prefixes that stand in statements of their own
-  std::size_t begin = 0;
+  size_t begin = 0;
   bool quoted = false;
-  for (std::size_t i = 0; i <= plain.size(); ++i) {
+  for (size_t i = 0; i <= plain.size(); ++i) {
     const char c = i < plain.size() ? plain[i] : '\n';
     if (c == '"') quoted = !quoted;
     if (i < plain.size() && (quoted || (c != '\n' && c != ';'))) continue;
@@ -146,7 +146,7 @@ asm_text parse_asm(std::string_view source, bool intel) {
       rest = trimmed(rest);
     }
     if (pending.prefixes.empty() && !rest.empty())
-      pending.begin = static_cast<std::size_t>(rest.data() - plain.data());
+      pending.begin = static_cast<size_t>(rest.data() - plain.data());
     while (!rest.empty()) {
       const auto space = std::min(rest.find_first_of(" \t"), rest.size());
       const std::string word = lower(rest.substr(0, space));

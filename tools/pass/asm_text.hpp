@@ -10,7 +10,7 @@
 namespace scute_pass {
 
 struct asm_statement {
-  std::size_t begin = 0;              // of its first prefix, in asm_text::text
+  size_t begin = 0;                   // of its first prefix, in asm_text::text
   std::vector<std::string> prefixes;  // "lock", "data16", "rep" ..., written out or as .byte
   std::string mnemonic;  // in small letters; a directive begins with a dot; empty: prefixes alone
   std::vector<std::string> operands;  // without blanks around them

@@ -16,7 +16,7 @@ struct event {
   kind what = kind::fence;
   int detail = 0;                  // scute_shield_flush_kind or scute_shield_fence_kind
   llvm::Value* address = nullptr;  // flush, stream: of pointer type, available at the instruction
-  std::uint64_t length = 0;        // stream
+  uint64_t length = 0;             // stream
 };
 
 // Of one instruction, in the order in which it does them.

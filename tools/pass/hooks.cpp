@@ -47,7 +47,7 @@ llvm::CallInst* hook_writer::call(llvm::IRBuilder<>& builder, const char* stub,
   for (auto* value : values) types.push_back(value->getType());
   static constexpr const char* registers[] = {"{rdi}", "{rsi}", "{rdx}"};
   std::string constraints = has_result ? "={rax}," : "";
-  for (std::size_t i = 0; i < values.size(); ++i) constraints += std::string(registers[i]) + ",";
+  for (size_t i = 0; i < values.size(); ++i) constraints += std::string(registers[i]) + ",";
   constraints += "~{memory},~{dirflag},~{fpsr},~{flags}";
   auto* result = has_result ? builder.getInt64Ty() : builder.getVoidTy();
   auto* type = llvm::FunctionType::get(result, types, false);
@@ -68,11 +68,11 @@ llvm::CallInst* hook_writer::call(llvm::IRBuilder<>& builder, const char* stub,
 void hook_writer::fence(llvm::Instruction* place, int kind, const llvm::Instruction& origin) {
   llvm::IRBuilder<> builder(place);
   builder.SetInsertPoint(branch(place, builder.CreateICmpNE(high(builder), builder.getInt64(0))));
-  call(builder, "scute_shield_fence_stub", {builder.getInt64(static_cast<std::uint64_t>(kind))},
-       false, origin);
+  call(builder, "scute_shield_fence_stub", {builder.getInt64(static_cast<uint64_t>(kind))}, false,
+       origin);
 }
 
-void hook_writer::stream(llvm::Instruction* place, llvm::Value* address, std::uint64_t length,
+void hook_writer::stream(llvm::Instruction* place, llvm::Value* address, uint64_t length,
                          const llvm::Instruction& origin) {
   llvm::IRBuilder<> builder(place);
   builder.SetInsertPoint(branch(place, is_below(builder, address)));
@@ -87,11 +87,11 @@ void hook_writer::access(const announcement& what) {
     const remaker remade(builder, range.remade);
     auto* base = remade.of(range.base);
     if (range.low != 0)
-      base = builder.CreatePtrAdd(base, builder.getInt64(static_cast<std::uint64_t>(range.low)));
+      base = builder.CreatePtrAdd(base, builder.getInt64(static_cast<uint64_t>(range.low)));
     auto* length =
         range.dynamic_length
             ? builder.CreateZExtOrTrunc(remade.of(range.dynamic_length), builder.getInt64Ty())
-            : builder.getInt64(static_cast<std::uint64_t>(range.high - range.low));
+            : builder.getInt64(static_cast<uint64_t>(range.high - range.low));
     call(builder, stub, {base, length}, false, *range.origin);
   }
 }
@@ -100,8 +100,8 @@ void hook_writer::flush(llvm::Instruction* place, llvm::Value* address, int kind
                         const llvm::Instruction& origin) {
   llvm::IRBuilder<> builder(place);
   builder.SetInsertPoint(branch(place, is_below(builder, address)));
-  call(builder, "scute_shield_flush_stub",
-       {address, builder.getInt64(static_cast<std::uint64_t>(kind))}, true, origin);
+  call(builder, "scute_shield_flush_stub", {address, builder.getInt64(static_cast<uint64_t>(kind))},
+       true, origin);
 }
 
 // before: if below: told = stub(...)
@@ -117,9 +117,8 @@ void hook_writer::flush_around(llvm::Instruction* instruction, llvm::Value* addr
   llvm::IRBuilder<> builder(before);
   builder.CreateCondBr(is_below(builder, address), ask, original, rarely());
   builder.SetInsertPoint(ask);
-  auto* told =
-      call(builder, "scute_shield_flush_stub",
-           {address, builder.getInt64(static_cast<std::uint64_t>(kind))}, true, *instruction);
+  auto* told = call(builder, "scute_shield_flush_stub",
+                    {address, builder.getInt64(static_cast<uint64_t>(kind))}, true, *instruction);
   builder.CreateCondBr(builder.CreateICmpEQ(told, builder.getInt64(0)), original, after);
 }
 

@@ -23,7 +23,7 @@ class hook_writer {
 
   // Before `place`; `origin` names the site.
   void fence(llvm::Instruction* place, int kind, const llvm::Instruction& origin);
-  void stream(llvm::Instruction* place, llvm::Value* address, std::uint64_t length,
+  void stream(llvm::Instruction* place, llvm::Value* address, uint64_t length,
               const llvm::Instruction& origin);
   // All of its ranges behind one test.
   void access(const announcement& what);

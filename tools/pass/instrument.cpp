@@ -110,12 +110,12 @@ class instrumentation {
   }
 
   // Of assembly, what its constraints do not say.
-  void store_at(llvm::Instruction& instruction, llvm::Value* address, std::uint64_t length) {
+  void store_at(llvm::Instruction& instruction, llvm::Value* address, uint64_t length) {
     access next;
     next.at = &instruction;
     next.address = next.base = address;
     next.length = length;
-    next.high = static_cast<std::int64_t>(length);
+    next.high = static_cast<int64_t>(length);
     accesses_.push_back(next);
   }
 

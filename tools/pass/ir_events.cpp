@@ -13,7 +13,7 @@
 namespace scute_pass {
 namespace {
 
-std::uint64_t size_of(const llvm::Instruction& at, llvm::Type* type) {
+uint64_t size_of(const llvm::Instruction& at, llvm::Type* type) {
   return at.getModule()->getDataLayout().getTypeStoreSize(type).getFixedValue();
 }
 
@@ -23,7 +23,7 @@ event fence(int kind) {
 event flush(int kind, llvm::Value* address) {
   return {event::kind::flush, kind, address, 0};
 }
-event stream(llvm::Value* address, std::uint64_t length) {
+event stream(llvm::Value* address, uint64_t length) {
   return {event::kind::stream, 0, address, length};
 }
 
@@ -76,6 +76,12 @@ std::optional<event> event_of(llvm::Instruction& instruction) {
   if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction); call && atomic_call_of(*call))
     return fence(SCUTE_SHIELD_LOCKED);
   return std::nullopt;
+}
+
+bool is_fence(const llvm::Instruction& instruction) {
+  // It looks, and changes nothing.
+  const auto found = event_of(const_cast<llvm::Instruction&>(instruction));
+  return found && found->what == event::kind::fence;
 }
 
 // __atomic_store(size, address, ...) and __atomic_store_16(address, ...), and the others of the kind.

@@ -9,9 +9,9 @@
 namespace scute_pass {
 namespace {
 
-constexpr std::uint64_t line_size = 64;
+constexpr uint64_t line_size = 64;
 // A loop whose end is not known before it begins: what it would store at most, if that is little.
-constexpr std::uint64_t bound_max = 4096;
+constexpr uint64_t bound_max = 4096;
 
 }  // namespace
 
@@ -62,8 +62,8 @@ std::optional<placed_range> loop_hoist::in_steps(const placed_range& one, const 
   if (!walk || walk->getLoop() != loop || !walk->isAffine()) return std::nullopt;
   const auto* step = llvm::dyn_cast<llvm::SCEVConstant>(walk->getStepRecurrence(evolution));
   if (!step) return std::nullopt;
-  const std::int64_t bytes = step->getAPInt().getSExtValue();
-  const auto magnitude = static_cast<std::uint64_t>(bytes < 0 ? -bytes : bytes);
+  const int64_t bytes = step->getAPInt().getSExtValue();
+  const auto magnitude = static_cast<uint64_t>(bytes < 0 ? -bytes : bytes);
   if (magnitude == 0 || magnitude > line_size) return std::nullopt;
   const auto* object =
       llvm::dyn_cast<llvm::SCEVUnknown>(evolution.getPointerBase(walk->getStart()));

@@ -12,7 +12,7 @@ namespace scute_pass {
 void add_mark(llvm::Module& module, const options& asked) {
   auto& context = module.getContext();
   auto* half = llvm::Type::getInt32Ty(context);
-  const auto number = [&](std::uint64_t value) { return llvm::ConstantInt::get(half, value); };
+  const auto number = [&](uint64_t value) { return llvm::ConstantInt::get(half, value); };
   // The name is as long as its length says, and padded to four bytes.
   auto* owner =
       llvm::ConstantDataArray::getString(context, llvm::StringRef("Scute\0\0\0", 8), false);

@@ -3,8 +3,8 @@
 
 namespace scute_pass {
 
-std::uint32_t options::bits() const noexcept {
-  std::uint32_t result = SCUTE_SHIELD_OPTION_FLUSH;
+uint32_t options::bits() const noexcept {
+  uint32_t result = SCUTE_SHIELD_OPTION_FLUSH;
   if (detect) result |= SCUTE_SHIELD_OPTION_DETECT;
   if (loads) result |= SCUTE_SHIELD_OPTION_LOADS;
   if (trace) result |= SCUTE_SHIELD_OPTION_TRACE;

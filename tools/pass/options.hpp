@@ -16,7 +16,7 @@ struct options {
   bool loads = false;
   bool trace = false;  // every store and load by itself: no merging
 
-  std::uint32_t bits() const noexcept;
+  uint32_t bits() const noexcept;
 };
 
 // Names separated by commas (or by semicolons, which a pass pipeline can carry). Empty: flush. Nothing if a name is unknown.

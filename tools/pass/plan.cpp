@@ -14,13 +14,13 @@
 namespace scute_pass {
 namespace {
 
-constexpr std::int64_t line_size = 64;
+constexpr int64_t line_size = 64;
 
 // The pointer that an address was computed from.
 llvm::Value* object_of(llvm::Value* address) {
   for (;;) {
     auto* step = llvm::dyn_cast<llvm::GEPOperator>(address);
-    if (!step || !step->isInBounds()) return address;
+    if (!step || !(step->isInBounds() || step->hasAllConstantIndices())) return address;
     address = step->getPointerOperand();
   }
 }
@@ -105,7 +105,7 @@ class planner {
   }
 
   bool add(announcement& to, const placed_range& one) {
-    const std::int64_t gap = bugs_.wide_gaps ? 16 * line_size : line_size;
+    const int64_t gap = bugs_.wide_gaps ? 16 * line_size : line_size;
     told_range range = one.range;
     if (!range.dynamic_length) {
       for (auto& known : to.ranges) {

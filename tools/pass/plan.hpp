@@ -28,7 +28,7 @@ namespace scute_pass {
 struct told_range {
   llvm::Instruction* origin = nullptr;
   llvm::Value* base = nullptr;
-  std::int64_t low = 0, high = 0;
+  int64_t low = 0, high = 0;
   llvm::Value* dynamic_length = nullptr;
   remake_list remade;  // what base and length need, and what is not there yet at the place
 };

@@ -9,7 +9,7 @@ namespace scute_pass {
 namespace {
 
 // What an address is worth.
-constexpr std::size_t remade_max = 8;
+constexpr size_t remade_max = 8;
 
 bool is_sum(const llvm::Instruction& instruction) {
   if (llvm::isa<llvm::GetElementPtrInst>(instruction) || llvm::isa<llvm::CastInst>(instruction))

@@ -18,10 +18,11 @@ define void @neighbours(ptr %p) {
   ret void
 }
 
-; Below the base the sum is tested; above it the base is enough.
+; The object is tested, and not the address.
 ; CHECK-LABEL: define void @sides(
+; CHECK: ptrtoint ptr %p to i64
 ; CHECK: %[[B:.*]] = getelementptr i8, ptr %p, i64 -8
-; CHECK: ptrtoint ptr %[[B]] to i64
+; CHECK: scute_shield_store_stub{{.*}}(ptr %[[B]], i64 8,
 ; CHECK: ptrtoint ptr %q to i64
 ; CHECK: scute_shield_store_stub{{.*}}(ptr %{{.*}}, i64 8,
 define void @sides(ptr %p, ptr %q) {
@@ -32,11 +33,15 @@ define void @sides(ptr %p, ptr %q) {
   ret void
 }
 
-; A whole line lies between them.
+; A whole line lies between them: two ranges behind one test. The second address is computed there.
 ; CHECK-LABEL: define void @apart(
-; CHECK: scute_shield_store_stub{{.*}}, i64 8,
+; CHECK: ptrtoint ptr %p to i64
+; CHECK: br i1
+; CHECK: scute_shield_store_stub{{.*}}(ptr %p, i64 8,
+; CHECK: %[[F:.*]] = getelementptr i8, ptr %p, i64 72
+; CHECK: scute_shield_store_stub{{.*}}(ptr %[[F]], i64 8,
 ; CHECK: store i64 1
-; CHECK: scute_shield_store_stub{{.*}}, i64 8,
+; CHECK-NOT: scute_shield
 ; CHECK: store i64 2
 define void @apart(ptr %p) {
   store i64 1, ptr %p
@@ -68,6 +73,48 @@ define void @calls(ptr %p) {
   ret void
 }
 
+; A flush is none of the things that end it.
+; CHECK-LABEL: define void @flushes(
+; CHECK: scute_shield_store_stub{{.*}}(ptr %p, i64 16,
+; CHECK: scute_shield_flush_stub
+; CHECK: scute_shield_flush_stub
+; CHECK-NOT: scute_shield_store_stub
+; CHECK: ret void
+define void @flushes(ptr %p) {
+  store i64 1, ptr %p
+  call void @llvm.x86.clwb(ptr %p)
+  call void asm sideeffect "clwb ($0)", "r,~{memory}"(ptr %p)
+  call void asm sideeffect "", "~{memory}"()
+  %a = getelementptr inbounds i8, ptr %p, i64 8
+  store i64 2, ptr %a
+  ret void
+}
+
+; An index that is known only later, computed where it is told of; what another block needs of the object, if it is little.
+; CHECK-LABEL: define void @ahead(
+; CHECK: entry:
+; CHECK: scute_shield_store_stub{{.*}}(ptr %p, i64 64,
+; CHECK: %[[W:.*]] = zext i32 %i to i64
+; CHECK: %[[A:.*]] = getelementptr i64, ptr %p, i64 %[[W]]
+; CHECK: scute_shield_store_stub{{.*}}(ptr %[[A]], i64 8,
+; CHECK: store i64 1
+; CHECK-NOT: scute_shield_store_stub
+; CHECK: call void @llvm.memset
+define void @ahead(ptr %p, i32 %i, i1 %c) {
+entry:
+  store i64 1, ptr %p
+  br i1 %c, label %a, label %b
+a:
+  %w = zext nneg i32 %i to i64
+  %at = getelementptr inbounds i64, ptr %p, i64 %w
+  store i64 2, ptr %at
+  br label %b
+b:
+  %q = getelementptr inbounds i8, ptr %p, i64 8
+  call void @llvm.memset.p0.i64(ptr %q, i8 0, i64 56, i1 false)
+  ret void
+}
+
 ; CHECK-LABEL: define void @copies(
 ; CHECK: scute_shield_store_stub{{.*}}(ptr %p, i64 %n,
 ; CHECK: call void @llvm.memcpy
@@ -96,6 +143,7 @@ define void @vectors(<2 x ptr> %ps, ptr %p, <2 x i32> %v, <2 x i1> %m) {
 }
 
 declare void @other()
+declare void @llvm.x86.clwb(ptr)
 declare i64 @pure(i64) memory(none)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)

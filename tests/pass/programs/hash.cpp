@@ -18,11 +18,11 @@ namespace {
 constexpr unsigned slots = 3;
 
 struct alignas(64) bucket {
-  std::atomic<std::uint32_t> used;  // a bit per slot
-  std::uint32_t lock;
+  std::atomic<uint32_t> used;  // a bit per slot
+  uint32_t lock;
   bucket* next;
   struct {
-    std::uint64_t key, value;
+    uint64_t key, value;
   } slot[slots];
 };
 
@@ -37,7 +37,7 @@ class table {
  public:
   explicit table(char* place) : buckets_(reinterpret_cast<bucket*>(place)) {}
 
-  std::uint64_t find(std::uint64_t key) const {
+  uint64_t find(uint64_t key) const {
     for (const bucket* b = first(key); b; b = b->next)
       for (unsigned i = 0; i < slots; ++i)
         if ((b->used.load(std::memory_order_acquire) >> i & 1) && b->slot[i].key == key)
@@ -45,7 +45,7 @@ class table {
     return 0;
   }
 
-  void put(std::uint64_t key, std::uint64_t value) {
+  void put(uint64_t key, uint64_t value) {
     bucket* last = nullptr;
     bucket* room = nullptr;
     for (bucket* b = first(key); b; last = b, b = b->next) {
@@ -77,7 +77,7 @@ class table {
     persist(room);
   }
 
-  bool take(std::uint64_t key) {
+  bool take(uint64_t key) {
     for (bucket* b = first(key); b; b = b->next) {
       for (unsigned i = 0; i < slots; ++i) {
         if (!(b->used.load(std::memory_order_relaxed) >> i & 1) || b->slot[i].key != key) continue;
@@ -92,7 +92,7 @@ class table {
  private:
   static constexpr unsigned heads = 1024;
 
-  bucket* first(std::uint64_t key) const { return &buckets_[key * 0x9e3779b97f4a7c15U >> 54]; }
+  bucket* first(uint64_t key) const { return &buckets_[key * 0x9e3779b97f4a7c15U >> 54]; }
 
   bucket* buckets_;
   unsigned chained_ = 0;
@@ -103,13 +103,13 @@ class table {
 int main(int count, char** arguments) {
   const unsigned rounds = count > 1 ? static_cast<unsigned>(std::atoi(arguments[1])) : 6000;
   table shared(view_map());
-  std::unordered_map<std::uint64_t, std::uint64_t> model;
-  std::uint64_t random = 88172645463325252U;
+  std::unordered_map<uint64_t, uint64_t> model;
+  uint64_t random = 88172645463325252U;
   for (unsigned i = 0; i < rounds; ++i) {
     random ^= random << 13;
     random ^= random >> 7;
     random ^= random << 17;
-    const std::uint64_t key = random % 5000 + 1;
+    const uint64_t key = random % 5000 + 1;
     const auto what = static_cast<unsigned>(random >> 32) % 8;
     if (what < 3) {
       shared.put(key, i + 1);

@@ -16,8 +16,8 @@ inline void fence() {
 
 template <class T>
 void persist(const T* object) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(object) & ~std::uintptr_t{63};
-  for (auto line = begin; line < reinterpret_cast<std::uintptr_t>(object + 1); line += 64)
+  const auto begin = reinterpret_cast<uintptr_t>(object) & ~uintptr_t{63};
+  for (auto line = begin; line < reinterpret_cast<uintptr_t>(object + 1); line += 64)
     flush_line(reinterpret_cast<const void*>(line));
   fence();
 }

@@ -6,7 +6,7 @@ void f(char *p) {
 }
 #else
 __attribute__((naked)) void f(char *p) {
-  __asm__ volatile("clwb (%%rdi)\n\tret"
+  __asm__ volatile("clwb (%%rdi)"
                    :
                    : "D"(0L)
                    : "memory");  // refused: a naked function cannot be instrumented
