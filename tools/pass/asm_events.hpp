@@ -19,7 +19,7 @@ struct asm_reading {
   bool before = true;
   // It is one flush and nothing else: it need not be executed if the runtime has dealt with it.
   bool skippable = false;
-  // Nothing in it stores, whatever its constraints say ("+m" is how many a flush names its line).
+  // False: nothing in it loads or stores, whatever its constraints say ("+m" is how many a flush names its line).
   bool stores = true;
   // The text with a row of the table of flushes for each flush; empty if there is none.
   std::string labelled;

@@ -83,12 +83,13 @@ class instrumentation {
   }
 
   void read(llvm::Instruction& instruction) {
-    bool stores = asked_.detect;
+    bool stores = asked_.detect, loads = asked_.loads;
     auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
     if (call && call->isInlineAsm()) {
       auto reading = read_asm(*call, asked_.detect);
       if (!reading.error.empty()) return refuse(instruction, reading.error);
       stores = stores && reading.stores;
+      loads = loads && reading.stores;
       // How much they store cannot be told; a line is what counts.
       for (auto* address : reading.locked) store_at(instruction, address, 1);
       if (bugs_.early_stream) reading.before = true;
@@ -104,8 +105,8 @@ class instrumentation {
       reading.skippable = found->what == event::kind::flush;
       tasks_.push_back({&instruction, std::move(reading)});
     }
-    if (stores || asked_.loads)
-      for (const auto& one : accesses_of(instruction, stores, asked_.loads))
+    if (stores || loads)
+      for (const auto& one : accesses_of(instruction, stores, loads))
         accesses_.push_back(one);
   }
 

@@ -117,10 +117,11 @@ b:
 
 ; CHECK-LABEL: define void @copies(
 ; CHECK: scute_shield_store_stub{{.*}}(ptr %p, i64 %n,
+; CHECK: %[[M:.*]] = zext i32 %m to i64
+; CHECK: scute_shield_store_stub{{.*}}(ptr %p, i64 %[[M]],
 ; CHECK: call void @llvm.memcpy
 ; CHECK: scute_shield_store_stub{{.*}}(ptr %q, i64 100,
 ; CHECK: call void @llvm.memset
-; CHECK: scute_shield_store_stub{{.*}}(ptr %p, i64 %{{.*}},
 ; CHECK: call void @llvm.memmove
 define void @copies(ptr %p, ptr %q, i64 %n, i32 %m) {
   call void @llvm.memcpy.p0.p0.i64(ptr %p, ptr %q, i64 %n, i1 false)
