@@ -39,6 +39,17 @@ _LOOKS: dict[str, Look] = {
     # Scute, structures in DRAM.
     "pow": Look("#c2185b", "", "P"),
     "pow-none": Look("#e78ab0", "//", "p"),
+    "pow-none-padded": Look("#e78ab0", "..", "x"),
+    "pow-none-cached": Look("#f3c4d7", "", "1"),
+    "pow-none-cached-padded": Look("#f3c4d7", "..", "2"),
+    "pow-none-medium": Look("#8e1246", "", "3"),
+    "pow-none-medium-padded": Look("#8e1246", "..", "4"),
+    "pow-none-medium-cached": Look("#b5648a", "", "1"),
+    "pow-none-medium-cached-padded": Look("#b5648a", "..", "2"),
+    "pow-none-inline": Look("#7a4a00", "", "s"),
+    "25 % live": Look("#e69f00", "", "v"),
+    "50 % live": Look("#0072b2", "", "o"),
+    "90 % live": Look("#009e73", "", "^"),
     # Ranges edited in place.
     "redo-none-in-place": Look("#cfe8f7", "xx", "v"),
     "logfree-mlpc-in-place": Look("#009e73", "xx", "o"),
@@ -47,11 +58,13 @@ _LOOKS: dict[str, Look] = {
     # Peers.
     "libpmemobj": Look("#e69f00", "", "X"),
     "libpmemobj-huge": Look("#f5cf80", "//", "8"),
+    "libpmemobj-eadr": Look("#e69f00", "..", "X"),
     "libpmemobj-elements": Look("#9c6b00", "xx", "4"),
     "lmdb": Look("#d55e00", "", "P"),
     "sqlite": Look("#f0e442", "", "p"),
     "rocksdb": Look("#cc79a7", "", "*"),
     "level-in-place": Look("#d55e00", "..", "P"),
+    "level-in-place-eadr": Look("#d55e00", "xx", "P"),
     # Limits.
     "raw-logfree": Look("#4d4d4d", "", "1", True),
     "raw-log": Look("#8c8c8c", "..", "2", True),
