@@ -87,6 +87,7 @@ operation_kind kind_of(const cs_insn& i) {
     case X86_INS_CLFLUSHOPT: return operation_kind::flush;
     case X86_INS_SFENCE: return operation_kind::fence;
     case X86_INS_MFENCE: return operation_kind::full_fence;
+    case X86_INS_LFENCE: return operation_kind::load_fence;
     default: break;
   }
   const cs_x86& x = i.detail->x86;
@@ -97,6 +98,20 @@ operation_kind kind_of(const cs_insn& i) {
   if (name.starts_with("movnt") || name.starts_with("vmovnt"))
     return x.operands[0].type == X86_OP_MEM ? operation_kind::stream : operation_kind::plain;
   return operation_kind::plain;
+}
+
+block_exit exit_of(const cs_insn& i) {
+  const cs_x86& x = i.detail->x86;
+  const bool direct = x.op_count == 1 && x.operands[0].type == X86_OP_IMM;
+  const auto is = [&](uint8_t group) {
+    for (uint8_t g = 0; g < i.detail->groups_count; ++g)
+      if (i.detail->groups[g] == group) return true;
+    return false;
+  };
+  if (is(X86_GRP_RET)) return block_exit::returns;
+  if (is(X86_GRP_CALL)) return direct ? block_exit::calls : block_exit::calls_widely;
+  if (i.id == X86_INS_JMP) return direct ? block_exit::jumps : block_exit::jumps_widely;
+  return is(X86_GRP_JUMP) ? block_exit::branches : block_exit::falls;
 }
 
 void add_register(uint8_t* list, size_t room, uint8_t empty, uint8_t number) {
@@ -135,6 +150,7 @@ decoded decoder::decode(std::span<const uint8_t> bytes, uint64_t address) {
   auto* const i = static_cast<cs_insn*>(instruction_);
   if (!cs_disasm_iter(engine_, &code, &left, &at, i)) return d;
   d.op.kind = kind_of(*i);
+  d.exit = exit_of(*i);
   d.op.cycles = only_loads(*i) ? 0 : cycles_of(i->mnemonic);
   cs_regs read, written;
   uint8_t reads = 0, writes = 0;
@@ -146,9 +162,27 @@ decoded decoder::decode(std::span<const uint8_t> bytes, uint64_t address) {
   const bool zeroes = (i->id == X86_INS_XOR || i->id == X86_INS_PXOR || i->id == X86_INS_VPXOR) &&
                       x.op_count >= 2 && x.operands[x.op_count - 1].type == X86_OP_REG &&
                       x.operands[x.op_count - 1].reg == x.operands[x.op_count - 2].reg;
+  // Of the address alone, if no operand reads it as well.
+  const auto of_address = [&](uint8_t n) {
+    bool found = false;
+    for (uint8_t o = 0; o < x.op_count; ++o) {
+      const cs_x86_op& operand = x.operands[o];
+      if (operand.type == X86_OP_MEM)
+        found |= number_of(static_cast<uint16_t>(operand.mem.base)) == n ||
+                   number_of(static_cast<uint16_t>(operand.mem.index)) == n;
+      else if (operand.type == X86_OP_REG && (operand.access & CS_AC_READ) != 0 &&
+               number_of(static_cast<uint16_t>(operand.reg)) == n)
+        return false;
+    }
+    return found && i->id != X86_INS_LEA;
+  };
   for (uint8_t r = 0; r < reads && !zeroes; ++r) {
     const uint8_t n = number_of(read[r]);
-    if (!(stack && n == 4)) add_register(d.op.from, 4, operation::none, n);
+    if (stack && n == 4) continue;
+    if (of_address(n))
+      add_register(d.op.address, 2, operation::none, n);
+    else
+      add_register(d.op.from, 4, operation::none, n);
   }
   for (uint8_t r = 0; r < writes; ++r) {
     const uint8_t n = number_of(written[r]);
@@ -177,7 +211,11 @@ decoded decoder::decode(std::span<const uint8_t> bytes, uint64_t address) {
       d.op.kind == operation_kind::write_back || d.op.kind == operation_kind::flush;
   d.touches_memory =
       (memory_operands != 0 && i->id != X86_INS_LEA && i->id != X86_INS_NOP && !flushes) || stack;
-  d.has_address = d.has_address && memory_operands == 1 && !stack;
+  // State is saved to several places behind the address.
+  const bool saves = std::string_view(i->mnemonic).find("xsave") != std::string_view::npos ||
+                     std::string_view(i->mnemonic).find("xrstor") != std::string_view::npos ||
+                     std::string_view(i->mnemonic).find("fxsave") != std::string_view::npos;
+  d.has_address = d.has_address && memory_operands == 1 && !stack && !saves;
   return d;
 }
 

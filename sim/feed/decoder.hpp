@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "machine/branches.hpp"
 #include "machine/operation.hpp"
 
 namespace scute::sim {
@@ -23,6 +24,7 @@ struct decoded {
   address_form at;  // of write_back and flush; of others with one memory operand, for checks
   bool has_address = false;
   bool touches_memory = false;
+  block_exit exit = block_exit::falls;
   bool repeats = false;  // rep movs and stos: executed once for each element
   uint16_t written = 0;  // general registers that it changes, a bit each
 };

@@ -50,6 +50,7 @@ namespace {
 
 struct block {
   uint64_t address;
+  block_end end;
   std::vector<decoded> instructions;
 };
 struct place {
@@ -134,11 +135,12 @@ void on_block(unsigned cpu, void* of) {
   front_end& f = *self;
   if (cpu != 0) return;  // threads of the program's own, besides the cores
   if (f.now != nullptr) hand_over(f.now->instructions.size());
+  const block_end before = f.now != nullptr ? f.now->end : block_end{};
   f.now = static_cast<block*>(of);
   f.done = f.seen_done = f.words_done = 0;
   f.seen_.clear();
   f.words.clear();
-  if (f.to->is_on()) f.to->enter_block(f.now->address);
+  if (f.to->is_on()) f.to->enter_block(f.now->address, before);
 }
 
 void on_memory(unsigned cpu, uint32_t info, uint64_t address, void* of) {
@@ -210,6 +212,7 @@ void on_translation(qemu_plugin_id_t, qemu_plugin_tb* tb) {
     const uint64_t at = qemu_plugin_insn_vaddr(insn);
     const decoded d = f.decode.decode({bytes, qemu_plugin_insn_size(insn)}, at);
     b.instructions.push_back(d);
+    b.end = {at, at + qemu_plugin_insn_size(insn), d.exit};
     place* const here = &f.places.emplace_back(place{&b, static_cast<uint32_t>(i)});
     qemu_plugin_register_vcpu_mem_cb(insn, on_memory, plugin_no_registers, plugin_reads_and_writes,
                                      here);

@@ -33,8 +33,8 @@ class run {
   void execute(const operation& op, std::span<const reference> refs) {
     if (is_on()) machine_.cores[core_].run(op, refs);
   }
-  void enter_block(uint64_t address) {
-    if (is_on()) machine_.cores[core_].enter_block(address);
+  void enter_block(uint64_t address, const block_end& before) {
+    if (is_on()) machine_.cores[core_].enter_block(address, before);
   }
   // From now on power failures can be judged; `read` hands out the program's memory. Before the start mark.
   void watch_crashes(std::function<std::vector<uint64_t>(uint64_t address, uint64_t bytes)> read) {

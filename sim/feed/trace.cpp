@@ -37,8 +37,8 @@ void replay(std::istream& in, run& to) {
     }
     hand_over();
     if (what == 'i') {
-      unsigned kind = 0, cycles = 0, registers[6] = {};
-      if (!(words >> kind >> cycles) || kind > static_cast<unsigned>(operation_kind::full_fence) ||
+      unsigned kind = 0, cycles = 0, registers[8] = {};
+      if (!(words >> kind >> cycles) || kind > static_cast<unsigned>(operation_kind::load_fence) ||
           cycles > UINT8_MAX)
         fail();
       for (unsigned& r : registers)
@@ -46,12 +46,19 @@ void replay(std::istream& in, run& to) {
       op.kind = static_cast<operation_kind>(kind);
       op.cycles = static_cast<uint8_t>(cycles);
       for (int i = 0; i < 4; ++i) op.from[i] = static_cast<uint8_t>(registers[i]);
-      for (int i = 0; i < 2; ++i) op.to[i] = static_cast<uint8_t>(registers[4 + i]);
+      for (int i = 0; i < 2; ++i) op.address[i] = static_cast<uint8_t>(registers[4 + i]);
+      for (int i = 0; i < 2; ++i) op.to[i] = static_cast<uint8_t>(registers[6 + i]);
       waiting = true;
     } else if (what == 'b') {
       uint64_t address = 0;
-      if (!(words >> std::hex >> address)) fail();
-      to.enter_block(address);
+      unsigned exit = 0;
+      block_end before;
+      if (!(words >> std::hex >> address >> std::dec >> exit >> std::hex >> before.address >>
+            before.next) ||
+          exit > static_cast<unsigned>(block_exit::returns))
+        fail();
+      before.exit = static_cast<block_exit>(exit);
+      to.enter_block(address, before);
     } else if (what == 'm') {
       uint64_t mark_number = 0, a = 0, b = 0;
       if (!(words >> mark_number >> std::hex >> a >> b) || mark_number == 0 ||

@@ -8,6 +8,7 @@
 //   SYSTEM  marked (the machine's scheme), volatile, libpmemobj, or a configuration of Scute: redo-none ...
 //   --clock for runs without a front end: caches are cold where the simulated ones would be, and the processor's time
 //           that the work took, and what it had put off, are on the standard output in ns
+#include <sys/resource.h>
 #include <time.h>
 
 #include <cstdio>
@@ -37,6 +38,13 @@ void cool_caches() {
   }
 }
 
+// Pages that the kernel had to bring: its time, which no model has.
+long faults() {
+  rusage u{};
+  ::getrusage(RUSAGE_THREAD, &u);
+  return u.ru_minflt + u.ru_majflt;
+}
+
 int play(const guest_task& task, bool clock) {
   open_board();
   const std::unique_ptr<guest_work> work = make_work(task);
@@ -50,6 +58,7 @@ int play(const guest_task& task, bool clock) {
   const bool counts = work->count(before);
   say(mark::resume);
   const auto now = [&] { return clock ? thread_ns() : 0; };
+  const long brought = clock ? faults() : 0;
   const long long from = now();
   say(mark::measure);
   run_fibers(task.threads, [&](unsigned t) { work->run(t); });
@@ -57,7 +66,11 @@ int play(const guest_task& task, bool clock) {
   const long long over = now();
   work->drain();
   say(mark::stop);
-  if (clock) std::printf("{\"ns\": %lld, \"deferred_ns\": %lld}\n", over - from, now() - over);
+  if (clock) {
+    const long long end = now();
+    std::printf("{\"ns\": %lld, \"deferred_ns\": %lld, \"faults\": %ld}\n", over - from, end - over,
+                faults() - brought);
+  }
   if (counts && work->count(after))
     say(mark::counted, static_cast<uint64_t>(after.fences - before.fences),
         static_cast<uint64_t>(after.lines - before.lines));

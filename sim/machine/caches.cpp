@@ -137,18 +137,34 @@ ticks caches::fetch(unsigned core, uint64_t line, bool store, ticks at, l2_line*
   done = fetch_third(core, line, done);
   found = &fill_second(line, at);
   found->ready = done;
-  if (s_.prefetch && l2_.find(line + 1) == nullptr) {
-    const ticks ahead = l3_ && l3_->find(line + 1) != nullptr
-                            ? at + l2_time_ + l3_time_
-                            : memory_.read(line + 1, at + l2_time_);
-    fill_second(line + 1, at).ready = ahead;
-    found = l2_.find(line);  // the neighbour has another set, unless there is only one
-    if (found == nullptr) {
-      found = &fill_second(line, at);
-      found->ready = done;
-    }
-  }
   return done;
+}
+
+void caches::fetch_ahead(unsigned core, uint64_t line, ticks at) {
+  core_part& c = cores_[core];
+  const auto same_page = [&](const ascent& a) {
+    return a.steps != 0 && page_of_line(a.last) == page_of_line(line);
+  };
+  auto a = std::ranges::find_if(c.ascents, same_page);
+  if (a == c.ascents.end()) {
+    c.ascents[c.next_ascent++ % c.ascents.size()] = {line, line, 1};
+    return;
+  }
+  if (line != a->last + 1) {
+    if (line != a->last) *a = {line, line, 1};
+    return;
+  }
+  a->last = line;
+  if (++a->steps < 3) return;
+  const uint64_t end = std::min(line + s_.prefetch, line | (lines_of_page - 1));
+  for (uint64_t l = std::max(a->ahead, line) + 1; l <= end; ++l) {
+    // The line that is asked for stays.
+    const bool same_set = ((l ^ line) & (s_.l2_sets - 1)) == 0;
+    if (same_set || l2_.find(l) != nullptr) continue;
+    const ticks there = fetch_third(core, l, at + l2_time_);
+    fill_second(l, at).ready = there;
+  }
+  a->ahead = std::max(a->ahead, end);
 }
 
 // Small and large pages have different numbers.
@@ -225,6 +241,7 @@ caches::result caches::access(unsigned core, uint64_t address, bool store, ticks
   l->ready = done;
   l->written = 0;
   l->state = store ? modified : alone ? exclusive : shared;
+  if (s_.prefetch != 0) fetch_ahead(core, line, at);
   return {done, l};
 }
 
@@ -253,6 +270,9 @@ ticks caches::write_back(unsigned core, uint64_t line, ticks at, bool drop) {
   if (below->dirty) {
     below->dirty = false;
     done = latest(done, send(line, std::max(leave, below->written) + way_out_));
+    if (s_.write_back_holds) below->ready = std::max(below->ready, done);
+    for (unsigned c = 0; c < cores_.size() && s_.write_back_holds; ++c)
+      if (l1_line* const l = cores_[c].l1.find(line)) l->ready = std::max(l->ready, done);
   }
   if (drop) l2_.remove(*below);
   return done;

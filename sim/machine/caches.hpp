@@ -34,11 +34,15 @@ class caches {
   // By a core, in one line. Addresses of a page that is not in its translation buffers cost a walk first.
   result access(unsigned core, uint64_t address, bool store, ticks at);
 
+  // A store that goes by the caches: when it is known where to.
+  ticks translated(unsigned core, uint64_t address, ticks at) {
+    return translate(core, page_of(address), at);
+  }
   // The entry of the page, which the last access of that core has made present.
   tlb_page& page(unsigned core, uint64_t address);
 
   // Writes a line back where it is dirty, in whatever cache, and leaves it there clean, or with `drop` nowhere. Returns
-  // when it is durable, or, if it was clean, when that is known.
+  // when it is durable, or, if it was clean, when that is known. Until then others may have to wait for the line.
   ticks write_back(unsigned core, uint64_t line, ticks at, bool drop = false);
   // Whether any of them has the line.
   bool have(uint64_t line) noexcept {
@@ -72,6 +76,11 @@ class caches {
   struct tag {
     uint64_t key;
   };
+  // Lines of a page that are asked for one after the other.
+  struct ascent {
+    uint64_t last = 0, ahead = 0;  // lines: asked for; fetched
+    unsigned steps = 0;
+  };
   struct core_part {
     explicit core_part(const settings& s);
     line_cache<l1_line> l1;
@@ -80,6 +89,8 @@ class caches {
     uint64_t last_page = UINT64_MAX;
     std::vector<ticks> fills;  // when each buffer is free
     size_t next_fill = 0;
+    std::array<ascent, 16> ascents{};
+    size_t next_ascent = 0;
     counts count;
   };
 
@@ -88,6 +99,8 @@ class caches {
   // From behind the second level.
   ticks fetch_third(unsigned core, uint64_t line, ticks at);
   ticks fetch(unsigned core, uint64_t line, bool store, ticks at, l2_line*& found);
+  // The first level has missed that line: what comes next is fetched ahead.
+  void fetch_ahead(unsigned core, uint64_t line, ticks at);
   l2_line& fill_second(uint64_t line, ticks at);
   void fill_first(unsigned core, uint64_t line, ticks at);
   // Takes the line out of another core's first level, or makes it shared there; when that is done.

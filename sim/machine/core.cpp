@@ -6,7 +6,7 @@
 namespace scute::sim {
 namespace {
 
-constexpr size_t foreseen_size = 1U << 14, combining_max = 10;
+constexpr size_t held_words = 1U << 10, combining_max = 10;
 
 }  // namespace
 
@@ -18,10 +18,13 @@ core::core(unsigned number, const settings& s, caches& c, memory& m)
       slot_(std::max<ticks>(1, cycle_ / s.width)),
       mispredict_(cycle_ * s.mispredict),
       lock_(cycle_ * s.lock_cycles),
+      forward_(cycle_ * s.forward),
+      l1_time_(cycle_ * s.l1_cycles),
       fence_holds_(s.fence_holds),
+      forward_cold_(s.forward_cold),
       reorder_(s.reorder),
       stores_(s.store_buffer),
-      foreseen_(foreseen_size) {}
+      held_(held_words) {}
 
 void core::wait_retired(ticks until) noexcept {
   retired_ = std::max(retired_, until);
@@ -32,32 +35,46 @@ void core::wait(ticks until) noexcept {
   drained_ = std::max(drained_, until);
 }
 
-void core::enter_block(uint64_t address) {
-  if (mispredict_ == 0) return;
-  uint64_t& guess = foreseen_[(history_ ^ (history_ >> 14)) % foreseen_size];
-  if (guess != address) {
-    ++count_.mispredicted;
-    // The branch has to be computed before the right path begins.
-    dispatch_ = std::max(dispatch_, std::min(retired_, dispatch_ + mispredict_)) + mispredict_;
-    guess = address;
-  }
-  history_ = (history_ << 5) ^ (address >> 1);
-  history_ &= (uint64_t{1} << 28) - 1;
+void core::enter_block(uint64_t address, const block_end& before) {
+  if (mispredict_ == 0 || branches_.foresees(before, address)) return;
+  ++count_.mispredicted;
+  // The branch has to be computed before the right path begins.
+  dispatch_ = std::max(dispatch_, std::min(retired_, dispatch_ + mispredict_)) + mispredict_;
+}
+
+const core::held* core::held_at(const reference& r, uint64_t word, ticks at) const noexcept {
+  const held& h = held_[word % held_words];
+  const bool overlaps =
+      h.word == word && h.address < r.address + r.bytes && r.address < h.address + h.bytes;
+  return overlaps && h.made > at ? &h : nullptr;
 }
 
 ticks core::load(const reference& r, ticks at) {
   ++count_.loads;
-  ticks done = caches_.access(number_, r.address, false, at).done;
   const uint64_t last = r.address + r.bytes - 1;
+  if (!combining_.empty()) send_line(line_of(r.address));
+  ticks done = caches_.access(number_, r.address, false, at).done;
   for (uint64_t line = line_of(r.address) + 1; line <= line_of(last); ++line)
     done = std::max(done, caches_.access(number_, line * line_bytes, false, at).done);
+  const held* const first = held_at(r, r.address / 8, at);
+  const held* const second = held_at(r, last / 8, at);
+  if (first == nullptr && second == nullptr) return done;
+  const held& from = first != nullptr ? *first : *second;
+  if (from.address <= r.address && last < from.address + from.bytes) {
+    ++count_.forwarded;
+    const ticks forwarded = std::max(at, from.ready) + forward_;
+    return forward_cold_ || done <= at + l1_time_ ? forwarded : std::max(done, forwarded);
+  }
+  for (const held* const h : {first, second})
+    if (h != nullptr) done = std::max(done, h->made + l1_time_);
   return done;
 }
 
-void core::make_store(uint64_t address, unsigned bytes, ticks ready) {
+void core::make_store(uint64_t address, unsigned bytes, ticks known, ticks ready) {
   ++count_.stores;
+  if (!combining_.empty()) send_line(line_of(address));
   // Ownership is asked for as soon as the address is known.
-  const caches::result r = caches_.access(number_, address, true, ready);
+  const caches::result r = caches_.access(number_, address, true, known);
   ticks made = latest(r.done, retired_, drained_ + slot_);
   if (caches_.watch != nullptr && memory_.is_persistent(line_of(address))) {
     tlb_page& page = caches_.page(number_, address);
@@ -67,6 +84,8 @@ void core::make_store(uint64_t address, unsigned bytes, ticks ready) {
   r.line->written = latest(r.line->written, made);
   drained_ = made;
   hold_store(made);
+  for (uint64_t word = address / 8; word <= (address + bytes - 1) / 8; ++word)
+    held_[word % held_words] = {word, address, bytes, ready, made};
 }
 
 void core::hold_store(ticks made) noexcept {
@@ -74,7 +93,7 @@ void core::hold_store(ticks made) noexcept {
   store_next_ = store_next_ + 1 == stores_.size() ? 0 : store_next_ + 1;
 }
 
-void core::store(const reference& r, ticks ready, bool stream) {
+void core::store(const reference& r, ticks known, ticks ready, bool stream) {
   const uint64_t end = r.address + r.bytes;
   for (uint64_t at = r.address; at < end;) {
     const uint64_t next = std::min(end, (line_of(at) + 1) * line_bytes);
@@ -83,7 +102,7 @@ void core::store(const reference& r, ticks ready, bool stream) {
       combine(at, n);
       hold_store(std::max(retired_, drained_));
     } else {
-      make_store(at, n, ready);
+      make_store(at, n, known, ready);
     }
     at = next;
   }
@@ -105,6 +124,13 @@ void core::send_all() {
   combining_.clear();
 }
 
+void core::send_line(uint64_t line) {
+  const auto c = std::ranges::find(combining_, line, &combining::line);
+  if (c == combining_.end()) return;
+  send(*c);
+  combining_.erase(c);
+}
+
 void core::combine(uint64_t address, unsigned bytes) {
   ++count_.stores;
   const uint64_t line = line_of(address);
@@ -120,7 +146,7 @@ void core::combine(uint64_t address, unsigned bytes) {
     c = combining_.end() - 1;
   }
   c->mask |= mask;
-  c->last = std::max(retired_, drained_);
+  c->last = std::max(caches_.translated(number_, address, retired_), drained_);
   if (c->mask != UINT64_MAX) return;
   send(*c);
   combining_.erase(c);
@@ -130,13 +156,14 @@ void core::run(const operation& op, std::span<const reference> refs) {
   ++count_.instructions;
   ticks& oldest = reorder_[reorder_next_];
   dispatch_ = std::max(dispatch_ + slot_, oldest);
-  ticks ready = latest(dispatch_, ready_[op.from[0]], ready_[op.from[1]], ready_[op.from[2]],
-                       ready_[op.from[3]]);
+  const ticks known = latest(dispatch_, ready_[op.address[0]], ready_[op.address[1]]);
+  const ticks ready = latest(known, ready_[op.from[0]], ready_[op.from[1]], ready_[op.from[2]],
+                             ready_[op.from[3]]);
   ticks done = ready;
   for (const reference& r : refs) {
     const bool pushes = op.kind == operation_kind::write_back || op.kind == operation_kind::flush;
     if (!r.store && !pushes)
-      done = std::max(done, load(r, ready));
+      done = std::max(done, load(r, known));
     else
       dispatch_ = std::max(dispatch_, stores_[store_next_]);
   }
@@ -164,6 +191,10 @@ void core::run(const operation& op, std::span<const reference> refs) {
       done = latest(done, drained_, flushed_) + lock_;
       drained_ = std::max(drained_, done);
       break;
+    case operation_kind::load_fence:
+      done = std::max(done, retired_);
+      dispatch_ = std::max(dispatch_, done);
+      break;
     default: break;
   }
   ready_[op.to[0]] = done;
@@ -179,7 +210,7 @@ void core::run(const operation& op, std::span<const reference> refs) {
       pending(
           caches_.write_back(number_, line_of(r.address), from, op.kind == operation_kind::flush));
     } else if (r.store) {
-      store(r, std::max(ready, dispatch_), op.kind == operation_kind::stream);
+      store(r, std::max(known, dispatch_), done, op.kind == operation_kind::stream);
     }
   }
 }

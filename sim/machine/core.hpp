@@ -7,6 +7,9 @@
 // CORE-2 A write-back takes the line as the stores before it have left it.
 // CORE-3 A fence ends when all stores are made and all write-backs and non-temporal stores before it are durable; no
 //    later store is made before. Whether what else follows waits, too, is a number of the machine.
+// CORE-4 A load of what a store has left in the store buffer has it from there, not before the store's data is known (nor, on
+//    some machines, before its line has come); of
+//    a part of it and something else, it waits until the store is made.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "machine/branches.hpp"
 #include "machine/caches.hpp"
 #include "machine/memory.hpp"
 #include "machine/operation.hpp"
@@ -27,8 +31,8 @@ class core {
 
   // The next instruction of the program.
   void run(const operation& op, std::span<const reference> refs);
-  // A block of instructions was entered from the block before it: its address. What is not foreseen costs time.
-  void enter_block(uint64_t address);
+  // A block of instructions was entered at that address, from one that ended so. What is not foreseen costs time.
+  void enter_block(uint64_t address, const block_end& before);
 
   // For schemes. The core does nothing before that time; later stores are made later still.
   void wait(ticks until) noexcept;
@@ -47,12 +51,19 @@ class core {
 
   struct counts {
     uint64_t instructions = 0, loads = 0, stores = 0, write_backs = 0, fences = 0, mispredicted = 0,
-             streamed = 0;  // lines that non-temporal stores have sent
+             streamed = 0,   // lines that non-temporal stores have sent
+        forwarded = 0;       // loads that had their bytes from the store buffer
     ticks fenced = 0;       // spent in fences
   };
   const counts& counted() const noexcept { return count_; }
 
  private:
+  // The last store to a word.
+  struct held {
+    uint64_t word = UINT64_MAX, address = 0;
+    unsigned bytes = 0;
+    ticks ready = 0, made = 0;
+  };
   struct combining {
     uint64_t line;
     uint64_t mask;
@@ -61,26 +72,30 @@ class core {
 
   void wait_retired(ticks until) noexcept;
   ticks load(const reference& r, ticks at);
-  void store(const reference& r, ticks ready, bool stream);
-  void make_store(uint64_t address, unsigned bytes, ticks ready);
+  void store(const reference& r, ticks known, ticks ready, bool stream);
+  void make_store(uint64_t address, unsigned bytes, ticks known, ticks ready);
+  // The store of these words that is not made at that time, or null.
+  const held* held_at(const reference& r, uint64_t word, ticks at) const noexcept;
   // The place in the store buffer that is next, until then.
   void hold_store(ticks made) noexcept;
   void combine(uint64_t address, unsigned bytes);
   void send(combining& c);
   void send_all();
+  // The line of somebody who uses it through the caches: what was gathered of it leaves first.
+  void send_line(uint64_t line);
 
   unsigned number_;
   caches& caches_;
   memory& memory_;
-  ticks cycle_, slot_, mispredict_, lock_;
-  bool fence_holds_;
+  ticks cycle_, slot_, mispredict_, lock_, forward_, l1_time_;
+  bool fence_holds_, forward_cold_;
   std::vector<ticks> reorder_, stores_;
   size_t reorder_next_ = 0, store_next_ = 0;
   ticks dispatch_ = 0, retired_ = 0, drained_ = 0, flushed_ = 0;
   ticks ready_[operation::registers] = {};
   std::vector<combining> combining_;
-  std::vector<uint64_t> foreseen_;
-  uint64_t history_ = 0;
+  std::vector<held> held_;
+  branches branches_;
   counts count_;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An instruction as the core sees it: registers that it waits for and makes, how long it takes, and what kind it is.
+// Those of its address are apart: what loads and computes loads before the rest is there.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@ enum class operation_kind : uint8_t {
   flush,       // clflush, clflushopt: the line leaves the caches
   fence,       // sfence
   full_fence,  // mfence
+  load_fence,  // lfence: what follows begins when all before it has retired
 };
 
 struct operation {
@@ -21,6 +23,7 @@ struct operation {
   operation_kind kind = operation_kind::plain;
   uint8_t cycles = 1;
   uint8_t from[4] = {none, none, none, none};
+  uint8_t address[2] = {none, none};
   uint8_t to[2] = {none - 1, none - 1};  // register 62 is nobody's
 };
 

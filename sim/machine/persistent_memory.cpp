@@ -12,6 +12,8 @@ persistent_memory::persistent_memory(const settings& s)
       write_(from_ns(s.pm_write)),
       accept_(from_ns(s.pm_accept)),
       link_(from_ns(s.pm_link)),
+      burst_(from_ns(s.pm_burst)),
+      burst_write_(from_ns(s.pm_burst_write)),
       merge_(s.pm_merge),
       running_(s.pm_banks),
       free_(s.pm_banks) {}
@@ -26,6 +28,8 @@ void persistent_memory::settle(ticks now) {
 }
 
 ticks persistent_memory::accept(uint64_t line, ticks at) {
+  // Who is sent later may be asked about earlier: the way is held by what it has to carry, not by when.
+  if (burst_write_ != 0) at = bus_write_ = std::max(at, bus_write_ + burst_write_);
   settle(at);
   ++counts_.lines;
   const unsigned bank = bank_of(line);
@@ -81,7 +85,7 @@ void persistent_memory::plan(unsigned bank, ticks from) {
 
 ticks persistent_memory::read(uint64_t line, ticks at) {
   run_jobs(at);
-  at += link_;
+  at = std::max(at + link_, on_the_way(line));
   settle(at);
   ++counts_.reads;
   for (const entry& e : queue_)
@@ -90,7 +94,8 @@ ticks persistent_memory::read(uint64_t line, ticks at) {
   const ticks done = std::max(at, running_[bank]) + read_;
   running_[bank] = done;
   plan(bank, done);
-  return done + link_;
+  bus_ = std::max(bus_ + burst_, done);
+  return bus_ + link_;
 }
 
 void persistent_memory::begin(const job& j, ticks at) {

@@ -6,7 +6,7 @@
 //    be written to its bank.
 // PMEM-2 A line that is in the queue and not being written takes a newer version of itself without another write.
 // PMEM-3 A bank does one thing at a time. A read goes before the writes that have not begun.
-// PMEM-4 Versions of a line become durable in the order in which they were sent.
+// PMEM-4 Versions of a line become durable in the order in which they were sent, and a read of it comes behind them.
 #pragma once
 
 #include <array>
@@ -89,7 +89,8 @@ class persistent_memory {
 
   uint64_t lines_of_row_;
   size_t capacity_;
-  ticks read_, write_, accept_, link_;
+  ticks read_, write_, accept_, link_, burst_, burst_write_;
+  ticks bus_ = 0, bus_write_ = 0;  // free from then on
   bool merge_;
   std::vector<entry> queue_;    // in the order of arrival
   std::vector<ticks> running_;  // by bank: until when what has begun takes

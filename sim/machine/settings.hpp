@@ -16,10 +16,15 @@ struct settings {
   double core_ghz = 4;
   unsigned cores = 2, width = 4, reorder = 224, store_buffer = 56, fills = 12;
   unsigned mispredict = 15;   // cycles that a wrongly predicted block costs; 0: all are predicted
-  bool prefetch = false;      // the next line of a miss, into the shared cache
+  unsigned forward = 5;       // cycles from a store's data to a load of it that is not made yet
+  bool forward_cold = true;   // before the line has come, too
+  // Lines ahead of a run of ascending lines in a page that are fetched into the shared cache; 0: none.
+  unsigned prefetch = 0;
   unsigned lock_cycles = 18;  // of a locked instruction, besides its waiting
   bool fence_holds =
       true;  // what follows a store fence retires after its end; else only later stores wait
+  // Who uses a line that is being written back waits until it is durable.
+  bool write_back_holds = false;
   // Translation: entries and ways; cycles.
   unsigned tlb1 = 64, tlb1_ways = 8, tlb2 = 1536, tlb2_ways = 12, tlb2_cycles = 7, walk_cycles = 20;
   // Caches. Sets are powers of two; cycles.
@@ -33,6 +38,8 @@ struct settings {
   double dram_controller = 10;  // on the way to the memory and back
   // Persistent memory, in ns. Its queue is durable.
   double pm_read = 150, pm_write = 500, pm_accept = 10, pm_link = 0;
+  // Of a line on the way from the memory, and to its queue: one after the other.
+  double pm_burst = 0, pm_burst_write = 0;
   double pm_write_back =
       0;  // what a line takes from the caches, besides, where non-temporal stores go by
   unsigned pm_page = 4;  // KiB that one translation is for; with schemes 4

@@ -9,7 +9,7 @@
 namespace scute::sim {
 namespace {
 
-const char* const plain = "i 0 1 63 63 63 63 62 62\n";
+const char* const plain = "i 0 1 63 63 63 63 63 63 62 62\n";
 
 run::result play(const std::string& text, const char* scheme_name = "none") {
   run r(settings{}, scheme_name);
@@ -20,7 +20,7 @@ run::result play(const std::string& text, const char* scheme_name = "none") {
 
 TEST(Trace, CountsWhatIsBetweenStartAndStop) {
   const std::string text = std::string(plain) + "m 2 0 0\n" + plain +
-                           "r 100000000 8 l\nr 100000040 8 s  # comment\n\nb 4000\n" + plain +
+                           "r 100000000 8 l\nr 100000040 8 s  # comment\n\nb 4000 1 3ff0 3ff2\n" + plain +
                            "m 7 0 0\n" + plain + "m 8 0 0\n" + plain + "m 3 0 0\n" + plain;
   const run::result r = play(text);
   EXPECT_EQ(r.instructions, 3U);
@@ -31,9 +31,9 @@ TEST(Trace, CountsWhatIsBetweenStartAndStop) {
 
 TEST(Trace, MistakesAreTold) {
   for (const char* wrong :
-       {"x", "i 9 1 63 63 63 63 62 62", "i 0 1 63", "r 1000 8 l", "m 99 0 0", "m 0 0 0",
-        "i 0 1 63 63 63 63 62 64", "i 0 1 63 63 63 63 62 62\nr 10 8 x",
-        "i 0 1 63 63 63 63 62 62\nr 10 0 l"})
+       {"x", "i 9 1 63 63 63 63 63 63 62 62", "i 0 1 63", "r 1000 8 l", "m 99 0 0", "m 0 0 0",
+        "i 0 1 63 63 63 63 63 63 62 64", "i 0 1 63 63 63 63 63 63 62 62\nr 10 8 x",
+        "i 0 1 63 63 63 63 63 63 62 62\nr 10 0 l", "b 4000", "b 4000 7 3ff0 3ff2"})
     EXPECT_THROW(play(wrong), std::runtime_error) << wrong;
 }
 
