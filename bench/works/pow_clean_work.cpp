@@ -44,12 +44,12 @@ struct place {
 
 std::vector<place> places(const options& o) {
   std::vector<place> all;
-  if (!o.wants(clean)) return all;
-  if (o.wants_system("pow-none")) all.push_back({0, false, "pow-none"});
+  if (!o.wants(clean) || !o.wants_system("pow-none")) return all;
+  all.push_back({0, false, "pow-none"});
   for (const unsigned live : {20U, 33U, 50U, 67U, 80U}) {
     if (o.tiny && live != 33 && live != 50) continue;
-    if (o.wants_system("pow-none")) all.push_back({live, true, "pow-none"});
-    if (o.wants_system("pow-none-inline")) all.push_back({live, false, "pow-none-inline"});
+    all.push_back({live, true, "pow-none"});
+    all.push_back({live, false, "pow-none-inline"});
   }
   return all;
 }
