@@ -15,7 +15,8 @@
 //   HOOK-1  A flush and a non-temporal store are told after the stores that they are about, and before any
 //           later instruction of the thread that stores to memory.
 //   HOOK-2  A fence (sfence, mfence, sequentially consistent fence or store, locked instruction) is told before
-//           it is executed, so that what it orders is durable before what it publishes is seen.
+//           it is executed, so that what it orders is durable before what it publishes is seen. (After it, if it
+//           stands in one asm with stores, the last of which it follows.)
 //   HOOK-3  A store is told before it is executed, and between the two the thread tells of no fence. So a store
 //           that was told of may change its bytes until its thread's next fence, and not later. (A clflush, which
 //           is told of as a flush, is none in this rule.) What is told may be more than what is stored, never less: lines of 64 bytes that the

@@ -58,10 +58,10 @@ for level in ${levels:--O0 -O1 -O2}; do
   ./program || fail "$level: alone, it ends with $?"
 
   if [ -n "$(head_of log)" ]; then
-    for general in '' 1; do
+    for registers in RECORDER_GENERAL=1 RECORDER_SAVING=0 RECORDER_SAVING=1 RECORDER=; do
       rm -f log
-      env RECORDER_LOG="$PWD/log" ${general:+RECORDER_GENERAL=1} LD_PRELOAD="$SCUTE_PASS_RECORDER" ./program ||
-        fail "$level: under the recorder, it ends with $?"
+      env RECORDER_LOG="$PWD/log" "$registers" LD_PRELOAD="$SCUTE_PASS_RECORDER" ./program ||
+        fail "$level: under the recorder ($registers), it ends with $?"
       [ -s log ] || fail "$level: nothing was told"
       [ "$(head_of log)" != any ] || continue
       check_sites log || fail "$level: sites"

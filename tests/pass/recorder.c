@@ -8,6 +8,8 @@
  *                         changed though nobody had told of it is "stray +64". A non-temporal store that was told of before it
  *                         was there is "early +64 8 file.c:12 function". For one thread.
  *   RECORDER_GENERAL=1    the hooks are declared to use general registers only. Otherwise they spoil the vector registers.
+ *   RECORDER_SAVING=N     how the stubs are to save those, as on an older processor: 1 xsave, 0 fxsave (and no hook then
+ *                         spoils what that does not know)
  *
  * Compiled with -mgeneral-regs-only, and without the C library's help: hooks run anywhere.
  */
@@ -22,7 +24,7 @@
 enum { line_size = 64, lines = VIEW_SIZE / line_size };
 
 static int log_file = -1;
-static int shadow, general, attached;
+static int shadow, general, attached, saving = -1;
 static unsigned char copy[VIEW_SIZE];
 static unsigned char told[lines];
 
@@ -99,6 +101,7 @@ static void spoil(void) {
       "movdqa %%xmm0, %%xmm12\n movdqa %%xmm0, %%xmm13\n movdqa %%xmm0, %%xmm14\n movdqa %%xmm0, "
       "%%xmm15\n" ::
           : "memory");
+  if (saving == 0) return;
   if (__builtin_cpu_supports("avx")) __asm__ volatile("vzeroall" ::: "memory");
   if (__builtin_cpu_supports("avx512f"))
     __asm__ volatile(
@@ -206,6 +209,7 @@ static void on_load(const void *address, size_t length, const struct scute_shiel
 }
 
 static void on_attach(struct scute_shield_gate *gate) {
+  if (saving >= 0) gate->state_saving = (uint64_t)saving;
   gate->low = VIEW_BASE;
   gate->high = VIEW_BASE + VIEW_SIZE + 1;
   ++attached;
@@ -239,6 +243,7 @@ __attribute__((visibility("default"))) const struct scute_shield_hooks *scute_sh
   log_file = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   shadow = getenv("RECORDER_SHADOW") != NULL;
   general = getenv("RECORDER_GENERAL") != NULL;
+  if (getenv("RECORDER_SAVING")) saving = getenv("RECORDER_SAVING")[0] - '0';
   if (general) hooks.general_only = ~UINT64_C(0);
   if (shadow) view_map();
   return &hooks;

@@ -106,8 +106,7 @@ class instrumentation {
       tasks_.push_back({&instruction, std::move(reading)});
     }
     if (stores || loads)
-      for (const auto& one : accesses_of(instruction, stores, loads))
-        accesses_.push_back(one);
+      for (const auto& one : accesses_of(instruction, stores, loads)) accesses_.push_back(one);
   }
 
   // Of assembly, what its constraints do not say.
