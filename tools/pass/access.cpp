@@ -8,6 +8,7 @@
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DataLayout.h>
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -115,12 +116,9 @@ class collector {
   void lanes(bool is_store, llvm::Value* pointers, llvm::Type* type) {
     if (!(is_store ? stores_ : loads_)) return;
     auto* vector = llvm::cast<llvm::FixedVectorType>(pointers->getType());
-    for (unsigned lane = 0; lane < vector->getNumElements(); ++lane) {
-      auto* index = llvm::ConstantInt::get(llvm::Type::getInt64Ty(instruction_.getContext()), lane);
-      auto* pointer =
-          llvm::ExtractElementInst::Create(pointers, index, "", instruction_.getIterator());
-      typed(is_store, pointer, type->getScalarType());
-    }
+    llvm::IRBuilder<> builder(&instruction_);
+    for (unsigned lane = 0; lane < vector->getNumElements(); ++lane)
+      typed(is_store, builder.CreateExtractElement(pointers, lane), type->getScalarType());
   }
 
   void of_assembly(llvm::CallBase& call) {
