@@ -76,9 +76,13 @@ uint64_t file_view::next_stored(uint64_t offset) const noexcept {
 }
 
 bool file_view::write_back(flusher* by, uint64_t offset, uint64_t n, write_reason why) {
-  flusher nobody;
-  view_call call(by == nullptr ? nobody : *by);
+  if (by == nullptr) return write_differences(offset, n, why);
+  view_call call(*by);
   SCUTE_ASSERT(!call.nested());
+  return call.leave(write_differences(offset, n, why), [&] { return noted_fence(*by); });
+}
+
+bool file_view::write_differences(uint64_t offset, uint64_t n, write_reason why) {
   const locked hold(cut_->lock);
   // First what was flushed, in one cut; so that what differs then was not.
   if (!cut_->make({})) return false;

@@ -17,12 +17,13 @@ program_run::program_run(const program_kind& k, uint64_t seed)
   for (unsigned t = 0; t < 2; ++t) program_[t] = program_of(k, t, random_);
   const auto below = [&](uint64_t n) { return random_() % n; };
   order_.first = static_cast<unsigned>(below(2));
-  if (k.storm) {
+  if (k.storm || below(2) == 0) {
     // To and fro all the time, in short pieces.
+    const uint64_t most = k.storm ? 2 + below(8) : 2 + below(30);
     uint64_t at = 0;
     for (unsigned i = 0; i < 200; ++i) {
-      at += 1 + below(6);
-      order_.preemptions.push_back({at, i % 2 ^ order_.first ^ 1, true});
+      at += 1 + below(most);
+      order_.preemptions.push_back({at, (i % 2) ^ order_.first ^ 1, true});
     }
   } else {
     const uint64_t n = 1 + below(5);
@@ -199,9 +200,12 @@ void program_run::body(unsigned thread) {
   core::this_thread_waits = {&wait_in, this, &pass_in};
   for (const instruction& i : program_[thread]) {
     if (!wrong_.empty() && i.what != act::publish) continue;
-    if (kind_.damage && random_() % 3 == 0)
+    // Not between the test of a line and its commit: that is the backing's to notice.
+    if (kind_.damage && !inside_[1 - thread] && random_() % 3 == 0)
       file_.medium.damage((random_() % kind_.lines) * view::line_size + random_() % 64);
+    inside_[thread] = true;
     perform(thread, i);
+    inside_[thread] = false;
     // A handler's fence was made by the call that it had interrupted, and so are promised what it had flushed.
     if (noted_[thread] && windows_[thread] == 0) {
       noted_[thread] = false;
@@ -215,7 +219,7 @@ void program_run::body(unsigned thread) {
 
 void program_run::run() {
   view::file_view& v = file_.open();
-  core::this_thread_waits = {nullptr, nullptr, kind_.deaths ? &pass_in : nullptr};
+  core::this_thread_waits = {nullptr, this, kind_.deaths ? &pass_in : nullptr};
   loading_ = alone_ = true;
   if (!v.load()) note("load failed");
   loading_ = alone_ = false;
@@ -228,6 +232,7 @@ void program_run::run() {
   file_.medium.after = [&] {
     if (quiet_) return;
     if (file_.medium.wrong != nullptr) note(file_.medium.wrong);
+    if (kind_.damage) ++states_;
     if (!kind_.damage) judge("after a decision");
     die("after a decision");
     turns_.operation(true);
@@ -236,6 +241,7 @@ void program_run::run() {
   if (wrong_.empty()) {
     quiet_ = true;
     if (!v.write_back(nullptr, 0, v.size(), view::write_reason::end)) note("a write-back failed");
+    if (kind_.damage && !file_.medium.heal(0, v.size())) note("cannot be healed");
     if (!file_.same()) note("after the end: the view and the medium differ");
     if (file_.medium.wrong != nullptr) note(file_.medium.wrong);
     ++states_;
