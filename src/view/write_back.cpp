@@ -10,6 +10,7 @@
 #include "base/failure.hpp"
 #include "base/lock.hpp"
 #include "base/planted.hpp"
+#include "base/waiting.hpp"
 #include "view/different.hpp"
 #include "view/view_call.hpp"
 
@@ -36,6 +37,7 @@ bool file_view::load_page(uint64_t page) {
   auto& state = region_.page(page);
   if (SCUTE_PLANTED(view_loaded_early)) state.store(page_state::loaded);
   if (!parts_.medium->read(offset, {bytes, n})) return false;
+  switch_point();
   store_unless_zero(parts_.bytes + offset, {bytes, n});
   switch_point();
   for (uint64_t i = 0; i < page_lines; ++i) {

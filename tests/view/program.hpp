@@ -60,7 +60,8 @@ inline std::vector<instruction> program_of(const program_kind& k, unsigned threa
   std::vector<instruction> p;
   int open = 0;
   bool published = false;
-  while (p.size() < k.instructions) {
+  const unsigned wanted = k.storm && thread == 0 ? k.instructions / 4 : k.instructions;
+  while (p.size() < wanted) {
     const uint64_t line = below(k.lines);
     const auto word = static_cast<unsigned>(below(8));
     if (k.storm) {

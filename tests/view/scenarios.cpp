@@ -72,7 +72,8 @@ const std::vector<view_entry>& view_scenarios() {
     add("windows", "the same with windows", k);
     program_kind storm;
     storm.storm = true;
-    storm.instructions = 60;
+    storm.instructions = 300;
+    storm.file_lines = 64;
     add("storm", "flushes in every round of a cut", storm);
     program_kind torn;
     torn.torn = true;
