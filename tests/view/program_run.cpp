@@ -84,6 +84,7 @@ void program_run::settle_copy(bool commit, const char* when) {
   const std::string where =
       std::string("death ") + when + ", " + (commit ? "commit" : "drop") + ": ";
   if (!done) note(where + "settle failed");
+  if (loading_ && !v.load()) note(where + "load failed");
   if (!copy_->same()) note(where + "the view and the medium differ after it");
   if (v.counters().damaged != damaged) note(where + "undamaged lines were taken for damaged");
   if (!commit && dropped != told.unflushed) note(where + "a line that was dropped was not told");
