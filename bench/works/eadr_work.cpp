@@ -90,6 +90,7 @@ std::vector<row> run_apart(session& s, bool flushes) {
                                  "--keys",
                                  std::to_string(s.o.keys)};
   words.push_back(s.o.tiny ? "--tiny" : "--quick");
+  if (s.o.clock == clock_kind::cpu) words.push_back("--cpu-clock");
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
