@@ -37,6 +37,9 @@ const std::vector<std::pair<std::string, std::string>> works{
 constexpr const char* systems[] = {"libpmemobj", "level-in-place", "raw-pow-cached", "raw-pow",
                                    "volatile"};
 constexpr const char* variable = "PMEM_NO_FLUSH";
+// As with --quick: there are many processes.
+constexpr uint32_t ops_max = 10'000;
+constexpr uint64_t keys_max = 100'000;
 
 std::string inner(const std::string& work) {
   return "ents" + work.substr(work.find('_'));
@@ -86,10 +89,11 @@ std::vector<row> run_apart(session& s, bool flushes) {
                                  "--rounds",
                                  std::to_string(s.o.tiny ? 1 : 5),
                                  "--ops",
-                                 std::to_string(s.o.ops),
+                                 std::to_string(std::min(s.o.ops, ops_max)),
                                  "--keys",
-                                 std::to_string(s.o.keys)};
+                                 std::to_string(std::min(s.o.keys, keys_max))};
   words.push_back(s.o.tiny ? "--tiny" : "--quick");
+  if (s.o.clock == clock_kind::cpu) words.push_back("--cpu-clock");
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);

@@ -148,6 +148,7 @@ def _clean_curve(c: Canvas, rows: Rows) -> list[Picture]:
         free = rows.first(threads=n, structure="live_none")
         if free is not None:
             a.axhline(free.per_second / 1e6, color="black", linewidth=1.0, linestyle="--")
+            a.set_ylim(0, max(a.get_ylim()[1], 1.05 * free.per_second / 1e6))
         a.set_title(units.threads(n))
         a.set_xlabel("live share")
         a.set_ylabel("M sections / s")
