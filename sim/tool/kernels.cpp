@@ -29,9 +29,9 @@ constexpr size_t home_bytes = size_t{96} << 20, line = 64, huge = size_t{2} << 2
 constexpr unsigned times_max = 21, coins_max = 1U << 20;
 
 struct scene {
-  char* home;                   // persistent memory, cold
+  char* home;                     // persistent memory, cold
   alignas(line) char near[8192];  // in DRAM, warm
-  std::vector<uint32_t> order;  // blocks of home, at random
+  std::vector<uint32_t> order;    // blocks of home, at random
   std::vector<uint8_t> coins, pattern;
   uint64_t from = 0;  // what was used of `order`
 };
@@ -42,7 +42,8 @@ uint64_t kept;  // results, so that they are computed
 char* fresh(size_t block) {
   const uint64_t at = the->from++;
   // Small ones somewhere in their page.
-  return the->home + size_t{the->order[at % the->order.size()]} * 4096 + at * 2654435761 % (4096 / block) * block;
+  return the->home + size_t{the->order[at % the->order.size()]} * 4096 +
+         at * 2654435761 % (4096 / block) * block;
 }
 
 void flush(const void* at) {
@@ -52,12 +53,12 @@ void fence() {
   asm volatile("sfence" ::: "memory");
 }
 void compute(unsigned rounds) {
-  asm volatile("1: add $1, %%rax; add $1, %%rax; add $1, %%rax; dec %0; jnz 1b" : "+r"(rounds)::"rax", "cc");
+  asm volatile("1: add $1, %%rax; add $1, %%rax; add $1, %%rax; dec %0; jnz 1b"
+               : "+r"(rounds)::"rax", "cc");
 }
 
 void adds(unsigned n) {
-  for (unsigned i = 0; i < n; ++i)
-    asm volatile(".rept 20\n add $1, %%rax\n .endr" ::: "rax", "cc");
+  for (unsigned i = 0; i < n; ++i) asm volatile(".rept 20\n add $1, %%rax\n .endr" ::: "rax", "cc");
 }
 
 // ---- branches --------------------------------------------------------------------------------------
@@ -72,14 +73,24 @@ void branch(const std::vector<uint8_t>& by, unsigned n, unsigned period) {
   the->from = at;
   kept += sum;
 }
-void branches_random(unsigned n) { branch(the->coins, n, coins_max); }
-void branches_pattern(unsigned n) { branch(the->coins, n, 24); }
+void branches_random(unsigned n) {
+  branch(the->coins, n, coins_max);
+}
+void branches_pattern(unsigned n) {
+  branch(the->coins, n, 24);
+}
 void branches_loop(unsigned n) {
   for (unsigned i = 0; i < n; ++i) compute(9);
 }
-uint64_t one(uint64_t x) { return x + 1; }
-uint64_t two(uint64_t x) { return x ^ 2; }
-uint64_t three(uint64_t x) { return x * 3; }
+uint64_t one(uint64_t x) {
+  return x + 1;
+}
+uint64_t two(uint64_t x) {
+  return x ^ 2;
+}
+uint64_t three(uint64_t x) {
+  return x * 3;
+}
 void calls_widely(unsigned n) {
   static uint64_t (*const volatile all[])(uint64_t) = {one, two, three};
   uint64_t x = 1;
@@ -98,7 +109,9 @@ void forward_renamed(unsigned n) {
   for (unsigned i = 0; i < n; ++i) {
     // The address of the load is known late, and is no register of the store's.
     asm volatile("mov %0, (%1)\n lea 8(%1), %%rax\n mov -8(%%rax), %0\n add $1, %0"
-                 : "+r"(x) : "r"(p) : "rax", "memory", "cc");
+                 : "+r"(x)
+                 : "r"(p)
+                 : "rax", "memory", "cc");
   }
   kept += x;
 }
@@ -107,7 +120,10 @@ void forward_cold(unsigned n) {
   for (unsigned i = 0; i < n; ++i) {
     // The next address hangs on what was loaded.
     char* const p = fresh(line) + x;
-    asm volatile("mov %0, (%1)\n mov (%1), %0\n .rept 100\n add $1, %0\n .endr\n and $0, %0" : "+r"(x) : "r"(p) : "memory", "cc");
+    asm volatile("mov %0, (%1)\n mov (%1), %0\n .rept 100\n add $1, %0\n .endr\n and $0, %0"
+                 : "+r"(x)
+                 : "r"(p)
+                 : "memory", "cc");
   }
   kept += x;
 }
@@ -116,8 +132,10 @@ void forward_cold(unsigned n) {
 template <size_t Bytes>
 void chase(unsigned n) {
   // A ring through all lines, made beforehand by prepare_chase().
-  uint64_t* p = reinterpret_cast<uint64_t*>(the->from != 0 ? the->from : reinterpret_cast<uint64_t>(the->home));
-  for (unsigned i = 0; i < n; ++i) p = reinterpret_cast<uint64_t*>(*static_cast<volatile uint64_t*>(p));
+  uint64_t* p = reinterpret_cast<uint64_t*>(the->from != 0 ? the->from
+                                                           : reinterpret_cast<uint64_t>(the->home));
+  for (unsigned i = 0; i < n; ++i)
+    p = reinterpret_cast<uint64_t*>(*static_cast<volatile uint64_t*>(p));
   the->from = reinterpret_cast<uint64_t>(p);
 }
 void prepare_chase(size_t bytes) {
@@ -139,7 +157,8 @@ void read_block(unsigned n) {
   __m256i sum = _mm256_setzero_si256();
   for (unsigned i = 0; i < n; ++i) {
     const char* const p = fresh(Bytes);
-    for (size_t at = 0; at < Bytes; at += 32) sum = _mm256_add_epi64(sum, _mm256_load_si256(reinterpret_cast<const __m256i*>(p + at)));
+    for (size_t at = 0; at < Bytes; at += 32)
+      sum = _mm256_add_epi64(sum, _mm256_load_si256(reinterpret_cast<const __m256i*>(p + at)));
     asm volatile("lfence" ::: "memory");
   }
   kept += static_cast<uint64_t>(_mm256_extract_epi64(sum, 0));
@@ -180,7 +199,8 @@ void copy_and_write(unsigned n) {
       for (size_t at = 0; at < Bytes; at += line) flush(log + at);
     fence();
     const __m256i v = _mm256_set1_epi8(static_cast<char>(i));
-    for (size_t at = 0; at < Bytes; at += 32) _mm256_store_si256(reinterpret_cast<__m256i*>(p + at), v);
+    for (size_t at = 0; at < Bytes; at += 32)
+      _mm256_store_si256(reinterpret_cast<__m256i*>(p + at), v);
     for (size_t at = 0; at < Bytes; at += line) flush(p + at);
     fence();
   }
@@ -250,7 +270,8 @@ void flush_others_lock(unsigned n) {
 // Four lines at once.
 void flush_four(unsigned n) {
   for (unsigned i = 0; i < n; ++i) {
-    for (unsigned k = 0; k < 4; ++k) *static_cast<volatile char*>(other_line(4 * i + k)) = static_cast<char>(i);
+    for (unsigned k = 0; k < 4; ++k)
+      *static_cast<volatile char*>(other_line(4 * i + k)) = static_cast<char>(i);
     for (unsigned k = 0; k < 4; ++k) flush(other_line(4 * i + k));
     fence();
   }
@@ -263,7 +284,10 @@ void flush_later_load(unsigned n) {
     flush(the->home);
     fence();
     compute(1500);
-    asm volatile("lfence\n mov (%1), %0\n and $0, %0\n lfence" : "=r"(zero) : "r"(the->home) : "memory", "cc");
+    asm volatile("lfence\n mov (%1), %0\n and $0, %0\n lfence"
+                 : "=r"(zero)
+                 : "r"(the->home)
+                 : "memory", "cc");
     compute(150);
   }
 }
@@ -271,7 +295,10 @@ void later_load(unsigned n) {
   uint64_t zero = 0;
   for (unsigned i = 0; i < n; ++i) {
     compute(1500);
-    asm volatile("lfence\n mov (%1), %0\n and $0, %0\n lfence" : "=r"(zero) : "r"(the->home) : "memory", "cc");
+    asm volatile("lfence\n mov (%1), %0\n and $0, %0\n lfence"
+                 : "=r"(zero)
+                 : "r"(the->home)
+                 : "memory", "cc");
     compute(150);
   }
 }
@@ -304,13 +331,17 @@ void blocked_load(unsigned n) {
     *static_cast<volatile char*>(p) = static_cast<char>(i);
     flush(p);
     fence();
-    asm volatile("movq %1, (%2)\n movq %1, 8(%2)\n movdqu (%2), %%xmm0\n movq %%xmm0, %0\n and $0, %0"
-                 : "=r"(x) : "r"(x), "r"(the->near) : "memory", "cc", "xmm0");
+    asm volatile(
+        "movq %1, (%2)\n movq %1, 8(%2)\n movdqu (%2), %%xmm0\n movq %%xmm0, %0\n and $0, %0"
+        : "=r"(x)
+        : "r"(x), "r"(the->near)
+        : "memory", "cc", "xmm0");
   }
   kept += x;
 }
 void lock(unsigned n) {
-  for (unsigned i = 0; i < n; ++i) asm volatile("lock addq $1, (%0)" ::"r"(the->near) : "memory", "cc");
+  for (unsigned i = 0; i < n; ++i)
+    asm volatile("lock addq $1, (%0)" ::"r"(the->near) : "memory", "cc");
 }
 void computes(unsigned n) {
   for (unsigned i = 0; i < n; ++i) compute(150);
@@ -324,7 +355,8 @@ void fetch_code(unsigned n) {
 }
 // Blocks of a line each, in a random order, each of ten additions and a jump to the next.
 void prepare_code(size_t bytes) {
-  code = static_cast<char*>(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  code = static_cast<char*>(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE | PROT_EXEC,
+                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   const size_t blocks = bytes / line;
   std::vector<uint32_t> order(blocks);
   std::iota(order.begin(), order.end(), 0);
@@ -351,7 +383,8 @@ void prepare_code(size_t bytes) {
 void prints(unsigned n) {
   char text[80];
   for (unsigned i = 0; i < n; ++i)
-    kept += static_cast<uint64_t>(std::snprintf(text, sizeof text, "%u %s %lx", i * 7919, "word", kept));
+    kept += static_cast<uint64_t>(
+        std::snprintf(text, sizeof text, "%u %s %lx", i * 7919, "word", kept));
 }
 void allocates(unsigned n) {
   static void* held[64];
@@ -493,8 +526,10 @@ int play(const kernel& k, bool clock) {
   }
   say(mark::stop);
   std::ranges::sort(ns);
-  if (clock) std::printf("%.2f\n", ns[ns.size() / 4]);
-  else std::printf("%u\n", k.rounds);
+  if (clock)
+    std::printf("%.2f\n", ns[ns.size() / 4]);
+  else
+    std::printf("%u\n", k.rounds);
   return kept == 0x5eed5eed ? 1 : 0;
 }
 

@@ -62,7 +62,7 @@ def write(tools: Tools, folder: Path, machines: dict[str, str]) -> None:
     table1 = machines["table1"]
     runs = [r for f in figures.FIGURES for r in figures.runs_of(f, table1, (), "quick", 1)]
     results = play_all(tools, runs)
-    publish([make(results) for make in figures.FIGURES.values()], results, folder, "tables", FIGURES)
+    publish([t for f in figures.FIGURES for t in figures.tables(f, results)], results, folder, "tables", FIGURES)
 
     results = play_all(tools, figures.runs_of("13", table1, BANKS, "quick", 1))
     few = figures.FIGURES["13"](results)
