@@ -112,7 +112,7 @@ def main() -> int:
     works = tuple(a.works.split(",")) if a.works else ()
     head = "# " + " ".join(["./dev sim", *[x for i, x in enumerate(sys.argv[1:]) if not hidden(i + 1)]])
     if a.report:
-        report.write(tools, SIM / "report", {m: machine_file(m) for m in ("table1", *engines.MACHINES)})
+        report.write(tools, SIM / "report", {m: machine_file(m) for m in ("table1", "here", *engines.MACHINES)})
         return finish(tools)
     if a.validate:
         chosen_works = works or validation.WORKS
@@ -131,7 +131,7 @@ def main() -> int:
         results = play_all(tools, sensitivity.runs_of({m: machine_file(m) for m in sensitivity.CHANGES}, a.scale or "tiny"))
         made = sensitivity.tables(results)
     elif a.grid:
-        results = play_all(tools, grid.runs_of(machine, a.scale or "tiny"))
+        results = play_all(tools, grid.runs_of(machine, a.scale or "quick"))
         made = [grid.table(results)]
     elif a.figure:
         wanted = tuple(figures.FIGURES) if a.figure == "all" else (a.figure,)

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The means of Figure 13 over what the paper does not say of its memory: banks, and what its queue and writes may be
-read as. Small works, since there are many."""
+"""The means of Figure 13 over what the paper does not say of its memory, the banks, and over its queue and writes. Small inputs
+will not do: the out-of-place scheme never comes to collect in them."""
 from __future__ import annotations
 
 from figures import APPLICATIONS, PAPER_SPEEDUP, SHOWN, Table, mean
 from runs import Run
 
 SCHEMES = ("hoop", "spec", "no-log")
-# pm.banks, pm.queue, pm.write.
-POINTS = tuple((str(b), "512", "500") for b in (16, 8, 4, 2, 1)) + (
-    ("16", "256", "500"), ("4", "256", "500"), ("16", "512", "1000"), ("4", "512", "1000"), ("4", "256", "1000"))
+NAMES = ("pm.banks", "pm.queue", "pm.write")
+TABLE_1 = ("16", "512", "500")
+POINTS = (TABLE_1, ("4", "512", "500"), ("16", "256", "500"), ("16", "512", "1000"), ("8", "512", "500"),
+          ("4", "512", "1000"), ("2", "512", "500"))
 
 
 def numbers_of(point: tuple[str, str, str]) -> tuple:
-    return tuple(zip(("pm.banks", "pm.queue", "pm.write"), point))
+    return tuple((name, value) for name, value, usual in zip(NAMES, point, TABLE_1) if value != usual)
 
 
 def runs_of(machine: str, scale: str) -> list[Run]:
@@ -24,7 +25,7 @@ def runs_of(machine: str, scale: str) -> list[Run]:
 def table(results: dict[Run, dict]) -> Table:
     ns = {(r.work, r.system, r.numbers): x["ns"] for r, x in results.items()}
     made = Table("The means of Figure 13 over banks, queue and write",
-                 ["pm.banks", "pm.queue", "pm.write"] + [SHOWN[s] for s in SCHEMES], "times")
+                 [*NAMES] + [SHOWN[s] for s in SCHEMES], "times")
     made.picture = False
     for point in POINTS:
         numbers = numbers_of(point)
