@@ -8,12 +8,23 @@ const std::vector<ents_kind>& ents_kinds() {
   static const auto floor = [](const char* name, const char* about, bool variant) {
     return ents_kind{name, name, "floor", about, variant, false, make_append_ents};
   };
+  static const auto way = [](const char* name, const char* about) {
+    return ents_kind{name, "scute", name, about, true, false, make_pow_ents};
+  };
   static const std::vector<ents_kind> kinds{
       {"redo-none", "scute", "redo-none", "", false, false, make_scute_ents},
       {"logfree-mlpc", "scute", "logfree-mlpc", "", false, false, make_scute_ents},
-      {"pow", "scute", "pow", "structures in DRAM, persist-on-write, one page in nine protected",
-       false, false, make_pow_ents},
-      {"pow-none", "scute", "pow-none", "the same without protection", true, false, make_pow_ents},
+      {"pow", "scute", "pow",
+       "structures in DRAM, persist-on-write, one page in nine protected; kv_put, too", false,
+       false, make_pow_ents},
+      {"pow-none", "scute", "pow-none", "the same without protection", false, false, make_pow_ents},
+      way("pow-none-padded", "pow-none, each object written in whole lines; ents only"),
+      way("pow-none-cached", "pow-none by cached stores and write-backs"),
+      way("pow-none-cached-padded", "the same, padded"),
+      way("pow-none-medium", "pow-none, the program's objects in a file as well"),
+      way("pow-none-medium-padded", "the same, padded"),
+      way("pow-none-medium-cached", "objects in a file, cached stores"),
+      way("pow-none-medium-cached-padded", "the same, padded"),
 #ifdef SCUTE_BENCH_HAVE_PMEMOBJ
       {"libpmemobj", "libpmemobj", "tx", "", false, false, make_pmemobj_ents},
       {pmemobj_huge, pmemobj_huge, "tx", "", false, false, make_pmemobj_ents},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "medium/persist.hpp"
-#include "systems/append_home.hpp"
 #include "systems/ents_system.hpp"
+#include "systems/warm_file.hpp"
 #include "workloads/ents/work.hpp"
 #include "workloads/level_hash/in_place_level_hash.hpp"
 
@@ -15,7 +15,7 @@ class counting_medium {
   void flush(const void* p, size_t n) noexcept {
     const auto from = reinterpret_cast<uintptr_t>(p);
     lines_ += (from + n + 63) / 64 - from / 64;
-    cpu_.flush(p, n);
+    flush_(p, n);
   }
   void fence() noexcept {
     ++fences_;
@@ -26,6 +26,7 @@ class counting_medium {
 
  private:
   const core::medium::persist_ops& cpu_ = core::medium::persist();
+  void (*const flush_)(const void*, size_t) noexcept = floor_flush();
   uint64_t lines_ = 0, fences_ = 0;
 };
 

@@ -10,6 +10,8 @@ const std::vector<kv_kind>& kv_kinds() {
       {"logfree-mlpc", "scute", "logfree-mlpc", "", make_scute_kv},
       {"spec-none", "scute", "spec-none", "", make_scute_kv},
       {"spec-mlpc", "scute", "spec-mlpc", "", make_scute_kv},
+      {"pow", "scute", "pow", "", make_pow_kv},
+      {"pow-none", "scute", "pow-none", "", make_pow_kv},
 #ifdef SCUTE_BENCH_HAVE_LMDB
       {"lmdb", "lmdb", "writemap", "LMDB, MDB_WRITEMAP, a transaction per record; kv_put only",
        make_lmdb},

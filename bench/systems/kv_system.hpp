@@ -49,6 +49,8 @@ struct kv_kind {
 const std::vector<kv_kind>& kv_kinds();
 
 std::unique_ptr<kv_system> make_scute_kv(const kv_population&);
+// A persist-on-write file.
+std::unique_ptr<kv_system> make_pow_kv(const kv_population&);
 std::unique_ptr<kv_system> make_lmdb(const kv_population&);
 std::unique_ptr<kv_system> make_sqlite(const kv_population&);
 std::unique_ptr<kv_system> make_rocksdb(const kv_population&);

@@ -6,9 +6,11 @@
 
 #include <unistd.h>
 
+#include <optional>
 #include <string>
 
 #include "row.hpp"
+#include "systems/warm_file.hpp"
 #include "workloads/stores/pow_store.hpp"
 
 namespace scute::bench {
@@ -18,10 +20,15 @@ class pow_home {
   using store_type = workloads::pow_store;
   static constexpr bool frees = true;  // the objects are in DRAM
 
-  pow_home(const std::string& path, scute_pow_protection protection, uint64_t size)
-      : file_{path}, db_(path, options(protection, size)), store_(db_) {}
+  // `data_size` is 0 if the objects are on the heap, else they are in a second file.
+  pow_home(const std::string& path, scute_pow_protection protection, uint64_t size,
+           workloads::pow_ways ways = {}, uint64_t data_size = 0)
+      : file_{path}, db_(path, options(protection, size)) {
+    if (data_size != 0) ways.data = data_.emplace(path + ".data", data_size).resource();
+    store_.emplace(db_, ways);
+  }
 
-  store_type& store() noexcept { return store_; }
+  store_type& store() noexcept { return *store_; }
   void stop_writing() const {}
   bool count(costs& out) const {
     const scute_pow_info i = db_.info();
@@ -48,8 +55,9 @@ class pow_home {
   }
 
   temporary file_;
+  std::optional<warm_objects> data_;
   pow::store db_;
-  store_type store_;
+  std::optional<store_type> store_;
 };
 
 }  // namespace scute::bench

@@ -174,6 +174,8 @@ typedef struct scute_pow_keeper {
   void (*encode)(void *arg, uint64_t index, void *to);
   /* An object that was found in the file; 0 or a negative code, which ends scute_pow_table_open(). */
   int (*load)(void *arg, uint64_t id, const void *bytes, uint32_t n);
+  uint32_t
+      type_before; /* of a table in a file of format 2 or older that may be found instead of `type`; 0: none */
 } scute_pow_keeper;
 
 /* Opens the table of that name (1 to 255 bytes), or makes it; loads its objects. Once per table and opening of the store
@@ -209,6 +211,10 @@ SCUTE_API int scute_pow_new(scute_pow_section *section, scute_pow_table *table, 
 SCUTE_API int scute_pow_edit(scute_pow_section *section, scute_pow_table *table, uint64_t id,
                              int *first);
 SCUTE_API int scute_pow_erase(scute_pow_section *section, scute_pow_table *table, uint64_t id);
+/* The last scute_pow_new(), scute_pow_edit() or scute_pow_erase() of the section, which was about this object, did not
+ * happen: for a caller that could not keep its undo, and has changed nothing yet. (Of scute_pow_edit() only where it said
+ * *first.) SCUTE_E_INVALID: it was about another one. */
+SCUTE_API int scute_pow_take_back(scute_pow_section *section, scute_pow_table *table, uint64_t id);
 /* When the section aborts back(who, what) is called, newest first; when it commits done(who, what). Either may be null. */
 SCUTE_API int scute_pow_undo(scute_pow_section *section, void (*back)(void *who, void *what),
                              void (*done)(void *who, void *what), void *who, void *what);

@@ -127,13 +127,13 @@ class c_keeper final : public pow::keeper {
 };
 
 scute_pow_table& attach(scute_pow& p, const char* name, uint32_t type, uint32_t size, bool chooses,
-                        std::unique_ptr<pow::keeper> k) {
+                        std::unique_ptr<pow::keeper> k, uint32_t type_before) {
   auto t = std::make_unique<scute_pow_table>();
   t->owner = &p;
   t->keeper = std::move(k);
   const locked guard(p.lock);
   p.tables.reserve(p.tables.size() + 1);
-  t->in = &p.in->attach(name, type, size, chooses, *t->keeper);
+  t->in = &p.in->attach(name, type, size, chooses, *t->keeper, type_before);
   p.tables.push_back(std::move(t));
   return *p.tables.back();
 }
@@ -225,14 +225,17 @@ int scute_pow_table_open(scute_pow* store, const char* name, const scute_pow_kee
   return guarded_pow(store, [&] {
     scute_pow& p = need(store);
     need_out(name, "name");
-    const scute_pow_keeper& k = need_out(keeper, "keeper");
+    const scute_pow_keeper& given = need_out(keeper, "keeper");
     need_out(table, "table");
-    if (k.struct_size != sizeof k)
+    if (given.struct_size < offsetof(scute_pow_keeper, type_before) ||
+        given.struct_size > sizeof given)
       throw failure(SCUTE_E_INVALID, "keeper->struct_size is not sizeof(scute_pow_keeper)");
+    scute_pow_keeper k{};
+    std::memcpy(&k, &given, given.struct_size);
     if (k.encode == nullptr || k.load == nullptr || (k.size == 0 && k.measure == nullptr))
       throw failure(SCUTE_E_INVALID, "a function of the keeper is null");
-    *table =
-        &attach(p, name, k.type, k.size, k.chooses_indexes != 0, std::make_unique<c_keeper>(k));
+    *table = &attach(p, name, k.type, k.size, k.chooses_indexes != 0, std::make_unique<c_keeper>(k),
+                     k.type_before);
   });
 }
 
@@ -284,7 +287,7 @@ int scute_pow_new(scute_pow_section* section, scute_pow_table* table, uint64_t i
                                                : "the indexes of this table are not chosen");
     if (index != SCUTE_POW_ANY && index > SCUTE_POW_INDEX_MASK)
       throw failure(SCUTE_E_RANGE, "an index has 48 bits");
-    const uint64_t i = index == SCUTE_POW_ANY ? t.take_index() : index;
+    const uint64_t i = index == SCUTE_POW_ANY ? s.take_index(t) : index;
     *id = pow::make_id(i, s.insert(t, i));
   });
 }
@@ -302,6 +305,12 @@ int scute_pow_erase(scute_pow_section* section, scute_pow_table* table, uint64_t
   return guarded_short(section, [&](pow::section& s) {
     pow::table& t = of_section(table, s);
     s.erase(t, id & SCUTE_POW_INDEX_MASK, t.chooses ? pow::section::any_tag : pow::tag_of_id(id));
+  });
+}
+
+int scute_pow_take_back(scute_pow_section* section, scute_pow_table* table, uint64_t id) {
+  return guarded_short(section, [&](pow::section& s) {
+    s.take_back(of_section(table, s), id & SCUTE_POW_INDEX_MASK);
   });
 }
 

@@ -28,6 +28,7 @@ class checker {
     if (wish_.repair) w_.fence(fence_site::pow_repair);
     for (uint32_t number = 0; number < tables_max; ++number)
       if (table* const t = s_.find_table(number)) objects(*t);
+    live();
     return std::move(report_);
   }
 
@@ -106,6 +107,8 @@ class checker {
     for (uint64_t i = 0; i < t.high(); ++i) {
       const entry* const e = t.find(i);
       if (e == nullptr) continue;
+      if (e->is_written() && e->segment != nowhere)
+        live_[e->segment] += static_cast<int64_t>(round_record(e->bytes()));
       const auto at = seen_.find(e);
       const sighting here = at == seen_.end() ? sighting{} : at->second;
       const uint32_t known = e->records.load(std::memory_order_relaxed);
@@ -121,12 +124,26 @@ class checker {
     }
   }
 
+  // POW-16.
+  void live() {
+    for (uint32_t i = 0; i < s_.space->count(); ++i) {
+      const segment_note& n = s_.space->note(i);
+      const int64_t known = n.live.load(std::memory_order_relaxed);
+      if (n.what.load(std::memory_order_acquire) != use::free && known != live_[i])
+        note(i,
+             "segment " + std::to_string(i) + " has " + std::to_string(live_[i]) +
+                 " bytes that count, not " + std::to_string(known),
+             false);
+    }
+  }
+
   state& s_;
   const check_wish& wish_;
   medium::writer w_;
   log::segment_reader reader_;
   check_report report_;
   std::unordered_map<const entry*, sighting> seen_;
+  std::unordered_map<uint32_t, int64_t> live_;  // by segment
   std::vector<std::byte> now_;
   uint64_t last_ = 0;  // transaction of the last frame that was read
 };

@@ -218,6 +218,12 @@ bool cleaner::take(uint32_t victim, need kept) {
     const entry_guard guard(*g.e);
     g.e->records.fetch_sub(1, std::memory_order_relaxed);
   }
+  // A tombstone that is needed no more is nowhere: whoever makes the object again must not take its bytes off what counts
+  // in the segment's next use (POW-16).
+  for (const grave& g : graves_) {
+    const entry_guard guard(*g.e);
+    if (!SCUTE_PLANTED(pow_grave_stays) && g.e->segment == victim) g.e->segment = nowhere;
+  }
   for (uint32_t i = 0; i < s_.space->count(); ++i)
     if (uint32_t was = victim; s_.space->note(i).after.load(std::memory_order_relaxed) == victim)
       s_.space->note(i).after.compare_exchange_strong(was, nowhere);

@@ -46,6 +46,13 @@
 //    of all that are open, and recovery of what a crash has cut short, durably before the head page says that the
 //    session is decided. So behind the last frame that is found nothing can be missing without being told.
 //
+// POW-13 Parts of an aborted section make nothing known to be durable that lies before them in the lane.
+// POW-14 An index is used again only when the batch that has erased its object is known to be durable: whoever makes the new one
+//    needs no lock that the old one's section had, and so would not name it.
+// POW-15 sync() makes durable all that was finished when it looked at the last lane, and says so of what was finished when it
+//    looked first: what a batch names was finished before it.
+// POW-16 Bytes that count are counted for the segment that they lie in. A tombstone that is needed no more lies nowhere.
+//
 // What a crash leaves, and who decides:
 //   in a batch                     torn: dropped. Whole and not acknowledged: kept, if all that it names is kept
 //   between fence and unlock       kept
@@ -65,9 +72,11 @@
 namespace scute::core::pow {
 
 inline constexpr char file_magic[8] = {'S', 'c', 'u', 't', 'e', 'P', 'O', 'W'};
-inline constexpr uint32_t file_version = 2;
+inline constexpr uint32_t file_version = 3;
 inline constexpr uint32_t version_with_ends =
     2;  // files before have segments that do not say where they end
+inline constexpr uint32_t version_with_kinds =
+    3;  // in files before, tables, vectors and single objects of one type have one number
 inline constexpr uint64_t head_page = 4096;
 inline constexpr uint32_t head_copies = 3;
 inline constexpr uint64_t first_segment = 4 * head_page;

@@ -52,9 +52,10 @@ uint64_t lane::append(byte_buffer& image, frame_kind kind, uint32_t named, uint6
                       uint32_t part, log::stores how) {
   const uint64_t number = next_number();
   const uint64_t size = image.size();
-  if (how == log::stores::cached) {
+  // A part leaves a place for the trailer that says that it does not count: that one must not fail.
+  if (how == log::stores::cached && kind != frame_kind::abort) {
     const locked guard(lock_);
-    if (cached_.size() == cached_.capacity()) cached_.reserve(cached_.size() * 2 + 8);
+    if (cached_.size() + 2 > cached_.capacity()) cached_.reserve(cached_.size() * 2 + 8);
   }
   const uint64_t behind = number - durable_.load(std::memory_order_acquire);
   const uint64_t position =

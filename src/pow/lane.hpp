@@ -43,7 +43,8 @@ class lane {
 
   // The number that the next batch will have.
   uint64_t next_number() const noexcept { return finished_.load(std::memory_order_relaxed) + 1; }
-  // A frame of batch next_number(). It has to fit. Throws std::bad_alloc, with nothing written.
+  // A frame of batch next_number(). It has to fit. Throws std::bad_alloc, with nothing written; not for the trailer that
+  // says that parts do not count, if `image` has memory for it.
   uint64_t append(byte_buffer& image, frame_kind kind, uint32_t named, uint64_t version,
                   uint32_t part, log::stores how);
   // The batch is written: the next one gets another number. Of streamed frames nothing but a fence of this thread's makes

@@ -9,17 +9,13 @@ void lock_table::collect(const void* lock, dependencies& to) const {
   if (const auto at = b.of.find(lock); at != b.of.end()) to.add(at->second);
 }
 
-void lock_table::note(const void* lock, const dependencies& what, bool beside) {
-  bucket& b = buckets_[bucket_of(lock)];
-  const locked guard(b.lock);
-  if (what.empty() && !beside) {
-    b.of.erase(lock);
-    return;
+size_t lock_table::size() const {
+  size_t n = 0;
+  for (const bucket& b : buckets_) {
+    const locked guard(b.lock);
+    n += b.of.size();
   }
-  if (what.empty()) return;
-  dependencies& there = b.of[lock];
-  if (!beside) there.clear();
-  there.add(what);
+  return n;
 }
 
 void lock_table::drop_holder(const void* lock, const void* section) noexcept {

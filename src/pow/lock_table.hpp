@@ -2,7 +2,9 @@
 // What was released under each of the program's locks and may not be durable yet (POW-7). A lock is known by its address.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <unordered_map>
 
@@ -17,7 +19,30 @@ class lock_table {
   // Adds to `to` what was released under the lock.
   void collect(const void* lock, dependencies& to) const;
   // `what` was released under it, by somebody who has seen all that was there before, or, if `beside`, along with that.
-  void note(const void* lock, const dependencies& what, bool beside);
+  // Programs make and destroy locks, and nobody says so here: when many have come, those go under which nothing is left that
+  // is_undurable(lane, number).
+  template <typename Undurable>
+  void note(const void* lock, const dependencies& what, bool beside, Undurable&& is_undurable) {
+    bucket& b = buckets_[bucket_of(lock)];
+    const locked guard(b.lock);
+    if (what.empty() && !beside) {
+      b.of.erase(lock);
+      return;
+    }
+    if (what.empty()) return;
+    if (b.of.size() >= b.look_at) {
+      for (auto at = b.of.begin(); at != b.of.end();) {
+        at->second.leave(is_undurable);
+        at = at->second.empty() ? b.of.erase(at) : std::next(at);
+      }
+      b.look_at = std::max(look_at_least, 2 * b.of.size());
+    }
+    dependencies& there = b.of[lock];
+    if (!beside) there.clear();
+    there.add(what);
+  }
+  // Locks under which something is noted.
+  size_t size() const;
 
   // Who holds which lock alone, for those who want to know whether a section has given one away (it waited on a condition
   // variable). Calls there(section) if another one has it, and returns false then.
@@ -33,8 +58,10 @@ class lock_table {
 
  private:
   static constexpr size_t bucket_count = 64;
+  static constexpr size_t look_at_least = 64;
   struct bucket {
     mutable spin_lock lock;
+    size_t look_at SCUTE_GUARDED_BY(lock) = look_at_least;  // when so many are there
     std::unordered_map<const void*, dependencies> of SCUTE_GUARDED_BY(lock);
     std::unordered_map<const void*, void*> holder SCUTE_GUARDED_BY(lock);
   };

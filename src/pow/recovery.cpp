@@ -302,11 +302,14 @@ class recoverer {
     cleaner c(s_);
     for (const uint32_t segment : segments) take(c, segment);
   }
-  // What has to be void before it first.
+  // What has to be void before it first; if that has to stay, so has this one.
   void take(cleaner& c, uint32_t segment) {
     segment_note& n = s_.space->note(segment);
     if (n.after.load() != nowhere) take(c, n.after);
-    if (n.what.load() == use::full) c.take(segment, need::recovery);
+    if (n.after.load() != nowhere)
+      n.damaged.store(true, std::memory_order_relaxed);
+    else if (n.what.load() == use::full)
+      c.take(segment, need::recovery);
   }
 
   state& s_;

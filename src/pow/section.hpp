@@ -50,9 +50,14 @@ class section {
   // failure: SCUTE_E_FREED (there is none, or the tag is another's), SCUTE_E_CONFLICT (another section has it open).
   bool edit(table& t, uint64_t index, uint32_t tag);
   static constexpr uint32_t any_tag = 0xffffffffU;
+  // An index that no object has, for insert(), where the keeper does not choose.
+  uint64_t take_index(table& t);
   // There is an object from now on; returns its tag. The index is one that no object has.
   uint32_t insert(table& t, uint64_t index);
   void erase(table& t, uint64_t index, uint32_t tag);
+  // The last one of these three, of which nobody has made use yet, did not happen: its undo could not be kept. Throws
+  // failure(SCUTE_E_INVALID) if it was about another object.
+  void take_back(table& t, uint64_t index);
   using action = section_action;
   void add_action(const action& a) { actions_.push_back(a); }
   // back(who, what) if the section aborts, `what` being a copy of these n bytes that lives as long as the section.
@@ -83,10 +88,12 @@ class section {
   uint64_t version_of(lane& l, size_t from, size_t to) const noexcept;
   void make_durable(lane& l);
   void publish(lane& l) noexcept;
+  void give_index(const lane& l, const item& i) noexcept;
   int64_t publish(item& i, bool ends) noexcept;
   void end() noexcept;
   void leave_thread() noexcept;
   void tell_locks() noexcept;
+  void make_seen_durable() noexcept;
   void give_locks_back() noexcept;
   void roll_back() noexcept;
   void abandon_parts() noexcept;

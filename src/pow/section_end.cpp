@@ -95,13 +95,21 @@ void section::tell_locks() noexcept {
       left.add(l.number(), number_);
     }
     seat_.seen = left;
-    for (const held_lock& h : locks_) s_.locks.note(h.lock, left, h.shared || !wrote_);
+    const auto undurable = [this](uint32_t lane_number, uint64_t number) {
+      return s_.find_lane(lane_number)->durable() < number;
+    };
+    for (const held_lock& h : locks_) s_.locks.note(h.lock, left, h.shared || !wrote_, undurable);
   } catch (...) {
-    // Without memory nobody could name it. So it becomes durable now, and if it does not nobody goes on.
-    try {
-      s_.sync(s_.writer_of(seat_));
-    } catch (...) {  // NOLINT(bugprone-empty-catch): refuse_if_failed() tells everybody
-    }
+    make_seen_durable();
+  }
+}
+
+// Without memory nobody can name what this section leaves undurable, or has seen. So it becomes durable now, and if it does not
+// nobody goes on. (The seat has its writer, so that this takes no memory.)
+void section::make_seen_durable() noexcept {
+  try {
+    s_.sync(s_.writer_of(seat_));
+  } catch (...) {  // NOLINT(bugprone-empty-catch): refuse_if_failed() tells everybody
   }
 }
 
@@ -114,13 +122,13 @@ void section::abort() noexcept {
   if (!is_open()) return;
   abandon_parts();
   roll_back();
+  wrote_ = false;
   try {
     collect_dependencies();
+    tell_locks();
   } catch (...) {
-    rest_on_.clear();
+    make_seen_durable();
   }
-  wrote_ = false;
-  tell_locks();
   give_locks_back();
   depth_ = 0;
   end();
@@ -138,17 +146,14 @@ void section::give_locks_back() noexcept {
 void section::abandon_parts() noexcept {
   if (parts_ == 0) return;
   lane& l = s_.lane_of(seat_);
-  try {
-    write_trailer(l, frame_kind::abort);
-  } catch (...) {  // NOLINT(bugprone-empty-catch): without memory the segment ends here
-    l.end_segment();
-  }
+  // (It takes no memory: its lines have a place since the parts were written, and so have its bytes.)
+  write_trailer(l, frame_kind::abort);
   // A strict section that follows in this lane, and needs the number of this one, writes nothing of it back; and nobody
   // waits for what was aborted. On one stream every sync writes back all there is.
   if (how() == log::stores::cached && !s_.limit.one_stream) l.write_back(l.w);
   if (!s_.limit.one_stream) l.w.fence(fence_site::pow_abandon);
   l.finish();
-  if (how() == log::stores::streamed) l.confirm();
+  if (SCUTE_PLANTED(pow_abort_confirms) && how() == log::stores::streamed) l.confirm();  // POW-13
   // They are on the medium all the same, until their segment is void.
   for (item& i : items_)
     if (i.segment != nowhere) {
@@ -168,6 +173,7 @@ void section::roll_back() noexcept {
     const bool fresh = (now & entry_fresh) != 0;
     i.e->state.fetch_and(~(owner_mask | entry_section | (fresh ? uint32_t{entry_live} : 0)),
                          std::memory_order_release);
+    // (What had it before is durably gone.)
     if (fresh && !i.t->chooses) i.t->give_index(i.index);
   }
 }

@@ -98,6 +98,7 @@ bool state::grow(medium::writer& w) {
   if (!SCUTE_PLANTED(pow_grow_void))
     for (uint64_t s = now; s < to; ++s) store_void_head(w, static_cast<uint32_t>(s));
   w.fence(fence_site::pow_grow);
+  refuse_if_failed();  // the head must not name what may not be void
   head.segments = to;
   write_head(w, head);
   space->grown_to(to);
@@ -139,6 +140,18 @@ medium::writer& state::writer_of(seat& s) {
 }
 
 seat& state::take_seat() {
+  seat& s = find_seat();
+  try {
+    static_cast<void>(lane_of(s));
+    static_cast<void>(writer_of(s));
+  } catch (...) {
+    s.busy.store(false, std::memory_order_release);
+    throw;
+  }
+  return s;
+}
+
+seat& state::find_seat() {
   if (read_only)
     throw failure(SCUTE_E_READONLY, name + " is open read-only, so nothing in it can be changed");
   thread_local uint32_t last = 0;
@@ -237,7 +250,9 @@ void state::make_room(lane& l, uint64_t bytes, need kept, bool spanned, log::sto
   }
 }
 
-// First up to where, and then the writing back: what a batch names is finished before the batch is.
+// First up to where, and then the writing back: what a batch names is finished before the batch is. So what is finished when
+// its lane is looked at again has all that the first look has found, and may not be durable though the first look has found it
+// so (POW-15).
 void state::sync(medium::writer& w) {
   const uncancelled now;
   refuse_if_failed();
@@ -245,9 +260,13 @@ void state::sync(medium::writer& w) {
   for (uint32_t i = 0; i < lanes_max; ++i) {
     const lane* const l = find_lane(i);
     numbers[i] = l == nullptr ? 0 : l->finished();
+    if (l != nullptr) switch_point();  // others get on with what this one has not looked at yet
   }
+  const auto up_to = [&](uint32_t i, const lane& l) {
+    return SCUTE_PLANTED(pow_sync_once) ? numbers[i] : l.finished();
+  };
   for (uint32_t i = 0; i < lanes_max; ++i)
-    if (lane* const l = find_lane(i); l != nullptr && l->durable() < numbers[i]) {
+    if (lane* const l = find_lane(i); l != nullptr && l->durable() < up_to(i, *l)) {
       if (SCUTE_PLANTED(pow_sync_own) && &l->w != &w) continue;
       l->write_back(w);
     }

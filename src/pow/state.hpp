@@ -102,7 +102,8 @@ class state {
   lane* find_lane(uint32_t number) const noexcept {
     return lanes_[number].load(std::memory_order_acquire);
   }
-  // This thread's, now busy. Waits if all are. Throws failure(SCUTE_E_READONLY).
+  // This thread's, now busy, with its lane and its writer, so that nothing which has to become durable later on fails for want
+  // of memory. Waits if all are busy. Throws failure(SCUTE_E_READONLY).
   seat& take_seat();
   lane& lane_of(const seat& s) { return lane_at(limit.one_stream ? stream_lane : s.number); }
   waiting_mutex stream_lock;  // where all threads have one lane
@@ -140,6 +141,7 @@ class state {
   void store_void_head(medium::writer& w, uint32_t s) const noexcept;
 
  private:
+  seat& find_seat();
   std::array<std::atomic<lane*>, lanes_max> lanes_{};
   std::array<std::unique_ptr<lane>, lanes_max> lane_owners_;
   std::array<seat, lanes_max> seats_;

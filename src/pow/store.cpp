@@ -152,13 +152,31 @@ void store::close() {
   // POW-12: each by its lane's writer, which may have an end pending already.
   for (uint32_t i = 0; i < lanes_max; ++i)
     if (lane* const l = s_.find_lane(i)) l->end_segment_durably();
+  s_.refuse_if_failed();  // the head must not say that they are there
   const locked guard(s_.head_lock);
   medium::writer w(*s_.medium);
   s_.head.clean = 1;
   s_.head.decided = s_.head.session;
-  s_.head.cut_count = 0;
+  leave_cuts();
   write_head(w, s_.head);
   s_.refuse_if_failed();
+}
+
+// What was decided about a lane is needed as long as a segment of it is there.
+void store::leave_cuts() noexcept {
+  file_head& h = s_.head;
+  const auto is_there = [&](const cut& c) {
+    for (uint32_t i = 0; i < s_.space->count(); ++i) {
+      const segment_note& n = s_.space->note(i);
+      if (n.what.load() != use::free && n.session == c.session && n.lane == c.lane) return true;
+    }
+    return false;
+  };
+  const std::span all(h.cuts);
+  cut* const end =
+      std::remove_if(h.cuts, h.cuts + h.cut_count, [&](const cut& c) { return !is_there(c); });
+  h.cut_count = static_cast<uint32_t>(end - h.cuts);
+  std::fill(end, all.data() + all.size(), cut{});
 }
 
 // ---- tables ---------------------------------------------------------------------------------------------
@@ -181,8 +199,8 @@ void store::load(table& t, keeper& k) {
   t.found.reset();
 }
 
-table& store::attach(const std::string& name, uint32_t type, uint32_t size, bool chooses,
-                     keeper& k) {
+table& store::attach(const std::string& name, uint32_t type, uint32_t size, bool chooses, keeper& k,
+                     uint32_t type_before) {
   if (section::of_thread(s_) != nullptr)
     throw failure(SCUTE_E_INVALID, "table " + name + " is opened inside a section");
   if (name.empty() || name.size() > 255)
@@ -196,7 +214,9 @@ table& store::attach(const std::string& name, uint32_t type, uint32_t size, bool
       continue;
     }
     if (t->name != name) continue;
-    if (t->type != type || t->size != size)
+    const bool as_before =
+        type_before != 0 && t->type == type_before && s_.head.version < version_with_kinds;
+    if ((t->type != type && !as_before) || t->size != size)
       throw failure(SCUTE_E_TYPE, "table " + name + " of " + s_.name + " has objects of type " +
                                       std::to_string(t->type) + " and size " +
                                       std::to_string(t->size) + ", not " + std::to_string(type) +

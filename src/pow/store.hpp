@@ -51,7 +51,9 @@ class store {
 
   // The table of that name, made if there is none; its objects are told to the keeper, which has to outlive the store
   // or detach(). Not inside a section. Throws failure: SCUTE_E_TYPE (another type or size), SCUTE_E_BUSY (it has a keeper).
-  table& attach(const std::string& name, uint32_t type, uint32_t size, bool chooses, keeper& k);
+  // type_before: the table may have that one in a file older than version_with_kinds; 0: no.
+  table& attach(const std::string& name, uint32_t type, uint32_t size, bool chooses, keeper& k,
+                uint32_t type_before = 0);
   void detach(table& t) noexcept;
 
   void sync();
@@ -68,6 +70,7 @@ class store {
   void set_up(const wish& w);
   void load_catalogue();
   void load(table& t, keeper& k);
+  void leave_cuts() noexcept;
   void begin_background(uint64_t rate);
   void clean_in_background(uint64_t rate);
   bool worth_cleaning() const noexcept;

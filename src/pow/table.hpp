@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -53,24 +54,42 @@ class table {
   // Above all indexes that were ever used.
   uint64_t high() const noexcept { return high_.load(std::memory_order_acquire); }
 
-  // An index that no object has. Any thread.
-  uint64_t take_index() SCUTE_EXCLUDES(lock_) {
+  static constexpr uint64_t no_index = UINT64_MAX;
+  // An index below `most` that no object has, and whose last one is durably gone, is_durable(lane, number of a batch) says
+  // (POW-14). no_index: there will be one when more is durable. `most` itself: there is none at all. Any thread.
+  template <typename Durable>
+  uint64_t take_index(Durable&& is_durable, uint64_t most) SCUTE_EXCLUDES(lock_) {
     const locked guard(lock_);
     if (!free_.empty()) {
       const uint64_t i = free_.back();
       free_.pop_back();
       return i;
     }
+    // (In the order in which they were given back, so that this looks at one of them only.)
+    if (!waiting_.empty() && is_durable(waiting_.front().lane, waiting_.front().number)) {
+      const uint64_t i = waiting_.front().index;
+      waiting_.pop_front();
+      return i;
+    }
     const uint64_t i = high();
+    if (i >= most) return waiting_.empty() ? most : no_index;
     entries_.at(i);
     raise(i + 1);
     return i;
   }
-  // Does not fail: without memory the index is forgotten until the next opening.
+  // Do not fail: without memory the index is forgotten until the next opening.
   void give_index(uint64_t i) noexcept SCUTE_EXCLUDES(lock_) {
     const locked guard(lock_);
     try {
       free_.push_back(i);
+    } catch (...) {  // NOLINT(bugprone-empty-catch)
+    }
+  }
+  // The object there is gone as soon as that batch is durable.
+  void give_index(uint64_t i, uint32_t lane, uint64_t batch) noexcept SCUTE_EXCLUDES(lock_) {
+    const locked guard(lock_);
+    try {
+      waiting_.push_back({i, lane, batch});
     } catch (...) {  // NOLINT(bugprone-empty-catch)
     }
   }
@@ -89,7 +108,13 @@ class table {
   chunked<entry> entries_;
   std::atomic<uint64_t> high_{0};
   plain_mutex lock_;
+  struct waiting_index {
+    uint64_t index;
+    uint32_t lane;
+    uint64_t number;
+  };
   std::vector<uint64_t> free_ SCUTE_GUARDED_BY(lock_);
+  std::deque<waiting_index> waiting_ SCUTE_GUARDED_BY(lock_);
 };
 
 }  // namespace scute::core::pow

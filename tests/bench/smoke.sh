@@ -32,7 +32,7 @@ field="\"[a-z0-9_]*\":($value|\{(\"[a-z_]*\":$value,?)+\})"
 
 for work in alloc overwrite_sequential overwrite_random edit_in_place free open_clean open_clean_empty \
   recovery_open recovery_full_log check scrub under_scrub policy_ordered_map policy_hash_map parity medium \
-  overwrite_hot overwrite_hot_cpu map_insert map_get map_remove ycsb_a ycsb_b ycsb_c ycsb_d ycsb_e ycsb_f kv_put; do
+  overwrite_hot overwrite_hot_cpu map_insert map_get map_remove ycsb_a ycsb_b ycsb_c ycsb_d ycsb_e ycsb_f kv_put pow_recovery pow_clean; do
   grep -q "\"work\":\"$work\"" rows.jsonl || fail "no row of $work"
   grep -q "^### $work, 1 thread\$" tables.md || fail "no table of $work"
 done
@@ -55,7 +55,7 @@ grep -q '^### table3, ' tables.md || fail "no table 3"
 grep -q '^### stamp_load, ' tables.md || fail "no loads of STAMP"
 # Every application ran on every system of this build that is not only for who names it.
 for application in genome intruder kmeans-low kmeans-high labyrinth ssca2 vacation-low vacation-high yada; do
-  for system in redo-none redo-mlpc logfree-mlpc spec-none spec-mlpc spec-flush libpmemobj no-log volatile; do
+  for system in redo-none redo-mlpc logfree-mlpc spec-none spec-none-in-place spec-mlpc spec-flush libpmemobj no-log volatile; do
     grep -q "^  $system " list.txt || [ "$system" = libpmemobj ] || fail "--list does not name $system"
     ! grep -q "^  $system " list.txt ||
       grep -q "\"work\":\"stamp\",\"structure\":\"$application\",.*\"\(system\|config\)\":\"$system\"" rows.jsonl ||
@@ -66,13 +66,29 @@ done
 for work in ents_read_update.bplus_tree ents_read_update.skiplist ents_insert_remove.rbtree ents_insert_remove.hashmap \
   ents_tatp.location_of_one ents_tatp.location ents_tatp.whole ents_tpcc.orders ents_tpcc.whole_w1 ents_tpcc.whole_w2 \
   ents_level_insert.load_20 ents_level_50.load_60 ents_level_95.load_90; do
-  for system in redo-none logfree-mlpc pow raw-pow raw-pow-medium-cached-padded volatile; do
+  for system in redo-none logfree-mlpc pow pow-none pow-none-cached pow-none-medium-padded raw-pow \
+    raw-pow-medium-cached-padded volatile; do
     grep -q "\"work\":\"${work%.*}\",\"structure\":\"${work#*.}\",.*\"$system\"" rows.jsonl ||
       fail "no row of $work, $system"
   done
 done
 grep -q '"work":"ents_level_50",.*"system":"level-in-place"' rows.jsonl || fail "no row of level hashing in place"
 ! grep '"work":"ents_tatp",.*"threads":2,.*"raw-pow-padded"' rows.jsonl || fail "a variant with two threads"
+! grep '"work":"ents_tatp",.*"threads":2,.*"pow-none-padded"' rows.jsonl || fail "a way of the store with two threads"
+# The store on a disk, opened after a crash, cleaned, and what persistent caches would spare.
+for system in pow pow-none; do
+  grep -q "\"work\":\"kv_put\",.*\"threads\":8,.*\"config\":\"$system\"" rows.jsonl || fail "no row of kv_put, $system"
+  grep -q "\"work\":\"pow_recovery\",.*\"config\":\"$system\",.*\"stages\":{\"open\":[0-9.]*,\"load\":[0-9.]*}" rows.jsonl ||
+    fail "no parts of an opening, $system"
+done
+grep -q '"work":"pow_clean","structure":"live_none",.*"bytes_metadata_per_op":0.0,.*"file_per_live"' rows.jsonl ||
+  fail "no row of a file that nobody cleans, or something was copied"
+grep '"work":"pow_clean","structure":"live_50",.*"pow-none-inline"' rows.jsonl | grep -qv '"bytes_metadata_per_op":0.0,' ||
+  fail "no row of cleaning, or nothing was copied"
+for system in volatile raw-pow-cached level-in-place; do
+  grep -q "\"work\":\"eadr_level_50\",.*\"system\":\"$system-eadr\"" rows.jsonl || fail "no row of $system without write-backs"
+  grep -q "\"work\":\"eadr_level_50\",.*\"system\":\"$system\"" rows.jsonl || fail "no row of $system beside that"
+done
 for structure in ctree rbtree btree skiplist rtree hashmap; do
   grep -q "\"work\":\"map_insert\",\"structure\":\"$structure\"" rows.jsonl ||
     fail "no row of $structure"
@@ -107,6 +123,9 @@ grep -q '^Examples$' help.txt || fail "--help has no examples"
   --json one.jsonl >/dev/null 2>&1
 [ "$(wc -l <one.jsonl)" = 1 ] || fail "the choice of one variant gives another number"
 grep -q '"fences_per_op":1.0,' one.jsonl || fail "a log of whole objects takes not 1 fence"
+"$bench" --tiny --dir "$dir" --filter pow_clean --systems pow-none --threads 1 --json three.jsonl >/dev/null 2>&1
+[ "$(wc -l <three.jsonl)" = 5 ] || fail "the choice of files that are cleaned gives another number of rows"
+grep '"structure":"live_none"' three.jsonl | grep -q '"fences_per_op":1\.0' || fail "a section takes not 1 fence"
 
 # Mistakes.
 expect() {

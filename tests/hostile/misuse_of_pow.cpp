@@ -218,6 +218,7 @@ void pow_undo_copy(stage& s) {
   open_store in;
   in.for_bad_sections([&](auto* x) {
     REFUSED(SCUTE_E_NOTX, scute_pow_undo_copy(x, nullptr, nullptr, nullptr, 0));
+    REFUSED(SCUTE_E_NOTX, scute_pow_take_back(x, nullptr, 0));
   });
 }
 void pow_stream(stage& s) {

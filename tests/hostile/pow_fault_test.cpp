@@ -78,6 +78,32 @@ const std::vector<operation>& operations() {
          w.words.edit(5) = std::string(60000, 'e');
          s.commit();
        }},
+      // What an aborted section has streamed must not be missed by those behind it.
+      {"eager_aborted", true, false,
+       [](world& w) {
+         {
+           auto s = w.db.section(w.m, pow::later);
+           w.words.edit(3) = std::string(9000, 'e');
+           s.stream();
+           w.words.edit(5) = std::string(60000, 'e');
+           s.stream();
+         }
+         w.put(6, 70, 's');
+       }},
+      // An edit that has failed is made again, and the section aborts.
+      {"retried", true, false,
+       [](world& w) {
+         auto s = w.db.section(w.m);
+         for (int tries = 0; tries < 2; ++tries) try {
+             w.words.edit(3) = "changed";
+             w.words.edit(300) = "made";
+             w.words.erase(4);
+             break;
+           } catch (const std::bad_alloc&) {
+           } catch (const scute::error& e) {
+             if (e.which() != errc::nomem) throw;
+           }
+       }},
       {"growth", true, false,
        [](world& w) {
          auto s = w.db.section(w.m);

@@ -13,10 +13,10 @@ export LC_ALL=C
 
 root=$1 compile_commands=$2
 
-test_folders="install instructions layout compile_fail cli readme api containers demo bench report hostile support planted campaign workloads disk sim"
+test_folders="install instructions layout compile_fail cli readme api containers demo bench report hostile support planted campaign workloads disk sim pass"
 roots="src include tools sim tests fuzz bench examples workloads"
 # Compiled by the tests themselves, at test time.
-uncompiled='^tests/(compile_fail|install)/'
+uncompiled='^tests/(compile_fail|install|pass/programs|pass/refused)/'
 lines_max=450
 words='(^|[^A-Za-z0-9_])(TODO|FIXME|GTEST_SKIP|DISABLED_)'
 

@@ -26,6 +26,18 @@ class cells final : public keeper {
     texts[index].assign(reinterpret_cast<const char*>(bytes), n);
   }
 
+  // Where indexes are not chosen: a new one.
+  uint64_t make(section& s, std::string text) {
+    const uint64_t index = s.take_index(*t);
+    put(s, index, std::move(text));
+    return index;
+  }
+  // One that has this text, or none: SIZE_MAX.
+  uint64_t find(const std::string& text) const {
+    for (const auto& [index, there] : texts)
+      if (there == text) return index;
+    return SIZE_MAX;
+  }
   // Makes it or changes it.
   void put(section& s, uint64_t index, std::string text) {
     const auto at = texts.find(index);

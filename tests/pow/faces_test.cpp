@@ -362,6 +362,20 @@ TEST_P(Faces, MapsOfOtherTypesAreRefused) {
   EXPECT_EQ(code_of([&] { map<std::string, uint64_t> other(db, "words"); }), errc::type);
 }
 
+// A table, a vector and a single object of one type are three kinds of tables.
+TEST_P(Faces, KindsOfTablesAreToldApart) {
+  store db(path, small());
+  table<uint64_t> a(db, "table");
+  vector<uint64_t> b(db, "vector");
+  value<uint64_t> c(db, "value");
+  EXPECT_EQ(code_of([&] { vector<uint64_t> x(db, "table"); }), errc::type);
+  EXPECT_EQ(code_of([&] { value<uint64_t> x(db, "table"); }), errc::type);
+  EXPECT_EQ(code_of([&] { table<uint64_t> x(db, "vector"); }), errc::type);
+  EXPECT_EQ(code_of([&] { value<uint64_t> x(db, "vector"); }), errc::type);
+  EXPECT_EQ(code_of([&] { table<uint64_t> x(db, "value"); }), errc::type);
+  EXPECT_EQ(code_of([&] { vector<uint64_t> x(db, "value"); }), errc::type);
+}
+
 TEST_P(Faces, SharedLocks) {
   store db(path, small());
   value<account> v(db, "v");

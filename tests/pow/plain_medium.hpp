@@ -2,6 +2,7 @@
 // A file that is bytes in memory: every store is there at once.
 #pragma once
 
+#include <cerrno>
 #include <cstring>
 #include <functional>
 #include <span>
@@ -21,11 +22,16 @@ class plain_medium final : public medium::medium {
   const char* flush_name() const noexcept override { return "none"; }
   bool read(uint64_t offset, void* to, size_t n) const noexcept override {
     if (on_read) std::exchange(on_read, {})();
+    if (before_read) before_read();
     if (offset < lost_to && offset + n > lost_from) return false;
     return medium::read(offset, to, n);
   }
 
+  // The nth fence from now on does not make anything durable.
+  void fail_fence(uint64_t nth) { fails_in_ = nth; }
+  uint64_t fences = 0;
   mutable std::function<void()> on_read;              // once
+  static inline std::function<void()> before_read;    // each time
   static inline uint64_t lost_from = 0, lost_to = 0;  // cannot be read
 
  protected:
@@ -37,7 +43,13 @@ class plain_medium final : public medium::medium {
   void do_store(void* dst, const void* src, size_t n) noexcept override {
     std::memcpy(dst, src, n);
   }
-  void do_fence(writer&) noexcept override {}
+  void do_fence(writer&) noexcept override {
+    ++fences;
+    if (fails_in_ != 0 && --fails_in_ == 0) note_failure(EIO);
+  }
+
+ private:
+  uint64_t fails_in_ = 0;
 };
 
 }  // namespace scute::core::pow

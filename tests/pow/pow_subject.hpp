@@ -20,6 +20,7 @@ struct pow_kind {
   bool one_stream = false;
   uint64_t segments = 8, most = 8;
   uint64_t segment_size = 4096;
+  bool free_indexes = false;  // a second table, whose indexes are not chosen
 };
 
 class pow_subject final : public subject {
@@ -30,6 +31,7 @@ class pow_subject final : public subject {
 
   pow::store& store() { return *store_; }
   pow::cells& cells() { return *cells_; }
+  pow::cells& named() { return *named_; }
 
   // One section under these locks.
   template <typename Fn, typename... Locks>
@@ -116,6 +118,7 @@ class pow_subject final : public subject {
   void abandon() noexcept override {
     store_.reset();
     cells_.reset();
+    named_.reset();
   }
   std::string noun() const override { return "store"; }
   std::string place(std::span<const std::byte>, uint64_t offset) const override {
@@ -164,6 +167,9 @@ class pow_subject final : public subject {
   void found() {
     cells_ = std::make_unique<pow::cells>();
     cells_->t = &store_->attach("cells", 7, 0, true, *cells_);
+    if (!kind_.free_indexes) return;
+    named_ = std::make_unique<pow::cells>();
+    named_->t = &store_->attach("named", 8, 0, false, *named_);
   }
   std::byte* witness_at(uint64_t which) const {
     return memory_->bytes().data() + file_size() + which * 64;
@@ -172,7 +178,7 @@ class pow_subject final : public subject {
   pow_kind kind_;
   std::unique_ptr<memory> memory_;
   std::unique_ptr<pow::store> store_;
-  std::unique_ptr<pow::cells> cells_;
+  std::unique_ptr<pow::cells> cells_, named_;
 };
 
 }  // namespace scute::testing

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <stdexcept>
+
 #include "damaged_copy.hpp"
 #include "scenario_kinds.hpp"
 
@@ -99,6 +101,30 @@ pow_scenario cleaned(const named_kind& k) {
   clean();
   clean();
   clean();
+  return s;
+}
+
+// What was erased is made again when its tombstone has gone, and the segment where that lay is in use again (POW-16).
+pow_scenario buried(const named_kind& k) {
+  auto s = with("buried", k);
+  const uint64_t wide = k.kind.protect == pow::protection::always ? 9000 : 1300;
+  s.observe(all_of);
+  s.setup([](pow_subject& p) {
+    for (uint64_t i = 1; i < 5; ++i) p.put(i, "short");
+    for (uint64_t i = 1; i < 5; ++i) p.erase(i);
+  });
+  for (char c = 'a'; c < 'd'; ++c) {
+    for (uint64_t i = 7; i < 11; ++i)
+      s.step("make", [=](pow_subject& p) { p.put(i, std::string(wide, c)); });
+    s.step("clean", [](pow_subject& p) { p.store().clean(1); });
+    for (uint64_t i = 1; i < 3; ++i) {
+      s.step("make again", [=](pow_subject& p) { p.put(i, "again"); });
+      s.step("erase again", [=](pow_subject& p) { p.erase(i); });
+    }
+    s.step("count again", [](pow_subject& p) {
+      for (const auto& d : p.store().check(false, false).damage) throw std::logic_error(d.text);
+    });
+  }
   return s;
 }
 
@@ -293,7 +319,7 @@ const std::vector<pow_entry>& pow_scenarios() {
   static const std::vector<pow_entry> all = [] {
     std::vector<pow_entry> to;
     for (const named_kind* k : {&none, &always, &stream})
-      for (const auto make : {sections, reopened, created, cleaned, crowded, parts, growing,
+      for (const auto make : {sections, reopened, created, cleaned, buried, crowded, parts, growing,
                               compacted, ended, shared, spanned})
         add(to, *k, make);
     add_later_scenarios(to);

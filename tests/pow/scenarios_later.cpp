@@ -39,6 +39,19 @@ void sync_and_tell(pow_subject& p) {
     if (before[i] > p.witnessed(i)) p.witness(i, before[i]);
 }
 
+// From cell 1 to cell 2, and somebody is told.
+void copy_strict(pow_subject& p) {
+  uint64_t seen = 0;
+  p.section(
+      strict,
+      [&](pow::section& x) {
+        seen = p.number(1);
+        p.put_number(x, 2, seen);
+      },
+      p.b);
+  if (seen > p.witnessed(2)) p.witness(2, seen);
+}
+
 // The smallest such thing: few states, so that nearly all of them are looked at.
 pow_scenario pair(const named_kind& k) {
   auto s = with("later-pair", k);
@@ -60,17 +73,7 @@ pow_scenario chain(const named_kind& k) {
   s.in_thread(1).step("sync", sync_and_tell);
   s.in_thread(0).step("count", count_later);
   s.in_thread(1).step("copy", [](pow_subject& p) { copy_later(p, 1); });
-  s.in_thread(1).step("a strict one", [](pow_subject& p) {
-    uint64_t seen = 0;
-    p.section(
-        strict,
-        [&](pow::section& x) {
-          seen = p.number(1);
-          p.put_number(x, 2, seen);
-        },
-        p.b);
-    if (seen > p.witnessed(2)) p.witness(2, seen);
-  });
+  s.in_thread(1).step("a strict one", copy_strict);
   return s;
 }
 
@@ -189,6 +192,88 @@ pow_scenario later_aborted(const named_kind& k) {
   return s;
 }
 
+// A strict section streams some of it and is aborted, right behind a later one in its lane (POW-13).
+pow_scenario later_abandoned(const named_kind& k) {
+  auto s = with("later-abandoned", k);
+  s.setup(start_from_nothing);
+  s.observe(follows);
+  const auto abandon = [](pow_subject& p) {
+    pow::section x(p.store().parts(), strict);
+    p.cells().put(x, 5, "never");
+    x.stream();
+  };
+  for (const bool tells : {true, false}) {
+    s.step("count", count_later);
+    s.step("strict, aborted", abandon);
+    if (tells)
+      s.step("sync", sync_and_tell);
+    else
+      s.step("strict", [](pow_subject& p) { p.put(6, "something else"); });
+    s.step("count", count_later);
+    s.step("copy", [](pow_subject& p) { copy_later(p, 1); });
+  }
+  return s;
+}
+
+// One thread replaces an object, later, under one lock; another one makes an object of its own under another lock, and
+// none of the two sees the other. The index of what was replaced is free (POW-14).
+pow_scenario later_reused(const named_kind& k) {
+  named_kind free = k;
+  free.kind.free_indexes = true;
+  auto s = with("later-reused", free);
+  s.setup([](pow_subject& p) {
+    p.section(strict, [&](pow::section& x) { p.named().make(x, "first"); });
+  });
+  const auto whole = [](pow_subject& p) {
+    uint64_t firsts = 0, others = 0;
+    for (const auto& [index, text] : p.named().texts) (text == "other" ? others : firsts) += 1;
+    return firsts == 1 && others >= p.witnessed(0) ? "whole" : "torn: " + p.named().all();
+  };
+  for (uint64_t t = 0; t < 2; ++t) s.in_thread(t).observe(whole);
+  for (int i = 0; i < 3; ++i) {
+    s.in_thread(0).step("replace", [](pow_subject& p) {
+      p.section(
+          later,
+          [&](pow::section& x) {
+            for (const auto& [index, text] : p.named().texts)
+              if (text == "first") {
+                p.named().erase(x, index);
+                break;
+              }
+            p.named().make(x, "first");
+          },
+          p.a);
+    });
+    s.in_thread(1).step("make", [](pow_subject& p) {
+      p.section(strict, [&](pow::section& x) { p.named().make(x, "other"); }, p.b);
+      p.witness(0, p.witnessed(0) + 1);
+    });
+  }
+  s.in_thread(0).step("sync", [](pow_subject& p) { p.store().sync(); });
+  s.in_thread(0).step("make", [](pow_subject& p) {
+    p.section(strict, [&](pow::section& x) { p.named().make(x, "other"); }, p.a);
+  });
+  return s;
+}
+
+// While one thread syncs, another one ends a section in a lane that the sync has looked at already, and a third one names that
+// in a lane which it has not (POW-15).
+pow_scenario later_overtaken(const named_kind& k) {
+  auto s = with("later-overtaken", k);
+  s.setup(start_from_nothing);
+  for (uint64_t t = 0; t < 3; ++t) s.in_thread(t).observe(follows);
+  s.in_thread(0).step("count", count_later);
+  s.in_thread(1).step("copy", [](pow_subject& p) { copy_later(p, 1); });
+  s.in_thread(2).step("have lanes", [](pow_subject& p) {
+    for (uint32_t lane = 1; lane < 4; ++lane) p.store().parts().lane_at(lane);
+  });
+  for (int i = 0; i < 6; ++i) {
+    s.in_thread(2).step("sync", [](pow_subject& p) { p.store().sync(); });
+    s.in_thread(2).step("a strict one", copy_strict);
+  }
+  return s;
+}
+
 // Sections of one stream give their locks back early: what another one has seen, and told, has to be there.
 pow_scenario told(const named_kind& k) {
   auto s = with("told", k);
@@ -214,7 +299,8 @@ pow_scenario told(const named_kind& k) {
 
 void add_later_scenarios(std::vector<pow_entry>& to) {
   for (const named_kind* k : {&none, &always})
-    for (const auto make : {pair, chain, carried, later_cleaned, later_alone, later_aborted})
+    for (const auto make : {pair, chain, carried, later_cleaned, later_alone, later_aborted,
+                            later_abandoned, later_reused, later_overtaken})
       add(to, *k, make);
   for (const named_kind* k : {&none, &stream}) add(to, *k, told);
   add(to, none, later_marked);

@@ -24,7 +24,7 @@ class Store : public ::testing::TestWithParam<protection> {
     shape how;
     how.protect = GetParam();
     how.segment_size = 72 * 1024;
-    how.segments = 8;
+    how.segments = segments;
     how.version = version;
     for (uint8_t& b : how.uuid) b = static_cast<uint8_t>(b + 3);
     wish w;
@@ -70,6 +70,7 @@ class Store : public ::testing::TestWithParam<protection> {
   }
 
   uint32_t version = file_version;  // that make() makes
+  uint64_t segments = 8;            // of these; there is room for eight
   static constexpr size_t file_bytes = first_segment + size_t{8} * 72 * 1024;
   struct given_back {
     void operator()(std::byte* p) const { std::free(p); }

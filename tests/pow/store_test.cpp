@@ -295,6 +295,71 @@ TEST_P(Unprotected, TheCleanerKeepsWhatItCannotRead) {
   EXPECT_TRUE(db->check(false, true).damage.empty());
 }
 
+// POW-16: the bytes that count are those that entries know of, whatever tombstones were dropped.
+TEST_P(Store, TombstonesThatWereDroppedCountNowhere) {
+  make();
+  const auto erase = [this](uint64_t i) {
+    section s(db->parts(), durability::strict);
+    c->erase(s, i);
+    s.commit();
+  };
+  for (int round = 0; round < 4; ++round) {
+    for (uint64_t i = 0; i < 30; ++i) put(i, std::string(2000, 'a'));
+    for (uint64_t i = 0; i < 30; ++i) erase(i);
+    db->clean(100);
+    for (uint64_t i = 0; i < 3; ++i) put(100 + i, std::string(30'000, 'x'));
+    for (uint64_t i = 0; i < 30; ++i) put(i, "again");
+    for (const auto& d : db->check(false, true).damage) ADD_FAILURE() << round << ": " << d.text;
+  }
+}
+
+// POW-7: locks come and go, and what was noted of them goes with the next syncs.
+TEST_P(Store, NothingIsKeptOfLocksUnderWhichAllIsDurable) {
+  make();
+  const auto locks = std::make_unique<char[]>(100'000);
+  for (uint64_t i = 0; i < 100'000; ++i) {
+    section s(db->parts(), durability::later);
+    s.add_lock(&locks[i], [](void*) {});
+    c->put(s, i % 10, "text");
+    s.commit();
+    if (i % 100 == 0) db->sync();
+  }
+  EXPECT_LT(db->parts().locks.size(), 10'000U);
+}
+
+// POW-14: without an index that is free for certain there is another one, and when there is none what was erased becomes durable.
+TEST_P(Store, IndexesComeBackWhenTheirEraseIsDurable) {
+  make();
+  cells free;
+  free.t = &db->attach("free", 8, 0, false, free);
+  const auto make_one = [&](durability how) {
+    section s(db->parts(), how);
+    const uint64_t index = free.make(s, "text");
+    s.commit();
+    return index;
+  };
+  const auto erase = [&](uint64_t index) {
+    section s(db->parts(), durability::later);
+    free.erase(s, index);
+    s.commit();
+  };
+  EXPECT_EQ(make_one(durability::strict), 0U);
+  erase(0);
+  EXPECT_EQ(make_one(durability::later), 1U);
+  db->sync();
+  EXPECT_EQ(make_one(durability::later), 0U);
+  erase(0);
+  // No index is left above.
+  section s(db->parts(), durability::later);
+  s.insert(*free.t, db->parts().index_max() - 1);
+  const lane& l = *db->parts().find_lane(s.where().number);
+  EXPECT_LT(l.durable(), l.finished());
+  EXPECT_EQ(s.take_index(*free.t), 0U);
+  EXPECT_EQ(l.durable(), l.finished());
+  EXPECT_EQ(s.take_index(*free.t), db->parts().index_max());
+  s.abort();
+}
+
 // POW-10: what was written outside of sections is found.
 TEST_P(Store, ComparesMemoryWithTheFile) {
   make();

@@ -40,6 +40,7 @@ for paper in data["papers"]:
             assert not set(spec) - known, here
             assert (spec["quantity"] in papers.PAIRS) == ("against" in spec), here
             assert spec["quantity"] in {**papers.PAIRS, **papers.SINGLES}, here
+            assert (spec["quantity"] in ("stage", "stage_gb_per_s")) == ("stage" in spec), here
             assert papers.measure(rows, spec), f"{here}: no rows"
             assert "mean" not in spec or spec["quantity"] in ("throughput", "time"), f"{here}: no mean of these"
 names = {f"{p['name']} {f['figure']}" for p in data["papers"] for f in p["figures"]}
@@ -74,8 +75,8 @@ line = ('{"work": "w", "size": 64, "threads": 1, "system": "scute", "config": "%
 two = Rows([parse(line % ("a", 100, 300)), parse(line % ("b", 250, 400))])
 for quantity, value in {"throughput": 2.5, "time": 0.4, "saved": 60, "more": -60, "lost": -150,
                         "gained": 150, "bytes": 75, "us": 0.1, "gb_per_s": 6, "untested": 25,
-                        "stage": 50}.items():
-    spec = {"quantity": quantity, "of": "a", "works": ["w"], "stage": "parity"}
+                        "stage": 50, "stage_gb_per_s": 15}.items():
+    spec = {"quantity": quantity, "of": "a", "works": ["w"], "stage": "parity" if quantity == "stage" else "parity_write"}
     if quantity in papers.PAIRS:
         spec["against"] = "b"
     (found,) = papers.measure(two, spec)

@@ -31,8 +31,8 @@ Only one wire.
 TEXT
 expect 0 "$python" "$tool" adopt raw new --seconds 3720 --ran "./dev bench --rounds 3"
 rows=$(wc -l <raw/results.jsonl)
-has err.txt "$rows rows, 23 plots"
-[ "$(grep -c '^drawing ' err.txt)" = 24 ] || fail "not a line of progress per plot"
+has err.txt "$rows rows, 28 plots"
+[ "$(grep -c '^drawing ' err.txt)" = 29 ] || fail "not a line of progress per plot"
 cmp raw/results.jsonl new/results.jsonl
 
 r=new/report.md
@@ -63,7 +63,7 @@ has $r '2 / 4 / 256'
 # Targets come from the rows, and are held against libpmemobj-huge: 2.99 times insert the hash map, 3.00 remove.
 # Plain libpmemobj stands beside it and decides nothing. The golden file says what instructions are.
 has $r '# Benchmark report: Abacus 9'
-grep -q '^Met on Abacus 9: of instructions [0-4] of 4; of times 1[0-9] of 46\.$' $r || fail "targets met"
+grep -q '^Met on Abacus 9: of instructions [0-4] of 4; of times [23][0-9] of 86\.$' $r || fail "targets met"
 grep -q "^| target .* measured | *over libpmemobj's | *|\$" $r || fail "the peers' columns"
 grep -q "^| hashmap remove .* ≥ 3× .* 3\.00× .* 5\.00× .* met |\$" $r || fail "hashmap remove should be met"
 grep -q "^| hashmap insert .* ≥ 3× .* 2\.99× .* 4\.98× .*\*\*missed\*\* |\$" $r || fail "hashmap insert should be missed"
@@ -83,6 +83,28 @@ read -r logfree redo spec bare < <(sed -n 's/^overwrite 3 of 64  *//p' new/instr
 grep -q "^| overwrite 3 of 64  *|  *$logfree |  *$redo |  *$spec |  *$bare |  *≤ 2300 |" $r || fail "instructions"
 grep -q '^| map get  *|\(  *[0-9]* |\)\{4\}  *|  *|$' $r || fail "instructions without a goal"
 
+# Persist-on-write files: 4 maps and half look-ups, 3 parts of transactions, 4 settings of level hashing, protected and not;
+# the disk; opening at 64 + 16 ms for 32 MiB of which half is live; cleaning, 400 ns without and 500 and 650 with it.
+[ "$(grep -cE '^\| pow(-none)? (bplus_tree|rbtree|hashmap|skiplist|tpcc|tatp|level|kv_put)' $r)" = 34 ] || fail "targets of pow"
+grep -q '^| pow-none rbtree .* ≥ 3× .* 1\.2.× .* 2\.0.× .*\*\*missed\*\* |$' $r || fail "pow-none against both peers"
+grep -q '^| pow-none kv_put  *|.*pwrite.* ≤ 1\.15× .* 1\.[01].× .* met |$' $r || fail "pow-none on a disk"
+grep -q '^| pow kv_put 8 threads .*rocksdb.* ≥ 2× .* 0\.1.× .*\*\*missed\*\* |$' $r || fail "pow on a disk, 8 threads"
+grep -q '^| pow recovery .* ≥ 1 GiB/s .* 0\.19 GiB/s .*\*\*missed\*\* |$' $r || fail "how fast files are opened"
+grep -q '^| pow recovery 2 threads .* 0\.1[56] GiB/s .*\*\*missed\*\* |$' $r || fail "the same for each of two"
+grep -q '^| pow cleaner 33  .* ≤ 25 % .* \(19\|20\)\.. % .* met |$' $r || fail "what a thread that cleans takes"
+grep -q '^| pow cleaner 33 inline .* 3[89]\.. % .*\*\*missed\*\* |$' $r || fail "what cleaning inline takes"
+grep -q '^| pow cleaner bytes .* ≤ 1× .* 1\.00× .* met |$' $r || fail "what the cleaner writes"
+grep -q '^| pow file .* ≤ 2× .* 2\.00× .* met |$' $r || fail "the size of the file"
+grep -q '^| 128 MiB, 50 % live *| 256 B .* 268\.44 ms | *67\.11 ms | *2[45][0-9][0-9] | *0\.1[89] | *[12][0-9]\.[0-9]× |$' $r ||
+  fail "the table of openings"
+# Reading goes with the file's size and less with threads; by the byte with these alone. The other part is one thread's.
+sed -n '/^### What the time of opening goes with/,/^ENTS/p' $r >goes
+grep -q '^| 36 files ' goes || fail "files that were opened"
+grep -q '^| read, test, decide: time per byte *| *0\.000 | *0\.000 | *0\.000 | *0\.000 | *-1\.000 |$' goes || fail "correlations"
+grep -q '^| hand over to the program: time per byte *| *-\?0\.000 | .* | *1\.000 | *-\?0\.000 |$' goes || fail "correlations of the second part"
+grep -q '^| 50 *| pow-none-inline .* 56 % | *1\.00 | *2\.00 |' $r || fail "the table of cleaning"
+grep -q '^| what PMDK gains by eADR, on average *| 21 % *| 25\.0 to 25\.0 %' $r || fail "eADR"
+
 # Both peers stand in every cell, floors in the tables of objects.
 grep -q '^| libpmemobj-huge .* ±[0-9]*% (1\.2.×) ' $r || fail "no row of libpmemobj-huge"
 grep -q '^| libpmemobj  *|.* ±[0-9]*% \*\*0\.[78].×\*\* ' $r || fail "libpmemobj beside libpmemobj-huge"
@@ -100,7 +122,7 @@ grep -q '^\*\*.*\*\*ctree insert\*\*, .*\*\*hashmap get\*\*, .*: NOT EXPLAINED$'
 has slower '**free 4 KiB**, **free 4 KiB 2 threads**: Nobody knows.'
 ! grep -q '^| \(hashmap insert\|free 64 B\) ' slower || fail "hashmap insert and free of 64 bytes are not slower"
 has $r '**kv_put 8 threads**: Only one wire.'
-grep -q '^\*\*.*\*\*maps\*\*, \*\*run time\*\*: NOT EXPLAINED$' $r || fail "unexplained misses"
+grep -q '^\*\*.*\*\*maps\*\*, .*\*\*pow rbtree\*\*, .*\*\*run time\*\*: NOT EXPLAINED$' $r || fail "unexplained misses"
 has err.txt 'NOT EXPLAINED: hashmap get'
 ! grep -q '^### Where the default is slower than libpmemobj$' $r || fail "rows that lose to libpmemobj-huge anyway"
 

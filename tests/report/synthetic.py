@@ -75,7 +75,7 @@ for structure, size in STRUCTURES.items():
 APPLICATIONS = ("genome", "intruder", "kmeans-low", "kmeans-high", "labyrinth", "ssca2", "vacation-low",
                 "vacation-high", "yada")
 STAMP = [("scute", c, 800 - 100 * i) for i, c in enumerate(("redo-none", "redo-mlpc", "logfree-mlpc", "spec-flush",
-                                                            "spec-none"))]
+                                                            "spec-none-in-place", "spec-none"))]
 STAMP += [("libpmemobj", "tx", 1000), ("libpmemobj-huge", "tx", 900), ("no-log", "flush", 250),
           ("volatile", "malloc", 200)]
 for n, structure in enumerate(APPLICATIONS):
@@ -100,12 +100,13 @@ for work in "abcdef":
                     slow = factor(config) * (0.6 if system == "libpmemobj-huge" else 1)
                     add(f"ycsb_{work}", size, threads, system, config, 500 * slow,
                         distribution=distribution)
-RAW_POW = [f"raw-pow{m}{c}{p}" for m in ("", "-medium") for c in ("", "-cached") for p in ("", "-padded")]
-ENTS = [("scute", "redo-none"), ("scute", "logfree-mlpc"), ("libpmemobj", "tx"), ("libpmemobj-huge", "tx"),
-        ("volatile", "malloc")] + [(r, "floor") for r in RAW_POW]
+WAYS = [f"{m}{c}{p}" for m in ("", "-medium") for c in ("", "-cached") for p in ("", "-padded")]
+ENTS = [("scute", "redo-none"), ("scute", "logfree-mlpc"), ("scute", "pow"), ("libpmemobj", "tx"),
+        ("libpmemobj-huge", "tx"), ("volatile", "malloc")]
+ENTS += [("scute", f"pow-none{w}") for w in WAYS] + [(f"raw-pow{w}", "floor") for w in WAYS]
 for threads in (1, 2):
     for system, config in ENTS:
-        if threads == 2 and system.startswith("raw-pow-"):
+        if threads == 2 and (system.startswith("raw-pow-") or config.startswith("pow-none-")):
             continue
         slow = (0.6 if system == "libpmemobj-huge" else 1) * factor(config)
         for size in (8,):
@@ -123,8 +124,40 @@ for load in range(20, 100, 10):
         for work in ("ents_level_50", "ents_level_95"):
             for distribution in ("zipfian", "uniform"):
                 add(work, 31, 1, system, config, 350 * slow, structure=f"load_{load}", distribution=distribution)
+EADR = [("libpmemobj", "tx", 1000, 800), ("raw-pow-cached", "floor", 500, 450), ("raw-pow", "floor", 400, 400),
+        ("volatile", "malloc", 100, 100)]
+for system, config, adr, eadr in [*EADR, ("level-in-place", "words", 300, 150)]:
+    for end, ns in (("", adr), ("-eadr", eadr)):
+        if system != "level-in-place":
+            for structure in ("bplus_tree", "rbtree", "hashmap", "skiplist"):
+                add("eadr_read_update", 8, 1, system + end, config, ns, structure=structure)
+            add("eadr_tatp", 128, 1, system + end, config, ns, structure="whole")
+            add("eadr_tpcc", 0, 1, system + end, config, ns * 20, structure="orders")
+        for work in ("eadr_level_50", "eadr_level_95"):
+            for distribution in ("zipfian", "uniform"):
+                add(work, 31, 1, system + end, config, ns, structure="load_60", distribution=distribution)
+# A file is opened at 2 ns per byte by one thread, handed over at 1 ns per byte that is live; half of the first by two.
+for mib in (32, 128):
+    for size in (64, 256, 1024):
+        for live in (25, 50, 90):
+            for threads in (1, 2):
+                moved = mib << 20
+                stages = {"open": 2.0 * moved / threads, "load": moved * live / 100}
+                add("pow_recovery", size, threads, "scute", "pow-none", sum(stages.values()), read_per_op=moved,
+                    stages=stages, structure=f"{mib}m_live_{live}")
+                add("pow_recovery", size, threads, "read", "stream", moved / 8 / threads, read_per_op=moved,
+                    structure=f"{mib}m_live_{live}")
+for threads in (1, 2):
+    add("pow_clean", 256, threads, "scute", "pow-none", 400, structure="live_none", stages={"file_per_live": 3.5},
+        **{**counters("scute", "spec", 304), "bytes_log_per_op": 304.0})
+    for live, ns in ((20, 450), (33, 500), (50, 700), (67, 1100), (80, 2000)):
+        for config, more in (("pow-none", 1.0), ("pow-none-inline", 1.3)):
+            add("pow_clean", 256, threads, "scute", config, ns * more, structure=f"live_{live}",
+                deferred_ns_per_op=10.0, stages={"file_per_live": 100 / live},
+                **{**counters("scute", "spec", 304), "bytes_log_per_op": 304.0,
+                   "bytes_metadata_per_op": 304.0 * live / (100 - live)})
 for threads in (1, 8):
-    for system, config, us in (("scute", "logfree-mlpc", 150), ("lmdb", "writemap", 290),
+    for system, config, us in (("scute", "logfree-mlpc", 150), ("scute", "pow", 150), ("scute", "pow-none", 120), ("lmdb", "writemap", 290),
                                ("sqlite", "wal-full", 160), ("rocksdb", "sync", 210 / threads),
                                ("pwrite", "fdatasync", 110)):
         add("kv_put", 256, threads, system, config, us * 1e3 * threads, p50_ns=us * 0.9e3 * threads,

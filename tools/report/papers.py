@@ -33,8 +33,9 @@ SINGLES = {
     "gb_per_s": lambda r, spec: r.gb_per_s,
     "untested": lambda r, spec: None if r.number("untested") is None else r.number("untested") * 100,
     "stage": lambda r, spec: _stage(r, spec["stage"]),
+    "stage_gb_per_s": lambda r, spec: _stage_rate(r, spec["stage"]),
 }
-UNITS = {"throughput": "×", "time": "×", "gb_per_s": " GB/s", "us": " µs", "times": "×"}
+UNITS = {"throughput": "×", "time": "×", "gb_per_s": " GB/s", "stage_gb_per_s": " GB/s", "us": " µs", "times": "×"}
 NOT_HERE = "not in this run"
 WHERE_MAX = 6  # so many places are listed one by one; of more, the range
 
@@ -51,6 +52,13 @@ def _stage(row: Row, part: str) -> float | None:
         return None
     found = [float(v) for name, v in stages.items() if part in name]
     return sum(found) / sum(stages.values()) * 100 if found else None
+
+
+def _stage_rate(row: Row, part: str) -> float | None:
+    """How fast that stage went over what the row reads."""
+    moved = row.number("read_per_op")
+    ns = float((row.fields.get("stages") or {}).get(part, 0))
+    return None if moved is None or ns <= 0 else moved / ns
 
 
 def unit(quantity: str) -> str:
@@ -96,10 +104,15 @@ def ours(rows: Rows, claim: dict[str, Any]) -> str:
     spec = claim["ours"]
     if spec is None:
         return f"— ({claim['why']})"
-    if spec.get("against") == PEER:  # the fair one first
+    if _has_fair(spec):  # the fair one first
         fair, plain = _shown(rows, {**spec, "against": PEER_HUGE}), _shown(rows, spec)
         return "; ".join(t for t in (fair, f"over {PEER} {plain}" if plain else "") if t) or NOT_HERE
     return _shown(rows, spec) or NOT_HERE
+
+
+def _has_fair(spec: dict[str, Any]) -> bool:
+    """Beside the peer there is a fair one, but where the peer is held against itself."""
+    return spec.get("against") == PEER and not spec["of"].startswith(PEER)
 
 
 def _shown(rows: Rows, spec: dict[str, Any]) -> str:
@@ -157,4 +170,4 @@ def _how(claim: dict[str, Any]) -> str:
     if spec is None:
         return ""
     against = spec.get("against")
-    return spec["of"] + (f" : {PEER_HUGE if against == PEER else against}" if against else "")
+    return spec["of"] + (f" : {PEER_HUGE if _has_fair(spec) else against}" if against else "")

@@ -11,6 +11,7 @@ import instructions
 import machine as machines
 import papers
 import protection_plots
+import recoveries
 import stamp_plots
 import summary
 import tables
@@ -45,6 +46,9 @@ SECTIONS: tuple[Section, ...] = (
     ("STAMP over the cap of the log", (stamp_plots.CAP,), (stamp_plots.log_cap,), tables.by_structure),
     ("Maps, TATP and TPC-C as ENTS ran them", ents_plots.WORKS, (ents_plots.works,), tables.by_cell),
     ("Level hashing", ("ents_level_",), (ents_plots.level,), tables.by_cell),
+    ("Works of ENTS without write-backs", ("eadr_",), (ents_plots.eadr,), tables.by_cell),
+    ("Opening and cleaning persist-on-write files", (recoveries.RECOVERY, recoveries.CLEAN), (recoveries.curves,),
+     recoveries.tables),
     ("Durable records on a disk", ("kv_",), (transaction_plots.durable,), tables.by_threads),
     ("Where the time of a commit goes", ("stages",), (protection_plots.stages,), tables.stages),
     ("Policies of testing checksums", ("policy_",), (protection_plots.policies,), tables.by_size),

@@ -9,6 +9,7 @@ from typing import Iterator
 
 import instructions
 import markdown
+import pow_targets
 import series
 import slower
 import units
@@ -93,8 +94,9 @@ def _durable(rows: Rows) -> Iterator[Verdict]:
         for size in sorted(at.distinct("size")) or [0]:
             here = at.where(size=size)
             # The default, or what is protected most like it, if that is what a disk gets.
-            own = here.first(name=DEFAULT) or min(here.where(system="scute"), key=lambda r: r.ns,
-                                                  default=None)
+            own = here.first(name=DEFAULT) or min(
+                here.where(system="scute").filter(lambda r: r.name not in (pow_targets.NAME, pow_targets.BARE)),
+                key=lambda r: r.ns, default=None)
             peers = here.where(system=DISK_PEERS)
             best = min(peers, key=lambda r: r.ns, default=None)
             value = best.ns / own.ns if own is not None and best is not None else None
@@ -118,7 +120,8 @@ def _run(machine: dict[str, object]) -> Iterator[Verdict]:
 
 
 def times(rows: Rows, machine: dict[str, object]) -> list[Verdict]:
-    return [*_objects(rows), *_maps(rows), *_ycsb(rows), *_durable(rows), *_run(machine)]
+    return [*_objects(rows), *_maps(rows), *_ycsb(rows), *_durable(rows), *pow_targets.verdicts(rows),
+            *_run(machine)]
 
 
 def section(rows: Rows, machine: dict[str, object], counts: instructions.Counts,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Objects in DRAM that a persist-on-write store keeps: one table of objects of all sizes, edited through the C interface, undo
 // included. A pointer is the address; what the store needs to know of the object lies before it.
+//
+// Its ways are those of Figures 5 and 6 of the ENTS paper, through the store's own interface.
 #pragma once
 
 #include <scute/pow.hpp>
@@ -9,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <memory_resource>
 #include <new>
 #include <span>
 #include <type_traits>
@@ -18,6 +21,14 @@
 #include "workloads/stores/volatile_store.hpp"
 
 namespace scute::workloads {
+
+/// `cached`: a section is a later one and a sync, which is how the store writes by cached stores and write-backs instead
+/// of non-temporal stores; its locks are given back before the sync. `padded`: an object is written in whole lines.
+/// `data`: where the objects are; null: on the heap.
+struct pow_ways {
+  bool cached = false, padded = false;
+  std::pmr::memory_resource* data = nullptr;
+};
 
 class pow_store {
   struct alignas(16) header {
@@ -58,8 +69,7 @@ class pow_store {
     void destroy(ptr<T> p) {
       header* const h = header_of(p.address());
       pow::detail::check(scute_pow_erase(section_, store_.table_, h->id));
-      pow::detail::check(scute_pow_undo(
-          section_, nullptr, [](void*, void* what) { std::free(what); }, &store_, h));
+      pow::detail::check(scute_pow_undo(section_, nullptr, release, &store_, h));
     }
 
    private:
@@ -70,21 +80,26 @@ class pow_store {
   };
 
   // The store stays the caller's; it has to be new.
-  explicit pow_store(pow::store& s) : handle_(s.native_handle()) {
+  explicit pow_store(pow::store& s, pow_ways ways = {}) : handle_(s.native_handle()), ways_(ways) {
     scute_pow_keeper k{};
     k.struct_size = sizeof k;
     k.arg = this;
     k.measure = [](void* arg, uint64_t index) -> int64_t {
-      return (*static_cast<pow_store*>(arg)->objects_.find(index))->size;
+      auto* const me = static_cast<pow_store*>(arg);
+      return me->written_size((*me->objects_.find(index))->size);
     };
     k.encode = [](void* arg, uint64_t index, void* to) {
-      header* const h = *static_cast<pow_store*>(arg)->objects_.find(index);
+      auto* const me = static_cast<pow_store*>(arg);
+      header* const h = *me->objects_.find(index);
       std::memcpy(to, h->bytes(), h->size);
+      std::memset(static_cast<std::byte*>(to) + h->size, 0, me->written_size(h->size) - h->size);
     };
     k.load = [](void*, uint64_t, const void*, uint32_t) -> int { return SCUTE_E_EXISTS; };
     pow::detail::check(scute_pow_table_open(handle_, "objects", &k, &table_));
   }
-  ~pow_store() { std::free(root_); }
+  ~pow_store() {
+    if (root_ != nullptr) release(this, root_);
+  }
   pow_store(const pow_store&) = delete;
   pow_store& operator=(const pow_store&) = delete;
 
@@ -121,7 +136,8 @@ class pow_store {
   template <class Begin, class F>
   auto in(Begin&& begin, F&& body) {
     scute_pow_section* s = nullptr;
-    pow::detail::check(scute_pow_begin(handle_, SCUTE_POW_STRICT, &s));
+    pow::detail::check(
+        scute_pow_begin(handle_, ways_.cached ? SCUTE_POW_LATER : SCUTE_POW_STRICT, &s));
     struct ending {
       scute_pow_section* s;
       ~ending() {
@@ -129,27 +145,44 @@ class pow_store {
       }
       void commit() { pow::detail::check(scute_pow_commit(std::exchange(s, nullptr))); }
     } end{s};
+    const auto finish = [&] {
+      end.commit();
+      if (ways_.cached) pow::detail::check(scute_pow_sync(handle_));
+    };
     begin(s);
     tx t(*this, s);
     if constexpr (std::is_void_v<decltype(body(t))>) {
       body(t);
-      end.commit();
+      finish();
     } else {
       auto result = body(t);
-      end.commit();
+      finish();
       return result;
     }
   }
+  static void release(void* who, void* what) {
+    const auto& s = *static_cast<pow_store*>(who);
+    auto* const h = static_cast<header*>(what);
+    if (s.ways_.data != nullptr)
+      s.ways_.data->deallocate(h, sizeof(header) + h->size, alignof(header));
+    else
+      std::free(h);
+  }
+  uint32_t written_size(uint32_t size) const noexcept {
+    return ways_.padded ? (size + 63) / 64 * 64 : size;
+  }
   header* make(scute_pow_section* s, uint32_t size) {
-    auto* const h = static_cast<header*>(std::malloc(sizeof(header) + size));
-    if (h == nullptr) throw std::bad_alloc();
+    void* const place = ways_.data != nullptr
+                            ? ways_.data->allocate(sizeof(header) + size, alignof(header))
+                            : std::malloc(sizeof(header) + size);
+    if (place == nullptr) throw std::bad_alloc();
+    auto* const h = static_cast<header*>(place);
     h->size = size;
     const int made = scute_pow_new(s, table_, SCUTE_POW_ANY, &h->id);
-    if (made < 0) std::free(h);
+    if (made < 0) release(this, h);
     pow::detail::check(made);
     objects_.at(h->id & SCUTE_POW_INDEX_MASK) = h;
-    pow::detail::check(
-        scute_pow_undo(s, [](void*, void* what) { std::free(what); }, nullptr, this, h));
+    pow::detail::check(scute_pow_undo(s, release, nullptr, this, h));
     return h;
   }
   void save(scute_pow_section* s, header* h) {
@@ -163,6 +196,7 @@ class pow_store {
   }
 
   scute_pow* handle_;
+  pow_ways ways_;
   scute_pow_table* table_ = nullptr;
   pow::detail::slab<header*> objects_;
   header* root_ = nullptr;

@@ -50,8 +50,21 @@ class keeper {
     check(scute_pow_new(s, table_, index, &id));
     return id;
   }
+  /// The same, and then(id), without which there is no such object.
+  template <class Then>
+  uint64_t new_object(scute_pow_section* s, uint64_t index, Then&& then) const {
+    const uint64_t id = new_object(s, index);
+    or_take_back(s, id, [&] { then(id); });
+    return id;
+  }
   void erase_object(scute_pow_section* s, uint64_t id) const {
     check(scute_pow_erase(s, table_, id));
+  }
+  /// Behind edit_object() or erase_object(): on_abort(s, save(), back). If there is no memory for that the object is as it
+  /// was, and the next edit is the first one again.
+  template <class Save, class Back>
+  void on_abort_of(scute_pow_section* s, uint64_t id, Save&& save, Back back) {
+    or_take_back(s, id, [&] { on_abort(s, save(), back); });
   }
   /// Undo: back(face, saved) if the section aborts; saved is destroyed at its end in any case.
   template <class Saved, class Back>
@@ -70,6 +83,15 @@ class keeper {
 
  private:
   friend Face;  // alone derives from a keeper of its own name
+  template <class Fn>
+  void or_take_back(scute_pow_section* s, uint64_t id, Fn&& fn) const {
+    try {
+      fn();
+    } catch (...) {
+      scute_pow_take_back(s, table_, id);
+      throw;
+    }
+  }
   template <class Saved, class Back>
   void keep(scute_pow_section* s, Saved saved, Back) {
     auto kept = std::make_unique<Saved>(std::move(saved));
@@ -84,12 +106,15 @@ class keeper {
     static_cast<void>(kept.release());
   }
 
-  keeper(store& s, const std::string& name, uint32_t type, uint32_t size, bool chooses)
+  /// type_before: of files that were made when tables of several kinds had the same numbers; 0: the same.
+  keeper(store& s, const std::string& name, uint32_t type, uint32_t size, bool chooses,
+         uint32_t type_before = 0)
       : store_(s.native_handle()), bytes_each_(size) {
     k_.struct_size = sizeof k_;
     k_.type = type;
     k_.size = size;
     k_.chooses_indexes = chooses;
+    k_.type_before = type_before;
     k_.arg = static_cast<Face*>(this);
     k_.measure = [](void* arg, uint64_t index) noexcept -> int64_t {
       measured().of = nullptr;

@@ -82,7 +82,8 @@ class basic_map : private keeper<basic_map<Container, K, V>> {
     const auto there = all_.find(key);
     if (there == all_.end()) return add(s, key);
     node& n = there->second;
-    if (this->edit_object(s, n.id)) this->on_abort(s, saved{key, n}, put_back{});
+    if (this->edit_object(s, n.id))
+      this->on_abort_of(s, n.id, [&] { return saved{key, n}; }, put_back{});
     return n.value;
   }
   V& insert_or_assign(const K& key, V value) {
@@ -97,7 +98,8 @@ class basic_map : private keeper<basic_map<Container, K, V>> {
     if (there == all_.end()) return false;
     // First: if another section edits it, nothing of it may be put back.
     this->erase_object(s, there->second.id);
-    this->on_abort(s, saved{there->first, there->second}, put_back{});
+    this->on_abort_of(
+        s, there->second.id, [&] { return saved{there->first, there->second}; }, put_back{});
     slab_.at(index_of(there->second.id)) = nullptr;
     all_.erase(there);
     return true;
@@ -133,8 +135,10 @@ class basic_map : private keeper<basic_map<Container, K, V>> {
     this->on_abort(s, saved{key, std::nullopt}, put_back{});
     const auto at = all_.try_emplace(key).first;
     try {
-      at->second.id = this->new_object(s);
-      slab_.at(index_of(at->second.id)) = &*at;
+      this->new_object(s, SCUTE_POW_ANY, [&](uint64_t id) {
+        slab_.at(index_of(id)) = &*at;
+        at->second.id = id;
+      });
     } catch (...) {
       all_.erase(at);
       throw;

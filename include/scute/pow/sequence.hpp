@@ -15,10 +15,12 @@ template <class T>
 class vector : private detail::keeper<vector<T>> {
   using base = detail::keeper<vector<T>>;
   friend base;
+  static constexpr uint32_t kind = 0x76656300;
 
  public:
   vector(store& s, const std::string& name)
-      : base(s, name, detail::element_number<T>, detail::is_plain<T> ? sizeof(T) : 0, true) {
+      : base(s, name, detail::element_number<T> ^ kind, detail::is_plain<T> ? sizeof(T) : 0, true,
+             detail::element_number<T>) {
     detail::require_writable<T>();
     this->open();
   }
@@ -35,15 +37,15 @@ class vector : private detail::keeper<vector<T>> {
     require(i);
     scute_pow_section* const s = this->here_or_throw();
     T& x = *slab_.find(i);
-    if (this->edit_object(s, i)) this->on_abort(s, saved{size_, i, x}, put_back{});
+    if (this->edit_object(s, i))
+      this->on_abort_of(s, i, [&] { return saved{size_, i, x}; }, put_back{});
     return x;
   }
   T& push_back(T x) {
     scute_pow_section* const s = this->here_or_throw();
     T& there = slab_.at(size_);
     this->on_abort(s, saved{size_, size_, there}, put_back{});
-    static_cast<void>(this->new_object(s, size_));
-    there = std::move(x);
+    this->new_object(s, size_, [&](uint64_t) { there = std::move(x); });
     ++size_;
     return there;
   }
@@ -51,10 +53,11 @@ class vector : private detail::keeper<vector<T>> {
     require(size_ - 1);
     scute_pow_section* const s = this->here_or_throw();
     T& there = *slab_.find(size_ - 1);
+    T nothing{};
     this->erase_object(s, size_ - 1);
-    this->on_abort(s, saved{size_, size_ - 1, there}, put_back{});
+    this->on_abort_of(s, size_ - 1, [&] { return saved{size_, size_ - 1, there}; }, put_back{});
     --size_;
-    there = T{};
+    there = std::move(nothing);
   }
 
  private:
@@ -110,8 +113,10 @@ class queue : private detail::keeper<queue<T>> {
     this->on_abort(s, saved{n, {}, false}, put_back{});
     const auto at = all_.try_emplace(n, node{std::move(x), 0}).first;
     try {
-      at->second.id = this->new_object(s);
-      order_.at(detail::index_of(at->second.id)) = n;
+      this->new_object(s, SCUTE_POW_ANY, [&](uint64_t id) {
+        order_.at(detail::index_of(id)) = n;
+        at->second.id = id;
+      });
     } catch (...) {
       all_.erase(at);
       throw;
@@ -124,7 +129,8 @@ class queue : private detail::keeper<queue<T>> {
     scute_pow_section* const s = this->here_or_throw();
     const auto at = all_.begin();
     this->erase_object(s, at->second.id);
-    this->on_abort(s, saved{at->first, at->second, true}, put_back{});
+    this->on_abort_of(
+        s, at->second.id, [&] { return saved{at->first, at->second, true}; }, put_back{});
     T x = std::move(at->second.value);
     all_.erase(at);
     return x;

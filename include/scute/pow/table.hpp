@@ -95,7 +95,7 @@ class table : private detail::keeper<table<T>> {
     static_cast<void>(get(r));
     scute_pow_section* const s = this->here_or_throw();
     place& p = *slab_.find(detail::index_of(r.id));
-    if (this->edit_object(s, r.id)) save(s, p);
+    if (this->edit_object(s, r.id)) save_of(s, r.id, p);
     return p.value;
   }
   /// A new one, from these arguments.
@@ -103,23 +103,24 @@ class table : private detail::keeper<table<T>> {
   ref<T> make(Args&&... args) {
     scute_pow_section* const s = this->here_or_throw();
     T value{std::forward<Args>(args)...};
-    const uint64_t id = this->new_object(s);
-    place& p = slab_.at(detail::index_of(id));
-    save(s, p);
-    p.value = std::move(value);
-    p.id = id;
-    count_.fetch_add(1, std::memory_order_relaxed);
-    return {id};
+    return {this->new_object(s, SCUTE_POW_ANY, [&](uint64_t id) {
+      place& p = slab_.at(detail::index_of(id));
+      this->on_abort(s, saved{&p, p}, put_back{});
+      p.value = std::move(value);
+      p.id = id;
+      count_.fetch_add(1, std::memory_order_relaxed);
+    })};
   }
   void erase(ref<T> r) {
     static_cast<void>(get(r));
     scute_pow_section* const s = this->here_or_throw();
     place& p = *slab_.find(detail::index_of(r.id));
+    T nothing{};
     this->erase_object(s, r.id);
-    save(s, p);
+    save_of(s, r.id, p);
     p.id = 0;
-    p.value = T{};
     count_.fetch_sub(1, std::memory_order_relaxed);
+    p.value = std::move(nothing);
   }
   uint64_t size() const noexcept { return count_.load(std::memory_order_relaxed); }
   /// Calls fn(ref, object) for each that there is, in no order that means anything. Nobody changes the table meanwhile.
@@ -149,7 +150,9 @@ class table : private detail::keeper<table<T>> {
       *s.where = std::move(s.old);
     }
   };
-  void save(scute_pow_section* s, place& p) { this->on_abort(s, saved{&p, p}, put_back{}); }
+  void save_of(scute_pow_section* s, uint64_t id, place& p) {
+    this->on_abort_of(s, id, [&] { return saved{&p, p}; }, put_back{});
+  }
 
   [[noreturn]] static void refuse(ref<T> r) {
     if (r.id == 0) scute::detail::throw_error(errc::oid, "the ref is null");
@@ -175,11 +178,13 @@ template <class T>
 class value : private detail::keeper<value<T>> {
   using base = detail::keeper<value<T>>;
   friend base;
+  static constexpr uint32_t kind = 0x76616c00;
 
  public:
   /// initial: what it is until it is edited first.
   value(store& s, const std::string& name, T initial = T{})
-      : base(s, name, detail::element_number<T>, detail::is_plain<T> ? sizeof(T) : 0, true),
+      : base(s, name, detail::element_number<T> ^ kind, detail::is_plain<T> ? sizeof(T) : 0, true,
+             detail::element_number<T>),
         value_(std::move(initial)) {
     detail::require_writable<T>();
     this->open();
@@ -193,7 +198,7 @@ class value : private detail::keeper<value<T>> {
       static_cast<void>(this->new_object(s, 0));
     else if (!this->edit_object(s, 0))
       return value_;
-    this->on_abort(s, saved{there_, value_}, put_back{});
+    this->on_abort_of(s, 0, [&] { return saved{there_, value_}; }, put_back{});
     there_ = true;
     return value_;
   }

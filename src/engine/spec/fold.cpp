@@ -61,10 +61,9 @@ bool fold::fold_block(uint64_t b, uint64_t& highest) {
     try {
       if (ready && !SCUTE_PLANTED(spec_renew) && renew(b)) {
         const bool reached = x.first.load(std::memory_order_relaxed) <= reach_;
-        // Frames of one lane with one sequence are parts of one whole, so the fold has a clock as well.
+        // Frames of one lane with one sequence are parts of one whole: `highest` knows what the fold has drawn before.
         renewed = 1 + std::max({x.clock.load(std::memory_order_relaxed), highest,
-                                floor_.load(std::memory_order_relaxed),
-                                SCUTE_PLANTED(fold_clock) ? 0 : clock_});
+                                floor_.load(std::memory_order_relaxed)});
         // What was renewed before is void when the horizon moves again.
         ready =
             reached && log_.make_room(log_.fold_lane(), log_.need_of(log_.fold_lane(), records_));
@@ -77,7 +76,8 @@ bool fold::fold_block(uint64_t b, uint64_t& highest) {
       table_.clean(b, [&](uint64_t at, uint64_t n) {
         if (!SCUTE_PLANTED(spec_dirty)) w_.flush(s_.at(at), n, medium::purpose::data);
       });
-      highest = std::max({highest, renewed, x.clock.load(std::memory_order_relaxed)});
+      highest = std::max({highest, SCUTE_PLANTED(fold_clock) ? 0 : renewed,
+                          x.clock.load(std::memory_order_relaxed)});
       x.first.store(0, std::memory_order_relaxed);
       x.listed = false;
       if (renewed != 0) {

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A function in assembly at file scope.
+#ifdef CONTROL
+__asm__(".text\nkeep: ret\n");
+#else
+__asm__(
+    ".text\nkeep: clwb (%rdi)\nret\n");  // refused: 'clwb' in assembly at file scope cannot be instrumented
+#endif
+int nothing;

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// instrument.hpp: the pass: everything that a module does to files that are mapped, told to a runtime (scute/shield_hooks.h).
+//
+// Runs when all optimizations have run: then nothing that was told is moved, merged or removed behind its back.
+#pragma once
+
+#include "options.hpp"
+#include "plan.hpp"
+
+#include <llvm/IR/PassManager.h>
+
+namespace scute_pass {
+
+class shield_pass : public llvm::PassInfoMixin<shield_pass> {
+ public:
+  shield_pass(const options& asked, const planted& bugs) : asked_(asked), bugs_(bugs) {}
+
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& manager);
+  // Functions that are not to be optimized as well.
+  static bool isRequired() { return true; }
+
+ private:
+  options asked_;
+  planted bugs_;
+};
+
+}  // namespace scute_pass
