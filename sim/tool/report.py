@@ -43,7 +43,8 @@ VALIDATION = """\
 # The model of the machine at hand beside that machine
 
 The program in the emulator on `here` (`./dev sim --report`), and the same program without the emulator on an AMD
-EPYC (Zen 4, virtual machine) in turns, [validation.jsonl](validation.jsonl) (`./dev sim --validate --out DIR`, which
+EPYC (Zen 4, virtual machine with two processors) in turns, [validation.jsonl](validation.jsonl): processor time, 5 rounds, 2026-11-25,
+while others kept both CPUs busy (load 20). (`./dev sim --validate --out DIR`, which
 measures; the file has the instructions of each program, so that a test sees when it has to be measured again).
 [docs/simulator.md](../../docs/simulator.md#validation) says what to make of it.
 """

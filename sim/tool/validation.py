@@ -22,8 +22,8 @@ ENGINES = tuple(e for e in ALL if e != BASE)
 WORKS = ("overwrite-64", "overwrite-256", "overwrite-1024", "overwrite-4096", "insert-ctree", "insert-rbtree",
          "insert-hashmap", "ycsb-a")
 BOUND = 25  # percent
-# Where that is missed: what is reached, rounded up. A change of the model may make these smaller.
-REACHED: dict[str, int] = {}
+# Where that is missed, or met without room for what a rebuild moves: what is reached, rounded up.
+REACHED = {"insert-ctree": 30, "insert-hashmap": 30}
 MOVED = 10  # percent of its instructions by which a program may differ from the one that was measured
 # The emulator has no AVX-512; without it the same instructions run on both sides. libpmemobj gets the pages of 2 MiB
 # that Scute asks for.
