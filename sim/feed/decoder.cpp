@@ -169,7 +169,7 @@ decoded decoder::decode(std::span<const uint8_t> bytes, uint64_t address) {
       const cs_x86_op& operand = x.operands[o];
       if (operand.type == X86_OP_MEM)
         found |= number_of(static_cast<uint16_t>(operand.mem.base)) == n ||
-                   number_of(static_cast<uint16_t>(operand.mem.index)) == n;
+                 number_of(static_cast<uint16_t>(operand.mem.index)) == n;
       else if (operand.type == X86_OP_REG && (operand.access & CS_AC_READ) != 0 &&
                number_of(static_cast<uint16_t>(operand.reg)) == n)
         return false;

@@ -116,9 +116,7 @@ bool branches::predict_wide(uint64_t address, uint64_t target) {
     const uint32_t h = mix(address + t) ^ to_wide_[t].value ^ (to_wide_[t].value >> wide_bits);
     return wide_[t][h & ((1U << wide_bits) - 1)];
   };
-  const auto tag = [&](unsigned t) {
-    return address << 24 ^ to_wide_[t].value;
-  };
+  const auto tag = [&](unsigned t) { return address << 24 ^ to_wide_[t].value; };
   target_entry& last = wide_base_[mix(address) & ((1U << wide_bits) - 1)];
   target_entry* found = &last;
   int longest = -1;

@@ -14,11 +14,11 @@ namespace scute::sim {
 
 // How the instruction that ends a block goes on.
 enum class block_exit : uint8_t {
-  falls,          // to the next one, or back to itself (repeated string instructions), or into the system
-  branches,       // to the next one, or elsewhere
-  jumps,          // elsewhere, always to the same place
-  calls,          // likewise, and comes back behind itself
-  jumps_widely,   // to an address from a register or memory
+  falls,  // to the next one, or back to itself (repeated string instructions), or into the system
+  branches,      // to the next one, or elsewhere
+  jumps,         // elsewhere, always to the same place
+  calls,         // likewise, and comes back behind itself
+  jumps_widely,  // to an address from a register or memory
   calls_widely,
   returns,
 };

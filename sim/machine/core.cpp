@@ -157,8 +157,8 @@ void core::run(const operation& op, std::span<const reference> refs) {
   ticks& oldest = reorder_[reorder_next_];
   dispatch_ = std::max(dispatch_ + slot_, oldest);
   const ticks known = latest(dispatch_, ready_[op.address[0]], ready_[op.address[1]]);
-  const ticks ready = latest(known, ready_[op.from[0]], ready_[op.from[1]], ready_[op.from[2]],
-                             ready_[op.from[3]]);
+  const ticks ready =
+      latest(known, ready_[op.from[0]], ready_[op.from[1]], ready_[op.from[2]], ready_[op.from[3]]);
   ticks done = ready;
   for (const reference& r : refs) {
     const bool pushes = op.kind == operation_kind::write_back || op.kind == operation_kind::flush;

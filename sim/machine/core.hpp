@@ -51,8 +51,8 @@ class core {
 
   struct counts {
     uint64_t instructions = 0, loads = 0, stores = 0, write_backs = 0, fences = 0, mispredicted = 0,
-             streamed = 0,   // lines that non-temporal stores have sent
-        forwarded = 0;       // loads that had their bytes from the store buffer
+             streamed = 0,  // lines that non-temporal stores have sent
+        forwarded = 0;      // loads that had their bytes from the store buffer
     ticks fenced = 0;       // spent in fences
   };
   const counts& counted() const noexcept { return count_; }

@@ -15,9 +15,9 @@ struct settings {
   // Core. Counts; cycles; GHz.
   double core_ghz = 4;
   unsigned cores = 2, width = 4, reorder = 224, store_buffer = 56, fills = 12;
-  unsigned mispredict = 15;   // cycles that a wrongly predicted block costs; 0: all are predicted
-  unsigned forward = 5;       // cycles from a store's data to a load of it that is not made yet
-  bool forward_cold = true;   // before the line has come, too
+  unsigned mispredict = 15;  // cycles that a wrongly predicted block costs; 0: all are predicted
+  unsigned forward = 5;      // cycles from a store's data to a load of it that is not made yet
+  bool forward_cold = true;  // before the line has come, too
   // Lines ahead of a run of ascending lines in a page that are fetched into the shared cache; 0: none.
   unsigned prefetch = 0;
   unsigned lock_cycles = 18;  // of a locked instruction, besides its waiting

@@ -35,6 +35,7 @@ void spec_hpmt::append(unsigned core, record_kind kind, uint64_t line, ticks at)
   kept k{{kind, static_cast<uint8_t>(core), c.transaction, clock_, clock_, line, 1, 0},
          core,
          number,
+         e.turn,
          0,
          {}};
   if (kind != record_kind::commit) k.bytes.push_back(contents_->line(line));
@@ -148,6 +149,7 @@ void spec_hpmt::copy_page(unsigned core, uint64_t page, ticks at) {
             lines_of_page, 0},
            core,
            SIZE_MAX,
+           e.turn,
            log_area::never,
            {}};
     for (unsigned i = 0; i < lines_of_page; ++i)
@@ -267,9 +269,14 @@ ticks spec_hpmt::clear_oldest(unsigned core, ticks at) {
       c.over = true;
       if (tlb_page* const p = machine_.cache.pages(core).find(c.page)) p->copying = false;
     }
+  const uint32_t turn = oldest.turn;
   m.epochs.pop_front();
   // HPMT-9: one line says from when on records count.
-  if (!rules.one_horizon) return done;
+  if (!rules.one_horizon) {
+    cores_[core].log.append(8, done);
+    drops_.push_back({core, turn, cores_[core].log.flush(done)});
+    return drops_.back().durable;
+  }
   uint64_t first = UINT64_MAX;
   for (const more_of_core& each : more_)
     if (!each.epochs.empty()) first = std::min(first, each.epochs.front().start);
@@ -296,9 +303,13 @@ scheme::recovered spec_hpmt::recover(ticks crash) const {
     const kept& k = records_[i];
     const ticks when = k.number == SIZE_MAX ? k.durable : cores_[k.core].log.durable(k.number);
     if (when > crash) continue;
+    if (k.record.kind == record_kind::commit) found.committed.push_back(k.record.transaction);
+    const auto of_epoch = [&](const drop& d) {
+      return d.core == k.core && d.turn == k.turn && d.durable <= crash;
+    };
+    if (std::ranges::any_of(drops_, of_epoch)) continue;
     durable.push_back(k.record);
     durable.back().bytes = static_cast<uint32_t>(i);
-    if (k.record.kind == record_kind::commit) found.committed.push_back(k.record.transaction);
   }
   const recovery r(durable, void_until, rules);
   std::vector<uint64_t> lines;

@@ -13,7 +13,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 import comparison  # noqa: E402
 import engines  # noqa: E402
 import figures  # noqa: E402
+import grid  # noqa: E402
 import report  # noqa: E402
+import sensitivity  # noqa: E402
 import validation  # noqa: E402
 from runs import ENGINES, SCHEMES, Tools, play_all  # noqa: E402
 
@@ -47,6 +49,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
                    help="what every engine costs on the machine, or on optane, cxl and dram; with --set, and no "
                         "machine named, on optane with and without the change")
     p.add_argument("--figure", choices=("1", "13", "14", "15", "all"))
+    p.add_argument("--sensitivity", action="store_true", help="what each number of optane and cxl does to every engine")
+    p.add_argument("--grid", action="store_true", help="the means of Figure 13 over banks, queue and write times")
     p.add_argument("--report", action="store_true", help="sim/report anew: figures, sweeps, engines")
     p.add_argument("--validate", action="store_true",
                    help="the model of the machine at hand (--machine, default: here) beside that machine: the same "
@@ -54,6 +58,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     p.add_argument("--rounds", type=int, default=9, help="of measuring, with --validate")
     p.add_argument("--measured", metavar="FILE", help="with --validate: measure nothing, take what an earlier run "
                    "has left in the folder of --out")
+    p.add_argument("--check", action="store_true", help="with --validate: fail where the bounds are not kept, or where the "
+                   "programs are not those that were measured any more")
     p.add_argument("--machine", default=None, help="a file, or a name of sim/machines (default: table1; of --engines optane, cxl and dram)")
     p.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="numbers")
     p.add_argument("--sweep", metavar="NAME=FROM..TO or NAME=A,B,...")
@@ -62,6 +68,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     p.add_argument("--scale", choices=("tiny", "quick"), default=None)
     p.add_argument("--threads", type=int, choices=(1, 2), default=1, help="cores; of STAMP's applications that can")
     p.add_argument("--jobs", type=int, default=int(os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", "2")))
+    p.add_argument("--kept", metavar="FILE", help="take results that this file has of the same programs and machines, and "
+                   "add what is made: an interrupted command goes on")
     p.add_argument("--out", help="folder for tables, plots and results.jsonl")
     p.add_argument("--json", help="file for the results, a line each")
     p.add_argument("--list", action="store_true", help="the numbers of the machine")
@@ -90,7 +98,7 @@ def numbers_of(texts: list[str]) -> tuple:
 
 def main() -> int:
     a = parse(sys.argv[1:])
-    tools = Tools(Path(a.build), max(a.jobs, 1))
+    tools = Tools(Path(a.build), max(a.jobs, 1), kept=Path(a.kept) if a.kept else None)
     numbers = numbers_of(a.numbers)
     machine = machine_file(a.machine or "table1")
     systems = tuple(a.systems.split(",")) if a.systems else ()
@@ -104,23 +112,32 @@ def main() -> int:
     works = tuple(a.works.split(",")) if a.works else ()
     head = "# " + " ".join(["./dev sim", *[x for i, x in enumerate(sys.argv[1:]) if not hidden(i + 1)]])
     if a.report:
-        report.write(tools, SIM / "report", {m: machine_file(m) for m in ("table1", *engines.MACHINES)})
+        report.write(tools, SIM / "report", {m: machine_file(m) for m in ("table1", "here", *engines.MACHINES)})
         return finish(tools)
     if a.validate:
         chosen_works = works or validation.WORKS
         measured = (validation.read_measured(Path(a.measured)) if a.measured
                     else validation.measure(tools, chosen_works, a.scale or "quick", max(a.rounds, 1)))
         results = play_all(tools, validation.runs_of(machine_file(a.machine or "here"), numbers, chosen_works,
-                                                     a.scale or "quick"))
+                                                     a.scale or "quick", systems))
+        if not a.measured:
+            measured += validation.counted(results)
         made = validation.tables(results, measured)
+        tools.failed += validation.faults_found(results, measured) if a.check else []
         if a.out:
             Path(a.out).mkdir(parents=True, exist_ok=True)
             (Path(a.out) / "measured.jsonl").write_text("".join(json.dumps(m) + "\n" for m in measured))
+    elif a.sensitivity:
+        results = play_all(tools, sensitivity.runs_of({m: machine_file(m) for m in sensitivity.CHANGES}, a.scale or "tiny"))
+        made = sensitivity.tables(results)
+    elif a.grid:
+        results = play_all(tools, grid.runs_of(machine, a.scale or "quick"))
+        made = [grid.table(results)]
     elif a.figure:
         wanted = tuple(figures.FIGURES) if a.figure == "all" else (a.figure,)
         runs = [r for f in wanted for r in figures.runs_of(f, machine, numbers, a.scale or "quick", a.threads)]
         results = play_all(tools, runs)
-        made = [figures.FIGURES[f](results) for f in wanted]
+        made = [t for f in wanted for t in figures.tables(f, results)]
     elif a.sweep:
         sweep = comparison.sweep_values(a.sweep)
         chosen = systems or (*ENGINES, "none", "ede", "hoop", "spec", "no-log")

@@ -6,16 +6,13 @@ import json
 import re
 from pathlib import Path
 
-import comparison
 import engines
 import figures
+import grid
 import plots
+import sensitivity
+import validation
 from runs import ENGINES, Run, Tools, play_all
-
-BANKS = (("pm.banks", "4"),)
-SWEEPS = ("pm.banks=1,4,16", "pm.queue=128,512,4096", "pm.write=100,500,1000")
-SWEPT = ("stamp-genome", "stamp-kmeans-high", "stamp-yada")
-SCHEMES = ("ede", "hoop", "spec", "no-log")
 
 FIGURES = """\
 # Simulated hardware: the figures of the SpecPMT paper
@@ -23,21 +20,33 @@ FIGURES = """\
 Made by `./dev sim --report` on `table1`, STAMP with the inputs for simulators, one core.
 [docs/simulator.md](../../docs/simulator.md) explains the differences.
 """
-FEW_BANKS = """\
-# Figure 13 with 4 banks instead of 16
+GRID = """\
+# Figure 13 on other memory
 
-`./dev sim --figure 13 --set pm.banks=4`
-"""
-MANY = """\
-# One number of the machine, on three applications
-
-`./dev sim --sweep NAME=VALUES --works stamp-genome,stamp-kmeans-high,stamp-yada --systems ede,hoop,spec,no-log --scale quick`
+`./dev sim --grid`: nine applications at each point, with the inputs of [tables.md](tables.md). The paper gives the queue (512 bytes) and
+the time of a write (500 ns); it does not give the banks.
+[docs/simulator.md](../../docs/simulator.md#figures) says what explains what.
 """
 EVERY_ENGINE = """\
 # Every engine on memory that is not at hand
 
-Made by `./dev sim --report`; `./dev sim --engines` makes the same tables from smaller works. What the machines are is in
-[sim/machines](../machines), what was run and what to make of it in [docs/engines.md](../../docs/engines.md).
+Made by `./dev sim --report`; `./dev sim --engines` makes the same tables from smaller works (STAMP's are the small ones
+here, too). What the machines are is in [sim/machines](../machines), what was run and what to make of it in
+[docs/engines.md](../../docs/engines.md).
+"""
+SENSITIVITY = """\
+# What each number of a machine does to every engine
+
+`./dev sim --sensitivity`: one number at a time, halved and doubled or more, on `optane` and `cxl`.
+"""
+VALIDATION = """\
+# The model of the machine at hand beside that machine
+
+The program in the emulator on `here` (`./dev sim --report`), and the same program without the emulator on an AMD
+EPYC (Zen 4, virtual machine with two processors) in turns, [validation.jsonl](validation.jsonl): processor time, 5 rounds, 2026-11-25,
+while others kept both CPUs busy (load 20). (`./dev sim --validate --out DIR`, which
+measures; the file has the instructions of each program, so that a test sees when it has to be measured again).
+[docs/simulator.md](../../docs/simulator.md#validation) says what to make of it.
 """
 
 
@@ -58,27 +67,27 @@ def publish(tables: list, results: dict[Run, dict], folder: Path, name: str, hea
 
 
 def write(tools: Tools, folder: Path, machines: dict[str, str]) -> None:
-    """All of sim/report. `machines`: the files of table1 and of engines.MACHINES, by name."""
+    """All of sim/report. `machines`: the files of table1, here and engines.MACHINES, by name."""
     table1 = machines["table1"]
     runs = [r for f in figures.FIGURES for r in figures.runs_of(f, table1, (), "quick", 1)]
     results = play_all(tools, runs)
-    publish([make(results) for make in figures.FIGURES.values()], results, folder, "tables", FIGURES)
+    publish([t for f in figures.FIGURES for t in figures.tables(f, results)], results, folder, "tables", FIGURES)
 
-    results = play_all(tools, figures.runs_of("13", table1, BANKS, "quick", 1))
-    few = figures.FIGURES["13"](results)
-    few.title = few.title.replace("Figure 13", "Figure 13, 4 banks")
-    publish([few], results, folder, "banks4", FEW_BANKS)
-
-    tables, results = [], {}
-    for text in SWEEPS:
-        sweep = comparison.sweep_values(text)
-        part = play_all(tools, comparison.runs_of([table1], SWEPT, SCHEMES, (), sweep, "quick"))
-        for table in comparison.tables(part, [table1], SWEPT, (), sweep):
-            table.picture = False
-            tables.append(table)
-        results.update(part)
-    publish(tables, results, folder, "sweeps", MANY)
+    results = play_all(tools, grid.runs_of(table1, "quick"))
+    publish([grid.table(results)], results, folder, "grid", GRID)
 
     files = [machines[m] for m in engines.MACHINES]
-    results = play_all(tools, engines.runs_of(files, engines.WORKS, ENGINES, (), "quick"))
+    stamp = tuple(w for w in engines.WORKS if w.startswith("stamp-"))
+    others = tuple(w for w in engines.WORKS if w not in stamp)
+    results = play_all(tools, engines.runs_of(files, others, ENGINES, (), "quick") +
+                       engines.runs_of(files, stamp, ENGINES, (), "tiny"))
     publish(engines.tables(results, files, engines.WORKS, ()), results, folder, "engines", EVERY_ENGINE, "engines-")
+
+    results = play_all(tools, sensitivity.runs_of(machines, "tiny"))
+    publish(sensitivity.tables(results), results, folder, "sensitivity", SENSITIVITY)
+
+    # Nothing is measured here: that takes the machine itself.
+    measured = validation.read_measured(folder / "validation.jsonl")
+    results = play_all(tools, validation.runs_of(machines["here"], (), validation.WORKS, "quick"))
+    shown = [VALIDATION] + [t.markdown() for t in validation.tables(results, measured)]
+    (folder / "validation.md").write_text("\n".join(shown))

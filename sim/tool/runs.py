@@ -2,6 +2,7 @@
 """One run is one work on one system and machine, in an emulator of its own; several go at once."""
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -42,6 +43,7 @@ class Tools:
     jobs: int = 2
     progress: bool = True
     failed: list[str] = field(default_factory=list)
+    kept: Path | None = None  # a file of results, each under what made it: runs that are there are not made again
 
     @property
     def guest(self) -> Path:
@@ -87,17 +89,52 @@ def play(tools: Tools, run: Run) -> dict:
     return result
 
 
+class Kept:
+    """Results of earlier commands with the same programs and machines: what was interrupted goes on."""
+
+    def __init__(self, tools: Tools) -> None:
+        self.file = tools.kept
+        self.made_by = "".join(_digest(p) for p in (tools.guest, tools.plugin)) if self.file else ""
+        self.all: dict[str, dict] = {}
+        if self.file and self.file.is_file():
+            for line in self.file.read_text().splitlines():
+                entry = json.loads(line)
+                self.all[entry["of"]] = entry["result"]
+
+    def key(self, run: Run) -> str:
+        of = [self.made_by, _digest(Path(run.machine)), run.work, run.system, Path(run.machine).stem, *map(list, run.numbers),
+              run.scale, run.threads]
+        return hashlib.sha256(json.dumps(of).encode()).hexdigest()
+
+    def get(self, run: Run) -> dict | None:
+        return self.all.get(self.key(run)) if self.file else None
+
+    def put(self, run: Run, result: dict) -> None:
+        if self.file:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            with self.file.open("a") as out:
+                out.write(json.dumps({"of": self.key(run), "result": result}) + "\n")
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def play_all(tools: Tools, runs: list[Run]) -> dict[Run, dict]:
     """All of them, each once; what a build does not have is left out."""
     wanted = list(dict.fromkeys(runs))
     results: dict[Run, dict] = {}
     lock = threading.Lock()
     ended = 0
+    kept = Kept(tools)
 
     def one(run: Run) -> None:
         nonlocal ended
         try:
-            result = play(tools, run)
+            result = kept.get(run)
+            fresh = result is None
+            if fresh:
+                result = play(tools, run)
         except Missing:
             result = None
         except RuntimeError as error:
@@ -108,6 +145,8 @@ def play_all(tools: Tools, runs: list[Run]) -> dict[Run, dict]:
             ended += 1
             if result is not None:
                 results[run] = result
+                if fresh:
+                    kept.put(run, result)
             if tools.progress:
                 end = "\r" if sys.stderr.isatty() else "\n"
                 numbers = " ".join(f"{n}={v}" for n, v in run.numbers)
@@ -118,6 +157,7 @@ def play_all(tools: Tools, runs: list[Run]) -> dict[Run, dict]:
         raise SystemExit("sim: qemu-x86_64 is missing (Debian: qemu-user)")
     with ThreadPoolExecutor(tools.jobs) as pool:
         list(pool.map(one, wanted))
+    results = {run: results[run] for run in wanted if run in results}
     if tools.progress and sys.stderr.isatty():
         print(" " * 79, end="\r", file=sys.stderr)
     return results

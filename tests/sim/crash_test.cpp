@@ -18,7 +18,8 @@ struct outcome {
 };
 
 outcome play(const std::string& name, unsigned cores, unsigned stories,
-             const std::function<void(scheme&)>& prepare = nullptr, bool stop_at_first = false) {
+             const std::function<void(scheme&)>& prepare = nullptr, bool stop_at_first = false,
+             unsigned stores_max = story_plan().stores_max) {
   outcome o;
   for (unsigned seed = 1; seed <= stories; ++seed) {
     story_plan plan;
@@ -26,6 +27,7 @@ outcome play(const std::string& name, unsigned cores, unsigned stories,
     plan.seed = seed;
     plan.cores = cores;
     plan.prepare = prepare;
+    plan.stores_max = stores_max;
     const story_end end = play_story(plan, small_machine(cores));
     ++o.stories;
     o.crashes += end.crashes;
@@ -82,13 +84,14 @@ struct planted {
   const char* name;
   unsigned cores;
   std::function<void(scheme&)> plant;
+  unsigned stores_max = story_plan().stores_max;
 };
 
 class Planted : public testing::TestWithParam<planted> {};
 
 TEST_P(Planted, IsNoticed) {
   const planted& p = GetParam();
-  const outcome o = play(p.name, p.cores, 400, p.plant, true);
+  const outcome o = play(p.name, p.cores, 400, p.plant, true, p.stores_max);
   EXPECT_NE(o.wrong, 0U) << p.rule << " is left out, and " << o.crashes
                          << " power failures show nothing";
 }
@@ -107,19 +110,27 @@ INSTANTIATE_TEST_SUITE_P(
         planted{"UNDO-1", "ede", 1, leave_out<undo_logging>(&undo_logging::plant_no_wait)},
         planted{"UNDO-2", "ede", 1, leave_out<undo_logging>(&undo_logging::plant_early_commit)},
         planted{"UNDO-3", "ede", 1, leave_out<undo_logging>(&undo_logging::plant_restore_new)},
+        planted{"UNDO-1", "software-undo", 1,
+                leave_out<undo_logging>(&undo_logging::plant_no_wait)},
+        planted{"UNDO-2", "software-undo", 1,
+                leave_out<undo_logging>(&undo_logging::plant_early_commit)},
+        planted{"UNDO-3", "software-undo", 1,
+                leave_out<undo_logging>(&undo_logging::plant_restore_new)},
         planted{"HOOP-1", "hoop", 1, leave_out<hoop_like>(&hoop_like::plant_early_end)},
         planted{"HOOP-2", "hoop", 1, leave_out<hoop_like>(&hoop_like::plant_early_drop)},
         planted{"HOOP-3", "hoop", 1, leave_out<hoop_like>(&hoop_like::plant_dirty_home)},
         planted{"HPMT-1", "spec", 1, without(&rule_set::first_undo_wins)},
         planted{"HPMT-2", "spec", 1, without(&rule_set::undo_counts)},
+        planted{"HPMT-4", "spec", 2, without(&rule_set::page_leaves_out_open), 40},
         planted{"HPMT-7", "spec", 1, without(&rule_set::undo_line_written_on_eviction)},
         planted{"HPMT-8", "spec", 2, without(&rule_set::commit_cools)},
+        planted{"HPMT-9", "spec", 2, without(&rule_set::one_horizon)},
         planted{"HPMT-10", "spec", 1, without(&rule_set::log_before_eviction)},
         planted{"HPMT-11", "spec", 1, without(&rule_set::undo_before_line)},
         planted{"HPMT-12", "spec", 1, without(&rule_set::line_before_commit)},
         planted{"HPMT-15", "spec", 1, without(&rule_set::undo_line_logged_too)}),
     [](const auto& tested) {
-      std::string name = tested.param.rule;
+      std::string name = std::string(tested.param.rule) + "_" + tested.param.name;
       std::erase(name, '-');
       return name;
     });

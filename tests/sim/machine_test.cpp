@@ -117,7 +117,7 @@ TEST(Machine, RepeatsExactly) {
 operation chained() {
   operation op;
   op.cycles = 0;
-  op.from[0] = op.to[0] = 1;
+  op.address[0] = op.to[0] = 1;
   return op;
 }
 

@@ -20,8 +20,8 @@ run::result play(const std::string& text, const char* scheme_name = "none") {
 
 TEST(Trace, CountsWhatIsBetweenStartAndStop) {
   const std::string text = std::string(plain) + "m 2 0 0\n" + plain +
-                           "r 100000000 8 l\nr 100000040 8 s  # comment\n\nb 4000 1 3ff0 3ff2\n" + plain +
-                           "m 7 0 0\n" + plain + "m 8 0 0\n" + plain + "m 3 0 0\n" + plain;
+                           "r 100000000 8 l\nr 100000040 8 s  # comment\n\nb 4000 1 3ff0 3ff2\n" +
+                           plain + "m 7 0 0\n" + plain + "m 8 0 0\n" + plain + "m 3 0 0\n" + plain;
   const run::result r = play(text);
   EXPECT_EQ(r.instructions, 3U);
   EXPECT_EQ(r.loads, 1U);
