@@ -107,16 +107,16 @@ void add_chunk_scenarios(std::vector<entry>& to) {
   struct kind {
     const char* name;
     const char* about;
-    unsigned from;  // the lowest level it is worth while at
+    scute_protection from;  // the lowest one it is worth while at
     testing::scenario (*make)(const level&);
   };
   for (const kind& k :
-       {kind{"run-growth", "a run gets further slots", 0, run_growth},
-        {"dense-growth", "a run of the smallest slots gets further ones", 0, dense_growth},
-        {"span-over-runs", "runs become a span, and runs again", 0, span_over_runs},
-        {"virgin-space", "a scribble in unused chunks", 2, virgin_space}})
-    for (const level& l : levels)
-      if (&l - levels >= k.from)
+       {kind{"run-growth", "a run gets further slots", SCUTE_PROTECT_NONE, run_growth},
+        {"dense-growth", "a run of the smallest slots gets further ones", SCUTE_PROTECT_NONE, dense_growth},
+        {"span-over-runs", "runs become a span, and runs again", SCUTE_PROTECT_NONE, span_over_runs},
+        {"virgin-space", "a scribble in unused chunks", SCUTE_PROTECT_MLP, virgin_space}})
+    for (const level& l : every_level)
+      if (l.protection.protection >= k.from)
         to.push_back({std::string(k.name) + "/" + l.name, k.about,
                       [make = k.make, l](uint64_t) { return make(l); }});
 }
