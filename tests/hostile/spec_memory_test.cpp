@@ -79,7 +79,7 @@ TEST(spec_memory, ARefusedRangeKeepsNoRoom) {
   o.lanes = 4;
   o.log_cap = 2 * mib;
   f.create(o);
-  const scute_oid large = f.alloc(bytes(600 * kib, 1));
+  const scute_oid large = f.alloc(bytes(600 * kib, 1)), small = f.alloc(bytes(64, 1));
   SCUTE_OKAY(scute_drain(f.pool));
   f.reopen();
   const uint64_t cap = f.info().log_cap;
@@ -101,9 +101,13 @@ TEST(spec_memory, ARefusedRangeKeepsNoRoom) {
     // In another thread, whose lane has nothing of it.
     std::thread([&] {
       for (int k = 0; k < 2; ++k) f.overwrite(large, bytes(600 * kib, 2));
+      // What was lent for the range itself goes back as well.
+      for (int k = 0; k < 3; ++k) {
+        SCUTE_OKAY(scute_drain(f.pool));
+        f.overwrite(small, bytes(64, 3));
+      }
     }).join();
     EXPECT_EQ(f.info().log_cap, cap) << "allocation " << nth;
-    SCUTE_OKAY(scute_drain(f.pool));
   }
   EXPECT_TRUE(refused);
   f.expect_sound();
