@@ -26,9 +26,9 @@ void beside_a_commit(bool by_calls, change what) {
   const std::string path = dir.file("file");
   write_file(path, bytes(pages * page));
   lossy_disk disk(path);
-  const auto m = medium::map_file(medium::file_handle::open(path, medium::access::write),
-                                  SCUTE_MEDIUM_FILE, medium::access::write,
-                                  {(pages + more) * page, by_calls});
+  const auto m =
+      medium::map_file(medium::file_handle::open(path, medium::access::write), SCUTE_MEDIUM_FILE,
+                       medium::access::write, {(pages + more) * page, by_calls});
   if (what == change::shorter) {
     ASSERT_EQ(m->grow(pages * page, more * page), 0);
   }

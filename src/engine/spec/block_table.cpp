@@ -64,7 +64,8 @@ void block_table::recorded(uint64_t b, uint64_t sequence) noexcept {
     x.clock.store(sequence, std::memory_order_release);
   const uint64_t first = x.first.load(std::memory_order_relaxed);
   // (0: stored without a record.)
-  if (sequence != 0 && (first == 0 || sequence < first)) x.first.store(sequence, std::memory_order_relaxed);
+  if (sequence != 0 && (first == 0 || sequence < first))
+    x.first.store(sequence, std::memory_order_relaxed);
   if (x.listed) return;
   x.listed = true;
   const locked turn(lock_);

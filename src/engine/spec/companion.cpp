@@ -261,8 +261,7 @@ std::unique_ptr<companion> companion::find(pool::state& s, bool clean) {
 std::unique_ptr<companion> companion::make_anew(pool::state& s) {
   {
     const candidate there = look(s, log_place::name::named, true);
-    if (there.file != nullptr && !there.is_closed())
-      s.beside->set_aside(log_place::name::named);
+    if (there.file != nullptr && !there.is_closed()) s.beside->set_aside(log_place::name::named);
   }
   make(s, 0, s.sb.epoch + 1);
   s.beside->give_name();

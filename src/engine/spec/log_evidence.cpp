@@ -43,7 +43,8 @@ using segment_order = std::map<std::tuple<uint64_t, uint32_t, uint64_t>, size_t>
 segment_order order_of(const std::vector<log::segment_contents>& contents) {
   segment_order all;
   for (size_t i = 0; i < contents.size(); ++i)
-    if (const auto& h = contents[i].head) all.emplace(std::tuple(h->epoch, h->lane, h->generation), i);
+    if (const auto& h = contents[i].head)
+      all.emplace(std::tuple(h->epoch, h->lane, h->generation), i);
   return all;
 }
 

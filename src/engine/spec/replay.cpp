@@ -118,7 +118,8 @@ uint64_t find_horizon(const pool::state& s, const log_home& home, const segment_
   uint64_t horizon = read_horizon(s, home).sequence;
   log::segment_reader reader = reader_of(s, home, list.layout());
   for (const log::segment& at : list.segments(s.geo))
-    if (const auto head = reader.read_head(at); head && !SCUTE_PLANTED(horizon_greatest)) horizon = std::max(horizon, head->horizon);
+    if (const auto head = reader.read_head(at); head && !SCUTE_PLANTED(horizon_greatest))
+      horizon = std::max(horizon, head->horizon);
   return horizon;
 }
 

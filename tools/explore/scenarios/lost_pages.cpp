@@ -220,9 +220,7 @@ void add_lost_page_scenarios(std::vector<entry>& to) {
           {"two-lost-pages", "two pages are lost, and a lost one is carried over", two}},
          to);
   add_at({levels[2], levels[3], levels[4], levels[5]},
-         {
-          {"lost-under-commit", "pages are lost while a commit writes them", under_hands}},
-         to);
+         {{"lost-under-commit", "pages are lost while a commit writes them", under_hands}}, to);
   add_at({levels[2], levels[3], levels[4], levels[5], spec_levels[1], spec_levels[2]},
          {{"lost-in-torn-column", "a lost page and a crash in one column", torn}}, to);
 }

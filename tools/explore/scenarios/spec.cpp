@@ -96,13 +96,12 @@ testing::scenario switches(const level& l) {
   s.observe([](scute::pool& p) { return contents(p, 0); });
   const bool several = l.protection.parity > 1;
   const auto edit = [&](unsigned k) {
-    s.step("overwrite, in place",
-           [k](scute::pool& p) {
-             commit(p, 0, [&](change& c) {
-               c.overwrite(k % 2, 10 + k);
-               c.edit_in_place(2, 100 * k, 300, 20 + k);
-             });
-           });
+    s.step("overwrite, in place", [k](scute::pool& p) {
+      commit(p, 0, [&](change& c) {
+        c.overwrite(k % 2, 10 + k);
+        c.edit_in_place(2, 100 * k, 300, 20 + k);
+      });
+    });
   };
   const auto to = [&](scute_engine e) {
     s.step("switch", [e](scute::pool& p) { testing::set_engine(p, e); });

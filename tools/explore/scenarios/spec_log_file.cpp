@@ -167,7 +167,8 @@ testing::scenario crowd(const level& l, uint64_t) {
     commit(p, 2, [](change& c) { c.alloc(3, 30000, 9); });
   });
   s.in_thread(0)
-      .step("overwrite", [](scute::pool& p) { commit(p, 0, [](change& c) { c.overwrite(1, 10); }); })
+      .step("overwrite",
+            [](scute::pool& p) { commit(p, 0, [](change& c) { c.overwrite(1, 10); }); })
       .step("in place, aborted",
             [](scute::pool& p) {
               change c(p, 0);
@@ -178,7 +179,8 @@ testing::scenario crowd(const level& l, uint64_t) {
         commit(p, 0, [](change& c) { c.edit_in_place(2, 50, 2000, 12); });
       });
   s.in_thread(1)
-      .step("overwrite", [](scute::pool& p) { commit(p, 1, [](change& c) { c.overwrite(2, 20); }); })
+      .step("overwrite",
+            [](scute::pool& p) { commit(p, 1, [](change& c) { c.overwrite(2, 20); }); })
       .step("fold", [](scute::pool& p) { p.drain(); })
       .step("overwrite two", [](scute::pool& p) {
         commit(p, 1, [](change& c) {
@@ -189,7 +191,8 @@ testing::scenario crowd(const level& l, uint64_t) {
   s.in_thread(2)
       .step("overwrite more than the log holds",
             [](scute::pool& p) { commit(p, 2, [](change& c) { c.overwrite(3, 30); }); })
-      .step("overwrite", [](scute::pool& p) { commit(p, 2, [](change& c) { c.overwrite(0, 31); }); });
+      .step("overwrite",
+            [](scute::pool& p) { commit(p, 2, [](change& c) { c.overwrite(0, 31); }); });
   return s;
 }
 
@@ -229,9 +232,10 @@ void add_log_file_scenarios(std::vector<entry>& to) {
                   "engine spec, a log file: lanes append to one stream",
                   [l](uint64_t seed) { return threads(l, seed); }});
   for (const level& l : at)
-    to.push_back({std::string("log-file-crowd/") + l.name,
-                  "engine spec, a log file: three lanes, folds, ranges in place, a large transaction",
-                  [l](uint64_t seed) { return crowd(l, seed); }});
+    to.push_back(
+        {std::string("log-file-crowd/") + l.name,
+         "engine spec, a log file: three lanes, folds, ranges in place, a large transaction",
+         [l](uint64_t seed) { return crowd(l, seed); }});
 }
 
 }  // namespace scute::explore
