@@ -154,17 +154,16 @@ int file_handle::grow(uint64_t offset, uint64_t n) const noexcept {
   if (st.st_size > static_cast<off_t>(offset) && ::ftruncate(fd_, static_cast<off_t>(offset)) != 0)
     return errno;
   const int e = reserve(offset, n);
-  if (e == 0 && ::fstat(fd_, &st) == 0 && st.st_size >= end)
-    return ::fdatasync(fd_) == 0 ? 0 : errno;
-  if (e == 0 && ::ftruncate(fd_, end) == 0) return ::fdatasync(fd_) == 0 ? 0 : errno;
+  if (e == 0 && ::fstat(fd_, &st) == 0 && st.st_size >= end) return 0;
+  if (e == 0 && ::ftruncate(fd_, end) == 0) return 0;
   const int why = e != 0 ? e : errno;
   // Back to what it was: the shortage of one moment is no longer file for ever.
   cut(offset);
   return why;
 }
 
-void file_handle::cut(uint64_t offset) const noexcept {
-  static_cast<void>(::ftruncate(fd_, static_cast<off_t>(offset)) == 0 && ::fdatasync(fd_) == 0);
+bool file_handle::cut(uint64_t offset) const noexcept {
+  return ::ftruncate(fd_, static_cast<off_t>(offset)) == 0;
 }
 
 int file_handle::fill_holes(uint64_t offset, uint64_t n) const noexcept {

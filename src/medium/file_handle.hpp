@@ -41,10 +41,11 @@ class file_handle {
   // The same where the file has holes, as far as the file system can tell: what is written is passed over
   // without a look at each block.
   int fill_holes(uint64_t offset, uint64_t n) const noexcept;
-  // The file goes on to offset + n at least, with blocks and zeros from offset on, durably: 0, or an errno.
+  // The file goes on to offset + n at least, with blocks and zeros from offset on: 0, or an errno. Neither this nor cut() is
+  // durable before a sync, which is the owner's: he knows who else syncs (CACHE-1).
   int grow(uint64_t offset, uint64_t n) const noexcept;
-  // The file ends there, if the system lets it.
-  void cut(uint64_t offset) const noexcept;
+  // The file ends there; false if the system does not let it.
+  bool cut(uint64_t offset) const noexcept;
   // Reserves the whole file. SCUTE_E_NOSPC names the shortage; progress is called now and then.
   void reserve_all(void (*progress)(void*, uint64_t, uint64_t), void* progress_arg) const;
   // All of these bytes; false if the system, or the end of the file, is in the way.

@@ -68,10 +68,9 @@ void log_file::write_zeros(uint64_t from, uint64_t to) {
       from += static_cast<uint64_t>(n);
     }
   }
-  if (::fsync(file_.fd()) != 0) {
-    note_failure(errno);
-    throw_errno("write " + file_.path(), errno);
-  }
+  // STREAM-4
+  group_.join([](void* self, bool) { static_cast<log_file*>(self)->lead(); }, this);
+  if (failed()) throw_errno("write " + file_.path(), failure());
   size_ = std::max(size_, to);
 }
 

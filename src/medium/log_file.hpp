@@ -10,6 +10,8 @@
 // STREAM-2 Nothing is written after a failure: a later sync may claim success for pages that the first one has lost.
 // STREAM-3 Before anything rests on what is read, refresh() lets go of what the page cache has: a process whose sync has failed
 //    may have left bytes there that the device does not have, in pages that the kernel calls clean.
+// STREAM-4 All syncs of the open file go through group_, those of its growth included: the kernel tells an error to one of two
+//    that run at the same time, and the other one's thread would acknowledge bytes that are lost.
 #pragma once
 
 #include <memory>

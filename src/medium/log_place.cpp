@@ -64,8 +64,8 @@ class beside_pool final : public log_place {
     sync_folder();
   }
 
-  void set_aside() override {
-    const std::string from = path(name::named), to = from + ".foreign";
+  void set_aside(name n) override {
+    const std::string from = path(n), to = from + ".foreign";
     const uncancelled now;
     if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0)
       return sync_folder();

@@ -36,8 +36,8 @@ class log_place {
   virtual std::unique_ptr<medium> make(uint64_t size) = 0;
   // PLACE-2
   virtual void give_name() = 0;
-  // The file `named` gets a name that nobody uses. Throws SCUTE_E_EXISTS.
-  virtual void set_aside() = 0;
+  // The file gets a name that nobody uses, and that is told in messages. Throws SCUTE_E_EXISTS.
+  virtual void set_aside(name n) = 0;
   virtual void remove(name n) noexcept = 0;
   // Of the open file. Longer: with zeros, durably. Throws SCUTE_E_NOSPC.
   virtual void resize(medium& m, uint64_t size) = 0;

@@ -90,11 +90,13 @@ class mapped_medium : public medium {
   }
 
   int grow(uint64_t offset, uint64_t n) noexcept override {
-    return offset + n > size_ ? EFBIG : file().grow(offset, n);
+    if (offset + n > size_) return EFBIG;
+    const int e = file().grow(offset, n);
+    return e != 0 || sync_file() ? e : failure();
   }
 
   void cut(uint64_t offset) noexcept override {
-    if (!read_only_) file().cut(offset);
+    if (!read_only_ && file().cut(offset)) sync_file();
   }
 
   std::vector<uint64_t> bad_pages() const override {
@@ -228,7 +230,7 @@ class cpu_medium final : public mapped_medium {
 // any page at any time, as a cache may evict any line, so the protocols' ordering rules carry over
 // unchanged.
 //
-// CACHE-1 All syncs of the file (of both, JOIN-3) go through group_: an error is told to one of two that run at the same time
+// CACHE-1 All syncs of the file (of both, JOIN-3), those of its growth included, go through group_: an error is told to one of two that run at the same time
 //    only, and the other one's thread would go on as if its bytes were durable.
 // CACHE-2 When a sync fails the kernel calls the pages clean, and they keep bytes that the device does not have.
 //    So nobody goes on after that (failed()), and who opens the pool next drops the cache (refresh()).

@@ -37,10 +37,12 @@ class spec_fold : public testing::Test {
     table->recorded(block, sequence);
   }
 
+  uint64_t at_of(uint64_t block) {
+    return s().geo.zone_offset(0) + s().geo.row_size + block * engine::block_table::page;
+  }
   // A line of it, in place, under a record of this sequence.
   void open(uint64_t block, uint64_t sequence) {
-    const uint64_t at =
-        s().geo.zone_offset(0) + s().geo.row_size + block * engine::block_table::page;
+    const uint64_t at = at_of(block);
     const pool::held_stripe held(s().locks, table->stripe_of(block));
     ASSERT_EQ(table->number_of(at), block);
     s().overlaid.add(at, sizeof old, old, 0);
@@ -132,6 +134,15 @@ TEST_F(spec_fold, CountsWhatLanesHaveTakenAsTheirs) {
   EXPECT_EQ(log->keep_back(all - 2 * lanes + 1, 2).missing, 1U);
 }
 
+// SPEC-5. What is stored to a block without a record leaves the records that it has as they are. The block used to forget the
+// oldest one of them, so that the horizon could pass it.
+TEST_F(spec_fold, StoresWithoutARecordLeaveTheOldestOne) {
+  apply(7, begin + 5);
+  apply(7, 0);
+  apply(7, begin + 6);
+  EXPECT_EQ(table->lowest(), begin + 5);
+}
+
 // FOLD-4. A drain that came while another thread was in a fold saw an empty list, and returned before what was on it was durable.
 TEST_F(spec_fold, ADrainWaitsForTheRoundOfAnotherThread) {
   apply(7, begin + 5);
@@ -151,6 +162,37 @@ TEST_F(spec_fold, ADrainWaitsForTheRoundOfAnotherThread) {
   }
   other.join();
   drain.join();
+}
+
+// FOLD-5. A transaction that did nothing but have a range open had the fold renew it at every look, with a sync of two files each time
+// on a disk.
+TEST_F(spec_fold, RestsWhenAllThatIsLeftIsOpen) {
+  EXPECT_TRUE(fold->rests());
+  open(7, begin + 5);
+  EXPECT_FALSE(fold->rests());
+  EXPECT_TRUE(fold->cycle());
+  EXPECT_TRUE(fold->rests()) << "it would renew what it has renewed";
+  EXPECT_TRUE(fold->rests());
+  apply(9, log->horizon() + 100);
+  EXPECT_FALSE(fold->rests());
+  fold->cycle();
+  EXPECT_TRUE(fold->rests());
+  s().overlaid.remove(at_of(7));
+  EXPECT_FALSE(fold->rests()) << "the range has ended, and its record counts";
+  EXPECT_FALSE(fold->cycle());
+  EXPECT_TRUE(fold->rests());
+}
+
+// No round of a part is longer than others may wait for.
+TEST_F(spec_fold, APartIsFoldedOldestFirst) {
+  constexpr uint64_t blocks = 320;
+  for (uint64_t b = 0; b < blocks; ++b) apply(b, begin + 1 + b);
+  EXPECT_TRUE(fold->cycle_part(2));
+  EXPECT_EQ(log->horizon(), begin + blocks / 2);
+  EXPECT_TRUE(fold->cycle_part(2));
+  EXPECT_EQ(log->horizon(), begin + blocks * 3 / 4);
+  EXPECT_FALSE(fold->cycle_part(1));
+  EXPECT_EQ(log->horizon(), begin + blocks);
 }
 
 // ROOM-8

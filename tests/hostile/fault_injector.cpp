@@ -301,7 +301,12 @@ EARLY int mincore(void* at, size_t n, unsigned char* to) noexcept {
   return result;
 }
 EARLY int fsync(int fd) {
-  CALL(int, fsync, SYS_fsync, fd);
+  const bool failing = fails(call::fsync);
+  const int error = errno;
+  lossy_disk::synced(fd, !failing);
+  errno = error;
+  if (failing) return -1;
+  return static_cast<int>(::syscall(SYS_fsync, fd));
 }
 EARLY ssize_t pread(int fd, void* to, size_t n, off_t at) {
   if (bad_sectors::reading(fd, static_cast<uint64_t>(at), n)) {

@@ -112,5 +112,66 @@ TEST(log_file_sync, CommitsAtTheSameTimeShareSyncs) {
   f.expect_sound();
 }
 
+// STREAM-4: a log that is made longer beside a commit is synced behind it, not beside it. The kernel would tell the
+// error of the commit's page to whichever sync comes first, and to no other.
+TEST(log_file_sync, GrowthBesideACommitTakesNoErrorFromIt) {
+  SCUTE_RANDOM(random);
+  bool hit = false;
+  for (const call what : {call::fdatasync, call::fsync}) {
+    SCOPED_TRACE(call_name(what));
+    pool_file f(scratch::disk);
+    scute_options o = on_disk();
+    o.protection = SCUTE_PROTECT_NONE;  // one copy of everything
+    o.size = 16 * mib;
+    o.log_cap = 256 * kib;
+    f.create(o);
+    const scute_oid oid = f.alloc(pattern(0, 300)), large = f.alloc(pattern(1, 2 * mib));
+    SCUTE_OKAY(scute_drain(f.pool));
+    f.in().idle.stop();  // so nobody syncs the pool itself, which stays as it is now
+    const bytes pool = read_file(f.path);
+    lossy_disk disk(f.path + ".log");
+    std::atomic<bool> inside = false, failed = false, committed = false;
+    std::atomic<int> acknowledged = -1;
+    static thread_local bool commits = false;
+    disk.before_sync = [&] {
+      if (!commits || inside.exchange(true)) return;
+      for (int ms = 0; ms < 1000 && !failed; ++ms)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    };
+    // Who has the error has told nobody yet.
+    disk.after_failure = [&] {
+      failed = true;
+      for (int ms = 0; ms < 1000 && !committed; ++ms)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    };
+    std::thread committer([&] {
+      commits = true;
+      acknowledged = overwrite(f.pool, oid, pattern(5, 300));
+      committed = true;
+    });
+    while (!inside) std::this_thread::yield();
+    faults::arm(what, 1, EIO);
+    const int grown = overwrite(f.pool, large, pattern(2, 2 * mib));
+    const bool here = faults::disarm().hit;
+    hit = hit || here;
+    EXPECT_EQ(grown, here ? SCUTE_E_IO : SCUTE_OK);
+    failed = true;
+    committer.join();
+    if (here) {
+      SCUTE_FAILS(SCUTE_E_IO, overwrite(f.pool, oid, pattern(99, 300)));
+    }
+    f.in().abandon();
+    scute_close(std::exchange(f.pool, nullptr));
+    disk.fail_power(random);
+    write_file(f.path, pool);
+    SCUTE_OKAY(scute_open(f.path.c_str(), &o, &f.pool));
+    if (acknowledged == SCUTE_OK) {
+      EXPECT_EQ(f.read(oid), pattern(5, 300));
+    }
+    f.expect_sound();
+  }
+  EXPECT_TRUE(hit);
+}
+
 }  // namespace
 }  // namespace scute::test

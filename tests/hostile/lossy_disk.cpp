@@ -108,8 +108,11 @@ void lossy_disk::synced(int fd, bool worked) noexcept {
   lossy_disk* d = current;
   if (d == nullptr || !d->is_this(fd)) return;
   if (d->before_sync) d->before_sync();
-  const std::lock_guard hold(d->mutex_);
-  d->sync(0, UINT64_MAX, worked);
+  {
+    const std::lock_guard hold(d->mutex_);
+    d->sync(0, UINT64_MAX, worked);
+  }
+  if (!worked && d->after_failure) d->after_failure();
 }
 
 void lossy_disk::synced(const void* at, size_t n, bool worked) noexcept {

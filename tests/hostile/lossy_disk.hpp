@@ -36,6 +36,7 @@ class lossy_disk {
 
   bool keeps_pages = false;           // somebody else has the file mapped: nothing is dropped
   std::function<void()> before_sync;  // called by each thread that syncs; set before there are any
+  std::function<void()> after_failure;  // called by one whose sync fails, before it is told
 
   // Called by the replaced functions. fd or address: ours, or another one's.
   static void synced(int fd, bool worked) noexcept;

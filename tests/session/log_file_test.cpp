@@ -201,7 +201,7 @@ TEST(log_file, OfAClosedPoolIsMadeAnew) {
     bool may_be_someones;
   };
   const case_of all[] = {
-      {early, false}, {cut, false}, {no_heads, true}, {read_file(other.log), true}, {{}, true}};
+      {early, true}, {cut, false}, {no_heads, true}, {read_file(other.log), true}, {{}, true}};
   for (const case_of& c : all) {
     write_file(f.path, pool);
     write_file(f.log, c.content);
@@ -234,6 +234,43 @@ TEST(log_file, OfAClosedPoolIsMadeAnew) {
   f.open();
   f.expect_last();
   EXPECT_TRUE(fs::exists(f.log));
+}
+
+// BESIDE-2. A pool was killed and put elsewhere, and an older copy of it takes its place: the log that is there is the other
+// one's, with transactions that are nowhere else, although it has the same uuid. It used to be replaced.
+TEST(log_file, OfANewerCopyOfThePoolIsSetAside) {
+  for (const bool other_engine : {false, true}) {
+    SCOPED_TRACE(other_engine ? "the copy has another engine" : "the copy has engine spec");
+    disk_pool f;
+    scute_options o = on_disk();
+    f.change(1);
+    f.close();
+    if (other_engine) {
+      SCUTE_OKAY(scute_set_engine(f.path.c_str(), &o, SCUTE_ENGINE_LOGFREE));
+    }
+    const bytes copy = read_file(f.path), copy_log = other_engine ? bytes() : read_file(f.log);
+    if (other_engine) {
+      SCUTE_OKAY(scute_set_engine(f.path.c_str(), &o, SCUTE_ENGINE_SPEC));
+    }
+    f.open();
+    f.change(2);
+    f.kill();
+    const bytes killed = read_file(f.path), its_log = read_file(f.log);
+    write_file(f.path, copy);
+    f.last = 1;
+    for (int k = 0; k < 2; ++k) {
+      f.open();
+      f.expect_last();
+      f.close();
+    }
+    EXPECT_EQ(read_file(f.log + ".foreign"), its_log);
+    // And so the other one is whole again.
+    write_file(f.path, killed);
+    fs::rename(f.log + ".foreign", f.log);
+    f.last = 2;
+    f.open();
+    f.expect_last();
+  }
 }
 
 // Every page of it alone may be lost: two copies of everything.

@@ -130,6 +130,9 @@ void print_text(const open_pool& pool, const space_use& use) {
   space.add("large objects",
             fmt::format("{} in {} chunks", count_text(use.spans), count_text(use.span_chunks)));
   space.add("lent to logs", fmt::format("{} chunks", count_text(use.log_chunks)));
+  if (info.log_cap != 0)
+    space.add("log", fmt::format("{} of {} in use, void up to {}", size_text(info.log_used),
+                                 size_text(info.log_cap), count_text(info.log_horizon)));
   space.add("overhead", exact_size_text(info.overhead));
   space.print();
 
@@ -198,6 +201,9 @@ void print_as_json(const open_pool& pool, const space_use& use) {
               {"spans", use.spans},
               {"span_chunks", use.span_chunks},
               {"log_chunks", use.log_chunks},
+              {"log_cap", info.log_cap},
+              {"log_used", info.log_used},
+              {"log_horizon", info.log_horizon},
               {"overhead", info.overhead},
               {"types", std::move(types)},
               {"sizes", std::move(sizes)},

@@ -59,10 +59,13 @@ void block_table::stored_parity(uint64_t b, uint64_t offset, uint64_t n) noexcep
 
 void block_table::recorded(uint64_t b, uint64_t sequence) noexcept {
   block& x = blocks_[b];
+  x.renewed = false;
   if (x.clock.load(std::memory_order_relaxed) < sequence)
     x.clock.store(sequence, std::memory_order_release);
   const uint64_t first = x.first.load(std::memory_order_relaxed);
-  if (first == 0 || sequence < first) x.first.store(sequence, std::memory_order_relaxed);
+  // (0: stored without a record.)
+  if (sequence != 0 && (first == 0 || sequence < first))
+    x.first.store(sequence, std::memory_order_relaxed);
   if (x.listed) return;
   x.listed = true;
   const locked turn(lock_);
@@ -84,11 +87,10 @@ std::vector<uint64_t> block_table::new_list() const {
   return list;
 }
 
-void block_table::take_list(std::vector<uint64_t>& into, size_t n, size_t least) noexcept {
+void block_table::take_list(std::vector<uint64_t>& into, size_t n) noexcept {
   const locked turn(lock_);
-  const size_t some = std::max(least, list_.size() / n);
-  if (some >= list_.size()) return into.swap(list_);
-  const auto end = list_.begin() + static_cast<ptrdiff_t>(some);
+  if (n >= list_.size()) return into.swap(list_);
+  const auto end = list_.begin() + static_cast<ptrdiff_t>(n);
   into.assign(list_.begin(), end);
   list_.erase(list_.begin(), end);
 }
@@ -114,6 +116,11 @@ uint64_t block_table::highest() const noexcept {
   for (const uint64_t b : list_)
     most = std::max(most, blocks_[b].clock.load(std::memory_order_relaxed));
   return most;
+}
+
+size_t block_table::listed() const noexcept {
+  const locked turn(lock_);
+  return list_.size();
 }
 
 bool block_table::is_clean() const noexcept {

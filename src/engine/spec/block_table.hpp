@@ -41,6 +41,7 @@ class block_table {
     std::atomic<uint64_t> first;
     std::atomic<uint32_t> pins;
     bool listed;
+    bool renewed;  // its only record is the fold's, of what is open in place
   };
 
   // Of a byte of the data rows: column blocks of the zones, one after the other; in a pool without parity pages of the file.
@@ -84,9 +85,10 @@ class block_table {
 
   // A list that never needs memory again.
   std::vector<uint64_t> new_list() const;
-  // Takes an n-th part of the list, but `least` at least, in the order in which blocks came to it: that of their oldest records,
-  // but for those that were put back. into: empty, of new_list().
-  void take_list(std::vector<uint64_t>& into, size_t n, size_t least) noexcept;
+  // Takes so many of the list, in the order in which blocks came to it: that of their oldest records, but for those that were
+  // put back. into: empty, of new_list().
+  void take_list(std::vector<uint64_t>& into, size_t n) noexcept;
+  size_t listed() const noexcept;
   void put_back(uint64_t b) noexcept;
   // The lowest sequence that is not folded, of all blocks on the list; UINT64_MAX: none.
   uint64_t lowest() const noexcept;

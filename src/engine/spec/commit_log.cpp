@@ -27,7 +27,8 @@ horizon_found read_horizon(const pool::state& s, const log_home& home) noexcept 
     for (uint32_t which = 0; which < 2; ++which) {
       uint64_t words[2];
       if (!home.target().read(home.horizon_at(which, r), words, sizeof words)) continue;
-      if (words[1] == check_of_horizon(s, words[0]) && words[0] > best.sequence)
+      if (words[1] == check_of_horizon(s, words[0]) &&
+          (words[0] > best.sequence || SCUTE_PLANTED(horizon_greatest)))
         best = {words[0], which};
     }
   return best;
@@ -36,7 +37,7 @@ horizon_found read_horizon(const pool::state& s, const log_home& home) noexcept 
 void stream_horizon(const pool::state& s, const log_home& home, medium::writer& w,
                     horizon_found to) noexcept {
   const uint64_t words[2] = {to.sequence, check_of_horizon(s, to.sequence)};
-  for (uint32_t r = 0; r < home.horizon_copies(); ++r)
+  for (uint32_t r = 0; r < home.horizon_copies() && (r == 0 || !SCUTE_PLANTED(horizon_copy)); ++r)
     w.stream(home.target().base() + home.horizon_at(to.place, r), words, sizeof words,
              medium::purpose::log);
 }
@@ -245,7 +246,6 @@ void commit_log::leave_added(uint32_t lane) noexcept {
 void commit_log::append(medium::writer& w, uint32_t lane, std::span<const log_range> records,
                         uint32_t flags, uint64_t sequence, uint64_t transaction) noexcept {
   medium::writer& to = way(w, lane);
-  if (is_shared(lane)) appended_.fetch_add(1, std::memory_order_relaxed);
   lane = stream_of(lane);
   lane_end& l = lanes_[lane];
   // Of this one itself nothing is fenced yet.

@@ -21,7 +21,8 @@
 //    So what others have taken comes back, and is worth waiting for, like what is full.
 // CLOG-7 Frames of one stream with one sequence are parts of one whole. So where lanes share a stream, one transaction at a
 //    time draws a sequence for it and appends, and the next one's is higher. A fence there is one of all that was appended
-//    before, whoever has done it.
+//    before, whoever has done it. Nobody has the stream while he folds, which takes a sync of the pool: what he has found
+//    of room by then he asks for again.
 #pragma once
 
 #include <algorithm>
@@ -70,6 +71,18 @@ class commit_log {
     stream_guard(const stream_guard&) = delete;
     stream_guard& operator=(const stream_guard&) = delete;
     void end() noexcept SCUTE_NO_LOCK_ANALYSIS;  // as well
+    // Runs fn() while others may append: whatever was found of room before is to be asked for again.
+    template <typename Fn>
+    void without(Fn&& fn) SCUTE_NO_LOCK_ANALYSIS {
+      if (held_ != nullptr) held_->unlock();
+      try {
+        fn();
+      } catch (...) {
+        held_ = nullptr;
+        throw;
+      }
+      if (held_ != nullptr) held_->lock();
+    }
 
    private:
     waiting_mutex* held_;
@@ -117,8 +130,13 @@ class commit_log {
   // What the lane has appended, or what was written of the horizon (by the fold's lane), is durable, or the pool has failed. w: with which
   // that was done.
   void fence(medium::writer& w, uint32_t lane, fence_site at) noexcept;
-  // Grows with whatever is appended by lanes.
-  uint64_t appended() const noexcept { return appended_.load(std::memory_order_relaxed); }
+  // Changes with whatever lanes append, once it is fenced.
+  uint64_t appended() const noexcept {
+    uint64_t all = 0;
+    for (uint32_t i = 0; i < fold_lane(); ++i)
+      all += lanes_[i].fenced.load(std::memory_order_relaxed);
+    return all;
+  }
   // Sequences of a shared stream, in a turn: the last one that was drawn; 0 if each lane has a stream of its own.
   uint64_t drawn() const noexcept { return SCUTE_PLANTED(clog_drawn) ? 0 : drawn_; }
   void drawn(uint64_t sequence) noexcept {
@@ -204,6 +222,11 @@ class commit_log {
     return {busy_.load(std::memory_order_relaxed) * bytes,
             count_.load(std::memory_order_relaxed) * bytes};
   }
+  // Segments that may be begun until it is nearly full.
+  uint64_t until_nearly_full() const noexcept {
+    const uint64_t most = count_.load(std::memory_order_relaxed) * 3 / 4;
+    return most - std::min<uint64_t>(most, busy_.load(std::memory_order_relaxed));
+  }
   bool is_half_full() const noexcept {
     return busy_.load(std::memory_order_relaxed) * 2 >= count_.load(std::memory_order_relaxed);
   }
@@ -258,7 +281,6 @@ class commit_log {
   std::deque<medium::writer> own_;  // of a home apart: one for each lane, and the fold's
   waiting_mutex stream_;            // CLOG-7
   uint64_t drawn_ = 0;              // of whoever has it
-  std::atomic<uint64_t> appended_{0};
   std::vector<uint64_t>
       told_;  // by lane: bytes that its own writer has counted, and the other one as well
   uint64_t segment_size_;

@@ -78,6 +78,14 @@ struct candidate {
   bool is_of(const pool::state& s) const noexcept {
     return found && std::memcmp(found->uuid, s.sb.uuid, sizeof found->uuid) == 0;
   }
+  bool is_closed() const noexcept {
+    return found && static_cast<state>(found->state) == state::closed;
+  }
+  // BESIDE-2: nothing in it can be needed by any copy of any pool; or, as the superblock is newer and needs none, by this one.
+  bool is_void(const pool::state& s) const noexcept {
+    const bool needed = (s.sb.incompat & format::incompat_log_file) != 0;
+    return is_closed() || (!needed && is_of(s) && found->epoch < s.sb.epoch);
+  }
 };
 
 // What the epoch of a log of this pool says; the superblock is the pool's.
@@ -137,11 +145,20 @@ candidate look(const pool::state& s, log_place::name n, bool clean) {
           "from a backup. Nothing was changed");
 }
 
-// Of a creation that was killed. Whoever makes one now has it locked.
-void remove_leftover(const pool::state& s) noexcept {
+// What is at `coming` goes: of a creation that was killed, and nothing was ever appended to it. (If it could not get its name
+// something was: such a one is set aside.) Whoever makes one now has it locked.
+void clear_coming(pool::state& s) {
+  const candidate c = look(s, log_place::name::coming, true);
+  if (c.file == nullptr) return;
+  if (c.found && static_cast<state>(c.found->state) == state::in_use && !c.is_void(s))
+    s.beside->set_aside(log_place::name::coming);
+  else
+    s.beside->remove(log_place::name::coming);
+}
+
+void remove_leftover(pool::state& s) noexcept {
   try {
-    if (s.beside->open(log_place::name::coming, medium::access::write) != nullptr)
-      s.beside->remove(log_place::name::coming);
+    clear_coming(s);
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it is in nobody's way
   }
 }
@@ -160,13 +177,15 @@ void companion::make(pool::state& s, uint64_t cap, uint64_t epoch) {
   const std::string named = s.beside->path(log_place::name::named);
   {
     const candidate there = look(s, log_place::name::named, true);
-    if (there.file != nullptr && !s.beside->replaces() && !there.is_of(s) &&
-        !(there.found && static_cast<state>(there.found->state) == state::closed))
+    const bool may_go = there.file == nullptr || s.beside->replaces() || there.is_void(s);
+    if (!may_go && !there.is_of(s))
       throw failure(
           SCUTE_E_EXISTS,
           named +
               " is there already and is not this pool's log; if it belongs to no pool, remove it");
+    if (!may_go) s.beside->set_aside(log_place::name::named);
   }
+  clear_coming(s);
   const segment_list plan = plan_log(s.geo, cap, true);
   head h{};
   std::memcpy(h.magic, format::log_file_magic, sizeof h.magic);
@@ -202,9 +221,16 @@ void companion::remove_stale(pool::state& s) noexcept {
     return;
   for (const auto n : {log_place::name::named, log_place::name::coming}) {
     try {
+      if (n == log_place::name::coming) {
+        clear_coming(s);
+        continue;
+      }
       const candidate c = look(s, n, true);
-      // At `coming` whoever makes one has it locked.
-      if (c.file != nullptr && (c.is_of(s) || n == log_place::name::coming)) s.beside->remove(n);
+      if (!c.is_of(s)) continue;
+      if (c.is_void(s))
+        s.beside->remove(n);
+      else
+        s.beside->set_aside(n);
     } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it is in nobody's way
     }
   }
@@ -235,9 +261,7 @@ std::unique_ptr<companion> companion::find(pool::state& s, bool clean) {
 std::unique_ptr<companion> companion::make_anew(pool::state& s) {
   {
     const candidate there = look(s, log_place::name::named, true);
-    if (there.file != nullptr && !there.is_of(s) &&
-        !(there.found && static_cast<state>(there.found->state) == state::closed))
-      s.beside->set_aside();
+    if (there.file != nullptr && !there.is_closed()) s.beside->set_aside(log_place::name::named);
   }
   make(s, 0, s.sb.epoch + 1);
   s.beside->give_name();
@@ -297,6 +321,7 @@ void companion::write_head(uint64_t epoch, format::log_file_state state) {
   // BESIDE-6: what a crash has left of growing, or of being cut, is not taken for zeros that are durable. Not sooner: the
   // head that was found, and counts less, may have been in a dead process's cache only.
   if (is_first && file_->size() > size_of(head_)) s_.beside->resize(*file_, size_of(head_));
+  length_.store(file_->size(), std::memory_order_relaxed);
 }
 
 segment_list companion::read() const {
@@ -339,12 +364,20 @@ void companion::keep(medium::writer&, const segment_list&) {
 std::vector<uint64_t> companion::lend(pool::lane&, const segment_list& list, size_t chunks) {
   std::vector<uint64_t> more;
   for (size_t i = 0; i < chunks; ++i) more.push_back(chunk_at(list.chunks.size() + i));
-  s_.beside->resize(*file_, chunk_at(list.chunks.size() + chunks));
+  try {
+    s_.beside->resize(*file_, chunk_at(list.chunks.size() + chunks));
+  } catch (...) {
+    // BESIDE-4: it may have been somebody's commit that could not be written.
+    if (file_->failed()) s_.medium->fail_with(file_->failure());
+    throw;
+  }
+  length_.store(file_->size(), std::memory_order_relaxed);
   return more;
 }
 
 void companion::take_back(pool::lane&, std::vector<uint64_t>& chunks) {
   if (!chunks.empty()) s_.beside->resize(*file_, chunks.front());
+  length_.store(file_->size(), std::memory_order_relaxed);
   chunks.clear();
 }
 

@@ -14,13 +14,15 @@
 //   head coming(e+1), superblock e                   unclean: the frames of e are all there, it fits; clean: as well
 //   head coming(e+1), superblock e+1                 the session has appended nothing yet: it fits
 //   superblock clean, head in use                    it fits; nothing in it is needed
-//   superblock with another engine                   a log with the pool's uuid at either name is nobody's: it goes
+//   superblock with another engine                   an older log with the pool's uuid is nobody's: it goes
 //
 // BESIDE-1 A log is whole and durable, with its folder, before a superblock that needs it is; and a superblock that does not need
 //    it is durable before it goes.
 // BESIDE-2 An unclean pool goes on with the log of its uuid that fits its epoch, and with no other: any that is missing, foreign, older, newer or
 //    cut short is refused, with nothing changed. A clean pool needs nothing of a log; what does not fit is made anew, and a
-//    file that may be somebody else's is set aside, not replaced.
+//    file that may be somebody else's is set aside, not replaced; so is a log of the pool's uuid that was not closed: a newer
+//    copy of the pool, killed and put elsewhere, may need it. Where the superblock needs none, and is newer than the log, the
+//    log was left behind by a switch.
 // BESIDE-3 The head names the next epoch, durably, before the superblock does, and says `in use` before anything is appended.
 //    Its two copies lie on different pages; each is durable before the other one is written, and the one that counts
 //    is written last.
@@ -30,6 +32,8 @@
 //    dead process's page cache only. A page that cannot be read is written as a whole first (file_pages.hpp).
 // BESIDE-6 It grows by zeros that are durable before its head counts them, and is cut when its head counts them no longer.
 #pragma once
+
+#include <atomic>
 
 #include "engine/spec/log_home.hpp"
 
@@ -43,7 +47,7 @@ class companion final : public log_home {
   // What was made gets its name, if the superblock, which is durable, needs it. If a pool has replaced another one and needs no
   // log, the other one's goes.
   static void name(pool::state& s);
-  // The superblock, which is durable, needs no log in a file: one that the pool had goes.
+  // The superblock, which is durable, needs no log in a file: one that the pool had goes (BESIDE-2).
   static void remove_stale(pool::state& s) noexcept;
 
   // The one that fits (BESIDE-2), with its name. If none does: an unclean pool is refused; for a clean one that is only
@@ -72,13 +76,15 @@ class companion final : public log_home {
   void retain(const segment_list&) override {}
   void take_back(pool::lane& l, std::vector<uint64_t>& chunks) override;
 
+  // Bytes of the file. Any thread, also while it grows.
+  uint64_t length() const noexcept { return length_.load(std::memory_order_relaxed); }
   // Bytes of the file that the pool's superblock means; 0 if there is none.
   static uint64_t size_beside(const pool::state& s) noexcept;
 
  private:
   companion(pool::state& s, std::unique_ptr<medium::medium> file,
             const format::log_file_head& head) noexcept
-      : s_(s), file_(std::move(file)), w_(*file_), head_(head) {}
+      : s_(s), file_(std::move(file)), length_(file_->size()), w_(*file_), head_(head) {}
 
   static std::unique_ptr<companion> make_anew(pool::state& s);
   uint64_t chunk_at(uint64_t i) const noexcept {
@@ -90,6 +96,7 @@ class companion final : public log_home {
 
   pool::state& s_;
   std::unique_ptr<medium::medium> file_;
+  std::atomic<uint64_t> length_;
   waiting_mutex mutex_;  // of the two below
   medium::writer w_;
   format::log_file_head head_;

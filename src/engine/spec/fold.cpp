@@ -82,6 +82,7 @@ bool fold::fold_block(uint64_t b, uint64_t& highest) {
       x.listed = false;
       if (renewed != 0) {
         table_.recorded(b, renewed);
+        x.renewed = true;
         // The program goes on storing there.
         for (const open_range& r : open_)
           if (!SCUTE_PLANTED(spec_open_dirty))
@@ -110,26 +111,69 @@ uint64_t fold::least_bound() const noexcept {
 
 // How far the horizon can move, whatever becomes of the blocks that were taken off the list.
 uint64_t fold::in_reach() const noexcept {
-  const uint64_t lowest =
-      std::min(table_.lowest(), late_ != nullptr ? late_->lowest() : UINT64_MAX);
+  // LATE-3, in this order.
+  const uint64_t late = late_ != nullptr ? late_->lowest() : UINT64_MAX;
+  const uint64_t lowest = std::min(late, table_.lowest());
   return std::min(least_bound(), lowest == UINT64_MAX ? lowest : lowest - 1);
 }
 
 bool fold::cycle() {
   const locked turn(mutex_);
-  return round(true);
+  return round(SIZE_MAX);
 }
 
 void fold::help() {
   const locked turn(mutex_);
-  round(false);
+  round(std::max(help_least, table_.listed() / help_part));
 }
 
-bool fold::round(bool all) {
+bool fold::cycle_part(size_t parts) {
+  size_t left = (table_.listed() + parts - 1) / parts;
+  bool more = true;
+  do {
+    const size_t n = std::min(left, round_most);
+    const locked turn(mutex_);
+    more = round(n);
+    left -= n;
+  } while (left != 0 && more);
+  return more;
+}
+
+// Something of the block is open in place.
+bool fold::is_open(uint64_t b) {
+  const uint32_t stripe = table_.stripe_of(b);
+  bool open = false;
+  s_.locks.lock_exclusive(stripe);
+  {
+    const pool::grip_scope here(s_, stripe, pool::grip::mode::exclusive);
+    if (table_.at(b).renewed)
+      table_.for_each_dirty_page(b, [&](uint64_t at) {
+        s_.overlaid.for_each_in_place(at, block_table::page,
+                                      [&](uint64_t, uint64_t) { open = true; });
+      });
+  }
+  s_.locks.unlock_exclusive(stripe);
+  return open;
+}
+
+bool fold::rests() {
+  const locked turn(mutex_);
+  if (late_ != nullptr && late_->lowest() != UINT64_MAX) return false;
+  // FOLD-4
+  const uint64_t lowest = table_.lowest();
+  if (log_.written() < std::min(floor_.load(std::memory_order_relaxed), lowest - 1)) return false;
+  table_.take_list(taken_, SIZE_MAX);
+  const bool all = std::ranges::all_of(taken_, [&](uint64_t b) { return is_open(b); });
+  for (const uint64_t b : taken_) table_.put_back(b);
+  taken_.clear();
+  return all;
+}
+
+bool fold::round(size_t blocks) {
   s_.require_healthy();
   short_of_memory_ = false;
   if (late_ != nullptr) late_->resolve_oldest(pool::resolver::at_once());  // LATE-5
-  table_.take_list(taken_, all ? 1 : help_part, help_least);
+  table_.take_list(taken_, blocks);
   uint64_t highest = floor_.load(std::memory_order_relaxed);
   reach_ = UINT64_MAX;
   // FOLD-3. A heap stays within its bounds though a sequence may fall meanwhile (LATE-3).
@@ -153,7 +197,8 @@ bool fold::round(bool all) {
   floor_.store(highest, std::memory_order_seq_cst);
   const uint64_t bound = least_bound();
   // LATE-3, in this order: what is resolved meanwhile goes over to the table.
-  const uint64_t late = late_ != nullptr ? late_->lowest() : UINT64_MAX;
+  const uint64_t late =
+      late_ != nullptr && !SCUTE_PLANTED(late_horizon) ? late_->lowest() : UINT64_MAX;
   const uint64_t low = SCUTE_PLANTED(spec_lowest) ? late : std::min(late, table_.lowest());
   const uint64_t to = std::min({highest, bound, low == UINT64_MAX ? low : low - 1});
   log_.write_horizon(w_, std::max(to, log_.written()));

@@ -18,6 +18,8 @@
 // FOLD-4 Nothing dirty is left only when the horizon has reached the floor, too: a fold between the last store of a commit and
 //    the end of its bound leaves clean blocks, and frames that count. A session that began behind them would draw their
 //    sequences again.
+// FOLD-5 It rests when nothing is left but what it has renewed itself, and all of that is open still: another round would
+//    renew the same, for as long as a program leaves a transaction open. Whoever ends a range, or logs anything, wakes it.
 #pragma once
 
 #include <algorithm>
@@ -63,21 +65,26 @@ class fold {
   // The same of a part of them, those that came to the list first: so the horizon moves, and nobody waits for all. Throws as
   // cycle() does.
   void help();
+  // The same of one part of so many parts, in rounds that others may come between.
+  bool cycle_part(size_t parts);
+  // FOLD-5. Any thread.
+  bool rests();
   // Until the durable horizon has passed this sequence, of something that is applied.
   void past(uint64_t sequence);
   // Until it has passed all that was applied when this was called (FOLD-4).
   void all();
 
  private:
-  // Who helps folds so many blocks at least, and such a part of all.
-  static constexpr size_t help_least = 64, help_part = 4;
+  // Who helps folds so many blocks at least, and such a part of all. No round but one of all takes more than so many.
+  static constexpr size_t help_least = 64, help_part = 4, round_most = 4096;
   struct alignas(64) lane_bound {
     std::atomic<uint64_t> sequence{no_bound};
   };
   struct open_range {
     uint64_t offset, length;
   };
-  bool round(bool all) SCUTE_REQUIRES(mutex_);
+  bool round(size_t blocks) SCUTE_REQUIRES(mutex_);
+  bool is_open(uint64_t b) SCUTE_REQUIRES(mutex_);
   bool fold_block(uint64_t b, uint64_t& highest) SCUTE_REQUIRES(mutex_);
   bool renew(uint64_t b) SCUTE_REQUIRES(mutex_);
   uint64_t least_bound() const noexcept;

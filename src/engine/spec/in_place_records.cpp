@@ -74,9 +74,11 @@ bool spec::open_part(pool::lane& l, const tx::inplace_range& r, uint64_t at, uin
                      uint64_t sequence) {
   const uint64_t b = table_->number_of(at);
   const uint64_t begin = round_down(at, granule_size), end = round_up(at + n, granule_size);
+  // (Planted: the look is before the stripe.)
+  const bool looked = SCUTE_PLANTED(spec_look) && table_->imaged(begin, end - begin);
   const pool::held_stripe held(s_.locks, table_->stripe_of(b));
-  if (sequence == 0 && !table_->imaged(begin, end - begin) && !SCUTE_PLANTED(spec_image))
-    return false;
+  const bool imaged = SCUTE_PLANTED(spec_look) ? looked : table_->imaged(begin, end - begin);
+  if (sequence == 0 && !imaged && !SCUTE_PLANTED(spec_image)) return false;
   s_.overlaid.add(at, n, r.old + (at - r.offset), l.index);
   // A fold may have come between the record and the range (TABLE-2).
   if (sequence != 0) table_->recorded(b, sequence);
@@ -96,7 +98,8 @@ void spec::save(pool::lane& l, const tx::inplace_range& r, std::span<const tx::m
 void spec::open_range(pool::lane& l, const tx::inplace_range& r) {
   lane_state& mine = lanes_[l.index];
   const granules g(r);
-  mine.reserved += room_->reserve(l, g.begin, g.end - g.begin);
+  const uint64_t reserved = room_->reserve(l, g.begin, g.end - g.begin);
+  mine.reserved += reserved;
   try {
     if (open_imaged(l, r)) return s_.watch.deferred();
     // What of it is open by now is renewed by folds, and logged once more.
@@ -110,8 +113,9 @@ void spec::open_range(pool::lane& l, const tx::inplace_range& r) {
     std::memcpy(old + (r.offset - g.begin), r.old, r.length);
     mine.records.push_back({g.begin, old, g.end - g.begin, format::record_kind::undo});
     find_blocks(mine);
+    room_->help();
     commit_log::stream_guard turn(*log_);
-    make_room(l, mine, growth::allowed);
+    make_room(l, mine, turn, growth::allowed);
     const flight under_way(*fold_, l.index, mine.clock);
     const uint64_t sequence = draw(mine);
     log_->append(l.w, l.index, mine.records, frame_step, sequence, l.transaction);
@@ -130,6 +134,8 @@ void spec::open_range(pool::lane& l, const tx::inplace_range& r) {
                          });
   } catch (...) {
     pool::end_in_place(s_, r.offset, r.length);
+    mine.reserved -= reserved;
+    room_->release(reserved);
     throw;
   }
   s_.watch.deferred();
@@ -152,6 +158,7 @@ void spec::restore(pool::lane& l, std::span<const tx::inplace_range> ranges) {
                          });
   close_in_place(s_, ranges);
   end_reservation(l, mine);
+  if (!ranges.empty()) s_.watch.deferred();  // FOLD-5
 }
 
 }  // namespace scute::core::engine

@@ -37,18 +37,23 @@ bool has_lost_head(const pool::state& s, const log_home& home, const log::segmen
   return true;
 }
 
+// Segments with a head, by epoch, lane and generation.
+using segment_order = std::map<std::tuple<uint64_t, uint32_t, uint64_t>, size_t>;
+
+segment_order order_of(const std::vector<log::segment_contents>& contents) {
+  segment_order all;
+  for (size_t i = 0; i < contents.size(); ++i)
+    if (const auto& h = contents[i].head)
+      all.emplace(std::tuple(h->epoch, h->lane, h->generation), i);
+  return all;
+}
+
 // The segment that the lane of segment `i` was at before; `i` itself if nothing says which one that was.
-size_t left_for(const std::vector<log::segment_contents>& contents, size_t i) noexcept {
-  const format::segment_head& next = *contents[i].head;
-  size_t left = i;
-  for (size_t k = 0; k < contents.size(); ++k) {
-    if (!contents[k].head) continue;
-    const format::segment_head& h = *contents[k].head;
-    if (h.epoch == next.epoch && h.lane == next.lane && h.generation < next.generation &&
-        (left == i || h.generation > contents[left].head->generation))
-      left = k;
-  }
-  return left;
+size_t left_for(const segment_order& order, const format::segment_head& next, size_t i) noexcept {
+  auto at = order.lower_bound({next.epoch, next.lane, next.generation});
+  if (at == order.begin()) return i;
+  const auto& [epoch, lane, generation] = (--at)->first;
+  return epoch == next.epoch && lane == next.lane ? at->second : i;
 }
 
 }  // namespace
@@ -111,13 +116,14 @@ void tell_damage(pool::state& s, const log_home& home, const segment_list& list,
   // EVID-5
   std::set<std::tuple<uint64_t, uint32_t, uint64_t>> there;  // epoch, lane, sequence
   for (const frame_seen& f : frames) there.insert({f.epoch, f.lane, f.sequence});
+  const segment_order order = order_of(contents);
   for (size_t i = 0; i < segments.size(); ++i) {
     if (!contents[i].head || SCUTE_PLANTED(evid_left)) continue;
     const format::segment_head& h = *contents[i].head;
     if (h.lane >= s.geo.lane_count || h.before <= horizon ||
         there.contains({h.epoch, h.lane, h.before}))
       continue;
-    const size_t left = left_for(contents, i);
+    const size_t left = left_for(order, h, i);
     if (!told[left]) tell(left, 0, list.segment_size, SCUTE_OUTCOME_LOST);
     told[left] = true;
   }

@@ -13,17 +13,20 @@ log_room::log_room(pool::state& s, log_home& home, commit_log& log, fold& f, seg
   larger_.store(list_.chunks.size() > list_.kept, std::memory_order_relaxed);
 }
 
-bool log_room::make(pool::lane& l, const commit_log::need& n) {
-  for (unsigned spins = 0; !log_.make_room(l.index, n);) {
+bool log_room::make(pool::lane& l, std::span<const log_range> records,
+                    commit_log::stream_guard& turn) {
+  for (unsigned spins = 0;;) {
+    const commit_log::need n = log_.need_of(l.index, records);
+    if (log_.make_room(l.index, n)) return true;
     s_.require_healthy();
     keep_less();
     if (!log_.will_have_room(n)) return false;
-    fold_.cycle();
-    // The horizon waits for commits under way, which wait for nothing but stripes.
-    spin_pause(spins);
+    // CLOG-7. The horizon waits for commits under way, which wait for nothing but stripes.
+    turn.without([&] {
+      fold_.cycle();
+      spin_pause(spins);
+    });
   }
-  help();
-  return true;
 }
 
 // ROOM-8

@@ -35,12 +35,12 @@ class log_room {
  public:
   log_room(pool::state& s, log_home& home, commit_log& log, fold& f, segment_list list);
 
-  // Folds some of it if the log is nearly full.
+  // Folds some of it if the log is nearly full. Before anything is taken, and without the stream (CLOG-6, CLOG-7).
   void help() {
     if (log_.is_nearly_full()) help_fold();
   }
-  // Room for what comes next in the lane. False if folds do not make it: then lend() may.
-  bool make(pool::lane& l, const commit_log::need& n);
+  // Room for these records, which come next in the lane. False if folds do not make it: then lend() may.
+  bool make(pool::lane& l, std::span<const log_range> records, commit_log::stream_guard& turn);
   // Makes the log larger by what this takes. Runs allocator steps in the lane. Throws SCUTE_E_NOSPC.
   void lend(pool::lane& l, const commit_log::need& n);
   [[noreturn]] void refuse(const commit_log::need& n) const;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
+#include <map>
 #include <tuple>
 
 #include "base/planted.hpp"
@@ -33,6 +35,55 @@ struct found_frame {
   std::span<const std::byte> body() const noexcept {
     return std::span(lines).subspan(sizeof head, head.size - sizeof head);
   }
+};
+
+struct written_range {
+  uint64_t sequence, offset, length;
+};
+
+// Ranges of placed records, merged as they come, in the order of their sequences: so every record is looked at once, and of
+// whatever a log claims to have placed no byte is passed over more than twice.
+class placed_ranges {
+ public:
+  // Above all sequences so far.
+  void add(uint64_t begin, uint64_t end, uint64_t sequence) {
+    uint64_t lowest = sequence;
+    auto at = all_.lower_bound(begin);
+    if (at != all_.begin() && std::prev(at)->second.end > begin) --at;
+    while (at != all_.end() && at->first < end) {
+      const uint64_t from = at->first;
+      const range old = at->second;
+      at = all_.erase(at);
+      lowest = std::min(lowest, old.lowest);
+      if (from < begin) all_.emplace(from, range{begin, old.lowest, old.newest});
+      if (end < old.end) at = all_.emplace(end, range{old.end, old.lowest, old.newest}).first;
+    }
+    all_[begin] = {end, lowest, sequence};
+  }
+  // Calls fn(begin, end) for the parts of a record that nothing placed later lies in.
+  template <typename Fn>
+  void for_each_rest(uint64_t begin, uint64_t end, uint64_t sequence, Fn&& fn) const {
+    auto at = all_.upper_bound(begin);
+    if (at != all_.begin()) --at;
+    for (; at != all_.end() && at->first < end && begin < end; ++at) {
+      if (at->second.end <= begin || at->second.newest <= sequence || SCUTE_PLANTED(spec_reuse))
+        continue;
+      if (begin < at->first) fn(begin, at->first);
+      begin = at->second.end;
+    }
+    if (begin < end) fn(begin, end);
+  }
+  // Calls fn(begin, end, lowest, newest): sequences of records that lie there; none is lower or higher.
+  template <typename Fn>
+  void for_each(Fn&& fn) const {
+    for (const auto& [begin, r] : all_) fn(begin, r.end, r.lowest, r.newest);
+  }
+
+ private:
+  struct range {
+    uint64_t end, lowest, newest;
+  };
+  std::map<uint64_t, range> all_;
 };
 
 // The blocks of the file that records lie in. Asking the file system for each record took most of the time of an
@@ -67,7 +118,8 @@ uint64_t find_horizon(const pool::state& s, const log_home& home, const segment_
   uint64_t horizon = read_horizon(s, home).sequence;
   log::segment_reader reader = reader_of(s, home, list.layout());
   for (const log::segment& at : list.segments(s.geo))
-    if (const auto head = reader.read_head(at)) horizon = std::max(horizon, head->horizon);
+    if (const auto head = reader.read_head(at); head && !SCUTE_PLANTED(horizon_greatest))
+      horizon = std::max(horizon, head->horizon);
   return horizon;
 }
 
@@ -141,10 +193,22 @@ replayed replay(pool::state& s, medium::writer& w, log_home& home, const segment
           s.path + ": a record of the log makes no sense; restore the pool from a backup");
   };
   part_places places(s);
+  placed_ranges placed;
+  std::vector<written_range> written;
   for (const found_frame* f : counting)
-    each(*f, [&](format::record_kind, uint64_t offset, const std::byte*, uint32_t n) {
+    each(*f, [&](format::record_kind, uint64_t offset, const std::byte* bytes, uint32_t n) {
+      if (n == 0) return;
+      if (bytes == nullptr) return placed.add(offset, offset + n, f->sequence);
       places.need(offset, n);
+      written.push_back({f->sequence, offset, n});
     });
+  placed.for_each([&](uint64_t begin, uint64_t end, uint64_t lowest, uint64_t newest) {
+    places.need(begin, end - begin);
+    written.push_back({lowest, begin, end - begin});
+    if (newest != lowest) written.push_back({newest, begin, end - begin});
+  });
+  std::ranges::stable_sort(written, {}, &written_range::sequence);
+  for (const written_range& x : written) r.written.add(x.offset, x.length, x.sequence);
   // REPLAY-1
   const log::segment_layout layout = list.layout();
   medium::writer own(home.target());
@@ -184,39 +248,16 @@ replayed replay(pool::state& s, medium::writer& w, log_home& home, const segment
     s.require_healthy();
   }
   if (watch != nullptr) watch->replay_begins();
-  // Where the medium has the bytes, nothing older may be stored: so these are looked for first.
-  struct placed_range {
-    uint64_t begin, end, sequence;
-  };
-  std::vector<placed_range> placed;
-  for (const found_frame* f : counting)
-    each(*f, [&](format::record_kind kind, uint64_t offset, const std::byte*, uint32_t n) {
-      r.written.add(offset, n, f->sequence);
-      if (kind == format::record_kind::placed) placed.push_back({offset, offset + n, f->sequence});
-    });
+  // Where the medium has the bytes, nothing older may be stored.
+  placed.for_each([&](uint64_t begin, uint64_t end, uint64_t, uint64_t) {
+    w.flush(s.at(begin), end - begin, medium::purpose::data);
+  });
   for (const found_frame* f : counting)
     each(*f, [&](format::record_kind, uint64_t offset, const std::byte* bytes, uint32_t n) {
-      if (bytes == nullptr) {
-        w.flush(s.at(offset), n, medium::purpose::data);
-        return;
-      }
-      // What is left of it beside younger placed ranges.
-      std::vector<std::pair<uint64_t, uint64_t>> parts{{offset, offset + n}};
-      for (const placed_range& p : placed) {
-        if (p.sequence <= f->sequence) continue;
-        std::vector<std::pair<uint64_t, uint64_t>> left;
-        for (const auto& [begin, end] : parts) {
-          if (p.end <= begin || end <= p.begin) {
-            left.push_back({begin, end});
-            continue;
-          }
-          if (begin < p.begin) left.push_back({begin, p.begin});
-          if (p.end < end) left.push_back({p.end, end});
-        }
-        parts = std::move(left);
-      }
-      for (const auto& [begin, end] : parts)
+      if (bytes == nullptr) return;
+      placed.for_each_rest(offset, offset + n, f->sequence, [&](uint64_t begin, uint64_t end) {
         w.stream(s.at(begin), bytes + (begin - offset), end - begin, medium::purpose::data);
+      });
     });
   overlay_lent(s, nullptr);
   // LATE-1

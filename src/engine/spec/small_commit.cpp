@@ -64,8 +64,9 @@ bool spec::commit_short(pool::lane& l, std::span<const tx::small_member> members
     if (!changes && s_.has_checksums) return false;
   }
   if (mine.records.empty()) return true;
+  room_->help();
   commit_log::stream_guard turn(*log_);
-  make_room(l, mine, growth::allowed);
+  make_room(l, mine, turn, growth::allowed);
   decide(l, mine, turn, 0, how::cached, in_place);
   l.w.count.shorts.add(1);
   s_.require_healthy();

@@ -128,7 +128,7 @@ void spec::closed() noexcept {
 tx::engine::log_state spec::log() const noexcept {
   log_state all;
   if (beside_ != nullptr)
-    all.file = beside_->target().size();
+    all.file = beside_->length();
   else if (s_.beside != nullptr && (s_.sb.incompat & format::incompat_log_file) != 0)
     all.file = companion::size_beside(s_);
   if (log_ == nullptr) return all;
@@ -152,21 +152,29 @@ void spec::for_each_live_log(const std::function<void(uint64_t offset, uint64_t 
   if (care_ != nullptr) care_->for_each_live(fn);
 }
 
+// In memory: while transactions come in one half of what is dirty is folded at each look, the oldest first, so what is written
+// again and again is not written back as often; or all of it, if the log would be nearly full after two more looks like
+// the last one. As soon as a look finds that nothing came in since the last one, all is folded: nothing is exposed for longer than two
+// looks after the last transaction.
 bool spec::background() noexcept {
   if (s_.medium->failed() || fold_ == nullptr) return false;
+  const uint64_t now = log_->appended(), begun = log_->begun();
+  const bool busy = std::exchange(seen_, now) != now;
+  const uint64_t segments = begun - std::exchange(begun_, begun);
   // A sync of the pool's file writes all of its dirty pages, and keeps the disk from the log's: so not while transactions
   // come in, unless it is time.
   constexpr unsigned looks_max = 50;
   if (log_->is_apart()) {
-    const uint64_t now = log_->appended();
-    const bool busy = std::exchange(seen_, now) != now;
     if (busy && !log_->is_half_full() && ++looks_ < looks_max) return true;
     looks_ = 0;
   }
   try {
     room_->keep_less();
     const bool mended = !s_.lost_log.pending() || care_->mend_lost_pages();
-    return fold_->cycle() || !mended;
+    if (!busy && mended && fold_->rests()) return false;
+    if (log_->is_apart()) return fold_->cycle() || !mended;
+    const bool at_leisure = busy && log_->until_nearly_full() > 2 * segments;
+    return fold_->cycle_part(at_leisure ? 2 : 1) || busy || !mended;
   } catch (const std::exception&) {
     return true;  // another time, or the next commit is told
   }
@@ -189,11 +197,12 @@ void spec::plan(lane_state& mine, std::span<const pool::patch> patches) {
         {p.offset, static_cast<const std::byte*>(p.src), p.length, format::record_kind::data});
 }
 
-// Room for all frames of the lane's records, before anything is pinned or drawn (SPEC-6).
-void spec::make_room(pool::lane& l, lane_state& mine, growth may) {
-  if (log_->has_room(l.index, mine.records)) return room_->help();
+// Room for all frames of the lane's records, before anything is pinned or drawn (SPEC-6). Who has called room_->help() before has
+// done so without the stream.
+void spec::make_room(pool::lane& l, lane_state& mine, commit_log::stream_guard& turn, growth may) {
+  if (log_->has_room(l.index, mine.records)) return;
+  if (room_->make(l, mine.records, turn)) return;
   const commit_log::need need = log_->need_of(l.index, mine.records);
-  if (room_->make(l, need)) return;
   if (may == growth::never) room_->refuse(need);
   // Lending runs steps in this lane: what is planned waits.
   lane_state planned;
@@ -209,7 +218,7 @@ void spec::make_room(pool::lane& l, lane_state& mine, growth may) {
   std::swap(planned.copies, mine.copies);
   l.pieces = std::move(pieces);
   // The steps were appended in between.
-  if (!room_->make(l, log_->need_of(l.index, mine.records))) room_->refuse(need);
+  if (!room_->make(l, mine.records, turn)) room_->refuse(need);
 }
 
 // SPEC-3
@@ -317,8 +326,9 @@ void spec::commit(pool::lane& l, const tx::write_set& w) {
   plan(mine, w.patches);
   find_blocks(mine);
   pool::split(s_, l, w.patches);  // takes memory, and nothing that does comes behind (CLOG-6)
+  room_->help();
   commit_log::stream_guard turn(*log_);
-  make_room(l, mine, growth::allowed);
+  make_room(l, mine, turn, growth::allowed);
   decide(l, mine, turn, 0, how::cached, w.in_place);
   s_.require_healthy();
   end_reservation(l, mine);
@@ -338,8 +348,9 @@ void spec::step(pool::lane& l, std::span<const pool::patch> patches) {
   plan(mine, patches);
   find_blocks(mine);
   pool::split(s_, l, patches);
+  room_->help();
   commit_log::stream_guard turn(*log_);
-  make_room(l, mine, growth::never);
+  make_room(l, mine, turn, growth::never);
   decide(l, mine, turn, frame_step, how::cached, {});
   s_.watch.deferred();
 }
@@ -354,8 +365,9 @@ void spec::stage(pool::lane& l, std::span<const pool::patch> patches) {
     mine.records.push_back({p.offset, nullptr, p.length, format::record_kind::placed});
   find_blocks(mine);
   pool::split(s_, l, patches);
+  room_->help();
   commit_log::stream_guard turn(*log_);
-  make_room(l, mine, growth::never);
+  make_room(l, mine, turn, growth::never);
   decide(l, mine, turn, frame_step, how::streamed, {});
   s_.require_healthy();
   s_.watch.deferred();
@@ -368,6 +380,7 @@ void spec::write_unlogged(pool::lane& l, std::span<const pool::patch> patches) {
 
 // SPEC-12
 void spec::prepare_reuse(pool::lane&, uint64_t chunk, uint64_t length) {
+  if (SCUTE_PLANTED(spec_reuse)) return;
   uint64_t highest = 0;
   for_each_page(chunk, length, [&](uint64_t at, uint64_t) {
     const block_table::block& b = table_->at(table_->number_of(at));

@@ -104,7 +104,7 @@ class spec final : public tx::engine {
   void plan_in_place(lane_state& mine, std::span<const tx::inplace_range> ranges);
   void find_blocks(lane_state& mine);
   enum class growth : bool { never, allowed };
-  void make_room(pool::lane& l, lane_state& mine, growth may);
+  void make_room(pool::lane& l, lane_state& mine, commit_log::stream_guard& turn, growth may);
   uint64_t draw(lane_state& mine) noexcept;
   log_home& find_home(bool clean);
   enum class how : uint8_t { cached, streamed };
@@ -134,7 +134,8 @@ class spec final : public tx::engine {
   bool unclean_ = false;  // it was needed
   std::unique_ptr<log_home> home_;
   companion* beside_ = nullptr;  // home_, if it is one
-  uint64_t seen_ = 0;            // by background(): the log's use at its last look
+  uint64_t seen_ = 0;            // by background(): what was appended by its last look
+  uint64_t begun_ = 0;           // and how many segments were begun
   unsigned looks_ = 0;           // since the last fold
   std::unique_ptr<block_table> table_;
   std::unique_ptr<unresolved_columns> late_;  // null: nothing is left

@@ -11,6 +11,8 @@
 namespace scute::testing {
 using namespace core;
 
+// The newest valid copy.
+std::optional<format::superblock> superblock_of(std::span<const std::byte> image);
 // As a valid superblock of the image tells; none if there is none.
 std::optional<pool::geometry> geometry_of(std::span<const std::byte> image);
 

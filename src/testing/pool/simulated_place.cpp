@@ -100,7 +100,7 @@ class simulated_place final : public medium::log_place {
   }
 
   void give_name() override { set(0, slot_of(name::coming)); }
-  void set_aside() override { set(0, slot_of(name::coming) << 32); }
+  void set_aside(name n) override { remove(n); }
   void remove(name n) noexcept override {
     if (slot_of(n) != 0)
       set(0, n == name::named ? slot_of(name::coming) << 32 : slot_of(name::named));

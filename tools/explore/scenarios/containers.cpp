@@ -216,7 +216,7 @@ testing::scenario string_maps(const level& l) {
 }  // namespace
 
 void add_container_scenarios(std::vector<entry>& to) {
-  add_at({levels[0], levels[3], levels[4], levels[5]},
+  add_at({levels[0], levels[3], levels[4], levels[5], spec_levels[0], spec_levels[1]},
          {{"ordered-map", "a B+ tree, with splits and merges", trees},
           {"hash-map", "linear hashing, with splits of buckets", hashes},
           {"vector", "segments come and go", vectors},

@@ -417,6 +417,9 @@ void add_injury_scenarios(std::vector<entry>& to) {
           {"foreign-log", "a log of the pool that was there before", foreign_log},
           {"old-superblock", "a copy of the superblock goes back in time", old_superblock}},
          to);
+  // (The other two are about entries in the rings of lanes, which engine spec does not write.)
+  add_at({spec_levels[1]},
+         {{"old-superblock", "a copy of the superblock goes back in time", old_superblock}}, to);
   struct kind {
     const char* name;
     const char* about;

@@ -31,7 +31,7 @@ testing::scenario random(const std::string& name, scute_options o, uint64_t seed
 
 void add_random_scenarios(std::vector<entry>& to) {
   constexpr unsigned steps = 16;
-  for (const level& l : levels)
+  for (const level& l : every_level)
     to.push_back({std::string("random/") + l.name, "random transactions", [l](uint64_t seed) {
                     return random(std::string("random/") + l.name,
                                   testing::small_pool(l.protection), seed, steps);
@@ -47,7 +47,7 @@ void add_random_scenarios(std::vector<entry>& to) {
                   o.checksum = SCUTE_CHECKSUM_ADLER32;
                   return random("random/adler32-logfree", o, seed, steps);
                 }});
-  for (const level& l : {levels[3], levels[4], levels[5]}) {
+  for (const level& l : {levels[3], levels[4], levels[5], spec_levels[0], spec_levels[1]}) {
     const std::string name = l.protection.engine == SCUTE_ENGINE_REDO
                                  ? "random/larger"
                                  : "random/larger-" + std::string(l.name);

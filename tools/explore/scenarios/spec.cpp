@@ -90,6 +90,36 @@ testing::scenario granules(const level& l) {
   return s;
 }
 
+// The log lies in chunks of the pool: lent, taken back, and lent again (SPEC-5: the horizon does not fall; LIST-1).
+testing::scenario switches(const level& l) {
+  auto s = spec_scene("spec-switches", l);
+  s.observe([](scute::pool& p) { return contents(p, 0); });
+  const bool several = l.protection.parity > 1;
+  const auto edit = [&](unsigned k) {
+    s.step("overwrite, in place", [k](scute::pool& p) {
+      commit(p, 0, [&](change& c) {
+        c.overwrite(k % 2, 10 + k);
+        c.edit_in_place(2, 100 * k, 300, 20 + k);
+      });
+    });
+  };
+  const auto to = [&](scute_engine e) {
+    s.step("switch", [e](scute::pool& p) { testing::set_engine(p, e); });
+  };
+  edit(0);
+  to(several ? SCUTE_ENGINE_LOGFREE : SCUTE_ENGINE_REDO);
+  edit(1);
+  to(SCUTE_ENGINE_SPEC);
+  edit(2);
+  if (l.protection.protection == SCUTE_PROTECT_MLPC) {
+    to(SCUTE_ENGINE_LOGFREE);
+    edit(3);
+    to(SCUTE_ENGINE_SPEC);
+    edit(4);
+  }
+  return s;
+}
+
 // A range stays open while another thread commits beside it and folds: its old bytes must come back.
 testing::scenario open_fold(const level& l, uint64_t) {
   auto s = spec_scene("spec-open-fold", l, 2);
@@ -244,7 +274,8 @@ void add_spec_scenarios(std::vector<entry>& to) {
           {"spec-in-place", "engine spec: ranges that the log knows, and does not know", in_place},
           {"spec-granules", "engine spec: ranges that share granules", granules},
           {"spec-parts", "engine spec: transactions of several frames", parts},
-          {"spec-placed", "engine spec: large objects, and what comes after them", placed}},
+          {"spec-placed", "engine spec: large objects, and what comes after them", placed},
+          {"spec-switches", "engine spec: the pool gets other engines, and spec again", switches}},
          to);
   // Of two parities there is too little room in so small a pool.
   add_at({spec_levels[0], spec_levels[1]},

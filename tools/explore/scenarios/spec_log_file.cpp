@@ -153,6 +153,66 @@ testing::scenario threads(const level& l, uint64_t) {
   return s;
 }
 
+// The same of three lanes: beside a fold, ranges in place that end well and do not, a transaction larger than the log, and the
+// end of the process (CLOG-7, SPEC-7, BESIDE-4, BESIDE-6).
+testing::scenario crowd(const level& l, uint64_t) {
+  testing::scenario s = with_directories(std::string("log-file-crowd/") + l.name, l.protection, 3);
+  s.with_log_file();
+  s.setup([](scute::pool& p) {
+    make_directories(p);
+    for (unsigned t = 0; t < 3; ++t)
+      commit(p, t, [](change& c) {
+        for (uint64_t i = 0; i < 3; ++i) c.alloc(i, spec_sizes[i], static_cast<unsigned>(i) + 1);
+      });
+    commit(p, 2, [](change& c) { c.alloc(3, 30000, 9); });
+  });
+  s.in_thread(0)
+      .step("overwrite",
+            [](scute::pool& p) { commit(p, 0, [](change& c) { c.overwrite(1, 10); }); })
+      .step("in place, aborted",
+            [](scute::pool& p) {
+              change c(p, 0);
+              c.edit_in_place(2, 100, 2000, 11);
+              c.abort();
+            })
+      .step("in place", [](scute::pool& p) {
+        commit(p, 0, [](change& c) { c.edit_in_place(2, 50, 2000, 12); });
+      });
+  s.in_thread(1)
+      .step("overwrite",
+            [](scute::pool& p) { commit(p, 1, [](change& c) { c.overwrite(2, 20); }); })
+      .step("fold", [](scute::pool& p) { p.drain(); })
+      .step("overwrite two", [](scute::pool& p) {
+        commit(p, 1, [](change& c) {
+          c.overwrite(0, 21);
+          c.overwrite(1, 22);
+        });
+      });
+  s.in_thread(2)
+      .step("overwrite more than the log holds",
+            [](scute::pool& p) { commit(p, 2, [](change& c) { c.overwrite(3, 30); }); })
+      .step("overwrite",
+            [](scute::pool& p) { commit(p, 2, [](change& c) { c.overwrite(0, 31); }); });
+  return s;
+}
+
+// One transaction behind each kill, in a stream that lanes shared before (BESIDE-2, SPEC-8).
+testing::scenario killed_crowd(const level& l) {
+  auto s = start("log-file-killed-crowd", l);
+  s.lanes_in_turn();
+  s.observe([](scute::pool& p) { return contents(p, 0); });
+  for (unsigned k = 0; k < 2; ++k) {
+    overwrite(s, k, 10 + k);
+    s.step("in place", [k](scute::pool& p) {
+      commit(p, 0, [&](change& c) { c.edit_in_place(2, 7 + k, 300, 20 + k); });
+    });
+    s.step_on_stage("be killed", [](const testing::stage& at) { at.abandon(); });
+    s.step_on_stage("open", [](const testing::stage& at) { at.open(); });
+  }
+  overwrite(s, 2, 30);
+  return s;
+}
+
 }  // namespace
 
 void add_log_file_scenarios(std::vector<entry>& to) {
@@ -164,12 +224,18 @@ void add_log_file_scenarios(std::vector<entry>& to) {
           {"log-file-killed", "engine spec, a log file: killed and opened", killed},
           {"log-file-switches", "engine spec, a log file: the pool gets other engines", switches},
           {"log-file-grows", "engine spec, a log file: a transaction larger than the log", grows},
-          {"log-file-in-place", "engine spec, a log file: ranges in place over folds", in_place}},
+          {"log-file-in-place", "engine spec, a log file: ranges in place over folds", in_place},
+          {"log-file-killed-crowd", "engine spec, a log file: killed between lanes", killed_crowd}},
          to);
   for (const level& l : at)
     to.push_back({std::string("log-file-threads/") + l.name,
                   "engine spec, a log file: lanes append to one stream",
                   [l](uint64_t seed) { return threads(l, seed); }});
+  for (const level& l : at)
+    to.push_back(
+        {std::string("log-file-crowd/") + l.name,
+         "engine spec, a log file: three lanes, folds, ranges in place, a large transaction",
+         [l](uint64_t seed) { return crowd(l, seed); }});
 }
 
 }  // namespace scute::explore

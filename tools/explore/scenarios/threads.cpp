@@ -126,11 +126,11 @@ void add_thread_scenarios(std::vector<entry>& to) {
        {"threads-allocator", "one thread frees, another allocates", allocator}},
       to);
   for (const unsigned threads : {2u, 3u})
-    for (const level& l : levels)
+    for (const level& l : every_level)
       to.push_back({"threads-random-" + std::to_string(threads) + "/" + l.name,
                     std::to_string(threads) + " threads, random transactions",
                     [l, threads](uint64_t seed) { return random(l, threads, seed); }});
-  for (const level& l : levels)
+  for (const level& l : every_level)
     to.push_back({std::string("threads-collide-2/") + l.name,
                   "two threads, random transactions; column blocks share eight locks",
                   [l](uint64_t seed) { return random(l, 2, seed, 8); }});

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// CACHE-1: a mapped file that is made longer, or cut, beside a commit. The kernel tells an error of the commit's page to whichever
+// sync comes first, and to no other: so these syncs wait for each other, and an error of one is everybody's.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+#include "hostile/fault_injector.hpp"
+#include "hostile/lossy_disk.hpp"
+#include "medium/mapped_medium.hpp"
+#include "support/pool_file.hpp"
+
+namespace scute::test {
+namespace {
+
+constexpr uint64_t page = 4096, pages = 16, more = 8;
+
+enum class change : uint8_t { longer, shorter };
+
+void beside_a_commit(bool by_calls, change what) {
+  SCUTE_RANDOM(random);
+  const scratch dir(scratch::disk);
+  const std::string path = dir.file("file");
+  write_file(path, bytes(pages * page));
+  lossy_disk disk(path);
+  const auto m =
+      medium::map_file(medium::file_handle::open(path, medium::access::write), SCUTE_MEDIUM_FILE,
+                       medium::access::write, {(pages + more) * page, by_calls});
+  if (what == change::shorter) {
+    ASSERT_EQ(m->grow(pages * page, more * page), 0);
+  }
+  std::atomic<bool> inside{false}, failed{false}, acknowledged{false};
+  static thread_local bool commits = false;
+  disk.before_sync = [&] {
+    if (!commits || inside.exchange(true)) return;
+    for (int ms = 0; ms < 1000 && !failed; ++ms)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  const bytes content = pattern(7, page);
+  std::thread committer([&] {
+    commits = true;
+    medium::writer w(*m);
+    w.stream(m->base(), content.data(), content.size(), medium::purpose::data);
+    w.fence(fence_site::pow_commit);
+    acknowledged = !m->failed();
+  });
+  while (!inside) std::this_thread::yield();
+  faults::arm(call::fdatasync, 1, EIO);
+  if (what == change::longer)
+    EXPECT_EQ(m->grow(pages * page, more * page), EIO);
+  else
+    m->cut(pages * page);
+  EXPECT_TRUE(faults::disarm().hit);
+  EXPECT_EQ(m->failure(), EIO) << "nobody else is told";
+  failed = true;
+  committer.join();
+  bytes left = disk.after_power_failure(random);
+  left.resize(page);
+  EXPECT_TRUE(!acknowledged || left == content) << "what was acknowledged is lost";
+}
+
+TEST(growth_sync, TakesNoErrorFromACommit) {
+  for (const bool by_calls : {false, true}) beside_a_commit(by_calls, change::longer);
+}
+
+TEST(growth_sync, NorDoesACut) {
+  for (const bool by_calls : {false, true}) beside_a_commit(by_calls, change::shorter);
+}
+
+}  // namespace
+}  // namespace scute::test
