@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The program's descriptors of shielded files. Each of them is a descriptor of the view's bytes under the number that the
+// program got when it opened FILE; what the kernel does with it, it does to the view.
+//
+// DESC-1 Behind every open file of a view stands an open file of FILE itself, for locks and for what fstat() says: as many
+//    of these as the program has opened, shared by copies of a descriptor as the kernel would share them.
+// DESC-2 A number counts only if the kernel still has the view behind it: programs that close or replace descriptors by raw
+//    system calls change nothing but the number's meaning.
+#pragma once
+
+#include <cstdint>
+
+namespace scute::core::interpose {
+
+class guarded_file;
+
+// One open() of the program's. Never freed, but used again.
+struct opened_file {
+  guarded_file* file = nullptr;
+  int real = -1;  // of FILE, ours
+  int flags = 0;  // of open()
+  unsigned references = 0;
+};
+
+// The table's entry, or null. Async-signal-safe; costs a load for numbers that are none of ours.
+opened_file* opened_at(int fd) noexcept;
+
+// In a critical section. Takes over `real`; false: no room, errno is set.
+bool enter_descriptor(int fd, guarded_file& file, int real, int flags) noexcept;
+// `to` becomes a copy of what stands behind `fd`, which has an entry.
+void copy_descriptor(opened_file& from, int to) noexcept;
+// What stands behind fd loses a reference; the file is told when nothing is left of the open() (guarded_file::leave).
+void drop_descriptor(int fd) noexcept;
+// f(fd, opened) for all.
+template <class F>
+void for_each_descriptor(F&& f);
+
+constexpr int descriptors_max = 1 << 16;
+opened_file* entry_of(int fd) noexcept;
+
+template <class F>
+void for_each_descriptor(F&& f) {
+  for (int fd = 0; fd < descriptors_max; ++fd)
+    if (opened_file* const o = entry_of(fd); o != nullptr) f(fd, *o);
+}
+
+}  // namespace scute::core::interpose
