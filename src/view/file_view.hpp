@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The view of a file: ordinary memory that a program maps in place of the medium. Its flushes and fences are told
+// to the view, which cuts what was flushed into sets of lines and commits each to the backing. A cut leaves a state
+// that x86 permits the program after a power failure, had it been on persistent memory. docs/architecture.md, "View and
+// cuts", says why; page 55 of the design has the paper behind it.
+//
+// SHIELD-1 The medium changes in backing::commit() and backing::grow() only.
+// SHIELD-2 Every state of the medium is one that x86 permits the unprotected program after a power failure; after a
+//    process's death it is the last view.
+// SHIELD-3 A fence outside of windows, and the end of the outermost window in which there was one, returns only when
+//    the cut that holds the thread's lines is decided.
+// SHIELD-4 Lines that nobody flushed are written by write_back() and settle(), and counted.
+// SHIELD-5 A cut takes the lines that any thread has flushed. A line is unmarked before it is copied, and copied by
+//    one load of 64 bytes; when all are copied the lists are read again, and what has come is added.
+// SHIELD-6 What is committed rests on old bytes that were tested against their digests (VIEW-6).
+// SHIELD-8 Cuts are decided one at a time, under the cut lock, in the order in which they were taken.
+//
+// VIEW-1 A line that was flushed and is in no decided cut is always in one of: an entry of a list that was not taken,
+//    the pending bits, the in-cut bits. So a process may die anywhere.
+// VIEW-2 A flush marks the line first and lists it then, always: that the mark was there says nothing, since
+//    whoever made it may not have listed it yet. (Left out is only what this thread itself has listed, where the
+//    entry was not taken yet.) A cut passes by an entry whose mark is gone: the line was copied, in this cut or
+//    an earlier one, after it was marked.
+// VIEW-3 An entry of a list is taken once its line is in the in-cut bits, which are cleared when the cut is decided.
+// VIEW-4 A cut never has more lines than the backing takes: all lists together hold a third of that at most, and
+//    a thread whose list is full makes a cut. So no cut is ever divided, in windows neither.
+// VIEW-5 After 8 rounds, or when a third is full, new flushes wait for the end of the cut; then two more readings at
+//    most find something for each thread.
+// VIEW-6 The old bytes of each line of a cut are compared with the digest of what was committed there last. If they
+//    differ the backing heals them, and the cut goes on only if it could. After a death the digests of lines in a
+//    cut are made anew from what the backing reads.
+// VIEW-8 A page counts as loaded only when its bytes and digests are complete. Nothing of other pages is committed.
+//
+// Threads: flush, nt_store, fence, clflush and the windows may be called by any thread with a flusher of its own,
+// and in signal handlers (VIEW-7); nothing is allocated there. The others are not for handlers; they may run
+// beside everything else. After a fork the child must not use the view. A handler that interrupts the view must
+// return (no longjmp).
+//
+// Errors: false means that the backing has failed; the lines stay pending, and the next call tries again. Such a
+// program must not go on as if they were durable. Constructors throw failure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "view/audit.hpp"
+#include "view/backing.hpp"
+#include "view/flusher.hpp"
+#include "view/region.hpp"
+
+namespace scute::core::view {
+
+class cut;
+
+struct view_parts {
+  std::span<std::byte>
+      control;  // region::size() bytes that were formatted, shared with a holder if there is one
+  // The file's bytes, mapped from a file of their own so that descriptors of the program's can be of it: `capacity`
+  // bytes of address space, of which the first file-size bytes, rounded up to pages, can be accessed.
+  std::byte* bytes = nullptr;
+  backing* medium = nullptr;
+  page_guard* guard = nullptr;  // needed where line_copy_whole() is false
+  audit_sink* sink = nullptr;   // or null
+};
+
+enum class write_reason : uint8_t { sync, unmap, end };
+
+class file_view {
+ public:
+  // The shape of the region for a file on this backing that may grow to `capacity`.
+  static region_shape shape_for(const backing& medium, uint64_t capacity);
+
+  // Attaches to a region that region::format() has made; another process may have worked with it before, and have
+  // died. The file's size in it must be the backing's, unless that process died growing it.
+  explicit file_view(const view_parts& parts);
+  ~file_view();
+  file_view(const file_view&) = delete;
+  file_view& operator=(const file_view&) = delete;
+
+  uint64_t size() const noexcept;
+  // Loads the pages of a range that are not there yet: verified bytes of the backing. Stores of the program to them must
+  // not have begun. With next_data() of the backing, holes cost nothing.
+  [[nodiscard]] bool load(uint64_t offset, uint64_t n);
+  [[nodiscard]] bool load() { return load(0, size()); }
+
+  // ---- for the program's instructions ---------------------------------------------------------------
+
+  // clwb, clflushopt: of all lines that have a byte in the range. What lies behind the file's end is left out.
+  [[nodiscard]] bool flush(flusher& by, uint64_t offset, uint64_t n) noexcept;
+  // After non-temporal stores to the range.
+  [[nodiscard]] bool nt_store(flusher& by, uint64_t offset, uint64_t n) noexcept {
+    return flush(by, offset, n);
+  }
+  // sfence, mfence, and locked instructions where they are seen. SHIELD-3.
+  [[nodiscard]] bool fence(flusher& by) noexcept;
+  [[nodiscard]] bool clflush(flusher& by, uint64_t offset, uint64_t n) noexcept {
+    return flush(by, offset, n) && fence(by);
+  }
+  // Fences in between are put off to the end of the outermost window, which makes one if there was any.
+  void window_begin(flusher& by) noexcept;
+  [[nodiscard]] bool window_end(flusher& by) noexcept;
+
+  // ---- for system calls -----------------------------------------------------------------------------
+
+  // msync, fsync, munmap, exit: every line of the range that differs from the medium is committed, flushed or not,
+  // and everything that was flushed anywhere. `by` may be null. Not in handlers.
+  [[nodiscard]] bool write_back(flusher* by, uint64_t offset, uint64_t n, write_reason why);
+  // The file has been made longer: the caller has made its bytes accessible. The backing's is too when this returns.
+  [[nodiscard]] bool grow(uint64_t size);
+
+  // ---- for a holder -----------------------------------------------------------------------------------
+
+  // What the process that died had left, on a fresh file_view whose backing was recovered; nobody else uses the region.
+  // Commits what was flushed. Then, if `unflushed` is commit, all that differs; if it is drop, `dropped` is told of the
+  // lines that differ, and the view gets the medium's bytes there.
+  enum class unflushed_lines : uint8_t { commit, drop };
+  struct settled {
+    uint64_t flushed = 0;    // lines that were flushed and in no decided cut
+    uint64_t unflushed = 0;  // that differed besides
+  };
+  using dropped_line = std::function<void(uint64_t offset, std::span<const std::byte> bytes)>;
+  [[nodiscard]] bool settle(unflushed_lines what, settled& told, const dropped_line& dropped = {});
+
+  // Sums over all threads, and over the processes that used the region.
+  audit_counters counters() const noexcept;
+
+ private:
+  class call;
+
+  flush_list& list_of(flusher& by) noexcept;
+  bool flush_line(flusher& by, uint64_t line) noexcept;
+  bool fence_now(flusher& by) noexcept;
+  bool write_back_locked(uint64_t first, uint64_t end, write_reason why);
+
+  region region_;
+  view_parts parts_;
+  std::unique_ptr<cut> cut_;
+};
+
+}  // namespace scute::core::view

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The shared part of a view: what another process needs to go on when the program has died. It holds no addresses.
+// All of it is zeros at first, and sparse: what no line needs takes no memory.
+//
+//   head | flush lists | pending bits, one per line | in-cut bits | page states, one byte each | digests, 8 bytes per line
+//
+// REGION-1 The head's mark is written last: a region that has it is complete.
+// REGION-2 Every word that a process may be killed at is written by one store. What belongs together is written
+//    in an order that any prefix of is a state which settle() knows (VIEW-1, VIEW-3, VIEW-8).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "view/flush_list.hpp"
+#include "view/line.hpp"
+
+namespace scute::core::view {
+
+struct region_shape {
+  uint64_t capacity = 0;  // bytes of the file, at most
+  uint32_t lists = 0;     // threads beyond that share them
+  uint32_t entries = 0;   // of each list, a power of two
+  bool operator==(const region_shape&) const = default;
+};
+
+// The least that a backing must take in one commit, and the most that is made use of.
+inline constexpr size_t lines_least = 192, lines_most = 65536;
+inline constexpr uint64_t capacity_max = uint64_t{1} << 40;
+
+enum class page_state : uint8_t { absent = 0, loaded = 1 };
+
+// Sums of audit_counters, in its order, kept per list so that threads do not meet.
+inline constexpr size_t counter_count = 14;
+
+struct region_head {
+  static constexpr uint64_t mark_value = 0x3177656976637330;  // "0scview1"
+  static constexpr uint32_t version_now = 1;
+  std::atomic<uint64_t> mark;
+  uint32_t version;
+  uint32_t lists;
+  uint32_t entries;
+  uint32_t zero;
+  uint64_t capacity;
+  std::atomic<uint64_t> size;  // of the file
+  // Pending bits have to be read one by one: entries were left out, or a cut has failed (region.cpp).
+  std::atomic<uint32_t> scan;
+  uint32_t zero2;
+  uint64_t user[2];  // the caller's, such as device and inode
+};
+static_assert(sizeof(region_head) == 72);
+
+class region {
+ public:
+  static uint64_t size(const region_shape& s);
+  // Of zeroed memory, aligned to 4096.
+  static void format(std::span<std::byte> at, const region_shape& s, uint64_t file_size);
+  // Throws failure (SCUTE_E_CORRUPT, SCUTE_E_VERSION) if there is no region that this build can use.
+  explicit region(std::span<std::byte> at);
+
+  region_head& head() const noexcept { return *head_; }
+  const region_shape& shape() const noexcept { return shape_; }
+  uint64_t file_size() const noexcept { return head_->size.load(std::memory_order_acquire); }
+  flush_list& list(unsigned i) const noexcept;
+  std::atomic<uint64_t>* counters(unsigned list) const noexcept;
+
+  // Bits by line; true if it was set before.
+  bool pending_set(uint64_t line) const noexcept { return set(pending_, line); }
+  bool pending_clear(uint64_t line) const noexcept { return clear(pending_, line); }
+  bool in_cut_set(uint64_t line) const noexcept { return set(in_cut_, line); }
+  bool in_cut_clear(uint64_t line) const noexcept { return clear(in_cut_, line); }
+  // Words of 64 lines each.
+  uint64_t pending_word(uint64_t i) const noexcept { return pending_[i].load(); }
+  uint64_t in_cut_word(uint64_t i) const noexcept { return in_cut_[i].load(); }
+
+  std::atomic<uint64_t>& digest(uint64_t line) const noexcept { return digests_[line]; }
+  std::atomic<page_state>& page(uint64_t page) const noexcept { return pages_[page]; }
+
+ private:
+  static bool set(std::atomic<uint64_t>* bits, uint64_t i) noexcept {
+    const uint64_t bit = uint64_t{1} << i % 64;
+    return (bits[i / 64].fetch_or(bit) & bit) != 0;
+  }
+  static bool clear(std::atomic<uint64_t>* bits, uint64_t i) noexcept {
+    const uint64_t bit = uint64_t{1} << i % 64;
+    return (bits[i / 64].fetch_and(~bit) & bit) != 0;
+  }
+
+  region_shape shape_;
+  region_head* head_ = nullptr;
+  std::byte* lists_ = nullptr;
+  uint64_t list_stride_ = 0;
+  std::atomic<uint64_t>*pending_ = nullptr, *in_cut_ = nullptr, *digests_ = nullptr;
+  std::atomic<page_state>* pages_ = nullptr;
+};
+
+}  // namespace scute::core::view
