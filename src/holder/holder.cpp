@@ -49,7 +49,8 @@ class signals_held {
 
 std::string unguessable_name() {
   uint64_t number[2] = {};
-  if (::getrandom(number, sizeof number, 0) != sizeof number) throw_errno("get random bytes", errno);
+  if (::getrandom(number, sizeof number, 0) != sizeof number)
+    throw_errno("get random bytes", errno);
   return "scute-shield-" + std::to_string(::getpid()) + "-" + std::to_string(number[0]) +
          std::to_string(number[1]);
 }
@@ -128,7 +129,8 @@ void holder::accept_image() {
   if (i.connection < 0) return;  // it has changed its mind
   ucred who{};
   socklen_t n = sizeof who;
-  if (::getsockopt(i.connection, SOL_SOCKET, SO_PEERCRED, &who, &n) != 0 || who.uid != ::geteuid()) {
+  if (::getsockopt(i.connection, SOL_SOCKET, SO_PEERCRED, &who, &n) != 0 ||
+      who.uid != ::geteuid()) {
     ::close(i.connection);
     return;
   }
@@ -154,11 +156,8 @@ bool holder::answer_one(image& i) {
 
 int holder::answer(image& i, const packet& p, int* descriptors, size_t count) {
   switch (p.kind) {
-    case question::hello:
-      return 0;
-    case question::claim:
-      settle_ended(p.device, p.inode);
-      return 0;
+    case question::hello: return 0;
+    case question::claim: settle_ended(p.device, p.inode); return 0;
     case question::hold: {
       if (count != 2) break;
       ++outcome_.views;
@@ -169,8 +168,7 @@ int holder::answer(image& i, const packet& p, int* descriptors, size_t count) {
     case question::release: {
       const auto found = i.views.find(p.view);
       if (found == i.views.end()) return ENOENT;
-      scute_shield_audit audit{};
-      read_audit(found->second, audit);
+      scute_shield_counts audit = p.audit;
       report(i, found->second, 0, audit);
       ::close(found->second.head);
       ::close(found->second.bytes);
@@ -200,7 +198,7 @@ void holder::end_image(image& i) {
   if (!i.views.empty()) {
     const image_end end = how_it_ended(i.pid, i.pidfd);
     for (auto& [number, view] : i.views) {
-      scute_shield_audit audit{};
+      scute_shield_counts audit{};
       try {
         const bool keep =
             !is_fault(end.signal) && (options_.flags & SCUTE_SHIELD_DROP_UNFLUSHED) == 0;
@@ -221,7 +219,7 @@ void holder::end_image(image& i) {
   close_if_open(std::exchange(i.pidfd, -1));
 }
 
-void holder::report(const image& i, const held_view& view, int signal, scute_shield_audit& audit) {
+void holder::report(const image& i, const held_view& view, int signal, scute_shield_counts& audit) {
   audit.struct_size = sizeof audit;
   audit.file = view.path.c_str();
   audit.process = static_cast<uint32_t>(i.pid);

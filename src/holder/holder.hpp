@@ -46,7 +46,7 @@ class holder {
   int answer(image& i, const packet& p, int* descriptors, size_t count);
   void settle_ended(uint64_t device, uint64_t inode);
   void end_image(image& i);
-  void report(const image& i, const held_view& view, int signal, scute_shield_audit& audit);
+  void report(const image& i, const held_view& view, int signal, scute_shield_counts& audit);
   void take_signals();
   void reap();
 

@@ -73,10 +73,14 @@ image_end how_it_ended(pid_t pid, int pidfd) {
 
 bool is_fault(int signal) noexcept {
   switch (signal) {
-    case SIGSEGV: case SIGBUS: case SIGABRT: case SIGILL: case SIGFPE: case SIGTRAP: case SIGSYS:
-      return true;
-    default:
-      return false;
+    case SIGSEGV:
+    case SIGBUS:
+    case SIGABRT:
+    case SIGILL:
+    case SIGFPE:
+    case SIGTRAP:
+    case SIGSYS: return true;
+    default: return false;
   }
 }
 

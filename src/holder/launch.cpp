@@ -56,12 +56,12 @@ std::string find_runtime(const char* named) {
   }
   Dl_info self{};
   std::string beside;
-  if (::dladdr(reinterpret_cast<const void*>(&find_runtime), &self) != 0 && self.dli_fname != nullptr)
+  if (::dladdr(reinterpret_cast<const void*>(&find_runtime), &self) != 0 &&
+      self.dli_fname != nullptr)
     beside = folder_of(self.dli_fname);
   const std::string program = folder_of(own_program());
-  for (const std::string& folder :
-       {beside, program, program + "/../lib", program + "/../lib/x86_64-linux-gnu",
-        program + "/../../lib"}) {
+  for (const std::string& folder : {beside, program, program + "/../lib",
+                                    program + "/../lib/x86_64-linux-gnu", program + "/../../lib"}) {
     if (folder.empty()) continue;
     if (std::string path = resolved(folder + "/" + runtime_name); !path.empty()) return path;
   }

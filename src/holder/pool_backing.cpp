@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "holder/pool_backing.hpp"
 
+#include <utility>
+
 #include "base/failure.hpp"
 
 namespace scute::core::holder {
@@ -90,7 +92,7 @@ const std::byte* pool_backing::raw(uint64_t offset, size_t n) noexcept {
   scute_oid oid{};
   uint64_t at = 0, length = 0;
   if (scute_shield_locate(pool_, offset, &oid, &at, &length) < 0 || length < n) return nullptr;
-  return static_cast<const std::byte*>(scute_direct(pool_, oid)) + at;
+  return reinterpret_cast<const std::byte*>(scute_direct_base(pool_) + oid) + at;
 }
 
 bool pool_backing::heal(uint64_t offset, size_t n) noexcept {

@@ -24,7 +24,7 @@ view_memory attached(const held_view& held) {
 
 }  // namespace
 
-void copy_counters(const view::audit_counters& c, scute_shield_audit& to) noexcept {
+void copy_counters(const view::audit_counters& c, scute_shield_counts& to) noexcept {
   to.flushes = c.flushed;
   to.fences = c.fences;
   to.commits = c.cuts;
@@ -36,7 +36,7 @@ void copy_counters(const view::audit_counters& c, scute_shield_audit& to) noexce
   to.damaged_lines = c.damaged;
 }
 
-void settle(const held_view& held, bool keep_unflushed, scute_shield_audit& audit) {
+void settle(const held_view& held, bool keep_unflushed, scute_shield_counts& audit) {
   const view_memory memory = attached(held);
   pool_backing pool(held.path);
   view::view_parts parts;
@@ -46,23 +46,21 @@ void settle(const held_view& held, bool keep_unflushed, scute_shield_audit& audi
   view::file_view view(parts);
   // What write(2) has appended.
   if (memory.length() > view.size() && !view.grow(memory.length()))
-    throw failure(SCUTE_E_IO, "cannot make the file as long as its program has left it: " + pool.why());
+    throw failure(SCUTE_E_IO,
+                  "cannot make the file as long as its program has left it: " + pool.why());
   unflushed_file rest(held.path);
   view::file_view::settled told;
   using what = view::file_view::unflushed_lines;
-  if (!view.settle(keep_unflushed ? what::commit : what::drop, told,
-                   [&](uint64_t offset, std::span<const std::byte> bytes) { rest.add(offset, bytes); }))
+  if (!view.settle(
+          keep_unflushed ? what::commit : what::drop, told,
+          [&](uint64_t offset, std::span<const std::byte> bytes) { rest.add(offset, bytes); }))
     throw failure(SCUTE_E_IO, "cannot settle what the program has left in the view: " + pool.why());
   rest.finish();
   copy_counters(view.counters(), audit);
+  audit.unflushed_lines += keep_unflushed ? 0 : told.unflushed;
   if (!keep_unflushed) audit.dropped_lines = told.unflushed;
   audit.healed = pool.healed();
   pool.close();
-}
-
-void read_audit(const held_view& held, scute_shield_audit& audit) {
-  const view_memory memory = attached(held);
-  copy_counters(view::counters_of(view::region(memory.control())), audit);
 }
 
 }  // namespace scute::core::holder

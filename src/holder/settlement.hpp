@@ -11,6 +11,7 @@
 
 #include "holder/image_end.hpp"
 #include "scute/shield_run.h"
+#include "view/audit.hpp"
 
 namespace scute::core::holder {
 
@@ -21,9 +22,8 @@ struct held_view {
 };
 
 // Fills in the audit (but for file, process and signal). Throws failure.
-void settle(const held_view& view, bool keep_unflushed, scute_shield_audit& audit);
+void settle(const held_view& view, bool keep_unflushed, scute_shield_counts& audit);
 
-// What a view that its program has closed has counted.
-void read_audit(const held_view& view, scute_shield_audit& audit);
+void copy_counters(const view::audit_counters& from, scute_shield_counts& to) noexcept;
 
 }  // namespace scute::core::holder

@@ -24,7 +24,8 @@ int memory_file(const char* name, uint64_t size) {
   const int fd = ::fcntl(low, F_DUPFD_CLOEXEC, high);
   if (fd >= 0) ::close(low);
   const int got = fd >= 0 ? fd : low;
-  if (::ftruncate(got, static_cast<off_t>(size)) != 0 || ::fcntl(got, F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
+  if (::ftruncate(got, static_cast<off_t>(size)) != 0 ||
+      ::fcntl(got, F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
     const int why = errno;
     ::close(got);
     throw_errno("make a file in memory", why);

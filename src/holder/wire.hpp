@@ -11,21 +11,26 @@
 #include <cstdint>
 #include <string>
 
+#include "scute/shield_run.h"
+
 namespace scute::core::holder {
 
 // The environment of a shielded program.
-constexpr const char* holder_variable = "SCUTE_SHIELD_HOLDER";        // the holder's socket, an abstract name
-constexpr const char* windows_variable = "SCUTE_SHIELD_WINDOWS";      // "off": every fence commits
-constexpr const char* allow_variable = "SCUTE_SHIELD_ALLOW";          // objects with inline flushes, colons between
+constexpr const char* holder_variable =
+    "SCUTE_SHIELD_HOLDER";  // the holder's socket, an abstract name
+constexpr const char* windows_variable = "SCUTE_SHIELD_WINDOWS";  // "off": every fence commits
+constexpr const char* allow_variable =
+    "SCUTE_SHIELD_ALLOW";  // objects with inline flushes, colons between
 constexpr const char* unflushed_variable = "SCUTE_SHIELD_UNFLUSHED";  // "drop"
 
 constexpr uint32_t wire_version = 1;
 
 enum class question : uint32_t {
-  hello = 1,    // version: the image is there
-  claim = 2,    // device, inode, path: about to open the file; the holder has settled what dead images had of it
+  hello = 1,  // version: the image is there
+  claim =
+      2,  // device, inode, path: about to open the file; the holder has settled what dead images had of it
   hold = 3,     // device, inode, path, view, and two descriptors: the view's head, and its bytes
-  release = 4,  // view: closed by the program, everything is in the file
+  release = 4,  // view, audit: closed by the program, everything is in the file
 };
 
 struct packet {
@@ -34,6 +39,7 @@ struct packet {
   int32_t value = 0;  // an answer: 0, or an error number
   uint32_t view = 0;
   uint64_t device = 0, inode = 0;
+  scute_shield_counts audit = {};  // with release
   uint32_t path_length = 0;
   char path[4096] = {};
 };

@@ -51,11 +51,15 @@ void put_real_facts(const opened_file& o, struct stat& s) noexcept {
 
 bool is_lock_command(int command) noexcept {
   switch (command) {
-    case F_GETLK: case F_SETLK: case F_SETLKW: case F_OFD_GETLK: case F_OFD_SETLK: case F_OFD_SETLKW:
-    case F_SETLEASE: case F_GETLEASE:
-      return true;
-    default:
-      return false;
+    case F_GETLK:
+    case F_SETLK:
+    case F_SETLKW:
+    case F_OFD_GETLK:
+    case F_OFD_SETLK:
+    case F_OFD_SETLKW:
+    case F_SETLEASE:
+    case F_GETLEASE: return true;
+    default: return false;
   }
 }
 

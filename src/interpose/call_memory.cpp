@@ -21,6 +21,7 @@
 #include "interpose/hook_gates.hpp"
 #include "interpose/mappings.hpp"
 #include "interpose/next_calls.hpp"
+#include "interpose/program_calls.hpp"
 #include "interpose/settings.hpp"
 
 using namespace scute::core::interpose;
@@ -46,11 +47,11 @@ bool write_leaving(uintptr_t at, size_t n) noexcept {
   if (mappings.first_in(at, at + rounded(n)).file == nullptr) return true;
   bool written = true;
   mappings.for_each([&](const mapped_range& r) {
-    if (!written || r.end <= at || r.begin >= at + rounded(n) || !asked().keep_unflushed) return;
+    if (!written || r.end <= at || r.begin >= at + rounded(n)) return;
     const uintptr_t begin = std::max(r.begin, at), end = std::min(r.end, at + rounded(n));
     written = guarded(r.file->path(), [&] {
-                r.file->notice_growth();
-                r.file->write_back(r.offset_of(begin), end - begin);
+                r.file->write_back(r.offset_of(begin), end - begin,
+                                   scute::core::view::write_reason::unmap);
               }) == 0;
   });
   return written;
@@ -69,13 +70,15 @@ bool may_flush_unheard(const std::string& path) {
   char place[32];
   std::snprintf(place, sizeof place, "0x%llx", static_cast<unsigned long long>(found.offset));
   complain(path, found.object + " flushes cache lines by instructions of its own (at " + place +
-                     "), of which the shield does not hear; compile it with scute-cc, or, if it does not flush "
+                     "), of which the shield does not hear; compile it with scute-cc, or, if it "
+                     "does not flush "
                      "this file, allow it with --allow-inline-flush " +
                      found.object);
   return true;
 }
 
-void* map_view(opened_file& o, void* at, size_t n, int access, int flags, int fd, off_t offset) noexcept {
+void* map_view(opened_file& o, void* at, size_t n, int access, int flags, int fd,
+               off_t offset) noexcept {
   const int type = flags & MAP_TYPE;
   if (type == MAP_PRIVATE) return next::mmap(at, n, access, flags, fd, offset);
   try {
@@ -103,7 +106,7 @@ void* map_view(opened_file& o, void* at, size_t n, int access, int flags, int fd
 
 }  // namespace
 
-SCUTE_INTERPOSED(void*, mmap, (void* at, size_t n, int access, int flags, int fd, off_t offset)) {
+void* program_mmap(void* at, size_t n, int access, int flags, int fd, off_t offset) {
   const bool anonymous = (flags & MAP_ANONYMOUS) != 0;
   const bool replaces = (flags & MAP_FIXED) != 0 && !mappings.empty();
   if (!replaces && (anonymous || entry_of(fd) == nullptr))
@@ -118,10 +121,12 @@ SCUTE_INTERPOSED(void*, mmap, (void* at, size_t n, int access, int flags, int fd
   if (o == nullptr) return next::mmap(at, n, access, flags, fd, offset);
   return map_view(*o, at, n, access, flags, fd, offset);
 }
-SCUTE_INTERPOSED_ALIAS(void*, mmap64, mmap,
+SCUTE_INTERPOSED_ALIAS(void*, mmap, scute_program_mmap,
+                       (void* at, size_t n, int access, int flags, int fd, off_t offset));
+SCUTE_INTERPOSED_ALIAS(void*, mmap64, scute_program_mmap,
                        (void* at, size_t n, int access, int flags, int fd, off_t offset));
 
-SCUTE_INTERPOSED(int, munmap, (void* at, size_t n)) {
+int program_munmap(void* at, size_t n) {
   const auto begin = reinterpret_cast<uintptr_t>(at);
   if (mappings.empty() || mappings.first_in(begin, begin + rounded(n)).file == nullptr)
     return next::munmap(at, n);
@@ -134,20 +139,23 @@ SCUTE_INTERPOSED(int, munmap, (void* at, size_t n)) {
   return result;
 }
 
+SCUTE_INTERPOSED_ALIAS(int, munmap, scute_program_munmap, (void* at, size_t n));
+
 SCUTE_INTERPOSED(void*, mremap, (void* at, size_t n, size_t to, int flags, ...)) {
   va_list more;
   va_start(more, flags);
   void* const place = (flags & MREMAP_FIXED) != 0 ? va_arg(more, void*) : nullptr;
   va_end(more);
   const auto begin = reinterpret_cast<uintptr_t>(at), target = reinterpret_cast<uintptr_t>(place);
-  if (mappings.empty() || (mappings.first_in(begin, begin + rounded(n)).file == nullptr &&
-                           (place == nullptr ||
-                            mappings.first_in(target, target + rounded(to)).file == nullptr)))
+  if (mappings.empty() ||
+      (mappings.first_in(begin, begin + rounded(n)).file == nullptr &&
+       (place == nullptr || mappings.first_in(target, target + rounded(to)).file == nullptr)))
     return next::mremap(at, n, to, flags, place);
   const critical now;
   if (!mappings.has_room()) return refuse(ENOMEM);
   const mapped_range old = mappings.find(begin);
-  if (old.file != nullptr && begin + rounded(n) > old.end) return refuse(EFAULT);  // as for two mappings
+  if (old.file != nullptr && begin + rounded(n) > old.end)
+    return refuse(EFAULT);  // as for two mappings
   if (place != nullptr && !write_leaving(target, to)) return MAP_FAILED;
   if (to < n && !write_leaving(begin + rounded(to), n - rounded(to))) return MAP_FAILED;
   void* const got = next::mremap(at, n, to, flags, place);
@@ -168,13 +176,14 @@ SCUTE_INTERPOSED(int, msync, (void* at, size_t n, int flags)) {
   const auto begin = reinterpret_cast<uintptr_t>(at);
   const int result = next::msync(at, n, flags);
   if (result != 0 || mappings.empty() || (flags & MS_ASYNC) != 0) return result;
+  const critical now;
   for (uintptr_t from = begin; from < begin + rounded(n);) {
     const mapped_range r = mappings.first_in(from, begin + rounded(n));
     if (r.file == nullptr) break;
     const uintptr_t first = std::max(r.begin, from), last = std::min(r.end, begin + rounded(n));
     if (guarded(r.file->path(), [&] {
-          r.file->notice_growth();
-          r.file->write_back(r.offset_of(first), last - first);
+          r.file->write_back(r.offset_of(first), last - first,
+                             scute::core::view::write_reason::sync);
         }) != 0) {
       errno = EIO;
       return -1;

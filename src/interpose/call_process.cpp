@@ -3,7 +3,8 @@
 //
 // LIFE-1 Everything is ready before any constructor of the program's runs that could open a file, and works if one comes earlier.
 // LIFE-2 A child of fork() finds the tables whole and nothing of its parent's open (GUARD-4).
-// LIFE-3 Without a holder an exit writes what is in the views; with one, that is the holder's, when nobody stores any more.
+// LIFE-3 An exit writes what is in the views. They stay open: other threads, and what is destroyed later, may still store, which is
+//    for the holder to find.
 #include <pthread.h>
 
 #include <cerrno>
@@ -35,9 +36,11 @@ void in_child() noexcept {
 }
 
 [[gnu::destructor(101)]] void end() {
-  if (!asked().holder.empty()) return;
   const critical now;
-  for (guarded_file* f = guarded_file::first(); f != nullptr; f = f->next()) f->close_at_exit();
+  for (guarded_file* f = guarded_file::first(); f != nullptr; f = f->next())
+    if (f->is_open())
+      guarded(f->path(),
+              [&] { f->write_back(0, ~uint64_t{0}, scute::core::view::write_reason::end); });
 }
 
 }  // namespace
@@ -54,8 +57,10 @@ SCUTE_INTERPOSED(void*, dlopen, (const char* path, int how)) {
   }
   errno = keep;
   if (!found) return handle;
-  complain(found.object, "it flushes cache lines by instructions of its own, of which the shield does not hear, and "
-                         "shielded files are mapped; it is not loaded");
+  complain(
+      found.object,
+      "it flushes cache lines by instructions of its own, of which the shield does not hear, and "
+      "shielded files are mapped; it is not loaded");
   ::dlclose(handle);
   errno = EPERM;
   return nullptr;

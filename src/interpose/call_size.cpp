@@ -36,7 +36,9 @@ bool grown(opened_file& o, off_t size) noexcept {
 bool room_for(int fd, off_t at, size_t n) noexcept {
   opened_file* const o = shielded(fd);
   if (o == nullptr || n == 0) return true;
-  if (at < 0) at = (o->flags & O_APPEND) != 0 ? static_cast<off_t>(o->file->size()) : ::lseek(fd, 0, SEEK_CUR);
+  if (at < 0)
+    at =
+        (o->flags & O_APPEND) != 0 ? static_cast<off_t>(o->file->size()) : ::lseek(fd, 0, SEEK_CUR);
   return at < 0 || grown(*o, at + static_cast<off_t>(n));
 }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <vector>
 
@@ -21,16 +22,12 @@ opened_file* shielded(int fd) noexcept {
 }
 
 int write_all(guarded_file& file) noexcept {
+  const critical now;  // so that it is not closed meanwhile
   const int result = guarded(file.path(), [&] {
-    file.notice_growth();
-    file.write_back(0, file.size());
+    file.write_back(0, ~uint64_t{0}, scute::core::view::write_reason::sync);
   });
   if (result != 0) errno = EIO;
   return result;
-}
-
-int synced(opened_file& o) noexcept {
-  return write_all(*o.file);
 }
 
 // copy_file_range() where the kernel says that the files are in different file systems, as the view is.
@@ -62,26 +59,25 @@ ssize_t copied_by_hand(int from, off_t* from_at, int to, off_t* to_at, size_t n)
 
 SCUTE_INTERPOSED(int, fsync, (int fd)) {
   opened_file* const o = shielded(fd);
-  return o != nullptr ? synced(*o) : next::fsync(fd);
+  return o != nullptr ? write_all(*o->file) : next::fsync(fd);
 }
 SCUTE_INTERPOSED(int, fdatasync, (int fd)) {
   opened_file* const o = shielded(fd);
-  return o != nullptr ? synced(*o) : next::fdatasync(fd);
+  return o != nullptr ? write_all(*o->file) : next::fdatasync(fd);
 }
 SCUTE_INTERPOSED(int, sync_file_range, (int fd, off_t offset, off_t n, unsigned flags)) {
   opened_file* const o = shielded(fd);
-  return o != nullptr ? synced(*o) : next::sync_file_range(fd, offset, n, flags);
+  return o != nullptr ? write_all(*o->file) : next::sync_file_range(fd, offset, n, flags);
 }
 SCUTE_INTERPOSED_ALIAS(int, sync_file_range64, sync_file_range,
                        (int fd, off_t offset, off_t n, unsigned flags));
 SCUTE_INTERPOSED(int, syncfs, (int fd)) {
   opened_file* const o = shielded(fd);
-  if (o != nullptr && synced(*o) != 0) return -1;
+  if (o != nullptr && write_all(*o->file) != 0) return -1;
   return next::syncfs(o != nullptr ? o->real : fd);
 }
 SCUTE_INTERPOSED(void, sync, ()) {
   for (guarded_file* f = guarded_file::first(); f != nullptr; f = f->next()) {
-    const critical now;  // so that it is not closed meanwhile
     if (f->is_open()) write_all(*f);
   }
   next::sync();

@@ -67,7 +67,8 @@ void copy_descriptor(opened_file& from, int to) noexcept {
   if (to < descriptors_max)
     table[static_cast<size_t>(to)].store(&from, std::memory_order_release);
   else
-    lose_reference(from);  // the view is there without us knowing; what it writes is found at the end
+    lose_reference(
+        from);  // the view is there without us knowing; what it writes is found at the end
 }
 
 void drop_descriptor(int fd) noexcept {
@@ -75,6 +76,12 @@ void drop_descriptor(int fd) noexcept {
   if (o == nullptr) return;
   table[static_cast<size_t>(fd)].store(nullptr, std::memory_order_release);
   lose_reference(*o);
+}
+
+void forget_all_descriptors() noexcept {
+  for (auto& place : table)
+    if (place.load(std::memory_order_relaxed) != nullptr)
+      place.store(nullptr, std::memory_order_release);
 }
 
 }  // namespace scute::core::interpose

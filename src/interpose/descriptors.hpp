@@ -31,17 +31,11 @@ bool enter_descriptor(int fd, guarded_file& file, int real, int flags) noexcept;
 void copy_descriptor(opened_file& from, int to) noexcept;
 // What stands behind fd loses a reference; the file is told when nothing is left of the open() (guarded_file::leave).
 void drop_descriptor(int fd) noexcept;
-// f(fd, opened) for all.
-template <class F>
-void for_each_descriptor(F&& f);
+// In a child of fork().
+void forget_all_descriptors() noexcept;
 
 constexpr int descriptors_max = 1 << 16;
+// The table's entry, whether the kernel still agrees or not.
 opened_file* entry_of(int fd) noexcept;
-
-template <class F>
-void for_each_descriptor(F&& f) {
-  for (int fd = 0; fd < descriptors_max; ++fd)
-    if (opened_file* const o = entry_of(fd); o != nullptr) f(fd, *o);
-}
 
 }  // namespace scute::core::interpose

@@ -30,6 +30,8 @@ bool flush_and_fence(const void* at, size_t n) noexcept;
 void begin_window(const void* at) noexcept;
 void end_window() noexcept;
 unsigned window_depth() noexcept;
+// Ends them all, with a commit.
+void abandon_windows() noexcept;
 
 // Lines that nobody ever flushes, by design: the audit does not count them.
 void mask_lines(const void* at, size_t n) noexcept;

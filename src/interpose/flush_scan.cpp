@@ -50,10 +50,9 @@ bool named_in(const std::string& list, std::string_view path) {
 }
 
 bool is_exempt(std::string_view path) {
-  constexpr std::string_view exempt[] = {"libc.so",      "libc-2.",       "ld-linux",
-                                         "linux-vdso",   "libpmem.so",    "libpmem2.so",
-                                         "libscute.so",  "libscute-shield.so",
-                                         "libpthread.so"};
+  constexpr std::string_view exempt[] = {
+      "libc.so",     "libc-2.",     "ld-linux",           "linux-vdso",   "libpmem.so",
+      "libpmem2.so", "libscute.so", "libscute-shield.so", "libpthread.so"};
   const std::string_view name = last_part(path);
   return std::any_of(std::begin(exempt), std::end(exempt),
                      [&](std::string_view known) { return name.starts_with(known); });
@@ -137,8 +136,8 @@ std::vector<std::pair<uintptr_t, std::string>>& clean_objects() {
 
 size_t find_flush(std::span<const uint8_t> code, size_t from) noexcept {
   for (size_t at = from; at + 2 < code.size(); ++at) {
-    const auto* const hit = static_cast<const uint8_t*>(
-        std::memchr(code.data() + at, 0x0f, code.size() - 2 - at));
+    const auto* const hit =
+        static_cast<const uint8_t*>(std::memchr(code.data() + at, 0x0f, code.size() - 2 - at));
     if (hit == nullptr) break;
     at = static_cast<size_t>(hit - code.data());
     if (code[at + 1] != 0xae) continue;
@@ -159,7 +158,8 @@ found_flush find_inline_flush(const std::string& allowed) {
       continue;
     if (named_in(allowed, o.path)) continue;
     for (const std::span<const uint8_t> code : o.code)
-      for (size_t at = find_flush(code, 0); at < code.size(); at = find_flush(code, at + instruction_length(code.subspan(at)))) {
+      for (size_t at = find_flush(code, 0); at < code.size();
+           at = find_flush(code, at + instruction_length(code.subspan(at)))) {
         if (in_table(o.image, code.data() + at)) continue;
         return {o.path, reinterpret_cast<uintptr_t>(code.data()) + at - o.base, o.image != nullptr};
       }

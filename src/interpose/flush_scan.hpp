@@ -17,8 +17,8 @@
 namespace scute::core::interpose {
 
 struct found_flush {
-  std::string object;  // its file; empty: there is none
-  uint64_t offset = 0; // in the object's memory
+  std::string object;   // its file; empty: there is none
+  uint64_t offset = 0;  // in the object's memory
   bool instrumented = false;
 
   explicit operator bool() const noexcept { return !object.empty(); }

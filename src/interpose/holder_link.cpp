@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "holder/wire.hpp"
@@ -26,8 +27,9 @@ bool ask(holder::packet& p, const int* descriptors, size_t count) noexcept {
   close_own(link);
   link = -1;
   lost = true;
-  complain("the shield", "the holder of this program's views is gone; a kill of the program is now what a power "
-                         "failure is: it keeps what was flushed");
+  complain("the shield",
+           "the holder of this program's views is gone; a kill of the program is now what a power "
+           "failure is: it keeps what was flushed");
   return false;
 }
 
@@ -74,11 +76,12 @@ bool hand_over_view(uint32_t number, const std::string& path, uint64_t device, u
   return ask(p, both, 2);
 }
 
-void release_view(uint32_t number) noexcept {
+void release_view(uint32_t number, const scute_shield_counts& audit) noexcept {
   if (link < 0) return;
   holder::packet p;
   p.kind = holder::question::release;
   p.view = number;
+  p.audit = audit;
   ask(p, nullptr, 0);
 }
 

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "scute/shield_run.h"
+
 namespace scute::core::interpose {
 
 // In a critical section, all of them.
@@ -15,7 +17,7 @@ void claim_file(const std::string& path, uint64_t device, uint64_t inode) noexce
 // False: nobody holds it.
 bool hand_over_view(uint32_t number, const std::string& path, uint64_t device, uint64_t inode,
                     int head, int bytes) noexcept;
-void release_view(uint32_t number) noexcept;
+void release_view(uint32_t number, const scute_shield_counts& audit) noexcept;
 
 void close_link_in_child() noexcept;
 

@@ -27,8 +27,10 @@ constinit next_call<void()> next_drain{"pmem_drain", library};
 constinit next_call<int(const void*, size_t)> next_is_pmem{"pmem_is_pmem", library};
 constinit next_call<void*(const char*, size_t, int, mode_t, size_t*, int*)> next_map_file{
     "pmem_map_file", library};
-constinit next_call<void*(void*, const void*, size_t, unsigned)> next_memmove{"pmem_memmove", library};
-constinit next_call<void*(void*, const void*, size_t, unsigned)> next_memcpy{"pmem_memcpy", library};
+constinit next_call<void*(void*, const void*, size_t, unsigned)> next_memmove{"pmem_memmove",
+                                                                              library};
+constinit next_call<void*(void*, const void*, size_t, unsigned)> next_memcpy{"pmem_memcpy",
+                                                                             library};
 constinit next_call<void*(void*, int, size_t, unsigned)> next_memset{"pmem_memset", library};
 
 void after_store(void* at, size_t n, unsigned flags) noexcept {
@@ -37,8 +39,8 @@ void after_store(void* at, size_t n, unsigned flags) noexcept {
   if ((flags & PMEM_F_MEM_NODRAIN) == 0) fence_views();
 }
 
-void* moved(const next_call<void*(void*, const void*, size_t, unsigned)>& next, void* to, const void* from,
-            size_t n, unsigned flags) noexcept {
+void* moved(const next_call<void*(void*, const void*, size_t, unsigned)>& next, void* to,
+            const void* from, size_t n, unsigned flags) noexcept {
   if (!in_view(to, n)) return next(to, from, n, flags);
   std::memmove(to, from, n);
   after_store(to, n, flags);
@@ -93,7 +95,8 @@ SCUTE_INTERPOSED(int, pmem_is_pmem, (const void* at, size_t n)) {
   return in_view(at, n) ? 1 : next_is_pmem(at, n);
 }
 SCUTE_INTERPOSED(void*, pmem_map_file,
-                 (const char* path, size_t n, int flags, mode_t mode, size_t* length, int* is_pmem)) {
+                 (const char* path, size_t n, int flags, mode_t mode, size_t* length,
+                  int* is_pmem)) {
   size_t mapped = 0;
   void* const at = next_map_file(path, n, flags, mode, &mapped, is_pmem);
   if (length != nullptr) *length = mapped;

@@ -51,6 +51,6 @@ class next_call {
   extern "C" [[gnu::visibility("default")]] type interposed_##name parameters __asm__(#name); \
   extern "C" type interposed_##name parameters
 // A second name of the same function.
-#define SCUTE_INTERPOSED_ALIAS(type, alias, name, parameters) \
-  extern "C" [[gnu::visibility("default"),                    \
-               gnu::alias(#name)]] type interposed_##alias parameters __asm__(#alias)
+#define SCUTE_INTERPOSED_ALIAS(type, second, name, parameters) \
+  extern "C" [[gnu::visibility("default"),                     \
+               gnu::alias(#name)]] type interposed_##second parameters __asm__(#second)

@@ -16,10 +16,9 @@ std::string variable(const char* name) {
 }  // namespace
 
 const settings& asked() {
-  static const settings& s = *new settings{variable(holder::windows_variable) != "off",
-                                           variable(holder::unflushed_variable) != "drop",
-                                           variable(holder::allow_variable),
-                                           variable(holder::holder_variable)};
+  static const settings& s = *new settings{
+      variable(holder::windows_variable) != "off", variable(holder::unflushed_variable) != "drop",
+      variable(holder::allow_variable), variable(holder::holder_variable)};
   return s;
 }
 

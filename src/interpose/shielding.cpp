@@ -47,7 +47,8 @@ void become_view(int fd, int flags, guarded_file& file) {
     close_own(real);
     throw_errno("open the view of " + file.path(), why);
   }
-  const bool done = next::dup3(bytes, fd, O_CLOEXEC) >= 0 && enter_descriptor(fd, file, real, flags);
+  const bool done =
+      next::dup3(bytes, fd, O_CLOEXEC) >= 0 && enter_descriptor(fd, file, real, flags);
   const int why = errno;
   next::close(bytes);
   if (done) return;
@@ -112,8 +113,8 @@ bool is_shielded_at(int at, const char* path) noexcept {
   if (fd >= 0) {
     struct stat s{};
     char real[4096 + 16];
-    shielded = next::fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && path_of(fd, real) &&
-               has_sidecar(real);
+    shielded =
+        next::fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && path_of(fd, real) && has_sidecar(real);
     next::close(fd);
   }
   errno = keep;
