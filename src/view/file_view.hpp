@@ -21,11 +21,13 @@
 //    whoever made it may not have listed it yet. (Left out is only what this thread itself has listed, where the
 //    entry was not taken yet.) A cut passes by an entry whose mark is gone: the line was copied, in this cut or
 //    an earlier one, after it was marked.
-// VIEW-3 An entry of a list is taken once its line is in the in-cut bits, which are cleared when the cut is decided.
-// VIEW-4 A cut never has more lines than the backing takes: all lists together hold a third of that at most, and
-//    a thread whose list is full makes a cut. So no cut is ever divided, in windows neither.
-// VIEW-5 After 8 rounds, or when a third is full, new flushes wait for the end of the cut; then two more readings at
-//    most find something for each thread.
+// VIEW-3 For each entry: its line goes to the in-cut bits, then the entry counts as taken, then the mark is cleared, then
+//    the line is copied. The in-cut bits are cleared when the cut is decided.
+// VIEW-4 A cut never has more lines than the backing takes: all lists together hold a sixth of that at most, and
+//    a thread whose list is full makes a cut. So no cut is ever divided, in windows neither; and what a failed
+//    or dead one leaves fits into the next, with all that was flushed since.
+// VIEW-5 After 8 rounds, or when a third is full, new flushes wait for the end of the cut. What threads were about
+//    to list still comes, one line each; the lists are read until nothing does.
 // VIEW-6 The old bytes of each line of a cut are compared with the digest of what was committed there last. If they
 //    differ the backing heals them, and the cut goes on only if it could. After a death the digests of lines in a
 //    cut are made anew from what the backing reads.
@@ -46,6 +48,7 @@
 #include <memory>
 #include <span>
 
+#include "base/waiting.hpp"
 #include "view/audit.hpp"
 #include "view/backing.hpp"
 #include "view/flusher.hpp"
@@ -61,6 +64,7 @@ struct view_parts {
   // The file's bytes, mapped from a file of their own so that descriptors of the program's can be of it: `capacity`
   // bytes of address space, of which the first file-size bytes, rounded up to pages, can be accessed.
   std::byte* bytes = nullptr;
+  int bytes_file = -1;  // what they are mapped from, so that holes are passed by; or none
   backing* medium = nullptr;
   page_guard* guard = nullptr;  // needed where line_copy_whole() is false
   audit_sink* sink = nullptr;   // or null
@@ -128,16 +132,26 @@ class file_view {
   audit_counters counters() const noexcept;
 
  private:
-  class call;
-
   flush_list& list_of(flusher& by) noexcept;
-  bool flush_line(flusher& by, uint64_t line) noexcept;
+  bool flush_line(flusher& by, uint64_t line, bool nested) noexcept;
   bool fence_now(flusher& by) noexcept;
-  bool write_back_locked(uint64_t first, uint64_t end, write_reason why);
+  bool fence_or_defer(flusher& by) noexcept;
+  bool noted_fence(flusher& by) noexcept;
+  bool load_page(uint64_t page);
+  uint64_t next_stored(uint64_t offset) const noexcept;
+  // Calls fn(line, view's bytes) for lines of loaded pages that differ from the medium; false if it is lost, or fn says
+  // so.
+  template <typename Fn>
+  bool for_each_different(uint64_t offset, uint64_t n, Fn&& fn);
+  template <typename Fn>
+  bool commit_different(uint64_t offset, uint64_t n, Fn&& told);
+  bool renew(uint64_t& flushed);
 
   region region_;
   view_parts parts_;
   std::unique_ptr<cut> cut_;
+  std::unique_ptr<uint64_t[]> batch_;  // of lines, for write_back()
+  waiting_mutex loading_;
 };
 
 }  // namespace scute::core::view

@@ -30,23 +30,29 @@ static_assert(sizeof(line) == line_size && alignof(line) == line_size);
 // A word that tells one content of a line from another: 2^-64 that a wrong one passes. A line of zeros has 0, so that
 // the digests of a file with holes have holes as well. It says nothing about where a line lies, since the place is in
 // the checksums of the medium. Kept in memory only, so it may change with every release.
+namespace detail {
+__extension__ using wide = unsigned __int128;
+
+constexpr uint64_t folded(uint64_t a, uint64_t b) noexcept {
+  const wide product = static_cast<wide>(a) * b;
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+}
+// Four products, none of which waits for another one; then one more for the whole. Both halves of a product, so that
+// every bit of either factor reaches some bit of it.
+constexpr uint64_t mixed(const uint64_t (&w)[8]) noexcept {
+  uint64_t sum = folded(w[0] + 0x9e3779b97f4a7c15, w[1] + 0xbf58476d1ce4e5b9);
+  sum = (sum << 23 | sum >> 41) + folded(w[2] + 0x94d049bb133111eb, w[3] + 0xd6e8feb86659fd93);
+  sum = (sum << 23 | sum >> 41) + folded(w[4] + 0xa0761d6478bd642f, w[5] + 0xe7037ed1a0b428db);
+  sum = (sum << 23 | sum >> 41) + folded(w[6] + 0x8ebc6af09c88c6e3, w[7] + 0x589965cc75374cc3);
+  return folded(sum ^ 0x2545f4914f6cdd1d, 0xa0761d6478bd642f);
+}
+inline constexpr uint64_t mixed_zeros = mixed({0, 0, 0, 0, 0, 0, 0, 0});
+}  // namespace detail
+
 inline uint64_t digest_of(const line& l) noexcept {
-  constexpr uint64_t factors[8] = {0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9, 0x94d049bb133111eb,
-                                   0xd6e8feb86659fd93, 0xa0761d6478bd642f, 0xe7037ed1a0b428db,
-                                   0x8ebc6af09c88c6e3, 0x589965cc75374cc3};
   uint64_t words[8];
   std::memcpy(words, l.bytes.data(), sizeof words);
-  uint64_t sum = 0;
-  for (unsigned i = 0; i < 8; i += 2) {
-    // Multiplication of two sums, both halves of the product: every bit of both words reaches the middle ones. Four
-    // of them, independent of each other, then one more round for the whole.
-    const auto product =
-        static_cast<unsigned __int128>(words[i] + factors[i]) * (words[i + 1] + factors[i + 1]);
-    const auto folded = static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
-    sum = (sum << 23 | sum >> 41) + folded;
-  }
-  const auto last = static_cast<unsigned __int128>(sum ^ factors[0]) * factors[6];
-  return static_cast<uint64_t>(last) ^ static_cast<uint64_t>(last >> 64);
+  return detail::mixed(words) ^ detail::mixed_zeros;
 }
 
 }  // namespace scute::core::view

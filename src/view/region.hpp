@@ -27,10 +27,12 @@ struct region_shape {
 };
 
 // The least that a backing must take in one commit, and the most that is made use of.
-inline constexpr size_t lines_least = 192, lines_most = 65536;
+inline constexpr size_t lines_least = 256, lines_most = 65536;
 inline constexpr uint64_t capacity_max = uint64_t{1} << 40;
 
-enum class page_state : uint8_t { absent = 0, loaded = 1 };
+// zeros: loaded as well, with digests of 0, and no bytes of it were ever stored by the view; so it may be a hole in all
+// files.
+enum class page_state : uint8_t { absent = 0, loaded = 1, zeros = 2 };
 
 // Sums of audit_counters, in its order, kept per list so that threads do not meet.
 inline constexpr size_t counter_count = 14;
@@ -50,7 +52,7 @@ struct region_head {
   uint32_t zero2;
   uint64_t user[2];  // the caller's, such as device and inode
 };
-static_assert(sizeof(region_head) == 72);
+static_assert(sizeof(region_head) == 64);
 
 class region {
  public:

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "view/cut.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+
+#include "base/failure.hpp"
+#include "base/planted.hpp"
+#include "view/line_copy.hpp"
+
+namespace scute::core::view {
+namespace {
+
+constexpr unsigned rounds_max = 8;
+
+}  // namespace
+
+cut::cut(const region& r, std::byte* bytes, backing& medium, page_guard* guard)
+    : region_(r), bytes_(bytes), medium_(medium), guard_(guard) {
+  if (guard == nullptr && !line_copy_whole())
+    throw failure(SCUTE_E_INVALID,
+                  "this processor has no load of a whole line, and no guard of pages was given");
+  lines_max_ = std::min(medium.lines_max(), lines_most);
+  listed_max_ = size_t{r.shape().lists} * r.shape().entries;
+  if (lines_max_ < lines_least || listed_max_ > lines_max_ / 6)
+    throw failure(SCUTE_E_INVALID, "the backing of a view takes too few lines in one commit");
+  const size_t table = std::bit_ceil(2 * lines_max_);
+  table_mask_ = table - 1;
+  mapped_ = lines_max_ * (sizeof(line) + sizeof(uint64_t) + sizeof(change) + 2 * sizeof(uint32_t) +
+                          sizeof(bool)) +
+            table * sizeof(slot);
+  void* at = ::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) throw_errno("map memory for the cuts of a view", errno);
+  memory_ = static_cast<std::byte*>(at);
+  std::byte* next = memory_;
+  const auto place = [&]<typename T>(T*& to, size_t n) {
+    to = reinterpret_cast<T*>(next);
+    next += n * sizeof(T);
+  };
+  place(copies_, lines_max_);
+  place(lines_, lines_max_);
+  place(changes_, lines_max_);
+  place(table_, table);
+  place(fresh_, lines_max_);
+  place(order_, lines_max_);
+  place(stale_, lines_max_);
+}
+
+cut::~cut() {
+  ::munmap(memory_, mapped_);
+}
+
+void cut::count(counted what, uint64_t n, unsigned list) const noexcept {
+  region_.counters(list)[static_cast<unsigned>(what)].fetch_add(n, std::memory_order_relaxed);
+}
+
+uint32_t cut::length_of(uint64_t line) const noexcept {
+  const uint64_t offset = line * line_size, size = region_.file_size();
+  return static_cast<uint32_t>(offset >= size ? 0 : std::min(line_size, size - offset));
+}
+
+// Where the line is in the table, or would be.
+uint64_t cut::find(uint64_t line) const noexcept {
+  uint64_t i = (line * 0x9e3779b97f4a7c15 >> 20) & table_mask_;
+  while (table_[i].generation == generation_ && lines_[table_[i].index] != line)
+    i = (i + 1) & table_mask_;
+  return i;
+}
+
+// Into the cut, to be copied. False if there is no room.
+bool cut::add(uint64_t line) noexcept {
+  slot& s = table_[find(line)];
+  if (s.generation != generation_) {
+    if (count_ == most_) return false;
+    s = {generation_, static_cast<uint32_t>(count_)};
+    lines_[count_] = line;
+    stale_[count_++] = false;
+  }
+  if (!stale_[s.index]) {
+    stale_[s.index] = true;
+    fresh_[fresh_count_++] = s.index;
+  }
+  return true;
+}
+
+// VIEW-2, VIEW-3; the entry counts as taken.
+void cut::take(uint64_t line) noexcept {
+  const bool known = table_[find(line)].generation == generation_;
+  if (!SCUTE_PLANTED(view_unmark_late) && !region_.pending_clear(line)) {
+    if (!known) region_.in_cut_clear(line);
+    return;
+  }
+  switch_point();
+  SCUTE_ASSERT(add(line));  // there is room for a whole round (make())
+}
+
+// The entries of all lists. True if there were any.
+bool cut::take_listed() noexcept {
+  const uint32_t entries = region_.shape().entries;
+  bool any = false;
+  for (unsigned i = 0; i < region_.shape().lists; ++i) {
+    flush_list& list = region_.list(i);
+    uint64_t p = list.taken().load(std::memory_order_relaxed), line = 0;
+    const uint64_t most = p + entries;
+    for (; p < most && count_ < most_ && list.at(p, entries, line); ++p) {
+      any = true;
+      if (!SCUTE_PLANTED(view_cut_unlisted)) region_.in_cut_set(line);
+      list.taken().store(p + 1);
+      switch_point();
+      take(line);
+    }
+  }
+  return any;
+}
+
+// After a failed cut, or when a handler found its list full: all that is marked, listed or not.
+bool cut::take_marked() noexcept {
+  uint32_t wanted = 1;
+  if (!region_.head().scan.compare_exchange_strong(wanted, 2)) return false;
+  const uint64_t words = lines_of(region_.file_size() + 63 * line_size) / 64;
+  for (uint64_t i = 0; i < words; ++i)
+    for (uint64_t bits = region_.pending_word(i); bits != 0; bits &= bits - 1) {
+      const uint64_t line = 64 * i + static_cast<uint64_t>(std::countr_zero(bits));
+      if (count_ == most_ && table_[find(line)].generation != generation_) {
+        region_.head().scan.store(1);  // the next one goes on
+        return true;
+      }
+      region_.in_cut_set(line);
+      region_.pending_clear(line);
+      switch_point();
+      SCUTE_ASSERT(add(line));
+    }
+  return true;
+}
+
+void cut::view_line(uint64_t line, struct line& to) noexcept {
+  line_copy(to, bytes_ + line * line_size);
+  const uint32_t n = length_of(line);
+  if (n < line_size) std::memset(to.bytes.data() + n, 0, line_size - n);
+}
+
+void cut::copy_fresh() noexcept {
+  uint64_t held = UINT64_MAX;  // page
+  const auto let_go = [&] {
+    if (held != UINT64_MAX) guard_->release(held * page_size, page_size);
+  };
+  for (size_t k = 0; k < fresh_count_; ++k) {
+    const uint32_t i = fresh_[k];
+    stale_[i] = false;
+    const uint64_t page = lines_[i] / page_lines;
+    if (!line_copy_whole() && page != held) {
+      let_go();
+      held = page;
+      // What cannot be guarded would be copied torn.
+      SCUTE_ASSERT(guard_->hold(page * page_size, page_size));
+    }
+    view_line(lines_[i], copies_[i]);
+    switch_point();
+    if (SCUTE_PLANTED(view_unmark_late)) region_.pending_clear(lines_[i]);
+  }
+  if (held != UINT64_MAX) let_go();
+  fresh_count_ = 0;
+  // The lists are read after this, by loads that must not come sooner.
+  std::atomic_thread_fence(std::memory_order_acquire);
+}
+
+bool cut::old_line(uint64_t line, struct line& to) noexcept {
+  const uint32_t n = length_of(line);
+  if (n < line_size) to = {};
+  const std::byte* raw = medium_.raw(line * line_size, n);
+  if (raw == nullptr) return medium_.read(line * line_size, {to.bytes.data(), n});
+  std::memcpy(to.bytes.data(), raw, n);
+  return true;
+}
+
+// VIEW-6
+bool cut::add_change(uint32_t index) noexcept {
+  const uint64_t line = lines_[index];
+  const uint32_t n = length_of(line);
+  if (n == 0) return true;  // behind the end
+  struct line old;
+  if (!old_line(line, old)) return false;
+  if (digest_of(old) != region_.digest(line).load(std::memory_order_relaxed) &&
+      !SCUTE_PLANTED(view_digest)) {
+    count(counted::damaged);
+    if (!medium_.heal(line * line_size, n) || !old_line(line, old)) return false;
+  }
+  if (old == copies_[index]) {
+    count(counted::unchanged);
+    return true;
+  }
+  changes_[change_count_++] = {line * line_size, copies_[index].bytes.data(), n};
+  return true;
+}
+
+bool cut::commit() noexcept {
+  for (size_t i = 0; i < count_; ++i) order_[i] = static_cast<uint32_t>(i);
+  std::sort(order_, order_ + count_,
+            [&](uint32_t a, uint32_t b) { return lines_[a] < lines_[b]; });  // BACKING-3
+  change_count_ = 0;
+  for (size_t k = 0; k < count_; ++k)
+    if (!add_change(order_[k])) return false;
+  switch_point();
+  if (change_count_ != 0 && !medium_.commit({changes_, change_count_})) return false;
+  count(counted::cuts);
+  count(counted::lines, change_count_);
+  return true;
+}
+
+void cut::keep_digest(uint64_t line, uint64_t digest) noexcept {
+  auto& kept = region_.digest(line);
+  if (kept.load(std::memory_order_relaxed) == digest) return;
+  region_.page(line / page_lines).store(page_state::loaded);
+  kept.store(digest, std::memory_order_relaxed);
+}
+
+void cut::finish(bool decided) noexcept {
+  if (!decided) {
+    // VIEW-1: marked again before they leave the in-cut bits; and read by their marks from now on.
+    for (size_t i = 0; i < count_; ++i) region_.pending_set(lines_[i]);
+    region_.head().scan.store(1);
+  }
+  for (size_t i = 0; i < count_; ++i) {
+    if (decided) keep_digest(lines_[i], digest_of(copies_[i]));
+    region_.in_cut_clear(lines_[i]);
+  }
+  if (!decided) return;
+  uint32_t served = 2;
+  region_.head().scan.compare_exchange_strong(served, 0);
+  for (unsigned i = 0; i < region_.shape().lists; ++i) {
+    flush_list& list = region_.list(i);
+    list.decided().store(list.taken().load(std::memory_order_relaxed), std::memory_order_release);
+  }
+}
+
+bool cut::make(std::span<const uint64_t> extra) noexcept {
+  if (++generation_ == 0) {
+    std::memset(static_cast<void*>(table_), 0, (table_mask_ + 1) * sizeof(slot));
+    generation_ = 1;
+  }
+  count_ = fresh_count_ = 0;
+  // Marks that were left by others come first, and may fill it (VIEW-4).
+  most_ = lines_max_;
+  take_marked();
+  const bool extra_later = count_ + extra.size() > lines_max_;
+  most_ = std::max(lines_max_ - listed_max_, count_ + (extra_later ? 0 : extra.size()));
+  for (const uint64_t line : extra_later ? std::span<const uint64_t>() : extra) {
+    region_.in_cut_set(line);
+    region_.pending_clear(line);
+    SCUTE_ASSERT(add(line));
+  }
+  unsigned rounds = 0;
+  for (;;) {
+    take_listed();
+    take_marked();
+    if (rounds != 0 && fresh_count_ == 0) break;
+    copy_fresh();
+    switch_point();
+    if (SCUTE_PLANTED(view_reread)) break;
+    if (rounds++ != 0) count(counted::rounds);
+    if (!gate_closed() && (rounds >= rounds_max || count_ + 3 * listed_max_ > most_)) {
+      gate_.store(true);
+      count(counted::gates);
+      if (SCUTE_PLANTED(view_gate_unread)) break;
+    }
+  }
+  const bool decided = commit();
+  finish(decided);
+  gate_.store(false, std::memory_order_release);
+  return decided && (!extra_later || make(extra));
+}
+
+}  // namespace scute::core::view

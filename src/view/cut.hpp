@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One cut after the other: which lines it has, their copies, and the set that is committed (SHIELD-5, SHIELD-8, and the
+// VIEW rules of file_view.hpp). Whoever makes a cut holds the lock; all memory for it is there beforehand.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "base/waiting.hpp"
+#include "view/audit.hpp"
+#include "view/backing.hpp"
+#include "view/line.hpp"
+#include "view/region.hpp"
+
+namespace scute::core::view {
+
+// Where in the counters of a list something is counted.
+enum class counted : uint8_t {
+  flushed,
+  flushed_twice,
+  unchanged,
+  fences,
+  fences_idle,
+  fences_deferred,
+  never_flushed,
+  synced,
+  cuts,
+  lines,
+  rounds,
+  gates,
+  lists_full,
+  damaged
+};
+
+class cut {
+ public:
+  cut(const region& r, std::byte* bytes, backing& medium, page_guard* guard);
+  ~cut();
+  cut(const cut&) = delete;
+  cut& operator=(const cut&) = delete;
+
+  waiting_mutex lock;
+
+  // Flushes wait while this is so (VIEW-5).
+  bool gate_closed() const noexcept { return gate_.load(std::memory_order_acquire); }
+
+  // Takes all that is flushed, and these lines besides, and commits it. `extra` has room() lines at most.
+  bool make(std::span<const uint64_t> extra) noexcept SCUTE_REQUIRES(lock);
+  size_t room() const noexcept { return listed_max_; }
+
+  // The line as the medium has it, padded with zeros behind the end of the file. False if it is lost.
+  bool old_line(uint64_t line, struct line& to) noexcept SCUTE_REQUIRES(lock);
+  // What make() would commit of the line now.
+  void view_line(uint64_t line, struct line& to) noexcept SCUTE_REQUIRES(lock);
+
+  // What the medium has there from now on.
+  void keep_digest(uint64_t line, uint64_t digest) noexcept;
+
+  void count(counted what, uint64_t n = 1, unsigned list = 0) const noexcept;
+
+ private:
+  struct slot {  // of the table by line
+    uint32_t generation, index;
+  };
+
+  bool take_listed() noexcept;
+  bool take_marked() noexcept;
+  void take(uint64_t line) noexcept;
+  bool add(uint64_t line) noexcept;
+  void copy_fresh() noexcept;
+  bool commit() noexcept;
+  bool add_change(uint32_t index) noexcept;
+  uint32_t length_of(uint64_t line) const noexcept;
+  void finish(bool decided) noexcept;
+  uint64_t find(uint64_t line) const noexcept;
+
+  const region& region_;
+  std::byte* bytes_;
+  backing& medium_;
+  page_guard* guard_;
+  std::atomic<bool> gate_ = false;
+
+  // Of the cut under way. Mapped, not allocated, so that what is not used is not there.
+  size_t lines_max_, listed_max_, table_mask_;
+  uint64_t mapped_;
+  std::byte* memory_;
+  line* copies_;
+  uint64_t* lines_;  // by index
+  bool* stale_;      // by index: in fresh_
+  uint32_t* fresh_;  // indices that are to be copied
+  uint32_t* order_;  // indices by line
+  change* changes_;
+  slot* table_;
+  size_t count_ = 0, fresh_count_ = 0, change_count_ = 0, most_ = 0;
+  uint32_t generation_ = 0;
+};
+
+}  // namespace scute::core::view

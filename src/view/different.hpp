@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lines of a view that are not what the medium has, flushed or not (SHIELD-4). With the cut lock held.
+#pragma once
+
+#include <algorithm>
+
+#include "base/planted.hpp"
+#include "view/cut.hpp"
+#include "view/file_view.hpp"
+
+namespace scute::core::view {
+
+template <typename Fn>
+bool file_view::for_each_different(uint64_t offset, uint64_t n, Fn&& fn) {
+  const uint64_t size = this->size();
+  if (n == 0 || offset >= size) return true;
+  const uint64_t end = lines_of(offset + std::min(n, size - offset));
+  uint64_t stored = 0;  // bytes
+  for (uint64_t i = line_of(offset); i < end; ++i) {
+    const uint64_t page = i / page_lines;
+    const page_state state = region_.page(page).load(std::memory_order_acquire);
+    if (state == page_state::zeros && stored <= page * page_size)
+      stored = next_stored(page * page_size);
+    if (state == page_state::absent ||
+        (state == page_state::zeros && stored >= (page + 1) * page_size)) {
+      i |= page_lines - 1;
+      continue;
+    }
+    line now, old;
+    cut_->view_line(i, now);
+    // Most lines, and no byte of the medium is read for them.
+    if (digest_of(now) == region_.digest(i).load(std::memory_order_relaxed)) continue;
+    if (!cut_->old_line(i, old)) return false;
+    if (now == old) continue;
+    if (!fn(i, now)) return false;
+  }
+  return true;
+}
+
+// In cuts of their own, each with all that is flushed: nobody flushed these, so there is no order among them.
+template <typename Fn>
+bool file_view::commit_different(uint64_t offset, uint64_t n, Fn&& told) {
+  size_t count = 0;
+  const auto commit = [&] {
+    const size_t had = count;
+    count = 0;
+    return had == 0 || cut_->make({batch_.get(), had});
+  };
+  const bool done = for_each_different(offset, n, [&](uint64_t line, const struct line&) {
+    if (SCUTE_PLANTED(view_write_back)) return true;
+    told(line);
+    batch_[count++] = line;
+    return count < cut_->room() || commit();
+  });
+  return done && commit();
+}
+
+}  // namespace scute::core::view

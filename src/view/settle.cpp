@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a holder does with the region of a process that has died (VIEW-1, VIEW-3, VIEW-6, VIEW-8).
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "base/failure.hpp"
+#include "base/lock.hpp"
+#include "base/planted.hpp"
+#include "view/different.hpp"
+
+namespace scute::core::view {
+
+// The cut under way may have been decided or not, and what its lines have as digests may be of before or after. So the
+// backing is asked, and all of them are to be cut again: with the bytes that they have now.
+bool file_view::renew(uint64_t& flushed) {
+  const uint64_t words = lines_of(size() + 63 * line_size) / 64;
+  for (uint64_t i = 0; i < words; ++i) {
+    const uint64_t in_cut = region_.in_cut_word(i);
+    flushed += static_cast<uint64_t>(std::popcount(in_cut | region_.pending_word(i)));
+    for (uint64_t bits = in_cut; bits != 0; bits &= bits - 1) {
+      const uint64_t line = 64 * i + static_cast<uint64_t>(std::countr_zero(bits));
+      struct line old = {};
+      const uint64_t at = line * line_size;
+      if (at < size() && !SCUTE_PLANTED(view_digest_stale)) {
+        if (!parts_.medium->read(at, {old.bytes.data(), std::min(line_size, size() - at)}))
+          return false;
+        cut_->keep_digest(line, digest_of(old));
+      }
+      region_.pending_set(line);
+      region_.in_cut_clear(line);
+    }
+  }
+  for (unsigned i = 0; i < region_.shape().lists; ++i) {
+    // All entries that were not taken have their marks, so the lists may go.
+    flush_list& list = region_.list(i);
+    const uint64_t end = list.end(region_.shape().entries);
+    list.taken().store(end);
+    list.decided().store(end);
+  }
+  region_.head().scan.store(1);
+  return true;
+}
+
+bool file_view::settle(unflushed_lines what, settled& told, const dropped_line& dropped) {
+  told = {};
+  const locked hold(cut_->lock);
+  if (!renew(told.flushed)) return false;
+  do
+    if (!cut_->make({})) return false;
+  while (region_.head().scan.load() != 0);
+  if (what == unflushed_lines::commit) {
+    return commit_different(0, size(), [&](uint64_t) { ++told.unflushed; });
+  }
+  return for_each_different(0, size(), [&](uint64_t line, const struct line& now) {
+    ++told.unflushed;
+    const uint64_t at = line * line_size, n = std::min(line_size, size() - at);
+    if (dropped) dropped(at, {now.bytes.data(), n});
+    struct line old;
+    if (!cut_->old_line(line, old)) return false;
+    std::memcpy(parts_.bytes + at, old.bytes.data(), n);
+    return true;
+  });
+}
+
+}  // namespace scute::core::view

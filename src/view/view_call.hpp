@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A thread's call into a view: knows whether it interrupts another one of the same thread (VIEW-7).
+#pragma once
+
+#include <atomic>
+
+#include "view/flusher.hpp"
+
+namespace scute::core::view {
+
+// While one lives the thread is in the view.
+class view_call {
+ public:
+  explicit view_call(flusher& by) noexcept : by_(by), nested_(depth() != 0) { depth(depth() + 1); }
+  ~view_call() {
+    if (!left_) depth(depth() - 1);
+  }
+  view_call(const view_call&) = delete;
+  view_call& operator=(const view_call&) = delete;
+
+  bool nested() const noexcept { return nested_; }
+
+  // The end of the call, which would return `done`. Fences of handlers that have interrupted it are made now. One
+  // that comes after the last look at the note finds the thread outside, and makes its fence itself.
+  template <typename Fence>
+  bool leave(bool done, Fence&& make) noexcept {
+    if (nested_) return done;
+    for (;;) {
+      while (by_.fence_noted_.exchange(false)) done = make() && done;
+      depth(0);
+      if (!by_.fence_noted_.load()) break;
+      depth(1);
+    }
+    left_ = true;
+    return done;
+  }
+
+ private:
+  uint32_t depth() const noexcept { return by_.depth_.load(std::memory_order_relaxed); }
+  // Handlers leave it as they find it, so a load and a store are enough.
+  void depth(uint32_t n) noexcept {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    by_.depth_.store(n, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+
+  flusher& by_;
+  const bool nested_;
+  bool left_ = false;
+};
+
+}  // namespace scute::core::view

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What brings whole ranges from the medium to the view, and from the view to the medium.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <span>
+
+#include "base/failure.hpp"
+#include "base/lock.hpp"
+#include "base/planted.hpp"
+#include "view/different.hpp"
+#include "view/view_call.hpp"
+
+namespace scute::core::view {
+namespace {
+
+bool all_zero(std::span<const std::byte> bytes) noexcept {
+  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
+}
+
+// Bytes that may be absent from the file they are mapped from are read only where they are needed: not even zeros
+// are stored, so that holes stay holes.
+void store_unless_zero(std::byte* to, std::span<const std::byte> from) noexcept {
+  if (!all_zero(from)) std::memcpy(to, from.data(), from.size());
+}
+
+}  // namespace
+
+// VIEW-8
+bool file_view::load_page(uint64_t page) {
+  alignas(line_size) std::byte bytes[page_size] = {};
+  const uint64_t offset = page * page_size;
+  const uint64_t n = std::min(page_size, size() - offset);
+  auto& state = region_.page(page);
+  if (SCUTE_PLANTED(view_loaded_early)) state.store(page_state::loaded);
+  if (!parts_.medium->read(offset, {bytes, n})) return false;
+  store_unless_zero(parts_.bytes + offset, {bytes, n});
+  switch_point();
+  for (uint64_t i = 0; i < page_lines; ++i) {
+    line l;
+    std::memcpy(l.bytes.data(), bytes + i * line_size, line_size);
+    const uint64_t digest = digest_of(l);
+    auto& kept = region_.digest(page * page_lines + i);
+    if (digest != kept.load(std::memory_order_relaxed)) kept.store(digest);
+  }
+  state.store(page_state::loaded, std::memory_order_release);
+  return true;
+}
+
+bool file_view::load(uint64_t offset, uint64_t n) {
+  const uint64_t size = this->size();
+  if (n == 0 || offset >= size) return true;
+  const locked hold(loading_);
+  const uint64_t end = (offset + std::min(n, size - offset) + page_size - 1) / page_size;
+  uint64_t data = 0;  // no other bytes than zeros from the page in question to this offset
+  for (uint64_t page = offset / page_size; page < end; ++page) {
+    auto& state = region_.page(page);
+    if (state.load(std::memory_order_acquire) != page_state::absent) continue;
+    if (data <= page * page_size) data = parts_.medium->next_data(page * page_size);
+    if (data >= (page + 1) * page_size)
+      state.store(page_state::zeros, std::memory_order_release);
+    else if (!load_page(page))
+      return false;
+  }
+  return true;
+}
+
+// The first place at or after this one that holds more than a hole of the view.
+uint64_t file_view::next_stored(uint64_t offset) const noexcept {
+  if (parts_.bytes_file < 0) return offset;
+  const off_t at = ::lseek(parts_.bytes_file, static_cast<off_t>(offset), SEEK_DATA);
+  // Any error but "nothing more": as if there were no holes.
+  return at >= 0 ? static_cast<uint64_t>(at) : errno == ENXIO ? UINT64_MAX : offset;
+}
+
+bool file_view::write_back(flusher* by, uint64_t offset, uint64_t n, write_reason why) {
+  flusher nobody;
+  view_call call(by == nullptr ? nobody : *by);
+  SCUTE_ASSERT(!call.nested());
+  const locked hold(cut_->lock);
+  // First what was flushed, in one cut; so that what differs then was not.
+  if (!cut_->make({})) return false;
+  return commit_different(offset, n, [&](uint64_t line) {
+    const bool sync = why == write_reason::sync;
+    cut_->count(sync ? counted::synced : counted::never_flushed);
+    if (!sync && parts_.sink != nullptr)
+      parts_.sink->never_flushed(
+          line * line_size, static_cast<uint32_t>(std::min(line_size, size() - line * line_size)));
+  });
+}
+
+bool file_view::grow(uint64_t size) {
+  if (size > region_.shape().capacity) return false;
+  const locked hold(cut_->lock);
+  const uint64_t before = region_.file_size();
+  if (size <= before) return size == before;
+  if (!parts_.medium->grow(size)) return false;
+  // What the program has stored behind the old end, in its last page, was never of the file.
+  const uint64_t tail = std::min(size, (before + page_size - 1) / page_size * page_size);
+  std::memset(parts_.bytes + before, 0, tail - before);
+  region_.head().size.store(size);
+  return true;
+}
+
+}  // namespace scute::core::view
