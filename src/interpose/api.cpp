@@ -31,7 +31,9 @@ namespace {
 thread_local char message[512];
 
 int refuse(scute_error code, const char* why) noexcept {
-  std::strncpy(message, why, sizeof message - 1);
+  const size_t n = std::min(std::strlen(why), sizeof message - 1);
+  std::memcpy(message, why, n);
+  message[n] = 0;
   return code;
 }
 
