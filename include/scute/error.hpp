@@ -48,6 +48,7 @@ enum class errc : int {
   unsupported = SCUTE_E_UNSUPPORTED,
   internal = SCUTE_E_INTERNAL,
   forked = SCUTE_E_FORKED,
+  changed = SCUTE_E_CHANGED,
 };
 
 }  // namespace scute

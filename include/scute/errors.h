@@ -37,7 +37,8 @@ enum scute_error {
   SCUTE_E_LAYOUT = -21,      /* the pool's layout name is not the one given */
   SCUTE_E_UNSUPPORTED = -22, /* this build or this pool cannot do that */
   SCUTE_E_INTERNAL = -23,    /* a bug in Scute; please report it with the message */
-  SCUTE_E_FORKED = -24       /* the handle was made by the process from which this one was forked */
+  SCUTE_E_FORKED = -24,      /* the handle was made by the process from which this one was forked */
+  SCUTE_E_CHANGED = -25      /* a shielded file is not as Scute left it; see scute/shield.h */
 };
 
 /* The last error of the calling thread in words: what failed, on what, and what to do. Never null.

@@ -89,6 +89,7 @@ struct options {
   bool no_fault_handler = false;  ///< leave SIGBUS and SIGSEGV alone
   bool account = false;           ///< count the object bytes that are read untested
   bool lazy_recovery = false;     ///< engine logfree: no scan in the background after a crash
+  bool damaged = false;           ///< a shielded file that was changed is damaged: to be repaired
   bool plain_encoding = false;    ///< engine logfree: without pipelining, for measurements
 
   /// Sets one option by name, as text: set("size", "64M"), set("protection", "mlp").
@@ -146,7 +147,7 @@ inline scute_options options::native() const {
   c.flags = flag(readonly, SCUTE_READONLY) | flag(preallocate, SCUTE_PREALLOCATE) |
             flag(overwrite, SCUTE_OVERWRITE) | flag(no_fault_handler, SCUTE_NO_FAULT_HANDLER) |
             flag(account, SCUTE_ACCOUNT) | flag(lazy_recovery, SCUTE_LAZY_RECOVERY) |
-            flag(plain_encoding, SCUTE_PLAIN_ENCODING);
+            flag(damaged, SCUTE_DAMAGED) | flag(plain_encoding, SCUTE_PLAIN_ENCODING);
   c.policy = static_cast<scute_policy>(policy);
   c.scrub_every = scrub_every;
   if (mode != 0) {
@@ -177,6 +178,7 @@ inline void options::adopt(const scute_options& from) {
   no_fault_handler = (from.flags & SCUTE_NO_FAULT_HANDLER) != 0;
   account = (from.flags & SCUTE_ACCOUNT) != 0;
   lazy_recovery = (from.flags & SCUTE_LAZY_RECOVERY) != 0;
+  damaged = (from.flags & SCUTE_DAMAGED) != 0;
   plain_encoding = (from.flags & SCUTE_PLAIN_ENCODING) != 0;
   policy = static_cast<scute::policy>(from.policy);
   scrub_every = from.scrub_every;

@@ -98,6 +98,8 @@ enum scute_flags {
                                        look-up per get, so it is for measurements */
   SCUTE_LAZY_RECOVERY = 1u << 5,    /* open, not engine redo: after a crash no thread scans the
                                        pool in the background; see scute_recovery_wait() */
+  SCUTE_DAMAGED = 1u << 7,          /* open, a shielded file: what differs from what Scute knows of
+                                       it is damage, to be repaired; see scute/shield.h */
   SCUTE_PLAIN_ENCODING = 1u << 6    /* engine logfree: deltas are computed first, written then,
                                        not line by line (CodePM section IV); for measurements */
 };
@@ -143,7 +145,7 @@ SCUTE_API void scute_options_init(scute_options *options);
 /* Sets one option by name, as text: "size" takes 64M, 16GiB; enums take their lower-case names
  * ("mlpc", "ram"); "policy" takes default, conservative or scrub:N; "mode" is octal; each flag has a
  * name, which takes "1" or "0": "readonly", "preallocate", "overwrite", "no_fault_handler", "account",
- * "lazy_recovery", "plain_encoding". `layout` keeps the pointer. SCUTE_E_INVALID names what would have
+ * "lazy_recovery", "damaged", "plain_encoding". `layout` keeps the pointer. SCUTE_E_INVALID names what would have
  * been right. */
 SCUTE_API int scute_options_set(scute_options *options, const char *name, const char *value);
 
@@ -447,4 +449,5 @@ SCUTE_API void scute_obj_discard(void *bytes);
 #endif
 #include <scute/healing.h>
 #include <scute/inspect.h>
+#include <scute/shield.h>
 #endif

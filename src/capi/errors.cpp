@@ -52,6 +52,7 @@ const char* scute_errorname(int code) {
     case SCUTE_E_UNSUPPORTED: return "SCUTE_E_UNSUPPORTED";
     case SCUTE_E_INTERNAL: return "SCUTE_E_INTERNAL";
     case SCUTE_E_FORKED: return "SCUTE_E_FORKED";
+    case SCUTE_E_CHANGED: return "SCUTE_E_CHANGED";
     default: return "SCUTE_E_UNKNOWN";
   }
 }

@@ -155,6 +155,7 @@ constexpr option all_options[] = {
     {"no_fault_handler", set_flag<SCUTE_NO_FAULT_HANDLER>, one_or_zero},
     {"account", set_flag<SCUTE_ACCOUNT>, one_or_zero},
     {"lazy_recovery", set_flag<SCUTE_LAZY_RECOVERY>, one_or_zero},
+    {"damaged", set_flag<SCUTE_DAMAGED>, one_or_zero},
     {"plain_encoding", set_flag<SCUTE_PLAIN_ENCODING>, one_or_zero},
     {"policy", set_policy, "default, conservative or scrub:N, N being transactions (scrub:100000)"},
 };

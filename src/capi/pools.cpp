@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cstring>
 
+#include "capi/arguments.hpp"
 #include "capi/guard.hpp"
 #include "codec/cpu.hpp"
 #include "heal/check.hpp"
@@ -9,7 +10,6 @@
 using namespace scute::core;
 
 namespace scute::core::capi {
-namespace {
 
 scute_options normalise(const scute_options* given) {
   scute_options o;
@@ -26,7 +26,7 @@ scute_options normalise(const scute_options* given) {
   std::memcpy(&o, given, std::min(given->struct_size, sizeof o));
   constexpr uint32_t known = SCUTE_READONLY | SCUTE_PREALLOCATE | SCUTE_OVERWRITE |
                              SCUTE_NO_FAULT_HANDLER | SCUTE_ACCOUNT | SCUTE_LAZY_RECOVERY |
-                             SCUTE_PLAIN_ENCODING;
+                             SCUTE_PLAIN_ENCODING | SCUTE_DAMAGED;
   if ((o.flags & ~known) != 0) throw failure(SCUTE_E_INVALID, "options->flags has unknown bits");
   if (o.mode > 0777) throw failure(SCUTE_E_INVALID, "options->mode is not permission bits");
   if (o.medium < SCUTE_MEDIUM_AUTO || o.medium > SCUTE_MEDIUM_RAM)
@@ -45,6 +45,8 @@ void need_path(const char* path) {
   errno = ENOENT;
   throw failure(SCUTE_E_NOENT, "the path is empty; name the file of the pool");
 }
+
+namespace {
 
 int start(const char* path, const scute_options* options, scute_pool** pool, bool create) {
   const uncancelled now;

@@ -76,6 +76,13 @@ void zone_table::load(uint64_t index) {
     }
     i += covers;
   }
+  // FOREIGN-2
+  for (uint32_t i = s_.foreign ? s_.foreign->first : g.chunks; i < g.chunks; ++i) {
+    const use now = raw[i].kind.load();
+    if (now != use::free && now != use::virgin) continue;
+    raw[i].kind = use::lost;
+    --z.available;
+  }
   z.high_water.store(d.high_water, std::memory_order_release);
   z.loaded.store(true, std::memory_order_release);
 }
@@ -274,7 +281,11 @@ int zone_table::extend(pool::lane& l, step_engine& e, uint64_t zi, uint32_t chun
       chunk_record& c = z.chunks[i];
       c.index = i;
       c.zone = static_cast<uint32_t>(zi);
-      headers[i - from] = header_for(l, c, chunk_kind::free, 0, 0, 0, 0);
+      // In a foreign pool more of a span that is there already, see heap/foreign_span.hpp.
+      const bool body = s_.foreign && i > s_.foreign->first;
+      headers[i - from] =
+          body ? header_for(l, c, chunk_kind::span_body, 1, 0, 0, i - s_.foreign->first)
+               : header_for(l, c, chunk_kind::free, 0, 0, 0, 0);
       patches[i - from] =
           metadata_patch(g.chunk_header_offset(zi, i), &headers[i - from], sizeof headers[0]);
     }
@@ -300,7 +311,8 @@ int zone_table::extend(pool::lane& l, step_engine& e, uint64_t zi, uint32_t chun
     if (SCUTE_PLANTED(extend_headers)) step = step.last(1);
     if (SCUTE_PLANTED(extend_descriptor)) step = step.first(to - from);
     e.step(l, step);
-    for (uint32_t i = from; i < to; ++i) z.chunks[i].kind.store(use::free);
+    for (uint32_t i = from; i < to; ++i)
+      if (z.chunks[i].kind.load() == use::virgin) z.chunks[i].kind.store(use::free);
     z.high_water.store(to, std::memory_order_release);
   }
   return 0;

@@ -26,6 +26,15 @@ class file_handle {
   // Takes over a registered descriptor of a file that is locked (medium/new_file.hpp).
   static file_handle adopt(int fd, std::string path, uint64_t size);
 
+  // A registered descriptor of a file that is somebody else's to lock (medium/user_file.hpp).
+  static file_handle without_lock(int fd, std::string path, uint64_t size) noexcept {
+    file_handle f;
+    f.fd_ = fd;
+    f.size_ = size;
+    f.path_ = std::move(path);
+    return f;
+  }
+
   // Reserves blocks for bytes that nobody stores to meanwhile, so that stores find room later; what they
   // hold stays. 0, or an errno: ENOSPC, EDQUOT or EFBIG if there is no room.
   int reserve(uint64_t offset, uint64_t n) const noexcept;

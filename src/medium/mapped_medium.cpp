@@ -15,7 +15,7 @@
 #include "base/spin_lock.hpp"
 #include "base/thread_signals.hpp"
 #include "base/uncancelled.hpp"
-#include "medium/bad_blocks.hpp"
+#include "medium/composition.hpp"
 #include "medium/fused.hpp"
 #include "medium/group_sync.hpp"
 #include "medium/huge_pages.hpp"
@@ -36,7 +36,7 @@ class mapped_medium : public medium {
  public:
   mapped_medium(file_handle file, std::byte* base, uint64_t mapped, kind k, bool map_sync,
                 bool eadr, bool read_only)
-      : file_(std::move(file)) {
+      : files_(std::move(file)) {
     base_ = base;
     size_ = mapped;
     kind_ = k;
@@ -51,7 +51,7 @@ class mapped_medium : public medium {
     const locked hold(page_lock_);
     // The other way round, somebody could store to the page in between and see the store vanish.
     revoke_page(offset);
-    write_page(static_cast<off_t>(offset), noise);
+    files_.write_page(offset, noise);
   }
 
   void revoke_page(uint64_t offset) noexcept override {
@@ -65,14 +65,13 @@ class mapped_medium : public medium {
   bool restore_page(writer&, uint64_t offset, const std::byte* bytes) noexcept override {
     const uncancelled now;
     const locked hold(page_lock_);
-    const auto at = static_cast<off_t>(offset);
-    if (read_only_) {
+    if (read_only_ || (as_copy_ && files_.is_other(offset))) {
       if (!replace_private(offset, bytes)) return false;
     } else {
       revoke_page(offset);
-      if (!write_page(at, bytes)) {
-        ::fallocate(file_.fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, page);
-        if (!write_page(at, bytes)) return false;
+      if (!files_.write_page(offset, bytes)) {
+        files_.punch(offset);
+        if (!files_.write_page(offset, bytes)) return false;
       }
       const bool durable = kind_ == kind::ram || sync_file();
       if (::mprotect(base_ + offset, page, PROT_READ | PROT_WRITE) != 0) return false;
@@ -84,30 +83,58 @@ class mapped_medium : public medium {
   }
 
   int reserve(uint64_t offset, uint64_t n) noexcept override {
-    return read_only_ ? 0 : file_.reserve(offset, n);
+    return read_only_ ? 0 : files_.reserve(offset, n);
   }
   int fill_holes(uint64_t offset, uint64_t n) noexcept override {
-    return read_only_ ? 0 : file_.fill_holes(offset, n);
+    return read_only_ ? 0 : files_.fill_holes(offset, n);
   }
 
   int grow(uint64_t offset, uint64_t n) noexcept override {
-    return offset + n > size_ ? EFBIG : file_.grow(offset, n);
+    return offset + n > size_ ? EFBIG : file().grow(offset, n);
   }
 
   void cut(uint64_t offset) noexcept override {
-    if (!read_only_) file_.cut(offset);
+    if (!read_only_) file().cut(offset);
   }
 
   std::vector<uint64_t> bad_pages() const override {
     // A tmpfs has no device.
-    return kind_ == kind::ram ? std::vector<uint64_t>{} : find_bad_pages(file_.fd());
+    return kind_ == kind::ram ? std::vector<uint64_t>{} : files_.bad_pages();
   }
 
   // What lose_page() left in the file is noise.
   bool read(uint64_t offset, void* to, size_t n) const noexcept override {
     for (uint64_t at = round_down(offset, page); at < offset + n; at += page)
       if (is_revoked(at)) return false;
-    return file_.read(offset, to, n);
+    return files_.read(offset, to, n);
+  }
+
+  void join(const file_handle& other, const segments& where, uint64_t size, sharing how) override {
+    if (file().on_tmpfs() != other.on_tmpfs())
+      throw failure(SCUTE_E_UNSUPPORTED,
+                    other.path() + " and " + file().path() +
+                        " lie on different kinds of file systems; they have to be on one");
+    as_copy_ = how == sharing::as_copy;
+    files_.join(other, where);
+    files_.set_size(size);
+    map_other(0, size);
+  }
+
+  void extend_joined(uint64_t size) override {
+    const uint64_t before = files_.size();
+    {
+      const locked hold(page_lock_);
+      files_.set_size(size);
+    }
+    for (uint64_t at = round_up(before, page); at < size; at += page)
+      if (is_revoked(files_.where().place_of(at))) note_revoked(files_.where().place_of(at), false);
+    map_other(round_up(before, page), size);
+    // What the first file has there is out of reach for good.
+    files_.for_each_segment(round_up(before, page), round_up(size, page),
+                            [&](const auto& p, uint64_t offset) {
+                              ::fallocate(file().fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                                          static_cast<off_t>(offset), static_cast<off_t>(p.length));
+                            });
   }
 
  protected:
@@ -117,35 +144,32 @@ class mapped_medium : public medium {
   // All that was stored to the file before is durable on return; false if that failed. An error is told to
   // one caller only, whoever's bytes it is about, so it is noted for all of them.
   virtual bool sync_file() noexcept {
-    if (::fdatasync(file_.fd()) == 0) return true;
-    note_failure(errno);
-    return false;
+    const int e = files_.sync();
+    if (e != 0) note_failure(e);
+    return e == 0;
   }
-  file_handle file_;
+  const file_handle& file() const noexcept { return files_.own(); }
+  // From byte `from` of the other file on, a multiple of a page.
+  void map_other(uint64_t from, uint64_t to) {
+    const int flags = read_only_ || as_copy_ ? MAP_PRIVATE | MAP_NORESERVE
+                      : map_sync_            ? MAP_SHARED_VALIDATE | MAP_SYNC
+                                             : MAP_SHARED;
+    files_.for_each_segment(
+        from, round_up(to, page), [&](const composition::part& p, uint64_t offset) {
+          const locked hold(process_tables());
+          if (::mmap(base_ + offset, p.length, PROT_READ | PROT_WRITE, flags | MAP_FIXED,
+                     p.file->fd(), static_cast<off_t>(p.at)) == MAP_FAILED)
+            throw_errno("map " + p.file->path(), errno);
+          withhold_from_children(base_ + offset, p.length);
+          if (kind_ == kind::file) ::madvise(base_ + offset, p.length, MADV_RANDOM);
+        });
+  }
+  composition files_;
 
  private:
   // Taken in signal handlers too; whoever has it touches no page of the mapping.
   spin_lock page_lock_;
-
-  bool write_page(off_t at, const std::byte* bytes) noexcept SCUTE_REQUIRES(page_lock_) {
-    const length_signal_held now;
-    if (::pwrite(file_.fd(), bytes, page, at) == static_cast<ssize_t>(page)) return true;
-    return errno == EFBIG && store_page(at, bytes);
-  }
-
-  // Where the process may write no files of that length (SIG-3 in base/thread_signals.hpp) it may store to them
-  // all the same. The new block is one that nothing has to be read from first.
-  bool store_page(off_t at, const std::byte* bytes) noexcept SCUTE_REQUIRES(page_lock_) {
-    if (::fallocate(file_.fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, page) != 0 ||
-        file_.reserve(static_cast<uint64_t>(at), page) != 0)
-      return false;
-    void* there = ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_SHARED, file_.fd(), at);
-    if (there == MAP_FAILED) return false;
-    ::madvise(there, page, MADV_DONTFORK);
-    std::memcpy(there, bytes, page);
-    ::munmap(there, page);
-    return true;
-  }
+  bool as_copy_ = false;
 
   // A private mapping never writes to the file: the page is exchanged for one in memory.
   bool replace_private(uint64_t offset, const std::byte* bytes) noexcept
@@ -165,10 +189,10 @@ class cpu_medium final : public mapped_medium {
   const char* flush_name() const noexcept override { return eadr_ ? "none" : ops_.flush_name; }
 
   void will_use(uint64_t offset, uint64_t n) noexcept override {
-    if (!tmpfs_ || read_only_) return;
+    if (!tmpfs_ || read_only_ || files_.other() != nullptr) return;
     const uint64_t begin = round_down(offset, huge_page);
     const uint64_t end = std::min(round_up(offset + n, huge_page), size_);
-    make_huge(file_.fd(), begin, base_ + begin, end - begin);
+    make_huge(file().fd(), begin, base_ + begin, end - begin);
   }
 
  protected:
@@ -197,14 +221,14 @@ class cpu_medium final : public mapped_medium {
   const persist_ops& ops_ = persist();
   const fused_ops& fused_ = fused(eadr_);
   const fused_ops& plain_ = fused(true);  // nothing is written back
-  const bool tmpfs_ = file_.on_tmpfs();
+  const bool tmpfs_ = file().on_tmpfs();
 };
 
 // Page cache: bytes are durable after msync, or fdatasync, which threads share. The kernel may write
 // any page at any time, as a cache may evict any line, so the protocols' ordering rules carry over
 // unchanged.
 //
-// CACHE-1 All syncs of the file go through group_: an error is told to one of two that run at the same time
+// CACHE-1 All syncs of the file (of both, JOIN-3) go through group_: an error is told to one of two that run at the same time
 //    only, and the other one's thread would go on as if its bytes were durable.
 // CACHE-2 When a sync fails the kernel calls the pages clean, and they keep bytes that the device does not have.
 //    So nobody goes on after that (failed()), and who opens the pool next drops the cache (refresh()).
@@ -221,16 +245,17 @@ class page_cache_medium : public mapped_medium {
   // CACHE-2. The kernel drops no page that somebody has mapped, so the mapping is gone meanwhile; nobody else has
   // one, since the lock on the file would be his as well.
   void refresh() override {
-    if (file_.on_tmpfs()) return;  // the cache is all there is
+    if (file().on_tmpfs()) return;  // the cache is all there is
     const uncancelled now;
     map_again(PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
     // An error of the past is told now. What it was about is clean, so it is dropped like the rest.
-    if (::fdatasync(file_.fd()) != 0 && ::fdatasync(file_.fd()) != 0) fail_refresh();
-    ::posix_fadvise(file_.fd(), 0, 0, POSIX_FADV_DONTNEED);
+    if (files_.sync() != 0 && files_.sync() != 0) fail_refresh();
+    files_.drop_cache();
     map_again(PROT_READ | PROT_WRITE, read_only_ ? MAP_PRIVATE | MAP_NORESERVE : MAP_SHARED,
-              file_.fd());
+              file().fd());
     ::madvise(base_, size_, MADV_RANDOM);
-    if (!read_only_) write_resident();
+    map_other(0, files_.size());
+    if (!read_only_ && !files_.rewrite_resident(base_, size_)) fail_refresh();
   }
 
  protected:
@@ -287,7 +312,8 @@ class page_cache_medium : public mapped_medium {
       rc = ::msync(base_ + r.begin, std::min(r.end, size_) - r.begin, MS_SYNC);
     } else {
       // Several runs: one fdatasync is one journal commit, several msyncs are several.
-      rc = ::fdatasync(file_.fd());
+      errno = files_.sync();
+      rc = errno;
     }
     if (rc != 0) note_failure(errno);
   }
@@ -302,43 +328,14 @@ class page_cache_medium : public mapped_medium {
   }
 
   [[noreturn]] void fail_refresh() const {
-    throw_errno("tell what the device holds of " + file_.path(), errno);
+    throw_errno("tell what the device holds of " + files_.path(), errno);
   }
 
   void map_again(int access, int flags, int fd) {
     const locked hold(process_tables());
     if (::mmap(base_, size_, access, flags | MAP_FIXED, fd, 0) == MAP_FAILED)
-      throw_errno("map " + file_.path(), errno);
+      throw_errno("map " + file().path(), errno);
     withhold_from_children(base_, size_);
-  }
-
-  // Pages that the kernel has kept (somebody reads the file at this moment, or the file system drops
-  // nothing) are written once more, so that the device has them.
-  void write_resident() {
-    const length_signal_held now;
-    constexpr uint64_t step = uint64_t{4096} * page;
-    std::vector<unsigned char> resident(step / page);
-    std::byte bytes[page];
-    bool any = false;
-    for (uint64_t at = 0; at < size_; at += step) {
-      const uint64_t n = std::min(step, size_ - at);
-      if (::mincore(base_ + at, n, resident.data()) != 0) fail_refresh();
-      for (uint64_t i = 0; i * page < n; ++i) {
-        if ((resident[i] & 1) == 0) continue;
-        const auto offset = static_cast<off_t>(at + i * page);
-        // Not the holes, which would take up space.
-        if (::lseek(file_.fd(), offset, SEEK_DATA) != offset) continue;
-        const ssize_t got = ::pread(file_.fd(), bytes, page, offset);
-        if (got <= 0) fail_refresh();
-        const auto n_here = static_cast<size_t>(got);
-        if (::pwrite(file_.fd(), bytes, n_here, offset) != got) {
-          if (errno != EFBIG) fail_refresh();
-          std::memcpy(base_ + offset, bytes, n_here);  // as store_page() does
-        }
-        any = true;
-      }
-    }
-    if (any && ::fdatasync(file_.fd()) != 0) fail_refresh();
   }
 
   group_sync group_;
@@ -363,7 +360,7 @@ class written_medium final : public page_cache_medium {
     auto at = static_cast<off_t>(static_cast<std::byte*>(dst) - base_);
     const auto* from = static_cast<const std::byte*>(src);
     while (n != 0) {
-      const ssize_t put = ::pwrite(file_.fd(), from, n, at);
+      const ssize_t put = ::pwrite(file().fd(), from, n, at);
       if (put < 0 && errno == EINTR) continue;
       if (put <= 0) return note_failure(put < 0 ? errno : EIO);
       at += put;

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/failure.hpp"
 #include "base/rounding.hpp"
 
 namespace scute::core::medium {
@@ -36,6 +37,10 @@ int medium::fill_holes(uint64_t, uint64_t) noexcept {
   return 0;
 }
 void medium::cut(uint64_t) noexcept {}
+void medium::join(const file_handle&, const segments&, uint64_t, sharing) {
+  throw failure(SCUTE_E_UNSUPPORTED, "this medium is of one file");
+}
+void medium::extend_joined(uint64_t) {}
 int medium::grow(uint64_t offset, uint64_t n) noexcept {
   return offset + n <= size_ ? 0 : EFBIG;
 }

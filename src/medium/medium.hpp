@@ -31,6 +31,8 @@ enum class kind : uint8_t { dax = 1, file = 2, ram = 3, simulated = 4 };
 
 const char* kind_name(kind k) noexcept;
 
+class file_handle;
+struct segments;
 class writer;
 
 class medium {
@@ -93,6 +95,14 @@ class medium {
   // The file ends at offset; nobody touches what lay behind it, until it has grown again. Where that is not possible the bytes
   // stay.
   virtual void cut(uint64_t offset) noexcept;
+  // These parts come from the first `size` bytes of another file from now on (medium/composition.hpp), which stays open as
+  // long as the medium. Before anybody has pointers to them. as_copy: nothing that is stored there reaches that file;
+  // until it is joined once more.
+  enum class sharing : uint8_t { shared, as_copy };
+  virtual void join(const file_handle& other, const segments& where, uint64_t size, sharing how);
+  // That file has become longer, by zeros; what is here now holds zeros, and nobody writes there meanwhile.
+  virtual void extend_joined(uint64_t size);
+
   // Pages (offsets, ascending) that the kernel knows to be bad. Empty where it cannot tell.
   virtual std::vector<uint64_t> bad_pages() const { return {}; }
 

@@ -24,7 +24,24 @@ inline constexpr uint64_t compat_known = 0;
 inline constexpr uint64_t ro_compat_known = 0;
 inline constexpr uint64_t incompat_log_file =
     1;  // the log of engine spec is in a file beside the pool's
-inline constexpr uint64_t incompat_known = incompat_log_file;
+inline constexpr uint64_t incompat_foreign =
+    2;  // the payload of the spans is another file (pool/foreign.hpp)
+inline constexpr uint64_t incompat_known = incompat_log_file | incompat_foreign;
+
+// Of a foreign pool: which parts of it are the user's file, and what that was when the pool was closed. Else zeros.
+struct foreign_record {
+  uint64_t size;      // bytes of the user's file that are covered
+  uint64_t growth;    // 0, or the size that it has, or is going to have, in the middle of a growth
+  uint64_t share;     // bytes of it in each zone
+  uint32_t first;     // chunk of the span that holds them, in each zone
+  uint32_t chunks;    // of that span
+  uint64_t inode;     // of the user's file
+  uint64_t mtime_ns;  // and its times at the last clean close, CLOCK_REALTIME
+  uint64_t ctime_ns;
+  uint32_t guard;  // 0, or the permission bits that the file gets back (guard_mark, and these)
+  uint32_t rows;   // data rows that its bytes filled when it came here
+};
+inline constexpr uint32_t guard_mark = 0x10000;
 
 // Copies at offset 0, at 4096, and in the last page of the file. The newest valid one counts.
 struct superblock {
@@ -54,7 +71,8 @@ struct superblock {
   uint32_t clean;           // 1: closed properly; no lane holds anything
   uint16_t tag;             // high half-word of this pool's oids
   uint16_t reserved0;
-  uint8_t reserved[272];
+  foreign_record foreign;
+  uint8_t reserved[208];
   uint32_t reserved1;
   uint32_t checksum;  // CRC-32C of the 508 bytes before it
 };
@@ -132,6 +150,8 @@ constexpr uint64_t make_tag(uint64_t epoch, uint32_t lane, uint64_t sequence) no
 // Internal objects at fixed places: a header and 32 bytes, protected like any other.
 inline constexpr uint32_t type_zone = 0xffff'ff01, type_anchor = 0xffff'ff02,
                           type_chunk = 0xffff'ff03;
+// Of the objects whose payload is the user's file in a foreign pool.
+inline constexpr uint32_t type_foreign = 0xffff'ff04;
 
 struct zone_descriptor {  // at offset 0 of each zone
   fragment_header header;
@@ -204,7 +224,11 @@ constexpr uint64_t lane_undo_offset(uint64_t lane_size) noexcept {
 
 // ---- what pins the bytes ------------------------------------------------------------------------
 
+static_assert(packed<foreign_record> && sizeof(foreign_record) == 64);
+static_assert(offsetof(foreign_record, first) == 24 && offsetof(foreign_record, inode) == 32 &&
+              offsetof(foreign_record, guard) == 56);
 static_assert(packed<superblock> && sizeof(superblock) == 512);
+static_assert(offsetof(superblock, foreign) == 232 && offsetof(superblock, reserved) == 296);
 static_assert(offsetof(superblock, uuid) == 40 && offsetof(superblock, layout) == 56);
 static_assert(offsetof(superblock, sequence) == 120 && offsetof(superblock, lane_count) == 152);
 static_assert(offsetof(superblock, zones_offset) == 160 && offsetof(superblock, zone_count) == 184);

@@ -11,13 +11,18 @@ namespace scute::core::pool {
 namespace {
 
 constexpr uint64_t kib = 1024, mib = kib * 1024, gib = mib * 1024;
-constexpr uint64_t zone_max = 16 * gib;
 constexpr uint32_t rows_max_of_several_parities = codec::reed_solomon::rows_max;
 constexpr uint64_t row_wanted = mib;  // rows shorter than this make parity dear and columns few
 
 constexpr bool power_of_two(uint64_t n) noexcept {
   return n != 0 && (n & (n - 1)) == 0;
 }
+
+[[noreturn]] void refuse(const std::string& why) {
+  throw failure(SCUTE_E_INVALID, why);
+}
+
+}  // namespace
 
 void derive(geometry& g) noexcept {
   g.chunk_shift = static_cast<uint32_t>(std::countr_zero(g.chunk_size));
@@ -31,12 +36,6 @@ void derive(geometry& g) noexcept {
   }
   g.chunks = static_cast<uint32_t>(n);
 }
-
-[[noreturn]] void refuse(const std::string& why) {
-  throw failure(SCUTE_E_INVALID, why);
-}
-
-}  // namespace
 
 const engine_facts& choose_engine(const scute_options& o, bool on_disk) {
   if (o.engine == SCUTE_ENGINE_AUTO) return automatic_engine(engines(), o.protection, on_disk);
@@ -55,11 +54,7 @@ const engine_facts& choose_engine(const scute_options& o, bool on_disk) {
   return *e;
 }
 
-geometry choose_geometry(const scute_options& o) {
-  if (o.size < SCUTE_SIZE_MIN || o.size > SCUTE_SIZE_MAX)
-    throw failure(SCUTE_E_RANGE, "pool size " + std::to_string(o.size) +
-                                     " is outside the limits; choose 256 KiB to 64 TiB");
-  if (o.size % format::page != 0) refuse("pool size must be a multiple of 4096 bytes");
+void require_choices(const scute_options& o) {
   // Not known yet: whether it will be on a disk. What SCUTE_ENGINE_AUTO takes elsewhere has to do for the limits.
   const engine_facts& engine = choose_engine(o, false);
   if (o.protection < SCUTE_PROTECT_NONE || o.protection > SCUTE_PROTECT_MLPC)
@@ -75,6 +70,26 @@ geometry choose_geometry(const scute_options& o) {
   if (o.parity > 1 && o.rows > rows_max_of_several_parities)
     refuse("with several parity rows there can be 251 data rows at most; ask for fewer of either");
   if (o.lanes > 255) refuse("lanes must be between 1 and 255");
+  if (o.chunk_size != 0 &&
+      (!power_of_two(o.chunk_size) || o.chunk_size < 16 * kib || o.chunk_size > 256 * kib))
+    refuse("chunk-size must be a power of two from 16 KiB to 256 KiB");
+}
+
+uint64_t lane_size_for(uint64_t size) noexcept {
+  return size >= gib         ? 256 * kib
+         : size >= 256 * mib ? 64 * kib
+         : size >= 64 * mib  ? 32 * kib
+         : size >= 16 * mib  ? 8 * kib
+                             : 4 * kib;
+}
+
+geometry choose_geometry(const scute_options& o) {
+  if (o.size < SCUTE_SIZE_MIN || o.size > SCUTE_SIZE_MAX)
+    throw failure(SCUTE_E_RANGE, "pool size " + std::to_string(o.size) +
+                                     " is outside the limits; choose 256 KiB to 64 TiB");
+  if (o.size % format::page != 0) refuse("pool size must be a multiple of 4096 bytes");
+  require_choices(o);
+  const bool with_parity = o.protection >= SCUTE_PROTECT_MLP;
 
   geometry g;
   g.file_size = o.size;
@@ -85,17 +100,11 @@ geometry choose_geometry(const scute_options& o) {
                  : o.size >= 4 * mib   ? 16
                  : o.size >= mib       ? 8
                                        : 4;
-  g.lane_size = o.size >= gib         ? 256 * kib
-                : o.size >= 256 * mib ? 64 * kib
-                : o.size >= 64 * mib  ? 32 * kib
-                : o.size >= 16 * mib  ? 8 * kib
-                                      : 4 * kib;
+  g.lane_size = lane_size_for(o.size);
   g.chunk_size = o.chunk_size != 0    ? o.chunk_size
                  : o.size >= 32 * mib ? static_cast<uint32_t>(256 * kib)
                  : o.size >= 8 * mib  ? static_cast<uint32_t>(64 * kib)
                                       : static_cast<uint32_t>(16 * kib);
-  if (!power_of_two(g.chunk_size) || g.chunk_size < 16 * kib || g.chunk_size > 256 * kib)
-    refuse("chunk-size must be a power of two from 16 KiB to 256 KiB");
 
   g.lanes_offset = 2 * format::page;
   g.zones_offset = g.lanes_offset + g.lane_size * g.lane_count * g.lane_replicas;

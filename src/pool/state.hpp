@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,12 +16,14 @@
 #include "codec/checksum.hpp"
 #include "medium/log_place.hpp"
 #include "medium/medium.hpp"
+#include "medium/user_file.hpp"
 #include "pool/accounting.hpp"
 #include "pool/claims.hpp"
 #include "pool/engines.hpp"
 #include "pool/erasure_hints.hpp"
 #include "pool/event_log.hpp"
 #include "pool/failed_searches.hpp"
+#include "pool/foreign.hpp"
 #include "pool/geometry.hpp"
 #include "pool/idle_watch.hpp"
 #include "pool/lane.hpp"
@@ -40,10 +43,12 @@ struct repair_memory {
 
 struct state {
   std::string path;
+  std::unique_ptr<medium::user_file> user;  // of a foreign pool; its medium has parts of it
   std::unique_ptr<medium::medium> medium;
   std::unique_ptr<medium::log_place> beside;  // where a log of its own may lie; null: nowhere
   format::superblock sb{};
   geometry geo;
+  std::optional<foreign_layout> foreign;  // pool/foreign.hpp
   uint64_t salt = 0;
   uint64_t oid_tag = 0;  // in the high 16 bits
 

@@ -28,11 +28,20 @@ bool torn(const format::superblock& copy, const format::superblock& newest) noex
   rest.resolved_epoch = newest.resolved_epoch;
   rest.clean = newest.clean;
   rest.checksum = newest.checksum;
+  const bool foreign = (newest.incompat & format::incompat_foreign) != 0;
+  if (foreign) {
+    rest.foreign.size = newest.foreign.size;
+    rest.foreign.growth = newest.foreign.growth;
+    rest.foreign.inode = newest.foreign.inode;
+    rest.foreign.mtime_ns = newest.foreign.mtime_ns;
+    rest.foreign.ctime_ns = newest.foreign.ctime_ns;
+  }
   if (std::memcmp(&rest, &newest, sizeof rest) != 0) return false;
   const auto near = [](uint64_t x, uint64_t to) { return x <= to + 1 && x + behind_max >= to; };
   if (!near(copy.sequence, newest.sequence) || !near(copy.epoch, newest.epoch) || copy.clean > 1 ||
       (copy.resolved_epoch > newest.epoch && copy.resolved_epoch != newest.resolved_epoch))
     return false;
+  if (foreign) return true;
   for (uint64_t back = 0; back <= behind_max + 1; ++back)
     for (uint64_t e = 0; e <= behind_max + 1; ++e)
       for (const uint32_t clean : {0u, 1u})

@@ -10,6 +10,7 @@
 #include "base/lock.hpp"
 #include "base/planted.hpp"
 #include "engine/spec/segment_list.hpp"
+#include "heap/foreign_span.hpp"
 #include "medium/mapped_medium.hpp"
 #include "medium/new_file.hpp"
 #include "mend/repair.hpp"
@@ -45,6 +46,24 @@ struct progress_adapter {
 };
 
 std::atomic<uint64_t> next_serial{1};
+
+// Of a new pool. apart: a log in chunks would have a file of its own.
+pool::foreign_plan plan(const scute_options& o, const foreign_wish* foreign, bool apart) {
+  if (foreign == nullptr) return {pool::choose_geometry(o), {}};
+  const medium::file_identity file = foreign->file->look();
+  const auto with_log = [&](uint32_t chunks) {
+    return pool::plan_foreign(o, file.size, foreign->capacity, chunks);
+  };
+  pool::foreign_plan p = with_log(0);
+  // The log is the larger the larger the pool is, of which it is a part.
+  for (int i = 0; i < 4 && !apart && pool::choose_engine(o, false).log_in_chunks; ++i)
+    p = with_log(static_cast<uint32_t>(
+        engine::chunks_of_log(p.geo, engine::plan_log(p.geo, o.log_cap), o.log_cap)));
+  p.record.inode = file.inode;
+  if (foreign->guard != 0) p.record.guard = format::guard_mark | foreign->guard;
+  return p;
+}
+
 constexpr size_t identity_size = sizeof(format::superblock::uuid) + sizeof(format::superblock::tag);
 
 }  // namespace
@@ -84,24 +103,29 @@ void instance::assemble() {
   for (auto& l : s.lanes) transactions.emplace_back(s, *heap, *engine, l);
 }
 
-std::unique_ptr<instance> instance::create(const std::string& path, const scute_options& o) {
+std::unique_ptr<instance> instance::create(const std::string& path, const scute_options& o,
+                                           foreign_wish* foreign) {
   const auto start = clock::now();
-  pool::choose_geometry(o);  // complains before anything is made
+  // Complains before anything is made.
+  const uint64_t size = plan(o, foreign, false).geo.file_size;
   if ((o.flags & SCUTE_READONLY) != 0)
     throw failure(SCUTE_E_INVALID, "a new pool cannot be read-only");
   if (o.layout != nullptr && std::strlen(o.layout) >= sizeof(format::superblock::layout))
     throw failure(SCUTE_E_RANGE, "the layout name is longer than 63 bytes");
-  const bool replace = (o.flags & SCUTE_OVERWRITE) != 0 && replaceable(path);
+  // Who makes a foreign pool anew has the old one locked.
+  const bool replace =
+      (o.flags & SCUTE_OVERWRITE) != 0 && (foreign != nullptr || replaceable(path));
   medium::new_file making(path, o.mode, replace);
-  auto file = making.open(o.size);
+  auto file = making.open(size);
   progress_adapter adapter{o.progress, o.progress_arg};
   if ((o.flags & SCUTE_PREALLOCATE) != 0)
     file.reserve_all(o.progress != nullptr ? &progress_adapter::call : nullptr, &adapter);
   auto mapped = medium::map_file(std::move(file), o.medium, medium::access::write);
   auto beside = medium::place_beside(path, o.mode, replace);
   const bool apart = beside != nullptr && beside->is_wanted(*mapped);
-  if (!apart && pool::choose_engine(o, false).log_in_chunks) engine::require_room_for_log(o);
-  auto in = format(std::move(mapped), path, o, nullptr, std::move(beside));
+  if (!apart && pool::choose_engine(o, false).log_in_chunks && foreign == nullptr)
+    engine::require_room_for_log(o);
+  auto in = format(std::move(mapped), path, o, nullptr, std::move(beside), foreign);
   try {
     making.publish();
   } catch (...) {
@@ -116,12 +140,14 @@ std::unique_ptr<instance> instance::create(const std::string& path, const scute_
 std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
                                            const std::string& path, const scute_options& o,
                                            const std::byte* identity,
-                                           std::unique_ptr<medium::log_place> beside) {
+                                           std::unique_ptr<medium::log_place> beside,
+                                           foreign_wish* foreign) {
   std::unique_ptr<instance> in(new instance());
   in->adopt(std::move(m), path);
   in->s.beside = std::move(beside);
   pool::state& s = in->s;
-  s.geo = pool::choose_geometry(o);
+  const pool::foreign_plan p = plan(o, foreign, in->wants_log_file());
+  s.geo = p.geo;
   auto& sb = s.sb;
   std::memcpy(sb.magic, format::magic, sizeof sb.magic);
   sb.version = format::version;
@@ -153,6 +179,17 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   sb.engine =
       static_cast<uint32_t>(wished.log_in_chunks ? pool::lender_of_logs(sb.parity).id : wished.id);
   sb.epoch = 1;
+  medium::file_identity before;
+  if (foreign != nullptr) {
+    sb.foreign = p.record;
+    sb.incompat |= format::incompat_foreign;
+    s.foreign = pool::read_foreign(sb, g);
+    s.user = std::move(foreign->file);
+    before = s.user->look();
+    // Nothing is stored there, whatever happens to the file meanwhile.
+    s.user->join(*s.medium, s.foreign->segments(g), sb.foreign.size,
+                 medium::medium::sharing::as_copy);
+  }
   in->assemble();
 
   pool::reserve_structures(s);
@@ -165,15 +202,26 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   for (uint64_t z = 0; z < g.zone_count; ++z) {
     zones[z] = {};
     zones[z].index = z;
+    if (s.foreign) zones[z].high_water = s.foreign->high_water(g, z, sb.foreign.size);
     pool::seal_metadata(s, l, g.zone_offset(z), format::type_zone, zones[z]);
     patches.push_back({g.zone_offset(z), &zones[z], sizeof zones[z], medium::purpose::metadata});
   }
   format::root_anchor anchor{};
+  if (s.foreign) anchor.oid = s.oid_of(s.foreign->payload_offset(g, 0));
   const uint64_t anchor_at = g.zone_offset(0) + format::zone_anchor_offset;
   pool::seal_metadata(s, l, anchor_at, format::type_anchor, anchor);
   patches.push_back({anchor_at, &anchor, sizeof anchor, medium::purpose::metadata});
   in->engine->write_unlogged(l, patches);
+  if (s.foreign) heap::make_foreign_spans(s, l, sb.foreign.size, o.progress, o.progress_arg);
   l.w.fence(fence_site::create);
+  if (s.foreign) {
+    if (s.user->look() != before)
+      throw failure(SCUTE_E_CONFLICT, s.user->path() +
+                                          " was changed while its checksums were made; try again "
+                                          "when nobody writes to it");
+    s.user->join(*s.medium, s.foreign->segments(g), sb.foreign.size,
+                 medium::medium::sharing::shared);
+  }
   s.require_healthy();
   if (!wished.log_in_chunks) pool::write_superblock(s.service_alone(), sb);
   s.require_healthy();
@@ -225,6 +273,7 @@ void instance::close() {
   s.require_healthy();
   // Chunks that could not be taken back for want of memory: the next open does it, as after a crash.
   if (heap->lent() != 0) return;
+  note_user_file();
   s.sb.clean = 1;
   // Else the next session goes on with it.
   if (!s.resolving->pending()) s.sb.resolved_epoch = s.sb.epoch;

@@ -44,9 +44,23 @@ class step_relay final : public heap::step_engine {
   heap::step_engine* target = nullptr;
 };
 
+// Of a foreign pool that is going to be made (pool/foreign.hpp).
+struct foreign_wish {
+  std::unique_ptr<medium::user_file> file;  // becomes the pool's
+  uint64_t capacity = 0;                    // that it may grow to; 0: somewhat more than it has
+  unsigned guard =
+      0;  // these permissions of its are taken away, and given back in the end; 0: it keeps them
+};
+
+// The user's file of a foreign pool may not be what it was at the clean close.
+struct unknown_user_file {};
+
 class instance {
  public:
-  static std::unique_ptr<instance> create(const std::string& path, const scute_options& options);
+  // foreign: the pool is to protect a file; then the pool is made durable, and gets its name, when that is as it was
+  // before.
+  static std::unique_ptr<instance> create(const std::string& path, const scute_options& options,
+                                          foreign_wish* foreign = nullptr);
   static std::unique_ptr<instance> open(const std::string& path, const scute_options& options);
   // On top of a medium that somebody else made; what testing/ uses with its simulated one. identity:
   // 18 bytes, of which the pool's uuid and tag are made; null for random ones. beside: where the log of the pool may lie; null:
@@ -54,10 +68,13 @@ class instance {
   static std::unique_ptr<instance> format(std::unique_ptr<medium::medium> m,
                                           const std::string& path, const scute_options& options,
                                           const std::byte* identity = nullptr,
-                                          std::unique_ptr<medium::log_place> beside = nullptr);
+                                          std::unique_ptr<medium::log_place> beside = nullptr,
+                                          foreign_wish* foreign = nullptr);
   static std::unique_ptr<instance> attach(std::unique_ptr<medium::medium> m,
                                           const std::string& path, const scute_options& options,
-                                          std::unique_ptr<medium::log_place> beside = nullptr);
+                                          std::unique_ptr<medium::log_place> beside = nullptr,
+                                          std::unique_ptr<medium::user_file> user = nullptr,
+                                          bool accepted = false);
   ~instance();
 
   // Marks the pool clean. Throws SCUTE_E_IO if that could not be made durable.
@@ -69,6 +86,10 @@ class instance {
     open_ = false;
     end_life();
   }
+  // The user's file of a foreign pool gets this size, which is larger.
+  void grow_user_file(uint64_t size) SCUTE_REQUIRES(user_file_mutex);
+  // Who changes its bytes, or its length.
+  waiting_mutex user_file_mutex;
   // The pool is another process's, from which this one was forked: nothing may be done with it
   // (medium/process.hpp, PROC-1).
   bool inherited() const noexcept { return process_ != medium::this_process(); }
@@ -120,6 +141,13 @@ class instance {
   void take_options(const scute_options& options);
   void look_for_log(const pool::engine_facts& kind);
   void begin_session(const scute_options& options);
+  void find_user_file(const scute_options& options);
+  void note_user_file();
+  void finish_growth();
+  static void require_unchanged(const std::string& path, const scute_options& options);
+  static std::unique_ptr<instance> open_accepted(const std::string& path,
+                                                 const scute_options& options,
+                                                 bool accepted = true);
   void watch_pages(const scute_options& options);
   void repair_known_losses();
   // Threads of the pool's own. On a simulated medium there are none: threads take turns there, and are the
@@ -137,6 +165,7 @@ class instance {
   const pool::engine_facts* lost_log_of_ = nullptr;  // the engine whose log is made anew
   std::vector<uint64_t> known_losses_;               // pages, found at opening
   std::optional<mend::fault_domain> faults_;
+  bool accepted_ = false;  // the user's file is known to be what it was, whatever its times
   waiting_mutex root_mutex_;
   lane_leases leases_;
 

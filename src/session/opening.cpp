@@ -28,19 +28,33 @@ uint64_t since(clock::time_point start) {
 
 std::unique_ptr<instance> instance::open(const std::string& path, const scute_options& o) {
   const auto start = clock::now();
-  const auto how = (o.flags & SCUTE_READONLY) != 0 ? medium::access::read : medium::access::write;
-  auto in = attach(medium::map_file(medium::file_handle::open(path, how), o.medium, how), path, o,
-                   medium::place_beside(path, 0, false));
+  std::unique_ptr<instance> in;
+  try {
+    in = open_accepted(path, o, false);
+  } catch (const unknown_user_file&) {
+    require_unchanged(path, o);
+    in = open_accepted(path, o);
+  }
   in->open_ns = since(start);
   return in;
 }
 
+std::unique_ptr<instance> instance::open_accepted(const std::string& path, const scute_options& o,
+                                                  bool accepted) {
+  const auto how = (o.flags & SCUTE_READONLY) != 0 ? medium::access::read : medium::access::write;
+  return attach(medium::map_file(medium::file_handle::open(path, how), o.medium, how), path, o,
+                medium::place_beside(path, 0, false), nullptr, accepted);
+}
+
 std::unique_ptr<instance> instance::attach(std::unique_ptr<medium::medium> m,
                                            const std::string& path, const scute_options& o,
-                                           std::unique_ptr<medium::log_place> beside) {
+                                           std::unique_ptr<medium::log_place> beside,
+                                           std::unique_ptr<medium::user_file> user, bool accepted) {
   std::unique_ptr<instance> in(new instance());
   in->adopt(std::move(m), path);
   in->s.beside = std::move(beside);
+  in->s.user = std::move(user);
+  in->accepted_ = accepted;
   pool::state& s = in->s;
   auto found = pool::read_superblock(*s.medium, path);
   if (found.newest.clean == 0) {
@@ -50,6 +64,10 @@ std::unique_ptr<instance> instance::attach(std::unique_ptr<medium::medium> m,
   }
   s.sb = found.newest;
   s.geo = pool::read_geometry(s.sb);
+  if ((s.sb.incompat & format::incompat_foreign) != 0) {
+    in->find_user_file(o);
+    if (s.sb.clean == 0) s.medium->refresh();
+  }
   const auto bad = [&](const char* what) {
     throw failure(SCUTE_E_CORRUPT, path + ": the superblock names an unknown " + what);
   };
@@ -192,6 +210,7 @@ void instance::begin_session(const scute_options& o) {
     switch_engine(*lost_log_of_, o.log_cap);
     name_log();
   }
+  finish_growth();
   start_threads(unresolved && (o.flags & SCUTE_LAZY_RECOVERY) == 0);
 }
 

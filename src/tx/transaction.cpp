@@ -233,6 +233,10 @@ uint64_t transaction::alloc(uint64_t size, uint32_t type, void** bytes) {
 void transaction::free(uint64_t oid) {
   const medium::cost_scope as(medium::cost_part::open);
   micro_buffer& b = enter(oid, verification::never);
+  if (s_.foreign &&
+      b.where.header == s_.foreign->span_offset(s_.geo, pool::zone_of(s_.geo, b.where.header)))
+    throw failure(SCUTE_E_INVALID, "the object is what " + s_.path +
+                                       " protects of another file; it cannot be freed");
   if (!b.in_place.empty())
     throw failure(SCUTE_E_INVALID,
                   "the object has in-place ranges in this transaction; free it in a later one");

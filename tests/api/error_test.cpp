@@ -16,7 +16,7 @@ TEST(error, compares_with_codes_and_conditions) {
 }
 
 TEST(error, every_code_has_its_own_name) {
-  for (int code = SCUTE_E_INVALID; code >= SCUTE_E_FORKED; --code) {
+  for (int code = SCUTE_E_INVALID; code >= SCUTE_E_CHANGED; --code) {
     const std::error_code ec = static_cast<scute::errc>(code);
     EXPECT_EQ(ec.message().rfind("SCUTE_E_", 0), 0U) << code;
     EXPECT_EQ(ec.value(), code);

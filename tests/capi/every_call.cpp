@@ -2,6 +2,7 @@
 #include "capi/every_call.hpp"
 
 #include <cstdio>
+#include <filesystem>
 #include <set>
 
 namespace scute::test {
@@ -27,6 +28,21 @@ scute_options small() {
 }
 int and_close(int e, scute_pool* p) {
   return e != SCUTE_OK ? e : scute_close(p);
+}
+// A file under the shield for the time of fn(its name), which comes after it was added.
+template <typename Fn>
+int shielded_meanwhile(const subject& s, Fn&& fn) {
+  const std::string file = s.other + ".dat";
+  write_file(file, bytes(5000, 7));
+  int e = scute_shield_add(file.c_str(), nullptr, 0, 0);
+  if (e == SCUTE_OK) e = fn(file.c_str());
+  const int removed = scute_shield_remove(file.c_str(), nullptr);
+  std::filesystem::remove(file);
+  return e != SCUTE_OK ? e : removed;
+}
+// What a pool says that protects no file.
+int not_foreign(int e) {
+  return e == SCUTE_E_INVALID ? SCUTE_OK : e;
 }
 void nothing_found(void*, const char*, uint64_t, uint64_t, scute_oid, int) {}
 void no_event(void*, const scute_event*) {}
@@ -219,6 +235,41 @@ const std::vector<every_call> calls{
      }},
     {"scute_events", with::pool,
      [](subject& s) { return scute_events(s.pool, no_event, nullptr); }},
+    {"scute_shield_add", with::nothing,
+     [](subject& s) { return shielded_meanwhile(s, [](const char*) { return 0; }); }},
+    {"scute_shield_remove", with::nothing,
+     [](subject& s) { return shielded_meanwhile(s, [](const char*) { return 0; }); }},
+    {"scute_shield_adopt", with::nothing,
+     [](subject& s) {
+       return shielded_meanwhile(
+           s, [](const char* f) { return scute_shield_adopt(f, nullptr, 0, 0); });
+     }},
+    {"scute_shield_open", with::nothing,
+     [](subject& s) {
+       return shielded_meanwhile(s, [](const char* f) {
+         scute_pool* p = nullptr;
+         const int e = scute_shield_open(f, nullptr, &p);
+         return and_close(e, p);
+       });
+     }},
+    {"scute_shield_info", with::pool,
+     [](subject& s) {
+       auto state = sized<scute_shield_state>();
+       return scute_shield_info(s.pool, &state);
+     }},
+    {"scute_shield_locate", with::pool,
+     [](subject& s) {
+       return not_foreign(scute_shield_locate(s.pool, 0, nullptr, nullptr, nullptr));
+     }},
+    {"scute_shield_read", with::pool,
+     [](subject& s) {
+       char byte = 0;
+       return not_foreign(scute_shield_read(s.pool, 0, &byte, 1));
+     }},
+    {"scute_shield_write", with::pool,
+     [](subject& s) { return not_foreign(scute_shield_write(s.pool, nullptr, 0)); }},
+    {"scute_shield_grow", with::pool,
+     [](subject& s) { return not_foreign(scute_shield_grow(s.pool, 1)); }},
     {"scute_close", with::pool,
      [](subject& s) { return scute_close(std::exchange(s.pool, nullptr)); }},
 };

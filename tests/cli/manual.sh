@@ -23,7 +23,7 @@ for command in "${commands[@]}"; do
   grep -q "^### scute $command\( \|$\)" "$manual" || fail "no section about '$command'"
 done
 while read -r _ name more last _; do
-  [ "$name" != kv ] || name="kv $more"
+  [ "$name" != kv ] && [ "$name" != shield ] || name="$name $more"
   if [ "$name" = pow ]; then name="pow $more"; [ "$more" != kv ] || name="pow kv $last"; fi
   [[ " ${commands[*]/%/,}" == *" $name,"* ]] || fail "the manual has '$name', the command has not"
 done < <(sed -n 's/^### \(scute \)/\1/p' "$manual"; grep '^scute ' synopsis)

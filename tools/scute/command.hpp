@@ -19,6 +19,10 @@ void add_stats(CLI::App& root, exit_code& status);
 void add_events(CLI::App& root, exit_code& status);
 void add_inject(CLI::App& root, exit_code& status);
 
+// Below the command of that name paths are those of files that a pool protects.
+inline constexpr const char* shield_name = "shield";
+void add_shield(CLI::App& root, exit_code& status);
+
 void add_kv(CLI::App& root, exit_code& status);
 void add_kv_put(CLI::App& kv, exit_code& status);
 void add_kv_get(CLI::App& kv, exit_code& status);

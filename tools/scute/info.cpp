@@ -2,6 +2,7 @@
 // info.cpp: scute info PATH
 #include "command.hpp"
 #include "event_list.hpp"
+#include "failure.hpp"
 #include "open_pool.hpp"
 #include "options.hpp"
 #include "output.hpp"
@@ -36,14 +37,27 @@ void run(const arguments& args) {
   const open_pool pool(args.path, options, open_pool::how::open_to_read);
   const std::vector<scute_event> events = list_events(pool);
   const scute_info info = pool.info();
+  scute_shield_state shielded{};
+  shielded.struct_size = sizeof shielded;
+  check(scute_shield_info(pool, &shielded), args.path);
   if (args.json) {
     json document = geometry_json(args.path, info);
     add_session_json(document, info);
+    document["protects"] = shielded.size == 0 ? json() : json(shielded.file);
+    document["protected_bytes"] = shielded.size;
+    document["capacity"] = shielded.capacity;
     document["events"] = events.size();
     document["last_event"] = events.empty() ? json() : event_json(events.back());
     print_json(document);
   } else {
     fact_sheet facts = geometry_facts(args.path, info);
+    if (shielded.size != 0) {
+      facts.add("protects",
+                fmt::format("{}, {}; it may grow to {}", shielded.file,
+                            exact_size_text(shielded.size), exact_size_text(shielded.capacity)));
+      if (shielded.guard != 0)
+        facts.add("guarded", "its permissions are taken away until `scute shield remove`");
+    }
     add_session_facts(facts, info);
     facts.add("events", events_text(events));
     facts.print();

@@ -86,6 +86,7 @@ int main(int argc, char** argv) {
     add_stats(app, status);
     add_events(app, status);
     add_inject(app, status);
+    add_shield(app, status);
     add_kv(app, status);
     add_pow(app, status);
     add_completion(app, status);

@@ -49,10 +49,22 @@ constexpr option_text options_table[] = {
     {"lazy_recovery", nullptr, true,
      "after a crash of engine logfree put right only what is used, without a scan in the "
      "background"},
+    {"damaged", nullptr, true,
+     "a shielded file that is not as Scute left it is damaged: to be repaired, with check "
+     "--repair"},
     {"plain_encoding", nullptr, true,
      "engine logfree: compute first and write then, instead of line by line; for measurements"},
     {"mode", "BITS", false, "permission bits of the file, in octal (default 0600)"},
 };
+
+// Nothing that a file which is there could be given.
+bool of_pools_alone(std::string_view name) {
+  for (const char* other :
+       {"size", "layout", "preallocate", "overwrite", "mode", "damaged", "policy",
+        "no_fault_handler", "account", "lazy_recovery", "plain_encoding"})
+    if (name == other) return true;
+  return false;
+}
 
 std::string flag_name(std::string name) {
   std::replace(name.begin(), name.end(), '_', '-');
@@ -67,6 +79,7 @@ void pool_options::add_to(CLI::App& app, use how) {
     const bool when_switching = text.when_opening || std::string_view(text.name) == "log_cap";
     if (how == use::open && !text.when_opening) continue;
     if (how == use::switch_engine && !when_switching) continue;
+    if (how == use::shield && of_pools_alone(text.name)) continue;
     flag& f = flags_.emplace_back(flag{text.name, {}, nullptr});
     if (text.value != nullptr) {
       f.option = app.add_option(flag_name(text.name), f.value, text.help)->type_name(text.value);
@@ -81,6 +94,11 @@ void pool_options::add_to(CLI::App& app, use how) {
 bool pool_options::given(const std::string& name) const {
   return std::any_of(flags_.begin(), flags_.end(),
                      [&](const flag& f) { return f.name == name && f.option->count() > 0; });
+}
+
+bool pool_options::any_given() const {
+  return std::any_of(flags_.begin(), flags_.end(),
+                     [](const flag& f) { return f.option->count() > 0; });
 }
 
 scute::options pool_options::resolve() const {

@@ -14,13 +14,15 @@ namespace scute_tool {
 
 class pool_options {
  public:
-  enum class use { open, create, switch_engine };
+  enum class use { open, create, switch_engine, shield };
 
   // Adds the flags that matter for opening, or for creating or another engine too.
   void add_to(CLI::App& app, use how);
 
   // Was this option ("size") given as a flag?
   bool given(const std::string& name) const;
+  // Was any?
+  bool any_given() const;
 
   // Throws failure.
   scute::options resolve() const;

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "output.hpp"
 
+#include "command.hpp"
+
 #include <fmt/format.h>
+
+#include <filesystem>
+#include <system_error>
 
 namespace scute_tool {
 
@@ -17,7 +22,25 @@ void add_pool_path(CLI::App& app, std::string& path) {
   const auto empty = [](const std::string& given) {
     return given.empty() ? "the path is empty; name the pool file" : "";
   };
-  app.add_option("PATH", path, "the pool file")->required()->type_name("")->check(empty);
+  if (app.get_parent() == nullptr || app.get_parent()->get_name() != shield_name) {
+    app.add_option("PATH", path, "the pool file")->required()->type_name("")->check(empty);
+    return;
+  }
+  const auto sidecar = [](std::string& given) -> std::string {
+    std::error_code error;
+    const std::filesystem::path file(given);
+    const auto real = std::filesystem::is_symlink(file, error)
+                          ? std::filesystem::canonical(file, error).string()
+                          : given;
+    if (!std::filesystem::exists(real + ".scute", error))
+      return given + " is not shielded; see `scute shield add`";
+    given = real + ".scute";
+    return {};
+  };
+  app.add_option("FILE", path, "the shielded file")
+      ->required()
+      ->type_name("")
+      ->transform(CLI::Validator(sidecar, ""));
 }
 
 void add_json_flag(CLI::App& app, bool& wanted) {

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * shield.h: protection of a file that was not made by Scute.
+ * Part of scute.h, which programs include; its conventions hold here as well.
+ *
+ * A file FILE under the shield keeps its name, its size and its bytes: after a clean close it is what it would be without
+ * Scute. Beside it lies FILE.scute, a pool with a checksum for every 4096 bytes of FILE, parity over N slices of it, and
+ * logs. Whoever opens that pool has FILE checked, scrubbed, repaired (flipped bits, overwritten ranges, pages that cannot
+ * be read) and changed by transactions, with all calls of scute.h: FILE's bytes are the payload of its objects. (The log of engine
+ * spec on a disk lies in FILE.scute.log.)
+ *
+ * Only one process at a time has the pool open; FILE.scute is what is locked, FILE itself never: a program's own locks of it
+ * work. While the pool is open nobody else may write to FILE; what somebody writes there all the same is taken for damage.
+ *
+ * Between two sessions FILE may have been changed:
+ *  - after a proper close, and FILE has another inode or other times: all checksums and all parity are verified, and if they are right FILE is
+ *    accepted. If not, or if it has another size, the pool is not opened: SCUTE_E_CHANGED. scute_shield_adopt() takes what
+ *    FILE holds for right; the flag SCUTE_DAMAGED takes it for damage, to be repaired.
+ *  - after any other end a file of another inode or size is refused, SCUTE_DAMAGED or not; its times say nothing then, and
+ *    what differs in it is damage.
+ */
+#ifndef SCUTE_SHIELD_H
+#define SCUTE_SHIELD_H
+
+#include <scute/scute.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+  /* FILE's permission bits are taken away while it is under the shield, so that programs that know nothing of
+   * it cannot open it (root can). They come back with scute_shield_remove(). */
+  SCUTE_SHIELD_GUARD = 1u << 0,
+  /* scute_shield_adopt(): FILE.scute is made as it was, if that can be read: of the options only progress and
+   * medium count. */
+  SCUTE_SHIELD_KEEP = 1u << 1
+};
+
+/* Protects `file`: reads it, and makes FILE.scute, which gets its name when it is whole and durable. Nobody may have the file open for writing.
+ * options: as for scute_create(); null for the defaults. size is ignored. rows: into so many slices FILE is cut, 0 for 100;
+ * room to grow makes further ones. lanes: 0 for 4. progress is called as "protect". capacity: FILE may grow to so many
+ * bytes, 0 for a quarter more than it has; room costs no space but for checksums (0.8 %). FILE's holes get blocks. flags:
+ * SCUTE_SHIELD_*. FILE.scute takes about parity / rows + 0.8 % of FILE's size, and some MiB for logs.
+ * SCUTE_E_NOENT, SCUTE_E_FORMAT: no regular file; SCUTE_E_RANGE: it is empty, or larger than the capacity; SCUTE_E_EXISTS: there is a
+ * FILE.scute; SCUTE_E_BUSY: another process has it locked, or open for writing, as far as the system tells; SCUTE_E_CONFLICT:
+ * it was changed meanwhile; SCUTE_E_NOSPC, SCUTE_E_IO, SCUTE_E_INVALID. After any of these there is no FILE.scute, and FILE is as it was. (Closes a
+ * descriptor of FILE, which ends locks that the calling process has on it by fcntl(F_SETLK).) */
+SCUTE_API int scute_shield_add(const char *file, const scute_options *options, uint64_t capacity,
+                               uint32_t flags);
+
+/* Takes FILE's bytes for right, as they are, whatever FILE.scute says: makes FILE.scute anew. What a session that was not closed
+ * properly has left in its logs is given up. options null: the defaults, with
+ * SCUTE_SHIELD_KEEP. That keeps guard and capacity (if FILE is not larger) as well. Else, and errors, as for scute_shield_add(); SCUTE_E_NOENT: there is no FILE.scute; SCUTE_E_BUSY: it is
+ * open; SCUTE_E_EXISTS: what is there protects nothing. After an error the old FILE.scute is there. */
+SCUTE_API int scute_shield_adopt(const char *file, const scute_options *options, uint64_t capacity,
+                                 uint32_t flags);
+
+/* FILE leaves the shield: what was committed is in it, durably, it has its permissions, and FILE.scute is gone, and its log. options
+ * as for scute_open(), or null. A file that was changed since a proper close stays as it is. Errors of scute_open(); SCUTE_E_CHANGED:
+ * the last session was not closed properly, and FILE is another file since. */
+SCUTE_API int scute_shield_remove(const char *file, const scute_options *options);
+
+/* scute_open() of FILE.scute. Errors as there, and: SCUTE_E_NOENT: FILE is not shielded, or missing; SCUTE_E_CHANGED (see above). */
+SCUTE_API int scute_shield_open(const char *file, const scute_options *options, scute_pool **pool);
+
+/* What a pool protects; set struct_size before the call. */
+typedef struct scute_shield_state {
+  size_t struct_size;
+  uint64_t size;     /* of FILE; 0: the pool is one of its own, and protects no other file */
+  uint64_t capacity; /* that FILE can grow to */
+  uint64_t inode;    /* of FILE */
+  uint32_t rows;     /* slices that FILE was cut into */
+  uint32_t guard;    /* permission bits that were taken away; 0: none were */
+  uint32_t segments; /* objects that have FILE's bytes; see scute_shield_locate() */
+  uint32_t reserved;
+  char file[4096]; /* FILE, NUL-terminated; cut off if it is longer */
+} scute_shield_state;
+SCUTE_API int scute_shield_info(scute_pool *pool, scute_shield_state *state);
+
+/* Where the byte at `offset` of FILE is: *at bytes into the object *oid, with *length bytes of FILE from there on (any of these may be
+ * null). An object holds up to 16 GiB. Objects of a shielded file cannot be freed. SCUTE_E_INVALID: the pool protects no file;
+ * SCUTE_E_RANGE: FILE ends before. Any thread. */
+SCUTE_API int scute_shield_locate(scute_pool *pool, uint64_t offset, scute_oid *oid, uint64_t *at,
+                                  uint64_t *length);
+
+/* Copies bytes [offset, offset + n) of FILE to `to`, verified and, where they are damaged, repaired before. SCUTE_E_RANGE,
+ * SCUTE_E_CORRUPT: they are lost. Any thread. */
+SCUTE_API int scute_shield_read(scute_pool *pool, uint64_t offset, void *to, uint64_t n);
+
+/* Changes ranges of FILE, durably, and of which a crash leaves all or none: a transaction. They may overlap; the last one wins.
+ * SCUTE_E_RANGE: one reaches beyond FILE; SCUTE_E_INVALID: the thread runs a transaction; SCUTE_E_NOSPC: too much at a time for the
+ * logs; SCUTE_E_CORRUPT; SCUTE_E_IO: the outcome is left to recovery. Else nothing was changed. Any thread; these calls wait for
+ * each other. */
+typedef struct scute_shield_change {
+  uint64_t offset;
+  const void *bytes;
+  uint64_t length;
+} scute_shield_change;
+SCUTE_API int scute_shield_write(scute_pool *pool, const scute_shield_change *changes,
+                                 size_t count);
+
+/* FILE gets longer, by zeros, to `size` bytes, which have blocks. A crash leaves the old size or the new one. SCUTE_E_RANGE: beyond the capacity, or
+ * shorter than it is; SCUTE_E_NOSPC; SCUTE_E_IO. Nobody else changes its last bytes meanwhile. */
+SCUTE_API int scute_shield_grow(scute_pool *pool, uint64_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

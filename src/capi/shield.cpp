@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cstring>
+#include <vector>
+
+#include "capi/arguments.hpp"
+#include "capi/guard.hpp"
+#include "medium/user_file.hpp"
+#include "shield/foreign_file.hpp"
+#include "shield/making.hpp"
+
+using namespace scute::core;
+
+namespace {
+
+shield::making making_of(uint64_t capacity, uint32_t flags) {
+  if ((flags & ~uint32_t{SCUTE_SHIELD_GUARD | SCUTE_SHIELD_KEEP}) != 0)
+    throw failure(SCUTE_E_INVALID, "flags has unknown bits");
+  return {capacity, (flags & SCUTE_SHIELD_GUARD) != 0};
+}
+
+}  // namespace
+
+extern "C" {
+
+int scute_shield_add(const char* file, const scute_options* options, uint64_t capacity,
+                     uint32_t flags) {
+  const uncancelled now;
+  return capi::guarded([&] {
+    capi::need_path(file);
+    shield::add(file, capi::normalise(options), making_of(capacity, flags));
+    this_thread().refresh();
+  });
+}
+
+int scute_shield_adopt(const char* file, const scute_options* options, uint64_t capacity,
+                       uint32_t flags) {
+  const uncancelled now;
+  return capi::guarded([&] {
+    capi::need_path(file);
+    shield::adopt(file, capi::normalise(options), making_of(capacity, flags),
+                  options == nullptr || (flags & SCUTE_SHIELD_KEEP) != 0);
+    this_thread().refresh();
+  });
+}
+
+int scute_shield_remove(const char* file, const scute_options* options) {
+  const uncancelled now;
+  return capi::guarded([&] {
+    capi::need_path(file);
+    const scute_options o = capi::normalise(options);
+    if ((o.flags & SCUTE_READONLY) != 0)
+      throw failure(SCUTE_E_READONLY, "what is opened read-only stays under the shield");
+    shield::remove(file, o);
+    this_thread().refresh();
+  });
+}
+
+int scute_shield_open(const char* file, const scute_options* options, scute_pool** pool) {
+  std::string sidecar;
+  const int e = capi::guarded([&] {
+    capi::need_path(file);
+    capi::need_out(pool, "pool");
+    sidecar = shield::sidecar_of(file);
+  });
+  return e != SCUTE_OK ? e : scute_open(sidecar.c_str(), options, pool);
+}
+
+int scute_shield_info(scute_pool* pool, scute_shield_state* state) {
+  return capi::guarded(pool, [&] {
+    const pool::state& s = capi::need(pool).s;
+    capi::need_out(state, "state");
+    if (state->struct_size < sizeof(size_t) || state->struct_size > size_t{4} * sizeof *state)
+      throw failure(SCUTE_E_INVALID,
+                    "state->struct_size is not set; assign sizeof(*state) before the call");
+    scute_shield_state now{};
+    now.struct_size = state->struct_size;
+    if (s.foreign) {
+      now.size = s.sb.foreign.size;
+      now.capacity = s.foreign->capacity(s.geo);
+      now.inode = s.user->look().inode;
+      now.rows = s.sb.foreign.rows;
+      now.guard = s.sb.foreign.guard & 0777;
+      now.segments = s.geo.zone_count;
+      std::strncpy(now.file, s.user->path().c_str(), sizeof now.file - 1);
+    }
+    std::memcpy(state, &now, std::min(state->struct_size, sizeof now));
+  });
+}
+
+int scute_shield_locate(scute_pool* pool, uint64_t offset, scute_oid* oid, uint64_t* at,
+                        uint64_t* length) {
+  return capi::guarded(pool, [&] {
+    const auto p = shield::foreign_file(capi::need(pool)).locate(offset);
+    if (oid != nullptr) *oid = p.oid;
+    if (at != nullptr) *at = p.offset;
+    if (length != nullptr) *length = p.length;
+  });
+}
+
+int scute_shield_read(scute_pool* pool, uint64_t offset, void* to, uint64_t n) {
+  return capi::guarded(pool, [&] {
+    shield::foreign_file f(capi::need(pool));
+    this_thread().refresh();
+    if (n != 0) capi::need_out(static_cast<char*>(to), "to");
+    f.read(offset, to, n);
+  });
+}
+
+int scute_shield_write(scute_pool* pool, const scute_shield_change* changes, size_t count) {
+  const uncancelled now;
+  return capi::guarded(pool, [&] {
+    shield::foreign_file f(capi::need(pool));
+    this_thread().refresh();
+    if (count != 0) capi::need_out(changes, "changes");
+    std::vector<shield::foreign_file::change> all;
+    all.reserve(count);
+    for (size_t i = 0; i < count; ++i) {
+      if (changes[i].length != 0)
+        capi::need_out(static_cast<const char*>(changes[i].bytes), "changes->bytes");
+      all.push_back({changes[i].offset, changes[i].bytes, changes[i].length});
+    }
+    f.commit(all);
+  });
+}
+
+int scute_shield_grow(scute_pool* pool, uint64_t size) {
+  const uncancelled now;
+  return capi::guarded(pool, [&] {
+    shield::foreign_file f(capi::need(pool));
+    this_thread().refresh();
+    f.grow(size);
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "medium/user_file.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include "base/failure.hpp"
+#include "base/thread_signals.hpp"
+#include "medium/composition.hpp"
+#include "medium/descriptor.hpp"
+#include "medium/file_handle.hpp"
+#include "medium/new_file.hpp"
+
+namespace scute::core::medium {
+namespace {
+
+uint64_t ns_of(const timespec& t) noexcept {
+  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(t.tv_nsec);
+}
+
+struct stat status_of(int fd, const std::string& path) {
+  struct stat st{};
+  if (::fstat(fd, &st) != 0) throw_errno("examine " + path, errno);
+  return st;
+}
+
+class plain_user_file final : public user_file {
+ public:
+  plain_user_file(file_handle file) : file_(std::move(file)) {}
+
+  const std::string& path() const noexcept override { return file_.path(); }
+
+  file_identity look() const override {
+    const struct stat st = status_of(file_.fd(), path());
+    return {st.st_ino, static_cast<uint64_t>(st.st_size), ns_of(st.st_mtim), ns_of(st.st_ctim)};
+  }
+
+  void join(medium& m, const segments& where, uint64_t size, medium::sharing how) const override {
+    m.join(file_, where, size, how);
+  }
+
+  void grow(uint64_t size) override {
+    const length_signal_held now;
+    const uint64_t before = look().size;
+    int e = size <= before ? 0 : file_.reserve(before, size - before);
+    if (e == 0 && size > look().size && ::ftruncate(file_.fd(), static_cast<off_t>(size)) != 0)
+      e = errno;
+    if (e == 0 && ::fsync(file_.fd()) != 0) throw_errno("write " + path(), errno);
+    if (e == 0) return;
+    static_cast<void>(::ftruncate(file_.fd(), static_cast<off_t>(before)) == 0);
+    throw_errno("make " + path() + " " + std::to_string(size) + " bytes long", e);
+  }
+
+  unsigned mode() const override { return status_of(file_.fd(), path()).st_mode & 07777U; }
+  void set_mode(unsigned bits) override {
+    if (::fchmod(file_.fd(), bits) != 0) throw_errno("change the permissions of " + path(), errno);
+  }
+
+ private:
+  const file_handle file_;
+};
+
+[[noreturn]] void busy(const std::string& path, const char* why) {
+  errno = EAGAIN;
+  throw failure(SCUTE_E_BUSY, path + " is " + why +
+                                  " another process; let it go first, so that nobody writes to it "
+                                  "while its checksums are made");
+}
+
+}  // namespace
+
+std::string sidecar_of(const std::string& file) {
+  return followed(file) + sidecar_suffix;
+}
+
+std::string user_file_of(const std::string& sidecar) {
+  const std::string suffix = sidecar_suffix;
+  const std::string real = followed(sidecar);
+  if (real.size() <= suffix.size() || !real.ends_with(suffix)) return {};
+  return real.substr(0, real.size() - suffix.size());
+}
+
+std::unique_ptr<user_file> open_user_file(const std::string& path, access how, unsigned mode) {
+  const int flags = (how == access::read ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  int fd = open_registered(path.c_str(), flags);
+  struct stat st{};
+  if (fd < 0 && errno == EACCES && mode != 0 && ::stat(path.c_str(), &st) == 0) {
+    const unsigned before = st.st_mode & 07777U;
+    if (::chmod(path.c_str(), mode) == 0) fd = open_registered(path.c_str(), flags);
+    const int keep = errno;
+    if (::chmod(path.c_str(), before) != 0 && fd >= 0) errno = keep;
+  }
+  if (fd < 0) {
+    if (errno == ENOENT) throw failure(SCUTE_E_NOENT, "there is no file " + path);
+    if ((errno == EACCES || errno == EROFS) && how == access::write &&
+        ::access(path.c_str(), R_OK) == 0)
+      throw failure(SCUTE_E_READONLY, path +
+                                          " may only be read; change its permissions, or open its "
+                                          "pool with SCUTE_READONLY");
+    if (errno == EISDIR) throw failure(SCUTE_E_FORMAT, path + " is a directory");
+    throw_errno("open " + path, errno);
+  }
+  descriptor mine(fd);
+  st = status_of(fd, path);
+  if (!S_ISREG(st.st_mode)) throw failure(SCUTE_E_FORMAT, path + " is not a regular file");
+  return std::make_unique<plain_user_file>(
+      file_handle::without_lock(mine.release(), path, static_cast<uint64_t>(st.st_size)));
+}
+
+void require_unused(const std::string& path) {
+  const descriptor d(open_registered(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (d.get() < 0) return;  // open_user_file() says why
+  struct flock lock{};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  if (::fcntl(d.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK) busy(path, "locked by");
+  if (::flock(d.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) busy(path, "locked by");
+  } else {
+    ::flock(d.get(), LOCK_UN);
+  }
+  // A read lease is refused where somebody has the file open, or mapped, for writing. Who does not own the file is
+  // granted none, and not every file system has them.
+  // Should somebody open it at this moment, this process gets a signal that nobody minds.
+  ::fcntl(d.get(), F_SETSIG, SIGURG);
+  if (::fcntl(d.get(), F_SETLEASE, F_RDLCK) == 0)
+    ::fcntl(d.get(), F_SETLEASE, F_UNLCK);
+  else if (errno == EAGAIN)
+    busy(path, "open for writing, or mapped, in");
+}
+
+}  // namespace scute::core::medium

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The file of a program that a foreign pool protects, beside the pool's own file: FILE, and FILE.scute.
+//
+// USER-1 The program's locks of FILE are the program's. FILE is never locked here, and the descriptor of it stays open as long
+//    as the pool: closing one would end the locks that this process has on FILE.
+// USER-2 What tells whether somebody has changed FILE behind our back (inode, size, times) is looked at by a descriptor, not by
+//    name.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "medium/descriptor.hpp"
+#include "medium/medium.hpp"
+
+namespace scute::core::medium {
+
+inline constexpr const char* sidecar_suffix = ".scute";
+// FILE.scute of FILE at the end of symbolic links; and FILE again, empty if that is no such name.
+std::string sidecar_of(const std::string& file);
+std::string user_file_of(const std::string& sidecar);
+
+struct file_identity {
+  uint64_t inode = 0, size = 0, mtime_ns = 0, ctime_ns = 0;
+
+  bool operator==(const file_identity&) const = default;
+};
+
+class user_file {
+ public:
+  virtual ~user_file() = default;
+  user_file(const user_file&) = delete;
+  user_file& operator=(const user_file&) = delete;
+
+  virtual const std::string& path() const noexcept = 0;
+  virtual file_identity look() const = 0;
+  // Its first `size` bytes become parts of the pool's medium.
+  virtual void join(medium& m, const segments& where, uint64_t size, medium::sharing how) const = 0;
+  // It gets longer, by zeros that have blocks; durable on return. Throws SCUTE_E_NOSPC with nothing changed.
+  virtual void grow(uint64_t size) = 0;
+  // Its permission bits.
+  virtual unsigned mode() const = 0;
+  virtual void set_mode(unsigned bits) = 0;
+
+ protected:
+  user_file() = default;
+};
+
+// mode: if its permissions let nobody open it, it is given these for that moment; 0: they are left alone. Throws
+// SCUTE_E_NOENT, SCUTE_E_READONLY, SCUTE_E_FORMAT if it is no regular file.
+std::unique_ptr<user_file> open_user_file(const std::string& path, access how, unsigned mode);
+
+// Throws SCUTE_E_BUSY if somebody has locked the file, or may write to it by a descriptor or mapping of another process, as
+// far as the system tells.
+void require_unused(const std::string& path);
+
+}  // namespace scute::core::medium

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Foreign pools: the user's file is found, compared with what it was, and joined; and it grows.
+//
+// IDENT-1 After a clean close the superblock has the file's inode, size and times. A file of another size is refused. One
+//    whose inode or times differ is looked at, read-only, before anything is written: if every checksum and every column is
+//    right, nothing has happened to it; else it is refused, since what one calls damage, and would repair, another one has
+//    written there.
+// IDENT-2 After any other end the times say nothing. A file of another inode or size is refused; what differs in it is damage.
+// IDENT-3 Before the file gets longer the superblock says how long it is going to be. So after a crash in a growth a size
+//    from the old to that one is not somebody else's doing; the opening finishes the growth.
+#include "base/lock.hpp"
+#include "heal/check.hpp"
+#include "heap/foreign_span.hpp"
+#include "pool/superblock.hpp"
+#include "session/instance.hpp"
+
+namespace scute::core {
+namespace {
+
+[[noreturn]] void changed(const std::string& file, const std::string& how) {
+  throw failure(SCUTE_E_CHANGED,
+                file + " was changed without Scute: " + how +
+                    ". If that is right, take it as it is with `scute shield adopt " + file +
+                    "`; if the file is damaged, and its old content is wanted, repair it with "
+                    "`scute shield check --repair --damaged " +
+                    file + "`");
+}
+
+std::string bytes(uint64_t n) {
+  return std::to_string(n) + " bytes";
+}
+
+}  // namespace
+
+void instance::find_user_file(const scute_options& o) {
+  const format::foreign_record& r = s.sb.foreign;
+  s.foreign = pool::read_foreign(s.sb, s.geo);
+  if (s.user == nullptr) {
+    const std::string file = medium::user_file_of(s.path);
+    if (file.empty())
+      throw failure(SCUTE_E_FORMAT, s.path +
+                                        " protects another file, FILE, and has to have the name "
+                                        "FILE.scute beside it; give it that name");
+    try {
+      s.user = medium::open_user_file(
+          file, s.read_only ? medium::access::read : medium::access::write, r.guard & 0777);
+    } catch (const failure& e) {
+      if (e.code() != SCUTE_E_NOENT) throw;
+      throw failure(SCUTE_E_NOENT, file + " is missing, which " + s.path +
+                                       " protects; put it back, or remove " + s.path);
+    }
+  }
+  medium::file_identity now = s.user->look();
+  const std::string& file = s.user->path();
+  const bool as_damage = (o.flags & SCUTE_DAMAGED) != 0;
+  const bool grew = now.size > r.size && now.size <= r.growth;
+  if (s.sb.clean != 0 && as_damage && now.size < r.size && !s.read_only) {
+    s.user->grow(r.size);
+    now = s.user->look();
+  }
+  if (now.size != r.size && !grew)
+    changed(file, "it has " + bytes(now.size) + ", and had " + bytes(r.size));
+  if (s.sb.clean == 0 && now.inode != r.inode)
+    changed(file, "it is another file than the one that was in use when " + s.path +
+                      " was not closed properly");
+  const medium::file_identity then{r.inode, now.size, r.mtime_ns, r.ctime_ns};
+  if (s.sb.clean != 0 && now != then && !as_damage && !accepted_) throw unknown_user_file();
+  s.user->join(*s.medium, s.foreign->segments(s.geo),
+               std::min(now.size, s.foreign->capacity(s.geo)), medium::medium::sharing::shared);
+  // Should this session not end properly.
+  if (!s.read_only) s.sb.foreign.inode = now.inode;
+}
+
+// IDENT-1
+void instance::require_unchanged(const std::string& path, const scute_options& o) {
+  scute_options look = o;
+  look.flags |= SCUTE_READONLY;
+  look.event = nullptr;
+  look.policy = SCUTE_POLICY_DEFAULT;
+  const std::unique_ptr<instance> in = open_accepted(path, look);
+  scute_report report{};
+  heal::check_options how;
+  how.progress = o.progress;
+  how.arg = o.progress_arg;
+  how.engine = in->engine.get();
+  heal::check(in->s, *in->heap, how, report);
+  if (report.damaged != 0)
+    changed(in->s.user->path(), "checksums or parity fail in " + std::to_string(report.damaged) +
+                                    " places, and its inode or times are others");
+}
+
+// What is known of the file at a clean close.
+void instance::note_user_file() {
+  if (!s.foreign) return;
+  auto& r = s.sb.foreign;
+  if (r.guard != 0 && s.user->mode() != 0) s.user->set_mode(0);
+  const medium::file_identity now = s.user->look();
+  r.inode = now.inode;
+  r.mtime_ns = now.mtime_ns;
+  r.ctime_ns = now.ctime_ns;
+}
+
+// IDENT-3
+void instance::finish_growth() {
+  if (!s.foreign) return;
+  auto& r = s.sb.foreign;
+  const uint64_t there = s.user->look().size;
+  const uint64_t covered = heap::covered_by_spans(s, *heap, there);
+  if (covered > there || (covered < r.size && r.growth == 0))
+    throw failure(SCUTE_E_CORRUPT, s.path + " covers " + bytes(covered) + " of " + s.user->path() +
+                                       ", which has " + bytes(there) +
+                                       "; make the pool anew with `scute shield adopt`");
+  if (covered < there && !s.read_only) {
+    heap::grow_foreign_spans(s, *heap, relay, s.lanes.front(), there);
+    s.require_healthy();
+  }
+  const uint64_t size = s.read_only ? covered : there;
+  if (r.size == size && r.growth == 0) return;
+  r.size = size;
+  r.growth = 0;
+  pool::write_superblock(s.service_alone(), s.sb);
+  s.require_healthy();
+}
+
+void instance::grow_user_file(uint64_t size) {
+  auto& r = s.sb.foreign;
+  if (s.read_only) throw failure(SCUTE_E_READONLY, s.path + " was opened read-only");
+  if (size > s.foreign->capacity(s.geo))
+    throw failure(SCUTE_E_RANGE, s.path + " was made for " + bytes(s.foreign->capacity(s.geo)) +
+                                     " of " + s.user->path() +
+                                     " at most; to make it longer close it, extend it, and make "
+                                     "the pool anew with `scute shield adopt --capacity SIZE " +
+                                     s.user->path() + "`");
+  if (size <= r.size) {
+    if (size == r.size) return;
+    throw failure(SCUTE_E_RANGE, s.user->path() + " has " + bytes(r.size) +
+                                     "; a shielded file does not get shorter");
+  }
+  s.require_healthy();
+  const auto write = [&](uint64_t covered, uint64_t growth) {
+    const locked alone(s.service_mutex);
+    r.size = covered;
+    r.growth = growth;
+    pool::write_superblock(*s.service, s.sb);
+  };
+  const uint64_t before = r.size;
+  write(before, size);
+  s.require_healthy();
+  tx::transaction& t = acquire();
+  try {
+    heap::clear_foreign_slack(s, *heap, relay, t.lane(), before);
+    try {
+      s.user->grow(size);
+    } catch (...) {
+      write(before, 0);
+      throw;
+    }
+    s.medium->extend_joined(size);
+    heap::grow_foreign_spans(s, *heap, relay, t.lane(), size);
+    s.require_healthy();
+    release(t);
+  } catch (...) {
+    release(t);
+    throw;
+  }
+  write(size, 0);
+  s.require_healthy();
+}
+
+}  // namespace scute::core

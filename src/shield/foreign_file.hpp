@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The user's file of an open foreign pool as a sequence of bytes: read verified and healed, changed by sets of ranges of which a
+// crash leaves all or none, and made longer.
+//
+// SLICE-1 A change is one transaction over all objects that its ranges lie in, so its outcome is one.
+// SLICE-2 Changes and growths of the file exclude each other: a growth makes the last fragment longer, and a change of it in
+//    between would be undone.
+#pragma once
+
+#include <span>
+
+#include "session/instance.hpp"
+
+namespace scute::core::shield {
+
+class foreign_file {
+ public:
+  // Of a pool that is open as long as this. Throws SCUTE_E_INVALID if it is no foreign one.
+  explicit foreign_file(instance& in);
+
+  uint64_t size() const noexcept;
+  // It can grow to that.
+  uint64_t capacity() const noexcept;
+  const std::string& path() const noexcept { return in_.s.user->path(); }
+
+  // Bytes [offset, offset + n), as the last change has left them, each fragment verified and, if need be, repaired. Throws
+  // SCUTE_E_RANGE, SCUTE_E_CORRUPT. Any thread.
+  void read(uint64_t offset, void* to, uint64_t n);
+
+  struct change {
+    uint64_t offset;
+    const void* bytes;
+    uint64_t length;
+  };
+  // Durable when it returns, all or none (SLICE-1). They may touch, and a later one wins. Throws SCUTE_E_RANGE, SCUTE_E_NOSPC
+  // (nothing was changed; fewer at a time find room), SCUTE_E_CORRUPT, SCUTE_E_IO. Any thread that runs no transaction.
+  void commit(std::span<const change> changes);
+
+  // Throws SCUTE_E_RANGE beyond the capacity, and if it has more; SCUTE_E_NOSPC.
+  void grow(uint64_t size);
+
+  // Where the byte at `offset` is, and how many behind it are in the same object.
+  struct place {
+    uint64_t oid = 0, offset = 0, length = 0;
+  };
+  place locate(uint64_t offset) const;
+
+ private:
+  void require_range(uint64_t offset, uint64_t n) const;
+
+  instance& in_;
+};
+
+}  // namespace scute::core::shield

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "shield/making.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <optional>
+
+#include "base/failure.hpp"
+#include "medium/descriptor.hpp"
+#include "medium/mapped_medium.hpp"
+#include "medium/new_file.hpp"
+#include "medium/user_file.hpp"
+#include "pool/superblock.hpp"
+#include "session/instance.hpp"
+
+namespace scute::core::shield {
+namespace {
+
+// A sidecar that is there, locked.
+struct old_sidecar {
+  std::unique_ptr<medium::medium> bytes;
+  std::optional<format::superblock> sb;  // none: damaged
+};
+
+old_sidecar lock_sidecar(const std::string& path) {
+  old_sidecar old;
+  old.bytes = medium::map_file(medium::file_handle::open(path, medium::access::write),
+                               SCUTE_MEDIUM_AUTO, medium::access::read);
+  try {
+    old.sb = pool::read_superblock(*old.bytes, path).newest;
+  } catch (const failure& e) {
+    if (e.code() != SCUTE_E_CORRUPT && e.code() != SCUTE_E_TRUNCATED) throw;
+  }
+  if (old.sb && (old.sb->incompat & format::incompat_foreign) == 0)
+    throw failure(SCUTE_E_EXISTS,
+                  path + " is a pool of its own, and protects no file; it is left alone");
+  return old;
+}
+
+[[noreturn]] void not_shielded(const std::string& file) {
+  throw failure(SCUTE_E_NOENT, file + " is not shielded: there is no " + medium::sidecar_of(file) +
+                                   "; see `scute shield add`");
+}
+
+bool is_there(const std::string& path) {
+  struct stat st{};
+  return ::lstat(path.c_str(), &st) == 0;
+}
+
+void make(const std::string& file, const scute_options& options, const making& how,
+          unsigned mode_to_open, unsigned mode_of_guard) {
+  scute_options o = options;
+  const std::string real = medium::followed(file), sidecar = medium::sidecar_of(file);
+  if (medium::leads_nowhere(file)) medium::refuse_dangling(SCUTE_E_NOENT, file);
+  foreign_wish wish;
+  wish.file = medium::open_user_file(real, medium::access::write, mode_to_open);
+  if (wish.file->look().size == 0)
+    throw failure(SCUTE_E_RANGE, file + " is empty; there is nothing to protect");
+  wish.capacity = how.capacity;
+  wish.guard = how.guard ? (mode_of_guard != 0 ? mode_of_guard : wish.file->mode() & 0777) : 0;
+  // Whoever may read and write the file may do so with what protects it.
+  o.mode = (wish.guard != 0 ? wish.guard : wish.file->mode()) & 0666;
+  const std::unique_ptr<instance> in = instance::create(sidecar, o, &wish);
+  in->close();
+}
+
+void sync_folder(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "."
+                             : slash == 0               ? "/"
+                                                        : path.substr(0, slash);
+  const medium::descriptor d(
+      medium::open_registered(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (d.get() < 0) return ::sync();
+  if (::fsync(d.get()) != 0 && errno != EINVAL && errno != ENOTSUP)
+    throw_errno("write the folder of " + path, errno);
+}
+
+unsigned guarded_mode(const old_sidecar& old) {
+  return old.sb && old.sb->foreign.guard != 0 ? old.sb->foreign.guard & 0777 : 0;
+}
+
+}  // namespace
+
+std::string sidecar_of(const std::string& file) {
+  const std::string sidecar = medium::sidecar_of(file);
+  if (!is_there(sidecar)) not_shielded(file);
+  return sidecar;
+}
+
+void add(const std::string& file, const scute_options& options, const making& how) {
+  const std::string sidecar = medium::sidecar_of(file);
+  if (is_there(sidecar))
+    throw failure(SCUTE_E_EXISTS, file + " is shielded already by " + sidecar +
+                                      "; to make that anew use `scute shield adopt`");
+  if (file.ends_with(medium::sidecar_suffix))
+    throw failure(SCUTE_E_INVALID, file + " has the name of what protects another file");
+  medium::require_unused(file);
+  scute_options o = options;
+  o.flags &= ~uint32_t{SCUTE_OVERWRITE};
+  make(file, o, how, 0, 0);
+}
+
+void adopt(const std::string& file, const scute_options& options, const making& how, bool keep) {
+  const std::string sidecar = sidecar_of(file);
+  const old_sidecar old = lock_sidecar(sidecar);
+  medium::require_unused(file);
+  scute_options o = options;
+  making as = how;
+  if (keep && old.sb) {
+    o.engine = static_cast<scute_engine>(old.sb->engine);
+    o.protection = static_cast<scute_protection>(old.sb->protection);
+    o.checksum = static_cast<scute_checksum>(old.sb->checksum_kind);
+    o.parity = old.sb->parity;
+    o.rows = old.sb->foreign.rows;
+    o.lanes = old.sb->lane_count;
+    const uint64_t capacity = old.sb->foreign.share * old.sb->zone_count;
+    struct stat st{};
+    if (as.capacity == 0 && ::stat(file.c_str(), &st) == 0 &&
+        static_cast<uint64_t>(st.st_size) <= capacity)
+      as.capacity = capacity;
+    as.guard = as.guard || old.sb->foreign.guard != 0;
+  }
+  o.flags |= SCUTE_OVERWRITE;
+  make(file, o, as, guarded_mode(old), guarded_mode(old));
+}
+
+void remove(const std::string& file, const scute_options& options) {
+  const std::string sidecar = sidecar_of(file);
+  for (;;) {
+    bool changed = false;
+    try {
+      const std::unique_ptr<instance> in = instance::open(sidecar, options);
+      // Nothing stays in a log that is about to go (MAKE-3).
+      if (pool::find_engine(in->s.sb.engine)->log_in_chunks)
+        in->set_engine(pool::lender_of_logs(in->s.geo.parity), 0);
+      in->close();
+    } catch (const failure& e) {
+      if (e.code() != SCUTE_E_CHANGED) throw;
+      changed = true;
+    }
+    const old_sidecar old = lock_sidecar(sidecar);
+    const bool clean = old.sb && old.sb->clean != 0;
+    if (!clean && changed)
+      throw failure(SCUTE_E_CHANGED, file + " is not the file that was in use when " + sidecar +
+                                         " was not closed properly, so what that still holds for "
+                                         "it has no place; remove " +
+                                         sidecar + " by hand if nothing of that is wanted");
+    if (!clean) continue;  // somebody had it in between
+    if (const unsigned mode = guarded_mode(old); mode != 0)
+      if (::chmod(file.c_str(), mode) != 0)
+        throw_errno("give back the permissions of " + file, errno);
+    if (::unlink((sidecar + ".log").c_str()) != 0 && errno != ENOENT)
+      throw_errno("remove " + sidecar + ".log", errno);
+    if (::unlink(sidecar.c_str()) != 0) throw_errno("remove " + sidecar, errno);
+    sync_folder(sidecar);
+    return;
+  }
+}
+
+}  // namespace scute::core::shield

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Damage to a shielded file and to what protects it, while the pool is closed and while it is open: the file's bytes come back
+// exactly.
+#include <gtest/gtest.h>
+
+#include "support/seed.hpp"
+#include "support/shielded.hpp"
+
+namespace scute::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class damage : public testing::TestWithParam<scratch::where> {
+ protected:
+  damage() : f(GetParam()) {
+    f.make(2 * mib + 1234);
+    f.add();
+  }
+  void inject(scute_injury kind, uint64_t offset, uint64_t length = 0) {
+    scute_injection i;
+    scute_injection_init(&i);
+    i.kind = kind;
+    i.offset = offset;
+    i.length = length;
+    SCUTE_OKAY(scute_inject(f.pool, &i, nullptr, nullptr, nullptr));
+  }
+  void expect_repaired() {
+    EXPECT_EQ(f.check(true).lost, 0u);
+    f.expect_content();
+    f.expect_sound();
+    f.reopen();
+    f.expect_content();
+    f.expect_sound();
+  }
+  shielded f;
+};
+
+TEST_P(damage, FlippedBitsAreHealedByReading) {
+  f.open();
+  for (const uint64_t at : {0ul, 4095ul, 4096ul, 777777ul, 2 * mib + 1233}) {
+    f.flip(at);
+    EXPECT_TRUE(f.read(at, 1)[0] == f.content[at]) << at;
+  }
+  f.expect_content();
+  f.expect_sound();
+}
+
+TEST_P(damage, LostPages) {
+  f.open();
+  for (const uint64_t at : {uint64_t{0}, 40 * uint64_t{4096}, 2 * mib}) {
+    inject(SCUTE_INJURE_LOSE_PAGE, f.place_of(at));
+    f.expect_content();
+    EXPECT_EQ(fs::file_size(f.path), f.content.size());
+  }
+  f.expect_sound();
+  // Lost when it was closed, and found by the next session.
+  inject(SCUTE_INJURE_LOSE_PAGE, f.place_of(mib));
+  f.close();
+  f.open();
+  f.expect_content();
+  expect_repaired();
+}
+
+TEST_P(damage, HeadersParityAndSuperblocks) {
+  f.open();
+  const uint64_t header = f.place_of(0) - 4096;  // some of those that lie before the payload
+  for (const scute_region region : {SCUTE_REGION_PARITY, SCUTE_REGION_CHUNK_HEADER,
+                                    SCUTE_REGION_ZONE_HEADER, SCUTE_REGION_OBJECT}) {
+    scute_injection i;
+    scute_injection_init(&i);
+    i.region = region;
+    i.count = 3;
+    i.seed = 5;
+    SCUTE_OKAY(scute_inject(f.pool, &i, nullptr, nullptr, nullptr));
+    expect_repaired();
+  }
+  inject(SCUTE_INJURE_SCRIBBLE, header - 100, 64);
+  expect_repaired();
+  inject(SCUTE_INJURE_SCRIBBLE, 100, 300);
+  expect_repaired();
+  inject(SCUTE_INJURE_LOSE_PAGE, f.in().s.geo.superblock_offset(2));
+  expect_repaired();
+}
+
+// A program cuts the file off while it is in use: accesses fault, and the pages are rebuilt. (A file system may put zeros behind the
+// old end when the first of them makes the file longer again, so what was put right there before is put right once more.)
+TEST_P(damage, TruncatedWhileOpen) {
+  f.open();
+  fs::resize_file(f.path, f.content.size() - 5000);
+  EXPECT_TRUE(f.read(0, f.content.size()) == f.content);
+  expect_repaired();
+  EXPECT_EQ(fs::file_size(f.path), f.content.size());
+}
+
+TEST_P(damage, ScribbleOverManyPages) {
+  f.open();
+  const bytes noise = pattern(99, 3 * 4096 + 77);
+  write_at(f.path, 1000000, noise.data(), noise.size());
+  expect_repaired();
+}
+
+// Beyond the redundancy: told, and nothing is wrong silently.
+TEST_P(damage, BeyondTheRedundancy) {
+  f.open();
+  const uint64_t row = f.in().s.geo.row_size, first = f.place_of(0), at = first + row / 2;
+  inject(SCUTE_INJURE_SCRIBBLE, at, 4096);
+  inject(SCUTE_INJURE_SCRIBBLE, at + row, 4096);
+  bytes all(f.content.size());
+  SCUTE_FAILS(SCUTE_E_CORRUPT, scute_shield_read(f.pool, 0, all.data(), all.size()));
+  EXPECT_GT(f.check(true).lost, 0u);
+  const uint64_t sound = at - first - 8192;
+  EXPECT_TRUE(f.read(0, sound) ==
+              bytes(f.content.begin(), f.content.begin() + static_cast<long>(sound)));
+}
+
+TEST_P(damage, ScrubMendsIt) {
+  f.open();
+  for (uint64_t at = 100; at < f.content.size(); at += 600000) f.flip(at);
+  scute_report r{};
+  r.struct_size = sizeof r;
+  SCUTE_OKAY(scute_scrub(f.pool, nullptr, &r));
+  EXPECT_EQ(r.lost, 0u);
+  EXPECT_GE(r.repaired, 4u);
+  f.expect_content();
+  f.expect_sound();
+}
+
+// What lies behind the file's end is nobody's, and a growth makes it zeros.
+TEST_P(damage, BehindTheEnd) {
+  f.open();
+  const uint64_t end = f.place_of(f.content.size() - 1) / 4096 * 4096 + 4096;
+  inject(SCUTE_INJURE_SCRIBBLE, end + 10, 500);
+  EXPECT_EQ(f.check(true).lost, 0u);
+  f.grow(f.content.size() + 10000);
+  f.expect_content();
+  f.expect_sound();
+}
+
+INSTANTIATE_TEST_SUITE_P(Media, damage, testing::Values(scratch::memory, scratch::disk),
+                         [](const auto& p) {
+                           return std::string(p.param == scratch::disk ? "disk" : "memory");
+                         });
+
+}  // namespace
+}  // namespace scute::test

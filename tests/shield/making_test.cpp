@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Files come under the shield and leave it: what is refused, space, permissions, locks of others (MAKE-1 to MAKE-3).
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <cstdio>
+
+#include "support/child.hpp"
+#include "support/shielded.hpp"
+
+namespace scute::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+uint64_t blocks_of(const std::string& path) {
+  struct stat st{};
+  return ::stat(path.c_str(), &st) == 0 ? static_cast<uint64_t>(st.st_blocks) * 512 : 0;
+}
+unsigned mode_of(const std::string& path) {
+  struct stat st{};
+  return ::stat(path.c_str(), &st) == 0 ? st.st_mode & 0777 : 0;
+}
+
+TEST(making, RefusesWhatIsNoFile) {
+  shielded f;
+  SCUTE_FAILS(SCUTE_E_NOENT, scute_shield_add(f.path.c_str(), nullptr, 0, 0));
+  write_file(f.path, {});
+  SCUTE_FAILS(SCUTE_E_RANGE, scute_shield_add(f.path.c_str(), nullptr, 0, 0));
+  fs::create_directory(f.path + ".d");
+  SCUTE_FAILS(SCUTE_E_FORMAT, scute_shield_add((f.path + ".d").c_str(), nullptr, 0, 0));
+  ASSERT_EQ(::mkfifo((f.path + ".p").c_str(), 0600), 0);
+  SCUTE_FAILS(SCUTE_E_FORMAT, scute_shield_add((f.path + ".p").c_str(), nullptr, 0, 0));
+  fs::create_symlink("nowhere", f.path + ".l");
+  SCUTE_FAILS(SCUTE_E_NOENT, scute_shield_add((f.path + ".l").c_str(), nullptr, 0, 0));
+  SCUTE_FAILS(SCUTE_E_NOENT, scute_shield_add("", nullptr, 0, 0));
+  f.make(10000);
+  SCUTE_FAILS(SCUTE_E_RANGE, scute_shield_add(f.path.c_str(), nullptr, 9999, 0));
+  SCUTE_FAILS(SCUTE_E_INVALID, scute_shield_add(f.path.c_str(), nullptr, 0, 2));
+  scute_options o = shielded::options();
+  o.rows = 2000;
+  SCUTE_FAILS(SCUTE_E_INVALID, scute_shield_add(f.path.c_str(), &o, 0, 0));
+  EXPECT_FALSE(f.is_shielded());
+  f.add();
+  SCUTE_FAILS(SCUTE_E_EXISTS, scute_shield_add(f.path.c_str(), nullptr, 0, 0));
+  SCUTE_FAILS(SCUTE_E_INVALID, scute_shield_add(f.sidecar().c_str(), nullptr, 0, 0));
+  f.expect_file();
+}
+
+// MAKE-2: who may write to the file while its checksums are made is found where the system tells.
+TEST(making, RefusesWhatOthersUse) {
+  shielded f;
+  f.make(100000);
+  const auto meanwhile = [&](auto&& hold) {
+    int ready[2], go[2];
+    ASSERT_EQ(::pipe(ready) + ::pipe(go), 0);
+    child other([&] {
+      const int fd = ::open(f.path.c_str(), O_RDWR);
+      hold(fd);
+      char c = 0;
+      if (::write(ready[1], "x", 1) != 1) ::_exit(1);
+      ::close(go[1]);
+      static_cast<void>(::read(go[0], &c, 1));
+      ::_exit(0);
+    });
+    char c = 0;
+    ASSERT_EQ(::read(ready[0], &c, 1), 1);
+    SCUTE_FAILS(SCUTE_E_BUSY, scute_shield_add(f.path.c_str(), nullptr, 0, 0));
+    for (const int fd : {ready[0], ready[1], go[0], go[1]}) ::close(fd);
+    EXPECT_EQ(other.wait(), 0);
+  };
+  meanwhile([](int) {});
+  meanwhile([](int fd) { ::flock(fd, LOCK_SH); });
+  meanwhile([](int fd) { ::lockf(fd, F_LOCK, 0); });
+  meanwhile([](int fd) {
+    ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    ::close(fd);
+  });
+  EXPECT_FALSE(f.is_shielded());
+  f.add();
+}
+
+TEST(making, TwoOpeners) {
+  shielded f;
+  f.make(100000);
+  f.add();
+  f.open();
+  in_child([&] {
+    scute_pool* second = nullptr;
+    SCUTE_FAILS(SCUTE_E_BUSY, scute_shield_open(f.path.c_str(), nullptr, &second));
+    SCUTE_FAILS(SCUTE_E_BUSY, scute_shield_adopt(f.path.c_str(), nullptr, 0, 0));
+    SCUTE_FAILS(SCUTE_E_BUSY, scute_shield_remove(f.path.c_str(), nullptr));
+    // The file itself is not locked.
+    const int fd = ::open(f.path.c_str(), O_RDWR);
+    EXPECT_EQ(::flock(fd, LOCK_EX | LOCK_NB), 0);
+    EXPECT_EQ(::lockf(fd, F_TLOCK, 0), 0);
+  });
+  f.expect_content();
+}
+
+// USER-1: a lock that this process has on the file stays while the pool is open.
+TEST(making, LocksOfTheProgram) {
+  shielded f;
+  f.make(100000);
+  f.add();
+  f.open();
+  const int fd = ::open(f.path.c_str(), O_RDWR);
+  ASSERT_EQ(::lockf(fd, F_TLOCK, 0), 0);
+  f.write(5, pattern(3, 5000));
+  f.grow(100001);
+  f.expect_sound();
+  in_child([&] {
+    const int other = ::open(f.path.c_str(), O_RDWR);
+    EXPECT_NE(::lockf(other, F_TLOCK, 0), 0);
+  });
+  ::close(fd);
+}
+
+TEST(making, Guard) {
+  shielded f;
+  f.make(100000);
+  ASSERT_EQ(::chmod(f.path.c_str(), 0640), 0);
+  f.add(shielded::options(), 0, SCUTE_SHIELD_GUARD);
+  EXPECT_EQ(mode_of(f.path), 0u);
+  f.open();
+  EXPECT_EQ(f.state().guard, 0640u);
+  EXPECT_TRUE(f.read(0, f.content.size()) == f.content);
+  f.write(7, pattern(5, 5000));
+  f.close();
+  EXPECT_EQ(mode_of(f.path), 0u);
+  SCUTE_OKAY(scute_shield_adopt(f.path.c_str(), nullptr, 0, 0));
+  EXPECT_EQ(mode_of(f.path), 0u);
+  f.open();
+  EXPECT_EQ(f.state().guard, 0640u);
+  f.close();
+  SCUTE_OKAY(scute_shield_remove(f.path.c_str(), nullptr));
+  EXPECT_EQ(mode_of(f.path), 0640u);
+  f.expect_file();
+}
+
+// docs/shield.md, Space: at N = 100 at most 2.5 percent.
+TEST(making, Space) {
+  shielded f(scratch::disk);
+  f.make(64 * mib);
+  fs::resize_file(f.path, 600 * mib);  // holes, which get blocks
+  scute_options o = shielded::options(SCUTE_ENGINE_LOGFREE);
+  SCUTE_OKAY(scute_shield_add(f.path.c_str(), &o, 0, 0));
+  EXPECT_LE(blocks_of(f.sidecar()) * 1000, 600 * mib * 25) << blocks_of(f.sidecar());
+  EXPECT_EQ(fs::file_size(f.path), 600 * mib);
+  SCUTE_OKAY(scute_shield_open(f.path.c_str(), &o, &f.pool));
+  EXPECT_EQ(f.state().rows, 100u);
+  f.expect_sound();
+  EXPECT_LE(blocks_of(f.sidecar()) * 1000, 600 * mib * 25) << blocks_of(f.sidecar());
+}
+
+TEST(making, LinksAreFollowed) {
+  shielded f;
+  f.make(100000);
+  fs::create_symlink(f.path, f.path + ".link");
+  const std::string link = f.path + ".link";
+  SCUTE_OKAY(scute_shield_add(link.c_str(), nullptr, 0, 0));
+  EXPECT_TRUE(f.is_shielded());
+  SCUTE_OKAY(scute_shield_open(link.c_str(), nullptr, &f.pool));
+  f.expect_content();
+  f.close();
+  SCUTE_OKAY(scute_shield_remove(link.c_str(), nullptr));
+  EXPECT_FALSE(f.is_shielded());
+}
+
+// Nothing that was committed is left in a log.
+TEST(making, RemoveFolds) {
+  for (const auto engine : {SCUTE_ENGINE_SPEC, SCUTE_ENGINE_LOGFREE, SCUTE_ENGINE_REDO})
+    for (const auto where : {scratch::disk, scratch::memory}) {
+      shielded f(where);
+      f.make(mib);
+      f.add(shielded::options(engine));
+      f.open();
+      f.write(100, pattern(8, 70000));
+      f.close();
+      SCUTE_OKAY(scute_shield_remove(f.path.c_str(), nullptr));
+      f.expect_file();
+      EXPECT_EQ(f.dir.count(), 1u);
+    }
+}
+
+}  // namespace
+}  // namespace scute::test

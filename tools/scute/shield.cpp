@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// shield.cpp: scute shield add|adopt|remove FILE, and the commands that look into what protects a file, by its name
+#include "command.hpp"
+#include "failure.hpp"
+#include "open_pool.hpp"
+#include "options.hpp"
+#include "output.hpp"
+#include "progress.hpp"
+#include "text.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace scute_tool {
+
+namespace {
+
+struct arguments {
+  std::string file;
+  pool_options options;
+  std::string capacity;
+  bool guard = false;
+  bool json = false;
+  bool quiet = false;
+
+  // By the library's own rules for sizes.
+  uint64_t capacity_bytes() const {
+    if (capacity.empty()) return 0;
+    scute::options parser;
+    working_on("--capacity", [&] { parser.set("size", capacity); });
+    return parser.size;
+  }
+};
+
+void add_file(CLI::App& app, std::string& file) {
+  app.add_option("FILE", file, "the file to protect")->required()->type_name("");
+}
+
+enum class making : uint8_t { add, adopt };
+
+// With a progress bar.
+void make(const arguments& args, making how) {
+  progress bar(args.quiet);
+  const scute::options options = args.options.resolve();
+  const scute::progress_function tell = bar.callback();
+  scute::detail::progress_call call{&tell};
+  scute_options native = options.native();
+  native.progress = &scute::detail::progress_call::run;
+  native.progress_arg = &call;
+  uint32_t flags = args.guard ? SCUTE_SHIELD_GUARD : 0U;
+  if (!args.options.any_given()) flags |= SCUTE_SHIELD_KEEP;
+  const std::string file = failure::library_path(args.file);
+  const uint64_t capacity = args.capacity_bytes();
+  check(how == making::add
+            ? scute_shield_add(file.c_str(), &native, capacity, flags & ~SCUTE_SHIELD_KEEP)
+            : scute_shield_adopt(file.c_str(), &native, capacity, flags),
+        args.file);
+  bar.finish();
+  const open_pool pool(args.file + ".scute", {}, open_pool::how::open_to_read);
+  scute_shield_state state{};
+  state.struct_size = sizeof state;
+  check(scute_shield_info(pool, &state), args.file);
+  const scute_info info = pool.info();
+  if (args.json) {
+    print_json({{"file", args.file},
+                {"size", state.size},
+                {"capacity", state.capacity},
+                {"rows", state.rows},
+                {"parity", info.parity},
+                {"engine", name_of(info.engine)},
+                {"guarded", state.guard != 0}});
+    return;
+  }
+  fact_sheet facts;
+  facts.add("file", args.file);
+  facts.add("size", exact_size_text(state.size));
+  facts.add("capacity", exact_size_text(state.capacity));
+  facts.add("protected by", args.file + ".scute");
+  facts.add("slices", fmt::format("{}, {} parity", state.rows, info.parity));
+  facts.add("engine", name_of(info.engine));
+  if (state.guard != 0)
+    facts.add("guarded", "its permissions are taken away until `scute shield remove`");
+  facts.print();
+}
+
+std::shared_ptr<arguments> add_making(CLI::App& app) {
+  auto args = std::make_shared<arguments>();
+  add_file(app, args->file);
+  app.add_option("--capacity", args->capacity,
+                 "the file may grow to that (default: a quarter more)")
+      ->type_name("SIZE");
+  app.add_flag("--guard", args->guard,
+               "take the file's permissions away, so that nobody opens it without Scute");
+  args->options.add_to(app, pool_options::use::shield);
+  add_json_flag(app, args->json);
+  add_quiet_flag(app, args->quiet);
+  return args;
+}
+
+void add_shield_add(CLI::App& shield) {
+  CLI::App* app = shield.add_subcommand("add", "Protect a file");
+  const auto args = add_making(*app);
+  app->footer(
+      "Reads the file and makes FILE.scute beside it: a checksum for every 4096 bytes, parity "
+      "over\n"
+      "slices of the file, and logs. The file keeps its name, size and bytes. Nobody may have it\n"
+      "open for writing.\n"
+      "\nExamples:\n"
+      "  scute shield add /mnt/pmem/items.pool\n"
+      "  scute shield add data.bin --rows 20 --parity 2 --capacity 4G --guard");
+  app->callback([args] { make(*args, making::add); });
+}
+
+void add_shield_adopt(CLI::App& shield) {
+  CLI::App* app = shield.add_subcommand(
+      "adopt", "Take what a shielded file holds for right, and protect it anew");
+  const auto args = add_making(*app);
+  app->footer(
+      "For a file that was changed without Scute. FILE.scute is made anew, as it was if no pool\n"
+      "option is given; until it is whole the old one stays. What a session that was not closed\n"
+      "properly has left for the file is given up.\n"
+      "\nExamples:\n"
+      "  scute shield adopt data.bin\n"
+      "  scute shield adopt data.bin --capacity 8G");
+  app->callback([args] { make(*args, making::adopt); });
+}
+
+void add_shield_remove(CLI::App& shield) {
+  CLI::App* app = shield.add_subcommand("remove", "Protect a file no longer");
+  auto args = std::make_shared<arguments>();
+  add_file(*app, args->file);
+  args->options.add_to(*app, pool_options::use::open);
+  app->footer(
+      "The file has all that was committed, and its permissions; FILE.scute and its log are "
+      "removed.\n"
+      "\nExamples:\n"
+      "  scute shield remove data.bin");
+  app->callback([args] {
+    const scute_options options = args->options.resolve().native();
+    check(scute_shield_remove(failure::library_path(args->file).c_str(), &options), args->file);
+  });
+}
+
+}  // namespace
+
+void add_shield(CLI::App& root, exit_code& status) {
+  CLI::App* app = root.add_subcommand(
+      shield_name, "Protect files that were not made by Scute, and look at what protects them");
+  app->require_subcommand(1);
+  add_shield_add(*app);
+  add_shield_adopt(*app);
+  add_shield_remove(*app);
+  add_check(*app, status);
+  add_scrub(*app, status);
+  add_inject(*app, status);
+  add_info(*app, status);
+  app->footer(
+      "check, scrub, inject and info are those of `scute`, for FILE.scute; so do events, dump and\n"
+      "stats, by that name.\n"
+      "\nExamples:\n"
+      "  scute shield add data.bin\n"
+      "  scute shield check data.bin --repair\n"
+      "  scute shield remove data.bin");
+}
+
+}  // namespace scute_tool
