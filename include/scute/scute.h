@@ -93,15 +93,13 @@ enum scute_flags {
                                   followed); any other file is left alone (SCUTE_E_EXISTS) */
   SCUTE_NO_FAULT_HANDLER = 1u << 3, /* leave SIGBUS and SIGSEGV alone: a lost page then ends the
                                        process, unless the program calls scute_handle_fault() */
-  SCUTE_ACCOUNT = 1u << 4,          /* count the object bytes that scute_get() and pool.get() return
-                                       untested (scute_counters.unverified_bytes); costs a header
-                                       look-up per get, so it is for measurements */
+  SCUTE_ACCOUNT = 1u << 4,          /* for measurements: count the object bytes that gets return
+                                       untested (scute_counters.unverified_bytes) */
   SCUTE_LAZY_RECOVERY = 1u << 5,    /* open, not engine redo: after a crash no thread scans the
                                        pool in the background; see scute_recovery_wait() */
-  SCUTE_DAMAGED = 1u << 7,          /* open, a shielded file: what differs from what Scute knows of
-                                       it is damage, to be repaired; see scute/shield.h */
-  SCUTE_PLAIN_ENCODING = 1u << 6    /* engine logfree: deltas are computed first, written then,
-                                       not line by line (CodePM section IV); for measurements */
+  SCUTE_DAMAGED = 1u << 7,          /* open: a shielded file that was changed is damaged (shield.h) */
+  SCUTE_PLAIN_ENCODING = 1u << 6    /* engine logfree: deltas are computed first, written then, not
+                                       line by line (CodePM section IV); for measurements */
 };
 
 /* Everything that can be chosen. Set struct_size and the defaults with scute_options_init(). The
@@ -145,8 +143,7 @@ SCUTE_API void scute_options_init(scute_options *options);
 /* Sets one option by name, as text: "size" takes 64M, 16GiB; enums take their lower-case names
  * ("mlpc", "ram"); "policy" takes default, conservative or scrub:N; "mode" is octal; each flag has a
  * name, which takes "1" or "0": "readonly", "preallocate", "overwrite", "no_fault_handler", "account",
- * "lazy_recovery", "damaged", "plain_encoding". `layout` keeps the pointer. SCUTE_E_INVALID names what would have
- * been right. */
+ * "lazy_recovery", "damaged", "plain_encoding". `layout` keeps the pointer. SCUTE_E_INVALID names what would have been right. */
 SCUTE_API int scute_options_set(scute_options *options, const char *name, const char *value);
 
 /* Applies every SCUTE_<NAME> variable of the environment (SCUTE_MEDIUM=file). */

@@ -8,6 +8,8 @@
 // IDENT-2 After any other end the times say nothing. A file of another inode or size is refused; what differs in it is damage.
 // IDENT-3 Before the file gets longer the superblock says how long it is going to be. So after a crash in a growth a size
 //    from the old to that one is not somebody else's doing; the opening finishes the growth.
+#include <atomic>
+
 #include "base/lock.hpp"
 #include "heal/check.hpp"
 #include "heap/foreign_span.hpp"
@@ -139,7 +141,7 @@ void instance::grow_user_file(uint64_t size) {
   s.require_healthy();
   const auto write = [&](uint64_t covered, uint64_t growth) {
     const locked alone(s.service_mutex);
-    r.size = covered;
+    std::atomic_ref(r.size).store(covered, std::memory_order_release);  // readers are at work
     r.growth = growth;
     pool::write_superblock(*s.service, s.sb);
   };

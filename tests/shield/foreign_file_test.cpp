@@ -67,7 +67,7 @@ TEST_P(foreign_file, ChangesAreTransactions) {
     for (size_t i = 0; i < news.size(); ++i) {
       changes[i].bytes = news[i].data();
       std::copy(news[i].begin(), news[i].end(),
-                f.content.begin() + static_cast<std::ptrdiff_t>(changes[i].offset));
+                f.content.begin() + static_cast<ptrdiff_t>(changes[i].offset));
     }
     SCUTE_OKAY(scute_shield_write(f.pool, changes.data(), changes.size()));
     if (round % 10 == 9) f.reopen();
@@ -131,7 +131,7 @@ TEST_P(foreign_file, GrowsWhileItChanges) {
   for (const uint64_t at : {5000ul, 199801ul}) {
     const bytes now = f.read(at, 200);
     EXPECT_TRUE(now == bytes(200, now[0])) << at;
-    std::copy(now.begin(), now.end(), f.content.begin() + static_cast<std::ptrdiff_t>(at));
+    std::copy(now.begin(), now.end(), f.content.begin() + static_cast<ptrdiff_t>(at));
   }
   f.reopen();
   f.expect_content();
@@ -183,7 +183,7 @@ TEST_P(foreign_file, SeveralZones) {
     const scute_shield_change changes[] = {{border - 1000, a.data(), a.size()},
                                            {70, b.data(), b.size()}};
     SCUTE_OKAY(scute_shield_write(f.pool, changes, 2));
-    std::copy(a.begin(), a.end(), f.content.begin() + static_cast<std::ptrdiff_t>(border - 1000));
+    std::copy(a.begin(), a.end(), f.content.begin() + static_cast<ptrdiff_t>(border - 1000));
     std::copy(b.begin(), b.end(), f.content.begin() + 70);
     f.expect_content();
     f.expect_sound();

@@ -49,7 +49,7 @@ struct shielded {
   void write(uint64_t offset, const bytes& b) {
     const scute_shield_change c{offset, b.data(), b.size()};
     SCUTE_OKAY(scute_shield_write(pool, &c, 1));
-    std::copy(b.begin(), b.end(), content.begin() + static_cast<std::ptrdiff_t>(offset));
+    std::copy(b.begin(), b.end(), content.begin() + static_cast<ptrdiff_t>(offset));
   }
   void grow(uint64_t size) {
     SCUTE_OKAY(scute_shield_grow(pool, size));
