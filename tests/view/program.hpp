@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Programs for the view, made at random from a seed.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace scute::view_tests {
+
+enum class act : uint8_t {
+  store,
+  flush,
+  nt_store,
+  fence,
+  clflush,
+  locked,  // orders what was flushed, and the view does not see it
+  publish,
+  await,
+  window_begin,
+  window_end,
+  sync,
+  flush_many,
+};
+
+struct instruction {
+  act what;
+  uint64_t line = 0;
+  unsigned word = 0;
+};
+
+// What a scenario has in its programs.
+struct program_kind {
+  uint64_t lines = 4, file_lines = 128;
+  unsigned instructions = 12;  // of each thread
+  bool windows = false, many = false, storm = false, sync = true, one_list = false;
+  bool handlers = false;  // that flush and fence wherever the view can be interrupted
+  bool deaths = false;    // of the process, at every switch point
+  bool damage = false;    // of the medium
+  bool contents = false;  // the file has some before the view is made
+};
+
+inline std::string text_of(const instruction& i) {
+  static const char* const names[] = {"store",    "flush",    "nt_store", "fence",
+                                      "clflush",  "locked",   "publish",  "await",
+                                      "window {", "window }", "msync",    "flush all"};
+  std::string t = names[static_cast<unsigned>(i.what)];
+  if (i.what == act::store || i.what == act::nt_store)
+    t += " line " + std::to_string(i.line) + " word " + std::to_string(i.word);
+  else if (i.what == act::flush || i.what == act::clflush || i.what == act::sync)
+    t += " line " + std::to_string(i.line);
+  return t;
+}
+
+// Of thread 0 or 1. Only 1 awaits, so they cannot wait for each other.
+inline std::vector<instruction> program_of(const program_kind& k, unsigned thread,
+                                           std::mt19937_64& random) {
+  const auto below = [&](uint64_t n) { return random() % n; };
+  std::vector<instruction> p;
+  int open = 0;
+  bool published = false;
+  while (p.size() < k.instructions) {
+    const uint64_t line = below(k.lines);
+    const auto word = static_cast<unsigned>(below(8));
+    if (k.storm) {
+      // Little but flushes, so that lists grow while a cut copies.
+      const uint64_t c = below(10);
+      if (c < 6) {
+        p.push_back({act::store, line, word});
+        p.push_back({act::flush, line});
+        if (below(3) == 0) p.push_back({act::locked});
+      } else {
+        p.push_back({thread == 0 && c > 7 ? act::fence : act::locked});
+      }
+      continue;
+    }
+    switch (below(16)) {
+      case 0:
+      case 1:
+      case 2:
+      case 3:
+      case 4:
+        p.push_back({act::store, line, word});
+        if (below(3) == 0) p.push_back({act::store, line, static_cast<unsigned>(below(8))});
+        if (below(3) != 0) p.push_back({act::flush, line});
+        break;
+      case 5:
+      case 6: p.push_back({act::flush, line}); break;
+      case 7: p.push_back({act::nt_store, line, word}); break;
+      case 8:
+      case 9: p.push_back({act::fence}); break;
+      case 10: p.push_back({act::clflush, line}); break;
+      case 11:
+      case 12: p.push_back({act::locked}); break;
+      case 13:
+        if (published) break;
+        published = true;
+        p.push_back({thread == 0 ? act::publish : act::await});
+        break;
+      case 14:
+        if (!k.windows) break;
+        if (open > 0 && below(2) == 0) {
+          --open;
+          p.push_back({act::window_end});
+        } else if (open < 3) {
+          ++open;
+          p.push_back({act::window_begin});
+        }
+        break;
+      default:
+        if (k.many)
+          p.push_back({act::flush_many});
+        else if (k.sync && below(2) == 0)
+          p.push_back({act::sync, line});
+    }
+  }
+  for (; open > 0; --open) p.push_back({act::window_end});
+  if (thread == 0 && !published) p.push_back({act::publish});
+  return p;
+}
+
+}  // namespace scute::view_tests

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A medium with a view of it, as a runtime would set it up: two files in memory that a child inherits.
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <memory>
+#include <optional>
+
+#include "memory_backing.hpp"
+#include "view/file_view.hpp"
+#include "view/line_copy.hpp"
+
+namespace scute::view_tests {
+
+// A file in memory, mapped.
+class memory_file {
+ public:
+  memory_file(uint64_t size, uint64_t capacity)
+      : file_(::memfd_create("view", MFD_CLOEXEC)), capacity_(capacity) {
+    if (file_ < 0 || ::ftruncate(file_, static_cast<off_t>(size)) != 0)
+      throw std::runtime_error("memfd");
+    void* at = ::mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+    if (at == MAP_FAILED) throw std::runtime_error("mmap");
+    at_ = static_cast<std::byte*>(at);
+  }
+  ~memory_file() {
+    ::munmap(at_, capacity_);
+    ::close(file_);
+  }
+  memory_file(const memory_file&) = delete;
+  memory_file& operator=(const memory_file&) = delete;
+  std::byte* data() const noexcept { return at_; }
+  std::span<std::byte> bytes() const noexcept { return {at_, capacity_}; }
+  int file() const noexcept { return file_; }
+
+ private:
+  int file_;
+  uint64_t capacity_;
+  std::byte* at_;
+};
+
+// Where there is no load of a whole line a runtime has to keep stores away. Here nobody stores meanwhile, or the test is
+// about something else.
+class counting_guard final : public view::page_guard {
+ public:
+  bool hold(uint64_t, size_t) noexcept override {
+    ++holds;
+    return true;
+  }
+  void release(uint64_t, size_t) noexcept override { ++releases; }
+  std::atomic<uint64_t> holds = 0, releases = 0;
+};
+
+constexpr uint64_t pages_up(uint64_t n) {
+  return (n + view::page_size - 1) / view::page_size * view::page_size;
+}
+
+struct viewed_file {
+  explicit viewed_file(uint64_t size, uint64_t capacity = 0, size_t lines_max = 256)
+      : medium(size, pages_up(std::max(size, capacity)), lines_max),
+        shape(view::file_view::shape_for(medium, std::max(size, capacity))),
+        control(view::region::size(shape), view::region::size(shape)),
+        content(pages_up(size), pages_up(std::max(size, capacity))) {
+    view::region::format(control.bytes(), shape, size);
+  }
+  view::file_view& open() {
+    v.emplace(
+        view::view_parts{control.bytes(), content.data(), content.file(), &medium, &guard, sink});
+    return *v;
+  }
+  // What a death at this moment leaves, for a holder.
+  void copy_to(viewed_file& to) const {
+    medium.copy_to(to.medium);
+    std::memcpy(to.control.data(), control.data(), control.bytes().size());
+    std::memcpy(to.content.data(), content.data(), pages_up(medium.size()));
+  }
+  std::span<const std::byte> seen() const { return {content.data(), medium.size()}; }
+  bool same() const {
+    return std::memcmp(content.data(), medium.bytes().data(), medium.size()) == 0;
+  }
+  // Words, as a program stores them.
+  void store(uint64_t offset, uint64_t value) const {
+    std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(content.data() + offset))
+        .store(value, std::memory_order_release);
+  }
+  uint64_t word(uint64_t offset) const {
+    return std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(content.data() + offset)).load();
+  }
+  uint64_t durable(uint64_t offset) const {
+    uint64_t value = 0;
+    std::memcpy(&value, medium.bytes().data() + offset, sizeof value);
+    return value;
+  }
+
+  memory_backing medium;
+  view::region_shape shape;
+  memory_file control, content;
+  counting_guard guard;
+  view::audit_sink* sink = nullptr;
+  std::optional<view::file_view> v;
+};
+
+}  // namespace scute::view_tests
