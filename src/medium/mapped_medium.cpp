@@ -111,7 +111,7 @@ class mapped_medium : public medium {
 
   void join(const file_handle& other, const segments& where, uint64_t size, sharing how) override {
     if (file().on_tmpfs() != other.on_tmpfs())
-      throw failure(SCUTE_E_UNSUPPORTED,
+      throw core::failure(SCUTE_E_UNSUPPORTED,
                     other.path() + " and " + file().path() +
                         " lie on different kinds of file systems; they have to be on one");
     as_copy_ = how == sharing::as_copy;

@@ -38,7 +38,7 @@ int medium::fill_holes(uint64_t, uint64_t) noexcept {
 }
 void medium::cut(uint64_t) noexcept {}
 void medium::join(const file_handle&, const segments&, uint64_t, sharing) {
-  throw failure(SCUTE_E_UNSUPPORTED, "this medium is of one file");
+  throw core::failure(SCUTE_E_UNSUPPORTED, "this medium is of one file");
 }
 void medium::extend_joined(uint64_t) {}
 int medium::grow(uint64_t offset, uint64_t n) noexcept {
