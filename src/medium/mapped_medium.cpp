@@ -112,8 +112,8 @@ class mapped_medium : public medium {
   void join(const file_handle& other, const segments& where, uint64_t size, sharing how) override {
     if (file().on_tmpfs() != other.on_tmpfs())
       throw core::failure(SCUTE_E_UNSUPPORTED,
-                    other.path() + " and " + file().path() +
-                        " lie on different kinds of file systems; they have to be on one");
+                          other.path() + " and " + file().path() +
+                              " lie on different kinds of file systems; they have to be on one");
     as_copy_ = how == sharing::as_copy;
     files_.join(other, where);
     files_.set_size(size);
