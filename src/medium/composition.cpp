@@ -79,7 +79,8 @@ bool composition::read(uint64_t offset, void* to, size_t n) const noexcept {
 
 int composition::reserve(uint64_t offset, uint64_t n) const noexcept {
   return for_each(offset, n, [](const part& p, uint64_t) {
-    return p.bytes == 0 ? 0 : p.file->reserve(p.at, p.bytes);
+    // What has blocks is left alone: even a reservation that changes nothing changes the times of a user's file.
+    return p.bytes == 0 ? 0 : p.file->fill_holes(p.at, p.bytes);
   });
 }
 
