@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "base/failure.hpp"
+#include "holder/growth.hpp"
 #include "holder/pool_backing.hpp"
 #include "holder/unflushed_file.hpp"
 #include "holder/view_memory.hpp"
@@ -45,7 +46,7 @@ void settle(const held_view& held, bool keep_unflushed, scute_shield_counts& aud
   parts.medium = &pool;
   view::file_view view(parts);
   // What write(2) has appended.
-  if (memory.length() > view.size() && !view.grow(memory.length()))
+  if (!grow_view(view, memory, memory.length()))
     throw failure(SCUTE_E_IO,
                   "cannot make the file as long as its program has left it: " + pool.why());
   unflushed_file rest(held.path);

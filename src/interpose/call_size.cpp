@@ -32,13 +32,18 @@ bool grown(opened_file& o, off_t size) noexcept {
   return guarded(o.file->path(), [&] { o.file->grow(static_cast<uint64_t>(size)); }) == 0;
 }
 
-// The end of a write of n bytes at `at` (-1: at the position, or the end).
+// For a write of n bytes at `at` (-1: at the position, or the end).
 bool room_for(int fd, off_t at, size_t n) noexcept {
   opened_file* const o = shielded(fd);
   if (o == nullptr || n == 0) return true;
-  if (at < 0)
-    at =
-        (o->flags & O_APPEND) != 0 ? static_cast<off_t>(o->file->size()) : ::lseek(fd, 0, SEEK_CUR);
+  if ((o->flags & O_APPEND) != 0) {
+    // It goes behind whatever is there, so nothing may be there before. What it has appended is noticed later.
+    const off_t end = ::lseek(fd, 0, SEEK_END);
+    if (end < 0 || static_cast<uint64_t>(end) + n <= o->file->capacity()) return true;
+    errno = ENOSPC;
+    return false;
+  }
+  if (at < 0) at = ::lseek(fd, 0, SEEK_CUR);
   return at < 0 || grown(*o, at + static_cast<off_t>(n));
 }
 

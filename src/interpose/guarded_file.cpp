@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "base/failure.hpp"
+#include "holder/growth.hpp"
 #include "holder/settlement.hpp"
 #include "interpose/complaint.hpp"
 #include "interpose/descriptors.hpp"
@@ -124,8 +125,8 @@ void guarded_file::grow(uint64_t size) {
                                      std::to_string(pool_->capacity()) + " bytes, and not for " +
                                      std::to_string(size) +
                                      "; `scute shield adopt --capacity` makes more");
-  memory_->lengthen(size);
-  if (!view_->grow(size)) throw failure(SCUTE_E_IO, "cannot make it longer: " + pool_->why());
+  if (!holder::grow_view(*view_, *memory_, size))
+    throw failure(SCUTE_E_IO, "cannot make it longer: " + pool_->why());
 }
 
 void guarded_file::write_back(uint64_t offset, uint64_t n, view::write_reason why) {

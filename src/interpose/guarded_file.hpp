@@ -58,6 +58,7 @@ class guarded_file {
   // A new open file of the view's bytes, close-on-exec; -1 with errno.
   int open_bytes(int flags) const noexcept;
   uint64_t size() const noexcept { return view_->size(); }
+  uint64_t capacity() const noexcept { return pool_->capacity(); }
   // Throws failure.
   void grow(uint64_t size);
   // Writes what differs, and what write(2) has appended. Throws failure.

@@ -6,7 +6,7 @@ programs=$SCUTE_BINARY_DIR/tests
 runtime=$SCUTE_BINARY_DIR/lib/libscute-shield.so
 
 # Bytes that are no zeros, and the same every time.
-bytes_of() { yes "what a program has kept in a file for years" | head -c "$1"; }
+bytes_of() { head -c "$1" < <(yes "what a program has kept in a file for years" 2>/dev/null); }
 
 # shielded FILE SIZE: a file with bytes in it, under the shield.
 shielded() {
