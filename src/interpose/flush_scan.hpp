@@ -3,7 +3,8 @@
 // so who flushes by an instruction of its own must not get a view.
 //
 // SCAN-1 Every executable segment of every loaded object is looked through, but for: the C library and its loader, libpmem and
-//    libpmem2 (whose calls are interposed), this library, and objects that the user has named.
+//    libpmem2 (whose calls are interposed), this library, libcrypto (which flushes only what is its own), and objects that the
+//    user has named.
 // SCAN-2 In an object that scute-cc has made, a flush counts unless its table has it (scute/shield_hooks.h).
 // SCAN-3 The bytes of a flush count where instructions begin: most of the decodings that start some way before them come to
 //    them. What is inside another instruction, or in data, does not.

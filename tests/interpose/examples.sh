@@ -71,12 +71,6 @@ both -- pi "$plain" f 2
 both -- pi "$plain" c 2 2000
 both -- pi "$plain" p
 
-begin queue "$plain" new 8
-for word in first second third; do both -- queue "$plain" enqueue "$word"; done
-both -- queue "$plain" show
-both -- queue "$plain" dequeue
-both -- queue "$plain" show
-
 begin fifo "$plain" insert a
 both -- fifo "$plain" insert b
 both -- fifo "$plain" remove

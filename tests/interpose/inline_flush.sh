@@ -38,5 +38,4 @@ in_err 'does not get shorter'
 
 expect 1 "$scute" shield run -- "$pools/no-such-program"
 in_err 'there is no program'
-expect 2 "$scute" shield audit -- "$programs/scute-actor" exits_at_once "$file" || true
 sound "$file"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# build.sh FOLDER: builds the examples that Debian's libpmemobj-dev ships, from where it ships them, into FOLDER.
+# build.sh FOLDER: builds the examples that Debian's libpmemobj-dev ships, from where it ships them, into FOLDER. Left out are
+# those that want a terminal or FUSE, and queue, whose pool another tool has to make.
 set -euo pipefail
 
 to=$1 from=/usr/share/doc/libpmemobj-dev/examples
@@ -17,7 +18,6 @@ maps=("$from"/map/map.c "$from"/map/map_*.c "$from"/hashmap/*.c "$from"/tree_map
 build mapcli "$from/map/mapcli.c" "${maps[@]}"
 build data_store "$from/map/data_store.c" "${maps[@]}"
 for name in btree lists pi setjmp manpage buffons_needle_problem; do build "$name" "$from/$name.c"; done
-build queue "$from/queue/queue.c"
 build fifo "$from/linkedlist/fifo.c"
 build pmemblk "$from/pmemblk/obj_pmemblk.c"
 for kind in "" _macros _minimal _simple; do build "pmemlog$kind" "$from/pmemlog/obj_pmemlog$kind.c"; done
