@@ -185,6 +185,7 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
     sb.incompat |= format::incompat_foreign;
     s.foreign = pool::read_foreign(sb, g);
     s.user = std::move(foreign->file);
+    s.user->fill_holes();
     before = s.user->look();
     // Nothing is stored there, whatever happens to the file meanwhile.
     s.user->join(*s.medium, s.foreign->segments(g), sb.foreign.size,

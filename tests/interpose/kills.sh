@@ -33,9 +33,9 @@ model() {
 told=0 kills=0
 for map in ctree hashmap_tx hashmap_atomic; do
   rm -f "$pools"/map*
-  printf 'q\n' | "$bin/mapcli" "$map" "$file" 7 >begin.out
+  printf 'i 1000\nq\n' | "$bin/mapcli" "$map" "$file" 7 >begin.out  # (some of them crash when an empty map is to lose a key)
   "$scute" shield add "$file" >add.out || fail "shield add"
-  : >state
+  echo 1000 >state
   for round in $(seq "$rounds"); do
     operations $((seed * 100 + round)) >operations
     : >answers
