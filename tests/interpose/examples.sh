@@ -31,7 +31,8 @@ both() {
   runs=$((runs + 1))
 }
 
-for map in btree ctree rtree rbtree skiplist hashmap_tx hashmap_atomic hashmap_rp; do
+# (ctree takes no keys without values, which is what mapcli gives it.)
+for map in btree rtree rbtree skiplist hashmap_tx hashmap_atomic hashmap_rp; do
   printf 'i 1000\nq\n' >input
   begin mapcli "$map" "$plain" 7
   for windows in pmemobj off; do
