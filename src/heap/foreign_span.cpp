@@ -173,16 +173,21 @@ void grow_zone(pool::state& s, heap& h, step_engine& e, pool::lane& l, uint64_t 
 
 }  // namespace
 
+void reserve_foreign_spans(const pool::state& s, uint64_t size) {
+  for (uint64_t z = 0; z < s.geo.zone_count; ++z)
+    if (const int e = pool::reserve_columns(
+            s, s.geo.chunk_offset(z, 0),
+            uint64_t{s.foreign->high_water(s.geo, z, size)} << s.geo.chunk_shift);
+        e != 0)
+      throw_errno("reserve blocks of " + s.path, e);
+}
+
 void make_foreign_spans(pool::state& s, pool::lane& l, uint64_t size, scute_progress_fn progress,
                         void* arg) {
   teller tell(progress, arg, size + (s.has_parity ? s.geo.zone_count * s.geo.data_size : 0));
   for (uint64_t z = 0; z < s.geo.zone_count; ++z) {
     const uint32_t high_water = s.foreign->high_water(s.geo, z, size);
     s.used_end[z].store(s.geo.chunk_base + (uint64_t{high_water} << s.geo.chunk_shift));
-    if (const int e = pool::reserve_columns(s, s.geo.chunk_offset(z, 0),
-                                            uint64_t{high_water} << s.geo.chunk_shift);
-        e != 0)
-      throw_errno("reserve blocks of " + s.path, e);
     make_chunk_headers(s, l, z, high_water);
     make_fragment_headers(s, l, z, size, tell);
     make_parity(s, l, z, tell);

@@ -17,6 +17,8 @@
 
 namespace scute::core::heap {
 
+// The blocks that these spans take, of both files (BLOCK-1 in pool/blocks.hpp). Throws SCUTE_E_NOSPC.
+void reserve_foreign_spans(const pool::state& s, uint64_t size);
 // In a pool in the making, whose zones have nothing but their descriptors (with the high-water marks of this size) and the
 // anchor: chunk headers, headers of fragments of the `size` bytes of the user's file that the medium has joined, and then
 // all parity. Durable at the lane's next fence.

@@ -52,6 +52,9 @@ void repair(pool::state& s, pool::lane* by, const pool::fragment& f, const char*
     for (const unit& u : units_of(f)) s.resolving->before_write(u.offset, u.length);
   const locked hold(s.repairs.locks[f.header / 64 % s.repairs.locks.size()]);
   if (pool::valid(s, f)) return;  // another thread was faster
+  // Somebody may have cut the user's file off, or given its blocks away: what is stored behind its end is gone with the
+  // next write-back.
+  if (s.foreign) s.medium->reserve(f.payload, f.room);
   if (!s.has_parity) {
     if (by != nullptr) by->w.count.losses.add(1);
     give_up(s, f, what, "the pool has no parity (protection below mlp)");

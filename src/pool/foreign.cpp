@@ -80,7 +80,11 @@ foreign_plan plan_foreign(const scute_options& o, uint64_t size, uint64_t capaci
                  : capacity >= 16 * mib  ? static_cast<uint32_t>(64 * kib)
                                          : static_cast<uint32_t>(16 * kib);
   const uint64_t chunk = g.chunk_size, payload = unit_payload * chunk;
-  g.zone_count = static_cast<uint32_t>(divide_up(capacity, foreign_zone_bytes));
+  // Few rows with several parities make large zones, whose parities have to fit as well.
+  const uint64_t rows = o.rows != 0 ? o.rows : rows_default;
+  const uint64_t zone_bytes =
+      std::min(foreign_zone_bytes, foreign_zone_bytes * 2 * rows / (rows + g.parity));
+  g.zone_count = static_cast<uint32_t>(divide_up(capacity, zone_bytes));
   const uint64_t units = divide_up(divide_up(capacity, g.zone_count), payload);
   format::foreign_record& r = plan.record;
   r.size = size;

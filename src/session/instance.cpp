@@ -185,8 +185,6 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
     sb.incompat |= format::incompat_foreign;
     s.foreign = pool::read_foreign(sb, g);
     s.user = std::move(foreign->file);
-    s.user->fill_holes();
-    before = s.user->look();
     // Nothing is stored there, whatever happens to the file meanwhile.
     s.user->join(*s.medium, s.foreign->segments(g), sb.foreign.size,
                  medium::medium::sharing::as_copy);
@@ -194,6 +192,10 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   in->assemble();
 
   pool::reserve_structures(s);
+  if (s.foreign) {
+    heap::reserve_foreign_spans(s, sb.foreign.size);  // which changes the file's times
+    before = s.user->look();
+  }
   in->watch_pages(o);
   // The file reads as zeros, and zeros are consistent. What is not zero goes through the columns,
   // so that its parity comes with it; the superblock, last, makes the file a pool.

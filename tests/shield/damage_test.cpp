@@ -3,6 +3,8 @@
 // exactly.
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "support/seed.hpp"
 #include "support/shielded.hpp"
 
@@ -11,11 +13,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class damage : public testing::TestWithParam<scratch::where> {
+class damage : public testing::TestWithParam<std::pair<scratch::where, scute_engine>> {
  protected:
-  damage() : f(GetParam()) {
+  damage() : f(GetParam().first) {
     f.make(2 * mib + 1234);
-    f.add();
+    f.add(shielded::options(GetParam().second));
   }
   void inject(scute_injury kind, uint64_t offset, uint64_t length = 0) {
     scute_injection i;
@@ -137,9 +139,16 @@ TEST_P(damage, BehindTheEnd) {
   f.expect_sound();
 }
 
-INSTANTIATE_TEST_SUITE_P(Media, damage, testing::Values(scratch::memory, scratch::disk),
+INSTANTIATE_TEST_SUITE_P(Media, damage,
+                         testing::Values(std::pair(scratch::memory, SCUTE_ENGINE_LOGFREE),
+                                         std::pair(scratch::memory, SCUTE_ENGINE_REDO),
+                                         std::pair(scratch::disk, SCUTE_ENGINE_SPEC),
+                                         std::pair(scratch::disk, SCUTE_ENGINE_LOGFREE)),
                          [](const auto& p) {
-                           return std::string(p.param == scratch::disk ? "disk" : "memory");
+                           return std::string(p.param.second == SCUTE_ENGINE_REDO   ? "redo"
+                                              : p.param.second == SCUTE_ENGINE_SPEC ? "spec"
+                                                                                    : "logfree") +
+                                  (p.param.first == scratch::disk ? "disk" : "memory");
                          });
 
 }  // namespace

@@ -39,7 +39,7 @@ TEST(making, RefusesWhatIsNoFile) {
   SCUTE_FAILS(SCUTE_E_NOENT, scute_shield_add("", nullptr, 0, 0));
   f.make(10000);
   SCUTE_FAILS(SCUTE_E_RANGE, scute_shield_add(f.path.c_str(), nullptr, 9999, 0));
-  SCUTE_FAILS(SCUTE_E_INVALID, scute_shield_add(f.path.c_str(), nullptr, 0, 2));
+  SCUTE_FAILS(SCUTE_E_INVALID, scute_shield_add(f.path.c_str(), nullptr, 0, 4));
   scute_options o = shielded::options();
   o.rows = 2000;
   SCUTE_FAILS(SCUTE_E_INVALID, scute_shield_add(f.path.c_str(), &o, 0, 0));
