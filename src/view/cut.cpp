@@ -90,7 +90,10 @@ bool cut::add(uint64_t line) noexcept {
 // VIEW-2, VIEW-3; the entry counts as taken.
 void cut::take(uint64_t line) noexcept {
   const bool known = table_[find(line)].generation == generation_;
-  if (!SCUTE_PLANTED(view_unmark_late) && !region_.pending_clear(line)) {
+  const bool marked = SCUTE_PLANTED(view_unmark_late)
+                          ? (region_.pending_word(line / 64) >> line % 64 & 1) != 0
+                          : region_.pending_clear(line);
+  if (!marked) {
     if (!known) region_.in_cut_clear(line);
     return;
   }

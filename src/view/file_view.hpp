@@ -137,6 +137,7 @@ class file_view {
   bool fence_now(flusher& by) noexcept;
   bool fence_or_defer(flusher& by) noexcept;
   bool noted_fence(flusher& by) noexcept;
+  bool write_differences(uint64_t offset, uint64_t n, write_reason why);
   bool load_page(uint64_t page);
   uint64_t next_stored(uint64_t offset) const noexcept;
   // Calls fn(line, view's bytes) for lines of loaded pages that differ from the medium; false if it is lost, or fn says

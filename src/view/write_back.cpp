@@ -10,6 +10,7 @@
 #include "base/failure.hpp"
 #include "base/lock.hpp"
 #include "base/planted.hpp"
+#include "base/waiting.hpp"
 #include "view/different.hpp"
 #include "view/view_call.hpp"
 
@@ -36,6 +37,7 @@ bool file_view::load_page(uint64_t page) {
   auto& state = region_.page(page);
   if (SCUTE_PLANTED(view_loaded_early)) state.store(page_state::loaded);
   if (!parts_.medium->read(offset, {bytes, n})) return false;
+  switch_point();
   store_unless_zero(parts_.bytes + offset, {bytes, n});
   switch_point();
   for (uint64_t i = 0; i < page_lines; ++i) {
@@ -76,9 +78,13 @@ uint64_t file_view::next_stored(uint64_t offset) const noexcept {
 }
 
 bool file_view::write_back(flusher* by, uint64_t offset, uint64_t n, write_reason why) {
-  flusher nobody;
-  view_call call(by == nullptr ? nobody : *by);
+  if (by == nullptr) return write_differences(offset, n, why);
+  view_call call(*by);
   SCUTE_ASSERT(!call.nested());
+  return call.leave(write_differences(offset, n, why), [&] { return noted_fence(*by); });
+}
+
+bool file_view::write_differences(uint64_t offset, uint64_t n, write_reason why) {
   const locked hold(cut_->lock);
   // First what was flushed, in one cut; so that what differs then was not.
   if (!cut_->make({})) return false;

@@ -47,7 +47,7 @@ void say(int to, const std::string& text) {
     how.progress = [to](const testing::progress& p) {
       say(to, progress_mark + std::to_string(p.states) + "\n");
     };
-    const auto r = testing::explore(a.scenario->make, how);
+    const auto r = a.scenario->explore(how);
     o.caught = !r.sound;
     o.states = r.states;
     o.story = r.story;

@@ -34,7 +34,7 @@ struct instruction {
 struct program_kind {
   uint64_t lines = 4, file_lines = 128;
   unsigned instructions = 12;  // of each thread
-  bool windows = false, many = false, storm = false, sync = true, one_list = false;
+  bool windows = false, many = false, storm = false, torn = false, sync = true, one_list = false;
   bool handlers = false;  // that flush and fence wherever the view can be interrupted
   bool deaths = false;    // of the process, at every switch point
   bool damage = false;    // of the medium
@@ -60,18 +60,24 @@ inline std::vector<instruction> program_of(const program_kind& k, unsigned threa
   std::vector<instruction> p;
   int open = 0;
   bool published = false;
-  while (p.size() < k.instructions) {
+  const unsigned wanted = k.storm && thread == 0 ? k.instructions / 4 : k.instructions;
+  while (p.size() < wanted) {
     const uint64_t line = below(k.lines);
     const auto word = static_cast<unsigned>(below(8));
     if (k.storm) {
-      // Little but flushes, so that lists grow while a cut copies.
-      const uint64_t c = below(10);
-      if (c < 6) {
-        p.push_back({act::store, line, word});
+      // Little but flushes with an order among them, so that lists grow while a cut copies.
+      p.push_back({act::store, line, word});
+      if (below(4) != 0) p.push_back({act::flush, line});
+      p.push_back({thread == 0 && below(3) == 0 ? act::fence : act::locked});
+      continue;
+    }
+    if (k.torn) {
+      // One writes back what the other one only stores to.
+      if (thread == 0) {
         p.push_back({act::flush, line});
-        if (below(3) == 0) p.push_back({act::locked});
+        if (below(2) == 0) p.push_back({act::fence});
       } else {
-        p.push_back({thread == 0 && c > 7 ? act::fence : act::locked});
+        p.push_back({act::store, line, word});
       }
       continue;
     }

@@ -17,12 +17,15 @@ program_run::program_run(const program_kind& k, uint64_t seed)
   for (unsigned t = 0; t < 2; ++t) program_[t] = program_of(k, t, random_);
   const auto below = [&](uint64_t n) { return random_() % n; };
   order_.first = static_cast<unsigned>(below(2));
-  if (k.storm) {
+  if (k.storm || below(2) == 0) {
     // To and fro all the time, in short pieces.
+    const uint64_t most = k.storm ? 1 + below(6) : 2 + below(30);
     uint64_t at = 0;
-    for (unsigned i = 0; i < 200; ++i) {
-      at += 1 + below(6);
-      order_.preemptions.push_back({at, i % 2 ^ order_.first ^ 1, true});
+    for (unsigned i = 0; i < (k.storm ? 600 : 200); ++i) {
+      // In a storm the one that makes the cuts goes on a few steps only, while the other one flushes.
+      const bool slow = k.storm && (i % 2) == order_.first;
+      at += 1 + below(slow ? 2 : most);
+      order_.preemptions.push_back({at, (i % 2) ^ order_.first ^ 1, true});
     }
   } else {
     const uint64_t n = 1 + below(5);
@@ -81,6 +84,7 @@ void program_run::settle_copy(bool commit, const char* when) {
   const std::string where =
       std::string("death ") + when + ", " + (commit ? "commit" : "drop") + ": ";
   if (!done) note(where + "settle failed");
+  if (loading_ && !v.load()) note(where + "load failed");
   if (!copy_->same()) note(where + "the view and the medium differ after it");
   if (v.counters().damaged != damaged) note(where + "undamaged lines were taken for damaged");
   if (!commit && dropped != told.unflushed) note(where + "a line that was dropped was not told");
@@ -120,7 +124,6 @@ void program_run::pass(unsigned thread) {
 void program_run::handler(unsigned thread) {
   in_handler_[thread] = true;
   const uint64_t line = value_ % kind_.lines;
-  // A line of its own word: what the handler stores is in no order with what it interrupts, except as it runs.
   perform(thread, {act::store, line, 7});
   flush(thread, line, 1);
   reference_->fence(thread, false);
@@ -131,10 +134,12 @@ void program_run::handler(unsigned thread) {
 
 void program_run::flush(unsigned thread, uint64_t line, uint64_t n) {
   const auto seen = reference_->counts();
-  for (uint64_t i = line; i < line + n; ++i) reference_->flush(thread, i);
   if (!file_.v->flush(flushers_[thread], line * view::line_size, n * view::line_size))
     note("a flush failed");
-  for (uint64_t i = line; i < line + n; ++i) kept_[i] = std::max(kept_[i], seen[i]);
+  for (uint64_t i = line; i < line + n; ++i) {
+    reference_->flush(thread, i, seen[i]);
+    kept_[i] = std::max(kept_[i], seen[i]);
+  }
 }
 
 void program_run::perform(unsigned thread, const instruction& i) {
@@ -199,9 +204,12 @@ void program_run::body(unsigned thread) {
   core::this_thread_waits = {&wait_in, this, &pass_in};
   for (const instruction& i : program_[thread]) {
     if (!wrong_.empty() && i.what != act::publish) continue;
-    if (kind_.damage && random_() % 3 == 0)
+    // Not between the test of a line and its commit: that is the backing's to notice.
+    if (kind_.damage && !inside_[1 - thread] && random_() % 3 == 0)
       file_.medium.damage((random_() % kind_.lines) * view::line_size + random_() % 64);
+    inside_[thread] = true;
     perform(thread, i);
+    inside_[thread] = false;
     // A handler's fence was made by the call that it had interrupted, and so are promised what it had flushed.
     if (noted_[thread] && windows_[thread] == 0) {
       noted_[thread] = false;
@@ -215,7 +223,7 @@ void program_run::body(unsigned thread) {
 
 void program_run::run() {
   view::file_view& v = file_.open();
-  core::this_thread_waits = {nullptr, nullptr, kind_.deaths ? &pass_in : nullptr};
+  core::this_thread_waits = {nullptr, this, kind_.deaths ? &pass_in : nullptr};
   loading_ = alone_ = true;
   if (!v.load()) note("load failed");
   loading_ = alone_ = false;
@@ -228,6 +236,7 @@ void program_run::run() {
   file_.medium.after = [&] {
     if (quiet_) return;
     if (file_.medium.wrong != nullptr) note(file_.medium.wrong);
+    if (kind_.damage) ++states_;
     if (!kind_.damage) judge("after a decision");
     die("after a decision");
     turns_.operation(true);
@@ -236,6 +245,7 @@ void program_run::run() {
   if (wrong_.empty()) {
     quiet_ = true;
     if (!v.write_back(nullptr, 0, v.size(), view::write_reason::end)) note("a write-back failed");
+    if (kind_.damage && !file_.medium.heal(0, v.size())) note("cannot be healed");
     if (!file_.same()) note("after the end: the view and the medium differ");
     if (file_.medium.wrong != nullptr) note(file_.medium.wrong);
     ++states_;

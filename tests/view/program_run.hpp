@@ -50,7 +50,7 @@ class program_run {
   std::unique_ptr<x86_program> reference_;
   view::flusher flushers_[2];
   std::vector<size_t> kept_;  // by line: the version that a completed flush has seen
-  bool deferred_[2] = {}, in_handler_[2] = {}, noted_[2] = {};
+  bool deferred_[2] = {}, in_handler_[2] = {}, noted_[2] = {}, inside_[2] = {};
   bool loading_ = false, alone_ = false;
   unsigned windows_[2] = {};
   uint64_t value_ = 0, states_ = 0, passes_ = 0;

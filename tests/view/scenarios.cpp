@@ -72,8 +72,14 @@ const std::vector<view_entry>& view_scenarios() {
     add("windows", "the same with windows", k);
     program_kind storm;
     storm.storm = true;
-    storm.instructions = 40;
+    storm.instructions = 300;
+    storm.file_lines = 64;
     add("storm", "flushes in every round of a cut", storm);
+    program_kind torn;
+    torn.torn = true;
+    torn.lines = 2;
+    torn.instructions = 24;
+    add("torn", "stores to lines that another thread writes back", torn);
     program_kind many;
     many.many = true;
     add("lists", "more flushes than a list has entries", many);

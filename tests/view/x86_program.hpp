@@ -46,9 +46,10 @@ class x86_program {
     versions_[line].push_back(l);
     note();
   }
-  // When the instruction begins: what others store to the line meanwhile need not be written back.
-  void flush(unsigned thread, uint64_t line) {
-    flushed(thread).push_back({line, versions_[line].size() - 1});
+  // When the instruction has ended, with counts() of when it began: what others store to the line meanwhile need not be
+  // written back, and a handler that interrupts it comes before it.
+  void flush(unsigned thread, uint64_t line, size_t version) {
+    flushed(thread).push_back({line, version});
   }
   // When it has ended. Every kind of fence; `promised` if the view has seen it and is not in a window.
   void fence(unsigned thread, bool promised) {

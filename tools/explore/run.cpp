@@ -52,7 +52,7 @@ void send(int fd, const void* bytes, size_t n) {
       now.states = p.states;
       send(fd, &now, sizeof now);
     };
-    const testing::exploration r = testing::explore(e.make, o);
+    const testing::exploration r = e.explore(o);
     m = {1,         r.sound, r.states, r.recrashed, r.damaged, r.crash_points, r.interleavings,
          r.seconds, 0};
     story = r.story;

@@ -16,6 +16,12 @@ struct entry {
   std::string name;   // such as "overwrite/mlpc"
   std::string about;  // in a few words
   std::function<testing::basic_scenario(uint64_t seed)> make;
+  // In place of it, for what is held against a reference of its own.
+  std::function<testing::exploration(const testing::explore_options&)> by_itself = {};
+
+  testing::exploration explore(const testing::explore_options& how) const {
+    return by_itself ? by_itself(how) : testing::explore(make, how);
+  }
 };
 
 // In the order of the listing; names are unique.
@@ -87,5 +93,7 @@ struct log_free {
 void add_log_free(std::initializer_list<log_free> kinds, std::vector<entry>& to);
 void add_at_all_levels(std::initializer_list<leveled> kinds, std::vector<entry>& to);
 void add_pow_scenarios(std::vector<entry>& to);  // persist-on-write files (tests/pow/scenarios.hpp)
+void add_view_scenarios(
+    std::vector<entry>& to);  // views of shielded files (tests/view/scenarios.hpp)
 
 }  // namespace scute::explore
