@@ -44,6 +44,9 @@ void add_pow_kv_scan(CLI::App& kv, exit_code& status);
 void add_pow_kv_load(CLI::App& kv, exit_code& status);
 void add_pow_kv_count(CLI::App& kv, exit_code& status);
 
+void add_shield_run(CLI::App& shield, exit_code& status);
+void add_shield_audit(CLI::App& shield, exit_code& status);
+
 void add_completion(CLI::App& root, exit_code& status);
 void add_version(CLI::App& root, exit_code& status);
 

@@ -151,6 +151,8 @@ void add_shield(CLI::App& root, exit_code& status) {
   add_shield_add(*app);
   add_shield_adopt(*app);
   add_shield_remove(*app);
+  add_shield_run(*app, status);
+  add_shield_audit(*app, status);
   add_check(*app, status);
   add_scrub(*app, status);
   add_inject(*app, status);
@@ -160,6 +162,7 @@ void add_shield(CLI::App& root, exit_code& status) {
       "stats, by that name.\n"
       "\nExamples:\n"
       "  scute shield add data.bin\n"
+      "  scute shield run ./program data.bin\n"
       "  scute shield check data.bin --repair\n"
       "  scute shield remove data.bin");
 }

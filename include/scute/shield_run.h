@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * shield_run.h: running a program that was not written for Scute on shielded files (scute/shield.h).
+ * Its conventions are those of scute.h.
+ */
+#ifndef SCUTE_SHIELD_RUN_H
+#define SCUTE_SHIELD_RUN_H
+
+#include <scute/scute.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What was noticed of one view of a file, from its opening to its end. */
+typedef struct scute_shield_counts {
+  size_t struct_size;
+  const char *file;
+  uint32_t process;
+  int32_t signal;   /* that ended the process while it had the view; 0: none did */
+  uint64_t flushes; /* lines of 64 bytes that were flushed */
+  uint64_t fences;  /* that had something to wait for, or not */
+  uint64_t commits; /* transactions of the file's pool that came of them */
+  uint64_t committed_lines;
+  uint64_t unflushed_lines;   /* stored to and never flushed, at munmap, msync or the end */
+  uint64_t repeated_flushes;  /* of lines that were flushed before and not fenced since */
+  uint64_t unchanged_flushes; /* of lines that held what the file holds */
+  uint64_t empty_fences;      /* with nothing pending */
+  uint64_t
+      masked_lines; /* unflushed ones that libpmemobj never flushes by design: its locks, its run-time area */
+  uint64_t dropped_lines; /* unflushed ones that went to FILE.scute-unflushed instead of the file */
+  uint64_t
+      damaged_lines; /* old bytes that were not what they should be, when a commit looked; repaired before */
+  uint64_t healed; /* repairs of the file meanwhile */
+} scute_shield_counts;
+
+enum { SCUTE_SHIELD_EXITED = 0, SCUTE_SHIELD_SIGNALED = 1 };
+
+/* How the program ended. */
+typedef struct scute_shield_outcome {
+  size_t struct_size;
+  int32_t how;      /* SCUTE_SHIELD_EXITED or _SIGNALED */
+  int32_t value;    /* exit status, or signal */
+  uint64_t views;   /* that the program, or its children, had */
+  uint64_t settled; /* of these, what the program had left open and was settled after its end */
+  uint64_t failed;  /* of these, what could not be settled: see `failed` of the options */
+} scute_shield_outcome;
+
+enum {
+  SCUTE_SHIELD_NO_WINDOWS =
+      1u << 0, /* every fence is durable when it returns, those inside libpmemobj's calls as well */
+  SCUTE_SHIELD_DROP_UNFLUSHED =
+      1u
+      << 1 /* what was never flushed does not reach the file, however the program ends, and is not
+                                           written by munmap() either: it goes to FILE.scute-unflushed */
+};
+
+typedef struct scute_shield_run_options {
+  size_t struct_size;
+  const char *
+      runtime; /* libscute-shield.so; null: beside the library or the program, or where the linker finds it */
+  const char *
+      allow; /* objects that may contain flush instructions that nobody hears of: file names, colons between */
+  uint32_t flags; /* SCUTE_SHIELD_* */
+  /* May be null. Called on the calling thread: when a view has ended, and when one could not be settled. */
+  void (*audit)(void *arg, const scute_shield_counts *audit);
+  void (*failed)(void *arg, const char *file, const char *why);
+  void *arg;
+} scute_shield_run_options;
+
+SCUTE_API void scute_shield_run_options_init(scute_shield_run_options *options);
+
+/* Runs argv[0] (looked for in PATH) with these arguments (null at the end) and this process's environment, descriptors and terminal; holds
+ * its views; returns when it has ended, and all processes that have views of its files. What the program left in its views is then
+ * settled: after its exit, an exec, SIGTERM, SIGKILL and other signals from outside, what it flushed is committed first, then all that it stored; after SIGSEGV, SIGBUS,
+ * SIGABRT, SIGILL, SIGFPE, SIGTRAP and SIGSYS what it flushed, and the rest goes to FILE.scute-unflushed. SIGTERM, SIGHUP and SIGINT go to the program while it runs
+ * (the signals' dispositions are changed meanwhile: call it on a process's only thread, and once at a time). options null: the defaults.
+ * SCUTE_E_NOENT: there is no such program, or no libscute-shield.so; SCUTE_E_IO; SCUTE_E_INVALID. */
+SCUTE_API int scute_shield_run(const char *const *argv, const scute_shield_run_options *options,
+                               scute_shield_outcome *outcome);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "scute/shield_run.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "capi/guard.hpp"
+#include "holder/holder.hpp"
+
+using namespace scute::core;
+
+extern "C" {
+
+void scute_shield_run_options_init(scute_shield_run_options* options) {
+  if (options == nullptr) return;
+  std::memset(options, 0, sizeof *options);
+  options->struct_size = sizeof *options;
+}
+
+int scute_shield_run(const char* const* argv, const scute_shield_run_options* options,
+                     scute_shield_outcome* outcome) {
+  return capi::guarded([&] {
+    if (argv == nullptr || argv[0] == nullptr)
+      throw failure(SCUTE_E_INVALID, "argv names no program");
+    scute_shield_run_options o;
+    scute_shield_run_options_init(&o);
+    if (options != nullptr) {
+      if (options->struct_size < offsetof(scute_shield_run_options, audit) ||
+          options->struct_size > size_t{4} * sizeof o)
+        throw failure(
+            SCUTE_E_INVALID,
+            "options->struct_size is not set; call scute_shield_run_options_init() on them first");
+      std::memcpy(&o, options, std::min(options->struct_size, sizeof o));
+    }
+    if ((o.flags & ~uint32_t{SCUTE_SHIELD_NO_WINDOWS | SCUTE_SHIELD_DROP_UNFLUSHED}) != 0)
+      throw failure(SCUTE_E_INVALID, "options->flags has unknown bits");
+    if (outcome != nullptr && (outcome->struct_size < sizeof(size_t) ||
+                               outcome->struct_size > size_t{4} * sizeof *outcome))
+      throw failure(SCUTE_E_INVALID, "outcome->struct_size is not set");
+    scute_shield_outcome now = holder::holder(o).run(argv);
+    if (outcome == nullptr) return;
+    now.struct_size = outcome->struct_size;
+    std::memcpy(outcome, &now, std::min(outcome->struct_size, sizeof now));
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "holder/holder.hpp"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "base/failure.hpp"
+#include "holder/launch.hpp"
+
+namespace scute::core::holder {
+namespace {
+
+constexpr std::array handled{SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+
+sigset_t set_of_handled() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int s : handled) ::sigaddset(&set, s);
+  return set;
+}
+
+// Blocks what the holder takes from a descriptor; what was blocked before is the program's to inherit.
+class signals_held {
+ public:
+  signals_held() {
+    const sigset_t mine = set_of_handled();
+    ::pthread_sigmask(SIG_BLOCK, &mine, &before_);
+  }
+  ~signals_held() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  signals_held(const signals_held&) = delete;
+  signals_held& operator=(const signals_held&) = delete;
+  const sigset_t& before() const noexcept { return before_; }
+
+ private:
+  sigset_t before_;
+};
+
+std::string unguessable_name() {
+  uint64_t number[2] = {};
+  if (::getrandom(number, sizeof number, 0) != sizeof number)
+    throw_errno("get random bytes", errno);
+  return "scute-shield-" + std::to_string(::getpid()) + "-" + std::to_string(number[0]) +
+         std::to_string(number[1]);
+}
+
+bool is_at_end(int connection) {
+  pollfd p{connection, POLLIN | POLLRDHUP, 0};
+  return ::poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLRDHUP | POLLERR)) != 0;
+}
+
+void close_if_open(int fd) {
+  if (fd >= 0) ::close(fd);
+}
+
+}  // namespace
+
+holder::holder(const scute_shield_run_options& options) : options_(options) {}
+
+holder::~holder() {
+  for (image& i : images_) {
+    close_if_open(i.connection);
+    close_if_open(i.pidfd);
+    for (auto& [number, view] : i.views) {
+      close_if_open(view.head);
+      close_if_open(view.bytes);
+    }
+  }
+  close_if_open(listening_);
+  close_if_open(signals_);
+}
+
+scute_shield_outcome holder::run(const char* const* argv) {
+  const signals_held held;
+  const sigset_t mine = set_of_handled();
+  signals_ = ::signalfd(-1, &mine, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (signals_ < 0) throw_errno("take signals from a descriptor", errno);
+  listen();
+  // Children of the program whose parent ends before them come to us, and tell us how they end.
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  child_ = launch(argv, options_, name_, held.before());
+  while (!child_ended_ || !images_.empty()) serve();
+  reap();
+  outcome_.struct_size = sizeof outcome_;
+  return outcome_;
+}
+
+void holder::listen() {
+  name_ = unguessable_name();
+  const address a = abstract_address(name_);
+  listening_ = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  constexpr int waiting_max = 128;
+  if (listening_ < 0 ||
+      ::bind(listening_, reinterpret_cast<const sockaddr*>(a.bytes), a.length) != 0 ||
+      ::listen(listening_, waiting_max) != 0)
+    throw_errno("open a socket for shielded programs", errno);
+}
+
+void holder::serve() {
+  std::vector<pollfd> all{{signals_, POLLIN, 0}, {listening_, POLLIN, 0}};
+  for (const image& i : images_) all.push_back({i.connection, POLLIN | POLLRDHUP, 0});
+  if (::poll(all.data(), all.size(), -1) < 0) {
+    if (errno == EINTR) return;
+    throw_errno("wait for shielded programs", errno);
+  }
+  if (all[0].revents != 0) take_signals();
+  size_t k = 2;
+  // Ended ones stay in the list until then: an answer may end others.
+  for (image& i : images_)
+    if (all[k++].revents != 0 && !i.ended && !answer_one(i)) end_image(i);
+  images_.remove_if([](const image& i) { return i.ended; });
+  if (all[1].revents != 0) accept_image();
+}
+
+void holder::accept_image() {
+  image i;
+  i.connection = ::accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC);
+  if (i.connection < 0) return;  // it has changed its mind
+  ucred who{};
+  socklen_t n = sizeof who;
+  if (::getsockopt(i.connection, SOL_SOCKET, SO_PEERCRED, &who, &n) != 0 ||
+      who.uid != ::geteuid()) {
+    ::close(i.connection);
+    return;
+  }
+  i.pid = who.pid;
+  i.pidfd = static_cast<int>(::syscall(SYS_pidfd_open, who.pid, 0));
+  images_.push_back(std::move(i));
+}
+
+bool holder::answer_one(image& i) {
+  packet p;
+  int descriptors[2] = {-1, -1};
+  size_t count = 2;
+  if (!receive_packet(i.connection, p, descriptors, count)) {
+    for (size_t k = 0; k < count; ++k) ::close(descriptors[k]);
+    return errno == EAGAIN || errno == EPROTO;
+  }
+  packet reply;
+  reply.kind = p.kind;
+  reply.value = answer(i, p, descriptors, count);
+  send_packet(i.connection, reply, nullptr, 0);  // that nobody listens is noticed at the next poll
+  return true;
+}
+
+int holder::answer(image& i, const packet& p, int* descriptors, size_t count) {
+  switch (p.kind) {
+    case question::hello: return 0;
+    case question::claim: settle_ended(p.device, p.inode); return 0;
+    case question::hold: {
+      if (count != 2) break;
+      ++outcome_.views;
+      i.views[p.view] = {std::string(p.path, p.path_length), p.device, p.inode, descriptors[0],
+                         descriptors[1]};
+      return 0;
+    }
+    case question::release: {
+      const auto found = i.views.find(p.view);
+      if (found == i.views.end()) return ENOENT;
+      scute_shield_counts audit = p.audit;
+      report(i, found->second, 0, audit);
+      ::close(found->second.head);
+      ::close(found->second.bytes);
+      i.views.erase(found);
+      return 0;
+    }
+  }
+  for (size_t k = 0; k < count; ++k) ::close(descriptors[k]);
+  return EINVAL;
+}
+
+// HOLD-2
+void holder::settle_ended(uint64_t device, uint64_t inode) {
+  for (image& i : images_) {
+    bool has_it = false;
+    for (const auto& [number, view] : i.views)
+      has_it |= view.device == device && view.inode == inode;
+    if (!has_it || i.ended || !is_at_end(i.connection)) continue;
+    // What it has still said comes first.
+    while (answer_one(i)) {
+    }
+    end_image(i);
+  }
+}
+
+void holder::end_image(image& i) {
+  if (!i.views.empty()) {
+    const image_end end = how_it_ended(i.pid, i.pidfd);
+    for (auto& [number, view] : i.views) {
+      scute_shield_counts audit{};
+      try {
+        const bool keep =
+            !is_fault(end.signal) && (options_.flags & SCUTE_SHIELD_DROP_UNFLUSHED) == 0;
+        settle(view, keep, audit);
+        ++outcome_.settled;
+        report(i, view, end.signal, audit);
+      } catch (const failure& e) {
+        ++outcome_.failed;
+        if (options_.failed != nullptr) options_.failed(options_.arg, view.path.c_str(), e.what());
+      }
+      ::close(view.head);
+      ::close(view.bytes);
+    }
+  }
+  i.views.clear();
+  i.ended = true;
+  ::close(std::exchange(i.connection, -1));
+  close_if_open(std::exchange(i.pidfd, -1));
+}
+
+void holder::report(const image& i, const held_view& view, int signal, scute_shield_counts& audit) {
+  audit.struct_size = sizeof audit;
+  audit.file = view.path.c_str();
+  audit.process = static_cast<uint32_t>(i.pid);
+  audit.signal = signal;
+  if (options_.audit != nullptr) options_.audit(options_.arg, &audit);
+}
+
+void holder::take_signals() {
+  signalfd_siginfo s{};
+  while (::read(signals_, &s, sizeof s) == sizeof s) {
+    if (s.ssi_signo == SIGCHLD) {
+      siginfo_t info{};
+      if (::waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOWAIT | WNOHANG) == 0 &&
+          info.si_pid == child_) {
+        child_ended_ = true;
+        outcome_.how = info.si_code == CLD_EXITED ? SCUTE_SHIELD_EXITED : SCUTE_SHIELD_SIGNALED;
+        outcome_.value = info.si_status;
+      }
+      continue;
+    }
+    // What a terminal sends, it has sent to the program as well.
+    const bool from_terminal = s.ssi_code > 0;
+    if (!from_terminal && !child_ended_) ::kill(child_, static_cast<int>(s.ssi_signo));
+  }
+}
+
+// Their statuses were needed until now.
+void holder::reap() {
+  while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
+}
+
+}  // namespace scute::core::holder

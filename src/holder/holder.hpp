@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who runs a program and keeps its views over its death.
+//
+// HOLD-1 A view belongs to the image that opened it. When that image has ended, what it has left is settled, once, before
+//    anybody is told that the file is free.
+// HOLD-2 Ends come before questions: an image that another one has replaced is settled before the new one gets an answer.
+// HOLD-3 The holder itself touches no file of the program while the program has it open.
+#pragma once
+
+#include <sys/types.h>
+
+#include <list>
+#include <map>
+#include <string>
+
+#include "holder/settlement.hpp"
+#include "holder/wire.hpp"
+#include "scute/shield_run.h"
+
+namespace scute::core::holder {
+
+class holder {
+ public:
+  explicit holder(const scute_shield_run_options& options);
+  ~holder();
+  holder(const holder&) = delete;
+  holder& operator=(const holder&) = delete;
+
+  // Throws failure.
+  scute_shield_outcome run(const char* const* argv);
+
+ private:
+  struct image {
+    int connection = -1, pidfd = -1;
+    pid_t pid = 0;
+    bool ended = false;
+    std::map<uint32_t, held_view> views;
+  };
+
+  void listen();
+  void start(const char* const* argv);
+  void serve();
+  void accept_image();
+  // False: the connection is at its end.
+  bool answer_one(image& i);
+  int answer(image& i, const packet& p, int* descriptors, size_t count);
+  void settle_ended(uint64_t device, uint64_t inode);
+  void end_image(image& i);
+  void report(const image& i, const held_view& view, int signal, scute_shield_counts& audit);
+  void take_signals();
+  void reap();
+
+  const scute_shield_run_options& options_;
+  std::string name_;
+  int listening_ = -1, signals_ = -1;
+  pid_t child_ = -1;
+  bool child_ended_ = false;
+  std::list<image> images_;
+  scute_shield_outcome outcome_{};
+};
+
+}  // namespace scute::core::holder

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "holder/launch.hpp"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "base/failure.hpp"
+#include "holder/wire.hpp"
+
+namespace scute::core::holder {
+namespace {
+
+constexpr const char* runtime_name = "libscute-shield.so";
+
+std::string folder_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+std::string own_program() {
+  char path[4096];
+  const ssize_t n = ::readlink("/proc/self/exe", path, sizeof path);
+  return n > 0 ? std::string(path, static_cast<size_t>(n)) : std::string();
+}
+
+// Without "..": what LD_PRELOAD says should not depend on links.
+std::string resolved(const std::string& path) {
+  char* const real = ::realpath(path.c_str(), nullptr);
+  if (real == nullptr) return {};
+  std::string text = real;
+  std::free(real);
+  return text;
+}
+
+void set(const char* name, const char* value) {
+  if (value != nullptr)
+    ::setenv(name, value, 1);
+  else
+    ::unsetenv(name);
+}
+
+}  // namespace
+
+std::string find_runtime(const char* named) {
+  if (named != nullptr) {
+    std::string path = resolved(named);
+    if (path.empty())
+      throw failure(SCUTE_E_NOENT, std::string("there is no ") + named +
+                                       ", which was named as the shield's runtime library");
+    return path;
+  }
+  Dl_info self{};
+  std::string beside;
+  if (::dladdr(reinterpret_cast<const void*>(&find_runtime), &self) != 0 &&
+      self.dli_fname != nullptr)
+    beside = folder_of(self.dli_fname);
+  const std::string program = folder_of(own_program());
+  for (const std::string& folder : {beside, program, program + "/../lib",
+                                    program + "/../lib/x86_64-linux-gnu", program + "/../../lib"}) {
+    if (folder.empty()) continue;
+    if (std::string path = resolved(folder + "/" + runtime_name); !path.empty()) return path;
+  }
+  throw failure(SCUTE_E_NOENT, std::string("there is no ") + runtime_name +
+                                   " beside the library or the program; name it");
+}
+
+pid_t launch(const char* const* argv, const scute_shield_run_options& options,
+             const std::string& holder_name, const sigset_t& mask) {
+  std::string preload = find_runtime(options.runtime);
+  if (const char* before = std::getenv("LD_PRELOAD"); before != nullptr && *before != 0)
+    preload += std::string(":") + before;
+  int tell[2];
+  if (::pipe2(tell, O_CLOEXEC) != 0) throw_errno("make a pipe", errno);
+  const pid_t pid = ::fork();
+  if (pid < 0) {
+    const int why = errno;
+    ::close(tell[0]);
+    ::close(tell[1]);
+    throw_errno("start a process", why);
+  }
+  if (pid == 0) {
+    set("LD_PRELOAD", preload.c_str());
+    set(holder_variable, holder_name.c_str());
+    set(windows_variable, (options.flags & SCUTE_SHIELD_NO_WINDOWS) != 0 ? "off" : nullptr);
+    set(unflushed_variable, (options.flags & SCUTE_SHIELD_DROP_UNFLUSHED) != 0 ? "drop" : nullptr);
+    set(allow_variable, options.allow);
+    ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+    ::execvp(argv[0], const_cast<char* const*>(argv));
+    const int why = errno;
+    static_cast<void>(!::write(tell[1], &why, sizeof why));
+    ::_exit(127);
+  }
+  ::close(tell[1]);
+  int why = 0;
+  ssize_t n = 0;
+  do n = ::read(tell[0], &why, sizeof why);
+  while (n < 0 && errno == EINTR);
+  ::close(tell[0]);
+  if (n == static_cast<ssize_t>(sizeof why)) {
+    if (why == ENOENT) throw failure(SCUTE_E_NOENT, std::string("there is no program ") + argv[0]);
+    throw_errno(std::string("run ") + argv[0], why);
+  }
+  return pid;
+}
+
+}  // namespace scute::core::holder

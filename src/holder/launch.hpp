@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Starts a program with the runtime in front of its libraries.
+#pragma once
+
+#include <sys/types.h>
+
+#include <csignal>
+#include <string>
+
+#include "scute/shield_run.h"
+
+namespace scute::core::holder {
+
+// libscute-shield.so: what the caller has named, or one beside this library or the program, or in lib beside the program's
+// folder. Throws failure(SCUTE_E_NOENT).
+std::string find_runtime(const char* named);
+
+// mask: the signals that the program shall block. Throws failure(SCUTE_E_NOENT) if there is no such program.
+pid_t launch(const char* const* argv, const scute_shield_run_options& options,
+             const std::string& holder_name, const sigset_t& mask);
+
+}  // namespace scute::core::holder

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "holder/pool_backing.hpp"
+
+#include <utility>
+
+#include "base/failure.hpp"
+
+namespace scute::core::holder {
+namespace {
+
+// Fits the logs of every engine at their least.
+constexpr size_t lines_of_commit = 1536;
+
+void check(int result) {
+  if (result < 0) throw failure(static_cast<scute_error>(result), scute_errormsg());
+}
+
+}  // namespace
+
+pool_backing::pool_backing(const std::string& path) {
+  check(scute_shield_open(path.c_str(), nullptr, &pool_));
+  try {
+    scute_shield_state state{};
+    state.struct_size = sizeof state;
+    check(scute_shield_info(pool_, &state));
+    capacity_ = state.capacity;
+    size_.store(state.size, std::memory_order_release);
+    changes_.reserve(lines_of_commit);
+    check(scute_recovery_wait(pool_, nullptr, nullptr));
+  } catch (...) {
+    scute_close(pool_);
+    throw;
+  }
+}
+
+pool_backing::~pool_backing() {
+  if (pool_ != nullptr) scute_close(pool_);
+}
+
+void pool_backing::close() {
+  check(scute_close(std::exchange(pool_, nullptr)));
+}
+
+uint64_t pool_backing::healed() const noexcept {
+  scute_info now{};
+  now.struct_size = sizeof now;
+  if (pool_ == nullptr || scute_pool_info(pool_, &now) < 0) return 0;
+  return now.repaired + now.pages_healed;
+}
+
+bool pool_backing::noted(int result) noexcept {
+  if (result >= 0) return true;
+  try {
+    why_ = scute_errormsg();
+  } catch (const std::exception&) {
+  }
+  return false;
+}
+
+bool pool_backing::read(uint64_t offset, std::span<std::byte> to) noexcept {
+  return noted(scute_shield_read(pool_, offset, to.data(), to.size()));
+}
+
+bool pool_backing::commit(std::span<const view::change> set) noexcept {
+  changes_.clear();
+  // Lines that touch are one change: fewer ranges, and fewer of the engine's records.
+  for (const view::change& c : set) {
+    if (!changes_.empty()) {
+      scute_shield_change& last = changes_.back();
+      if (last.offset + last.length == c.offset &&
+          static_cast<const std::byte*>(last.bytes) + last.length == c.bytes) {
+        last.length += c.length;
+        continue;
+      }
+    }
+    changes_.push_back({c.offset, c.bytes, c.length});
+  }
+  return noted(scute_shield_write(pool_, changes_.data(), changes_.size()));
+}
+
+bool pool_backing::grow(uint64_t size) noexcept {
+  if (!noted(scute_shield_grow(pool_, size))) return false;
+  size_.store(size, std::memory_order_release);
+  return true;
+}
+
+size_t pool_backing::lines_max() const noexcept {
+  return lines_of_commit;
+}
+
+const std::byte* pool_backing::raw(uint64_t offset, size_t n) noexcept {
+  scute_oid oid{};
+  uint64_t at = 0, length = 0;
+  if (scute_shield_locate(pool_, offset, &oid, &at, &length) < 0 || length < n) return nullptr;
+  return reinterpret_cast<const std::byte*>(scute_direct_base(pool_) + oid) + at;
+}
+
+bool pool_backing::heal(uint64_t offset, size_t n) noexcept {
+  constexpr size_t piece = 4096;
+  std::byte room[piece];
+  for (uint64_t at = offset; at < offset + n; at += piece)
+    if (!read(at, {room, std::min<size_t>(piece, offset + n - at)})) return false;
+  return true;
+}
+
+}  // namespace scute::core::holder

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A shielded file, with its pool, as what a view rests on.
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "scute/shield.h"
+#include "view/backing.hpp"
+
+namespace scute::core::holder {
+
+class pool_backing final : public view::backing {
+ public:
+  // Opens the pool of the file, and recovers it. Throws failure.
+  explicit pool_backing(const std::string& path);
+  ~pool_backing() override;
+
+  // To be called before the destructor by whoever wants to know. Throws failure.
+  void close();
+
+  uint64_t capacity() const noexcept { return capacity_; }
+  // Repairs of the file since it was opened.
+  uint64_t healed() const noexcept;
+  // Why a call has returned false.
+  const std::string& why() const noexcept { return why_; }
+
+  uint64_t size() const noexcept override { return size_.load(std::memory_order_acquire); }
+  bool read(uint64_t offset, std::span<std::byte> to) noexcept override;
+  bool commit(std::span<const view::change> set) noexcept override;
+  bool grow(uint64_t size) noexcept override;
+  size_t lines_max() const noexcept override;
+  const std::byte* raw(uint64_t offset, size_t n) noexcept override;
+  bool heal(uint64_t offset, size_t n) noexcept override;
+
+ private:
+  bool noted(int result) noexcept;
+
+  scute_pool* pool_ = nullptr;
+  uint64_t capacity_ = 0;
+  std::atomic<uint64_t> size_{0};
+  std::vector<scute_shield_change> changes_;  // room for a commit, so that none is asked for there
+  std::string why_;
+};
+
+}  // namespace scute::core::holder

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "holder/settlement.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/failure.hpp"
+#include "holder/growth.hpp"
+#include "holder/pool_backing.hpp"
+#include "holder/unflushed_file.hpp"
+#include "holder/view_memory.hpp"
+#include "view/file_view.hpp"
+
+namespace scute::core::holder {
+namespace {
+
+view_memory attached(const held_view& held) {
+  const int head = ::fcntl(held.head, F_DUPFD_CLOEXEC, 3);
+  const int bytes = ::fcntl(held.bytes, F_DUPFD_CLOEXEC, 3);
+  if (head < 0 || bytes < 0) throw_errno("look at the view of " + held.path, errno);
+  return view_memory::attach(head, bytes);
+}
+
+}  // namespace
+
+void copy_counters(const view::audit_counters& c, scute_shield_counts& to) noexcept {
+  to.flushes = c.flushed;
+  to.fences = c.fences;
+  to.commits = c.cuts;
+  to.committed_lines = c.lines;
+  to.unflushed_lines = c.never_flushed;
+  to.repeated_flushes = c.flushed_twice;
+  to.unchanged_flushes = c.unchanged;
+  to.empty_fences = c.fences_idle;
+  to.damaged_lines = c.damaged;
+}
+
+void settle(const held_view& held, bool keep_unflushed, scute_shield_counts& audit) {
+  const view_memory memory = attached(held);
+  pool_backing pool(held.path);
+  view::view_parts parts;
+  parts.control = memory.control();
+  parts.bytes = memory.bytes_at();
+  parts.medium = &pool;
+  view::file_view view(parts);
+  // What write(2) has appended.
+  if (!grow_view(view, memory, memory.length()))
+    throw failure(SCUTE_E_IO,
+                  "cannot make the file as long as its program has left it: " + pool.why());
+  unflushed_file rest(held.path);
+  view::file_view::settled told;
+  using what = view::file_view::unflushed_lines;
+  if (!view.settle(
+          keep_unflushed ? what::commit : what::drop, told,
+          [&](uint64_t offset, std::span<const std::byte> bytes) { rest.add(offset, bytes); }))
+    throw failure(SCUTE_E_IO, "cannot settle what the program has left in the view: " + pool.why());
+  rest.finish();
+  copy_counters(view.counters(), audit);
+  audit.unflushed_lines += keep_unflushed ? 0 : told.unflushed;
+  if (!keep_unflushed) audit.dropped_lines = told.unflushed;
+  audit.healed = pool.healed();
+  pool.close();
+}
+
+}  // namespace scute::core::holder

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "holder/view_memory.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "base/failure.hpp"
+
+namespace scute::core::holder {
+namespace {
+
+constexpr uint64_t page = 4096;
+
+// High numbers: low ones are the program's.
+int memory_file(const char* name, uint64_t size) {
+  const int low = ::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (low < 0) throw_errno("make a file in memory", errno);
+  constexpr int high = 512;
+  const int fd = ::fcntl(low, F_DUPFD_CLOEXEC, high);
+  if (fd >= 0) ::close(low);
+  const int got = fd >= 0 ? fd : low;
+  if (::ftruncate(got, static_cast<off_t>(size)) != 0 ||
+      ::fcntl(got, F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
+    const int why = errno;
+    ::close(got);
+    throw_errno("make a file in memory", why);
+  }
+  return got;
+}
+
+void* mapped(int fd, uint64_t n) {
+  void* const at = ::mmap(nullptr, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  if (at == MAP_FAILED) throw_errno("map a file in memory", errno);
+  return at;
+}
+
+uint64_t length_of(int fd) {
+  struct stat s{};
+  if (::fstat(fd, &s) != 0) throw_errno("look at a file in memory", errno);
+  return static_cast<uint64_t>(s.st_size);
+}
+
+}  // namespace
+
+void view_memory::map(uint64_t head_size, uint64_t capacity) {
+  control_ = {static_cast<std::byte*>(mapped(head_, head_size)), head_size};
+  capacity_ = (capacity + page - 1) & ~(page - 1);
+  bytes_at_ = static_cast<std::byte*>(mapped(bytes_, capacity_));
+}
+
+view_memory view_memory::make(const view::region_shape& shape, uint64_t file_size) {
+  view_memory m;
+  const uint64_t head_size = view::region::size(shape);
+  m.head_ = memory_file("scute-view-head", head_size);
+  m.bytes_ = memory_file("scute-view", file_size);
+  m.map(head_size, shape.capacity);
+  view::region::format(m.control_, shape, file_size);
+  return m;
+}
+
+view_memory view_memory::attach(int head, int bytes) {
+  view_memory m;
+  m.head_ = head;
+  m.bytes_ = bytes;
+  const uint64_t head_size = length_of(head);
+  if (head_size < page) throw failure(SCUTE_E_CORRUPT, "the head of a view is too short");
+  m.control_ = {static_cast<std::byte*>(mapped(head, head_size)), head_size};
+  const uint64_t capacity = view::region(m.control_).shape().capacity;
+  m.capacity_ = (capacity + page - 1) & ~(page - 1);
+  m.bytes_at_ = static_cast<std::byte*>(mapped(bytes, m.capacity_));
+  return m;
+}
+
+view_memory::view_memory(view_memory&& other) noexcept {
+  *this = std::move(other);
+}
+
+view_memory& view_memory::operator=(view_memory&& other) noexcept {
+  std::swap(head_, other.head_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(control_, other.control_);
+  std::swap(bytes_at_, other.bytes_at_);
+  std::swap(capacity_, other.capacity_);
+  return *this;
+}
+
+view_memory::~view_memory() {
+  if (!control_.empty()) ::munmap(control_.data(), control_.size());
+  if (bytes_at_ != nullptr) ::munmap(bytes_at_, capacity_);
+  if (head_ >= 0) ::close(head_);
+  if (bytes_ >= 0) ::close(bytes_);
+}
+
+uint64_t view_memory::length() const noexcept {
+  struct stat s{};
+  return ::fstat(bytes_, &s) == 0 ? static_cast<uint64_t>(s.st_size) : 0;
+}
+
+void view_memory::lengthen(uint64_t n) const {
+  if (length() < n && ::ftruncate(bytes_, static_cast<off_t>(n)) != 0)
+    throw_errno("make a view longer", errno);
+}
+
+}  // namespace scute::core::holder

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The two memory files of a view, and where they are mapped: the head, which is the view's own, and the file's bytes, of which the
+// program has descriptors and mappings.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "view/region.hpp"
+
+namespace scute::core::holder {
+
+class view_memory {
+ public:
+  // New ones. The bytes cannot be cut short, by whoever has them. Throws failure.
+  static view_memory make(const view::region_shape& shape, uint64_t file_size);
+  // Takes the descriptors over. Throws failure.
+  static view_memory attach(int head, int bytes);
+
+  view_memory(view_memory&& other) noexcept;
+  view_memory& operator=(view_memory&& other) noexcept;
+  ~view_memory();
+
+  int head() const noexcept { return head_; }
+  int bytes() const noexcept { return bytes_; }
+  std::span<std::byte> control() const noexcept { return control_; }
+  std::byte* bytes_at() const noexcept { return bytes_at_; }
+  uint64_t capacity() const noexcept { return capacity_; }
+  // Of the file of bytes; what write(2) has appended counts.
+  uint64_t length() const noexcept;
+  // Throws failure.
+  void lengthen(uint64_t n) const;
+
+ private:
+  view_memory() = default;
+  void map(uint64_t head_size, uint64_t capacity);
+
+  int head_ = -1, bytes_ = -1;
+  std::span<std::byte> control_;
+  std::byte* bytes_at_ = nullptr;
+  uint64_t capacity_ = 0;
+};
+
+}  // namespace scute::core::holder

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Descriptors: closed, copied, asked and locked. Locks and what fstat() says are the real file's (DESC-1).
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdarg>
+
+#include "interpose/critical.hpp"
+#include "interpose/descriptors.hpp"
+#include "interpose/guarded_file.hpp"
+#include "interpose/next_calls.hpp"
+#include "interpose/own_descriptors.hpp"
+#include "interpose/shielding.hpp"
+
+using namespace scute::core::interpose;
+
+namespace {
+
+int copied(int from, int to) noexcept {
+  if (to < 0) return to;
+  const int keep = errno;
+  if (entry_of(from) != nullptr || entry_of(to) != nullptr) {
+    const critical now;
+    opened_file* const o = opened_at(from);
+    if (o != nullptr && from != to)
+      copy_descriptor(*o, to);
+    else if (o == nullptr)
+      drop_descriptor(to);
+    // Another image would not know what it has (call_process.cpp).
+    if (o != nullptr) next::fcntl(to, F_SETFD, FD_CLOEXEC);
+  }
+  errno = keep;
+  return to;
+}
+
+int refuse(int why) noexcept {
+  errno = why;
+  return -1;
+}
+
+void put_real_facts(const opened_file& o, struct stat& s) noexcept {
+  struct stat real{};
+  if (next::fstat(o.real, &real) != 0) return;
+  const off_t size = s.st_size;  // what write(2) has appended counts at once
+  s = real;
+  s.st_size = size;
+}
+
+bool is_lock_command(int command) noexcept {
+  switch (command) {
+    case F_GETLK:
+    case F_SETLK:
+    case F_SETLKW:
+    case F_OFD_GETLK:
+    case F_OFD_SETLK:
+    case F_OFD_SETLKW:
+    case F_SETLEASE:
+    case F_GETLEASE: return true;
+    default: return false;
+  }
+}
+
+// A lock counted from the file's position or end is one of the view's.
+bool with_view_position(int fd, struct flock& lock) noexcept {
+  if (lock.l_whence == SEEK_SET) return true;
+  const off_t from = ::lseek(fd, 0, SEEK_CUR);
+  struct stat s{};
+  if (from < 0 || next::fstat(fd, &s) != 0) return false;
+  lock.l_start += lock.l_whence == SEEK_CUR ? from : s.st_size;
+  lock.l_whence = SEEK_SET;
+  return true;
+}
+
+}  // namespace
+
+SCUTE_INTERPOSED(int, close, (int fd)) {
+  if (is_own(fd)) return refuse(EBADF);
+  return entry_of(fd) == nullptr ? next::close(fd) : close_as_program(fd);
+}
+
+SCUTE_INTERPOSED(int, fclose, (FILE * file)) {
+  const int fd = file != nullptr ? ::fileno(file) : -1;
+  if (fd < 0 || entry_of(fd) == nullptr) return next::fclose(file);
+  // What is in its buffer is written to the view first.
+  const int flushed = ::fflush(file);
+  const critical now;
+  drop_descriptor(fd);
+  return next::fclose(file) == 0 && flushed == 0 ? 0 : EOF;
+}
+
+SCUTE_INTERPOSED(int, close_range, (unsigned first, unsigned last, int flags)) {
+  if (first > last) return refuse(EINVAL);
+  // One at a time, so that ours stay. The kernel's call would take them as well.
+  constexpr int only_mark = 1 << 2;
+  if ((flags & only_mark) != 0) return next::close_range(first, last, flags);
+  for (unsigned fd = first; fd <= last && fd < unsigned{descriptors_max}; ++fd) {
+    const int number = static_cast<int>(fd);
+    if (!is_own(number)) close_as_program(number);
+  }
+  return 0;
+}
+
+SCUTE_INTERPOSED(void, closefrom, (int first)) {
+  for (int fd = first < 0 ? 0 : first; fd < descriptors_max; ++fd) {
+    if (!is_own(fd)) close_as_program(fd);
+  }
+}
+
+SCUTE_INTERPOSED(int, dup, (int fd)) {
+  return copied(fd, next::dup(fd));
+}
+SCUTE_INTERPOSED(int, dup2, (int fd, int to)) {
+  if (fd != to && is_own(to)) return refuse(EBUSY);
+  return copied(fd, next::dup2(fd, to));
+}
+SCUTE_INTERPOSED(int, dup3, (int fd, int to, int flags)) {
+  if (is_own(to)) return refuse(EBUSY);
+  return copied(fd, next::dup3(fd, to, flags));
+}
+
+SCUTE_INTERPOSED(int, fcntl, (int fd, int command, ...)) {
+  va_list more;
+  va_start(more, command);
+  void* const argument = va_arg(more, void*);
+  va_end(more);
+  opened_file* const o = entry_of(fd) != nullptr ? opened_at(fd) : nullptr;
+  if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
+    return copied(fd, next::fcntl(fd, command, argument));
+  if (o == nullptr) return next::fcntl(fd, command, argument);
+  if (command == F_SETFD) return 0;  // it stays close-on-exec
+  if (!is_lock_command(command)) return next::fcntl(fd, command, argument);
+  if (command == F_SETLEASE || command == F_GETLEASE)
+    return next::fcntl(o->real, command, argument);
+  if (argument == nullptr) return refuse(EFAULT);
+  auto* const lock = static_cast<struct flock*>(argument);
+  struct flock absolute = *lock;
+  if (!with_view_position(fd, absolute)) return refuse(EINVAL);
+  const int result = next::fcntl(o->real, command, &absolute);
+  if (command == F_GETLK || command == F_OFD_GETLK) *lock = absolute;
+  return result;
+}
+SCUTE_INTERPOSED_ALIAS(int, fcntl64, fcntl, (int fd, int command, ...));
+
+SCUTE_INTERPOSED(int, flock, (int fd, int operation)) {
+  opened_file* const o = entry_of(fd) != nullptr ? opened_at(fd) : nullptr;
+  return next::flock(o != nullptr ? o->real : fd, operation);
+}
+
+SCUTE_INTERPOSED(int, lockf, (int fd, int command, off_t n)) {
+  opened_file* const o = entry_of(fd) != nullptr ? opened_at(fd) : nullptr;
+  if (o == nullptr) return next::lockf(fd, command, n);
+  // From the position on, which is the view's.
+  const off_t at = ::lseek(fd, 0, SEEK_CUR);
+  if (at < 0 || ::lseek(o->real, at, SEEK_SET) < 0) return -1;
+  return next::lockf(o->real, command, n);
+}
+SCUTE_INTERPOSED_ALIAS(int, lockf64, lockf, (int fd, int command, off_t n));
+
+SCUTE_INTERPOSED(int, fstat, (int fd, struct stat* to)) {
+  const int result = next::fstat(fd, to);
+  if (result != 0 || entry_of(fd) == nullptr) return result;
+  if (opened_file* const o = opened_at(fd); o != nullptr) put_real_facts(*o, *to);
+  return 0;
+}
+SCUTE_INTERPOSED_ALIAS(int, fstat64, fstat, (int fd, struct stat* to));
+
+SCUTE_INTERPOSED(int, fstatat, (int at, const char* path, struct stat* to, int flags)) {
+  const int result = next::fstatat(at, path, to, flags);
+  if (result != 0 || entry_of(at) == nullptr || (flags & AT_EMPTY_PATH) == 0 ||
+      (path != nullptr && path[0] != 0))
+    return result;
+  if (opened_file* const o = opened_at(at); o != nullptr) put_real_facts(*o, *to);
+  return 0;
+}
+SCUTE_INTERPOSED_ALIAS(int, fstatat64, fstatat,
+                       (int at, const char* path, struct stat* to, int flags));
+
+SCUTE_INTERPOSED(int, statx,
+                 (int at, const char* path, int flags, unsigned mask, struct statx* to)) {
+  const int result = next::statx(at, path, flags, mask, to);
+  if (result != 0 || entry_of(at) == nullptr || (flags & AT_EMPTY_PATH) == 0 ||
+      (path != nullptr && path[0] != 0))
+    return result;
+  opened_file* const o = opened_at(at);
+  if (o == nullptr) return 0;
+  const auto size = to->stx_size;
+  if (next::statx(o->real, "", flags, mask, to) != 0) return -1;
+  to->stx_size = size;
+  return 0;
+}
+
+SCUTE_INTERPOSED(int, fchmod, (int fd, mode_t mode)) {
+  opened_file* const o = entry_of(fd) != nullptr ? opened_at(fd) : nullptr;
+  return next::fchmod(o != nullptr ? o->real : fd, mode);
+}
+SCUTE_INTERPOSED(int, fchown, (int fd, uid_t user, gid_t group)) {
+  opened_file* const o = entry_of(fd) != nullptr ? opened_at(fd) : nullptr;
+  return next::fchown(o != nullptr ? o->real : fd, user, group);
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mmap(2) and its relatives.
+//
+// MEM-1 Whatever leaves the address space, by munmap(), by MAP_FIXED over it or by mremap(), is written first as munmap() would
+//    (SHIELD-4), and is out of the table before the addresses are free (MAPS-3).
+// MEM-2 A mapping that a program could flush by instructions of its own is given only where the runtime hears of them: MAP_SYNC
+//    to programs that are instrumented as a whole, and any shared writable mapping only if no other code flushes (flush_scan.hpp).
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+
+#include "interpose/complaint.hpp"
+#include "interpose/critical.hpp"
+#include "interpose/descriptors.hpp"
+#include "interpose/flush_scan.hpp"
+#include "interpose/guarded_file.hpp"
+#include "interpose/hook_gates.hpp"
+#include "interpose/mappings.hpp"
+#include "interpose/next_calls.hpp"
+#include "interpose/program_calls.hpp"
+#include "interpose/settings.hpp"
+
+using namespace scute::core::interpose;
+
+namespace {
+
+constexpr uintptr_t page = 4096;
+// Where views go that may lie anywhere: below everything else (scute/shield_hooks.h).
+constexpr uintptr_t views_begin = 0x0f0000000000, huge_page = uintptr_t{2} << 20;
+uintptr_t next_place = views_begin;
+
+uintptr_t rounded(uintptr_t n) noexcept {
+  return (n + page - 1) & ~(page - 1);
+}
+
+void* refuse(int why) noexcept {
+  errno = why;
+  return MAP_FAILED;
+}
+
+// MEM-1. In a critical section. False with errno: something could not be written, and nothing was unmapped.
+bool write_leaving(uintptr_t at, size_t n) noexcept {
+  if (mappings.first_in(at, at + rounded(n)).file == nullptr) return true;
+  bool written = true;
+  mappings.for_each([&](const mapped_range& r) {
+    if (!written || r.end <= at || r.begin >= at + rounded(n)) return;
+    const uintptr_t begin = std::max(r.begin, at), end = std::min(r.end, at + rounded(n));
+    written = guarded(r.file->path(), [&] {
+                r.file->write_back(r.offset_of(begin), end - begin,
+                                   scute::core::view::write_reason::unmap);
+              }) == 0;
+  });
+  return written;
+}
+
+void forget(uintptr_t at, size_t n) noexcept {
+  mappings.cut_out(at, at + rounded(n), [](guarded_file& file, int change) {
+    if (change > 0) file.enter();
+    if (change < 0) file.leave();
+  });
+}
+
+bool may_flush_unheard(const std::string& path) {
+  const found_flush found = find_inline_flush(asked().allowed);
+  if (!found) return false;
+  char place[32];
+  std::snprintf(place, sizeof place, "0x%llx", static_cast<unsigned long long>(found.offset));
+  complain(path, found.object + " flushes cache lines by instructions of its own (at " + place +
+                     "), of which the shield does not hear; compile it with scute-cc, or, if it "
+                     "does not flush "
+                     "this file, allow it with --allow-inline-flush " +
+                     found.object);
+  return true;
+}
+
+void* map_view(opened_file& o, void* at, size_t n, int access, int flags, int fd,
+               off_t offset) noexcept {
+  const int type = flags & MAP_TYPE;
+  if (type == MAP_PRIVATE) return next::mmap(at, n, access, flags, fd, offset);
+  try {
+    if ((flags & MAP_SYNC) != 0 && type == MAP_SHARED_VALIDATE && !all_instrumented())
+      return refuse(EOPNOTSUPP);
+    if (may_flush_unheard(o.file->path())) return refuse(EPERM);
+  } catch (const std::exception&) {
+    return refuse(ENOMEM);
+  }
+  if (!mappings.has_room()) return refuse(ENOMEM);
+  const bool fixed = (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != 0;
+  void* wish = at;
+  if (!fixed && at == nullptr) {
+    wish = reinterpret_cast<void*>(next_place);
+    next_place += (rounded(n) + 2 * huge_page - 1) & ~(huge_page - 1);
+  }
+  void* const got = next::mmap(wish, n, access, flags & ~MAP_SYNC, fd, offset);
+  if (got == MAP_FAILED) return got;
+  const auto begin = reinterpret_cast<uintptr_t>(got);
+  mappings.add({begin, begin + rounded(n), o.file, static_cast<uint64_t>(offset)});
+  o.file->enter();
+  open_gates();
+  return got;
+}
+
+}  // namespace
+
+void* program_mmap(void* at, size_t n, int access, int flags, int fd, off_t offset) {
+  const bool anonymous = (flags & MAP_ANONYMOUS) != 0;
+  const bool replaces = (flags & MAP_FIXED) != 0 && !mappings.empty();
+  if (!replaces && (anonymous || entry_of(fd) == nullptr))
+    return next::mmap(at, n, access, flags, fd, offset);
+  const critical now;
+  opened_file* const o = anonymous ? nullptr : opened_at(fd);
+  const auto begin = reinterpret_cast<uintptr_t>(at);
+  if (replaces) {
+    if (!write_leaving(begin, n)) return MAP_FAILED;
+    forget(begin, n);
+  }
+  if (o == nullptr) return next::mmap(at, n, access, flags, fd, offset);
+  return map_view(*o, at, n, access, flags, fd, offset);
+}
+SCUTE_INTERPOSED_ALIAS(void*, mmap, scute_program_mmap,
+                       (void* at, size_t n, int access, int flags, int fd, off_t offset));
+SCUTE_INTERPOSED_ALIAS(void*, mmap64, scute_program_mmap,
+                       (void* at, size_t n, int access, int flags, int fd, off_t offset));
+
+int program_munmap(void* at, size_t n) {
+  const auto begin = reinterpret_cast<uintptr_t>(at);
+  if (mappings.empty() || mappings.first_in(begin, begin + rounded(n)).file == nullptr)
+    return next::munmap(at, n);
+  const critical now;
+  if (begin % page != 0 || n == 0) return next::munmap(at, n);  // EINVAL
+  if (!write_leaving(begin, n)) return -1;
+  // The mapping goes while the table has it: nobody else gets the place before it is forgotten, as all of that waits for us.
+  const int result = next::munmap(at, n);
+  if (result == 0) forget(begin, n);
+  return result;
+}
+
+SCUTE_INTERPOSED_ALIAS(int, munmap, scute_program_munmap, (void* at, size_t n));
+
+SCUTE_INTERPOSED(void*, mremap, (void* at, size_t n, size_t to, int flags, ...)) {
+  va_list more;
+  va_start(more, flags);
+  void* const place = (flags & MREMAP_FIXED) != 0 ? va_arg(more, void*) : nullptr;
+  va_end(more);
+  const auto begin = reinterpret_cast<uintptr_t>(at), target = reinterpret_cast<uintptr_t>(place);
+  if (mappings.empty() ||
+      (mappings.first_in(begin, begin + rounded(n)).file == nullptr &&
+       (place == nullptr || mappings.first_in(target, target + rounded(to)).file == nullptr)))
+    return next::mremap(at, n, to, flags, place);
+  const critical now;
+  if (!mappings.has_room()) return refuse(ENOMEM);
+  const mapped_range old = mappings.find(begin);
+  if (old.file != nullptr && begin + rounded(n) > old.end)
+    return refuse(EFAULT);  // as for two mappings
+  if (place != nullptr && !write_leaving(target, to)) return MAP_FAILED;
+  if (to < n && !write_leaving(begin + rounded(to), n - rounded(to))) return MAP_FAILED;
+  void* const got = next::mremap(at, n, to, flags, place);
+  if (got == MAP_FAILED) return got;
+  const auto moved = reinterpret_cast<uintptr_t>(got);
+  if (place != nullptr) forget(target, to);
+  if (old.file == nullptr) return got;
+  old.file->enter();
+  if (moved == begin) forget(begin, std::max(n, to));
+  mappings.add({moved, moved + rounded(to), old.file, old.offset_of(begin)});
+  open_gates();
+  constexpr int stays = 4;  // MREMAP_DONTUNMAP
+  if (n != 0 && (flags & stays) == 0 && moved != begin) forget(begin, n);
+  return got;
+}
+
+SCUTE_INTERPOSED(int, msync, (void* at, size_t n, int flags)) {
+  const auto begin = reinterpret_cast<uintptr_t>(at);
+  const int result = next::msync(at, n, flags);
+  if (result != 0 || mappings.empty() || (flags & MS_ASYNC) != 0) return result;
+  const critical now;
+  for (uintptr_t from = begin; from < begin + rounded(n);) {
+    const mapped_range r = mappings.first_in(from, begin + rounded(n));
+    if (r.file == nullptr) break;
+    const uintptr_t first = std::max(r.begin, from), last = std::min(r.end, begin + rounded(n));
+    if (guarded(r.file->path(), [&] {
+          r.file->write_back(r.offset_of(first), last - first,
+                             scute::core::view::write_reason::sync);
+        }) != 0) {
+      errno = EIO;
+      return -1;
+    }
+    from = last;
+  }
+  return 0;
+}

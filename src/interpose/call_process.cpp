@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The process as a whole: how it begins, forks, loads code and ends.
+//
+// LIFE-1 Everything is ready before any constructor of the program's runs that could open a file, and works if one comes earlier.
+// LIFE-2 A child of fork() finds the tables whole and nothing of its parent's open (GUARD-4).
+// LIFE-3 An exit writes what is in the views. They stay open: other threads, and what is destroyed later, may still store, which is
+//    for the holder to find.
+#include <pthread.h>
+
+#include <cerrno>
+
+#include "interpose/complaint.hpp"
+#include "interpose/critical.hpp"
+#include "interpose/flush_scan.hpp"
+#include "interpose/guarded_file.hpp"
+#include "interpose/holder_link.hpp"
+#include "interpose/mappings.hpp"
+#include "interpose/next_calls.hpp"
+#include "interpose/own_descriptors.hpp"
+#include "interpose/settings.hpp"
+
+using namespace scute::core::interpose;
+
+namespace {
+
+void in_child() noexcept {
+  close_link_in_child();
+  guarded_file::become_child();
+  unlock_after_fork();
+}
+
+[[gnu::constructor(101)]] void begin() {
+  next::look_up_early();
+  asked();
+  ::pthread_atfork(&lock_for_fork, &unlock_after_fork, &in_child);
+}
+
+[[gnu::destructor(101)]] void end() {
+  const critical now;
+  for (guarded_file* f = guarded_file::first(); f != nullptr; f = f->next())
+    if (f->is_open())
+      guarded(f->path(),
+              [&] { f->write_back(0, ~uint64_t{0}, scute::core::view::write_reason::end); });
+}
+
+}  // namespace
+
+SCUTE_INTERPOSED(void*, dlopen, (const char* path, int how)) {
+  void* const handle = next::dlopen(path, how);
+  if (handle == nullptr || mappings.empty()) return handle;
+  const int keep = errno;
+  found_flush found;
+  try {
+    const critical now;
+    found = find_inline_flush(asked().allowed);
+  } catch (const std::exception&) {
+  }
+  errno = keep;
+  if (!found) return handle;
+  complain(
+      found.object,
+      "it flushes cache lines by instructions of its own, of which the shield does not hear, and "
+      "shielded files are mapped; it is not loaded");
+  ::dlclose(handle);
+  errno = EPERM;
+  return nullptr;
+}

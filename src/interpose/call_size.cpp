@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls that make a file longer or shorter.
+//
+// LENGTH-1 The file and its protection grow before the view does, so a view is never longer than what protects it; what a system
+//    call that we do not see has appended is noticed at the next fsync(), munmap() or close(), or by the holder.
+// LENGTH-2 A shielded file does not get shorter: EBUSY.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "interpose/complaint.hpp"
+#include "interpose/critical.hpp"
+#include "interpose/descriptors.hpp"
+#include "interpose/guarded_file.hpp"
+#include "interpose/next_calls.hpp"
+#include "interpose/shielding.hpp"
+
+using namespace scute::core::interpose;
+
+namespace {
+
+opened_file* shielded(int fd) noexcept {
+  return entry_of(fd) != nullptr ? opened_at(fd) : nullptr;
+}
+
+bool grown(opened_file& o, off_t size) noexcept {
+  if (size < 0 || static_cast<uint64_t>(size) <= o.file->size()) return true;
+  const critical now;
+  return guarded(o.file->path(), [&] { o.file->grow(static_cast<uint64_t>(size)); }) == 0;
+}
+
+// For a write of n bytes at `at` (-1: at the position, or the end).
+bool room_for(int fd, off_t at, size_t n) noexcept {
+  opened_file* const o = shielded(fd);
+  if (o == nullptr || n == 0) return true;
+  if ((o->flags & O_APPEND) != 0) {
+    // It goes behind whatever is there, so nothing may be there before. What it has appended is noticed later.
+    const off_t end = ::lseek(fd, 0, SEEK_END);
+    if (end < 0 || static_cast<uint64_t>(end) + n <= o->file->capacity()) return true;
+    errno = ENOSPC;
+    return false;
+  }
+  if (at < 0) at = ::lseek(fd, 0, SEEK_CUR);
+  return at < 0 || grown(*o, at + static_cast<off_t>(n));
+}
+
+size_t length_of(const struct iovec* from, int count) noexcept {
+  size_t n = 0;
+  for (int i = 0; i < count; ++i) n += from[i].iov_len;
+  return n;
+}
+
+int refuse_cut(const std::string& path) noexcept {
+  complain(path, "a shielded file does not get shorter; see `scute shield remove`");
+  errno = EBUSY;
+  return -1;
+}
+
+}  // namespace
+
+SCUTE_INTERPOSED(int, ftruncate, (int fd, off_t size)) {
+  opened_file* const o = shielded(fd);
+  if (o == nullptr || size < 0 || (o->flags & O_ACCMODE) == O_RDONLY)
+    return next::ftruncate(fd, size);
+  if (static_cast<uint64_t>(size) < o->file->size()) return refuse_cut(o->file->path());
+  return grown(*o, size) ? 0 : -1;
+}
+SCUTE_INTERPOSED_ALIAS(int, ftruncate64, ftruncate, (int fd, off_t size));
+
+SCUTE_INTERPOSED(int, truncate, (const char* path, off_t size)) {
+  if (path == nullptr || !is_shielded_at(AT_FDCWD, path)) return next::truncate(path, size);
+  struct stat s{};
+  if (next::fstatat(AT_FDCWD, path, &s, 0) != 0) return -1;
+  if (size < s.st_size) return refuse_cut(path);
+  // By way of a descriptor, which is the view's.
+  const int fd = open_as_program(AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0);
+  if (fd < 0) return -1;
+  opened_file* const o = opened_at(fd);
+  const bool done = o != nullptr && grown(*o, size);
+  const int why = errno;
+  close_as_program(fd);
+  errno = why;
+  return done ? 0 : -1;
+}
+SCUTE_INTERPOSED_ALIAS(int, truncate64, truncate, (const char* path, off_t size));
+
+SCUTE_INTERPOSED(int, fallocate, (int fd, int mode, off_t offset, off_t n)) {
+  opened_file* const o = shielded(fd);
+  if (o != nullptr && (mode & FALLOC_FL_KEEP_SIZE) == 0 && offset >= 0 && n > 0 &&
+      (o->flags & O_ACCMODE) != O_RDONLY && !grown(*o, offset + n))
+    return -1;
+  return next::fallocate(fd, mode, offset, n);
+}
+SCUTE_INTERPOSED_ALIAS(int, fallocate64, fallocate, (int fd, int mode, off_t offset, off_t n));
+
+SCUTE_INTERPOSED(int, posix_fallocate, (int fd, off_t offset, off_t n)) {
+  opened_file* const o = shielded(fd);
+  if (o != nullptr && offset >= 0 && n > 0 && (o->flags & O_ACCMODE) != O_RDONLY) {
+    const int keep = errno;
+    if (!grown(*o, offset + n)) return errno;
+    errno = keep;
+  }
+  return next::posix_fallocate(fd, offset, n);
+}
+SCUTE_INTERPOSED_ALIAS(int, posix_fallocate64, posix_fallocate, (int fd, off_t offset, off_t n));
+
+SCUTE_INTERPOSED(ssize_t, write, (int fd, const void* from, size_t n)) {
+  return room_for(fd, -1, n) ? next::write(fd, from, n) : -1;
+}
+SCUTE_INTERPOSED(ssize_t, pwrite, (int fd, const void* from, size_t n, off_t at)) {
+  return at < 0 || room_for(fd, at, n) ? next::pwrite(fd, from, n, at) : -1;
+}
+SCUTE_INTERPOSED_ALIAS(ssize_t, pwrite64, pwrite, (int fd, const void* from, size_t n, off_t at));
+SCUTE_INTERPOSED(ssize_t, writev, (int fd, const struct iovec* from, int count)) {
+  if (entry_of(fd) != nullptr && !room_for(fd, -1, length_of(from, count))) return -1;
+  return next::writev(fd, from, count);
+}
+SCUTE_INTERPOSED(ssize_t, pwritev, (int fd, const struct iovec* from, int count, off_t at)) {
+  if (entry_of(fd) != nullptr && at >= 0 && !room_for(fd, at, length_of(from, count))) return -1;
+  return next::pwritev(fd, from, count, at);
+}
+SCUTE_INTERPOSED_ALIAS(ssize_t, pwritev64, pwritev,
+                       (int fd, const struct iovec* from, int count, off_t at));
+SCUTE_INTERPOSED(ssize_t, pwritev2,
+                 (int fd, const struct iovec* from, int count, off_t at, int flags)) {
+  if (entry_of(fd) != nullptr && !room_for(fd, at, length_of(from, count))) return -1;
+  return next::pwritev2(fd, from, count, at, flags);
+}
+SCUTE_INTERPOSED_ALIAS(ssize_t, pwritev64v2, pwritev2,
+                       (int fd, const struct iovec* from, int count, off_t at, int flags));

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One line on standard error for what the program's own error number cannot say.
+#pragma once
+
+#include <cerrno>
+#include <exception>
+#include <string>
+
+#include "base/failure.hpp"
+
+namespace scute::core::interpose {
+
+// "scute: WHAT: why"; keeps errno.
+void complain(const std::string& what, const std::string& why) noexcept;
+
+// The error number that comes closest.
+int errno_of(const failure& e) noexcept;
+
+// Runs f in the program's place: a failure is told, becomes errno, and makes -1.
+template <class F>
+int guarded(const std::string& what, F&& f) noexcept {
+  try {
+    f();
+    return 0;
+  } catch (const failure& e) {
+    complain(what, e.what());
+    errno = errno_of(e);
+  } catch (const std::exception&) {
+    errno = ENOMEM;
+  }
+  return -1;
+}
+
+}  // namespace scute::core::interpose

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The scope in which the tables of files, descriptors and mappings change.
+//
+// CRIT-1 Signals wait, but for those that an access raises itself, and pthread_cancel() waits: no handler of the program's
+//    runs in the middle of a change, so handlers may call everything that POSIX lets them call.
+// CRIT-2 One mutex for all of it, which fork() takes: a child finds the tables whole.
+// CRIT-3 errno is what the scope's owner makes of it: kept unless it fails.
+#pragma once
+
+#include <csignal>
+
+#include "base/uncancelled.hpp"
+
+namespace scute::core::interpose {
+
+class critical {
+ public:
+  critical() noexcept;
+  ~critical();
+  critical(const critical&) = delete;
+  critical& operator=(const critical&) = delete;
+
+ private:
+  uncancelled now_;
+  sigset_t before_;
+};
+
+// For the fork handlers.
+void lock_for_fork() noexcept;
+void unlock_after_fork() noexcept;
+
+}  // namespace scute::core::interpose

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/descriptors.hpp"
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <new>
+
+#include "interpose/guarded_file.hpp"
+#include "interpose/next_calls.hpp"
+#include "interpose/own_descriptors.hpp"
+
+namespace scute::core::interpose {
+namespace {
+
+constinit std::array<std::atomic<opened_file*>, descriptors_max> table{};
+opened_file* spare = nullptr;  // linked by `file`, in a critical section
+
+opened_file* new_opened() noexcept {
+  if (spare == nullptr) return new (std::nothrow) opened_file;
+  opened_file* const o = spare;
+  spare = reinterpret_cast<opened_file*>(o->file);
+  return o;
+}
+
+void lose_reference(opened_file& o) noexcept {
+  if (--o.references != 0) return;
+  close_own(o.real);
+  guarded_file* const file = o.file;
+  o.file = reinterpret_cast<guarded_file*>(spare);
+  spare = &o;
+  file->leave();
+}
+
+}  // namespace
+
+opened_file* entry_of(int fd) noexcept {
+  if (fd < 0 || fd >= descriptors_max) return nullptr;
+  return table[static_cast<size_t>(fd)].load(std::memory_order_acquire);
+}
+
+opened_file* opened_at(int fd) noexcept {
+  opened_file* const o = entry_of(fd);
+  if (o == nullptr) return nullptr;
+  const int keep = errno;
+  struct stat s{};
+  const bool ours = next::fstat(fd, &s) == 0 && o->file->is_bytes(s);  // DESC-2
+  errno = keep;
+  return ours ? o : nullptr;
+}
+
+bool enter_descriptor(int fd, guarded_file& file, int real, int flags) noexcept {
+  opened_file* const o = fd < descriptors_max ? new_opened() : nullptr;
+  if (o == nullptr) {
+    errno = EMFILE;
+    return false;
+  }
+  drop_descriptor(fd);
+  *o = {&file, real, flags, 1};
+  table[static_cast<size_t>(fd)].store(o, std::memory_order_release);
+  return true;
+}
+
+void copy_descriptor(opened_file& from, int to) noexcept {
+  ++from.references;
+  drop_descriptor(to);
+  if (to < descriptors_max)
+    table[static_cast<size_t>(to)].store(&from, std::memory_order_release);
+  else
+    lose_reference(
+        from);  // the view is there without us knowing; what it writes is found at the end
+}
+
+void drop_descriptor(int fd) noexcept {
+  opened_file* const o = entry_of(fd);
+  if (o == nullptr) return;
+  table[static_cast<size_t>(fd)].store(nullptr, std::memory_order_release);
+  lose_reference(*o);
+}
+
+void forget_all_descriptors() noexcept {
+  for (auto& place : table)
+    if (place.load(std::memory_order_relaxed) != nullptr)
+      place.store(nullptr, std::memory_order_release);
+}
+
+}  // namespace scute::core::interpose

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The program's descriptors of shielded files. Each of them is a descriptor of the view's bytes under the number that the
+// program got when it opened FILE; what the kernel does with it, it does to the view.
+//
+// DESC-1 Behind every open file of a view stands an open file of FILE itself, for locks and for what fstat() says: as many
+//    of these as the program has opened, shared by copies of a descriptor as the kernel would share them.
+// DESC-2 A number counts only if the kernel still has the view behind it: programs that close or replace descriptors by raw
+//    system calls change nothing but the number's meaning.
+#pragma once
+
+#include <cstdint>
+
+namespace scute::core::interpose {
+
+class guarded_file;
+
+// One open() of the program's. Never freed, but used again.
+struct opened_file {
+  guarded_file* file = nullptr;
+  int real = -1;  // of FILE, ours
+  int flags = 0;  // of open()
+  unsigned references = 0;
+};
+
+// The table's entry, or null. Async-signal-safe; costs a load for numbers that are none of ours.
+opened_file* opened_at(int fd) noexcept;
+
+// In a critical section. Takes over `real`; false: no room, errno is set.
+bool enter_descriptor(int fd, guarded_file& file, int real, int flags) noexcept;
+// `to` becomes a copy of what stands behind `fd`, which has an entry.
+void copy_descriptor(opened_file& from, int to) noexcept;
+// What stands behind fd loses a reference; the file is told when nothing is left of the open() (guarded_file::leave).
+void drop_descriptor(int fd) noexcept;
+// In a child of fork().
+void forget_all_descriptors() noexcept;
+
+constexpr int descriptors_max = 1 << 16;
+// The table's entry, whether the kernel still agrees or not.
+opened_file* entry_of(int fd) noexcept;
+
+}  // namespace scute::core::interpose

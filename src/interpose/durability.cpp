@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/durability.hpp"
+
+#include "interpose/guarded_file.hpp"
+#include "interpose/mappings.hpp"
+#include "interpose/thread_flushers.hpp"
+
+namespace scute::core::interpose {
+namespace {
+
+struct window_state {
+  guarded_file* file = nullptr;  // null in a window that was ended early
+  uint32_t number = 0;
+  unsigned depth = 0;
+};
+[[gnu::tls_model("initial-exec")]] thread_local constinit window_state window{};
+
+void commit_window() noexcept {
+  guarded_file* const file = window.file;
+  window.file = nullptr;
+  if (file == nullptr || !file->is_open() || file->number() != window.number) return;
+  if (!file->view().window_end(flusher_of(*file).by)) file->give_up();
+}
+
+// f(file, offset, n) for each part of the range that is in a view. False: its beginning is in none.
+template <class F>
+bool each_part(const void* at, size_t n, F&& f) noexcept {
+  auto from = reinterpret_cast<uintptr_t>(at);
+  const uintptr_t end = from + n;
+  mapped_range range = mappings.find(from);
+  if (range.file == nullptr) return false;
+  while (range.file != nullptr && from < end) {
+    const uintptr_t stop = end < range.end ? end : range.end;
+    // A child's are its parent's affair (GUARD-4).
+    if (range.file->is_open()) f(*range.file, range.offset_of(from), stop - from);
+    from = stop;
+    if (from < end) range = mappings.find(from);
+  }
+  return true;
+}
+
+}  // namespace
+
+bool in_view(const void* at, size_t n) noexcept {
+  if (mappings.empty()) return false;
+  auto from = reinterpret_cast<uintptr_t>(at);
+  const uintptr_t end = from + (n == 0 ? 1 : n);
+  while (from < end) {
+    const mapped_range range = mappings.find(from);
+    if (range.file == nullptr) return false;
+    from = range.end;
+  }
+  return true;
+}
+
+bool flush_lines(const void* at, size_t n) noexcept {
+  return each_part(at, n, [](guarded_file& file, uint64_t offset, uint64_t length) {
+    if (window.file != nullptr && window.file != &file) commit_window();  // DUR-2
+    thread_flusher& mine = flusher_of(file);
+    if (!file.view().flush(mine.by, offset, length)) file.give_up();
+  });
+}
+
+void fence_views() noexcept {
+  for_each_flusher([](thread_flusher& mine) {
+    if (!mine.file->view().fence(mine.by)) mine.file->give_up();
+  });
+}
+
+bool flush_and_fence(const void* at, size_t n) noexcept {
+  if (!flush_lines(at, n)) return false;
+  fence_views();
+  return true;
+}
+
+void begin_window(const void* at) noexcept {
+  if (window.depth++ != 0) return;
+  const mapped_range range = mappings.find(reinterpret_cast<uintptr_t>(at));
+  if (range.file == nullptr || !range.file->is_open()) return;
+  window.file = range.file;
+  window.number = range.file->number();
+  range.file->view().window_begin(flusher_of(*range.file).by);
+}
+
+void end_window() noexcept {
+  if (window.depth == 0 || --window.depth != 0) return;
+  commit_window();
+}
+
+unsigned window_depth() noexcept {
+  return window.depth;
+}
+
+void abandon_windows() noexcept {
+  window.depth = 0;
+  commit_window();
+}
+
+void mask_lines(const void* at, size_t n) noexcept {
+  each_part(at, n, [](guarded_file& file, uint64_t offset, uint64_t length) {
+    file.unflushed().mask(offset, length);
+  });
+}
+
+}  // namespace scute::core::interpose

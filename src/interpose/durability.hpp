@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Flushes, fences and windows of the calling thread, by address: the part that all front ends (libpmem, libpmemobj, instrumented
+// code, scute/shield_view.h) have in common.
+//
+// DUR-1 A flush of a line of a view goes to that view's list; a fence asks every view in which the thread has flushed since its
+//    last fence.
+// DUR-2 A window is one file's. A flush in another file ends it at once, with its commit, and there is none until the
+//    outermost call has returned: a window must not change the order in which two files become durable.
+// DUR-3 A handler that interrupts any of this may flush and fence: its flushes are recorded; a fence that comes in the middle of another
+//    one's commit is done when that is over, before the interrupted call returns.
+// DUR-4 A commit that fails leaves nothing to go on with: the program has been told that stores are durable as soon as its
+//    fence returns, and there is no way to say that they are not. The process is ended (SIGABRT), as by a failing medium.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace scute::core::interpose {
+
+// All of [at, at + n) is mapped from views.
+bool in_view(const void* at, size_t n) noexcept;
+
+// False: `at` is in no view, and nothing was done.
+bool flush_lines(const void* at, size_t n) noexcept;
+void fence_views() noexcept;
+// clflush
+bool flush_and_fence(const void* at, size_t n) noexcept;
+
+// Of the file that is mapped at `at`; nothing if it is none of ours. They nest.
+void begin_window(const void* at) noexcept;
+void end_window() noexcept;
+unsigned window_depth() noexcept;
+// Ends them all, with a commit.
+void abandon_windows() noexcept;
+
+// Lines that nobody ever flushes, by design: the audit does not count them.
+void mask_lines(const void* at, size_t n) noexcept;
+
+}  // namespace scute::core::interpose

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/guarded_file.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/failure.hpp"
+#include "holder/growth.hpp"
+#include "holder/settlement.hpp"
+#include "interpose/complaint.hpp"
+#include "interpose/descriptors.hpp"
+#include "interpose/holder_link.hpp"
+#include "interpose/mappings.hpp"
+#include "interpose/next_calls.hpp"
+#include "interpose/own_descriptors.hpp"
+#include "interpose/settings.hpp"
+#include "view/line_copy.hpp"
+
+namespace scute::core::interpose {
+namespace {
+
+std::atomic<guarded_file*> all{nullptr};
+uint32_t numbers_taken = 0;
+
+}  // namespace
+
+guarded_file* guarded_file::first() noexcept {
+  return all.load(std::memory_order_acquire);
+}
+
+guarded_file* guarded_file::find(const file_identity& id) noexcept {
+  for (guarded_file* f = first(); f != nullptr; f = f->next())
+    if (f->is_open() && f->id_ == id) return f;
+  return nullptr;
+}
+
+guarded_file& guarded_file::unused() {
+  for (guarded_file* f = first(); f != nullptr; f = f->next())
+    if (!f->is_open() && f->references_ == 0) return *f;
+  auto* const f = new guarded_file;
+  f->next_ = first();
+  all.store(f, std::memory_order_release);
+  return *f;
+}
+
+guarded_file& guarded_file::open(const std::string& path, const file_identity& id) {
+  if (!view::line_copy_whole())
+    throw failure(
+        SCUTE_E_UNSUPPORTED,
+        "this processor cannot load a line of 64 bytes at once (AVX-512), which a view needs");
+  claim_file(path, id.device, id.inode);
+  auto pool = std::make_unique<holder::pool_backing>(path);
+  const view::region_shape shape = view::file_view::shape_for(*pool, pool->capacity());
+  holder::view_memory memory = holder::view_memory::make(shape, pool->size());
+  remember_own(memory.head());
+  remember_own(memory.bytes());
+  guarded_file& f = unused();
+  f.unflushed_.reset();
+  view::view_parts parts;
+  parts.control = memory.control();
+  parts.bytes = memory.bytes_at();
+  parts.medium = pool.get();
+  parts.sink = &f.unflushed_;
+  auto view = std::make_unique<view::file_view>(parts);
+  if (!view->load()) throw failure(SCUTE_E_CORRUPT, "cannot read it: " + pool->why());
+  struct stat s{};
+  if (next::fstat(memory.bytes(), &s) != 0) throw_errno("look at the view", errno);
+  const uint32_t number = ++numbers_taken;
+  hand_over_view(number, path, id.device, id.inode, memory.head(), memory.bytes());  // GUARD-3
+  f.path_ = path;
+  f.id_ = id;
+  f.bytes_id_ = identity_of(s);
+  f.pool_ = std::move(pool);
+  f.memory_.emplace(std::move(memory));
+  f.view_ = std::move(view);
+  f.references_ = 1;
+  f.number_.store(number, std::memory_order_release);
+  f.open_.store(true, std::memory_order_release);
+  return f;
+}
+
+void guarded_file::leave() noexcept {
+  if (--references_ == 0 && is_open()) close();
+}
+
+void guarded_file::close() noexcept {
+  scute_shield_counts audit{};
+  const bool done = guarded(path_, [&] {
+                      write_back(0, memory_->length(), view::write_reason::end);
+                      open_.store(false, std::memory_order_release);
+                      count(audit);
+                      pool_->close();
+                    }) == 0;
+  open_.store(false, std::memory_order_release);
+  view_.reset();
+  pool_.reset();
+  forget_own(memory_->head());
+  forget_own(memory_->bytes());
+  memory_.reset();
+  // What could not be written is left to the holder, who tries again.
+  if (done) release_view(number(), audit);
+}
+
+void guarded_file::count(scute_shield_counts& to) const noexcept {
+  holder::copy_counters(view_->counters(), to);
+  to.masked_lines = unflushed_.masked();
+  to.unflushed_lines -= std::min(to.unflushed_lines, to.masked_lines);
+  to.healed = pool_->healed();
+}
+
+int guarded_file::open_bytes(int flags) const noexcept {
+  char link[32];
+  std::snprintf(link, sizeof link, "/proc/self/fd/%d", memory_->bytes());
+  return next::open(link, flags | O_CLOEXEC);
+}
+
+void guarded_file::grow(uint64_t size) {
+  if (size <= view_->size()) return;
+  if (size > pool_->capacity())
+    throw failure(SCUTE_E_NOSPC, "its protection has room for " +
+                                     std::to_string(pool_->capacity()) + " bytes, and not for " +
+                                     std::to_string(size) +
+                                     "; `scute shield adopt --capacity` makes more");
+  if (!holder::grow_view(*view_, *memory_, size))
+    throw failure(SCUTE_E_IO, "cannot make it longer: " + pool_->why());
+}
+
+void guarded_file::write_back(uint64_t offset, uint64_t n, view::write_reason why) {
+  if (const uint64_t length = memory_->length(); length > view_->size()) grow(length);
+  const uint64_t size = view_->size();
+  if (offset >= size) return;
+  if (why != view::write_reason::sync && !asked().keep_unflushed) return;
+  if (!view_->write_back(nullptr, offset, std::min(n, size - offset), why))
+    throw failure(SCUTE_E_IO, "cannot write what has changed: " + pool_->why());
+}
+
+void guarded_file::give_up() noexcept {
+  complain(path_, "a commit has failed, so the program cannot go on: " + pool_->why());
+  std::abort();
+}
+
+// GUARD-4. Its descriptors stay descriptors of the view. The objects of the parent stay where they are; nothing of them is used.
+void guarded_file::become_child() noexcept {
+  for (guarded_file* f = first(); f != nullptr; f = f->next()) {
+    if (!f->is_open()) continue;
+    f->open_.store(false, std::memory_order_release);
+    f->references_ = ~0u / 2;  // never used again
+    static_cast<void>(f->view_.release());
+    static_cast<void>(f->pool_.release());
+  }
+  forget_all_descriptors();
+  mappings.for_each([](const mapped_range& r) {
+    ::mprotect(reinterpret_cast<void*>(r.begin), r.end - r.begin, PROT_READ);
+  });
+}
+
+}  // namespace scute::core::interpose

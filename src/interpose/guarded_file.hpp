@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A shielded file that this process has open: its pool, its view, and who still uses it.
+//
+// GUARD-1 The program gets descriptors of the view's bytes only, and mappings of them (SHIELD-7).
+// GUARD-2 The pool is open as long as the program has a descriptor or a shared mapping of the file; when the last one goes, all that
+//    differs is written, the pool is closed, and other processes may have the file.
+// GUARD-3 The holder has both memory files before the program has anything of the view (WIRE-2).
+// GUARD-4 A child of fork() has what its parent mapped, to read; what it flushes, fences or syncs is its parent's affair. To use
+//    the file itself it opens it again, when its parent has closed it.
+// GUARD-5 These objects are never freed, but used again: a handler that looks one up has something to look at.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "holder/pool_backing.hpp"
+#include "holder/view_memory.hpp"
+#include "interpose/unflushed_lines.hpp"
+#include "scute/shield_run.h"
+#include "view/file_view.hpp"
+
+namespace scute::core::interpose {
+
+struct file_identity {
+  uint64_t device = 0, inode = 0;
+  bool operator==(const file_identity&) const = default;
+};
+inline file_identity identity_of(const struct stat& s) noexcept {
+  return {s.st_dev, s.st_ino};
+}
+
+class guarded_file {
+ public:
+  // Async-signal-safe.
+  static guarded_file* find(const file_identity& id) noexcept;
+  static guarded_file* first() noexcept;
+  guarded_file* next() const noexcept { return next_; }
+
+  // In a critical section, this and what follows. It gets one reference. Throws failure.
+  static guarded_file& open(const std::string& path, const file_identity& id);
+  void enter() noexcept { ++references_; }
+  void leave() noexcept;
+  // Writes and closes, whoever still uses it.
+  void close() noexcept;
+  static void become_child() noexcept;
+
+  bool is_open() const noexcept { return open_.load(std::memory_order_acquire); }
+  // Of this opening; no two have the same.
+  uint32_t number() const noexcept { return number_.load(std::memory_order_acquire); }
+  const std::string& path() const noexcept { return path_; }
+  view::file_view& view() noexcept { return *view_; }
+  bool is_bytes(const struct stat& s) const noexcept { return identity_of(s) == bytes_id_; }
+
+  // A new open file of the view's bytes, close-on-exec; -1 with errno.
+  int open_bytes(int flags) const noexcept;
+  uint64_t size() const noexcept { return view_->size(); }
+  uint64_t capacity() const noexcept { return pool_->capacity(); }
+  // Throws failure.
+  void grow(uint64_t size);
+  // Writes what differs, and what write(2) has appended. Throws failure.
+  void write_back(uint64_t offset, uint64_t n, view::write_reason why);
+
+  void count(scute_shield_counts& to) const noexcept;
+
+  // DUR-4: a commit has failed.
+  [[noreturn]] void give_up() noexcept;
+  unflushed_lines& unflushed() noexcept { return unflushed_; }
+
+ private:
+  guarded_file() = default;
+  static guarded_file& unused();
+
+  std::string path_;
+  file_identity id_, bytes_id_;
+  std::unique_ptr<holder::pool_backing> pool_;
+  std::optional<holder::view_memory> memory_;
+  std::unique_ptr<view::file_view> view_;
+  unflushed_lines unflushed_;
+  std::atomic<uint32_t> number_{0};
+  std::atomic<bool> open_{false};
+  unsigned references_ = 0;
+  guarded_file* next_ = nullptr;
+};
+
+}  // namespace scute::core::interpose

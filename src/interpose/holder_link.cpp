@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/holder_link.hpp"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "holder/wire.hpp"
+#include "interpose/complaint.hpp"
+#include "interpose/own_descriptors.hpp"
+#include "interpose/settings.hpp"
+
+namespace scute::core::interpose {
+namespace {
+
+int link = -1;
+bool lost = false;
+
+bool ask(holder::packet& p, const int* descriptors, size_t count) noexcept {
+  holder::packet reply;
+  size_t none = 0;
+  if (holder::send_packet(link, p, descriptors, count) &&
+      holder::receive_packet(link, reply, nullptr, none))
+    return reply.value == 0;
+  close_own(link);
+  link = -1;
+  lost = true;
+  complain("the shield",
+           "the holder of this program's views is gone; a kill of the program is now what a power "
+           "failure is: it keeps what was flushed");
+  return false;
+}
+
+bool connected() noexcept {
+  if (link >= 0) return true;
+  if (lost || asked().holder.empty()) return false;
+  lost = true;
+  const holder::address a = holder::abstract_address(asked().holder);
+  const int fd = a.length != 0 ? ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0) : -1;
+  if (fd < 0) return false;
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(a.bytes), a.length) == 0) link = keep_own(fd);
+  ::close(fd);
+  if (link < 0) return false;
+  lost = false;
+  holder::packet hello;
+  return ask(hello, nullptr, 0);
+}
+
+void name(holder::packet& p, const std::string& path, uint64_t device, uint64_t inode) noexcept {
+  p.device = device;
+  p.inode = inode;
+  p.path_length = static_cast<uint32_t>(std::min(path.size(), sizeof p.path - 1));
+  std::memcpy(p.path, path.data(), p.path_length);
+}
+
+}  // namespace
+
+void claim_file(const std::string& path, uint64_t device, uint64_t inode) noexcept {
+  if (!connected()) return;
+  holder::packet p;
+  p.kind = holder::question::claim;
+  name(p, path, device, inode);
+  ask(p, nullptr, 0);
+}
+
+bool hand_over_view(uint32_t number, const std::string& path, uint64_t device, uint64_t inode,
+                    int head, int bytes) noexcept {
+  if (!connected()) return false;
+  holder::packet p;
+  p.kind = holder::question::hold;
+  p.view = number;
+  name(p, path, device, inode);
+  const int both[2] = {head, bytes};
+  return ask(p, both, 2);
+}
+
+void release_view(uint32_t number, const scute_shield_counts& audit) noexcept {
+  if (link < 0) return;
+  holder::packet p;
+  p.kind = holder::question::release;
+  p.view = number;
+  p.audit = audit;
+  ask(p, nullptr, 0);
+}
+
+void close_link_in_child() noexcept {
+  close_own(link);
+  link = -1;
+  lost = false;
+}
+
+}  // namespace scute::core::interpose

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The connection to the holder (holder/wire.hpp). Without a holder, and after it has died, everything works but what only a holder
+// can do: keep a view over the death of its program.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "scute/shield_run.h"
+
+namespace scute::core::interpose {
+
+// In a critical section, all of them.
+
+// The holder has settled what ended programs have left of the file.
+void claim_file(const std::string& path, uint64_t device, uint64_t inode) noexcept;
+// False: nobody holds it.
+bool hand_over_view(uint32_t number, const std::string& path, uint64_t device, uint64_t inode,
+                    int head, int bytes) noexcept;
+void release_view(uint32_t number, const scute_shield_counts& audit) noexcept;
+
+void close_link_in_child() noexcept;
+
+}  // namespace scute::core::interpose

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What instrumented code tells (scute/shield_hooks.h).
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+
+#include "interpose/critical.hpp"
+#include "interpose/durability.hpp"
+#include "interpose/hook_gates.hpp"
+#include "interpose/mappings.hpp"
+#include "scute/shield_hooks.h"
+
+namespace scute::core::interpose {
+namespace {
+
+constexpr size_t images_max = 1024;
+std::array<scute_shield_gate*, images_max> gates{};
+size_t gate_count = 0;
+uint64_t low = ~uint64_t{0}, high = 0;
+
+void tell(scute_shield_gate& gate) noexcept {
+  std::atomic_ref(gate.low).store(low, std::memory_order_relaxed);
+  std::atomic_ref(gate.high).store(high, std::memory_order_release);
+}
+
+int flush(const void* at, scute_shield_flush_kind kind, const scute_shield_site*) {
+  const int keep = errno;
+  const auto line = reinterpret_cast<uintptr_t>(at) & ~uintptr_t{63};
+  const bool ours = kind == SCUTE_SHIELD_CLFLUSH
+                        ? flush_and_fence(reinterpret_cast<const void*>(line), 64)
+                        : flush_lines(reinterpret_cast<const void*>(line), 64);
+  errno = keep;
+  return ours;
+}
+
+void fence(scute_shield_fence_kind, const scute_shield_site*) {
+  const int keep = errno;
+  fence_views();
+  errno = keep;
+}
+
+void stream(const void* at, size_t n, const scute_shield_site*) {
+  const int keep = errno;
+  flush_lines(at, n);
+  errno = keep;
+}
+
+void attach(scute_shield_gate* gate) {
+  const critical now;
+  if (gate_count < images_max) gates[gate_count++] = gate;
+  tell(*gate);
+}
+
+void detach(scute_shield_gate* gate) {
+  const critical now;
+  const auto end = gates.begin() + static_cast<ptrdiff_t>(gate_count);
+  const auto found = std::find(gates.begin(), end, gate);
+  if (found == end) return;
+  *found = gates[--gate_count];
+}
+
+constexpr scute_shield_hooks table{SCUTE_SHIELD_HOOKS_VERSION,
+                                   sizeof(scute_shield_hooks),
+                                   0,
+                                   &flush,
+                                   &fence,
+                                   &stream,
+                                   nullptr,
+                                   nullptr,
+                                   &attach,
+                                   &detach};
+
+}  // namespace
+
+// The bounds only widen: an image that looks at them while they change is told too much, and never too little.
+void open_gates() noexcept {
+  low = std::min<uint64_t>(low, mappings.lowest());
+  high = std::max<uint64_t>(high, mappings.highest());
+  for (size_t i = 0; i < gate_count; ++i) tell(*gates[i]);
+}
+
+}  // namespace scute::core::interpose
+
+extern "C" [[gnu::visibility("default")]] const scute_shield_hooks* scute_shield_hooks_get(void) {
+  return &scute::core::interpose::table;
+}

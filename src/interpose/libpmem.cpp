@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// libpmem's calls. What is in a view is flushed and fenced there; all else is libpmem's own affair.
+#include <sys/types.h>
+
+#include <cstring>
+
+#include "interpose/durability.hpp"
+#include "interpose/guarded_file.hpp"
+#include "interpose/mappings.hpp"
+#include "interpose/next_call.hpp"
+
+using namespace scute::core::interpose;
+
+namespace {
+
+// libpmem.h, which need not be there to build this.
+constexpr unsigned PMEM_F_MEM_NODRAIN = 1, PMEM_F_MEM_NOFLUSH = 32;
+
+constexpr const char* library = "libpmem.so.1";
+constinit next_call<void(const void*, size_t)> next_persist{"pmem_persist", library};
+constinit next_call<void(const void*, size_t)> next_flush{"pmem_flush", library};
+constinit next_call<void(const void*, size_t)> next_deep_flush{"pmem_deep_flush", library};
+constinit next_call<int(const void*, size_t)> next_deep_drain{"pmem_deep_drain", library};
+constinit next_call<int(const void*, size_t)> next_deep_persist{"pmem_deep_persist", library};
+constinit next_call<int(const void*, size_t)> next_msync{"pmem_msync", library};
+constinit next_call<void()> next_drain{"pmem_drain", library};
+constinit next_call<int(const void*, size_t)> next_is_pmem{"pmem_is_pmem", library};
+constinit next_call<void*(const char*, size_t, int, mode_t, size_t*, int*)> next_map_file{
+    "pmem_map_file", library};
+constinit next_call<void*(void*, const void*, size_t, unsigned)> next_memmove{"pmem_memmove",
+                                                                              library};
+constinit next_call<void*(void*, const void*, size_t, unsigned)> next_memcpy{"pmem_memcpy",
+                                                                             library};
+constinit next_call<void*(void*, int, size_t, unsigned)> next_memset{"pmem_memset", library};
+
+void after_store(void* at, size_t n, unsigned flags) noexcept {
+  if ((flags & PMEM_F_MEM_NOFLUSH) != 0) return;
+  flush_lines(at, n);
+  if ((flags & PMEM_F_MEM_NODRAIN) == 0) fence_views();
+}
+
+void* moved(const next_call<void*(void*, const void*, size_t, unsigned)>& next, void* to,
+            const void* from, size_t n, unsigned flags) noexcept {
+  if (!in_view(to, n)) return next(to, from, n, flags);
+  std::memmove(to, from, n);
+  after_store(to, n, flags);
+  return to;
+}
+
+void* filled(void* to, int byte, size_t n, unsigned flags) noexcept {
+  if (!in_view(to, n)) return next_memset(to, byte, n, flags);
+  std::memset(to, byte, n);
+  after_store(to, n, flags);
+  return to;
+}
+
+// What the process has streamed or flushed outside of views.
+void drain_rest() noexcept {
+  if (next_drain.get() != nullptr) next_drain();
+}
+
+}  // namespace
+
+SCUTE_INTERPOSED(void, pmem_flush, (const void* at, size_t n)) {
+  if (!flush_lines(at, n)) next_flush(at, n);
+}
+SCUTE_INTERPOSED(void, pmem_drain, ()) {
+  fence_views();
+  drain_rest();
+}
+SCUTE_INTERPOSED(void, pmem_persist, (const void* at, size_t n)) {
+  if (!flush_lines(at, n)) return next_persist(at, n);
+  fence_views();
+}
+SCUTE_INTERPOSED(int, pmem_msync, (const void* at, size_t n)) {
+  if (!flush_lines(at, n)) return next_msync(at, n);
+  fence_views();
+  return 0;
+}
+SCUTE_INTERPOSED(void, pmem_deep_flush, (const void* at, size_t n)) {
+  if (!flush_lines(at, n)) next_deep_flush(at, n);
+}
+SCUTE_INTERPOSED(int, pmem_deep_drain, (const void* at, size_t n)) {
+  if (!in_view(at, n)) return next_deep_drain(at, n);
+  fence_views();
+  return 0;
+}
+SCUTE_INTERPOSED(int, pmem_deep_persist, (const void* at, size_t n)) {
+  if (!flush_lines(at, n)) return next_deep_persist(at, n);
+  fence_views();
+  return 0;
+}
+// Flushes are enough, and must be used: that is how the shield hears of what is to be durable.
+SCUTE_INTERPOSED(int, pmem_is_pmem, (const void* at, size_t n)) {
+  return in_view(at, n) ? 1 : next_is_pmem(at, n);
+}
+SCUTE_INTERPOSED(void*, pmem_map_file,
+                 (const char* path, size_t n, int flags, mode_t mode, size_t* length,
+                  int* is_pmem)) {
+  size_t mapped = 0;
+  void* const at = next_map_file(path, n, flags, mode, &mapped, is_pmem);
+  if (length != nullptr) *length = mapped;
+  if (at != nullptr && is_pmem != nullptr && in_view(at, mapped)) *is_pmem = 1;
+  return at;
+}
+
+SCUTE_INTERPOSED(void*, pmem_memmove, (void* to, const void* from, size_t n, unsigned flags)) {
+  return moved(next_memmove, to, from, n, flags);
+}
+SCUTE_INTERPOSED(void*, pmem_memcpy, (void* to, const void* from, size_t n, unsigned flags)) {
+  return moved(next_memcpy, to, from, n, flags);
+}
+SCUTE_INTERPOSED(void*, pmem_memset, (void* to, int byte, size_t n, unsigned flags)) {
+  return filled(to, byte, n, flags);
+}
+SCUTE_INTERPOSED(void*, pmem_memmove_persist, (void* to, const void* from, size_t n)) {
+  return moved(next_memmove, to, from, n, 0);
+}
+SCUTE_INTERPOSED(void*, pmem_memcpy_persist, (void* to, const void* from, size_t n)) {
+  return moved(next_memcpy, to, from, n, 0);
+}
+SCUTE_INTERPOSED(void*, pmem_memset_persist, (void* to, int byte, size_t n)) {
+  return filled(to, byte, n, 0);
+}
+SCUTE_INTERPOSED(void*, pmem_memmove_nodrain, (void* to, const void* from, size_t n)) {
+  return moved(next_memmove, to, from, n, PMEM_F_MEM_NODRAIN);
+}
+SCUTE_INTERPOSED(void*, pmem_memcpy_nodrain, (void* to, const void* from, size_t n)) {
+  return moved(next_memcpy, to, from, n, PMEM_F_MEM_NODRAIN);
+}
+SCUTE_INTERPOSED(void*, pmem_memset_nodrain, (void* to, int byte, size_t n)) {
+  return filled(to, byte, n, PMEM_F_MEM_NODRAIN);
+}

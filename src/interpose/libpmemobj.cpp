@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Windows around libpmemobj's transactions and atomic calls: between their first fence and their last nothing that the program has
+// asked for is half done as far as it can tell, so one commit at the end does.
+//
+// OBJ-1 A transaction's window is open while pmemobj_tx_stage() says so, whatever way it came about: calls are not counted, for
+//    an abort leaves by longjmp().
+// OBJ-2 An outermost transaction begins with no window open: what a call has left that did not return ends with its commit.
+#include <sys/types.h>
+
+#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
+#include <cwchar>
+
+#include "interpose/durability.hpp"
+#include "interpose/next_call.hpp"
+
+using namespace scute::core::interpose;
+
+namespace {
+
+constexpr const char* library = "libpmemobj.so.1";
+
+// As libpmemobj has them.
+struct pool;
+struct oid {
+  uint64_t pool, offset;
+};
+struct action;
+using constructor = int (*)(pool*, void*, void*);
+constexpr int no_stage = 0;
+
+constinit next_call<int()> next_stage{"pmemobj_tx_stage", library};
+constinit next_call<pool*(oid)> next_pool_by_oid{"pmemobj_pool_by_oid", library};
+
+// Whether this thread has a transaction's window.
+[[gnu::tls_model("initial-exec")]] thread_local constinit bool in_transaction = false;
+
+// OBJ-1
+void follow_stage(const void* pool_or_null) noexcept {
+  const bool now = next_stage() != no_stage;
+  if (now == in_transaction) return;
+  in_transaction = now;
+  if (!now) return end_window();
+  if (window_depth() != 0) abandon_windows();  // of a call that has not returned (OBJ-2)
+  begin_window(pool_or_null);
+}
+
+class window {
+ public:
+  explicit window(const void* at) noexcept { begin_window(at); }
+  ~window() { end_window(); }
+  window(const window&) = delete;
+  window& operator=(const window&) = delete;
+};
+
+}  // namespace
+
+// A call whose fences become one commit at its end. The pool is where it is mapped.
+#define SCUTE_IN_WINDOW(type, name, types, parameters, arguments) \
+  namespace {                                                     \
+  constinit next_call<type types> next_##name{#name, library};    \
+  }                                                               \
+  SCUTE_INTERPOSED(type, name, parameters) {                      \
+    const window w(p);                                            \
+    return next_##name arguments;                                 \
+  }
+
+SCUTE_IN_WINDOW(int, pmemobj_alloc, (pool*, oid*, size_t, uint64_t, constructor, void*),
+                (pool * p, oid* to, size_t n, uint64_t type, constructor c, void* arg),
+                (p, to, n, type, c, arg))
+SCUTE_IN_WINDOW(int, pmemobj_xalloc, (pool*, oid*, size_t, uint64_t, uint64_t, constructor, void*),
+                (pool * p, oid* to, size_t n, uint64_t type, uint64_t flags, constructor c,
+                 void* arg),
+                (p, to, n, type, flags, c, arg))
+SCUTE_IN_WINDOW(int, pmemobj_zalloc, (pool*, oid*, size_t, uint64_t),
+                (pool * p, oid* to, size_t n, uint64_t type), (p, to, n, type))
+SCUTE_IN_WINDOW(int, pmemobj_realloc, (pool*, oid*, size_t, uint64_t),
+                (pool * p, oid* to, size_t n, uint64_t type), (p, to, n, type))
+SCUTE_IN_WINDOW(int, pmemobj_zrealloc, (pool*, oid*, size_t, uint64_t),
+                (pool * p, oid* to, size_t n, uint64_t type), (p, to, n, type))
+SCUTE_IN_WINDOW(int, pmemobj_strdup, (pool*, oid*, const char*, uint64_t),
+                (pool * p, oid* to, const char* s, uint64_t type), (p, to, s, type))
+SCUTE_IN_WINDOW(int, pmemobj_wcsdup, (pool*, oid*, const wchar_t*, uint64_t),
+                (pool * p, oid* to, const wchar_t* s, uint64_t type), (p, to, s, type))
+SCUTE_IN_WINDOW(int, pmemobj_defrag, (pool*, oid**, size_t, void*),
+                (pool * p, oid** all, size_t n, void* result), (p, all, n, result))
+SCUTE_IN_WINDOW(int, pmemobj_list_insert, (pool*, size_t, void*, oid, int, oid),
+                (pool * p, size_t at, void* head, oid to, int before, oid what),
+                (p, at, head, to, before, what))
+SCUTE_IN_WINDOW(oid, pmemobj_list_insert_new,
+                (pool*, size_t, void*, oid, int, size_t, uint64_t, constructor, void*),
+                (pool * p, size_t at, void* head, oid to, int before, size_t n, uint64_t type,
+                 constructor c, void* arg),
+                (p, at, head, to, before, n, type, c, arg))
+SCUTE_IN_WINDOW(int, pmemobj_list_remove, (pool*, size_t, void*, oid, int),
+                (pool * p, size_t at, void* head, oid what, int and_free),
+                (p, at, head, what, and_free))
+SCUTE_IN_WINDOW(int, pmemobj_list_move, (pool*, size_t, void*, size_t, void*, oid, int, oid),
+                (pool * p, size_t from_at, void* from, size_t to_at, void* to, oid where,
+                 int before, oid what),
+                (p, from_at, from, to_at, to, where, before, what))
+SCUTE_IN_WINDOW(oid, pmemobj_root, (pool*, size_t), (pool * p, size_t n), (p, n))
+SCUTE_IN_WINDOW(oid, pmemobj_root_construct, (pool*, size_t, constructor, void*),
+                (pool * p, size_t n, constructor c, void* arg), (p, n, c, arg))
+SCUTE_IN_WINDOW(int, pmemobj_publish, (pool*, action*, size_t), (pool * p, action* all, size_t n),
+                (p, all, n))
+
+namespace {
+constinit next_call<void(oid*)> next_free{"pmemobj_free", library};
+}
+SCUTE_INTERPOSED(void, pmemobj_free, (oid * what)) {
+  const bool is_object = what != nullptr && what->offset != 0;
+  const window w(is_object ? next_pool_by_oid(*what) : nullptr);
+  next_free(what);
+}
+
+// ---- transactions ---------------------------------------------------------------------------------
+
+namespace {
+
+// Pairs of what follows and the thing itself, until there is nothing; there is no form of the call that takes them as a list.
+enum tx_parameter : int { tx_nothing, tx_mutex, tx_rwlock, tx_callback };
+constexpr size_t words_max = 24;
+
+constinit next_call<int(pool*, void*, ...)> next_tx_begin{"pmemobj_tx_begin", library};
+constinit next_call<int()> next_tx_end{"pmemobj_tx_end", library};
+constinit next_call<int(int, void*)> next_tx_lock{"pmemobj_tx_lock", library};
+constinit next_call<int(int, void*, uint64_t)> next_tx_xlock{"pmemobj_tx_xlock", library};
+
+constexpr size_t lock_size = 64;
+
+}  // namespace
+
+SCUTE_INTERPOSED(int, pmemobj_tx_begin, (pool * p, void* environment, ...)) {
+  uintptr_t w[words_max] = {};
+  size_t n = 0;
+  va_list more;
+  va_start(more, environment);
+  for (int what = va_arg(more, int); what != tx_nothing && n + 3 < words_max;
+       what = va_arg(more, int)) {
+    w[n++] = static_cast<unsigned>(what);
+    w[n++] = va_arg(more, uintptr_t);
+    if (what == tx_callback) w[n++] = va_arg(more, uintptr_t);
+    if (what == tx_mutex || what == tx_rwlock)
+      mask_lines(reinterpret_cast<const void*>(w[n - 1]), lock_size);
+  }
+  va_end(more);
+  const int result =
+      next_tx_begin(p, environment, w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9],
+                    w[10], w[11], w[12], w[13], w[14], w[15], w[16], w[17], w[18], w[19], w[20],
+                    w[21], w[22], w[23], uintptr_t{tx_nothing});
+  follow_stage(p);
+  return result;
+}
+
+SCUTE_INTERPOSED(int, pmemobj_tx_end, ()) {
+  const int result = next_tx_end();
+  follow_stage(nullptr);
+  return result;
+}
+
+SCUTE_INTERPOSED(int, pmemobj_tx_lock, (int kind, void* lock)) {
+  mask_lines(lock, lock_size);
+  return next_tx_lock(kind, lock);
+}
+SCUTE_INTERPOSED(int, pmemobj_tx_xlock, (int kind, void* lock, uint64_t flags)) {
+  mask_lines(lock, lock_size);
+  return next_tx_xlock(kind, lock, flags);
+}
+
+// ---- locks ----------------------------------------------------------------------------------------
+
+// They lie in the pool, are stored to and never flushed: a word of theirs says in which run of the program they were made.
+#define SCUTE_LOCK(name, types, parameters, arguments)        \
+  namespace {                                                 \
+  constinit next_call<int types> next_##name{#name, library}; \
+  }                                                           \
+  SCUTE_INTERPOSED(int, name, parameters) {                   \
+    mask_lines(lock, lock_size);                              \
+    return next_##name arguments;                             \
+  }
+
+SCUTE_LOCK(pmemobj_mutex_lock, (pool*, void*), (pool * p, void* lock), (p, lock))
+SCUTE_LOCK(pmemobj_mutex_trylock, (pool*, void*), (pool * p, void* lock), (p, lock))
+SCUTE_LOCK(pmemobj_rwlock_rdlock, (pool*, void*), (pool * p, void* lock), (p, lock))
+SCUTE_LOCK(pmemobj_rwlock_wrlock, (pool*, void*), (pool * p, void* lock), (p, lock))
+SCUTE_LOCK(pmemobj_rwlock_tryrdlock, (pool*, void*), (pool * p, void* lock), (p, lock))
+SCUTE_LOCK(pmemobj_rwlock_trywrlock, (pool*, void*), (pool * p, void* lock), (p, lock))
+SCUTE_LOCK(pmemobj_cond_broadcast, (pool*, void*), (pool * p, void* lock), (p, lock))
+SCUTE_LOCK(pmemobj_cond_signal, (pool*, void*), (pool * p, void* lock), (p, lock))
+SCUTE_LOCK(pmemobj_mutex_timedlock, (pool*, void*, const void*),
+           (pool * p, void* lock, const void* until), (p, lock, until))
+SCUTE_LOCK(pmemobj_rwlock_timedrdlock, (pool*, void*, const void*),
+           (pool * p, void* lock, const void* until), (p, lock, until))
+SCUTE_LOCK(pmemobj_rwlock_timedwrlock, (pool*, void*, const void*),
+           (pool * p, void* lock, const void* until), (p, lock, until))
+SCUTE_LOCK(pmemobj_cond_wait, (pool*, void*, void*), (pool * p, void* lock, void* mutex),
+           (p, lock, mutex))
+SCUTE_LOCK(pmemobj_cond_timedwait, (pool*, void*, void*, const void*),
+           (pool * p, void* lock, void* mutex, const void* until), (p, lock, mutex, until))

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The function that a program would have called without us: the next one of that name. Looked up when it is first
+// used and, for all that a signal handler may call, before main() (look_up_early in next_calls.cpp).
+#pragma once
+
+#include <dlfcn.h>
+
+#include <atomic>
+
+namespace scute::core::interpose {
+
+template <class F>
+class next_call {
+ public:
+  // library: where it is looked for if no library that everybody sees has it (one that was opened as a plug-in).
+  consteval explicit next_call(const char* name, const char* library = nullptr)
+      : name_(name), library_(library) {}
+
+  F* get() const noexcept {
+    F* f = at_.load(std::memory_order_relaxed);
+    return f != nullptr ? f : find();
+  }
+  template <class... A>
+  auto operator()(A... a) const {
+    return get()(a...);
+  }
+
+ private:
+  F* find() const noexcept {
+    void* f = ::dlsym(RTLD_NEXT, name_);
+    if (f == nullptr && library_ != nullptr) {
+      // It is in the process already, or nobody could have called it; the handle keeps it there.
+      void* const handle = ::dlopen(library_, RTLD_LAZY | RTLD_NOLOAD);
+      if (handle != nullptr) f = ::dlsym(handle, name_);
+    }
+    at_.store(reinterpret_cast<F*>(f), std::memory_order_relaxed);
+    return reinterpret_cast<F*>(f);
+  }
+
+  const char* name_;
+  const char* library_;
+  mutable std::atomic<F*> at_{nullptr};
+};
+
+}  // namespace scute::core::interpose
+
+// SCUTE_INTERPOSED(int, close, (int fd)) { ... }: the function that programs call by that name. Its name in C++ is another,
+// so that it need not agree with what the C library's headers say about exceptions and attributes, and so that no
+// other file calls it by mistake.
+#define SCUTE_INTERPOSED(type, name, parameters)                                              \
+  extern "C" [[gnu::visibility("default")]] type interposed_##name parameters __asm__(#name); \
+  extern "C" type interposed_##name parameters
+// A second name of the same function.
+#define SCUTE_INTERPOSED_ALIAS(type, second, name, parameters) \
+  extern "C" [[gnu::visibility("default"),                     \
+               gnu::alias(#name)]] type interposed_##second parameters __asm__(#second)

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/next_calls.hpp"
+
+namespace scute::core::interpose::next {
+
+void look_up_early() noexcept {
+#define SCUTE_NEXT(name, ...) name.get();
+#include "interpose/next_calls.inc"
+#undef SCUTE_NEXT
+}
+
+}  // namespace scute::core::interpose::next

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Descriptors that the runtime and the core have for themselves: of the pools, of the views, of the link to the holder.
+// Programs close what they do not know (daemons close everything); these they cannot.
+#pragma once
+
+namespace scute::core::interpose {
+
+// Async-signal-safe, all of them. Numbers beyond the table are not remembered, and not protected.
+void remember_own(int fd) noexcept;
+void forget_own(int fd) noexcept;
+bool is_own(int fd) noexcept;
+// A child has none: what was its parent's is closed there, or was never the child's.
+void forget_all_own() noexcept;
+
+// A copy of fd with a high number, close-on-exec, remembered. -1 with errno.
+int keep_own(int fd) noexcept;
+void close_own(int fd) noexcept;
+
+}  // namespace scute::core::interpose

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the environment asks of the runtime (holder/wire.hpp has the names).
+#pragma once
+
+#include <string>
+
+namespace scute::core::interpose {
+
+struct settings {
+  bool windows = true;
+  bool keep_unflushed = true;
+  std::string allowed;  // objects with inline flushes
+  std::string holder;   // empty: nobody holds our views
+};
+
+// As they were when the process began.
+const settings& asked();
+
+}  // namespace scute::core::interpose

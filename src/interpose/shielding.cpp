@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/shielding.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "interpose/complaint.hpp"
+#include "interpose/critical.hpp"
+#include "interpose/descriptors.hpp"
+#include "interpose/guarded_file.hpp"
+#include "interpose/next_calls.hpp"
+#include "interpose/own_descriptors.hpp"
+
+namespace scute::core::interpose {
+namespace {
+
+// Without memory from the heap: every open() of a program comes here.
+bool path_of(int fd, char (&path)[4096 + 16]) noexcept {
+  char link[32];
+  std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  const ssize_t n = ::readlink(link, path, 4096);
+  if (n <= 0 || n >= 4096 || path[0] != '/') return false;
+  path[n] = 0;
+  return true;
+}
+
+bool has_sidecar(const char* path) noexcept {
+  constexpr char suffix[] = ".scute";
+  char sidecar[4096 + 16];
+  const size_t n = std::strlen(path);
+  std::memcpy(sidecar, path, n);
+  std::memcpy(sidecar + n, suffix, sizeof suffix);
+  return ::access(sidecar, F_OK) == 0;
+}
+
+void become_view(int fd, int flags, guarded_file& file) {
+  const int real = keep_own(fd);
+  if (real < 0) throw_errno("open " + file.path() + " once more", errno);
+  constexpr int kept = O_ACCMODE | O_APPEND | O_NONBLOCK | O_NOATIME;
+  const int bytes = file.open_bytes((flags & kept) | O_CLOEXEC);
+  if (bytes < 0) {
+    const int why = errno;
+    close_own(real);
+    throw_errno("open the view of " + file.path(), why);
+  }
+  const bool done =
+      next::dup3(bytes, fd, O_CLOEXEC) >= 0 && enter_descriptor(fd, file, real, flags);
+  const int why = errno;
+  next::close(bytes);
+  if (done) return;
+  close_own(real);
+  throw_errno("open the view of " + file.path(), why);
+}
+
+bool shield(int fd, int flags, const char* path, const file_identity& id) noexcept {
+  const critical now;
+  const int result = guarded(path, [&] {
+    guarded_file* file = guarded_file::find(id);
+    if (file != nullptr)
+      file->enter();
+    else
+      file = &guarded_file::open(path, id);
+    try {
+      become_view(fd, flags, *file);
+    } catch (...) {
+      file->leave();
+      throw;
+    }
+  });
+  return result == 0;
+}
+
+}  // namespace
+
+bool shield_descriptor(int fd, int flags) noexcept {
+  if ((flags & (O_PATH | O_DIRECTORY)) != 0) return true;
+  const int keep = errno;
+  struct stat s{};
+  char path[4096 + 16];
+  const bool candidate = next::fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && path_of(fd, path);
+  if (!candidate || (!has_sidecar(path) && guarded_file::find(identity_of(s)) == nullptr)) {
+    errno = keep;
+    return true;
+  }
+  errno = keep;
+  return shield(fd, flags, path, identity_of(s));
+}
+
+int open_as_program(int at, const char* path, int flags, unsigned mode) noexcept {
+  const int fd = next::openat(at, path, flags, mode);
+  if (fd < 0 || shield_descriptor(fd, flags)) return fd;
+  const int why = errno;
+  next::close(fd);
+  errno = why;
+  return -1;
+}
+
+int close_as_program(int fd) noexcept {
+  const critical now;
+  // Its entry first: another thread may get the number as soon as it is free.
+  drop_descriptor(fd);
+  return next::close(fd);
+}
+
+bool is_shielded_at(int at, const char* path) noexcept {
+  const int keep = errno;
+  const int fd = next::openat(at, path, O_PATH | O_CLOEXEC);
+  bool shielded = false;
+  if (fd >= 0) {
+    struct stat s{};
+    char real[4096 + 16];
+    shielded =
+        next::fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && path_of(fd, real) && has_sidecar(real);
+    next::close(fd);
+  }
+  errno = keep;
+  return shielded;
+}
+
+}  // namespace scute::core::interpose

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the calling thread is to each of the views that it has flushed in.
+//
+// FLUSHER-1 A thread's are its own and its handlers': no lock. One is bound to one opening of one file; bound to another it is made anew.
+// FLUSHER-2 A few lie in the thread's static storage; a thread that works with more files at once gets a page for them,
+//    which stays until the process ends.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "interpose/guarded_file.hpp"
+#include "view/flusher.hpp"
+
+namespace scute::core::interpose {
+
+struct thread_flusher {
+  guarded_file* file = nullptr;
+  uint32_t number = 0;
+  view::flusher by;
+
+  bool is_live() const noexcept {
+    return file != nullptr && file->is_open() && file->number() == number;
+  }
+};
+
+struct thread_flushers {
+  static constexpr size_t count = 3;
+  thread_flusher here[count];
+  thread_flushers* more = nullptr;
+};
+static_assert(sizeof(thread_flushers) <= 4096);
+
+thread_flushers& flushers_of_thread() noexcept;
+
+// Async-signal-safe.
+thread_flusher& flusher_of(guarded_file& file) noexcept;
+
+template <class F>
+void for_each_flusher(F&& f) noexcept {
+  for (thread_flushers* block = &flushers_of_thread(); block != nullptr; block = block->more)
+    for (thread_flusher& one : block->here)
+      if (one.is_live()) f(one);
+}
+
+}  // namespace scute::core::interpose

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a program may do to a file, one deed at a time. It knows nothing of the shield: the tests run each deed once on a plain file
+// and once on a shielded one, and compare what it prints and what is in the file afterwards.
+#ifndef ACTOR_H
+#define ACTOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct deed {
+  const char *name;
+  void (*run)(const char *file);
+};
+extern const struct deed memory_deeds[], descriptor_deeds[], transfer_deeds[], process_deeds[];
+
+// One line: the call, its result, and errno if that is negative.
+void say(const char *call, long result);
+// Ends the program if `result` is negative.
+long must(const char *call, long result);
+unsigned checksum(const void *bytes, size_t n);
+// Bytes that depend on `seed`.
+void fill(void *to, size_t n, unsigned seed);
+void *map(int fd, size_t n, int access, int flags, long offset);
+
+enum { page = 4096, file_size = 64 * page };
+
+#endif

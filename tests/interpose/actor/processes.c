@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "actor.h"
+
+static char *mapped(const char *file) {
+  const int fd = (int)must("open", open(file, O_RDWR));
+  char *at = map(fd, file_size, PROT_READ | PROT_WRITE, MAP_SHARED, 0);
+  close(fd);
+  return at;
+}
+
+// Synced, stored to after that, and stored to by write(2): what is left when the process ends?
+static char *three_kinds(const char *file) {
+  char *at = mapped(file);
+  fill(at + page, page, 41);
+  must("msync", msync(at, file_size, MS_SYNC));
+  fill(at + 8 * page, page, 42);
+  const int fd = (int)must("open", open(file, O_RDWR));
+  char room[500];
+  fill(room, sizeof room, 43);
+  must("pwrite", pwrite(fd, room, sizeof room, 16 * page));
+  return at;
+}
+
+static void exits(const char *file) {
+  three_kinds(file);
+  exit(3);
+}
+static void exits_at_once(const char *file) {
+  three_kinds(file);
+  _exit(4);
+}
+static void is_killed(const char *file) {
+  three_kinds(file);
+  raise(SIGKILL);
+}
+static void is_terminated(const char *file) {
+  three_kinds(file);
+  raise(SIGTERM);
+}
+static void faults(const char *file) {
+  three_kinds(file);
+  *(volatile int *)8 = 1;
+}
+static void aborts(const char *file) {
+  three_kinds(file);
+  abort();
+}
+
+// Another image goes on where this one has stopped.
+static void executes(const char *file) {
+  three_kinds(file);
+  execl("/proc/self/exe", "actor", "two_mappings", file, (char *)NULL);
+  must("execl", -1);
+}
+
+static void forks(const char *file) {
+  char *at = three_kinds(file);
+  const pid_t child = fork();
+  if (child == 0) {
+    say("the child reads", checksum(at, file_size));
+    _exit(0);
+  }
+  int status = 0;
+  must("waitpid", waitpid(child, &status, 0));
+  say("status", status);
+  fill(at + 30 * page, 100, 44);
+  say("msync", msync(at, file_size, MS_SYNC));
+  munmap(at, file_size);
+}
+
+// The child uses the file itself, when its parent has done with it.
+static void hands_over(const char *file) {
+  char *at = three_kinds(file);
+  munmap(at, file_size);
+  close_range(3, ~0u, 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    at = mapped(file);
+    say("the child reads", checksum(at, file_size));
+    fill(at + 31 * page, 100, 45);
+    munmap(at, file_size);
+    _exit(0);
+  }
+  int status = 0;
+  must("waitpid", waitpid(child, &status, 0));
+  say("status", status);
+  at = mapped(file);
+  say("the parent reads", checksum(at, file_size));
+  munmap(at, file_size);
+}
+
+static void spawns(const char *file) {
+  char *at = three_kinds(file);
+  char *const argv[] = {"true", NULL};
+  pid_t child = 0;
+  say("posix_spawn", posix_spawnp(&child, "true", NULL, NULL, argv, environ));
+  int status = 0;
+  must("waitpid", waitpid(child, &status, 0));
+  say("status", status);
+  fill(at + 32 * page, 100, 46);
+  munmap(at, file_size);
+}
+
+const struct deed process_deeds[] = {{"exits", exits},
+                                     {"exits_at_once", exits_at_once},
+                                     {"is_killed", is_killed},
+                                     {"is_terminated", is_terminated},
+                                     {"faults", faults},
+                                     {"aborts", aborts},
+                                     {"executes", executes},
+                                     {"forks", forks},
+                                     {"hands_over", hands_over},
+                                     {"spawns", spawns},
+                                     {NULL, NULL}};

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Whatever a program does to a file, it does the same to a shielded one: what its calls return, how it ends, and what is in the
+# file afterwards. After an end by its own fault (SIGSEGV, SIGABRT) what it had not flushed is in FILE.scute-unflushed instead.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
+
+actor=$programs/scute-actor
+count=0
+for folder in "$pools" "$PWD"; do
+  for deed in $("$actor" list); do
+    plain=$folder/plain guarded=$folder/guarded
+    rm -f "$folder"/plain* "$folder"/guarded*
+    bytes_of 262144 >"$plain"
+    shielded "$guarded" 262144
+    chmod 644 "$plain" "$guarded"
+    status=0 shielded_status=0
+    (cd "$folder" && "$actor" "$deed" "$plain") >plain.out 2>plain.err || status=$?
+    (cd "$folder" && "$scute" shield run -- "$actor" "$deed" "$guarded") >out 2>err || shielded_status=$?
+    [ "$status" -lt 98 ] || [ "$status" -gt 128 ] || fail "$deed: the actor itself: $(cat plain.err)"
+    equal "$shielded_status" "$status"
+    diff plain.out out || fail "$deed: calls have other results"
+    case $deed in
+      faults | aborts)
+        cmp -s "$plain" "$guarded" && fail "$deed: what was not flushed has reached the file"
+        [ -s "$guarded.scute-unflushed" ] || fail "$deed: no $guarded.scute-unflushed"
+        in_err 'never flushed'
+        cp "$guarded" patched
+        "$actor" patch patched "$guarded.scute-unflushed"
+        cmp "$plain" patched || fail "$deed: the file and what was not flushed are not what was stored"
+        ;;
+      *)
+        cmp "$plain" "$guarded" || fail "$deed: other bytes in the file"
+        [ ! -e "$guarded.scute-unflushed" ] || fail "$deed: something was dropped"
+        ;;
+    esac
+    sound "$guarded"
+    count=$((count + 1))
+  done
+done
+[ "$count" -ge 60 ] || fail "only $count deeds"
+echo "$count deeds"

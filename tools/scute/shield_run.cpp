@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// shield_run.cpp: scute shield run [OPTIONS] PROGRAM [ARGUMENTS...]
+#include "command.hpp"
+#include "failure.hpp"
+#include "shielded_program.hpp"
+#include "standard_streams.hpp"
+
+#include <memory>
+
+namespace scute_tool {
+
+namespace {
+
+struct arguments {
+  shielded_program program;
+};
+
+exit_code run(const arguments& args) {
+  std::vector<view_counts> counts;
+  const scute_shield_outcome outcome = args.program.run(counts);
+  for (const view_counts& v : counts)
+    if (v.counts.dropped_lines > 0)
+      tell("scute: {}: {} lines that were never flushed are in {}.scute-unflushed\n", v.file,
+           v.counts.dropped_lines, v.file);
+  const int status = status_of(outcome);
+  return static_cast<exit_code>(outcome.failed > 0 && status == 0 ? exit_lost : status);
+}
+
+}  // namespace
+
+void add_shield_run(CLI::App& shield, exit_code& status) {
+  CLI::App* app = shield.add_subcommand(
+      "run", "Run a program on shielded files, which need know nothing of it");
+  auto args = std::make_shared<arguments>();
+  args->program.add_to(*app);
+  app->footer(
+      "Every file that the program opens and that has a FILE.scute beside it is protected while it "
+      "runs: what it "
+      "flushes and\n"
+      "fences (libpmem, libpmem2, msync, instrumented code) is committed with checksums and "
+      "parity, and damage is "
+      "repaired\n"
+      "before it is read. When the program is killed the file keeps what it had stored, as without "
+      "the shield; after "
+      "SIGSEGV,\n"
+      "SIGBUS, SIGABRT and the like what it had flushed, and the rest is put into "
+      "FILE.scute-unflushed.\n"
+      "Exit status: the program's; 128 and the signal's number if it was killed; 3 if a file could "
+      "not be settled; 1 "
+      "if the\n"
+      "program could not be started.\n"
+      "\nExamples:\n"
+      "  scute shield add /dev/shm/shop.pool\n"
+      "  scute shield run ./shop /dev/shm/shop.pool\n"
+      "  scute shield run --windows off -- ./shop --fast /dev/shm/shop.pool");
+  app->callback([args, &status] { status = run(*args); });
+}
+
+}  // namespace scute_tool
