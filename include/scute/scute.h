@@ -97,9 +97,10 @@ enum scute_flags {
                                        untested (scute_counters.unverified_bytes) */
   SCUTE_LAZY_RECOVERY = 1u << 5,    /* open, not engine redo: after a crash no thread scans the
                                        pool in the background; see scute_recovery_wait() */
-  SCUTE_DAMAGED = 1u << 7,          /* open: a shielded file that was changed is damaged (shield.h) */
-  SCUTE_PLAIN_ENCODING = 1u << 6    /* engine logfree: deltas are computed first, written then, not
+  SCUTE_PLAIN_ENCODING = 1u << 6,   /* engine logfree: deltas are computed first, written then, not
                                        line by line (CodePM section IV); for measurements */
+  SCUTE_DAMAGED = 1u << 7           /* open: a shielded file that was changed counts as damaged; see
+                                       scute_shield_open() */
 };
 
 /* Everything that can be chosen. Set struct_size and the defaults with scute_options_init(). The

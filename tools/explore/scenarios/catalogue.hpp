@@ -75,8 +75,9 @@ inline constexpr level spec_levels[] = {{"spec0", {SCUTE_PROTECT_NONE, SCUTE_ENG
                                         {"spec", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC}},
                                         {"spec2", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC, 2}}};
 // All of them, for scenarios that a seed varies.
-inline constexpr level every_level[] = {levels[0], levels[1], levels[2],      levels[3],     levels[4],
-                                        levels[5], spec_levels[0], spec_levels[1], spec_levels[2]};
+inline constexpr level every_level[] = {levels[0],      levels[1],      levels[2],
+                                        levels[3],      levels[4],      levels[5],
+                                        spec_levels[0], spec_levels[1], spec_levels[2]};
 inline constexpr testing::pool_kind redo = levels[3].protection, logfree = levels[4].protection;
 
 // A kind of scenario that is made at several levels, as "name/level".
