@@ -48,13 +48,13 @@ void make(const arguments& args, making how) {
   scute_options native = options.native();
   native.progress = &scute::detail::progress_call::run;
   native.progress_arg = &call;
-  uint32_t flags = args.guard ? SCUTE_SHIELD_GUARD : 0U;
+  uint32_t flags = args.guard ? uint32_t{SCUTE_SHIELD_GUARD} : 0U;
   if (!args.options.any_given()) flags |= SCUTE_SHIELD_KEEP;
   const std::string file = failure::library_path(args.file);
   const uint64_t capacity = args.capacity_bytes();
-  check(how == making::add
-            ? scute_shield_add(file.c_str(), &native, capacity, flags & ~SCUTE_SHIELD_KEEP)
-            : scute_shield_adopt(file.c_str(), &native, capacity, flags),
+  check(how == making::add ? scute_shield_add(file.c_str(), &native, capacity,
+                                              flags & ~uint32_t{SCUTE_SHIELD_KEEP})
+                           : scute_shield_adopt(file.c_str(), &native, capacity, flags),
         args.file);
   bar.finish();
   const open_pool pool(args.file + ".scute", {}, open_pool::how::open_to_read);
