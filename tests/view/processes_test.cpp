@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads, handlers and deaths for real (SHIELD-2, SHIELD-5, VIEW-1, VIEW-7, LIST-2, REGION-2).
+// Threads, handlers and deaths for real (SHIELD-2, SHIELD-5, VIEW-1, VIEW-7, FLUSH-2, REGION-2).
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/time.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One thread: what is committed when, and what is counted (SHIELD-1, SHIELD-3, SHIELD-4, SHIELD-6, BACKING-1..BACKING-3).
+// One thread: what is committed when, and what is counted (SHIELD-1, SHIELD-3, SHIELD-4, SHIELD-6, BACKING-1, BACKING-2, BACKING-3).
 #include <gtest/gtest.h>
 
 #include <sys/stat.h>
