@@ -2,7 +2,7 @@
 // The front end: a plugin for QEMU's user-mode emulator. Each block of instructions is decoded when it is translated;
 // when it is executed, its instructions go to the model with the addresses that the emulator reports, in this process.
 //
-//   qemu-x86_64 -cpu max -plugin PLUGIN,machine=FILE,scheme=NAME,work=NAME,out=FILE[,set=NAME:VALUE ...][,crashes=N]
+//   qemu-x86_64 -cpu max -plugin PLUGIN,machine=FILE,scheme=NAME,work=NAME,out=FILE[,set=NAME:VALUE ...][,crashes=N][,record=FILE]
 //       PROGRAM
 //
 // The interface reports no addresses for clwb and its kin, which touch no memory as far as the emulator is concerned, and has no
@@ -23,6 +23,7 @@
 
 #include "feed/decoder.hpp"
 #include "feed/plugin_interface.hpp"
+#include "feed/recorder.hpp"
 #include "feed/run.hpp"
 
 extern "C" {
@@ -71,6 +72,7 @@ struct front_end {
   settings numbers;
   std::string scheme_name = "none", work, machine_name = "defaults", out;
   std::unique_ptr<run> to;
+  std::unique_ptr<recorder> record;
   decoder decode;
   std::deque<block> blocks;
   std::deque<place> places;
@@ -125,7 +127,10 @@ void hand_over(size_t upto) {
     for (; f.seen_done < f.seen_.size() && f.seen_[f.seen_done].index == f.done; ++f.seen_done)
       f.refs.push_back(f.seen_[f.seen_done].ref);
     const decoded& d = f.now->instructions[f.done];
-    if (!(d.repeats && f.refs.size() < 3 && joins(f, d))) f.to->execute(d.op, f.refs);
+    if (!(d.repeats && f.refs.size() < 3 && joins(f, d))) {
+      f.to->execute(d.op, f.refs);
+      if (f.record) f.record->instruction(d.op, f.refs);
+    }
     for (; f.words_done < f.words.size() && f.words[f.words_done].index == f.done; ++f.words_done)
       f.to->stored(f.words[f.words_done].address, f.words[f.words_done].word);
   }
@@ -140,7 +145,9 @@ void on_block(unsigned cpu, void* of) {
   f.done = f.seen_done = f.words_done = 0;
   f.seen_.clear();
   f.words.clear();
-  if (f.to->is_on()) f.to->enter_block(f.now->address, before);
+  if (!f.to->is_on()) return;
+  f.to->enter_block(f.now->address, before);
+  if (f.record) f.record->block(f.now->address, before);
 }
 
 void on_memory(unsigned cpu, uint32_t info, uint64_t address, void* of) {
@@ -159,6 +166,7 @@ void on_memory(unsigned cpu, uint32_t info, uint64_t address, void* of) {
     const auto* const b = reinterpret_cast<const board*>(board_address);
     if (!store || address != board_address || b->magic != board_magic) return;
     hand_over(p.index);
+    if (f.record) f.record->marked(static_cast<mark>(b->what), b->a, b->b);
     const uint64_t answered = f.to->take(static_cast<mark>(b->what), b->a, b->b);
     reinterpret_cast<board*>(board_address)->answer = answered;
     f.done = p.index + 1;  // a mark is no work
@@ -234,6 +242,7 @@ void on_translation(qemu_plugin_id_t, qemu_plugin_tb* tb) {
 void on_exit(qemu_plugin_id_t, void*) {
   front_end& f = *self;
   witness::verdict judged;
+  if (f.record && !f.record->close()) fail("the record cannot be written");
   if (f.crashes != 0) judged = f.to->judge(f.crashes);
   const std::string line = to_json(f.to->results(), f.numbers, f.scheme_name, f.work,
                                    f.machine_name, f.crashes != 0 ? &judged : nullptr);
@@ -265,6 +274,8 @@ void take_argument(front_end& f, const std::string& argument) {
     f.work = value;
   } else if (name == "out") {
     f.out = value;
+  } else if (name == "record") {
+    f.record = std::make_unique<recorder>(value);
   } else if (name == "crashes") {
     f.crashes = static_cast<unsigned>(std::stoul(value));
   } else {

@@ -9,8 +9,7 @@ from runs import Run
 SCHEMES = ("hoop", "spec", "no-log")
 NAMES = ("pm.banks", "pm.queue", "pm.write")
 TABLE_1 = ("16", "512", "500")
-POINTS = (TABLE_1, ("4", "512", "500"), ("16", "256", "500"), ("16", "512", "1000"), ("8", "512", "500"),
-          ("4", "512", "1000"), ("2", "512", "500"))
+POINTS = (TABLE_1, ("8", "512", "500"), ("4", "512", "500"), ("16", "256", "500"), ("16", "512", "1000"))
 
 
 def numbers_of(point: tuple[str, str, str]) -> tuple:

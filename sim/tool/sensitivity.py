@@ -15,10 +15,8 @@ CHANGES = {
                (("pm.queue", "1024"),), (("pm.queue", "16384"),), (("pm.banks", "6"),), (("pm.banks", "96"),),
                (("pm.link", "0"),), (("pm.link", "100"),), (("core.fence_holds", "0"),),
                (("pm.write_back", "60"), ("pm.accept", "87"))),
-    "cxl": ((("pm.read", "30"),), (("pm.read", "120"),), (("pm.write", "15"),), (("pm.write", "120"),),
-            (("pm.queue", "1024"),), (("pm.queue", "16384"),), (("pm.banks", "8"),), (("pm.banks", "128"),),
-            (("pm.link", "40"),), (("pm.link", "200"),), (("core.fence_holds", "0"),),
-            (("pm.write_back", "60"), ("pm.accept", "87"))),
+    "cxl": ((("pm.read", "120"),), (("pm.write", "120"),), (("pm.link", "40"),), (("pm.link", "200"),),
+            (("core.fence_holds", "0"),), (("pm.write_back", "60"), ("pm.accept", "87"))),
 }
 
 
