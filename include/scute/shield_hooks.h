@@ -60,7 +60,8 @@ static inline const char *scute_shield_site_file(const struct scute_shield_site 
   return site->file_distance ? (const char *)&site->file_distance + site->file_distance : "";
 }
 static inline const char *scute_shield_site_function(const struct scute_shield_site *site) {
-  return site->function_distance ? (const char *)&site->function_distance + site->function_distance : "";
+  return site->function_distance ? (const char *)&site->function_distance + site->function_distance
+                                 : "";
 }
 
 enum scute_shield_flush_kind {
@@ -89,8 +90,8 @@ struct scute_shield_hooks;
 /* What an image's instrumented code looks at; one in each image. The runtime writes high and low, each as one
  * aligned word. */
 struct scute_shield_gate {
-  uint64_t high;                          /* all views lie below; 0: there is none, nothing is told */
-  uint64_t low;                           /* none lies below */
+  uint64_t high; /* all views lie below; 0: there is none, nothing is told */
+  uint64_t low;  /* none lies below */
   const struct scute_shield_hooks *hooks; /* NULL without a runtime */
   uint64_t state_saving;                  /* the stubs' own: how to save the vector registers */
 };
@@ -104,7 +105,8 @@ struct scute_shield_hooks {
 
   /* The line of `address` is flushed. Not 0: it belongs to a view and has been dealt with. 0: the instruction is
    * executed. (An instruction that shares its inline assembly with others is executed anyway.) */
-  int (*flush)(const void *address, enum scute_shield_flush_kind kind, const struct scute_shield_site *site);
+  int (*flush)(const void *address, enum scute_shield_flush_kind kind,
+               const struct scute_shield_site *site);
   /* Returns when what the thread has flushed and streamed is durable. The instruction is executed as well. */
   void (*fence)(enum scute_shield_fence_kind kind, const struct scute_shield_site *site);
   /* The bytes were stored non-temporally: durable after the thread's next fence, as if flushed. */
@@ -148,8 +150,9 @@ struct scute_shield_note_options {
 /* Distances in bytes, each from its own field. */
 struct scute_shield_note_image {
   uint32_t version;
-  int32_t gate;       /* struct scute_shield_gate */
-  int32_t flushes;    /* the table of flush instructions: int32_t, each the distance from itself to the instruction */
+  int32_t gate; /* struct scute_shield_gate */
+  int32_t
+      flushes; /* the table of flush instructions: int32_t, each the distance from itself to the instruction */
   int32_t flushes_end;
 };
 
