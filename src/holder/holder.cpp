@@ -180,7 +180,7 @@ int holder::answer(image& i, const packet& p, int* descriptors, size_t count) {
   return EINVAL;
 }
 
-// HOLD-2
+// KEEPER-2
 void holder::settle_ended(uint64_t device, uint64_t inode) {
   for (image& i : images_) {
     bool has_it = false;

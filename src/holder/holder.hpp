@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who runs a program and keeps its views over its death.
 //
-// HOLD-1 A view belongs to the image that opened it. When that image has ended, what it has left is settled, once, before
+// KEEPER-1 A view belongs to the image that opened it. When that image has ended, what it has left is settled, once, before
 //    anybody is told that the file is free.
-// HOLD-2 Ends come before questions: an image that another one has replaced is settled before the new one gets an answer.
-// HOLD-3 The holder itself touches no file of the program while the program has it open.
+// KEEPER-2 Ends come before questions: an image that another one has replaced is settled before the new one gets an answer.
+// KEEPER-3 The holder itself touches no file of the program while the program has it open.
 #pragma once
 
 #include <sys/types.h>

@@ -26,7 +26,10 @@ class reader {
     const unsigned mod = modrm >> 6, rm = modrm & 7;
     if (mod == 3) return modrm;
     bool base_is_displacement = mod == 0 && rm == 5;
-    if (rm == 4) base_is_displacement = mod == 0 && (take() & 7) == 5;
+    if (rm == 4) {
+      const uint8_t sib = take();
+      base_is_displacement = mod == 0 && (sib & 7) == 5;
+    }
     if (mod == 1) skip(1);
     if (mod == 2 || base_is_displacement) skip(4);
     return modrm;

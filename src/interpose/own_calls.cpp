@@ -25,9 +25,10 @@ int remembered(int fd) noexcept {
 #define SCUTE_OWN(type, name, parameters)                         \
   extern "C" type own_##name parameters __asm__("__wrap_" #name); \
   extern "C" type own_##name parameters
-#define SCUTE_OWN_ALIAS(type, second, name, parameters)                                \
-  extern "C" [[gnu::alias("__wrap_" #name)]] type own_##second parameters __asm__("__" \
-                                                                                  "wrap_" #second)
+#define SCUTE_OWN_ALIAS(type, second, name, parameters)                            \
+  extern "C" [[gnu::alias("__wrap_" #name)]] type own_##second parameters __asm__( \
+      "__"                                                                         \
+      "wrap_" #second)
 
 // The C library of 64-bit systems has one width of offsets: NAME64 is NAME.
 SCUTE_OWN(int, open, (const char* path, int flags, ...)) {

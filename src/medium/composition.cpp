@@ -78,9 +78,8 @@ bool composition::read(uint64_t offset, void* to, size_t n) const noexcept {
 }
 
 int composition::reserve(uint64_t offset, uint64_t n) const noexcept {
-  return for_each(offset, n, [this](const part& p, uint64_t) {
-    // The user's file has its blocks before it is joined: a reservation that changes nothing changes its times all the same.
-    return p.bytes == 0 || p.file == other_ ? 0 : p.file->reserve(p.at, p.bytes);
+  return for_each(offset, n, [](const part& p, uint64_t) {
+    return p.bytes == 0 ? 0 : p.file->reserve(p.at, p.bytes);
   });
 }
 

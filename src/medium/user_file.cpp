@@ -45,11 +45,6 @@ class plain_user_file final : public user_file {
     m.join(file_, where, size, how);
   }
 
-  void fill_holes() override {
-    if (const int e = file_.fill_holes(0, look().size); e != 0)
-      throw_errno("reserve blocks for " + path(), e);
-  }
-
   void grow(uint64_t size) override {
     const length_signal_held now;
     const uint64_t before = look().size;

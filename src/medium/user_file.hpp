@@ -36,8 +36,6 @@ class user_file {
   virtual file_identity look() const = 0;
   // Its first `size` bytes become parts of the pool's medium.
   virtual void join(medium& m, const segments& where, uint64_t size, medium::sharing how) const = 0;
-  // Its holes get blocks. Throws SCUTE_E_NOSPC.
-  virtual void fill_holes() = 0;
   // It gets longer, by zeros that have blocks; durable on return. Throws SCUTE_E_NOSPC with nothing changed.
   virtual void grow(uint64_t size) = 0;
   // Its permission bits.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A libpmemobj program under the shield is killed in the middle of its work, again and again: the file then holds what the program
-# had told of, and at most the one operation that it had not told of yet. Between the kills bits flip and pages get lost.
+# had told of, and at most the one operation that it had not told of yet (OBJ-1, BACKING-2). Between the kills bits flip and pages get lost.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 bin=$PWD/bin

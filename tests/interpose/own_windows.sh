@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# scute/shield_view.h: commits of a program that knows the shield, alone and in a window.
+# scute/shield_view.h: commits of a program that knows the shield, alone and in a window (DUR-1).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 file=$pools/file

@@ -44,7 +44,8 @@ static void facts(const char *file) {
   say("same inode", by_descriptor.st_ino == by_path.st_ino);
   say("same device", by_descriptor.st_dev == by_path.st_dev);
   say("same mode", by_descriptor.st_mode == by_path.st_mode);
-  say("same owner", by_descriptor.st_uid == by_path.st_uid && by_descriptor.st_gid == by_path.st_gid);
+  say("same owner",
+      by_descriptor.st_uid == by_path.st_uid && by_descriptor.st_gid == by_path.st_gid);
   say("links", (long)by_descriptor.st_nlink);
   say("size", (long)by_descriptor.st_size);
   struct statx more;
@@ -137,11 +138,7 @@ static void many_opens(const char *file) {
   }
 }
 
-const struct deed descriptor_deeds[] = {{"copies", copies},
-                                        {"facts", facts},
-                                        {"flocks", flocks},
-                                        {"record_locks", record_locks},
-                                        {"streams", streams},
-                                        {"all_closed", all_closed},
-                                        {"many_opens", many_opens},
-                                        {NULL, NULL}};
+const struct deed descriptor_deeds[] = {{"copies", copies},         {"facts", facts},
+                                        {"flocks", flocks},         {"record_locks", record_locks},
+                                        {"streams", streams},       {"all_closed", all_closed},
+                                        {"many_opens", many_opens}, {NULL, NULL}};

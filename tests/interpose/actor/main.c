@@ -33,7 +33,8 @@ unsigned checksum(const void *bytes, size_t n) {
 
 void fill(void *to, size_t n, unsigned seed) {
   unsigned char *at = to;
-  for (size_t i = 0; i < n; ++i) at[i] = (unsigned char)(seed = seed * 1103515245u + 12345u, seed >> 16);
+  for (size_t i = 0; i < n; ++i)
+    at[i] = (unsigned char)(seed = seed * 1103515245u + 12345u, seed >> 16);
 }
 
 void *map(int fd, size_t n, int access, int flags, long offset) {
@@ -42,7 +43,8 @@ void *map(int fd, size_t n, int access, int flags, long offset) {
   return at;
 }
 
-static const struct deed *const all[] = {memory_deeds, descriptor_deeds, transfer_deeds, process_deeds};
+static const struct deed *const all[] = {memory_deeds, descriptor_deeds, transfer_deeds,
+                                         process_deeds};
 
 // Puts the lines of a FILE.scute-unflushed into a file.
 static int patch(const char *file, const char *lines) {

@@ -93,11 +93,13 @@ static void mapped_over(const char *file) {
   char *at = map(fd, file_size, PROT_READ | PROT_WRITE, MAP_SHARED, 0);
   fill(at, file_size, 14);
   // Other memory over a part of it: stores to that are nobody's.
-  void *hole = mmap(at + 4 * page, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  void *hole = mmap(at + 4 * page, 4 * page, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   say("over it", hole == at + 4 * page);
   fill(at + 4 * page, 4 * page, 15);
   // Another part of the file over a part of it.
-  void *again = mmap(at + 20 * page, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 40 * page);
+  void *again =
+      mmap(at + 20 * page, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 40 * page);
   say("the file over itself", again == at + 20 * page);
   fill(at + 20 * page, page, 16);
   say("seen where it belongs", checksum(at + 40 * page, page));

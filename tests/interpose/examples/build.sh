@@ -4,13 +4,26 @@
 set -euo pipefail
 
 to=$1 from=/usr/share/doc/libpmemobj-dev/examples
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 compiler=${CC:-cc}
+
+# The examples expect a header that the package lacks.
+include=$(mktemp -d)
+trap 'rm -rf "$include"' EXIT
+cat >"$include/ex_common.h" <<'HEADER'
+#include <stdint.h>
+#include <unistd.h>
+#define CREATE_MODE_RW 0600
+#ifndef MIN
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#endif
+static inline int file_exists(const char *path) { return access(path, F_OK); }
+static inline unsigned find_last_set_64(uint64_t word) { return 63u - (unsigned)__builtin_clzll(word); }
+HEADER
 
 build() {
   local name=$1
   shift
-  "$compiler" -O1 -w -I"$here" -I"$from" -I"$from/map" -I"$from/hashmap" -I"$from/tree_map" -I"$from/list_map" \
+  "$compiler" -O1 -w -I"$include" -I"$from" -I"$from/map" -I"$from/hashmap" -I"$from/tree_map" -I"$from/list_map" \
     -I"$from/libart" -o "$to/$name" "$@" -lpmemobj -lpthread -lm
 }
 
