@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A shielded file that this process has open: its pool, its view, and who still uses it.
 //
-// GUARD-1 The program gets descriptors of the view's bytes only, and mappings of them (SHIELD-7).
+// SHIELD-7 Nothing maps the medium at an address that the program knows, and no descriptor of the program's reaches it around
+//    the view.
+// GUARD-1 So the program gets descriptors of the view's bytes only, and mappings of them.
 // GUARD-2 The pool is open as long as the program has a descriptor or a shared mapping of the file; when the last one goes, all that
 //    differs is written, the pool is closed, and other processes may have the file.
 // GUARD-3 The holder has both memory files before the program has anything of the view (WIRE-2).
