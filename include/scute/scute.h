@@ -99,8 +99,7 @@ enum scute_flags {
                                        pool in the background; see scute_recovery_wait() */
   SCUTE_PLAIN_ENCODING = 1u << 6,   /* engine logfree: deltas are computed first, written then, not
                                        line by line (CodePM section IV); for measurements */
-  SCUTE_DAMAGED = 1u << 7           /* open: a shielded file that was changed counts as damaged; see
-                                       scute_shield_open() */
+  SCUTE_DAMAGED = 1u << 7           /* open: see scute_shield_open() (scute/shield.h) */
 };
 
 /* Everything that can be chosen. Set struct_size and the defaults with scute_options_init(). The
