@@ -45,9 +45,14 @@ def tables(results: dict[Run, dict]) -> list[Table]:
             def ratio(new: tuple, old: tuple) -> float | None:
                 return None if new not in value or old not in value else value[new] / value[old]
 
+            def put(to: Table, cells: list) -> None:
+                if any(c is not None for c in cells):
+                    to.add(name, *cells)
+
             if numbers:
-                change.add(name, *means(lambda w, e: ratio((machine, numbers, w, e), (machine, (), w, e))))
-            over.add(name, *means(lambda w, e: ratio((machine, numbers, w, e), (machine, numbers, w, "libpmemobj"))))
+                put(change, means(lambda w, e: ratio((machine, numbers, w, e), (machine, (), w, e))))
+            put(over, means(lambda w, e: ratio((machine, numbers, w, e), (machine, numbers, w, "libpmemobj"))))
         made += [change, over]
+    made = [table for table in made if table.rows] or made[:1]
     made[0].notes.append(f"Geometric means over {' and '.join(WORKS)}, small.")
     return made
