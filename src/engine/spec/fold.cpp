@@ -197,8 +197,7 @@ bool fold::round(size_t blocks) {
   floor_.store(highest, std::memory_order_seq_cst);
   const uint64_t bound = least_bound();
   // LATE-3, in this order: what is resolved meanwhile goes over to the table.
-  const uint64_t late =
-      late_ != nullptr && !SCUTE_PLANTED(late_horizon) ? late_->lowest() : UINT64_MAX;
+  const uint64_t late = late_ != nullptr ? late_->lowest() : UINT64_MAX;
   const uint64_t low = SCUTE_PLANTED(spec_lowest) ? late : std::min(late, table_.lowest());
   const uint64_t to = std::min({highest, bound, low == UINT64_MAX ? low : low - 1});
   log_.write_horizon(w_, std::max(to, log_.written()));

@@ -74,11 +74,9 @@ bool spec::open_part(pool::lane& l, const tx::inplace_range& r, uint64_t at, uin
                      uint64_t sequence) {
   const uint64_t b = table_->number_of(at);
   const uint64_t begin = round_down(at, granule_size), end = round_up(at + n, granule_size);
-  // (Planted: the look is before the stripe.)
-  const bool looked = SCUTE_PLANTED(spec_look) && table_->imaged(begin, end - begin);
   const pool::held_stripe held(s_.locks, table_->stripe_of(b));
-  const bool imaged = SCUTE_PLANTED(spec_look) ? looked : table_->imaged(begin, end - begin);
-  if (sequence == 0 && !imaged && !SCUTE_PLANTED(spec_image)) return false;
+  if (sequence == 0 && !table_->imaged(begin, end - begin) && !SCUTE_PLANTED(spec_image))
+    return false;
   s_.overlaid.add(at, n, r.old + (at - r.offset), l.index);
   // A fold may have come between the record and the range (TABLE-2).
   if (sequence != 0) table_->recorded(b, sequence);

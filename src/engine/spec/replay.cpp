@@ -66,8 +66,7 @@ class placed_ranges {
     auto at = all_.upper_bound(begin);
     if (at != all_.begin()) --at;
     for (; at != all_.end() && at->first < end && begin < end; ++at) {
-      if (at->second.end <= begin || at->second.newest <= sequence || SCUTE_PLANTED(spec_reuse))
-        continue;
+      if (at->second.end <= begin || at->second.newest <= sequence) continue;
       if (begin < at->first) fn(begin, at->first);
       begin = at->second.end;
     }

@@ -380,7 +380,6 @@ void spec::write_unlogged(pool::lane& l, std::span<const pool::patch> patches) {
 
 // SPEC-12
 void spec::prepare_reuse(pool::lane&, uint64_t chunk, uint64_t length) {
-  if (SCUTE_PLANTED(spec_reuse)) return;
   uint64_t highest = 0;
   for_each_page(chunk, length, [&](uint64_t at, uint64_t) {
     const block_table::block& b = table_->at(table_->number_of(at));
