@@ -7,10 +7,12 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "base/failure.hpp"
 #include "holder/growth.hpp"
 #include "holder/settlement.hpp"
+#include "holder/unflushed_file.hpp"
 #include "interpose/complaint.hpp"
 #include "interpose/descriptors.hpp"
 #include "interpose/holder_link.hpp"
@@ -24,6 +26,11 @@ namespace scute::core::interpose {
 namespace {
 
 std::atomic<guarded_file*> all{nullptr};
+
+// libpmemobj's run-time state of an open pool, in the second page of its file: addresses, which mean nothing to the next run and are
+// never flushed. (As Debian's libpmemobj 1.12 has it.)
+constexpr char pool_mark[] = "PMEMOBJ";
+constexpr uint64_t run_time_begin = 0x1a00, run_time_end = 0x2000;
 uint32_t numbers_taken = 0;
 
 }  // namespace
@@ -60,6 +67,7 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
   remember_own(memory.bytes());
   guarded_file& f = unused();
   f.unflushed_.reset();
+  f.dropped_ = 0;
   view::view_parts parts;
   parts.control = memory.control();
   parts.bytes = memory.bytes_at();
@@ -69,6 +77,9 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
   if (!view->load()) throw failure(SCUTE_E_CORRUPT, "cannot read it: " + pool->why());
   struct stat s{};
   if (next::fstat(memory.bytes(), &s) != 0) throw_errno("look at the view", errno);
+  if (pool->size() >= run_time_end &&
+      std::memcmp(memory.bytes_at(), pool_mark, sizeof pool_mark) == 0)
+    f.unflushed_.mask(run_time_begin, run_time_end - run_time_begin);
   const uint32_t number = ++numbers_taken;
   hand_over_view(number, path, id.device, id.inode, memory.head(), memory.bytes());  // GUARD-3
   f.path_ = path;
@@ -90,7 +101,9 @@ void guarded_file::leave() noexcept {
 void guarded_file::close() noexcept {
   scute_shield_counts audit{};
   const bool done = guarded(path_, [&] {
-                      write_back(0, memory_->length(), view::write_reason::end);
+                      asked().keep_unflushed
+                          ? write_back(0, memory_->length(), view::write_reason::end)
+                          : drop_rest();
                       open_.store(false, std::memory_order_release);
                       count(audit);
                       pool_->close();
@@ -105,8 +118,22 @@ void guarded_file::close() noexcept {
   if (done) release_view(number(), audit);
 }
 
+// SETTLE-2, at a proper close.
+void guarded_file::drop_rest() {
+  holder::unflushed_file rest(path_);
+  view::file_view::settled told;
+  const bool done = view_->settle(
+      view::file_view::unflushed_lines::drop, told,
+      [&](uint64_t offset, std::span<const std::byte> bytes) { rest.add(offset, bytes); });
+  if (!done) throw failure(SCUTE_E_IO, "cannot write what was flushed: " + pool_->why());
+  rest.finish();
+  dropped_ = told.unflushed;
+}
+
 void guarded_file::count(scute_shield_counts& to) const noexcept {
   holder::copy_counters(view_->counters(), to);
+  to.dropped_lines = dropped_;
+  to.unflushed_lines += dropped_;
   to.masked_lines = unflushed_.masked();
   to.unflushed_lines -= std::min(to.unflushed_lines, to.masked_lines);
   to.healed = pool_->healed();

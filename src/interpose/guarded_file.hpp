@@ -75,6 +75,7 @@ class guarded_file {
  private:
   guarded_file() = default;
   static guarded_file& unused();
+  void drop_rest();
 
   std::string path_;
   file_identity id_, bytes_id_;
@@ -85,6 +86,7 @@ class guarded_file {
   std::atomic<uint32_t> number_{0};
   std::atomic<bool> open_{false};
   unsigned references_ = 0;
+  uint64_t dropped_ = 0;
   guarded_file* next_ = nullptr;
 };
 

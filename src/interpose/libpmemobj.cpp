@@ -14,6 +14,7 @@
 
 #include "interpose/durability.hpp"
 #include "interpose/next_call.hpp"
+#include "interpose/settings.hpp"
 
 using namespace scute::core::interpose;
 
@@ -38,6 +39,7 @@ constinit next_call<pool*(oid)> next_pool_by_oid{"pmemobj_pool_by_oid", library}
 
 // OBJ-1
 void follow_stage(const void* pool_or_null) noexcept {
+  if (!asked().windows) return;
   const bool now = next_stage() != no_stage;
   if (now == in_transaction) return;
   in_transaction = now;
@@ -48,10 +50,17 @@ void follow_stage(const void* pool_or_null) noexcept {
 
 class window {
  public:
-  explicit window(const void* at) noexcept { begin_window(at); }
-  ~window() { end_window(); }
+  explicit window(const void* at) noexcept : is_open_(asked().windows) {
+    if (is_open_) begin_window(at);
+  }
+  ~window() {
+    if (is_open_) end_window();
+  }
   window(const window&) = delete;
   window& operator=(const window&) = delete;
+
+ private:
+  bool is_open_;
 };
 
 }  // namespace

@@ -52,7 +52,7 @@ void print_view(const view_counts& v) {
   facts.add("never flushed",
             fmt::format("{} lines{}", count_text(c.unflushed_lines),
                         c.masked_lines == 0 ? std::string()
-                                            : fmt::format(", and {} of libpmemobj's locks",
+                                            : fmt::format(", and {} that libpmemobj never flushes",
                                                           count_text(c.masked_lines))));
   if (c.signal != 0) facts.add("killed by signal", fmt::format("{}", c.signal));
   facts.print();
