@@ -51,7 +51,8 @@ static void is_terminated(const char *file) {
 }
 static void faults(const char *file) {
   three_kinds(file);
-  *(volatile int *)8 = 1;
+  volatile int *volatile nowhere = (volatile int *)8;
+  *nowhere = 1;
 }
 static void aborts(const char *file) {
   three_kinds(file);
