@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "holder/pool_backing.hpp"
 
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "base/failure.hpp"
@@ -11,14 +13,22 @@ namespace {
 // Fits the logs of every engine at their least.
 constexpr size_t lines_of_commit = 1536;
 
+constexpr std::chrono::milliseconds busy_pause{2};
+constexpr unsigned busy_looks = 2500;
+
 void check(int result) {
   if (result < 0) throw failure(static_cast<scute_error>(result), scute_errormsg());
 }
 
 }  // namespace
 
-pool_backing::pool_backing(const std::string& path) {
-  check(scute_shield_open(path.c_str(), nullptr, &pool_));
+pool_backing::pool_backing(const std::string& path, if_busy then) {
+  int opened = scute_shield_open(path.c_str(), nullptr, &pool_);
+  for (unsigned i = 0; opened == SCUTE_E_BUSY && then == if_busy::wait && i < busy_looks; ++i) {
+    std::this_thread::sleep_for(busy_pause);
+    opened = scute_shield_open(path.c_str(), nullptr, &pool_);
+  }
+  check(opened);
   try {
     scute_shield_state state{};
     state.struct_size = sizeof state;

@@ -14,7 +14,9 @@ namespace scute::core::holder {
 class pool_backing final : public view::backing {
  public:
   // Opens the pool of the file, and recovers it. Throws failure.
-  explicit pool_backing(const std::string& path);
+  // Of a pool that is open elsewhere: SCUTE_E_BUSY at once, or after some seconds in which nobody has let go of it (SETTLE-3).
+  enum class if_busy : uint8_t { refuse, wait };
+  explicit pool_backing(const std::string& path, if_busy then = if_busy::refuse);
   ~pool_backing() override;
 
   // To be called before the destructor by whoever wants to know. Throws failure.

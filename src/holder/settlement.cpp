@@ -39,7 +39,7 @@ void copy_counters(const view::audit_counters& c, scute_shield_counts& to) noexc
 
 void settle(const held_view& held, bool keep_unflushed, scute_shield_counts& audit) {
   const view_memory memory = attached(held);
-  pool_backing pool(held.path);
+  pool_backing pool(held.path, pool_backing::if_busy::wait);
   view::view_parts parts;
   parts.control = memory.control();
   parts.bytes = memory.bytes_at();

@@ -4,6 +4,8 @@
 // SETTLE-1 The pool is recovered first; then what was flushed is committed; then, after an end that was not the program's own
 //    fault, all that differs. The file then holds what an unshielded program would have left in it.
 // SETTLE-2 After a fault, or if the user says so, what was never flushed is written to FILE.scute-unflushed, and not to the file.
+// SETTLE-3 The kernel may close the connection of an image that has ended before it lets go of the pool's lock, which a mapping keeps.
+//    So whoever settles waits for the lock.
 #pragma once
 
 #include <cstdint>
