@@ -83,8 +83,9 @@ void begin_window(const void* at) noexcept {
 }
 
 void end_window() noexcept {
-  if (window.depth == 0 || --window.depth != 0) return;
-  commit_window();
+  if (window.depth == 0) return;
+  --window.depth;
+  if (window.depth == 0) commit_window();
 }
 
 unsigned window_depth() noexcept {

@@ -181,6 +181,7 @@ SCUTE_INTERPOSED(int, pmemobj_tx_xlock, (int kind, void* lock, uint64_t flags)) 
 // ---- locks ----------------------------------------------------------------------------------------
 
 // They lie in the pool, are stored to and never flushed: a word of theirs says in which run of the program they were made.
+// NOLINTBEGIN(bugprone-macro-parentheses): they are parenthesized lists.
 #define SCUTE_LOCK(name, types, parameters, arguments)        \
   namespace {                                                 \
   constinit next_call<int types> next_##name{#name, library}; \
@@ -189,6 +190,7 @@ SCUTE_INTERPOSED(int, pmemobj_tx_xlock, (int kind, void* lock, uint64_t flags)) 
     mask_lines(lock, lock_size);                              \
     return next_##name arguments;                             \
   }
+// NOLINTEND(bugprone-macro-parentheses)
 
 SCUTE_LOCK(pmemobj_mutex_lock, (pool*, void*), (pool * p, void* lock), (p, lock))
 SCUTE_LOCK(pmemobj_mutex_trylock, (pool*, void*), (pool * p, void* lock), (p, lock))

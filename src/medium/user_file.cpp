@@ -89,22 +89,25 @@ std::string user_file_of(const std::string& sidecar) {
 std::unique_ptr<user_file> open_user_file(const std::string& path, access how, unsigned mode) {
   const int flags = (how == access::read ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   int fd = open_registered(path.c_str(), flags);
+  int why = fd < 0 ? errno : 0;
   struct stat st{};
-  if (fd < 0 && errno == EACCES && mode != 0 && ::stat(path.c_str(), &st) == 0) {
+  if (why == EACCES && mode != 0 && ::stat(path.c_str(), &st) == 0) {
     const unsigned before = st.st_mode & 07777U;
-    if (::chmod(path.c_str(), mode) == 0) fd = open_registered(path.c_str(), flags);
-    const int keep = errno;
-    if (::chmod(path.c_str(), before) != 0 && fd >= 0) errno = keep;
+    if (::chmod(path.c_str(), mode) == 0) {
+      fd = open_registered(path.c_str(), flags);
+      why = fd < 0 ? errno : 0;
+    }
+    static_cast<void>(::chmod(path.c_str(), before));
   }
   if (fd < 0) {
-    if (errno == ENOENT) throw failure(SCUTE_E_NOENT, "there is no file " + path);
-    if ((errno == EACCES || errno == EROFS) && how == access::write &&
+    if (why == ENOENT) throw failure(SCUTE_E_NOENT, "there is no file " + path);
+    if ((why == EACCES || why == EROFS) && how == access::write &&
         ::access(path.c_str(), R_OK) == 0)
       throw failure(SCUTE_E_READONLY, path +
                                           " may only be read; change its permissions, or open its "
                                           "pool with SCUTE_READONLY");
-    if (errno == EISDIR) throw failure(SCUTE_E_FORMAT, path + " is a directory");
-    throw_errno("open " + path, errno);
+    if (why == EISDIR) throw failure(SCUTE_E_FORMAT, path + " is a directory");
+    throw_errno("open " + path, why);
   }
   descriptor mine(fd);
   st = status_of(fd, path);

@@ -26,6 +26,14 @@ struct old_sidecar {
   std::optional<format::superblock> sb;  // none: damaged
 };
 
+[[noreturn]] void refuse_changed(const std::string& file, const std::string& sidecar) {
+  std::string why = file;
+  why.append(" is not the file that was in use when ").append(sidecar);
+  why += " was not closed properly, so what that still holds for it has no place; remove ";
+  why.append(sidecar).append(" by hand if nothing of that is wanted");
+  throw failure(SCUTE_E_CHANGED, why);
+}
+
 old_sidecar lock_sidecar(const std::string& path) {
   old_sidecar old;
   old.bytes = medium::map_file(medium::file_handle::open(path, medium::access::write),
@@ -145,11 +153,7 @@ void remove(const std::string& file, const scute_options& options) {
     }
     const old_sidecar old = lock_sidecar(sidecar);
     const bool clean = old.sb && old.sb->clean != 0;
-    if (!clean && changed)
-      throw failure(SCUTE_E_CHANGED, file + " is not the file that was in use when " + sidecar +
-                                         " was not closed properly, so what that still holds for "
-                                         "it has no place; remove " +
-                                         sidecar + " by hand if nothing of that is wanted");
+    if (!clean && changed) refuse_changed(file, sidecar);
     if (!clean) continue;  // somebody had it in between
     if (const unsigned mode = guarded_mode(old); mode != 0)
       if (::chmod(file.c_str(), mode) != 0)
