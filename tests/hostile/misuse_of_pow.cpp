@@ -218,8 +218,11 @@ void pow_undo_copy(stage& s) {
   open_store in;
   in.for_bad_sections([&](auto* x) {
     REFUSED(SCUTE_E_NOTX, scute_pow_undo_copy(x, nullptr, nullptr, nullptr, 0));
-    REFUSED(SCUTE_E_NOTX, scute_pow_take_back(x, nullptr, 0));
   });
+}
+void pow_take_back(stage& s) {
+  open_store in;
+  in.for_bad_sections([&](auto* x) { REFUSED(SCUTE_E_NOTX, scute_pow_take_back(x, nullptr, 0)); });
 }
 void pow_stream(stage& s) {
   open_store in;
@@ -280,10 +283,10 @@ void list_misuse_of_pow(misuse_list& to) {
              MISUSE(pow_get_info),     MISUSE(pow_table_open),    MISUSE(pow_begin),
              MISUSE(pow_current),      MISUSE(pow_lock),          MISUSE(pow_new),
              MISUSE(pow_edit),         MISUSE(pow_erase),         MISUSE(pow_undo),
-             MISUSE(pow_undo_copy),    MISUSE(pow_stream),        MISUSE(pow_commit),
-             MISUSE(pow_abort),        MISUSE(pow_alloc),         MISUSE(pow_store),
-             MISUSE(pow_epoch),        MISUSE(pow_count),         MISUSE(pow_load),
-             MISUSE(pow_adopt)});
+             MISUSE(pow_undo_copy),    MISUSE(pow_take_back),     MISUSE(pow_stream),
+             MISUSE(pow_commit),       MISUSE(pow_abort),         MISUSE(pow_alloc),
+             MISUSE(pow_store),        MISUSE(pow_epoch),         MISUSE(pow_count),
+             MISUSE(pow_load),         MISUSE(pow_adopt)});
 }
 
 }  // namespace scute::test
