@@ -70,12 +70,12 @@ TEST_P(Dropped, StayTogether) {
   for (uint64_t i = 0; i < 5; ++i) put(i, std::string(100, '*'));
   put_later(10, 1, 100, 'l');
   put_later(20, 3, 50'000, 'd');
-  const uint64_t segments = full() + 1;
-  EXPECT_EQ(segments, 3U);
+  const uint64_t filled = full() + 1;
+  EXPECT_EQ(filled, 3U);
   *find(100, 'l') ^= std::byte{1};
-  reopen_with_a_damaged_victim(find(100, '*'), segments);
+  reopen_with_a_damaged_victim(find(100, '*'), filled);
   EXPECT_EQ(c->texts.size(), 5U);
-  EXPECT_EQ(full(), segments);
+  EXPECT_EQ(full(), filled);
   db->close();
   reopen();
   EXPECT_EQ(c->texts.size(), 5U);
