@@ -308,16 +308,15 @@ class page_cache_medium : public mapped_medium {
  private:
   // w: null for all of the file.
   void sync(const writer* w, bool alone) noexcept {
-    int rc = 0;
+    int error = 0;
     if (alone && ranges_ && w != nullptr && w->dirty.size() == 1) {
       const auto& r = w->dirty.front();
-      rc = ::msync(base_ + r.begin, std::min(r.end, size_) - r.begin, MS_SYNC);
+      if (::msync(base_ + r.begin, std::min(r.end, size_) - r.begin, MS_SYNC) != 0) error = errno;
     } else {
       // Several runs: one fdatasync is one journal commit, several msyncs are several.
-      errno = files_.sync();
-      rc = errno;
+      error = files_.sync();
     }
-    if (rc != 0) note_failure(errno);
+    if (error != 0) note_failure(error);
   }
 
   struct request {

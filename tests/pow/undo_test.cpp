@@ -50,7 +50,7 @@ struct codec<brittle> {
 
 namespace {
 
-class Undo : public test::pow_files {
+class Undoing : public test::pow_files {
  protected:
   // fn fails for want of memory.
   template <typename Fn>
@@ -66,7 +66,7 @@ class Undo : public test::pow_files {
     brittle::moves = true;
   }
 };
-INSTANTIATE_TEST_SUITE_P(, Undo, test::memory_and_disk(), test::name_of_place);
+INSTANTIATE_TEST_SUITE_P(, Undoing, test::memory_and_disk(), test::name_of_place);
 
 struct faces {
   explicit faces(store& db)
@@ -89,7 +89,7 @@ struct faces {
   value<brittle> one;
 };
 
-TEST_P(Undo, WhatCannotBeKeptIsNotEdited) {
+TEST_P(Undoing, WhatCannotBeKeptIsNotEdited) {
   std::string before, after;
   {
     store db(path, small());
@@ -167,7 +167,7 @@ TEST_P(Undo, WhatCannotBeKeptIsNotEdited) {
   EXPECT_EQ(f.text(), after);
 }
 
-TEST_P(Undo, OnlyTheLastOneIsTakenBack) {
+TEST_P(Undoing, OnlyTheLastOneIsTakenBack) {
   store db(path, small());
   scute_pow_keeper k{};
   k.struct_size = sizeof k;
