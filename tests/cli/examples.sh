@@ -36,7 +36,7 @@ while IFS= read -r example; do
   here=$(sed -e 's#\(/dev/shm\|/mnt/pmem\|/var/lib/app\)/##g' -e 's/--size [0-9]*[MG]/--size 2M/g' \
     -e 's/--rows [0-9]*/--rows 4/g' -e 's/| jq .*/| cat/' <<<"$example")
   # The pools that it names are there, but for those that it makes.
-  for name in $(grep -o '[a-z]*\.pool' <<<"$here" | sort -u); do cp base "$name"; done
+  for name in $(grep -o '[a-z]*\.pool' <<<"$here" | sort -u); do rm -f "$name".log*; cp base "$name"; done
   # shellcheck disable=SC2013
   for name in $(tr '|' '\n' <<<"$here" | grep 'create' | grep -o '[a-z]*\.pool'); do rm -f "$name"; done
   for name in $(grep -o '[a-z]*\.pow' <<<"$here" | sort -u); do cp base.file "$name"; done

@@ -87,7 +87,7 @@ equal "$(echo disk.dat*)" disk.dat
 cmp disk.dat changed || fail "remove changed the file"
 
 expect 0 "$scute" shield remove "$file"
-equal "$(ls "$pools")" items.dat
+equal "$(cd "$pools" && ls -d items*)" items.dat
 cmp "$file" changed || fail "remove changed the file"
 expect 1 "$scute" shield check "$file"
 in_err 'not shielded'
