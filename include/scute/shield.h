@@ -22,11 +22,13 @@
 #ifndef SCUTE_SHIELD_H
 #define SCUTE_SHIELD_H
 
-#include <scute/scute.h>
+#include <scute/api.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+struct scute_options; /* scute.h */
 
 enum {
   /* FILE's permission bits are taken away while it is under the shield, so that programs that know nothing of
@@ -46,23 +48,24 @@ enum {
  * FILE.scute; SCUTE_E_BUSY: another process has it locked, or open for writing, as far as the system tells; SCUTE_E_CONFLICT:
  * it was changed meanwhile; SCUTE_E_NOSPC, SCUTE_E_IO, SCUTE_E_INVALID. After any of these there is no FILE.scute, and FILE is as it was. (Closes a
  * descriptor of FILE, which ends locks that the calling process has on it by fcntl(F_SETLK).) */
-SCUTE_API int scute_shield_add(const char *file, const scute_options *options, uint64_t capacity,
-                               uint32_t flags);
+SCUTE_API int scute_shield_add(const char *file, const struct scute_options *options,
+                               uint64_t capacity, uint32_t flags);
 
 /* Takes FILE's bytes for right, as they are, whatever FILE.scute says: makes FILE.scute anew. What a session that was not closed
  * properly has left in its logs is given up. options null: the defaults, with
  * SCUTE_SHIELD_KEEP. That keeps guard and capacity (if FILE is not larger) as well. Else, and errors, as for scute_shield_add(); SCUTE_E_NOENT: there is no FILE.scute; SCUTE_E_BUSY: it is
  * open; SCUTE_E_EXISTS: what is there protects nothing. After an error the old FILE.scute is there. */
-SCUTE_API int scute_shield_adopt(const char *file, const scute_options *options, uint64_t capacity,
-                                 uint32_t flags);
+SCUTE_API int scute_shield_adopt(const char *file, const struct scute_options *options,
+                                 uint64_t capacity, uint32_t flags);
 
 /* FILE leaves the shield: what was committed is in it, durably, it has its permissions, and FILE.scute is gone, and its log. options
  * as for scute_open(), or null. A file that was changed since a proper close stays as it is. Errors of scute_open(); SCUTE_E_CHANGED:
  * the last session was not closed properly, and FILE is another file since. */
-SCUTE_API int scute_shield_remove(const char *file, const scute_options *options);
+SCUTE_API int scute_shield_remove(const char *file, const struct scute_options *options);
 
 /* scute_open() of FILE.scute. Errors as there, and: SCUTE_E_NOENT: FILE is not shielded, or missing; SCUTE_E_CHANGED (see above). */
-SCUTE_API int scute_shield_open(const char *file, const scute_options *options, scute_pool **pool);
+SCUTE_API int scute_shield_open(const char *file, const struct scute_options *options,
+                                scute_pool **pool);
 
 /* What a pool protects; set struct_size before the call. */
 typedef struct scute_shield_state {

@@ -70,7 +70,11 @@ void log_file::write_zeros(uint64_t from, uint64_t to) {
   }
   // STREAM-4
   group_.join([](void* self, bool) { static_cast<log_file*>(self)->lead(); }, this);
-  if (failed()) throw_errno("write " + file_.path(), failure());
+  if (failed()) {
+    errno = failure();
+    throw core::failure(SCUTE_E_IO,
+                        "cannot make " + file_.path() + " durable: " + std::strerror(errno));
+  }
   size_ = std::max(size_, to);
 }
 

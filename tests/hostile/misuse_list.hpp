@@ -18,5 +18,6 @@ void list_misuse_of_reading(misuse_list& to);
 void list_misuse_of_transactions(misuse_list& to);
 void list_misuse_of_services(misuse_list& to);
 void list_misuse_of_pow(misuse_list& to);
+void list_misuse_of_shield(misuse_list& to);
 
 }  // namespace scute::test

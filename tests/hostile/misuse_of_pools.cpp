@@ -21,7 +21,7 @@ void errormsg(stage&) {
 }
 
 void errorname(stage&) {
-  for (const int code : {1, 7, INT_MAX, INT_MIN, SCUTE_E_FORKED - 1})
+  for (const int code : {1, 7, INT_MAX, INT_MIN, SCUTE_E_CHANGED - 1})
     EXPECT_STREQ(scute_errorname(code), "SCUTE_E_UNKNOWN");
 }
 

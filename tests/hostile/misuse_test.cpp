@@ -20,6 +20,7 @@ const misuse_list& all_misuse() {
     list_misuse_of_transactions(to);
     list_misuse_of_services(to);
     list_misuse_of_pow(to);
+    list_misuse_of_shield(to);
     return to;
   }();
   return all;

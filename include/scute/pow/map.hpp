@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 
@@ -96,12 +97,13 @@ class basic_map : private keeper<basic_map<Container, K, V>> {
     scute_pow_section* const s = this->here_or_throw();
     const auto there = all_.find(key);
     if (there == all_.end()) return false;
-    // First: if another section edits it, nothing of it may be put back.
+    // All memory is taken before, and none when the section aborts.
+    const auto gone = std::make_shared<typename Container::node_type>();
+    // If another section edits it, nothing of it may be put back.
     this->erase_object(s, there->second.id);
-    this->on_abort_of(
-        s, there->second.id, [&] { return saved{there->first, there->second}; }, put_back{});
+    this->on_abort_of(s, there->second.id, [&] { return gone; }, bring_back{});
     slab_.at(index_of(there->second.id)) = nullptr;
-    all_.erase(there);
+    *gone = all_.extract(there);
     return true;
   }
   void clear() {
@@ -125,8 +127,14 @@ class basic_map : private keeper<basic_map<Container, K, V>> {
         }
         return;
       }
-      const auto at = there != m.all_.end() ? there : m.all_.try_emplace(s.key).first;
-      at->second = std::move(*s.old);
+      // What was erased behind the edit has been brought back by now.
+      there->second = std::move(*s.old);
+      m.slab_.at(index_of(there->second.id)) = &*there;
+    }
+  };
+  struct bring_back {
+    void operator()(basic_map& m, std::shared_ptr<typename Container::node_type>& gone) const {
+      const auto at = m.all_.insert(std::move(*gone)).position;
       m.slab_.at(index_of(at->second.id)) = &*at;
     }
   };
