@@ -166,6 +166,7 @@ void store::close() {
 void store::leave_cuts() noexcept {
   file_head& h = s_.head;
   const auto is_there = [&](const cut& c) {
+    if (SCUTE_PLANTED(pow_dropped_stay)) return false;
     for (uint32_t i = 0; i < s_.space->count(); ++i) {
       const segment_note& n = s_.space->note(i);
       if (n.what.load() != use::free && n.session == c.session && n.lane == c.lane) return true;

@@ -68,9 +68,9 @@ class cut {
   bool take_marked() noexcept;
   void take(uint64_t line) noexcept;
   bool add(uint64_t line) noexcept;
-  void copy_fresh() noexcept;
-  bool commit() noexcept;
-  bool add_change(uint32_t index) noexcept;
+  void copy_fresh() noexcept SCUTE_REQUIRES(lock);
+  bool commit() noexcept SCUTE_REQUIRES(lock);
+  bool add_change(uint32_t index) noexcept SCUTE_REQUIRES(lock);
   uint32_t length_of(uint64_t line) const noexcept;
   void finish(bool decided) noexcept;
   uint64_t find(uint64_t line) const noexcept;

@@ -12,6 +12,7 @@ namespace scute::core::view {
 
 template <typename Fn>
 bool file_view::for_each_different(uint64_t offset, uint64_t n, Fn&& fn) {
+  cut_->lock.assume_held();
   const uint64_t size = this->size();
   if (n == 0 || offset >= size) return true;
   const uint64_t end = lines_of(offset + std::min(n, size - offset));
@@ -42,6 +43,7 @@ template <typename Fn>
 bool file_view::commit_different(uint64_t offset, uint64_t n, Fn&& told) {
   size_t count = 0;
   const auto commit = [&] {
+    cut_->lock.assume_held();
     const size_t had = count;
     count = 0;
     return had == 0 || cut_->make({batch_.get(), had});

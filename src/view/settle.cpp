@@ -53,6 +53,7 @@ bool file_view::settle(unflushed_lines what, settled& told, const dropped_line& 
     return commit_different(0, size(), [&](uint64_t) { ++told.unflushed; });
   }
   return for_each_different(0, size(), [&](uint64_t line, const struct line& now) {
+    cut_->lock.assume_held();
     ++told.unflushed;
     const uint64_t at = line * line_size, n = std::min(line_size, size() - at);
     if (dropped) dropped(at, {now.bytes.data(), n});

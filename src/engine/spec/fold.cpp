@@ -163,7 +163,10 @@ bool fold::rests() {
   const uint64_t lowest = table_.lowest();
   if (log_.written() < std::min(floor_.load(std::memory_order_relaxed), lowest - 1)) return false;
   table_.take_list(taken_, SIZE_MAX);
-  const bool all = std::ranges::all_of(taken_, [&](uint64_t b) { return is_open(b); });
+  const bool all = std::ranges::all_of(taken_, [&](uint64_t b) {
+    mutex_.assume_held();
+    return is_open(b);
+  });
   for (const uint64_t b : taken_) table_.put_back(b);
   taken_.clear();
   return all;
