@@ -29,7 +29,9 @@ function(scute_shield_instrument target)
   endif()
   string(REPLACE ";" "," only "${languages}")
   target_compile_options(${target} PRIVATE
-    "$<$<COMPILE_LANGUAGE:${only}>:-gline-tables-only;-fplugin=${dir}/scute-pass.so;-fpass-plugin=${dir}/scute-pass.so>"
+    # Reports name lines; where there is debug information, it is not to be less.
+    "$<$<AND:$<COMPILE_LANGUAGE:${only}>,$<NOT:$<CONFIG:Debug,RelWithDebInfo>>>:-gline-tables-only>"
+    "$<$<COMPILE_LANGUAGE:${only}>:-fplugin=${dir}/scute-pass.so;-fpass-plugin=${dir}/scute-pass.so>"
     "$<$<COMPILE_LANGUAGE:${only}>:SHELL:-mllvm -scute-shield=${options}>")
   # A static library's users link the stubs: PRIVATE reaches them, as link-only.
   target_link_libraries(${target} PRIVATE "${dir}/libscute-shield-hooks.a")
