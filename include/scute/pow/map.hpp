@@ -98,10 +98,10 @@ class basic_map : private keeper<basic_map<Container, K, V>> {
     const auto there = all_.find(key);
     if (there == all_.end()) return false;
     // All memory is taken before, and none when the section aborts.
-    const auto gone = std::make_shared<typename Container::node_type>();
+    auto gone = std::make_shared<typename Container::node_type>();
     // If another section edits it, nothing of it may be put back.
     this->erase_object(s, there->second.id);
-    this->on_abort_of(s, there->second.id, [gone] { return gone; }, bring_back{});
+    this->on_abort_of(s, there->second.id, [&] { return gone; }, bring_back{});
     slab_.at(index_of(there->second.id)) = nullptr;
     *gone = all_.extract(there);
     return true;
