@@ -123,8 +123,7 @@ void state::shrink(medium::writer& w) {
   medium->cut(first_segment + to * head.segment_size);
 }
 
-lane& state::lane_at(uint32_t number) {
-  if (lane* const there = find_lane(number)) return *there;
+lane& state::make_lane(uint32_t number) {
   const locked guard(lanes_lock_);
   if (lane_owners_[number] == nullptr) {
     lane_owners_[number] = std::make_unique<lane>(number, *medium, *space, identity(number));
@@ -141,9 +140,11 @@ medium::writer& state::writer_of(seat& s) {
 
 seat& state::take_seat() {
   seat& s = find_seat();
+  if (s.is_ready) return s;
   try {
     static_cast<void>(lane_of(s));
     static_cast<void>(writer_of(s));
+    s.is_ready = true;
   } catch (...) {
     s.busy.store(false, std::memory_order_release);
     throw;

@@ -33,8 +33,9 @@ inline constexpr uint32_t cleaner_lane = 0, stream_lane = 1;
 struct seat {
   std::atomic<bool> busy{false};
   std::atomic<uint64_t> thread{
-      0};               // whose it was last; written while busy, read by whoever looks for one
-  uint32_t number = 0;  // from 1; owner of entries, and lane where each thread has one
+      0};                 // whose it was last; written while busy, read by whoever looks for one
+  uint32_t number = 0;    // from 1; owner of entries, and lane where each thread has one
+  bool is_ready = false;  // its lane and its writer are there; accessed while busy
   section* open = nullptr;
   std::unique_ptr<medium::writer> own;  // where all threads have one lane
   dependencies seen;                    // undurable batches that the thread has written or seen
@@ -98,7 +99,10 @@ class state {
   }
 
   // ---- lanes and seats ----
-  lane& lane_at(uint32_t number);  // makes it
+  lane& lane_at(uint32_t number) {  // makes it
+    lane* const there = find_lane(number);
+    return there != nullptr ? *there : make_lane(number);
+  }
   lane* find_lane(uint32_t number) const noexcept {
     return lanes_[number].load(std::memory_order_acquire);
   }
@@ -141,6 +145,7 @@ class state {
   void store_void_head(medium::writer& w, uint32_t s) const noexcept;
 
  private:
+  lane& make_lane(uint32_t number);
   seat& find_seat();
   std::array<std::atomic<lane*>, lanes_max> lanes_{};
   std::array<std::unique_ptr<lane>, lanes_max> lane_owners_;
