@@ -4,7 +4,8 @@
 // MEM-1 Whatever leaves the address space, by munmap(), by MAP_FIXED over it or by mremap(), is written first as munmap() would
 //    (SHIELD-4), and is out of the table before the addresses are free (MAPS-3).
 // MEM-2 A mapping that a program could flush by instructions of its own is given only where the runtime hears of them: MAP_SYNC
-//    to programs that are instrumented as a whole, and any shared writable mapping only if no other code flushes (flush_scan.hpp).
+//    to programs that are instrumented as a whole and to libpmem2, and any shared writable mapping only if no other code flushes
+//    (flush_scan.hpp).
 #include <fcntl.h>
 #include <sys/mman.h>
 
@@ -19,6 +20,7 @@
 #include "interpose/flush_scan.hpp"
 #include "interpose/guarded_file.hpp"
 #include "interpose/hook_gates.hpp"
+#include "interpose/map_sync.hpp"
 #include "interpose/mappings.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/program_calls.hpp"
@@ -32,6 +34,8 @@ constexpr uintptr_t page = 4096;
 // Where views go that may lie anywhere: below everything else (scute/shield_hooks.h).
 constexpr uintptr_t views_begin = 0x0f0000000000, huge_page = uintptr_t{2} << 20;
 uintptr_t next_place = views_begin;
+
+[[gnu::tls_model("initial-exec")]] thread_local constinit unsigned sync_granted = 0;
 
 uintptr_t rounded(uintptr_t n) noexcept {
   return (n + page - 1) & ~(page - 1);
@@ -82,7 +86,8 @@ void* map_view(opened_file& o, void* at, size_t n, int access, int flags, int fd
   const int type = flags & MAP_TYPE;
   if (type == MAP_PRIVATE) return next::mmap(at, n, access, flags, fd, offset);
   try {
-    if ((flags & MAP_SYNC) != 0 && type == MAP_SHARED_VALIDATE && !all_instrumented())
+    if ((flags & MAP_SYNC) != 0 && type == MAP_SHARED_VALIDATE && sync_granted == 0 &&
+        !all_instrumented())
       return refuse(EOPNOTSUPP);
     if (may_flush_unheard(o.file->path())) return refuse(EPERM);
   } catch (const std::exception&) {
@@ -105,6 +110,13 @@ void* map_view(opened_file& o, void* at, size_t n, int access, int flags, int fd
 }
 
 }  // namespace
+
+map_sync_granted::map_sync_granted() noexcept {
+  ++sync_granted;
+}
+map_sync_granted::~map_sync_granted() {
+  --sync_granted;
+}
 
 void* program_mmap(void* at, size_t n, int access, int flags, int fd, off_t offset) {
   const bool anonymous = (flags & MAP_ANONYMOUS) != 0;

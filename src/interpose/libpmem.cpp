@@ -2,19 +2,15 @@
 // libpmem's calls. What is in a view is flushed and fenced there; all else is libpmem's own affair.
 #include <sys/types.h>
 
-#include <cstring>
+#include <cstddef>
 
 #include "interpose/durability.hpp"
-#include "interpose/guarded_file.hpp"
-#include "interpose/mappings.hpp"
 #include "interpose/next_call.hpp"
+#include "interpose/view_store.hpp"
 
 using namespace scute::core::interpose;
 
 namespace {
-
-// libpmem.h, which need not be there to build this.
-constexpr unsigned PMEM_F_MEM_NODRAIN = 1, PMEM_F_MEM_NOFLUSH = 32;
 
 constexpr const char* library = "libpmem.so.1";
 constinit next_call<void(const void*, size_t)> next_persist{"pmem_persist", library};
@@ -33,24 +29,16 @@ constinit next_call<void*(void*, const void*, size_t, unsigned)> next_memcpy{"pm
                                                                              library};
 constinit next_call<void*(void*, int, size_t, unsigned)> next_memset{"pmem_memset", library};
 
-void after_store(void* at, size_t n, unsigned flags) noexcept {
-  if ((flags & PMEM_F_MEM_NOFLUSH) != 0) return;
-  flush_lines(at, n);
-  if ((flags & PMEM_F_MEM_NODRAIN) == 0) fence_views();
-}
-
 void* moved(const next_call<void*(void*, const void*, size_t, unsigned)>& next, void* to,
             const void* from, size_t n, unsigned flags) noexcept {
   if (!in_view(to, n)) return next(to, from, n, flags);
-  std::memmove(to, from, n);
-  after_store(to, n, flags);
+  move_into_view(to, from, n, flags);
   return to;
 }
 
 void* filled(void* to, int byte, size_t n, unsigned flags) noexcept {
   if (!in_view(to, n)) return next_memset(to, byte, n, flags);
-  std::memset(to, byte, n);
-  after_store(to, n, flags);
+  fill_view(to, byte, n, flags);
   return to;
 }
 
@@ -123,11 +111,11 @@ SCUTE_INTERPOSED(void*, pmem_memset_persist, (void* to, int byte, size_t n)) {
   return filled(to, byte, n, 0);
 }
 SCUTE_INTERPOSED(void*, pmem_memmove_nodrain, (void* to, const void* from, size_t n)) {
-  return moved(next_memmove, to, from, n, PMEM_F_MEM_NODRAIN);
+  return moved(next_memmove, to, from, n, store_no_drain);
 }
 SCUTE_INTERPOSED(void*, pmem_memcpy_nodrain, (void* to, const void* from, size_t n)) {
-  return moved(next_memcpy, to, from, n, PMEM_F_MEM_NODRAIN);
+  return moved(next_memcpy, to, from, n, store_no_drain);
 }
 SCUTE_INTERPOSED(void*, pmem_memset_nodrain, (void* to, int byte, size_t n)) {
-  return filled(to, byte, n, PMEM_F_MEM_NODRAIN);
+  return filled(to, byte, n, store_no_drain);
 }

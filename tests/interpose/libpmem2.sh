@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# A program on libpmem2 gets a view, and what its maps' functions make durable is committed when they return: killed together with
+# whoever runs it, it has in the file all that it had told of, and at most one record more (GRAN-1, MEM-2, SHIELD-3).
+source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
+
+program=$programs/scute-libpmem2
+file=$pools/file
+
+records() {
+  "$scute" shield run -- "$program" read "$file" >read.out || fail "it does not open"
+  cut -d' ' -f1 read.out
+}
+
+# begin: a shielded file without records.
+begin() {
+  rm -f "$file" "$file.scute"
+  head -c 4194304 /dev/zero >"$file"
+  "$scute" shield add "$file" >add.out || fail "shield add"
+}
+
+begin
+expect 0 "$scute" shield run -- "$program" read "$file"
+in_out '^0 records, granularity 1$'
+for way in persist flush memcpy memmove memset deep_flush memcpy_async memset_async; do
+  begin
+  expect 0 "$scute" shield audit --json -- "$program" "$way" "$file" 20
+  sed -n '/^{/,$p' out >document && mv document out
+  equal "$(json result)" clean
+  equal "$(json unflushed_lines)" 0
+  commits=$(grep -o '"commits": *[0-9]*' out | grep -o '[0-9]*$')
+  [ "$commits" -ge 20 ] || fail "$way: 20 records, and only $commits commits"
+  equal "$(records)" 20
+
+  "$scute" shield run -- "$program" "$way" "$file" 100000 >told 2>err &
+  run=$!
+  for _ in $(seq 400); do [ "$(wc -l <told)" -gt 5 ] && break; sleep 0.01; done
+  child=$(ps -o pid= --ppid "$run" | tr -d ' ')
+  kill -9 "$run" "$child"
+  wait "$run" || true
+  while kill -0 "$child" 2>/dev/null; do sleep 0.01; done
+  told=$(tail -n 1 told)
+  [ "${told:-0}" -gt 20 ] || fail "$way: nothing was told"
+  "$scute" check "$file.scute" >check.out || fail "$way: $(cat check.out)"
+  n=$(records)
+  [ "$n" -ge "$told" ] && [ "$n" -le $((told + 1)) ] || fail "$way: $told records were told of, and there are $n"
+  sound "$file"
+done
+
+# What is not flushed is told of.
+begin
+expect 2 "$scute" shield audit -- "$program" unflushed "$file" 3
+in_out '^result: stores were never flushed'
+equal "$(records)" 3
+
+# Whatever the library takes the medium for: a view wants flushes, and who would not flush gets none.
+for forced in BYTE CACHE_LINE PAGE; do
+  begin
+  PMEM2_FORCE_GRANULARITY=$forced GRANULARITY=2 expect 0 "$scute" shield audit -- "$program" persist "$file" 3
+  PMEM2_FORCE_GRANULARITY=$forced GRANULARITY=2 expect 0 "$scute" shield run -- "$program" read "$file"
+  in_out '^3 records, granularity 1$'
+  PMEM2_FORCE_GRANULARITY=$forced GRANULARITY=0 expect 1 "$scute" shield run -- "$program" persist "$file"
+  in_err 'pmem2_map_new: -100009'
+done
+
+# A file without the shield is the library's own affair.
+head -c 65536 /dev/zero >"$pools/plain"
+PMEM2_FORCE_GRANULARITY=BYTE GRANULARITY=0 expect 0 "$scute" shield run -- "$program" persist "$pools/plain" 4
+PMEM2_FORCE_GRANULARITY=BYTE GRANULARITY=0 expect 0 "$program" read "$pools/plain"
+in_out '^4 records, granularity 0$'
