@@ -225,11 +225,8 @@ void campaign::create_again(const std::string& path) {
   const std::string name = fs::path(path).filename();
   for (const auto& entry : fs::directory_iterator(folder_)) {
     const std::string found = entry.path().filename();
-    // The log of engine spec on a disk is the pool's. One that was in use already, of a pool that the kill kept from being finished,
-    // is no other pool's to remove: it is set aside.
-    if (found == name + ".log.new.foreign")
-      fs::remove(entry.path());
-    else if (found.starts_with(name) && found != name && found != name + ".log")
+    // The log of engine spec on a disk is the pool's.
+    if (found.starts_with(name) && found != name && found != name + ".log")
       throw violation(fmt::format("after a kill in creating, {} is left behind.", found));
   }
   fs::remove(path);

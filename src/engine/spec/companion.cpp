@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "base/lock.hpp"
 #include "base/planted.hpp"
@@ -86,6 +87,20 @@ struct candidate {
     const bool needed = (s.sb.incompat & format::incompat_log_file) != 0;
     return is_closed() || (!needed && is_of(s) && found->epoch < s.sb.epoch);
   }
+  // Nothing was ever appended to it. False if that cannot be read.
+  bool is_empty() const {
+    constexpr uint64_t step = uint64_t{64} << 10;
+    std::vector<std::byte> some(step);
+    const uint64_t size = file->size();
+    for (uint64_t at = format::log_file_chunks_offset; at < size; at += step) {
+      const uint64_t n = std::min(step, size - at);
+      if (!file->read(at, some.data(), n)) return false;
+      if (std::any_of(some.begin(), some.begin() + static_cast<ptrdiff_t>(n),
+                      [](std::byte b) { return b != std::byte{}; }))
+        return false;
+    }
+    return true;
+  }
 };
 
 // What the epoch of a log of this pool says; the superblock is the pool's.
@@ -145,12 +160,15 @@ candidate look(const pool::state& s, log_place::name n, bool clean) {
           "from a backup. Nothing was changed");
 }
 
-// What is at `coming` goes: of a creation that was killed, and nothing was ever appended to it. (If it could not get its name
-// something was: such a one is set aside.) Whoever makes one now has it locked.
+// What is at `coming` goes: of a creation that was killed, and nothing was ever appended to it, though its head may say `in use`
+// before its pool has a name; or of the pool that is being replaced. (If it could not get its name something was appended: such
+// a one is set aside.) Whoever makes one now has it locked.
 void clear_coming(pool::state& s) {
   const candidate c = look(s, log_place::name::coming, true);
   if (c.file == nullptr) return;
-  if (c.found && static_cast<state>(c.found->state) == state::in_use && !c.is_void(s))
+  const bool may_be_needed =
+      c.found && static_cast<state>(c.found->state) == state::in_use && !c.is_void(s);
+  if (may_be_needed && !s.beside->replaces() && !c.is_empty())
     s.beside->set_aside(log_place::name::coming);
   else
     s.beside->remove(log_place::name::coming);
