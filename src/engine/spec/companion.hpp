@@ -21,8 +21,8 @@
 // BESIDE-2 An unclean pool goes on with the log of its uuid that fits its epoch, and with no other: any that is missing, foreign, older, newer or
 //    cut short is refused, with nothing changed. A clean pool needs nothing of a log; what does not fit is made anew, and a
 //    file that may be somebody else's is set aside, not replaced; so is a log of the pool's uuid that was not closed: a newer
-//    copy of the pool, killed and put elsewhere, may need it. (At `coming` nobody needs one that nothing was appended to.) Where the superblock needs none, and is newer than the log, the
-//    log was left behind by a switch.
+//    copy of the pool, killed and put elsewhere, may need it. (At `coming` nobody needs one that nothing was appended to.)
+//    Where the superblock needs none, and is newer than the log, the log was left behind by a switch.
 // BESIDE-3 The head names the next epoch, durably, before the superblock does, and says `in use` before anything is appended.
 //    Its two copies lie on different pages; each is durable before the other one is written, and the one that counts
 //    is written last.
