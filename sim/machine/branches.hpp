@@ -35,19 +35,30 @@ class branches {
   branches();
 
   // The block ended so, and the program went on there. Whether that was foreseen.
-  bool foresees(const block_end& end, uint64_t target);
+  bool foresees(const block_end& end, uint64_t target) {
+    return end.exit == block_exit::falls || end.exit == block_exit::jumps ||
+           foresees_other(end, target);
+  }
 
  private:
   static constexpr unsigned tables = 6, table_bits = 10, tag_bits = 11, base_bits = 13,
-                            wide_tables = 3, wide_bits = 9, returns_max = 32, history_max = 256;
+                            wide_tables = 3, wide_bits = 9, returns_max = 32;
   static constexpr std::array<unsigned, tables> lengths = {4, 9, 18, 38, 80, 160};
   static constexpr std::array<unsigned, wide_tables> wide_lengths = {2, 10, 36};
 
-  // The last `length` outcomes, folded to `bits`.
+  // The last `length` outcomes, folded to a number of bits.
   struct folded {
     uint32_t value = 0;
-    unsigned length = 0, bits = 0;
-    void add(bool fresh, bool old) noexcept;
+    unsigned bits = 0, oldest = 0;  // where the outcome that leaves is
+    void add(uint64_t fresh, uint64_t old) noexcept;
+  };
+  // What one table needs of its outcomes, folded to 10, 11 and 10 bits: three lanes of a word, computed together.
+  struct lanes {
+    uint64_t value = 0, oldest = 0;
+    void add(uint64_t fresh, uint64_t old) noexcept;
+    uint32_t index() const noexcept { return static_cast<uint32_t>(value) & 0xffff; }
+    uint32_t tag() const noexcept { return static_cast<uint32_t>(value >> 16) & 0xffff; }
+    uint32_t short_tag() const noexcept { return static_cast<uint32_t>(value >> 32); }
   };
   struct direction {
     uint16_t tag = 0;
@@ -59,22 +70,23 @@ class branches {
     uint8_t sure = 0;
   };
 
+  bool foresees_other(const block_end& end, uint64_t target);
   bool predict(uint64_t address, bool taken);
+  // What was not foreseen gets a place with more history.
+  void place(const std::array<direction*, tables>& at, const std::array<uint16_t, tables>& tags,
+             unsigned first, bool taken) noexcept;
   bool predict_wide(uint64_t address, uint64_t target);
   void remember(bool outcome) noexcept;
-  uint32_t index_of(uint64_t address, unsigned table) const noexcept;
-  uint16_t tag_of(uint64_t address, unsigned table) const noexcept;
 
-  std::vector<int8_t> base_;  // -2 to 1
-  std::array<std::vector<direction>, tables> tagged_;
-  std::array<folded, tables> to_index_, to_tag_, to_tag_short_;
+  std::vector<int8_t> base_;       // -2 to 1
+  std::vector<direction> tagged_;  // of one table after the other
+  std::array<lanes, tables> folds_;
   std::array<std::vector<target_entry>, wide_tables> wide_;
   std::vector<target_entry> wide_base_;
   std::array<folded, wide_tables> to_wide_;
   std::array<uint64_t, returns_max> returns_{};
   unsigned returns_next_ = 0;
-  std::array<uint8_t, history_max> history_{};
-  unsigned history_next_ = 0;
+  std::array<uint64_t, 3> history_{};  // a bit per outcome, the last one first
   uint32_t age_ = 0, choice_ = 1;
 };
 

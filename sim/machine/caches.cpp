@@ -2,6 +2,7 @@
 #include "machine/caches.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <stdexcept>
 
 namespace scute::sim {
@@ -10,9 +11,7 @@ namespace {
 constexpr uint8_t bit_of(unsigned core) noexcept {
   return static_cast<uint8_t>(1U << core);
 }
-constexpr auto shared = static_cast<uint8_t>(cache_state::shared);
-constexpr auto exclusive = static_cast<uint8_t>(cache_state::exclusive);
-constexpr auto modified = static_cast<uint8_t>(cache_state::modified);
+using enum cache_state;
 
 }  // namespace
 
@@ -25,6 +24,7 @@ caches::core_part::core_part(const settings& s)
 caches::caches(const settings& s, memory& m)
     : s_(s),
       memory_(m),
+      page_shift_(static_cast<unsigned>(std::countr_zero(uint64_t{s.pm_page} * 1024))),
       cycle_(from_ns(1 / s.core_ghz)),
       l1_time_(cycle_ * s.l1_cycles),
       l2_time_(cycle_ * s.l2_cycles),
@@ -167,20 +167,12 @@ void caches::fetch_ahead(unsigned core, uint64_t line, ticks at) {
   a->ahead = std::max(a->ahead, end);
 }
 
-// Small and large pages have different numbers.
-uint64_t caches::page_of(uint64_t address) const noexcept {
-  if (s_.pm_page == page_bytes / 1024 || !memory_.is_persistent(line_of(address)))
-    return address / page_bytes;
-  return address / (uint64_t{s_.pm_page} * 1024) | uint64_t{1} << 60;
-}
-
-ticks caches::translate(unsigned core, uint64_t page, ticks at) {
+ticks caches::translate(unsigned core, uint64_t address, ticks at) {
   core_part& c = cores_[core];
-  if (page == c.last_page) return at;
+  const uint64_t page = page_of(address);
   c.last_page = page;
-  if (c.tlb1.use(page) != nullptr) {
-    return at;
-  }
+  c.last_small = memory_.has_whole_pages() ? address / page_bytes : UINT64_MAX;
+  c.changes = memory_.changes();
   ++c.count.tlb1_misses;
   if (c.tlb2.use(page) == nullptr) {
     ++c.count.tlb2_misses;
@@ -208,11 +200,11 @@ tlb_page& caches::page(unsigned core, uint64_t address) {
   return *p;
 }
 
-caches::result caches::access(unsigned core, uint64_t address, bool store, ticks at) {
+caches::result caches::access_other(unsigned core, uint64_t address, bool store, ticks at) {
   core_part& c = cores_[core];
   const uint64_t line = line_of(address);
   ++c.count.accesses;
-  at = translate(core, page_of(address), at);
+  at = translated(core, address, at);
   l1_line* l = c.l1.use(line);
   if (l != nullptr) {
     ticks done = std::max(at + l1_time_, l->ready);

@@ -21,8 +21,6 @@
 
 namespace scute::sim {
 
-enum class cache_state : uint8_t { shared, exclusive, modified };
-
 class caches {
  public:
   caches(const settings& s, memory& m);
@@ -32,11 +30,25 @@ class caches {
     l1_line* line;  // valid until the next access
   };
   // By a core, in one line. Addresses of a page that is not in its translation buffers cost a walk first.
-  result access(unsigned core, uint64_t address, bool store, ticks at);
+  result access(unsigned core, uint64_t address, bool store, ticks at) {
+    core_part& c = cores_[core];
+    if (c.is_in_last_page(address, memory_) || is_in_first_buffer(c, address)) {
+      l1_line* const l = c.l1.use(line_of(address));
+      if (l != nullptr && (!store || l->state != cache_state::shared)) {
+        ++c.count.accesses;
+        if (store) l->state = cache_state::modified;
+        return {at + l1_time_ > l->ready ? at + l1_time_ : l->ready, l};
+      }
+    }
+    return access_other(core, address, store, at);
+  }
 
   // A store that goes by the caches: when it is known where to.
   ticks translated(unsigned core, uint64_t address, ticks at) {
-    return translate(core, page_of(address), at);
+    core_part& c = cores_[core];
+    return c.is_in_last_page(address, memory_) || is_in_first_buffer(c, address)
+               ? at
+               : translate(core, address, at);
   }
   // The entry of the page, which the last access of that core has made present.
   tlb_page& page(unsigned core, uint64_t address);
@@ -87,6 +99,12 @@ class caches {
     line_cache<tag> tlb1;
     line_cache<tlb_page> tlb2;
     uint64_t last_page = UINT64_MAX;
+    // The 4 KiB of it that were used last, as long as nothing else has become persistent.
+    uint64_t last_small = UINT64_MAX;
+    unsigned changes = 0;
+    bool is_in_last_page(uint64_t address, const memory& m) const noexcept {
+      return address / page_bytes == last_small && changes == m.changes();
+    }
     std::vector<ticks> fills;  // when each buffer is free
     size_t next_fill = 0;
     std::array<ascent, 16> ascents{};
@@ -94,8 +112,24 @@ class caches {
     counts count;
   };
 
-  uint64_t page_of(uint64_t address) const noexcept;
-  ticks translate(unsigned core, uint64_t page, ticks at);
+  // Small and large pages have different numbers.
+  uint64_t page_of(uint64_t address) const noexcept {
+    if (s_.pm_page == page_bytes / 1024 || !memory_.is_persistent(line_of(address)))
+      return address / page_bytes;
+    return address >> page_shift_ | uint64_t{1} << 60;
+  }
+  // Whether the page costs nothing, and is the one used last from now on.
+  bool is_in_first_buffer(core_part& c, uint64_t address) noexcept {
+    const uint64_t page = page_of(address);
+    if (page != c.last_page && c.tlb1.use(page) == nullptr) return false;
+    c.last_page = page;
+    c.last_small = memory_.has_whole_pages() ? address / page_bytes : UINT64_MAX;
+    c.changes = memory_.changes();
+    return true;
+  }
+  // Of a page that is in no first buffer.
+  result access_other(unsigned core, uint64_t address, bool store, ticks at);
+  ticks translate(unsigned core, uint64_t address, ticks at);
   // From behind the second level.
   ticks fetch_third(unsigned core, uint64_t line, ticks at);
   ticks fetch(unsigned core, uint64_t line, bool store, ticks at, l2_line*& found);
@@ -110,6 +144,7 @@ class caches {
 
   settings s_;
   memory& memory_;
+  unsigned page_shift_;  // of pages of persistent memory
   ticks cycle_, l1_time_, l2_time_, l3_time_, tlb2_time_, walk_time_, way_out_;
   std::vector<core_part> cores_;
   line_cache<l2_line> l2_;

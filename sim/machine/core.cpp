@@ -6,7 +6,7 @@
 namespace scute::sim {
 namespace {
 
-constexpr size_t held_words = 1U << 10, combining_max = 10;
+constexpr size_t held_max = 1U << 10, combining_max = 10;
 
 }  // namespace
 
@@ -24,7 +24,8 @@ core::core(unsigned number, const settings& s, caches& c, memory& m)
       forward_cold_(s.forward_cold),
       reorder_(s.reorder),
       stores_(s.store_buffer),
-      held_(held_words) {}
+      held_words_(held_max, UINT64_MAX),
+      held_(held_max) {}
 
 void core::wait_retired(ticks until) noexcept {
   retired_ = std::max(retired_, until);
@@ -35,17 +36,16 @@ void core::wait(ticks until) noexcept {
   drained_ = std::max(drained_, until);
 }
 
-void core::enter_block(uint64_t address, const block_end& before) {
-  if (mispredict_ == 0 || branches_.foresees(before, address)) return;
+void core::mispredicted() noexcept {
   ++count_.mispredicted;
   // The branch has to be computed before the right path begins.
   dispatch_ = std::max(dispatch_, std::min(retired_, dispatch_ + mispredict_)) + mispredict_;
 }
 
-const core::held* core::held_at(const reference& r, uint64_t word, ticks at) const noexcept {
-  const held& h = held_[word % held_words];
-  const bool overlaps =
-      h.word == word && h.address < r.address + r.bytes && r.address < h.address + h.bytes;
+inline const core::held* core::held_at(const reference& r, uint64_t word, ticks at) const noexcept {
+  if (held_words_[word % held_max] != word) return nullptr;
+  const held& h = held_[word % held_max];
+  const bool overlaps = h.address < r.address + r.bytes && r.address < h.address + h.bytes;
   return overlaps && h.made > at ? &h : nullptr;
 }
 
@@ -56,8 +56,9 @@ ticks core::load(const reference& r, ticks at) {
   ticks done = caches_.access(number_, r.address, false, at).done;
   for (uint64_t line = line_of(r.address) + 1; line <= line_of(last); ++line)
     done = std::max(done, caches_.access(number_, line * line_bytes, false, at).done);
-  const held* const first = held_at(r, r.address / 8, at);
-  const held* const second = held_at(r, last / 8, at);
+  const uint64_t first_word = r.address / 8, last_word = last / 8;
+  const held* const first = held_at(r, first_word, at);
+  const held* const second = first_word == last_word ? nullptr : held_at(r, last_word, at);
   if (first == nullptr && second == nullptr) return done;
   const held& from = first != nullptr ? *first : *second;
   if (from.address <= r.address && last < from.address + from.bytes) {
@@ -84,8 +85,10 @@ void core::make_store(uint64_t address, unsigned bytes, ticks known, ticks ready
   r.line->written = latest(r.line->written, made);
   drained_ = made;
   hold_store(made);
-  for (uint64_t word = address / 8; word <= (address + bytes - 1) / 8; ++word)
-    held_[word % held_words] = {word, address, bytes, ready, made};
+  for (uint64_t word = address / 8; word <= (address + bytes - 1) / 8; ++word) {
+    held_words_[word % held_max] = word;
+    held_[word % held_max] = {address, bytes, ready, made};
+  }
 }
 
 void core::hold_store(ticks made) noexcept {
@@ -152,18 +155,30 @@ void core::combine(uint64_t address, unsigned bytes) {
   combining_.erase(c);
 }
 
-void core::run(const operation& op, std::span<const reference> refs) {
-  ++count_.instructions;
-  ticks& oldest = reorder_[reorder_next_];
-  dispatch_ = std::max(dispatch_ + slot_, oldest);
-  const ticks known = latest(dispatch_, ready_[op.address[0]], ready_[op.address[1]]);
-  const ticks ready =
-      latest(known, ready_[op.from[0]], ready_[op.from[1]], ready_[op.from[2]], ready_[op.from[3]]);
-  ticks done = ready;
+void core::finish_plain(const operation& op, std::span<const reference> refs, ticks begins,
+                        ticks done) {
+  bool stores = false;
   for (const reference& r : refs) {
-    const bool pushes = op.kind == operation_kind::write_back || op.kind == operation_kind::flush;
+    if (r.store) {
+      stores = true;
+      dispatch_ = std::max(dispatch_, stores_[store_next_]);
+    } else {
+      done = std::max(done, load(r, begins));
+    }
+  }
+  done += op.cycles * cycle_;
+  retire(op, done);
+  if (!stores) return;
+  for (const reference& r : refs)
+    if (r.store) store(r, std::max(begins, dispatch_), done, false);
+}
+
+void core::finish_other(const operation& op, std::span<const reference> refs, ticks begins,
+                        ticks done) {
+  const bool pushes = op.kind == operation_kind::write_back || op.kind == operation_kind::flush;
+  for (const reference& r : refs) {
     if (!r.store && !pushes)
-      done = std::max(done, load(r, known));
+      done = std::max(done, load(r, begins));
     else
       dispatch_ = std::max(dispatch_, stores_[store_next_]);
   }
@@ -197,20 +212,16 @@ void core::run(const operation& op, std::span<const reference> refs) {
       break;
     default: break;
   }
-  ready_[op.to[0]] = done;
-  ready_[op.to[1]] = done;
-  retired_ = std::max(retired_ + slot_, done);
-  oldest = retired_;
-  reorder_next_ = reorder_next_ + 1 == reorder_.size() ? 0 : reorder_next_ + 1;
+  retire(op, done);
   for (const reference& r : refs) {
-    if (op.kind == operation_kind::write_back || op.kind == operation_kind::flush) {
+    if (pushes) {
       ++count_.write_backs;
       const ticks from = std::max(retired_, drained_);
       hold_store(from);
       pending(
           caches_.write_back(number_, line_of(r.address), from, op.kind == operation_kind::flush));
     } else if (r.store) {
-      store(r, std::max(known, dispatch_), done, op.kind == operation_kind::stream);
+      store(r, std::max(begins, dispatch_), done, op.kind == operation_kind::stream);
     }
   }
 }

@@ -30,9 +30,22 @@ class core {
   core(unsigned number, const settings& s, caches& c, memory& m);
 
   // The next instruction of the program.
-  void run(const operation& op, std::span<const reference> refs);
+  void run(const operation& op, std::span<const reference> refs) {
+    ++count_.instructions;
+    dispatch_ = latest(dispatch_ + slot_, reorder_[reorder_next_]);
+    const ticks begins = known(op);
+    const ticks done = ready(op, begins);
+    if (op.kind != operation_kind::plain)
+      finish_other(op, refs, begins, done);
+    else if (!refs.empty())
+      finish_plain(op, refs, begins, done);
+    else
+      retire(op, done + op.cycles * cycle_);
+  }
   // A block of instructions was entered at that address, from one that ended so. What is not foreseen costs time.
-  void enter_block(uint64_t address, const block_end& before);
+  void enter_block(uint64_t address, const block_end& before) {
+    if (mispredict_ != 0 && !branches_.foresees(before, address)) mispredicted();
+  }
 
   // For schemes. The core does nothing before that time; later stores are made later still.
   void wait(ticks until) noexcept;
@@ -58,10 +71,8 @@ class core {
   const counts& counted() const noexcept { return count_; }
 
  private:
-  // The last store to a word.
   struct held {
-    uint64_t word = UINT64_MAX, address = 0;
-    unsigned bytes = 0;
+    uint64_t address = 0, bytes = 0;
     ticks ready = 0, made = 0;
   };
   struct combining {
@@ -70,11 +81,30 @@ class core {
     ticks last;
   };
 
+  // An operation that begins at that time, and has all that it needs besides memory at `done`.
+  void finish_plain(const operation& op, std::span<const reference> refs, ticks begins, ticks done);
+  void finish_other(const operation& op, std::span<const reference> refs, ticks begins, ticks done);
+  // When an operation that is dispatched now knows its addresses.
+  ticks known(const operation& op) const noexcept {
+    return latest(dispatch_, ready_[op.address[0]], ready_[op.address[1]]);
+  }
+  ticks ready(const operation& op, ticks known) const noexcept {
+    return latest(known, latest(ready_[op.from[0]], ready_[op.from[1]]),
+                  latest(ready_[op.from[2]], ready_[op.from[3]]));
+  }
+  void retire(const operation& op, ticks done) noexcept {
+    ready_[op.to[0]] = done;
+    ready_[op.to[1]] = done;
+    retired_ = latest(retired_ + slot_, done);
+    reorder_[reorder_next_] = retired_;
+    reorder_next_ = reorder_next_ + 1 == reorder_.size() ? 0 : reorder_next_ + 1;
+  }
+  void mispredicted() noexcept;
   void wait_retired(ticks until) noexcept;
   ticks load(const reference& r, ticks at);
   void store(const reference& r, ticks known, ticks ready, bool stream);
   void make_store(uint64_t address, unsigned bytes, ticks known, ticks ready);
-  // The store of these words that is not made at that time, or null.
+  // The store of these bytes to that word, if it is not made at that time, or null.
   const held* held_at(const reference& r, uint64_t word, ticks at) const noexcept;
   // The place in the store buffer that is next, until then.
   void hold_store(ticks made) noexcept;
@@ -94,6 +124,8 @@ class core {
   ticks dispatch_ = 0, retired_ = 0, drained_ = 0, flushed_ = 0;
   ticks ready_[operation::registers] = {};
   std::vector<combining> combining_;
+  // The last store to each word: the word and the store, where the word's number puts both.
+  std::vector<uint64_t> held_words_;
   std::vector<held> held_;
   branches branches_;
   counts count_;

@@ -2,6 +2,7 @@
 // The tags of a set-associative cache that replaces what was used least recently: of lines, and of pages (a TLB).
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -61,15 +62,20 @@ class line_cache {
   }
 
  private:
-  static constexpr size_t none = SIZE_MAX;
+  static constexpr size_t none = SIZE_MAX, hints = 256;
 
   size_t first_of(uint64_t key) const noexcept {
     return (mask_ != 0 || sets_ == 1 ? key & mask_ : key % sets_) * ways_;
   }
-  size_t position(uint64_t key) const noexcept {
+  size_t position(uint64_t key) noexcept {
+    uint32_t& hint = hints_[key % hints];
+    if (keys_[hint] == key) return hint;
     const size_t first = first_of(key);
     for (size_t i = first; i < first + ways_; ++i)
-      if (keys_[i] == key) return i;
+      if (keys_[i] == key) {
+        hint = static_cast<uint32_t>(i);
+        return i;
+      }
     return none;
   }
   size_t leaving(uint64_t key) const noexcept {
@@ -86,6 +92,7 @@ class line_cache {
   unsigned ways_;
   std::vector<uint64_t> keys_, used_;
   std::vector<Entry> entries_;
+  std::array<uint32_t, hints> hints_{};  // where a key like that was last; not more than a guess
   uint64_t clock_ = 0;
 };
 

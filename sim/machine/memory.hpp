@@ -25,7 +25,12 @@ class memory {
   // Whole lines.
   void add_persistent(uint64_t address, uint64_t bytes) {
     ranges_.push_back({line_of(address), line_of(address + bytes + line_bytes - 1)});
+    whole_pages_ = whole_pages_ && address % page_bytes == 0 && bytes % page_bytes == 0;
+    ++changes_;
   }
+  // How often what is persistent has changed, and whether it is whole pages of 4 KiB.
+  unsigned changes() const noexcept { return changes_; }
+  bool has_whole_pages() const noexcept { return whole_pages_; }
   bool is_persistent(uint64_t line) const noexcept {
     for (const range& r : ranges_)
       if (line - r.first < r.end - r.first) return true;
@@ -58,6 +63,8 @@ class memory {
     uint64_t first, end;
   };
   std::vector<range> ranges_;
+  bool whole_pages_ = true;
+  unsigned changes_ = 0;
 };
 
 }  // namespace scute::sim

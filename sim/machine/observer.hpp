@@ -8,11 +8,13 @@
 
 namespace scute::sim {
 
+enum class cache_state : uint8_t { shared, exclusive, modified };
+
 struct l1_line {
   uint64_t key;   // number of the line
   ticks ready;    // when it has arrived
   ticks written;  // when the last store to it was made
-  uint8_t state;  // cache_state
+  cache_state state;
   bool dirty;
   bool pbit, logbit;  // SpecPMT, section 5.1
   uint8_t mark;       // the scheme's own

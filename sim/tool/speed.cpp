@@ -31,10 +31,12 @@ const mix mixes[] = {
 };
 
 struct step {
-  operation op;
-  reference ref;
-  bool refers, ends, taken;
+  uint64_t address;
+  uint16_t op;  // its number
+  bool refers, stores, ends, taken;
 };
+// Different instructions, as those of a program are: few enough for a cache.
+constexpr size_t operations = 512;
 
 double seconds() {
   timespec t{};
@@ -45,22 +47,30 @@ double seconds() {
 void measure(const settings& s, const mix& m, uint64_t references) {
   std::mt19937_64 random(9);
   const auto chance = [&](double p) { return static_cast<double>(random() >> 11) < p * 0x1p53; };
+  std::vector<operation> ops(operations), pushing(operations);
+  for (size_t i = 0; i < operations; ++i) {
+    ops[i].from[0] = static_cast<uint8_t>(random() % 16);
+    ops[i].to[0] = static_cast<uint8_t>(random() % 16);
+    ops[i].address[0] = static_cast<uint8_t>(random() % 16);
+    pushing[i] = ops[i];
+    pushing[i].kind = operation_kind::write_back;
+  }
+  ops.insert(ops.end(), pushing.begin(), pushing.end());
+  static constexpr operation plain;
   std::vector<step> steps(1U << 16);
   uint64_t referring = 0;
   for (step& each : steps) {
     each = {};
     each.refers = chance(1 / (1 + m.others));
-    const bool store = chance(0.35);
+    each.stores = chance(0.35);
     const uint64_t at =
         chance(m.far) ? random() % (uint64_t{8} << 20) : random() % (uint64_t{16} << 10);
-    each.ref = {place + at / 8 * 8, 8, store};
-    if (store && chance(m.flushed)) {
-      each.op.kind = operation_kind::write_back;
-      each.ref.store = false;
+    each.address = place + at / 8 * 8;
+    each.op = static_cast<uint16_t>(random() % operations);
+    if (each.stores && chance(m.flushed)) {
+      each.op = static_cast<uint16_t>(each.op + operations);
+      each.stores = false;
     }
-    each.op.from[0] = static_cast<uint8_t>(random() % 16);
-    each.op.to[0] = static_cast<uint8_t>(random() % 16);
-    each.op.address[0] = static_cast<uint8_t>(random() % 16);
     each.ends = chance(0.18);
     each.taken = chance(0.9);
     referring += each.refers;
@@ -72,10 +82,12 @@ void measure(const settings& s, const mix& m, uint64_t references) {
   const double from = seconds();
   while (done < references) {
     for (const step& each : steps) {
-      if (each.refers)
-        c.run(each.op, {&each.ref, 1});
-      else
-        c.run({}, {});
+      if (each.refers) {
+        const reference r{each.address, 8, each.stores};
+        c.run(ops[each.op], {&r, 1});
+      } else {
+        c.run(plain, {});
+      }
       if (!each.ends) continue;
       const uint64_t next = 0x400000 + (code * 7 + 64) % 0x4000;
       c.enter_block(each.taken ? next : code + 2, {code, code + 2, block_exit::branches});
