@@ -210,7 +210,7 @@ std::vector<std::byte> list_image(const pool::state& s, const segment_list& list
 
 std::vector<uint64_t> list_copies(const pool::state& s, const segment_list& list) {
   std::vector<uint64_t> places;
-  for (uint32_t r = 0; r < s.geo.lane_replicas; ++r)
+  for (uint32_t r = 0; r < s.geo.lane_replicas && (r == 0 || !SCUTE_PLANTED(list_copy)); ++r)
     places.push_back(place_of(s.geo, SCUTE_PLANTED(list_places) ? 0 : list.number % 2, r));
   return places;
 }

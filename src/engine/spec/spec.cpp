@@ -305,7 +305,8 @@ void spec::decide(pool::lane& l, lane_state& mine, commit_log::stream_guard& tur
   const uint64_t sequence = draw(mine);
   log_->append(l.w, l.index, mine.records, flags, sequence, l.transaction);
   turn.end();
-  log_->fence(l.w, l.index, fence_site::spec_decide);
+  if (!SCUTE_PLANTED(spec_placed_early) || stores == how::cached)
+    log_->fence(l.w, l.index, fence_site::spec_decide);
   s_.require_healthy();
   log_->fenced(l.index, sequence);
   l.begun.store(++l.sequence, std::memory_order_release);

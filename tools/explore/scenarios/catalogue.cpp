@@ -51,6 +51,7 @@ const std::vector<entry>& catalogue() {
     add_spec_scenarios(list);
     add_late_scenarios(list);
     add_log_damage_scenarios(list);
+    add_track_scenarios(list);
     add_log_file_scenarios(list);
     add_pow_scenarios(list);
     add_view_scenarios(list);
