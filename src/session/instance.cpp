@@ -277,6 +277,7 @@ void instance::close() {
   // Chunks that could not be taken back for want of memory: the next open does it, as after a crash.
   if (heap->lent() != 0) return;
   note_user_file();
+  engine->closing();
   s.sb.clean = 1;
   // Else the next session goes on with it.
   if (!s.resolving->pending()) s.sb.resolved_epoch = s.sb.epoch;

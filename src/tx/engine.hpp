@@ -124,6 +124,8 @@ class engine : public heap::step_engine {
   // The superblock is about to name the next epoch: recovery is over, or was not needed, in which case the pool was closed
   // properly. May be cut short anywhere and run again. Throws what opening a file can throw.
   virtual void prepare() {}
+  // The superblock is about to say that the pool is closed properly: all is drained, and nobody else is in it. Throws SCUTE_E_IO.
+  virtual void closing() {}
   // The superblock says that the pool is closed properly.
   virtual void closed() noexcept {}
   // The pool is about to be used: recovery is over, and the superblock names this session's epoch.

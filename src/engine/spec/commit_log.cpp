@@ -6,41 +6,14 @@
 
 #include "base/planted.hpp"
 #include "base/rounding.hpp"
-#include "codec/crc32c.hpp"
+#include "engine/spec/horizon.hpp"
 
 namespace scute::core::engine {
 namespace {
 
 constexpr uint64_t record_part_min = 64;  // a record is not cut into smaller parts, but for its end
-constexpr uint64_t horizon_magic = 0x486f727aULL << 32;  // "Horz"
 
 }  // namespace
-
-uint64_t check_of_horizon(const pool::state& s, uint64_t sequence) noexcept {
-  const uint64_t message[2] = {s.salt, sequence};
-  return horizon_magic | codec::crc32c(0, message, sizeof message);
-}
-
-horizon_found read_horizon(const pool::state& s, const log_home& home) noexcept {
-  horizon_found best;
-  for (uint32_t r = 0; r < home.horizon_copies(); ++r)
-    for (uint32_t which = 0; which < 2; ++which) {
-      uint64_t words[2];
-      if (!home.target().read(home.horizon_at(which, r), words, sizeof words)) continue;
-      if (words[1] == check_of_horizon(s, words[0]) &&
-          (words[0] > best.sequence || SCUTE_PLANTED(horizon_greatest)))
-        best = {words[0], which};
-    }
-  return best;
-}
-
-void stream_horizon(const pool::state& s, const log_home& home, medium::writer& w,
-                    horizon_found to) noexcept {
-  const uint64_t words[2] = {to.sequence, check_of_horizon(s, to.sequence)};
-  for (uint32_t r = 0; r < home.horizon_copies() && (r == 0 || !SCUTE_PLANTED(horizon_copy)); ++r)
-    w.stream(home.target().base() + home.horizon_at(to.place, r), words, sizeof words,
-             medium::purpose::log);
-}
 
 commit_log::commit_log(pool::state& s, log_home& home, const segment_list& list, uint64_t horizon,
                        const std::vector<uint64_t>& last_frames)
@@ -297,6 +270,13 @@ void commit_log::write_horizon(medium::writer& w, uint64_t sequence) noexcept {
   written_ = sequence;
   is_written_ = true;
   stream_horizon(s_, home_, way(w, fold_lane()), {sequence, static_cast<uint32_t>(++writes_ % 2)});
+}
+
+bool commit_log::settle_horizon(medium::writer& w) noexcept {
+  if (written_ == 0 || look_at_horizon(s_, home_) == horizon_words::settled) return false;
+  stream_horizon(s_, home_, way(w, fold_lane()), {written_, static_cast<uint32_t>(++writes_ % 2)});
+  is_written_ = true;
+  return true;
 }
 
 std::vector<commit_log::horizon_copy> commit_log::horizon_copies() const {

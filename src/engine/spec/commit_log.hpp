@@ -146,6 +146,9 @@ class commit_log {
   // Streams it; to be called in ascending order, by one thread at a time. Durable by the fence of the fold's lane, then say so.
   void write_horizon(medium::writer& w, uint64_t sequence) noexcept;
   void horizon_is_durable() noexcept;
+  // HORIZON-1: streams it to the other place as well; the one that has it is durable. False if it is there. By who may write it, and
+  // durable as above.
+  bool settle_horizon(medium::writer& w) noexcept;
   uint64_t written() const noexcept { return written_; }
   uint64_t horizon() const noexcept { return durable_.load(std::memory_order_relaxed); }
 

@@ -13,6 +13,7 @@
 #include "base/planted.hpp"
 #include "codec/crc32c.hpp"
 #include "engine/spec/file_pages.hpp"
+#include "engine/spec/horizon.hpp"
 
 namespace scute::core::engine {
 namespace {
@@ -65,6 +66,7 @@ const char* nonsense(const pool::state& s, const head& h) noexcept {
   if (h.chunks == 0 || h.chunks > chunks_most || h.chunks % copies != 0 || h.kept == 0 ||
       h.kept % copies != 0 || h.kept > h.chunks)
     return "number of chunks";
+  if (h.number >= sequence_max) return "number of its head";
   return nullptr;
 }
 

@@ -63,6 +63,7 @@ class companion final : public log_home {
 
   medium::medium& target() const noexcept override { return *file_; }
   bool is_apart() const noexcept override { return true; }
+  bool was_closed() const noexcept override { return was_closed_; }
   uint64_t horizon_at(uint64_t which, uint32_t copy) const noexcept override {
     return format::log_file_horizon_offset + copy * format::page + which * 64;
   }
@@ -84,7 +85,12 @@ class companion final : public log_home {
  private:
   companion(pool::state& s, std::unique_ptr<medium::medium> file,
             const format::log_file_head& head) noexcept
-      : s_(s), file_(std::move(file)), length_(file_->size()), w_(*file_), head_(head) {}
+      : s_(s),
+        file_(std::move(file)),
+        length_(file_->size()),
+        w_(*file_),
+        head_(head),
+        was_closed_(head.state == static_cast<uint32_t>(format::log_file_state::closed)) {}
 
   static std::unique_ptr<companion> make_anew(pool::state& s);
   uint64_t chunk_at(uint64_t i) const noexcept {
@@ -100,6 +106,7 @@ class companion final : public log_home {
   waiting_mutex mutex_;  // of the two below
   medium::writer w_;
   format::log_file_head head_;
+  const bool was_closed_;
   bool written_ = false;  // by this session, or by none
 };
 

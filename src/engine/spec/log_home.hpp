@@ -18,7 +18,9 @@ class log_home {
   // to one stream there, because a sync that writes few pages is cheaper than one that writes many.
   virtual bool is_apart() const noexcept = 0;
 
-  // One of the two places of the horizon, in this copy.
+  // As it was found (HORIZON-2): nothing that counts can be in it.
+  virtual bool was_closed() const noexcept = 0;
+  // One of the two places of the horizon (engine/spec/horizon.hpp), in this copy.
   virtual uint64_t horizon_at(uint64_t which, uint32_t copy) const noexcept = 0;
   virtual uint32_t horizon_copies() const noexcept = 0;
 
@@ -46,16 +48,5 @@ class log_home {
  protected:
   log_home() = default;
 };
-
-// The horizon that its words tell, 0 if they tell none, and in which of the two places.
-struct horizon_found {
-  uint64_t sequence = 0;
-  uint32_t place = 0;
-};
-uint64_t check_of_horizon(const pool::state& s, uint64_t sequence) noexcept;  // the second word
-horizon_found read_horizon(const pool::state& s, const log_home& home) noexcept;
-// Streams the two words to a place, in all copies.
-void stream_horizon(const pool::state& s, const log_home& home, medium::writer& w,
-                    horizon_found to) noexcept;
 
 }  // namespace scute::core::engine

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/spec/pool_home.hpp"
 
+#include "engine/spec/horizon.hpp"
+
 namespace scute::core::engine {
 
 segment_list pool_home::read() const {

@@ -13,6 +13,7 @@ class pool_home final : public log_home {
 
   medium::medium& target() const noexcept override { return *s_.medium; }
   bool is_apart() const noexcept override { return false; }
+  bool was_closed() const noexcept override { return true; }  // the superblock says the same of it
   uint64_t horizon_at(uint64_t which, uint32_t copy) const noexcept override {
     return s_.geo.lane_offset(0, copy) + offsetof(format::lane_status, horizon) + which * 16;
   }

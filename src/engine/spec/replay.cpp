@@ -12,6 +12,7 @@
 #include "engine/common/recovery.hpp"
 #include "engine/spec/commit_log.hpp"
 #include "engine/spec/file_pages.hpp"
+#include "engine/spec/horizon.hpp"
 #include "engine/spec/log_care.hpp"
 #include "engine/spec/log_evidence.hpp"
 #include "log/segment_reader.hpp"
@@ -117,9 +118,20 @@ uint64_t find_horizon(const pool::state& s, const log_home& home, const segment_
   uint64_t horizon = read_horizon(s, home).sequence;
   log::segment_reader reader = reader_of(s, home, list.layout());
   for (const log::segment& at : list.segments(s.geo))
-    if (const auto head = reader.read_head(at); head && !SCUTE_PLANTED(horizon_greatest))
+    if (const auto head = reader.read_head(at);
+        head && head->horizon < sequence_max && !SCUTE_PLANTED(horizon_greatest))
       horizon = std::max(horizon, head->horizon);
   return horizon;
+}
+
+uint64_t highest_frame(const pool::state& s, const log_home& home, const segment_list& list) {
+  uint64_t highest = 0;
+  log::segment_reader reader = reader_of(s, home, list.layout());
+  for (const log::segment& at : list.segments(s.geo))
+    if (reader.read_head(at))
+      reader.read(
+          at, [&](const log::frame& f) { highest = std::max(highest, f.head.sequence); });
+  return highest;
 }
 
 replayed replay(pool::state& s, medium::writer& w, log_home& home, const segment_list& list,
@@ -154,6 +166,7 @@ replayed replay(pool::state& s, medium::writer& w, log_home& home, const segment
       f->lane = c.head->lane;
     }
   }
+  require_sequence(s, r.highest);
   std::ranges::stable_sort(frames, [](const found_frame& a, const found_frame& b) {
     if (SCUTE_PLANTED(spec_newest)) return false;
     return std::tuple(a.sequence, a.epoch, a.lane, a.head.flags >> frame_part_shift) <

@@ -37,5 +37,7 @@ replayed replay(pool::state& s, medium::writer& w, log_home& home, const segment
                 tx::recovery_watch* watch);
 // The horizon alone, of a pool that was closed properly.
 uint64_t find_horizon(const pool::state& s, const log_home& home, const segment_list& list);
+// The highest sequence of any frame; 0: there is none. Reads all of the log that was ever used.
+uint64_t highest_frame(const pool::state& s, const log_home& home, const segment_list& list);
 
 }  // namespace scute::core::engine

@@ -18,6 +18,9 @@
 
 namespace scute::core::engine {
 
+// No sequence of a log, and no number of a list, comes near it (HORIZON-3).
+inline constexpr uint64_t sequence_max = uint64_t{1} << 62;
+
 struct segment_list {
   uint64_t number = 0;  // of this list; grows
   uint64_t segment_size = 0;

@@ -9,6 +9,7 @@
 #include "base/rounding.hpp"
 #include "codec/parity.hpp"
 #include "engine/common/in_place.hpp"
+#include "engine/spec/horizon.hpp"
 #include "engine/spec/log_evidence.hpp"
 #include "engine/spec/pages.hpp"
 #include "engine/spec/pool_home.hpp"
@@ -80,8 +81,10 @@ tx::recovery_report spec::recover(medium::writer& w, tx::recovery_watch* watch) 
 }
 
 void spec::prepare() {
-  if ((s_.sb.incompat & format::incompat_log_file) == 0 || s_.read_only) return;
-  find_home(true);
+  if (s_.read_only) return;
+  log_home& home = find_home(true);
+  if (!unclean_) floor_ = find_floor(home, home.read());
+  if ((s_.sb.incompat & format::incompat_log_file) == 0) return;
   // BESIDE-3: of an unclean pool the epoch that was found may be in a cache only, and a head that is two ahead fits nothing.
   if (unclean_ && !SCUTE_PLANTED(companion_seen)) {
     pool::write_superblock(s_.service_alone(), s_.sb);
@@ -106,7 +109,9 @@ void spec::start() {
   find_log();  // of one that an engine switch has made
   home.retain(list);
   const uint64_t horizon = find_horizon(s_, home, list);
-  const uint64_t floor = std::max(recovered_, horizon);  // LATE-4
+  const uint64_t floor = unclean_ ? std::max(recovered_, horizon)  // LATE-4
+                         : floor_ ? *floor_
+                                  : find_floor(home, list);
   log_ = std::make_unique<commit_log>(s_, home, list, late_ != nullptr ? horizon : floor,
                                       last_frames_);
   fold_ = std::make_unique<fold>(s_, *table_, *log_, floor, late_.get());
@@ -114,8 +119,37 @@ void spec::start() {
   care_ = std::make_unique<log_care>(s_, home, *log_, *fold_, *room_);
   for (lane_state& l : lanes_) l.clock = floor;
   log_->drawn(floor);
-  // CARE-4
-  if (!unclean_ && !s_.read_only && !SCUTE_PLANTED(care_heads)) care_->mend_heads();
+  if (unclean_ || s_.read_only) return;
+  renew_horizon(floor);
+  if (!SCUTE_PLANTED(care_heads)) care_->mend_heads();  // CARE-4
+}
+
+// What the sequences of a session are above, after a clean closing (HORIZON-1, HORIZON-2).
+uint64_t spec::find_floor(const log_home& home, const segment_list& list) const {
+  const uint64_t horizon = find_horizon(s_, home, list);
+  if (look_at_horizon(s_, home) == horizon_words::settled && home.was_closed()) return horizon;
+  const uint64_t highest = highest_frame(s_, home, list);
+  require_sequence(s_, highest);
+  return std::max(horizon, highest);
+}
+
+// Of a log that was closed the words have all of it, unless they were damaged. Durable before anything is appended above it.
+void spec::renew_horizon(uint64_t floor) {
+  if (floor <= read_horizon(s_, *home_).sequence) return;
+  log_->write_horizon(s_.service_alone(), floor);
+  log_->fence(s_.service_alone(), log_->fold_lane(), fence_site::horizon);
+  s_.require_healthy();
+  if (!home_->was_closed()) return;
+  s_.repaired.fetch_add(1, std::memory_order_relaxed);
+  s_.events.post({SCUTE_EVENT_LOG, SCUTE_OUTCOME_REPAIRED, scute_finder{},
+                  home_->horizon_at(0, 0), 4 * sizeof(uint64_t)});
+}
+
+// HORIZON-1
+void spec::closing() {
+  if (log_ == nullptr || !log_->settle_horizon(s_.service_alone())) return;
+  log_->fence(s_.service_alone(), log_->fold_lane(), fence_site::horizon);
+  s_.require_healthy();
 }
 
 void spec::closed() noexcept {

@@ -30,8 +30,9 @@
 // SPEC-4 Of a byte the record with the highest sequence counts; a placed one says that the medium has the bytes.
 // SPEC-5 A dirty line is durable before the horizon passes its records; the horizon passes a record only when its blocks are
 //    folded past it and no lane has a bound at or below it; it never falls.
-// SPEC-6 A block is pinned from the look at its granules until the range is open, and from a commit's sequence until its ranges
-//    are closed; folds pass over it. Nobody waits for room or for a fold while he pins.
+// SPEC-6 From the look at a block's granules until the range is open its stripe is held, or the lane's bound keeps the horizon
+//    below. From before a commit's sequence until its ranges in place are closed their blocks are pinned; folds pass over
+//    them. Nobody waits for room or for a fold while he pins.
 // SPEC-7 A fold that finds ranges open in place writes undo records of them, with a sequence drawn under the stripe.
 // SPEC-8 (commit_log.hpp, segment_list.hpp) Segments are listed before their use, and reused behind a durable horizon.
 // SPEC-9 An abort, and recovery, leave the lines that they store dirty, or write them back.
@@ -44,6 +45,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 
 #include "engine/spec/block_table.hpp"
 #include "engine/spec/commit_log.hpp"
@@ -70,6 +72,7 @@ class spec final : public tx::engine {
   void resume(uint64_t) override {}
   void prepare() override;
   void start() override;
+  void closing() override;
   void closed() noexcept override;
   log_state log() const noexcept override;
   bool give_back_log(pool::lane& l) override;
@@ -107,6 +110,8 @@ class spec final : public tx::engine {
   void make_room(pool::lane& l, lane_state& mine, commit_log::stream_guard& turn, growth may);
   uint64_t draw(lane_state& mine) noexcept;
   log_home& find_home(bool clean);
+  uint64_t find_floor(const log_home& home, const segment_list& list) const;
+  void renew_horizon(uint64_t floor);
   enum class how : uint8_t { cached, streamed };
   void decide(pool::lane& l, lane_state& mine, commit_log::stream_guard& turn, uint32_t flags,
               how stores, std::span<const tx::inplace_range> ranges);
@@ -132,6 +137,7 @@ class spec final : public tx::engine {
   uint64_t recovered_ = 0;
   std::vector<uint64_t> last_frames_;
   bool unclean_ = false;  // it was needed
+  std::optional<uint64_t> floor_;  // of a pool that was closed properly, if it was looked for
   std::unique_ptr<log_home> home_;
   companion* beside_ = nullptr;  // home_, if it is one
   uint64_t seen_ = 0;            // by background(): what was appended by its last look
