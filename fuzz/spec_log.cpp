@@ -5,7 +5,7 @@
 
 #include "base/rounding.hpp"
 #include "codec/crc32c.hpp"
-#include "engine/spec/commit_log.hpp"
+#include "engine/spec/horizon.hpp"
 #include "log/segment_reader.hpp"
 
 namespace scute::fuzz {

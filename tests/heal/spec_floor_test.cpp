@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SPEC-3 over a clean closing: frames that are void stay in the log, and what a session begins with has to be above all of them, also where
-// the horizon was damaged meanwhile, or the log file is a copy of another moment.
+// Sequences over a clean closing (SPEC-3): frames that are void stay in the log, and what a session draws has to be above all of them, also
+// where the horizon was damaged meanwhile (HORIZON-1), or the log file is a copy of another moment (HORIZON-2).
 #include <gtest/gtest.h>
 
 #include <array>

@@ -272,8 +272,8 @@ void commit_log::write_horizon(medium::writer& w, uint64_t sequence) noexcept {
   stream_horizon(s_, home_, way(w, fold_lane()), {sequence, static_cast<uint32_t>(++writes_ % 2)});
 }
 
-bool commit_log::settle_horizon(medium::writer& w) noexcept {
-  if (written_ == 0 || look_at_horizon(s_, home_) == horizon_words::settled) return false;
+bool commit_log::repeat_horizon(medium::writer& w) noexcept {
+  if (written_ == 0 || look_at_horizon(s_, home_) == horizon_words::alike) return false;
   stream_horizon(s_, home_, way(w, fold_lane()), {written_, static_cast<uint32_t>(++writes_ % 2)});
   is_written_ = true;
   return true;

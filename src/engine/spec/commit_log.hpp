@@ -148,7 +148,7 @@ class commit_log {
   void horizon_is_durable() noexcept;
   // HORIZON-1: streams it to the other place as well; the one that has it is durable. False if it is there. By who may write it, and
   // durable as above.
-  bool settle_horizon(medium::writer& w) noexcept;
+  bool repeat_horizon(medium::writer& w) noexcept;
   uint64_t written() const noexcept { return written_; }
   uint64_t horizon() const noexcept { return durable_.load(std::memory_order_relaxed); }
 

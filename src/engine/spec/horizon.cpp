@@ -29,8 +29,7 @@ horizon_found read_horizon(const pool::state& s, const log_home& home) noexcept 
     for (uint32_t which = 0; which < 2; ++which) {
       uint64_t words[2];
       if (!home.target().read(home.horizon_at(which, r), words, sizeof words)) continue;
-      if (is_horizon(s, words) &&
-          (words[0] > best.sequence || SCUTE_PLANTED(horizon_greatest)))
+      if (is_horizon(s, words) && (words[0] > best.sequence || SCUTE_PLANTED(horizon_greatest)))
         best = {words[0], which};
     }
   return best;
@@ -56,15 +55,15 @@ horizon_words look_at_horizon(const pool::state& s, const log_home& home) noexce
       if (of_place[which].value_or(words[0]) != words[0]) return horizon_words::damaged;
       of_place[which] = words[0];
     }
-  const bool settled = of_place[0] == of_place[1] && of_place[0].value_or(0) != 0;
-  return settled ? horizon_words::settled : horizon_words::unsettled;
+  const bool alike = of_place[0] == of_place[1] && of_place[0].value_or(0) != 0;
+  return alike ? horizon_words::alike : horizon_words::unlike;
 }
 
 void require_sequence(const pool::state& s, uint64_t sequence) {
   if (sequence < sequence_max) return;
-  throw failure(SCUTE_E_CORRUPT,
-                s.path + ": its log tells of a sequence that no log can have (" +
-                    std::to_string(sequence) + "); restore the pool from a backup");
+  throw failure(SCUTE_E_CORRUPT, s.path + ": its log tells of a sequence that no log can have (" +
+                                     std::to_string(sequence) +
+                                     "); restore the pool from a backup");
 }
 
 }  // namespace scute::core::engine

@@ -28,8 +28,8 @@ void stream_horizon(const pool::state& s, const log_home& home, medium::writer& 
                     horizon_found to) noexcept;
 
 enum class horizon_words : uint8_t {
-  settled,    // HORIZON-1
-  unsettled,  // each place has one horizon, or nothing, in all copies
+  alike,   // HORIZON-1
+  unlike,  // each place has one horizon, or nothing, in all copies
   damaged,
 };
 horizon_words look_at_horizon(const pool::state& s, const log_home& home) noexcept;

@@ -129,8 +129,7 @@ uint64_t highest_frame(const pool::state& s, const log_home& home, const segment
   log::segment_reader reader = reader_of(s, home, list.layout());
   for (const log::segment& at : list.segments(s.geo))
     if (reader.read_head(at))
-      reader.read(
-          at, [&](const log::frame& f) { highest = std::max(highest, f.head.sequence); });
+      reader.read(at, [&](const log::frame& f) { highest = std::max(highest, f.head.sequence); });
   return highest;
 }
 

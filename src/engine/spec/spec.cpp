@@ -127,7 +127,7 @@ void spec::start() {
 // What the sequences of a session are above, after a clean closing (HORIZON-1, HORIZON-2).
 uint64_t spec::find_floor(const log_home& home, const segment_list& list) const {
   const uint64_t horizon = find_horizon(s_, home, list);
-  if (look_at_horizon(s_, home) == horizon_words::settled && home.was_closed()) return horizon;
+  if (look_at_horizon(s_, home) == horizon_words::alike && home.was_closed()) return horizon;
   const uint64_t highest = highest_frame(s_, home, list);
   require_sequence(s_, highest);
   return std::max(horizon, highest);
@@ -141,13 +141,13 @@ void spec::renew_horizon(uint64_t floor) {
   s_.require_healthy();
   if (!home_->was_closed()) return;
   s_.repaired.fetch_add(1, std::memory_order_relaxed);
-  s_.events.post({SCUTE_EVENT_LOG, SCUTE_OUTCOME_REPAIRED, scute_finder{},
-                  home_->horizon_at(0, 0), 4 * sizeof(uint64_t)});
+  s_.events.post({SCUTE_EVENT_LOG, SCUTE_OUTCOME_REPAIRED, scute_finder{}, home_->horizon_at(0, 0),
+                  4 * sizeof(uint64_t)});
 }
 
 // HORIZON-1
 void spec::closing() {
-  if (log_ == nullptr || !log_->settle_horizon(s_.service_alone())) return;
+  if (log_ == nullptr || !log_->repeat_horizon(s_.service_alone())) return;
   log_->fence(s_.service_alone(), log_->fold_lane(), fence_site::horizon);
   s_.require_healthy();
 }

@@ -136,7 +136,7 @@ class spec final : public tx::engine {
   // Of recovery, if there was one: the highest sequence, and the last one of each segment.
   uint64_t recovered_ = 0;
   std::vector<uint64_t> last_frames_;
-  bool unclean_ = false;  // it was needed
+  bool unclean_ = false;           // it was needed
   std::optional<uint64_t> floor_;  // of a pool that was closed properly, if it was looked for
   std::unique_ptr<log_home> home_;
   companion* beside_ = nullptr;  // home_, if it is one
