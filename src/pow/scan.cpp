@@ -222,7 +222,7 @@ void scan::read_one(worker& w, uint32_t segment) {
   }
   // With a frame behind it a gap tells how much is missing, and so does an end that is known; here there may have been
   // anything.
-  if (c.blind != 0 && r.gaps.empty() && !c.stated)
+  if (c.blind != 0 && r.gaps.empty() && !r.stated)
     note_damage("pages at the end of what is read of segment " + std::to_string(segment) +
                     " cannot be read: what lay there, if anything did",
                 true);
