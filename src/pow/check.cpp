@@ -30,6 +30,8 @@ class checker {
       if (what != use::free) segment(i);
       if (wish_.progress && (i % 64 == 63 || i + 1 == count)) wish_.progress(i + 1, count);
     }
+    // A seal must not go while what it has given back may not be durable.
+    if (wish_.repair) w_.fence(fence_site::pow_repair);
     for (uint32_t i = 0; i < count; ++i)
       if (s_.space->note(i).what.load(std::memory_order_acquire) == use::seal) seal(i);
     if (wish_.repair) w_.fence(fence_site::pow_repair);
@@ -106,7 +108,11 @@ class checker {
     while (t && which < t->head.count && t->members[which].segment != i) ++which;
     if (!t || which == t->head.count || is_whole(s_, reader_, t->members[which])) return;
     const rebuilt r = rebuild(s_, seal, *t, which);
-    if (!r.whole) return;  // what is lost is told by its objects
+    if (!r.whole)  // what is lost is told by its objects
+      return note(i,
+                  "segment " + std::to_string(i) +
+                      ", which its group cannot make what it was: more is damaged at one place",
+                  false);
     note(i,
          std::to_string(r.pages) + " pages of segment " + std::to_string(i) +
              ", which its group has",
@@ -115,14 +121,18 @@ class checker {
       reader_bytes_ = r.bytes;
       return;
     }
-    w_.append(s_.medium->base() + s_.space->place(i).at[0], r.bytes.data(),
-              t->members[which].end * log::line_size, medium::purpose::log);
+    s_.groups->store_member(w_, i, r.bytes.data(), t->members[which].end * log::line_size);
   }
 
-  // A seal that is damaged is made anew by the next group; its members are sound.
+  // A seal that is damaged is made anew by the next group, if its members are sound.
   void seal(uint32_t i) {
     const auto t = read_table(s_, i);
-    if (t && sums_are_right(s_, i, *t)) return;
+    if (t) {
+      reader_bytes_.clear();
+      for (uint32_t k = 0; k < t->head.count; ++k)
+        if (!is_whole(s_, reader_, t->members[k])) return;  // told before; it may still be needed
+      if (has_both_tables(s_, i) && sums_are_right(s_, i, *t)) return;
+    }
     note(i, "segment " + std::to_string(i) + ", the seal of a group", false);
     if (!wish_.repair || s_.read_only) return;
     s_.groups->store_void(w_, i);

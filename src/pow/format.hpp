@@ -84,7 +84,7 @@ inline constexpr uint32_t head_copies = 3;
 inline constexpr uint64_t first_segment = 4 * head_page;
 inline constexpr uint64_t tracks_least =
     9 * head_page;  // bytes of a segment that lies on nine pages side by side
-inline constexpr uint32_t version_with_seals = 3;
+inline constexpr uint32_t version_with_seals = 3, version_with_use = 3;
 inline constexpr uint64_t segments_least = 6;  // of a file
 inline constexpr uint64_t segments_spare = 4;  // that a file which was compacted has
 inline constexpr uint32_t lanes_max = 128;     // that of the cleaner included

@@ -178,10 +178,12 @@ class recoverer {
         continue;
       }
       if (r.head != head_state::used) {
-        if (r.head == head_state::nobodys && !r.flawed)
-          log::write_back(w_, s_.medium->base(), s_.layout, place, 0, s_.layout.step());
-        else if (s_.groups != nullptr)
+        // (The second table of a seal that was becoming void may be there still, and would count again when the head of
+        // the segment's next use is damaged.)
+        if (s_.groups != nullptr)
           s_.groups->store_void(w_, i);
+        else if (r.head == head_state::nobodys && !r.flawed)
+          log::write_back(w_, s_.medium->base(), s_.layout, place, 0, s_.layout.step());
         else
           s_.store_void_head(w_, i);
         continue;
@@ -204,8 +206,7 @@ class recoverer {
   // What its group has told, up to its end.
   void put_rebuilt(uint32_t segment) {
     const uint64_t n = scan_.readings[segment].stated->end * log::line_size;
-    w_.append(s_.medium->base() + s_.space->place(segment).at[0], s_.mended[segment].data(), n,
-              medium::purpose::log);
+    s_.groups->store_member(w_, segment, s_.mended[segment].data(), n);
   }
 
   void repair(uint32_t segment) {

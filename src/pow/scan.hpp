@@ -82,6 +82,7 @@ class scan {
  private:
   struct worker;
   void read_seals();
+  bool is_on_its_way(const std::byte* line, const format::segment_head& before) const;
   bool is_stale(const seal_table& t, uint32_t seal) const;
   void read_broken(std::vector<uint32_t> broken);
   void take_over(worker& w);

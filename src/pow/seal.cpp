@@ -70,6 +70,28 @@ std::optional<seal_table> read_table(const state& s, uint32_t segment) {
   return {};
 }
 
+bool has_both_tables(const state& s, uint32_t segment) {
+  seal_table t[2];
+  uint64_t at[] = {base_of(s, segment), copy_at(s, segment)};
+  for (int i = 0; i < 2; ++i)
+    if (!s.read_segment(at[i], reinterpret_cast<std::byte*>(&t[i]), sizeof t[i])) return false;
+  return std::memcmp(&t[0], &t[1], sizeof t[0]) == 0;
+}
+
+format::segment_head head_of(const state& s, const seal_member& m) noexcept {
+  format::segment_head h{};
+  h.magic = format::segment_magic;
+  h.salt = s.salt;
+  h.epoch = m.session;
+  h.generation = m.generation;
+  h.lane = m.lane;
+  h.redundancy = static_cast<uint32_t>(s.layout.how());
+  h.size = s.layout.size();
+  h.horizon = m.first;
+  h.checksum = log::segment_head_checksum(h);
+  return h;
+}
+
 bool is_whole(const state& s, log::segment_reader& reader, const seal_member& m) {
   uint64_t last = 0;
   const auto c = reader.read(s.space->place(m.segment),
@@ -123,7 +145,8 @@ bool seals::describe(uint32_t segment, seal_member& m) {
 // False if there is no segment for the seal.
 bool seals::make_one(medium::writer& w, const std::vector<uint32_t>& from) {
   uint32_t seal = nowhere;
-  while (!s_.space->take(need::erasing, seal))
+  // Room that is kept back is for those who make more of it.
+  while (!s_.space->take(need::ordinary, seal))
     if (!s_.grow(w)) return false;
   bool made = false;
   try {
@@ -175,6 +198,21 @@ void seals::store_table(medium::writer& w, uint32_t seal, const seal_table& t) n
     w.append(s_.medium->base() + at, &t, sizeof t, medium::purpose::log);
 }
 
+// A first line that is torn while it is made right again must not look like one that is becoming void: whatever is there
+// now has zeros, perhaps, as the void one has (POW-20).
+void seals::store_member(medium::writer& w, uint32_t segment, const std::byte* bytes,
+                         uint64_t n) noexcept {
+  std::byte* const to = s_.medium->base() + base_of(s_, segment);
+  std::byte there[log::line_size];
+  if (!s_.medium->read(base_of(s_, segment), there, sizeof there) ||
+      std::memcmp(there, bytes, sizeof there) != 0) {
+    std::memset(there, 0xff, sizeof there);
+    w.append(to, there, sizeof there, medium::purpose::log);
+    w.fence(fence_site::pow_repair);
+  }
+  w.append(to, bytes, n, medium::purpose::log);
+}
+
 void seals::mend(medium::writer& w, uint32_t seal) {
   const auto t = read_table(s_, seal);
   if (!t || s_.read_only) return;
@@ -187,8 +225,7 @@ void seals::mend(medium::writer& w, uint32_t seal) {
       continue;
     const rebuilt r = rebuild(s_, seal, *t, i);
     if (!r.whole) continue;
-    w.append(s_.medium->base() + base_of(s_, m.segment), r.bytes.data(), summed(m),
-             medium::purpose::log);
+    store_member(w, m.segment, r.bytes.data(), summed(m));
     any = true;
   }
   if (any) w.fence(fence_site::pow_repair);

@@ -38,6 +38,9 @@ class seals {
   // failure(SCUTE_E_IO), std::bad_alloc.
   void mend(medium::writer& w, uint32_t seal);
 
+  // The first n bytes of a member, made anew: durable at w's next fence.
+  void store_member(medium::writer& w, uint32_t segment, const std::byte* bytes,
+                    uint64_t n) noexcept;
   // Both copies, durable at w's next fence.
   void store_table(medium::writer& w, uint32_t seal, const seal_table& t) noexcept;
   // A group is no more: its seal is void at w's next fence, and behind that its segment is free. With the clean_lock.
@@ -64,6 +67,10 @@ uint32_t table_checksum(const seal_table& t) noexcept;
 // That of a line 0 which was meant to be a seal's.
 bool looks_like_seal(const std::byte* line, uint64_t salt) noexcept;
 
+// Whether the tables at its two ends are the same.
+bool has_both_tables(const state& s, uint32_t segment);
+// The first line of a member.
+format::segment_head head_of(const state& s, const seal_member& m) noexcept;
 // Whether a member is as its table says.
 bool is_whole(const state& s, log::segment_reader& reader, const seal_member& m);
 

@@ -162,8 +162,10 @@ void store::close() {
   medium::writer w(*s_.medium);
   s_.head.clean = 1;
   s_.head.in_use = 0;
-  for (uint32_t i = 0; i < s_.space->count(); ++i)
-    s_.head.in_use += s_.space->note(i).what.load() != use::free;
+  // (Libraries that know older versions only leave there what they find.)
+  if (s_.head.version >= version_with_use)
+    for (uint32_t i = 0; i < s_.space->count(); ++i)
+      s_.head.in_use += s_.space->note(i).what.load() != use::free;
   s_.head.decided = s_.head.session;
   leave_cuts();
   write_head(w, s_.head);

@@ -32,6 +32,7 @@ class plain_medium final : public medium::medium {
   uint64_t fences = 0;
   mutable std::function<void()> on_read;              // once
   static inline std::function<void()> before_read;    // each time
+  static inline std::function<void()> before_fence;   // each time
   static inline uint64_t lost_from = 0, lost_to = 0;  // cannot be read
   static inline bool stores_heal = false;             // until somebody stores there
 
@@ -48,6 +49,7 @@ class plain_medium final : public medium::medium {
   }
   void do_fence(writer&) noexcept override {
     ++fences;
+    if (before_fence) before_fence();
     if (fails_in_ != 0 && --fails_in_ == 0) note_failure(EIO);
   }
 
