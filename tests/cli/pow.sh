@@ -82,7 +82,8 @@ expect 0 "$scute" pow check "$none"
 
 # In numbers.
 cp "$none" wrecked
-at=$(grep -abo "$(sed -n '900s/\t.*//p' records.tsv)" wrecked | head -n 1 | cut -d: -f1)
+# (Salvaging has copied it: the first one that is found is void.)
+at=$(grep -abo "$(sed -n '900s/\t.*//p' records.tsv)" wrecked | tail -n 1 | cut -d: -f1)
 file=wrecked noise "$at" 4
 expect 3 "$scute" pow check wrecked --json
 valid_json
