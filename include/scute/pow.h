@@ -27,8 +27,11 @@ typedef struct scute_pow_section scute_pow_section; /* a section of one thread; 
 
 /* What a media error can take. */
 enum scute_pow_protection SCUTE_ENUM {
-  SCUTE_POW_NONE = 0,   /* what lay there; checksums tell */
-  SCUTE_POW_SEALED = 1, /* not there yet: SCUTE_E_UNSUPPORTED */
+  SCUTE_POW_NONE = 0, /* what lay there; checksums tell */
+  SCUTE_POW_SEALED =
+      1, /* what lay in segments that are full: eight of them and their XOR are a group, which
+                                     can lose a page of each, at different places; so can a file that was closed
+                                     properly. What is not sealed yet is protected as with SCUTE_POW_NONE */
   SCUTE_POW_ALWAYS =
       2 /* nothing: each segment lies on nine pages side by side, one of which can be lost */
 };
@@ -54,6 +57,30 @@ enum scute_pow_flags {
 /* Told once for each thing that is not as it was written. lost: beyond repair. Must not call into the store. */
 typedef void (*scute_pow_damage_fn)(void *arg, const char *what, int lost);
 
+/* The same in numbers, for programs. */
+#define SCUTE_POW_NO_SEGMENT UINT32_MAX
+typedef struct scute_pow_damage_range { /* objects of one table */
+  size_t struct_size; /* its own: the next range lies so many bytes behind this one */
+  const char *table;  /* empty: only its number is known */
+  uint32_t number;
+  uint64_t first,
+      last;         /* indexes (SCUTE_POW_INDEX_MASK) of the objects, the lowest and the highest */
+  uint64_t records; /* that lay there; some may have been replaced since */
+} scute_pow_damage_range;
+typedef struct scute_pow_damage {
+  size_t struct_size;
+  const char *what;                     /* the sentence that scute_pow_damage_fn is told */
+  int lost;                             /* beyond repair */
+  uint32_t segment;                     /* SCUTE_POW_NO_SEGMENT: of none */
+  uint32_t lane;                        /* of the thread that wrote it, if session is not 0 */
+  uint64_t session;                     /* of the file, counted from 1; 0: not known */
+  uint64_t first_section, last_section; /* of that lane and session, counted from 1; 0: not known */
+  const scute_pow_damage_range *ranges; /* objects, as far as the damaged bytes say */
+  size_t range_count;
+} scute_pow_damage;
+/* All pointers are good during the call. Must not call into the store. */
+typedef void (*scute_pow_details_fn)(void *arg, const scute_pow_damage *damage);
+
 typedef struct scute_pow_options {
   size_t struct_size;  /* sizeof(scute_pow_options) */
   uint64_t size;       /* of a new file; it grows */
@@ -75,6 +102,8 @@ typedef struct scute_pow_options {
   void *progress_arg;
   scute_pow_damage_fn damage; /* null: none */
   void *damage_arg;
+  scute_pow_details_fn details; /* null: none */
+  void *details_arg;
 } scute_pow_options;
 
 /* Defaults: 4 MiB that grow up to 4 GiB, segments of 256 KiB, SCUTE_POW_ALWAYS, mode 0600, a cleaner at a share of 0.5. */
@@ -109,6 +138,10 @@ enum scute_pow_check_flags {
 SCUTE_API int scute_pow_check(scute_pow *store, uint32_t flags, scute_pow_damage_fn tell, void *arg,
                               uint64_t *lost);
 
+/* The same, told in numbers. tell: null: none. */
+SCUTE_API int scute_pow_check_details(scute_pow *store, uint32_t flags, scute_pow_details_fn tell,
+                                      void *arg, uint64_t *lost);
+
 typedef struct scute_pow_info {
   size_t struct_size;
   uint64_t file_size, max_size, segment_size, segments, segments_free;
@@ -125,6 +158,8 @@ typedef struct scute_pow_info {
   enum scute_medium medium;
   uint8_t uuid[16];
   int clean; /* it was closed properly before */
+  uint64_t groups,
+      segments_sealed; /* with SCUTE_POW_SEALED: how many there are; segments in them */
 } scute_pow_info;
 SCUTE_API int scute_pow_get_info(scute_pow *store, scute_pow_info *info);
 

@@ -126,6 +126,34 @@ class c_keeper final : public pow::keeper {
   scute_pow_keeper k_;
 };
 
+void tell_details(const pow::damage_note& d, scute_pow_details_fn tell, void* arg) {
+  if (tell == nullptr) return;
+  std::vector<scute_pow_damage_range> ranges;
+  for (const pow::damage_range& r : d.objects)
+    ranges.push_back(
+        {sizeof(scute_pow_damage_range), r.name.c_str(), r.table, r.first, r.last, r.records});
+  const scute_pow_damage told{sizeof told, d.text.c_str(), d.lost, d.segment,     d.lane,
+                              d.session,   d.first,        d.last, ranges.data(), ranges.size()};
+  tell(arg, &told);
+}
+
+template <typename Fn>
+int check_with(scute_pow* store, uint32_t flags, uint64_t* lost, Fn&& tell) noexcept {
+  return guarded_pow(store, [&] {
+    if ((flags & ~uint32_t{SCUTE_POW_REPAIR | SCUTE_POW_COMPARE}) != 0)
+      throw failure(SCUTE_E_INVALID, "the flags of scute_pow_check() have unknown bits");
+    const auto r = need(store).in->check((flags & SCUTE_POW_REPAIR) != 0,
+                                         (flags & SCUTE_POW_COMPARE) != 0, store->check_progress);
+    uint64_t n = r.changed.size();
+    for (const auto& d : r.damage) {
+      n += d.lost;
+      tell(d);
+    }
+    for (const auto& d : r.changed) tell(d);
+    if (lost != nullptr) *lost = n;
+  });
+}
+
 scute_pow_table& attach(scute_pow& p, const char* name, uint32_t type, uint32_t size, bool chooses,
                         std::unique_ptr<pow::keeper> k, uint32_t type_before) {
   auto t = std::make_unique<scute_pow_table>();
@@ -167,9 +195,10 @@ int scute_pow_open(const char* path, const scute_pow_options* options, scute_pow
     p->in = pow::open_file(path, wish_of(o));
     p->check_progress = progress_of(o, "check");
     p->compact_progress = progress_of(o, "compact");
-    if (o.damage != nullptr)
-      for (const auto& d : p->in->recovered().damage)
-        o.damage(o.damage_arg, d.text.c_str(), d.lost);
+    for (const auto& d : p->in->recovered().damage) {
+      if (o.damage != nullptr) o.damage(o.damage_arg, d.text.c_str(), d.lost);
+      tell_details(d, o.details, o.details_arg);
+    }
     *store = p.release();
   });
 }
@@ -204,20 +233,15 @@ int scute_pow_compact(scute_pow* store) {
 
 int scute_pow_check(scute_pow* store, uint32_t flags, scute_pow_damage_fn tell, void* arg,
                     uint64_t* lost) {
-  return guarded_pow(store, [&] {
-    if ((flags & ~uint32_t{SCUTE_POW_REPAIR | SCUTE_POW_COMPARE}) != 0)
-      throw failure(SCUTE_E_INVALID, "the flags of scute_pow_check() have unknown bits");
-    const auto r = need(store).in->check((flags & SCUTE_POW_REPAIR) != 0,
-                                         (flags & SCUTE_POW_COMPARE) != 0, store->check_progress);
-    uint64_t n = r.changed.size();
-    for (const auto& d : r.damage) {
-      n += d.lost;
-      if (tell != nullptr) tell(arg, d.text.c_str(), d.lost);
-    }
-    for (const auto& text : r.changed)
-      if (tell != nullptr) tell(arg, text.c_str(), 1);
-    if (lost != nullptr) *lost = n;
+  return check_with(store, flags, lost, [&](const pow::damage_note& d) {
+    if (tell != nullptr) tell(arg, d.text.c_str(), d.lost);
   });
+}
+
+int scute_pow_check_details(scute_pow* store, uint32_t flags, scute_pow_details_fn tell, void* arg,
+                            uint64_t* lost) {
+  return check_with(store, flags, lost,
+                    [&](const pow::damage_note& d) { tell_details(d, tell, arg); });
 }
 
 int scute_pow_table_open(scute_pow* store, const char* name, const scute_pow_keeper* keeper,

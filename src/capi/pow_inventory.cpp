@@ -43,6 +43,11 @@ int scute_pow_get_info(scute_pow* store, scute_pow_info* info) {
       f.objects += t.objects;
       f.object_bytes += t.bytes;
     });
+    for (uint32_t i = 0; i < s.space->count(); ++i) {
+      const pow::segment_note& n = s.space->note(i);
+      f.groups += n.what.load() == pow::use::seal;
+      f.segments_sealed += n.seal.load() != pow::nowhere;
+    }
     std::memcpy(f.uuid, s.head.uuid, sizeof f.uuid);
     f.clean = store->in->was_clean();
     f.protection = static_cast<scute_pow_protection>(s.head.protect);

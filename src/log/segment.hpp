@@ -27,6 +27,7 @@
 //    a frame, and may be written by whoever has read the segment after a crash.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -50,12 +51,12 @@ struct segment {
 class segment_layout {
  public:
   // size: bytes of one copy, a multiple of segment_page; of tracks at least nine pages.
-  // with_end: SEG-7.
-  segment_layout(redundancy how, uint64_t size, bool with_end = false) noexcept
+  // with_end: SEG-7. kept: of one copy, lines at the end that no frame takes, that line among them.
+  segment_layout(redundancy how, uint64_t size, bool with_end = false, uint64_t kept = 0) noexcept
       : how_(how),
         size_(size),
         track_(size / segment_page / (track_count + 1) * segment_page),
-        kept_(with_end ? step() : 0) {}
+        kept_(with_end ? std::max(step(), kept) : 0) {}
 
   redundancy how() const noexcept { return how_; }
   uint64_t size() const noexcept { return size_; }

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/planted.hpp"
+#include "pow/seal.hpp"
 
 namespace scute::core::pow {
 namespace {
@@ -15,16 +16,24 @@ class checker {
       : s_(s),
         wish_(wish),
         w_(*s.medium),
-        reader_(s.layout, s.salt, [&s](uint64_t offset, std::byte* to, size_t n) {
-          return s.read_segment(offset, to, n);
+        reader_(s.layout, s.salt, [this](uint64_t offset, std::byte* to, size_t n) {
+          if (reader_bytes_.empty()) return s_.read_segment(offset, to, n);
+          std::memcpy(to, reader_bytes_.data() + (offset - place_.at[0]), n);
+          return true;
         }) {}
 
   check_report run() {
     const auto count = static_cast<uint32_t>(s_.space->count());
     for (uint32_t i = 0; i < count; ++i) {
-      if (s_.space->note(i).what.load(std::memory_order_acquire) != use::free) segment(i);
+      const use what = s_.space->note(i).what.load(std::memory_order_acquire);
+      if (what == use::seal) continue;  // behind its members
+      if (what != use::free) segment(i);
       if (wish_.progress && (i % 64 == 63 || i + 1 == count)) wish_.progress(i + 1, count);
     }
+    // A seal must not go while what it has given back may not be durable.
+    if (wish_.repair) w_.fence(fence_site::pow_repair);
+    for (uint32_t i = 0; i < count; ++i)
+      if (s_.space->note(i).what.load(std::memory_order_acquire) == use::seal) seal(i);
     if (wish_.repair) w_.fence(fence_site::pow_repair);
     for (uint32_t number = 0; number < tables_max; ++number)
       if (table* const t = s_.find_table(number)) objects(*t);
@@ -39,13 +48,31 @@ class checker {
   };
 
   void note(uint32_t segment, std::string text, bool lost) {
-    report_.damage.push_back({segment, std::move(text), lost});
+    report_.damage.push_back(about(segment, std::move(text), lost));
+  }
+  damage_note about(uint32_t segment, std::string text, bool lost) {
+    damage_note d{segment, std::move(text), lost};
+    if (segment == nowhere) return d;
+    const segment_note& n = s_.space->note(segment);
+    d.lane = n.lane;
+    d.session = n.session;
+    return d;
+  }
+  damage_note about(const table& t, uint64_t index, const entry& e, const std::string& text,
+                    bool lost) {
+    damage_note d =
+        about(e.segment, "object " + std::to_string(index) + " of table " + t.name + text, lost);
+    d.objects.push_back({t.number, t.name, index, index, 1});
+    return d;
   }
 
   void segment(uint32_t i) {
     const log::segment place = s_.space->place(i);
     uint64_t flawed = 0;
     last_ = 0;
+    reader_bytes_.clear();
+    place_ = place;
+    rebuild_member(i);
     const auto c = reader_.read(place, [&](const log::frame& f) {
       ++report_.frames;
       last_ = f.head.transaction;
@@ -70,6 +97,50 @@ class checker {
     if (wish_.repair && c.head_flawed)
       log::store_lines(w_, s_.medium->base(), s_.layout, place, 0,
                        std::as_bytes(std::span(&*c.head, 1)));
+  }
+
+  // Members that are not what they were are rebuilt, before they are looked at.
+  void rebuild_member(uint32_t i) {
+    const uint32_t seal = s_.space->note(i).seal.load(std::memory_order_relaxed);
+    if (seal == nowhere) return;
+    const auto t = read_table(s_, seal);
+    uint32_t which = 0;
+    while (t && which < t->head.count && t->members[which].segment != i) ++which;
+    if (!t || which == t->head.count || is_whole(s_, reader_, t->members[which])) return;
+    const rebuilt r = rebuild(s_, seal, *t, which);
+    if (!r.whole)  // what is lost is told by its objects
+      return note(i,
+                  "segment " + std::to_string(i) +
+                      ", which its group cannot make what it was: more is damaged at one place",
+                  false);
+    note(i,
+         std::to_string(r.pages) + " pages of segment " + std::to_string(i) +
+             ", which its group has",
+         false);
+    if (!wish_.repair) {
+      reader_bytes_ = r.bytes;
+      return;
+    }
+    s_.groups->store_member(w_, i, r.bytes.data(), t->members[which].end * log::line_size);
+  }
+
+  // A seal that is damaged is made anew by the next group, if its members are sound.
+  void seal(uint32_t i) {
+    const auto t = read_table(s_, i);
+    if (t) {
+      reader_bytes_.clear();
+      for (uint32_t k = 0; k < t->head.count; ++k)
+        if (!is_whole(s_, reader_, t->members[k])) return;  // told before; it may still be needed
+      if (has_both_tables(s_, i) && sums_are_right(s_, i, *t)) return;
+    }
+    note(i, "segment " + std::to_string(i) + ", the seal of a group", false);
+    if (!wish_.repair || s_.read_only) return;
+    s_.groups->store_void(w_, i);
+    w_.fence(fence_site::pow_void);
+    s_.refuse_if_failed();
+    s_.groups->end(i);
+    s_.groups->forget_loose();
+    s_.groups->make(w_, true);
   }
 
   // POW-12. (What is lost of what counts is told by its objects.)
@@ -99,8 +170,8 @@ class checker {
     now_.resize(size);
     if (size != 0) t->kept_by->encode(r.index(), now_.data());
     if (size != r.size || std::memcmp(now_.data(), bytes, size) != 0)
-      report_.changed.push_back("object " + std::to_string(r.index()) + " of table " + t->name +
-                                " was changed outside of a section");
+      report_.changed.push_back(
+          about(*t, r.index(), *e, " was changed outside of a section", true));
   }
 
   void objects(const table& t) {
@@ -113,14 +184,13 @@ class checker {
       const sighting here = at == seen_.end() ? sighting{} : at->second;
       const uint32_t known = e->records.load(std::memory_order_relaxed);
       const bool live = (e->state.load(std::memory_order_relaxed) & entry_live) != 0;
-      const std::string name = "object " + std::to_string(i) + " of table " + t.name;
       if (live && !here.newest)
-        note(e->segment, name + " has no record", true);
+        report_.damage.push_back(about(t, i, *e, " has no record", true));
       else if (here.records != known)
-        note(e->segment,
-             name + " has " + std::to_string(here.records) + " records, not " +
-                 std::to_string(known),
-             false);
+        report_.damage.push_back(
+            about(t, i, *e,
+                  " has " + std::to_string(here.records) + " records, not " + std::to_string(known),
+                  false));
     }
   }
 
@@ -145,6 +215,8 @@ class checker {
   std::unordered_map<const entry*, sighting> seen_;
   std::unordered_map<uint32_t, int64_t> live_;  // by segment
   std::vector<std::byte> now_;
+  std::vector<std::byte> reader_bytes_;  // of a member that was rebuilt, and not written
+  log::segment place_;
   uint64_t last_ = 0;  // transaction of the last frame that was read
 };
 

@@ -14,7 +14,7 @@ namespace scute::core::pow {
 struct check_report {
   uint64_t frames = 0, records = 0;
   std::vector<damage_note> damage;
-  std::vector<std::string> changed;  // objects that are not what was written of them
+  std::vector<damage_note> changed;  // objects that are not what was written of them
 };
 
 struct check_wish {

@@ -2,29 +2,43 @@
 #include "pow/cleaner.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "base/planted.hpp"
+#include "pow/seal.hpp"
 
 namespace scute::core::pow {
 
 cleaner::cleaner(state& s) : s_(s) {}
 
 // The one with the least that counts, or the one that has to be void before that.
-uint32_t cleaner::choose() const {
+uint32_t cleaner::choose() {
   uint32_t best = nowhere;
   int64_t least = static_cast<int64_t>(s_.layout.frame_max() - frame_overhead);
   least -= least / 16;
+  const int64_t most = least;
+  std::map<uint32_t, int64_t> groups;  // bytes that count, of a member on average
   for (uint32_t i = 0; i < s_.space->count(); ++i) {
     const segment_note& n = s_.space->note(i);
     if (n.what.load(std::memory_order_acquire) != use::full ||
         n.pinned.load(std::memory_order_acquire) || n.damaged.load(std::memory_order_relaxed))
       continue;
-    const int64_t live = n.live.load(std::memory_order_relaxed);
+    const uint32_t seal = n.seal.load(std::memory_order_relaxed);
+    int64_t live = n.live.load(std::memory_order_relaxed);
+    if (seal != nowhere) {
+      // Whoever takes one member takes the group: the others come next.
+      if (live >= most) continue;
+      const auto [at, fresh] = groups.try_emplace(seal, 0);
+      if (fresh) at->second = static_cast<int64_t>(s_.groups->live_of(seal));
+      live = at->second;
+    }
     if (live < least) {
       least = live;
       best = i;
     }
   }
+  if (s_.groups != nullptr && (best == nowhere || !s_.space->note(best).loose))
+    s_.groups->forget_loose();
   while (best != nowhere && s_.space->note(best).after != nowhere && !SCUTE_PLANTED(pow_span))
     best = s_.space->note(best).after;
   return best;
@@ -183,8 +197,11 @@ bool cleaner::take(uint32_t victim, need kept) {
       [&](uint64_t offset, std::byte* to, size_t n) { return s_.read_segment(offset, to, n); },
       [&](uint64_t offset, size_t n) { return s_.view_segment(offset, n); });
   const auto before = s_.space->note(victim).what.exchange(use::victim);
+  const uint32_t seal = s_.space->note(victim).seal.load(std::memory_order_relaxed);
   bool names = s_.names.load(std::memory_order_relaxed) || s_.limit.one_stream;
   try {
+    // The last chance: the others tell what is missing of one member, as long as they are a group.
+    if (seal != nowhere) s_.groups->mend(l.w, seal);
     // A copy counts by itself, whatever its record's batch rests on.
     if (names && !SCUTE_PLANTED(pow_copy_early) && !SCUTE_PLANTED(pow_dead_early)) s_.sync(l.w);
     reader.read(s_.space->place(victim), [&](const log::frame& f) { look_at(f); });
@@ -208,6 +225,7 @@ bool cleaner::take(uint32_t victim, need kept) {
     s_.marks = s_.marks || names || parts_;
     if (s_.marks && !SCUTE_PLANTED(pow_mark)) write_mark();
     s_.store_void_head(l.w, victim);
+    if (seal != nowhere) s_.groups->store_void(l.w, seal);  // POW-19
     l.w.fence(fence_site::pow_void);
     s_.refuse_if_failed();
   } catch (...) {
@@ -227,6 +245,7 @@ bool cleaner::take(uint32_t victim, need kept) {
   for (uint32_t i = 0; i < s_.space->count(); ++i)
     if (uint32_t was = victim; s_.space->note(i).after.load(std::memory_order_relaxed) == victim)
       s_.space->note(i).after.compare_exchange_strong(was, nowhere);
+  if (seal != nowhere) s_.groups->end(seal);
   s_.space->give(victim);
   ++gained_;
   s_.count.cleaned_segments.fetch_add(1, std::memory_order_relaxed);

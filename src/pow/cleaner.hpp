@@ -47,7 +47,7 @@ class cleaner {
     uint32_t inside;  // of the bytes in the frame
   };
 
-  uint32_t choose() const;
+  uint32_t choose();
   void look_at(const log::frame& f);
   void add(table& t, const record& r, entry& e, const std::byte* bytes);
   void add_tombstones();

@@ -110,7 +110,7 @@ decision decide(const std::vector<waiting_frame>& waiting,
                             "the end of batch " + std::to_string(number) + " of lane " +
                                 std::to_string(key.second) + ", session " +
                                 std::to_string(key.first),
-                            true});
+                            true, 0, 0, number, number});
       for (const size_t i : b.frames) {
         d.counts[i] = !late && !lost && b.what != verdict::aborted;
         d.dropped[i] = late || lost;

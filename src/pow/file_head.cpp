@@ -19,7 +19,9 @@ void put(medium::writer& w, uint32_t copy, const file_head& h) {
 
 bool makes_sense(const file_head& h) noexcept {
   const bool tracks = h.protect == static_cast<uint32_t>(protection::always);
-  return h.segment_size >= (tracks ? tracks_least : head_page) && h.segment_size % head_page == 0 &&
+  const bool sealed = h.protect == static_cast<uint32_t>(protection::sealed);
+  return (!sealed || (h.version >= version_with_seals && h.segment_size >= sealed_least)) &&
+         h.segment_size >= (tracks ? tracks_least : head_page) && h.segment_size % head_page == 0 &&
          h.segment_size <= uint64_t{1} << 32 && h.segments <= uint64_t{1} << 32 &&
          h.protect <= static_cast<uint32_t>(protection::always) && h.cut_count <= cuts_max &&
          h.decided <= h.session && h.clean <= 1;

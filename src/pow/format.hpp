@@ -52,6 +52,8 @@
 // POW-15 sync() makes durable all that was finished when it looked at the last lane, and says so of what was finished when it
 //    looked first: what a batch names was finished before it.
 // POW-16 Bytes that count are counted for the segment that they lie in. A tombstone that is needed no more lies nowhere.
+// POW-17 Beside a cleaner that may work as fast as it can, a file grows only while max_live_share of it counts, but for
+//    the segments that are open or kept back, or when the section that needs room has cleaned for long enough.
 //
 // What a crash leaves, and who decides:
 //   in a batch                     torn: dropped. Whole and not acknowledged: kept, if all that it names is kept
@@ -82,6 +84,7 @@ inline constexpr uint32_t head_copies = 3;
 inline constexpr uint64_t first_segment = 4 * head_page;
 inline constexpr uint64_t tracks_least =
     9 * head_page;  // bytes of a segment that lies on nine pages side by side
+inline constexpr uint32_t version_with_seals = 3, version_with_use = 3;
 inline constexpr uint64_t segments_least = 6;  // of a file
 inline constexpr uint64_t segments_spare = 4;  // that a file which was compacted has
 inline constexpr uint32_t lanes_max = 128;     // that of the cleaner included
@@ -111,7 +114,8 @@ struct file_head {
   uint32_t protect;       // enum protection
   uint32_t clean;         // 1: closed properly, so nothing is torn
   uint32_t cut_count;
-  uint32_t reserved[7];
+  uint32_t in_use;  // clean: segments that are; 0: not known (files before version 3)
+  uint32_t reserved[6];
   cut cuts[cuts_max];
   uint8_t rest[head_page - 112 - cuts_max * sizeof(cut)];
 };
@@ -127,6 +131,34 @@ struct void_head {
   uint64_t zeros[6];
 };
 static_assert(format::packed<void_head> && sizeof(void_head) == 64);
+
+// Groups of segments (pow/seal.hpp).
+inline constexpr uint32_t seal_magic = 0x6c615350;  // "PSal"
+inline constexpr uint32_t members_max = 8;
+struct seal_head {
+  uint32_t magic;
+  uint32_t checksum;  // CRC-32C of all of the table that follows
+  uint64_t salt;
+  uint64_t session;  // that made it
+  uint32_t count;    // of members
+  uint32_t reserved;
+  uint64_t zeros[4];
+};
+struct seal_member {  // what its head and its end say
+  uint32_t segment, lane;
+  uint64_t session, generation;
+  uint64_t end, frames, last;
+  uint64_t first;
+};
+struct seal_table {
+  seal_head head;
+  seal_member members[members_max];
+};
+static_assert(format::packed<seal_table> && sizeof(seal_head) == 64 && sizeof(seal_member) == 56);
+static_assert(sizeof(seal_table) == 512 && offsetof(seal_head, salt) == 8);
+// Lines at the end of a segment that no frame takes, so that a seal has room for two tables.
+inline constexpr uint64_t lines_kept_for_seals = 2 * sizeof(seal_table) / 64;
+inline constexpr uint64_t sealed_least = 2 * head_page;  // bytes of a segment
 
 enum class frame_kind : uint8_t {
   whole = 1,   // a batch

@@ -9,6 +9,7 @@
 #include "base/planted.hpp"
 #include "pow/cleaner.hpp"
 #include "pow/decision.hpp"
+#include "pow/seal.hpp"
 #include "pow/wreck.hpp"
 
 namespace scute::core::pow {
@@ -64,7 +65,7 @@ class recoverer {
                           : "batches " + std::to_string(first) + " to " + std::to_string(last)) +
                " of lane " + std::to_string(r.lane) + ", session " + std::to_string(r.session) +
                ", in segment " + std::to_string(segment),
-           true, from, to});
+           true, from, to, first, last});
     };
     std::map<std::pair<lane_key, uint64_t>, uint32_t> by_use;  // lane, generation
     for (uint32_t i = 0; i < scan_.readings.size(); ++i) {
@@ -140,8 +141,16 @@ class recoverer {
   void tell_damage() {
     report_.damage = std::move(scan_.damage);
     report_.records = scan_.records;
-    for (damage_note& d : report_.damage)
-      if (d.lost && d.from < d.to) d.text += ": " + wreck(s_, d.segment, d.from, d.to).text();
+    for (damage_note& d : report_.damage) {
+      if (const segment_reading& r = scan_.readings[d.segment]; r.head == head_state::used) {
+        d.lane = static_cast<uint32_t>(r.lane);
+        d.session = r.session;
+      }
+      if (!d.lost || d.from >= d.to) continue;
+      const wreck left(s_, d.segment, d.from, d.to);
+      d.text += ": " + left.text();
+      d.objects = left.ranges();
+    }
     std::string lost;
     for (const damage_note& d : report_.damage) {
       (d.lost ? report_.lost : report_.repaired) += 1;
@@ -164,14 +173,23 @@ class recoverer {
     for (uint32_t i = 0; i < scan_.readings.size(); ++i) {
       const segment_reading& r = scan_.readings[i];
       const log::segment place = s_.space->place(i);
+      if (r.head == head_state::seal) {
+        s_.groups->store_table(w_, i, *r.table);
+        continue;
+      }
       if (r.head != head_state::used) {
-        if (r.head == head_state::nobodys && !r.flawed)
+        // (The second table of a seal that was becoming void may be there still, and would count again when the head of
+        // the segment's next use is damaged.)
+        if (s_.groups != nullptr)
+          s_.groups->store_void(w_, i);
+        else if (r.head == head_state::nobodys && !r.flawed)
           log::write_back(w_, s_.medium->base(), s_.layout, place, 0, s_.layout.step());
         else
           s_.store_void_head(w_, i);
         continue;
       }
       if (r.flawed && !SCUTE_PLANTED(pow_repair)) repair(i);
+      if (r.rebuilt != 0) put_rebuilt(i);
       if (open.contains(i) && !SCUTE_PLANTED(pow_write_back))
         log::write_back(w_, s_.medium->base(), s_.layout, place, 0, s_.layout.lines());
       // (What a dead process has said of the end may not be durable.)
@@ -182,6 +200,13 @@ class recoverer {
     }
     w_.fence(fence_site::pow_found);
     s_.refuse_if_failed();
+    s_.mended.clear();
+  }
+
+  // What its group has told, up to its end.
+  void put_rebuilt(uint32_t segment) {
+    const uint64_t n = scan_.readings[segment].stated->end * log::line_size;
+    s_.groups->store_member(w_, segment, s_.mended[segment].data(), n);
   }
 
   void repair(uint32_t segment) {
@@ -201,7 +226,7 @@ class recoverer {
   void mend_in_memory() {
     for (uint32_t i = 0; i < scan_.readings.size(); ++i) {
       const segment_reading& r = scan_.readings[i];
-      if (r.head != head_state::used || !r.flawed) continue;
+      if (r.head != head_state::used || !r.flawed || r.rebuilt != 0) continue;
       std::vector<std::byte> bytes(s_.head.segment_size);
       log::segment_reader reader(s_.layout, s_.salt, [&](uint64_t offset, std::byte* to, size_t n) {
         return s_.medium->read(offset, to, n);
@@ -224,6 +249,7 @@ class recoverer {
     h.decided = h.session;
     h.session += SCUTE_PLANTED(pow_session) ? 0 : 1;
     h.clean = 0;
+    h.in_use = 0;
     h.cut_count = static_cast<uint32_t>(decision_.cuts.size());
     std::memset(h.cuts, 0, sizeof h.cuts);
     if (!SCUTE_PLANTED(pow_cuts)) std::ranges::copy(decision_.cuts, h.cuts);
@@ -234,15 +260,21 @@ class recoverer {
   void fill_space() {
     for (uint32_t i = 0; i < scan_.readings.size(); ++i) {
       const segment_reading& r = scan_.readings[i];
+      segment_note& n = s_.space->note(i);
+      if (r.head == head_state::seal) {
+        n.what.store(use::seal, std::memory_order_relaxed);
+        continue;
+      }
       if (r.head != head_state::used) {
         s_.space->give(i);
         continue;
       }
-      segment_note& n = s_.space->note(i);
+      n.seal.store(r.seal, std::memory_order_relaxed);
+      if (r.seal == nowhere) s_.space->add_unsealed();
       n.lane = static_cast<uint32_t>(r.lane);
       n.session = r.session;
       n.generation = r.generation;
-      n.repaired.store(r.flawed || !r.gaps.empty(), std::memory_order_relaxed);
+      n.repaired.store(r.flawed || !r.gaps.empty() || r.rebuilt != 0, std::memory_order_relaxed);
       n.what.store(use::full, std::memory_order_relaxed);
     }
   }

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/planted.hpp"
+#include "pow/seal.hpp"
 
 namespace scute::core::pow {
 namespace {
@@ -20,7 +21,9 @@ constexpr size_t words_in_line = log::line_size / 8;
 bool fits(size_t i, uint64_t word, uint64_t salt, uint64_t session,
           const log::segment_layout& layout) noexcept {
   switch (i) {
-    case 0: return static_cast<uint32_t>(word) == format::segment_magic;
+    case 0:
+      return static_cast<uint32_t>(word) == format::segment_magic ||
+             static_cast<uint32_t>(word) == seal_magic;
     case 1: return word == salt;
     case 2: return word <= session;
     case 4:
@@ -190,6 +193,12 @@ void scan::read_one(worker& w, uint32_t segment) {
       r.flawed = r.flawed || h != head_state::nobodys;
       if (h == head_state::nobodys || (h == head_state::torn && r.head == head_state::damaged))
         r.head = h;
+      // A seal that was being written, or is damaged, has taken nothing along.
+      if (s_.groups != nullptr && looks_like_seal(line, s_.salt)) {
+        r.head = head_state::torn;
+        if (s_.head.clean != 0)
+          note_damage("segment " + std::to_string(segment) + ", the seal of a group", false);
+      }
     }
     if (r.head == head_state::damaged)
       note_damage("segment " + std::to_string(segment) + " has no head: all in it is lost", true);
@@ -207,9 +216,13 @@ void scan::read_one(worker& w, uint32_t segment) {
   r.as_head = c.head;
   r.stated = c.stated;
   r.stated_flawed = c.stated_flawed;
+  if (r.seal != nowhere && !c.stated) {
+    const seal_member& m = readings[r.seal].table->members[r.which];
+    r.stated = format::segment_end{format::segment_end_magic, 0, m.end, m.frames, m.last, {}};
+  }
   // With a frame behind it a gap tells how much is missing, and so does an end that is known; here there may have been
   // anything.
-  if (c.blind != 0 && r.gaps.empty() && !c.stated)
+  if (c.blind != 0 && r.gaps.empty() && !r.stated)
     note_damage("pages at the end of what is read of segment " + std::to_string(segment) +
                     " cannot be read: what lay there, if anything did",
                 true);
@@ -235,9 +248,107 @@ void scan::read_one(worker& w, uint32_t segment) {
   }
 }
 
+// A line that is void, or was becoming so: each word of it is that of the head before, or of the void one. (POW-19: while a
+// seal counts nothing else is written there, but for what store_member() does, which has words of neither.)
+bool scan::is_on_its_way(const std::byte* line, const format::segment_head& before) const {
+  const void_head h = make_void_head(s_.salt);
+  uint64_t words[words_in_line], from[words_in_line], to[words_in_line];
+  std::memcpy(words, line, sizeof words);
+  std::memcpy(from, &before, sizeof from);
+  std::memcpy(to, &h, sizeof to);
+  bool any = false;
+  for (size_t i = 0; i < words_in_line; ++i) {
+    if (words[i] != from[i] && words[i] != to[i]) return false;
+    any = any || words[i] != from[i];
+  }
+  return any;
+}
+
+// A member that says itself that it is void, or another use, or was on its way to it.
+bool scan::is_stale(const seal_table& t, uint32_t seal) const {
+  for (uint32_t k = 0; k < t.head.count; ++k) {
+    const seal_member& m = t.members[k];
+    if (readings[m.segment].seal != nowhere || readings[m.segment].head == head_state::seal ||
+        m.segment == seal)
+      return true;
+    format::segment_head h;
+    std::byte line[log::line_size];
+    if (!s_.read_segment(s_.space->place(m.segment).at[0], line, sizeof line)) continue;
+    std::memcpy(&h, line, sizeof h);
+    if (h.magic == format::segment_magic && h.checksum == log::segment_head_checksum(h) &&
+        h.salt == s_.salt) {
+      if (h.lane != m.lane || h.epoch != m.session || h.generation != m.generation) return true;
+      continue;
+    }
+    if (is_on_its_way(line, head_of(s_, m))) return true;
+  }
+  return false;
+}
+
+void scan::read_seals() {
+  if (s_.groups == nullptr) return;
+  std::vector<std::pair<uint32_t, seal_table>> found;
+  for (uint32_t i = 0; i < readings.size(); ++i)
+    if (const auto t = read_table(s_, i)) {
+      found.emplace_back(i, *t);
+      readings[i].head = head_state::seal;
+    }
+  for (const auto& [segment, t] : found) {
+    segment_reading& r = readings[segment];
+    seal_table first;
+    const uint64_t at = s_.space->place(segment).at[0];
+    if (s_.head.clean != 0 &&
+        (!s_.read_segment(at, reinterpret_cast<std::byte*>(&first), sizeof first) ||
+         std::memcmp(&first, &t, sizeof t) != 0))
+      damage.push_back({segment,
+                        "a table of segment " + std::to_string(segment) + ", the seal of a group",
+                        false});
+    if (is_stale(t, segment)) {
+      r.head = head_state::torn;  // it will be void
+      continue;
+    }
+    r.table = t;
+    for (uint32_t k = 0; k < t.head.count; ++k) {
+      readings[t.members[k].segment].seal = segment;
+      readings[t.members[k].segment].which = k;
+    }
+  }
+}
+
+// One that was rebuilt may help to rebuild another one.
+void scan::read_broken(std::vector<uint32_t> broken) {
+  std::map<uint32_t, uint64_t> lines;  // that are valid, as far as is known
+  for (bool again = true; again && !broken.empty() && !SCUTE_PLANTED(pow_seal_ignored);) {
+    again = false;
+    std::vector<uint32_t> left;
+    for (const uint32_t i : broken) {
+      segment_reading& r = readings[i];
+      rebuilt now = rebuild(s_, r.seal, *readings[r.seal].table, r.which);
+      const bool more = now.pages != 0 && now.lines > lines[i];
+      if (more) {
+        lines[i] = now.lines;
+        r.rebuilt += now.pages;
+        s_.mended[i] = std::move(now.bytes);
+        again = true;
+      }
+      if (!now.whole) left.push_back(i);
+    }
+    broken.swap(left);
+  }
+}
+
+void scan::take_over(worker& w) {
+  for (auto& f : w.waiting) waiting.push_back(std::move(f));
+  for (const auto& [key, number] : w.confirmed) confirmed[key] = std::max(confirmed[key], number);
+  for (auto& d : w.damage) damage.push_back(std::move(d));
+  records += w.records;
+  frames += w.frames;
+}
+
 void scan::read_all(uint32_t threads, const progress_fn& progress) {
   const uint64_t count = readings.size();
-  // Heads first: which of two copies counts depends on where they lie.
+  read_seals();
+  std::vector<uint32_t> broken;
   std::atomic<uint64_t> next{0}, done{0};
   std::mutex lock;
   std::exception_ptr thrown;
@@ -245,7 +356,15 @@ void scan::read_all(uint32_t threads, const progress_fn& progress) {
     try {
       worker w(*this);
       for (uint64_t i = next++; i < count; i = next++) {
-        read_one(w, static_cast<uint32_t>(i));
+        const auto segment = static_cast<uint32_t>(i);
+        const segment_reading& r = readings[i];
+        if (r.seal != nowhere &&
+            !is_whole(s_, w.reader, readings[r.seal].table->members[r.which])) {
+          const std::lock_guard guard(lock);
+          broken.push_back(segment);
+        } else if (!r.table) {
+          read_one(w, segment);
+        }
         const uint64_t now = ++done;
         if (progress && (now % 64 == 0 || now == count)) {
           const std::lock_guard guard(lock);
@@ -253,12 +372,7 @@ void scan::read_all(uint32_t threads, const progress_fn& progress) {
         }
       }
       const std::lock_guard guard(lock);
-      for (auto& f : w.waiting) waiting.push_back(std::move(f));
-      for (const auto& [key, number] : w.confirmed)
-        confirmed[key] = std::max(confirmed[key], number);
-      for (auto& d : w.damage) damage.push_back(std::move(d));
-      records += w.records;
-      frames += w.frames;
+      take_over(w);
     } catch (...) {
       const std::lock_guard guard(lock);
       if (!thrown) thrown = std::current_exception();
@@ -274,6 +388,33 @@ void scan::read_all(uint32_t threads, const progress_fn& progress) {
   work();
   for (std::thread& t : others) t.join();
   if (thrown) std::rethrow_exception(thrown);
+  read_broken(broken);
+  worker w(*this);
+  for (const uint32_t i : broken) {
+    read_one(w, i);
+    if (readings[i].rebuilt != 0)
+      w.damage.push_back({i,
+                          std::to_string(readings[i].rebuilt) + " pages of segment " +
+                              std::to_string(i) + ", which its group has",
+                          false});
+  }
+  take_over(w);
+  find_free();
+}
+
+// Of a file that was closed it is known how many segments were in use: if all of these are there, what has no head was free.
+void scan::find_free() {
+  if (s_.head.clean == 0 || s_.head.in_use == 0) return;
+  const auto used = static_cast<uint64_t>(std::ranges::count_if(
+      readings, [](const auto& r) { return r.head == head_state::used || r.table; }));
+  if (used != s_.head.in_use) return;
+  for (damage_note& d : damage) {
+    segment_reading& r = readings[d.segment];
+    if (r.head != head_state::damaged) continue;
+    r.head = head_state::torn;
+    d.text = "the head of segment " + std::to_string(d.segment) + ", which is free";
+    d.lost = false;
+  }
 }
 
 }  // namespace scute::core::pow

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "pow/batch.hpp"
+#include "pow/damage.hpp"
 #include "pow/state.hpp"
 
 namespace scute::core::pow {
@@ -26,19 +27,10 @@ struct waiting_frame {
   std::vector<record> records;
 };
 
-// Something that is not as it was written.
-struct damage_note {
-  uint32_t segment;
-  std::string text;
-  bool lost;  // beyond the redundancy
-  // Of what is lost: lines of the segment in which it lay; none: not known.
-  uint64_t from = 0, to = 0;
-};
-
 // How far something has come: of how much.
 using progress_fn = std::function<void(uint64_t done, uint64_t total)>;
 
-enum class head_state : uint8_t { used, nobodys, torn, damaged };
+enum class head_state : uint8_t { used, nobodys, torn, damaged, seal };
 
 struct segment_reading {
   head_state head = head_state::damaged;
@@ -55,6 +47,10 @@ struct segment_reading {
   std::optional<format::segment_head> as_head;
   std::optional<format::segment_end> stated;  // POW-12
   bool stated_flawed = false;
+  std::optional<seal_table> table;  // of a seal
+  uint32_t seal = nowhere;          // of a member
+  uint32_t which = 0;               // of its members
+  uint64_t rebuilt = 0;             // pages that came from the others of its group
   struct gap {  // numbers between these are missing behind a place that cannot be read
     uint64_t after, before;
     uint64_t from, to;  // lines
@@ -72,7 +68,7 @@ class scan {
  public:
   explicit scan(state& s);
 
-  // Throws failure.
+  // Throws failure. Seals come first, and members that are not what these say last (POW-20).
   void read_all(uint32_t threads, const progress_fn& progress);
   // A record counts, or is only there.
   void insert(const waiting_frame& f, bool counts);
@@ -85,6 +81,12 @@ class scan {
 
  private:
   struct worker;
+  void read_seals();
+  bool is_on_its_way(const std::byte* line, const format::segment_head& before) const;
+  bool is_stale(const seal_table& t, uint32_t seal) const;
+  void read_broken(std::vector<uint32_t> broken);
+  void take_over(worker& w);
+  void find_free();
   void read_one(worker& w, uint32_t segment);
   bool counts_already(const segment_reading& r, uint64_t number) const noexcept;
   void insert(uint32_t segment, uint64_t position, const record& r, bool counts);

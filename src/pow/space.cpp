@@ -41,6 +41,8 @@ bool space::take(need kept, uint32_t& s) {
   n.damaged.store(false, std::memory_order_relaxed);
   n.repaired.store(false, std::memory_order_relaxed);
   n.after.store(0xffffffffU, std::memory_order_relaxed);
+  n.seal.store(0xffffffffU, std::memory_order_relaxed);
+  n.loose = false;
   return true;
 }
 

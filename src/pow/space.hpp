@@ -28,6 +28,9 @@ struct segment_note {
   std::atomic<bool> pinned{false};   // has parts of a batch that has not ended
   std::atomic<bool> damaged{false};  // something that counts was not found in it: it stays as it is
   std::atomic<bool> repaired{false};  // some of it was wrong, or could not be read, at the opening
+  std::atomic<uint32_t> seal{0xffffffffU};  // that of its group
+  std::atomic<bool> loose{
+      false};  // its group has ended, and the cleaner may take it next; with the clean_lock
   uint32_t lane = 0;
   uint64_t session = 0, generation = 0;
   // A segment that must be void before this one: a batch goes on from there to here.
@@ -54,6 +57,11 @@ class space {
   // There are so many now.
   void grown_to(uint64_t count) SCUTE_EXCLUDES(lock_);
 
+  // Segments that are full and in no group, about. A lane tells when it leaves one.
+  void add_unsealed() noexcept { unsealed_.fetch_add(1, std::memory_order_relaxed); }
+  void set_unsealed(uint32_t n) noexcept { unsealed_.store(n, std::memory_order_relaxed); }
+  uint32_t unsealed() const noexcept { return unsealed_.load(std::memory_order_relaxed); }
+
   // The lowest of what is free will be taken next, until something else is given back. count() if nothing is free.
   uint64_t prefer_low() SCUTE_EXCLUDES(lock_);
   // Segments from there on are no more, if all of them are free and nobody takes one meanwhile.
@@ -73,6 +81,7 @@ class space {
   // Room for as many as there may be, which the system brings when there are.
   std::unique_ptr<segment_note, given_back> notes_;
   std::atomic<uint64_t> count_, free_now_{0};
+  std::atomic<uint32_t> unsealed_{0};
   waiting_mutex lock_;
   std::vector<uint32_t> free_ SCUTE_GUARDED_BY(lock_);
 };

@@ -7,6 +7,7 @@
 #include "base/planted.hpp"
 #include "base/uncancelled.hpp"
 #include "codec/crc32c.hpp"
+#include "pow/seal.hpp"
 
 namespace scute::core::pow {
 namespace {
@@ -225,15 +226,29 @@ void state::end_idle_segments() {
   }
 }
 
+bool state::worth_cleaning() const noexcept {
+  const uint64_t used = space->used_bytes(), live = space->live_bytes();
+  const uint64_t in_hand = segments_in_hand * space->segment_size();
+  return used > in_hand &&
+         static_cast<double>(live) < limit.max_live_share * static_cast<double>(used - in_hand);
+}
+
 void state::make_room(lane& l, uint64_t bytes, need kept, bool spanned, log::stores how) {
   // Copies of large objects may fill as much as they free, for ever.
-  for (unsigned in_vain = 0; l.room() < bytes;) {
+  for (unsigned in_vain = 0, helped = 0; l.room() < bytes;) {
     uint32_t s = nowhere;
     if (space->take(kept, s)) {
       l.begin(s, spanned);
       // Others can make cached stores durable, and not this head.
       if (how == log::stores::cached) l.w.fence(fence_site::pow_begin);
+      // (The cleaner has the lock that this takes, and looks itself.)
+      if (groups != nullptr && l.number() != cleaner_lane) groups->offer(l.w);
       continue;
+    }
+    if (limit.bounded && kept >= need::erasing && clean_one != nullptr &&
+        helped < cleaned_before_growth_max && worth_cleaning()) {
+      ++helped;
+      if (clean_one(*this) != 0) continue;
     }
     if (grow(l.w)) continue;
     if (kept >= need::erasing && clean_one != nullptr && in_vain < cleaned_in_vain_max)

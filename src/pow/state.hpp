@@ -26,6 +26,10 @@ class section;
 
 // Victims in a row that gave no free segment more: then others will not either.
 inline constexpr unsigned cleaned_in_vain_max = 8;
+// Victims that a section takes before it has the file grow all the same: so much it has to wait for at most (POW-17).
+inline constexpr unsigned cleaned_before_growth_max = 4;
+// Segments that are open, or nearly: they are no reason to clean.
+inline constexpr uint64_t segments_in_hand = 4;
 
 inline constexpr uint32_t cleaner_lane = 0, stream_lane = 1;
 
@@ -47,12 +51,14 @@ struct limits {
   uint64_t max_memory = 0;      // 0: none
   uint64_t growth = 8;          // segments at a time
   double max_live_share = 0.5;  // the cleaner runs while less than that of what is used counts
+  bool bounded = false;         // whoever would have the file grow cleans first (POW-17)
   bool one_stream = false;
   bool watch_locks = false;  // a section that gives a lock of its own away is noticed
 };
 
 struct statistics {
-  std::atomic<uint64_t> cleaned_segments{0}, copied_bytes{0}, syncs{0}, growths{0};
+  std::atomic<uint64_t> cleaned_segments{0}, copied_bytes{0}, syncs{0}, growths{0},
+      sealed_groups{0};
 };
 
 class state {
@@ -116,6 +122,8 @@ class state {
 
   // Segments that threads have open and append nothing to at this moment are full: they can be cleaned.
   void end_idle_segments();
+  // Less of what is used counts than shall.
+  bool worth_cleaning() const noexcept;
   // Sees to it that a frame of so many bytes fits, with another segment if need be. Throws failure(SCUTE_E_NOSPC).
   void make_room(lane& l, uint64_t bytes, need kept, bool spanned, log::stores how);
 
@@ -140,6 +148,7 @@ class state {
   // Takes one segment: 0: there is none, 1: it was taken, 2: and there is more room now. Set by whoever puts the parts together.
   int (*clean_one)(state&) = nullptr;
   class cleaner* cleans = nullptr;
+  class seals* groups = nullptr;  // protection `sealed`
 
   // Makes a segment's head say that it is nobody's. Durable at w's next fence.
   void store_void_head(medium::writer& w, uint32_t s) const noexcept;

@@ -15,7 +15,8 @@ log::segment_layout layout_of(const file_head& h) {
   const auto how = h.protect == static_cast<uint32_t>(protection::always)
                        ? log::redundancy::tracks
                        : log::redundancy::one_copy;
-  return {how, h.segment_size, h.version >= version_with_ends};
+  const bool sealed = h.protect == static_cast<uint32_t>(protection::sealed);
+  return {how, h.segment_size, h.version >= version_with_ends, sealed ? lines_kept_for_seals : 0};
 }
 
 uint64_t most_segments(const file_head& h, uint64_t max_size) {
@@ -46,7 +47,10 @@ void store::catalogue::load(uint64_t index, uint32_t, const std::byte* bytes, ui
 }
 
 store::store(std::unique_ptr<medium::medium> m, const std::string& name, const wish& w)
-    : s_(std::move(m), name, w.limit), catalogue_(s_) {}
+    : s_(std::move(m), name, w.limit), catalogue_(s_) {
+  // Nobody is made to clean where nobody cleans beside the program, or not faster than it says.
+  if (w.background && w.clean_rate == 0) s_.limit.bounded = true;
+}
 
 void store::set_up(const wish& w) {
   const file_head& h = s_.head;
@@ -54,14 +58,16 @@ void store::set_up(const wish& w) {
   s_.layout = layout_of(h);
   s_.space = std::make_unique<space>(s_.layout, h.segment_size, h.segments,
                                      most_segments(h, w.limit.max_size));
+  if (h.protect != static_cast<uint32_t>(protection::sealed)) return;
+  seals_ = std::make_unique<seals>(s_);
+  s_.groups = seals_.get();
 }
 
 std::unique_ptr<store> store::create(std::unique_ptr<medium::medium> m, const std::string& name,
                                      const shape& how, const wish& w) {
-  if (how.protect == protection::sealed)
-    throw failure(SCUTE_E_UNSUPPORTED,
-                  "protection `sealed` is not there yet; use `none` or `always`");
-  const uint64_t least = how.protect == protection::always ? tracks_least : head_page;
+  const uint64_t least = how.protect == protection::always   ? tracks_least
+                         : how.protect == protection::sealed ? sealed_least
+                                                             : head_page;
   if (how.segment_size < least || how.segment_size % head_page != 0)
     throw failure(SCUTE_E_INVALID, "a segment has " + std::to_string(least) +
                                        " bytes at least, and a multiple of 4096");
@@ -97,8 +103,6 @@ std::unique_ptr<store> store::open(std::unique_ptr<medium::medium> m, const std:
   state& s = made->s_;
   uint32_t damaged = 0;
   s.head = read_head(*s.medium, file_size, name, damaged);
-  if (s.head.protect == static_cast<uint32_t>(protection::sealed))
-    throw failure(SCUTE_E_UNSUPPORTED, name + " has protection `sealed`, which is not there yet");
   made->clean_ = s.head.clean != 0;
   if (!made->clean_) s.medium->refresh();
   made->set_up(w);
@@ -153,13 +157,29 @@ void store::close() {
   for (uint32_t i = 0; i < lanes_max; ++i)
     if (lane* const l = s_.find_lane(i)) l->end_segment_durably();
   s_.refuse_if_failed();  // the head must not say that they are there
+  seal_all();
   const locked guard(s_.head_lock);
   medium::writer w(*s_.medium);
   s_.head.clean = 1;
+  s_.head.in_use = 0;
+  // (Libraries that know older versions only leave there what they find.)
+  if (s_.head.version >= version_with_use)
+    for (uint32_t i = 0; i < s_.space->count(); ++i)
+      s_.head.in_use += s_.space->note(i).what.load() != use::free;
   s_.head.decided = s_.head.session;
   leave_cuts();
   write_head(w, s_.head);
   s_.refuse_if_failed();
+}
+
+// So that a file which was closed is protected as a whole, if there is room for it.
+void store::seal_all() {
+  if (s_.groups == nullptr) return;
+  s_.groups->forget_loose();
+  try {
+    s_.groups->make(s_.lane_at(cleaner_lane).w, true);
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): then it is not
+  }
 }
 
 // What was decided about a lane is needed as long as a segment of it is there.
@@ -290,8 +310,10 @@ void store::refuse_if_read_only() const {
 int store::clean_for_room(state& s) {
   const locked guard(s.clean_lock);
   const int64_t before = s.cleans->gained();
-  if (!s.cleans->take_one(need::cleaning)) return 0;
-  return s.cleans->gained() > before ? 2 : 1;
+  const bool any = s.cleans->take_one(need::cleaning);
+  if (s.groups != nullptr && s.space->unsealed() >= members_max)
+    s.groups->make(s.lane_at(cleaner_lane).w, false);
+  return !any ? 0 : s.cleans->gained() > before ? 2 : 1;
 }
 
 uint64_t store::clean(uint64_t most) {
@@ -323,6 +345,15 @@ void store::compact(const progress_fn& progress) {
     const locked guard(s_.clean_lock);
     const segment_note& n = s_.space->note(static_cast<uint32_t>(victim));
     if (s_.space->prefer_low() >= victim) break;
+    if (n.what.load() == use::seal) {
+      // Its group gets another one further down.
+      medium::writer& w = s_.lane_at(cleaner_lane).w;
+      s_.groups->store_void(w, static_cast<uint32_t>(victim));
+      w.fence(fence_site::pow_void);
+      s_.refuse_if_failed();
+      s_.groups->end(static_cast<uint32_t>(victim));
+      continue;
+    }
     if (n.what.load() != use::full || n.pinned.load() || n.damaged.load() ||
         n.after.load() != nowhere)
       continue;
@@ -330,15 +361,9 @@ void store::compact(const progress_fn& progress) {
   }
   tell(2 * segments);
   const locked guard(s_.clean_lock);
+  s_.space->prefer_low();
+  seal_all();
   s_.shrink(s_.lane_at(cleaner_lane).w);
-}
-
-bool store::worth_cleaning() const noexcept {
-  const uint64_t used = s_.space->used_bytes(), live = s_.space->live_bytes();
-  constexpr uint64_t spare = 4;  // segments that are open, or nearly
-  return used > spare * s_.space->segment_size() &&
-         static_cast<double>(live) <
-             s_.limit.max_live_share * static_cast<double>(used - spare * s_.space->segment_size());
 }
 
 void store::clean_in_background(uint64_t rate) {
@@ -352,7 +377,7 @@ void store::clean_in_background(uint64_t rate) {
       if (ending_) return;
     }
     for (unsigned in_vain = 0;
-         in_vain < cleaned_in_vain_max && worth_cleaning() && clock::now() >= allowed;) {
+         in_vain < cleaned_in_vain_max && s_.worth_cleaning() && clock::now() >= allowed;) {
       int cleaned = 0;
       const uint64_t before = s_.count.copied_bytes.load(std::memory_order_relaxed);
       try {

@@ -12,6 +12,7 @@
 #include "pow/check.hpp"
 #include "pow/cleaner.hpp"
 #include "pow/recovery.hpp"
+#include "pow/seal.hpp"
 #include "pow/section.hpp"
 
 namespace scute::core::pow {
@@ -70,10 +71,10 @@ class store {
   void set_up(const wish& w);
   void load_catalogue();
   void load(table& t, keeper& k);
+  void seal_all();
   void leave_cuts() noexcept;
   void begin_background(uint64_t rate);
   void clean_in_background(uint64_t rate);
-  bool worth_cleaning() const noexcept;
   void refuse_if_read_only() const;
   static int clean_for_room(state& s);
 
@@ -90,6 +91,7 @@ class store {
   recovery_report report_;
   bool clean_ = true;
   waiting_mutex names_lock_;
+  std::unique_ptr<seals> seals_;
   std::unique_ptr<cleaner> cleaner_;
   std::thread thread_;
   plain_mutex sleep_lock_;

@@ -14,7 +14,7 @@ wreck::wreck(state& s, uint32_t segment, uint64_t from, uint64_t to) : s_(s) {
   std::vector<std::byte> lines((to - from) * log::line_size);
   for (uint64_t i = from; i < to; ++i)
     // (What cannot be read stays zero, and makes no sense.)
-    s.medium->read(base + s.layout.offset_of(i), lines.data() + (i - from) * log::line_size,
+    s.read_segment(base + s.layout.offset_of(i), lines.data() + (i - from) * log::line_size,
                    log::line_size);
   format::segment_head h;
   if (!s.medium->read(base, &h, sizeof h) || h.magic != format::segment_magic) return;
@@ -47,7 +47,7 @@ wreck::wreck(state& s, uint32_t segment, uint64_t from, uint64_t to) : s_(s) {
 
 // Before the tables have their names.
 std::string wreck::name_of(uint32_t number) const {
-  if (number == catalogue_table) return "of the tables";
+  if (number == catalogue_table) return "tables";
   const table* const catalogue = s_.find_table(catalogue_table);
   const entry* const e = catalogue == nullptr ? nullptr : catalogue->find(number);
   const uint64_t n = e == nullptr || e->is_tombstone() ? 0 : e->bytes();
@@ -58,15 +58,23 @@ std::string wreck::name_of(uint32_t number) const {
       return bytes.substr(sizeof(catalogue_record));
     } catch (const failure&) {  // NOLINT(bugprone-empty-catch): then it has its number
     }
-  return "number " + std::to_string(number);
+  return {};
+}
+
+std::vector<damage_range> wreck::ranges() const {
+  std::vector<damage_range> all;
+  for (const auto& [table, x] : of_)
+    all.push_back({table, name_of(table), x.first, x.last, x.records});
+  return all;
 }
 
 std::string wreck::text() const {
   std::string s;
-  for (const auto& [table, x] : of_)
+  for (const damage_range& x : ranges())
     s += (s.empty() ? "objects " : ", ") + std::to_string(x.first) + " to " +
-         std::to_string(x.last) + " of table " + name_of(table) + " (" + std::to_string(x.records) +
-         (x.records == 1 ? " record)" : " records)");
+         std::to_string(x.last) + " of table " +
+         (x.name.empty() ? "number " + std::to_string(x.table) : x.name) + " (" +
+         std::to_string(x.records) + (x.records == 1 ? " record)" : " records)");
   return s.empty() ? "of which objects cannot be told" : s + ", as far as can be told";
 }
 

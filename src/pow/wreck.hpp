@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
+#include "pow/damage.hpp"
 #include "pow/state.hpp"
 
 namespace scute::core::pow {
@@ -18,11 +20,14 @@ class wreck {
 
   // "objects 3 to 17 of table accounts (4 records)", or that nothing can be told.
   std::string text() const;
+  // The same, by table.
+  std::vector<damage_range> ranges() const;
 
  private:
   struct range {
     uint64_t first = UINT64_MAX, last = 0, records = 0;
   };
+  // Empty: not known.
   std::string name_of(uint32_t table) const;
 
   state& s_;

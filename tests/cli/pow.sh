@@ -80,6 +80,34 @@ expect 0 "$scute" pow kv scan "$none" --salvage --keys
 expect 3 "$scute" pow check "$none" --repair --salvage
 expect 0 "$scute" pow check "$none"
 
+# In numbers.
+cp "$none" wrecked
+# (Salvaging has copied it: the first one that is found is void.)
+at=$(grep -abo "$(sed -n '900s/\t.*//p' records.tsv)" wrecked | tail -n 1 | cut -d: -f1)
+file=wrecked noise "$at" 4
+expect 3 "$scute" pow check wrecked --json
+valid_json
+in_out '"table": "kv"'
+in_out '"first_section": [1-9]'
+expect 0 "$scute" pow info wrecked --json
+valid_json
+in_out '"lost": 1'
+in_out '"table": "kv"'
+
+# Groups: a file that was closed can lose any page.
+sealed=$pools/sealed.pow
+"$scute" pow kv load "$sealed" records.tsv --create --protection sealed --segment-size 8K --batch 10 --quiet >/dev/null
+expect 0 "$scute" pow info "$sealed" --json
+valid_json
+equal "$(json protection)" sealed
+[ "$(json groups)" -ge 2 ] || fail "there are no groups"
+file=$sealed noise 20480 4096
+expect 2 "$scute" pow check "$sealed"
+file=$sealed same
+expect 2 "$scute" pow check "$sealed" --repair
+expect 0 "$scute" pow check "$sealed"
+file=$sealed same
+
 # Foreign files, and a file that is open.
 head -c 20000 /dev/urandom >foreign
 expect 7 "$scute" pow info foreign

@@ -83,7 +83,10 @@ void pow_open(stage& s) {
   with(SCUTE_E_INVALID, [](auto& o) { o.segment_size = 0; });
   with(SCUTE_E_INVALID, [](auto& o) { o.max_size = 1; });
   with(SCUTE_E_INVALID, [](auto& o) { o.max_live_share = 2; });
-  with(SCUTE_E_UNSUPPORTED, [](auto& o) { o.protection = SCUTE_POW_SEALED; });
+  with(SCUTE_E_INVALID, [](auto& o) {
+    o.protection = SCUTE_POW_SEALED;
+    o.segment_size = 4096;
+  });
   with(SCUTE_E_NOENT, [](auto& o) { o.flags = SCUTE_POW_EXISTING; });
   write_file(other, bytes(100, 'x'));
   REFUSED(SCUTE_E_FORMAT, scute_pow_open(other.c_str(), nullptr, &out));
@@ -105,6 +108,11 @@ void pow_check(stage& s) {
   open_store in;
   REFUSED(SCUTE_E_INVALID, scute_pow_check(nullptr, 0, nullptr, nullptr, &s.number));
   REFUSED(SCUTE_E_INVALID, scute_pow_check(in.store, 64, nullptr, nullptr, &s.number));
+}
+void pow_check_details(stage& s) {
+  open_store in;
+  REFUSED(SCUTE_E_INVALID, scute_pow_check_details(nullptr, 0, nullptr, nullptr, &s.number));
+  REFUSED(SCUTE_E_INVALID, scute_pow_check_details(in.store, 64, nullptr, nullptr, &s.number));
 }
 void pow_compact(stage& s) {
   open_store in;
@@ -277,16 +285,16 @@ void pow_adopt(stage& s) {
 
 #define MISUSE(name) {"scute_" #name, name}
 void list_misuse_of_pow(misuse_list& to) {
-  to.insert({MISUSE(pow_options_init), MISUSE(pow_open),          MISUSE(pow_close),
-             MISUSE(pow_sync),         MISUSE(pow_clean),         MISUSE(pow_compact),
-             MISUSE(pow_list_tables),  MISUSE(pow_list_segments), MISUSE(pow_check),
-             MISUSE(pow_get_info),     MISUSE(pow_table_open),    MISUSE(pow_begin),
-             MISUSE(pow_current),      MISUSE(pow_lock),          MISUSE(pow_new),
-             MISUSE(pow_edit),         MISUSE(pow_erase),         MISUSE(pow_undo),
-             MISUSE(pow_undo_copy),    MISUSE(pow_take_back),     MISUSE(pow_stream),
-             MISUSE(pow_commit),       MISUSE(pow_abort),         MISUSE(pow_alloc),
-             MISUSE(pow_store),        MISUSE(pow_epoch),         MISUSE(pow_count),
-             MISUSE(pow_load),         MISUSE(pow_adopt)});
+  to.insert({MISUSE(pow_options_init),  MISUSE(pow_open),          MISUSE(pow_close),
+             MISUSE(pow_sync),          MISUSE(pow_clean),         MISUSE(pow_compact),
+             MISUSE(pow_list_tables),   MISUSE(pow_list_segments), MISUSE(pow_check),
+             MISUSE(pow_check_details), MISUSE(pow_get_info),      MISUSE(pow_table_open),
+             MISUSE(pow_begin),         MISUSE(pow_current),       MISUSE(pow_lock),
+             MISUSE(pow_new),           MISUSE(pow_edit),          MISUSE(pow_erase),
+             MISUSE(pow_undo),          MISUSE(pow_undo_copy),     MISUSE(pow_take_back),
+             MISUSE(pow_stream),        MISUSE(pow_commit),        MISUSE(pow_abort),
+             MISUSE(pow_alloc),         MISUSE(pow_store),         MISUSE(pow_epoch),
+             MISUSE(pow_count),         MISUSE(pow_load),          MISUSE(pow_adopt)});
 }
 
 }  // namespace scute::test

@@ -27,6 +27,7 @@ class pow_subject final : public subject {
  public:
   explicit pow_subject(pow_kind kind) : kind_(kind) {
     if (kind_.protect == pow::protection::always) kind_.segment_size = 9 * 4096;
+    if (kind_.protect == pow::protection::sealed) kind_.segment_size = 2 * 4096;
   }
 
   pow::store& store() { return *store_; }
@@ -101,7 +102,7 @@ class pow_subject final : public subject {
       }
     };
     take();
-    for (const auto& changed : store_->check(false, true).changed) f.add(changed);
+    for (const auto& changed : store_->check(false, true).changed) f.add(changed.text);
     return f;
   }
   void probe() override {
@@ -138,9 +139,16 @@ class pow_subject final : public subject {
     return f != nullptr && f->code() == SCUTE_E_NOSPC;
   }
   void settle() override { store_->sync(); }
-  bool takes_faults() const noexcept override { return kind_.protect == pow::protection::always; }
-  // One page of a segment, or a head page.
-  injury injure(fault_moment, std::span<const std::byte>, uint64_t number) const override {
+  bool takes_faults() const noexcept override { return kind_.protect != pow::protection::none; }
+  // One page of a segment, or a head page. With groups: of one that is in a group.
+  injury injure(fault_moment when, std::span<const std::byte> image,
+                uint64_t number) const override {
+    if (kind_.protect == pow::protection::sealed) {
+      const auto pages = sealed_pages(image, when == fault_moment::after_recovery);
+      const uint64_t which = number % (pages.size() + 1);
+      const uint64_t at = which == pages.size() ? number / 64 % 3 * 4096 : pages[which];
+      return {at, std::vector<std::byte>(4096, static_cast<std::byte>(0xa5 ^ number)), "a page"};
+    }
     const uint64_t pages = kind_.segments * kind_.segment_size / 4096;
     uint64_t at = number % (pages + 1) * 4096 + pow::first_segment;
     if (number % (pages + 1) == pages) at = number / 64 % 3 * 4096;
@@ -160,6 +168,33 @@ class pow_subject final : public subject {
   }
 
  private:
+  // Pages of the members of all groups, and of the seals; those are mended by a check alone.
+  std::vector<uint64_t> sealed_pages(std::span<const std::byte> image, bool seals) const {
+    std::vector<uint64_t> pages;
+    const auto at = [&](uint64_t segment) {
+      return pow::first_segment + segment * kind_.segment_size;
+    };
+    for (uint64_t i = 0; i < kind_.most; ++i) {
+      pow::seal_table t;
+      std::memcpy(&t, image.data() + at(i), sizeof t);
+      if (t.head.magic != pow::seal_magic || t.head.checksum != pow::table_checksum(t)) continue;
+      bool current = true;
+      for (uint32_t k = 0; k < t.head.count; ++k) {
+        const pow::seal_member& m = t.members[k];
+        core::format::segment_head h;
+        std::memcpy(&h, image.data() + at(m.segment), sizeof h);
+        current = current && h.magic == core::format::segment_magic &&
+                  h.checksum == core::log::segment_head_checksum(h) && h.lane == m.lane &&
+                  h.epoch == m.session && h.generation == m.generation;
+      }
+      if (!current) continue;
+      for (uint32_t k = 0; k < t.head.count; ++k)
+        for (uint64_t p = 0; p * 4096 < t.members[k].end * 64; ++p)
+          pages.push_back(at(t.members[k].segment) + p * 4096);
+      if (seals) pages.push_back(at(i) + 4096);
+    }
+    return pages;
+  }
   void attach(memory& m) {
     memory_ = std::make_unique<memory>(m);
     pow::prefer_seat(1);

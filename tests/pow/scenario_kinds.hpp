@@ -14,7 +14,8 @@ struct named_kind {
   pow_kind kind;
 };
 inline const named_kind none{"none", {}}, always{"always", {pow::protection::always}},
-    stream{"stream", {pow::protection::none, true}};
+    stream{"stream", {pow::protection::none, true}},
+    sealed{"sealed", {pow::protection::sealed, false, 12, 36}};
 
 inline pow_scenario with(const std::string& name, const named_kind& k) {
   return pow_scenario(name + "/" + k.name,
@@ -26,6 +27,8 @@ inline void add(std::vector<pow_entry>& to, const named_kind& k,
   to.push_back({make(k).name(), [&k, make] { return make(k); }});
 }
 
+// Groups of segments.
+void add_sealed_scenarios(std::vector<pow_entry>& to);
 // Several threads that see each other's sections before these are durable.
 void add_later_scenarios(std::vector<pow_entry>& to);
 

@@ -322,7 +322,10 @@ const std::vector<pow_entry>& pow_scenarios() {
       for (const auto make : {sections, reopened, created, cleaned, buried, crowded, parts, growing,
                               compacted, ended, shared, spanned})
         add(to, *k, make);
+    for (const auto make : {sections, reopened, cleaned, buried, parts, growing, compacted})
+      add(to, sealed, make);
     add_later_scenarios(to);
+    add_sealed_scenarios(to);
     return to;
   }();
   return all;

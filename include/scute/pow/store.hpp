@@ -183,6 +183,17 @@ class store {
         const_cast<std::function<void(const char*, bool)>*>(&tell), &lost));
     return lost;
   }
+  /// The same; calls tell(damage) with what scute_pow_damage has.
+  uint64_t check_details(uint32_t flags, const std::function<void(const scute_pow_damage&)>& tell) {
+    uint64_t lost = 0;
+    detail::check(scute_pow_check_details(
+        handle_, flags,
+        [](void* arg, const scute_pow_damage* d) {
+          (*static_cast<const std::function<void(const scute_pow_damage&)>*>(arg))(*d);
+        },
+        const_cast<std::function<void(const scute_pow_damage&)>*>(&tell), &lost));
+    return lost;
+  }
   scute_pow_info info() const {
     scute_pow_info i{};
     i.struct_size = sizeof i;

@@ -31,8 +31,9 @@ exit_code run(const arguments& args) {
   store_file file(args.path, flags, args.repair ? store_file::how::write : store_file::how::read,
                   &bar);
   std::vector<damage> found = file.found();
-  const auto tell = [&](const char* what, bool lost) { found.push_back({what, lost}); };
-  working_on(args.path, [&] { file.store().check(args.repair ? SCUTE_POW_REPAIR : 0, tell); });
+  const auto tell = [&](const scute_pow_damage& d) { found.emplace_back(d); };
+  working_on(args.path,
+             [&] { file.store().check_details(args.repair ? SCUTE_POW_REPAIR : 0, tell); });
   bar.finish();
   const scute_pow_info i = file.info();
   file.close();
@@ -49,7 +50,7 @@ exit_code run(const arguments& args) {
                                                : "damaged, repairable with --repair";
   if (args.json) {
     json list = json::array();
-    for (const damage& d : found) list.push_back({{"what", d.what}, {"lost", d.lost}});
+    for (const damage& d : found) list.push_back(d.in_json());
     print_json({{"path", args.path},
                 {"repair", args.repair},
                 {"clean_close", i.clean != 0},

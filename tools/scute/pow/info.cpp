@@ -32,6 +32,8 @@ void print_info_json(store_file& file, const scute_pow_info& i) {
                       {"size", t.size},
                       {"objects", t.objects},
                       {"bytes", t.bytes}});
+  json findings = json::array();
+  for (const damage& d : file.found()) findings.push_back(d.in_json());
   print_json({{"path", file.path()},
               {"uuid", uuid_text(i.uuid)},
               {"medium", name_of(i.medium)},
@@ -40,6 +42,8 @@ void print_info_json(store_file& file, const scute_pow_info& i) {
               {"segment_size", i.segment_size},
               {"segments", i.segments},
               {"segments_free", i.segments_free},
+              {"segments_sealed", i.segments_sealed},
+              {"groups", i.groups},
               {"live_bytes", i.live_bytes},
               {"used_bytes", i.used_bytes},
               {"objects", i.objects},
@@ -50,6 +54,7 @@ void print_info_json(store_file& file, const scute_pow_info& i) {
               {"records", i.recovered_records},
               {"repairable", i.recovered_repaired},
               {"lost", i.recovered_lost},
+              {"findings", std::move(findings)},
               {"tables", std::move(tables)}});
 }
 
@@ -62,6 +67,11 @@ void print_info(store_file& file, const scute_pow_info& i) {
   facts.add("size", exact_size_text(i.file_size));
   facts.add("segments", fmt::format("{} of {}, {} free", count_text(i.segments),
                                     size_text(i.segment_size), count_text(i.segments_free)));
+  if (i.protection == SCUTE_POW_SEALED)
+    facts.add(
+        "sealed",
+        fmt::format("{} of {} segments in use, in {} groups", count_text(i.segments_sealed),
+                    count_text(i.segments - i.segments_free - i.groups), count_text(i.groups)));
   facts.add("records that count", fmt::format("{}, {:.0f} % of what is used",
                                               exact_size_text(i.live_bytes), 100 * share(i)));
   facts.add("objects",

@@ -34,6 +34,43 @@ const char* name_of(scute_pow_protection p) {
   return "unknown";
 }
 
+damage::damage(const scute_pow_damage& d)
+    : what(d.what),
+      lost(d.lost != 0),
+      segment(d.segment),
+      lane(d.lane),
+      session(d.session),
+      first_section(d.first_section),
+      last_section(d.last_section) {
+  const char* at = reinterpret_cast<const char*>(d.ranges);
+  for (size_t i = 0; i < d.range_count; ++i) {
+    const auto& r = *reinterpret_cast<const scute_pow_damage_range*>(at);
+    objects.push_back(
+        {r.table[0] != 0 ? r.table : std::to_string(r.number), r.first, r.last, r.records});
+    at += r.struct_size;
+  }
+}
+
+// What is not known is not there.
+json damage::in_json() const {
+  json j{{"what", what}, {"lost", lost}};
+  if (segment != SCUTE_POW_NO_SEGMENT) j["segment"] = segment;
+  if (session != 0) {
+    j["lane"] = lane;
+    j["session"] = session;
+  }
+  if (first_section != 0) {
+    j["first_section"] = first_section;
+    j["last_section"] = last_section;
+  }
+  json list = json::array();
+  for (const range& r : objects)
+    list.push_back(
+        {{"table", r.table}, {"first", r.first}, {"last", r.last}, {"records", r.records}});
+  j["objects"] = std::move(list);
+  return j;
+}
+
 void store_flags::add_to(CLI::App& app, bool create) {
   const char* const group = "File options";
   app.add_option("--medium", medium, "where bytes persist (default auto: by file system)")
@@ -83,9 +120,9 @@ scute::pow::store store_file::open(const store_flags& flags, how mode, progress*
   o.max_memory = flags.max_memory;
   if (flags.segment_size != 0) o.segment_size = flags.segment_size;
   if (!flags.protection.empty()) o.protection = protection_of(flags.protection);
-  o.damage_arg = &found_;
-  o.damage = [](void* arg, const char* what, int lost) {
-    static_cast<std::vector<damage>*>(arg)->push_back({what, lost != 0});
+  o.details_arg = &found_;
+  o.details = [](void* arg, const scute_pow_damage* d) {
+    static_cast<std::vector<damage>*>(arg)->emplace_back(*d);
   };
   if (bar != nullptr) {
     o.progress_arg = bar;

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,19 @@ namespace scute_tool {
 class progress;
 
 struct damage {
+  damage() = default;
+  explicit damage(const scute_pow_damage& d);
+  nlohmann::ordered_json in_json() const;
+
   std::string what;
-  bool lost;
+  bool lost = false;
+  uint32_t segment = SCUTE_POW_NO_SEGMENT, lane = 0;
+  uint64_t session = 0, first_section = 0, last_section = 0;
+  struct range {
+    std::string table;
+    uint64_t first, last, records;
+  };
+  std::vector<range> objects;
 };
 
 class store_flags {

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pow/seal.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <new>
+
+#include "base/planted.hpp"
+#include "codec/crc32c.hpp"
+#include "codec/parity.hpp"
+
+namespace scute::core::pow {
+namespace {
+
+constexpr uint64_t table_lines = sizeof(seal_table) / log::line_size;
+
+uint64_t base_of(const state& s, uint32_t segment) {
+  return s.space->place(segment).at[0];
+}
+// Where the XOR of the members' bytes from `offset` on lies.
+uint64_t sum_at(const state& s, uint32_t seal, uint64_t offset) {
+  return base_of(s, seal) + sizeof(seal_table) + offset;
+}
+uint64_t copy_at(const state& s, uint32_t seal) {
+  return base_of(s, seal) + s.head.segment_size - sizeof(seal_table);
+}
+// Bytes of a member that are in the XOR.
+uint64_t summed(const seal_member& m) {
+  return m.end * log::line_size;
+}
+
+log::segment_reader reader_of(const state& s) {
+  return {s.layout, s.salt,
+          [&s](uint64_t at, std::byte* to, size_t n) { return s.read_segment(at, to, n); },
+          [&s](uint64_t at, size_t n) { return s.view_segment(at, n); }};
+}
+
+}  // namespace
+
+uint32_t table_checksum(const seal_table& t) noexcept {
+  constexpr size_t before = offsetof(seal_head, salt);
+  return codec::crc32c(0, reinterpret_cast<const std::byte*>(&t) + before, sizeof t - before);
+}
+
+bool looks_like_seal(const std::byte* line, uint64_t salt) noexcept {
+  seal_head h;
+  std::memcpy(&h, line, sizeof h);
+  return h.magic == seal_magic && h.salt == salt && h.count <= members_max;
+}
+
+std::optional<seal_table> read_table(const state& s, uint32_t segment) {
+  const void_head nobodys = make_void_head(s.salt);
+  for (const uint64_t at : {base_of(s, segment), copy_at(s, segment)}) {
+    seal_table t;
+    if (!s.read_segment(at, reinterpret_cast<std::byte*>(&t), sizeof t)) continue;
+    // A segment that says what else it is has no table, whatever its last lines are.
+    if (at == base_of(s, segment) &&
+        (std::memcmp(&t, &nobodys, sizeof nobodys) == 0 || t.head.magic == format::segment_magic))
+      return {};
+    if (t.head.magic != seal_magic || t.head.checksum != table_checksum(t) ||
+        t.head.salt != s.salt || t.head.count == 0 || t.head.count > members_max)
+      continue;
+    const auto makes_sense = [&](const seal_member& m) {
+      return m.segment < s.space->count() && m.segment != segment && m.lane < lanes_max &&
+             m.end <= s.layout.lines() && m.session <= s.head.session;
+    };
+    if (std::all_of(t.members, t.members + t.head.count, makes_sense)) return t;
+  }
+  return {};
+}
+
+bool has_both_tables(const state& s, uint32_t segment) {
+  seal_table t[2];
+  uint64_t at[] = {base_of(s, segment), copy_at(s, segment)};
+  for (int i = 0; i < 2; ++i)
+    if (!s.read_segment(at[i], reinterpret_cast<std::byte*>(&t[i]), sizeof t[i])) return false;
+  return std::memcmp(&t[0], &t[1], sizeof t[0]) == 0;
+}
+
+format::segment_head head_of(const state& s, const seal_member& m) noexcept {
+  format::segment_head h{};
+  h.magic = format::segment_magic;
+  h.salt = s.salt;
+  h.epoch = m.session;
+  h.generation = m.generation;
+  h.lane = m.lane;
+  h.redundancy = static_cast<uint32_t>(s.layout.how());
+  h.size = s.layout.size();
+  h.horizon = m.first;
+  h.checksum = log::segment_head_checksum(h);
+  return h;
+}
+
+bool is_whole(const state& s, log::segment_reader& reader, const seal_member& m) {
+  uint64_t last = 0;
+  const auto c = reader.read(s.space->place(m.segment),
+                             [&](const log::frame& f) { last = f.head.transaction; });
+  return c.head && c.head->lane == m.lane && c.head->epoch == m.session &&
+         c.head->generation == m.generation && c.gaps == 0 && c.end == m.end &&
+         c.frames == m.frames && last == m.last;
+}
+
+// ---- making and ending them --------------------------------------------------------------------------------
+
+void seals::offer(medium::writer& w) {
+  if (s_.space->unsealed() < members_max) return;
+  const std::unique_lock alone(s_.clean_lock, std::try_to_lock);
+  if (!alone.owns_lock()) return;  // whoever is at it looks again
+  try {
+    make(w, false);
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the next one does it
+  }
+}
+
+void seals::make(medium::writer& w, bool rest) {
+  s_.space->set_unsealed(0);
+  std::vector<uint32_t> from;
+  for (uint32_t i = 0; i < s_.space->count(); ++i) {
+    const segment_note& n = s_.space->note(i);
+    if (n.what.load(std::memory_order_acquire) != use::full || n.seal.load() != nowhere ||
+        n.loose || n.pinned.load(std::memory_order_acquire) || n.damaged.load())
+      continue;
+    from.push_back(i);
+    if (from.size() != members_max) continue;
+    if (!make_one(w, from)) return s_.space->set_unsealed(members_max);
+    from.clear();
+  }
+  if (rest && !from.empty() && make_one(w, from)) from.clear();
+  s_.space->set_unsealed(static_cast<uint32_t>(from.size()));
+}
+
+// False if what it holds cannot be read: it is left to a check.
+bool seals::describe(uint32_t segment, seal_member& m) {
+  uint64_t last = 0;
+  log::segment_reader reader = reader_of(s_);
+  const auto c = reader.read(s_.space->place(segment),
+                             [&](const log::frame& f) { last = f.head.transaction; });
+  if (!c.head || c.gaps != 0) return false;
+  m = {segment, c.head->lane, c.head->epoch, c.head->generation,
+       c.end,   c.frames,     last,          c.head->horizon};
+  return true;
+}
+
+// False if there is no segment for the seal.
+bool seals::make_one(medium::writer& w, const std::vector<uint32_t>& from) {
+  uint32_t seal = nowhere;
+  // Room that is kept back is for those who make more of it.
+  while (!s_.space->take(need::ordinary, seal))
+    if (!s_.grow(w)) return false;
+  bool made = false;
+  try {
+    made = write(w, from, seal);
+  } catch (...) {
+    s_.space->give(seal);
+    throw;
+  }
+  if (!made) s_.space->give(seal);
+  return true;
+}
+
+bool seals::write(medium::writer& w, const std::vector<uint32_t>& from, uint32_t seal) {
+  seal_table t{};
+  std::vector<std::byte> sum(s_.layout.lines() * log::line_size), bytes(sum.size());
+  uint64_t most = 0;
+  // POW-18.
+  if (!SCUTE_PLANTED(pow_seal_early)) s_.sync(w);
+  for (const uint32_t segment : from) {
+    seal_member m{};
+    if (!describe(segment, m) || !s_.read_segment(base_of(s_, segment), bytes.data(), summed(m))) {
+      s_.space->note(segment).loose = true;  // a crash has left holes in it
+      continue;
+    }
+    t.members[t.head.count++] = m;
+    codec::xor_into(sum.data(), bytes.data(), summed(m));
+    most = std::max(most, summed(m));
+  }
+  if (t.head.count == 0) return false;
+  t.head.magic = seal_magic;
+  t.head.salt = s_.salt;
+  t.head.session = s_.head.session;
+  t.head.checksum = table_checksum(t);
+  std::byte* const base = s_.medium->base();
+  w.append(base + sum_at(s_, seal, 0), sum.data(), most, medium::purpose::log);
+  w.fence(fence_site::pow_seal);
+  store_table(w, seal, t);
+  w.fence(fence_site::pow_table);
+  s_.refuse_if_failed();
+  for (uint32_t i = 0; i < t.head.count; ++i)
+    s_.space->note(t.members[i].segment).seal.store(seal, std::memory_order_relaxed);
+  s_.space->note(seal).what.store(use::seal, std::memory_order_release);
+  s_.count.sealed_groups.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+void seals::store_table(medium::writer& w, uint32_t seal, const seal_table& t) noexcept {
+  for (const uint64_t at : {base_of(s_, seal), copy_at(s_, seal)})
+    w.append(s_.medium->base() + at, &t, sizeof t, medium::purpose::log);
+}
+
+// A first line that is torn while it is made right again must not look like one that is becoming void: whatever is there
+// now has zeros, perhaps, as the void one has (POW-20).
+void seals::store_member(medium::writer& w, uint32_t segment, const std::byte* bytes,
+                         uint64_t n) noexcept {
+  std::byte* const to = s_.medium->base() + base_of(s_, segment);
+  std::byte there[log::line_size];
+  if (!s_.medium->read(base_of(s_, segment), there, sizeof there) ||
+      std::memcmp(there, bytes, sizeof there) != 0) {
+    std::memset(there, 0xff, sizeof there);
+    w.append(to, there, sizeof there, medium::purpose::log);
+    w.fence(fence_site::pow_repair);
+  }
+  w.append(to, bytes, n, medium::purpose::log);
+}
+
+void seals::mend(medium::writer& w, uint32_t seal) {
+  const auto t = read_table(s_, seal);
+  if (!t || s_.read_only) return;
+  log::segment_reader reader = reader_of(s_);
+  bool any = false;
+  for (uint32_t i = 0; i < t->head.count; ++i) {
+    const seal_member& m = t->members[i];
+    if (s_.space->note(m.segment).seal.load(std::memory_order_relaxed) != seal ||
+        is_whole(s_, reader, m))
+      continue;
+    const rebuilt r = rebuild(s_, seal, *t, i);
+    if (!r.whole) continue;
+    store_member(w, m.segment, r.bytes.data(), summed(m));
+    any = true;
+  }
+  if (any) w.fence(fence_site::pow_repair);
+}
+
+void seals::store_void(medium::writer& w, uint32_t seal) noexcept {
+  static constexpr std::byte nothing[log::line_size]{};
+  s_.store_void_head(w, seal);
+  w.append(s_.medium->base() + copy_at(s_, seal), nothing, sizeof nothing, medium::purpose::log);
+}
+
+void seals::end(uint32_t seal) noexcept {
+  for (uint32_t i = 0; i < s_.space->count(); ++i) {
+    segment_note& n = s_.space->note(i);
+    if (n.seal.load(std::memory_order_relaxed) != seal) continue;
+    n.seal.store(nowhere, std::memory_order_relaxed);
+    n.loose = true;
+  }
+  s_.space->give(seal);
+}
+
+void seals::forget_loose() noexcept {
+  for (uint32_t i = 0; i < s_.space->count(); ++i) {
+    segment_note& n = s_.space->note(i);
+    if (n.loose) s_.space->set_unsealed(s_.space->unsealed() + 1);
+    n.loose = false;
+  }
+}
+
+uint64_t seals::live_of(uint32_t seal) const noexcept {
+  int64_t live = 0;
+  uint64_t n = 0;
+  for (uint32_t i = 0; i < s_.space->count(); ++i)
+    if (const segment_note& m = s_.space->note(i); m.seal.load() == seal) {
+      live += m.live.load(std::memory_order_relaxed);
+      ++n;
+    }
+  return live <= 0 || n == 0 ? 0 : static_cast<uint64_t>(live) / n;
+}
+
+// ---- rebuilding --------------------------------------------------------------------------------------------------
+
+namespace {
+
+class rebuilding {
+ public:
+  rebuilding(const state& s, uint32_t seal, const seal_table& t, uint32_t which)
+      : s_(s),
+        mine_(t.members[which]),
+        bytes_(s.head.segment_size),
+        others_(s.head.segment_size),
+        known_(pages(), true),
+        suspect_(pages(), false) {
+    for (uint64_t p = 0; p < pages(); ++p) {
+      if (!read(base_of(s, mine_.segment), p * page, page, bytes_.data() + p * page)) {
+        suspect_[p] = true;
+        std::fill_n(bytes_.data() + p * page, page, std::byte{0});
+      }
+      add(p, sum_at(s, seal, 0), s.layout.lines() * log::line_size);
+      for (uint32_t i = 0; i < t.head.count; ++i)
+        if (i != which) add(p, base_of(s, t.members[i].segment), summed(t.members[i]));
+    }
+  }
+
+  // First what cannot be read. Then of what no valid frame takes one page after the other, so that what is sound stays, which
+  // the others may be wrong about; and all of that together, since a frame may have lost several.
+  rebuilt run() {
+    uint64_t replaced = replace_all();
+    judge();
+    if (!whole_) replaced += one_by_one();
+    if (!whole_) {
+      const auto before = bytes_;
+      const uint64_t lines_before = lines_;
+      const uint64_t more = replace_all();
+      judge();
+      if (lines_ > lines_before) {
+        replaced += more;
+      } else {
+        bytes_ = before;
+        lines_ = lines_before;
+      }
+    }
+    return {std::move(bytes_), lines_, replaced, whole_};
+  }
+
+ private:
+  static constexpr uint64_t page = log::segment_page;
+  static constexpr uint64_t tries_max = 64;
+  uint64_t pages() const { return s_.head.segment_size / page; }
+
+  bool read(uint64_t base, uint64_t from, uint64_t n, std::byte* to) const {
+    return s_.read_segment(base + from, to, n);
+  }
+  // Of a page of what begins at `base` and has `size` bytes.
+  void add(uint64_t p, uint64_t base, uint64_t size) {
+    if (p * page >= size) return;
+    const uint64_t n = std::min(page, size - p * page);
+    std::byte there[page];
+    if (!read(base, p * page, n, there))
+      known_[p] = false;
+    else
+      codec::xor_into(others_.data() + p * page, there, n);
+  }
+  void replace(uint64_t p) {
+    const uint64_t end = summed(mine_);
+    if (p * page >= end) return;
+    std::memcpy(bytes_.data() + p * page, others_.data() + p * page,
+                std::min(page, end - p * page));
+  }
+  uint64_t replace_all() {
+    uint64_t n = 0;
+    for (uint64_t p = 0; p < pages(); ++p)
+      if (suspect_[p] && known_[p]) {
+        replace(p);
+        ++n;
+      }
+    return n;
+  }
+  // What of it is valid, and which pages may be to blame for the rest.
+  void judge() {
+    std::vector<bool> taken(s_.layout.all_lines(), false);
+    const uint64_t base = base_of(s_, mine_.segment);
+    log::segment_reader reader(s_.layout, s_.salt, [&](uint64_t at, std::byte* to, size_t n) {
+      std::memcpy(to, bytes_.data() + (at - base), n);
+      return true;
+    });
+    uint64_t last = 0;
+    const auto c = reader.read(s_.space->place(mine_.segment), [&](const log::frame& f) {
+      last = f.head.transaction;
+      std::fill_n(taken.begin() + static_cast<ptrdiff_t>(f.position),
+                  s_.layout.lines_of(f.head.size), true);
+    });
+    if (c.head) taken[0] = true;
+    lines_ = static_cast<uint64_t>(std::count(taken.begin(), taken.end(), true));
+    whole_ = c.head && c.head->lane == mine_.lane && c.head->epoch == mine_.session &&
+             c.head->generation == mine_.generation && c.gaps == 0 && c.end == mine_.end &&
+             c.frames == mine_.frames && last == mine_.last;
+    suspect_.assign(pages(), false);
+    for (uint64_t i = 0; i < mine_.end; ++i)
+      if (!taken[i]) suspect_[i * log::line_size / page] = true;
+  }
+  uint64_t one_by_one() {
+    uint64_t n = 0, tries = 0, best = lines_;
+    const auto doubtful = suspect_;
+    for (uint64_t p = 0; p < pages() && !whole_ && tries < tries_max; ++p) {
+      if (!doubtful[p] || !known_[p]) continue;
+      ++tries;
+      std::byte before[page];
+      std::memcpy(before, bytes_.data() + p * page, page);
+      replace(p);
+      judge();
+      if (lines_ > best) {
+        best = lines_;
+        ++n;
+        continue;
+      }
+      std::memcpy(bytes_.data() + p * page, before, page);
+    }
+    judge();
+    return n;
+  }
+
+  const state& s_;
+  const seal_member mine_;
+  std::vector<std::byte> bytes_, others_;
+  std::vector<bool> known_, suspect_;  // pages of others_; of bytes_
+  uint64_t lines_ = 0;
+  bool whole_ = false;
+};
+
+}  // namespace
+
+rebuilt rebuild(const state& s, uint32_t seal, const seal_table& t, uint32_t which) {
+  return rebuilding(s, seal, t, which).run();
+}
+
+bool sums_are_right(const state& s, uint32_t seal, const seal_table& t) {
+  uint64_t most = 0;
+  for (uint32_t i = 0; i < t.head.count; ++i) most = std::max(most, summed(t.members[i]));
+  std::vector<std::byte> sum(most), bytes(most);
+  if (!s.read_segment(sum_at(s, seal, 0), sum.data(), most)) return false;
+  for (uint32_t i = 0; i < t.head.count; ++i) {
+    const seal_member& m = t.members[i];
+    if (!s.read_segment(base_of(s, m.segment), bytes.data(), summed(m))) return false;
+    codec::xor_into(sum.data(), bytes.data(), summed(m));
+  }
+  return codec::is_zero(sum.data(), most);
+}
+
+}  // namespace scute::core::pow

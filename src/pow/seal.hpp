@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Groups (protection `sealed`): up to eight segments that are full, and one, their *seal*, with the XOR of their lines. So
+// what a page of one of them held is known from the others. What is in no group is protected by nothing.
+//
+//   seal = table | XOR of the members' lines 0, 1, ... as far as their frames go | table
+//
+// The table names the members, with what their heads and ends say. Its second copy lies on another page.
+//
+// POW-18 What a seal names is durable before the seal is: a segment is full, all batches in it have ended, and what may not be
+//    durable is made so. The XOR is durable before the table.
+// POW-19 A member is used again only when its seal is durably void: otherwise recovery could take what is being written to it
+//    for damage, and bring back what it was.
+// POW-20 A member is what its table says, or damaged, unless it says itself that it is void, or another use: then the seal is
+//    stale, and none. What is rebuilt counts as far as the frames' checksums say.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "log/segment_reader.hpp"
+#include "pow/state.hpp"
+
+namespace scute::core::pow {
+
+class seals {
+ public:
+  explicit seals(state& s) : s_(s) {}
+
+  // Some segment more is full. Makes a group if there are enough. w: the calling thread's, which is not the cleaner. Throws
+  // failure(SCUTE_E_IO).
+  void offer(medium::writer& w);
+  // Makes groups of what is in none, as far as there is room for them; `rest`: the last one may be smaller. With the
+  // state's clean_lock. Throws failure(SCUTE_E_IO), std::bad_alloc.
+  void make(medium::writer& w, bool rest);
+
+  // Members that are not what they were become so again, as far as the others tell. With the clean_lock. Throws
+  // failure(SCUTE_E_IO), std::bad_alloc.
+  void mend(medium::writer& w, uint32_t seal);
+
+  // The first n bytes of a member, made anew: durable at w's next fence.
+  void store_member(medium::writer& w, uint32_t segment, const std::byte* bytes,
+                    uint64_t n) noexcept;
+  // Both copies, durable at w's next fence.
+  void store_table(medium::writer& w, uint32_t seal, const seal_table& t) noexcept;
+  // A group is no more: its seal is void at w's next fence, and behind that its segment is free. With the clean_lock.
+  void store_void(medium::writer& w, uint32_t seal) noexcept;
+  void end(uint32_t seal) noexcept;
+  // Members of groups that have ended wait until the cleaner has looked at them; from now on they may be sealed again.
+  void forget_loose() noexcept;
+
+  uint64_t live_of(uint32_t seal) const noexcept;  // bytes that count, of a member on average
+
+ private:
+  bool describe(uint32_t segment, seal_member& m);
+  bool make_one(medium::writer& w, const std::vector<uint32_t>& from);
+  bool write(medium::writer& w, const std::vector<uint32_t>& from, uint32_t seal);
+
+  state& s_;
+};
+
+// ---- what is read of them ------------------------------------------------------------------------------------------
+
+// The table of a segment that is a seal; none: it is not, or both copies are damaged.
+std::optional<seal_table> read_table(const state& s, uint32_t segment);
+uint32_t table_checksum(const seal_table& t) noexcept;
+// That of a line 0 which was meant to be a seal's.
+bool looks_like_seal(const std::byte* line, uint64_t salt) noexcept;
+
+// Whether the tables at its two ends are the same.
+bool has_both_tables(const state& s, uint32_t segment);
+// The first line of a member.
+format::segment_head head_of(const state& s, const seal_member& m) noexcept;
+// Whether a member is as its table says.
+bool is_whole(const state& s, log::segment_reader& reader, const seal_member& m);
+
+struct rebuilt {
+  std::vector<std::byte> bytes;  // of the segment; pages that nobody knows are zeros
+  uint64_t lines = 0;            // of these, that valid frames and the head take
+  uint64_t pages = 0;            // that came from the others
+  bool whole = false;            // as the table says
+};
+rebuilt rebuild(const state& s, uint32_t seal, const seal_table& t, uint32_t which);
+// Whether the XOR is that of the members, all of which can be read.
+bool sums_are_right(const state& s, uint32_t seal, const seal_table& t);
+
+}  // namespace scute::core::pow

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// POW-17: how large a file becomes that is written over and over again.
+#include <scute/pow.hpp>
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "files.hpp"
+#include "plain_medium.hpp"
+#include "pow/store.hpp"
+#include "store_fixture.hpp"
+
+namespace scute::core::pow {
+namespace {
+
+class Bound : public ::testing::TestWithParam<std::tuple<protection, double>> {
+ protected:
+  // Segments that come on top: in hand, kept back, of one growth, and those that the thread and the cleaner have open.
+  static constexpr uint64_t spare =
+      segments_in_hand + static_cast<uint64_t>(need::ordinary) + 8 + 2;
+};
+INSTANTIATE_TEST_SUITE_P(, Bound,
+                         ::testing::Combine(::testing::Values(protection::none, protection::always),
+                                            ::testing::Values(0.3, 0.5, 0.65)));
+
+TEST_P(Bound, HoldsAtEveryMomentWithoutABackground) {
+  const auto [protect, share] = GetParam();
+  const uint64_t segment = protect == protection::always ? 9 * head_page : head_page, most = 400;
+  std::vector<std::byte> memory(first_segment + most * segment + head_page);
+  void* at = memory.data();
+  size_t room = memory.size();
+  std::align(head_page, room - head_page, at, room);
+  const std::span bytes(static_cast<std::byte*>(at), memory.size() - head_page);
+  shape how;
+  how.protect = protect;
+  how.segment_size = segment;
+  how.segments = segments_least;
+  wish w;
+  w.limit.max_size = bytes.size();
+  w.limit.bounded = true;
+  w.limit.max_live_share = share;
+  const auto db = store::create(std::make_unique<plain_medium>(bytes), "plain", how, w);
+  cells c;
+  c.t = &db->attach("cells", 7, 0, true, c);
+  std::mt19937_64 random(11);
+  const space& in = *db->parts().space;
+  uint64_t largest = 0, most_live = 0;  // what counts may become less, and the file stays
+  for (uint64_t i = 0; i < 12'000; ++i) {
+    // Most of it changes a few; some of it was written long ago.
+    const uint64_t index = i < 80 ? i : random() % 4 == 0 ? random() % 80 : random() % 8;
+    section s(db->parts(), durability::strict);
+    c.put(s, index, std::string(50 + random() % 600, static_cast<char>('a' + i % 26)));
+    s.commit();
+    largest = std::max(largest, in.count());
+    most_live = std::max(most_live, in.live_bytes());
+    ASSERT_LE(static_cast<double>(in.count() * segment),
+              static_cast<double>(most_live) / share + static_cast<double>(spare * segment))
+        << i;
+  }
+  EXPECT_LT(largest, most);
+  EXPECT_TRUE(db->check(false, true).damage.empty());
+}
+
+}  // namespace
+}  // namespace scute::core::pow
+
+namespace scute::pow {
+namespace {
+
+class BoundOfFiles : public test::pow_files {};
+INSTANTIATE_TEST_SUITE_P(, BoundOfFiles, test::memory_and_disk(), test::name_of_place);
+
+TEST_P(BoundOfFiles, HoldsWithThreads) {
+  options o = small();
+  o.flags = 0;
+  o.size = 1 << 20;
+  o.max_size = 256 << 20;
+  const uint64_t threads = 3, rounds = GetParam() == test::scratch::memory ? 6000 : 600;
+  store db(path, o);
+  map<uint64_t, std::string> all(db, "all");
+  std::vector<std::thread> running;
+  for (uint64_t t = 0; t < threads; ++t)
+    running.emplace_back([&, t] {
+      for (uint64_t i = 0; i < rounds; ++i) {
+        auto s = db.begin(i % 3 == 2 ? later : strict, m);
+        all.edit(t * 100 + i % 40) = std::string(3000, static_cast<char>('a' + i % 26));
+        s.commit();
+      }
+    });
+  for (auto& t : running) t.join();
+  const scute_pow_info i = db.info();
+  EXPECT_LE(i.file_size, 2 * i.live_bytes + (15 + threads + 2) * i.segment_size);
+  EXPECT_EQ(db.check(SCUTE_POW_COMPARE), 0U);
+}
+
+}  // namespace
+}  // namespace scute::pow
