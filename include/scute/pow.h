@@ -187,6 +187,7 @@ typedef struct scute_pow_segment_info {
   uint32_t number;
   enum scute_pow_use use;
   uint64_t lane, session, generation, live_bytes; /* of full ones */
+  uint32_t group; /* number of the segment with the XOR; SCUTE_POW_NO_SEGMENT: it is in no group */
 } scute_pow_segment_info;
 SCUTE_API int scute_pow_list_segments(scute_pow *store,
                                       void (*fn)(void *arg, const scute_pow_segment_info *segment),

@@ -4,8 +4,10 @@
 //
 // OWN-1 A call from inside this library reaches the next function of that name, never an interposed one: the core opens FILE,
 //    which programs get a view of.
+// OWN-2 Descriptors of ours have high numbers: a program may dup2() to any low one, and counts on getting the lowest that is free.
 #include <fcntl.h>
 
+#include <cerrno>
 #include <cstdarg>
 
 #include "interpose/next_calls.hpp"
@@ -15,9 +17,18 @@ using namespace scute::core::interpose;
 
 namespace {
 
-int remembered(int fd) noexcept {
-  if (fd >= 0) remember_own(fd);
-  return fd;
+// Out of the way of the program's numbers, where there is room.
+int raised(int fd) noexcept {
+  if (fd < 0) return fd;
+  const int keep = errno;
+  const int high = keep_own(fd);
+  errno = keep;
+  if (high < 0) {
+    remember_own(fd);
+    return fd;
+  }
+  next::close(fd);
+  return high;
 }
 
 }  // namespace
@@ -36,7 +47,7 @@ SCUTE_OWN(int, open, (const char* path, int flags, ...)) {
   va_start(more, flags);
   const unsigned mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(more, unsigned) : 0;
   va_end(more);
-  return remembered(next::open(path, flags, mode));
+  return raised(next::open(path, flags, mode));
 }
 SCUTE_OWN_ALIAS(int, open64, open, (const char* path, int flags, ...));
 SCUTE_OWN(int, openat, (int at, const char* path, int flags, ...)) {
@@ -44,7 +55,7 @@ SCUTE_OWN(int, openat, (int at, const char* path, int flags, ...)) {
   va_start(more, flags);
   const unsigned mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(more, unsigned) : 0;
   va_end(more);
-  return remembered(next::openat(at, path, flags, mode));
+  return raised(next::openat(at, path, flags, mode));
 }
 SCUTE_OWN_ALIAS(int, openat64, openat, (int at, const char* path, int flags, ...));
 SCUTE_OWN(int, close, (int fd)) {
@@ -52,7 +63,7 @@ SCUTE_OWN(int, close, (int fd)) {
   return next::close(fd);
 }
 SCUTE_OWN(int, dup, (int fd)) {
-  return remembered(next::dup(fd));
+  return raised(next::dup(fd));
 }
 SCUTE_OWN(int, fcntl, (int fd, int command, ...)) {
   va_list more;
@@ -60,8 +71,7 @@ SCUTE_OWN(int, fcntl, (int fd, int command, ...)) {
   void* const argument = va_arg(more, void*);
   va_end(more);
   const int result = next::fcntl(fd, command, argument);
-  if (command == F_DUPFD || command == F_DUPFD_CLOEXEC) remembered(result);
-  return result;
+  return command == F_DUPFD || command == F_DUPFD_CLOEXEC ? raised(result) : result;
 }
 SCUTE_OWN_ALIAS(int, fcntl64, fcntl, (int fd, int command, ...));
 

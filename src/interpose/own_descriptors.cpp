@@ -43,7 +43,7 @@ void forget_all_own() noexcept {
 }
 
 int keep_own(int fd) noexcept {
-  // Low numbers are the program's: many count on getting the lowest that is free.
+  // OWN-2
   constexpr int high = 512, above_standard = 3;
   int kept = next::fcntl(fd, F_DUPFD_CLOEXEC, high);
   if (kept < 0 && (errno == EINVAL || errno == EMFILE))

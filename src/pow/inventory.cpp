@@ -26,8 +26,9 @@ void for_each_segment(state& s, const std::function<void(const segment_facts&)>&
     const segment_note& n = s.space->note(i);
     const use what = n.what.load(std::memory_order_acquire);
     const auto live = static_cast<uint64_t>(std::max<int64_t>(0, n.live.load()));
-    segment_facts f{i, what, s.space->place(i).at[0], 0, 0, 0, 0};
-    if (what == use::full) f = {i, what, f.offset, n.lane, n.session, n.generation, live};
+    segment_facts f{i, what, s.space->place(i).at[0], 0, 0, 0, 0, nowhere};
+    if (what == use::full)
+      f = {i, what, f.offset, n.lane, n.session, n.generation, live, n.seal.load()};
     fn(f);
   }
 }

@@ -22,6 +22,7 @@ struct segment_facts {
   uint32_t number;
   use what;
   uint64_t offset, lane, session, generation, live;
+  uint32_t group;  // of a member: the number of its seal
 };
 void for_each_segment(state& s, const std::function<void(const segment_facts&)>& fn);
 

@@ -40,6 +40,7 @@ survives --dir "$PWD" --seconds 3 --engine spec
 survives --dir "$memory" --seconds 3 --workload pow
 survives --dir "$memory" --seconds 2 --workload pow --protection none --threads 6
 survives --dir "$PWD" --seconds 4 --workload pow --medium file --threads 3
+survives --dir "$memory" --seconds 3 --workload pow --protection sealed --threads 3
 # All column blocks on eight locks, as in pools of many gigabytes.
 export SCUTE_STRIPES=8
 survives --dir "$memory" --seconds 2

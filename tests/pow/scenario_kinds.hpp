@@ -15,6 +15,7 @@ struct named_kind {
 };
 inline const named_kind none{"none", {}}, always{"always", {pow::protection::always}},
     stream{"stream", {pow::protection::none, true}},
+    always_stream{"always-stream", {pow::protection::always, true}},
     sealed{"sealed", {pow::protection::sealed, false, 12, 36}};
 
 inline pow_scenario with(const std::string& name, const named_kind& k) {

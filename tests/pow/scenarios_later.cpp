@@ -295,6 +295,27 @@ pow_scenario told(const named_kind& k) {
   return s;
 }
 
+// The same from hand to hand: the last of three threads tells what the first one has done, and has never held its lock. One of them
+// does not wait for its own sections.
+pow_scenario told_on(const named_kind& k) {
+  auto s = with("told-on", k);
+  s.setup(start_from_nothing);
+  for (uint64_t t = 0; t < 3; ++t) s.in_thread(t).observe(follows);
+  for (int i = 0; i < 2; ++i) {
+    s.in_thread(0).step("count", [](pow_subject& p) {
+      p.section(strict, [&](pow::section& x) { p.put_number(x, 0, p.number(0) + 1); }, p.a);
+    });
+    s.in_thread(1).step("copy", [=](pow_subject& p) {
+      p.section(
+          i == 0 ? strict : later, [&](pow::section& x) { p.put_number(x, 1, p.number(0)); }, p.a,
+          p.b);
+    });
+    s.in_thread(2).step("a strict one", copy_strict);
+  }
+  s.in_thread(1).step("sync", sync_and_tell);
+  return s;
+}
+
 }  // namespace
 
 void add_later_scenarios(std::vector<pow_entry>& to) {
@@ -302,7 +323,8 @@ void add_later_scenarios(std::vector<pow_entry>& to) {
     for (const auto make : {pair, chain, carried, later_cleaned, later_alone, later_aborted,
                             later_abandoned, later_reused, later_overtaken})
       add(to, *k, make);
-  for (const named_kind* k : {&none, &stream}) add(to, *k, told);
+  for (const named_kind* k : {&none, &stream, &always_stream})
+    for (const auto make : {told, told_on}) add(to, *k, make);
   add(to, none, later_marked);
 }
 

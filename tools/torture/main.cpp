@@ -76,7 +76,11 @@ void print_summary(const campaign& c, const settings& how) {
 int run(settings how) {
   if (how.seed == 0) how.seed = std::random_device{}();
   if (how.kills == 0 && how.seconds == 0) how.seconds = 10;
-  how.pool();  // complains before anything is made
+  // Complains before anything is made.
+  if (how.workload == "pow")
+    pow_campaign::check(how);
+  else
+    how.pool();
   workplace place(how);
   if (how.workload == "pow") {
     if (!how.drill.empty() && how.drill != "stale")
@@ -152,7 +156,9 @@ int main(int argc, char** argv) {
          "repeats what is done and how long is waited; what a kill hits varies all the same")
       ->type_name("N");
   app.add_option("--size", how.size, "of the pool (default 4M)")->type_name("SIZE");
-  app.add_option("--protection", how.protection, "none, ml, mlp or mlpc (default)")
+  app.add_option("--protection", how.protection,
+                 "none, ml, mlp or mlpc (default); of a persist-on-write file none, sealed or always "
+                 "(default)")
       ->type_name("LEVEL");
   app.add_option("--engine", how.engine, "as the library names them (default auto)")
       ->type_name("auto|redo|logfree|spec");
@@ -160,7 +166,7 @@ int main(int argc, char** argv) {
          "--workload", how.workload,
          "objects; containers; churn: fills the pool, frees, fills; crowd: all threads write "
          "one object without a lock; all (default): each thread another of the first three; pow: a "
-         "persist-on-write file instead of a pool, of protection always, or none")
+         "persist-on-write file instead of a pool")
       ->check(
           CLI::IsMember({"objects", "containers", "churn", "crowd", "all", "pow"}).description(""))
       ->type_name("NAME");

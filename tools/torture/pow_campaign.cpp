@@ -16,9 +16,11 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace scute_torture {
@@ -30,6 +32,12 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t keys = 61;
 constexpr uint64_t page_size = 4096, segment_size = 72 * 1024, first_segment = 16384;
+
+// Of threads, by number: all sections strict, strict or later by turns as it comes, all later.
+enum class wish { strict, both, later };
+wish wish_of(unsigned thread) {
+  return thread % 3 == 2 ? wish::later : thread % 3 == 1 ? wish::both : wish::strict;
+}
 
 std::string text_of(uint64_t seed, unsigned thread, uint64_t n) {
   dice d(mix(mix(seed, thread), n));
@@ -66,6 +74,13 @@ pow_campaign::pow_campaign(const settings& how, std::string folder)
       dice_(mix(how.seed, 0x706f77)),
       meter_(how.quiet) {}
 
+void pow_campaign::check(const settings& how) {
+  for (const char* const known : {"mlpc", "none", "sealed", "always"})  // mlpc: nothing was said
+    if (how.protection == known) return;
+  throw std::runtime_error("with --workload pow the protection is none, sealed or always, not " +
+                           how.protection);
+}
+
 uint64_t pow_campaign::sections() const {
   uint64_t n = 0;
   for (const auto& page : book_.pages) n += page.confirmed;
@@ -83,7 +98,9 @@ pow::options pow_campaign::options() const {
   o.size = 1 << 20;
   o.max_size = 8 << 20;
   o.segment_size = segment_size;
-  o.protection = how_.protection == "none" ? SCUTE_POW_NONE : SCUTE_POW_ALWAYS;
+  o.protection = how_.protection == "none"     ? SCUTE_POW_NONE
+                 : how_.protection == "sealed" ? SCUTE_POW_SEALED
+                                               : SCUTE_POW_ALWAYS;
   if (how_.medium == "file") o.medium = SCUTE_MEDIUM_FILE;
   if (how_.medium == "ram") o.medium = SCUTE_MEDIUM_RAM;
   return o;
@@ -101,14 +118,18 @@ void pow_campaign::work(uint64_t round) {
         ledger::page& page = book_.pages[t];
         tables::own& mine = *all.of[t];
         dice d(mix(how_.seed ^ round, t));
-        const bool later = t % 3 == 2;
+        const auto durability = [&] {
+          const wish w = wish_of(t);
+          return w == wish::later || (w == wish::both && d.one_in(2)) ? pow::later : pow::strict;
+        };
         uint64_t n = *mine.counter;
         page.announced = page.confirmed = n;
         while (!book_.stop) {
           ++n;
           page.announced = n;
+          const auto how = durability();
           {
-            auto s = db.section(mine.lock, later ? pow::later : pow::strict);
+            auto s = db.section(mine.lock, how);
             if (erases(n))
               mine.entries.erase(n % keys);
             else
@@ -122,12 +143,13 @@ void pow_campaign::work(uint64_t round) {
             }
             s.commit();
           }
-          if (!later || d.one_in(20)) {
-            if (later) db.sync();
+          // A strict section makes durable what its own thread has done before.
+          if (how == pow::strict || d.one_in(20)) {
+            if (how == pow::later) db.sync();
             page.confirmed = n;
           }
           if (!d.one_in(4)) continue;
-          auto s = db.section(all.lock, later ? pow::later : pow::strict);
+          auto s = db.section(all.lock, durability());
           all.sum.edit() += 1;
           all.shares.edit(t) += 1;
           s.commit();
@@ -183,14 +205,40 @@ void pow_campaign::round() {
     throw violation(fmt::format("the worker was ended by status {:#x}", status));
 }
 
-// A page of each segment, and two of the head.
+// Pages that can be lost: one of each segment, or, with groups, of each group, of whatever member or the seal.
+std::vector<uint64_t> pow_campaign::pages_to_lose(uint64_t size) {
+  std::vector<uint64_t> pages;
+  if (options().protection == SCUTE_POW_ALWAYS) {
+    for (uint64_t at = first_segment; at + segment_size <= size; at += segment_size)
+      pages.push_back(at / page_size + dice_.below(segment_size / page_size));
+    return pages;
+  }
+  pow::options o = options();
+  o.flags |= SCUTE_POW_READONLY;
+  const pow::store db(path(), o);
+  std::map<uint32_t, std::vector<uint64_t>> groups;
+  scute::detail::check(scute_pow_list_segments(
+      db.native_handle(),
+      [](void* arg, const scute_pow_segment_info* s) {
+        if (s->group != SCUTE_POW_NO_SEGMENT)
+          (*static_cast<decltype(groups)*>(arg))[s->group].push_back(s->offset);
+      },
+      &groups));
+  for (auto& [seal, offsets] : groups) {
+    offsets.push_back(first_segment + seal * segment_size);
+    pages.push_back(offsets[dice_.below(offsets.size())] / page_size +
+                    dice_.below(segment_size / page_size));
+  }
+  return pages;
+}
+
+// And two of the head.
 void pow_campaign::damage() {
   const int fd = ::open(path().c_str(), O_RDWR | O_CLOEXEC);
   if (fd < 0) return;
-  const auto size = static_cast<uint64_t>(::lseek(fd, 0, SEEK_END));
-  std::vector<uint64_t> pages{0, 1};
-  for (uint64_t at = first_segment; at + segment_size <= size; at += segment_size)
-    pages.push_back(at / page_size + dice_.below(segment_size / page_size));
+  std::vector<uint64_t> pages = pages_to_lose(static_cast<uint64_t>(::lseek(fd, 0, SEEK_END)));
+  pages.insert(pages.end(), {0, 1});
+  damaged_ = true;
   std::string noise(page_size, '\0');
   for (const uint64_t p : pages) {
     for (char& c : noise) c = static_cast<char>(dice_.below(256));
@@ -241,7 +289,8 @@ void pow_campaign::judge() {
   if (shares != *all.sum)
     throw violation(fmt::format("the sum is {}, and its shares are {} together", *all.sum, shares));
   std::string found;
-  const uint64_t lost = db.check(SCUTE_POW_COMPARE, [&](const char* what, bool is_lost) {
+  const uint32_t repair = std::exchange(damaged_, false) ? SCUTE_POW_REPAIR : 0;
+  const uint64_t lost = db.check(SCUTE_POW_COMPARE | repair, [&](const char* what, bool is_lost) {
     if (is_lost) found += std::string(what) + "; ";
   });
   if (lost != 0) throw violation("the check tells of losses: " + found);
@@ -257,7 +306,7 @@ void pow_campaign::run() {
   {
     pow::store(path(), options()).close();
   }
-  const bool protects = options().protection == SCUTE_POW_ALWAYS;
+  const bool protects = options().protection != SCUTE_POW_NONE;
   bool drilled = how_.drill.empty();
   while (!over()) {
     watch(120);

@@ -29,6 +29,8 @@ class pow_campaign {
  public:
   pow_campaign(const settings& how, std::string folder);
 
+  // Throws std::runtime_error for what cannot be asked of such a file.
+  static void check(const settings& how);
   // Until the kills or the time are used up. Throws violation.
   void run();
   const pow_tally& result() const { return tally_; }
@@ -41,6 +43,7 @@ class pow_campaign {
   scute::pow::options options() const;
   void work(uint64_t round);
   void round();
+  std::vector<uint64_t> pages_to_lose(uint64_t size);
   void damage();
   void judge();
   // Puts the file back that an earlier kill has left, to see that it is noticed.
@@ -54,6 +57,7 @@ class pow_campaign {
   meter meter_;
   pow_tally tally_;
   uint64_t rounds_ = 0, confirmed_earlier_ = 0;
+  bool damaged_ = false;  // and not checked since
 };
 
 // Prints what happened; the exit status.

@@ -36,6 +36,25 @@ static void copies(const char *file) {
   say("close again", close(61));
 }
 
+// The numbers are the program's: the lowest that is free, and any that it names.
+static void numbers(const char *file) {
+  const int fd = open_to_write(file);
+  say("open", fd);
+  const int other = open("/dev/null", O_RDONLY);
+  say("open of something else", other);
+  close(other);
+  for (int to = 3; to < 64; ++to) {
+    if (to == fd) continue;
+    say("dup2 to", dup2(fd, to));
+    say("pwrite", pwrite(to, "there", 5, to * 64));
+  }
+  for (int to = 3; to < 64; ++to) say("close", close(to));
+  const int again = open_to_write(file);
+  say("open again", again);
+  say("pwrite", pwrite(again, "again", 5, 8192));
+  close(again);
+}
+
 static void facts(const char *file) {
   const int fd = open_to_write(file);
   struct stat by_descriptor, by_path;
@@ -138,7 +157,7 @@ static void many_opens(const char *file) {
   }
 }
 
-const struct deed descriptor_deeds[] = {{"copies", copies},         {"facts", facts},
-                                        {"flocks", flocks},         {"record_locks", record_locks},
-                                        {"streams", streams},       {"all_closed", all_closed},
-                                        {"many_opens", many_opens}, {NULL, NULL}};
+const struct deed descriptor_deeds[] = {
+    {"copies", copies},         {"numbers", numbers},           {"facts", facts},
+    {"flocks", flocks},         {"record_locks", record_locks}, {"streams", streams},
+    {"all_closed", all_closed}, {"many_opens", many_opens},     {NULL, NULL}};

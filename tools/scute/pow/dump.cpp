@@ -5,6 +5,7 @@
 #include "failure.hpp"
 #include "output.hpp"
 #include "pow/objects.hpp"
+#include "progress.hpp"
 #include "text.hpp"
 
 #include <fmt/format.h>
@@ -23,6 +24,7 @@ struct arguments {
   bool segments = false;
   bool hex = false;
   bool json = false;
+  bool quiet = false;
 };
 
 const char* name_of(scute_pow_use use) {
@@ -57,19 +59,24 @@ void dump_segments(store_file& file, bool as_json, json& document) {
               {"session", true},
               {"lane", true},
               {"generation", true},
+              {"group", true},
               {"live bytes", true}});
   for (const scute_pow_segment_info& s : segments_of(file)) {
     if (s.use == SCUTE_POW_FREE) continue;
-    list.push_back({{"segment", s.number},
-                    {"offset", s.offset},
-                    {"use", name_of(s.use)},
-                    {"session", s.session},
-                    {"lane", s.lane},
-                    {"generation", s.generation},
-                    {"live_bytes", s.live_bytes}});
+    json one{{"segment", s.number},
+             {"offset", s.offset},
+             {"use", name_of(s.use)},
+             {"session", s.session},
+             {"lane", s.lane},
+             {"generation", s.generation},
+             {"live_bytes", s.live_bytes}};
+    if (s.group != SCUTE_POW_NO_SEGMENT) one["group"] = s.group;
+    list.push_back(std::move(one));
     rows.add({fmt::format("{}", s.number), fmt::format("{:#x}", s.offset), name_of(s.use),
               fmt::format("{}", s.session), fmt::format("{}", s.lane),
-              fmt::format("{}", s.generation), count_text(s.live_bytes)});
+              fmt::format("{}", s.generation),
+              s.group == SCUTE_POW_NO_SEGMENT ? "" : fmt::format("{}", s.group),
+              count_text(s.live_bytes)});
   }
   if (as_json) {
     document["segments"] = std::move(list);
@@ -107,7 +114,9 @@ void dump_table(store_file& file, const scute_pow_table_info& t, const arguments
 }
 
 void run(const arguments& args) {
-  store_file file(args.path, args.flags, store_file::how::read, nullptr);
+  progress bar(args.quiet);
+  store_file file(args.path, args.flags, store_file::how::read, &bar);
+  bar.finish();
   json document{{"path", args.path}};
   json tables = json::array();
   bool any = false;
@@ -137,6 +146,7 @@ void add_pow_dump(CLI::App& pow, exit_code&) {
   args->flags.add_salvage(*app);
   args->flags.add_to(*app, false);
   add_json_flag(*app, args->json);
+  add_quiet_flag(*app, args->quiet);
   app->footer(
       "Without --objects, --hex or --segments: the tables. Leaves the file as it is.\n"
       "\nExamples:\n"

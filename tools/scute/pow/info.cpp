@@ -3,6 +3,7 @@
 #include "command.hpp"
 #include "output.hpp"
 #include "pow/store_file.hpp"
+#include "progress.hpp"
 #include "text.hpp"
 
 #include <fmt/format.h>
@@ -17,6 +18,7 @@ struct arguments {
   std::string path;
   store_flags flags;
   bool json = false;
+  bool quiet = false;
 };
 
 double share(const scute_pow_info& i) {
@@ -96,7 +98,9 @@ void print_info(store_file& file, const scute_pow_info& i) {
 void run(const arguments& args) {
   store_flags flags = args.flags;
   flags.salvage = true;
-  store_file file(args.path, flags, store_file::how::read, nullptr);
+  progress bar(args.quiet);
+  store_file file(args.path, flags, store_file::how::read, &bar);
+  bar.finish();
   const scute_pow_info i = file.info();
   if (args.json)
     print_info_json(file, i);
@@ -112,6 +116,7 @@ void add_pow_info(CLI::App& pow, exit_code&) {
   add_pool_path(*app, args->path);
   args->flags.add_to(*app, false);
   add_json_flag(*app, args->json);
+  add_quiet_flag(*app, args->quiet);
   app->footer(
       "Reads all of the file, and leaves it as it is.\n"
       "\nExamples:\n"
