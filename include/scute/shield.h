@@ -81,6 +81,26 @@ typedef struct scute_shield_state {
 } scute_shield_state;
 SCUTE_API int scute_shield_info(scute_pool *pool, scute_shield_state *state);
 
+/* What the next opening of a shielded file would meet. */
+typedef enum scute_shield_condition {
+  SCUTE_SHIELD_IN_USE = 1,  /* its pool is open, in this process or in another one */
+  SCUTE_SHIELD_CLEAN = 2,   /* the last session was closed properly, and FILE is as it left it */
+  SCUTE_SHIELD_UNCLEAN = 3, /* it was not: the opening will recover */
+  SCUTE_SHIELD_TOUCHED =
+      4, /* it was, and FILE has another inode or other times: the opening will read all of it,
+                             * and refuse it if it holds other bytes (SCUTE_E_CHANGED) */
+  SCUTE_SHIELD_CHANGED = 5, /* FILE has another size, or is another file: it will be refused */
+  SCUTE_SHIELD_MISSING = 6  /* there is no FILE */
+} scute_shield_condition;
+
+/* Tells it from FILE.scute's superblock and FILE's inode, size and times, without opening the pool: nothing is locked, read through or
+ * changed, and another process may have it in use. So it says nothing of damage. state, which may be null, is filled in as by
+ * scute_shield_info(); inode is 0 if there is no FILE. (What a session that is open does meanwhile may make it out of date.)
+ * SCUTE_E_NOENT: there is no FILE.scute; SCUTE_E_INVALID: it is a pool of its own; SCUTE_E_FORMAT, SCUTE_E_VERSION,
+ * SCUTE_E_CORRUPT, SCUTE_E_TRUNCATED: FILE.scute cannot be used; SCUTE_E_IO: it cannot be read. Any thread. */
+SCUTE_API int scute_shield_look(const char *file, scute_shield_condition *condition,
+                                scute_shield_state *state);
+
 /* Where the byte at `offset` of FILE is: *at bytes into the object *oid, with *length bytes of FILE from there on (any of these may be
  * null). An object holds up to 16 GiB. Objects of a shielded file cannot be freed. SCUTE_E_INVALID: the pool protects no file;
  * SCUTE_E_RANGE: FILE ends before. Any thread. */

@@ -7,6 +7,7 @@
 #include "medium/user_file.hpp"
 #include "shield/foreign_file.hpp"
 #include "shield/making.hpp"
+#include "shield/outlook.hpp"
 
 using namespace scute::core;
 
@@ -16,6 +17,19 @@ shield::making making_of(uint64_t capacity, uint32_t flags) {
   if ((flags & ~uint32_t{SCUTE_SHIELD_GUARD | SCUTE_SHIELD_KEEP}) != 0)
     throw failure(SCUTE_E_INVALID, "flags has unknown bits");
   return {capacity, (flags & SCUTE_SHIELD_GUARD) != 0};
+}
+
+void require_sized(const scute_shield_state* state) {
+  if (state->struct_size < sizeof(size_t) || state->struct_size > size_t{4} * sizeof *state)
+    throw failure(SCUTE_E_INVALID,
+                  "state->struct_size is not set; assign sizeof(*state) before the call");
+}
+
+// As much as the caller has room for.
+void give(const scute_shield_state& from, scute_shield_state* to) {
+  scute_shield_state all = from;
+  all.struct_size = to->struct_size;
+  std::memcpy(to, &all, std::min(to->struct_size, sizeof all));
 }
 
 }  // namespace
@@ -69,11 +83,8 @@ int scute_shield_info(scute_pool* pool, scute_shield_state* state) {
   return capi::guarded(pool, [&] {
     const pool::state& s = capi::need(pool).s;
     capi::need_out(state, "state");
-    if (state->struct_size < sizeof(size_t) || state->struct_size > size_t{4} * sizeof *state)
-      throw failure(SCUTE_E_INVALID,
-                    "state->struct_size is not set; assign sizeof(*state) before the call");
+    require_sized(state);
     scute_shield_state now{};
-    now.struct_size = state->struct_size;
     if (s.foreign) {
       now.size = s.sb.foreign.size;
       now.capacity = s.foreign->capacity(s.geo);
@@ -83,7 +94,28 @@ int scute_shield_info(scute_pool* pool, scute_shield_state* state) {
       now.segments = s.geo.zone_count;
       std::strncpy(now.file, s.user->path().c_str(), sizeof now.file - 1);
     }
-    std::memcpy(state, &now, std::min(state->struct_size, sizeof now));
+    give(now, state);
+  });
+}
+
+int scute_shield_look(const char* file, scute_shield_condition* condition,
+                      scute_shield_state* state) {
+  return capi::guarded([&] {
+    capi::need_path(file);
+    capi::need_out(condition, "condition");
+    if (state != nullptr) require_sized(state);
+    const shield::outlook o = shield::look(file);
+    *condition = o.condition;
+    if (state == nullptr) return;
+    scute_shield_state now{};
+    now.size = o.sb.foreign.size;
+    now.capacity = o.sb.foreign.share * o.sb.zone_count;
+    now.inode = o.now.inode;
+    now.rows = o.sb.foreign.rows;
+    now.guard = o.sb.foreign.guard & 0777;
+    now.segments = static_cast<uint32_t>(o.sb.zone_count);
+    std::strncpy(now.file, o.file.c_str(), sizeof now.file - 1);
+    give(now, state);
   });
 }
 

@@ -36,10 +36,7 @@ class plain_user_file final : public user_file {
 
   const std::string& path() const noexcept override { return file_.path(); }
 
-  file_identity look() const override {
-    const struct stat st = status_of(file_.fd(), path());
-    return {st.st_ino, static_cast<uint64_t>(st.st_size), ns_of(st.st_mtim), ns_of(st.st_ctim)};
-  }
+  file_identity look() const override { return identity_of(status_of(file_.fd(), path())); }
 
   void join(medium& m, const segments& where, uint64_t size, medium::sharing how) const override {
     m.join(file_, where, size, how);
@@ -74,6 +71,10 @@ class plain_user_file final : public user_file {
 }
 
 }  // namespace
+
+file_identity identity_of(const struct stat& st) noexcept {
+  return {st.st_ino, static_cast<uint64_t>(st.st_size), ns_of(st.st_mtim), ns_of(st.st_ctim)};
+}
 
 std::string sidecar_of(const std::string& file) {
   return followed(file) + sidecar_suffix;

@@ -7,6 +7,8 @@
 //    name.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <memory>
 #include <string>
 
@@ -25,6 +27,7 @@ struct file_identity {
 
   bool operator==(const file_identity&) const = default;
 };
+file_identity identity_of(const struct stat& st) noexcept;
 
 class user_file {
  public:

@@ -11,6 +11,7 @@
 #include <atomic>
 
 #include "base/lock.hpp"
+#include "base/planted.hpp"
 #include "heal/check.hpp"
 #include "heap/foreign_span.hpp"
 #include "pool/superblock.hpp"
@@ -97,6 +98,7 @@ void instance::note_user_file() {
   auto& r = s.sb.foreign;
   if (r.guard != 0 && s.user->mode() != 0) s.user->set_mode(0);
   const medium::file_identity now = s.user->look();
+  if (SCUTE_PLANTED(times_unnoted)) return;
   r.inode = now.inode;
   r.mtime_ns = now.mtime_ns;
   r.ctime_ns = now.ctime_ns;
@@ -112,7 +114,7 @@ void instance::finish_growth() {
     throw failure(SCUTE_E_CORRUPT, s.path + " covers " + bytes(covered) + " of " + s.user->path() +
                                        ", which has " + bytes(there) +
                                        "; make the pool anew with `scute shield adopt`");
-  if (covered < there && !s.read_only) {
+  if (covered < there && !s.read_only && !SCUTE_PLANTED(growth_unfinished)) {
     heap::grow_foreign_spans(s, *heap, relay, s.lanes.front(), there);
     s.require_healthy();
   }
@@ -146,7 +148,7 @@ void instance::grow_user_file(uint64_t size) {
     pool::write_superblock(*s.service, s.sb);
   };
   const uint64_t before = r.size;
-  write(before, size);
+  if (!SCUTE_PLANTED(growth_untold)) write(before, size);
   s.require_healthy();
   tx::transaction& t = acquire();
   try {

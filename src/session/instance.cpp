@@ -215,6 +215,7 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   pool::seal_metadata(s, l, anchor_at, format::type_anchor, anchor);
   patches.push_back({anchor_at, &anchor, sizeof anchor, medium::purpose::metadata});
   in->engine->write_unlogged(l, patches);
+  if (SCUTE_PLANTED(make_early)) pool::write_superblock(s.service_alone(), sb);
   if (s.foreign) heap::make_foreign_spans(s, l, sb.foreign.size, o.progress, o.progress_arg);
   l.w.fence(fence_site::create);
   if (s.foreign) {

@@ -5,6 +5,7 @@
 
 #include "base/failure.hpp"
 #include "base/lock.hpp"
+#include "base/planted.hpp"
 #include "pool/foreign.hpp"
 #include "tx/verify.hpp"
 
@@ -70,6 +71,10 @@ void foreign_file::commit(std::span<const change> changes) {
         const uint64_t some = std::min(c.length - done, p.length);
         std::memcpy(t.add_range(p.oid, p.offset, some), from + done, some);
         done += some;
+      }
+      if (SCUTE_PLANTED(slice_ranges) && &c != &changes.back()) {
+        t.commit();
+        t.begin();
       }
     }
     t.commit();

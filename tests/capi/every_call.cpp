@@ -258,6 +258,14 @@ const std::vector<every_call> calls{
          return and_close(e, p);
        });
      }},
+    {"scute_shield_look", with::nothing,
+     [](subject& s) {
+       return shielded_meanwhile(s, [](const char* f) {
+         scute_shield_condition condition{};
+         const int e = scute_shield_look(f, &condition, nullptr);
+         return e != SCUTE_OK ? e : condition == SCUTE_SHIELD_CLEAN ? SCUTE_OK : SCUTE_E_INVALID;
+       });
+     }},
     {"scute_shield_info", with::pool,
      [](subject& s) {
        auto state = sized<scute_shield_state>();

@@ -59,6 +59,15 @@ void shield_info(stage& s) {
   EXPECT_EQ(state.size, 0U) << "it protects no file";
 }
 
+void shield_look(stage& s) {
+  scute_shield_condition c{};
+  scute_shield_state state{};
+  for_bad_files(
+      s, [&](const char* f, const scute_options*) { return scute_shield_look(f, &c, nullptr); });
+  REFUSED(SCUTE_E_INVALID, scute_shield_look("nothing", nullptr, nullptr));
+  REFUSED(SCUTE_E_INVALID, scute_shield_look("nothing", &c, &state));
+}
+
 void shield_locate(stage& s) {
   REFUSED(SCUTE_E_INVALID, scute_shield_locate(nullptr, 0, nullptr, nullptr, nullptr));
   REFUSED(SCUTE_E_INVALID, scute_shield_locate(s.pool, 0, nullptr, nullptr, nullptr));
@@ -108,8 +117,9 @@ void shield_run(stage& s) {
 #define MISUSE(name) {"scute_" #name, name}
 void list_misuse_of_shield(misuse_list& to) {
   to.insert({MISUSE(shield_add), MISUSE(shield_adopt), MISUSE(shield_remove), MISUSE(shield_open),
-             MISUSE(shield_info), MISUSE(shield_locate), MISUSE(shield_read), MISUSE(shield_write),
-             MISUSE(shield_grow), MISUSE(shield_run_options_init), MISUSE(shield_run)});
+             MISUSE(shield_info), MISUSE(shield_look), MISUSE(shield_locate), MISUSE(shield_read),
+             MISUSE(shield_write), MISUSE(shield_grow), MISUSE(shield_run_options_init),
+             MISUSE(shield_run)});
 }
 
 }  // namespace scute::test

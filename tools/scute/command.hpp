@@ -44,6 +44,7 @@ void add_pow_kv_scan(CLI::App& kv, exit_code& status);
 void add_pow_kv_load(CLI::App& kv, exit_code& status);
 void add_pow_kv_count(CLI::App& kv, exit_code& status);
 
+void add_shield_list(CLI::App& shield, exit_code& status);
 void add_shield_run(CLI::App& shield, exit_code& status);
 void add_shield_audit(CLI::App& shield, exit_code& status);
 

@@ -151,6 +151,7 @@ void add_shield(CLI::App& root, exit_code& status) {
   add_shield_add(*app);
   add_shield_adopt(*app);
   add_shield_remove(*app);
+  add_shield_list(*app, status);
   add_shield_run(*app, status);
   add_shield_audit(*app, status);
   add_check(*app, status);
@@ -164,6 +165,7 @@ void add_shield(CLI::App& root, exit_code& status) {
       "  scute shield add data.bin\n"
       "  scute shield run ./program data.bin\n"
       "  scute shield check data.bin --repair\n"
+      "  scute shield list /mnt/pmem\n"
       "  scute shield remove data.bin");
 }
 

@@ -55,6 +55,7 @@ const std::vector<entry>& catalogue() {
     add_log_file_scenarios(list);
     add_pow_scenarios(list);
     add_view_scenarios(list);
+    add_shield_scenarios(list);
     return list;
   }();
   return all;

@@ -100,5 +100,6 @@ void add_at_all_levels(std::initializer_list<leveled> kinds, std::vector<entry>&
 void add_pow_scenarios(std::vector<entry>& to);  // persist-on-write files (tests/pow/scenarios.hpp)
 void add_view_scenarios(
     std::vector<entry>& to);  // views of shielded files (tests/view/scenarios.hpp)
+void add_shield_scenarios(std::vector<entry>& to);  // shielded files (tests/shield/scenarios.hpp)
 
 }  // namespace scute::explore
