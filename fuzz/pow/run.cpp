@@ -242,7 +242,7 @@ class one_run {
       s.sync();
       s.clean(3);
       if (byte(3) % 4 == 0) s.compact({});
-      for (const auto& d : s.check(byte(3) % 2 == 0, true).changed) breach(d);
+      for (const auto& d : s.check(byte(3) % 2 == 0, true).changed) breach(d.text);
       if (byte(3) % 3 != 0) s.close();
     } catch (const failure& f) {
       if (f.code() != SCUTE_E_NOSPC && f.code() != SCUTE_E_CORRUPT && f.code() != SCUTE_E_EXISTS &&

@@ -75,10 +75,15 @@ int scute_pow_list_segments(scute_pow* store, void (*fn)(void*, const scute_pow_
     pow::state& s = need(store).in->parts();
     if (fn == nullptr) throw failure(SCUTE_E_INVALID, "fn is null");
     pow::for_each_segment(s, [&](const pow::segment_facts& x) {
-      const scute_pow_segment_info i{
-          sizeof i, x.offset,  x.number,     static_cast<scute_pow_use>(x.what),
-          x.lane,   x.session, x.generation, x.live,
-          x.group == pow::nowhere ? SCUTE_POW_NO_SEGMENT : x.group};
+      const scute_pow_segment_info i{sizeof i,
+                                     x.offset,
+                                     x.number,
+                                     static_cast<scute_pow_use>(x.what),
+                                     x.lane,
+                                     x.session,
+                                     x.generation,
+                                     x.live,
+                                     x.group == pow::nowhere ? SCUTE_POW_NO_SEGMENT : x.group};
       fn(arg, &i);
     });
   });

@@ -100,6 +100,7 @@ int scute_shield_info(scute_pool* pool, scute_shield_state* state) {
 
 int scute_shield_look(const char* file, scute_shield_condition* condition,
                       scute_shield_state* state) {
+  const uncancelled now;
   return capi::guarded([&] {
     capi::need_path(file);
     capi::need_out(condition, "condition");
@@ -107,15 +108,15 @@ int scute_shield_look(const char* file, scute_shield_condition* condition,
     const shield::outlook o = shield::look(file);
     *condition = o.condition;
     if (state == nullptr) return;
-    scute_shield_state now{};
-    now.size = o.sb.foreign.size;
-    now.capacity = o.sb.foreign.share * o.sb.zone_count;
-    now.inode = o.now.inode;
-    now.rows = o.sb.foreign.rows;
-    now.guard = o.sb.foreign.guard & 0777;
-    now.segments = static_cast<uint32_t>(o.sb.zone_count);
-    std::strncpy(now.file, o.file.c_str(), sizeof now.file - 1);
-    give(now, state);
+    scute_shield_state told{};
+    told.size = o.sb.foreign.size;
+    told.capacity = o.sb.foreign.share * o.sb.zone_count;
+    told.inode = o.now.inode;
+    told.rows = o.sb.foreign.rows;
+    told.guard = o.sb.foreign.guard & 0777;
+    told.segments = static_cast<uint32_t>(o.sb.zone_count);
+    std::strncpy(told.file, o.file.c_str(), sizeof told.file - 1);
+    give(told, state);
   });
 }
 

@@ -8,7 +8,10 @@
 // IDENT-2 After any other end the times say nothing. A file of another inode or size is refused; what differs in it is damage.
 // IDENT-3 Before the file gets longer the superblock says how long it is going to be. So after a crash in a growth a size
 //    from the old to that one is not somebody else's doing; the opening finishes the growth.
+#include <algorithm>
 #include <atomic>
+#include <optional>
+#include <vector>
 
 #include "base/lock.hpp"
 #include "base/planted.hpp"
@@ -90,6 +93,27 @@ void instance::require_unchanged(const std::string& path, const scute_options& o
   if (report.damaged != 0)
     changed(in->s.user->path(), "checksums or parity fail in " + std::to_string(report.damaged) +
                                     " places, and its inode or times are others");
+  // What the look has mended by itself, in its own copy, on the way to something that is damaged in FILE.scute.
+  if (const std::optional<uint64_t> at = in->first_mended_byte())
+    changed(in->s.user->path(), "the checksum fails at byte " + std::to_string(*at) +
+                                    ", and its inode or times are others");
+}
+
+// Where FILE does not hold what this session, which only reads, has in memory.
+std::optional<uint64_t> instance::first_mended_byte() const {
+  const medium::segments where = s.foreign->segments(s.geo);
+  const uint64_t size = std::min(s.user->look().size, where.room());
+  std::vector<std::byte> file(format::page);
+  for (uint64_t at = 0; at < size; at += format::page) {
+    const uint64_t n = std::min(format::page, size - at);
+    const uint64_t place = where.place_of(at);
+    if (!s.medium->read(place, file.data(), n)) return at;
+    const auto [mine, theirs] =
+        std::mismatch(file.begin(), file.begin() + static_cast<ptrdiff_t>(n), s.at(place));
+    if (mine != file.begin() + static_cast<ptrdiff_t>(n))
+      return at + static_cast<uint64_t>(mine - file.begin());
+  }
+  return {};
 }
 
 // What is known of the file at a clean close.

@@ -145,6 +145,7 @@ class instance {
   void note_user_file();
   void finish_growth();
   static void require_unchanged(const std::string& path, const scute_options& options);
+  std::optional<uint64_t> first_mended_byte() const;
   static std::unique_ptr<instance> open_accepted(const std::string& path,
                                                  const scute_options& options,
                                                  bool accepted = true);

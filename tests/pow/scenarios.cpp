@@ -322,7 +322,8 @@ const std::vector<pow_entry>& pow_scenarios() {
       for (const auto make : {sections, reopened, created, cleaned, buried, crowded, parts, growing,
                               compacted, ended, shared, spanned})
         add(to, *k, make);
-    for (const auto make : {sections, reopened, parts, shared, spanned}) add(to, always_stream, make);
+    for (const auto make : {sections, reopened, parts, shared, spanned})
+      add(to, always_stream, make);
     for (const auto make : {sections, reopened, cleaned, buried, parts, growing, compacted})
       add(to, sealed, make);
     add_later_scenarios(to);

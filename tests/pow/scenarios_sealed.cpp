@@ -47,25 +47,19 @@ pow_scenario later_grouped(const named_kind& k) {
   };
   s.in_thread(0).observe(below);
   s.in_thread(1).observe([](pow_subject&) { return std::string(); });
-  // Of each later section more than one member lacks something: what one alone lacks its group would know.
+  // What one member alone lacks its group would know: two of eight are of later sections.
+  const auto put = [](pow_subject& p, pow::durability how, mutex& m, uint64_t from, uint64_t n) {
+    p.section(
+        how,
+        [&](pow::section& x) {
+          for (uint64_t i = from; i < from + n; ++i)
+            p.cells().put(x, i, std::string(wide, static_cast<char>('a' + i % 20)));
+        },
+        m);
+  };
   for (uint64_t i = 0; i < 3; ++i) {
-    s.in_thread(1).step("later", [=](pow_subject& p) {
-      p.section(
-          later,
-          [&](pow::section& x) {
-            for (uint64_t k = 0; k < 3; ++k)
-              p.cells().put(x, 20 + 3 * i + k, std::string(wide, 'l'));
-          },
-          p.b);
-    });
-    s.in_thread(0).step("strict", [=](pow_subject& p) {
-      p.section(
-          strict,
-          [&](pow::section& x) {
-            p.cells().put(x, i, std::string(wide, static_cast<char>('a' + i)));
-          },
-          p.a);
-    });
+    s.in_thread(1).step("later", [=](pow_subject& p) { put(p, later, p.b, 20 + 2 * i, 2); });
+    s.in_thread(0).step("strict", [=](pow_subject& p) { put(p, strict, p.a, 3 * i, 3); });
   }
   return s;
 }

@@ -156,9 +156,10 @@ int main(int argc, char** argv) {
          "repeats what is done and how long is waited; what a kill hits varies all the same")
       ->type_name("N");
   app.add_option("--size", how.size, "of the pool (default 4M)")->type_name("SIZE");
-  app.add_option("--protection", how.protection,
-                 "none, ml, mlp or mlpc (default); of a persist-on-write file none, sealed or always "
-                 "(default)")
+  app.add_option(
+         "--protection", how.protection,
+         "none, ml, mlp or mlpc (default); of a persist-on-write file none, sealed or always "
+         "(default)")
       ->type_name("LEVEL");
   app.add_option("--engine", how.engine, "as the library names them (default auto)")
       ->type_name("auto|redo|logfree|spec");

@@ -63,12 +63,8 @@ void dump_segments(store_file& file, bool as_json, json& document) {
               {"live bytes", true}});
   for (const scute_pow_segment_info& s : segments_of(file)) {
     if (s.use == SCUTE_POW_FREE) continue;
-    json one{{"segment", s.number},
-             {"offset", s.offset},
-             {"use", name_of(s.use)},
-             {"session", s.session},
-             {"lane", s.lane},
-             {"generation", s.generation},
+    json one{{"segment", s.number},       {"offset", s.offset}, {"use", name_of(s.use)},
+             {"session", s.session},      {"lane", s.lane},     {"generation", s.generation},
              {"live_bytes", s.live_bytes}};
     if (s.group != SCUTE_POW_NO_SEGMENT) one["group"] = s.group;
     list.push_back(std::move(one));
