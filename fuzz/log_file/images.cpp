@@ -17,7 +17,8 @@ scute_options options_of(const level& l) {
 }
 
 void checked(int e, const char* what) {
-  if (e != SCUTE_OK) throw failure(static_cast<scute_error>(e), std::string(what) + ": " + scute_errormsg());
+  if (e != SCUTE_OK)
+    throw failure(static_cast<scute_error>(e), std::string(what) + ": " + scute_errormsg());
 }
 
 void describe(log_image& image) {
@@ -51,7 +52,8 @@ void make_level(std::vector<log_image>& all, const level& l) {
   std::vector<uint64_t> oids;
   {
     log_pool p(file, folder, &o);
-    for (size_t i = 0; i < log_objects; ++i) oids.push_back(alloc(p.handle(), size_of_object(i), 1));
+    for (size_t i = 0; i < log_objects; ++i)
+      oids.push_back(alloc(p.handle(), size_of_object(i), 1));
     p.close();
   }
   const bytes earlier = folder.named->content();

@@ -53,7 +53,8 @@ class ram_log final : public medium::medium {
     return true;
   }
   void resize(uint64_t size) {
-    if (size > log_bytes::room) throw ::scute::core::failure(SCUTE_E_NOSPC, "no room for so long a log");
+    if (size > log_bytes::room)
+      throw ::scute::core::failure(SCUTE_E_NOSPC, "no room for so long a log");
     std::fill(of_->all.begin() + static_cast<long>(std::min(size, size_)), of_->all.end(),
               std::byte{0});
     of_->size = size_ = size;

@@ -99,7 +99,8 @@ class one_run {
         format::log_file_head h;
         if (!take(at, h)) return;
         constexpr size_t before = offsetof(format::log_file_head, version);
-        h.checksum = codec::crc32c(0, reinterpret_cast<const std::byte*>(&h) + before, sizeof h - before);
+        h.checksum =
+            codec::crc32c(0, reinterpret_cast<const std::byte*>(&h) + before, sizeof h - before);
         put(at, h);
         return;
       }
@@ -231,10 +232,10 @@ class one_run {
       case SCUTE_E_READONLY:
         if (read_only) return;
         [[fallthrough]];
-      default:
-        breach("opening fails with " + std::to_string(f.code()) + ": " + f.what());
+      default: breach("opening fails with " + std::to_string(f.code()) + ": " + f.what());
     }
-    if (plain_ && is_void()) breach(std::string("a pool that needs no log is refused: ") + f.what());
+    if (plain_ && is_void())
+      breach(std::string("a pool that needs no log is refused: ") + f.what());
     if (is_own_ && is_covered())
       breach(std::string("damage within the redundancy is refused: ") + f.what());
     if (!is_own_ && file_.content() != image_->pool)
@@ -248,8 +249,8 @@ class one_run {
     uint64_t refusals = 0;
     for (size_t i = 0; i < log_objects; ++i) {
       const void* at = nullptr;
-      const int e = oids[i] == SCUTE_OID_NULL ? SCUTE_E_NOENT
-                                              : scute_get_verified(p.handle(), oids[i], &at);
+      const int e =
+          oids[i] == SCUTE_OID_NULL ? SCUTE_E_NOENT : scute_get_verified(p.handle(), oids[i], &at);
       const uint64_t version = e == SCUTE_OK ? version_of(i, at) : 0;
       if (version == newest_version && !(planted_lie && i == 0)) continue;
       const std::string what = "object " + std::to_string(i) + " is of version " +
@@ -321,7 +322,7 @@ class one_run {
   bytes log_;
   std::set<uint64_t> harmed_;  // bytes
   bool plain_ = true, is_there_ = true, is_own_ = true, is_cut_ = false;
-  size_t written_ = 0;         // objects, from the last one on, that a session has written
+  size_t written_ = 0;  // objects, from the last one on, that a session has written
   ram_file file_;
   log_folder folder_;
 };

@@ -127,9 +127,11 @@ void adopt(const std::string& file, const scute_options& options, const making& 
     o.rows = old.sb->foreign.rows;
     o.lanes = old.sb->lane_count;
     const uint64_t capacity = old.sb->foreign.share * old.sb->zone_count;
+    // Headers alone are a 128th of it: a superblock that says more than the sidecar has room for is not to be believed.
+    const uint64_t plausible = old.bytes->size() * (format::fragment_payload / format::header_size);
     struct stat st{};
     if (as.capacity == 0 && ::stat(file.c_str(), &st) == 0 &&
-        static_cast<uint64_t>(st.st_size) <= capacity)
+        static_cast<uint64_t>(st.st_size) <= capacity && capacity <= plausible)
       as.capacity = capacity;
     as.guard = as.guard || old.sb->foreign.guard != 0;
   }

@@ -61,7 +61,7 @@ awk -v arrows="$temp/arrows" '
   function resolve(from, name, quoted,    dir, parts, candidates, n, i, path) {
     dir = from; sub(/\/[^\/]*$/, "", dir)
     split(from, parts, "/")
-    n = split("include/|src/|tests/|bench/|sim/|tools/common/|tools/" parts[2] "/|", candidates, "|")
+    n = split("include/|src/|tests/|bench/|sim/|fuzz/|tools/common/|tools/" parts[2] "/|", candidates, "|")
     if (quoted && ((path = normalize(dir "/" name)) in exists)) return path
     for (i = 1; i <= n; i++) if ((path = normalize(candidates[i] name)) in exists) return path
     return ""
