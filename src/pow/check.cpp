@@ -31,7 +31,7 @@ class checker {
       if (wish_.progress && (i % 64 == 63 || i + 1 == count)) wish_.progress(i + 1, count);
     }
     // A seal must not go while what it has given back may not be durable.
-    if (wish_.repair) w_.fence(fence_site::pow_repair);
+    if (wish_.repair) w_.fence(fence_site::pow_member);
     for (uint32_t i = 0; i < count; ++i)
       if (s_.space->note(i).what.load(std::memory_order_acquire) == use::seal) seal(i);
     if (wish_.repair) w_.fence(fence_site::pow_repair);
@@ -135,10 +135,7 @@ class checker {
     }
     note(i, "segment " + std::to_string(i) + ", the seal of a group", false);
     if (!wish_.repair || s_.read_only) return;
-    s_.groups->store_void(w_, i);
-    w_.fence(fence_site::pow_void);
-    s_.refuse_if_failed();
-    s_.groups->end(i);
+    s_.groups->give_up(w_, i);
     s_.groups->forget_loose();
     s_.groups->make(w_, true);
   }

@@ -12,10 +12,12 @@ namespace scute::core::pow {
 cleaner::cleaner(state& s) : s_(s) {}
 
 // The one with the least that counts, or the one that has to be void before that.
-uint32_t cleaner::choose() {
+uint32_t cleaner::choose(gains wanted) {
   uint32_t best = nowhere;
   int64_t least = static_cast<int64_t>(s_.layout.frame_max() - frame_overhead);
-  least -= least / 16;
+  // (A copy takes a head, and a line at its end.)
+  least -=
+      wanted == gains::any ? static_cast<int64_t>(frame_overhead + 4 * log::line_size) : least / 16;
   const int64_t most = least;
   std::map<uint32_t, int64_t> groups;  // bytes that count, of a member on average
   for (uint32_t i = 0; i < s_.space->count(); ++i) {
@@ -24,7 +26,8 @@ uint32_t cleaner::choose() {
         n.pinned.load(std::memory_order_acquire) || n.damaged.load(std::memory_order_relaxed))
       continue;
     const uint32_t seal = n.seal.load(std::memory_order_relaxed);
-    int64_t live = n.live.load(std::memory_order_relaxed);
+    int64_t live =
+        n.live.load(std::memory_order_relaxed) + n.packing.load(std::memory_order_relaxed);
     if (seal != nowhere) {
       // Whoever takes one member takes the group: the others come next.
       if (live >= most) continue;
@@ -44,9 +47,9 @@ uint32_t cleaner::choose() {
   return best;
 }
 
-bool cleaner::take_one(need kept) {
+bool cleaner::take_one(need kept, gains least) {
   for (;;) {
-    const uint32_t victim = choose();
+    const uint32_t victim = choose(least);
     if (victim == nowhere) return false;
     if (take(victim, kept)) return true;
     // What goes on from there to here has to stay as well.
@@ -147,6 +150,10 @@ void cleaner::write_copies() {
   l.confirm();
   s_.count.copied_bytes.fetch_add(size, std::memory_order_relaxed);
   segment_note& to = s_.space->note(l.segment());
+  auto packing = static_cast<int64_t>(s_.layout.lines_of(size) * log::line_size);
+  for (const copy& c : copies_)
+    packing -= static_cast<int64_t>(round_record(c.size & ~tombstone_flag));
+  to.packing.fetch_add(packing, std::memory_order_relaxed);
   for (const copy& c : copies_) {
     const entry_guard guard(*c.e);
     c.e->records.fetch_add(1, std::memory_order_relaxed);
@@ -225,7 +232,8 @@ bool cleaner::take(uint32_t victim, need kept) {
     s_.marks = s_.marks || names || parts_;
     if (s_.marks && !SCUTE_PLANTED(pow_mark)) write_mark();
     s_.store_void_head(l.w, victim);
-    if (seal != nowhere) s_.groups->store_void(l.w, seal);  // POW-19
+    if (seal != nowhere && !SCUTE_PLANTED(pow_seal_stays))
+      s_.groups->store_void(l.w, seal);  // POW-19
     l.w.fence(fence_site::pow_void);
     s_.refuse_if_failed();
   } catch (...) {
@@ -233,8 +241,14 @@ bool cleaner::take(uint32_t victim, need kept) {
     throw;
   }
   for (const sighting& g : sightings_) {
-    const entry_guard guard(*g.e);
-    g.e->records.fetch_sub(1, std::memory_order_relaxed);
+    entry& e = *g.e;
+    const entry_guard guard(e);
+    const uint32_t left = e.records.fetch_sub(1, std::memory_order_relaxed) - 1;
+    // What a tombstone was for has gone, and it is all that is left: it counts no more where it lies (POW-16).
+    if (left != 1 || !e.is_tombstone() || e.segment == victim || e.segment == nowhere) continue;
+    s_.space->note(e.segment).live.fetch_sub(static_cast<int64_t>(round_record(0)),
+                                             std::memory_order_relaxed);
+    e.segment = nowhere;
   }
   // A tombstone that is needed no more is nowhere: whoever makes the object again must not take its bytes off what counts
   // in the segment's next use (POW-16).

@@ -24,9 +24,10 @@ class cleaner {
  public:
   explicit cleaner(state& s);
 
-  // Takes the segment that is cheapest to take. False if none gains anything. With the state's clean_lock. Throws
-  // failure.
-  bool take_one(need kept);
+  // Takes the segment that is cheapest to take. False if none gains anything worth its copying (a sixteenth of it), or
+  // anything at all. With the state's clean_lock. Throws failure.
+  enum class gains : uint8_t { worth_it, any };
+  bool take_one(need kept, gains least = gains::worth_it);
   // Segments that it has made free, less those that it has filled with copies: what all the work was good for.
   int64_t gained() const noexcept { return gained_; }
   // This one, which others may have to go before. With the state's clean_lock, or before anybody else is there. False: a
@@ -47,7 +48,7 @@ class cleaner {
     uint32_t inside;  // of the bytes in the frame
   };
 
-  uint32_t choose();
+  uint32_t choose(gains wanted);
   void look_at(const log::frame& f);
   void add(table& t, const record& r, entry& e, const std::byte* bytes);
   void add_tombstones();

@@ -306,7 +306,10 @@ class recoverer {
       for (uint64_t i = t->high(); i-- != 0;) {
         entry* const e = t->find(i);
         if (e == nullptr) continue;
-        if (e->is_written())
+        // POW-16
+        if (e->is_tombstone() && e->records.load(std::memory_order_relaxed) == 1)
+          e->segment = nowhere;
+        else if (e->is_written())
           s_.space->note(e->segment)
               .live.fetch_add(static_cast<int64_t>(round_record(e->bytes())),
                               std::memory_order_relaxed);

@@ -208,7 +208,7 @@ void seals::store_member(medium::writer& w, uint32_t segment, const std::byte* b
       std::memcmp(there, bytes, sizeof there) != 0) {
     std::memset(there, 0xff, sizeof there);
     w.append(to, there, sizeof there, medium::purpose::log);
-    w.fence(fence_site::pow_repair);
+    w.fence(fence_site::pow_member_head);
   }
   w.append(to, bytes, n, medium::purpose::log);
 }
@@ -228,13 +228,20 @@ void seals::mend(medium::writer& w, uint32_t seal) {
     store_member(w, m.segment, r.bytes.data(), summed(m));
     any = true;
   }
-  if (any) w.fence(fence_site::pow_repair);
+  if (any) w.fence(fence_site::pow_mend);
 }
 
 void seals::store_void(medium::writer& w, uint32_t seal) noexcept {
   static constexpr std::byte nothing[log::line_size]{};
   s_.store_void_head(w, seal);
   w.append(s_.medium->base() + copy_at(s_, seal), nothing, sizeof nothing, medium::purpose::log);
+}
+
+void seals::give_up(medium::writer& w, uint32_t seal) {
+  store_void(w, seal);
+  w.fence(fence_site::pow_seal_void);
+  s_.refuse_if_failed();
+  end(seal);
 }
 
 void seals::end(uint32_t seal) noexcept {
@@ -260,7 +267,7 @@ uint64_t seals::live_of(uint32_t seal) const noexcept {
   uint64_t n = 0;
   for (uint32_t i = 0; i < s_.space->count(); ++i)
     if (const segment_note& m = s_.space->note(i); m.seal.load() == seal) {
-      live += m.live.load(std::memory_order_relaxed);
+      live += m.live.load(std::memory_order_relaxed) + m.packing.load(std::memory_order_relaxed);
       ++n;
     }
   return live <= 0 || n == 0 ? 0 : static_cast<uint64_t>(live) / n;

@@ -46,6 +46,8 @@ class seals {
   // A group is no more: its seal is void at w's next fence, and behind that its segment is free. With the clean_lock.
   void store_void(medium::writer& w, uint32_t seal) noexcept;
   void end(uint32_t seal) noexcept;
+  // All of it at once. Throws failure(SCUTE_E_IO).
+  void give_up(medium::writer& w, uint32_t seal);
   // Members of groups that have ended wait until the cleaner has looked at them; from now on they may be sealed again.
   void forget_loose() noexcept;
 

@@ -38,6 +38,7 @@ bool space::take(need kept, uint32_t& s) {
   segment_note& n = note(s);
   n.what.store(use::open, std::memory_order_relaxed);
   n.live.store(0, std::memory_order_relaxed);
+  n.packing.store(0, std::memory_order_relaxed);
   n.damaged.store(false, std::memory_order_relaxed);
   n.repaired.store(false, std::memory_order_relaxed);
   n.after.store(0xffffffffU, std::memory_order_relaxed);

@@ -24,6 +24,8 @@ enum class need : uint32_t { ordinary = 3, erasing = 2, cleaning = 1, recovery =
 
 struct segment_note {
   std::atomic<int64_t> live{0};  // bytes of records that count, heads included
+  std::atomic<int64_t> packing{
+      0};  // of the cleaner's own: bytes besides these, which the next copy would take again
   std::atomic<use> what{use::free};
   std::atomic<bool> pinned{false};   // has parts of a batch that has not ended
   std::atomic<bool> damaged{false};  // something that counts was not found in it: it stays as it is

@@ -248,11 +248,13 @@ void state::make_room(lane& l, uint64_t bytes, need kept, bool spanned, log::sto
     if (limit.bounded && kept >= need::erasing && clean_one != nullptr &&
         helped < cleaned_before_growth_max && worth_cleaning()) {
       ++helped;
-      if (clean_one(*this) != 0) continue;
+      if (clean_one(*this, kept) != 0) continue;
     }
     if (grow(l.w)) continue;
-    if (kept >= need::erasing && clean_one != nullptr && in_vain < cleaned_in_vain_max)
-      if (const int cleaned = clean_one(*this); cleaned != 0) {
+    // Who erases goes on as long as anything is gained at all, however little each segment gives.
+    const uint64_t in_vain_max = kept == need::erasing ? space->count() : cleaned_in_vain_max;
+    if (kept >= need::erasing && clean_one != nullptr && in_vain < in_vain_max)
+      if (const int cleaned = clean_one(*this, kept); cleaned != 0) {
         // (What others take meanwhile was gained all the same.)
         in_vain = cleaned == 2 ? 0 : in_vain + 1;
         continue;

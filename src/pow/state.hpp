@@ -146,7 +146,7 @@ class state {
   waiting_mutex clean_lock;
   bool marks = false;  // some batch counts only as the latest mark says; with clean_lock
   // Takes one segment: 0: there is none, 1: it was taken, 2: and there is more room now. Set by whoever puts the parts together.
-  int (*clean_one)(state&) = nullptr;
+  int (*clean_one)(state&, need kept) = nullptr;
   class cleaner* cleans = nullptr;
   class seals* groups = nullptr;  // protection `sealed`
 

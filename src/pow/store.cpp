@@ -307,10 +307,12 @@ void store::refuse_if_read_only() const {
 
 // ---- cleaning -------------------------------------------------------------------------------------------
 
-int store::clean_for_room(state& s) {
+int store::clean_for_room(state& s, need kept) {
   const locked guard(s.clean_lock);
   const int64_t before = s.cleans->gained();
-  const bool any = s.cleans->take_one(need::cleaning);
+  const bool any =
+      s.cleans->take_one(need::cleaning) ||
+      (kept == need::erasing && s.cleans->take_one(need::cleaning, cleaner::gains::any));
   if (s.groups != nullptr && s.space->unsealed() >= members_max)
     s.groups->make(s.lane_at(cleaner_lane).w, false);
   return !any ? 0 : s.cleans->gained() > before ? 2 : 1;
@@ -320,7 +322,7 @@ uint64_t store::clean(uint64_t most) {
   refuse_if_read_only();
   uint64_t n = 0;
   for (unsigned in_vain = 0; n < most && in_vain < cleaned_in_vain_max; ++n) {
-    const int cleaned = clean_for_room(s_);
+    const int cleaned = clean_for_room(s_, need::ordinary);
     if (cleaned == 0) break;
     in_vain = cleaned == 2 ? 0 : in_vain + 1;
   }
@@ -347,11 +349,7 @@ void store::compact(const progress_fn& progress) {
     if (s_.space->prefer_low() >= victim) break;
     if (n.what.load() == use::seal) {
       // Its group gets another one further down.
-      medium::writer& w = s_.lane_at(cleaner_lane).w;
-      s_.groups->store_void(w, static_cast<uint32_t>(victim));
-      w.fence(fence_site::pow_void);
-      s_.refuse_if_failed();
-      s_.groups->end(static_cast<uint32_t>(victim));
+      s_.groups->give_up(s_.lane_at(cleaner_lane).w, static_cast<uint32_t>(victim));
       continue;
     }
     if (n.what.load() != use::full || n.pinned.load() || n.damaged.load() ||
@@ -381,7 +379,7 @@ void store::clean_in_background(uint64_t rate) {
       int cleaned = 0;
       const uint64_t before = s_.count.copied_bytes.load(std::memory_order_relaxed);
       try {
-        cleaned = clean_for_room(s_);
+        cleaned = clean_for_room(s_, need::ordinary);
         if (cleaned == 0) break;
       } catch (const std::exception&) {
         break;  // no room, no memory, or a device that fails: whoever commits is told

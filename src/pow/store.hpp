@@ -76,7 +76,7 @@ class store {
   void begin_background(uint64_t rate);
   void clean_in_background(uint64_t rate);
   void refuse_if_read_only() const;
-  static int clean_for_room(state& s);
+  static int clean_for_room(state& s, need kept);
 
   struct catalogue final : keeper {
     explicit catalogue(state& in) : s(in) {}
