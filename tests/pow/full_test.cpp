@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,11 +30,16 @@ class FullFile : public ::testing::TestWithParam<std::tuple<protection, order, u
     void* at = memory_.data();
     size_t room = memory_.size();
     std::align(head_page, room - head_page, at, room);
-    wish w;
-    w.limit.max_size = memory_.size() - head_page;
-    db = store::create(
-        std::make_unique<plain_medium>(std::span(static_cast<std::byte*>(at), w.limit.max_size)),
-        "plain", how, w);
+    wish_.limit.max_size = memory_.size() - head_page;
+    file_ = std::span(static_cast<std::byte*>(at), wish_.limit.max_size);
+    db = store::create(std::make_unique<plain_medium>(file_), "plain", how, wish_);
+    c.t = &db->attach("cells", 7, 0, true, c);
+  }
+  void reopen() {
+    db->close();
+    db.reset();
+    c = cells();
+    db = store::open(std::make_unique<plain_medium>(file_), "plain", file_.size(), wish_);
     c.t = &db->attach("cells", 7, 0, true, c);
   }
   uint64_t fill() {
@@ -50,7 +56,28 @@ class FullFile : public ::testing::TestWithParam<std::tuple<protection, order, u
     return n;
   }
 
+  void expect_it_can_be_emptied(uint64_t n) {
+    std::vector<uint64_t> all(n);
+    for (uint64_t i = 0; i < n; ++i) all[i] = i;
+    const order in = std::get<1>(GetParam());
+    std::mt19937_64 random(3);
+    if (in == order::backwards) std::reverse(all.begin(), all.end());
+    if (in == order::scattered) std::shuffle(all.begin(), all.end(), random);
+    for (uint64_t i = 0; i < n; ++i) try {
+        section s(db->parts(), durability::strict);
+        c.erase(s, all[i]);
+        s.commit();
+      } catch (const failure& f) {
+        FAIL() << "erase " << i << " of " << n << ": " << f.what();
+      }
+    EXPECT_TRUE(c.texts.empty());
+    EXPECT_TRUE(db->check(false, true).damage.empty());
+    EXPECT_GT(fill(), n * 3 / 4);
+  }
+
   std::vector<std::byte> memory_;
+  std::span<std::byte> file_;
+  wish wish_;
   std::unique_ptr<store> db;
   cells c;
 };
@@ -63,22 +90,16 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_P(FullFile, CanBeEmptied) {
   const uint64_t n = fill();
   ASSERT_GT(n, 100U);
-  std::vector<uint64_t> all(n);
-  for (uint64_t i = 0; i < n; ++i) all[i] = i;
-  const order in = std::get<1>(GetParam());
-  std::mt19937_64 random(3);
-  if (in == order::backwards) std::reverse(all.begin(), all.end());
-  if (in == order::scattered) std::shuffle(all.begin(), all.end(), random);
-  for (uint64_t i = 0; i < n; ++i) try {
-      section s(db->parts(), durability::strict);
-      c.erase(s, all[i]);
-      s.commit();
-    } catch (const failure& f) {
-      FAIL() << "erase " << i << " of " << n << ": " << f.what();
-    }
-  EXPECT_TRUE(c.texts.empty());
-  EXPECT_TRUE(db->check(false, true).damage.empty());
-  EXPECT_GT(fill(), n * 3 / 4);
+  expect_it_can_be_emptied(n);
+}
+
+// What the cleaner knew of its copies is forgotten.
+TEST_P(FullFile, CanBeEmptiedInAnotherSession) {
+  const uint64_t n = fill();
+  ASSERT_GT(n, 100U);
+  reopen();
+  ASSERT_EQ(c.texts.size(), n);
+  expect_it_can_be_emptied(n);
 }
 
 }  // namespace
