@@ -32,7 +32,46 @@ typedef struct scute_shield_counts {
   uint64_t
       damaged_lines; /* old bytes that were not what they should be, when a commit looked; repaired before */
   uint64_t healed; /* repairs of the file meanwhile */
+  uint64_t
+      stray_lines; /* that changed though nobody had told of a store: see SCUTE_SHIELD_REPORT_STRAYS */
+  const char *
+      untold_objects; /* that may have stored without telling, so that strays are advice: names, commas between; "": none */
 } scute_shield_counts;
+
+/* The same by a place in the source of code that scute-cc has compiled; all of one view come before its scute_shield_counts. Strings are
+ * valid during the call. */
+typedef struct scute_shield_site_counts {
+  size_t struct_size;
+  const char *file; /* that is shielded */
+  uint32_t process;
+  uint32_t line; /* of source, 0: not known */
+  uint32_t column;
+  const char *source; /* "": code that is not instrumented, or has no debug information */
+  const char *function;
+  uint64_t flushes;
+  uint64_t repeated_flushes;
+  uint64_t unchanged_flushes;
+  uint64_t fences;
+  uint64_t empty_fences;
+  uint64_t
+      unflushed_lines;  /* that were stored to last from here (-fscute=detect), and never flushed */
+  uint64_t stray_lines; /* that changed without a word, and were flushed from here */
+} scute_shield_site_counts;
+
+enum { SCUTE_SHIELD_NEVER_FLUSHED = 1, SCUTE_SHIELD_STRAY = 2 };
+
+/* One line of the file; the first 1024 of a view are told. */
+typedef struct scute_shield_finding {
+  size_t struct_size;
+  const char *file;
+  int32_t what;    /* SCUTE_SHIELD_NEVER_FLUSHED or _STRAY */
+  uint64_t offset; /* of the line's 64 bytes in the file */
+  /* Where it was stored to last, as told of, and flushed; or "" and 0. */
+  const char *stored_source;
+  uint32_t stored_line;
+  const char *flushed_source;
+  uint32_t flushed_line;
+} scute_shield_finding;
 
 enum { SCUTE_SHIELD_EXITED = 0, SCUTE_SHIELD_SIGNALED = 1 };
 
@@ -53,6 +92,15 @@ enum {
       1u
       << 1 /* what was never flushed does not reach the file, however the program ends, and is not
                                            written by munmap() either: it goes to FILE.scute-unflushed */
+  ,
+  /* Strays: lines that changed though neither code compiled with -fscute=detect nor an interposed call had told of a store. Without these
+   * flags they are reported (on the program's standard error, and in the counts) if all of the program's code tells of its stores. */
+  SCUTE_SHIELD_REPORT_STRAYS = 1u << 2, /* also where other code may have stored */
+  SCUTE_SHIELD_STOP_STRAYS =
+      1u
+      << 3, /* the program ends by SIGABRT before the file has a stray store; the file keeps the last
+                  commit, and all that was stored since goes to FILE.scute-unflushed */
+  SCUTE_SHIELD_IGNORE_STRAYS = 1u << 4
 };
 
 typedef struct scute_shield_run_options {
@@ -66,6 +114,10 @@ typedef struct scute_shield_run_options {
   void (*audit)(void *arg, const scute_shield_counts *audit);
   void (*failed)(void *arg, const char *file, const char *why);
   void *arg;
+  /* May be null. With one of them, what a view's program does is counted by places in its source as well, which takes up to 16 bytes of memory
+   * for each line of 64 that it stores to, or flushes. */
+  void (*site)(void *arg, const scute_shield_site_counts *site);
+  void (*finding)(void *arg, const scute_shield_finding *finding);
 } scute_shield_run_options;
 
 SCUTE_API void scute_shield_run_options_init(scute_shield_run_options *options);

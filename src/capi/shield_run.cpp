@@ -2,6 +2,7 @@
 #include "scute/shield_run.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "capi/guard.hpp"
@@ -32,8 +33,12 @@ int scute_shield_run(const char* const* argv, const scute_shield_run_options* op
             "options->struct_size is not set; call scute_shield_run_options_init() on them first");
       std::memcpy(&o, options, std::min(options->struct_size, sizeof o));
     }
-    if ((o.flags & ~uint32_t{SCUTE_SHIELD_NO_WINDOWS | SCUTE_SHIELD_DROP_UNFLUSHED}) != 0)
-      throw failure(SCUTE_E_INVALID, "options->flags has unknown bits");
+    constexpr uint32_t strays =
+        SCUTE_SHIELD_REPORT_STRAYS | SCUTE_SHIELD_STOP_STRAYS | SCUTE_SHIELD_IGNORE_STRAYS;
+    constexpr uint32_t known = SCUTE_SHIELD_NO_WINDOWS | SCUTE_SHIELD_DROP_UNFLUSHED | strays;
+    if ((o.flags & ~known) != 0) throw failure(SCUTE_E_INVALID, "options->flags has unknown bits");
+    if (std::popcount(o.flags & strays) > 1)
+      throw failure(SCUTE_E_INVALID, "options->flags asks for two things to be done about strays");
     if (outcome != nullptr && (outcome->struct_size < sizeof(size_t) ||
                                outcome->struct_size > size_t{4} * sizeof *outcome))
       throw failure(SCUTE_E_INVALID, "outcome->struct_size is not set");

@@ -18,6 +18,7 @@
 
 #include "base/failure.hpp"
 #include "holder/launch.hpp"
+#include "holder/site_report.hpp"
 
 namespace scute::core::holder {
 namespace {
@@ -224,6 +225,8 @@ void holder::report(const image& i, const held_view& view, int signal, scute_shi
   audit.file = view.path.c_str();
   audit.process = static_cast<uint32_t>(i.pid);
   audit.signal = signal;
+  const std::string untold = tell_sites(view, audit.process, options_, audit);
+  audit.untold_objects = untold.c_str();
   if (options_.audit != nullptr) options_.audit(options_.arg, &audit);
 }
 

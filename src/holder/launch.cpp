@@ -89,6 +89,11 @@ pid_t launch(const char* const* argv, const scute_shield_run_options& options,
     set(windows_variable, (options.flags & SCUTE_SHIELD_NO_WINDOWS) != 0 ? "off" : nullptr);
     set(unflushed_variable, (options.flags & SCUTE_SHIELD_DROP_UNFLUSHED) != 0 ? "drop" : nullptr);
     set(allow_variable, options.allow);
+    set(audit_variable, options.site != nullptr || options.finding != nullptr ? "sites" : nullptr);
+    set(strays_variable, (options.flags & SCUTE_SHIELD_STOP_STRAYS) != 0     ? "stop"
+                         : (options.flags & SCUTE_SHIELD_REPORT_STRAYS) != 0 ? "report"
+                         : (options.flags & SCUTE_SHIELD_IGNORE_STRAYS) != 0 ? "ignore"
+                                                                             : nullptr);
     ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);
     ::execvp(argv[0], const_cast<char* const*>(argv));
     const int why = errno;

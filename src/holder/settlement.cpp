@@ -5,16 +5,35 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
 
+#include "audit/store_audit.hpp"
 #include "base/failure.hpp"
 #include "holder/growth.hpp"
 #include "holder/pool_backing.hpp"
 #include "holder/unflushed_file.hpp"
 #include "holder/view_memory.hpp"
 #include "view/file_view.hpp"
+#include "view/line.hpp"
 
 namespace scute::core::holder {
 namespace {
+
+// Unflushed lines of an audited view are noted with the places that they were stored to from.
+class noted_lines final : public view::audit_sink {
+ public:
+  explicit noted_lines(std::span<std::byte> at) {
+    if (!at.empty()) audit_.emplace(at);
+  }
+  void never_flushed(uint64_t offset, uint32_t) noexcept override {
+    if (audit_) audit_->never_flushed(view::line_of(offset));
+  }
+
+ private:
+  std::optional<audit::store_audit> audit_;
+};
+
+}  // namespace
 
 view_memory attached(const held_view& held) {
   const int head = ::fcntl(held.head, F_DUPFD_CLOEXEC, 3);
@@ -22,8 +41,6 @@ view_memory attached(const held_view& held) {
   if (head < 0 || bytes < 0) throw_errno("look at the view of " + held.path, errno);
   return view_memory::attach(head, bytes);
 }
-
-}  // namespace
 
 void copy_counters(const view::audit_counters& c, scute_shield_counts& to) noexcept {
   to.flushes = c.flushed;
@@ -50,11 +67,14 @@ void settle(const held_view& held, bool keep_unflushed, scute_shield_counts& aud
     throw failure(SCUTE_E_IO,
                   "cannot make the file as long as its program has left it: " + pool.why());
   unflushed_file rest(held.path);
+  noted_lines noted(memory.more());
   view::file_view::settled told;
   using what = view::file_view::unflushed_lines;
-  if (!view.settle(
-          keep_unflushed ? what::commit : what::drop, told,
-          [&](uint64_t offset, std::span<const std::byte> bytes) { rest.add(offset, bytes); }))
+  if (!view.settle(keep_unflushed ? what::commit : what::drop, told,
+                   [&](uint64_t offset, std::span<const std::byte> bytes) {
+                     rest.add(offset, bytes);
+                     noted.never_flushed(offset, static_cast<uint32_t>(bytes.size()));
+                   }))
     throw failure(SCUTE_E_IO, "cannot settle what the program has left in the view: " + pool.why());
   rest.finish();
   copy_counters(view.counters(), audit);

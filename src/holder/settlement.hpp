@@ -12,6 +12,7 @@
 #include <string>
 
 #include "holder/image_end.hpp"
+#include "holder/view_memory.hpp"
 #include "scute/shield_run.h"
 #include "view/audit.hpp"
 
@@ -22,6 +23,9 @@ struct held_view {
   uint64_t device = 0, inode = 0;
   int head = -1, bytes = -1;  // memory files
 };
+
+// Of its memory; the descriptors stay the view's. Throws failure.
+view_memory attached(const held_view& view);
 
 // Fills in the audit (but for file, process and signal). Throws failure.
 void settle(const held_view& view, bool keep_unflushed, scute_shield_counts& audit);

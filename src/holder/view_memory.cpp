@@ -53,9 +53,9 @@ void view_memory::map(uint64_t head_size, uint64_t capacity) {
   bytes_at_ = static_cast<std::byte*>(mapped(bytes_, capacity_));
 }
 
-view_memory view_memory::make(const view::region_shape& shape, uint64_t file_size) {
+view_memory view_memory::make(const view::region_shape& shape, uint64_t file_size, uint64_t more) {
   view_memory m;
-  const uint64_t head_size = view::region::size(shape);
+  const uint64_t head_size = view::region::size(shape) + more;
   m.head_ = memory_file("scute-view-head", head_size);
   m.bytes_ = memory_file("scute-view", file_size);
   m.map(head_size, shape.capacity);
@@ -94,6 +94,10 @@ view_memory::~view_memory() {
   if (bytes_at_ != nullptr) ::munmap(bytes_at_, capacity_);
   if (head_ >= 0) ::close(head_);
   if (bytes_ >= 0) ::close(bytes_);
+}
+
+std::span<std::byte> view_memory::more() const {
+  return control_.subspan(view::region::size(view::region(control_).shape()));
 }
 
 uint64_t view_memory::length() const noexcept {

@@ -13,8 +13,8 @@ namespace scute::core::holder {
 
 class view_memory {
  public:
-  // New ones. The bytes cannot be cut short, by whoever has them. Throws failure.
-  static view_memory make(const view::region_shape& shape, uint64_t file_size);
+  // New ones. The bytes cannot be cut short, by whoever has them. Behind the view's own, the head has `more` bytes. Throws failure.
+  static view_memory make(const view::region_shape& shape, uint64_t file_size, uint64_t more = 0);
   // Takes the descriptors over. Throws failure.
   static view_memory attach(int head, int bytes);
 
@@ -26,6 +26,8 @@ class view_memory {
   int bytes() const noexcept { return bytes_; }
   std::span<std::byte> control() const noexcept { return control_; }
   std::byte* bytes_at() const noexcept { return bytes_at_; }
+  // What the head has behind the view's own; maybe nothing.
+  std::span<std::byte> more() const;
   uint64_t capacity() const noexcept { return capacity_; }
   // Of the file of bytes; what write(2) has appended counts.
   uint64_t length() const noexcept;

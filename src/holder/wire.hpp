@@ -22,8 +22,11 @@ constexpr const char* windows_variable = "SCUTE_SHIELD_WINDOWS";  // "off": ever
 constexpr const char* allow_variable =
     "SCUTE_SHIELD_ALLOW";  // objects with inline flushes, colons between
 constexpr const char* unflushed_variable = "SCUTE_SHIELD_UNFLUSHED";  // "drop"
+constexpr const char* audit_variable =
+    "SCUTE_SHIELD_AUDIT";  // "sites": counted by places in the source
+constexpr const char* strays_variable = "SCUTE_SHIELD_STRAYS";  // "report", "stop", "ignore"
 
-constexpr uint32_t wire_version = 1;
+constexpr uint32_t wire_version = 2;
 
 enum class question : uint32_t {
   hello = 1,  // version: the image is there

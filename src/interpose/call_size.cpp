@@ -17,6 +17,7 @@
 #include "interpose/guarded_file.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/shielding.hpp"
+#include "interpose/told_stores.hpp"
 
 using namespace scute::core::interpose;
 
@@ -92,6 +93,9 @@ SCUTE_INTERPOSED(int, fallocate, (int fd, int mode, off_t offset, off_t n)) {
   if (o != nullptr && (mode & FALLOC_FL_KEEP_SIZE) == 0 && offset >= 0 && n > 0 &&
       (o->flags & O_ACCMODE) != O_RDONLY && !grown(*o, offset + n))
     return -1;
+  const bool zeroes =
+      (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) != 0 && offset >= 0 && n > 0;
+  const known_store now(fd, offset, zeroes ? static_cast<size_t>(n) : 0);
   return next::fallocate(fd, mode, offset, n);
 }
 SCUTE_INTERPOSED_ALIAS(int, fallocate64, fallocate, (int fd, int mode, off_t offset, off_t n));
@@ -108,25 +112,39 @@ SCUTE_INTERPOSED(int, posix_fallocate, (int fd, off_t offset, off_t n)) {
 SCUTE_INTERPOSED_ALIAS(int, posix_fallocate64, posix_fallocate, (int fd, off_t offset, off_t n));
 
 SCUTE_INTERPOSED(ssize_t, write, (int fd, const void* from, size_t n)) {
-  return room_for(fd, -1, n) ? next::write(fd, from, n) : -1;
+  if (!room_for(fd, -1, n)) return -1;
+  const known_store now(fd, -1, n);
+  return next::write(fd, from, n);
 }
 SCUTE_INTERPOSED(ssize_t, pwrite, (int fd, const void* from, size_t n, off_t at)) {
-  return at < 0 || room_for(fd, at, n) ? next::pwrite(fd, from, n, at) : -1;
+  if (at < 0) return next::pwrite(fd, from, n, at);
+  if (!room_for(fd, at, n)) return -1;
+  const known_store now(fd, at, n);
+  return next::pwrite(fd, from, n, at);
 }
 SCUTE_INTERPOSED_ALIAS(ssize_t, pwrite64, pwrite, (int fd, const void* from, size_t n, off_t at));
 SCUTE_INTERPOSED(ssize_t, writev, (int fd, const struct iovec* from, int count)) {
-  if (entry_of(fd) != nullptr && !room_for(fd, -1, length_of(from, count))) return -1;
+  if (entry_of(fd) == nullptr) return next::writev(fd, from, count);
+  const size_t n = length_of(from, count);
+  if (!room_for(fd, -1, n)) return -1;
+  const known_store now(fd, -1, n);
   return next::writev(fd, from, count);
 }
 SCUTE_INTERPOSED(ssize_t, pwritev, (int fd, const struct iovec* from, int count, off_t at)) {
-  if (entry_of(fd) != nullptr && at >= 0 && !room_for(fd, at, length_of(from, count))) return -1;
+  if (entry_of(fd) == nullptr || at < 0) return next::pwritev(fd, from, count, at);
+  const size_t n = length_of(from, count);
+  if (!room_for(fd, at, n)) return -1;
+  const known_store now(fd, at, n);
   return next::pwritev(fd, from, count, at);
 }
 SCUTE_INTERPOSED_ALIAS(ssize_t, pwritev64, pwritev,
                        (int fd, const struct iovec* from, int count, off_t at));
 SCUTE_INTERPOSED(ssize_t, pwritev2,
                  (int fd, const struct iovec* from, int count, off_t at, int flags)) {
-  if (entry_of(fd) != nullptr && !room_for(fd, at, length_of(from, count))) return -1;
+  if (entry_of(fd) == nullptr) return next::pwritev2(fd, from, count, at, flags);
+  const size_t n = length_of(from, count);
+  if (!room_for(fd, at, n)) return -1;
+  const known_store now(fd, at, n);
   return next::pwritev2(fd, from, count, at, flags);
 }
 SCUTE_INTERPOSED_ALIAS(ssize_t, pwritev64v2, pwritev2,

@@ -12,6 +12,7 @@
 #include "interpose/descriptors.hpp"
 #include "interpose/guarded_file.hpp"
 #include "interpose/next_calls.hpp"
+#include "interpose/told_stores.hpp"
 
 using namespace scute::core::interpose;
 
@@ -44,6 +45,7 @@ ssize_t copied_by_hand(int from, off_t* from_at, int to, off_t* to_at, size_t n)
                                          : ::read(from, room.data(), room.size());
   if (got <= 0) return got;
   const auto have = static_cast<size_t>(got);
+  const known_store now(to, to_at != nullptr ? *to_at : -1, have);
   const ssize_t put = to_at != nullptr ? next::pwrite(to, room.data(), have, *to_at)
                                        : next::write(to, room.data(), have);
   const ssize_t done = put < 0 ? 0 : put;
@@ -85,7 +87,11 @@ SCUTE_INTERPOSED(void, sync, ()) {
 
 SCUTE_INTERPOSED(ssize_t, copy_file_range,
                  (int from, off_t* from_at, int to, off_t* to_at, size_t n, unsigned flags)) {
-  const ssize_t result = next::copy_file_range(from, from_at, to, to_at, n, flags);
+  ssize_t result = 0;
+  {
+    const known_store now(to, to_at != nullptr ? *to_at : -1, n);
+    result = next::copy_file_range(from, from_at, to, to_at, n, flags);
+  }
   if (result >= 0 || errno != EXDEV || n == 0 ||
       (shielded(from) == nullptr && shielded(to) == nullptr))
     return result;

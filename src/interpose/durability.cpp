@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/durability.hpp"
 
+#include "audit/tell_clock.hpp"
 #include "interpose/guarded_file.hpp"
 #include "interpose/mappings.hpp"
 #include "interpose/thread_flushers.hpp"
+#include "interpose/view_parts.hpp"
 
 namespace scute::core::interpose {
 namespace {
@@ -20,23 +22,6 @@ void commit_window() noexcept {
   window.file = nullptr;
   if (file == nullptr || !file->is_open() || file->number() != window.number) return;
   if (!file->view().window_end(flusher_of(*file).by)) file->give_up();
-}
-
-// f(file, offset, n) for each part of the range that is in a view. False: its beginning is in none.
-template <class F>
-bool each_part(const void* at, size_t n, F&& f) noexcept {
-  auto from = reinterpret_cast<uintptr_t>(at);
-  const uintptr_t end = from + n;
-  mapped_range range = mappings.find(from);
-  if (range.file == nullptr) return false;
-  while (range.file != nullptr && from < end) {
-    const uintptr_t stop = end < range.end ? end : range.end;
-    // A child's are its parent's affair (GUARD-4).
-    if (range.file->is_open()) f(*range.file, range.offset_of(from), stop - from);
-    from = stop;
-    if (from < end) range = mappings.find(from);
-  }
-  return true;
 }
 
 }  // namespace
@@ -62,6 +47,11 @@ bool flush_lines(const void* at, size_t n) noexcept {
 }
 
 void fence_views() noexcept {
+  audit::tell_clock::fence();
+  commit_flushed();
+}
+
+void commit_flushed() noexcept {
   for_each_flusher([](thread_flusher& mine) {
     if (!mine.file->view().fence(mine.by)) mine.file->give_up();
   });

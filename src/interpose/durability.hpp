@@ -23,7 +23,8 @@ bool in_view(const void* at, size_t n) noexcept;
 // False: `at` is in no view, and nothing was done.
 bool flush_lines(const void* at, size_t n) noexcept;
 void fence_views() noexcept;
-// clflush
+// The same, where stores that were told of may still come (a clflush: HOOK-3).
+void commit_flushed() noexcept;
 bool flush_and_fence(const void* at, size_t n) noexcept;
 
 // Of the file that is mapped at `at`; nothing if it is none of ours. They nest.

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/flush_scan.hpp"
 
-#include <link.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <string_view>
 #include <vector>
 
 #include "interpose/instruction.hpp"
+#include "interpose/loaded_objects.hpp"
 #include "scute/shield_hooks.h"
 
 namespace scute::core::interpose {
@@ -33,97 +31,31 @@ bool begins_at(std::span<const uint8_t> code, size_t opcode) noexcept {
   return 2 * reached > tried;
 }
 
-std::string_view last_part(std::string_view path) {
-  const size_t slash = path.rfind('/');
-  return slash == path.npos ? path : path.substr(slash + 1);
-}
-
 bool named_in(const std::string& list, std::string_view path) {
   size_t begin = 0;
   while (begin < list.size()) {
     const size_t end = std::min(list.find(':', begin), list.size());
     const std::string_view name(list.data() + begin, end - begin);
-    if (!name.empty() && (name == path || name == last_part(path))) return true;
+    if (!name.empty() && (name == path || name == name_of(path))) return true;
     begin = end + 1;
   }
   return false;
 }
 
-bool is_exempt(std::string_view path) {
-  // libcrypto, which libpmem brings along, flushes a few bytes of its own stack, to time it (OPENSSL_instrument_bus).
-  constexpr std::string_view exempt[] = {
-      "libc.so",     "libc-2.",     "ld-linux",           "linux-vdso",    "libpmem.so",
-      "libpmem2.so", "libscute.so", "libscute-shield.so", "libpthread.so", "libcrypto.so"};
-  const std::string_view name = last_part(path);
-  return std::any_of(std::begin(exempt), std::end(exempt),
-                     [&](std::string_view known) { return name.starts_with(known); });
-}
-
-struct object {
-  uintptr_t base = 0;
-  std::string path;
-  std::vector<std::span<const uint8_t>> code;
-  const scute_shield_note_image* image = nullptr;
-};
-
-const scute_shield_note_image* image_note(const uint8_t* at, size_t n) {
-  while (n >= sizeof(ElfW(Nhdr))) {
-    ElfW(Nhdr) head;
-    std::memcpy(&head, at, sizeof head);
-    const size_t owner = sizeof head, text = owner + ((head.n_namesz + 3u) & ~3u);
-    const size_t end = text + ((head.n_descsz + 3u) & ~3u);
-    if (end > n) return nullptr;
-    if (head.n_type == SCUTE_SHIELD_NOTE_IMAGE && head.n_namesz == sizeof SCUTE_SHIELD_NOTE_OWNER &&
-        std::memcmp(at + owner, SCUTE_SHIELD_NOTE_OWNER, head.n_namesz) == 0 &&
-        head.n_descsz >= sizeof(scute_shield_note_image)) {
-      const auto* note = reinterpret_cast<const scute_shield_note_image*>(at + text);
-      if (note->version == SCUTE_SHIELD_HOOKS_VERSION) return note;
-    }
-    at += end;
-    n -= end;
-  }
-  return nullptr;
-}
-
-std::string program_path() {
-  char path[4096];
-  const ssize_t n = ::readlink("/proc/self/exe", path, sizeof path);
-  return n > 0 ? std::string(path, static_cast<size_t>(n)) : "the program";
-}
-
-int collect(dl_phdr_info* info, size_t, void* to) {
-  object o;
-  o.base = info->dlpi_addr;
-  o.path = info->dlpi_name != nullptr && info->dlpi_name[0] != 0 ? info->dlpi_name : program_path();
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& p = info->dlpi_phdr[i];
-    const auto* at = reinterpret_cast<const uint8_t*>(info->dlpi_addr + p.p_vaddr);
-    if (p.p_type == PT_LOAD && (p.p_flags & PF_X) != 0) o.code.emplace_back(at, p.p_memsz);
-    if (p.p_type == PT_NOTE && o.image == nullptr) o.image = image_note(at, p.p_memsz);
-  }
-  static_cast<std::vector<object>*>(to)->push_back(std::move(o));
-  return 0;
-}
-
-std::vector<object> loaded_objects() {
-  std::vector<object> all;
-  ::dl_iterate_phdr(&collect, &all);
-  const auto last =
-      std::remove_if(all.begin(), all.end(), [](const object& o) { return is_exempt(o.path); });
-  all.erase(last, all.end());
-  return all;
-}
-
-// SCAN-2
+// SCAN-2. The last byte of the instruction before may look like a prefix of the flush, which then seems to begin there: what the
+// table has may be any of its bytes up to the opcode.
 bool in_table(const scute_shield_note_image* image, const uint8_t* flush) {
   if (image == nullptr) return false;
+  const uint8_t* const opcode = std::find(flush, flush + prefixes_max + 1, 0x0f);
   const auto follow = [](const int32_t* field) {
     return reinterpret_cast<const int32_t*>(reinterpret_cast<uintptr_t>(field) +
                                             static_cast<uintptr_t>(intptr_t{*field}));
   };
   const int32_t *at = follow(&image->flushes), *const end = follow(&image->flushes_end);
   for (; at < end; ++at)
-    if (reinterpret_cast<const uint8_t*>(follow(at)) == flush) return true;
+    if (const auto* const known = reinterpret_cast<const uint8_t*>(follow(at));
+        known >= flush && known <= opcode)
+      return true;
   return false;
 }
 
@@ -153,7 +85,7 @@ size_t find_flush(std::span<const uint8_t> code, size_t from) noexcept {
 }
 
 found_flush find_inline_flush(const std::string& allowed) {
-  for (const object& o : loaded_objects()) {
+  for (const loaded_object& o : loaded_objects()) {
     const std::pair<uintptr_t, std::string> name{o.base, o.path};
     if (std::find(clean_objects().begin(), clean_objects().end(), name) != clean_objects().end())
       continue;
@@ -170,8 +102,9 @@ found_flush find_inline_flush(const std::string& allowed) {
 }
 
 bool all_instrumented() {
-  const std::vector<object> all = loaded_objects();
-  return std::all_of(all.begin(), all.end(), [](const object& o) { return o.image != nullptr; });
+  const std::vector<loaded_object> all = loaded_objects();
+  return std::all_of(all.begin(), all.end(),
+                     [](const loaded_object& o) { return o.image != nullptr; });
 }
 
 }  // namespace scute::core::interpose

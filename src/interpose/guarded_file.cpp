@@ -62,17 +62,26 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
   claim_file(path, id.device, id.inode);
   auto pool = std::make_unique<holder::pool_backing>(path);
   const view::region_shape shape = view::file_view::shape_for(*pool, pool->capacity());
-  holder::view_memory memory = holder::view_memory::make(shape, pool->size());
+  const audit_plan plan = plan_audit();
+  holder::view_memory memory = holder::view_memory::make(
+      shape, pool->size(), plan.wanted ? audit::store_audit::size(pool->capacity()) : 0);
   remember_own(memory.head());
   remember_own(memory.bytes());
   guarded_file& f = unused();
+  std::unique_ptr<live_audit> audit;
+  if (plan.wanted) {
+    audit::store_audit::format(memory.more(), pool->capacity(), plan.strays, plan.untold);
+    audit = std::make_unique<live_audit>(memory.more(), path);
+  }
   f.unflushed_.reset();
+  f.unflushed_.pass_on(audit.get());
   f.dropped_ = 0;
   view::view_parts parts;
   parts.control = memory.control();
   parts.bytes = memory.bytes_at();
   parts.medium = pool.get();
   parts.sink = &f.unflushed_;
+  parts.watch = audit.get();
   auto view = std::make_unique<view::file_view>(parts);
   if (!view->load()) throw failure(SCUTE_E_CORRUPT, "cannot read it: " + pool->why());
   struct stat s{};
@@ -88,6 +97,7 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
   f.pool_ = std::move(pool);
   f.memory_.emplace(std::move(memory));
   f.view_ = std::move(view);
+  f.audit_ = std::move(audit);
   f.references_ = 1;
   f.number_.store(number, std::memory_order_release);
   f.open_.store(true, std::memory_order_release);
@@ -110,6 +120,8 @@ void guarded_file::close() noexcept {
                     }) == 0;
   open_.store(false, std::memory_order_release);
   view_.reset();
+  unflushed_.pass_on(nullptr);
+  audit_.reset();
   pool_.reset();
   forget_own(memory_->head());
   forget_own(memory_->bytes());
@@ -122,9 +134,12 @@ void guarded_file::close() noexcept {
 void guarded_file::drop_rest() {
   holder::unflushed_file rest(path_);
   view::file_view::settled told;
-  const bool done = view_->settle(
-      view::file_view::unflushed_lines::drop, told,
-      [&](uint64_t offset, std::span<const std::byte> bytes) { rest.add(offset, bytes); });
+  const bool done =
+      view_->settle(view::file_view::unflushed_lines::drop, told,
+                    [&](uint64_t offset, std::span<const std::byte> bytes) {
+                      rest.add(offset, bytes);
+                      unflushed_.never_flushed(offset, static_cast<uint32_t>(bytes.size()));
+                    });
   if (!done) throw failure(SCUTE_E_IO, "cannot write what was flushed: " + pool_->why());
   rest.finish();
   dropped_ = told.unflushed;
@@ -137,6 +152,7 @@ void guarded_file::count(scute_shield_counts& to) const noexcept {
   to.masked_lines = unflushed_.masked();
   to.unflushed_lines -= std::min(to.unflushed_lines, to.masked_lines);
   to.healed = pool_->healed();
+  if (audit_ != nullptr) to.stray_lines = audit_->strays();
 }
 
 int guarded_file::open_bytes(int flags) const noexcept {
@@ -177,6 +193,7 @@ void guarded_file::become_child() noexcept {
     f->open_.store(false, std::memory_order_release);
     f->references_ = ~0u / 2;  // never used again
     static_cast<void>(f->view_.release());
+    static_cast<void>(f->audit_.release());
     static_cast<void>(f->pool_.release());
   }
   forget_all_descriptors();

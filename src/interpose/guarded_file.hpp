@@ -21,6 +21,7 @@
 
 #include "holder/pool_backing.hpp"
 #include "holder/view_memory.hpp"
+#include "interpose/live_audit.hpp"
 #include "interpose/unflushed_lines.hpp"
 #include "scute/shield_run.h"
 #include "view/file_view.hpp"
@@ -71,6 +72,8 @@ class guarded_file {
   // DUR-4: a commit has failed.
   [[noreturn]] void give_up() noexcept;
   unflushed_lines& unflushed() noexcept { return unflushed_; }
+  // Null: there is none. As long as the file is open.
+  audit::store_audit* audit() noexcept { return audit_.get(); }
 
  private:
   guarded_file() = default;
@@ -83,6 +86,7 @@ class guarded_file {
   std::optional<holder::view_memory> memory_;
   std::unique_ptr<view::file_view> view_;
   unflushed_lines unflushed_;
+  std::unique_ptr<live_audit> audit_;
   std::atomic<uint32_t> number_{0};
   std::atomic<bool> open_{false};
   unsigned references_ = 0;

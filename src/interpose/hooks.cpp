@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What instrumented code tells (scute/shield_hooks.h).
+// What instrumented code tells (scute/shield_hooks.h). Loads are not listened to: a view was read and verified as a whole before
+// the program got it.
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
 
+#include "audit/call_site.hpp"
 #include "interpose/critical.hpp"
 #include "interpose/durability.hpp"
 #include "interpose/hook_gates.hpp"
 #include "interpose/mappings.hpp"
+#include "interpose/told_stores.hpp"
 #include "scute/shield_hooks.h"
 
 namespace scute::core::interpose {
@@ -24,25 +27,38 @@ void tell(scute_shield_gate& gate) noexcept {
   std::atomic_ref(gate.high).store(high, std::memory_order_release);
 }
 
-int flush(const void* at, scute_shield_flush_kind kind, const scute_shield_site*) {
+int flush(const void* at, scute_shield_flush_kind kind, const scute_shield_site* site) {
   const int keep = errno;
+  const audit::call_site here(site);
   const auto line = reinterpret_cast<uintptr_t>(at) & ~uintptr_t{63};
-  const bool ours = kind == SCUTE_SHIELD_CLFLUSH
-                        ? flush_and_fence(reinterpret_cast<const void*>(line), 64)
-                        : flush_lines(reinterpret_cast<const void*>(line), 64);
+  const bool ours = flush_lines(reinterpret_cast<const void*>(line), 64);
+  if (ours && kind == SCUTE_SHIELD_CLFLUSH) commit_flushed();
   errno = keep;
   return ours;
 }
 
-void fence(scute_shield_fence_kind, const scute_shield_site*) {
+void fence(scute_shield_fence_kind, const scute_shield_site* site) {
   const int keep = errno;
+  const audit::call_site here(site);
   fence_views();
   errno = keep;
 }
 
-void stream(const void* at, size_t n, const scute_shield_site*) {
+// Told of after it has happened (HOOK-1), and without `detect` not before.
+void stream(const void* at, size_t n, const scute_shield_site* site) {
   const int keep = errno;
+  const audit::call_site here(site);
+  {
+    const known_store now(at, n);
+  }
   flush_lines(at, n);
+  errno = keep;
+}
+
+void store(const void* at, size_t n, const scute_shield_site* site) {
+  const int keep = errno;
+  const audit::call_site here(site);
+  tell_store(at, n);
   errno = keep;
 }
 
@@ -66,7 +82,7 @@ constexpr scute_shield_hooks table{SCUTE_SHIELD_HOOKS_VERSION,
                                    &flush,
                                    &fence,
                                    &stream,
-                                   nullptr,
+                                   &store,
                                    nullptr,
                                    &attach,
                                    &detach};

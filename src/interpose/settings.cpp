@@ -16,9 +16,12 @@ std::string variable(const char* name) {
 }  // namespace
 
 const settings& asked() {
-  static const settings& s = *new settings{
-      variable(holder::windows_variable) != "off", variable(holder::unflushed_variable) != "drop",
-      variable(holder::allow_variable), variable(holder::holder_variable)};
+  static const settings& s = *new settings{variable(holder::windows_variable) != "off",
+                                           variable(holder::unflushed_variable) != "drop",
+                                           variable(holder::allow_variable),
+                                           variable(holder::holder_variable),
+                                           variable(holder::audit_variable) == "sites",
+                                           variable(holder::strays_variable)};
   return s;
 }
 

@@ -11,6 +11,9 @@ struct settings {
   bool keep_unflushed = true;
   std::string allowed;  // objects with inline flushes
   std::string holder;   // empty: nobody holds our views
+  bool sites = false;   // what happens is to be counted by places in the source
+  std::string
+      strays;  // "report", "stop", "ignore"; empty: reported where all code tells of its stores
 };
 
 // As they were when the process began.

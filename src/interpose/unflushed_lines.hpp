@@ -8,16 +8,22 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "audit/store_audit.hpp"
 #include "view/audit.hpp"
 
 namespace scute::core::interpose {
 
 class unflushed_lines final : public view::audit_sink {
  public:
-  // Called with the view's cut lock held. Counts only.
+  // Called with the view's cut lock held. Counts, and passes on those that are not masked.
   void never_flushed(uint64_t offset, uint32_t) noexcept override {
-    if (is_masked(offset / line)) masked_.fetch_add(1, std::memory_order_relaxed);
+    if (is_masked(offset / line))
+      masked_.fetch_add(1, std::memory_order_relaxed);
+    else if (audit_ != nullptr)
+      audit_->never_flushed(offset / line);
   }
+  // Null: nobody asks by places in the source.
+  void pass_on(audit::store_audit* to) noexcept { audit_ = to; }
 
   // Lines beyond what the table holds are not masked: the audit then says more than it need.
   void mask(uint64_t offset, uint64_t n) noexcept;
@@ -33,6 +39,7 @@ class unflushed_lines final : public view::audit_sink {
 
   std::array<std::atomic<uint64_t>, places> masks_{};  // number of a line + 1
   std::atomic<uint64_t> masked_{0};
+  audit::store_audit* audit_ = nullptr;
 };
 
 }  // namespace scute::core::interpose

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "interpose/durability.hpp"
+#include "interpose/told_stores.hpp"
 
 namespace scute::core::interpose {
 namespace {
@@ -17,12 +18,18 @@ void after_store(const void* at, size_t n, unsigned flags) noexcept {
 }  // namespace
 
 void move_into_view(void* to, const void* from, size_t n, unsigned flags) noexcept {
-  std::memmove(to, from, n);
+  {
+    const known_store now(to, n);
+    std::memmove(to, from, n);
+  }
   after_store(to, n, flags);
 }
 
 void fill_view(void* to, int byte, size_t n, unsigned flags) noexcept {
-  std::memset(to, byte, n);
+  {
+    const known_store now(to, n);
+    std::memset(to, byte, n);
+  }
   after_store(to, n, flags);
 }
 

@@ -18,8 +18,8 @@ constexpr unsigned rounds_max = 8;
 
 }  // namespace
 
-cut::cut(const region& r, std::byte* bytes, backing& medium, page_guard* guard)
-    : region_(r), bytes_(bytes), medium_(medium), guard_(guard) {
+cut::cut(const region& r, std::byte* bytes, backing& medium, page_guard* guard, line_watch* watch)
+    : region_(r), bytes_(bytes), medium_(medium), guard_(guard), watch_(watch) {
   if (guard == nullptr && !line_copy_whole())
     throw failure(SCUTE_E_INVALID,
                   "this processor has no load of a whole line, and no guard of pages was given");
@@ -192,7 +192,9 @@ bool cut::add_change(uint32_t index) noexcept {
     count(counted::damaged);
     if (!medium_.heal(line * line_size, n) || !old_line(line, old)) return false;
   }
-  if (old == copies_[index]) {
+  const bool changed = old != copies_[index];
+  if (watch_ != nullptr) watch_->cut_has(line, changed);
+  if (!changed) {
     count(counted::unchanged);
     return true;
   }
@@ -208,6 +210,10 @@ bool cut::commit() noexcept {
   for (size_t k = 0; k < count_; ++k)
     if (!add_change(order_[k])) return false;
   switch_point();
+  if (watch_ != nullptr && !watch_->may_commit()) {
+    region_.head().halted.store(1);  // VIEW-9
+    watch_->stop();
+  }
   if (change_count_ != 0 && !medium_.commit({changes_, change_count_})) return false;
   count(counted::cuts);
   count(counted::lines, change_count_);
@@ -246,6 +252,7 @@ bool cut::make(std::span<const uint64_t> extra) noexcept {
     generation_ = 1;
   }
   count_ = fresh_count_ = 0;
+  if (watch_ != nullptr) watch_->cut_begins();
   // Marks that were left by others come first, and may fill it (VIEW-4).
   most_ = lines_max_;
   take_marked();

@@ -11,6 +11,7 @@
 #include "view/audit.hpp"
 #include "view/backing.hpp"
 #include "view/line.hpp"
+#include "view/line_watch.hpp"
 #include "view/region.hpp"
 
 namespace scute::core::view {
@@ -35,7 +36,8 @@ enum class counted : uint8_t {
 
 class cut {
  public:
-  cut(const region& r, std::byte* bytes, backing& medium, page_guard* guard);
+  // `watch` may be null.
+  cut(const region& r, std::byte* bytes, backing& medium, page_guard* guard, line_watch* watch);
   ~cut();
   cut(const cut&) = delete;
   cut& operator=(const cut&) = delete;
@@ -79,6 +81,7 @@ class cut {
   std::byte* bytes_;
   backing& medium_;
   page_guard* guard_;
+  line_watch* watch_;
   std::atomic<bool> gate_ = false;
 
   // Of the cut under way. Mapped, not allocated, so that what is not used is not there.

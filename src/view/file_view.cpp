@@ -27,7 +27,7 @@ region_shape file_view::shape_for(const backing& medium, uint64_t capacity) {
 file_view::file_view(const view_parts& parts)
     : region_(parts.control),
       parts_(parts),
-      cut_(std::make_unique<cut>(region_, parts.bytes, *parts.medium, parts.guard)),
+      cut_(std::make_unique<cut>(region_, parts.bytes, *parts.medium, parts.guard, parts.watch)),
       batch_(std::make_unique<uint64_t[]>(cut_->room())) {
   const uint64_t size = parts.medium->size();
   if (size > region_.shape().capacity || size < region_.file_size())
@@ -60,7 +60,9 @@ bool file_view::flush_line(flusher& by, uint64_t line, bool nested) noexcept {
   const uint32_t entries = region_.shape().entries;
   auto& recent = by.listed_[line % flusher::recent];
   // VIEW-2
-  if (region_.pending_set(line)) {
+  const bool again = region_.pending_set(line);
+  if (parts_.watch != nullptr) parts_.watch->flushed(line, again);
+  if (again) {
     cut_->count(counted::flushed_twice, 1, by.list_);
     uint64_t listed = 0;
     const uint64_t p = recent.load(std::memory_order_relaxed);
@@ -104,8 +106,10 @@ bool file_view::fence_now(flusher& by) noexcept {
     return upto.load(std::memory_order_acquire) >= list.end(region_.shape().entries) &&
            region_.head().scan.load() == 0;
   };
+  const bool idle = is_done();
   cut_->count(counted::fences, 1, by.list_);
-  if (is_done()) {
+  if (parts_.watch != nullptr) parts_.watch->fenced(idle);
+  if (idle) {
     cut_->count(counted::fences_idle, 1, by.list_);
     return true;
   }

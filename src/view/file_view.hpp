@@ -31,6 +31,8 @@
 // VIEW-6 The old bytes of each line of a cut are compared with the digest of what was committed there last. If they
 //    differ the backing heals them, and the cut goes on only if it could. After a death the digests of lines in a
 //    cut are made anew from what the backing reads.
+// VIEW-9 Who watches may halt the view before a cut is committed. The process then ends, and what any cut has not
+//    decided yet counts as unflushed: flushed lines of later fences must not come without those of earlier ones.
 // VIEW-8 A page counts as loaded only when its bytes and digests are complete. Nothing of other pages is committed.
 //
 // Threads: flush, nt_store, fence, clflush and the windows may be called by any thread with a flusher of its own,
@@ -52,6 +54,7 @@
 #include "view/audit.hpp"
 #include "view/backing.hpp"
 #include "view/flusher.hpp"
+#include "view/line_watch.hpp"
 #include "view/region.hpp"
 
 namespace scute::core::view {
@@ -68,6 +71,7 @@ struct view_parts {
   backing* medium = nullptr;
   page_guard* guard = nullptr;  // needed where line_copy_whole() is false
   audit_sink* sink = nullptr;   // or null
+  line_watch* watch = nullptr;  // or null
 };
 
 enum class write_reason : uint8_t { sync, unmap, end };
@@ -119,7 +123,8 @@ class file_view {
 
   // What the process that died had left, on a fresh file_view whose backing was recovered; nobody else uses the region.
   // Commits what was flushed. Then, if `unflushed` is commit, all that differs; if it is drop, `dropped` is told of the
-  // lines that differ, and the view gets the medium's bytes there.
+  // lines that differ, and the view gets the medium's bytes there. After a halt (VIEW-9) nothing is committed and all
+  // that differs is dropped, whatever `what` is.
   enum class unflushed_lines : uint8_t { commit, drop };
   struct settled {
     uint64_t flushed = 0;    // lines that were flushed and in no decided cut

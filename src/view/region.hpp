@@ -49,8 +49,8 @@ struct region_head {
   std::atomic<uint64_t> size;  // of the file
   // Pending bits have to be read one by one: entries were left out, or a cut has failed (region.cpp).
   std::atomic<uint32_t> scan;
-  uint32_t zero2;
-  uint64_t user[2];  // the caller's, such as device and inode
+  std::atomic<uint32_t> halted;  // VIEW-9
+  uint64_t user[2];              // the caller's, such as device and inode
 };
 static_assert(sizeof(region_head) == 64);
 

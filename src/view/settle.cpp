@@ -30,6 +30,9 @@ bool file_view::renew(uint64_t& flushed) {
       region_.pending_set(line);
       region_.in_cut_clear(line);
     }
+    if (region_.head().halted.load() == 0) continue;
+    for (uint64_t bits = region_.pending_word(i); bits != 0; bits &= bits - 1)
+      region_.pending_clear(64 * i + static_cast<uint64_t>(std::countr_zero(bits)));
   }
   for (unsigned i = 0; i < region_.shape().lists; ++i) {
     // All entries that were not taken have their marks, so the lists may go.
@@ -38,7 +41,7 @@ bool file_view::renew(uint64_t& flushed) {
     list.taken().store(end);
     list.decided().store(end);
   }
-  region_.head().scan.store(1);
+  region_.head().scan.store(region_.head().halted.load() == 0 ? 1 : 0);
   return true;
 }
 
@@ -46,10 +49,11 @@ bool file_view::settle(unflushed_lines what, settled& told, const dropped_line& 
   told = {};
   const locked hold(cut_->lock);
   if (!renew(told.flushed)) return false;
-  do
+  const bool halted = region_.head().halted.load() != 0;
+  if (halted) told.flushed = 0;
+  while (region_.head().scan.load() != 0)
     if (!cut_->make({})) return false;
-  while (region_.head().scan.load() != 0);
-  if (what == unflushed_lines::commit) {
+  if (what == unflushed_lines::commit && !halted) {
     return commit_different(0, size(), [&](uint64_t) { ++told.unflushed; });
   }
   return for_each_different(0, size(), [&](uint64_t line, const struct line& now) {

@@ -3,6 +3,7 @@
 
 #include "asm_events.hpp"
 #include "ir_events.hpp"
+#include "library_calls.hpp"
 #include "provenance.hpp"
 
 #include <llvm/Analysis/ValueTracking.h>
@@ -44,6 +45,8 @@ class collector {
         of_assembly(*call);
       } else if (const auto atomic = atomic_call_of(*call); atomic && atomic->address) {
         sized(true, atomic->address, atomic->length);
+      } else if (stores_) {
+        of_library(*call);
       }
     }
     return std::move(found_);
@@ -110,6 +113,10 @@ class collector {
         return sized(true, call.getArgOperand(0), 64);
       default: return;
     }
+  }
+
+  void of_library(llvm::CallBase& call) {
+    for (const library_store& one : library_stores_of(call)) ranged(true, one.to, one.length);
   }
 
   // A vector of pointers: each lane.

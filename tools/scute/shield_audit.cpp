@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // shield_audit.cpp: scute shield audit [OPTIONS] PROGRAM [ARGUMENTS...]
+#include "audit_report.hpp"
 #include "command.hpp"
 #include "failure.hpp"
 #include "output.hpp"
 #include "shielded_program.hpp"
 #include "standard_streams.hpp"
-#include "text.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 namespace scute_tool {
@@ -17,74 +18,51 @@ namespace {
 
 struct arguments {
   shielded_program program;
-  bool json = false;
+  std::vector<std::string> fail_on{"unflushed", "strays"};
+  size_t lines = 10;
+  bool json = false, all = false;
+
+  bool fails_on(const char* what) const {
+    return std::find(fail_on.begin(), fail_on.end(), what) != fail_on.end();
+  }
 };
 
-json view_json(const view_counts& v) {
-  const scute_shield_counts& c = v.counts;
-  return {{"file", v.file},
-          {"process", c.process},
-          {"signal", c.signal},
-          {"flushes", c.flushes},
-          {"repeated_flushes", c.repeated_flushes},
-          {"unchanged_flushes", c.unchanged_flushes},
-          {"fences", c.fences},
-          {"empty_fences", c.empty_fences},
-          {"commits", c.commits},
-          {"committed_lines", c.committed_lines},
-          {"unflushed_lines", c.unflushed_lines},
-          {"masked_lines", c.masked_lines},
-          {"dropped_lines", c.dropped_lines},
-          {"healed", c.healed}};
-}
-
-void print_view(const view_counts& v) {
-  const scute_shield_counts& c = v.counts;
-  fact_sheet facts;
-  facts.add("file", v.file);
-  facts.add("flushed", fmt::format("{} lines", count_text(c.flushes)));
-  facts.add("of them again", fmt::format("{} before a fence", count_text(c.repeated_flushes)));
-  facts.add("of them in vain", fmt::format("{} unchanged", count_text(c.unchanged_flushes)));
-  facts.add("fences", fmt::format("{}, {} with nothing to wait for", count_text(c.fences),
-                                  count_text(c.empty_fences)));
-  facts.add("commits",
-            fmt::format("{} of {} lines", count_text(c.commits), count_text(c.committed_lines)));
-  facts.add("never flushed",
-            fmt::format("{} lines{}", count_text(c.unflushed_lines),
-                        c.masked_lines == 0 ? std::string()
-                                            : fmt::format(", and {} that libpmemobj never flushes",
-                                                          count_text(c.masked_lines))));
-  if (c.signal != 0) facts.add("killed by signal", fmt::format("{}", c.signal));
-  facts.print();
-  fmt::print("\n");
+// What the run fails for; null: nothing.
+const char* failing(const arguments& args, const audit_totals& t) {
+  if (t.strays > 0 && !t.strays_are_advice && args.fails_on("strays"))
+    return "there were stray stores";
+  if (t.unflushed > 0 && args.fails_on("unflushed")) return "stores were never flushed";
+  if (t.repeated > 0 && args.fails_on("repeated")) return "lines were flushed twice before a fence";
+  if (t.unchanged > 0 && args.fails_on("unchanged")) return "lines were flushed in vain";
+  if (t.idle > 0 && args.fails_on("idle")) return "fences had nothing to wait for";
+  return nullptr;
 }
 
 exit_code run(const arguments& args) {
-  std::vector<view_counts> counts;
-  const scute_shield_outcome outcome = args.program.run(counts);
+  program_notice noticed;
+  const scute_shield_outcome outcome = args.program.run(noticed);
   const int status = status_of(outcome);
-  uint64_t unflushed = 0;
-  for (const view_counts& v : counts) unflushed += v.counts.unflushed_lines;
-  const char* const verdict = outcome.failed > 0 ? "not settled"
-                              : counts.empty()   ? "no shielded file was opened"
-                              : unflushed > 0    ? "stores were never flushed"
-                                                 : "clean";
+  const audit_totals totals = totals_of(noticed);
+  const char* const failed = failing(args, totals);
+  const char* const verdict = outcome.failed > 0      ? "not settled"
+                              : noticed.views.empty() ? "no shielded file was opened"
+                              : failed != nullptr     ? failed
+                                                      : "clean";
   if (args.json) {
-    json views = json::array();
-    for (const view_counts& v : counts) views.push_back(view_json(v));
     print_json({{"program", args.program.words.front()},
                 {"status", status},
-                {"unflushed_lines", unflushed},
+                {"unflushed_lines", totals.unflushed},
+                {"stray_lines", totals.strays},
                 {"result", verdict},
-                {"views", std::move(views)}});
+                {"views", views_json(noticed)}});
   } else {
-    for (const view_counts& v : counts) print_view(v);
+    print_audit(noticed, args.all, args.lines);
     fmt::print("result: {}\n", verdict);
   }
   if (status != 0) return static_cast<exit_code>(status);
   if (outcome.failed > 0) return exit_lost;
-  if (counts.empty()) return exit_error;
-  return unflushed > 0 ? exit_damaged : exit_ok;
+  if (noticed.views.empty()) return exit_error;
+  return failed != nullptr ? exit_damaged : exit_ok;
 }
 
 }  // namespace
@@ -93,26 +71,43 @@ void add_shield_audit(CLI::App& shield, exit_code& status) {
   CLI::App* app = shield.add_subcommand(
       "audit", "Run a program on shielded files, and say which stores it never made durable");
   auto args = std::make_shared<arguments>();
+  args->program.sites = true;
   args->program.add_to(*app);
   add_json_flag(*app, args->json);
+  app->add_flag("--all", args->all, "show all places in the source, also where nothing was wrong");
+  app->add_option("--lines", args->lines,
+                  "show so many lines of each file that something is wrong with")
+      ->type_name("N")
+      ->capture_default_str();
+  app->add_option("--fail-on", args->fail_on,
+                  "what makes the exit status 2, with commas between: unflushed, strays, repeated, "
+                  "unchanged, idle; none: nothing")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->transform(one_of({"unflushed", "strays", "repeated", "unchanged", "idle", "none"}))
+      ->type_name("LIST")
+      ->default_str("unflushed,strays");
   app->footer(
       "Runs the program as `scute shield run` does, and counts: lines (64 bytes) that were stored "
-      "to and never flushed, "
-      "which a\n"
-      "power failure may lose; lines that were flushed twice before a fence, or had not changed; "
-      "fences with nothing to "
-      "wait for.\n"
+      "to and never flushed, which a\n"
+      "power failure may lose; stray stores: lines that changed though nobody told of a store; "
+      "lines "
+      "that were flushed twice\n"
+      "before a fence, or had not changed; fences with nothing to wait for. For code that scute-cc "
+      "has compiled it says where in\n"
+      "the source, and with -fscute=detect where a line that was never flushed was stored to "
+      "last.\n"
       "A line that the program stores to with the value that it had is not noticed. Lines that "
-      "hold locks of libpmemobj, "
-      "which it\n"
+      "hold locks of libpmemobj, which it\n"
       "never flushes, are counted apart. The report goes to standard output, when the program has "
       "ended.\n"
-      "Exit status: the program's, if it is not 0; else 0: nothing was left unflushed; 2: "
-      "something was; 3: a file could "
-      "not be\n"
-      "settled; 1: the program opened no shielded file.\n"
+      "Exit status: the program's, if it is not 0; else 0: nothing was left unflushed, and no "
+      "store "
+      "was a stray; 2: something was\n"
+      "(--fail-on); 3: a file could not be settled; 1: the program opened no shielded file.\n"
       "\nExamples:\n"
       "  scute shield audit ./shop /dev/shm/shop.pool\n"
+      "  scute shield audit --fail-on unflushed,repeated,idle ./shop /dev/shm/shop.pool\n"
       "  scute shield audit --json -- ./shop --fast /dev/shm/shop.pool > audit.json");
   app->callback([args, &status] { status = run(*args); });
 }

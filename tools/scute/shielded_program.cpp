@@ -11,8 +11,20 @@ namespace scute_tool {
 
 namespace {
 
+program_notice& notice_of(void* arg) {
+  return *static_cast<program_notice*>(arg);
+}
+
 void keep(void* arg, const scute_shield_counts* counts) {
-  static_cast<std::vector<view_counts>*>(arg)->push_back({counts->file, *counts});
+  notice_of(arg).views.push_back({counts->file, counts->untold_objects, *counts});
+}
+
+void keep_site(void* arg, const scute_shield_site_counts* site) {
+  notice_of(arg).sites.push_back({site->file, site->source, site->function, *site});
+}
+
+void keep_finding(void* arg, const scute_shield_finding* f) {
+  notice_of(arg).findings.push_back({f->file, f->stored_source, f->flushed_source, *f});
 }
 
 void tell_failure(void*, const char* file, const char* why) {
@@ -39,6 +51,13 @@ void shielded_program::add_to(CLI::App& app) {
                  "what was never flushed: keep it as an unshielded program would, or drop it")
       ->transform(one_of({"keep", "drop"}))
       ->type_name("keep|drop");
+  app.add_option(
+         "--strays", strays,
+         "lines that changed though nobody told of a store (scute-cc -fscute=detect): report "
+         "them, stop the program before the file has them, or ignore them; by default they are "
+         "reported if all code of the program tells of its stores")
+      ->transform(one_of({"report", "stop", "ignore"}))
+      ->type_name("report|stop|ignore");
   app.add_option("--allow-inline-flush", allowed,
                  "a library or program that may flush by itself, since it does not flush shielded "
                  "files")
@@ -49,7 +68,7 @@ void shielded_program::add_to(CLI::App& app) {
   app.positionals_at_end();
 }
 
-scute_shield_outcome shielded_program::run(std::vector<view_counts>& counts) const {
+scute_shield_outcome shielded_program::run(program_notice& noticed) const {
   std::vector<const char*> argv;
   for (const std::string& word : words) argv.push_back(word.c_str());
   argv.push_back(nullptr);
@@ -60,9 +79,16 @@ scute_shield_outcome shielded_program::run(std::vector<view_counts>& counts) con
   options.allow = allow.empty() ? nullptr : allow.c_str();
   if (windows == "off") options.flags |= SCUTE_SHIELD_NO_WINDOWS;
   if (unflushed == "drop") options.flags |= SCUTE_SHIELD_DROP_UNFLUSHED;
+  if (strays == "report") options.flags |= SCUTE_SHIELD_REPORT_STRAYS;
+  if (strays == "stop") options.flags |= SCUTE_SHIELD_STOP_STRAYS;
+  if (strays == "ignore") options.flags |= SCUTE_SHIELD_IGNORE_STRAYS;
   options.audit = keep;
+  if (sites) {
+    options.site = keep_site;
+    options.finding = keep_finding;
+  }
   options.failed = tell_failure;
-  options.arg = &counts;
+  options.arg = &noticed;
   scute_shield_outcome outcome{};
   outcome.struct_size = sizeof outcome;
   check(scute_shield_run(argv.data(), &options, &outcome), words.front());

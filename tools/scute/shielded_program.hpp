@@ -15,17 +15,36 @@ namespace scute_tool {
 // One view's counts, kept.
 struct view_counts {
   std::string file;
+  std::string untold_objects;
   scute_shield_counts counts{};
+};
+
+// The same by a place in the program's source, and by lines of the file.
+struct site_counts {
+  std::string file, source, function;
+  scute_shield_site_counts counts{};
+};
+struct line_finding {
+  std::string file, stored_source, flushed_source;
+  scute_shield_finding finding{};
+};
+
+// What was noticed of a program, in the order of the views' ends.
+struct program_notice {
+  std::vector<view_counts> views;
+  std::vector<site_counts> sites;  // with sites only, these two
+  std::vector<line_finding> findings;
 };
 
 struct shielded_program {
   std::vector<std::string> words;  // the program and its arguments
-  std::string windows = "pmemobj", unflushed = "keep", runtime;
+  std::string windows = "pmemobj", unflushed = "keep", strays, runtime;
+  bool sites = false;  // count by places in the source
   std::vector<std::string> allowed;
 
   void add_to(CLI::App& app);
-  // Throws failure. Counts of views, in the order of their ends; problems with files go to standard error.
-  scute_shield_outcome run(std::vector<view_counts>& counts) const;
+  // Throws failure. Problems with files go to standard error.
+  scute_shield_outcome run(program_notice& noticed) const;
 };
 
 // What the shell would say of it: 128 and the signal's number for a program that was killed.

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "audit/store_audit.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "audit/call_site.hpp"
+#include "audit/tell_clock.hpp"
+#include "base/failure.hpp"
+#include "view/line.hpp"
+
+namespace scute::core::audit {
+
+struct store_audit::head {
+  static constexpr uint64_t mark_value = 0x3174696475616373;  // "scaudit1"
+  std::atomic<uint64_t> mark;
+  uint64_t lines;
+  uint32_t strays_do;  // on_stray
+  uint32_t unused;
+  std::atomic<uint64_t> strays, findings;
+  char untold[2048];
+};
+
+struct store_audit::finding {
+  std::atomic<uint32_t> kind;  // last
+  uint32_t stored_at, flushed_at, unused;
+  uint64_t line;
+};
+
+// Of a line. Each is a moment, and the index of a site in its low bits.
+struct store_audit::words {
+  std::atomic<uint64_t> told;    // of a store last, by whom
+  std::atomic<uint64_t> copied;  // by a cut last; flushed since by whom
+};
+
+namespace {
+
+constexpr uint64_t page = 4096;
+constexpr uint64_t site_mask = (uint64_t{1} << site_table::index_bits) - 1;
+
+constexpr uint64_t up(uint64_t n) {
+  return (n + page - 1) / page * page;
+}
+constexpr uint64_t moment_of(uint64_t word) {
+  return word >> site_table::index_bits;
+}
+constexpr uint32_t site_of(uint64_t word) {
+  return static_cast<uint32_t>(word & site_mask);
+}
+constexpr uint64_t word_of(uint64_t moment, uint32_t site) {
+  return moment << site_table::index_bits | site;
+}
+
+}  // namespace
+
+uint64_t store_audit::size(uint64_t capacity) {
+  static_assert(sizeof(head) <= page);
+  return page + up(findings_max * sizeof(finding)) + up(site_table::size()) +
+         up(view::lines_of(up(capacity)) * sizeof(words));
+}
+
+void store_audit::format(std::span<std::byte> at, uint64_t capacity, on_stray what,
+                         const std::string& untold) {
+  if (at.size() < size(capacity))
+    throw failure(SCUTE_E_INVALID, "the memory of an audit is too small for its file");
+  auto& h = *reinterpret_cast<head*>(at.data());
+  h.lines = view::lines_of(up(capacity));
+  h.strays_do = static_cast<uint32_t>(what);
+  std::memcpy(h.untold, untold.data(), std::min(untold.size(), sizeof h.untold - 1));
+  h.mark.store(head::mark_value, std::memory_order_release);
+}
+
+store_audit::store_audit(std::span<std::byte> at) {
+  head_ = reinterpret_cast<head*>(at.data());
+  if (at.size() < page || head_->mark.load(std::memory_order_acquire) != head::mark_value)
+    throw failure(SCUTE_E_CORRUPT, "the audit of a view was never begun");
+  std::byte* next = at.data() + page;
+  findings_ = reinterpret_cast<finding*>(next);
+  next += up(findings_max * sizeof(finding));
+  sites_ = site_table({next, site_table::size()});
+  next += up(site_table::size());
+  words_ = reinterpret_cast<words*>(next);
+  // AUDIT-2
+  const auto room = static_cast<uint64_t>(at.data() + at.size() - next) / sizeof(words);
+  if (next > at.data() + at.size() || head_->lines > room)
+    throw failure(SCUTE_E_CORRUPT, "the audit of a view has a size that is not its own");
+}
+
+void store_audit::told(uint64_t offset, uint64_t n) noexcept {
+  if (n == 0) return;
+  const uint64_t now = tell_clock::tell();
+  const uint64_t word = word_of(now, sites_.index_of(call_site::current()));
+  const uint64_t end = std::min(view::line_of(offset + n - 1) + 1, head_->lines);
+  for (uint64_t line = view::line_of(offset); line < end; ++line) {
+    std::atomic<uint64_t>& told = words_[line].told;
+    uint64_t before = told.load(std::memory_order_relaxed);
+    // Moments only rise: the word of a thread that was held up does not replace a later one's.
+    while (before != word && moment_of(before) <= now &&
+           !told.compare_exchange_weak(before, word)) {
+    }
+  }
+}
+
+void store_audit::flushed(uint64_t line, bool again) noexcept {
+  if (line >= head_->lines) return;
+  const uint32_t site = sites_.index_of(call_site::current());
+  sites_.count(site, site_event::flushed);
+  if (again) sites_.count(site, site_event::flushed_again);
+  std::atomic<uint64_t>& copied = words_[line].copied;
+  uint64_t before = copied.load(std::memory_order_relaxed);
+  while (site_of(before) != site &&
+         !copied.compare_exchange_weak(before, (before & ~site_mask) | site)) {
+  }
+}
+
+void store_audit::fenced(bool idle) noexcept {
+  const uint32_t site = sites_.index_of(call_site::current());
+  sites_.count(site, site_event::fenced);
+  if (idle) sites_.count(site, site_event::fenced_idle);
+}
+
+void store_audit::cut_begins() noexcept {
+  cut_ = tell_clock::next_cut();
+}
+
+// AUDIT-3
+void store_audit::cut_has(uint64_t line, bool changed) noexcept {
+  if (line >= head_->lines) return;
+  words& w = words_[line];
+  uint64_t copied = w.copied.load(std::memory_order_relaxed);
+  const uint64_t told = w.told.load(std::memory_order_acquire);
+  const uint32_t flushed_at = site_of(copied);
+  if (!changed) sites_.count(flushed_at, site_event::unchanged);
+  const bool is_stray =
+      changed && moment_of(told) < std::max(moment_of(copied), uint64_t{tell_clock::begin});
+  const uint64_t moment = tell_clock::copied_at(cut_);
+  while (!w.copied.compare_exchange_weak(copied, word_of(moment, site_of(copied)))) {
+  }
+  const auto what = static_cast<on_stray>(head_->strays_do);
+  if (!is_stray || what == on_stray::ignore) return;
+  head_->strays.fetch_add(1, std::memory_order_relaxed);
+  sites_.count(flushed_at, site_event::strays);
+  const line_finding f{line_finding::kind::stray, line, site_of(told), flushed_at};
+  add(f);
+  if (what == on_stray::stop) may_commit_ = false;
+  stray(f);
+}
+
+bool store_audit::may_commit() noexcept {
+  return may_commit_;
+}
+
+void store_audit::stop() noexcept {
+  std::abort();
+}
+
+void store_audit::never_flushed(uint64_t line) noexcept {
+  if (line >= head_->lines) return;
+  const uint32_t site = site_of(words_[line].told.load(std::memory_order_relaxed));
+  sites_.count(site, site_event::never_flushed);
+  add({line_finding::kind::never_flushed, line, site, 0});
+}
+
+void store_audit::add(const line_finding& f) noexcept {
+  const uint64_t i = head_->findings.fetch_add(1, std::memory_order_relaxed);
+  if (i >= findings_max) return;
+  finding& to = findings_[i];
+  to.line = f.line;
+  to.stored_at = f.stored_at;
+  to.flushed_at = f.flushed_at;
+  to.kind.store(static_cast<uint32_t>(f.what), std::memory_order_release);
+}
+
+uint64_t store_audit::strays() const noexcept {
+  return head_->strays.load(std::memory_order_relaxed);
+}
+
+std::string store_audit::untold() const {
+  const char *const at = head_->untold, *const end = at + sizeof head_->untold;
+  return {at, static_cast<size_t>(std::find(at, end, '\0') - at)};
+}
+
+size_t store_audit::findings() const noexcept {
+  return static_cast<size_t>(
+      std::min<uint64_t>(head_->findings.load(std::memory_order_relaxed), findings_max));
+}
+
+bool store_audit::read_finding(size_t i, line_finding& to) const noexcept {
+  const finding& f = findings_[i];
+  const uint32_t kind = f.kind.load(std::memory_order_acquire);
+  to = {static_cast<line_finding::kind>(kind), f.line,
+        f.stored_at & static_cast<uint32_t>(site_mask),
+        f.flushed_at & static_cast<uint32_t>(site_mask)};
+  return kind == 1 || kind == 2;
+}
+
+}  // namespace scute::core::audit

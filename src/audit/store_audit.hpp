@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a program does to one view, by the places in its source; and whether lines have changed that nobody has told of. The program's process writes
+// it, the holder reads it when the view has ended, whatever the end was.
+//
+// AUDIT-3 A line that a cut finds changed is a stray if no store to it was told of since a cut has copied it last, as
+//    tell_clock has it: so a stray is one for certain where all code tells of its stores. A stray store to a line that is told of as well
+//    between the same two cuts, or while some thread is in flight, is not noticed.
+// AUDIT-4 Nothing about durability depends on any of this, but for one thing: if strays are to stop the program, a cut with
+//    one is not committed, and the view is halted: what the file has is then the last cut before (file_view.hpp, VIEW-9).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "audit/site_table.hpp"
+#include "view/line_watch.hpp"
+
+namespace scute::core::audit {
+
+enum class on_stray : uint32_t { ignore = 0, report = 1, stop = 2 };
+
+struct line_finding {
+  enum class kind : uint8_t { never_flushed = 1, stray = 2 };
+  kind what = kind::stray;
+  uint64_t line = 0;
+  uint32_t stored_at = 0, flushed_at = 0;  // places in the table; 0: not known
+};
+
+class store_audit : public view::line_watch {
+ public:
+  static constexpr size_t findings_max = 1024;
+  static uint64_t size(uint64_t capacity);
+  // Of zeros, aligned to 4096. `untold`: names of objects whose stores nobody tells of, so that strays are advice; or "".
+  static void format(std::span<std::byte> at, uint64_t capacity, on_stray what,
+                     const std::string& untold);
+  // Throws failure if none is there.
+  explicit store_audit(std::span<std::byte> at);
+
+  // Instrumented code is about to store there, or the kernel. Async-signal-safe.
+  void told(uint64_t offset, uint64_t n) noexcept;
+  // Lines that had to be written though nobody had flushed them.
+  void never_flushed(uint64_t line) noexcept;
+
+  void flushed(uint64_t line, bool again) noexcept override;
+  void fenced(bool idle) noexcept override;
+  void cut_begins() noexcept override;
+  void cut_has(uint64_t line, bool changed) noexcept override;
+  bool may_commit() noexcept override;
+  // Of the holder's there is nothing to stop: it never comes there.
+  [[noreturn]] void stop() noexcept override;
+
+  uint64_t strays() const noexcept;
+  std::string untold() const;
+  bool read_site(uint32_t index, site_record& to) const { return sites_.read(index, to); }
+  // The first ones.
+  size_t findings() const noexcept;
+  bool read_finding(size_t i, line_finding& to) const noexcept;
+
+ protected:
+  // A stray was found, with the cut lock held; the first ones only, and each once.
+  virtual void stray(const line_finding&) noexcept {}
+
+ private:
+  struct head;
+  struct finding;
+  struct words;
+
+  void add(const line_finding& f) noexcept;
+
+  head* head_ = nullptr;
+  finding* findings_ = nullptr;
+  site_table sites_;
+  words* words_ = nullptr;
+  uint64_t cut_ = 0;
+  bool may_commit_ = true;
+};
+
+}  // namespace scute::core::audit

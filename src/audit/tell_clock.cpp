@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "audit/tell_clock.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+
+namespace scute::core::audit {
+namespace {
+
+struct alignas(64) seat {
+  std::atomic<pid_t> thread{0};
+  std::atomic<uint64_t> since{0};  // 0: not in flight
+};
+
+constexpr unsigned seats_max = 512;
+constexpr uint64_t all_time = 1, patience = 256;  // cuts until a thread in flight is looked for
+std::array<seat, seats_max> seats;
+// Threads that got none are in flight for ever.
+std::atomic<uint64_t> seatless{0};
+std::atomic<unsigned> seats_used{0};
+std::atomic<uint64_t> clock_now{tell_clock::begin};
+
+[[gnu::tls_model("initial-exec")]] thread_local constinit seat* mine = nullptr;
+
+seat* take_seat() noexcept {
+  const pid_t me = ::gettid();
+  for (unsigned i = 0; i < seats_max; ++i) {
+    pid_t nobody = 0;
+    if (!seats[i].thread.compare_exchange_strong(nobody, me)) continue;
+    unsigned used = seats_used.load();
+    while (used <= i && !seats_used.compare_exchange_weak(used, i + 1)) {
+    }
+    return &seats[i];
+  }
+  seatless.store(1);
+  return nullptr;
+}
+
+// CLOCK-3
+bool has_ended(seat& s, uint64_t since) noexcept {
+  const int keep = errno;
+  pid_t thread = s.thread.load();
+  const bool gone = thread != 0 && ::tgkill(::getpid(), thread, 0) != 0 && errno == ESRCH;
+  errno = keep;
+  if (!gone || !s.since.compare_exchange_strong(since, 0)) return false;
+  s.thread.compare_exchange_strong(thread, 0);
+  return true;
+}
+
+}  // namespace
+
+uint64_t tell_clock::tell() noexcept {
+  if (mine == nullptr) mine = take_seat();
+  if (mine == nullptr) return clock_now.load();
+  // CLOCK-1: the mark is there before the clock is read again.
+  if (mine->since.load(std::memory_order_relaxed) == 0) mine->since.store(clock_now.load());
+  return clock_now.load();
+}
+
+bool tell_clock::in_flight() noexcept {
+  return mine != nullptr && mine->since.load(std::memory_order_relaxed) != 0;
+}
+
+void tell_clock::fence() noexcept {
+  if (in_flight()) mine->since.store(0, std::memory_order_release);
+}
+
+uint64_t tell_clock::next_cut() noexcept {
+  return clock_now.fetch_add(1) + 1;
+}
+
+uint64_t tell_clock::copied_at(uint64_t cut) noexcept {
+  if (seatless.load() != 0) return all_time;
+  uint64_t oldest = cut;
+  const unsigned used = seats_used.load();
+  for (unsigned i = 0; i < used; ++i) {
+    const uint64_t since = seats[i].since.load();
+    if (since == 0 || (cut > since + patience && has_ended(seats[i], since))) continue;
+    oldest = std::min(oldest, since);
+  }
+  return oldest;
+}
+
+}  // namespace scute::core::audit

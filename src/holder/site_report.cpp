@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "holder/site_report.hpp"
+
+#include "audit/store_audit.hpp"
+#include "base/failure.hpp"
+#include "view/line.hpp"
+
+namespace scute::core::holder {
+namespace {
+
+using audit::site_event;
+
+void tell_site(const audit::site_record& s, scute_shield_site_counts& to,
+               const scute_shield_run_options& options) {
+  const auto count = [&](site_event what) { return s.counts[static_cast<size_t>(what)]; };
+  to.source = s.file.c_str();
+  to.function = s.function.c_str();
+  to.line = s.line;
+  to.column = s.column;
+  to.flushes = count(site_event::flushed);
+  to.repeated_flushes = count(site_event::flushed_again);
+  to.unchanged_flushes = count(site_event::unchanged);
+  to.fences = count(site_event::fenced);
+  to.empty_fences = count(site_event::fenced_idle);
+  to.unflushed_lines = count(site_event::never_flushed);
+  to.stray_lines = count(site_event::strays);
+  options.site(options.arg, &to);
+}
+
+void tell_findings(const audit::store_audit& a, const char* file,
+                   const scute_shield_run_options& options) {
+  for (size_t i = 0; i < a.findings(); ++i) {
+    audit::line_finding f;
+    if (!a.read_finding(i, f)) continue;
+    audit::site_record stored, flushed;
+    if (f.stored_at != 0) a.read_site(f.stored_at, stored);
+    if (f.flushed_at != 0) a.read_site(f.flushed_at, flushed);
+    scute_shield_finding to{};
+    to.struct_size = sizeof to;
+    to.file = file;
+    to.what = f.what == audit::line_finding::kind::stray ? SCUTE_SHIELD_STRAY
+                                                         : SCUTE_SHIELD_NEVER_FLUSHED;
+    to.offset = f.line * view::line_size;
+    to.stored_source = stored.file.c_str();
+    to.stored_line = stored.line;
+    to.flushed_source = flushed.file.c_str();
+    to.flushed_line = flushed.line;
+    options.finding(options.arg, &to);
+  }
+}
+
+}  // namespace
+
+std::string tell_sites(const held_view& view, uint32_t process,
+                       const scute_shield_run_options& options, scute_shield_counts& counts) {
+  try {
+    const view_memory memory = attached(view);
+    if (memory.more().empty()) return {};
+    const audit::store_audit a(memory.more());
+    counts.stray_lines = a.strays();
+    if (options.site != nullptr) {
+      scute_shield_site_counts to{};
+      to.struct_size = sizeof to;
+      to.file = view.path.c_str();
+      to.process = process;
+      audit::site_record s;
+      for (uint32_t i = 0; i < audit::site_table::places; ++i)
+        if (a.read_site(i, s)) tell_site(s, to, options);
+    }
+    if (options.finding != nullptr) tell_findings(a, view.path.c_str(), options);
+    return a.untold();
+  } catch (const failure& e) {
+    if (options.failed != nullptr) options.failed(options.arg, view.path.c_str(), e.what());
+  }
+  return {};
+}
+
+}  // namespace scute::core::holder

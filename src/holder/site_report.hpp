@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the audit of a view has by places in the program's source is told to whoever has run it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "holder/settlement.hpp"
+#include "scute/shield_run.h"
+
+namespace scute::core::holder {
+
+// Nothing is told if the view has none. Returns the names of objects whose stores nobody tells of.
+std::string tell_sites(const held_view& view, uint32_t process,
+                       const scute_shield_run_options& options, scute_shield_counts& counts);
+
+}  // namespace scute::core::holder

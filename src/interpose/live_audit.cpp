@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/live_audit.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "interpose/complaint.hpp"
+#include "interpose/loaded_objects.hpp"
+#include "interpose/next_calls.hpp"
+#include "interpose/settings.hpp"
+#include "view/line.hpp"
+
+namespace scute::core::interpose {
+namespace {
+
+constexpr unsigned told_max = 8;
+
+audit::on_stray asked_for(const store_tellers& tellers) {
+  const std::string& word = asked().strays;
+  if (word == "ignore") return audit::on_stray::ignore;
+  if (word == "stop") return audit::on_stray::stop;
+  if (word == "report") return audit::on_stray::report;
+  return tellers.any && (tellers.untold.empty() || asked().sites) ? audit::on_stray::report
+                                                                  : audit::on_stray::ignore;
+}
+
+// Without memory from the heap: a fence in a handler comes here.
+void put_place(char* to, size_t room, const char* how, const audit::site_record& s) {
+  if (s.line == 0 && s.file.empty())
+    std::snprintf(to, room, "%s", "");
+  else
+    std::snprintf(to, room, "; %s at %s:%u (%s)", how, s.file.c_str(), s.line, s.function.c_str());
+}
+
+}  // namespace
+
+audit_plan plan_audit() {
+  const store_tellers tellers = find_store_tellers();
+  audit_plan plan{asked().sites, asked_for(tellers), tellers.untold};
+  plan.wanted |= plan.strays != audit::on_stray::ignore;
+  return plan;
+}
+
+live_audit::live_audit(std::span<std::byte> at, const std::string& path)
+    : store_audit(at), path_(path) {}
+
+void live_audit::stray(const audit::line_finding& f) noexcept {
+  if (told_ == told_max) return;
+  ++told_;
+  char text[1024], stored[256], flushed[256];
+  try {
+    audit::site_record at;
+    at = {};
+    if (f.stored_at != 0) read_site(f.stored_at, at);
+    put_place(stored, sizeof stored, "stored to last", at);
+    at = {};
+    if (f.flushed_at != 0) read_site(f.flushed_at, at);
+    put_place(flushed, sizeof flushed, "flushed", at);
+  } catch (const std::exception&) {
+    stored[0] = flushed[0] = 0;
+  }
+  const int n = std::snprintf(
+      text, sizeof text,
+      "scute: %s: stray store: the 64 bytes at 0x%llx changed, and nothing told of a store to "
+      "them%s%s%s\n",
+      path_.c_str(), static_cast<unsigned long long>(f.line * view::line_size), stored, flushed,
+      told_ == told_max ? "; further ones are counted and not shown" : "");
+  if (n > 0)
+    static_cast<void>(
+        !next::write(STDERR_FILENO, text, std::min(static_cast<size_t>(n), sizeof text - 1)));
+}
+
+void live_audit::stop() noexcept {
+  complain(path_,
+           "the program is stopped before the stray store reaches the file, which keeps what was "
+           "committed before; what was stored since goes to its .scute-unflushed");
+  std::abort();
+}
+
+}  // namespace scute::core::interpose

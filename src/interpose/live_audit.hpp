@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The audit of a view by places in the source, in the process that it is about: it tells of strays as they are found.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "audit/store_audit.hpp"
+
+namespace scute::core::interpose {
+
+// What is to be done for a file that is about to be opened.
+struct audit_plan {
+  bool wanted = false;
+  audit::on_stray strays = audit::on_stray::ignore;
+  std::string untold;  // objects whose stores nobody tells of
+};
+// In a critical section.
+audit_plan plan_audit();
+
+class live_audit final : public audit::store_audit {
+ public:
+  // Memory that store_audit::format() has made.
+  live_audit(std::span<std::byte> at, const std::string& path);
+
+  [[noreturn]] void stop() noexcept override;
+
+ private:
+  void stray(const audit::line_finding& f) noexcept override;
+
+  std::string path_;
+  unsigned told_ = 0;
+};
+
+}  // namespace scute::core::interpose

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who looks on while a view works, line by line: an audit that says where in the program something came from. Nothing of the
+// view rests on it.
+#pragma once
+
+#include <cstdint>
+
+namespace scute::core::view {
+
+class line_watch {
+ public:
+  line_watch() = default;
+  virtual ~line_watch() = default;
+  line_watch(const line_watch&) = delete;
+  line_watch& operator=(const line_watch&) = delete;
+
+  // On the program's thread, in handlers as well, so async-signal-safe. `again`: it was flushed before, and not cut since.
+  virtual void flushed(uint64_t line, bool again) noexcept = 0;
+  virtual void fenced(bool idle) noexcept = 0;
+
+  // With the cut lock held, these three, on the thread that cuts: may not call the view. A cut begins; nothing is copied yet.
+  virtual void cut_begins() noexcept = 0;
+  // It has this line, and its copy is not what the medium has, or is. Each line once.
+  virtual void cut_has(uint64_t line, bool changed) noexcept = 0;
+  // The cut is to be committed. False: neither this one nor a later one is; the process is given to stop().
+  virtual bool may_commit() noexcept = 0;
+
+  [[noreturn]] virtual void stop() noexcept = 0;
+};
+
+}  // namespace scute::core::view

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What an audit by places in the source notices, and that it blames nobody (AUDIT-1 to AUDIT-4, CLOCK-1 to CLOCK-3).
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "audit/call_site.hpp"
+#include "audit/store_audit.hpp"
+#include "audit/tell_clock.hpp"
+#include "base/failure.hpp"
+
+namespace scute::audit_tests {
+namespace {
+
+using namespace core;
+using audit::call_site;
+using audit::line_finding;
+using audit::on_stray;
+using audit::site_event;
+using audit::store_audit;
+using audit::tell_clock;
+
+// A place in a source that is not there.
+struct named_site {
+  scute_shield_site site{};
+  char file[200] = {}, function[200] = {};
+
+  named_site(const std::string& source, const std::string& name, uint32_t line) {
+    source.copy(file, sizeof file - 1);
+    name.copy(function, sizeof function - 1);
+    site.file_distance = static_cast<int32_t>(file - reinterpret_cast<char*>(&site.file_distance));
+    site.function_distance =
+        static_cast<int32_t>(function - reinterpret_cast<char*>(&site.function_distance));
+    site.line = line;
+  }
+};
+
+class memory {
+ public:
+  explicit memory(uint64_t n) : n_(n) {
+    at_ = static_cast<std::byte*>(
+        ::mmap(nullptr, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  }
+  ~memory() { ::munmap(at_, n_); }
+  memory(const memory&) = delete;
+  memory& operator=(const memory&) = delete;
+  std::span<std::byte> all() const { return {at_, n_}; }
+
+ private:
+  uint64_t n_;
+  std::byte* at_;
+};
+
+constexpr uint64_t capacity = 256 * 1024, lines = capacity / 64;
+
+class store_audits : public testing::Test {
+ protected:
+  explicit store_audits(on_stray what = on_stray::report) : room(store_audit::size(capacity)) {
+    store_audit::format(room.all(), capacity, what, "libold.so");
+    a = std::make_unique<store_audit>(room.all());
+  }
+  ~store_audits() override { tell_clock::fence(); }
+
+  // A cut that has one line.
+  void cut(uint64_t line, bool changed) {
+    a->cut_begins();
+    a->cut_has(line, changed);
+  }
+  uint64_t count(site_event what, const scute_shield_site* at) {
+    audit::site_record s;
+    for (uint32_t i = 0; i < audit::site_table::places; ++i)
+      if (a->read_site(i, s) && s.line == (at != nullptr ? at->line : 0) &&
+          s.file == (at != nullptr ? scute_shield_site_file(at) : ""))
+        return s.counts[static_cast<size_t>(what)];
+    return 0;
+  }
+  void tell(uint64_t line) { a->told(line * 64 + 8, 8); }
+
+  memory room;
+  std::unique_ptr<store_audit> a;
+  const named_site here{"src/here.c", "here", 12}, there{"src/there.c", "there", 34};
+};
+
+TEST_F(store_audits, ChangesThatWereToldOfAreNoStrays) {
+  for (int i = 0; i < 3; ++i) {
+    tell(5);
+    tell_clock::fence();
+    cut(5, true);
+    EXPECT_EQ(a->strays(), 0u);
+  }
+  // Told of once, seen in two cuts.
+  tell(6);
+  cut(6, true);
+  cut(6, true);
+  tell_clock::fence();
+  cut(6, true);
+  EXPECT_EQ(a->strays(), 0u);
+}
+
+TEST_F(store_audits, ChangesThatNobodyToldOfAreStrays) {
+  {
+    const call_site at(&there.site);
+    a->flushed(7, false);
+  }
+  cut(7, true);
+  EXPECT_EQ(a->strays(), 1u);
+  EXPECT_EQ(count(site_event::strays, &there.site), 1u);
+  line_finding f;
+  ASSERT_EQ(a->findings(), 1u);
+  ASSERT_TRUE(a->read_finding(0, f));
+  EXPECT_EQ(f.what, line_finding::kind::stray);
+  EXPECT_EQ(f.line, 7u);
+  EXPECT_EQ(f.stored_at, 0u);
+  audit::site_record s;
+  ASSERT_TRUE(a->read_site(f.flushed_at, s));
+  EXPECT_EQ(s.file, "src/there.c");
+  EXPECT_EQ(s.function, "there");
+
+  // A line that was stored to properly once, and later is not: the store that was told of is named.
+  {
+    const call_site at(&here.site);
+    tell(8);
+  }
+  tell_clock::fence();
+  cut(8, true);
+  EXPECT_EQ(a->strays(), 1u);
+  cut(8, true);
+  EXPECT_EQ(a->strays(), 2u);
+  ASSERT_TRUE(a->read_finding(1, f));
+  ASSERT_TRUE(a->read_site(f.stored_at, s));
+  EXPECT_EQ(s.file, "src/here.c");
+}
+
+// CLOCK-1: a cut copies a line between the telling and the store.
+TEST_F(store_audits, AThreadInFlightMayStillStore) {
+  tell(9);
+  cut(9, false);
+  cut(9, false);
+  EXPECT_TRUE(tell_clock::in_flight());
+  tell_clock::fence();
+  cut(9, true);
+  EXPECT_EQ(a->strays(), 0u);
+  cut(9, true);
+  EXPECT_EQ(a->strays(), 1u);
+}
+
+// Another thread tells of the same line, and fences, meanwhile.
+TEST_F(store_audits, AnotherThreadsFenceEndsNothing) {
+  tell(10);
+  std::thread([&] {
+    tell(10);
+    tell_clock::fence();
+    cut(10, true);
+  }).join();
+  tell_clock::fence();
+  cut(10, true);
+  EXPECT_EQ(a->strays(), 0u);
+}
+
+// CLOCK-3
+TEST_F(store_audits, AThreadThatHasEndedIsNotInFlight) {
+  std::thread([&] { tell(11); }).join();
+  cut(11, true);
+  // While it counts as in flight strays of what was told of pass unnoticed; not for ever.
+  for (int i = 0; i < 1000 && a->strays() == 0; ++i) cut(11, true);
+  EXPECT_EQ(a->strays(), 1u);
+}
+
+TEST_F(store_audits, CountsStandAtTheirPlaces) {
+  {
+    const call_site outer(&here.site);
+    a->flushed(20, false);
+    a->flushed(20, true);
+    {
+      const call_site handler(&there.site);
+      a->fenced(true);
+    }
+    a->fenced(false);
+    EXPECT_EQ(call_site::current(), &here.site);
+    a->told(21 * 64, 64);
+  }
+  cut(20, false);
+  a->never_flushed(21);
+  a->never_flushed(22);
+  EXPECT_EQ(count(site_event::flushed, &here.site), 2u);
+  EXPECT_EQ(count(site_event::flushed_again, &here.site), 1u);
+  EXPECT_EQ(count(site_event::unchanged, &here.site), 1u);
+  EXPECT_EQ(count(site_event::fenced, &here.site), 1u);
+  EXPECT_EQ(count(site_event::fenced_idle, &here.site), 0u);
+  EXPECT_EQ(count(site_event::fenced_idle, &there.site), 1u);
+  EXPECT_EQ(count(site_event::never_flushed, &here.site), 1u);
+  EXPECT_EQ(count(site_event::never_flushed, nullptr), 1u);
+  EXPECT_EQ(a->untold(), "libold.so");
+}
+
+TEST_F(store_audits, LongNamesAreCutAndManyPlacesFallTogether) {
+  const named_site longest(std::string(150, 'x') + "/end.c", std::string(150, 'f'), 1);
+  {
+    const call_site at(&longest.site);
+    a->fenced(false);
+  }
+  std::vector<std::unique_ptr<named_site>> many;
+  for (uint32_t i = 0; i < 3 * audit::site_table::places; ++i) {
+    many.push_back(std::make_unique<named_site>("many.c", "m", 1000 + i));
+    const call_site at(&many.back()->site);
+    a->fenced(false);
+  }
+  uint64_t sum = 0, named = 0;
+  bool found = false;
+  audit::site_record s;
+  for (uint32_t i = 0; i < audit::site_table::places; ++i) {
+    if (!a->read_site(i, s)) continue;
+    sum += s.counts[static_cast<size_t>(site_event::fenced)];
+    named += s.line >= 1000;
+    if (s.line != 1) continue;
+    found = true;
+    EXPECT_LT(s.file.size(), 150u);
+    EXPECT_TRUE(s.file.ends_with("x/end.c"));
+    EXPECT_TRUE(s.function.starts_with("fff") && s.function.size() < 150);
+  }
+  EXPECT_TRUE(found);
+  EXPECT_EQ(sum, many.size() + 1);
+  EXPECT_GT(named, audit::site_table::places / 2);
+}
+
+// What is behind the end, and more findings than there is room for.
+TEST_F(store_audits, NothingIsWrittenOutside) {
+  a->told(capacity - 8, 1 << 20);
+  a->told(~uint64_t{0} - 4, 4);
+  a->flushed(lines, false);
+  a->cut_has(lines + 7, true);
+  a->never_flushed(lines);
+  EXPECT_EQ(a->findings(), 0u);
+  for (uint64_t i = 0; i < store_audit::findings_max + 50; ++i) a->never_flushed(i % lines);
+  EXPECT_EQ(a->findings(), store_audit::findings_max);
+}
+
+// AUDIT-2: the memory is the program's as well.
+TEST_F(store_audits, MemoryThatWasStoredOverIsReadAllTheSame) {
+  std::mt19937_64 random(3);
+  for (int turn = 0; turn < 50; ++turn) {
+    // All but the head's first words, which say how large it is.
+    auto* const words = reinterpret_cast<uint64_t*>(room.all().data());
+    for (uint64_t i = 2; i < room.all().size() / 8; i += random() % 64) words[i] = random();
+    audit::site_record s;
+    for (uint32_t i = 0; i < audit::site_table::places; ++i) a->read_site(i, s);
+    line_finding f;
+    for (size_t i = 0; i < a->findings(); ++i)
+      if (a->read_finding(i, f)) a->read_site(f.stored_at, s);
+    EXPECT_LE(a->untold().size(), 2048u);
+  }
+  std::memset(room.all().data(), 0x5a, 16);
+  EXPECT_THROW(store_audit{room.all()}, failure);
+  store_audit::format(room.all(), capacity, on_stray::report, "");
+  EXPECT_THROW(store_audit{room.all().first(room.all().size() - 4096)}, failure);
+}
+
+class stopping_audits : public store_audits {
+ protected:
+  stopping_audits() : store_audits(on_stray::stop) {}
+};
+
+TEST_F(stopping_audits, OnlyAStrayStops) {
+  tell(3);
+  tell_clock::fence();
+  cut(3, true);
+  EXPECT_TRUE(a->may_commit());
+  cut(4, true);
+  EXPECT_FALSE(a->may_commit());
+}
+
+class careless_audits : public store_audits {
+ protected:
+  careless_audits() : store_audits(on_stray::ignore) {}
+};
+
+TEST_F(careless_audits, NobodyIsBlamed) {
+  cut(4, true);
+  EXPECT_EQ(a->strays(), 0u);
+  EXPECT_TRUE(a->may_commit());
+}
+
+// Threads store to words of the same lines; each tells, stores, flushes, and fences now and then, which cuts what was
+// flushed. No cut may find a stray, whatever comes between what.
+TEST_F(store_audits, ThreadsThatTellAreNeverBlamed) {
+  constexpr unsigned threads = 4, shared = 6, turns = 30000;
+  static std::atomic<uint64_t> medium[shared][8], view[shared][8];
+  std::atomic<bool> flushed[shared] = {};
+  std::mutex cut_lock;
+  const auto fence = [&] {
+    tell_clock::fence();
+    const std::lock_guard hold(cut_lock);
+    a->cut_begins();
+    for (unsigned line = 0; line < shared; ++line) {
+      if (!flushed[line].exchange(false)) continue;
+      bool changed = false;
+      for (unsigned w = 0; w < 8; ++w) {
+        const uint64_t now = view[line][w].load();
+        changed = changed || now != medium[line][w].load();
+        medium[line][w].store(now);
+      }
+      a->cut_has(line, changed);
+    }
+  };
+  std::vector<std::thread> all;
+  for (unsigned t = 0; t < threads; ++t)
+    all.emplace_back([&, t] {
+      std::mt19937 random(t);
+      for (unsigned i = 0; i < turns; ++i) {
+        const unsigned line = static_cast<unsigned>(random() % shared);
+        tell(line);
+        if (random() % 64 == 0) std::this_thread::yield();
+        view[line][t].fetch_add(1);
+        flushed[line].store(true);
+        if (random() % 3 == 0) fence();
+      }
+      fence();
+    });
+  for (auto& t : all) t.join();
+  EXPECT_EQ(a->strays(), 0u);
+  // And the same detector still sees one.
+  view[2][7].fetch_add(1);
+  flushed[2].store(true);
+  fence();
+  EXPECT_EQ(a->strays(), 1u);
+}
+
+}  // namespace
+}  // namespace scute::audit_tests
