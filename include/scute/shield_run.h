@@ -118,6 +118,9 @@ typedef struct scute_shield_run_options {
    * for each line of 64 that it stores to, or flushes. */
   void (*site)(void *arg, const scute_shield_site_counts *site);
   void (*finding)(void *arg, const scute_shield_finding *finding);
+  uint64_t
+      memory; /* that views may take in each process, in bytes; 0: what the machine has available when a file is opened; UINT64_MAX: no
+                      limit. A file that needs more is not opened (the program sees ENOMEM) */
 } scute_shield_run_options;
 
 SCUTE_API void scute_shield_run_options_init(scute_shield_run_options *options);

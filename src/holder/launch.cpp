@@ -90,6 +90,9 @@ pid_t launch(const char* const* argv, const scute_shield_run_options& options,
     set(unflushed_variable, (options.flags & SCUTE_SHIELD_DROP_UNFLUSHED) != 0 ? "drop" : nullptr);
     set(allow_variable, options.allow);
     set(audit_variable, options.site != nullptr || options.finding != nullptr ? "sites" : nullptr);
+    const std::string memory =
+        options.memory == UINT64_MAX ? "none" : std::to_string(options.memory);
+    set(memory_variable, options.memory == 0 ? nullptr : memory.c_str());
     set(strays_variable, (options.flags & SCUTE_SHIELD_STOP_STRAYS) != 0     ? "stop"
                          : (options.flags & SCUTE_SHIELD_REPORT_STRAYS) != 0 ? "report"
                          : (options.flags & SCUTE_SHIELD_IGNORE_STRAYS) != 0 ? "ignore"

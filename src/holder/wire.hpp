@@ -24,6 +24,7 @@ constexpr const char* allow_variable =
 constexpr const char* unflushed_variable = "SCUTE_SHIELD_UNFLUSHED";  // "drop"
 constexpr const char* audit_variable =
     "SCUTE_SHIELD_AUDIT";  // "sites": counted by places in the source
+constexpr const char* memory_variable = "SCUTE_SHIELD_MEMORY";  // bytes, or "none"
 constexpr const char* strays_variable = "SCUTE_SHIELD_STRAYS";  // "report", "stop", "ignore"
 
 constexpr uint32_t wire_version = 2;

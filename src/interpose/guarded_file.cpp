@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -17,6 +18,7 @@
 #include "interpose/descriptors.hpp"
 #include "interpose/holder_link.hpp"
 #include "interpose/mappings.hpp"
+#include "interpose/memory_limit.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/own_descriptors.hpp"
 #include "interpose/settings.hpp"
@@ -32,6 +34,26 @@ std::atomic<guarded_file*> all{nullptr};
 constexpr char pool_mark[] = "PMEMOBJ";
 constexpr uint64_t run_time_begin = 0x1a00, run_time_end = 0x2000;
 uint32_t numbers_taken = 0;
+
+uint64_t memory_taken(int bytes_file) {
+  struct stat s{};
+  return next::fstat(bytes_file, &s) == 0 ? static_cast<uint64_t>(s.st_blocks) * 512 : 0;
+}
+
+// In pieces, so that a file that is too large is noticed before the machine has no memory left.
+void load_all(view::file_view& view, const holder::pool_backing& pool,
+              const holder::view_memory& memory) {
+  constexpr uint64_t piece = uint64_t{64} << 20;
+  uint64_t others = 0;
+  for (guarded_file* f = guarded_file::first(); f != nullptr; f = f->next())
+    if (f->is_open()) others += f->memory();
+  const memory_limit limit(others);
+  for (uint64_t at = 0; at < view.size(); at += piece) {
+    const uint64_t n = std::min(piece, view.size() - at);
+    if (!view.load(at, n)) throw failure(SCUTE_E_CORRUPT, "cannot read it: " + pool.why());
+    limit.require(memory_taken(memory.bytes()), at + n, view.size());
+  }
+}
 
 }  // namespace
 
@@ -83,7 +105,7 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
   parts.sink = &f.unflushed_;
   parts.watch = audit.get();
   auto view = std::make_unique<view::file_view>(parts);
-  if (!view->load()) throw failure(SCUTE_E_CORRUPT, "cannot read it: " + pool->why());
+  load_all(*view, *pool, memory);
   struct stat s{};
   if (next::fstat(memory.bytes(), &s) != 0) throw_errno("look at the view", errno);
   if (pool->size() >= run_time_end &&
@@ -153,6 +175,10 @@ void guarded_file::count(scute_shield_counts& to) const noexcept {
   to.unflushed_lines -= std::min(to.unflushed_lines, to.masked_lines);
   to.healed = pool_->healed();
   if (audit_ != nullptr) to.stray_lines = audit_->strays();
+}
+
+uint64_t guarded_file::memory() const noexcept {
+  return memory_taken(memory_->bytes());
 }
 
 int guarded_file::open_bytes(int flags) const noexcept {

@@ -61,6 +61,8 @@ class guarded_file {
   // A new open file of the view's bytes, close-on-exec; -1 with errno.
   int open_bytes(int flags) const noexcept;
   uint64_t size() const noexcept { return view_->size(); }
+  // What the view's bytes take, in bytes.
+  uint64_t memory() const noexcept;
   uint64_t capacity() const noexcept { return pool_->capacity(); }
   // Throws failure.
   void grow(uint64_t size);

@@ -21,6 +21,7 @@ const settings& asked() {
                                            variable(holder::allow_variable),
                                            variable(holder::holder_variable),
                                            variable(holder::audit_variable) == "sites",
+                                           variable(holder::memory_variable),
                                            variable(holder::strays_variable)};
   return s;
 }

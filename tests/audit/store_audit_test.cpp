@@ -138,7 +138,7 @@ TEST_F(store_audits, ChangesThatNobodyToldOfAreStrays) {
   EXPECT_EQ(s.file, "src/here.c");
 }
 
-// CLOCK-1: a cut copies a line between the telling and the store.
+// CLOCK-1, CLOCK-2: a cut copies a line between the telling and the store.
 TEST_F(store_audits, AThreadInFlightMayStillStore) {
   tell(9);
   cut(9, false);

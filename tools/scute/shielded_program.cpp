@@ -2,6 +2,7 @@
 #include "shielded_program.hpp"
 
 #include "failure.hpp"
+#include "numbers.hpp"
 #include "output.hpp"
 #include "standard_streams.hpp"
 
@@ -58,6 +59,17 @@ void shielded_program::add_to(CLI::App& app) {
          "reported if all code of the program tells of its stores")
       ->transform(one_of({"report", "stop", "ignore"}))
       ->type_name("report|stop|ignore");
+  app.add_option(
+         "--max-memory", memory,
+         "what the views of a process may take, such as 2G; none: no limit; by default what "
+         "the machine has available")
+      ->transform([](std::string text) {
+        static const CLI::Validator size = size_value();
+        if (text == "none") return std::to_string(UINT64_MAX);
+        if (std::string wrong = size(text); !wrong.empty()) throw CLI::ValidationError(wrong);
+        return text;
+      })
+      ->type_name("SIZE|none");
   app.add_option("--allow-inline-flush", allowed,
                  "a library or program that may flush by itself, since it does not flush shielded "
                  "files")
@@ -79,6 +91,7 @@ scute_shield_outcome shielded_program::run(program_notice& noticed) const {
   options.allow = allow.empty() ? nullptr : allow.c_str();
   if (windows == "off") options.flags |= SCUTE_SHIELD_NO_WINDOWS;
   if (unflushed == "drop") options.flags |= SCUTE_SHIELD_DROP_UNFLUSHED;
+  if (!memory.empty()) options.memory = std::stoull(memory);
   if (strays == "report") options.flags |= SCUTE_SHIELD_REPORT_STRAYS;
   if (strays == "stop") options.flags |= SCUTE_SHIELD_STOP_STRAYS;
   if (strays == "ignore") options.flags |= SCUTE_SHIELD_IGNORE_STRAYS;

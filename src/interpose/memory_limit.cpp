@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/memory_limit.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "base/failure.hpp"
+#include "interpose/next_calls.hpp"
+#include "interpose/settings.hpp"
+
+namespace scute::core::interpose {
+namespace {
+
+constexpr uint64_t no_limit = ~uint64_t{0};
+
+// What could be had without swapping, as the kernel has it; no limit where it does not say.
+uint64_t available() noexcept {
+  char text[4096];
+  const int fd = next::open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return no_limit;
+  const ssize_t n = ::read(fd, text, sizeof text - 1);
+  next::close(fd);
+  if (n <= 0) return no_limit;
+  text[n] = 0;
+  constexpr char field[] = "MemAvailable:";
+  const char* const at = std::strstr(text, field);
+  return at != nullptr ? std::strtoull(at + sizeof field - 1, nullptr, 10) * 1024 : no_limit;
+}
+
+std::string mebibytes(uint64_t bytes) {
+  return std::to_string((bytes + (uint64_t{1} << 20) - 1) >> 20) + " MiB";
+}
+
+}  // namespace
+
+memory_limit::memory_limit(uint64_t others) : others_(others), named_(!asked().memory.empty()) {
+  const std::string& word = asked().memory;
+  limit_ = word == "none" ? no_limit
+           : named_       ? std::strtoull(word.c_str(), nullptr, 10)
+                          : available();
+}
+
+void memory_limit::require(uint64_t taken, uint64_t loaded, uint64_t size) const {
+  const uint64_t wanted = named_ ? taken + others_ : taken;
+  if (wanted <= limit_) return;
+  throw failure(SCUTE_E_NOMEM,
+                "the first " + mebibytes(loaded) + " of its " + mebibytes(size) + " took " +
+                    mebibytes(taken) + " of memory" +
+                    (named_ && others_ != 0 ? ", other files have " + mebibytes(others_) : "") +
+                    ", and " + mebibytes(limit_) + (named_ ? " are allowed" : " were available") +
+                    "; `scute shield run --max-memory` allows more");
+}
+
+}  // namespace scute::core::interpose

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# A file whose view takes more memory than is allowed is not opened; pages of zeros take none; several files count together.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
+
+file=$pools/file other=$pools/other
+shielded "$file" 1200000
+shielded "$other" 1200000
+reads=(python3 -c 'import sys
+for name in sys.argv[1:]:
+    globals()["f" + str(len(globals()))] = f = open(name, "rb", buffering=0)
+    print(len(f.read()))')
+
+expect 0 "$scute" shield run --max-memory 4M -- "${reads[@]}" "$file" "$other"
+in_out '^1200000$'
+expect 1 "$scute" shield run --max-memory 1M -- "${reads[@]}" "$file"
+in_err "$file: the first 2 MiB of its 2 MiB took 2 MiB of memory, and 1 MiB are allowed; .*--max-memory"
+in_err 'Cannot allocate memory'
+expect 1 "$scute" shield run --max-memory 2M -- "${reads[@]}" "$file" "$other"
+in_err "$other: .*, other files have 2 MiB, and 2 MiB are allowed"
+expect 0 "$scute" shield run --max-memory none -- "${reads[@]}" "$file" "$other"
+expect 0 "$scute" shield run -- "${reads[@]}" "$file" "$other"
+expect 1 "$scute" shield run --max-memory -5 -- "${reads[@]}" "$file"
+expect 1 "$scute" shield run --max-memory much -- "${reads[@]}" "$file"
+
+# Zeros are not stored anywhere.
+truncate -s 8M "$pools/zeros"
+"$scute" shield add "$pools/zeros" >add.out || fail "shield add"
+expect 0 "$scute" shield run --max-memory 64K -- "${reads[@]}" "$pools/zeros"
+sound "$file"
+sound "$other"
