@@ -27,29 +27,38 @@ std::atomic<uint64_t> clock_now{tell_clock::begin};
 
 [[gnu::tls_model("initial-exec")]] thread_local constinit seat* mine = nullptr;
 
+bool is_gone(pid_t thread) noexcept {
+  const int keep = errno;
+  const bool gone = ::tgkill(::getpid(), thread, 0) != 0 && errno == ESRCH;
+  errno = keep;
+  return gone;
+}
+
+// The calling thread's from now on, if it is `whose`.
+bool take(unsigned i, pid_t whose, pid_t me) noexcept {
+  if (!seats[i].thread.compare_exchange_strong(whose, me)) return false;
+  seats[i].since.store(0);
+  unsigned used = seats_used.load();
+  while (used <= i && !seats_used.compare_exchange_weak(used, i + 1)) {
+  }
+  return true;
+}
+
 seat* take_seat() noexcept {
   const pid_t me = ::gettid();
-  for (unsigned i = 0; i < seats_max; ++i) {
-    pid_t nobody = 0;
-    if (!seats[i].thread.compare_exchange_strong(nobody, me)) continue;
-    unsigned used = seats_used.load();
-    while (used <= i && !seats_used.compare_exchange_weak(used, i + 1)) {
-    }
-    return &seats[i];
-  }
+  for (unsigned i = 0; i < seats_max; ++i)
+    if (take(i, 0, me)) return &seats[i];
+  for (unsigned i = 0; i < seats_max; ++i)
+    if (const pid_t thread = seats[i].thread.load(); is_gone(thread) && take(i, thread, me))
+      return &seats[i];
   seatless.store(1);
   return nullptr;
 }
 
 // CLOCK-3
 bool has_ended(seat& s, uint64_t since) noexcept {
-  const int keep = errno;
-  pid_t thread = s.thread.load();
-  const bool gone = thread != 0 && ::tgkill(::getpid(), thread, 0) != 0 && errno == ESRCH;
-  errno = keep;
-  if (!gone || !s.since.compare_exchange_strong(since, 0)) return false;
-  s.thread.compare_exchange_strong(thread, 0);
-  return true;
+  const pid_t thread = s.thread.load();
+  return thread != 0 && is_gone(thread) && s.since.compare_exchange_strong(since, 0);
 }
 
 }  // namespace
@@ -68,6 +77,14 @@ bool tell_clock::in_flight() noexcept {
 
 void tell_clock::fence() noexcept {
   if (in_flight()) mine->since.store(0, std::memory_order_release);
+}
+
+void tell_clock::become_child() noexcept {
+  for (seat& s : seats) {
+    s.since.store(0);
+    s.thread.store(0);
+  }
+  mine = nullptr;
 }
 
 uint64_t tell_clock::next_cut() noexcept {

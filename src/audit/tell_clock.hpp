@@ -25,6 +25,9 @@ class tell_clock {
   // All that the calling thread has told of has happened.
   static void fence() noexcept;
 
+  // A child of fork() has one thread, and none of its parent's.
+  static void become_child() noexcept;
+
   // The number of a cut that begins.
   static uint64_t next_cut() noexcept;
   // What a line that this cut has copied may be taken for having been copied at: the cut's number, or a moment before

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "audit/tell_clock.hpp"
 #include "base/failure.hpp"
 #include "holder/growth.hpp"
 #include "holder/settlement.hpp"
@@ -214,6 +215,7 @@ void guarded_file::give_up() noexcept {
 
 // GUARD-4. Its descriptors stay descriptors of the view. The objects of the parent stay where they are; nothing of them is used.
 void guarded_file::become_child() noexcept {
+  audit::tell_clock::become_child();
   for (guarded_file* f = first(); f != nullptr; f = f->next()) {
     if (!f->is_open()) continue;
     f->open_.store(false, std::memory_order_release);

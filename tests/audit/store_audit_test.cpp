@@ -173,6 +173,18 @@ TEST_F(store_audits, AThreadThatHasEndedIsNotInFlight) {
   EXPECT_EQ(a->strays(), 1u);
 }
 
+// Threads come and go, more of them than there are places for at a time.
+TEST_F(store_audits, EndedThreadsLeaveTheirPlaces) {
+  for (int i = 0; i < 1200; ++i) std::thread([&] { tell(12); }).join();
+  std::thread([&] {
+    tell(13);
+    tell_clock::fence();
+  }).join();
+  cut(13, true);
+  for (int i = 0; i < 1000 && a->strays() == 0; ++i) cut(13, true);
+  EXPECT_EQ(a->strays(), 1u);
+}
+
 TEST_F(store_audits, CountsStandAtTheirPlaces) {
   {
     const call_site outer(&here.site);
