@@ -1,35 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// What hooks call: general registers only (HOOK-7).
 #include "audit/site_table.hpp"
 
-#include <algorithm>
-#include <cstring>
-
 namespace scute::core::audit {
-
-struct site_table::place {
-  std::atomic<uint64_t> key;
-  std::atomic<uint32_t> named;
-  uint32_t line, column, unused;
-  std::atomic<uint64_t> counts[site_events];
-  char file[104], function[72];
-};
 
 namespace {
 
 constexpr unsigned tries = 64;
 
+// By hand, since the C library's use vector registers (HOOK-7).
+size_t length_of(const char* text) noexcept {
+  size_t n = 0;
+  while (text[n] != 0) ++n;
+  return n;
+}
+
+void keep(char* to, size_t room, const char* text, size_t skipped) noexcept {
+  for (size_t i = 0; i + 1 < room && text[skipped + i] != 0; ++i) to[i] = text[skipped + i];
+}
+
 void keep_end(char* to, size_t room, const char* text) noexcept {
-  const size_t n = std::strlen(text), skipped = n < room ? 0 : n - (room - 1);
-  std::memcpy(to, text + skipped, n - skipped);
-}
-
-void keep_front(char* to, size_t room, const char* text) noexcept {
-  std::memcpy(to, text, std::min(std::strlen(text), room - 1));
-}
-
-// AUDIT-2
-std::string text_of(const char* at, size_t room) {
-  return {at, static_cast<size_t>(std::find(at, at + room, '\0') - at)};
+  const size_t n = length_of(text);
+  keep(to, room, text, n < room ? 0 : n - (room - 1));
 }
 
 }  // namespace
@@ -59,7 +51,7 @@ uint32_t site_table::index_of(const scute_shield_site* site) const noexcept {
       continue;
     }
     keep_end(p.file, sizeof p.file, scute_shield_site_file(site));
-    keep_front(p.function, sizeof p.function, scute_shield_site_function(site));
+    keep(p.function, sizeof p.function, scute_shield_site_function(site), 0);
     p.line = site->line;
     p.column = site->column;
     p.named.store(1, std::memory_order_release);
@@ -70,22 +62,6 @@ uint32_t site_table::index_of(const scute_shield_site* site) const noexcept {
 
 void site_table::count(uint32_t index, site_event what, uint64_t n) const noexcept {
   all_[index % places].counts[static_cast<size_t>(what)].fetch_add(n, std::memory_order_relaxed);
-}
-
-bool site_table::read(uint32_t index, site_record& to) const {
-  const place& p = all_[index % places];
-  to = {};
-  bool any = false;
-  for (size_t i = 0; i < site_events; ++i) {
-    to.counts[i] = p.counts[i].load(std::memory_order_relaxed);
-    any = any || to.counts[i] != 0;
-  }
-  if (p.named.load(std::memory_order_acquire) == 0) return any;
-  to.file = text_of(p.file, sizeof p.file);
-  to.function = text_of(p.function, sizeof p.function);
-  to.line = p.line;
-  to.column = p.column;
-  return true;
 }
 
 }  // namespace scute::core::audit

@@ -57,7 +57,13 @@ class site_table {
   bool read(uint32_t index, site_record& to) const;
 
  private:
-  struct place;
+  struct place {
+    std::atomic<uint64_t> key;
+    std::atomic<uint32_t> named;
+    uint32_t line, column, unused;
+    std::atomic<uint64_t> counts[site_events];
+    char file[104], function[72];
+  };
   place* all_ = nullptr;
 };
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "audit/audit_memory.hpp"
 #include "audit/call_site.hpp"
 #include "audit/tell_clock.hpp"
 #include "base/failure.hpp"
@@ -12,44 +13,12 @@
 
 namespace scute::core::audit {
 
-struct store_audit::head {
-  static constexpr uint64_t mark_value = 0x3174696475616373;  // "scaudit1"
-  std::atomic<uint64_t> mark;
-  uint64_t lines;
-  uint32_t strays_do;  // on_stray
-  uint32_t unused;
-  std::atomic<uint64_t> strays, findings;
-  char untold[2048];
-};
-
-struct store_audit::finding {
-  std::atomic<uint32_t> kind;  // last
-  uint32_t stored_at, flushed_at, unused;
-  uint64_t line;
-};
-
-// Of a line. Each is a moment, and the index of a site in its low bits.
-struct store_audit::words {
-  std::atomic<uint64_t> told;    // of a store last, by whom
-  std::atomic<uint64_t> copied;  // by a cut last; flushed since by whom
-};
-
 namespace {
 
 constexpr uint64_t page = 4096;
-constexpr uint64_t site_mask = (uint64_t{1} << site_table::index_bits) - 1;
 
 constexpr uint64_t up(uint64_t n) {
   return (n + page - 1) / page * page;
-}
-constexpr uint64_t moment_of(uint64_t word) {
-  return word >> site_table::index_bits;
-}
-constexpr uint32_t site_of(uint64_t word) {
-  return static_cast<uint32_t>(word & site_mask);
-}
-constexpr uint64_t word_of(uint64_t moment, uint32_t site) {
-  return moment << site_table::index_bits | site;
 }
 
 }  // namespace
@@ -85,21 +54,6 @@ store_audit::store_audit(std::span<std::byte> at) {
   const auto room = static_cast<uint64_t>(at.data() + at.size() - next) / sizeof(words);
   if (next > at.data() + at.size() || head_->lines > room)
     throw failure(SCUTE_E_CORRUPT, "the audit of a view has a size that is not its own");
-}
-
-void store_audit::told(uint64_t offset, uint64_t n) noexcept {
-  if (n == 0) return;
-  const uint64_t now = tell_clock::tell();
-  const uint64_t word = word_of(now, sites_.index_of(call_site::current()));
-  const uint64_t end = std::min(view::line_of(offset + n - 1) + 1, head_->lines);
-  for (uint64_t line = view::line_of(offset); line < end; ++line) {
-    std::atomic<uint64_t>& told = words_[line].told;
-    uint64_t before = told.load(std::memory_order_relaxed);
-    // Moments only rise: the word of a thread that was held up does not replace a later one's.
-    while (before != word && moment_of(before) <= now &&
-           !told.compare_exchange_weak(before, word)) {
-    }
-  }
 }
 
 void store_audit::flushed(uint64_t line, bool again) noexcept {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// What hooks call: general registers only (HOOK-7).
 #include "audit/tell_clock.hpp"
 
 #include <signal.h>

@@ -11,6 +11,7 @@
 #include "interpose/durability.hpp"
 #include "interpose/hook_gates.hpp"
 #include "interpose/mappings.hpp"
+#include "interpose/store_hook.hpp"
 #include "interpose/told_stores.hpp"
 #include "scute/shield_hooks.h"
 
@@ -55,13 +56,6 @@ void stream(const void* at, size_t n, const scute_shield_site* site) {
   errno = keep;
 }
 
-void store(const void* at, size_t n, const scute_shield_site* site) {
-  const int keep = errno;
-  const audit::call_site here(site);
-  tell_store(at, n);
-  errno = keep;
-}
-
 void attach(scute_shield_gate* gate) {
   const critical now;
   if (gate_count < images_max) gates[gate_count++] = gate;
@@ -76,13 +70,20 @@ void detach(scute_shield_gate* gate) {
   *found = gates[--gate_count];
 }
 
+// As store_hook.cpp and what it calls were compiled (HOOK-7).
+#ifdef SCUTE_STORE_HOOK_IS_GENERAL
+constexpr uint64_t general_only = SCUTE_SHIELD_HOOK_STORE;
+#else
+constexpr uint64_t general_only = 0;
+#endif
+
 constexpr scute_shield_hooks table{SCUTE_SHIELD_HOOKS_VERSION,
                                    sizeof(scute_shield_hooks),
-                                   0,
+                                   general_only,
                                    &flush,
                                    &fence,
                                    &stream,
-                                   &store,
+                                   &hear_store,
                                    nullptr,
                                    &attach,
                                    &detach};

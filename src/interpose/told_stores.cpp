@@ -14,12 +14,6 @@
 
 namespace scute::core::interpose {
 
-void tell_store(const void* at, size_t n) noexcept {
-  each_part(at, n, [](guarded_file& file, uint64_t offset, uint64_t length) {
-    if (audit::store_audit* const a = file.audit(); a != nullptr) a->told(offset, length);
-  });
-}
-
 known_store::known_store(const void* at, size_t n) noexcept
     : was_in_flight_(audit::tell_clock::in_flight()) {
   if (!mappings.empty()) tell_store(at, n);

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How the memory of an audit is divided (store_audit.hpp): a head, findings, places, and two words for each line. Of this folder only.
+#pragma once
+
+#include "audit/store_audit.hpp"
+
+namespace scute::core::audit {
+
+struct store_audit::head {
+  static constexpr uint64_t mark_value = 0x3174696475616373;  // "scaudit1"
+  std::atomic<uint64_t> mark;
+  uint64_t lines;
+  uint32_t strays_do;  // on_stray
+  uint32_t unused;
+  std::atomic<uint64_t> strays, findings;
+  char untold[2048];
+};
+
+struct store_audit::finding {
+  std::atomic<uint32_t> kind;  // last
+  uint32_t stored_at, flushed_at, unused;
+  uint64_t line;
+};
+
+// Of a line. Each is a moment, and the index of a site in its low bits.
+struct store_audit::words {
+  std::atomic<uint64_t> told;    // of a store last, by whom
+  std::atomic<uint64_t> copied;  // by a cut last; flushed since by whom
+};
+
+inline constexpr uint64_t site_mask = (uint64_t{1} << site_table::index_bits) - 1;
+
+constexpr uint64_t moment_of(uint64_t word) {
+  return word >> site_table::index_bits;
+}
+constexpr uint32_t site_of(uint64_t word) {
+  return static_cast<uint32_t>(word & site_mask);
+}
+constexpr uint64_t word_of(uint64_t moment, uint32_t site) {
+  return moment << site_table::index_bits | site;
+}
+
+}  // namespace scute::core::audit

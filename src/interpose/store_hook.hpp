@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The hook of stores (scute/shield_hooks.h). Apart from the others, since it is called most, and its stub then saves no vector
+// registers.
+#pragma once
+
+#include <cstddef>
+
+#include "scute/shield_hooks.h"
+
+namespace scute::core::interpose {
+
+void hear_store(const void* at, size_t n, const scute_shield_site* site);
+
+}  // namespace scute::core::interpose
