@@ -114,16 +114,21 @@ std::vector<object> loaded_objects() {
   return all;
 }
 
-// SCAN-2
+// SCAN-2. What stands before a flush may look like a prefix of it, as the distance of a jump does; the instruction of the table may
+// begin behind that. So the table has it if an entry has the same opcode.
 bool in_table(const scute_shield_note_image* image, const uint8_t* flush) {
   if (image == nullptr) return false;
   const auto follow = [](const int32_t* field) {
     return reinterpret_cast<const int32_t*>(reinterpret_cast<uintptr_t>(field) +
                                             static_cast<uintptr_t>(intptr_t{*field}));
   };
+  const uint8_t* opcode = flush;
+  while (*opcode != 0x0f) ++opcode;
   const int32_t *at = follow(&image->flushes), *const end = follow(&image->flushes_end);
   for (; at < end; ++at)
-    if (reinterpret_cast<const uint8_t*>(follow(at)) == flush) return true;
+    if (const auto* known = reinterpret_cast<const uint8_t*>(follow(at));
+        known >= flush && known <= opcode)
+      return true;
   return false;
 }
 

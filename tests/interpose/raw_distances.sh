@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# The byte before a flush of instrumented code is the distance of a jump, and may look like a prefix of the flush: the program gets its
+# mapping all the same, whatever the distance (SCAN-2).
+source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
+
+cat >program.c <<'C'
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <immintrin.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+// The jump from before the flush to the end of the function is as long as what lies between.
+#define FUNCTION(n)                                                     \
+  __attribute__((noinline)) static void flush_##n(char *p) {            \
+    *p += 1;                                                            \
+    INSTRUCTION(p);                                                     \
+    __asm__ volatile(".skip " #n ", 0x90");                             \
+  }
+C
+{
+  seq 0 120 | sed 's/.*/FUNCTION(&)/'
+  cat <<'C'
+int main(int argc, char **argv) {
+  const int fd = open(argv[argc - 1], O_RDWR);
+  char *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (at == MAP_FAILED) return perror("mmap"), 2;
+C
+  seq 0 120 | sed 's/.*/  flush_&(at);/'
+  echo '  _mm_sfence(); return *at != 121; }'
+} >>program.c
+
+file=$pools/file
+head -c 65536 /dev/zero >"$file"
+"$scute" shield add "$file" >add.out || fail "shield add"
+for instruction in clwb clflushopt clflush; do
+  "$SCUTE_BINARY_DIR/tools/pass/bin/scute-cc" -O2 "-DINSTRUCTION(p)=_mm_$instruction(p)" -mclwb -mclflushopt -o "$instruction" program.c ||
+    fail "it does not compile"
+  # Before the opcode and its own prefix: the distance behind a short jump, which is a prefix as well.
+  alike=$(python3 - "$instruction" <<'PYTHON'
+import re, sys
+print(len(re.findall(rb"\x72[\x26\x2e\x36\x3e\x40-\x4f\x64-\x67]\x66?\x0f\xae[\x30-\x3f]", open(sys.argv[1], "rb").read())))
+PYTHON
+  )
+  [ "$alike" -ge 5 ] || fail "$instruction: $alike jumps look like prefixes"
+done
+for instruction in clwb clflushopt clflush; do
+  grep -qw "$instruction" /proc/cpuinfo || continue
+  printf '\0' | dd of="$file" bs=1 conv=notrunc 2>/dev/null
+  "$scute" shield adopt "$file" >add.out || fail "shield adopt"
+  expect 0 "$scute" shield audit -- "$PWD/$instruction" "$file"
+  in_out '^flushed *121 lines'
+done
