@@ -26,7 +26,12 @@ for program in sorted_tree level_table item_server; do
     [ -s answers ] || fail "$program does not answer"
     # Under the running program, which sees its view.
     pages=$(($(stat -c %s "$file") / 4096))
-    printf 'damage' | dd of="$file" bs=1 seek=$((4096 * (RANDOM % pages) + 17 * (RANDOM % 200))) conv=notrunc 2>/dev/null
+    page=$((RANDOM % pages))
+    if [ $((RANDOM % 2)) = 0 ]; then
+      printf 'damage' | dd of="$file" bs=1 seek=$((4096 * page + 17 * (RANDOM % 200))) conv=notrunc 2>/dev/null
+    else
+      dd if=/dev/urandom of="$file" bs=4096 count=1 seek="$page" conv=notrunc 2>/dev/null
+    fi
     sleep "0.$((RANDOM % 2))$((RANDOM % 10))$((RANDOM % 10))"
     child=$(child_of "$run")
     status=0
