@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Programs that flush by instructions of their own, compiled by scute-cc, do on shielded files what they do on plain ones, with each of the
 # instructions; the bytes are the same; and other compilers' programs, which get no shielded file, go on where the shield was
-# taken away (SCAN-1, SCAN-2, HOOK-1, HOOK-2).
+# taken away (SCAN-1).
 source "$(dirname "${BASH_SOURCE[0]}")/raw/lib.bash"
 
 ordinary=$pools/ordinary guarded=$pools/guarded

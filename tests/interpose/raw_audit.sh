@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # scute shield audit of programs that flush by instructions of their own: nothing to say about the correct ones, and the one
-# flush that is left out on demand is told of, and is what a power failure then loses.
+# flush that is left out on demand is told of, and is what a power failure then loses. One of them maps its file anew, elsewhere (HOOK-8).
 source "$(dirname "${BASH_SOURCE[0]}")/raw/lib.bash"
 
 file=$pools/file

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The byte before a flush of instrumented code is the distance of a jump, and may look like a prefix of the flush: the program gets its
-# mapping all the same, whatever the distance (SCAN-2).
+# mapping all the same, whatever the distance; but not if one flush is of another compiler (SCAN-2).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 cat >program.c <<'C'
@@ -54,3 +54,18 @@ for instruction in clwb clflushopt clflush; do
   expect 0 "$scute" shield audit -- "$PWD/$instruction" "$file"
   in_out '^flushed *121 lines'
 done
+
+# One flush that scute-cc has not seen, in a program that it has otherwise made.
+cat >other.c <<'C'
+#include <immintrin.h>
+void other(char *p) { _mm_clflush(p); }
+C
+printf 'void other(char *p);\nint main_of_program(int argc, char **argv);\n%s\n' \
+  'int main(int argc, char **argv) { char c = 0; other(&c); return main_of_program(argc, argv); }' >main.c
+clang-19 -O2 -c other.c || fail "the other object does not compile"
+"$SCUTE_BINARY_DIR/tools/pass/bin/scute-cc" -O2 '-DINSTRUCTION(p)=_mm_clflush(p)' -Dmain=main_of_program -c program.c || fail "it does not compile"
+"$SCUTE_BINARY_DIR/tools/pass/bin/scute-cc" -O2 -o mixed main.c program.o other.o || fail "they do not link"
+cp "$file" before
+expect 2 "$scute" shield run -- "$PWD/mixed" "$file"
+in_err 'mixed flushes cache lines by instructions of its own'
+cmp "$file" before || fail "a refused mapping has changed the file"
