@@ -34,6 +34,12 @@ class arena {
     return payload;
   }
 
+  // Bytes of a buffer that take() gave out are about to be written for the first time in this transaction. Who leaves
+  // that out makes the arena keep more memory than it thinks.
+  void touch(const std::byte* payload, uint64_t from, uint64_t to) {
+    if (!blocks_.empty()) touch_big(payload + from, to - from);
+  }
+
   // Plain room without canaries, 16-byte aligned.
   std::byte* scratch(uint64_t size);
 
@@ -59,12 +65,16 @@ class arena {
   }
 
   struct block {
-    std::byte* at;
-    uint64_t size;
-    bool big;
+    std::byte* at = nullptr;
+    uint64_t size = 0;
+    bool big = false;
+    // Of big ones: which pages have memory, as far as touch() says, and how many.
+    std::vector<uint64_t> pages = {};
+    uint64_t page_count = 0;
   };
   // From here on a buffer gets a mapping of its own, whose untouched pages cost nothing: a small edit of a
-  // large object then takes memory for the edit only.
+  // large object then takes memory for the edit only. Mappings are kept for the transactions that follow, with the pages that they have, as
+  // far as these are few: who edits one large object again and again would otherwise pay for the same pages each time.
   static constexpr uint64_t big_size = uint64_t{64} << 10;
 
   std::byte* bump(uint64_t size) {
@@ -78,12 +88,13 @@ class arena {
   void next_block(uint64_t size);
   void give_back();
   std::byte* map_big(uint64_t size);
+  void touch_big(const std::byte* at, uint64_t n);
   static void release(const block& b) noexcept;
 
   std::vector<block> blocks_;  // in use, beside the one that is being filled
   std::vector<block> spare_;
   uint64_t used_ = 0;  // of the current bump block
-  block current_{nullptr, 0, false};
+  block current_;
 };
 
 }  // namespace scute::core::tx

@@ -165,6 +165,7 @@ void transaction::fill(micro_buffer& b, uint64_t begin, uint64_t end) {
   if (end - begin > parity_ahead)
     pool::prefetch_parity(s_, b.where.payload + begin, std::min(end - begin, parity_later));
   b.known.add(begin, end, [&](uint64_t from, uint64_t to) {
+    arena_.touch(b.bytes, from, to);
     if (!copy_unchecked(b, from, to))
       copy_verified(s_, &lane_, b.where, b.size, from, to, b.bytes + from, &b.origins);
   });
@@ -213,6 +214,7 @@ uint64_t transaction::alloc(uint64_t size, uint32_t type, void** bytes) {
       drop_last();
       throw;
     }
+    arena_.touch(b.bytes, 0, size);
     std::memset(b.bytes, 0, size);
     if (bytes != nullptr) *bytes = b.bytes;
     if (b.front() == format::header_size) {
