@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "base/failure.hpp"
+#include "base/planted.hpp"
 #include "holder/growth.hpp"
 #include "holder/pool_backing.hpp"
 #include "holder/unflushed_file.hpp"
@@ -39,7 +40,8 @@ void copy_counters(const view::audit_counters& c, scute_shield_counts& to) noexc
 
 void settle(const held_view& held, bool keep_unflushed, scute_shield_counts& audit) {
   const view_memory memory = attached(held);
-  pool_backing pool(held.path, pool_backing::if_busy::wait);
+  pool_backing pool(held.path, SCUTE_PLANTED(settle_hurry) ? pool_backing::if_busy::refuse
+                                                           : pool_backing::if_busy::wait);
   view::view_parts parts;
   parts.control = memory.control();
   parts.bytes = memory.bytes_at();
@@ -53,8 +55,12 @@ void settle(const held_view& held, bool keep_unflushed, scute_shield_counts& aud
   view::file_view::settled told;
   using what = view::file_view::unflushed_lines;
   if (!view.settle(
-          keep_unflushed ? what::commit : what::drop, told,
-          [&](uint64_t offset, std::span<const std::byte> bytes) { rest.add(offset, bytes); }))
+          (keep_unflushed && !SCUTE_PLANTED(settle_rest)) || SCUTE_PLANTED(settle_unflushed)
+              ? what::commit
+              : what::drop,
+          told, [&](uint64_t offset, std::span<const std::byte> bytes) {
+            if (!SCUTE_PLANTED(settle_unwritten)) rest.add(offset, bytes);
+          }))
     throw failure(SCUTE_E_IO, "cannot settle what the program has left in the view: " + pool.why());
   rest.finish();
   copy_counters(view.counters(), audit);

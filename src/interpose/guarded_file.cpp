@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/failure.hpp"
+#include "base/planted.hpp"
 #include "holder/growth.hpp"
 #include "holder/settlement.hpp"
 #include "holder/unflushed_file.hpp"
@@ -81,7 +82,8 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
       std::memcmp(memory.bytes_at(), pool_mark, sizeof pool_mark) == 0)
     f.unflushed_.mask(run_time_begin, run_time_end - run_time_begin);
   const uint32_t number = ++numbers_taken;
-  hand_over_view(number, path, id.device, id.inode, memory.head(), memory.bytes());  // GUARD-3
+  if (!SCUTE_PLANTED(guard_untold))
+    hand_over_view(number, path, id.device, id.inode, memory.head(), memory.bytes());  // GUARD-3
   f.path_ = path;
   f.id_ = id;
   f.bytes_id_ = identity_of(s);
@@ -95,13 +97,13 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
 }
 
 void guarded_file::leave() noexcept {
-  if (--references_ == 0 && is_open()) close();
+  if (--references_ == 0 && is_open() && !SCUTE_PLANTED(guard_stays)) close();
 }
 
 void guarded_file::close() noexcept {
   scute_shield_counts audit{};
   const bool done = guarded(path_, [&] {
-                      asked().keep_unflushed
+                      asked().keep_unflushed && !SCUTE_PLANTED(guard_unwritten)
                           ? write_back(0, memory_->length(), view::write_reason::end)
                           : drop_rest();
                       open_.store(false, std::memory_order_release);

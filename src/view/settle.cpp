@@ -47,8 +47,8 @@ bool file_view::settle(unflushed_lines what, settled& told, const dropped_line& 
   const locked hold(cut_->lock);
   if (!renew(told.flushed)) return false;
   do
-    if (!cut_->make({})) return false;
-  while (region_.head().scan.load() != 0);
+    if (!SCUTE_PLANTED(settle_flushed) && !cut_->make({})) return false;
+  while (region_.head().scan.load() != 0 && !SCUTE_PLANTED(settle_flushed));
   if (what == unflushed_lines::commit) {
     return commit_different(0, size(), [&](uint64_t) { ++told.unflushed; });
   }
