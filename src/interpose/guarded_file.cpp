@@ -175,7 +175,7 @@ void guarded_file::give_up() noexcept {
 // GUARD-4. Its descriptors stay descriptors of the view. The objects of the parent stay where they are; nothing of them is used.
 void guarded_file::become_child() noexcept {
   for (guarded_file* f = first(); f != nullptr; f = f->next()) {
-    if (!f->is_open()) continue;
+    if (!f->is_open() || SCUTE_PLANTED(guard_child)) continue;
     f->open_.store(false, std::memory_order_release);
     f->references_ = ~0u / 2;  // never used again
     static_cast<void>(f->view_.release());

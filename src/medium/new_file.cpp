@@ -168,7 +168,7 @@ file_handle new_file::open(uint64_t size) const {
 }
 
 void new_file::publish() {
-  if (!SCUTE_PLANTED(name_early) && ::fsync(file_.get()) != 0) throw_errno("write " + path_, errno);
+  if (::fsync(file_.get()) != 0) throw_errno("write " + path_, errno);
   give_name();
   temporary_.clear();
   try {

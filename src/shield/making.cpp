@@ -148,6 +148,7 @@ void adopt(const std::string& file, const scute_options& options, const making& 
     as.guard = as.guard || old.sb->foreign.guard != 0;
   }
   o.flags |= SCUTE_OVERWRITE;
+  if (old.sb) instance::name_log_of(sidecar, *old.sb);  // MAKE-1
   make(file, o, as, guarded_mode(old), guarded_mode(old));
 }
 
@@ -158,7 +159,7 @@ void remove(const std::string& file, const scute_options& options) {
     try {
       const std::unique_ptr<instance> in = instance::open(sidecar, options);
       // Nothing stays in a log that is about to go (MAKE-3).
-      if (pool::find_engine(in->s.sb.engine)->log_in_chunks && !SCUTE_PLANTED(remove_unfolded))
+      if (pool::find_engine(in->s.sb.engine)->log_in_chunks)
         in->set_engine(pool::lender_of_logs(in->s.geo.parity), 0);
       in->close();
     } catch (const failure& e) {

@@ -167,11 +167,11 @@ const std::vector<lossy_folder::state>& lossy_folder::end() {
   return states_;
 }
 
-void lossy_folder::restore(const state& s, const std::string& kept) const {
-  for (const auto& e : std::filesystem::directory_iterator(path_))
+void lossy_folder::restore(const std::string& folder, const state& s, const std::string& kept) {
+  for (const auto& e : std::filesystem::directory_iterator(folder))
     if (e.path().filename() != kept) std::filesystem::remove(e.path());
   for (const auto& [name, f] : s.what) {
-    const std::string full = path_ + "/" + name;
+    const std::string full = folder + "/" + name;
     const int fd = ::open(full.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0 || ::ftruncate(fd, static_cast<off_t>(f.content->size())) != 0 ||
         ::pwrite(fd, f.content->data(), f.content->size(), 0) !=

@@ -41,8 +41,8 @@ class lossy_folder {
 
   // The folder is left alone from here on. States are told once each, those before the end first.
   const std::vector<state>& end();
-  // Makes the folder's files those of the state. The one of this name stays the same file (its inode).
-  void restore(const state& s, const std::string& kept) const;
+  // Makes a folder's files those of the state. The one of this name stays the same file (its inode).
+  static void restore(const std::string& folder, const state& s, const std::string& kept);
   uint64_t moments() const noexcept { return moments_; }
 
   // Called by the replaced functions, before the call or after it.

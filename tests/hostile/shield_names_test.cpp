@@ -69,7 +69,7 @@ class stage {
     act();
     const auto& states = folder.end();
     for (const auto& s : states) {
-      folder.restore(s, "user.dat");
+      lossy_folder::restore(f.dir.file(""), s, "user.dat");
       judge(s);
       scute_close(std::exchange(f.pool, nullptr));
       if (testing::Test::HasFailure()) {
@@ -127,6 +127,32 @@ TEST(shield_names, Adopted) {
                   SCUTE_OKAY(s.adopt());
                   SCUTE_OKAY(s.open());
                 }
+                s.f.expect_content();
+                s.expect_sound_and_closed();
+                s.remove_and_look();
+              });
+  }
+}
+
+// What a killed `add` has left is adopted, and that is killed as well: a log may have its name still before it.
+TEST(shield_names, AdoptedAfterAKilledAddition) {
+  stage s(SCUTE_ENGINE_SPEC);
+  std::vector<lossy_folder::state> unnamed;
+  s.explore(
+      [&] { SCUTE_OKAY(s.add()); },
+      [&](const lossy_folder::state& state) {
+        if (state.what.contains("user.dat.scute") && state.what.contains("user.dat.scute.log.new"))
+          unnamed.push_back(state);
+      });
+  ASSERT_FALSE(unnamed.empty());
+  for (const lossy_folder::state& begin : unnamed) {
+    SCOPED_TRACE(begin.story);
+    lossy_folder::restore(s.f.dir.file(""), begin, "user.dat");
+    s.explore([&] { SCUTE_OKAY(s.adopt()); },
+              [&](const lossy_folder::state&) {
+                s.f.expect_file();
+                ASSERT_TRUE(s.f.is_shielded());
+                SCUTE_OKAY(s.open());
                 s.f.expect_content();
                 s.expect_sound_and_closed();
                 s.remove_and_look();

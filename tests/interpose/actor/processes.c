@@ -136,6 +136,34 @@ static void hands_over(const char *file) {
   munmap(at, file_size);
 }
 
+// The child is there already while the file is open, and uses it when its parent has closed it.
+static void takes_over(const char *file) {
+  int go[2];
+  must("pipe", pipe(go));
+  char *at = three_kinds(file);
+  const pid_t child = fork();
+  if (child == 0) {
+    char word = 0;
+    must("read", read(go[0], &word, 1));
+    at = mapped(file);
+    say("the child reads", checksum(at, file_size));
+    fill(at + 33 * page, 100, 47);
+    say("the child syncs", msync(at, file_size, MS_SYNC));
+    munmap(at, file_size);
+    _exit(0);
+  }
+  fill(at + 34 * page, 100, 48);
+  munmap(at, file_size);
+  close_range(go[1] + 1, ~0u, 0);  // what three_kinds() has opened
+  must("write", write(go[1], "g", 1));
+  int status = 0;
+  must("waitpid", waitpid(child, &status, 0));
+  say("status", status);
+  at = mapped(file);
+  say("the parent reads", checksum(at, file_size));
+  munmap(at, file_size);
+}
+
 static void spawns(const char *file) {
   char *at = three_kinds(file);
   char *const argv[] = {"true", NULL};
@@ -158,5 +186,6 @@ const struct deed process_deeds[] = {{"exits", exits},
                                      {"executes", executes},
                                      {"forks", forks},
                                      {"hands_over", hands_over},
+                                     {"takes_over", takes_over},
                                      {"spawns", spawns},
                                      {NULL, NULL}};
