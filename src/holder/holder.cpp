@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "holder/holder.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/prctl.h>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "base/failure.hpp"
+#include "base/planted.hpp"
 #include "holder/launch.hpp"
 #include "holder/site_report.hpp"
 
@@ -150,7 +152,12 @@ bool holder::answer_one(image& i) {
   }
   packet reply;
   reply.kind = p.kind;
+  if (SCUTE_PLANTED(wire_early)) {
+    send_packet(i.connection, reply, nullptr, 0);
+    ::poll(nullptr, 0, 300);  // nobody is fast enough to make up for it
+  }
   reply.value = answer(i, p, descriptors, count);
+  if (SCUTE_PLANTED(wire_early)) return true;
   send_packet(i.connection, reply, nullptr, 0);  // that nobody listens is noticed at the next poll
   return true;
 }
@@ -158,9 +165,12 @@ bool holder::answer_one(image& i) {
 int holder::answer(image& i, const packet& p, int* descriptors, size_t count) {
   switch (p.kind) {
     case question::hello: return 0;
-    case question::claim: settle_ended(p.device, p.inode); return 0;
+    case question::claim:
+      if (!SCUTE_PLANTED(keeper_unasked)) settle_ended(p.device, p.inode);
+      return 0;
     case question::hold: {
       if (count != 2) break;
+      if (SCUTE_PLANTED(keeper_opens)) ::open(p.path, O_RDWR | O_CLOEXEC);
       ++outcome_.views;
       i.views[p.view] = {std::string(p.path, p.path_length), p.device, p.inode, descriptors[0],
                          descriptors[1]};
@@ -171,6 +181,7 @@ int holder::answer(image& i, const packet& p, int* descriptors, size_t count) {
       if (found == i.views.end()) return ENOENT;
       scute_shield_counts audit = p.audit;
       report(i, found->second, 0, audit);
+      if (SCUTE_PLANTED(keeper_twice)) return 0;
       ::close(found->second.head);
       ::close(found->second.bytes);
       i.views.erase(found);
@@ -199,6 +210,7 @@ void holder::end_image(image& i) {
   if (!i.views.empty()) {
     const image_end end = how_it_ended(i.pid, i.pidfd);
     for (auto& [number, view] : i.views) {
+      if (SCUTE_PLANTED(keeper_exits) && end.signal == 0) continue;
       scute_shield_counts audit{};
       try {
         const bool keep =

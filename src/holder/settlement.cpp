@@ -9,6 +9,7 @@
 
 #include "audit/store_audit.hpp"
 #include "base/failure.hpp"
+#include "base/planted.hpp"
 #include "holder/growth.hpp"
 #include "holder/pool_backing.hpp"
 #include "holder/unflushed_file.hpp"
@@ -56,7 +57,8 @@ void copy_counters(const view::audit_counters& c, scute_shield_counts& to) noexc
 
 void settle(const held_view& held, bool keep_unflushed, scute_shield_counts& audit) {
   const view_memory memory = attached(held);
-  pool_backing pool(held.path, pool_backing::if_busy::wait);
+  pool_backing pool(held.path, SCUTE_PLANTED(settle_hurry) ? pool_backing::if_busy::refuse
+                                                           : pool_backing::if_busy::wait);
   view::view_parts parts;
   parts.control = memory.control();
   parts.bytes = memory.bytes_at();
@@ -70,11 +72,14 @@ void settle(const held_view& held, bool keep_unflushed, scute_shield_counts& aud
   noted_lines noted(memory.more());
   view::file_view::settled told;
   using what = view::file_view::unflushed_lines;
-  if (!view.settle(keep_unflushed ? what::commit : what::drop, told,
-                   [&](uint64_t offset, std::span<const std::byte> bytes) {
-                     rest.add(offset, bytes);
-                     noted.never_flushed(offset, static_cast<uint32_t>(bytes.size()));
-                   }))
+  if (!view.settle(
+          (keep_unflushed && !SCUTE_PLANTED(settle_rest)) || SCUTE_PLANTED(settle_unflushed)
+              ? what::commit
+              : what::drop,
+          told, [&](uint64_t offset, std::span<const std::byte> bytes) {
+            if (!SCUTE_PLANTED(settle_unwritten)) rest.add(offset, bytes);
+            noted.never_flushed(offset, static_cast<uint32_t>(bytes.size()));
+          }))
     throw failure(SCUTE_E_IO, "cannot settle what the program has left in the view: " + pool.why());
   rest.finish();
   copy_counters(view.counters(), audit);

@@ -12,6 +12,7 @@
 
 #include "audit/tell_clock.hpp"
 #include "base/failure.hpp"
+#include "base/planted.hpp"
 #include "holder/growth.hpp"
 #include "holder/settlement.hpp"
 #include "holder/unflushed_file.hpp"
@@ -113,7 +114,8 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
       std::memcmp(memory.bytes_at(), pool_mark, sizeof pool_mark) == 0)
     f.unflushed_.mask(run_time_begin, run_time_end - run_time_begin);
   const uint32_t number = ++numbers_taken;
-  hand_over_view(number, path, id.device, id.inode, memory.head(), memory.bytes());  // GUARD-3
+  if (!SCUTE_PLANTED(guard_untold))
+    hand_over_view(number, path, id.device, id.inode, memory.head(), memory.bytes());  // GUARD-3
   f.path_ = path;
   f.id_ = id;
   f.bytes_id_ = identity_of(s);
@@ -128,13 +130,13 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
 }
 
 void guarded_file::leave() noexcept {
-  if (--references_ == 0 && is_open()) close();
+  if (--references_ == 0 && is_open() && !SCUTE_PLANTED(guard_stays)) close();
 }
 
 void guarded_file::close() noexcept {
   scute_shield_counts audit{};
   const bool done = guarded(path_, [&] {
-                      asked().keep_unflushed
+                      asked().keep_unflushed && !SCUTE_PLANTED(guard_unwritten)
                           ? write_back(0, memory_->length(), view::write_reason::end)
                           : drop_rest();
                       open_.store(false, std::memory_order_release);
@@ -217,7 +219,7 @@ void guarded_file::give_up() noexcept {
 void guarded_file::become_child() noexcept {
   audit::tell_clock::become_child();
   for (guarded_file* f = first(); f != nullptr; f = f->next()) {
-    if (!f->is_open()) continue;
+    if (!f->is_open() || SCUTE_PLANTED(guard_child)) continue;
     f->open_.store(false, std::memory_order_release);
     f->references_ = ~0u / 2;  // never used again
     static_cast<void>(f->view_.release());

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/planted.hpp"
 #include "interpose/complaint.hpp"
 #include "interpose/critical.hpp"
 #include "interpose/descriptors.hpp"
@@ -78,6 +79,7 @@ bool shield(int fd, int flags, const char* path, const file_identity& id) noexce
 
 bool shield_descriptor(int fd, int flags) noexcept {
   if ((flags & (O_PATH | O_DIRECTORY)) != 0) return true;
+  if (SCUTE_PLANTED(shield_around) && (flags & O_ACCMODE) == O_RDONLY) return true;
   const int keep = errno;
   struct stat s{};
   char path[4096 + 16];

@@ -29,6 +29,8 @@ class beside_pool final : public log_place {
 
   std::unique_ptr<medium> open(name n, access how) override {
     const std::string at = path(n);
+    // Whoever makes one at `named` goes by the other name.
+    if (n == name::coming && how == access::write) remove_leftover(at);
     struct stat st{};
     if (::lstat(at.c_str(), &st) != 0 && (errno == ENOENT || errno == ENOTDIR)) return nullptr;
     return std::make_unique<log_file>(file_handle::open(at, how), how);

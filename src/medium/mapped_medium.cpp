@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/failure.hpp"
+#include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "base/spin_lock.hpp"
 #include "base/thread_signals.hpp"
@@ -116,7 +117,7 @@ class mapped_medium : public medium {
       throw core::failure(SCUTE_E_UNSUPPORTED,
                           other.path() + " and " + file().path() +
                               " lie on different kinds of file systems; they have to be on one");
-    as_copy_ = how == sharing::as_copy;
+    as_copy_ = how == sharing::as_copy && !SCUTE_PLANTED(make_shared);
     files_.join(other, where);
     files_.set_size(size);
     map_other(0, size);

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/failure.hpp"
+#include "base/planted.hpp"
 #include "base/thread_signals.hpp"
 #include "medium/descriptor.hpp"
 
@@ -200,6 +201,7 @@ void new_file::give_name() {
     if (!replace_) return;
   }
   if (replace_) {
+    if (SCUTE_PLANTED(name_in_two)) ::unlink(path_.c_str());
     if (::rename(name.c_str(), path_.c_str()) != 0) throw_errno("replace " + path_, errno);
     return;
   }
@@ -215,6 +217,7 @@ void new_file::give_name() {
 
 // Of the file's name; some file systems have nothing to do for that, and say so.
 void new_file::sync_folder() const {
+  if (SCUTE_PLANTED(name_undurable)) return;
   if (folder_.get() < 0 ? ::syncfs(file_.get()) == 0 : ::fsync(folder_.get()) == 0) return;
   if (errno == EINVAL || errno == ENOTSUP) return;
   throw_errno("write the folder of " + path_, errno);

@@ -85,6 +85,10 @@ void instance::name_log() {
   }
 }
 
+void instance::name_log_of(const std::string& path, const format::superblock& sb) {
+  engine::companion::name_unopened(*medium::place_beside(path, 0, false), sb);
+}
+
 bool instance::wants_log_file() const noexcept {
   return s.beside != nullptr && s.beside->is_wanted(*s.medium);
 }

@@ -66,11 +66,12 @@ void instance::find_user_file(const scute_options& o) {
   }
   if (now.size != r.size && !grew)
     changed(file, "it has " + bytes(now.size) + ", and had " + bytes(r.size));
-  if (s.sb.clean == 0 && now.inode != r.inode)
+  if (s.sb.clean == 0 && now.inode != r.inode && !SCUTE_PLANTED(ident_inode))
     changed(file, "it is another file than the one that was in use when " + s.path +
                       " was not closed properly");
   const medium::file_identity then{r.inode, now.size, r.mtime_ns, r.ctime_ns};
-  if (s.sb.clean != 0 && now != then && !as_damage && !accepted_) throw unknown_user_file();
+  if (s.sb.clean != 0 && now != then && !as_damage && !accepted_ && !SCUTE_PLANTED(ident_unlooked))
+    throw unknown_user_file();
   s.user->join(*s.medium, s.foreign->segments(s.geo),
                std::min(now.size, s.foreign->capacity(s.geo)), medium::medium::sharing::shared);
   // Should this session not end properly.

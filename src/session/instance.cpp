@@ -219,7 +219,7 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   if (s.foreign) heap::make_foreign_spans(s, l, sb.foreign.size, o.progress, o.progress_arg);
   l.w.fence(fence_site::create);
   if (s.foreign) {
-    if (s.user->look() != before)
+    if (s.user->look() != before && !SCUTE_PLANTED(make_unwatched))
       throw failure(SCUTE_E_CONFLICT, s.user->path() +
                                           " was changed while its checksums were made; try again "
                                           "when nobody writes to it");

@@ -101,6 +101,8 @@ class instance {
   void set_engine(const pool::engine_facts& to, uint64_t log_cap);
   // A log that was made with the pool, or for another engine, gets its name.
   void name_log();
+  // The same for a pool that is about to be replaced, and that nobody opens any more: until then it is whole.
+  static void name_log_of(const std::string& path, const format::superblock& sb);
   // The pool is not made after all: a log that was made with it goes. errno stays.
   void forget_log() noexcept;
   // A log in chunks would be made in a file of its own here.

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/failure.hpp"
+#include "base/planted.hpp"
 #include "medium/descriptor.hpp"
 #include "medium/mapped_medium.hpp"
 #include "medium/new_file.hpp"
@@ -88,6 +89,17 @@ void sync_folder(const std::string& path) {
     throw_errno("write the folder of " + path, errno);
 }
 
+// Durable before FILE.scute goes, which alone knows them (MAKE-3): not every file system keeps the two in this order.
+void give_back_permissions(const std::string& file, unsigned mode) {
+  if (::chmod(file.c_str(), mode) != 0) throw_errno("give back the permissions of " + file, errno);
+  if (SCUTE_PLANTED(remove_unsynced)) return;
+  medium::descriptor d(medium::open_registered(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (d.get() < 0 && errno == EACCES)
+    d.reset(medium::open_registered(file.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
+  if (d.get() < 0) return ::sync();
+  if (::fsync(d.get()) != 0) throw_errno("write " + file, errno);
+}
+
 unsigned guarded_mode(const old_sidecar& old) {
   return old.sb && old.sb->foreign.guard != 0 ? old.sb->foreign.guard & 0777 : 0;
 }
@@ -136,6 +148,7 @@ void adopt(const std::string& file, const scute_options& options, const making& 
     as.guard = as.guard || old.sb->foreign.guard != 0;
   }
   o.flags |= SCUTE_OVERWRITE;
+  if (old.sb) instance::name_log_of(sidecar, *old.sb);  // MAKE-1
   make(file, o, as, guarded_mode(old), guarded_mode(old));
 }
 
@@ -157,13 +170,13 @@ void remove(const std::string& file, const scute_options& options) {
     const bool clean = old.sb && old.sb->clean != 0;
     if (!clean && changed) refuse_changed(file, sidecar);
     if (!clean) continue;  // somebody had it in between
-    if (const unsigned mode = guarded_mode(old); mode != 0)
-      if (::chmod(file.c_str(), mode) != 0)
-        throw_errno("give back the permissions of " + file, errno);
+    const unsigned mode = guarded_mode(old);
+    if (mode != 0 && !SCUTE_PLANTED(remove_mode_late)) give_back_permissions(file, mode);
     if (::unlink((sidecar + ".log").c_str()) != 0 && errno != ENOENT)
       throw_errno("remove " + sidecar + ".log", errno);
     if (::unlink(sidecar.c_str()) != 0) throw_errno("remove " + sidecar, errno);
     sync_folder(sidecar);
+    if (mode != 0 && SCUTE_PLANTED(remove_mode_late)) give_back_permissions(file, mode);
     return;
   }
 }

@@ -198,6 +198,9 @@ bool cut::add_change(uint32_t index) noexcept {
     count(counted::unchanged);
     return true;
   }
+  if (SCUTE_PLANTED(view_around))
+    if (const std::byte* raw = medium_.raw(line * line_size, n))
+      std::memcpy(const_cast<std::byte*>(raw), copies_[index].bytes.data(), n);
   changes_[change_count_++] = {line * line_size, copies_[index].bytes.data(), n};
   return true;
 }

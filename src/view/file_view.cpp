@@ -113,6 +113,10 @@ bool file_view::fence_now(flusher& by) noexcept {
     cut_->count(counted::fences_idle, 1, by.list_);
     return true;
   }
+  if (SCUTE_PLANTED(view_unlocked)) {
+    cut_->lock.assume_held();
+    return cut_->make({});
+  }
   const locked hold(cut_->lock);
   // Or somebody else's cut had them.
   return is_done() || cut_->make({});

@@ -51,7 +51,7 @@ bool file_view::settle(unflushed_lines what, settled& told, const dropped_line& 
   if (!renew(told.flushed)) return false;
   const bool halted = region_.head().halted.load() != 0;
   if (halted) told.flushed = 0;
-  while (region_.head().scan.load() != 0)
+  while (region_.head().scan.load() != 0 && !SCUTE_PLANTED(settle_flushed))
     if (!cut_->make({})) return false;
   if (what == unflushed_lines::commit && !halted) {
     return commit_different(0, size(), [&](uint64_t) { ++told.unflushed; });

@@ -19,6 +19,7 @@
 
 #include "hostile/bad_sectors.hpp"
 #include "hostile/lossy_disk.hpp"
+#include "hostile/lossy_folder.hpp"
 
 namespace scute::test {
 
@@ -126,6 +127,7 @@ using scute::test::call;
 using scute::test::fails;
 using scute::test::fault;
 using scute::test::lossy_disk;
+using scute::test::lossy_folder;
 
 // ---- memory -------------------------------------------------------------------------------------
 
@@ -276,20 +278,26 @@ EARLY int posix_fallocate(int fd, off_t at, off_t n) {
   return ::syscall(SYS_fallocate, fd, 0, at, n) == 0 ? 0 : errno;
 }
 EARLY int msync(void* at, size_t n, int flags) {
+  lossy_folder::before("msync");
   const bool failing = fails(call::msync);
   const int error = errno;
   lossy_disk::synced(at, n, !failing);
   errno = error;
   if (failing) return -1;
-  return static_cast<int>(::syscall(SYS_msync, at, n, flags));
+  const auto result = static_cast<int>(::syscall(SYS_msync, at, n, flags));
+  if (result == 0) lossy_folder::synced(at, n);
+  return result;
 }
 EARLY int fdatasync(int fd) {
+  lossy_folder::before("fdatasync");
   const bool failing = fails(call::fdatasync);
   const int error = errno;
   lossy_disk::synced(fd, !failing);
   errno = error;
   if (failing) return -1;
-  return static_cast<int>(::syscall(SYS_fdatasync, fd));
+  const auto result = static_cast<int>(::syscall(SYS_fdatasync, fd));
+  if (result == 0) lossy_folder::synced(fd);
+  return result;
 }
 EARLY int posix_fadvise(int fd, off_t at, off_t n, int advice) noexcept {
   if (advice == POSIX_FADV_DONTNEED) lossy_disk::dropped(fd);
@@ -301,12 +309,15 @@ EARLY int mincore(void* at, size_t n, unsigned char* to) noexcept {
   return result;
 }
 EARLY int fsync(int fd) {
+  lossy_folder::before("fsync");
   const bool failing = fails(call::fsync);
   const int error = errno;
   lossy_disk::synced(fd, !failing);
   errno = error;
   if (failing) return -1;
-  return static_cast<int>(::syscall(SYS_fsync, fd));
+  const auto result = static_cast<int>(::syscall(SYS_fsync, fd));
+  if (result == 0) lossy_folder::synced(fd);
+  return result;
 }
 EARLY ssize_t pread(int fd, void* to, size_t n, off_t at) {
   if (bad_sectors::reading(fd, static_cast<uint64_t>(at), n)) {
@@ -329,14 +340,30 @@ EARLY ssize_t getrandom(void* to, size_t n, unsigned flags) {
   CALL(ssize_t, getrandom, SYS_getrandom, to, n, flags);
 }
 EARLY int rename(const char* from, const char* to) noexcept {
+  lossy_folder::before("rename");
   CALL(int, rename, SYS_renameat, AT_FDCWD, from, AT_FDCWD, to);
 }
 EARLY int linkat(int from_folder, const char* from, int to_folder, const char* to,
                  int flags) noexcept {
+  lossy_folder::before("linkat");
   CALL(int, linkat, SYS_linkat, from_folder, from, to_folder, to, flags);
 }
 EARLY int unlink(const char* path) noexcept {
+  lossy_folder::before("unlink");
   CALL(int, unlink, SYS_unlinkat, AT_FDCWD, path, 0);
+}
+EARLY int renameat2(int from_folder, const char* from, int to_folder, const char* to,
+                    unsigned flags) noexcept {
+  lossy_folder::before("renameat2");
+  return static_cast<int>(::syscall(SYS_renameat2, from_folder, from, to_folder, to, flags));
+}
+EARLY int chmod(const char* path, mode_t mode) noexcept {
+  lossy_folder::before("chmod");
+  return static_cast<int>(::syscall(SYS_fchmodat, AT_FDCWD, path, mode));
+}
+EARLY int fchmod(int fd, mode_t mode) noexcept {
+  lossy_folder::before("fchmod");
+  return static_cast<int>(::syscall(SYS_fchmod, fd, mode));
 }
 EARLY int access(const char* path, int mode) noexcept {
   CALL(int, access, SYS_faccessat, AT_FDCWD, path, mode);

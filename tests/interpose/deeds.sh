@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Whatever a program does to a file, it does the same to a shielded one: what its calls return, how it ends, and what is in the
 # file afterwards (SHIELD-7, GUARD-1, GUARD-2, GUARD-3, GUARD-4, DESC-1, DESC-2, MAPS-3, MEM-1, LENGTH-1, GROW-1, GROW-2, CRIT-2, OWN-1, OWN-2, LIFE-2,
-# LIFE-3, KEEPER-1, KEEPER-2, KEEPER-3, WIRE-1, WIRE-2, SETTLE-1, SETTLE-3, END-1). After an end by its own fault (SIGSEGV, SIGABRT) what it had not flushed is in FILE.scute-unflushed instead (SETTLE-2).
+# LIFE-3, KEEPER-1, WIRE-2, SETTLE-1, SETTLE-3, END-1, END-2). After an end by its own fault (SIGSEGV, SIGABRT) what it had not flushed is in FILE.scute-unflushed instead (SETTLE-2).
+# SCUTE_TEST_DEEDS names some of them.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 actor=$programs/scute-actor
 count=0
 for folder in "$pools" "$PWD"; do
-  for deed in $("$actor" list); do
+  for deed in ${SCUTE_TEST_DEEDS:-$("$actor" list)}; do
     plain=$folder/plain guarded=$folder/guarded
     rm -f "$folder"/plain* "$folder"/guarded*
     bytes_of 262144 >"$plain"
@@ -37,5 +38,5 @@ for folder in "$pools" "$PWD"; do
     count=$((count + 1))
   done
 done
-[ "$count" -ge 60 ] || fail "only $count deeds"
+[ -n "${SCUTE_TEST_DEEDS:-}" ] || [ "$count" -ge 60 ] || fail "only $count deeds"
 echo "$count deeds"

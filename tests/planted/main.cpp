@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shows that the crash explorer can fail: every planted bug (base/planted.hpp) is switched on in
 // turn, and its scenario must be violated within the budget that scenarios get in every test run.
-// homes.txt says which scenario is to catch which bug.
+// homes.txt says which scenario is to catch which bug. (A home with a colon in it is none of the explorer's: drills.sh.)
 //
 //   test-planted                     run all of it; the table is printed
 //   test-planted BUG...              some of them, with their stories
@@ -68,12 +68,16 @@ size_t control(const std::map<std::string, uint64_t>& homes) {
   return sound;
 }
 
-// The table; returns how many were caught.
-size_t run(const bugs& list, bool with_stories) {
+// The table; returns how many were caught, and sets how many are for drills.sh.
+size_t run(const bugs& list, bool with_stories, size_t& drilled) {
   const auto homes = read_homes();
   std::vector<attempt> attempts;
   for (const auto& d : list) {
     const auto home = homes.find(d.name);
+    if (home != homes.end() && home->second.find(':') != std::string::npos) {
+      ++drilled;
+      continue;
+    }
     const explore::entry* e = home == homes.end() ? nullptr : find(home->second);
     if (e == nullptr)
       std::printf("%-22s has no scenario in tests/planted/homes.txt\n", d.name);
@@ -163,8 +167,12 @@ int main(int argc, char** argv) {
     return 0;
   }
   const auto begin = std::chrono::steady_clock::now();
-  const size_t caught = run(list, argc > 1);
-  std::printf("%zu of %zu planted bugs caught, in %.1f s\n", caught, list.size(),
-              std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-  return caught == list.size() ? 0 : 1;
+  size_t drilled = 0;
+  const size_t caught = run(list, argc > 1, drilled);
+  const size_t explored = list.size() - drilled;
+  std::printf(
+      "%zu of %zu planted bugs caught, in %.1f s; %zu others are for tests/planted/drills.sh\n",
+      caught, explored,
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), drilled);
+  return caught == explored ? 0 : 1;
 }

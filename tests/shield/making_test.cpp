@@ -83,6 +83,25 @@ TEST(making, RefusesWhatOthersUse) {
   f.add();
 }
 
+// MAKE-2: nobody who writes to it at that moment goes unnoticed.
+TEST(making, WatchesTheFile) {
+  shielded f;
+  f.make(100000);
+  scute_options o = shielded::options();
+  o.progress_arg = &f;
+  o.progress = [](void* arg, const char* what, uint64_t, uint64_t) {
+    if (std::string(what) != "protect") return;
+    ::usleep(20000);  // times of files have ticks
+    static_cast<shielded*>(arg)->flip(5000);
+  };
+  SCUTE_FAILS(SCUTE_E_CONFLICT, scute_shield_add(f.path.c_str(), &o, 0, 0));
+  EXPECT_FALSE(f.is_shielded());
+  EXPECT_EQ(f.dir.count(), 1u);
+  f.content[5000] ^= 0x40;
+  f.expect_file();
+  f.add();
+}
+
 TEST(making, TwoOpeners) {
   shielded f;
   f.make(100000);

@@ -236,6 +236,16 @@ void companion::name(pool::state& s) {
   if (look(s, log_place::name::named, true).found) s.beside->remove(log_place::name::named);
 }
 
+void companion::name_unopened(log_place& beside, const format::superblock& sb) {
+  if ((sb.incompat & format::incompat_log_file) == 0 || SCUTE_PLANTED(companion_unnamed)) return;
+  const auto is_its = [&](log_place::name n) {
+    const std::unique_ptr<medium::medium> file = beside.open(n, medium::access::read);
+    const std::optional<head> h = file == nullptr ? std::nullopt : newest_head(*file);
+    return h && std::memcmp(h->uuid, sb.uuid, sizeof h->uuid) == 0;
+  };
+  if (!is_its(log_place::name::named) && is_its(log_place::name::coming)) beside.give_name();
+}
+
 void companion::remove_stale(pool::state& s) noexcept {
   if (s.beside == nullptr || s.read_only || (s.sb.incompat & format::incompat_log_file) != 0)
     return;

@@ -47,6 +47,8 @@ class companion final : public log_home {
   // What was made gets its name, if the superblock, which is durable, needs it. If a pool has replaced another one and needs no
   // log, the other one's goes.
   static void name(pool::state& s);
+  // Of a pool that is not open, and that is to be replaced: its log may have no other name than `coming` yet, which the new pool's needs.
+  static void name_unopened(medium::log_place& beside, const format::superblock& sb);
   // The superblock, which is durable, needs no log in a file: one that the pool had goes (BESIDE-2).
   static void remove_stale(pool::state& s) noexcept;
 

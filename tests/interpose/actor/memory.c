@@ -156,6 +156,25 @@ static void mapped_and_closed(const char *file) {
   munmap(at, file_size);
 }
 
+// Whoever opens it to read sees what was stored and not yet flushed, by calls and in a mapping.
+static void seen_by_readers(const char *file) {
+  int fd = open_to_write(file);
+  char *at = map(fd, file_size, PROT_READ | PROT_WRITE, MAP_SHARED, 0);
+  close(fd);
+  fill(at + 3 * page, page, 21);
+  fd = (int)must("open", open(file, O_RDONLY));
+  char room[page];
+  say("pread", pread(fd, room, page, 3 * page));
+  say("read", checksum(room, page));
+  const char *seen = map(fd, file_size, PROT_READ, MAP_SHARED, 0);
+  say("seen in a mapping", checksum(seen + 3 * page, page));
+  close(fd);
+  fill(at + 4 * page, page, 22);
+  say("seen later", checksum(seen + 4 * page, page));
+  munmap((void *)seen, file_size);
+  munmap(at, file_size);
+}
+
 const struct deed memory_deeds[] = {{"store_and_sync", store_and_sync},
                                     {"private_mapping", private_mapping},
                                     {"two_mappings", two_mappings},
@@ -166,4 +185,5 @@ const struct deed memory_deeds[] = {{"store_and_sync", store_and_sync},
                                     {"read_only", read_only},
                                     {"synchronous", synchronous},
                                     {"mapped_and_closed", mapped_and_closed},
+                                    {"seen_by_readers", seen_by_readers},
                                     {NULL, NULL}};

@@ -2,13 +2,16 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "actor.h"
@@ -49,6 +52,37 @@ static void is_terminated(const char *file) {
   three_kinds(file);
   raise(SIGTERM);
 }
+// The kernel's, whatever else is in front of the library: what goes through tables would change those of both processes.
+static long raw(long number, long a, long b, long c) {
+  long result;
+  __asm__ volatile("syscall"
+                   : "=a"(result)
+                   : "a"(number), "D"(a), "S"(b), "d"(c)
+                   : "rcx", "r11", "memory");
+  return result;
+}
+
+static volatile int shared = 0;
+static int keep_memory(void *unused) {
+  (void)unused;
+  raw(SYS_close_range, 3, ~0u, 0);
+  shared = 1;
+  const struct timespec some = {0, 300000000};
+  raw(SYS_nanosleep, (long)&some, 0, 0);
+  raw(SYS_exit_group, 0, 0, 0);
+  return 0;
+}
+
+// It is gone, and so are its descriptors; its memory is not yet, since another process has it as well. So what was mapped is
+// still mapped, and locked as long.
+static void is_killed_and_remembered(const char *file) {
+  static _Alignas(64) char stack[65536];
+  three_kinds(file);
+  must("clone", clone(keep_memory, stack + sizeof stack, CLONE_VM, NULL));
+  while (shared == 0) sched_yield();
+  raise(SIGKILL);
+}
+
 static void faults(const char *file) {
   three_kinds(file);
   volatile int *volatile nowhere = (volatile int *)8;
@@ -102,6 +136,34 @@ static void hands_over(const char *file) {
   munmap(at, file_size);
 }
 
+// The child is there already while the file is open, and uses it when its parent has closed it.
+static void takes_over(const char *file) {
+  int go[2];
+  must("pipe", pipe(go));
+  char *at = three_kinds(file);
+  const pid_t child = fork();
+  if (child == 0) {
+    char word = 0;
+    must("read", read(go[0], &word, 1));
+    at = mapped(file);
+    say("the child reads", checksum(at, file_size));
+    fill(at + 33 * page, 100, 47);
+    say("the child syncs", msync(at, file_size, MS_SYNC));
+    munmap(at, file_size);
+    _exit(0);
+  }
+  fill(at + 34 * page, 100, 48);
+  munmap(at, file_size);
+  close_range(go[1] + 1, ~0u, 0);  // what three_kinds() has opened
+  must("write", write(go[1], "g", 1));
+  int status = 0;
+  must("waitpid", waitpid(child, &status, 0));
+  say("status", status);
+  at = mapped(file);
+  say("the parent reads", checksum(at, file_size));
+  munmap(at, file_size);
+}
+
 static void spawns(const char *file) {
   char *at = three_kinds(file);
   char *const argv[] = {"true", NULL};
@@ -118,10 +180,12 @@ const struct deed process_deeds[] = {{"exits", exits},
                                      {"exits_at_once", exits_at_once},
                                      {"is_killed", is_killed},
                                      {"is_terminated", is_terminated},
+                                     {"is_killed_and_remembered", is_killed_and_remembered},
                                      {"faults", faults},
                                      {"aborts", aborts},
                                      {"executes", executes},
                                      {"forks", forks},
                                      {"hands_over", hands_over},
+                                     {"takes_over", takes_over},
                                      {"spawns", spawns},
                                      {NULL, NULL}};

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Two processes, and one file. The first one to open it is killed while whoever holds its view is stopped, and so cannot have
+# noticed. The other one asks for the file then, and finds in it what was stored (KEEPER-1, KEEPER-2, WIRE-1). Meanwhile the holder has the view,
+# and nothing of the file (KEEPER-3).
+source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
+
+file=$pools/file
+shielded "$file" 65536
+mkfifo go never
+# The holder knows the second process before the first one, so its question comes first where both have something to tell.
+cat >second.sh <<'END'
+exec 5<>"$1"
+exec 5>&-
+(
+  exec 5<>"$1"
+  printf stored >&5
+  echo "$BASHPID" >first.new && mv first.new first
+  read -r line <never
+) &
+echo "$$" >second
+read -r line <go
+exec 5<>"$1"
+IFS= read -r -N 6 text <&5
+echo "found: $text"
+END
+
+"$scute" shield run -- bash second.sh "$file" >out 2>err &
+run=$!
+for _ in $(seq 400); do [ -s first ] && break; sleep 0.05; done
+first=$(cat first) second=$(cat second)
+
+[ "$(find "/proc/$run/fd" -lname '*scute-view*' | wc -l)" -ge 2 ] || fail "the holder has no view"
+if find "/proc/$run/fd" -lname "$file*" -printf '%l\n' | grep .; then fail "the holder has the file open"; fi
+if grep -F "$file" "/proc/$run/maps"; then fail "the holder has the file mapped"; fi
+
+# state_of PID: as the kernel names it; X if it is gone.
+state_of() { { sed 's/.*) //; s/ .*//' "/proc/$1/stat" || echo X; } 2>/dev/null; }
+kill -STOP "$run"
+for _ in $(seq 400); do [ "$(state_of "$run")" = T ] && break; sleep 0.05; done
+kill -9 "$first"
+for _ in $(seq 400); do [[ "$(state_of "$first")" == [ZX] ]] && break; sleep 0.05; done
+echo go >go
+# Until it waits for an answer (recvmsg).
+for _ in $(seq 400); do [[ "$(cat "/proc/$second/syscall" 2>/dev/null)" == 4[57]\ * ]] && break; sleep 0.05; done
+kill -CONT "$run"
+status=0
+wait "$run" || status=$?
+equal "$status" 0
+in_out '^found: stored$'
+[ "$(head -c 6 "$file")" = stored ] || fail "what was stored is not in the file"
+sound "$file"

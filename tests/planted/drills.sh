@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Planted bugs that no scenario of the explorer can see, since they are about files, processes and other programs: each is switched
+# on (switch.cpp), and its drill has to fail. Without it the same drill has to pass. What is a drill is in homes.txt, before and behind a colon:
+#   test:FILTER   of the tests that are linked with the planted core (test-drilled)
+#   deed:NAME     of tests/interpose/deeds.sh
+#   script:NAME   of tests/interpose
+# drills.sh BUG... tries some of them.
+set -uo pipefail
+export LC_ALL=C
+
+source=$SCUTE_SOURCE_DIR
+homes=$source/tests/planted/homes.txt
+export SCUTE_TEST_SCUTE_EXE=$SCUTE_PLANTED_SCUTE
+here=$PWD
+limit=60  # seconds; a drill that hangs fails
+
+# drill HOME: in a folder of its own. Its output is in $here/told.
+drill() {
+  local kind=${1%%:*} name=${1#*:} status=0
+  local folder=$here/drill
+  rm -rf "$folder" && mkdir "$folder" && cd "$folder" || exit 2
+  case $kind in
+    test) timeout -k 5 $limit "$SCUTE_DRILLED" "--gtest_filter=$name" ;;
+    deed) SCUTE_TEST_DEEDS=$name timeout -k 5 $limit bash "$source/tests/interpose/deeds.sh" ;;
+    script) timeout -k 5 $limit bash "$source/tests/interpose/$name.sh" ;;
+    *) echo "no kind of drill: $1" && false ;;
+  esac >"$here/told" 2>&1 || status=$?
+  cd "$here" || exit 2
+  return $status
+}
+why() { grep -aE 'FAILED at|Failure|Expected|rror|died|scute: ' told | head -n 1 | cut -c 1-100; }
+
+awk '!/^#/ && $2 ~ /:/ { print $1, $2 }' "$homes" >all
+if [ $# -gt 0 ]; then printf '%s\n' "$@" | grep -wFf - all >wanted; else cp all wanted; fi
+[ -s wanted ] || { echo "no drill in $homes"; exit 1; }
+failures=0
+
+for home in $(cut -d' ' -f2 wanted | sort -u); do
+  if ! SCUTE_PLANT='' drill "$home" || grep -q 'Running 0 tests' told; then
+    echo "$home fails without any bug:"
+    tail -n 20 told
+    failures=$((failures + 1))
+  fi
+done
+
+caught=0
+while read -r bug home <&3; do
+  if ! grep -q "^SCUTE_BUG($bug, " "$source/src/base/planted_bugs.inc"; then
+    echo "$bug is in no list"
+    failures=$((failures + 1))
+    continue
+  fi
+  status=0
+  SCUTE_PLANT=$bug drill "$home" || status=$?
+  case $status in
+    0) result=MISSED failures=$((failures + 1)) ;;
+    97) result='not switched on' failures=$((failures + 1)) ;;
+    124 | 137) result=hangs caught=$((caught + 1)) ;;
+    *) result=$(why) caught=$((caught + 1)) ;;
+  esac
+  printf '%-18s %-58s %s\n' "$bug" "$home" "$result"
+done 3<wanted
+echo "$caught of $(wc -l <wanted) planted bugs caught by drills"
+[ "$failures" -eq 0 ]
