@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The measuring behind `./dev bench --shield`: what the shield costs programs of libpmemobj, in time and space.
 
-Each set of configurations takes turns: in a round every configuration has a fresh pool, is run with nothing to do, and
-then with the operations; the order rotates from round to round. Rows go to --json, one per work and configuration, with
+Each set of configurations takes turns: in a round every configuration has a fresh pool and does the same operations; the
+order rotates from round to round. Rows go to --json, one per work and configuration, with
 the times of all rounds. An interrupted run leaves the rows of the rounds that it has made.
 """
 from __future__ import annotations
@@ -19,11 +19,12 @@ from typing import IO, Any
 
 import space
 from measure import Failed
-from plan import CONFIGS, PLANS, ROUNDS_LEAST, Config, Turns, Work
+from plan import CONFIGS, PLANS, Config, Turns, Work
 from programs import Programs
 from progress import Progress
 
 INTERRUPTED = 130
+TIMES = ("cpu_ms", "wall_ms", "open_cpu_ms", "open_wall_ms", "close_cpu_ms")  # as measure.Spent has them
 
 
 class Cell:
@@ -32,17 +33,15 @@ class Cell:
     def __init__(self) -> None:
         self.facts: dict[str, Any] = {}
         self.content = ""
-        self.times: dict[str, list[float]] = {"cpu_ms": [], "wall_ms": [], "empty_cpu_ms": [], "empty_wall_ms": []}
+        self.times: dict[str, list[float]] = {name: [] for name in TIMES}
 
     def measure(self, programs: Programs, work: Work, config: Config, n: int) -> None:
         self.facts = programs.prepare(work, config)
-        empty = programs.nothing(work, config)
-        full = programs.operate(work, config, n)
+        spent = programs.run(work, config, n)
         if not self.content:
             self.content = programs.content(work, config)
-        for name, value in (("cpu_ms", full.cpu), ("wall_ms", full.wall), ("empty_cpu_ms", empty.cpu),
-                            ("empty_wall_ms", empty.wall)):
-            self.times[name].append(round(value, 3))
+        for name, values in self.times.items():
+            values.append(round(getattr(spent, name.removesuffix("_ms")), 3))
 
 
 def rows_of(turns: Turns, cells: dict[tuple[Work, str], Cell]) -> list[dict[str, Any]]:
@@ -59,11 +58,11 @@ def rows_of(turns: Turns, cells: dict[tuple[Work, str], Cell]) -> list[dict[str,
     return rows
 
 
-def take_turns(programs: Programs, turns: Turns, until: float, progress: Progress, out: IO[str]) -> None:
+def take_turns(programs: Programs, turns: Turns, least: int, until: float, progress: Progress, out: IO[str]) -> None:
     cells = {(w, c): Cell() for w in turns.works for c in turns.configs}
     try:
         for round_number in range(turns.rounds):
-            if round_number >= ROUNDS_LEAST and progress.seconds > until:
+            if round_number >= least and progress.seconds > until:
                 break
             for work in turns.works:
                 turn = round_number % len(turns.configs)
@@ -111,13 +110,13 @@ def run(a: argparse.Namespace, progress: Progress) -> None:
             a.machine.write_text(json.dumps({"medium": medium, "clock": "processor time, and wall time beside it",
                                              "scale": a.scale}))
         progress("building the programs")
-        programs = Programs(a.build / "tools" / "scute" / "scute", work, pools)
+        programs = Programs(a.build / "tools" / "scute" / "scute", work, pools, plan.values_mib)
         until = 0.0
         for turns in plan.turns:
             if turns.counted:
                 count(programs, turns, progress, out)
             until += turns.share * seconds
-            take_turns(programs, turns, until, progress, out)
+            take_turns(programs, turns, plan.rounds_least, until, progress, out)
         programs.clear()
         for row in space.measure(programs.scute, work, plan.space, progress):
             write(out, [row])
@@ -130,12 +129,13 @@ def main() -> int:
     parser.add_argument("--json", type=Path, required=True, help="where the rows go")
     parser.add_argument("--machine", type=Path, help="where the medium and the way of measuring are described")
     parser.add_argument("--dir", type=Path, default=Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else Path("."),
-                        help="where the pools lie (default: shared memory)")
+                        help="where the pools lie (default: shared memory); what is measured of space lies where temporary files do")
     parser.add_argument("--quick", action="store_const", dest="scale", const="quick", default="full",
                         help="fewer maps, operations and rounds")
     parser.add_argument("--tiny", action="store_const", dest="scale", const="tiny", help="for tests: whether all parts work")
     parser.add_argument("--minutes", type=float,
-                        help=f"no round begins later, from the {ROUNDS_LEAST + 1}th on (default: 12; quick: 2)")
+                        help="about so long: a set of configurations makes no further round behind its share of it, but "
+                        "three rounds in any case, and one with --quick (default: 12; 2 with --quick)")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
     a = parser.parse_args()
     # As Ctrl-C: children end, folders go, and what was measured stays.

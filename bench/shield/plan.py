@@ -71,15 +71,17 @@ class Space:
 
 @dataclass(frozen=True)
 class Plan:
+    """rounds_least: are made whatever the time. values_mib: size of the pools of values."""
     turns: tuple[Turns, ...]
     space: Space
     minutes: float
+    rounds_least: int
+    values_mib: int = 160
 
 
 OVERHEAD = (PLAIN, "interposed", "windows", "per-fence")
 SCHEMES = (PLAIN, "interposed", "redo-none", "redo-ml", "redo-mlp", "redo-mlpc", "logfree-mlpc", "spec-none", "spec-mlpc")
 RATIO = (PLAIN, "N = 1", "N = 20", "N = 50", "N = 100", "N = 1000", "P = 2", "P = 4")
-ROUNDS_LEAST = 3  # whatever the time
 
 MIB = 1 << 20
 SHAPES = ((100, 1), (50, 1), (20, 1), (100, 2), (100, 4))
@@ -88,21 +90,21 @@ PAVISE = values("ctree", "btree", "rbtree", "rtree", "hashmap_tx", "hashmap_atom
 PLANS = {
     "full": Plan((
         Turns("overhead", OVERHEAD, mapcli("btree", "rtree", "rbtree", "hashmap_tx", "hashmap_atomic", "skiplist"),
-              100_000, 7, 0.35, True),
-        Turns("values", OVERHEAD, PAVISE, 60_000, 5, 0.25, True),
-        Turns("schemes", SCHEMES, mapcli("btree", "rtree", "hashmap_tx"), 60_000, 5, 0.2),
-        Turns("ratio", RATIO, mapcli("btree", "rtree", "hashmap_tx"), 60_000, 5, 0.15),
-    ), Space(tuple(n * MIB for n in (64, 128, 256, 512, 1024, 2048, 4096)), SHAPES), 12),
+              40_000, 9, 0.32, True),
+        Turns("values", OVERHEAD, PAVISE, 40_000, 9, 0.28, True),
+        Turns("schemes", SCHEMES, mapcli("btree", "hashmap_tx"), 40_000, 9, 0.15),
+        Turns("ratio", RATIO, mapcli("btree", "hashmap_tx"), 40_000, 9, 0.13),
+    ), Space(tuple(n * MIB for n in (64, 128, 256, 512, 1024, 2048, 4096)), SHAPES), 12, 3),
     "quick": Plan((
-        Turns("overhead", OVERHEAD, mapcli("btree", "hashmap_tx"), 20_000, 3, 0.3, True),
-        Turns("values", OVERHEAD, values("ctree"), 20_000, 3, 0.2, True),
-        Turns("schemes", SCHEMES, mapcli("btree"), 20_000, 3, 0.2),
-        Turns("ratio", RATIO, mapcli("btree"), 20_000, 3, 0.2),
-    ), Space(tuple(n * MIB for n in (64, 256, 512)), SHAPES), 2),
+        Turns("overhead", OVERHEAD, mapcli("btree", "hashmap_tx"), 10_000, 3, 0.3, True),
+        Turns("values", OVERHEAD, values("ctree"), 10_000, 3, 0.15, True),
+        Turns("schemes", SCHEMES, mapcli("btree"), 10_000, 3, 0.15),
+        Turns("ratio", (PLAIN, "N = 20", "N = 100", "P = 2", "P = 4"), mapcli("btree"), 10_000, 3, 0.1),
+    ), Space(tuple(n * MIB for n in (64, 256, 512)), SHAPES), 2, 1),
     "tiny": Plan((
-        Turns("overhead", OVERHEAD, mapcli("btree"), 2_000, 1, 1, True),
-        Turns("values", OVERHEAD, values("ctree"), 2_000, 1, 1, True),
-        Turns("schemes", SCHEMES, mapcli("hashmap_tx"), 2_000, 1, 1),
-        Turns("ratio", (PLAIN, "N = 20", "N = 100", "P = 2"), mapcli("btree"), 2_000, 1, 1),
-    ), Space((16 * MIB, 64 * MIB), ((100, 1), (20, 1), (100, 2))), 1),
+        Turns("overhead", OVERHEAD, mapcli("btree"), 1_000, 1, 1, True),
+        Turns("values", OVERHEAD, values("ctree"), 1_000, 1, 1, True),
+        Turns("schemes", SCHEMES, values("hashmap_tx"), 1_000, 1, 1),
+        Turns("ratio", (PLAIN, "N = 20", "N = 100", "P = 2"), values("rtree"), 1_000, 1, 1),
+    ), Space((16 * MIB, 64 * MIB), ((100, 1), (20, 1), (100, 2))), 1, 1, 16),
 }

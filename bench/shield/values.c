@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * values.c: MAP FILE: the maps of Debian's libpmemobj-dev with values of 256 bytes, which Pavise's paper measured and which the
+ * values.c: MAP FILE [MIB]: the maps of Debian's libpmemobj-dev with values of 256 bytes, which Pavise's paper measured and which the
  * maps' own program (mapcli) does not store. Reads lines from standard input: "i KEY" inserts a new value, "r KEY" removes one
- * and frees it, "p" prints a sum of each value, "q" ends. Knows nothing of Scute.
+ * and frees it, "c KEY" asks for one, "p" prints a sum of each value, "q" ends. A new file gets so
+ * many MiB, or 160 as those of mapcli. Knows nothing of Scute.
  *
  * An insert is one transaction of libpmemobj, which allocates the value as well; with hashmap_atomic, which has no
  * transactions, it is two atomic calls.
@@ -23,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { value_bytes = 256, value_type = 77, pool_bytes = 160 << 20 };
+enum { value_bytes = 256, value_type = 77, pool_mib = 160 };
 
 struct root {
   TOID(struct map) map;
@@ -115,17 +116,18 @@ int main(int argc, char** argv) {
       {"skiplist", MAP_SKIPLIST},
   };
   const struct map_ops* ops = NULL;
-  for (size_t i = 0; argc == 3 && i < sizeof kinds / sizeof *kinds; ++i)
+  for (size_t i = 0; argc >= 3 && i < sizeof kinds / sizeof *kinds; ++i)
     if (strcmp(argv[1], kinds[i].name) == 0) ops = kinds[i].ops;
   if (ops == NULL) {
-    fprintf(stderr, "usage: values MAP FILE\n");
+    fprintf(stderr, "usage: values MAP FILE [MIB]\n");
     return 2;
   }
+  const size_t mib = argc > 3 ? strtoul(argv[3], NULL, 10) : pool_mib;
   const int atomic = ops == MAP_HASHMAP_ATOMIC;
   srand(7); /* some maps ask for random numbers */
 
   PMEMobjpool* pool = file_exists(argv[2]) != 0
-                          ? pmemobj_create(argv[2], "values", pool_bytes, CREATE_MODE_RW)
+                          ? pmemobj_create(argv[2], "values", mib << 20, CREATE_MODE_RW)
                           : pmemobj_open(argv[2], "values");
   if (pool == NULL) die(argv[2]);
   maps = map_ctx_init(ops, pool);
@@ -143,6 +145,10 @@ int main(int argc, char** argv) {
     const uint64_t key = strtoull(line + 1, NULL, 10);
     if (line[0] == 'i') insert(key, atomic);
     if (line[0] == 'r') take(key, atomic);
+    if (line[0] == 'c') {
+      printf("%d\n", map_lookup(maps, map, key));
+      fflush(stdout);
+    }
     if (line[0] == 'p') map_foreach(maps, map, print, NULL);
   }
   map_ctx_free(maps);

@@ -9,7 +9,6 @@ import sys
 FACTORS = {"plain": 1.0, "interposed": 1.1, "windows": 1.4, "per-fence": 2.4, "redo-none": 1.3, "redo-ml": 1.5, "redo-mlp": 1.75,
            "redo-mlpc": 2.0, "logfree-mlpc": 1.4, "N = 1": 1.6, "N = 20": 1.4, "N = 50": 1.4, "N = 100": 1.4, "P = 2": 1.5, "P = 4": 1.7}
 SLOW = (1.0, 3.0, 1.5, 1.0, 2.0)
-OPENING = 40.0
 SETS = {"overhead": (("plain", "interposed", "windows", "per-fence"), "mapcli", ("btree", "hashmap_tx")),
         "values": (("plain", "interposed", "windows", "per-fence"), "values", ("ctree", "rtree")),
         "schemes": (("plain", "interposed", "redo-none", "redo-ml", "redo-mlp", "redo-mlpc", "logfree-mlpc"), "mapcli", ("btree",)),
@@ -24,8 +23,8 @@ def main() -> None:
                 factor = FACTORS[config] * (1.5 if m == "rtree" and config == "windows" else 1.0)
                 net = [100.0 * factor * s for s in SLOW]
                 rows.append({"set": name, "program": program, "map": m, "config": config, "operations": 1000, "rounds": len(SLOW),
-                             "content": "same", "cpu_ms": [t + OPENING for t in net], "wall_ms": [t * 2 + OPENING for t in net],
-                             "empty_cpu_ms": [OPENING] * len(SLOW), "empty_wall_ms": [OPENING] * len(SLOW)})
+                             "content": "same", "cpu_ms": net, "wall_ms": [t * 2 for t in net],
+                             "open_cpu_ms": [40.0, 30, 20, 50, 60], "open_wall_ms": [400.0] * len(SLOW), "close_cpu_ms": [4.0] * len(SLOW)})
     for config, commits in (("windows", 1000), ("per-fence", 4000)):
         rows.append({"set": "counters", "program": "mapcli", "map": "btree", "config": config, "operations": 1000, "flushes": 30000,
                      "repeated_flushes": 2000, "unchanged_flushes": 1000, "fences": 5000, "empty_fences": 500, "commits": commits,

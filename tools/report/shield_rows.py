@@ -2,8 +2,7 @@
 """The lines that bench/shield writes, and the ratios in them.
 
 A ratio is made of times of the same round, so that a slow moment of the machine is in both; told is the median over
-the rounds, and half the interquartile range. What opening and closing take is taken off before: the median over the
-rounds, since it is the same work each time."""
+the rounds, and half the interquartile range."""
 from __future__ import annotations
 
 import json
@@ -18,8 +17,7 @@ from rows import BadFile
 
 PLAIN = "plain"
 CLOCKS = {"cpu": "processor time", "wall": "wall time"}
-LEAST_MS = 0.05  # what cannot be told from nothing
-NUMBERS = ("cpu_ms", "wall_ms", "empty_cpu_ms", "empty_wall_ms")
+NUMBERS = ("cpu_ms", "wall_ms", "open_cpu_ms", "open_wall_ms", "close_cpu_ms")
 
 
 @dataclass(frozen=True)
@@ -33,6 +31,9 @@ class Cell:
     facts: dict[str, Any]
     cpu: tuple[float, ...]
     wall: tuple[float, ...]
+    open_cpu: tuple[float, ...]
+    open_wall: tuple[float, ...]
+    close_cpu: tuple[float, ...]
 
     @property
     def work(self) -> tuple[str, str]:
@@ -107,14 +108,15 @@ class Results:
         if j["set"] == "counters":
             self.counters.append(Counters(*named, {k: v for k, v in j.items() if isinstance(v, int) and k != "operations"}))
             return
-        lists = [[float(v) for v in j[name]] for name in NUMBERS]
+        lists = [tuple(float(v) for v in j[name]) for name in NUMBERS]
         if not lists[0] or len({len(values) for values in lists}) > 1 or named[3] < 1:
             raise ValueError("no rounds, or not the same of all times")
         if not all(math.isfinite(v) and v >= 0 for values in lists for v in values):
             raise ValueError("impossible numbers")
-        cpu, wall, empty_cpu, empty_wall = lists
+        if min(lists[0]) <= 0 or min(lists[1]) <= 0:
+            raise ValueError("operations that took no time")
         facts = {k: j[k] for k in ("engine", "rows", "parity") if k in j}
-        self.cells.append(Cell(str(j["set"]), *named, facts, _net(cpu, empty_cpu), _net(wall, empty_wall)))
+        self.cells.append(Cell(str(j["set"]), *named, facts, *lists))
 
     def sets(self) -> list[str]:
         return list(dict.fromkeys(c.set for c in self.cells))
@@ -145,7 +147,3 @@ class Results:
         found = (self.ratio(name, w, config, clock, against) for w in self.works(name))
         return [r.value for r in found if r is not None]
 
-
-def _net(full: list[float], empty: list[float]) -> tuple[float, ...]:
-    opening = statistics.median(empty)
-    return tuple(max(v - opening, LEAST_MS) for v in full)
