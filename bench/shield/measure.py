@@ -135,8 +135,14 @@ def spend(command: Sequence[str], held: bool, question: str, operations: str, er
 
 
 def output(command: Sequence[str], text: str = "", allowed: Sequence[int] = (0,)) -> str:
-    """What a command prints that nobody measures."""
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False, env=environment())
-    if done.returncode not in allowed:
-        raise Failed(f"{' '.join(command)}: exit status {done.returncode}: {done.stderr.strip()[-1000:]}")
-    return done.stdout
+    """What a command prints that nobody measures. Whoever interrupts ends it, and what it has started."""
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          env=environment(), start_new_session=True) as running:
+        try:
+            printed, said = running.communicate(text)
+        except BaseException:
+            os.killpg(running.pid, signal.SIGKILL)
+            raise
+    if running.returncode not in allowed:
+        raise Failed(f"{' '.join(command)}: exit status {running.returncode}: {said.strip()[-1000:]}")
+    return printed
