@@ -57,8 +57,16 @@ expect 0 "$python" "$tool" --reports "$reports" check
 sed -i '$d' "$reports/README.md"
 expect 1 "$python" "$tool" --reports "$reports" check
 
-# A run that was cut short has what it has; the same results give the same files.
-mkdir short
+# The median and half the interquartile range; of two rounds their middle, of one no spread.
+PYTHONPATH=$tool "$python" - <<'PY' || fail "median and spread"
+from shield_rows import spread
+assert (spread([9, 1, 2, 3, 2.5]).value, spread([9, 1, 2, 3, 2.5]).half) == (2.5, 0.5)
+assert (spread([4.0]).value, spread([4.0]).half) == (4.0, 0.0)
+assert spread([1.0, 2.0]).value == 1.5
+PY
+
+# A run that was cut short has what it has, and no plots of a longer one before it; the same results give the same files.
+cp -r "$here" short
 grep '"set": "overhead"' raw/results.jsonl >short/results.jsonl
 expect 0 "$python" "$tool" --reports "$reports" shield short
 has short/report.md 'not measured'
