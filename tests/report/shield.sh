@@ -73,7 +73,7 @@ has short/report.md 'not measured'
 lacks short/report.md '(Figure 17)'
 [ "$(cd short && echo *.png)" = "fragments.png overhead.png" ] || fail "plots of what was not measured: $(cd short && echo *.png)"
 mkdir again
-cp short/results.jsonl again
+cp short/{results.jsonl,machine.json} again
 expect 0 "$python" "$tool" --reports "$reports" shield again
 for file in again/*; do cmp "$file" "short/${file#again/}" || fail "$file is another one the second time"; done
 
