@@ -24,6 +24,8 @@ from programs import Programs
 from progress import Progress
 
 INTERRUPTED = 130
+LATEST = 0.9  # of the time: then sets make one round at most, and what takes space is left
+COUNTED_MAX = 10_000  # operations under the audit: counts of one are about the same
 TIMES = ("cpu_ms", "wall_ms", "open_cpu_ms", "open_wall_ms", "close_cpu_ms")  # as measure.Spent has them
 
 
@@ -33,10 +35,12 @@ class Cell:
     def __init__(self) -> None:
         self.facts: dict[str, Any] = {}
         self.content = ""
+        self.pool_bytes = 0
         self.times: dict[str, list[float]] = {name: [] for name in TIMES}
 
     def measure(self, programs: Programs, work: Work, config: Config, n: int) -> None:
         self.facts = programs.prepare(work, config)
+        self.pool_bytes = programs.pool.stat().st_size
         spent = programs.run(work, config, n)
         if not self.content:
             self.content = programs.content(work, config)
@@ -52,18 +56,23 @@ def rows_of(turns: Turns, cells: dict[tuple[Work, str], Cell]) -> list[dict[str,
         for name in turns.configs if rounds else ():
             cell = cells[work, name]
             facts = {k: cell.facts[k] for k in ("engine", "rows", "parity") if k in cell.facts}
+            facts["pool_bytes"] = cell.pool_bytes
             rows.append({"set": turns.name, "program": work.program, "map": work.map, "config": name,
                          "operations": turns.operations, "rounds": rounds, **facts, "content": cell.content,
                          **{k: v[:rounds] for k, v in cell.times.items()}})
     return rows
 
 
-def take_turns(programs: Programs, turns: Turns, least: int, until: float, progress: Progress, out: IO[str]) -> None:
+def enough(rounds: int, turns: Turns, least: int, until: float, end: float, now: float) -> bool:
+    """One round is made in any case."""
+    return rounds >= turns.rounds or (rounds >= least and now > until) or (rounds >= 1 and now > end)
+
+
+def take_turns(programs: Programs, turns: Turns, least: int, until: float, end: float, progress: Progress, out: IO[str]) -> None:
     cells = {(w, c): Cell() for w in turns.works for c in turns.configs}
     try:
-        for round_number in range(turns.rounds):
-            if round_number >= least and progress.seconds > until:
-                break
+        round_number = -1
+        while not enough(round_number := round_number + 1, turns, least, until, end, progress.seconds):
             for work in turns.works:
                 turn = round_number % len(turns.configs)
                 for name in turns.configs[turn:] + turns.configs[:turn]:
@@ -80,9 +89,10 @@ def count(programs: Programs, turns: Turns, progress: Progress, out: IO[str]) ->
     for work in turns.works:
         for name in ("windows", "per-fence"):
             progress(f"counters: {work.program} {work.map}, {name}")
-            counted = programs.counters(work, CONFIGS[name], turns.operations)
-            write(out, [{"set": "counters", "program": work.program, "map": work.map, "config": name,
-                         "operations": turns.operations, **counted}])
+            n = min(turns.operations, COUNTED_MAX)
+            counted = programs.counters(work, CONFIGS[name], n)
+            write(out, [{"set": "counters", "program": work.program, "map": work.map, "config": name, "operations": n,
+                         **counted}])
 
 
 def write(out: IO[str], rows: list[dict[str, Any]]) -> None:
@@ -116,7 +126,7 @@ def run(a: argparse.Namespace, progress: Progress) -> None:
             if turns.counted:
                 count(programs, turns, progress, out)
             until += turns.share * seconds
-            take_turns(programs, turns, plan.rounds_least, until, progress, out)
+            take_turns(programs, turns, plan.rounds_least, until, LATEST * seconds, progress, out)
         programs.clear()
         for row in space.measure(programs.scute, work, plan.space, progress):
             write(out, [row])
@@ -140,7 +150,7 @@ def main() -> int:
     parser.add_argument("--tiny", action="store_const", dest="scale", const="tiny", help="for tests: whether all parts work")
     parser.add_argument("--minutes", type=float,
                         help="about so long: a set of configurations makes no further round behind its share of it, but "
-                        "three rounds in any case, and one with --quick (default: 12; 2 with --quick)")
+                        "three rounds if the whole time allows it, and one in any case (default: 12; 1.5 with --quick)")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
     a = parser.parse_args()
     signal.signal(signal.SIGTERM, interrupted)

@@ -22,7 +22,7 @@ def main() -> None:
             for config in configs:
                 factor = FACTORS[config] * (1.5 if m == "rtree" and config == "windows" else 1.0)
                 net = [100.0 * factor * s for s in SLOW]
-                rows.append({"set": name, "program": program, "map": m, "config": config, "operations": 1000, "rounds": len(SLOW),
+                rows.append({"set": name, "program": program, "map": m, "config": config, "operations": 1000, "rounds": len(SLOW), "pool_bytes": 160 << 20,
                              "content": "same", "cpu_ms": net, "wall_ms": [t * 2 for t in net],
                              "open_cpu_ms": [40.0, 30, 20, 50, 60], "open_wall_ms": [400.0] * len(SLOW), "close_cpu_ms": [4.0] * len(SLOW)})
     for config, commits in (("windows", 1000), ("per-fence", 4000)):

@@ -19,7 +19,7 @@ from ratio import Ratio, geometric_mean
 from shield_rows import CLOCKS, PLAIN, Results
 
 READING = """\
-Each configuration runs the same operations in a fresh pool of 160 MiB, in turns with the others. Opening and closing the
+Each configuration runs the same operations in a fresh pool, in turns with the others. Opening and closing the
 file are not in these times and have a table of their own. A ratio is of times of the same round: the median over the rounds, ± half the
 interquartile range; *least* is the ratio of the shortest times. **Processor time is what counts**, since other work on
 the machine disturbs it less: that of the program and of its holder, user's and kernel's. In every configuration the
@@ -50,6 +50,10 @@ def _cell(value: Ratio | None) -> str:
     return "" if value is None else f"{value.value:.2f} ±{value.half * 100 / max(value.value, 1e-9):.0f}%"
 
 
+def _rounds(n: int) -> str:
+    return f"{n} round" if n == 1 else f"{n} rounds"
+
+
 def _times(results: Results, name: str) -> str:
     """Works down, configurations across; a table for each clock."""
     configs = [c for c in results.configs(name) if c != PLAIN]
@@ -71,7 +75,7 @@ def _times(results: Results, name: str) -> str:
         out += f"Over the unprotected program, {text}:\n\n" + markdown.table(["", "plain, an operation", *configs], lines) + "\n"
     cells = [c for c in results.cells if c.set == name]
     programs = ", ".join(dict.fromkeys(c.program for c in cells))
-    return out + f"Program: {programs}; {cells[0].operations:,} operations, {len(cells[0].cpu)} rounds.\n\n"
+    return out + f"Program: {programs}; {cells[0].operations:,} operations, {_rounds(len(cells[0].cpu))}.\n\n"
 
 
 def _section_overhead(results: Results, c: Canvas) -> str:
@@ -89,10 +93,11 @@ def _openings(results: Results) -> str:
         for config in results.configs(name):
             cells = [c for c in results.cells if c.set == name and c.config == config]
             medians = [statistics.median(t for c in cells for t in getattr(c, what)) for what in ("open_cpu", "open_wall", "close_cpu")]
-            lines.append([name, config, *(f"{m:.0f} ms" for m in medians)])
+            pools = ", ".join(units.size(n) for n in sorted({c.pool_bytes for c in cells}))
+            lines.append([name, config, pools, *(f"{m:.0f} ms" for m in medians)])
     return ("### Opening and closing\n\nFrom the start of the program, and of its holder, to its first answer; and what both do when it has "
-            "been told to end. The pool has 160 MiB. Work that an engine has put off is done in closing.\n\n"
-            + markdown.table(["", "", "opening, processor", "opening, wall", "closing, processor"], lines, left=2) + "\n")
+            "been told to end. Under the shield all of the file is read. Work that an engine has put off is done in closing.\n\n"
+            + markdown.table(["", "", "pool", "opening, processor", "opening, wall", "closing, processor"], lines, left=2) + "\n")
 
 
 def _counters(results: Results) -> str:

@@ -28,6 +28,7 @@ class Cell:
     map: str
     config: str
     operations: int
+    pool_bytes: int
     facts: dict[str, Any]
     cpu: tuple[float, ...]
     wall: tuple[float, ...]
@@ -116,7 +117,7 @@ class Results:
         if min(lists[0]) <= 0 or min(lists[1]) <= 0:
             raise ValueError("operations that took no time")
         facts = {k: j[k] for k in ("engine", "rows", "parity") if k in j}
-        self.cells.append(Cell(str(j["set"]), *named, facts, *lists))
+        self.cells.append(Cell(str(j["set"]), *named, int(j["pool_bytes"]), facts, *lists))
 
     def sets(self) -> list[str]:
         return list(dict.fromkeys(c.set for c in self.cells))
