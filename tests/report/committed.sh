@@ -6,11 +6,18 @@
 cd "$SCUTE_SOURCE_DIR"
 "$python" "$tool" check README.md || fail "the index or the README's table"
 for folder in bench/report/*/; do
+  [ "$folder" != bench/report/shield/ ] || continue
   for file in report.md results.jsonl machine.json explanations.md; do
     [ -f "$folder$file" ] || fail "$folder has no $file"
   done
   ! sed -n '/^### Where the default is slower/,/^### Other/p' "${folder}report.md" | grep 'NOT EXPLAINED' ||
     fail "${folder}explanations.md does not say why these rows are slower (then: ./dev bench --redraw)"
+done
+for folder in bench/report/shield/*/; do
+  [ -d "$folder" ] || continue
+  for file in report.md results.jsonl machine.json; do
+    [ -f "$folder$file" ] || fail "$folder has no $file"
+  done
 done
 
 kind=$(sed -n 's/^<!-- table: \(.*\) -->$/\1/p' README.md)

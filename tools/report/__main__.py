@@ -5,6 +5,7 @@
                           FOLDER, those of every kind of processor
   adopt RAW FOLDER        the same, with the results of a run that has just ended brought there from RAW
   compare OLD NEW         what changed between two files of results; exit status 1 if something regressed
+  shield [FOLDER...]      the report of the shield, as `write` does it of the others; with --adopt RAW, as `adopt`
   kind                    the kind of this machine's processor
   check PAGE...           that the index of the kinds is current, and each PAGE's tables from reports are
 """
@@ -79,6 +80,34 @@ def adopt(raw: Path, folder: Path, reports: Path, seconds: float, command: str) 
     write(folder, reports)
 
 
+def write_shield(folder: Path, reports: Path) -> None:
+    import shield_report
+    from shield_rows import Results
+
+    results = Results.load(folder / "results.jsonl")
+    if not results.cells:
+        raise BadFile(f"{folder / 'results.jsonl'} holds no results")
+    progress = Progress()
+    try:
+        pictures = shield_report.write(folder, results, machines.load(folder / "machine.json"), progress)
+    finally:
+        progress.end()
+    print(f"{folder / 'report.md'}: {len(results.cells)} cells, {len(pictures)} plots", file=sys.stderr)
+    if folder.resolve().parent == (reports / kinds.SHIELD).resolve():
+        index.write(reports)
+
+
+def adopt_shield(raw: Path, folder: Path, reports: Path, seconds: float, command: str) -> None:
+    from shield_rows import Results
+
+    Results.load(raw / "results.jsonl")
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(raw / "results.jsonl", folder / "results.jsonl")
+    described = {**machines.host(), **machines.load(raw / "machine.json")}
+    machines.save(folder / "machine.json", machines.complete(described, ROOT, seconds, command, ("libpmemobj",)))
+    write_shield(folder, reports)
+
+
 def compare(old: Path, new: Path) -> int:
     import compare as comparing
 
@@ -111,6 +140,11 @@ def main() -> int:
     p.add_argument("folder", type=Path)
     p.add_argument("--seconds", type=float, default=0)
     p.add_argument("--ran", default="./dev bench")
+    p = commands.add_parser("shield")
+    p.add_argument("folders", type=Path, nargs="*")
+    p.add_argument("--adopt", type=Path, metavar="RAW")
+    p.add_argument("--seconds", type=float, default=0)
+    p.add_argument("--ran", default="./dev bench --shield")
     p = commands.add_parser("compare")
     p.add_argument("old", type=Path)
     p.add_argument("new", type=Path)
@@ -128,6 +162,15 @@ def main() -> int:
                 write(folder, a.reports)
         elif a.command == "adopt":
             adopt(a.raw, a.folder, a.reports, a.seconds, a.ran)
+        elif a.command == "shield":
+            folders = a.folders or kinds.folders(a.reports / kinds.SHIELD)
+            if not folders:
+                raise BadFile(f"{a.reports / kinds.SHIELD} holds no results")
+            for folder in folders:
+                if a.adopt:
+                    adopt_shield(a.adopt, folder, a.reports, a.seconds, a.ran)
+                else:
+                    write_shield(folder, a.reports)
         elif a.command == "kind":
             print(kinds.of_this_machine(a.cpuinfo))
         elif a.command == "check":

@@ -8,9 +8,12 @@ import instructions
 import kinds
 import machine as machines
 import markdown
+import shield_goals
 import slower
 import targets
+from ratio import geometric_mean
 from rows import PEER_HUGE, Rows
+from shield_rows import Results
 from verdict import Score
 
 FILE = "README.md"
@@ -24,6 +27,14 @@ files alone. Times and their ratios are of
 that kind alone; instruction counts and the counters of fences, lines and bytes are the same everywhere.
 Throughput is held against `{PEER_HUGE}`. What the works and systems are says
 [docs/benchmarks.md](../../docs/benchmarks.md).
+
+"""
+
+SHIELDS = """
+## The shield
+
+Written by `./dev bench --shield`: processor time of libpmemobj's example maps under the shield over that without it, the geometric mean,
+and what else Pavise's paper has figures of.
 
 """
 
@@ -42,7 +53,19 @@ def text(reports: Path) -> str:
             str(Score.of(targets.times(rows, m))), f"{losing}" + (f", {len(rest)} not explained" if rest else "")])
     head = ["kind", "processor", "date", "commit", "targets of instructions met", "targets of time met",
             "rows slower than libpmemobj"]
-    return ABOUT + markdown.table(head, lines, left=4)
+    return ABOUT + markdown.table(head, lines, left=4) + _shields(reports / kinds.SHIELD)
+
+
+def _shields(reports: Path) -> str:
+    lines = []
+    for folder in kinds.folders(reports):
+        results, m = Results.load(folder / "results.jsonl"), machines.load(folder / "machine.json")
+        means = [geometric_mean(results.ratios("overhead", c)) for c in ("windows", "per-fence")]
+        lines.append([f"[{folder.name}]({kinds.SHIELD}/{folder.name}/report.md)", f"{m.get('processor', 'unknown')}, {m.get('cpus', '?')} CPUs",
+                      str(m.get("date", "")), str(m.get("commit", "unknown"))[:12],
+                      *("" if v is None else f"{v:.2f}" for v in means), str(Score.of(shield_goals.verdicts(results)))])
+    head = ["kind", "processor", "date", "commit", "maps, windows", "maps, per fence", "goals met"]
+    return SHIELDS + markdown.table(head, lines, left=4) if lines else ""
 
 
 def write(reports: Path) -> None:

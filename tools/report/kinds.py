@@ -18,6 +18,8 @@ FAMILIES = (
     ("amd athlon", "amd-athlon"),
     ("ampere altra", "ampere-altra"), ("neoverse", "arm-neoverse"),
 )
+SHIELD = "shield"  # beside the kinds: a folder of the reports of the shield, by kind as well
+CPUINFO = Path("/proc/cpuinfo")
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 
@@ -36,13 +38,18 @@ def of_machine(machine: dict[str, Any]) -> str:
     return kind_of(str(machine.get("processor", "")), kernel[-1] if kernel else platform.machine())
 
 
-def of_this_machine(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
+def processor(cpuinfo: Path = CPUINFO) -> str:
+    """What the processor calls itself, or ""."""
     try:
         text = cpuinfo.read_text(encoding="utf-8", errors="replace")
     except OSError:
         text = ""
     found = re.search(r"^model name\s*:\s*(.*)$", text, flags=re.MULTILINE)
-    return kind_of(found[1] if found else "", platform.machine())
+    return found[1] if found else ""
+
+
+def of_this_machine(cpuinfo: Path = CPUINFO) -> str:
+    return kind_of(processor(cpuinfo), platform.machine())
 
 
 def folders(reports: Path) -> list[Path]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import datetime
 import json
+import os
+import platform
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import Any, Sequence
 
+import kinds
 import markdown
 
 PEERS = ("libpmemobj", "lmdb", "sqlite3", "rocksdb")
@@ -40,9 +43,17 @@ def load(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def complete(described: dict[str, Any], root: Path, seconds: float, command: str) -> dict[str, Any]:
+def host() -> dict[str, Any]:
+    """This machine, in the words of scute-bench: for runs that it does not make."""
+    return {"processor": kinds.processor(), "cpus": len(os.sched_getaffinity(0)),
+            "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
+            "kernel": " ".join((platform.system(), platform.release(), platform.machine()))}
+
+
+def complete(described: dict[str, Any], root: Path, seconds: float, command: str,
+             peers: Sequence[str] = PEERS) -> dict[str, Any]:
     """Right after a run, on the machine that it ran on."""
-    versions = {p: _output("pkg-config", "--modversion", p) for p in PEERS}
+    versions = {p: _output("pkg-config", "--modversion", p) for p in peers}
     return {**described, "command": command, "date": datetime.date.today().isoformat(),
             "seconds": round(seconds), "commit": _commit(root), "peers": {p: v for p, v in versions.items() if v}}
 

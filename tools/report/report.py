@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, Iterable
 
 import ents_plots
 import instructions
@@ -20,6 +20,7 @@ import transaction_plots
 from canvas import Canvas, Picture
 from rows import DEFAULT, PEER, PEER_HUGE, Rows
 
+FILE = "report.md"
 TIMES = f"""\
 Times are those of one operation in one thread: the median over the rounds, ± half the interquartile
 range. **1.42×** (1.71×) behind a time is the *throughput* relative to `{PEER_HUGE}` and, in brackets, to `{PEER}`
@@ -84,7 +85,7 @@ def _sections(rows: Rows, canvas: Canvas) -> str:
 def write(folder: Path, rows: Rows, machine: dict[str, Any], counts: instructions.Counts,
           explained: dict[str, str], progress: Callable[[str], None]) -> list[Picture]:
     """Writes report.md and the plots, and removes plots that only the report before it named."""
-    old = _named(folder / "report.md")
+    old = named(folder / FILE)
     canvas = Canvas(folder, progress)
     folder.mkdir(parents=True, exist_ok=True)
     body = _sections(rows, canvas)
@@ -103,14 +104,19 @@ def write(folder: Path, rows: Rows, machine: dict[str, Any], counts: instruction
             "compared, and those of writes tend to be smaller here: what a system writes too much "
             "costs less. Figures of the papers are given where their text or tables state a number.\n\n"
             + papers.section(rows, papers.load(), "###"))
-    (folder / "report.md").write_text(text.rstrip("\n") + "\n", encoding="utf-8")
-    for stem in old - {p.stem for p in canvas.written}:
-        for ending in ("png", "svg"):
-            (folder / f"{stem}.{ending}").unlink(missing_ok=True)
+    (folder / FILE).write_text(text.rstrip("\n") + "\n", encoding="utf-8")
+    remove_plots(folder, old - {p.stem for p in canvas.written})
     return canvas.written
 
 
-def _named(report: Path) -> set[str]:
+def remove_plots(folder: Path, stems: Iterable[str]) -> None:
+    for stem in stems:
+        for ending in ("png", "svg"):
+            (folder / f"{stem}.{ending}").unlink(missing_ok=True)
+
+
+def named(report: Path) -> set[str]:
+    """The plots that a report shows."""
     if not report.is_file():
         return set()
     return set(re.findall(r"^!\[.*\]\(([a-z0-9-]+)\.png\)$", report.read_text(encoding="utf-8"),

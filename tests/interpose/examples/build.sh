@@ -1,9 +1,13 @@
 #!/usr/bin/env bash
-# build.sh FOLDER: builds the examples that Debian's libpmemobj-dev ships, from where it ships them, into FOLDER. Left out are
-# those that want a terminal or FUSE, and queue, whose pool another tool has to make.
+# build.sh FOLDER [NAME...]: builds the examples that Debian's libpmemobj-dev ships, from where it ships them, into FOLDER: those
+# that are named, or all. Left out are those that want a terminal or FUSE, and queue, whose pool another tool has to make. What has
+# to be named is `values`, a program of ours over the same maps (bench/shield/values.c).
 set -euo pipefail
 
 to=$1 from=/usr/share/doc/libpmemobj-dev/examples
+shift
+wanted=("$@")
+ours=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd -P)
 compiler=${CC:-cc}
 
 # The examples expect a header that the package lacks.
@@ -23,12 +27,14 @@ HEADER
 build() {
   local name=$1
   shift
+  [ ${#wanted[@]} = 0 ] || [[ " ${wanted[*]} " == *" $name "* ]] || return 0
   "$compiler" -O1 -w -I"$include" -I"$from" -I"$from/map" -I"$from/hashmap" -I"$from/tree_map" -I"$from/list_map" \
     -I"$from/libart" -o "$to/$name" "$@" -lpmemobj -lpthread -lm
 }
 
 maps=("$from"/map/map.c "$from"/map/map_*.c "$from"/hashmap/*.c "$from"/tree_map/*.c "$from"/list_map/*.c)
 build mapcli "$from/map/mapcli.c" "${maps[@]}"
+[ ${#wanted[@]} = 0 ] || build values "$ours/bench/shield/values.c" "${maps[@]}"
 build data_store "$from/map/data_store.c" "${maps[@]}"
 for name in btree lists pi setjmp manpage buffons_needle_problem; do build "$name" "$from/$name.c"; done
 build fifo "$from/linkedlist/fifo.c"

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One run of a program, and what it has spent on opening, on its operations and on closing.
+
+The program is asked a question, and has opened its file when it answers. It then gets all operations and another question
+at once: while it waits for more, its clock of processor time stands, so that reading it from outside is exact. The
+input fits into the pipe, as far as a pipe may be that large."""
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Sequence
+
+PIPE_BYTES = 1 << 20
+
+
+class Failed(Exception):
+    """A command that should have worked, with what it said."""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """Milliseconds. cpu: of the program, and of its holder if it has one."""
+    cpu: float
+    wall: float
+    open_cpu: float
+    open_wall: float
+    close_cpu: float
+
+
+def environment() -> dict[str, str]:
+    """libpmemobj flushes with instructions, as Scute does, wherever the file is; and no option of the user's counts."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("SCUTE_")}
+    return {**kept, "PMEM_IS_PMEM_FORCE": "1", "LC_ALL": "C"}
+
+
+def _clock_ms(process: int) -> float:
+    """Processor time of all threads of a process, by its clock (clock_getcpuclockid)."""
+    return time.clock_gettime_ns((~process << 3) | 2) / 1e6
+
+
+def _children(process: int) -> list[int]:
+    """By the fourth field of /proc/PID/stat, behind a name that may hold anything."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            if int(stat.read_text().rpartition(")")[2].split()[1]) == process:
+                found.append(int(stat.parent.name))
+        except (OSError, IndexError, ValueError):
+            continue  # it has ended meanwhile
+    return found
+
+
+class _Run:
+    def __init__(self, command: Sequence[str], held: bool, errors: Path) -> None:
+        self._errors, self._command = errors, command
+        with errors.open("wb") as complaints:
+            self._first = subprocess.Popen(["stdbuf", "-oL", *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                           stderr=complaints, env=environment(), start_new_session=True)
+        try:
+            fcntl.fcntl(self._first.stdin.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)  # type: ignore[union-attr]
+        except OSError:
+            pass  # a smaller pipe is filled while the program reads
+        self._held = held
+        self._processes = [self._first.pid]
+
+    def cpu(self) -> float:
+        return sum(_clock_ms(p) for p in self._processes)
+
+    def ask(self, text: str) -> None:
+        """Writes, and waits for one line."""
+        try:
+            self._first.stdin.write(text.encode())  # type: ignore[union-attr]
+            self._first.stdin.flush()  # type: ignore[union-attr]
+            if self._first.stdout.readline():  # type: ignore[union-attr]
+                return
+        except BrokenPipeError:
+            pass
+        self.fail("it ended too early")
+
+    def find_program(self) -> None:
+        """The holder's one child, if there is a holder."""
+        if self._held:
+            children = _children(self._first.pid)
+            if len(children) != 1:
+                self.fail(f"the holder has {len(children)} children")
+            self._processes = [self._first.pid, *children]
+
+    def end(self) -> float:
+        """Processor time of the whole run, in milliseconds."""
+        self._first.stdin.close()  # type: ignore[union-attr]
+        _, status, usage = os.wait4(self._first.pid, 0)
+        self._first.returncode = os.waitstatus_to_exitcode(status)
+        if self._first.returncode != 0:
+            self.fail(f"exit status {self._first.returncode}")
+        return (usage.ru_utime + usage.ru_stime) * 1e3
+
+    def fail(self, why: str) -> None:
+        said = self._errors.read_text(errors="replace").strip()[-1000:]
+        raise Failed(f"{' '.join(self._command)}: {why}: {said}")
+
+    def leave(self) -> None:
+        """Nothing of it is left, however it ended."""
+        if self._first.returncode is None:
+            os.killpg(self._first.pid, signal.SIGKILL)
+            self._first.wait()
+        for stream in (self._first.stdin, self._first.stdout):
+            try:
+                stream.close()  # type: ignore[union-attr]
+            except BrokenPipeError:
+                pass
+
+
+def spend(command: Sequence[str], held: bool, question: str, operations: str, errors: Path) -> Spent:
+    """held: the command is a holder, which starts the program. Whoever interrupts ends the program, too."""
+    begin = time.monotonic()
+    run = _Run(command, held, errors)
+    try:
+        run.ask(question)
+        opened = time.monotonic()
+        run.find_program()
+        before = run.cpu()
+        start = time.monotonic()
+        run.ask(operations + question)
+        stop = time.monotonic()
+        after = run.cpu()
+        together = run.end()
+    finally:
+        run.leave()
+    return Spent(after - before, (stop - start) * 1e3, before, (opened - begin) * 1e3, max(together - after, 0.0))
+
+
+def output(command: Sequence[str], text: str = "", allowed: Sequence[int] = (0,)) -> str:
+    """What a command prints that nobody measures. Whoever interrupts ends it, and what it has started."""
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          env=environment(), start_new_session=True) as running:
+        try:
+            printed, said = running.communicate(text)
+        except BaseException:
+            os.killpg(running.pid, signal.SIGKILL)
+            raise
+    if running.returncode not in allowed:
+        raise Failed(f"{' '.join(command)}: exit status {running.returncode}: {said.strip()[-1000:]}")
+    return printed

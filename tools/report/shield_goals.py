@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the shield was to cost, and what it costs."""
+from __future__ import annotations
+
+import markdown
+import units
+from ratio import geometric_mean
+from shield_rows import Results, Shape
+from verdict import Verdict
+
+SPACE_FROM = 512 << 20  # bytes; smaller files pay for what is fixed
+SETS = (("overhead", "maps"), ("values", "maps with values of 256 bytes"))
+
+
+def largest_share(results: Results) -> float | None:
+    """Percent at N = 100, P = 1, of the default on shared memory; the log of spec is apart."""
+    found = [s.share * 100 for s in results.shapes if counts(s)]
+    return max(found) if found else None
+
+
+def counts(shape: Shape) -> bool:
+    return (shape.size >= SPACE_FROM and shape.rows == 100 and shape.parity == 1 and shape.engine == "logfree")
+
+
+def verdicts(results: Results) -> list[Verdict]:
+    out = []
+    for name, text in SETS:
+        windows, fences = results.ratios(name, "windows"), results.ratios(name, "per-fence")
+        out += [Verdict(f"{text}, windows", "geometric mean", 1.5, geometric_mean(windows), at_most=True),
+                Verdict(f"{text}, windows", "the worst of them", 2.0, max(windows, default=None), at_most=True),
+                Verdict(f"{text}, per fence", "geometric mean", 2.5, geometric_mean(fences), at_most=True)]
+    out.append(Verdict("space", f"of files from {units.size(SPACE_FROM)} on, N = 100, P = 1", 2.5, largest_share(results),
+                       at_most=True, unit=" %"))
+    return out
+
+
+def section(results: Results) -> str:
+    lines = [[v.ident, v.what, *(v.line()[2:4]), v.word()] for v in verdicts(results)]
+    return markdown.table(["", "", "goal", "measured", ""], lines, left=2)
