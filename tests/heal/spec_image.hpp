@@ -19,9 +19,10 @@ using namespace core;
 class spec_image : public pool_file {
  public:
   explicit spec_image(log::redundancy how = log::redundancy::two_copies,
-                      scute_protection level = SCUTE_PROTECT_MLPC, uint32_t parities = 1) {
+                      scute_protection level = SCUTE_PROTECT_MLPC, uint32_t parities = 1,
+                      uint64_t more = 0) {
     const bool tracks = how == log::redundancy::tracks;
-    scute_options o = options(tracks ? 8 * mib : 3 * mib,
+    scute_options o = options((tracks ? 8 * mib : 3 * mib) + more,
                               {level, SCUTE_ENGINE_SPEC, level < SCUTE_PROTECT_MLP ? 0 : parities});
     o.rows = 4;
     o.lanes = 2;

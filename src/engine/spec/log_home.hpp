@@ -26,7 +26,7 @@ class log_home {
 
   // The list that counts. Throws failure(SCUTE_E_CORRUPT) if there is none that makes sense.
   virtual segment_list read() const = 0;
-  // Durable when it returns (LIST-1, LIST-2). At most chunks_max() chunks.
+  // Durable when it returns (LIST-1 to LIST-3). At most chunks_max() chunks.
   virtual void write(medium::writer& w, segment_list& list) = 0;
   // What was found, of the list and of the horizon, is durable where it is.
   virtual void keep(medium::writer& w, const segment_list& list) = 0;

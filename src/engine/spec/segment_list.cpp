@@ -211,8 +211,11 @@ std::vector<std::byte> list_image(const pool::state& s, const segment_list& list
 
 std::vector<uint64_t> list_copies(const pool::state& s, const segment_list& list) {
   std::vector<uint64_t> places;
-  for (uint32_t r = 0; r < s.geo.lane_replicas && (r == 0 || !SCUTE_PLANTED(list_copy)); ++r)
-    places.push_back(place_of(s.geo, SCUTE_PLANTED(list_places) ? 0 : list.number % 2, r));
+  for (const uint64_t which : {list.number % 2, 1 - list.number % 2}) {
+    if (which != list.number % 2 && SCUTE_PLANTED(list_places)) break;
+    for (uint32_t r = 0; r < s.geo.lane_replicas && (r == 0 || !SCUTE_PLANTED(list_copy)); ++r)
+      places.push_back(place_of(s.geo, which, r));
+  }
   return places;
 }
 
@@ -223,8 +226,12 @@ void write_list(const pool::state& s, medium::writer& w, segment_list& list) {
 
 void keep_list(const pool::state& s, medium::writer& w, const segment_list& list) {
   const std::vector<std::byte> image = list_image(s, list);
-  for (const uint64_t at : list_copies(s, list))
-    w.stream(s.at(at), image.data(), image.size(), medium::purpose::log);
+  const std::vector<uint64_t> copies = list_copies(s, list);
+  const size_t first = (copies.size() + 1) / 2;
+  for (size_t i = 0; i < copies.size(); ++i) {
+    if (i == first) w.fence(fence_site::segment_list);  // LIST-2
+    w.stream(s.at(copies[i]), image.data(), image.size(), medium::purpose::log);
+  }
   w.fence(fence_site::segment_list);
   s.require_healthy();
 }

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where the log of engine `spec` lies: in chunks that the heap lends for good, each divided into segments. The list of
-// these chunks is in the first lane's ring, which this engine uses for nothing else, in two places that are written
-// by turns, and in all copies of the lane.
+// these chunks is in the first lane's ring, which this engine uses for nothing else, in two places, and in all copies of the lane.
 //
 // LIST-1 A chunk is listed, durably, before anything is appended to it (SPEC-8). It is lent, durably, before it is listed.
-// LIST-2 Of the two places the valid one with the higher number counts; the other one is written next. So one is whole at
-//    any moment. What was read is made durable before that: a dead process may have stored it, and then the other place has
-//    the only list that outlives a power failure.
+// LIST-2 Of the two places the valid one with the higher number counts. One place is durable before the other one is written, so
+//    one is whole at any moment. The place of its number is written first, also where a list that was read is made durable: a
+//    dead process may have stored it there, and then the other place has the only list that outlives a power failure.
+// LIST-3 Nothing rests on a list before both places have it: neither what is appended to chunks that it adds (LIST-1), nor that
+//    chunks go back to the heap which it leaves out (ROOM-1). So whichever place is damaged in all copies, the other one has
+//    all that the log needs, and names no chunk that objects may have by now. Where the places of a pool that was closed
+//    properly differ damage has been there, or a library that did not do so; an opening makes them alike, and tells it (CARE-4).
+//    (A log in a file of its own has the list in its head, in two copies that are alike in the same way: BESIDE-3.)
 #pragma once
 
 #include <optional>
@@ -53,10 +57,10 @@ size_t chunks_max(const pool::state& s) noexcept;
 std::optional<segment_list> read_list(const pool::state& s);
 // Durable when it returns. At most chunks_max() chunks. The list that counts is durable.
 void write_list(const pool::state& s, medium::writer& w, segment_list& list);
-// Makes a list that was read durable, where it is and in all copies (REPLAY-1).
+// Makes a list that was read durable, in both places and all copies (REPLAY-1).
 void keep_list(const pool::state& s, medium::writer& w, const segment_list& list);
 
-// The bytes of the list that counts, and where they have to be, in each replica.
+// The bytes of the list that counts, and where they have to be: in each replica of the place of its number, then of the other.
 std::vector<std::byte> list_image(const pool::state& s, const segment_list& list);
 std::vector<uint64_t> list_copies(const pool::state& s, const segment_list& list);
 
