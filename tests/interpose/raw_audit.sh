@@ -27,7 +27,7 @@ after_power_failure() {
   power_failure "$run" "$(child_of "$run")"
   wait "$run" || true
   exec 7>&-
-  expect 0 "$scute" check "$file.scute"
+  checked 0 "$file"
   printf 'check\nlist\n' | "$scute" shield run -- "$raw/$program" "$file" >found 2>err || true
 }
 

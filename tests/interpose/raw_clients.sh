@@ -26,9 +26,12 @@ under_shield "$file"
 : >before
 for round in $(seq "$rounds"); do
   serve "$scute" shield run -- "$raw/item_server"
+  rm -f result*
   python3 "$here/clients.py" talk "$socket" before "$seed/$round" result &
   clients=$!
-  sleep "0.$((2 + RANDOM % 3))$((RANDOM % 10))"
+  for _ in $(seq 6000); do [ ! -e result.begun ] || break; sleep 0.01; done
+  [ -e result.begun ] || fail "the clients have no answers"
+  sleep "0.$((RANDOM % 3))$((RANDOM % 10))"
   child=$(child_of "$run")
   [ -n "$child" ] || fail "the server has ended"
   if [ $((round % 2)) = 0 ]; then power_failure "$run" "$child"; else kill -9 "$child"; fi

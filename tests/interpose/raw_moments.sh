@@ -57,7 +57,7 @@ for program in sorted_tree level_table item_server; do
     moments=$((moments + 1))
     if [ $((moments % 3)) = 0 ]; then kill -9 "$child"; else power_failure "$run" "$child"; fi
     wait "$run" || true
-    expect 0 "$scute" check "$file.scute"
+    checked 0 "$file"
     shielded_state found "$program" "$file"
     model "$workers"
   done

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """clients.py talk SOCKET BEFORE SEED RESULT: clients of item_server, each with keys of its own, until each has said all or is cut off.
+RESULT.begun is there when each has had an answer.
 clients.py judge RESULT FOUND: is FOUND what the server may have left?
 
 BEFORE and FOUND are lines "KEY VALUE". RESULT has, for each client, its keys' values after all that it was told of, and after the one
@@ -13,6 +14,7 @@ import threading
 import time
 
 CLIENTS, OPERATIONS, KEYS = 6, 4000, 120
+begun = threading.Barrier(CLIENTS, lambda: open(sys.argv[5] + ".begun", "w").close(), timeout=120)
 
 
 def state_of(name):
@@ -59,6 +61,8 @@ def talk(name, client, state, seed, results):
                 results[client] = f"client {client}: {command!r} was answered {answer!r}"
                 return
             state = dict(after)
+            if number == 1:
+                begun.wait()
     results[client] = [state, after]
 
 
