@@ -2,7 +2,6 @@
 #include "audit/store_audit.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "audit/audit_memory.hpp"
@@ -103,10 +102,6 @@ void store_audit::cut_has(uint64_t line, bool changed) noexcept {
 
 bool store_audit::may_commit() noexcept {
   return may_commit_;
-}
-
-void store_audit::stop() noexcept {
-  std::abort();
 }
 
 void store_audit::never_flushed(uint64_t line) noexcept {

@@ -49,8 +49,6 @@ class store_audit : public view::line_watch {
   void cut_begins() noexcept override;
   void cut_has(uint64_t line, bool changed) noexcept override;
   bool may_commit() noexcept override;
-  // Of the holder's there is nothing to stop: it never comes there.
-  [[noreturn]] void stop() noexcept override;
 
   uint64_t strays() const noexcept;
   std::string untold() const;

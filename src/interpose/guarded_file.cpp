@@ -2,6 +2,7 @@
 #include "interpose/guarded_file.hpp"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -206,12 +207,20 @@ void guarded_file::write_back(uint64_t offset, uint64_t n, view::write_reason wh
   const uint64_t size = view_->size();
   if (offset >= size) return;
   if (why != view::write_reason::sync && !asked().keep_unflushed) return;
-  if (!view_->write_back(nullptr, offset, std::min(n, size - offset), why))
-    throw failure(SCUTE_E_IO, "cannot write what has changed: " + pool_->why());
+  const bool done = view_->write_back(nullptr, offset, std::min(n, size - offset), why);
+  if (view_->is_halted()) give_up();
+  if (!done) throw failure(SCUTE_E_IO, "cannot write what has changed: " + pool_->why());
 }
 
+// A halted view gives the program no last word: its handler could store, sync and exit, and so come here once more.
 void guarded_file::give_up() noexcept {
-  complain(path_, "a commit has failed, so the program cannot go on: " + pool_->why());
+  if (view_->is_halted()) ::signal(SIGABRT, SIG_DFL);
+  if (view_->is_halted())
+    complain(path_,
+             "the program is stopped before the stray store reaches the file, which keeps what was "
+             "committed before; what was stored since goes to its .scute-unflushed");
+  else
+    complain(path_, "a commit has failed, so the program cannot go on: " + pool_->why());
   std::abort();
 }
 

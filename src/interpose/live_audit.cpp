@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 
 #include "interpose/complaint.hpp"
 #include "interpose/loaded_objects.hpp"
@@ -71,13 +70,6 @@ void live_audit::stray(const audit::line_finding& f) noexcept {
   if (n > 0)
     static_cast<void>(
         !next::write(STDERR_FILENO, text, std::min(static_cast<size_t>(n), sizeof text - 1)));
-}
-
-void live_audit::stop() noexcept {
-  complain(path_,
-           "the program is stopped before the stray store reaches the file, which keeps what was "
-           "committed before; what was stored since goes to its .scute-unflushed");
-  std::abort();
 }
 
 }  // namespace scute::core::interpose

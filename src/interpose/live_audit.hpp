@@ -24,8 +24,6 @@ class live_audit final : public audit::store_audit {
   // Memory that store_audit::format() has made.
   live_audit(std::span<std::byte> at, const std::string& path);
 
-  [[noreturn]] void stop() noexcept override;
-
  private:
   void stray(const audit::line_finding& f) noexcept override;
 

@@ -214,8 +214,8 @@ bool cut::commit() noexcept {
     if (!add_change(order_[k])) return false;
   switch_point();
   if (watch_ != nullptr && !watch_->may_commit()) {
-    region_.head().halted.store(1);  // VIEW-9
-    watch_->stop();
+    region_.head().halted.store(1);
+    return false;
   }
   if (change_count_ != 0 && !medium_.commit({changes_, change_count_})) return false;
   count(counted::cuts);
@@ -250,6 +250,7 @@ void cut::finish(bool decided) noexcept {
 }
 
 bool cut::make(std::span<const uint64_t> extra) noexcept {
+  if (region_.head().halted.load() != 0) return false;  // VIEW-9
   if (++generation_ == 0) {
     std::memset(static_cast<void*>(table_), 0, (table_mask_ + 1) * sizeof(slot));
     generation_ = 1;

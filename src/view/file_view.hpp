@@ -31,8 +31,8 @@
 // VIEW-6 The old bytes of each line of a cut are compared with the digest of what was committed there last. If they
 //    differ the backing heals them, and the cut goes on only if it could. After a death the digests of lines in a
 //    cut are made anew from what the backing reads.
-// VIEW-9 Who watches may halt the view before a cut is committed. The process then ends, and what any cut has not
-//    decided yet counts as unflushed: flushed lines of later fences must not come without those of earlier ones.
+// VIEW-9 Who watches may halt the view before a cut is committed: from then on none is. What any cut has not decided by then counts as
+//    unflushed: flushed lines of later fences must not come without those of earlier ones.
 // VIEW-8 A page counts as loaded only when its bytes and digests are complete. Nothing of other pages is committed.
 //
 // Threads: flush, nt_store, fence, clflush and the windows may be called by any thread with a flusher of its own,
@@ -89,6 +89,7 @@ class file_view {
   file_view& operator=(const file_view&) = delete;
 
   uint64_t size() const noexcept;
+  bool is_halted() const noexcept { return region_.head().halted.load() != 0; }
   // Loads the pages of a range that are not there yet: verified bytes of the backing. Stores of the program to them must
   // not have begun. With next_data() of the backing, holes cost nothing.
   [[nodiscard]] bool load(uint64_t offset, uint64_t n);

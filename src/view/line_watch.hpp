@@ -22,10 +22,8 @@ class line_watch {
   virtual void cut_begins() noexcept = 0;
   // It has this line, and its copy is not what the medium has, or is. Each line once.
   virtual void cut_has(uint64_t line, bool changed) noexcept = 0;
-  // The cut is to be committed. False: neither this one nor a later one is; the process is given to stop().
+  // The cut is to be committed. False: neither this one nor a later one is (VIEW-9).
   virtual bool may_commit() noexcept = 0;
-
-  [[noreturn]] virtual void stop() noexcept = 0;
 };
 
 }  // namespace scute::core::view
