@@ -131,6 +131,17 @@ cmp <(tail -c +20481 "$file" | head -c 64) <(tail -c +20481 before | head -c 64)
 cmp -s <(head -c 6400 "$file") <(head -c 6400 before) && fail "what was committed before the stray is gone"
 [ -s "$file.scute-unflushed" ] || fail "what was stored since is nowhere"
 rm "$file.scute-unflushed"
+for way in syncs:21505 leaves:22529; do
+  cp "$file" before
+  expect 2 "$scute" shield audit --strays report ./sites "${way%:*}" "$file"
+  in_out '^stray stores *1 lines'
+  cmp -s "$file" before && fail "${way%:*} has stored nothing"
+  cp "$file" before
+  expect 134 "$scute" shield run --strays stop ./sites "${way%:*}" "$file"
+  cmp <(tail -c "+${way#*:}" "$file" | head -c 64) <(tail -c "+${way#*:}" before | head -c 64) || fail "${way%:*}: the stray store has reached the file"
+  [ -s "$file.scute-unflushed" ] || fail "${way%:*}: what was stored since is nowhere"
+  rm "$file.scute-unflushed"
+done
 expect 0 "$scute" shield run --strays stop ./sites clean "$file"
 
 expect 1 "$scute" shield run --strays perhaps ./sites clean "$file"

@@ -61,6 +61,16 @@ static void stray(void) {
   _mm_sfence();
 }
 
+/* Nobody flushes it: msync(), and what comes at the end, find it. */
+static void syncs(void) {
+  __asm__ volatile("movq %1, (%0)" : : "r"(map + 21504), "r"(seed) : "memory");
+  if (msync(map, 65536, MS_SYNC) != 0) exit(14);
+}
+
+static void leaves(void) {
+  __asm__ volatile("movq %1, (%0)" : : "r"(map + 22528), "r"(seed) : "memory");
+}
+
 /* By the C library and the kernel, which nobody has instrumented. */
 static void library(void) {
   char text[64], *to = map + 24576;
@@ -113,7 +123,8 @@ static const struct {
   void (*call)(void);
 } ways[] = {{"clean", clean},     {"forgets", forgets},   {"twice", twice},
             {"vain", vain},       {"idle", idle},         {"stray", stray},
-            {"library", library}, {"together", together}, {"clflushes", clflushes}};
+            {"library", library}, {"together", together}, {"clflushes", clflushes},
+            {"syncs", syncs},     {"leaves", leaves}};
 
 int main(int argc, char **argv) {
   if (argc != 3 || (file = open(argv[2], O_RDWR)) < 0) return 3;
