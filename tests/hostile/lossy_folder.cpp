@@ -81,7 +81,7 @@ lossy_folder::lossy_folder(std::string path) : path_(std::move(path)) {
   device_ = st.st_dev;
   inode_ = st.st_ino;
   look();
-  for (auto& [node, v] : nodes_) v.durable = v.now;
+  for (auto& [id, v] : nodes_) v.durable = v.now;
   current = this;
 }
 
