@@ -3,6 +3,7 @@
 
 #include "check_call.hpp"
 #include "dice.hpp"
+#include "file_bytes.hpp"
 #include "log_worker.hpp"
 #include "progress_line.hpp"
 
@@ -17,7 +18,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <system_error>
 #include <utility>
@@ -27,8 +27,6 @@ namespace scute_campaign {
 using namespace scute_tools;
 
 namespace {
-
-using bytes = std::vector<std::byte>;
 
 constexpr uint64_t page = 4096, pool_size = 8u << 20, segment = 128u << 10;
 constexpr uint64_t item_min = 48,
@@ -40,23 +38,8 @@ constexpr uint32_t lanes = 2;
 struct tally {
   uint64_t trials = 0, transactions = 0, injuries = 0, intact = 0;
   uint64_t objects = 0, older = 0, refused = 0, unchecked = 0;
-  uint64_t told = 0, had_to_tell = 0, refused_opens = 0, failures = 0;
+  uint64_t told = 0, had_to_tell = 0, unfounded = 0, refused_opens = 0, failures = 0;
 };
-
-bytes contents(const std::string& path) {
-  std::ifstream in(path, std::ios::binary | std::ios::ate);
-  bytes all(in ? static_cast<size_t>(in.tellg()) : 0);
-  in.seekg(0);
-  in.read(reinterpret_cast<char*>(all.data()), static_cast<std::streamsize>(all.size()));
-  if (!in) throw std::runtime_error("cannot read " + path);
-  return all;
-}
-
-void store(const std::string& path, const bytes& all) {
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out.write(reinterpret_cast<const char*>(all.data()), static_cast<std::streamsize>(all.size()));
-  if (!out.flush()) throw std::runtime_error("cannot write " + path);
-}
 
 class log_trials {
  public:
@@ -361,7 +344,10 @@ class log_trials {
     const uint64_t losses = lost(pool);
     if (losses != 0) {
       ++sum_.told;
-      if (p.quiet) return fmt::format("opening tells {} losses, and nothing is missing", losses);
+      if (p.quiet && when_ != moment::crossing)
+        return fmt::format("opening tells {} losses, and nothing is missing", losses);
+      // Beside what a kill tears that may be, and costs nothing.
+      sum_.unfounded += p.quiet ? 1 : 0;
       if (!names_a_place(pool)) return "a loss is told, and no place named";
     } else if (p.told) {
       return "records are missing from the middle of the log, and nobody is told";
@@ -414,8 +400,9 @@ void print(const tally& t, const std::string& name) {
       t.trials, t.transactions, t.injuries, t.objects, t.older, t.refused);
   if (t.unchecked != 0) fmt::print(", {} unchecked", t.unchecked);
   if (t.intact + t.told + t.refused_opens != 0)
-    fmt::print("; {} within the redundancy, {} told as lost ({} had to be), {} not opened",
-               t.intact, t.told, t.had_to_tell, t.refused_opens);
+    fmt::print(
+        "; {} within the redundancy, {} told as lost ({} had to be, {} for nothing), {} not opened",
+        t.intact, t.told, t.had_to_tell, t.unfounded, t.refused_opens);
   fmt::print("; {} failed\n", t.failures);
 }
 
