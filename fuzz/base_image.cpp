@@ -330,6 +330,10 @@ std::vector<base_image> make_all() {
     add(x, "torn", std::move(made.torn));
     add(x, "open", std::move(made.open));
   }
+  spec_images tracks = make_spec_images(file, spec_tracks_level);
+  add(spec_tracks_level, "live", std::move(tracks.live));
+  add(spec_tracks_level, "torn", std::move(tracks.torn));
+  add(spec_tracks_level, "open", std::move(tracks.open));
   return all;
 }
 

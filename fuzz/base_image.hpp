@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The pools that inputs change, made in memory when the program starts, always the same bytes: of
 // every protection level an empty pool, one with objects and containers, and three that need
-// recovery; then the same of engine logfree, with four; then of engine spec, at two levels, with three. With each image go the places of its structures and
-// what its objects hold.
+// recovery; then the same of engine logfree, with four; then of engine spec, at two levels, with three; then these three of a pool whose
+// log has tracks. With each image go the places of its structures and what its objects hold.
 #pragma once
 
 #include <deque>
@@ -27,10 +27,11 @@ struct structure {
 };
 
 // Of a frame, or a head, of a log in segments: where its second copy is (0: nowhere), its line in the segment, and what its
-// checksum begins with.
+// checksum begins with. In tracks a frame has such a place for each of its lines.
 struct log_place {
   uint64_t second, position;
   uint32_t seed;
+  uint64_t segment = 0;  // where it begins; of tracks only
 };
 
 struct base_image {
@@ -50,6 +51,7 @@ struct base_image {
   uint64_t root = 0;                           // oid; 0: none
   std::set<uint64_t> open_pages;               // numbers of pages with a column open to a crash
   std::map<uint64_t, log_place> log_places;    // engine spec: by offset of the first copy
+  uint64_t track_segment = 0;                  // bytes of a segment in tracks
   std::set<uint64_t> log_pages;                // numbers of pages of such a log
   std::vector<uint64_t> boundaries;            // values near which decisions change
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base_image.hpp"
 #include "program.hpp"
 
 namespace scute::fuzz {
@@ -72,7 +73,7 @@ void change_once(input& in, std::mt19937_64& random) {
 
 input fresh_input(std::mt19937_64& random) {
   input in(head_size);
-  in[0] = static_cast<uint8_t>(random() % 25);
+  in[0] = static_cast<uint8_t>(random() % base_images().size());
   if (random() % 4 == 0) {
     in[1] = static_cast<uint8_t>(random() % 4);
     in[2] = static_cast<uint8_t>(random() % 24);

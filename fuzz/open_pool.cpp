@@ -19,9 +19,10 @@ scute_options options(const level& l, uint64_t size) {
   o.protection = l.protection;
   o.checksum = l.checksum;
   o.engine = l.engine;
-  o.lanes = 3;
+  o.lanes = l.tracks ? 1 : 3;
   o.rows = 4;
-  o.chunk_size = 16 * kib;
+  o.chunk_size = (l.tracks ? 128 : 16) * kib;
+  if (l.tracks) o.log_cap = 6 * o.chunk_size;
   o.layout = "fuzz";
   return o;
 }

@@ -21,7 +21,7 @@ using namespace core;
 
 using bytes = std::vector<std::byte>;
 
-inline constexpr uint64_t file_size_max = uint64_t{1} << 20;
+inline constexpr uint64_t file_size_max = uint64_t{3} << 20;
 
 // The memory, mapped once and used by one medium after the other.
 class ram_file {

@@ -9,6 +9,9 @@
 namespace scute::fuzz {
 namespace {
 
+constexpr uint64_t locate_max = uint64_t{1}
+                                << 20;  // what inputs mean stays, whatever the largest image is
+
 // Objects that no repair could mend cost thousands of attempts each; a few of them show it all.
 constexpr unsigned losses_max = 6;
 
@@ -261,7 +264,7 @@ void session::run(const action& a) {
     case action_kind::locate: {
       scute_location where{};
       where.struct_size = sizeof where;
-      judge("locate", scute_locate(handle_, a.value % file_size_max, &where));
+      judge("locate", scute_locate(handle_, a.value % locate_max, &where));
       break;
     }
     case action_kind::inspect:

@@ -68,10 +68,60 @@ engine::segment_list find_lists(base_image& image) {
   return best;
 }
 
+// The lines of a segment in tracks: of its head, and of its frames, their first ones first.
+void find_lines(base_image& image, log::segment_reader& reader, const log::segment_layout& layout,
+                uint64_t begin) {
+  std::vector<std::pair<uint64_t, uint64_t>> others;  // of frames: their line, and a further one
+  std::vector<uint64_t> frames;
+  const auto c = reader.read({{begin, 0}}, [&](const log::frame& f) {
+    frames.push_back(f.position);
+    const uint64_t n = (f.head.size + log::line_size - 1) / log::line_size;
+    for (uint64_t k = 1; k < n; ++k) others.emplace_back(f.position, f.position + k);
+  });
+  if (!c.head) return;
+  const auto note = [&](std::vector<structure>& to, uint64_t frame, uint64_t line) {
+    const uint64_t at = begin + layout.offset_of(line);
+    to.push_back({at, log::line_size, log::line_size});
+    image.log_places[at] = {0, frame, log::seed_of(*c.head), begin};
+  };
+  note(image.links, 0, 0);
+  for (const uint64_t f : frames) note(image.ring, f, f);
+  for (const auto& [frame, line] : others) note(image.ring, frame, line);
+}
+
+void seal_line(const base_image& image, bytes& content, const log_place& place) {
+  if (place.segment + image.track_segment > content.size()) return;
+  const log::segment_layout layout(log::redundancy::tracks, image.track_segment);
+  const auto at = [&](uint64_t line) { return &content[place.segment + layout.offset_of(line)]; };
+  bytes lines(log::line_size);
+  std::memcpy(lines.data(), at(place.position), log::line_size);
+  if (place.position == 0) {
+    format::segment_head h;
+    std::memcpy(&h, lines.data(), sizeof h);
+    h.checksum = log::segment_head_checksum(h);
+    std::memcpy(lines.data(), &h, sizeof h);
+  } else {
+    format::frame_head h;
+    std::memcpy(&h, lines.data(), sizeof h);
+    const uint64_t n =
+        std::clamp<uint64_t>(h.size, sizeof h, (layout.lines() - place.position) * log::line_size);
+    lines.resize(round_up(n, log::line_size));
+    for (uint64_t k = 1; k * log::line_size < lines.size(); ++k)
+      std::memcpy(&lines[k * log::line_size], at(place.position + k), log::line_size);
+    h.body_checksum = codec::crc32c(0, &lines[sizeof h], n - sizeof h);
+    h.checksum = log::frame_head_checksum(place.seed, place.position, h);
+    std::memcpy(lines.data(), &h, sizeof h);
+  }
+  layout.for_each_store(place.position, lines,
+                        [&](uint32_t, uint64_t offset, const std::byte* from, size_t n) {
+                          std::memcpy(&content[place.segment + offset], from, n);
+                        });
+}
+
 }  // namespace
 
 spec_images make_spec_images(ram_file& file, const level& l) {
-  const scute_options o = options(l, 768 * kib);
+  const scute_options o = options(l, l.tracks ? file_size_max : 768 * kib);
   file.load(bytes(o.size));
   open_pool p(file, &o);
   const std::vector<uint64_t> oids = populate(p);
@@ -104,12 +154,19 @@ void find_spec_log(base_image& image) {
   const pool::state& s = *image.s;
   if (s.sb.engine != SCUTE_ENGINE_SPEC) return;
   const engine::segment_list list = find_lists(image);
-  need(list.how != log::redundancy::tracks, "the log of so small a pool has tracks");
+  const bool tracks = list.how == log::redundancy::tracks;
+  need(tracks == (image.name.starts_with(spec_tracks_level.name)),
+       "the log has another redundancy");
+  if (tracks) image.track_segment = list.segment_size;
   log::segment_reader reader(list.layout(), s.salt, [&](uint64_t at, std::byte* to, size_t n) {
     std::memcpy(to, &image.content[at], n);
     return true;
   });
   for (const log::segment& at : list.segments(s.geo)) {
+    if (tracks) {
+      find_lines(image, reader, list.layout(), at.at[0]);
+      continue;
+    }
     std::vector<log_place> frames;
     const auto c = reader.read(at, [&](const log::frame& f) {
       const uint64_t in = f.position * log::line_size;
@@ -147,6 +204,10 @@ bool seal_spec_log(const base_image& image, bytes& content, const structure& whe
   }
   const auto place = image.log_places.find(where.begin);
   if (place == image.log_places.end()) return false;
+  if (place->second.segment != 0) {
+    seal_line(image, content, place->second);
+    return true;
+  }
   uint64_t n = sizeof(format::segment_head);
   if (place->second.position == 0) {
     format::segment_head h;

@@ -11,6 +11,8 @@ namespace scute::fuzz {
 inline constexpr level spec_levels[] = {
     {"spec", SCUTE_PROTECT_MLPC, SCUTE_CHECKSUM_CRC32C, SCUTE_ENGINE_SPEC},
     {"spec-none", SCUTE_PROTECT_NONE, SCUTE_CHECKSUM_CRC32C, SCUTE_ENGINE_SPEC}};
+inline constexpr level spec_tracks_level = {"spec-tracks", SCUTE_PROTECT_MLPC,
+                                            SCUTE_CHECKSUM_CRC32C, SCUTE_ENGINE_SPEC, true};
 
 struct spec_images {
   bytes live;  // records of every kind, and all that they say in the pool
@@ -22,8 +24,8 @@ spec_images make_spec_images(ram_file& file, const level& l);
 // Nothing if the image is of another engine.
 void find_spec_log(base_image& image);
 
-// Makes the checksum of a structure of the log right again, and stores it in both copies, if there are two.
-// `content`: of the mutant. False if it is none.
+// Makes the checksum of a structure of the log right again, and stores it in both copies, if there are two; of a line in tracks
+// those of its frame, and the XOR of the frame's rows. `content`: of the mutant. False if it is none.
 bool seal_spec_log(const base_image& image, bytes& content, const structure& where);
 
 }  // namespace scute::fuzz

@@ -187,6 +187,11 @@ std::vector<uint64_t> heap::lend(pool::lane& l, size_t n) {
       if (c == nullptr && no_blocks_ != 0) disk_full("the log of so large a transaction");
       if (c == nullptr) no_log(n);
       const uint64_t offset = zones_.offset_of(*c);
+      // Somebody has made up a list of the log's segments (LIST-1): free chunks are in none.
+      if (s_.overlaid.touches(offset, s_.geo.chunk_size))
+        throw failure(SCUTE_E_CORRUPT, s_.path +
+                                           ": the log is said to lie in chunks that are free; "
+                                           "restore the pool from a backup");
       zero_free(l, *c);
       zones_.make_log(l, engine_, *c, lending::out);
       --zones_.get(c->zone).available;

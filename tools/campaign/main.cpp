@@ -3,6 +3,7 @@
 // workload; what came back, what was refused, and what was silently wrong.
 #include "crossing_campaign.hpp"
 #include "live_campaign.hpp"
+#include "log_campaign.hpp"
 #include "overwriting.hpp"
 #include "report.hpp"
 #include "rest_campaign.hpp"
@@ -273,6 +274,51 @@ void add_crossing(CLI::App& root, int& status) {
   app->callback([a, &status] { status = run_crossing_campaign(*a); });
 }
 
+struct log_arguments : arguments {
+  log_settings how;
+  std::vector<std::string> kinds, moments;
+};
+
+// Those of `names` that are named; all of them if none is.
+template <typename T, size_t N>
+void choose(std::vector<T>& into, const std::array<const char*, N>& names,
+            const std::vector<std::string>& chosen) {
+  if (chosen.empty()) return;
+  into.clear();
+  for (const std::string& name : chosen)
+    into.push_back(static_cast<T>(std::find(names.begin(), names.end(), name) - names.begin()));
+}
+
+int run_log(log_arguments a) {
+  a.how.spoil = a.spoil();
+  choose(a.how.kinds, log_kind_names, a.kinds);
+  choose(a.how.moments, moment_names, a.moments);
+  const workplace place(a.dir);
+  a.how.folder = place.folder();
+  return tell_kept(run_log_campaign(a.how));
+}
+
+void add_log(CLI::App& root, int& status) {
+  CLI::App* app = root.add_subcommand("log",
+                                      "engine spec: injure the log, POOL.log or inside the pool, "
+                                      "while the pool is closed, while a process "
+                                      "commits, or when that is killed; read everything");
+  auto a = std::make_shared<log_arguments>();
+  add_list(app, "--logs", a->kinds,
+           "how the log is protected: one-copy and two-copies lie in POOL.log, tracks (8 and their "
+           "XOR) in the pool (default: all)")
+      ->check(in({log_kind_names.begin(), log_kind_names.end()}));
+  add_list(app, "--moments", a->moments, "of the damage: rest, live, crossing (default: all)")
+      ->check(in({moment_names.begin(), moment_names.end()}));
+  add_number(app, "--trials", a->how.trials, "of each log and moment (default 30)");
+  add_trial(app, a->how.trial, "one of them");
+  add_number(app, "--seed", a->how.seed, "of contents, work and damage (default 1)");
+  add_dir(app, a->dir, "pools");
+  add_end(app, a->drill_name, a->how.quiet,
+          {silent_drill, {"greedy", "everything is required to survive"}});
+  app->callback([a, &status] { status = run_log(*a); });
+}
+
 struct overwrite_arguments : arguments {
   overwriting_settings how;
   std::vector<std::string> shapes;
@@ -282,12 +328,7 @@ struct overwrite_arguments : arguments {
 int run_overwrite(overwrite_arguments a) {
   a.how.how.spoil = a.spoil();
   a.how.kills = !a.no_kills;
-  if (!a.shapes.empty()) {
-    a.how.shapes.clear();
-    for (const std::string& name : a.shapes)
-      a.how.shapes.push_back(static_cast<shape>(
-          std::find(shape_names.begin(), shape_names.end(), name) - shape_names.begin()));
-  }
+  choose(a.how.shapes, shape_names, a.shapes);
   const workplace place(a.dir);
   a.how.how.folder = place.folder();
   return tell_broken(run_overwriting(a.how), "everything survived", "not everything survived");
@@ -331,6 +372,7 @@ int main(int argc, char** argv) {
   add_live(app, status);
   add_crossing(app, status);
   add_overwrite(app, status);
+  add_log(app, status);
   app.footer(
       "Exit status: 0 if all promises were kept; 1 if not (what had to survive did not, or "
       "something\n"
@@ -339,6 +381,7 @@ int main(int argc, char** argv) {
       "  scute-campaign rest --plot figure12.svg\n"
       "  scute-campaign live --seconds 60\n"
       "  scute-campaign crossing --parity 2 --trials 1000\n"
+      "  scute-campaign log --logs two-copies --moments crossing --trials 1000\n"
       "  scute-campaign rest --levels mlpc --rows 100 --rates 1e-6,1e-5 --trials 20");
   try {
     app.parse(argc, argv);

@@ -86,12 +86,13 @@ log_care::seen log_care::look_at(const commit_log::live_segment& x, bool repair,
   std::vector<damaged> found;
   bool any = x.last != 0 && x.last <= x.fenced, last = false;
   const uint64_t horizon = log_.horizon();
-  bool gaps = false;
+  bool gaps = false, gaps_of_void = false;
   const log::segment_contents c = reader_.read(x.where, [&](const log::frame& f) {
     if (f.head.sequence > x.fenced && !SCUTE_PLANTED(care_fenced)) return;
     if (x.head == nullptr && f.head.sequence > x.last) return;  // a crash has left it undecided
     any = true;
     last = last || f.head.sequence == x.last;
+    gaps_of_void = gaps_of_void || f.behind_gap;
     if (f.head.sequence <= horizon && !SCUTE_PLANTED(care_void)) return;
     gaps = gaps || f.behind_gap;
     if (f.flawed) found.push_back({f.position, {f.lines.begin(), f.lines.end()}});
@@ -121,7 +122,10 @@ log_care::seen log_care::look_at(const commit_log::live_segment& x, bool repair,
       tell(
           {home_.is_apart() ? "record in the log file" : "log record", at, d.lines.size(), repair});
   }
-  if (result.missing && repair && x.head != nullptr && !SCUTE_PLANTED(care_leave))
+  // CARE-5
+  const bool has_gap =
+      result.missing || gaps_of_void || (x.last != 0 && x.last <= x.fenced && !last);
+  if (has_gap && repair && x.head != nullptr && !SCUTE_PLANTED(care_leave))
     log_.leave_segment(x.lane);
   if (result.missing && tell)
     tell({home_.is_apart() ? "segment of the log file" : "log segment", x.where.at[0],

@@ -15,6 +15,8 @@
 // CARE-4 Of a pool that was closed properly all copies of the list and the horizon were durable. So whichever is not as the
 //    one that counts was damaged: an opening puts it right, and tells it. (After a crash recovery writes all of them, and cannot
 //    tell damage from what was being written.)
+// CARE-5 Nobody goes on behind a gap, be it one of void frames: a crash could not tell that nothing is missing there (EVID-2), and
+//    would have it told as lost.
 #pragma once
 
 #include "base/waiting.hpp"

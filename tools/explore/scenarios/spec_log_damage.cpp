@@ -138,8 +138,10 @@ testing::scenario list_places(const level& l) {
          [](scute::pool& p) { commit(p, 0, [](change& c) { c.alloc(3, 60000, 4); }); });
   for (unsigned k = 0; k < 2; ++k) {
     overwrite("overwrite 60000, which lends chunks to the log", 3, 10 + k);
-    fold(s);
-    overwrite("overwrite 64, which gives them back", 0, 20 + k);
+    for (unsigned i = 0; i < 3; ++i) {
+      fold(s);
+      overwrite("overwrite 64, which gives them back", 0, 20 + 3 * k + i);
+    }
     s.step("allocate 17000",
            [k](scute::pool& p) { commit(p, 0, [&](change& c) { c.alloc(4, 17000, 30 + k); }); });
     s.step_on_stage("a place of the list is damaged while the pool is closed",

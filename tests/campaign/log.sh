@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Damage to the log of engine spec, at rest, under commits, and behind a kill: what one copy or track lacks costs nothing, and what
+# more costs is told.
+. "${BASH_SOURCE[0]%/*}/lib.bash"
+
+expect 0 log --trials 12 --seed $RANDOM
+has '^result: all promises were kept'
+has '^two-copies/crossing .* 12 trials'
+has '^tracks/live '
+expect 1 log --trials 1 --logs tracks --moments rest --drill silent
+has 'nothing said so'
+has '^  repeat: .*--logs tracks --moments rest --seed 1 --trial 0$'
+# Not everything survives what it need not survive.
+expect 1 log --trials 40 --logs one-copy --moments crossing --drill greedy
+expect 2 log --logs three-copies
