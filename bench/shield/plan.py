@@ -91,10 +91,10 @@ PLANS = {
     "full": Plan((
         Turns("overhead", OVERHEAD, mapcli("btree", "rtree", "rbtree", "hashmap_tx", "hashmap_atomic", "skiplist"),
               40_000, 9, 0.4, True),
-        Turns("values", OVERHEAD, PAVISE, 40_000, 9, 0.28, True),
+        Turns("values", OVERHEAD, PAVISE, 30_000, 9, 0.28, True),
         Turns("schemes", SCHEMES, values("btree", "hashmap_tx"), 40_000, 9, 0.12),
         Turns("ratio", RATIO, values("btree", "hashmap_tx"), 40_000, 9, 0.1),
-    ), Space(tuple(n * MIB for n in (64, 256, 512, 1024, 4096)), SHAPES), 12, 3, 64),
+    ), Space(tuple(n * MIB for n in (64, 256, 512, 1024, 4096)), SHAPES), 12, 3, 128),
     "quick": Plan((
         Turns("overhead", OVERHEAD, mapcli("btree", "hashmap_tx"), 10_000, 3, 0.3, True),
         Turns("values", OVERHEAD, values("ctree"), 10_000, 3, 0.15, True),
