@@ -64,6 +64,7 @@ enum { SCUTE_SHIELD_NEVER_FLUSHED = 1, SCUTE_SHIELD_STRAY = 2 };
 typedef struct scute_shield_finding {
   size_t struct_size;
   const char *file;
+  uint32_t process;
   int32_t what;    /* SCUTE_SHIELD_NEVER_FLUSHED or _STRAY */
   uint64_t offset; /* of the line's 64 bytes in the file */
   /* Where it was stored to last, as told of, and flushed; or "" and 0. */

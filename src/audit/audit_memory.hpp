@@ -10,7 +10,7 @@ struct store_audit::head {
   static constexpr uint64_t mark_value = 0x3174696475616373;  // "scaudit1"
   std::atomic<uint64_t> mark;
   uint64_t lines;
-  uint32_t strays_do;  // on_stray
+  std::atomic<uint32_t> strays_do;  // on_stray
   uint32_t unused;
   std::atomic<uint64_t> strays, findings;
   char untold[2048];

@@ -64,4 +64,14 @@ void site_table::count(uint32_t index, site_event what, uint64_t n) const noexce
   all_[index % places].counts[static_cast<size_t>(what)].fetch_add(n, std::memory_order_relaxed);
 }
 
+bool site_table::read_names(uint32_t index, site_names& to) const noexcept {
+  const place& p = all_[index % places];
+  to = {};
+  if (index % places == 0 || p.named.load(std::memory_order_acquire) == 0) return false;
+  keep(to.file, sizeof to.file, p.file, 0);
+  keep(to.function, sizeof to.function, p.function, 0);
+  to.line = p.line;
+  return true;
+}
+
 }  // namespace scute::core::audit

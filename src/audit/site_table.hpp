@@ -38,6 +38,12 @@ struct site_record {
   uint64_t counts[site_events] = {};
 };
 
+// The same without memory from the heap.
+struct site_names {
+  char file[104] = {}, function[72] = {};
+  uint32_t line = 0;
+};
+
 class site_table {
  public:
   // Index 0 is for what comes from no known place, and for what finds the table full.
@@ -55,6 +61,8 @@ class site_table {
 
   // False: nobody has entered it.
   bool read(uint32_t index, site_record& to) const;
+  // Async-signal-safe.
+  bool read_names(uint32_t index, site_names& to) const noexcept;
 
  private:
   struct place {

@@ -34,7 +34,7 @@ void store_audit::format(std::span<std::byte> at, uint64_t capacity, on_stray wh
     throw failure(SCUTE_E_INVALID, "the memory of an audit is too small for its file");
   auto& h = *reinterpret_cast<head*>(at.data());
   h.lines = view::lines_of(up(capacity));
-  h.strays_do = static_cast<uint32_t>(what);
+  h.strays_do.store(static_cast<uint32_t>(what));
   std::memcpy(h.untold, untold.data(), std::min(untold.size(), sizeof h.untold - 1));
   h.mark.store(head::mark_value, std::memory_order_release);
 }
@@ -74,30 +74,35 @@ void store_audit::fenced(bool idle) noexcept {
 }
 
 void store_audit::cut_begins() noexcept {
-  cut_ = tell_clock::next_cut();
+  moment_ = tell_clock::copied_at(tell_clock::next_cut());
 }
 
 // AUDIT-3
 void store_audit::cut_has(uint64_t line, bool changed) noexcept {
   if (line >= head_->lines) return;
-  words& w = words_[line];
-  uint64_t copied = w.copied.load(std::memory_order_relaxed);
+  const words& w = words_[line];
+  const uint64_t copied = w.copied.load(std::memory_order_relaxed);
   const uint64_t told = w.told.load(std::memory_order_acquire);
   const uint32_t flushed_at = site_of(copied);
   if (!changed) sites_.count(flushed_at, site_event::unchanged);
-  const bool is_stray =
-      changed && moment_of(told) < std::max(moment_of(copied), uint64_t{tell_clock::begin});
-  const uint64_t moment = tell_clock::copied_at(cut_);
-  while (!w.copied.compare_exchange_weak(copied, word_of(moment, site_of(copied)))) {
-  }
-  const auto what = static_cast<on_stray>(head_->strays_do);
-  if (!is_stray || what == on_stray::ignore) return;
+  const auto what = static_cast<on_stray>(head_->strays_do.load(std::memory_order_relaxed));
+  if (!changed || what == on_stray::ignore ||
+      moment_of(told) >= std::max(moment_of(copied), uint64_t{tell_clock::begin}))
+    return;
   head_->strays.fetch_add(1, std::memory_order_relaxed);
   sites_.count(flushed_at, site_event::strays);
   const line_finding f{line_finding::kind::stray, line, site_of(told), flushed_at};
   add(f);
   if (what == on_stray::stop) may_commit_ = false;
   stray(f);
+}
+
+void store_audit::cut_decided(uint64_t line) noexcept {
+  if (line >= head_->lines) return;
+  std::atomic<uint64_t>& copied = words_[line].copied;
+  uint64_t before = copied.load(std::memory_order_relaxed);
+  while (!copied.compare_exchange_weak(before, word_of(moment_, site_of(before)))) {
+  }
 }
 
 bool store_audit::may_commit() noexcept {
@@ -119,6 +124,16 @@ void store_audit::add(const line_finding& f) noexcept {
   to.stored_at = f.stored_at;
   to.flushed_at = f.flushed_at;
   to.kind.store(static_cast<uint32_t>(f.what), std::memory_order_release);
+}
+
+void store_audit::add_untold(const std::string& names, on_stray what) noexcept {
+  const size_t had = untold().size();
+  if (names.size() > had) names.copy(head_->untold + had, sizeof head_->untold - 1 - had, had);
+  head_->strays_do.store(static_cast<uint32_t>(what));
+}
+
+const char* store_audit::untold_text() const noexcept {
+  return head_->untold;
 }
 
 uint64_t store_audit::strays() const noexcept {

@@ -6,7 +6,8 @@
 //    tell_clock has it: so a stray is one for certain where all code tells of its stores. A stray store to a line that is told of as well
 //    between the same two cuts, or while some thread is in flight, is not noticed.
 // AUDIT-4 Nothing about durability depends on any of this, but for one thing: if strays are to stop the program, a cut with
-//    one is not committed, and the view is halted: what the file has is then the last cut before (file_view.hpp, VIEW-9).
+//    one is not committed, and the view is halted: what the file has is then the last cut before (file_view.hpp, VIEW-9). The holder
+//    looks at what a dead program has left in the same way.
 #pragma once
 
 #include <atomic>
@@ -48,11 +49,19 @@ class store_audit : public view::line_watch {
   void fenced(bool idle) noexcept override;
   void cut_begins() noexcept override;
   void cut_has(uint64_t line, bool changed) noexcept override;
+  void cut_decided(uint64_t line) noexcept override;
   bool may_commit() noexcept override;
+
+  // The program has loaded code whose stores nobody tells of.
+  void add_untold(const std::string& names, on_stray what) noexcept;
 
   uint64_t strays() const noexcept;
   std::string untold() const;
+  const char* untold_text() const noexcept;  // as long as the memory is there
   bool read_site(uint32_t index, site_record& to) const { return sites_.read(index, to); }
+  bool read_names(uint32_t index, site_names& to) const noexcept {
+    return sites_.read_names(index, to);
+  }
   // The first ones.
   size_t findings() const noexcept;
   bool read_finding(size_t i, line_finding& to) const noexcept;
@@ -72,7 +81,7 @@ class store_audit : public view::line_watch {
   finding* findings_ = nullptr;
   site_table sites_;
   words* words_ = nullptr;
-  uint64_t cut_ = 0;
+  uint64_t moment_ = 0;  // that lines of the cut under way count as copied at
   bool may_commit_ = true;
 };
 

@@ -56,6 +56,15 @@ seat* take_seat() noexcept {
   return nullptr;
 }
 
+// A handler that comes in the middle may have got one for the thread.
+void sit_down() noexcept {
+  seat* const taken = take_seat();
+  if (mine == nullptr)
+    mine = taken;
+  else if (taken != nullptr)
+    taken->thread.store(0);
+}
+
 // CLOCK-3
 bool has_ended(seat& s, uint64_t since) noexcept {
   const pid_t thread = s.thread.load();
@@ -65,7 +74,7 @@ bool has_ended(seat& s, uint64_t since) noexcept {
 }  // namespace
 
 uint64_t tell_clock::tell() noexcept {
-  if (mine == nullptr) mine = take_seat();
+  if (mine == nullptr) sit_down();
   if (mine == nullptr) return clock_now.load();
   // CLOCK-1: the mark is there before the clock is read again.
   if (mine->since.load(std::memory_order_relaxed) == 0) mine->since.store(clock_now.load());

@@ -11,6 +11,7 @@ namespace scute::core::audit {
 
 void store_audit::told(uint64_t offset, uint64_t n) noexcept {
   if (n == 0) return;
+  n = std::min(n, ~offset);
   const uint64_t now = tell_clock::tell();
   const uint64_t word = word_of(now, sites_.index_of(call_site::current()));
   const uint64_t end = std::min(view::line_of(offset + n - 1) + 1, head_->lines);

@@ -26,6 +26,8 @@ class noted_lines final : public view::audit_sink {
   explicit noted_lines(std::span<std::byte> at) {
     if (!at.empty()) audit_.emplace(at);
   }
+  // What the program would have looked for itself (AUDIT-3): null if it did not.
+  view::line_watch* watch() noexcept { return audit_ ? &*audit_ : nullptr; }
   void never_flushed(uint64_t offset, uint32_t) noexcept override {
     if (audit_) audit_->never_flushed(view::line_of(offset));
   }
@@ -63,13 +65,14 @@ void settle(const held_view& held, bool keep_unflushed, scute_shield_counts& aud
   parts.control = memory.control();
   parts.bytes = memory.bytes_at();
   parts.medium = &pool;
+  noted_lines noted(memory.more());
+  parts.watch = noted.watch();
   view::file_view view(parts);
   // What write(2) has appended.
   if (!grow_view(view, memory, memory.length()))
     throw failure(SCUTE_E_IO,
                   "cannot make the file as long as its program has left it: " + pool.why());
   unflushed_file rest(held.path);
-  noted_lines noted(memory.more());
   view::file_view::settled told;
   using what = view::file_view::unflushed_lines;
   if (!view.settle(
@@ -83,8 +86,8 @@ void settle(const held_view& held, bool keep_unflushed, scute_shield_counts& aud
     throw failure(SCUTE_E_IO, "cannot settle what the program has left in the view: " + pool.why());
   rest.finish();
   copy_counters(view.counters(), audit);
-  audit.unflushed_lines += keep_unflushed ? 0 : told.unflushed;
-  if (!keep_unflushed) audit.dropped_lines = told.unflushed;
+  audit.dropped_lines = told.dropped ? told.unflushed : 0;
+  audit.unflushed_lines += audit.dropped_lines;
   audit.healed = pool.healed();
   pool.close();
 }

@@ -27,7 +27,7 @@ void tell_site(const audit::site_record& s, scute_shield_site_counts& to,
   options.site(options.arg, &to);
 }
 
-void tell_findings(const audit::store_audit& a, const char* file,
+void tell_findings(const audit::store_audit& a, const char* file, uint32_t process,
                    const scute_shield_run_options& options) {
   for (size_t i = 0; i < a.findings(); ++i) {
     audit::line_finding f;
@@ -38,6 +38,7 @@ void tell_findings(const audit::store_audit& a, const char* file,
     scute_shield_finding to{};
     to.struct_size = sizeof to;
     to.file = file;
+    to.process = process;
     to.what = f.what == audit::line_finding::kind::stray ? SCUTE_SHIELD_STRAY
                                                          : SCUTE_SHIELD_NEVER_FLUSHED;
     to.offset = f.line * view::line_size;
@@ -67,7 +68,7 @@ std::string tell_sites(const held_view& view, uint32_t process,
       for (uint32_t i = 0; i < audit::site_table::places; ++i)
         if (a.read_site(i, s)) tell_site(s, to, options);
     }
-    if (options.finding != nullptr) tell_findings(a, view.path.c_str(), options);
+    if (options.finding != nullptr) tell_findings(a, view.path.c_str(), process, options);
     return a.untold();
   } catch (const failure& e) {
     if (options.failed != nullptr) options.failed(options.arg, view.path.c_str(), e.what());

@@ -53,6 +53,7 @@ SCUTE_INTERPOSED(void*, dlopen, (const char* path, int how)) {
   try {
     const critical now;
     found = find_inline_flush(asked().allowed);
+    if (!found) plan_audits_anew();
   } catch (const std::exception&) {
   }
   errno = keep;

@@ -20,7 +20,9 @@ struct window_state {
 void commit_window() noexcept {
   guarded_file* const file = window.file;
   window.file = nullptr;
-  if (file == nullptr || !file->is_open() || file->number() != window.number) return;
+  if (file == nullptr) return;
+  const guarded_file::use now(*file, window.number);
+  if (!now.is_open()) return;
   if (!file->view().window_end(flusher_of(*file).by)) file->give_up();
 }
 
@@ -53,7 +55,8 @@ void fence_views() noexcept {
 
 void commit_flushed() noexcept {
   for_each_flusher([](thread_flusher& mine) {
-    if (!mine.file->view().fence(mine.by)) mine.file->give_up();
+    const guarded_file::use now(*mine.file, mine.number);
+    if (now.is_open() && !mine.file->view().fence(mine.by)) mine.file->give_up();
   });
 }
 

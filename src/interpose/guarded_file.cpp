@@ -14,6 +14,7 @@
 #include "audit/tell_clock.hpp"
 #include "base/failure.hpp"
 #include "base/planted.hpp"
+#include "base/waiting.hpp"
 #include "holder/growth.hpp"
 #include "holder/settlement.hpp"
 #include "holder/unflushed_file.hpp"
@@ -37,6 +38,8 @@ std::atomic<guarded_file*> all{nullptr};
 constexpr char pool_mark[] = "PMEMOBJ";
 constexpr uint64_t run_time_begin = 0x1a00, run_time_end = 0x2000;
 uint32_t numbers_taken = 0;
+// Of this thread, of any file.
+[[gnu::tls_model("initial-exec")]] thread_local constinit unsigned uses_here = 0;
 
 uint64_t memory_taken(int bytes_file) {
   struct stat s{};
@@ -144,7 +147,18 @@ void guarded_file::close() noexcept {
                       count(audit);
                       pool_->close();
                     }) == 0;
-  open_.store(false, std::memory_order_release);
+  open_.store(false);
+  // GUARD-6. A handler that has interrupted a use of its own thread's leaves what is used where it is.
+  if (uses_here != 0) {
+    static_cast<void>(view_.release());
+    static_cast<void>(audit_.release());
+    static_cast<void>(pool_.release());
+    static_cast<void>(new holder::view_memory(std::move(*memory_)));
+    memory_.reset();
+    if (done) release_view(number(), audit);
+    return;
+  }
+  for (unsigned spins = 0; users_.load() != 0;) spin_pause(spins);
   view_.reset();
   unflushed_.pass_on(nullptr);
   audit_.reset();
@@ -168,6 +182,7 @@ void guarded_file::drop_rest() {
                     });
   if (!done) throw failure(SCUTE_E_IO, "cannot write what was flushed: " + pool_->why());
   rest.finish();
+  if (view_->is_halted()) give_up();
   dropped_ = told.unflushed;
 }
 
@@ -179,6 +194,17 @@ void guarded_file::count(scute_shield_counts& to) const noexcept {
   to.unflushed_lines -= std::min(to.unflushed_lines, to.masked_lines);
   to.healed = pool_->healed();
   if (audit_ != nullptr) to.stray_lines = audit_->strays();
+}
+
+guarded_file::use::use(guarded_file& file, uint32_t number) noexcept : file_(file) {
+  ++uses_here;
+  file.users_.fetch_add(1);
+  is_open_ = file.open_.load() && file.number() == number;
+}
+
+guarded_file::use::~use() {
+  file_.users_.fetch_sub(1);
+  --uses_here;
 }
 
 uint64_t guarded_file::memory() const noexcept {
@@ -203,6 +229,7 @@ void guarded_file::grow(uint64_t size) {
 }
 
 void guarded_file::write_back(uint64_t offset, uint64_t n, view::write_reason why) {
+  audit::tell_clock::fence();  // a call, and what was told of before a call has happened (HOOK-3)
   if (const uint64_t length = memory_->length(); length > view_->size()) grow(length);
   const uint64_t size = view_->size();
   if (offset >= size) return;

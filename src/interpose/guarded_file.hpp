@@ -9,6 +9,8 @@
 // GUARD-3 The holder has both memory files before the program has anything of the view (WIRE-2).
 // GUARD-4 A child of fork() has what its parent mapped, to read; what it flushes, fences or syncs is its parent's affair. To use
 //    the file itself it opens it again, when its parent has closed it.
+// GUARD-6 Who fences uses a file that it flushed in earlier, and that another thread may close meanwhile, when it has let go of it: a close waits
+//    for such uses before it takes the view down.
 // GUARD-5 These objects are never freed, but used again: a handler that looks one up has something to look at.
 #pragma once
 
@@ -52,6 +54,19 @@ class guarded_file {
   static void become_child() noexcept;
 
   bool is_open() const noexcept { return open_.load(std::memory_order_acquire); }
+  // While one lives that is_open(), the opening of that number keeps its view. Async-signal-safe; short.
+  class use {
+   public:
+    use(guarded_file& file, uint32_t number) noexcept;
+    ~use();
+    use(const use&) = delete;
+    use& operator=(const use&) = delete;
+    bool is_open() const noexcept { return is_open_; }
+
+   private:
+    guarded_file& file_;
+    bool is_open_;
+  };
   // Of this opening; no two have the same.
   uint32_t number() const noexcept { return number_.load(std::memory_order_acquire); }
   const std::string& path() const noexcept { return path_; }
@@ -91,6 +106,7 @@ class guarded_file {
   std::unique_ptr<live_audit> audit_;
   std::atomic<uint32_t> number_{0};
   std::atomic<bool> open_{false};
+  std::atomic<unsigned> users_{0};
   unsigned references_ = 0;
   uint64_t dropped_ = 0;
   guarded_file* next_ = nullptr;

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "interpose/complaint.hpp"
+#include "interpose/guarded_file.hpp"
 #include "interpose/loaded_objects.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/settings.hpp"
@@ -27,11 +28,10 @@ audit::on_stray asked_for(const store_tellers& tellers) {
 }
 
 // Without memory from the heap: a fence in a handler comes here.
-void put_place(char* to, size_t room, const char* how, const audit::site_record& s) {
-  if (s.line == 0 && s.file.empty())
-    std::snprintf(to, room, "%s", "");
-  else
-    std::snprintf(to, room, "; %s at %s:%u (%s)", how, s.file.c_str(), s.line, s.function.c_str());
+void put_place(char* to, size_t room, const char* how, const audit::site_names* at) {
+  to[0] = 0;
+  if (at != nullptr)
+    std::snprintf(to, room, "; %s at %s:%u (%s)", how, at->file, at->line, at->function);
 }
 
 }  // namespace
@@ -43,6 +43,12 @@ audit_plan plan_audit() {
   return plan;
 }
 
+void plan_audits_anew() {
+  const audit_plan plan = plan_audit();
+  for (guarded_file* f = guarded_file::first(); f != nullptr; f = f->next())
+    if (f->is_open() && f->audit() != nullptr) f->audit()->add_untold(plan.untold, plan.strays);
+}
+
 live_audit::live_audit(std::span<std::byte> at, const std::string& path)
     : store_audit(at), path_(path) {}
 
@@ -50,17 +56,9 @@ void live_audit::stray(const audit::line_finding& f) noexcept {
   if (told_ == told_max) return;
   ++told_;
   char text[1024], stored[256], flushed[256];
-  try {
-    audit::site_record at;
-    at = {};
-    if (f.stored_at != 0) read_site(f.stored_at, at);
-    put_place(stored, sizeof stored, "stored to last", at);
-    at = {};
-    if (f.flushed_at != 0) read_site(f.flushed_at, at);
-    put_place(flushed, sizeof flushed, "flushed", at);
-  } catch (const std::exception&) {
-    stored[0] = flushed[0] = 0;
-  }
+  audit::site_names at;
+  put_place(stored, sizeof stored, "stored to last", read_names(f.stored_at, at) ? &at : nullptr);
+  put_place(flushed, sizeof flushed, "flushed", read_names(f.flushed_at, at) ? &at : nullptr);
   const int n = std::snprintf(
       text, sizeof text,
       "scute: %s: stray store: the 64 bytes at 0x%llx changed, and nothing told of a store to "

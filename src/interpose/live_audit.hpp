@@ -18,6 +18,8 @@ struct audit_plan {
 };
 // In a critical section.
 audit_plan plan_audit();
+// More code was loaded: what open files' audits make of strays from now on. In a critical section.
+void plan_audits_anew();
 
 class live_audit final : public audit::store_audit {
  public:

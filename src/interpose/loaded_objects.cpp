@@ -11,13 +11,20 @@
 namespace scute::core::interpose {
 namespace {
 
-bool is_exempt(std::string_view path) {
-  // libcrypto, which libpmem brings along, flushes a few bytes of its own stack, to time it (OPENSSL_instrument_bus).
-  constexpr std::string_view exempt[] = {
-      "libc.so",     "libc-2.",     "ld-linux",           "linux-vdso",    "libpmem.so",
-      "libpmem2.so", "libscute.so", "libscute-shield.so", "libpthread.so", "libcrypto.so"};
+// Whose flushes are no affair of the scan (SCAN-1). libcrypto, which libpmem brings along, flushes a few bytes of its own stack, to time
+// it (OPENSSL_instrument_bus).
+constexpr std::string_view exempt[] = {
+    "libc.so",     "libc-2.",     "ld-linux",           "linux-vdso",    "libpmem.so",
+    "libpmem2.so", "libscute.so", "libscute-shield.so", "libpthread.so", "libcrypto.so"};
+// Whose stores are told of by whoever calls them (tools/pass/library_calls.hpp), or by the runtime.
+constexpr std::string_view spoken_for[] = {
+    "libc.so",     "libc-2.",     "ld-linux",           "linux-vdso",  "libpmem.so",
+    "libpmem2.so", "libscute.so", "libscute-shield.so", "libpthread",  "libm.so",
+    "libgcc_s.so", "libdl.so",    "librt.so",           "libstdc++.so"};
+
+bool is_one_of(std::span<const std::string_view> names, std::string_view path) {
   const std::string_view name = name_of(path);
-  return std::any_of(std::begin(exempt), std::end(exempt),
+  return std::any_of(names.begin(), names.end(),
                      [&](std::string_view known) { return name.starts_with(known); });
 }
 
@@ -74,6 +81,15 @@ int collect(dl_phdr_info* info, size_t, void* to) {
   return 0;
 }
 
+std::vector<loaded_object> all_but(std::span<const std::string_view> names) {
+  std::vector<loaded_object> all;
+  ::dl_iterate_phdr(&collect, &all);
+  const auto last = std::remove_if(
+      all.begin(), all.end(), [&](const loaded_object& o) { return is_one_of(names, o.path); });
+  all.erase(last, all.end());
+  return all;
+}
+
 }  // namespace
 
 std::string_view name_of(std::string_view path) noexcept {
@@ -82,30 +98,18 @@ std::string_view name_of(std::string_view path) noexcept {
 }
 
 std::vector<loaded_object> loaded_objects() {
-  std::vector<loaded_object> all;
-  ::dl_iterate_phdr(&collect, &all);
-  const auto last = std::remove_if(all.begin(), all.end(),
-                                   [](const loaded_object& o) { return is_exempt(o.path); });
-  all.erase(last, all.end());
-  return all;
+  return all_but(exempt);
 }
 
 store_tellers find_store_tellers() {
-  // Where they store to what a program has given them, the program tells of it (tools/pass/library_calls.hpp), or nobody can.
-  constexpr std::string_view quiet[] = {"libm.so", "libgcc_s.so", "libstdc++.so", "libdl.so",
-                                        "librt.so"};
   store_tellers found;
-  for (const loaded_object& o : loaded_objects()) {
-    const std::string_view name = name_of(o.path);
-    if (std::any_of(std::begin(quiet), std::end(quiet),
-                    [&](std::string_view known) { return name.starts_with(known); }))
-      continue;
+  for (const loaded_object& o : all_but(spoken_for)) {
     if ((o.options & SCUTE_SHIELD_OPTION_DETECT) != 0) {
       found.any = true;
       continue;
     }
     if (!found.untold.empty()) found.untold += ", ";
-    found.untold += name;
+    found.untold += name_of(o.path);
   }
   return found;
 }

@@ -14,7 +14,7 @@ namespace scute::core::interpose {
 template <class F>
 bool each_part(const void* at, size_t n, F&& f) noexcept {
   auto from = reinterpret_cast<uintptr_t>(at);
-  const uintptr_t end = from + n;
+  const uintptr_t end = from + n < from ? UINTPTR_MAX : from + n;
   mapped_range range = mappings.find(from);
   if (range.file == nullptr) return false;
   while (range.file != nullptr && from < end) {

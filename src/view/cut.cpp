@@ -238,6 +238,7 @@ void cut::finish(bool decided) noexcept {
   }
   for (size_t i = 0; i < count_; ++i) {
     if (decided) keep_digest(lines_[i], digest_of(copies_[i]));
+    if (decided && watch_ != nullptr) watch_->cut_decided(lines_[i]);
     region_.in_cut_clear(lines_[i]);
   }
   if (!decided) return;

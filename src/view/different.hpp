@@ -46,11 +46,12 @@ bool file_view::commit_different(uint64_t offset, uint64_t n, Fn&& told) {
     cut_->lock.assume_held();
     const size_t had = count;
     count = 0;
-    return had == 0 || cut_->make({batch_.get(), had});
+    if (had != 0 && !cut_->make({batch_.get(), had})) return false;
+    for (size_t i = 0; i < had; ++i) told(batch_[i]);
+    return true;
   };
   const bool done = for_each_different(offset, n, [&](uint64_t line, const struct line&) {
     if (SCUTE_PLANTED(view_write_back)) return true;
-    told(line);
     batch_[count++] = line;
     return count < cut_->room() || commit();
   });

@@ -130,6 +130,7 @@ class file_view {
   struct settled {
     uint64_t flushed = 0;    // lines that were flushed and in no decided cut
     uint64_t unflushed = 0;  // that differed besides
+    bool dropped = false;    // these, whatever was asked for
   };
   using dropped_line = std::function<void(uint64_t offset, std::span<const std::byte> bytes)>;
   [[nodiscard]] bool settle(unflushed_lines what, settled& told, const dropped_line& dropped = {});

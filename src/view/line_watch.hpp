@@ -18,10 +18,12 @@ class line_watch {
   virtual void flushed(uint64_t line, bool again) noexcept = 0;
   virtual void fenced(bool idle) noexcept = 0;
 
-  // With the cut lock held, these three, on the thread that cuts: may not call the view. A cut begins; nothing is copied yet.
+  // With the cut lock held, these four, on the thread that cuts: may not call the view. A cut begins; nothing is copied yet.
   virtual void cut_begins() noexcept = 0;
   // It has this line, and its copy is not what the medium has, or is. Each line once.
   virtual void cut_has(uint64_t line, bool changed) noexcept = 0;
+  // The cut with this line is decided.
+  virtual void cut_decided(uint64_t line) noexcept = 0;
   // The cut is to be committed. False: neither this one nor a later one is (VIEW-9).
   virtual bool may_commit() noexcept = 0;
 };

@@ -49,13 +49,20 @@ bool file_view::settle(unflushed_lines what, settled& told, const dropped_line& 
   told = {};
   const locked hold(cut_->lock);
   if (!renew(told.flushed)) return false;
-  const bool halted = region_.head().halted.load() != 0;
-  if (halted) told.flushed = 0;
-  while (region_.head().scan.load() != 0 && !SCUTE_PLANTED(settle_flushed))
-    if (!cut_->make({})) return false;
-  if (what == unflushed_lines::commit && !halted) {
-    return commit_different(0, size(), [&](uint64_t) { ++told.unflushed; });
+  bool done = true;
+  while (done && region_.head().scan.load() != 0 && !SCUTE_PLANTED(settle_flushed))
+    done = cut_->make({});
+  if (done && what == unflushed_lines::commit && !is_halted())
+    done = commit_different(0, size(), [&](uint64_t) { ++told.unflushed; });
+  if (!done && !is_halted()) return false;
+  if (what == unflushed_lines::commit && !is_halted()) return true;
+  // VIEW-9; also where it was halted just now.
+  if (is_halted()) {
+    told = {};
+    uint64_t unused = 0;
+    if (!renew(unused)) return false;
   }
+  told.dropped = true;
   return for_each_different(0, size(), [&](uint64_t line, const struct line& now) {
     cut_->lock.assume_held();
     ++told.unflushed;

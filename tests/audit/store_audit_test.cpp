@@ -72,6 +72,7 @@ class store_audits : public testing::Test {
   void cut(uint64_t line, bool changed) {
     a->cut_begins();
     a->cut_has(line, changed);
+    a->cut_decided(line);
   }
   uint64_t count(site_event what, const scute_shield_site* at) {
     audit::site_record s;
@@ -149,6 +150,46 @@ TEST_F(store_audits, AThreadInFlightMayStillStore) {
   EXPECT_EQ(a->strays(), 0u);
   cut(9, true);
   EXPECT_EQ(a->strays(), 1u);
+}
+
+// It stores behind the copy, and fences before the cut comes to compare.
+TEST_F(store_audits, AThreadMayFenceWhileACutCompares) {
+  tell(14);
+  a->cut_begins();
+  // The line is copied; then the store happens.
+  tell_clock::fence();
+  a->cut_has(14, false);
+  a->cut_decided(14);
+  cut(14, true);
+  EXPECT_EQ(a->strays(), 0u);
+  cut(14, true);
+  EXPECT_EQ(a->strays(), 1u);
+}
+
+// What a cut has found changed and could not commit is no stray in the next one.
+TEST_F(store_audits, ACutThatFailsEndsNothing) {
+  tell(15);
+  tell_clock::fence();
+  for (int i = 0; i < 3; ++i) {
+    a->cut_begins();
+    a->cut_has(15, true);
+  }
+  cut(15, true);
+  EXPECT_EQ(a->strays(), 0u);
+  cut(15, true);
+  EXPECT_EQ(a->strays(), 1u);
+}
+
+// Code that tells of nothing was loaded behind the opening.
+TEST_F(store_audits, LaterCodeMakesStraysAdvice) {
+  a->add_untold("libold.so, libplugin.so", on_stray::report);
+  EXPECT_EQ(a->untold(), "libold.so, libplugin.so");
+  EXPECT_STREQ(a->untold_text(), "libold.so, libplugin.so");
+  a->add_untold(std::string(5000, 'x'), on_stray::ignore);
+  EXPECT_LE(a->untold().size(), 2047u);
+  EXPECT_TRUE(a->untold().starts_with("libold.so, libplugin.so"));
+  cut(16, true);
+  EXPECT_EQ(a->strays(), 0u);
 }
 
 // Another thread tells of the same line, and fences, meanwhile.
@@ -248,6 +289,7 @@ TEST_F(store_audits, NothingIsWrittenOutside) {
   a->told(~uint64_t{0} - 4, 4);
   a->flushed(lines, false);
   a->cut_has(lines + 7, true);
+  a->cut_decided(lines + 7);
   a->never_flushed(lines);
   EXPECT_EQ(a->findings(), 0u);
   for (uint64_t i = 0; i < store_audit::findings_max + 50; ++i) a->never_flushed(i % lines);
@@ -310,16 +352,22 @@ TEST_F(store_audits, ThreadsThatTellAreNeverBlamed) {
     tell_clock::fence();
     const std::lock_guard hold(cut_lock);
     a->cut_begins();
+    bool has[shared] = {}, changed[shared] = {};
     for (unsigned line = 0; line < shared; ++line) {
       if (!flushed[line].exchange(false)) continue;
-      bool changed = false;
+      has[line] = true;
       for (unsigned w = 0; w < 8; ++w) {
         const uint64_t now = view[line][w].load();
-        changed = changed || now != medium[line][w].load();
+        changed[line] = changed[line] || now != medium[line][w].load();
         medium[line][w].store(now);
       }
-      a->cut_has(line, changed);
     }
+    // Others store, and come to their fences, before what was copied is compared.
+    std::this_thread::yield();
+    for (unsigned line = 0; line < shared; ++line)
+      if (has[line]) a->cut_has(line, changed[line]);
+    for (unsigned line = 0; line < shared; ++line)
+      if (has[line]) a->cut_decided(line);
   };
   std::vector<std::thread> all;
   for (unsigned t = 0; t < threads; ++t)

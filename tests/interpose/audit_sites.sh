@@ -142,6 +142,30 @@ for way in syncs:21505 leaves:22529; do
   [ -s "$file.scute-unflushed" ] || fail "${way%:*}: what was stored since is nowhere"
   rm "$file.scute-unflushed"
 done
+# Killed behind the flush: the holder looks where the program could not.
+expect 137 "$scute" shield audit --json --strays report -- ./sites dies "$file"
+sed -n '/^{/,$p' out >document
+equal "$(total stray_lines)" 1
+cp "$file" before
+expect 137 "$scute" shield run --strays stop ./sites dies "$file"
+cmp <(tail -c +23553 "$file" | head -c 64) <(tail -c +23553 before | head -c 64) || fail "dies: the stray store has reached the file"
+[ -s "$file.scute-unflushed" ] || fail "dies: what was stored since is nowhere"
+rm "$file.scute-unflushed"
+# Loaded later: advice from then on.
+expect 0 env LD_LIBRARY_PATH="$PWD" "$scute" shield audit ./sites plugs "$file"
+in_out '^stray stores *1 lines; it may have been libforeign.so'
+expect 0 env LD_LIBRARY_PATH="$PWD" "$scute" shield run ./sites plugs "$file"
+[ ! -s err ] || fail "advice is not given unasked: $(cat err)"
+# Two views of one file: each has its own.
+expect 2 "$scute" shield audit --json -- bash -c './sites forgets "$1"; ./sites twice "$1"' - "$file"
+sed -n '/^{/,$p' out >document
+python3 - <<'PYTHON' || fail "places of two views: $(cat document)"
+import json
+a, b = json.load(open('document'))['views']
+assert [sum(s['unflushed_lines'] for s in v['sites']) for v in (a, b)] == [1, 0]
+assert [sum(s['repeated_flushes'] for s in v['sites']) for v in (a, b)] == [0, 1]
+assert len(a['lines']) == 1 and not b['lines']
+PYTHON
 expect 0 "$scute" shield run --strays stop ./sites clean "$file"
 
 expect 1 "$scute" shield run --strays perhaps ./sites clean "$file"

@@ -18,7 +18,8 @@ enum class extent : unsigned char {
   product,   // a times b
   copy,      // the string `a` and its end
   append,    // behind the string that is there: the string `a` and its end
-  append_some
+  append_some,
+  fixed  // `a` bytes
 };
 
 struct known_call {
@@ -77,6 +78,44 @@ constexpr known_call known[] = {
     {"getrandom", 0, extent::argument, 1, 0},
     {"getentropy", 0, extent::argument, 1, 0},
     {"readlink", 1, extent::argument, 2, 0},
+    {"__readlink_chk", 1, extent::argument, 2, 0},
+    {"__recvfrom_chk", 1, extent::argument, 2, 0},
+    {"__fread_unlocked_chk", 0, extent::product, 2, 3},
+    {"__strlcpy_chk", 0, extent::argument, 2, 0},
+    {"strlcat", 0, extent::argument, 2, 0},
+    {"fgets_unlocked", 0, extent::argument, 1, 0},
+    {"strftime", 0, extent::argument, 1, 0},
+    {"qsort", 0, extent::product, 1, 2},
+    {"clock_gettime", 1, extent::fixed, 16, 0},
+    {"gettimeofday", 0, extent::fixed, 16, 0},
+    {"time", 0, extent::fixed, 8, 0},
+    {"stat", 1, extent::fixed, 144, 0},
+    {"fstat", 1, extent::fixed, 144, 0},
+    {"lstat", 1, extent::fixed, 144, 0},
+    // Locks that lie in the file.
+    {"pthread_mutex_init", 0, extent::fixed, 40, 0},
+    {"pthread_mutex_lock", 0, extent::fixed, 40, 0},
+    {"pthread_mutex_trylock", 0, extent::fixed, 40, 0},
+    {"pthread_mutex_timedlock", 0, extent::fixed, 40, 0},
+    {"pthread_mutex_unlock", 0, extent::fixed, 40, 0},
+    {"pthread_mutex_destroy", 0, extent::fixed, 40, 0},
+    {"pthread_rwlock_init", 0, extent::fixed, 56, 0},
+    {"pthread_rwlock_rdlock", 0, extent::fixed, 56, 0},
+    {"pthread_rwlock_wrlock", 0, extent::fixed, 56, 0},
+    {"pthread_rwlock_unlock", 0, extent::fixed, 56, 0},
+    {"pthread_cond_init", 0, extent::fixed, 48, 0},
+    {"pthread_cond_signal", 0, extent::fixed, 48, 0},
+    {"pthread_cond_broadcast", 0, extent::fixed, 48, 0},
+    {"pthread_spin_lock", 0, extent::fixed, 4, 0},
+    {"pthread_spin_unlock", 0, extent::fixed, 4, 0},
+    {"sem_init", 0, extent::fixed, 32, 0},
+    {"sem_wait", 0, extent::fixed, 32, 0},
+    {"sem_post", 0, extent::fixed, 32, 0},
+    // The C++ library's: std::istream's read(), readsome(), get() and getline().
+    {"_ZNSi4readEPcl", 1, extent::argument, 2, 0},
+    {"_ZNSi8readsomeEPcl", 1, extent::argument, 2, 0},
+    {"_ZNSi3getEPcl", 1, extent::argument, 2, 0},
+    {"_ZNSi7getlineEPcl", 1, extent::argument, 2, 0},
 };
 
 // A call that only reads, and so holds up nothing (is_barrier()).
@@ -111,7 +150,10 @@ llvm::Value* length_of(const known_call& of, llvm::CallBase& call) {
     case extent::append:
       return builder.CreateAdd(builder.CreateAdd(string(of.to), string(of.a)), one);
     case extent::append_some:
-      return builder.CreateAdd(builder.CreateAdd(string(of.to), number(of.a)), one);
+      // Its bound may be the greatest number there is.
+      return builder.CreateBinaryIntrinsic(llvm::Intrinsic::uadd_sat,
+                                           builder.CreateAdd(string(of.to), one), number(of.a));
+    case extent::fixed: return builder.getInt64(of.a);
   }
   return nullptr;
 }
@@ -129,6 +171,7 @@ bool has_its_arguments(const known_call& k, const llvm::CallBase& call) {
     case extent::product: return is_pointer(k.to) && is_number(k.a) && is_number(k.b);
     case extent::copy:
     case extent::append: return is_pointer(k.to) && is_pointer(k.a);
+    case extent::fixed: return is_pointer(k.to);
   }
   return false;
 }

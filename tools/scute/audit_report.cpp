@@ -61,11 +61,10 @@ void print_facts(const view_counts& v) {
   facts.print();
 }
 
-void print_sites(const program_notice& noticed, const std::string& file, bool all) {
+void print_sites(const view_counts& v, bool all) {
   std::vector<const site_counts*> shown;
   bool instrumented = false;
-  for (const site_counts& s : noticed.sites) {
-    if (s.file != file) continue;
+  for (const site_counts& s : v.sites) {
     instrumented = instrumented || s.counts.line != 0 || !s.source.empty();
     if (all || trouble_of(s.counts) != 0) shown.push_back(&s);
   }
@@ -93,19 +92,17 @@ void print_sites(const program_notice& noticed, const std::string& file, bool al
   if (left_out != 0) fmt::print("  and {} places more (--all)\n", count_text(left_out));
 }
 
-void print_lines(const program_notice& noticed, const std::string& file, size_t lines) {
-  std::vector<const line_finding*> found;
-  for (const line_finding& f : noticed.findings)
-    if (f.file == file) found.push_back(&f);
+void print_lines(const view_counts& v, size_t lines) {
+  const std::vector<line_finding>& found = v.findings;
   if (found.empty() || lines == 0) return;
   fmt::print("\n");
   for (size_t i = 0; i < std::min(found.size(), lines); ++i) {
-    const scute_shield_finding& f = found[i]->finding;
+    const scute_shield_finding& f = found[i].finding;
     std::string where;
-    if (f.stored_line != 0 || !found[i]->stored_source.empty())
-      where += ", stored to last at " + place_text(found[i]->stored_source, f.stored_line);
-    if (f.flushed_line != 0 || !found[i]->flushed_source.empty())
-      where += ", flushed at " + place_text(found[i]->flushed_source, f.flushed_line);
+    if (f.stored_line != 0 || !found[i].stored_source.empty())
+      where += ", stored to last at " + place_text(found[i].stored_source, f.stored_line);
+    if (f.flushed_line != 0 || !found[i].flushed_source.empty())
+      where += ", flushed at " + place_text(found[i].flushed_source, f.flushed_line);
     fmt::print("  line {:#x}: {}{}\n", f.offset,
                f.what == SCUTE_SHIELD_STRAY ? "a stray store" : "never flushed", where);
   }
@@ -137,13 +134,11 @@ json finding_json(const line_finding& f) {
           {"flushed_line", f.finding.flushed_line}};
 }
 
-json view_json(const program_notice& noticed, const view_counts& v) {
+json view_json(const view_counts& v) {
   const scute_shield_counts& c = v.counts;
   json sites = json::array(), findings = json::array();
-  for (const site_counts& s : noticed.sites)
-    if (s.file == v.file && s.counts.process == c.process) sites.push_back(site_json(s));
-  for (const line_finding& f : noticed.findings)
-    if (f.file == v.file) findings.push_back(finding_json(f));
+  for (const site_counts& s : v.sites) sites.push_back(site_json(s));
+  for (const line_finding& f : v.findings) findings.push_back(finding_json(f));
   return {{"file", v.file},
           {"process", c.process},
           {"signal", c.signal},
@@ -171,33 +166,26 @@ audit_totals totals_of(const program_notice& noticed) {
   for (const view_counts& v : noticed.views) {
     t.unflushed += v.counts.unflushed_lines;
     t.strays += v.counts.stray_lines;
+    t.certain_strays += v.untold_objects.empty() ? v.counts.stray_lines : 0;
     t.repeated += v.counts.repeated_flushes;
     t.unchanged += v.counts.unchanged_flushes;
     t.idle += v.counts.empty_fences;
-    t.strays_are_advice = t.strays_are_advice || !v.untold_objects.empty();
   }
   return t;
 }
 
 void print_audit(const program_notice& noticed, bool all, size_t lines) {
-  for (size_t i = 0; i < noticed.views.size(); ++i) {
-    const view_counts& v = noticed.views[i];
+  for (const view_counts& v : noticed.views) {
     print_facts(v);
-    // A file that was opened several times has its places and lines behind the last time.
-    const bool again =
-        std::any_of(noticed.views.begin() + static_cast<ptrdiff_t>(i) + 1, noticed.views.end(),
-                    [&](const view_counts& later) { return later.file == v.file; });
-    if (!again) {
-      print_sites(noticed, v.file, all);
-      print_lines(noticed, v.file, lines);
-    }
+    print_sites(v, all);
+    print_lines(v, lines);
     fmt::print("\n");
   }
 }
 
 json views_json(const program_notice& noticed) {
   json views = json::array();
-  for (const view_counts& v : noticed.views) views.push_back(view_json(noticed, v));
+  for (const view_counts& v : noticed.views) views.push_back(view_json(v));
   return views;
 }
 

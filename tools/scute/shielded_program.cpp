@@ -7,25 +7,36 @@
 #include "standard_streams.hpp"
 
 #include <numeric>
+#include <utility>
 
 namespace scute_tool {
 
 namespace {
 
-program_notice& notice_of(void* arg) {
-  return *static_cast<program_notice*>(arg);
+// Places and lines of a view come before its counts.
+struct listener {
+  program_notice& noticed;
+  view_counts next{};
+};
+
+listener& listener_of(void* arg) {
+  return *static_cast<listener*>(arg);
 }
 
 void keep(void* arg, const scute_shield_counts* counts) {
-  notice_of(arg).views.push_back({counts->file, counts->untold_objects, *counts});
+  listener& to = listener_of(arg);
+  to.next.file = counts->file;
+  to.next.untold_objects = counts->untold_objects;
+  to.next.counts = *counts;
+  to.noticed.views.push_back(std::exchange(to.next, {}));
 }
 
 void keep_site(void* arg, const scute_shield_site_counts* site) {
-  notice_of(arg).sites.push_back({site->file, site->source, site->function, *site});
+  listener_of(arg).next.sites.push_back({site->source, site->function, *site});
 }
 
 void keep_finding(void* arg, const scute_shield_finding* f) {
-  notice_of(arg).findings.push_back({f->file, f->stored_source, f->flushed_source, *f});
+  listener_of(arg).next.findings.push_back({f->stored_source, f->flushed_source, *f});
 }
 
 void tell_failure(void*, const char* file, const char* why) {
@@ -101,7 +112,8 @@ scute_shield_outcome shielded_program::run(program_notice& noticed) const {
     options.finding = keep_finding;
   }
   options.failed = tell_failure;
-  options.arg = &noticed;
+  listener to{noticed};
+  options.arg = &to;
   scute_shield_outcome outcome{};
   outcome.struct_size = sizeof outcome;
   check(scute_shield_run(argv.data(), &options, &outcome), words.front());

@@ -12,28 +12,28 @@
 
 namespace scute_tool {
 
-// One view's counts, kept.
+// What was counted at a place in the program's source, and what was found of a line of a file.
+struct site_counts {
+  std::string source, function;
+  scute_shield_site_counts counts{};
+};
+struct line_finding {
+  std::string stored_source, flushed_source;
+  scute_shield_finding finding{};
+};
+
+// One view, kept.
 struct view_counts {
   std::string file;
   std::string untold_objects;
   scute_shield_counts counts{};
-};
-
-// The same by a place in the program's source, and by lines of the file.
-struct site_counts {
-  std::string file, source, function;
-  scute_shield_site_counts counts{};
-};
-struct line_finding {
-  std::string file, stored_source, flushed_source;
-  scute_shield_finding finding{};
+  std::vector<site_counts> sites;  // with sites only, these two
+  std::vector<line_finding> findings;
 };
 
 // What was noticed of a program, in the order of the views' ends.
 struct program_notice {
   std::vector<view_counts> views;
-  std::vector<site_counts> sites;  // with sites only, these two
-  std::vector<line_finding> findings;
 };
 
 struct shielded_program {

@@ -3,9 +3,11 @@
  * sites.c: WAY FILE: a program that stores to a mapped file, and flushes by instructions of its own. A comment with a name marks the line that an
  * audit is to name. Each way works on lines of its own.
  */
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <immintrin.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +73,19 @@ static void leaves(void) {
   __asm__ volatile("movq %1, (%0)" : : "r"(map + 22528), "r"(seed) : "memory");
 }
 
+/* Flushed, and there is no time for a fence. */
+static void dies(void) {
+  __asm__ volatile("movq %1, (%0)" : : "r"(map + 23552), "r"(seed) : "memory");
+  _mm_clwb(map + 23552);
+  kill(getpid(), SIGKILL);
+}
+
+/* Code whose stores nobody tells of comes later. */
+static void plugs(void) {
+  if (dlopen("libforeign.so", RTLD_NOW) == NULL) exit(15);
+  stray();
+}
+
 /* By the C library and the kernel, which nobody has instrumented. */
 static void library(void) {
   char text[64], *to = map + 24576;
@@ -124,7 +139,8 @@ static const struct {
 } ways[] = {{"clean", clean},     {"forgets", forgets},   {"twice", twice},
             {"vain", vain},       {"idle", idle},         {"stray", stray},
             {"library", library}, {"together", together}, {"clflushes", clflushes},
-            {"syncs", syncs},     {"leaves", leaves}};
+            {"syncs", syncs},     {"leaves", leaves},     {"dies", dies},
+            {"plugs", plugs}};
 
 int main(int argc, char **argv) {
   if (argc != 3 || (file = open(argv[2], O_RDWR)) < 0) return 3;

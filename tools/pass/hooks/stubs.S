@@ -50,9 +50,12 @@
 .endif
   push_register %rcx
 .ifc \kind, range
-  leaq (%rdi,%rsi), %rcx
+  movq %rdi, %rcx
+  addq %rsi, %rcx
+  jc 7f
   cmpq GATE_LOW, %rcx
   jbe 8f
+7:
 .endif
   movq GATE_HOOKS, %rcx
   testq %rcx, %rcx
