@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "holder/pool_backing.hpp"
 
-#include <sys/mman.h>
-
-#include <algorithm>
 #include <chrono>
 #include <thread>
 #include <utility>
@@ -106,22 +103,6 @@ const std::byte* pool_backing::raw(uint64_t offset, size_t n) noexcept {
   uint64_t at = 0, length = 0;
   if (scute_shield_locate(pool_, offset, &oid, &at, &length) < 0 || length < n) return nullptr;
   return reinterpret_cast<const std::byte*>(scute_direct_base(pool_) + oid) + at;
-}
-
-void pool_backing::map_ahead(uint64_t offset, uint64_t n) noexcept {
-  constexpr int populate_read = 22;  // MADV_POPULATE_READ, of Linux 5.14
-  constexpr uintptr_t page = 4096;
-  for (uint64_t done = 0; done < n;) {
-    scute_oid oid{};
-    uint64_t at = 0, length = 0;
-    if (scute_shield_locate(pool_, offset + done, &oid, &at, &length) < 0 || length == 0) return;
-    const uint64_t some = std::min(length, n - done);
-    const uintptr_t from = reinterpret_cast<uintptr_t>(scute_direct_base(pool_)) + oid + at;
-    const uintptr_t begin = from & ~(page - 1);
-    // Pages that cannot be read are met again by whoever reads them.
-    ::madvise(reinterpret_cast<void*>(begin), from + some - begin, populate_read);
-    done += some;
-  }
 }
 
 bool pool_backing::heal(uint64_t offset, size_t n) noexcept {

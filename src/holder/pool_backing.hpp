@@ -23,8 +23,6 @@ class pool_backing final : public view::backing {
   void close();
 
   uint64_t capacity() const noexcept { return capacity_; }
-  // All of the range is about to be read: its pages are mapped at once instead of one by one. Only a hint.
-  void map_ahead(uint64_t offset, uint64_t n) noexcept;
   // Repairs of the file since it was opened.
   uint64_t healed() const noexcept;
   // Why a call has returned false.

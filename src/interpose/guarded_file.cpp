@@ -47,7 +47,7 @@ uint64_t memory_taken(int bytes_file) {
 }
 
 // In pieces, so that a file that is too large is noticed before the machine has no memory left.
-void load_all(view::file_view& view, holder::pool_backing& pool,
+void load_all(view::file_view& view, const holder::pool_backing& pool,
               const holder::view_memory& memory) {
   constexpr uint64_t piece = uint64_t{64} << 20;
   uint64_t others = 0;
@@ -56,7 +56,6 @@ void load_all(view::file_view& view, holder::pool_backing& pool,
   const memory_limit limit(others);
   for (uint64_t at = 0; at < view.size(); at += piece) {
     const uint64_t n = std::min(piece, view.size() - at);
-    pool.map_ahead(at, n);
     if (!view.load(at, n)) throw failure(SCUTE_E_CORRUPT, "cannot read it: " + pool.why());
     limit.require(memory_taken(memory.bytes()), at + n, view.size());
   }
