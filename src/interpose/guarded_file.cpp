@@ -107,6 +107,7 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
   view::view_parts parts;
   parts.control = memory.control();
   parts.bytes = memory.bytes_at();
+  parts.bytes_file = memory.bytes();
   parts.medium = pool.get();
   parts.sink = &f.unflushed_;
   parts.watch = audit.get();

@@ -22,9 +22,14 @@ bool all_zero(std::span<const std::byte> bytes) noexcept {
 }
 
 // Bytes that may be absent from the file they are mapped from are read only where they are needed: not even zeros
-// are stored, so that holes stay holes.
-void store_unless_zero(std::byte* to, std::span<const std::byte> from) noexcept {
-  if (!all_zero(from)) std::memcpy(to, from.data(), from.size());
+// are stored, so that holes stay holes. What is written to the file instead needs no page to be cleared, and none to be mapped.
+void put_unless_zero(const view_parts& view, uint64_t offset,
+                     std::span<const std::byte> from) noexcept {
+  if (all_zero(from)) return;
+  if (view.bytes_file >= 0 && ::pwrite(view.bytes_file, from.data(), from.size(),
+                                       static_cast<off_t>(offset)) == std::ssize(from))
+    return;
+  std::memcpy(view.bytes + offset, from.data(), from.size());
 }
 
 }  // namespace
@@ -38,7 +43,7 @@ bool file_view::load_page(uint64_t page) {
   if (SCUTE_PLANTED(view_loaded_early)) state.store(page_state::loaded);
   if (!parts_.medium->read(offset, {bytes, n})) return false;
   switch_point();
-  store_unless_zero(parts_.bytes + offset, {bytes, n});
+  put_unless_zero(parts_, offset, {bytes, n});
   switch_point();
   for (uint64_t i = 0; i < page_lines; ++i) {
     line l;
