@@ -15,7 +15,7 @@ echo "seed $seed: SCUTE_TEST_SEED=$seed repeats it"
 operations() {
   awk -v seed="$1" 'BEGIN {
     srand(seed)
-    for (i = 0; i < 20000; i++) {
+    for (i = 0; i < 60000; i++) {
       k = int(rand() * 300)
       print (rand() < 0.6 ? "i " : "r ") k
       print "c " k
@@ -50,7 +50,7 @@ for map in hashmap_tx hashmap_atomic hashmap_rp; do
     # Damage under a running program: what it reads is its view.
     printf 'damage' | dd of="$file" bs=1 seek=$((4096 * (3000 + RANDOM % 1000) + 17)) conv=notrunc 2>/dev/null
     sleep "0.$((RANDOM % 4))$((RANDOM % 10))"
-    child=$(ps -o pid= --ppid "$run" | tr -d ' ')
+    child=$(ps -o pid= --ppid "$run" | tr -d ' ') || true  # it may have come to its end
     [ -n "$child" ] && kill -9 "$child" || true
     status=0
     wait "$run" || status=$?

@@ -227,12 +227,12 @@ void write_list(const pool::state& s, medium::writer& w, segment_list& list) {
 void keep_list(const pool::state& s, medium::writer& w, const segment_list& list) {
   const std::vector<std::byte> image = list_image(s, list);
   const std::vector<uint64_t> copies = list_copies(s, list);
-  const size_t first = (copies.size() + 1) / 2;
+  const size_t in_one_place = (copies.size() + 1) / 2;
   for (size_t i = 0; i < copies.size(); ++i) {
-    if (i == first) w.fence(fence_site::segment_list);  // LIST-2
     w.stream(s.at(copies[i]), image.data(), image.size(), medium::purpose::log);
+    if (i + 1 == in_one_place || i + 1 == copies.size())
+      w.fence(fence_site::segment_list);  // LIST-2
   }
-  w.fence(fence_site::segment_list);
   s.require_healthy();
 }
 
