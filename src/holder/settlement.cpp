@@ -64,6 +64,7 @@ void settle(const held_view& held, bool keep_unflushed, scute_shield_counts& aud
   view::view_parts parts;
   parts.control = memory.control();
   parts.bytes = memory.bytes_at();
+  parts.bytes_file = memory.bytes();
   parts.medium = &pool;
   noted_lines noted(memory.more());
   parts.watch = noted.watch();

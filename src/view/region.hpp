@@ -30,8 +30,8 @@ struct region_shape {
 inline constexpr size_t lines_least = 256, lines_most = 65536;
 inline constexpr uint64_t capacity_max = uint64_t{1} << 40;
 
-// zeros: loaded as well, with digests of 0, and no bytes of it were ever stored by the view; so it may be a hole in all
-// files.
+// zeros: loaded as well, with digests of 0, and no bytes of it were ever stored by the view; so it is a hole of the view unless
+// the program stores to it, and may be one in all files.
 enum class page_state : uint8_t { absent = 0, loaded = 1, zeros = 2 };
 
 // Sums of audit_counters, in its order, kept per list so that threads do not meet.

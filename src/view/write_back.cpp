@@ -52,7 +52,9 @@ bool file_view::load_page(uint64_t page) {
     auto& kept = region_.digest(page * page_lines + i);
     if (digest != kept.load(std::memory_order_relaxed)) kept.store(digest);
   }
-  state.store(page_state::loaded, std::memory_order_release);
+  // Until somebody stores to it, it is a hole of the view, and nobody has to read it.
+  state.store(all_zero({bytes, n}) ? page_state::zeros : page_state::loaded,
+              std::memory_order_release);
   return true;
 }
 

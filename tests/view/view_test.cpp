@@ -204,6 +204,40 @@ TEST(view, HolesOfLargeFilesCostNothing) {
   EXPECT_LT(control.st_blocks * 512, int64_t{16 * mib});
 }
 
+// A medium that has blocks everywhere, most of them zeros: as a pool that was made and hardly used.
+TEST(view, PagesOfZerosStayHolesOfTheView) {
+  viewed_file f(64 * mib, 0, 65536);
+  const uint64_t seven = 7;
+  f.medium.put(4096, std::as_bytes(std::span(&seven, 1)));
+  auto& v = f.open();
+  view::flusher t;
+  const auto taken = [&] {
+    struct stat content = {};
+    if (::fstat(f.content.file(), &content) != 0) ::abort();
+    return content.st_blocks * 512;
+  };
+  ASSERT_TRUE(v.load());
+  EXPECT_EQ(taken(), 4096);
+  ASSERT_TRUE(v.write_back(&t, 0, 64 * mib, write_reason::end));
+  EXPECT_EQ(taken(), 4096);
+  // Stored to without a flush, flushed, and given back to zeros.
+  f.store(32 * mib, 1);
+  ASSERT_TRUE(v.write_back(&t, 0, 64 * mib, write_reason::end));
+  EXPECT_EQ(f.durable(32 * mib), 1U);
+  f.store(48 * mib, 2);
+  ASSERT_TRUE(v.clflush(t, 48 * mib, 8));
+  EXPECT_EQ(f.durable(48 * mib), 2U);
+  f.store(48 * mib, 0);
+  f.store(32 * mib, 0);
+  ASSERT_TRUE(v.write_back(&t, 0, 64 * mib, write_reason::end));
+  EXPECT_EQ(f.durable(32 * mib), 0U);
+  EXPECT_EQ(f.durable(48 * mib), 0U);
+  ASSERT_EQ(::fallocate(f.content.file(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 4096, 4096),
+            0);
+  ASSERT_TRUE(v.write_back(&t, 0, 64 * mib, write_reason::end));
+  EXPECT_EQ(f.durable(4096), 0U) << "a hole that the program has made";
+}
+
 TEST(view, AbsentPagesAreLeftAlone) {
   viewed_file f(mib);
   std::vector<std::byte> all(mib, std::byte{0x5a});
