@@ -105,6 +105,12 @@ uint64_t view_memory::length() const noexcept {
   return ::fstat(bytes_, &s) == 0 ? static_cast<uint64_t>(s.st_size) : 0;
 }
 
+void view_memory::abandon() noexcept {
+  control_ = {};
+  bytes_at_ = nullptr;
+  head_ = bytes_ = -1;
+}
+
 void view_memory::lengthen(uint64_t n) const {
   if (length() < n && ::ftruncate(bytes_, static_cast<off_t>(n)) != 0)
     throw_errno("make a view longer", errno);

@@ -33,6 +33,8 @@ class view_memory {
   uint64_t length() const noexcept;
   // Throws failure.
   void lengthen(uint64_t n) const;
+  // All stays as it is, and is nobody's to give back.
+  void abandon() noexcept;
 
  private:
   view_memory() = default;

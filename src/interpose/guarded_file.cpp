@@ -154,7 +154,7 @@ void guarded_file::close() noexcept {
     static_cast<void>(view_.release());
     static_cast<void>(audit_.release());
     static_cast<void>(pool_.release());
-    static_cast<void>(new holder::view_memory(std::move(*memory_)));
+    memory_->abandon();
     memory_.reset();
     if (done) release_view(number(), audit);
     return;

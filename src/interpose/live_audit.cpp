@@ -59,11 +59,12 @@ void live_audit::stray(const audit::line_finding& f) noexcept {
   audit::site_names at;
   put_place(stored, sizeof stored, "stored to last", read_names(f.stored_at, at) ? &at : nullptr);
   put_place(flushed, sizeof flushed, "flushed", read_names(f.flushed_at, at) ? &at : nullptr);
+  const unsigned long long at_byte = f.line * view::line_size;
   const int n = std::snprintf(
       text, sizeof text,
       "scute: %s: stray store: the 64 bytes at 0x%llx changed, and nothing told of a store to "
       "them%s%s%s\n",
-      path_.c_str(), static_cast<unsigned long long>(f.line * view::line_size), stored, flushed,
+      path_.c_str(), at_byte, stored, flushed,
       told_ == told_max ? "; further ones are counted and not shown" : "");
   if (n > 0)
     static_cast<void>(

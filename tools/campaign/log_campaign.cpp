@@ -65,9 +65,9 @@ class log_trials {
     log_model model(how_.seed, items);
     ++sum_.trials;
     try {
-      const std::string wrong = when_ == moment::rest   ? at_rest(model, random)
-                                : when_ == moment::live ? live(model, random)
-                                                        : crossing(model, random);
+      std::string wrong = when_ == moment::rest   ? at_rest(model, random)
+                          : when_ == moment::live ? live(model, random)
+                                                  : crossing(model, random);
       sum_.transactions += model.transactions();
       if (wrong.empty()) return wrong;
       ++sum_.failures;
@@ -230,7 +230,7 @@ class log_trials {
       worker.wait(upto);
       worker.heal();
     }
-    worker.wait(upto += 1 + random.below(60));
+    worker.wait(upto + 1 + random.below(60));
     return read(model, worker.kill(), {}, false);
   }
 

@@ -60,7 +60,7 @@ void spoil_list(const testing::stage& at, uint64_t replica) {
 void spoil_place(const testing::stage& at, uint64_t place, uint64_t replicas) {
   const layout where(at);
   const uint64_t half = where.ring_size() / 2 / line * line;
-  uint64_t numbers[2];
+  uint64_t numbers[2] = {};
   for (const uint64_t which : {0, 1})
     std::memcpy(&numbers[which],
                 &at.bytes()[where.lane(0) + lane_ring + which * half + list_number], 8);
