@@ -55,6 +55,14 @@ def _children(process: int) -> list[int]:
     return found
 
 
+def _end_group(process: int) -> None:
+    """Of a process and what it has started, whatever is left: an interruption may come when it has just ended."""
+    try:
+        os.killpg(process, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
 class _Run:
     def __init__(self, command: Sequence[str], held: bool, errors: Path) -> None:
         self._errors, self._command = errors, command
@@ -106,7 +114,7 @@ class _Run:
     def leave(self) -> None:
         """Nothing of it is left, however it ended."""
         if self._first.returncode is None:
-            os.killpg(self._first.pid, signal.SIGKILL)
+            _end_group(self._first.pid)
             self._first.wait()
         for stream in (self._first.stdin, self._first.stdout):
             try:
@@ -141,7 +149,7 @@ def output(command: Sequence[str], text: str = "", allowed: Sequence[int] = (0,)
         try:
             printed, said = running.communicate(text)
         except BaseException:
-            os.killpg(running.pid, signal.SIGKILL)
+            _end_group(running.pid)
             raise
     if running.returncode not in allowed:
         raise Failed(f"{' '.join(command)}: exit status {running.returncode}: {said.strip()[-1000:]}")
