@@ -46,6 +46,28 @@ uint64_t memory_taken(int bytes_file) {
   return next::fstat(bytes_file, &s) == 0 ? static_cast<uint64_t>(s.st_blocks) * 512 : 0;
 }
 
+// The descriptors of a view's memory are ours; not any more if its opening fails.
+class own_until_kept {
+ public:
+  explicit own_until_kept(const holder::view_memory& memory)
+      : head_(memory.head()), bytes_(memory.bytes()) {
+    remember_own(head_);
+    remember_own(bytes_);
+  }
+  ~own_until_kept() {
+    if (kept_) return;
+    forget_own(head_);
+    forget_own(bytes_);
+  }
+  own_until_kept(const own_until_kept&) = delete;
+  own_until_kept& operator=(const own_until_kept&) = delete;
+  void keep() noexcept { kept_ = true; }
+
+ private:
+  int head_, bytes_;
+  bool kept_ = false;
+};
+
 // In pieces, so that a file that is too large is noticed before the machine has no memory left.
 void load_all(view::file_view& view, const holder::pool_backing& pool,
               const holder::view_memory& memory) {
@@ -93,8 +115,7 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
   const audit_plan plan = plan_audit();
   holder::view_memory memory = holder::view_memory::make(
       shape, pool->size(), plan.wanted ? audit::store_audit::size(pool->capacity()) : 0);
-  remember_own(memory.head());
-  remember_own(memory.bytes());
+  own_until_kept own(memory);
   guarded_file& f = unused();
   std::unique_ptr<live_audit> audit;
   if (plan.wanted) {
@@ -102,7 +123,6 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
     audit = std::make_unique<live_audit>(memory.more(), path);
   }
   f.unflushed_.reset();
-  f.unflushed_.pass_on(audit.get());
   f.dropped_ = 0;
   view::view_parts parts;
   parts.control = memory.control();
@@ -125,7 +145,9 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
   f.id_ = id;
   f.bytes_id_ = identity_of(s);
   f.pool_ = std::move(pool);
+  own.keep();
   f.memory_.emplace(std::move(memory));
+  f.unflushed_.pass_on(audit.get());
   f.view_ = std::move(view);
   f.audit_ = std::move(audit);
   f.references_ = 1;
@@ -140,26 +162,29 @@ void guarded_file::leave() noexcept {
 
 void guarded_file::close() noexcept {
   scute_shield_counts audit{};
+  // GUARD-6. A handler that has interrupted a use of its own thread's leaves what is used where it is, with the pool open: the
+  // holder closes it when the process has ended.
+  const bool in_use_here = uses_here != 0;
   const bool done = guarded(path_, [&] {
                       asked().keep_unflushed && !SCUTE_PLANTED(guard_unwritten)
                           ? write_back(0, memory_->length(), view::write_reason::end)
                           : drop_rest();
-                      open_.store(false, std::memory_order_release);
+                      open_.store(false);
+                      if (in_use_here) return;
+                      wait_for_users();
                       count(audit);
                       pool_->close();
                     }) == 0;
   open_.store(false);
-  // GUARD-6. A handler that has interrupted a use of its own thread's leaves what is used where it is.
-  if (uses_here != 0) {
+  if (in_use_here) {
     static_cast<void>(view_.release());
     static_cast<void>(audit_.release());
     static_cast<void>(pool_.release());
     memory_->abandon();
     memory_.reset();
-    if (done) release_view(number(), audit);
     return;
   }
-  for (unsigned spins = 0; users_.load() != 0;) spin_pause(spins);
+  wait_for_users();
   view_.reset();
   unflushed_.pass_on(nullptr);
   audit_.reset();
@@ -195,6 +220,10 @@ void guarded_file::count(scute_shield_counts& to) const noexcept {
   to.unflushed_lines -= std::min(to.unflushed_lines, to.masked_lines);
   to.healed = pool_->healed();
   if (audit_ != nullptr) to.stray_lines = audit_->strays();
+}
+
+void guarded_file::wait_for_users() const noexcept {
+  for (unsigned spins = 0; users_.load() != 0;) spin_pause(spins);
 }
 
 guarded_file::use::use(guarded_file& file, uint32_t number) noexcept : file_(file) {

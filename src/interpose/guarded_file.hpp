@@ -96,6 +96,7 @@ class guarded_file {
   guarded_file() = default;
   static guarded_file& unused();
   void drop_rest();
+  void wait_for_users() const noexcept;
 
   std::string path_;
   file_identity id_, bytes_id_;

@@ -84,19 +84,33 @@ std::byte* arena::scratch(uint64_t size) {
   return at;
 }
 
+// The mapping stays, without memory.
+void arena::empty(block& b) noexcept {
+  unpoison(b.at, b.size);
+  ::madvise(b.at, b.size, MADV_DONTNEED);
+  std::fill(b.pages.begin(), b.pages.end(), 0);
+  b.page_count = 0;
+}
+
+// What was used last stays rather than what was not used now: another object may be the one that is edited from now on.
 void arena::give_back() {
   uint64_t kept = 0;
   for (const auto& b : spare_) kept += b.page_count * page;
   for (auto& b : blocks_) {
-    if (!b.big || spare_.size() == spares_max) {
+    if (!b.big) {
       release(b);
       continue;
     }
     if (kept + b.page_count * page > spare_max) {
-      unpoison(b.at, b.size);
-      ::madvise(b.at, b.size, MADV_DONTNEED);
-      std::fill(b.pages.begin(), b.pages.end(), 0);
-      b.page_count = 0;
+      for (block& other : spare_)
+        if (other.page_count != 0) empty(other);
+      kept = 0;
+      if (b.page_count * page > spare_max) empty(b);
+    }
+    if (spare_.size() == spares_max) {
+      kept -= spare_.front().page_count * page;
+      release(spare_.front());
+      spare_.erase(spare_.begin());
     }
     kept += b.page_count * page;
     spare_.push_back(std::move(b));

@@ -90,6 +90,7 @@ class arena {
   std::byte* map_big(uint64_t size);
   void touch_big(const std::byte* at, uint64_t n);
   static void release(const block& b) noexcept;
+  static void empty(block& b) noexcept;
 
   std::vector<block> blocks_;  // in use, beside the one that is being filled
   std::vector<block> spare_;

@@ -68,6 +68,34 @@ TEST(arena_memory, WhatIsKeptIsBounded) {
   EXPECT_LE(resident(p, size) * page, mib);
 }
 
+// Who has edited other large objects before meets the pages of the one that he edits now all the same.
+TEST(arena_memory, FormerObjectsDoNotKeepOthersFromTheirPages) {
+  tx::arena a;
+  for (uint64_t i = 0; i < 40; ++i) {  // each too small for the next one's buffer
+    edit(a, (8 + i) * mib, 0, 2 * mib);
+    a.reset();
+  }
+  edit(a, 100 * mib, 0, 32 * mib);
+  a.reset();
+  std::byte* const first = edit(a, 500 * mib, 300 * mib, 10 * page);
+  a.reset();
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(edit(a, 500 * mib, 300 * mib, 10 * page), first);
+    EXPECT_GE(resident(first, 500 * mib), 10u);
+    a.reset();
+    EXPECT_GE(resident(first, 500 * mib), 10u);
+  }
+}
+
+TEST(arena_memory, AFormerLargeEditDoesNotEither) {
+  tx::arena a;
+  edit(a, 100 * mib, 0, 32 * mib - 8 * page);
+  a.reset();
+  std::byte* const first = edit(a, 500 * mib, 300 * mib, 10 * page);
+  a.reset();
+  EXPECT_GE(resident(first, 500 * mib), 10u);
+}
+
 TEST(arena_memory, ManyLargeObjectsAreNoMoreThanOne) {
   tx::arena a;
   std::vector<std::byte*> all;
