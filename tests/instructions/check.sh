@@ -49,11 +49,7 @@ paste -d '|' now "$golden" | awk -F '|' -v percent="$percent" '
     n = split($1, is, " "); m = split($2, was, " ")
     for (k = columns - 1; k >= 0; --k) {
       a = is[n - k]; b = was[m - k]
-      # A fold in the background may come at any time, and the next range in place takes an undo record more; or, on a busy
-      # machine, too late, and who fills the log with large records helps.
-      allowed = percent
-      if (allowed < 10 && name[columns + 1 - k] ~ /^spec/ && $1 ~ /^(in place|overwrite 4096)/) allowed = 10
-      if (substr($1, 1, 22) != substr($2, 1, 22) || b == 0 || a > b * (1 + allowed / 100) || a < b * (1 - allowed / 100)) {
+      if (substr($1, 1, 22) != substr($2, 1, 22) || b == 0 || a > b * (1 + percent / 100) || a < b * (1 - percent / 100)) {
         printf "%s: %d instructions with %s, golden are %d\n", substr($1, 1, 22), a, name[columns + 1 - k], b
         bad = 1
       }
