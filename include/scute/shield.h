@@ -123,6 +123,19 @@ typedef struct scute_shield_change {
 SCUTE_API int scute_shield_write(scute_pool *pool, const scute_shield_change *changes,
                                  size_t count);
 
+/* The same for a caller who has verified what he replaces, and still has it: as scute_shield_read() gave it, or as his own last
+ * change of it was. Nothing else is read of the pages then, where all is as it should be. In the order of their offsets; none
+ * overlaps another. Where `old` is not what FILE holds the page is verified, and repaired, and `bytes` are written all the same.
+ * SCUTE_E_INVALID: out of order; else as scute_shield_write(). */
+typedef struct scute_shield_replacement {
+  uint64_t offset;
+  const void *bytes;
+  const void *old;
+  uint64_t length;
+} scute_shield_replacement;
+SCUTE_API int scute_shield_replace(scute_pool *pool, const scute_shield_replacement *changes,
+                                   size_t count);
+
 /* FILE gets longer, by zeros, to `size` bytes, which have blocks. A crash leaves the old size or the new one. SCUTE_E_RANGE: beyond the capacity, or
  * shorter than it is; SCUTE_E_NOSPC; SCUTE_E_IO. Nobody else changes its last bytes meanwhile. */
 SCUTE_API int scute_shield_grow(scute_pool *pool, uint64_t size);

@@ -156,6 +156,21 @@ int scute_shield_write(scute_pool* pool, const scute_shield_change* changes, siz
   });
 }
 
+int scute_shield_replace(scute_pool* pool, const scute_shield_replacement* changes, size_t count) {
+  const uncancelled now;
+  return capi::guarded(pool, [&] {
+    shield::foreign_file f(capi::need(pool));
+    this_thread().refresh();
+    if (count != 0) capi::need_out(changes, "changes");
+    for (size_t i = 0; i < count; ++i) {
+      if (changes[i].length == 0) continue;
+      capi::need_out(static_cast<const char*>(changes[i].bytes), "changes->bytes");
+      capi::need_out(static_cast<const char*>(changes[i].old), "changes->old");
+    }
+    f.replace({changes, count});
+  });
+}
+
 int scute_shield_grow(scute_pool* pool, uint64_t size) {
   const uncancelled now;
   return capi::guarded(pool, [&] {

@@ -76,16 +76,17 @@ bool pool_backing::commit(std::span<const view::change> set) noexcept {
   // Lines that touch are one change: fewer ranges, and fewer of the engine's records.
   for (const view::change& c : set) {
     if (!changes_.empty()) {
-      scute_shield_change& last = changes_.back();
+      scute_shield_replacement& last = changes_.back();
       if (last.offset + last.length == c.offset &&
-          static_cast<const std::byte*>(last.bytes) + last.length == c.bytes) {
+          static_cast<const std::byte*>(last.bytes) + last.length == c.bytes &&
+          static_cast<const std::byte*>(last.old) + last.length == c.old) {
         last.length += c.length;
         continue;
       }
     }
-    changes_.push_back({c.offset, c.bytes, c.length});
+    changes_.push_back({c.offset, c.bytes, c.old, c.length});
   }
-  return noted(scute_shield_write(pool_, changes_.data(), changes_.size()));
+  return noted(scute_shield_replace(pool_, changes_.data(), changes_.size()));
 }
 
 bool pool_backing::grow(uint64_t size) noexcept {
@@ -98,11 +99,11 @@ size_t pool_backing::lines_max() const noexcept {
   return lines_of_commit;
 }
 
-const std::byte* pool_backing::raw(uint64_t offset, size_t n) noexcept {
+std::span<const std::byte> pool_backing::raw(uint64_t offset) noexcept {
   scute_oid oid{};
   uint64_t at = 0, length = 0;
-  if (scute_shield_locate(pool_, offset, &oid, &at, &length) < 0 || length < n) return nullptr;
-  return reinterpret_cast<const std::byte*>(scute_direct_base(pool_) + oid) + at;
+  if (scute_shield_locate(pool_, offset, &oid, &at, &length) < 0) return {};
+  return {reinterpret_cast<const std::byte*>(scute_direct_base(pool_) + oid) + at, length};
 }
 
 bool pool_backing::heal(uint64_t offset, size_t n) noexcept {

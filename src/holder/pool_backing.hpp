@@ -33,7 +33,7 @@ class pool_backing final : public view::backing {
   bool commit(std::span<const view::change> set) noexcept override;
   bool grow(uint64_t size) noexcept override;
   size_t lines_max() const noexcept override;
-  const std::byte* raw(uint64_t offset, size_t n) noexcept override;
+  std::span<const std::byte> raw(uint64_t offset) noexcept override;
   bool heal(uint64_t offset, size_t n) noexcept override;
 
  private:
@@ -42,7 +42,8 @@ class pool_backing final : public view::backing {
   scute_pool* pool_ = nullptr;
   uint64_t capacity_ = 0;
   std::atomic<uint64_t> size_{0};
-  std::vector<scute_shield_change> changes_;  // room for a commit, so that none is asked for there
+  std::vector<scute_shield_replacement>
+      changes_;  // room for a commit, so that none is asked for there
   std::string why_;
 };
 

@@ -21,6 +21,7 @@
 #include "session/resolution_service.hpp"
 #include "session/scrub_service.hpp"
 #include "session/thread_state.hpp"
+#include "tx/replacer.hpp"
 #include "tx/transaction.hpp"
 
 namespace scute::core {
@@ -90,6 +91,8 @@ class instance {
   void grow_user_file(uint64_t size) SCUTE_REQUIRES(user_file_mutex);
   // Who changes its bytes, or its length.
   waiting_mutex user_file_mutex;
+  // Made when it is first needed.
+  std::unique_ptr<tx::replacer> replacing SCUTE_GUARDED_BY(user_file_mutex);
   // The pool is another process's, from which this one was forked: nothing may be done with it
   // (medium/process.hpp, PROC-1).
   bool inherited() const noexcept { return process_ != medium::this_process(); }

@@ -7,6 +7,8 @@
 #include "base/lock.hpp"
 #include "base/planted.hpp"
 #include "pool/foreign.hpp"
+#include "tx/claim_guard.hpp"
+#include "tx/replacer.hpp"
 #include "tx/verify.hpp"
 
 namespace scute::core::shield {
@@ -22,6 +24,12 @@ uint64_t foreign_file::size() const noexcept {
 
 uint64_t foreign_file::capacity() const noexcept {
   return in_.s.foreign->capacity(in_.s.geo);
+}
+
+void foreign_file::require_no_transaction() const {
+  if (this_thread().current != nullptr)
+    throw failure(SCUTE_E_INVALID,
+                  "a change of " + path() + " inside a transaction; end that one first");
 }
 
 void foreign_file::require_range(uint64_t offset, uint64_t n) const {
@@ -55,35 +63,105 @@ void foreign_file::read(uint64_t offset, void* to, uint64_t n) {
   }
 }
 
-void foreign_file::commit(std::span<const change> changes) {
-  if (this_thread().current != nullptr)
-    throw failure(SCUTE_E_INVALID,
-                  "a change of " + path() + " inside a transaction; end that one first");
-  const locked hold(in_.user_file_mutex);
-  for (const change& c : changes) require_range(c.offset, c.length);
+// fn(t) commits t, or throws before it does.
+template <typename Fn>
+void foreign_file::transact(Fn&& fn) {
   tx::transaction& t = in_.acquire();
+  t.depth = 1;
   try {
     t.begin();
-    for (const change& c : changes) {
-      const auto* from = static_cast<const std::byte*>(c.bytes);
-      for (uint64_t done = 0; done < c.length;) {
-        const place p = locate(c.offset + done);
-        const uint64_t some = std::min(c.length - done, p.length);
-        std::memcpy(t.add_range(p.oid, p.offset, some), from + done, some);
-        done += some;
-      }
-      if (SCUTE_PLANTED(slice_ranges) && &c != &changes.back()) {
-        t.commit();
-        t.begin();
-      }
-    }
-    t.commit();
+    fn(t);
   } catch (...) {
     if (t.depth != 0) t.abort();
     in_.release(t);
     throw;
   }
   in_.release(t);
+}
+
+void foreign_file::write(tx::transaction& t, uint64_t offset, const std::byte* from,
+                         uint64_t n) const {
+  while (n != 0) {
+    const place p = locate(offset);
+    const uint64_t some = std::min(n, p.length);
+    std::memcpy(t.add_range(p.oid, p.offset, some), from, some);
+    offset += some;
+    from += some;
+    n -= some;
+  }
+}
+
+void foreign_file::commit(std::span<const change> changes) {
+  require_no_transaction();
+  const locked hold(in_.user_file_mutex);
+  for (const change& c : changes) require_range(c.offset, c.length);
+  transact([&](tx::transaction& t) {
+    for (const change& c : changes) {
+      write(t, c.offset, static_cast<const std::byte*>(c.bytes), c.length);
+      if (SCUTE_PLANTED(slice_ranges) && &c != &changes.back()) {
+        t.commit();
+        t.begin();
+      }
+    }
+    t.commit();
+  });
+}
+
+void foreign_file::replace(std::span<const scute_shield_replacement> changes) {
+  require_no_transaction();
+  const locked hold(in_.user_file_mutex);
+  uint64_t end = 0;
+  for (const scute_shield_replacement& c : changes) {
+    require_range(c.offset, c.length);
+    if (c.offset < end)
+      throw failure(SCUTE_E_INVALID,
+                    "replacements out of order, or one over the other, in " + path());
+    end = c.offset + c.length;
+  }
+  transact([&](tx::transaction& t) {
+    if (!SCUTE_PLANTED(slice_ranges) && try_replace(t, changes)) return;
+    for (const scute_shield_replacement& c : changes) {
+      write(t, c.offset, static_cast<const std::byte*>(c.bytes), c.length);
+      if (SCUTE_PLANTED(slice_ranges) && &c != &changes.back()) {
+        t.commit();
+        t.begin();
+      }
+    }
+    t.commit();
+  });
+}
+
+// SLICE-3. False, with nothing done, if it has to be done in the other way.
+bool foreign_file::try_replace(tx::transaction& t,
+                               std::span<const scute_shield_replacement> changes) {
+  const pool::foreign_layout& f = *in_.s.foreign;
+  if (in_.replacing == nullptr)
+    in_.replacing = std::make_unique<tx::replacer>(
+        in_.s, (capacity() + format::fragment_payload - 1) / format::fragment_payload);
+  tx::replacer& r = *in_.replacing;
+  tx::claim_guard mine(in_.s, t.lane());
+  r.begin();
+  heap::object o;
+  uint64_t zone = UINT64_MAX;
+  for (const scute_shield_replacement& c : changes)
+    for (uint64_t done = 0; done < c.length;) {
+      const uint64_t at = c.offset + done, z = at / f.share;
+      if (z != zone) {
+        zone = z;
+        o = in_.heap->zones().locate(f.payload_offset(in_.s.geo, z));
+        mine.add(o.payload);
+      }
+      const uint64_t n = std::min(c.length - done, (z + 1) * f.share - at);
+      r.put(o, z * f.share / format::fragment_payload, at % f.share,
+            static_cast<const std::byte*>(c.bytes) + done,
+            static_cast<const std::byte*>(c.old) + done, n);
+      done += n;
+    }
+  mine.take();
+  if (!r.prepare(t.lane())) return false;
+  t.commit(r.result());
+  r.committed();
+  return true;
 }
 
 void foreign_file::grow(uint64_t size) {

@@ -5,10 +5,12 @@
 // SLICE-1 A change is one transaction over all objects that its ranges lie in, so its outcome is one.
 // SLICE-2 Changes and growths of the file exclude each other: a growth makes the last fragment longer, and a change of it in
 //    between would be undone.
+// SLICE-3 Whose old bytes the caller has verified, and has, is changed by them (tx/replacer.hpp), or else as any other.
 #pragma once
 
 #include <span>
 
+#include "scute/shield.h"
 #include "session/instance.hpp"
 
 namespace scute::core::shield {
@@ -35,6 +37,9 @@ class foreign_file {
   // Durable when it returns, all or none (SLICE-1). They may touch, and a later one wins. Throws SCUTE_E_RANGE, SCUTE_E_NOSPC
   // (nothing was changed; fewer at a time find room), SCUTE_E_CORRUPT, SCUTE_E_IO. Any thread that runs no transaction.
   void commit(std::span<const change> changes);
+  // The same of changes in the order of their places, none overlapping another, whose old bytes the caller has verified (SLICE-3).
+  // Throws SCUTE_E_INVALID as well.
+  void replace(std::span<const scute_shield_replacement> changes);
 
   // Throws SCUTE_E_RANGE beyond the capacity, and if it has more; SCUTE_E_NOSPC.
   void grow(uint64_t size);
@@ -46,7 +51,13 @@ class foreign_file {
   place locate(uint64_t offset) const;
 
  private:
+  void require_no_transaction() const;
   void require_range(uint64_t offset, uint64_t n) const;
+  bool try_replace(tx::transaction& t, std::span<const scute_shield_replacement> changes)
+      SCUTE_REQUIRES(in_.user_file_mutex);
+  void write(tx::transaction& t, uint64_t offset, const std::byte* from, uint64_t n) const;
+  template <typename Fn>
+  void transact(Fn&& fn) SCUTE_REQUIRES(in_.user_file_mutex);
 
   instance& in_;
 };

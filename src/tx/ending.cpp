@@ -156,6 +156,21 @@ void transaction::commit() {
   end();
 }
 
+void transaction::commit(const write_set& made) {
+  SCUTE_ASSERT(count_ == 0);
+  const medium::cost_scope as(medium::cost_part::end);
+  try {
+    if (s_.read_only && !made.patches.empty())
+      throw failure(SCUTE_E_READONLY, s_.path + " was opened read-only");
+    engine_->commit(lane_, made);
+    lane_.w.count.transactions.add(1);
+  } catch (...) {
+    abort();
+    throw;
+  }
+  end();
+}
+
 void transaction::abort() noexcept {
   try {
     // All at once: the undo entries die with the first word that says so. On a medium that has

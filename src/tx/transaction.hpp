@@ -33,6 +33,8 @@ class transaction final : private slot_keeper {
 
   void begin();
   void commit();
+  // Commits what somebody else has made, in a transaction that has opened nothing. TX-3 as with commit().
+  void commit(const write_set& made);
   void abort() noexcept;
 
   unsigned depth = 0;

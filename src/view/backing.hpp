@@ -21,6 +21,7 @@ namespace scute::core::view {
 struct change {
   uint64_t offset;         // of the file, a multiple of 64
   const std::byte* bytes;  // what is to be there; the view's until commit() returns
+  const std::byte* old;    // what is there, tested (VIEW-6); the view's as well
   uint32_t length;         // 64, or less where the file ends
 };
 
@@ -41,9 +42,10 @@ class backing {
   // How many lines one commit() takes; at least view::lines_least. May not change.
   virtual size_t lines_max() const noexcept = 0;
 
-  // The same bytes where they lie, unverified, for reading; null if there is no such place. With it a cut does not
-  // copy old lines. They are tested against digests (VIEW-6), and heal() is called when one does not match.
-  virtual const std::byte* raw(uint64_t, size_t) noexcept { return nullptr; }
+  // The bytes from this offset on where they lie, unverified, for reading, as far as they lie together; empty if there is no such
+  // place. They stay there until the file grows. With it a cut asks for no old line by read(): they are tested against
+  // digests (VIEW-6), and heal() is called when one does not match.
+  virtual std::span<const std::byte> raw(uint64_t) noexcept { return {}; }
   // Verifies these bytes on the medium and mends them. True if they are right now.
   [[nodiscard]] virtual bool heal(uint64_t, size_t) noexcept { return true; }
   // The first offset at or after this one where there may be other bytes than zeros: for large files with holes.

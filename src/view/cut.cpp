@@ -16,6 +16,21 @@ namespace {
 
 constexpr unsigned rounds_max = 8;
 
+// A word by line, and then by the line's index in the cut.
+constexpr unsigned index_bits = 16;
+static_assert(lines_most <= uint64_t{1} << index_bits && flush_list::line_bits + index_bits <= 64);
+
+// Of a few nearly all are in order: they were flushed one behind the other.
+void sort(std::span<uint64_t> words) noexcept {
+  if (words.size() > 48) return std::sort(words.begin(), words.end());
+  for (size_t i = 1; i < words.size(); ++i) {
+    const uint64_t x = words[i];
+    size_t at = i;
+    for (; at != 0 && x < words[at - 1]; --at) words[at] = words[at - 1];
+    words[at] = x;
+  }
+}
+
 }  // namespace
 
 cut::cut(const region& r, std::byte* bytes, backing& medium, page_guard* guard, line_watch* watch)
@@ -29,8 +44,8 @@ cut::cut(const region& r, std::byte* bytes, backing& medium, page_guard* guard, 
     throw failure(SCUTE_E_INVALID, "the backing of a view takes too few lines in one commit");
   const size_t table = std::bit_ceil(2 * lines_max_);
   table_mask_ = table - 1;
-  mapped_ = lines_max_ * (sizeof(line) + sizeof(uint64_t) + sizeof(change) + 2 * sizeof(uint32_t) +
-                          sizeof(bool)) +
+  mapped_ = lines_max_ * (3 * sizeof(line) + 3 * sizeof(uint64_t) + sizeof(change) +
+                          sizeof(uint32_t) + sizeof(bool)) +
             table * sizeof(slot);
   void* at = ::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -42,11 +57,14 @@ cut::cut(const region& r, std::byte* bytes, backing& medium, page_guard* guard, 
     next += n * sizeof(T);
   };
   place(copies_, lines_max_);
+  place(old_, lines_max_);
+  place(new_, lines_max_);
   place(lines_, lines_max_);
+  place(order_, lines_max_);
+  place(digests_, lines_max_);
   place(changes_, lines_max_);
   place(table_, table);
   place(fresh_, lines_max_);
-  place(order_, lines_max_);
   place(stale_, lines_max_);
 }
 
@@ -73,12 +91,16 @@ uint64_t cut::find(uint64_t line) const noexcept {
 
 // Into the cut, to be copied. False if there is no room.
 bool cut::add(uint64_t line) noexcept {
-  slot& s = table_[find(line)];
+  return add(line, table_[find(line)]);
+}
+
+bool cut::add(uint64_t line, slot& s) noexcept {
   if (s.generation != generation_) {
     if (count_ == most_) return false;
     s = {generation_, static_cast<uint32_t>(count_)};
     lines_[count_] = line;
     stale_[count_++] = false;
+    __builtin_prefetch(&region_.digest(line), 1);
   }
   if (!stale_[s.index]) {
     stale_[s.index] = true;
@@ -89,7 +111,8 @@ bool cut::add(uint64_t line) noexcept {
 
 // VIEW-2, VIEW-3; the entry counts as taken.
 void cut::take(uint64_t line) noexcept {
-  const bool known = table_[find(line)].generation == generation_;
+  slot& s = table_[find(line)];
+  const bool known = s.generation == generation_;
   const bool marked = SCUTE_PLANTED(view_unmark_late)
                           ? (region_.pending_word(line / 64) >> line % 64 & 1) != 0
                           : region_.pending_clear(line);
@@ -98,7 +121,7 @@ void cut::take(uint64_t line) noexcept {
     return;
   }
   switch_point();
-  SCUTE_ASSERT(add(line));  // there is room for a whole round (make())
+  SCUTE_ASSERT(add(line, s));  // there is room for a whole round (make())
 }
 
 // The entries of all lists. True if there were any.
@@ -112,7 +135,7 @@ bool cut::take_listed() noexcept {
     for (; p < most && count_ < most_ && list.at(p, entries, line); ++p) {
       any = true;
       if (!SCUTE_PLANTED(view_cut_unlisted)) region_.in_cut_set(line);
-      list.taken().store(p + 1);
+      list.taken().store(p + 1, std::memory_order_release);
       switch_point();
       take(line);
     }
@@ -171,47 +194,74 @@ void cut::copy_fresh() noexcept {
   std::atomic_thread_fence(std::memory_order_acquire);
 }
 
+// Null if the backing shows no such place.
+const std::byte* cut::raw(uint64_t line) noexcept {
+  const uint64_t at = line * line_size, n = length_of(line);
+  if (n == 0) return nullptr;
+  if (at < seen_at_ || at - seen_at_ + n > seen_.size()) {
+    seen_at_ = at;
+    seen_ = medium_.raw(at);
+    if (n > seen_.size()) return nullptr;
+  }
+  return seen_.data() + (at - seen_at_);
+}
+
 bool cut::old_line(uint64_t line, struct line& to) noexcept {
   const uint32_t n = length_of(line);
   if (n < line_size) to = {};
-  const std::byte* raw = medium_.raw(line * line_size, n);
-  if (raw == nullptr) return medium_.read(line * line_size, {to.bytes.data(), n});
-  std::memcpy(to.bytes.data(), raw, n);
+  const std::byte* from = raw(line);
+  if (from == nullptr) return medium_.read(line * line_size, {to.bytes.data(), n});
+  std::memcpy(to.bytes.data(), from, n);
   return true;
+}
+
+// What is to be committed has another digest than what is there; and nothing else is read of the medium.
+size_t cut::find_changed() noexcept {
+  size_t changed = 0, unchanged = 0;
+  for (size_t i = 0; i < count_; ++i) {
+    const uint64_t line = lines_[i];
+    digests_[i] = digest_of(copies_[i]);
+    if (length_of(line) == 0) continue;  // behind the end
+    if (digests_[i] == region_.digest(line).load(std::memory_order_relaxed)) {
+      ++unchanged;
+      if (watch_ != nullptr) watch_->cut_has(line, false);
+      continue;
+    }
+    order_[changed++] = line << index_bits | i;
+    __builtin_prefetch(raw(line));
+  }
+  if (unchanged != 0) count(counted::unchanged, unchanged);
+  return changed;
 }
 
 // VIEW-6
 bool cut::add_change(uint32_t index) noexcept {
   const uint64_t line = lines_[index];
   const uint32_t n = length_of(line);
-  if (n == 0) return true;  // behind the end
-  struct line old;
+  struct line& old = old_[change_count_];
   if (!old_line(line, old)) return false;
   if (digest_of(old) != region_.digest(line).load(std::memory_order_relaxed) &&
       !SCUTE_PLANTED(view_digest)) {
     count(counted::damaged);
     if (!medium_.heal(line * line_size, n) || !old_line(line, old)) return false;
   }
-  const bool changed = old != copies_[index];
-  if (watch_ != nullptr) watch_->cut_has(line, changed);
-  if (!changed) {
-    count(counted::unchanged);
-    return true;
-  }
+  if (watch_ != nullptr) watch_->cut_has(line, true);
   if (SCUTE_PLANTED(view_around))
-    if (const std::byte* raw = medium_.raw(line * line_size, n))
-      std::memcpy(const_cast<std::byte*>(raw), copies_[index].bytes.data(), n);
-  changes_[change_count_++] = {line * line_size, copies_[index].bytes.data(), n};
+    if (const std::byte* there = raw(line))
+      std::memcpy(const_cast<std::byte*>(there), copies_[index].bytes.data(), n);
+  new_[change_count_] = copies_[index];
+  changes_[change_count_] = {line * line_size, new_[change_count_].bytes.data(), old.bytes.data(),
+                             n};
+  ++change_count_;
   return true;
 }
 
 bool cut::commit() noexcept {
-  for (size_t i = 0; i < count_; ++i) order_[i] = static_cast<uint32_t>(i);
-  std::sort(order_, order_ + count_,
-            [&](uint32_t a, uint32_t b) { return lines_[a] < lines_[b]; });  // BACKING-3
+  const size_t changed = find_changed();
+  sort({order_, changed});  // BACKING-3
   change_count_ = 0;
-  for (size_t k = 0; k < count_; ++k)
-    if (!add_change(order_[k])) return false;
+  for (size_t k = 0; k < changed; ++k)
+    if (!add_change(static_cast<uint32_t>(order_[k] & ((1u << index_bits) - 1)))) return false;
   switch_point();
   if (watch_ != nullptr && !watch_->may_commit()) {
     region_.head().halted.store(1);
@@ -226,7 +276,9 @@ bool cut::commit() noexcept {
 void cut::keep_digest(uint64_t line, uint64_t digest) noexcept {
   auto& kept = region_.digest(line);
   if (kept.load(std::memory_order_relaxed) == digest) return;
-  region_.page(line / page_lines).store(page_state::loaded);
+  auto& page = region_.page(line / page_lines);
+  if (page.load(std::memory_order_relaxed) != page_state::loaded)
+    page.store(page_state::loaded, std::memory_order_release);
   kept.store(digest, std::memory_order_relaxed);
 }
 
@@ -237,7 +289,7 @@ void cut::finish(bool decided) noexcept {
     region_.head().scan.store(1);
   }
   for (size_t i = 0; i < count_; ++i) {
-    if (decided) keep_digest(lines_[i], digest_of(copies_[i]));
+    if (decided) keep_digest(lines_[i], digests_[i]);
     if (decided && watch_ != nullptr) watch_->cut_decided(lines_[i]);
     region_.in_cut_clear(lines_[i]);
   }
@@ -257,6 +309,7 @@ bool cut::make(std::span<const uint64_t> extra) noexcept {
     generation_ = 1;
   }
   count_ = fresh_count_ = 0;
+  seen_ = {};
   if (watch_ != nullptr) watch_->cut_begins();
   // Marks that were left by others come first, and may fill it (VIEW-4).
   most_ = lines_max_;

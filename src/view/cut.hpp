@@ -70,8 +70,11 @@ class cut {
   bool take_marked() noexcept;
   void take(uint64_t line) noexcept;
   bool add(uint64_t line) noexcept;
+  bool add(uint64_t line, slot& s) noexcept;
   void copy_fresh() noexcept SCUTE_REQUIRES(lock);
   bool commit() noexcept SCUTE_REQUIRES(lock);
+  const std::byte* raw(uint64_t line) noexcept SCUTE_REQUIRES(lock);
+  size_t find_changed() noexcept SCUTE_REQUIRES(lock);
   bool add_change(uint32_t index) noexcept SCUTE_REQUIRES(lock);
   uint32_t length_of(uint64_t line) const noexcept;
   void finish(bool decided) noexcept;
@@ -89,14 +92,19 @@ class cut {
   uint64_t mapped_;
   std::byte* memory_;
   line* copies_;
-  uint64_t* lines_;  // by index
-  bool* stale_;      // by index: in fresh_
-  uint32_t* fresh_;  // indices that are to be copied
-  uint32_t* order_;  // indices by line
+  uint64_t* lines_;    // by index
+  bool* stale_;        // by index: in fresh_
+  uint32_t* fresh_;    // indices that are to be copied
+  uint64_t* order_;    // those that change, with their indices, by line
+  uint64_t* digests_;  // of what is copied, by index
   change* changes_;
+  line *old_, *new_;  // by change: so what touches in the file touches here
   slot* table_;
   size_t count_ = 0, fresh_count_ = 0, change_count_ = 0, most_ = 0;
   uint32_t generation_ = 0;
+  // Where the backing has shown some of its bytes to lie, since this cut began.
+  uint64_t seen_at_ = 0;
+  std::span<const std::byte> seen_;
 };
 
 }  // namespace scute::core::view

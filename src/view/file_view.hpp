@@ -28,8 +28,8 @@
 //    or dead one leaves fits into the next, with all that was flushed since.
 // VIEW-5 After 8 rounds, or when a third is full, new flushes wait for the end of the cut. What threads were about
 //    to list still comes, one line each; the lists are read until nothing does.
-// VIEW-6 The old bytes of each line of a cut are compared with the digest of what was committed there last. If they
-//    differ the backing heals them, and the cut goes on only if it could. After a death the digests of lines in a
+// VIEW-6 A line of a cut changes if its copy has another digest than what was committed there last. Then the old bytes are
+//    compared with that digest. If they differ the backing heals them, and the cut goes on only if it could. After a death the digests of lines in a
 //    cut are made anew from what the backing reads.
 // VIEW-9 Who watches may halt the view before a cut is committed: from then on none is. What any cut has not decided by then counts as
 //    unflushed: flushed lines of later fences must not come without those of earlier ones.
@@ -145,7 +145,7 @@ class file_view {
   bool fence_or_defer(flusher& by) noexcept;
   bool noted_fence(flusher& by) noexcept;
   bool write_differences(uint64_t offset, uint64_t n, write_reason why);
-  bool load_page(uint64_t page);
+  bool load_pages(uint64_t first, uint64_t count);
   uint64_t next_stored(uint64_t offset) const noexcept;
   // Calls fn(line, view's bytes) for lines of loaded pages that differ from the medium; false if it is lost, or fn says
   // so.

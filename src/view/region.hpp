@@ -71,8 +71,15 @@ class region {
   // Bits by line; true if it was set before.
   bool pending_set(uint64_t line) const noexcept { return set(pending_, line); }
   bool pending_clear(uint64_t line) const noexcept { return clear(pending_, line); }
-  bool in_cut_set(uint64_t line) const noexcept { return set(in_cut_, line); }
-  bool in_cut_clear(uint64_t line) const noexcept { return clear(in_cut_, line); }
+  // Of whoever has the cut lock, so no locked instruction; a release, so that REGION-2 holds.
+  void in_cut_set(uint64_t line) const noexcept {
+    auto& word = in_cut_[line / 64];
+    word.store(word.load(std::memory_order_relaxed) | bit_of(line), std::memory_order_release);
+  }
+  void in_cut_clear(uint64_t line) const noexcept {
+    auto& word = in_cut_[line / 64];
+    word.store(word.load(std::memory_order_relaxed) & ~bit_of(line), std::memory_order_release);
+  }
   // Words of 64 lines each.
   uint64_t pending_word(uint64_t i) const noexcept { return pending_[i].load(); }
   uint64_t in_cut_word(uint64_t i) const noexcept { return in_cut_[i].load(); }
@@ -81,13 +88,12 @@ class region {
   std::atomic<page_state>& page(uint64_t page) const noexcept { return pages_[page]; }
 
  private:
+  static constexpr uint64_t bit_of(uint64_t i) noexcept { return uint64_t{1} << i % 64; }
   static bool set(std::atomic<uint64_t>* bits, uint64_t i) noexcept {
-    const uint64_t bit = uint64_t{1} << i % 64;
-    return (bits[i / 64].fetch_or(bit) & bit) != 0;
+    return (bits[i / 64].fetch_or(bit_of(i)) & bit_of(i)) != 0;
   }
   static bool clear(std::atomic<uint64_t>* bits, uint64_t i) noexcept {
-    const uint64_t bit = uint64_t{1} << i % 64;
-    return (bits[i / 64].fetch_and(~bit) & bit) != 0;
+    return (bits[i / 64].fetch_and(~bit_of(i)) & bit_of(i)) != 0;
   }
 
   region_shape shape_;

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include "base/failure.hpp"
 #include "base/lock.hpp"
@@ -17,44 +18,64 @@
 namespace scute::core::view {
 namespace {
 
+// Each byte is compared with the one behind it: the C library does that by whole registers.
 bool all_zero(std::span<const std::byte> bytes) noexcept {
-  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
+  return bytes.empty() || (bytes[0] == std::byte{0} &&
+                           std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
 }
 
-// Bytes that may be absent from the file they are mapped from are read only where they are needed: not even zeros
-// are stored, so that holes stay holes. What is written to the file instead needs no page to be cleared, and none to be mapped.
-void put_unless_zero(const view_parts& view, uint64_t offset,
-                     std::span<const std::byte> from) noexcept {
-  if (all_zero(from)) return;
+// To the file itself, where there is one: so no page has to be cleared, and none to be mapped.
+void put(const view_parts& view, uint64_t offset, std::span<const std::byte> from) noexcept {
   if (view.bytes_file >= 0 && ::pwrite(view.bytes_file, from.data(), from.size(),
                                        static_cast<off_t>(offset)) == std::ssize(from))
     return;
   std::memcpy(view.bytes + offset, from.data(), from.size());
 }
 
+constexpr uint64_t pages_at_once = 16;
+
 }  // namespace
 
-// VIEW-8
-bool file_view::load_page(uint64_t page) {
-  alignas(line_size) std::byte bytes[page_size] = {};
-  const uint64_t offset = page * page_size;
-  const uint64_t n = std::min(page_size, size() - offset);
-  auto& state = region_.page(page);
-  if (SCUTE_PLANTED(view_loaded_early)) state.store(page_state::loaded);
+// VIEW-8. Pages of zeros are not stored, so that holes stay holes.
+bool file_view::load_pages(uint64_t first, uint64_t count) {
+  alignas(line_size) std::byte bytes[pages_at_once * page_size];
+  const uint64_t offset = first * page_size;
+  const uint64_t n = std::min(count * page_size, size() - offset);
+  const auto of_page = [&](uint64_t i) {
+    return std::span(bytes).subspan(i * page_size, std::min(page_size, n - i * page_size));
+  };
+  const auto state_of = [&](uint64_t i) -> auto& { return region_.page(first + i); };
+  if (SCUTE_PLANTED(view_loaded_early))
+    for (uint64_t i = 0; i < count; ++i) state_of(i).store(page_state::loaded);
+  std::memset(bytes + n, 0, count * page_size - n);
   if (!parts_.medium->read(offset, {bytes, n})) return false;
   switch_point();
-  put_unless_zero(parts_, offset, {bytes, n});
-  switch_point();
-  for (uint64_t i = 0; i < page_lines; ++i) {
-    line l;
-    std::memcpy(l.bytes.data(), bytes + i * line_size, line_size);
-    const uint64_t digest = digest_of(l);
-    auto& kept = region_.digest(page * page_lines + i);
-    if (digest != kept.load(std::memory_order_relaxed)) kept.store(digest);
+  bool zeros[pages_at_once];
+  uint64_t begin = 0;  // of pages that are to be stored together
+  for (uint64_t i = 0; i <= count; ++i) {
+    if (i < count) zeros[i] = all_zero(of_page(i));
+    if (i < count && !zeros[i]) continue;
+    if (begin != i)
+      put(parts_, offset + begin * page_size,
+          {bytes + begin * page_size, std::min(i * page_size, n) - begin * page_size});
+    begin = i + 1;
   }
-  // Until somebody stores to it, it is a hole of the view, and nobody has to read it.
-  state.store(all_zero({bytes, n}) ? page_state::zeros : page_state::loaded,
-              std::memory_order_release);
+  switch_point();
+  for (uint64_t i = 0; i < count; ++i) {
+    for (uint64_t k = 0; k < page_lines; ++k) {
+      uint64_t digest = 0;
+      if (!zeros[i]) {
+        line l;
+        std::memcpy(l.bytes.data(), bytes + (i * page_lines + k) * line_size, line_size);
+        digest = digest_of(l);
+      }
+      auto& kept = region_.digest((first + i) * page_lines + k);
+      if (digest != kept.load(std::memory_order_relaxed))
+        kept.store(digest, std::memory_order_relaxed);
+    }
+    // Until somebody stores to it, it is a hole of the view, and nobody has to read it.
+    state_of(i).store(zeros[i] ? page_state::zeros : page_state::loaded, std::memory_order_release);
+  }
   return true;
 }
 
@@ -64,16 +85,21 @@ bool file_view::load(uint64_t offset, uint64_t n) {
   const locked hold(loading_);
   const uint64_t end = (offset + std::min(n, size - offset) + page_size - 1) / page_size;
   uint64_t data = 0;  // no other bytes than zeros from the page in question to this offset
+  uint64_t first = 0, count = 0;  // pages that are to be loaded together
+  const auto load_them = [&] { return count == 0 || load_pages(first, std::exchange(count, 0)); };
   for (uint64_t page = offset / page_size; page < end; ++page) {
     auto& state = region_.page(page);
     if (state.load(std::memory_order_acquire) != page_state::absent) continue;
     if (data <= page * page_size) data = parts_.medium->next_data(page * page_size);
-    if (data >= (page + 1) * page_size)
+    if (data >= (page + 1) * page_size) {
       state.store(page_state::zeros, std::memory_order_release);
-    else if (!load_page(page))
+      continue;
+    }
+    if (count != 0 && (first + count != page || count == pages_at_once) && !load_them())
       return false;
+    if (count++ == 0) first = page;
   }
-  return true;
+  return load_them();
 }
 
 // The first place at or after this one that holds more than a hole of the view.

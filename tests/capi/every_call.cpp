@@ -282,6 +282,8 @@ const std::vector<every_call> calls{
      }},
     {"scute_shield_write", with::pool,
      [](subject& s) { return not_foreign(scute_shield_write(s.pool, nullptr, 0)); }},
+    {"scute_shield_replace", with::pool,
+     [](subject& s) { return not_foreign(scute_shield_replace(s.pool, nullptr, 0)); }},
     {"scute_shield_grow", with::pool,
      [](subject& s) { return not_foreign(scute_shield_grow(s.pool, 1)); }},
     {"scute_close", with::pool,

@@ -88,6 +88,13 @@ void shield_write(stage& s) {
   REFUSED(SCUTE_E_INVALID, scute_shield_write(s.pool, nullptr, 1));
 }
 
+void shield_replace(stage& s) {
+  const scute_shield_replacement change{0, "x", "y", 1};
+  REFUSED(SCUTE_E_INVALID, scute_shield_replace(nullptr, &change, 1));
+  REFUSED(SCUTE_E_INVALID, scute_shield_replace(s.pool, &change, 1));
+  REFUSED(SCUTE_E_INVALID, scute_shield_replace(s.pool, nullptr, 1));
+}
+
 void shield_grow(stage& s) {
   REFUSED(SCUTE_E_INVALID, scute_shield_grow(nullptr, mib));
   REFUSED(SCUTE_E_INVALID, scute_shield_grow(s.pool, mib));
@@ -118,8 +125,8 @@ void shield_run(stage& s) {
 void list_misuse_of_shield(misuse_list& to) {
   to.insert({MISUSE(shield_add), MISUSE(shield_adopt), MISUSE(shield_remove), MISUSE(shield_open),
              MISUSE(shield_info), MISUSE(shield_look), MISUSE(shield_locate), MISUSE(shield_read),
-             MISUSE(shield_write), MISUSE(shield_grow), MISUSE(shield_run_options_init),
-             MISUSE(shield_run)});
+             MISUSE(shield_write), MISUSE(shield_replace), MISUSE(shield_grow),
+             MISUSE(shield_run_options_init), MISUSE(shield_run)});
 }
 
 }  // namespace scute::test

@@ -44,6 +44,8 @@ class foreign_subject final : public subject {
     char letter;
   };
   void write(std::initializer_list<letters> changes);
+  // The same for who knows what is there (SLICE-3): in the order of their places.
+  void replace(std::initializer_list<letters> changes);
   void grow(uint64_t size);
   // Length and digest of all that is read, and the letters at multiples of 1,000 that it has not had from the beginning.
   std::string text() const;

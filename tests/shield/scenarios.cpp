@@ -57,6 +57,24 @@ basic_scenario zones(const std::string& name, scute_engine engine) {
   return s;
 }
 
+// Lines whose old bytes are known, in pages that were changed before and in others (SLICE-3, SLICE-1).
+basic_scenario replaced(const std::string& name, scute_engine engine) {
+  auto s = begin(name, {share - 3000, 2 * share, 2, engine});
+  s.step("grow into the second zone", [](foreign_subject& f) { f.grow(share + 9000); })
+      .step("replace lines of three pages",
+            [](foreign_subject& f) {
+              f.replace({{960, 64, 'a'}, {4032, 128, 'b'}, {29'952, 64, 'c'}});
+            })
+      .step("replace one of them again", [](foreign_subject& f) { f.replace({{960, 64, 'd'}}); })
+      .step("replace lines of both zones",
+            [](foreign_subject& f) {
+              f.replace({{1024, 64, 'e'}, {share - 64, 128, 'f'}, {share + 8960, 40, 'g'}});
+            })
+      .step("write beside them", [](foreign_subject& f) { f.write({{1000, 70, 'h'}}); })
+      .step("and replace again", [](foreign_subject& f) { f.replace({{960, 64, 'i'}}); });
+  return s;
+}
+
 // It comes under the shield (MAKE-1, SPAN-1).
 basic_scenario added(const std::string& name, scute_engine engine) {
   auto s = begin(name, {9'001, 20'000, 1, engine});
@@ -76,6 +94,7 @@ const std::vector<foreign_entry>& foreign_scenarios() {
       basic_scenario (*make)(const std::string& name, scute_engine engine);
     } kinds[] = {
         {"changes", "a shielded file is changed in several places at once", changes},
+        {"replaced", "lines of a shielded file are replaced by who knows them", replaced},
         {"grows", "a shielded file gets longer", grows},
         {"zones", "a shielded file over two zones is changed and gets longer", zones},
         {"added", "a file comes under the shield", added},

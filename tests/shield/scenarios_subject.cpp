@@ -171,6 +171,17 @@ void foreign_subject::write(std::initializer_list<letters> changes) {
   need(scute_shield_write(pool_, all.data(), all.size()));
 }
 
+void foreign_subject::replace(std::initializer_list<letters> changes) {
+  const std::vector<char> old = read_all();
+  std::vector<std::string> texts;
+  for (const letters& l : changes) texts.emplace_back(l.n, l.letter);
+  std::vector<scute_shield_replacement> all;
+  size_t i = 0;
+  for (const letters& l : changes)
+    all.push_back({l.offset, texts[i++].data(), old.data() + l.offset, l.n});
+  need(scute_shield_replace(pool_, all.data(), all.size()));
+}
+
 void foreign_subject::grow(uint64_t size) {
   need(scute_shield_grow(pool_, size));
 }

@@ -57,8 +57,11 @@ class memory_backing final : public view::backing {
     std::memcpy(to.data(), bytes_.data() + offset, to.size());
     return true;
   }
-  const std::byte* raw(uint64_t offset, size_t) noexcept override {
-    return with_raw ? bytes_.data() + offset : nullptr;
+  std::span<const std::byte> raw(uint64_t offset) noexcept override {
+    if (!with_raw) return {};
+    // In parts, as a file of several zones lies.
+    constexpr uint64_t part = 1 << 20;
+    return bytes().subspan(offset).first(std::min(size() - offset, part - offset % part));
   }
   bool heal(uint64_t offset, size_t n) noexcept override {
     if (lost) return false;
@@ -80,7 +83,9 @@ class memory_backing final : public view::backing {
         wrong = "a set of changes out of order, or out of the file";
       end = c.offset + c.length;
       // What an engine adds to its parity is the difference to what lies there (SHIELD-6).
-      if (!is_right(c.offset, c.length)) wrong = "a change rests on damaged bytes";
+      if (!is_right(c.offset, c.length) ||
+          std::memcmp(c.old, decided_.data() + c.offset, c.length) != 0)
+        wrong = "a change rests on damaged bytes";
       entries()[i].offset = c.offset;
       entries()[i].length = c.length;
       std::memcpy(entries()[i].bytes, c.bytes, c.length);

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tx/replacer.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "base/planted.hpp"
+#include "codec/crc32c.hpp"
+#include "pool/columns.hpp"
+#include "pool/optimistic.hpp"
+#include "pool/resolver.hpp"
+
+namespace scute::core::tx {
+
+replacer::replacer(pool::state& s, uint64_t fragments)
+    : s_(s),
+      known_(static_cast<format::fragment_header*>(
+          std::calloc(s.has_checksums ? fragments : 1, sizeof(format::fragment_header)))) {
+  if (known_ == nullptr) throw std::bad_alloc();
+}
+
+void replacer::begin() noexcept {
+  ranges_.clear();
+  changed_.clear();
+  patches_.clear();
+  members_.clear();
+  headers_.clear();
+}
+
+void replacer::put(const heap::object& o, uint64_t first, uint64_t offset, const std::byte* bytes,
+                   const std::byte* old, uint64_t length) {
+  while (length != 0) {
+    const uint64_t index = offset / format::fragment_payload,
+                   at = offset % format::fragment_payload;
+    const uint64_t n = std::min(length, format::fragment_payload - at);
+    if (changed_.empty() || changed_.back().number != first + index)
+      changed_.push_back({o.fragment(index), first + index, ranges_.size()});
+    ranges_.push_back({static_cast<uint32_t>(at), static_cast<uint32_t>(n), bytes, old});
+    offset += n;
+    bytes += n;
+    old += n;
+    length -= n;
+  }
+}
+
+void replacer::fetch_ahead(const changed& c, std::span<const range> ranges) const noexcept {
+  if (s_.has_checksums) {
+    __builtin_prefetch(s_.at(c.where.header), 1);
+    __builtin_prefetch(&known_[c.number], 1);
+    pool::prefetch_parity(s_, c.where.header, format::header_size);
+  }
+  for (const range& r : ranges) pool::prefetch_parity(s_, c.where.payload + r.at, r.length);
+}
+
+bool replacer::prepare(pool::lane& l) {
+  if (s_.resolving->pending()) return false;
+  for (size_t i = 0; i < changed_.size(); ++i) fetch_ahead(changed_[i], ranges_of(i));
+  headers_.reserve(changed_.size());  // so that none of them moves
+  const pool::optimistic_reads mark;  // CONFLICT-2
+  for (size_t i = 0; i < changed_.size(); ++i)
+    if (!change(l, changed_[i], ranges_of(i))) return false;
+  return true;
+}
+
+bool replacer::change(pool::lane& l, const changed& c, std::span<const range> ranges) {
+  const pool::fragment& f = c.where;
+  if (s_.overlaid.touches(f.payload, f.room)) return false;
+  for (const range& r : ranges)
+    if (std::memcmp(s_.at(f.payload + r.at), r.old, r.length) != 0 && !SCUTE_PLANTED(replace_old))
+      return false;  // REPLACE-1
+  if (s_.has_checksums) {
+    format::fragment_header h;
+    std::memcpy(&h, s_.at(f.header), sizeof h);
+    const bool known = std::memcmp(&h, &known_[c.number], sizeof h) == 0;
+    if (!known && !SCUTE_PLANTED(replace_header) && !pool::valid(s_, f, h))
+      return false;  // REPLACE-2
+    const uint32_t covered = pool::covered(s_, f, h);
+    if (!known && covered != pool::not_covered) l.w.count.verified_bytes.add(covered);
+    if (covered == pool::not_covered || ranges.back().at + ranges.back().length > covered)
+      return false;
+    uint32_t sum = pool::unbind(h.checksum, f.header);
+    for (const range& r : ranges)
+      sum = codec::checksum_update(s_.checksum, sum, r.old, r.bytes, r.length,
+                                   covered - (r.at + r.length) + format::header_tail);
+    format::fragment_header& fresh = headers_.emplace_back(h);
+    fresh.tag = format::make_tag(s_.sb.epoch, l.index, l.sequence + 1);
+    fresh.next = f.header;
+    fresh.checksum =
+        pool::bind(codec::checksum_update(
+                       s_.checksum, sum, reinterpret_cast<const std::byte*>(&h) + 4,
+                       reinterpret_cast<const std::byte*>(&fresh) + 4, format::header_tail, 0),
+                   f.header);
+    members_.push_back({f, reinterpret_cast<std::byte*>(&fresh), covered, covered, false, h.tag});
+    patches_.push_back({f.header, &fresh, format::header_size, medium::purpose::metadata});
+  }
+  for (const range& r : ranges)
+    patches_.push_back({f.payload + r.at, r.bytes, r.length, medium::purpose::data});
+  return true;
+}
+
+void replacer::committed() noexcept {
+  for (size_t i = 0; i < headers_.size(); ++i) known_[changed_[i].number] = headers_[i];
+}
+
+}  // namespace scute::core::tx

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Changes of live objects by somebody who has verified the bytes that he changes, and still has them: as the view of a shielded
+// file, which tests each line that it commits (view/cut.hpp). They become a write set without a micro-buffer, and no fragment
+// is read as a whole: of a page of 4 KiB in which a line has changed, the line, its parity and the page's header are touched.
+//
+// REPLACE-1 Checksums are brought up to date from the bytes that the caller has verified, and only where the medium holds
+//    the same: what an engine adds to the parity is the difference to what lies there.
+// REPLACE-2 A header is built upon if its fragment was verified since the pool was opened, or written by this, and it is
+//    the same, byte by byte, as it was then. Any other is verified first, with all that it vouches for: a checksum that was damaged
+//    is no number to go on from, and its difference would reach the parity.
+// REPLACE-3 Where something is not as it should be, or is not settled, nothing is written, and the caller takes the long way
+//    (transaction.hpp), which repairs or refuses.
+#pragma once
+
+#include <cstdlib>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "heap/object.hpp"
+#include "pool/state.hpp"
+#include "tx/engine.hpp"
+
+namespace scute::core::tx {
+
+// Of one thread at a time. begin, put ..., prepare, [commit], committed.
+class replacer {
+ public:
+  // fragments: of all objects that will be named. Throws std::bad_alloc.
+  replacer(pool::state& s, uint64_t fragments);
+
+  void begin() noexcept;
+  // [offset, offset + length) of an object is to become `bytes`, and is `old`; both stay the caller's until the write set is
+  // committed. In the order of the objects' places and of the offsets, and none overlaps another. first: the number of the
+  // object's first fragment among all.
+  void put(const heap::object& o, uint64_t first, uint64_t offset, const std::byte* bytes,
+           const std::byte* old, uint64_t length);
+  // The caller has the objects' claims (CONFLICT-1). False: REPLACE-3.
+  bool prepare(pool::lane& l);
+  write_set result() const noexcept { return {patches_, {}, members_}; }
+  // It is durable.
+  void committed() noexcept;
+
+ private:
+  struct range {
+    uint32_t at, length;  // in the payload of its fragment
+    const std::byte* bytes;
+    const std::byte* old;
+  };
+  struct changed {
+    pool::fragment where;
+    uint64_t number;
+    size_t begin;  // its first range
+  };
+  struct free_memory {
+    void operator()(format::fragment_header* p) const noexcept { std::free(p); }
+  };
+  void fetch_ahead(const changed& c, std::span<const range> ranges) const noexcept;
+  bool change(pool::lane& l, const changed& c, std::span<const range> ranges);
+  std::span<const range> ranges_of(size_t i) const noexcept {
+    const size_t begin = changed_[i].begin;
+    const size_t end = i + 1 < changed_.size() ? changed_[i + 1].begin : ranges_.size();
+    return std::span(ranges_).subspan(begin, end - begin);
+  }
+
+  pool::state& s_;
+  // By fragment; zeros, which no header is, if it is not known. Memory only for pages that change.
+  std::unique_ptr<format::fragment_header[], free_memory> known_;
+  std::vector<range> ranges_;
+  std::vector<changed> changed_;
+  std::vector<pool::patch> patches_;
+  std::vector<member> members_;
+  std::vector<format::fragment_header> headers_;  // of what changed, where there are any
+};
+
+}  // namespace scute::core::tx

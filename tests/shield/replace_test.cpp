@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Changes of a shielded file whose old bytes the caller knows: with every engine, and beside damage.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <utility>
+
+#include "shield/foreign_file.hpp"
+#include "support/seed.hpp"
+#include "support/shielded.hpp"
+
+namespace scute::test {
+namespace {
+
+struct kind {
+  scratch::where where;
+  scute_engine engine;
+  scute_protection protection;
+  uint32_t parity;
+};
+
+class replace : public testing::TestWithParam<kind> {
+ protected:
+  replace() : f(GetParam().where) {}
+  void open(size_t n) {
+    f.make(n);
+    scute_options o = shielded::options(GetParam().engine, GetParam().parity);
+    o.protection = GetParam().protection;
+    f.add(o, 2 * n);
+    f.open();
+  }
+  struct wanted {
+    uint64_t offset, n, key;
+  };
+  // In the order of their places. What the file is supposed to hold is what is there.
+  void put(std::initializer_list<wanted> all) { put(std::vector<wanted>(all)); }
+  void put(const std::vector<wanted>& all) {
+    std::vector<bytes> news;
+    std::vector<scute_shield_replacement> changes;
+    const bytes old = f.content;
+    for (const wanted& w : all) {
+      news.push_back(pattern(w.key, w.n));
+      changes.push_back({w.offset, news.back().data(), old.data() + w.offset, w.n});
+      std::copy(news.back().begin(), news.back().end(),
+                f.content.begin() + static_cast<ptrdiff_t>(w.offset));
+    }
+    SCUTE_OKAY(scute_shield_replace(f.pool, changes.data(), changes.size()));
+  }
+  std::byte* header_of(uint64_t offset) const {
+    scute_oid oid = 0;
+    uint64_t at = 0;
+    SCUTE_OKAY_E(scute_shield_locate(f.pool, offset, &oid, &at, nullptr));
+    const auto o = f.in().heap->zones().locate(oid & 0x0000'ffff'ffff'ffffu);
+    return f.in().s.at(o.fragment(at / 4096).header);
+  }
+  uint64_t verified() const {
+    uint64_t sum = f.in().s.verified_outside;
+    for (const auto& l : f.in().s.lanes) sum += l.w.count.verified_bytes.get();
+    return sum;
+  }
+  shielded f;
+};
+// With checksums.
+class replace_checked : public replace {};
+
+TEST_P(replace, IsATransaction) {
+  open(300 * kib + 77);
+  SCUTE_RANDOM(random);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<wanted> all;
+    for (uint64_t at = random.between(0, 5000); all.size() < 30;
+         at += random.between(1, round % 3 == 0 ? 40000 : 300)) {
+      const uint64_t n = random.between(1, random.one_in(10) ? 9000 : 130);
+      if (at + n > f.content.size()) break;
+      all.push_back({at, n, random.word()});
+      at += n;
+    }
+    put(all);
+    if (round % 50 == 49) {
+      f.expect_content();
+      f.expect_sound();
+      f.reopen();
+    }
+  }
+  f.close();
+  f.expect_file();
+}
+
+// The first change of a page verifies it, and the second nothing.
+TEST_P(replace_checked, VerifiesAPageOnce) {
+  open(100000);
+  const uint64_t at_first = verified();
+  put({{200, 64, 1}, {8192, 64, 2}});
+  const uint64_t before = verified();
+  EXPECT_EQ(before - at_first, 2u * 4096);
+  for (uint64_t i = 0; i < 20; ++i) put({{200, 64, 3 + i}, {8300, 100, i}});
+  EXPECT_EQ(verified(), before);
+  f.expect_sound();
+}
+
+// REPLACE-1. A line that is damaged is not what the caller had verified; its difference would reach the parity.
+TEST_P(replace_checked, WhereTheMediumIsDamaged) {
+  open(100000);
+  for (const bool known : {false, true}) {
+    if (known) put({{20000, 64, 1}});
+    f.flip(20010);
+    put({{20000, 64, 2}});
+    f.expect_content();
+    f.expect_sound();
+    // Beside the line, in the same page: it stays, and whoever reads it repairs it.
+    f.flip(20100);
+    put({{20000, 64, 3}});
+    f.expect_content();
+    f.expect_sound();
+  }
+}
+
+// REPLACE-2
+TEST_P(replace_checked, UnderADamagedHeader) {
+  open(100000);
+  for (const uint64_t at : {20000ul, 99900ul, 0ul})
+    for (unsigned byte = 0; byte < 32; ++byte) {
+      put({{at, 64, byte}});
+      header_of(at)[byte] ^= std::byte{0x10};
+      put({{at, 64, 100 + byte}});
+      f.expect_sound();
+    }
+  f.expect_content();
+  f.reopen();
+  f.expect_content();
+}
+
+TEST_P(replace, WhileTheFileGrows) {
+  open(200001);
+  for (uint64_t size = 200100; size < 240000; size += 3333) {
+    put({{100, 64, size}, {f.content.size() - 64, 64, size + 1}});
+    f.grow(size);
+    put({{f.content.size() - 64, 64, size + 2}});
+  }
+  f.expect_content();
+  f.expect_sound();
+}
+
+// Other threads change and repair other places of the same pages.
+TEST_P(replace, BesideOthers) {
+  open(100000);
+  std::atomic<bool> stop{false};
+  std::atomic<int> failed{0};
+  std::thread other([&] {
+    for (unsigned i = 0; i == 0 || !stop; ++i) {
+      const bytes b(200, static_cast<unsigned char>(i));
+      const scute_shield_change c{5000, b.data(), b.size()};
+      if (scute_shield_write(f.pool, &c, 1) != SCUTE_OK) ++failed;
+      scute_report r{};
+      r.struct_size = sizeof r;
+      if (i % 16 == 0 && scute_scrub(f.pool, nullptr, &r) != SCUTE_OK) ++failed;
+    }
+  });
+  for (uint64_t i = 0; i < 2000; ++i) put({{4096, 64, i}, {6000, 64, i + 1}, {90000, 640, i}});
+  stop = true;
+  other.join();
+  EXPECT_EQ(failed, 0);
+  const bytes now = f.read(5000, 200);
+  EXPECT_TRUE(now == bytes(200, now[0]));
+  std::copy(now.begin(), now.end(), f.content.begin() + 5000);
+  f.expect_content();
+  f.expect_sound();
+}
+
+TEST_P(replace, RefusesWhatMakesNoSense) {
+  open(10000);
+  const bytes b(64);
+  const auto* at = f.content.data();
+  const scute_shield_replacement over[] = {{100, b.data(), at + 100, 64},
+                                           {163, b.data(), at + 163, 10}},
+                                 back[] = {{100, b.data(), at + 100, 64}, {0, b.data(), at, 10}},
+                                 beyond{9990, b.data(), at + 9990, 11},
+                                 unknown{0, b.data(), nullptr, 10};
+  SCUTE_FAILS(SCUTE_E_INVALID, scute_shield_replace(f.pool, over, 2));
+  SCUTE_FAILS(SCUTE_E_INVALID, scute_shield_replace(f.pool, back, 2));
+  SCUTE_FAILS(SCUTE_E_RANGE, scute_shield_replace(f.pool, &beyond, 1));
+  SCUTE_FAILS(SCUTE_E_INVALID, scute_shield_replace(f.pool, &unknown, 1));
+  SCUTE_FAILS(SCUTE_E_INVALID, scute_shield_replace(f.pool, nullptr, 1));
+  SCUTE_OKAY(scute_shield_replace(f.pool, nullptr, 0));
+  {
+    transaction t(f.pool);
+    SCUTE_FAILS(SCUTE_E_INVALID, scute_shield_replace(f.pool, over, 1));
+  }
+  f.expect_content();
+}
+
+// What a change meets and cannot repair refuses it, and the next one has its way.
+TEST_P(replace_checked, GoesOnAfterALoss) {
+  open(400000);
+  const uint64_t rows = f.state().rows, row = f.in().s.geo.row_size;
+  ASSERT_GT(rows, GetParam().parity + 1);
+  // As many pages of a column as there are parities, and one more.
+  std::vector<uint64_t> lost;
+  for (uint64_t i = 0; lost.size() <= GetParam().parity; ++i) {
+    const uint64_t at = 4096 + i * row;
+    ASSERT_LT(at + 4096, f.content.size());
+    for (uint64_t k = 0; k < 4096; k += 64) f.flip(at + k, static_cast<unsigned char>(1 + i));
+    lost.push_back(at);
+  }
+  const bytes b(64);
+  for (const bool known : {false, true}) {
+    const scute_shield_change c[] = {{0, b.data(), 64}, {lost[0], b.data(), 64}};
+    const scute_shield_replacement r[] = {{0, b.data(), f.content.data(), 64},
+                                          {lost[0], b.data(), f.content.data() + lost[0], 64}};
+    SCUTE_FAILS(SCUTE_E_CORRUPT,
+                known ? scute_shield_replace(f.pool, r, 2) : scute_shield_write(f.pool, c, 2));
+    EXPECT_TRUE(f.read(0, 64) == bytes(f.content.begin(), f.content.begin() + 64));
+    put({{0, 64, 9}});
+    EXPECT_TRUE(f.read(0, 64) == bytes(f.content.begin(), f.content.begin() + 64));
+  }
+}
+
+std::string name_of(const testing::TestParamInfo<kind>& i) {
+  const char* engines[] = {"any", "redo", "logfree", "spec"};
+  const char* protections[] = {"none", "ml", "mlp", "mlpc"};
+  return std::string(i.param.where == scratch::disk ? "disk_" : "") + engines[i.param.engine] +
+         "_" + protections[i.param.protection] + std::to_string(i.param.parity);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    kinds, replace,
+    testing::Values(kind{scratch::memory, SCUTE_ENGINE_REDO, SCUTE_PROTECT_MLP, 1},
+                    kind{scratch::memory, SCUTE_ENGINE_SPEC, SCUTE_PROTECT_NONE, 0}),
+    name_of);
+const auto checked =
+    testing::Values(kind{scratch::memory, SCUTE_ENGINE_LOGFREE, SCUTE_PROTECT_MLPC, 1},
+                    kind{scratch::memory, SCUTE_ENGINE_LOGFREE, SCUTE_PROTECT_MLPC, 2},
+                    kind{scratch::memory, SCUTE_ENGINE_REDO, SCUTE_PROTECT_MLPC, 1},
+                    kind{scratch::memory, SCUTE_ENGINE_SPEC, SCUTE_PROTECT_MLPC, 1},
+                    kind{scratch::disk, SCUTE_ENGINE_AUTO, SCUTE_PROTECT_MLPC, 1});
+INSTANTIATE_TEST_SUITE_P(with_checksums, replace, checked, name_of);
+INSTANTIATE_TEST_SUITE_P(kinds, replace_checked, checked, name_of);
+
+}  // namespace
+}  // namespace scute::test
