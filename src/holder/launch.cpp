@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 
 #include "base/failure.hpp"
 #include "holder/wire.hpp"
@@ -74,6 +75,10 @@ pid_t launch(const char* const* argv, const scute_shield_run_options& options,
   std::string preload = find_runtime(options.runtime);
   if (const char* before = std::getenv("LD_PRELOAD"); before != nullptr && *before != 0)
     preload += std::string(":") + before;
+  // The program may go elsewhere.
+  const std::string views = options.view_folder != nullptr
+                                ? std::filesystem::absolute(options.view_folder).string()
+                                : std::string();
   int tell[2];
   if (::pipe2(tell, O_CLOEXEC) != 0) throw_errno("make a pipe", errno);
   const pid_t pid = ::fork();
@@ -93,6 +98,7 @@ pid_t launch(const char* const* argv, const scute_shield_run_options& options,
     const std::string memory =
         options.memory == UINT64_MAX ? "none" : std::to_string(options.memory);
     set(memory_variable, options.memory == 0 ? nullptr : memory.c_str());
+    set(views_variable, views.empty() ? nullptr : views.c_str());
     set(strays_variable, (options.flags & SCUTE_SHIELD_STOP_STRAYS) != 0     ? "stop"
                          : (options.flags & SCUTE_SHIELD_REPORT_STRAYS) != 0 ? "report"
                          : (options.flags & SCUTE_SHIELD_IGNORE_STRAYS) != 0 ? "ignore"

@@ -17,20 +17,42 @@ namespace {
 constexpr uint64_t page = 4096;
 
 // High numbers: low ones are the program's.
+int raised(int low) {
+  constexpr int high = 512;
+  if (low >= high) return low;
+  const int fd = ::fcntl(low, F_DUPFD_CLOEXEC, high);
+  if (fd < 0) return low;
+  ::close(low);
+  return fd;
+}
+
 int memory_file(const char* name, uint64_t size) {
   const int low = ::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (low < 0) throw_errno("make a file in memory", errno);
-  constexpr int high = 512;
-  const int fd = ::fcntl(low, F_DUPFD_CLOEXEC, high);
-  if (fd >= 0) ::close(low);
-  const int got = fd >= 0 ? fd : low;
-  if (::ftruncate(got, static_cast<off_t>(size)) != 0 ||
-      ::fcntl(got, F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
+  const int fd = raised(low);
+  if (::ftruncate(fd, static_cast<off_t>(size)) != 0 ||
+      ::fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
     const int why = errno;
-    ::close(got);
+    ::close(fd);
     throw_errno("make a file in memory", why);
   }
-  return got;
+  return fd;
+}
+
+bool give_blocks(int fd, uint64_t size, int& why) noexcept {
+  why = size == 0 ? 0 : ::posix_fallocate(fd, 0, static_cast<off_t>(size));
+  return why == 0;
+}
+
+int nameless_file(const std::string& folder, uint64_t size) {
+  const int low = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
+  if (low < 0) throw_errno("make a file without a name in " + folder, errno);
+  const int fd = raised(low);
+  if (int why = 0; !give_blocks(fd, size, why)) {
+    ::close(fd);
+    throw_errno("make room for a view of " + std::to_string(size) + " bytes in " + folder, why);
+  }
+  return fd;
 }
 
 void* mapped(int fd, uint64_t n) {
@@ -53,11 +75,15 @@ void view_memory::map(uint64_t head_size, uint64_t capacity) {
   bytes_at_ = static_cast<std::byte*>(mapped(bytes_, capacity_));
 }
 
-view_memory view_memory::make(const view::region_shape& shape, uint64_t file_size, uint64_t more) {
+view_memory view_memory::make(const view::region_shape& shape, uint64_t file_size, uint64_t more,
+                              const std::string& folder) {
   view_memory m;
   const uint64_t head_size = view::region::size(shape) + more;
-  m.head_ = memory_file("scute-view-head", head_size);
-  m.bytes_ = memory_file("scute-view", file_size);
+  const auto file = [&](const char* name, uint64_t size) {
+    return folder.empty() ? memory_file(name, size) : nameless_file(folder, size);
+  };
+  m.head_ = file("scute-view-head", head_size);
+  m.bytes_ = file("scute-view", file_size);
   m.map(head_size, shape.capacity);
   view::region::format(m.control_, shape, file_size);
   return m;
@@ -112,8 +138,16 @@ void view_memory::abandon() noexcept {
 }
 
 void view_memory::lengthen(uint64_t n) const {
-  if (length() < n && ::ftruncate(bytes_, static_cast<off_t>(n)) != 0)
-    throw_errno("make a view longer", errno);
+  if (length() >= n) return;
+  int why = 0;
+  if (!is_in_memory() && !give_blocks(bytes_, n, why)) throw_errno("make a view longer", why);
+  if (::ftruncate(bytes_, static_cast<off_t>(n)) != 0) throw_errno("make a view longer", errno);
+}
+
+// Only a file of ours in memory has this seal.
+bool view_memory::is_in_memory() const noexcept {
+  const int seals = ::fcntl(bytes_, F_GET_SEALS);
+  return seals > 0 && (seals & F_SEAL_SHRINK) != 0;
 }
 
 }  // namespace scute::core::holder

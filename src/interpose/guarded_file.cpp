@@ -41,9 +41,12 @@ uint32_t numbers_taken = 0;
 // Of this thread, of any file.
 [[gnu::tls_model("initial-exec")]] thread_local constinit unsigned uses_here = 0;
 
-uint64_t memory_taken(int bytes_file) {
+// What lies in a folder takes memory only as long as nobody else needs it.
+uint64_t memory_taken(const holder::view_memory& memory) {
   struct stat s{};
-  return next::fstat(bytes_file, &s) == 0 ? static_cast<uint64_t>(s.st_blocks) * 512 : 0;
+  return memory.is_in_memory() && next::fstat(memory.bytes(), &s) == 0
+             ? static_cast<uint64_t>(s.st_blocks) * 512
+             : 0;
 }
 
 // The descriptors of a view's memory are ours; not any more if its opening fails.
@@ -79,7 +82,7 @@ void load_all(view::file_view& view, const holder::pool_backing& pool,
   for (uint64_t at = 0; at < view.size(); at += piece) {
     const uint64_t n = std::min(piece, view.size() - at);
     if (!view.load(at, n)) throw failure(SCUTE_E_CORRUPT, "cannot read it: " + pool.why());
-    limit.require(memory_taken(memory.bytes()), at + n, view.size());
+    limit.require(memory_taken(memory), at + n, view.size());
   }
 }
 
@@ -114,7 +117,8 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
   const view::region_shape shape = view::file_view::shape_for(*pool, pool->capacity());
   const audit_plan plan = plan_audit();
   holder::view_memory memory = holder::view_memory::make(
-      shape, pool->size(), plan.wanted ? audit::store_audit::size(pool->capacity()) : 0);
+      shape, pool->size(), plan.wanted ? audit::store_audit::size(pool->capacity()) : 0,
+      asked().views);
   own_until_kept own(memory);
   guarded_file& f = unused();
   std::unique_ptr<live_audit> audit;
@@ -238,7 +242,7 @@ guarded_file::use::~use() {
 }
 
 uint64_t guarded_file::memory() const noexcept {
-  return memory_taken(memory_->bytes());
+  return memory_taken(*memory_);
 }
 
 int guarded_file::open_bytes(int flags) const noexcept {

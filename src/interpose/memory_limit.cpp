@@ -51,7 +51,8 @@ void memory_limit::require(uint64_t taken, uint64_t loaded, uint64_t size) const
                     mebibytes(taken) + " of memory" +
                     (named_ && others_ != 0 ? ", other files have " + mebibytes(others_) : "") +
                     ", and " + mebibytes(limit_) + (named_ ? " are allowed" : " were available") +
-                    "; `scute shield run --max-memory` allows more");
+                    "; `scute shield run --max-memory` allows more, and with --view-dir views lie "
+                    "on a disk");
 }
 
 }  // namespace scute::core::interpose

@@ -22,6 +22,7 @@ const settings& asked() {
                                            variable(holder::holder_variable),
                                            variable(holder::audit_variable) == "sites",
                                            variable(holder::memory_variable),
+                                           variable(holder::views_variable),
                                            variable(holder::strays_variable)};
   return s;
 }

@@ -13,6 +13,7 @@ struct settings {
   std::string holder;   // empty: nobody holds our views
   bool sites = false;   // what happens is to be counted by places in the source
   std::string memory;   // bytes that views may take, or "none"; empty: what the machine has
+  std::string views;    // the folder that views lie in; empty: memory
   std::string
       strays;  // "report", "stop", "ignore"; empty: reported where all code tells of its stores
 };

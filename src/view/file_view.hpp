@@ -33,7 +33,8 @@
 //    cut are made anew from what the backing reads.
 // VIEW-9 Who watches may halt the view before a cut is committed: from then on none is. What any cut has not decided by then counts as
 //    unflushed: flushed lines of later fences must not come without those of earlier ones.
-// VIEW-8 A page counts as loaded only when its bytes and digests are complete. Nothing of other pages is committed.
+// VIEW-8 A page counts as loaded only when its bytes and digests are complete. Nothing of other pages is committed. Pages that do
+//    not count as loaded have digests of zeros, unless a process died loading them; and after its death nobody loads any.
 //
 // Threads: flush, nt_store, fence, clflush and the windows may be called by any thread with a flusher of its own,
 // and in signal handlers (VIEW-7); nothing is allocated there. The others are not for handlers; they may run

@@ -62,16 +62,11 @@ bool file_view::load_pages(uint64_t first, uint64_t count) {
   }
   switch_point();
   for (uint64_t i = 0; i < count; ++i) {
-    for (uint64_t k = 0; k < page_lines; ++k) {
-      uint64_t digest = 0;
-      if (!zeros[i]) {
-        line l;
-        std::memcpy(l.bytes.data(), bytes + (i * page_lines + k) * line_size, line_size);
-        digest = digest_of(l);
-      }
-      auto& kept = region_.digest((first + i) * page_lines + k);
-      if (digest != kept.load(std::memory_order_relaxed))
-        kept.store(digest, std::memory_order_relaxed);
+    // Digests of an absent page are zeros, and stay absent themselves if they are to be zeros.
+    for (uint64_t k = 0; k < page_lines && !zeros[i]; ++k) {
+      line l;
+      std::memcpy(l.bytes.data(), bytes + (i * page_lines + k) * line_size, line_size);
+      region_.digest((first + i) * page_lines + k).store(digest_of(l), std::memory_order_relaxed);
     }
     // Until somebody stores to it, it is a hole of the view, and nobody has to read it.
     state_of(i).store(zeros[i] ? page_state::zeros : page_state::loaded, std::memory_order_release);

@@ -190,7 +190,7 @@ TEST_P(replace, RefusesWhatMakesNoSense) {
   f.expect_content();
 }
 
-// What a change meets and cannot repair refuses it, and the next one has its way.
+// REPLACE-3, TX-3. What a change meets and cannot repair refuses it, and the next one has its way.
 TEST_P(replace_checked, GoesOnAfterALoss) {
   open(400000);
   const uint64_t rows = f.state().rows, row = f.in().s.geo.row_size;

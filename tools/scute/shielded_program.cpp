@@ -81,6 +81,11 @@ void shielded_program::add_to(CLI::App& app) {
         return text;
       })
       ->type_name("SIZE|none");
+  app.add_option("--view-dir", views,
+                 "views lie in files without a name in this folder, for files that are larger than "
+                 "the machine's memory; by default they lie in memory")
+      ->check(CLI::ExistingDirectory)
+      ->type_name("DIR");
   app.add_option("--allow-inline-flush", allowed,
                  "a library or program that may flush by itself, since it does not flush shielded "
                  "files")
@@ -103,6 +108,7 @@ scute_shield_outcome shielded_program::run(program_notice& noticed) const {
   if (windows == "off") options.flags |= SCUTE_SHIELD_NO_WINDOWS;
   if (unflushed == "drop") options.flags |= SCUTE_SHIELD_DROP_UNFLUSHED;
   if (!memory.empty()) options.memory = std::stoull(memory);
+  if (!views.empty()) options.view_folder = views.c_str();
   if (strays == "report") options.flags |= SCUTE_SHIELD_REPORT_STRAYS;
   if (strays == "stop") options.flags |= SCUTE_SHIELD_STOP_STRAYS;
   if (strays == "ignore") options.flags |= SCUTE_SHIELD_IGNORE_STRAYS;

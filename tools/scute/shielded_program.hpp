@@ -38,7 +38,7 @@ struct program_notice {
 
 struct shielded_program {
   std::vector<std::string> words;  // the program and its arguments
-  std::string windows = "pmemobj", unflushed = "keep", strays, runtime, memory;
+  std::string windows = "pmemobj", unflushed = "keep", strays, runtime, memory, views;
   bool sites = false;  // count by places in the source
   std::vector<std::string> allowed;
 
