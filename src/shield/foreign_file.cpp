@@ -135,9 +135,12 @@ void foreign_file::replace(std::span<const scute_shield_replacement> changes) {
 bool foreign_file::try_replace(tx::transaction& t,
                                std::span<const scute_shield_replacement> changes) {
   const pool::foreign_layout& f = *in_.s.foreign;
-  if (in_.replacing == nullptr)
-    in_.replacing = std::make_unique<tx::replacer>(
-        in_.s, (capacity() + format::fragment_payload - 1) / format::fragment_payload);
+  if (in_.replacing == nullptr) try {
+      in_.replacing = std::make_unique<tx::replacer>(
+          in_.s, (capacity() + format::fragment_payload - 1) / format::fragment_payload);
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
   tx::replacer& r = *in_.replacing;
   tx::claim_guard mine(in_.s, t.lane());
   r.begin();

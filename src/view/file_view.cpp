@@ -28,7 +28,8 @@ file_view::file_view(const view_parts& parts)
     : region_(parts.control),
       parts_(parts),
       cut_(std::make_unique<cut>(region_, parts.bytes, *parts.medium, parts.guard, parts.watch)),
-      batch_(std::make_unique<uint64_t[]>(cut_->room())) {
+      batch_(std::make_unique<uint64_t[]>(cut_->room())),
+      room_(std::make_unique<line[]>(pages_at_once * page_lines)) {
   const uint64_t size = parts.medium->size();
   if (size > region_.shape().capacity || size < region_.file_size())
     throw failure(SCUTE_E_INVALID, "a view and its backing have different sizes");

@@ -146,7 +146,7 @@ class file_view {
   bool fence_or_defer(flusher& by) noexcept;
   bool noted_fence(flusher& by) noexcept;
   bool write_differences(uint64_t offset, uint64_t n, write_reason why);
-  bool load_pages(uint64_t first, uint64_t count);
+  bool load_pages(uint64_t first, uint64_t count) SCUTE_REQUIRES(loading_);
   uint64_t next_stored(uint64_t offset) const noexcept;
   // Calls fn(line, view's bytes) for lines of loaded pages that differ from the medium; false if it is lost, or fn says
   // so.
@@ -161,6 +161,9 @@ class file_view {
   std::unique_ptr<cut> cut_;
   std::unique_ptr<uint64_t[]> batch_;  // of lines, for write_back()
   waiting_mutex loading_;
+  static constexpr uint64_t pages_at_once = 16;
+  // For pages that are loaded. Not on the stack, since a program's threads may have little of it.
+  std::unique_ptr<line[]> room_ SCUTE_GUARDED_BY(loading_);
 };
 
 }  // namespace scute::core::view

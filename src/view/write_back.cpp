@@ -32,17 +32,15 @@ void put(const view_parts& view, uint64_t offset, std::span<const std::byte> fro
   std::memcpy(view.bytes + offset, from.data(), from.size());
 }
 
-constexpr uint64_t pages_at_once = 16;
-
 }  // namespace
 
 // VIEW-8. Pages of zeros are not stored, so that holes stay holes.
 bool file_view::load_pages(uint64_t first, uint64_t count) {
-  alignas(line_size) std::byte bytes[pages_at_once * page_size];
+  auto* const bytes = reinterpret_cast<std::byte*>(room_.get());
   const uint64_t offset = first * page_size;
   const uint64_t n = std::min(count * page_size, size() - offset);
   const auto of_page = [&](uint64_t i) {
-    return std::span(bytes).subspan(i * page_size, std::min(page_size, n - i * page_size));
+    return std::span(bytes + i * page_size, std::min(page_size, n - i * page_size));
   };
   const auto state_of = [&](uint64_t i) -> auto& { return region_.page(first + i); };
   if (SCUTE_PLANTED(view_loaded_early))
@@ -64,9 +62,8 @@ bool file_view::load_pages(uint64_t first, uint64_t count) {
   for (uint64_t i = 0; i < count; ++i) {
     // Digests of an absent page are zeros, and stay absent themselves if they are to be zeros.
     for (uint64_t k = 0; k < page_lines && !zeros[i]; ++k) {
-      line l;
-      std::memcpy(l.bytes.data(), bytes + (i * page_lines + k) * line_size, line_size);
-      region_.digest((first + i) * page_lines + k).store(digest_of(l), std::memory_order_relaxed);
+      const uint64_t digest = digest_of(room_[i * page_lines + k]);
+      region_.digest((first + i) * page_lines + k).store(digest, std::memory_order_relaxed);
     }
     // Until somebody stores to it, it is a hole of the view, and nobody has to read it.
     state_of(i).store(zeros[i] ? page_state::zeros : page_state::loaded, std::memory_order_release);
@@ -81,7 +78,10 @@ bool file_view::load(uint64_t offset, uint64_t n) {
   const uint64_t end = (offset + std::min(n, size - offset) + page_size - 1) / page_size;
   uint64_t data = 0;  // no other bytes than zeros from the page in question to this offset
   uint64_t first = 0, count = 0;  // pages that are to be loaded together
-  const auto load_them = [&] { return count == 0 || load_pages(first, std::exchange(count, 0)); };
+  const auto load_them = [&] {
+    loading_.assume_held();
+    return count == 0 || load_pages(first, std::exchange(count, 0));
+  };
   for (uint64_t page = offset / page_size; page < end; ++page) {
     auto& state = region_.page(page);
     if (state.load(std::memory_order_acquire) != page_state::absent) continue;

@@ -3,6 +3,9 @@
 
 #include "check_call.hpp"
 #include "dice.hpp"
+#include "file_bytes.hpp"
+
+#include <scute/shield.h>
 
 #include <fmt/format.h>
 
@@ -31,47 +34,129 @@ constexpr uint64_t headers_of(uint64_t room) {  // of a slot or span
 
 }  // namespace
 
-image::image(const settings& how, scute_protection level, uint32_t rows)
-    : path_(fmt::format("{}/{}-{}-{}.pool", how.folder, level_names[static_cast<size_t>(level)],
-                        rows, getpid())) {
+image::image(const settings& how, scute_protection level, uint32_t rows) {
   scute_options options;
   scute_options_init(&options);
-  options.size = how.size;
   options.protection = level;
   how.kind.apply(level, options);
   options.rows = rows;
-  scute_pool* pool = nullptr;
-  need(scute_create(path_.c_str(), &options, &pool));
+  const std::string name = fmt::format("{}/{}-{}-{}", how.folder,
+                                       level_names[static_cast<size_t>(level)], rows, getpid());
+  if (how.shielded) {
+    user_file_ = name + ".file";
+    path_ = user_file_ + ".scute";
+  } else {
+    path_ = name + ".pool";
+  }
   try {
-    populate(how, pool);
-    survey(pool, level == SCUTE_PROTECT_MLPC);
+    how.shielded ? make_shielded(how, options) : make_pool(how, level, options);
+    map();
   } catch (...) {
-    scute_close(pool);
-    unlink(path_.c_str());
+    remove();
     throw;
   }
-  need(scute_close(pool));
-  const int fd = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
-  void* at =
-      fd < 0 ? MAP_FAILED
-             : mmap(nullptr, how.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
-  const int error = errno;
-  if (fd >= 0) close(fd);
-  if (at == MAP_FAILED) throw std::system_error(error, std::generic_category(), path_);
-  file_ = static_cast<std::byte*>(at);
-  master_.assign(file_, file_ + how.size);
   // The model: contents that follow from the seed.
-  std::vector<std::byte> want(object_max);
+  std::vector<std::byte> want(how.shielded ? how.size : object_max);
+  if (how.shielded) fill(want.data(), how.seed, how.size);
   for (const object& o : layout_.objects) {
-    fill(want.data(), mix(how.seed, o.type), o.size);
-    if (std::memcmp(want.data(), original() + o.payload, o.size) != 0)
+    if (!how.shielded) fill(want.data(), mix(how.seed, o.type), o.size);
+    const std::byte* const stored = want.data() + (how.shielded ? o.payload - user_begin() : 0);
+    if (std::memcmp(stored, original() + o.payload, o.size) != 0)
       throw std::runtime_error("an object is not what was stored");
   }
 }
 
 image::~image() {
   if (file_ != nullptr) munmap(file_, master_.size());
+  remove();
+}
+
+void image::remove() noexcept {
   unlink(path_.c_str());
+  if (is_shielded()) unlink(user_file_.c_str());
+}
+
+void image::make_pool(const settings& how, scute_protection level, const scute_options& options) {
+  scute_options sized_options = options;
+  sized_options.size = how.size;
+  scute_pool* pool = nullptr;
+  need(scute_create(path_.c_str(), &sized_options, &pool));
+  try {
+    populate(how, pool);
+    survey(pool, level == SCUTE_PROTECT_MLPC);
+  } catch (...) {
+    scute_close(pool);
+    throw;
+  }
+  need(scute_close(pool));
+}
+
+// Without room to grow, which nobody would have to save.
+void image::make_shielded(const settings& how, const scute_options& options) {
+  scute_campaign::bytes content(how.size);
+  fill(content.data(), how.seed, content.size());
+  store(user_file_, content);
+  need(scute_shield_add(user_file_.c_str(), &options, how.size, 0));
+  scute_pool* pool = nullptr;
+  need(scute_shield_open(user_file_.c_str(), nullptr, &pool));
+  try {
+    survey(pool, true);
+    divide();
+  } catch (...) {
+    scute_close(pool);
+    throw;
+  }
+  need(scute_close(pool));
+}
+
+// A page of the user's file is an object of one fragment; but nobody looks at it while the first one is lost, which is what
+// `first` says.
+void image::divide() {
+  layout& l = layout_;
+  if (l.objects.size() != 1) throw std::runtime_error("a shielded file is not one object");
+  const object all = l.objects.front();
+  l.objects.clear();
+  for (uint64_t at = 0; at < all.size; at += page) {
+    object o = all;
+    o.payload = all.payload + at;
+    o.size = std::min(page, all.size - at);
+    l.fragments[all.first + at / page].owner = static_cast<uint32_t>(l.objects.size());
+    l.objects.push_back(o);
+  }
+}
+
+bool image::is_of_user_file(uint64_t offset) const noexcept {
+  return is_shielded() && offset >= user_begin() &&
+         offset < layout_.objects.back().payload + layout_.objects.back().size;
+}
+
+int image::open(scute_pool** pool) const {
+  if (!is_shielded()) return scute_open(path_.c_str(), nullptr, pool);
+  // The times of the file say that somebody has written to it, which is right, and no reason to believe it.
+  scute_options options;
+  scute_options_init(&options);
+  options.flags |= SCUTE_DAMAGED;
+  return scute_shield_open(user_file_.c_str(), &options, pool);
+}
+
+// Both files as the library sees them: the user's where its bytes are in the pool.
+void image::map() {
+  const auto mapped = [](const std::string& path, void* at, uint64_t n, int how) {
+    const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+    void* const got =
+        fd < 0 ? MAP_FAILED
+               : mmap(at, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE | how, fd, 0);
+    const int error = errno;
+    if (fd >= 0) close(fd);
+    if (got == MAP_FAILED) throw std::system_error(error, std::generic_category(), path);
+    return static_cast<std::byte*>(got);
+  };
+  file_ = mapped(path_, nullptr, layout_.file_size, 0);
+  master_.resize(layout_.file_size);
+  if (is_shielded())
+    mapped(user_file_, file_ + user_begin(),
+           layout_.objects.back().payload + layout_.objects.back().size - user_begin(), MAP_FIXED);
+  master_.assign(file_, file_ + layout_.file_size);
 }
 
 void image::restore() {
@@ -159,7 +244,15 @@ void image::survey(scute_pool* pool, bool checksums) {
     o.oid = oid;
     o.payload = oid & 0xffff'ffff'ffffu;
     need(scute_object_info(pool, oid, &o.size, nullptr, &o.type));
-    const scute_chunk_info& c = std::prev(chunks.upper_bound(o.payload))->second;
+    auto at = std::prev(chunks.upper_bound(o.payload));
+    // The headers of a large span may fill chunks of their own.
+    const auto begins_there = [&](const scute_chunk_info& c) {
+      const uint64_t span = c.length * info.chunk_size;
+      return c.slot_size != 0 || (span > o.payload - c.offset &&
+                                  c.offset + headers_of(span) * header_size == o.payload);
+    };
+    while (at != chunks.begin() && !begins_there(at->second)) --at;
+    const scute_chunk_info& c = at->second;
     o.chunk = static_cast<uint32_t>(c.chunk);
     o.first = static_cast<uint32_t>(l.fragments.size());
     const bool run = c.slot_size != 0;
@@ -167,8 +260,8 @@ void image::survey(scute_pool* pool, bool checksums) {
     uint64_t header = run ? c.offset + (o.payload - c.offset) / room * room : c.offset;
     if (header + headers_of(room) * header_size != o.payload)
       throw std::runtime_error("an object is not where docs/format.md says");
-    for (uint64_t at = 0; at < o.size; at += fragment_payload, header += header_size)
-      add(header, o.payload + at, static_cast<uint32_t>(std::min(fragment_payload, o.size - at)));
+    for (uint64_t i = 0; i < o.size; i += fragment_payload, header += header_size)
+      add(header, o.payload + i, static_cast<uint32_t>(std::min(fragment_payload, o.size - i)));
     l.objects.push_back(o);
   }
 }

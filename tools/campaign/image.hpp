@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // image.hpp: a pool with known contents, at rest: the file, a copy of all its bytes in memory, and
-// where everything lies in it, by the arithmetic of docs/format.md and what the public interface says.
+// where everything lies in it, by the arithmetic of docs/format.md and what the public interface says. Or a shielded file with
+// the pool beside it, as the one sequence of bytes that both are to the library; each of its pages counts as an object.
 #pragma once
 
 #include "settings.hpp"
@@ -48,8 +49,13 @@ class image {
   image(const image&) = delete;
   image& operator=(const image&) = delete;
 
-  const std::string& path() const noexcept { return path_; }
+  const std::string& path() const noexcept { return path_; }  // of the pool
+  // For a session that may repair it. As scute_open().
+  int open(scute_pool** pool) const;
   const layout& where() const noexcept { return layout_; }
+  bool is_shielded() const noexcept { return !user_file_.empty(); }
+  // Whether the byte is of the shielded file itself.
+  bool is_of_user_file(uint64_t offset) const noexcept;
   // The file's bytes, to be changed while no pool has it open.
   std::byte* bytes() noexcept { return file_; }
   // What they were.
@@ -58,10 +64,17 @@ class image {
   void restore();
 
  private:
+  void make_pool(const settings& how, scute_protection level, const scute_options& options);
+  void make_shielded(const settings& how, const scute_options& options);
   void populate(const settings& how, scute_pool* pool);
   void survey(scute_pool* pool, bool checksums);
+  void divide();
+  void map();
+  void remove() noexcept;
+  uint64_t user_begin() const noexcept { return layout_.objects.front().payload; }
 
   std::string path_;
+  std::string user_file_;  // or empty
   layout layout_;
   std::vector<std::byte> master_;
   std::byte* file_ = nullptr;

@@ -95,8 +95,8 @@ CLI::Option* add_trial(CLI::App* app, int& into, const char* text) {
   return app->add_option("--trial", into, text)->type_name("K");
 }
 
-void add_levels(CLI::App* app, std::vector<std::string>& into, const char* text) {
-  add_list(app, "--levels", into, text)->check(in({level_names.begin(), level_names.end()}));
+CLI::Option* add_levels(CLI::App* app, std::vector<std::string>& into, const char* text) {
+  return add_list(app, "--levels", into, text)->check(in({level_names.begin(), level_names.end()}));
 }
 
 void add_dir(CLI::App* app, std::string& into, const char* what) {
@@ -151,12 +151,14 @@ int run_rest(rest_arguments a) {
     a.how.levels.clear();
     for (const std::string& name : a.levels) a.how.levels.push_back(level_of(name));
   }
+  if (a.how.shielded) a.how.levels = {SCUTE_PROTECT_MLPC};
   a.how.spoil = a.spoil();
   const std::vector<cell> cells = grid(a.how);
   const workplace place(a.dir);
   a.how.folder = place.folder();
-  fmt::print("{} cells of {} trials on pools of {} KiB, seed {}\n", cells.size(),
-             a.how.trial >= 0 ? 1 : a.how.trials, a.how.size >> 10, a.how.seed);
+  fmt::print("{} cells of {} trials on {} of {} KiB, seed {}\n", cells.size(),
+             a.how.trial >= 0 ? 1 : a.how.trials, a.how.shielded ? "shielded files" : "pools",
+             a.how.size >> 10, a.how.seed);
   std::fflush(stdout);
   const auto reports = run_at_rest(a.how, cells);
   if (!a.json.empty()) write_json(a.json, a.how, reports);
@@ -170,7 +172,11 @@ void add_rest(CLI::App& root, int& status) {
   CLI::App* app = root.add_subcommand(
       "rest", "injure a pool at rest at a rate over its whole file, heal it, read everything");
   auto a = std::make_shared<rest_arguments>();
-  add_levels(app, a->levels, "protection levels (default none,ml,mlp,mlpc)");
+  auto* levels = add_levels(app, a->levels, "protection levels (default none,ml,mlp,mlpc)");
+  app->add_flag("--shielded", a->how.shielded,
+                "files under the shield instead of pools: they are injured with the FILE.scute "
+                "beside them, and compared page by page (level mlpc)")
+      ->excludes(levels);
   add_variant(app, a->how.kind);
   add_list(app, "--rows", a->how.rows, "data rows per parity row (default 1,20,100)");
   add_list(app, "--bits", a->how.bits, "sizes of errors (default 1,8,16,32,64)")
@@ -178,7 +184,7 @@ void add_rest(CLI::App& root, int& status) {
   add_list(app, "--rates", a->how.rates, "errors per bit (default 1e-9 to 1e-4)")
       ->check(CLI::Range(1e-12, 0.01).description(""));
   add_number(app, "--trials", a->how.trials, "of each cell (default 100)");
-  add_number(app, "--size", a->how.size, "of the pool, in bytes (default 16 MiB)");
+  add_number(app, "--size", a->how.size, "of the pool or file, in bytes (default 16 MiB)");
   add_number(app, "--seed", a->how.seed, "of contents and errors (default 1)");
   app->add_option("--only", a->how.only, "one cell: mlpc/N20/8bit/1e-06")->type_name("CELL");
   add_trial(app, a->how.trial, "one trial of that cell")->needs("--only");

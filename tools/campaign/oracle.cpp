@@ -217,7 +217,8 @@ verdict oracle::judge(const std::vector<error>& errors) {
   v.survives.assign(where_.objects.size(), v.opens && zone_opens);
   for (size_t i = 0; i < where_.fragments.size(); ++i)
     if (const uint32_t owner = where_.fragments[i].owner; owner != structure)
-      v.survives[owner] = v.survives[owner] && sound[i] && sound[2 + where_.objects[owner].chunk];
+      v.survives[owner] = v.survives[owner] && sound[i] && sound[where_.objects[owner].first] &&
+                          sound[2 + where_.objects[owner].chunk];
   v.survivors = static_cast<uint64_t>(std::count(v.survives.begin(), v.survives.end(), true));
   return v;
 }

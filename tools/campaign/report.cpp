@@ -23,14 +23,18 @@ std::vector<T> values(const std::vector<cell_report>& reports, T cell::* which) 
   return all;
 }
 
-std::string percent(const cell_result& r) {
-  return r.trials == 0 ? "-" : fmt::format("{:.0f}", 100.0 * r.all_back / r.trials);
+std::string percent(const settings& how, const cell_result& r) {
+  if (r.trials == 0) return "-";
+  const auto part = [&](uint32_t n) { return fmt::format("{:.0f}", 100.0 * n / r.trials); };
+  return how.shielded ? part(r.all_back) + "/" + part(r.all_survivable) : part(r.all_back);
 }
 
-void print_level(scute_protection level, const std::vector<cell_report>& reports) {
+void print_level(const settings& how, scute_protection level,
+                 const std::vector<cell_report>& reports) {
   const auto rates = values(reports, &cell::rate);
-  fmt::print("{}: trials in which every object came back, in %\n  {:<14}",
-             level_names[static_cast<size_t>(level)], "");
+  fmt::print(
+      "{}: trials in which every {}, in %\n  {:<14}", level_names[static_cast<size_t>(level)],
+      how.shielded ? "page came back / had to come back by the geometry" : "object came back", "");
   for (const double rate : rates) fmt::print("{:>8.0e}", rate);
   fmt::print("\n");
   for (const uint32_t rows : values(reports, &cell::rows))
@@ -42,7 +46,7 @@ void print_level(scute_protection level, const std::vector<cell_report>& reports
       if (line.empty()) continue;
       fmt::print("  N {:<4} {:>2} bit{} ", rows, bits, bits == 1 ? " " : "s");
       for (const double rate : rates)
-        fmt::print("{:>8}", line.count(rate) != 0 ? percent(*line[rate]) : "");
+        fmt::print("{:>8}", line.count(rate) != 0 ? percent(how, *line[rate]) : "");
       fmt::print("\n");
     }
 }
@@ -57,6 +61,7 @@ cell_result sum(const std::vector<cell_report>& reports, scute_protection level)
     all.refused_opens += r.refused_opens;
     all.broken += r.broken;
     all.errors += r.errors;
+    all.errors_beside += r.errors_beside;
     all.objects += r.objects;
     all.right += r.right;
     all.refused += r.refused;
@@ -72,13 +77,14 @@ cell_result sum(const std::vector<cell_report>& reports, scute_protection level)
 
 uint64_t print_report(const settings& how, const std::vector<cell_report>& reports) {
   const auto levels = values(reports, &cell::level);
-  for (const auto level : levels) print_level(level, reports);
+  for (const auto level : levels) print_level(how, level, reports);
   fmt::print("\n{:<6}{:>8}{:>12}{:>12}{:>12}{:>11}{:>11}{:>8}{:>12}{:>9}{:>7}\n", "level", "trials",
              "errors", "objects", "right", "refused", "unchecked", "SILENT", "had to", "besides",
              "closed");
-  uint64_t broken = 0;
+  uint64_t broken = 0, beside = 0;
   for (const auto level : levels) {
     const cell_result s = sum(reports, level);
+    beside += s.errors_beside;
     fmt::print("{:<6}{:>8}{:>12}{:>12}{:>12}{:>11}{:>11}{:>8}{:>12}{:>9}{:>7}\n",
                level_names[static_cast<size_t>(level)], s.trials, s.errors, s.objects, s.right,
                s.refused, s.unchecked, s.silent, s.survivable, s.saved_besides, s.refused_opens);
@@ -91,6 +97,11 @@ uint64_t print_report(const settings& how, const std::vector<cell_report>& repor
       "that\n"
       "by the geometry had to survive, and did. besides: others that did. closed: all superblocks "
       "lost.\n");
+  if (how.shielded)
+    fmt::print(
+        "objects: pages of the file, each read and compared, as well with what the file holds. {} "
+        "of\nthe errors fell beside it, in FILE.scute.\n",
+        beside);
   unsigned shown = 0;
   for (const auto& [where, r] : reports) {
     if (r.broken == 0 || shown++ == 5) continue;
@@ -113,6 +124,7 @@ void write_json(const std::string& path, const settings& how,
                      {"all_survivable", r.all_survivable},
                      {"refused_opens", r.refused_opens},
                      {"errors", r.errors},
+                     {"errors_beside", r.errors_beside},
                      {"objects", r.objects},
                      {"right", r.right},
                      {"refused", r.refused},
@@ -122,7 +134,11 @@ void write_json(const std::string& path, const settings& how,
                      {"saved_besides", r.saved_besides},
                      {"broken", r.broken}});
   std::ofstream out(path, std::ios::trunc);
-  out << nlohmann::ordered_json{{"seed", how.seed}, {"size", how.size}, {"cells", cells}}.dump(1)
+  out << nlohmann::ordered_json{{"seed", how.seed},
+                                {"size", how.size},
+                                {"shielded", how.shielded},
+                                {"cells", cells}}
+             .dump(1)
       << '\n';
   out.close();
   if (!out) throw std::runtime_error("cannot write " + path);

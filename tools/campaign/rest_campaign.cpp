@@ -61,6 +61,7 @@ void note(cell_result& r, const outcome& o, unsigned number) {
   r.all_survivable += o.survivable == o.objects ? 1 : 0;
   r.refused_opens += o.opened ? 0 : 1;
   r.errors += o.errors;
+  r.errors_beside += o.errors_beside;
   r.objects += o.objects;
   r.right += o.right;
   r.refused += o.refused;

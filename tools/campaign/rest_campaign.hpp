@@ -16,7 +16,8 @@ struct cell_result {
   uint32_t refused_opens;     // the pool could not be opened any more
   uint32_t broken;            // trials in which something promised was not kept
   uint32_t broken_first;      // the first one
-  uint64_t errors, objects, right, refused, unchecked, silent, survivable, saved_besides;
+  uint64_t errors, errors_beside, objects, right, refused, unchecked, silent, survivable,
+      saved_besides;
   char broken_text[360];
 };
 

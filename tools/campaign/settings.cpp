@@ -21,8 +21,9 @@ std::string variant::arguments() const {
 }
 
 std::string repeat_command(const settings& how, const cell& where, unsigned trial) {
-  return fmt::format("./dev explore --campaign rest{} --seed {} --size {} --only {} --trial {}",
-                     how.kind.arguments(), how.seed, how.size, where.name(), trial);
+  return fmt::format("./dev explore --campaign rest{}{} --seed {} --size {} --only {} --trial {}",
+                     how.shielded ? " --shielded" : "", how.kind.arguments(), how.seed, how.size,
+                     where.name(), trial);
 }
 
 }  // namespace scute_campaign

@@ -61,6 +61,8 @@ struct settings {
   drill spoil = drill::none;
   bool quiet = false;
   bool full = false;  // the pool, as far as it goes; else three quarters
+  // A file of that size under the shield instead of a pool: what protects it is injured as well.
+  bool shielded = false;
 };
 
 // The command line that repeats one trial.

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <scute/shield.h>
+
 #include <cstring>
 #include <set>
 #include <utility>
@@ -28,7 +30,7 @@ void trial::heal(scute_pool*& pool) const {
     const bool repaired_before = scute_pool_info(pool, &info) == SCUTE_OK && info.repaired != 0;
     if (r.lost == 0 || (r.repaired == 0 && (session != 0 || !repaired_before))) return;
     need(scute_close(std::exchange(pool, nullptr)));
-    need(scute_open(image_.path().c_str(), nullptr, &pool));
+    need(image_.open(&pool));
   }
 }
 
@@ -61,10 +63,17 @@ void trial::read(scute_pool* pool, const verdict& v, outcome& out) const {
   for (size_t i = 0; i < objects.size(); ++i) {
     const object& o = objects[i];
     const void* at = nullptr;
-    uint64_t size = 0;
-    uint32_t type = 0;
-    int code = scute_get_verified(pool, o.oid, &at);
-    if (code == SCUTE_OK) code = scute_object_info(pool, o.oid, &size, nullptr, &type);
+    uint64_t size = o.size;
+    uint32_t type = o.type;
+    std::byte page[4096];
+    int code = SCUTE_OK;
+    if (image_.is_shielded()) {
+      at = page;
+      code = scute_shield_read(pool, o.payload - objects[0].payload, page, o.size);
+    } else {
+      code = scute_get_verified(pool, o.oid, &at);
+      if (code == SCUTE_OK) code = scute_object_info(pool, o.oid, &size, nullptr, &type);
+    }
     if (code != SCUTE_OK) {
       ++out.refused;
       if (v.survives[i])
@@ -73,7 +82,10 @@ void trial::read(scute_pool* pool, const verdict& v, outcome& out) const {
       continue;
     }
     const auto* bytes = static_cast<const std::byte*>(at);
-    const bool spoilt = how_.spoil == drill::silent && i == 0;
+    // What was read is what whoever opens the user's file without the shield would read.
+    const bool spoilt =
+        (how_.spoil == drill::silent && i == 0) ||
+        (image_.is_shielded() && std::memcmp(bytes, image_.bytes() + o.payload, o.size) != 0);
     if (size == o.size && type == o.type && !spoilt &&
         std::memcmp(bytes, image_.original() + o.payload, o.size) == 0) {
       ++out.right;
@@ -117,9 +129,16 @@ outcome trial::run(unsigned number) {
   outcome out;
   out.objects = image_.where().objects.size();
   image_.restore();
-  const std::vector<error> errors = draw_errors(
-      how_.size, where_.bits, where_.rate,
+  std::vector<error> errors = draw_errors(
+      image_.where().file_size, where_.bits, where_.rate,
       mix(mix(how_.seed, where_.bits), mix(static_cast<uint64_t>(1e12 * where_.rate), number)));
+  if (image_.is_shielded()) {
+    // Holes of the file beside it, which nobody has a use for.
+    std::erase_if(errors, [&](const error& e) {
+      return e.offset >= image_.where().used_end && e.offset < image_.where().parity_begin();
+    });
+    for (const error& e : errors) out.errors_beside += image_.is_of_user_file(e.offset) ? 0 : 1;
+  }
   out.errors = errors.size();
   verdict v = oracle_.judge(errors);
   if (how_.spoil == drill::greedy) v.survives.assign(v.survives.size(), true);
@@ -127,7 +146,7 @@ outcome trial::run(unsigned number) {
   out.had_to_open = v.opens;
   inflict(image_.bytes(), errors);
   scute_pool* pool = nullptr;
-  const int code = scute_open(image_.path().c_str(), nullptr, &pool);
+  const int code = image_.open(&pool);
   out.opened = code == SCUTE_OK;
   if (!out.opened) {
     out.refused = out.objects;
@@ -137,10 +156,11 @@ outcome trial::run(unsigned number) {
     return out;
   }
   try {
-    if (number % 2 != 0) enumerate(pool, out);
+    const bool has_objects = !image_.is_shielded();
+    if (has_objects && number % 2 != 0) enumerate(pool, out);
     heal(pool);
     read(pool, v, out);
-    enumerate(pool, out);
+    if (has_objects) enumerate(pool, out);
     need(scute_close(std::exchange(pool, nullptr)));
   } catch (const std::exception& e) {
     scute_close(pool);

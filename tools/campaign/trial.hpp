@@ -11,6 +11,7 @@ namespace scute_campaign {
 
 struct outcome {
   uint64_t errors = 0;
+  uint64_t errors_beside = 0;  // of these in FILE.scute, of a shielded file
   uint64_t objects = 0;
   uint64_t right = 0;          // as they were
   uint64_t refused = 0;        // an error instead of bytes
