@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The measuring behind `./dev bench --shield`: what the shield costs programs of libpmemobj, in time and space.
+"""The measuring behind `./dev bench --shield`: what the shield costs programs of libpmemobj, in time and space, and what it
+brings back.
 
 Each set of configurations takes turns: in a round every configuration has a fresh pool and does the same operations; the
 order rotates from round to round. Rows go to --json, one per work and configuration, with
@@ -17,6 +18,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any
 
+import faults
 import space
 from measure import Failed
 from plan import CONFIGS, PLANS, Config, Turns, Work
@@ -128,6 +130,8 @@ def run(a: argparse.Namespace, progress: Progress) -> None:
             until += turns.share * seconds
             take_turns(programs, turns, plan.rounds_least, until, LATEST * seconds, progress, out)
         programs.clear()
+        for row in faults.measure(a.build / "tools" / "campaign" / "scute-campaign", pools, work, plan.faults, progress):
+            write(out, [row])
         for row in space.measure(programs.scute, work, plan.space, progress):
             write(out, [row])
 

@@ -70,10 +70,21 @@ class Space:
 
 
 @dataclass(frozen=True)
+class Faults:
+    """A grid of errors over shielded files of one size."""
+    size: int
+    shapes: tuple[tuple[int, int], ...]  # (N, P)
+    bits: tuple[int, ...]  # of an error
+    rates: tuple[float, ...]  # errors per bit
+    trials: int
+
+
+@dataclass(frozen=True)
 class Plan:
     """rounds_least: are made while the whole time is not over, whatever the set's share of it. values_mib: size of the pools of values."""
     turns: tuple[Turns, ...]
     space: Space
+    faults: Faults
     minutes: float
     rounds_least: int
     values_mib: int = 160
@@ -94,17 +105,19 @@ PLANS = {
         Turns("values", OVERHEAD, PAVISE, 30_000, 9, 0.28, True),
         Turns("schemes", SCHEMES, values("btree", "hashmap_tx"), 40_000, 9, 0.12),
         Turns("ratio", RATIO, values("btree", "hashmap_tx"), 40_000, 9, 0.1),
-    ), Space(tuple(n * MIB for n in (64, 256, 512, 1024, 4096)), SHAPES), 12, 3, 128),
+    ), Space(tuple(n * MIB for n in (64, 256, 512, 1024, 4096)), SHAPES),
+        Faults(64 * MIB, ((100, 1), (20, 4)), (1, 8, 64), (1e-9, 1e-8, 1e-7, 1e-6, 1e-5), 20), 12, 3, 128),
     "quick": Plan((
         Turns("overhead", OVERHEAD, mapcli("btree", "hashmap_tx"), 10_000, 3, 0.3, True),
         Turns("values", OVERHEAD, values("ctree"), 10_000, 3, 0.15, True),
         Turns("schemes", SCHEMES, values("btree"), 10_000, 3, 0.15),
         Turns("ratio", (PLAIN, "N = 20", "N = 100", "P = 2", "P = 4"), values("btree"), 10_000, 3, 0.1),
-    ), Space(tuple(n * MIB for n in (64, 512)), SHAPES), 1.5, 1, 32),
+    ), Space(tuple(n * MIB for n in (64, 512)), SHAPES), Faults(16 * MIB, ((100, 1),), (1, 64), (1e-8, 1e-7, 1e-6), 10), 1.5, 1, 32),
     "tiny": Plan((
         Turns("overhead", OVERHEAD, mapcli("btree"), 1_000, 1, 1, True),
         Turns("values", OVERHEAD, values("ctree"), 1_000, 1, 1, True),
         Turns("schemes", SCHEMES, values("hashmap_tx"), 1_000, 1, 1),
         Turns("ratio", (PLAIN, "N = 20", "N = 100", "P = 2"), values("rtree"), 1_000, 1, 1),
-    ), Space((16 * MIB, 64 * MIB), ((100, 1), (20, 1), (100, 2))), 1, 1, 16),
+    ), Space((16 * MIB, 64 * MIB), ((100, 1), (20, 1), (100, 2))),
+        Faults(2 * MIB, ((20, 1),), (1, 64), (1e-7, 1e-5), 3), 1, 1, 16),
 }

@@ -62,6 +62,11 @@ for program, name in (("mapcli", "btree"), ("values", "ctree")):
         assert 0 <= n["committed_lines"] - (n["flushes"] - n["repeated_flushes"] - n["unchanged_flushes"]) < few, n
         assert 0 <= n["commits"] - (n["fences"] - n["empty_fences"]) < few, n
 
+# Errors came, and nothing was silently wrong.
+assert {(f.rows, f.parity, f.bits, f.rate) for f in found.faults} == {(20, 1, b, r) for b in (1, 64) for r in (1e-7, 1e-5)}
+assert all(f.trials == 3 and f.silent == 0 and f.pages == 3 * 512 for f in found.faults)
+assert sum(f.errors for f in found.faults) > sum(f.beside for f in found.faults) > 0
+
 # More parity takes more space, fewer rows do as well; engine spec has a log beside the file.
 share = {(s.size, s.engine, s.rows, s.parity): s.share for s in found.shapes}
 for size in (16 << 20, 64 << 20):

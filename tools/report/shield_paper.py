@@ -64,10 +64,22 @@ def _space(r: Results) -> str:
     return papers.NOT_HERE if share is None else f"{share:.2f} % with checksums, logs and superblocks"
 
 
+def _faults(r: Results) -> str:
+    parts = []
+    for rows, parity, bits in dict.fromkeys((f.rows, f.parity, f.bits) for f in r.faults):
+        whole = [f.rate for f in r.faults if (f.rows, f.parity, f.bits) == (rows, parity, bits)
+                 and all(g.all_back == g.trials for g in r.faults
+                         if (g.rows, g.parity, g.bits) == (rows, parity, bits) and g.rate <= f.rate)]
+        if whole:
+            parts.append(f"{max(whole):.0e} (N = {rows}, P = {parity}, {bits} bit{'' if bits == 1 else 's'})")
+    return ", ".join(parts) or papers.NOT_HERE
+
+
 OURS: dict[str, Callable[[Results], str]] = {
     "windows": _overhead("windows"), "per_fence": _overhead("per-fence"), "worst": _worst,
     "smaller_n": _over_hundred("N = 20", "N = 50"), "one_row": _over_hundred("N = 1"),
     "largest_part": _largest_part, "protection_parts": _protection_parts,
+    "faults": _faults,
     "fragment": lambda r: "4096 bytes, the only one", "space": _space,
 }
 

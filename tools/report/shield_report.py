@@ -40,7 +40,6 @@ ABSENT = """\
   shield.
 - *Pangolin and the paper's programs on this machine*: the paper's numbers stand beside ours as they were published, of another
   processor, of Optane and of other programs. Only ratios are beside each other, and those say less than ratios of one run.
-- *Faults* (Figure 12): see above.
 - *Chunks of other sizes* (Figure 16): there is no such option.
 - *Time inside a commit by its own clocks*: the shield has none. The parts of the breakdown are differences of runs.
 """
@@ -124,9 +123,25 @@ def _section_bars(name: str, draw: Callable[[Canvas, Results], list[Picture]]) -
 
 
 def _section_faults(results: Results, c: Canvas) -> str:
-    return ("Not drawn: this run injects nothing. `./dev explore --campaign rest` does the same with pools that programs of "
-            "Scute's own have made, and what protects a shielded file is a pool as any other; "
-            "[docs/testing.md](../../../../docs/testing.md) has the campaigns.\n\n")
+    if not results.faults:
+        return "Not in this run.\n\n"
+    rates = sorted({f.rate for f in results.faults})
+    lines = []
+    for rows, parity, bits in dict.fromkeys((f.rows, f.parity, f.bits) for f in results.faults):
+        at = {f.rate: f for f in results.faults if (f.rows, f.parity, f.bits) == (rows, parity, bits)}
+        lines.append([f"N = {rows}, P = {parity}", str(bits),
+                      *(f"{100 * at[r].all_back / at[r].trials:.0f} ({100 * at[r].permitted / at[r].trials:.0f})" if r in at else ""
+                        for r in rates)])
+    f = results.faults
+    return ("In how many per cent of the trials every page of the file came back, and in brackets in how many all of them had to by the "
+            "geometry: a lower bound that an oracle derives without the library. "
+            f"Files of {units.size(f[0].size)}, {f[0].trials} trials of each. Errors invert so many bits, at so many errors per bit of the file "
+            "and of all that FILE.scute has in use. Then the pool is checked and repaired, each page is read and compared with what "
+            "it was, and with what FILE holds by itself.\n\n"
+            + markdown.table(["", "bits", *(f"{r:.0e}" for r in rates)], lines, left=1)
+            + f"\nOf {sum(x.pages for x in f):,} pages {sum(x.right for x in f):,} came back, the others were refused with an error, and "
+            f"{sum(x.silent for x in f)} read wrong. Of {sum(x.errors for x in f):,} errors {sum(x.beside for x in f):,} fell beside "
+            "the file. `scute-campaign rest --shielded` does it; [docs/testing.md](../../../../docs/testing.md) has more.\n\n")
 
 
 def _section_breakdown(results: Results, c: Canvas) -> str:

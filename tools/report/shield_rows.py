@@ -72,6 +72,24 @@ class Shape:
         return (self.sidecar + self.log) / self.size
 
 
+@dataclass(frozen=True)
+class Faults:
+    """Trials of one rate and size of errors over a shielded file and what protects it. Pages are of 4 KiB."""
+    size: int
+    rows: int
+    parity: int
+    bits: int
+    rate: float
+    trials: int
+    all_back: int  # trials in which every page came back
+    permitted: int  # in which every page had to, by the geometry
+    errors: int
+    beside: int  # of these in FILE.scute
+    pages: int
+    right: int
+    silent: int  # read wrong, with no error
+
+
 def spread(values: Iterable[float]) -> Ratio:
     """The median, and half of the interquartile range."""
     sorted_values = sorted(values)
@@ -82,13 +100,13 @@ def spread(values: Iterable[float]) -> Ratio:
 
 
 class Results:
-    def __init__(self, cells: list[Cell], counters: list[Counters], shapes: list[Shape]) -> None:
-        self.cells, self.counters, self.shapes = cells, counters, shapes
+    def __init__(self, cells: list[Cell], counters: list[Counters], shapes: list[Shape], faults: list[Faults]) -> None:
+        self.cells, self.counters, self.shapes, self.faults = cells, counters, shapes, faults
         self._at = {(c.set, c.program, c.map, c.config): c for c in cells}
 
     @staticmethod
     def load(path: Path) -> "Results":
-        found = Results([], [], [])
+        found = Results([], [], [], [])
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as e:
@@ -98,12 +116,19 @@ class Results:
                 found._add(json.loads(line))
             except (ValueError, KeyError, TypeError, IndexError) as e:
                 raise BadFile(f"{path}:{number}: no result of bench/shield: {e!r}") from e
-        return Results(found.cells, found.counters, found.shapes)
+        return Results(found.cells, found.counters, found.shapes, found.faults)
 
     def _add(self, j: dict[str, Any]) -> None:
         if j["set"] == "space":
             self.shapes.append(Shape(int(j["size"]), str(j["engine"]), int(j["rows"]), int(j["parity"]),
                                      int(j["sidecar_bytes"]), int(j["log_bytes"])))
+            return
+        if j["set"] == "faults":
+            whole = [int(j[k]) for k in ("trials", "all_back", "all_survivable", "errors", "errors_beside", "objects", "right",
+                                         "silently_wrong")]
+            if min(whole) < 0 or not whole[0] >= max(whole[1:3]) or not 0 < float(j["rate"]) < 1:
+                raise ValueError("impossible numbers")
+            self.faults.append(Faults(int(j["size"]), int(j["rows"]), int(j["parity"]), int(j["bits"]), float(j["rate"]), *whole))
             return
         named = (str(j["program"]), str(j["map"]), str(j["config"]), int(j["operations"]))
         if j["set"] == "counters":
