@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterator
 from measure import output
 from plan import Faults
 
-KEPT = ("rows", "bits", "rate", "trials", "all_back", "all_survivable", "errors", "errors_beside", "objects", "right",
+KEPT = ("rows", "bits", "rate", "trials", "all_back", "all_survivable", "within", "within_back", "errors", "errors_beside", "objects", "right",
         "silently_wrong", "survivable")
 
 

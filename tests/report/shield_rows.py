@@ -33,9 +33,10 @@ def main() -> None:
         for rows_, parity in ((100, 1), (20, 1), (100, 2)):
             rows.append({"set": "space", "size": size, "engine": "logfree", "rows": rows_, "parity": parity, "capacity": size * 5 // 4,
                          "sidecar_bytes": int(size * (0.01 + parity / rows_)) + (3 << 20), "log_bytes": 0})
-    for rate, back, had_to in ((1e-8, 10, 10), (1e-7, 10, 9), (1e-6, 4, 5)):
+    for rate, back, within in ((1e-8, 10, 10), (1e-7, 10, 9), (1e-6, 4, 5)):
         rows.append({"set": "faults", "size": 64 << 20, "rows": 100, "parity": 1, "bits": 8, "rate": rate, "trials": 10, "all_back": back,
-                     "all_survivable": had_to, "errors": 1000, "errors_beside": 20, "objects": 16384, "right": 16000,
+                     "all_survivable": 0, "within": within, "within_back": min(back, within),
+                     "errors": 1000, "errors_beside": 20, "objects": 16384, "right": 16000,
                      "silently_wrong": 0, "survivable": 15000})
     with open(sys.argv[1], "w", encoding="utf-8") as out:
         out.writelines(json.dumps(r) + "\n" for r in rows)

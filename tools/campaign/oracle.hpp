@@ -30,7 +30,9 @@
 namespace scute_campaign {
 
 struct verdict {
-  bool opens = false;          // a copy of the superblock is whole
+  bool opens = false;  // a copy of the superblock is whole
+  bool within =
+      false;  // and no column of bytes has more damaged cells than there are parities: as much as these can say
   std::vector<bool> survives;  // by object
   uint64_t survivors = 0;
 };

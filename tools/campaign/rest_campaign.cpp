@@ -59,6 +59,8 @@ void note(cell_result& r, const outcome& o, unsigned number) {
   ++r.trials;
   r.all_back += o.all_back() ? 1 : 0;
   r.all_survivable += o.survivable == o.objects ? 1 : 0;
+  r.within += o.within ? 1 : 0;
+  r.within_back += o.within && o.all_back() ? 1 : 0;
   r.refused_opens += o.opened ? 0 : 1;
   r.errors += o.errors;
   r.errors_beside += o.errors_beside;

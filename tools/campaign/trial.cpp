@@ -144,6 +144,7 @@ outcome trial::run(unsigned number) {
   if (how_.spoil == drill::greedy) v.survives.assign(v.survives.size(), true);
   out.survivable = v.survivors;
   out.had_to_open = v.opens;
+  out.within = v.within;
   inflict(image_.bytes(), errors);
   scute_pool* pool = nullptr;
   const int code = image_.open(&pool);

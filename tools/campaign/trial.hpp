@@ -20,7 +20,8 @@ struct outcome {
   uint64_t survivable = 0;     // had to survive
   uint64_t saved_besides = 0;  // came back although they need not have
   bool opened = false, had_to_open = false;
-  std::string broken;  // what was promised and not kept; empty: all well
+  bool within = false;  // the redundancy, byte by byte
+  std::string broken;   // what was promised and not kept; empty: all well
 
   bool all_back() const noexcept { return right == objects; }
 };

@@ -23,9 +23,9 @@ def counts(shape: Shape) -> bool:
 
 
 def survival(results: Results) -> float | None:
-    """Percent of the trials that had to come back as a whole, and did: a trial that came back and need not have counts for nothing."""
-    had_to = sum(f.permitted for f in results.faults)
-    return 100 * sum(min(f.all_back, f.permitted) for f in results.faults) / had_to if had_to else None
+    """Percent of the trials that the redundancy covers, byte by byte, in which every page came back."""
+    within = sum(f.within for f in results.faults)
+    return 100 * sum(f.within_back for f in results.faults) / within if within else None
 
 
 def verdicts(results: Results) -> list[Verdict]:
@@ -37,7 +37,7 @@ def verdicts(results: Results) -> list[Verdict]:
                 Verdict(f"{text}, per fence", "geometric mean", 2.5, geometric_mean(fences), at_most=True)]
     out.append(Verdict("space", f"of files from {units.size(SPACE_FROM)} on, N = 100, P = 1", 2.5, largest_share(results),
                        at_most=True, unit=" %"))
-    out.append(Verdict("faults", "trials that came back, of those that had to by the geometry", 95.0, survival(results), at_most=False,
+    out.append(Verdict("faults", "trials that came back, of those that the geometry permits", 95.0, survival(results), at_most=False,
                        unit=" %"))
     silent = sum(f.silent for f in results.faults) if results.faults else None
     out.append(Verdict("faults", "pages that read wrong without an error", 0, silent, at_most=True, unit=""))

@@ -130,17 +130,19 @@ def _section_faults(results: Results, c: Canvas) -> str:
     for rows, parity, bits in dict.fromkeys((f.rows, f.parity, f.bits) for f in results.faults):
         at = {f.rate: f for f in results.faults if (f.rows, f.parity, f.bits) == (rows, parity, bits)}
         lines.append([f"N = {rows}, P = {parity}", str(bits),
-                      *(f"{100 * at[r].all_back / at[r].trials:.0f} ({100 * at[r].permitted / at[r].trials:.0f})" if r in at else ""
+                      *(f"{100 * at[r].all_back / at[r].trials:.0f} ({100 * at[r].within / at[r].trials:.0f})" if r in at else ""
                         for r in rates)])
     f = results.faults
-    return ("In how many per cent of the trials every page of the file came back, and in brackets in how many all of them had to by the "
-            "geometry: a lower bound that an oracle derives without the library. "
+    return ("In how many per cent of the trials every page of the file came back, and in brackets in how many the geometry "
+            "permits it: no column of bytes has more damaged cells than there are parities. What fails its checksum in few places is found by it, so "
+            "more can come back than that. "
             f"Files of {units.size(f[0].size)}, {f[0].trials} trials of each. Errors invert so many bits, at so many errors per bit of the file "
             "and of all that FILE.scute has in use. Then the pool is checked and repaired, each page is read and compared with what "
             "it was, and with what FILE holds by itself.\n\n"
             + markdown.table(["", "bits", *(f"{r:.0e}" for r in rates)], lines, left=1)
             + f"\nOf {sum(x.pages for x in f):,} pages {sum(x.right for x in f):,} came back, the others were refused with an error, and "
-            f"{sum(x.silent for x in f)} read wrong. Of {sum(x.errors for x in f):,} errors {sum(x.beside for x in f):,} fell beside "
+            f"{sum(x.silent for x in f)} read wrong. Every page came back in {sum(x.within_back for x in f)} of the {sum(x.within for x in f)} trials "
+            f"that the geometry permits. Of {sum(x.errors for x in f):,} errors {sum(x.beside for x in f):,} fell beside "
             "the file. `scute-campaign rest --shielded` does it; [docs/testing.md](../../../../docs/testing.md) has more.\n\n")
 
 

@@ -82,7 +82,9 @@ class Faults:
     rate: float
     trials: int
     all_back: int  # trials in which every page came back
-    permitted: int  # in which every page had to, by the geometry
+    had_to: int  # in which every page had to, by the oracle
+    within: int  # in which no column of bytes had more damaged cells than parities
+    within_back: int  # and every page came back
     errors: int
     beside: int  # of these in FILE.scute
     pages: int
@@ -124,9 +126,9 @@ class Results:
                                      int(j["sidecar_bytes"]), int(j["log_bytes"])))
             return
         if j["set"] == "faults":
-            whole = [int(j[k]) for k in ("trials", "all_back", "all_survivable", "errors", "errors_beside", "objects", "right",
+            whole = [int(j[k]) for k in ("trials", "all_back", "all_survivable", "within", "within_back", "errors", "errors_beside", "objects", "right",
                                          "silently_wrong")]
-            if min(whole) < 0 or not whole[0] >= max(whole[1:3]) or not 0 < float(j["rate"]) < 1:
+            if min(whole) < 0 or not whole[0] >= max(whole[1:5]) or not 0 < float(j["rate"]) < 1:
                 raise ValueError("impossible numbers")
             self.faults.append(Faults(int(j["size"]), int(j["rows"]), int(j["parity"]), int(j["bits"]), float(j["rate"]), *whole))
             return
