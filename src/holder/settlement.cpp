@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 
@@ -65,12 +66,13 @@ void settle(const held_view& held, bool keep_unflushed, scute_shield_counts& aud
   parts.control = memory.control();
   parts.bytes = memory.bytes_at();
   parts.bytes_file = memory.bytes();
+  parts.tells_holes = memory.is_in_memory();  // not all file systems do
   parts.medium = &pool;
   noted_lines noted(memory.more());
   parts.watch = noted.watch();
   view::file_view view(parts);
-  // What write(2) has appended.
-  if (!grow_view(view, memory, memory.length()))
+  // What write(2) has appended; and where its program died growing it, what is protected already.
+  if (!grow_view(view, memory, std::max(memory.length(), pool.size())))
     throw failure(SCUTE_E_IO,
                   "cannot make the file as long as its program has left it: " + pool.why());
   unflushed_file rest(held.path);

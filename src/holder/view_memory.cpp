@@ -39,16 +39,20 @@ int memory_file(const char* name, uint64_t size) {
   return fd;
 }
 
-bool give_blocks(int fd, uint64_t size, int& why) noexcept {
-  why = size == 0 ? 0 : ::posix_fallocate(fd, 0, static_cast<off_t>(size));
-  return why == 0;
+// Of [from, to). By the kernel or not at all: what the C library does in its place writes to blocks that are in use.
+int give_blocks(int fd, uint64_t from, uint64_t to) noexcept {
+  if (from >= to) return 0;
+  int result = 0;
+  do result = ::fallocate(fd, 0, static_cast<off_t>(from), static_cast<off_t>(to - from));
+  while (result != 0 && errno == EINTR);
+  return result == 0 ? 0 : errno;
 }
 
 int nameless_file(const std::string& folder, uint64_t size) {
   const int low = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
   if (low < 0) throw_errno("make a file without a name in " + folder, errno);
   const int fd = raised(low);
-  if (int why = 0; !give_blocks(fd, size, why)) {
+  if (const int why = give_blocks(fd, 0, size); why != 0) {
     ::close(fd);
     throw_errno("make room for a view of " + std::to_string(size) + " bytes in " + folder, why);
   }
@@ -138,9 +142,11 @@ void view_memory::abandon() noexcept {
 }
 
 void view_memory::lengthen(uint64_t n) const {
-  if (length() >= n) return;
-  int why = 0;
-  if (!is_in_memory() && !give_blocks(bytes_, n, why)) throw_errno("make a view longer", why);
+  const uint64_t had = length();
+  if (had >= n) return;
+  if (!is_in_memory())
+    if (const int why = give_blocks(bytes_, had, n); why != 0)
+      throw_errno("make a view longer", why);
   if (::ftruncate(bytes_, static_cast<off_t>(n)) != 0) throw_errno("make a view longer", errno);
 }
 

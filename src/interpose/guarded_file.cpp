@@ -132,6 +132,7 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
   parts.control = memory.control();
   parts.bytes = memory.bytes_at();
   parts.bytes_file = memory.bytes();
+  parts.tells_holes = memory.is_in_memory();  // not all file systems do
   parts.medium = pool.get();
   parts.sink = &f.unflushed_;
   parts.watch = audit.get();

@@ -8,6 +8,8 @@
 // REPLACE-2 A header is built upon if its fragment was verified since the pool was opened, or written by this, and it is
 //    the same, byte by byte, as it was then. Any other is verified first, with all that it vouches for: a checksum that was damaged
 //    is no number to go on from, and its difference would reach the parity.
+//    What else is damaged in a page that was verified once stays so, as in a page that nobody writes, until it is read, checked or scrubbed:
+//    checksum and parity go on accusing it, and a crash right behind the commit takes nothing from that (mend/versions.hpp, VERSION-3).
 // REPLACE-3 Where something is not as it should be, or is not settled, nothing is written, and the caller takes the long way
 //    (transaction.hpp), which repairs or refuses.
 #pragma once

@@ -4,7 +4,8 @@
 // any time and from any thread.
 //
 // BACKING-1 commit() is one decision: after a power failure at any moment either all changes of the set are there
-//    or none is. When it returns true they are durable; when it returns false nothing has changed.
+//    or none is. When it returns true they are durable; when it returns false nothing has
+//    changed, or the backing has failed: then only its next opening tells, and until then every commit() returns false.
 // BACKING-2 What read() gives has passed its checksums, healed if need be; so what was decided and nothing else.
 // BACKING-3 Two changes of a set never overlap, and they are in the order of their offsets.
 //

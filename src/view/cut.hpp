@@ -102,6 +102,7 @@ class cut {
   slot* table_;
   size_t count_ = 0, fresh_count_ = 0, change_count_ = 0, most_ = 0;
   uint32_t generation_ = 0;
+  bool doubtful_ = false;  // VIEW-10
   // Where the backing has shown some of its bytes to lie, since this cut began.
   uint64_t seen_at_ = 0;
   std::span<const std::byte> seen_;

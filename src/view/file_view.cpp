@@ -33,7 +33,6 @@ file_view::file_view(const view_parts& parts)
   const uint64_t size = parts.medium->size();
   if (size > region_.shape().capacity || size < region_.file_size())
     throw failure(SCUTE_E_INVALID, "a view and its backing have different sizes");
-  region_.head().size.store(size);
 }
 
 file_view::~file_view() = default;

@@ -33,8 +33,11 @@
 //    cut are made anew from what the backing reads.
 // VIEW-9 Who watches may halt the view before a cut is committed: from then on none is. What any cut has not decided by then counts as
 //    unflushed: flushed lines of later fences must not come without those of earlier ones.
+// VIEW-10 A commit that has failed may have been decided all the same, which only the next opening of the backing tells. So its
+//    lines stay in the in-cut bits, and after the process's death their digests are made anew; and until a commit has
+//    succeeded no line counts as unchanged by its digest, so no cut is decided without the backing.
 // VIEW-8 A page counts as loaded only when its bytes and digests are complete. Nothing of other pages is committed. Pages that do
-//    not count as loaded have digests of zeros, unless a process died loading them; and after its death nobody loads any.
+//    not count as loaded have digests of zeros, unless a process died loading them.
 //
 // Threads: flush, nt_store, fence, clflush and the windows may be called by any thread with a flusher of its own,
 // and in signal handlers (VIEW-7); nothing is allocated there. The others are not for handlers; they may run
@@ -68,11 +71,13 @@ struct view_parts {
   // The file's bytes, mapped from a file of their own so that descriptors of the program's can be of it: `capacity`
   // bytes of address space, of which the first file-size bytes, rounded up to pages, can be accessed.
   std::byte* bytes = nullptr;
-  int bytes_file = -1;  // what they are mapped from, so that holes are passed by; or none
+  int bytes_file = -1;  // what they are mapped from, or none
   backing* medium = nullptr;
   page_guard* guard = nullptr;  // needed where line_copy_whole() is false
   audit_sink* sink = nullptr;   // or null
   line_watch* watch = nullptr;  // or null
+  // bytes_file says exactly which pages nobody has stored to, so that they are passed by.
+  bool tells_holes = true;
 };
 
 enum class write_reason : uint8_t { sync, unmap, end };
@@ -83,7 +88,8 @@ class file_view {
   static region_shape shape_for(const backing& medium, uint64_t capacity);
 
   // Attaches to a region that region::format() has made; another process may have worked with it before, and have
-  // died. The file's size in it must be the backing's, unless that process died growing it.
+  // died. The file's size in it must be the backing's, or less, if that process died
+  // growing it; whoever goes on calls grow() then.
   explicit file_view(const view_parts& parts);
   ~file_view();
   file_view(const file_view&) = delete;

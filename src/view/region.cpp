@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "view/region.hpp"
 
+#include <sys/random.h>
+
+#include <ctime>
+
 #include "base/failure.hpp"
 #include "base/rounding.hpp"
 
@@ -46,6 +50,9 @@ void region::format(std::span<std::byte> at, const region_shape& s, uint64_t fil
   head.entries = s.entries;
   head.capacity = s.capacity;
   head.size.store(file_size);
+  // Where the kernel has none to give, a place and a time are better than nothing.
+  if (::getrandom(&head.seed, sizeof head.seed, 0) != sizeof head.seed)
+    head.seed = reinterpret_cast<uintptr_t>(&head) ^ static_cast<uint64_t>(::clock());
   head.mark.store(region_head::mark_value);  // REGION-1
 }
 
@@ -64,6 +71,7 @@ region::region(std::span<std::byte> at) {
   const auto words = [&](uint64_t offset) {
     return reinterpret_cast<std::atomic<uint64_t>*>(at.data() + offset);
   };
+  key_ = digest_key(head_->seed);
   lists_ = at.data() + p.lists;
   list_stride_ = p.stride;
   pending_ = words(p.pending);

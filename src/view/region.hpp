@@ -39,7 +39,7 @@ inline constexpr size_t counter_count = 14;
 
 struct region_head {
   static constexpr uint64_t mark_value = 0x3177656976637330;  // "0scview1"
-  static constexpr uint32_t version_now = 1;
+  static constexpr uint32_t version_now = 2;
   std::atomic<uint64_t> mark;
   uint32_t version;
   uint32_t lists;
@@ -50,7 +50,8 @@ struct region_head {
   // Pending bits have to be read one by one: entries were left out, or a cut has failed (region.cpp).
   std::atomic<uint32_t> scan;
   std::atomic<uint32_t> halted;  // VIEW-9
-  uint64_t user[2];              // the caller's, such as device and inode
+  uint64_t seed;                 // of the digests, random
+  uint64_t zeros;
 };
 static_assert(sizeof(region_head) == 64);
 
@@ -84,6 +85,7 @@ class region {
   uint64_t pending_word(uint64_t i) const noexcept { return pending_[i].load(); }
   uint64_t in_cut_word(uint64_t i) const noexcept { return in_cut_[i].load(); }
 
+  uint64_t digest_of(const line& l) const noexcept { return key_.of(l); }
   std::atomic<uint64_t>& digest(uint64_t line) const noexcept { return digests_[line]; }
   std::atomic<page_state>& page(uint64_t page) const noexcept { return pages_[page]; }
 
@@ -97,6 +99,7 @@ class region {
   }
 
   region_shape shape_;
+  digest_key key_{0};
   region_head* head_ = nullptr;
   std::byte* lists_ = nullptr;
   uint64_t list_stride_ = 0;

@@ -25,7 +25,7 @@ bool file_view::renew(uint64_t& flushed) {
       if (at < size() && !SCUTE_PLANTED(view_digest_stale)) {
         if (!parts_.medium->read(at, {old.bytes.data(), std::min(line_size, size() - at)}))
           return false;
-        cut_->keep_digest(line, digest_of(old));
+        cut_->keep_digest(line, region_.digest_of(old));
       }
       region_.pending_set(line);
       region_.in_cut_clear(line);

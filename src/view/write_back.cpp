@@ -62,7 +62,7 @@ bool file_view::load_pages(uint64_t first, uint64_t count) {
   for (uint64_t i = 0; i < count; ++i) {
     // Digests of an absent page are zeros, and stay absent themselves if they are to be zeros.
     for (uint64_t k = 0; k < page_lines && !zeros[i]; ++k) {
-      const uint64_t digest = digest_of(room_[i * page_lines + k]);
+      const uint64_t digest = region_.digest_of(room_[i * page_lines + k]);
       region_.digest((first + i) * page_lines + k).store(digest, std::memory_order_relaxed);
     }
     // Until somebody stores to it, it is a hole of the view, and nobody has to read it.
@@ -99,7 +99,7 @@ bool file_view::load(uint64_t offset, uint64_t n) {
 
 // The first place at or after this one that holds more than a hole of the view.
 uint64_t file_view::next_stored(uint64_t offset) const noexcept {
-  if (parts_.bytes_file < 0) return offset;
+  if (parts_.bytes_file < 0 || !parts_.tells_holes) return offset;
   const off_t at = ::lseek(parts_.bytes_file, static_cast<off_t>(offset), SEEK_DATA);
   // Any error but "nothing more": as if there were no holes.
   return at >= 0 ? static_cast<uint64_t>(at) : errno == ENXIO ? UINT64_MAX : offset;

@@ -92,6 +92,10 @@ class memory_backing final : public view::backing {
     }
     h.count.store(set.size());  // the decision
     apply();
+    if (fails_decided) {
+      failing = true;
+      return false;
+    }
     ++commits;
     lines += set.size();
     if (after) after();
@@ -124,6 +128,9 @@ class memory_backing final : public view::backing {
   }
 
   bool with_raw = true, with_holes = false, failing = false, lost = false;
+  bool fails_decided =
+      false;  // the next commit is made, and fails all the same; and so do all others
+
   uint64_t data_end = 0;
   uint64_t commits = 0, lines = 0, healed = 0;
   std::function<void()> before, after;  // a decision
