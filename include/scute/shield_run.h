@@ -123,8 +123,7 @@ typedef struct scute_shield_run_options {
       memory; /* that views may take in each process, in bytes; 0: what the machine has available when a file is opened; UINT64_MAX: no
                       limit. A file that needs more is not opened (the program sees ENOMEM) */
   const char *
-      view_folder; /* views lie in files without a name in this folder, which takes as much room there as the files have, an eighth for what is
-                      kept of them, and no more memory than the machine has to spare; null: in memory. */
+      view_folder; /* views lie in files without a name in this folder, which takes as much room there as the files have, and is trusted as memory is; null: in memory */
 } scute_shield_run_options;
 
 SCUTE_API void scute_shield_run_options_init(scute_shield_run_options *options);

@@ -71,6 +71,8 @@ void settle(const held_view& held, bool keep_unflushed, scute_shield_counts& aud
   noted_lines noted(memory.more());
   parts.watch = noted.watch();
   view::file_view view(parts);
+  if (memory.length() < view.size())
+    throw failure(SCUTE_E_IO, "its view was cut short, by a call that nobody saw");
   // What write(2) has appended; and where its program died growing it, what is protected already.
   if (!grow_view(view, memory, std::max(memory.length(), pool.size())))
     throw failure(SCUTE_E_IO,

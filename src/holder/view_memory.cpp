@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -52,6 +53,7 @@ int nameless_file(const std::string& folder, uint64_t size) {
   const int low = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
   if (low < 0) throw_errno("make a file without a name in " + folder, errno);
   const int fd = raised(low);
+  ::fchmod(fd, 0666);  // a program may become another user, and has it by its descriptors alone
   if (const int why = give_blocks(fd, 0, size); why != 0) {
     ::close(fd);
     throw_errno("make room for a view of " + std::to_string(size) + " bytes in " + folder, why);
@@ -83,11 +85,9 @@ view_memory view_memory::make(const view::region_shape& shape, uint64_t file_siz
                               const std::string& folder) {
   view_memory m;
   const uint64_t head_size = view::region::size(shape) + more;
-  const auto file = [&](const char* name, uint64_t size) {
-    return folder.empty() ? memory_file(name, size) : nameless_file(folder, size);
-  };
-  m.head_ = file("scute-view-head", head_size);
-  m.bytes_ = file("scute-view", file_size);
+  m.head_ = memory_file("scute-view-head", head_size);
+  m.bytes_ =
+      folder.empty() ? memory_file("scute-view", file_size) : nameless_file(folder, file_size);
   m.map(head_size, shape.capacity);
   view::region::format(m.control_, shape, file_size);
   return m;
@@ -141,13 +141,22 @@ void view_memory::abandon() noexcept {
   head_ = bytes_ = -1;
 }
 
+// Somebody may append to it meanwhile: it is never cut.
 void view_memory::lengthen(uint64_t n) const {
   const uint64_t had = length();
   if (had >= n) return;
-  if (!is_in_memory())
+  if (!is_in_memory()) {
     if (const int why = give_blocks(bytes_, had, n); why != 0)
       throw_errno("make a view longer", why);
-  if (::ftruncate(bytes_, static_cast<off_t>(n)) != 0) throw_errno("make a view longer", errno);
+  } else if (::ftruncate(bytes_, static_cast<off_t>(n)) != 0 && length() < n) {
+    throw_errno("make a view longer", errno);
+  }
+}
+
+bool view_memory::takes_memory() const noexcept {
+  constexpr auto tmpfs = 0x01021994;
+  struct statfs s{};
+  return ::fstatfs(bytes_, &s) == 0 && s.f_type == tmpfs;
 }
 
 // Only a file of ours in memory has this seal.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The two files of a view, and where they are mapped: the head, which is the view's own, and the file's bytes, of which the
-// program has descriptors and mappings. They are files in memory, or files without a name in a folder, which the kernel keeps
-// in memory as far as there is some.
+// program has descriptors and mappings. They are files in memory; or the bytes are a file without a name in a folder, which the
+// kernel keeps in memory as far as there is some.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace scute::core::holder {
 class view_memory {
  public:
   // New ones. In memory, the bytes cannot be cut short, by whoever has them. Behind the view's own, the head has `more` bytes.
-  // folder: where they lie; empty: in memory. There they get their blocks, so that no store meets a full disk. Throws failure.
+  // folder: where the bytes lie; empty: in memory. There they get their blocks, so that no store meets a full disk. Throws failure.
   static view_memory make(const view::region_shape& shape, uint64_t file_size, uint64_t more = 0,
                           const std::string& folder = {});
   // Takes the descriptors over. Throws failure.
@@ -34,6 +34,8 @@ class view_memory {
   std::span<std::byte> more() const;
   uint64_t capacity() const noexcept { return capacity_; }
   bool is_in_memory() const noexcept;
+  // The bytes do: in memory, or in a folder that is.
+  bool takes_memory() const noexcept;
   // Of the file of bytes; what write(2) has appended counts.
   uint64_t length() const noexcept;
   // Throws failure.

@@ -90,13 +90,21 @@ SCUTE_INTERPOSED_ALIAS(int, truncate64, truncate, (const char* path, off_t size)
 
 SCUTE_INTERPOSED(int, fallocate, (int fd, int mode, off_t offset, off_t n)) {
   opened_file* const o = shielded(fd);
+  if (o != nullptr && (mode & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE)) != 0) {
+    errno = EOPNOTSUPP;  // as of a file in memory
+    return -1;
+  }
   if (o != nullptr && (mode & FALLOC_FL_KEEP_SIZE) == 0 && offset >= 0 && n > 0 &&
       (o->flags & O_ACCMODE) != O_RDONLY && !grown(*o, offset + n))
     return -1;
   const bool zeroes =
       (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) != 0 && offset >= 0 && n > 0;
   const known_store now(fd, offset, zeroes ? static_cast<size_t>(n) : 0);
-  return next::fallocate(fd, mode, offset, n);
+  const int result = next::fallocate(fd, mode, offset, n);
+  // A hole on a disk has no block for the store that comes next.
+  if (result == 0 && zeroes && o != nullptr && !o->file->is_in_memory())
+    static_cast<void>(next::fallocate(fd, FALLOC_FL_KEEP_SIZE, offset, n));
+  return result;
 }
 SCUTE_INTERPOSED_ALIAS(int, fallocate64, fallocate, (int fd, int mode, off_t offset, off_t n));
 

@@ -44,7 +44,7 @@ uint32_t numbers_taken = 0;
 // What lies in a folder takes memory only as long as nobody else needs it.
 uint64_t memory_taken(const holder::view_memory& memory) {
   struct stat s{};
-  return memory.is_in_memory() && next::fstat(memory.bytes(), &s) == 0
+  return memory.takes_memory() && next::fstat(memory.bytes(), &s) == 0
              ? static_cast<uint64_t>(s.st_blocks) * 512
              : 0;
 }

@@ -76,6 +76,7 @@ class guarded_file {
   // A new open file of the view's bytes, close-on-exec; -1 with errno.
   int open_bytes(int flags) const noexcept;
   uint64_t size() const noexcept { return view_->size(); }
+  bool is_in_memory() const noexcept { return memory_->is_in_memory(); }
   // What the view's bytes take, in bytes.
   uint64_t memory() const noexcept;
   uint64_t capacity() const noexcept { return pool_->capacity(); }

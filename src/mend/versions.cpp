@@ -17,23 +17,31 @@ format::fragment_header header_of(const std::vector<std::byte>& image) noexcept 
 }
 
 // VERSION-3
-bool whole_but_for_a_line(const pool::state& s, const pool::fragment& f,
-                          const decodings::doubt& in_doubt, const std::vector<std::byte>& kept,
-                          const std::vector<std::byte>& decoded, std::vector<std::byte>& image) {
+bool whole_but_for_lines(const pool::state& s, const pool::fragment& f,
+                         const decodings::doubt& in_doubt, const std::vector<std::byte>& kept,
+                         const std::vector<std::byte>& decoded, std::vector<std::byte>& image) {
   constexpr size_t line = 64;
   const format::fragment_header stored = header_of(kept);
   if (f.metadata || !in_doubt(stored.tag)) return false;
   const uint32_t covered = pool::covered(s, f, stored);
   if (covered == pool::not_covered) return false;
-  image = kept;
-  for (size_t at = 0, next = 0; at < covered; at = next) {
-    next = std::min<size_t>(covered, at + line - (f.payload + at) % line);
+  const auto behind = [&](size_t at) {
+    return std::min<size_t>(covered, at + line - (f.payload + at) % line);
+  };
+  // The bytes of a line differ in the two images; then they are those of the columns.
+  const auto take = [&](size_t at) {
     const auto begin = static_cast<ptrdiff_t>(format::header_size + at);
-    const auto end = static_cast<ptrdiff_t>(format::header_size + next);
-    if (std::equal(kept.begin() + begin, kept.begin() + end, decoded.begin() + begin)) continue;
+    const auto end = static_cast<ptrdiff_t>(format::header_size + behind(at));
+    if (std::equal(kept.begin() + begin, kept.begin() + end, decoded.begin() + begin)) return false;
     std::copy(decoded.begin() + begin, decoded.begin() + end, image.begin() + begin);
+    return true;
+  };
+  for (size_t first = 0; first < covered; first = behind(first)) {
+    image = kept;
+    if (!take(first)) continue;
     if (image_valid(s, f, image)) return true;
-    std::copy(kept.begin() + begin, kept.begin() + end, image.begin() + begin);
+    for (size_t at = behind(first); at < covered; at = behind(at))
+      if (take(at) && image_valid(s, f, image)) return true;
   }
   return false;
 }
@@ -57,7 +65,7 @@ bool find_sound(pool::state& s, const pool::fragment& f, const decodings::doubt&
       if (!pool::decode(s, u.offset, decoded.data() + u.at, u.length, how)) return false;
     // A transaction that frees an object changes its header alone; other cells of the payload's columns
     // may be open to others.
-    if (whole_but_for_a_line(s, f, in_doubt, kept, decoded, found)) {
+    if (whole_but_for_lines(s, f, in_doubt, kept, decoded, found)) {
       image = found;
       if (hints != nullptr) note_damage(s, f, how, *hints);
       return true;

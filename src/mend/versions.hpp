@@ -7,10 +7,10 @@
 //    transaction already, others still the one before. For a fragment that is damaged the new one is then
 //    the truth, since no parity changes before its transaction is decided. For one that is sound any
 //    version but the stored one tells that its columns are open.
-// VERSION-3 A fragment whose stored header is in doubt may be whole, and damaged in one line of 64 bytes that its transaction did
-//    not write, since when nobody may have verified it for long (tx/replacer.hpp). So it is tried first whether one line from its columns
-//    makes the stored header's checksum accept it: what was torn lacks new bytes, which its columns do not have either. Up to 64
-//    attempts (65 if the payload begins inside a line), each of which is mistaken with 2^-32.
+// VERSION-3 A fragment whose stored header is in doubt may be whole, and damaged in lines of 64 bytes that its transaction did
+//    not write, since when nobody may have verified it for a while (tx/replacer.hpp). So it is tried first whether one run of lines from its
+//    columns makes the stored header's checksum accept it: what was torn lacks new bytes, which its columns do not have either. Up to
+//    2,145 attempts, each of which is mistaken with 2^-32.
 #pragma once
 
 #include <vector>

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ctime>
 #include <new>
 
 #include "base/planted.hpp"
@@ -13,14 +14,37 @@
 
 namespace scute::core::tx {
 
+namespace {
+
+// Half of what counts as verified: so for 16 to 32 seconds.
+constexpr unsigned period_shift = 4;
+
+uint32_t period_now() noexcept {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return static_cast<uint32_t>(now.tv_sec >> period_shift) + 2;  // none is 0, nor next to it
+}
+
+template <typename T>
+T* zeros(uint64_t n) {
+  void* const at = std::calloc(n, sizeof(T));
+  if (at == nullptr) throw std::bad_alloc();
+  return static_cast<T*>(at);
+}
+
+}  // namespace
+
 replacer::replacer(pool::state& s, uint64_t fragments)
     : s_(s),
-      known_(static_cast<format::fragment_header*>(
-          std::calloc(s.has_checksums ? fragments : 1, sizeof(format::fragment_header)))) {
-  if (known_ == nullptr) throw std::bad_alloc();
+      known_(zeros<format::fragment_header>(s.has_checksums ? fragments : 1)),
+      verified_(zeros<uint32_t>(s.has_checksums ? fragments : 1)) {}
+
+bool replacer::is_known(uint64_t number, const format::fragment_header& h) const noexcept {
+  return verified_[number] + 1 >= period_ && std::memcmp(&h, &known_[number], sizeof h) == 0;
 }
 
 void replacer::begin() noexcept {
+  period_ = period_now();
   ranges_.clear();
   changed_.clear();
   patches_.clear();
@@ -72,11 +96,15 @@ bool replacer::change(pool::lane& l, const changed& c, std::span<const range> ra
   if (s_.has_checksums) {
     format::fragment_header h;
     std::memcpy(&h, s_.at(f.header), sizeof h);
-    const bool known = std::memcmp(&h, &known_[c.number], sizeof h) == 0;
+    const bool known = is_known(c.number, h);
     if (!known && !SCUTE_PLANTED(replace_header) && !pool::valid(s_, f, h))
       return false;  // REPLACE-2
     const uint32_t covered = pool::covered(s_, f, h);
-    if (!known && covered != pool::not_covered) l.w.count.verified_bytes.add(covered);
+    if (!known) {
+      if (covered != pool::not_covered) l.w.count.verified_bytes.add(covered);
+      known_[c.number] = h;
+      verified_[c.number] = period_;
+    }
     if (covered == pool::not_covered || ranges.back().at + ranges.back().length > covered)
       return false;
     uint32_t sum = pool::unbind(h.checksum, f.header);

@@ -5,11 +5,12 @@
 //
 // REPLACE-1 Checksums are brought up to date from the bytes that the caller has verified, and only where the medium holds
 //    the same: what an engine adds to the parity is the difference to what lies there.
-// REPLACE-2 A header is built upon if its fragment was verified since the pool was opened, or written by this, and it is
-//    the same, byte by byte, as it was then. Any other is verified first, with all that it vouches for: a checksum that was damaged
+// REPLACE-2 A header is built upon if its fragment was verified within the last half minute, and it is
+//    the same, byte by byte, as it was then, or as this has written it since. Any other is verified first, with all that it vouches for: a checksum that was damaged
 //    is no number to go on from, and its difference would reach the parity.
-//    What else is damaged in a page that was verified once stays so, as in a page that nobody writes, until it is read, checked or scrubbed:
-//    checksum and parity go on accusing it, and a crash right behind the commit takes nothing from that (mend/versions.hpp, VERSION-3).
+//    What else is damaged in such a page stays so, as in a page that nobody writes: checksum and parity go on accusing it. But a power
+//    failure right behind a commit may then take the commit back, if it is more than a run of lines (docs/logfree.md, "The
+//    price"; mend/versions.hpp, VERSION-3): so what was verified long ago does not count.
 // REPLACE-3 Where something is not as it should be, or is not settled, nothing is written, and the caller takes the long way
 //    (transaction.hpp), which repairs or refuses.
 #pragma once
@@ -55,9 +56,10 @@ class replacer {
     size_t begin;  // its first range
   };
   struct free_memory {
-    void operator()(format::fragment_header* p) const noexcept { std::free(p); }
+    void operator()(void* p) const noexcept { std::free(p); }
   };
   void fetch_ahead(const changed& c, std::span<const range> ranges) const noexcept;
+  bool is_known(uint64_t number, const format::fragment_header& h) const noexcept;
   bool change(pool::lane& l, const changed& c, std::span<const range> ranges);
   std::span<const range> ranges_of(size_t i) const noexcept {
     const size_t begin = changed_[i].begin;
@@ -68,6 +70,8 @@ class replacer {
   pool::state& s_;
   // By fragment; zeros, which no header is, if it is not known. Memory only for pages that change.
   std::unique_ptr<format::fragment_header[], free_memory> known_;
+  std::unique_ptr<uint32_t[], free_memory> verified_;  // in which period
+  uint32_t period_ = 0;                                // of this write set
   std::vector<range> ranges_;
   std::vector<changed> changed_;
   std::vector<pool::patch> patches_;

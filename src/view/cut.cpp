@@ -309,13 +309,13 @@ void cut::finish(bool decided) noexcept {
 }
 
 bool cut::make(std::span<const uint64_t> extra) noexcept {
+  seen_ = {};
   if (region_.head().halted.load() != 0) return false;  // VIEW-9
   if (++generation_ == 0) {
     std::memset(static_cast<void*>(table_), 0, (table_mask_ + 1) * sizeof(slot));
     generation_ = 1;
   }
   count_ = fresh_count_ = 0;
-  seen_ = {};
   if (watch_ != nullptr) watch_->cut_begins();
   // Marks that were left by others come first, and may fill it (VIEW-4).
   most_ = lines_max_;

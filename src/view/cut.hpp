@@ -56,6 +56,9 @@ class cut {
   // What make() would commit of the line now.
   void view_line(uint64_t line, struct line& to) noexcept SCUTE_REQUIRES(lock);
 
+  // A commit has failed, and none has succeeded since (VIEW-10).
+  bool is_doubtful() const noexcept { return doubtful_; }
+
   // What the medium has there from now on.
   void keep_digest(uint64_t line, uint64_t digest) noexcept;
 

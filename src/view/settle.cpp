@@ -20,6 +20,10 @@ bool file_view::renew(uint64_t& flushed) {
     flushed += static_cast<uint64_t>(std::popcount(in_cut | region_.pending_word(i)));
     for (uint64_t bits = in_cut; bits != 0; bits &= bits - 1) {
       const uint64_t line = 64 * i + static_cast<uint64_t>(std::countr_zero(bits));
+      if (cut_->is_doubtful()) {  // VIEW-10: in the process itself, whose backing has failed
+        region_.pending_set(line);
+        continue;
+      }
       struct line old = {};
       const uint64_t at = line * line_size;
       if (at < size() && !SCUTE_PLANTED(view_digest_stale)) {

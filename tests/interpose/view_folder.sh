@@ -35,6 +35,10 @@ has "$file" 1200000 behind
 
 # The program may go elsewhere before it opens anything.
 expect 0 "$scute" shield run --max-memory 64K --view-dir folder -- sh -c "cd / && cat '$third' >/dev/null"
+# What would shift its bytes is refused, as of a file in memory; a hole is zeros, and has room for the next store.
+expect 1 "$scute" shield run --view-dir folder -- fallocate --collapse-range -o 4096 -l 4096 "$third"
+expect 0 "$scute" shield run --view-dir folder -- fallocate --punch-hole -o 8192 -l 4096 "$third"
+cmp <(head -c 4096 /dev/zero) <(tail -c +8193 "$third" | head -c 4096) || fail "no zeros"
 expect 1 "$scute" shield run --view-dir folder/none -- cat "$third"
 expect 1 "$scute" shield run --view-dir /proc -- cat "$third"
 in_err 'make a file without a name in /proc'

@@ -132,9 +132,9 @@ TEST_P(replace_checked, UnderADamagedHeader) {
   f.expect_content();
 }
 
-// VERSION-3. The power goes when a change of two pages is durable and its parity is not, with a line damaged beside what was
-// changed since the pages were verified. The change is there, and the line is mended.
-TEST_P(replace_logfree, ALineDamagedBeforeAPowerFailure) {
+// VERSION-3. The power goes when a change of two pages is durable and its parity is not, with two lines damaged beside what was
+// changed since the pages were verified. The change is there, and they are mended.
+TEST_P(replace_logfree, LinesDamagedBeforeAPowerFailure) {
   open(400000);
   const auto& g = f.in().s.geo;
   const auto column = [&](uint64_t offset) {
@@ -148,6 +148,7 @@ TEST_P(replace_logfree, ALineDamagedBeforeAPowerFailure) {
     f.in().drain();
     const bytes before = read_at(f.sidecar(), parity, n);
     f.flip(damaged + 3);
+    f.flip((damaged < a + 576 ? damaged - 64 : damaged + 64) + 9);
     put({{a + 576, 64, 3 + damaged}, {a + 2048, 64, 4 + damaged}, {b, 64, 5 + damaged}});
     f.in().abandon();
     scute_close(f.pool);
