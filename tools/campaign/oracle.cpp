@@ -194,13 +194,15 @@ verdict oracle::judge(const std::vector<error>& errors) {
     v.opens = v.opens || std::none_of(first_.begin() + static_cast<ptrdiff_t>(at),
                                       first_.begin() + static_cast<ptrdiff_t>(at + superblock_size),
                                       [](std::byte b) { return b != nothing; });
-  v.within = v.opens && std::all_of(errors.begin(), errors.end(), [&](const error& e) {
-               for (uint64_t at = e.offset; at < e.offset + e.length; ++at)
-                 if (at >= where_.zone && at < where_.parity_end() &&
-                     damaged_cells_[column(at)] > where_.parity)
-                   return false;
-               return true;
-             });
+  const auto covered = [&](const error& e) {
+    for (uint64_t i = 0; i < e.length; ++i) {
+      const uint64_t at = e.offset + i;
+      const bool in_zone = at >= where_.zone && at < where_.parity_end();
+      if (in_zone && damaged_cells_[column(at)] > where_.parity) return false;
+    }
+    return true;
+  };
+  v.within = v.opens && std::all_of(errors.begin(), errors.end(), covered);
   std::vector<bool> sound(where_.fragments.size(), true);
   for (const uint32_t i : damaged_) sound[i] = false;
   const bool zone_opens = descriptor_survives(where_.fragments[0]);
