@@ -119,6 +119,7 @@ void foreign_file::replace(std::span<const scute_shield_replacement> changes) {
     end = c.offset + c.length;
   }
   transact([&](tx::transaction& t) {
+    in_.user_file_mutex.assume_held();
     if (!SCUTE_PLANTED(slice_ranges) && try_replace(t, changes)) return;
     for (const scute_shield_replacement& c : changes) {
       write(t, c.offset, static_cast<const std::byte*>(c.bytes), c.length);

@@ -170,7 +170,9 @@ constexpr operation operations[] = {
 }  // namespace
 
 // In the place of the C library's: no thread can be made, which a pool bears (session/idle_drain.hpp).
-extern "C" int pthread_create(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*) { return EAGAIN; }
+extern "C" int pthread_create(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*) {
+  return EAGAIN;
+}
 
 extern "C" [[gnu::noinline]] void measured(bench& b, const operation& o, unsigned long times) {
   for (unsigned long i = 0; i < times; ++i) o.run(b);
