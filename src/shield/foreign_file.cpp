@@ -91,20 +91,23 @@ void foreign_file::write(tx::transaction& t, uint64_t offset, const std::byte* f
   }
 }
 
+template <typename Range>
+void foreign_file::commit_ranges(tx::transaction& t, std::span<const Range> changes) const {
+  for (const Range& c : changes) {
+    write(t, c.offset, static_cast<const std::byte*>(c.bytes), c.length);
+    if (SCUTE_PLANTED(slice_ranges) && &c != &changes.back()) {
+      t.commit();
+      t.begin();
+    }
+  }
+  t.commit();
+}
+
 void foreign_file::commit(std::span<const change> changes) {
   require_no_transaction();
   const locked hold(in_.user_file_mutex);
   for (const change& c : changes) require_range(c.offset, c.length);
-  transact([&](tx::transaction& t) {
-    for (const change& c : changes) {
-      write(t, c.offset, static_cast<const std::byte*>(c.bytes), c.length);
-      if (SCUTE_PLANTED(slice_ranges) && &c != &changes.back()) {
-        t.commit();
-        t.begin();
-      }
-    }
-    t.commit();
-  });
+  transact([&](tx::transaction& t) { commit_ranges(t, changes); });
 }
 
 void foreign_file::replace(std::span<const scute_shield_replacement> changes) {
@@ -121,14 +124,7 @@ void foreign_file::replace(std::span<const scute_shield_replacement> changes) {
   transact([&](tx::transaction& t) {
     in_.user_file_mutex.assume_held();
     if (!SCUTE_PLANTED(slice_ranges) && try_replace(t, changes)) return;
-    for (const scute_shield_replacement& c : changes) {
-      write(t, c.offset, static_cast<const std::byte*>(c.bytes), c.length);
-      if (SCUTE_PLANTED(slice_ranges) && &c != &changes.back()) {
-        t.commit();
-        t.begin();
-      }
-    }
-    t.commit();
+    commit_ranges(t, changes);
   });
 }
 

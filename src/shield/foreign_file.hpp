@@ -56,6 +56,8 @@ class foreign_file {
   bool try_replace(tx::transaction& t, std::span<const scute_shield_replacement> changes)
       SCUTE_REQUIRES(in_.user_file_mutex);
   void write(tx::transaction& t, uint64_t offset, const std::byte* from, uint64_t n) const;
+  template <typename Range>
+  void commit_ranges(tx::transaction& t, std::span<const Range> changes) const;
   template <typename Fn>
   void transact(Fn&& fn) SCUTE_REQUIRES(in_.user_file_mutex);
 
