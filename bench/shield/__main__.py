@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import signal
 import sys
 import tempfile
 from contextlib import ExitStack
@@ -20,6 +19,7 @@ from typing import IO, Any
 
 import faults
 import space
+from interruption import listen
 from measure import Failed
 from plan import CONFIGS, PLANS, Config, Turns, Work
 from programs import Programs
@@ -136,11 +136,6 @@ def run(a: argparse.Namespace, progress: Progress) -> None:
             write(out, [row])
 
 
-def interrupted(*_: object) -> None:
-    """As Ctrl-C: children end, folders go, and what was measured stays."""
-    raise KeyboardInterrupt
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(prog="shield", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -157,7 +152,7 @@ def main() -> int:
                         "three rounds if the whole time allows it, and one in any case (default: 12; 1.5 with --quick)")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
     a = parser.parse_args()
-    signal.signal(signal.SIGTERM, interrupted)
+    listen()
     progress = Progress(a.quiet)
     try:
         run(a, progress)

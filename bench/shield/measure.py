@@ -15,7 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Sequence
 
+from interruption import uninterrupted
+
 PIPE_BYTES = 1 << 20
+KILLED_S = 10.0  # how long a killed process may take to be gone
 
 
 class Failed(Exception):
@@ -55,12 +58,28 @@ def _children(process: int) -> list[int]:
     return found
 
 
+def _group_lives(group: int) -> bool:
+    """Whether any process of it still runs; one that has ended and was not asked how (state Z) does not."""
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, its_group = stat.read_text().rpartition(")")[2].split()[:3]
+        except (OSError, ValueError):
+            continue  # it has ended meanwhile
+        if int(its_group) == group and state not in "ZX":
+            return True
+    return False
+
+
 def _end_group(process: int) -> None:
-    """Of a process and what it has started, whatever is left: an interruption may come when it has just ended."""
+    """Of a process and what it has started, whatever is left: an interruption may come when it has just ended. Returns
+    when they are gone: until then they may write to the folder that is removed next."""
     try:
         os.killpg(process, signal.SIGKILL)
     except ProcessLookupError:
-        pass
+        return
+    until = time.monotonic() + KILLED_S
+    while _group_lives(process) and time.monotonic() < until:
+        time.sleep(0.01)
 
 
 class _Run:
@@ -126,8 +145,10 @@ class _Run:
 def spend(command: Sequence[str], held: bool, question: str, operations: str, errors: Path) -> Spent:
     """held: the command is a holder, which starts the program. Whoever interrupts ends the program, too."""
     begin = time.monotonic()
-    run = _Run(command, held, errors)
+    run = None
     try:
+        with uninterrupted():
+            run = _Run(command, held, errors)
         run.ask(question)
         opened = time.monotonic()
         run.find_program()
@@ -138,19 +159,26 @@ def spend(command: Sequence[str], held: bool, question: str, operations: str, er
         after = run.cpu()
         together = run.end()
     finally:
-        run.leave()
+        if run is not None:
+            with uninterrupted():
+                run.leave()
     return Spent(after - before, (stop - start) * 1e3, before, (opened - begin) * 1e3, max(together - after, 0.0))
 
 
 def output(command: Sequence[str], text: str = "", allowed: Sequence[int] = (0,)) -> str:
     """What a command prints that nobody measures. Whoever interrupts ends it, and what it has started."""
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          env=environment(), start_new_session=True) as running:
-        try:
-            printed, said = running.communicate(text)
-        except BaseException:
-            _end_group(running.pid)
-            raise
+    running = None
+    try:
+        with uninterrupted():
+            running = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                       text=True, env=environment(), start_new_session=True)
+        printed, said = running.communicate(text)
+    except BaseException:
+        if running is not None:
+            with uninterrupted():
+                _end_group(running.pid)
+                running.communicate()
+        raise
     if running.returncode not in allowed:
         raise Failed(f"{' '.join(command)}: exit status {running.returncode}: {said.strip()[-1000:]}")
     return printed

@@ -5,19 +5,16 @@
 #include <array>
 #include <chrono>
 #include <cstring>
-#include <thread>
-#include <vector>
 
 #include "base/rounding.hpp"
-#include "base/uncancelled.hpp"
 #include "pool/columns.hpp"
+#include "pool/commits_under_way.hpp"
 #include "pool/optimistic.hpp"
 
 namespace scute::core::heal {
 namespace {
 
 using clock = std::chrono::steady_clock;
-constexpr auto patience = std::chrono::seconds(2);
 
 // First header, header and payload, as parity has them.
 constexpr size_t payload_at = size_t{2} * format::header_size;
@@ -45,32 +42,6 @@ bool sound(const pool::state& s, const sighting& g, const image& i) noexcept {
   return pool::valid(s, g.f, h, i.data() + payload_at);
 }
 
-// Waits until what every lane had decided is in place; false if that takes too long.
-bool let_commits_end(const pool::state& s, clock::time_point deadline) {
-  std::vector<uint64_t> decided;
-  decided.reserve(s.lanes.size());
-  for (const auto& l : s.lanes) decided.push_back(l.begun.load(std::memory_order_acquire));
-  for (size_t i = 0; i < decided.size(); ++i) {
-    const auto over = [&] {
-      return s.lanes[i].applied.load(std::memory_order_acquire) >= decided[i];
-    };
-    for (unsigned round = 0; !over(); ++round) {
-      if (this_thread_waits.call != nullptr) {
-        this_thread_waits.call(this_thread_waits.arg);
-        continue;
-      }
-      if (s.medium->failed() || clock::now() > deadline) return false;
-      if (round < 64) {
-        std::this_thread::yield();
-        continue;
-      }
-      const uncancelled now;
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
-    }
-  }
-  return true;
-}
-
 // Log-free commits hold the columns of all that they write: passing through the locks is waiting for them.
 void let_windows_end(pool::state& s, const sighting& g) noexcept {
   const auto pass = [&](uint64_t offset, uint64_t length) {
@@ -88,12 +59,12 @@ void let_windows_end(pool::state& s, const sighting& g) noexcept {
 }  // namespace
 
 certainty examine(pool::state& s, const sighting& g) {
-  const auto deadline = clock::now() + patience;
+  const auto deadline = clock::now() + pool::patience;
   const size_t n = payload_at + g.f.room;
   image before, after;
   for (read_image(s, g, before);;) {
     if (sound(s, g, before) || !still_there(g)) return certainty::sound;
-    if (!let_commits_end(s, deadline)) return certainty::busy;
+    if (!pool::let_commits_end(s, nullptr, deadline)) return certainty::busy;
     if (s.parity_is_log) let_windows_end(s, g);
     read_image(s, g, after);
     if (std::memcmp(before.data(), after.data(), n) == 0)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "heal/mending.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/failure.hpp"
@@ -233,7 +234,8 @@ void mender::end_zone(uint64_t zone) {
       suspects_.erase(c);
       column(c);
     }
-    if (repairs_ == before) break;
+    const auto here = [zone](const oddity& d) { return d.zone == zone; };
+    if (repairs_ == before && std::none_of(busy_.begin(), busy_.end(), here)) break;
   }
   for (const auto& [key, l] : lost_) {
     if (key.first != zone || l.told) continue;

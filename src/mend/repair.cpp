@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mend/repair.hpp"
 
+#include <chrono>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "mend/mixture.hpp"
 #include "mend/scattered.hpp"
 #include "pool/columns.hpp"
+#include "pool/commits_under_way.hpp"
 #include "pool/optimistic.hpp"
 #include "pool/resolver.hpp"
 #include "pool/zone_usage.hpp"
@@ -84,6 +86,9 @@ void repair(pool::state& s, pool::lane* by, const pool::fragment& f, const char*
     if (decodings(s, f).any(with) || find_scattered(s, f, image, &s.repairs.failed) ||
         find_erasures(s, f, &s.repairs.hints, image))
       break;
+    // REPAIR-6
+    if (!s.parity_is_log && !SCUTE_PLANTED(repair_impatient))
+      pool::let_commits_end(s, by, std::chrono::steady_clock::now() + pool::patience);
     look(image);
     if (image_valid(s, f, image)) return;
     if (attempt < 100 && image != kept) continue;

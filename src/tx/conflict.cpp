@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/planted.hpp"
+#include "base/waiting.hpp"
 #include "mend/repair.hpp"
 #include "pool/optimistic.hpp"
 
@@ -26,11 +27,18 @@ bool is_open_elsewhere(const pool::state& s, const pool::lane& l, uint64_t offse
   return s.overlaid.open_elsewhere(offset, length, l.index);
 }
 
-bool has_changed(const pool::state& s, const member& m) noexcept {
-  if (!s.has_checksums || SCUTE_PLANTED(conflict_test)) return false;  // CONFLICT-4
+enum class found : uint8_t { same, changed, damaged };
+
+// CONFLICT-1: what is believed of a header that is another one is what was tested.
+found look_at(const pool::state& s, const member& m) noexcept {
+  if (!s.has_checksums || SCUTE_PLANTED(conflict_test)) return found::same;  // CONFLICT-4
   uint64_t tag;
   std::memcpy(&tag, s.at(m.where.header + offsetof(format::fragment_header, tag)), sizeof tag);
-  return tag != m.origin;
+  if (tag == m.origin) return found::same;
+  switch_point();  // somebody may mend it now
+  format::fragment_header tested;
+  if (!pool::valid(s, m.where, tested)) return found::damaged;
+  return tested.tag == m.origin && !SCUTE_PLANTED(conflict_mended) ? found::same : found::changed;
 }
 
 }  // namespace
@@ -42,7 +50,7 @@ change find_changed(const pool::state& s, const pool::lane& l,
     if (m.fresh) continue;
     if (is_open_elsewhere(s, l, m.where.payload, m.where.room) && !SCUTE_PLANTED(conflict_open))
       return {&m, false};
-    if (has_changed(s, m)) return {&m, !pool::valid(s, m.where)};
+    if (const found now = look_at(s, m); now != found::same) return {&m, now == found::damaged};
   }
   return {};
 }

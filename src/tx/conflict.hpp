@@ -8,6 +8,8 @@
 //    A header that damage has changed is no other transaction's: a member that fails its checksum then is put right,
 //    with no columns held, and tested again. (Found by an hour of campaigns: a lost page that was rebuilt under the
 //    window, beside a damaged cell, from which several parities can be told only by the checksum.)
+//    Whoever else mends it may be done between two looks: so a header is another transaction's only if that very header
+//    was tested. (Found by a campaign beside a scrub.)
 // CONFLICT-2 What the transaction has read of a fragment is of one version, that of the header (tx/verify.hpp). So
 //    everything that was derived from the medium since, and without any lock, was derived from that version:
 //    checksums, and which bytes differ. It is not believed before CONFLICT-1 has been tested. The stores of a range

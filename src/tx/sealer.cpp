@@ -128,17 +128,18 @@ void sealer::seal_anchor(uint64_t at, format::root_anchor& anchor) {
 // The header of a fragment that another transaction may have written, or damage struck, since it was opened.
 // Repairs it; throws SCUTE_E_FREED if the object is gone, SCUTE_E_CONFLICT if it is another version.
 format::fragment_header sealer::present_header(const micro_buffer& b, const pool::fragment& f) {
+  constexpr int attempts_max = 100;
   const pool::optimistic_reads mark;
   format::fragment_header h;
   std::memcpy(&h, s_.at(f.header), sizeof h);
-  // A header of another version may be a damaged one, for which nobody is to be blamed.
-  const auto damaged = [&] {
-    return pool::covered(s_, f, h) == pool::not_covered ||
-           (h.tag != b.origins.of(f.index) && !pool::valid(s_, f));
-  };
-  if (damaged()) {
+  // A header of another version may be a damaged one, for which nobody is to be blamed, and somebody may have mended it since:
+  // what is believed of it is what was tested (CONFLICT-1).
+  for (int attempt = 0;
+       pool::covered(s_, f, h) == pool::not_covered || h.tag != b.origins.of(f.index); ++attempt) {
+    switch_point();
+    if (SCUTE_PLANTED(conflict_mended) ? pool::valid(s_, f) : pool::valid(s_, f, h)) break;
+    if (attempt == attempts_max) break;
     mend::repair(s_, &lane_, f, "object");
-    std::memcpy(&h, s_.at(f.header), sizeof h);
   }
   const auto state = format::meta_role(h.meta);
   if (state != format::role::live && state != format::role::part)
@@ -147,6 +148,17 @@ format::fragment_header sealer::present_header(const micro_buffer& b, const pool
                   "write one object at a time");
   if (h.tag != b.origins.of(f.index) && !SCUTE_PLANTED(conflict_test)) refuse_change(s_, f.header);
   return h;
+}
+
+// Throws SCUTE_E_CONFLICT if a fragment is not of this version any more; one that is damaged is mended first.
+void sealer::require_version(const pool::fragment& f, uint64_t tag) {
+  constexpr int attempts_max = 100;
+  format::fragment_header tested;
+  for (int attempt = 0; !pool::valid(s_, f, tested); ++attempt) {
+    if (attempt == attempts_max) refuse_change(s_, f.header);
+    mend::repair(s_, &lane_, f, "object");
+  }
+  if (tested.tag != tag) refuse_change(s_, f.header);
 }
 
 // SEAL-3. Takes a copy of the header, and of the parts of the fragment that are open, and then verifies the
@@ -245,10 +257,7 @@ void sealer::derive_change(micro_buffer& b, uint64_t index) {
   if (!changed) {
     patches_.resize(placeholder);
     // Or somebody is writing just what this transaction wanted to write.
-    format::fragment_header tested;
-    if (whole && !b.claimed && (!pool::valid(s_, f, tested) || tested.tag != h.tag) &&
-        !SCUTE_PLANTED(conflict_test))
-      refuse_change(s_, f.header);
+    if (whole && !b.claimed && !SCUTE_PLANTED(conflict_test)) require_version(f, h.tag);
     return;
   }
   if (!vouched) return;

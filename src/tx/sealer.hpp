@@ -46,6 +46,7 @@ class sealer {
   void change_fragment(micro_buffer& b, uint64_t fragment);
   void derive_change(micro_buffer& b, uint64_t fragment);
   format::fragment_header present_header(const micro_buffer& b, const pool::fragment& f);
+  void require_version(const pool::fragment& f, uint64_t tag);
   format::fragment_header take_origin(const micro_buffer& b, const pool::fragment& f, uint64_t base,
                                       uint64_t size);
 

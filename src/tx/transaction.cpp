@@ -38,10 +38,13 @@ bool transaction::needs_claim(const micro_buffer& b) const noexcept {
 // For an object that is claimed: what none of the fragments that change may tell.
 void transaction::require_same(const micro_buffer& b) {
   if (s_.has_checksums && b.size <= format::fragment_payload) return;
-  const format::fragment_header h = live_header_unverified(s_, &lane_, b.where);
-  const bool same = s_.has_checksums ? format::meta_size(h.meta) == b.size && h.type == b.type
-                                     : h.tag == b.origins.of(0);
-  if (!same) refuse_change(s_, b.where.header);
+  const auto same = [&](const format::fragment_header& h) {
+    return s_.has_checksums ? format::meta_size(h.meta) == b.size && h.type == b.type
+                            : h.tag == b.origins.of(0);
+  };
+  // Another one may be a damaged one.
+  if (!same(live_header_unverified(s_, &lane_, b.where)) && !same(live_header(s_, &lane_, b.where)))
+    refuse_change(s_, b.where.header);
 }
 
 // ---- finding objects ------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -163,6 +164,62 @@ TEST_P(replace_logfree, LinesDamagedBeforeAPowerFailure) {
     SCUTE_OKAY(scute_pool_info(f.pool, &now));
     EXPECT_GE(now.repaired, 1u) << "damage is told";
   }
+}
+
+// RES-12. The parity of one page was durable when the power went, that of the other one was not, and what is damaged of that is
+// more than its columns tell. It is refused, and not what it was before, beside the other page's new bytes.
+TEST_P(replace_logfree, NoHalfOfATransactionComesBack) {
+  open(400000);
+  const auto& g = f.in().s.geo;
+  const auto column_at = [&](uint64_t at) { return (at - g.zone_offset(0)) % g.row_size; };
+  const auto column = [&](uint64_t offset) { return column_at(f.place_of(offset)); };
+  const auto header_at = [&](uint64_t offset) {
+    return static_cast<uint64_t>(header_of(offset) - f.in().s.at(0));
+  };
+  const auto block = [](uint64_t at) { return at / 4096; };
+  const uint64_t a = 16384, parity = g.zone_offset(0) + g.data_size;
+  uint64_t b = 200704;
+  // No two cells in one column: a transaction without a log.
+  const auto apart = [&] {
+    const std::set<uint64_t> payloads{block(column(a)), block(column(b))};
+    return payloads.size() == 2 && payloads.count(block(column_at(header_at(a)))) == 0 &&
+           payloads.count(block(column_at(header_at(b)))) == 0;
+  };
+  while (!apart()) {
+    b += 4096;
+    ASSERT_LT(b, f.content.size());
+  }
+  put({{a + 576, 64, 1}, {b, 64, 2}});
+  f.in().drain();
+  // The columns of a, and of its header.
+  std::vector<std::pair<uint64_t, bytes>> before;
+  for (uint64_t k = 0; k < g.parity; ++k) {
+    const uint64_t row = parity + k * g.row_size;
+    before.emplace_back(row + column(a), bytes());
+    before.emplace_back(row + column_at(header_at(a)), bytes());
+    before[2 * k].second = read_at(f.sidecar(), before[2 * k].first, 4096);
+    before[2 * k + 1].second = read_at(f.sidecar(), before[2 * k + 1].first, 32);
+  }
+  f.flip(a + 70);
+  f.flip(a + 3000);
+  put({{a + 576, 64, 3}, {b, 64, 5}});
+  f.in().abandon();
+  scute_close(f.pool);
+  f.pool = nullptr;
+  for (const auto& [at, what] : before) write_at(f.sidecar(), at, what.data(), what.size());
+  f.open();
+  SCUTE_OKAY(scute_recovery_wait(f.pool, nullptr, nullptr));
+  char one[64];
+  SCUTE_FAILS(SCUTE_E_CORRUPT, scute_shield_read(f.pool, a + 576, one, sizeof one));
+  EXPECT_TRUE(f.read(b, 64) == bytes(f.content.begin() + static_cast<ptrdiff_t>(b),
+                                     f.content.begin() + static_cast<ptrdiff_t>(b) + 64));
+  scute_info now{};
+  now.struct_size = sizeof now;
+  SCUTE_OKAY(scute_pool_info(f.pool, &now));
+  EXPECT_GE(now.lost, 1u);
+  // It stays so.
+  f.reopen();
+  SCUTE_FAILS(SCUTE_E_CORRUPT, scute_shield_read(f.pool, a, one, sizeof one));
 }
 
 TEST_P(replace, WhileTheFileGrows) {

@@ -42,6 +42,10 @@
 // RES-11 A verdict on a valid fragment is passed once. Where several rows of parity disagree, each of two versions
 //    decodes to the other one; without this rule resolution would go from the one to the other for ever.
 //    (Found by the explorer, scenario fragments/logfree2, while rings through further fragments looked broken.)
+// RES-12 A transaction comes back as a whole or not at all, whatever was damaged besides. A member that is damaged beyond what its
+//    columns tell of its new version, and that leads to another one which tells that it was decided (engine/logfree/verdict.hpp), is lost: the
+//    parity of its columns is computed anew, so that nobody takes the version before for a repair. What else is invalid in these
+//    columns is mended first.
 #pragma once
 
 #include <memory>
@@ -129,6 +133,8 @@ class resolution final : public pool::resolver {
   bool mend(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
   bool explain(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
   bool ring_complete(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
+  bool is_decided(const pool::fragment& f, const format::fragment_header& stored);
+  void lose(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
   void finish_ring(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
   // What a walk does with a member that is not valid; to mend it takes the mutex.
   enum class invalid_member : uint8_t { pass, mend };
@@ -163,6 +169,7 @@ class resolution final : public pool::resolver {
   uint64_t explained_ SCUTE_GUARDED_BY(mutex_) = 0;
   bool helping_ SCUTE_GUARDED_BY(mutex_) = false;       // RES-10: no further
   std::set<uint64_t> judged_ SCUTE_GUARDED_BY(mutex_);  // RES-11: headers
+  std::set<uint64_t> losing_ SCUTE_GUARDED_BY(mutex_);  // RES-12: headers
   pool::erasure_hints hints_ SCUTE_GUARDED_BY(mutex_);
   // Headers of fragments that were reported as lost.
   std::set<uint64_t> told_ SCUTE_GUARDED_BY(mutex_);

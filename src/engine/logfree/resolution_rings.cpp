@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/planted.hpp"
+#include "codec/parity.hpp"
 #include "engine/logfree/extents.hpp"
 #include "engine/logfree/resolution.hpp"
 #include "engine/logfree/verdict.hpp"
@@ -29,6 +30,11 @@ bool resolution::mend(const pool::fragment& f) {
   format::fragment_header h;
   std::memcpy(&h, image.data(), sizeof h);
   const auto stored = header_at(f.header);
+  if (h.tag != stored.tag && is_decided(f, stored) &&
+      judge(stored::invalid, decoded::other, ring::decided) == verdict::lost) {
+    if (losing_.insert(f.header).second) lose(f);
+    return false;
+  }
   // Only what the checksum vouches for (LF-5).
   size_t sure = format::header_size + pool::covered(s_, f, h);
   if (SCUTE_PLANTED(resolve_free_payload)) {
@@ -114,6 +120,53 @@ bool resolution::mend_with_help(const pool::fragment& f) {
   remains left;
   left.open.push_back({f, 0, what::claimed});
   return help(none, none, left) && (pool::valid(s_, f) || mend(f));
+}
+
+// Whether the header of an invalid fragment leads to a member of its transaction whose columns have the new parity (RES-12).
+bool resolution::is_decided(const pool::fragment& f, const format::fragment_header& stored) {
+  if (SCUTE_PLANTED(resolve_torn) || !in_doubt(stored.tag) ||
+      pool::covered(s_, f, stored) == pool::not_covered)
+    return false;
+  const uint64_t most = s_.geo.file_size / format::header_size;
+  uint64_t at = stored.next;
+  for (uint64_t i = 0; i < most && at != f.header; ++i) {
+    pool::fragment m;
+    if (!mend::place_at(s_, at, m)) return false;
+    const auto h = header_at(at);
+    if (h.tag != stored.tag || !pool::valid(s_, m)) return false;
+    alignas(64) std::byte syndrome[pool::syndrome_max];
+    const pool::cell c = pool::cell_of(s_.geo, at);
+    pool::column_syndrome(s_, c.zone, c.column, format::header_size, syndrome);
+    if (codec::is_zero(syndrome, s_.geo.parity * format::header_size)) return true;
+    at = h.next;
+  }
+  return false;
+}
+
+void resolution::lose(const pool::fragment& f) {
+  std::vector<block_number> blocks;
+  for (const mend::unit& u : mend::units_of(f))
+    for_each_part(s_.geo, u.offset, u.length,
+                  [&](uint64_t, uint64_t zone, uint64_t column, uint64_t) {
+                    if (blocks.empty() || blocks.back().zone != zone ||
+                        blocks.back().block != column / block_size)
+                      blocks.push_back({zone, column / block_size});
+                  });
+  for (const auto [zone, block] : blocks)
+    for (const found& x : fragments_in(zone, block, first_headers::are_believed))
+      if (x.is != what::place && x.fragment.header != f.header && !pool::valid(s_, x.fragment))
+        mend(x.fragment);
+  // What lies there counts from now on, if only as damaged (RES-8).
+  for (const mend::unit& u : mend::units_of(f)) {
+    w_.flush(s_.at(u.offset), u.length, medium::purpose::data);
+  }
+  w_.fence(fence_site::resolve_slack);
+  for (const mend::unit& u : mend::units_of(f))
+    for_each_part(s_.geo, u.offset, u.length,
+                  [&](uint64_t, uint64_t zone, uint64_t column, uint64_t n) {
+                    mutex_.assume_held();
+                    recompute(zone, column, n);
+                  });
 }
 
 bool resolution::ring_complete(const pool::fragment& f) {

@@ -16,8 +16,9 @@ enum class decoded : uint8_t {
   other,  // something else that its checksum accepts
   noise   // nothing that it accepts
 };
-// The ring of the stored header; not looked at unless it matters.
-enum class ring : uint8_t { complete, broken };
+// The ring of the stored header; not looked at unless it matters. Of an invalid fragment that header may lead anywhere; but if
+// it leads to a valid member with its tag whose columns add up, the transaction of both was decided (LF-1).
+enum class ring : uint8_t { complete, broken, decided };
 
 enum class verdict : uint8_t {
   keep,       // not in doubt: whatever the column lacks is another cell's, or nobody's
@@ -47,6 +48,9 @@ inline constexpr ruling rulings[] = {
     // Torn in a data phase, or damaged; the ring of an invalid header says nothing.
     {stored::invalid, decoded::other, ring::complete, verdict::roll_back},
     {stored::invalid, decoded::other, ring::broken, verdict::roll_back},
+    // Damaged after its transaction was decided, and its parity had not followed: the version before is not to come back
+    // beside what another member has by now.
+    {stored::invalid, decoded::other, ring::decided, verdict::lost},
     {stored::invalid, decoded::same, ring::complete, verdict::lost},
     {stored::invalid, decoded::same, ring::broken, verdict::lost},
     {stored::invalid, decoded::noise, ring::complete, verdict::lost},

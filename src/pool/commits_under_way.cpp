@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pool/commits_under_way.hpp"
+
+#include <thread>
+#include <vector>
+
+#include "base/uncancelled.hpp"
+#include "base/waiting.hpp"
+
+namespace scute::core::pool {
+
+bool let_commits_end(const state& s, const lane* but,
+                     std::chrono::steady_clock::time_point deadline) {
+  std::vector<uint64_t> decided;
+  decided.reserve(s.lanes.size());
+  for (const auto& l : s.lanes) decided.push_back(l.begun.load(std::memory_order_acquire));
+  for (size_t i = 0; i < decided.size(); ++i) {
+    if (&s.lanes[i] == but) continue;
+    const auto over = [&] {
+      return s.lanes[i].applied.load(std::memory_order_acquire) >= decided[i];
+    };
+    for (unsigned round = 0; !over(); ++round) {
+      if (this_thread_waits.call != nullptr) {
+        this_thread_waits.call(this_thread_waits.arg);
+        continue;
+      }
+      if (s.medium->failed() || std::chrono::steady_clock::now() > deadline) return false;
+      if (round < 64) {
+        std::this_thread::yield();
+        continue;
+      }
+      const uncancelled now;
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  }
+  return true;
+}
+
+}  // namespace scute::core::pool
