@@ -17,8 +17,8 @@ struct object_buffer {
   const pool_life* life;
   uint64_t oid;
   uint64_t size;
-  format::fragment_header header;  // first one, when opened
-  std::byte* original;             // the bytes when opened, to tell what the user changed
+  uint64_t version;     // tag of the first header, when opened
+  std::byte* original;  // the bytes when opened, to tell what the user changed
 };
 constexpr uint64_t buffer_magic = 0x5343555445424646u;
 // Control block and front canary; the payload keeps 64-byte alignment.
@@ -187,23 +187,27 @@ int scute_obj_open(scute_pool* pool, scute_oid oid, void** bytes) {
     instance& in = capi::need(pool);
     void*& result = capi::need_out(bytes, "bytes");
     const heap::object o = in.heap->zones().locate(tx::payload_of(in.s, oid));
-    const auto h = tx::live_header(in.s, nullptr, o);
-    const uint64_t size = format::meta_size(h.meta);
-    auto* at = static_cast<std::byte*>(
-        std::aligned_alloc(64, round_up(lead + 2 * size + tx::canary_size, 64)));
-    if (at == nullptr) throw std::bad_alloc();
-    auto* c = new (at) object_buffer{buffer_magic, &in, in.life, oid, size, h, nullptr};
-    std::unique_ptr<object_buffer, releaser> owner(c);
-    std::byte* user = at + lead;
-    c->original = user + size + tx::canary_size;
-    tx::copy_verified(in.s, nullptr, o, size, 0, size, c->original);
-    std::memcpy(user, c->original, size);
-    tx::plant_canary(user - tx::canary_size, tx::canary_size);
-    tx::plant_canary(user + size, tx::canary_size);
-    // With payload checksums the header may have been repaired on the way.
-    std::memcpy(&c->header, in.s.at(o.header), sizeof c->header);
-    static_cast<void>(owner.release());  // the program's now
-    result = user;
+    constexpr int attempts_max = 1000;
+    for (int attempt = 0;; ++attempt) {
+      const auto h = tx::live_header(in.s, nullptr, o);
+      const uint64_t size = format::meta_size(h.meta);
+      auto* at = static_cast<std::byte*>(
+          std::aligned_alloc(64, round_up(lead + 2 * size + tx::canary_size, 64)));
+      if (at == nullptr) throw std::bad_alloc();
+      auto* c = new (at) object_buffer{buffer_magic, &in, in.life, oid, size, h.tag, nullptr};
+      std::unique_ptr<object_buffer, releaser> owner(c);
+      std::byte* user = at + lead;
+      c->original = user + size + tx::canary_size;
+      tx::origins seen;
+      tx::copy_verified(in.s, nullptr, o, size, 0, size, c->original, &seen);
+      if (in.s.has_checksums && seen.of(0) != h.tag && attempt != attempts_max) continue;
+      std::memcpy(user, c->original, size);
+      tx::plant_canary(user - tx::canary_size, tx::canary_size);
+      tx::plant_canary(user + size, tx::canary_size);
+      static_cast<void>(owner.release());  // the program's now
+      result = user;
+      return;
+    }
   });
 }
 
@@ -232,10 +236,8 @@ int scute_obj_commit(void* bytes) {
     try {
       void* now = t.open(c->oid);  // E_FREED if it is gone
       const uint64_t offset = c->oid & 0x0000'ffff'ffff'ffffu;
-      const heap::object o = in.heap->zones().locate(offset);
-      format::fragment_header h;
-      std::memcpy(&h, in.s.at(o.header), sizeof h);
-      if (std::memcmp(&h, &c->header, sizeof h) != 0 || std::memcmp(now, c->original, c->size) != 0)
+      // As the transaction has verified it: what lies there now may be damage.
+      if (t.version(c->oid) != c->version || std::memcmp(now, c->original, c->size) != 0)
         throw failure(SCUTE_E_CONFLICT, "the object at oid offset " + std::to_string(offset) +
                                             " changed since it was opened; open it again and redo "
                                             "the change");

@@ -37,7 +37,7 @@ bool sound(const pool::state& s, const sighting& g, const image& i) noexcept {
     if (pool::covered(s, g.head(), first) == pool::not_covered) return false;
     if (format::meta_role(first.meta) != format::role::live ||
         format::meta_size(first.meta) <= g.f.index * format::fragment_payload)
-      return true;  // nobody vouches for it
+      return pool::valid(s, g.head());  // nobody vouches for it (SIGHT-2)
   }
   return pool::valid(s, g.f, h, i.data() + payload_at);
 }

@@ -8,6 +8,7 @@
 #include "heal/certainty.hpp"
 #include "mend/repair.hpp"
 #include "pool/optimistic.hpp"
+#include "tx/claim_guard.hpp"
 
 namespace scute::core::heal {
 namespace {
@@ -80,6 +81,7 @@ bool enumeration::learn(const heap::object& o, const pool::fragment& f,
   }
   if (examine(s_, g) == certainty::damaged) {
     try {
+      const tx::repair_claim mine(s_, nullptr, o.payload);  // CLAIM-3
       mend::repair(s_, nullptr, f, "object");
     } catch (const failure& e) {
       if (e.code() != SCUTE_E_CORRUPT) throw;

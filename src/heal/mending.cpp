@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "base/failure.hpp"
 #include "base/lock.hpp"
@@ -13,6 +14,7 @@
 #include "mend/versions.hpp"
 #include "pool/columns.hpp"
 #include "pool/optimistic.hpp"
+#include "tx/claim_guard.hpp"
 
 namespace scute::core::heal {
 namespace {
@@ -88,6 +90,9 @@ mender::outcome mender::mend(uint64_t zone, const sighting& g) {
   }
   if (!known) ++tallies_[zone].damaged;
   try {
+    // CLAIM-3: what a commit has found out about the object stays true until it has written it.
+    std::optional<tx::repair_claim> mine;
+    if (g.chunk != nullptr) mine.emplace(s_, nullptr, g.object());
     mend::repair(s_, nullptr, g.f, g.what());
   } catch (const failure& e) {
     if (e.code() != SCUTE_E_CORRUPT) throw;
@@ -121,27 +126,28 @@ void mender::count_if_sound(uint64_t zone, const sighting& g, outcome o) {
   if (still_there(g)) count(zone, g, h);
 }
 
-// True if everything that a checksum vouches for in these columns is sound, which it may have to be
-// made first.
-bool mender::vouched_for(const columns& c) {
+// Whether everything that a checksum vouches for in these columns is sound, which it may have to be made first.
+mender::vouched mender::vouched_for(const columns& c) {
+  if (s_.being_staged.touches(s_.geo, c.zone, c.column, c.length)) return vouched::changing;
   const auto& g = s_.geo;
   const uint64_t end = s_.used_end[c.zone].load(std::memory_order_acquire);
   const uint64_t block = round_down(c.column, format::page);
   heap::zone& z = heap_.zones().get(c.zone);
-  bool all = true;
+  bool all = true, changing = false;
   std::vector<sighting> odd;
   for (uint64_t r = 0; r < g.rows && r * g.row_size + block < end; ++r) {
-    const bool known = for_each_sighting(s_, z, c.zone, r * g.row_size + block, that::touches,
-                                         [&](const sighting& x) {
-                                           if (!looks_sound(s_, x)) odd.push_back(x);
-                                         });
-    all = all && known;
+    changing = !for_each_sighting(s_, z, c.zone, r * g.row_size + block, that::touches,
+                                  [&](const sighting& x) {
+                                    if (!looks_sound(s_, x)) odd.push_back(x);
+                                  }) ||
+               changing;
   }
   for (const sighting& x : odd) {
     const outcome o = fragment(c.zone, x);
     all = all && (o == outcome::sound || o == outcome::repaired);
+    changing = changing || o == outcome::busy;
   }
-  return all;
+  return changing ? vouched::changing : all ? vouched::all : vouched::not_all;
 }
 
 void mender::column(const columns& c) {
@@ -150,11 +156,15 @@ void mender::column(const columns& c) {
   for (int round = 0; round < rounds_max; ++round) {
     pool::column_syndrome(s_, c.zone, c.column, c.length, before);
     if (codec::is_zero(before, size)) return;
-    const bool sure = vouched_for(c);
+    const vouched sure = vouched_for(c);
     pool::column_syndrome(s_, c.zone, c.column, c.length, after);
     if (codec::is_zero(after, size)) return;
     if (std::memcmp(before, after, size) != 0) continue;
-    if (!sure) break;
+    if (sure == vouched::changing) {
+      suspects_[c].again = true;
+      return;
+    }
+    if (sure == vouched::not_all) break;
     const uint64_t at =
         pool::parity_offset(s_.geo, c.zone, c.column, pool::wrong_parity(s_, after, c.length));
     if (s_.has_checksums && repair_) {
@@ -170,7 +180,7 @@ void mender::column(const columns& c) {
       repaired(c.zone, "parity", at, c.length, 0);
       return;
     }
-    bool& told = suspects_[c];
+    bool& told = suspects_[c].told;
     if (told) return;
     told = true;
     ++tallies_[c.zone].damaged;
@@ -181,7 +191,7 @@ void mender::column(const columns& c) {
     tell_({lost ? undecidable_column : "parity", at, c.length, 0, false});
     return;
   }
-  suspects_.emplace(c, false);
+  suspects_.emplace(c, suspicion{});
 }
 
 bool mender::begin_zone(uint64_t zone) {
@@ -213,6 +223,8 @@ void mender::look_into(const oddity& d) {
 }
 
 void mender::end_zone(uint64_t zone) {
+  const auto here = [zone](const oddity& d) { return d.zone == zone; };
+  bool changing = false;  // others were at work there
   for (int round = 0; round < rounds_max; ++round) {
     const uint64_t before = repairs_;
     std::vector<oddity> again;
@@ -228,24 +240,36 @@ void mender::end_zone(uint64_t zone) {
       if (key.first == zone) lost.push_back(l.g);
     for (const sighting& g : lost) count_if_sound(zone, g, fragment(zone, g));
     std::vector<columns> odd;
-    for (const auto& [c, told] : suspects_)
-      if (c.zone == zone && !told) odd.push_back(c);
+    for (const auto& [c, is] : suspects_)
+      if (c.zone == zone && !is.told) odd.push_back(c);
+    changing = std::any_of(busy_.begin(), busy_.end(), here);
     for (const columns& c : odd) {
       suspects_.erase(c);
       column(c);
+      const auto now = suspects_.find(c);
+      changing = changing || (now != suspects_.end() && now->second.again);
     }
-    const auto here = [zone](const oddity& d) { return d.zone == zone; };
-    if (repairs_ == before && std::none_of(busy_.begin(), busy_.end(), here)) break;
+    if (repairs_ == before && !changing) break;
+  }
+  saw_all_ = saw_all_ && std::none_of(busy_.begin(), busy_.end(), here);
+  for (const auto& [c, is] : suspects_) {
+    if (c.zone != zone || is.told || !is.again) continue;
+    ++tallies_[zone].damaged;
+    const uint64_t at = pool::parity_offset(s_.geo, zone, c.column);
+    post(SCUTE_EVENT_PARITY, SCUTE_OUTCOME_DETECTED, at, c.length);
+    tell_({"parity", at, c.length, 0, false});
   }
   for (const auto& [key, l] : lost_) {
     if (key.first != zone || l.told) continue;
+    // A commit may have ended, or begun anew what was there.
+    if (examine(s_, l.g) == certainty::sound) continue;
     ++tallies_[zone].lost;
     tell_({l.g.what(), l.g.f.header, format::header_size + l.g.f.room,
            l.g.chunk == nullptr ? 0 : s_.oid_of(l.g.object()), false});
   }
   std::erase_if(lost_, [&](const auto& x) { return x.first.first == zone; });
   std::erase_if(suspects_, [&](const auto& x) { return x.first.zone == zone; });
-  std::erase_if(busy_, [&](const oddity& d) { return d.zone == zone; });
+  std::erase_if(busy_, here);
 }
 
 }  // namespace scute::core::heal

@@ -7,6 +7,8 @@
 //    fragments are not known, keep their syndrome: it may be what brings them back.
 // MEND-2 Objects come before columns, and what was lost is tried again as long as anything else could be
 //    repaired since.
+//    A column, or a fragment, that others are at work on whenever it is looked at is told as damaged, or makes the run an incomplete
+//    one: nothing is left out and called sound. (Found by reading.)
 // MEND-3 A column's stripe is held while its syndrome is read, or its parity written; never while a
 //    fragment is tested.
 #pragma once
@@ -57,6 +59,8 @@ class mender {
   void end_zone(uint64_t zone);
 
   mend_tally& tally(uint64_t zone) { return tallies_[zone]; }
+  // False if there was anything that commits kept it from looking into.
+  bool saw_all() const noexcept { return saw_all_; }
 
  private:
   enum class outcome { sound, repaired, lost, busy };
@@ -78,7 +82,9 @@ class mender {
   void count(uint64_t zone, const sighting& g, const format::fragment_header& h);
   void count_if_sound(uint64_t zone, const sighting& g, outcome o);
   void column(const columns& c);
-  bool vouched_for(const columns& c);
+  // changing: not now; a commit is at work there, or a chunk gets another use.
+  enum class vouched { all, not_all, changing };
+  vouched vouched_for(const columns& c);
   void repaired(uint64_t zone, const char* what, uint64_t offset, uint64_t length, uint64_t oid);
   void post(scute_event_kind kind, scute_outcome what, uint64_t offset, uint64_t length);
 
@@ -88,10 +94,14 @@ class mender {
   const finding_fn tell_;
   std::map<uint64_t, mend_tally> tallies_;
   std::map<std::pair<uint64_t, uint64_t>, loss> lost_;  // by zone and header
-  std::map<columns, bool> suspects_;                    // true: told of already
+  struct suspicion {
+    bool told = false, again = false;  // again: it may only have been at the wrong moment
+  };
+  std::map<columns, suspicion> suspects_;
   std::vector<oddity> busy_;
   pool::erasure_hints hints_;
   uint64_t repairs_ = 0;  // of whatever kind; a measure of progress
+  bool saw_all_ = true;
 };
 
 }  // namespace scute::core::heal

@@ -111,7 +111,7 @@ void scrub::run(scute_report& report) {
   const uint64_t reached = position();
   // The losses of zones that were left half-way are told all the same.
   for (const uint64_t z : begun_zones()) end_zone(z);
-  report.complete = reached >= units_ ? 1 : 0;
+  report.complete = reached >= units_ && mender_.saw_all() ? 1 : 0;
   report.damaged += copies_.damaged;
   report.repaired += copies_.repaired;
   if (!s_.read_only) {

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "base/planted.hpp"
 #include "pool/optimistic.hpp"
 
 namespace scute::core::heal {
@@ -84,7 +85,9 @@ bool looks_sound(const pool::state& s, const sighting& g, uint64_t* size) noexce
   const bool live = format::meta_role(h.meta) == format::role::live;
   if (g.f.index != 0) {
     if (pool::covered(s, g.head(), h) == pool::not_covered) return false;
-    if (!live || format::meta_size(h.meta) <= g.f.index * format::fragment_payload) return true;
+    // That it is nobody's is believed of a sound header only: damage may have made the object shorter.
+    if (!live || format::meta_size(h.meta) <= g.f.index * format::fragment_payload)
+      return SCUTE_PLANTED(sight_shorter) || pool::valid(s, g.head());
     return pool::valid(s, g.f);
   }
   if (!pool::valid(s, g.f)) return false;

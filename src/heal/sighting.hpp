@@ -5,7 +5,7 @@
 //    sighting remembers what was read, and whoever finds its fragment damaged asks still_there()
 //    before believing it.
 // SIGHT-2 Of an object of several fragments the first header decides which others count. It may change at
-//    any time, so that is asked again, too.
+//    any time, so that is asked again, too. It is asked only if it is sound: a damaged one may tell of a shorter object.
 #pragma once
 
 #include <algorithm>

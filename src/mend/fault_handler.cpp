@@ -50,12 +50,22 @@ const domain* find(const std::byte* address) noexcept {
   return nullptr;
 }
 
+// Whether nobody is in the middle of what he has decided.
+bool commits_rest(const pool::state& s) noexcept {
+  for (const auto& l : s.lanes)
+    if (l.applied.load(std::memory_order_acquire) < l.begun.load(std::memory_order_acquire))
+      return false;
+  return true;
+}
+
 // FAULT-4: nothing at this offset, or a sound fragment. What another thread is committing looks damaged for
-// a moment, so it is looked at again.
+// a moment, or for as long as that thread is put off the CPU, so it is looked at again.
 bool sound_at(const pool::state& s, uint64_t offset) noexcept {
   const uint64_t page = round_down(offset, format::page);
   if (!s.has_checksums || !s.geo.in_data(page, format::page)) return true;
-  for (unsigned spins = 0; spins < 64 * 50; spin_pause(spins)) {
+  constexpr unsigned looks = 64 * 50, looks_max = 100 * looks;
+  unsigned spins = 0;
+  for (unsigned all = 0, rested = 0; rested < looks && all < looks_max; ++all, spin_pause(spins)) {
     bool sound = true;
     for_each_fragment(s, page, [&](const fragment_in_page& f) {
       const auto& g = f.fragment;
@@ -64,6 +74,7 @@ bool sound_at(const pool::state& s, uint64_t offset) noexcept {
         sound = sound && pool::valid(s, g);
     });
     if (sound) return true;
+    if (commits_rest(s)) ++rested;
   }
   return false;
 }

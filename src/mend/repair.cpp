@@ -87,11 +87,13 @@ void repair(pool::state& s, pool::lane* by, const pool::fragment& f, const char*
         find_erasures(s, f, &s.repairs.hints, image))
       break;
     // REPAIR-6
-    if (!s.parity_is_log && !SCUTE_PLANTED(repair_impatient))
-      pool::let_commits_end(s, by, std::chrono::steady_clock::now() + pool::patience);
+    const bool quiet =
+        s.parity_is_log || SCUTE_PLANTED(repair_impatient) ||
+        pool::let_commits_end(s, by, std::chrono::steady_clock::now() + pool::patience);
     look(image);
     if (image_valid(s, f, image)) return;
-    if (attempt < 100 && image != kept) continue;
+    s.require_healthy();
+    if (attempt < (quiet ? 100 : 5) && (image != kept || !quiet)) continue;
     if (by != nullptr) by->w.count.losses.add(1);
     give_up(s, f, what,
             "its columns hold more damage than " +

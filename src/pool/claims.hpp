@@ -12,7 +12,8 @@
 //    In engine logfree the window covers whole fragments, so objects of one fragment, most of them, need no
 //    claim; of larger ones it covers the fragments that change, and the claim keeps the object from being
 //    freed meanwhile.
-// CLAIM-3 A reader that finds an object damaged in engine redo repairs it under its claim.
+// CLAIM-3 Whoever finds an object damaged, in engines redo and spec, repairs it under its claim, be it a reader or a scrub: what a
+//    commit has found out about the object, which bytes differ among it, stays true until it has written them.
 #pragma once
 
 #include <atomic>

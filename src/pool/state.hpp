@@ -30,6 +30,7 @@
 #include "pool/lost_log_pages.hpp"
 #include "pool/overlays.hpp"
 #include "pool/resolver.hpp"
+#include "pool/staged.hpp"
 #include "pool/stripes.hpp"
 
 namespace scute::core::pool {
@@ -73,6 +74,7 @@ struct state {
   stripes locks;
   claims claimed;
   overlays overlaid;
+  staged being_staged;
   idle_watch watch;
   lost_log_pages lost_log;
   repair_memory repairs;

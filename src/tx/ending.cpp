@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/planted.hpp"
+#include "base/waiting.hpp"
 #include "pool/optimistic.hpp"
 #include "tx/conflict.hpp"
 #include "tx/transaction.hpp"
@@ -47,10 +48,17 @@ void transaction::check_canaries() {
   }
 }
 
+bool transaction::stages_any() const noexcept {
+  return std::any_of(buffers_.begin(), buffers_.begin() + static_cast<ptrdiff_t>(count_),
+                     [](const auto& b) { return b->fresh && !b->freed && b->size >= stage_min; });
+}
+
 void transaction::stage_large() {
   for (size_t i = 0; i < count_; ++i) {
     micro_buffer& b = *buffers_[i];
     if (!b.fresh || b.freed || b.size < stage_min) continue;
+    if (!SCUTE_PLANTED(staged_unknown))
+      s_.being_staged.add(lane_.index, b.where.header, b.front() + b.where.room);
     sealer_.begin();
     sealer_.seal_payload(b);
     std::vector<pool::patch> batch;
@@ -109,6 +117,15 @@ void transaction::claim_changes(claim_guard& mine) {
 
 void transaction::commit() {
   const medium::cost_scope as(medium::cost_part::end);
+  // STAGED-1
+  struct end_of_staging {
+    pool::state& s;
+    const pool::lane& l;
+    bool any = false;
+    ~end_of_staging() {
+      if (any) s.being_staged.end(l.index);
+    }
+  } staging{s_, lane_};
   try {
     const medium::cost_scope sealing(medium::cost_part::seal);
     if (doomed)
@@ -116,7 +133,9 @@ void transaction::commit() {
                     "an inner level of the transaction was aborted, so all of it was");
     check_canaries();
     if (commit_short()) return end();
+    staging.any = stages_any();
     stage_large();
+    switch_point();  // what is staged has no header yet
     claim_guard mine(s_, lane_);
     claim_changes(mine);
     sealer_.begin();

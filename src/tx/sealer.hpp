@@ -8,7 +8,9 @@
 // SEAL-3 A checksum is never derived from bytes that the pool holds by now and that nobody has verified since:
 //    damage that came after the opening would be sealed in, and pass for the truth. A fragment that is
 //    open as a whole gets its checksum from the buffer alone; for parts of one, the old bytes are copied
-//    first and the fragment verified then. (Found by reading, while the live fault campaign was written.)
+//    first and the fragment verified then. (Found by reading, while the live fault campaign was written.) Whoever else
+//    mends the fragment may do it between any two of these steps: the copy counts if it is what was verified, so does the header;
+//    and that nothing changes is true of a verified fragment only. (Found by a second reading.)
 #pragma once
 
 #include <vector>
@@ -44,7 +46,7 @@ class sealer {
             uint64_t origin);
   void join_fresh(const micro_buffer& b, uint64_t fragment);
   void change_fragment(micro_buffer& b, uint64_t fragment);
-  void derive_change(micro_buffer& b, uint64_t fragment);
+  bool derive_change(micro_buffer& b, uint64_t fragment);
   format::fragment_header present_header(const micro_buffer& b, const pool::fragment& f);
   void require_version(const pool::fragment& f, uint64_t tag);
   format::fragment_header take_origin(const micro_buffer& b, const pool::fragment& f, uint64_t base,

@@ -118,7 +118,9 @@ micro_buffer& transaction::enter(uint64_t oid, verification how) {
   // has time until the object has been copied: see fill().
   pool::prefetch_data(s_, o.header, std::min<uint64_t>(o.room + 32, data_ahead));
   pool::prefetch_parity(s_, o.header, std::min<uint64_t>(o.room + 32, parity_ahead));
-  const format::fragment_header h = how == verification::now && !SCUTE_PLANTED(verify_open)
+  const format::fragment_header h = how == verification::if_possible && !SCUTE_PLANTED(verify_freed)
+                                        ? live_header_if_possible(s_, &lane_, o)
+                                    : how == verification::now && !SCUTE_PLANTED(verify_open)
                                         ? live_header(s_, &lane_, o)
                                         : live_header_unverified(s_, &lane_, o);
   micro_buffer& b = add(o);
@@ -237,7 +239,8 @@ uint64_t transaction::alloc(uint64_t size, uint32_t type, void** bytes) {
 
 void transaction::free(uint64_t oid) {
   const medium::cost_scope as(medium::cost_part::open);
-  micro_buffer& b = enter(oid, verification::never);
+  // A version that damage has made up would be another one when somebody has mended it; what is lost can be freed all the same.
+  micro_buffer& b = enter(oid, verification::if_possible);
   if (s_.foreign &&
       b.where.header == s_.foreign->span_offset(s_.geo, pool::zone_of(s_.geo, b.where.header)))
     throw failure(SCUTE_E_INVALID, "the object is what " + s_.path +

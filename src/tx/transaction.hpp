@@ -57,6 +57,9 @@ class transaction final : private slot_keeper {
   // An object that is open as a whole must hold these bytes when it is committed, or SCUTE_E_CONFLICT.
   void expect(uint64_t oid, const std::byte* bytes) { find(oid & ~s_.oid_tag)->expected = bytes; }
 
+  // What an object's first header said when it was verified: its tag. The object is open as a whole.
+  uint64_t version(uint64_t oid) noexcept { return find(oid & ~s_.oid_tag)->origins.of(0); }
+
   // Makes `oid` the pool's root when the transaction commits; `at` is the root anchor's offset.
   void set_anchor(uint64_t at, uint64_t oid) {
     anchor_at_ = at;
@@ -82,7 +85,7 @@ class transaction final : private slot_keeper {
 
   micro_buffer* find(uint64_t payload) noexcept;
   // When the first fragment of an object that enters is verified.
-  enum class verification { now, with_copy, never };
+  enum class verification { now, with_copy, if_possible };
   micro_buffer& enter(uint64_t oid, verification how = verification::now);
   micro_buffer& enter_filled(uint64_t oid, uint64_t offset, uint64_t length);
   heap::object reserve(uint64_t size);
@@ -111,6 +114,7 @@ class transaction final : private slot_keeper {
   void check_canaries();
   void give_back() noexcept override;
   void release_freed(bool spans) noexcept;
+  bool stages_any() const noexcept;
   void stage_large();
   void end();
 

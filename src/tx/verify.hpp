@@ -15,8 +15,12 @@ uint64_t payload_of(const pool::state& s, uint64_t oid);
 // Throws SCUTE_E_FREED, SCUTE_E_CORRUPT.
 format::fragment_header live_header(pool::state& s, pool::lane* l, const heap::object& o);
 
-// The same for an object that is about to be freed: only the header is looked at (and repaired if
-// it is no header of a live or free object), since nobody will read the payload again.
+// The same of an object that can be freed even if it is lost: then what lies there counts, unverified.
+format::fragment_header live_header_if_possible(pool::state& s, pool::lane* l,
+                                                const heap::object& o);
+
+// The same, but only the header is looked at (and repaired if it is no header of a live or free object): of an object whose copy is
+// verified next, or that is beyond repair.
 format::fragment_header live_header_unverified(pool::state& s, pool::lane* l,
                                                const heap::object& o);
 
