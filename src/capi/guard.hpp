@@ -11,8 +11,8 @@
 #include <string>
 
 #include "base/failure.hpp"
+#include "base/process.hpp"
 #include "base/uncancelled.hpp"
-#include "medium/process.hpp"
 #include "pool/library_call.hpp"
 #include "session/instance.hpp"
 #include "session/thread_state.hpp"
@@ -37,7 +37,7 @@ inline bool inherited(const scute_pool* pool) noexcept {
 }
 inline bool inherited(const scute_tx* handle) noexcept {
   thread_state& me = this_thread();
-  if (me.process != medium::this_process()) [[unlikely]]
+  if (me.process != this_process()) [[unlikely]]
     me.refresh();
   return me.inherited != nullptr && handle == reinterpret_cast<const scute_tx*>(me.inherited);
 }

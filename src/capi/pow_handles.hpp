@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/lock.hpp"
+#include "base/process.hpp"
 #include "base/uncancelled.hpp"
 #include "capi/guard.hpp"
-#include "medium/process.hpp"
 #include "pow/store.hpp"
 #include "scute/pow.h"
 
@@ -19,7 +19,7 @@ struct scute_pow_table final {
 };
 
 struct scute_pow final {
-  uint64_t process = scute::core::medium::this_process();
+  uint64_t process = scute::core::this_process();
   scute::core::plain_mutex lock;  // of what follows
   std::vector<std::unique_ptr<scute_pow_table>> tables;
   std::vector<std::unique_ptr<scute_pow_file>> files;
@@ -33,7 +33,7 @@ struct scute_pow final {
 namespace scute::core::capi {
 
 inline bool inherited(const scute_pow* store) noexcept {
-  return store != nullptr && store->process != medium::this_process();
+  return store != nullptr && store->process != this_process();
 }
 scute_pow& need(scute_pow* store);
 pow::section& need(scute_pow_section* section);
@@ -51,7 +51,7 @@ int guarded_short(scute_pow_section* section, Fn&& body) noexcept {
   auto* const s = reinterpret_cast<pow::section*>(section);
   if (s == nullptr || !pow::section::is_of_thread(s)) [[unlikely]]
     return guarded([&] { need(section); });
-  if (s->parts().process != medium::this_process()) [[unlikely]]
+  if (s->parts().process != this_process()) [[unlikely]]
     return refuse_inherited();
   return guarded([&] { body(*s); });
 }

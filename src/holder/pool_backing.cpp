@@ -67,6 +67,10 @@ bool pool_backing::noted(int result) noexcept {
   return false;
 }
 
+bool pool_backing::drain() noexcept {
+  return noted(scute_drain(pool_));
+}
+
 bool pool_backing::read(uint64_t offset, std::span<std::byte> to) noexcept {
   return noted(scute_shield_read(pool_, offset, to.data(), to.size()));
 }

@@ -22,6 +22,9 @@ class pool_backing final : public view::backing {
   // To be called before the destructor by whoever wants to know. Throws failure.
   void close();
 
+  // Nothing that was committed is in a log alone when this returns (scute_drain()). False: see why().
+  bool drain() noexcept;
+
   uint64_t capacity() const noexcept { return capacity_; }
   // Repairs of the file since it was opened.
   uint64_t healed() const noexcept;

@@ -90,6 +90,8 @@ int scute_shield_unmap(void* at) {
 
 int scute_shield_commit(const void* at, size_t n) {
   if (!in_view(at, n)) return refuse(SCUTE_E_INVALID, no_mapping);
+  if (!range_at(at).file->is_open())
+    return refuse(SCUTE_E_FORKED, "the file was mapped by the parent of this process");
   const int keep = errno;
   flush_and_fence(at, n);
   errno = keep;

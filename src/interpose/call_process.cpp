@@ -3,12 +3,14 @@
 //
 // LIFE-1 Everything is ready before any constructor of the program's runs that could open a file, and works if one comes earlier.
 // LIFE-2 A child of fork() finds the tables whole and nothing of its parent's open (GUARD-4).
-// LIFE-3 An exit writes what is in the views. They stay open: other threads, and what is destroyed later, may still store, which is
+// LIFE-3 An exit writes what is in the views, and leaves nothing of it in a log alone, so that damage beside it costs nothing: it is no
+//    crash. They stay open: other threads, and what is destroyed later, may still store, which is
 //    for the holder to find.
 #include <pthread.h>
 
 #include <cerrno>
 
+#include "base/process.hpp"
 #include "interpose/complaint.hpp"
 #include "interpose/critical.hpp"
 #include "interpose/flush_scan.hpp"
@@ -32,6 +34,8 @@ void in_child() noexcept {
 [[gnu::constructor(101)]] void begin() {
   next::look_up_early();
   asked();
+  // CRIT-2: what is registered last is called first, so our mutex is taken before the library's.
+  static_cast<void>(scute::core::process_tables());
   ::pthread_atfork(&lock_for_fork, &unlock_after_fork, &in_child);
 }
 
@@ -39,8 +43,10 @@ void in_child() noexcept {
   const critical now;
   for (guarded_file* f = guarded_file::first(); f != nullptr; f = f->next())
     if (f->is_open())
-      guarded(f->path(),
-              [&] { f->write_back(0, ~uint64_t{0}, scute::core::view::write_reason::end); });
+      guarded(f->path(), [&] {
+        f->write_back(0, ~uint64_t{0}, scute::core::view::write_reason::end);
+        f->drain();
+      });
 }
 
 }  // namespace

@@ -3,7 +3,8 @@
 //
 // CRIT-1 Signals wait, but for those that an access raises itself, and pthread_cancel() waits: no handler of the program's
 //    runs in the middle of a change, so handlers may call everything that POSIX lets them call.
-// CRIT-2 One mutex for all of it, which fork() takes: a child finds the tables whole.
+// CRIT-2 One mutex for all of it, which fork() takes: a child finds the tables whole. Whoever has it may want those of the library's that
+//    fork() takes as well (base/process.hpp, PROC-4), so fork() takes it before them. (Found by hostile programs.)
 // CRIT-3 errno is what the scope's owner makes of it: kept unless it fails.
 #pragma once
 

@@ -32,6 +32,7 @@ bool in_view(const void* at, size_t n) noexcept {
   if (mappings.empty()) return false;
   auto from = reinterpret_cast<uintptr_t>(at);
   const uintptr_t end = from + (n == 0 ? 1 : n);
+  if (end < from) return false;
   while (from < end) {
     const mapped_range range = mappings.find(from);
     if (range.file == nullptr) return false;

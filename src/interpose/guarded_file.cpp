@@ -14,6 +14,7 @@
 #include "audit/tell_clock.hpp"
 #include "base/failure.hpp"
 #include "base/planted.hpp"
+#include "base/thread_signals.hpp"
 #include "base/waiting.hpp"
 #include "holder/growth.hpp"
 #include "holder/settlement.hpp"
@@ -108,6 +109,7 @@ guarded_file& guarded_file::unused() {
 }
 
 guarded_file& guarded_file::open(const std::string& path, const file_identity& id) {
+  const length_signal_held quietly;  // a view may be longer than the program's files may become
   if (!view::line_copy_whole())
     throw failure(
         SCUTE_E_UNSUPPORTED,
@@ -263,7 +265,12 @@ void guarded_file::grow(uint64_t size) {
     throw failure(SCUTE_E_IO, "cannot make it longer: " + pool_->why());
 }
 
+void guarded_file::drain() {
+  if (!pool_->drain()) throw failure(SCUTE_E_IO, "cannot end its log: " + pool_->why());
+}
+
 void guarded_file::write_back(uint64_t offset, uint64_t n, view::write_reason why) {
+  if (!is_open()) return;      // a child's: what is in the view is its parent's affair (GUARD-4)
   audit::tell_clock::fence();  // a call, and what was told of before a call has happened (HOOK-3)
   if (const uint64_t length = memory_->length(); length > view_->size()) grow(length);
   const uint64_t size = view_->size();

@@ -83,6 +83,8 @@ class guarded_file {
   // Throws failure.
   void grow(uint64_t size);
   // Writes what differs, and what write(2) has appended. Throws failure.
+  // Nothing that is written is in the pool's log alone when this returns. Throws failure.
+  void drain();
   void write_back(uint64_t offset, uint64_t n, view::write_reason why);
 
   void count(scute_shield_counts& to) const noexcept;

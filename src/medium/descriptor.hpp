@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// File descriptors of the library. All are registered: a child of fork() keeps none (medium/process.hpp, PROC-3).
+// File descriptors of the library. All are registered: a child of fork() keeps none (base/process.hpp, PROC-3).
 #pragma once
 
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "medium/process.hpp"
+#include "base/process.hpp"
 
 namespace scute::core::medium {
 

@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "base/failure.hpp"
+#include "base/process.hpp"
 #include "base/thread_signals.hpp"
 #include "base/uncancelled.hpp"
 #include "medium/descriptor.hpp"
 #include "medium/huge_pages.hpp"
 #include "medium/new_file.hpp"
-#include "medium/process.hpp"
 
 namespace scute::core::medium {
 namespace {
@@ -74,7 +74,7 @@ file_handle& file_handle::operator=(file_handle&& other) noexcept {
 }
 
 // Nothing is ever read through the mapping, which keeps an open file, and with it the lock (PROC-3 in
-// medium/process.hpp).
+// base/process.hpp).
 void file_handle::keep_lock(int locked) {
   void* at = ::mmap(nullptr, lock_size, PROT_NONE, MAP_PRIVATE, locked, 0);
   if (at == MAP_FAILED) throw_errno("keep the lock of " + path_, errno);

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/process.hpp"
 #include "medium/descriptor.hpp"
-#include "medium/process.hpp"
 
 namespace scute::core::medium {
 

@@ -12,6 +12,7 @@
 
 #include "base/failure.hpp"
 #include "base/planted.hpp"
+#include "base/process.hpp"
 #include "base/rounding.hpp"
 #include "base/spin_lock.hpp"
 #include "base/thread_signals.hpp"
@@ -21,7 +22,6 @@
 #include "medium/group_sync.hpp"
 #include "medium/huge_pages.hpp"
 #include "medium/persist.hpp"
-#include "medium/process.hpp"
 
 #ifndef MAP_SHARED_VALIDATE
 #define MAP_SHARED_VALIDATE 0x03
@@ -180,7 +180,7 @@ class mapped_medium : public medium {
     void* fresh = ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (fresh == MAP_FAILED) return false;
     std::memcpy(fresh, bytes, page);
-    ::madvise(fresh, page, MADV_DONTFORK);  // as the rest (PROC-2 in medium/process.hpp)
+    ::madvise(fresh, page, MADV_DONTFORK);  // as the rest (PROC-2 in base/process.hpp)
     return ::mremap(fresh, page, page, MREMAP_MAYMOVE | MREMAP_FIXED, base_ + offset) != MAP_FAILED;
   }
 };

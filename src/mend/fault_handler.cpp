@@ -9,11 +9,11 @@
 #include <cstring>
 
 #include "base/failure.hpp"
+#include "base/process.hpp"
 #include "base/rounding.hpp"
 #include "base/thread_signals.hpp"
 #include "base/uncancelled.hpp"
 #include "base/waiting.hpp"
-#include "medium/process.hpp"
 #include "mend/page_layout.hpp"
 #include "pool/library_call.hpp"
 
@@ -41,7 +41,7 @@ thread_local constinit const void* last_address __attribute__((tls_model("initia
 thread_local constinit unsigned last_times __attribute__((tls_model("initial-exec"))) = 0;
 
 const domain* find(const std::byte* address) noexcept {
-  if (domains_process.load(std::memory_order_acquire) != medium::this_process()) return nullptr;
+  if (domains_process.load(std::memory_order_acquire) != this_process()) return nullptr;
   const int n = domains_used.load(std::memory_order_acquire);
   for (int i = 0; i < n; ++i) {
     const std::byte* base = domains[i].base.load(std::memory_order_acquire);
@@ -141,17 +141,17 @@ void install(int signal, struct sigaction& before) {
     throw_errno("install the handlers of SIGBUS and SIGSEGV", errno);
 }
 
-void install_once() SCUTE_REQUIRES(medium::process_tables()) {
+void install_once() SCUTE_REQUIRES(process_tables()) {
   static uint64_t installed_in = 0;  // process
-  if (installed_in == medium::this_process()) return;
+  if (installed_in == this_process()) return;
   install(SIGBUS, before_bus);
   install(SIGSEGV, before_segv);
-  installed_in = medium::this_process();
+  installed_in = this_process();
 }
 
 // FAULT-5
-void take_over() noexcept SCUTE_REQUIRES(medium::process_tables()) {
-  const uint64_t process = medium::this_process();
+void take_over() noexcept SCUTE_REQUIRES(process_tables()) {
+  const uint64_t process = this_process();
   if (domains_process.load(std::memory_order_relaxed) == process) return;
   for (domain& d : domains) d.base.store(nullptr, std::memory_order_relaxed);
   domains_process.store(process, std::memory_order_release);
@@ -160,7 +160,7 @@ void take_over() noexcept SCUTE_REQUIRES(medium::process_tables()) {
 }  // namespace
 
 fault_domain::fault_domain(pool::state& s, page_repairer& repairer, bool install) : place_(-1) {
-  const locked hold(medium::process_tables());
+  const locked hold(process_tables());
   if (install) install_once();
   take_over();
   for (int i = 0; i < domains_max && place_ < 0; ++i) {
@@ -178,7 +178,7 @@ fault_domain::fault_domain(pool::state& s, page_repairer& repairer, bool install
 }
 
 fault_domain::~fault_domain() {
-  const locked hold(medium::process_tables());
+  const locked hold(process_tables());
   domains[place_].base.store(nullptr, std::memory_order_release);
 }
 

@@ -31,13 +31,23 @@ class checker {
       if (wish_.progress && (i % 64 == 63 || i + 1 == count)) wish_.progress(i + 1, count);
     }
     // A seal must not go while what it has given back may not be durable.
-    if (wish_.repair) w_.fence(fence_site::pow_member);
+    if (wish_.repair) {
+      w_.fence(fence_site::pow_member);
+      s_.refuse_if_failed();
+    }
     for (uint32_t i = 0; i < count; ++i)
       if (s_.space->note(i).what.load(std::memory_order_acquire) == use::seal) seal(i);
-    if (wish_.repair) w_.fence(fence_site::pow_repair);
     for (uint32_t number = 0; number < tables_max; ++number)
       if (table* const t = s_.find_table(number)) objects(*t);
     live();
+    // Only where nothing is missing: else the file would say that it ended where damage has cut it off.
+    if (wish_.repair && (complete_ || SCUTE_PLANTED(pow_end_short)))
+      for (const end_line& e : ends_)
+        log::store_end(w_, s_.medium->base(), s_.layout, e.place, e.head, e.end, e.frames, e.last);
+    if (wish_.repair) {
+      w_.fence(fence_site::pow_repair);
+      s_.refuse_if_failed();
+    }
     return std::move(report_);
   }
 
@@ -45,6 +55,11 @@ class checker {
   struct sighting {
     uint32_t records = 0;
     bool newest = false;
+  };
+  struct end_line {
+    log::segment place;
+    format::segment_head head;
+    uint64_t end, frames, last;
   };
 
   void note(uint32_t segment, std::string text, bool lost) {
@@ -147,10 +162,8 @@ class checker {
     // Of a session that was killed the next opening for writing says it.
     if (s_.read_only && c.head->epoch > s_.head.decided) return;
     note(i, "what says where segment " + std::to_string(i) + " ends", false);
-    if (wish_.repair)
-      log::store_end(w_, s_.medium->base(), s_.layout, place, *c.head,
-                     c.stated ? c.stated->end : c.end, c.stated ? c.stated->frames : c.frames,
-                     c.stated ? c.stated->last : last_);
+    ends_.push_back({place, *c.head, c.stated ? c.stated->end : c.end,
+                     c.stated ? c.stated->frames : c.frames, c.stated ? c.stated->last : last_});
   }
 
   void look_at(uint32_t segment, const record& r, const std::byte* bytes) {
@@ -181,8 +194,13 @@ class checker {
       const sighting here = at == seen_.end() ? sighting{} : at->second;
       const uint32_t known = e->records.load(std::memory_order_relaxed);
       const bool live = (e->state.load(std::memory_order_relaxed) & entry_live) != 0;
-      if (live && !here.newest)
-        report_.damage.push_back(about(t, i, *e, " has no record", true));
+      // That it was erased is said by a record as well, as long as older ones are there.
+      const bool erased = !live && e->is_tombstone() && e->segment != nowhere;
+      const bool lost = (live || (erased && known > 1)) && !here.newest;
+      complete_ = complete_ && here.records == known && !lost;
+      if (lost)
+        report_.damage.push_back(
+            about(t, i, *e, live ? " has no record" : " is erased, and no record says so", true));
       else if (here.records != known)
         report_.damage.push_back(
             about(t, i, *e,
@@ -214,7 +232,9 @@ class checker {
   std::vector<std::byte> now_;
   std::vector<std::byte> reader_bytes_;  // of a member that was rebuilt, and not written
   log::segment place_;
-  uint64_t last_ = 0;  // transaction of the last frame that was read
+  std::vector<end_line> ends_;  // to be written again
+  bool complete_ = true;        // all records that are known of were there
+  uint64_t last_ = 0;           // transaction of the last frame that was read
 };
 
 }  // namespace

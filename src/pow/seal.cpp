@@ -137,6 +137,10 @@ bool seals::describe(uint32_t segment, seal_member& m) {
   const auto c = reader.read(s_.space->place(segment),
                              [&](const log::frame& f) { last = f.head.transaction; });
   if (!c.head || c.gaps != 0) return false;
+  // What says where it ends is not to be replaced by what damage has left of it (POW-18).
+  const bool told =
+      c.stated && c.stated->end == c.end && c.stated->frames == c.frames && c.stated->last == last;
+  if (s_.layout.has_end() && !told && !SCUTE_PLANTED(pow_seal_short)) return false;
   m = {segment, c.head->lane, c.head->epoch, c.head->generation,
        c.end,   c.frames,     last,          c.head->horizon};
   return true;
@@ -217,18 +221,33 @@ void seals::mend(medium::writer& w, uint32_t seal) {
   const auto t = read_table(s_, seal);
   if (!t || s_.read_only) return;
   log::segment_reader reader = reader_of(s_);
+  const auto lines_of = [&](const seal_member& m) {
+    uint64_t lines = 0;
+    const auto c = reader.read(s_.space->place(m.segment), [&](const log::frame& f) {
+      lines += s_.layout.lines_of(f.head.size);
+    });
+    return lines + (c.head ? 1 : 0);
+  };
   bool any = false;
-  for (uint32_t i = 0; i < t->head.count; ++i) {
-    const seal_member& m = t->members[i];
-    if (s_.space->note(m.segment).seal.load(std::memory_order_relaxed) != seal ||
-        is_whole(s_, reader, m))
-      continue;
-    const rebuilt r = rebuild(s_, seal, *t, i);
-    if (!r.whole) continue;
-    store_member(w, m.segment, r.bytes.data(), summed(m));
-    any = true;
+  // What one of them gets back may be what another one needs.
+  for (bool more = true; more;) {
+    more = false;
+    for (uint32_t i = 0; i < t->head.count; ++i) {
+      const seal_member& m = t->members[i];
+      if (s_.space->note(m.segment).seal.load(std::memory_order_relaxed) != seal ||
+          is_whole(s_, reader, m))
+        continue;
+      const rebuilt r = rebuild(s_, seal, *t, i);
+      // Some of it, if not all: nobody else will have it.
+      if (r.pages == 0 || r.lines <= lines_of(m) || (!r.whole && SCUTE_PLANTED(pow_mend_whole)))
+        continue;
+      store_member(w, m.segment, r.bytes.data(), summed(m));
+      any = more = true;
+    }
   }
-  if (any) w.fence(fence_site::pow_mend);
+  if (!any) return;
+  w.fence(fence_site::pow_mend);
+  s_.refuse_if_failed();
 }
 
 void seals::store_void(medium::writer& w, uint32_t seal) noexcept {

@@ -152,8 +152,13 @@ void section::abandon_parts() noexcept {
   // waits for what was aborted. On one stream every sync writes back all there is.
   if (how() == log::stores::cached && !s_.limit.one_stream) l.write_back(l.w);
   if (!s_.limit.one_stream) l.w.fence(fence_site::pow_abandon);
+  // POW-13. Where nothing was left to be durable before it, it is known itself to be so by the fence: the cleaner may make the
+  // segment void in which its end is said, and what follows in the lane must not be found behind a number that is missing.
+  const bool all_before = l.durable() == l.finished() && !s_.limit.one_stream;
   l.finish();
-  if (SCUTE_PLANTED(pow_abort_confirms) && how() == log::stores::streamed) l.confirm();  // POW-13
+  if ((all_before && !SCUTE_PLANTED(pow_abort_untold)) ||
+      (SCUTE_PLANTED(pow_abort_confirms) && how() == log::stores::streamed))
+    l.confirm();
   // They are on the medium all the same, until their segment is void.
   for (item& i : items_)
     if (i.segment != nowhere) {

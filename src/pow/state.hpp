@@ -10,9 +10,9 @@
 
 #include "base/failure.hpp"
 #include "base/lock.hpp"
+#include "base/process.hpp"
 #include "base/waiting.hpp"
 #include "medium/medium.hpp"
-#include "medium/process.hpp"
 #include "pow/file_head.hpp"
 #include "pow/lane.hpp"
 #include "pow/lock_table.hpp"
@@ -67,7 +67,7 @@ class state {
 
   std::unique_ptr<medium::medium> medium;
   std::string name;
-  const uint64_t process = medium::this_process();  // that opened it
+  const uint64_t process = this_process();  // that opened it
   limits limit;
   log::segment_layout layout{log::redundancy::one_copy, 4096};  // of a segment
   std::unique_ptr<class space> space;

@@ -348,7 +348,9 @@ void store::compact(const progress_fn& progress) {
     const segment_note& n = s_.space->note(static_cast<uint32_t>(victim));
     if (s_.space->prefer_low() >= victim) break;
     if (n.what.load() == use::seal) {
-      // Its group gets another one further down.
+      // Its group gets another one further down. What it can give back it gives before.
+      if (!SCUTE_PLANTED(pow_compact_unmended))
+        s_.groups->mend(s_.lane_at(cleaner_lane).w, static_cast<uint32_t>(victim));
       s_.groups->give_up(s_.lane_at(cleaner_lane).w, static_cast<uint32_t>(victim));
       continue;
     }

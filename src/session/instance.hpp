@@ -9,9 +9,9 @@
 #include <optional>
 #include <string>
 
+#include "base/process.hpp"
 #include "heal/enumeration.hpp"
 #include "heap/heap.hpp"
-#include "medium/process.hpp"
 #include "mend/fault_handler.hpp"
 #include "mend/page_repair.hpp"
 #include "pool/state.hpp"
@@ -94,8 +94,8 @@ class instance {
   // Made when it is first needed.
   std::unique_ptr<tx::replacer> replacing SCUTE_GUARDED_BY(user_file_mutex);
   // The pool is another process's, from which this one was forked: nothing may be done with it
-  // (medium/process.hpp, PROC-1).
-  bool inherited() const noexcept { return process_ != medium::this_process(); }
+  // (base/process.hpp, PROC-1).
+  bool inherited() const noexcept { return process_ != this_process(); }
 
   uint64_t root(uint64_t size, uint32_t type);
   // Nobody is in the pool, and no recovery is going on. What the file holds is objects of no engine in particular.
@@ -166,7 +166,7 @@ class instance {
     life->open.store(false, std::memory_order_release);
   }
 
-  const uint64_t process_ = medium::this_process();
+  const uint64_t process_ = this_process();
   bool open_ = false;
   const pool::engine_facts* lost_log_of_ = nullptr;  // the engine whose log is made anew
   std::vector<uint64_t> known_losses_;               // pages, found at opening

@@ -7,8 +7,8 @@
 #include <deque>
 #include <new>
 
+#include "base/process.hpp"
 #include "base/thread_signals.hpp"
-#include "medium/process.hpp"
 #include "pool/library_call.hpp"
 #include "session/instance.hpp"
 
@@ -21,7 +21,7 @@ std::atomic<uint32_t> next_ordinal{0};
 
 // Holders in use and free, and the lives of pools; never destroyed, since pools may outlive threads and
 // statics, and threads may outlive both. Those of another process stay where they are (PROC-5 in
-// medium/process.hpp).
+// base/process.hpp).
 struct process_store {
   uint64_t process;
   process_store* before;
@@ -29,15 +29,15 @@ struct process_store {
   lease_holder* unused = nullptr;
   std::deque<pool_life> lives{};
 };
-process_store& this_store() SCUTE_REQUIRES(medium::process_tables()) {
+process_store& this_store() SCUTE_REQUIRES(process_tables()) {
   static constinit process_store* store = nullptr;
-  const uint64_t process = medium::this_process();
+  const uint64_t process = this_process();
   if (store == nullptr || store->process != process) store = new process_store{process, store};
   return *store;
 }
 
 lease_holder* take_holder() {
-  const locked hold(medium::process_tables());
+  const locked hold(process_tables());
   process_store& h = this_store();
   // (clang's analyzer does not see that the store was made with its members.)
   if (h.unused == nullptr)  // NOLINT(clang-analyzer-core.UndefinedBinaryOperatorResult)
@@ -48,7 +48,7 @@ lease_holder* take_holder() {
 }
 
 void give_holder(lease_holder* one) noexcept {
-  const locked hold(medium::process_tables());
+  const locked hold(process_tables());
   process_store& h = this_store();
   one->next = h.unused;  // NOLINT(clang-analyzer-core.uninitialized.Assign): as above
   h.unused = one;
@@ -112,7 +112,7 @@ void thread_state::begin_process() noexcept {
     last_pool = 0;
     last_lane = -1;
   }
-  process = medium::this_process();
+  process = this_process();
 }
 
 void thread_state::admit_faults() noexcept {
@@ -135,7 +135,7 @@ const char* thread_state::message() noexcept {
 }
 
 pool_life* new_pool_life() {
-  const locked hold(medium::process_tables());
+  const locked hold(process_tables());
   return &this_store().lives.emplace_back();
 }
 

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/process.hpp"
 #include "base/waiting.hpp"
-#include "medium/process.hpp"
 
 namespace scute::core {
 
@@ -42,7 +42,7 @@ struct thread_state {
   instance* pool = nullptr;        // on which `current` runs
   tx::transaction* current = nullptr;
   pool_life* life = nullptr;  // of `pool`
-  uint64_t process = 0;       // in which all this holds (medium/process.hpp, PROC-1)
+  uint64_t process = 0;       // in which all this holds (base/process.hpp, PROC-1)
   const tx::transaction* inherited =
       nullptr;                 // `current` in the process that this one was forked from
   bool admits_faults = false;  // see base/thread_signals.hpp
@@ -56,7 +56,7 @@ struct thread_state {
   }
   // Forgets what was another process's, and a transaction that ended with its pool.
   void refresh() noexcept {
-    if (process != medium::this_process()) [[unlikely]]
+    if (process != this_process()) [[unlikely]]
       begin_process();
     if (current == nullptr || life->open.load(std::memory_order_acquire)) return;
     pool = nullptr;

@@ -82,8 +82,7 @@ void sync_folder(const std::string& path) {
   const std::string folder = slash == std::string::npos ? "."
                              : slash == 0               ? "/"
                                                         : path.substr(0, slash);
-  const medium::descriptor d(
-      medium::open_registered(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const medium::descriptor d(open_registered(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (d.get() < 0) return ::sync();
   if (::fsync(d.get()) != 0 && errno != EINVAL && errno != ENOTSUP)
     throw_errno("write the folder of " + path, errno);
@@ -93,9 +92,9 @@ void sync_folder(const std::string& path) {
 void give_back_permissions(const std::string& file, unsigned mode) {
   if (::chmod(file.c_str(), mode) != 0) throw_errno("give back the permissions of " + file, errno);
   if (SCUTE_PLANTED(remove_unsynced)) return;
-  medium::descriptor d(medium::open_registered(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  medium::descriptor d(open_registered(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (d.get() < 0 && errno == EACCES)
-    d.reset(medium::open_registered(file.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
+    d.reset(open_registered(file.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
   if (d.get() < 0) return ::sync();
   if (::fsync(d.get()) != 0) throw_errno("write " + file, errno);
 }

@@ -22,8 +22,7 @@ struct sidecar_look {
 };
 
 sidecar_look look_at_sidecar(const std::string& path) {
-  medium::descriptor d(
-      medium::open_registered(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  medium::descriptor d(open_registered(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat st{};
   if (d.get() < 0 || ::fstat(d.get(), &st) != 0) throw_errno("open " + path, errno);
   if (!S_ISREG(st.st_mode)) throw failure(SCUTE_E_FORMAT, path + " is not a regular file");
@@ -40,7 +39,7 @@ sidecar_look look_at_sidecar(const std::string& path) {
 
 // False: there is none. It may be one that nobody is allowed to open.
 bool look_at_file(const std::string& path, medium::file_identity& now) {
-  const medium::descriptor d(medium::open_registered(path.c_str(), O_PATH | O_CLOEXEC));
+  const medium::descriptor d(open_registered(path.c_str(), O_PATH | O_CLOEXEC));
   if (d.get() < 0 && (errno == ENOENT || errno == ENOTDIR)) return false;
   struct stat st{};
   if (d.get() < 0 || ::fstat(d.get(), &st) != 0) throw_errno("examine " + path, errno);

@@ -135,7 +135,7 @@ void transaction::commit() {
     if (commit_short()) return end();
     staging.any = stages_any();
     stage_large();
-    switch_point();  // what is staged has no header yet
+    if (staging.any) switch_point();  // what is staged has no header yet
     claim_guard mine(s_, lane_);
     claim_changes(mine);
     sealer_.begin();

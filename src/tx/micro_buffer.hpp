@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "base/planted.hpp"
 #include "heap/object.hpp"
 #include "tx/engine.hpp"
 #include "tx/origins.hpp"
@@ -28,6 +29,7 @@ struct micro_buffer {
   range_set in_place_set;
   std::vector<inplace_range> in_place;
   tx::origins origins;
+  uint32_t checksum = 0;                // that its first header had when it was entered
   bool claimed = false;                 // for the commit (pool/claims.hpp)
   const std::byte* expected = nullptr;  // all that the object must hold when it is committed
 
@@ -41,6 +43,13 @@ struct micro_buffer {
   }
   uint64_t fragment_size(uint64_t i) const noexcept {
     return std::min(format::fragment_payload, size - i * format::fragment_payload);
+  }
+
+  // Whether h, which was verified, is what the first header of an object was meant to be when the object was freed. It was not
+  // verified then, and damage may have changed it; but hardly its tag and its checksum.
+  bool is_version(const format::fragment_header& h) const noexcept {
+    return h.tag == origins.of(0) ||
+           (freed && h.checksum == checksum && !SCUTE_PLANTED(verify_freed));
   }
 
   // What the user has opened.

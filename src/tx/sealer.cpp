@@ -146,7 +146,8 @@ format::fragment_header sealer::present_header(const micro_buffer& b, const pool
     throw failure(SCUTE_E_FREED,
                   "an object was freed after this transaction opened it; two transactions may not "
                   "write one object at a time");
-  if (h.tag != b.origins.of(f.index) && !SCUTE_PLANTED(conflict_test)) refuse_change(s_, f.header);
+  const bool same = f.index == 0 ? b.is_version(h) : h.tag == b.origins.of(f.index);
+  if (!same && !SCUTE_PLANTED(conflict_test)) refuse_change(s_, f.header);
   return h;
 }
 

@@ -39,8 +39,8 @@ bool transaction::needs_claim(const micro_buffer& b) const noexcept {
 void transaction::require_same(const micro_buffer& b) {
   if (s_.has_checksums && b.size <= format::fragment_payload) return;
   const auto same = [&](const format::fragment_header& h) {
-    return s_.has_checksums ? format::meta_size(h.meta) == b.size && h.type == b.type
-                            : h.tag == b.origins.of(0);
+    if (!s_.has_checksums) return h.tag == b.origins.of(0);
+    return (format::meta_size(h.meta) == b.size && h.type == b.type) || b.is_version(h);
   };
   // Another one may be a damaged one.
   if (!same(live_header_unverified(s_, &lane_, b.where)) && !same(live_header(s_, &lane_, b.where)))
@@ -118,14 +118,13 @@ micro_buffer& transaction::enter(uint64_t oid, verification how) {
   // has time until the object has been copied: see fill().
   pool::prefetch_data(s_, o.header, std::min<uint64_t>(o.room + 32, data_ahead));
   pool::prefetch_parity(s_, o.header, std::min<uint64_t>(o.room + 32, parity_ahead));
-  const format::fragment_header h = how == verification::if_possible && !SCUTE_PLANTED(verify_freed)
-                                        ? live_header_if_possible(s_, &lane_, o)
-                                    : how == verification::now && !SCUTE_PLANTED(verify_open)
+  const format::fragment_header h = how == verification::now && !SCUTE_PLANTED(verify_open)
                                         ? live_header(s_, &lane_, o)
                                         : live_header_unverified(s_, &lane_, o);
   micro_buffer& b = add(o);
   b.size = format::meta_size(h.meta);
   b.type = h.type;
+  b.checksum = h.checksum;
   // What is copied below notes the version itself.
   if (how != verification::with_copy) b.origins.note(0, h.tag);
   return b;
@@ -239,8 +238,7 @@ uint64_t transaction::alloc(uint64_t size, uint32_t type, void** bytes) {
 
 void transaction::free(uint64_t oid) {
   const medium::cost_scope as(medium::cost_part::open);
-  // A version that damage has made up would be another one when somebody has mended it; what is lost can be freed all the same.
-  micro_buffer& b = enter(oid, verification::if_possible);
+  micro_buffer& b = enter(oid, verification::never);
   if (s_.foreign &&
       b.where.header == s_.foreign->span_offset(s_.geo, pool::zone_of(s_.geo, b.where.header)))
     throw failure(SCUTE_E_INVALID, "the object is what " + s_.path +
@@ -322,6 +320,7 @@ void transaction::narrow(micro_buffer& b) {
 
 void* transaction::in_place(uint64_t oid, uint64_t offset, uint64_t length) {
   if (void* at = in_place_small(oid, offset, length)) return at;
+  if (s_.read_only) throw failure(SCUTE_E_READONLY, s_.path + " was opened read-only");
   micro_buffer& b = enter(oid);
   check_range(b.size, offset, length);
   if (length > in_place_max) throw failure(SCUTE_E_RANGE, "in-place ranges end at 1 GiB");

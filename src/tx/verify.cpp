@@ -56,17 +56,6 @@ format::fragment_header live_header(pool::state& s, pool::lane* l, const heap::o
   return h;
 }
 
-format::fragment_header live_header_if_possible(pool::state& s, pool::lane* l,
-                                                const heap::object& o) {
-  if (!s.has_checksums) return live_header_unverified(s, l, o);
-  try {
-    return live_header(s, l, o);
-  } catch (const failure& e) {
-    if (e.code() != SCUTE_E_CORRUPT) throw;
-    return live_header_unverified(s, l, o);
-  }
-}
-
 format::fragment_header live_header_unverified(pool::state& s, pool::lane* l,
                                                const heap::object& o) {
   const pool::fragment f = o.fragment(0);

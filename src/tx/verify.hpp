@@ -15,12 +15,8 @@ uint64_t payload_of(const pool::state& s, uint64_t oid);
 // Throws SCUTE_E_FREED, SCUTE_E_CORRUPT.
 format::fragment_header live_header(pool::state& s, pool::lane* l, const heap::object& o);
 
-// The same of an object that can be freed even if it is lost: then what lies there counts, unverified.
-format::fragment_header live_header_if_possible(pool::state& s, pool::lane* l,
-                                                const heap::object& o);
-
 // The same, but only the header is looked at (and repaired if it is no header of a live or free object): of an object whose copy is
-// verified next, or that is beyond repair.
+// verified next, or that is freed: nobody will read its payload again, and what is lost can be freed as well.
 format::fragment_header live_header_unverified(pool::state& s, pool::lane* l,
                                                const heap::object& o);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fork() with open pools (medium/process.hpp).
+// fork() with open pools (base/process.hpp).
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <thread>
 
+#include "base/process.hpp"
 #include "capi/every_call.hpp"
-#include "medium/process.hpp"
 #include "support/child.hpp"
 
 namespace scute::test {
@@ -360,7 +360,7 @@ TEST(fork, TablesThatAnotherThreadHasTaken) {
   f.fill();
   std::atomic<int> step{0};
   std::thread holder([&] {
-    const std::lock_guard hold(medium::process_tables());
+    const std::lock_guard hold(process_tables());
     step = 1;
     while (step == 1) std::this_thread::yield();
   });

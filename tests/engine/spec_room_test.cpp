@@ -38,6 +38,27 @@ TEST(spec_room, TheSmallestPoolHoldsObjects) {
   }
 }
 
+// However a pool is cut, a log of the usual size can be listed.
+TEST(spec_room, TheUsualLogFits) {
+  for (const uint32_t rows : {1u, 2u, 4u, 20u, 100u})
+    for (uint32_t parity = 1; parity <= 4; ++parity)
+      for (const uint64_t size : {8 * mib, 20 * mib}) {
+        scute_options o = options(size, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC});
+        o.rows = rows;
+        o.parity = parity;
+        pool_file pool;
+        const int made = scute_create(pool.path.c_str(), &o, &pool.pool);
+        if (made == SCUTE_E_RANGE) {
+          EXPECT_EQ(std::string(scute_errormsg()).find("can be listed"), std::string::npos)
+              << rows << ' ' << parity << ' ' << size << ": " << scute_errormsg();
+          continue;
+        }
+        ASSERT_EQ(made, SCUTE_OK) << scute_errormsg();
+        const scute_oid oid = pool.alloc(bytes(200, 1));
+        EXPECT_EQ(pool.read(oid), bytes(200, 1));
+      }
+}
+
 // ROOM-1, CLOG-4.
 TEST(spec_room, ATransactionLargerThanTheLogBorrowsChunks) {
   for (const auto level : {SCUTE_PROTECT_NONE, SCUTE_PROTECT_MLPC}) {

@@ -22,6 +22,10 @@ expect 0 "$scute" shield run -- "${reads[@]}" "$file" "$other"
 expect 1 "$scute" shield run --max-memory -5 -- "${reads[@]}" "$file"
 expect 1 "$scute" shield run --max-memory much -- "${reads[@]}" "$file"
 
+# So it is where the program's files may not become as long.
+expect 1 bash -c 'ulimit -f 500; exec "$@"' - "$scute" shield run --max-memory none -- "${reads[@]}" "$file"
+in_err 'File too large'
+
 # Zeros are not stored anywhere.
 truncate -s 8M "$pools/zeros"
 "$scute" shield add "$pools/zeros" >add.out || fail "shield add"

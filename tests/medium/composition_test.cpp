@@ -31,7 +31,7 @@ class composition : public testing::TestWithParam<scratch::where> {
   }
   void open(medium::access how = medium::access::write,
             medium::medium::sharing sharing = medium::medium::sharing::shared) {
-    const int fd = medium::open_registered(second.c_str(), O_RDWR | O_CLOEXEC);
+    const int fd = open_registered(second.c_str(), O_RDWR | O_CLOEXEC);
     struct stat st{};
     ASSERT_EQ(::fstat(fd, &st), 0);
     other = medium::file_handle::without_lock(fd, second, static_cast<uint64_t>(st.st_size));
@@ -172,8 +172,7 @@ TEST(composition, HasToBeOfOneKind) {
   write_file(memory.file("a"), bytes(32 * page, 1));
   write_file(disk.file("b"), bytes(4 * page, 2));
   const auto other = medium::file_handle::without_lock(
-      medium::open_registered(disk.file("b").c_str(), O_RDWR | O_CLOEXEC), disk.file("b"),
-      4 * page);
+      open_registered(disk.file("b").c_str(), O_RDWR | O_CLOEXEC), disk.file("b"), 4 * page);
   auto m = medium::map_file(medium::file_handle::open(memory.file("a"), medium::access::write),
                             SCUTE_MEDIUM_AUTO, medium::access::write);
   if (m->what() == medium::kind::file) GTEST_FAIL() << "no memory file system to test with";

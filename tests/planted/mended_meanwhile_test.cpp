@@ -168,24 +168,27 @@ TEST_P(mended_meanwhile, commit_of_what_damage_has_written) {
 
 // Damaged when it is freed, and mended when that is committed. (CONFLICT-1)
 TEST_P(mended_meanwhile, free_of_a_damaged_object) {
-  const scute_oid other = f.alloc(pattern(3, GetParam().size)), third = f.alloc(pattern(4, 100));
-  for (const bool alone : {false, true}) {
-    transaction tx(f);
-    if (!alone) {
-      void* p = nullptr;
-      SCUTE_OKAY(scute_tx_open(tx, third, &p));
-      std::memset(p, 7, 100);
-    } else {
-      oid = other;
+  for (const uint64_t field :
+       {offsetof(format::fragment_header, tag), offsetof(format::fragment_header, type),
+        offsetof(format::fragment_header, checksum)})
+    for (const bool alone : {false, true}) {
+      oid = f.alloc(pattern(3, GetParam().size));
       object = f.in().heap->zones().locate(f.offset_of(oid));
+      const scute_oid other = f.alloc(pattern(4, 100));
+      f.in().drain();
+      transaction tx(f);
+      if (!alone) {
+        void* p = nullptr;
+        SCUTE_OKAY(scute_tx_open(tx, other, &p));
+        std::memset(p, 7, 100);
+      }
+      flip(object.header + field);
+      SCUTE_OKAY(scute_tx_free(tx, oid));
+      mend();
+      SCUTE_OKAY(tx.commit());
+      const void* at = nullptr;
+      SCUTE_FAILS(SCUTE_E_FREED, scute_get_verified(f.pool, oid, &at));
     }
-    flip(tag());
-    SCUTE_OKAY(scute_tx_free(tx, oid));
-    mend();
-    SCUTE_OKAY(tx.commit());
-    const void* at = nullptr;
-    SCUTE_FAILS(SCUTE_E_FREED, scute_get_verified(f.pool, oid, &at));
-  }
   expect_mendable();
 }
 

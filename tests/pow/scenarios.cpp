@@ -236,6 +236,27 @@ pow_scenario compacted(const named_kind& k) {
   return s;
 }
 
+// A section streams some of it and is aborted, and the cleaner takes the segment that says so: what is committed behind it
+// counts all the same (POW-13).
+pow_scenario abandoned_cleaned(const named_kind& k) {
+  auto s = with("abandoned-cleaned", k);
+  s.setup([](pow_subject& p) {
+    p.put(1, "one");
+    p.put(2, "two");
+  });
+  s.observe(all_of);
+  for (int i = 0; i < 2; ++i) {
+    s.step("aborted", [](pow_subject& p) {
+      pow::section x(p.store().parts(), strict);
+      p.cells().put(x, 5, "never");
+      x.stream();
+    });
+    s.step("compact", [](pow_subject& p) { p.store().compact({}); });
+    s.step("strict", [=](pow_subject& p) { p.put(2, "changed " + std::to_string(i)); });
+  }
+  return s;
+}
+
 // A file that has lost a frame is refused, the last one of a segment as well (POW-12), and the cleaner keeps what it cannot
 // read (POW-4): tried on copies, since the scenario goes on.
 pow_scenario ended(const named_kind& k) {
@@ -320,7 +341,7 @@ const std::vector<pow_entry>& pow_scenarios() {
     std::vector<pow_entry> to;
     for (const named_kind* k : {&none, &always, &stream})
       for (const auto make : {sections, reopened, created, cleaned, buried, crowded, parts, growing,
-                              compacted, ended, shared, spanned})
+                              compacted, abandoned_cleaned, ended, shared, spanned})
         add(to, *k, make);
     for (const auto make : {sections, reopened, parts, shared, spanned})
       add(to, always_stream, make);

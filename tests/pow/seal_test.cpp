@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Protection `sealed`: groups of segments and what they give back.
+#include <set>
+
 #include "seal_fixture.hpp"
 
 namespace scute::core::pow {
@@ -112,6 +114,101 @@ TEST_F(Seals, AGroupIsMendedBeforeItEnds) {
   for (int round = 0; round < 3; ++round) fill(60, 100);
   EXPECT_GT(db->clean(100), 0U);
   for (const auto& d : db->check(false, true).damage) ADD_FAILURE() << d.text;
+}
+
+// Two members are damaged at one place, which is too much, and one of them at another one as well: that comes back.
+TEST_F(Seals, WhatAGroupHasOfAMemberComesBackBeforeItEnds) {
+  fill(0, 100);
+  ASSERT_EQ(count(use::seal), 1U);
+  std::vector<uint32_t> members;
+  for (uint32_t i = 0; i < db->parts().space->count(); ++i)
+    if (db->parts().space->note(i).seal.load() != nowhere) members.push_back(i);
+  ASSERT_GE(members.size(), 3U);
+  const std::vector<std::byte> sound(page(members[0], 2), page(members[0], 2) + head_page / 2);
+  for (const uint32_t i : {members[0], members[1]})
+    std::fill_n(page(i, 1), head_page, std::byte{9});
+  std::fill_n(page(members[0], 2), head_page, std::byte{7});
+  for (int round = 0; round < 3; ++round) fill(20, 100);
+  EXPECT_GT(db->clean(100), 0U);
+  EXPECT_TRUE(std::ranges::equal(sound, std::span(page(members[0], 2), sound.size())));
+}
+
+// A seal that lies behind all members of its group goes further down before any of them does.
+TEST_F(Seals, CompactingMendsAGroupBeforeItEnds) {
+  unsigned tried = 0;
+  for (uint64_t n = 9; n < 26; ++n) {
+    make();
+    // Each one fills a segment, of which nothing is to be gained.
+    for (uint64_t i = 0; i < n; ++i)
+      put(i, db->parts().layout.frame_max() - 300, static_cast<char>('a' + i));
+    uint32_t seal = nowhere;
+    std::vector<uint32_t> members;
+    for (uint32_t s = 0; s < db->parts().space->count() && seal == nowhere; ++s) {
+      if (db->parts().space->note(s).what.load() != use::seal) continue;
+      members.clear();
+      for (uint32_t i = 0; i < db->parts().space->count(); ++i)
+        if (db->parts().space->note(i).seal.load() == s) members.push_back(i);
+      if (!members.empty() && members.back() < s) seal = s;
+    }
+    if (seal == nowhere) continue;
+    const std::set<uint32_t> stays(members.begin(), members.end());
+    for (uint64_t i = 0; i < n; ++i) {
+      if (stays.count(c->t->find(i)->segment) != 0) continue;
+      section s(db->parts(), durability::strict);
+      c->erase(s, i);
+      s.commit();
+    }
+    ++tried;
+    std::fill_n(page(members[n % members.size()], 1), head_page, std::byte{9});
+    const auto all = c->texts;
+    db->compact({});
+    for (const auto& d : db->check(false, true).damage) ADD_FAILURE() << n << ": " << d.text;
+    db->close();
+    ASSERT_NO_THROW(reopen()) << n;
+    EXPECT_EQ(c->texts, all) << n;
+  }
+  EXPECT_GE(tried, 1u);
+}
+
+// POW-18. What is left of a segment is not what a group is made of.
+TEST_F(Seals, AShortenedSegmentGetsNoGroup) {
+  fill(0, 60);
+  ASSERT_EQ(sealed(), 0U);
+  const uint32_t damaged = first_of(use::full);
+  std::fill_n(page(damaged, 2), head_page, std::byte{9});
+  fill(60, 130);
+  EXPECT_GE(sealed(), 7U);
+  EXPECT_EQ(db->parts().space->note(damaged).seal.load(), nowhere);
+  db->close();
+  EXPECT_THROW(reopen(), failure);
+}
+
+// POW-12. The last that a segment has is that something was erased. A check that repairs says that it is lost, and does not make the
+// file forget it.
+TEST_F(Seals, ACheckDoesNotWriteAnEndThatDamageHasMade) {
+  make(protection::none);
+  put(500, 700, 'x');
+  fill(0, 40);
+  const std::vector<std::byte> before(bytes.begin(), bytes.end());
+  {
+    section s(db->parts(), durability::strict);
+    c->erase(s, 500);
+    s.commit();
+  }
+  uint64_t at = first_segment;
+  while (bytes[at] == before[at]) ++at;
+  at = at / 64 * 64;
+  db->parts().end_idle_segments();
+  const uint64_t end = first_segment + ((at - first_segment) / segment_bytes + 1) * segment_bytes;
+  std::fill(bytes.begin() + static_cast<ptrdiff_t>(at), bytes.begin() + static_cast<ptrdiff_t>(end),
+            std::byte{0x5a});
+  bool lost = false;
+  for (const auto& d : db->check(true, true).damage) lost = lost || d.lost;
+  EXPECT_TRUE(lost);
+  db->close();
+  EXPECT_THROW(reopen(), failure);
+  reopen(true);
+  EXPECT_GT(db->recovered().lost, 0U);
 }
 
 // POW-20: a table that comes back from the dead names members that say something else.

@@ -387,6 +387,18 @@ void resolution::recompute(uint64_t zone, uint64_t column, uint64_t length) {
   s_.require_healthy();
 }
 
+// RES-8: what lies there may be nobody's, or damaged, and still has to be what the parity says.
+void resolution::recompute_as_it_is(uint64_t zone, uint64_t column, uint64_t length) {
+  const uint64_t end = s_.used_end[zone].load(std::memory_order_acquire);
+  for (uint64_t row = 0; row < s_.geo.rows; ++row) {
+    const uint64_t inside = row * s_.geo.row_size + column;
+    if (inside >= end) break;
+    w_.flush(s_.at(s_.geo.zone_offset(zone) + inside), length, medium::purpose::data);
+  }
+  w_.fence(fence_site::resolve_slack);
+  recompute(zone, column, length);
+}
+
 // Everything that vouches for itself is sound: the parity follows, but for the columns of what is not, or of
 // which nobody knows (RES-9), which may be all that is left of it.
 void resolution::recompute_rest(uint64_t zone, uint64_t block, const remains& left) {
@@ -414,15 +426,7 @@ void resolution::recompute_rest(uint64_t zone, uint64_t block, const remains& le
   for (uint64_t from = 0, to = 0; from < n; from = to + 1) {
     for (to = from; to < n && wrong(to);) ++to;
     if (to == from) continue;
-    // RES-8: what lies there may be nobody's, and still has to be what the parity says.
-    const uint64_t end = s_.used_end[zone].load(std::memory_order_acquire);
-    for (uint64_t row = 0; row < s_.geo.rows; ++row) {
-      const uint64_t inside = row * s_.geo.row_size + column + from;
-      if (inside >= end) break;
-      w_.flush(s_.at(s_.geo.zone_offset(zone) + inside), to - from, medium::purpose::data);
-    }
-    w_.fence(fence_site::resolve_slack);
-    recompute(zone, column + from, to - from);
+    recompute_as_it_is(zone, column + from, to - from);
   }
 }
 

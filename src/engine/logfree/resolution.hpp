@@ -146,6 +146,7 @@ class resolution final : public pool::resolver {
   bool mend_with_help(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
   void write(uint64_t offset, const std::byte* bytes, uint64_t length) SCUTE_REQUIRES(mutex_);
   void recompute(uint64_t zone, uint64_t column, uint64_t length) SCUTE_REQUIRES(mutex_);
+  void recompute_as_it_is(uint64_t zone, uint64_t column, uint64_t length) SCUTE_REQUIRES(mutex_);
   void recompute_rest(uint64_t zone, uint64_t block, const remains& left) SCUTE_REQUIRES(mutex_);
 
   pool::state& s_;

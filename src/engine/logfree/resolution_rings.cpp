@@ -156,16 +156,11 @@ void resolution::lose(const pool::fragment& f) {
     for (const found& x : fragments_in(zone, block, first_headers::are_believed))
       if (x.is != what::place && x.fragment.header != f.header && !pool::valid(s_, x.fragment))
         mend(x.fragment);
-  // What lies there counts from now on, if only as damaged (RES-8).
-  for (const mend::unit& u : mend::units_of(f)) {
-    w_.flush(s_.at(u.offset), u.length, medium::purpose::data);
-  }
-  w_.fence(fence_site::resolve_slack);
   for (const mend::unit& u : mend::units_of(f))
     for_each_part(s_.geo, u.offset, u.length,
                   [&](uint64_t, uint64_t zone, uint64_t column, uint64_t n) {
                     mutex_.assume_held();
-                    recompute(zone, column, n);
+                    recompute_as_it_is(zone, column, n);
                   });
 }
 

@@ -214,7 +214,7 @@ void companion::make(pool::state& s, uint64_t cap, uint64_t epoch) {
   h.segment_size = plan.segment_size;
   h.chunk_size = s.geo.chunk_size;
   h.redundancy = static_cast<uint32_t>(plan.how);
-  const size_t chunks = chunks_of_log(s.geo, plan, cap);
+  const size_t chunks = chunks_of_log(s.geo, plan, cap, true);
   if (chunks > chunks_most / 2)
     throw failure(SCUTE_E_RANGE, s.path + ": a log of " + std::to_string(cap) +
                                      " bytes is too large; ask for a smaller log-cap");

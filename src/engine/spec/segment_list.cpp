@@ -22,6 +22,11 @@ uint64_t place_of(const pool::geometry& g, uint64_t which, uint32_t replica) noe
   return g.lane_offset(0, replica) + format::lane_log_offset + which * place_size(g);
 }
 
+// How many a list has room for.
+size_t chunks_listed(const pool::geometry& g) noexcept {
+  return (place_size(g) - sizeof(format::segment_list_head)) / sizeof(uint64_t);
+}
+
 uint32_t checksum_of(const format::segment_list_head& h, const uint64_t* chunks) noexcept {
   constexpr size_t before = sizeof h.checksum;
   const uint32_t head =
@@ -71,10 +76,14 @@ segment_list plan_log(const pool::geometry& g, uint64_t cap, bool apart) {
   return plan;
 }
 
-size_t chunks_of_log(const pool::geometry& g, const segment_list& plan, uint64_t cap) {
+size_t chunks_of_log(const pool::geometry& g, const segment_list& plan, uint64_t cap, bool apart) {
   const uint64_t copies = plan.layout().copies();
-  return chunks_of_segments(
+  const size_t chunks = chunks_of_segments(
       g, plan, std::max(segments_least(g), log_bytes(g, cap) / copies / plan.segment_size));
+  if (cap != 0 || apart) return chunks;
+  // Nobody has asked for so much. Chunks are small where rows are short.
+  return std::min<size_t>(chunks, std::max(chunks_of_segments(g, plan, segments_least(g)),
+                                           chunks_listed(g) / copies * copies));
 }
 
 size_t chunks_of_segments(const pool::geometry& g, const segment_list& plan, uint64_t segments) {
@@ -83,7 +92,7 @@ size_t chunks_of_segments(const pool::geometry& g, const segment_list& plan, uin
 }
 
 size_t chunks_max(const pool::state& s) noexcept {
-  return (place_size(s.geo) - sizeof(format::segment_list_head)) / sizeof(uint64_t);
+  return chunks_listed(s.geo);
 }
 
 void lend_log(pool::state& s, heap::heap& h, pool::lane& l, medium::writer& w, uint64_t cap) {

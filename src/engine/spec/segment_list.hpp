@@ -45,7 +45,8 @@ void lend_log(pool::state& s, heap::heap& h, pool::lane& l, medium::writer& w, u
 // apart: in a file of its own, where two copies take fewer pages than tracks.
 segment_list plan_log(const pool::geometry& g, uint64_t cap, bool apart = false);
 // Chunks that such a log takes, its copies included.
-size_t chunks_of_log(const pool::geometry& g, const segment_list& plan, uint64_t cap);
+size_t chunks_of_log(const pool::geometry& g, const segment_list& plan, uint64_t cap,
+                     bool apart = false);
 // A pool that is made with these options has room for the log, and for objects. Throws SCUTE_E_RANGE, with the least size that has.
 void require_room_for_log(const scute_options& o);
 // Chunks that so many segments take, their copies included.

@@ -372,6 +372,7 @@ void spec::commit(pool::lane& l, const tx::write_set& w) {
 
 // Nothing goes back while something is reserved: so who has ranges in place looks at the end, and not before.
 void spec::end_reservation(pool::lane& l, lane_state& mine) noexcept {
+  if (room_ == nullptr) return;  // a pool with a log of its own, opened read-only
   room_->release(std::exchange(mine.reserved, 0));
   if (room_->is_larger()) room_->shrink(l);
 }

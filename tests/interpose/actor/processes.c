@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
@@ -164,6 +165,59 @@ static void takes_over(const char *file) {
   munmap(at, file_size);
 }
 
+// What its parent has mapped goes from the child in every way; it was the parent's to sync.
+static void child_unmaps(const char *file) {
+  for (int kind = 0; kind < 5; ++kind) {
+    char *at = mapped(file);
+    fill(at + (40 + kind) * page, 100, 50 + kind);
+    const pid_t child = fork();
+    if (child == 0) {
+      switch (kind) {
+        case 0: _exit(munmap(at, file_size));
+        case 1: _exit(munmap(at + page, page));
+        case 2: _exit(msync(at, file_size, MS_SYNC));
+        case 3:
+          _exit(mmap(at, file_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
+                at);
+        default: _exit(mremap(at, file_size, page, 0) != at);
+      }
+    }
+    int status = 0;
+    must("waitpid", waitpid(child, &status, 0));
+    say("status", status);
+    fill(at + (50 + kind) * page, 100, 60 + kind);
+    say("munmap", munmap(at, file_size));
+  }
+}
+
+static const char *mapped_by_threads;
+static volatile int stop_mapping;
+static void *maps_and_unmaps(void *place) {
+  const long n = (long)place;
+  for (int i = 0; i == 0 || !stop_mapping; ++i) {
+    char *at = mapped(mapped_by_threads);
+    at[n * page] = 1;
+    munmap(at, file_size);
+  }
+  return NULL;
+}
+
+static void forks_while_threads_map(const char *file) {
+  pthread_t threads[2];
+  mapped_by_threads = file;
+  for (long i = 0; i < 2; ++i)
+    must("pthread_create", -pthread_create(&threads[i], NULL, maps_and_unmaps, (void *)(i + 60)));
+  for (int i = 0; i < 300; ++i) {
+    const pid_t child = fork();
+    if (child == 0) _exit(0);
+    int status = 0;
+    must("waitpid", waitpid(child, &status, 0));
+    if (status != 0) say("status", status);
+  }
+  stop_mapping = 1;
+  for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
+}
+
 static void spawns(const char *file) {
   char *at = three_kinds(file);
   char *const argv[] = {"true", NULL};
@@ -187,5 +241,7 @@ const struct deed process_deeds[] = {{"exits", exits},
                                      {"forks", forks},
                                      {"hands_over", hands_over},
                                      {"takes_over", takes_over},
+                                     {"child_unmaps", child_unmaps},
+                                     {"forks_while_threads_map", forks_while_threads_map},
                                      {"spawns", spawns},
                                      {NULL, NULL}};

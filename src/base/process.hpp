@@ -29,7 +29,7 @@
 
 #include "base/lock.hpp"  // for whoever takes process_tables()
 
-namespace scute::core::medium {
+namespace scute::core {
 
 struct alignas(4096) process_page {
   std::atomic<uint64_t> number{0};  // 0: nobody has asked in this process yet
@@ -66,4 +66,4 @@ void close_registered(int fd) noexcept;
 // PROC-2. Throws failure(SCUTE_E_IO).
 void withhold_from_children(void* at, uint64_t n);
 
-}  // namespace scute::core::medium
+}  // namespace scute::core

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "medium/process.hpp"
+#include "base/process.hpp"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -15,7 +15,7 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-namespace scute::core::medium {
+namespace scute::core {
 
 constinit process_page this_process_page;
 
@@ -150,4 +150,4 @@ void withhold_from_children(void* at, uint64_t n) {
     throw_errno("keep the mapping of a pool from child processes", errno);
 }
 
-}  // namespace scute::core::medium
+}  // namespace scute::core
