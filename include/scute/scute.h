@@ -341,8 +341,7 @@ SCUTE_API int scute_tx_begin(scute_pool *pool, scute_tx **tx);
  * SCUTE_E_CANARY: a write ran over the end (or before the start) of a micro-buffer, into the guard
  * bytes: 32 behind the object, 32 to 256 before it. SCUTE_E_ABORTED: an inner level was aborted.
  * SCUTE_E_NOSPC: no room for the log of a large transaction; see scute_overwrite_max().
- * SCUTE_E_CONFLICT, SCUTE_E_FREED: another thread changed or freed an object since this one opened it. Below protection
- * mlpc nothing tells of changes: the later commit stands, byte by byte. */
+ * SCUTE_E_CONFLICT, SCUTE_E_FREED: another thread changed or freed an object since this one opened it (changes: at mlpc). */
 SCUTE_API int scute_tx_commit(scute_tx *tx);
 
 /* Leaves a level and dooms the whole transaction; at the outermost one ends it without a trace. */

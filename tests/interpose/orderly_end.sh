@@ -27,7 +27,7 @@ for engine in redo logfree spec; do
   exec 5>&-
   wait $run || fail "$engine: the program ends with $?: $(cat err)"
   printf 'A%.0s' $(seq 147) | dd of=wanted bs=1 seek=$at conv=notrunc status=none
-  "$scute" shield check "$file" --repair >check.out 2>&1 || [ $? -eq 1 ] || fail "$engine: $(cat check.out)"
+  "$scute" shield check "$file" --repair >check.out 2>&1 || grep -q '^lost  *0$' check.out || fail "$engine: $(cat check.out)"
   cmp "$file" wanted || fail "$engine: other bytes"
   sound "$file"
 done
