@@ -26,7 +26,8 @@ SCUTE_API int scute_shield_map(const char *file, void **at, uint64_t *size);
 SCUTE_API int scute_shield_unmap(void *at);
 
 /* Returns when [at, at + n) is durable, with all that other threads have flushed, in one transaction. In a window it is noted, and made durable
- * by the window's end. A failing commit ends the process. SCUTE_E_INVALID: it is not in a shielded mapping. Signal handlers may call it. */
+ * by the window's end. A failing commit ends the process. SCUTE_E_INVALID: it is not in a shielded mapping. SCUTE_E_FORKED: a parent's.
+ * Signal handlers may call it. */
 SCUTE_API int scute_shield_commit(const void *at, size_t n);
 
 /* Between the two this thread's commits in the file that is mapped at `at`, and its fences, are put off to the end of the window, where they become durable

@@ -144,8 +144,14 @@ void zone_table::adopt(zone& z, uint64_t index, uint32_t i, const format::chunk_
       }
       break;
     }
-    case chunk_kind::span_body:
-      break;  // ZONE-1: no live span covers it, or the loop would not have come here
+    case chunk_kind::span_body: {
+      // ZONE-1: no live span covers it, or the loop would not have come here; unless the header is lost that would say so. Then
+      // what lies here may be all that is left of somebody's object.
+      if (h.length == 0 || h.length > i || z.chunks[i - h.length].kind != use::lost) break;
+      c.kind = use::lost;
+      --z.available;
+      break;
+    }
     case chunk_kind::log:
       c.kind = use::log;
       --z.available;

@@ -30,8 +30,12 @@ void pause() {
 
 // Between a taker's two steps: every other thread passes a full barrier.
 void heavy_barrier() noexcept {
-  if (!registered() || membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0)
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+  constexpr std::chrono::milliseconds stores_kept_back_max{20};
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (!registered() || membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0) return;
+  const uncancelled now;
+  std::this_thread::sleep_for(stores_kept_back_max);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
 }  // namespace

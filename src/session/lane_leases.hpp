@@ -10,7 +10,8 @@
 //    lane away writes its own name first and then looks at `active`. Each must see the other's
 //    store or its own stand, which needs a full barrier between the two steps on one side only if
 //    the other side's barrier is imposed from outside: membarrier(2) does that. Without it both
-//    sides use a fence.
+//    sides use a fence. Should it fail later on (a program may forbid itself system calls), no holder can be told; then the
+//    taker waits, between its steps, far longer than any processor keeps a store to itself.
 // LEASE-2 Lanes change hands under the mutex only.
 #pragma once
 

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <cstring>
+#include <map>
 
 #include "support/pool_file.hpp"
 
@@ -92,6 +93,65 @@ TEST(bad_page, AreRepairedByOpeningAndByAScrub) {
   pool.in->close();
   pool.in.reset();
   ::munmap(memory, size);
+}
+
+// RECOVER-3. What lies in a chunk that is lent to a log is none of its columns' bytes.
+TEST(bad_page, InTheColumnOfAChunkThatWasLent) {
+  for (const auto level : {SCUTE_PROTECT_MLP, SCUTE_PROTECT_MLPC})
+    for (const auto engine : {SCUTE_ENGINE_REDO, SCUTE_ENGINE_LOGFREE, SCUTE_ENGINE_SPEC}) {
+      if (engine == SCUTE_ENGINE_LOGFREE && level != SCUTE_PROTECT_MLPC) continue;
+      SCOPED_TRACE(std::to_string(engine) + " " + std::to_string(level));
+      scute_options o = options(4 * mib, {level, engine});
+      o.rows = 4;
+      const uint64_t size = o.size;
+      void* memory =
+          ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      ASSERT_NE(memory, MAP_FAILED);
+      auto* bytes_at = static_cast<std::byte*>(memory);
+      std::vector<uint64_t> bad;
+      scute_pool pool;
+      pool.in = instance::format(std::make_unique<listed_medium>(bytes_at, size, bad), "listed", o);
+      const auto g = pool.in->s.geo;
+      std::map<uint64_t, std::pair<scute_oid, bytes>> objects;  // by offset
+      for (uint64_t i = 0; i < 40; ++i) {
+        const bytes content = pattern(i, 50000);
+        scute_tx* tx = nullptr;
+        scute_oid oid = 0;
+        void* to = nullptr;
+        SCUTE_OKAY(scute_tx_begin(&pool, &tx));
+        SCUTE_OKAY(scute_tx_alloc(tx, content.size(), 1, &oid, &to));
+        std::memcpy(to, content.data(), content.size());
+        SCUTE_OKAY(scute_tx_commit(tx));
+        objects[oid & 0xffff'ffff'ffffu] = {oid, content};
+      }
+      pool.in->drain();
+      const std::vector<uint64_t> lent = pool.in->heap->lend(pool.in->s.lanes.front(), 2);
+      // A page of some object in a column of theirs.
+      uint64_t lost = 0;
+      for (const uint64_t chunk : lent) {
+        std::memset(bytes_at + chunk, 0x77, g.chunk_size);
+        const auto c = core::pool::cell_of(g, chunk + page);
+        for (const auto& [at, o2] : objects)
+          for (uint64_t p = (at + page - 1) / page * page; p + page <= at + 50000; p += page)
+            if (core::pool::cell_of(g, p).column / page == c.column / page) lost = p;
+      }
+      ASSERT_NE(lost, 0u);
+      pool.in->abandon();
+      pool.in->close();
+      pool.in.reset();
+      bad = {lost};
+      std::memset(bytes_at + lost, 0xee, page);
+      pool.in = instance::attach(std::make_unique<listed_medium>(bytes_at, size, bad), "listed", o);
+      bad.clear();
+      for (const auto& [at, o2] : objects) {
+        const void* p = nullptr;
+        SCUTE_OKAY(scute_get_verified(&pool, o2.first, &p));
+        EXPECT_TRUE(std::memcmp(p, o2.second.data(), o2.second.size()) == 0) << at;
+      }
+      pool.in->close();
+      pool.in.reset();
+      ::munmap(memory, size);
+    }
 }
 
 }  // namespace

@@ -483,32 +483,5 @@ TEST(log_file, TwoProcessesDoNotShareIt) {
   f.expect_last();
 }
 
-// Whoever changes something is told, however he does it.
-TEST(log_file, ReadOnlyIsRefusedOnDisk) {
-  for (const auto level : {SCUTE_PROTECT_NONE, SCUTE_PROTECT_MLPC}) {
-    disk_pool f(on_disk(level));
-    f.close();
-    SCUTE_OKAY(f.open_how(SCUTE_READONLY));
-    for (int kind = 0; kind < 5; ++kind)
-      for (const scute_oid oid : f.objects) {
-        transaction tx(f);
-        void* p = nullptr;
-        scute_oid made = 0;
-        int result = SCUTE_OK;
-        switch (kind) {
-          case 0: result = scute_tx_open(tx, oid, &p); break;
-          case 1: result = scute_tx_add_range(tx, oid, 10, 100, &p); break;
-          case 2: result = scute_tx_inplace(tx, oid, 10, 100, &p); break;
-          case 3: result = scute_tx_free(tx, oid); break;
-          default: result = scute_tx_alloc(tx, 20000, 1, &made, &p);
-        }
-        if (result == SCUTE_OK && p != nullptr && kind != 2) std::memset(p, 0x77, 100);
-        if (result == SCUTE_OK) result = tx.commit();
-        EXPECT_EQ(result, SCUTE_E_READONLY) << kind << ": " << scute_errormsg();
-      }
-    f.expect_sound();
-  }
-}
-
 }  // namespace
 }  // namespace scute::test

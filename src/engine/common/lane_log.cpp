@@ -80,6 +80,8 @@ void lane_log::write(const entry_image& image) noexcept {
   if (l.logged != 0 && position < l.last_end && position + size > l.last_begin) {
     flush_status(l);  // LOG-3
     l.w.fence(fence_site::ring);
+    // The entry that is there is still needed if its end is not durable; whoever decides the next one is told.
+    if (s_.medium->failed()) return;
     l.raise_settled(l.logged);
   }
   SCUTE_ASSERT(position + size <= end && l.sequence >= l.logged);

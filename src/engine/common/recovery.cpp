@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "base/planted.hpp"
@@ -31,28 +32,46 @@ void make_durable(pool::state& s, medium::writer& w, const std::vector<found_log
   s.require_healthy();
 }
 
+// Calls fn(file offset, header) for each chunk of a zone that is lent to a log.
+template <typename Fn>
+void for_each_lent(const pool::state& s, uint64_t zone, const pool::zone_usage& x, Fn&& fn) {
+  if (x.log_chunks == 0) return;
+  for (uint32_t i = 0; i < x.high_water; ++i) {
+    const uint64_t at = s.geo.chunk_header_offset(zone, i);
+    format::chunk_header h;
+    std::memcpy(&h, s.at(at), sizeof h);
+    if (h.kind == static_cast<uint8_t>(format::chunk_kind::log) &&
+        pool::valid(s, pool::metadata_fragment(at, format::type_chunk)))
+      fn(s.geo.chunk_offset(zone, i), h);
+  }
+}
+
 }  // namespace
+
+lent_before_replay::lent_before_replay(pool::state& s) : s_(s) {
+  for (uint64_t z = 0; z < s.geo.zone_count; ++z)
+    for_each_lent(s, z, pool::read_usage(s, z), [&](uint64_t chunk, const format::chunk_header& h) {
+      if (h.formatted != format::log_chunk_zeroed || s.overlaid.touches(chunk, 1)) return;
+      chunks_.push_back(chunk);
+      s.overlaid.add(chunk, s.geo.chunk_size, nullptr);
+    });
+}
+lent_before_replay::~lent_before_replay() {
+  for (const uint64_t chunk : chunks_) s_.overlaid.remove(chunk);
+}
 
 void overlay_lent(pool::state& s, touched_columns* unzeroed) {
   for (uint64_t z = 0; z < s.geo.zone_count; ++z) {
     const pool::zone_usage x = pool::read_usage(s, z);
     pool::set_used_end(s, z, x.high_water);
-    if (x.log_chunks == 0) continue;
-    for (uint32_t i = 0; i < x.high_water; ++i) {
-      const uint64_t at = s.geo.chunk_header_offset(z, i);
-      format::chunk_header h;
-      std::memcpy(&h, s.at(at), sizeof h);
-      if (h.kind != static_cast<uint8_t>(format::chunk_kind::log) ||
-          !pool::valid(s, pool::metadata_fragment(at, format::type_chunk)))
-        continue;
-      const uint64_t chunk = s.geo.chunk_offset(z, i);
+    for_each_lent(s, z, x, [&](uint64_t chunk, const format::chunk_header& h) {
       // Those of a log that outlives sessions are overlaid already (tx::engine::find_log()). Twice would be once too often
       // when the chunk goes back, and its objects would be read as zeros from then on.
       if (!s.overlaid.touches(chunk, 1) && !SCUTE_PLANTED(recovery_overlay))
         s.overlaid.add(chunk, s.geo.chunk_size, nullptr);
       if (unzeroed != nullptr && h.formatted != format::log_chunk_zeroed)
         unzeroed->add(chunk, s.geo.chunk_size);
-    }
+    });
   }
 }
 
@@ -76,6 +95,7 @@ tx::recovery_report recover_from_logs(pool::state& s, medium::writer& w, open_pa
     for (const auto& u : log.undo) for_each_record(s, u, test);
   }
   make_durable(s, w, logs);
+  std::optional<lent_before_replay> lent(s);
   if (watch != nullptr) watch->replay_begins();
   // REDO-6: of entries that write the same bytes the one with the higher sequence is the later one.
   std::stable_sort(logs.begin(), logs.end(), [](const found_log& a, const found_log& b) {
@@ -104,6 +124,7 @@ tx::recovery_report recover_from_logs(pool::state& s, medium::writer& w, open_pa
           });
     if (!log.undo.empty()) ++report.undone;
   }
+  lent.reset();
   overlay_lent(s, recomputes ? &touched : nullptr);
   if (watch != nullptr) watch->parity_begins(touched.ranges());
   touched.for_each([&](uint64_t offset, uint64_t n) {

@@ -13,6 +13,27 @@
 #include "pool/columns.hpp"
 
 namespace scute::core::engine {
+namespace {
+
+// Headers that damage, or somebody, has linked to a circle that leaves out where one began (Brent).
+class way_round {
+ public:
+  // With each place of the way. True, sooner or later, if it goes round.
+  bool closes(uint64_t place) noexcept {
+    if (place == mark_) return true;
+    if (++steps_ == limit_) {
+      mark_ = place;
+      steps_ = 0;
+      limit_ *= 2;
+    }
+    return false;
+  }
+
+ private:
+  uint64_t mark_ = UINT64_MAX, steps_ = 0, limit_ = 1;
+};
+
+}  // namespace
 
 format::fragment_header resolution::header_at(uint64_t offset) const noexcept {
   format::fragment_header h;
@@ -87,9 +108,10 @@ bool resolution::explain(const pool::fragment& f) {
 bool resolution::walk(const pool::fragment& f, invalid_member invalid,
                       std::vector<pool::fragment>& members, uint64_t& end) {
   const uint64_t tag = header_at(f.header).tag;
-  const uint64_t most = s_.geo.file_size / format::header_size;
+  way_round circle;
   pool::fragment m = f;
-  for (uint64_t i = 0; i < most; ++i) {
+  for (;;) {
+    if (circle.closes(m.header)) return false;
     end = m.header;
     // A member that is damaged, not torn, may well be of a decided transaction: its column tells, if the
     // parity has it already. What was torn comes back with its old tag.
@@ -127,9 +149,8 @@ bool resolution::is_decided(const pool::fragment& f, const format::fragment_head
   if (SCUTE_PLANTED(resolve_torn) || !in_doubt(stored.tag) ||
       pool::covered(s_, f, stored) == pool::not_covered)
     return false;
-  const uint64_t most = s_.geo.file_size / format::header_size;
-  uint64_t at = stored.next;
-  for (uint64_t i = 0; i < most && at != f.header; ++i) {
+  way_round circle;
+  for (uint64_t at = stored.next; at != f.header && !circle.closes(at);) {
     pool::fragment m;
     if (!mend::place_at(s_, at, m)) return false;
     const auto h = header_at(at);

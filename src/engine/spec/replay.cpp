@@ -5,6 +5,7 @@
 #include <bit>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "base/planted.hpp"
@@ -258,6 +259,7 @@ replayed replay(pool::state& s, medium::writer& w, log_home& home, const segment
     if (home.target().failed()) s.medium->fail_with(home.target().failure());
     s.require_healthy();
   }
+  std::optional<lent_before_replay> lent(s);
   if (watch != nullptr) watch->replay_begins();
   // Where the medium has the bytes, nothing older may be stored.
   placed.for_each([&](uint64_t begin, uint64_t end, uint64_t, uint64_t) {
@@ -270,6 +272,7 @@ replayed replay(pool::state& s, medium::writer& w, log_home& home, const segment
         w.stream(s.at(begin), bytes + (begin - offset), end - begin, medium::purpose::data);
       });
     });
+  lent.reset();
   overlay_lent(s, nullptr);
   // LATE-1
   w.fence(fence_site::spec_replay);
