@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/lock.hpp"
+#include "base/planted.hpp"
 #include "engine/common/lane_log.hpp"
 #include "log/entry.hpp"
 #include "pool/superblock.hpp"
@@ -84,12 +85,15 @@ void mend_lane(pool::state& s, pool::lane& l, bool repair, mend_tally& t,
   for (const auto which : {status_word::applied, status_word::undone}) {
     const uint64_t position = which == status_word::applied ? offsetof(format::lane_status, applied)
                                                             : offsetof(format::lane_status, undone);
+    const uint64_t most = which == status_word::applied ? l.logged : l.transaction;
     bool says[2];
     uint64_t value[2] = {};
     for (unsigned r = 0; r < 2; ++r) {
       uint64_t word = 0;
       std::memcpy(&word, s.at(s.geo.lane_offset(l.index, r) + position), sizeof word);
-      says[r] = log::read_status_word(engine::identity_of(s, l.index), which, word, value[r]);
+      // More than has been is said by none, whatever its check says (LOG-5).
+      says[r] = log::read_status_word(engine::identity_of(s, l.index), which, word, value[r]) &&
+                (value[r] <= most || SCUTE_PLANTED(mend_status_anything));
     }
     if (says[0] == says[1] && value[0] == value[1]) continue;
     // A word that fails its check says nothing, whatever its value looks like.

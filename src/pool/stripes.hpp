@@ -45,6 +45,11 @@ struct stripe_owner {
   uint64_t who() const noexcept { return bits & 1023; }
   uint32_t lane() const noexcept { return static_cast<uint32_t>(who() - 1); }
   uint64_t sequence() const noexcept { return bits >> 10; }
+  // The whole sequence, of which the word has the low bits only, given one of that lane from about the same time.
+  uint64_t sequence_near(uint64_t known) const noexcept {
+    constexpr uint64_t half = (sequence_mask + 1) / 2;
+    return known + ((sequence() - known + half) & sequence_mask) - half;
+  }
   bool operator==(const stripe_owner&) const = default;
 };
 

@@ -78,6 +78,8 @@ void lane_log::write(const entry_image& image) noexcept {
   uint64_t position = l.log_next;
   if (position + size > end) position = format::lane_log_offset;
   if (l.logged != 0 && position < l.last_end && position + size > l.last_begin) {
+    if (l.logged - lent_[l.index].oldest > applied_reach / 2 && !SCUTE_PLANTED(ring_unswept))
+      sweep(l);
     flush_status(l);  // LOG-3
     l.w.fence(fence_site::ring);
     // The entry that is there is still needed if its end is not durable; whoever decides the next one is told.
@@ -95,6 +97,21 @@ void lane_log::write(const entry_image& image) noexcept {
   l.log_next = position + size;
 }
 
+// Leaves only the last entry in the ring, from the next fence on (LOG-5).
+void lane_log::sweep(pool::lane& l) noexcept {
+  static constexpr std::byte zeros[format::page] = {};
+  const auto clear = [&](uint64_t begin, uint64_t end) {
+    for (uint32_t r = 0; r < s_.geo.lane_replicas; ++r)
+      for (uint64_t at = begin, n = 0; at < end; at += n) {
+        n = std::min<uint64_t>(end - at, sizeof zeros);
+        l.w.stream(s_.at(s_.geo.lane_offset(l.index, r) + at), zeros, n, medium::purpose::log);
+      }
+  };
+  clear(format::lane_log_offset, l.last_begin);
+  clear(l.last_end, format::lane_undo_offset(s_.geo.lane_size));
+  lent_[l.index].oldest = l.logged;
+}
+
 // Streams l.image as the next undo entry; the area has room for it.
 void lane_log::append_undo(pool::lane& l, uint32_t flags) {
   lane_state& mine = lent_[l.index];
@@ -104,6 +121,7 @@ void lane_log::append_undo(pool::lane& l, uint32_t flags) {
   stream(l, area.next, area.base);
   area.next += log::round_line(l.image.size());
   ++mine.undo_count;
+  mine.undo_decided = false;
   SCUTE_ASSERT(area.next <= area.end);
 }
 
@@ -138,6 +156,7 @@ void lane_log::write_first_undo(pool::lane& l, byte_buffer& image, medium::write
              medium::purpose::log);
   mine.area.next += log::round_line(image.size());
   mine.undo_count = 1;
+  mine.undo_decided = false;
 }
 
 void lane_log::write_undo(const entry_image& image) {
@@ -197,18 +216,24 @@ void lane_log::flush_status(pool::lane& l) {
 }
 
 void lane_log::note(pool::lane& l, ending of) noexcept {
-  if (of == ending::in_place && !SCUTE_PLANTED(undone_word)) {
-    lent_[l.index].undone = l.transaction;
-    lent_[l.index].undone_word = 0;
+  lane_state& mine = lent_[l.index];
+  if (of == ending::in_place && mine.undo_count != 0 && !SCUTE_PLANTED(undone_word)) {
+    if (!mine.undo_decided) fence_status(l);  // LOG-6
+    mine.undone = l.transaction;
+    mine.undone_word = 0;
   }
   if (SCUTE_PLANTED(applied_early)) l.applied.store(l.logged);
   store_status(l);
   l.applied.store(l.logged, std::memory_order_release);
 }
 
-void lane_log::make_noted(pool::lane& l) noexcept {
+void lane_log::fence_status(pool::lane& l) noexcept {
   if (!SCUTE_PLANTED(retire_flush)) flush_status(l);
   l.w.fence(fence_site::retire);
+}
+
+void lane_log::make_noted(pool::lane& l) noexcept {
+  fence_status(l);
   if (!s_.medium->failed()) l.raise_settled(l.logged);
 }
 

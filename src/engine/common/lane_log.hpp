@@ -12,6 +12,12 @@
 // LOG-4 Undo entries lie in an area of their own, from its start, for one transaction at a time; where it ends
 //    an entry names a lent chunk in which they go on, and so forth. They are alive while no later entry of the
 //    ring and no status word says that their transaction has ended.
+// LOG-5 A status word has a check of 16 bits, which one in 65,536 damaged ones passes. So `applied` counts only up to
+//    applied_reach above the valid entries of the ring, unless both replicas say the same. It is above them only where
+//    the entry that it names was overwritten by a torn one (LOG-3); before that can be, older entries than that are
+//    gone from the ring, durably.
+// LOG-6 For the same reason `undone` counts only up to the transaction whose undo entries are there. It names one only
+//    after its first undo entry, if it has any, is durable, and every later one's takes that one's place.
 #pragma once
 
 #include <span>
@@ -27,6 +33,9 @@ namespace scute::core::engine {
 inline log::identity identity_of(const pool::state& s, uint32_t lane) noexcept {
   return {s.salt, s.sb.epoch, lane};
 }
+
+// See LOG-5. In sequences, which have gaps.
+inline constexpr uint64_t applied_reach = uint64_t{1} << 24;
 
 // Builds the image of an entry in l.image.
 class entry_image {
@@ -62,6 +71,8 @@ class lane_log {
   void write(const entry_image& image) noexcept;
   // The same for an undo entry, after those already written by this transaction.
   void write_undo(const entry_image& image);
+  // Those are durable: their fence has been made. Without this call more fences are made at the end (LOG-6).
+  void undo_decided(const pool::lane& l) noexcept { lent_[l.index].undo_decided = true; }
   // The transaction's first undo entry, from an image that somebody has put together with add_undo(),
   // through another writer. Undecided until that one's fence. Async-signal-safe.
   void write_first_undo(pool::lane& l, byte_buffer& image, medium::writer& w) noexcept;
@@ -95,17 +106,21 @@ class lane_log {
     undo_area area;               // where the next undo entry goes
     uint64_t undo_count = 0;
     uint64_t undo_transaction = 0;  // whose they are; 0 once it has ended
+    bool undo_decided = true;       // see undo_decided()
+    uint64_t oldest = 0;            // no valid entry of the ring has a lower sequence (LOG-5)
     uint64_t undone = 0;            // in the second word of the status line
     uint64_t undone_word = 0;       // that word; 0: not made yet
   };
 
   undo_area lane_undo_area(const pool::lane& l) const noexcept;
   void stream(pool::lane& l, uint64_t position, const uint64_t (&base)[2]);
+  void sweep(pool::lane& l) noexcept;
   void append_undo(pool::lane& l, uint32_t flags);
   void chain(pool::lane& l, std::vector<uint64_t>& chunks);
   void borrow(pool::lane& l, std::vector<uint64_t>& to, size_t n);
   void shelve_spare(pool::lane& l) noexcept;
   void note(pool::lane& l, ending of) noexcept;
+  void fence_status(pool::lane& l) noexcept;
   void make_noted(pool::lane& l) noexcept;
   void store_status(pool::lane& l);
   void flush_status(pool::lane& l);

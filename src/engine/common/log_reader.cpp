@@ -19,6 +19,44 @@ struct area : log::area {
   uint64_t offset[2];  // of byte 0 of each replica
 };
 
+// What the status lines of a lane say: one word of each replica, 0 where a check fails.
+struct status_words {
+  uint64_t said_applied[2] = {}, said_undone[2] = {};
+
+  // `highest`: of the valid entries of the ring (LOG-5).
+  uint64_t applied(uint64_t highest) const noexcept {
+    const uint64_t most = SCUTE_PLANTED(applied_anything) ? UINT64_MAX : highest + applied_reach;
+    return best(said_applied, most);
+  }
+  // `transaction`: of the first undo entry (LOG-6).
+  uint64_t undone(uint64_t transaction) const noexcept {
+    return best(said_undone, SCUTE_PLANTED(undone_anything) ? UINT64_MAX : transaction);
+  }
+
+ private:
+  // What two replicas say alike is no accident, however high it is.
+  static uint64_t best(const uint64_t (&said)[2], uint64_t most) noexcept {
+    uint64_t value = said[0] == said[1] ? said[0] : 0;
+    for (const uint64_t x : said)
+      if (x <= most) value = std::max(value, x);
+    return value;
+  }
+};
+
+status_words read_status(const pool::state& s, const log::identity& whose) {
+  status_words all;
+  for (uint32_t r = 0; r < (SCUTE_PLANTED(status_copy_read) ? 1 : s.geo.lane_replicas); ++r) {
+    format::lane_status st;
+    std::memcpy(&st, s.at(s.geo.lane_offset(whose.lane, r)), sizeof st);
+    uint64_t value = 0;
+    if (log::read_status_word(whose, log::status_word::applied, st.applied, value))
+      all.said_applied[r] = value;
+    if (log::read_status_word(whose, log::status_word::undone, st.undone, value))
+      all.said_undone[r] = value;
+  }
+  return all;
+}
+
 // All copies of an entry.
 std::vector<place> places_of(const pool::state& s, const area& where, const log::entry_view& e) {
   std::vector<place> places;
@@ -69,44 +107,44 @@ found_log log_reader::read_lane(uint32_t lane) {
   const pool::state& s = s_;
   const log::identity whose = identity_of(s, lane);
   found_log found;
-  uint64_t undone = 0;
-  for (uint32_t r = 0; r < (SCUTE_PLANTED(status_copy_read) ? 1 : s.geo.lane_replicas); ++r) {
-    format::lane_status st;
-    std::memcpy(&st, s.at(s.geo.lane_offset(lane, r)), sizeof st);
-    uint64_t value = 0;
-    if (log::read_status_word(whose, log::status_word::applied, st.applied, value))
-      found.applied = std::max(found.applied, value);
-    if (log::read_status_word(whose, log::status_word::undone, st.undone, value))
-      undone = std::max(undone, value);
-  }
+  const status_words status = read_status(s, whose);
   const uint64_t replicas[2] = {s.geo.lane_offset(lane, 0),
                                 s.geo.lane_offset(lane, s.geo.lane_replicas - 1)};
   const uint64_t ring_end = format::lane_undo_offset(s.geo.lane_size);
   area ring(s, replicas, format::lane_log_offset, ring_end);
   // Transactions up to this one need no undo (LOG-4).
-  uint64_t ended = SCUTE_PLANTED(undone_read) ? 0 : undone;
-  std::optional<log::entry_view> newest;
+  uint64_t ended = 0;
+  std::vector<log::entry_view> entries;
+  uint64_t highest = 0;
   ring.for_each_entry(whose, [&](const log::entry_view& e) {
     if ((e.head.flags & format::entry_undo) != 0) return;
+    entries.push_back(e);
+    highest = std::max(highest, e.head.sequence);
+  });
+  found.applied = status.applied(highest);
+  std::optional<log::entry_view> newest;
+  for (const log::entry_view& e : entries) {
     std::optional<found_entry> chained;
     if ((e.head.flags & format::entry_chained) != 0 && e.head.sequence > found.applied) {
       // Before it is copied (AREA-1).
-      if (e.head.body_size != sizeof(format::log_chain)) return;
-      if (!unchain(chained.emplace(copy(s, ring, e)))) return;
+      if (e.head.body_size != sizeof(format::log_chain)) continue;
+      if (!unchain(chained.emplace(copy(s, ring, e)))) continue;
     }
     const bool final = (e.head.flags & format::entry_final) != 0 || SCUTE_PLANTED(step_ends_undo);
     if (e.head.transaction != 0 && !SCUTE_PLANTED(entry_ends_undo))
       ended = std::max(ended, final ? e.head.transaction : e.head.transaction - 1);
-    if (newest && e.head.sequence <= newest->head.sequence && !SCUTE_PLANTED(log_newest)) return;
+    if (newest && e.head.sequence <= newest->head.sequence && !SCUTE_PLANTED(log_newest)) continue;
     newest = e;
     found.last = std::move(chained);  // else copied below
-  });
+  }
   if (newest && !found.last) found.last = copy(s, ring, *newest);
   area where(s, replicas, ring_end, s.geo.lane_size);
   uint64_t at = ring_end;
   uint64_t transaction = 0;
   for (uint64_t index = 0;; ++index) {
     const auto e = where.at(whose, at);
+    if (index == 0 && e && !SCUTE_PLANTED(undone_read))
+      ended = std::max(ended, status.undone(e->head.transaction));
     if (!e || (e->head.flags & format::entry_undo) == 0 || e->head.transaction <= ended ||
         e->head.sequence != index)
       break;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/planted.hpp"
@@ -32,17 +33,41 @@ void make_durable(pool::state& s, medium::writer& w, const std::vector<found_log
   s.require_healthy();
 }
 
-// Calls fn(file offset, header) for each chunk of a zone that is lent to a log.
+bool is_lent(const pool::state& s, uint64_t at, const format::chunk_header& h) noexcept {
+  return h.kind == static_cast<uint8_t>(format::chunk_kind::log) &&
+         pool::valid(s, pool::metadata_fragment(at, format::type_chunk), h.header,
+                     reinterpret_cast<const std::byte*>(&h) + format::header_size);
+}
+
+// How a lent chunk is known to be one.
+enum class by : uint8_t { header, column, before_replay };
+
+// Calls fn(file offset, header, how) for each chunk of a zone that is lent to a log, and overlays it: headers that are damaged
+// are decoded, for which those that are not have to be overlaid. `before`: chunks that count, with a damaged header, where
+// their column has nothing to say any more.
 template <typename Fn>
-void for_each_lent(const pool::state& s, uint64_t zone, const pool::zone_usage& x, Fn&& fn) {
+void overlay_lent_of(pool::state& s, uint64_t zone, const pool::zone_usage& x,
+                     std::span<const uint64_t> before, Fn&& fn) {
   if (x.log_chunks == 0) return;
+  std::vector<uint32_t> damaged;
   for (uint32_t i = 0; i < x.high_water; ++i) {
     const uint64_t at = s.geo.chunk_header_offset(zone, i);
     format::chunk_header h;
     std::memcpy(&h, s.at(at), sizeof h);
-    if (h.kind == static_cast<uint8_t>(format::chunk_kind::log) &&
-        pool::valid(s, pool::metadata_fragment(at, format::type_chunk)))
-      fn(s.geo.chunk_offset(zone, i), h);
+    if (is_lent(s, at, h))
+      fn(s.geo.chunk_offset(zone, i), h, by::header);
+    else if (s.has_parity && !pool::valid(s, pool::metadata_fragment(at, format::type_chunk)))
+      damaged.push_back(i);
+  }
+  if (SCUTE_PLANTED(recovery_lent_damaged)) return;
+  for (const uint32_t i : damaged) {
+    const uint64_t at = s.geo.chunk_header_offset(zone, i), chunk = s.geo.chunk_offset(zone, i);
+    format::chunk_header h;
+    pool::decode(s, at, reinterpret_cast<std::byte*>(&h), sizeof h);
+    if (is_lent(s, at, h))
+      fn(chunk, h, by::column);
+    else if (std::ranges::find(before, chunk) != before.end())
+      fn(chunk, h, by::before_replay);
   }
 }
 
@@ -50,26 +75,33 @@ void for_each_lent(const pool::state& s, uint64_t zone, const pool::zone_usage& 
 
 lent_before_replay::lent_before_replay(pool::state& s) : s_(s) {
   for (uint64_t z = 0; z < s.geo.zone_count; ++z)
-    for_each_lent(s, z, pool::read_usage(s, z), [&](uint64_t chunk, const format::chunk_header& h) {
-      if (h.formatted != format::log_chunk_zeroed || s.overlaid.touches(chunk, 1)) return;
-      chunks_.push_back(chunk);
-      s.overlaid.add(chunk, s.geo.chunk_size, nullptr);
-    });
+    overlay_lent_of(s, z, pool::read_usage(s, z), {},
+                    [&](uint64_t chunk, const format::chunk_header& h, by how) {
+                      if (how != by::header) damaged_.push_back(chunk);
+                      if (h.formatted != format::log_chunk_zeroed || s.overlaid.touches(chunk, 1))
+                        return;
+                      chunks_.push_back(chunk);
+                      s.overlaid.add(chunk, s.geo.chunk_size, nullptr);
+                    });
 }
 lent_before_replay::~lent_before_replay() {
   for (const uint64_t chunk : chunks_) s_.overlaid.remove(chunk);
 }
 
-void overlay_lent(pool::state& s, touched_columns* unzeroed) {
+void overlay_lent(pool::state& s, std::optional<lent_before_replay>& before,
+                  touched_columns* unzeroed) {
+  const std::vector<uint64_t> damaged = before->damaged();
+  before.reset();
   for (uint64_t z = 0; z < s.geo.zone_count; ++z) {
     const pool::zone_usage x = pool::read_usage(s, z);
     pool::set_used_end(s, z, x.high_water);
-    for_each_lent(s, z, x, [&](uint64_t chunk, const format::chunk_header& h) {
+    overlay_lent_of(s, z, x, damaged, [&](uint64_t chunk, const format::chunk_header& h, by how) {
       // Those of a log that outlives sessions are overlaid already (tx::engine::find_log()). Twice would be once too often
       // when the chunk goes back, and its objects would be read as zeros from then on.
       if (!s.overlaid.touches(chunk, 1) && !SCUTE_PLANTED(recovery_overlay))
         s.overlaid.add(chunk, s.geo.chunk_size, nullptr);
-      if (unzeroed != nullptr && h.formatted != format::log_chunk_zeroed)
+      if (unzeroed != nullptr && how != by::before_replay &&
+          h.formatted != format::log_chunk_zeroed)
         unzeroed->add(chunk, s.geo.chunk_size);
     });
   }
@@ -124,8 +156,7 @@ tx::recovery_report recover_from_logs(pool::state& s, medium::writer& w, open_pa
           });
     if (!log.undo.empty()) ++report.undone;
   }
-  lent.reset();
-  overlay_lent(s, recomputes ? &touched : nullptr);
+  overlay_lent(s, lent, recomputes ? &touched : nullptr);
   if (watch != nullptr) watch->parity_begins(touched.ranges());
   touched.for_each([&](uint64_t offset, uint64_t n) {
     if (!SCUTE_PLANTED(recovery_parity)) pool::recompute(s, w, offset, n);

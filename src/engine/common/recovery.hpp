@@ -24,8 +24,11 @@
 // RECOVER-3 Pages that are known to be lost are rebuilt before anything is replayed, and whoever rebuilds one has to know that parity
 //    takes lent chunks for zeros: those that are valid then are overlaid until 3 knows better. (Found by reading: log bytes of a
 //    chunk were taken for data, and at mlp nothing told.)
+// RECOVER-4 A chunk is lent also where its header is damaged, as long as the column has it: before anything is replayed, or
+//    after that. Parity that is recomputed meanwhile would take in what the chunk holds.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -57,13 +60,18 @@ class lent_before_replay {
   lent_before_replay(const lent_before_replay&) = delete;
   lent_before_replay& operator=(const lent_before_replay&) = delete;
 
+  // Those whose header was damaged.
+  const std::vector<uint64_t>& damaged() const noexcept { return damaged_; }
+
  private:
   pool::state& s_;
-  std::vector<uint64_t> chunks_;
+  std::vector<uint64_t> chunks_, damaged_;
 };
 
 // What zones say to be in use, and chunks that are lent to logs: parity takes them for zeros. Reads headers, so they are as they
-// shall be. Adds to `unzeroed`, if there is one, those that an older library lent without zeros in front.
-void overlay_lent(pool::state& s, touched_columns* unzeroed);
+// shall be, or damaged. Ends `before`. Adds to `unzeroed`, if there is one, those that an older library lent without zeros in
+// front.
+void overlay_lent(pool::state& s, std::optional<lent_before_replay>& before,
+                  touched_columns* unzeroed);
 
 }  // namespace scute::core::engine

@@ -290,6 +290,7 @@ void in_place_hold::demote(pool::lane& l) noexcept {
     const pool::grip_scope here(s_, l, pool::grip::phase::reading);
     if (!SCUTE_PLANTED(demote_undo)) log_.write_first_undo(l, l.undo_image, w);
     w.fence(fence_site::demote);
+    log_.undo_decided(l);
     w.count.demotions.add(1);
   }
   for (const uint32_t stripe : l.held.stripes) s_.locks.unlock_window(stripe, l.index);

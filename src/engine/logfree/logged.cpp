@@ -178,6 +178,7 @@ void logged::save(pool::lane& l, const tx::inplace_range& r,
     log_.write_undo(image);
     l.w.fence(fence_site::logged_save);
     s_.require_healthy();
+    log_.undo_decided(l);
   } catch (...) {
     pool::end_in_place(s_, r.offset, r.length);
     throw;

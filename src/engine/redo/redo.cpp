@@ -196,6 +196,7 @@ void redo::save(pool::lane& l, const tx::inplace_range& r, std::span<const tx::m
     if (!SCUTE_PLANTED(save_settle)) settle(s_, l);
     l.w.fence(fence_site::save);
     s_.require_healthy();
+    log_.undo_decided(l);
     settled(l);
   } catch (...) {
     pool::end_in_place(s_, r.offset, r.length);

@@ -29,7 +29,9 @@ void follow(const pool::state& s, pool::lane& l) noexcept {
     const pool::stripe_owner o = s.locks.owner(p.stripe);
     if (o.who() == pool::stripe_owner::none || o.who() == me) continue;
     if (o.who() != pool::stripe_owner::many) {
-      l.sequence = std::max(l.sequence, o.sequence());
+      const uint64_t begun = s.lanes[o.lane()].begun.load(std::memory_order_acquire);
+      l.sequence =
+          std::max(l.sequence, SCUTE_PLANTED(follow_short) ? o.sequence() : o.sequence_near(begun));
       continue;
     }
     for (const pool::lane& other : s.lanes)

@@ -272,8 +272,7 @@ replayed replay(pool::state& s, medium::writer& w, log_home& home, const segment
         w.stream(s.at(begin), bytes + (begin - offset), end - begin, medium::purpose::data);
       });
     });
-  lent.reset();
-  overlay_lent(s, nullptr);
+  overlay_lent(s, lent, nullptr);
   // LATE-1
   w.fence(fence_site::spec_replay);
   s.require_healthy();
