@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/planted.hpp"
+#include "pow/rebuilt.hpp"
 #include "pow/seal.hpp"
 
 namespace scute::core::pow {
@@ -30,6 +31,14 @@ class checker {
       if (what != use::free) segment(i);
       if (wish_.progress && (i % 64 == 63 || i + 1 == count)) wish_.progress(i + 1, count);
     }
+    for (uint32_t number = 0; number < tables_max; ++number)
+      if (table* const t = s_.find_table(number)) objects(*t);
+    live();
+    // Only where nothing is missing: else the file would say that it ended where damage has cut it off. Before the seals, since
+    // what does not say where it ends gets none (POW-12).
+    if (wish_.repair && (complete_ || SCUTE_PLANTED(pow_end_short)) &&
+        !SCUTE_PLANTED(pow_ends_last))
+      store_ends();
     // A seal must not go while what it has given back may not be durable.
     if (wish_.repair) {
       w_.fence(fence_site::pow_member);
@@ -37,13 +46,7 @@ class checker {
     }
     for (uint32_t i = 0; i < count; ++i)
       if (s_.space->note(i).what.load(std::memory_order_acquire) == use::seal) seal(i);
-    for (uint32_t number = 0; number < tables_max; ++number)
-      if (table* const t = s_.find_table(number)) objects(*t);
-    live();
-    // Only where nothing is missing: else the file would say that it ended where damage has cut it off.
-    if (wish_.repair && (complete_ || SCUTE_PLANTED(pow_end_short)))
-      for (const end_line& e : ends_)
-        log::store_end(w_, s_.medium->base(), s_.layout, e.place, e.head, e.end, e.frames, e.last);
+    if (wish_.repair && complete_ && SCUTE_PLANTED(pow_ends_last)) store_ends();
     if (wish_.repair) {
       w_.fence(fence_site::pow_repair);
       s_.refuse_if_failed();
@@ -164,6 +167,11 @@ class checker {
     note(i, "what says where segment " + std::to_string(i) + " ends", false);
     ends_.push_back({place, *c.head, c.stated ? c.stated->end : c.end,
                      c.stated ? c.stated->frames : c.frames, c.stated ? c.stated->last : last_});
+  }
+
+  void store_ends() {
+    for (const end_line& e : ends_)
+      log::store_end(w_, s_.medium->base(), s_.layout, e.place, e.head, e.end, e.frames, e.last);
   }
 
   void look_at(uint32_t segment, const record& r, const std::byte* bytes) {

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/planted.hpp"
+#include "pow/rebuilt.hpp"
 #include "pow/seal.hpp"
 
 namespace scute::core::pow {

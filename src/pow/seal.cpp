@@ -9,26 +9,13 @@
 #include "base/planted.hpp"
 #include "codec/crc32c.hpp"
 #include "codec/parity.hpp"
+#include "pow/rebuilt.hpp"
+#include "pow/seal_layout.hpp"
 
 namespace scute::core::pow {
 namespace {
 
 constexpr uint64_t table_lines = sizeof(seal_table) / log::line_size;
-
-uint64_t base_of(const state& s, uint32_t segment) {
-  return s.space->place(segment).at[0];
-}
-// Where the XOR of the members' bytes from `offset` on lies.
-uint64_t sum_at(const state& s, uint32_t seal, uint64_t offset) {
-  return base_of(s, seal) + sizeof(seal_table) + offset;
-}
-uint64_t copy_at(const state& s, uint32_t seal) {
-  return base_of(s, seal) + s.head.segment_size - sizeof(seal_table);
-}
-// Bytes of a member that are in the XOR.
-uint64_t summed(const seal_member& m) {
-  return m.end * log::line_size;
-}
 
 log::segment_reader reader_of(const state& s) {
   return {s.layout, s.salt,
@@ -290,142 +277,6 @@ uint64_t seals::live_of(uint32_t seal) const noexcept {
       ++n;
     }
   return live <= 0 || n == 0 ? 0 : static_cast<uint64_t>(live) / n;
-}
-
-// ---- rebuilding --------------------------------------------------------------------------------------------------
-
-namespace {
-
-class rebuilding {
- public:
-  rebuilding(const state& s, uint32_t seal, const seal_table& t, uint32_t which)
-      : s_(s),
-        mine_(t.members[which]),
-        bytes_(s.head.segment_size),
-        others_(s.head.segment_size),
-        known_(pages(), true),
-        suspect_(pages(), false) {
-    for (uint64_t p = 0; p < pages(); ++p) {
-      if (!read(base_of(s, mine_.segment), p * page, page, bytes_.data() + p * page)) {
-        suspect_[p] = true;
-        std::fill_n(bytes_.data() + p * page, page, std::byte{0});
-      }
-      add(p, sum_at(s, seal, 0), s.layout.lines() * log::line_size);
-      for (uint32_t i = 0; i < t.head.count; ++i)
-        if (i != which) add(p, base_of(s, t.members[i].segment), summed(t.members[i]));
-    }
-  }
-
-  // First what cannot be read. Then of what no valid frame takes one page after the other, so that what is sound stays, which
-  // the others may be wrong about; and all of that together, since a frame may have lost several.
-  rebuilt run() {
-    uint64_t replaced = replace_all();
-    judge();
-    if (!whole_) replaced += one_by_one();
-    if (!whole_) {
-      const auto before = bytes_;
-      const uint64_t lines_before = lines_;
-      const uint64_t more = replace_all();
-      judge();
-      if (lines_ > lines_before) {
-        replaced += more;
-      } else {
-        bytes_ = before;
-        lines_ = lines_before;
-      }
-    }
-    return {std::move(bytes_), lines_, replaced, whole_};
-  }
-
- private:
-  static constexpr uint64_t page = log::segment_page;
-  static constexpr uint64_t tries_max = 64;
-  uint64_t pages() const { return s_.head.segment_size / page; }
-
-  bool read(uint64_t base, uint64_t from, uint64_t n, std::byte* to) const {
-    return s_.read_segment(base + from, to, n);
-  }
-  // Of a page of what begins at `base` and has `size` bytes.
-  void add(uint64_t p, uint64_t base, uint64_t size) {
-    if (p * page >= size) return;
-    const uint64_t n = std::min(page, size - p * page);
-    std::byte there[page];
-    if (!read(base, p * page, n, there))
-      known_[p] = false;
-    else
-      codec::xor_into(others_.data() + p * page, there, n);
-  }
-  void replace(uint64_t p) {
-    const uint64_t end = summed(mine_);
-    if (p * page >= end) return;
-    std::memcpy(bytes_.data() + p * page, others_.data() + p * page,
-                std::min(page, end - p * page));
-  }
-  uint64_t replace_all() {
-    uint64_t n = 0;
-    for (uint64_t p = 0; p < pages(); ++p)
-      if (suspect_[p] && known_[p]) {
-        replace(p);
-        ++n;
-      }
-    return n;
-  }
-  // What of it is valid, and which pages may be to blame for the rest.
-  void judge() {
-    std::vector<bool> taken(s_.layout.all_lines(), false);
-    const uint64_t base = base_of(s_, mine_.segment);
-    log::segment_reader reader(s_.layout, s_.salt, [&](uint64_t at, std::byte* to, size_t n) {
-      std::memcpy(to, bytes_.data() + (at - base), n);
-      return true;
-    });
-    uint64_t last = 0;
-    const auto c = reader.read(s_.space->place(mine_.segment), [&](const log::frame& f) {
-      last = f.head.transaction;
-      std::fill_n(taken.begin() + static_cast<ptrdiff_t>(f.position),
-                  s_.layout.lines_of(f.head.size), true);
-    });
-    if (c.head) taken[0] = true;
-    lines_ = static_cast<uint64_t>(std::count(taken.begin(), taken.end(), true));
-    whole_ = c.head && c.head->lane == mine_.lane && c.head->epoch == mine_.session &&
-             c.head->generation == mine_.generation && c.gaps == 0 && c.end == mine_.end &&
-             c.frames == mine_.frames && last == mine_.last;
-    suspect_.assign(pages(), false);
-    for (uint64_t i = 0; i < mine_.end; ++i)
-      if (!taken[i]) suspect_[i * log::line_size / page] = true;
-  }
-  uint64_t one_by_one() {
-    uint64_t n = 0, tries = 0, best = lines_;
-    const auto doubtful = suspect_;
-    for (uint64_t p = 0; p < pages() && !whole_ && tries < tries_max; ++p) {
-      if (!doubtful[p] || !known_[p]) continue;
-      ++tries;
-      std::byte before[page];
-      std::memcpy(before, bytes_.data() + p * page, page);
-      replace(p);
-      judge();
-      if (lines_ > best) {
-        best = lines_;
-        ++n;
-        continue;
-      }
-      std::memcpy(bytes_.data() + p * page, before, page);
-    }
-    judge();
-    return n;
-  }
-
-  const state& s_;
-  const seal_member mine_;
-  std::vector<std::byte> bytes_, others_;
-  std::vector<bool> known_, suspect_;  // pages of others_; of bytes_
-  uint64_t lines_ = 0;
-  bool whole_ = false;
-};
-
-}  // namespace
-
-rebuilt rebuild(const state& s, uint32_t seal, const seal_table& t, uint32_t which) {
-  return rebuilding(s, seal, t, which).run();
 }
 
 bool sums_are_right(const state& s, uint32_t seal, const seal_table& t) {

@@ -76,13 +76,6 @@ format::segment_head head_of(const state& s, const seal_member& m) noexcept;
 // Whether a member is as its table says.
 bool is_whole(const state& s, log::segment_reader& reader, const seal_member& m);
 
-struct rebuilt {
-  std::vector<std::byte> bytes;  // of the segment; pages that nobody knows are zeros
-  uint64_t lines = 0;            // of these, that valid frames and the head take
-  uint64_t pages = 0;            // that came from the others
-  bool whole = false;            // as the table says
-};
-rebuilt rebuild(const state& s, uint32_t seal, const seal_table& t, uint32_t which);
 // Whether the XOR is that of the members, all of which can be read.
 bool sums_are_right(const state& s, uint32_t seal, const seal_table& t);
 

@@ -35,7 +35,8 @@ void sort(std::span<uint64_t> words) noexcept {
 
 cut::cut(const region& r, std::byte* bytes, backing& medium, page_guard* guard, line_watch* watch)
     : region_(r), bytes_(bytes), medium_(medium), guard_(guard), watch_(watch) {
-  if (guard == nullptr && !line_copy_whole())
+  // Asked in any case, so that the processor is known before a handler wants to know it.
+  if (!line_copy_whole() && guard == nullptr)
     throw failure(SCUTE_E_INVALID,
                   "this processor has no load of a whole line, and no guard of pages was given");
   lines_max_ = std::min(medium.lines_max(), lines_most);

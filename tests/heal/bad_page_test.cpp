@@ -154,5 +154,74 @@ TEST(bad_page, InTheColumnOfAChunkThatWasLent) {
     }
 }
 
+// RECOVER-5. The page of a zone's descriptor is lost, and a decided transaction has its parity there on the medium, not its data.
+TEST(bad_page, OfTheZoneWhileATransactionIsToBeReplayed) {
+  for (const bool handler : {true, false}) {
+    scute_options o = options(4 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO});
+    o.rows = 4;
+    if (!handler) o.flags |= SCUTE_NO_FAULT_HANDLER;
+    void* memory =
+        ::mmap(nullptr, o.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(memory, MAP_FAILED);
+    auto* bytes_at = static_cast<std::byte*>(memory);
+    std::vector<uint64_t> bad;
+    scute_pool pool;
+    pool.in = instance::format(std::make_unique<listed_medium>(bytes_at, o.size, bad), "listed", o);
+    const auto g = pool.in->s.geo;
+    std::map<scute_oid, bytes> objects;
+    for (uint64_t i = 0; i < 40; ++i) {
+      const bytes content = pattern(i, 50000);
+      transaction tx(&pool);
+      scute_oid oid = 0;
+      void* to = nullptr;
+      SCUTE_OKAY(scute_tx_alloc(tx, content.size(), 1, &oid, &to));
+      std::memcpy(to, content.data(), content.size());
+      SCUTE_OKAY(tx.commit());
+      objects[oid] = content;
+    }
+    pool.in->drain();
+    scute_oid changed = 0;
+    uint64_t from = 0;
+    for (const auto& [oid, content] : objects)
+      for (uint64_t p = 0; p + 700 < content.size(); p += 64) {
+        const auto c = core::pool::cell_of(g, (oid & 0xffff'ffff'ffffu) + p);
+        if (c.row == 1 && c.column >= 256 && c.column + 640 < page) changed = oid, from = p;
+      }
+    ASSERT_NE(changed, 0u);
+    const std::vector<std::byte> before(bytes_at, bytes_at + o.size);
+    {
+      transaction tx(&pool);
+      void* p = nullptr;
+      SCUTE_OKAY(scute_tx_add_range(tx, changed, from, 500, &p));
+      std::memset(p, 0x11, 500);
+      SCUTE_OKAY(tx.commit());
+      std::memset(objects[changed].data() + from, 0x11, 500);
+    }
+    std::vector<std::byte> image(bytes_at, bytes_at + o.size);
+    std::copy_n(before.begin() + static_cast<long>(g.zones_offset), g.rows * g.row_size,
+                image.begin() + static_cast<long>(g.zones_offset));
+    for (uint32_t lane = 0; lane < g.lane_count; ++lane)
+      for (uint32_t r = 0; r < g.lane_replicas; ++r)
+        std::memset(image.data() + g.lane_offset(lane, r), 0, 16);
+    pool.in->abandon();
+    pool.in->close();
+    pool.in.reset();
+    std::memcpy(bytes_at, image.data(), o.size);
+    std::memset(bytes_at + g.zones_offset, 0xee, page);
+    bad = {g.zones_offset};
+    pool.in = instance::attach(std::make_unique<listed_medium>(bytes_at, o.size, bad), "listed", o);
+    bad.clear();
+    EXPECT_EQ(pool.in->recovery.completed, 1u);
+    for (const auto& [oid, content] : objects) {
+      const void* p = nullptr;
+      SCUTE_OKAY(scute_get_verified(&pool, oid, &p));
+      EXPECT_TRUE(std::memcmp(p, content.data(), content.size()) == 0) << oid;
+    }
+    pool.in->close();
+    pool.in.reset();
+    ::munmap(memory, o.size);
+  }
+}
+
 }  // namespace
 }  // namespace scute::test

@@ -33,7 +33,7 @@ for way in persist flush memcpy memmove memset deep_flush memcpy_async memset_as
 
   "$scute" shield run -- "$program" "$way" "$file" 100000 >told 2>err &
   run=$!
-  for _ in $(seq 400); do [ "$(wc -l <told)" -gt 5 ] && break; sleep 0.01; done
+  for _ in $(seq 2000); do [ "$(wc -l <told)" -gt 30 ] && break; sleep 0.01; done
   child=$(ps -o pid= --ppid "$run" | tr -d ' ')
   kill -9 "$run" "$child"
   wait "$run" || true

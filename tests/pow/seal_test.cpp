@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Protection `sealed`: groups of segments and what they give back.
+#include <array>
 #include <set>
 
 #include "seal_fixture.hpp"
@@ -230,6 +231,48 @@ TEST_F(Seals, AStaleSealIsNone) {
   EXPECT_EQ(c->texts, all);
   EXPECT_EQ(db->recovered().lost, 0U);
   EXPECT_EQ(db->parts().space->note(free).what.load(), use::free);
+  EXPECT_TRUE(db->check(false, true).damage.empty());
+}
+
+// What a group gives back of a page leaves the sound records that are in the page.
+TEST_F(Seals, WhatIsSoundStaysInAPageThatIsMended) {
+  const std::array<size_t, 5> sizes{2950, 1450, 350, 2450, 2450};
+  for (uint64_t i = 0; i < 50; ++i) put(i, sizes[i % 5], static_cast<char>('a' + i % 26));
+  std::vector<uint32_t> members;
+  for (uint32_t i = 0; i < db->parts().space->count(); ++i)
+    if (db->parts().space->note(i).seal.load() != nowhere) members.push_back(i);
+  ASSERT_EQ(members.size(), 8U);
+  const auto where = [&](uint64_t object) {
+    const std::string all(reinterpret_cast<char*>(page(members[0], 0)), segment_bytes);
+    return all.find(c->texts[object]);
+  };
+  std::vector<uint64_t> in;
+  for (uint64_t i = 0; i < 50; ++i)
+    if (c->t->find(i)->segment == members[0]) in.push_back(i);
+  const uint64_t sound = in.at(2), damaged = in.at(4), place = where(sound);
+  ASSERT_TRUE(place > head_page && place + sizes[2] < 2 * head_page);
+  ASSERT_TRUE(where(damaged) < 2 * head_page && where(damaged) + sizes[4] > 2 * head_page + 20);
+  std::fill_n(page(members[0], 0) + 2 * head_page - 12, 24, std::byte{9});
+  std::fill_n(page(members[1], 0) + place + 10, 5, std::byte{7});
+  db->parts().groups->mend(db->parts().lane_at(cleaner_lane).w,
+                           db->parts().space->note(members[0]).seal.load());
+  EXPECT_EQ(where(sound), place);
+  EXPECT_NE(where(damaged), std::string::npos);
+  const auto all = c->texts;
+  db->close();
+  reopen();
+  EXPECT_EQ(c->texts, all);
+}
+
+// A check that writes where a segment ends, and gives its group's seal up, makes the group anew.
+TEST_F(Seals, WhereTheEndAndTheSealAreDamaged) {
+  fill(0, 100);
+  const uint32_t member = first_member(), seal = first_of(use::seal);
+  page(member, 0)[db->parts().layout.offset_of(db->parts().layout.lines()) + 20] ^= std::byte{4};
+  std::fill_n(page(seal, 1), head_page, std::byte{9});
+  EXPECT_EQ(db->check(true, true).damage.size(), 2U);
+  EXPECT_EQ(sealed(), count(use::full));
+  EXPECT_NE(db->parts().space->note(member).seal.load(), nowhere);
   EXPECT_TRUE(db->check(false, true).damage.empty());
 }
 

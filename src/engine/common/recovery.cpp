@@ -42,6 +42,28 @@ bool is_lent(const pool::state& s, uint64_t at, const format::chunk_header& h) n
 // How a lent chunk is known to be one.
 enum class by : uint8_t { header, column, before_replay };
 
+// Whether to look at these bytes would have a lost page rebuilt.
+bool is_lost(const pool::state& s, uint64_t offset) noexcept {
+  return s.medium->is_revoked(offset / format::page * format::page) &&
+         !SCUTE_PLANTED(recovery_looks);
+}
+
+// What the column of a chunk header makes of it, without a look at lost pages (RECOVER-5). False if it does not tell.
+bool decode_header(pool::state& s, uint64_t at, format::chunk_header& h) {
+  const pool::cell c = pool::cell_of(s.geo, at);
+  pool::decoding how;
+  std::vector<pool::data_range> lost;
+  for (uint64_t row = 0; row < s.geo.rows; ++row)
+    if (const uint64_t cell = s.geo.zone_offset(c.zone) + row * s.geo.row_size + c.column;
+        cell != at && is_lost(s, cell))
+      lost.push_back({cell, sizeof h});
+  for (uint32_t p = 0; p < s.geo.parity; ++p)
+    if (is_lost(s, pool::parity_offset(s.geo, c.zone, c.column, p)))
+      how.trusted &= ~(pool::parity_set{1} << p);
+  how.unknown = lost;
+  return pool::decode(s, at, reinterpret_cast<std::byte*>(&h), sizeof h, how);
+}
+
 // Calls fn(file offset, header, how) for each chunk of a zone that is lent to a log, and overlays it: headers that are damaged
 // are decoded, for which those that are not have to be overlaid. `before`: chunks that count, with a damaged header, where
 // their column has nothing to say any more.
@@ -53,6 +75,10 @@ void overlay_lent_of(pool::state& s, uint64_t zone, const pool::zone_usage& x,
   for (uint32_t i = 0; i < x.high_water; ++i) {
     const uint64_t at = s.geo.chunk_header_offset(zone, i);
     format::chunk_header h;
+    if (is_lost(s, at)) {
+      if (s.has_parity) damaged.push_back(i);
+      continue;
+    }
     std::memcpy(&h, s.at(at), sizeof h);
     if (is_lent(s, at, h))
       fn(s.geo.chunk_offset(zone, i), h, by::header);
@@ -63,8 +89,7 @@ void overlay_lent_of(pool::state& s, uint64_t zone, const pool::zone_usage& x,
   for (const uint32_t i : damaged) {
     const uint64_t at = s.geo.chunk_header_offset(zone, i), chunk = s.geo.chunk_offset(zone, i);
     format::chunk_header h;
-    pool::decode(s, at, reinterpret_cast<std::byte*>(&h), sizeof h);
-    if (is_lent(s, at, h))
+    if (decode_header(s, at, h) && is_lent(s, at, h))
       fn(chunk, h, by::column);
     else if (std::ranges::find(before, chunk) != before.end())
       fn(chunk, h, by::before_replay);
@@ -74,15 +99,17 @@ void overlay_lent_of(pool::state& s, uint64_t zone, const pool::zone_usage& x,
 }  // namespace
 
 lent_before_replay::lent_before_replay(pool::state& s) : s_(s) {
+  const auto add = [&](uint64_t chunk, const format::chunk_header& h, by how) {
+    if (how != by::header) damaged_.push_back(chunk);
+    if (h.formatted != format::log_chunk_zeroed || s.overlaid.touches(chunk, 1)) return;
+    chunks_.push_back(chunk);
+    s.overlaid.add(chunk, s.geo.chunk_size, nullptr);
+  };
   for (uint64_t z = 0; z < s.geo.zone_count; ++z)
-    overlay_lent_of(s, z, pool::read_usage(s, z), {},
-                    [&](uint64_t chunk, const format::chunk_header& h, by how) {
-                      if (how != by::header) damaged_.push_back(chunk);
-                      if (h.formatted != format::log_chunk_zeroed || s.overlaid.touches(chunk, 1))
-                        return;
-                      chunks_.push_back(chunk);
-                      s.overlaid.add(chunk, s.geo.chunk_size, nullptr);
-                    });
+    overlay_lent_of(s, z,
+                    is_lost(s, s.geo.zone_offset(z)) ? pool::zone_usage{s.geo.chunks, 1}
+                                                     : pool::read_usage(s, z),
+                    {}, add);
 }
 lent_before_replay::~lent_before_replay() {
   for (const uint64_t chunk : chunks_) s_.overlaid.remove(chunk);

@@ -26,6 +26,8 @@
 //    chunk were taken for data, and at mlp nothing told.)
 // RECOVER-4 A chunk is lent also where its header is damaged, as long as the column has it: before anything is replayed, or
 //    after that. Parity that is recomputed meanwhile would take in what the chunk holds.
+// RECOVER-5 Nobody looks at a page that is known to be lost before those who rebuild it know that a replay is to come (watch,
+//    replay_begins()): what is rebuilt by a look is done for good, and is of before the replay. (Found by reading.)
 #pragma once
 
 #include <optional>

@@ -45,7 +45,10 @@
 // RES-12 A transaction comes back as a whole or not at all, whatever was damaged besides. A member that is damaged beyond what its
 //    columns tell of its new version, and that leads to another one which tells that it was decided (engine/logfree/verdict.hpp), is lost: the
 //    parity of its columns is computed anew, so that nobody takes the version before for a repair. What else is invalid in these
-//    columns is mended first.
+//    columns is mended first. What has lost one of its ring so was decided, too.
+// RES-13 A valid member in doubt is in limbo where its ring is broken, nobody testifies, and its columns tell no version before, since
+//    they are damaged besides: it stays as it is, and that the parity of its columns, which is computed anew then, has it testifies to
+//    nothing. (It may be the half of a transaction that was not decided: docs/logfree.md, "Limits".)
 #pragma once
 
 #include <memory>
@@ -133,7 +136,9 @@ class resolution final : public pool::resolver {
   bool mend(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
   bool explain(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
   bool ring_complete(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
-  bool is_decided(const pool::fragment& f, const format::fragment_header& stored);
+  bool is_decided(const pool::fragment& f, const format::fragment_header& stored)
+      SCUTE_REQUIRES(mutex_);
+  bool leave_in_limbo(const remains& left) SCUTE_REQUIRES(mutex_);
   void lose(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
   void finish_ring(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
   // What a walk does with a member that is not valid; to mend it takes the mutex.
@@ -171,6 +176,7 @@ class resolution final : public pool::resolver {
   bool helping_ SCUTE_GUARDED_BY(mutex_) = false;       // RES-10: no further
   std::set<uint64_t> judged_ SCUTE_GUARDED_BY(mutex_);  // RES-11: headers
   std::set<uint64_t> losing_ SCUTE_GUARDED_BY(mutex_);  // RES-12: headers
+  std::set<uint64_t> limbo_ SCUTE_GUARDED_BY(mutex_);   // RES-13: headers
   pool::erasure_hints hints_ SCUTE_GUARDED_BY(mutex_);
   // Headers of fragments that were reported as lost.
   std::set<uint64_t> told_ SCUTE_GUARDED_BY(mutex_);

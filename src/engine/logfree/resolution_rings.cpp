@@ -79,7 +79,11 @@ bool resolution::explain(const pool::fragment& f) {
   mend::version before;
   if (judged_.count(f.header) != 0 || !mend::find_other(s_, f, doubts(), before, &hints_))
     return false;
-  const ring members = ring_complete(f) ? ring::complete : ring::broken;
+  // The walk may lose a member, for which another one has testified. It does the same for this one then.
+  const ring members = ring_complete(f) ? ring::complete
+                       : !SCUTE_PLANTED(resolve_untestified) && is_decided(f, header_at(f.header))
+                           ? ring::decided
+                           : ring::broken;
   switch (judge(stored::valid, decoded::other, members)) {
     case verdict::finish:
       judged_.insert(f.header);
@@ -144,7 +148,8 @@ bool resolution::mend_with_help(const pool::fragment& f) {
   return help(none, none, left) && (pool::valid(s_, f) || mend(f));
 }
 
-// Whether the header of an invalid fragment leads to a member of its transaction whose columns have the new parity (RES-12).
+// Whether the header of a fragment leads to a valid member of its transaction whose columns have the new parity, and have it from
+// the commit (RES-12, RES-13).
 bool resolution::is_decided(const pool::fragment& f, const format::fragment_header& stored) {
   if (SCUTE_PLANTED(resolve_torn) || !in_doubt(stored.tag) ||
       pool::covered(s_, f, stored) == pool::not_covered)
@@ -154,11 +159,14 @@ bool resolution::is_decided(const pool::fragment& f, const format::fragment_head
     pool::fragment m;
     if (!mend::place_at(s_, at, m)) return false;
     const auto h = header_at(at);
-    if (h.tag != stored.tag || !pool::valid(s_, m)) return false;
+    if (h.tag != stored.tag) return false;
     alignas(64) std::byte syndrome[pool::syndrome_max];
     const pool::cell c = pool::cell_of(s_.geo, at);
     pool::column_syndrome(s_, c.zone, c.column, format::header_size, syndrome);
-    if (codec::is_zero(syndrome, s_.geo.parity * format::header_size)) return true;
+    // The columns of a lost one, and of one in limbo, were computed here.
+    if (!losing_.contains(at) && !limbo_.contains(at) && pool::valid(s_, m) &&
+        codec::is_zero(syndrome, s_.geo.parity * format::header_size))
+      return true;
     at = h.next;
   }
   return false;
@@ -183,6 +191,19 @@ void resolution::lose(const pool::fragment& f) {
                     mutex_.assume_held();
                     recompute_as_it_is(zone, column, n);
                   });
+}
+
+// RES-13. False if something was explained meanwhile, so that the block has to be looked at again.
+bool resolution::leave_in_limbo(const remains& left) {
+  const uint64_t before = explained_;
+  std::vector<pool::fragment> undecided;
+  for (const found& x : left.doubtful)
+    if (!limbo_.contains(x.fragment.header) && !ring_complete(x.fragment) &&
+        !is_decided(x.fragment, header_at(x.fragment.header)))
+      undecided.push_back(x.fragment);
+  if (explained_ != before) return false;
+  for (const pool::fragment& f : undecided) limbo_.insert(f.header);
+  return true;
 }
 
 bool resolution::ring_complete(const pool::fragment& f) {

@@ -16,8 +16,8 @@ enum class decoded : uint8_t {
   other,  // something else that its checksum accepts
   noise   // nothing that it accepts
 };
-// The ring of the stored header; not looked at unless it matters. Of an invalid fragment that header may lead anywhere; but if
-// it leads to a valid member with its tag whose columns add up, the transaction of both was decided (LF-1).
+// The ring of the stored header; not looked at unless it matters. `decided`: it is not complete, or nobody knows, but leads to a valid
+// member with the same tag whose columns add up (LF-1). Of an invalid fragment that header may lead anywhere, but not to one with its tag.
 enum class ring : uint8_t { complete, broken, decided };
 
 enum class verdict : uint8_t {
@@ -41,6 +41,8 @@ inline constexpr ruling rulings[] = {
     // The parity still encodes the version before: the data phase may have ended or not.
     {stored::valid, decoded::other, ring::complete, verdict::finish},
     {stored::valid, decoded::other, ring::broken, verdict::roll_back},
+    // Damage has broken the ring of a transaction that was decided.
+    {stored::valid, decoded::other, ring::decided, verdict::finish},
     // Its transaction's parity is torn, so it was decided; or the column lacks what is nobody's. Either way
     // the stored bytes are the truth, and the parity is recomputed once nothing else explains it.
     {stored::valid, decoded::noise, ring::complete, verdict::keep},
