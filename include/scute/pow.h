@@ -111,7 +111,8 @@ SCUTE_API void scute_pow_options_init(scute_pow_options *options);
 
 /* Opens the file, or makes it. options: null for the defaults. After a crash what is durable is found again; what was
  * undurable is there wholly, with all that it rests on, or not at all. SCUTE_E_BUSY: it is open already, here or
- * elsewhere. SCUTE_E_FORMAT, SCUTE_E_VERSION, SCUTE_E_TRUNCATED, SCUTE_E_CORRUPT: nothing was changed. */
+ * elsewhere. SCUTE_E_FORMAT, SCUTE_E_VERSION, SCUTE_E_TRUNCATED, SCUTE_E_CORRUPT: nothing was changed, but that the newest of the
+ * three head pages may be in all of its places. */
 SCUTE_API int scute_pow_open(const char *path, const scute_pow_options *options, scute_pow **store);
 /* Makes everything durable and lets go of the file; handles of tables are void then. SCUTE_E_INVALID: this thread has a
  * section open. No other thread uses the store. After SCUTE_E_IO the store is closed all the same. */
@@ -228,7 +229,8 @@ enum scute_pow_durability SCUTE_ENUM {
 };
 
 /* Begins a section of this thread, or one inside it: only the outermost one ends anything, and is as durable as it said.
- * 127 threads are in sections at once, and others wait here: so take locks behind it, not before. */
+ * 127 threads are in sections at once, and others wait here: so take locks behind it, not before. A thread ends its sections
+ * before it ends itself: nobody else can, and what they have stays as it is, locks included. */
 SCUTE_API int scute_pow_begin(scute_pow *store, enum scute_pow_durability how,
                               scute_pow_section **section);
 /* The one that this thread has open there. SCUTE_E_NOTX: none. */
@@ -242,8 +244,8 @@ SCUTE_API int scute_pow_lock(scute_pow_section *section, void *lock, void (*unlo
  * says (SCUTE_E_EXISTS). */
 SCUTE_API int scute_pow_new(scute_pow_section *section, scute_pow_table *table, uint64_t index,
                             uint64_t *id);
-/* The object may be changed until the end of the section. *first: this section has not had it open before, so the caller
- * registers its undo; null: not wanted. SCUTE_E_FREED; SCUTE_E_CONFLICT: another open section has it. */
+/* The object may be changed until the end of the section, or until scute_pow_stream(). *first: this section has not had it
+ * open before, so the caller registers its undo; null: not wanted. SCUTE_E_FREED; SCUTE_E_CONFLICT: another open section has it. */
 SCUTE_API int scute_pow_edit(scute_pow_section *section, scute_pow_table *table, uint64_t id,
                              int *first);
 SCUTE_API int scute_pow_erase(scute_pow_section *section, scute_pow_table *table, uint64_t id);
@@ -258,7 +260,8 @@ SCUTE_API int scute_pow_undo(scute_pow_section *section, void (*back)(void *who,
  * every type, and calls back(who, copy) if it aborts. */
 SCUTE_API int scute_pow_undo_copy(scute_pow_section *section, void (*back)(void *who, void *what),
                                   void *who, const void *bytes, size_t n);
-/* Writes what was edited so far while the section goes on (eager); its end has less to write. */
+/* Writes what was edited so far while the section goes on (eager); its end has less to write. What is to be changed once
+ * more is edited once more: the end does not look at what was written. */
 SCUTE_API int scute_pow_stream(scute_pow_section *section);
 /* Ends the innermost section; the outermost one becomes durable, and gives its locks back. After an error it is aborted
  * and ended: SCUTE_E_NOSPC, SCUTE_E_NOMEM, SCUTE_E_RANGE (an object larger than a segment), SCUTE_E_ABORTED (one

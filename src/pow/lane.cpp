@@ -78,6 +78,7 @@ uint64_t lane::append(byte_buffer& image, frame_kind kind, uint32_t named, uint6
 }
 
 void lane::write_back(medium::writer& with) {
+  writing_back_.fetch_add(1, std::memory_order_acquire);
   // A few at a time: a commit that has happened already must not fail for want of memory.
   lines some[32];
   size_t n = std::size(some);
@@ -91,7 +92,17 @@ void lane::write_back(medium::writer& with) {
     for (size_t i = 0; i < n; ++i)
       log::write_back(with, base_, space_.layout(), space_.place(some[i].segment), some[i].from,
                       some[i].to);
+    switch_point();
   }
+  writing_back_.fetch_sub(1, std::memory_order_release);
+}
+
+void lane::forget_from(uint64_t count) noexcept {
+  {
+    const locked guard(lock_);
+    std::erase_if(cached_, [&](const lines& l) { return l.segment >= count; });
+  }
+  for (unsigned spins = 0; writing_back_.load(std::memory_order_acquire) != 0;) spin_pause(spins);
 }
 
 void lane::raise(uint64_t number) noexcept {

@@ -61,6 +61,9 @@ class lane {
   uint64_t durable() const noexcept { return durable_.load(std::memory_order_acquire); }
   // Starts the write-back of all that is finished and not durable yet.
   void write_back(medium::writer& with) SCUTE_EXCLUDES(lock_);
+  // Segments from `count` on are no more: they were free, so nothing in them is needed. When this returns nobody writes back
+  // anything of them, nor will.
+  void forget_from(uint64_t count) noexcept SCUTE_EXCLUDES(lock_);
   // Batches up to this one are durable, and what they name.
   void confirm_to(uint64_t number) noexcept SCUTE_EXCLUDES(lock_);
 
@@ -92,6 +95,7 @@ class lane {
   spin_lock lock_;
   uint64_t last_id_ SCUTE_GUARDED_BY(lock_) = 0;
   std::vector<lines> cached_ SCUTE_GUARDED_BY(lock_);  // lines that no fence has covered yet
+  std::atomic<uint32_t> writing_back_{0};              // threads that are in write_back()
 };
 
 }  // namespace scute::core::pow

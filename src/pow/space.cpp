@@ -29,9 +29,16 @@ void space::make_notes(uint64_t from, uint64_t to) noexcept {
   for (uint64_t s = from; s < to; ++s) new (notes_.get() + s) segment_note;
 }
 
+uint64_t space::stays(need kept) const noexcept {
+  const auto least = static_cast<uint64_t>(kept);
+  if (kept != need::ordinary || SCUTE_PLANTED(pow_erase_room)) return least;
+  const uint64_t lanes = lanes_.load(std::memory_order_relaxed);
+  return std::max(least, static_cast<uint64_t>(need::erasing) + std::min(lanes, count() / 16));
+}
+
 bool space::take(need kept, uint32_t& s) {
   const locked guard(lock_);
-  if (free_.size() <= static_cast<size_t>(kept)) return false;
+  if (free_.size() <= stays(kept)) return false;
   s = free_.back();
   free_.pop_back();
   free_now_.store(free_.size(), std::memory_order_relaxed);

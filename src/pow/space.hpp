@@ -3,7 +3,8 @@
 // one lock is enough. What is free is durably void.
 //
 // Some are kept back, so that a full file can shrink (POW-4): a section that only erases may leave two, the cleaner one,
-// and recovery none. Copying what counts in one segment never needs more than one other, and frees the first.
+// and recovery none. Copying what counts in one segment never needs more than one other, and frees the first. Who does not only erase
+// leaves one more for each lane, since each erases in a segment of its own; up to a sixteenth of all.
 #pragma once
 
 #include <atomic>
@@ -20,7 +21,12 @@
 namespace scute::core::pow {
 
 enum class use : uint8_t { free, open, full, victim, seal };
-enum class need : uint32_t { ordinary = 3, erasing = 2, cleaning = 1, recovery = 0 };  // what stays
+enum class need : uint32_t {
+  ordinary = 3,
+  erasing = 2,
+  cleaning = 1,
+  recovery = 0
+};  // what stays, at least
 
 struct segment_note {
   std::atomic<int64_t> live{0};  // bytes of records that count, heads included
@@ -52,8 +58,11 @@ class space {
   log::segment place(uint32_t s) const noexcept { return {{first_segment + s * size_, 0}}; }
   uint64_t segment_size() const noexcept { return size_; }
 
-  // A free segment, now open; false if fewer than `kept` would stay.
+  // A free segment, now open; false if fewer than stays(kept) would stay.
   bool take(need kept, uint32_t& s) SCUTE_EXCLUDES(lock_);
+  uint64_t stays(need kept) const noexcept;
+  // There is one more that takes segments, besides the cleaner's.
+  void add_lane() noexcept { lanes_.fetch_add(1, std::memory_order_relaxed); }
   // What is durably void.
   void give(uint32_t s) SCUTE_EXCLUDES(lock_);
   // There are so many now.
@@ -83,7 +92,7 @@ class space {
   // Room for as many as there may be, which the system brings when there are.
   std::unique_ptr<segment_note, given_back> notes_;
   std::atomic<uint64_t> count_, free_now_{0};
-  std::atomic<uint32_t> unsealed_{0};
+  std::atomic<uint32_t> unsealed_{0}, lanes_{0};
   waiting_mutex lock_;
   std::vector<uint32_t> free_ SCUTE_GUARDED_BY(lock_);
 };

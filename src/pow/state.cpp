@@ -120,6 +120,8 @@ void state::shrink(medium::writer& w) {
   head.segments = to;
   write_head(w, head);
   refuse_if_failed();
+  for (uint32_t i = 0; i < lanes_max; ++i)
+    if (lane* const l = find_lane(i)) l->forget_from(to);
   // The head says so already: bytes that stay cost room and nothing else.
   medium->cut(first_segment + to * head.segment_size);
 }
@@ -128,6 +130,7 @@ lane& state::make_lane(uint32_t number) {
   const locked guard(lanes_lock_);
   if (lane_owners_[number] == nullptr) {
     lane_owners_[number] = std::make_unique<lane>(number, *medium, *space, identity(number));
+    if (number != cleaner_lane) space->add_lane();
     lanes_[number].store(lane_owners_[number].get(), std::memory_order_release);
   }
   return *lane_owners_[number];
@@ -235,9 +238,14 @@ bool state::worth_cleaning() const noexcept {
 
 void state::make_room(lane& l, uint64_t bytes, need kept, bool spanned, log::stores how) {
   // Copies of large objects may fill as much as they free, for ever.
-  for (unsigned in_vain = 0, helped = 0; l.room() < bytes;) {
+  bool ended = false;
+  for (unsigned in_vain = 0, helped = 0;;) {
+    // What is kept back for erasing is not to be filled with anything else, by whoever has it open.
+    const bool owes = kept == need::ordinary && space->free_count() < space->stays(kept) &&
+                      !SCUTE_PLANTED(pow_erase_room);
+    if (l.room() >= bytes && !owes) return;
     uint32_t s = nowhere;
-    if (space->take(kept, s)) {
+    if (l.room() < bytes && space->take(kept, s)) {
       l.begin(s, spanned);
       // Others can make cached stores durable, and not this head.
       if (how == log::stores::cached) l.w.fence(fence_site::pow_begin);
@@ -251,6 +259,8 @@ void state::make_room(lane& l, uint64_t bytes, need kept, bool spanned, log::sto
       if (clean_one(*this, kept) != 0) continue;
     }
     if (grow(l.w)) continue;
+    // What is open is no victim, and here nothing fits any more.
+    if (kept == need::erasing && !spanned && l.segment() != nowhere) l.end_segment_durably();
     // Who erases goes on as long as anything is gained at all, however little each segment gives.
     const uint64_t in_vain_max = kept == need::erasing ? space->count() : cleaned_in_vain_max;
     if (kept >= need::erasing && clean_one != nullptr && in_vain < in_vain_max)
@@ -260,7 +270,16 @@ void state::make_room(lane& l, uint64_t bytes, need kept, bool spanned, log::sto
         continue;
       }
     // Another thread may have cleaned all there was, while this one waited for its turn.
-    if (space->free_count() > static_cast<uint64_t>(kept)) continue;
+    if (space->free_count() > space->stays(kept) ||
+        (owes && space->free_count() == space->stays(kept)))
+      continue;
+    // Or what is left to gain is in segments that others have open, and do not use.
+    if (kept == need::erasing && !limit.one_stream && !ended) {
+      ended = true;
+      in_vain = 0;
+      end_idle_segments();
+      continue;
+    }
     throw failure(SCUTE_E_NOSPC, name + " is full: " + std::to_string(space->live_bytes()) +
                                      " bytes of objects count in " +
                                      std::to_string(space->count()) +

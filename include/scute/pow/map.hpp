@@ -76,7 +76,7 @@ class basic_map : private keeper<basic_map<Container, K, V>> {
     return there->second.value;
   }
 
-  /// The value of that key, which may be written until the section commits; made if there is none. Throws error:
+  /// The value of that key, which may be written until the section commits, or streams; made if there is none. Throws error:
   /// errc::notx (no section), errc::conflict (another open section edits it).
   V& edit(const K& key) {
     scute_pow_section* const s = this->here_or_throw();

@@ -32,7 +32,7 @@ class vector : private detail::keeper<vector<T>> {
     return *slab_.find(i);
   }
   const T& back() const { return (*this)[size_ - 1]; }
-  /// It may be written until the section commits.
+  /// It may be written until the section commits, or streams.
   T& edit(uint64_t i) {
     require(i);
     scute_pow_section* const s = this->here_or_throw();

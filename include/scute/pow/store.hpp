@@ -81,7 +81,7 @@ class section {
   void abort() noexcept {
     if (handle_ != nullptr) scute_pow_abort(std::exchange(handle_, nullptr));
   }
-  /// Writes what was edited so far while the section goes on (eager).
+  /// Writes what was edited so far while the section goes on (eager). What is to be changed once more is edited once more.
   void stream() { detail::check(scute_pow_stream(handle_)); }
 
   scute_pow_section* native_handle() const noexcept { return handle_; }

@@ -63,7 +63,7 @@ class slab {
 }  // namespace detail
 
 /// Objects of one type, in DRAM, at addresses that do not change while the store is open. Reading is a plain read, under
-/// the program's locks; what edit() and make() return may be written until the section commits.
+/// the program's locks; what edit() and make() return may be written until the section commits, or streams.
 template <class T>
 class table : private detail::keeper<table<T>> {
   using base = detail::keeper<table<T>>;

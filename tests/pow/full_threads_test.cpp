@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// POW-4 with several threads: each has a segment open, and erases in it.
+#include <scute/pow.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "files.hpp"
+
+namespace scute::test {
+namespace {
+
+class full_threads : public testing::TestWithParam<std::tuple<scute_pow_protection, unsigned>> {};
+
+TEST_P(full_threads, EachCanErase) {
+  const auto [protection, threads] = GetParam();
+  const scratch dir(scratch::memory);
+  pow::options o;
+  o.medium = SCUTE_MEDIUM_RAM;
+  o.protection = protection;
+  o.segment_size = protection == SCUTE_POW_ALWAYS ? 9 * 4096 : 4 * 4096;
+  o.size = o.segment_size * 6;
+  o.max_size = 1'500'000;
+  pow::store db(dir.file("full"), o);
+  std::vector<std::unique_ptr<pow::map<int, std::string>>> maps;
+  for (unsigned t = 0; t < threads; ++t)
+    maps.push_back(std::make_unique<pow::map<int, std::string>>(db, "map " + std::to_string(t)));
+  std::vector<std::mutex> locks(threads);
+  std::atomic<int> refused{0}, filled{0};
+  const auto work = [&](unsigned t) {
+    std::minstd_rand random(t + 1);
+    auto& map = *maps[t];
+    for (int round = 0; round < 25 && refused == 0; ++round) {
+      try {
+        for (;;) {
+          auto s = db.section(locks[t]);
+          map.edit(static_cast<int>(random() % 100000)) = std::string(100 + random() % 900, 'x');
+          s.commit();
+        }
+      } catch (const error& e) {
+        if (e.which() != errc::nospc) throw;
+        ++filled;
+      }
+      for (size_t n = 1 + map.size() / 20; n != 0 && map.size() != 0; --n) try {
+          auto s = db.section(locks[t]);
+          auto at = map.lower_bound(static_cast<int>(random() % 100000));
+          if (at == map.end()) at = map.begin();
+          map.erase((*at).first);
+          s.commit();
+        } catch (const error& e) {
+          if (e.which() != errc::nospc) throw;
+          ++refused;
+          return;
+        }
+    }
+  };
+  std::vector<std::thread> all;
+  for (unsigned t = 0; t < threads; ++t) all.emplace_back(work, t);
+  for (auto& t : all) t.join();
+  EXPECT_EQ(refused, 0);
+  EXPECT_EQ(filled, static_cast<int>(threads) * 25);
+}
+
+INSTANTIATE_TEST_SUITE_P(, full_threads,
+                         testing::Combine(testing::Values(SCUTE_POW_NONE, SCUTE_POW_SEALED,
+                                                          SCUTE_POW_ALWAYS),
+                                          testing::Values(1U, 4U, 8U)));
+
+}  // namespace
+}  // namespace scute::test
