@@ -159,7 +159,7 @@ bool resolution::is_decided(const pool::fragment& f, const format::fragment_head
     pool::fragment m;
     if (!mend::place_at(s_, at, m)) return false;
     const auto h = header_at(at);
-    if (h.tag != stored.tag) return false;
+    if (h.tag != stored.tag || pool::covered(s_, m, h) == pool::not_covered) return false;
     alignas(64) std::byte syndrome[pool::syndrome_max];
     const pool::cell c = pool::cell_of(s_.geo, at);
     pool::column_syndrome(s_, c.zone, c.column, format::header_size, syndrome);
