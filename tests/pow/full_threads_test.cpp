@@ -17,18 +17,23 @@
 namespace scute::test {
 namespace {
 
-class full_threads : public testing::TestWithParam<std::tuple<scute_pow_protection, unsigned>> {};
+class full_threads : public testing::TestWithParam<std::tuple<scute_pow_protection, unsigned>> {
+ protected:
+  static pow::options small() {
+    pow::options o;
+    o.medium = SCUTE_MEDIUM_RAM;
+    o.protection = std::get<0>(GetParam());
+    o.segment_size = o.protection == SCUTE_POW_ALWAYS ? 9 * 4096 : 4 * 4096;
+    o.size = o.segment_size * 6;
+    o.max_size = 1'500'000;
+    return o;
+  }
+};
 
 TEST_P(full_threads, EachCanErase) {
-  const auto [protection, threads] = GetParam();
+  const unsigned threads = std::get<1>(GetParam());
   const scratch dir(scratch::memory);
-  pow::options o;
-  o.medium = SCUTE_MEDIUM_RAM;
-  o.protection = protection;
-  o.segment_size = protection == SCUTE_POW_ALWAYS ? 9 * 4096 : 4 * 4096;
-  o.size = o.segment_size * 6;
-  o.max_size = 1'500'000;
-  pow::store db(dir.file("full"), o);
+  pow::store db(dir.file("full"), small());
   std::vector<std::unique_ptr<pow::map<int, std::string>>> maps;
   for (unsigned t = 0; t < threads; ++t)
     maps.push_back(std::make_unique<pow::map<int, std::string>>(db, "map " + std::to_string(t)));
@@ -66,6 +71,47 @@ TEST_P(full_threads, EachCanErase) {
   for (auto& t : all) t.join();
   EXPECT_EQ(refused, 0);
   EXPECT_EQ(filled, static_cast<int>(threads) * 25);
+}
+
+// As a cache does it: what does not fit goes in when enough others have gone, one at a time.
+TEST_P(full_threads, OneGoesForEachThatDoesNotFit) {
+  const unsigned threads = std::get<1>(GetParam());
+  const scratch dir(scratch::memory);
+  pow::store db(dir.file("full"), small());
+  std::vector<std::unique_ptr<pow::map<int, std::string>>> maps;
+  for (unsigned t = 0; t < threads; ++t)
+    maps.push_back(std::make_unique<pow::map<int, std::string>>(db, "map " + std::to_string(t)));
+  std::atomic<int> refused{0}, erased{0};
+  std::vector<std::thread> all;
+  for (unsigned t = 0; t < threads; ++t)
+    all.emplace_back([&, t] {
+      std::minstd_rand random(t + 1);
+      std::mutex lock;
+      auto& map = *maps[t];
+      for (int put = 0; put < 5000 && refused == 0;) try {
+          auto s = db.section(lock);
+          map.edit(static_cast<int>(random() % 100000)) = std::string(100 + random() % 900, 'x');
+          s.commit();
+          ++put;
+        } catch (const error& e) {
+          if (e.which() != errc::nospc) throw;
+          if (map.size() == 0) return;  // the others have it all
+          try {
+            auto s = db.section(lock);
+            auto at = map.lower_bound(static_cast<int>(random() % 100000));
+            if (at == map.end()) at = map.begin();
+            map.erase((*at).first);
+            s.commit();
+            ++erased;
+          } catch (const error& refusal) {
+            if (refusal.which() != errc::nospc) throw;
+            ++refused;
+          }
+        }
+    });
+  for (auto& t : all) t.join();
+  EXPECT_EQ(refused, 0);
+  EXPECT_GT(erased, 1000);
 }
 
 INSTANTIATE_TEST_SUITE_P(, full_threads,
