@@ -76,7 +76,8 @@ typedef struct scute_report {
   uint64_t lost;                  /* of those, beyond the redundancy */
   uint64_t bytes;                 /* of the pool that were looked at */
   uint64_t elapsed_ns;
-  int complete; /* 1: the end was reached; 0: a scrub was stopped */
+  int complete; /* 1: all was looked at; 0: a scrub was stopped, or others were at work on something
+                   whenever it was looked at, which the next one may find damaged */
 } scute_report;
 
 /* One finding: what, where (file offset and length), the object if it is one, whether it was

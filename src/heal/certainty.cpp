@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "pool/columns.hpp"
 #include "pool/commits_under_way.hpp"
@@ -16,30 +17,51 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-// First header, header and payload, as parity has them.
-constexpr size_t payload_at = size_t{2} * format::header_size;
-using image = std::array<std::byte, payload_at + format::fragment_payload>;
+// The fragment, and of a further one the object's first one as well, which may be what vouches for it: as parity has them.
+struct fragment_image {
+  std::array<std::byte, format::header_size + format::fragment_payload> bytes;
 
-void read_image(const pool::state& s, const sighting& g, image& to) noexcept {
-  const pool::optimistic_reads mark;
-  std::memcpy(to.data(), s.at(g.first), format::header_size);
-  std::memcpy(to.data() + format::header_size, s.at(g.f.header), format::header_size);
-  std::memcpy(to.data() + payload_at, s.at(g.f.payload), g.f.room);
-  if (s.overlaid.touches(g.f.payload, g.f.room))
-    s.overlaid.substitute(g.f.payload, to.data() + payload_at, g.f.room);
-}
+  void read(const pool::state& s, const pool::fragment& f) noexcept {
+    std::memcpy(bytes.data(), s.at(f.header), format::header_size);
+    std::memcpy(payload(), s.at(f.payload), f.room);
+    if (s.overlaid.touches(f.payload, f.room))
+      s.overlaid.substitute(f.payload, payload(), f.room);
+  }
+  format::fragment_header header() const noexcept {
+    format::fragment_header h;
+    std::memcpy(&h, bytes.data(), sizeof h);
+    return h;
+  }
+  std::byte* payload() noexcept { return bytes.data() + format::header_size; }
+  const std::byte* payload() const noexcept { return bytes.data() + format::header_size; }
+};
+
+struct image {
+  fragment_image own, head;
+
+  void read(const pool::state& s, const sighting& g) noexcept {
+    const pool::optimistic_reads mark;
+    own.read(s, g.f);
+    if (g.f.index != 0) head.read(s, g.head());
+  }
+  bool same(const image& other, const sighting& g) const noexcept {
+    const auto alike = [](const fragment_image& a, const fragment_image& b, size_t room) {
+      return std::memcmp(a.bytes.data(), b.bytes.data(), format::header_size + room) == 0;
+    };
+    return alike(own, other.own, g.f.room) &&
+           (g.f.index == 0 || SCUTE_PLANTED(head_unread) || alike(head, other.head, g.head().room));
+  }
+};
 
 bool sound(const pool::state& s, const sighting& g, const image& i) noexcept {
-  format::fragment_header first, h;
-  std::memcpy(&first, i.data(), sizeof first);
-  std::memcpy(&h, i.data() + sizeof first, sizeof h);
   if (g.f.index != 0) {
+    const format::fragment_header first = i.head.header();
     if (pool::covered(s, g.head(), first) == pool::not_covered) return false;
     if (format::meta_role(first.meta) != format::role::live ||
         format::meta_size(first.meta) <= g.f.index * format::fragment_payload)
-      return pool::valid(s, g.head());  // nobody vouches for it (SIGHT-2)
+      return pool::valid(s, g.head(), first, i.head.payload());  // it vouches for nothing (SIGHT-2)
   }
-  return pool::valid(s, g.f, h, i.data() + payload_at);
+  return pool::valid(s, g.f, i.own.header(), i.own.payload());
 }
 
 // Log-free commits hold the columns of all that they write: passing through the locks is waiting for them.
@@ -52,6 +74,7 @@ void let_windows_end(pool::state& s, const sighting& g) noexcept {
     }
   };
   pass(g.first, format::header_size);
+  if (g.f.index != 0) pass(g.head().payload, g.head().room);
   pass(g.f.header, format::header_size);
   pass(g.f.payload, g.f.room);
 }
@@ -60,17 +83,15 @@ void let_windows_end(pool::state& s, const sighting& g) noexcept {
 
 certainty examine(pool::state& s, const sighting& g) {
   const auto deadline = clock::now() + pool::patience;
-  const size_t n = payload_at + g.f.room;
   image before, after;
-  for (read_image(s, g, before);;) {
+  for (before.read(s, g);;) {
     if (sound(s, g, before) || !still_there(g)) return certainty::sound;
     if (!pool::let_commits_end(s, nullptr, deadline)) return certainty::busy;
     if (s.parity_is_log) let_windows_end(s, g);
-    read_image(s, g, after);
-    if (std::memcmp(before.data(), after.data(), n) == 0)
-      return still_there(g) ? certainty::damaged : certainty::sound;
+    after.read(s, g);
+    if (after.same(before, g)) return still_there(g) ? certainty::damaged : certainty::sound;
     if (clock::now() > deadline) return certainty::busy;
-    std::memcpy(before.data(), after.data(), n);
+    before = after;
   }
 }
 

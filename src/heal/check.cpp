@@ -107,7 +107,7 @@ class checker {
       return false;
     }
     try {
-      mend::repair(s_, nullptr, f, what);
+      mend::repair(s_, nullptr, f, what, mend::on_loss::leave);
       found(what, f.header, format::header_size + f.room, oid, SCUTE_OUTCOME_REPAIRED);
       ++repairs_;
       return true;
@@ -139,6 +139,7 @@ class checker {
       }
     }
     for (const loss& l : lost_) {
+      mend::tell_lost(s_, l.f);
       found(l.what, l.f.header, format::header_size + l.f.room, l.oid, SCUTE_OUTCOME_LOST);
       suspect(l.f);
       // Nobody knows any more which other fragments there are.

@@ -7,7 +7,9 @@
 
 #include "base/failure.hpp"
 #include "base/lock.hpp"
+#include "base/planted.hpp"
 #include "base/rounding.hpp"
+#include "base/waiting.hpp"
 #include "codec/parity.hpp"
 #include "mend/decodings.hpp"
 #include "mend/repair.hpp"
@@ -58,14 +60,18 @@ mender::outcome mender::fragment(uint64_t zone, const sighting& g) {
     case certainty::damaged: break;
   }
   if (g.f.index != 0) {
-    // Whether this part counts at all is for the first header to say.
+    // Whether this part counts at all is for the first header to say; others may put that right meanwhile.
+    switch_point();
     sighting head = g;
     head.f = g.head();
     if (!looks_sound(s_, head)) {
       const outcome o = fragment(zone, head);
       if (o == outcome::lost || o == outcome::busy) return o;
-      if (looks_sound(s_, g)) return outcome::sound;
+    } else if (SCUTE_PLANTED(head_mended)) {
+      return mend(zone, g);
     }
+    const certainty now = examine(s_, g);
+    if (now != certainty::damaged) return now == certainty::sound ? outcome::sound : outcome::busy;
   }
   return mend(zone, g);
 }
@@ -93,7 +99,7 @@ mender::outcome mender::mend(uint64_t zone, const sighting& g) {
     // CLAIM-3: what a commit has found out about the object stays true until it has written it.
     std::optional<tx::repair_claim> mine;
     if (g.chunk != nullptr) mine.emplace(s_, nullptr, g.object());
-    mend::repair(s_, nullptr, g.f, g.what());
+    mend::repair(s_, nullptr, g.f, g.what(), mend::on_loss::leave);
   } catch (const failure& e) {
     if (e.code() != SCUTE_E_CORRUPT) throw;
     lost_[key] = {g, repairs_};
@@ -264,6 +270,7 @@ void mender::end_zone(uint64_t zone) {
     // A commit may have ended, or begun anew what was there.
     if (examine(s_, l.g) == certainty::sound) continue;
     ++tallies_[zone].lost;
+    mend::tell_lost(s_, l.g.f);
     tell_({l.g.what(), l.g.f.header, format::header_size + l.g.f.room,
            l.g.chunk == nullptr ? 0 : s_.oid_of(l.g.object()), false});
   }

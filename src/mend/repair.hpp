@@ -17,6 +17,8 @@
 // REPAIR-6 Nothing is given up while a commit may be in the middle of it: a fragment that cannot be decoded is lost only if it
 //    has the very same bytes when every commit that was decided before is in place. (Found by a campaign: a scrub told of a
 //    lost object that a thread was writing, which had been put off the CPU.)
+// REPAIR-7 Whoever tries again when other fragments have been mended (MEND-2 of heal/mending.hpp) tells of a loss at the end,
+//    and once. (Found by the demo: a loss was told of and counted whose object was whole a moment later.)
 #pragma once
 
 #include <cstring>
@@ -31,10 +33,15 @@ namespace scute::core::mend {
 pool::event event_of(const pool::state& s, const pool::fragment& f, scute_outcome outcome,
                      bool unused = false);
 
+// What a failed repair does beside throwing: tells of the loss as an event and counts it, or leaves that to the caller.
+enum class on_loss { tell, leave };
+void tell_lost(pool::state& s, const pool::fragment& f);
+
 // Puts a fragment right from its columns if it is damaged; what: what it is called in errors. On success its bytes in
 // the pool are valid. Throws failure(SCUTE_E_CORRUPT) naming what was lost. Any thread without stripes; by: the
 // caller's lane, or null.
-void repair(pool::state& s, pool::lane* by, const pool::fragment& f, const char* what);
+void repair(pool::state& s, pool::lane* by, const pool::fragment& f, const char* what,
+            on_loss then = on_loss::tell);
 
 // Repairs the descriptor of a zone, which says how far the zone's rows are in use, when nobody knows
 // that: whatever lies in rows that were never used takes no part in the parity. So it is decoded from

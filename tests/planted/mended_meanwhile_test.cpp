@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Two threads and damage: one mends what another one has just found damaged, or finds something half written, and
 // takes it for damage. On the planted core, whose threads can be switched where they look without a lock (switch_point()).
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <functional>
 #include <future>
+#include <random>
 #include <thread>
 
 #include "base/waiting.hpp"
-#include "heal/sighting.hpp"
+#include "heal/certainty.hpp"
+#include "heal/mending.hpp"
 #include "mend/repair.hpp"
 #include "pool/library_call.hpp"
 #include "support/damage.hpp"
@@ -35,7 +38,11 @@ class mended_meanwhile : public testing::TestWithParam<kind> {
     f.create(o);
     s = &f.in().s;
     f.in().idle.stop();
-    oid = f.alloc(pattern(1, GetParam().size));
+    hold(GetParam().size);
+  }
+  void hold(size_t n) {
+    size = n;
+    oid = f.alloc(pattern(1, n));
     f.in().drain();
     object = f.in().heap->zones().locate(f.offset_of(oid));
   }
@@ -69,7 +76,7 @@ class mended_meanwhile : public testing::TestWithParam<kind> {
   }
   void mend() {
     const pool::library_call within;
-    for (uint64_t i = 0; i * format::fragment_payload < GetParam().size; ++i)
+    for (uint64_t i = 0; i * format::fragment_payload < size; ++i)
       mend::repair(*s, nullptr, object.fragment(i), "object");
   }
   // Whatever it is of the object that was damaged, and whatever look it is that the other thread comes in between.
@@ -101,6 +108,20 @@ class mended_meanwhile : public testing::TestWithParam<kind> {
     EXPECT_TRUE(f.read(oid) == content);
     f.expect_sound();
   }
+  // An object of two fragments in a slot for three: the last one.
+  heal::sighting beyond_the_object() {
+    hold(8150);
+    const pool::fragment third = object.fragment(2);
+    heal::sighting g;
+    heal::for_each_sighting(*s, f.in().heap->zones().get(zone()), zone(),
+                            third.payload / 4096 * 4096 - s->geo.zone_offset(zone()),
+                            heal::that::touches, [&](const heal::sighting& x) {
+                              if (x.f.header == third.header) g = x;
+                            });
+    EXPECT_EQ(g.f.index, 2u) << "all of the slot is used";
+    return g;
+  }
+  uint64_t zone() const { return pool::cell_of(s->geo, object.payload).zone; }
   uint64_t tag() const { return object.header + offsetof(format::fragment_header, tag); }
   uint64_t checksum() const { return object.header + offsetof(format::fragment_header, checksum); }
   uint64_t payload(uint64_t at) const { return object.payload + at; }
@@ -108,6 +129,7 @@ class mended_meanwhile : public testing::TestWithParam<kind> {
   known_pool f;
   pool::state* s = nullptr;
   scute_oid oid = 0;
+  size_t size = 0;
   heap::object object;
   unsigned looks_left = 0;
   std::thread mender;
@@ -258,6 +280,94 @@ TEST_P(mended_meanwhile, scrub_of_what_a_damaged_header_does_not_tell_of) {
   EXPECT_EQ(r.lost, 0u);
   EXPECT_TRUE(f.read(oid) == pattern(1, GetParam().size));
   f.expect_sound();
+}
+
+// CERTAIN-2. What an object does not use of its slot is vouched for by its head. That is damaged, and another thread mends it
+// while a scrub looks.
+TEST_P(mended_meanwhile, scrub_while_another_mends_the_head) {
+  const heal::sighting unused = beyond_the_object();
+  flip(object.payload + 7);
+  std::vector<std::string> told;
+  heal::mender scrub(*s, *f.in().heap, true,
+                     [&told](const heal::finding& what) { told.emplace_back(what.what); });
+  mend_at(1);
+  {
+    const pool::library_call within;
+    scrub.look_into({.zone = zone(), .g = unused});
+    EXPECT_EQ(this_thread_waits.pass, nullptr);
+    scrub.end_zone(zone());
+  }
+  mender.join();
+  EXPECT_THAT(told, testing::IsEmpty());
+  EXPECT_EQ(scrub.tally(zone()).damaged, 0u);
+  EXPECT_EQ(s->lost.load(), 0u);
+  EXPECT_TRUE(f.read(oid) == pattern(1, 8150));
+  f.expect_sound();
+}
+
+// CERTAIN-2. Two commits to the head one after the other, and a scrub that looks while each is in the middle of it.
+TEST_P(mended_meanwhile, scrub_beside_two_commits_to_the_head) {
+  const heal::sighting unused = beyond_the_object();
+  if (s->parity_is_log) return;  // its commits hold their columns
+  pool::lane& l = s->lanes.back();
+  int commits = 0;
+  std::function<void()> go_on = [&] {
+    flip(object.payload + (commits == 0 ? 7 : 70));
+    ++l.applied;
+    if (++commits == 2) return void(this_thread_waits = {});
+    ++l.begun;
+    flip(object.payload + 70);
+  };
+  l.begun.store(l.applied.load() + 1);
+  flip(object.payload + 7);
+  this_thread_waits.arg = &go_on;
+  this_thread_waits.call = [](void* arg) { (*static_cast<std::function<void()>*>(arg))(); };
+  EXPECT_EQ(heal::examine(*s, unused), heal::certainty::sound);
+  this_thread_waits = {};
+  EXPECT_EQ(commits, 2);
+}
+
+// REPAIR-7. One object is lost; each one behind it that is mended is a reason to try again.
+TEST_P(mended_meanwhile, scrub_tells_of_a_loss_once) {
+  std::vector<scute_oid> others;
+  for (uint64_t i = 0; i < 3; ++i) others.push_back(f.alloc(pattern(20 + i, GetParam().size)));
+  f.in().drain();
+  std::mt19937_64 random(11);
+  const uint64_t payload = object.payload;
+  const pool::cell c = pool::cell_of(s->geo, payload);
+  for (uint64_t i = 0; i < small; ++i) {
+    flip(payload + i, static_cast<int>(random() % 255 + 1));
+    flip(pool::parity_offset(s->geo, c.zone, c.column) + i, static_cast<int>(random() % 255 + 1));
+  }
+  const auto losses = [this](auto&& walk) {
+    const uint64_t lost_before = s->lost.load();
+    uint64_t told = 0;
+    scute_report r{};
+    r.struct_size = sizeof r;
+    const auto count = [](void* arg, const scute_event* e) {
+      *static_cast<uint64_t*>(arg) += e->outcome == SCUTE_OUTCOME_LOST ? e->count : 0;
+    };
+    uint64_t before = 0;
+    SCUTE_OKAY_E(scute_events(f.pool, count, &before));
+    walk(&r);
+    SCUTE_OKAY_E(scute_events(f.pool, count, &told));
+    EXPECT_EQ(r.lost, 1u);
+    EXPECT_EQ(told - before, 1u);
+    EXPECT_EQ(s->lost.load() - lost_before, 1u);
+  };
+  const auto strike = [&] {
+    for (const scute_oid other : others) flip(f.offset_of(other) + 9);
+  };
+  strike();
+  losses([this](scute_report* r) { SCUTE_OKAY_E(scute_scrub(f.pool, nullptr, r)); });
+  strike();
+  losses([this](scute_report* r) {
+    SCUTE_OKAY_E(scute_check(f.pool, 1, r, nullptr, nullptr, nullptr));
+  });
+  for (uint64_t i = 0; i < others.size(); ++i)
+    EXPECT_TRUE(f.read(others[i]) == pattern(20 + i, GetParam().size));
+  const void* at = nullptr;
+  SCUTE_FAILS(SCUTE_E_CORRUPT, scute_get_verified(f.pool, oid, &at));
 }
 
 // A commit in the middle of its work: what it writes and the parity are in step, and no checksum accepts them. A repair

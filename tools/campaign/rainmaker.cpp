@@ -132,7 +132,8 @@ void rainmaker::heal(bool while_working) {
   if (r.lost != 0 && !s_.how.wild)
     s_.broken(fmt::format("{} lost {} of {} damaged, at first: {}",
                           while_working ? "a scrub" : "a check", r.lost, r.damaged, loss));
-  open_.clear();
+  // What commits kept a scrub from looking at is damaged still.
+  if (r.complete != 0 && r.repaired + r.lost >= r.damaged) open_.clear();
 }
 
 void rainmaker::run() {
