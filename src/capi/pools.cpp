@@ -228,6 +228,7 @@ int scute_stats(scute_pool* pool, scute_counters* counters) {
     capi::sum(c, in.s.service_count());
     if (const auto* count = in.engine->background_count()) capi::sum(c, *count);
     in.pages->for_each_writer([&](const medium::writer& w) { capi::sum(c, w.count); });
+    c.losses = in.s.losses.load(std::memory_order_relaxed);
     c.verified_bytes += in.s.verified_outside.load(std::memory_order_relaxed);
     c.unverified_bytes = in.s.account.total();
     c.unverified_max = in.s.account.most();

@@ -24,8 +24,7 @@ struct fragment_image {
   void read(const pool::state& s, const pool::fragment& f) noexcept {
     std::memcpy(bytes.data(), s.at(f.header), format::header_size);
     std::memcpy(payload(), s.at(f.payload), f.room);
-    if (s.overlaid.touches(f.payload, f.room))
-      s.overlaid.substitute(f.payload, payload(), f.room);
+    if (s.overlaid.touches(f.payload, f.room)) s.overlaid.substitute(f.payload, payload(), f.room);
   }
   format::fragment_header header() const noexcept {
     format::fragment_header h;
@@ -64,19 +63,11 @@ bool sound(const pool::state& s, const sighting& g, const image& i) noexcept {
   return pool::valid(s, g.f, i.own.header(), i.own.payload());
 }
 
-// Log-free commits hold the columns of all that they write: passing through the locks is waiting for them.
 void let_windows_end(pool::state& s, const sighting& g) noexcept {
-  const auto pass = [&](uint64_t offset, uint64_t length) {
-    for (uint64_t at = round_down(offset, format::page); at < offset + length; at += format::page) {
-      const uint32_t stripe = pool::stripe_of(s, std::max(at, offset));
-      s.locks.lock_exclusive(stripe);
-      s.locks.unlock_exclusive(stripe);
-    }
-  };
-  pass(g.first, format::header_size);
-  if (g.f.index != 0) pass(g.head().payload, g.head().room);
-  pass(g.f.header, format::header_size);
-  pass(g.f.payload, g.f.room);
+  pool::let_windows_end(s, g.first, format::header_size);
+  if (g.f.index != 0) pool::let_windows_end(s, g.head().payload, g.head().room);
+  pool::let_windows_end(s, g.f.header, format::header_size);
+  pool::let_windows_end(s, g.f.payload, g.f.room);
 }
 
 }  // namespace

@@ -19,6 +19,8 @@
 namespace scute::core::heal {
 namespace {
 
+constexpr int rounds_max = 8;
+
 class checker {
  public:
   checker(pool::state& s, heap::heap& h, const check_options& o, scute_report& r)
@@ -139,7 +141,7 @@ class checker {
       }
     }
     for (const loss& l : lost_) {
-      mend::tell_lost(s_, l.f);
+      mend::tell_lost(s_, nullptr, l.f);
       found(l.what, l.f.header, format::header_size + l.f.room, l.oid, SCUTE_OUTCOME_LOST);
       suspect(l.f);
       // Nobody knows any more which other fragments there are.
@@ -233,41 +235,80 @@ class checker {
       fragment(o.fragment(i), "object fragment", oid);
   }
 
+  // CHECK-2. Whatever has bytes in the columns is looked at once more, and mended. True if all of it was sound.
+  bool sound_still(uint64_t z, uint64_t column) {
+    std::vector<sighting> odd;
+    bool known = true;
+    const uint64_t end = s_.used_end[z].load();
+    for (uint64_t inside = column; inside < end && inside / s_.geo.row_size < s_.geo.rows;
+         inside += s_.geo.row_size)
+      known = for_each_sighting(s_, heap_.zones().get(z), z, inside, that::touches,
+                                [&](const sighting& x) {
+                                  if (!looks_sound(s_, x)) odd.push_back(x);
+                                }) &&
+              known;
+    const auto oid = [this](const sighting& x) {
+      return x.chunk == nullptr ? 0 : s_.oid_of(x.object());
+    };
+    for (const sighting& x : odd) {
+      sighting head = x;
+      head.f = x.head();
+      if (!looks_sound(s_, head)) fragment(head.f, head.what(), oid(head));
+      if (looks_sound(s_, head) && !looks_sound(s_, x)) fragment(x.f, x.what(), oid(x));
+    }
+    retry_lost();
+    return known && odd.empty();
+  }
+
   void columns(uint64_t z) {
     for (uint64_t column = 0; column < s_.geo.row_size; column += pool::column_block) {
       // Columns beyond what any row uses hold zeros in every row, and in the parity.
       r_.columns_bytes += s_.geo.parity * pool::column_block;
-      if (pool::unused_and_zero(s_, z, column, pool::column_block)) {
-        advance(s_.geo.parity * pool::column_block);
-        continue;
-      }
+      if (!pool::unused_and_zero(s_, z, column, pool::column_block)) parity(z, column);
+      advance(s_.geo.parity * pool::column_block);
+    }
+  }
+
+  bool compute_anew(uint64_t z, uint64_t column, const std::byte* syndrome) {
+    const locked hold(s_.service_mutex);
+    if (SCUTE_PLANTED(check_once)) syndrome = nullptr;
+    if (!pool::repair_parity(s_, *s_.service, z, column, pool::column_block, syndrome))
+      return false;
+    s_.service->fence(fence_site::check_parity);
+    s_.repaired.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  }
+
+  void parity(uint64_t z, uint64_t column) {
+    for (int round = 0;; ++round) {
       alignas(64) std::byte syndrome[pool::syndrome_max];
       pool::column_syndrome(s_, z, column, pool::column_block, syndrome);
       const uint32_t wrong = pool::wrong_parity(s_, syndrome, pool::column_block);
-      if (wrong != s_.geo.parity) {
-        const bool suspected = suspect_blocks_.count({z, column / pool::column_block}) != 0;
-        const uint64_t at = pool::parity_offset(s_.geo, z, column, wrong);
-        if (!s_.has_checksums && !SCUTE_PLANTED(check_blind)) {
-          // Nothing says whether the data or the parity is wrong. Recomputing would make damaged
-          // data look sound, so it is only reported.
-          found(undecidable_column, at, pool::column_block, 0, SCUTE_OUTCOME_LOST);
-          post(SCUTE_EVENT_PARITY, o_.repair ? SCUTE_OUTCOME_LOST : SCUTE_OUTCOME_DETECTED, at,
-               pool::column_block);
-        } else if (o_.repair && !suspected) {
-          {
-            const locked hold(s_.service_mutex);
-            pool::repair_parity(s_, *s_.service, z, column, pool::column_block);
-            s_.service->fence(fence_site::check_parity);
-          }
-          s_.repaired.fetch_add(1, std::memory_order_relaxed);
-          found("parity", at, pool::column_block, 0, SCUTE_OUTCOME_REPAIRED);
-          post(SCUTE_EVENT_PARITY, SCUTE_OUTCOME_REPAIRED, at, pool::column_block);
-        } else if (!suspected) {
-          found("parity", at, pool::column_block, 0, SCUTE_OUTCOME_DETECTED);
-          post(SCUTE_EVENT_PARITY, SCUTE_OUTCOME_DETECTED, at, pool::column_block);
-        }
+      if (wrong == s_.geo.parity) return;
+      const uint64_t at = pool::parity_offset(s_.geo, z, column, wrong);
+      if (!s_.has_checksums && !SCUTE_PLANTED(check_blind)) {
+        // Nothing says whether the data or the parity is wrong. Recomputing would make damaged
+        // data look sound, so it is only reported.
+        found(undecidable_column, at, pool::column_block, 0, SCUTE_OUTCOME_LOST);
+        return post(SCUTE_EVENT_PARITY, o_.repair ? SCUTE_OUTCOME_LOST : SCUTE_OUTCOME_DETECTED, at,
+                    pool::column_block);
       }
-      advance(s_.geo.parity * pool::column_block);
+      const auto suspected = [&] {
+        return suspect_blocks_.count({z, column / pool::column_block}) != 0;
+      };
+      if (suspected()) return;
+      if (!SCUTE_PLANTED(check_once) && s_.has_checksums && !sound_still(z, column)) {
+        if (suspected()) return;
+        if (round < rounds_max) continue;
+      } else if (o_.repair) {
+        if (compute_anew(z, column, syndrome)) {
+          found("parity", at, pool::column_block, 0, SCUTE_OUTCOME_REPAIRED);
+          return post(SCUTE_EVENT_PARITY, SCUTE_OUTCOME_REPAIRED, at, pool::column_block);
+        }
+        if (round < rounds_max) continue;
+      }
+      found("parity", at, pool::column_block, 0, SCUTE_OUTCOME_DETECTED);
+      return post(SCUTE_EVENT_PARITY, SCUTE_OUTCOME_DETECTED, at, pool::column_block);
     }
   }
 

@@ -13,16 +13,14 @@
 namespace scute::core::heal {
 namespace {
 
-sighting sight(const heap::object& o, const pool::fragment& f) noexcept {
+// Of a chunk as it is before anything is made of it (SIGHT-1).
+sighting sight(heap::chunk_record& c, heap::use use) noexcept {
   sighting g;
-  g.f = f;
-  g.chunk = o.chunk;
-  g.first = o.header;
-  g.use = o.chunk->kind.load(std::memory_order_acquire);
-  g.generation = f.generation;
-  g.slot = o.slot;
-  g.slot_size = o.chunk->slot_size.load(std::memory_order_acquire);
-  g.length = o.chunk->length.load(std::memory_order_acquire);
+  g.chunk = &c;
+  g.use = use;
+  g.generation = c.generation;
+  g.slot_size = c.slot_size.load(std::memory_order_acquire);
+  g.length = c.length.load(std::memory_order_acquire);
   return g;
 }
 
@@ -43,9 +41,10 @@ scute_oid enumeration::search(uint64_t zone, uint32_t chunk, uint32_t slot, uint
       if (use != heap::use::run && use != heap::use::span) continue;
       const uint32_t n = use == heap::use::run ? c.formatted.load(std::memory_order_acquire) : 1;
       for (; slot < n; ++slot) {
+        const sighting seen = sight(c, use);
         const heap::object o =
             use == heap::use::run ? zones.slot_object(c, slot) : zones.span_object(c);
-        if (is_live(o, type)) return s_.oid_of(o.payload);
+        if (is_live(o, seen, type)) return s_.oid_of(o.payload);
       }
     }
   }
@@ -53,7 +52,7 @@ scute_oid enumeration::search(uint64_t zone, uint32_t chunk, uint32_t slot, uint
   return SCUTE_OID_NULL;
 }
 
-bool enumeration::is_live(const heap::object& o, uint32_t type) {
+bool enumeration::is_live(const heap::object& o, const sighting& seen, uint32_t type) {
   const pool::fragment f = o.fragment(0);
   format::fragment_header h = heap_.zones().read_header(o);
   const uint32_t n = pool::covered(s_, f, h);
@@ -64,14 +63,17 @@ bool enumeration::is_live(const heap::object& o, uint32_t type) {
     s_.verified_outside.fetch_add(n, std::memory_order_relaxed);
     return pool::covered(s_, f, h) != pool::not_covered && is_of(h, type);
   }
-  if (learn(o, f, h)) return is_of(h, type);
+  if (learn(o, seen, f, h)) return is_of(h, type);
   return pool::covered(s_, f, h) != pool::not_covered && is_of(h, type);  // ENUM-2
 }
 
 // What the slot of a header that looks damaged holds. False if nobody can tell; h is what is stored then.
-bool enumeration::learn(const heap::object& o, const pool::fragment& f,
+bool enumeration::learn(const heap::object& o, const sighting& seen, const pool::fragment& f,
                         format::fragment_header& h) {
-  const sighting g = sight(o, f);
+  sighting g = seen;
+  g.f = f;
+  g.first = o.header;
+  g.slot = o.slot;
   {
     const locked hold(mutex_);
     const auto known = untold_.find(f.header);
@@ -82,13 +84,17 @@ bool enumeration::learn(const heap::object& o, const pool::fragment& f,
   if (examine(s_, g) == certainty::damaged) {
     try {
       const tx::repair_claim mine(s_, nullptr, o.payload);  // CLAIM-3
-      mend::repair(s_, nullptr, f, "object");
+      mend::repair(s_, nullptr, f, "object", mend::on_loss::leave);
     } catch (const failure& e) {
       if (e.code() != SCUTE_E_CORRUPT) throw;
-      const locked hold(mutex_);
-      untold_[f.header] = {g, s_.repaired.load()};
-      h = heap_.zones().read_header(o);
-      return false;
+      // Its chunk may have got another use meanwhile, or a commit have ended.
+      if (examine(s_, g) == certainty::damaged) {
+        mend::tell_lost(s_, nullptr, f);
+        const locked hold(mutex_);
+        untold_[f.header] = {g, s_.repaired.load()};
+        h = heap_.zones().read_header(o);
+        return false;
+      }
     }
   }
   h = heap_.zones().read_header(o);

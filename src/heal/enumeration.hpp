@@ -35,8 +35,9 @@ class enumeration {
         repairs;  // of the pool at the last try: another repair may have made this one possible
   };
 
-  bool is_live(const heap::object& o, uint32_t type);
-  bool learn(const heap::object& o, const pool::fragment& f, format::fragment_header& h);
+  bool is_live(const heap::object& o, const sighting& seen, uint32_t type);
+  bool learn(const heap::object& o, const sighting& seen, const pool::fragment& f,
+             format::fragment_header& h);
   void conclude(uint32_t type);
 
   pool::state& s_;

@@ -267,10 +267,14 @@ void mender::end_zone(uint64_t zone) {
   }
   for (const auto& [key, l] : lost_) {
     if (key.first != zone || l.told) continue;
-    // A commit may have ended, or begun anew what was there.
-    if (examine(s_, l.g) == certainty::sound) continue;
+    // A commit may have ended, or begun anew what was there, or be at work on it.
+    const certainty now = examine(s_, l.g);
+    if (now == certainty::busy) saw_all_ = false;
+    if (now == certainty::sound)
+      repaired(zone, l.g.what(), l.g.f.header, format::header_size + l.g.f.room, 0);
+    if (now != certainty::damaged) continue;
     ++tallies_[zone].lost;
-    mend::tell_lost(s_, l.g.f);
+    mend::tell_lost(s_, nullptr, l.g.f);
     tell_({l.g.what(), l.g.f.header, format::header_size + l.g.f.room,
            l.g.chunk == nullptr ? 0 : s_.oid_of(l.g.object()), false});
   }

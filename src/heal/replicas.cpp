@@ -95,7 +95,8 @@ void mend_lane(pool::state& s, pool::lane& l, bool repair, mend_tally& t,
       says[r] = log::read_status_word(engine::identity_of(s, l.index), which, word, value[r]) &&
                 (value[r] <= most || SCUTE_PLANTED(mend_status_anything));
     }
-    if (says[0] == says[1] && value[0] == value[1]) continue;
+    // (What neither says is nothing to copy.)
+    if (says[0] == says[1] && (!says[0] || value[0] == value[1])) continue;
     // A word that fails its check says nothing, whatever its value looks like.
     mend(position, sizeof(uint64_t), !says[0] || (says[1] && value[1] > value[0]) ? 1 : 0);
   }

@@ -33,16 +33,18 @@ pool::event event_of(const pool::state& s, const pool::fragment& f, scute_outcom
   return e;
 }
 
-void tell_lost(pool::state& s, const pool::fragment& f) {
+void tell_lost(pool::state& s, pool::lane* by, const pool::fragment& f) {
+  if (by != nullptr) by->w.count.losses.add(1);
   s.lost.fetch_add(1, std::memory_order_relaxed);
+  s.losses.fetch_add(1, std::memory_order_relaxed);
   s.events.post(event_of(s, f, SCUTE_OUTCOME_LOST, false));
 }
 
 namespace {
 
-[[noreturn]] void give_up(pool::state& s, const pool::fragment& f, const char* what,
+[[noreturn]] void give_up(pool::state& s, pool::lane* by, const pool::fragment& f, const char* what,
                           on_loss then, const std::string& why) {
-  if (then == on_loss::tell || SCUTE_PLANTED(loss_untried)) tell_lost(s, f);
+  if (then == on_loss::tell || SCUTE_PLANTED(loss_untried)) tell_lost(s, by, f);
   throw failure(SCUTE_E_CORRUPT,
                 s.path + ": " + what + " at file offset " + std::to_string(f.header) +
                     (f.index != 0 ? " (fragment " + std::to_string(f.index) + ")" : "") +
@@ -63,8 +65,7 @@ void repair(pool::state& s, pool::lane* by, const pool::fragment& f, const char*
   // next write-back.
   if (s.foreign) s.medium->reserve(f.payload, f.room);
   if (!s.has_parity) {
-    if (by != nullptr) by->w.count.losses.add(1);
-    give_up(s, f, what, then, "the pool has no parity (protection below mlp)");
+    give_up(s, by, f, what, then, "the pool has no parity (protection below mlp)");
   }
 
   const std::vector<unit> units = units_of(f);
@@ -99,8 +100,7 @@ void repair(pool::state& s, pool::lane* by, const pool::fragment& f, const char*
     if (image_valid(s, f, image)) return;
     s.require_healthy();
     if (attempt < (quiet ? 100 : 5) && (image != kept || !quiet)) continue;
-    if (by != nullptr) by->w.count.losses.add(1);
-    give_up(s, f, what, then,
+    give_up(s, by, f, what, then,
             "its columns hold more damage than " +
                 (s.geo.parity == 1 ? "one row of parity"
                                    : std::to_string(s.geo.parity) + " rows of parity") +

@@ -35,7 +35,7 @@ pool::event event_of(const pool::state& s, const pool::fragment& f, scute_outcom
 
 // What a failed repair does beside throwing: tells of the loss as an event and counts it, or leaves that to the caller.
 enum class on_loss { tell, leave };
-void tell_lost(pool::state& s, const pool::fragment& f);
+void tell_lost(pool::state& s, pool::lane* by, const pool::fragment& f);
 
 // Puts a fragment right from its columns if it is damaged; what: what it is called in errors. On success its bytes in
 // the pool are valid. Throws failure(SCUTE_E_CORRUPT) naming what was lost. Any thread without stripes; by: the

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pool/commits_under_way.hpp"
 
+#include <algorithm>
 #include <thread>
 #include <vector>
 
+#include "base/rounding.hpp"
 #include "base/uncancelled.hpp"
 #include "base/waiting.hpp"
+#include "pool/columns.hpp"
 
 namespace scute::core::pool {
 
@@ -34,6 +37,14 @@ bool let_commits_end(const state& s, const lane* but,
     }
   }
   return true;
+}
+
+void let_windows_end(state& s, uint64_t offset, uint64_t length) noexcept {
+  for (uint64_t at = round_down(offset, format::page); at < offset + length; at += format::page) {
+    const uint32_t stripe = stripe_of(s, std::max(at, offset));
+    s.locks.lock_exclusive(stripe);
+    s.locks.unlock_exclusive(stripe);
+  }
 }
 
 }  // namespace scute::core::pool

@@ -18,4 +18,7 @@ inline constexpr auto patience = std::chrono::seconds(2);
 bool let_commits_end(const state& s, const lane* but,
                      std::chrono::steady_clock::time_point deadline);
 
+// Log-free commits hold the columns of all that they write: passing through the locks is waiting for them. By who holds none.
+void let_windows_end(state& s, uint64_t offset, uint64_t length) noexcept;
+
 }  // namespace scute::core::pool

@@ -95,6 +95,7 @@ struct state {
   }
 
   std::atomic<uint64_t> repaired{0}, lost{0};
+  std::atomic<uint64_t> losses{0};  // of `lost` the objects and structures
   event_log events;
   std::atomic<uint64_t> verified_outside{0};  // object bytes verified by threads without a lane
 

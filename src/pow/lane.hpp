@@ -36,6 +36,9 @@ class lane {
   uint64_t room() const noexcept { return out_.room(); }
   // Goes on in a segment that was taken from the space; what was open before is full. spanned: see segment_note::after.
   void begin(uint32_t s, bool spanned);
+  // That the open segment was kept back for erasing.
+  void borrow(bool is) noexcept { borrows_ = is; }
+  bool borrows() const noexcept { return borrows_; }
   // Nothing is appended any more until the next begin(). The segment says where it ends, durably at this lane's next fence.
   void end_segment() noexcept;
   // The same, and it is durable when this returns (POW-12). By whoever has the lane to himself.
@@ -89,6 +92,7 @@ class lane {
   uint64_t session_;
   log::segment_writer out_;
   uint32_t segment_ = 0xffffffffU;
+  bool borrows_ = false;
   uint64_t generation_ = 0;
   std::atomic<uint64_t> finished_{0}, durable_{0};
   std::vector<uint32_t> pinned_;  // segments before this one that the open batch has parts in

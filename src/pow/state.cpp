@@ -240,13 +240,14 @@ void state::make_room(lane& l, uint64_t bytes, need kept, bool spanned, log::sto
   // Copies of large objects may fill as much as they free, for ever.
   bool ended = false;
   for (unsigned in_vain = 0, helped = 0;;) {
-    // What is kept back for erasing is not to be filled with anything else, by whoever has it open.
-    const bool owes = kept == need::ordinary && space->free_count() < space->stays(kept) &&
-                      !SCUTE_PLANTED(pow_erase_room);
+    // What was kept back for erasing is not to be filled with anything else, by whoever has it open.
+    const bool owes = kept == need::ordinary && (l.borrows() || SCUTE_PLANTED(pow_all_owe)) &&
+                      space->free_count() < space->stays(kept) && !SCUTE_PLANTED(pow_erase_room);
     if (l.room() >= bytes && !owes) return;
     uint32_t s = nowhere;
     if (l.room() < bytes && space->take(kept, s)) {
       l.begin(s, spanned);
+      l.borrow(kept == need::erasing && space->free_count() < space->stays(need::ordinary));
       // Others can make cached stores durable, and not this head.
       if (how == log::stores::cached) l.w.fence(fence_site::pow_begin);
       // (The cleaner has the lock that this takes, and looks itself.)
@@ -259,8 +260,11 @@ void state::make_room(lane& l, uint64_t bytes, need kept, bool spanned, log::sto
       if (clean_one(*this, kept) != 0) continue;
     }
     if (grow(l.w)) continue;
-    // What is open is no victim, and here nothing fits any more.
-    if (kept == need::erasing && !spanned && l.segment() != nowhere) l.end_segment_durably();
+    // What is open is no victim, and may hold little that counts. Who is not just erasing looks there only if there is much to gain.
+    const bool last_resort =
+        kept == need::erasing || (kept == need::ordinary && l.room() < bytes && worth_cleaning() &&
+                                  !SCUTE_PLANTED(pow_idle_open));
+    if (last_resort && !spanned && l.segment() != nowhere) l.end_segment_durably();
     // Who erases goes on as long as anything is gained at all, however little each segment gives.
     const uint64_t in_vain_max = kept == need::erasing ? space->count() : cleaned_in_vain_max;
     if (kept >= need::erasing && clean_one != nullptr && in_vain < in_vain_max)
@@ -274,7 +278,7 @@ void state::make_room(lane& l, uint64_t bytes, need kept, bool spanned, log::sto
         (owes && space->free_count() == space->stays(kept)))
       continue;
     // Or what is left to gain is in segments that others have open, and do not use.
-    if (kept == need::erasing && !limit.one_stream && !ended) {
+    if (last_resort && !limit.one_stream && !ended) {
       ended = true;
       in_vain = 0;
       end_idle_segments();

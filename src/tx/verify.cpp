@@ -2,12 +2,14 @@
 #include "tx/verify.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <string>
 
 #include "base/planted.hpp"
 #include "base/waiting.hpp"
 #include "mend/repair.hpp"
+#include "pool/commits_under_way.hpp"
 #include "pool/library_call.hpp"
 #include "pool/optimistic.hpp"
 #include "pool/resolver.hpp"
@@ -16,9 +18,57 @@
 namespace scute::core::tx {
 namespace {
 
-void repair(pool::state& s, pool::lane* l, const pool::fragment& f) {
-  const repair_claim mine(s, l, f.payload - f.index * format::fragment_payload);
-  mend::repair(s, l, f, "object");
+enum class damage : uint8_t { none, there, of_nobody };
+
+// Whether the chunk is used as it was when the fragment was looked for.
+bool is_place_of(const pool::state& s, const heap::chunk_record& c,
+                 const pool::fragment& f) noexcept {
+  const heap::use use = c.kind.load(std::memory_order_acquire);
+  if ((use != heap::use::run && use != heap::use::span) || c.generation != f.generation)
+    return false;
+  const uint64_t size = use == heap::use::run ? c.slot_size.load(std::memory_order_acquire)
+                                              : uint64_t{c.length} << s.geo.chunk_shift;
+  return pool::payload_room(size) == f.object_room;
+}
+
+// What cannot be repaired, looked at again when others have ended what they were at. Otherwise what the
+// object's head says is believed if that is sound.
+damage look_again(pool::state& s, const pool::lane* l, const heap::object& o,
+                  const pool::fragment& f) {
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    if (pool::valid(s, f)) return damage::none;
+    if (!is_place_of(s, *o.chunk, f)) return damage::of_nobody;
+    const pool::fragment head = o.fragment(0);
+    format::fragment_header h;
+    if (f.index != 0 && pool::valid(s, head, h) &&
+        (format::meta_role(h.meta) != format::role::live ||
+         format::meta_size(h.meta) <= f.index * format::fragment_payload))
+      return damage::of_nobody;
+    pool::let_commits_end(s, l, std::chrono::steady_clock::now() + pool::patience);
+    if (!s.parity_is_log) continue;
+    pool::let_windows_end(s, head.header, format::header_size);
+    pool::let_windows_end(s, f.header, format::header_size);
+    pool::let_windows_end(s, f.payload, f.room);
+  }
+  return damage::there;
+}
+
+// VERIFY-1 Who reads what another thread frees finds fragments that nobody has ever written, or will again: they are not damaged.
+// (Found by an attack from outside.)
+void repair(pool::state& s, pool::lane* l, const heap::object& o, const pool::fragment& f) {
+  const repair_claim mine(s, l, o.payload);
+  try {
+    mend::repair(s, l, f, "object", mend::on_loss::leave);
+  } catch (const failure& e) {
+    if (e.code() != SCUTE_E_CORRUPT) throw;
+    const damage is = SCUTE_PLANTED(verify_late) ? damage::there : look_again(s, l, o, f);
+    if (is == damage::none) return;
+    if (is == damage::of_nobody)
+      throw failure(SCUTE_E_FREED, "the object at oid offset " + std::to_string(o.payload) +
+                                       " has been freed, or made anew, while it was read");
+    mend::tell_lost(s, l, f);
+    throw;
+  }
 }
 
 // After a crash of a log-free pool: what is valid may be of a transaction that was not decided.
@@ -48,7 +98,7 @@ format::fragment_header live_header(pool::state& s, pool::lane* l, const heap::o
   const pool::fragment f = o.fragment(0);
   resolve_first(s, f);
   format::fragment_header h;
-  for (int attempt = 0; !pool::valid(s, f, h) && attempt < 1000; ++attempt) repair(s, l, f);
+  for (int attempt = 0; !pool::valid(s, f, h) && attempt < 1000; ++attempt) repair(s, l, o, f);
   if (format::meta_role(h.meta) != format::role::live)
     throw failure(SCUTE_E_FREED,
                   "the object at oid offset " + std::to_string(o.payload) + " has been freed");
@@ -125,7 +175,7 @@ void copy_verified(pool::state& s, pool::lane* l, const heap::object& o, uint64_
         throw failure(SCUTE_E_CONFLICT,
                       s.path + ": the object at oid offset " + std::to_string(o.payload) +
                           " changes while it is read; another thread must not write it meanwhile");
-      if (!pool::valid(s, f)) repair(s, l, f);
+      if (!pool::valid(s, f)) repair(s, l, o, f);
     }
     if (seen != nullptr && (s.has_checksums || i == 0)) seen->note(i, h.tag);
     if (s.has_checksums) count_verified(s, l, std::min(format::fragment_payload, size - base));
@@ -137,7 +187,7 @@ void verify_object(pool::state& s, pool::lane* l, const heap::object& o, uint64_
   for (uint64_t i = 1; i * format::fragment_payload < size; ++i) {
     const pool::fragment f = o.fragment(i);
     resolve_first(s, f);
-    if (!pool::valid(s, f)) repair(s, l, f);
+    if (!pool::valid(s, f)) repair(s, l, o, f);
     count_verified(s, l, std::min(format::fragment_payload, size - i * format::fragment_payload));
   }
 }
@@ -151,7 +201,7 @@ void hand_out(pool::state& s, pool::lane* l, const heap::object& o, uint64_t siz
     for (uint64_t i = from / format::fragment_payload; i * format::fragment_payload < to; ++i) {
       const pool::fragment f = o.fragment(i);
       s.resolving->before_read(f);
-      if (!pool::valid(s, f)) repair(s, l, f);
+      if (!pool::valid(s, f)) repair(s, l, o, f);
     }
   }
   if (s.policy != SCUTE_POLICY_CONSERVATIVE) {
@@ -165,7 +215,7 @@ void hand_out(pool::state& s, pool::lane* l, const heap::object& o, uint64_t siz
   for (uint64_t i = std::max<uint64_t>(1, from / format::fragment_payload);
        i * format::fragment_payload < to; ++i) {
     const pool::fragment f = o.fragment(i);
-    if (!pool::valid(s, f)) repair(s, l, f);
+    if (!pool::valid(s, f)) repair(s, l, o, f);
     count_verified(s, l, std::min(format::fragment_payload, size - i * format::fragment_payload));
   }
 }

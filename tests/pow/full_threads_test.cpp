@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -112,6 +113,90 @@ TEST_P(full_threads, OneGoesForEachThatDoesNotFit) {
   for (auto& t : all) t.join();
   EXPECT_EQ(refused, 0);
   EXPECT_GT(erased, 1000);
+}
+
+// Each ends, and leaves a segment open that has next to nothing in it.
+TEST_P(full_threads, ThreadsThatHaveEndedDoNotFillIt) {
+  const unsigned at_once = std::get<1>(GetParam());
+  const scratch dir(scratch::memory);
+  pow::store db(dir.file("full"), small());
+  pow::map<int, std::string> map(db, "map");
+  std::mutex lock;
+  int refused = 0;
+  for (unsigned n = 0; n < 120; n += at_once) {
+    std::vector<std::thread> all;
+    for (unsigned t = n; t < n + at_once; ++t)
+      all.emplace_back([&, t] {
+        try {
+          auto s = db.section(lock);
+          map.edit(static_cast<int>(t)) = "tiny";
+          s.commit();
+        } catch (const error& e) {
+          if (e.which() != errc::nospc) throw;
+          const std::lock_guard counting(lock);
+          ++refused;
+        }
+      });
+    for (auto& t : all) t.join();
+  }
+  EXPECT_EQ(refused, 0);
+  EXPECT_EQ(map.size(), 120u);
+}
+
+// What one thread takes for erasing keeps nobody from what he has open.
+TEST_P(full_threads, WhoErasesTakesNothingFromTheOthers) {
+  const unsigned threads = std::get<1>(GetParam());
+  const scratch dir(scratch::memory);
+  pow::store db(dir.file("full"), small());
+  pow::map<int, std::string> map(db, "map");
+  std::mutex lock;
+  int step = 0;
+  std::condition_variable changed;
+  std::atomic<int> refused{0}, updated{0};
+  const auto put = [&](int key, size_t n) {
+    auto s = db.section(lock);
+    map.edit(key) = std::string(n, 'x');
+    s.commit();
+  };
+  std::mutex turn;
+  std::vector<std::thread> all;
+  for (unsigned t = 0; t < threads; ++t)
+    all.emplace_back([&, t] {
+      for (const int at : {1, 3}) {
+        std::unique_lock wait(turn);
+        changed.wait(wait, [&] { return step >= at; });
+        try {
+          put(100'000 + static_cast<int>(t), 10);
+          ++updated;
+        } catch (const error& e) {
+          if (e.which() != errc::nospc) throw;
+          ++refused;
+        }
+        changed.notify_all();
+      }
+    });
+  const auto go = [&](int to, int wanted) {
+    std::unique_lock wait(turn);
+    step = to;
+    changed.notify_all();
+    changed.wait(wait, [&] { return updated + refused >= wanted; });
+  };
+  go(1, static_cast<int>(threads));
+  int n = 0;
+  try {
+    for (;; ++n) put(n, 1000);
+  } catch (const error& e) {
+    if (e.which() != errc::nospc) throw;
+  }
+  EXPECT_GT(n, 100);
+  std::thread([&] {
+    auto s = db.section(lock);
+    map.erase(17);
+    s.commit();
+  }).join();
+  go(3, 2 * static_cast<int>(threads));
+  for (auto& t : all) t.join();
+  EXPECT_EQ(refused, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(, full_threads,

@@ -34,7 +34,7 @@ class SCUTE_SCOPED resolution::solving {
  public:
   explicit solving(resolution& r) SCUTE_ACQUIRE(r.mutex_) : r_(r) {
     r_.mutex_.lock();
-    r_.solver_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+    r_.solver_.store(std::this_thread::get_id(), std::memory_order_seq_cst);
   }
   ~solving() SCUTE_RELEASE() {
     r_.solver_.store({}, std::memory_order_release);
@@ -51,7 +51,8 @@ resolution::resolution(pool::state& s, uint64_t resolved, uint64_t present)
     : s_(s), resolved_(resolved), present_(present), cause_(s, resolved, present), w_(*s.medium) {
   per_zone_ = s.geo.row_size / block_size;
   total_ = per_zone_ * s.geo.zone_count;
-  bits_.reset(new std::atomic<uint64_t>[(total_ + 63) / 64]());
+  for (bitmap* const bits : {&claimed_bits_, &resolved_bits_})
+    bits->reset(new std::atomic<uint64_t>[(total_ + 63) / 64]());
   if (s.medium->what() == medium::kind::file) {
     w_.flush(s_.medium->base(), s_.medium->size(), medium::purpose::data);
     w_.fence(fence_site::resolve_sync);
@@ -59,18 +60,6 @@ resolution::resolution(pool::state& s, uint64_t resolved, uint64_t present)
     synced_ = true;
   }
   pending_.store(true, std::memory_order_release);
-}
-
-bool resolution::is_resolved(uint64_t zone, uint64_t block) const noexcept {
-  const uint64_t i = zone * per_zone_ + block;
-  return (bits_[i / 64].load(std::memory_order_acquire) >> i % 64 & 1) != 0;
-}
-
-void resolution::mark(uint64_t zone, uint64_t block) noexcept {
-  const uint64_t i = zone * per_zone_ + block;
-  const uint64_t bit = uint64_t{1} << i % 64;
-  if ((bits_[i / 64].fetch_or(bit, std::memory_order_acq_rel) & bit) == 0)
-    done_.fetch_add(1, std::memory_order_relaxed);
 }
 
 bool resolution::in_doubt(uint64_t tag) const noexcept {
@@ -169,9 +158,14 @@ void resolution::resolve(uint64_t zone, uint64_t block) {
   const uint64_t column = block * block_size;
   const uint64_t n = std::min(block_size, s_.geo.row_size - column);
   if (column < s_.used_end[zone].load(std::memory_order_acquire)) {
-    if (!pool::column_consistent(s_, zone, column, n) && !SCUTE_PLANTED(resolve_blocks)) {
+    if (!is_claimed(zone, block) && !pool::column_consistent(s_, zone, column, n) &&
+        !SCUTE_PLANTED(resolve_blocks)) {
       const solving here(*this);
-      if (!is_resolved(zone, block)) resolve_with_rings(zone, block);
+      if (!is_claimed(zone, block)) resolve_with_rings(zone, block);
+    }
+    set(claimed_bits_, zone, block);
+    if (solver_.load(std::memory_order_seq_cst) != std::thread::id()) {
+      const locked until_done(mutex_);
     }
     medium::writer w(*s_.medium);
     flush_parity(zone, block, w);
@@ -234,7 +228,8 @@ std::vector<resolution::found> resolution::fragments_in(uint64_t zone, uint64_t 
       const pool::fragment first = mend::first_of(f);
       if (std::exchange(known, first.header) == first.header) continue;
       if (pool::valid(s_, first))
-        again = (valid == first_headers::are_explained && explain(first)) || again;
+        again = (valid == first_headers::are_explained && !is_settled(first) && explain(first)) ||
+                again;
       else if (mend(first))
         again = true;
       else
@@ -255,7 +250,7 @@ void resolution::resolve_with_rings(uint64_t zone, uint64_t block) {
   due_.push_back({zone, block});
   for (size_t i = 0; i < due_.size(); ++i) {
     const auto [z, b] = due_[i];
-    if (is_resolved(z, b)) continue;
+    if (is_claimed(z, b)) continue;
     resolve_dirty(z, b);
     if (z == zone && b == block) continue;  // the caller's
     flush_parity(z, b, w_);
@@ -277,16 +272,31 @@ void resolution::flush_parity(uint64_t zone, uint64_t block, medium::writer& w) 
 void resolution::resolve_dirty(uint64_t zone, uint64_t block) {
   remains left = explain_block(zone, block);
   while (help(zone, block, left) ||
-         (!left.adds_up && !SCUTE_PLANTED(resolve_limbo) && !leave_in_limbo(left)))
+         (!left.adds_up && !SCUTE_PLANTED(resolve_limbo) && !judge_doubtful(left)))
     left = explain_block(zone, block);
   if (!left.adds_up) recompute_rest(zone, block, left);
   for (const found& x : left.open) {
-    if (x.is != what::claimed || !all_resolved_but(zone, block, x.fragment) ||
-        !told_.insert(x.fragment.header).second)
-      continue;
-    s_.lost.fetch_add(1, std::memory_order_relaxed);
-    s_.events.post(mend::event_of(s_, x.fragment, SCUTE_OUTCOME_LOST));
+    if (x.is != what::claimed) continue;
+    if (all_resolved_but(zone, block, x.fragment)) {
+      tell_lost(x.fragment);
+    } else {
+      const locked hold(telling_);
+      untold_.emplace(x.fragment.header, x.fragment);
+    }
   }
+}
+
+void resolution::tell_lost(const pool::fragment& f) {
+  const locked hold(telling_);
+  if (told_.insert(f.header).second) mend::tell_lost(s_, nullptr, f);
+}
+
+void resolution::finish() noexcept {
+  pending_.store(false, std::memory_order_release);
+  const pool::finder_scope as(SCUTE_FINDER_OPEN);
+  const locked hold(telling_);
+  for (const auto& [header, f] : untold_)
+    if (!told_.contains(header) && !pool::valid(s_, f)) mend::tell_lost(s_, nullptr, f);
 }
 
 // Everything in a block that its columns explain by themselves.
@@ -301,7 +311,8 @@ resolution::remains resolution::explain_block(uint64_t zone, uint64_t block) {
     left.open.clear();
     left.doubtful.clear();
     for (const found& x : all)
-      if (x.is != what::place && !pool::valid(s_, x.fragment) && !mend(x.fragment))
+      if (x.is != what::place && !is_settled(x.fragment) && !pool::valid(s_, x.fragment) &&
+          !mend(x.fragment))
         left.open.push_back(x);
     pool::column_syndrome(s_, zone, column, n, left.syndrome);
     left.adds_up = codec::is_zero(left.syndrome, s_.geo.parity * n);
@@ -317,7 +328,7 @@ resolution::remains resolution::explain_block(uint64_t zone, uint64_t block) {
       if (c.zone == zone && c.column >= column && c.column + format::header_size <= column + n &&
           adds_up(c.column - column, format::header_size))
         continue;
-      if (!pool::valid(s_, x.fragment)) continue;
+      if (is_settled(x.fragment) || !pool::valid(s_, x.fragment)) continue;
       explained = explain(x.fragment);
       if (explained) break;
       if (!x.fragment.metadata && in_doubt(header_at(x.fragment.header).tag))
@@ -342,7 +353,7 @@ bool resolution::help(uint64_t zone, uint64_t block, const remains& left) {
       for_each_part(s_.geo, u.offset, u.length, [&](uint64_t, uint64_t z, uint64_t c, uint64_t) {
         mutex_.assume_held();
         const uint64_t b = c / block_size;
-        if (seen.insert({z, b}).second && !is_resolved(z, b)) explain_block(z, b);
+        if (seen.insert({z, b}).second && !is_claimed(z, b)) explain_block(z, b);
       });
   };
   for (const found& x : left.open) {

@@ -8,6 +8,10 @@
 // RES-1 A block is resolved when all of its columns add up, durably, and each fragment in it that a checksum
 //    vouches for is of a decided transaction. It never becomes unresolved again in this session.
 // RES-2 In an unresolved block nobody writes but resolution, and of its slow part one thread at a time.
+//    So whoever finds that a block adds up claims it, which the slow part heeds from then on, and waits for the slow part, which may be
+//    looking at it still, before the block counts as resolved. A fragment all of whose blocks are claimed is open to commits, and
+//    none of resolution's business. (Found by an attack from outside: objects in the middle of an in-place edit were put back, and
+//    told as damaged; the slow part had made a block add up that it went on looking at.)
 // RES-3 Columns that add up hold no open cell: a window changes the header of every member, so while its
 //    parity is not done the column of that header does not add up. The scan needs no checksum there.
 // RES-4 What does not add up is explained by invalid fragments first, each of which is decoded by itself; then
@@ -38,24 +42,29 @@
 // RES-10 A block that holds something invalid, or in doubt, which it cannot explain asks, before it gives up, the
 //    other blocks that this lies in, or that tell of it; what these can explain is done, and nothing is
 //    recomputed there. (A member decodes only if nothing else in any of its columns is damaged.)
-//    A fragment is told to be lost when the last of its blocks is resolved.
+//    A fragment is told to be lost when the last of its blocks is resolved; or at the end, if that one added up.
 // RES-11 A verdict on a valid fragment is passed once. Where several rows of parity disagree, each of two versions
 //    decodes to the other one; without this rule resolution would go from the one to the other for ever.
 //    (Found by the explorer, scenario fragments/logfree2, while rings through further fragments looked broken.)
-// RES-12 A transaction comes back as a whole or not at all, whatever was damaged besides. A member that is damaged beyond what its
-//    columns tell of its new version, and that leads to another one which tells that it was decided (engine/logfree/verdict.hpp), is lost: the
-//    parity of its columns is computed anew, so that nobody takes the version before for a repair. What else is invalid in these
-//    columns is mended first. What has lost one of its ring so was decided, too.
-// RES-13 A valid member in doubt is in limbo where its ring is broken, nobody testifies, and its columns tell no version before, since
-//    they are damaged besides: it stays as it is, and that the parity of its columns, which is computed anew then, has it testifies to
-//    nothing. (It may be the half of a transaction that was not decided: docs/logfree.md, "Limits".)
+// RES-12 A transaction comes back as a whole or not at all, whatever was damaged besides; what that cannot be done with is lost, and
+//    told. It was decided if a member of its ring testifies: by its header's columns, which have the new parity, even if its payload is
+//    damaged; or, where the ring is closed, by being valid and not able to go back (RES-13). A member that is valid and of another
+//    transaction shows that it was not decided. The first verdict is kept, so it depends on no order. Of a decided one a member that is
+//    damaged beyond what its columns tell of its new version is lost: the parity of its columns is computed anew, so that nobody takes
+//    the version before for a repair. What else is invalid in these columns is mended first.
+// RES-13 A valid member in doubt cannot go back where its columns tell no version before. They have torn parity, of a decided transaction
+//    then, or other damage. Where all headers of the ring are there it is taken for the former: if it is not so, the members that were
+//    torn are lost, rather than half of the transaction there and nobody told. Otherwise it stays as it is, the parity of its columns is
+//    computed anew, and the others are rolled back (docs/logfree.md, "Limits").
 #pragma once
 
+#include <map>
 #include <memory>
 #include <set>
 #include <thread>
 #include <vector>
 
+#include "base/lock.hpp"
 #include "base/waiting.hpp"
 #include "engine/logfree/cause.hpp"
 #include "mend/erasures.hpp"
@@ -77,7 +86,7 @@ class resolution final : public pool::resolver {
   void before_reuse(uint64_t offset, uint64_t length) override;
 
   bool scan(uint64_t blocks) override;
-  void finish() noexcept override { pending_.store(false, std::memory_order_release); }
+  void finish() noexcept override;
   progress done() const noexcept override {
     return {total_, done_.load(std::memory_order_relaxed)};
   }
@@ -101,6 +110,9 @@ class resolution final : public pool::resolver {
     what is;
     uint64_t from = 0, length = 0;  // unknown: of a chunk header, what it would tell of
   };
+  struct block_number {
+    uint64_t zone, block;
+  };
   // Of a block, when nothing more can be explained.
   struct remains {
     bool adds_up = false;
@@ -112,13 +124,23 @@ class resolution final : public pool::resolver {
 
   format::fragment_header header_at(uint64_t offset) const noexcept;
   void change_all(uint64_t offset, uint64_t length);
-  bool is_resolved(uint64_t zone, uint64_t block) const noexcept;
+  using bitmap = std::unique_ptr<std::atomic<uint64_t>[]>;
+  bool is_set(const bitmap& bits, uint64_t zone, uint64_t block) const noexcept;
+  bool set(bitmap& bits, uint64_t zone, uint64_t block) noexcept;  // false if it was
+  bool is_resolved(uint64_t zone, uint64_t block) const noexcept {
+    return is_set(resolved_bits_, zone, block);
+  }
+  bool is_claimed(uint64_t zone, uint64_t block) const noexcept {
+    return is_set(claimed_bits_, zone, block);
+  }
+  bool is_settled(const pool::fragment& f) const noexcept;
   void mark(uint64_t zone, uint64_t block) noexcept;
   void resolve(uint64_t zone, uint64_t block);
   void resolve_with_rings(uint64_t zone, uint64_t block) SCUTE_REQUIRES(mutex_);
   void resolve_dirty(uint64_t zone, uint64_t block) SCUTE_REQUIRES(mutex_);
   remains explain_block(uint64_t zone, uint64_t block) SCUTE_REQUIRES(mutex_);
   bool help(uint64_t zone, uint64_t block, const remains& left) SCUTE_REQUIRES(mutex_);
+  std::vector<block_number> blocks_of(const pool::fragment& f) const;
   bool all_resolved_but(uint64_t zone, uint64_t block, const pool::fragment& f) const;
   void flush_parity(uint64_t zone, uint64_t block, medium::writer& w);
   bool in_doubt(uint64_t tag) const noexcept;
@@ -138,8 +160,12 @@ class resolution final : public pool::resolver {
   bool ring_complete(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
   bool is_decided(const pool::fragment& f, const format::fragment_header& stored)
       SCUTE_REQUIRES(mutex_);
-  bool leave_in_limbo(const remains& left) SCUTE_REQUIRES(mutex_);
+  bool testifies(uint64_t header) const noexcept;
+  bool cannot_go_back(const pool::fragment& m) SCUTE_REQUIRES(mutex_);
+  bool judge_doubtful(const remains& left) SCUTE_REQUIRES(mutex_);
+  void mend_beside(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
   void lose(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
+  void tell_lost(const pool::fragment& f);
   void finish_ring(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
   // What a walk does with a member that is not valid; to mend it takes the mutex.
   enum class invalid_member : uint8_t { pass, mend };
@@ -159,16 +185,13 @@ class resolution final : public pool::resolver {
   const cause cause_;
   uint64_t per_zone_ = 0, total_ = 0;
   bool synced_ = false;  // RES-8: everything is durable
-  std::unique_ptr<std::atomic<uint64_t>[]> bits_;
+  bitmap claimed_bits_, resolved_bits_;
   std::atomic<uint64_t> done_{0}, next_{0};
   std::atomic<uint64_t> rolled_back_{0}, finished_{0};
 
   waiting_mutex mutex_;  // the slow part; taken without a stripe held
   std::atomic<std::thread::id> solver_{};
   medium::writer w_ SCUTE_GUARDED_BY(mutex_);
-  struct block_number {
-    uint64_t zone, block;
-  };
   // To be resolved along with the one that was asked for.
   std::vector<block_number> due_ SCUTE_GUARDED_BY(mutex_);
   // Fragments that were mended, rolled back or finished.
@@ -176,10 +199,14 @@ class resolution final : public pool::resolver {
   bool helping_ SCUTE_GUARDED_BY(mutex_) = false;       // RES-10: no further
   std::set<uint64_t> judged_ SCUTE_GUARDED_BY(mutex_);  // RES-11: headers
   std::set<uint64_t> losing_ SCUTE_GUARDED_BY(mutex_);  // RES-12: headers
-  std::set<uint64_t> limbo_ SCUTE_GUARDED_BY(mutex_);   // RES-13: headers
+  // RES-12: what was found out about transactions, by tag.
+  std::map<uint64_t, bool> decided_ SCUTE_GUARDED_BY(mutex_);
+  bool settling_ SCUTE_GUARDED_BY(mutex_) = false;  // only what needs no verdict is mended
   pool::erasure_hints hints_ SCUTE_GUARDED_BY(mutex_);
-  // Headers of fragments that were reported as lost.
-  std::set<uint64_t> told_ SCUTE_GUARDED_BY(mutex_);
+  plain_mutex telling_;
+  // By header: what was told as lost, and what may have to be.
+  std::set<uint64_t> told_ SCUTE_GUARDED_BY(telling_);
+  std::map<uint64_t, pool::fragment> untold_ SCUTE_GUARDED_BY(telling_);
 };
 
 }  // namespace scute::core::engine

@@ -44,13 +44,15 @@ format::fragment_header resolution::header_at(uint64_t offset) const noexcept {
 // An invalid fragment: what its columns decode to, or a mixture of that and what is stored. False if
 // nothing is accepted.
 bool resolution::mend(const pool::fragment& f) {
-  if (SCUTE_PLANTED(resolve_mend)) return false;
+  if (SCUTE_PLANTED(resolve_mend) || is_settled(f)) return false;
   const std::vector<mend::unit> units = mend::units_of(f);
   std::vector<std::byte> image;
   if (!mend::find_sound(s_, f, doubts(), image, &hints_)) return false;
   format::fragment_header h;
   std::memcpy(&h, image.data(), sizeof h);
   const auto stored = header_at(f.header);
+  // Another version of what may be a member: not without a verdict.
+  if (settling_ && h.tag != stored.tag && in_doubt(stored.tag)) return false;
   if (h.tag != stored.tag && is_decided(f, stored) &&
       judge(stored::invalid, decoded::other, ring::decided) == verdict::lost) {
     if (losing_.insert(f.header).second) lose(f);
@@ -148,31 +150,74 @@ bool resolution::mend_with_help(const pool::fragment& f) {
   return help(none, none, left) && (pool::valid(s_, f) || mend(f));
 }
 
-// Whether the header of a fragment leads to a valid member of its transaction whose columns have the new parity, and have it from
-// the commit (RES-12, RES-13).
+// Whether the header's columns have the parity that its commit has given them.
+bool resolution::testifies(uint64_t header) const noexcept {
+  alignas(64) std::byte syndrome[pool::syndrome_max];
+  const pool::cell c = pool::cell_of(s_.geo, header);
+  pool::column_syndrome(s_, c.zone, c.column, format::header_size, syndrome);
+  return codec::is_zero(syndrome, s_.geo.parity * format::header_size);
+}
+
+// A valid member whose columns tell no version before, after whatever is merely damaged beside it was mended. Nothing but the
+// parity of a decided transaction makes it so, or damage.
+bool resolution::cannot_go_back(const pool::fragment& m) {
+  mend::version before;
+  if (mend::find_other(s_, m, doubts(), before, &hints_)) return false;
+  settling_ = true;
+  struct end {
+    bool& settling;
+    ~end() { settling = false; }
+  } const when_done{settling_};
+  mend_beside(m);
+  return !mend::find_other(s_, m, doubts(), before, &hints_);
+}
+
+// Whether the transaction of a header that is in doubt was decided, as far as anything but its own fragment tells (RES-12, RES-13).
 bool resolution::is_decided(const pool::fragment& f, const format::fragment_header& stored) {
   if (SCUTE_PLANTED(resolve_torn) || !in_doubt(stored.tag) ||
       pool::covered(s_, f, stored) == pool::not_covered)
     return false;
+  if (const auto known = decided_.find(stored.tag); known != decided_.end()) return known->second;
+  std::vector<pool::fragment> others;  // in blocks that are not resolved
+  bool testified = false, closed = false;
   way_round circle;
-  for (uint64_t at = stored.next; at != f.header && !circle.closes(at);) {
+  for (uint64_t at = stored.next;;) {
+    closed = at == f.header;
+    if (closed || circle.closes(at)) break;
     pool::fragment m;
-    if (!mend::place_at(s_, at, m)) return false;
+    if (!mend::place_at(s_, at, m)) {
+      if (settling_) break;
+      // Or what tells where it lies is damaged.
+      const pool::cell c = pool::cell_of(s_.geo, at);
+      fragments_in(c.zone, c.column / block_size, first_headers::are_believed);
+      if (!mend::place_at(s_, at, m)) break;
+    }
     const auto h = header_at(at);
-    if (h.tag != stored.tag || pool::covered(s_, m, h) == pool::not_covered) return false;
-    alignas(64) std::byte syndrome[pool::syndrome_max];
+    if (h.tag != stored.tag || pool::covered(s_, m, h) == pool::not_covered) {
+      // It was rolled back, or never written: whatever testifies has been told to by a resolution that was cut short.
+      if (pool::valid(s_, m) && !SCUTE_PLANTED(resolve_undone)) return false;
+      break;
+    }
+    // Where a block is resolved others may be at work in its columns; what it kept has its verdict.
     const pool::cell c = pool::cell_of(s_.geo, at);
-    pool::column_syndrome(s_, c.zone, c.column, format::header_size, syndrome);
-    // The columns of a lost one, and of one in limbo, were computed here.
-    if (!losing_.contains(at) && !limbo_.contains(at) && pool::valid(s_, m) &&
-        codec::is_zero(syndrome, s_.geo.parity * format::header_size))
-      return true;
+    const bool over = is_claimed(c.zone, c.column / block_size);
+    testified = testified || (over ? pool::valid(s_, m) : testifies(at));
+    if (!over) others.push_back(m);
     at = h.next;
   }
-  return false;
+  if (closed && !testified && !settling_ && !SCUTE_PLANTED(resolve_no_return))
+    for (const pool::fragment& m : others)
+      if (pool::valid(s_, m) && cannot_go_back(m)) {
+        testified = true;
+        break;
+      }
+  // Somebody else's header may look like one of this transaction, by damage.
+  if ((testified || !others.empty()) && !settling_) decided_.emplace(stored.tag, testified);
+  return testified;
 }
 
-void resolution::lose(const pool::fragment& f) {
+// Blocks that the fragment has bytes in.
+std::vector<resolution::block_number> resolution::blocks_of(const pool::fragment& f) const {
   std::vector<block_number> blocks;
   for (const mend::unit& u : mend::units_of(f))
     for_each_part(s_.geo, u.offset, u.length,
@@ -181,10 +226,21 @@ void resolution::lose(const pool::fragment& f) {
                         blocks.back().block != column / block_size)
                       blocks.push_back({zone, column / block_size});
                   });
-  for (const auto [zone, block] : blocks)
+  return blocks;
+}
+
+// What else is invalid in the blocks of a fragment.
+void resolution::mend_beside(const pool::fragment& f) {
+  for (const auto [zone, block] : blocks_of(f))
     for (const found& x : fragments_in(zone, block, first_headers::are_believed))
-      if (x.is != what::place && x.fragment.header != f.header && !pool::valid(s_, x.fragment))
+      if (x.is != what::place && x.fragment.header != f.header && !is_settled(x.fragment) &&
+          !pool::valid(s_, x.fragment))
         mend(x.fragment);
+}
+
+void resolution::lose(const pool::fragment& f) {
+  tell_lost(f);
+  mend_beside(f);
   for (const mend::unit& u : mend::units_of(f))
     for_each_part(s_.geo, u.offset, u.length,
                   [&](uint64_t, uint64_t zone, uint64_t column, uint64_t n) {
@@ -194,16 +250,21 @@ void resolution::lose(const pool::fragment& f) {
 }
 
 // RES-13. False if something was explained meanwhile, so that the block has to be looked at again.
-bool resolution::leave_in_limbo(const remains& left) {
+bool resolution::judge_doubtful(const remains& left) {
   const uint64_t before = explained_;
-  std::vector<pool::fragment> undecided;
-  for (const found& x : left.doubtful)
-    if (!limbo_.contains(x.fragment.header) && !ring_complete(x.fragment) &&
-        !is_decided(x.fragment, header_at(x.fragment.header)))
-      undecided.push_back(x.fragment);
-  if (explained_ != before) return false;
-  for (const pool::fragment& f : undecided) limbo_.insert(f.header);
-  return true;
+  for (const found& x : left.doubtful) {
+    const pool::fragment& f = x.fragment;
+    const auto h = header_at(f.header);
+    if (decided_.contains(h.tag) || ring_complete(f)) continue;
+    std::vector<pool::fragment> members;
+    uint64_t end = 0;
+    // (Its own header may have been left in another block, which adds up.)
+    const bool decided = testifies(f.header) || walk(f, invalid_member::pass, members, end);
+    if (explained_ != before) return false;
+    if (!decided && is_decided(f, h)) continue;
+    decided_.emplace(h.tag, decided);
+  }
+  return explained_ == before;
 }
 
 bool resolution::ring_complete(const pool::fragment& f) {
@@ -237,7 +298,8 @@ void resolution::finish_ring(const pool::fragment& f) {
   }
   const pool::cell c = pool::cell_of(s_.geo, f.header);
   for (const found& x : fragments_in(c.zone, c.column / block_size, first_headers::are_believed))
-    if (x.is != what::place && !pool::valid(s_, x.fragment)) mend(x.fragment);
+    if (x.is != what::place && !is_settled(x.fragment) && !pool::valid(s_, x.fragment))
+      mend(x.fragment);
   recompute(c.zone, c.column, format::header_size);
   for (const pool::fragment& m : members)
     extents(m, [&](uint64_t, uint64_t zone, uint64_t column, uint64_t) {
