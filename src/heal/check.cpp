@@ -297,7 +297,10 @@ class checker {
         return suspect_blocks_.count({z, column / pool::column_block}) != 0;
       };
       if (suspected()) return;
-      if (!SCUTE_PLANTED(check_once) && s_.has_checksums && !sound_still(z, column)) {
+      // (What the others leave out it would notice.)
+      const bool believed =
+          SCUTE_PLANTED(check_once) || SCUTE_PLANTED(check_order) || SCUTE_PLANTED(check_suspects);
+      if (!believed && s_.has_checksums && !sound_still(z, column)) {
         if (suspected()) return;
         if (round < rounds_max) continue;
       } else if (o_.repair) {

@@ -192,6 +192,49 @@ TEST_P(half_transaction, UndecidedAndResolvedByHalf) {
   } while (std::ranges::next_permutation(order).found);
 }
 
+// Decided, and no parity has followed. A member is damaged where the transaction did not write, so its columns mend it, and its
+// ring is whole (VERSION-3 of mend/versions.hpp).
+TEST_P(half_transaction, DecidedOfWhichAMemberIsMended) {
+  for (const uint64_t damaged : {0, 1})
+    for (const bool scan_first : {false, true}) {
+      create();
+      for (uint64_t i = 0; i < 2; ++i) oids.push_back(f.alloc(old_of(i)));
+      f.in().drain();
+      const bytes before = read_file(f.path);
+      {
+        transaction tx(f);
+        for (const scute_oid oid : oids) {
+          void* p = nullptr;
+          SCUTE_OKAY(scute_tx_add_range(tx, oid, 0, 64, &p));
+          std::memcpy(p, new_of(9).data(), 64);
+        }
+        SCUTE_OKAY(tx.commit());
+      }
+      f.in().drain();
+      bytes image = read_file(f.path);
+      const uint64_t parity = pool::parity_offset(g, 0, 0);
+      std::copy(before.begin() + static_cast<long>(parity),
+                before.begin() + static_cast<long>(g.zones_end()),
+                image.begin() + static_cast<long>(parity));
+      image[place_of(damaged) + header + 700] ^= 0x40;
+      load(image);
+      const auto is_new = [&](uint64_t i) {
+        const void* p = nullptr;
+        return scute_get_verified(f, oids[i], &p) == SCUTE_OK &&
+               std::memcmp(p, new_of(9).data(), 64) == 0 &&
+               std::memcmp(static_cast<const char*>(p) + 64, old_of(i).data() + 64, size() - 64) ==
+                   0;
+      };
+      if (scan_first) {
+        SCUTE_OKAY(scute_recovery_wait(f, nullptr, nullptr));
+      }
+      for (const uint64_t i : {1 - damaged, damaged})
+        EXPECT_TRUE(is_new(i)) << i << ", damaged " << damaged << ": " << scute_errormsg();
+      SCUTE_OKAY(scute_recovery_wait(f, nullptr, nullptr));
+      f.expect_sound();
+    }
+}
+
 class half_of_a_member : public half_transaction {};
 
 // Decided. The parity of a member's header is new, that of its payload is of before, and in another block; another member is

@@ -271,9 +271,7 @@ void resolution::flush_parity(uint64_t zone, uint64_t block, medium::writer& w) 
 
 void resolution::resolve_dirty(uint64_t zone, uint64_t block) {
   remains left = explain_block(zone, block);
-  while (help(zone, block, left) ||
-         (!left.adds_up && !SCUTE_PLANTED(resolve_limbo) && !judge_doubtful(left)))
-    left = explain_block(zone, block);
+  while (help(zone, block, left)) left = explain_block(zone, block);
   if (!left.adds_up) recompute_rest(zone, block, left);
   for (const found& x : left.open) {
     if (x.is != what::claimed) continue;

@@ -54,8 +54,8 @@
 //    the version before for a repair. What else is invalid in these columns is mended first.
 // RES-13 A valid member in doubt cannot go back where its columns tell no version before. They have torn parity, of a decided transaction
 //    then, or other damage. Where all headers of the ring are there it is taken for the former: if it is not so, the members that were
-//    torn are lost, rather than half of the transaction there and nobody told. Otherwise it stays as it is, the parity of its columns is
-//    computed anew, and the others are rolled back (docs/logfree.md, "Limits").
+//    torn are lost, rather than half of the transaction there and nobody told. Otherwise it stays as it is, and the others are
+//    rolled back (docs/logfree.md, "Limits"). A further fragment of what was no object before says nothing: its head goes back.
 #pragma once
 
 #include <map>
@@ -161,8 +161,8 @@ class resolution final : public pool::resolver {
   bool is_decided(const pool::fragment& f, const format::fragment_header& stored)
       SCUTE_REQUIRES(mutex_);
   bool testifies(uint64_t header) const noexcept;
+  bool was_there(const pool::fragment& m) SCUTE_REQUIRES(mutex_);
   bool cannot_go_back(const pool::fragment& m) SCUTE_REQUIRES(mutex_);
-  bool judge_doubtful(const remains& left) SCUTE_REQUIRES(mutex_);
   void mend_beside(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
   void lose(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
   void tell_lost(const pool::fragment& f);

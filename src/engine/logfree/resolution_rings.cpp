@@ -158,11 +158,27 @@ bool resolution::testifies(uint64_t header) const noexcept {
   return codec::is_zero(syndrome, s_.geo.parity * format::header_size);
 }
 
+// Whether the fragment was part of an object before the transaction that its header is of. A further one of a new object, or of one
+// that has grown, was nobody's: its head alone goes back.
+bool resolution::was_there(const pool::fragment& m) {
+  if (m.index == 0) return true;
+  const pool::fragment first = mend::first_of(m);
+  auto h = header_at(first.header);
+  if (in_doubt(h.tag)) {
+    mend::version before;
+    if (!mend::find_other(s_, first, doubts(), before, &hints_))
+      return false;  // it testifies itself
+    h = before.header;
+  }
+  return format::meta_role(h.meta) == format::role::live &&
+         format::meta_size(h.meta) > m.index * format::fragment_payload;
+}
+
 // A valid member whose columns tell no version before, after whatever is merely damaged beside it was mended. Nothing but the
 // parity of a decided transaction makes it so, or damage.
 bool resolution::cannot_go_back(const pool::fragment& m) {
   mend::version before;
-  if (mend::find_other(s_, m, doubts(), before, &hints_)) return false;
+  if (!was_there(m) || mend::find_other(s_, m, doubts(), before, &hints_)) return false;
   settling_ = true;
   struct end {
     bool& settling;
@@ -247,24 +263,6 @@ void resolution::lose(const pool::fragment& f) {
                     mutex_.assume_held();
                     recompute_as_it_is(zone, column, n);
                   });
-}
-
-// RES-13. False if something was explained meanwhile, so that the block has to be looked at again.
-bool resolution::judge_doubtful(const remains& left) {
-  const uint64_t before = explained_;
-  for (const found& x : left.doubtful) {
-    const pool::fragment& f = x.fragment;
-    const auto h = header_at(f.header);
-    if (decided_.contains(h.tag) || ring_complete(f)) continue;
-    std::vector<pool::fragment> members;
-    uint64_t end = 0;
-    // (Its own header may have been left in another block, which adds up.)
-    const bool decided = testifies(f.header) || walk(f, invalid_member::pass, members, end);
-    if (explained_ != before) return false;
-    if (!decided && is_decided(f, h)) continue;
-    decided_.emplace(h.tag, decided);
-  }
-  return explained_ == before;
 }
 
 bool resolution::ring_complete(const pool::fragment& f) {
