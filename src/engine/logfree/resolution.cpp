@@ -272,7 +272,14 @@ void resolution::flush_parity(uint64_t zone, uint64_t block, medium::writer& w) 
 void resolution::resolve_dirty(uint64_t zone, uint64_t block) {
   remains left = explain_block(zone, block);
   while (help(zone, block, left)) left = explain_block(zone, block);
-  if (!left.adds_up) recompute_rest(zone, block, left);
+  if (!left.adds_up) {
+    for (const found& x : left.doubtful) {
+      const pool::cell c = pool::cell_of(s_.geo, x.fragment.header);
+      if (c.zone == zone && c.column / block_size == block && !testifies(x.fragment.header))
+        computed_.insert(x.fragment.header);
+    }
+    recompute_rest(zone, block, left);
+  }
   for (const found& x : left.open) {
     if (x.is != what::claimed) continue;
     if (all_resolved_but(zone, block, x.fragment)) {
@@ -282,19 +289,6 @@ void resolution::resolve_dirty(uint64_t zone, uint64_t block) {
       untold_.emplace(x.fragment.header, x.fragment);
     }
   }
-}
-
-void resolution::tell_lost(const pool::fragment& f) {
-  const locked hold(telling_);
-  if (told_.insert(f.header).second) mend::tell_lost(s_, nullptr, f);
-}
-
-void resolution::finish() noexcept {
-  pending_.store(false, std::memory_order_release);
-  const pool::finder_scope as(SCUTE_FINDER_OPEN);
-  const locked hold(telling_);
-  for (const auto& [header, f] : untold_)
-    if (!told_.contains(header) && !pool::valid(s_, f)) mend::tell_lost(s_, nullptr, f);
 }
 
 // Everything in a block that its columns explain by themselves.

@@ -48,14 +48,13 @@
 //    (Found by the explorer, scenario fragments/logfree2, while rings through further fragments looked broken.)
 // RES-12 A transaction comes back as a whole or not at all, whatever was damaged besides; what that cannot be done with is lost, and
 //    told. It was decided if a member of its ring testifies: by its header's columns, which have the new parity, even if its payload is
-//    damaged; or, where the ring is closed, by being valid and not able to go back (RES-13). A member that is valid and of another
-//    transaction shows that it was not decided. The first verdict is kept, so it depends on no order. Of a decided one a member that is
+//    damaged; or, where the ring is closed, by being valid and not able to go back (RES-13). The first verdict is kept. Of a decided one a member that is
 //    damaged beyond what its columns tell of its new version is lost: the parity of its columns is computed anew, so that nobody takes
 //    the version before for a repair. What else is invalid in these columns is mended first.
 // RES-13 A valid member in doubt cannot go back where its columns tell no version before. They have torn parity, of a decided transaction
 //    then, or other damage. Where all headers of the ring are there it is taken for the former: if it is not so, the members that were
 //    torn are lost, rather than half of the transaction there and nobody told. Otherwise it stays as it is, and the others are
-//    rolled back (docs/logfree.md, "Limits"). A further fragment of what was no object before says nothing: its head goes back.
+//    rolled back (docs/logfree.md, "Limits"); that the parity of its columns, which is computed anew then, has it testifies to nothing. A further fragment of what was no object before says nothing: its head goes back.
 #pragma once
 
 #include <map>
@@ -201,7 +200,10 @@ class resolution final : public pool::resolver {
   std::set<uint64_t> losing_ SCUTE_GUARDED_BY(mutex_);  // RES-12: headers
   // RES-12: what was found out about transactions, by tag.
   std::map<uint64_t, bool> decided_ SCUTE_GUARDED_BY(mutex_);
-  bool settling_ SCUTE_GUARDED_BY(mutex_) = false;  // only what needs no verdict is mended
+  bool settling_ SCUTE_GUARDED_BY(mutex_) = false;        // only what needs no verdict is mended
+  bool asking_ SCUTE_GUARDED_BY(mutex_) = false;          // a verdict waits for what a block tells
+  std::set<uint64_t> mending_ SCUTE_GUARDED_BY(mutex_);   // headers
+  std::set<uint64_t> computed_ SCUTE_GUARDED_BY(mutex_);  // RES-13: headers
   pool::erasure_hints hints_ SCUTE_GUARDED_BY(mutex_);
   plain_mutex telling_;
   // By header: what was told as lost, and what may have to be.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One fragment and its ring: what a block that does not add up is explained by (RES-4, RES-5).
+#include <algorithm>
 #include <cstring>
 
 #include "base/planted.hpp"
@@ -44,7 +45,14 @@ format::fragment_header resolution::header_at(uint64_t offset) const noexcept {
 // An invalid fragment: what its columns decode to, or a mixture of that and what is stored. False if
 // nothing is accepted.
 bool resolution::mend(const pool::fragment& f) {
-  if (SCUTE_PLANTED(resolve_mend) || is_settled(f)) return false;
+  // (Whoever asks for a verdict may come back to where he asks from.)
+  if (SCUTE_PLANTED(resolve_mend) || is_settled(f) || mending_.contains(f.header)) return false;
+  mending_.insert(f.header);
+  struct end {
+    std::set<uint64_t>& mending;
+    uint64_t header;
+    ~end() { mending.erase(header); }
+  } const when_done{mending_, f.header};
   const std::vector<mend::unit> units = mend::units_of(f);
   std::vector<std::byte> image;
   if (!mend::find_sound(s_, f, doubts(), image, &hints_)) return false;
@@ -164,7 +172,7 @@ bool resolution::was_there(const pool::fragment& m) {
   if (m.index == 0) return true;
   const pool::fragment first = mend::first_of(m);
   auto h = header_at(first.header);
-  if (in_doubt(h.tag)) {
+  if (h.tag == header_at(m.header).tag) {
     mend::version before;
     if (!mend::find_other(s_, first, doubts(), before, &hints_))
       return false;  // it testifies itself
@@ -194,41 +202,52 @@ bool resolution::is_decided(const pool::fragment& f, const format::fragment_head
       pool::covered(s_, f, stored) == pool::not_covered)
     return false;
   if (const auto known = decided_.find(stored.tag); known != decided_.end()) return known->second;
-  std::vector<pool::fragment> others;  // in blocks that are not resolved
+  std::vector<pool::fragment> others;  // of which no header testifies
   bool testified = false, closed = false;
   way_round circle;
-  for (uint64_t at = stored.next;;) {
+  for (uint64_t at = stored.next; !testified;) {
     closed = at == f.header;
     if (closed || circle.closes(at)) break;
     pool::fragment m;
     if (!mend::place_at(s_, at, m)) {
-      if (settling_) break;
+      if (asking_ || settling_) break;
       // Or what tells where it lies is damaged.
+      asking_ = true;
+      struct end {
+        bool& asking;
+        ~end() { asking = false; }
+      } const when_done{asking_};
       const pool::cell c = pool::cell_of(s_.geo, at);
       fragments_in(c.zone, c.column / block_size, first_headers::are_believed);
       if (!mend::place_at(s_, at, m)) break;
     }
-    const auto h = header_at(at);
+    auto h = header_at(at);
     if (h.tag != stored.tag || pool::covered(s_, m, h) == pool::not_covered) {
-      // It was rolled back, or never written: whatever testifies has been told to by a resolution that was cut short.
-      if (pool::valid(s_, m) && !SCUTE_PLANTED(resolve_undone)) return false;
+      // Its header may be damaged, and its columns have the new one.
+      std::vector<std::byte> image;
+      if (settling_ || pool::valid(s_, m) || !mend::find_sound(s_, m, doubts(), image, &hints_))
+        break;
+      std::memcpy(&h, image.data(), sizeof h);
+      testified = h.tag == stored.tag;
       break;
     }
-    // Where a block is resolved others may be at work in its columns; what it kept has its verdict.
+    // Where a block is resolved others may be at work in its columns; what it kept was decided, unless it was kept beside damage.
     const pool::cell c = pool::cell_of(s_.geo, at);
     const bool over = is_claimed(c.zone, c.column / block_size);
-    testified = testified || (over ? pool::valid(s_, m) : testifies(at));
-    if (!over) others.push_back(m);
+    testified = (over ? pool::valid(s_, m) : testifies(at)) &&
+                (!computed_.contains(at) || SCUTE_PLANTED(resolve_undone));
+    if (!over || computed_.contains(at)) others.push_back(m);
     at = h.next;
   }
   if (closed && !testified && !settling_ && !SCUTE_PLANTED(resolve_no_return))
-    for (const pool::fragment& m : others)
-      if (pool::valid(s_, m) && cannot_go_back(m)) {
-        testified = true;
-        break;
-      }
+    testified = std::any_of(others.begin(), others.end(), [this](const pool::fragment& m) {
+      mutex_.assume_held();
+      return pool::valid(s_, m) &&
+             (computed_.contains(m.header) ? was_there(m) : cannot_go_back(m));
+    });
   // Somebody else's header may look like one of this transaction, by damage.
-  if ((testified || !others.empty()) && !settling_) decided_.emplace(stored.tag, testified);
+  if ((testified || !others.empty()) && !settling_ && !asking_)
+    decided_.emplace(stored.tag, testified);
   return testified;
 }
 

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What resolution tells of as lost: once, and at the end what nobody has come to (RES-10).
+#include "engine/logfree/resolution.hpp"
+#include "mend/page_layout.hpp"
+#include "mend/repair.hpp"
+
+namespace scute::core::engine {
+
+void resolution::tell_lost(const pool::fragment& f) {
+  const locked hold(telling_);
+  if (told_.insert(f.header).second) mend::tell_lost(s_, nullptr, f);
+}
+
+void resolution::finish() noexcept {
+  pending_.store(false, std::memory_order_release);
+  const pool::finder_scope as(SCUTE_FINDER_OPEN);
+  const locked hold(telling_);
+  for (const auto& [header, f] : untold_) {
+    const auto h = header_at(header);
+    const auto head = header_at(mend::first_of(f).header);
+    // Others may have written it by now, or freed it.
+    if (told_.contains(header) || pool::valid(s_, f) || (h.tag >> 40) == (present_ & 0xffffff) ||
+        (f.index != 0 && (format::meta_role(head.meta) != format::role::live ||
+                          format::meta_size(head.meta) <= f.index * format::fragment_payload)))
+      continue;
+    mend::tell_lost(s_, nullptr, f);
+  }
+}
+
+}  // namespace scute::core::engine
