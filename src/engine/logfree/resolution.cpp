@@ -51,7 +51,7 @@ resolution::resolution(pool::state& s, uint64_t resolved, uint64_t present)
     : s_(s), resolved_(resolved), present_(present), cause_(s, resolved, present), w_(*s.medium) {
   per_zone_ = s.geo.row_size / block_size;
   total_ = per_zone_ * s.geo.zone_count;
-  for (bitmap* const bits : {&claimed_bits_, &resolved_bits_})
+  for (bitmap* const bits : {&sound_bits_, &resolved_bits_})
     bits->reset(new std::atomic<uint64_t>[(total_ + 63) / 64]());
   if (s.medium->what() == medium::kind::file) {
     w_.flush(s_.medium->base(), s_.medium->size(), medium::purpose::data);
@@ -158,12 +158,12 @@ void resolution::resolve(uint64_t zone, uint64_t block) {
   const uint64_t column = block * block_size;
   const uint64_t n = std::min(block_size, s_.geo.row_size - column);
   if (column < s_.used_end[zone].load(std::memory_order_acquire)) {
-    if (!is_claimed(zone, block) && !pool::column_consistent(s_, zone, column, n) &&
+    if (!is_sound(zone, block) && !pool::column_consistent(s_, zone, column, n) &&
         !SCUTE_PLANTED(resolve_blocks)) {
       const solving here(*this);
-      if (!is_claimed(zone, block)) resolve_with_rings(zone, block);
+      if (!is_sound(zone, block)) resolve_with_rings(zone, block);
     }
-    set(claimed_bits_, zone, block);
+    set(sound_bits_, zone, block);
     if (solver_.load(std::memory_order_seq_cst) != std::thread::id()) {
       const locked until_done(mutex_);
     }
@@ -228,8 +228,9 @@ std::vector<resolution::found> resolution::fragments_in(uint64_t zone, uint64_t 
       const pool::fragment first = mend::first_of(f);
       if (std::exchange(known, first.header) == first.header) continue;
       if (pool::valid(s_, first))
-        again = (valid == first_headers::are_explained && !is_settled(first) && explain(first)) ||
-                again;
+        again =
+            (valid == first_headers::are_explained && !is_left_alone(first) && explain(first)) ||
+            again;
       else if (mend(first))
         again = true;
       else
@@ -250,7 +251,7 @@ void resolution::resolve_with_rings(uint64_t zone, uint64_t block) {
   due_.push_back({zone, block});
   for (size_t i = 0; i < due_.size(); ++i) {
     const auto [z, b] = due_[i];
-    if (is_claimed(z, b)) continue;
+    if (is_sound(z, b)) continue;
     resolve_dirty(z, b);
     if (z == zone && b == block) continue;  // the caller's
     flush_parity(z, b, w_);
@@ -303,7 +304,7 @@ resolution::remains resolution::explain_block(uint64_t zone, uint64_t block) {
     left.open.clear();
     left.doubtful.clear();
     for (const found& x : all)
-      if (x.is != what::place && !is_settled(x.fragment) && !pool::valid(s_, x.fragment) &&
+      if (x.is != what::place && !is_left_alone(x.fragment) && !pool::valid(s_, x.fragment) &&
           !mend(x.fragment))
         left.open.push_back(x);
     pool::column_syndrome(s_, zone, column, n, left.syndrome);
@@ -320,7 +321,7 @@ resolution::remains resolution::explain_block(uint64_t zone, uint64_t block) {
       if (c.zone == zone && c.column >= column && c.column + format::header_size <= column + n &&
           adds_up(c.column - column, format::header_size))
         continue;
-      if (is_settled(x.fragment) || !pool::valid(s_, x.fragment)) continue;
+      if (is_left_alone(x.fragment) || !pool::valid(s_, x.fragment)) continue;
       explained = explain(x.fragment);
       if (explained) break;
       if (!x.fragment.metadata && in_doubt(header_at(x.fragment.header).tag))
@@ -345,7 +346,7 @@ bool resolution::help(uint64_t zone, uint64_t block, const remains& left) {
       for_each_part(s_.geo, u.offset, u.length, [&](uint64_t, uint64_t z, uint64_t c, uint64_t) {
         mutex_.assume_held();
         const uint64_t b = c / block_size;
-        if (seen.insert({z, b}).second && !is_claimed(z, b)) explain_block(z, b);
+        if (seen.insert({z, b}).second && !is_sound(z, b)) explain_block(z, b);
       });
   };
   for (const found& x : left.open) {

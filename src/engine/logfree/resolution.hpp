@@ -8,8 +8,8 @@
 // RES-1 A block is resolved when all of its columns add up, durably, and each fragment in it that a checksum
 //    vouches for is of a decided transaction. It never becomes unresolved again in this session.
 // RES-2 In an unresolved block nobody writes but resolution, and of its slow part one thread at a time.
-//    So whoever finds that a block adds up claims it, which the slow part heeds from then on, and waits for the slow part, which may be
-//    looking at it still, before the block counts as resolved. A fragment all of whose blocks are claimed is open to commits, and
+//    So whoever finds that a block adds up notes it as sound, which the slow part heeds from then on, and waits for the slow part, which may be
+//    looking at it still, before the block counts as resolved. A fragment all of whose blocks are sound is open to commits, and
 //    none of resolution's business. (Found by an attack from outside: objects in the middle of an in-place edit were put back, and
 //    told as damaged; the slow part had made a block add up that it went on looking at.)
 // RES-3 Columns that add up hold no open cell: a window changes the header of every member, so while its
@@ -129,10 +129,10 @@ class resolution final : public pool::resolver {
   bool is_resolved(uint64_t zone, uint64_t block) const noexcept {
     return is_set(resolved_bits_, zone, block);
   }
-  bool is_claimed(uint64_t zone, uint64_t block) const noexcept {
-    return is_set(claimed_bits_, zone, block);
+  bool is_sound(uint64_t zone, uint64_t block) const noexcept {
+    return is_set(sound_bits_, zone, block);
   }
-  bool is_settled(const pool::fragment& f) const noexcept;
+  bool is_left_alone(const pool::fragment& f) const noexcept;
   void mark(uint64_t zone, uint64_t block) noexcept;
   void resolve(uint64_t zone, uint64_t block);
   void resolve_with_rings(uint64_t zone, uint64_t block) SCUTE_REQUIRES(mutex_);
@@ -184,7 +184,7 @@ class resolution final : public pool::resolver {
   const cause cause_;
   uint64_t per_zone_ = 0, total_ = 0;
   bool synced_ = false;  // RES-8: everything is durable
-  bitmap claimed_bits_, resolved_bits_;
+  bitmap sound_bits_, resolved_bits_;
   std::atomic<uint64_t> done_{0}, next_{0};
   std::atomic<uint64_t> rolled_back_{0}, finished_{0};
 

@@ -46,7 +46,7 @@ format::fragment_header resolution::header_at(uint64_t offset) const noexcept {
 // nothing is accepted.
 bool resolution::mend(const pool::fragment& f) {
   // (Whoever asks for a verdict may come back to where he asks from.)
-  if (SCUTE_PLANTED(resolve_mend) || is_settled(f) || mending_.contains(f.header)) return false;
+  if (SCUTE_PLANTED(resolve_mend) || is_left_alone(f) || mending_.contains(f.header)) return false;
   mending_.insert(f.header);
   struct end {
     std::set<uint64_t>& mending;
@@ -233,7 +233,7 @@ bool resolution::is_decided(const pool::fragment& f, const format::fragment_head
     }
     // Where a block is resolved others may be at work in its columns; what it kept was decided, unless it was kept beside damage.
     const pool::cell c = pool::cell_of(s_.geo, at);
-    const bool over = is_claimed(c.zone, c.column / block_size);
+    const bool over = is_sound(c.zone, c.column / block_size);
     testified = (over ? pool::valid(s_, m) : testifies(at)) &&
                 (!computed_.contains(at) || SCUTE_PLANTED(resolve_undone));
     if (!over || computed_.contains(at)) others.push_back(m);
@@ -268,7 +268,7 @@ std::vector<resolution::block_number> resolution::blocks_of(const pool::fragment
 void resolution::mend_beside(const pool::fragment& f) {
   for (const auto [zone, block] : blocks_of(f))
     for (const found& x : fragments_in(zone, block, first_headers::are_believed))
-      if (x.is != what::place && x.fragment.header != f.header && !is_settled(x.fragment) &&
+      if (x.is != what::place && x.fragment.header != f.header && !is_left_alone(x.fragment) &&
           !pool::valid(s_, x.fragment))
         mend(x.fragment);
 }
@@ -315,7 +315,7 @@ void resolution::finish_ring(const pool::fragment& f) {
   }
   const pool::cell c = pool::cell_of(s_.geo, f.header);
   for (const found& x : fragments_in(c.zone, c.column / block_size, first_headers::are_believed))
-    if (x.is != what::place && !is_settled(x.fragment) && !pool::valid(s_, x.fragment))
+    if (x.is != what::place && !is_left_alone(x.fragment) && !pool::valid(s_, x.fragment))
       mend(x.fragment);
   recompute(c.zone, c.column, format::header_size);
   for (const pool::fragment& m : members)
