@@ -39,9 +39,9 @@ scute_oid enumeration::search(uint64_t zone, uint32_t chunk, uint32_t slot, uint
       heap::chunk_record& c = z.chunks[chunk];
       const heap::use use = c.kind.load(std::memory_order_acquire);
       if (use != heap::use::run && use != heap::use::span) continue;
+      const sighting seen = sight(c, use);
       const uint32_t n = use == heap::use::run ? c.formatted.load(std::memory_order_acquire) : 1;
       for (; slot < n; ++slot) {
-        const sighting seen = sight(c, use);
         const heap::object o =
             use == heap::use::run ? zones.slot_object(c, slot) : zones.span_object(c);
         if (is_live(o, seen, type)) return s_.oid_of(o.payload);

@@ -33,8 +33,9 @@ namespace scute::core::mend {
 pool::event event_of(const pool::state& s, const pool::fragment& f, scute_outcome outcome,
                      bool unused = false);
 
-// What a failed repair does beside throwing: tells of the loss as an event and counts it, or leaves that to the caller.
-enum class on_loss { tell, leave };
+// What a failed repair does beside throwing: tells of the loss, or leaves that to the caller.
+enum class on_loss : uint8_t { tell, leave };
+// As an event, and counts it; by: the caller's lane, or null.
 void tell_lost(pool::state& s, pool::lane* by, const pool::fragment& f);
 
 // Puts a fragment right from its columns if it is damaged; what: what it is called in errors. On success its bytes in

@@ -31,8 +31,8 @@ bool is_place_of(const pool::state& s, const heap::chunk_record& c,
   return pool::payload_room(size) == f.object_room;
 }
 
-// What cannot be repaired, looked at again when others have ended what they were at. Otherwise what the
-// object's head says is believed if that is sound.
+// What cannot be repaired, looked at again when others have ended what they were at. What the object's head says of it is believed if
+// that is sound.
 damage look_again(pool::state& s, const pool::lane* l, const heap::object& o,
                   const pool::fragment& f) {
   for (int attempt = 0; attempt < 3; ++attempt) {

@@ -65,6 +65,12 @@ class half_transaction : public testing::TestWithParam<uint64_t> {
     std::copy_n(from.begin() + static_cast<long>(place_of(i)), n,
                 to.begin() + static_cast<long>(place_of(i)));
   }
+  // No parity is stored.
+  void take_parity(const bytes& from, bytes& to) const {
+    const auto begin = static_cast<long>(pool::parity_offset(g, 0, 0)),
+               end = static_cast<long>(g.zones_end());
+    std::copy(from.begin() + begin, from.begin() + end, to.begin() + begin);
+  }
   // Damages bytes of what is free, in the columns of the object's header and on.
   void damage_beside(uint64_t i, uint64_t n, const std::vector<scute_oid>& free_ones,
                      bytes& image) const {
@@ -208,10 +214,7 @@ TEST_P(half_transaction, DecidedOfWhichAMemberIsMended) {
       }
       f.in().drain();
       bytes image = read_file(f.path);
-      const uint64_t parity = pool::parity_offset(g, 0, 0);
-      std::copy(before.begin() + static_cast<long>(parity),
-                before.begin() + static_cast<long>(g.zones_end()),
-                image.begin() + static_cast<long>(parity));
+      take_parity(before, image);
       image[place_of(damaged) + header + 700] ^= 0x40;
       load(image);
       const auto is_new = [&](uint64_t i) {
@@ -241,10 +244,7 @@ TEST_P(half_transaction, AFlippedBitOfAHeader) {
   f.overwrite(oids[0], other);
   f.in().drain();
   bytes image = read_file(f.path);
-  const uint64_t parity = pool::parity_offset(g, 0, 0);
-  std::copy(before.begin() + static_cast<long>(parity),
-            before.begin() + static_cast<long>(g.zones_end()),
-            image.begin() + static_cast<long>(parity));
+  take_parity(before, image);
   const uint64_t place = f.offset_of(oids[0]) - 3 * header;
   for (uint64_t bit = 0; bit < 8 * header; ++bit) {
     image[place + bit / 8] ^= static_cast<unsigned char>(1u << bit % 8);

@@ -29,6 +29,17 @@ class full_threads : public testing::TestWithParam<std::tuple<scute_pow_protecti
     o.max_size = 1'500'000;
     return o;
   }
+  // False if the file is full.
+  template <typename Fn>
+  static bool fits(Fn&& fn) {
+    try {
+      fn();
+    } catch (const error& e) {
+      if (e.which() != errc::nospc) throw;
+      return false;
+    }
+    return true;
+  }
 };
 
 TEST_P(full_threads, EachCanErase) {
@@ -122,20 +133,17 @@ TEST_P(full_threads, ThreadsThatHaveEndedDoNotFillIt) {
   pow::store db(dir.file("full"), small());
   pow::map<int, std::string> map(db, "map");
   std::mutex lock;
-  int refused = 0;
+  std::atomic<int> refused{0};
   for (unsigned n = 0; n < 120; n += at_once) {
     std::vector<std::thread> all;
     for (unsigned t = n; t < n + at_once; ++t)
       all.emplace_back([&, t] {
-        try {
-          auto s = db.section(lock);
-          map.edit(static_cast<int>(t)) = "tiny";
-          s.commit();
-        } catch (const error& e) {
-          if (e.which() != errc::nospc) throw;
-          const std::lock_guard counting(lock);
+        if (!fits([&] {
+              auto s = db.section(lock);
+              map.edit(static_cast<int>(t)) = "tiny";
+              s.commit();
+            }))
           ++refused;
-        }
       });
     for (auto& t : all) t.join();
   }
@@ -165,13 +173,7 @@ TEST_P(full_threads, WhoErasesTakesNothingFromTheOthers) {
       for (const int at : {1, 3}) {
         std::unique_lock wait(turn);
         changed.wait(wait, [&] { return step >= at; });
-        try {
-          put(100'000 + static_cast<int>(t), 10);
-          ++updated;
-        } catch (const error& e) {
-          if (e.which() != errc::nospc) throw;
-          ++refused;
-        }
+        ++(fits([&] { put(100'000 + static_cast<int>(t), 10); }) ? updated : refused);
         changed.notify_all();
       }
     });
@@ -183,11 +185,7 @@ TEST_P(full_threads, WhoErasesTakesNothingFromTheOthers) {
   };
   go(1, static_cast<int>(threads));
   int n = 0;
-  try {
-    for (;; ++n) put(n, 1000);
-  } catch (const error& e) {
-    if (e.which() != errc::nospc) throw;
-  }
+  while (fits([&] { put(n, 1000); })) ++n;
   EXPECT_GT(n, 100);
   std::thread([&] {
     auto s = db.section(lock);

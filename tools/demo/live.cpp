@@ -177,7 +177,8 @@ live_outcome damage_under_load(const std::string& path, double seconds, std::mt1
       scute::scrub_options how;
       how.threads = 1;
       // What commits kept a scrub from looking at is left to the next one. Nothing more is injured before.
-      for (bool mended = false; !mended; ++out.scrubs) {
+      bool mended = false;
+      for (int tries = 0; !mended && tries < 100; ++tries, ++out.scrubs) {
         const auto found = pool.scrub(how);
         out.lost += found.lost;
         mended = found.lost != 0 || (found.complete != 0 && found.repaired == found.damaged);

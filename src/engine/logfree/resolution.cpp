@@ -51,7 +51,7 @@ resolution::resolution(pool::state& s, uint64_t resolved, uint64_t present)
     : s_(s), resolved_(resolved), present_(present), cause_(s, resolved, present), w_(*s.medium) {
   per_zone_ = s.geo.row_size / block_size;
   total_ = per_zone_ * s.geo.zone_count;
-  for (bitmap* const bits : {&sound_bits_, &resolved_bits_})
+  for (bitmap* const bits : {&sound_bits_, &seen_bits_, &resolved_bits_})
     bits->reset(new std::atomic<uint64_t>[(total_ + 63) / 64]());
   if (s.medium->what() == medium::kind::file) {
     w_.flush(s_.medium->base(), s_.medium->size(), medium::purpose::data);
@@ -65,6 +65,10 @@ resolution::resolution(pool::state& s, uint64_t resolved, uint64_t present)
 bool resolution::in_doubt(uint64_t tag) const noexcept {
   if (SCUTE_PLANTED(resolve_epochs)) return epoch_of(tag) == ((present_ - 1) & epoch_mask);
   return ((epoch_of(tag) - resolved_ - 1) & epoch_mask) < present_ - resolved_ - 1;
+}
+
+bool resolution::is_of_this_session(uint64_t tag) const noexcept {
+  return epoch_of(tag) == (present_ & epoch_mask);
 }
 
 // ---- who asks -----------------------------------------------------------------------------------------
@@ -161,10 +165,11 @@ void resolution::resolve(uint64_t zone, uint64_t block) {
     if (!is_sound(zone, block) && !pool::column_consistent(s_, zone, column, n) &&
         !SCUTE_PLANTED(resolve_blocks)) {
       const solving here(*this);
-      if (!is_sound(zone, block)) resolve_with_rings(zone, block);
+      if (!is_over(zone, block)) resolve_with_rings(zone, block);
     }
     set(sound_bits_, zone, block);
-    if (solver_.load(std::memory_order_seq_cst) != std::thread::id()) {
+    if (is_set(seen_bits_, zone, block) && !SCUTE_PLANTED(resolve_on) &&
+        solver_.load(std::memory_order_seq_cst) != std::thread::id()) {
       const locked until_done(mutex_);
     }
     medium::writer w(*s_.medium);
@@ -251,7 +256,7 @@ void resolution::resolve_with_rings(uint64_t zone, uint64_t block) {
   due_.push_back({zone, block});
   for (size_t i = 0; i < due_.size(); ++i) {
     const auto [z, b] = due_[i];
-    if (is_sound(z, b)) continue;
+    if (is_over(z, b)) continue;
     resolve_dirty(z, b);
     if (z == zone && b == block) continue;  // the caller's
     flush_parity(z, b, w_);
@@ -346,7 +351,7 @@ bool resolution::help(uint64_t zone, uint64_t block, const remains& left) {
       for_each_part(s_.geo, u.offset, u.length, [&](uint64_t, uint64_t z, uint64_t c, uint64_t) {
         mutex_.assume_held();
         const uint64_t b = c / block_size;
-        if (seen.insert({z, b}).second && !is_sound(z, b)) explain_block(z, b);
+        if (seen.insert({z, b}).second && !is_over(z, b)) explain_block(z, b);
       });
   };
   for (const found& x : left.open) {

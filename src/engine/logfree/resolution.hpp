@@ -8,10 +8,10 @@
 // RES-1 A block is resolved when all of its columns add up, durably, and each fragment in it that a checksum
 //    vouches for is of a decided transaction. It never becomes unresolved again in this session.
 // RES-2 In an unresolved block nobody writes but resolution, and of its slow part one thread at a time.
-//    So whoever finds that a block adds up notes it as sound, which the slow part heeds from then on, and waits for the slow part, which may be
-//    looking at it still, before the block counts as resolved. A fragment all of whose blocks are sound is open to commits, and
-//    none of resolution's business. (Found by an attack from outside: objects in the middle of an in-place edit were put back, and
-//    told as damaged; the slow part had made a block add up that it went on looking at.)
+//    So whoever finds that a block adds up notes it as sound, and the slow part notes that it looks at a block; each then asks what
+//    the other one has noted. Where the slow part has looked first it is waited for before the block counts as resolved. A fragment
+//    all of whose blocks are sound is open to commits, and none of resolution's business. (Found by an attack from outside: objects in
+//    the middle of an in-place edit were put back, and told as damaged; the slow part had made a block add up that it went on looking at.)
 // RES-3 Columns that add up hold no open cell: a window changes the header of every member, so while its
 //    parity is not done the column of that header does not add up. The scan needs no checksum there.
 // RES-4 What does not add up is explained by invalid fragments first, each of which is decoded by itself; then
@@ -46,15 +46,16 @@
 // RES-11 A verdict on a valid fragment is passed once. Where several rows of parity disagree, each of two versions
 //    decodes to the other one; without this rule resolution would go from the one to the other for ever.
 //    (Found by the explorer, scenario fragments/logfree2, while rings through further fragments looked broken.)
-// RES-12 A transaction comes back as a whole or not at all, whatever was damaged besides; what that cannot be done with is lost, and
-//    told. It was decided if a member of its ring testifies: by its header's columns, which have the new parity, even if its payload is
-//    damaged; or, where the ring is closed, by being valid and not able to go back (RES-13). The first verdict is kept. Of a decided one a member that is
-//    damaged beyond what its columns tell of its new version is lost: the parity of its columns is computed anew, so that nobody takes
-//    the version before for a repair. What else is invalid in these columns is mended first.
-// RES-13 A valid member in doubt cannot go back where its columns tell no version before. They have torn parity, of a decided transaction
-//    then, or other damage. Where all headers of the ring are there it is taken for the former: if it is not so, the members that were
-//    torn are lost, rather than half of the transaction there and nobody told. Otherwise it stays as it is, and the others are
-//    rolled back (docs/logfree.md, "Limits"); that the parity of its columns, which is computed anew then, has it testifies to nothing. A further fragment of what was no object before says nothing: its head goes back.
+// RES-12 A transaction comes back as a whole or not at all, whatever was damaged besides; what that cannot be done with is lost,
+//    and told. It was decided if a member of its ring testifies: by its header's columns, which have the new parity, even if its
+//    payload is damaged; or, where the ring is closed, by being valid and not able to go back (RES-13). The first verdict is kept.
+//    Of a decided one a member that is damaged beyond what its columns tell of its new version is lost: the parity of its columns
+//    is computed anew, so that nobody takes the version before for a repair. What else is invalid in these columns is mended first.
+// RES-13 A valid member in doubt cannot go back where its columns tell no version before. They have torn parity, of a decided
+//    transaction then, or other damage. Where all headers of the ring are there it is taken for the former: if it is not so, the
+//    members that were torn are lost, rather than half of the transaction there and nobody told. Otherwise it stays as it is, and
+//    the others are rolled back (docs/logfree.md, "Limits"); the parity of its columns, which is computed anew then, testifies to
+//    nothing. A further fragment of what was no object before says nothing: its head goes back.
 #pragma once
 
 #include <map>
@@ -132,7 +133,9 @@ class resolution final : public pool::resolver {
   bool is_sound(uint64_t zone, uint64_t block) const noexcept {
     return is_set(sound_bits_, zone, block);
   }
-  bool is_left_alone(const pool::fragment& f) const noexcept;
+  // Of the slow part: notes that it looks at the block. True if that is not its business any more.
+  bool is_over(uint64_t zone, uint64_t block) noexcept;
+  bool is_left_alone(const pool::fragment& f) noexcept;
   void mark(uint64_t zone, uint64_t block) noexcept;
   void resolve(uint64_t zone, uint64_t block);
   void resolve_with_rings(uint64_t zone, uint64_t block) SCUTE_REQUIRES(mutex_);
@@ -143,6 +146,7 @@ class resolution final : public pool::resolver {
   bool all_resolved_but(uint64_t zone, uint64_t block, const pool::fragment& f) const;
   void flush_parity(uint64_t zone, uint64_t block, medium::writer& w);
   bool in_doubt(uint64_t tag) const noexcept;
+  bool is_of_this_session(uint64_t tag) const noexcept;
   auto doubts() const {
     return [this](uint64_t tag) { return in_doubt(tag); };
   }
@@ -184,7 +188,7 @@ class resolution final : public pool::resolver {
   const cause cause_;
   uint64_t per_zone_ = 0, total_ = 0;
   bool synced_ = false;  // RES-8: everything is durable
-  bitmap sound_bits_, resolved_bits_;
+  bitmap sound_bits_, seen_bits_, resolved_bits_;
   std::atomic<uint64_t> done_{0}, next_{0};
   std::atomic<uint64_t> rolled_back_{0}, finished_{0};
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which blocks are resolved, or found sound on the way to it (RES-1, RES-2).
+// Which blocks are resolved, found sound on the way to it, or looked at by the slow part (RES-1, RES-2).
+#include "base/planted.hpp"
 #include "engine/logfree/extents.hpp"
 #include "engine/logfree/resolution.hpp"
 #include "pool/columns.hpp"
@@ -22,13 +23,18 @@ void resolution::mark(uint64_t zone, uint64_t block) noexcept {
   if (set(resolved_bits_, zone, block)) done_.fetch_add(1, std::memory_order_relaxed);
 }
 
+bool resolution::is_over(uint64_t zone, uint64_t block) noexcept {
+  if (!is_set(seen_bits_, zone, block)) set(seen_bits_, zone, block);
+  return is_sound(zone, block) && !SCUTE_PLANTED(resolve_on);
+}
+
 // Whether transactions of this session may have changed it, or be about to (RES-2). What they do not write says nothing.
-bool resolution::is_left_alone(const pool::fragment& f) const noexcept {
+bool resolution::is_left_alone(const pool::fragment& f) noexcept {
   const uint32_t n = pool::covered(s_, f, header_at(f.header));
   bool all = true;
   for_each_extent(f, n == pool::not_covered ? f.room : n, [&](uint64_t offset, uint64_t length) {
     for_each_part(s_.geo, offset, length, [&](uint64_t, uint64_t zone, uint64_t column, uint64_t) {
-      all = all && is_sound(zone, column / block_size);
+      all = is_over(zone, column / block_size) && all;
     });
   });
   return all;

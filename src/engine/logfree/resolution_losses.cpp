@@ -19,7 +19,7 @@ void resolution::finish() noexcept {
     const auto h = header_at(header);
     const auto head = header_at(mend::first_of(f).header);
     // Others may have written it by now, or freed it.
-    if (told_.contains(header) || pool::valid(s_, f) || (h.tag >> 40) == (present_ & 0xffffff) ||
+    if (told_.contains(header) || pool::valid(s_, f) || is_of_this_session(h.tag) ||
         (f.index != 0 && (format::meta_role(head.meta) != format::role::live ||
                           format::meta_size(head.meta) <= f.index * format::fragment_payload)))
       continue;

@@ -233,7 +233,7 @@ bool resolution::is_decided(const pool::fragment& f, const format::fragment_head
     }
     // Where a block is resolved others may be at work in its columns; what it kept was decided, unless it was kept beside damage.
     const pool::cell c = pool::cell_of(s_.geo, at);
-    const bool over = is_sound(c.zone, c.column / block_size);
+    const bool over = is_over(c.zone, c.column / block_size);
     testified = (over ? pool::valid(s_, m) : testifies(at)) &&
                 (!computed_.contains(at) || SCUTE_PLANTED(resolve_undone));
     if (!over || computed_.contains(at)) others.push_back(m);
@@ -268,8 +268,7 @@ std::vector<resolution::block_number> resolution::blocks_of(const pool::fragment
 void resolution::mend_beside(const pool::fragment& f) {
   for (const auto [zone, block] : blocks_of(f))
     for (const found& x : fragments_in(zone, block, first_headers::are_believed))
-      if (x.is != what::place && x.fragment.header != f.header && !is_left_alone(x.fragment) &&
-          !pool::valid(s_, x.fragment))
+      if (x.is != what::place && x.fragment.header != f.header && !pool::valid(s_, x.fragment))
         mend(x.fragment);
 }
 
@@ -315,8 +314,7 @@ void resolution::finish_ring(const pool::fragment& f) {
   }
   const pool::cell c = pool::cell_of(s_.geo, f.header);
   for (const found& x : fragments_in(c.zone, c.column / block_size, first_headers::are_believed))
-    if (x.is != what::place && !is_left_alone(x.fragment) && !pool::valid(s_, x.fragment))
-      mend(x.fragment);
+    if (x.is != what::place && !pool::valid(s_, x.fragment)) mend(x.fragment);
   recompute(c.zone, c.column, format::header_size);
   for (const pool::fragment& m : members)
     extents(m, [&](uint64_t, uint64_t zone, uint64_t column, uint64_t) {
