@@ -11,7 +11,7 @@
 #include <numeric>
 #include <utility>
 
-#include "support/pool_file.hpp"
+#include "support/power_failure.hpp"
 #include "support/seed.hpp"
 
 namespace scute::test {
@@ -65,12 +65,6 @@ class half_transaction : public testing::TestWithParam<uint64_t> {
     std::copy_n(from.begin() + static_cast<long>(place_of(i)), n,
                 to.begin() + static_cast<long>(place_of(i)));
   }
-  // No parity is stored.
-  void take_parity(const bytes& from, bytes& to) const {
-    const auto begin = static_cast<long>(pool::parity_offset(g, 0, 0)),
-               end = static_cast<long>(g.zones_end());
-    std::copy(from.begin() + begin, from.begin() + end, to.begin() + begin);
-  }
   // Damages bytes of what is free, in the columns of the object's header and on.
   void damage_beside(uint64_t i, uint64_t n, const std::vector<scute_oid>& free_ones,
                      bytes& image) const {
@@ -85,13 +79,6 @@ class half_transaction : public testing::TestWithParam<uint64_t> {
     ASSERT_NE(hit, 0u);
     for (uint64_t k = 0; k < n; ++k)
       image[hit + k] ^= static_cast<unsigned char>((0x5a + k * 7) | 1);
-  }
-  void load(const bytes& image) {
-    f.in().abandon();
-    scute_close(f.pool);
-    f.pool = nullptr;
-    write_file(f.path, image);
-    f.open(SCUTE_LAZY_RECOVERY);
   }
   enum class state : uint8_t { before, after, refused, neither };
   state state_of(uint64_t i) {
@@ -124,7 +111,7 @@ TEST_P(half_transaction, DecidedOfWhichOneMemberIsLost) {
           image[at] = before[at];
         }
       image[place_of(who[2]) + header + 100] ^= 0x40;
-      load(image);
+      come_up(f, image);
       if (scan_first) {
         SCUTE_OKAY(scute_recovery_wait(f, nullptr, nullptr));
       }
@@ -158,7 +145,7 @@ TEST_P(half_transaction, UndecidedBesideDamagedBytesThatNobodyUses) {
         store(1, size() + header, after, image);
         store(0, size() / 2, after, image);
         damage_beside(1, damaged, others, image);
-        load(image);
+        come_up(f, image);
         if (whole_first) {
           state_of(1);
         }
@@ -186,7 +173,7 @@ TEST_P(half_transaction, UndecidedOfWhichOneIsReadFirst) {
     store(0, size() + header, after, image);
     store(2, size() + header, after, image);
     damage_beside(0, 900, others, image);
-    load(image);
+    come_up(f, image);
     EXPECT_EQ(state_of(0), state::after);  // (docs/logfree.md, "Limits")
     SCUTE_OKAY(scute_recovery_wait(f, nullptr, nullptr));
     EXPECT_EQ(state_of(1), state::before);
@@ -214,9 +201,9 @@ TEST_P(half_transaction, DecidedOfWhichAMemberIsMended) {
       }
       f.in().drain();
       bytes image = read_file(f.path);
-      take_parity(before, image);
+      take_parity(g, before, image);
       image[place_of(damaged) + header + 700] ^= 0x40;
-      load(image);
+      come_up(f, image);
       const auto is_new = [&](uint64_t i) {
         const void* p = nullptr;
         return scute_get_verified(f, oids[i], &p) == SCUTE_OK &&
@@ -244,11 +231,11 @@ TEST_P(half_transaction, AFlippedBitOfAHeader) {
   f.overwrite(oids[0], other);
   f.in().drain();
   bytes image = read_file(f.path);
-  take_parity(before, image);
+  take_parity(g, before, image);
   const uint64_t place = f.offset_of(oids[0]) - 3 * header;
   for (uint64_t bit = 0; bit < 8 * header; ++bit) {
     image[place + bit / 8] ^= static_cast<unsigned char>(1u << bit % 8);
-    load(image);
+    come_up(f, image);
     SCUTE_OKAY(scute_recovery_wait(f, nullptr, nullptr));
     const void* p = nullptr;
     const int e = scute_get_verified(f, oids[0], &p);
@@ -283,7 +270,7 @@ TEST_P(half_of_a_member, IsDecidedByItsHeader) {
     }
   image[place_of(damaged) + header + 100] ^= 0x40;
   image[place_of(damaged) + header + 700] ^= 0x40;
-  load(image);
+  come_up(f, image);
   SCUTE_OKAY(scute_recovery_wait(f, nullptr, nullptr));
   EXPECT_EQ(f.in().s.lost.load(), 1u);
   EXPECT_EQ(state_of(first), state::after);
@@ -349,14 +336,7 @@ TEST_P(any_power_failure, LeavesNoHalf) {
       for (uint64_t k = 0, n = random.size(1500); k < n; ++k)
         image[at + k] ^= static_cast<unsigned char>(random.between(1, 255));
     }
-    const auto load = [&f] {
-      f.in().abandon();
-      scute_close(f.pool);
-      f.pool = nullptr;
-    };
-    load();
-    write_file(f.path, image);
-    f.open(SCUTE_LAZY_RECOVERY);
+    come_up(f, image);
     enum class state : uint8_t { before, after, refused, neither };
     const auto state_of = [&](uint64_t i) {
       const void* p = nullptr;
@@ -373,7 +353,7 @@ TEST_P(any_power_failure, LeavesNoHalf) {
     }
     uint64_t lost = f.in().s.lost.load();
     if (random.one_in(3)) {
-      load();
+      abandon(f);
       f.open(SCUTE_LAZY_RECOVERY);
       SCUTE_OKAY(scute_recovery_wait(f, nullptr, nullptr));
       lost += f.in().s.lost.load();

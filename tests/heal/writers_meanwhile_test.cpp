@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "support/pool_file.hpp"
+#include "support/power_failure.hpp"
 #include "support/seed.hpp"
 
 namespace scute::test {
@@ -26,7 +26,6 @@ TEST(writers_meanwhile, KeepWhatTheyWriteWhereOthersResolve) {
     scute_options o = options(4 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE});
     o.rows = 4;
     f.create(o);
-    const pool::geometry g = f.in().s.geo;
     std::vector<scute_oid> oids;
     for (uint64_t i = 0; i < objects; ++i) oids.push_back(f.alloc(pattern(i, size)));
     f.in().drain();
@@ -43,14 +42,8 @@ TEST(writers_meanwhile, KeepWhatTheyWriteWhereOthersResolve) {
     f.in().drain();
     // All of the data had become durable when power failed, and no parity.
     bytes image = read_file(f.path);
-    const auto begin = static_cast<long>(pool::parity_offset(g, 0, 0)),
-               end = static_cast<long>(g.zones_end());
-    std::copy(before.begin() + begin, before.begin() + end, image.begin() + begin);
-    f.in().abandon();
-    scute_close(f.pool);
-    f.pool = nullptr;
-    write_file(f.path, image);
-    f.open(SCUTE_LAZY_RECOVERY);
+    take_parity(f.in().s.geo, before, image);
+    come_up(f, image);
     std::vector<bytes> content;
     for (uint64_t i = 0; i < objects; ++i) content.push_back(pattern(1000 + i, size));
     std::atomic<unsigned> ready{0};

@@ -7,6 +7,7 @@
 #include "base/lock.hpp"
 #include "base/planted.hpp"
 #include "base/rounding.hpp"
+#include "base/waiting.hpp"
 #include "codec/parity.hpp"
 #include "engine/logfree/extents.hpp"
 #include "engine/logfree/verdict.hpp"
@@ -256,9 +257,10 @@ void resolution::resolve_with_rings(uint64_t zone, uint64_t block) {
   due_.push_back({zone, block});
   for (size_t i = 0; i < due_.size(); ++i) {
     const auto [z, b] = due_[i];
-    if (is_over(z, b)) continue;
+    const bool callers = z == zone && b == block;
+    if (callers ? i != 0 : is_over(z, b)) continue;
     resolve_dirty(z, b);
-    if (z == zone && b == block) continue;  // the caller's
+    if (callers) continue;
     flush_parity(z, b, w_);
     mark(z, b);
   }
@@ -305,6 +307,7 @@ resolution::remains resolution::explain_block(uint64_t zone, uint64_t block) {
   // Each round but the last one explains at least one fragment, for good.
   for (bool explained = true; explained;) {
     explained = false;
+    switch_point();  // others may find that the block adds up
     const std::vector<found> all = fragments_in(zone, block, first_headers::are_explained);
     left.open.clear();
     left.doubtful.clear();

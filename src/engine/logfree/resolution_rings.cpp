@@ -284,10 +284,13 @@ void resolution::lose(const pool::fragment& f) {
 }
 
 bool resolution::ring_complete(const pool::fragment& f) {
-  if (SCUTE_PLANTED(resolve_ring)) return true;
+  const uint64_t tag = header_at(f.header).tag;
+  if (SCUTE_PLANTED(resolve_ring) || complete_.contains(tag)) return true;
   std::vector<pool::fragment> members;
   uint64_t end = 0;
-  return walk(f, invalid_member::mend, members, end);
+  if (!walk(f, invalid_member::mend, members, end)) return false;
+  complete_.insert(tag);
+  return true;
 }
 
 // f is a member of a decided transaction, and its header's columns have the parity of before. With them it
@@ -295,32 +298,41 @@ bool resolution::ring_complete(const pool::fragment& f) {
 // of the other members may have the new parity already, and be open to somebody else since (in a session that
 // resolved them): they are left to the resolution of their own blocks.
 void resolution::finish_ring(const pool::fragment& f) {
-  std::vector<pool::fragment> members;
-  uint64_t end = 0;
-  walk(f, invalid_member::pass, members, end);
-  const auto extents = [&](const pool::fragment& m, auto&& fn) {
-    for_each_extent(
-        m, pool::covered(s_, m, header_at(m.header)),
-        [&](uint64_t offset, uint64_t length) { for_each_part(s_.geo, offset, length, fn); });
-  };
-  if (!SCUTE_PLANTED(resolve_data_flush)) {  // RES-8
-    for (const pool::fragment& m : members)
-      extents(m, [&](uint64_t offset, uint64_t, uint64_t, uint64_t n) {
-        mutex_.assume_held();
-        w_.flush(s_.at(offset), n, medium::purpose::data);
-      });
-    w_.fence(fence_site::resolve_data);
-    s_.require_healthy();
-  }
+  finish_others(f);
   const pool::cell c = pool::cell_of(s_.geo, f.header);
   for (const found& x : fragments_in(c.zone, c.column / block_size, first_headers::are_believed))
     if (x.is != what::place && !pool::valid(s_, x.fragment)) mend(x.fragment);
   recompute(c.zone, c.column, format::header_size);
-  for (const pool::fragment& m : members)
-    extents(m, [&](uint64_t, uint64_t zone, uint64_t column, uint64_t) {
+}
+
+// What a decided transaction has stored becomes durable (RES-8), and the blocks of its members are due.
+void resolution::finish_others(const pool::fragment& f) {
+  const uint64_t tag = header_at(f.header).tag;
+  if (finished_tags_.contains(tag)) return;
+  std::vector<pool::fragment> members;
+  uint64_t end = 0;
+  walk(f, invalid_member::pass, members, end);
+  const auto extents = [&](auto&& fn) {
+    for (const pool::fragment& m : members)
+      for_each_extent(
+          m, pool::covered(s_, m, header_at(m.header)),
+          [&](uint64_t offset, uint64_t length) { for_each_part(s_.geo, offset, length, fn); });
+  };
+  if (!SCUTE_PLANTED(resolve_data_flush)) {
+    extents([&](uint64_t offset, uint64_t, uint64_t, uint64_t n) {
       mutex_.assume_held();
-      due_.push_back({zone, column / block_size});
+      w_.flush(s_.at(offset), n, medium::purpose::data);
     });
+    w_.fence(fence_site::resolve_data);
+    s_.require_healthy();
+  }
+  extents([&](uint64_t, uint64_t zone, uint64_t column, uint64_t) {
+    mutex_.assume_held();
+    const block_number b{zone, column / block_size};
+    if (due_.empty() || due_.back() != b) due_.push_back(b);
+  });
+  // Seen from another member an incomplete ring has others.
+  if (complete_.contains(tag)) finished_tags_.insert(tag);
 }
 
 }  // namespace scute::core::engine
