@@ -51,7 +51,7 @@ while read -r bug home <&3; do
     continue
   fi
   # What depends on the order of processes may not show at once.
-  for _ in 1 2 3; do
+  for turn in 1 2 3; do
     status=0
     SCUTE_PLANT=$bug drill "$home" || status=$?
     [ $status = 0 ] || break
@@ -62,6 +62,7 @@ while read -r bug home <&3; do
     124 | 137) result=hangs caught=$((caught + 1)) ;;
     *) result=$(why) caught=$((caught + 1)) ;;
   esac
+  [ "$turn" = 1 ] || result+=" ($turn tries)"
   printf '%-18s %-58s %s\n' "$bug" "$home" "$result"
 done 3<wanted
 echo "$caught of $(wc -l <wanted) planted bugs caught by drills"

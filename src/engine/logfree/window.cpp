@@ -6,7 +6,6 @@
 
 #include "base/planted.hpp"
 #include "base/rounding.hpp"
-#include "base/waiting.hpp"
 #include "codec/galois.hpp"
 #include "codec/parity.hpp"
 #include "pool/columns.hpp"
@@ -310,7 +309,6 @@ void window::write_data() noexcept {
 
 void window::write_parity(write_back when) noexcept {
   go_to<point::data>(point::parity);
-  switch_point();  // what has been stored does not add up yet
   const medium::cost_scope as(medium::cost_part::parity);
   const bool computes = late(s_, l_);
   const uint32_t parities = s_.geo.parity;
