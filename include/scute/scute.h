@@ -214,7 +214,7 @@ typedef struct scute_info {
   uint64_t zone_size, zone_count;
   uint32_t chunk_size;
   uint64_t chunk_count; /* in all zones */
-  uint64_t chunks_free; /* never used or free again */
+  uint64_t chunks_free; /* never used or free again; not runs of which all objects are free */
   uint32_t lanes;
   uint64_t lane_size;    /* log bytes per lane and replica */
   uint64_t epoch;        /* how often the pool was opened for writing */
@@ -395,7 +395,7 @@ SCUTE_API int scute_tx_add_range(scute_tx *tx, scute_oid oid, uint64_t offset, u
  * may be the new bytes of a transaction that is then aborted.
  * *bytes points into the pool. A range that this transaction already has in a micro-buffer, or an object that
  * it allocated, yields a pointer into that micro-buffer instead.
- * SCUTE_E_RANGE beyond the object, or above 1 GiB.
+ * SCUTE_E_RANGE beyond the object, or above 1 GiB; SCUTE_E_INVALID if a part of the range only is in a micro-buffer.
  * Until the transaction ends the object cannot be freed or opened as a whole in it, nor can a range be
  * added that is open in place in part; and while it has ranges of both kinds it is read range by range,
  * by scute_tx_get_range(), not by scute_tx_get(). All these fail with SCUTE_E_INVALID, and nothing has
@@ -435,7 +435,8 @@ SCUTE_API int scute_tx_get_range(scute_tx *tx, scute_oid oid, uint64_t offset, u
 SCUTE_API int scute_obj_open(scute_pool *pool, scute_oid oid, void **bytes);
 
 /* Writes what changed, atomically, and releases the buffer (also on failure). SCUTE_E_FREED or
- * SCUTE_E_CONFLICT if the object was freed or changed since it was opened; SCUTE_E_INVALID if its pool was closed. */
+ * SCUTE_E_CONFLICT if the object was freed or changed since it was opened; SCUTE_E_INVALID if its pool was closed, or if
+ * this thread runs a transaction. */
 SCUTE_API int scute_obj_commit(void *bytes);
 
 /* Releases the buffer without writing. bytes null: does nothing. */

@@ -2,8 +2,10 @@
 #include "heal/check.hpp"
 
 #include <cstring>
+#include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "base/lock.hpp"
@@ -98,7 +100,11 @@ class checker {
   bool fragment(const pool::fragment& f, const char* what, uint64_t oid,
                 const heap::object* whole = nullptr) {
     if (pool::valid(s_, f)) return true;
+    if (const auto told = told_of_.find(f.header);
+        told != told_of_.end() && told->second == repairs_ && !SCUTE_PLANTED(check_again))
+      return false;
     if (!o_.repair) {
+      told_of_[f.header] = repairs_;
       format::fragment_header h;
       const bool known = decodable(s_, f, hints_, h);
       found(what, f.header, format::header_size + f.room, oid,
@@ -141,8 +147,11 @@ class checker {
       }
     }
     for (const loss& l : lost_) {
-      mend::tell_lost(s_, nullptr, l.f);
-      found(l.what, l.f.header, format::header_size + l.f.room, l.oid, SCUTE_OUTCOME_LOST);
+      const bool first = told_of_.insert_or_assign(l.f.header, repairs_).second;
+      if (first || SCUTE_PLANTED(check_again)) {
+        mend::tell_lost(s_, nullptr, l.f);
+        found(l.what, l.f.header, format::header_size + l.f.room, l.oid, SCUTE_OUTCOME_LOST);
+      }
       suspect(l.f);
       // Nobody knows any more which other fragments there are.
       if (l.whole) suspect(l.whole->header, l.whole->payload + l.whole->room);
@@ -257,6 +266,11 @@ class checker {
       if (looks_sound(s_, head) && !looks_sound(s_, x)) fragment(x.f, x.what(), oid(x));
     }
     retry_lost();
+    for (sighting& x : odd) {
+      const pool::fragment f = std::exchange(x.f, x.head());
+      if (!looks_sound(s_, x) && !SCUTE_PLANTED(check_again))
+        suspect(f);  // nobody can tell whether it is odd itself
+    }
     return known && odd.empty();
   }
 
@@ -275,6 +289,7 @@ class checker {
     if (!pool::repair_parity(s_, *s_.service, z, column, pool::column_block, syndrome))
       return false;
     s_.service->fence(fence_site::check_parity);
+    s_.require_healthy();
     s_.repaired.fetch_add(1, std::memory_order_relaxed);
     return true;
   }
@@ -329,6 +344,7 @@ class checker {
   scute_report& r_;
   uint64_t done_ = 0, told_ = 0, total_ = 0;
   std::set<std::pair<uint64_t, uint64_t>> suspect_blocks_;
+  std::map<uint64_t, uint64_t> told_of_;  // headers that could not be mended, and repairs_ then
   std::vector<loss> lost_;
   pool::erasure_hints hints_;
   uint64_t repairs_ = 0;

@@ -2,7 +2,10 @@
 #include "heal/enumeration.hpp"
 
 #include <cstring>
+#include <iterator>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/planted.hpp"
 #include "heal/certainty.hpp"
@@ -32,6 +35,7 @@ bool is_of(const format::fragment_header& h, uint32_t type) noexcept {
 }  // namespace
 
 scute_oid enumeration::search(uint64_t zone, uint32_t chunk, uint32_t slot, uint32_t type) {
+  if (zone == 0 && chunk == 0 && slot == 0) begin(type);
   auto& zones = heap_.zones();
   for (; zone < zones.count(); ++zone, chunk = 0, slot = 0) {
     heap::zone& z = zones.get(zone);
@@ -63,66 +67,146 @@ bool enumeration::is_live(const heap::object& o, const sighting& seen, uint32_t 
     s_.verified_outside.fetch_add(n, std::memory_order_relaxed);
     return pool::covered(s_, f, h) != pool::not_covered && is_of(h, type);
   }
-  if (learn(o, seen, f, h)) return is_of(h, type);
-  return pool::covered(s_, f, h) != pool::not_covered && is_of(h, type);  // ENUM-2
-}
-
-// What the slot of a header that looks damaged holds. False if nobody can tell; h is what is stored then.
-bool enumeration::learn(const heap::object& o, const sighting& seen, const pool::fragment& f,
-                        format::fragment_header& h) {
   sighting g = seen;
   g.f = f;
   g.first = o.header;
   g.slot = o.slot;
+  if (learn(g, type, h)) return is_of(h, type);
+  return pool::covered(s_, f, h) != pool::not_covered && is_of(h, type);  // ENUM-2
+}
+
+// What looks damaged, mended if it is.
+enumeration::outcome enumeration::put_right(const sighting& g) {
+  const auto tell = [](certainty c) {
+    return c == certainty::damaged ? outcome::lost
+           : c == certainty::busy  ? outcome::busy
+                                   : outcome::whole;
+  };
+  if (const certainty c = examine(s_, g); c != certainty::damaged) return tell(c);
+  try {
+    const tx::repair_claim mine(s_, nullptr, g.object());  // CLAIM-3
+    mend::repair(s_, nullptr, g.f, "object", mend::on_loss::leave);
+    return outcome::whole;
+  } catch (const failure& e) {
+    if (e.code() != SCUTE_E_CORRUPT) throw;
+    // Its chunk may have got another use meanwhile, or a commit have ended.
+    return tell(examine(s_, g));
+  }
+}
+
+// What the slot of a header that looks damaged holds. False if nobody can tell; h is what is stored then.
+bool enumeration::learn(const sighting& g, uint32_t type, format::fragment_header& h) {
+  const auto pass_over = [&](untold& u) {
+    if (pool::covered(s_, g.f, h) == pool::not_covered || !is_of(h, type))
+      u.passed.insert(here(type));
+  };
+  const uint64_t repairs = s_.repaired.load();
   {
     const locked hold(mutex_);
-    const auto known = untold_.find(f.header);
-    if (known != untold_.end() && known->second.repairs == s_.repaired.load() &&
-        !pool::valid(s_, f))
+    const auto known = untold_.find(g.f.header);
+    if (known != untold_.end() && known->second.repairs == repairs && !pool::valid(s_, g.f)) {
+      pass_over(known->second);
       return false;
-  }
-  if (examine(s_, g) == certainty::damaged) {
-    try {
-      const tx::repair_claim mine(s_, nullptr, o.payload);  // CLAIM-3
-      mend::repair(s_, nullptr, f, "object", mend::on_loss::leave);
-    } catch (const failure& e) {
-      if (e.code() != SCUTE_E_CORRUPT) throw;
-      // Its chunk may have got another use meanwhile, or a commit have ended.
-      if (examine(s_, g) == certainty::damaged) {
-        mend::tell_lost(s_, nullptr, f);
-        const locked hold(mutex_);
-        untold_[f.header] = {g, s_.repaired.load()};
-        h = heap_.zones().read_header(o);
-        return false;
-      }
     }
   }
-  h = heap_.zones().read_header(o);
-  // Otherwise the chunk has got another use meanwhile, and holds nothing that was here before.
-  if (pool::covered(s_, f, h) == pool::not_covered) h.meta = 0;
-  return true;
+  const outcome is = put_right(g);
+  {
+    const pool::optimistic_reads mark;
+    std::memcpy(&h, s_.at(g.f.header), sizeof h);
+  }
+  const bool is_covered = pool::covered(s_, g.f, h) != pool::not_covered;
+  if (is != outcome::lost && is_covered) return true;
+  // The chunk may have got another use meanwhile, and holds nothing that was here before.
+  if (is != outcome::lost && !still_there(g)) {
+    h.meta = 0;
+    return true;
+  }
+  const locked hold(mutex_);
+  untold& u = untold_[g.f.header];
+  u.where = g;
+  u.repairs = is == outcome::lost ? repairs : ~uint64_t{0};
+  pass_over(u);
+  return false;
+}
+
+// What was told of is not told of again.
+void enumeration::begin(uint32_t type) {
+  const locked hold(mutex_);
+  const auto it = late_.find(here(type));
+  if (it != late_.end() && it->second.told) late_.erase(it);
+}
+
+// ENUM-3: what other repairs may have made possible, and what has become of the others.
+std::vector<std::pair<sighting, enumeration::outcome>> enumeration::look_again() {
+  std::vector<std::pair<sighting, outcome>> seen;
+  for (bool tried = true; tried;) {
+    tried = false;
+    std::vector<std::pair<sighting, bool>> all;
+    {
+      const locked hold(mutex_);
+      for (auto& [header, u] : untold_) {
+        const uint64_t now = s_.repaired.load();
+        all.emplace_back(u.where, std::exchange(u.repairs, now) != now);
+      }
+    }
+    seen.clear();
+    for (const auto& [g, is_due] : all) {
+      if (!still_there(g)) {
+        seen.emplace_back(g, outcome::whole);
+        continue;
+      }
+      const certainty c = examine(s_, g);
+      outcome is = c == certainty::damaged ? outcome::lost
+                   : c == certainty::busy  ? outcome::busy
+                                           : outcome::whole;
+      if (c == certainty::damaged && is_due) {
+        is = put_right(g);
+        tried = tried || is == outcome::whole;
+      }
+      seen.emplace_back(g, is);
+    }
+  }
+  return seen;
+}
+
+// How many objects the caller's enumeration has passed over that are whole now.
+uint64_t enumeration::tell_late(uint32_t type) {
+  const auto it = late_.find(here(type));
+  if (it == late_.end()) return 0;
+  it->second.told = true;
+  return it->second.objects;
 }
 
 // ENUM-3
 void enumeration::conclude(uint32_t type) {
-  uint64_t slots = 0, chunks = 0, first = 0;
+  uint64_t slots = 0, chunks = 0, passed = 0, first = 0;
+  std::vector<pool::fragment> lost;
+  const auto seen = look_again();
   {
     const locked hold(mutex_);
-    for (auto it = untold_.begin(); it != untold_.end();) {
-      const pool::fragment& f = it->second.where.f;
-      if (!still_there(it->second.where) || pool::valid(s_, f)) {
-        it = untold_.erase(it);
+    for (const auto& [g, is] : seen) {
+      const auto it = untold_.find(g.f.header);
+      if (it == untold_.end()) continue;
+      untold& u = it->second;
+      format::fragment_header h;
+      {
+        const pool::optimistic_reads mark;
+        std::memcpy(&h, s_.at(g.f.header), sizeof h);
+      }
+      const bool is_covered = pool::covered(s_, g.f, h) != pool::not_covered;
+      if (is == outcome::whole) {
+        if (still_there(g) && is_covered && !SCUTE_PLANTED(enumeration_late))
+          for (const walker& w : u.passed)
+            if (is_of(h, w.second)) late_[w] = {late_[w].objects + 1, false};
+        untold_.erase(it);
         continue;
       }
-      const pool::optimistic_reads mark;
-      format::fragment_header h;
-      std::memcpy(&h, s_.at(f.header), sizeof h);
-      if (pool::covered(s_, f, h) == pool::not_covered || !is_of(h, type)) {
-        if (slots++ == 0) first = f.header;
-      }
-      ++it;
+      if (is == outcome::lost && !std::exchange(u.told, true)) lost.push_back(g.f);
+      if ((!is_covered || !is_of(h, type)) && slots++ == 0) first = g.f.header;
     }
+    passed = tell_late(type);
   }
+  for (const pool::fragment& f : lost) mend::tell_lost(s_, nullptr, f);
   auto& zones = heap_.zones();
   for (uint64_t z = 0; z < zones.count(); ++z) {
     if (!zones.is_loaded(z)) continue;
@@ -132,18 +216,24 @@ void enumeration::conclude(uint32_t type) {
       if (chunks++ == 0 && slots == 0) first = s_.geo.chunk_header_offset(z, i);
     }
   }
-  if (slots == 0 && chunks == 0) return;
-  std::string what;
-  if (slots != 0)
-    what = std::to_string(slots) + (slots == 1 ? " slot" : " slots") +
-           " that may hold an object of this type";
-  if (chunks != 0)
-    what += std::string(what.empty() ? "" : ", and ") + std::to_string(chunks) +
-            (chunks == 1 ? " chunk" : " chunks") + " of objects";
-  throw failure(SCUTE_E_CORRUPT, s_.path + ": not all objects could be told; the headers of " +
-                                     what +
-                                     " are damaged beyond repair, the first at file offset " +
-                                     std::to_string(first) + ". `scute check` lists all losses");
+  if (slots != 0 || chunks != 0) {
+    std::string what;
+    if (slots != 0)
+      what = std::to_string(slots) + (slots == 1 ? " slot" : " slots") +
+             " that may hold an object of this type";
+    if (chunks != 0)
+      what += std::string(what.empty() ? "" : ", and ") + std::to_string(chunks) +
+              (chunks == 1 ? " chunk" : " chunks") + " of objects";
+    throw failure(SCUTE_E_CORRUPT, s_.path + ": not all objects could be told; the headers of " +
+                                       what +
+                                       " are damaged beyond repair, the first at file offset " +
+                                       std::to_string(first) + ". `scute check` lists all losses");
+  }
+  if (passed != 0)
+    throw failure(SCUTE_E_CORRUPT,
+                  s_.path + ": " + std::to_string(passed) + (passed == 1 ? " object" : " objects") +
+                      " could not be told when it was the turn, and can be now that other damage "
+                      "was mended. Enumerate once more to have all of them");
 }
 
 }  // namespace scute::core::heal

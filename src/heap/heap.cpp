@@ -155,11 +155,11 @@ void heap::scan(chunk_record& c) {
     if (looks_live && (s_.has_checksums || pool::valid(s_, f, h, nullptr))) continue;
     if (n != 0 || (!pool::valid(s_, f, h, nullptr) && !SCUTE_PLANTED(scan_check))) {
       try {
-        mend::repair(s_, nullptr, f, "object header");
+        mend::repair(s_, nullptr, f, "object header", mend::on_loss::leave);
         h = zones_.read_header(o);
       } catch (const failure& e) {
         if (e.code() != SCUTE_E_CORRUPT) throw;
-        continue;  // beyond repair: never hand the slot out
+        continue;  // beyond repair: never hand the slot out; who opens, checks or scrubs it is told (REPAIR-7)
       }
     }
     if (format::meta_role(h.meta) != format::role::free) continue;

@@ -103,6 +103,7 @@ class heap {
   object reserve_span(pool::lane& l, uint64_t size);
   uint64_t free_chunks(uint64_t enough) SCUTE_REQUIRES(zones_.chunk_mutex);
   uint64_t log_room(uint64_t chunks) const noexcept;
+  uint64_t empty_runs() SCUTE_REQUIRES(zones_.chunk_mutex);
   [[noreturn]] void full(uint64_t size) const;
   [[noreturn]] void disk_full(const std::string& what) const;
   [[noreturn]] void no_log(size_t n) SCUTE_REQUIRES(zones_.chunk_mutex);

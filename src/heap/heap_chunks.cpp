@@ -126,17 +126,43 @@ uint64_t heap::log_room(uint64_t chunks) const noexcept {
   return chunks / s_.geo.lane_replicas * (s_.geo.chunk_size - sizeof(format::log_link));
 }
 
+// Runs of which every object is free: whoever lacks chunks takes them (reclaim_empty_runs()). Of those that were never looked at
+// nobody knows.
+uint64_t heap::empty_runs() {
+  uint64_t n = 0;
+  for (uint64_t z = 0; z < zones_.count(); ++z) {
+    if (!zones_.is_loaded(z)) continue;
+    zone& zn = zones_.get(z);
+    for (uint32_t i = 0; i < zn.high_water.load(std::memory_order_relaxed); ++i) {
+      chunk_record& c = zn.chunks[i];
+      if (c.kind.load(std::memory_order_relaxed) != use::run) continue;
+      const locked in_chunk(c.mutex);
+      n += c.free_bits.load(std::memory_order_relaxed) != nullptr &&
+                   c.free_count == c.formatted.load(std::memory_order_relaxed)
+               ? 1
+               : 0;
+    }
+  }
+  return n;
+}
+
 uint64_t heap::overwrite_max() {
-  const locked hold(zones_.chunk_mutex);
+  uint64_t chunks = 0;
+  {
+    const locked hold(zones_.chunk_mutex);
+    chunks = free_chunks(UINT64_MAX) + shelf_.size() + empty_runs();
+  }
   const uint64_t ring = format::lane_undo_offset(s_.geo.lane_size) - format::lane_log_offset -
                         sizeof(format::log_entry);
-  const uint64_t room = std::max(ring, log_room(free_chunks(UINT64_MAX) + shelf_.size()));
+  const uint64_t room = engine_.record_room(chunks).value_or(std::max(ring, log_room(chunks)));
   // Each fragment has a record of its payload and one of its header.
-  constexpr uint64_t logged =
-      format::fragment_payload + format::header_size + 2 * sizeof(format::log_record);
+  constexpr uint64_t beside = format::header_size + 2 * sizeof(format::log_record);
+  constexpr uint64_t logged = format::fragment_payload + beside;
   // A range that begins and ends inside of fragments touches one more than its length says.
   const uint64_t fragments = room / logged;
-  return fragments < 2 ? 0 : (fragments - 2) * format::fragment_payload;
+  if (fragments > 2) return (fragments - 2) * format::fragment_payload;
+  const uint64_t both_ends = 2 * (beside + 8);
+  return std::min(room - std::min(room, both_ends), format::fragment_payload);
 }
 
 void heap::no_log(size_t n) {

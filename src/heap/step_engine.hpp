@@ -3,6 +3,8 @@
 // before the transaction that needs them (docs/architecture.md, "Glossary": step).
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 
 #include "pool/lane.hpp"
@@ -24,6 +26,9 @@ class step_engine {
   // Before [chunk, chunk + length) of the file, where objects have lain, gets another use: whatever the
   // engine keeps of transactions that had written there is over (HEAP-3).
   virtual void prepare_reuse(pool::lane& l, uint64_t chunk, uint64_t length) = 0;
+  // Bytes of records, their heads included, that one transaction can log for certain while the heap has so many chunks to lend.
+  // None: what a lane and these chunks hold, as lane logs do. Any thread without the heap's lock.
+  virtual std::optional<uint64_t> record_room(uint64_t /*chunks*/) { return {}; }
 };
 
 }  // namespace scute::core::heap

@@ -115,9 +115,10 @@ void zone_table::adopt(zone& z, uint64_t index, uint32_t i, const format::chunk_
       if (s_.resolving->pending()) s_.resolving->before_read(first);
       if (!pool::valid(s_, first) && !SCUTE_PLANTED(span_check)) {
         try {
-          mend::repair(s_, nullptr, first, "first fragment of a large object");
+          mend::repair(s_, nullptr, first, "first fragment of a large object",
+                       mend::on_loss::leave);
         } catch (const failure& e) {
-          // Its other fragments may be sound; keep the space, and let whoever opens it be told.
+          // Its other fragments may be sound; keep the space, and let whoever opens it be told (REPAIR-7).
           if (e.code() != SCUTE_E_CORRUPT) throw;
         }
       }

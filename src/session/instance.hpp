@@ -42,6 +42,9 @@ class step_relay final : public heap::step_engine {
   void prepare_reuse(pool::lane& l, uint64_t chunk, uint64_t length) override {
     target->prepare_reuse(l, chunk, length);
   }
+  std::optional<uint64_t> record_room(uint64_t chunks) override {
+    return target->record_room(chunks);
+  }
   heap::step_engine* target = nullptr;
 };
 

@@ -22,7 +22,8 @@
 //    members (LF-7): a writer of a member asks for the whole ring, even where its own columns add up. But
 //    each member's parity is recomputed only where its own block shows that it lacks: a block of another
 //    member may have been resolved in an earlier session, and a window opened in it since, by somebody
-//    who is no member. (Found by the explorer.) A ring that was complete once stays so, whatever becomes of its members.
+//    who is no member. (Found by the explorer.) A ring that was complete once stays so, whatever
+//    becomes of its members; one with a member that is lost, or whole and of another transaction, is broken for good.
 // RES-6 Rings count for every epoch since the last one that was resolved completely (superblock
 //    resolved_epoch), so a crash before the scan is over loses nothing.
 // RES-7 What resolution writes is fenced under the stripe. Cut short anywhere it leaves the same questions
@@ -172,6 +173,8 @@ class resolution final : public pool::resolver {
   void tell_lost(const pool::fragment& f);
   void finish_ring(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
   void finish_others(const pool::fragment& f) SCUTE_REQUIRES(mutex_);
+  std::vector<pool::fragment> not_finished(const pool::fragment& f, bool& closed)
+      SCUTE_REQUIRES(mutex_);
   // What a walk does with a member that is not valid; to mend it takes the mutex.
   enum class invalid_member : uint8_t { pass, mend };
   // The members as long as the ring goes on with the same tag; false if it does not close, with the place
@@ -206,8 +209,11 @@ class resolution final : public pool::resolver {
   std::set<uint64_t> losing_ SCUTE_GUARDED_BY(mutex_);  // RES-12: headers
   // RES-12: what was found out about transactions, by tag.
   std::map<uint64_t, bool> decided_ SCUTE_GUARDED_BY(mutex_);
-  // Tags of rings that were found to be complete, once and for all; and of those whose members are durable and due.
-  std::set<uint64_t> complete_ SCUTE_GUARDED_BY(mutex_), finished_tags_ SCUTE_GUARDED_BY(mutex_);
+  // By tag: rings that are complete, or broken, once and for all. Of the former those whose members are durable and due, of
+  // the latter the members that are, by header.
+  std::set<uint64_t> complete_ SCUTE_GUARDED_BY(mutex_), broken_ SCUTE_GUARDED_BY(mutex_);
+  std::set<uint64_t> finished_tags_ SCUTE_GUARDED_BY(mutex_), finished_headers_
+      SCUTE_GUARDED_BY(mutex_);
   bool settling_ SCUTE_GUARDED_BY(mutex_) = false;        // only what needs no verdict is mended
   bool asking_ SCUTE_GUARDED_BY(mutex_) = false;          // a verdict waits for what a block tells
   std::set<uint64_t> mending_ SCUTE_GUARDED_BY(mutex_);   // headers

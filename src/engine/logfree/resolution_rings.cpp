@@ -131,10 +131,18 @@ bool resolution::walk(const pool::fragment& f, invalid_member invalid,
     // parity has it already. What was torn comes back with its old tag.
     if (invalid == invalid_member::mend && !pool::valid(s_, m)) {
       mutex_.assume_held();
-      if (SCUTE_PLANTED(ring_damage) || !mend_with_help(m)) return false;
+      if (SCUTE_PLANTED(ring_damage) || !mend_with_help(m)) {
+        if (losing_.contains(m.header)) broken_.insert(tag);
+        return false;
+      }
     }
     const auto h = header_at(m.header);
-    if (h.tag != tag || pool::covered(s_, m, h) == pool::not_covered) return false;
+    if (h.tag != tag || pool::covered(s_, m, h) == pool::not_covered) {
+      if (invalid == invalid_member::pass) return false;
+      mutex_.assume_held();
+      if (pool::valid(s_, m)) broken_.insert(tag);
+      return false;
+    }
     members.push_back(m);
     if (h.next == f.header) return true;
     end = h.next;
@@ -286,6 +294,7 @@ void resolution::lose(const pool::fragment& f) {
 bool resolution::ring_complete(const pool::fragment& f) {
   const uint64_t tag = header_at(f.header).tag;
   if (SCUTE_PLANTED(resolve_ring) || complete_.contains(tag)) return true;
+  if (broken_.contains(tag)) return false;
   std::vector<pool::fragment> members;
   uint64_t end = 0;
   if (!walk(f, invalid_member::mend, members, end)) return false;
@@ -305,13 +314,34 @@ void resolution::finish_ring(const pool::fragment& f) {
   recompute(c.zone, c.column, format::header_size);
 }
 
+// The members that can be come to from f, and were not finished before. closed: the ring is, so these are all of it.
+std::vector<pool::fragment> resolution::not_finished(const pool::fragment& f, bool& closed) {
+  const uint64_t tag = header_at(f.header).tag;
+  std::vector<pool::fragment> members;
+  closed = false;
+  if (finished_tags_.contains(tag)) return members;
+  if (!broken_.contains(tag)) {
+    uint64_t end = 0;
+    closed = walk(f, invalid_member::pass, members, end);
+    return members;
+  }
+  // From the first one on that was finished they all were.
+  way_round circle;
+  for (pool::fragment m = f;;) {
+    const auto h = header_at(m.header);
+    if (circle.closes(m.header) || h.tag != tag || pool::covered(s_, m, h) == pool::not_covered ||
+        finished_headers_.contains(m.header))
+      return members;
+    members.push_back(m);
+    if (!mend::place_at(s_, h.next, m)) return members;
+  }
+}
+
 // What a decided transaction has stored becomes durable (RES-8), and the blocks of its members are due.
 void resolution::finish_others(const pool::fragment& f) {
-  const uint64_t tag = header_at(f.header).tag;
-  if (finished_tags_.contains(tag)) return;
-  std::vector<pool::fragment> members;
-  uint64_t end = 0;
-  walk(f, invalid_member::pass, members, end);
+  bool closed = false;
+  const std::vector<pool::fragment> members = not_finished(f, closed);
+  if (members.empty()) return;
   const auto extents = [&](auto&& fn) {
     for (const pool::fragment& m : members)
       for_each_extent(
@@ -331,8 +361,10 @@ void resolution::finish_others(const pool::fragment& f) {
     const block_number b{zone, column / block_size};
     if (due_.empty() || due_.back() != b) due_.push_back(b);
   });
-  // Seen from another member an incomplete ring has others.
-  if (complete_.contains(tag)) finished_tags_.insert(tag);
+  const uint64_t tag = header_at(f.header).tag;
+  if (complete_.contains(tag) && closed) finished_tags_.insert(tag);
+  if (broken_.contains(tag))
+    for (const pool::fragment& m : members) finished_headers_.insert(m.header);
 }
 
 }  // namespace scute::core::engine

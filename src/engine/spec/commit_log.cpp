@@ -101,6 +101,11 @@ uint64_t commit_log::divide(std::span<const log_range> records, uint64_t first, 
   return used;
 }
 
+uint64_t commit_log::records_in_frame() const noexcept {
+  return layout_.frame_max() - sizeof(format::frame_head) - sizeof(format::log_record) -
+         record_part_min - 8;
+}
+
 uint64_t commit_log::room_of(uint32_t lane) const noexcept {
   const lane_end& l = lanes_[lane];
   return l.leaves.load(std::memory_order_relaxed) ? 0 : l.out.room();

@@ -110,6 +110,8 @@ class commit_log {
   uint64_t usable() const noexcept {
     return layout_.frame_max() - split_min() - 2 * bytes_of_frame(0) - 128;
   }
+  // Bytes of records that a frame of their own holds, wherever they are divided.
+  uint64_t records_in_frame() const noexcept;
   // What the lane has appended up to this sequence, its last one, is durable. In its thread.
   void fenced(uint32_t lane, uint64_t sequence) noexcept {
     lane_end& l = lanes_[stream_of(lane)];

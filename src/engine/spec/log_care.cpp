@@ -9,15 +9,23 @@
 #include "base/rounding.hpp"
 #include "engine/spec/file_pages.hpp"
 #include "engine/spec/log_evidence.hpp"
+#include "pool/optimistic.hpp"
 
 namespace scute::core::engine {
 
+// What a session that only reads has in private memory the file has not, so memory counts. (A log of its own is in none.)
 log::segment_reader reader_of(const pool::state& s, const log_home& home,
                               const log::segment_layout& layout) {
-  return {layout, s.salt, [&m = home.target()](uint64_t offset, std::byte* to, size_t n) {
+  const bool in_memory = !home.is_apart() && !SCUTE_PLANTED(care_file);
+  return {layout, s.salt,
+          [&m = home.target(), in_memory](uint64_t offset, std::byte* to, size_t n) {
             // One lost page must not hide the others.
-            for (size_t done = 0; done < n; done += format::page)
+            for (size_t done = 0; done < n; done += format::page) {
               if (!m.read(offset + done, to + done, format::page)) return false;
+              if (!in_memory) continue;
+              const pool::optimistic_reads mark;  // frames under way have no checksum yet
+              std::memcpy(to + done, m.base() + offset + done, format::page);
+            }
             return true;
           }};
 }
@@ -82,6 +90,8 @@ log_care::seen log_care::look_at(const commit_log::live_segment& x, bool repair,
     std::vector<std::byte> lines;
   };
   seen result;
+  // What a session that only reads appends to a log of its own is nowhere.
+  if (x.head != nullptr && s_.read_only && home_.is_apart()) return result;
   if (x.last > x.fenced || x.last == 0) result.is = condition::under_way;
   std::vector<damaged> found;
   bool any = x.last != 0 && x.last <= x.fenced, last = false;

@@ -45,6 +45,19 @@ void log_room::lend(pool::lane& l, const commit_log::need& n) {
   lend_segments(l, n.frames + 1);
 }
 
+// lend() asks for one segment more than there are frames, and of these the first one may be what is left of a segment. One
+// whole frame finds room without chunks (ROOM-2).
+uint64_t log_room::records_for(uint64_t chunks) {
+  uint64_t more = 0, segments = 0;
+  {
+    const locked turn(list_mutex_);
+    more = home_.chunks_max() - std::min(home_.chunks_max(), list_.chunks.size());
+    segments =
+        std::min(chunks, more) / list_.layout().copies() * (s_.geo.chunk_size / list_.segment_size);
+  }
+  return (std::max<uint64_t>(segments, 3) - 2) * log_.records_in_frame();
+}
+
 // ROOM-1
 void log_room::lend_segments(pool::lane& l, uint64_t segments) {
   const locked turn(list_mutex_);

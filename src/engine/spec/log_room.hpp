@@ -44,6 +44,9 @@ class log_room {
   // Makes the log larger by what this takes. Runs allocator steps in the lane. Throws SCUTE_E_NOSPC.
   void lend(pool::lane& l, const commit_log::need& n);
   [[noreturn]] void refuse(const commit_log::need& n) const;
+  // Bytes of records of one transaction for which lend() finds room for certain if it can have so many chunks. Any thread
+  // without the heap's lock.
+  uint64_t records_for(uint64_t chunks);
 
   // The undo records that folds may have to write for a range that a lane has open in place. Returns what
   // release() takes. Throws SCUTE_E_NOSPC. Lends, if it has to.

@@ -178,6 +178,11 @@ bool spec::give_back_log(pool::lane& l) {
   return room_ != nullptr && !log_->is_apart() && room_->is_larger() && room_->give_back(l);
 }
 
+std::optional<uint64_t> spec::record_room(uint64_t chunks) {
+  if (room_ == nullptr || log_->is_apart()) return {};
+  return room_->records_for(chunks);
+}
+
 void spec::look_at_log(bool repair, const tx::log_finding_fn& tell) {
   if (care_ != nullptr) care_->look(repair, tell);
 }

@@ -76,6 +76,7 @@ class spec final : public tx::engine {
   void closed() noexcept override;
   log_state log() const noexcept override;
   bool give_back_log(pool::lane& l) override;
+  std::optional<uint64_t> record_room(uint64_t chunks) override;
   void look_at_log(bool repair, const tx::log_finding_fn& tell) override;
   void for_each_live_log(const std::function<void(uint64_t offset, uint64_t length)>& fn) override;
   const medium::counters* background_count() const noexcept override {

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A pool of engine spec whose process was killed, looked at by a session that only reads: what its recovery appends to the log is
+// in private memory, and nobody's damage.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "support/child.hpp"
+#include "support/pool_file.hpp"
+#include "support/seed.hpp"
+
+namespace scute::test {
+namespace {
+
+// Large overwrites have chunks lent to the log, which a recovery takes back if a kill comes between.
+class spec_read_only : public testing::TestWithParam<scratch::where> {};
+
+TEST_P(spec_read_only, CheckOfAKilledPoolFindsNothing) {
+  random_source random(test_seed());
+  uint64_t recovered = 0;
+  for (int round = 0; round < (GetParam() == scratch::memory ? 100 : 30) && !HasFailure();
+       ++round) {
+    pool_file f(GetParam());
+    {
+      child writer([&] {
+        f.create(options(8 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC}));
+        for (uint64_t k = 0;; ++k) {
+          const uint64_t size = 600000 + k % 7 * 100000;
+          const scute_oid oid = f.alloc(pattern(k, size));
+          ASSERT_NE(oid, 0u) << scute_errormsg();
+          f.overwrite(oid, pattern(k + 100, size));
+          ASSERT_EQ(f.free(oid), SCUTE_OK);
+          std::this_thread::sleep_for(std::chrono::milliseconds(k % 7 * 2));
+        }
+      });
+      std::this_thread::sleep_for(std::chrono::microseconds(random.between(15000, 60000)));
+      writer.end();
+    }
+    f.pool = nullptr;
+    f.open(SCUTE_READONLY);
+    std::vector<std::string> findings;
+    EXPECT_EQ(f.check(false, &findings).damaged, 0u) << testing::PrintToString(findings);
+    recovered += f.info().recovered;
+  }
+  EXPECT_GT(recovered, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Media, spec_read_only, testing::Values(scratch::memory, scratch::disk),
+                         [](const auto& p) {
+                           return p.param == scratch::memory ? "Memory" : "Disk";
+                         });
+
+}  // namespace
+}  // namespace scute::test
