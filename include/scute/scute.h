@@ -435,8 +435,7 @@ SCUTE_API int scute_tx_get_range(scute_tx *tx, scute_oid oid, uint64_t offset, u
 SCUTE_API int scute_obj_open(scute_pool *pool, scute_oid oid, void **bytes);
 
 /* Writes what changed, atomically, and releases the buffer (also on failure). SCUTE_E_FREED or
- * SCUTE_E_CONFLICT if the object was freed or changed since it was opened; SCUTE_E_INVALID if its pool was closed, or if
- * this thread runs a transaction. */
+ * SCUTE_E_CONFLICT if it was freed or changed since; SCUTE_E_INVALID if its pool was closed, or in a transaction. */
 SCUTE_API int scute_obj_commit(void *bytes);
 
 /* Releases the buffer without writing. bytes null: does nothing. */

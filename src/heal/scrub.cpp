@@ -266,6 +266,7 @@ void scrub::perform(const task& t) {
       }
       const locked hold(mutex_);
       zones_[t.d.zone].ready = r;
+      zones_[t.d.zone].begun = true;
       for_walkers_.notify_all();
       break;
     }

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdarg>
 
@@ -23,6 +24,11 @@ int copied(int from, int to) noexcept {
   if (to < 0) return to;
   const int keep = errno;
   if (entry_of(from) != nullptr || entry_of(to) != nullptr) {
+    if (is_borrowed()) {
+      if (entry_of(from) != nullptr) next::fcntl(to, F_SETFD, FD_CLOEXEC);
+      errno = keep;
+      return to;
+    }
     const critical now;
     opened_file* const o = opened_at(from);
     if (o != nullptr && from != to)
@@ -77,13 +83,14 @@ bool with_view_position(int fd, struct flock& lock) noexcept {
 }  // namespace
 
 SCUTE_INTERPOSED(int, close, (int fd)) {
-  if (is_own(fd)) return refuse(EBADF);
-  return entry_of(fd) == nullptr ? next::close(fd) : close_as_program(fd);
+  if (!is_own(fd) && entry_of(fd) == nullptr) return next::close(fd);
+  if (is_borrowed()) return next::close(fd);
+  return is_own(fd) ? refuse(EBADF) : close_as_program(fd);
 }
 
 SCUTE_INTERPOSED(int, fclose, (FILE * file)) {
   const int fd = file != nullptr ? ::fileno(file) : -1;
-  if (fd < 0 || entry_of(fd) == nullptr) return next::fclose(file);
+  if (fd < 0 || entry_of(fd) == nullptr || is_borrowed()) return next::fclose(file);
   // What is in its buffer is written to the view first.
   const int flushed = ::fflush(file);
   const critical now;
@@ -95,7 +102,7 @@ SCUTE_INTERPOSED(int, close_range, (unsigned first, unsigned last, int flags)) {
   if (first > last) return refuse(EINVAL);
   // One at a time, so that ours stay. The kernel's call would take them as well.
   constexpr int only_mark = 1 << 2;
-  if ((flags & only_mark) != 0) return next::close_range(first, last, flags);
+  if ((flags & only_mark) != 0 || is_borrowed()) return next::close_range(first, last, flags);
   for (unsigned fd = first; fd <= last && fd < unsigned{descriptors_max}; ++fd) {
     const int number = static_cast<int>(fd);
     if (!is_own(number)) close_as_program(number);
@@ -104,6 +111,10 @@ SCUTE_INTERPOSED(int, close_range, (unsigned first, unsigned last, int flags)) {
 }
 
 SCUTE_INTERPOSED(void, closefrom, (int first)) {
+  if (is_borrowed()) {
+    next::close_range(static_cast<unsigned>(std::max(first, 0)), ~0u, 0);
+    return;
+  }
   for (int fd = first < 0 ? 0 : first; fd < descriptors_max; ++fd) {
     if (!is_own(fd)) close_as_program(fd);
   }
@@ -113,11 +124,11 @@ SCUTE_INTERPOSED(int, dup, (int fd)) {
   return copied(fd, next::dup(fd));
 }
 SCUTE_INTERPOSED(int, dup2, (int fd, int to)) {
-  if (fd != to && is_own(to)) return refuse(EBUSY);
+  if (fd != to && is_own(to) && !is_borrowed()) return refuse(EBUSY);
   return copied(fd, next::dup2(fd, to));
 }
 SCUTE_INTERPOSED(int, dup3, (int fd, int to, int flags)) {
-  if (is_own(to)) return refuse(EBUSY);
+  if (is_own(to) && !is_borrowed()) return refuse(EBUSY);
   return copied(fd, next::dup3(fd, to, flags));
 }
 

@@ -84,10 +84,8 @@ bool may_flush_unheard(const std::string& path) {
 
 void* map_view(opened_file& o, void* at, size_t n, int access, int flags, int fd,
                off_t offset) noexcept {
-  const int type = flags & MAP_TYPE;
-  if (type == MAP_PRIVATE) return next::mmap(at, n, access, flags, fd, offset);
   try {
-    if ((flags & MAP_SYNC) != 0 && type == MAP_SHARED_VALIDATE && sync_granted == 0 &&
+    if ((flags & MAP_SYNC) != 0 && (flags & MAP_TYPE) == MAP_SHARED_VALIDATE && sync_granted == 0 &&
         !all_instrumented())
       return refuse(EOPNOTSUPP);
     if (may_flush_unheard(o.file->path())) return refuse(EPERM);
@@ -95,6 +93,8 @@ void* map_view(opened_file& o, void* at, size_t n, int access, int flags, int fd
     return refuse(ENOMEM);
   }
   if (!mappings.has_room()) return refuse(ENOMEM);
+  // What write(2) has appended is of the file, before anything can be flushed there.
+  if (guarded(o.file->path(), [&] { o.file->catch_up(); }) != 0) return refuse(EIO);
   const bool fixed = (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != 0;
   void* wish = at;
   if (!fixed && at == nullptr) {
@@ -104,6 +104,7 @@ void* map_view(opened_file& o, void* at, size_t n, int access, int flags, int fd
   void* const got = next::mmap(wish, n, access, flags & ~MAP_SYNC, fd, offset);
   if (got == MAP_FAILED) return got;
   const auto begin = reinterpret_cast<uintptr_t>(got);
+  if ((flags & MAP_FIXED) != 0) forget(begin, n);
   mappings.add({begin, begin + rounded(n), o.file, static_cast<uint64_t>(offset)});
   if (!SCUTE_PLANTED(guard_mapping)) o.file->enter();
   open_gates();
@@ -127,12 +128,13 @@ void* program_mmap(void* at, size_t n, int access, int flags, int fd, off_t offs
   const critical now;
   opened_file* const o = anonymous ? nullptr : opened_at(fd);
   const auto begin = reinterpret_cast<uintptr_t>(at);
-  if (replaces) {
-    if (!write_leaving(begin, n)) return MAP_FAILED;
-    forget(begin, n);
-  }
-  if (o == nullptr) return next::mmap(at, n, access, flags, fd, offset);
-  return map_view(*o, at, n, access, flags, fd, offset);
+  // (What was there stays there, and known, if the call fails.)
+  if (replaces && !write_leaving(begin, n)) return MAP_FAILED;
+  if (o != nullptr && (flags & MAP_TYPE) != MAP_PRIVATE)
+    return map_view(*o, at, n, access, flags, fd, offset);
+  void* const got = next::mmap(at, n, access, flags, fd, offset);
+  if (replaces && got != MAP_FAILED) forget(begin, n);
+  return got;
 }
 SCUTE_INTERPOSED_ALIAS(void*, mmap, scute_program_mmap,
                        (void* at, size_t n, int access, int flags, int fd, off_t offset));
@@ -161,7 +163,7 @@ SCUTE_INTERPOSED(void*, mremap, (void* at, size_t n, size_t to, int flags, ...))
   va_end(more);
   const auto begin = reinterpret_cast<uintptr_t>(at), target = reinterpret_cast<uintptr_t>(place);
   if (mappings.empty() ||
-      (mappings.first_in(begin, begin + rounded(n)).file == nullptr &&
+      (mappings.first_in(begin, begin + rounded(std::max<size_t>(n, 1))).file == nullptr &&
        (place == nullptr || mappings.first_in(target, target + rounded(to)).file == nullptr)))
     return next::mremap(at, n, to, flags, place);
   const critical now;

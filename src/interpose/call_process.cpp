@@ -13,6 +13,7 @@
 #include "base/process.hpp"
 #include "interpose/complaint.hpp"
 #include "interpose/critical.hpp"
+#include "interpose/descriptors.hpp"
 #include "interpose/flush_scan.hpp"
 #include "interpose/guarded_file.hpp"
 #include "interpose/holder_link.hpp"
@@ -27,6 +28,7 @@ namespace {
 
 void in_child() noexcept {
   close_link_in_child();
+  own_tables();
   guarded_file::become_child();
   unlock_after_fork();
 }
@@ -34,6 +36,7 @@ void in_child() noexcept {
 [[gnu::constructor(101)]] void begin() {
   next::look_up_early();
   asked();
+  own_tables();
   // CRIT-2: what is registered last is called first, so our mutex is taken before the library's.
   static_cast<void>(scute::core::process_tables());
   ::pthread_atfork(&lock_for_fork, &unlock_after_fork, &in_child);

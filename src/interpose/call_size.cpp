@@ -54,6 +54,20 @@ size_t length_of(const struct iovec* from, int count) noexcept {
   return n;
 }
 
+// What a write to a descriptor with O_SYNC or O_DSYNC has written is durable when it returns, and so is one that asks for it.
+ssize_t ended(int fd, ssize_t result, bool asks = false) noexcept {
+  if (result <= 0 || entry_of(fd) == nullptr) return result;
+  opened_file* const o = opened_at(fd);
+  if (o == nullptr || (!asks && (o->flags & O_DSYNC) == 0)) return result;  // (O_SYNC has its bit)
+  const critical now;
+  if (guarded(o->file->path(), [&] {
+        o->file->write_back(0, ~uint64_t{0}, scute::core::view::write_reason::sync);
+      }) == 0)
+    return result;
+  errno = EIO;
+  return -1;
+}
+
 int refuse_cut(const std::string& path) noexcept {
   complain(path, "a shielded file does not get shorter; see `scute shield remove`");
   errno = EBUSY;
@@ -122,13 +136,13 @@ SCUTE_INTERPOSED_ALIAS(int, posix_fallocate64, posix_fallocate, (int fd, off_t o
 SCUTE_INTERPOSED(ssize_t, write, (int fd, const void* from, size_t n)) {
   if (!room_for(fd, -1, n)) return -1;
   const known_store now(fd, -1, n);
-  return next::write(fd, from, n);
+  return ended(fd, next::write(fd, from, n));
 }
 SCUTE_INTERPOSED(ssize_t, pwrite, (int fd, const void* from, size_t n, off_t at)) {
   if (at < 0) return next::pwrite(fd, from, n, at);
   if (!room_for(fd, at, n)) return -1;
   const known_store now(fd, at, n);
-  return next::pwrite(fd, from, n, at);
+  return ended(fd, next::pwrite(fd, from, n, at));
 }
 SCUTE_INTERPOSED_ALIAS(ssize_t, pwrite64, pwrite, (int fd, const void* from, size_t n, off_t at));
 SCUTE_INTERPOSED(ssize_t, writev, (int fd, const struct iovec* from, int count)) {
@@ -136,14 +150,14 @@ SCUTE_INTERPOSED(ssize_t, writev, (int fd, const struct iovec* from, int count))
   const size_t n = length_of(from, count);
   if (!room_for(fd, -1, n)) return -1;
   const known_store now(fd, -1, n);
-  return next::writev(fd, from, count);
+  return ended(fd, next::writev(fd, from, count));
 }
 SCUTE_INTERPOSED(ssize_t, pwritev, (int fd, const struct iovec* from, int count, off_t at)) {
   if (entry_of(fd) == nullptr || at < 0) return next::pwritev(fd, from, count, at);
   const size_t n = length_of(from, count);
   if (!room_for(fd, at, n)) return -1;
   const known_store now(fd, at, n);
-  return next::pwritev(fd, from, count, at);
+  return ended(fd, next::pwritev(fd, from, count, at));
 }
 SCUTE_INTERPOSED_ALIAS(ssize_t, pwritev64, pwritev,
                        (int fd, const struct iovec* from, int count, off_t at));
@@ -153,7 +167,8 @@ SCUTE_INTERPOSED(ssize_t, pwritev2,
   const size_t n = length_of(from, count);
   if (!room_for(fd, at, n)) return -1;
   const known_store now(fd, at, n);
-  return next::pwritev2(fd, from, count, at, flags);
+  return ended(fd, next::pwritev2(fd, from, count, at, flags),
+               (flags & (RWF_DSYNC | RWF_SYNC)) != 0);
 }
 SCUTE_INTERPOSED_ALIAS(ssize_t, pwritev64v2, pwritev2,
                        (int fd, const struct iovec* from, int count, off_t at, int flags));

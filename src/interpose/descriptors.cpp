@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/descriptors.hpp"
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <new>
 
+#include "base/planted.hpp"
 #include "interpose/guarded_file.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/own_descriptors.hpp"
@@ -15,6 +19,7 @@ namespace {
 
 constinit std::array<std::atomic<opened_file*>, descriptors_max> table{};
 opened_file* spare = nullptr;  // linked by `file`, in a critical section
+std::atomic<pid_t> owner{0};   // 0: before anything was set up
 
 opened_file* new_opened() noexcept {
   if (spare == nullptr) return new (std::nothrow) opened_file;
@@ -33,6 +38,15 @@ void lose_reference(opened_file& o) noexcept {
 }
 
 }  // namespace
+
+void own_tables() noexcept {
+  owner.store(::getpid(), std::memory_order_relaxed);
+}
+
+bool is_borrowed() noexcept {
+  const pid_t whose = owner.load(std::memory_order_relaxed);
+  return whose != 0 && whose != ::getpid() && !SCUTE_PLANTED(guard_borrowed);
+}
 
 opened_file* entry_of(int fd) noexcept {
   if (fd < 0 || fd >= descriptors_max) return nullptr;

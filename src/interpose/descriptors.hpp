@@ -6,6 +6,7 @@
 //    of these as the program has opened, shared by copies of a descriptor as the kernel would share them.
 // DESC-2 A number counts only if the kernel still has the view behind it: programs that close or replace descriptors by raw
 //    system calls change nothing but the number's meaning.
+// DESC-3 A child of vfork() that closes or copies descriptors changes nothing in its parent's tables.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +34,11 @@ void copy_descriptor(opened_file& from, int to) noexcept;
 void drop_descriptor(int fd) noexcept;
 // In a child of fork().
 void forget_all_descriptors() noexcept;
+// True in a child of vfork(): it has its parent's memory, so these tables too, and descriptors of its own (DESC-3).
+// Async-signal-safe.
+bool is_borrowed() noexcept;
+// The tables are this process's.
+void own_tables() noexcept;
 
 constexpr int descriptors_max = 1 << 16;
 // The table's entry, whether the kernel still agrees or not.

@@ -265,6 +265,11 @@ void guarded_file::grow(uint64_t size) {
     throw failure(SCUTE_E_IO, "cannot make it longer: " + pool_->why());
 }
 
+void guarded_file::catch_up() {
+  if (!is_open()) return;
+  if (const uint64_t length = memory_->length(); length > view_->size()) grow(length);
+}
+
 void guarded_file::drain() {
   if (!pool_->drain()) throw failure(SCUTE_E_IO, "cannot end its log: " + pool_->why());
 }
@@ -272,7 +277,7 @@ void guarded_file::drain() {
 void guarded_file::write_back(uint64_t offset, uint64_t n, view::write_reason why) {
   if (!is_open()) return;      // a child's: what is in the view is its parent's affair (GUARD-4)
   audit::tell_clock::fence();  // a call, and what was told of before a call has happened (HOOK-3)
-  if (const uint64_t length = memory_->length(); length > view_->size()) grow(length);
+  catch_up();
   const uint64_t size = view_->size();
   if (offset >= size) return;
   if (why != view::write_reason::sync && !asked().keep_unflushed) return;

@@ -82,6 +82,8 @@ class guarded_file {
   uint64_t capacity() const noexcept { return pool_->capacity(); }
   // Throws failure.
   void grow(uint64_t size);
+  // What write(2) has appended to the view's bytes becomes part of the file. Throws failure.
+  void catch_up();
   // Writes what differs, and what write(2) has appended. Throws failure.
   // Nothing that is written is in the pool's log alone when this returns. Throws failure.
   void drain();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "view/flush_list.hpp"
 
+#include "base/held_point.hpp"
 #include "base/planted.hpp"
 #include "base/waiting.hpp"
 
@@ -15,10 +16,15 @@ bool flush_list::put(uint64_t line, uint32_t entries, uint64_t& position) noexce
       p = taken_.load(std::memory_order_acquire);
       continue;
     }
+    held_point();  // others put and take a whole ring
     std::atomic<uint64_t>& place = ring()[p & (entries - 1)];
     uint64_t was = place.load(std::memory_order_acquire);
     if (is_at(was, p)) {
       ++p;
+      continue;
+    }
+    if (was != 0 && (p < entries || !is_at(was, p - entries)) && !SCUTE_PLANTED(view_ring_behind)) {
+      p = taken_.load(std::memory_order_acquire);
       continue;
     }
     switch_point();

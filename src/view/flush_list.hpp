@@ -4,7 +4,8 @@
 // FLUSH-1 An entry is one word, of line and position, so it is there or not, wherever a process is killed. It is
 //    put by an exchange that fails if the place was changed meanwhile, which a handler does that interrupts the
 //    thread, or a thread that shares the list: then the next place is tried. So entries have no gaps, and
-//    none is overwritten before it was taken.
+//    none is overwritten before it was taken: what is exchanged is the entry of a ring before, or nothing, and whoever finds
+//    anything else there has looked at taken() too long ago.
 // FLUSH-2 Who takes entries writes to taken() only; it does not touch the ring.
 //
 // The position in an entry has 30 bits: it would have to be overtaken by 2^30 entries between two instructions of a
@@ -13,6 +14,8 @@
 
 #include <atomic>
 #include <cstdint>
+
+#include "base/planted.hpp"
 
 namespace scute::core::view {
 
@@ -23,6 +26,10 @@ class flush_list {
   // Where the next entry goes, at least. Exact when nobody puts one.
   uint64_t end(uint32_t entries) noexcept {
     uint64_t p = end_hint_.load(std::memory_order_relaxed);
+    // A whole ring behind, the place has another entry.
+    if (const uint64_t t = taken_.load(std::memory_order_acquire);
+        p < t && !SCUTE_PLANTED(view_hint_old))
+      p = t;
     while (is_at(ring()[p & (entries - 1)].load(std::memory_order_acquire), p)) ++p;
     return p;
   }
@@ -50,7 +57,7 @@ class flush_list {
     return reinterpret_cast<std::atomic<uint64_t>*>(this + 1);
   }
 
-  alignas(64) std::atomic<uint64_t> end_hint_;  // never more than the end
+  alignas(64) std::atomic<uint64_t> end_hint_;  // never more than the end; may be far behind it
   alignas(64) std::atomic<uint64_t> taken_;
   std::atomic<uint64_t> decided_;
 };

@@ -23,9 +23,11 @@ TEST_P(spec_read_only, CheckOfAKilledPoolFindsNothing) {
   for (int round = 0; round < (GetParam() == scratch::memory ? 100 : 30) && !HasFailure();
        ++round) {
     pool_file f(GetParam());
+    f.create(options(8 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC}));
+    f.close();
     {
       child writer([&] {
-        f.create(options(8 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC}));
+        f.open();
         for (uint64_t k = 0;; ++k) {
           const uint64_t size = 600000 + k % 7 * 100000;
           const scute_oid oid = f.alloc(pattern(k, size));
@@ -38,7 +40,6 @@ TEST_P(spec_read_only, CheckOfAKilledPoolFindsNothing) {
       std::this_thread::sleep_for(std::chrono::microseconds(random.between(15000, 60000)));
       writer.end();
     }
-    f.pool = nullptr;
     f.open(SCUTE_READONLY);
     std::vector<std::string> findings;
     EXPECT_EQ(f.check(false, &findings).damaged, 0u) << testing::PrintToString(findings);

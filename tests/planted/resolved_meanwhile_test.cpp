@@ -9,6 +9,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/held_point.hpp"
 #include "base/waiting.hpp"
 #include "support/power_failure.hpp"
 
@@ -53,16 +54,19 @@ class resolved_meanwhile : public testing::TestWithParam<bool> {
     void* p = nullptr;
     SCUTE_OKAY(scute_tx_inplace(tx, oids[i], 0, size, &p));
     std::memcpy(p, pattern(200 + i, size).data(), size);
-    this_thread_waits.arg = this;
-    this_thread_waits.pass = [](void* arg) {
+    const auto pass = [](void* arg) {
       auto& t = *static_cast<resolved_meanwhile*>(arg);
       if (--t.steps_left != 0) return;
       this_thread_waits = {};
+      this_thread_holds = {};
       t.is_stopped = true;
       t.stop();
     };
+    this_thread_waits.arg = this_thread_holds.arg = this;
+    this_thread_waits.pass = this_thread_holds.call = pass;
     SCUTE_OKAY(tx.commit());
     this_thread_waits = {};
+    this_thread_holds = {};
     stop();
   }
   // The other one may wait for what this one holds.

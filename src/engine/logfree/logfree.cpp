@@ -3,8 +3,8 @@
 
 #include <cstring>
 
+#include "base/held_point.hpp"
 #include "base/planted.hpp"
-#include "base/waiting.hpp"
 #include "engine/common/in_place.hpp"
 #include "engine/common/recovery.hpp"
 #include "engine/logfree/short_commit.hpp"
@@ -132,7 +132,7 @@ bool logfree::commit_short(pool::lane& l, std::span<const tx::small_member> memb
 // From the first store on: the window is open.
 void logfree::commit_window(pool::lane& l, const tx::write_set& w) {
   window(s_, l).write_data();
-  switch_point();  // what has been stored does not add up yet
+  held_point();  // what has been stored does not add up yet
   using write_back = window::write_back;
   if (SCUTE_PLANTED(window_parity_early)) window(s_, l).write_parity(write_back::now);
   l.w.fence(fence_site::window);

@@ -230,6 +230,27 @@ static void spawns(const char *file) {
   munmap(at, file_size);
 }
 
+// A child that has this process's memory, and descriptors of its own, which it closes and replaces.
+static void vforks(const char *file) {
+  const int fd = (int)must("open", open(file, O_RDWR));
+  const pid_t child = vfork();
+  if (child == 0) {
+    close(fd);
+    dup2(1, fd);
+    _exit(0);
+  }
+  int status = 0;
+  say("waitpid", waitpid(child, &status, 0) == child ? status : -1);
+  char room[500];
+  fill(room, sizeof room, 47);
+  must("pwrite", pwrite(fd, room, sizeof room, 3 * page));
+  must("fsync", fsync(fd));
+  char *at = map(fd, file_size, PROT_READ | PROT_WRITE, MAP_SHARED, 0);
+  fill(at + 5 * page, page, 48);
+  must("msync", msync(at, file_size, MS_SYNC));
+  must("close", close(fd));
+}
+
 const struct deed process_deeds[] = {{"exits", exits},
                                      {"exits_at_once", exits_at_once},
                                      {"is_killed", is_killed},
@@ -244,4 +265,5 @@ const struct deed process_deeds[] = {{"exits", exits},
                                      {"child_unmaps", child_unmaps},
                                      {"forks_while_threads_map", forks_while_threads_map},
                                      {"spawns", spawns},
+                                     {"vforks", vforks},
                                      {NULL, NULL}};
