@@ -31,7 +31,7 @@ critical::~critical() {
   ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
-// CRIT-1 holds there as well: a handler that runs when fork() is over would wait for the mutex of its own thread.
+// Signals wait as in a scope (CRIT-1): a handler that runs when fork() is over would wait for the mutex of its own thread.
 void lock_for_fork() noexcept {
   sigset_t before;
   block_signals(before);

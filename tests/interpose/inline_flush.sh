@@ -22,10 +22,10 @@ expect 0 "$scute" shield run --allow-inline-flush scute-flusher -- "$programs/sc
 [ "$(head -c 6 "$file")" = stored ] || fail "the store is lost"
 
 # Held open by one, refused to another.
-mkfifo go
-"$scute" shield run -- bash -c 'exec 5<>"$1"; read -r line <go' - "$file" &
+mkfifo go is_open
+"$scute" shield run -- bash -c 'exec 5<>"$1" || exit; echo yes >is_open; read -r line <go' - "$file" &
 holder=$!
-for _ in $(seq 100); do "$scute" check "$file.scute" >/dev/null 2>&1 || break; sleep 0.05; done
+[ "$(timeout 30 cat is_open)" = yes ] || fail "the first one cannot open it"
 expect 1 "$scute" shield run -- bash -c 'exec 5<>"$1"' - "$file"
 in_err 'busy'
 echo >go
