@@ -43,10 +43,11 @@ SCUTE_API int scute_offset_of(scute_pool *pool, uint64_t zone, uint64_t row, uin
                               uint64_t *offset);
 
 /* Bytes that one transaction can overwrite for certain, at present, as one range of an object (several
- * ranges cost up to 128 bytes more each; one in place, scute_tx_inplace(), may take twice the room). The log of a
+ * ranges cost up to 128 bytes more each; not of ranges in place, whose old bytes take room as well). The log of a
  * transaction that does not fit its lane goes to free chunks, with protection ML and above twice, so a pool may hold an
  * object that is too large to be overwritten at once: the commit then fails with SCUTE_E_NOSPC, and nothing has
- * happened. Do it in parts of this size (scute_tx_add_range). New objects from 16 KiB on do not count; with engine LOGFREE nor does what shares no columns, which needs no log.
+ * happened. Do it in parts of this size (scute_tx_add_range). New objects from 16 KiB on do not count; with engine
+ * LOGFREE nor does what shares no columns, which needs no log.
  * Grows and shrinks with the free space. Any thread. */
 SCUTE_API int scute_overwrite_max(scute_pool *pool, uint64_t *bytes);
 

@@ -41,6 +41,7 @@ class checker {
       retry_lost();
       if (usable && s_.has_parity) columns(z);
     }
+    r_.complete = 1;
     tell("check", total_, total_);
   }
 

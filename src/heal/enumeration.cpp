@@ -2,12 +2,12 @@
 #include "heal/enumeration.hpp"
 
 #include <cstring>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/planted.hpp"
+#include "base/waiting.hpp"
 #include "heal/certainty.hpp"
 #include "mend/repair.hpp"
 #include "pool/optimistic.hpp"
@@ -59,13 +59,11 @@ scute_oid enumeration::search(uint64_t zone, uint32_t chunk, uint32_t slot, uint
 bool enumeration::is_live(const heap::object& o, const sighting& seen, uint32_t type) {
   const pool::fragment f = o.fragment(0);
   format::fragment_header h = heap_.zones().read_header(o);
-  const uint32_t n = pool::covered(s_, f, h);
-  if (SCUTE_PLANTED(enumeration_check)) return n != pool::not_covered && is_of(h, type);
-  if (n != pool::not_covered && pool::valid(s_, f)) {
-    // Of this moment or a later commit's, and whole.
-    h = heap_.zones().read_header(o);
-    s_.verified_outside.fetch_add(n, std::memory_order_relaxed);
+  if (SCUTE_PLANTED(enumeration_check))
     return pool::covered(s_, f, h) != pool::not_covered && is_of(h, type);
+  if (pool::valid(s_, f, h)) {
+    s_.verified_outside.fetch_add(pool::covered(s_, f, h), std::memory_order_relaxed);
+    return is_of(h, type);
   }
   sighting g = seen;
   g.f = f;
@@ -94,38 +92,43 @@ enumeration::outcome enumeration::put_right(const sighting& g) {
   }
 }
 
+// A header that its checksum accepts, of what others may be writing. False if there is none any more, or none to be had.
+bool enumeration::read_sound(const sighting& g, format::fragment_header& h) const {
+  constexpr unsigned looks = 10000;
+  for (unsigned spins = 0, k = 0; k < looks && still_there(g); ++k, spin_pause(spins))
+    if (pool::valid(s_, g.f, h)) return true;
+  return false;
+}
+
 // What the slot of a header that looks damaged holds. False if nobody can tell; h is what is stored then.
 bool enumeration::learn(const sighting& g, uint32_t type, format::fragment_header& h) {
-  const auto pass_over = [&](untold& u) {
-    if (pool::covered(s_, g.f, h) == pool::not_covered || !is_of(h, type))
-      u.passed.insert(here(type));
-  };
   const uint64_t repairs = s_.repaired.load();
+  outcome is = outcome::lost;
   {
     const locked hold(mutex_);
     const auto known = untold_.find(g.f.header);
-    if (known != untold_.end() && known->second.repairs == repairs && !pool::valid(s_, g.f)) {
-      pass_over(known->second);
-      return false;
+    if (known == untold_.end() || known->second.repairs != repairs || pool::valid(s_, g.f))
+      is = outcome::whole;
+  }
+  if (is == outcome::whole) is = put_right(g);
+  if (is != outcome::lost) {
+    if (read_sound(g, h)) return true;
+    // The chunk has got another use meanwhile, and holds nothing that was here before.
+    if (!still_there(g)) {
+      h.meta = 0;
+      return true;
     }
   }
-  const outcome is = put_right(g);
   {
     const pool::optimistic_reads mark;
     std::memcpy(&h, s_.at(g.f.header), sizeof h);
-  }
-  const bool is_covered = pool::covered(s_, g.f, h) != pool::not_covered;
-  if (is != outcome::lost && is_covered) return true;
-  // The chunk may have got another use meanwhile, and holds nothing that was here before.
-  if (is != outcome::lost && !still_there(g)) {
-    h.meta = 0;
-    return true;
   }
   const locked hold(mutex_);
   untold& u = untold_[g.f.header];
   u.where = g;
   u.repairs = is == outcome::lost ? repairs : ~uint64_t{0};
-  pass_over(u);
+  if (pool::covered(s_, g.f, h) == pool::not_covered || !is_of(h, type))
+    u.passed.insert(here(type));
   return false;
 }
 
@@ -189,20 +192,23 @@ void enumeration::conclude(uint32_t type) {
       if (it == untold_.end()) continue;
       untold& u = it->second;
       format::fragment_header h;
+      if (is == outcome::whole) {
+        const bool known = read_sound(g, h);
+        if (still_there(g) && !SCUTE_PLANTED(enumeration_late))
+          for (const walker& w : u.passed)
+            if (!known || is_of(h, w.second)) late_[w] = {late_[w].objects + 1, false};
+        untold_.erase(it);
+        continue;
+      }
       {
         const pool::optimistic_reads mark;
         std::memcpy(&h, s_.at(g.f.header), sizeof h);
       }
-      const bool is_covered = pool::covered(s_, g.f, h) != pool::not_covered;
-      if (is == outcome::whole) {
-        if (still_there(g) && is_covered && !SCUTE_PLANTED(enumeration_late))
-          for (const walker& w : u.passed)
-            if (is_of(h, w.second)) late_[w] = {late_[w].objects + 1, false};
-        untold_.erase(it);
-        continue;
-      }
       if (is == outcome::lost && !std::exchange(u.told, true)) lost.push_back(g.f);
-      if ((!is_covered || !is_of(h, type)) && slots++ == 0) first = g.f.header;
+      // (It may have been mended since it was looked at; who has passed over it has done so all the same.)
+      const bool is_told = pool::covered(s_, g.f, h) != pool::not_covered && is_of(h, type) &&
+                           !u.passed.contains(here(type));
+      if (!is_told && slots++ == 0) first = g.f.header;
     }
     passed = tell_late(type);
   }

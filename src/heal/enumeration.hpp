@@ -53,6 +53,7 @@ class enumeration {
   static walker here(uint32_t type) { return {std::this_thread::get_id(), type}; }
   bool is_live(const heap::object& o, const sighting& seen, uint32_t type);
   outcome put_right(const sighting& g);
+  bool read_sound(const sighting& g, format::fragment_header& h) const;
   bool learn(const sighting& g, uint32_t type, format::fragment_header& h);
   void begin(uint32_t type);
   std::vector<std::pair<sighting, outcome>> look_again();

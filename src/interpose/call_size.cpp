@@ -14,6 +14,7 @@
 #include "interpose/complaint.hpp"
 #include "interpose/critical.hpp"
 #include "interpose/descriptors.hpp"
+#include "interpose/durability.hpp"
 #include "interpose/guarded_file.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/shielding.hpp"
@@ -59,13 +60,7 @@ ssize_t ended(int fd, ssize_t result, bool asks = false) noexcept {
   if (result <= 0 || entry_of(fd) == nullptr) return result;
   opened_file* const o = opened_at(fd);
   if (o == nullptr || (!asks && (o->flags & O_DSYNC) == 0)) return result;  // (O_SYNC has its bit)
-  const critical now;
-  if (guarded(o->file->path(), [&] {
-        o->file->write_back(0, ~uint64_t{0}, scute::core::view::write_reason::sync);
-      }) == 0)
-    return result;
-  errno = EIO;
-  return -1;
+  return sync_file(*o->file) == 0 ? result : -1;
 }
 
 int refuse_cut(const std::string& path) noexcept {

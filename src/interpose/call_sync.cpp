@@ -7,9 +7,8 @@
 #include <cerrno>
 #include <vector>
 
-#include "interpose/complaint.hpp"
-#include "interpose/critical.hpp"
 #include "interpose/descriptors.hpp"
+#include "interpose/durability.hpp"
 #include "interpose/guarded_file.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/told_stores.hpp"
@@ -20,15 +19,6 @@ namespace {
 
 opened_file* shielded(int fd) noexcept {
   return entry_of(fd) != nullptr ? opened_at(fd) : nullptr;
-}
-
-int write_all(guarded_file& file) noexcept {
-  const critical now;  // so that it is not closed meanwhile
-  const int result = guarded(file.path(), [&] {
-    file.write_back(0, ~uint64_t{0}, scute::core::view::write_reason::sync);
-  });
-  if (result != 0) errno = EIO;
-  return result;
 }
 
 // copy_file_range() where the kernel says that the files are in different file systems, as the view is.
@@ -61,26 +51,26 @@ ssize_t copied_by_hand(int from, off_t* from_at, int to, off_t* to_at, size_t n)
 
 SCUTE_INTERPOSED(int, fsync, (int fd)) {
   opened_file* const o = shielded(fd);
-  return o != nullptr ? write_all(*o->file) : next::fsync(fd);
+  return o != nullptr ? sync_file(*o->file) : next::fsync(fd);
 }
 SCUTE_INTERPOSED(int, fdatasync, (int fd)) {
   opened_file* const o = shielded(fd);
-  return o != nullptr ? write_all(*o->file) : next::fdatasync(fd);
+  return o != nullptr ? sync_file(*o->file) : next::fdatasync(fd);
 }
 SCUTE_INTERPOSED(int, sync_file_range, (int fd, off_t offset, off_t n, unsigned flags)) {
   opened_file* const o = shielded(fd);
-  return o != nullptr ? write_all(*o->file) : next::sync_file_range(fd, offset, n, flags);
+  return o != nullptr ? sync_file(*o->file) : next::sync_file_range(fd, offset, n, flags);
 }
 SCUTE_INTERPOSED_ALIAS(int, sync_file_range64, sync_file_range,
                        (int fd, off_t offset, off_t n, unsigned flags));
 SCUTE_INTERPOSED(int, syncfs, (int fd)) {
   opened_file* const o = shielded(fd);
-  if (o != nullptr && write_all(*o->file) != 0) return -1;
+  if (o != nullptr && sync_file(*o->file) != 0) return -1;
   return next::syncfs(o != nullptr ? o->real : fd);
 }
 SCUTE_INTERPOSED(void, sync, ()) {
   for (guarded_file* f = guarded_file::first(); f != nullptr; f = f->next()) {
-    if (f->is_open()) write_all(*f);
+    if (f->is_open()) sync_file(*f);
   }
   next::sync();
 }

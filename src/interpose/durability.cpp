@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/durability.hpp"
 
+#include <cerrno>
+
 #include "audit/tell_clock.hpp"
+#include "interpose/complaint.hpp"
+#include "interpose/critical.hpp"
 #include "interpose/guarded_file.hpp"
 #include "interpose/mappings.hpp"
 #include "interpose/thread_flushers.hpp"
@@ -65,6 +69,14 @@ bool flush_and_fence(const void* at, size_t n) noexcept {
   if (!flush_lines(at, n)) return false;
   fence_views();
   return true;
+}
+
+int sync_file(guarded_file& file) noexcept {
+  const critical now;  // so that it is not closed meanwhile
+  const int result =
+      guarded(file.path(), [&] { file.write_back(0, ~uint64_t{0}, view::write_reason::sync); });
+  if (result != 0) errno = EIO;
+  return result;
 }
 
 void begin_window(const void* at) noexcept {

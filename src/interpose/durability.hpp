@@ -17,6 +17,8 @@
 
 namespace scute::core::interpose {
 
+class guarded_file;
+
 // All of [at, at + n) is mapped from views.
 bool in_view(const void* at, size_t n) noexcept;
 
@@ -26,6 +28,10 @@ void fence_views() noexcept;
 // The same, where stores that were told of may still come (a clflush: HOOK-3).
 void commit_flushed() noexcept;
 bool flush_and_fence(const void* at, size_t n) noexcept;
+
+// All of the file, as fsync() does. -1 with EIO, after complaining. In no critical section, and in no handler that interrupts one of
+// the calls above (docs/shield.md, "Limits").
+int sync_file(guarded_file& file) noexcept;
 
 // Of the file that is mapped at `at`; nothing if it is none of ours. They nest.
 void begin_window(const void* at) noexcept;

@@ -135,6 +135,7 @@ TEST_P(told_once, CheckThatOpensAZoneWithDamageThatItMends) {
   damage_in_turns();
   f.open();
   const scute_report r = f.check(true);
+  EXPECT_EQ(r.complete, 1);
   EXPECT_EQ(r.lost, 0u);
   EXPECT_EQ(r.repaired, beside.size() + 1);
   EXPECT_EQ(losses_told(), 0u);

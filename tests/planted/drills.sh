@@ -26,7 +26,15 @@ drill() {
     *) echo "no kind of drill: $1" && false ;;
   esac >"$here/told" 2>&1 || status=$?
   cd "$here" || exit 2
+  end_left_overs
   return $status
+}
+# A command with a bug that hangs outlives its drill. Nobody else runs this one.
+end_left_overs() {
+  local exe
+  for exe in /proc/[0-9]*/exe; do
+    [ ! "$exe" -ef "$SCUTE_PLANTED_SCUTE" ] || kill -9 "${exe//[!0-9]/}" || true
+  done
 }
 why() { grep -aE 'FAILED at|Failure|Expected|rror|died|scute: ' told | head -n 1 | cut -c 1-100; }
 

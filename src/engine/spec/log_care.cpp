@@ -13,19 +13,18 @@
 
 namespace scute::core::engine {
 
-// What a session that only reads has in private memory the file has not, so memory counts. (A log of its own is in none.)
+// What a session that only reads has in private memory the file has not, so memory counts there. (A log of its own is in none.)
 log::segment_reader reader_of(const pool::state& s, const log_home& home,
                               const log::segment_layout& layout) {
-  const bool in_memory = !home.is_apart() && !SCUTE_PLANTED(care_file);
+  const bool in_memory = s.read_only && !home.is_apart() && !SCUTE_PLANTED(care_file);
   return {layout, s.salt,
           [&m = home.target(), in_memory](uint64_t offset, std::byte* to, size_t n) {
             // One lost page must not hide the others.
-            for (size_t done = 0; done < n; done += format::page) {
+            for (size_t done = 0; done < n; done += format::page)
               if (!m.read(offset + done, to + done, format::page)) return false;
-              if (!in_memory) continue;
-              const pool::optimistic_reads mark;  // frames under way have no checksum yet
-              std::memcpy(to + done, m.base() + offset + done, format::page);
-            }
+            if (!in_memory) return true;
+            const pool::optimistic_reads mark;  // frames under way have no checksum yet
+            std::memcpy(to, m.base() + offset, n);
             return true;
           }};
 }
