@@ -191,6 +191,13 @@ void cleaner::write_mark() {
 }
 
 bool cleaner::take(uint32_t victim, need kept) {
+  return take(victim, kept, true);
+}
+bool cleaner::release(uint32_t victim) {
+  return take(victim, need::recovery, false);
+}
+
+bool cleaner::take(uint32_t victim, need kept, bool marked) {
   lane& l = s_.lane_at(cleaner_lane);
   victim_ = victim;
   kept_ = kept;
@@ -230,7 +237,7 @@ bool cleaner::take(uint32_t victim, need kept) {
       if (!SCUTE_PLANTED(pow_dead_early)) s_.sync(l.w);
     }
     s_.marks = s_.marks || names || parts_;
-    if (s_.marks && !SCUTE_PLANTED(pow_mark)) write_mark();
+    if (s_.marks && marked && !SCUTE_PLANTED(pow_mark)) write_mark();
     s_.store_void_head(l.w, victim);
     if (seal != nowhere && !SCUTE_PLANTED(pow_seal_stays))
       s_.groups->store_void(l.w, seal);  // POW-19

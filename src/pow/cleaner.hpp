@@ -33,8 +33,11 @@ class cleaner {
   // This one, which others may have to go before. With the state's clean_lock, or before anybody else is there. False: a
   // record that counts was not found in it, so it stays as it is.
   bool take(uint32_t victim, need kept);
+  // One in which nothing counts, of a lane and sessions that are decided: takes no room (POW-21).
+  bool release(uint32_t victim);
 
  private:
+  bool take(uint32_t victim, need kept, bool marked);
   struct sighting {  // a record in the victim
     entry* e;
     uint64_t version;

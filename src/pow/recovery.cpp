@@ -335,7 +335,19 @@ class recoverer {
     if (SCUTE_PLANTED(pow_dropped_stay)) return;
     const locked guard(s_.clean_lock);
     cleaner c(s_);
+    if (!segments.empty()) release_copies(c, segments);
     for (const uint32_t segment : segments) take(c, segment);
+  }
+  // POW-21.
+  void release_copies(cleaner& c, std::set<uint32_t>& segments) {
+    for (uint32_t i = 0; i < scan_.readings.size(); ++i) {
+      const segment_note& n = s_.space->note(i);
+      if (n.what.load() != use::full || n.lane != cleaner_lane || n.live.load() != 0 ||
+          n.seal.load() != nowhere || n.after.load() != nowhere)
+        continue;
+      c.release(i);
+      segments.erase(i);  // it may have another use soon
+    }
   }
   // What has to be void before it first; if that has to stay, so has this one.
   void take(cleaner& c, uint32_t segment) {

@@ -8,6 +8,17 @@
 //   5  segments with batches that do not count are copied and made void, so that nothing dropped is left     (POW-8)
 //
 // A crash in 1 to 3 begins anew; behind 4 the head page says what counts.
+//
+// POW-21 An opening that is killed in 5, however often, leaves as much room as there was. If there is anything to drop, the cleaner's
+//    segments in which nothing counts become void first, and only then another segment is taken for copies. What there is at any
+//    moment:
+//      a victim, and copies of it   of two records with one version the one in the victim counts, the older one. So nothing counts
+//                                   in the copies, be they whole, torn or a head alone, and the next opening makes them void
+//      the victim is void           its copies count, and stay: in the place of the victim
+//    Where copies of several victims share a segment, it stays when one of these is void; the others are copied again, and their copies
+//    take no more segments than they did (POW-4). Making such a segment void takes no room: nothing is copied, and no
+//    mark is written. Marks tell of batches that may be undecided, and 4 has decided all there are. No batch goes on from
+//    such a segment to another one. A crash meanwhile leaves its head as it was, or void, or torn, which 3 makes void.
 #pragma once
 
 #include <functional>
