@@ -38,18 +38,16 @@ struct small_member {
   // in_place: the user stores to ranges of it on the medium. Its columns are held since then, and the image is
   // what it held before.
   enum class change : uint8_t { contents, fresh, freed, in_place };
-  uint64_t header;   // file offset; the payload follows
-  std::byte* image;  // in DRAM: room for the new header, and the new payload behind it
-  format::fragment_header
-      read;         // of the version that was read: all of it if the contents change, of one that
-                    // is freed the tag; of no meaning if fresh
-  uint64_t parity;  // file offset of the (first) parity of the header's first byte
-  uint64_t zone, column;  // of that byte
-  uint32_t stripe;        // of its block
-  uint32_t size;          // payload bytes, all of which the new header vouches for
-  uint32_t room;          // that the slot has
-  uint32_t type;          // of the object
-  uint16_t generation;    // of its chunk
+  uint64_t header;               // file offset; the payload follows
+  std::byte* image;              // in DRAM: room for the new header, and the new payload behind it
+  format::fragment_header read;  // of the version that was read; of no meaning if fresh
+  uint64_t parity;               // file offset of the (first) parity of the header's first byte
+  uint64_t zone, column;         // of that byte
+  uint32_t stripe;               // of its block
+  uint32_t size;                 // payload bytes, all of which the new header vouches for
+  uint32_t room;                 // that the slot has
+  uint32_t type;                 // of the object
+  uint16_t generation;           // of its chunk
   change what;
   // Of contents that no checksum vouches for: what the transaction may change of the payload. All else of the image is
   // nobody's, and other transactions may write it (tx/conflict.hpp, CONFLICT-4).

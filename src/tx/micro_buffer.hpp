@@ -3,6 +3,7 @@
 // open in place (Pangolin 3.2 and 3.4).
 #pragma once
 
+#include <cstring>
 #include <vector>
 
 #include "base/planted.hpp"
@@ -29,7 +30,7 @@ struct micro_buffer {
   range_set in_place_set;
   std::vector<inplace_range> in_place;
   tx::origins origins;
-  uint32_t checksum = 0;                // that its first header had when it was entered
+  format::fragment_header head{};       // freed: its first header then (VERIFY-2)
   bool claimed = false;                 // for the commit (pool/claims.hpp)
   const std::byte* expected = nullptr;  // all that the object must hold when it is committed
 
@@ -45,11 +46,15 @@ struct micro_buffer {
     return std::min(format::fragment_payload, size - i * format::fragment_payload);
   }
 
-  // Whether h, which was verified, is what the first header of an object was meant to be when the object was freed. It was not
-  // verified then, and damage may have changed it; but hardly its tag and its checksum.
+  // Whether h, which was verified, is what the first header of an object was meant to be. One that is freed may have been beyond
+  // repair then, and somebody has mended it since: damage has hardly changed both its tag and its checksum.
   bool is_version(const format::fragment_header& h) const noexcept {
     return h.tag == origins.of(0) ||
-           (freed && h.checksum == checksum && !SCUTE_PLANTED(verify_freed));
+           (freed && h.checksum == head.checksum && !SCUTE_PLANTED(verify_freed));
+  }
+  // Whether h is the header, bit by bit, that was freed; true of one that is not freed.
+  bool is_freed_head(const format::fragment_header& h) const noexcept {
+    return !freed || std::memcmp(&h, &head, sizeof h) == 0;
   }
 
   // What the user has opened.
@@ -66,6 +71,7 @@ struct micro_buffer {
     origins.clear();
     claimed = false;
     expected = nullptr;
+    head.meta = 0;
   }
 };
 

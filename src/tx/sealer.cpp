@@ -134,8 +134,9 @@ format::fragment_header sealer::present_header(const micro_buffer& b, const pool
   std::memcpy(&h, s_.at(f.header), sizeof h);
   // A header of another version may be a damaged one, for which nobody is to be blamed, and somebody may have mended it since:
   // what is believed of it is what was tested (CONFLICT-1).
-  for (int attempt = 0;
-       pool::covered(s_, f, h) == pool::not_covered || h.tag != b.origins.of(f.index); ++attempt) {
+  for (int attempt = 0; pool::covered(s_, f, h) == pool::not_covered ||
+                        h.tag != b.origins.of(f.index) || !b.is_freed_head(h);
+       ++attempt) {
     switch_point();
     if (SCUTE_PLANTED(conflict_mended) ? pool::valid(s_, f) : pool::valid(s_, f, h)) break;
     if (attempt == attempts_max) break;

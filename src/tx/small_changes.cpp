@@ -27,10 +27,7 @@ bool is_unchanged(const pool::state& s, const pool::lane& l, const small_member&
   if (s.overlaid.open_elsewhere(m.header + format::header_size, m.room, l.index)) return false;
   format::fragment_header h;
   std::memcpy(&h, s.at(m.header), sizeof h);
-  if (m.what == change::contents || m.what == change::in_place)
-    return std::memcmp(&h, &m.read, sizeof h) == 0;
-  return h.tag == m.read.tag && format::meta_role(h.meta) == format::role::live &&
-         format::meta_generation(h.meta) == m.generation;
+  return std::memcmp(&h, &m.read, sizeof h) == 0;
 }
 
 void seal_small(const pool::state& s, const pool::lane& l, const small_member& m) noexcept {

@@ -118,13 +118,14 @@ micro_buffer& transaction::enter(uint64_t oid, verification how) {
   // has time until the object has been copied: see fill().
   pool::prefetch_data(s_, o.header, std::min<uint64_t>(o.room + 32, data_ahead));
   pool::prefetch_parity(s_, o.header, std::min<uint64_t>(o.room + 32, parity_ahead));
-  const format::fragment_header h = how == verification::now && !SCUTE_PLANTED(verify_open)
+  const format::fragment_header h = how == verification::to_free ? header_to_free(s_, &lane_, o)
+                                    : how == verification::now && !SCUTE_PLANTED(verify_open)
                                         ? live_header(s_, &lane_, o)
                                         : live_header_unverified(s_, &lane_, o);
   micro_buffer& b = add(o);
   b.size = format::meta_size(h.meta);
   b.type = h.type;
-  b.checksum = h.checksum;
+  if (how == verification::to_free) b.head = h;
   // What is copied below notes the version itself.
   if (how != verification::with_copy) b.origins.note(0, h.tag);
   return b;
@@ -238,7 +239,7 @@ uint64_t transaction::alloc(uint64_t size, uint32_t type, void** bytes) {
 
 void transaction::free(uint64_t oid) {
   const medium::cost_scope as(medium::cost_part::open);
-  micro_buffer& b = enter(oid, verification::never);
+  micro_buffer& b = enter(oid, verification::to_free);
   if (s_.foreign &&
       b.where.header == s_.foreign->span_offset(s_.geo, pool::zone_of(s_.geo, b.where.header)))
     throw failure(SCUTE_E_INVALID, "the object is what " + s_.path +
@@ -246,6 +247,8 @@ void transaction::free(uint64_t oid) {
   if (!b.in_place.empty())
     throw failure(SCUTE_E_INVALID,
                   "the object has in-place ranges in this transaction; free it in a later one");
+  // Damage may have come since it was opened.
+  if (!b.fresh && b.head.meta == 0) b.head = header_to_free(s_, &lane_, b.where);
   heap_.prepare_free(b.where);
   if (b.bytes == nullptr) b.bytes = arena_.scratch(b.front()) + b.front();
   b.span = b.where.is_span();
@@ -254,7 +257,7 @@ void transaction::free(uint64_t oid) {
     if (small_member* m = add_small(b.where, pool::cell_of(s_.geo, b.where.header),
                                     small_member::change::freed)) {
       m->image = b.header_room(0);
-      m->read.tag = b.origins.of(0);
+      m->read = b.head;
     }
   } else {
     small_count_ = SIZE_MAX;  // the general way

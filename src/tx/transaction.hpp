@@ -85,7 +85,7 @@ class transaction final : private slot_keeper {
 
   micro_buffer* find(uint64_t payload) noexcept;
   // When the first fragment of an object that enters is verified.
-  enum class verification { now, with_copy, never };
+  enum class verification { now, with_copy, to_free };
   micro_buffer& enter(uint64_t oid, verification how = verification::now);
   micro_buffer& enter_filled(uint64_t oid, uint64_t offset, uint64_t length);
   heap::object reserve(uint64_t size);

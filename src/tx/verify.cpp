@@ -55,7 +55,8 @@ damage look_again(pool::state& s, const pool::lane* l, const heap::object& o,
 
 // VERIFY-1 Who reads what another thread frees finds fragments that nobody has ever written, or will again: they are not damaged.
 // (Found by an attack from outside.)
-void repair(pool::state& s, pool::lane* l, const heap::object& o, const pool::fragment& f) {
+void repair(pool::state& s, pool::lane* l, const heap::object& o, const pool::fragment& f,
+            mend::on_loss then = mend::on_loss::tell) {
   const repair_claim mine(s, l, o.payload);
   try {
     mend::repair(s, l, f, "object", mend::on_loss::leave);
@@ -66,7 +67,7 @@ void repair(pool::state& s, pool::lane* l, const heap::object& o, const pool::fr
     if (is == damage::of_nobody)
       throw failure(SCUTE_E_FREED, "the object at oid offset " + std::to_string(o.payload) +
                                        " has been freed, or made anew, while it was read");
-    mend::tell_lost(s, l, f);
+    if (then == mend::on_loss::tell) mend::tell_lost(s, l, f);
     throw;
   }
 }
@@ -94,16 +95,43 @@ uint64_t payload_of(const pool::state& s, uint64_t oid) {
   return oid & 0x0000'ffff'ffff'ffffu;
 }
 
-format::fragment_header live_header(pool::state& s, pool::lane* l, const heap::object& o) {
+namespace {
+
+format::fragment_header verified_header(pool::state& s, pool::lane* l, const heap::object& o,
+                                        mend::on_loss then) {
   const pool::fragment f = o.fragment(0);
   resolve_first(s, f);
   format::fragment_header h;
-  for (int attempt = 0; !pool::valid(s, f, h) && attempt < 1000; ++attempt) repair(s, l, o, f);
+  for (int attempt = 0; !pool::valid(s, f, h) && attempt < 1000; ++attempt)
+    repair(s, l, o, f, then);
   if (format::meta_role(h.meta) != format::role::live)
     throw failure(SCUTE_E_FREED,
                   "the object at oid offset " + std::to_string(o.payload) + " has been freed");
   count_verified(s, l, pool::covered(s, f, h));
   return h;
+}
+
+}  // namespace
+
+format::fragment_header live_header(pool::state& s, pool::lane* l, const heap::object& o) {
+  return verified_header(s, l, o, mend::on_loss::tell);
+}
+
+// VERIFY-2 The new header of an object that is freed gets into the parity as the difference to the old one. So that one is verified,
+// and repaired, before: damage in it would be in the parity from then on, where no checksum tells of it, and its tag would not be
+// that of the version. What vouches for it is its checksum, and so the first fragment is read, 4 KiB at most. (The columns of its 32
+// bytes would do as well; but they have a line in each row, and stripes.) Further fragments are not looked at, however many there
+// are: nothing is derived from them, and they stay in the parity as they are (LF-5). From then on to the commit the header has to stay
+// as it is, bit by bit. What cannot be repaired is freed all the same, since nobody will read it again.
+// (Found by an attack from outside.)
+format::fragment_header header_to_free(pool::state& s, pool::lane* l, const heap::object& o) {
+  try {
+    return verified_header(s, l, o, mend::on_loss::leave);
+  } catch (const failure& e) {
+    if (e.code() != SCUTE_E_CORRUPT) throw;
+    // Which tells of it, if nothing can be made of the header either.
+    return live_header_unverified(s, l, o);
+  }
 }
 
 format::fragment_header live_header_unverified(pool::state& s, pool::lane* l,

@@ -16,9 +16,13 @@ uint64_t payload_of(const pool::state& s, uint64_t oid);
 format::fragment_header live_header(pool::state& s, pool::lane* l, const heap::object& o);
 
 // The same, but only the header is looked at (and repaired if it is no header of a live or free object): of an object whose copy is
-// verified next, or that is freed: nobody will read its payload again, and what is lost can be freed as well.
+// verified next.
 format::fragment_header live_header_unverified(pool::state& s, pool::lane* l,
                                                const heap::object& o);
+
+// The same of an object that is freed, verified and repaired like a live one (VERIFY-2): but what cannot be repaired can be freed
+// as well, with the header as it is.
+format::fragment_header header_to_free(pool::state& s, pool::lane* l, const heap::object& o);
 
 // Copies [from, to) of an object to `out`, and verifies what was copied: of each fragment concerned it is part
 // of one version, the one noted in `seen`. Repairs what fails, and copies it again. What other transactions

@@ -214,6 +214,37 @@ TEST_P(mended_meanwhile, free_of_a_damaged_object) {
   expect_mendable();
 }
 
+// Beyond repair when it is freed, and mended when that is committed. (CONFLICT-1, VERIFY-2)
+TEST_P(mended_meanwhile, free_of_a_lost_object) {
+  for (const uint64_t field :
+       {offsetof(format::fragment_header, tag), offsetof(format::fragment_header, type),
+        offsetof(format::fragment_header, checksum)})
+    for (const bool alone : {false, true}) {
+      oid = f.alloc(pattern(3, GetParam().size));
+      object = f.in().heap->zones().locate(f.offset_of(oid));
+      const scute_oid other = f.alloc(pattern(4, 100));
+      f.in().drain();
+      transaction tx(f);
+      if (!alone) {
+        void* p = nullptr;
+        SCUTE_OKAY(scute_tx_open(tx, other, &p));
+        std::memset(p, 7, 100);
+      }
+      // A bit that both rows have wrong (SCATTER-3).
+      const pool::cell c = pool::cell_of(s->geo, object.header + field);
+      const uint64_t parity = pool::parity_offset(s->geo, c.zone, c.column);
+      flip(object.header + field, 3);
+      flip(parity, 6);
+      SCUTE_OKAY(scute_tx_free(tx, oid));
+      flip(parity, 6);
+      mend();
+      SCUTE_OKAY(tx.commit());
+      const void* at = nullptr;
+      SCUTE_FAILS(SCUTE_E_FREED, scute_get_verified(f.pool, oid, &at));
+    }
+  expect_mendable();
+}
+
 // STAGED-1. Damage to the payload of a large object that is in its place and has no header yet, and a scrub.
 TEST_P(mended_meanwhile, commit_of_a_staged_object) {
   const bytes content = pattern(9, 100000);

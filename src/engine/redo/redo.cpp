@@ -98,9 +98,7 @@ bool redo::can_free(const pool::lane& l, const tx::small_member& m) const noexce
   if (s_.overlaid.open_elsewhere(m.header + format::header_size, m.room, l.index)) return false;
   format::fragment_header h;
   std::memcpy(&h, s_.at(m.header), sizeof h);
-  return (h.tag == m.read.tag || SCUTE_PLANTED(conflict_test)) &&
-         format::meta_role(h.meta) == format::role::live &&
-         format::meta_generation(h.meta) == m.generation;
+  return std::memcmp(&h, &m.read, sizeof h) == 0 || SCUTE_PLANTED(conflict_test);
 }
 
 bool redo::commit_short(pool::lane& l, std::span<const tx::small_member> members,
