@@ -101,7 +101,11 @@ enum {
       1u
       << 3, /* the program ends by SIGABRT before the file has a stray store; the file keeps the last
                   commit, and all that was stored since goes to FILE.scute-unflushed */
-  SCUTE_SHIELD_IGNORE_STRAYS = 1u << 4
+  SCUTE_SHIELD_IGNORE_STRAYS = 1u << 4,
+  /* Pages of a file are read, verified and repaired when the program touches them, not when it opens the file. Needs userfaultfd(2) for the kernel's
+   * accesses as well (CAP_SYS_PTRACE, or /dev/userfaultfd, or vm.unprivileged_userfaultfd = 1); without it, and with view_folder, files are read when
+   * they are opened, and the program says so on its standard error. Not for programs that use a shielded file by io_uring or raw system calls. */
+  SCUTE_SHIELD_PAGE_IN = 1u << 5
 };
 
 typedef struct scute_shield_run_options {

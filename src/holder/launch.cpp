@@ -99,6 +99,7 @@ pid_t launch(const char* const* argv, const scute_shield_run_options& options,
         options.memory == UINT64_MAX ? "none" : std::to_string(options.memory);
     set(memory_variable, options.memory == 0 ? nullptr : memory.c_str());
     set(views_variable, views.empty() ? nullptr : views.c_str());
+    set(pages_variable, (options.flags & SCUTE_SHIELD_PAGE_IN) != 0 ? "touched" : nullptr);
     set(strays_variable, (options.flags & SCUTE_SHIELD_STOP_STRAYS) != 0     ? "stop"
                          : (options.flags & SCUTE_SHIELD_REPORT_STRAYS) != 0 ? "report"
                          : (options.flags & SCUTE_SHIELD_IGNORE_STRAYS) != 0 ? "ignore"

@@ -61,10 +61,16 @@ uint64_t pool_backing::healed() const noexcept {
 bool pool_backing::noted(int result) noexcept {
   if (result >= 0) return true;
   try {
+    const std::lock_guard hold(why_lock_);
     why_ = scute_errormsg();
   } catch (const std::exception&) {
   }
   return false;
+}
+
+std::string pool_backing::why() const {
+  const std::lock_guard hold(why_lock_);
+  return why_;
 }
 
 bool pool_backing::drain() noexcept {

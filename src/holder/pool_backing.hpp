@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,7 @@ class pool_backing final : public view::backing {
   // Repairs of the file since it was opened.
   uint64_t healed() const noexcept;
   // Why a call has returned false.
-  const std::string& why() const noexcept { return why_; }
+  std::string why() const;
 
   uint64_t size() const noexcept override { return size_.load(std::memory_order_acquire); }
   bool read(uint64_t offset, std::span<std::byte> to) noexcept override;
@@ -46,7 +47,8 @@ class pool_backing final : public view::backing {
   uint64_t capacity_ = 0;
   std::atomic<uint64_t> size_{0};
   std::vector<scute_shield_replacement>
-      changes_;  // room for a commit, so that none is asked for there
+      changes_;                  // room for a commit, so that none is asked for there
+  mutable std::mutex why_lock_;  // pages come on a thread of their own
   std::string why_;
 };
 

@@ -37,6 +37,13 @@ class noted_lines final : public view::audit_sink {
   std::optional<audit::store_audit> audit_;
 };
 
+// Its program is dead, so nobody stores.
+class nobody_stores final : public view::page_guard {
+ public:
+  bool hold(uint64_t, size_t) noexcept override { return true; }
+  void release(uint64_t, size_t) noexcept override {}
+};
+
 }  // namespace
 
 view_memory attached(const held_view& held) {
@@ -68,6 +75,8 @@ void settle(const held_view& held, bool keep_unflushed, scute_shield_counts& aud
   parts.bytes_file = memory.bytes();
   parts.tells_holes = memory.is_in_memory();  // not all file systems do
   parts.medium = &pool;
+  nobody_stores quiet;
+  parts.guard = &quiet;
   noted_lines noted(memory.more());
   parts.watch = noted.watch();
   view::file_view view(parts);
@@ -90,6 +99,10 @@ void settle(const held_view& held, bool keep_unflushed, scute_shield_counts& aud
           }))
     throw failure(SCUTE_E_IO, "cannot settle what the program has left in the view: " + pool.why());
   rest.finish();
+  if (told.unheard != view::file_view::none)
+    throw failure(SCUTE_E_IO, "its page at " + std::to_string(told.unheard) +
+                                  " was written to by a call that the shield does not hear "
+                                  "(--page-in), and is not in the file; all else is");
   copy_counters(view.counters(), audit);
   audit.dropped_lines = told.dropped ? told.unflushed : 0;
   audit.unflushed_lines += audit.dropped_lines;

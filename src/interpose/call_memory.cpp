@@ -3,6 +3,8 @@
 //
 // MEM-1 Whatever leaves the address space, by munmap(), by MAP_FIXED over it or by mremap(), is written first as munmap() would
 //    (SHIELD-4), and is out of the table before the addresses are free (MAPS-3).
+// MEM-3 A mapping of a view whose pages come when they are touched is watched before anybody can touch it (PAGEIN-1): it begins without access. What
+//    cannot be watched is loaded first.
 // MEM-2 A mapping that a program could flush by instructions of its own is given only where the runtime hears of them: MAP_SYNC
 //    to programs that are instrumented as a whole and to libpmem2, and any shared writable mapping only if no other code flushes
 //    (flush_scan.hpp).
@@ -13,6 +15,7 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
+#include <optional>
 
 #include "base/planted.hpp"
 #include "interpose/complaint.hpp"
@@ -24,8 +27,10 @@
 #include "interpose/map_sync.hpp"
 #include "interpose/mappings.hpp"
 #include "interpose/next_calls.hpp"
+#include "interpose/page_out.hpp"
 #include "interpose/program_calls.hpp"
 #include "interpose/settings.hpp"
+#include "interpose/store_guard.hpp"
 
 using namespace scute::core::interpose;
 
@@ -82,6 +87,21 @@ bool may_flush_unheard(const std::string& path) {
   return true;
 }
 
+// Of the file's bytes that such a mapping shows, all that is there already. False with errno.
+bool load_mapped(guarded_file& file, off_t offset, size_t n) noexcept {
+  if (!file.is_open() || !file.pages_come() || offset < 0) return true;
+  if (guarded(file.path(), [&] { file.load(static_cast<uint64_t>(offset), n); }) == 0) return true;
+  errno = EIO;
+  return false;
+}
+
+// MEM-3. Who replaces another view, or wants all of it at once, gets all of it.
+bool pages_can_come(const opened_file& o, void* at, size_t n, int flags) noexcept {
+  const auto begin = reinterpret_cast<uintptr_t>(at);
+  return o.file->pages_come() && (flags & MAP_POPULATE) == 0 &&
+         ((flags & MAP_FIXED) == 0 || mappings.first_in(begin, begin + rounded(n)).file == nullptr);
+}
+
 void* map_view(opened_file& o, void* at, size_t n, int access, int flags, int fd,
                off_t offset) noexcept {
   try {
@@ -101,14 +121,26 @@ void* map_view(opened_file& o, void* at, size_t n, int access, int flags, int fd
     wish = reinterpret_cast<void*>(next_place);
     next_place += (rounded(n) + 2 * huge_page - 1) & ~(huge_page - 1);
   }
-  void* const got = next::mmap(wish, n, access, flags & ~MAP_SYNC, fd, offset);
+  const bool can_store = (o.flags & O_ACCMODE) == O_RDWR;
+  const bool comes = can_store && pages_can_come(o, at, n, flags);
+  if (!can_store) o.file->keep_pages();
+  const pages_stay here;  // until it is watched
+  if (!comes && !load_mapped(*o.file, offset, n)) return MAP_FAILED;
+  std::optional<no_page_held> quiet;  // STORE-2
+  if (o.file->stores_wait() && can_store) quiet.emplace();
+  void* const got = next::mmap(wish, n, comes ? PROT_NONE : access, flags & ~MAP_SYNC, fd, offset);
   if (got == MAP_FAILED) return got;
   const auto begin = reinterpret_cast<uintptr_t>(got);
   if ((flags & MAP_FIXED) != 0) forget(begin, n);
   mappings.add({begin, begin + rounded(n), o.file, static_cast<uint64_t>(offset)});
   if (!SCUTE_PLANTED(guard_mapping)) o.file->enter();
   open_gates();
-  return got;
+  const bool watched = !can_store || o.file->watch(begin, rounded(n));
+  if (watched && (!comes || ::mprotect(got, n, access) == 0)) return got;
+  const int why = errno;
+  next::munmap(got, n);
+  forget(begin, n);
+  return refuse(why);
 }
 
 }  // namespace
@@ -132,6 +164,9 @@ void* program_mmap(void* at, size_t n, int access, int flags, int fd, off_t offs
   if (replaces && !write_leaving(begin, n)) return MAP_FAILED;
   if (o != nullptr && (flags & MAP_TYPE) != MAP_PRIVATE)
     return map_view(*o, at, n, access, flags, fd, offset);
+  if (o != nullptr) o->file->keep_pages();
+  const pages_stay here;
+  if (o != nullptr && !load_mapped(*o->file, offset, n)) return MAP_FAILED;
   void* const got = next::mmap(at, n, access, flags, fd, offset);
   if (replaces && got != MAP_FAILED) forget(begin, n);
   return got;
@@ -173,11 +208,19 @@ SCUTE_INTERPOSED(void*, mremap, (void* at, size_t n, size_t to, int flags, ...))
     return refuse(EFAULT);  // as for two mappings
   if (place != nullptr && !write_leaving(target, to)) return MAP_FAILED;
   if (to < n && !write_leaving(begin + rounded(to), n - rounded(to))) return MAP_FAILED;
+  const pages_stay here;
+  if (old.file != nullptr &&
+      !load_mapped(*old.file, static_cast<off_t>(old.offset_of(begin)), std::max(n, to)))
+    return MAP_FAILED;
+  std::optional<no_page_held> quiet;  // STORE-2
+  if (old.file != nullptr && old.file->stores_wait()) quiet.emplace();
   void* const got = next::mremap(at, n, to, flags, place);
   if (got == MAP_FAILED) return got;
   const auto moved = reinterpret_cast<uintptr_t>(got);
   if (place != nullptr) forget(target, to);
   if (old.file == nullptr) return got;
+  static_cast<void>(old.file->watch(
+      moved, rounded(to)));  // (one of a read-only descriptor cannot be, and need not)
   old.file->enter();
   if (moved == begin) forget(begin, std::max(n, to));
   mappings.add({moved, moved + rounded(to), old.file, old.offset_of(begin)});

@@ -7,7 +7,10 @@
 #include <cstring>
 
 #include "interpose/complaint.hpp"
+#include "interpose/critical.hpp"
+#include "interpose/descriptors.hpp"
 #include "interpose/next_calls.hpp"
+#include "interpose/pages_at_hand.hpp"
 #include "interpose/shielding.hpp"
 
 using namespace scute::core::interpose;
@@ -28,7 +31,8 @@ unsigned mode_of(int flags, va_list more) noexcept {
   return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(more, unsigned) : 0;
 }
 
-int open_at(int at, const char* path, int flags, unsigned mode) noexcept {
+// (A thread may be cancelled in it, which unwinds.)
+int open_at(int at, const char* path, int flags, unsigned mode) {
   return cuts_shielded(at, path, flags) ? -1 : open_as_program(at, path, flags, mode);
 }
 
@@ -82,9 +86,13 @@ SCUTE_INTERPOSED(FILE*, fopen, (const char* path, const char* mode)) {
   FILE* const file = next::fopen(path, mode);
   if (file == nullptr) return nullptr;
   // stdio keeps the number, and nothing else of the file.
-  if (shield_descriptor(::fileno(file), flags)) return file;
+  if (shield_descriptor(::fileno(file), flags) && all_at_hand(::fileno(file))) return file;
   const int why = errno;
-  next::fclose(file);
+  {
+    const critical now;
+    drop_descriptor(::fileno(file));
+    next::fclose(file);
+  }
   errno = why;
   return nullptr;
 }

@@ -20,13 +20,25 @@
 #include "interpose/mappings.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/own_descriptors.hpp"
+#include "interpose/page_in.hpp"
+#include "interpose/page_out.hpp"
 #include "interpose/settings.hpp"
+#include "interpose/store_guard.hpp"
+#include "interpose/view_faults.hpp"
 
 using namespace scute::core::interpose;
 
 namespace {
 
+void before_fork() noexcept {
+  lock_for_fork();
+  load_before_fork();
+}
+
 void in_child() noexcept {
+  forget_faults();
+  forget_held_pages();
+  forget_staying_pages();
   close_link_in_child();
   own_tables();
   guarded_file::become_child();
@@ -39,7 +51,7 @@ void in_child() noexcept {
   own_tables();
   // CRIT-2: what is registered last is called first, so our mutex is taken before the library's.
   static_cast<void>(scute::core::process_tables());
-  ::pthread_atfork(&lock_for_fork, &unlock_after_fork, &in_child);
+  ::pthread_atfork(&before_fork, &unlock_after_fork, &in_child);
 }
 
 [[gnu::destructor(101)]] void end() {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "interpose/complaint.hpp"
 #include "interpose/critical.hpp"
@@ -17,6 +18,7 @@
 #include "interpose/durability.hpp"
 #include "interpose/guarded_file.hpp"
 #include "interpose/next_calls.hpp"
+#include "interpose/pages_at_hand.hpp"
 #include "interpose/shielding.hpp"
 #include "interpose/told_stores.hpp"
 
@@ -108,6 +110,8 @@ SCUTE_INTERPOSED(int, fallocate, (int fd, int mode, off_t offset, off_t n)) {
     return -1;
   const bool zeroes =
       (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) != 0 && offset >= 0 && n > 0;
+  const pages_at_hand here(fd, offset, n > 0 ? static_cast<size_t>(n) : 0);
+  if (!here) return -1;
   const known_store now(fd, offset, zeroes ? static_cast<size_t>(n) : 0);
   const int result = next::fallocate(fd, mode, offset, n);
   // A hole on a disk has no block for the store that comes next.
@@ -124,18 +128,25 @@ SCUTE_INTERPOSED(int, posix_fallocate, (int fd, off_t offset, off_t n)) {
     if (!grown(*o, offset + n)) return errno;
     errno = keep;
   }
-  return next::posix_fallocate(fd, offset, n);
+  const int keep = errno;
+  const pages_at_hand here(fd, offset, n > 0 ? static_cast<size_t>(n) : 0);
+  if (here) return next::posix_fallocate(fd, offset, n);
+  return std::exchange(errno, keep);
 }
 SCUTE_INTERPOSED_ALIAS(int, posix_fallocate64, posix_fallocate, (int fd, off_t offset, off_t n));
 
 SCUTE_INTERPOSED(ssize_t, write, (int fd, const void* from, size_t n)) {
   if (!room_for(fd, -1, n)) return -1;
+  const pages_at_hand here(fd, -1, n);
+  if (!here) return -1;
   const known_store now(fd, -1, n);
   return ended(fd, next::write(fd, from, n));
 }
 SCUTE_INTERPOSED(ssize_t, pwrite, (int fd, const void* from, size_t n, off_t at)) {
   if (at < 0) return next::pwrite(fd, from, n, at);
   if (!room_for(fd, at, n)) return -1;
+  const pages_at_hand here(fd, at, n);
+  if (!here) return -1;
   const known_store now(fd, at, n);
   return ended(fd, next::pwrite(fd, from, n, at));
 }
@@ -144,6 +155,8 @@ SCUTE_INTERPOSED(ssize_t, writev, (int fd, const struct iovec* from, int count))
   if (entry_of(fd) == nullptr) return next::writev(fd, from, count);
   const size_t n = length_of(from, count);
   if (!room_for(fd, -1, n)) return -1;
+  const pages_at_hand here(fd, -1, n);
+  if (!here) return -1;
   const known_store now(fd, -1, n);
   return ended(fd, next::writev(fd, from, count));
 }
@@ -151,6 +164,8 @@ SCUTE_INTERPOSED(ssize_t, pwritev, (int fd, const struct iovec* from, int count,
   if (entry_of(fd) == nullptr || at < 0) return next::pwritev(fd, from, count, at);
   const size_t n = length_of(from, count);
   if (!room_for(fd, at, n)) return -1;
+  const pages_at_hand here(fd, at, n);
+  if (!here) return -1;
   const known_store now(fd, at, n);
   return ended(fd, next::pwritev(fd, from, count, at));
 }
@@ -161,6 +176,8 @@ SCUTE_INTERPOSED(ssize_t, pwritev2,
   if (entry_of(fd) == nullptr) return next::pwritev2(fd, from, count, at, flags);
   const size_t n = length_of(from, count);
   if (!room_for(fd, at, n)) return -1;
+  const pages_at_hand here(fd, at, n);
+  if (!here) return -1;
   const known_store now(fd, at, n);
   return ended(fd, next::pwritev2(fd, from, count, at, flags),
                (flags & (RWF_DSYNC | RWF_SYNC)) != 0);

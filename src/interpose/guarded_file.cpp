@@ -26,8 +26,9 @@
 #include "interpose/memory_limit.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/own_descriptors.hpp"
+#include "interpose/page_out.hpp"
 #include "interpose/settings.hpp"
-#include "view/line_copy.hpp"
+#include "interpose/view_faults.hpp"
 
 namespace scute::core::interpose {
 namespace {
@@ -87,6 +88,22 @@ void load_all(view::file_view& view, const holder::pool_backing& pool,
   }
 }
 
+void require_guard(const std::string& folder) {
+  const char* const why =
+      "this processor cannot load a line of 64 bytes at once (AVX-512), so a view needs ";
+  if (!folder.empty())
+    throw failure(SCUTE_E_UNSUPPORTED, std::string(why) + "to lie in memory (no --view-dir)");
+  const userfault* const faults = begin_faults();
+  if (faults == nullptr || !faults->waits_for_stores())
+    throw failure(SCUTE_E_UNSUPPORTED, std::string(why) + "userfaultfd(2) of Linux 5.19: " +
+                                           std::strerror(faults == nullptr ? errno : EOPNOTSUPP));
+}
+
+// The first page, so that a file that cannot be read at all is noticed.
+void load_one(view::file_view& view, const holder::pool_backing& pool) {
+  if (!view.load(0, 1)) throw failure(SCUTE_E_CORRUPT, "cannot read it: " + pool.why());
+}
+
 }  // namespace
 
 guarded_file* guarded_file::first() noexcept {
@@ -110,10 +127,8 @@ guarded_file& guarded_file::unused() {
 
 guarded_file& guarded_file::open(const std::string& path, const file_identity& id) {
   const length_signal_held quietly;  // a view may be longer than the program's files may become
-  if (!view::line_copy_whole())
-    throw failure(
-        SCUTE_E_UNSUPPORTED,
-        "this processor cannot load a line of 64 bytes at once (AVX-512), which a view needs");
+  const bool guards = stores_are_guarded();
+  if (guards) require_guard(asked().views);
   claim_file(path, id.device, id.inode);
   auto pool = std::make_unique<holder::pool_backing>(path);
   const view::region_shape shape = view::file_view::shape_for(*pool, pool->capacity());
@@ -138,8 +153,16 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
   parts.medium = pool.get();
   parts.sink = &f.unflushed_;
   parts.watch = audit.get();
+  f.pages_.reset();
+  if (memory.is_in_memory() && interpose::pages_come()) parts.placer = &f.pages_.emplace(memory);
+  f.guard_.reset();
+  f.keeps_pages_.store(false);
+  if (guards || (f.pages_ && pages_go())) parts.guard = &f.guard_.emplace(f);
   auto view = std::make_unique<view::file_view>(parts);
-  load_all(*view, *pool, memory);
+  if (f.pages_)
+    load_one(*view, *pool);
+  else
+    load_all(*view, *pool, memory);
   struct stat s{};
   if (next::fstat(memory.bytes(), &s) != 0) throw_errno("look at the view", errno);
   if (pool->size() >= run_time_end &&
@@ -254,6 +277,29 @@ int guarded_file::open_bytes(int flags) const noexcept {
   return next::open(link, flags | O_CLOEXEC);
 }
 
+bool guarded_file::watch(uintptr_t at, size_t n) const noexcept {
+  const userfault* const faults = view_faults();
+  return faults == nullptr ||
+         faults->watch(at, n, pages_come() && !SCUTE_PLANTED(page_unwatched), stores_wait());
+}
+
+bool guarded_file::let_go(uint64_t page) noexcept {
+  const uint64_t offset = page * view::page_size;
+  if (!view_->seems_clean(page) || !guard_->try_hold(offset, view::page_size)) return false;
+  const bool gone = view_->let_go(page);
+  guard_->release(offset, view::page_size);
+  return gone;
+}
+
+void guarded_file::load(uint64_t offset, uint64_t n) {
+  if (!view_->load(offset, n)) throw failure(SCUTE_E_CORRUPT, "cannot read it: " + pool_->why());
+}
+
+bool guarded_file::has_bytes_at(uintptr_t at, uint64_t& offset) const noexcept {
+  offset = at - reinterpret_cast<uintptr_t>(memory_->bytes_at());
+  return offset < memory_->capacity();
+}
+
 void guarded_file::grow(uint64_t size) {
   if (size <= view_->size()) return;
   if (size > pool_->capacity())
@@ -281,8 +327,15 @@ void guarded_file::write_back(uint64_t offset, uint64_t n, view::write_reason wh
   const uint64_t size = view_->size();
   if (offset >= size) return;
   if (why != view::write_reason::sync && !asked().keep_unflushed) return;
+  if (const uint64_t at = pages_ ? view_->first_unheard(offset, n) : view::file_view::none;
+      at != view::file_view::none)
+    throw failure(SCUTE_E_IO, "its page at " + std::to_string(at) +
+                                  " was written to by a call that the shield does not hear, before "
+                                  "it was loaded; such programs "
+                                  "cannot run with --page-in");
   const bool done = view_->write_back(nullptr, offset, std::min(n, size - offset), why);
   if (view_->is_halted()) give_up();
+  if (pages_may_go() && pages_go()) view_faults()->kick();  // what is written may go
   if (!done) throw failure(SCUTE_E_IO, "cannot write what has changed: " + pool_->why());
 }
 

@@ -24,6 +24,8 @@
 #include "holder/pool_backing.hpp"
 #include "holder/view_memory.hpp"
 #include "interpose/live_audit.hpp"
+#include "interpose/page_in.hpp"
+#include "interpose/store_guard.hpp"
 #include "interpose/unflushed_lines.hpp"
 #include "scute/shield_run.h"
 #include "view/file_view.hpp"
@@ -80,6 +82,23 @@ class guarded_file {
   // What the view's bytes take, in bytes.
   uint64_t memory() const noexcept;
   uint64_t capacity() const noexcept { return pool_->capacity(); }
+  // Pages are loaded when they are touched (page_in.hpp).
+  bool pages_come() const noexcept { return pages_.has_value(); }
+  // Stores to it wait while its lines are copied (store_guard.hpp).
+  bool stores_wait() const noexcept { return guard_.has_value(); }
+  // Of a mapping that its stores may wait in, or that its pages may come to. False with errno.
+  bool watch(uintptr_t at, size_t n) const noexcept;
+  // Pages may become holes again (page_out.hpp); from keep_pages() on none does. On the thread that loads pages; the next one to try.
+  bool pages_may_go() const noexcept { return pages_.has_value() && !keeps_pages_.load(); }
+  void keep_pages() noexcept { keeps_pages_.store(true); }
+  bool let_go(uint64_t page) noexcept;
+  uint64_t next_to_go(uint64_t pages) noexcept { return hand_ = (hand_ + 1) % pages; }
+  // Loads what is not there of the range. Throws failure.
+  void load(uint64_t offset, uint64_t n);
+  // The address is one of the view's own mapping, and of that byte.
+  bool has_bytes_at(uintptr_t at, uint64_t& offset) const noexcept;
+  // Why the pool has failed.
+  std::string why() const { return pool_->why(); }
   // Throws failure.
   void grow(uint64_t size);
   // What write(2) has appended to the view's bytes becomes part of the file. Throws failure.
@@ -107,6 +126,10 @@ class guarded_file {
   file_identity id_, bytes_id_;
   std::unique_ptr<holder::pool_backing> pool_;
   std::optional<holder::view_memory> memory_;
+  std::optional<touched_pages> pages_;
+  std::optional<store_guard> guard_;
+  std::atomic<bool> keeps_pages_{false};
+  uint64_t hand_ = 0;
   std::unique_ptr<view::file_view> view_;
   unflushed_lines unflushed_;
   std::unique_ptr<live_audit> audit_;

@@ -13,6 +13,7 @@ class memory_limit {
  public:
   // `others`: bytes that the process's other views take.
   explicit memory_limit(uint64_t others);
+  uint64_t bytes() const noexcept { return limit_; }
   // Throws failure (SCUTE_E_NOMEM): the view, of which `loaded` bytes of the file's `size` are there, takes too much.
   void require(uint64_t taken, uint64_t loaded, uint64_t size) const;
 

@@ -5,8 +5,10 @@ namespace scute::core::interpose::next {
 
 void look_up_early() noexcept {
 #define SCUTE_NEXT(name, ...) name.get();
+#define SCUTE_NEXT_OF(name, ...) name.get();
 #include "interpose/next_calls.inc"
 #undef SCUTE_NEXT
+#undef SCUTE_NEXT_OF
 }
 
 }  // namespace scute::core::interpose::next

@@ -7,17 +7,22 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include <cstdarg>
 #include <cstdio>
 
 #include "interpose/next_call.hpp"
 
+struct aiocb;
+struct sigevent;
 struct statx;
 
 namespace scute::core::interpose::next {
 
 #define SCUTE_NEXT(name, ...) inline constinit next_call<__VA_ARGS__> name{#name};
+#define SCUTE_NEXT_OF(name, symbol, ...) inline constinit next_call<__VA_ARGS__> name{symbol};
 #include "interpose/next_calls.inc"
 #undef SCUTE_NEXT
+#undef SCUTE_NEXT_OF
 
 // Before main(): dlsym() is not for signal handlers.
 void look_up_early() noexcept;

@@ -131,4 +131,13 @@ SCUTE_OWN_ALIAS(ssize_t, pwritev64, pwritev, (int fd, const struct iovec* from, 
 SCUTE_FORWARD(ssize_t, copy_file_range,
               (int from, off_t* from_at, int to, off_t* to_at, size_t n, unsigned flags),
               (from, from_at, to, to_at, n, flags))
+SCUTE_FORWARD(ssize_t, read, (int fd, void* to, size_t n), (fd, to, n))
+SCUTE_FORWARD(ssize_t, pread, (int fd, void* to, size_t n, off_t at), (fd, to, n, at))
+SCUTE_OWN_ALIAS(ssize_t, pread64, pread, (int fd, void* to, size_t n, off_t at));
+SCUTE_FORWARD(ssize_t, readv, (int fd, const struct iovec* to, int n), (fd, to, n))
+SCUTE_FORWARD(ssize_t, preadv, (int fd, const struct iovec* to, int n, off_t at), (fd, to, n, at))
+SCUTE_OWN_ALIAS(ssize_t, preadv64, preadv, (int fd, const struct iovec* to, int n, off_t at));
+SCUTE_FORWARD(off_t, lseek, (int fd, off_t at, int from), (fd, at, from))
+SCUTE_OWN_ALIAS(off_t, lseek64, lseek, (int fd, off_t at, int from));
+SCUTE_FORWARD(int, madvise, (void* at, size_t n, int advice), (at, n, advice))
 SCUTE_FORWARD(void*, dlopen, (const char* path, int how), (path, how))

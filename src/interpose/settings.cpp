@@ -23,6 +23,7 @@ const settings& asked() {
                                            variable(holder::audit_variable) == "sites",
                                            variable(holder::memory_variable),
                                            variable(holder::views_variable),
+                                           variable(holder::pages_variable) == "touched",
                                            variable(holder::strays_variable)};
   return s;
 }

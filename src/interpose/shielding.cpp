@@ -92,7 +92,7 @@ bool shield_descriptor(int fd, int flags) noexcept {
   return shield(fd, flags, path, identity_of(s));
 }
 
-int open_as_program(int at, const char* path, int flags, unsigned mode) noexcept {
+int open_as_program(int at, const char* path, int flags, unsigned mode) {
   const int fd = next::openat(at, path, flags, mode);
   if (fd < 0 || shield_descriptor(fd, flags)) return fd;
   const int why = errno;

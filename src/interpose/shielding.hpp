@@ -14,7 +14,7 @@ bool shield_descriptor(int fd, int flags) noexcept;
 bool is_shielded_at(int at, const char* path) noexcept;
 
 // As the program's own calls. -1 with errno.
-int open_as_program(int at, const char* path, int flags, unsigned mode) noexcept;
+int open_as_program(int at, const char* path, int flags, unsigned mode);
 int close_as_program(int fd) noexcept;
 
 }  // namespace scute::core::interpose

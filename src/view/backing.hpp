@@ -53,6 +53,22 @@ class backing {
   virtual uint64_t next_data(uint64_t offset) noexcept { return offset; }
 };
 
+// Puts the bytes of pages where a program finds them, for views whose pages come when they are touched (VIEW-11). Whoever touches one before
+// waits, outside of the view.
+class page_placer {
+ public:
+  page_placer() = default;
+  virtual ~page_placer() = default;
+  page_placer(const page_placer&) = delete;
+  page_placer& operator=(const page_placer&) = delete;
+  // Whole pages, in their order, each at once with all of its bytes. True: all of them. Otherwise `placed` says how many
+  // were; a page that is there already is not changed, and ends it.
+  virtual bool place(uint64_t offset, std::span<const std::byte> bytes,
+                     size_t& placed) noexcept = 0;
+  // Makes the page a hole (VIEW-12). False: it stays.
+  virtual bool take(uint64_t offset) noexcept = 0;
+};
+
 // Keeps stores away from a page of the view while its lines are copied, for processors that have no load of a
 // whole line (line_copy.hpp). hold() returns when no store to these bytes can be under way in any mapping; the
 // caller's handler of faults lets a program's store wait until release().

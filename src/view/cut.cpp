@@ -46,7 +46,7 @@ cut::cut(const region& r, std::byte* bytes, backing& medium, page_guard* guard, 
   const size_t table = std::bit_ceil(2 * lines_max_);
   table_mask_ = table - 1;
   mapped_ = lines_max_ * (3 * sizeof(line) + 3 * sizeof(uint64_t) + sizeof(change) +
-                          sizeof(uint32_t) + sizeof(bool)) +
+                          sizeof(uint32_t) + 2 * sizeof(bool)) +
             table * sizeof(slot);
   void* at = ::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -67,6 +67,7 @@ cut::cut(const region& r, std::byte* bytes, backing& medium, page_guard* guard, 
   place(table_, table);
   place(fresh_, lines_max_);
   place(stale_, lines_max_);
+  place(untouched_, lines_max_);
 }
 
 cut::~cut() {
@@ -164,10 +165,17 @@ bool cut::take_marked() noexcept {
   return true;
 }
 
-void cut::view_line(uint64_t line, struct line& to) noexcept {
+bool cut::view_line(uint64_t line, struct line& to) noexcept {
+  const auto& page = region_.page(line / page_lines);
+  page_state is = page.load(std::memory_order_acquire);
+  for (unsigned spins = 0; is == page_state::coming && !SCUTE_PLANTED(view_coming_read);
+       is = page.load(std::memory_order_acquire))
+    spin_pause(spins);
+  if (is == page_state::absent) return false;
   line_copy(to, bytes_ + line * line_size);
   const uint32_t n = length_of(line);
   if (n < line_size) std::memset(to.bytes.data() + n, 0, line_size - n);
+  return true;
 }
 
 void cut::copy_fresh() noexcept {
@@ -175,6 +183,10 @@ void cut::copy_fresh() noexcept {
   const auto let_go = [&] {
     if (held != UINT64_MAX) guard_->release(held * page_size, page_size);
   };
+  // So that each page is held once.
+  if (!line_copy_whole())
+    std::sort(fresh_, fresh_ + fresh_count_,
+              [&](uint32_t a, uint32_t b) { return lines_[a] < lines_[b]; });
   for (size_t k = 0; k < fresh_count_; ++k) {
     const uint32_t i = fresh_[k];
     stale_[i] = false;
@@ -185,7 +197,7 @@ void cut::copy_fresh() noexcept {
       // What cannot be guarded would be copied torn.
       SCUTE_ASSERT(guard_->hold(page * page_size, page_size));
     }
-    view_line(lines_[i], copies_[i]);
+    untouched_[i] = !view_line(lines_[i], copies_[i]);
     switch_point();
     if (SCUTE_PLANTED(view_unmark_late)) region_.pending_clear(lines_[i]);
   }
@@ -221,6 +233,11 @@ size_t cut::find_changed() noexcept {
   size_t changed = 0, unchanged = 0;
   for (size_t i = 0; i < count_; ++i) {
     const uint64_t line = lines_[i];
+    if (untouched_[i]) {
+      ++unchanged;
+      if (watch_ != nullptr) watch_->cut_has(line, false);
+      continue;
+    }
     digests_[i] = region_.digest_of(copies_[i]);
     if (length_of(line) == 0) continue;  // behind the end
     if (!doubtful_ && digests_[i] == region_.digest(line).load(std::memory_order_relaxed)) {
@@ -296,7 +313,7 @@ void cut::finish(bool decided) noexcept {
     region_.head().scan.store(1);
   }
   for (size_t i = 0; i < count_; ++i) {
-    if (decided) keep_digest(lines_[i], digests_[i]);
+    if (decided && !untouched_[i]) keep_digest(lines_[i], digests_[i]);
     if (decided && watch_ != nullptr) watch_->cut_decided(lines_[i]);
     if (!doubtful_) region_.in_cut_clear(lines_[i]);  // VIEW-10
   }

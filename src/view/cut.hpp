@@ -53,8 +53,8 @@ class cut {
 
   // The line as the medium has it, padded with zeros behind the end of the file. False if it is lost.
   bool old_line(uint64_t line, struct line& to) noexcept SCUTE_REQUIRES(lock);
-  // What make() would commit of the line now.
-  void view_line(uint64_t line, struct line& to) noexcept SCUTE_REQUIRES(lock);
+  // What make() would commit of the line now. False: its page is not there, so nobody has stored to it (VIEW-11).
+  bool view_line(uint64_t line, struct line& to) noexcept SCUTE_REQUIRES(lock);
 
   // A commit has failed, and none has succeeded since (VIEW-10).
   bool is_doubtful() const noexcept { return doubtful_; }
@@ -97,6 +97,7 @@ class cut {
   line* copies_;
   uint64_t* lines_;    // by index
   bool* stale_;        // by index: in fresh_
+  bool* untouched_;    // by index: its page was not there when it was copied
   uint32_t* fresh_;    // indices that are to be copied
   uint64_t* order_;    // those that change, with their indices, by line
   uint64_t* digests_;  // of what is copied, by index

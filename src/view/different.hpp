@@ -28,7 +28,7 @@ bool file_view::for_each_different(uint64_t offset, uint64_t n, Fn&& fn) {
       continue;
     }
     line now, old;
-    cut_->view_line(i, now);
+    if (!cut_->view_line(i, now)) continue;
     // Most lines, and no byte of the medium is read for them.
     if (region_.digest_of(now) == region_.digest(i).load(std::memory_order_relaxed)) continue;
     if (!cut_->old_line(i, old)) return false;

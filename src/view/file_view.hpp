@@ -36,6 +36,12 @@
 // VIEW-10 A commit that has failed may have been decided all the same, which only the next opening of the backing tells. So its
 //    lines stay in the in-cut bits, and after the process's death their digests are made anew; and until a commit has
 //    succeeded no line counts as unchanged by its digest, so no cut is decided without the backing.
+// VIEW-11 Pages that come when they are touched are placed as a whole by somebody who keeps everybody else waiting (page_placer): their digests are
+//    complete first, then they count as coming, then they are placed, then they count as loaded. A page may be stored to and flushed as soon as
+//    it is placed, so one that is coming counts as loaded for who flushes, and whoever wants its bytes waits until it is. After a
+//    death one that was coming and is a hole had not been placed, and nobody has touched it.
+// VIEW-12 Such a page goes only while stores to it wait, no cut is under way and no page comes, and only if each line of it is what was committed
+//    last. It counts as coming before it becomes a hole, and as absent after that; so at a death it is there, or it is not and nothing was lost.
 // VIEW-8 A page counts as loaded only when its bytes and digests are complete. Nothing of other pages is committed. Pages that do
 //    not count as loaded have digests of zeros, unless a process died loading them.
 //
@@ -78,6 +84,7 @@ struct view_parts {
   line_watch* watch = nullptr;  // or null
   // bytes_file says exactly which pages nobody has stored to, so that they are passed by.
   bool tells_holes = true;
+  page_placer* placer = nullptr;  // or null: nobody stores to a page before load() has returned
 };
 
 enum class write_reason : uint8_t { sync, unmap, end };
@@ -97,10 +104,24 @@ class file_view {
 
   uint64_t size() const noexcept;
   bool is_halted() const noexcept { return region_.head().halted.load() != 0; }
-  // Loads the pages of a range that are not there yet: verified bytes of the backing. Stores of the program to them must
-  // not have begun. With next_data() of the backing, holes cost nothing.
+  // Loads the pages of a range that are not there yet: verified bytes of the backing. Without a placer stores of the program to them must
+  // not have begun. With next_data() of the backing, holes cost nothing. Any thread, with signals of the program's held up: one
+  // whose handler touches a page that is not there would wait for itself.
   [[nodiscard]] bool load(uint64_t offset, uint64_t n);
   [[nodiscard]] bool load() { return load(0, size()); }
+  // Of the range, with a placer: a byte of a page that was never loaded and has been stored to all the same. Or `none`.
+  static constexpr uint64_t none = UINT64_MAX;
+  uint64_t first_unheard(uint64_t offset, uint64_t n) const noexcept;
+  // With a placer: the page becomes a hole if all of it is in the medium (VIEW-12). Stores to it wait meanwhile, which is the caller's affair. False:
+  // it stays. Waits for nobody.
+  bool let_go(uint64_t page) noexcept;
+  // It would, unless somebody stores to it meanwhile. Cheap; any thread.
+  bool seems_clean(uint64_t page) noexcept {
+    return region_.page(page).load(std::memory_order_acquire) == page_state::loaded &&
+           is_clean(page);
+  }
+  // All pages of the range that are of the file are loaded. Async-signal-safe.
+  bool is_loaded(uint64_t offset, uint64_t n) const noexcept;
 
   // ---- for the program's instructions ---------------------------------------------------------------
 
@@ -135,9 +156,10 @@ class file_view {
   // that differs is dropped, whatever `what` is.
   enum class unflushed_lines : uint8_t { commit, drop };
   struct settled {
-    uint64_t flushed = 0;    // lines that were flushed and in no decided cut
-    uint64_t unflushed = 0;  // that differed besides
-    bool dropped = false;    // these, whatever was asked for
+    uint64_t flushed = 0;     // lines that were flushed and in no decided cut
+    uint64_t unflushed = 0;   // that differed besides
+    bool dropped = false;     // these, whatever was asked for
+    uint64_t unheard = none;  // first_unheard(), of a view whose process had a placer
   };
   using dropped_line = std::function<void(uint64_t offset, std::span<const std::byte> bytes)>;
   [[nodiscard]] bool settle(unflushed_lines what, settled& told, const dropped_line& dropped = {});
@@ -153,6 +175,11 @@ class file_view {
   bool noted_fence(flusher& by) noexcept;
   bool write_differences(uint64_t offset, uint64_t n, write_reason why);
   bool load_pages(uint64_t first, uint64_t count) SCUTE_REQUIRES(loading_);
+  bool place_pages(uint64_t first, uint64_t count) SCUTE_REQUIRES(loading_);
+  void keep_digests(uint64_t page, const line* lines) noexcept;
+  void decide_coming();
+  bool is_clean(uint64_t page) noexcept;
+  bool take_page(uint64_t page) noexcept SCUTE_REQUIRES(loading_);
   uint64_t next_stored(uint64_t offset) const noexcept;
   // Calls fn(line, view's bytes) for lines of loaded pages that differ from the medium; false if it is lost, or fn says
   // so.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "view/line_copy.hpp"
 
+#include <sched.h>
+
 #include "base/planted.hpp"
 #include "base/waiting.hpp"
 #include "codec/cpu.hpp"
@@ -12,6 +14,7 @@ namespace {
 // Words by atomic loads, so that whoever stores a word meanwhile has stored it or not.
 void copy_words(line& to, const std::byte* from, unsigned first, unsigned end) noexcept {
   for (unsigned i = first; i < end; ++i) {
+    if (SCUTE_PLANTED(store_unguarded)) ::sched_yield();
     const uint64_t word =
         __atomic_load_n(reinterpret_cast<const uint64_t*>(from) + i, __ATOMIC_RELAXED);
     std::memcpy(to.bytes.data() + 8 * i, &word, 8);

@@ -32,14 +32,15 @@ inline constexpr uint64_t capacity_max = uint64_t{1} << 40;
 
 // zeros: loaded as well, with digests of 0, and no bytes of it were ever stored by the view; so it is a hole of the view unless
 // the program stores to it, and may be one in all files.
-enum class page_state : uint8_t { absent = 0, loaded = 1, zeros = 2 };
+// coming: VIEW-11.
+enum class page_state : uint8_t { absent = 0, loaded = 1, zeros = 2, coming = 3 };
 
 // Sums of audit_counters, in its order, kept per list so that threads do not meet.
 inline constexpr size_t counter_count = 14;
 
 struct region_head {
   static constexpr uint64_t mark_value = 0x3177656976637330;  // "0scview1"
-  static constexpr uint32_t version_now = 2;
+  static constexpr uint32_t version_now = 3;
   std::atomic<uint64_t> mark;
   uint32_t version;
   uint32_t lists;

@@ -24,6 +24,12 @@ bool file_view::renew(uint64_t& flushed) {
         region_.pending_set(line);
         continue;
       }
+      // Flushed, and gone with its page, since it held what the medium holds (VIEW-12).
+      if (region_.page(line / page_lines).load() == page_state::absent) {
+        region_.pending_clear(line);
+        region_.in_cut_clear(line);
+        continue;
+      }
       struct line old = {};
       const uint64_t at = line * line_size;
       if (at < size() && !SCUTE_PLANTED(view_digest_stale)) {
@@ -52,6 +58,8 @@ bool file_view::renew(uint64_t& flushed) {
 bool file_view::settle(unflushed_lines what, settled& told, const dropped_line& dropped) {
   told = {};
   const locked hold(cut_->lock);
+  decide_coming();
+  told.unheard = first_unheard(0, size());
   if (!renew(told.flushed)) return false;
   bool done = true;
   while (done && region_.head().scan.load() != 0 && !SCUTE_PLANTED(settle_flushed))
@@ -62,7 +70,7 @@ bool file_view::settle(unflushed_lines what, settled& told, const dropped_line& 
   if (what == unflushed_lines::commit && !is_halted()) return true;
   // VIEW-9; also where it was halted just now.
   if (is_halted()) {
-    told = {};
+    told = {.unheard = told.unheard};
     uint64_t unused = 0;
     if (!renew(unused)) return false;
   }

@@ -16,7 +16,7 @@ for folder in "$pools" "$PWD"; do
     chmod 644 "$plain" "$guarded"
     status=0 shielded_status=0
     (cd "$folder" && "$actor" "$deed" "$plain") >plain.out 2>plain.err || status=$?
-    (cd "$folder" && "$scute" shield run -- "$actor" "$deed" "$guarded") >out 2>err || shielded_status=$?
+    (cd "$folder" && "$scute" shield run "${run_with[@]}" -- "$actor" "$deed" "$guarded") >out 2>err || shielded_status=$?
     [ "$status" -lt 98 ] || [ "$status" -gt 128 ] || fail "$deed: the actor itself: $(cat plain.err)"
     equal "$shielded_status" "$status"
     diff plain.out out || fail "$deed: calls have other results"

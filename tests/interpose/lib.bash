@@ -3,6 +3,8 @@
 source "$SCUTE_SOURCE_DIR/tests/cli/lib.bash"
 
 programs=$SCUTE_BINARY_DIR/tests
+# Options of `shield run` that a test is repeated with.
+read -ra run_with <<<"${SCUTE_TEST_RUN_WITH:-}"
 runtime=$SCUTE_BINARY_DIR/lib/libscute-shield.so
 
 # Bytes that are no zeros, and the same every time.

@@ -22,6 +22,7 @@ enum class act : uint8_t {
   window_end,
   sync,
   flush_many,
+  let_go,  // of the line's page
 };
 
 struct instruction {
@@ -39,16 +40,18 @@ struct program_kind {
   bool deaths = false;    // of the process, at every switch point
   bool damage = false;    // of the medium
   bool contents = false;  // the file has some before the view is made
+  bool pages = false;     // they come when they are touched, and the lines lie in two of them
 };
 
 inline std::string text_of(const instruction& i) {
-  static const char* const names[] = {"store",    "flush",    "nt_store", "fence",
-                                      "clflush",  "locked",   "publish",  "await",
-                                      "window {", "window }", "msync",    "flush all"};
+  static const char* const names[] = {"store",  "flush",     "nt_store", "fence",    "clflush",
+                                      "locked", "publish",   "await",    "window {", "window }",
+                                      "msync",  "flush all", "let go"};
   std::string t = names[static_cast<unsigned>(i.what)];
   if (i.what == act::store || i.what == act::nt_store)
     t += " line " + std::to_string(i.line) + " word " + std::to_string(i.word);
-  else if (i.what == act::flush || i.what == act::clflush || i.what == act::sync)
+  else if (i.what == act::flush || i.what == act::clflush || i.what == act::sync ||
+           i.what == act::let_go)
     t += " line " + std::to_string(i.line);
   return t;
 }
@@ -62,7 +65,7 @@ inline std::vector<instruction> program_of(const program_kind& k, unsigned threa
   bool published = false;
   const unsigned wanted = k.storm && thread == 0 ? k.instructions / 4 : k.instructions;
   while (p.size() < wanted) {
-    const uint64_t line = below(k.lines);
+    const uint64_t line = below(k.lines) * (k.pages ? 40 : 1);
     const auto word = static_cast<unsigned>(below(8));
     if (k.storm) {
       // Little but flushes with an order among them, so that lists grow while a cut copies.
@@ -81,6 +84,7 @@ inline std::vector<instruction> program_of(const program_kind& k, unsigned threa
       }
       continue;
     }
+    if (k.pages && below(6) == 0) p.push_back({act::let_go, line});
     switch (below(16)) {
       case 0:
       case 1:

@@ -72,8 +72,16 @@ void program_run::settle_copy(bool commit, const char* when) {
   ++states_;
   file_.copy_to(*copy_);
   copy_->medium.recover();
-  const std::vector<std::byte> died(copy_->seen().begin(), copy_->seen().end());
+  std::vector<bool> was_there;
+  for (uint64_t at = 0; at < copy_->medium.size(); at += view::page_size)
+    was_there.push_back(copy_->placer.is_there(at));
+  std::vector<std::byte> died(copy_->seen().begin(), copy_->seen().end());
   const std::vector<std::byte> before(copy_->medium.bytes().begin(), copy_->medium.bytes().end());
+  // What nobody has touched is what the medium has.
+  for (uint64_t i = 0; kind_.pages && i < was_there.size(); ++i)
+    if (!was_there[i])
+      std::copy_n(before.begin() + static_cast<ptrdiff_t>(i * view::page_size), view::page_size,
+                  died.begin() + static_cast<ptrdiff_t>(i * view::page_size));
   view::file_view& v = copy_->open();
   const uint64_t damaged = v.counters().damaged;
   using lines = view::file_view::unflushed_lines;
@@ -84,7 +92,7 @@ void program_run::settle_copy(bool commit, const char* when) {
   const std::string where =
       std::string("death ") + when + ", " + (commit ? "commit" : "drop") + ": ";
   if (!done) note(where + "settle failed");
-  if (loading_ && !v.load()) note(where + "load failed");
+  if ((loading_ || kind_.pages) && !v.load()) note(where + "load failed");
   if (!copy_->same()) note(where + "the view and the medium differ after it");
   if (v.counters().damaged != damaged) note(where + "undamaged lines were taken for damaged");
   if (!commit && dropped != told.unflushed) note(where + "a line that was dropped was not told");
@@ -142,15 +150,30 @@ void program_run::flush(unsigned thread, uint64_t line, uint64_t n) {
   }
 }
 
+// What a store waits for in the kernel. Nobody else goes on between its end and the store.
+bool program_run::touched(uint64_t offset) {
+  for (unsigned spins = 0; file_.is_protected(offset);) core::spin_pause(spins);
+  if (file_.placer.is_there(offset) || !kind_.pages) return true;
+  if (file_.touch(offset)) return false;
+  note("a page did not come");
+  return true;
+}
+
 void program_run::perform(unsigned thread, const instruction& i) {
   view::flusher& by = flushers_[thread];
   view::file_view& v = *file_.v;
   switch (i.what) {
     case act::store:
     case act::nt_store:
+      while (!touched(i.line * view::line_size)) {
+      }
       reference_->store(i.line, i.word, ++value_);
       file_.store(i.line * view::line_size + 8 * i.word, value_);
       if (i.what == act::nt_store) flush(thread, i.line, 1);
+      break;
+    case act::let_go:
+      // One at a time, as of one thread that does so.
+      if (file_.protected_page == UINT64_MAX) file_.let_go(i.line * view::line_size);
       break;
     case act::flush: flush(thread, i.line, 1); break;
     case act::flush_many:
@@ -222,10 +245,11 @@ void program_run::body(unsigned thread) {
 }
 
 void program_run::run() {
+  file_.places = kind_.pages;
   view::file_view& v = file_.open();
   core::this_thread_waits = {nullptr, this, kind_.deaths ? &pass_in : nullptr};
   loading_ = alone_ = true;
-  if (!v.load()) note("load failed");
+  if (!kind_.pages && !v.load()) note("load failed");
   loading_ = alone_ = false;
   core::this_thread_waits = {};
   file_.medium.before = [&] {
@@ -245,6 +269,7 @@ void program_run::run() {
   if (wrong_.empty()) {
     quiet_ = true;
     if (!v.write_back(nullptr, 0, v.size(), view::write_reason::end)) note("a write-back failed");
+    if (kind_.pages && !v.load()) note("load failed");
     if (kind_.damage && !file_.medium.heal(0, v.size())) note("cannot be healed");
     if (!file_.same()) note("after the end: the view and the medium differ");
     if (file_.medium.wrong != nullptr) note(file_.medium.wrong);

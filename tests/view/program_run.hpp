@@ -27,6 +27,7 @@ class program_run {
 
  private:
   void body(unsigned thread);
+  bool touched(uint64_t offset);
   void perform(unsigned thread, const instruction& i);
   void flush(unsigned thread, uint64_t line, uint64_t n);
   void pass(unsigned thread);

@@ -91,6 +91,10 @@ const std::vector<view_entry>& view_scenarios() {
     deaths.file_lines = 64;
     deaths.instructions = 8;
     add("deaths", "the process dies at every moment, and a holder settles", deaths);
+    program_kind pages = deaths;
+    pages.pages = true;
+    pages.file_lines = 128;
+    add("pages", "pages come when they are touched, and the process dies at every moment", pages);
     program_kind damage;
     damage.damage = damage.contents = true;
     add("damage", "lines of the medium change behind the view's back", damage);

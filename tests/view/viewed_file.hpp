@@ -34,6 +34,12 @@ class memory_file {
   std::byte* data() const noexcept { return at_; }
   std::span<std::byte> bytes() const noexcept { return {at_, capacity_}; }
   int file() const noexcept { return file_; }
+  // Becomes a hole.
+  void clear(uint64_t offset, uint64_t n) const {
+    if (::fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                    static_cast<off_t>(n)) != 0)
+      throw std::runtime_error("fallocate");
+  }
 
  private:
   int file_;
@@ -53,6 +59,35 @@ class counting_guard final : public view::page_guard {
   std::atomic<uint64_t> holds = 0, releases = 0;
 };
 
+// Places pages as the kernel does for a program that waits for one; touched() is what such a program meets.
+class hole_placer final : public view::page_placer {
+ public:
+  explicit hole_placer(const memory_file& file) : file_(file) {}
+  bool place(uint64_t offset, std::span<const std::byte> bytes, size_t& placed) noexcept override {
+    for (placed = 0; placed < bytes.size() / view::page_size; ++placed) {
+      const uint64_t at = offset + placed * view::page_size;
+      if (is_there(at)) return false;
+      core::switch_point();
+      if (::pwrite(file_.file(), bytes.data() + placed * view::page_size, view::page_size,
+                   static_cast<off_t>(at)) != ssize_t{view::page_size})
+        return false;
+    }
+    return true;
+  }
+  bool take(uint64_t offset) noexcept override {
+    file_.clear(offset, view::page_size);
+    return true;
+  }
+  bool is_there(uint64_t offset) const noexcept {
+    const uint64_t page = offset / view::page_size * view::page_size;
+    const off_t data = ::lseek(file_.file(), static_cast<off_t>(page), SEEK_DATA);
+    return data >= 0 && static_cast<uint64_t>(data) < page + view::page_size;
+  }
+
+ private:
+  const memory_file& file_;
+};
+
 constexpr uint64_t pages_up(uint64_t n) {
   return (n + view::page_size - 1) / view::page_size * view::page_size;
 }
@@ -66,15 +101,31 @@ struct viewed_file {
     view::region::format(control.bytes(), shape, size);
   }
   view::file_view& open() {
-    v.emplace(
-        view::view_parts{control.bytes(), content.data(), content.file(), &medium, &guard, sink});
+    view::view_parts parts{control.bytes(), content.data(), content.file(), &medium, &guard, sink};
+    if (places) parts.placer = &placer;
+    v.emplace(parts);
     return *v;
+  }
+  // What a program that touches the page waits for.
+  bool touch(uint64_t offset) { return !places || placer.is_there(offset) || v->load(offset, 1); }
+  // A store to the page waits.
+  bool is_protected(uint64_t offset) const {
+    return places && protected_page == offset / view::page_size;
+  }
+  void let_go(uint64_t offset) {
+    protected_page = offset / view::page_size;
+    static_cast<void>(v->let_go(protected_page));
+    protected_page = UINT64_MAX;
   }
   // What a death at this moment leaves, for a holder.
   void copy_to(viewed_file& to) const {
     medium.copy_to(to.medium);
     std::memcpy(to.control.data(), control.data(), control.bytes().size());
-    std::memcpy(to.content.data(), content.data(), pages_up(medium.size()));
+    for (uint64_t at = 0; at < pages_up(medium.size()); at += view::page_size)
+      if (placer.is_there(at))
+        std::memcpy(to.content.data() + at, content.data() + at, view::page_size);
+      else
+        to.content.clear(at, view::page_size);
   }
   std::span<const std::byte> seen() const { return {content.data(), medium.size()}; }
   bool same() const {
@@ -97,6 +148,9 @@ struct viewed_file {
   memory_backing medium;
   view::region_shape shape;
   memory_file control, content;
+  hole_placer placer{content};
+  bool places = false;
+  uint64_t protected_page = UINT64_MAX;
   counting_guard guard;
   view::audit_sink* sink = nullptr;
   std::optional<view::file_view> v;

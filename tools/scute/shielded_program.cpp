@@ -86,6 +86,9 @@ void shielded_program::add_to(CLI::App& app) {
                  "the machine's memory; by default they lie in memory")
       ->check(CLI::ExistingDirectory)
       ->type_name("DIR");
+  app.add_flag("--page-in", page_in,
+               "read and verify a page when the program touches it, not all of the file when it is "
+               "opened; needs userfaultfd, and is not for programs that use the file by io_uring");
   app.add_option("--allow-inline-flush", allowed,
                  "a library or program that may flush by itself, since it does not flush shielded "
                  "files")
@@ -108,6 +111,7 @@ scute_shield_outcome shielded_program::run(program_notice& noticed) const {
   if (windows == "off") options.flags |= SCUTE_SHIELD_NO_WINDOWS;
   if (unflushed == "drop") options.flags |= SCUTE_SHIELD_DROP_UNFLUSHED;
   if (!memory.empty()) options.memory = std::stoull(memory);
+  if (page_in) options.flags |= SCUTE_SHIELD_PAGE_IN;
   if (!views.empty()) options.view_folder = views.c_str();
   if (strays == "report") options.flags |= SCUTE_SHIELD_REPORT_STRAYS;
   if (strays == "stop") options.flags |= SCUTE_SHIELD_STOP_STRAYS;

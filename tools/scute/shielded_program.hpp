@@ -41,6 +41,7 @@ struct shielded_program {
   std::string windows = "pmemobj", unflushed = "keep", strays, runtime, memory, views;
   bool sites = false;  // count by places in the source
   std::vector<std::string> allowed;
+  bool page_in = false;
 
   void add_to(CLI::App& app);
   // Throws failure. Problems with files go to standard error.

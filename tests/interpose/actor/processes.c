@@ -251,6 +251,51 @@ static void vforks(const char *file) {
   must("close", close(fd));
 }
 
+// Threads are cancelled in calls that go by the shield, and in those it has nothing to do with.
+static const char *cancelled_file;
+static void *waits_to_read(void *pipe) {
+  char byte;
+  (void)!read(((int *)pipe)[0], &byte, 1);
+  return NULL;
+}
+static void *waits_to_write(void *pipe) {
+  static char bytes[1 << 16];
+  while (write(((int *)pipe)[1], bytes, sizeof bytes) > 0) {}
+  return NULL;
+}
+static void *opens_on(void *unused) {
+  for (;;) {
+    const int fd = open(cancelled_file, O_RDONLY);
+    char byte;
+    (void)!pread(fd, &byte, 1, 5000);
+    close(fd);
+  }
+  return unused;
+}
+static void cancels(const char *file) {
+  void *(*const waits[])(void *) = {waits_to_read, waits_to_write, opens_on};
+  cancelled_file = file;
+  const int fd = (int)must("open", open(file, O_RDWR));
+  int ends[2];
+  must("pipe", pipe(ends));
+  for (int i = 0; i < 3; ++i) {
+    long cancelled = 0;
+    for (int turn = 0; turn < 20; ++turn) {
+      pthread_t thread;
+      if (pthread_create(&thread, NULL, waits[i], ends) != 0) must("pthread_create", -1);
+      if (turn % 2 != 0) usleep(500);
+      pthread_cancel(thread);
+      void *how = NULL;
+      pthread_join(thread, &how);
+      cancelled += how == PTHREAD_CANCELED;
+    }
+    say("cancelled", cancelled);
+  }
+  char *at = map(fd, file_size, PROT_READ | PROT_WRITE, MAP_SHARED, 0);
+  fill(at + 6000, 200, 77);
+  say("msync", msync(at, file_size, MS_SYNC));
+}
+
 const struct deed process_deeds[] = {{"exits", exits},
                                      {"exits_at_once", exits_at_once},
                                      {"is_killed", is_killed},
@@ -266,4 +311,5 @@ const struct deed process_deeds[] = {{"exits", exits},
                                      {"forks_while_threads_map", forks_while_threads_map},
                                      {"spawns", spawns},
                                      {"vforks", vforks},
+                                     {"cancels", cancels},
                                      {NULL, NULL}};

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What reads descriptors, and copies between them: the pages of a view are loaded before (PAGEIN-3), and copies that the kernel cannot make of a
+// view are made by hand.
+#include <fcntl.h>
+#include <sys/sendfile.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <vector>
+
+#include "interpose/descriptors.hpp"
+#include "interpose/durability.hpp"
+#include "interpose/guarded_file.hpp"
+#include "interpose/next_calls.hpp"
+#include "interpose/pages_at_hand.hpp"
+#include "interpose/store_guard.hpp"
+#include "interpose/told_stores.hpp"
+
+using namespace scute::core::interpose;
+
+namespace {
+
+bool is_shielded(int fd) noexcept {
+  return entry_of(fd) != nullptr && opened_at(fd) != nullptr;
+}
+
+// Of a descriptor that somebody may have to know it of.
+size_t length_of(int fd, const struct iovec* to, int count) noexcept {
+  if (entry_of(fd) == nullptr) return 0;
+  size_t n = 0;
+  for (int i = 0; i < count; ++i) n += to[i].iov_len;
+  return n;
+}
+
+// Again where a page that it stores to was held meanwhile. What it had read by then it has told, so nothing is read
+// twice. (A thread may be cancelled in it, which unwinds.)
+constexpr unsigned tries = 100;
+template <class F>
+ssize_t read_into(const void* to, size_t n, F&& call) {
+  const pages_stay here(to, n);
+  ssize_t result = call();
+  for (unsigned i = 0; i < tries && result < 0 && may_have_been_held(to, n); ++i) result = call();
+  return result;
+}
+template <class F>
+ssize_t read_into(const struct iovec* to, int count, F&& call) {
+  std::optional<pages_stay> here;
+  for (int i = 0; i < count && pages_go() && !here; ++i)
+    if (in_view(to[i].iov_base, to[i].iov_len)) here.emplace();
+  ssize_t result = call();
+  const auto again = [&] {
+    for (int i = 0; result < 0 && i < count; ++i)
+      if (may_have_been_held(to[i].iov_base, to[i].iov_len)) return true;
+    return false;
+  };
+  for (unsigned i = 0; i < tries && again(); ++i) result = call();
+  return result;
+}
+
+// copy_file_range() where the kernel says that the files are in different file systems, as the view is.
+ssize_t copied_by_hand(int from, off_t* from_at, int to, off_t* to_at, size_t n) {
+  constexpr size_t piece = size_t{1} << 20;
+  std::vector<char> room;
+  try {
+    room.resize(std::min(n, piece));
+  } catch (const std::exception&) {
+    errno = ENOMEM;
+    return -1;
+  }
+  const ssize_t got = from_at != nullptr ? next::pread(from, room.data(), room.size(), *from_at)
+                                         : next::read(from, room.data(), room.size());
+  if (got <= 0) return got;
+  const auto have = static_cast<size_t>(got);
+  const known_store now(to, to_at != nullptr ? *to_at : -1, have);
+  const ssize_t put = to_at != nullptr ? next::pwrite(to, room.data(), have, *to_at)
+                                       : next::write(to, room.data(), have);
+  const ssize_t done = put < 0 ? 0 : put;
+  if (from_at != nullptr)
+    *from_at += done;
+  else if (done < got)
+    ::lseek(from, done - got, SEEK_CUR);
+  if (to_at != nullptr) *to_at += done;
+  return put;
+}
+
+}  // namespace
+
+SCUTE_INTERPOSED(ssize_t, read, (int fd, void* to, size_t n)) {
+  const pages_at_hand here(fd, -1, n);
+  return here ? read_into(to, n, [&] { return next::read(fd, to, n); }) : -1;
+}
+SCUTE_INTERPOSED(ssize_t, pread, (int fd, void* to, size_t n, off_t at)) {
+  const pages_at_hand here(fd, std::max<off_t>(at, 0), n);
+  return here ? read_into(to, n, [&] { return next::pread(fd, to, n, at); }) : -1;
+}
+SCUTE_INTERPOSED_ALIAS(ssize_t, pread64, pread, (int fd, void* to, size_t n, off_t at));
+SCUTE_INTERPOSED(ssize_t, readv, (int fd, const struct iovec* to, int count)) {
+  const pages_at_hand here(fd, -1, length_of(fd, to, count));
+  return here ? read_into(to, count, [&] { return next::readv(fd, to, count); }) : -1;
+}
+SCUTE_INTERPOSED(ssize_t, preadv, (int fd, const struct iovec* to, int count, off_t at)) {
+  const pages_at_hand here(fd, std::max<off_t>(at, 0), length_of(fd, to, count));
+  return here ? read_into(to, count, [&] { return next::preadv(fd, to, count, at); }) : -1;
+}
+SCUTE_INTERPOSED_ALIAS(ssize_t, preadv64, preadv,
+                       (int fd, const struct iovec* to, int count, off_t at));
+SCUTE_INTERPOSED(ssize_t, preadv2,
+                 (int fd, const struct iovec* to, int count, off_t at, int flags)) {
+  const pages_at_hand here(fd, at, length_of(fd, to, count));
+  return here ? read_into(to, count, [&] { return next::preadv2(fd, to, count, at, flags); }) : -1;
+}
+SCUTE_INTERPOSED_ALIAS(ssize_t, preadv64v2, preadv2,
+                       (int fd, const struct iovec* to, int count, off_t at, int flags));
+
+// What _FORTIFY_SOURCE makes of them, where the room is known to be enough or not.
+SCUTE_INTERPOSED(ssize_t, __read_chk, (int fd, void* to, size_t n, size_t room)) {
+  const pages_at_hand here(fd, -1, n);
+  return here ? read_into(to, n, [&] { return next::read_chk(fd, to, n, room); }) : -1;
+}
+SCUTE_INTERPOSED(ssize_t, __pread_chk, (int fd, void* to, size_t n, off_t at, size_t room)) {
+  const pages_at_hand here(fd, std::max<off_t>(at, 0), n);
+  return here ? read_into(to, n, [&] { return next::pread_chk(fd, to, n, at, room); }) : -1;
+}
+SCUTE_INTERPOSED_ALIAS(ssize_t, __pread64_chk, __pread_chk,
+                       (int fd, void* to, size_t n, off_t at, size_t room));
+
+SCUTE_INTERPOSED(ssize_t, sendfile, (int to, int from, off_t* at, size_t n)) {
+  const pages_at_hand source(from, at != nullptr ? *at : -1, n);
+  const pages_at_hand target(to, -1, n);
+  return source && target ? next::sendfile(to, from, at, n) : -1;
+}
+SCUTE_INTERPOSED_ALIAS(ssize_t, sendfile64, sendfile, (int to, int from, off_t* at, size_t n));
+SCUTE_INTERPOSED(ssize_t, splice,
+                 (int from, off_t* from_at, int to, off_t* to_at, size_t n, unsigned flags)) {
+  const pages_at_hand source(from, from_at != nullptr ? *from_at : -1, n);
+  const pages_at_hand target(to, to_at != nullptr ? *to_at : -1, n);
+  return source && target ? next::splice(from, from_at, to, to_at, n, flags) : -1;
+}
+
+SCUTE_INTERPOSED(ssize_t, copy_file_range,
+                 (int from, off_t* from_at, int to, off_t* to_at, size_t n, unsigned flags)) {
+  const pages_at_hand source(from, from_at != nullptr ? *from_at : -1, n);
+  const pages_at_hand target(to, to_at != nullptr ? *to_at : -1, n);
+  if (!source || !target) return -1;
+  ssize_t result = 0;
+  {
+    const known_store now(to, to_at != nullptr ? *to_at : -1, n);
+    result = next::copy_file_range(from, from_at, to, to_at, n, flags);
+  }
+  if (result >= 0 || errno != EXDEV || n == 0 || (!is_shielded(from) && !is_shielded(to)))
+    return result;
+  return copied_by_hand(from, from_at, to, to_at, n);
+}

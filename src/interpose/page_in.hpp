@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Pages of views that are read, verified and healed when they are touched (VIEW-11), where that was asked for and the kernel lets this user.
+//
+// PAGEIN-1 Whoever touches a page that is not there, the program or the kernel for it, waits until a thread of ours has loaded it. So every mapping
+//    of a view is watched before the program knows its address; what cannot be watched (read-only descriptors, private
+//    mappings, what moves, what replaces another view) is loaded whole before it is mapped.
+// PAGEIN-2 That thread waits for nobody who may wait for a page: it takes no lock that somebody holds while he touches a program's memory or
+//    while signals of the program can come, so neither `critical` nor the cut's. What it does take, the view's lock of loading, is
+//    held by nobody else but with signals held up.
+// PAGEIN-3 A descriptor's reads and writes wait for nothing: to the kernel a page that is not there is zeros. So what they will touch is loaded before
+//    (pages_at_hand.hpp), and where nobody hears of them (stdio, aio) all of it is, when they are prepared.
+// PAGEIN-4 A child of fork() does not wait either, so all is loaded before.
+// PAGEIN-5 What cannot be read, since it is lost, is told of, and whoever touches it gets SIGBUS, as from memory that is broken; reads of a
+//    descriptor get EIO.
+// PAGEIN-6 A page that was never loaded and is there was written by a call that nobody heard of, on top of nothing: the program ends before the file has it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "holder/view_memory.hpp"
+#include "view/backing.hpp"
+
+namespace scute::core::interpose {
+
+class userfault;
+
+// Pages are to come when they are touched, and can. Says once why they cannot. In a critical section.
+bool pages_come() noexcept;
+// On the thread that hears of it.
+void load_touched(const userfault& faults, uintptr_t at) noexcept;
+void load_before_fork() noexcept;
+
+// Those of one view: they come by way of a mapping that only we know. Throws failure.
+class touched_pages final : public view::page_placer {
+ public:
+  explicit touched_pages(const holder::view_memory& memory);
+  bool place(uint64_t offset, std::span<const std::byte> bytes, size_t& placed) noexcept override;
+  bool take(uint64_t offset) noexcept override;
+
+ private:
+  uintptr_t at_;
+  int file_;
+};
+
+}  // namespace scute::core::interpose

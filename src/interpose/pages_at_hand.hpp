@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The bytes that a call on a descriptor is going to read or write, loaded before it is made (PAGEIN-3).
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <optional>
+
+#include "interpose/page_out.hpp"
+
+namespace scute::core::interpose {
+
+// While one lives they stay there. Keeps errno unless it fails.
+class pages_at_hand {
+ public:
+  // n bytes at `at`, or where the descriptor stands (-1). Of any descriptor: there is nothing to do for most.
+  pages_at_hand(int fd, off_t at, size_t n) noexcept;
+  pages_at_hand(const pages_at_hand&) = delete;
+  pages_at_hand& operator=(const pages_at_hand&) = delete;
+  // False with errno (EIO): they cannot be read, and the call is not to be made.
+  explicit operator bool() const noexcept { return done_; }
+
+ private:
+  std::optional<pages_stay> stay_;
+  bool done_ = true;
+};
+
+// All of the file from now on, for calls that nobody hears. False with errno.
+bool all_at_hand(int fd) noexcept;
+
+}  // namespace scute::core::interpose

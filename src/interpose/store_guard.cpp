@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/store_guard.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+
+#include "base/planted.hpp"
+#include "base/waiting.hpp"
+#include "interpose/guarded_file.hpp"
+#include "interpose/mappings.hpp"
+#include "interpose/view_faults.hpp"
+#include "view/line_copy.hpp"
+
+namespace scute::core::interpose {
+namespace {
+
+std::atomic<bool> held{false};
+
+void take() noexcept {
+  for (unsigned spins = 0; held.exchange(true, std::memory_order_acquire);) spin_pause(spins);
+}
+
+// In all mappings of the file. Where none is there any more nobody can store.
+void protect(const guarded_file& file, uint64_t offset, size_t n, bool on) noexcept {
+  const userfault* const faults = view_faults();
+  for (uintptr_t from = 0;;) {
+    const mapped_range r = mappings.first_in(from, UINTPTR_MAX);
+    if (r.file == nullptr) return;
+    from = r.end;
+    const uint64_t end = r.offset + (r.end - r.begin);
+    if (r.file != &file || r.offset >= offset + n || end <= offset) continue;
+    const uint64_t first = std::max(offset, r.offset), last = std::min(offset + n, end);
+    faults->protect(r.begin + (first - r.offset), last - first, on);
+  }
+}
+
+}  // namespace
+
+bool stores_are_guarded() noexcept {
+  return !view::line_copy_whole();
+}
+
+bool store_guard::hold(uint64_t offset, size_t n) noexcept {
+  take();
+  if (!SCUTE_PLANTED(store_unguarded)) protect(file_, offset, n, true);
+  return true;
+}
+
+bool store_guard::try_hold(uint64_t offset, size_t n) noexcept {
+  if (held.exchange(true, std::memory_order_acquire)) return false;
+  protect(file_, offset, n, true);
+  return true;
+}
+
+void store_guard::release(uint64_t offset, size_t n) noexcept {
+  protect(file_, offset, n, false);
+  held.store(false, std::memory_order_release);
+}
+
+bool may_have_been_held(const void* at, size_t n) noexcept {
+  const userfault* const faults = view_faults();
+  if (errno != EFAULT || faults == nullptr || faults->lacks() == 0) return false;
+  const auto begin = reinterpret_cast<uintptr_t>(at);
+  const mapped_range r = mappings.first_in(begin, begin + std::max<size_t>(n, 1));
+  if (r.file == nullptr || !r.file->stores_wait()) return false;
+  for (unsigned spins = 0; held.load();) spin_pause(spins);
+  return true;
+}
+
+no_page_held::no_page_held() noexcept {
+  take();
+}
+no_page_held::~no_page_held() {
+  held.store(false, std::memory_order_release);
+}
+
+void forget_held_pages() noexcept {
+  held.store(false);
+}
+
+}  // namespace scute::core::interpose

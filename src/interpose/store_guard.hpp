@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stores that wait while lines are copied, for processors that have no load of a whole line (view/line_copy.hpp).
+//
+// STORE-1 While a page is held, stores to it through any mapping of the process's wait, the kernel's in its calls as well (userfault.hpp). Nobody
+//    else can store: children of fork() may only read (GUARD-4), and what a descriptor writes has no order within a line.
+// STORE-2 So every mapping of the view that can be written to is watched, and none appears or moves while a page is held.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "view/backing.hpp"
+
+namespace scute::core::interpose {
+
+class guarded_file;
+
+// This processor needs it.
+bool stores_are_guarded() noexcept;
+
+class store_guard final : public view::page_guard {
+ public:
+  explicit store_guard(const guarded_file& file) : file_(file) {}
+  bool hold(uint64_t offset, size_t n) noexcept override;
+  void release(uint64_t offset, size_t n) noexcept override;
+  // False: another page is held now.
+  bool try_hold(uint64_t offset, size_t n) noexcept;
+
+ private:
+  const guarded_file& file_;
+};
+
+// A call of the kernel's that was to store to these bytes has failed with EFAULT, and may have because their page was held, where userfaultfd is
+// not whole: to be made again, a few times. Keeps errno.
+bool may_have_been_held(const void* at, size_t n) noexcept;
+
+// STORE-2: while one lives nothing is held. In a critical section.
+class no_page_held {
+ public:
+  no_page_held() noexcept;
+  ~no_page_held();
+  no_page_held(const no_page_held&) = delete;
+  no_page_held& operator=(const no_page_held&) = delete;
+};
+void forget_held_pages() noexcept;  // in a child
+
+}  // namespace scute::core::interpose

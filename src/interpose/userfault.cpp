@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/userfault.hpp"
+
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "interpose/next_calls.hpp"
+#include "interpose/own_descriptors.hpp"
+
+namespace scute::core::interpose {
+namespace {
+
+constexpr size_t page_size = 4096;
+
+// Later than the headers of some systems that this is built on (Linux 6.6).
+struct poison_request {
+  uffdio_range range;
+  uint64_t mode;
+  int64_t updated;
+};
+constexpr uint64_t poison_feature = uint64_t{1} << 14;
+constexpr unsigned long poison_call = _IOWR(0xAA, 0x08, poison_request);
+// Of Linux 6.1 on; the device can be given to users that may do nothing else.
+constexpr unsigned long new_from_device = _IO(0xAA, 0x00);
+
+// lacks: 0, or why it is for the program's own accesses only.
+int new_descriptor(int& lacks) noexcept {
+  constexpr int flags = O_CLOEXEC | O_NONBLOCK, own_only = 1;
+  lacks = 0;
+  const long whole = ::syscall(SYS_userfaultfd, flags);
+  if (whole >= 0) return static_cast<int>(whole);
+  lacks = errno;
+  const int device = next::open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
+  if (device >= 0) {
+    const int got = ::ioctl(device, new_from_device, flags);
+    next::close(device);
+    if (got >= 0) {
+      lacks = 0;
+      return got;
+    }
+  }
+  return static_cast<int>(::syscall(SYS_userfaultfd, flags | own_only));
+}
+
+// A descriptor says once what it can do, and then it is settled.
+uint64_t features() noexcept {
+  int lacks = 0;
+  const int fd = new_descriptor(lacks);
+  if (fd < 0) return 0;
+  uffdio_api api{};
+  api.api = UFFD_API;
+  const bool told = ::ioctl(fd, UFFDIO_API, &api) == 0;
+  const int keep = errno;
+  next::close(fd);
+  errno = keep;
+  return told ? api.features : 0;
+}
+
+}  // namespace
+
+bool userfault::open() noexcept {
+  static_assert(pages_feature == UFFD_FEATURE_MISSING_SHMEM &&
+                stores_feature == UFFD_FEATURE_WP_HUGETLBFS_SHMEM);
+  const uint64_t wanted = features() & (pages_feature | stores_feature | poison_feature |
+                                        UFFD_FEATURE_PAGEFAULT_FLAG_WP);
+  const int fd = new_descriptor(lacks_);
+  if (fd < 0) return false;
+  uffdio_api api{};
+  api.api = UFFD_API;
+  api.features = wanted;
+  if (::ioctl(fd, UFFDIO_API, &api) == 0) fd_ = keep_own(fd);
+  const int why = errno;
+  next::close(fd);
+  errno = why;
+  if (fd_ < 0) return false;
+  features_ = wanted;
+  const int kicks = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (kicks >= 0) kicks_ = keep_own(kicks);
+  if (kicks >= 0) next::close(kicks);
+  return true;
+}
+
+void userfault::forget() noexcept {
+  close_own(fd_);
+  close_own(kicks_);
+  fd_ = kicks_ = -1;
+  features_ = 0;
+}
+
+bool userfault::watch(uintptr_t at, size_t n, bool pages, bool stores) const noexcept {
+  uffdio_register wish{};
+  wish.range = {at, n};
+  wish.mode = (pages ? UFFDIO_REGISTER_MODE_MISSING : 0) | (stores ? UFFDIO_REGISTER_MODE_WP : 0);
+  return wish.mode == 0 || ::ioctl(fd_, UFFDIO_REGISTER, &wish) == 0;
+}
+
+bool userfault::protect(uintptr_t at, size_t n, bool on) const noexcept {
+  for (;;) {
+    uffdio_writeprotect wish{};
+    wish.range = {at, n};
+    wish.mode = on ? UFFDIO_WRITEPROTECT_MODE_WP : 0;
+    if (::ioctl(fd_, UFFDIO_WRITEPROTECT, &wish) == 0) return true;
+    if (errno != EAGAIN && errno != EINTR) return false;
+  }
+}
+
+userfault::outcome userfault::copy(uintptr_t to, const std::byte* from, size_t pages,
+                                   size_t& count) const noexcept {
+  for (count = 0; count < pages;) {
+    uffdio_copy wish{};
+    wish.dst = to + count * page_size;
+    wish.src = reinterpret_cast<uintptr_t>(from) + count * page_size;
+    wish.len = (pages - count) * page_size;
+    wish.mode = UFFDIO_COPY_MODE_DONTWAKE;
+    const int result = ::ioctl(fd_, UFFDIO_COPY, &wish);
+    if (wish.copy > 0) count += static_cast<size_t>(wish.copy) / page_size;
+    if (result == 0) continue;
+    // EAGAIN: another thread maps something, or it has done a part.
+    if (errno == EAGAIN || errno == EINTR) continue;
+    return errno == EEXIST ? outcome::there_before : outcome::failed;
+  }
+  return outcome::done;
+}
+
+userfault::outcome userfault::zero(uintptr_t page) const noexcept {
+  for (;;) {
+    uffdio_zeropage wish{};
+    wish.range = {page, page_size};
+    if (::ioctl(fd_, UFFDIO_ZEROPAGE, &wish) == 0) return outcome::done;
+    if (errno == EEXIST) return outcome::there_before;
+    if (errno != EAGAIN && errno != EINTR) return outcome::failed;
+  }
+}
+
+bool userfault::poison(uintptr_t page) const noexcept {
+  for (;;) {
+    poison_request wish{};
+    wish.range = {page, page_size};
+    if (::ioctl(fd_, poison_call, &wish) == 0) return true;
+    if (errno != EAGAIN && errno != EINTR) return false;
+  }
+}
+
+void userfault::wake(uintptr_t at, size_t n) const noexcept {
+  uffdio_range range{at, n};
+  ::ioctl(fd_, UFFDIO_WAKE, &range);
+}
+
+void userfault::kick() const noexcept {
+  constexpr uint64_t once = 1;
+  static_cast<void>(!next::write(kicks_, &once, sizeof once));
+}
+
+uintptr_t userfault::next(bool waits) const noexcept {
+  pollfd wait[] = {{fd_, POLLIN, 0}, {kicks_, POLLIN, 0}};  // (-1 is passed by)
+  if (::poll(wait, 2, waits ? -1 : 0) <= 0) return 0;
+  uint64_t kicks = 0;
+  if (wait[1].revents != 0) static_cast<void>(!::read(kicks_, &kicks, sizeof kicks));
+  uffd_msg told{};
+  if (::read(fd_, &told, sizeof told) != ssize_t{sizeof told}) return 0;
+  const bool touched = told.event == UFFD_EVENT_PAGEFAULT &&
+                       (told.arg.pagefault.flags & UFFD_PAGEFAULT_FLAG_WP) == 0;
+  return touched ? told.arg.pagefault.address : 0;
+}
+
+}  // namespace scute::core::interpose

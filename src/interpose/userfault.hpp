@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// userfaultfd(2): who touches a page that a file in memory has not got, or stores to one that is protected, waits until somebody lets him go on.
+// Where this user may have it whole, that holds for the kernel's accesses in a call of the program's as well; otherwise such a call
+// fails with EFAULT, or ends early.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace scute::core::interpose {
+
+// A descriptor of this process's own. Any thread; async-signal-safe but for open().
+class userfault {
+ public:
+  userfault() = default;
+  userfault(const userfault&) = delete;
+  userfault& operator=(const userfault&) = delete;
+
+  // False with errno where the kernel does not have it, or not for this user.
+  bool open() noexcept;
+  // Errno of what keeps it from being whole, or 0.
+  int lacks() const noexcept { return lacks_; }
+  bool waits_for_pages() const noexcept { return lacks_ == 0 && (features_ & pages_feature) != 0; }
+  bool waits_for_stores() const noexcept { return (features_ & stores_feature) != 0; }
+  // In a child, which has no use of its parent's.
+  void forget() noexcept;
+
+  // Of a mapping of a file in memory, shared and of a descriptor that can write, as multiples of pages: touches of pages that are not there
+  // wait, and stores can be made to. False with errno.
+  bool watch(uintptr_t at, size_t n, bool pages, bool stores) const noexcept;
+  // Stores to the range wait, or go on. False: it is not mapped so, and so nobody can store there.
+  bool protect(uintptr_t at, size_t n, bool on) const noexcept;
+
+  enum class outcome : uint8_t { done, there_before, failed };
+  // Whole pages in their order, each at once, in a range that is watched; `done`: all of them, otherwise errno says why the one
+  // behind `count` was not. Nobody is woken.
+  outcome copy(uintptr_t to, const std::byte* from, size_t pages, size_t& count) const noexcept;
+  // One page of zeros, where there is none.
+  outcome zero(uintptr_t page) const noexcept;
+  // Who touches the page from now on gets SIGBUS. False where the kernel cannot do that (before Linux 6.6).
+  bool poison(uintptr_t page) const noexcept;
+  // Whoever waits for a page of the range looks again.
+  void wake(uintptr_t at, size_t n) const noexcept;
+
+  // Waits, if it is to, for somebody to touch a page that is not there, and gives the address; 0: nothing yet, or a store that waits, or a kick.
+  uintptr_t next(bool waits) const noexcept;
+  void kick() const noexcept;
+
+ private:
+  static constexpr uint64_t pages_feature = uint64_t{1} << 5, stores_feature = uint64_t{1} << 12;
+
+  int fd_ = -1, kicks_ = -1, lacks_ = 0;
+  uint64_t features_ = 0;
+};
+
+}  // namespace scute::core::interpose

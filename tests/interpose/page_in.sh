@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# Pages that are loaded when they are touched (--page-in): little is read, what is damaged is repaired when it is its turn, what is lost is told, and
+# nothing is lost by a kill; where a page was written to by a call that nobody hears the program ends (PAGEIN-1, PAGEIN-3, PAGEIN-4,
+# PAGEIN-5, PAGEIN-6, MEM-3).
+source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
+
+file=$pools/file
+run=("$scute" shield run --page-in --)
+# large FILE: of 4 MiB, in which each page begins with its number.
+large() {
+  rm -f "$1"*
+  python3 -c 'import sys
+with open(sys.argv[1], "wb") as f:
+    for i in range(1024): f.write(b"%015d\n" % i * 256)' "$1"
+  "$scute" shield add "$1" >add.out || fail "shield add"
+}
+touches='import mmap, os, sys
+fd = os.open(sys.argv[1], os.O_RDWR)
+memory = mmap.mmap(fd, 4 << 20)
+def page(i): return memory[i << 12:(i << 12) + 16] == b"%015d\n" % i
+def rss(): return sum(int(part.split("Rss:")[1].split()[0]) for part in open("/proc/self/smaps").read().split("memfd:scute-view ")[1:])
+'
+
+# Whether this user's userfaultfd is whole; if it is not, files are read as ever, and that is all there is to see.
+large "$file"
+expect 0 "${run[@]}" python3 -c "$touches"'
+assert page(0) and page(1023)' "$file"
+if grep -q 'pages cannot come' err; then
+  in_err 'userfaultfd: .*--page-in'
+  echo "no userfaultfd for this user"
+  exit 0
+fi
+
+expect 0 "${run[@]}" python3 -c "$touches"'
+assert page(7) and page(900) and not memory[4095:4097].isalpha()
+assert rss() < 200, rss()
+assert os.pread(fd, 16, 500 << 12) == b"%015d\n" % 500
+for i in range(1024): assert page(i), i
+assert rss() >= 4096, rss()' "$file"
+
+# Threads, a child, a private mapping, and a descriptor that may only read.
+expect 0 "${run[@]}" python3 -c "$touches"'
+import random, threading
+bad = []
+def look(seed):
+    r = random.Random(seed)
+    for n in range(3000):
+        i = r.randrange(512)
+        if not page(i): bad.append(i)
+        if n % 5 == 0: memory[(i << 12) + 64:(i << 12) + 80] = b"%015d\n" % i
+threads = [threading.Thread(target=look, args=(s,)) for s in range(4)]
+for t in threads: t.start()
+for t in threads: t.join()
+assert not bad, bad
+private = mmap.mmap(fd, 4 << 20, flags=mmap.MAP_PRIVATE)
+assert private[600 << 12:(600 << 12) + 16] == b"%015d\n" % 600
+reader = os.open(sys.argv[1], os.O_RDONLY)
+readers = mmap.mmap(reader, 4 << 20, prot=mmap.PROT_READ)
+assert readers[601 << 12:(601 << 12) + 16] == b"%015d\n" % 601
+child = os.fork()
+if child == 0: os._exit(0 if all(page(i) for i in range(1024)) else 1)
+assert os.waitpid(child, 0)[1] == 0' "$file"
+sound "$file"
+large "$file"
+expect 0 "${run[@]}" python3 -c "$touches"'
+child = os.fork()
+if child == 0: os._exit(0 if all(page(i) for i in range(1024)) else 1)
+assert os.waitpid(child, 0)[1] == 0' "$file"
+
+# What has been stored is kept, after a kill as well, flushed or not; pages that were not touched stay as they are.
+for end in 'memory.flush()' 'os.kill(os.getpid(), 9)' 'os.kill(os.getpid(), 15)'; do
+  large "$file"
+  cp "$file" plain
+  status=0
+  "${run[@]}" python3 -c "$touches"'
+for i in range(0, 1024, 3):
+    memory[i << 12:(i << 12) + 4] = b"kept"
+    if i % 2: memory.flush(i << 12, 4096)
+os.pwrite(fd, b"written", 4 << 20)
+os.pwrite(fd, b"written", (700 << 12) - 3)
+'"$end" "$file" >out 2>err || status=$?
+  python3 -c 'import os, sys
+fd = os.open(sys.argv[1], os.O_RDWR)
+for i in range(0, 1024, 3): os.pwrite(fd, b"kept", i << 12)
+os.pwrite(fd, b"written", 4 << 20)
+os.pwrite(fd, b"written", (700 << 12) - 3)' plain
+  cmp plain "$file" || fail "after $end: other bytes ($(cat err))"
+  sound "$file"
+done
+
+# Damage is repaired when its page is touched. What is beyond repair is told of, by SIGBUS to who touches it and by EIO to who reads it.
+large "$file"
+expect 0 "$scute" shield inject "$file" --kind flip --region object --count 3
+expect 0 "${run[@]}" python3 -c "$touches"'
+for i in range(1024): assert page(i), i' "$file"
+sound "$file"
+large "$file"
+# (Its child is shielded no more, and so gets FILE itself.)
+lost="$touches"'
+assert page(5)
+damage = ["env", "-u", "LD_PRELOAD", "dd", "if=/dev/urandom", "of=" + sys.argv[1], "conv=notrunc", "bs=4096", "seek=100", "count=900", "status=none"]
+os.waitpid(os.posix_spawn("/usr/bin/env", damage, os.environ), 0)
+assert page(5) and page(1020)
+try: os.pread(fd, 16, 600 << 12)
+except OSError as e: print("read:", e.errno)
+sys.stdout.flush()
+page(500)'
+expect 135 "${run[@]}" python3 -c "$lost" "$file"
+in_out '^read: 5$'
+in_err "$file: byte $((500 << 12)) cannot be read, and who touches it gets SIGBUS"
+rm -f "$file"*
+
+# By an instruction that no library hears of.
+large "$file"
+cat >unheard.c <<'C'
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+  int fd = open(argv[argc - 1], O_RDWR);
+  register long at __asm__("r10") = 20000;
+  long result;
+  __asm__ volatile("syscall"
+                   : "=a"(result)
+                   : "a"(SYS_pwrite64), "D"((long)fd), "S"("unheard"), "d"(7L), "r"(at)
+                   : "rcx", "r11", "memory");
+  return result == 7 && fsync(fd) == -1 ? 0 : 1;
+}
+C
+cc -O1 -o unheard unheard.c || fail "cc"
+cp "$file" before
+expect 3 "${run[@]}" ./unheard "$file"
+in_err 'its page at 16384 was written to by a call that the shield does not hear'
+cmp before "$file" || fail "half a page has reached the file"

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Processors that have no load of a whole line (SCUTE_CPU=avx2 makes every processor one): lines are copied while stores to them wait, the kernel's
+# as well, for any user (STORE-1, STORE-2, SHIELD-5).
+source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
+export SCUTE_CPU=avx2
+
+file=$pools/file
+shielded "$file" 65536
+expect 0 "$scute" shield run -- "$programs/scute-torn" "$file" 2
+in_out ', 0 torn lines, 0 failed reads$'
+sound "$file"
+
+# An ordinary user's userfaultfd is not whole: the kernel's stores do not wait, and so are made again.
+if [ "$(id -u)" = 0 ]; then
+  mkdir -m 777 "$pools/users"
+  shielded "$pools/users/file" 65536
+  chown 65534:65534 "$pools/users"/file*
+  chmod 755 "$pools"
+  expect 0 setpriv --reuid=65534 --regid=65534 --clear-groups "$scute" shield run -- "$programs/scute-torn" "$pools/users/file" 2
+  in_out ', 0 torn lines, 0 failed reads$'
+  sound "$pools/users/file"
+fi
+
+# A view in a folder on a disk cannot be guarded.
+mkdir folder
+shielded "$file" 65536
+if [ "$(stat -f -c %T folder)" != tmpfs ]; then
+  expect 1 "$scute" shield run --view-dir folder -- cat "$file"
+  in_err 'AVX-512.*no --view-dir'
+fi

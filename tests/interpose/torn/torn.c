@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Threads that store to lines without a pause, and one that commits these lines: what is committed has to be what a line was at some moment. FILE
+// itself is looked at by a system call that nobody hears. Prints what it has seen; status 1: a line that never was.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <scute/shield_view.h>
+
+enum { writers = 3, words = 8, page = 4096, lines_used = 67 };
+
+struct line {
+  _Alignas(64) volatile uint64_t word[words];
+};
+static struct line *lines;
+static volatile int over;
+
+// Word 0 first, word 7 last, both with the same number. Other words come and go, so that a line looks the same again.
+static void *write_on(void *arg) {
+  volatile uint64_t *const w = arg;
+  for (uint64_t n = w[0] + 1; !over; ++n) {
+    w[0] = n;
+    w[3] = n & 1;
+    w[7] = n;
+  }
+  return NULL;
+}
+
+// The kernel stores to the page of the first line while it is committed.
+static void *read_on(void *arg) {
+  const int fd = open("/dev/zero", O_RDONLY);
+  long failed = 0;
+  for (long n = 0; !over; ++n)
+    if (read(fd, (char *)arg + page / 2, 256) <= 0) ++failed;  // (it may end early)
+  close(fd);
+  return (void *)failed;
+}
+
+int main(int argc, char **argv) {
+  if (argc != 3) return 98;
+  // Of FILE itself.
+  const long fd = syscall(SYS_openat, AT_FDCWD, argv[1], O_RDONLY);
+  void *at = NULL;
+  uint64_t size = 0;
+  if (fd < 0 || scute_shield_map(argv[1], &at, &size) != 0) {
+    fprintf(stderr, "%s: %s\n", argv[1], scute_shield_errormsg());
+    return 99;
+  }
+  lines = at;
+  memset(at, 0, lines_used * sizeof(struct line));
+  pthread_t threads[writers + 1];
+  for (int i = 0; i < writers; ++i)  // the last one's line is in another page
+    pthread_create(&threads[i], NULL, write_on, (void *)lines[i + (i == writers - 1 ? 64 : 0)].word);
+  pthread_create(&threads[writers], NULL, read_on, at);
+  struct timespec begin, now;
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  long commits = 0, torn = 0;
+  do {
+    scute_shield_commit(at, lines_used * sizeof(struct line));
+    ++commits;
+    for (int i = 0; i < writers; ++i) {
+      uint64_t seen[words];
+      const long offset = 64 * (i + (i == writers - 1 ? 64 : 0));
+      if (syscall(SYS_pread64, fd, seen, sizeof seen, offset) != sizeof seen) return 97;
+      // Between the two stores the first is one ahead.
+      if (seen[0] != seen[7] && seen[0] != seen[7] + 1) ++torn;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  } while (now.tv_sec - begin.tv_sec < atol(argv[2]));
+  over = 1;
+  void *failed = NULL;
+  for (int i = 0; i <= writers; ++i) pthread_join(threads[i], &failed);
+  printf("%ld commits, %ld torn lines, %ld failed reads\n", commits, torn, (long)failed);
+  return torn != 0 || failed != NULL;
+}
