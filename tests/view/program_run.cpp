@@ -75,13 +75,15 @@ void program_run::settle_copy(bool commit, const char* when) {
   std::vector<bool> was_there;
   for (uint64_t at = 0; at < copy_->medium.size(); at += view::page_size)
     was_there.push_back(copy_->placer.is_there(at));
-  std::vector<std::byte> died(copy_->seen().begin(), copy_->seen().end());
   const std::vector<std::byte> before(copy_->medium.bytes().begin(), copy_->medium.bytes().end());
-  // What nobody has touched is what the medium has.
-  for (uint64_t i = 0; kind_.pages && i < was_there.size(); ++i)
-    if (!was_there[i])
-      std::copy_n(before.begin() + static_cast<ptrdiff_t>(i * view::page_size), view::page_size,
-                  died.begin() + static_cast<ptrdiff_t>(i * view::page_size));
+  std::vector<std::byte> died = before;
+  // What nobody has touched is what the medium has. (It is not looked at, since that would make it a page of zeros.)
+  for (uint64_t i = 0; i < was_there.size(); ++i) {
+    const uint64_t at = i * view::page_size;
+    if (was_there[i] || !kind_.pages)
+      std::memcpy(died.data() + at, copy_->content.data() + at,
+                  std::min(view::page_size, died.size() - at));
+  }
   view::file_view& v = copy_->open();
   const uint64_t damaged = v.counters().damaged;
   using lines = view::file_view::unflushed_lines;
