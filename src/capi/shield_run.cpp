@@ -35,8 +35,8 @@ int scute_shield_run(const char* const* argv, const scute_shield_run_options* op
     }
     constexpr uint32_t strays =
         SCUTE_SHIELD_REPORT_STRAYS | SCUTE_SHIELD_STOP_STRAYS | SCUTE_SHIELD_IGNORE_STRAYS;
-    constexpr uint32_t known = SCUTE_SHIELD_NO_WINDOWS | SCUTE_SHIELD_DROP_UNFLUSHED |
-                               SCUTE_SHIELD_PAGE_IN | strays;
+    constexpr uint32_t known =
+        SCUTE_SHIELD_NO_WINDOWS | SCUTE_SHIELD_DROP_UNFLUSHED | SCUTE_SHIELD_PAGE_IN | strays;
     if ((o.flags & ~known) != 0) throw failure(SCUTE_E_INVALID, "options->flags has unknown bits");
     if (std::popcount(o.flags & strays) > 1)
       throw failure(SCUTE_E_INVALID, "options->flags asks for two things to be done about strays");

@@ -77,6 +77,7 @@ void file_view::keep_digests(uint64_t page, const line* lines) noexcept {
 // VIEW-11. What is read lies in the room, whole pages of it.
 bool file_view::place_pages(uint64_t first, uint64_t count) {
   const auto bytes_of = [&](uint64_t begin, uint64_t end) {
+    loading_.assume_held();
     return std::as_bytes(std::span(room_.get() + begin * page_lines, (end - begin) * page_lines));
   };
   const auto all_are = [&](uint64_t begin, uint64_t end, page_state is) {
@@ -84,6 +85,7 @@ bool file_view::place_pages(uint64_t first, uint64_t count) {
       region_.page(first + i).store(is, std::memory_order_release);
   };
   const auto digests = [&](uint64_t begin, uint64_t end) {
+    loading_.assume_held();
     for (uint64_t i = begin; i < end; ++i) keep_digests(first + i, room_.get() + i * page_lines);
   };
   for (uint64_t begin = 0; begin < count;) {

@@ -260,7 +260,8 @@ static void *waits_to_read(void *pipe) {
 }
 static void *waits_to_write(void *pipe) {
   static char bytes[1 << 16];
-  while (write(((int *)pipe)[1], bytes, sizeof bytes) > 0) {}
+  while (write(((int *)pipe)[1], bytes, sizeof bytes) > 0) {
+  }
   return NULL;
 }
 static void *opens_on(void *unused) {

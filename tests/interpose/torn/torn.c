@@ -59,7 +59,8 @@ int main(int argc, char **argv) {
   memset(at, 0, lines_used * sizeof(struct line));
   pthread_t threads[writers + 1];
   for (int i = 0; i < writers; ++i)  // the last one's line is in another page
-    pthread_create(&threads[i], NULL, write_on, (void *)lines[i + (i == writers - 1 ? 64 : 0)].word);
+    pthread_create(&threads[i], NULL, write_on,
+                   (void *)lines[i + (i == writers - 1 ? 64 : 0)].word);
   pthread_create(&threads[writers], NULL, read_on, at);
   struct timespec begin, now;
   clock_gettime(CLOCK_MONOTONIC, &begin);
