@@ -14,6 +14,7 @@
 #include "interpose/guarded_file.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/own_descriptors.hpp"
+#include "interpose/pages_at_hand.hpp"
 #include "interpose/shielding.hpp"
 
 using namespace scute::core::interpose;
@@ -24,6 +25,8 @@ int copied(int from, int to) noexcept {
   if (to < 0) return to;
   const int keep = errno;
   if (entry_of(from) != nullptr || entry_of(to) != nullptr) {
+    // (Standard streams are read by the C library itself.)
+    if (to <= STDERR_FILENO) static_cast<void>(all_at_hand(from));
     if (is_borrowed()) {
       if (entry_of(from) != nullptr) next::fcntl(to, F_SETFD, FD_CLOEXEC);
       errno = keep;
@@ -142,6 +145,14 @@ SCUTE_INTERPOSED(int, fcntl, (int fd, int command, ...)) {
     return copied(fd, next::fcntl(fd, command, argument));
   if (o == nullptr) return next::fcntl(fd, command, argument);
   if (command == F_SETFD) return 0;  // it stays close-on-exec
+  if (command == F_SETFL) {
+    const int result = next::fcntl(fd, command, argument);
+    constexpr int changes = O_APPEND | O_NONBLOCK;
+    if (result == 0)
+      o->flags = (o->flags & ~changes) |
+                 (static_cast<int>(reinterpret_cast<intptr_t>(argument)) & changes);
+    return result;
+  }
   if (!is_lock_command(command)) return next::fcntl(fd, command, argument);
   if (command == F_SETLEASE || command == F_GETLEASE)
     return next::fcntl(o->real, command, argument);

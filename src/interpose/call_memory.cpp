@@ -67,10 +67,20 @@ bool write_leaving(uintptr_t at, size_t n) noexcept {
   return written;
 }
 
+// Whose last mapping has gone is closed at the end of the scope: a close writes, and so holds pages (STORE-3).
+class departures {
+ public:
+  departures() = default;
+  ~departures() { guarded_file::leave_all(); }
+  departures(const departures&) = delete;
+  departures& operator=(const departures&) = delete;
+};
+
+// Where there are departures.
 void forget(uintptr_t at, size_t n) noexcept {
   mappings.cut_out(at, at + rounded(n), [](guarded_file& file, int change) {
     if (change > 0) file.enter();
-    if (change < 0) file.leave();
+    if (change < 0) file.leave_later();
   });
 }
 
@@ -132,7 +142,7 @@ void* map_view(opened_file& o, void* at, size_t n, int access, int flags, int fd
   if (got == MAP_FAILED) return got;
   const auto begin = reinterpret_cast<uintptr_t>(got);
   if ((flags & MAP_FIXED) != 0) forget(begin, n);
-  mappings.add({begin, begin + rounded(n), o.file, static_cast<uint64_t>(offset)});
+  mappings.add({begin, begin + rounded(n), o.file, static_cast<uint64_t>(offset), can_store});
   if (!SCUTE_PLANTED(guard_mapping)) o.file->enter();
   open_gates();
   const bool watched = !can_store || o.file->watch(begin, rounded(n));
@@ -158,6 +168,7 @@ void* program_mmap(void* at, size_t n, int access, int flags, int fd, off_t offs
   if (!replaces && (anonymous || entry_of(fd) == nullptr))
     return next::mmap(at, n, access, flags, fd, offset);
   const critical now;
+  const departures after;
   opened_file* const o = anonymous ? nullptr : opened_at(fd);
   const auto begin = reinterpret_cast<uintptr_t>(at);
   // (What was there stays there, and known, if the call fails.)
@@ -181,6 +192,7 @@ int program_munmap(void* at, size_t n) {
   if (mappings.empty() || mappings.first_in(begin, begin + rounded(n)).file == nullptr)
     return next::munmap(at, n);
   const critical now;
+  const departures after;
   if (begin % page != 0 || n == 0) return next::munmap(at, n);  // EINVAL
   if (!write_leaving(begin, n)) return -1;
   // The mapping goes while the table has it: nobody else gets the place before it is forgotten, as all of that waits for us.
@@ -202,6 +214,7 @@ SCUTE_INTERPOSED(void*, mremap, (void* at, size_t n, size_t to, int flags, ...))
        (place == nullptr || mappings.first_in(target, target + rounded(to)).file == nullptr)))
     return next::mremap(at, n, to, flags, place);
   const critical now;
+  const departures after;
   if (!mappings.has_room()) return refuse(ENOMEM);
   const mapped_range old = mappings.find(begin);
   if (old.file != nullptr && begin + rounded(n) > old.end)
@@ -219,11 +232,11 @@ SCUTE_INTERPOSED(void*, mremap, (void* at, size_t n, size_t to, int flags, ...))
   const auto moved = reinterpret_cast<uintptr_t>(got);
   if (place != nullptr) forget(target, to);
   if (old.file == nullptr) return got;
-  static_cast<void>(old.file->watch(
-      moved, rounded(to)));  // (one of a read-only descriptor cannot be, and need not)
+  // What was there cannot be had back, and stores here would not wait.
+  if (old.stores && !old.file->watch(moved, rounded(to))) old.file->cannot_watch();
   old.file->enter();
   if (moved == begin) forget(begin, std::max(n, to));
-  mappings.add({moved, moved + rounded(to), old.file, old.offset_of(begin)});
+  mappings.add({moved, moved + rounded(to), old.file, old.offset_of(begin), old.stores});
   open_gates();
   constexpr int stays = 4;  // MREMAP_DONTUNMAP
   if (n != 0 && (flags & stays) == 0 && moved != begin) forget(begin, n);
@@ -249,4 +262,13 @@ SCUTE_INTERPOSED(int, msync, (void* at, size_t n, int flags)) {
     from = last;
   }
   return 0;
+}
+
+// The parts of a mapping in another order: nobody does that any more, and the table could not say so.
+SCUTE_INTERPOSED(int, remap_file_pages, (void* at, size_t n, int access, size_t to, int flags)) {
+  const auto begin = reinterpret_cast<uintptr_t>(at);
+  if (mappings.empty() || mappings.first_in(begin, begin + rounded(n)).file == nullptr)
+    return next::remap_file_pages(at, n, access, to, flags);
+  errno = EINVAL;
+  return -1;
 }

@@ -45,6 +45,21 @@ int flags_of(const char* mode) noexcept {
   return flags;
 }
 
+// stdio keeps the number, and nothing else of the file.
+FILE* as_view(FILE* file, int flags) noexcept {
+  if (file == nullptr) return nullptr;
+  const int fd = ::fileno(file);
+  if (shield_descriptor(fd, flags) && all_at_hand(fd)) return file;
+  const int why = errno;
+  {
+    const critical now;
+    drop_descriptor(fd);
+    next::fclose(file);
+  }
+  errno = why;
+  return nullptr;
+}
+
 }  // namespace
 
 SCUTE_INTERPOSED(int, open, (const char* path, int flags, ...)) {
@@ -83,17 +98,36 @@ SCUTE_INTERPOSED_ALIAS(int, creat64, creat, (const char* path, mode_t mode));
 SCUTE_INTERPOSED(FILE*, fopen, (const char* path, const char* mode)) {
   const int flags = flags_of(mode);
   if (cuts_shielded(AT_FDCWD, path, flags)) return nullptr;
-  FILE* const file = next::fopen(path, mode);
-  if (file == nullptr) return nullptr;
-  // stdio keeps the number, and nothing else of the file.
-  if (shield_descriptor(::fileno(file), flags) && all_at_hand(::fileno(file))) return file;
-  const int why = errno;
-  {
-    const critical now;
-    drop_descriptor(::fileno(file));
-    next::fclose(file);
-  }
-  errno = why;
-  return nullptr;
+  return as_view(next::fopen(path, mode), flags);
 }
 SCUTE_INTERPOSED_ALIAS(FILE*, fopen64, fopen, (const char* path, const char* mode));
+
+SCUTE_INTERPOSED(FILE*, freopen, (const char* path, const char* mode, FILE* file)) {
+  const int flags = flags_of(mode), fd = ::fileno(file);
+  const bool cuts = cuts_shielded(AT_FDCWD, path, flags);
+  if (fd >= 0 && entry_of(fd) != nullptr && !is_borrowed()) {
+    // What is in its buffer is written to the view first.
+    ::fflush(file);
+    const critical now;
+    drop_descriptor(fd);
+  }
+  if (!cuts) return as_view(next::freopen(path, mode, file), flags);
+  next::fclose(file);
+  errno = EBUSY;
+  return nullptr;
+}
+SCUTE_INTERPOSED_ALIAS(FILE*, freopen64, freopen, (const char* path, const char* mode, FILE* file));
+
+// By the C library's own open(): the name is one in /dev/shm.
+SCUTE_INTERPOSED(int, shm_open, (const char* name, int flags, mode_t mode)) {
+  char path[300] = "/dev/shm/";
+  while (name != nullptr && *name == '/') ++name;
+  if (name != nullptr) std::strncat(path, name, sizeof path - std::strlen(path) - 1);
+  if (cuts_shielded(AT_FDCWD, path, flags)) return -1;
+  const int fd = next::shm_open(name, flags, mode);
+  if (fd < 0 || shield_descriptor(fd, flags)) return fd;
+  const int why = errno;
+  next::close(fd);
+  errno = why;
+  return -1;
+}

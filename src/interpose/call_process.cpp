@@ -7,8 +7,11 @@
 //    crash. They stay open: other threads, and what is destroyed later, may still store, which is
 //    for the holder to find.
 #include <pthread.h>
+#include <sched.h>
+#include <spawn.h>
 
 #include <cerrno>
+#include <cstdarg>
 
 #include "base/process.hpp"
 #include "interpose/complaint.hpp"
@@ -32,7 +35,7 @@ namespace {
 
 void before_fork() noexcept {
   lock_for_fork();
-  load_before_fork();
+  load_all_views();
 }
 
 void in_child() noexcept {
@@ -65,6 +68,34 @@ void in_child() noexcept {
 }
 
 }  // namespace
+
+// Children that are made without the handlers of fork(): pages do not come to them (PAGEIN-4).
+SCUTE_INTERPOSED(pid_t, _Fork, ()) {
+  load_all_views();
+  return next::bare_fork();
+}
+SCUTE_INTERPOSED(int, clone, (int (*f)(void*), void* stack, int flags, void* argument, ...)) {
+  va_list more;
+  va_start(more, argument);
+  void* a[3];
+  for (void*& x : a) x = va_arg(more, void*);
+  va_end(more);
+  if ((flags & CLONE_VM) == 0) load_all_views();
+  return next::clone(f, stack, flags, argument, a[0], a[1], a[2]);
+}
+// They may be given descriptors.
+SCUTE_INTERPOSED(int, posix_spawn,
+                 (pid_t * pid, const char* path, const posix_spawn_file_actions_t* actions,
+                  const posix_spawnattr_t* attributes, char* const* argv, char* const* envp)) {
+  if (actions != nullptr) load_all_views();
+  return next::posix_spawn(pid, path, actions, attributes, argv, envp);
+}
+SCUTE_INTERPOSED(int, posix_spawnp,
+                 (pid_t * pid, const char* name, const posix_spawn_file_actions_t* actions,
+                  const posix_spawnattr_t* attributes, char* const* argv, char* const* envp)) {
+  if (actions != nullptr) load_all_views();
+  return next::posix_spawnp(pid, name, actions, attributes, argv, envp);
+}
 
 SCUTE_INTERPOSED(void*, dlopen, (const char* path, int how)) {
   void* const handle = next::dlopen(path, how);

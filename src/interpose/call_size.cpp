@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "interpose/call_arguments.hpp"
 #include "interpose/complaint.hpp"
 #include "interpose/critical.hpp"
 #include "interpose/descriptors.hpp"
@@ -36,26 +37,40 @@ bool grown(opened_file& o, off_t size) noexcept {
   return guarded(o.file->path(), [&] { o.file->grow(static_cast<uint64_t>(size)); }) == 0;
 }
 
-// For a write of n bytes at `at` (-1: at the position, or the end).
-bool room_for(int fd, off_t at, size_t n) noexcept {
-  opened_file* const o = shielded(fd);
-  if (o == nullptr || n == 0) return true;
-  if ((o->flags & O_APPEND) != 0) {
-    // It goes behind whatever is there, so nothing may be there before. What it has appended is noticed later.
-    const off_t end = ::lseek(fd, 0, SEEK_END);
-    if (end < 0 || static_cast<uint64_t>(end) + n <= o->file->capacity()) return true;
-    errno = ENOSPC;
-    return false;
-  }
-  if (at < 0) at = ::lseek(fd, 0, SEEK_CUR);
-  return at < 0 || grown(*o, at + static_cast<off_t>(n));
-}
+// Where a write at `at` goes (-1: where the descriptor stands), and what has to be there before. Of any descriptor.
+class view_write {
+ public:
+  view_write(int fd, off_t at, size_t n, bool appends = false) noexcept
+      : has_room_(n == 0 || room_for(fd, at, n, appends)),
+        // Who appends writes to the last page.
+        here_(fd, appends_ && at_ > 0 ? at_ - 1 : at_, has_room_ ? n : 0),
+        now_(fd, at_, has_room_ && here_ ? n : 0) {}
+  // False with errno: it is not to be made.
+  explicit operator bool() const noexcept { return has_room_ && here_; }
 
-size_t length_of(const struct iovec* from, int count) noexcept {
-  size_t n = 0;
-  for (int i = 0; i < count; ++i) n += from[i].iov_len;
-  return n;
-}
+ private:
+  bool room_for(int fd, off_t at, size_t n, bool appends) noexcept {
+    opened_file* const o = shielded(fd);
+    at_ = at;
+    if (o == nullptr) return true;
+    appends_ = appends || (o->flags & O_APPEND) != 0;
+    if (appends_) {
+      // It goes behind whatever is there, so nothing may be there before. What it has appended is noticed later.
+      struct stat s{};
+      at_ = next::fstat(fd, &s) == 0 ? s.st_size : -1;
+      if (at_ < 0 || static_cast<uint64_t>(at_) + n <= o->file->capacity()) return true;
+      errno = ENOSPC;
+      return false;
+    }
+    if (at_ < 0) at_ = ::lseek(fd, 0, SEEK_CUR);
+    return at_ < 0 || grown(*o, at_ + static_cast<off_t>(n));
+  }
+
+  off_t at_ = -1;
+  bool appends_ = false, has_room_;
+  pages_at_hand here_;
+  known_store now_;
+};
 
 // What a write to a descriptor with O_SYNC or O_DSYNC has written is durable when it returns, and so is one that asks for it.
 ssize_t ended(int fd, ssize_t result, bool asks = false) noexcept {
@@ -136,51 +151,33 @@ SCUTE_INTERPOSED(int, posix_fallocate, (int fd, off_t offset, off_t n)) {
 SCUTE_INTERPOSED_ALIAS(int, posix_fallocate64, posix_fallocate, (int fd, off_t offset, off_t n));
 
 SCUTE_INTERPOSED(ssize_t, write, (int fd, const void* from, size_t n)) {
-  if (!room_for(fd, -1, n)) return -1;
-  const pages_at_hand here(fd, -1, n);
-  if (!here) return -1;
-  const known_store now(fd, -1, n);
-  return ended(fd, next::write(fd, from, n));
+  const view_write here(fd, -1, n);
+  return here ? ended(fd, next::write(fd, from, n)) : -1;
 }
 SCUTE_INTERPOSED(ssize_t, pwrite, (int fd, const void* from, size_t n, off_t at)) {
   if (at < 0) return next::pwrite(fd, from, n, at);
-  if (!room_for(fd, at, n)) return -1;
-  const pages_at_hand here(fd, at, n);
-  if (!here) return -1;
-  const known_store now(fd, at, n);
-  return ended(fd, next::pwrite(fd, from, n, at));
+  const view_write here(fd, at, n);
+  return here ? ended(fd, next::pwrite(fd, from, n, at)) : -1;
 }
 SCUTE_INTERPOSED_ALIAS(ssize_t, pwrite64, pwrite, (int fd, const void* from, size_t n, off_t at));
 SCUTE_INTERPOSED(ssize_t, writev, (int fd, const struct iovec* from, int count)) {
   if (entry_of(fd) == nullptr) return next::writev(fd, from, count);
-  const size_t n = length_of(from, count);
-  if (!room_for(fd, -1, n)) return -1;
-  const pages_at_hand here(fd, -1, n);
-  if (!here) return -1;
-  const known_store now(fd, -1, n);
-  return ended(fd, next::writev(fd, from, count));
+  const view_write here(fd, -1, length_of(from, count));
+  return here ? ended(fd, next::writev(fd, from, count)) : -1;
 }
 SCUTE_INTERPOSED(ssize_t, pwritev, (int fd, const struct iovec* from, int count, off_t at)) {
   if (entry_of(fd) == nullptr || at < 0) return next::pwritev(fd, from, count, at);
-  const size_t n = length_of(from, count);
-  if (!room_for(fd, at, n)) return -1;
-  const pages_at_hand here(fd, at, n);
-  if (!here) return -1;
-  const known_store now(fd, at, n);
-  return ended(fd, next::pwritev(fd, from, count, at));
+  const view_write here(fd, at, length_of(from, count));
+  return here ? ended(fd, next::pwritev(fd, from, count, at)) : -1;
 }
 SCUTE_INTERPOSED_ALIAS(ssize_t, pwritev64, pwritev,
                        (int fd, const struct iovec* from, int count, off_t at));
 SCUTE_INTERPOSED(ssize_t, pwritev2,
                  (int fd, const struct iovec* from, int count, off_t at, int flags)) {
   if (entry_of(fd) == nullptr) return next::pwritev2(fd, from, count, at, flags);
-  const size_t n = length_of(from, count);
-  if (!room_for(fd, at, n)) return -1;
-  const pages_at_hand here(fd, at, n);
-  if (!here) return -1;
-  const known_store now(fd, at, n);
-  return ended(fd, next::pwritev2(fd, from, count, at, flags),
-               (flags & (RWF_DSYNC | RWF_SYNC)) != 0);
+  const view_write here(fd, at, length_of(from, count), (flags & RWF_APPEND) != 0);
+  const bool asks = (flags & (RWF_DSYNC | RWF_SYNC)) != 0;
+  return here ? ended(fd, next::pwritev2(fd, from, count, at, flags), asks) : -1;
 }
 SCUTE_INTERPOSED_ALIAS(ssize_t, pwritev64v2, pwritev2,
                        (int fd, const struct iovec* from, int count, off_t at, int flags));

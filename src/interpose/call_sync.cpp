@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What makes whole files durable, and copies between files that the kernel cannot make of a view.
+// What makes whole files durable.
+#include <aio.h>
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <vector>
 
 #include "interpose/descriptors.hpp"
 #include "interpose/durability.hpp"
 #include "interpose/guarded_file.hpp"
 #include "interpose/next_calls.hpp"
-#include "interpose/told_stores.hpp"
 
 using namespace scute::core::interpose;
 
@@ -48,3 +46,11 @@ SCUTE_INTERPOSED(void, sync, ()) {
   }
   next::sync();
 }
+
+// It has happened when the program asks whether it has.
+SCUTE_INTERPOSED(int, aio_fsync, (int how, struct aiocb* what)) {
+  opened_file* const o = what != nullptr ? shielded(what->aio_fildes) : nullptr;
+  if (o != nullptr && sync_file(*o->file) != 0) return -1;
+  return next::aio_fsync(how, what);
+}
+SCUTE_INTERPOSED_ALIAS(int, aio_fsync64, aio_fsync, (int how, struct aiocb* what));

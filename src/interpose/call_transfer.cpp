@@ -8,13 +8,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <optional>
 #include <vector>
 
+#include "interpose/call_arguments.hpp"
 #include "interpose/descriptors.hpp"
-#include "interpose/durability.hpp"
 #include "interpose/guarded_file.hpp"
 #include "interpose/next_calls.hpp"
+#include "interpose/page_out.hpp"
 #include "interpose/pages_at_hand.hpp"
 #include "interpose/store_guard.hpp"
 #include "interpose/told_stores.hpp"
@@ -27,36 +27,22 @@ bool is_shielded(int fd) noexcept {
   return entry_of(fd) != nullptr && opened_at(fd) != nullptr;
 }
 
-// Of a descriptor that somebody may have to know it of.
-size_t length_of(int fd, const struct iovec* to, int count) noexcept {
-  if (entry_of(fd) == nullptr) return 0;
-  size_t n = 0;
-  for (int i = 0; i < count; ++i) n += to[i].iov_len;
-  return n;
+// Of a descriptor that there may be pages for.
+size_t wanted(int fd, const struct iovec* to, int count) noexcept {
+  return entry_of(fd) != nullptr ? length_of(to, count) : 0;
+}
+off_t position(int fd, const off_t* at) noexcept {
+  return entry_of(fd) != nullptr ? offset_at(at) : -1;
 }
 
-// Again where a page that it stores to was held meanwhile. What it had read by then it has told, so nothing is read
+// Again where the page that it stores to was held meanwhile. What it had read by then it has told, so nothing is read
 // twice. (A thread may be cancelled in it, which unwinds.)
-constexpr unsigned tries = 100;
 template <class F>
 ssize_t read_into(const void* to, size_t n, F&& call) {
+  constexpr unsigned tries = 100;
   const pages_stay here(to, n);
   ssize_t result = call();
   for (unsigned i = 0; i < tries && result < 0 && may_have_been_held(to, n); ++i) result = call();
-  return result;
-}
-template <class F>
-ssize_t read_into(const struct iovec* to, int count, F&& call) {
-  std::optional<pages_stay> here;
-  for (int i = 0; i < count && pages_go() && !here; ++i)
-    if (in_view(to[i].iov_base, to[i].iov_len)) here.emplace();
-  ssize_t result = call();
-  const auto again = [&] {
-    for (int i = 0; result < 0 && i < count; ++i)
-      if (may_have_been_held(to[i].iov_base, to[i].iov_len)) return true;
-    return false;
-  };
-  for (unsigned i = 0; i < tries && again(); ++i) result = call();
   return result;
 }
 
@@ -98,19 +84,22 @@ SCUTE_INTERPOSED(ssize_t, pread, (int fd, void* to, size_t n, off_t at)) {
 }
 SCUTE_INTERPOSED_ALIAS(ssize_t, pread64, pread, (int fd, void* to, size_t n, off_t at));
 SCUTE_INTERPOSED(ssize_t, readv, (int fd, const struct iovec* to, int count)) {
-  const pages_at_hand here(fd, -1, length_of(fd, to, count));
-  return here ? read_into(to, count, [&] { return next::readv(fd, to, count); }) : -1;
+  const pages_at_hand here(fd, -1, wanted(fd, to, count));
+  const pages_stay into;  // wherever its parts are
+  return here ? next::readv(fd, to, count) : -1;
 }
 SCUTE_INTERPOSED(ssize_t, preadv, (int fd, const struct iovec* to, int count, off_t at)) {
-  const pages_at_hand here(fd, std::max<off_t>(at, 0), length_of(fd, to, count));
-  return here ? read_into(to, count, [&] { return next::preadv(fd, to, count, at); }) : -1;
+  const pages_at_hand here(fd, std::max<off_t>(at, 0), wanted(fd, to, count));
+  const pages_stay into;  // wherever its parts are
+  return here ? next::preadv(fd, to, count, at) : -1;
 }
 SCUTE_INTERPOSED_ALIAS(ssize_t, preadv64, preadv,
                        (int fd, const struct iovec* to, int count, off_t at));
 SCUTE_INTERPOSED(ssize_t, preadv2,
                  (int fd, const struct iovec* to, int count, off_t at, int flags)) {
-  const pages_at_hand here(fd, at, length_of(fd, to, count));
-  return here ? read_into(to, count, [&] { return next::preadv2(fd, to, count, at, flags); }) : -1;
+  const pages_at_hand here(fd, at, wanted(fd, to, count));
+  const pages_stay into;  // wherever its parts are
+  return here ? next::preadv2(fd, to, count, at, flags) : -1;
 }
 SCUTE_INTERPOSED_ALIAS(ssize_t, preadv64v2, preadv2,
                        (int fd, const struct iovec* to, int count, off_t at, int flags));
@@ -128,26 +117,26 @@ SCUTE_INTERPOSED_ALIAS(ssize_t, __pread64_chk, __pread_chk,
                        (int fd, void* to, size_t n, off_t at, size_t room));
 
 SCUTE_INTERPOSED(ssize_t, sendfile, (int to, int from, off_t* at, size_t n)) {
-  const pages_at_hand source(from, at != nullptr ? *at : -1, n);
+  const pages_at_hand source(from, position(from, at), n);
   const pages_at_hand target(to, -1, n);
   return source && target ? next::sendfile(to, from, at, n) : -1;
 }
 SCUTE_INTERPOSED_ALIAS(ssize_t, sendfile64, sendfile, (int to, int from, off_t* at, size_t n));
 SCUTE_INTERPOSED(ssize_t, splice,
                  (int from, off_t* from_at, int to, off_t* to_at, size_t n, unsigned flags)) {
-  const pages_at_hand source(from, from_at != nullptr ? *from_at : -1, n);
-  const pages_at_hand target(to, to_at != nullptr ? *to_at : -1, n);
+  const pages_at_hand source(from, position(from, from_at), n);
+  const pages_at_hand target(to, position(to, to_at), n);
   return source && target ? next::splice(from, from_at, to, to_at, n, flags) : -1;
 }
 
 SCUTE_INTERPOSED(ssize_t, copy_file_range,
                  (int from, off_t* from_at, int to, off_t* to_at, size_t n, unsigned flags)) {
-  const pages_at_hand source(from, from_at != nullptr ? *from_at : -1, n);
-  const pages_at_hand target(to, to_at != nullptr ? *to_at : -1, n);
+  const pages_at_hand source(from, position(from, from_at), n);
+  const pages_at_hand target(to, position(to, to_at), n);
   if (!source || !target) return -1;
   ssize_t result = 0;
   {
-    const known_store now(to, to_at != nullptr ? *to_at : -1, n);
+    const known_store now(to, position(to, to_at), n);
     result = next::copy_file_range(from, from_at, to, to_at, n, flags);
   }
   if (result >= 0 || errno != EXDEV || n == 0 || (!is_shielded(from) && !is_shielded(to)))

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls behind which the C library reads and writes descriptors without a call that we hear: all of the file is loaded first (PAGEIN-3).
 #include <aio.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,10 +13,11 @@
 
 #include "interpose/complaint.hpp"
 #include "interpose/critical.hpp"
-#include "interpose/descriptors.hpp"
 #include "interpose/guarded_file.hpp"
 #include "interpose/mappings.hpp"
 #include "interpose/next_calls.hpp"
+#include "interpose/page_in.hpp"
+#include "interpose/page_out.hpp"
 #include "interpose/pages_at_hand.hpp"
 
 using namespace scute::core::interpose;
@@ -60,17 +63,60 @@ SCUTE_INTERPOSED(int, lio_listio,
 SCUTE_INTERPOSED_ALIAS(int, lio_listio64, lio_listio,
                        (int mode, struct aiocb* const* list, int count, struct sigevent* then));
 
-// One of its first three arguments may be a descriptor. (Taken for one by mistake, a number costs time.)
+namespace {
+
+// Which of a system call's arguments are descriptors that it reads or writes, or makes others of.
+constexpr unsigned descriptors_of(long number) noexcept {
+  switch (number) {
+    case SYS_read:
+    case SYS_write:
+    case SYS_pread64:
+    case SYS_pwrite64:
+    case SYS_readv:
+    case SYS_writev:
+    case SYS_preadv:
+    case SYS_pwritev:
+    case SYS_preadv2:
+    case SYS_pwritev2:
+    case SYS_lseek:
+    case SYS_fallocate:
+    case SYS_ftruncate:
+    case SYS_dup:
+    case SYS_dup2:
+    case SYS_dup3:
+    case SYS_fcntl: return 1u << 0;
+    case SYS_sendfile: return 1u << 0 | 1u << 1;
+    case SYS_splice:
+    case SYS_copy_file_range: return 1u << 0 | 1u << 2;
+    case SYS_mmap: return 1u << 4;
+    default: return 0;
+  }
+}
+
+// What makes a process that has memory of its own, or lets the kernel read and write by itself.
+bool goes_unheard(long number, long flags) noexcept {
+  switch (number) {
+    case SYS_clone: return (flags & CLONE_VM) == 0;
+    case SYS_clone3:
+    case SYS_fork:
+    case SYS_io_setup:
+    case SYS_io_uring_setup: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
 SCUTE_INTERPOSED(long, syscall, (long number, ...)) {
   va_list more;
   va_start(more, number);
   long a[6];
   for (long& x : a) x = va_arg(more, long);  // as many as the kernel looks at, given or not
   va_end(more);
-  for (int i = 0; i < 3; ++i)
-    if (a[i] >= 0 && a[i] < descriptors_max && entry_of(static_cast<int>(a[i])) != nullptr &&
-        !all_at_hand(static_cast<int>(a[i])))
-      return -1;
+  const unsigned descriptors = descriptors_of(number);
+  for (unsigned i = 0; i < 6; ++i)
+    if ((descriptors >> i & 1) != 0 && !all_at_hand(static_cast<int>(a[i]))) return -1;
+  if (goes_unheard(number, a[0])) load_all_views();
   return next::syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
@@ -86,6 +132,7 @@ SCUTE_INTERPOSED(int, madvise, (void* at, size_t n, int advice)) {
   if (advice != MADV_REMOVE || mappings.empty()) return next::madvise(at, n, advice);
   const auto begin = reinterpret_cast<uintptr_t>(at), end = begin + n;
   const critical now;
+  const pages_stay here;  // until there is the hole
   bool done = true;
   mappings.for_each([&](const mapped_range& r) {
     if (!done || r.end <= begin || r.begin >= end || !r.file->is_open() || !r.file->pages_come())

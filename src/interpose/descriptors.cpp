@@ -18,23 +18,22 @@ namespace scute::core::interpose {
 namespace {
 
 constinit std::array<std::atomic<opened_file*>, descriptors_max> table{};
-opened_file* spare = nullptr;  // linked by `file`, in a critical section
+opened_file* spare = nullptr;  // in a critical section
 std::atomic<pid_t> owner{0};   // 0: before anything was set up
 
 opened_file* new_opened() noexcept {
   if (spare == nullptr) return new (std::nothrow) opened_file;
   opened_file* const o = spare;
-  spare = reinterpret_cast<opened_file*>(o->file);
+  spare = o->next_spare;
   return o;
 }
 
 void lose_reference(opened_file& o) noexcept {
   if (--o.references != 0) return;
   close_own(o.real);
-  guarded_file* const file = o.file;
-  o.file = reinterpret_cast<guarded_file*>(spare);
+  o.next_spare = spare;
   spare = &o;
-  file->leave();
+  o.file->leave();
 }
 
 }  // namespace
@@ -70,7 +69,7 @@ bool enter_descriptor(int fd, guarded_file& file, int real, int flags) noexcept 
     return false;
   }
   drop_descriptor(fd);
-  *o = {&file, real, flags, 1};
+  *o = {&file, real, flags, 1, nullptr};
   table[static_cast<size_t>(fd)].store(o, std::memory_order_release);
   return true;
 }

@@ -15,12 +15,13 @@ namespace scute::core::interpose {
 
 class guarded_file;
 
-// One open() of the program's. Never freed, but used again.
+// One open() of the program's. Never freed, but used again: who looks at a number that another thread closes has something to look at.
 struct opened_file {
   guarded_file* file = nullptr;
   int real = -1;  // of FILE, ours
   int flags = 0;  // of open()
   unsigned references = 0;
+  opened_file* next_spare = nullptr;
 };
 
 // The table's entry, or null. Async-signal-safe; costs a load for numbers that are none of ours.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/durability.hpp"
 
+#include <atomic>
 #include <cerrno>
+#include <optional>
 
 #include "audit/tell_clock.hpp"
 #include "interpose/complaint.hpp"
@@ -10,6 +12,7 @@
 #include "interpose/mappings.hpp"
 #include "interpose/thread_flushers.hpp"
 #include "interpose/view_parts.hpp"
+#include "view/view_call.hpp"
 
 namespace scute::core::interpose {
 namespace {
@@ -21,13 +24,68 @@ struct window_state {
 };
 [[gnu::tls_model("initial-exec")]] thread_local constinit window_state window{};
 
+void fence_all() noexcept {
+  for_each_flusher([](thread_flusher& mine) {
+    const guarded_file::use now(*mine.file, mine.number);
+    if (now.is_open() && !mine.file->view().fence(mine.by)) mine.file->give_up();
+  });
+}
+
+// DUR-3: this thread's calls here, one interrupting the other, and whether one of the inner ones has asked for a fence. Handlers leave the depth
+// as they find it.
+[[gnu::tls_model("initial-exec")]] thread_local constinit unsigned depth = 0;
+[[gnu::tls_model("initial-exec")]] thread_local constinit bool fence_wanted = false;
+
+class thread_call {
+ public:
+  thread_call() noexcept : interrupts_(depth != 0) {
+    ++depth;
+    in_order();
+  }
+  // A fence that comes after the last look finds the thread outside, and makes itself.
+  ~thread_call() {
+    in_order();
+    if (interrupts_) {
+      --depth;
+      return;
+    }
+    for (;;) {
+      while (fence_wanted) {
+        fence_wanted = false;
+        in_order();
+        fence_all();
+        in_order();
+      }
+      depth = 0;
+      in_order();
+      if (!fence_wanted) return;
+      depth = 1;
+      in_order();
+    }
+  }
+  thread_call(const thread_call&) = delete;
+  thread_call& operator=(const thread_call&) = delete;
+  bool interrupts() const noexcept { return interrupts_; }
+
+ private:
+  static void in_order() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+  const bool interrupts_;
+};
+
 void commit_window() noexcept {
+  const thread_call call;
   guarded_file* const file = window.file;
   window.file = nullptr;
   if (file == nullptr) return;
   const guarded_file::use now(*file, window.number);
   if (!now.is_open()) return;
-  if (!file->view().window_end(flusher_of(*file).by)) file->give_up();
+  view::flusher& by = flusher_of(*file).by;
+  std::optional<view::interruption> inner;
+  if (call.interrupts()) {
+    fence_wanted = true;
+    inner.emplace(by);
+  }
+  if (!file->view().window_end(by)) file->give_up();
 }
 
 }  // namespace
@@ -46,9 +104,13 @@ bool in_view(const void* at, size_t n) noexcept {
 }
 
 bool flush_lines(const void* at, size_t n) noexcept {
-  return each_part(at, n, [](guarded_file& file, uint64_t offset, uint64_t length) {
-    if (window.file != nullptr && window.file != &file) commit_window();  // DUR-2
+  const thread_call call;
+  return each_part(at, n, [&](guarded_file& file, uint64_t offset, uint64_t length) {
+    if (window.file != nullptr && window.file != &file && !call.interrupts())
+      commit_window();  // DUR-2
     thread_flusher& mine = flusher_of(file);
+    std::optional<view::interruption> inner;
+    if (call.interrupts()) inner.emplace(mine.by);
     if (!file.view().flush(mine.by, offset, length)) file.give_up();
   });
 }
@@ -59,10 +121,11 @@ void fence_views() noexcept {
 }
 
 void commit_flushed() noexcept {
-  for_each_flusher([](thread_flusher& mine) {
-    const guarded_file::use now(*mine.file, mine.number);
-    if (now.is_open() && !mine.file->view().fence(mine.by)) mine.file->give_up();
-  });
+  const thread_call call;
+  if (call.interrupts())
+    fence_wanted = true;
+  else
+    fence_all();
 }
 
 bool flush_and_fence(const void* at, size_t n) noexcept {

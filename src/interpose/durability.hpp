@@ -6,8 +6,8 @@
 //    last fence.
 // DUR-2 A window is one file's. A flush in another file ends it at once, with its commit, and there is none until the
 //    outermost call has returned: a window must not change the order in which two files become durable.
-// DUR-3 A handler that interrupts any of this may flush and fence: its flushes are recorded; a fence that comes in the middle of another
-//    one's commit is done when that is over, before the interrupted call returns.
+// DUR-3 A handler that interrupts any of this may flush and fence, in this file or another: its flushes are listed, and nothing more (VIEW-7), since
+//    the thread may be in the middle of a commit; its fence is made when that is over, before the interrupted call returns.
 // DUR-4 A commit that fails leaves nothing to go on with: the program has been told that stores are durable as soon as its
 //    fence returns, and there is no way to say that they are not. The process is ended (SIGABRT), as by a failing medium.
 #pragma once

@@ -116,6 +116,12 @@ guarded_file* guarded_file::find(const file_identity& id) noexcept {
   return nullptr;
 }
 
+guarded_file* guarded_file::find_bytes(const struct stat& s) noexcept {
+  for (guarded_file* f = first(); f != nullptr; f = f->next())
+    if (f->is_open() && f->is_bytes(s)) return f;
+  return nullptr;
+}
+
 guarded_file& guarded_file::unused() {
   for (guarded_file* f = first(); f != nullptr; f = f->next())
     if (!f->is_open() && f->references_ == 0) return *f;
@@ -188,6 +194,11 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
 
 void guarded_file::leave() noexcept {
   if (--references_ == 0 && is_open() && !SCUTE_PLANTED(guard_stays)) close();
+}
+
+void guarded_file::leave_all() noexcept {
+  for (guarded_file* f = first(); f != nullptr; f = f->next())
+    for (; f->leaving_ != 0; --f->leaving_) f->leave();
 }
 
 void guarded_file::close() noexcept {
@@ -283,6 +294,14 @@ bool guarded_file::watch(uintptr_t at, size_t n) const noexcept {
          faults->watch(at, n, pages_come() && !SCUTE_PLANTED(page_unwatched), stores_wait());
 }
 
+void guarded_file::cannot_watch() const noexcept {
+  complain(path_,
+           std::string(
+               "a mapping of it was moved and cannot be watched, so the program cannot go on: ") +
+               std::strerror(errno));
+  std::abort();
+}
+
 bool guarded_file::let_go(uint64_t page) noexcept {
   const uint64_t offset = page * view::page_size;
   if (!view_->seems_clean(page) || !guard_->try_hold(offset, view::page_size)) return false;
@@ -295,11 +314,6 @@ void guarded_file::load(uint64_t offset, uint64_t n) {
   if (!view_->load(offset, n)) throw failure(SCUTE_E_CORRUPT, "cannot read it: " + pool_->why());
 }
 
-bool guarded_file::has_bytes_at(uintptr_t at, uint64_t& offset) const noexcept {
-  offset = at - reinterpret_cast<uintptr_t>(memory_->bytes_at());
-  return offset < memory_->capacity();
-}
-
 void guarded_file::grow(uint64_t size) {
   if (size <= view_->size()) return;
   if (size > pool_->capacity())
@@ -307,6 +321,7 @@ void guarded_file::grow(uint64_t size) {
                                      std::to_string(pool_->capacity()) + " bytes, and not for " +
                                      std::to_string(size) +
                                      "; `scute shield adopt --capacity` makes more");
+  const pages_stay here;  // the last one changes
   if (!holder::grow_view(*view_, *memory_, size))
     throw failure(SCUTE_E_IO, "cannot make it longer: " + pool_->why());
 }
@@ -320,6 +335,17 @@ void guarded_file::drain() {
   if (!pool_->drain()) throw failure(SCUTE_E_IO, "cannot end its log: " + pool_->why());
 }
 
+// PAGEIN-6
+void guarded_file::refuse_unheard(uint64_t offset, uint64_t n) {
+  const pages_stay here;  // one that goes meanwhile would look so
+  const uint64_t at = view_->first_unheard(offset, n);
+  if (at != view::file_view::none)
+    throw failure(SCUTE_E_IO,
+                  "its page at " + std::to_string(at) +
+                      " was written to by a call that the shield does not hear, before it was "
+                      "loaded; such programs cannot run with --page-in");
+}
+
 void guarded_file::write_back(uint64_t offset, uint64_t n, view::write_reason why) {
   if (!is_open()) return;      // a child's: what is in the view is its parent's affair (GUARD-4)
   audit::tell_clock::fence();  // a call, and what was told of before a call has happened (HOOK-3)
@@ -327,12 +353,7 @@ void guarded_file::write_back(uint64_t offset, uint64_t n, view::write_reason wh
   const uint64_t size = view_->size();
   if (offset >= size) return;
   if (why != view::write_reason::sync && !asked().keep_unflushed) return;
-  if (const uint64_t at = pages_ ? view_->first_unheard(offset, n) : view::file_view::none;
-      at != view::file_view::none)
-    throw failure(SCUTE_E_IO, "its page at " + std::to_string(at) +
-                                  " was written to by a call that the shield does not hear, before "
-                                  "it was loaded; such programs "
-                                  "cannot run with --page-in");
+  if (pages_) refuse_unheard(offset, n);
   const bool done = view_->write_back(nullptr, offset, std::min(n, size - offset), why);
   if (view_->is_halted()) give_up();
   if (pages_may_go() && pages_go()) view_faults()->kick();  // what is written may go
@@ -364,7 +385,10 @@ void guarded_file::become_child() noexcept {
   }
   forget_all_descriptors();
   mappings.for_each([](const mapped_range& r) {
-    ::mprotect(reinterpret_cast<void*>(r.begin), r.end - r.begin, PROT_READ);
+    if (::mprotect(reinterpret_cast<void*>(r.begin), r.end - r.begin, PROT_READ) == 0) return;
+    // Some pages were kept from us (PAGEIN-4).
+    for (uintptr_t at = r.begin; at < r.end; at += view::page_size)
+      ::mprotect(reinterpret_cast<void*>(at), view::page_size, PROT_READ);
   });
 }
 

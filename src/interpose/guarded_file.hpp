@@ -44,6 +44,8 @@ class guarded_file {
  public:
   // Async-signal-safe.
   static guarded_file* find(const file_identity& id) noexcept;
+  // Whose view these bytes are. Async-signal-safe.
+  static guarded_file* find_bytes(const struct stat& s) noexcept;
   static guarded_file* first() noexcept;
   guarded_file* next() const noexcept { return next_; }
 
@@ -51,6 +53,9 @@ class guarded_file {
   static guarded_file& open(const std::string& path, const file_identity& id);
   void enter() noexcept { ++references_; }
   void leave() noexcept;
+  // The same, but done when leave_all() is called.
+  void leave_later() noexcept { ++leaving_; }
+  static void leave_all() noexcept;
   // Writes and closes, whoever still uses it.
   void close() noexcept;
   static void become_child() noexcept;
@@ -73,6 +78,7 @@ class guarded_file {
   uint32_t number() const noexcept { return number_.load(std::memory_order_acquire); }
   const std::string& path() const noexcept { return path_; }
   view::file_view& view() noexcept { return *view_; }
+  bool is(const file_identity& id) const noexcept { return id == id_; }
   bool is_bytes(const struct stat& s) const noexcept { return identity_of(s) == bytes_id_; }
 
   // A new open file of the view's bytes, close-on-exec; -1 with errno.
@@ -88,6 +94,7 @@ class guarded_file {
   bool stores_wait() const noexcept { return guard_.has_value(); }
   // Of a mapping that its stores may wait in, or that its pages may come to. False with errno.
   bool watch(uintptr_t at, size_t n) const noexcept;
+  [[noreturn]] void cannot_watch() const noexcept;
   // Pages may become holes again (page_out.hpp); from keep_pages() on none does. On the thread that loads pages; the next one to try.
   bool pages_may_go() const noexcept { return pages_.has_value() && !keeps_pages_.load(); }
   void keep_pages() noexcept { keeps_pages_.store(true); }
@@ -95,8 +102,7 @@ class guarded_file {
   uint64_t next_to_go(uint64_t pages) noexcept { return hand_ = (hand_ + 1) % pages; }
   // Loads what is not there of the range. Throws failure.
   void load(uint64_t offset, uint64_t n);
-  // The address is one of the view's own mapping, and of that byte.
-  bool has_bytes_at(uintptr_t at, uint64_t& offset) const noexcept;
+  touched_pages* pages() noexcept { return pages_ ? &*pages_ : nullptr; }
   // Why the pool has failed.
   std::string why() const { return pool_->why(); }
   // Throws failure.
@@ -120,6 +126,7 @@ class guarded_file {
   guarded_file() = default;
   static guarded_file& unused();
   void drop_rest();
+  void refuse_unheard(uint64_t offset, uint64_t n);
   void wait_for_users() const noexcept;
 
   std::string path_;
@@ -136,7 +143,7 @@ class guarded_file {
   std::atomic<uint32_t> number_{0};
   std::atomic<bool> open_{false};
   std::atomic<unsigned> users_{0};
-  unsigned references_ = 0;
+  unsigned references_ = 0, leaving_ = 0;
   uint64_t dropped_ = 0;
   guarded_file* next_ = nullptr;
 };

@@ -26,6 +26,7 @@ mapped_range mapping_table::load(size_t i) const noexcept {
   range.end = e.end.load(std::memory_order_relaxed);
   range.file = e.file.load(std::memory_order_relaxed);
   range.offset = e.offset.load(std::memory_order_relaxed);
+  range.stores = e.stores.load(std::memory_order_relaxed);
   return range;
 }
 
@@ -35,6 +36,7 @@ void mapping_table::store(size_t i, const mapped_range& range) noexcept {
   e.end.store(range.end, std::memory_order_relaxed);
   e.file.store(range.file, std::memory_order_relaxed);
   e.offset.store(range.offset, std::memory_order_relaxed);
+  e.stores.store(range.stores, std::memory_order_relaxed);
 }
 
 mapped_range mapping_table::find(uintptr_t at) const noexcept {

@@ -21,6 +21,7 @@ struct mapped_range {
   uintptr_t begin = 0, end = 0;
   guarded_file* file = nullptr;
   uint64_t offset = 0;  // of the file, at begin
+  bool stores = false;  // may be stored to: its descriptor can write, whatever the access is now
 
   bool holds(uintptr_t at) const noexcept { return at >= begin && at < end; }
   uint64_t offset_of(uintptr_t at) const noexcept { return offset + (at - begin); }
@@ -69,6 +70,7 @@ class mapping_table {
     std::atomic<uintptr_t> begin{0}, end{0};
     std::atomic<guarded_file*> file{nullptr};
     std::atomic<uint64_t> offset{0};
+    std::atomic<bool> stores{false};
   };
   mapped_range load(size_t i) const noexcept;
   void store(size_t i, const mapped_range& range) noexcept;

@@ -2,6 +2,7 @@
 // The C library's functions behind the interposed ones.
 #pragma once
 
+#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/types.h>

@@ -140,4 +140,12 @@ SCUTE_OWN_ALIAS(ssize_t, preadv64, preadv, (int fd, const struct iovec* to, int 
 SCUTE_FORWARD(off_t, lseek, (int fd, off_t at, int from), (fd, at, from))
 SCUTE_OWN_ALIAS(off_t, lseek64, lseek, (int fd, off_t at, int from));
 SCUTE_FORWARD(int, madvise, (void* at, size_t n, int advice), (at, n, advice))
+SCUTE_OWN(long, syscall, (long number, ...)) {
+  va_list more;
+  va_start(more, number);
+  long a[6];
+  for (long& x : a) x = va_arg(more, long);
+  va_end(more);
+  return next::syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
 SCUTE_FORWARD(void*, dlopen, (const char* path, int how), (path, how))

@@ -2,6 +2,7 @@
 #include "interpose/page_in.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -16,6 +17,7 @@
 #include "interpose/next_calls.hpp"
 #include "interpose/page_out.hpp"
 #include "interpose/settings.hpp"
+#include "interpose/signals_wait.hpp"
 #include "interpose/userfault.hpp"
 #include "interpose/view_faults.hpp"
 
@@ -24,22 +26,6 @@ namespace {
 
 constexpr uint64_t page_size = view::page_size;
 constexpr uint64_t pages_ahead = 16;  // of who reads one page after the other
-
-struct place {
-  guarded_file* file = nullptr;
-  uint64_t offset = 0;
-};
-
-place place_of(uintptr_t at) noexcept {
-  const mapped_range range = mappings.first_in(at, at + 1);
-  if (range.file != nullptr) return {range.file, range.offset_of(at)};
-  for (guarded_file* f = guarded_file::first(); f != nullptr; f = f->next()) {
-    const guarded_file::use now(*f, f->number());
-    uint64_t offset = 0;
-    if (now.is_open() && f->has_bytes_at(at, offset)) return {f, offset};
-  }
-  return {};
-}
 
 // False: it is lost.
 bool loaded(view::file_view& view, uint64_t offset) noexcept {
@@ -52,31 +38,36 @@ bool loaded(view::file_view& view, uint64_t offset) noexcept {
 // PAGEIN-1
 void load_touched(const userfault& faults, uintptr_t at) noexcept {
   const uintptr_t page = at & ~(page_size - 1);
-  const place p = place_of(at);
-  // It is mapped no more: who has touched it finds that out.
-  if (p.file == nullptr) return faults.wake(page, page_size);
-  {
-    const guarded_file::use now(*p.file, p.file->number());
-    if (now.is_open() && loaded(p.file->view(), p.offset & ~(page_size - 1))) {
+  const mapped_range r = mappings.first_in(at, at + 1);
+  using outcome = userfault::outcome;
+  // Where it is not mapped any more, who has touched it finds that out.
+  outcome is = outcome::gone;
+  if (r.file != nullptr) {
+    const guarded_file::use now(*r.file, r.file->number());
+    const uint64_t offset = r.offset_of(page);
+    if (now.is_open() && loaded(r.file->view(), offset)) {
       // A hole that counts as loaded is zeros: of the file, or since the program has made it one.
-      if (faults.zero(page) != userfault::outcome::failed) return faults.wake(page, page_size);
-      complain(p.file->path(),
-               std::string("a page of its view cannot be had: ") + std::strerror(errno));
+      is = r.file->pages()->zero(offset);
+      if (is == outcome::failed)
+        complain(r.file->path(),
+                 std::string("a page of its view cannot be had: ") + std::strerror(errno));
     } else if (now.is_open()) {
-      complain(p.file->path(),
-               "byte " + std::to_string(p.offset) +
-                   " cannot be read, and who touches it gets SIGBUS: " + p.file->why());
+      is = outcome::failed;
+      complain(r.file->path(),
+               "byte " + std::to_string(offset) +
+                   " cannot be read, and who touches it gets SIGBUS: " + r.file->why());
     }
   }
-  if (!faults.poison(page)) std::abort();
+  if (is == outcome::failed) is = faults.poison(page);
+  if (is == outcome::failed) std::abort();
+  faults.wake(page, page_size);
 }
 
 bool pages_come() noexcept {
   if (!asked().page_in) return false;
   allow_pages_to_go();
   const userfault* const faults = begin_faults();
-  if (faults != nullptr && faults->waits_for_pages() && (!pages_go() || faults->waits_for_stores()))
-    return true;
+  if (faults != nullptr && faults->waits_for_pages()) return true;
   static bool told = false;
   if (!std::exchange(told, true))
     complain("the shield",
@@ -88,19 +79,48 @@ bool pages_come() noexcept {
   return false;
 }
 
-// PAGEIN-4. Under the lock that fork() takes, so no file is opened or closed meanwhile.
-void load_before_fork() noexcept {
+// PAGEIN-4, of what nobody can read: a child that reads it would make a page of zeros of it, for its parent as well.
+void keep_from_children(const guarded_file& file, uint64_t offset) noexcept {
+  for (uintptr_t from = 0;;) {
+    const mapped_range r = mappings.first_in(from, UINTPTR_MAX);
+    if (r.file == nullptr) return;
+    from = r.end;
+    if (r.file == &file && offset >= r.offset && offset - r.offset < r.end - r.begin)
+      next::madvise(reinterpret_cast<void*>(r.begin + (offset - r.offset)), page_size,
+                    MADV_DONTFORK);
+  }
+}
+
+void load_all_views() noexcept {
+  if (view_faults() == nullptr || SCUTE_PLANTED(page_fork)) return;
+  const int keep = errno;
+  const signals_wait quiet;
   const pages_stay here;
   for (guarded_file* f = guarded_file::first(); f != nullptr; f = f->next()) {
-    if (!f->is_open() || !f->pages_come() || SCUTE_PLANTED(page_fork)) continue;
+    const guarded_file::use now(*f, f->number());
+    if (!now.is_open() || !f->pages_come()) continue;
     f->keep_pages();
-    static_cast<void>(guarded(f->path(), [&] { f->load(0, ~uint64_t{0}); }));
+    uint64_t lost = 0;
+    constexpr uint64_t some = pages_ahead * page_size;
+    for (uint64_t at = 0; at < f->size(); at += some) {
+      if (f->view().load(at, some)) continue;
+      for (uint64_t page = at; page < at + some && page < f->size(); page += page_size) {
+        if (f->view().load(page, page_size)) continue;
+        ++lost;
+        keep_from_children(*f, page);
+      }
+    }
+    if (lost != 0)
+      complain(f->path(), std::to_string(lost) + " pages cannot be read: " + f->why() +
+                              "; a child that touches them gets SIGSEGV");
   }
+  errno = keep;
 }
 
 touched_pages::touched_pages(const holder::view_memory& memory)
     : at_(reinterpret_cast<uintptr_t>(memory.bytes_at())), file_(memory.bytes()) {
-  if (!view_faults()->watch(at_, memory.capacity(), true, false))
+  // Nobody waits here: it is watched so that the kernel lets us copy to it.
+  if (!view_faults()->watch(at_, memory.capacity(), false, true))
     throw_errno("watch the pages of a view", errno);
 }
 
@@ -118,6 +138,11 @@ bool touched_pages::place(uint64_t offset, std::span<const std::byte> bytes,
     std::abort();
   }
   return false;
+}
+
+userfault::outcome touched_pages::zero(uint64_t offset) noexcept {
+  const userfault::outcome is = view_faults()->zero(at_ + offset);
+  return is == userfault::outcome::there_before ? userfault::outcome::done : is;
 }
 
 bool touched_pages::take(uint64_t offset) noexcept {

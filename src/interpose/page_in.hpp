@@ -6,10 +6,10 @@
 //    mappings, what moves, what replaces another view) is loaded whole before it is mapped.
 // PAGEIN-2 That thread waits for nobody who may wait for a page: it takes no lock that somebody holds while he touches a program's memory or
 //    while signals of the program can come, so neither `critical` nor the cut's. What it does take, the view's lock of loading, is
-//    held by nobody else but with signals held up.
+//    held by nobody else but with signals held up. The mapping that it places pages in waits for nobody, so the runtime's own reads of views do not.
 // PAGEIN-3 A descriptor's reads and writes wait for nothing: to the kernel a page that is not there is zeros. So what they will touch is loaded before
 //    (pages_at_hand.hpp), and where nobody hears of them (stdio, aio) all of it is, when they are prepared.
-// PAGEIN-4 A child of fork() does not wait either, so all is loaded before.
+// PAGEIN-4 A child does not wait either, however it is made, so all is loaded before; what is lost, it does not get.
 // PAGEIN-5 What cannot be read, since it is lost, is told of, and whoever touches it gets SIGBUS, as from memory that is broken; reads of a
 //    descriptor get EIO.
 // PAGEIN-6 A page that was never loaded and is there was written by a call that nobody heard of, on top of nothing: the program ends before the file has it.
@@ -20,17 +20,17 @@
 #include <span>
 
 #include "holder/view_memory.hpp"
+#include "interpose/userfault.hpp"
 #include "view/backing.hpp"
 
 namespace scute::core::interpose {
-
-class userfault;
 
 // Pages are to come when they are touched, and can. Says once why they cannot. In a critical section.
 bool pages_come() noexcept;
 // On the thread that hears of it.
 void load_touched(const userfault& faults, uintptr_t at) noexcept;
-void load_before_fork() noexcept;
+// All of every view, for good: a child is about to be made, or somebody to read and write descriptors unheard. Any thread.
+void load_all_views() noexcept;
 
 // Those of one view: they come by way of a mapping that only we know. Throws failure.
 class touched_pages final : public view::page_placer {
@@ -38,6 +38,8 @@ class touched_pages final : public view::page_placer {
   explicit touched_pages(const holder::view_memory& memory);
   bool place(uint64_t offset, std::span<const std::byte> bytes, size_t& placed) noexcept override;
   bool take(uint64_t offset) noexcept override;
+  // One page of zeros where there is a hole; `done` too if there is none.
+  userfault::outcome zero(uint64_t offset) noexcept;
 
  private:
   uintptr_t at_;

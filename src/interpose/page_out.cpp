@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/page_out.hpp"
 
+#include <algorithm>
 #include <atomic>
 
 #include "base/planted.hpp"
 #include "base/waiting.hpp"
-#include "interpose/durability.hpp"
 #include "interpose/guarded_file.hpp"
+#include "interpose/mappings.hpp"
 #include "interpose/memory_limit.hpp"
 #include "interpose/settings.hpp"
 
@@ -63,6 +64,11 @@ unsigned let_go(guarded_file& file, unsigned most) noexcept {
   return gone;
 }
 
+// A byte of it, at least.
+bool touches_view(uintptr_t at, size_t n) noexcept {
+  return mappings.first_in(at, at + std::min(n, UINTPTR_MAX - at)).file != nullptr;
+}
+
 }  // namespace
 
 void allow_pages_to_go() noexcept {
@@ -90,7 +96,8 @@ pages_stay::pages_stay() noexcept : counts_(pages_go() && !SCUTE_PLANTED(page_go
   calls.fetch_add(1);
   for (unsigned spins = 0; going.load();) spin_pause(spins);
 }
-pages_stay::pages_stay(const void* at, size_t n) noexcept : counts_(pages_go() && in_view(at, n)) {
+pages_stay::pages_stay(const void* at, size_t n) noexcept
+    : counts_(pages_go() && touches_view(reinterpret_cast<uintptr_t>(at), n)) {
   if (!counts_) return;
   calls.fetch_add(1);
   for (unsigned spins = 0; going.load();) spin_pause(spins);

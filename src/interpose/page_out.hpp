@@ -7,7 +7,7 @@
 //    cannot be watched, and to children.
 // PAGEOUT-3 Nobody is waited for: who lets a page go takes the locks that are free (PAGEIN-2).
 //
-// A page that is not in the medium yet stays, so what a program stores and does not flush is memory that it takes.
+// Who leaves such a call by siglongjmp() never ends it, and then nothing goes any more. A page that is not in the medium yet stays, so what a program stores and does not flush is memory that it takes.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ bool let_pages_go() noexcept;
 class pages_stay {
  public:
   pages_stay() noexcept;
-  // If these bytes are in a view.
+  // If one of these bytes is in a view.
   pages_stay(const void* at, size_t n) noexcept;
   ~pages_stay();
   pages_stay(const pages_stay&) = delete;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes that a call on a descriptor is going to read or write, loaded before it is made (PAGEIN-3).
+// The bytes that a call on a descriptor is going to read or write, loaded before it is made (PAGEIN-3). Async-signal-safe.
 #pragma once
 
 #include <sys/types.h>

@@ -15,6 +15,7 @@
 #include "interpose/guarded_file.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/own_descriptors.hpp"
+#include "interpose/pages_at_hand.hpp"
 
 namespace scute::core::interpose {
 namespace {
@@ -57,6 +58,25 @@ void become_view(int fd, int flags, guarded_file& file) {
   throw_errno("open the view of " + file.path(), why);
 }
 
+// A view that was opened by the name of a descriptor (/proc/self/fd/N) is a descriptor of its file like others.
+bool enter_view(int fd, int flags, guarded_file& file) noexcept {
+  const int result = guarded(file.path(), [&] {
+    struct stat s{};
+    const int again = next::open(file.path().c_str(), (flags & O_ACCMODE) | O_CLOEXEC);
+    const int real = again >= 0 ? keep_own(again) : -1;
+    const int why = errno;
+    if (again >= 0) next::close(again);
+    if (real < 0) throw_errno("open " + file.path() + " once more", why);
+    if (next::fstat(real, &s) != 0 || !file.is(identity_of(s)) ||
+        next::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 || !enter_descriptor(fd, file, real, flags)) {
+      close_own(real);
+      throw failure(SCUTE_E_NOENT, "it is not where it was opened any more");
+    }
+    file.enter();
+  });
+  return result == 0;
+}
+
 bool shield(int fd, int flags, const char* path, const file_identity& id) noexcept {
   const critical now;
   const int result = guarded(path, [&] {
@@ -83,13 +103,20 @@ bool shield_descriptor(int fd, int flags) noexcept {
   const int keep = errno;
   struct stat s{};
   char path[4096 + 16];
-  const bool candidate = next::fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && path_of(fd, path);
+  const bool regular = next::fstat(fd, &s) == 0 && S_ISREG(s.st_mode);
+  if (regular && guarded_file::find_bytes(s) != nullptr) {
+    const critical now;
+    guarded_file* const file = guarded_file::find_bytes(s);
+    if (file != nullptr) return enter_view(fd, flags, *file);
+  }
+  const bool candidate = regular && path_of(fd, path);
   if (!candidate || (!has_sidecar(path) && guarded_file::find(identity_of(s)) == nullptr)) {
     errno = keep;
     return true;
   }
   errno = keep;
-  return shield(fd, flags, path, identity_of(s));
+  // (Standard streams are read by the C library itself.)
+  return shield(fd, flags, path, identity_of(s)) && (fd > STDERR_FILENO || all_at_hand(fd));
 }
 
 int open_as_program(int at, const char* path, int flags, unsigned mode) {

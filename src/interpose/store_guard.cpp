@@ -9,6 +9,7 @@
 #include "base/waiting.hpp"
 #include "interpose/guarded_file.hpp"
 #include "interpose/mappings.hpp"
+#include "interpose/signals_wait.hpp"
 #include "interpose/view_faults.hpp"
 #include "view/line_copy.hpp"
 
@@ -16,22 +17,24 @@ namespace scute::core::interpose {
 namespace {
 
 std::atomic<bool> held{false};
+sigset_t before_hold;  // the signals of who holds it
 
 void take() noexcept {
   for (unsigned spins = 0; held.exchange(true, std::memory_order_acquire);) spin_pause(spins);
 }
 
-// In all mappings of the file. Where none is there any more nobody can store.
-void protect(const guarded_file& file, uint64_t offset, size_t n, bool on) noexcept {
+// In all mappings of the file that can be stored to. Those that are not there any more, nobody can store to. False: one cannot be protected.
+bool protect(const guarded_file& file, uint64_t offset, size_t n, bool on) noexcept {
   const userfault* const faults = view_faults();
+  bool done = true;
   for (uintptr_t from = 0;;) {
     const mapped_range r = mappings.first_in(from, UINTPTR_MAX);
-    if (r.file == nullptr) return;
+    if (r.file == nullptr) return done;
     from = r.end;
     const uint64_t end = r.offset + (r.end - r.begin);
-    if (r.file != &file || r.offset >= offset + n || end <= offset) continue;
+    if (r.file != &file || !r.stores || r.offset >= offset + n || end <= offset) continue;
     const uint64_t first = std::max(offset, r.offset), last = std::min(offset + n, end);
-    faults->protect(r.begin + (first - r.offset), last - first, on);
+    done = faults->protect(r.begin + (first - r.offset), last - first, on) && done;
   }
 }
 
@@ -42,20 +45,33 @@ bool stores_are_guarded() noexcept {
 }
 
 bool store_guard::hold(uint64_t offset, size_t n) noexcept {
+  sigset_t before;
+  hold_signals(before);
   take();
-  if (!SCUTE_PLANTED(store_unguarded)) protect(file_, offset, n, true);
-  return true;
+  before_hold = before;
+  if (SCUTE_PLANTED(store_unguarded) || protect(file_, offset, n, true)) return true;
+  release(offset, n);
+  return false;
 }
 
 bool store_guard::try_hold(uint64_t offset, size_t n) noexcept {
-  if (held.exchange(true, std::memory_order_acquire)) return false;
-  protect(file_, offset, n, true);
-  return true;
+  sigset_t before;
+  hold_signals(before);
+  if (held.exchange(true, std::memory_order_acquire)) {
+    let_signals_come(before);
+    return false;
+  }
+  before_hold = before;
+  if (protect(file_, offset, n, true)) return true;
+  release(offset, n);
+  return false;
 }
 
 void store_guard::release(uint64_t offset, size_t n) noexcept {
-  protect(file_, offset, n, false);
+  static_cast<void>(protect(file_, offset, n, false));
+  const sigset_t before = before_hold;
   held.store(false, std::memory_order_release);
+  let_signals_come(before);
 }
 
 bool may_have_been_held(const void* at, size_t n) noexcept {

@@ -4,6 +4,8 @@
 // STORE-1 While a page is held, stores to it through any mapping of the process's wait, the kernel's in its calls as well (userfault.hpp). Nobody
 //    else can store: children of fork() may only read (GUARD-4), and what a descriptor writes has no order within a line.
 // STORE-2 So every mapping of the view that can be written to is watched, and none appears or moves while a page is held.
+// STORE-3 Who holds a page waits for nobody who may store to it: his own thread's handlers wait until it is free, and nothing is closed, which
+//    would hold pages in its turn, where none may be held.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +23,7 @@ bool stores_are_guarded() noexcept;
 class store_guard final : public view::page_guard {
  public:
   explicit store_guard(const guarded_file& file) : file_(file) {}
+  // False: a mapping cannot be protected.
   bool hold(uint64_t offset, size_t n) noexcept override;
   void release(uint64_t offset, size_t n) noexcept override;
   // False: another page is held now.

@@ -63,6 +63,14 @@ uint64_t features() noexcept {
   return told ? api.features : 0;
 }
 
+userfault::outcome outcome_of(int why) noexcept {
+  switch (why) {
+    case EEXIST: return userfault::outcome::there_before;
+    case ENOENT: return userfault::outcome::gone;
+    default: return userfault::outcome::failed;
+  }
+}
+
 }  // namespace
 
 bool userfault::open() noexcept {
@@ -106,7 +114,7 @@ bool userfault::protect(uintptr_t at, size_t n, bool on) const noexcept {
     uffdio_writeprotect wish{};
     wish.range = {at, n};
     wish.mode = on ? UFFDIO_WRITEPROTECT_MODE_WP : 0;
-    if (::ioctl(fd_, UFFDIO_WRITEPROTECT, &wish) == 0) return true;
+    if (::ioctl(fd_, UFFDIO_WRITEPROTECT, &wish) == 0 || errno == ENOENT) return true;
     if (errno != EAGAIN && errno != EINTR) return false;
   }
 }
@@ -124,7 +132,7 @@ userfault::outcome userfault::copy(uintptr_t to, const std::byte* from, size_t p
     if (result == 0) continue;
     // EAGAIN: another thread maps something, or it has done a part.
     if (errno == EAGAIN || errno == EINTR) continue;
-    return errno == EEXIST ? outcome::there_before : outcome::failed;
+    return outcome_of(errno);
   }
   return outcome::done;
 }
@@ -134,17 +142,16 @@ userfault::outcome userfault::zero(uintptr_t page) const noexcept {
     uffdio_zeropage wish{};
     wish.range = {page, page_size};
     if (::ioctl(fd_, UFFDIO_ZEROPAGE, &wish) == 0) return outcome::done;
-    if (errno == EEXIST) return outcome::there_before;
-    if (errno != EAGAIN && errno != EINTR) return outcome::failed;
+    if (errno != EAGAIN && errno != EINTR) return outcome_of(errno);
   }
 }
 
-bool userfault::poison(uintptr_t page) const noexcept {
+userfault::outcome userfault::poison(uintptr_t page) const noexcept {
   for (;;) {
     poison_request wish{};
     wish.range = {page, page_size};
-    if (::ioctl(fd_, poison_call, &wish) == 0) return true;
-    if (errno != EAGAIN && errno != EINTR) return false;
+    if (::ioctl(fd_, poison_call, &wish) == 0) return outcome::done;
+    if (errno != EAGAIN && errno != EINTR) return outcome_of(errno);
   }
 }
 

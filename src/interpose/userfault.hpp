@@ -28,17 +28,18 @@ class userfault {
   // Of a mapping of a file in memory, shared and of a descriptor that can write, as multiples of pages: touches of pages that are not there
   // wait, and stores can be made to. False with errno.
   bool watch(uintptr_t at, size_t n, bool pages, bool stores) const noexcept;
-  // Stores to the range wait, or go on. False: it is not mapped so, and so nobody can store there.
+  // Stores to the range wait, or go on, where it is watched for that; nothing happens where it is not mapped. False with errno.
   bool protect(uintptr_t at, size_t n, bool on) const noexcept;
 
-  enum class outcome : uint8_t { done, there_before, failed };
+  // gone: it is not mapped any more.
+  enum class outcome : uint8_t { done, there_before, gone, failed };
   // Whole pages in their order, each at once, in a range that is watched; `done`: all of them, otherwise errno says why the one
   // behind `count` was not. Nobody is woken.
   outcome copy(uintptr_t to, const std::byte* from, size_t pages, size_t& count) const noexcept;
   // One page of zeros, where there is none.
   outcome zero(uintptr_t page) const noexcept;
-  // Who touches the page from now on gets SIGBUS. False where the kernel cannot do that (before Linux 6.6).
-  bool poison(uintptr_t page) const noexcept;
+  // Who touches the page from now on gets SIGBUS. `failed` where the kernel cannot do that (before Linux 6.6).
+  outcome poison(uintptr_t page) const noexcept;
   // Whoever waits for a page of the range looks again.
   void wake(uintptr_t at, size_t n) const noexcept;
 

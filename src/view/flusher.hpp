@@ -25,6 +25,7 @@ class flusher {
  private:
   friend class file_view;
   friend class view_call;
+  friend class interruption;
 
   // Read and written by this thread and its handlers only, so nothing has to be ordered, except for the compiler.
   std::atomic<uint32_t> depth_ = 0;        // calls into the view, one interrupting the other

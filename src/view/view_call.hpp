@@ -49,4 +49,22 @@ class view_call {
   bool left_ = false;
 };
 
+// While one lives, calls with this flusher count as ones that interrupt another (VIEW-7): the thread is in another view, or on its way there.
+class interruption {
+ public:
+  explicit interruption(flusher& by) noexcept : by_(by) { change(1); }
+  ~interruption() { change(-1); }
+  interruption(const interruption&) = delete;
+  interruption& operator=(const interruption&) = delete;
+
+ private:
+  void change(int n) noexcept {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    by_.depth_.store(by_.depth_.load(std::memory_order_relaxed) + static_cast<uint32_t>(n),
+                     std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  flusher& by_;
+};
+
 }  // namespace scute::core::view

@@ -16,6 +16,15 @@ shielded() {
   "$scute" shield add "$1" --capacity 2M >add.out || fail "shield add"
 }
 
+# numbered FILE PAGES: each of its pages begins with its number, in 15 digits.
+numbered() {
+  rm -f "$1"*
+  python3 -c 'import sys
+with open(sys.argv[1], "wb") as f:
+    for i in range(int(sys.argv[2])): f.write(b"%015d\n" % i * 256)' "$1" "$2"
+  "$scute" shield add "$1" >add.out || fail "shield add"
+}
+
 # The file is sound, and stays what it is without the shield.
 sound() {
   "$scute" check "$1.scute" >check.out || fail "$(cat check.out)"

@@ -6,14 +6,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 file=$pools/file
 run=("$scute" shield run --page-in --)
-# large FILE: of 4 MiB, in which each page begins with its number.
-large() {
-  rm -f "$1"*
-  python3 -c 'import sys
-with open(sys.argv[1], "wb") as f:
-    for i in range(1024): f.write(b"%015d\n" % i * 256)' "$1"
-  "$scute" shield add "$1" >add.out || fail "shield add"
-}
+large() { numbered "$1" 1024; }
 touches='import mmap, os, sys
 fd = os.open(sys.argv[1], os.O_RDWR)
 memory = mmap.mmap(fd, 4 << 20)
@@ -98,17 +91,41 @@ large "$file"
 # (Its child is shielded no more, and so gets FILE itself.)
 lost="$touches"'
 assert page(5)
-damage = ["env", "-u", "LD_PRELOAD", "dd", "if=/dev/urandom", "of=" + sys.argv[1], "conv=notrunc", "bs=4096", "seek=100", "count=900", "status=none"]
+damage = ["env", "-u", "LD_PRELOAD", "dd", "if=/dev/urandom", "of=" + sys.argv[1], "conv=notrunc", "bs=4096", "seek=100", "count=300", "status=none"]
 os.waitpid(os.posix_spawn("/usr/bin/env", damage, os.environ), 0)
 assert page(5) and page(1020)
-try: os.pread(fd, 16, 600 << 12)
+try: os.pread(fd, 16, 300 << 12)
 except OSError as e: print("read:", e.errno)
 sys.stdout.flush()
-page(500)'
+page(350)'
 expect 135 "${run[@]}" python3 -c "$lost" "$file"
 in_out '^read: 5$'
-in_err "$file: byte $((500 << 12)) cannot be read, and who touches it gets SIGBUS"
+in_err "$file: byte $((350 << 12)) cannot be read, and who touches it gets SIGBUS"
 rm -f "$file"*
+
+# Beside lost pages a child gets all others, and its parent finds the lost ones lost as ever.
+large "$file"
+forks="${lost%%assert page(5) and*}"'
+child = os.fork()
+if child == 0: os._exit(0 if page(700) and page(20) else 1)
+assert os.waitpid(child, 0)[1] == 0
+assert page(700) and page(21)
+memory[(700 << 12) + 64] = 7
+memory.flush()
+print("sound")
+sys.stdout.flush()
+page(200)'
+expect 135 "${run[@]}" python3 -c "$forks" "$file"
+in_out '^sound$'
+rm -f "$file"*
+
+# A number among the arguments of a system call is no descriptor.
+large "$file"
+expect 0 "${run[@]}" python3 -c "$touches"'
+import ctypes
+word = ctypes.c_int(0)
+for n in range(64): ctypes.CDLL(None).syscall(202, ctypes.byref(word), 0, n + 1, None)
+assert page(3) and rss() < 200, rss()' "$file"
 
 # By an instruction that no library hears of.
 large "$file"

@@ -34,13 +34,7 @@ for model in models.values():
 sys.stdout.flush()
 assert not wrong, wrong[:3]
 '
-large() {
-  rm -f "$1"*
-  python3 -c 'import sys
-with open(sys.argv[1], "wb") as f:
-    for i in range(2048): f.write(b"%015d\n" % i * 256)' "$1"
-  "$scute" shield add "$1" >add.out || fail "shield add"
-}
+large() { numbered "$1" 2048; }
 # what `out` says is in the file
 judge() {
   python3 -c 'import sys

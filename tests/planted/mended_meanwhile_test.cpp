@@ -108,6 +108,33 @@ class mended_meanwhile : public testing::TestWithParam<kind> {
     EXPECT_TRUE(f.read(oid) == content);
     f.expect_sound();
   }
+  // Each field of the header, by `damage` before the free; `freed` comes after it, and then somebody mends. Alone, and with another object.
+  template <typename Damage, typename Freed>
+  void free_of_damage(Damage&& damage, Freed&& freed) {
+    for (const uint64_t field :
+         {offsetof(format::fragment_header, tag), offsetof(format::fragment_header, type),
+          offsetof(format::fragment_header, checksum)})
+      for (const bool alone : {false, true}) {
+        oid = f.alloc(pattern(3, GetParam().size));
+        object = f.in().heap->zones().locate(f.offset_of(oid));
+        const scute_oid other = f.alloc(pattern(4, 100));
+        f.in().drain();
+        transaction tx(f);
+        if (!alone) {
+          void* p = nullptr;
+          SCUTE_OKAY(scute_tx_open(tx, other, &p));
+          std::memset(p, 7, 100);
+        }
+        damage(object.header + field);
+        SCUTE_OKAY(scute_tx_free(tx, oid));
+        freed(object.header + field);
+        mend();
+        SCUTE_OKAY(tx.commit());
+        const void* at = nullptr;
+        SCUTE_FAILS(SCUTE_E_FREED, scute_get_verified(f.pool, oid, &at));
+      }
+    expect_mendable();
+  }
   // An object of two fragments in a slot for three: the last one.
   heal::sighting beyond_the_object() {
     hold(8150);
@@ -190,59 +217,22 @@ TEST_P(mended_meanwhile, commit_of_what_damage_has_written) {
 
 // Damaged when it is freed, and mended when that is committed. (CONFLICT-1)
 TEST_P(mended_meanwhile, free_of_a_damaged_object) {
-  for (const uint64_t field :
-       {offsetof(format::fragment_header, tag), offsetof(format::fragment_header, type),
-        offsetof(format::fragment_header, checksum)})
-    for (const bool alone : {false, true}) {
-      oid = f.alloc(pattern(3, GetParam().size));
-      object = f.in().heap->zones().locate(f.offset_of(oid));
-      const scute_oid other = f.alloc(pattern(4, 100));
-      f.in().drain();
-      transaction tx(f);
-      if (!alone) {
-        void* p = nullptr;
-        SCUTE_OKAY(scute_tx_open(tx, other, &p));
-        std::memset(p, 7, 100);
-      }
-      flip(object.header + field);
-      SCUTE_OKAY(scute_tx_free(tx, oid));
-      mend();
-      SCUTE_OKAY(tx.commit());
-      const void* at = nullptr;
-      SCUTE_FAILS(SCUTE_E_FREED, scute_get_verified(f.pool, oid, &at));
-    }
-  expect_mendable();
+  free_of_damage([this](uint64_t at) { flip(at); }, [](uint64_t) {});
 }
 
 // Beyond repair when it is freed, and mended when that is committed. (CONFLICT-1, VERIFY-2)
 TEST_P(mended_meanwhile, free_of_a_lost_object) {
-  for (const uint64_t field :
-       {offsetof(format::fragment_header, tag), offsetof(format::fragment_header, type),
-        offsetof(format::fragment_header, checksum)})
-    for (const bool alone : {false, true}) {
-      oid = f.alloc(pattern(3, GetParam().size));
-      object = f.in().heap->zones().locate(f.offset_of(oid));
-      const scute_oid other = f.alloc(pattern(4, 100));
-      f.in().drain();
-      transaction tx(f);
-      if (!alone) {
-        void* p = nullptr;
-        SCUTE_OKAY(scute_tx_open(tx, other, &p));
-        std::memset(p, 7, 100);
-      }
-      // A bit that both rows have wrong (SCATTER-3).
-      const pool::cell c = pool::cell_of(s->geo, object.header + field);
-      const uint64_t parity = pool::parity_offset(s->geo, c.zone, c.column);
-      flip(object.header + field, 3);
-      flip(parity, 6);
-      SCUTE_OKAY(scute_tx_free(tx, oid));
-      flip(parity, 6);
-      mend();
-      SCUTE_OKAY(tx.commit());
-      const void* at = nullptr;
-      SCUTE_FAILS(SCUTE_E_FREED, scute_get_verified(f.pool, oid, &at));
-    }
-  expect_mendable();
+  // A bit that both rows have wrong (SCATTER-3).
+  const auto parity_of = [this](uint64_t at) {
+    const pool::cell c = pool::cell_of(s->geo, at);
+    return pool::parity_offset(s->geo, c.zone, c.column);
+  };
+  free_of_damage(
+      [&](uint64_t at) {
+        flip(at, 3);
+        flip(parity_of(at), 6);
+      },
+      [&](uint64_t at) { flip(parity_of(at), 6); });
 }
 
 // STAGED-1. Damage to the payload of a large object that is in its place and has no header yet, and a scrub.

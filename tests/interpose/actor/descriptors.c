@@ -157,7 +157,64 @@ static void many_opens(const char *file) {
   }
 }
 
-const struct deed descriptor_deeds[] = {
-    {"copies", copies},         {"numbers", numbers},           {"facts", facts},
-    {"flocks", flocks},         {"record_locks", record_locks}, {"streams", streams},
-    {"all_closed", all_closed}, {"many_opens", many_opens},     {NULL, NULL}};
+// A file is opened by the name of one of its descriptors.
+static void opened_again_by_number(const char *file) {
+  const int fd = open_to_write(file);
+  char name[64], room[400];
+  snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+  const int again = (int)must("open", open(name, O_RDWR));
+  say("pread", pread(again, room, sizeof room, 5 * page));
+  say("read", checksum(room, sizeof room));
+  char *at = map(again, file_size, PROT_READ | PROT_WRITE, MAP_SHARED, 0);
+  say("mapped", checksum(at, file_size));
+  close(fd);
+  fill(at + 7 * page, 300, 61);
+  say("pwrite", pwrite(again, "by number", 9, file_size + 100));
+  struct stat s;
+  say("fstat", fstat(again, &s));
+  say("size", (long)s.st_size);
+  say("flock", flock(again, LOCK_EX | LOCK_NB));
+  munmap(at, file_size);
+  say("fsync", fsync(again));
+  say("close", close(again));
+}
+
+// The C library reads standard input by itself.
+static void standard_input(const char *file) {
+  const int fd = open_to_write(file);
+  say("dup2", dup2(fd, 0));
+  char room[3000];
+  say("fread", (long)fread(room, 1, sizeof room, stdin));
+  say("read", checksum(room, sizeof room));
+  fclose(stdin);
+  say("close", close(fd));
+  say("open", open(file, O_RDWR));
+  FILE *const in = fdopen(0, "r+");
+  say("fread", (long)fread(room, 1, sizeof room, in));
+  say("read", checksum(room, sizeof room));
+  fclose(in);
+  FILE *const out = fopen("/dev/null", "r+");
+  FILE *const there = freopen(file, "r+", out);
+  say("freopen", there != NULL);
+  fseek(there, 9000, SEEK_SET);
+  say("fputs", fputs("by stdio", there) >= 0);
+  FILE *const again = freopen(NULL, "r", there);
+  say("freopen of the same", again != NULL);
+  if (again == NULL) return;
+  fseek(again, 9000, SEEK_SET);
+  say("fread", (long)fread(room, 1, 8, again));
+  say("read", checksum(room, 8));
+  fclose(again);
+}
+
+const struct deed descriptor_deeds[] = {{"copies", copies},
+                                        {"numbers", numbers},
+                                        {"facts", facts},
+                                        {"flocks", flocks},
+                                        {"record_locks", record_locks},
+                                        {"streams", streams},
+                                        {"all_closed", all_closed},
+                                        {"many_opens", many_opens},
+                                        {"opened_again_by_number", opened_again_by_number},
+                                        {"standard_input", standard_input},
+                                        {NULL, NULL}};

@@ -297,6 +297,42 @@ static void cancels(const char *file) {
   say("msync", msync(at, file_size, MS_SYNC));
 }
 
+// Children that are made by other calls than fork() read what their parent has mapped, and what it gives them.
+static char *parents;
+static int looks(void *unused) {
+  (void)unused;
+  _exit((int)(checksum(parents, file_size) & 127));
+}
+static long status_of(long child) {
+  int status = 0;
+  must("waitpid", waitpid((pid_t)child, &status, 0));
+  return status;
+}
+static void children(const char *file) {
+  const int fd = (int)must("open", open(file, O_RDWR));
+  parents = map(fd, file_size, PROT_READ | PROT_WRITE, MAP_SHARED, 0);
+  static char stack[1 << 16] __attribute__((aligned(16)));
+  fflush(stdout);
+  long child = clone(looks, stack + sizeof stack, SIGCHLD, NULL);
+  say("clone", status_of(child));
+  child = _Fork();
+  if (child == 0) looks(NULL);
+  say("_Fork", status_of(child));
+  child = syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+  if (child == 0) looks(NULL);
+  say("a raw clone", status_of(child));
+  posix_spawn_file_actions_t given;
+  posix_spawn_file_actions_init(&given);
+  posix_spawn_file_actions_adddup2(&given, fd, 0);
+  char *const argv[] = {"cksum", NULL}, *const envp[] = {NULL};
+  pid_t spawned;
+  say("posix_spawn", posix_spawn(&spawned, "/usr/bin/cksum", &given, NULL, argv, envp));
+  say("cksum", status_of(spawned));
+  say("read", checksum(parents, file_size));
+  munmap(parents, file_size);
+  close(fd);
+}
+
 const struct deed process_deeds[] = {{"exits", exits},
                                      {"exits_at_once", exits_at_once},
                                      {"is_killed", is_killed},
@@ -312,5 +348,6 @@ const struct deed process_deeds[] = {{"exits", exits},
                                      {"forks_while_threads_map", forks_while_threads_map},
                                      {"spawns", spawns},
                                      {"vforks", vforks},
+                                     {"children", children},
                                      {"cancels", cancels},
                                      {NULL, NULL}};

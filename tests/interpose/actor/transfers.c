@@ -125,9 +125,72 @@ static void copied(const char *file) {
   close(fd);
 }
 
+// Arguments that point nowhere are the kernel's to refuse.
+static void bad_arguments(const char *file) {
+  const int fd = open_to_write(file);
+  int ends[2];
+  must("pipe", pipe(ends));
+  void *const nothing = map(-1, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, 0);
+  const struct iovec *const nowhere = nothing;
+  off_t *const no_offset = nothing;
+  for (int turn = 0; turn < 2; ++turn) {
+    const int in = turn == 0 ? ends[0] : fd, out = turn == 0 ? ends[1] : fd;
+    must("write", write(ends[1], "some", 4));
+    say("readv", readv(in, nowhere, 1));
+    say("readv of too many", readv(in, nowhere, 1000000));
+    say("writev", writev(out, nowhere, 1));
+    say("read", read(in, nothing, 4));
+    say("write", write(out, nothing, 4));
+  }
+  say("preadv", preadv(fd, nowhere, 2, 0));
+  say("pwritev", pwritev(fd, nowhere, 2, 0));
+  say("sendfile", sendfile(ends[1], fd, no_offset, 10));
+  say("copy_file_range", copy_file_range(fd, no_offset, fd, no_offset, 10, 0));
+  say("splice", splice(fd, no_offset, ends[1], NULL, 10, 0));
+  munmap(nothing, page);
+  close(fd);
+}
+
+static void appended_by_flags(const char *file) {
+  const int fd = open_to_write(file);
+  char room[700];
+  fill(room, sizeof room, 51);
+  const struct iovec one = {room, sizeof room};
+  say("RWF_APPEND", pwritev2(fd, &one, 1, 100, RWF_APPEND));
+  say("end", lseek(fd, 0, SEEK_END));
+  lseek(fd, 10, SEEK_SET);
+  say("F_SETFL", fcntl(fd, F_SETFL, O_APPEND));
+  say("write", write(fd, room, 300));
+  say("end", lseek(fd, 0, SEEK_END));
+  say("F_SETFL", fcntl(fd, F_SETFL, 0));
+  lseek(fd, 10, SEEK_SET);
+  say("write", write(fd, room, 200));
+  say("end", lseek(fd, 0, SEEK_END));
+  close(fd);
+}
+
+// Holes that the program makes among pages that it has used, and uses again.
+static void punched(const char *file) {
+  const int fd = open_to_write(file);
+  char *at = map(fd, file_size, PROT_READ | PROT_WRITE, MAP_SHARED, 0);
+  say("read", checksum(at, file_size));
+  must("punch", fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 4 * page, 16 * page));
+  say("MADV_REMOVE", madvise(at + 30 * page, 8 * page, MADV_REMOVE));
+  for (int turn = 0; turn < 50; ++turn) {
+    must("msync", msync(at, file_size, MS_SYNC));
+    say("read", checksum(at + turn % 3 * page, file_size - 3 * page));
+    at[turn % 64 * page + 9] = (char)turn;
+  }
+  munmap(at, file_size);
+  close(fd);
+}
+
 const struct deed transfer_deeds[] = {{"reads_and_writes", reads_and_writes},
                                       {"longer", longer},
                                       {"appended", appended},
                                       {"holes", holes},
                                       {"copied", copied},
+                                      {"bad_arguments", bad_arguments},
+                                      {"appended_by_flags", appended_by_flags},
+                                      {"punched", punched},
                                       {NULL, NULL}};
