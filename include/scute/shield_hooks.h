@@ -114,7 +114,7 @@ struct scute_shield_hooks {
   void (*stream)(const void *address, size_t length, const struct scute_shield_site *site);
   /* -fscute=detect: see HOOK-3. */
   void (*store)(const void *address, size_t length, const struct scute_shield_site *site);
-  /* -fscute=loads: the bytes are about to be read. */
+  /* -fscute=loads: the bytes are about to be read; told of may be up to a line more. */
   void (*load)(const void *address, size_t length, const struct scute_shield_site *site);
 
   /* An image has been loaded, and is about to be unloaded. attach is called before any of the others, sets the

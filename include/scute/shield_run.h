@@ -55,19 +55,20 @@ typedef struct scute_shield_site_counts {
   uint64_t empty_fences;
   uint64_t
       unflushed_lines;  /* that were stored to last from here (-fscute=detect), and never flushed */
-  uint64_t stray_lines; /* that changed without a word, and were flushed from here */
+  uint64_t stray_lines; /* that changed without a word, and were flushed from here; or loaded, if
+                           that was first (-fscute=loads) */
 } scute_shield_site_counts;
 
-enum { SCUTE_SHIELD_NEVER_FLUSHED = 1, SCUTE_SHIELD_STRAY = 2 };
+enum { SCUTE_SHIELD_NEVER_FLUSHED = 1, SCUTE_SHIELD_STRAY = 2, SCUTE_SHIELD_STRAY_LOADED = 3 };
 
 /* One line of the file; the first 1024 of a view are told. */
 typedef struct scute_shield_finding {
   size_t struct_size;
   const char *file;
   uint32_t process;
-  int32_t what;    /* SCUTE_SHIELD_NEVER_FLUSHED or _STRAY */
+  int32_t what;    /* SCUTE_SHIELD_NEVER_FLUSHED, _STRAY or _STRAY_LOADED */
   uint64_t offset; /* of the line's 64 bytes in the file */
-  /* Where it was stored to last, as told of, and flushed; or "" and 0. */
+  /* Where it was stored to last, as told of, and flushed, or loaded (_STRAY_LOADED); or "" and 0. */
   const char *stored_source;
   uint32_t stored_line;
   const char *flushed_source;

@@ -24,14 +24,17 @@ struct store_audit::finding {
 
 // Of a line. Each is a moment, and the index of a site in its low bits.
 struct store_audit::words {
-  std::atomic<uint64_t> told;    // of a store last, by whom
-  std::atomic<uint64_t> copied;  // by a cut last; flushed since by whom
+  std::atomic<uint64_t> told;  // of a store last, by whom
+  std::atomic<uint64_t>
+      copied;  // by a cut last; flushed since by whom; and found_mark, if a load has found it changed since
 };
+
+inline constexpr uint64_t found_mark = uint64_t{1} << 63;
 
 inline constexpr uint64_t site_mask = (uint64_t{1} << site_table::index_bits) - 1;
 
 constexpr uint64_t moment_of(uint64_t word) {
-  return word >> site_table::index_bits;
+  return (word & ~found_mark) >> site_table::index_bits;
 }
 constexpr uint32_t site_of(uint64_t word) {
   return static_cast<uint32_t>(word & site_mask);

@@ -27,7 +27,7 @@ enum class site_event : uint8_t {
   fenced,
   fenced_idle,    // with nothing pending
   never_flushed,  // lines that were stored to last from here
-  strays          // lines that changed without a word, and were flushed from here
+  strays          // lines that changed without a word, and were flushed or loaded from here
 };
 inline constexpr size_t site_events = 7;
 

@@ -74,6 +74,7 @@ void store_audit::fenced(bool idle) noexcept {
 }
 
 void store_audit::cut_begins() noexcept {
+  tell_loaded();
   moment_ = tell_clock::copied_at(tell_clock::next_cut());
 }
 
@@ -89,11 +90,12 @@ void store_audit::cut_has(uint64_t line, bool changed) noexcept {
   if (!changed || what == on_stray::ignore ||
       moment_of(told) >= std::max(moment_of(copied), uint64_t{tell_clock::begin}))
     return;
+  if (what == on_stray::stop) may_commit_ = false;
+  if ((copied & found_mark) != 0) return;  // AUDIT-5: counted
   head_->strays.fetch_add(1, std::memory_order_relaxed);
   sites_.count(flushed_at, site_event::strays);
   const line_finding f{line_finding::kind::stray, line, site_of(told), flushed_at};
   add(f);
-  if (what == on_stray::stop) may_commit_ = false;
   stray(f);
 }
 
@@ -114,16 +116,6 @@ void store_audit::never_flushed(uint64_t line) noexcept {
   const uint32_t site = site_of(words_[line].told.load(std::memory_order_relaxed));
   sites_.count(site, site_event::never_flushed);
   add({line_finding::kind::never_flushed, line, site, 0});
-}
-
-void store_audit::add(const line_finding& f) noexcept {
-  const uint64_t i = head_->findings.fetch_add(1, std::memory_order_relaxed);
-  if (i >= findings_max) return;
-  finding& to = findings_[i];
-  to.line = f.line;
-  to.stored_at = f.stored_at;
-  to.flushed_at = f.flushed_at;
-  to.kind.store(static_cast<uint32_t>(f.what), std::memory_order_release);
 }
 
 void store_audit::add_untold(const std::string& names, on_stray what) noexcept {
@@ -156,7 +148,7 @@ bool store_audit::read_finding(size_t i, line_finding& to) const noexcept {
   to = {static_cast<line_finding::kind>(kind), f.line,
         f.stored_at & static_cast<uint32_t>(site_mask),
         f.flushed_at & static_cast<uint32_t>(site_mask)};
-  return kind == 1 || kind == 2;
+  return kind >= 1 && kind <= 3;
 }
 
 }  // namespace scute::core::audit

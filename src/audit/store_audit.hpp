@@ -8,6 +8,10 @@
 // AUDIT-4 Nothing about durability depends on any of this, but for one thing: if strays are to stop the program, a cut with
 //    one is not committed, and the view is halted: what the file has is then the last cut before (file_view.hpp, VIEW-9). The holder
 //    looks at what a dead program has left in the same way.
+// AUDIT-5 A line that is about to be loaded is a stray's as well if it is not what its digest says, by the same rule as a cut's: so one is
+//    found before the program has made use of it, whether it is ever flushed or not. A stray counts once, for where it was loaded
+//    or where it was flushed. Who looks reads when the line was copied last, then its digest, then its bytes, and whether
+//    a store was told of at the end: what a cut and a store do meanwhile leaves none of a proper store's lines a stray.
 #pragma once
 
 #include <atomic>
@@ -24,10 +28,11 @@ namespace scute::core::audit {
 enum class on_stray : uint32_t { ignore = 0, report = 1, stop = 2 };
 
 struct line_finding {
-  enum class kind : uint8_t { never_flushed = 1, stray = 2 };
+  enum class kind : uint8_t { never_flushed = 1, stray = 2, stray_loaded = 3 };
   kind what = kind::stray;
   uint64_t line = 0;
-  uint32_t stored_at = 0, flushed_at = 0;  // places in the table; 0: not known
+  uint32_t stored_at = 0,
+           flushed_at = 0;  // places in the table; 0: not known. Of stray_loaded: loaded_at
 };
 
 class store_audit : public view::line_watch {
@@ -42,6 +47,18 @@ class store_audit : public view::line_watch {
 
   // Instrumented code is about to store there, or the kernel. Async-signal-safe.
   void told(uint64_t offset, uint64_t n) noexcept;
+  // AUDIT-5, for who is about to load. Async-signal-safe, these four; general registers only (HOOK-7).
+  bool looks_for_strays() const noexcept;
+  // When the line was copied last; to be handed to was_told().
+  uint64_t copied(uint64_t line) const noexcept;
+  // Of the line, since then; or it is known as a stray already.
+  bool was_told(uint64_t line, uint64_t copied) const noexcept;
+  // By the code that the thread is in. False: somebody else had found it. may_go_on(): the program is not to be stopped for it.
+  bool found_by_load(uint64_t line) noexcept;
+  bool may_go_on() const noexcept;
+  // Tells of what was found by loads and not told of yet. Not of general registers only.
+  virtual void tell_loaded() noexcept {}
+
   // Lines that had to be written though nobody had flushed them.
   void never_flushed(uint64_t line) noexcept;
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What hooks call for each store: general registers only (HOOK-7).
+// What hooks call for each store and load: general registers only (HOOK-7).
 #include <algorithm>
 
 #include "audit/audit_memory.hpp"
 #include "audit/call_site.hpp"
 #include "audit/tell_clock.hpp"
+#include "base/planted.hpp"
 #include "view/line.hpp"
 
 namespace scute::core::audit {
@@ -23,6 +24,48 @@ void store_audit::told(uint64_t offset, uint64_t n) noexcept {
            !told.compare_exchange_weak(before, word)) {
     }
   }
+}
+
+void store_audit::add(const line_finding& f) noexcept {
+  const uint64_t i = head_->findings.fetch_add(1, std::memory_order_relaxed);
+  if (i >= findings_max) return;
+  finding& to = findings_[i];
+  to.line = f.line;
+  to.stored_at = f.stored_at;
+  to.flushed_at = f.flushed_at;
+  to.kind.store(static_cast<uint32_t>(f.what), std::memory_order_release);
+}
+
+bool store_audit::looks_for_strays() const noexcept {
+  return head_->strays_do.load(std::memory_order_relaxed) !=
+         static_cast<uint32_t>(on_stray::ignore);
+}
+
+bool store_audit::may_go_on() const noexcept {
+  return head_->strays_do.load(std::memory_order_relaxed) != static_cast<uint32_t>(on_stray::stop);
+}
+
+uint64_t store_audit::copied(uint64_t line) const noexcept {
+  return line < head_->lines ? words_[line].copied.load(std::memory_order_acquire) : found_mark;
+}
+
+bool store_audit::was_told(uint64_t line, uint64_t copied) const noexcept {
+  if ((copied & found_mark) != 0) return true;
+  if (SCUTE_PLANTED(audit_load_untold)) return false;
+  const uint64_t told = words_[line].told.load(std::memory_order_acquire);
+  return moment_of(told) >= std::max(moment_of(copied), uint64_t{tell_clock::begin});
+}
+
+bool store_audit::found_by_load(uint64_t line) noexcept {
+  std::atomic<uint64_t>& copied = words_[line].copied;
+  const uint64_t before = copied.fetch_or(found_mark);
+  if ((before & found_mark) != 0) return false;
+  const uint32_t here = sites_.index_of(call_site::current());
+  head_->strays.fetch_add(1, std::memory_order_relaxed);
+  sites_.count(here, site_event::strays);
+  add({line_finding::kind::stray_loaded, line,
+       site_of(words_[line].told.load(std::memory_order_relaxed)), here});
+  return true;
 }
 
 }  // namespace scute::core::audit

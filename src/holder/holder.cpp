@@ -156,21 +156,21 @@ bool holder::answer_one(image& i) {
     send_packet(i.connection, reply, nullptr, 0);
     ::poll(nullptr, 0, 300);  // nobody is fast enough to make up for it
   }
-  reply.value = answer(i, p, descriptors, count);
+  reply.value = answer(i, p, {descriptors, count});
   if (SCUTE_PLANTED(wire_early)) return true;
   send_packet(i.connection, reply, nullptr, 0);  // that nobody listens is noticed at the next poll
   if (SCUTE_PLANTED(keeper_unasked) && p.kind == question::claim) ::poll(nullptr, 0, 300);
   return true;
 }
 
-int holder::answer(image& i, const packet& p, int* descriptors, size_t count) {
+int holder::answer(image& i, const packet& p, std::span<const int> descriptors) {
   switch (p.kind) {
     case question::hello: return 0;
     case question::claim:
       if (!SCUTE_PLANTED(keeper_unasked)) settle_ended(p.device, p.inode);
       return 0;
     case question::hold: {
-      if (count != 2) break;
+      if (descriptors.size() != 2) break;
       if (SCUTE_PLANTED(keeper_opens)) ::open(p.path, O_RDWR | O_CLOEXEC);
       ++outcome_.views;
       i.views[p.view] = {std::string(p.path, p.path_length), p.device, p.inode, descriptors[0],
@@ -189,7 +189,7 @@ int holder::answer(image& i, const packet& p, int* descriptors, size_t count) {
       return 0;
     }
   }
-  for (size_t k = 0; k < count; ++k) ::close(descriptors[k]);
+  for (const int descriptor : descriptors) ::close(descriptor);
   return EINVAL;
 }
 

@@ -11,6 +11,7 @@
 
 #include <list>
 #include <map>
+#include <span>
 #include <string>
 
 #include "holder/settlement.hpp"
@@ -43,7 +44,7 @@ class holder {
   void accept_image();
   // False: the connection is at its end.
   bool answer_one(image& i);
-  int answer(image& i, const packet& p, int* descriptors, size_t count);
+  int answer(image& i, const packet& p, std::span<const int> descriptors);
   void settle_ended(uint64_t device, uint64_t inode);
   void end_image(image& i);
   void report(const image& i, const held_view& view, int signal, scute_shield_counts& audit);

@@ -42,6 +42,7 @@ class nobody_stores final : public view::page_guard {
  public:
   bool hold(uint64_t, size_t) noexcept override { return true; }
   void release(uint64_t, size_t) noexcept override {}
+  bool hold_all() noexcept override { return true; }
 };
 
 }  // namespace

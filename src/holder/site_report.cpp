@@ -39,8 +39,12 @@ void tell_findings(const audit::store_audit& a, const char* file, uint32_t proce
     to.struct_size = sizeof to;
     to.file = file;
     to.process = process;
-    to.what = f.what == audit::line_finding::kind::stray ? SCUTE_SHIELD_STRAY
-                                                         : SCUTE_SHIELD_NEVER_FLUSHED;
+    static_assert(static_cast<int>(audit::line_finding::kind::never_flushed) ==
+                  SCUTE_SHIELD_NEVER_FLUSHED);
+    static_assert(static_cast<int>(audit::line_finding::kind::stray) == SCUTE_SHIELD_STRAY);
+    static_assert(static_cast<int>(audit::line_finding::kind::stray_loaded) ==
+                  SCUTE_SHIELD_STRAY_LOADED);
+    to.what = static_cast<int32_t>(f.what);
     to.offset = f.line * view::line_size;
     to.stored_source = stored.file.c_str();
     to.stored_line = stored.line;

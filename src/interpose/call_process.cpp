@@ -25,6 +25,7 @@
 #include "interpose/own_descriptors.hpp"
 #include "interpose/page_in.hpp"
 #include "interpose/page_out.hpp"
+#include "interpose/program_threads.hpp"
 #include "interpose/settings.hpp"
 #include "interpose/store_guard.hpp"
 #include "interpose/view_faults.hpp"
@@ -80,7 +81,10 @@ SCUTE_INTERPOSED(int, clone, (int (*f)(void*), void* stack, int flags, void* arg
   void* a[3];
   for (void*& x : a) x = va_arg(more, void*);
   va_end(more);
-  if ((flags & CLONE_VM) == 0) load_all_views();
+  if ((flags & CLONE_VM) == 0)
+    load_all_views();
+  else
+    threads_come_unheard();
   return next::clone(f, stack, flags, argument, a[0], a[1], a[2]);
 }
 // They may be given descriptors.

@@ -19,6 +19,7 @@
 #include "interpose/page_in.hpp"
 #include "interpose/page_out.hpp"
 #include "interpose/pages_at_hand.hpp"
+#include "interpose/program_threads.hpp"
 
 using namespace scute::core::interpose;
 
@@ -117,6 +118,7 @@ SCUTE_INTERPOSED(long, syscall, (long number, ...)) {
   for (unsigned i = 0; i < 6; ++i)
     if ((descriptors >> i & 1) != 0 && !all_at_hand(static_cast<int>(a[i]))) return -1;
   if (goes_unheard(number, a[0])) load_all_views();
+  if (number == SYS_clone || number == SYS_clone3) threads_come_unheard();
   return next::syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 

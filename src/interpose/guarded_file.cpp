@@ -27,6 +27,7 @@
 #include "interpose/next_calls.hpp"
 #include "interpose/own_descriptors.hpp"
 #include "interpose/page_out.hpp"
+#include "interpose/program_threads.hpp"
 #include "interpose/settings.hpp"
 #include "interpose/view_faults.hpp"
 
@@ -93,7 +94,8 @@ void require_guard(const std::string& folder) {
       "this processor cannot load a line of 64 bytes at once (AVX-512), so a view needs ";
   if (!folder.empty())
     throw failure(SCUTE_E_UNSUPPORTED, std::string(why) + "to lie in memory (no --view-dir)");
-  const userfault* const faults = begin_faults();
+  watch_threads();
+  const userfault* const faults = begin_faults(false);
   if (faults == nullptr || !faults->waits_for_stores())
     throw failure(SCUTE_E_UNSUPPORTED, std::string(why) + "userfaultfd(2) of Linux 5.19: " +
                                            std::strerror(faults == nullptr ? errno : EOPNOTSUPP));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What instrumented code tells (scute/shield_hooks.h). Loads are not listened to: a view was read and verified as a whole before
-// the program got it.
+// What instrumented code tells (scute/shield_hooks.h).
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -10,6 +9,7 @@
 #include "interpose/critical.hpp"
 #include "interpose/durability.hpp"
 #include "interpose/hook_gates.hpp"
+#include "interpose/load_hook.hpp"
 #include "interpose/mappings.hpp"
 #include "interpose/store_hook.hpp"
 #include "interpose/told_stores.hpp"
@@ -70,9 +70,9 @@ void detach(scute_shield_gate* gate) {
   *found = gates[--gate_count];
 }
 
-// As store_hook.cpp and what it calls were compiled (HOOK-7).
-#ifdef SCUTE_STORE_HOOK_IS_GENERAL
-constexpr uint64_t general_only = SCUTE_SHIELD_HOOK_STORE;
+// As store_hook.cpp, load_hook.cpp and what they call were compiled (HOOK-7).
+#ifdef SCUTE_HOOKS_ARE_GENERAL
+constexpr uint64_t general_only = SCUTE_SHIELD_HOOK_STORE | SCUTE_SHIELD_HOOK_LOAD;
 #else
 constexpr uint64_t general_only = 0;
 #endif
@@ -84,7 +84,7 @@ constexpr scute_shield_hooks table{SCUTE_SHIELD_HOOKS_VERSION,
                                    &fence,
                                    &stream,
                                    &hear_store,
-                                   nullptr,
+                                   &hear_load,
                                    &attach,
                                    &detach};
 

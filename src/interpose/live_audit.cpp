@@ -50,22 +50,35 @@ void plan_audits_anew() {
 }
 
 live_audit::live_audit(std::span<std::byte> at, const std::string& path)
-    : store_audit(at), path_(path) {}
+    : store_audit(at), path_(path), looked_at_(findings()) {}
+
+void live_audit::tell_loaded() noexcept {
+  audit::line_finding f;
+  while (looked_at_.load(std::memory_order_relaxed) < findings()) {
+    const size_t i = looked_at_.load(std::memory_order_relaxed);
+    // One that is being entered is told of next time.
+    if (!read_finding(i, f)) return;
+    looked_at_.store(i + 1, std::memory_order_relaxed);
+    if (f.what == audit::line_finding::kind::stray_loaded) stray(f);
+  }
+}
 
 void live_audit::stray(const audit::line_finding& f) noexcept {
-  if (told_ == told_max) return;
-  ++told_;
+  if (told_.load(std::memory_order_relaxed) == told_max) return;
+  const unsigned told = ++told_;
   char text[1024], stored[256], flushed[256];
   audit::site_names at;
   put_place(stored, sizeof stored, "stored to last", read_names(f.stored_at, at) ? &at : nullptr);
-  put_place(flushed, sizeof flushed, "flushed", read_names(f.flushed_at, at) ? &at : nullptr);
+  put_place(flushed, sizeof flushed,
+            f.what == audit::line_finding::kind::stray ? "flushed" : "loaded",
+            read_names(f.flushed_at, at) ? &at : nullptr);
   const unsigned long long at_byte = f.line * view::line_size;
   const int n = std::snprintf(
       text, sizeof text,
       "scute: %s: stray store: the 64 bytes at 0x%llx changed, and nothing told of a store to "
       "them%s%s%s\n",
       path_.c_str(), at_byte, stored, flushed,
-      told_ == told_max ? "; further ones are counted and not shown" : "");
+      told == told_max ? "; further ones are counted and not shown" : "");
   if (n > 0)
     static_cast<void>(
         !next::write(STDERR_FILENO, text, std::min(static_cast<size_t>(n), sizeof text - 1)));

@@ -2,6 +2,7 @@
 // The audit of a view by places in the source, in the process that it is about: it tells of strays as they are found.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -25,12 +26,17 @@ class live_audit final : public audit::store_audit {
  public:
   // Memory that store_audit::format() has made.
   live_audit(std::span<std::byte> at, const std::string& path);
+  ~live_audit() override { live_audit::tell_loaded(); }
+  live_audit(const live_audit&) = delete;
+  live_audit& operator=(const live_audit&) = delete;
 
  private:
+  void tell_loaded() noexcept override;
   void stray(const audit::line_finding& f) noexcept override;
 
   std::string path_;
-  unsigned told_ = 0;
+  std::atomic<unsigned> told_{0};
+  std::atomic<size_t> looked_at_{0};  // findings
 };
 
 }  // namespace scute::core::interpose

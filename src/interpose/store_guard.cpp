@@ -9,6 +9,7 @@
 #include "base/waiting.hpp"
 #include "interpose/guarded_file.hpp"
 #include "interpose/mappings.hpp"
+#include "interpose/program_threads.hpp"
 #include "interpose/signals_wait.hpp"
 #include "interpose/view_faults.hpp"
 #include "view/line_copy.hpp"
@@ -18,6 +19,7 @@ namespace {
 
 std::atomic<bool> held{false};
 sigset_t before_hold;  // the signals of who holds it
+constexpr unsigned cuts_between_questions = 64;
 
 void take() noexcept {
   for (unsigned spins = 0; held.exchange(true, std::memory_order_acquire);) spin_pause(spins);
@@ -69,6 +71,28 @@ bool store_guard::try_hold(uint64_t offset, size_t n) noexcept {
 
 void store_guard::release(uint64_t offset, size_t n) noexcept {
   static_cast<void>(protect(file_, offset, n, false));
+  release_all();
+}
+
+bool store_guard::hold_all() noexcept {
+  // Programs that have threads are asked again now and then.
+  if (not_alone_for_.load(std::memory_order_relaxed) != 0) {
+    not_alone_for_.fetch_sub(1, std::memory_order_relaxed);
+    return false;
+  }
+  sigset_t before;
+  hold_signals(before);  // first, since a handler may begin a thread
+  if (!has_one_thread() && !SCUTE_PLANTED(store_alone)) {
+    let_signals_come(before);
+    not_alone_for_.store(cuts_between_questions, std::memory_order_relaxed);
+    return false;
+  }
+  take();
+  before_hold = before;
+  return true;
+}
+
+void store_guard::release_all() noexcept {
   const sigset_t before = before_hold;
   held.store(false, std::memory_order_release);
   let_signals_come(before);

@@ -6,8 +6,11 @@
 // STORE-2 So every mapping of the view that can be written to is watched, and none appears or moves while a page is held.
 // STORE-3 Who holds a page waits for nobody who may store to it: his own thread's handlers wait until it is free, and nothing is closed, which
 //    would hold pages in its turn, where none may be held.
+// STORE-4 Where the program has one thread (THREADS-1) nobody can store while it copies but its own handlers, which wait: nothing is protected
+//    then.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -26,11 +29,15 @@ class store_guard final : public view::page_guard {
   // False: a mapping cannot be protected.
   bool hold(uint64_t offset, size_t n) noexcept override;
   void release(uint64_t offset, size_t n) noexcept override;
+  // STORE-4
+  bool hold_all() noexcept override;
+  void release_all() noexcept override;
   // False: another page is held now.
   bool try_hold(uint64_t offset, size_t n) noexcept;
 
  private:
   const guarded_file& file_;
+  std::atomic<unsigned> not_alone_for_{0};  // cuts
 };
 
 // A call of the kernel's that was to store to these bytes has failed with EFAULT, and may have because their page was held, where userfaultfd is

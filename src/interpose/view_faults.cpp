@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cerrno>
 
+#include "base/library_thread.hpp"
 #include "interpose/page_in.hpp"
 #include "interpose/page_out.hpp"
 
@@ -15,8 +16,10 @@ namespace {
 userfault& faults = *new userfault;  // to the end of the process
 std::atomic<userfault*> begun{nullptr};
 int refused = 0;
+bool is_served = false;
 
 void* serve(void*) {
+  const library_thread here;
   for (bool more = false;;) {
     if (const uintptr_t at = faults.next(!more); at != 0) load_touched(faults, at);
     more = let_pages_go();
@@ -24,26 +27,24 @@ void* serve(void*) {
 }
 
 // 0, or the error that says why not.
-int begin() noexcept {
-  if (!faults.open()) return errno;
+int begin_to_serve() noexcept {
   pthread_t server{};
   const int why = ::pthread_create(&server, nullptr, &serve, nullptr);
-  if (why == 0)
-    ::pthread_detach(server);
-  else
-    faults.forget();
+  if (why == 0) ::pthread_detach(server);
+  is_served = why == 0;
   return why;
 }
 
 }  // namespace
 
-userfault* begin_faults() noexcept {
+userfault* begin_faults(bool pages) noexcept {
   if (begun.load() == nullptr && refused == 0) {
-    refused = begin();
+    refused = faults.open() ? 0 : errno;
     if (refused == 0) begun.store(&faults);
   }
-  errno = refused;
-  return begun.load();
+  const int why = refused == 0 && pages && !is_served ? begin_to_serve() : refused;
+  errno = why;
+  return why == 0 ? begun.load() : nullptr;
 }
 
 userfault* view_faults() noexcept {
@@ -54,6 +55,7 @@ void forget_faults() noexcept {
   faults.forget();
   begun.store(nullptr);
   refused = 0;
+  is_served = false;
 }
 
 }  // namespace scute::core::interpose

@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "base/library_thread.hpp"
 #include "base/thread_signals.hpp"
 #include "pool/library_call.hpp"
 #include "session/instance.hpp"
@@ -27,6 +28,7 @@ void idle_drain::stop() noexcept {
 }
 
 void idle_drain::run() noexcept {
+  const library_thread here;
   block_all_but_faults();
   pool::idle_watch& watch = in_.s.watch;
   // A deferred window is drained between one and two looks after its transaction.

@@ -183,15 +183,17 @@ void cut::copy_fresh() noexcept {
   const auto let_go = [&] {
     if (held != UINT64_MAX) guard_->release(held * page_size, page_size);
   };
+  const bool all_held = !line_copy_whole() && guard_->hold_all();
+  const bool by_page = !line_copy_whole() && !all_held;
   // So that each page is held once.
-  if (!line_copy_whole())
+  if (by_page)
     std::sort(fresh_, fresh_ + fresh_count_,
               [&](uint32_t a, uint32_t b) { return lines_[a] < lines_[b]; });
   for (size_t k = 0; k < fresh_count_; ++k) {
     const uint32_t i = fresh_[k];
     stale_[i] = false;
     const uint64_t page = lines_[i] / page_lines;
-    if (!line_copy_whole() && page != held) {
+    if (by_page && page != held) {
       let_go();
       held = page;
       // What cannot be guarded would be copied torn.
@@ -201,7 +203,8 @@ void cut::copy_fresh() noexcept {
     switch_point();
     if (SCUTE_PLANTED(view_unmark_late)) region_.pending_clear(lines_[i]);
   }
-  if (held != UINT64_MAX) let_go();
+  let_go();
+  if (all_held) guard_->release_all();
   fresh_count_ = 0;
   // The lists are read after this, by loads that must not come sooner.
   std::atomic_thread_fence(std::memory_order_acquire);

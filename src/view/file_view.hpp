@@ -123,6 +123,12 @@ class file_view {
   // All pages of the range that are of the file are loaded. Async-signal-safe.
   bool is_loaded(uint64_t offset, uint64_t n) const noexcept;
 
+  // The line is what was committed last, by its digest, or none of it is here. It may be stored to meanwhile, and copied then in parts.
+  // Async-signal-safe; general registers only (HOOK-7 of scute/shield_hooks.h).
+  bool is_committed(uint64_t line) const noexcept;
+  // VIEW-9: no cut is committed any more. Async-signal-safe.
+  void halt() noexcept { region_.head().halted.store(1); }
+
   // ---- for the program's instructions ---------------------------------------------------------------
 
   // clwb, clflushopt: of all lines that have a byte in the range. What lies behind the file's end is left out.

@@ -46,8 +46,9 @@ class digest_key {
   uint64_t of(const line& l) const noexcept {
     uint64_t words[8];
     std::memcpy(words, l.bytes.data(), sizeof words);
-    return mixed(words) ^ zeros_;
+    return of(words);
   }
+  uint64_t of(const uint64_t (&words)[8]) const noexcept { return mixed(words) ^ zeros_; }
 
  private:
   __extension__ using wide = unsigned __int128;

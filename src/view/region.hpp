@@ -87,6 +87,7 @@ class region {
   uint64_t in_cut_word(uint64_t i) const noexcept { return in_cut_[i].load(); }
 
   uint64_t digest_of(const line& l) const noexcept { return key_.of(l); }
+  uint64_t digest_of(const uint64_t (&words)[8]) const noexcept { return key_.of(words); }
   std::atomic<uint64_t>& digest(uint64_t line) const noexcept { return digests_[line]; }
   std::atomic<page_state>& page(uint64_t page) const noexcept { return pages_[page]; }
 

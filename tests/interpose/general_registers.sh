@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The hook of stores says that it touches general registers only (HOOK-7): so must all that it calls. The vector registers of a
-# program that tells of its stores are as they were.
+# The hooks of stores and loads say that they touch general registers only (HOOK-7): so must all that they call. The vector registers of a
+# program that tells of its stores and loads are as they were.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 compiler=$SCUTE_BINARY_DIR/tools/pass/bin/scute-cc
@@ -29,8 +29,9 @@ typedef __m256i vector;
 #define SAVE(at, v) _mm256_storeu_si256((__m256i *)(at), v)
 #endif
 
-/* Every vector register holds a pattern while 64 stores are told of, each at a place of its own that the runtime enters. */
-#define STORE(n) *(volatile long *)(map + 64 * (n)) = n;
+/* Every vector register holds a pattern while 64 stores and loads are told of, each at a place of its own that the runtime enters. */
+static long sum;
+#define STORE(n) *(volatile long *)(map + 64 * (n)) = n; sum += *(volatile long *)(map + 64 * (n) + 8192);
 #define STORES(n) STORE(n) STORE(n + 1) STORE(n + 2) STORE(n + 3)
 
 int main(int argc, char **argv) {
@@ -64,7 +65,7 @@ END
 # As wide as this processor has them.
 wide=-mavx2
 ! grep -qw avx512f /proc/cpuinfo || wide=-mavx512f
-"$compiler" -std=gnu11 -O2 -mclwb "$wide" -fscute=trace -o vectors vectors.c
+"$compiler" -std=gnu11 -O2 -mclwb "$wide" -fscute=trace,loads -o vectors vectors.c
 expect 0 "$scute" shield audit ./vectors "$file"
 in_out '^result: clean'
 
@@ -72,6 +73,7 @@ in_out '^result: clean'
 grep -q 'general-regs-only' "$SCUTE_BINARY_DIR/compile_commands.json" && is_general=true || is_general=false
 objdump -dC --no-show-raw-insn "$SCUTE_BINARY_DIR/lib/libscute-shield.so" >all
 for name in audit::store_audit::told audit::tell_clock::tell audit::site_table::index_of interpose::hear_store \
+  interpose::hear_load view::file_view::is_committed audit::store_audit::was_told audit::store_audit::found_by_load audit::store_audit::add \
   interpose::mapping_table::find interpose::mapping_table::first_in; do
   awk -v name="<scute::core::$name(" '/^[0-9a-f]+ </ { inside = index($0, name) > 0 } inside' all >code
   [ -s code ] || fail "$name is not there"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Processors that have no load of a whole line (SCUTE_CPU=avx2 makes every processor one): lines are copied while stores to them wait, the kernel's
-# as well, for any user (STORE-1, STORE-2, SHIELD-5).
+# as well, for any user (STORE-1, STORE-2, STORE-4, THREADS-1, THREADS-2, SHIELD-5).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 export SCUTE_CPU=avx2
 
@@ -14,6 +14,15 @@ fi
 expect 0 "$scute" shield run -- "$programs/scute-torn" "$file" 2
 in_out ', 0 torn lines, 0 failed reads$'
 sound "$file"
+shielded "$pools/other" 65536
+for way in unheard forked; do
+  shielded "$file" 65536
+  other=
+  [ "$way" = unheard ] || other=$pools/other
+  expect 0 timeout 20 "$scute" shield run -- "$programs/scute-torn" "$way" "$file" 2 ${other:+"$other"}
+  in_out ', 0 torn lines, 0 failed reads$'
+  sound "$file"
+done
 
 # An ordinary user's userfaultfd is not whole: the kernel's stores do not wait, and so are made again.
 if [ "$(id -u)" = 0 ]; then

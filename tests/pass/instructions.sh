@@ -17,7 +17,7 @@ count() {
 
 for source in tree.c hash.cpp; do
   plain= flushing=
-  for options in none flush detect trace loads detect,loads; do
+  for options in none flush detect trace loads; do
     compiler=$SCUTE_PASS_BIN/scute-cc standard=
     case $source in *.cpp) compiler=$SCUTE_PASS_BIN/scute-c++ standard=-std=c++20 ;; esac
     instrumented="-fscute=$options"

@@ -56,8 +56,8 @@ std::optional<int64_t> constant(std::string_view text) {
   return total;
 }
 
-bool is_displacement(std::string_view text) {
-  return trimmed(text).empty() || constant(text).has_value();
+std::optional<int64_t> displacement_of(std::string_view text) {
+  return trimmed(text).empty() ? 0 : constant(text);
 }
 
 }  // namespace
@@ -249,11 +249,10 @@ llvm::Value* asm_operands::address_of(std::string_view text) {
       auto* value = input_of(operands_[named->number], text);
       return value ? sum(value, nullptr, 0, 0) : nullptr;
     }
-    if (named && operands_[named->number].memory && is_displacement(before)) {
-      int64_t displacement = before.empty() ? 0 : *constant(before);
-      if (named->modifier == 'H') displacement += 8;
-      return sum(operands_[named->number].value, nullptr, 0, displacement);
-    }
+    const auto displacement = displacement_of(before);
+    if (named && operands_[named->number].memory && displacement)
+      return sum(operands_[named->number].value, nullptr, 0,
+                 *displacement + (named->modifier == 'H' ? 8 : 0));
   }
   return intel_ ? intel_address(text) : att_address(text);
 }
@@ -264,10 +263,9 @@ llvm::Value* asm_operands::att_address(std::string_view text) {
   if (open == std::string_view::npos || close == std::string_view::npos || close < open ||
       close + 1 != text.size())
     return fail("'" + std::string(text) + "' is no address that the pass can follow");
-  if (!is_displacement(text.substr(0, open)))
+  const auto displacement = displacement_of(text.substr(0, open));
+  if (!displacement)
     return fail("'" + std::string(text) + "' has a displacement or a segment that is no number");
-  const int64_t displacement =
-      trimmed(text.substr(0, open)).empty() ? 0 : *constant(text.substr(0, open));
   std::string_view parts[3];
   auto inside = text.substr(open + 1, close - open - 1);
   for (auto& part : parts) {
@@ -281,7 +279,7 @@ llvm::Value* asm_operands::att_address(std::string_view text) {
   if (!base && !index) return fail("'" + std::string(text) + "' names no register");
   const auto scale = parts[2].empty() ? std::optional<int64_t>(1) : constant(parts[2]);
   if (!scale) return fail("'" + std::string(text) + "' has a scale that is no number");
-  return sum(base, index, *scale, displacement);
+  return sum(base, index, *scale, *displacement);
 }
 
 // [base + index*scale + displacement], with "byte ptr" before it or not

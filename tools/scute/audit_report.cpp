@@ -102,9 +102,10 @@ void print_lines(const view_counts& v, size_t lines) {
     if (f.stored_line != 0 || !found[i].stored_source.empty())
       where += ", stored to last at " + place_text(found[i].stored_source, f.stored_line);
     if (f.flushed_line != 0 || !found[i].flushed_source.empty())
-      where += ", flushed at " + place_text(found[i].flushed_source, f.flushed_line);
+      where += (f.what == SCUTE_SHIELD_STRAY_LOADED ? ", loaded at " : ", flushed at ") +
+               place_text(found[i].flushed_source, f.flushed_line);
     fmt::print("  line {:#x}: {}{}\n", f.offset,
-               f.what == SCUTE_SHIELD_STRAY ? "a stray store" : "never flushed", where);
+               f.what == SCUTE_SHIELD_NEVER_FLUSHED ? "never flushed" : "a stray store", where);
   }
   if (found.size() > lines)
     fmt::print("  and {} lines more (--lines)\n", count_text(found.size() - lines));
@@ -126,12 +127,13 @@ json site_json(const site_counts& s) {
 }
 
 json finding_json(const line_finding& f) {
-  return {{"what", f.finding.what == SCUTE_SHIELD_STRAY ? "stray" : "never flushed"},
+  const bool loaded = f.finding.what == SCUTE_SHIELD_STRAY_LOADED;
+  return {{"what", f.finding.what == SCUTE_SHIELD_NEVER_FLUSHED ? "never flushed" : "stray"},
           {"offset", f.finding.offset},
           {"stored_source", f.stored_source},
           {"stored_line", f.finding.stored_line},
-          {"flushed_source", f.flushed_source},
-          {"flushed_line", f.finding.flushed_line}};
+          {loaded ? "loaded_source" : "flushed_source", f.flushed_source},
+          {loaded ? "loaded_line" : "flushed_line", f.finding.flushed_line}};
 }
 
 json view_json(const view_counts& v) {

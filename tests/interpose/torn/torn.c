@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads that store to lines without a pause, and one that commits these lines: what is committed has to be what a line was at some moment. FILE
-// itself is looked at by a system call that nobody hears. Prints what it has seen; status 1: a line that never was.
+// [unheard|forked] FILE SECONDS [OTHER]: threads that store to lines without a pause, and one that commits these lines: what is committed has to be what
+// a line was at some moment. FILE itself is looked at by a system call that nobody hears. Prints what it has seen; status 1: a line that never
+// was. unheard: the threads are such as the C library does not know of. forked: all of it in a child of a process that has OTHER.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -45,12 +49,40 @@ static void *read_on(void *arg) {
   return (void *)failed;
 }
 
+static void *sleep_on(void *unused) {
+  for (;;) pause();
+  return unused;
+}
+
+// One that the C library does not know of.
+static int write_unheard(void *arg) {
+  write_on(arg);
+  _exit(0);
+}
+
 int main(int argc, char **argv) {
-  if (argc != 3) return 98;
-  // Of FILE itself.
-  const long fd = syscall(SYS_openat, AT_FDCWD, argv[1], O_RDONLY);
+  const int unheard = argc == 4 && strcmp(argv[1], "unheard") == 0;
+  const int forked = argc == 5 && strcmp(argv[1], "forked") == 0;
+  if (unheard || forked)
+    ++argv;
+  else if (argc != 3)
+    return 98;
   void *at = NULL;
   uint64_t size = 0;
+  if (forked) {  // its numbers of threads would be right for a child that took them for its own
+    pthread_t idle;
+    if (scute_shield_map(argv[3], &at, &size) != 0) return 99;
+    scute_shield_commit(at, page);
+    pthread_create(&idle, NULL, sleep_on, NULL);
+    const pid_t child = fork();
+    int status = 0;
+    if (child != 0) {
+      if (waitpid(child, &status, 0) != child || !WIFEXITED(status)) return 96;
+      return WEXITSTATUS(status);
+    }
+  }
+  // Of FILE itself.
+  const long fd = syscall(SYS_openat, AT_FDCWD, argv[1], O_RDONLY);
   if (fd < 0 || scute_shield_map(argv[1], &at, &size) != 0) {
     fprintf(stderr, "%s: %s\n", argv[1], scute_shield_errormsg());
     return 99;
@@ -58,10 +90,17 @@ int main(int argc, char **argv) {
   lines = at;
   memset(at, 0, lines_used * sizeof(struct line));
   pthread_t threads[writers + 1];
-  for (int i = 0; i < writers; ++i)  // the last one's line is in another page
-    pthread_create(&threads[i], NULL, write_on,
-                   (void *)lines[i + (i == writers - 1 ? 64 : 0)].word);
-  pthread_create(&threads[writers], NULL, read_on, at);
+  pid_t children[writers];
+  for (int i = 0; i < writers; ++i) {
+    void *const line =
+        (void *)lines[i + (i == writers - 1 ? 64 : 0)].word;  // the last one's is in another page
+    static char stacks[writers][1 << 16] __attribute__((aligned(16)));
+    if (unheard)
+      children[i] = clone(write_unheard, stacks[i] + sizeof stacks[i], CLONE_VM | SIGCHLD, line);
+    else
+      pthread_create(&threads[i], NULL, write_on, line);
+  }
+  if (!unheard) pthread_create(&threads[writers], NULL, read_on, at);
   struct timespec begin, now;
   clock_gettime(CLOCK_MONOTONIC, &begin);
   long commits = 0, torn = 0;
@@ -79,7 +118,8 @@ int main(int argc, char **argv) {
   } while (now.tv_sec - begin.tv_sec < atol(argv[2]));
   over = 1;
   void *failed = NULL;
-  for (int i = 0; i <= writers; ++i) pthread_join(threads[i], &failed);
+  for (int i = 0; i < writers && unheard; ++i) waitpid(children[i], NULL, 0);
+  for (int i = 0; i <= writers && !unheard; ++i) pthread_join(threads[i], &failed);
   printf("%ld commits, %ld torn lines, %ld failed reads\n", commits, torn, (long)failed);
   return torn != 0 || failed != NULL;
 }

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What instrumented code tells of before each load (AUDIT-5): general registers only (HOOK-7), and so must be all that is called here,
+// but for what stops the program.
+#include "interpose/load_hook.hpp"
+
+#include "audit/call_site.hpp"
+#include "interpose/view_parts.hpp"
+#include "view/line.hpp"
+
+namespace scute::core::interpose {
+namespace {
+
+// A page that goes and comes meanwhile, and a cut, may leave a line other bytes than its digest's for a moment.
+constexpr unsigned looks = 3;
+
+bool is_stray(const view::file_view& view, const audit::store_audit& audit,
+              uint64_t line) noexcept {
+  for (unsigned i = 0; i < looks; ++i) {
+    const uint64_t copied = audit.copied(line);
+    if (view.is_committed(line) || audit.was_told(line, copied)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void hear_load(const void* at, size_t n, const scute_shield_site* site) {
+  if (n == 0) return;
+  each_part(at, n, [site](guarded_file& file, uint64_t offset, uint64_t length) {
+    audit::store_audit* const audit = file.audit();
+    if (audit == nullptr || !audit->looks_for_strays()) return;
+    const uint64_t end = view::line_of(offset + length - 1) + 1;
+    for (uint64_t line = view::line_of(offset); line < end; ++line) {
+      if (!is_stray(file.view(), *audit, line)) continue;
+      const audit::call_site here(site);
+      if (!audit->found_by_load(line) || audit->may_go_on()) continue;
+      audit->tell_loaded();
+      file.view().halt();
+      file.give_up();
+    }
+  });
+}
+
+}  // namespace scute::core::interpose

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The hook of loads (scute/shield_hooks.h), of code that was compiled with -fscute=loads: as often called as that of stores.
+#pragma once
+
+#include <cstddef>
+
+#include "scute/shield_hooks.h"
+
+namespace scute::core::interpose {
+
+void hear_load(const void* at, size_t n, const scute_shield_site* site);
+
+}  // namespace scute::core::interpose
