@@ -8,12 +8,15 @@
 #include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -156,14 +159,14 @@ bool holder::answer_one(image& i) {
     send_packet(i.connection, reply, nullptr, 0);
     ::poll(nullptr, 0, 300);  // nobody is fast enough to make up for it
   }
-  reply.value = answer(i, p, {descriptors, count});
+  reply.value = answer(i, p, {descriptors, count}, reply);
   if (SCUTE_PLANTED(wire_early)) return true;
   send_packet(i.connection, reply, nullptr, 0);  // that nobody listens is noticed at the next poll
   if (SCUTE_PLANTED(keeper_unasked) && p.kind == question::claim) ::poll(nullptr, 0, 300);
   return true;
 }
 
-int holder::answer(image& i, const packet& p, std::span<const int> descriptors) {
+int holder::answer(image& i, const packet& p, std::span<const int> descriptors, packet& reply) {
   switch (p.kind) {
     case question::hello: return 0;
     case question::claim:
@@ -175,8 +178,10 @@ int holder::answer(image& i, const packet& p, std::span<const int> descriptors) 
       ++outcome_.views;
       i.views[p.view] = {std::string(p.path, p.path_length), p.device, p.inode, descriptors[0],
                          descriptors[1]};
+      remember(i.views[p.view]);
       return 0;
     }
+    case question::whose: return find_owner(p.device, p.inode, reply);
     case question::release: {
       const auto found = i.views.find(p.view);
       if (found == i.views.end()) return ENOENT;
@@ -191,6 +196,30 @@ int holder::answer(image& i, const packet& p, std::span<const int> descriptors) 
   }
   for (const int descriptor : descriptors) ::close(descriptor);
   return EINVAL;
+}
+
+void holder::remember(const held_view& view) {
+  constexpr size_t most = 4096;
+  struct stat s{};
+  if (::fstat(view.bytes, &s) != 0) return;
+  if (known_.size() >= most) known_.clear();
+  known_[{s.st_dev, s.st_ino}] = {view.path, view.device, view.inode};
+}
+
+// KEEPER-4
+int holder::find_owner(uint64_t device, uint64_t inode, packet& reply) {
+  const auto found = known_.find({device, inode});
+  if (found == known_.end()) return ENOENT;
+  const known_file& file = found->second;
+  settle_ended(file.device, file.inode);
+  for (const image& i : images_)
+    for (const auto& [number, view] : i.views) {
+      struct stat s{};
+      if (::fstat(view.bytes, &s) == 0 && s.st_dev == device && s.st_ino == inode) return EBUSY;
+    }
+  reply.path_length = static_cast<uint32_t>(std::min(file.path.size(), sizeof reply.path - 1));
+  std::memcpy(reply.path, file.path.data(), reply.path_length);
+  return 0;
 }
 
 // KEEPER-2
@@ -223,6 +252,7 @@ void holder::end_image(image& i) {
         ++outcome_.failed;
         if (options_.failed != nullptr) options_.failed(options_.arg, view.path.c_str(), e.what());
       }
+      if (!SCUTE_PLANTED(keeper_unsealed)) view_memory::end_writes(view.bytes);
       ::close(view.head);
       ::close(view.bytes);
     }

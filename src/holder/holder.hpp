@@ -5,6 +5,8 @@
 //    anybody is told that the file is free.
 // KEEPER-2 Ends come before questions: an image that another one has replaced is settled before the new one gets an answer.
 // KEEPER-3 The holder itself touches no file of the program while the program has it open.
+// KEEPER-4 An image that finds the bytes of a view behind a descriptor that it was given, and whose view nobody has any more, is told the file. What was
+//    written there before the end of the view is in it, and nothing can be written there after (F_SEAL_FUTURE_WRITE).
 #pragma once
 
 #include <sys/types.h>
@@ -13,6 +15,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "holder/settlement.hpp"
 #include "holder/wire.hpp"
@@ -44,7 +47,9 @@ class holder {
   void accept_image();
   // False: the connection is at its end.
   bool answer_one(image& i);
-  int answer(image& i, const packet& p, std::span<const int> descriptors);
+  int answer(image& i, const packet& p, std::span<const int> descriptors, packet& reply);
+  int find_owner(uint64_t device, uint64_t inode, packet& reply);
+  void remember(const held_view& view);
   void settle_ended(uint64_t device, uint64_t inode);
   void end_image(image& i);
   void report(const image& i, const held_view& view, int signal, scute_shield_counts& audit);
@@ -57,6 +62,12 @@ class holder {
   pid_t child_ = -1;
   bool child_ended_ = false;
   std::list<image> images_;
+  // Files by what the bytes of their views are, also of views that have ended: their descriptors may live on.
+  struct known_file {
+    std::string path;
+    uint64_t device = 0, inode = 0;
+  };
+  std::map<std::pair<uint64_t, uint64_t>, known_file> known_;
   scute_shield_outcome outcome_{};
 };
 

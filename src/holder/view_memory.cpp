@@ -102,7 +102,13 @@ view_memory view_memory::attach(int head, int bytes) {
   m.control_ = {static_cast<std::byte*>(mapped(head, head_size)), head_size};
   const uint64_t capacity = view::region(m.control_).shape().capacity;
   m.capacity_ = (capacity + page - 1) & ~(page - 1);
-  m.bytes_at_ = static_cast<std::byte*>(mapped(bytes, m.capacity_));
+  void* at =
+      ::mmap(nullptr, m.capacity_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, bytes, 0);
+  // Of a view that has ended (end_writes()) there is something to read.
+  if (at == MAP_FAILED && errno == EPERM)
+    at = ::mmap(nullptr, m.capacity_, PROT_READ, MAP_SHARED | MAP_NORESERVE, bytes, 0);
+  if (at == MAP_FAILED) throw_errno("map a file in memory", errno);
+  m.bytes_at_ = static_cast<std::byte*>(at);
   return m;
 }
 
@@ -133,6 +139,13 @@ std::span<std::byte> view_memory::more() const {
 uint64_t view_memory::length() const noexcept {
   struct stat s{};
   return ::fstat(bytes_, &s) == 0 ? static_cast<uint64_t>(s.st_size) : 0;
+}
+
+void view_memory::end_writes(int bytes) noexcept {
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
+  static_cast<void>(::fcntl(bytes, F_ADD_SEALS, F_SEAL_FUTURE_WRITE));
 }
 
 void view_memory::abandon() noexcept {

@@ -40,6 +40,8 @@ class view_memory {
   uint64_t length() const noexcept;
   // Throws failure.
   void lengthen(uint64_t n) const;
+  // Nobody writes to such bytes by a descriptor any more, or maps them to store there. (A file in a folder cannot do that.)
+  static void end_writes(int bytes) noexcept;
   // All stays as it is, and is nobody's to give back.
   void abandon() noexcept;
 

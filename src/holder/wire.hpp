@@ -29,7 +29,7 @@ constexpr const char* views_variable = "SCUTE_SHIELD_VIEWS";    // the folder th
 constexpr const char* pages_variable = "SCUTE_SHIELD_PAGES";    // "touched": loaded when they are
 constexpr const char* strays_variable = "SCUTE_SHIELD_STRAYS";  // "report", "stop", "ignore"
 
-constexpr uint32_t wire_version = 2;
+constexpr uint32_t wire_version = 3;
 
 enum class question : uint32_t {
   hello = 1,  // version: the image is there
@@ -37,6 +37,8 @@ enum class question : uint32_t {
       2,  // device, inode, path: about to open the file; the holder has settled what dead images had of it
   hold = 3,     // device, inode, path, view, and two descriptors: the view's head, and its bytes
   release = 4,  // view, audit: closed by the program, everything is in the file
+  whose =
+      5,  // device, inode of a view's bytes: the answer has the path of its file, or an error number: EBUSY if an image still has the view
 };
 
 struct packet {

@@ -21,6 +21,11 @@ using namespace scute::core::interpose;
 
 namespace {
 
+// Another image would not know what it has.
+void end_with_image(const opened_file& o, int fd) noexcept {
+  if (!o.file->outlives_images()) next::fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
 int copied(int from, int to) noexcept {
   if (to < 0) return to;
   const int keep = errno;
@@ -28,7 +33,7 @@ int copied(int from, int to) noexcept {
     // (Standard streams are read by the C library itself.)
     if (to <= STDERR_FILENO) static_cast<void>(all_at_hand(from));
     if (is_borrowed()) {
-      if (entry_of(from) != nullptr) next::fcntl(to, F_SETFD, FD_CLOEXEC);
+      if (entry_of(from) != nullptr) end_with_image(*entry_of(from), to);
       errno = keep;
       return to;
     }
@@ -38,8 +43,7 @@ int copied(int from, int to) noexcept {
       copy_descriptor(*o, to);
     else if (o == nullptr)
       drop_descriptor(to);
-    // Another image would not know what it has (call_process.cpp).
-    if (o != nullptr) next::fcntl(to, F_SETFD, FD_CLOEXEC);
+    if (o != nullptr) end_with_image(*o, to);
   }
   errno = keep;
   return to;
@@ -144,7 +148,7 @@ SCUTE_INTERPOSED(int, fcntl, (int fd, int command, ...)) {
   if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
     return copied(fd, next::fcntl(fd, command, argument));
   if (o == nullptr) return next::fcntl(fd, command, argument);
-  if (command == F_SETFD) return 0;  // it stays close-on-exec
+  if (command == F_SETFD && !o->file->outlives_images()) return 0;  // it stays close-on-exec
   if (command == F_SETFL) {
     const int result = next::fcntl(fd, command, argument);
     constexpr int changes = O_APPEND | O_NONBLOCK;

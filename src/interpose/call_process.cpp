@@ -19,6 +19,7 @@
 #include "interpose/descriptors.hpp"
 #include "interpose/flush_scan.hpp"
 #include "interpose/guarded_file.hpp"
+#include "interpose/handed_down.hpp"
 #include "interpose/holder_link.hpp"
 #include "interpose/mappings.hpp"
 #include "interpose/next_calls.hpp"
@@ -56,6 +57,11 @@ void in_child() noexcept {
   // CRIT-2: what is registered last is called first, so our mutex is taken before the library's.
   static_cast<void>(scute::core::process_tables());
   ::pthread_atfork(&before_fork, &unlock_after_fork, &in_child);
+}
+
+// Behind the constructors of this library's own.
+[[gnu::constructor]] void begin_with_descriptors() {
+  take_over_descriptors();
 }
 
 [[gnu::destructor(101)]] void end() {

@@ -177,8 +177,10 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
       std::memcmp(memory.bytes_at(), pool_mark, sizeof pool_mark) == 0)
     f.unflushed_.mask(run_time_begin, run_time_end - run_time_begin);
   const uint32_t number = ++numbers_taken;
+  f.held_ = false;
   if (!SCUTE_PLANTED(guard_untold))
-    hand_over_view(number, path, id.device, id.inode, memory.head(), memory.bytes());  // GUARD-3
+    f.held_ = hand_over_view(number, path, id.device, id.inode, memory.head(),
+                             memory.bytes());  // GUARD-3
   f.path_ = path;
   f.id_ = id;
   f.bytes_id_ = identity_of(s);
@@ -228,6 +230,7 @@ void guarded_file::close() noexcept {
     return;
   }
   wait_for_users();
+  if (done) holder::view_memory::end_writes(memory_->bytes());  // KEEPER-4
   view_.reset();
   unflushed_.pass_on(nullptr);
   audit_.reset();

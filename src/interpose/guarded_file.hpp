@@ -81,6 +81,8 @@ class guarded_file {
   bool is(const file_identity& id) const noexcept { return id == id_; }
   bool is_bytes(const struct stat& s) const noexcept { return identity_of(s) == bytes_id_; }
 
+  // Descriptors may live on in another image (handed_down.hpp); where not they are close-on-exec.
+  bool outlives_images() const noexcept { return held_ && is_in_memory() && !pages_come(); }
   // A new open file of the view's bytes, close-on-exec; -1 with errno.
   int open_bytes(int flags) const noexcept;
   uint64_t size() const noexcept { return view_->size(); }
@@ -136,6 +138,7 @@ class guarded_file {
   std::optional<touched_pages> pages_;
   std::optional<store_guard> guard_;
   std::atomic<bool> keeps_pages_{false};
+  bool held_ = false;  // by a holder
   uint64_t hand_ = 0;
   std::unique_ptr<view::file_view> view_;
   unflushed_lines unflushed_;

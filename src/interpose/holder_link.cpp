@@ -18,8 +18,7 @@ namespace {
 int link = -1;
 bool lost = false;
 
-bool ask(holder::packet& p, const int* descriptors, size_t count) noexcept {
-  holder::packet reply;
+bool ask(holder::packet& p, const int* descriptors, size_t count, holder::packet& reply) noexcept {
   size_t none = 0;
   if (holder::send_packet(link, p, descriptors, count) &&
       holder::receive_packet(link, reply, nullptr, none))
@@ -31,6 +30,11 @@ bool ask(holder::packet& p, const int* descriptors, size_t count) noexcept {
            "the holder of this program's views is gone; a kill of the program is now what a power "
            "failure is: it keeps what was flushed");
   return false;
+}
+
+bool ask(holder::packet& p, const int* descriptors, size_t count) noexcept {
+  holder::packet reply;
+  return ask(p, descriptors, count, reply);
 }
 
 bool connected() noexcept {
@@ -83,6 +87,16 @@ void release_view(uint32_t number, const scute_shield_counts& audit) noexcept {
   p.view = number;
   p.audit = audit;
   ask(p, nullptr, 0);
+}
+
+std::string owner_of(uint64_t device, uint64_t inode) {
+  if (!connected()) return {};
+  holder::packet p, reply;
+  p.kind = holder::question::whose;
+  p.device = device;
+  p.inode = inode;
+  if (!ask(p, nullptr, 0, reply)) return {};
+  return {reply.path, std::min<size_t>(reply.path_length, sizeof reply.path)};
 }
 
 void close_link_in_child() noexcept {

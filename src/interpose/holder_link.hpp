@@ -19,6 +19,9 @@ bool hand_over_view(uint32_t number, const std::string& path, uint64_t device, u
                     int head, int bytes) noexcept;
 void release_view(uint32_t number, const scute_shield_counts& audit) noexcept;
 
+// The file whose view has these bytes, if no process has that view any more; or nothing.
+std::string owner_of(uint64_t device, uint64_t inode);
+
 void close_link_in_child() noexcept;
 
 }  // namespace scute::core::interpose

@@ -49,8 +49,8 @@ void become_view(int fd, int flags, guarded_file& file) {
     close_own(real);
     throw_errno("open the view of " + file.path(), why);
   }
-  const bool done =
-      next::dup3(bytes, fd, O_CLOEXEC) >= 0 && enter_descriptor(fd, file, real, flags);
+  const int on_exec = file.outlives_images() ? flags & O_CLOEXEC : O_CLOEXEC;
+  const bool done = next::dup3(bytes, fd, on_exec) >= 0 && enter_descriptor(fd, file, real, flags);
   const int why = errno;
   next::close(bytes);
   if (done) return;
@@ -68,7 +68,8 @@ bool enter_view(int fd, int flags, guarded_file& file) noexcept {
     if (again >= 0) next::close(again);
     if (real < 0) throw_errno("open " + file.path() + " once more", why);
     if (next::fstat(real, &s) != 0 || !file.is(identity_of(s)) ||
-        next::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 || !enter_descriptor(fd, file, real, flags)) {
+        (!file.outlives_images() && next::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) ||
+        !enter_descriptor(fd, file, real, flags)) {
       close_own(real);
       throw failure(SCUTE_E_NOENT, "it is not where it was opened any more");
     }

@@ -13,7 +13,7 @@
 namespace scute::core::interpose {
 namespace {
 
-userfault& faults = *new userfault;  // to the end of the process
+constinit userfault faults;
 std::atomic<userfault*> begun{nullptr};
 int refused = 0;
 bool is_served = false;

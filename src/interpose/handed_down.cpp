@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/handed_down.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/kcmp.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "base/planted.hpp"
+#include "interpose/critical.hpp"
+#include "interpose/descriptors.hpp"
+#include "interpose/guarded_file.hpp"
+#include "interpose/holder_link.hpp"
+#include "interpose/next_calls.hpp"
+#include "interpose/own_descriptors.hpp"
+#include "interpose/pages_at_hand.hpp"
+#include "interpose/settings.hpp"
+#include "interpose/shielding.hpp"
+
+namespace scute::core::interpose {
+namespace {
+
+struct inherited {
+  int number;
+  file_identity bytes;
+  int same_as;  // an earlier number that is the same open file, or -1
+};
+
+bool is_same_open_file(int a, int b) noexcept {
+  const pid_t me = ::getpid();
+  return ::syscall(SYS_kcmp, me, me, KCMP_FILE, a, b) == 0;
+}
+
+// What looks like the bytes of a view: a file in memory with the seal that ours have.
+std::vector<inherited> find_inherited() {
+  std::vector<inherited> all;
+  DIR* const folder = ::opendir("/proc/self/fd");
+  if (folder == nullptr) return all;
+  while (const dirent* const entry = ::readdir(folder)) {
+    const int fd = std::atoi(entry->d_name);
+    if (entry->d_name[0] == '.' || fd == ::dirfd(folder) || is_own(fd)) continue;
+    const int seals = next::fcntl(fd, F_GET_SEALS);
+    struct stat s{};
+    if (seals <= 0 || (seals & F_SEAL_SHRINK) == 0 || next::fstat(fd, &s) != 0) continue;
+    inherited found{fd, identity_of(s), -1};
+    for (const inherited& earlier : all)
+      if (earlier.same_as < 0 && earlier.bytes == found.bytes &&
+          is_same_open_file(earlier.number, fd) && !SCUTE_PLANTED(down_apart))
+        found.same_as = earlier.number;
+    all.push_back(found);
+  }
+  ::closedir(folder);
+  return all;
+}
+
+// The number becomes a copy of `from`, which is the program's.
+void make_copy(int from, int number) noexcept {
+  const critical now;
+  opened_file* const o = opened_at(from);
+  if (o != nullptr && next::dup3(from, number, 0) >= 0) copy_descriptor(*o, number);
+}
+
+void take_over(const inherited& one) noexcept {
+  if (one.same_as >= 0) {
+    make_copy(one.same_as, one.number);
+    return;
+  }
+  std::string path;
+  {
+    const critical now;
+    path = owner_of(one.bytes.device, one.bytes.inode);
+  }
+  if (path.empty()) return;  // DOWN-3
+  constexpr int kept = O_ACCMODE | O_APPEND | O_NONBLOCK | O_NOATIME;
+  const int flags = static_cast<int>(next::fcntl(one.number, F_GETFL)) & kept;
+  const off_t at = ::lseek(one.number, 0, SEEK_CUR);
+  const int fd = open_as_program(AT_FDCWD, path.c_str(), flags | O_CLOEXEC, 0);
+  if (fd < 0 || entry_of(fd) == nullptr) {  // (the reason was told)
+    if (fd >= 0) close_as_program(fd);
+    next::close(one.number);
+    return;
+  }
+  if (at >= 0 && !SCUTE_PLANTED(down_rewound)) ::lseek(fd, at, SEEK_SET);
+  make_copy(fd, one.number);
+  close_as_program(fd);
+  if (one.number <= STDERR_FILENO) static_cast<void>(all_at_hand(one.number));
+}
+
+}  // namespace
+
+void take_over_descriptors() noexcept {
+  if (asked().holder.empty() || SCUTE_PLANTED(down_forgotten)) return;
+  const int keep = errno;
+  try {
+    for (const inherited& one : find_inherited()) take_over(one);
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): they stay what they are
+  }
+  errno = keep;
+}
+
+}  // namespace scute::core::interpose

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Descriptors that an image has from the one before it in the same process, or from the process that made it.
+//
+// DOWN-1 A descriptor that the program has not marked close-on-exec lives on as what it is, one of a view's bytes, if a holder has the view. The image that
+//    finds it opens the file anew if nobody has that view any more (KEEPER-4), with the same access, at the same place.
+// DOWN-2 Copies of one descriptor stay copies of one.
+// DOWN-3 Where the view is still a living process's the descriptor stays its: what is read there is what that process sees, what is written becomes part
+//    of the file with that process's next sync, or its end.
+#pragma once
+
+namespace scute::core::interpose {
+
+// When the image begins, before the program has run.
+void take_over_descriptors() noexcept;
+
+}  // namespace scute::core::interpose

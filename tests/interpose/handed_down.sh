@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Descriptors of a shielded file that a program hands down to others: redirections of shells, standard streams of subprocesses, exec() (DOWN-1, DOWN-2,
+# DOWN-3, KEEPER-4). Commands do with a shielded file what they do with a plain one, and a descriptor that has outlived its view takes nothing in.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
+
+count=0
+# same COMMAND: the same output, status and bytes, with $F.
+same() {
+  local folder status=0 shielded_status=0
+  for folder in "$pools" "$PWD"; do
+    rm -f "$folder"/plain* "$folder"/guarded*
+    bytes_of 262144 >"$folder/plain"
+    shielded "$folder/guarded" 262144
+    (cd "$folder" && F=plain bash -c "$1") >plain.out 2>plain.err || status=$?
+    (cd "$folder" && F=guarded timeout 60 "$scute" shield run -- bash -c "$1") >out 2>err || shielded_status=$?
+    equal "$shielded_status" "$status"
+    diff plain.out out || fail "$1: other output: $(cat err)"
+    diff <(sed 's/plain/F/g' plain.err) <(sed 's/guarded/F/g' err) || fail "$1: other messages"
+    cmp "$folder/plain" "$folder/guarded" || fail "$1: other bytes in the file"
+    sound "$folder/guarded"
+    count=$((count + 1))
+  done
+}
+
+same 'cksum <$F; cat <$F | cksum; sh -c "cksum <$F"; wc -c <$F'
+same 'exec <$F; read -r line; echo "$line"; exec cksum'
+same '{ head -c 100; dd bs=1 count=3 status=none; tail -c 5; } <$F'
+same 'exec 5<>$F; head -c 3 <&5; echo between >&5; head -c 3 <&5; (printf sub >&5); sh -c "printf shell >&5"; head -c 3 <&5'
+same 'printf x | cat >>$F; seq 3 >>$F; sh -c "echo appended >>$F"; tail -c 20 $F'
+# Two numbers of one open file.
+same 'sh -c "exec sh -c \"echo out; echo error >&2; echo out again\" 1<>$F 2>&1"; head -c 60 $F | cksum'
+same 'sh -c "exec dd bs=10 count=2 status=none skip=1 <$F"; sh -c "exec 3<>$F; head -c 20 <&3; exec sh -c \"echo third >&3\""; head -c 100 $F'
+same 'env F=$F python3 -c "import os, subprocess, sys
+f = os.environ[\"F\"]
+print(subprocess.run([\"cksum\"], stdin=open(f, \"rb\"), capture_output=True))
+with open(f, \"r+b\") as to:
+    to.seek(1000)
+    print(subprocess.run([\"echo\", \"from below\"], stdout=to))
+    print(to.seek(0, 1))
+print(subprocess.run([\"sh\", \"-c\", \"ls /proc/self/fd | wc -l\"], capture_output=True, close_fds=False))
+a = os.open(f, os.O_RDWR)
+os.set_inheritable(a, True)
+os.lseek(a, 500, 0)
+print(subprocess.run([\"sh\", \"-c\", \"head -c 4 <&%d; printf inherited >&%d\" % (a, a)], pass_fds=[a], capture_output=True))
+print(os.pread(a, 16, 500), os.get_inheritable(a))
+os.execvp(\"sh\", [\"sh\", \"-c\", \"head -c 4 <&%d; printf replaced >&%d\" % (a, a)])
+"'
+
+# A process that has outlived its parent's view is not let write there, since nobody would look at it.
+file=$pools/file
+shielded "$file" 262144
+cp "$file" before
+expect 0 "$scute" shield run -- bash -c 'exec 5<>"$0"; (trap "" HUP; exec 4<&0; sleep 1; if printf late >&5; then echo written; else echo refused; fi >told) & exit 0' "$file"
+for _ in $(seq 50); do [ ! -s told ] || break; sleep 0.1; done
+equal "$(cat told)" refused
+cmp "$file" before || fail "what came late is in the file"
+sound "$file"
+echo "$count commands with what they were given"
