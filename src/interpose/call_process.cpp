@@ -12,6 +12,7 @@
 
 #include <cerrno>
 #include <cstdarg>
+#include <cstdio>
 
 #include "base/process.hpp"
 #include "interpose/complaint.hpp"
@@ -33,6 +34,12 @@
 
 using namespace scute::core::interpose;
 
+// vfork() returns twice from one frame, so nothing can stand around the C library's: ours goes there by a jump. Where pages come when they
+// are touched, or before the first constructor, it is fork(), which is a vfork() as POSIX has it.
+extern "C" {
+[[gnu::used, gnu::visibility("hidden")]] pid_t (*scute_real_vfork)() = nullptr;
+}
+
 namespace {
 
 void before_fork() noexcept {
@@ -52,7 +59,9 @@ void in_child() noexcept {
 
 [[gnu::constructor(101)]] void begin() {
   next::look_up_early();
-  asked();
+#ifdef __x86_64__
+  if (!asked().page_in) scute_real_vfork = next::vfork.get();
+#endif
   own_tables();
   // CRIT-2: what is registered last is called first, so our mutex is taken before the library's.
   static_cast<void>(scute::core::process_tables());
@@ -93,19 +102,45 @@ SCUTE_INTERPOSED(int, clone, (int (*f)(void*), void* stack, int flags, void* arg
     threads_come_unheard();
   return next::clone(f, stack, flags, argument, a[0], a[1], a[2]);
 }
-// They may be given descriptors.
+// They have the descriptors that are not close-on-exec, and what they are given.
 SCUTE_INTERPOSED(int, posix_spawn,
                  (pid_t * pid, const char* path, const posix_spawn_file_actions_t* actions,
                   const posix_spawnattr_t* attributes, char* const* argv, char* const* envp)) {
-  if (actions != nullptr) load_all_views();
+  prepare_to_hand_down(actions != nullptr);
   return next::posix_spawn(pid, path, actions, attributes, argv, envp);
 }
 SCUTE_INTERPOSED(int, posix_spawnp,
                  (pid_t * pid, const char* name, const posix_spawn_file_actions_t* actions,
                   const posix_spawnattr_t* attributes, char* const* argv, char* const* envp)) {
-  if (actions != nullptr) load_all_views();
+  prepare_to_hand_down(actions != nullptr);
   return next::posix_spawnp(pid, name, actions, attributes, argv, envp);
 }
+
+SCUTE_INTERPOSED(int, system, (const char* command)) {
+  prepare_to_hand_down(false);
+  return next::system(command);
+}
+SCUTE_INTERPOSED(FILE*, popen, (const char* command, const char* mode)) {
+  prepare_to_hand_down(false);
+  return next::popen(command, mode);
+}
+
+#ifdef __x86_64__
+__asm__(
+    ".pushsection .text\n"
+    ".globl vfork\n"
+    ".type vfork, @function\n"
+    "vfork:\n"
+    "  endbr64\n"
+    "  movq scute_real_vfork(%rip), %rax\n"
+    "  testq %rax, %rax\n"
+    "  jz 1f\n"
+    "  jmp *%rax\n"
+    "1:\n"
+    "  jmp fork@PLT\n"
+    ".size vfork, .-vfork\n"
+    ".popsection\n");
+#endif
 
 SCUTE_INTERPOSED(void*, dlopen, (const char* path, int how)) {
   void* const handle = next::dlopen(path, how);

@@ -82,7 +82,7 @@ class guarded_file {
   bool is_bytes(const struct stat& s) const noexcept { return identity_of(s) == bytes_id_; }
 
   // Descriptors may live on in another image (handed_down.hpp); where not they are close-on-exec.
-  bool outlives_images() const noexcept { return held_ && is_in_memory() && !pages_come(); }
+  bool outlives_images() const noexcept { return held_ && is_in_memory(); }
   // A new open file of the view's bytes, close-on-exec; -1 with errno.
   int open_bytes(int flags) const noexcept;
   uint64_t size() const noexcept { return view_->size(); }

@@ -20,6 +20,7 @@
 #include "interpose/holder_link.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/own_descriptors.hpp"
+#include "interpose/page_in.hpp"
 #include "interpose/pages_at_hand.hpp"
 #include "interpose/settings.hpp"
 #include "interpose/shielding.hpp"
@@ -93,7 +94,22 @@ void take_over(const inherited& one) noexcept {
   if (one.number <= STDERR_FILENO) static_cast<void>(all_at_hand(one.number));
 }
 
+bool lives_on(int fd) noexcept {
+  return entry_of(fd) != nullptr && (next::fcntl(fd, F_GETFD) & FD_CLOEXEC) == 0;
+}
+
 }  // namespace
+
+void prepare_to_hand_down(bool given) noexcept {
+  bool pages_come = false;
+  for (guarded_file* f = guarded_file::first(); f != nullptr; f = f->next())
+    pages_come |= f->is_open() && f->pages_come();
+  if (!pages_come) return;
+  const int keep = errno;
+  for (int fd = 0; fd < descriptors_max && !given; ++fd) given = lives_on(fd);
+  errno = keep;
+  if (given) load_all_views();
+}
 
 void take_over_descriptors() noexcept {
   if (asked().holder.empty() || SCUTE_PLANTED(down_forgotten)) return;
