@@ -2,21 +2,15 @@
 #include "holder/growth.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <vector>
 
 namespace scute::core::holder {
 
 bool grow_view(view::file_view& view, const view_memory& memory, uint64_t size) {
   const uint64_t before = view.size();
   if (size <= before) return true;
-  // GROW-1
-  std::vector<std::byte> appended(std::min(std::max(memory.length(), before), size) - before);
-  if (!appended.empty()) std::memcpy(appended.data(), memory.bytes_at() + before, appended.size());
+  const uint64_t appended = std::min(memory.length(), size);  // GROW-1
   memory.lengthen(size);
-  if (!view.grow(size) || !view.load(before, size - before)) return false;  // GROW-2
-  if (!appended.empty()) std::memcpy(memory.bytes_at() + before, appended.data(), appended.size());
-  return true;
+  return view.grow(size, appended) && view.load(before, size - before);  // GROW-2
 }
 
 }  // namespace scute::core::holder

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A view gets longer.
 //
-// GROW-1 What write(2) has put behind the end that the view knows is kept: the view takes what is there for zeros.
+// GROW-1 What write(2) has put behind the end that the view knows stays where it is, all the time: it differs from the medium, which has zeros there.
 // GROW-2 The new pages count as loaded before anybody stores to them, or nothing of them would be committed.
 #pragma once
 

@@ -55,6 +55,10 @@ void* refuse(int why) noexcept {
 // MEM-1. In a critical section. False with errno: something could not be written, and nothing was unmapped.
 bool write_leaving(uintptr_t at, size_t n) noexcept {
   if (mappings.first_in(at, at + rounded(n)).file == nullptr) return true;
+  if (!mappings.has_room()) {  // for the two that one may become
+    errno = ENOMEM;
+    return false;
+  }
   bool written = true;
   mappings.for_each([&](const mapped_range& r) {
     if (!written || r.end <= at || r.begin >= at + rounded(n)) return;

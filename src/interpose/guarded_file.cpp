@@ -137,7 +137,7 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
   const length_signal_held quietly;  // a view may be longer than the program's files may become
   const bool guards = stores_are_guarded();
   if (guards) require_guard(asked().views);
-  claim_file(path, id.device, id.inode);
+  if (!claim_file(path, id.device, id.inode)) throw_errno("reach the holder of its views", errno);
   auto pool = std::make_unique<holder::pool_backing>(path);
   const view::region_shape shape = view::file_view::shape_for(*pool, pool->capacity());
   const audit_plan plan = plan_audit();

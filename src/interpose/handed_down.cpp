@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/planted.hpp"
@@ -31,7 +32,8 @@ namespace {
 struct inherited {
   int number;
   file_identity bytes;
-  int same_as;  // an earlier number that is the same open file, or -1
+  int same_as;       // an earlier number that is the same open file, or -1
+  std::string path;  // if it is FILE itself, and no view
 };
 
 bool is_same_open_file(int a, int b) noexcept {
@@ -39,7 +41,7 @@ bool is_same_open_file(int a, int b) noexcept {
   return ::syscall(SYS_kcmp, me, me, KCMP_FILE, a, b) == 0;
 }
 
-// What looks like the bytes of a view: a file in memory with the seal that ours have.
+// What looks like the bytes of a view, a file in memory with the seal that ours have; and shielded files themselves.
 std::vector<inherited> find_inherited() {
   std::vector<inherited> all;
   DIR* const folder = ::opendir("/proc/self/fd");
@@ -49,13 +51,16 @@ std::vector<inherited> find_inherited() {
     if (entry->d_name[0] == '.' || fd == ::dirfd(folder) || is_own(fd)) continue;
     const int seals = next::fcntl(fd, F_GET_SEALS);
     struct stat s{};
-    if (seals <= 0 || (seals & F_SEAL_SHRINK) == 0 || next::fstat(fd, &s) != 0) continue;
-    inherited found{fd, identity_of(s), -1};
+    if ((next::fcntl(fd, F_GETFL) & O_PATH) != 0) continue;
+    std::string path;
+    const bool is_view = seals > 0 && (seals & F_SEAL_SHRINK) != 0;
+    if (next::fstat(fd, &s) != 0 || (!is_view && !is_unshielded(fd, path))) continue;
+    inherited found{fd, identity_of(s), -1, path};
     for (const inherited& earlier : all)
       if (earlier.same_as < 0 && earlier.bytes == found.bytes &&
           is_same_open_file(earlier.number, fd) && !SCUTE_PLANTED(down_apart))
         found.same_as = earlier.number;
-    all.push_back(found);
+    all.push_back(std::move(found));
   }
   ::closedir(folder);
   return all;
@@ -73,13 +78,13 @@ void take_over(const inherited& one) noexcept {
     make_copy(one.same_as, one.number);
     return;
   }
-  std::string path;
-  {
+  std::string path = one.path;
+  if (path.empty()) {
     const critical now;
     path = owner_of(one.bytes.device, one.bytes.inode);
   }
   if (path.empty()) return;  // DOWN-3
-  constexpr int kept = O_ACCMODE | O_APPEND | O_NONBLOCK | O_NOATIME;
+  constexpr int kept = O_ACCMODE | O_APPEND | O_NONBLOCK | O_NOATIME | O_SYNC | O_DSYNC;
   const int flags = static_cast<int>(next::fcntl(one.number, F_GETFL)) & kept;
   const off_t at = ::lseek(one.number, 0, SEEK_CUR);
   const int fd = open_as_program(AT_FDCWD, path.c_str(), flags | O_CLOEXEC, 0);

@@ -6,6 +6,8 @@
 // DOWN-2 Copies of one descriptor stay copies of one.
 // DOWN-3 Where the view is still a living process's the descriptor stays its: what is read there is what that process sees, what is written becomes part
 //    of the file with that process's next sync, or its end.
+// DOWN-4 A descriptor of a shielded file itself, which somebody has opened for the image without the shield (a shell outside of it; a file action of
+//    posix_spawn(), a child of vfork()), is taken over in the same way, or closed if the file cannot be had.
 #pragma once
 
 namespace scute::core::interpose {

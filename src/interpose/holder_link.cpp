@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "holder/wire.hpp"
@@ -37,15 +38,28 @@ bool ask(holder::packet& p, const int* descriptors, size_t count) noexcept {
   return ask(p, descriptors, count, reply);
 }
 
+// There may be room for a descriptor later.
+bool is_for_now(int why) noexcept {
+  return why == EMFILE || why == ENFILE || why == ENOMEM || why == ENOBUFS;
+}
+
 bool connected() noexcept {
   if (link >= 0) return true;
   if (lost || asked().holder.empty()) return false;
   lost = true;
   const holder::address a = holder::abstract_address(asked().holder);
   const int fd = a.length != 0 ? ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0) : -1;
-  if (fd < 0) return false;
-  if (::connect(fd, reinterpret_cast<const sockaddr*>(a.bytes), a.length) == 0) link = keep_own(fd);
+  if (fd < 0) {
+    lost = !is_for_now(errno);
+    return false;
+  }
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(a.bytes), a.length) == 0) {
+    link = keep_own(fd);
+    if (link < 0) lost = !is_for_now(errno);
+  }
+  const int why = errno;
   ::close(fd);
+  errno = why;
   if (link < 0) return false;
   lost = false;
   holder::packet hello;
@@ -61,12 +75,13 @@ void name(holder::packet& p, const std::string& path, uint64_t device, uint64_t 
 
 }  // namespace
 
-void claim_file(const std::string& path, uint64_t device, uint64_t inode) noexcept {
-  if (!connected()) return;
+bool claim_file(const std::string& path, uint64_t device, uint64_t inode) noexcept {
+  if (!connected()) return lost || asked().holder.empty();
   holder::packet p;
   p.kind = holder::question::claim;
   name(p, path, device, inode);
   ask(p, nullptr, 0);
+  return true;
 }
 
 bool hand_over_view(uint32_t number, const std::string& path, uint64_t device, uint64_t inode,

@@ -12,8 +12,8 @@ namespace scute::core::interpose {
 
 // In a critical section, all of them.
 
-// The holder has settled what ended programs have left of the file.
-void claim_file(const std::string& path, uint64_t device, uint64_t inode) noexcept;
+// The holder has settled what ended programs have left of the file. False with errno: there is one, and no room for a connection to it.
+bool claim_file(const std::string& path, uint64_t device, uint64_t inode) noexcept;
 // False: nobody holds it.
 bool hand_over_view(uint32_t number, const std::string& path, uint64_t device, uint64_t inode,
                     int head, int bytes) noexcept;

@@ -42,7 +42,7 @@ bool has_sidecar(const char* path) noexcept {
 void become_view(int fd, int flags, guarded_file& file) {
   const int real = keep_own(fd);
   if (real < 0) throw_errno("open " + file.path() + " once more", errno);
-  constexpr int kept = O_ACCMODE | O_APPEND | O_NONBLOCK | O_NOATIME;
+  constexpr int kept = O_ACCMODE | O_APPEND | O_NONBLOCK | O_NOATIME | O_SYNC | O_DSYNC;
   const int bytes = file.open_bytes((flags & kept) | O_CLOEXEC);
   if (bytes < 0) {
     const int why = errno;
@@ -116,8 +116,19 @@ bool shield_descriptor(int fd, int flags) noexcept {
     return true;
   }
   errno = keep;
+  // The tables are its parent's; another image takes it over (DOWN-4).
+  if (is_borrowed()) return true;
   // (Standard streams are read by the C library itself.)
   return shield(fd, flags, path, identity_of(s)) && (fd > STDERR_FILENO || all_at_hand(fd));
+}
+
+bool is_unshielded(int fd, std::string& path) {
+  struct stat s{};
+  char at[4096 + 16];
+  if (next::fstat(fd, &s) != 0 || !S_ISREG(s.st_mode) || !path_of(fd, at) || !has_sidecar(at))
+    return false;
+  path = at;
+  return true;
 }
 
 int open_as_program(int at, const char* path, int flags, unsigned mode) {

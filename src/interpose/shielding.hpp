@@ -10,6 +10,9 @@ namespace scute::core::interpose {
 // with errno: it is, and cannot be had; the descriptor is to be closed.
 bool shield_descriptor(int fd, int flags) noexcept;
 
+// The number is an open file of a shielded file itself, as others have given it to the program; becomes its path.
+bool is_unshielded(int fd, std::string& path);
+
 // Whether a shielded file is at `path`, which is to be cut to nothing (O_TRUNC), without opening it for that.
 bool is_shielded_at(int at, const char* path) noexcept;
 

@@ -11,6 +11,7 @@
 
 #include <cerrno>
 
+#include "base/uncancelled.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/own_descriptors.hpp"
 
@@ -162,6 +163,7 @@ void userfault::wake(uintptr_t at, size_t n) const noexcept {
 
 void userfault::kick() const noexcept {
   constexpr uint64_t once = 1;
+  const uncancelled now;
   static_cast<void>(!next::write(kicks_, &once, sizeof once));
 }
 

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <utility>
 
 #include "base/library_thread.hpp"
 #include "interpose/page_in.hpp"
@@ -41,6 +42,10 @@ userfault* begin_faults(bool pages) noexcept {
   if (begun.load() == nullptr && refused == 0) {
     refused = faults.open() ? 0 : errno;
     if (refused == 0) begun.store(&faults);
+    if (refused == EMFILE || refused == ENFILE || refused == ENOMEM) {  // later there may be some
+      errno = std::exchange(refused, 0);
+      return nullptr;
+    }
   }
   const int why = refused == 0 && pages && !is_served ? begin_to_serve() : refused;
   errno = why;

@@ -152,7 +152,8 @@ class file_view {
   // and everything that was flushed anywhere. `by` may be null. Not in handlers.
   [[nodiscard]] bool write_back(flusher* by, uint64_t offset, uint64_t n, write_reason why);
   // The file has been made longer: the caller has made its bytes accessible. The backing's is too when this returns.
-  [[nodiscard]] bool grow(uint64_t size);
+  // What others than the program's stores have put there up to `appended` stays as it is, and differs from the medium.
+  [[nodiscard]] bool grow(uint64_t size, uint64_t appended = 0);
 
   // ---- for a holder -----------------------------------------------------------------------------------
 

@@ -30,7 +30,7 @@ bool file_view::write_differences(uint64_t offset, uint64_t n, write_reason why)
   });
 }
 
-bool file_view::grow(uint64_t size) {
+bool file_view::grow(uint64_t size, uint64_t appended) {
   if (size > region_.shape().capacity) return false;
   // The last page changes. (Nobody who waits for the cut may keep it from coming.)
   if (const uint64_t now = this->size(); now % page_size != 0 && !load(now - 1, 1)) return false;
@@ -40,7 +40,8 @@ bool file_view::grow(uint64_t size) {
   if (!parts_.medium->grow(size)) return false;
   // What the program has stored behind the old end, in its last page, was never of the file.
   const uint64_t tail = std::min(size, (before + page_size - 1) / page_size * page_size);
-  std::memset(parts_.bytes + before, 0, tail - before);
+  const uint64_t kept = std::clamp(appended, before, tail);
+  std::memset(parts_.bytes + kept, 0, tail - kept);
   // VIEW-8: loaded before they are of the file, or what was appended to them would count as nothing after a death.
   for (uint64_t page = tail / page_size; page * page_size < size; ++page) {
     auto& state = region_.page(page);

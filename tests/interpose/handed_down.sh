@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Descriptors of a shielded file that a program hands down to others: redirections of shells, standard streams of subprocesses, exec() (DOWN-1, DOWN-2,
-# DOWN-3, KEEPER-4). Commands do with a shielded file what they do with a plain one, and a descriptor that has outlived its view takes nothing in.
+# DOWN-3, DOWN-4, KEEPER-4). Commands do with a shielded file what they do with a plain one, and a descriptor that has outlived its view takes nothing in.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 count=0
@@ -58,6 +58,23 @@ print(os.system(\"head -c 40 <&%d | cksum\" % a), os.popen(\"head -c 40 <&%d\" %
 os.posix_spawnp(\"sh\", [\"sh\", \"-c\", \"head -c 40 <&%d\" % a], os.environ)
 os.wait()
 "'
+
+same 'env F=$F python3 -c "import os
+f = os.path.abspath(os.environ[\"F\"])
+a = [(os.POSIX_SPAWN_OPEN, 0, f, os.O_RDONLY, 0), (os.POSIX_SPAWN_OPEN, 1, f, os.O_WRONLY, 0)]
+os.waitpid(os.posix_spawnp(\"sh\", [\"sh\", \"-c\", \"tail -c 9; echo spawned\"], os.environ, file_actions=a), 0)
+print(open(f).read(30))
+"'
+
+# What is opened outside of the shield is shielded inside, or not to be had.
+bytes_of 100000 >plain
+shielded "$pools/guarded" 100000
+expect 0 "$scute" shield run sh -c 'head -c 5; cat - >&2' <"$pools/guarded" 3>&1
+cat plain | cmp - <(cat out err) || fail "a redirection of the shield's own shell"
+expect 0 "$scute" shield run sh -c 'echo inside' >>"$pools/guarded"
+expect 0 "$scute" shield run sh -c 'echo more >&4' 4>>"$pools/guarded"
+[ "$(tail -c 5 "$pools/guarded")" = more ] || fail "what was appended from inside is not there"
+sound "$pools/guarded"
 
 # A process that has outlived its parent's view is not let write there, since nobody would look at it.
 file=$pools/file

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -335,6 +336,34 @@ static void children(const char *file) {
   close(fd);
 }
 
+// A child of vfork() opens the file for another program, as some shells do; its parent, which has opened nothing, gets what it opens then.
+static void child_opens(const char *file) {
+  fflush(stdout);
+  const pid_t child = vfork();
+  if (child == 0) {
+    const int fd = open(file, O_WRONLY | O_DSYNC);
+    if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0) _exit(9);
+    execlp("echo", "echo", "from the child", (char *)NULL);
+    _exit(8);
+  }
+  say("child", status_of(child));
+  char other_file[4096], text[16] = "";
+  snprintf(other_file, sizeof other_file, "%s.other", file);
+  const int other = (int)must("open", open(other_file, O_RDWR | O_CREAT | O_TRUNC, 0600));
+  const int fd = (int)must("open", open(file, O_RDWR | O_DSYNC));
+  say("flags", fcntl(fd, F_GETFL) & O_DSYNC);
+  say("read", pread(fd, text, 14, 0));
+  puts(text);
+  say("write", pwrite(fd, "from the parent", 15, 100));
+  say("sync", fsync(fd));
+  struct stat s;
+  must("fstat", fstat(other, &s));
+  say("the other file", s.st_size);
+  unlink(other_file);
+  close(other);
+  close(fd);
+}
+
 const struct deed process_deeds[] = {{"exits", exits},
                                      {"exits_at_once", exits_at_once},
                                      {"is_killed", is_killed},
@@ -351,5 +380,6 @@ const struct deed process_deeds[] = {{"exits", exits},
                                      {"spawns", spawns},
                                      {"vforks", vforks},
                                      {"children", children},
+                                     {"child_opens", child_opens},
                                      {"cancels", cancels},
                                      {NULL, NULL}};
