@@ -128,3 +128,25 @@ for limit in none 1M; do
   expect 0 timeout 60 "$scute" shield run --page-in --max-memory "$limit" -- ./handler "$file"
   sound "$file"
 done
+
+# What was appended and not synced yet stays, whatever pages go meanwhile: the file ends in the middle of a page.
+appends='import mmap, os, sys, time
+fd = os.open(sys.argv[1], os.O_RDWR | os.O_APPEND)
+size = os.fstat(fd).st_size
+memory = mmap.mmap(fd, size)
+os.write(fd, b"one line of a log\n")
+for i in range(3):
+    for at in range(0, size, 4096): memory[at]
+    time.sleep(0.05)
+assert os.pread(fd, 18, size) == b"one line of a log\n", os.pread(fd, 18, size)
+if sys.argv[2] == "syncs": os.fsync(fd)
+if sys.argv[2] == "dies": os.kill(os.getpid(), 9)
+'
+for end in syncs:0 dies:137 leaves:0; do
+  rm -f "$file"*
+  bytes_of 4000001 >"$file"
+  "$scute" shield add "$file" --capacity 8M >add.out || fail "shield add"
+  expect "${end#*:}" "${run[@]}" python3 -c "$appends" "$file" "${end%:*}"
+  equal "$(tail -c 18 "$file")" "one line of a log"
+  sound "$file"
+done
