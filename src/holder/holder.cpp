@@ -199,26 +199,27 @@ int holder::answer(image& i, const packet& p, std::span<const int> descriptors, 
 }
 
 void holder::remember(const held_view& view) {
-  constexpr size_t most = 4096;
   struct stat s{};
   if (::fstat(view.bytes, &s) != 0) return;
-  if (known_.size() >= most) known_.clear();
-  known_[{s.st_dev, s.st_ino}] = {view.path, view.device, view.inode};
+  known_.push_front({s.st_dev, s.st_ino, view.path, view.device, view.inode});
+  if (known_.size() > known_max) known_.pop_back();
 }
 
 // KEEPER-4
 int holder::find_owner(uint64_t device, uint64_t inode, packet& reply) {
-  const auto found = known_.find({device, inode});
+  const auto found = std::find_if(known_.begin(), known_.end(), [&](const known_view& k) {
+    return k.device == device && k.inode == inode;
+  });
   if (found == known_.end()) return ENOENT;
-  const known_file& file = found->second;
-  settle_ended(file.device, file.inode);
+  settle_ended(found->file_device, found->file_inode);
   for (const image& i : images_)
     for (const auto& [number, view] : i.views) {
       struct stat s{};
       if (::fstat(view.bytes, &s) == 0 && s.st_dev == device && s.st_ino == inode) return EBUSY;
     }
-  reply.path_length = static_cast<uint32_t>(std::min(file.path.size(), sizeof reply.path - 1));
-  std::memcpy(reply.path, file.path.data(), reply.path_length);
+  const std::string& path = found->path;
+  reply.path_length = static_cast<uint32_t>(std::min(path.size(), sizeof reply.path - 1));
+  std::memcpy(reply.path, path.data(), reply.path_length);
   return 0;
 }
 

@@ -15,7 +15,6 @@
 #include <map>
 #include <span>
 #include <string>
-#include <utility>
 
 #include "holder/settlement.hpp"
 #include "holder/wire.hpp"
@@ -62,12 +61,14 @@ class holder {
   pid_t child_ = -1;
   bool child_ended_ = false;
   std::list<image> images_;
-  // Files by what the bytes of their views are, also of views that have ended: their descriptors may live on.
-  struct known_file {
+  // What views were of which files, the newest first; also of views that have ended, since their descriptors may live on.
+  struct known_view {
+    uint64_t device = 0, inode = 0;  // of its bytes
     std::string path;
-    uint64_t device = 0, inode = 0;
+    uint64_t file_device = 0, file_inode = 0;
   };
-  std::map<std::pair<uint64_t, uint64_t>, known_file> known_;
+  static constexpr size_t known_max = 4096;
+  std::list<known_view> known_;
   scute_shield_outcome outcome_{};
 };
 

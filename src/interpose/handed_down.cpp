@@ -73,9 +73,10 @@ void make_copy(int from, int number) noexcept {
   if (o != nullptr && next::dup3(from, number, 0) >= 0) copy_descriptor(*o, number);
 }
 
-void take_over(const inherited& one) noexcept {
+void take_over(const inherited& one) {
   if (one.same_as >= 0) {
     make_copy(one.same_as, one.number);
+    if (next::fcntl(one.same_as, F_GETFD) < 0) next::close(one.number);  // could not be had either
     return;
   }
   std::string path = one.path;

@@ -105,6 +105,11 @@ bool shield_descriptor(int fd, int flags) noexcept {
   struct stat s{};
   char path[4096 + 16];
   const bool regular = next::fstat(fd, &s) == 0 && S_ISREG(s.st_mode);
+  // The tables are its parent's; the program that it becomes takes over what it has opened (DOWN-4).
+  if (regular && guarded_file::first() != nullptr && is_borrowed()) {
+    errno = keep;
+    return true;
+  }
   if (regular && guarded_file::find_bytes(s) != nullptr) {
     const critical now;
     guarded_file* const file = guarded_file::find_bytes(s);
@@ -116,8 +121,7 @@ bool shield_descriptor(int fd, int flags) noexcept {
     return true;
   }
   errno = keep;
-  // The tables are its parent's; another image takes it over (DOWN-4).
-  if (is_borrowed()) return true;
+  if (is_borrowed()) return true;  // as above, of a parent that had opened nothing yet
   // (Standard streams are read by the C library itself.)
   return shield(fd, flags, path, identity_of(s)) && (fd > STDERR_FILENO || all_at_hand(fd));
 }

@@ -76,15 +76,15 @@ void store_guard::release(uint64_t offset, size_t n) noexcept {
 
 bool store_guard::hold_all() noexcept {
   // Programs that have threads are asked again now and then.
-  if (not_alone_for_.load(std::memory_order_relaxed) != 0) {
-    not_alone_for_.fetch_sub(1, std::memory_order_relaxed);
+  if (not_alone_for_ != 0) {
+    --not_alone_for_;
     return false;
   }
   sigset_t before;
   hold_signals(before);  // first, since a handler may begin a thread
   if (!has_one_thread() && !SCUTE_PLANTED(store_alone)) {
     let_signals_come(before);
-    not_alone_for_.store(cuts_between_questions, std::memory_order_relaxed);
+    not_alone_for_ = cuts_between_questions;
     return false;
   }
   take();

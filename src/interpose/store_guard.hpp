@@ -10,7 +10,6 @@
 //    then.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -37,7 +36,7 @@ class store_guard final : public view::page_guard {
 
  private:
   const guarded_file& file_;
-  std::atomic<unsigned> not_alone_for_{0};  // cuts
+  unsigned not_alone_for_ = 0;  // cuts; of who has the cut lock
 };
 
 // A call of the kernel's that was to store to these bytes has failed with EFAULT, and may have because their page was held, where userfaultfd is

@@ -80,7 +80,7 @@ class page_guard {
   page_guard& operator=(const page_guard&) = delete;
   virtual bool hold(uint64_t offset, size_t n) noexcept = 0;
   virtual void release(uint64_t offset, size_t n) noexcept = 0;
-  // All of the view at once, where nobody can store but who asks. False: page by page.
+  // All of the view at once, where nobody can store but who asks. False: page by page. One at a time asks.
   virtual bool hold_all() noexcept { return false; }
   virtual void release_all() noexcept {}
 };
