@@ -20,6 +20,7 @@ namespace {
 std::atomic<bool> held{false};
 sigset_t before_hold;  // the signals of who holds it
 constexpr unsigned cuts_between_questions = 64;
+constexpr unsigned spins_before_look = 4096;
 
 void take() noexcept {
   for (unsigned spins = 0; held.exchange(true, std::memory_order_acquire);) spin_pause(spins);
@@ -106,6 +107,13 @@ bool may_have_been_held(const void* at, size_t n) noexcept {
   if (r.file == nullptr || !r.file->stores_wait()) return false;
   for (unsigned spins = 0; held.load();) spin_pause(spins);
   return true;
+}
+
+void let_store_go_on(const userfault& faults, uintptr_t at) noexcept {
+  // Nobody is waited for (PAGEIN-2). Whoever is woken too early waits once more, and is told of again.
+  for (unsigned spins = 0; held.load() && spins < spins_before_look;) spin_pause(spins);
+  constexpr uintptr_t page = 4096;
+  if (!SCUTE_PLANTED(store_unwoken)) faults.wake(at & ~(page - 1), page);
 }
 
 no_page_held::no_page_held() noexcept {

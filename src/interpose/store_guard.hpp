@@ -8,11 +8,15 @@
 //    would hold pages in its turn, where none may be held.
 // STORE-4 Where the program has one thread (THREADS-1) nobody can store while it copies but its own handlers, which wait: nothing is protected
 //    then.
+// STORE-5 Who waits to store is let go on by whom he waits for, and looked after by the thread that hears of him: a store that faults as its page is
+//    released may begin to wait after everybody was woken (Linux 6.18: of some 10,000 releases in front of a thread that stores without
+//    a pause, one), and nobody would wake it before the next release of that page.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "interpose/userfault.hpp"
 #include "view/backing.hpp"
 
 namespace scute::core::interpose {
@@ -42,6 +46,9 @@ class store_guard final : public view::page_guard {
 // A call of the kernel's that was to store to these bytes has failed with EFAULT, and may have because their page was held, where userfaultfd is
 // not whole: to be made again, a few times. Keeps errno.
 bool may_have_been_held(const void* at, size_t n) noexcept;
+
+// STORE-5: somebody waits to store there. On the thread that hears of it.
+void let_store_go_on(const userfault& faults, uintptr_t at) noexcept;
 
 // STORE-2: while one lives nothing is held. In a critical section.
 class no_page_held {

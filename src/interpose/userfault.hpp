@@ -43,8 +43,12 @@ class userfault {
   // Whoever waits for a page of the range looks again.
   void wake(uintptr_t at, size_t n) const noexcept;
 
-  // Waits, if it is to, for somebody to touch a page that is not there, and gives the address; 0: nothing yet, or a store that waits, or a kick.
-  uintptr_t next(bool waits) const noexcept;
+  struct waiter {
+    uintptr_t at;  // 0: nobody yet, or a kick
+    bool stores;   // to a page that is there
+  };
+  // Waits, if it is to, for somebody who waits. Each is told of once.
+  waiter next(bool waits) const noexcept;
   void kick() const noexcept;
 
  private:

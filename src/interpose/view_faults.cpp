@@ -10,6 +10,7 @@
 #include "base/library_thread.hpp"
 #include "interpose/page_in.hpp"
 #include "interpose/page_out.hpp"
+#include "interpose/store_guard.hpp"
 
 namespace scute::core::interpose {
 namespace {
@@ -22,7 +23,8 @@ bool is_served = false;
 void* serve(void*) {
   const library_thread here;
   for (bool more = false;;) {
-    if (const uintptr_t at = faults.next(!more); at != 0) load_touched(faults, at);
+    const auto [at, stores] = faults.next(!more);
+    if (at != 0) stores ? let_store_go_on(faults, at) : load_touched(faults, at);
     more = let_pages_go();
   }
 }
@@ -38,7 +40,7 @@ int begin_to_serve() noexcept {
 
 }  // namespace
 
-userfault* begin_faults(bool pages) noexcept {
+userfault* begin_faults() noexcept {
   if (begun.load() == nullptr && refused == 0) {
     refused = faults.open() ? 0 : errno;
     if (refused == 0) begun.store(&faults);
@@ -47,7 +49,7 @@ userfault* begin_faults(bool pages) noexcept {
       return nullptr;
     }
   }
-  const int why = refused == 0 && pages && !is_served ? begin_to_serve() : refused;
+  const int why = refused == 0 && !is_served ? begin_to_serve() : refused;
   errno = why;
   return why == 0 ? begun.load() : nullptr;
 }

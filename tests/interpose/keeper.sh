@@ -8,13 +8,14 @@ file=$pools/file
 shielded "$file" 65536
 mkfifo go never
 # The holder knows the second process before the first one, so its question comes first where both have something to tell.
+# (No program is started in between: it would ask whose its descriptors are, and the first one would be noticed then.)
 cat >second.sh <<'END'
 exec 5<>"$1"
 exec 5>&-
 (
   exec 5<>"$1"
   printf stored >&5
-  echo "$BASHPID" >first.new && mv first.new first
+  echo "$BASHPID" >first
   read -r line <never
 ) &
 echo "$$" >second

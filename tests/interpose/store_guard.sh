@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Processors that have no load of a whole line (SCUTE_CPU=avx2 makes every processor one): lines are copied while stores to them wait, the kernel's
-# as well, for any user (STORE-1, STORE-2, STORE-4, THREADS-1, THREADS-2, SHIELD-5).
+# as well, for any user (STORE-1, STORE-2, STORE-4, STORE-5, THREADS-1, THREADS-2, SHIELD-5).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 export SCUTE_CPU=avx2
 
@@ -15,10 +15,10 @@ expect 0 "$scute" shield run -- "$programs/scute-torn" "$file" 2
 in_out ', 0 torn lines, 0 failed reads$'
 sound "$file"
 shielded "$pools/other" 65536
-for way in unheard forked; do
+for way in unheard forked awaited; do
   shielded "$file" 65536
   other=
-  [ "$way" = unheard ] || other=$pools/other
+  [ "$way" != forked ] || other=$pools/other
   expect 0 timeout 20 "$scute" shield run -- "$programs/scute-torn" "$way" "$file" 2 ${other:+"$other"}
   in_out ', 0 torn lines, 0 failed reads$'
   sound "$file"

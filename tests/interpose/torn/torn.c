@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// [unheard|forked] FILE SECONDS [OTHER]: threads that store to lines without a pause, and one that commits these lines: what is committed has to be what
+// [unheard|forked|awaited] FILE SECONDS [OTHER]: threads that store to lines without a pause, and one that commits these lines: what is committed has to be what
 // a line was at some moment. FILE itself is looked at by a system call that nobody hears. Prints what it has seen; status 1: a line that never
-// was. unheard: the threads are such as the C library does not know of. forked: all of it in a child of a process that has OTHER.
+// was. unheard: the threads are such as the C library does not know of. forked: all of it in a child of a process that has OTHER. awaited:
+// nothing is committed before the last thread has stored once more, so that nobody else wakes it.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -63,7 +64,8 @@ static int write_unheard(void *arg) {
 int main(int argc, char **argv) {
   const int unheard = argc == 4 && strcmp(argv[1], "unheard") == 0;
   const int forked = argc == 5 && strcmp(argv[1], "forked") == 0;
-  if (unheard || forked)
+  const int awaited = argc == 4 && strcmp(argv[1], "awaited") == 0;
+  if (unheard || forked || awaited)
     ++argv;
   else if (argc != 3)
     return 98;
@@ -107,6 +109,9 @@ int main(int argc, char **argv) {
   do {
     scute_shield_commit(at, lines_used * sizeof(struct line));
     ++commits;
+    for (const uint64_t stored = lines[64 + writers - 1].word[7];
+         awaited && lines[64 + writers - 1].word[7] == stored;)
+      sched_yield();
     for (int i = 0; i < writers; ++i) {
       uint64_t seen[words];
       const long offset = 64 * (i + (i == writers - 1 ? 64 : 0));
