@@ -28,7 +28,7 @@
 namespace scute::core::holder {
 namespace {
 
-constexpr std::array handled{SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+constexpr std::array handled{SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM};
 
 sigset_t set_of_handled() {
   sigset_t set;

@@ -7,6 +7,7 @@
 // KEEPER-3 The holder itself touches no file of the program while the program has it open.
 // KEEPER-4 An image that finds the bytes of a view behind a descriptor that it was given, and whose view nobody has any more, is told the file. What was
 //    written there before the end of the view is in it, and nothing can be written there after (F_SEAL_FUTURE_WRITE).
+// KEEPER-5 A signal that is sent to the holder is the program's.
 #pragma once
 
 #include <sys/types.h>

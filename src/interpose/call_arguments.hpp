@@ -11,6 +11,12 @@ namespace scute::core::interpose {
 
 // Bytes of all parts; 0 if that cannot be told. Keeps errno.
 size_t length_of(const struct iovec* parts, int count) noexcept;
+// From the first of them to the end of the last, in memory. Keeps errno.
+struct memory_range {
+  const void* begin;
+  size_t size;
+};
+memory_range range_of(const struct iovec* parts, int count) noexcept;
 // -1 if there is none. Keeps errno.
 off_t offset_at(const off_t* at) noexcept;
 

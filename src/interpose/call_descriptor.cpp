@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Descriptors: closed, copied, asked and locked. Locks and what fstat() says are the real file's (DESC-1).
+// Descriptors: closed, copied and locked. Locks are the real file's (DESC-1).
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -15,6 +15,8 @@
 #include "interpose/next_calls.hpp"
 #include "interpose/own_descriptors.hpp"
 #include "interpose/pages_at_hand.hpp"
+#include "interpose/program_calls.hpp"
+#include "interpose/received.hpp"
 #include "interpose/shielding.hpp"
 
 using namespace scute::core::interpose;
@@ -24,6 +26,11 @@ namespace {
 // Another image would not know what it has.
 void end_with_image(const opened_file& o, int fd) noexcept {
   if (!o.file->outlives_images()) next::fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+int refuse(int why) noexcept {
+  errno = why;
+  return -1;
 }
 
 int copied(int from, int to) noexcept {
@@ -39,6 +46,10 @@ int copied(int from, int to) noexcept {
     }
     const critical now;
     opened_file* const o = opened_at(from);
+    if (o != nullptr && to >= descriptors_max) {  // nobody would know what it is
+      next::close(to);
+      return refuse(EMFILE);
+    }
     if (o != nullptr && from != to)
       copy_descriptor(*o, to);
     else if (o == nullptr)
@@ -49,17 +60,21 @@ int copied(int from, int to) noexcept {
   return to;
 }
 
-int refuse(int why) noexcept {
-  errno = why;
-  return -1;
-}
-
-void put_real_facts(const opened_file& o, struct stat& s) noexcept {
-  struct stat real{};
-  if (next::fstat(o.real, &real) != 0) return;
-  const off_t size = s.st_size;  // what write(2) has appended counts at once
-  s = real;
-  s.st_size = size;
+// One at a time what has an entry, and ours stay. The kernel's call would take them as well.
+void close_numbers(unsigned first, unsigned last) noexcept {
+  unsigned from = first;  // of what is closed at once
+  const auto close_until = [&](unsigned end) {
+    if (from < end) next::close_range(from, end - 1, 0);
+  };
+  for (unsigned fd = first; fd <= last && fd < unsigned{descriptors_max}; ++fd) {
+    const int number = static_cast<int>(fd);
+    const bool own = is_own(number);
+    if (!own && entry_of(number) == nullptr) continue;
+    close_until(fd);
+    if (!own) close_as_program(number);
+    from = fd + 1;
+  }
+  if (from <= last) next::close_range(from, last, 0);
 }
 
 bool is_lock_command(int command) noexcept {
@@ -89,11 +104,12 @@ bool with_view_position(int fd, struct flock& lock) noexcept {
 
 }  // namespace
 
-SCUTE_INTERPOSED(int, close, (int fd)) {
+int program_close(int fd) {
   if (!is_own(fd) && entry_of(fd) == nullptr) return next::close(fd);
   if (is_borrowed()) return next::close(fd);
   return is_own(fd) ? refuse(EBADF) : close_as_program(fd);
 }
+SCUTE_INTERPOSED_ALIAS(int, close, scute_program_close, (int fd));
 
 SCUTE_INTERPOSED(int, fclose, (FILE * file)) {
   const int fd = file != nullptr ? ::fileno(file) : -1;
@@ -105,46 +121,46 @@ SCUTE_INTERPOSED(int, fclose, (FILE * file)) {
   return next::fclose(file) == 0 && flushed == 0 ? 0 : EOF;
 }
 
-SCUTE_INTERPOSED(int, close_range, (unsigned first, unsigned last, int flags)) {
+int program_close_range(unsigned first, unsigned last, int flags) {
   if (first > last) return refuse(EINVAL);
-  // One at a time, so that ours stay. The kernel's call would take them as well.
   constexpr int only_mark = 1 << 2;
   if ((flags & only_mark) != 0 || is_borrowed()) return next::close_range(first, last, flags);
-  for (unsigned fd = first; fd <= last && fd < unsigned{descriptors_max}; ++fd) {
-    const int number = static_cast<int>(fd);
-    if (!is_own(number)) close_as_program(number);
-  }
+  close_numbers(first, last);
   return 0;
 }
+SCUTE_INTERPOSED_ALIAS(int, close_range, scute_program_close_range,
+                       (unsigned first, unsigned last, int flags));
 
 SCUTE_INTERPOSED(void, closefrom, (int first)) {
   if (is_borrowed()) {
     next::close_range(static_cast<unsigned>(std::max(first, 0)), ~0u, 0);
     return;
   }
-  for (int fd = first < 0 ? 0 : first; fd < descriptors_max; ++fd) {
-    if (!is_own(fd)) close_as_program(fd);
-  }
+  close_numbers(static_cast<unsigned>(std::max(first, 0)), ~0u);
 }
 
-SCUTE_INTERPOSED(int, dup, (int fd)) {
+int program_dup(int fd) {
   return copied(fd, next::dup(fd));
 }
-SCUTE_INTERPOSED(int, dup2, (int fd, int to)) {
+SCUTE_INTERPOSED_ALIAS(int, dup, scute_program_dup, (int fd));
+int program_dup2(int fd, int to) {
   if (fd != to && is_own(to) && !is_borrowed()) return refuse(EBUSY);
   return copied(fd, next::dup2(fd, to));
 }
-SCUTE_INTERPOSED(int, dup3, (int fd, int to, int flags)) {
+SCUTE_INTERPOSED_ALIAS(int, dup2, scute_program_dup2, (int fd, int to));
+int program_dup3(int fd, int to, int flags) {
   if (is_own(to) && !is_borrowed()) return refuse(EBUSY);
   return copied(fd, next::dup3(fd, to, flags));
 }
+SCUTE_INTERPOSED_ALIAS(int, dup3, scute_program_dup3, (int fd, int to, int flags));
 
-SCUTE_INTERPOSED(int, fcntl, (int fd, int command, ...)) {
+int program_fcntl(int fd, int command, ...) {
   va_list more;
   va_start(more, command);
   void* const argument = va_arg(more, void*);
   va_end(more);
-  opened_file* const o = entry_of(fd) != nullptr ? opened_at(fd) : nullptr;
+  const bool locks = is_lock_command(command);
+  opened_file* const o = locks ? met_at(fd) : entry_of(fd) != nullptr ? opened_at(fd) : nullptr;
   if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
     return copied(fd, next::fcntl(fd, command, argument));
   if (o == nullptr) return next::fcntl(fd, command, argument);
@@ -157,7 +173,7 @@ SCUTE_INTERPOSED(int, fcntl, (int fd, int command, ...)) {
                  (static_cast<int>(reinterpret_cast<intptr_t>(argument)) & changes);
     return result;
   }
-  if (!is_lock_command(command)) return next::fcntl(fd, command, argument);
+  if (!locks) return next::fcntl(fd, command, argument);
   if (command == F_SETLEASE || command == F_GETLEASE)
     return next::fcntl(o->real, command, argument);
   if (argument == nullptr) return refuse(EFAULT);
@@ -168,15 +184,16 @@ SCUTE_INTERPOSED(int, fcntl, (int fd, int command, ...)) {
   if (command == F_GETLK || command == F_OFD_GETLK) *lock = absolute;
   return result;
 }
-SCUTE_INTERPOSED_ALIAS(int, fcntl64, fcntl, (int fd, int command, ...));
+SCUTE_INTERPOSED_ALIAS(int, fcntl, scute_program_fcntl, (int fd, int command, ...));
+SCUTE_INTERPOSED_ALIAS(int, fcntl64, scute_program_fcntl, (int fd, int command, ...));
 
 SCUTE_INTERPOSED(int, flock, (int fd, int operation)) {
-  opened_file* const o = entry_of(fd) != nullptr ? opened_at(fd) : nullptr;
+  opened_file* const o = met_at(fd);
   return next::flock(o != nullptr ? o->real : fd, operation);
 }
 
 SCUTE_INTERPOSED(int, lockf, (int fd, int command, off_t n)) {
-  opened_file* const o = entry_of(fd) != nullptr ? opened_at(fd) : nullptr;
+  opened_file* const o = met_at(fd);
   if (o == nullptr) return next::lockf(fd, command, n);
   // From the position on, which is the view's.
   const off_t at = ::lseek(fd, 0, SEEK_CUR);
@@ -184,45 +201,3 @@ SCUTE_INTERPOSED(int, lockf, (int fd, int command, off_t n)) {
   return next::lockf(o->real, command, n);
 }
 SCUTE_INTERPOSED_ALIAS(int, lockf64, lockf, (int fd, int command, off_t n));
-
-SCUTE_INTERPOSED(int, fstat, (int fd, struct stat* to)) {
-  const int result = next::fstat(fd, to);
-  if (result != 0 || entry_of(fd) == nullptr) return result;
-  if (opened_file* const o = opened_at(fd); o != nullptr) put_real_facts(*o, *to);
-  return 0;
-}
-SCUTE_INTERPOSED_ALIAS(int, fstat64, fstat, (int fd, struct stat* to));
-
-SCUTE_INTERPOSED(int, fstatat, (int at, const char* path, struct stat* to, int flags)) {
-  const int result = next::fstatat(at, path, to, flags);
-  if (result != 0 || entry_of(at) == nullptr || (flags & AT_EMPTY_PATH) == 0 ||
-      (path != nullptr && path[0] != 0))
-    return result;
-  if (opened_file* const o = opened_at(at); o != nullptr) put_real_facts(*o, *to);
-  return 0;
-}
-SCUTE_INTERPOSED_ALIAS(int, fstatat64, fstatat,
-                       (int at, const char* path, struct stat* to, int flags));
-
-SCUTE_INTERPOSED(int, statx,
-                 (int at, const char* path, int flags, unsigned mask, struct statx* to)) {
-  const int result = next::statx(at, path, flags, mask, to);
-  if (result != 0 || entry_of(at) == nullptr || (flags & AT_EMPTY_PATH) == 0 ||
-      (path != nullptr && path[0] != 0))
-    return result;
-  opened_file* const o = opened_at(at);
-  if (o == nullptr) return 0;
-  const auto size = to->stx_size;
-  if (next::statx(o->real, "", flags, mask, to) != 0) return -1;
-  to->stx_size = size;
-  return 0;
-}
-
-SCUTE_INTERPOSED(int, fchmod, (int fd, mode_t mode)) {
-  opened_file* const o = entry_of(fd) != nullptr ? opened_at(fd) : nullptr;
-  return next::fchmod(o != nullptr ? o->real : fd, mode);
-}
-SCUTE_INTERPOSED(int, fchown, (int fd, uid_t user, gid_t group)) {
-  opened_file* const o = entry_of(fd) != nullptr ? opened_at(fd) : nullptr;
-  return next::fchown(o != nullptr ? o->real : fd, user, group);
-}

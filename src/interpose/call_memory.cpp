@@ -29,6 +29,7 @@
 #include "interpose/next_calls.hpp"
 #include "interpose/page_out.hpp"
 #include "interpose/program_calls.hpp"
+#include "interpose/received.hpp"
 #include "interpose/settings.hpp"
 #include "interpose/store_guard.hpp"
 
@@ -169,7 +170,7 @@ map_sync_granted::~map_sync_granted() {
 void* program_mmap(void* at, size_t n, int access, int flags, int fd, off_t offset) {
   const bool anonymous = (flags & MAP_ANONYMOUS) != 0;
   const bool replaces = (flags & MAP_FIXED) != 0 && !mappings.empty();
-  if (!replaces && (anonymous || entry_of(fd) == nullptr))
+  if (!replaces && (anonymous || met_at(fd) == nullptr))
     return next::mmap(at, n, access, flags, fd, offset);
   const critical now;
   const departures after;
@@ -207,7 +208,7 @@ int program_munmap(void* at, size_t n) {
 
 SCUTE_INTERPOSED_ALIAS(int, munmap, scute_program_munmap, (void* at, size_t n));
 
-SCUTE_INTERPOSED(void*, mremap, (void* at, size_t n, size_t to, int flags, ...)) {
+void* program_mremap(void* at, size_t n, size_t to, int flags, ...) {
   va_list more;
   va_start(more, flags);
   void* const place = (flags & MREMAP_FIXED) != 0 ? va_arg(more, void*) : nullptr;
@@ -246,8 +247,10 @@ SCUTE_INTERPOSED(void*, mremap, (void* at, size_t n, size_t to, int flags, ...))
   if (n != 0 && (flags & stays) == 0 && moved != begin) forget(begin, n);
   return got;
 }
+SCUTE_INTERPOSED_ALIAS(void*, mremap, scute_program_mremap,
+                       (void* at, size_t n, size_t to, int flags, ...));
 
-SCUTE_INTERPOSED(int, msync, (void* at, size_t n, int flags)) {
+int program_msync(void* at, size_t n, int flags) {
   const auto begin = reinterpret_cast<uintptr_t>(at);
   const int result = next::msync(at, n, flags);
   if (result != 0 || mappings.empty() || (flags & MS_ASYNC) != 0) return result;
@@ -267,6 +270,7 @@ SCUTE_INTERPOSED(int, msync, (void* at, size_t n, int flags)) {
   }
   return 0;
 }
+SCUTE_INTERPOSED_ALIAS(int, msync, scute_program_msync, (void* at, size_t n, int flags));
 
 // The parts of a mapping in another order: nobody does that any more, and the table could not say so.
 SCUTE_INTERPOSED(int, remap_file_pages, (void* at, size_t n, int access, size_t to, int flags)) {

@@ -6,34 +6,19 @@
 #include <cstdarg>
 #include <cstring>
 
-#include "interpose/complaint.hpp"
 #include "interpose/critical.hpp"
 #include "interpose/descriptors.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/pages_at_hand.hpp"
+#include "interpose/program_calls.hpp"
 #include "interpose/shielding.hpp"
 
 using namespace scute::core::interpose;
 
 namespace {
 
-// FILE's protection does not get shorter, and the program would lose it all.
-bool cuts_shielded(int at, const char* path, int flags) noexcept {
-  if ((flags & O_TRUNC) == 0 || (flags & O_ACCMODE) == O_RDONLY || path == nullptr ||
-      !is_shielded_at(at, path))
-    return false;
-  complain(path, "a shielded file is not cut short (O_TRUNC); see `scute shield remove`");
-  errno = EBUSY;
-  return true;
-}
-
 unsigned mode_of(int flags, va_list more) noexcept {
   return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(more, unsigned) : 0;
-}
-
-// (A thread may be cancelled in it, which unwinds.)
-int open_at(int at, const char* path, int flags, unsigned mode) {
-  return cuts_shielded(at, path, flags) ? -1 : open_as_program(at, path, flags, mode);
 }
 
 // Of fopen()'s mode.
@@ -42,6 +27,7 @@ int flags_of(const char* mode) noexcept {
   int flags = both ? O_RDWR : mode[0] == 'r' ? O_RDONLY : O_WRONLY;
   if (mode[0] == 'w') flags |= O_CREAT | O_TRUNC;
   if (mode[0] == 'a') flags |= O_CREAT | O_APPEND;
+  if (std::strchr(mode, 'e') != nullptr) flags |= O_CLOEXEC;
   return flags;
 }
 
@@ -62,12 +48,17 @@ FILE* as_view(FILE* file, int flags) noexcept {
 
 }  // namespace
 
+// (A thread may be cancelled in it, which unwinds.)
+int program_open_at(int at, const char* path, int flags, unsigned mode) {
+  return cuts_shielded(at, path, flags) ? -1 : open_as_program(at, path, flags, mode);
+}
+
 SCUTE_INTERPOSED(int, open, (const char* path, int flags, ...)) {
   va_list more;
   va_start(more, flags);
   const unsigned mode = mode_of(flags, more);
   va_end(more);
-  return open_at(AT_FDCWD, path, flags, mode);
+  return program_open_at(AT_FDCWD, path, flags, mode);
 }
 SCUTE_INTERPOSED_ALIAS(int, open64, open, (const char* path, int flags, ...));
 
@@ -76,22 +67,22 @@ SCUTE_INTERPOSED(int, openat, (int at, const char* path, int flags, ...)) {
   va_start(more, flags);
   const unsigned mode = mode_of(flags, more);
   va_end(more);
-  return open_at(at, path, flags, mode);
+  return program_open_at(at, path, flags, mode);
 }
 SCUTE_INTERPOSED_ALIAS(int, openat64, openat, (int at, const char* path, int flags, ...));
 
 // What _FORTIFY_SOURCE makes of open() with two arguments.
 SCUTE_INTERPOSED(int, __open_2, (const char* path, int flags)) {
-  return open_at(AT_FDCWD, path, flags, 0);
+  return program_open_at(AT_FDCWD, path, flags, 0);
 }
 SCUTE_INTERPOSED_ALIAS(int, __open64_2, __open_2, (const char* path, int flags));
 SCUTE_INTERPOSED(int, __openat_2, (int at, const char* path, int flags)) {
-  return open_at(at, path, flags, 0);
+  return program_open_at(at, path, flags, 0);
 }
 SCUTE_INTERPOSED_ALIAS(int, __openat64_2, __openat_2, (int at, const char* path, int flags));
 
 SCUTE_INTERPOSED(int, creat, (const char* path, mode_t mode)) {
-  return open_at(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
+  return program_open_at(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
 }
 SCUTE_INTERPOSED_ALIAS(int, creat64, creat, (const char* path, mode_t mode));
 

@@ -59,8 +59,10 @@ void in_child() noexcept {
 
 [[gnu::constructor(101)]] void begin() {
   next::look_up_early();
+  remember_standard_error();
+  [[maybe_unused]] const settings& wishes = asked();  // read now (LIFE-1)
 #ifdef __x86_64__
-  if (!asked().page_in) scute_real_vfork = next::vfork.get();
+  if (!wishes.page_in) scute_real_vfork = next::vfork.get();
 #endif
   own_tables();
   // CRIT-2: what is registered last is called first, so our mutex is taken before the library's.

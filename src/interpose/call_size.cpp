@@ -20,6 +20,7 @@
 #include "interpose/guarded_file.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/pages_at_hand.hpp"
+#include "interpose/received.hpp"
 #include "interpose/shielding.hpp"
 #include "interpose/told_stores.hpp"
 
@@ -52,7 +53,7 @@ class view_write {
   bool room_for(int fd, off_t at, size_t n, bool appends) noexcept {
     opened_file* const o = shielded(fd);
     at_ = at;
-    if (o == nullptr) return true;
+    if (o == nullptr || (o->flags & O_ACCMODE) == O_RDONLY) return true;  // (it will fail)
     appends_ = appends || (o->flags & O_APPEND) != 0;
     if (appends_) {
       // It goes behind whatever is there, so nothing may be there before. What it has appended is noticed later.
@@ -89,7 +90,7 @@ int refuse_cut(const std::string& path) noexcept {
 }  // namespace
 
 SCUTE_INTERPOSED(int, ftruncate, (int fd, off_t size)) {
-  opened_file* const o = shielded(fd);
+  opened_file* const o = met_at(fd);
   if (o == nullptr || size < 0 || (o->flags & O_ACCMODE) == O_RDONLY)
     return next::ftruncate(fd, size);
   if (static_cast<uint64_t>(size) < o->file->size()) return refuse_cut(o->file->path());
@@ -115,7 +116,7 @@ SCUTE_INTERPOSED(int, truncate, (const char* path, off_t size)) {
 SCUTE_INTERPOSED_ALIAS(int, truncate64, truncate, (const char* path, off_t size));
 
 SCUTE_INTERPOSED(int, fallocate, (int fd, int mode, off_t offset, off_t n)) {
-  opened_file* const o = shielded(fd);
+  opened_file* const o = met_at(fd);
   if (o != nullptr && (mode & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE)) != 0) {
     errno = EOPNOTSUPP;  // as of a file in memory
     return -1;
@@ -137,7 +138,7 @@ SCUTE_INTERPOSED(int, fallocate, (int fd, int mode, off_t offset, off_t n)) {
 SCUTE_INTERPOSED_ALIAS(int, fallocate64, fallocate, (int fd, int mode, off_t offset, off_t n));
 
 SCUTE_INTERPOSED(int, posix_fallocate, (int fd, off_t offset, off_t n)) {
-  opened_file* const o = shielded(fd);
+  opened_file* const o = met_at(fd);
   if (o != nullptr && offset >= 0 && n > 0 && (o->flags & O_ACCMODE) != O_RDONLY) {
     const int keep = errno;
     if (!grown(*o, offset + n)) return errno;

@@ -10,47 +10,47 @@
 #include "interpose/durability.hpp"
 #include "interpose/guarded_file.hpp"
 #include "interpose/next_calls.hpp"
+#include "interpose/program_calls.hpp"
+#include "interpose/received.hpp"
 
 using namespace scute::core::interpose;
 
-namespace {
-
-opened_file* shielded(int fd) noexcept {
-  return entry_of(fd) != nullptr ? opened_at(fd) : nullptr;
+int program_fsync(int fd) {
+  guarded_file* const file = met_file(fd);
+  return file != nullptr ? sync_file(*file) : next::fsync(fd);
 }
-
-}  // namespace
-
-SCUTE_INTERPOSED(int, fsync, (int fd)) {
-  opened_file* const o = shielded(fd);
-  return o != nullptr ? sync_file(*o->file) : next::fsync(fd);
+SCUTE_INTERPOSED_ALIAS(int, fsync, scute_program_fsync, (int fd));
+int program_fdatasync(int fd) {
+  guarded_file* const file = met_file(fd);
+  return file != nullptr ? sync_file(*file) : next::fdatasync(fd);
 }
-SCUTE_INTERPOSED(int, fdatasync, (int fd)) {
-  opened_file* const o = shielded(fd);
-  return o != nullptr ? sync_file(*o->file) : next::fdatasync(fd);
+SCUTE_INTERPOSED_ALIAS(int, fdatasync, scute_program_fdatasync, (int fd));
+int program_sync_file_range(int fd, off_t offset, off_t n, unsigned flags) {
+  guarded_file* const file = met_file(fd);
+  return file != nullptr ? sync_file(*file) : next::sync_file_range(fd, offset, n, flags);
 }
-SCUTE_INTERPOSED(int, sync_file_range, (int fd, off_t offset, off_t n, unsigned flags)) {
-  opened_file* const o = shielded(fd);
-  return o != nullptr ? sync_file(*o->file) : next::sync_file_range(fd, offset, n, flags);
-}
-SCUTE_INTERPOSED_ALIAS(int, sync_file_range64, sync_file_range,
+SCUTE_INTERPOSED_ALIAS(int, sync_file_range, scute_program_sync_file_range,
                        (int fd, off_t offset, off_t n, unsigned flags));
-SCUTE_INTERPOSED(int, syncfs, (int fd)) {
-  opened_file* const o = shielded(fd);
+SCUTE_INTERPOSED_ALIAS(int, sync_file_range64, scute_program_sync_file_range,
+                       (int fd, off_t offset, off_t n, unsigned flags));
+int program_syncfs(int fd) {
+  opened_file* const o = met_at(fd);
   if (o != nullptr && sync_file(*o->file) != 0) return -1;
   return next::syncfs(o != nullptr ? o->real : fd);
 }
-SCUTE_INTERPOSED(void, sync, ()) {
+SCUTE_INTERPOSED_ALIAS(int, syncfs, scute_program_syncfs, (int fd));
+void program_sync() {
   for (guarded_file* f = guarded_file::first(); f != nullptr; f = f->next()) {
     if (f->is_open()) sync_file(*f);
   }
   next::sync();
 }
+SCUTE_INTERPOSED_ALIAS(void, sync, scute_program_sync, ());
 
 // It has happened when the program asks whether it has.
 SCUTE_INTERPOSED(int, aio_fsync, (int how, struct aiocb* what)) {
-  opened_file* const o = what != nullptr ? shielded(what->aio_fildes) : nullptr;
-  if (o != nullptr && sync_file(*o->file) != 0) return -1;
+  guarded_file* const file = what != nullptr ? met_file(what->aio_fildes) : nullptr;
+  if (file != nullptr && sync_file(*file) != 0) return -1;
   return next::aio_fsync(how, what);
 }
 SCUTE_INTERPOSED_ALIAS(int, aio_fsync64, aio_fsync, (int how, struct aiocb* what));

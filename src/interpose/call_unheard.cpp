@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls behind which the C library reads and writes descriptors without a call that we hear: all of the file is loaded first (PAGEIN-3).
+// Calls behind which the C library reads and writes descriptors without a call that we hear: all of the file is loaded first (PAGEIN-3). And
+// syscall(): what opens, copies, closes, maps and makes durable is the call of that name (DESC-4).
 #include <aio.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -10,7 +13,11 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
+#include <optional>
+#include <type_traits>
 
+#include "base/uncancelled.hpp"
+#include "interpose/call_arguments.hpp"
 #include "interpose/complaint.hpp"
 #include "interpose/critical.hpp"
 #include "interpose/guarded_file.hpp"
@@ -19,7 +26,10 @@
 #include "interpose/page_in.hpp"
 #include "interpose/page_out.hpp"
 #include "interpose/pages_at_hand.hpp"
+#include "interpose/program_calls.hpp"
 #include "interpose/program_threads.hpp"
+#include "interpose/received.hpp"
+#include "interpose/shielding.hpp"
 
 using namespace scute::core::interpose;
 
@@ -66,7 +76,7 @@ SCUTE_INTERPOSED_ALIAS(int, lio_listio64, lio_listio,
 
 namespace {
 
-// Which of a system call's arguments are descriptors that it reads or writes, or makes others of.
+// Which of a system call's arguments are descriptors that it reads or writes.
 constexpr unsigned descriptors_of(long number) noexcept {
   switch (number) {
     case SYS_read:
@@ -81,15 +91,10 @@ constexpr unsigned descriptors_of(long number) noexcept {
     case SYS_pwritev2:
     case SYS_lseek:
     case SYS_fallocate:
-    case SYS_ftruncate:
-    case SYS_dup:
-    case SYS_dup2:
-    case SYS_dup3:
-    case SYS_fcntl: return 1u << 0;
+    case SYS_ftruncate: return 1u << 0;
     case SYS_sendfile: return 1u << 0 | 1u << 1;
     case SYS_splice:
     case SYS_copy_file_range: return 1u << 0 | 1u << 2;
-    case SYS_mmap: return 1u << 4;
     default: return 0;
   }
 }
@@ -106,6 +111,84 @@ bool goes_unheard(long number, long flags) noexcept {
   }
 }
 
+template <class T = int>
+T arg(long a) noexcept {
+  if constexpr (std::is_pointer_v<T>)
+    return reinterpret_cast<T>(a);  // NOLINT(performance-no-int-to-ptr): as the kernel takes it
+  else
+    return static_cast<T>(a);
+}
+
+long opened_by_call(long fd, int flags) noexcept {
+  if (fd < 0 || shield_descriptor(static_cast<int>(fd), flags)) return fd;
+  const int why = errno;
+  next::close(static_cast<int>(fd));
+  errno = why;
+  return -1;
+}
+
+// The call of that name, which none of these threads is cancelled in, as in none of the kernel's. Nothing: it is no matter of ours.
+std::optional<long> as_program(long number, const long (&a)[6]) {
+  const scute::core::uncancelled now;
+  switch (number) {
+    case SYS_open:
+      return program_open_at(AT_FDCWD, arg<const char*>(a[0]), arg(a[1]), arg<unsigned>(a[2]));
+    case SYS_creat:
+      return program_open_at(AT_FDCWD, arg<const char*>(a[0]), O_CREAT | O_WRONLY | O_TRUNC,
+                             arg<unsigned>(a[1]));
+    case SYS_openat:
+      return program_open_at(arg(a[0]), arg<const char*>(a[1]), arg(a[2]), arg<unsigned>(a[3]));
+    case SYS_openat2: {
+      const off_t flags = offset_at(arg<const off_t*>(a[2]));  // the first word of struct open_how
+      if (flags >= 0 && cuts_shielded(arg(a[0]), arg<const char*>(a[1]), static_cast<int>(flags)))
+        return -1;
+      return opened_by_call(next::syscall(number, a[0], a[1], a[2], a[3]), static_cast<int>(flags));
+    }
+    case SYS_close: return program_close(arg(a[0]));
+    case SYS_close_range:
+      return program_close_range(arg<unsigned>(a[0]), arg<unsigned>(a[1]), arg(a[2]));
+    case SYS_dup: return program_dup(arg(a[0]));
+    case SYS_dup2: return program_dup2(arg(a[0]), arg(a[1]));
+    case SYS_dup3: return program_dup3(arg(a[0]), arg(a[1]), arg(a[2]));
+    case SYS_fcntl: return program_fcntl(arg(a[0]), arg(a[1]), a[2]);
+    case SYS_fsync: return program_fsync(arg(a[0]));
+    case SYS_fdatasync: return program_fdatasync(arg(a[0]));
+    case SYS_sync_file_range:
+      return program_sync_file_range(arg(a[0]), a[1], a[2], arg<unsigned>(a[3]));
+    case SYS_syncfs: return program_syncfs(arg(a[0]));
+    case SYS_sync: return program_sync(), 0;
+    case SYS_unlink: return program_unlinkat(AT_FDCWD, arg<const char*>(a[0]), 0);
+    case SYS_unlinkat: return program_unlinkat(arg(a[0]), arg<const char*>(a[1]), arg(a[2]));
+    case SYS_rename:
+      return program_renameat2(AT_FDCWD, arg<const char*>(a[0]), AT_FDCWD, arg<const char*>(a[1]),
+                               0);
+    case SYS_renameat:
+      return program_renameat2(arg(a[0]), arg<const char*>(a[1]), arg(a[2]), arg<const char*>(a[3]),
+                               0);
+    case SYS_renameat2:
+      return program_renameat2(arg(a[0]), arg<const char*>(a[1]), arg(a[2]), arg<const char*>(a[3]),
+                               arg<unsigned>(a[4]));
+    case SYS_recvmsg: return program_recvmsg(arg(a[0]), arg<msghdr*>(a[1]), arg(a[2]));
+    case SYS_recvmmsg:
+      return program_recvmmsg(arg(a[0]), arg<mmsghdr*>(a[1]), arg<unsigned>(a[2]), arg(a[3]),
+                              arg<timespec*>(a[4]));
+    case SYS_pidfd_getfd: {
+      const long fd = next::syscall(number, a[0], a[1], a[2]);
+      receive(static_cast<int>(fd));
+      return fd;
+    }
+    case SYS_mmap:
+      return reinterpret_cast<long>(
+          program_mmap(arg<void*>(a[0]), arg<size_t>(a[1]), arg(a[2]), arg(a[3]), arg(a[4]), a[5]));
+    case SYS_munmap: return program_munmap(arg<void*>(a[0]), arg<size_t>(a[1]));
+    case SYS_mremap:
+      return reinterpret_cast<long>(program_mremap(arg<void*>(a[0]), arg<size_t>(a[1]),
+                                                   arg<size_t>(a[2]), arg(a[3]), arg<void*>(a[4])));
+    case SYS_msync: return program_msync(arg<void*>(a[0]), arg<size_t>(a[1]), arg(a[2]));
+    default: return std::nullopt;
+  }
+}
+
 }  // namespace
 
 SCUTE_INTERPOSED(long, syscall, (long number, ...)) {
@@ -114,6 +197,7 @@ SCUTE_INTERPOSED(long, syscall, (long number, ...)) {
   long a[6];
   for (long& x : a) x = va_arg(more, long);  // as many as the kernel looks at, given or not
   va_end(more);
+  if (const std::optional<long> done = as_program(number, a); done) return *done;
   const unsigned descriptors = descriptors_of(number);
   for (unsigned i = 0; i < 6; ++i)
     if ((descriptors >> i & 1) != 0 && !all_at_hand(static_cast<int>(a[i]))) return -1;

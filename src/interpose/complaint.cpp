@@ -1,19 +1,60 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/complaint.hpp"
 
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <ctime>
+#include <string_view>
+
+#include "base/uncancelled.hpp"
 #include "interpose/next_calls.hpp"
 
 namespace scute::core::interpose {
+namespace {
+
+struct stat standard_error{};  // as the program found it
+
+// The program has closed descriptor 2, and opened something of its own there, which is none of ours to write to. (Logs are appended to.)
+bool is_data(int fd) noexcept {
+  struct stat s{};
+  if (next::fstat(fd, &s) != 0) return false;
+  if (s.st_dev == standard_error.st_dev && s.st_ino == standard_error.st_ino) return false;
+  return S_ISBLK(s.st_mode) || S_ISSOCK(s.st_mode) ||
+         (S_ISREG(s.st_mode) && (next::fcntl(fd, F_GETFL) & O_APPEND) == 0);
+}
+
+// Whoever has closed the other end of a pipe does not end the program by that.
+void tell(std::string_view line) noexcept {
+  if (is_data(STDERR_FILENO)) return;
+  const uncancelled now;
+  sigset_t broken, before, pending;
+  ::sigemptyset(&broken);
+  ::sigaddset(&broken, SIGPIPE);
+  ::sigpending(&pending);
+  ::pthread_sigmask(SIG_BLOCK, &broken, &before);
+  const bool was_there = ::sigismember(&pending, SIGPIPE) == 1;
+  constexpr timespec at_once{};
+  if (next::write(STDERR_FILENO, line.data(), line.size()) < 0 && errno == EPIPE && !was_there)
+    ::sigtimedwait(&broken, nullptr, &at_once);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+}  // namespace
+
+void remember_standard_error() noexcept {
+  static_cast<void>(next::fstat(STDERR_FILENO, &standard_error));
+}
 
 void complain(const std::string& what, const std::string& why) noexcept {
   const int keep = errno;
   try {
-    const std::string line = "scute: " + what + ": " + why + "\n";
-    static_cast<void>(next::write(STDERR_FILENO, line.data(), line.size()));
+    tell("scute: " + what + ": " + why + "\n");
   } catch (const std::exception&) {
-    static_cast<void>(next::write(STDERR_FILENO, "scute: out of memory\n", 21));
+    tell("scute: out of memory\n");
   }
   errno = keep;
 }

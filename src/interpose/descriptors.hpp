@@ -7,6 +7,9 @@
 // DESC-2 A number counts only if the kernel still has the view behind it: programs that close or replace descriptors by raw
 //    system calls change nothing but the number's meaning.
 // DESC-3 A child of vfork() that closes or copies descriptors changes nothing in its parent's tables.
+// DESC-4 One that comes by other ways than calls that open or copy it (over a socket, by a system call of the program's own) gets its entry when it
+//    comes, where we hear that it does (recvmsg(), syscall()), and at the latest when the program maps it or makes something durable by
+//    it. One whose number can have no entry keeps nothing open, but makes durable what there is.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +34,9 @@ opened_file* opened_at(int fd) noexcept;
 bool enter_descriptor(int fd, guarded_file& file, int real, int flags) noexcept;
 // `to` becomes a copy of what stands behind `fd`, which has an entry.
 void copy_descriptor(opened_file& from, int to) noexcept;
+// The entry of another number of the file's that is the same open file as fd, or null.
+opened_file* same_open_file(int fd, const guarded_file& file) noexcept;
+bool are_same_open_file(int a, int b) noexcept;
 // What stands behind fd loses a reference; the file is told when nothing is left of the open() (guarded_file::leave).
 void drop_descriptor(int fd) noexcept;
 // In a child of fork().

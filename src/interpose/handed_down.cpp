@@ -3,13 +3,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/kcmp.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,12 +35,17 @@ struct inherited {
   std::string path;  // if it is FILE itself, and no view
 };
 
-bool is_same_open_file(int a, int b) noexcept {
-  const pid_t me = ::getpid();
-  return ::syscall(SYS_kcmp, me, me, KCMP_FILE, a, b) == 0;
+// What looks like the bytes of a view, a file in memory with the seal that ours have; and shielded files themselves.
+std::optional<inherited> look_at(int fd) {
+  const int seals = next::fcntl(fd, F_GET_SEALS);
+  struct stat s{};
+  if ((next::fcntl(fd, F_GETFL) & O_PATH) != 0) return std::nullopt;
+  std::string path;
+  const bool is_view = seals > 0 && (seals & F_SEAL_SHRINK) != 0;
+  if (next::fstat(fd, &s) != 0 || (!is_view && !is_unshielded(fd, path))) return std::nullopt;
+  return inherited{fd, identity_of(s), -1, path};
 }
 
-// What looks like the bytes of a view, a file in memory with the seal that ours have; and shielded files themselves.
 std::vector<inherited> find_inherited() {
   std::vector<inherited> all;
   DIR* const folder = ::opendir("/proc/self/fd");
@@ -49,18 +53,13 @@ std::vector<inherited> find_inherited() {
   while (const dirent* const entry = ::readdir(folder)) {
     const int fd = std::atoi(entry->d_name);
     if (entry->d_name[0] == '.' || fd == ::dirfd(folder) || is_own(fd)) continue;
-    const int seals = next::fcntl(fd, F_GET_SEALS);
-    struct stat s{};
-    if ((next::fcntl(fd, F_GETFL) & O_PATH) != 0) continue;
-    std::string path;
-    const bool is_view = seals > 0 && (seals & F_SEAL_SHRINK) != 0;
-    if (next::fstat(fd, &s) != 0 || (!is_view && !is_unshielded(fd, path))) continue;
-    inherited found{fd, identity_of(s), -1, path};
+    std::optional<inherited> found = look_at(fd);
+    if (!found) continue;
     for (const inherited& earlier : all)
-      if (earlier.same_as < 0 && earlier.bytes == found.bytes &&
-          is_same_open_file(earlier.number, fd) && !SCUTE_PLANTED(down_apart))
-        found.same_as = earlier.number;
-    all.push_back(std::move(found));
+      if (earlier.same_as < 0 && earlier.bytes == found->bytes &&
+          are_same_open_file(earlier.number, fd) && !SCUTE_PLANTED(down_apart))
+        found->same_as = earlier.number;
+    all.push_back(*std::move(found));
   }
   ::closedir(folder);
   return all;
@@ -123,6 +122,17 @@ void take_over_descriptors() noexcept {
   try {
     for (const inherited& one : find_inherited()) take_over(one);
   } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): they stay what they are
+  }
+  errno = keep;
+}
+
+void take_over_descriptor(int fd) noexcept {
+  if (asked().holder.empty()) return;
+  const int keep = errno;
+  try {
+    const std::optional<inherited> found = look_at(fd);
+    if (found) take_over(*found);
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): it stays what it is
   }
   errno = keep;
 }

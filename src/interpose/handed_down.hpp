@@ -14,6 +14,8 @@ namespace scute::core::interpose {
 
 // When the image begins, before the program has run.
 void take_over_descriptors() noexcept;
+// One that has just come from another process (DESC-4).
+void take_over_descriptor(int fd) noexcept;
 // A program that is made now gets all of what its descriptors show (PAGEIN-4): those that live on, or such as `given` may name.
 void prepare_to_hand_down(bool given) noexcept;
 

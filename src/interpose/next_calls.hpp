@@ -14,8 +14,12 @@
 #include "interpose/next_call.hpp"
 
 struct aiocb;
+struct mmsghdr;
+struct msghdr;
 struct sigevent;
 struct statx;
+struct timespec;
+struct timeval;
 
 namespace scute::core::interpose::next {
 

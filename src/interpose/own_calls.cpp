@@ -95,6 +95,16 @@ SCUTE_FORWARD(int, statx, (int at, const char* path, int flags, unsigned mask, s
               (at, path, flags, mask, to))
 SCUTE_FORWARD(int, fchmod, (int fd, mode_t mode), (fd, mode))
 SCUTE_FORWARD(int, fchown, (int fd, uid_t user, gid_t group), (fd, user, group))
+SCUTE_FORWARD(int, futimens, (int fd, const struct timespec* times), (fd, times))
+SCUTE_FORWARD(int, unlink, (const char* path), (path))
+SCUTE_FORWARD(int, unlinkat, (int at, const char* path, int flags), (at, path, flags))
+SCUTE_FORWARD(int, remove, (const char* path), (path))
+SCUTE_FORWARD(int, rename, (const char* from, const char* to), (from, to))
+SCUTE_FORWARD(int, renameat, (int from_at, const char* from, int to_at, const char* to),
+              (from_at, from, to_at, to))
+SCUTE_FORWARD(int, renameat2,
+              (int from_at, const char* from, int to_at, const char* to, unsigned flags),
+              (from_at, from, to_at, to, flags))
 SCUTE_FORWARD(void*, mmap, (void* at, size_t n, int access, int flags, int fd, off_t offset),
               (at, n, access, flags, fd, offset))
 SCUTE_OWN_ALIAS(void*, mmap64, mmap,
@@ -137,6 +147,7 @@ SCUTE_OWN_ALIAS(ssize_t, pread64, pread, (int fd, void* to, size_t n, off_t at))
 SCUTE_FORWARD(ssize_t, readv, (int fd, const struct iovec* to, int n), (fd, to, n))
 SCUTE_FORWARD(ssize_t, preadv, (int fd, const struct iovec* to, int n, off_t at), (fd, to, n, at))
 SCUTE_OWN_ALIAS(ssize_t, preadv64, preadv, (int fd, const struct iovec* to, int n, off_t at));
+SCUTE_FORWARD(ssize_t, recvmsg, (int fd, struct msghdr* what, int flags), (fd, what, flags))
 SCUTE_FORWARD(off_t, lseek, (int fd, off_t at, int from), (fd, at, from))
 SCUTE_OWN_ALIAS(off_t, lseek64, lseek, (int fd, off_t at, int from));
 SCUTE_FORWARD(int, madvise, (void* at, size_t n, int advice), (at, n, advice))

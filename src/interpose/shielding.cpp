@@ -30,13 +30,17 @@ bool path_of(int fd, char (&path)[4096 + 16]) noexcept {
   return true;
 }
 
-bool has_sidecar(const char* path) noexcept {
+bool has_sidecar(int at, const char* path) noexcept {
   constexpr char suffix[] = ".scute";
   char sidecar[4096 + 16];
-  const size_t n = std::strlen(path);
+  const size_t n = ::strnlen(path, 4096);
+  if (n == 4096) return false;
   std::memcpy(sidecar, path, n);
   std::memcpy(sidecar + n, suffix, sizeof suffix);
-  return ::access(sidecar, F_OK) == 0;
+  const int keep = errno;
+  const bool has = ::faccessat(at, sidecar, F_OK, 0) == 0;
+  errno = keep;
+  return has;
 }
 
 void become_view(int fd, int flags, guarded_file& file) {
@@ -56,26 +60,6 @@ void become_view(int fd, int flags, guarded_file& file) {
   if (done) return;
   close_own(real);
   throw_errno("open the view of " + file.path(), why);
-}
-
-// A view that was opened by the name of a descriptor (/proc/self/fd/N) is a descriptor of its file like others.
-bool enter_view(int fd, int flags, guarded_file& file) noexcept {
-  const int result = guarded(file.path(), [&] {
-    struct stat s{};
-    const int again = next::open(file.path().c_str(), (flags & O_ACCMODE) | O_CLOEXEC);
-    const int real = again >= 0 ? keep_own(again) : -1;
-    const int why = errno;
-    if (again >= 0) next::close(again);
-    if (real < 0) throw_errno("open " + file.path() + " once more", why);
-    if (next::fstat(real, &s) != 0 || !file.is(identity_of(s)) ||
-        (!file.outlives_images() && next::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) ||
-        !enter_descriptor(fd, file, real, flags)) {
-      close_own(real);
-      throw failure(SCUTE_E_NOENT, "it is not where it was opened any more");
-    }
-    file.enter();
-  });
-  return result == 0;
 }
 
 bool shield(int fd, int flags, const char* path, const file_identity& id) noexcept {
@@ -98,6 +82,26 @@ bool shield(int fd, int flags, const char* path, const file_identity& id) noexce
 
 }  // namespace
 
+// (As one that was opened by the name of a descriptor, /proc/self/fd/N.)
+bool enter_view(int fd, int flags, guarded_file& file) noexcept {
+  const int result = guarded(file.path(), [&] {
+    struct stat s{};
+    const int again = next::open(file.path().c_str(), (flags & O_ACCMODE) | O_CLOEXEC);
+    const int real = again >= 0 ? keep_own(again) : -1;
+    const int why = errno;
+    if (again >= 0) next::close(again);
+    if (real < 0) throw_errno("open " + file.path() + " once more", why);
+    if (next::fstat(real, &s) != 0 || !file.is(identity_of(s)) ||
+        (!file.outlives_images() && next::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) ||
+        !enter_descriptor(fd, file, real, flags)) {
+      close_own(real);
+      throw failure(SCUTE_E_NOENT, "it is not where it was opened any more");
+    }
+    file.enter();
+  });
+  return result == 0;
+}
+
 bool shield_descriptor(int fd, int flags) noexcept {
   if ((flags & (O_PATH | O_DIRECTORY)) != 0) return true;
   if (SCUTE_PLANTED(shield_around) && (flags & O_ACCMODE) == O_RDONLY) return true;
@@ -115,8 +119,11 @@ bool shield_descriptor(int fd, int flags) noexcept {
     guarded_file* const file = guarded_file::find_bytes(s);
     if (file != nullptr) return enter_view(fd, flags, *file);
   }
-  const bool candidate = regular && path_of(fd, path);
-  if (!candidate || (!has_sidecar(path) && guarded_file::find(identity_of(s)) == nullptr)) {
+  // (A file that this process has open is known by any name, and without one.)
+  path[0] = 0;
+  const bool known = regular && guarded_file::find(identity_of(s)) != nullptr;
+  const bool named = regular && path_of(fd, path);
+  if (!known && (!named || !has_sidecar(AT_FDCWD, path))) {
     errno = keep;
     return true;
   }
@@ -129,7 +136,8 @@ bool shield_descriptor(int fd, int flags) noexcept {
 bool is_unshielded(int fd, std::string& path) {
   struct stat s{};
   char at[4096 + 16];
-  if (next::fstat(fd, &s) != 0 || !S_ISREG(s.st_mode) || !path_of(fd, at) || !has_sidecar(at))
+  if (next::fstat(fd, &s) != 0 || !S_ISREG(s.st_mode) || !path_of(fd, at) ||
+      !has_sidecar(AT_FDCWD, at))
     return false;
   path = at;
   return true;
@@ -140,6 +148,9 @@ int open_as_program(int at, const char* path, int flags, unsigned mode) {
   if (fd < 0 || shield_descriptor(fd, flags)) return fd;
   const int why = errno;
   next::close(fd);
+  // (The protection of one that is gone is still there.)
+  constexpr int made = O_CREAT | O_EXCL;
+  if ((flags & made) == made) next::unlinkat(at, path, 0);
   errno = why;
   return -1;
 }
@@ -158,12 +169,30 @@ bool is_shielded_at(int at, const char* path) noexcept {
   if (fd >= 0) {
     struct stat s{};
     char real[4096 + 16];
-    shielded =
-        next::fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && path_of(fd, real) && has_sidecar(real);
+    shielded = next::fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && path_of(fd, real) &&
+               has_sidecar(AT_FDCWD, real);
     next::close(fd);
   }
   errno = keep;
   return shielded;
+}
+
+bool is_shielded_name(int at, const char* path) noexcept {
+  const int keep = errno;
+  struct stat s{};
+  // (Which tells whether there is a path.)
+  const bool regular = next::fstatat(at, path, &s, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(s.st_mode);
+  errno = keep;
+  return regular && has_sidecar(at, path);
+}
+
+bool cuts_shielded(int at, const char* path, int flags) noexcept {
+  if ((flags & O_TRUNC) == 0 || (flags & O_ACCMODE) == O_RDONLY || path == nullptr ||
+      !is_shielded_at(at, path))
+    return false;
+  complain(path, "a shielded file is not cut short (O_TRUNC); see `scute shield remove`");
+  errno = EBUSY;
+  return true;
 }
 
 }  // namespace scute::core::interpose

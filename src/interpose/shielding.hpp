@@ -6,15 +6,27 @@
 
 namespace scute::core::interpose {
 
+class guarded_file;
+
 // fd has just been opened by the program with these flags. If it is of a shielded file, the number becomes the view's. False
 // with errno: it is, and cannot be had; the descriptor is to be closed.
 bool shield_descriptor(int fd, int flags) noexcept;
+
+// The number, which is a view's bytes, becomes a descriptor of its file like others. In a critical section. False with errno.
+bool enter_view(int fd, int flags, guarded_file& file) noexcept;
 
 // The number is an open file of a shielded file itself, as others have given it to the program; becomes its path.
 bool is_unshielded(int fd, std::string& path);
 
 // Whether a shielded file is at `path`, which is to be cut to nothing (O_TRUNC), without opening it for that.
 bool is_shielded_at(int at, const char* path) noexcept;
+
+// The name itself, and nothing that it links to, is that of a shielded file. Keeps errno.
+bool is_shielded_name(int at, const char* path) noexcept;
+
+// What is opened with these flags is a shielded file, which would be cut to nothing: EBUSY, and told of. (Its protection does not get shorter, and the
+// program would lose it all.)
+bool cuts_shielded(int at, const char* path, int flags) noexcept;
 
 // As the program's own calls. -1 with errno.
 int open_as_program(int at, const char* path, int flags, unsigned mode);

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls that take a name from a file, or give it to another one.
+//
+// NAME-1 A shielded file keeps its name while it is shielded, since its protection lies beside it under that name: what would remove it, move it or put
+//    another file in its place fails with EBUSY. Programs that replace a file as a whole (editors, tar, mv, install) say so instead of
+//    leaving a file that nobody can open, or nothing.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/planted.hpp"
+#include "interpose/complaint.hpp"
+#include "interpose/next_calls.hpp"
+#include "interpose/program_calls.hpp"
+#include "interpose/shielding.hpp"
+
+using namespace scute::core::interpose;
+
+namespace {
+
+bool is_kept(int at, const char* path) noexcept {
+  if (path == nullptr || !is_shielded_name(at, path) || SCUTE_PLANTED(name_lost)) return false;
+  complain(path, "a shielded file is not removed, moved or replaced; see `scute shield remove`");
+  errno = EBUSY;
+  return true;
+}
+
+}  // namespace
+
+int program_unlinkat(int at, const char* path, int flags) {
+  return (flags & AT_REMOVEDIR) == 0 && is_kept(at, path) ? -1 : next::unlinkat(at, path, flags);
+}
+SCUTE_INTERPOSED_ALIAS(int, unlinkat, scute_program_unlinkat,
+                       (int at, const char* path, int flags));
+
+SCUTE_INTERPOSED(int, unlink, (const char* path)) {
+  return is_kept(AT_FDCWD, path) ? -1 : next::unlink(path);
+}
+SCUTE_INTERPOSED(int, remove, (const char* path)) {
+  return is_kept(AT_FDCWD, path) ? -1 : next::remove(path);
+}
+
+int program_renameat2(int from_at, const char* from, int to_at, const char* to, unsigned flags) {
+  return is_kept(from_at, from) || is_kept(to_at, to)
+             ? -1
+             : next::renameat2(from_at, from, to_at, to, flags);
+}
+SCUTE_INTERPOSED_ALIAS(int, renameat2, scute_program_renameat2,
+                       (int from_at, const char* from, int to_at, const char* to, unsigned flags));
+
+SCUTE_INTERPOSED(int, renameat, (int from_at, const char* from, int to_at, const char* to)) {
+  return is_kept(from_at, from) || is_kept(to_at, to) ? -1
+                                                      : next::renameat(from_at, from, to_at, to);
+}
+SCUTE_INTERPOSED(int, rename, (const char* from, const char* to)) {
+  return is_kept(AT_FDCWD, from) || is_kept(AT_FDCWD, to) ? -1 : next::rename(from, to);
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/received.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "base/planted.hpp"
+#include "interpose/critical.hpp"
+#include "interpose/descriptors.hpp"
+#include "interpose/guarded_file.hpp"
+#include "interpose/handed_down.hpp"
+#include "interpose/next_calls.hpp"
+#include "interpose/own_descriptors.hpp"
+#include "interpose/shielding.hpp"
+
+namespace scute::core::interpose {
+namespace {
+
+// Keeps errno.
+bool is_view(int fd, struct stat& s) noexcept {
+  if (fd < 0 || guarded_file::first() == nullptr || is_borrowed() || is_own(fd) ||
+      SCUTE_PLANTED(received_unmet))
+    return false;
+  const int keep = errno;
+  const bool is = next::fstat(fd, &s) == 0 && guarded_file::find_bytes(s) != nullptr;
+  errno = keep;
+  return is;
+}
+
+// In a critical section.
+void enter(int fd, guarded_file& file) noexcept {
+  if (opened_file* const same = same_open_file(fd, file); same != nullptr) {
+    copy_descriptor(*same, fd);
+    return;
+  }
+  const int flags = static_cast<int>(next::fcntl(fd, F_GETFL)) |
+                    ((next::fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0);
+  static_cast<void>(enter_view(fd, flags, file));  // (the reason is told)
+}
+
+}  // namespace
+
+opened_file* met_at(int fd) noexcept {
+  opened_file* const known = entry_of(fd) != nullptr ? opened_at(fd) : nullptr;
+  struct stat s{};
+  if (known != nullptr || fd >= descriptors_max || !is_view(fd, s)) return known;
+  const int keep = errno;
+  const critical now;
+  guarded_file* const file = guarded_file::find_bytes(s);
+  if (file != nullptr) enter(fd, *file);
+  errno = keep;
+  return opened_at(fd);
+}
+
+guarded_file* met_file(int fd) noexcept {
+  opened_file* const o = met_at(fd);
+  if (o != nullptr) return o->file;
+  struct stat s{};
+  return is_view(fd, s) ? guarded_file::find_bytes(s) : nullptr;
+}
+
+void receive(int fd) noexcept {
+  if (fd < 0 || is_borrowed() || met_at(fd) != nullptr || SCUTE_PLANTED(received_unmet)) return;
+  take_over_descriptor(fd);
+}
+
+}  // namespace scute::core::interpose

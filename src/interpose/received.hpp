@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Descriptors that come to a program by other ways than calls that open or copy them (DESC-4).
+#pragma once
+
+namespace scute::core::interpose {
+
+class guarded_file;
+struct opened_file;
+
+// What stands behind the number, which may have come unheard: null if it is none of this process's views. Not in a critical section.
+opened_file* met_at(int fd) noexcept;
+guarded_file* met_file(int fd) noexcept;
+// It has come now: also what others give us of their own (DOWN-3, DOWN-4).
+void receive(int fd) noexcept;
+
+}  // namespace scute::core::interpose

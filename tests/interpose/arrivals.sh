@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# Descriptors of a shielded file that a program gets by other ways than open() and dup(): over a socket, by syscall(). What it makes durable by such
+# a one is durable, and the file stays open until that one is closed (DESC-4); what others send of a shielded file is taken over (DOWN-4).
+source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
+
+cat >arrives.py <<'END'
+import ctypes, mmap, os, signal, socket, sys
+
+way, name = sys.argv[1:]
+c = ctypes.CDLL(None, use_errno=True)
+SYS_dup, SYS_dup3, SYS_fcntl, SYS_close, SYS_openat, SYS_fsync = 32, 292, 72, 3, 257, 74
+
+
+def called(*arguments):
+    result = c.syscall(*[ctypes.c_long(a) if isinstance(a, int) else a for a in arguments])
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(arguments))
+    return result
+
+
+def sent(fd):
+    a, b = socket.socketpair()
+    socket.send_fds(a, [b"one"], [fd])
+    return socket.recv_fds(b, 8, 4)[1][0]
+
+
+fd = called(SYS_openat, -100, name.encode(), os.O_RDWR, 0) if way == "openat" else os.open(name, os.O_RDWR)
+os.lseek(fd, 4000, 0)
+other = {
+    "dup": lambda: called(SYS_dup, fd),
+    "dup3": lambda: called(SYS_dup3, fd, 77, 0),
+    "fcntl": lambda: called(SYS_fcntl, fd, 0, 50),
+    "socket": lambda: sent(fd),
+    "openat": lambda: fd,
+}[way]()
+inode = os.fstat(fd).st_ino
+if other != fd:
+    os.close(fd)
+print(os.lseek(other, 0, 1), os.fstat(other).st_ino == inode == os.stat(name).st_ino)
+print(os.pwrite(other, b"by the number", 1000))
+if way == "dup":
+    called(SYS_fsync, other)
+else:
+    os.fsync(other)
+print(os.pwrite(other, b"not yet durable", 1500))  # beside what is, in another line
+view = mmap.mmap(other, 262144)
+view[2000:2011] = b"by the view"
+view.flush()
+called(SYS_close, other)
+view[3000:3004] = b"late"
+view.flush()
+view.close()
+os.close(os.open(name, os.O_RDWR))  # may be had again
+print("done", flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+END
+
+for way in dup dup3 fcntl socket openat; do
+  bytes_of 262144 >plain
+  shielded "$pools/file" 262144
+  status=0
+  timeout 60 python3 arrives.py "$way" plain >wanted || status=$?
+  equal "$status" 137
+  status=0
+  timeout 60 "$scute" shield run --unflushed drop "${run_with[@]}" -- python3 arrives.py "$way" "$pools/file" >out 2>err || status=$?
+  equal "$status" 137
+  diff wanted out || fail "$way: calls have other results: $(cat err)"
+  cmp plain "$pools/file" || fail "$way: what was made durable is not in the file"
+  sound "$pools/file"
+done
+
+# What others send: FILE itself, of which the sender knows nothing.
+cat >sends.py <<'END'
+import os, socket, sys
+server = socket.socket(socket.AF_UNIX)
+server.bind(sys.argv[1])
+server.listen(1)
+peer, _ = server.accept()
+socket.send_fds(peer, [b"one"], [os.open(sys.argv[2], os.O_RDWR)])
+peer.recv(1)
+END
+cat >takes.py <<'END'
+import os, signal, socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+fd = socket.recv_fds(s, 8, 4)[1][0]
+print(os.pwrite(fd, b"of another one's number", 5000))
+os.fsync(fd)
+print(os.pread(fd, 10, 4998), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+END
+shielded "$pools/file" 262144
+python3 sends.py socket "$pools/file" &
+sender=$!
+for _ in $(seq 400); do [ ! -S socket ] || break; sleep 0.05; done
+status=0
+timeout 60 "$scute" shield run --unflushed drop "${run_with[@]}" -- python3 takes.py socket "$pools/file" >out 2>err || status=$?
+equal "$status" 137
+wait "$sender" || fail "the sender"
+in_out '^23$'
+[ "$(tail -c +5001 "$pools/file" | head -c 23)" = "of another one's number" ] || fail "it is not in the file"
+sound "$pools/file"

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# What the shield says goes to standard error, and nowhere else: not into a file that the program has opened in its place, and a pipe that nobody
+# reads ends nobody. Signals to `scute shield run` are the program's (KEEPER-5).
+source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
+
+file=$pools/file
+shielded "$file" 65536
+run=("$scute" shield run "${run_with[@]}" --)
+
+cat >says.py <<'END'
+import errno, os, sys
+file, way = sys.argv[1:]
+first, second = os.pipe()
+os.close(2)
+if way == "data":
+    os.open("data", os.O_RDWR | os.O_CREAT)
+elif way == "log":
+    os.open("log", os.O_RDWR | os.O_CREAT | os.O_APPEND)
+elif way == "pipe":
+    os.dup2(second, 2)
+    os.close(second)
+    os.close(first)
+try:
+    os.remove(file)
+except OSError as e:
+    print(e.errno == errno.EBUSY, flush=True)
+END
+# (Python itself leaves SIGPIPE to nobody.)
+for way in data log none pipe; do
+  expect 0 "${run[@]}" env -u PYTHONUNBUFFERED python3 -c 'import signal, sys; signal.signal(signal.SIGPIPE, signal.SIG_DFL); sys.argv = ["says.py"] + sys.argv[1:]; exec(open("says.py").read())' "$file" $way
+  equal "$(cat out)" True
+done
+[ ! -s data ] || fail "the program's own file has: $(cat data)"
+grep -q 'not removed, moved or replaced' log || fail "a log that has taken the place of standard error has nothing"
+
+for signal in TERM INT HUP QUIT USR1 USR2 ALRM; do
+  "${run[@]}" python3 -c 'import signal, sys, time
+def told(number, frame):
+    print(signal.Signals(number).name, flush=True)
+    sys.exit(7)
+signal.signal(getattr(signal, "SIG" + sys.argv[1]), told)
+print("ready", flush=True)
+time.sleep(60)' $signal >out 2>err &
+  run_by=$!
+  for _ in $(seq 1200); do grep -q ready out && break; sleep 0.05; done
+  kill -s $signal $run_by
+  status=0
+  wait $run_by || status=$?
+  equal "$status" 7
+  in_out "^SIG$signal$"
+done
+sound "$file"

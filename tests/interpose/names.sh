@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# What programs do to a file as a whole, by its name, is refused while it is shielded and leaves all there is (NAME-1); what they do to names
+# beside it, to links of it and to its facts is what they do to a plain file (DESC-1).
+source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
+
+run() { timeout 60 "$scute" shield run "${run_with[@]}" -- "$@"; }
+
+for folder in "$pools" "$PWD"; do
+  cd "$folder"
+  rm -f file* other
+  shielded "$folder/file" 65536
+  cp file before
+  bytes_of 5000 >other
+  mkdir -p into archive
+  cp other archive/file
+  tar -C archive -cf whole.tar file
+  ctypes='import ctypes, os, sys; c = ctypes.CDLL(None, use_errno=True); r = '
+  refused=0
+  while read -r command; do
+    status=0
+    run bash -c "$command" >out 2>err </dev/null || status=$?
+    [ "$status" != 0 ] || fail "$command: not refused"
+    in_err 'a shielded file is not'
+    cmp before file || fail "$command: other bytes in the file"
+    [ -e other ] || fail "$command: the other file has gone"
+    rm -f sed?????? tmp.*
+    expect 0 "$scute" shield check "$folder/file"
+    refused=$((refused + 1))
+  done <<END
+rm -f file
+mv file into/
+mv file renamed
+mv other file
+mv -f into/../other file
+sed -i 1d file
+install other file
+cp --remove-destination other file
+tar -xf whole.tar
+python3 -c 'import os; os.remove("file")'
+python3 -c 'import os; os.replace("other", "file")'
+python3 -c 'import os; os.unlink("file", dir_fd=os.open(".", os.O_RDONLY))'
+python3 -c '$ctypes c.syscall(316, -100, b"other", -100, b"file", 2); sys.exit(os.strerror(ctypes.get_errno()) if r else 0)'
+python3 -c '$ctypes c.syscall(87, b"file"); sys.exit(os.strerror(ctypes.get_errno()) if r else 0)'
+python3 -c '$ctypes c.remove(b"file"); sys.exit(os.strerror(ctypes.get_errno()) if r else 0)'
+END
+  equal "$refused" 15
+
+  # Beside it.
+  run bash -c 'ln -s file link && rm link && ln -s file link && mv link into/link && rm into/link && mv other moved && mv moved other &&
+    touch new && rm new && ! rm gone 2>/dev/null && ! rm "" 2>/dev/null && mkdir empty && rmdir empty && rm -r into archive whole.tar' ||
+    fail "names beside the file: $?"
+  # An open that makes a file makes none if it fails: the protection of one that has gone is still there.
+  mv file aside
+  expect 1 run python3 -c 'import os; os.open("file", os.O_RDWR | os.O_CREAT | os.O_EXCL)'
+  [ ! -e file ] || fail "a file that nobody can open"
+  mv aside file
+
+  # A second open by another name, and by none.
+  ln file second
+  # shellcheck disable=SC2016  # (Of the inner shell.)
+  run bash -c 'exec 5<>file; printf first >&5; exec 6<>second; head -c 5 <&6; printf "|second" >&6; exec 7<>/proc/self/fd/6; head -c 12 <&7' >out 2>err ||
+    fail "by a second name: $(cat err)"
+  equal "$(cat out)" "firstfirst|second"
+  rm second
+  expect 0 "$scute" shield check "$folder/file"
+
+  # Facts.
+  cp file plain
+  for name in plain file; do
+    run python3 -c 'import ctypes, fcntl, os, sys
+fd = os.open(sys.argv[1], os.O_RDWR)
+os.pwrite(fd, b"before", 10)
+os.utime(fd, ns=(10**18, 10**18 + 5))
+print(os.stat(sys.argv[1]).st_mtime_ns, os.fstat(fd).st_atime_ns)
+os.pwrite(fd, b"", 10)
+try:
+    os.setxattr(fd, "user.scute", b"value")
+    print(os.getxattr(fd, "user.scute"), os.listxattr(fd), os.getxattr(sys.argv[1], "user.scute"))
+    os.removexattr(fd, "user.scute")
+    print(os.listxattr(sys.argv[1]))
+except OSError as e:
+    print(e.errno)
+try:
+    os.pwrite(os.open(sys.argv[1], os.O_RDONLY), b"nothing", 70000)
+except OSError as e:
+    print(e.errno, os.fstat(fd).st_size)
+c = ctypes.CDLL(None)
+c.fopen.restype = ctypes.c_void_p
+c.fileno.argtypes = [ctypes.c_void_p]
+for mode in b"r", b"re", b"r+e":
+    print(fcntl.fcntl(c.fileno(c.fopen(sys.argv[1].encode(), mode)), fcntl.F_GETFD))
+os.closerange(3, 100000)
+print(len(os.listdir("/proc/self/fd")) < 40)
+' "$name" >"$name.facts" 2>err || fail "$name: $(cat err)"
+    stat -c %.Y "$name" >>"$name.facts"
+  done
+  diff plain.facts file.facts || fail "facts of the shielded file are others"
+  cmp plain file || fail "other bytes"
+  sound "$folder/file"
+  cd - >/dev/null
+done
