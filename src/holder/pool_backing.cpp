@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "holder/pool_backing.hpp"
 
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
 #include <chrono>
 #include <thread>
 #include <utility>
@@ -16,13 +21,19 @@ constexpr size_t lines_of_commit = 1536;
 constexpr std::chrono::milliseconds busy_pause{2};
 constexpr unsigned busy_looks = 2500;
 
+bool is_on_tmpfs(const std::string& path) noexcept {
+  struct statfs s{};
+  return ::statfs(path.c_str(), &s) == 0 && s.f_type == TMPFS_MAGIC;
+}
+
 void check(int result) {
   if (result < 0) throw failure(static_cast<scute_error>(result), scute_errormsg());
 }
 
 }  // namespace
 
-pool_backing::pool_backing(const std::string& path, if_busy then) {
+pool_backing::pool_backing(const std::string& path, if_busy then)
+    : path_(path), is_timeless_(is_on_tmpfs(path)) {
   int opened = scute_shield_open(path.c_str(), nullptr, &pool_);
   for (unsigned i = 0; opened == SCUTE_E_BUSY && then == if_busy::wait && i < busy_looks; ++i) {
     std::this_thread::sleep_for(busy_pause);
@@ -48,6 +59,7 @@ pool_backing::~pool_backing() {
 }
 
 void pool_backing::close() {
+  set_time();
   check(scute_close(std::exchange(pool_, nullptr)));
 }
 
@@ -73,6 +85,12 @@ std::string pool_backing::why() const {
   return why_;
 }
 
+void pool_backing::set_time() noexcept {
+  if (!is_timeless_ || !has_changed_.exchange(false)) return;
+  const timespec change[] = {{0, UTIME_OMIT}, {0, UTIME_NOW}};
+  ::utimensat(AT_FDCWD, path_.c_str(), change, 0);
+}
+
 bool pool_backing::drain() noexcept {
   return noted(scute_drain(pool_));
 }
@@ -96,6 +114,7 @@ bool pool_backing::commit(std::span<const view::change> set) noexcept {
     }
     changes_.push_back({c.offset, c.bytes, c.old, c.length});
   }
+  has_changed_.store(true, std::memory_order_relaxed);
   return noted(scute_shield_replace(pool_, changes_.data(), changes_.size()));
 }
 

@@ -23,6 +23,9 @@ class pool_backing final : public view::backing {
   // To be called before the destructor by whoever wants to know. Throws failure.
   void close();
 
+  // The time of the file's last change, where stores to a mapping do not set it (tmpfs).
+  void set_time() noexcept;
+
   // Nothing that was committed is in a log alone when this returns (scute_drain()). False: see why().
   bool drain() noexcept;
 
@@ -43,6 +46,9 @@ class pool_backing final : public view::backing {
  private:
   bool noted(int result) noexcept;
 
+  const std::string path_;
+  bool is_timeless_ = false;
+  std::atomic<bool> has_changed_{false};  // since its time was set
   scute_pool* pool_ = nullptr;
   uint64_t capacity_ = 0;
   std::atomic<uint64_t> size_{0};

@@ -36,7 +36,7 @@ int refuse(int why) noexcept {
 int copied(int from, int to) noexcept {
   if (to < 0) return to;
   const int keep = errno;
-  if (entry_of(from) != nullptr || entry_of(to) != nullptr) {
+  if (is_noted(from) || is_noted(to)) {
     // (Standard streams are read by the C library itself.)
     if (to <= STDERR_FILENO) static_cast<void>(all_at_hand(from));
     if (is_borrowed()) {
@@ -45,7 +45,7 @@ int copied(int from, int to) noexcept {
       return to;
     }
     const critical now;
-    opened_file* const o = opened_at(from);
+    opened_file* const o = facts_of(from);
     if (o != nullptr && to >= descriptors_max) {  // nobody would know what it is
       next::close(to);
       return refuse(EMFILE);
@@ -69,7 +69,7 @@ void close_numbers(unsigned first, unsigned last) noexcept {
   for (unsigned fd = first; fd <= last && fd < unsigned{descriptors_max}; ++fd) {
     const int number = static_cast<int>(fd);
     const bool own = is_own(number);
-    if (!own && entry_of(number) == nullptr) continue;
+    if (!own && !is_noted(number)) continue;
     close_until(fd);
     if (!own) close_as_program(number);
     from = fd + 1;
@@ -91,6 +91,12 @@ bool is_lock_command(int command) noexcept {
   }
 }
 
+// Whose real file has the locks (DESC-1).
+opened_file* locked_at(int fd) noexcept {
+  opened_file* const o = met_at(fd);
+  return o != nullptr ? o : facts_of(fd);
+}
+
 // A lock counted from the file's position or end is one of the view's.
 bool with_view_position(int fd, struct flock& lock) noexcept {
   if (lock.l_whence == SEEK_SET) return true;
@@ -105,7 +111,7 @@ bool with_view_position(int fd, struct flock& lock) noexcept {
 }  // namespace
 
 int program_close(int fd) {
-  if (!is_own(fd) && entry_of(fd) == nullptr) return next::close(fd);
+  if (!is_own(fd) && !is_noted(fd)) return next::close(fd);
   if (is_borrowed()) return next::close(fd);
   return is_own(fd) ? refuse(EBADF) : close_as_program(fd);
 }
@@ -113,7 +119,7 @@ SCUTE_INTERPOSED_ALIAS(int, close, scute_program_close, (int fd));
 
 SCUTE_INTERPOSED(int, fclose, (FILE * file)) {
   const int fd = file != nullptr ? ::fileno(file) : -1;
-  if (fd < 0 || entry_of(fd) == nullptr || is_borrowed()) return next::fclose(file);
+  if (fd < 0 || !is_noted(fd) || is_borrowed()) return next::fclose(file);
   // What is in its buffer is written to the view first.
   const int flushed = ::fflush(file);
   const critical now;
@@ -160,7 +166,7 @@ int program_fcntl(int fd, int command, ...) {
   void* const argument = va_arg(more, void*);
   va_end(more);
   const bool locks = is_lock_command(command);
-  opened_file* const o = locks ? met_at(fd) : entry_of(fd) != nullptr ? opened_at(fd) : nullptr;
+  opened_file* const o = locks ? locked_at(fd) : entry_of(fd) != nullptr ? opened_at(fd) : nullptr;
   if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
     return copied(fd, next::fcntl(fd, command, argument));
   if (o == nullptr) return next::fcntl(fd, command, argument);
@@ -188,12 +194,12 @@ SCUTE_INTERPOSED_ALIAS(int, fcntl, scute_program_fcntl, (int fd, int command, ..
 SCUTE_INTERPOSED_ALIAS(int, fcntl64, scute_program_fcntl, (int fd, int command, ...));
 
 SCUTE_INTERPOSED(int, flock, (int fd, int operation)) {
-  opened_file* const o = met_at(fd);
+  opened_file* const o = locked_at(fd);
   return next::flock(o != nullptr ? o->real : fd, operation);
 }
 
 SCUTE_INTERPOSED(int, lockf, (int fd, int command, off_t n)) {
-  opened_file* const o = met_at(fd);
+  opened_file* const o = locked_at(fd);
   if (o == nullptr) return next::lockf(fd, command, n);
   // From the position on, which is the view's.
   const off_t at = ::lseek(fd, 0, SEEK_CUR);

@@ -26,7 +26,7 @@ void put_real_facts(const opened_file& o, struct stat& s) noexcept {
 
 // The number that the real file has with us.
 int real(int fd) noexcept {
-  opened_file* const o = entry_of(fd) != nullptr ? opened_at(fd) : nullptr;
+  opened_file* const o = facts_of(fd);
   return o != nullptr ? o->real : fd;
 }
 
@@ -40,19 +40,18 @@ bool is_written(int fd) noexcept {
 
 SCUTE_INTERPOSED(int, fstat, (int fd, struct stat* to)) {
   const int result = next::fstat(fd, to);
-  if (result != 0 || (entry_of(fd) == nullptr && guarded_file::find_bytes(*to) == nullptr))
-    return result;
-  if (opened_file* const o = met_at(fd); o != nullptr) put_real_facts(*o, *to);
+  if (result != 0) return result;
+  if (guarded_file::find_bytes(*to) != nullptr) static_cast<void>(met_at(fd));
+  if (opened_file* const o = facts_of(fd); o != nullptr) put_real_facts(*o, *to);
   return 0;
 }
 SCUTE_INTERPOSED_ALIAS(int, fstat64, fstat, (int fd, struct stat* to));
 
 SCUTE_INTERPOSED(int, fstatat, (int at, const char* path, struct stat* to, int flags)) {
   const int result = next::fstatat(at, path, to, flags);
-  if (result != 0 || entry_of(at) == nullptr || (flags & AT_EMPTY_PATH) == 0 ||
-      (path != nullptr && path[0] != 0))
+  if (result != 0 || (flags & AT_EMPTY_PATH) == 0 || (path != nullptr && path[0] != 0))
     return result;
-  if (opened_file* const o = opened_at(at); o != nullptr) put_real_facts(*o, *to);
+  if (opened_file* const o = facts_of(at); o != nullptr) put_real_facts(*o, *to);
   return 0;
 }
 SCUTE_INTERPOSED_ALIAS(int, fstatat64, fstatat,
@@ -61,10 +60,9 @@ SCUTE_INTERPOSED_ALIAS(int, fstatat64, fstatat,
 SCUTE_INTERPOSED(int, statx,
                  (int at, const char* path, int flags, unsigned mask, struct statx* to)) {
   const int result = next::statx(at, path, flags, mask, to);
-  if (result != 0 || entry_of(at) == nullptr || (flags & AT_EMPTY_PATH) == 0 ||
-      (path != nullptr && path[0] != 0))
+  if (result != 0 || (flags & AT_EMPTY_PATH) == 0 || (path != nullptr && path[0] != 0))
     return result;
-  opened_file* const o = opened_at(at);
+  opened_file* const o = facts_of(at);
   if (o == nullptr) return 0;
   const auto size = to->stx_size;
   if (next::statx(o->real, "", flags, mask, to) != 0) return -1;

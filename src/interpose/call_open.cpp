@@ -96,7 +96,7 @@ SCUTE_INTERPOSED_ALIAS(FILE*, fopen64, fopen, (const char* path, const char* mod
 SCUTE_INTERPOSED(FILE*, freopen, (const char* path, const char* mode, FILE* file)) {
   const int flags = flags_of(mode), fd = ::fileno(file);
   const bool cuts = cuts_shielded(AT_FDCWD, path, flags);
-  if (fd >= 0 && entry_of(fd) != nullptr && !is_borrowed()) {
+  if (fd >= 0 && is_noted(fd) && !is_borrowed()) {
     // What is in its buffer is written to the view first.
     ::fflush(file);
     const critical now;

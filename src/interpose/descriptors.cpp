@@ -30,12 +30,40 @@ opened_file* new_opened() noexcept {
   return o;
 }
 
+// In a child: it is none that the process has open.
+constexpr uintptr_t mark = 1;
+
+opened_file* place_of(int fd) noexcept {
+  if (fd < 0 || fd >= descriptors_max) return nullptr;
+  return table[static_cast<size_t>(fd)].load(std::memory_order_acquire);
+}
+bool is_marked(const opened_file* o) noexcept {
+  return (reinterpret_cast<uintptr_t>(o) & mark) != 0;
+}
+opened_file* unmarked(opened_file* o) noexcept {
+  return reinterpret_cast<opened_file*>(  // NOLINT(performance-no-int-to-ptr)
+      reinterpret_cast<uintptr_t>(o) & ~mark);
+}
+opened_file* marked(opened_file* o) noexcept {
+  return reinterpret_cast<opened_file*>(  // NOLINT(performance-no-int-to-ptr)
+      reinterpret_cast<uintptr_t>(o) | mark);
+}
+
 void lose_reference(opened_file& o) noexcept {
   if (--o.references != 0) return;
   close_own(o.real);
   o.next_spare = spare;
   spare = &o;
-  o.file->leave();
+  if (!o.of_parent) o.file->leave();
+}
+
+// DESC-2
+opened_file* if_still_there(int fd, opened_file* o) noexcept {
+  const int keep = errno;
+  struct stat s{};
+  const bool ours = next::fstat(fd, &s) == 0 && o->file->is_bytes(s);
+  errno = keep;
+  return ours ? o : nullptr;
 }
 
 }  // namespace
@@ -50,18 +78,22 @@ bool is_borrowed() noexcept {
 }
 
 opened_file* entry_of(int fd) noexcept {
-  if (fd < 0 || fd >= descriptors_max) return nullptr;
-  return table[static_cast<size_t>(fd)].load(std::memory_order_acquire);
+  opened_file* const o = place_of(fd);
+  return is_marked(o) ? nullptr : o;
 }
 
 opened_file* opened_at(int fd) noexcept {
   opened_file* const o = entry_of(fd);
-  if (o == nullptr) return nullptr;
-  const int keep = errno;
-  struct stat s{};
-  const bool ours = next::fstat(fd, &s) == 0 && o->file->is_bytes(s);  // DESC-2
-  errno = keep;
-  return ours ? o : nullptr;
+  return o == nullptr ? nullptr : if_still_there(fd, o);
+}
+
+bool is_noted(int fd) noexcept {
+  return place_of(fd) != nullptr;
+}
+
+opened_file* facts_of(int fd) noexcept {
+  opened_file* const o = unmarked(place_of(fd));
+  return o == nullptr ? nullptr : if_still_there(fd, o);
 }
 
 bool enter_descriptor(int fd, guarded_file& file, int real, int flags) noexcept {
@@ -71,16 +103,18 @@ bool enter_descriptor(int fd, guarded_file& file, int real, int flags) noexcept 
     return false;
   }
   drop_descriptor(fd);
-  *o = {&file, real, flags, 1, nullptr};
+  *o = {&file, real, flags, 1, false, nullptr};
   table[static_cast<size_t>(fd)].store(o, std::memory_order_release);
   return true;
 }
 
 void copy_descriptor(opened_file& from, int to) noexcept {
   ++from.references;
+  const bool parents = from.of_parent;
   drop_descriptor(to);
   if (to < descriptors_max)
-    table[static_cast<size_t>(to)].store(&from, std::memory_order_release);
+    table[static_cast<size_t>(to)].store(parents ? marked(&from) : &from,
+                                         std::memory_order_release);
   else
     lose_reference(from);
 }
@@ -99,16 +133,18 @@ opened_file* same_open_file(int fd, const guarded_file& file) noexcept {
 }
 
 void drop_descriptor(int fd) noexcept {
-  opened_file* const o = entry_of(fd);
+  opened_file* const o = unmarked(place_of(fd));
   if (o == nullptr) return;
   table[static_cast<size_t>(fd)].store(nullptr, std::memory_order_release);
   lose_reference(*o);
 }
 
-void forget_all_descriptors() noexcept {
+void leave_descriptors_to_parent() noexcept {
   for (auto& place : table)
-    if (place.load(std::memory_order_relaxed) != nullptr)
-      place.store(nullptr, std::memory_order_release);
+    if (opened_file* const o = place.load(std::memory_order_relaxed); o != nullptr) {
+      unmarked(o)->of_parent = true;
+      place.store(marked(unmarked(o)), std::memory_order_release);
+    }
 }
 
 }  // namespace scute::core::interpose

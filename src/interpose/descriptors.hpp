@@ -3,7 +3,7 @@
 // program got when it opened FILE; what the kernel does with it, it does to the view.
 //
 // DESC-1 Behind every open file of a view stands an open file of FILE itself, for locks and for what fstat() says: as many
-//    of these as the program has opened, shared by copies of a descriptor as the kernel would share them.
+//    of these as the program has opened, shared by copies of a descriptor as the kernel would share them; in children of fork() as well.
 // DESC-2 A number counts only if the kernel still has the view behind it: programs that close or replace descriptors by raw
 //    system calls change nothing but the number's meaning.
 // DESC-3 A child of vfork() that closes or copies descriptors changes nothing in its parent's tables.
@@ -24,6 +24,7 @@ struct opened_file {
   int real = -1;  // of FILE, ours
   int flags = 0;  // of open()
   unsigned references = 0;
+  bool of_parent = false;  // in a child of fork()
   opened_file* next_spare = nullptr;
 };
 
@@ -39,8 +40,11 @@ opened_file* same_open_file(int fd, const guarded_file& file) noexcept;
 bool are_same_open_file(int a, int b) noexcept;
 // What stands behind fd loses a reference; the file is told when nothing is left of the open() (guarded_file::leave).
 void drop_descriptor(int fd) noexcept;
-// In a child of fork().
-void forget_all_descriptors() noexcept;
+// In a child of fork(): its numbers have no entries any more, and are of FILE for what DESC-1 says, as they were.
+void leave_descriptors_to_parent() noexcept;
+// What DESC-1 is about, behind an entry or a number that a child has of its parent's; null: neither. For `real` and nothing else.
+opened_file* facts_of(int fd) noexcept;
+bool is_noted(int fd) noexcept;  // one of the two, whether the kernel still agrees or not
 // True in a child of vfork(): it has its parent's memory, so these tables too, and descriptors of its own (DESC-3).
 // Async-signal-safe.
 bool is_borrowed() noexcept;

@@ -24,6 +24,7 @@
 #include "interpose/holder_link.hpp"
 #include "interpose/mappings.hpp"
 #include "interpose/memory_limit.hpp"
+#include "interpose/memory_parts.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/own_descriptors.hpp"
 #include "interpose/page_out.hpp"
@@ -363,6 +364,7 @@ void guarded_file::write_back(uint64_t offset, uint64_t n, view::write_reason wh
   if (view_->is_halted()) give_up();
   if (pages_may_go() && pages_go()) view_faults()->kick();  // what is written may go
   if (!done) throw failure(SCUTE_E_IO, "cannot write what has changed: " + pool_->why());
+  pool_->set_time();
 }
 
 // A halted view gives the program no last word: its handler could store, sync and exit, and so come here once more.
@@ -377,6 +379,27 @@ void guarded_file::give_up() noexcept {
   std::abort();
 }
 
+namespace {
+
+// What of the views can be stored to. What the program has taken from itself stays so, and some pages were kept from us (PAGEIN-4).
+void only_to_read() noexcept {
+  const bool told = each_part_of_memory([](uintptr_t begin, uintptr_t end, int access) {
+    if ((access & PROT_WRITE) == 0) return;
+    mappings.for_each([&](const mapped_range& r) {
+      const uintptr_t first = std::max(begin, r.begin), last = std::min(end, r.end);
+      if (first < last)
+        ::mprotect(reinterpret_cast<void*>(first), last - first, access & ~PROT_WRITE);
+    });
+  });
+  if (told) return;
+  mappings.for_each([](const mapped_range& r) {
+    for (uintptr_t at = r.begin; at < r.end; at += view::page_size)
+      ::mprotect(reinterpret_cast<void*>(at), view::page_size, PROT_READ);
+  });
+}
+
+}  // namespace
+
 // GUARD-4. Its descriptors stay descriptors of the view. The objects of the parent stay where they are; nothing of them is used.
 void guarded_file::become_child() noexcept {
   audit::tell_clock::become_child();
@@ -388,13 +411,8 @@ void guarded_file::become_child() noexcept {
     static_cast<void>(f->audit_.release());
     static_cast<void>(f->pool_.release());
   }
-  forget_all_descriptors();
-  mappings.for_each([](const mapped_range& r) {
-    if (::mprotect(reinterpret_cast<void*>(r.begin), r.end - r.begin, PROT_READ) == 0) return;
-    // Some pages were kept from us (PAGEIN-4).
-    for (uintptr_t at = r.begin; at < r.end; at += view::page_size)
-      ::mprotect(reinterpret_cast<void*>(at), view::page_size, PROT_READ);
-  });
+  leave_descriptors_to_parent();
+  if (!mappings.empty()) only_to_read();
 }
 
 }  // namespace scute::core::interpose

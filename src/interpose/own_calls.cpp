@@ -96,6 +96,8 @@ SCUTE_FORWARD(int, statx, (int at, const char* path, int flags, unsigned mask, s
 SCUTE_FORWARD(int, fchmod, (int fd, mode_t mode), (fd, mode))
 SCUTE_FORWARD(int, fchown, (int fd, uid_t user, gid_t group), (fd, user, group))
 SCUTE_FORWARD(int, futimens, (int fd, const struct timespec* times), (fd, times))
+SCUTE_FORWARD(int, utimensat, (int at, const char* path, const struct timespec* times, int flags),
+              (at, path, times, flags))
 SCUTE_FORWARD(int, unlink, (const char* path), (path))
 SCUTE_FORWARD(int, unlinkat, (int at, const char* path, int flags), (at, path, flags))
 SCUTE_FORWARD(int, remove, (const char* path), (path))

@@ -38,10 +38,6 @@ bool is_own(int fd) noexcept {
          (own[static_cast<size_t>(fd) / 64].load(std::memory_order_relaxed) >> (fd % 64) & 1) != 0;
 }
 
-void forget_all_own() noexcept {
-  for (auto& word : own) word.store(0, std::memory_order_relaxed);
-}
-
 int keep_own(int fd) noexcept {
   // OWN-2
   constexpr int high = 512, above_standard = 3;

@@ -9,8 +9,6 @@ namespace scute::core::interpose {
 void remember_own(int fd) noexcept;
 void forget_own(int fd) noexcept;
 bool is_own(int fd) noexcept;
-// A child has none: what was its parent's is closed there, or was never the child's.
-void forget_all_own() noexcept;
 
 // A copy of fd with a high number, close-on-exec, remembered. -1 with errno.
 int keep_own(int fd) noexcept;

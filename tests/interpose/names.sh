@@ -96,6 +96,53 @@ print(len(os.listdir("/proc/self/fd")) < 40)
   done
   diff plain.facts file.facts || fail "facts of the shielded file are others"
   cmp plain file || fail "other bytes"
+
+  # The time of the last change, and no other, is that of what was written.
+  for way in 'os.pwrite(fd, b"changed", 0)' 'os.pwrite(fd, b"synced", 0); os.fsync(fd); os.kill(os.getpid(), 9)' \
+    'mmap.mmap(fd, 4096)[5:6] = b"x"' 'os.pwrite(fd, b"before", 0); os.utime(fd, (5, 5))' 'os.pread(fd, 10, 0)'; do
+    touch -d 2001-02-03 file
+    run python3 -c "import mmap, os; fd = os.open('file', os.O_RDWR); $way" 2>err || [ $? = 137 ] || fail "$way: $(cat err)"
+    changed=$(stat -c %Y file)
+    case $way in
+      *utime*) equal "$changed" 5 ;;
+      *pread*) equal "$changed" "$(date -d 2001-02-03 +%s)" ;;
+      *) [ "$changed" -gt 1600000000 ] || fail "$way: the file's time is $changed" ;;
+    esac
+  done
+
+  # A child of fork() has its parent's descriptors, with the facts and the locks of the file; and what its parent has taken from itself.
+  for name in plain file; do
+    run python3 -c 'import ctypes, fcntl, mmap, os, sys
+fd = os.open(sys.argv[1], os.O_RDWR)
+view = mmap.mmap(fd, 0)
+at = ctypes.addressof(ctypes.c_char.from_buffer(view))
+c = ctypes.CDLL(None)
+print(c.mprotect(ctypes.c_void_p(at + 8192), 4096, 0))
+fcntl.flock(fd, fcntl.LOCK_EX)
+fcntl.lockf(fd, fcntl.LOCK_EX, 10, 100)
+inode = os.stat(sys.argv[1]).st_ino
+sys.stdout.flush()
+def in_child(f):
+    child = os.fork()
+    if child == 0:
+        try: print(f(), flush=True)
+        except OSError as e: print(e.errno, flush=True)
+        os._exit(0)
+    print(os.waitpid(child, 0)[1], flush=True)
+copy = lambda: os.dup(fd)
+in_child(lambda: (os.fstat(fd).st_ino == inode, os.fstat(copy()).st_ino == inode, os.stat(fd).st_dev == os.stat(sys.argv[1]).st_dev))
+in_child(lambda: fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB))
+in_child(lambda: fcntl.flock(copy(), fcntl.LOCK_EX | fcntl.LOCK_NB))
+in_child(lambda: fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 10, 105))
+in_child(lambda: fcntl.lockf(copy(), fcntl.LOCK_EX | fcntl.LOCK_NB, 10, 105))
+in_child(lambda: fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 10, 200))
+in_child(lambda: (os.close(fd), os.open("/dev/null", os.O_RDONLY) == fd, os.fstat(fd).st_ino == inode))
+in_child(lambda: ctypes.string_at(at, 4) == view[:4])
+in_child(lambda: ctypes.string_at(at + 8192, 4))
+in_child(lambda: ctypes.memset(at, 0, 1) if sys.argv[1] == "file" else os.kill(os.getpid(), 11))
+' "$name" >"$name.child" 2>err || fail "$name: $(cat err)"
+  done
+  diff plain.child file.child || fail "a child of fork() sees others"
   sound "$folder/file"
   cd - >/dev/null
 done
