@@ -253,7 +253,6 @@ void holder::end_image(image& i) {
         ++outcome_.failed;
         if (options_.failed != nullptr) options_.failed(options_.arg, view.path.c_str(), e.what());
       }
-      if (!SCUTE_PLANTED(keeper_unsealed)) view_memory::end_writes(view.bytes);
       ::close(view.head);
       ::close(view.bytes);
     }

@@ -68,6 +68,8 @@ void copy_counters(const view::audit_counters& c, scute_shield_counts& to) noexc
 
 void settle(const held_view& held, bool keep_unflushed, scute_shield_counts& audit) {
   const view_memory memory = attached(held);
+  // First, so that what a child is told it has written is looked at (KEEPER-4).
+  if (!SCUTE_PLANTED(keeper_unsealed)) view_memory::end_writes(held.bytes);
   pool_backing pool(held.path, SCUTE_PLANTED(settle_hurry) ? pool_backing::if_busy::refuse
                                                            : pool_backing::if_busy::wait);
   view::view_parts parts;

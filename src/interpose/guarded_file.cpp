@@ -211,6 +211,8 @@ void guarded_file::close() noexcept {
   // GUARD-6. A handler that has interrupted a use of its own thread's leaves what is used where it is, with the pool open: the
   // holder closes it when the process has ended.
   const bool in_use_here = uses_here != 0;
+  // First, so that what a child is told it has written is looked at.
+  if (!SCUTE_PLANTED(keeper_late)) holder::view_memory::end_writes(memory_->bytes());  // KEEPER-4
   const bool done = guarded(path_, [&] {
                       asked().keep_unflushed && !SCUTE_PLANTED(guard_unwritten)
                           ? write_back(0, memory_->length(), view::write_reason::end)
@@ -231,7 +233,6 @@ void guarded_file::close() noexcept {
     return;
   }
   wait_for_users();
-  if (done) holder::view_memory::end_writes(memory_->bytes());  // KEEPER-4
   view_.reset();
   unflushed_.pass_on(nullptr);
   audit_.reset();

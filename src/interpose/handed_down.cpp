@@ -69,7 +69,8 @@ std::vector<inherited> find_inherited() {
 void make_copy(int from, int number) noexcept {
   const critical now;
   opened_file* const o = opened_at(from);
-  if (o != nullptr && next::dup3(from, number, 0) >= 0) copy_descriptor(*o, number);
+  const int on_exec = (next::fcntl(number, F_GETFD) & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0;
+  if (o != nullptr && next::dup3(from, number, on_exec) >= 0) copy_descriptor(*o, number);
 }
 
 void take_over(const inherited& one) {

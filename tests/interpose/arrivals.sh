@@ -83,7 +83,8 @@ cat >takes.py <<'END'
 import os, signal, socket, sys
 s = socket.socket(socket.AF_UNIX)
 s.connect(sys.argv[1])
-fd = socket.recv_fds(s, 8, 4)[1][0]
+fd = socket.recv_fds(s, 8, 4, socket.MSG_CMSG_CLOEXEC)[1][0]
+print(os.get_inheritable(fd))
 print(os.pwrite(fd, b"of another one's number", 5000))
 os.fsync(fd)
 print(os.pread(fd, 10, 4998), flush=True)
@@ -97,6 +98,7 @@ status=0
 timeout 60 "$scute" shield run --unflushed drop "${run_with[@]}" -- python3 takes.py socket "$pools/file" >out 2>err || status=$?
 equal "$status" 137
 wait "$sender" || fail "the sender"
+in_out '^False$'
 in_out '^23$'
 [ "$(tail -c +5001 "$pools/file" | head -c 23)" = "of another one's number" ] || fail "it is not in the file"
 sound "$pools/file"

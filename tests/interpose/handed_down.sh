@@ -85,4 +85,44 @@ for _ in $(seq 50); do [ ! -s told ] || break; sleep 0.1; done
 equal "$(cat told)" refused
 cmp "$file" before || fail "what came late is in the file"
 sound "$file"
+# What it is told it has written is in the file, to the last record, also where its parent closes the file meanwhile, or is killed.
+cat >meanwhile.py <<'END'
+import mmap, os, signal, struct, sys, time
+name, way = sys.argv[1:]
+done = mmap.mmap(-1, 4096)
+fd = os.open(name, os.O_RDWR)
+child = os.fork()
+if child == 0:
+    os.setsid()
+    for i in range(32000):
+        try:
+            os.pwrite(fd, struct.pack("<I", i + 1), i * 8)
+        except OSError:
+            break
+        done[0:4] = struct.pack("<I", i + 1)
+    open("count.new", "w").write("%d\n" % struct.unpack("<I", done[0:4]))
+    os.rename("count.new", "count")
+    os._exit(0)
+while struct.unpack("<I", done[0:4])[0] < 50:
+    pass
+if way == "close":
+    os.close(fd)
+    os.waitpid(child, 0)
+else:
+    os.kill(os.getpid(), signal.SIGKILL)
+END
+for way in close kill close kill; do
+  shielded "$file" 262144
+  rm -f count
+  status=0
+  timeout 60 "$scute" shield run -- python3 meanwhile.py "$file" $way 2>err || status=$?
+  [ "$status" = 0 ] || [ "$status" = 137 ] || fail "$way: status $status: $(cat err)"
+  for _ in $(seq 100); do [ ! -s count ] || break; sleep 0.1; done
+  python3 -c 'import struct, sys
+data = open(sys.argv[1], "rb").read()
+n = int(open("count").read())
+lost = [i for i in range(n) if struct.unpack_from("<I", data, i * 8)[0] != i + 1]
+sys.exit("%d of %d are not in the file" % (len(lost), n) if lost or n < 50 else 0)' "$file" || fail "what a child has written while its parent ended ($way)"
+  sound "$file"
+done
 echo "$count commands with what they were given"
