@@ -28,29 +28,48 @@
 namespace scute::core::holder {
 namespace {
 
-constexpr std::array handled{SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM};
-
+// All that can be meant for a program. (Faults are our own, and of what stops a job a shell tells the whole group.)
 sigset_t set_of_handled() {
   sigset_t set;
   ::sigemptyset(&set);
-  for (const int s : handled) ::sigaddset(&set, s);
+  for (const int s : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE,
+                      SIGXCPU, SIGXFSZ, SIGVTALRM, SIGPROF, SIGIO, SIGPWR, SIGURG, SIGWINCH})
+    ::sigaddset(&set, s);
+  for (int s = SIGRTMIN; s <= SIGRTMAX; ++s) ::sigaddset(&set, s);
   return set;
 }
 
-// Blocks what the holder takes from a descriptor; what was blocked before is the program's to inherit.
+// A terminal sends it to the program as well, and what a write of the holder's brings is not meant for the program.
+bool is_meant_for_program(const signalfd_siginfo& s) {
+  const auto number = static_cast<int>(s.ssi_signo);
+  const bool of_terminal =
+      number == SIGINT || number == SIGQUIT || number == SIGHUP || number == SIGWINCH;
+  if (s.ssi_code > 0 && of_terminal) return false;
+  return !((number == SIGPIPE || number == SIGXFSZ) &&
+           (s.ssi_code > 0 || static_cast<pid_t>(s.ssi_pid) == ::getpid()));
+}
+
+// Blocks what the holder takes from a descriptor; what was blocked before is the program's to inherit. Nobody who does not listen to what is said ends the
+// holder.
 class signals_held {
  public:
   signals_held() {
     const sigset_t mine = set_of_handled();
-    ::pthread_sigmask(SIG_BLOCK, &mine, &before_);
+    ::pthread_sigmask(SIG_BLOCK, &mine, &before_.blocked);
+    struct sigaction none{};
+    none.sa_handler = SIG_IGN;
+    ::sigaction(SIGPIPE, &none, &before_.broken_pipe);
   }
-  ~signals_held() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  ~signals_held() {
+    ::pthread_sigmask(SIG_SETMASK, &before_.blocked, nullptr);
+    ::sigaction(SIGPIPE, &before_.broken_pipe, nullptr);
+  }
   signals_held(const signals_held&) = delete;
   signals_held& operator=(const signals_held&) = delete;
-  const sigset_t& before() const noexcept { return before_; }
+  const signals_inherited& before() const noexcept { return before_; }
 
  private:
-  sigset_t before_;
+  signals_inherited before_{};
 };
 
 std::string unguessable_name() {
@@ -286,9 +305,7 @@ void holder::take_signals() {
       }
       continue;
     }
-    // What a terminal sends, it has sent to the program as well.
-    const bool from_terminal = s.ssi_code > 0;
-    if (!from_terminal && !child_ended_) ::kill(child_, static_cast<int>(s.ssi_signo));
+    if (is_meant_for_program(s) && !child_ended_) ::kill(child_, static_cast<int>(s.ssi_signo));
   }
 }
 

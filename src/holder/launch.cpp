@@ -71,7 +71,7 @@ std::string find_runtime(const char* named) {
 }
 
 pid_t launch(const char* const* argv, const scute_shield_run_options& options,
-             const std::string& holder_name, const sigset_t& mask) {
+             const std::string& holder_name, const signals_inherited& signals) {
   std::string preload = find_runtime(options.runtime);
   if (const char* before = std::getenv("LD_PRELOAD"); before != nullptr && *before != 0)
     preload += std::string(":") + before;
@@ -104,7 +104,8 @@ pid_t launch(const char* const* argv, const scute_shield_run_options& options,
                          : (options.flags & SCUTE_SHIELD_REPORT_STRAYS) != 0 ? "report"
                          : (options.flags & SCUTE_SHIELD_IGNORE_STRAYS) != 0 ? "ignore"
                                                                              : nullptr);
-    ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+    ::sigaction(SIGPIPE, &signals.broken_pipe, nullptr);
+    ::pthread_sigmask(SIG_SETMASK, &signals.blocked, nullptr);
     ::execvp(argv[0], const_cast<char* const*>(argv));
     const int why = errno;
     static_cast<void>(!::write(tell[1], &why, sizeof why));

@@ -15,8 +15,14 @@ namespace scute::core::holder {
 // folder. Throws failure(SCUTE_E_NOENT).
 std::string find_runtime(const char* named);
 
-// mask: the signals that the program shall block. Throws failure(SCUTE_E_NOENT) if there is no such program.
+// What a program has of its parent's signals.
+struct signals_inherited {
+  sigset_t blocked;
+  struct sigaction broken_pipe;
+};
+
+// Throws failure(SCUTE_E_NOENT) if there is no such program.
 pid_t launch(const char* const* argv, const scute_shield_run_options& options,
-             const std::string& holder_name, const sigset_t& mask);
+             const std::string& holder_name, const signals_inherited& signals);
 
 }  // namespace scute::core::holder

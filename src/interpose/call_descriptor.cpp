@@ -60,21 +60,28 @@ int copied(int from, int to) noexcept {
   return to;
 }
 
-// One at a time what has an entry, and ours stay. The kernel's call would take them as well.
-void close_numbers(unsigned first, unsigned last) noexcept {
+// One at a time what has an entry, and ours stay. The kernel's call would take them as well. False with errno: there is none, and some may
+// still be open.
+bool close_numbers(unsigned first, unsigned last) noexcept {
+  const critical now;  // none of ours comes meanwhile
+  bool done = true;
   unsigned from = first;  // of what is closed at once
   const auto close_until = [&](unsigned end) {
-    if (from < end) next::close_range(from, end - 1, 0);
+    if (from < end) done = next::close_range(from, end - 1, 0) == 0 && done;
   };
   for (unsigned fd = first; fd <= last && fd < unsigned{descriptors_max}; ++fd) {
     const int number = static_cast<int>(fd);
     const bool own = is_own(number);
     if (!own && !is_noted(number)) continue;
     close_until(fd);
-    if (!own) close_as_program(number);
+    if (!own) {
+      drop_descriptor(number);
+      next::close(number);
+    }
     from = fd + 1;
   }
-  if (from <= last) next::close_range(from, last, 0);
+  if (from <= last) done = next::close_range(from, last, 0) == 0 && done;
+  return done;
 }
 
 bool is_lock_command(int command) noexcept {
@@ -131,8 +138,7 @@ int program_close_range(unsigned first, unsigned last, int flags) {
   if (first > last) return refuse(EINVAL);
   constexpr int only_mark = 1 << 2;
   if ((flags & only_mark) != 0 || is_borrowed()) return next::close_range(first, last, flags);
-  close_numbers(first, last);
-  return 0;
+  return close_numbers(first, last) ? 0 : -1;
 }
 SCUTE_INTERPOSED_ALIAS(int, close_range, scute_program_close_range,
                        (unsigned first, unsigned last, int flags));
@@ -142,7 +148,11 @@ SCUTE_INTERPOSED(void, closefrom, (int first)) {
     next::close_range(static_cast<unsigned>(std::max(first, 0)), ~0u, 0);
     return;
   }
-  close_numbers(static_cast<unsigned>(std::max(first, 0)), ~0u);
+  const auto from = static_cast<unsigned>(std::max(first, 0));
+  if (close_numbers(from, ~0u)) return;
+  // As of a kernel that has no call for it.
+  for (int fd = static_cast<int>(from); fd < descriptors_max; ++fd)
+    if (!is_own(fd)) next::close(fd);
 }
 
 int program_dup(int fd) {
@@ -151,11 +161,13 @@ int program_dup(int fd) {
 SCUTE_INTERPOSED_ALIAS(int, dup, scute_program_dup, (int fd));
 int program_dup2(int fd, int to) {
   if (fd != to && is_own(to) && !is_borrowed()) return refuse(EBUSY);
+  if (to >= descriptors_max && is_noted(fd)) return refuse(EMFILE);
   return copied(fd, next::dup2(fd, to));
 }
 SCUTE_INTERPOSED_ALIAS(int, dup2, scute_program_dup2, (int fd, int to));
 int program_dup3(int fd, int to, int flags) {
   if (is_own(to) && !is_borrowed()) return refuse(EBUSY);
+  if (to >= descriptors_max && is_noted(fd)) return refuse(EMFILE);
   return copied(fd, next::dup3(fd, to, flags));
 }
 SCUTE_INTERPOSED_ALIAS(int, dup3, scute_program_dup3, (int fd, int to, int flags));
@@ -193,10 +205,11 @@ int program_fcntl(int fd, int command, ...) {
 SCUTE_INTERPOSED_ALIAS(int, fcntl, scute_program_fcntl, (int fd, int command, ...));
 SCUTE_INTERPOSED_ALIAS(int, fcntl64, scute_program_fcntl, (int fd, int command, ...));
 
-SCUTE_INTERPOSED(int, flock, (int fd, int operation)) {
+int program_flock(int fd, int operation) {
   opened_file* const o = locked_at(fd);
   return next::flock(o != nullptr ? o->real : fd, operation);
 }
+SCUTE_INTERPOSED_ALIAS(int, flock, scute_program_flock, (int fd, int operation));
 
 SCUTE_INTERPOSED(int, lockf, (int fd, int command, off_t n)) {
   opened_file* const o = locked_at(fd);

@@ -85,7 +85,7 @@ SCUTE_INTERPOSED(int, futimes, (int fd, const struct timeval* times)) {
 }
 SCUTE_INTERPOSED(int, utimensat,
                  (int at, const char* path, const struct timespec* times, int flags)) {
-  if (path != nullptr && (path[0] != 0 || (flags & AT_EMPTY_PATH) == 0))
+  if (path != nullptr && ((flags & AT_EMPTY_PATH) == 0 || path[0] != 0))
     return next::utimensat(at, path, times, flags);
   return is_written(at) ? next::utimensat(real(at), path, times, flags) : -1;
 }

@@ -170,8 +170,9 @@ map_sync_granted::~map_sync_granted() {
 void* program_mmap(void* at, size_t n, int access, int flags, int fd, off_t offset) {
   const bool anonymous = (flags & MAP_ANONYMOUS) != 0;
   const bool replaces = (flags & MAP_FIXED) != 0 && !mappings.empty();
-  if (!replaces && (anonymous || met_at(fd) == nullptr))
-    return next::mmap(at, n, access, flags, fd, offset);
+  const bool of_view = !anonymous && met_file(fd) != nullptr;
+  if (!replaces && !of_view) return next::mmap(at, n, access, flags, fd, offset);
+  if (of_view && entry_of(fd) == nullptr) return refuse(EMFILE);  // nobody would know what it maps
   const critical now;
   const departures after;
   opened_file* const o = anonymous ? nullptr : opened_at(fd);

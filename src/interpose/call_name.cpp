@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls that take a name from a file, or give it to another one.
 //
-// NAME-1 A shielded file keeps its name while it is shielded, since its protection lies beside it under that name: what would remove it, move it or put
-//    another file in its place fails with EBUSY. Programs that replace a file as a whole (editors, tar, mv, install) say so instead of
+// NAME-1 A shielded file keeps its name while it is shielded, and so does its protection, which lies beside it under that name: what would remove
+//    it, move it or put another file in its place fails with EBUSY. Programs that replace a file as a whole (editors, tar, mv, install) say so instead of
 //    leaving a file that nobody can open, or nothing.
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -26,10 +27,41 @@ bool is_kept(int at, const char* path) noexcept {
   return true;
 }
 
+// `to` would be replaced. (What fails anyway, and what does nothing, is the kernel's.)
+bool would_replace_kept(int from_at, const char* from, int to_at, const char* to,
+                        unsigned flags) noexcept {
+  if (from == nullptr || to == nullptr) return false;
+  const int keep = errno;
+  struct stat a{}, b{};
+  const bool would = next::fstatat(from_at, from, &a, AT_SYMLINK_NOFOLLOW) == 0 &&
+                     (!S_ISDIR(a.st_mode) || (flags & RENAME_EXCHANGE) != 0) &&
+                     next::fstatat(to_at, to, &b, AT_SYMLINK_NOFOLLOW) == 0 &&
+                     (a.st_dev != b.st_dev || a.st_ino != b.st_ino);
+  errno = keep;
+  return would && is_kept(to_at, to);
+}
+
+bool would_move_kept(int from_at, const char* from, int to_at, const char* to) noexcept {
+  if (from == nullptr || to == nullptr) return false;
+  const int keep = errno;
+  struct stat a{}, b{};
+  const bool same = next::fstatat(from_at, from, &a, AT_SYMLINK_NOFOLLOW) == 0 &&
+                    next::fstatat(to_at, to, &b, AT_SYMLINK_NOFOLLOW) == 0 &&
+                    a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+  errno = keep;
+  return !same && is_kept(from_at, from);
+}
+
+bool is_refused(int from_at, const char* from, int to_at, const char* to, unsigned flags) noexcept {
+  if (would_move_kept(from_at, from, to_at, to)) return true;
+  // (With RENAME_NOREPLACE it says itself that the other one is there.)
+  return (flags & RENAME_NOREPLACE) == 0 && would_replace_kept(from_at, from, to_at, to, flags);
+}
+
 }  // namespace
 
 int program_unlinkat(int at, const char* path, int flags) {
-  return (flags & AT_REMOVEDIR) == 0 && is_kept(at, path) ? -1 : next::unlinkat(at, path, flags);
+  return flags == 0 && is_kept(at, path) ? -1 : next::unlinkat(at, path, flags);
 }
 SCUTE_INTERPOSED_ALIAS(int, unlinkat, scute_program_unlinkat,
                        (int at, const char* path, int flags));
@@ -42,7 +74,7 @@ SCUTE_INTERPOSED(int, remove, (const char* path)) {
 }
 
 int program_renameat2(int from_at, const char* from, int to_at, const char* to, unsigned flags) {
-  return is_kept(from_at, from) || is_kept(to_at, to)
+  return is_refused(from_at, from, to_at, to, flags)
              ? -1
              : next::renameat2(from_at, from, to_at, to, flags);
 }
@@ -50,9 +82,8 @@ SCUTE_INTERPOSED_ALIAS(int, renameat2, scute_program_renameat2,
                        (int from_at, const char* from, int to_at, const char* to, unsigned flags));
 
 SCUTE_INTERPOSED(int, renameat, (int from_at, const char* from, int to_at, const char* to)) {
-  return is_kept(from_at, from) || is_kept(to_at, to) ? -1
-                                                      : next::renameat(from_at, from, to_at, to);
+  return is_refused(from_at, from, to_at, to, 0) ? -1 : next::renameat(from_at, from, to_at, to);
 }
 SCUTE_INTERPOSED(int, rename, (const char* from, const char* to)) {
-  return is_kept(AT_FDCWD, from) || is_kept(AT_FDCWD, to) ? -1 : next::rename(from, to);
+  return is_refused(AT_FDCWD, from, AT_FDCWD, to, 0) ? -1 : next::rename(from, to);
 }

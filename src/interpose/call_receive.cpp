@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls that bring descriptors of other processes (DESC-4).
 #include <sys/socket.h>
-
-#include <cstring>
+#include <sys/syscall.h>
 
 #include "interpose/next_calls.hpp"
 #include "interpose/program_calls.hpp"
@@ -10,25 +9,9 @@
 
 using namespace scute::core::interpose;
 
-namespace {
-
-// What the kernel has written there.
-void look_at(msghdr& what) noexcept {
-  for (cmsghdr* m = CMSG_FIRSTHDR(&what); m != nullptr; m = CMSG_NXTHDR(&what, m)) {
-    if (m->cmsg_level != SOL_SOCKET || m->cmsg_type != SCM_RIGHTS) continue;
-    for (size_t at = CMSG_LEN(0); at + sizeof(int) <= m->cmsg_len; at += sizeof(int)) {
-      int fd = -1;
-      std::memcpy(&fd, reinterpret_cast<const std::byte*>(m) + at, sizeof fd);
-      receive(fd);
-    }
-  }
-}
-
-}  // namespace
-
 ssize_t program_recvmsg(int fd, struct msghdr* what, int flags) {
   const ssize_t result = next::recvmsg(fd, what, flags);
-  if (result >= 0 && what->msg_controllen != 0) look_at(*what);
+  if (result >= 0) receive_all(*what);
   return result;
 }
 SCUTE_INTERPOSED_ALIAS(ssize_t, recvmsg, scute_program_recvmsg,
@@ -36,10 +19,17 @@ SCUTE_INTERPOSED_ALIAS(ssize_t, recvmsg, scute_program_recvmsg,
 
 int program_recvmmsg(int fd, struct mmsghdr* what, unsigned n, int flags, struct timespec* until) {
   const int result = next::recvmmsg(fd, what, n, flags, until);
-  for (int i = 0; i < result; ++i)
-    if (what[i].msg_hdr.msg_controllen != 0) look_at(what[i].msg_hdr);
+  for (int i = 0; i < result; ++i) receive_all(what[i].msg_hdr);
   return result;
 }
 SCUTE_INTERPOSED_ALIAS(int, recvmmsg, scute_program_recvmmsg,
                        (int fd, struct mmsghdr* what, unsigned n, int flags,
                         struct timespec* until));
+
+#ifdef SYS_pidfd_getfd
+SCUTE_INTERPOSED(int, pidfd_getfd, (int process, int fd, unsigned flags)) {
+  const long got = next::syscall(SYS_pidfd_getfd, process, fd, flags);
+  if (got >= 0) receive(static_cast<int>(got));
+  return static_cast<int>(got);
+}
+#endif

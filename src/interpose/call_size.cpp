@@ -20,6 +20,7 @@
 #include "interpose/guarded_file.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/pages_at_hand.hpp"
+#include "interpose/program_calls.hpp"
 #include "interpose/received.hpp"
 #include "interpose/shielding.hpp"
 #include "interpose/told_stores.hpp"
@@ -98,7 +99,7 @@ SCUTE_INTERPOSED(int, ftruncate, (int fd, off_t size)) {
 }
 SCUTE_INTERPOSED_ALIAS(int, ftruncate64, ftruncate, (int fd, off_t size));
 
-SCUTE_INTERPOSED(int, truncate, (const char* path, off_t size)) {
+int program_truncate(const char* path, off_t size) {
   if (path == nullptr || !is_shielded_at(AT_FDCWD, path)) return next::truncate(path, size);
   struct stat s{};
   if (next::fstatat(AT_FDCWD, path, &s, 0) != 0) return -1;
@@ -113,7 +114,8 @@ SCUTE_INTERPOSED(int, truncate, (const char* path, off_t size)) {
   errno = why;
   return done ? 0 : -1;
 }
-SCUTE_INTERPOSED_ALIAS(int, truncate64, truncate, (const char* path, off_t size));
+SCUTE_INTERPOSED_ALIAS(int, truncate, scute_program_truncate, (const char* path, off_t size));
+SCUTE_INTERPOSED_ALIAS(int, truncate64, scute_program_truncate, (const char* path, off_t size));
 
 SCUTE_INTERPOSED(int, fallocate, (int fd, int mode, off_t offset, off_t n)) {
   opened_file* const o = met_at(fd);

@@ -85,13 +85,13 @@ SCUTE_INTERPOSED(ssize_t, pread, (int fd, void* to, size_t n, off_t at)) {
 SCUTE_INTERPOSED_ALIAS(ssize_t, pread64, pread, (int fd, void* to, size_t n, off_t at));
 SCUTE_INTERPOSED(ssize_t, readv, (int fd, const struct iovec* to, int count)) {
   const pages_at_hand here(fd, -1, wanted(fd, to, count));
-  const memory_range parts = range_of(to, count);
+  const memory_range parts = pages_go() ? range_of(to, count) : memory_range{};
   const pages_stay into(parts.begin, parts.size);
   return here ? next::readv(fd, to, count) : -1;
 }
 SCUTE_INTERPOSED(ssize_t, preadv, (int fd, const struct iovec* to, int count, off_t at)) {
   const pages_at_hand here(fd, std::max<off_t>(at, 0), wanted(fd, to, count));
-  const memory_range parts = range_of(to, count);
+  const memory_range parts = pages_go() ? range_of(to, count) : memory_range{};
   const pages_stay into(parts.begin, parts.size);
   return here ? next::preadv(fd, to, count, at) : -1;
 }
@@ -100,7 +100,7 @@ SCUTE_INTERPOSED_ALIAS(ssize_t, preadv64, preadv,
 SCUTE_INTERPOSED(ssize_t, preadv2,
                  (int fd, const struct iovec* to, int count, off_t at, int flags)) {
   const pages_at_hand here(fd, at, wanted(fd, to, count));
-  const memory_range parts = range_of(to, count);
+  const memory_range parts = pages_go() ? range_of(to, count) : memory_range{};
   const pages_stay into(parts.begin, parts.size);
   return here ? next::preadv2(fd, to, count, at, flags) : -1;
 }

@@ -127,9 +127,25 @@ long opened_by_call(long fd, int flags) noexcept {
   return -1;
 }
 
+// What brings descriptors may wait, and be interrupted by handlers that call whatever they want.
+std::optional<long> received_by(long number, const long (&a)[6]) {
+  if (inside_runtime::here() ||
+      (number != SYS_recvmsg && number != SYS_recvmmsg && number != SYS_pidfd_getfd))
+    return std::nullopt;
+  const long result = next::syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+  if (result < 0) return result;
+  if (number == SYS_pidfd_getfd) receive(static_cast<int>(result));
+  if (number == SYS_recvmsg) receive_all(*arg<msghdr*>(a[1]));
+  for (long i = 0; number == SYS_recvmmsg && i < result; ++i)
+    receive_all(arg<mmsghdr*>(a[1])[i].msg_hdr);
+  return result;
+}
+
 // The call of that name, which none of these threads is cancelled in, as in none of the kernel's. Nothing: it is no matter of ours.
 std::optional<long> as_program(long number, const long (&a)[6]) {
+  if (inside_runtime::here()) return std::nullopt;
   const scute::core::uncancelled now;
+  const inside_runtime here;
   switch (number) {
     case SYS_open:
       return program_open_at(AT_FDCWD, arg<const char*>(a[0]), arg(a[1]), arg<unsigned>(a[2]));
@@ -157,6 +173,8 @@ std::optional<long> as_program(long number, const long (&a)[6]) {
       return program_sync_file_range(arg(a[0]), a[1], a[2], arg<unsigned>(a[3]));
     case SYS_syncfs: return program_syncfs(arg(a[0]));
     case SYS_sync: return program_sync(), 0;
+    case SYS_flock: return program_flock(arg(a[0]), arg(a[1]));
+    case SYS_truncate: return program_truncate(arg<const char*>(a[0]), a[1]);
     case SYS_unlink: return program_unlinkat(AT_FDCWD, arg<const char*>(a[0]), 0);
     case SYS_unlinkat: return program_unlinkat(arg(a[0]), arg<const char*>(a[1]), arg(a[2]));
     case SYS_rename:
@@ -168,15 +186,6 @@ std::optional<long> as_program(long number, const long (&a)[6]) {
     case SYS_renameat2:
       return program_renameat2(arg(a[0]), arg<const char*>(a[1]), arg(a[2]), arg<const char*>(a[3]),
                                arg<unsigned>(a[4]));
-    case SYS_recvmsg: return program_recvmsg(arg(a[0]), arg<msghdr*>(a[1]), arg(a[2]));
-    case SYS_recvmmsg:
-      return program_recvmmsg(arg(a[0]), arg<mmsghdr*>(a[1]), arg<unsigned>(a[2]), arg(a[3]),
-                              arg<timespec*>(a[4]));
-    case SYS_pidfd_getfd: {
-      const long fd = next::syscall(number, a[0], a[1], a[2]);
-      receive(static_cast<int>(fd));
-      return fd;
-    }
     case SYS_mmap:
       return reinterpret_cast<long>(
           program_mmap(arg<void*>(a[0]), arg<size_t>(a[1]), arg(a[2]), arg(a[3]), arg(a[4]), a[5]));
@@ -198,6 +207,7 @@ SCUTE_INTERPOSED(long, syscall, (long number, ...)) {
   for (long& x : a) x = va_arg(more, long);  // as many as the kernel looks at, given or not
   va_end(more);
   if (const std::optional<long> done = as_program(number, a); done) return *done;
+  if (const std::optional<long> done = received_by(number, a); done) return *done;
   const unsigned descriptors = descriptors_of(number);
   for (unsigned i = 0; i < 6; ++i)
     if ((descriptors >> i & 1) != 0 && !all_at_hand(static_cast<int>(a[i]))) return -1;

@@ -17,11 +17,12 @@ namespace scute::core::interpose {
 namespace {
 
 struct stat standard_error{};  // as the program found it
+bool is_remembered = false;
 
 // The program has closed descriptor 2, and opened something of its own there, which is none of ours to write to. (Logs are appended to.)
 bool is_data(int fd) noexcept {
   struct stat s{};
-  if (next::fstat(fd, &s) != 0) return false;
+  if (!is_remembered || next::fstat(fd, &s) != 0) return false;
   if (s.st_dev == standard_error.st_dev && s.st_ino == standard_error.st_ino) return false;
   return S_ISBLK(s.st_mode) || S_ISSOCK(s.st_mode) ||
          (S_ISREG(s.st_mode) && (next::fcntl(fd, F_GETFL) & O_APPEND) == 0);
@@ -46,7 +47,7 @@ void tell(std::string_view line) noexcept {
 }  // namespace
 
 void remember_standard_error() noexcept {
-  static_cast<void>(next::fstat(STDERR_FILENO, &standard_error));
+  is_remembered = next::fstat(STDERR_FILENO, &standard_error) == 0 || errno == EBADF;
 }
 
 void complain(const std::string& what, const std::string& why) noexcept {

@@ -12,6 +12,20 @@
 
 namespace scute::core::interpose {
 
+// While one lives on this thread, what it calls is the runtime's: another library's function that the runtime goes on to may be made of
+// syscall(), which is interposed.
+class inside_runtime {
+ public:
+  inside_runtime() noexcept { ++depth_; }
+  ~inside_runtime() { --depth_; }
+  inside_runtime(const inside_runtime&) = delete;
+  inside_runtime& operator=(const inside_runtime&) = delete;
+  static bool here() noexcept { return depth_ != 0; }
+
+ private:
+  [[gnu::tls_model("initial-exec")]] static inline thread_local constinit unsigned depth_ = 0;
+};
+
 class critical {
  public:
   critical() noexcept;
@@ -20,6 +34,7 @@ class critical {
   critical& operator=(const critical&) = delete;
 
  private:
+  inside_runtime here_;
   signals_wait now_;  // before the mutex is taken, until it is free
 };
 

@@ -96,7 +96,7 @@ void require_guard(const std::string& folder) {
   if (!folder.empty())
     throw failure(SCUTE_E_UNSUPPORTED, std::string(why) + "to lie in memory (no --view-dir)");
   watch_threads();
-  const userfault* const faults = begin_faults();
+  const userfault* const faults = begin_faults(false);
   if (faults == nullptr || !faults->waits_for_stores())
     throw failure(SCUTE_E_UNSUPPORTED, std::string(why) + "userfaultfd(2) of Linux 5.19: " +
                                            std::strerror(faults == nullptr ? errno : EOPNOTSUPP));

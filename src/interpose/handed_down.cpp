@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/planted.hpp"
+#include "base/uncancelled.hpp"
 #include "interpose/critical.hpp"
 #include "interpose/descriptors.hpp"
 #include "interpose/guarded_file.hpp"
@@ -89,7 +90,9 @@ void take_over(const inherited& one) {
   const int flags = static_cast<int>(next::fcntl(one.number, F_GETFL)) & kept;
   const off_t at = ::lseek(one.number, 0, SEEK_CUR);
   const int fd = open_as_program(AT_FDCWD, path.c_str(), flags | O_CLOEXEC, 0);
-  if (fd < 0 || entry_of(fd) == nullptr) {  // (the reason was told)
+  const opened_file* const o = fd >= 0 ? entry_of(fd) : nullptr;
+  // (Its name may be another file's by now, or here.)
+  if (o == nullptr || (!one.path.empty() && !o->file->is(one.bytes))) {  // (the reason was told)
     if (fd >= 0) close_as_program(fd);
     next::close(one.number);
     return;
@@ -129,6 +132,7 @@ void take_over_descriptors() noexcept {
 
 void take_over_descriptor(int fd) noexcept {
   if (asked().holder.empty()) return;
+  const uncancelled now;
   const int keep = errno;
   try {
     const std::optional<inherited> found = look_at(fd);

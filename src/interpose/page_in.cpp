@@ -66,7 +66,7 @@ void load_touched(const userfault& faults, uintptr_t at) noexcept {
 bool pages_come() noexcept {
   if (!asked().page_in) return false;
   allow_pages_to_go();
-  const userfault* const faults = begin_faults();
+  const userfault* const faults = begin_faults(true);
   if (faults != nullptr && faults->waits_for_pages()) return true;
   static bool told = false;
   if (!std::exchange(told, true))

@@ -18,6 +18,8 @@ SCUTE_PROGRAM(int, dup, (int fd));
 SCUTE_PROGRAM(int, dup2, (int fd, int to));
 SCUTE_PROGRAM(int, dup3, (int fd, int to, int flags));
 SCUTE_PROGRAM(int, fcntl, (int fd, int command, ...));
+SCUTE_PROGRAM(int, flock, (int fd, int operation));
+SCUTE_PROGRAM(int, truncate, (const char* path, off_t size));
 SCUTE_PROGRAM(int, fsync, (int fd));
 SCUTE_PROGRAM(int, fdatasync, (int fd));
 SCUTE_PROGRAM(int, sync_file_range, (int fd, off_t offset, off_t n, unsigned flags));

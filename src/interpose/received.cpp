@@ -2,9 +2,12 @@
 #include "interpose/received.hpp"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <cstddef>
+#include <cstring>
 
 #include "base/planted.hpp"
 #include "interpose/critical.hpp"
@@ -31,6 +34,8 @@ bool is_view(int fd, struct stat& s) noexcept {
 
 // In a critical section.
 void enter(int fd, guarded_file& file) noexcept {
+  struct stat s{};
+  if (next::fstat(fd, &s) != 0 || !file.is_bytes(s)) return;
   if (opened_file* const same = same_open_file(fd, file); same != nullptr) {
     copy_descriptor(*same, fd);
     return;
@@ -49,7 +54,8 @@ opened_file* met_at(int fd) noexcept {
   const int keep = errno;
   const critical now;
   guarded_file* const file = guarded_file::find_bytes(s);
-  if (file != nullptr) enter(fd, *file);
+  // (Another thread may have opened, closed or met it since.)
+  if (file != nullptr && opened_at(fd) == nullptr) enter(fd, *file);
   errno = keep;
   return opened_at(fd);
 }
@@ -64,6 +70,18 @@ guarded_file* met_file(int fd) noexcept {
 void receive(int fd) noexcept {
   if (fd < 0 || is_borrowed() || met_at(fd) != nullptr || SCUTE_PLANTED(received_unmet)) return;
   take_over_descriptor(fd);
+}
+
+void receive_all(msghdr& message) noexcept {
+  if (message.msg_controllen == 0) return;
+  for (cmsghdr* m = CMSG_FIRSTHDR(&message); m != nullptr; m = CMSG_NXTHDR(&message, m)) {
+    if (m->cmsg_level != SOL_SOCKET || m->cmsg_type != SCM_RIGHTS) continue;
+    for (size_t at = CMSG_LEN(0); at + sizeof(int) <= m->cmsg_len; at += sizeof(int)) {
+      int fd = -1;
+      std::memcpy(&fd, reinterpret_cast<const std::byte*>(m) + at, sizeof fd);
+      receive(fd);
+    }
+  }
 }
 
 }  // namespace scute::core::interpose

@@ -2,6 +2,8 @@
 // Descriptors that come to a program by other ways than calls that open or copy them (DESC-4).
 #pragma once
 
+struct msghdr;
+
 namespace scute::core::interpose {
 
 class guarded_file;
@@ -12,5 +14,7 @@ opened_file* met_at(int fd) noexcept;
 guarded_file* met_file(int fd) noexcept;
 // It has come now: also what others give us of their own (DOWN-3, DOWN-4).
 void receive(int fd) noexcept;
+// All that have come with a message, as the kernel has written it.
+void receive_all(msghdr& message) noexcept;
 
 }  // namespace scute::core::interpose

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/planted.hpp"
+#include "base/uncancelled.hpp"
 #include "interpose/complaint.hpp"
 #include "interpose/critical.hpp"
 #include "interpose/descriptors.hpp"
@@ -41,6 +42,24 @@ bool has_sidecar(int at, const char* path) noexcept {
   const bool has = ::faccessat(at, sidecar, F_OK, 0) == 0;
   errno = keep;
   return has;
+}
+
+// The protection of a file that is there.
+bool is_sidecar(int at, const char* path) noexcept {
+  for (const char* const suffix : {".scute", ".scute.log"}) {
+    const size_t n = ::strnlen(path, 4096), more = std::strlen(suffix);
+    char file[4096];
+    if (n <= more || n == 4096 || std::strcmp(path + n - more, suffix) != 0) continue;
+    std::memcpy(file, path, n - more);
+    file[n - more] = 0;
+    const int keep = errno;
+    struct stat s{};
+    const bool is = next::fstatat(at, file, &s, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(s.st_mode) &&
+                    has_sidecar(at, file);
+    errno = keep;
+    if (is) return true;
+  }
+  return false;
 }
 
 void become_view(int fd, int flags, guarded_file& file) {
@@ -92,12 +111,16 @@ bool enter_view(int fd, int flags, guarded_file& file) noexcept {
     if (again >= 0) next::close(again);
     if (real < 0) throw_errno("open " + file.path() + " once more", why);
     if (next::fstat(real, &s) != 0 || !file.is(identity_of(s)) ||
-        (!file.outlives_images() && next::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) ||
-        !enter_descriptor(fd, file, real, flags)) {
+        (!file.outlives_images() && next::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)) {
       close_own(real);
       throw failure(SCUTE_E_NOENT, "it is not where it was opened any more");
     }
-    file.enter();
+    file.enter();  // before what stood there may leave it
+    if (enter_descriptor(fd, file, real, flags)) return;
+    const int none = errno;
+    close_own(real);
+    file.leave();
+    throw_errno("enter its descriptor", none);
   });
   return result == 0;
 }
@@ -147,10 +170,13 @@ int open_as_program(int at, const char* path, int flags, unsigned mode) {
   const int fd = next::openat(at, path, flags, mode);
   if (fd < 0 || shield_descriptor(fd, flags)) return fd;
   const int why = errno;
-  next::close(fd);
   // (The protection of one that is gone is still there.)
   constexpr int made = O_CREAT | O_EXCL;
-  if ((flags & made) == made) next::unlinkat(at, path, 0);
+  struct stat s{}, now{};
+  if ((flags & made) == made && next::fstat(fd, &s) == 0 &&
+      next::fstatat(at, path, &now, AT_SYMLINK_NOFOLLOW) == 0 && identity_of(s) == identity_of(now))
+    next::unlinkat(at, path, 0);
+  next::close(fd);
   errno = why;
   return -1;
 }
@@ -163,6 +189,7 @@ int close_as_program(int fd) noexcept {
 }
 
 bool is_shielded_at(int at, const char* path) noexcept {
+  const uncancelled now;
   const int keep = errno;
   const int fd = next::openat(at, path, O_PATH | O_CLOEXEC);
   bool shielded = false;
@@ -183,7 +210,7 @@ bool is_shielded_name(int at, const char* path) noexcept {
   // (Which tells whether there is a path.)
   const bool regular = next::fstatat(at, path, &s, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(s.st_mode);
   errno = keep;
-  return regular && has_sidecar(at, path);
+  return regular && (has_sidecar(at, path) || is_sidecar(at, path));
 }
 
 bool cuts_shielded(int at, const char* path, int flags) noexcept {

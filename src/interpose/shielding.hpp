@@ -21,7 +21,7 @@ bool is_unshielded(int fd, std::string& path);
 // Whether a shielded file is at `path`, which is to be cut to nothing (O_TRUNC), without opening it for that.
 bool is_shielded_at(int at, const char* path) noexcept;
 
-// The name itself, and nothing that it links to, is that of a shielded file. Keeps errno.
+// The name itself, and nothing that it links to, is that of a shielded file, or of its protection. Keeps errno.
 bool is_shielded_name(int at, const char* path) noexcept;
 
 // What is opened with these flags is a shielded file, which would be cut to nothing: EBUSY, and told of. (Its protection does not get shorter, and the

@@ -84,6 +84,7 @@ bool store_guard::hold_all() noexcept {
   sigset_t before;
   hold_signals(before);  // first, since a handler may begin a thread
   if (!has_one_thread() && !SCUTE_PLANTED(store_alone)) {
+    static_cast<void>(begin_to_look_after());  // STORE-5; asked again if it cannot be had
     let_signals_come(before);
     not_alone_for_ = cuts_between_questions;
     return false;

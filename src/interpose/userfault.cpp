@@ -170,12 +170,14 @@ void userfault::kick() const noexcept {
 userfault::waiter userfault::next(bool waits) const noexcept {
   pollfd wait[] = {{fd_, POLLIN, 0}, {kicks_, POLLIN, 0}};  // (-1 is passed by)
   if (::poll(wait, 2, waits ? -1 : 0) <= 0) return {};
+  if ((wait[0].revents & (POLLNVAL | POLLERR)) != 0) return {0, false, true};
   uint64_t kicks = 0;
   if (wait[1].revents != 0) static_cast<void>(!::read(kicks_, &kicks, sizeof kicks));
   uffd_msg told{};
   if (::read(fd_, &told, sizeof told) != ssize_t{sizeof told} || told.event != UFFD_EVENT_PAGEFAULT)
     return {};
-  return {told.arg.pagefault.address, (told.arg.pagefault.flags & UFFD_PAGEFAULT_FLAG_WP) != 0};
+  return {told.arg.pagefault.address, (told.arg.pagefault.flags & UFFD_PAGEFAULT_FLAG_WP) != 0,
+          false};
 }
 
 }  // namespace scute::core::interpose

@@ -46,6 +46,7 @@ class userfault {
   struct waiter {
     uintptr_t at;  // 0: nobody yet, or a kick
     bool stores;   // to a page that is there
+    bool is_over;  // the descriptor has gone, and nobody will come
   };
   // Waits, if it is to, for somebody who waits. Each is told of once.
   waiter next(bool waits) const noexcept;

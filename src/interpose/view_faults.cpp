@@ -18,12 +18,13 @@ namespace {
 constinit userfault faults;
 std::atomic<userfault*> begun{nullptr};
 int refused = 0;
-bool is_served = false;
+std::atomic<bool> is_served{false};
 
 void* serve(void*) {
   const library_thread here;
   for (bool more = false;;) {
-    const auto [at, stores] = faults.next(!more);
+    const auto [at, stores, is_over] = faults.next(!more);
+    if (is_over) return nullptr;
     if (at != 0) stores ? let_store_go_on(faults, at) : load_touched(faults, at);
     more = let_pages_go();
   }
@@ -31,16 +32,17 @@ void* serve(void*) {
 
 // 0, or the error that says why not.
 int begin_to_serve() noexcept {
+  if (is_served.exchange(true)) return 0;
   pthread_t server{};
   const int why = ::pthread_create(&server, nullptr, &serve, nullptr);
   if (why == 0) ::pthread_detach(server);
-  is_served = why == 0;
+  is_served.store(why == 0);
   return why;
 }
 
 }  // namespace
 
-userfault* begin_faults() noexcept {
+userfault* begin_faults(bool pages) noexcept {
   if (begun.load() == nullptr && refused == 0) {
     refused = faults.open() ? 0 : errno;
     if (refused == 0) begun.store(&faults);
@@ -49,9 +51,13 @@ userfault* begin_faults() noexcept {
       return nullptr;
     }
   }
-  const int why = refused == 0 && !is_served ? begin_to_serve() : refused;
+  const int why = refused == 0 && pages && !is_served ? begin_to_serve() : refused;
   errno = why;
   return why == 0 ? begun.load() : nullptr;
+}
+
+bool begin_to_look_after() noexcept {
+  return begun.load() == nullptr || is_served || begin_to_serve() == 0;
 }
 
 userfault* view_faults() noexcept {

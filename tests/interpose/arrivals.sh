@@ -69,6 +69,46 @@ for way in dup dup3 fcntl socket openat; do
   sound "$pools/file"
 done
 
+# Another library in between, whose calls are made of syscall(), as some allocators' are.
+cat >between.c <<'END'
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+void *mmap(void *at, size_t n, int access, int flags, int fd, off_t offset) {
+  return (void *)syscall(SYS_mmap, at, n, access, flags, fd, offset);
+}
+int munmap(void *at, size_t n) { return (int)syscall(SYS_munmap, at, n); }
+int close(int fd) { return (int)syscall(SYS_close, fd); }
+int dup(int fd) { return (int)syscall(SYS_dup, fd); }
+int fsync(int fd) { return (int)syscall(SYS_fsync, fd); }
+int unlink(const char *path) { return (int)syscall(SYS_unlink, path); }
+END
+cc -shared -fPIC -O1 -o between.so between.c || fail "cc"
+bytes_of 262144 >plain
+shielded "$pools/file" 262144
+cat >usual.py <<'END'
+import mmap, os, sys
+fd = os.open(sys.argv[1], os.O_RDWR)
+view = mmap.mmap(fd, 0)
+view[77:84] = b"between"
+other = os.dup(fd)
+os.close(fd)
+os.pwrite(other, b"written", 5000)
+os.fsync(other)
+view.close()
+os.close(other)
+open("gone", "w").close()
+os.unlink("gone")
+print("done")
+END
+LD_PRELOAD=$PWD/between.so python3 usual.py plain >wanted || fail "without the shield"
+LD_PRELOAD=$PWD/between.so timeout 60 "$scute" shield run "${run_with[@]}" -- python3 usual.py "$pools/file" >out 2>err || fail "between: $?: $(cat err)"
+diff wanted out || fail "with a library between"
+cmp plain "$pools/file" || fail "other bytes with a library between"
+sound "$pools/file"
+
 # What others send: FILE itself, of which the sender knows nothing.
 cat >sends.py <<'END'
 import os, socket, sys
@@ -81,9 +121,15 @@ peer.recv(1)
 END
 cat >takes.py <<'END'
 import os, signal, socket, sys
+import time
 s = socket.socket(socket.AF_UNIX)
-s.connect(sys.argv[1])
-fd = socket.recv_fds(s, 8, 4, socket.MSG_CMSG_CLOEXEC)[1][0]
+for _ in range(1000):
+    try:
+        s.connect(sys.argv[1])
+        break
+    except ConnectionRefusedError:  # it does not listen yet
+        time.sleep(0.01)
+fd = int.from_bytes(s.recvmsg(8, socket.CMSG_LEN(4), socket.MSG_CMSG_CLOEXEC)[1][0][2], sys.byteorder)
 print(os.get_inheritable(fd))
 print(os.pwrite(fd, b"of another one's number", 5000))
 os.fsync(fd)

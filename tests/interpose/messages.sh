@@ -33,10 +33,10 @@ done
 [ ! -s data ] || fail "the program's own file has: $(cat data)"
 grep -q 'not removed, moved or replaced' log || fail "a log that has taken the place of standard error has nothing"
 
-for signal in TERM INT HUP QUIT USR1 USR2 ALRM; do
+for signal in TERM INT HUP QUIT USR1 USR2 ALRM PIPE XFSZ VTALRM IO WINCH RTMIN; do
   "${run[@]}" python3 -c 'import signal, sys, time
 def told(number, frame):
-    print(signal.Signals(number).name, flush=True)
+    print("SIG" + sys.argv[1] if number == getattr(signal, "SIG" + sys.argv[1]) else number, flush=True)
     sys.exit(7)
 signal.signal(getattr(signal, "SIG" + sys.argv[1]), told)
 print("ready", flush=True)
@@ -49,4 +49,30 @@ time.sleep(60)' $signal >out 2>err &
   equal "$status" 7
   in_out "^SIG$signal$"
 done
+
+# What is closed when the program begins is closed to it; and what nobody hears the holder say does not end it.
+"${run[@]}" python3 -c 'import os, sys
+closed = []
+for fd in range(3):
+    try: os.fstat(fd)
+    except OSError: closed.append(fd)
+open(sys.argv[1], "w").write(str(closed))' closed 0<&- 2>&- || fail "with closed streams: $?"
+equal "$(cat closed)" '[0, 2]'
+mkfifo broken
+exec 6<>broken 7>broken
+exec 6<&-
+status=0
+"$scute" shield run --unflushed drop -- python3 -c 'import mmap, os, sys
+view = mmap.mmap(os.open(sys.argv[1], os.O_RDWR), 4096)
+view[0:4] = b"lost"
+os.kill(os.getpid(), 9)' "$file" 2>&7 || status=$?
+equal "$status" 137
+exec 7>&-
+rm -f "$file.scute-unflushed"
+# An alarm() before exec() is the program's.
+status=0
+python3 -c 'import os, signal, sys
+signal.alarm(1)
+os.execv(sys.argv[1], sys.argv[1:])' "${run[@]}" python3 -c 'import time; time.sleep(30)' || status=$?
+equal "$status" 142
 sound "$file"

@@ -37,13 +37,30 @@ install other file
 cp --remove-destination other file
 tar -xf whole.tar
 python3 -c 'import os; os.remove("file")'
+rm -f file.scute
+mv file.scute elsewhere
+python3 -c 'import os; [os.remove(n) for n in ("file.scute.log", "file.scute") if os.path.exists(n)]'
+mv other file.scute
 python3 -c 'import os; os.replace("other", "file")'
 python3 -c 'import os; os.unlink("file", dir_fd=os.open(".", os.O_RDONLY))'
 python3 -c '$ctypes c.syscall(316, -100, b"other", -100, b"file", 2); sys.exit(os.strerror(ctypes.get_errno()) if r else 0)'
 python3 -c '$ctypes c.syscall(87, b"file"); sys.exit(os.strerror(ctypes.get_errno()) if r else 0)'
 python3 -c '$ctypes c.remove(b"file"); sys.exit(os.strerror(ctypes.get_errno()) if r else 0)'
 END
-  equal "$refused" 15
+  equal "$refused" 19
+
+  # A folder with all that is in it.
+  mkdir -p within
+  shielded "$folder/within/file" 65536
+  cp within/file inside
+  status=0
+  run rm -rf within 2>err || status=$?
+  equal "$status" 1
+  cmp within/file inside || fail "rm -rf of its folder"
+  # The command itself is not under the shield that it is run in.
+  # shellcheck disable=SC2016  # (Of the inner shell.)
+  run bash -c '"$0" shield check within/file && "$0" shield remove within/file && rm -rf within' "$scute" >out 2>err || fail "the command under the shield: $(cat err)"
+  [ ! -e within ] || fail "it is still there"
 
   # Beside it.
   run bash -c 'ln -s file link && rm link && ln -s file link && mv link into/link && rm into/link && mv other moved && mv moved other &&
@@ -90,7 +107,7 @@ c.fileno.argtypes = [ctypes.c_void_p]
 for mode in b"r", b"re", b"r+e":
     print(fcntl.fcntl(c.fileno(c.fopen(sys.argv[1].encode(), mode)), fcntl.F_GETFD))
 os.closerange(3, 100000)
-print(len(os.listdir("/proc/self/fd")) < 40)
+print([n for n in os.listdir("/proc/self/fd") if int(n) < 512])
 ' "$name" >"$name.facts" 2>err || fail "$name: $(cat err)"
     stat -c %.Y "$name" >>"$name.facts"
   done

@@ -7,16 +7,46 @@
 
 #include <scute/scute.h>
 
+#include <dlfcn.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <new>
+#include <ranges>
 #include <string>
+#include <string_view>
 
 namespace {
 
 using namespace scute_tool;
+
+// Under `scute shield run` this command is none of the programs that are to be shielded: it opens files, and what protects them, as they are.
+void leave_the_shield(char** argv) {
+  constexpr char mark[] = "SCUTE_SHIELD_LEFT";
+  const bool has_left = std::getenv(mark) != nullptr;  // and it is loaded in some other way
+  ::unsetenv(mark);
+  if (has_left || ::dlsym(RTLD_DEFAULT, "scute_shield_hooks_get") == nullptr) return;
+  std::string others;
+  const char* const preloaded = std::getenv("LD_PRELOAD");
+  for (const auto part : std::views::split(std::string_view(preloaded ? preloaded : ""), ':')) {
+    const std::string_view library(part.begin(), part.end());
+    if (library.empty() || library.ends_with("/libscute-shield.so")) continue;
+    if (!others.empty()) others += ':';
+    others += library;
+  }
+  if (others.empty())
+    ::unsetenv("LD_PRELOAD");
+  else
+    ::setenv("LD_PRELOAD", others.c_str(), 1);
+  ::setenv(mark, "1", 1);
+  std::error_code none;
+  ::execv(std::filesystem::read_symlink("/proc/self/exe", none).c_str(), argv);
+  ::unsetenv(mark);
+}
 
 std::string exit_code_help() {
   std::string text = "Exit status:\n";
@@ -69,6 +99,7 @@ int flushed(exit_code status) {
 
 int main(int argc, char** argv) {
   if (!open_standard_streams()) return exit_error;
+  leave_the_shield(argv);
   CLI::App app{"Scute keeps objects in persistent memory: crash-consistent and self-healing.",
                "scute"};
   exit_code status = exit_ok;

@@ -6,6 +6,7 @@
 #include "output.hpp"
 #include "standard_streams.hpp"
 
+#include <csignal>
 #include <numeric>
 #include <utility>
 
@@ -127,6 +128,7 @@ scute_shield_outcome shielded_program::run(program_notice& noticed) const {
   scute_shield_outcome outcome{};
   outcome.struct_size = sizeof outcome;
   check(scute_shield_run(argv.data(), &options, &outcome), words.front());
+  std::signal(SIGPIPE, SIG_IGN);  // the program's status is what counts
   return outcome;
 }
 

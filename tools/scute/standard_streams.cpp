@@ -14,7 +14,8 @@ bool open_standard_streams() noexcept {
     if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
     // The lowest number that is free is this one: those below are open by now. A folder can neither be
     // read from nor written to, and there is always this one.
-    if (open("/", O_PATH | O_DIRECTORY) != fd) return false;
+    // A program that this one runs finds it closed, as it was.
+    if (open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) != fd) return false;
   }
   return true;
 }

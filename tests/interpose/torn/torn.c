@@ -55,6 +55,21 @@ static void *sleep_on(void *unused) {
   return unused;
 }
 
+// What nobody hears: an instruction of its own.
+static long called(long number, long a, long b, long c, long d) {
+#ifdef __x86_64__
+  register long fourth __asm__("r10") = d;
+  long result;
+  __asm__ volatile("syscall"
+                   : "=a"(result)
+                   : "0"(number), "D"(a), "S"(b), "d"(c), "r"(fourth)
+                   : "rcx", "r11", "memory");
+  return result;
+#else
+  return syscall(number, a, b, c, d);
+#endif
+}
+
 // One that the C library does not know of.
 static int write_unheard(void *arg) {
   write_on(arg);
@@ -84,7 +99,7 @@ int main(int argc, char **argv) {
     }
   }
   // Of FILE itself.
-  const long fd = syscall(SYS_openat, AT_FDCWD, argv[1], O_RDONLY);
+  const long fd = called(SYS_openat, AT_FDCWD, (long)argv[1], O_RDONLY, 0);
   if (fd < 0 || scute_shield_map(argv[1], &at, &size) != 0) {
     fprintf(stderr, "%s: %s\n", argv[1], scute_shield_errormsg());
     return 99;
@@ -115,7 +130,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < writers; ++i) {
       uint64_t seen[words];
       const long offset = 64 * (i + (i == writers - 1 ? 64 : 0));
-      if (syscall(SYS_pread64, fd, seen, sizeof seen, offset) != sizeof seen) return 97;
+      if (called(SYS_pread64, fd, (long)seen, sizeof seen, offset) != sizeof seen) return 97;
       // Between the two stores the first is one ahead.
       if (seen[0] != seen[7] && seen[0] != seen[7] + 1) ++torn;
     }
