@@ -142,58 +142,86 @@ std::optional<long> received_by(long number, const long (&a)[6]) {
 }
 
 // The call of that name, which none of these threads is cancelled in, as in none of the kernel's. Nothing: it is no matter of ours.
-std::optional<long> as_program(long number, const long (&a)[6]) {
-  if (inside_runtime::here()) return std::nullopt;
+// (In a call of the runtime's, as the functions of that name are.)
+template <class F>
+long ours(F&& call) {
   const scute::core::uncancelled now;
   const inside_runtime here;
+  return static_cast<long>(call());
+}
+
+std::optional<long> as_program(long number, const long (&a)[6]) {
+  if (inside_runtime::here()) return std::nullopt;
   switch (number) {
     case SYS_open:
-      return program_open_at(AT_FDCWD, arg<const char*>(a[0]), arg(a[1]), arg<unsigned>(a[2]));
+      return ours([&] {
+        return program_open_at(AT_FDCWD, arg<const char*>(a[0]), arg(a[1]), arg<unsigned>(a[2]));
+      });
     case SYS_creat:
-      return program_open_at(AT_FDCWD, arg<const char*>(a[0]), O_CREAT | O_WRONLY | O_TRUNC,
-                             arg<unsigned>(a[1]));
+      return ours([&] {
+        return program_open_at(AT_FDCWD, arg<const char*>(a[0]), O_CREAT | O_WRONLY | O_TRUNC,
+                               arg<unsigned>(a[1]));
+      });
     case SYS_openat:
-      return program_open_at(arg(a[0]), arg<const char*>(a[1]), arg(a[2]), arg<unsigned>(a[3]));
+      return ours([&] {
+        return program_open_at(arg(a[0]), arg<const char*>(a[1]), arg(a[2]), arg<unsigned>(a[3]));
+      });
     case SYS_openat2: {
       const off_t flags = offset_at(arg<const off_t*>(a[2]));  // the first word of struct open_how
       if (flags >= 0 && cuts_shielded(arg(a[0]), arg<const char*>(a[1]), static_cast<int>(flags)))
         return -1;
       return opened_by_call(next::syscall(number, a[0], a[1], a[2], a[3]), static_cast<int>(flags));
     }
-    case SYS_close: return program_close(arg(a[0]));
+    case SYS_close: return ours([&] { return program_close(arg(a[0])); });
     case SYS_close_range:
-      return program_close_range(arg<unsigned>(a[0]), arg<unsigned>(a[1]), arg(a[2]));
-    case SYS_dup: return program_dup(arg(a[0]));
-    case SYS_dup2: return program_dup2(arg(a[0]), arg(a[1]));
-    case SYS_dup3: return program_dup3(arg(a[0]), arg(a[1]), arg(a[2]));
-    case SYS_fcntl: return program_fcntl(arg(a[0]), arg(a[1]), a[2]);
-    case SYS_fsync: return program_fsync(arg(a[0]));
-    case SYS_fdatasync: return program_fdatasync(arg(a[0]));
+      return ours(
+          [&] { return program_close_range(arg<unsigned>(a[0]), arg<unsigned>(a[1]), arg(a[2])); });
+    case SYS_dup: return ours([&] { return program_dup(arg(a[0])); });
+    case SYS_dup2: return ours([&] { return program_dup2(arg(a[0]), arg(a[1])); });
+    case SYS_dup3: return ours([&] { return program_dup3(arg(a[0]), arg(a[1]), arg(a[2])); });
+    case SYS_fcntl: return ours([&] { return program_fcntl(arg(a[0]), arg(a[1]), a[2]); });
+    case SYS_fsync: return ours([&] { return program_fsync(arg(a[0])); });
+    case SYS_fdatasync: return ours([&] { return program_fdatasync(arg(a[0])); });
     case SYS_sync_file_range:
-      return program_sync_file_range(arg(a[0]), a[1], a[2], arg<unsigned>(a[3]));
-    case SYS_syncfs: return program_syncfs(arg(a[0]));
-    case SYS_sync: return program_sync(), 0;
-    case SYS_flock: return program_flock(arg(a[0]), arg(a[1]));
-    case SYS_truncate: return program_truncate(arg<const char*>(a[0]), a[1]);
-    case SYS_unlink: return program_unlinkat(AT_FDCWD, arg<const char*>(a[0]), 0);
-    case SYS_unlinkat: return program_unlinkat(arg(a[0]), arg<const char*>(a[1]), arg(a[2]));
+      return ours(
+          [&] { return program_sync_file_range(arg(a[0]), a[1], a[2], arg<unsigned>(a[3])); });
+    case SYS_syncfs: return ours([&] { return program_syncfs(arg(a[0])); });
+    case SYS_sync: return ours([&] { return program_sync(), 0; });
+    case SYS_flock: return ours([&] { return program_flock(arg(a[0]), arg(a[1])); });
+    case SYS_truncate: return ours([&] { return program_truncate(arg<const char*>(a[0]), a[1]); });
+    case SYS_unlink:
+      return ours([&] { return program_unlinkat(AT_FDCWD, arg<const char*>(a[0]), 0); });
+    case SYS_unlinkat:
+      return ours([&] { return program_unlinkat(arg(a[0]), arg<const char*>(a[1]), arg(a[2])); });
     case SYS_rename:
-      return program_renameat2(AT_FDCWD, arg<const char*>(a[0]), AT_FDCWD, arg<const char*>(a[1]),
-                               0);
+      return ours([&] {
+        return program_renameat2(AT_FDCWD, arg<const char*>(a[0]), AT_FDCWD, arg<const char*>(a[1]),
+                                 0);
+      });
     case SYS_renameat:
-      return program_renameat2(arg(a[0]), arg<const char*>(a[1]), arg(a[2]), arg<const char*>(a[3]),
-                               0);
+      return ours([&] {
+        return program_renameat2(arg(a[0]), arg<const char*>(a[1]), arg(a[2]),
+                                 arg<const char*>(a[3]), 0);
+      });
     case SYS_renameat2:
-      return program_renameat2(arg(a[0]), arg<const char*>(a[1]), arg(a[2]), arg<const char*>(a[3]),
-                               arg<unsigned>(a[4]));
+      return ours([&] {
+        return program_renameat2(arg(a[0]), arg<const char*>(a[1]), arg(a[2]),
+                                 arg<const char*>(a[3]), arg<unsigned>(a[4]));
+      });
     case SYS_mmap:
-      return reinterpret_cast<long>(
-          program_mmap(arg<void*>(a[0]), arg<size_t>(a[1]), arg(a[2]), arg(a[3]), arg(a[4]), a[5]));
-    case SYS_munmap: return program_munmap(arg<void*>(a[0]), arg<size_t>(a[1]));
+      return ours([&] {
+        return reinterpret_cast<long>(program_mmap(arg<void*>(a[0]), arg<size_t>(a[1]), arg(a[2]),
+                                                   arg(a[3]), arg(a[4]), a[5]));
+      });
+    case SYS_munmap:
+      return ours([&] { return program_munmap(arg<void*>(a[0]), arg<size_t>(a[1])); });
     case SYS_mremap:
-      return reinterpret_cast<long>(program_mremap(arg<void*>(a[0]), arg<size_t>(a[1]),
-                                                   arg<size_t>(a[2]), arg(a[3]), arg<void*>(a[4])));
-    case SYS_msync: return program_msync(arg<void*>(a[0]), arg<size_t>(a[1]), arg(a[2]));
+      return ours([&] {
+        return reinterpret_cast<long>(program_mremap(
+            arg<void*>(a[0]), arg<size_t>(a[1]), arg<size_t>(a[2]), arg(a[3]), arg<void*>(a[4])));
+      });
+    case SYS_msync:
+      return ours([&] { return program_msync(arg<void*>(a[0]), arg<size_t>(a[1]), arg(a[2])); });
     default: return std::nullopt;
   }
 }

@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -36,13 +38,22 @@ struct inherited {
   std::string path;  // if it is FILE itself, and no view
 };
 
+// (Other programs send each other files in memory as well.)
+bool has_name_of_view(int fd) noexcept {
+  char link[32], name[64] = "";
+  std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  const ssize_t n = ::readlink(link, name, sizeof name);
+  return n > 0 && std::string_view(name, static_cast<size_t>(n)).find("scute-view") !=
+                      std::string_view::npos;
+}
+
 // What looks like the bytes of a view, a file in memory with the seal that ours have; and shielded files themselves.
 std::optional<inherited> look_at(int fd) {
   const int seals = next::fcntl(fd, F_GET_SEALS);
   struct stat s{};
   if ((next::fcntl(fd, F_GETFL) & O_PATH) != 0) return std::nullopt;
   std::string path;
-  const bool is_view = seals > 0 && (seals & F_SEAL_SHRINK) != 0;
+  const bool is_view = seals > 0 && (seals & F_SEAL_SHRINK) != 0 && has_name_of_view(fd);
   if (next::fstat(fd, &s) != 0 || (!is_view && !is_unshielded(fd, path))) return std::nullopt;
   return inherited{fd, identity_of(s), -1, path};
 }
@@ -131,7 +142,7 @@ void take_over_descriptors() noexcept {
 }
 
 void take_over_descriptor(int fd) noexcept {
-  if (asked().holder.empty()) return;
+  if (asked().holder.empty() || fd >= descriptors_max) return;
   const uncancelled now;
   const int keep = errno;
   try {

@@ -52,8 +52,9 @@ userfault* begin_faults(bool pages) noexcept {
     }
   }
   const int why = refused == 0 && pages && !is_served ? begin_to_serve() : refused;
+  if (why == 0) return begun.load();
   errno = why;
-  return why == 0 ? begun.load() : nullptr;
+  return nullptr;
 }
 
 bool begin_to_look_after() noexcept {
