@@ -6,6 +6,7 @@
 // LIFE-3 An exit writes what is in the views, and leaves nothing of it in a log alone, so that damage beside it costs nothing: it is no
 //    crash. They stay open: other threads, and what is destroyed later, may still store, which is
 //    for the holder to find.
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <spawn.h>
@@ -29,6 +30,7 @@
 #include "interpose/page_out.hpp"
 #include "interpose/program_threads.hpp"
 #include "interpose/settings.hpp"
+#include "interpose/shielding.hpp"
 #include "interpose/store_guard.hpp"
 #include "interpose/view_faults.hpp"
 
@@ -87,11 +89,17 @@ void in_child() noexcept {
 
 }  // namespace
 
-// Children that are made without the handlers of fork(): pages do not come to them (PAGEIN-4).
+// Without the handlers of fork(), but for ours: a child is one all the same (LIFE-2).
 SCUTE_INTERPOSED(pid_t, _Fork, ()) {
-  load_all_views();
-  return next::bare_fork();
+  before_fork();
+  const pid_t child = next::bare_fork();
+  if (child == 0)
+    in_child();
+  else
+    unlock_after_fork();
+  return child;
 }
+// Children that are made without any handlers: pages do not come to them (PAGEIN-4).
 SCUTE_INTERPOSED(int, clone, (int (*f)(void*), void* stack, int flags, void* argument, ...)) {
   va_list more;
   va_start(more, argument);
@@ -103,6 +111,14 @@ SCUTE_INTERPOSED(int, clone, (int (*f)(void*), void* stack, int flags, void* arg
   else
     threads_come_unheard();
   return next::clone(f, stack, flags, argument, a[0], a[1], a[2]);
+}
+// What the C library opens for it is not heard: it is taken over (DOWN-4), but not cut to nothing before.
+SCUTE_INTERPOSED(int, posix_spawn_file_actions_addopen,
+                 (posix_spawn_file_actions_t * actions, int fd, const char* path, int flags,
+                  mode_t mode)) {
+  return cuts_shielded(AT_FDCWD, path, flags)
+             ? EBUSY
+             : next::posix_spawn_file_actions_addopen(actions, fd, path, flags, mode);
 }
 // They have the descriptors that are not close-on-exec, and what they are given.
 SCUTE_INTERPOSED(int, posix_spawn,

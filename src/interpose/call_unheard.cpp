@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdarg>
 #include <cstdio>
 #include <optional>
@@ -104,7 +105,6 @@ bool goes_unheard(long number, long flags) noexcept {
   switch (number) {
     case SYS_clone: return (flags & CLONE_VM) == 0;
     case SYS_clone3:
-    case SYS_fork:
     case SYS_io_setup:
     case SYS_io_uring_setup: return true;
     default: return false;
@@ -235,6 +235,8 @@ SCUTE_INTERPOSED(long, syscall, (long number, ...)) {
   for (long& x : a) x = va_arg(more, long);  // as many as the kernel looks at, given or not
   va_end(more);
   if (const std::optional<long> done = as_program(number, a); done) return *done;
+  // (With its handlers, of which ours are some.)
+  if (number == SYS_fork || (number == SYS_clone && a[0] == SIGCHLD && a[1] == 0)) return ::fork();
   if (const std::optional<long> done = received_by(number, a); done) return *done;
   const unsigned descriptors = descriptors_of(number);
   for (unsigned i = 0; i < 6; ++i)

@@ -125,4 +125,38 @@ lost = [i for i in range(n) if struct.unpack_from("<I", data, i * 8)[0] != i + 1
 sys.exit("%d of %d are not in the file" % (len(lost), n) if lost or n < 50 else 0)' "$file" || fail "what a child has written while its parent ended ($way)"
   sound "$file"
 done
+# However it is made, a child is one, and opens what it wants. What is opened for it is not cut.
+cat >children.py <<'END'
+import ctypes, errno, os, sys
+c = ctypes.CDLL(None, use_errno=True)
+c.syscall.restype = ctypes.c_long
+name = sys.argv[1]
+for i, make in enumerate((lambda: c.syscall(57), lambda: c.syscall(56, 17, 0, 0, 0, 0), lambda: c._Fork(), os.fork)):
+    child = make()
+    if child == 0:
+        fd = os.open(name, os.O_RDWR)
+        os.pwrite(fd, b"child %d" % i, 100 * i)
+        os.fsync(fd)
+        os.close(fd)
+        os._exit(7)
+    print(os.waitpid(child, 0)[1])
+fd = os.open(name, os.O_RDWR)
+print([os.pread(fd, 7, 100 * i) for i in range(4)])
+os.close(fd)
+try:
+    os.posix_spawn("/bin/echo", ["echo", "x"], os.environ, file_actions=[(os.POSIX_SPAWN_OPEN, 1, name, os.O_WRONLY | os.O_TRUNC, 0)])
+    os.wait()
+except OSError as e:
+    print(e.errno == errno.EBUSY)
+END
+shielded "$file" 262144
+for way in '' --page-in; do
+  expect 0 timeout 60 "$scute" shield run $way -- python3 children.py "$file"
+  sed -i '/pages cannot come/d' err
+  in_out "^\[b'child 0', b'child 1', b'child 2', b'child 3'\]$"
+  in_out '^True$'
+  equal "$(grep -c '^1792$' out)" 4
+  [ "$(wc -c <"$file")" = 262144 ] || fail "it was cut"
+done
+sound "$file"
 echo "$count commands with what they were given"
