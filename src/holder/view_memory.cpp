@@ -141,11 +141,17 @@ uint64_t view_memory::length() const noexcept {
   return ::fstat(bytes_, &s) == 0 ? static_cast<uint64_t>(s.st_size) : 0;
 }
 
-void view_memory::end_writes(int bytes) noexcept {
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
+
+void view_memory::end_writes(int bytes) noexcept {
   static_cast<void>(::fcntl(bytes, F_ADD_SEALS, F_SEAL_FUTURE_WRITE));
+}
+
+bool view_memory::has_ended(int bytes) noexcept {
+  const int seals = ::fcntl(bytes, F_GET_SEALS);
+  return seals > 0 && (seals & F_SEAL_FUTURE_WRITE) != 0;
 }
 
 void view_memory::abandon() noexcept {

@@ -42,6 +42,7 @@ class view_memory {
   void lengthen(uint64_t n) const;
   // Nobody writes to such bytes by a descriptor any more, or maps them to store there. (A file in a folder cannot do that.)
   static void end_writes(int bytes) noexcept;
+  static bool has_ended(int bytes) noexcept;  // end_writes() of it has been called
   // All stays as it is, and is nobody's to give back.
   void abandon() noexcept;
 

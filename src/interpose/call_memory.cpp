@@ -32,6 +32,7 @@
 #include "interpose/received.hpp"
 #include "interpose/settings.hpp"
 #include "interpose/store_guard.hpp"
+#include "interpose/views_of_others.hpp"
 
 using namespace scute::core::interpose;
 
@@ -171,7 +172,13 @@ void* program_mmap(void* at, size_t n, int access, int flags, int fd, off_t offs
   const bool anonymous = (flags & MAP_ANONYMOUS) != 0;
   const bool replaces = (flags & MAP_FIXED) != 0 && !mappings.empty();
   const bool of_view = !anonymous && met_file(fd) != nullptr;
-  if (!replaces && !of_view) return next::mmap(at, n, access, flags, fd, offset);
+  if (!replaces && !of_view) {
+    void* const got = next::mmap(at, n, access, flags, fd, offset);
+    const bool stores = (access & PROT_WRITE) != 0 && (flags & MAP_TYPE) != MAP_PRIVATE;
+    if (stores && !anonymous && got != MAP_FAILED && is_of_some_view(fd))
+      remember_view_of_other(reinterpret_cast<uintptr_t>(got), rounded(n), fd);
+    return got;
+  }
   if (of_view && entry_of(fd) == nullptr) return refuse(EMFILE);  // nobody would know what it maps
   const critical now;
   const departures after;
@@ -254,6 +261,10 @@ SCUTE_INTERPOSED_ALIAS(void*, mremap, scute_program_mremap,
 int program_msync(void* at, size_t n, int flags) {
   const auto begin = reinterpret_cast<uintptr_t>(at);
   const int result = next::msync(at, n, flags);
+  if (result == 0 && is_of_ended_view(begin, rounded(n))) {
+    errno = EIO;
+    return -1;
+  }
   if (result != 0 || mappings.empty() || (flags & MS_ASYNC) != 0) return result;
   const critical now;
   for (uintptr_t from = begin; from < begin + rounded(n);) {

@@ -12,22 +12,37 @@
 #include "interpose/next_calls.hpp"
 #include "interpose/program_calls.hpp"
 #include "interpose/received.hpp"
+#include "interpose/views_of_others.hpp"
 
 using namespace scute::core::interpose;
 
+namespace {
+
+// Of a descriptor that is of no view of ours.
+template <class F>
+int as_of_others(int fd, F&& call) {  // (a thread may be cancelled in it)
+  if (!is_mapped_of_ended_view(fd)) return call();
+  errno = EIO;
+  return -1;
+}
+
+}  // namespace
+
 int program_fsync(int fd) {
   guarded_file* const file = met_file(fd);
-  return file != nullptr ? sync_file(*file) : next::fsync(fd);
+  return file != nullptr ? sync_file(*file) : as_of_others(fd, [&] { return next::fsync(fd); });
 }
 SCUTE_INTERPOSED_ALIAS(int, fsync, scute_program_fsync, (int fd));
 int program_fdatasync(int fd) {
   guarded_file* const file = met_file(fd);
-  return file != nullptr ? sync_file(*file) : next::fdatasync(fd);
+  return file != nullptr ? sync_file(*file) : as_of_others(fd, [&] { return next::fdatasync(fd); });
 }
 SCUTE_INTERPOSED_ALIAS(int, fdatasync, scute_program_fdatasync, (int fd));
 int program_sync_file_range(int fd, off_t offset, off_t n, unsigned flags) {
   guarded_file* const file = met_file(fd);
-  return file != nullptr ? sync_file(*file) : next::sync_file_range(fd, offset, n, flags);
+  return file != nullptr
+             ? sync_file(*file)
+             : as_of_others(fd, [&] { return next::sync_file_range(fd, offset, n, flags); });
 }
 SCUTE_INTERPOSED_ALIAS(int, sync_file_range, scute_program_sync_file_range,
                        (int fd, off_t offset, off_t n, unsigned flags));

@@ -7,11 +7,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,6 +25,7 @@
 #include "interpose/pages_at_hand.hpp"
 #include "interpose/settings.hpp"
 #include "interpose/shielding.hpp"
+#include "interpose/views_of_others.hpp"
 
 namespace scute::core::interpose {
 namespace {
@@ -38,22 +37,12 @@ struct inherited {
   std::string path;  // if it is FILE itself, and no view
 };
 
-// (Other programs send each other files in memory as well.)
-bool has_name_of_view(int fd) noexcept {
-  char link[32], name[64] = "";
-  std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  const ssize_t n = ::readlink(link, name, sizeof name);
-  return n > 0 && std::string_view(name, static_cast<size_t>(n)).find("scute-view") !=
-                      std::string_view::npos;
-}
-
 // What looks like the bytes of a view, a file in memory with the seal that ours have; and shielded files themselves.
 std::optional<inherited> look_at(int fd) {
-  const int seals = next::fcntl(fd, F_GET_SEALS);
   struct stat s{};
   if ((next::fcntl(fd, F_GETFL) & O_PATH) != 0) return std::nullopt;
   std::string path;
-  const bool is_view = seals > 0 && (seals & F_SEAL_SHRINK) != 0 && has_name_of_view(fd);
+  const bool is_view = is_of_some_view(fd);
   if (next::fstat(fd, &s) != 0 || (!is_view && !is_unshielded(fd, path))) return std::nullopt;
   return inherited{fd, identity_of(s), -1, path};
 }

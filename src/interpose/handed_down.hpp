@@ -8,6 +8,8 @@
 //    of the file with that process's next sync, or its end.
 // DOWN-4 A descriptor of a shielded file itself, which somebody has opened for the image without the shield (a shell outside of it; a file action of
 //    posix_spawn(), a child of vfork()), is taken over in the same way, or closed if the file cannot be had.
+// DOWN-5 Once that process has no view any more, nobody looks at what is stored through a mapping of such a descriptor: msync() of it fails then, and
+//    fsync() of a descriptor that was mapped so (EIO). A write fails anyway (KEEPER-4).
 #pragma once
 
 namespace scute::core::interpose {

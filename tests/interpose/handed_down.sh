@@ -125,6 +125,34 @@ lost = [i for i in range(n) if struct.unpack_from("<I", data, i * 8)[0] != i + 1
 sys.exit("%d of %d are not in the file" % (len(lost), n) if lost or n < 50 else 0)' "$file" || fail "what a child has written while its parent ended ($way)"
   sound "$file"
 done
+# What it stores through a mapping of its parent's descriptor is its parent's to write; when nobody does any more it is told so (DOWN-5).
+cat >mapped.py <<'END'
+import mmap, os, sys
+go, ended = os.pipe(), os.pipe()
+fd = os.open(sys.argv[1], os.O_RDWR)
+child = os.fork()
+if child == 0:
+    def tried(call):
+        try: call(); return 0
+        except OSError as e: return e.errno
+    view = mmap.mmap(fd, 4096)
+    view[100:105] = b"early"
+    print(tried(view.flush), tried(lambda: os.fsync(fd)), flush=True)
+    os.write(go[1], b"1")
+    os.read(ended[0], 1)
+    view[200:205] = b"later"
+    print(tried(view.flush), tried(lambda: os.fsync(fd)), flush=True)
+    os._exit(0)
+os.read(go[0], 1)
+os.close(fd)
+os.write(ended[1], b"1")
+print(os.waitpid(child, 0)[1])
+END
+shielded "$file" 262144
+expect 0 timeout 60 "$scute" shield run -- python3 mapped.py "$file"
+equal "$(cat out)" "$(printf '0 0\n5 5\n0')"
+[ "$(tail -c +101 "$file" | head -c 5)" = early ] || fail "what the child had stored before is not in the file"
+sound "$file"
 # However it is made, a child is one, and opens what it wants. What is opened for it is not cut.
 cat >children.py <<'END'
 import ctypes, errno, os, sys

@@ -12,7 +12,7 @@ source=$SCUTE_SOURCE_DIR
 homes=$source/tests/planted/homes.txt
 export SCUTE_TEST_SCUTE_EXE=$SCUTE_PLANTED_SCUTE
 here=$PWD
-limit=60  # seconds; a drill that hangs fails
+limit=120  # seconds; a drill that hangs fails
 
 # drill HOME: in a folder of its own. Its output is in $here/told.
 drill() {
