@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <string_view>
+#include <span>
 
 #include "base/uncancelled.hpp"
 #include "interpose/next_calls.hpp"
@@ -16,7 +16,7 @@ namespace scute::core::interpose {
 namespace {
 
 // "begin-end rwxp ..." False: it is none.
-bool look_at(std::string_view line, memory_part_seen seen) noexcept {
+bool look_at(std::span<const char> line, memory_part_seen seen) noexcept {
   uintptr_t begin = 0, end = 0;
   const char* const to = line.data() + line.size();
   const auto first = std::from_chars(line.data(), to, begin, 16);
