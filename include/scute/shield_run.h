@@ -136,8 +136,9 @@ SCUTE_API void scute_shield_run_options_init(scute_shield_run_options *options);
 /* Runs argv[0] (looked for in PATH) with these arguments (null at the end) and this process's environment, descriptors and terminal; holds
  * its views; returns when it has ended, and all processes that have views of its files. What the program left in its views is then
  * settled: after its exit, an exec, SIGTERM, SIGKILL and other signals from outside, what it flushed is committed first, then all that it stored; after SIGSEGV, SIGBUS,
- * SIGABRT, SIGILL, SIGFPE, SIGTRAP and SIGSYS what it flushed, and the rest goes to FILE.scute-unflushed. SIGTERM, SIGHUP and SIGINT go to the program while it runs
- * (the signals' dispositions are changed meanwhile: call it on a process's only thread, and once at a time). options null: the defaults.
+ * SIGABRT, SIGILL, SIGFPE, SIGTRAP and SIGSYS what it flushed, and the rest goes to FILE.scute-unflushed. Signals that can be meant for a program (SIGTERM, SIGHUP, SIGINT,
+ * SIGUSR1, SIGALRM, SIGPIPE, real-time ones and the like; no faults, no job control) go to the program while it runs, and SIGPIPE of this process's own writes is ignored
+ * (masks and dispositions are changed meanwhile: call it on a process's only thread, and once at a time). options null: the defaults.
  * SCUTE_E_NOENT: there is no such program, or no libscute-shield.so; SCUTE_E_IO; SCUTE_E_INVALID. */
 SCUTE_API int scute_shield_run(const char *const *argv, const scute_shield_run_options *options,
                                scute_shield_outcome *outcome);

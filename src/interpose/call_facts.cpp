@@ -41,7 +41,7 @@ bool is_written(int fd) noexcept {
 SCUTE_INTERPOSED(int, fstat, (int fd, struct stat* to)) {
   const int result = next::fstat(fd, to);
   if (result != 0) return result;
-  if (guarded_file::find_bytes(*to) != nullptr) static_cast<void>(met_at(fd));
+  if (!is_noted(fd) && guarded_file::find_bytes(*to) != nullptr) static_cast<void>(met_at(fd));
   if (opened_file* const o = facts_of(fd); o != nullptr) put_real_facts(*o, *to);
   return 0;
 }

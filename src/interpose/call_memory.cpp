@@ -174,9 +174,13 @@ void* program_mmap(void* at, size_t n, int access, int flags, int fd, off_t offs
   const bool of_view = !anonymous && met_file(fd) != nullptr;
   if (!replaces && !of_view) {
     void* const got = next::mmap(at, n, access, flags, fd, offset);
+    if (got == MAP_FAILED) return got;
+    const auto begin = reinterpret_cast<uintptr_t>(got);
     const bool stores = (access & PROT_WRITE) != 0 && (flags & MAP_TYPE) != MAP_PRIVATE;
-    if (stores && !anonymous && got != MAP_FAILED && is_of_some_view(fd))
-      remember_view_of_other(reinterpret_cast<uintptr_t>(got), rounded(n), fd);
+    if (stores && !anonymous && is_of_some_view(fd))
+      remember_view_of_other(begin, rounded(n), fd);
+    else if (!anonymous)
+      forget_views_of_others(begin, rounded(n));
     return got;
   }
   if (of_view && entry_of(fd) == nullptr) return refuse(EMFILE);  // nobody would know what it maps
@@ -202,8 +206,10 @@ SCUTE_INTERPOSED_ALIAS(void*, mmap64, scute_program_mmap,
 
 int program_munmap(void* at, size_t n) {
   const auto begin = reinterpret_cast<uintptr_t>(at);
-  if (mappings.empty() || mappings.first_in(begin, begin + rounded(n)).file == nullptr)
+  if (mappings.empty() || mappings.first_in(begin, begin + rounded(n)).file == nullptr) {
+    forget_views_of_others(begin, rounded(n));
     return next::munmap(at, n);
+  }
   const critical now;
   const departures after;
   if (begin % page != 0 || n == 0) return next::munmap(at, n);  // EINVAL

@@ -27,35 +27,20 @@ bool is_kept(int at, const char* path) noexcept {
   return true;
 }
 
-// `to` would be replaced. (What fails anyway, and what does nothing, is the kernel's.)
-bool would_replace_kept(int from_at, const char* from, int to_at, const char* to,
-                        unsigned flags) noexcept {
-  if (from == nullptr || to == nullptr) return false;
-  const int keep = errno;
-  struct stat a{}, b{};
-  const bool would = next::fstatat(from_at, from, &a, AT_SYMLINK_NOFOLLOW) == 0 &&
-                     (!S_ISDIR(a.st_mode) || (flags & RENAME_EXCHANGE) != 0) &&
-                     next::fstatat(to_at, to, &b, AT_SYMLINK_NOFOLLOW) == 0 &&
-                     (a.st_dev != b.st_dev || a.st_ino != b.st_ino);
-  errno = keep;
-  return would && is_kept(to_at, to);
-}
-
-bool would_move_kept(int from_at, const char* from, int to_at, const char* to) noexcept {
-  if (from == nullptr || to == nullptr) return false;
-  const int keep = errno;
-  struct stat a{}, b{};
-  const bool same = next::fstatat(from_at, from, &a, AT_SYMLINK_NOFOLLOW) == 0 &&
-                    next::fstatat(to_at, to, &b, AT_SYMLINK_NOFOLLOW) == 0 &&
-                    a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-  errno = keep;
-  return !same && is_kept(from_at, from);
-}
-
+// Of a rename. What fails anyway, and what does nothing, is the kernel's.
 bool is_refused(int from_at, const char* from, int to_at, const char* to, unsigned flags) noexcept {
-  if (would_move_kept(from_at, from, to_at, to)) return true;
+  if (from == nullptr || to == nullptr) return false;
+  const int keep = errno;
+  struct stat a{}, b{};
+  const bool moves = next::fstatat(from_at, from, &a, AT_SYMLINK_NOFOLLOW) == 0;
+  const bool meets = moves && next::fstatat(to_at, to, &b, AT_SYMLINK_NOFOLLOW) == 0;
+  errno = keep;
+  if (!moves || (meets && a.st_dev == b.st_dev && a.st_ino == b.st_ino)) return false;
+  if (is_kept(from_at, from)) return true;
   // (With RENAME_NOREPLACE it says itself that the other one is there.)
-  return (flags & RENAME_NOREPLACE) == 0 && would_replace_kept(from_at, from, to_at, to, flags);
+  const bool replaces = meets && (flags & RENAME_NOREPLACE) == 0 &&
+                        (!S_ISDIR(a.st_mode) || (flags & RENAME_EXCHANGE) != 0);
+  return replaces && is_kept(to_at, to);
 }
 
 }  // namespace

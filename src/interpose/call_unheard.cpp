@@ -105,6 +105,7 @@ bool goes_unheard(long number, long flags) noexcept {
   switch (number) {
     case SYS_clone: return (flags & CLONE_VM) == 0;
     case SYS_clone3:
+    case SYS_fork:
     case SYS_io_setup:
     case SYS_io_uring_setup: return true;
     default: return false;
@@ -166,6 +167,11 @@ std::optional<long> as_program(long number, const long (&a)[6]) {
       return ours([&] {
         return program_open_at(arg(a[0]), arg<const char*>(a[1]), arg(a[2]), arg<unsigned>(a[3]));
       });
+    case SYS_fork:
+      return ours([] { return ::fork(); });  // with its handlers, of which ours are some
+    case SYS_clone:
+      if (a[0] != SIGCHLD || a[1] != 0) return std::nullopt;
+      return ours([] { return ::fork(); });
     case SYS_openat2: {
       const off_t flags = offset_at(arg<const off_t*>(a[2]));  // the first word of struct open_how
       if (flags >= 0 && cuts_shielded(arg(a[0]), arg<const char*>(a[1]), static_cast<int>(flags)))
@@ -235,8 +241,6 @@ SCUTE_INTERPOSED(long, syscall, (long number, ...)) {
   for (long& x : a) x = va_arg(more, long);  // as many as the kernel looks at, given or not
   va_end(more);
   if (const std::optional<long> done = as_program(number, a); done) return *done;
-  // (With its handlers, of which ours are some.)
-  if (number == SYS_fork || (number == SYS_clone && a[0] == SIGCHLD && a[1] == 0)) return ::fork();
   if (const std::optional<long> done = received_by(number, a); done) return *done;
   const unsigned descriptors = descriptors_of(number);
   for (unsigned i = 0; i < 6; ++i)

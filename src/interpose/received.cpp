@@ -45,12 +45,8 @@ void enter(int fd, guarded_file& file) noexcept {
   static_cast<void>(enter_view(fd, flags, file));  // (the reason is told)
 }
 
-}  // namespace
-
-opened_file* met_at(int fd) noexcept {
-  opened_file* const known = entry_of(fd) != nullptr ? opened_at(fd) : nullptr;
-  struct stat s{};
-  if (known != nullptr || fd >= descriptors_max || !is_view(fd, s)) return known;
+opened_file* meet(int fd, const struct stat& s) noexcept {
+  if (fd >= descriptors_max) return nullptr;
   const int keep = errno;
   const critical now;
   guarded_file* const file = guarded_file::find_bytes(s);
@@ -60,11 +56,20 @@ opened_file* met_at(int fd) noexcept {
   return opened_at(fd);
 }
 
-guarded_file* met_file(int fd) noexcept {
-  opened_file* const o = met_at(fd);
-  if (o != nullptr) return o->file;
+}  // namespace
+
+opened_file* met_at(int fd) noexcept {
+  opened_file* const known = entry_of(fd) != nullptr ? opened_at(fd) : nullptr;
   struct stat s{};
-  return is_view(fd, s) ? guarded_file::find_bytes(s) : nullptr;
+  return known != nullptr || !is_view(fd, s) ? known : meet(fd, s);
+}
+
+guarded_file* met_file(int fd) noexcept {
+  opened_file* o = entry_of(fd) != nullptr ? opened_at(fd) : nullptr;
+  struct stat s{};
+  if (o == nullptr && !is_view(fd, s)) return nullptr;
+  if (o == nullptr) o = meet(fd, s);
+  return o != nullptr ? o->file : guarded_file::find_bytes(s);
 }
 
 void receive(int fd) noexcept {

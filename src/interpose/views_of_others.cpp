@@ -13,20 +13,27 @@
 
 #include "base/planted.hpp"
 #include "holder/view_memory.hpp"
+#include "interpose/critical.hpp"
+#include "interpose/descriptors.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/own_descriptors.hpp"
 
 namespace scute::core::interpose {
 namespace {
 
-// Of a mapping. It may have gone since, and the place be another's: then that one is told wrongly, once the view has ended.
+// Of a mapping; the tables change in critical sections, and are read at any time.
 struct part {
-  std::atomic<uintptr_t> begin{0}, end{0};  // end last
-  int bytes = -1;                           // ours
+  std::atomic<uintptr_t> begin{0}, end{0};  // the same: free
+  std::atomic<int> bytes{-1};               // ours
 };
 constexpr size_t parts_max = 256;
 constinit std::array<part, parts_max> parts{};
-std::atomic<size_t> parts_taken{0};
+std::atomic<size_t> parts_used{0};  // those behind have never been taken
+
+void free_part(part& p) noexcept {
+  p.end.store(p.begin.load());
+  close_own(p.bytes.exchange(-1));
+}
 
 bool has_name_of_view(int fd) noexcept {
   char link[32], name[64] = "";
@@ -40,11 +47,11 @@ template <class F>
 bool any_part(F&& f) noexcept {
   const int keep = errno;
   bool found = false;
-  for (size_t i = 0; i < parts_max && !found; ++i) {
-    const uintptr_t end = parts[i].end.load(std::memory_order_acquire);
-    if (end == 0) break;
-    found = f(parts[i].begin.load(), end, parts[i].bytes) &&
-            holder::view_memory::has_ended(parts[i].bytes) && !SCUTE_PLANTED(down_unsaid);
+  for (size_t i = 0, n = parts_used.load(std::memory_order_acquire); i < n && !found; ++i) {
+    const uintptr_t begin = parts[i].begin.load(), end = parts[i].end.load();
+    const int bytes = parts[i].bytes.load();
+    found = begin < end && f(begin, end, bytes) && holder::view_memory::has_ended(bytes) &&
+            !SCUTE_PLANTED(down_unsaid);
   }
   errno = keep;
   return found;
@@ -61,15 +68,36 @@ bool is_of_some_view(int fd) noexcept {
 }
 
 void remember_view_of_other(uintptr_t at, size_t n, int fd) noexcept {
+  if (is_borrowed()) return;  // its numbers are none of its parent's
+  forget_views_of_others(at, n);
   const int keep = errno;
-  const int bytes = keep_own(fd);
-  const size_t i = bytes >= 0 ? parts_taken.fetch_add(1) : parts_max;
-  if (i < parts_max) {
-    parts[i].bytes = bytes;
-    parts[i].begin.store(at);
-    parts[i].end.store(at + n, std::memory_order_release);
-  } else {
-    close_own(bytes);
+  const critical now;
+  size_t i = 0;
+  while (i < parts_used.load() && parts[i].begin.load() != parts[i].end.load()) ++i;
+  const int bytes = i < parts_max ? keep_own(fd) : -1;
+  errno = keep;
+  if (bytes < 0) return;
+  parts[i].bytes.store(bytes);
+  parts[i].begin.store(at);
+  parts[i].end.store(at + n);
+  if (i == parts_used.load()) parts_used.store(i + 1, std::memory_order_release);
+}
+
+void forget_views_of_others(uintptr_t at, size_t n) noexcept {
+  if (parts_used.load(std::memory_order_acquire) == 0) return;
+  const int keep = errno;
+  const critical now;
+  for (size_t i = 0; i < parts_used.load(); ++i) {
+    part& p = parts[i];
+    const uintptr_t begin = p.begin.load(), end = p.end.load();
+    if (begin >= at + n || end <= at || begin == end) continue;
+    // (Of one whose middle goes the beginning is kept.)
+    if (begin < at)
+      p.end.store(at);
+    else if (end > at + n)
+      p.begin.store(at + n);
+    else
+      free_part(p);
   }
   errno = keep;
 }
@@ -79,7 +107,7 @@ bool is_of_ended_view(uintptr_t at, size_t n) noexcept {
 }
 
 bool is_mapped_of_ended_view(int fd) noexcept {
-  if (parts_taken.load() == 0) return false;
+  if (parts_used.load(std::memory_order_acquire) == 0) return false;
   const int keep = errno;
   struct stat wanted{};
   const bool known = next::fstat(fd, &wanted) == 0;

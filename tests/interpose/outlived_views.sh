@@ -65,10 +65,19 @@ if child == 0:
     view = mmap.mmap(fd, 4096)
     view[100:105] = b"early"
     print(tried(view.flush), tried(lambda: os.fsync(fd)), flush=True)
+    for i in range(600):  # as often as one likes
+        mmap.mmap(fd, 4096).close()
     os.write(go[1], b"1")
     os.read(ended[0], 1)
     view[200:205] = b"later"
     print(tried(view.flush), tried(lambda: os.fsync(fd)), flush=True)
+    # What is mapped at its place later is no matter of that view's.
+    view.close()
+    again = mmap.mmap(fd, 4096, prot=mmap.PROT_READ)
+    again.close()
+    plain = os.open("mapped.py", os.O_RDWR)
+    others = [mmap.mmap(plain, 512) for i in range(20)]
+    print([tried(other.flush) for other in others if tried(other.flush)], tried(lambda: os.fsync(plain)), flush=True)
     os._exit(0)
 os.read(go[0], 1)
 os.close(fd)
@@ -77,7 +86,7 @@ print(os.waitpid(child, 0)[1])
 END
 shielded "$file" 262144
 expect 0 timeout 60 "$scute" shield run -- python3 mapped.py "$file"
-equal "$(cat out)" "$(printf '0 0\n5 5\n0')"
+equal "$(cat out)" "$(printf '0 0\n5 5\n[] 0\n0')"
 [ "$(tail -c +101 "$file" | head -c 5)" = early ] || fail "what the child had stored before is not in the file"
 sound "$file"
 # However it is made, a child is one, and opens what it wants. What is opened for it is not cut.
