@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import faults
+import pages
 import space
 from interruption import listen
 from measure import Failed
@@ -38,12 +39,17 @@ class Cell:
         self.facts: dict[str, Any] = {}
         self.content = ""
         self.pool_bytes = 0
+        self.huge_pages = sys.maxsize  # of the file, at least
         self.times: dict[str, list[float]] = {name: [] for name in TIMES}
 
-    def measure(self, programs: Programs, work: Work, config: Config, n: int) -> None:
-        self.facts = programs.prepare(work, config)
+    def measure(self, programs: Programs, work: Work, config: Config, turns: Turns) -> None:
+        n = turns.operations
+        self.facts = programs.prepare(work, config, n if turns.reads else 0)
         self.pool_bytes = programs.pool.stat().st_size
-        spent = programs.run(work, config, n)
+        if turns.huge:
+            self.huge_pages = min(self.huge_pages, pages.collapse(programs.pool))
+            self.facts = {**self.facts, "huge_pages": self.huge_pages}
+        spent = programs.run(work, config, n, turns.reads, turns.huge)
         if not self.content:
             self.content = programs.content(work, config)
         for name, values in self.times.items():
@@ -57,7 +63,7 @@ def rows_of(turns: Turns, cells: dict[tuple[Work, str], Cell]) -> list[dict[str,
         rounds = min(len(cells[work, c].times["cpu_ms"]) for c in turns.configs)
         for name in turns.configs if rounds else ():
             cell = cells[work, name]
-            facts = {k: cell.facts[k] for k in ("engine", "rows", "parity") if k in cell.facts}
+            facts = {k: cell.facts[k] for k in ("engine", "rows", "parity", "huge_pages") if k in cell.facts}
             facts["pool_bytes"] = cell.pool_bytes
             rows.append({"set": turns.name, "program": work.program, "map": work.map, "config": name,
                          "operations": turns.operations, "rounds": rounds, **facts, "content": cell.content,
@@ -79,7 +85,7 @@ def take_turns(programs: Programs, turns: Turns, least: int, until: float, end: 
                 turn = round_number % len(turns.configs)
                 for name in turns.configs[turn:] + turns.configs[:turn]:
                     progress(f"{turns.name}: round {round_number + 1} of {turns.rounds}, {work.program} {work.map}, {name}")
-                    cells[work, name].measure(programs, work, CONFIGS[name], turns.operations)
+                    cells[work, name].measure(programs, work, CONFIGS[name], turns)
                 held = {cells[work, c].content for c in turns.configs}
                 if len(held) > 1:
                     raise Failed(f"{work.program} {work.map}: it does not hold the same in all configurations: {held}")
@@ -125,6 +131,10 @@ def run(a: argparse.Namespace, progress: Progress) -> None:
         programs = Programs(a.build / "tools" / "scute" / "scute", work, pools, plan.values_mib)
         until = 0.0
         for turns in plan.turns:
+            if turns.huge and not pages.granted(pools):
+                progress.end()
+                print(f"shield: {a.dir} has no files in pages of 2 MiB here, so none are measured", file=sys.stderr)
+                continue
             if turns.counted:
                 count(programs, turns, progress, out)
             until += turns.share * seconds

@@ -3,13 +3,17 @@
 
 The program is asked a question, and has opened its file when it answers. It then gets all operations and another question
 at once: while it waits for more, its clock of processor time stands, so that reading it from outside is exact. The
-input fits into the pipe, as far as a pipe may be that large."""
+input fits into the pipe, as far as a pipe may be that large; so do the answers, of which the last one counts.
+
+A server is asked by clients of a Unix socket, each of which waits for an answer before it asks on."""
 from __future__ import annotations
 
 import fcntl
 import os
 import signal
+import socket
 import subprocess
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +23,7 @@ from interruption import uninterrupted
 
 PIPE_BYTES = 1 << 20
 KILLED_S = 10.0  # how long a killed process may take to be gone
+STARTED_S = 60.0  # and a server until it listens
 
 
 class Failed(Exception):
@@ -88,26 +93,31 @@ class _Run:
         with errors.open("wb") as complaints:
             self._first = subprocess.Popen(["stdbuf", "-oL", *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                            stderr=complaints, env=environment(), start_new_session=True)
-        try:
-            fcntl.fcntl(self._first.stdin.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)  # type: ignore[union-attr]
-        except OSError:
-            pass  # a smaller pipe is filled while the program reads
+        for stream in (self._first.stdin, self._first.stdout):
+            try:
+                fcntl.fcntl(stream.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)  # type: ignore[union-attr]
+            except OSError:
+                pass  # a smaller pipe is filled while the program reads
         self._held = held
         self._processes = [self._first.pid]
 
     def cpu(self) -> float:
         return sum(_clock_ms(p) for p in self._processes)
 
-    def ask(self, text: str) -> None:
-        """Writes, and waits for one line."""
+    def ask(self, text: str, answers: int = 1) -> None:
+        """Writes, and waits for so many lines."""
         try:
             self._first.stdin.write(text.encode())  # type: ignore[union-attr]
             self._first.stdin.flush()  # type: ignore[union-attr]
-            if self._first.stdout.readline():  # type: ignore[union-attr]
+            if all(self._first.stdout.readline() for _ in range(answers)):  # type: ignore[union-attr]
                 return
         except BrokenPipeError:
             pass
         self.fail("it ended too early")
+
+    def fail_if_ended(self) -> None:
+        if self._first.poll() is not None:
+            self.fail(f"exit status {self._first.returncode}")
 
     def find_program(self) -> None:
         """The holder's one child, if there is a holder."""
@@ -142,8 +152,9 @@ class _Run:
                 pass
 
 
-def spend(command: Sequence[str], held: bool, question: str, operations: str, errors: Path) -> Spent:
-    """held: the command is a holder, which starts the program. Whoever interrupts ends the program, too."""
+def spend(command: Sequence[str], held: bool, question: str, operations: str, errors: Path, answers: int = 0) -> Spent:
+    """held: the command is a holder, which starts the program. answers: lines that the operations are answered by. Whoever interrupts ends the
+    program, too."""
     begin = time.monotonic()
     run = None
     try:
@@ -154,11 +165,74 @@ def spend(command: Sequence[str], held: bool, question: str, operations: str, er
         run.find_program()
         before = run.cpu()
         start = time.monotonic()
-        run.ask(operations + question)
+        run.ask(operations + question, answers + 1)
         stop = time.monotonic()
         after = run.cpu()
         together = run.end()
     finally:
+        if run is not None:
+            with uninterrupted():
+                run.leave()
+    return Spent(after - before, (stop - start) * 1e3, before, (opened - begin) * 1e3, max(together - after, 0.0))
+
+
+def _connected(run: _Run, name: Path) -> socket.socket:
+    """As soon as somebody listens."""
+    until = time.monotonic() + STARTED_S
+    while True:
+        client = socket.socket(socket.AF_UNIX)
+        try:
+            client.connect(str(name))
+            return client
+        except OSError:
+            client.close()
+            run.fail_if_ended()
+            if time.monotonic() > until:
+                run.fail("nobody listens")
+            time.sleep(0.002)
+
+
+def _talk(client: socket.socket, commands: Sequence[str], answered: list[int]) -> None:
+    lines = client.makefile("rb")
+    done = 0
+    for command in commands:
+        client.sendall(command.encode())
+        if not lines.readline().endswith(b"\n"):
+            break
+        done += 1
+    answered.append(done)
+
+
+def converse(command: Sequence[str], held: bool, name: Path, scripts: Sequence[Sequence[str]], errors: Path) -> Spent:
+    """The command is a server, or its holder, that listens at `name`, and ends when it is told to shut down. Each script is a client's."""
+    begin = time.monotonic()
+    run = None
+    clients: list[socket.socket] = []
+    try:
+        with uninterrupted():
+            run = _Run(command, held, errors)
+        clients = [_connected(run, name) for _ in scripts]
+        opened = time.monotonic()
+        run.find_program()
+        answered: list[int] = []
+        threads = [threading.Thread(target=_talk, args=(c, s, answered)) for c, s in zip(clients, scripts)]
+        before = run.cpu()
+        start = time.monotonic()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        stop = time.monotonic()
+        after = run.cpu()
+        if sum(answered) != sum(len(s) for s in scripts):
+            run.fail("it ended too early")
+        clients[0].sendall(b"shutdown\n")
+        for client in clients:  # the server waits for them
+            client.close()
+        together = run.end()
+    finally:
+        for client in clients:
+            client.close()
         if run is not None:
             with uninterrupted():
                 run.leave()

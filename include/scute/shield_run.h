@@ -27,7 +27,7 @@ typedef struct scute_shield_counts {
   uint64_t unchanged_flushes; /* of lines that held what the file holds */
   uint64_t empty_fences;      /* with nothing pending */
   uint64_t
-      masked_lines; /* unflushed ones that libpmemobj never flushes by design: its locks, its run-time area */
+      masked_lines; /* besides: what libpmemobj never flushes by design: its locks, and what it keeps for the run */
   uint64_t dropped_lines; /* unflushed ones that went to FILE.scute-unflushed instead of the file */
   uint64_t
       damaged_lines; /* old bytes that were not what they should be, when a commit looked; repaired before */
@@ -36,6 +36,12 @@ typedef struct scute_shield_counts {
       stray_lines; /* that changed though nobody had told of a store: see SCUTE_SHIELD_REPORT_STRAYS */
   const char *
       untold_objects; /* that may have stored without telling, so that strays are advice: names, commas between; "": none */
+  uint64_t
+      unfenced_lines; /* flushed, and never fenced, when they were unmapped or the program had ended; in no other of these */
+  uint64_t early_flushes; /* of unflushed_lines: those that were stored to after their last flush */
+  uint64_t
+      unsure_lines; /* of unflushed_lines: those that were found in a pool of libpmemobj after the program's end, so that they may be what
+                       libpmemobj never flushes by design */
 } scute_shield_counts;
 
 /* The same by a place in the source of code that scute-cc has compiled; all of one view come before its scute_shield_counts. Strings are
@@ -57,16 +63,24 @@ typedef struct scute_shield_site_counts {
       unflushed_lines;  /* that were stored to last from here (-fscute=detect), and never flushed */
   uint64_t stray_lines; /* that changed without a word, and were flushed from here; or loaded, if
                            that was first (-fscute=loads) */
+  uint64_t unfenced_lines; /* that were flushed last from here, and never fenced */
 } scute_shield_site_counts;
 
-enum { SCUTE_SHIELD_NEVER_FLUSHED = 1, SCUTE_SHIELD_STRAY = 2, SCUTE_SHIELD_STRAY_LOADED = 3 };
+enum {
+  SCUTE_SHIELD_NEVER_FLUSHED = 1,
+  SCUTE_SHIELD_STRAY = 2,
+  SCUTE_SHIELD_STRAY_LOADED = 3,
+  SCUTE_SHIELD_NEVER_FENCED = 4,
+  SCUTE_SHIELD_FLUSHED_EARLY = 5 /* stored to after its last flush; one of unflushed_lines */
+};
 
 /* One line of the file; the first 1024 of a view are told. */
 typedef struct scute_shield_finding {
   size_t struct_size;
   const char *file;
   uint32_t process;
-  int32_t what;    /* SCUTE_SHIELD_NEVER_FLUSHED, _STRAY or _STRAY_LOADED */
+  int32_t
+      what; /* SCUTE_SHIELD_NEVER_FLUSHED, _STRAY, _STRAY_LOADED, _NEVER_FENCED or _FLUSHED_EARLY */
   uint64_t offset; /* of the line's 64 bytes in the file */
   /* Where it was stored to last, as told of, and flushed, or loaded (_STRAY_LOADED); or "" and 0. */
   const char *stored_source;
@@ -106,7 +120,11 @@ enum {
   /* Pages of a file are read, verified and repaired when the program touches them, not when it opens the file. Needs userfaultfd(2) for the kernel's
    * accesses as well (CAP_SYS_PTRACE, or /dev/userfaultfd, or vm.unprivileged_userfaultfd = 1); without it, and with view_folder, files are read when
    * they are opened, and the program says so on its standard error. Not for programs that use a shielded file by io_uring or raw system calls. */
-  SCUTE_SHIELD_PAGE_IN = 1u << 5
+  SCUTE_SHIELD_PAGE_IN = 1u << 5,
+  /* Views lie in memory in pages of 2 MiB, as a DAX file does: less of the program's time goes to page tables, and each file takes the memory of all
+   * of it, holes as well, when it is opened. Where the system does not grant such pages (Linux before 6.1, memory in pieces) they stay small, and
+   * nothing is lost. Not with SCUTE_SHIELD_PAGE_IN, nor with view_folder. */
+  SCUTE_SHIELD_HUGE_PAGES = 1u << 6
 };
 
 typedef struct scute_shield_run_options {
@@ -120,7 +138,7 @@ typedef struct scute_shield_run_options {
   void (*audit)(void *arg, const scute_shield_counts *audit);
   void (*failed)(void *arg, const char *file, const char *why);
   void *arg;
-  /* May be null. With one of them, what a view's program does is counted by places in its source as well, which takes up to 16 bytes of memory
+  /* May be null. With one of them, what a view's program does is counted by places in its source as well, which takes up to 25 bytes of memory
    * for each line of 64 that it stores to, or flushes. */
   void (*site)(void *arg, const scute_shield_site_counts *site);
   void (*finding)(void *arg, const scute_shield_finding *finding);

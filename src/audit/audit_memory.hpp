@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the memory of an audit is divided (store_audit.hpp): a head, findings, places, and two words for each line. Of this folder only.
+// How the memory of an audit is divided (store_audit.hpp): a head, findings, places, two words for each line, and what
+// lines held when they were flushed. Of this folder only.
 #pragma once
 
 #include "audit/store_audit.hpp"
@@ -7,11 +8,11 @@
 namespace scute::core::audit {
 
 struct store_audit::head {
-  static constexpr uint64_t mark_value = 0x3174696475616373;  // "scaudit1"
+  static constexpr uint64_t mark_value = 0x3274696475616373;  // "scaudit2"
   std::atomic<uint64_t> mark;
   uint64_t lines;
   std::atomic<uint32_t> strays_do;  // on_stray
-  uint32_t unused;
+  uint32_t remembers;               // what lines held when they were flushed
   std::atomic<uint64_t> strays, findings;
   char untold[2048];
 };

@@ -27,9 +27,10 @@ enum class site_event : uint8_t {
   fenced,
   fenced_idle,    // with nothing pending
   never_flushed,  // lines that were stored to last from here
-  strays          // lines that changed without a word, and were flushed or loaded from here
+  strays,         // lines that changed without a word, and were flushed or loaded from here
+  never_fenced    // lines that were flushed last from here
 };
-inline constexpr size_t site_events = 7;
+inline constexpr size_t site_events = 8;
 
 struct site_record {
   std::string file,
@@ -40,7 +41,7 @@ struct site_record {
 
 // The same without memory from the heap.
 struct site_names {
-  char file[104] = {}, function[72] = {};
+  char file[104] = {}, function[64] = {};
   uint32_t line = 0;
 };
 
@@ -70,7 +71,7 @@ class site_table {
     std::atomic<uint32_t> named;
     uint32_t line, column, unused;
     std::atomic<uint64_t> counts[site_events];
-    char file[104], function[72];
+    char file[104], function[64];
   };
   place* all_ = nullptr;
 };

@@ -25,16 +25,18 @@ constexpr uint64_t up(uint64_t n) {
 uint64_t store_audit::size(uint64_t capacity) {
   static_assert(sizeof(head) <= page);
   return page + up(findings_max * sizeof(finding)) + up(site_table::size()) +
-         up(view::lines_of(up(capacity)) * sizeof(words));
+         up(view::lines_of(up(capacity)) * sizeof(words)) +
+         up(view::flushed_contents::size(view::lines_of(up(capacity))));
 }
 
 void store_audit::format(std::span<std::byte> at, uint64_t capacity, on_stray what,
-                         const std::string& untold) {
+                         const std::string& untold, bool remembers) {
   if (at.size() < size(capacity))
     throw failure(SCUTE_E_INVALID, "the memory of an audit is too small for its file");
   auto& h = *reinterpret_cast<head*>(at.data());
   h.lines = view::lines_of(up(capacity));
   h.strays_do.store(static_cast<uint32_t>(what));
+  h.remembers = remembers ? 1 : 0;
   std::memcpy(h.untold, untold.data(), std::min(untold.size(), sizeof h.untold - 1));
   h.mark.store(head::mark_value, std::memory_order_release);
 }
@@ -50,9 +52,13 @@ store_audit::store_audit(std::span<std::byte> at) {
   next += up(site_table::size());
   words_ = reinterpret_cast<words*>(next);
   // AUDIT-2
-  const auto room = static_cast<uint64_t>(at.data() + at.size() - next) / sizeof(words);
-  if (next > at.data() + at.size() || head_->lines > room)
+  const auto room =
+      next > at.data() + at.size() ? 0 : static_cast<uint64_t>(at.data() + at.size() - next);
+  const uint64_t lines = head_->lines, contents = up(lines * sizeof(words));
+  if (lines > room / sizeof(words) || contents > room ||
+      view::flushed_contents::size(lines) > room - contents)
     throw failure(SCUTE_E_CORRUPT, "the audit of a view has a size that is not its own");
+  if (head_->remembers != 0) contents_.emplace(std::span(next + contents, room - contents), lines);
 }
 
 void store_audit::flushed(uint64_t line, bool again) noexcept {
@@ -111,11 +117,22 @@ bool store_audit::may_commit() noexcept {
   return may_commit_;
 }
 
-void store_audit::never_flushed(uint64_t line) noexcept {
+void store_audit::left(uint64_t line, view::left_as how) noexcept {
   if (line >= head_->lines) return;
-  const uint32_t site = site_of(words_[line].told.load(std::memory_order_relaxed));
-  sites_.count(site, site_event::never_flushed);
-  add({line_finding::kind::never_flushed, line, site, 0});
+  const uint32_t stored_at = site_of(words_[line].told.load(std::memory_order_relaxed));
+  const uint32_t flushed_at = site_of(words_[line].copied.load(std::memory_order_relaxed));
+  using kind = line_finding::kind;
+  switch (how) {
+    case view::left_as::never_flushed:
+      sites_.count(stored_at, site_event::never_flushed);
+      return add({kind::never_flushed, line, stored_at, 0});
+    case view::left_as::flushed_early:
+      sites_.count(stored_at, site_event::never_flushed);
+      return add({kind::flushed_early, line, stored_at, flushed_at});
+    case view::left_as::never_fenced:
+      sites_.count(flushed_at, site_event::never_fenced);
+      return add({kind::never_fenced, line, stored_at, flushed_at});
+  }
 }
 
 void store_audit::add_untold(const std::string& names, on_stray what) noexcept {
@@ -148,7 +165,7 @@ bool store_audit::read_finding(size_t i, line_finding& to) const noexcept {
   to = {static_cast<line_finding::kind>(kind), f.line,
         f.stored_at & static_cast<uint32_t>(site_mask),
         f.flushed_at & static_cast<uint32_t>(site_mask)};
-  return kind >= 1 && kind <= 3;
+  return kind >= 1 && kind <= 5;
 }
 
 }  // namespace scute::core::audit

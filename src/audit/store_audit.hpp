@@ -17,10 +17,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "audit/site_table.hpp"
+#include "view/audit.hpp"
 #include "view/line_watch.hpp"
 
 namespace scute::core::audit {
@@ -28,7 +30,13 @@ namespace scute::core::audit {
 enum class on_stray : uint32_t { ignore = 0, report = 1, stop = 2 };
 
 struct line_finding {
-  enum class kind : uint8_t { never_flushed = 1, stray = 2, stray_loaded = 3 };
+  enum class kind : uint8_t {
+    never_flushed = 1,
+    stray = 2,
+    stray_loaded = 3,
+    never_fenced = 4,
+    flushed_early = 5
+  };
   kind what = kind::stray;
   uint64_t line = 0;
   uint32_t stored_at = 0,
@@ -39,9 +47,9 @@ class store_audit : public view::line_watch {
  public:
   static constexpr size_t findings_max = 1024;
   static uint64_t size(uint64_t capacity);
-  // Of zeros, aligned to 4096. `untold`: names of objects whose stores nobody tells of, so that strays are advice; or "".
+  // Of zeros, aligned to 4096. `remembers`: what lines hold when they are flushed is noted (AUDIT-7). `untold`: names of objects whose stores nobody tells of, so that strays are advice; or "".
   static void format(std::span<std::byte> at, uint64_t capacity, on_stray what,
-                     const std::string& untold);
+                     const std::string& untold, bool remembers = true);
   // Throws failure if none is there.
   explicit store_audit(std::span<std::byte> at);
 
@@ -59,11 +67,12 @@ class store_audit : public view::line_watch {
   // Tells of what was found by loads and not told of yet. Not of general registers only.
   virtual void tell_loaded() noexcept {}
 
-  // Lines that had to be written though nobody had flushed them.
-  void never_flushed(uint64_t line) noexcept;
+  // Lines that had to be made durable by somebody else.
+  void left(uint64_t line, view::left_as how) noexcept;
 
   void flushed(uint64_t line, bool again) noexcept override;
   void fenced(bool idle) noexcept override;
+  view::flushed_contents* contents() noexcept override { return contents_ ? &*contents_ : nullptr; }
   void cut_begins() noexcept override;
   void cut_has(uint64_t line, bool changed) noexcept override;
   void cut_decided(uint64_t line) noexcept override;
@@ -98,6 +107,7 @@ class store_audit : public view::line_watch {
   finding* findings_ = nullptr;
   site_table sites_;
   words* words_ = nullptr;
+  std::optional<view::flushed_contents> contents_;
   uint64_t moment_ = 0;  // that lines of the cut under way count as copied at
   bool may_commit_ = true;
 };

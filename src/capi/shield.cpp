@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <scute/shield_room.h>
+
 #include <cstring>
 #include <vector>
 
@@ -177,6 +179,15 @@ int scute_shield_grow(scute_pool* pool, uint64_t size) {
     shield::foreign_file f(capi::need(pool));
     this_thread().refresh();
     f.grow(size);
+  });
+}
+
+int scute_shield_reserve(scute_pool* pool, uint64_t size) {
+  const uncancelled now;
+  return capi::guarded(pool, [&] {
+    shield::foreign_file f(capi::need(pool));
+    this_thread().refresh();
+    f.reserve(size);
   });
 }
 

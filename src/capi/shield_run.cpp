@@ -35,11 +35,15 @@ int scute_shield_run(const char* const* argv, const scute_shield_run_options* op
     }
     constexpr uint32_t strays =
         SCUTE_SHIELD_REPORT_STRAYS | SCUTE_SHIELD_STOP_STRAYS | SCUTE_SHIELD_IGNORE_STRAYS;
-    constexpr uint32_t known =
-        SCUTE_SHIELD_NO_WINDOWS | SCUTE_SHIELD_DROP_UNFLUSHED | SCUTE_SHIELD_PAGE_IN | strays;
+    constexpr uint32_t known = SCUTE_SHIELD_NO_WINDOWS | SCUTE_SHIELD_DROP_UNFLUSHED |
+                               SCUTE_SHIELD_PAGE_IN | SCUTE_SHIELD_HUGE_PAGES | strays;
     if ((o.flags & ~known) != 0) throw failure(SCUTE_E_INVALID, "options->flags has unknown bits");
     if (std::popcount(o.flags & strays) > 1)
       throw failure(SCUTE_E_INVALID, "options->flags asks for two things to be done about strays");
+    if ((o.flags & SCUTE_SHIELD_HUGE_PAGES) != 0 &&
+        ((o.flags & SCUTE_SHIELD_PAGE_IN) != 0 || o.view_folder != nullptr))
+      throw failure(SCUTE_E_INVALID,
+                    "huge pages are for views in memory that are read when a file is opened");
     if (outcome != nullptr && (outcome->struct_size < sizeof(size_t) ||
                                outcome->struct_size > size_t{4} * sizeof *outcome))
       throw failure(SCUTE_E_INVALID, "outcome->struct_size is not set");

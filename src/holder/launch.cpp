@@ -9,8 +9,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 #include "base/failure.hpp"
+#include "holder/runtime_library.hpp"
 #include "holder/wire.hpp"
 
 namespace scute::core::holder {
@@ -45,6 +47,14 @@ void set(const char* name, const char* value) {
     ::unsetenv(name);
 }
 
+// The dynamic linker would go on without what it cannot load.
+std::string require_runtime(std::string path) {
+  if (is_runtime_library(path)) return path;
+  throw failure(SCUTE_E_INVALID, path +
+                                     " is not libscute-shield.so, the shield's runtime library, or "
+                                     "not all of it, so the program was not begun");
+}
+
 }  // namespace
 
 std::string find_runtime(const char* named) {
@@ -53,7 +63,7 @@ std::string find_runtime(const char* named) {
     if (path.empty())
       throw failure(SCUTE_E_NOENT, std::string("there is no ") + named +
                                        ", which was named as the shield's runtime library");
-    return path;
+    return require_runtime(std::move(path));
   }
   Dl_info self{};
   std::string beside;
@@ -64,7 +74,8 @@ std::string find_runtime(const char* named) {
   for (const std::string& folder : {beside, program, program + "/../lib",
                                     program + "/../lib/x86_64-linux-gnu", program + "/../../lib"}) {
     if (folder.empty()) continue;
-    if (std::string path = resolved(folder + "/" + runtime_name); !path.empty()) return path;
+    if (std::string path = resolved(folder + "/" + runtime_name); !path.empty())
+      return require_runtime(std::move(path));
   }
   throw failure(SCUTE_E_NOENT, std::string("there is no ") + runtime_name +
                                    " beside the library or the program; name it");
@@ -99,7 +110,9 @@ pid_t launch(const char* const* argv, const scute_shield_run_options& options,
         options.memory == UINT64_MAX ? "none" : std::to_string(options.memory);
     set(memory_variable, options.memory == 0 ? nullptr : memory.c_str());
     set(views_variable, views.empty() ? nullptr : views.c_str());
-    set(pages_variable, (options.flags & SCUTE_SHIELD_PAGE_IN) != 0 ? "touched" : nullptr);
+    set(pages_variable, (options.flags & SCUTE_SHIELD_PAGE_IN) != 0      ? "touched"
+                        : (options.flags & SCUTE_SHIELD_HUGE_PAGES) != 0 ? "huge"
+                                                                         : nullptr);
     set(strays_variable, (options.flags & SCUTE_SHIELD_STOP_STRAYS) != 0     ? "stop"
                          : (options.flags & SCUTE_SHIELD_REPORT_STRAYS) != 0 ? "report"
                          : (options.flags & SCUTE_SHIELD_IGNORE_STRAYS) != 0 ? "ignore"

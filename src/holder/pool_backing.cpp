@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "holder/pool_backing.hpp"
 
+#include <scute/shield_room.h>
+
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/stat.h>
@@ -32,12 +34,23 @@ void check(int result) {
 
 }  // namespace
 
-pool_backing::pool_backing(const std::string& path, if_busy then)
+pool_backing::pool_backing(const std::string& path, if_busy then, if_read_only else_then)
     : path_(path), is_timeless_(is_on_tmpfs(path)) {
-  int opened = scute_shield_open(path.c_str(), nullptr, &pool_);
-  for (unsigned i = 0; opened == SCUTE_E_BUSY && then == if_busy::wait && i < busy_looks; ++i) {
-    std::this_thread::sleep_for(busy_pause);
-    opened = scute_shield_open(path.c_str(), nullptr, &pool_);
+  scute_options o;
+  scute_options_init(&o);
+  const auto open = [&] {
+    int opened = scute_shield_open(path.c_str(), &o, &pool_);
+    for (unsigned i = 0; opened == SCUTE_E_BUSY && then == if_busy::wait && i < busy_looks; ++i) {
+      std::this_thread::sleep_for(busy_pause);
+      opened = scute_shield_open(path.c_str(), &o, &pool_);
+    }
+    return opened;
+  };
+  int opened = open();
+  if (opened == SCUTE_E_READONLY && else_then == if_read_only::read) {
+    o.flags |= SCUTE_READONLY;
+    is_read_only_ = true;
+    opened = open();
   }
   check(opened);
   try {
@@ -72,6 +85,7 @@ uint64_t pool_backing::healed() const noexcept {
 
 bool pool_backing::noted(int result) noexcept {
   if (result >= 0) return true;
+  had_no_room_.store(result == SCUTE_E_NOSPC, std::memory_order_relaxed);
   try {
     const std::lock_guard hold(why_lock_);
     why_ = scute_errormsg();
@@ -92,7 +106,7 @@ void pool_backing::set_time() noexcept {
 }
 
 bool pool_backing::drain() noexcept {
-  return noted(scute_drain(pool_));
+  return is_read_only_ || noted(scute_drain(pool_));
 }
 
 bool pool_backing::read(uint64_t offset, std::span<std::byte> to) noexcept {
@@ -122,6 +136,10 @@ bool pool_backing::grow(uint64_t size) noexcept {
   if (!noted(scute_shield_grow(pool_, size))) return false;
   size_.store(size, std::memory_order_release);
   return true;
+}
+
+bool pool_backing::reserve(uint64_t size) noexcept {
+  return noted(scute_shield_reserve(pool_, size));
 }
 
 size_t pool_backing::lines_max() const noexcept {

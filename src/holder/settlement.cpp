@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <optional>
 
 #include "audit/store_audit.hpp"
@@ -21,7 +22,8 @@
 namespace scute::core::holder {
 namespace {
 
-// Unflushed lines of an audited view are noted with the places that they were stored to from.
+// Lines of an audited view that its program has not made durable are noted with the places that they were stored to and flushed from. Of a
+// pool of libpmemobj nobody knows here which of those that were never flushed its run-time keeps.
 class noted_lines final : public view::audit_sink {
  public:
   explicit noted_lines(std::span<std::byte> at) {
@@ -29,13 +31,22 @@ class noted_lines final : public view::audit_sink {
   }
   // What the program would have looked for itself (AUDIT-3): null if it did not.
   view::line_watch* watch() noexcept { return audit_ ? &*audit_ : nullptr; }
-  void never_flushed(uint64_t offset, uint32_t) noexcept override {
-    if (audit_) audit_->never_flushed(view::line_of(offset));
+  bool left(uint64_t offset, uint32_t, view::left_as how) noexcept override {
+    if (audit_) audit_->left(view::line_of(offset), how);
+    if (how != view::left_as::never_fenced) ++unflushed_;
+    return false;
   }
+  uint64_t unflushed() const noexcept { return unflushed_; }
 
  private:
   std::optional<audit::store_audit> audit_;
+  uint64_t unflushed_ = 0;
 };
+
+bool is_libpmemobj_pool(const view_memory& memory) noexcept {
+  constexpr char mark[] = "PMEMOBJ";
+  return memory.length() >= sizeof mark && std::memcmp(memory.bytes_at(), mark, sizeof mark) == 0;
+}
 
 // Its program is dead, so nobody stores.
 class nobody_stores final : public view::page_guard {
@@ -44,6 +55,22 @@ class nobody_stores final : public view::page_guard {
   void release(uint64_t, size_t) noexcept override {}
   bool hold_all() noexcept override { return true; }
 };
+
+// GROW-4. Empty, or why it has not the length that its program has left it with.
+std::string made_longer(view::file_view& view, const view_memory& memory,
+                        const pool_backing& pool) {
+  const uint64_t size = std::max(memory.length(), pool.size());
+  const std::string what = "cannot make the file as long as its program has left it (" +
+                           std::to_string(size) + " bytes; what lies before that is in it): ";
+  try {
+    if (size > pool.capacity())
+      return what + "its protection has room for " + std::to_string(pool.capacity());
+    if (!grow_view(view, memory, size)) return what + pool.why();
+  } catch (const failure& e) {
+    return what + e.what();
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -59,19 +86,24 @@ void copy_counters(const view::audit_counters& c, scute_shield_counts& to) noexc
   to.fences = c.fences;
   to.commits = c.cuts;
   to.committed_lines = c.lines;
-  to.unflushed_lines = c.never_flushed;
+  to.unflushed_lines = c.never_flushed - std::min(c.never_flushed, c.masked);
+  to.masked_lines = c.masked;
   to.repeated_flushes = c.flushed_twice;
   to.unchanged_flushes = c.unchanged;
   to.empty_fences = c.fences_idle;
   to.damaged_lines = c.damaged;
+  to.unfenced_lines = c.never_fenced;
+  to.early_flushes = c.flushed_early;
 }
 
 void settle(const held_view& held, bool keep_unflushed, scute_shield_counts& audit) {
   const view_memory memory = attached(held);
   // First, so that what a child is told it has written is looked at (KEEPER-4).
   if (!SCUTE_PLANTED(keeper_unsealed)) view_memory::end_writes(held.bytes);
-  pool_backing pool(held.path, SCUTE_PLANTED(settle_hurry) ? pool_backing::if_busy::refuse
-                                                           : pool_backing::if_busy::wait);
+  pool_backing pool(
+      held.path,
+      SCUTE_PLANTED(settle_hurry) ? pool_backing::if_busy::refuse : pool_backing::if_busy::wait,
+      pool_backing::if_read_only::read);  // nothing is left then, or it is told
   view::view_parts parts;
   parts.control = memory.control();
   parts.bytes = memory.bytes_at();
@@ -82,13 +114,13 @@ void settle(const held_view& held, bool keep_unflushed, scute_shield_counts& aud
   parts.guard = &quiet;
   noted_lines noted(memory.more());
   parts.watch = noted.watch();
+  parts.sink = &noted;
   view::file_view view(parts);
   if (memory.length() < view.size())
     throw failure(SCUTE_E_IO, "its view was cut short, by a call that nobody saw");
   // What write(2) has appended; and where its program died growing it, what is protected already.
-  if (!grow_view(view, memory, std::max(memory.length(), pool.size())))
-    throw failure(SCUTE_E_IO,
-                  "cannot make the file as long as its program has left it: " + pool.why());
+  const std::string no_room = made_longer(view, memory, pool);
+  if (!no_room.empty() && SCUTE_PLANTED(grow_or_nothing)) throw failure(SCUTE_E_NOSPC, no_room);
   unflushed_file rest(held.path);
   view::file_view::settled told;
   using what = view::file_view::unflushed_lines;
@@ -98,7 +130,7 @@ void settle(const held_view& held, bool keep_unflushed, scute_shield_counts& aud
               : what::drop,
           told, [&](uint64_t offset, std::span<const std::byte> bytes) {
             if (!SCUTE_PLANTED(settle_unwritten)) rest.add(offset, bytes);
-            noted.never_flushed(offset, static_cast<uint32_t>(bytes.size()));
+            noted.left(offset, static_cast<uint32_t>(bytes.size()), view::left_as::never_flushed);
           }))
     throw failure(SCUTE_E_IO, "cannot settle what the program has left in the view: " + pool.why());
   rest.finish();
@@ -109,8 +141,10 @@ void settle(const held_view& held, bool keep_unflushed, scute_shield_counts& aud
   copy_counters(view.counters(), audit);
   audit.dropped_lines = told.dropped ? told.unflushed : 0;
   audit.unflushed_lines += audit.dropped_lines;
+  if (is_libpmemobj_pool(memory)) audit.unsure_lines = noted.unflushed();
   audit.healed = pool.healed();
   pool.close();
+  if (!no_room.empty()) throw failure(SCUTE_E_NOSPC, no_room);
 }
 
 }  // namespace scute::core::holder

@@ -24,6 +24,7 @@ void tell_site(const audit::site_record& s, scute_shield_site_counts& to,
   to.empty_fences = count(site_event::fenced_idle);
   to.unflushed_lines = count(site_event::never_flushed);
   to.stray_lines = count(site_event::strays);
+  to.unfenced_lines = count(site_event::never_fenced);
   options.site(options.arg, &to);
 }
 
@@ -44,6 +45,10 @@ void tell_findings(const audit::store_audit& a, const char* file, uint32_t proce
     static_assert(static_cast<int>(audit::line_finding::kind::stray) == SCUTE_SHIELD_STRAY);
     static_assert(static_cast<int>(audit::line_finding::kind::stray_loaded) ==
                   SCUTE_SHIELD_STRAY_LOADED);
+    static_assert(static_cast<int>(audit::line_finding::kind::never_fenced) ==
+                  SCUTE_SHIELD_NEVER_FENCED);
+    static_assert(static_cast<int>(audit::line_finding::kind::flushed_early) ==
+                  SCUTE_SHIELD_FLUSHED_EARLY);
     to.what = static_cast<int32_t>(f.what);
     to.offset = f.line * view::line_size;
     to.stored_source = stored.file.c_str();

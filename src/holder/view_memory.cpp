@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/failure.hpp"
+#include "base/huge_pages.hpp"
 
 namespace scute::core::holder {
 namespace {
@@ -41,10 +42,10 @@ int memory_file(const char* name, uint64_t size) {
 }
 
 // Of [from, to). By the kernel or not at all: what the C library does in its place writes to blocks that are in use.
-int give_blocks(int fd, uint64_t from, uint64_t to) noexcept {
+int give_blocks(int fd, uint64_t from, uint64_t to, int how = 0) noexcept {
   if (from >= to) return 0;
   int result = 0;
-  do result = ::fallocate(fd, 0, static_cast<off_t>(from), static_cast<off_t>(to - from));
+  do result = ::fallocate(fd, how, static_cast<off_t>(from), static_cast<off_t>(to - from));
   while (result != 0 && errno == EINTR);
   return result == 0 ? 0 : errno;
 }
@@ -62,7 +63,7 @@ int nameless_file(const std::string& folder, uint64_t size) {
 }
 
 void* mapped(int fd, uint64_t n) {
-  void* const at = ::mmap(nullptr, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  void* const at = map_aligned(n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd);
   if (at == MAP_FAILED) throw_errno("map a file in memory", errno);
   return at;
 }
@@ -154,6 +155,11 @@ bool view_memory::has_ended(int bytes) noexcept {
   return seals > 0 && (seals & F_SEAL_FUTURE_WRITE) != 0;
 }
 
+bool view_memory::forget_region() const noexcept {
+  return ::mmap(control_.data(), control_.size(), PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, head_, 0) == control_.data();
+}
+
 void view_memory::abandon() noexcept {
   control_ = {};
   bytes_at_ = nullptr;
@@ -164,12 +170,26 @@ void view_memory::abandon() noexcept {
 void view_memory::lengthen(uint64_t n) const {
   const uint64_t had = length();
   if (had >= n) return;
+  // (ftruncate() would cut what somebody has appended meanwhile off a file in a folder.)
   if (!is_in_memory()) {
     if (const int why = give_blocks(bytes_, had, n); why != 0)
       throw_errno("make a view longer", why);
   } else if (::ftruncate(bytes_, static_cast<off_t>(n)) != 0 && length() < n) {
     throw_errno("make a view longer", errno);
   }
+}
+
+void view_memory::use_huge_pages(uint64_t offset, uint64_t n) const noexcept {
+  const uint64_t skip = -offset & (huge_page - 1);
+  if (is_in_memory() && n > skip)
+    make_huge(bytes_, offset + skip, bytes_at_ + offset + skip, n - skip);
+}
+
+void view_memory::reserve(uint64_t n) const {
+  if (is_in_memory()) return;
+  const int why = give_blocks(bytes_, length(), n, FALLOC_FL_KEEP_SIZE);
+  if (why != 0 && why != EFBIG)  // (told by what makes it longer)
+    throw_errno("make a view longer", why);
 }
 
 bool view_memory::takes_memory() const noexcept {

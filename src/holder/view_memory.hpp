@@ -38,11 +38,17 @@ class view_memory {
   bool takes_memory() const noexcept;
   // Of the file of bytes; what write(2) has appended counts.
   uint64_t length() const noexcept;
-  // Throws failure.
+  // It gets n bytes long, for which there is room: reserve() has been called. Throws failure.
   void lengthen(uint64_t n) const;
+  // In memory, each huge page that lies in these bytes as a whole becomes one page, where Linux grants it (base/huge_pages.hpp).
+  void use_huge_pages(uint64_t offset, uint64_t n) const noexcept;
+  // Of a file in a folder: blocks. Throws failure.
+  void reserve(uint64_t n) const;
   // Nobody writes to such bytes by a descriptor any more, or maps them to store there. (A file in a folder cannot do that.)
   static void end_writes(int bytes) noexcept;
   static bool has_ended(int bytes) noexcept;  // end_writes() of it has been called
+  // Changes of the head are this process's own from now on. False: it stays as it is.
+  bool forget_region() const noexcept;
   // All stays as it is, and is nobody's to give back.
   void abandon() noexcept;
 

@@ -26,7 +26,8 @@ constexpr const char* audit_variable =
     "SCUTE_SHIELD_AUDIT";  // "sites": counted by places in the source
 constexpr const char* memory_variable = "SCUTE_SHIELD_MEMORY";  // bytes, or "none"
 constexpr const char* views_variable = "SCUTE_SHIELD_VIEWS";    // the folder that views lie in
-constexpr const char* pages_variable = "SCUTE_SHIELD_PAGES";    // "touched": loaded when they are
+constexpr const char* pages_variable =
+    "SCUTE_SHIELD_PAGES";  // "touched": loaded when they are; "huge": of 2 MiB
 constexpr const char* strays_variable = "SCUTE_SHIELD_STRAYS";  // "report", "stop", "ignore"
 
 constexpr uint32_t wire_version = 3;

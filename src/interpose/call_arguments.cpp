@@ -17,7 +17,7 @@ namespace {
 bool look(void* to, const void* from, size_t n) noexcept {
   const int keep = errno;
   const iovec mine{to, n}, theirs{const_cast<void*>(from), n};
-  const ssize_t got = ::process_vm_readv(::getpid(), &mine, 1, &theirs, 1, 0);
+  const ssize_t got = ::process_vm_readv(::gettid(), &mine, 1, &theirs, 1, 0);
   const bool none = got >= 0 || errno == EFAULT;
   if (!none) std::memcpy(to, from, n);
   errno = keep;

@@ -91,11 +91,15 @@ bool is_lock_command(int command) noexcept {
     case F_SETLKW:
     case F_OFD_GETLK:
     case F_OFD_SETLK:
-    case F_OFD_SETLKW:
-    case F_SETLEASE:
-    case F_GETLEASE: return true;
+    case F_OFD_SETLKW: return true;
     default: return false;
   }
+}
+
+// What it says, and what it asks for, is the real file's affair as a whole. (A view has seals, and the file may have none.)
+bool is_real_command(int command) noexcept {
+  return command == F_SETLEASE || command == F_GETLEASE || command == F_ADD_SEALS ||
+         command == F_GET_SEALS;
 }
 
 // Whose real file has the locks (DESC-1).
@@ -123,6 +127,7 @@ int program_close(int fd) {
   return is_own(fd) ? refuse(EBADF) : close_as_program(fd);
 }
 SCUTE_INTERPOSED_ALIAS(int, close, scute_program_close, (int fd));
+SCUTE_INTERPOSED_ALIAS(int, __close, scute_program_close, (int fd));
 
 SCUTE_INTERPOSED(int, fclose, (FILE * file)) {
   const int fd = file != nullptr ? ::fileno(file) : -1;
@@ -133,6 +138,7 @@ SCUTE_INTERPOSED(int, fclose, (FILE * file)) {
   drop_descriptor(fd);
   return next::fclose(file) == 0 && flushed == 0 ? 0 : EOF;
 }
+SCUTE_INTERPOSED_ALIAS(int, _IO_fclose, fclose, (FILE * file));
 
 int program_close_range(unsigned first, unsigned last, int flags) {
   if (first > last) return refuse(EINVAL);
@@ -165,6 +171,7 @@ int program_dup2(int fd, int to) {
   return copied(fd, next::dup2(fd, to));
 }
 SCUTE_INTERPOSED_ALIAS(int, dup2, scute_program_dup2, (int fd, int to));
+SCUTE_INTERPOSED_ALIAS(int, __dup2, scute_program_dup2, (int fd, int to));
 int program_dup3(int fd, int to, int flags) {
   if (is_own(to) && !is_borrowed()) return refuse(EBUSY);
   if (to >= descriptors_max && is_noted(fd)) return refuse(EMFILE);
@@ -177,7 +184,7 @@ int program_fcntl(int fd, int command, ...) {
   va_start(more, command);
   void* const argument = va_arg(more, void*);
   va_end(more);
-  const bool locks = is_lock_command(command);
+  const bool locks = is_lock_command(command) || is_real_command(command);
   opened_file* const o = locks ? locked_at(fd) : entry_of(fd) != nullptr ? opened_at(fd) : nullptr;
   if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
     return copied(fd, next::fcntl(fd, command, argument));
@@ -192,8 +199,7 @@ int program_fcntl(int fd, int command, ...) {
     return result;
   }
   if (!locks) return next::fcntl(fd, command, argument);
-  if (command == F_SETLEASE || command == F_GETLEASE)
-    return next::fcntl(o->real, command, argument);
+  if (is_real_command(command)) return next::fcntl(o->real, command, argument);
   if (argument == nullptr) return refuse(EFAULT);
   auto* const lock = static_cast<struct flock*>(argument);
   struct flock absolute = *lock;
@@ -204,6 +210,7 @@ int program_fcntl(int fd, int command, ...) {
 }
 SCUTE_INTERPOSED_ALIAS(int, fcntl, scute_program_fcntl, (int fd, int command, ...));
 SCUTE_INTERPOSED_ALIAS(int, fcntl64, scute_program_fcntl, (int fd, int command, ...));
+SCUTE_INTERPOSED_ALIAS(int, __fcntl, scute_program_fcntl, (int fd, int command, ...));
 
 int program_flock(int fd, int operation) {
   opened_file* const o = locked_at(fd);

@@ -2,6 +2,8 @@
 // What is known of a file beside its bytes, by a descriptor: it is the real file's (DESC-1).
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
 #include <sys/time.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -69,6 +71,16 @@ SCUTE_INTERPOSED(int, statx,
   to->stx_size = size;
   return 0;
 }
+
+// Of the file system that FILE is on.
+SCUTE_INTERPOSED(int, fstatfs, (int fd, struct statfs* to)) {
+  return next::fstatfs(real(fd), to);
+}
+SCUTE_INTERPOSED_ALIAS(int, fstatfs64, fstatfs, (int fd, struct statfs* to));
+SCUTE_INTERPOSED(int, fstatvfs, (int fd, struct statvfs* to)) {
+  return next::fstatvfs(real(fd), to);
+}
+SCUTE_INTERPOSED_ALIAS(int, fstatvfs64, fstatvfs, (int fd, struct statvfs* to));
 
 SCUTE_INTERPOSED(int, fchmod, (int fd, mode_t mode)) {
   return next::fchmod(real(fd), mode);

@@ -61,6 +61,9 @@ SCUTE_INTERPOSED(int, open, (const char* path, int flags, ...)) {
   return program_open_at(AT_FDCWD, path, flags, mode);
 }
 SCUTE_INTERPOSED_ALIAS(int, open64, open, (const char* path, int flags, ...));
+// The C library shows some of its functions by older names as well.
+SCUTE_INTERPOSED_ALIAS(int, __open, open, (const char* path, int flags, ...));
+SCUTE_INTERPOSED_ALIAS(int, __open64, open, (const char* path, int flags, ...));
 
 SCUTE_INTERPOSED(int, openat, (int at, const char* path, int flags, ...)) {
   va_list more;
@@ -92,6 +95,7 @@ SCUTE_INTERPOSED(FILE*, fopen, (const char* path, const char* mode)) {
   return as_view(next::fopen(path, mode), flags);
 }
 SCUTE_INTERPOSED_ALIAS(FILE*, fopen64, fopen, (const char* path, const char* mode));
+SCUTE_INTERPOSED_ALIAS(FILE*, _IO_fopen, fopen, (const char* path, const char* mode));
 
 SCUTE_INTERPOSED(FILE*, freopen, (const char* path, const char* mode, FILE* file)) {
   const int flags = flags_of(mode), fd = ::fileno(file);

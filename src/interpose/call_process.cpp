@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The process as a whole: how it begins, forks, loads code and ends.
+// The process as a whole: how it begins, forks and ends.
 //
 // LIFE-1 Everything is ready before any constructor of the program's runs that could open a file, and works if one comes earlier.
 // LIFE-2 A child of fork() finds the tables whole and nothing of its parent's open (GUARD-4).
@@ -19,10 +19,12 @@
 #include "interpose/complaint.hpp"
 #include "interpose/critical.hpp"
 #include "interpose/descriptors.hpp"
-#include "interpose/flush_scan.hpp"
+#include "interpose/durability.hpp"
 #include "interpose/guarded_file.hpp"
 #include "interpose/handed_down.hpp"
+#include "interpose/handler_leaves.hpp"
 #include "interpose/holder_link.hpp"
+#include "interpose/last_thread.hpp"
 #include "interpose/mappings.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/own_descriptors.hpp"
@@ -53,8 +55,13 @@ void in_child() noexcept {
   forget_faults();
   forget_held_pages();
   forget_staying_pages();
+  if (call_under_way() != 0) guarded_file::leave_regions();
+  forget_calls();
+  forget_departures();
   close_link_in_child();
   own_tables();
+  forget_threads_of_parent();
+  main_thread_of_child();
   guarded_file::become_child();
   unlock_after_fork();
 }
@@ -62,6 +69,8 @@ void in_child() noexcept {
 [[gnu::constructor(101)]] void begin() {
   next::look_up_early();
   remember_standard_error();
+  find_threads_of_libc();
+  watch_main_thread();
   [[maybe_unused]] const settings& wishes = asked();  // read now (LIFE-1)
 #ifdef __x86_64__
   if (!wishes.page_in) scute_real_vfork = next::vfork.get();
@@ -112,6 +121,19 @@ SCUTE_INTERPOSED(int, clone, (int (*f)(void*), void* stack, int flags, void* arg
     threads_come_unheard();
   return next::clone(f, stack, flags, argument, a[0], a[1], a[2]);
 }
+SCUTE_INTERPOSED_ALIAS(int, __clone, clone,
+                       (int (*f)(void*), void* stack, int flags, void* argument, ...));
+// THREADS-3
+SCUTE_INTERPOSED(int, pthread_create,
+                 (pthread_t * thread, const pthread_attr_t* attributes, void* (*f)(void*),
+                  void* argument)) {
+  threads_come();
+  return next::pthread_create(thread, attributes, f, argument);
+}
+SCUTE_INTERPOSED(int, thrd_create, (thrd_t * thread, thrd_start_t f, void* argument)) {
+  threads_come();
+  return next::thrd_create(thread, f, argument);
+}
 // What the C library opens for it is not heard: it is taken over (DOWN-4), but not cut to nothing before.
 SCUTE_INTERPOSED(int, posix_spawn_file_actions_addopen,
                  (posix_spawn_file_actions_t * actions, int fd, const char* path, int flags,
@@ -142,6 +164,7 @@ SCUTE_INTERPOSED(FILE*, popen, (const char* command, const char* mode)) {
   prepare_to_hand_down(false);
   return next::popen(command, mode);
 }
+SCUTE_INTERPOSED_ALIAS(FILE*, _IO_popen, popen, (const char* command, const char* mode));
 
 #ifdef __x86_64__
 __asm__(
@@ -157,27 +180,9 @@ __asm__(
     "1:\n"
     "  jmp fork@PLT\n"
     ".size vfork, .-vfork\n"
+    ".globl __vfork\n"
+    ".set __vfork, vfork\n"
     ".popsection\n");
+SCUTE_STANDS_IN(vfork);
+SCUTE_STANDS_IN(__vfork);
 #endif
-
-SCUTE_INTERPOSED(void*, dlopen, (const char* path, int how)) {
-  void* const handle = next::dlopen(path, how);
-  if (handle == nullptr || mappings.empty()) return handle;
-  const int keep = errno;
-  found_flush found;
-  try {
-    const critical now;
-    found = find_inline_flush(asked().allowed);
-    if (!found) plan_audits_anew();
-  } catch (const std::exception&) {
-  }
-  errno = keep;
-  if (!found) return handle;
-  complain(
-      found.object,
-      "it flushes cache lines by instructions of its own, of which the shield does not hear, and "
-      "shielded files are mapped; it is not loaded");
-  ::dlclose(handle);
-  errno = EPERM;
-  return nullptr;
-}

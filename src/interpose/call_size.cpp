@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls that make a file longer or shorter.
 //
-// LENGTH-1 The file and its protection grow before the view does, so a view is never longer than what protects it; what a system
-//    call that we do not see has appended is noticed at the next fsync(), munmap() or close(), or by the holder.
+// LENGTH-1 Where a call makes the file longer by zeros, it and its protection grow before the view does; what a write has made longer is
+//    noticed at the next fsync(), munmap() or close(), or by the holder.
 // LENGTH-2 A shielded file does not get shorter: EBUSY.
+// LENGTH-3 What writes behind the end has room there first, in the file system and in the protection; then the kernel writes, which makes the view
+//    longer with the bytes that it gets; and then the file and its protection follow, at once where the program can store to a mapping of it, else
+//    as LENGTH-1 has it. So nobody sees zeros where bytes are to be, and no kill leaves them, and who appends meanwhile is not written over.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -18,6 +22,8 @@
 #include "interpose/descriptors.hpp"
 #include "interpose/durability.hpp"
 #include "interpose/guarded_file.hpp"
+#include "interpose/length_limit.hpp"
+#include "interpose/mappings.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/pages_at_hand.hpp"
 #include "interpose/program_calls.hpp"
@@ -39,37 +45,54 @@ bool grown(opened_file& o, off_t size) noexcept {
   return guarded(o.file->path(), [&] { o.file->grow(static_cast<uint64_t>(size)); }) == 0;
 }
 
+bool room_until(opened_file& o, uint64_t size) noexcept {
+  const critical now;
+  return guarded(o.file->path(), [&] {
+           if (SCUTE_PLANTED(write_grows)) o.file->grow(size);
+           o.file->reserve(size);
+         }) == 0;
+}
+
 // Where a write at `at` goes (-1: where the descriptor stands), and what has to be there before. Of any descriptor.
 class view_write {
  public:
   view_write(int fd, off_t at, size_t n, bool appends = false) noexcept
       : has_room_(n == 0 || room_for(fd, at, n, appends)),
-        // Who appends writes to the last page.
-        here_(fd, appends_ && at_ > 0 ? at_ - 1 : at_, has_room_ ? n : 0),
+        // Who makes the file longer writes to the last page.
+        here_(fd, extends_ ? last_ : at_, has_room_ ? n + (extends_ ? at_ - last_ : 0) : 0),
         now_(fd, at_, has_room_ && here_ ? n : 0) {}
   // False with errno: it is not to be made.
   explicit operator bool() const noexcept { return has_room_ && here_; }
+  // The result, when what was written is part of the file where it has to be (LENGTH-3). What finds no room after all stays in the view, and
+  // is told of at the next sync.
+  ssize_t made(int fd, ssize_t result) const noexcept {
+    if (!extends_ || result <= 0) return result;
+    const critical now;
+    opened_file* const o = shielded(fd);
+    if (o == nullptr || !mappings.stores_to(*o->file)) return result;
+    static_cast<void>(guarded(o->file->path(), [&] { o->file->catch_up(); }));
+    return result;
+  }
 
  private:
   bool room_for(int fd, off_t at, size_t n, bool appends) noexcept {
     opened_file* const o = shielded(fd);
     at_ = at;
     if (o == nullptr || (o->flags & O_ACCMODE) == O_RDONLY) return true;  // (it will fail)
-    appends_ = appends || (o->flags & O_APPEND) != 0;
-    if (appends_) {
-      // It goes behind whatever is there, so nothing may be there before. What it has appended is noticed later.
-      struct stat s{};
+    struct stat s{};
+    if (appends || (o->flags & O_APPEND) != 0)
       at_ = next::fstat(fd, &s) == 0 ? s.st_size : -1;
-      if (at_ < 0 || static_cast<uint64_t>(at_) + n <= o->file->capacity()) return true;
-      errno = ENOSPC;
-      return false;
-    }
-    if (at_ < 0) at_ = ::lseek(fd, 0, SEEK_CUR);
-    return at_ < 0 || grown(*o, at_ + static_cast<off_t>(n));
+    else if (at_ < 0)
+      at_ = ::lseek(fd, 0, SEEK_CUR);
+    if (at_ < 0) return true;
+    const uint64_t end = static_cast<uint64_t>(at_) + n, size = o->file->size();
+    extends_ = end > size;
+    last_ = std::min(at_, static_cast<off_t>(size > 0 ? size - 1 : 0));
+    return !extends_ || room_until(*o, end);
   }
 
-  off_t at_ = -1;
-  bool appends_ = false, has_room_;
+  off_t at_ = -1, last_ = -1;  // last_: where it first touches what was there
+  bool extends_ = false, has_room_;
   pages_at_hand here_;
   known_store now_;
 };
@@ -80,6 +103,19 @@ ssize_t ended(int fd, ssize_t result, bool asks = false) noexcept {
   opened_file* const o = opened_at(fd);
   if (o == nullptr || (!asks && (o->flags & O_DSYNC) == 0)) return result;  // (O_SYNC has its bit)
   return sync_file(*o->file) == 0 ? result : -1;
+}
+
+// What files in memory can be asked for, whatever FILE lies on; views on a disk can be made zeros as well. What is refused does not make
+// the file longer first.
+bool can_allocate(const guarded_file& file, int mode) noexcept {
+  switch (mode) {
+    case 0:
+    case FALLOC_FL_KEEP_SIZE:
+    case FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE: return true;
+    case FALLOC_FL_ZERO_RANGE:
+    case FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE: return !file.is_in_memory();
+    default: return false;
+  }
 }
 
 int refuse_cut(const std::string& path) noexcept {
@@ -95,6 +131,7 @@ SCUTE_INTERPOSED(int, ftruncate, (int fd, off_t size)) {
   if (o == nullptr || size < 0 || (o->flags & O_ACCMODE) == O_RDONLY)
     return next::ftruncate(fd, size);
   if (static_cast<uint64_t>(size) < o->file->size()) return refuse_cut(o->file->path());
+  if (is_over_length_limit(o->file->size(), size)) return -1;
   return grown(*o, size) ? 0 : -1;
 }
 SCUTE_INTERPOSED_ALIAS(int, ftruncate64, ftruncate, (int fd, off_t size));
@@ -108,7 +145,7 @@ int program_truncate(const char* path, off_t size) {
   const int fd = open_as_program(AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0);
   if (fd < 0) return -1;
   opened_file* const o = opened_at(fd);
-  const bool done = o != nullptr && grown(*o, size);
+  const bool done = o != nullptr && !is_over_length_limit(o->file->size(), size) && grown(*o, size);
   const int why = errno;
   close_as_program(fd);
   errno = why;
@@ -119,12 +156,13 @@ SCUTE_INTERPOSED_ALIAS(int, truncate64, scute_program_truncate, (const char* pat
 
 SCUTE_INTERPOSED(int, fallocate, (int fd, int mode, off_t offset, off_t n)) {
   opened_file* const o = met_at(fd);
-  if (o != nullptr && (mode & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE)) != 0) {
-    errno = EOPNOTSUPP;  // as of a file in memory
+  if (o != nullptr && offset >= 0 && n > 0 && !can_allocate(*o->file, mode)) {
+    errno = EOPNOTSUPP;
     return -1;
   }
   if (o != nullptr && (mode & FALLOC_FL_KEEP_SIZE) == 0 && offset >= 0 && n > 0 &&
-      (o->flags & O_ACCMODE) != O_RDONLY && !grown(*o, offset + n))
+      (o->flags & O_ACCMODE) != O_RDONLY &&
+      (is_over_length_limit(o->file->size(), offset + n) || !grown(*o, offset + n)))
     return -1;
   const bool zeroes =
       (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) != 0 && offset >= 0 && n > 0;
@@ -143,8 +181,8 @@ SCUTE_INTERPOSED(int, posix_fallocate, (int fd, off_t offset, off_t n)) {
   opened_file* const o = met_at(fd);
   if (o != nullptr && offset >= 0 && n > 0 && (o->flags & O_ACCMODE) != O_RDONLY) {
     const int keep = errno;
-    if (!grown(*o, offset + n)) return errno;
-    errno = keep;
+    if (is_over_length_limit(o->file->size(), offset + n) || !grown(*o, offset + n))
+      return std::exchange(errno, keep);
   }
   const int keep = errno;
   const pages_at_hand here(fd, offset, n > 0 ? static_cast<size_t>(n) : 0);
@@ -155,23 +193,25 @@ SCUTE_INTERPOSED_ALIAS(int, posix_fallocate64, posix_fallocate, (int fd, off_t o
 
 SCUTE_INTERPOSED(ssize_t, write, (int fd, const void* from, size_t n)) {
   const view_write here(fd, -1, n);
-  return here ? ended(fd, next::write(fd, from, n)) : -1;
+  return here ? ended(fd, here.made(fd, next::write(fd, from, n))) : -1;
 }
 SCUTE_INTERPOSED(ssize_t, pwrite, (int fd, const void* from, size_t n, off_t at)) {
   if (at < 0) return next::pwrite(fd, from, n, at);
   const view_write here(fd, at, n);
-  return here ? ended(fd, next::pwrite(fd, from, n, at)) : -1;
+  return here ? ended(fd, here.made(fd, next::pwrite(fd, from, n, at))) : -1;
 }
 SCUTE_INTERPOSED_ALIAS(ssize_t, pwrite64, pwrite, (int fd, const void* from, size_t n, off_t at));
+SCUTE_INTERPOSED_ALIAS(ssize_t, __pwrite64, pwrite, (int fd, const void* from, size_t n, off_t at));
+SCUTE_INTERPOSED_ALIAS(ssize_t, __write, write, (int fd, const void* from, size_t n));
 SCUTE_INTERPOSED(ssize_t, writev, (int fd, const struct iovec* from, int count)) {
   if (entry_of(fd) == nullptr) return next::writev(fd, from, count);
   const view_write here(fd, -1, length_of(from, count));
-  return here ? ended(fd, next::writev(fd, from, count)) : -1;
+  return here ? ended(fd, here.made(fd, next::writev(fd, from, count))) : -1;
 }
 SCUTE_INTERPOSED(ssize_t, pwritev, (int fd, const struct iovec* from, int count, off_t at)) {
   if (entry_of(fd) == nullptr || at < 0) return next::pwritev(fd, from, count, at);
   const view_write here(fd, at, length_of(from, count));
-  return here ? ended(fd, next::pwritev(fd, from, count, at)) : -1;
+  return here ? ended(fd, here.made(fd, next::pwritev(fd, from, count, at))) : -1;
 }
 SCUTE_INTERPOSED_ALIAS(ssize_t, pwritev64, pwritev,
                        (int fd, const struct iovec* from, int count, off_t at));
@@ -180,7 +220,7 @@ SCUTE_INTERPOSED(ssize_t, pwritev2,
   if (entry_of(fd) == nullptr) return next::pwritev2(fd, from, count, at, flags);
   const view_write here(fd, at, length_of(from, count), (flags & RWF_APPEND) != 0);
   const bool asks = (flags & (RWF_DSYNC | RWF_SYNC)) != 0;
-  return here ? ended(fd, next::pwritev2(fd, from, count, at, flags), asks) : -1;
+  return here ? ended(fd, here.made(fd, next::pwritev2(fd, from, count, at, flags)), asks) : -1;
 }
 SCUTE_INTERPOSED_ALIAS(ssize_t, pwritev64v2, pwritev2,
                        (int fd, const struct iovec* from, int count, off_t at, int flags));

@@ -83,6 +83,8 @@ SCUTE_INTERPOSED(ssize_t, pread, (int fd, void* to, size_t n, off_t at)) {
   return here ? read_into(to, n, [&] { return next::pread(fd, to, n, at); }) : -1;
 }
 SCUTE_INTERPOSED_ALIAS(ssize_t, pread64, pread, (int fd, void* to, size_t n, off_t at));
+SCUTE_INTERPOSED_ALIAS(ssize_t, __pread64, pread, (int fd, void* to, size_t n, off_t at));
+SCUTE_INTERPOSED_ALIAS(ssize_t, __read, read, (int fd, void* to, size_t n));
 SCUTE_INTERPOSED(ssize_t, readv, (int fd, const struct iovec* to, int count)) {
   const pages_at_hand here(fd, -1, wanted(fd, to, count));
   const memory_range parts = pages_go() ? range_of(to, count) : memory_range{};
@@ -121,28 +123,28 @@ SCUTE_INTERPOSED_ALIAS(ssize_t, __pread64_chk, __pread_chk,
 
 SCUTE_INTERPOSED(ssize_t, sendfile, (int to, int from, off_t* at, size_t n)) {
   const pages_at_hand source(from, position(from, at), n);
-  const pages_at_hand target(to, -1, n);
+  const pages_at_hand target(to, -1, n, pages_at_hand::use::appends);
   return source && target ? next::sendfile(to, from, at, n) : -1;
 }
 SCUTE_INTERPOSED_ALIAS(ssize_t, sendfile64, sendfile, (int to, int from, off_t* at, size_t n));
 SCUTE_INTERPOSED(ssize_t, splice,
                  (int from, off_t* from_at, int to, off_t* to_at, size_t n, unsigned flags)) {
   const pages_at_hand source(from, position(from, from_at), n);
-  const pages_at_hand target(to, position(to, to_at), n);
+  const pages_at_hand target(to, position(to, to_at), n, pages_at_hand::use::appends);
   return source && target ? next::splice(from, from_at, to, to_at, n, flags) : -1;
 }
 
 SCUTE_INTERPOSED(ssize_t, copy_file_range,
                  (int from, off_t* from_at, int to, off_t* to_at, size_t n, unsigned flags)) {
   const pages_at_hand source(from, position(from, from_at), n);
-  const pages_at_hand target(to, position(to, to_at), n);
+  const pages_at_hand target(to, position(to, to_at), n, pages_at_hand::use::appends);
   if (!source || !target) return -1;
   ssize_t result = 0;
   {
     const known_store now(to, position(to, to_at), n);
     result = next::copy_file_range(from, from_at, to, to_at, n, flags);
   }
-  if (result >= 0 || errno != EXDEV || n == 0 || (!is_shielded(from) && !is_shielded(to)))
-    return result;
+  if (result >= 0 || errno != EXDEV || (!is_shielded(from) && !is_shielded(to))) return result;
+  if (n == 0) return 0;
   return copied_by_hand(from, from_at, to, to_at, n);
 }

@@ -22,6 +22,7 @@
 #include "interpose/complaint.hpp"
 #include "interpose/critical.hpp"
 #include "interpose/guarded_file.hpp"
+#include "interpose/last_thread.hpp"
 #include "interpose/mappings.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/page_in.hpp"
@@ -37,6 +38,7 @@ using namespace scute::core::interpose;
 SCUTE_INTERPOSED(FILE*, fdopen, (int fd, const char* mode)) {
   return all_at_hand(fd) ? next::fdopen(fd, mode) : nullptr;
 }
+SCUTE_INTERPOSED_ALIAS(FILE*, _IO_fdopen, fdopen, (int fd, const char* mode));
 SCUTE_INTERPOSED(int, vdprintf, (int fd, const char* format, va_list more)) {
   return all_at_hand(fd) ? next::vdprintf(fd, format, more) : -1;
 }
@@ -247,6 +249,7 @@ SCUTE_INTERPOSED(long, syscall, (long number, ...)) {
     if ((descriptors >> i & 1) != 0 && !all_at_hand(static_cast<int>(a[i]))) return -1;
   if (goes_unheard(number, a[0])) load_all_views();
   if (number == SYS_clone || number == SYS_clone3) threads_come_unheard();
+  if (number == SYS_exit && ends_process()) return next::syscall(SYS_exit_group, a[0]);  // LAST-1
   return next::syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
@@ -256,6 +259,8 @@ SCUTE_INTERPOSED(off_t, lseek, (int fd, off_t at, int from)) {
   return next::lseek(fd, at, from);
 }
 SCUTE_INTERPOSED_ALIAS(off_t, lseek64, lseek, (int fd, off_t at, int from));
+SCUTE_INTERPOSED_ALIAS(off_t, llseek, lseek, (int fd, off_t at, int from));
+SCUTE_INTERPOSED_ALIAS(off_t, __lseek, lseek, (int fd, off_t at, int from));
 
 // MADV_REMOVE makes a hole, which counts as one of the program's only where a page was loaded.
 SCUTE_INTERPOSED(int, madvise, (void* at, size_t n, int advice)) {

@@ -6,9 +6,11 @@
 #include <optional>
 
 #include "audit/tell_clock.hpp"
+#include "base/planted.hpp"
 #include "interpose/complaint.hpp"
 #include "interpose/critical.hpp"
 #include "interpose/guarded_file.hpp"
+#include "interpose/handler_leaves.hpp"
 #include "interpose/mappings.hpp"
 #include "interpose/thread_flushers.hpp"
 #include "interpose/view_parts.hpp"
@@ -35,16 +37,34 @@ void fence_all() noexcept {
 // as they find it.
 [[gnu::tls_model("initial-exec")]] thread_local constinit unsigned depth = 0;
 [[gnu::tls_model("initial-exec")]] thread_local constinit bool fence_wanted = false;
+// Of the innermost; 0 if there is none.
+[[gnu::tls_model("initial-exec")]] thread_local constinit uintptr_t frame = 0;
 
+// One lives in the function that is the call.
 class thread_call {
  public:
-  thread_call() noexcept : interrupts_(depth != 0) {
+  [[gnu::always_inline]] thread_call() noexcept : interrupts_(depth != 0), outer_(frame) {
+    frame = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+    in_order();
     ++depth;
     in_order();
   }
   // A fence that comes after the last look finds the thread outside, and makes itself.
   ~thread_call() {
     in_order();
+    end();
+    in_order();
+    frame = outer_;
+    in_order();
+    do_what_waits();
+  }
+  thread_call(const thread_call&) = delete;
+  thread_call& operator=(const thread_call&) = delete;
+  bool interrupts() const noexcept { return interrupts_; }
+
+ private:
+  static void in_order() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+  void end() noexcept {
     if (interrupts_) {
       --depth;
       return;
@@ -63,17 +83,19 @@ class thread_call {
       in_order();
     }
   }
-  thread_call(const thread_call&) = delete;
-  thread_call& operator=(const thread_call&) = delete;
-  bool interrupts() const noexcept { return interrupts_; }
 
- private:
-  static void in_order() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
   const bool interrupts_;
+  const uintptr_t outer_;
 };
 
-void commit_window() noexcept {
-  const thread_call call;
+void open_window(guarded_file& file) noexcept {
+  window.file = &file;
+  window.number = file.number();
+  file.view().window_begin(flusher_of(file).by);
+}
+
+// Within a thread_call, the caller's: `interrupts` is what the call says.
+void commit_window(bool interrupts) noexcept {
   guarded_file* const file = window.file;
   window.file = nullptr;
   if (file == nullptr) return;
@@ -81,14 +103,29 @@ void commit_window() noexcept {
   if (!now.is_open()) return;
   view::flusher& by = flusher_of(*file).by;
   std::optional<view::interruption> inner;
-  if (call.interrupts()) {
+  if (interrupts) {
     fence_wanted = true;
     inner.emplace(by);
   }
   if (!file->view().window_end(by)) file->give_up();
 }
 
+void commit_window() noexcept {
+  const thread_call call;
+  commit_window(call.interrupts());
+}
+
 }  // namespace
+
+uintptr_t call_under_way() noexcept {
+  return frame;
+}
+
+void forget_calls() noexcept {
+  frame = 0;
+  depth = 0;
+  fence_wanted = false;
+}
 
 bool in_view(const void* at, size_t n) noexcept {
   if (mappings.empty()) return false;
@@ -106,8 +143,13 @@ bool in_view(const void* at, size_t n) noexcept {
 bool flush_lines(const void* at, size_t n) noexcept {
   const thread_call call;
   return each_part(at, n, [&](guarded_file& file, uint64_t offset, uint64_t length) {
-    if (window.file != nullptr && window.file != &file && !call.interrupts())
-      commit_window();  // DUR-2
+    // DUR-2. Its commit is made here and now: the flush may reach its file as soon as it is listed.
+    if (window.file != nullptr && window.file != &file && !call.interrupts() &&
+        !SCUTE_PLANTED(dur_second)) {
+      guarded_file& ended = *window.file;
+      commit_window(SCUTE_PLANTED(dur_late));
+      if (SCUTE_PLANTED(dur_again)) open_window(ended);
+    }
     thread_flusher& mine = flusher_of(file);
     std::optional<view::interruption> inner;
     if (call.interrupts()) inner.emplace(mine.by);
@@ -138,32 +180,31 @@ int sync_file(guarded_file& file) noexcept {
   const critical now;  // so that it is not closed meanwhile
   const int result =
       guarded(file.path(), [&] { file.write_back(0, ~uint64_t{0}, view::write_reason::sync); });
-  if (result != 0) errno = EIO;
+  if (result != 0 && errno != ENOSPC) errno = EIO;
   return result;
 }
 
 void begin_window(const void* at) noexcept {
+  const thread_call call;
   if (window.depth++ != 0) return;
   const mapped_range range = mappings.find(reinterpret_cast<uintptr_t>(at));
   if (range.file == nullptr || !range.file->is_open()) return;
-  window.file = range.file;
-  window.number = range.file->number();
-  range.file->view().window_begin(flusher_of(*range.file).by);
+  open_window(*range.file);
 }
 
 void end_window() noexcept {
   if (window.depth == 0) return;
+  const thread_call call;
   --window.depth;
-  if (window.depth == 0) commit_window();
+  if (window.depth == 0) commit_window(call.interrupts());
 }
 
 unsigned window_depth() noexcept {
   return window.depth;
 }
 
-void abandon_windows() noexcept {
-  window.depth = 0;
-  commit_window();
+void end_window_elsewhere(const guarded_file& file) noexcept {
+  if (window.file != nullptr && window.file != &file && !SCUTE_PLANTED(dur_synced)) commit_window();
 }
 
 void mask_lines(const void* at, size_t n) noexcept {

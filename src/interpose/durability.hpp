@@ -4,8 +4,9 @@
 //
 // DUR-1 A flush of a line of a view goes to that view's list; a fence asks every view in which the thread has flushed since its
 //    last fence.
-// DUR-2 A window is one file's. A flush in another file ends it at once, with its commit, and there is none until the
-//    outermost call has returned: a window must not change the order in which two files become durable.
+// DUR-2 A window is one file's. A flush in another file ends it at once, with its commit, before the flush is listed, and so does a sync of another
+//    file; and there is none until the outermost call has returned: a window must not change the order in which a thread
+//    makes two files durable.
 // DUR-3 A handler that interrupts any of this may flush and fence, in this file or another: its flushes are listed, and nothing more (VIEW-7), since
 //    the thread may be in the middle of a commit; its fence is made when that is over, before the interrupted call returns.
 // DUR-4 A commit that fails leaves nothing to go on with: the program has been told that stores are durable as soon as its
@@ -18,6 +19,11 @@
 namespace scute::core::interpose {
 
 class guarded_file;
+
+// The frame of the innermost call of the calling thread's that flushes or fences, by its end towards the beginning of the stack; 0: there is none.
+uintptr_t call_under_way() noexcept;
+// In a child of fork(), of a handler perhaps: what its parent's thread was in the middle of is none of its affairs.
+void forget_calls() noexcept;
 
 // All of [at, at + n) is mapped from views.
 bool in_view(const void* at, size_t n) noexcept;
@@ -37,8 +43,8 @@ int sync_file(guarded_file& file) noexcept;
 void begin_window(const void* at) noexcept;
 void end_window() noexcept;
 unsigned window_depth() noexcept;
-// Ends them all, with a commit.
-void abandon_windows() noexcept;
+// This file is about to be written back, by a sync or an unmapping (DUR-2).
+void end_window_elsewhere(const guarded_file& file) noexcept;
 
 // Lines that nobody ever flushes, by design: the audit does not count them.
 void mask_lines(const void* at, size_t n) noexcept;

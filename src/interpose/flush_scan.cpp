@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/planted.hpp"
 #include "interpose/instruction.hpp"
 #include "interpose/loaded_objects.hpp"
 #include "scute/shield_hooks.h"
@@ -103,8 +104,10 @@ found_flush find_inline_flush(const std::string& allowed) {
 
 bool all_instrumented() {
   const std::vector<loaded_object> all = loaded_objects();
-  return std::all_of(all.begin(), all.end(),
-                     [](const loaded_object& o) { return o.image != nullptr; });
+  return SCUTE_PLANTED(sync_any) || std::all_of(all.begin(), all.end(), [](const loaded_object& o) {
+           return o.compiled || o.image != nullptr ||
+                  (comes_with_language(o.path) && !SCUTE_PLANTED(sync_none));
+         });
 }
 
 }  // namespace scute::core::interpose

@@ -29,7 +29,8 @@ struct found_flush {
 // not again. In a critical section.
 found_flush find_inline_flush(const std::string& allowed);
 
-// Whether every object that is loaded, but for the ones of SCAN-1, is instrumented: then inline flushes are heard of.
+// Whether every object that is loaded, but for the ones of SCAN-1 and what comes with the language (two libraries of which this one needs), is
+// instrumented: then inline flushes are heard of.
 bool all_instrumented();
 
 // SCAN-3. Where in code a flush begins at or after `from`; code.size(): nowhere.

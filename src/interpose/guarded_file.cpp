@@ -10,17 +10,18 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 
 #include "audit/tell_clock.hpp"
 #include "base/failure.hpp"
 #include "base/planted.hpp"
 #include "base/thread_signals.hpp"
 #include "base/waiting.hpp"
-#include "holder/growth.hpp"
 #include "holder/settlement.hpp"
 #include "holder/unflushed_file.hpp"
 #include "interpose/complaint.hpp"
 #include "interpose/descriptors.hpp"
+#include "interpose/durability.hpp"
 #include "interpose/holder_link.hpp"
 #include "interpose/mappings.hpp"
 #include "interpose/memory_limit.hpp"
@@ -37,10 +38,6 @@ namespace {
 
 std::atomic<guarded_file*> all{nullptr};
 
-// libpmemobj's run-time state of an open pool, in the second page of its file: addresses, which mean nothing to the next run and are
-// never flushed. (As Debian's libpmemobj 1.12 has it.)
-constexpr char pool_mark[] = "PMEMOBJ";
-constexpr uint64_t run_time_begin = 0x1a00, run_time_end = 0x2000;
 uint32_t numbers_taken = 0;
 // Of this thread, of any file.
 [[gnu::tls_model("initial-exec")]] thread_local constinit unsigned uses_here = 0;
@@ -85,6 +82,7 @@ void load_all(view::file_view& view, const holder::pool_backing& pool,
   const memory_limit limit(others);
   for (uint64_t at = 0; at < view.size(); at += piece) {
     const uint64_t n = std::min(piece, view.size() - at);
+    if (asked().huge) memory.use_huge_pages(at, n);
     if (!view.load(at, n)) throw failure(SCUTE_E_CORRUPT, "cannot read it: " + pool.why());
     limit.require(memory_taken(memory), at + n, view.size());
   }
@@ -134,12 +132,15 @@ guarded_file& guarded_file::unused() {
   return *f;
 }
 
-guarded_file& guarded_file::open(const std::string& path, const file_identity& id) {
+guarded_file& guarded_file::open(const std::string& path, const file_identity& id, bool reads) {
   const length_signal_held quietly;  // a view may be longer than the program's files may become
   const bool guards = stores_are_guarded();
   if (guards) require_guard(asked().views);
   if (!claim_file(path, id.device, id.inode)) throw_errno("reach the holder of its views", errno);
-  auto pool = std::make_unique<holder::pool_backing>(path);
+  auto pool =
+      std::make_unique<holder::pool_backing>(path, holder::pool_backing::if_busy::refuse,
+                                             reads ? holder::pool_backing::if_read_only::read
+                                                   : holder::pool_backing::if_read_only::refuse);
   const view::region_shape shape = view::file_view::shape_for(*pool, pool->capacity());
   const audit_plan plan = plan_audit();
   holder::view_memory memory = holder::view_memory::make(
@@ -149,11 +150,11 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
   guarded_file& f = unused();
   std::unique_ptr<live_audit> audit;
   if (plan.wanted) {
-    audit::store_audit::format(memory.more(), pool->capacity(), plan.strays, plan.untold);
+    audit::store_audit::format(memory.more(), pool->capacity(), plan.strays, plan.untold,
+                               plan.remembers);
     audit = std::make_unique<live_audit>(memory.more(), path);
   }
-  f.unflushed_.reset();
-  f.dropped_ = 0;
+  f.dropped_ = f.dropped_masked_ = 0;
   view::view_parts parts;
   parts.control = memory.control();
   parts.bytes = memory.bytes_at();
@@ -174,9 +175,7 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
     load_all(*view, *pool, memory);
   struct stat s{};
   if (next::fstat(memory.bytes(), &s) != 0) throw_errno("look at the view", errno);
-  if (pool->size() >= run_time_end &&
-      std::memcmp(memory.bytes_at(), pool_mark, sizeof pool_mark) == 0)
-    f.unflushed_.mask(run_time_begin, run_time_end - run_time_begin);
+  f.unflushed_.begin(view.get(), memory.bytes_at());
   const uint32_t number = ++numbers_taken;
   f.held_ = false;
   if (!SCUTE_PLANTED(guard_untold))
@@ -193,6 +192,7 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
   f.audit_ = std::move(audit);
   f.references_ = 1;
   f.number_.store(number, std::memory_order_release);
+  f.reserved_.store(0);
   f.open_.store(true, std::memory_order_release);
   return f;
 }
@@ -233,8 +233,8 @@ void guarded_file::close() noexcept {
     return;
   }
   wait_for_users();
+  unflushed_.end();
   view_.reset();
-  unflushed_.pass_on(nullptr);
   audit_.reset();
   pool_.reset();
   forget_own(memory_->head());
@@ -247,25 +247,30 @@ void guarded_file::close() noexcept {
 // SETTLE-2, at a proper close.
 void guarded_file::drop_rest() {
   holder::unflushed_file rest(path_);
+  unflushed_.prepare();
   view::file_view::settled told;
-  const bool done =
-      view_->settle(view::file_view::unflushed_lines::drop, told,
-                    [&](uint64_t offset, std::span<const std::byte> bytes) {
-                      rest.add(offset, bytes);
-                      unflushed_.never_flushed(offset, static_cast<uint32_t>(bytes.size()));
-                    });
+  uint64_t masked = 0;
+  const bool done = view_->settle(view::file_view::unflushed_lines::drop, told,
+                                  [&](uint64_t offset, std::span<const std::byte> bytes) {
+                                    rest.add(offset, bytes);
+                                    masked +=
+                                        unflushed_.left(offset, static_cast<uint32_t>(bytes.size()),
+                                                        view::left_as::never_flushed)
+                                            ? 1
+                                            : 0;
+                                  });
   if (!done) throw failure(SCUTE_E_IO, "cannot write what was flushed: " + pool_->why());
   rest.finish();
   if (view_->is_halted()) give_up();
   dropped_ = told.unflushed;
+  dropped_masked_ = masked;
 }
 
 void guarded_file::count(scute_shield_counts& to) const noexcept {
   holder::copy_counters(view_->counters(), to);
   to.dropped_lines = dropped_;
-  to.unflushed_lines += dropped_;
-  to.masked_lines = unflushed_.masked();
-  to.unflushed_lines -= std::min(to.unflushed_lines, to.masked_lines);
+  to.unflushed_lines += dropped_ - dropped_masked_;
+  to.masked_lines += dropped_masked_;
   to.healed = pool_->healed();
   if (audit_ != nullptr) to.stray_lines = audit_->strays();
 }
@@ -290,8 +295,8 @@ uint64_t guarded_file::memory() const noexcept {
 }
 
 int guarded_file::open_bytes(int flags) const noexcept {
-  char link[32];
-  std::snprintf(link, sizeof link, "/proc/self/fd/%d", memory_->bytes());
+  char link[40];
+  std::snprintf(link, sizeof link, "/proc/thread-self/fd/%d", memory_->bytes());
   return next::open(link, flags | O_CLOEXEC);
 }
 
@@ -321,23 +326,6 @@ void guarded_file::load(uint64_t offset, uint64_t n) {
   if (!view_->load(offset, n)) throw failure(SCUTE_E_CORRUPT, "cannot read it: " + pool_->why());
 }
 
-void guarded_file::grow(uint64_t size) {
-  if (size <= view_->size()) return;
-  if (size > pool_->capacity())
-    throw failure(SCUTE_E_NOSPC, "its protection has room for " +
-                                     std::to_string(pool_->capacity()) + " bytes, and not for " +
-                                     std::to_string(size) +
-                                     "; `scute shield adopt --capacity` makes more");
-  const pages_stay here;  // the last one changes
-  if (!holder::grow_view(*view_, *memory_, size))
-    throw failure(SCUTE_E_IO, "cannot make it longer: " + pool_->why());
-}
-
-void guarded_file::catch_up() {
-  if (!is_open()) return;
-  if (const uint64_t length = memory_->length(); length > view_->size()) grow(length);
-}
-
 void guarded_file::drain() {
   if (!pool_->drain()) throw failure(SCUTE_E_IO, "cannot end its log: " + pool_->why());
 }
@@ -353,14 +341,34 @@ void guarded_file::refuse_unheard(uint64_t offset, uint64_t n) {
                       "loaded; such programs cannot run with --page-in");
 }
 
+void guarded_file::require_writable() const {
+  if (pool_->is_read_only())
+    throw failure(SCUTE_E_READONLY,
+                  "this process has it open already, by a user who may only read it");
+}
+
 void guarded_file::write_back(uint64_t offset, uint64_t n, view::write_reason why) {
-  if (!is_open()) return;      // a child's: what is in the view is its parent's affair (GUARD-4)
-  audit::tell_clock::fence();  // a call, and what was told of before a call has happened (HOOK-3)
-  catch_up();
+  if (!is_open()) return;       // a child's: what is in the view is its parent's affair (GUARD-4)
+  end_window_elsewhere(*this);  // DUR-2
+  audit::tell_clock::fence();   // a call, and what was told of before a call has happened (HOOK-3)
+  // GROW-4
+  std::exception_ptr no_room;
+  try {
+    catch_up();
+  } catch (const failure&) {
+    if (SCUTE_PLANTED(grow_or_no_sync)) throw;
+    no_room = std::current_exception();
+  }
+  write_there(offset, n, why);
+  if (no_room) std::rethrow_exception(no_room);
+}
+
+void guarded_file::write_there(uint64_t offset, uint64_t n, view::write_reason why) {
   const uint64_t size = view_->size();
   if (offset >= size) return;
   if (why != view::write_reason::sync && !asked().keep_unflushed) return;
   if (pages_) refuse_unheard(offset, n);
+  if (why != view::write_reason::sync) unflushed_.prepare();
   const bool done = view_->write_back(nullptr, offset, std::min(n, size - offset), why);
   if (view_->is_halted()) give_up();
   if (pages_may_go() && pages_go()) view_faults()->kick();  // what is written may go
@@ -400,6 +408,11 @@ void only_to_read() noexcept {
 }
 
 }  // namespace
+
+void guarded_file::leave_regions() noexcept {
+  for (guarded_file* f = first(); f != nullptr; f = f->next())
+    if (f->is_open() && !f->memory_->forget_region()) ::_exit(1);
+}
 
 // GUARD-4. Its descriptors stay descriptors of the view. The objects of the parent stay where they are; nothing of them is used.
 void guarded_file::become_child() noexcept {

@@ -49,8 +49,11 @@ class guarded_file {
   static guarded_file* first() noexcept;
   guarded_file* next() const noexcept { return next_; }
 
-  // In a critical section, this and what follows. It gets one reference. Throws failure.
-  static guarded_file& open(const std::string& path, const file_identity& id);
+  // In a critical section, this and what follows. It gets one reference. reads: it is opened to read, so that is all that its user need be allowed.
+  // Throws failure.
+  static guarded_file& open(const std::string& path, const file_identity& id, bool reads);
+  // Throws failure: it was opened by a user who may only read it.
+  void require_writable() const;
   void enter() noexcept { ++references_; }
   void leave() noexcept;
   // The same, but done when leave_all() is called.
@@ -59,6 +62,8 @@ class guarded_file {
   // Writes and closes, whoever still uses it.
   void close() noexcept;
   static void become_child() noexcept;
+  // In a child that was made in the middle of a flush or a fence: what it does if it goes on there is not seen by its parent.
+  static void leave_regions() noexcept;
 
   bool is_open() const noexcept { return open_.load(std::memory_order_acquire); }
   // While one lives that is_open(), the opening of that number keeps its view. Async-signal-safe; short.
@@ -109,6 +114,8 @@ class guarded_file {
   std::string why() const { return pool_->why(); }
   // Throws failure.
   void grow(uint64_t size);
+  // Room to grow to that. Throws failure.
+  void reserve(uint64_t size);
   // What write(2) has appended to the view's bytes becomes part of the file. Throws failure.
   void catch_up();
   // Writes what differs, and what write(2) has appended. Throws failure.
@@ -128,6 +135,9 @@ class guarded_file {
   guarded_file() = default;
   static guarded_file& unused();
   void drop_rest();
+  void require_capacity(uint64_t size) const;
+  [[noreturn]] void cannot_grow();
+  void write_there(uint64_t offset, uint64_t n, view::write_reason why);
   void refuse_unheard(uint64_t offset, uint64_t n);
   void wait_for_users() const noexcept;
 
@@ -145,9 +155,10 @@ class guarded_file {
   std::unique_ptr<live_audit> audit_;
   std::atomic<uint32_t> number_{0};
   std::atomic<bool> open_{false};
+  std::atomic<uint64_t> reserved_{0};  // there is room for so many bytes
   std::atomic<unsigned> users_{0};
   unsigned references_ = 0, leaving_ = 0;
-  uint64_t dropped_ = 0;
+  uint64_t dropped_ = 0, dropped_masked_ = 0;
   guarded_file* next_ = nullptr;
 };
 

@@ -49,7 +49,7 @@ std::optional<inherited> look_at(int fd) {
 
 std::vector<inherited> find_inherited() {
   std::vector<inherited> all;
-  DIR* const folder = ::opendir("/proc/self/fd");
+  DIR* const folder = ::opendir("/proc/thread-self/fd");
   if (folder == nullptr) return all;
   while (const dirent* const entry = ::readdir(folder)) {
     const int fd = std::atoi(entry->d_name);

@@ -2,9 +2,15 @@
 // Windows around libpmemobj's transactions and atomic calls: between their first fence and their last nothing that the program has
 // asked for is half done as far as it can tell, so one commit at the end does.
 //
-// OBJ-1 A transaction's window is open while pmemobj_tx_stage() says so, whatever way it came about: calls are not counted, for
-//    an abort leaves by longjmp().
-// OBJ-2 An outermost transaction begins with no window open: what a call has left that did not return ends with its commit.
+// OBJ-1 A transaction's window is open while pmemobj_tx_stage() says that it is at work or aborts, whatever way it came about: calls are not
+//    counted, for an abort leaves by longjmp().
+// OBJ-2 What calls have left that did not return, since their constructors left by longjmp(), ends with its commit when the window of a
+//    transaction of the thread begins or ends. A window that the program itself has opened stays (scute/shield_view.h).
+// SHIELD-9 An aborted transaction's lines are cut like others: libpmemobj restores them itself, from its log in the same file, and flushes them.
+//    Its window ends as that of any other does, with a commit before the outermost pmemobj_tx_end() returns.
+// OBJ-3 What a transaction has committed is durable when pmemobj_tx_commit() returns, and in TX_ONCOMMIT, as it is for libpmemobj: its window ends there with a
+//    commit, and what the program makes durable after that, in TX_ONCOMMIT and TX_FINALLY, is so at once. (A callback of the stage runs inside of that
+//    call, before it.)
 #include <sys/types.h>
 
 #include <cstdarg>
@@ -12,6 +18,7 @@
 #include <cstdint>
 #include <cwchar>
 
+#include "base/planted.hpp"
 #include "interpose/durability.hpp"
 #include "interpose/next_call.hpp"
 #include "interpose/settings.hpp"
@@ -29,32 +36,43 @@ struct oid {
 };
 struct action;
 using constructor = int (*)(pool*, void*, void*);
-constexpr int no_stage = 0;
+constexpr int stage_work = 1, stage_on_commit = 2, stage_on_abort = 3;
 
 constinit next_call<int()> next_stage{"pmemobj_tx_stage", library};
 constinit next_call<pool*(oid)> next_pool_by_oid{"pmemobj_pool_by_oid", library};
 
-// Whether this thread has a transaction's window.
+// Whether this thread has a transaction's window, and how many calls' windows.
 [[gnu::tls_model("initial-exec")]] thread_local constinit bool in_transaction = false;
+[[gnu::tls_model("initial-exec")]] thread_local constinit unsigned calls = 0;
+// Of the last transaction that was to begin.
+[[gnu::tls_model("initial-exec")]] thread_local constinit const void* pool_of_it = nullptr;
 
 // OBJ-1
-void follow_stage(const void* pool_or_null) noexcept {
-  if (!asked().windows) return;
-  const bool now = next_stage() != no_stage;
+void follow_stage() noexcept {
+  if (!asked().windows || SCUTE_PLANTED(tx_counted)) return;
+  const int stage = next_stage();
+  const bool now = stage == stage_work || stage == stage_on_abort ||
+                   (stage == stage_on_commit && SCUTE_PLANTED(tx_commit_open));
   if (now == in_transaction) return;
   in_transaction = now;
+  for (; calls != 0 && !SCUTE_PLANTED(tx_call_left); --calls) end_window();  // OBJ-2
+  while (SCUTE_PLANTED(tx_own_window) && now && window_depth() != 0) end_window();
   if (!now) return end_window();
-  if (window_depth() != 0) abandon_windows();  // of a call that has not returned (OBJ-2)
-  begin_window(pool_or_null);
+  begin_window(pool_of_it);
 }
 
 class window {
  public:
   explicit window(const void* at) noexcept : is_open_(asked().windows) {
-    if (is_open_) begin_window(at);
+    if (!is_open_) return;
+    begin_window(at);
+    ++calls;
   }
+  // (It has ended already if the constructor has begun a transaction.)
   ~window() {
-    if (is_open_) end_window();
+    if (!is_open_ || calls == 0) return;
+    --calls;
+    end_window();
   }
   window(const window&) = delete;
   window& operator=(const window&) = delete;
@@ -134,6 +152,9 @@ constexpr size_t words_max = 24;
 
 constinit next_call<int(pool*, void*, ...)> next_tx_begin{"pmemobj_tx_begin", library};
 constinit next_call<int()> next_tx_end{"pmemobj_tx_end", library};
+constinit next_call<void()> next_tx_commit{"pmemobj_tx_commit", library};
+constinit next_call<void()> next_tx_process{"pmemobj_tx_process", library};
+constinit next_call<int()> next_tx_errno{"pmemobj_tx_errno", library};
 constinit next_call<int(int, void*)> next_tx_lock{"pmemobj_tx_lock", library};
 constinit next_call<int(int, void*, uint64_t)> next_tx_xlock{"pmemobj_tx_xlock", library};
 
@@ -159,13 +180,27 @@ SCUTE_INTERPOSED(int, pmemobj_tx_begin, (pool * p, void* environment, ...)) {
       next_tx_begin(p, environment, w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9],
                     w[10], w[11], w[12], w[13], w[14], w[15], w[16], w[17], w[18], w[19], w[20],
                     w[21], w[22], w[23], uintptr_t{tx_nothing});
-  follow_stage(p);
+  pool_of_it = p;
+  follow_stage();
+  if (SCUTE_PLANTED(tx_counted)) begin_window(p);
   return result;
+}
+
+SCUTE_INTERPOSED(void, pmemobj_tx_commit, ()) {
+  next_tx_commit();
+  follow_stage();
+}
+SCUTE_INTERPOSED(void, pmemobj_tx_process, ()) {
+  next_tx_process();
+  if (SCUTE_PLANTED(tx_abort_open) && next_tx_errno() != 0) return;
+  follow_stage();
 }
 
 SCUTE_INTERPOSED(int, pmemobj_tx_end, ()) {
   const int result = next_tx_end();
-  follow_stage(nullptr);
+  if (result != 0 && SCUTE_PLANTED(tx_abort_open)) return result;
+  follow_stage();
+  if (SCUTE_PLANTED(tx_counted)) end_window();
   return result;
 }
 

@@ -38,7 +38,7 @@ void put_place(char* to, size_t room, const char* how, const audit::site_names* 
 
 audit_plan plan_audit() {
   const store_tellers tellers = find_store_tellers();
-  audit_plan plan{asked().sites, asked_for(tellers), tellers.untold};
+  audit_plan plan{asked().sites, asked_for(tellers), tellers.untold, asked().sites};
   plan.wanted |= plan.strays != audit::on_stray::ignore;
   return plan;
 }

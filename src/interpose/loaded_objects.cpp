@@ -16,11 +16,13 @@ namespace {
 constexpr std::string_view exempt[] = {
     "libc.so",     "libc-2.",     "ld-linux",           "linux-vdso",    "libpmem.so",
     "libpmem2.so", "libscute.so", "libscute-shield.so", "libpthread.so", "libcrypto.so"};
-// Whose stores are told of by whoever calls them (tools/pass/library_calls.hpp), or by the runtime.
+// What comes with the language, and with this library. It flushes nothing (the scan looks through it).
+constexpr std::string_view of_language[] = {"libm.so", "libgcc_s.so", "libdl.so", "librt.so",
+                                            "libstdc++.so"};
+// Whose stores are told of by whoever calls them (tools/pass/library_calls.hpp), or by the runtime; and what comes with the language.
 constexpr std::string_view spoken_for[] = {
-    "libc.so",     "libc-2.",     "ld-linux",           "linux-vdso",  "libpmem.so",
-    "libpmem2.so", "libscute.so", "libscute-shield.so", "libpthread",  "libm.so",
-    "libgcc_s.so", "libdl.so",    "librt.so",           "libstdc++.so"};
+    "libc.so",     "libc-2.",     "ld-linux",           "linux-vdso", "libpmem.so",
+    "libpmem2.so", "libscute.so", "libscute-shield.so", "libpthread"};
 
 bool is_one_of(std::span<const std::string_view> names, std::string_view path) {
   const std::string_view name = name_of(path);
@@ -45,7 +47,7 @@ void for_each_note(const uint8_t* at, size_t n, F&& f) {
   }
 }
 
-void read_notes(loaded_object& o, const uint8_t* at, size_t n, bool& has_options) {
+void read_notes(loaded_object& o, const uint8_t* at, size_t n) {
   for_each_note(at, n, [&](uint32_t type, std::span<const uint8_t> text) {
     if (type == SCUTE_SHIELD_NOTE_IMAGE && o.image == nullptr &&
         text.size() >= sizeof(scute_shield_note_image)) {
@@ -55,27 +57,26 @@ void read_notes(loaded_object& o, const uint8_t* at, size_t n, bool& has_options
     scute_shield_note_options options;
     if (type != SCUTE_SHIELD_NOTE_OPTIONS || text.size() < sizeof options) return;
     std::memcpy(&options, text.data(), sizeof options);
-    o.options = has_options ? o.options & options.options : options.options;
-    has_options = true;
+    o.options = o.compiled ? o.options & options.options : options.options;
+    o.compiled = true;
   });
 }
 
 std::string program_path() {
   char path[4096];
-  const ssize_t n = ::readlink("/proc/self/exe", path, sizeof path);
+  const ssize_t n = ::readlink("/proc/thread-self/exe", path, sizeof path);
   return n > 0 ? std::string(path, static_cast<size_t>(n)) : "the program";
 }
 
 int collect(dl_phdr_info* info, size_t, void* to) {
   loaded_object o;
-  bool has_options = false;
   o.base = info->dlpi_addr;
   o.path = info->dlpi_name != nullptr && info->dlpi_name[0] != 0 ? info->dlpi_name : program_path();
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& p = info->dlpi_phdr[i];
     const auto* at = reinterpret_cast<const uint8_t*>(info->dlpi_addr + p.p_vaddr);
     if (p.p_type == PT_LOAD && (p.p_flags & PF_X) != 0) o.code.emplace_back(at, p.p_memsz);
-    if (p.p_type == PT_NOTE) read_notes(o, at, p.p_memsz, has_options);
+    if (p.p_type == PT_NOTE) read_notes(o, at, p.p_memsz);
   }
   static_cast<std::vector<loaded_object>*>(to)->push_back(std::move(o));
   return 0;
@@ -84,9 +85,7 @@ int collect(dl_phdr_info* info, size_t, void* to) {
 std::vector<loaded_object> all_but(std::span<const std::string_view> names) {
   std::vector<loaded_object> all;
   ::dl_iterate_phdr(&collect, &all);
-  const auto last = std::remove_if(
-      all.begin(), all.end(), [&](const loaded_object& o) { return is_one_of(names, o.path); });
-  all.erase(last, all.end());
+  std::erase_if(all, [&](const loaded_object& o) { return is_one_of(names, o.path); });
   return all;
 }
 
@@ -101,9 +100,14 @@ std::vector<loaded_object> loaded_objects() {
   return all_but(exempt);
 }
 
+bool comes_with_language(std::string_view path) noexcept {
+  return is_one_of(of_language, path);
+}
+
 store_tellers find_store_tellers() {
   store_tellers found;
   for (const loaded_object& o : all_but(spoken_for)) {
+    if (comes_with_language(o.path)) continue;
     if ((o.options & SCUTE_SHIELD_OPTION_DETECT) != 0) {
       found.any = true;
       continue;

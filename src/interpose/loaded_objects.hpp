@@ -16,13 +16,17 @@ struct loaded_object {
   uintptr_t base = 0;
   std::string path;
   std::vector<std::span<const uint8_t>> code;
-  const scute_shield_note_image* image = nullptr;  // null: no part of it is instrumented
+  const scute_shield_note_image* image = nullptr;  // null: no part of it tells of anything
+  bool compiled = false;                           // a part of it at least, by scute-cc
   uint32_t options =
       0;  // scute_shield_option: what all of its instrumented parts were compiled with
 };
 
 // All but those of SCAN-1 (flush_scan.hpp). In a critical section.
 std::vector<loaded_object> loaded_objects();
+
+// A library of the language, which nobody instruments: the mathematical one, what unwinds, the one of C++.
+bool comes_with_language(std::string_view path) noexcept;
 
 // A path's last part.
 std::string_view name_of(std::string_view path) noexcept;

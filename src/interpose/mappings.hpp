@@ -57,6 +57,12 @@ class mapping_table {
       f(*found.file, take(found, piece));
     }
   }
+  // One of its mappings can be stored to.
+  bool stores_to(const guarded_file& file) const noexcept {
+    bool any = false;
+    for_each([&](const mapped_range& r) { any = any || (r.file == &file && r.stores); });
+    return any;
+  }
   template <class F>
   void for_each(F&& f) const {
     for (size_t i = 0; i < count_.load(std::memory_order_relaxed); ++i) f(load(i));

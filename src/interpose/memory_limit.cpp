@@ -30,8 +30,11 @@ uint64_t available() noexcept {
   return at != nullptr ? std::strtoull(at + sizeof field - 1, nullptr, 10) * 1024 : no_limit;
 }
 
-std::string mebibytes(uint64_t bytes) {
-  return std::to_string((bytes + (uint64_t{1} << 20) - 1) >> 20) + " MiB";
+// Of a few MiB the next one would say that they are as many as others.
+std::string amount(uint64_t bytes) {
+  const bool few = bytes < uint64_t{16} << 20;
+  const unsigned shift = few ? 10 : 20;
+  return std::to_string((bytes + (uint64_t{1} << shift) - 1) >> shift) + (few ? " KiB" : " MiB");
 }
 
 }  // namespace
@@ -47,10 +50,10 @@ void memory_limit::require(uint64_t taken, uint64_t loaded, uint64_t size) const
   const uint64_t wanted = named_ ? taken + others_ : taken;
   if (wanted <= limit_) return;
   throw failure(SCUTE_E_NOMEM,
-                "the first " + mebibytes(loaded) + " of its " + mebibytes(size) + " took " +
-                    mebibytes(taken) + " of memory" +
-                    (named_ && others_ != 0 ? ", other files have " + mebibytes(others_) : "") +
-                    ", and " + mebibytes(limit_) + (named_ ? " are allowed" : " were available") +
+                "the first " + amount(loaded) + " of its " + amount(size) + " took " +
+                    amount(taken) + " of memory" +
+                    (named_ && others_ != 0 ? ", other files have " + amount(others_) : "") +
+                    ", and " + amount(limit_) + (named_ ? " are allowed" : " were available") +
                     "; `scute shield run --max-memory` allows more, and with --view-dir views lie "
                     "on a disk");
 }

@@ -34,7 +34,7 @@ bool look_at(std::span<const char> line, memory_part_seen seen) noexcept {
 
 bool each_part_of_memory(memory_part_seen seen) noexcept {
   const uncancelled now;
-  const int fd = next::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  const int fd = next::open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
   // A line without its name is shorter than this, and of one that is longer the rest is passed by.
   char room[1024];

@@ -7,6 +7,8 @@
 
 #include <atomic>
 
+#include "interpose/stand_in.hpp"
+
 namespace scute::core::interpose {
 
 template <class F>
@@ -49,8 +51,10 @@ class next_call {
 // other file calls it by mistake.
 #define SCUTE_INTERPOSED(type, name, parameters)                                              \
   extern "C" [[gnu::visibility("default")]] type interposed_##name parameters __asm__(#name); \
+  SCUTE_STANDS_IN(name);                                                                      \
   extern "C" type interposed_##name parameters
 // A second name of the same function.
-#define SCUTE_INTERPOSED_ALIAS(type, second, name, parameters) \
-  extern "C" [[gnu::visibility("default"),                     \
-               gnu::alias(#name)]] type interposed_##second parameters __asm__(#second)
+#define SCUTE_INTERPOSED_ALIAS(type, second, name, parameters)                           \
+  extern "C" [[gnu::visibility("default"),                                               \
+               gnu::alias(#name)]] type interposed_##second parameters __asm__(#second); \
+  SCUTE_STANDS_IN(second)

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/next_calls.hpp"
 
+#include "interpose/real_lookup.hpp"
+
 namespace scute::core::interpose::next {
 
 void look_up_early() noexcept {
+  real_lookup::find_early();
 #define SCUTE_NEXT(name, ...) name.get();
 #define SCUTE_NEXT_OF(name, ...) name.get();
 #include "interpose/next_calls.inc"

@@ -2,21 +2,26 @@
 // The C library's functions behind the interposed ones.
 #pragma once
 
+#include <pthread.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <threads.h>
 
 #include <cstdarg>
 #include <cstdio>
 
 #include "interpose/next_call.hpp"
 
+struct __jmp_buf_tag;
 struct aiocb;
 struct mmsghdr;
 struct msghdr;
 struct sigevent;
+struct statfs;
+struct statvfs;
 struct statx;
 struct timespec;
 struct timeval;

@@ -12,6 +12,7 @@
 
 #include "interpose/next_calls.hpp"
 #include "interpose/own_descriptors.hpp"
+#include "interpose/real_lookup.hpp"
 
 using namespace scute::core::interpose;
 
@@ -93,6 +94,8 @@ SCUTE_FORWARD(int, fstatat, (int at, const char* path, struct stat* to, int flag
 SCUTE_OWN_ALIAS(int, fstatat64, fstatat, (int at, const char* path, struct stat* to, int flags));
 SCUTE_FORWARD(int, statx, (int at, const char* path, int flags, unsigned mask, struct statx* to),
               (at, path, flags, mask, to))
+SCUTE_FORWARD(int, fstatfs, (int fd, struct statfs* to), (fd, to))
+SCUTE_OWN_ALIAS(int, fstatfs64, fstatfs, (int fd, struct statfs* to));
 SCUTE_FORWARD(int, fchmod, (int fd, mode_t mode), (fd, mode))
 SCUTE_FORWARD(int, fchown, (int fd, uid_t user, gid_t group), (fd, user, group))
 SCUTE_FORWARD(int, futimens, (int fd, const struct timespec* times), (fd, times))
@@ -162,3 +165,7 @@ SCUTE_OWN(long, syscall, (long number, ...)) {
   return next::syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 SCUTE_FORWARD(void*, dlopen, (const char* path, int how), (path, how))
+// Made from here, RTLD_NEXT is behind this library.
+SCUTE_OWN(void*, dlsym, (void* handle, const char* name)) {
+  return real_lookup::dlsym()(handle, name);
+}

@@ -37,14 +37,23 @@ guarded_file* with_pages(int fd) noexcept {
 
 }  // namespace
 
-pages_at_hand::pages_at_hand(int fd, off_t at, size_t n) noexcept {
+pages_at_hand::pages_at_hand(int fd, off_t at, size_t n, use how) noexcept {
   guarded_file* const file = n != 0 ? with_pages(fd) : nullptr;
   if (file == nullptr || SCUTE_PLANTED(page_by_descriptor)) return;
   const int keep = errno;
   stay_.emplace();
   const guarded_file::use now(*file, file->number());
   if (at < 0) at = ::lseek(fd, 0, SEEK_CUR);
-  done_ = at < 0 || !now.is_open() || load(*file, static_cast<uint64_t>(at), n);
+  if (at >= 0 && now.is_open()) {
+    auto first = static_cast<uint64_t>(at);
+    const uint64_t size = file->size();
+    const bool behind = how == use::appends && size != 0 && first >= size;
+    if (behind && !SCUTE_PLANTED(page_transfer)) {
+      first = size - 1;
+      n = 1;
+    }
+    done_ = load(*file, first, n);
+  }
   if (done_) errno = keep;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/program_threads.hpp"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/single_threaded.h>
@@ -10,67 +11,129 @@
 #include <cerrno>
 
 #include "base/library_thread.hpp"
+#include "base/planted.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/own_descriptors.hpp"
 
 namespace scute::core::interpose {
 namespace {
 
-// Zeros in a child (THREADS-2).
+// Of this process; zeros in a child (THREADS-2).
 struct task_folder {
-  int descriptor;
   dev_t device;
   ino_t inode;
 };
 task_folder* tasks = nullptr;
-bool begun = false;
+int descriptor = -1;  // of it; a child's may be its parent's
 std::atomic<bool> unheard{false};
+std::atomic<bool> had_more{false};
+constexpr unsigned answers_between_looks = 64;
+std::atomic<unsigned> answers{0};
+
+// The C library's: of threads that it has made and that have not ended, and the main one. Null: it shows none.
+const unsigned* threads_of_libc = nullptr;
+// Of those that library_thread counts: they stayed with the parent.
+unsigned left_with_parent = 0;
+
+unsigned own_threads() noexcept {
+  return library_thread::count() - left_with_parent;
+}
 
 // Of the process, as the kernel has it; 0: not known.
 nlink_t threads_now() noexcept {
   if (tasks == nullptr || tasks->inode == 0) return 0;
+  const int keep = errno;
   struct stat s{};
-  if (next::fstat(tasks->descriptor, &s) != 0 || s.st_dev != tasks->device ||
-      s.st_ino != tasks->inode || s.st_nlink < 2)
-    return 0;
-  return s.st_nlink - 2;  // a link of each thread's, and those that each folder has
+  const bool told = next::fstat(descriptor, &s) == 0 && s.st_dev == tasks->device &&
+                    s.st_ino == tasks->inode && s.st_nlink > 2;
+  errno = keep;
+  return told ? s.st_nlink - 2 : 0;  // a link of each thread's, and those that each folder has
+}
+
+// In a child there are zeros in it.
+task_folder* wiped_in_child() noexcept {
+  constexpr size_t page = 4096;
+  void* const at =
+      ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) return nullptr;
+  if (::madvise(at, page, MADV_WIPEONFORK) == 0) return static_cast<task_folder*>(at);
+  ::munmap(at, page);
+  return nullptr;
 }
 
 }  // namespace
 
 void watch_threads() noexcept {
-  if (begun) return;
-  begun = true;
-  constexpr size_t page = 4096;
-  void* const at =
-      ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (at == MAP_FAILED) return;
+  if (tasks == nullptr) tasks = wiped_in_child();
+  if (tasks == nullptr || tasks->inode != 0) return;
+  close_own(descriptor);
   const int fd = next::open("/proc/self/task", O_PATH | O_DIRECTORY | O_CLOEXEC);
-  const int kept = fd < 0 ? -1 : keep_own(fd);
+  if (fd < 0) return;
+  descriptor = keep_own(fd);
   struct stat s{};
-  if (fd >= 0) next::close(fd);
-  if (kept < 0 || next::fstat(kept, &s) != 0 || ::madvise(at, page, MADV_WIPEONFORK) != 0) {
-    close_own(kept);
-    ::munmap(at, page);
-    return;
-  }
-  tasks = static_cast<task_folder*>(at);
-  *tasks = {kept, s.st_dev, s.st_ino};
+  if (descriptor >= 0 && next::fstat(descriptor, &s) == 0) *tasks = {s.st_dev, s.st_ino};
+  next::close(fd);
 }
 
 void threads_come_unheard() noexcept {
   unheard.store(true);
 }
 
+void threads_come() noexcept {
+  had_more.store(true);
+}
+
+void find_threads_of_libc() noexcept {
+  threads_of_libc = static_cast<const unsigned*>(::dlsym(RTLD_DEFAULT, "__nptl_nthreads"));
+  if (threads_of_libc == nullptr) static_cast<void>(::dlerror());  // the program's
+}
+
+void forget_threads_of_parent() noexcept {
+  left_with_parent = library_thread::count();
+  had_more.store(false);
+}
+
+bool libc_counts_threads() noexcept {
+  return threads_of_libc != nullptr;
+}
+
+// A thread of the runtime's is counted by the C library before it counts itself, and longer: so none of the program's is taken for one.
+bool libc_counts_more_than(unsigned threads) noexcept {
+  const unsigned own = own_threads();
+  const unsigned all = __atomic_load_n(threads_of_libc, __ATOMIC_ACQUIRE);
+  return all > own + threads || own != own_threads();
+}
+
+bool kernel_has_at_most(unsigned threads) noexcept {
+  const unsigned own = own_threads();
+  const nlink_t all = threads_now();
+  return all != 0 && all <= own + threads && own_threads() == own;
+}
+
 // THREADS-1
 bool has_one_thread() noexcept {
   if (unheard.load()) return false;
   if (__libc_single_threaded != 0) return true;
-  const int keep = errno;
-  const unsigned own = library_thread::count();
-  const bool one = threads_now() == own + 1 && library_thread::count() == own;
-  errno = keep;
+  if (!libc_counts_threads()) return kernel_has_at_most(1);
+  if (libc_counts_more_than(1)) {
+    had_more.store(true);
+    return false;
+  }
+  // THREADS-3
+  if (had_more.load()) {
+    if (!kernel_has_at_most(1)) return false;
+    had_more.store(false);
+    return true;
+  }
+  // THREADS-4
+  if (answers.fetch_add(1, std::memory_order_relaxed) % answers_between_looks != 0) return true;
+  const bool one = threads_now() <= own_threads() + 1 || SCUTE_PLANTED(threads_raw);
+  if (!one) had_more.store(true);
   return one;
+}
+
+bool has_still_one_thread() noexcept {
+  return libc_counts_threads() && !unheard.load() && !had_more.load() && !libc_counts_more_than(1);
 }
 
 }  // namespace scute::core::interpose

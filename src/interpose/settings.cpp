@@ -24,6 +24,7 @@ const settings& asked() {
                                            variable(holder::memory_variable),
                                            variable(holder::views_variable),
                                            variable(holder::pages_variable) == "touched",
+                                           variable(holder::pages_variable) == "huge",
                                            variable(holder::strays_variable)};
   return s;
 }

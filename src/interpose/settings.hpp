@@ -15,6 +15,7 @@ struct settings {
   std::string memory;    // bytes that views may take, or "none"; empty: what the machine has
   std::string views;     // the folder that views lie in; empty: memory
   bool page_in = false;  // pages come when they are touched, where they can
+  bool huge = false;     // views in memory are of huge pages, where they can be
   std::string
       strays;  // "report", "stop", "ignore"; empty: reported where all code tells of its stores
 };

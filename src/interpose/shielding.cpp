@@ -23,8 +23,9 @@ namespace {
 
 // Without memory from the heap: every open() of a program comes here.
 bool path_of(int fd, char (&path)[4096 + 16]) noexcept {
-  char link[32];
-  std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  char link[40];
+  const char* const whose = SCUTE_PLANTED(last_leader) ? "self" : "thread-self";  // LAST-3
+  std::snprintf(link, sizeof link, "/proc/%s/fd/%d", whose, fd);
   const ssize_t n = ::readlink(link, path, 4096);
   if (n <= 0 || n >= 4096 || path[0] != '/') return false;
   path[n] = 0;
@@ -84,11 +85,13 @@ void become_view(int fd, int flags, guarded_file& file) {
 bool shield(int fd, int flags, const char* path, const file_identity& id) noexcept {
   const critical now;
   const int result = guarded(path, [&] {
+    const bool reads = (flags & O_ACCMODE) == O_RDONLY;
     guarded_file* file = guarded_file::find(id);
+    if (file != nullptr && !reads) file->require_writable();
     if (file != nullptr)
       file->enter();
     else
-      file = &guarded_file::open(path, id);
+      file = &guarded_file::open(path, id, reads);
     try {
       become_view(fd, flags, *file);
     } catch (...) {
@@ -104,6 +107,7 @@ bool shield(int fd, int flags, const char* path, const file_identity& id) noexce
 // (As one that was opened by the name of a descriptor, /proc/self/fd/N.)
 bool enter_view(int fd, int flags, guarded_file& file) noexcept {
   const int result = guarded(file.path(), [&] {
+    if ((flags & O_ACCMODE) != O_RDONLY) file.require_writable();
     struct stat s{};
     const int again = next::open(file.path().c_str(), (flags & O_ACCMODE) | O_CLOEXEC);
     const int real = again >= 0 ? keep_own(again) : -1;
@@ -217,6 +221,12 @@ bool cuts_shielded(int at, const char* path, int flags) noexcept {
   if ((flags & O_TRUNC) == 0 || (flags & O_ACCMODE) == O_RDONLY || path == nullptr ||
       !is_shielded_at(at, path))
     return false;
+  // Who may not write to it is told so, as ever. (faccessat() may fail for other reasons, and does not know all ways to be allowed.)
+  if (::faccessat(at, path, W_OK, AT_EACCESS) != 0 && (errno == EACCES || errno == EROFS)) {
+    const int fd = next::openat(at, path, (flags & O_ACCMODE) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) return true;
+    next::close(fd);
+  }
   complain(path, "a shielded file is not cut short (O_TRUNC); see `scute shield remove`");
   errno = EBUSY;
   return true;

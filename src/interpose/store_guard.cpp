@@ -11,6 +11,7 @@
 #include "interpose/mappings.hpp"
 #include "interpose/program_threads.hpp"
 #include "interpose/signals_wait.hpp"
+#include "interpose/undisturbed.hpp"
 #include "interpose/view_faults.hpp"
 #include "view/line_copy.hpp"
 
@@ -21,9 +22,19 @@ std::atomic<bool> held{false};
 sigset_t before_hold;  // the signals of who holds it
 constexpr unsigned cuts_between_questions = 64;
 constexpr unsigned spins_before_look = 4096;
+constexpr unsigned disturbed_most = 3;  // times one behind the other
 
 void take() noexcept {
   for (unsigned spins = 0; held.exchange(true, std::memory_order_acquire);) spin_pause(spins);
+}
+void let_go() noexcept {
+  const sigset_t before = before_hold;
+  held.store(false, std::memory_order_release);
+  let_signals_come(before);
+}
+
+bool is_alone() noexcept {
+  return has_one_thread() || SCUTE_PLANTED(store_alone);
 }
 
 // In all mappings of the file that can be stored to. Those that are not there any more, nobody can store to. False: one cannot be protected.
@@ -72,7 +83,7 @@ bool store_guard::try_hold(uint64_t offset, size_t n) noexcept {
 
 void store_guard::release(uint64_t offset, size_t n) noexcept {
   static_cast<void>(protect(file_, offset, n, false));
-  release_all();
+  let_go();
 }
 
 bool store_guard::hold_all() noexcept {
@@ -81,23 +92,36 @@ bool store_guard::hold_all() noexcept {
     --not_alone_for_;
     return false;
   }
-  sigset_t before;
-  hold_signals(before);  // first, since a handler may begin a thread
-  if (!has_one_thread() && !SCUTE_PLANTED(store_alone)) {
-    static_cast<void>(begin_to_look_after());  // STORE-5; asked again if it cannot be had
+  if (is_alone()) {
+    // Who has been disturbed again and again lets signals wait. Handlers may begin threads, so that they are looked for once more; by a look at memory,
+    // since the kernel may give signals in a system call without a trace.
+    signals_wait_ = disturbed_ >= disturbed_most || !undisturbed::begin();
+    if (!signals_wait_ && (has_still_one_thread() || SCUTE_PLANTED(store_alone))) return true;
+    if (!signals_wait_) static_cast<void>(undisturbed::end());
+    signals_wait_ = true;
+    sigset_t before;
+    hold_signals(before);
+    if (is_alone()) {
+      take();
+      before_hold = before;
+      return true;
+    }
     let_signals_come(before);
-    not_alone_for_ = cuts_between_questions;
-    return false;
   }
-  take();
-  before_hold = before;
-  return true;
+  static_cast<void>(begin_to_look_after());  // STORE-5; asked again if it cannot be had
+  not_alone_for_ = cuts_between_questions;
+  return false;
 }
 
-void store_guard::release_all() noexcept {
-  const sigset_t before = before_hold;
-  held.store(false, std::memory_order_release);
-  let_signals_come(before);
+bool store_guard::release_all() noexcept {
+  if (!signals_wait_) {
+    const bool whole = undisturbed::end();
+    disturbed_ = whole ? 0 : disturbed_ + 1;
+    return whole;
+  }
+  disturbed_ = 0;
+  let_go();
+  return true;
 }
 
 bool may_have_been_held(const void* at, size_t n) noexcept {

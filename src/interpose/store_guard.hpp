@@ -6,8 +6,8 @@
 // STORE-2 So every mapping of the view that can be written to is watched, and none appears or moves while a page is held.
 // STORE-3 Who holds a page waits for nobody who may store to it: his own thread's handlers wait until it is free, and nothing is closed, which
 //    would hold pages in its turn, where none may be held.
-// STORE-4 Where the program has one thread (THREADS-1) nobody can store while it copies but its own handlers, which wait: nothing is protected
-//    then.
+// STORE-4 Where the program has one thread (THREADS-1) nobody can store while it copies but its own handlers: nothing is protected then. If one has
+//    run meanwhile (QUIET-1) the copies are made again; where that cannot be told, or happens again and again, handlers wait.
 // STORE-5 Who waits to store is let go on by whom he waits for, and looked after by the thread that hears of him: a store that faults as its page is
 //    released may begin to wait after everybody was woken (Linux 6.18: of some 10,000 releases in front of a thread that stores without
 //    a pause, one), and nobody would wake it before the next release of that page.
@@ -34,13 +34,16 @@ class store_guard final : public view::page_guard {
   void release(uint64_t offset, size_t n) noexcept override;
   // STORE-4
   bool hold_all() noexcept override;
-  void release_all() noexcept override;
+  bool release_all() noexcept override;
   // False: another page is held now.
   bool try_hold(uint64_t offset, size_t n) noexcept;
 
  private:
   const guarded_file& file_;
-  unsigned not_alone_for_ = 0;  // cuts; of who has the cut lock
+  // Of who has the cut lock.
+  unsigned not_alone_for_ = 0;  // cuts
+  unsigned disturbed_ = 0;
+  bool signals_wait_ = false;  // while all is held
 };
 
 // A call of the kernel's that was to store to these bytes has failed with EFAULT, and may have because their page was held, where userfaultfd is

@@ -26,7 +26,6 @@ bool unflushed_lines::is_masked(uint64_t number) const noexcept {
 
 void unflushed_lines::reset() noexcept {
   for (auto& place : masks_) place.store(0, std::memory_order_relaxed);
-  masked_.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace scute::core::interpose

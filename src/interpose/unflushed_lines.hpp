@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines that a program stored to and never flushed, as its view tells of them; those apart that nobody flushes by design:
-// libpmemobj's locks.
+// Lines that a program stored to and never flushed, or never fenced, as its view tells of them; those apart that nobody flushes by design:
+// libpmemobj's locks, and what it keeps for a run of the program.
 #pragma once
 
 #include <array>
@@ -9,28 +9,40 @@
 #include <cstdint>
 
 #include "audit/store_audit.hpp"
+#include "interpose/pmemobj_run_time.hpp"
 #include "view/audit.hpp"
 
 namespace scute::core::interpose {
 
 class unflushed_lines final : public view::audit_sink {
  public:
-  // Called with the view's cut lock held. Counts, and passes on those that are not masked.
-  void never_flushed(uint64_t offset, uint32_t) noexcept override {
-    if (is_masked(offset / line))
-      masked_.fetch_add(1, std::memory_order_relaxed);
-    else if (audit_ != nullptr)
-      audit_->never_flushed(offset / line);
+  // Of a view that was just opened, and its bytes. In a critical section.
+  void begin(const view::file_view* view, const std::byte* bytes) noexcept {
+    reset();
+    run_time_.look_at(view, bytes);
+  }
+  // Before lines are told of. In a critical section.
+  void prepare() noexcept { run_time_.find_library(); }
+  // The view goes.
+  void end() noexcept {
+    pass_on(nullptr);
+    run_time_.look_at(nullptr, nullptr);
+  }
+  // Called with the view's cut lock held, and its page loaded. Passes on those that are not masked.
+  bool left(uint64_t offset, uint32_t n, view::left_as how) noexcept override {
+    if (is_masked(offset / line) || (n == line && run_time_.has(offset))) return true;
+    if (audit_ != nullptr) audit_->left(offset / line, how);
+    return false;
   }
   // Null: nobody asks by places in the source.
   void pass_on(audit::store_audit* to) noexcept { audit_ = to; }
 
   // Lines beyond what the table holds are not masked: the audit then says more than it need.
   void mask(uint64_t offset, uint64_t n) noexcept;
-  uint64_t masked() const noexcept { return masked_.load(std::memory_order_relaxed); }
-  void reset() noexcept;
 
  private:
+  void reset() noexcept;
+
   static constexpr uint64_t line = 64;
   static constexpr size_t places = size_t{1} << 14, tries = 16;
 
@@ -38,7 +50,7 @@ class unflushed_lines final : public view::audit_sink {
   bool is_masked(uint64_t number) const noexcept;
 
   std::array<std::atomic<uint64_t>, places> masks_{};  // number of a line + 1
-  std::atomic<uint64_t> masked_{0};
+  pmemobj_run_time run_time_;
   audit::store_audit* audit_ = nullptr;
 };
 

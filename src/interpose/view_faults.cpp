@@ -10,6 +10,7 @@
 #include "base/library_thread.hpp"
 #include "interpose/page_in.hpp"
 #include "interpose/page_out.hpp"
+#include "interpose/signals_wait.hpp"
 #include "interpose/store_guard.hpp"
 
 namespace scute::core::interpose {
@@ -33,6 +34,7 @@ void* serve(void*) {
 // 0, or the error that says why not.
 int begin_to_serve() noexcept {
   if (is_served.exchange(true)) return 0;
+  const signals_wait quiet;  // the thread takes none of the program's
   pthread_t server{};
   const int why = ::pthread_create(&server, nullptr, &serve, nullptr);
   if (why == 0) ::pthread_detach(server);

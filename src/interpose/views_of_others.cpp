@@ -36,8 +36,8 @@ void free_part(part& p) noexcept {
 }
 
 bool has_name_of_view(int fd) noexcept {
-  char link[32], name[64] = "";
-  std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  char link[40], name[64] = "";
+  std::snprintf(link, sizeof link, "/proc/thread-self/fd/%d", fd);
   const ssize_t n = ::readlink(link, name, sizeof name);
   return n > 0 && std::string_view(name, static_cast<size_t>(n)).find("scute-view") !=
                       std::string_view::npos;

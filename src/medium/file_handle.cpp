@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "base/failure.hpp"
+#include "base/huge_pages.hpp"
 #include "base/process.hpp"
 #include "base/thread_signals.hpp"
 #include "base/uncancelled.hpp"
 #include "medium/descriptor.hpp"
-#include "medium/huge_pages.hpp"
 #include "medium/new_file.hpp"
 
 namespace scute::core::medium {
@@ -44,7 +44,7 @@ file_handle file_handle::adopt(int fd, std::string path, uint64_t size) {
   f.fd_ = fd;
   f.size_ = size;
   f.path_ = std::move(path);
-  const std::string again = "/proc/self/fd/" + std::to_string(fd);
+  const std::string again = "/proc/thread-self/fd/" + std::to_string(fd);
   const int own = open_registered(again.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
   if (own < 0) return f;
   f.fd_ = own;
@@ -85,7 +85,7 @@ void file_handle::keep_lock(int locked) {
 // The lock is that of an open file of its own. Where there can be none (no /proc, or permissions that let
 // nobody open the file a second time) the descriptor has to do.
 void file_handle::lock(access wish) {
-  const std::string again = "/proc/self/fd/" + std::to_string(fd_);
+  const std::string again = "/proc/thread-self/fd/" + std::to_string(fd_);
   const locked hold(process_tables());
   const int own =
       ::open(again.c_str(), (wish == access::read ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK);

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/failure.hpp"
+#include "base/huge_pages.hpp"
 #include "base/planted.hpp"
 #include "base/process.hpp"
 #include "base/rounding.hpp"
@@ -20,7 +21,6 @@
 #include "medium/composition.hpp"
 #include "medium/fused.hpp"
 #include "medium/group_sync.hpp"
-#include "medium/huge_pages.hpp"
 #include "medium/persist.hpp"
 
 #ifndef MAP_SHARED_VALIDATE

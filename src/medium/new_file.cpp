@@ -26,7 +26,7 @@ std::string folder_of(const std::string& path) {
 }
 
 std::string link_to(int fd) {
-  return "/proc/self/fd/" + std::to_string(fd);
+  return "/proc/thread-self/fd/" + std::to_string(fd);
 }
 
 // A file that has a name and is not the one that the descriptor is of has taken that name meanwhile.

@@ -61,6 +61,22 @@ class plain_user_file final : public user_file {
     throw_errno("make " + path() + " " + std::to_string(size) + " bytes long", e);
   }
 
+  void reserve(uint64_t size) override {
+    const length_signal_held now;
+    const uint64_t before = look().size;
+    if (size <= before) return;
+    int e = 0;
+    do {
+      e = ::fallocate(file_.fd(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(before),
+                      static_cast<off_t>(size - before)) == 0
+              ? 0
+              : errno;
+    } while (e == EINTR);
+    // EFBIG: whoever makes it longer is told of his limit then, and what fits is his to write.
+    if (e != 0 && e != EOPNOTSUPP && e != ENOSYS && e != EFBIG)
+      throw_errno("find room for " + std::to_string(size) + " bytes of " + path(), e);
+  }
+
   unsigned mode() const override { return status_of(file_.fd(), path()).st_mode & 07777U; }
   void set_mode(unsigned bits) override {
     if (::fchmod(file_.fd(), bits) != 0) throw_errno("change the permissions of " + path(), errno);
@@ -108,7 +124,7 @@ std::unique_ptr<user_file> open_user_file(const std::string& path, access how, u
     static_cast<void>(::chmod(path.c_str(), before));
   }
   if (fd < 0) {
-    if (why == ENOENT) throw failure(SCUTE_E_NOENT, "there is no file " + path);
+    if (why == ENOENT) throw failure(SCUTE_E_NOENT, path + ": there is no such file");
     if ((why == EACCES || why == EROFS) && how == access::write &&
         ::access(path.c_str(), R_OK) == 0)
       throw failure(SCUTE_E_READONLY, path +

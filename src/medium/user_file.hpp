@@ -41,6 +41,9 @@ class user_file {
   virtual void join(medium& m, const segments& where, uint64_t size, medium::sharing how) const = 0;
   // It gets longer, by zeros that have blocks; durable on return. Throws SCUTE_E_NOSPC with nothing changed.
   virtual void grow(uint64_t size) = 0;
+  // Room to get so long, as far as the file system can promise it and the process may have files so long; nothing else changes. Throws
+  // SCUTE_E_NOSPC.
+  virtual void reserve(uint64_t size) = 0;
   // Its permission bits.
   virtual unsigned mode() const = 0;
   virtual void set_mode(unsigned bits) = 0;

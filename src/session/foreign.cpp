@@ -23,13 +23,18 @@
 namespace scute::core {
 namespace {
 
-[[noreturn]] void changed(const std::string& file, const std::string& how) {
-  throw failure(SCUTE_E_CHANGED,
-                file + " was changed without Scute: " + how +
-                    ". If that is right, take it as it is with `scute shield adopt " + file +
-                    "`; if the file is damaged, and its old content is wanted, repair it with "
-                    "`scute shield check --repair --damaged " +
-                    file + "`");
+// What gives it its old content back, where that is to be had.
+std::string way_back(const std::string& file, const std::string& first = {}) {
+  return "; if the file is damaged, and its old content is wanted, " + first +
+         "repair it with `scute shield check --repair --damaged " + file + "`";
+}
+
+[[noreturn]] void changed(const std::string& file, const std::string& how,
+                          const std::string& back) {
+  throw failure(SCUTE_E_CHANGED, file + " was changed without Scute: " + how +
+                                     ". If that is right, take it as it is with `scute shield "
+                                     "adopt " +
+                                     file + "`" + back);
 }
 
 std::string bytes(uint64_t n) {
@@ -65,10 +70,18 @@ void instance::find_user_file(const scute_options& o) {
     now = s.user->look();
   }
   if (now.size != r.size && !grew)
-    changed(file, "it has " + bytes(now.size) + ", and had " + bytes(r.size));
+    changed(
+        file, "it has " + bytes(now.size) + ", and had " + bytes(r.size),
+        // (What was cut off comes back by itself only where it is known that nobody was writing.)
+        now.size < r.size && s.sb.clean != 0
+            ? way_back(file)
+            : way_back(file, "give it its length with `truncate -s " + std::to_string(r.size) +
+                                 " " + file + "`, and "));
   if (s.sb.clean == 0 && now.inode != r.inode && !SCUTE_PLANTED(ident_inode))
-    changed(file, "it is another file than the one that was in use when " + s.path +
-                      " was not closed properly");
+    changed(file,
+            "it is another file than the one that was in use when " + s.path +
+                " was not closed properly",
+            "; if its old content is wanted, put the file itself back, and no copy");
   const medium::file_identity then{r.inode, now.size, r.mtime_ns, r.ctime_ns};
   if (s.sb.clean != 0 && now != then && !as_damage && !accepted_ && !SCUTE_PLANTED(ident_unlooked))
     throw unknown_user_file();
@@ -92,12 +105,16 @@ void instance::require_unchanged(const std::string& path, const scute_options& o
   how.engine = in->engine.get();
   heal::check(in->s, *in->heap, how, report);
   if (report.damaged != 0)
-    changed(in->s.user->path(), "checksums or parity fail in " + std::to_string(report.damaged) +
-                                    " places, and its inode or times are others");
+    changed(in->s.user->path(),
+            "checksums or parity fail in " + std::to_string(report.damaged) +
+                " places, and its inode or times are others",
+            way_back(in->s.user->path()));
   // What the look has mended by itself, in its own copy, on the way to something that is damaged in FILE.scute.
   if (const std::optional<uint64_t> at = in->first_mended_byte())
-    changed(in->s.user->path(), "the checksum fails at byte " + std::to_string(*at) +
-                                    ", and its inode or times are others");
+    changed(
+        in->s.user->path(),
+        "the checksum fails at byte " + std::to_string(*at) + ", and its inode or times are others",
+        way_back(in->s.user->path()));
 }
 
 // Where FILE does not hold what this session, which only reads, has in memory.
@@ -151,8 +168,9 @@ void instance::finish_growth() {
   s.require_healthy();
 }
 
-void instance::grow_user_file(uint64_t size) {
-  auto& r = s.sb.foreign;
+namespace {
+
+void require_capacity(const pool::state& s, uint64_t size) {
   if (s.read_only) throw failure(SCUTE_E_READONLY, s.path + " was opened read-only");
   if (size > s.foreign->capacity(s.geo))
     throw failure(SCUTE_E_RANGE, s.path + " was made for " + bytes(s.foreign->capacity(s.geo)) +
@@ -160,6 +178,18 @@ void instance::grow_user_file(uint64_t size) {
                                      " at most; to make it longer close it, extend it, and make "
                                      "the pool anew with `scute shield adopt --capacity SIZE " +
                                      s.user->path() + "`");
+}
+
+}  // namespace
+
+void instance::reserve_user_file(uint64_t size) {
+  require_capacity(s, size);
+  s.user->reserve(size);
+}
+
+void instance::grow_user_file(uint64_t size) {
+  auto& r = s.sb.foreign;
+  require_capacity(s, size);
   if (size <= r.size) {
     if (size == r.size) return;
     throw failure(SCUTE_E_RANGE, s.user->path() + " has " + bytes(r.size) +

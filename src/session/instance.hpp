@@ -92,6 +92,7 @@ class instance {
   }
   // The user's file of a foreign pool gets this size, which is larger.
   void grow_user_file(uint64_t size) SCUTE_REQUIRES(user_file_mutex);
+  void reserve_user_file(uint64_t size) SCUTE_REQUIRES(user_file_mutex);
   // Who changes its bytes, or its length.
   waiting_mutex user_file_mutex;
   // Made when it is first needed.

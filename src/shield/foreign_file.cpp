@@ -171,4 +171,9 @@ void foreign_file::grow(uint64_t size) {
   in_.grow_user_file(size);
 }
 
+void foreign_file::reserve(uint64_t size) {
+  const locked hold(in_.user_file_mutex);
+  in_.reserve_user_file(size);
+}
+
 }  // namespace scute::core::shield

@@ -43,6 +43,8 @@ class foreign_file {
 
   // Throws SCUTE_E_RANGE beyond the capacity, and if it has more; SCUTE_E_NOSPC.
   void grow(uint64_t size);
+  // Room to grow to that. Throws the same.
+  void reserve(uint64_t size);
 
   // Where the byte at `offset` is, and how many behind it are in the same object.
   struct place {

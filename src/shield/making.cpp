@@ -60,6 +60,17 @@ bool is_there(const std::string& path) {
   return ::lstat(path.c_str(), &st) == 0;
 }
 
+// What is written by another name is changed without the shield; and two shields of one file would undo each other's writes.
+void require_one_name(const std::string& file) {
+  struct stat st{};
+  if (::stat(file.c_str(), &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink > 1)
+    throw failure(
+        SCUTE_E_INVALID,
+        file + " has " + std::to_string(st.st_nlink) +
+            " names (hard links), and would be protected by this one alone; shield a copy "
+            "of it, or remove the other names (find -samefile)");
+}
+
 void make(const std::string& file, const scute_options& options, const making& how,
           unsigned mode_to_open, unsigned mode_of_guard) {
   scute_options o = options;
@@ -112,6 +123,7 @@ std::string sidecar_of(const std::string& file) {
 }
 
 void add(const std::string& file, const scute_options& options, const making& how) {
+  if (file.empty()) throw failure(SCUTE_E_NOENT, "no file is named");
   const std::string sidecar = medium::sidecar_of(file);
   if (is_there(sidecar))
     throw failure(SCUTE_E_EXISTS, file + " is shielded already by " + sidecar +
@@ -119,6 +131,7 @@ void add(const std::string& file, const scute_options& options, const making& ho
   if (file.ends_with(medium::sidecar_suffix))
     throw failure(SCUTE_E_INVALID, file + " has the name of what protects another file");
   medium::require_unused(file);
+  require_one_name(file);
   scute_options o = options;
   o.flags &= ~uint32_t{SCUTE_OVERWRITE};
   make(file, o, how, 0, 0);

@@ -1,5 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a view notices about the program, for nothing: see file_view::counters().
+// What a view notices about the program, for nothing: see file_view::counters(). With a line_watch that remembers what lines held
+// (flushed_contents.hpp) it notices as well what became part of the file without having been made durable by the program:
+//
+// AUDIT-6 A line that was flushed, and differs from the file when it is unmapped or the program has ended, was never fenced if nobody has fenced since:
+//    a cut takes what any thread has flushed, so a fence of any thread that waited for something is one, and so is a sync. A fence that a
+//    window has put off counts when it is made, not when the window ends.
+// AUDIT-7 A line was flushed too early if it holds something else, when it is unmapped or the program has ended, than at its last flush, and was
+//    not synced since. It is compared then and not when it is cut: whoever stores beside another one's flush may flush later himself. It
+//    counts as never flushed.
+// AUDIT-8 What a program has left behind when it was killed, or became another one, counts as what it leaves at an end of its own.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +30,15 @@ struct audit_counters {
   uint64_t gates = 0;            // cuts that had to keep flushes waiting (VIEW-5)
   uint64_t lists_full = 0;       // cuts that a full list made
   uint64_t damaged = 0;          // lines that were not what their digest says (VIEW-6)
+  uint64_t masked = 0;         // of never_flushed, what the sink says that nobody flushes by design
+  uint64_t never_fenced = 0;   // AUDIT-6; in no other of these
+  uint64_t flushed_early = 0;  // AUDIT-7: of never_flushed, and not of masked
 };
 
-// Told of lines that count as never_flushed, in the order of their offsets. Called with the cut lock held: it may
+// What a line is left as.
+enum class left_as : uint8_t { never_flushed, flushed_early, never_fenced };
+
+// Told of lines that count as never_flushed or never_fenced, in the order of their offsets for each kind. Called with the cut lock held: it may
 // not call the view.
 class audit_sink {
  public:
@@ -31,7 +46,8 @@ class audit_sink {
   virtual ~audit_sink() = default;
   audit_sink(const audit_sink&) = delete;
   audit_sink& operator=(const audit_sink&) = delete;
-  virtual void never_flushed(uint64_t offset, uint32_t length) noexcept = 0;
+  // True: so it is by design, and nobody's mistake.
+  virtual bool left(uint64_t offset, uint32_t length, left_as how) noexcept = 0;
 };
 
 }  // namespace scute::core::view

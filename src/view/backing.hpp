@@ -82,7 +82,8 @@ class page_guard {
   virtual void release(uint64_t offset, size_t n) noexcept = 0;
   // All of the view at once, where nobody can store but who asks. False: page by page. One at a time asks.
   virtual bool hold_all() noexcept { return false; }
-  virtual void release_all() noexcept {}
+  // False: somebody has stored meanwhile all the same, and what was copied has to be copied again.
+  virtual bool release_all() noexcept { return true; }
 };
 
 }  // namespace scute::core::view

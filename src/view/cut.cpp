@@ -178,33 +178,49 @@ bool cut::view_line(uint64_t line, struct line& to) noexcept {
   return true;
 }
 
-void cut::copy_fresh() noexcept {
+void cut::copy_one(uint32_t index) noexcept {
+  stale_[index] = false;
+  untouched_[index] = !view_line(lines_[index], copies_[index]);
+  switch_point();
+  if (SCUTE_PLANTED(view_unmark_late)) region_.pending_clear(lines_[index]);
+}
+
+void cut::copy_by_page() noexcept {
+  // So that each page is held once.
+  std::sort(fresh_, fresh_ + fresh_count_,
+            [&](uint32_t a, uint32_t b) { return lines_[a] < lines_[b]; });
   uint64_t held = UINT64_MAX;  // page
   const auto let_go = [&] {
     if (held != UINT64_MAX) guard_->release(held * page_size, page_size);
   };
-  const bool all_held = !line_copy_whole() && guard_->hold_all();
-  const bool by_page = !line_copy_whole() && !all_held;
-  // So that each page is held once.
-  if (by_page)
-    std::sort(fresh_, fresh_ + fresh_count_,
-              [&](uint32_t a, uint32_t b) { return lines_[a] < lines_[b]; });
   for (size_t k = 0; k < fresh_count_; ++k) {
-    const uint32_t i = fresh_[k];
-    stale_[i] = false;
-    const uint64_t page = lines_[i] / page_lines;
-    if (by_page && page != held) {
+    const uint64_t page = lines_[fresh_[k]] / page_lines;
+    if (page != held) {
       let_go();
       held = page;
       // What cannot be guarded would be copied torn.
       SCUTE_ASSERT(guard_->hold(page * page_size, page_size));
     }
-    untouched_[i] = !view_line(lines_[i], copies_[i]);
-    switch_point();
-    if (SCUTE_PLANTED(view_unmark_late)) region_.pending_clear(lines_[i]);
+    copy_one(fresh_[k]);
   }
   let_go();
-  if (all_held) guard_->release_all();
+}
+
+void cut::copy_all() noexcept {
+  for (size_t k = 0; k < fresh_count_; ++k) copy_one(fresh_[k]);
+}
+
+void cut::copy_fresh() noexcept {
+  if (line_copy_whole()) {
+    copy_all();
+  } else {
+    bool copied = false;
+    while (!copied && guard_->hold_all()) {
+      copy_all();
+      copied = guard_->release_all();
+    }
+    if (!copied) copy_by_page();
+  }
   fresh_count_ = 0;
   // The lists are read after this, by loads that must not come sooner.
   std::atomic_thread_fence(std::memory_order_acquire);

@@ -31,7 +31,10 @@ enum class counted : uint8_t {
   rounds,
   gates,
   lists_full,
-  damaged
+  damaged,
+  masked,
+  never_fenced,
+  flushed_early
 };
 
 class cut {
@@ -74,6 +77,9 @@ class cut {
   void take(uint64_t line) noexcept;
   bool add(uint64_t line) noexcept;
   bool add(uint64_t line, slot& s) noexcept;
+  void copy_one(uint32_t index) noexcept SCUTE_REQUIRES(lock);
+  void copy_all() noexcept SCUTE_REQUIRES(lock);
+  void copy_by_page() noexcept SCUTE_REQUIRES(lock);
   void copy_fresh() noexcept SCUTE_REQUIRES(lock);
   bool commit() noexcept SCUTE_REQUIRES(lock);
   const std::byte* raw(uint64_t line) noexcept SCUTE_REQUIRES(lock);

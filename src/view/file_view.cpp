@@ -61,7 +61,10 @@ bool file_view::flush_line(flusher& by, uint64_t line, bool nested) noexcept {
   auto& recent = by.listed_[line % flusher::recent];
   // VIEW-2
   const bool again = region_.pending_set(line);
-  if (parts_.watch != nullptr) parts_.watch->flushed(line, again);
+  if (parts_.watch != nullptr) {
+    parts_.watch->flushed(line, again);
+    note_contents(line);
+  }
   if (again) {
     cut_->count(counted::flushed_twice, 1, by.list_);
     uint64_t listed = 0;
@@ -126,6 +129,7 @@ bool file_view::fence_now(flusher& by) noexcept {
 bool file_view::fence_or_defer(flusher& by) noexcept {
   if (by.windows_ == 0) return fence_now(by);
   by.fence_deferred_.store(true);
+  if (parts_.watch != nullptr && by.in_list_) note_put_off(region_.list(by.list_));
   cut_->count(counted::fences_deferred, 1, by.in_list_ ? by.list_ : 0);
   return true;
 }

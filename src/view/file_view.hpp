@@ -151,9 +151,9 @@ class file_view {
   // msync, fsync, munmap, exit: every line of the range that differs from the medium is committed, flushed or not,
   // and everything that was flushed anywhere. `by` may be null. Not in handlers.
   [[nodiscard]] bool write_back(flusher* by, uint64_t offset, uint64_t n, write_reason why);
-  // The file has been made longer: the caller has made its bytes accessible. The backing's is too when this returns.
-  // What others than the program's stores have put there up to `appended` stays as it is, and differs from the medium.
-  [[nodiscard]] bool grow(uint64_t size, uint64_t appended = 0);
+  // The file gets longer, and so does the backing's, first. make_room makes the view's bytes accessible then; without it they are. What they hold
+  // stays as it is, and differs from the medium where it is no zeros. False, and whatever make_room throws: the view has its old size.
+  [[nodiscard]] bool grow(uint64_t size, const std::function<void()>& make_room = {});
 
   // ---- for a holder -----------------------------------------------------------------------------------
 
@@ -178,6 +178,7 @@ class file_view {
   flush_list& list_of(flusher& by) noexcept;
   bool flush_line(flusher& by, uint64_t line, bool nested) noexcept;
   bool fence_now(flusher& by) noexcept;
+  bool read_now(uint64_t line, uint64_t (&words)[8]) const noexcept;
   bool fence_or_defer(flusher& by) noexcept;
   bool noted_fence(flusher& by) noexcept;
   bool write_differences(uint64_t offset, uint64_t n, write_reason why);
@@ -188,6 +189,15 @@ class file_view {
   bool is_clean(uint64_t page) noexcept;
   bool take_page(uint64_t page) noexcept SCUTE_REQUIRES(loading_);
   uint64_t next_stored(uint64_t offset) const noexcept;
+  // For an audit (left_lines.cpp).
+  void note_contents(uint64_t line) noexcept;
+  void note_put_off(flush_list& list) noexcept;
+  void forget_contents(uint64_t line) noexcept;
+  void forget_contents(uint64_t offset, uint64_t n) noexcept;
+  size_t find_unfenced(uint64_t offset, uint64_t n) noexcept;
+  void count_unfenced(size_t n) noexcept;
+  void count_early(uint64_t offset, uint64_t n) noexcept;
+  void count_left(uint64_t line, left_as how) noexcept;
   // Calls fn(line, view's bytes) for lines of loaded pages that differ from the medium; false if it is lost, or fn says
   // so.
   template <typename Fn>

@@ -45,6 +45,8 @@ class flush_list {
   // All entries before have been taken by a cut; are in a decided one.
   std::atomic<uint64_t>& taken() noexcept { return taken_; }
   std::atomic<uint64_t>& decided() noexcept { return decided_; }
+  // Are from before a fence that was put off; noted where there is a watch (AUDIT-6).
+  std::atomic<uint64_t>& fenced() noexcept { return fenced_; }
 
  private:
   static uint64_t word_of(uint64_t line, uint64_t p) noexcept {
@@ -60,6 +62,7 @@ class flush_list {
   alignas(64) std::atomic<uint64_t> end_hint_;  // never more than the end; may be far behind it
   alignas(64) std::atomic<uint64_t> taken_;
   std::atomic<uint64_t> decided_;
+  std::atomic<uint64_t> fenced_;
 };
 static_assert(sizeof(flush_list) == 128);
 

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "view/flushed_contents.hpp"
+
 namespace scute::core::view {
 
 class line_watch {
@@ -17,6 +19,8 @@ class line_watch {
   // On the program's thread, in handlers as well, so async-signal-safe. `again`: it was flushed before, and not cut since.
   virtual void flushed(uint64_t line, bool again) noexcept = 0;
   virtual void fenced(bool idle) noexcept = 0;
+  // Where the view notes what lines held when they were flushed; null: nobody asks. Always the same.
+  virtual flushed_contents* contents() noexcept { return nullptr; }
 
   // With the cut lock held, these four, on the thread that cuts: may not call the view. A cut begins; nothing is copied yet.
   virtual void cut_begins() noexcept = 0;

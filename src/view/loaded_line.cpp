@@ -32,23 +32,23 @@ bool read_words(int file, uint64_t (&to)[8], uint64_t at) noexcept {
 
 }  // namespace
 
-bool file_view::is_committed(uint64_t line) const noexcept {
+// What the line holds, with zeros behind the end. False: its page is not here.
+bool file_view::read_now(uint64_t line, uint64_t (&words)[8]) const noexcept {
   const uint64_t at = line * line_size, size = region_.file_size();
-  if (at >= size) return true;
+  if (at >= size) return false;
   const auto& page = region_.page(line / page_lines);
   const auto is_here = [&] {
     const page_state is = page.load(std::memory_order_acquire);
     return is == page_state::loaded || is == page_state::zeros;
   };
-  if (!is_here() && !SCUTE_PLANTED(audit_load_holes)) return true;
-  const uint64_t digest = region_.digest(line).load(std::memory_order_acquire);
-  uint64_t words[8] = {};
+  if (!is_here() && !SCUTE_PLANTED(audit_load_holes)) return false;
+  for (uint64_t& word : words) word = 0;
   if (parts_.placer == nullptr || SCUTE_PLANTED(audit_load_holes)) {
     const auto* from = reinterpret_cast<const uint64_t*>(parts_.bytes + at);
     for (unsigned i = 0; i < 8; ++i) words[i] = __atomic_load_n(from + i, __ATOMIC_RELAXED);
   } else {
     // To read a hole of mapped memory would fill it, and nobody would place its page any more.
-    if (!read_words(parts_.bytes_file, words, at) || !is_here()) return true;
+    if (!read_words(parts_.bytes_file, words, at) || !is_here()) return false;
   }
   // What lies behind the end is nobody's.
   const uint64_t n = std::min(line_size, size - at);
@@ -57,7 +57,19 @@ bool file_view::is_committed(uint64_t line) const noexcept {
     words[i] &= n <= 8 * i ? 0 : (uint64_t{1} << 8 * (n - 8 * i)) - 1;
   }
   std::atomic_thread_fence(std::memory_order_acquire);
-  return region_.digest_of(words) == digest;
+  return true;
+}
+
+bool file_view::is_committed(uint64_t line) const noexcept {
+  if (line * line_size >= region_.file_size()) return true;
+  const auto& page = region_.page(line / page_lines);
+  // The digest is read before the bytes, and both of a page that is here.
+  const page_state is = page.load(std::memory_order_acquire);
+  if (is != page_state::loaded && is != page_state::zeros && !SCUTE_PLANTED(audit_load_holes))
+    return true;
+  const uint64_t digest = region_.digest(line).load(std::memory_order_acquire);
+  uint64_t words[8];
+  return !read_now(line, words) || region_.digest_of(words) == digest;
 }
 
 }  // namespace scute::core::view

@@ -11,7 +11,7 @@
 namespace scute::core::view {
 namespace {
 
-constexpr uint64_t counter_bytes = 128;
+constexpr uint64_t counter_bytes = 192;
 static_assert(counter_count * sizeof(uint64_t) <= counter_bytes);
 
 struct places {

@@ -36,11 +36,11 @@ inline constexpr uint64_t capacity_max = uint64_t{1} << 40;
 enum class page_state : uint8_t { absent = 0, loaded = 1, zeros = 2, coming = 3 };
 
 // Sums of audit_counters, in its order, kept per list so that threads do not meet.
-inline constexpr size_t counter_count = 14;
+inline constexpr size_t counter_count = 17;
 
 struct region_head {
   static constexpr uint64_t mark_value = 0x3177656976637330;  // "0scview1"
-  static constexpr uint32_t version_now = 3;
+  static constexpr uint32_t version_now = 5;
   std::atomic<uint64_t> mark;
   uint32_t version;
   uint32_t lists;

@@ -60,14 +60,23 @@ bool file_view::settle(unflushed_lines what, settled& told, const dropped_line& 
   const locked hold(cut_->lock);
   decide_coming();
   told.unheard = first_unheard(0, size());
+  // While the lists say so; counted when digests are what the medium has (AUDIT-8).
+  const size_t unfenced = find_unfenced(0, size());
   if (!renew(told.flushed)) return false;
+  if (!is_halted()) count_unfenced(unfenced);
   bool done = true;
   while (done && region_.head().scan.load() != 0 && !SCUTE_PLANTED(settle_flushed))
     done = cut_->make({});
   if (done && what == unflushed_lines::commit && !is_halted())
-    done = commit_different(0, size(), [&](uint64_t) { ++told.unflushed; });
+    done = commit_different(0, size(), [&](uint64_t line) {
+      ++told.unflushed;
+      if (!SCUTE_PLANTED(audit_kept)) count_left(line, left_as::never_flushed);
+    });
   if (!done && !is_halted()) return false;
-  if (what == unflushed_lines::commit && !is_halted()) return true;
+  if (what == unflushed_lines::commit && !is_halted()) {
+    count_early(0, size());
+    return true;
+  }
   // VIEW-9; also where it was halted just now.
   if (is_halted()) {
     told = {.unheard = told.unheard};
@@ -75,16 +84,21 @@ bool file_view::settle(unflushed_lines what, settled& told, const dropped_line& 
     if (!renew(unused)) return false;
   }
   told.dropped = true;
-  return for_each_different(0, size(), [&](uint64_t line, const struct line& now) {
-    cut_->lock.assume_held();
-    ++told.unflushed;
-    const uint64_t at = line * line_size, n = std::min(line_size, size() - at);
-    if (dropped) dropped(at, {now.bytes.data(), n});
-    struct line old;
-    if (!cut_->old_line(line, old)) return false;
-    std::memcpy(parts_.bytes + at, old.bytes.data(), n);
-    return true;
-  });
+  const bool dropped_all =
+      for_each_different(0, size(), [&](uint64_t line, const struct line& now) {
+        cut_->lock.assume_held();
+        ++told.unflushed;
+        forget_contents(line);
+        const uint64_t at = line * line_size, n = std::min(line_size, size() - at);
+        if (dropped) dropped(at, {now.bytes.data(), n});
+        struct line old;
+        if (!cut_->old_line(line, old)) return false;
+        std::memcpy(parts_.bytes + at, old.bytes.data(), n);
+        return true;
+      });
+  if (!dropped_all) return false;
+  if (!is_halted()) count_early(0, size());
+  return true;
 }
 
 }  // namespace scute::core::view

@@ -19,18 +19,25 @@ bool file_view::write_back(flusher* by, uint64_t offset, uint64_t n, write_reaso
 
 bool file_view::write_differences(uint64_t offset, uint64_t n, write_reason why) {
   const locked hold(cut_->lock);
+  const bool sync = why == write_reason::sync;
+  if (!sync && !is_halted()) count_unfenced(find_unfenced(offset, n));
   // First what was flushed, in one cut; so that what differs then was not.
   if (!cut_->make({})) return false;
-  return commit_different(offset, n, [&](uint64_t line) {
-    const bool sync = why == write_reason::sync;
-    cut_->count(sync ? counted::synced : counted::never_flushed);
-    if (!sync && parts_.sink != nullptr)
-      parts_.sink->never_flushed(
-          line * line_size, static_cast<uint32_t>(std::min(line_size, size() - line * line_size)));
+  const bool done = commit_different(offset, n, [&](uint64_t line) {
+    if (sync)
+      cut_->count(counted::synced);
+    else
+      count_left(line, left_as::never_flushed);
   });
+  if (!done) return false;
+  if (sync)
+    forget_contents(offset, n);
+  else
+    count_early(offset, n);
+  return true;
 }
 
-bool file_view::grow(uint64_t size, uint64_t appended) {
+bool file_view::grow(uint64_t size, const std::function<void()>& make_room) {
   if (size > region_.shape().capacity) return false;
   // The last page changes. (Nobody who waits for the cut may keep it from coming.)
   if (const uint64_t now = this->size(); now % page_size != 0 && !load(now - 1, 1)) return false;
@@ -38,12 +45,13 @@ bool file_view::grow(uint64_t size, uint64_t appended) {
   const uint64_t before = region_.file_size();
   if (size <= before) return size == before;
   if (!parts_.medium->grow(size)) return false;
-  // What the program has stored behind the old end, in its last page, was never of the file.
-  const uint64_t tail = std::min(size, (before + page_size - 1) / page_size * page_size);
-  const uint64_t kept = std::clamp(appended, before, tail);
-  std::memset(parts_.bytes + kept, 0, tail - kept);
+  if (make_room) make_room();
+  // Nothing is written here: it could be where somebody appends (GROW-1).
+  if (SCUTE_PLANTED(grow_clears))
+    std::memset(parts_.bytes + before, 0,
+                std::min(size, (before / page_size + 1) * page_size) - before);
   // VIEW-8: loaded before they are of the file, or what was appended to them would count as nothing after a death.
-  for (uint64_t page = tail / page_size; page * page_size < size; ++page) {
+  for (uint64_t page = (before + page_size - 1) / page_size; page * page_size < size; ++page) {
     auto& state = region_.page(page);
     if (state.load(std::memory_order_relaxed) == page_state::absent)
       state.store(page_state::zeros, std::memory_order_release);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an audit by places in the source notices, and that it blames nobody (AUDIT-1 to AUDIT-4, CLOCK-1 to CLOCK-3).
+// What an audit by places in the source notices, and that it blames nobody (AUDIT-1 to AUDIT-4, AUDIT-6, AUDIT-7, CLOCK-1 to CLOCK-3).
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -240,8 +240,8 @@ TEST_F(store_audits, CountsStandAtTheirPlaces) {
     a->told(21 * 64, 64);
   }
   cut(20, false);
-  a->never_flushed(21);
-  a->never_flushed(22);
+  a->left(21, view::left_as::never_flushed);
+  a->left(22, view::left_as::never_flushed);
   EXPECT_EQ(count(site_event::flushed, &here.site), 2u);
   EXPECT_EQ(count(site_event::flushed_again, &here.site), 1u);
   EXPECT_EQ(count(site_event::unchanged, &here.site), 1u);
@@ -251,6 +251,52 @@ TEST_F(store_audits, CountsStandAtTheirPlaces) {
   EXPECT_EQ(count(site_event::never_flushed, &here.site), 1u);
   EXPECT_EQ(count(site_event::never_flushed, nullptr), 1u);
   EXPECT_EQ(a->untold(), "libold.so");
+}
+
+// Where it was stored to, or where it was flushed (AUDIT-6, AUDIT-7); and what lines held is kept in the same memory, if that is asked for.
+TEST_F(store_audits, WhatIsLeftHasItsPlaces) {
+  const named_site stores("left.c", "stores", 71), flushes("left.c", "flushes", 72);
+  {
+    const call_site at(&stores.site);
+    a->told(64 * 30, 128);
+  }
+  {
+    const call_site at(&flushes.site);
+    a->flushed(30, false);
+    a->flushed(31, false);
+  }
+  a->left(30, view::left_as::never_fenced);
+  a->left(31, view::left_as::flushed_early);
+  EXPECT_EQ(count(site_event::never_fenced, &flushes.site), 1u);
+  EXPECT_EQ(count(site_event::never_flushed, &stores.site), 1u);
+  ASSERT_EQ(a->findings(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    line_finding f;
+    ASSERT_TRUE(a->read_finding(i, f));
+    EXPECT_EQ(f.what,
+              i == 0 ? line_finding::kind::never_fenced : line_finding::kind::flushed_early);
+    audit::site_record stored, flushed;
+    ASSERT_TRUE(a->read_site(f.stored_at, stored) && a->read_site(f.flushed_at, flushed));
+    EXPECT_EQ(stored.line, 71u);
+    EXPECT_EQ(flushed.line, 72u);
+  }
+  ASSERT_NE(a->contents(), nullptr);
+  a->contents()->note(lines - 1, [](uint64_t& digest) {
+    digest = 7 << 16;
+    return true;
+  });
+  store_audit again(room.all());
+  auto& known = *again.contents();
+  EXPECT_EQ(known.known((lines - 1) / 64), uint64_t{1} << 63);
+  EXPECT_TRUE(known.was(lines - 1, 7 << 16));
+  EXPECT_FALSE(known.was(lines - 1, 8 << 16));
+  known.note(lines, [](uint64_t&) { return true; });  // behind the end
+  known.forget(lines - 1);
+  EXPECT_EQ(known.known((lines - 1) / 64), 0u);
+  EXPECT_EQ(known.known(lines / 64), 0u);
+  memory other(store_audit::size(capacity));
+  store_audit::format(other.all(), capacity, on_stray::ignore, "", false);
+  EXPECT_EQ(store_audit(other.all()).contents(), nullptr);
 }
 
 TEST_F(store_audits, LongNamesAreCutAndManyPlacesFallTogether) {
@@ -290,9 +336,10 @@ TEST_F(store_audits, NothingIsWrittenOutside) {
   a->flushed(lines, false);
   a->cut_has(lines + 7, true);
   a->cut_decided(lines + 7);
-  a->never_flushed(lines);
+  a->left(lines, view::left_as::never_flushed);
   EXPECT_EQ(a->findings(), 0u);
-  for (uint64_t i = 0; i < store_audit::findings_max + 50; ++i) a->never_flushed(i % lines);
+  for (uint64_t i = 0; i < store_audit::findings_max + 50; ++i)
+    a->left(i % lines, view::left_as::never_flushed);
   EXPECT_EQ(a->findings(), store_audit::findings_max);
 }
 

@@ -16,18 +16,23 @@ expect 0 "${measure[@]}" --tiny --json results.jsonl --machine machine.json
 nothing_left
 in_err 'overhead: round 1 of 1, mapcli btree, per-fence'
 
-"$python" - results.jsonl "$SCUTE_SOURCE_DIR/tools/report" <<'PY' || fail "the rows"
+"$python" - results.jsonl "$SCUTE_SOURCE_DIR/tools/report" "$SCUTE_SOURCE_DIR/bench/shield" "$pools" <<'PY' || fail "the rows"
 import math, sys
-sys.path.insert(0, sys.argv[2])
+sys.path[:0] = sys.argv[2:4]
 import json
 from pathlib import Path
+from pages import granted
 from shield_rows import Results
 
 rows = [json.loads(line) for line in open(sys.argv[1])]
 found = Results.load(Path(sys.argv[1]))
-configs = {"overhead": ["plain", "interposed", "windows", "per-fence"], "values": ["plain", "interposed", "windows", "per-fence"],
+configs = {"overhead": ["plain", "interposed", "windows", "per-fence"], "huge": ["plain", "windows", "per-fence"],
+           "values": ["plain", "interposed", "windows", "per-fence"],
+           "server": ["plain", "windows"], "warm": ["plain", "windows"],
            "schemes": ["plain", "interposed", "redo-none", "redo-ml", "redo-mlp", "redo-mlpc", "logfree-mlpc", "spec-none", "spec-mlpc"],
            "ratio": ["plain", "N = 20", "N = 100", "P = 2"]}
+if not granted(Path(sys.argv[4])):
+    del configs["huge"]
 assert found.sets() == list(configs), found.sets()
 for name, wanted in configs.items():
     assert found.configs(name) == wanted, (name, found.configs(name))

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "capi/every_call.hpp"
 
+#include <scute/shield_room.h>
+
 #include <cstdio>
 #include <filesystem>
 #include <set>
@@ -286,6 +288,8 @@ const std::vector<every_call> calls{
      [](subject& s) { return not_foreign(scute_shield_replace(s.pool, nullptr, 0)); }},
     {"scute_shield_grow", with::pool,
      [](subject& s) { return not_foreign(scute_shield_grow(s.pool, 1)); }},
+    {"scute_shield_reserve", with::pool,
+     [](subject& s) { return not_foreign(scute_shield_reserve(s.pool, 1)); }},
     {"scute_close", with::pool,
      [](subject& s) { return scute_close(std::exchange(s.pool, nullptr)); }},
 };

@@ -70,11 +70,22 @@ expect 1 "$scute" shield check "$file"
 expect 2 "$scute" shield check "$file" --repair --damaged --quiet
 cmp "$file" changed || fail "what was cut off did not come back"
 truncate -s 3000002 "$file"
-expect 1 "$scute" shield check "$file" --damaged
+for repair in "" --repair; do
+  # shellcheck disable=SC2086
+  expect 1 "$scute" shield check "$file" --damaged $repair
+  in_err 'shield adopt'
+done
+advice=$(sed -n 's/.*length with `\(truncate -s [0-9]* [^`]*\)`, and repair it with `scute \([^`]*\)`$/\1;"$scute" \2/p' err)
+[ -n "$advice" ] || fail "no advice: $(cat err)"
+eval "${advice%;*}"
+eval "expect '0 2' ${advice#*;} --quiet"
+cmp "$file" changed || fail "the advice does not give it back"
 truncate -s 3000001 "$file"
 mv "$file" elsewhere
 expect 1 "$scute" info "$file.scute"
 in_err missing
+expect 1 "$scute" shield adopt "$file"
+in_err "^scute: $file: there is no such file"
 mv elsewhere "$file"
 
 # Its log on a disk lies beside it.

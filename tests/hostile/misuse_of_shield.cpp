@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Misuse of what protects other files: calls without files, and with pools that protect none.
 #include "hostile/misuse_list.hpp"
+#include "scute/shield_room.h"
 #include "scute/shield_run.h"
 
 namespace scute::test {
@@ -100,6 +101,11 @@ void shield_grow(stage& s) {
   REFUSED(SCUTE_E_INVALID, scute_shield_grow(s.pool, mib));
 }
 
+void shield_reserve(stage& s) {
+  REFUSED(SCUTE_E_INVALID, scute_shield_reserve(nullptr, mib));
+  REFUSED(SCUTE_E_INVALID, scute_shield_reserve(s.pool, mib));
+}
+
 void shield_run_options_init(stage&) {
   scute_shield_run_options_init(nullptr);
 }
@@ -113,6 +119,14 @@ void shield_run(stage& s) {
   REFUSED(SCUTE_E_INVALID, scute_shield_run(nothing, &o, nullptr));
   scute_shield_outcome unset{};
   REFUSED(SCUTE_E_INVALID, scute_shield_run(missing, &o, &unset));
+  o.flags = SCUTE_SHIELD_STOP_STRAYS | SCUTE_SHIELD_IGNORE_STRAYS;
+  REFUSED(SCUTE_E_INVALID, scute_shield_run(missing, &o, nullptr));
+  o.flags = SCUTE_SHIELD_HUGE_PAGES | SCUTE_SHIELD_PAGE_IN;
+  REFUSED(SCUTE_E_INVALID, scute_shield_run(missing, &o, nullptr));
+  o.flags = SCUTE_SHIELD_HUGE_PAGES;
+  o.view_folder = "/tmp";
+  REFUSED(SCUTE_E_INVALID, scute_shield_run(missing, &o, nullptr));
+  o.view_folder = nullptr;
   o.flags = 1U << 31;
   REFUSED(SCUTE_E_INVALID, scute_shield_run(missing, &o, nullptr));
   o.struct_size = 0;
@@ -126,7 +140,7 @@ void list_misuse_of_shield(misuse_list& to) {
   to.insert({MISUSE(shield_add), MISUSE(shield_adopt), MISUSE(shield_remove), MISUSE(shield_open),
              MISUSE(shield_info), MISUSE(shield_look), MISUSE(shield_locate), MISUSE(shield_read),
              MISUSE(shield_write), MISUSE(shield_replace), MISUSE(shield_grow),
-             MISUSE(shield_run_options_init), MISUSE(shield_run)});
+             MISUSE(shield_reserve), MISUSE(shield_run_options_init), MISUSE(shield_run)});
 }
 
 }  // namespace scute::test

@@ -10,7 +10,7 @@ golden=$SCUTE_SOURCE_DIR/tests/instructions/golden.txt
 times=2000
 
 count() {  # PROGRAM COLUMN OPERATION: instructions of one
-  "$SCUTE_TEST_VALGRIND" --tool=callgrind --toggle-collect=measured --callgrind-out-file=counted \
+  "$SCUTE_TEST_VALGRIND" --tool=callgrind --instr-atstart=no --toggle-collect=measured --callgrind-out-file=counted \
     "$1" "$2" "$3" "$times" >said 2>&1 || { cat said; exit 1; }
   awk -v times="$times" '/^(summary|totals):/ { n = $2 } END { printf "%d", n / times }' counted
 }

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "counter.hpp"
 #include "workloads/maps/hashmap.hpp"
 #include "workloads/stores/scute_store.hpp"
 
@@ -188,6 +189,7 @@ int main(int argc, char** argv) {
     if (std::strcmp(o.name, argv[2]) != 0) continue;
     bench b(argv[1], o.size);
     if (o.size == 0) b.fill_map();
+    begin_counting();
     measured(b, o, std::strtoul(argv[3], nullptr, 10));
     return 0;
   }

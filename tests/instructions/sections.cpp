@@ -11,6 +11,8 @@
 #include <mutex>
 #include <vector>
 
+#include "counter.hpp"
+
 namespace {
 
 namespace pow = scute::pow;
@@ -125,6 +127,7 @@ int main(int argc, char** argv) {
     if (std::strcmp(o.name, argv[2]) != 0) continue;
     std::filesystem::remove("sections.pow");
     bench b(argv[1]);
+    begin_counting();
     measured(b, o, std::strtoul(argv[3], nullptr, 10));
     return 0;
   }

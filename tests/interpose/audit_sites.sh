@@ -45,12 +45,32 @@ total() { python3 -c "import json, sys; print(json.load(open('document'))['views
 
 for level in -O0 -O2; do
   cp "sites$level" sites
-  for way in clean library together clflushes; do
+  ways="clean library together clflushes late"
+  ! grep -q -w avx2 /proc/cpuinfo || ways+=" processors"
+  ! grep -q -w xsave /proc/cpuinfo || ways+=" saves"
+  for way in $ways; do
     audited 0 "$way"
     equal "$(total stray_lines)" 0
     equal "$(total unflushed_lines)" 0
     equal "$(total untold_objects)" ""
+    equal "$(total unfenced_lines)" 0
+    equal "$(total early_flushes)" 0
   done
+
+  # AUDIT-6: where it was flushed last. (What `detect` tells of streamed stores, too.)
+  for way in unfenced streams:streamed unmaps:unmapped; do
+    audited 2 "${way%:*}"
+    equal "$(total unfenced_lines)" 1
+    equal "$(of_site "${way#*:}" unfenced_lines)" 1
+    equal "$(elsewhere "${way#*:}" unfenced_lines)" 0
+    equal "$(total unflushed_lines)" 0
+  done
+  # AUDIT-7: where it was stored to last.
+  audited 2 early
+  equal "$(total early_flushes)" 1
+  equal "$(total unflushed_lines)" 1
+  equal "$(of_site 'behind it' unflushed_lines)" 1
+  equal "$(total unfenced_lines)" 0
 
   audited 2 forgets
   equal "$(total unflushed_lines)" 1
@@ -88,6 +108,9 @@ in_out "line 0x5000: a stray store, flushed at .*sites\.c:$(line_of stray)$"
 in_out '^result: there were stray stores$'
 expect 2 "$scute" shield audit ./sites forgets "$file"
 in_out "line 0x2000: never flushed, stored to last at .*sites\.c:$(line_of forgotten)$"
+expect 2 "$scute" shield audit ./sites unfenced "$file"
+in_out "line 0xc000: flushed and never fenced, stored to last at .*sites\.c:$(line_of 'told last'), flushed at .*sites\.c:$(line_of unfenced)$"
+in_out '^result: lines were flushed and never fenced$'
 expect 0 "$scute" shield audit --all ./sites clean "$file"
 in_out 'sites\.c:[0-9][0-9]* ('
 

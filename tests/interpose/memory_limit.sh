@@ -13,10 +13,10 @@ for name in sys.argv[1:]:
 expect 0 "$scute" shield run --max-memory 4M -- "${reads[@]}" "$file" "$other"
 in_out '^1200000$'
 expect 1 "$scute" shield run --max-memory 1M -- "${reads[@]}" "$file"
-in_err "$file: the first 2 MiB of its 2 MiB took 2 MiB of memory, and 1 MiB are allowed; .*--max-memory"
+in_err "$file: the first 1172 KiB of its 1172 KiB took 1172 KiB of memory, and 1024 KiB are allowed; .*--max-memory"
 in_err 'Cannot allocate memory'
 expect 1 "$scute" shield run --max-memory 2M -- "${reads[@]}" "$file" "$other"
-in_err "$other: .*, other files have 2 MiB, and 2 MiB are allowed"
+in_err "$other: .*, other files have 1172 KiB, and 2048 KiB are allowed"
 expect 0 "$scute" shield run --max-memory none -- "${reads[@]}" "$file" "$other"
 expect 0 "$scute" shield run -- "${reads[@]}" "$file" "$other"
 expect 1 "$scute" shield run --max-memory -5 -- "${reads[@]}" "$file"

@@ -149,3 +149,32 @@ cp "$file" before
 expect 3 "${run[@]}" ./unheard "$file"
 in_err 'its page at 16384 was written to by a call that the shield does not hear'
 cmp before "$file" || fail "half a page has reached the file"
+
+# What a transfer appends lies in the last page, which nobody has touched before, or behind it. The plain file beside it gets the same.
+cat >transfers.py <<'P'
+import os, sys
+name, source, how, at, n = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]), 5200
+to = os.open(name, os.O_RDWR)
+fd = os.open(name if how.endswith("own") else source, os.O_RDONLY)
+if how.startswith("copy"): done = os.copy_file_range(fd, to, n, 70000, at)
+elif how.startswith("send"): os.lseek(to, at, 0); done = os.sendfile(to, fd, 70000, n)
+else:
+    there, here = os.pipe()
+    done = os.splice(there, to, os.splice(fd, here, n, offset_src=70000), offset_dst=at)
+assert done == n, done
+os.fsync(to)
+P
+bytes_of 100000 >source
+for how in copy copy_own send send_own splice splice_own; do
+  for at in 149681 149690 200001; do
+    rm -f "$file"*
+    bytes_of 149681 >"$file"
+    cp "$file" plain
+    "$scute" shield add "$file" --capacity 1M >add.out || fail "shield add"
+    expect 0 "${run[@]}" python3 transfers.py "$file" source $how $at
+    silent
+    python3 transfers.py plain source $how $at
+    cmp plain "$file" || fail "$how at $at: other bytes"
+  done
+  sound "$file"
+done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Processors that have no load of a whole line (SCUTE_CPU=avx2 makes every processor one): lines are copied while stores to them wait, the kernel's
-# as well, for any user (STORE-1, STORE-2, STORE-4, STORE-5, THREADS-1, THREADS-2, SHIELD-5).
+# as well, for any user (STORE-1, STORE-2, STORE-4, STORE-5, THREADS-1, THREADS-2, THREADS-3, THREADS-4, SHIELD-5).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 export SCUTE_CPU=avx2
 
@@ -14,8 +14,12 @@ fi
 expect 0 "$scute" shield run -- "$programs/scute-torn" "$file" 2
 in_out ', 0 torn lines, 0 failed reads$'
 sound "$file"
+shielded "$file" 65536
+expect 0 timeout 20 "$scute" shield run -- "$programs/scute-unwoken" "$file"
+in_out '^stored again$'
+sound "$file"
 shielded "$pools/other" 65536
-for way in unheard forked awaited; do
+for way in unheard raw forked awaited; do
   shielded "$file" 65536
   other=
   [ "$way" != forked ] || other=$pools/other
@@ -23,6 +27,12 @@ for way in unheard forked awaited; do
   in_out ', 0 torn lines, 0 failed reads$'
   sound "$file"
 done
+
+# One thread, and a handler that stores.
+shielded "$file" 65536
+expect 0 "$scute" shield run -- "$programs/scute-interrupted" "$file" 2
+in_out ', 0 torn lines, signals came$'
+sound "$file"
 
 # An ordinary user's userfaultfd is not whole: the kernel's stores do not wait, and so are made again.
 if [ "$(id -u)" = 0 ]; then

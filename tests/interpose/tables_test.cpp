@@ -62,13 +62,11 @@ TEST(unflushed_lines, CountsMaskedOnesApart) {
   const auto lines = std::make_unique<unflushed_lines>();
   lines->mask(100, 64);  // reaches into two
   lines->mask(100, 64);
-  lines->never_flushed(64, 64);
-  lines->never_flushed(128, 64);
-  lines->never_flushed(192, 64);
-  EXPECT_EQ(lines->masked(), 2U);
-  lines->reset();
-  lines->never_flushed(64, 64);
-  EXPECT_EQ(lines->masked(), 0U);
+  EXPECT_TRUE(lines->left(64, 64, scute::core::view::left_as::never_flushed));
+  EXPECT_TRUE(lines->left(128, 64, scute::core::view::left_as::never_flushed));
+  EXPECT_FALSE(lines->left(192, 64, scute::core::view::left_as::never_flushed));
+  lines->begin(nullptr, nullptr);
+  EXPECT_FALSE(lines->left(64, 64, scute::core::view::left_as::never_flushed));
 }
 
 struct instruction {

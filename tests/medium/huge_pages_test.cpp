@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Huge pages of shared memory. Whether the kernel grants them depends on its version and settings, so tests
 // assert what holds either way, and that a yes is true: then, and only then, must the evidence be there.
-#include "medium/huge_pages.hpp"
+#include "base/huge_pages.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -21,8 +21,6 @@
 namespace scute::test {
 using namespace core;
 namespace {
-
-using medium::huge_page;
 
 constexpr int access_all = PROT_READ | PROT_WRITE;
 
@@ -57,7 +55,7 @@ struct sparse_file {
 // A mapping made by map_aligned(), for the length of a scope.
 struct mapping {
   mapping(const sparse_file& f, uint64_t length, uint64_t offset = 0) : size(length) {
-    void* p = medium::map_aligned(size, access_all, MAP_SHARED, f.fd, offset);
+    void* p = map_aligned(size, access_all, MAP_SHARED, f.fd, offset);
     EXPECT_NE(p, MAP_FAILED) << std::strerror(errno);
     at = static_cast<unsigned char*>(p);
   }
@@ -101,7 +99,7 @@ uint64_t mapped_huge(const void* at, uint64_t n) {
 bool granted() {
   const sparse_file f(huge_page);
   const mapping m(f, huge_page);
-  return medium::make_huge(f.fd, 0, m.at, huge_page);
+  return make_huge(f.fd, 0, m.at, huge_page);
 }
 
 TEST(huge_pages, MappingsAreAlignedAndShowTheRightBytes) {
@@ -144,15 +142,15 @@ TEST(huge_pages, MappingsLeaveNothingBehind) {
   before = address_space();
   for (int i = 0; i < rounds; ++i) {
     errno = 0;
-    ASSERT_EQ(medium::map_aligned(huge_page, access_all, MAP_SHARED, -1), MAP_FAILED);
+    ASSERT_EQ(map_aligned(huge_page, access_all, MAP_SHARED, -1), MAP_FAILED);
     ASSERT_EQ(errno, EBADF);
   }
   EXPECT_LT(address_space(), before + allowed);
   // An offset that no mapping can have; a file that may not be written.
-  EXPECT_EQ(medium::map_aligned(huge_page, access_all, MAP_SHARED, f.fd, 1), MAP_FAILED);
+  EXPECT_EQ(map_aligned(huge_page, access_all, MAP_SHARED, f.fd, 1), MAP_FAILED);
   EXPECT_EQ(errno, EINVAL);
   const int read_only = ::open(f.path.c_str(), O_RDONLY | O_CLOEXEC);
-  EXPECT_EQ(medium::map_aligned(huge_page, access_all, MAP_SHARED, read_only), MAP_FAILED);
+  EXPECT_EQ(map_aligned(huge_page, access_all, MAP_SHARED, read_only), MAP_FAILED);
   EXPECT_EQ(errno, EACCES);
   ::close(read_only);
 }
@@ -165,7 +163,7 @@ TEST(huge_pages, BytesStayAndHolesBecomeZeros) {
   f.write(4 * huge_page - 1, pattern(3, 1000));
   const bytes before = read_file(f.path);
   const mapping m(f, f.size);
-  const bool yes = medium::make_huge(f.fd, 0, m.at, f.size);
+  const bool yes = make_huge(f.fd, 0, m.at, f.size);
   EXPECT_TRUE(m.copy() == before);
   EXPECT_TRUE(read_file(f.path) == before);
   EXPECT_EQ(f.status().st_size, static_cast<off_t>(f.size));
@@ -180,7 +178,7 @@ TEST(huge_pages, BytesStayAndHolesBecomeZeros) {
 TEST(huge_pages, OnlyWholeOnesOfTheRange) {
   const sparse_file f(4 * huge_page);
   const mapping m(f, f.size);
-  const bool yes = medium::make_huge(f.fd, huge_page, m.at + huge_page, 2 * huge_page - 1);
+  const bool yes = make_huge(f.fd, huge_page, m.at + huge_page, 2 * huge_page - 1);
   if (yes) {
     EXPECT_EQ(mapped_huge(m.at, m.size), huge_page);
     EXPECT_EQ(mapped_huge(m.at + huge_page, huge_page), huge_page);
@@ -189,7 +187,7 @@ TEST(huge_pages, OnlyWholeOnesOfTheRange) {
   EXPECT_TRUE(m.copy() == bytes(f.size));
   const sparse_file small(huge_page);
   const mapping part(small, huge_page);
-  medium::make_huge(small.fd, 0, part.at, huge_page - 1);
+  make_huge(small.fd, 0, part.at, huge_page - 1);
   EXPECT_EQ(small.allocated(), 0u);
 }
 
@@ -200,7 +198,7 @@ TEST(huge_pages, AreRefusedWhereAPageIsOutOfReach) {
   const bytes before = read_file(f.path);
   const mapping m(f, huge_page);
   ASSERT_EQ(0, ::mprotect(m.at + 8192, 4096, PROT_NONE));
-  EXPECT_FALSE(medium::make_huge(f.fd, 0, m.at, huge_page));
+  EXPECT_FALSE(make_huge(f.fd, 0, m.at, huge_page));
   EXPECT_EQ(::pwrite(f.fd, m.at + 8192, 1, 0), -1);
   EXPECT_EQ(errno, EFAULT);
   EXPECT_TRUE(read_file(f.path) == before);
@@ -214,7 +212,7 @@ TEST(huge_pages, AreRefusedWhereNoBlockCanBeReserved) {
   const bytes before = read_file(f.path);
   const mapping m(f, huge_page);
   const int read_only = ::open(f.path.c_str(), O_RDONLY | O_CLOEXEC);
-  EXPECT_FALSE(medium::make_huge(read_only, 0, m.at, huge_page));
+  EXPECT_FALSE(make_huge(read_only, 0, m.at, huge_page));
   ::close(read_only);
   EXPECT_TRUE(m.copy() == before);
 }
@@ -229,7 +227,7 @@ TEST(huge_pages, CanBeTurnedOff) {
         {  // ends before the process does, so that the folder goes
           const sparse_file f(huge_page);
           const mapping m(f, huge_page);
-          right = !medium::make_huge(f.fd, 0, m.at, huge_page) && f.allocated() == 0;
+          right = !make_huge(f.fd, 0, m.at, huge_page) && f.allocated() == 0;
           pool_file p;
           p.create(options(16 * mib));
           right = right && p.read(p.alloc(pattern(1, 5000))) == pattern(1, 5000) &&

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <deque>
 #include <sstream>
@@ -95,9 +96,11 @@ class child {
   int fd = -1;  // until its end
 
  private:
+  using clock = std::chrono::steady_clock;
   void end() {
     ::close(fd);
     fd = -1;
+    result.seconds = std::chrono::duration<double>(clock::now() - begun_).count();
     int status = 0;
     while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
     }
@@ -122,6 +125,7 @@ class child {
   }
 
   pid_t pid_ = -1;
+  const clock::time_point begun_ = clock::now();
   std::string text_;
 };
 

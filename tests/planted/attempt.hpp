@@ -28,6 +28,7 @@ struct outcome {
   // Nothing was finished any more, or the time was over. Whether the bug is the reason nobody can tell: what has
   // no time limit of its own, as the suite of the explorer has none, would not notice.
   bool hung = false;
+  double seconds = 0;
   uint64_t states = 0;  // judged; of a process that died, those that it may have judged
   std::string story;
 };

@@ -3,7 +3,7 @@
 # on (switch.cpp), and its drill has to fail. Without it the same drill has to pass. What is a drill is in homes.txt, before and behind a colon:
 #   test:FILTER   of the tests that are linked with the planted core (test-drilled)
 #   deed:NAME     of tests/interpose/deeds.sh
-#   script:NAME   of tests/interpose
+#   script:NAME   of tests/interpose; script:NAME/DEED for one of its deeds
 # drills.sh BUG... tries some of them.
 set -uo pipefail
 export LC_ALL=C
@@ -12,7 +12,8 @@ source=$SCUTE_SOURCE_DIR
 homes=$source/tests/planted/homes.txt
 export SCUTE_TEST_SCUTE_EXE=$SCUTE_PLANTED_SCUTE
 here=$PWD
-limit=120  # seconds; a drill that hangs fails
+limit=120      # seconds; a drill that hangs fails
+declare -A took  # without any bug, in tenths of a second
 
 # drill HOME: in a folder of its own. Its output is in $here/told.
 drill() {
@@ -22,7 +23,10 @@ drill() {
   case $kind in
     test) timeout -k 5 $limit "$SCUTE_DRILLED" "--gtest_filter=$name" ;;
     deed) SCUTE_TEST_DEEDS=$name timeout -k 5 $limit bash "$source/tests/interpose/deeds.sh" ;;
-    script) timeout -k 5 $limit bash "$source/tests/interpose/$name.sh" ;;
+    script)
+      [ "${name%/*}" = "$name" ] || local -x SCUTE_TEST_DEEDS=${name#*/}
+      timeout -k 5 $limit bash "$source/tests/interpose/${name%/*}.sh"
+      ;;
     *) echo "no kind of drill: $1" && false ;;
   esac >"$here/told" 2>&1 || status=$?
   cd "$here" || exit 2
@@ -43,12 +47,19 @@ if [ $# -gt 0 ]; then printf '%s\n' "$@" | grep -wFf - all >wanted; else cp all 
 [ -s wanted ] || { echo "no drill in $homes"; exit 1; }
 failures=0
 
+# tenths SINCE: of a second, of $EPOCHREALTIME.
+tenths() { echo $(((${EPOCHREALTIME/./} - ${1/./}) / 100000)); }
+seconds() { echo "$(($1 / 10)).$(($1 % 10))"; }
+
 for home in $(cut -d' ' -f2 wanted | sort -u); do
+  begin=$EPOCHREALTIME
   if ! SCUTE_PLANT='' drill "$home" || grep -q 'Running 0 tests' told; then
     echo "$home fails without any bug:"
     tail -n 20 told
     failures=$((failures + 1))
   fi
+  took[$home]=$(tenths "$begin")
+  printf '%-18s %-58s %5s s\n' '(no bug)' "$home" "$(seconds "${took[$home]}")"
 done
 
 caught=0
@@ -58,7 +69,9 @@ while read -r bug home <&3; do
     failures=$((failures + 1))
     continue
   fi
-  # What depends on the order of processes may not show at once.
+  # What depends on the order of processes may not show at once. What takes three times as long as without the bug, and some seconds more, hangs.
+  begin=$EPOCHREALTIME
+  limit=$((took[$home] * 3 / 10 + 15))
   for turn in 1 2 3; do
     status=0
     SCUTE_PLANT=$bug drill "$home" || status=$?
@@ -71,7 +84,7 @@ while read -r bug home <&3; do
     *) result=$(why) caught=$((caught + 1)) ;;
   esac
   [ "$turn" = 1 ] || result+=" ($turn tries)"
-  printf '%-18s %-58s %s\n' "$bug" "$home" "$result"
+  printf '%-18s %-58s %5s s  %s\n' "$bug" "$home" "$(seconds "$(tenths "$begin")")" "$result"
 done 3<wanted
 echo "$caught of $(wc -l <wanted) planted bugs caught by drills"
 [ "$failures" -eq 0 ]

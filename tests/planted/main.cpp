@@ -26,8 +26,8 @@ namespace {
 constexpr uint64_t states_max = 20000;
 // A bug may also make a scenario run for ever. That is told, and counts as missed.
 constexpr unsigned seconds_max = 60;
-// What a scenario must be sound in without a bug, at least.
-constexpr uint64_t control_min = 1000;
+// What a scenario must be sound in without a bug, at least. (The suite of the explorer gives each of them more, on the real core.)
+constexpr uint64_t control_min = 300;
 
 std::map<std::string, std::string> read_homes() {
   std::map<std::string, std::string> homes;
@@ -50,21 +50,24 @@ const explore::entry* find(const std::string& name) {
 
 using bugs = std::vector<planted::description>;
 
-// Without any bug every home must be sound in twice the states that showed its bugs, or their being caught says
-// nothing. Returns how many are.
+// Without any bug every home must be sound in the states that showed its bugs, or their being caught says nothing. Returns how many are.
 size_t control(const std::map<std::string, uint64_t>& homes) {
   std::vector<attempt> attempts;
   for (const auto& [name, states] : homes)
     attempts.push_back({{planted::bug::none, "none", ""}, find(name), states, 4 * seconds_max});
   size_t sound = 0;
+  double seconds = 0;
   run_attempts(attempts, [&](const attempt& a, const outcome& o) {
     sound += !o.caught && !o.hung;
+    seconds += o.seconds;
     if (o.hung) std::printf("%s hangs without any bug\n", a.scenario->name.c_str());
     if (o.caught)
       std::printf("%s is violated without any bug:\n%s\n", a.scenario->name.c_str(),
                   o.story.c_str());
     return true;
   });
+  std::printf("%zu of %zu scenarios sound without a bug, in %.0f s of a processor\n", sound,
+              homes.size(), seconds);
   return sound;
 }
 
@@ -84,20 +87,21 @@ size_t run(const bugs& list, bool with_stories, size_t& drilled) {
     else
       attempts.push_back({d, e, states_max, seconds_max});
   }
-  std::printf("%-22s %-24s %7s  %s\n", "bug", "scenario", "states", "what is left out");
+  std::printf("%-22s %-24s %7s %7s  %s\n", "bug", "scenario", "states", "seconds",
+              "what is left out");
   size_t caught = 0, asserted = 0;
   std::map<std::string, uint64_t> states_of;  // home: most states that a bug took there
   run_attempts(attempts, [&](const attempt& a, const outcome& o) {
     uint64_t& most = states_of[a.scenario->name];
-    most = std::max({most, std::min(2 * o.states, states_max), control_min});
+    most = std::max({most, o.states, control_min});
     const std::string states = std::to_string(o.states);
-    std::printf("%-22s %-24s %7s  %s\n", a.bug.name, a.scenario->name.c_str(),
+    std::printf("%-22s %-24s %7s %7.2f  %s\n", a.bug.name, a.scenario->name.c_str(),
                 o.hung       ? "HUNG"
                 : !o.caught  ? "MISSED"
                 : o.asserted ? "assert"
                 : o.died     ? "died"
                              : states.c_str(),
-                a.bug.text);
+                o.seconds, a.bug.text);
     if (with_stories) std::printf("%s\n", o.story.c_str());
     std::fflush(stdout);
     caught += o.caught;
@@ -106,7 +110,6 @@ size_t run(const bugs& list, bool with_stories, size_t& drilled) {
   });
   std::printf("%zu of the %zu that were caught fell to an assertion first\n", asserted, caught);
   const size_t sound = control(states_of);
-  std::printf("%zu of %zu scenarios sound without a bug\n", sound, states_of.size());
   return sound == states_of.size() ? caught : 0;
 }
 

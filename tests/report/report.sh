@@ -129,7 +129,7 @@ has err.txt 'NOT EXPLAINED: hashmap get'
 # A heading without a text explains nothing, "free_" is no beginning of a word, and where there is no row of
 # libpmemobj-huge the other one counts.
 mkdir plain
-grep -v -e libpmemobj-huge -e '"work": "stamp"' raw/results.jsonl >plain/results.jsonl
+grep -E '"work": "(alloc|free|edit_in_place|map_[a-z]*)"' raw/results.jsonl | grep -v libpmemobj-huge >plain/results.jsonl
 printf '## free\n\n## edit\n\nSlow.\n\n## edit_in_place 4 KiB 2\n\nSlower.\n\n## edit_in_pl\n\nNo.\n' >plain/explanations.md
 expect 0 "$python" "$tool" write plain
 grep -q '^### Where the default is slower than libpmemobj$' plain/report.md || fail "slower than plain libpmemobj"

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <scute/shield_room.h>
+
 #include <atomic>
 #include <thread>
 #include <utility>
@@ -84,6 +86,10 @@ TEST_P(foreign_file, Grows) {
   f.open();
   EXPECT_GE(f.state().capacity, 4 * mib);
   for (const uint64_t size : {100002ul, 102400ul, 102401ul, 500000ul, 500000ul, 2000001ul}) {
+    const uint64_t before = f.state().size;
+    SCUTE_OKAY(scute_shield_reserve(f.pool, size));
+    EXPECT_EQ(f.state().size, before);
+    f.expect_content();
     f.grow(size);
     f.expect_content();
     f.expect_sound();
@@ -96,6 +102,7 @@ TEST_P(foreign_file, Grows) {
   f.expect_content();
   f.expect_sound();
   SCUTE_FAILS(SCUTE_E_RANGE, scute_shield_grow(f.pool, f.state().capacity + 1));
+  SCUTE_FAILS(SCUTE_E_RANGE, scute_shield_reserve(f.pool, f.state().capacity + 1));
   EXPECT_NE(std::string(scute_errormsg()).find("adopt"), std::string::npos);
   SCUTE_FAILS(SCUTE_E_RANGE, scute_shield_grow(f.pool, 5));
   f.close();

@@ -50,6 +50,22 @@ TEST(making, RefusesWhatIsNoFile) {
   f.expect_file();
 }
 
+// By another name it would be changed without the shield, and by the shield of that name all that was written by this one undone.
+TEST(making, OneNameOnly) {
+  shielded f;
+  f.make(10000);
+  const std::string second = f.path + ".second";
+  fs::create_hard_link(f.path, second);
+  SCUTE_FAILS(SCUTE_E_INVALID, scute_shield_add(f.path.c_str(), nullptr, 0, 0));
+  EXPECT_FALSE(f.is_shielded());
+  fs::remove(second);
+  f.add();
+  fs::create_hard_link(f.path, second);
+  SCUTE_FAILS(SCUTE_E_INVALID, scute_shield_add(second.c_str(), nullptr, 0, 0));
+  EXPECT_FALSE(fs::exists(second + ".scute"));
+  f.expect_file();
+}
+
 // MAKE-2: who may write to the file while its checksums are made is found where the system tells.
 TEST(making, RefusesWhatOthersUse) {
   shielded f;

@@ -102,7 +102,9 @@ const std::vector<foreign_entry>& foreign_scenarios() {
     constexpr struct {
       const char* name;
       scute_engine engine;
-    } engines[] = {{"logfree", SCUTE_ENGINE_LOGFREE}, {"redo", SCUTE_ENGINE_REDO}};
+    } engines[] = {{"logfree", SCUTE_ENGINE_LOGFREE},
+                   {"redo", SCUTE_ENGINE_REDO},
+                   {"spec", SCUTE_ENGINE_SPEC}};
     for (const auto& k : kinds)
       for (const auto& e : engines) {
         const std::string name = std::string("shield-") + k.name + "/" + e.name;

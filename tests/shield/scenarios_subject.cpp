@@ -5,6 +5,7 @@
 
 #include "capi/guard.hpp"
 #include "codec/crc32c.hpp"
+#include "engine/spec/segment_list.hpp"
 #include "foreign_subject.hpp"
 #include "medium/user_file.hpp"
 #include "pool/foreign_limits.hpp"
@@ -19,6 +20,8 @@ using core::instance;
 void need(int result) {
   if (result != SCUTE_OK) throw std::runtime_error(scute_errormsg());
 }
+
+constexpr uint64_t log_cap = 64 * 1024;
 
 char first_letter(uint64_t offset) {
   return static_cast<char>('A' + offset / 64 % 23);
@@ -39,6 +42,7 @@ class simulated_user_file final : public core::medium::user_file {
     writer_.flush(cell_, sizeof size);
     writer_.fence();
   }
+  void reserve(uint64_t) override {}
   unsigned mode() const override { return 0600; }
   void set_mode(unsigned) override {}
 
@@ -68,6 +72,15 @@ foreign_subject::foreign_subject(const foreign_shape& shape)
   options_.chunk_size = 16 * 1024;
   if (shape.zones > 1) core::pool::foreign_zone_bytes = share;
   plan_ = core::pool::plan_foreign(options_, shape.size, shape.capacity, 0);
+  if (shape.engine == SCUTE_ENGINE_SPEC) {
+    options_.log_cap = log_cap;
+    for (int i = 0; i < 4;
+         ++i)  // as an opening does: the log is a part of what its length depends on
+      plan_ = core::pool::plan_foreign(
+          options_, shape.size, shape.capacity,
+          static_cast<uint32_t>(core::engine::chunks_of_log(
+              plan_.geo, core::engine::plan_log(plan_.geo, log_cap), log_cap)));
+  }
   if (plan_.geo.zone_count != shape.zones) throw std::logic_error("the zones are not as wanted");
 }
 

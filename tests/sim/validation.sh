@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# The model of the machine at hand beside what was measured on it (sim/report/validation.jsonl): three engines' ratios to
+# The model of the machine at hand beside what was measured on it (sim/report/validation.jsonl): of five works, three engines' ratios to
 # libpmemobj within the bound of each work, and the programs still those that were measured. And the check can fail.
 set -euo pipefail
 
 . "${BASH_SOURCE[0]%/*}/lib.bash"
 validate() {
   python3 "$SCUTE_SOURCE_DIR/sim/tool" --build "$SCUTE_BINARY_DIR" --validate --check --jobs 2 \
-    --systems redo-none,logfree-mlpc,spec-mlpc "$@"
+    --systems redo-none,logfree-mlpc,spec-mlpc --works overwrite-256,overwrite-4096,insert-ctree,insert-hashmap,ycsb-a "$@"
 }
 committed=$SCUTE_SOURCE_DIR/sim/report/validation.jsonl
 validate --measured "$committed" --kept kept

@@ -16,7 +16,7 @@ expect() {
 }
 
 # ThreadSanitizer is a hundred times slower; it looks for races, of which each run of a scenario shows all that it has.
-states=180000 eadr_states=45000
+states=110000 eadr_states=28000
 if [ -n "${SCUTE_TEST_SLOW:-}" ]; then states=60000 eadr_states=15000; fi
 "$explore" --quiet --states "$states" || fail "a violation; its story is above"
 "$explore" --quiet --states "$eadr_states" --seed 77 --eadr || fail "a violation; its story is above"

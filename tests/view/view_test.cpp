@@ -56,8 +56,10 @@ TEST(view, CountsForTheAudit) {
   EXPECT_EQ(v.counters().unchanged, 1U);
   EXPECT_EQ(v.counters().lines, 1U);
   struct : view::audit_sink {
-    void never_flushed(uint64_t offset, uint32_t length) noexcept override {
+    bool left(uint64_t offset, uint32_t length, view::left_as how) noexcept override {
+      EXPECT_EQ(how, view::left_as::never_flushed);
       told.emplace_back(offset, length);
+      return offset == 8192;
     }
     std::vector<std::pair<uint64_t, uint32_t>> told;
   } sink;
@@ -65,11 +67,13 @@ TEST(view, CountsForTheAudit) {
   auto& w = f.open();
   f.store(4096, 1);
   f.store(8192, 1);
+  f.store(12288, 1);
   ASSERT_TRUE(w.write_back(&t, 4096, 4096, write_reason::sync));
   ASSERT_TRUE(w.write_back(&t, 0, mib, write_reason::end));
   EXPECT_EQ(w.counters().synced, 1U);
-  EXPECT_EQ(w.counters().never_flushed, 1U);
-  ASSERT_EQ(sink.told.size(), 1U);
+  EXPECT_EQ(w.counters().never_flushed, 2U);
+  EXPECT_EQ(w.counters().masked, 1U);
+  ASSERT_EQ(sink.told.size(), 2U);
   EXPECT_EQ(sink.told[0], std::make_pair(uint64_t{8192}, uint32_t{64}));
   EXPECT_TRUE(f.same());
 }
@@ -239,9 +243,11 @@ TEST(view, FilesEndAnywhereAndGrow) {
   EXPECT_TRUE(f.same());
   ASSERT_EQ(::ftruncate(f.content.file(), 4 * mib), 0);
   ASSERT_TRUE(v.grow(4 * mib));
-  EXPECT_EQ(f.content.data()[5000], std::byte{0}) << "it was never of the file";
+  EXPECT_EQ(f.content.data()[5000], std::byte{0xee})
+      << "nobody but the kernel knows who has put it there (GROW-1)";
+  EXPECT_EQ(f.durable(5000), 0U) << "it was never of the file";
+  ASSERT_TRUE(v.load() && v.write_back(&t, 4900, 200, write_reason::sync));
   EXPECT_TRUE(f.same());
-  ASSERT_TRUE(v.load());
   f.store(4 * mib - 8, 9);
   ASSERT_TRUE(v.clflush(t, 4 * mib - 8, 8));
   EXPECT_TRUE(f.same());

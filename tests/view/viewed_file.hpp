@@ -103,6 +103,7 @@ struct viewed_file {
   view::file_view& open() {
     view::view_parts parts{control.bytes(), content.data(), content.file(), &medium, &guard, sink};
     if (places) parts.placer = &placer;
+    parts.watch = watch;
     v.emplace(parts);
     return *v;
   }
@@ -153,6 +154,7 @@ struct viewed_file {
   uint64_t protected_page = UINT64_MAX;
   counting_guard guard;
   view::audit_sink* sink = nullptr;
+  view::line_watch* watch = nullptr;
   std::optional<view::file_view> v;
 };
 

@@ -25,6 +25,11 @@ T log_picture::number(uint64_t at) const noexcept {
   return n;
 }
 
+// A process that was killed may have stored the first half of one.
+bool log_picture::has_head(uint64_t at) const noexcept {
+  return number<uint32_t>(at) == head_magic && number<uint64_t>(at + 40) != 0;
+}
+
 log_picture::log_picture(std::span<const std::byte> file, log_kind kind,
                          std::span<const uint64_t> chunks)
     : file_(file.begin(), file.end()), kind_(kind) {
@@ -46,18 +51,18 @@ void log_picture::look_for_segments(std::span<const uint64_t> chunks) {
   } else {
     // As in the first head that there is.
     for (const uint64_t c : all)
-      if (number<uint32_t>(c) == head_magic) segment_size_ = number<uint64_t>(c + 40);
+      if (has_head(c)) segment_size_ = number<uint64_t>(c + 40);
     chunk_size_ = segment_size_;
     if (segment_size_ == 0) throw std::runtime_error("nothing was ever written to the log");
     for (const uint64_t c : all)
-      if (number<uint32_t>(c) == head_magic && number<uint32_t>(c + 36) != 3)
+      if (has_head(c) && number<uint32_t>(c + 36) != 3)
         throw std::runtime_error("the log has no tracks");
   }
   const size_t copies = kind_ == log_kind::two_copies ? 2 : 1;
   for (size_t c = 0; c + copies <= all.size(); c += copies)
     for (uint64_t at = 0; at + segment_size_ <= chunk_size_; at += segment_size_) {
       segment s{{all[c] + at, copies == 2 ? all[c + 1] + at : 0}, false, 0};
-      s.has_head = number<uint32_t>(s.at[0]) == head_magic;
+      s.has_head = has_head(s.at[0]);
       s.lane = number<uint32_t>(s.at[0] + 32);
       segments_.push_back(s);
     }

@@ -66,6 +66,7 @@ class log_picture {
   bool differs(std::span<const std::byte> after, uint64_t at, uint64_t n) const noexcept;
   template <typename T>
   T number(uint64_t at) const noexcept;
+  bool has_head(uint64_t at) const noexcept;
 
   const std::vector<std::byte> file_;
   const log_kind kind_;

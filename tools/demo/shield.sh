@@ -15,15 +15,22 @@ cd "$work"
 file=$pools/shop.pool
 say() { printf '\n== %s\n' "$*"; }
 
-say "Debian's example programs for libpmemobj are built, as they are"
+say "One of Debian's example programs for libpmemobj is built, as it is"
 mkdir bin
-bash "$source_dir/tests/interpose/examples/build.sh" bin
+bash "$source_dir/tests/interpose/examples/build.sh" bin mapcli
 echo "mapcli: a hash map, kept in transactions"
 
 say "A pool that the program has made without Scute comes under the shield"
 printf 'i 1000\nq\n' | bin/mapcli hashmap_tx "$file" 7 >made
-"$scute" shield add "$file"
+"$scute" shield add "$file" --parity 2
+payload=$("$scute" dump "$file.scute" | awk '$1 == "root" && !seen++ { print $2 }')  # where FILE begins in what the pool protects
 echo 1000 >keys.model
+
+# page_of ROUND: one that holds data, and another one each time.
+page_of() {
+  python3 "$source_dir/tests/interpose/examples/pages.py" "$file" >pages
+  sed -n "$(($1 * 7919 % $(wc -l <pages) + 1))p" pages
+}
 
 kills=0
 for round in 1 2 3 4 5; do
@@ -39,7 +46,7 @@ for round in 1 2 3 4 5; do
   stdbuf -oL "$scute" shield run -- bin/mapcli hashmap_tx "$file" <operations >answers 2>errors &
   run=$!
   for _ in $(seq 500); do [ -s answers ] && break; sleep 0.01; done
-  printf 'a stray pointer was here' | dd of="$file" bs=1 seek=$((4096 * (3000 + round))) conv=notrunc 2>/dev/null
+  printf 'a stray pointer was here' | dd of="$file" bs=1 seek=$((4096 * $(page_of "$round") + 100)) conv=notrunc 2>/dev/null
   sleep "0.$((round * 13 % 50 + 10))"
   child=$(ps -o pid= --ppid "$run" | tr -d ' ') || true  # it may have ended
   [ -z "$child" ] || kill -9 "$child" || true
@@ -48,7 +55,7 @@ for round in 1 2 3 4 5; do
   [ "$status" != 137 ] || kills=$((kills + 1))
   told=$(wc -l <answers)
   "$scute" inject "$file.scute" --kind flip --count 4 --seed "$round" >/dev/null
-  "$scute" inject "$file.scute" --kind lose-page --region object --seed "$round" >/dev/null
+  "$scute" inject "$file.scute" --kind lose-page --offset $((payload + 4096 * $(page_of $((round + 100))))) >/dev/null
   printf 'p\n' | "$scute" shield run -- bin/mapcli hashmap_tx "$file" >out 2>errors
   grep -v count out | tr ' ' '\n' | grep -E '^[0-9]+$' | sort -n >keys
   for more in 0 1; do
@@ -62,7 +69,9 @@ for round in 1 2 3 4 5; do
 done
 
 say "What it cost, and what the shield has repaired"
-"$scute" shield info "$file" | sed -n '/^file\|^size\|protect\|repair\|healed\|parity/p'
+"$scute" events "$file.scute" | tail -n +2 | awk '{ n[$3 " " $4]++ } END { for (k in n) print n[k] " times: " k }' | sort -k 3
+"$scute" events "$file.scute" | grep -q repaired || { echo "NOTHING was repaired"; exit 1; }
+"$scute" shield info "$file" | sed -n '/^file\|^size\|protect\|^repair \|^events\|healed\|parity/p'
 "$scute" shield check "$file" | tail -1
 
 say "The file leaves the shield, and the program reads it without Scute"

@@ -4,6 +4,7 @@
 #include "asm_events.hpp"
 #include "ir_events.hpp"
 #include "library_calls.hpp"
+#include "processor_access.hpp"
 #include "provenance.hpp"
 
 #include <llvm/Analysis/ValueTracking.h>
@@ -103,15 +104,13 @@ class collector {
         return lanes(true, call.getArgOperand(1), call.getArgOperand(0)->getType());
       case llvm::Intrinsic::masked_gather:
         return lanes(false, call.getArgOperand(0), call.getType());
-      case llvm::Intrinsic::x86_sse2_maskmov_dqu: return sized(true, call.getArgOperand(2), 16);
-      case llvm::Intrinsic::x86_mmx_maskmovq: return sized(true, call.getArgOperand(2), 8);
-      case llvm::Intrinsic::x86_mmx_movnt_dq: return sized(true, call.getArgOperand(0), 8);
-      case llvm::Intrinsic::x86_directstore32: return sized(true, call.getArgOperand(0), 4);
-      case llvm::Intrinsic::x86_directstore64: return sized(true, call.getArgOperand(0), 8);
       case llvm::Intrinsic::x86_movdir64b:
         sized(false, call.getArgOperand(1), 64);
         return sized(true, call.getArgOperand(0), 64);
-      default: return;
+      default:
+        if (const auto one = processor_access_of(call))
+          sized(one->is_store, one->address, one->length);
+        return;
     }
   }
 

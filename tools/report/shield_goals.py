@@ -9,7 +9,8 @@ from shield_rows import Results, Shape
 from verdict import Verdict
 
 SPACE_FROM = 512 << 20  # bytes; smaller files pay for what is fixed
-SETS = (("overhead", "maps"), ("values", "maps with values of 256 bytes"))
+SERVER, WARM = "server", "warm"
+SETS = (("overhead", "maps"), ("huge", "maps in pages of 2 MiB"), ("values", "maps with values of 256 bytes"))
 
 
 def largest_share(results: Results) -> float | None:
@@ -35,6 +36,9 @@ def verdicts(results: Results) -> list[Verdict]:
         out += [Verdict(f"{text}, windows", "geometric mean", 1.5, geometric_mean(windows), at_most=True),
                 Verdict(f"{text}, windows", "the worst of them", 2.0, max(windows, default=None), at_most=True),
                 Verdict(f"{text}, per fence", "geometric mean", 2.5, geometric_mean(fences), at_most=True)]
+    out.append(Verdict("server over a socket", "wall time of its clients", 1.15, max(results.ratios(SERVER, "windows", "wall"), default=None),
+                       at_most=True))
+    out.append(Verdict("look-ups when warm", "geometric mean", 1.05, geometric_mean(results.ratios(WARM, "windows")), at_most=True))
     out.append(Verdict("space", f"of files from {units.size(SPACE_FROM)} on, N = 100, P = 1", 2.5, largest_share(results),
                        at_most=True, unit=" %"))
     out.append(Verdict("faults", "trials that came back, of those that the geometry permits", 95.0, survival(results), at_most=False,

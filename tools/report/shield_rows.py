@@ -143,7 +143,7 @@ class Results:
             raise ValueError("impossible numbers")
         if min(lists[0]) <= 0 or min(lists[1]) <= 0:
             raise ValueError("operations that took no time")
-        facts = {k: j[k] for k in ("engine", "rows", "parity") if k in j}
+        facts = {k: j[k] for k in ("engine", "rows", "parity", "huge_pages") if k in j}
         self.cells.append(Cell(str(j["set"]), *named, int(j["pool_bytes"]), facts, *lists))
 
     def sets(self) -> list[str]:

@@ -14,14 +14,15 @@ namespace {
 constexpr size_t sites_shown = 30;
 
 uint64_t trouble_of(const scute_shield_site_counts& c) {
-  return c.unflushed_lines + c.stray_lines + c.repeated_flushes + c.unchanged_flushes +
-         c.empty_fences;
+  return c.unflushed_lines + c.unfenced_lines + c.stray_lines + c.repeated_flushes +
+         c.unchanged_flushes + c.empty_fences;
 }
 
 // What may lose data comes first.
 bool is_worse(const site_counts* a, const site_counts* b) {
   const auto key = [](const site_counts& s) {
-    return std::pair(s.counts.stray_lines + s.counts.unflushed_lines, trouble_of(s.counts));
+    return std::pair(s.counts.stray_lines + s.counts.unflushed_lines + s.counts.unfenced_lines,
+                     trouble_of(s.counts));
   };
   return key(*a) > key(*b);
 }
@@ -46,11 +47,17 @@ void print_facts(const view_counts& v) {
                                   count_text(c.empty_fences)));
   facts.add("commits",
             fmt::format("{} of {} lines", count_text(c.commits), count_text(c.committed_lines)));
-  facts.add("never flushed",
-            fmt::format("{} lines{}", count_text(c.unflushed_lines),
-                        c.masked_lines == 0 ? std::string()
-                                            : fmt::format(", and {} that libpmemobj never flushes",
-                                                          count_text(c.masked_lines))));
+  std::string unflushed = fmt::format("{} lines", count_text(c.unflushed_lines));
+  if (c.early_flushes != 0)
+    unflushed += fmt::format(", {} of them since their last flush", count_text(c.early_flushes));
+  if (c.unsure_lines != 0)
+    unflushed +=
+        fmt::format("; {} of them may be libpmemobj's own, as the program did not close its pool",
+                    count_text(c.unsure_lines));
+  if (c.masked_lines != 0)
+    unflushed += fmt::format(", and {} that libpmemobj never flushes", count_text(c.masked_lines));
+  facts.add("never flushed", unflushed);
+  facts.add("never fenced", fmt::format("{} lines", count_text(c.unfenced_lines)));
   if (c.stray_lines != 0)
     facts.add("stray stores", fmt::format("{} lines{}", count_text(c.stray_lines),
                                           v.untold_objects.empty()
@@ -75,6 +82,7 @@ void print_sites(const view_counts& v, bool all) {
   table t({{"where"},
            {"stray", true},
            {"never flushed", true},
+           {"never fenced", true},
            {"flushes", true},
            {"again", true},
            {"in vain", true},
@@ -83,13 +91,22 @@ void print_sites(const view_counts& v, bool all) {
   const auto cell = [](uint64_t n) { return n == 0 ? std::string("-") : count_text(n); };
   for (const site_counts* s : shown) {
     const scute_shield_site_counts& c = s->counts;
-    t.add({place_of(*s), cell(c.stray_lines), cell(c.unflushed_lines), cell(c.flushes),
-           cell(c.repeated_flushes), cell(c.unchanged_flushes), cell(c.fences),
+    t.add({place_of(*s), cell(c.stray_lines), cell(c.unflushed_lines), cell(c.unfenced_lines),
+           cell(c.flushes), cell(c.repeated_flushes), cell(c.unchanged_flushes), cell(c.fences),
            cell(c.empty_fences)});
   }
   fmt::print("\n");
   t.print("  ");
   if (left_out != 0) fmt::print("  and {} places more (--all)\n", count_text(left_out));
+}
+
+const char* text_of(const scute_shield_finding& f) {
+  switch (f.what) {
+    case SCUTE_SHIELD_NEVER_FLUSHED: return "never flushed";
+    case SCUTE_SHIELD_NEVER_FENCED: return "flushed and never fenced";
+    case SCUTE_SHIELD_FLUSHED_EARLY: return "never flushed since its last store";
+    default: return "a stray store";
+  }
 }
 
 void print_lines(const view_counts& v, size_t lines) {
@@ -104,8 +121,7 @@ void print_lines(const view_counts& v, size_t lines) {
     if (f.flushed_line != 0 || !found[i].flushed_source.empty())
       where += (f.what == SCUTE_SHIELD_STRAY_LOADED ? ", loaded at " : ", flushed at ") +
                place_text(found[i].flushed_source, f.flushed_line);
-    fmt::print("  line {:#x}: {}{}\n", f.offset,
-               f.what == SCUTE_SHIELD_NEVER_FLUSHED ? "never flushed" : "a stray store", where);
+    fmt::print("  line {:#x}: {}{}\n", f.offset, text_of(f), where);
   }
   if (found.size() > lines)
     fmt::print("  and {} lines more (--lines)\n", count_text(found.size() - lines));
@@ -123,12 +139,14 @@ json site_json(const site_counts& s) {
           {"fences", c.fences},
           {"empty_fences", c.empty_fences},
           {"unflushed_lines", c.unflushed_lines},
-          {"stray_lines", c.stray_lines}};
+          {"stray_lines", c.stray_lines},
+          {"unfenced_lines", c.unfenced_lines}};
 }
 
 json finding_json(const line_finding& f) {
   const bool loaded = f.finding.what == SCUTE_SHIELD_STRAY_LOADED;
-  return {{"what", f.finding.what == SCUTE_SHIELD_NEVER_FLUSHED ? "never flushed" : "stray"},
+  const bool stray = loaded || f.finding.what == SCUTE_SHIELD_STRAY;
+  return {{"what", stray ? "stray" : text_of(f.finding)},
           {"offset", f.finding.offset},
           {"stored_source", f.stored_source},
           {"stored_line", f.finding.stored_line},
@@ -157,6 +175,9 @@ json view_json(const view_counts& v) {
           {"stray_lines", c.stray_lines},
           {"untold_objects", v.untold_objects},
           {"healed", c.healed},
+          {"unfenced_lines", c.unfenced_lines},
+          {"early_flushes", c.early_flushes},
+          {"unsure_lines", c.unsure_lines},
           {"sites", std::move(sites)},
           {"lines", std::move(findings)}};
 }
@@ -167,6 +188,8 @@ audit_totals totals_of(const program_notice& noticed) {
   audit_totals t;
   for (const view_counts& v : noticed.views) {
     t.unflushed += v.counts.unflushed_lines;
+    t.unsure += v.counts.unsure_lines;
+    t.unfenced += v.counts.unfenced_lines;
     t.strays += v.counts.stray_lines;
     t.certain_strays += v.untold_objects.empty() ? v.counts.stray_lines : 0;
     t.repeated += v.counts.repeated_flushes;

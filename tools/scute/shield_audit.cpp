@@ -18,7 +18,7 @@ namespace {
 
 struct arguments {
   shielded_program program;
-  std::vector<std::string> fail_on{"unflushed", "strays"};
+  std::vector<std::string> fail_on{"unflushed", "unfenced", "strays"};
   size_t lines = 10;
   bool json = false, all = false;
 
@@ -30,7 +30,8 @@ struct arguments {
 // What the run fails for; null: nothing.
 const char* failing(const arguments& args, const audit_totals& t) {
   if (t.certain_strays > 0 && args.fails_on("strays")) return "there were stray stores";
-  if (t.unflushed > 0 && args.fails_on("unflushed")) return "stores were never flushed";
+  if (t.unflushed > t.unsure && args.fails_on("unflushed")) return "stores were never flushed";
+  if (t.unfenced > 0 && args.fails_on("unfenced")) return "lines were flushed and never fenced";
   if (t.repeated > 0 && args.fails_on("repeated")) return "lines were flushed twice before a fence";
   if (t.unchanged > 0 && args.fails_on("unchanged")) return "lines were flushed in vain";
   if (t.idle > 0 && args.fails_on("idle")) return "fences had nothing to wait for";
@@ -46,11 +47,14 @@ exit_code run(const arguments& args) {
   const char* const verdict = outcome.failed > 0      ? "not settled"
                               : noticed.views.empty() ? "no shielded file was opened"
                               : failed != nullptr     ? failed
-                                                      : "clean";
+                              : totals.unsure > 0
+                                  ? "clean, but for lines that may be libpmemobj's own"
+                                  : "clean";
   if (args.json) {
     print_json({{"program", args.program.words.front()},
                 {"status", status},
                 {"unflushed_lines", totals.unflushed},
+                {"unfenced_lines", totals.unfenced},
                 {"stray_lines", totals.strays},
                 {"result", verdict},
                 {"views", views_json(noticed)}});
@@ -79,17 +83,21 @@ void add_shield_audit(CLI::App& shield, exit_code& status) {
       ->type_name("N")
       ->capture_default_str();
   app->add_option("--fail-on", args->fail_on,
-                  "what makes the exit status 2, with commas between: unflushed, strays, repeated, "
+                  "what makes the exit status 2, with commas between: unflushed, unfenced, strays, "
+                  "repeated, "
                   "unchanged, idle; none: nothing")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->transform(one_of({"unflushed", "strays", "repeated", "unchanged", "idle", "none"}))
+      ->transform(
+          one_of({"unflushed", "unfenced", "strays", "repeated", "unchanged", "idle", "none"}))
       ->type_name("LIST")
-      ->default_str("unflushed,strays");
+      ->default_str("unflushed,unfenced,strays");
   app->footer(
       "Runs the program as `scute shield run` does, and counts: lines (64 bytes) that were stored "
       "to and never flushed, which a\n"
-      "power failure may lose; stray stores: lines that changed though nobody told of a store; "
+      "power failure may lose; lines that were flushed and never fenced, which it may lose as "
+      "well; "
+      "stray stores: lines that changed though nobody told of a store; "
       "lines "
       "that were flushed twice\n"
       "before a fence, or had not changed; fences with nothing to wait for. For code that scute-cc "
@@ -100,7 +108,8 @@ void add_shield_audit(CLI::App& shield, exit_code& status) {
       "hold locks of libpmemobj, which it\n"
       "never flushes, are counted apart. The report goes to standard output, when the program has "
       "ended.\n"
-      "Exit status: the program's, if it is not 0; else 0: nothing was left unflushed, and no "
+      "Exit status: the program's, if it is not 0; else 0: nothing was left unflushed or unfenced, "
+      "and no "
       "store "
       "was a stray; 2: something was\n"
       "(--fail-on); 3: a file could not be settled; 1: the program opened no shielded file.\n"

@@ -44,6 +44,25 @@ void tell_failure(void*, const char* file, const char* why) {
   tell("scute: {}: {}\n", file, why);
 }
 
+// Who takes a file for protected that is not would find out when it is too late.
+void require_shielded(const std::string& file) {
+  scute_shield_condition condition{};
+  scute_shield_state state{};
+  state.struct_size = sizeof state;
+  const int result = scute_shield_look(failure::library_path(file).c_str(), &condition, &state);
+  if (result == SCUTE_E_NOENT)
+    throw failure(exit_error, file,
+                  "it is not shielded, so the program was not begun; shield it with `scute shield "
+                  "add`, or put its FILE.scute back beside it");
+  check(result, file);
+  if (condition == SCUTE_SHIELD_MISSING)
+    throw failure(exit_error, file, "it is missing, so the program was not begun");
+  if (condition == SCUTE_SHIELD_CHANGED)
+    throw failure(exit_error, file,
+                  "it was changed without Scute, so the program was not begun; see `scute shield "
+                  "check`");
+}
+
 std::string joined(const std::vector<std::string>& names) {
   return std::accumulate(names.begin(), names.end(), std::string(),
                          [](std::string all, const std::string& name) {
@@ -82,18 +101,31 @@ void shielded_program::add_to(CLI::App& app) {
         return text;
       })
       ->type_name("SIZE|none");
-  app.add_option("--view-dir", views,
-                 "views lie in files without a name in this folder, for files that are larger than "
-                 "the machine's memory; by default they lie in memory")
-      ->check(CLI::ExistingDirectory)
-      ->type_name("DIR");
-  app.add_flag("--page-in", page_in,
-               "read and verify a page when the program touches it, not all of the file when it is "
-               "opened; needs userfaultfd, and is not for programs that use the file by io_uring");
+  CLI::Option* const folder =
+      app.add_option(
+             "--view-dir", views,
+             "views lie in files without a name in this folder, for files that are larger than "
+             "the machine's memory; by default they lie in memory")
+          ->check(CLI::ExistingDirectory)
+          ->type_name("DIR");
+  CLI::Option* const by_touch = app.add_flag(
+      "--page-in", page_in,
+      "read and verify a page when the program touches it, not all of the file when it is "
+      "opened; needs userfaultfd, and is not for programs that use the file by io_uring");
+  app.add_flag(
+         "--huge-pages", huge_pages,
+         "views lie in memory in pages of 2 MiB, where Linux grants them; each file takes the "
+         "memory of all of it, holes as well")
+      ->excludes(by_touch)
+      ->excludes(folder);
   app.add_option("--allow-inline-flush", allowed,
                  "a library or program that may flush by itself, since it does not flush shielded "
                  "files")
       ->type_name("OBJECT")
+      ->allow_extra_args(false);
+  app.add_option("--require", required,
+                 "a file that has to be shielded; without that the program is not begun")
+      ->type_name("FILE")
       ->allow_extra_args(false);
   app.add_option("--runtime", runtime, "libscute-shield.so, if it is not where it was installed")
       ->type_name("PATH");
@@ -101,6 +133,7 @@ void shielded_program::add_to(CLI::App& app) {
 }
 
 scute_shield_outcome shielded_program::run(program_notice& noticed) const {
+  for (const std::string& file : required) require_shielded(file);
   std::vector<const char*> argv;
   for (const std::string& word : words) argv.push_back(word.c_str());
   argv.push_back(nullptr);
@@ -113,6 +146,7 @@ scute_shield_outcome shielded_program::run(program_notice& noticed) const {
   if (unflushed == "drop") options.flags |= SCUTE_SHIELD_DROP_UNFLUSHED;
   if (!memory.empty()) options.memory = std::stoull(memory);
   if (page_in) options.flags |= SCUTE_SHIELD_PAGE_IN;
+  if (huge_pages) options.flags |= SCUTE_SHIELD_HUGE_PAGES;
   if (!views.empty()) options.view_folder = views.c_str();
   if (strays == "report") options.flags |= SCUTE_SHIELD_REPORT_STRAYS;
   if (strays == "stop") options.flags |= SCUTE_SHIELD_STOP_STRAYS;

@@ -41,7 +41,9 @@ struct shielded_program {
   std::string windows = "pmemobj", unflushed = "keep", strays, runtime, memory, views;
   bool sites = false;  // count by places in the source
   std::vector<std::string> allowed;
+  std::vector<std::string> required;  // files that have to be shielded
   bool page_in = false;
+  bool huge_pages = false;
 
   void add_to(CLI::App& app);
   // Throws failure. Problems with files go to standard error.

@@ -7,6 +7,8 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "actor.h"
@@ -75,6 +77,16 @@ static void facts(const char *file) {
   say("fchmod", fchmod(fd, 0640));
   must("stat", stat(file, &by_path));
   say("mode", by_path.st_mode & 0777);
+  struct statvfs on, named;
+  say("fstatvfs", fstatvfs(fd, &on));
+  must("statvfs", statvfs(file, &named));
+  say("same file system", on.f_fsid == named.f_fsid && on.f_blocks == named.f_blocks);
+  struct statfs kind, named_kind;
+  say("fstatfs", fstatfs(fd, &kind));
+  must("statfs", statfs(file, &named_kind));
+  say("same kind", kind.f_type == named_kind.f_type);
+  say("F_GET_SEALS", fcntl(fd, F_GET_SEALS));
+  say("F_ADD_SEALS", fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK));
   say("access mode", fcntl(fd, F_GETFL) & O_ACCMODE);
   say("end", lseek(fd, 0, SEEK_END));
   close(fd);

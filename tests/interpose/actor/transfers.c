@@ -2,10 +2,12 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -121,6 +123,7 @@ static void copied(const char *file) {
   from = 0;
   say("sendfile in", sendfile(fd, other, &from, 3000));
   say("end of the copy", lseek(other, 0, SEEK_END));
+  say("copy_file_range of nothing", copy_file_range(fd, &from, other, &to, 0, 0));
   close(other);
   close(fd);
 }
@@ -185,6 +188,37 @@ static void punched(const char *file) {
   close(fd);
 }
 
+static volatile sig_atomic_t too_long = 0;
+static void count_too_long(int signal) {
+  (void)signal;
+  ++too_long;
+}
+// What is refused leaves the length as it was.
+static void refused_lengths(const char *file) {
+  const int fd = open_to_write(file);
+  signal(SIGXFSZ, count_too_long);
+  say("a hole that is longer", fallocate(fd, FALLOC_FL_PUNCH_HOLE, file_size, page));
+  say("no mode", fallocate(fd, 1 << 20, file_size, page));
+  say("nothing", fallocate(fd, 0, file_size, 0));
+  say("end", lseek(fd, 0, SEEK_END));
+  struct rlimit before;
+  must("getrlimit", getrlimit(RLIMIT_FSIZE, &before));
+  const struct rlimit limit = {file_size + 100, before.rlim_max};
+  must("setrlimit", setrlimit(RLIMIT_FSIZE, &limit));
+  say("ftruncate", ftruncate(fd, file_size + 101));
+  say("signals", too_long);
+  say("truncate", truncate(file, file_size + 101));
+  say("signals", too_long);
+  say("fallocate", fallocate(fd, 0, file_size, 200));
+  say("signals", too_long);
+  say("posix_fallocate", posix_fallocate(fd, file_size + 50, 200));
+  say("signals", too_long);
+  say("end", lseek(fd, 0, SEEK_END));
+  must("setrlimit", setrlimit(RLIMIT_FSIZE, &before));
+  say("ftruncate", ftruncate(fd, file_size + 100));
+  close(fd);
+}
+
 const struct deed transfer_deeds[] = {{"reads_and_writes", reads_and_writes},
                                       {"longer", longer},
                                       {"appended", appended},
@@ -193,4 +227,5 @@ const struct deed transfer_deeds[] = {{"reads_and_writes", reads_and_writes},
                                       {"bad_arguments", bad_arguments},
                                       {"appended_by_flags", appended_by_flags},
                                       {"punched", punched},
+                                      {"refused_lengths", refused_lengths},
                                       {NULL, NULL}};

@@ -52,35 +52,6 @@ state_of() {
 # shielded_state FILE PROGRAM SHIELDED-FILE
 shielded_state() { state_of "$1" "$scute" shield run -- "$raw/$2" "$3"; }
 
-# child_of PID: its first child, or nothing. (The file has no end of line.)
-child_of() {
-  local children=()
-  read -r -a children <"/proc/$1/task/$1/children" || true
-  echo "${children[0]:-}"
-} 2>/dev/null
-
-# gone PID: it has ended, though nobody may have waited for it.
-gone() { [ ! -e "/proc/$1" ] || grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null; }
-
-# power_failure HOLDER PROGRAM: neither of the two does anything any more. The holder is ours to wait for.
-power_failure() {
-  kill -9 "$1" || true
-  kill -9 "$2" || true
-  until gone "$2"; do sleep 0.005; done
-}
-
-# checked WANTED FILE [--repair]: scute check of it ends with WANTED. A process that has ended may keep the pool's lock for a moment (SETTLE-3).
-checked() {
-  local wanted=$1 file=$2 status
-  for _ in $(seq 1000); do
-    status=0
-    "$scute" check "$file.scute" "${@:3}" >out 2>err || status=$?
-    [ "$status" = 5 ] || break
-    sleep 0.01
-  done
-  [[ " $wanted " == *" $status "* ]] || fail "status $status instead of $wanted: scute check: $(cat out)"
-}
-
 # whole FILE: the file is as it should be, or what damage it has is repaired.
 whole() {
   checked "0 2" "$1" --repair

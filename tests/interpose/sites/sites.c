@@ -133,14 +133,86 @@ static void clflushes(void) {
   }
 }
 
+/* No fence follows. */
+static void unfenced(void) {
+  clean();
+  *(volatile long *)(map + 49152) = seed; /* told last */
+  _mm_clwb(map + 49152);                  /* unfenced */
+}
+
+static void streams(void) {
+  _mm_stream_si64((long long *)(map + 49216), seed); /* streamed */
+}
+
+static void unmaps(void) {
+  *(volatile long *)(map + 49280) = seed;
+  _mm_clwb(map + 49280); /* unmapped */
+  munmap(map, 65536);
+}
+
+/* The flush comes before the last store to its line. */
+static void early(void) {
+  *(volatile long *)(map + 49344) = seed;
+  _mm_clwb(map + 49344);                  /* early */
+  *(volatile long *)(map + 49352) = seed; /* behind it */
+  _mm_sfence();
+}
+
+/* A line is flushed again behind the store, by this thread or another one, or synced. */
+static void late(void) {
+  early();
+  _mm_clwb(map + 49344);
+  _mm_sfence();
+}
+
+/* Instructions of the processor's own that store. */
+__attribute__((target("avx2,fxsr,xsave"))) static void processors(void) {
+  char *at = map + 53248;
+  volatile int one = -1; /* so that no compiler makes stores of them */
+  const __m256i mask = _mm256_set1_epi32(one);
+  _mm256_maskstore_epi32((int *)at, mask, _mm256_set1_epi32((int)seed));
+  _mm256_maskstore_ps((float *)(at + 64), mask, _mm256_set1_ps((float)seed));
+  _mm_maskstore_pd((double *)(at + 128), _mm_set1_epi64x(one), _mm_set1_pd((double)seed));
+  _fxsave(at + 512);
+  for (int i = 0; i < 16; ++i) _mm_clwb(at + 64 * i);
+  _mm_sfence();
+}
+
+__attribute__((target("xsave"))) static void saves(void) {
+  char *at = map + 57344;
+  for (int i = 0; i < 64; ++i) {
+    *(volatile long *)(at + 64 * i) = 0;
+    _mm_clwb(at + 64 * i);
+  }
+  _mm_sfence();
+  _xsave(at, 3);
+  for (int i = 0; i < 64; ++i) _mm_clwb(at + 64 * i);
+  _mm_sfence();
+}
+
 static const struct {
   const char *name;
   void (*call)(void);
-} ways[] = {{"clean", clean},     {"forgets", forgets},   {"twice", twice},
-            {"vain", vain},       {"idle", idle},         {"stray", stray},
-            {"library", library}, {"together", together}, {"clflushes", clflushes},
-            {"syncs", syncs},     {"leaves", leaves},     {"dies", dies},
-            {"plugs", plugs}};
+} ways[] = {{"clean", clean},
+            {"forgets", forgets},
+            {"twice", twice},
+            {"vain", vain},
+            {"idle", idle},
+            {"stray", stray},
+            {"library", library},
+            {"together", together},
+            {"clflushes", clflushes},
+            {"syncs", syncs},
+            {"leaves", leaves},
+            {"dies", dies},
+            {"plugs", plugs},
+            {"unfenced", unfenced},
+            {"streams", streams},
+            {"unmaps", unmaps},
+            {"early", early},
+            {"late", late},
+            {"processors", processors},
+            {"saves", saves}};
 
 int main(int argc, char **argv) {
   if (argc != 3 || (file = open(argv[2], O_RDWR)) < 0) return 3;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// [unheard|forked|awaited] FILE SECONDS [OTHER]: threads that store to lines without a pause, and one that commits these lines: what is committed has to be what
+// [unheard|raw|forked|awaited] FILE SECONDS [OTHER]: threads that store to lines without a pause, and one that commits these lines: what is committed has to be what
 // a line was at some moment. FILE itself is looked at by a system call that nobody hears. Prints what it has seen; status 1: a line that never
-// was. unheard: the threads are such as the C library does not know of. forked: all of it in a child of a process that has OTHER. awaited:
+// was. unheard: the threads are such as the C library does not know of. raw: they are made by an instruction, and what was committed within a second
+// does not count. forked: all of it in a child of a process that has OTHER. awaited:
 // nothing is committed before the last thread has stored once more, so that nobody else wakes it.
 #define _GNU_SOURCE
 #include <errno.h>
@@ -14,12 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <scute/shield_view.h>
+
+#include "../unheard_call.h"
 
 enum { writers = 3, words = 8, page = 4096, lines_used = 67 };
 
@@ -55,32 +57,54 @@ static void *sleep_on(void *unused) {
   return unused;
 }
 
-// What nobody hears: an instruction of its own.
-static long called(long number, long a, long b, long c, long d) {
-#ifdef __x86_64__
-  register long fourth __asm__("r10") = d;
-  long result;
-  __asm__ volatile("syscall"
-                   : "=a"(result)
-                   : "0"(number), "D"(a), "S"(b), "d"(c), "r"(fourth)
-                   : "rcx", "r11", "memory");
-  return result;
-#else
-  return syscall(number, a, b, c, d);
-#endif
-}
-
 // One that the C library does not know of.
 static int write_unheard(void *arg) {
   write_on(arg);
   _exit(0);
 }
 
+// Nor does anybody hear of this one.
+static void begin_raw(void *(*f)(void *), void *arg, void *stack_end) {
+#ifdef __x86_64__
+  enum {
+    vm = 0x100,
+    fs = 0x200,
+    files = 0x400,
+    handlers = 0x800,
+    thread = 0x10000,
+    undo = 0x40000
+  };
+  uintptr_t *const stack = (uintptr_t *)stack_end - 2;
+  stack[0] = (uintptr_t)f;
+  stack[1] = (uintptr_t)arg;
+  long result;
+  __asm__ volatile(
+      "syscall\n\t"
+      "test %0, %0\n\t"
+      "jnz 1f\n\t"
+      "pop %%rax\n\t"
+      "pop %%rdi\n\t"
+      "call *%%rax\n\t"
+      "mov $60, %%eax\n\t"
+      "xor %%edi, %%edi\n\t"
+      "syscall\n"
+      "1:"
+      : "=a"(result)
+      : "0"((long)SYS_clone), "D"((long)(vm | fs | files | handlers | thread | undo)), "S"(stack)
+      : "rcx", "r11", "memory");
+  if (result < 0) _exit(95);
+#else
+  (void)f, (void)arg, (void)stack_end;
+  _exit(94);
+#endif
+}
+
 int main(int argc, char **argv) {
   const int unheard = argc == 4 && strcmp(argv[1], "unheard") == 0;
+  const int raw = argc == 4 && strcmp(argv[1], "raw") == 0;
   const int forked = argc == 5 && strcmp(argv[1], "forked") == 0;
   const int awaited = argc == 4 && strcmp(argv[1], "awaited") == 0;
-  if (unheard || forked || awaited)
+  if (unheard || raw || forked || awaited)
     ++argv;
   else if (argc != 3)
     return 98;
@@ -106,20 +130,25 @@ int main(int argc, char **argv) {
   }
   lines = at;
   memset(at, 0, lines_used * sizeof(struct line));
+  if (raw) scute_shield_commit(at, page);  // alone for the last time
   pthread_t threads[writers + 1];
   pid_t children[writers];
   for (int i = 0; i < writers; ++i) {
     void *const line =
         (void *)lines[i + (i == writers - 1 ? 64 : 0)].word;  // the last one's is in another page
     static char stacks[writers][1 << 16] __attribute__((aligned(16)));
-    if (unheard)
+    if (raw)
+      begin_raw(write_on, line, stacks[i] + sizeof stacks[i]);
+    else if (unheard)
       children[i] = clone(write_unheard, stacks[i] + sizeof stacks[i], CLONE_VM | SIGCHLD, line);
     else
       pthread_create(&threads[i], NULL, write_on, line);
   }
-  if (!unheard) pthread_create(&threads[writers], NULL, read_on, at);
+  const int by_library = !unheard && !raw;
+  if (by_library) pthread_create(&threads[writers], NULL, read_on, at);
   struct timespec begin, now;
   clock_gettime(CLOCK_MONOTONIC, &begin);
+  now = begin;
   long commits = 0, torn = 0;
   do {
     scute_shield_commit(at, lines_used * sizeof(struct line));
@@ -132,6 +161,7 @@ int main(int argc, char **argv) {
       const long offset = 64 * (i + (i == writers - 1 ? 64 : 0));
       if (called(SYS_pread64, fd, (long)seen, sizeof seen, offset) != sizeof seen) return 97;
       // Between the two stores the first is one ahead.
+      if (raw && now.tv_sec - begin.tv_sec < 1) continue;
       if (seen[0] != seen[7] && seen[0] != seen[7] + 1) ++torn;
     }
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -139,7 +169,7 @@ int main(int argc, char **argv) {
   over = 1;
   void *failed = NULL;
   for (int i = 0; i < writers && unheard; ++i) waitpid(children[i], NULL, 0);
-  for (int i = 0; i <= writers && !unheard; ++i) pthread_join(threads[i], &failed);
+  for (int i = 0; i <= writers && by_library; ++i) pthread_join(threads[i], &failed);
   printf("%ld commits, %ld torn lines, %ld failed reads\n", commits, torn, (long)failed);
   return torn != 0 || failed != NULL;
 }

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace scute::core::medium {
+namespace scute::core {
 
 inline constexpr uint64_t huge_page = uint64_t{2} << 20;
 
@@ -21,4 +21,4 @@ void* map_aligned(uint64_t size, int access, int flags, int fd, uint64_t offset 
 // it off. Any thread; bytes may be in use. False if something stayed small.
 bool make_huge(int fd, uint64_t offset, void* at, uint64_t n) noexcept;
 
-}  // namespace scute::core::medium
+}  // namespace scute::core

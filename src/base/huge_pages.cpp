@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "medium/huge_pages.hpp"
+#include "base/huge_pages.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -16,7 +16,7 @@
 #define MADV_COLLAPSE 25
 #endif
 
-namespace scute::core::medium {
+namespace scute::core {
 namespace {
 
 constexpr uint64_t small_page = 4096;
@@ -64,4 +64,4 @@ bool make_huge(int fd, uint64_t offset, void* at, uint64_t n) noexcept {
   return all;
 }
 
-}  // namespace scute::core::medium
+}  // namespace scute::core

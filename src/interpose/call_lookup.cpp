@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// dlsym(3) and dlvsym(3): who takes a function from a library by its name (plug-ins, ctypes and other foreign-function interfaces) gets
+// the interposed one.
+//
+// LOOK-1 By a handle: if what the real call gives is the very function that the interposed one of that name goes on to, the program gets the
+//    interposed one, and what was given else. So a library's own function of that name stays its own, and a library that stands between us and the
+//    C library never finds itself behind us.
+// LOOK-2 RTLD_DEFAULT and RTLD_NEXT go by who calls: the real call is jumped to, with the caller's return address. But RTLD_NEXT leads objects
+//    behind this one around it, and so does RTLD_DEFAULT with a version, of which our functions have none. One gets the interposed function if nobody
+//    but itself has a function of that name besides us and the one that we go on to: then it stands in no chain that leads there.
+// LOOK-3 dlerror() and errno are as the real call leaves them. What is not interposed is the real call's affair alone.
+#include <dlfcn.h>
+
+#include <cerrno>
+
+#include "base/planted.hpp"
+#include "interpose/next_call.hpp"
+#include "interpose/next_calls.hpp"
+#include "interpose/plain_text.hpp"
+#include "interpose/real_lookup.hpp"
+#include "interpose/stand_in.hpp"
+#include "interpose/symbol_table.hpp"
+
+using namespace scute::core::interpose;
+
+// The address says that the real call is to be jumped to.
+extern "C" {
+[[gnu::used, gnu::visibility("hidden")]] constinit char scute_lookup_goes_on = 0;
+}
+
+namespace {
+
+// version: null, none is asked for.
+void* look_up_really(void* handle, const char* name, const char* version) noexcept {
+  return version != nullptr ? real_lookup::dlvsym()(handle, name, version)
+                            : real_lookup::dlsym()(handle, name);
+}
+
+// Where an interposed function looks for the next one if no library that everybody sees has it (next_call.hpp).
+const char* plug_in_with(const char* name) noexcept {
+  constexpr struct {
+    const char *begin, *library;
+  } known[] = {
+      {"pmem_", "libpmem.so.1"}, {"pmem2_", "libpmem2.so.1"}, {"pmemobj_", "libpmemobj.so.1"}};
+  for (const auto& k : known)
+    if (begins_with(name, k.begin)) return k.library;
+  return nullptr;
+}
+
+// What the interposed function of that name goes on to; null: nothing yet. Keeps errno.
+void* next_of(const char* name, const char* version) noexcept {
+  const int keep = errno;
+  void* next = look_up_really(RTLD_NEXT, name, version);
+  const char* const library = next == nullptr ? plug_in_with(name) : nullptr;
+  void* const handle =
+      library != nullptr ? next::dlopen(library, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
+  if (handle != nullptr) {
+    next = look_up_really(handle, name, version);
+    ::dlclose(handle);
+  }
+  if (next == nullptr && !SCUTE_PLANTED(look_said)) ::dlerror();  // LOOK-3
+  errno = keep;
+  return next;
+}
+
+// LOOK-2
+bool leads_around(const char* name, const void* next, const void* caller) noexcept {
+  bool seen = false, others = false;
+  for_each_symbol_table([&](const symbol_table& t) {
+    if (t.is_ours() || t.contains(caller)) return false;
+    if (t.contains(next))
+      seen = true;
+    else
+      others = t.find(name) != nullptr;
+    return others;
+  });
+  return seen && !others;
+}
+
+}  // namespace
+
+extern "C" [[gnu::used, gnu::visibility("hidden")]] void* scute_look_up(void* handle,
+                                                                        const char* name,
+                                                                        const char* version,
+                                                                        const void* caller) {
+  const stand_in* const ours = name != nullptr ? find_stand_in(name) : nullptr;
+  if (handle == RTLD_NEXT && SCUTE_PLANTED(look_as_runtime))
+    return look_up_really(handle, name, version);
+  if (ours == nullptr || (handle == RTLD_DEFAULT && version == nullptr))
+    return &scute_lookup_goes_on;
+  if (handle == RTLD_NEXT || handle == RTLD_DEFAULT) {
+    const void* const next = SCUTE_PLANTED(look_behind) ? nullptr : next_of(name, version);
+    return next != nullptr && leads_around(name, next, caller) ? ours->function
+                                                               : &scute_lookup_goes_on;
+  }
+  void* const found = look_up_really(handle, name, version);
+  if (found == nullptr || SCUTE_PLANTED(look_real)) return found;
+  return next_of(name, version) == found ? ours->function : found;
+}
+
+extern "C" [[gnu::used, gnu::visibility("hidden")]] void* scute_real_dlsym() {
+  return reinterpret_cast<void*>(real_lookup::dlsym());
+}
+extern "C" [[gnu::used, gnu::visibility("hidden")]] void* scute_real_dlvsym() {
+  return reinterpret_cast<void*>(real_lookup::dlvsym());
+}
+
+// Who calls is known by the return address, so ours leave as they have come (LOOK-2).
+#ifdef __x86_64__
+#define SCUTE_LOOKUP(name, version)               \
+  __asm__(                                        \
+      ".pushsection .text\n"                      \
+      ".globl " #name                             \
+      "\n"                                        \
+      ".type " #name ", @function\n" #name        \
+      ":\n"                                       \
+      "  .cfi_startproc\n"                        \
+      "  endbr64\n"                               \
+      "  movq (%rsp), %rcx\n"                     \
+      "  pushq %rdi\n"                            \
+      "  pushq %rsi\n"                            \
+      "  pushq %rdx\n"                            \
+      "  .cfi_adjust_cfa_offset 24\n" version     \
+      "  call scute_look_up\n"                    \
+      "  leaq scute_lookup_goes_on(%rip), %rcx\n" \
+      "  cmpq %rcx, %rax\n"                       \
+      "  jne 1f\n"                                \
+      "  call scute_real_" #name                  \
+      "\n"                                        \
+      "  popq %rdx\n"                             \
+      "  popq %rsi\n"                             \
+      "  popq %rdi\n"                             \
+      "  .cfi_adjust_cfa_offset -24\n"            \
+      "  jmp *%rax\n"                             \
+      "1:\n"                                      \
+      "  .cfi_adjust_cfa_offset 24\n"             \
+      "  addq $24, %rsp\n"                        \
+      "  .cfi_adjust_cfa_offset -24\n"            \
+      "  ret\n"                                   \
+      "  .cfi_endproc\n"                          \
+      ".size " #name ", .-" #name                 \
+      "\n"                                        \
+      ".popsection\n");                           \
+  SCUTE_STANDS_IN(name)
+SCUTE_LOOKUP(dlsym, "  xorl %edx, %edx\n");
+SCUTE_LOOKUP(dlvsym, "");
+#endif

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Comparisons of text without the C library: a program may have functions in front of its strcmp() and its kind that do not work yet
+// (REALLOOK-2).
+#pragma once
+
+namespace scute::core::interpose {
+
+constexpr bool begins_with(const char* text, const char* beginning) noexcept {
+  while (*beginning != 0)
+    if (*text++ != *beginning++) return false;
+  return true;
+}
+
+constexpr bool is_same_text(const char* a, const char* b) noexcept {
+  for (; *a == *b; ++a, ++b)
+    if (*a == 0) return true;
+  return false;
+}
+
+}  // namespace scute::core::interpose

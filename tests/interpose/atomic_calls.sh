@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Lists and atomic allocations of libpmemobj, as transactions.sh has it for transactions. A constructor may fail, or be where the program ends; one that
+# leaves by longjmp() leaves no window to the next transaction (OBJ-2).
+source "$(dirname "${BASH_SOURCE[0]}")/transactions/lib.bash"
+
+for deed in ${SCUTE_TEST_DEEDS:-$("$actor" list atomic)}; do
+  case $deed in
+    # (pmemobj_close() ends a program that has left a constructor so.)
+    in_the_middle* | constructor_jumps*) tried "$deed" exits dies waits ;;
+    *) tried "$deed" closes dies waits ;;
+  esac
+done
+[ -n "${SCUTE_TEST_DEEDS:-}" ] || [ "$count" -ge 30 ] || fail "only $count ends"
+echo "$count ends of atomic calls"

@@ -1,0 +1,150 @@
+#!/usr/bin/env bash
+# A file system that gets full under shielded files: what needs room says so, with nothing changed (GROW-3); what needs none works; and with more room all
+# goes on. On a small tmpfs, in a namespace of its own; where nobody may mount one this is tried by disk/ alone, without programs.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
+
+cat >program.py <<'PYTHON'
+# program.py FILE DEED: under the shield, on a disk that `room` fills and empties.
+import errno, os, subprocess, sys
+path, deed = sys.argv[1:]
+room = lambda pages: subprocess.run(["bash", "room.sh", str(pages)], check=True)
+fd = os.open(path, os.O_RDWR | (os.O_APPEND if deed == "append" else 0))
+size = os.fstat(fd).st_size
+
+def refused(call):
+    try:
+        call()
+    except OSError as e:
+        assert e.errno == errno.ENOSPC, e
+    else:
+        raise AssertionError("there was room")
+
+room(8)
+if deed in ("append", "write"):
+    # LENGTH-3
+    refused(lambda: os.write(fd, b"a" * 400000) if deed == "append" else os.pwrite(fd, b"a" * 400000, size))
+    assert os.fstat(fd).st_size == size
+    os.fsync(fd)
+    room(2000)
+    assert os.write(fd, b"a" * 400000) == 400000 if deed == "append" else os.pwrite(fd, b"a" * 400000, size) == 400000
+    os.fsync(fd)
+    assert os.fstat(fd).st_size == size + 400000
+elif deed == "copy":
+    # What the kernel copies there lies in memory; it is the sync that finds no room, and the next one that has some.
+    with open("letters", "rb") as letters:
+        os.lseek(fd, 0, os.SEEK_END)
+        assert os.sendfile(fd, letters.fileno(), 0, 400000) == 400000
+    refused(lambda: os.fsync(fd))
+    refused(lambda: os.fsync(fd))
+    room(2000)
+    os.fsync(fd)
+    assert os.fstat(fd).st_size == size + 400000
+else:
+    more = size + 3000000
+    refused(lambda: os.ftruncate(fd, more) if deed == "truncate" else os.posix_fallocate(fd, size, 3000000))
+    assert os.fstat(fd).st_size == size
+    # What is there can be changed, and that can be made durable.
+    for at in (0, 4096 * 7 + 5, size - 3):
+        os.pwrite(fd, b"new", at)
+    os.fsync(fd)
+    room(2000)
+    os.ftruncate(fd, more)
+    os.pwrite(fd, b"end", more - 3)
+    os.fsync(fd)
+PYTHON
+cat >appends.py <<'PYTHON'
+# appends.py FILE DEED: what it appends finds no room, and what it writes elsewhere is not synced, or by a call that says so.
+import errno, os, signal, subprocess, sys
+path, deed = sys.argv[1:]
+subprocess.run(["bash", "room.sh", "8"], check=True)
+fd = os.open(path, os.O_RDWR)
+os.pwrite(fd, b"elsewhere", 70000)
+os.lseek(fd, 0, os.SEEK_END)
+with open("letters", "rb") as letters:
+    assert os.sendfile(fd, letters.fileno(), 0, 400000) == 400000
+if deed == "loses_power":
+    try:
+        os.fsync(fd)
+    except OSError as e:
+        assert e.errno == errno.ENOSPC, e
+    else:
+        raise AssertionError("there was room")
+    os.kill(os.getppid(), signal.SIGKILL)
+if deed != "exits":
+    os.kill(os.getpid(), signal.SIGKILL)
+PYTHON
+cat >room.sh <<'ROOM'
+# room.sh PAGES: others use what the files here are not to have.
+rm -f "$small/.others"
+free=$(($(stat -f -c %a "$small") - $1))
+[ "$free" -le 0 ] || head -c $((free * 4096)) /dev/zero >"$small/.others"
+ROOM
+
+drill() {
+  local file=$small/file deed
+  head -c 2000001 /dev/urandom >"$file"
+  cp "$file" original
+  head -c 400000 /dev/zero | tr '\0' a >letters
+  # It does not come under the shield, or not anew, and stays what it is.
+  bash room.sh 8
+  expect 6 "$scute" shield add "$file" --capacity 6000000
+  one_error_line
+  in_err 'room'
+  equal "$(ls "$small")" file
+  cmp "$file" original || fail "the file was changed"
+  bash room.sh 4000
+  expect 0 "$scute" shield add "$file" --capacity 6000000
+  cp "$file.scute" sidecar
+  bash room.sh 8
+  expect 6 "$scute" shield adopt "$file" --capacity 12000000
+  one_error_line
+  cmp "$file.scute" sidecar || fail "a refused adopt has changed FILE.scute"
+  expect 0 "$scute" shield check "$file"
+  for deed in append write copy truncate fallocate; do
+    bash room.sh 4000
+    rm -f "$file.scute"
+    cp original "$file"
+    expect 0 "$scute" shield add "$file" --capacity 6000000
+    expect 0 "$scute" shield run -- "$python" program.py "$file" "$deed"
+    bash room.sh 4000
+    sound "$file"
+    case $deed in
+      append | write | copy) cat original letters >wanted ;;
+      *)
+        cp original wanted
+        for at in 0 28677 1999998; do printf new | dd of=wanted bs=1 seek=$at conv=notrunc status=none; done
+        truncate -s 5000001 wanted
+        printf end | dd of=wanted bs=1 seek=4999998 conv=notrunc status=none
+        ;;
+    esac
+    cmp "$file" wanted || fail "$deed: the file holds something else"
+  done
+  # What has no room when the program syncs, ends, or is killed, keeps nothing else from the file (GROW-4); and it is told of.
+  for deed in exits is_killed loses_power; do
+    bash room.sh 4000
+    rm -f "$file.scute"
+    cp original "$file"
+    expect 0 "$scute" shield add "$file" --capacity 6000000
+    expect "$([ $deed = exits ] && echo 3 || echo 137)" "$scute" shield run -- "$python" appends.py "$file" "$deed"
+    [ $deed = loses_power ] ||
+      in_err 'cannot make the file as long as its program has left it (2400001 bytes; what lies before that is in it): .*No space left'
+    bash room.sh 4000
+    sound "$file"
+    cp original wanted
+    printf elsewhere | dd of=wanted bs=1 seek=70000 conv=notrunc status=none
+    cmp "$file" wanted || fail "$deed: the file holds something else"
+  done
+}
+
+python=$(command -v python3)
+small=$PWD/small
+mkdir "$small"
+export small
+mount_small='mount -t tmpfs -o size=24m,huge=never none "$small"'
+if unshare -Urm true 2>/dev/null && unshare -Urm bash -c "$mount_small" 2>/dev/null; then
+  export -f drill fail expect in_out in_err equal one_error_line sound
+  export scute pools python
+  unshare -Urm bash -c "set -euo pipefail; export LC_ALL=C; $mount_small; drill"
+else
+  echo "a small tmpfs cannot be mounted here"
+fi

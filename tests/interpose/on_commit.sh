@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# What a transaction of libpmemobj has committed is durable in TX_ONCOMMIT and when pmemobj_tx_commit() has returned, before its end (OBJ-3): a power failure there loses
+# nothing, of an inner transaction neither more nor less than libpmemobj does.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
+
+cat >commits.c <<'C'
+// commits FILE WAY: creates; shows; or commits 5 by a transaction and has the power fail there (by killing its parent, who holds the view, and itself).
+#include <libpmemobj.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+struct root {
+  long outer, inner;
+};
+static void fail_power(void) {
+  kill(getppid(), SIGKILL);
+  kill(getpid(), SIGKILL);
+}
+static void set(PMEMobjpool *pop, PMEMoid at, size_t offset) {
+  (void)pop;
+  pmemobj_tx_add_range(at, offset, sizeof(long));
+  *(long *)((char *)pmemobj_direct(at) + offset) = 5;
+}
+int main(int argc, char **argv) {
+  if (argc != 3) return 2;
+  const char *const way = argv[2];
+  PMEMobjpool *const pop = strcmp(way, "create") == 0 ? pmemobj_create(argv[1], "commits", PMEMOBJ_MIN_POOL, 0600) : pmemobj_open(argv[1], "commits");
+  if (pop == NULL) return fprintf(stderr, "%s\n", pmemobj_errormsg()), 3;
+  const PMEMoid at = pmemobj_root(pop, sizeof(struct root));
+  const struct root *const r = pmemobj_direct(at);
+  const size_t inner = offsetof(struct root, inner);
+  if (strcmp(way, "show") == 0) printf("%ld %ld\n", r->outer, r->inner);
+  if (strcmp(way, "stage") == 0) {
+    TX_BEGIN(pop) { set(pop, at, 0); }
+    TX_ONCOMMIT { fail_power(); }
+    TX_END
+  } else if (strcmp(way, "finally") == 0) {
+    TX_BEGIN(pop) { set(pop, at, 0); }
+    TX_FINALLY { fail_power(); }
+    TX_END
+  } else if (strcmp(way, "call") == 0) {
+    jmp_buf env;
+    if (setjmp(env) != 0) return 4;
+    pmemobj_tx_begin(pop, env, TX_PARAM_NONE);
+    set(pop, at, 0);
+    pmemobj_tx_commit();
+    fail_power();
+  } else if (strcmp(way, "after") == 0) {
+    jmp_buf env;
+    if (setjmp(env) != 0) return 4;
+    pmemobj_tx_begin(pop, env, TX_PARAM_NONE);
+    set(pop, at, 0);
+    pmemobj_tx_commit();
+    ((struct root *)pmemobj_direct(at))->inner = 5;
+    pmemobj_persist(pop, &r->inner, sizeof r->inner);
+    fail_power();
+  } else if (strcmp(way, "at_end") == 0) {
+    TX_BEGIN(pop) { set(pop, at, 0); }
+    TX_FINALLY {
+      ((struct root *)pmemobj_direct(at))->inner = 5;
+      pmemobj_persist(pop, &r->inner, sizeof r->inner);
+      fail_power();
+    }
+    TX_END
+  } else if (strcmp(way, "inner") == 0) {
+    TX_BEGIN(pop) {
+      set(pop, at, 0);
+      TX_BEGIN(pop) { set(pop, at, inner); }
+      TX_ONCOMMIT { fail_power(); }
+      TX_END
+    }
+    TX_END
+  } else if (strcmp(way, "both") == 0) {
+    TX_BEGIN(pop) {
+      set(pop, at, 0);
+      TX_BEGIN(pop) { set(pop, at, inner); }
+      TX_END
+    }
+    TX_ONCOMMIT { fail_power(); }
+    TX_END
+  }
+  pmemobj_close(pop);
+  return 0;
+}
+C
+gcc -O1 -Wall -Wextra -Wno-clobbered -o commits commits.c -lpmemobj
+
+file=$pools/file
+for way in stage finally call after at_end both inner; do
+  rm -f "$file"*
+  expect 0 ./commits "$file" create
+  expect 0 "$scute" shield add "$file"
+  expect 137 "$scute" shield run "${run_with[@]}" -- ./commits "$file" $way
+  checked 0 "$file"
+  expect 0 "$scute" shield run -- ./commits "$file" show
+  case $way in
+    inner) wanted='0 0' ;;  # the outer one has not committed
+    both | after | at_end) wanted='5 5' ;;
+    *) wanted='5 0' ;;
+  esac
+  equal "$way: $(cat out)" "$way: $wanted"
+  sound "$file"
+done

@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# docs/shield.md, "A program of PMDK": the program compiles, each command does what the comment beside it says, and what the text says of the
+# result is so.
+source "$(dirname "${BASH_SOURCE[0]}")/shown.bash"
+
+follow shop.c items plum
+[ "$(grep -c '^[0-9]* plum$' "$pools/told")" -gt 10 ] || fail "it was killed before it had done anything"

@@ -1,0 +1,41 @@
+# shown.bash: what the tests of docs/shield.md's examples share. Sourced.
+# shellcheck source=tests/interpose/lib.bash
+source "$SCUTE_SOURCE_DIR/tests/interpose/lib.bash"
+PATH=${scute%/*}:$SCUTE_BINARY_DIR/tools/pass/bin:$PATH
+
+# The fenced block behind a mark.
+block() {
+  awk -v mark="<!-- $1 -->" '
+    $0 == mark { found = 1; next }
+    found && /^```/ { if (inside) exit; inside = 1; next }
+    inside' "$SCUTE_SOURCE_DIR/docs/shield.md"
+}
+
+# follow SOURCE NOUN WORD: does in $pools what is shown; each command does what the comment beside it says. Then `found` has two NOUNs, and as many WORDs as
+# were told of, or one more; and $last is the last command's last line.
+follow() {
+  local source=$1 noun=$2 word=$3 work=$PWD said=0 line command comment status there told
+  block "commands: $source" >commands
+  block "example: $source" >"$pools/$source"
+  [ "$(wc -l <commands)" -ge 10 ] || fail "docs/shield.md shows no commands"
+  last=
+  while IFS= read -r line; do
+    command=${line%%  # *} comment=
+    [ "$command" = "$line" ] || comment=${line##*  # }
+    status=0
+    (cd "$pools" && bash -c "$command" >"$work/out" 2>"$work/err" </dev/null) || status=$?
+    last=$(tail -n 1 out | tr -s " ")
+    case $comment in
+      "status "*) equal "$status" "${comment#status }"; said=$((said + 1)) ;;
+      *) [ "$status" = 0 ] || fail "status $status: $command" ;;
+    esac
+    case $comment in
+      [0-9]*" $noun" | "result"*) equal "$last" "$comment"; said=$((said + 1)) ;;
+    esac
+  done <commands
+  [ "$said" -ge 5 ] || fail "the comments say little: $said"
+  there=$(sed -n "s/ $noun\$//p" "$pools/found")
+  told=$(grep -c "^[0-9]* $word\$" "$pools/told" || true)
+  [ "$there" -eq $((told + 2)) ] || [ "$there" -eq $((told + 3)) ] || fail "$there $noun, and $told told of behind two"
+  equal "$last" "$((there + 1)) $noun"
+}

@@ -1,0 +1,135 @@
+#!/usr/bin/env bash
+# What a program under the shield meets when FILE.scute is not what it should be (docs/shield.md, "A file that changed without Scute"): it gets FILE
+# whole and protected, or it is refused and told why; and FILE is not touched.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
+
+file=$pools/file
+# begin: a file and its FILE.scute, both in copies as well.
+begin() {
+  rm -rf "$pools"/*
+  head -c 300000 /dev/urandom >"$file"
+  "$scute" shield add "$file" --rows 10 >add.out || fail "shield add"
+  cp -p "$file" original
+  cp -p "$file.scute" original.scute
+}
+run=("$scute" shield run --)
+# refused TEXT: the program does not get the file, is told so with this text, and the file is what it was.
+refused() {
+  expect 1 "${run[@]}" cat "$file"
+  in_err 'Input/output error'
+  in_err "scute.*$file"
+  in_err "$1"
+  [ ! -s out ] || fail "it has read something"
+  "$scute" shield run --require "$file" -- cat "$file" >out 2>err && fail "--require lets it pass"
+  cmp "$file" now || fail "the file was changed"
+}
+
+begin
+expect 0 "${run[@]}" cat "$file"
+cmp out original || fail "it reads something else"
+expect 0 "$scute" shield run --require "$file" -- cat "$file"
+cmp out original || fail "it reads something else"
+
+# Missing: a plain file, unless somebody asks for more; and the message says what to do.
+begin
+rm "$file.scute"
+expect 0 "${run[@]}" cat "$file"
+cmp out original || fail "it reads something else"
+expect 1 "$scute" shield run --require "$file" -- touch "$pools/begun"
+in_err "$file: it is not shielded, so the program was not begun"
+in_err 'shield add'
+[ ! -e "$pools/begun" ] || fail "it was begun"
+expect 1 "$scute" shield run --require "$file" --require "$pools/nothing" -- true
+# What was done to the file without it is noticed when it is back.
+expect 0 "${run[@]}" bash -c "printf x | dd of='$file' bs=1 seek=70000 conv=notrunc status=none"
+cp "$file" now
+cp -p original.scute "$file.scute"
+refused 'changed without Scute'
+
+# Of another file.
+begin
+head -c 300000 /dev/urandom >"$pools/other"
+"$scute" shield add "$pools/other" --rows 10 >add.out || fail "shield add"
+cp "$pools/other.scute" "$file.scute"
+cp "$file" now
+refused 'changed without Scute'
+
+# Of the same file at another time.
+begin
+expect 0 "${run[@]}" bash -c "printf x | dd of='$file' bs=1 seek=70000 conv=notrunc status=none"
+cp original.scute "$file.scute"
+cp "$file" now
+refused 'changed without Scute'
+
+# Of a newer release, and with a feature that this one does not know.
+for field in 8:4 24:8; do
+  begin
+  python3 - "$file.scute" "${field%:*}" "${field#*:}" <<'PYTHON'
+import os, struct, sys
+path, at, width = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+def crc32c(data):
+    c = 0xffffffff
+    for b in data:
+        c ^= b
+        for _ in range(8):
+            c = c >> 1 ^ (0x82f63b78 if c & 1 else 0)
+    return c ^ 0xffffffff
+with open(path, "r+b") as f:
+    for place in (0, 4096, os.path.getsize(path) // 4096 * 4096 - 4096):
+        f.seek(place)
+        copy = bytearray(f.read(512))
+        assert copy[:5] == b"SCUTE", place
+        copy[at + width - 1] |= 0x40
+        copy[508:512] = struct.pack("<I", crc32c(copy[:508]))
+        f.seek(place)
+        f.write(copy)
+PYTHON
+  cp "$file" now
+  refused 'release\|version\|newer'
+done
+
+# Damaged, within its redundancy: mended on the way. Beyond it: refused.
+begin
+for at in 5 4101 9000; do printf 'damage' | dd of="$file.scute" bs=1 seek=$at conv=notrunc status=none; done
+expect 0 "${run[@]}" cat "$file"
+cmp out original || fail "it reads something else"
+begin
+printf 'damage' | dd of="$file.scute" bs=1 seek=5 conv=notrunc status=none
+printf 'damage' | dd of="$file" bs=1 seek=5000 conv=notrunc status=none
+touch -r original "$file"
+expect "0 2" "$scute" shield check "$file" --repair --damaged
+cmp "$file" original || fail "it was not repaired"
+expect 0 "${run[@]}" cat "$file"
+cmp out original || fail "it reads something else"
+begin
+head -c "$(stat -c %s "$file.scute")" /dev/urandom >"$file.scute"
+cp "$file" now
+refused 'not a pool\|no pool\|not.* pool'
+begin
+echo "a text" >"$file.scute"
+cp "$file" now
+refused 'pool'
+begin
+: >"$file.scute"
+cp "$file" now
+refused 'pool'
+
+# A runtime that is none: the program would run without protection, so it is not begun.
+begin
+echo text >"$pools/text"
+head -c 200 "$(type -P true)" >"$pools/cut"
+for wrong in /etc/passwd "$pools" "$pools/text" "$pools/cut" "$(type -P true)" "$(ldd "$scute" | sed -n 's/.*libc.so.6 => \([^ ]*\) .*/\1/p')" "$pools/nothing"; do
+  expect 1 "$scute" shield run --require "$file" --runtime "$wrong" -- touch "$pools/begun"
+  in_err "the shield's runtime library"
+  [ ! -e "$pools/begun" ] || fail "it was begun with $wrong"
+done
+expect 0 "$scute" shield run --require "$file" --runtime "$runtime" -- cat "$file"
+cmp out original || fail "it reads something else"
+# The same of the one that it finds beside it, as an installation that was cut short has left it.
+begin
+mkdir cut
+cp "$scute" cut/scute
+head -c 100000 "$runtime" >cut/libscute-shield.so
+expect 1 cut/scute shield run -- touch "$pools/begun"
+in_err 'or not all of it'
+[ ! -e "$pools/begun" ] || fail "it was begun without a runtime"

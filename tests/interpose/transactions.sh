@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Transactions of libpmemobj, in every way that they end (left_transactions.sh has those that do not): under the shield calls return what they do without it, and the file holds what
+# the same program leaves without it, after a close, a kill and a power failure. An aborted one leaves what was there before it (SHIELD-9), and what
+# is made durable after it is so when the call returns (OBJ-1, SHIELD-3).
+source "$(dirname "${BASH_SOURCE[0]}")/transactions/lib.bash"
+
+# What aborts leave is what was there, says the program without the shield.
+"$actor" show "$pools/base" | sed '/^told/d' >before
+for deed in ${SCUTE_TEST_DEEDS:-$("$actor" list one | grep -v '^left_')}; do
+  case $deed in
+    commits | aborts | in_a_window | *_aborts) tried "$deed" closes dies waits ;;
+    *) tried "$deed" dies waits ;;
+  esac
+  case $deed in
+    aborts | aborts_by_hand | aborts_what_is_durable | jumps | fails_to_* | *_aborts)
+      sed '/^told/d' plain | diff before - || fail "$deed: it has changed something"
+      ;;
+    *) sed '/^told/d' plain | cmp -s before - && fail "$deed: it has changed nothing" ;;
+  esac
+done
+[ -n "${SCUTE_TEST_DEEDS:-}" ] || [ "$count" -ge 33 ] || fail "only $count ends"
+echo "$count ends of transactions"

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The pool that the deeds work on. */
+#ifndef POOL_H
+#define POOL_H
+
+#include <libpmemobj.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { values = 64, text_size = 100, items_first = 4, items_second = 2, turns = 3000 };
+
+POBJ_LAYOUT_BEGIN(deeds);
+POBJ_LAYOUT_ROOT(deeds, struct root);
+POBJ_LAYOUT_TOID(deeds, struct blob);
+POBJ_LAYOUT_TOID(deeds, struct item);
+POBJ_LAYOUT_END(deeds);
+
+struct blob {
+  char text[text_size];
+};
+struct item {
+  uint64_t number;
+  POBJ_LIST_ENTRY(struct item) first, second;
+};
+POBJ_LIST_HEAD(head, struct item);
+struct root {
+  uint64_t value[values]; /* eight lines */
+  uint64_t told;          /* by a plain pmemobj_persist() */
+  uint64_t nothing[7];
+  TOID(struct blob) kept, other;
+  struct head first, second;
+};
+
+/* What every deed works on; `second` is null if there is one pool only. */
+struct pool {
+  PMEMobjpool *at;
+  TOID(struct root) root;
+  struct root *bytes;
+};
+extern struct pool pool, second;
+extern const char *second_path; /* or null */
+
+struct deed {
+  const char *name;
+  void (*work)(void);
+};
+extern const struct deed deeds_of_one[], deeds_of_atomic_calls[], deeds_of_two[];
+
+/* Where a deed ends in the middle: it does not return, unless nothing was asked for. */
+void here(void);
+/* Whatever a call returns is one more line of output. */
+void told(const char *what, long result);
+/* A store that is durable when the call returns. */
+void tell(struct pool *where, uint64_t number);
+void change(struct pool *where, unsigned index, uint64_t number); /* in a transaction */
+int construct(PMEMobjpool *at, void *object, void *text);
+void work_failed(const char *what);
+
+#endif

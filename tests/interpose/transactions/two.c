@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Two pools, one thread. In a transaction of the first the second is made durable, by whatever does that: what the first was told of before is
+// durable then as well.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "pool.h"
+
+// The deed ends in the transaction, with its first word durable, and then the second's.
+static void second_persisted(void) {
+  TX_BEGIN(pool.at) {
+    change(&pool, 0, 1000);
+    tell(&pool, 41);
+    tell(&second, 42);
+    here();
+  }
+  TX_ONABORT {
+    work_failed("the transaction");
+  }
+  TX_END
+}
+
+// There is no window any more for what comes behind it.
+static void second_persisted_before(void) {
+  TX_BEGIN(pool.at) {
+    change(&pool, 0, 1000);
+    tell(&second, 43);
+    tell(&pool, 44);
+    here();
+  }
+  TX_ONABORT {
+    work_failed("the transaction");
+  }
+  TX_END
+}
+
+static void second_allocates(void) {
+  TX_BEGIN(pool.at) {
+    change(&pool, 0, 1000);
+    tell(&pool, 45);
+    told("alloc", POBJ_ALLOC(second.at, &second.bytes->other, struct blob, sizeof(struct blob),
+                             construct, "of the second"));
+    here();
+  }
+  TX_ONABORT {
+    work_failed("the transaction");
+  }
+  TX_END
+}
+
+static void second_begins(void) {
+  TX_BEGIN(pool.at) {
+    change(&pool, 0, 1000);
+    TX_BEGIN(second.at) {
+      work_failed("a transaction of two pools");
+    }
+    TX_ONABORT {
+      told("inner", pmemobj_tx_errno());
+    }
+    TX_END
+    work_failed("the outer one goes on");
+  }
+  TX_ONABORT {
+    told("outer", pmemobj_tx_errno());
+  }
+  TX_END
+  tell(&pool, 46);
+  tell(&second, 47);
+}
+
+static void one_after_the_other(void) {
+  TX_BEGIN(pool.at) {
+    change(&pool, 0, 1000);
+    tell(&second, 48);
+  }
+  TX_END
+  TX_BEGIN(second.at) {
+    change(&second, 0, 2000);
+  }
+  TX_END
+  TX_BEGIN(pool.at) {
+    change(&pool, 1, 1001);
+  }
+  TX_END
+}
+
+static void second_aborts(void) {
+  TX_BEGIN(pool.at) {
+    change(&pool, 0, 1000);
+    pmemobj_persist(pool.at, pool.bytes->value, 8);
+    tell(&second, 49);
+    pmemobj_tx_abort(EAGAIN);
+  }
+  TX_END
+  tell(&pool, 50);
+}
+
+// Not by a flush: the second file as any file.
+static void second_mapped(int with_msync) {
+  const off_t at =
+      (off_t)((char *)second.bytes - (char *)second.at) + (off_t)offsetof(struct root, told);
+  const int fd = open(second_path, O_RDWR);
+  if (fd < 0) work_failed("open");
+  const off_t page = at / 4096 * 4096;
+  char *const bytes = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, page);
+  if (bytes == MAP_FAILED) work_failed("mmap");
+  TX_BEGIN(pool.at) {
+    change(&pool, 0, 1000);
+    tell(&pool, 51);
+    if (with_msync) {
+      memset(bytes + (at - page), 1, 1);
+      told("msync", msync(bytes, 4096, MS_SYNC));
+    } else {
+      told("pwrite", (long)pwrite(fd, "\1", 1, at));
+      told("fsync", fsync(fd));
+    }
+    here();
+  }
+  TX_ONABORT {
+    work_failed("the transaction");
+  }
+  TX_END
+}
+static void second_synced_by_address(void) {
+  second_mapped(1);
+}
+static void second_synced_by_descriptor(void) {
+  second_mapped(0);
+}
+
+// In turns, so that whoever watches both files has something to see (`watch`).
+static void in_turns(void) {
+  for (volatile uint64_t n = 1; n <= turns; ++n) {
+    TX_BEGIN(pool.at) {
+      tell(&pool, n);
+      tell(&second, n);
+    }
+    TX_ONABORT {
+      work_failed("the transaction");
+    }
+    TX_END
+  }
+}
+
+const struct deed deeds_of_two[] = {{"second_persisted", second_persisted},
+                                    {"second_persisted_before", second_persisted_before},
+                                    {"second_allocates", second_allocates},
+                                    {"second_begins", second_begins},
+                                    {"one_after_the_other", one_after_the_other},
+                                    {"second_aborts", second_aborts},
+                                    {"second_synced_by_address", second_synced_by_address},
+                                    {"second_synced_by_descriptor", second_synced_by_descriptor},
+                                    {"in_turns", in_turns},
+                                    {NULL, NULL}};

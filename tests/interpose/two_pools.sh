@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Two shielded pools of libpmemobj and one thread. When the second is made durable in a transaction of the first, what the first was told of before is
+# durable as well, and there is no window from then on (DUR-2): both hold after a power failure what was told of. A transaction of
+# both is refused, as without the shield.
+source "$(dirname "${BASH_SOURCE[0]}")/transactions/lib.bash"
+
+for deed in ${SCUTE_TEST_DEEDS:-$("$actor" list two)}; do
+  fresh "$file" "$pools/base"
+  fresh "$second" "$pools/base2"
+  plainly "$deed" "$file" "$second"
+  "$actor" show "$file" >plain || fail "$deed: there is nothing to see"
+  "$actor" show "$second" >plain2 || fail "$deed: there is nothing to see in the second one"
+  for end in dies waits; do
+    fresh "$file" "$pools/base" shielded
+    fresh "$second" "$pools/base2" shielded
+    under_shield "$deed" "$end" "$file" "$second"
+    as_plain "$file" plain
+    as_plain "$second" plain2
+    count=$((count + 1))
+  done
+done
+
+# In every moment the first file has what the second has been told of after it.
+if [[ "${SCUTE_TEST_DEEDS:-in_turns}" == *in_turns* ]]; then
+  fresh "$file" "$pools/base"
+  fresh "$second" "$pools/base2"
+  "$scute" shield add "$file" >add.out && "$scute" shield add "$second" >add.out || fail "shield add"
+  "$actor" watch "$pools/base" "$file" "$second" >watched 2>&1 &
+  watcher=$!
+  trap 'kill "$watcher" 2>/dev/null || true; rm -rf "$pools"' EXIT
+  until [ -s watched ]; do
+    ! gone "$watcher" || fail "nobody watches: $(cat watched)"
+    sleep 0.01
+  done
+  expect 0 "$scute" shield run "${run_with[@]}" -- "$actor" in_turns closes "$file" "$second"
+  wait "$watcher" || fail "the watcher: $(cat watched)"
+  equal "$(tail -n 1 watched)" "ahead: 0"
+fi
+
+[ -n "${SCUTE_TEST_DEEDS:-}" ] || [ "$count" -ge 18 ] || fail "only $count ends"
+echo "$count ends with two pools"
