@@ -37,10 +37,13 @@ void depart(departure& d) {
   }
 }
 
+constexpr size_t registers = 17;  // those of gregset_t that instructions name, and where they go on
+
 struct waiting {
   bool is;
   departure what;
-  sigset_t signals;  // blocked in the handler
+  sigset_t signals;           // blocked in the handler
+  greg_t resumed[registers];  // where the call went on
 };
 [[gnu::tls_model("initial-exec")]] thread_local constinit waiting at_end{};
 
@@ -105,17 +108,11 @@ _Unwind_Reason_Code look(_Unwind_Context* frame, void* to) {
   return _URC_NO_REASON;
 }
 
-// What the kernel puts behind the part of a ucontext_t that it has.
-const siginfo_t& signal_of(const ucontext_t& interrupted) noexcept {
-  constexpr size_t kernels = 304;
-  return *reinterpret_cast<const siginfo_t*>(reinterpret_cast<const std::byte*>(&interrupted) +
-                                             kernels);
-}
-
-// The call would meet the same fault again.
-bool is_fault(const siginfo_t& s) noexcept {
-  return s.si_code > 0 && (s.si_signo == SIGSEGV || s.si_signo == SIGBUS || s.si_signo == SIGFPE ||
-                           s.si_signo == SIGILL || s.si_signo == SIGTRAP);
+// Whether the call has come no further than where it went on before: it has met a fault, and would meet it for ever. (What the kernel says
+// of a signal it writes for handlers with SA_SIGINFO only.)
+bool is_where_it_was(const ucontext_t& interrupted) noexcept {
+  return at_end.is &&
+         std::memcmp(at_end.resumed, interrupted.uc_mcontext.gregs, sizeof at_end.resumed) == 0;
 }
 
 // Whether the frame of the call is left by going there.
@@ -152,7 +149,7 @@ void wait_if_in_call(const departure& d) noexcept {
   search s{call, handlers, nullptr};
   _Unwind_Backtrace(&look, &s);
   if (d.by != way::exit && !leaves(call, stack_of(d.to), handlers)) return;
-  const bool faulted = s.found != nullptr && is_fault(signal_of(*s.found));
+  const bool faulted = s.found != nullptr && is_where_it_was(*s.found);
   if (s.found == nullptr || faulted) {
     complain("a handler of a signal",
              faulted ? "it has left a flush or a fence that had met a fault, which nobody can end"
@@ -162,6 +159,7 @@ void wait_if_in_call(const departure& d) noexcept {
   }
   at_end.what = d;
   ::pthread_sigmask(SIG_SETMASK, nullptr, &at_end.signals);
+  std::memcpy(at_end.resumed, s.found->uc_mcontext.gregs, sizeof at_end.resumed);
   at_end.is = true;
   return_to(*s.found);
 }

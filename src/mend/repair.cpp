@@ -54,13 +54,21 @@ namespace {
 
 }  // namespace
 
-void repair(pool::state& s, pool::lane* by, const pool::fragment& f, const char* what,
-            on_loss then) {
+namespace {
+
+struct outcome {
+  bool mended = false;  // something was written
+  bool unused = false;  // the fragment is free; known if mended
+  bool again = false;   // the page of the header was lost meanwhile (pool::written_back)
+};
+
+outcome repair_once(pool::state& s, pool::lane* by, const pool::fragment& f, const char* what,
+                    on_loss then) {
   // Torn rather than damaged, perhaps; and no column is decoded that a crash has left open.
   if (s.resolving->pending())
     for (const unit& u : units_of(f)) s.resolving->before_write(u.offset, u.length);
   const locked hold(s.repairs.locks[f.header / 64 % s.repairs.locks.size()]);
-  if (pool::valid(s, f)) return;  // another thread was faster
+  if (pool::valid(s, f)) return {};  // another thread was faster
   // Somebody may have cut the user's file off, or given its blocks away: what is stored behind its end is gone with the
   // next write-back.
   if (s.foreign) s.medium->reserve(f.payload, f.room);
@@ -97,7 +105,7 @@ void repair(pool::state& s, pool::lane* by, const pool::fragment& f, const char*
         s.parity_is_log || SCUTE_PLANTED(repair_impatient) ||
         pool::let_commits_end(s, by, std::chrono::steady_clock::now() + pool::patience);
     look(image);
-    if (image_valid(s, f, image)) return;
+    if (image_valid(s, f, image)) return {};
     s.require_healthy();
     if (attempt < (quiet ? 100 : 5) && (image != kept || !quiet)) continue;
     give_up(s, by, f, what, then,
@@ -117,29 +125,47 @@ void repair(pool::state& s, pool::lane* by, const pool::fragment& f, const char*
   // What a transaction stored in place is its own business, and stays. If nothing is written after all, it was
   // a commit at work, and no damage (REPAIR-4).
   const auto restore = [&](medium::writer& w) {
-    bool any = false;
+    outcome done;
     for (const unit& u : units) {
       if (u.at >= sure) continue;
       const size_t n = std::min(u.length, sure - u.at);
-      any = pool::write_back(s, w, headers, u.offset, kept.data() + u.at, image.data() + u.at, n) ||
-            any;
+      const pool::written_back now =
+          pool::write_back(s, w, headers, u.offset, kept.data() + u.at, image.data() + u.at, n);
+      done.mended = done.mended || now.some;
+      done.again = done.again || now.header_lost;
     }
     w.fence(fence_site::repair);
-    if (any) w.count.heals.add(1);
-    return any;
+    if (done.mended && !done.again) w.count.heals.add(1);
+    return done;
   };
-  bool mended = false;
+  outcome done;
   if (by != nullptr) {
-    mended = restore(by->w);
+    done = restore(by->w);
   } else {
     const locked service(s.service_mutex);
-    mended = restore(*s.service);
+    done = restore(*s.service);
   }
   s.require_healthy();
-  if (!mended) return;
+  done.unused = format::meta_role(h.meta) == format::role::free;
+  return done;
+}
+
+}  // namespace
+
+void repair(pool::state& s, pool::lane* by, const pool::fragment& f, const char* what,
+            on_loss then) {
+  outcome all;
+  for (int turn = 0;; ++turn) {
+    const outcome now = repair_once(s, by, f, what, then);
+    if (now.mended) all = now;
+    if (!now.again) break;
+    // Each turn begins with a look at the header, which has its page rebuilt.
+    if (turn == 1000)
+      give_up(s, by, f, what, then, "the page of its header is lost again and again");
+  }
+  if (!all.mended) return;
   s.repaired.fetch_add(1, std::memory_order_relaxed);
-  const bool unused = format::meta_role(h.meta) == format::role::free;
-  s.events.post(event_of(s, f, SCUTE_OUTCOME_REPAIRED, unused));
+  s.events.post(event_of(s, f, SCUTE_OUTCOME_REPAIRED, all.unused));
 }
 
 void repair_descriptor(pool::state& s, uint64_t zone) {

@@ -11,6 +11,7 @@
 #include "codec/parity.hpp"
 #include "medium/persist.hpp"
 #include "pool/grip.hpp"
+#include "pool/loss_escape.hpp"
 #include "pool/optimistic.hpp"
 
 namespace scute::core::pool {
@@ -333,17 +334,25 @@ bool repair_parity(state& s, medium::writer& w, uint64_t zone, uint64_t column, 
   return true;
 }
 
-bool write_back(state& s, medium::writer& w, const seen_headers& headers, uint64_t offset,
-                const std::byte* damaged, const std::byte* bytes, uint64_t length) noexcept {
-  // Whoever writes a fragment writes its header first, under this block's stripe or before he has it.
+written_back write_back(state& s, medium::writer& w, const seen_headers& headers, uint64_t offset,
+                        const std::byte* damaged, const std::byte* bytes,
+                        uint64_t length) noexcept {
+  written_back done;
+  // Whoever writes a fragment writes its header first, under this block's stripe or before he has it. The header may lie in
+  // other columns than the block (GRIP-3).
   const auto newer = [&] {
     const optimistic_reads mark;
-    const std::byte* now = s.at(headers.offset);
-    return std::memcmp(now, headers.damaged, format::header_size) != 0 &&
-           std::memcmp(now, headers.mended, format::header_size) != 0;
+    std::byte now[format::header_size] = {};
+    const auto look = [&] { std::memcpy(now, s.at(headers.offset), sizeof now); };
+    if (SCUTE_PLANTED(repair_faults))
+      look();
+    else if (until_loss(look) != 0)
+      done.header_lost = true;
+    return done.header_lost || (std::memcmp(now, headers.damaged, sizeof now) != 0 &&
+                                std::memcmp(now, headers.mended, sizeof now) != 0);
   };
-  bool any = false;
   for_each_block(s.geo, offset, length, [&](uint64_t at, const cell& c, uint64_t n) {
+    switch_point();  // until now the header could be read
     exclusive_stripe hold(s, c.zone, c.column);
     hold.made = stripes::stores::streamed;
     const writes_under_optimistic_reads mark;
@@ -353,7 +362,7 @@ bool write_back(state& s, medium::writer& w, const seen_headers& headers, uint64
           std::memcmp(s.at(from), damaged + i, some) != 0)
         return;
       w.stream(s.at(from), bytes + i, some, medium::purpose::data);
-      any = true;
+      done.some = true;
     };
     // Under the stripe: a range that is not announced by now has not been stored to.
     if (SCUTE_PLANTED(repair_in_place))
@@ -361,7 +370,7 @@ bool write_back(state& s, medium::writer& w, const seen_headers& headers, uint64
     else
       s.overlaid.for_each_gap(at, n, gap);
   });
-  return any;
+  return done;
 }
 
 }  // namespace scute::core::pool

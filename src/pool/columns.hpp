@@ -140,13 +140,19 @@ bool repair_parity(state& s, medium::writer& w, uint64_t zone, uint64_t column, 
 // Block by block, and only where the medium still holds `damaged`: elsewhere a commit has written
 // since, and knows better. So it has where the fragment's header is neither of the two that were seen: the
 // bytes of a block may have come back to what they were, in another version. What is open in place is left
-// alone. False if nothing was written.
+// alone.
 struct seen_headers {
   uint64_t offset = 0;  // of the header
   const std::byte* damaged = nullptr;
   const std::byte* mended = nullptr;
 };
-bool write_back(state& s, medium::writer& w, const seen_headers& headers, uint64_t offset,
-                const std::byte* damaged, const std::byte* bytes, uint64_t length) noexcept;
+struct written_back {
+  bool some = false;
+  // The header's page is lost, and is not rebuilt by who holds a stripe of other columns (GRIP-3): what was not
+  // written by then has to be looked at again, without one.
+  bool header_lost = false;
+};
+written_back write_back(state& s, medium::writer& w, const seen_headers& headers, uint64_t offset,
+                        const std::byte* damaged, const std::byte* bytes, uint64_t length) noexcept;
 
 }  // namespace scute::core::pool

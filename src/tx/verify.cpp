@@ -97,13 +97,29 @@ uint64_t payload_of(const pool::state& s, uint64_t oid) {
 
 namespace {
 
+// Repairs the fragment until it is sound as it was read. One repair may end without it: another page was lost meanwhile, or
+// another thread was at work (REPAIR-4).
+void make_valid(pool::state& s, pool::lane* l, const heap::object& o, const pool::fragment& f,
+                format::fragment_header& h, mend::on_loss then = mend::on_loss::tell) {
+  for (int attempt = 0; !pool::valid(s, f, h); ++attempt) {
+    if (attempt == 1000)
+      throw failure(SCUTE_E_CONFLICT,
+                    s.path + ": the object at oid offset " + std::to_string(o.payload) +
+                        " changes while it is read; another thread must not write it meanwhile");
+    repair(s, l, o, f, then);
+  }
+}
+void make_valid(pool::state& s, pool::lane* l, const heap::object& o, const pool::fragment& f) {
+  format::fragment_header h;
+  make_valid(s, l, o, f, h);
+}
+
 format::fragment_header verified_header(pool::state& s, pool::lane* l, const heap::object& o,
                                         mend::on_loss then) {
   const pool::fragment f = o.fragment(0);
   resolve_first(s, f);
   format::fragment_header h;
-  for (int attempt = 0; !pool::valid(s, f, h) && attempt < 1000; ++attempt)
-    repair(s, l, o, f, then);
+  make_valid(s, l, o, f, h, then);
   if (format::meta_role(h.meta) != format::role::live)
     throw failure(SCUTE_E_FREED,
                   "the object at oid offset " + std::to_string(o.payload) + " has been freed");
@@ -215,7 +231,7 @@ void verify_object(pool::state& s, pool::lane* l, const heap::object& o, uint64_
   for (uint64_t i = 1; i * format::fragment_payload < size; ++i) {
     const pool::fragment f = o.fragment(i);
     resolve_first(s, f);
-    if (!pool::valid(s, f)) repair(s, l, o, f);
+    make_valid(s, l, o, f);
     count_verified(s, l, std::min(format::fragment_payload, size - i * format::fragment_payload));
   }
 }
@@ -229,7 +245,7 @@ void hand_out(pool::state& s, pool::lane* l, const heap::object& o, uint64_t siz
     for (uint64_t i = from / format::fragment_payload; i * format::fragment_payload < to; ++i) {
       const pool::fragment f = o.fragment(i);
       s.resolving->before_read(f);
-      if (!pool::valid(s, f)) repair(s, l, o, f);
+      make_valid(s, l, o, f);
     }
   }
   if (s.policy != SCUTE_POLICY_CONSERVATIVE) {
@@ -243,7 +259,7 @@ void hand_out(pool::state& s, pool::lane* l, const heap::object& o, uint64_t siz
   for (uint64_t i = std::max<uint64_t>(1, from / format::fragment_payload);
        i * format::fragment_payload < to; ++i) {
     const pool::fragment f = o.fragment(i);
-    if (!pool::valid(s, f)) repair(s, l, o, f);
+    make_valid(s, l, o, f);
     count_verified(s, l, std::min(format::fragment_payload, size - i * format::fragment_payload));
   }
 }

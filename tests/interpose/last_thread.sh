@@ -155,9 +155,9 @@ for options in "" --page-in; do
   for how in alone by_call last_by_call first_by_call sleeps first detached many stores joins exits other main child opens; do
     cp "$file" plain
     plain=0
-    timeout 20 ./last "$how" plain | sort >plain.out || plain=${PIPESTATUS[0]}
+    timeout 60 ./last "$how" plain | sort >plain.out || plain=${PIPESTATUS[0]}
     # shellcheck disable=SC2086
-    expect "$plain" timeout -k 1 10 "$scute" shield run $options -- ./last "$how" "$file"
+    expect "$plain" timeout -k 1 60 "$scute" shield run $options -- ./last "$how" "$file"
     sort out | cmp - plain.out || fail "$how: other words: $(cat out)"
     cmp plain "$file" || fail "$how: other bytes"
     silent
@@ -165,7 +165,7 @@ for options in "" --page-in; do
   done
   # Signals reach the threads that there are.
   # shellcheck disable=SC2086
-  "$scute" shield run $options -- timeout 20 ./last stays "$file" >stays.out 2>err &
+  "$scute" shield run $options -- timeout 60 ./last stays "$file" >stays.out 2>err &
   holder=$!
   for _ in $(seq 1000); do
     grep -q stays stays.out && break
