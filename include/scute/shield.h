@@ -58,9 +58,10 @@ SCUTE_API int scute_shield_add(const char *file, const struct scute_options *opt
 SCUTE_API int scute_shield_adopt(const char *file, const struct scute_options *options,
                                  uint64_t capacity, uint32_t flags);
 
-/* FILE leaves the shield: what was committed is in it, durably, it has its permissions, and FILE.scute is gone, and its log. options
- * as for scute_open(), or null. A file that was changed since a proper close stays as it is. Errors of scute_open(); SCUTE_E_CHANGED:
- * the last session was not closed properly, and FILE is another file since. */
+/* FILE leaves the shield: what was committed is in it, durably, it has its permissions, and FILE.scute is gone, and its log. All of it is
+ * checked, and repaired, before. options as for scute_open(), its progress as well, or null. A file that was changed since a proper close
+ * stays as it is, and is not checked. Errors of scute_open(); SCUTE_E_CHANGED: the last session was not closed properly, and FILE is
+ * another file since; SCUTE_E_CORRUPT, also: some of it is lost, and FILE stays under the shield (scute_shield_adopt() takes it as it is). */
 SCUTE_API int scute_shield_remove(const char *file, const struct scute_options *options);
 
 /* scute_open() of FILE.scute. Errors as there, and: SCUTE_E_NOENT: FILE is not shielded, or missing; SCUTE_E_CHANGED (see above). */
@@ -126,7 +127,8 @@ SCUTE_API int scute_shield_write(scute_pool *pool, const scute_shield_change *ch
 /* The same for a caller who has verified what he replaces, and still has it: as scute_shield_read() gave it, or as his own last
  * change of it was. Nothing else is read of the pages then, where all is as it should be. In the order of their offsets; none
  * overlaps another. Where `old` is not what FILE holds the page is verified, and repaired, and `bytes` are written all the same.
- * SCUTE_E_INVALID: out of order; else as scute_shield_write(). */
+ * `bytes` and `old` do not lie in a pool: they are read while parts of FILE are locked. SCUTE_E_INVALID: out of order; else as
+ * scute_shield_write(). */
 typedef struct scute_shield_replacement {
   uint64_t offset;
   const void *bytes;

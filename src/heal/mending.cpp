@@ -105,6 +105,11 @@ mender::outcome mender::mend(uint64_t zone, const sighting& g) {
     lost_[key] = {g, repairs_};
     return outcome::lost;
   }
+  // REPAIR-4: where a commit came first, nothing has been written, and what was damaged may be so still.
+  if (!looks_sound(s_, g) && !SCUTE_PLANTED(mend_believed)) {
+    if (!known) --tallies_[zone].damaged;
+    return outcome::busy;
+  }
   lost_.erase(key);
   format::fragment_header h;
   std::memcpy(&h, s_.at(g.f.header), sizeof h);

@@ -2,6 +2,7 @@
 #include "heal/replicas.hpp"
 
 #include <cstring>
+#include <vector>
 
 #include "base/lock.hpp"
 #include "base/planted.hpp"
@@ -40,26 +41,31 @@ void mend_log(pool::state& s, tx::engine& e, bool repair, mend_tally& t,
 }
 
 void mend_superblocks(pool::state& s, bool repair, mend_tally& t, const mender::finding_fn& tell) {
-  bool bad = false;
-  const locked hold(s.service_mutex);
-  for (unsigned i = 0; i < 3; ++i) {
-    format::superblock copy;
-    const uint64_t at = s.geo.superblock_offset(i);
-    std::memcpy(&copy, s.at(at), sizeof copy);
-    if (std::memcmp(&copy, &s.sb, sizeof copy) == 0) continue;
-    bad = true;
+  std::vector<uint64_t> bad;
+  {
+    const locked hold(s.service_mutex);
+    for (unsigned i = 0; i < 3; ++i) {
+      format::superblock copy;
+      const uint64_t at = s.geo.superblock_offset(i);
+      std::memcpy(&copy, s.at(at), sizeof copy);
+      if (std::memcmp(&copy, &s.sb, sizeof copy) != 0) bad.push_back(at);
+    }
+    if (!bad.empty() && repair) {
+      pool::write_superblock(*s.service, s.sb);
+      s.require_healthy();
+    }
+  }
+  // Without the lock: who is told may call into the pool.
+  for (const uint64_t at : bad) {
     ++t.damaged;
     if (repair) {
       ++t.repaired;
       s.repaired.fetch_add(1, std::memory_order_relaxed);
     }
     s.events.post({SCUTE_EVENT_SUPERBLOCK, repair ? SCUTE_OUTCOME_REPAIRED : SCUTE_OUTCOME_DETECTED,
-                   scute_finder{}, at, sizeof copy});
-    tell({"superblock copy", at, sizeof copy, 0, repair});
+                   scute_finder{}, at, sizeof(format::superblock)});
+    tell({"superblock copy", at, sizeof(format::superblock), 0, repair});
   }
-  if (!bad || !repair) return;
-  pool::write_superblock(*s.service, s.sb);
-  s.require_healthy();
 }
 
 void mend_lane(pool::state& s, pool::lane& l, bool repair, mend_tally& t,

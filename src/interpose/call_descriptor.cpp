@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Descriptors: closed, copied and locked. Locks are the real file's (DESC-1).
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -126,7 +127,10 @@ int program_close(int fd) {
   if (is_borrowed()) return next::close(fd);
   return is_own(fd) ? refuse(EBADF) : close_as_program(fd);
 }
-SCUTE_INTERPOSED_ALIAS(int, close, scute_program_close, (int fd));
+SCUTE_INTERPOSED(int, close, (int fd)) {
+  ::pthread_testcancel();
+  return program_close(fd);
+}
 SCUTE_INTERPOSED_ALIAS(int, __close, scute_program_close, (int fd));
 
 SCUTE_INTERPOSED(int, fclose, (FILE * file)) {

@@ -27,6 +27,7 @@
 #include "interpose/map_sync.hpp"
 #include "interpose/mappings.hpp"
 #include "interpose/next_calls.hpp"
+#include "interpose/page_in.hpp"
 #include "interpose/page_out.hpp"
 #include "interpose/program_calls.hpp"
 #include "interpose/received.hpp"
@@ -246,7 +247,10 @@ void* program_mremap(void* at, size_t n, size_t to, int flags, ...) {
     return MAP_FAILED;
   std::optional<no_page_held> quiet;  // STORE-2
   if (old.file != nullptr && old.file->stores_wait()) quiet.emplace();
-  void* const got = next::mremap(at, n, to, flags, place);
+  void* const got = [&] {
+    const growing_mapping longer(begin + rounded(n), begin + std::max(rounded(n), rounded(to)));
+    return next::mremap(at, n, to, flags, place);
+  }();
   if (got == MAP_FAILED) return got;
   const auto moved = reinterpret_cast<uintptr_t>(got);
   if (place != nullptr) forget(target, to);

@@ -132,6 +132,8 @@ SCUTE_INTERPOSED(int, ftruncate, (int fd, off_t size)) {
     return next::ftruncate(fd, size);
   if (static_cast<uint64_t>(size) < o->file->size()) return refuse_cut(o->file->path());
   if (is_over_length_limit(o->file->size(), size)) return -1;
+  if (struct stat s{}; next::fstat(fd, &s) == 0 && s.st_size == size)
+    return next::ftruncate(fd, size);  // what a mapping has stored behind the end goes
   return grown(*o, size) ? 0 : -1;
 }
 SCUTE_INTERPOSED_ALIAS(int, ftruncate64, ftruncate, (int fd, off_t size));

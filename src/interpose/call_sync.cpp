@@ -2,6 +2,7 @@
 // What makes whole files durable.
 #include <aio.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -32,21 +33,30 @@ int program_fsync(int fd) {
   guarded_file* const file = met_file(fd);
   return file != nullptr ? sync_file(*file) : as_of_others(fd, [&] { return next::fsync(fd); });
 }
-SCUTE_INTERPOSED_ALIAS(int, fsync, scute_program_fsync, (int fd));
+// (By this name a thread may be cancelled in it, by syscall() it may not.)
+SCUTE_INTERPOSED(int, fsync, (int fd)) {
+  ::pthread_testcancel();
+  return program_fsync(fd);
+}
 int program_fdatasync(int fd) {
   guarded_file* const file = met_file(fd);
   return file != nullptr ? sync_file(*file) : as_of_others(fd, [&] { return next::fdatasync(fd); });
 }
-SCUTE_INTERPOSED_ALIAS(int, fdatasync, scute_program_fdatasync, (int fd));
+SCUTE_INTERPOSED(int, fdatasync, (int fd)) {
+  ::pthread_testcancel();
+  return program_fdatasync(fd);
+}
 int program_sync_file_range(int fd, off_t offset, off_t n, unsigned flags) {
   guarded_file* const file = met_file(fd);
   return file != nullptr
              ? sync_file(*file)
              : as_of_others(fd, [&] { return next::sync_file_range(fd, offset, n, flags); });
 }
-SCUTE_INTERPOSED_ALIAS(int, sync_file_range, scute_program_sync_file_range,
-                       (int fd, off_t offset, off_t n, unsigned flags));
-SCUTE_INTERPOSED_ALIAS(int, sync_file_range64, scute_program_sync_file_range,
+SCUTE_INTERPOSED(int, sync_file_range, (int fd, off_t offset, off_t n, unsigned flags)) {
+  ::pthread_testcancel();
+  return program_sync_file_range(fd, offset, n, flags);
+}
+SCUTE_INTERPOSED_ALIAS(int, sync_file_range64, sync_file_range,
                        (int fd, off_t offset, off_t n, unsigned flags));
 int program_syncfs(int fd) {
   opened_file* const o = met_at(fd);

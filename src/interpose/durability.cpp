@@ -25,6 +25,8 @@ struct window_state {
   unsigned depth = 0;
 };
 [[gnu::tls_model("initial-exec")]] thread_local constinit window_state window{};
+using question = void (*)();
+[[gnu::tls_model("initial-exec")]] thread_local constinit question asked_at_fences = nullptr;
 
 void fence_all() noexcept {
   for_each_flusher([](thread_flusher& mine) {
@@ -159,6 +161,7 @@ bool flush_lines(const void* at, size_t n) noexcept {
 
 void fence_views() noexcept {
   audit::tell_clock::fence();
+  ask_for_end();
   commit_flushed();
 }
 
@@ -197,6 +200,14 @@ void end_window() noexcept {
   const thread_call call;
   --window.depth;
   if (window.depth == 0) commit_window(call.interrupts());
+}
+
+void ask_at_fences(void (*is_over)()) noexcept {
+  asked_at_fences = is_over;
+}
+
+void ask_for_end() noexcept {
+  if (asked_at_fences != nullptr && depth == 0) asked_at_fences();
 }
 
 unsigned window_depth() noexcept {

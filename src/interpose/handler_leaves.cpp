@@ -191,12 +191,14 @@ using namespace scute::core::interpose;
 
 SCUTE_INTERPOSED(void, longjmp, (__jmp_buf_tag * to, int value)) {
   if (call_under_way() != 0) wait_if_in_call({way::longjmp, value, *to});
+  ask_for_end();
   next::longjmp(to, value);
 }
 SCUTE_INTERPOSED_ALIAS(void, _longjmp, longjmp, (__jmp_buf_tag * to, int value));
 SCUTE_INTERPOSED_ALIAS(void, siglongjmp, longjmp, (__jmp_buf_tag * to, int value));
 SCUTE_INTERPOSED(void, __longjmp_chk, (__jmp_buf_tag * to, int value)) {
   if (call_under_way() != 0) wait_if_in_call({way::checked_longjmp, value, *to});
+  ask_for_end();
   next::longjmp_chk(to, value);
 }
 SCUTE_INTERPOSED(void, exit, (int status)) {

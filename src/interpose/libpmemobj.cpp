@@ -2,15 +2,15 @@
 // Windows around libpmemobj's transactions and atomic calls: between their first fence and their last nothing that the program has
 // asked for is half done as far as it can tell, so one commit at the end does.
 //
-// OBJ-1 A transaction's window is open while pmemobj_tx_stage() says that it is at work or aborts, whatever way it came about: calls are not
-//    counted, for an abort leaves by longjmp().
+// OBJ-1 A transaction's window is open while pmemobj_tx_stage() says that it is at work, whatever way it came about: calls are not
+//    counted, for an abort leaves by longjmp(). It is asked whenever such a call returns or jumps, at each fence, and before a callback of a stage.
 // OBJ-2 What calls have left that did not return, since their constructors left by longjmp(), ends with its commit when the window of a
 //    transaction of the thread begins or ends. A window that the program itself has opened stays (scute/shield_view.h).
 // SHIELD-9 An aborted transaction's lines are cut like others: libpmemobj restores them itself, from its log in the same file, and flushes them.
-//    Its window ends as that of any other does, with a commit before the outermost pmemobj_tx_end() returns.
-// OBJ-3 What a transaction has committed is durable when pmemobj_tx_commit() returns, and in TX_ONCOMMIT, as it is for libpmemobj: its window ends there with a
-//    commit, and what the program makes durable after that, in TX_ONCOMMIT and TX_FINALLY, is so at once. (A callback of the stage runs inside of that
-//    call, before it.)
+//    Its window ends with the first fence of that.
+// OBJ-3 What a transaction has committed, or an aborted one had made durable by itself, is durable when pmemobj_tx_commit() or pmemobj_tx_abort() returns or
+//    jumps, in the stages and callbacks behind it, as it is for libpmemobj: its window ends there with a commit, and what the program makes
+//    durable after that is so at once.
 #include <sys/types.h>
 
 #include <cstdarg>
@@ -36,7 +36,7 @@ struct oid {
 };
 struct action;
 using constructor = int (*)(pool*, void*, void*);
-constexpr int stage_work = 1, stage_on_commit = 2, stage_on_abort = 3;
+constexpr int stage_none = 0, stage_work = 1, stage_on_commit = 2, stage_on_abort = 3;
 
 constinit next_call<int()> next_stage{"pmemobj_tx_stage", library};
 constinit next_call<pool*(oid)> next_pool_by_oid{"pmemobj_pool_by_oid", library};
@@ -51,10 +51,15 @@ constinit next_call<pool*(oid)> next_pool_by_oid{"pmemobj_pool_by_oid", library}
 void follow_stage() noexcept {
   if (!asked().windows || SCUTE_PLANTED(tx_counted)) return;
   const int stage = next_stage();
-  const bool now = stage == stage_work || stage == stage_on_abort ||
-                   (stage == stage_on_commit && SCUTE_PLANTED(tx_commit_open));
+  const bool now =
+      stage == stage_work ||
+      (stage == stage_on_abort && (SCUTE_PLANTED(tx_abort_open) || SCUTE_PLANTED(tx_stage_late))) ||
+      (stage == stage_on_commit && SCUTE_PLANTED(tx_commit_open));
   if (now == in_transaction) return;
   in_transaction = now;
+  const bool asks = now && !SCUTE_PLANTED(tx_commit_open) && !SCUTE_PLANTED(tx_stage_late) &&
+                    !SCUTE_PLANTED(tx_abort_open);
+  ask_at_fences(asks ? &follow_stage : nullptr);
   for (; calls != 0 && !SCUTE_PLANTED(tx_call_left); --calls) end_window();  // OBJ-2
   while (SCUTE_PLANTED(tx_own_window) && now && window_depth() != 0) end_window();
   if (!now) return end_window();
@@ -153,12 +158,31 @@ constexpr size_t words_max = 24;
 constinit next_call<int(pool*, void*, ...)> next_tx_begin{"pmemobj_tx_begin", library};
 constinit next_call<int()> next_tx_end{"pmemobj_tx_end", library};
 constinit next_call<void()> next_tx_commit{"pmemobj_tx_commit", library};
+constinit next_call<void(int)> next_tx_abort{"pmemobj_tx_abort", library};
 constinit next_call<void()> next_tx_process{"pmemobj_tx_process", library};
 constinit next_call<int()> next_tx_errno{"pmemobj_tx_errno", library};
 constinit next_call<int(int, void*)> next_tx_lock{"pmemobj_tx_lock", library};
 constinit next_call<int(int, void*, uint64_t)> next_tx_xlock{"pmemobj_tx_xlock", library};
 
 constexpr size_t lock_size = 64;
+
+using callback = void (*)(pool*, int, void*);
+// Of the outermost transaction, which has one or none: libpmemobj refuses another one.
+[[gnu::tls_model("initial-exec")]] thread_local constinit callback program_callback = nullptr;
+
+// OBJ-3
+void on_stage(pool* p, int stage, void* arg) {
+  if (!SCUTE_PLANTED(tx_stage_late)) follow_stage();
+  if (program_callback != nullptr) program_callback(p, stage, arg);
+}
+
+// What libpmemobj is to call instead, if it will be that one.
+callback followed(callback c) noexcept {
+  if (next_stage() == stage_none) program_callback = nullptr;
+  if (c == nullptr || (program_callback != nullptr && program_callback != c)) return c;
+  program_callback = c;
+  return &on_stage;
+}
 
 }  // namespace
 
@@ -171,7 +195,10 @@ SCUTE_INTERPOSED(int, pmemobj_tx_begin, (pool * p, void* environment, ...)) {
        what = va_arg(more, int)) {
     w[n++] = static_cast<unsigned>(what);
     w[n++] = va_arg(more, uintptr_t);
-    if (what == tx_callback) w[n++] = va_arg(more, uintptr_t);
+    if (what == tx_callback) {
+      w[n - 1] = reinterpret_cast<uintptr_t>(followed(reinterpret_cast<callback>(w[n - 1])));
+      w[n++] = va_arg(more, uintptr_t);
+    }
     if (what == tx_mutex || what == tx_rwlock)
       mask_lines(reinterpret_cast<const void*>(w[n - 1]), lock_size);
   }
@@ -188,6 +215,10 @@ SCUTE_INTERPOSED(int, pmemobj_tx_begin, (pool * p, void* environment, ...)) {
 
 SCUTE_INTERPOSED(void, pmemobj_tx_commit, ()) {
   next_tx_commit();
+  follow_stage();
+}
+SCUTE_INTERPOSED(void, pmemobj_tx_abort, (int why)) {
+  next_tx_abort(why);  // or it has jumped
   follow_stage();
 }
 SCUTE_INTERPOSED(void, pmemobj_tx_process, ()) {

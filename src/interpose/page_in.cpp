@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -33,7 +34,22 @@ bool loaded(view::file_view& view, uint64_t offset) noexcept {
   return (goes_on && view.load(offset, pages_ahead * page_size)) || view.load(offset, page_size);
 }
 
+std::atomic<uintptr_t> growing_from{0}, growing_to{0};
+
+bool is_growing(uintptr_t page) noexcept {
+  return page >= growing_from.load(std::memory_order_acquire) &&
+         page < growing_to.load(std::memory_order_acquire) && !SCUTE_PLANTED(page_growing);
+}
+
 }  // namespace
+
+growing_mapping::growing_mapping(uintptr_t begin, uintptr_t end) noexcept {
+  growing_from.store(begin, std::memory_order_release);
+  growing_to.store(end, std::memory_order_release);
+}
+growing_mapping::~growing_mapping() {
+  growing_to.store(0, std::memory_order_release);
+}
 
 // PAGEIN-1
 void load_touched(const userfault& faults, uintptr_t at) noexcept {
@@ -57,6 +73,8 @@ void load_touched(const userfault& faults, uintptr_t at) noexcept {
                "byte " + std::to_string(offset) +
                    " cannot be read, and who touches it gets SIGBUS: " + r.file->why());
     }
+  } else if (is_growing(page)) {  // PAGEIN-7
+    is = faults.zero(page);
   }
   if (is == outcome::failed) is = faults.poison(page);
   if (is == outcome::failed) std::abort();

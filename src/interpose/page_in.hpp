@@ -13,6 +13,8 @@
 // PAGEIN-5 What cannot be read, since it is lost, is told of, and whoever touches it gets SIGBUS, as from memory that is broken; reads of a
 //    descriptor get EIO.
 // PAGEIN-6 A page that was never loaded and is there was written by a call that nobody heard of, on top of nothing: the program ends before the file has it.
+// PAGEIN-7 A mapping that is locked in memory (mlock()) and is made longer where it lies has its new pages touched by the kernel before the table has
+//    them. All is loaded by then, so what is not there is a hole, and zeros. (Found by an attack from outside: mremap() never returned.)
 #pragma once
 
 #include <cstddef>
@@ -31,6 +33,15 @@ bool pages_come() noexcept;
 void load_touched(const userfault& faults, uintptr_t at) noexcept;
 // All of every view, for good: a child is about to be made, or somebody to read and write descriptors unheard. Any thread.
 void load_all_views() noexcept;
+
+// What a mapping of loaded bytes is about to be made longer by (PAGEIN-7). In a critical section, one at a time.
+class growing_mapping {
+ public:
+  growing_mapping(uintptr_t begin, uintptr_t end) noexcept;
+  ~growing_mapping();
+  growing_mapping(const growing_mapping&) = delete;
+  growing_mapping& operator=(const growing_mapping&) = delete;
+};
 
 // Those of one view: they come by way of a mapping that only we know. Throws failure.
 class touched_pages final : public view::page_placer {

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/failure.hpp"
+#include "base/read_memory.hpp"
 #include "base/rounding.hpp"
 
 namespace scute::core::medium {
@@ -108,6 +109,12 @@ bool medium::read(uint64_t offset, void* to, size_t n) const noexcept {
   if (is_revoked(round_down(offset, page))) return false;
   std::memcpy(to, base_ + offset, n);
   return true;
+}
+
+bool medium::read_unless_lost(uint64_t offset, void* to, size_t n) const noexcept {
+  for (uint64_t at = round_down(offset, page); at < offset + n; at += page)
+    if (is_revoked(at)) return false;
+  return read_memory(to, base_ + offset, n);
 }
 
 void medium::do_encode(writer& w, const fused_piece& p, volatile uint32_t* done) noexcept {

@@ -78,6 +78,8 @@ class medium {
 
   // Copies from the file; false if the bytes cannot be read, where an access would fault.
   virtual bool read(uint64_t offset, void* to, size_t n) const noexcept;
+  // Copies what is mapped; false if a page of it is lost. For who may not wait until it is rebuilt. A system call.
+  bool read_unless_lost(uint64_t offset, void* to, size_t n) const noexcept;
   // These bytes will be read soon: a hint, for whoever reads a pool from end to end. On a page cache pages
   // come one by one otherwise.
   virtual void will_read(uint64_t offset, uint64_t n) const noexcept;

@@ -16,7 +16,6 @@
 #include "base/waiting.hpp"
 #include "mend/page_layout.hpp"
 #include "pool/library_call.hpp"
-#include "pool/loss_escape.hpp"
 
 namespace scute::core::mend {
 namespace {
@@ -183,46 +182,32 @@ fault_domain::~fault_domain() {
   domains[place_].base.store(nullptr, std::memory_order_release);
 }
 
-namespace {
-
-// Sees to it that access to the page is revoked, if it is lost. False if it is not (FAULT-3): then `handled` tells
-// whether the access is to be tried again.
-bool is_lost(int signal, const siginfo_t& info, medium::medium& m, uint64_t offset,
-             bool& handled) noexcept {
-  const uncancelled now;
-  const uint64_t page = round_down(offset, format::page);
-  if (signal == SIGBUS && info.si_code == BUS_MCEERR_AO) {
-    m.revoke_page(page);
-    handled = true;
-    return false;
-  }
-  if (m.is_revoked(page)) return true;
-  if (last_address != info.si_addr) last_times = 0;
-  last_address = info.si_addr;
-  std::byte probe[64];
-  const bool readable = m.read(page + round_down(offset - page, 64), probe, sizeof probe);
-  handled = readable && ++last_times < (signal == SIGBUS ? 3 : retries_max);
-  if (handled || signal == SIGSEGV) return false;  // access was not taken away by us
-  m.revoke_page(page);
-  return true;
-}
-
-}  // namespace
-
 bool handle_fault(int signal, const siginfo_t& info) noexcept {
   const auto* address = static_cast<const std::byte*>(info.si_addr);
   if (info.si_code <= 0) return false;  // sent by somebody (FAULT-2)
   if (signal == SIGSEGV ? info.si_code != SEGV_ACCERR : signal != SIGBUS) return false;
   const domain* d = find(address);
   if (d == nullptr) return false;
+  const uncancelled now;
   medium::medium& m = *d->s->medium;
   const auto offset = static_cast<uint64_t>(address - d->base.load(std::memory_order_relaxed));
   const uint64_t page = round_down(offset, format::page);
-  bool handled = false;
-  if (!is_lost(signal, info, m, offset, handled)) return handled;
+  if (signal == SIGBUS && info.si_code == BUS_MCEERR_AO) {
+    m.revoke_page(page);
+    return true;
+  }
+  if (!m.is_revoked(page)) {
+    // FAULT-3
+    if (last_address != address) last_times = 0;
+    last_address = address;
+    std::byte probe[64];
+    const bool readable = m.read(page + round_down(offset - page, 64), probe, sizeof probe);
+    if (readable && ++last_times < (signal == SIGBUS ? 3 : retries_max)) return true;
+    if (signal == SIGSEGV) return false;  // access was not taken away by us
+    m.revoke_page(page);
+  }
   last_times = 0;
-  pool::escape_loss(page);
-  const uncancelled now;
+  if (page_repairer::second_loss(page)) return true;
   const bool within = pool::library_depth != 0;
   using then = page_repairer::beyond_repair;
   const auto outcome =

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mend/page_repair.hpp"
 
+#include <csetjmp>
 #include <cstring>
 
 #include "base/planted.hpp"
@@ -10,11 +11,36 @@
 #include "codec/parity.hpp"
 #include "mend/page_layout.hpp"
 #include "pool/library_call.hpp"
-#include "pool/loss_escape.hpp"
 #include "pool/optimistic.hpp"
 
 namespace scute::core::mend {
 namespace {
+
+// What this thread is rebuilding, for a fault that strikes meanwhile.
+struct rebuilding {
+  std::jmp_buf* way_out = nullptr;
+  volatile uint64_t second = 0;
+};
+thread_local constinit rebuilding this_thread_rebuilds
+    __attribute__((tls_model("initial-exec"))) = {};
+
+// Runs body, which owns nothing that needs a destructor. If it meets a page that cannot be read, body is
+// left there and the page returned; else 0, which is no zone's.
+template <typename Body>
+uint64_t until_second_loss(Body&& body) noexcept {
+  rebuilding& r = this_thread_rebuilds;
+  std::jmp_buf way_out;
+  if (_setjmp(way_out) != 0) {
+    r.way_out = nullptr;
+    return r.second;
+  }
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  r.way_out = &way_out;
+  body();
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  r.way_out = nullptr;
+  return 0;
+}
 
 // Bytes that no checksum takes for valid, and that a debugger shows as what they are.
 constexpr auto lost_byte = std::byte{0xdb};
@@ -47,6 +73,13 @@ page_repairer::page_repairer(pool::state& s)
       desks_{desk(*s.medium), desk(*s.medium), desk(*s.medium), desk(*s.medium)},
       plain_(*s.medium),
       log_(*s.medium) {}
+
+bool page_repairer::second_loss(uint64_t page) noexcept {
+  rebuilding& r = this_thread_rebuilds;
+  if (r.way_out == nullptr) return false;
+  r.second = page;
+  std::longjmp(*r.way_out, 1);
+}
 
 page_repairer::outcome page_repairer::repair(uint64_t page, beyond_repair then,
                                              scute_finder finder) noexcept {
@@ -193,7 +226,7 @@ bool page_repairer::compose(uint64_t page, desk& d, pool::resolver::page_bytes& 
     if (l.too_many || !pool::find_recipe(s_.geo, c.row, {l.rows, l.row_count}, ~l.parities, r))
       return false;
     const uint64_t second =
-        pool::until_loss([&] { pool::gather(s_, c.zone, c.column, format::page, r, d.room); });
+        until_second_loss([&] { pool::gather(s_, c.zone, c.column, format::page, r, d.room); });
     if (second != 0) s_.medium->revoke_page(second);
     whole = second == 0;
   }
@@ -351,7 +384,7 @@ void page_repairer::name_losses(uint64_t page, const pool::resolver::page_bytes*
   if (pool::cell_of(s_.geo, page).row >= s_.geo.rows) return;
   scute_oid last = 0;
   // The chunk header that tells may be lost as well; then nobody can say what was here.
-  pool::until_loss([&] {
+  until_second_loss([&] {
     for_each_fragment(s_, page, [&](const fragment_in_page& f) {
       if (f.object == 0 || f.object == last) return;
       const auto hit = [&](uint64_t from, uint64_t n) {

@@ -81,6 +81,10 @@ class page_repairer {
   // noted and nothing else would tell. Not for signal handlers.
   void lose(uint64_t page, const std::byte* noise);
 
+  // A further page of the column that is being rebuilt by this thread cannot be read either. Does not
+  // return then; returns false if the thread is not rebuilding anything.
+  static bool second_loss(uint64_t page) noexcept;
+
   // While true, zone pages that are rebuilt are put on the list of doubtful ones, and stay noted in the
   // pool: should recovery be cut short, they are doubtful for the next one as well (PAGE-7).
   void doubt(bool on) noexcept { doubting_.store(on); }

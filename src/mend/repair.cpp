@@ -62,12 +62,9 @@ struct outcome {
   bool again = false;   // the page of the header was lost meanwhile (pool::written_back)
 };
 
+// With the fragment's lock. mended: something was written by an earlier one.
 outcome repair_once(pool::state& s, pool::lane* by, const pool::fragment& f, const char* what,
-                    on_loss then) {
-  // Torn rather than damaged, perhaps; and no column is decoded that a crash has left open.
-  if (s.resolving->pending())
-    for (const unit& u : units_of(f)) s.resolving->before_write(u.offset, u.length);
-  const locked hold(s.repairs.locks[f.header / 64 % s.repairs.locks.size()]);
+                    on_loss then, bool mended) {
   if (pool::valid(s, f)) return {};  // another thread was faster
   // Somebody may have cut the user's file off, or given its blocks away: what is stored behind its end is gone with the
   // next write-back.
@@ -135,7 +132,7 @@ outcome repair_once(pool::state& s, pool::lane* by, const pool::fragment& f, con
       done.again = done.again || now.header_lost;
     }
     w.fence(fence_site::repair);
-    if (done.mended && !done.again) w.count.heals.add(1);
+    if ((done.mended || mended) && !done.again) w.count.heals.add(1);
     return done;
   };
   outcome done;
@@ -154,9 +151,13 @@ outcome repair_once(pool::state& s, pool::lane* by, const pool::fragment& f, con
 
 void repair(pool::state& s, pool::lane* by, const pool::fragment& f, const char* what,
             on_loss then) {
+  // Torn rather than damaged, perhaps; and no column is decoded that a crash has left open.
+  if (s.resolving->pending())
+    for (const unit& u : units_of(f)) s.resolving->before_write(u.offset, u.length);
+  const locked hold(s.repairs.locks[f.header / 64 % s.repairs.locks.size()]);
   outcome all;
   for (int turn = 0;; ++turn) {
-    const outcome now = repair_once(s, by, f, what, then);
+    const outcome now = repair_once(s, by, f, what, then, all.mended);
     if (now.mended) all = now;
     if (!now.again) break;
     // Each turn begins with a look at the header, which has its page rebuilt.

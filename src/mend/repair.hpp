@@ -38,8 +38,8 @@ enum class on_loss : uint8_t { tell, leave };
 // As an event, and counts it; by: the caller's lane, or null.
 void tell_lost(pool::state& s, pool::lane* by, const pool::fragment& f);
 
-// Puts a fragment right from its columns if it is damaged; what: what it is called in errors. On success its bytes in
-// the pool are valid. Throws failure(SCUTE_E_CORRUPT) naming what was lost. Any thread without stripes; by: the
+// Puts a fragment right from its columns if it is damaged; what: what it is called in errors. When it returns, its bytes
+// in the pool are valid, or were changed by a commit that came first (REPAIR-4): who needs them valid looks again. Throws failure(SCUTE_E_CORRUPT) naming what was lost. Any thread without stripes; by: the
 // caller's lane, or null.
 void repair(pool::state& s, pool::lane* by, const pool::fragment& f, const char* what,
             on_loss then = on_loss::tell);

@@ -11,7 +11,6 @@
 #include "codec/parity.hpp"
 #include "medium/persist.hpp"
 #include "pool/grip.hpp"
-#include "pool/loss_escape.hpp"
 #include "pool/optimistic.hpp"
 
 namespace scute::core::pool {
@@ -343,10 +342,9 @@ written_back write_back(state& s, medium::writer& w, const seen_headers& headers
   const auto newer = [&] {
     const optimistic_reads mark;
     std::byte now[format::header_size] = {};
-    const auto look = [&] { std::memcpy(now, s.at(headers.offset), sizeof now); };
     if (SCUTE_PLANTED(repair_faults))
-      look();
-    else if (until_loss(look) != 0)
+      std::memcpy(now, s.at(headers.offset), sizeof now);
+    else if (!s.medium->read_unless_lost(headers.offset, now, sizeof now))
       done.header_lost = true;
     return done.header_lost || (std::memcmp(now, headers.damaged, sizeof now) != 0 &&
                                 std::memcmp(now, headers.mended, sizeof now) != 0);

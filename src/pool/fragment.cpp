@@ -69,6 +69,17 @@ bool valid(const state& s, const fragment& f, format::fragment_header& h) noexce
   return valid(s, f, h, old);
 }
 
+bool valid_unless_lost(const state& s, const fragment& f, format::fragment_header& h) noexcept {
+  const optimistic_reads mark;
+  std::byte payload[format::fragment_payload];
+  if (!s.medium->read_unless_lost(f.header, &h, sizeof h)) return false;
+  const bool open = s.overlaid.touches(f.payload, f.room);
+  const uint32_t n = open ? f.room : covered(s, f, h);
+  if (n == not_covered || !s.medium->read_unless_lost(f.payload, payload, n)) return false;
+  if (open) s.overlaid.substitute(f.payload, payload, n);
+  return valid(s, f, h, payload);
+}
+
 void seal(const state& s, const lane& l, const fragment& f, format::fragment_header& h,
           const void* payload, uint32_t length) noexcept {
   h.tag = format::make_tag(s.sb.epoch, l.index, l.sequence + 1);

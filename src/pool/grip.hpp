@@ -10,8 +10,9 @@
 // GRIP-2 While a commit writes a piece, the bytes that the piece's part of the parity page and of the data
 //    page must end up with are in DRAM: see `phase`.
 // GRIP-3 The one exception to GRIP-1: a read of another column that gives up where the page is lost, instead of having it
-//    rebuilt (pool/loss_escape.hpp). (Found by a campaign: a repair that looked once more at a header, under the
-//    stripe of its payload, ended by the signal of a page that was lost in between.)
+//    rebuilt (medium::read_unless_lost). (Found by a campaign: a repair that looked once more at a header, under the
+//    stripe of its payload, ended by the signal of a page that was lost in between. So could the test of a header that a
+//    transaction found changed under its window.)
 #pragma once
 
 #include <atomic>

@@ -11,6 +11,7 @@
 
 #include "base/failure.hpp"
 #include "base/planted.hpp"
+#include "heal/check.hpp"
 #include "medium/descriptor.hpp"
 #include "medium/mapped_medium.hpp"
 #include "medium/new_file.hpp"
@@ -164,12 +165,37 @@ void adopt(const std::string& file, const scute_options& options, const making& 
   make(file, o, as, guarded_mode(old), guarded_mode(old));
 }
 
+namespace {
+
+// MAKE-4
+void repair_all(instance& in, const std::string& file, const scute_options& o) {
+  heal::check_options how;
+  how.repair = true;
+  how.progress = o.progress;
+  how.arg = o.progress_arg;
+  how.engine = in.engine.get();
+  scute_report r{};
+  in.resolving.finish(o.progress, o.progress_arg);
+  in.repair_bad_pages(SCUTE_FINDER_CHECK);
+  heal::check(in.s, *in.heap, how, r);
+  if (r.lost == 0) return;
+  in.close();
+  throw failure(SCUTE_E_CORRUPT,
+                file + ": " + std::to_string(r.lost) +
+                    " places are damaged beyond repair, and nothing but FILE.scute tells where "
+                    "(`scute shield check`); to have the file as it is all the same, run `scute "
+                    "shield adopt` first");
+}
+
+}  // namespace
+
 void remove(const std::string& file, const scute_options& options) {
   const std::string sidecar = sidecar_of(file);
   for (;;) {
     bool changed = false;
     try {
       const std::unique_ptr<instance> in = instance::open(sidecar, options);
+      if (!SCUTE_PLANTED(remove_unchecked)) repair_all(*in, file, options);
       // Nothing stays in a log that is about to go (MAKE-3).
       if (pool::find_engine(in->s.sb.engine)->log_in_chunks)
         in->set_engine(pool::lender_of_logs(in->s.geo.parity), 0);

@@ -6,6 +6,8 @@
 // MAKE-2 FILE is only read. It is compared before and after by inode, size and times, and nothing is stored to it, although it
 //    is mapped.
 // MAKE-3 FILE.scute goes when FILE has all that was committed, durably, and its permissions.
+// MAKE-4 What is damaged is repaired before that, as long as there is something to repair it with; FILE stays under the shield if something is
+//    lost. (Found by an attack from outside.)
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What a transaction of libpmemobj has committed is durable in TX_ONCOMMIT and when pmemobj_tx_commit() has returned, before its end (OBJ-3): a power failure there loses
-# nothing, of an inner transaction neither more nor less than libpmemobj does.
+# nothing, of an inner transaction neither more nor less than libpmemobj does. So it is with what is made durable behind an abort, or was in a transaction that is
+# aborted, and in callbacks of stages.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 cat >commits.c <<'C'
@@ -10,6 +11,7 @@ cat >commits.c <<'C'
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 struct root {
   long outer, inner;
@@ -23,14 +25,37 @@ static void set(PMEMobjpool *pop, PMEMoid at, size_t offset) {
   pmemobj_tx_add_range(at, offset, sizeof(long));
   *(long *)((char *)pmemobj_direct(at) + offset) = 5;
 }
+static const char *way;
+static PMEMoid at;
+static void set_inner(PMEMobjpool *pop) {
+  long *const inner = &((struct root *)pmemobj_direct(at))->inner;
+  *inner = 5;
+  pmemobj_persist(pop, inner, sizeof *inner);
+}
+static void on_stage(PMEMobjpool *pop, enum pobj_tx_stage stage, void *arg) {
+  if (strcmp(way, "callback") == 0 && stage == TX_STAGE_ONCOMMIT) fail_power();
+  const int wanted = strcmp(way, "cb_commit") == 0 ? TX_STAGE_ONCOMMIT : strcmp(way, "cb_abort") == 0 ? TX_STAGE_ONABORT : strcmp(way, "cb_finally") == 0 ? TX_STAGE_FINALLY : -1;
+  if ((int)stage != wanted) {
+    if (arg != NULL) printf("stage %d\n", stage);
+    return;
+  }
+  set_inner(pop);
+  fail_power();
+}
+static void other(PMEMobjpool *pop, enum pobj_tx_stage stage, void *arg) {
+  (void)pop;
+  (void)arg;
+  printf("other %d\n", stage);
+}
 int main(int argc, char **argv) {
   if (argc != 3) return 2;
-  const char *const way = argv[2];
+  way = argv[2];
   PMEMobjpool *const pop = strcmp(way, "create") == 0 ? pmemobj_create(argv[1], "commits", PMEMOBJ_MIN_POOL, 0600) : pmemobj_open(argv[1], "commits");
   if (pop == NULL) return fprintf(stderr, "%s\n", pmemobj_errormsg()), 3;
-  const PMEMoid at = pmemobj_root(pop, sizeof(struct root));
+  at = pmemobj_root(pop, sizeof(struct root));
   const struct root *const r = pmemobj_direct(at);
   const size_t inner = offsetof(struct root, inner);
+  setvbuf(stdout, NULL, _IONBF, 0);
   if (strcmp(way, "show") == 0) printf("%ld %ld\n", r->outer, r->inner);
   if (strcmp(way, "stage") == 0) {
     TX_BEGIN(pop) { set(pop, at, 0); }
@@ -81,6 +106,65 @@ int main(int argc, char **argv) {
     TX_ONCOMMIT { fail_power(); }
     TX_END
   }
+  if (strcmp(way, "aborted") == 0) {
+    TX_BEGIN(pop) {
+      set(pop, at, 0);
+      pmemobj_tx_abort(4);
+    }
+    TX_ONABORT {
+      set_inner(pop);
+      fail_power();
+    }
+    TX_END
+  } else if (strcmp(way, "unlogged") == 0) {
+    TX_BEGIN(pop) {
+      set(pop, at, 0);
+      set_inner(pop);
+      pmemobj_tx_abort(4);
+    }
+    TX_ONABORT { fail_power(); }
+    TX_END
+  } else if (strcmp(way, "returns") == 0) {
+    pmemobj_tx_begin(pop, NULL, TX_PARAM_NONE);
+    set(pop, at, 0);
+    set_inner(pop);
+    pmemobj_tx_abort(4);
+    fail_power();
+  } else if (strcmp(way, "cb_commit") == 0 || strcmp(way, "cb_finally") == 0 || strcmp(way, "callback") == 0) {
+    TX_BEGIN_CB(pop, on_stage, NULL, TX_PARAM_NONE) { set(pop, at, 0); }
+    TX_END
+  } else if (strcmp(way, "cb_abort") == 0) {
+    TX_BEGIN_CB(pop, on_stage, NULL, TX_PARAM_NONE) {
+      set(pop, at, 0);
+      pmemobj_tx_abort(4);
+    }
+    TX_END
+  } else if (strcmp(way, "told") == 0) {  // what callbacks are told, and that there is one of them only
+    TX_BEGIN_CB(pop, on_stage, &at, TX_PARAM_NONE) {
+      set(pop, at, 0);
+      TX_BEGIN_CB(pop, on_stage, &at, TX_PARAM_NONE) { puts("the same"); }
+      TX_END
+    }
+    TX_END
+    TX_BEGIN(pop) {
+      TX_BEGIN_CB(pop, other, NULL, TX_PARAM_NONE) { puts("inside"); }
+      TX_END
+    }
+    TX_END
+    TX_BEGIN(pop) { puts("none"); }
+    TX_END
+    if (fork() == 0) {  // a second one is refused, by abort()
+      TX_BEGIN_CB(pop, on_stage, &at, TX_PARAM_NONE) {
+        TX_BEGIN_CB(pop, other, NULL, TX_PARAM_NONE) { puts("two"); }
+        TX_END
+      }
+      TX_END
+      _exit(0);
+    }
+    int status = 0;
+    wait(&status);
+    printf("ended by %d\n", WTERMSIG(status));
+  }
   pmemobj_close(pop);
   return 0;
 }
@@ -88,7 +172,7 @@ C
 gcc -O1 -Wall -Wextra -Wno-clobbered -o commits commits.c -lpmemobj
 
 file=$pools/file
-for way in stage finally call after at_end both inner; do
+for way in stage finally call after at_end both inner aborted unlogged returns callback cb_commit cb_finally cb_abort; do
   rm -f "$file"*
   expect 0 ./commits "$file" create
   expect 0 "$scute" shield add "$file"
@@ -97,9 +181,19 @@ for way in stage finally call after at_end both inner; do
   expect 0 "$scute" shield run -- ./commits "$file" show
   case $way in
     inner) wanted='0 0' ;;  # the outer one has not committed
-    both | after | at_end) wanted='5 5' ;;
+    both | after | at_end | cb_commit | cb_finally) wanted='5 5' ;;
+    aborted | unlogged | returns | cb_abort) wanted='0 5' ;;
     *) wanted='5 0' ;;
   esac
   equal "$way: $(cat out)" "$way: $wanted"
   sound "$file"
 done
+
+rm -f "$file"*
+expect 0 ./commits "$file" create
+expect 0 ./commits "$file" told
+mv out told
+expect 0 "$scute" shield add "$file"
+expect 0 "$scute" shield run "${run_with[@]}" -- ./commits "$file" told
+diff told out || fail "callbacks are told something else"
+sound "$file"

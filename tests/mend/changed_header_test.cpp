@@ -39,7 +39,13 @@ class changed_header : public testing::TestWithParam<uint32_t> {
       auto& t = *static_cast<changed_header*>(arg);
       this_thread_waits = {};
       ++t.struck;
-      for (uint64_t i = 0; i < format::header_size; ++i) t.f.raw(t.at)[i] ^= std::byte{0x5a};
+      if (t.lost == 0) {
+        for (uint64_t i = 0; i < format::header_size; ++i) t.f.raw(t.at)[i] ^= std::byte{0x5a};
+      } else {  // it still says how long the fragment is
+        t.f.raw(t.at + offsetof(format::fragment_header, tag))[0] ^= std::byte{1};
+        const bytes noise = pattern(3, page);
+        t.s->medium->lose_page(t.lost, reinterpret_cast<const std::byte*>(noise.data()));
+      }
       t.s->locks.unlock_exclusive(t.stripe);
     };
   }
@@ -57,6 +63,7 @@ class changed_header : public testing::TestWithParam<uint32_t> {
   pool::state* s = nullptr;
   scute_oid oid = 0;
   uint64_t at = 0;
+  uint64_t lost = 0;  // a page that is lost as well, if not 0
   uint32_t stripe = 0;
   int struck = 0;
 };
@@ -91,14 +98,56 @@ TEST_P(changed_header, OfATransactionThatIsLogged) {
   expect_committed(fresh);
 }
 
+// Of the fragment there is more than the columns that the window has: a page of that is lost (GRIP-3).
+TEST_P(changed_header, OfWhatIsFreedWithAPageThatIsLost) {
+  const scute_oid object = f.alloc(pattern(1, 9000));
+  const scute_oid other = f.alloc(pattern(2, 9000));
+  transaction tx(f);
+  SCUTE_OKAY(scute_tx_free(tx, object));
+  keep_until_awaited(object);
+  const heap::object o = f.in().heap->zones().locate(f.offset_of(object));
+  lost = (o.payload + format::fragment_payload - 1) / page * page;
+  ASSERT_NE(pool::stripe_of(*s, lost), stripe);
+  SCUTE_OKAY(tx.commit());
+  EXPECT_EQ(struck, 1);
+  const void* to = nullptr;
+  SCUTE_FAILS(SCUTE_E_FREED, scute_get_verified(f.pool, object, &to));
+  EXPECT_TRUE(f.read(other) == pattern(2, 9000));
+  EXPECT_EQ(f.info().lost, 0u);
+  f.expect_sound();
+}
+
+TEST_P(changed_header, OfATransactionThatIsLoggedWithAPageThatIsLost) {
+  const size_t size = GetParam() * s->geo.row_size + 2 * page;
+  const scute_oid object = f.alloc(pattern(1, size));
+  transaction tx(f);
+  void* p = nullptr;
+  bytes fresh = pattern(1, size);
+  for (size_t i = 0; i < size; i += s->geo.row_size) {
+    SCUTE_OKAY(scute_tx_add_range(tx, object, i, 8, &p));
+    fresh[i] ^= 1;
+    *static_cast<unsigned char*>(p) = fresh[i];
+  }
+  keep_until_awaited(object);
+  const heap::object o = f.in().heap->zones().locate(f.offset_of(object));
+  const pool::fragment first = o.fragment(0);
+  lost = (first.payload + first.room - 1) / page * page;
+  if (pool::stripe_of(*s, lost) == stripe) lost += page;
+  const uint64_t before = f.stats().logged;
+  SCUTE_OKAY(tx.commit());
+  EXPECT_GT(f.stats().logged, before);
+  expect_committed(fresh);
+}
+
 TEST_P(changed_header, OfWhatIsOpenedInPlace) {
   const scute_oid object = f.alloc(pattern(1, 500));
   // A page of the same columns that is lost, and that the transaction has to have back first.
   keep_until_awaited(object);
   const pool::cell c = pool::cell_of(s->geo, at);
-  const uint64_t lost = s->geo.zone_offset(c.zone) + 3 * s->geo.row_size + c.column / page * page;
+  const uint64_t lost_page =
+      s->geo.zone_offset(c.zone) + 3 * s->geo.row_size + c.column / page * page;
   const bytes noise = pattern(3, page);
-  s->medium->lose_page(lost, reinterpret_cast<const std::byte*>(noise.data()));
+  s->medium->lose_page(lost_page, reinterpret_cast<const std::byte*>(noise.data()));
   transaction tx(f);
   void* p = nullptr;
   SCUTE_OKAY(scute_tx_inplace(tx, object, 100, 50, &p));

@@ -205,6 +205,54 @@ TEST(making, LinksAreFollowed) {
   EXPECT_FALSE(f.is_shielded());
 }
 
+// MAKE-4
+TEST(making, RemoveRepairsWhatIsDamaged) {
+  for (const auto engine : {SCUTE_ENGINE_SPEC, SCUTE_ENGINE_LOGFREE, SCUTE_ENGINE_REDO})
+    for (const auto where : {scratch::disk, scratch::memory}) {
+      shielded f(where);
+      f.make(mib);
+      f.add(shielded::options(engine));
+      f.open();
+      f.write(100, pattern(8, 70000));
+      for (const uint64_t at : {uint64_t{7}, uint64_t{90000}, uint64_t{mib - 1}}) f.flip(at);
+      f.close();
+      SCUTE_OKAY(scute_shield_remove(f.path.c_str(), nullptr));
+      EXPECT_FALSE(f.is_shielded());
+      f.expect_file();
+    }
+}
+
+TEST(making, RemoveRefusesWhatIsLost) {
+  shielded f;
+  f.make(mib);
+  f.add(shielded::options(SCUTE_ENGINE_LOGFREE));
+  f.open();
+  const uint64_t place = f.place_of(90000);
+  const core::pool::geometry& g = f.in().s.geo;
+  const core::pool::cell c = core::pool::cell_of(g, place);
+  for (const uint64_t at : {place, core::pool::parity_offset(g, c.zone, c.column)}) {
+    scute_injection i;
+    scute_injection_init(&i);
+    i.kind = SCUTE_INJURE_SCRIBBLE;
+    i.offset = at;
+    i.length = 200;
+    i.seed = at;
+    SCUTE_OKAY(scute_inject(f.pool, &i, nullptr, nullptr, nullptr));
+  }
+  f.close();
+  const bytes damaged = read_file(f.path);
+  ASSERT_FALSE(damaged == f.content);
+  SCUTE_FAILS(SCUTE_E_CORRUPT, scute_shield_remove(f.path.c_str(), nullptr));
+  EXPECT_TRUE(f.is_shielded());
+  EXPECT_TRUE(read_file(f.path) == damaged);
+  SCUTE_FAILS(SCUTE_E_CORRUPT, scute_shield_remove(f.path.c_str(), nullptr));
+  // The way out that the message names.
+  SCUTE_OKAY(scute_shield_adopt(f.path.c_str(), nullptr, 0, 0));
+  SCUTE_OKAY(scute_shield_remove(f.path.c_str(), nullptr));
+  EXPECT_TRUE(read_file(f.path) == damaged);
+  EXPECT_EQ(f.dir.count(), 1u);
+}
+
 // Nothing that was committed is left in a log.
 TEST(making, RemoveFolds) {
   for (const auto engine : {SCUTE_ENGINE_SPEC, SCUTE_ENGINE_LOGFREE, SCUTE_ENGINE_REDO})

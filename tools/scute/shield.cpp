@@ -131,14 +131,23 @@ void add_shield_remove(CLI::App& shield) {
   auto args = std::make_shared<arguments>();
   add_file(*app, args->file);
   args->options.add_to(*app, pool_options::use::open);
+  add_quiet_flag(*app, args->quiet);
   app->footer(
-      "The file has all that was committed, and its permissions; FILE.scute and its log are "
-      "removed.\n"
+      "The file has all that was committed, and its permissions; all of it is checked, and\n"
+      "repaired, and then FILE.scute and its log are removed. If something is lost it stays under\n"
+      "the shield. A file that was changed since a proper close stays as it is.\n"
       "\nExamples:\n"
       "  scute shield remove data.bin");
   app->callback([args] {
-    const scute_options options = args->options.resolve().native();
-    check(scute_shield_remove(failure::library_path(args->file).c_str(), &options), args->file);
+    progress bar(args->quiet);
+    const scute::options options = args->options.resolve();
+    const scute::progress_function tell = bar.callback();
+    scute::detail::progress_call call{&tell};
+    scute_options native = options.native();
+    native.progress = &scute::detail::progress_call::run;
+    native.progress_arg = &call;
+    check(scute_shield_remove(failure::library_path(args->file).c_str(), &native), args->file);
+    bar.finish();
   });
 }
 

@@ -157,6 +157,22 @@ static void mapped_and_closed(const char *file) {
 }
 
 // Whoever opens it to read sees what was stored and not yet flushed, by calls and in a mapping.
+// What is stored behind the end is nobody's, and goes when the file is given the length that it has.
+static void stored_behind_the_end(const char *file) {
+  const int fd = open_to_write(file);
+  say("longer", ftruncate(fd, file_size + 100));
+  char *at = map(fd, page, PROT_READ | PROT_WRITE, MAP_SHARED, file_size);
+  fill(at, 150, 23);
+  say("as long", ftruncate(fd, file_size + 100));
+  say("behind", checksum(at + 100, page - 100));
+  char room[page];
+  say("pwrite", pwrite(fd, "x", 1, file_size + 200));
+  say("pread", pread(fd, room, page, file_size));
+  say("read", checksum(room, 201));
+  munmap(at, page);
+  close(fd);
+}
+
 static void seen_by_readers(const char *file) {
   int fd = open_to_write(file);
   char *at = map(fd, file_size, PROT_READ | PROT_WRITE, MAP_SHARED, 0);
@@ -186,4 +202,5 @@ const struct deed memory_deeds[] = {{"store_and_sync", store_and_sync},
                                     {"synchronous", synchronous},
                                     {"mapped_and_closed", mapped_and_closed},
                                     {"seen_by_readers", seen_by_readers},
+                                    {"stored_behind_the_end", stored_behind_the_end},
                                     {NULL, NULL}};

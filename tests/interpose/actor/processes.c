@@ -274,13 +274,25 @@ static void *opens_on(void *unused) {
   }
   return unused;
 }
+// Without any other call where a thread may be cancelled.
+static void *syncs_on(void *ends) {
+  const int fd = ((int *)ends)[2];
+  while (fsync(fd) == 0 && fdatasync(fd) == 0) continue;
+  return NULL;
+}
+static void *closes_on(void *ends) {
+  const int fd = ((int *)ends)[2];
+  while (close(dup(fd)) == 0) continue;
+  return NULL;
+}
 static void cancels(const char *file) {
-  void *(*const waits[])(void *) = {waits_to_read, waits_to_write, opens_on};
+  void *(*const waits[])(void *) = {waits_to_read, waits_to_write, opens_on, syncs_on, closes_on};
   cancelled_file = file;
   const int fd = (int)must("open", open(file, O_RDWR));
-  int ends[2];
+  int ends[3];
   must("pipe", pipe(ends));
-  for (int i = 0; i < 3; ++i) {
+  ends[2] = fd;
+  for (int i = 0; i < 5; ++i) {
     long cancelled = 0;
     for (int turn = 0; turn < 20; ++turn) {
       pthread_t thread;
