@@ -249,11 +249,18 @@ void mender::end_zone(uint64_t zone) {
     std::vector<sighting> lost;
     for (const auto& [key, l] : lost_)
       if (key.first == zone) lost.push_back(l.g);
-    for (const sighting& g : lost) count_if_sound(zone, g, fragment(zone, g));
+    changing = std::any_of(busy_.begin(), busy_.end(), here);
+    for (const sighting& g : lost) {
+      const outcome now = fragment(zone, g);
+      count_if_sound(zone, g, now);
+      // A repair that a commit was before: it is not lost.
+      if (now != outcome::busy) continue;
+      changing = true;
+      if (lost_.erase({zone, g.f.header}) != 0) busy_.push_back({.zone = zone, .g = g});
+    }
     std::vector<columns> odd;
     for (const auto& [c, is] : suspects_)
       if (c.zone == zone && !is.told) odd.push_back(c);
-    changing = std::any_of(busy_.begin(), busy_.end(), here);
     for (const columns& c : odd) {
       suspects_.erase(c);
       column(c);

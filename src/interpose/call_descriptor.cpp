@@ -131,7 +131,7 @@ SCUTE_INTERPOSED(int, close, (int fd)) {
   ::pthread_testcancel();
   return program_close(fd);
 }
-SCUTE_INTERPOSED_ALIAS(int, __close, scute_program_close, (int fd));
+SCUTE_INTERPOSED_ALIAS(int, __close, close, (int fd));
 
 SCUTE_INTERPOSED(int, fclose, (FILE * file)) {
   const int fd = file != nullptr ? ::fileno(file) : -1;

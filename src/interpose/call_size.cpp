@@ -118,6 +118,16 @@ bool can_allocate(const guarded_file& file, int mode) noexcept {
   }
 }
 
+// Not shorter. What a mapping has stored behind the end goes where the file is that long already: as the kernel does it, where it refuses to make the
+// view shorter, since somebody may append meanwhile.
+bool given_length(opened_file& o, int fd, off_t size) noexcept {
+  struct stat s{};
+  if (o.file->is_in_memory() && next::fstat(fd, &s) == 0 && s.st_size == size &&
+      next::ftruncate(fd, size) == 0)
+    return true;
+  return grown(o, size);
+}
+
 int refuse_cut(const std::string& path) noexcept {
   complain(path, "a shielded file does not get shorter; see `scute shield remove`");
   errno = EBUSY;
@@ -132,9 +142,7 @@ SCUTE_INTERPOSED(int, ftruncate, (int fd, off_t size)) {
     return next::ftruncate(fd, size);
   if (static_cast<uint64_t>(size) < o->file->size()) return refuse_cut(o->file->path());
   if (is_over_length_limit(o->file->size(), size)) return -1;
-  if (struct stat s{}; next::fstat(fd, &s) == 0 && s.st_size == size)
-    return next::ftruncate(fd, size);  // what a mapping has stored behind the end goes
-  return grown(*o, size) ? 0 : -1;
+  return given_length(*o, fd, size) ? 0 : -1;
 }
 SCUTE_INTERPOSED_ALIAS(int, ftruncate64, ftruncate, (int fd, off_t size));
 
@@ -147,7 +155,8 @@ int program_truncate(const char* path, off_t size) {
   const int fd = open_as_program(AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0);
   if (fd < 0) return -1;
   opened_file* const o = opened_at(fd);
-  const bool done = o != nullptr && !is_over_length_limit(o->file->size(), size) && grown(*o, size);
+  const bool done =
+      o != nullptr && !is_over_length_limit(o->file->size(), size) && given_length(*o, fd, size);
   const int why = errno;
   close_as_program(fd);
   errno = why;

@@ -178,7 +178,6 @@ void on_stage(pool* p, int stage, void* arg) {
 
 // What libpmemobj is to call instead, if it will be that one.
 callback followed(callback c) noexcept {
-  if (next_stage() == stage_none) program_callback = nullptr;
   if (c == nullptr || (program_callback != nullptr && program_callback != c)) return c;
   program_callback = c;
   return &on_stage;
@@ -189,6 +188,8 @@ callback followed(callback c) noexcept {
 SCUTE_INTERPOSED(int, pmemobj_tx_begin, (pool * p, void* environment, ...)) {
   uintptr_t w[words_max] = {};
   size_t n = 0;
+  if (next_stage() == stage_none) program_callback = nullptr;
+  const callback before = program_callback;
   va_list more;
   va_start(more, environment);
   for (int what = va_arg(more, int); what != tx_nothing && n + 3 < words_max;
@@ -207,6 +208,7 @@ SCUTE_INTERPOSED(int, pmemobj_tx_begin, (pool * p, void* environment, ...)) {
       next_tx_begin(p, environment, w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9],
                     w[10], w[11], w[12], w[13], w[14], w[15], w[16], w[17], w[18], w[19], w[20],
                     w[21], w[22], w[23], uintptr_t{tx_nothing});
+  if (result != 0) program_callback = before;
   pool_of_it = p;
   follow_stage();
   if (SCUTE_PLANTED(tx_counted)) begin_window(p);

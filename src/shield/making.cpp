@@ -177,14 +177,15 @@ void repair_all(instance& in, const std::string& file, const scute_options& o) {
   scute_report r{};
   in.resolving.finish(o.progress, o.progress_arg);
   in.repair_bad_pages(SCUTE_FINDER_CHECK);
+  if (!in.s.has_checksums) return;  // nothing can tell what is right
   heal::check(in.s, *in.heap, how, r);
   if (r.lost == 0) return;
   in.close();
   throw failure(SCUTE_E_CORRUPT,
-                file + ": " + std::to_string(r.lost) +
-                    " places are damaged beyond repair, and nothing but FILE.scute tells where "
-                    "(`scute shield check`); to have the file as it is all the same, run `scute "
-                    "shield adopt` first");
+                file + ": places that are damaged beyond repair: " + std::to_string(r.lost) +
+                    "; only " + in.s.path +
+                    " tells where they are (`scute shield check`). To have the file as it is all "
+                    "the same, run `scute shield adopt` first");
 }
 
 }  // namespace

@@ -44,6 +44,7 @@ static void on_stage(PMEMobjpool *pop, enum pobj_tx_stage stage, void *arg) {
 }
 static void other(PMEMobjpool *pop, enum pobj_tx_stage stage, void *arg) {
   (void)pop;
+  if (strcmp(way, "cb_inner") == 0 && stage == TX_STAGE_ONCOMMIT) fail_power();
   (void)arg;
   printf("other %d\n", stage);
 }
@@ -133,6 +134,15 @@ int main(int argc, char **argv) {
   } else if (strcmp(way, "cb_commit") == 0 || strcmp(way, "cb_finally") == 0 || strcmp(way, "callback") == 0) {
     TX_BEGIN_CB(pop, on_stage, NULL, TX_PARAM_NONE) { set(pop, at, 0); }
     TX_END
+  } else if (strcmp(way, "cb_inner") == 0) {  // set by an inner one, after a transaction that had another
+    TX_BEGIN_CB(pop, on_stage, NULL, TX_PARAM_NONE) {}
+    TX_END
+    TX_BEGIN(pop) {
+      set(pop, at, 0);
+      TX_BEGIN_CB(pop, other, NULL, TX_PARAM_NONE) {}
+      TX_END
+    }
+    TX_END
   } else if (strcmp(way, "cb_abort") == 0) {
     TX_BEGIN_CB(pop, on_stage, NULL, TX_PARAM_NONE) {
       set(pop, at, 0);
@@ -172,7 +182,7 @@ C
 gcc -O1 -Wall -Wextra -Wno-clobbered -o commits commits.c -lpmemobj
 
 file=$pools/file
-for way in stage finally call after at_end both inner aborted unlogged returns callback cb_commit cb_finally cb_abort; do
+for way in stage finally call after at_end both inner aborted unlogged returns callback cb_commit cb_finally cb_inner cb_abort; do
   rm -f "$file"*
   expect 0 ./commits "$file" create
   expect 0 "$scute" shield add "$file"

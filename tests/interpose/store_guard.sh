@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Processors that have no load of a whole line (SCUTE_CPU=avx2 makes every processor one): lines are copied while stores to them wait, the kernel's
-# as well, for any user (STORE-1, STORE-2, STORE-4, STORE-5, THREADS-1, THREADS-2, THREADS-3, THREADS-4, SHIELD-5).
+# as well, for any user (STORE-1, STORE-2, STORE-4, STORE-5, THREADS-1, THREADS-2, THREADS-3, THREADS-4, SHIELD-5). SCUTE_TEST_DEEDS names
+# ways of threads, which are tried for longer then, and nothing else.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 export SCUTE_CPU=avx2
 
@@ -11,6 +12,21 @@ if ! "$scute" shield run -- cat "$file" >/dev/null 2>err && grep -q 'needs userf
   echo "no userfaultfd on this machine"
   exit 0
 fi
+sound "$file"
+seconds=${SCUTE_TEST_DEEDS:+10} seconds=${seconds:-2}
+shielded "$pools/other" 65536
+for way in ${SCUTE_TEST_DEEDS:-unheard raw forked awaited}; do
+  shielded "$file" 65536
+  other=
+  [ "$way" != forked ] || other=$pools/other
+  expect 0 timeout 60 "$scute" shield run -- "$programs/scute-torn" "$way" "$file" "$seconds" ${other:+"$other"}
+  in_out ', 0 torn lines, 0 failed reads$'
+  sound "$file"
+done
+
+[ -z "${SCUTE_TEST_DEEDS:-}" ] || exit 0
+
+shielded "$file" 65536
 expect 0 "$scute" shield run -- "$programs/scute-torn" "$file" 2
 in_out ', 0 torn lines, 0 failed reads$'
 sound "$file"
@@ -18,15 +34,6 @@ shielded "$file" 65536
 expect 0 timeout 20 "$scute" shield run -- "$programs/scute-unwoken" "$file"
 in_out '^stored again$'
 sound "$file"
-shielded "$pools/other" 65536
-for way in unheard raw forked awaited; do
-  shielded "$file" 65536
-  other=
-  [ "$way" != forked ] || other=$pools/other
-  expect 0 timeout 20 "$scute" shield run -- "$programs/scute-torn" "$way" "$file" 2 ${other:+"$other"}
-  in_out ', 0 torn lines, 0 failed reads$'
-  sound "$file"
-done
 
 # One thread, and a handler that stores.
 shielded "$file" 65536

@@ -33,11 +33,14 @@ drill() {
   end_left_overs
   return $status
 }
-# A command with a bug that hangs outlives its drill. Nobody else runs this one.
+# A command with a bug that hangs outlives its drill, and so does the program that it runs. Nobody else has these.
 end_left_overs() {
-  local exe
+  local exe map
   for exe in /proc/[0-9]*/exe; do
     [ ! "$exe" -ef "$SCUTE_PLANTED_SCUTE" ] || kill -9 "${exe//[!0-9]/}" || true
+  done
+  for map in $(grep -ls "${SCUTE_PLANTED_SCUTE%/*}/libscute-shield.so" /proc/[0-9]*/maps); do
+    kill -9 "${map//[!0-9]/}" || true
   done
 }
 why() { grep -aE 'FAILED at|Failure|Expected|rror|died|scute: ' told | head -n 1 | cut -c 1-100; }
