@@ -25,6 +25,7 @@ struct window_state {
   unsigned depth = 0;
 };
 [[gnu::tls_model("initial-exec")]] thread_local constinit window_state window{};
+[[gnu::tls_model("initial-exec")]] thread_local constinit uint64_t fences = 0;
 using question = void (*)();
 [[gnu::tls_model("initial-exec")]] thread_local constinit question asked_at_fences = nullptr;
 
@@ -161,6 +162,7 @@ bool flush_lines(const void* at, size_t n) noexcept {
 
 void fence_views() noexcept {
   audit::tell_clock::fence();
+  ++fences;
   ask_for_end();
   commit_flushed();
 }
@@ -200,6 +202,10 @@ void end_window() noexcept {
   const thread_call call;
   --window.depth;
   if (window.depth == 0) commit_window(call.interrupts());
+}
+
+uint64_t fences_made() noexcept {
+  return fences;
 }
 
 void ask_at_fences(void (*is_over)()) noexcept {

@@ -45,7 +45,9 @@ void end_window() noexcept;
 unsigned window_depth() noexcept;
 // Who asks before each fence of this thread whether a window of his is over, and ends it then; null: nobody.
 void ask_at_fences(void (*is_over)()) noexcept;
-// The same where a fence is not the reason. Nothing in a handler that has interrupted one of the calls above.
+// How many fences the calling thread has made in the shield, those of windows as well.
+uint64_t fences_made() noexcept;
+// As at a fence, where a fence is not the reason. Nothing in a handler that has interrupted one of the calls above.
 void ask_for_end() noexcept;
 // This file is about to be written back, by a sync or an unmapping (DUR-2).
 void end_window_elsewhere(const guarded_file& file) noexcept;

@@ -11,6 +11,8 @@
 // OBJ-3 What a transaction has committed, or an aborted one had made durable by itself, is durable when pmemobj_tx_commit() or pmemobj_tx_abort() returns or
 //    jumps, in the stages and callbacks behind it, as it is for libpmemobj: its window ends there with a commit, and what the program makes
 //    durable after that is so at once.
+// OBJ-4 The commit of an inner transaction makes nothing durable for libpmemobj, which drains in that of the outermost alone. So one in which nobody has
+//    fenced leaves the window open, until the program makes something durable in a stage of it (OBJ-1).
 #include <sys/types.h>
 
 #include <cstdarg>
@@ -44,6 +46,8 @@ constinit next_call<pool*(oid)> next_pool_by_oid{"pmemobj_pool_by_oid", library}
 // Whether this thread has a transaction's window, and how many calls' windows.
 [[gnu::tls_model("initial-exec")]] thread_local constinit bool in_transaction = false;
 [[gnu::tls_model("initial-exec")]] thread_local constinit unsigned calls = 0;
+// An inner transaction has committed, and has not ended (OBJ-4).
+[[gnu::tls_model("initial-exec")]] thread_local constinit bool inner_committed = false;
 // Of the last transaction that was to begin.
 [[gnu::tls_model("initial-exec")]] thread_local constinit const void* pool_of_it = nullptr;
 
@@ -64,6 +68,14 @@ void follow_stage() noexcept {
   while (SCUTE_PLANTED(tx_own_window) && now && window_depth() != 0) end_window();
   if (!now) return end_window();
   begin_window(pool_of_it);
+}
+
+// OBJ-4: behind what may have committed; fences_before: fences_made() before it.
+void follow_commit(uint64_t fences_before) noexcept {
+  if (next_stage() == stage_on_commit && fences_made() == fences_before &&
+      !SCUTE_PLANTED(tx_inner_commits))
+    inner_committed = true;
+  if (!inner_committed) follow_stage();
 }
 
 class window {
@@ -209,6 +221,7 @@ SCUTE_INTERPOSED(int, pmemobj_tx_begin, (pool * p, void* environment, ...)) {
                     w[10], w[11], w[12], w[13], w[14], w[15], w[16], w[17], w[18], w[19], w[20],
                     w[21], w[22], w[23], uintptr_t{tx_nothing});
   if (result != 0) program_callback = before;
+  inner_committed = false;
   pool_of_it = p;
   follow_stage();
   if (SCUTE_PLANTED(tx_counted)) begin_window(p);
@@ -216,21 +229,24 @@ SCUTE_INTERPOSED(int, pmemobj_tx_begin, (pool * p, void* environment, ...)) {
 }
 
 SCUTE_INTERPOSED(void, pmemobj_tx_commit, ()) {
+  const uint64_t fences = fences_made();
   next_tx_commit();
-  follow_stage();
+  follow_commit(fences);
 }
 SCUTE_INTERPOSED(void, pmemobj_tx_abort, (int why)) {
   next_tx_abort(why);  // or it has jumped
   follow_stage();
 }
 SCUTE_INTERPOSED(void, pmemobj_tx_process, ()) {
+  const uint64_t fences = fences_made();
   next_tx_process();
   if (SCUTE_PLANTED(tx_abort_open) && next_tx_errno() != 0) return;
-  follow_stage();
+  follow_commit(fences);
 }
 
 SCUTE_INTERPOSED(int, pmemobj_tx_end, ()) {
   const int result = next_tx_end();
+  inner_committed = false;
   if (result != 0 && SCUTE_PLANTED(tx_abort_open)) return result;
   follow_stage();
   if (SCUTE_PLANTED(tx_counted)) end_window();

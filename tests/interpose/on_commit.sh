@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What a transaction of libpmemobj has committed is durable in TX_ONCOMMIT and when pmemobj_tx_commit() has returned, before its end (OBJ-3): a power failure there loses
 # nothing, of an inner transaction neither more nor less than libpmemobj does. So it is with what is made durable behind an abort, or was in a transaction that is
-# aborted, and in callbacks of stages.
+# aborted, and in callbacks of stages. (OBJ-4)
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 cat >commits.c <<'C'
@@ -98,6 +98,26 @@ int main(int argc, char **argv) {
       TX_END
     }
     TX_END
+  } else if (strcmp(way, "in_inner") == 0) {  // durable by itself, and the transactions are not
+    TX_BEGIN(pop) {
+      set(pop, at, 0);
+      TX_BEGIN(pop) {}
+      TX_ONCOMMIT {
+        set_inner(pop);
+        fail_power();
+      }
+      TX_END
+    }
+    TX_END
+  } else if (strcmp(way, "hundred") == 0) {
+    for (int i = 0; i < 100; ++i) {
+      TX_BEGIN(pop) {
+        set(pop, at, 0);
+        TX_BEGIN(pop) { set(pop, at, inner); }
+        TX_END
+      }
+      TX_END
+    }
   } else if (strcmp(way, "both") == 0) {
     TX_BEGIN(pop) {
       set(pop, at, 0);
@@ -182,7 +202,7 @@ C
 gcc -O1 -Wall -Wextra -Wno-clobbered -o commits commits.c -lpmemobj
 
 file=$pools/file
-for way in stage finally call after at_end both inner aborted unlogged returns callback cb_commit cb_finally cb_inner cb_abort; do
+for way in stage finally call after at_end both inner aborted unlogged returns callback cb_commit cb_finally cb_inner cb_abort in_inner; do
   rm -f "$file"*
   expect 0 ./commits "$file" create
   expect 0 "$scute" shield add "$file"
@@ -192,7 +212,7 @@ for way in stage finally call after at_end both inner aborted unlogged returns c
   case $way in
     inner) wanted='0 0' ;;  # the outer one has not committed
     both | after | at_end | cb_commit | cb_finally) wanted='5 5' ;;
-    aborted | unlogged | returns | cb_abort) wanted='0 5' ;;
+    aborted | unlogged | returns | cb_abort | in_inner) wanted='0 5' ;;
     *) wanted='5 0' ;;
   esac
   equal "$way: $(cat out)" "$way: $wanted"
@@ -206,4 +226,13 @@ mv out told
 expect 0 "$scute" shield add "$file"
 expect 0 "$scute" shield run "${run_with[@]}" -- ./commits "$file" told
 diff told out || fail "callbacks are told something else"
+sound "$file"
+
+# An inner transaction costs no commit (OBJ-4).
+rm -f "$file"*
+expect 0 ./commits "$file" create
+expect 0 "$scute" shield add "$file"
+expect 0 "$scute" shield audit --json "${run_with[@]}" -- ./commits "$file" hundred
+commits=$(grep -o '"commits": *[0-9]*' out | tail -n 1 | grep -o '[0-9]*$')
+[ "$commits" -ge 100 ] && [ "$commits" -lt 150 ] || fail "$commits commits for 100 transactions"
 sound "$file"
