@@ -48,6 +48,24 @@ TEST_P(spec_read_only, CheckOfAKilledPoolFindsNothing) {
   EXPECT_GT(recovered, 0u);
 }
 
+// The same without luck: the process dies between lending and listing (ROOM-1).
+TEST_P(spec_read_only, CheckOfAPoolWithUnlistedChunksFindsNothing) {
+  pool_file f(GetParam());
+  f.create(options(8 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC}));
+  f.alloc(pattern(1, 5000));
+  f.in().drain();
+  ASSERT_EQ(f.in().heap->lend(f.in().s.lanes.front(), 2).size(), 2u);
+  const bytes image = read_file(f.path);
+  f.in().abandon();
+  scute_close(f.pool);
+  f.pool = nullptr;
+  write_file(f.path, image);
+  f.open(SCUTE_READONLY);
+  std::vector<std::string> findings;
+  EXPECT_EQ(f.check(false, &findings).damaged, 0u) << testing::PrintToString(findings);
+  EXPECT_EQ(f.info().clean, 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Media, spec_read_only, testing::Values(scratch::memory, scratch::disk),
                          [](const auto& p) {
                            return p.param == scratch::memory ? "Memory" : "Disk";

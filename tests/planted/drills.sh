@@ -48,7 +48,7 @@ why() { grep -aE 'FAILED at|Failure|Expected|rror|died|scute: ' told | head -n 1
 awk '!/^#/ && $2 ~ /:/ { print $1, $2 }' "$homes" >all
 if [ $# -gt 0 ]; then printf '%s\n' "$@" | grep -wFf - all >wanted; else cp all wanted; fi
 [ -s wanted ] || { echo "no drill in $homes"; exit 1; }
-failures=0
+failures=0 failed=
 
 # tenths SINCE: of a second, of $EPOCHREALTIME.
 tenths() { echo $(((${EPOCHREALTIME/./} - ${1/./}) / 100000)); }
@@ -59,7 +59,7 @@ for home in $(cut -d' ' -f2 wanted | sort -u); do
   if ! SCUTE_PLANT='' drill "$home" || grep -q 'Running 0 tests' told; then
     echo "$home fails without any bug:"
     tail -n 20 told
-    failures=$((failures + 1))
+    failures=$((failures + 1)) failed+=" $home"
   fi
   took[$home]=$(tenths "$begin")
   printf '%-18s %-58s %5s s\n' '(no bug)' "$home" "$(seconds "${took[$home]}")"
@@ -69,7 +69,7 @@ caught=0
 while read -r bug home <&3; do
   if ! grep -q "^SCUTE_BUG($bug, " "$source/src/base/planted_bugs.inc"; then
     echo "$bug is in no list"
-    failures=$((failures + 1))
+    failures=$((failures + 1)) failed+=" $bug"
     continue
   fi
   # What depends on the order of processes may not show at once. What takes three times as long as without the bug, and some seconds more, hangs.
@@ -81,8 +81,8 @@ while read -r bug home <&3; do
     [ $status = 0 ] || break
   done
   case $status in
-    0) result=MISSED failures=$((failures + 1)) ;;
-    97) result='not switched on' failures=$((failures + 1)) ;;
+    0) result=MISSED failures=$((failures + 1)) failed+=" $bug" ;;
+    97) result='not switched on' failures=$((failures + 1)) failed+=" $bug" ;;
     124 | 137) result=hangs caught=$((caught + 1)) ;;
     *) result=$(why) caught=$((caught + 1)) ;;
   esac
@@ -90,4 +90,5 @@ while read -r bug home <&3; do
   printf '%-18s %-58s %5s s  %s\n' "$bug" "$home" "$(seconds "$(tenths "$begin")")" "$result"
 done 3<wanted
 echo "$caught of $(wc -l <wanted) planted bugs caught by drills"
+[ -z "$failed" ] || echo "not as they should be:$failed"
 [ "$failures" -eq 0 ]
