@@ -18,6 +18,7 @@
 #include "base/process.hpp"
 #include "interpose/complaint.hpp"
 #include "interpose/critical.hpp"
+#include "interpose/deferred_signals.hpp"
 #include "interpose/descriptors.hpp"
 #include "interpose/durability.hpp"
 #include "interpose/guarded_file.hpp"
@@ -58,12 +59,14 @@ void in_child() noexcept {
   if (call_under_way() != 0) guarded_file::leave_regions();
   forget_calls();
   forget_departures();
+  forget_handler_lock();
   close_link_in_child();
   own_tables();
   forget_threads_of_parent();
   main_thread_of_child();
   guarded_file::become_child();
   unlock_after_fork();
+  let_deferred_signals_come();
 }
 
 [[gnu::constructor(101)]] void begin() {

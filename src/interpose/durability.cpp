@@ -9,6 +9,7 @@
 #include "base/planted.hpp"
 #include "interpose/complaint.hpp"
 #include "interpose/critical.hpp"
+#include "interpose/deferred_signals.hpp"
 #include "interpose/guarded_file.hpp"
 #include "interpose/handler_leaves.hpp"
 #include "interpose/mappings.hpp"
@@ -23,6 +24,7 @@ struct window_state {
   guarded_file* file = nullptr;  // null in a window that was ended early
   uint32_t number = 0;
   unsigned depth = 0;
+  bool interrupted = false;  // by a handler (DUR-5)
 };
 [[gnu::tls_model("initial-exec")]] thread_local constinit window_state window{};
 [[gnu::tls_model("initial-exec")]] thread_local constinit uint64_t fences = 0;
@@ -60,6 +62,7 @@ class thread_call {
     frame = outer_;
     in_order();
     do_what_waits();
+    if (outer_ == 0) let_deferred_signals_come();
   }
   thread_call(const thread_call&) = delete;
   thread_call& operator=(const thread_call&) = delete;
@@ -94,6 +97,7 @@ class thread_call {
 void open_window(guarded_file& file) noexcept {
   window.file = &file;
   window.number = file.number();
+  window.interrupted = false;
   file.view().window_begin(flusher_of(file).by);
 }
 
@@ -101,6 +105,7 @@ void open_window(guarded_file& file) noexcept {
 void commit_window(bool interrupts) noexcept {
   guarded_file* const file = window.file;
   window.file = nullptr;
+  window.interrupted = false;
   if (file == nullptr) return;
   const guarded_file::use now(*file, window.number);
   if (!now.is_open()) return;
@@ -168,6 +173,7 @@ void fence_views() noexcept {
 }
 
 void commit_flushed() noexcept {
+  if (window.interrupted && depth == 0) commit_window();
   const thread_call call;
   if (call.interrupts())
     fence_wanted = true;
@@ -222,6 +228,10 @@ unsigned window_depth() noexcept {
 
 void end_window_elsewhere(const guarded_file& file) noexcept {
   if (window.file != nullptr && window.file != &file && !SCUTE_PLANTED(dur_synced)) commit_window();
+}
+
+void window_is_interrupted() noexcept {
+  if (window.file != nullptr && !SCUTE_PLANTED(dur_handler)) window.interrupted = true;
 }
 
 void mask_lines(const void* at, size_t n) noexcept {

@@ -7,10 +7,12 @@
 // DUR-2 A window is one file's. A flush in another file ends it at once, with its commit, before the flush is listed, and so does a sync of another
 //    file; and there is none until the outermost call has returned: a window must not change the order in which a thread
 //    makes two files durable.
-// DUR-3 A handler that interrupts any of this may flush and fence, in this file or another: its flushes are listed, and nothing more (VIEW-7), since
+// DUR-3 A handler that interrupts any of this (DEFER-5) may flush and fence, in this file or another: its flushes are listed, and nothing more (VIEW-7), since
 //    the thread may be in the middle of a commit; its fence is made when that is over, before the interrupted call returns.
 // DUR-4 A commit that fails leaves nothing to go on with: the program has been told that stores are durable as soon as its
 //    fence returns, and there is no way to say that they are not. The process is ended (SIGABRT), as by a failing medium.
+// DUR-5 A handler that has interrupted a window but no call does not know of it, and may tell of what it makes durable: the first fence behind its beginning ends the
+//    window, with its commit. (What libpmemobj has under way is as any power failure may find it.)
 #pragma once
 
 #include <cstddef>
@@ -43,6 +45,8 @@ int sync_file(guarded_file& file) noexcept;
 void begin_window(const void* at) noexcept;
 void end_window() noexcept;
 unsigned window_depth() noexcept;
+// By a handler that begins (DUR-5).
+void window_is_interrupted() noexcept;
 // Who asks before each fence of this thread whether a window of his is over, and ends it then; null: nobody.
 void ask_at_fences(void (*is_over)()) noexcept;
 // How many fences the calling thread has made in the shield, those of windows as well.

@@ -14,6 +14,7 @@
 
 #include "base/planted.hpp"
 #include "interpose/complaint.hpp"
+#include "interpose/deferred_signals.hpp"
 #include "interpose/durability.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/signals_wait.hpp"
@@ -158,7 +159,7 @@ void wait_if_in_call(const departure& d) noexcept {
     std::abort();
   }
   at_end.what = d;
-  ::pthread_sigmask(SIG_SETMASK, nullptr, &at_end.signals);
+  blocked_signals(at_end.signals);
   std::memcpy(at_end.resumed, s.found->uc_mcontext.gregs, sizeof at_end.resumed);
   at_end.is = true;
   return_to(*s.found);
@@ -180,6 +181,7 @@ void do_what_waits() noexcept {
   if (!at_end.is) return;
   departure now = at_end.what;
   at_end.is = false;
+  forget_deferral();
   ::pthread_sigmask(SIG_SETMASK, &at_end.signals, nullptr);
   wait_if_in_call(now);  // LEAVE-2
   depart(now);

@@ -19,6 +19,7 @@ struct __jmp_buf_tag;
 struct aiocb;
 struct mmsghdr;
 struct msghdr;
+struct sigaction;
 struct sigevent;
 struct statfs;
 struct statvfs;

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdarg>
 
 #include "interpose/next_calls.hpp"
@@ -155,6 +156,8 @@ SCUTE_OWN_ALIAS(ssize_t, preadv64, preadv, (int fd, const struct iovec* to, int 
 SCUTE_FORWARD(ssize_t, recvmsg, (int fd, struct msghdr* what, int flags), (fd, what, flags))
 SCUTE_FORWARD(off_t, lseek, (int fd, off_t at, int from), (fd, at, from))
 SCUTE_OWN_ALIAS(off_t, lseek64, lseek, (int fd, off_t at, int from));
+SCUTE_FORWARD(int, sigaction, (int signal, const struct sigaction* act, struct sigaction* old),
+              (signal, act, old))
 SCUTE_FORWARD(int, madvise, (void* at, size_t n, int advice), (at, n, advice))
 SCUTE_OWN(long, syscall, (long number, ...)) {
   va_list more;

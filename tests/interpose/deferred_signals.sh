@@ -1,0 +1,445 @@
+#!/usr/bin/env bash
+# Handlers of signals that come while their thread is in a flush or a fence begin behind it: what they make durable and tell of is so, they may call everything, nothing of what
+# the kernel says of a signal is lost, and what a program asks about its handlers is what it has set (DEFER-1, DEFER-2, DEFER-3, DEFER-4, DEFER-5, DUR-5). SCUTE_TEST_DEEDS names some of the deeds.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
+
+file=$pools/file
+cat >handlers.c <<'C'
+// handlers DEED FILE OTHER: persists without a pause while handlers of signals do something.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <libpmem.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { size = 1 << 20, wanted = 200, records = 4096, much = 512 * 1024 };
+static char *at, *beside;
+static int fd;
+static const char *path;
+static volatile int turns;
+static int last, in_other;
+
+#define must(x) ((x) ? (void)0 : fail(__LINE__, #x))
+static void fail(int line, const char *what) {
+  dprintf(2, "line %d: %s: %s\n", line, what, strerror(errno));
+  _exit(90);
+}
+static void fail_power(void) {
+  kill(getppid(), SIGKILL);
+  kill(getpid(), SIGKILL);
+}
+static void *map(const char *name, int *fd_of) {
+  *fd_of = open(name, O_RDWR);
+  must(*fd_of >= 0);
+  void *const m = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, *fd_of, 0);
+  must(m != MAP_FAILED);
+  return m;
+}
+// A record, told of as soon as it is durable.
+static void tell(int signal) {
+  (void)signal;
+  const int n = ++turns;
+  char *const to = (in_other ? beside : at) + records + 64 * n;
+  memcpy(to, &n, sizeof n);
+  pmem_persist(to, sizeof n);
+  char text[16];
+  const int length = snprintf(text, sizeof text, "%d\n", n);
+  must(write(1, text, (size_t)length) == length);
+  if (n == last) fail_power();
+}
+// More lines than a list of the runtime's holds, in one piece.
+static void store_much(int signal) {
+  (void)signal;
+  if (++turns < 20) return;
+  memset(at + much, 'm', size - much);
+  pmem_persist(at + much, size - much);
+  puts("told");
+  fflush(stdout);
+  fail_power();
+}
+static void call(int signal) {
+  (void)signal;
+  const int n = ++turns;
+  memcpy(at + records, &n, sizeof n);
+  switch (n % 4) {
+    case 0: must(fsync(fd) == 0); break;
+    case 1: must(msync(at, size, MS_SYNC) == 0); break;
+    case 2: {
+      const int again = open(path, O_RDWR);
+      int seen = 0;
+      must(again >= 0 && pread(again, &seen, sizeof seen, records) == sizeof seen && seen == n && close(again) == 0);
+      break;
+    }
+    case 3: {
+      void *const more = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+      must(more != MAP_FAILED && munmap(more, 4096) == 0);
+    }
+  }
+}
+static pid_t sender;
+static void queued(int signal, siginfo_t *info, void *context) {
+  sigset_t now;
+  must(signal == SIGRTMIN && info->si_signo == SIGRTMIN && info->si_code == SI_QUEUE && info->si_pid == sender && info->si_uid == getuid());
+  must(info->si_value.sival_int == turns);
+  must(sigprocmask(SIG_SETMASK, NULL, &now) == 0 && sigismember(&now, SIGRTMIN) == 1 && sigismember(&now, SIGUSR2) == 1 && sigismember(&now, SIGUSR1) == 0);
+  must(sigismember(&((ucontext_t *)context)->uc_sigmask, SIGRTMIN) == 0 && sigismember(&((ucontext_t *)context)->uc_sigmask, SIGHUP) == 1);
+  ++turns;
+}
+static void heard(int signal) {
+  (void)signal;
+  ++turns;
+}
+static void misheard(int signal) {
+  (void)signal;
+  fail(__LINE__, "a child's handler");
+}
+static sem_t begun;
+static volatile int over;
+static void *persist_on(void *number) {
+  char *const mine = at + 65536 * (1 + (long)number);
+  must(sem_post(&begun) == 0);
+  while (!over) {
+    mine[0] += 1;
+    pmem_persist(mine, 1);
+  }
+  return NULL;
+}
+static void every(long us) {
+  const struct itimerval often = {{0, us}, {0, us}};
+  must(setitimer(ITIMER_REAL, &often, NULL) == 0);
+}
+static void persist_until(int n) {
+  const time_t begin = time(NULL);
+  while (turns < n && time(NULL) < begin + 60)
+    for (int i = 0; i < 60; ++i) {
+      at[i * 64] += 1;
+      pmem_persist(at + i * 64, 64);
+    }
+  must(turns >= n);
+}
+static void when_heard(int signal, void (*with)(int), int flags) {
+  struct sigaction act = {.sa_handler = with, .sa_flags = flags};
+  must(sigaction(signal, &act, NULL) == 0);
+}
+static void nobody_waits(void) {
+  sigset_t now;
+  must(pthread_sigmask(SIG_SETMASK, NULL, &now) == 0);
+  for (int s = 1; s < 32; ++s) must(sigismember(&now, s) == 0);
+}
+
+int main(int argc, char **argv) {
+  if (argc != 4) return 2;
+  const char *const deed = argv[1];
+  path = argv[2];
+  at = map(path, &fd);
+  int other;
+  beside = map(argv[3], &other);
+  last = -1;
+#define DEED(name) if (strcmp(deed, #name) == 0)
+  DEED(told) {
+    last = wanted + getpid() % 50;
+    when_heard(SIGALRM, &tell, 0);
+    every(90);
+    persist_until(last);
+  }
+  DEED(told_without_room) {  // the kernel keeps no signal with what it says of it
+    const struct rlimit none = {0, 0};
+    must(setrlimit(RLIMIT_SIGPENDING, &none) == 0);
+    last = wanted;
+    when_heard(SIGALRM, &tell, 0);
+    every(90);
+    persist_until(last);
+  }
+  DEED(told_of_other) {
+    last = wanted, in_other = 1;
+    when_heard(SIGALRM, &tell, SA_NODEFER);
+    every(150);
+    persist_until(last);
+  }
+  DEED(much) {
+    when_heard(SIGALRM, &store_much, 0);
+    every(90);
+    persist_until(1000000);
+  }
+  DEED(calls) {
+    when_heard(SIGALRM, &call, 0);
+    every(200);
+    persist_until(wanted);
+    every(0);
+    nobody_waits();
+  }
+  DEED(queued) {
+    struct sigaction act = {.sa_sigaction = &queued, .sa_flags = SA_SIGINFO};
+    sigaddset(&act.sa_mask, SIGUSR2);
+    must(sigaction(SIGRTMIN, &act, NULL) == 0);
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, SIGHUP);
+    sigaddset(&one, SIGRTMIN);
+    must(sigprocmask(SIG_BLOCK, &one, NULL) == 0);
+    const pid_t self = getpid();
+    sender = fork();
+    if (sender == 0) {
+      for (int i = 0; i < 3000; ++i) {
+        while (sigqueue(self, SIGRTMIN, (union sigval){.sival_int = i}) != 0) must(errno == EAGAIN);
+        if (i % 7 == 0) usleep(20);
+      }
+      _exit(0);
+    }
+    sigdelset(&one, SIGHUP);
+    must(sigprocmask(SIG_UNBLOCK, &one, NULL) == 0);
+    persist_until(3000);
+    must(turns == 3000 && waitpid(sender, NULL, 0) == sender);
+  }
+  DEED(threads) {
+    pthread_t all[3];
+    must(sem_init(&begun, 0, 0) == 0);
+    when_heard(SIGUSR1, &heard, 0);
+    for (long i = 0; i < 3; ++i) must(pthread_create(&all[i], NULL, &persist_on, (void *)i) == 0);
+    for (int i = 0; i < 3; ++i) must(sem_wait(&begun) == 0);
+    for (int i = 0; i < 3000; ++i) {
+      const int before = turns;
+      must(pthread_kill(all[i % 3], SIGUSR1) == 0);
+      const time_t begin = time(NULL);
+      while (turns == before) must(time(NULL) < begin + 30);
+    }
+    over = 1;
+    for (int i = 0; i < 3; ++i) must(pthread_join(all[i], NULL) == 0);
+  }
+  DEED(vfork) {
+    when_heard(SIGUSR1, &heard, 0);
+    const pid_t child = vfork();
+    if (child == 0) {
+      signal(SIGUSR1, &misheard);
+      _exit(0);
+    }
+    must(waitpid(child, NULL, 0) == child && raise(SIGUSR1) == 0 && turns == 1);
+    const pid_t forked = fork();
+    if (forked == 0) {
+      signal(SIGUSR1, &misheard);
+      signal(SIGUSR1, &heard);
+      must(raise(SIGUSR1) == 0 && turns == 2);
+      _exit(0);
+    }
+    int status = 0;
+    must(waitpid(forked, &status, 0) == forked && status == 0);
+  }
+  // What can be asked, and what comes of each way to set a handler: the same as without the shield.
+  DEED(asked) {
+    struct sigaction old, act = {.sa_handler = &heard, .sa_flags = SA_RESTART};
+    sigaddset(&act.sa_mask, SIGUSR2);
+#define SHOW(s)                                                                                                                       \
+  (sigaction(s, NULL, &old) == 0 ? printf("%d: %s %x %d%d\n", (s) == SIGRTMIN ? 34 : (s), old.sa_handler == SIG_DFL ? "default" : old.sa_handler == SIG_IGN ? "ignored" \
+         : old.sa_handler == &heard ? "heard" : old.sa_sigaction == &queued ? "queued" : "another", old.sa_flags & ~0x04000000, sigismember(&old.sa_mask, SIGUSR1), sigismember(&old.sa_mask, SIGUSR2)) \
+                                 : printf("%d: %s\n", s, strerror(errno)))
+    must(sigaction(SIGUSR1, &act, &old) == 0 && old.sa_handler == SIG_DFL);
+    SHOW(SIGUSR1);
+    must(sigaction(SIGUSR1, &act, &act) == 0 && act.sa_handler == &heard && act.sa_flags % 0x04000000 == SA_RESTART % 0x04000000);
+    act.sa_sigaction = &queued, act.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    must(sigaction(SIGRTMIN, &act, NULL) == 0);
+    SHOW(SIGRTMIN);
+    act.sa_handler = &heard, act.sa_flags = (int)SA_RESETHAND;
+    must(sigaction(SIGUSR2, &act, NULL) == 0);
+    SHOW(SIGUSR2);
+    raise(SIGUSR2);
+    SHOW(SIGUSR2);
+    printf("%d\n", turns);
+    printf("%d %d %d\n", signal(SIGUSR2, &heard) == SIG_DFL, signal(SIGUSR2, SIG_IGN) == &heard, signal(SIGUSR2, &heard) == SIG_IGN);
+    SHOW(SIGUSR2);
+    siginterrupt(SIGUSR2, 1);
+    SHOW(SIGUSR2);
+    signal(SIGUSR2, &heard);
+    SHOW(SIGUSR2);
+    siginterrupt(SIGUSR2, 0);
+    SHOW(SIGUSR2);
+    signal(SIGUSR2, &heard);
+    SHOW(SIGUSR2);
+    printf("%d\n", sysv_signal(SIGUSR2, &heard) == &heard);
+    SHOW(SIGUSR2);
+    raise(SIGUSR2);
+    SHOW(SIGUSR2);
+    printf("%d\n", turns);
+    printf("%d\n", sigset(SIGHUP, &heard) == SIG_DFL);
+    printf("%d\n", sigset(SIGHUP, SIG_HOLD) == &heard);
+    printf("%d\n", sigset(SIGHUP, SIG_HOLD) == SIG_HOLD);
+    raise(SIGHUP);
+    printf("%d\n", turns);
+    printf("%d\n", sigset(SIGHUP, &heard) == SIG_HOLD);
+    printf("%d\n", turns);
+    SHOW(SIGHUP);
+    for (int s = 0; s < 70; s += s == 0 ? 9 : s == 9 ? 23 : s == 32 ? 33 : 5) {
+      errno = 0;
+      printf("%d: ", s);
+      printf("%d ", signal(s, &heard) == SIG_ERR);
+      printf("%d ", sigaction(s, &act, NULL));
+      printf("%d ", sigaction(s, NULL, &old));
+      printf("%d %d\n", sigset(s, SIG_HOLD) == SIG_ERR, errno);
+    }
+    printf("%d %d\n", signal(SIGUSR1, SIG_ERR) == SIG_ERR, errno);
+    SHOW(SIGUSR1);
+    // The kernel's own word for it, given back.
+    must(sigaction(SIGUSR1, NULL, &old) == 0);
+    char raw[32];
+    must(syscall(13, SIGUSR1, NULL, raw, 8) == 0 && syscall(13, SIGUSR1, raw, NULL, 8) == 0);
+    turns = 0;
+    raise(SIGUSR1);
+    printf("%d\n", turns);
+    // What an instruction raises is the program's own, in the kernel too.
+    for (const int *s = (const int[]){SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, 0}; *s != 0; ++s) {
+      void *first;
+      signal(*s, &heard);
+      must(syscall(13, *s, NULL, raw, 8) == 0);
+      memcpy(&first, raw, sizeof first);
+      printf("%d\n", first == (void *)&heard);
+    }
+    signal(SIGALRM, &heard);
+    every(2000);
+    char byte;
+    int pipes[2];
+    must(pipe(pipes) == 0);
+    siginterrupt(SIGALRM, 1);
+    printf("%zd", read(pipes[0], &byte, 1));
+    printf(" %d\n", errno == EINTR);
+  }
+  every(0);
+  puts("done");
+  return 0;
+}
+C
+cat >transacts.c <<'C'
+// transacts FILE N: a transaction that has no end, and a handler that makes records durable and tells of them; the power fails behind the Nth.
+#include <libpmemobj.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+static PMEMobjpool *pool;
+static char *at;
+static volatile int turns;
+static int last;
+static void tell(int signal) {
+  const int n = ++turns;
+  memcpy(at + 4096 + 64 * n, &n, sizeof n);
+  pmemobj_persist(pool, at + 4096 + 64 * n, sizeof n);
+  char text[16];
+  const int length = snprintf(text, sizeof text, "%d\n", n);
+  if (write(1, text, length) != length) _exit(91);
+  if (n < last) return;
+  kill(getppid(), SIGKILL);
+  kill(getpid(), SIGKILL);
+}
+int main(int argc, char **argv) {
+  last = argc > 2 ? atoi(argv[2]) : 0;
+  pool = last == 0 ? pmemobj_create(argv[1], "handlers", 16 << 20, 0600) : pmemobj_open(argv[1], "handlers");
+  if (pool == NULL) return fprintf(stderr, "%s\n", pmemobj_errormsg()), 3;
+  const PMEMoid root = pmemobj_root(pool, 65536);
+  at = pmemobj_direct(root);
+  if (last == 0) {
+    printf("%lu\n", root.off);
+    pmemobj_close(pool);
+    return 0;
+  }
+  struct sigaction act = {.sa_handler = &tell};
+  sigaction(SIGALRM, &act, NULL);
+  TX_BEGIN(pool) {
+    pmemobj_tx_add_range(root, 0, 4096);
+    const struct itimerval often = {{0, 70}, {0, 70}};
+    setitimer(ITIMER_REAL, &often, NULL);
+    for (long i = 0;; ++i) ++*(volatile long *)(at + i % 64 * 64);
+  }
+  TX_END
+}
+C
+cc -O1 -w -o handlers handlers.c -lpmem -lpthread || fail "cc"
+cc -O1 -w -o transacts transacts.c -lpmemobj || fail "cc"
+export PMEM_IS_PMEM_FORCE=1
+deeds=${SCUTE_TEST_DEEDS:-told told_in_window told_without_room told_of_other much calls queued threads vfork asked}
+is_wanted() { [[ " $deeds " == *" $1 "* ]]; }
+
+fresh() {
+  rm -f "$file"*
+  shielded "$file" 1048576
+  shielded "$file.other" 1048576
+}
+# The power fails when a handler has told of something.
+fails() {
+  fresh
+  status=0
+  { timeout -k 1 60 "$scute" shield run --unflushed drop "${@:2}" -- ./handlers "$1" "$file" "$file.other" >out 2>err || status=$?; } 2>/dev/null
+  [ "$status" = 137 ] || fail "$*: status $status: $(cat err)"
+  cp out told
+  checked 0 "$file"
+  checked 0 "$file.other"
+}
+# in_file FILE AT: all records that were told of.
+in_file() {
+  "$scute" shield run -- cat "$1" >seen
+  python3 - "${2:-0}" <<'P' || fail "$deed: a record that was told of is not in the file"
+import struct, sys
+told = [int(x) for x in open("told").read().split()]
+seen = open("seen", "rb").read()
+at = 4096 + int(sys.argv[1])
+bad = [n for n in told if struct.unpack_from("<i", seen, at + 64 * n)[0] != n]
+print(len(told), "told,", "lost:", bad)
+sys.exit(1 if bad or len(told) < 100 else 0)
+P
+}
+for options in "" "--windows off"; do
+  for deed in told told_without_room told_of_other; do
+    is_wanted $deed || continue
+    for _ in 1 2 3; do
+      # shellcheck disable=SC2086
+      fails $deed $options
+      if [ $deed = told_of_other ]; then in_file "$file.other"; else in_file "$file"; fi
+    done
+  done
+done
+if is_wanted told_in_window; then
+  deed=told_in_window
+  for n in 100 113 127; do
+    rm -f "$file"*
+    expect 0 ./transacts "$file"
+    root=$(cat out)
+    expect 0 "$scute" shield add "$file"
+    status=0
+    { timeout -k 1 60 "$scute" shield run --unflushed drop -- ./transacts "$file" $n >out 2>err || status=$?; } 2>/dev/null
+    [ "$status" = 137 ] || fail "$deed: status $status: $(cat err)"
+    cp out told
+    checked 0 "$file"
+    in_file "$file" "$root"
+  done
+fi
+if is_wanted much; then
+  fails much
+  "$scute" shield run -- cat "$file" >seen
+  [ "$(tail -c 524288 seen | tr -d m | wc -c)" = 0 ] || fail "much: not all of it"
+fi
+for deed in calls queued threads vfork; do
+  is_wanted $deed || continue
+  fresh
+  expect 0 timeout -k 1 90 "$scute" shield run -- ./handlers $deed "$file" "$file.other"
+  in_out '^done$'
+  sound "$file"
+done
+if is_wanted asked; then
+  fresh
+  bytes_of 1048576 >plain
+  cp plain other
+  expect 0 ./handlers asked plain other
+  cp out wanted
+  expect 0 timeout -k 1 60 "$scute" shield run -- ./handlers asked "$file" "$file.other"
+  diff wanted out || fail "asked: other answers than without the shield"
+fi
