@@ -59,7 +59,7 @@ void in_child() noexcept {
   if (call_under_way() != 0) guarded_file::leave_regions();
   forget_calls();
   forget_departures();
-  forget_handler_lock();
+  own_handlers();
   close_link_in_child();
   own_tables();
   forget_threads_of_parent();
@@ -79,6 +79,7 @@ void in_child() noexcept {
   if (!wishes.page_in) scute_real_vfork = next::vfork.get();
 #endif
   own_tables();
+  own_handlers();
   // CRIT-2: what is registered last is called first, so our mutex is taken before the library's.
   static_cast<void>(scute::core::process_tables());
   ::pthread_atfork(&before_fork, &unlock_after_fork, &in_child);

@@ -16,6 +16,7 @@
 #include "base/waiting.hpp"
 #include "interpose/durability.hpp"
 #include "interpose/next_calls.hpp"
+#include "interpose/signal_order.hpp"
 #include "interpose/signals_wait.hpp"
 
 namespace scute::core::interpose {
@@ -42,7 +43,7 @@ struct handler {
   }
 };
 std::atomic<uintptr_t> handlers[signals_end];
-pid_t process = 0;  // whose they are
+pid_t process = 0;  // whose they are (DEFER-4)
 
 // Who changes one; with signals held, so that no handler of the thread's waits for it.
 std::atomic_flag changing;
@@ -72,12 +73,38 @@ bool can_wait(int signal) noexcept {
          std::ranges::find(raised, signal) == std::end(raised);
 }
 
+bool send_again(int signal, const siginfo_t& what) noexcept {
+  return next::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), ::gettid(), signal, &what) == 0;
+}
+
+// DEFER-6. With signals held.
+[[gnu::tls_model("initial-exec")]] thread_local constinit signal_order order{};
+
+bool send_in_order(int signal, const siginfo_t& what) noexcept {
+  siginfo_t tick;
+  if (signal < SIGRTMIN || SCUTE_PLANTED(defer_order) || !order.keep(what, tick))
+    return send_again(signal, what);
+  if (send_again(signal, tick)) return true;
+  order.take_back();
+  return false;
+}
+
+void exchange(siginfo_t& what) noexcept {
+  if (order.is_empty()) return;
+  const int error = errno;
+  sigset_t before;
+  hold_signals(before);
+  order.exchange(what);
+  let_signals_come(before);
+  errno = error;
+}
+
 // DEFER-1
-bool wait_for_end(int signal, siginfo_t* info, ucontext_t& interrupted) noexcept {
+bool wait_for_end(int signal, const siginfo_t& what, ucontext_t& interrupted) noexcept {
   const int error = errno;
   sigset_t before, all;
   hold_signals(before);
-  if (next::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), ::gettid(), signal, info) != 0) {
+  if (!send_in_order(signal, what)) {
     let_signals_come(before);
     errno = error;
     return false;
@@ -114,8 +141,9 @@ void reset(int signal, handler begun) noexcept {
 }
 
 void come(int signal, siginfo_t* info, void* interrupted) {
+  exchange(*info);
   if (call_under_way() != 0 && !SCUTE_PLANTED(defer_none) &&
-      wait_for_end(signal, info, *static_cast<ucontext_t*>(interrupted)))
+      wait_for_end(signal, *info, *static_cast<ucontext_t*>(interrupted)))
     return;
   window_is_interrupted();
   const handler h{handlers[signal].load()};
@@ -146,7 +174,7 @@ int set_handler(int signal, const struct sigaction* wanted, struct sigaction* be
   const change mine;
   const handler old{handlers[signal].load()};
   const pid_t here = ::getpid();
-  if (process == 0) process = here;
+  if (process == 0) own_handlers();
   struct sigaction given, was;
   const struct sigaction* set = wanted;
   // (Whoever has asked the kernel itself gives back what is ours.)
@@ -187,8 +215,9 @@ void blocked_signals(sigset_t& now) noexcept {
     ::pthread_sigmask(SIG_SETMASK, nullptr, &now);
 }
 
-void forget_handler_lock() noexcept {
+void own_handlers() noexcept {
   changing.clear();
+  order.forget();
   process = ::getpid();
 }
 

@@ -11,6 +11,7 @@
 //    sets is the kernel's.
 // DEFER-5 What no function here hears of (handlers set by system calls of the program's own), and what the kernel does not take back (RLIMIT_SIGPENDING), begins
 //    at once, as any handler did: then VIEW-7 and LEAVE-1 count.
+// DEFER-6 Real-time signals keep their order (signal_order.hpp).
 #pragma once
 
 #include <csignal>
@@ -26,7 +27,7 @@ void let_deferred_signals_come() noexcept;
 void forget_deferral() noexcept;
 // What the thread has blocked but for what waits here.
 void blocked_signals(sigset_t& now) noexcept;
-// In a child of fork(); before and after.
-void forget_handler_lock() noexcept;
+// Early in a process, and in a child of fork().
+void own_handlers() noexcept;
 
 }  // namespace scute::core::interpose

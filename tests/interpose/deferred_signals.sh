@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Handlers of signals that come while their thread is in a flush or a fence begin behind it: what they make durable and tell of is so, they may call everything, nothing of what
-# the kernel says of a signal is lost, and what a program asks about its handlers is what it has set (DEFER-1, DEFER-2, DEFER-3, DEFER-4, DEFER-5, DUR-5). SCUTE_TEST_DEEDS names some of the deeds.
+# the kernel says of a signal is lost, and what a program asks about its handlers is what it has set (DEFER-1, DEFER-2, DEFER-3, DEFER-4, DEFER-5, DEFER-6, DUR-5). SCUTE_TEST_DEEDS names some of the deeds.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
 file=$pools/file
@@ -94,6 +94,16 @@ static void queued(int signal, siginfo_t *info, void *context) {
   must(info->si_value.sival_int == turns);
   must(sigprocmask(SIG_SETMASK, NULL, &now) == 0 && sigismember(&now, SIGRTMIN) == 1 && sigismember(&now, SIGUSR2) == 1 && sigismember(&now, SIGUSR1) == 0);
   must(sigismember(&((ucontext_t *)context)->uc_sigmask, SIGRTMIN) == 0 && sigismember(&((ucontext_t *)context)->uc_sigmask, SIGHUP) == 1);
+  ++turns;
+}
+static pthread_t persisting;
+static void *queue_to_thread(void *unused) {
+  for (int i = 0; i < 20000; ++i)
+    while (pthread_sigqueue(persisting, SIGRTMIN, (union sigval){.sival_int = i}) != 0) usleep(50);
+  return unused;
+}
+static void in_order(int signal, siginfo_t *info, void *context) {
+  must(info->si_value.sival_int == turns && signal == SIGRTMIN && context != NULL);
   ++turns;
 }
 static void heard(int signal) {
@@ -201,6 +211,16 @@ int main(int argc, char **argv) {
     must(sigprocmask(SIG_UNBLOCK, &one, NULL) == 0);
     persist_until(3000);
     must(turns == 3000 && waitpid(sender, NULL, 0) == sender);
+  }
+  DEED(queued_to_thread) {
+    struct sigaction act = {.sa_sigaction = &in_order, .sa_flags = SA_SIGINFO};
+    must(sigaction(SIGRTMIN, &act, NULL) == 0);
+    persisting = pthread_self();
+    pthread_t other_thread;
+    must(pthread_create(&other_thread, NULL, &queue_to_thread, NULL) == 0);
+    persist_until(20000);
+    must(turns == 20000 && pthread_join(other_thread, NULL) == 0);
+    nobody_waits();
   }
   DEED(threads) {
     pthread_t all[3];
@@ -366,7 +386,7 @@ C
 cc -O1 -w -o handlers handlers.c -lpmem -lpthread || fail "cc"
 cc -O1 -w -o transacts transacts.c -lpmemobj || fail "cc"
 export PMEM_IS_PMEM_FORCE=1
-deeds=${SCUTE_TEST_DEEDS:-told told_in_window told_without_room told_of_other much calls queued threads vfork asked}
+deeds=${SCUTE_TEST_DEEDS:-told told_in_window told_without_room told_of_other much calls queued queued_to_thread threads vfork asked}
 is_wanted() { [[ " $deeds " == *" $1 "* ]]; }
 
 fresh() {
@@ -427,7 +447,7 @@ if is_wanted much; then
   "$scute" shield run -- cat "$file" >seen
   [ "$(tail -c 524288 seen | tr -d m | wc -c)" = 0 ] || fail "much: not all of it"
 fi
-for deed in calls queued threads vfork; do
+for deed in calls queued queued_to_thread threads vfork; do
   is_wanted $deed || continue
   fresh
   expect 0 timeout -k 1 90 "$scute" shield run -- ./handlers $deed "$file" "$file.other"
