@@ -190,7 +190,8 @@ int holder::answer(image& i, const packet& p, std::span<const int> descriptors, 
     case question::hello: return 0;
     case question::claim:
       if (!SCUTE_PLANTED(keeper_unasked)) settle_ended(p.device, p.inode);
-      return 0;
+      return claim(i, {p.device, p.inode}, std::string(p.path, p.path_length));
+    case question::disclaim: disclaim(i, {p.device, p.inode}); return 0;
     case question::hold: {
       if (descriptors.size() != 2) break;
       if (SCUTE_PLANTED(keeper_opens)) ::open(p.path, O_RDWR | O_CLOEXEC);
@@ -209,12 +210,34 @@ int holder::answer(image& i, const packet& p, std::span<const int> descriptors, 
       if (SCUTE_PLANTED(keeper_twice)) return 0;
       ::close(found->second.head);
       ::close(found->second.bytes);
+      const file_key key{found->second.device, found->second.inode};
       i.views.erase(found);
+      disclaim(i, key);
       return 0;
     }
   }
   for (const int descriptor : descriptors) ::close(descriptor);
   return EINVAL;
+}
+
+int holder::claim(image& i, const file_key& key, const std::string& path) {
+  if (SCUTE_PLANTED(holder_none) || i.claims.contains(key)) return 0;
+  kept_file& kept = kept_[key];
+  if (kept.images == 0 && kept.hold.take(path + ".scute") == EBUSY) {
+    kept_.erase(key);
+    return EBUSY;
+  }
+  ++kept.images;
+  i.claims.insert(key);
+  return 0;
+}
+
+void holder::disclaim(image& i, const file_key& key) {
+  for (const auto& [number, view] : i.views)
+    if (file_key{view.device, view.inode} == key) return;
+  if (i.claims.erase(key) == 0) return;
+  const auto kept = kept_.find(key);
+  if (kept != kept_.end() && --kept->second.images == 0) kept_.erase(kept);
 }
 
 void holder::remember(const held_view& view) {
@@ -277,6 +300,7 @@ void holder::end_image(image& i) {
     }
   }
   i.views.clear();
+  while (!i.claims.empty()) disclaim(i, file_key(*i.claims.begin()));
   i.ended = true;
   ::close(std::exchange(i.connection, -1));
   close_if_open(std::exchange(i.pidfd, -1));

@@ -4,7 +4,7 @@
 // KEEPER-1 A view belongs to the image that opened it. When that image has ended, what it has left is settled, once, before
 //    anybody is told that the file is free.
 // KEEPER-2 Ends come before questions: an image that another one has replaced is settled before the new one gets an answer.
-// KEEPER-3 The holder itself touches no file of the program while the program has it open.
+// KEEPER-3 The holder itself touches no file of the program while the program has it open; of FILE.scute it has a lock (HOLDER-1), and no byte.
 // KEEPER-4 An image that finds the bytes of a view behind a descriptor that it was given, and whose view nobody has any more, is told the file. What was
 //    written there before the end of the view is in it, and nothing can be written there after (F_SEAL_FUTURE_WRITE).
 // KEEPER-5 A signal that is sent to the holder is the program's.
@@ -14,9 +14,12 @@
 
 #include <list>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
+#include <utility>
 
+#include "base/holder_lock.hpp"
 #include "holder/settlement.hpp"
 #include "holder/wire.hpp"
 #include "scute/shield_run.h"
@@ -34,11 +37,13 @@ class holder {
   scute_shield_outcome run(const char* const* argv);
 
  private:
+  using file_key = std::pair<uint64_t, uint64_t>;  // device, inode
   struct image {
     int connection = -1, pidfd = -1;
     pid_t pid = 0;
     bool ended = false;
     std::map<uint32_t, held_view> views;
+    std::set<file_key> claims;
   };
 
   void listen();
@@ -50,6 +55,9 @@ class holder {
   int answer(image& i, const packet& p, std::span<const int> descriptors, packet& reply);
   int find_owner(uint64_t device, uint64_t inode, packet& reply);
   void remember(const held_view& view);
+  int claim(image& i, const file_key& key, const std::string& path);
+  // If it has no view of the file.
+  void disclaim(image& i, const file_key& key);
   void settle_ended(uint64_t device, uint64_t inode);
   void end_image(image& i);
   void report(const image& i, const held_view& view, int signal, scute_shield_counts& audit);
@@ -62,6 +70,11 @@ class holder {
   pid_t child_ = -1;
   bool child_ended_ = false;
   std::list<image> images_;
+  struct kept_file {
+    holder_lock hold;
+    size_t images = 0;  // that have claimed it
+  };
+  std::map<file_key, kept_file> kept_;  // HOLDER-1
   // What views were of which files, the newest first; also of views that have ended, since their descriptors may live on.
   struct known_view {
     uint64_t device = 0, inode = 0;  // of its bytes

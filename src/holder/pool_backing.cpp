@@ -9,10 +9,12 @@
 #include <sys/vfs.h>
 
 #include <chrono>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "base/failure.hpp"
+#include "base/holder_lock.hpp"
 
 namespace scute::core::holder {
 namespace {
@@ -34,8 +36,11 @@ void check(int result) {
 
 }  // namespace
 
-pool_backing::pool_backing(const std::string& path, if_busy then, if_read_only else_then)
+pool_backing::pool_backing(const std::string& path, if_busy then, if_read_only else_then,
+                           opened_for whom)
     : path_(path), is_timeless_(is_on_tmpfs(path)) {
+  std::optional<for_holder> holders;
+  if (whom == opened_for::holder) holders.emplace();
   scute_options o;
   scute_options_init(&o);
   const auto open = [&] {

@@ -17,10 +17,13 @@ class pool_backing final : public view::backing {
   // Opens the pool of the file, and recovers it. Throws failure.
   // Of a pool that is open elsewhere: SCUTE_E_BUSY at once, or after some seconds in which nobody has let go of it (SETTLE-3).
   enum class if_busy : uint8_t { refuse, wait };
+  // For the holder of its view (HOLDER-2), or for somebody whom nobody holds.
+  enum class opened_for : uint8_t { itself, holder };
   // Where this user may only read it: SCUTE_E_READONLY, or it is opened so, and no commit succeeds.
   enum class if_read_only : uint8_t { refuse, read };
   explicit pool_backing(const std::string& path, if_busy then = if_busy::refuse,
-                        if_read_only else_then = if_read_only::refuse);
+                        if_read_only else_then = if_read_only::refuse,
+                        opened_for whom = opened_for::itself);
   ~pool_backing() override;
 
   // To be called before the destructor by whoever wants to know. Throws failure.

@@ -103,7 +103,10 @@ void settle(const held_view& held, bool keep_unflushed, scute_shield_counts& aud
   pool_backing pool(
       held.path,
       SCUTE_PLANTED(settle_hurry) ? pool_backing::if_busy::refuse : pool_backing::if_busy::wait,
-      pool_backing::if_read_only::read);  // nothing is left then, or it is told
+      pool_backing::if_read_only::read,  // nothing is left then, or it is told
+      pool_backing::opened_for::holder);
+  memory.lengthen(pool.size());  // of a program that died growing it
+  if (!SCUTE_PLANTED(keeper_grows)) view_memory::end_growth(held.bytes);
   view::view_parts parts;
   parts.control = memory.control();
   parts.bytes = memory.bytes_at();

@@ -150,6 +150,10 @@ void view_memory::end_writes(int bytes) noexcept {
   static_cast<void>(::fcntl(bytes, F_ADD_SEALS, F_SEAL_FUTURE_WRITE));
 }
 
+void view_memory::end_growth(int bytes) noexcept {
+  static_cast<void>(::fcntl(bytes, F_ADD_SEALS, F_SEAL_GROW));
+}
+
 bool view_memory::has_ended(int bytes) noexcept {
   const int seals = ::fcntl(bytes, F_GET_SEALS);
   return seals > 0 && (seals & F_SEAL_FUTURE_WRITE) != 0;

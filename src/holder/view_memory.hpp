@@ -46,6 +46,8 @@ class view_memory {
   void reserve(uint64_t n) const;
   // Nobody writes to such bytes by a descriptor any more, or maps them to store there. (A file in a folder cannot do that.)
   static void end_writes(int bytes) noexcept;
+  // Nor does its length change by them: what they are told they have made longer would not be in the file. As soon as it has its last length.
+  static void end_growth(int bytes) noexcept;
   static bool has_ended(int bytes) noexcept;  // end_writes() of it has been called
   // Changes of the head are this process's own from now on. False: it stays as it is.
   bool forget_region() const noexcept;

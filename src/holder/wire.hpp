@@ -30,16 +30,17 @@ constexpr const char* pages_variable =
     "SCUTE_SHIELD_PAGES";  // "touched": loaded when they are; "huge": of 2 MiB
 constexpr const char* strays_variable = "SCUTE_SHIELD_STRAYS";  // "report", "stop", "ignore"
 
-constexpr uint32_t wire_version = 3;
+constexpr uint32_t wire_version = 4;
 
 enum class question : uint32_t {
   hello = 1,  // version: the image is there
   claim =
-      2,  // device, inode, path: about to open the file; the holder has settled what dead images had of it
+      2,  // device, inode, path: about to open the file; the holder has settled what dead images had of it, and has it (HOLDER-1), or EBUSY
   hold = 3,     // device, inode, path, view, and two descriptors: the view's head, and its bytes
   release = 4,  // view, audit: closed by the program, everything is in the file
   whose =
       5,  // device, inode of a view's bytes: the answer has the path of its file, or an error number: EBUSY if an image still has the view
+  disclaim = 6,  // device, inode: it was not opened
 };
 
 struct packet {

@@ -19,6 +19,7 @@
 #include "base/waiting.hpp"
 #include "holder/settlement.hpp"
 #include "holder/unflushed_file.hpp"
+#include "interpose/claimed_file.hpp"
 #include "interpose/complaint.hpp"
 #include "interpose/descriptors.hpp"
 #include "interpose/durability.hpp"
@@ -136,11 +137,12 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
   const length_signal_held quietly;  // a view may be longer than the program's files may become
   const bool guards = stores_are_guarded();
   if (guards) require_guard(asked().views);
-  if (!claim_file(path, id.device, id.inode)) throw_errno("reach the holder of its views", errno);
-  auto pool =
-      std::make_unique<holder::pool_backing>(path, holder::pool_backing::if_busy::refuse,
-                                             reads ? holder::pool_backing::if_read_only::read
-                                                   : holder::pool_backing::if_read_only::refuse);
+  claimed_file mine(path, id);
+  auto pool = std::make_unique<holder::pool_backing>(
+      path, holder::pool_backing::if_busy::refuse,
+      reads ? holder::pool_backing::if_read_only::read : holder::pool_backing::if_read_only::refuse,
+      has_holder() ? holder::pool_backing::opened_for::holder
+                   : holder::pool_backing::opened_for::itself);
   const view::region_shape shape = view::file_view::shape_for(*pool, pool->capacity());
   const audit_plan plan = plan_audit();
   holder::view_memory memory = holder::view_memory::make(
@@ -186,6 +188,7 @@ guarded_file& guarded_file::open(const std::string& path, const file_identity& i
   f.bytes_id_ = identity_of(s);
   f.pool_ = std::move(pool);
   own.keep();
+  mine.keep();
   f.memory_.emplace(std::move(memory));
   f.unflushed_.pass_on(audit.get());
   f.view_ = std::move(view);
@@ -212,7 +215,10 @@ void guarded_file::close() noexcept {
   // holder closes it when the process has ended.
   const bool in_use_here = uses_here != 0;
   // First, so that what a child is told it has written is looked at.
-  if (!SCUTE_PLANTED(keeper_late)) holder::view_memory::end_writes(memory_->bytes());  // KEEPER-4
+  if (!SCUTE_PLANTED(keeper_late)) {  // KEEPER-4
+    holder::view_memory::end_writes(memory_->bytes());
+    if (!SCUTE_PLANTED(keeper_grows)) holder::view_memory::end_growth(memory_->bytes());
+  }
   const bool done = guarded(path_, [&] {
                       asked().keep_unflushed && !SCUTE_PLANTED(guard_unwritten)
                           ? write_back(0, memory_->length(), view::write_reason::end)

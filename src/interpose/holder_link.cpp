@@ -80,8 +80,23 @@ bool claim_file(const std::string& path, uint64_t device, uint64_t inode) noexce
   holder::packet p;
   p.kind = holder::question::claim;
   name(p, path, device, inode);
+  holder::packet reply;
+  if (ask(p, nullptr, 0, reply) || reply.value != EBUSY) return true;
+  errno = EBUSY;
+  return false;
+}
+
+void disclaim_file(uint64_t device, uint64_t inode) noexcept {
+  if (link < 0) return;
+  holder::packet p;
+  p.kind = holder::question::disclaim;
+  p.device = device;
+  p.inode = inode;
   ask(p, nullptr, 0);
-  return true;
+}
+
+bool has_holder() noexcept {
+  return link >= 0;
 }
 
 bool hand_over_view(uint32_t number, const std::string& path, uint64_t device, uint64_t inode,

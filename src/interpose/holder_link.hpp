@@ -12,11 +12,15 @@ namespace scute::core::interpose {
 
 // In a critical section, all of them.
 
-// The holder has settled what ended programs have left of the file. False with errno: there is one, and no room for a connection to it.
+// The holder has settled what ended programs have left of the file, and keeps it from now on (HOLDER-1); or there is no holder. False with errno: no room for a connection
+// to it; EBUSY: another holder keeps it.
 bool claim_file(const std::string& path, uint64_t device, uint64_t inode) noexcept;
 // False: nobody holds it.
 bool hand_over_view(uint32_t number, const std::string& path, uint64_t device, uint64_t inode,
                     int head, int bytes) noexcept;
+// It was not opened.
+void disclaim_file(uint64_t device, uint64_t inode) noexcept;
+bool has_holder() noexcept;
 void release_view(uint32_t number, const scute_shield_counts& audit) noexcept;
 
 // The file whose view has these bytes, if no process has that view any more; or nothing.

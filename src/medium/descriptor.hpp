@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/holder_lock.hpp"
 #include "base/process.hpp"
 
 namespace scute::core::medium {
@@ -36,13 +37,14 @@ class descriptor {
 };
 
 // Locks the open file against other openers, without waiting: 0 or an errno, EAGAIN or EACCES if somebody
-// has it locked. An open-file-description lock also keeps out a second open in this very process, and goes
+// has it locked. (A byte is left for who holds its view: HOLDER-3.) An open-file-description lock also keeps out a second open in this very process, and goes
 // away with the process however it ends.
 enum class access : uint8_t { read, write };  // who reads shares the lock
 inline int try_lock(int fd, access wish) noexcept {
   struct flock request{};
   request.l_type = static_cast<short>(wish == access::read ? F_RDLCK : F_WRLCK);
   request.l_whence = SEEK_SET;
+  request.l_len = locked_bytes;
   return ::fcntl(fd, F_OFD_SETLK, &request) == 0 ? 0 : errno;
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/failure.hpp"
+#include "base/holder_lock.hpp"
 #include "base/huge_pages.hpp"
 #include "base/process.hpp"
 #include "base/thread_signals.hpp"
@@ -82,6 +83,16 @@ void file_handle::keep_lock(int locked) {
   withhold_from_children(at, lock_size);
 }
 
+// HOLDER-2
+void file_handle::look_for_holder() const {
+  if (!for_holder::here() && is_held_by_holder(fd_))
+    throw failure(
+        SCUTE_E_BUSY,
+        path_ +
+            " is kept by a `scute shield run`, whose program has the file open, or has just ended "
+            "and left something for it; try again in a moment");
+}
+
 // The lock is that of an open file of its own. Where there can be none (no /proc, or permissions that let
 // nobody open the file a second time) the descriptor has to do.
 void file_handle::lock(access wish) {
@@ -130,7 +141,9 @@ file_handle file_handle::open(const std::string& path, access wish) {
   if (!S_ISREG(st.st_mode))
     throw failure(SCUTE_E_FORMAT, path + " is not a regular file, so it is no pool");
   f.size_ = static_cast<uint64_t>(st.st_size);
+  f.look_for_holder();
   f.lock(wish);
+  f.look_for_holder();
   if (!read_only) remove_leftover(path);
   return f;
 }

@@ -60,6 +60,7 @@ class file_handle {
 
  private:
   void lock(access wish);
+  void look_for_holder() const;
   void keep_lock(int locked) SCUTE_REQUIRES(process_tables());
   int fd_ = -1;
   void* lock_ = nullptr;  // a mapping that keeps the lock

@@ -7,7 +7,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
+#include <ctime>
+#include <thread>
 #include <utility>
 
 #include "base/failure.hpp"
@@ -139,6 +142,18 @@ std::unique_ptr<user_file> open_user_file(const std::string& path, access how, u
   if (SCUTE_PLANTED(user_locked)) ::flock(fd, LOCK_SH | LOCK_NB);
   return std::make_unique<plain_user_file>(
       file_handle::without_lock(mine.release(), path, static_cast<uint64_t>(st.st_size)));
+}
+
+file_identity look_when_still(const user_file& file) {
+  constexpr unsigned looks = 100;
+  constexpr std::chrono::milliseconds pause{1};
+  for (unsigned i = 0;; ++i) {
+    timespec now{};
+    const file_identity seen = file.look();
+    ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    if (ns_of(now) > seen.ctime_ns || i == looks) return seen;
+    std::this_thread::sleep_for(pause);
+  }
 }
 
 void require_unused(const std::string& path) {

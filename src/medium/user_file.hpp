@@ -56,6 +56,10 @@ class user_file {
 // SCUTE_E_NOENT, SCUTE_E_READONLY, SCUTE_E_FORMAT if it is no regular file.
 std::unique_ptr<user_file> open_user_file(const std::string& path, access how, unsigned mode);
 
+// What tells whether it changes from now on: at a moment that is later than its times, in the clock that they are taken from. (Of a file that changes all the time: at some
+// moment.) Throws failure.
+file_identity look_when_still(const user_file& file);
+
 // Throws SCUTE_E_BUSY if somebody has locked the file, or may write to it by a descriptor or mapping of another process, as
 // far as the system tells.
 void require_unused(const std::string& path);

@@ -194,7 +194,7 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   pool::reserve_structures(s);
   if (s.foreign) {
     heap::reserve_foreign_spans(s, sb.foreign.size);  // which changes the file's times
-    before = s.user->look();
+    before = foreign->seen = medium::look_when_still(*s.user);
   }
   in->watch_pages(o);
   // The file reads as zeros, and zeros are consistent. What is not zero goes through the columns,

@@ -56,6 +56,12 @@ old_sidecar lock_sidecar(const std::string& path) {
                                    "; see `scute shield add`");
 }
 
+medium::file_identity look(const std::string& file) {
+  struct stat st{};
+  if (::stat(file.c_str(), &st) != 0) throw_errno("examine " + file, errno);
+  return medium::identity_of(st);
+}
+
 bool is_there(const std::string& path) {
   struct stat st{};
   return ::lstat(path.c_str(), &st) == 0;
@@ -72,8 +78,9 @@ void require_one_name(const std::string& file) {
             "of it, or remove the other names (find -samefile)");
 }
 
-void make(const std::string& file, const scute_options& options, const making& how,
-          unsigned mode_to_open, unsigned mode_of_guard) {
+// What FILE was then.
+medium::file_identity make(const std::string& file, const scute_options& options, const making& how,
+                           unsigned mode_to_open, unsigned mode_of_guard) {
   scute_options o = options;
   const std::string real = medium::followed(file), sidecar = medium::sidecar_of(file);
   if (medium::leads_nowhere(file)) medium::refuse_dangling(SCUTE_E_NOENT, file);
@@ -87,6 +94,7 @@ void make(const std::string& file, const scute_options& options, const making& h
   o.mode = (wish.guard != 0 ? wish.guard : wish.file->mode()) & 0666;
   const std::unique_ptr<instance> in = instance::create(sidecar, o, &wish);
   in->close();
+  return wish.seen;
 }
 
 void sync_folder(const std::string& path) {
@@ -115,6 +123,17 @@ unsigned guarded_mode(const old_sidecar& old) {
   return old.sb && old.sb->foreign.guard != 0 ? old.sb->foreign.guard & 0777 : 0;
 }
 
+// MAKE-5. Whoever has opened it under the shield by now may stay.
+void take_back(const std::string& file, const std::string& sidecar) {
+  const old_sidecar made = lock_sidecar(sidecar);
+  const unsigned mode = guarded_mode(made);
+  if (mode != 0) give_back_permissions(file, mode);
+  if (::unlink((sidecar + ".log").c_str()) != 0 && errno != ENOENT)
+    throw_errno("remove " + sidecar + ".log", errno);
+  if (::unlink(sidecar.c_str()) != 0) throw_errno("remove " + sidecar, errno);
+  sync_folder(sidecar);
+}
+
 }  // namespace
 
 std::string sidecar_of(const std::string& file) {
@@ -135,7 +154,19 @@ void add(const std::string& file, const scute_options& options, const making& ho
   require_one_name(file);
   scute_options o = options;
   o.flags &= ~uint32_t{SCUTE_OVERWRITE};
-  make(file, o, how, 0, 0);
+  const medium::file_identity before = make(file, o, how, 0, 0);
+  if (SCUTE_PLANTED(make_unlooked)) return;
+  try {
+    medium::require_unused(file);
+    medium::file_identity now = look(file);
+    if (how.guard) now.ctime_ns = before.ctime_ns;  // its mode is ours to change
+    if (now != before)
+      throw failure(SCUTE_E_CONFLICT, file + " was changed while its protection was made");
+  } catch (const failure& e) {
+    take_back(file, sidecar);
+    throw failure(e.code(),
+                  std::string(e.what()) + "; nothing protects it; try again when nobody uses it");
+  }
 }
 
 void adopt(const std::string& file, const scute_options& options, const making& how, bool keep) {

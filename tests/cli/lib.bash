@@ -13,7 +13,9 @@ if [ -d /dev/shm ] && [ -w /dev/shm ]; then
 fi
 
 fail() {
-  echo "FAILED at ${BASH_SOURCE[1]##*/}:${BASH_LINENO[0]}: $*" >&2
+  local from='' i
+  for ((i = 1; i < ${#BASH_LINENO[@]} - 1; i++)); do from+=", from ${BASH_SOURCE[i + 1]##*/}:${BASH_LINENO[i]}"; done
+  echo "FAILED at ${BASH_SOURCE[1]##*/}:${BASH_LINENO[0]}: $*$from" >&2
   if [ -s "$PWD/err" ]; then sed 's/^/  stderr: /' "$PWD/err" >&2; fi
   exit 1
 }

@@ -17,11 +17,12 @@ cat >jumps.c <<'C'
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "unheard_handler.h"
 
 enum { wanted = 300, size = 65536 };
 static sigjmp_buf out;
@@ -69,24 +70,8 @@ static void handle(int signal) {
   if (by_longjmp) longjmp(plainly, 1);
   siglongjmp(out, 1);
 }
-void returns(void);
-#ifdef __x86_64__
-__asm__(".globl returns\nreturns: mov $15, %rax\nsyscall");
-#endif
 static int set_handler(int signal, const struct sigaction *act) {
-#ifdef __x86_64__
-  if (getenv("HANDLERS") != NULL) {
-    enum { restorer = 0x04000000 };
-    const struct {
-      void (*handler)(int);
-      unsigned long flags;
-      void (*returns)(void);
-      unsigned long mask;
-    } raw = {act->sa_handler, (unsigned)act->sa_flags | restorer, &returns, 0};
-    return (int)syscall(SYS_rt_sigaction, signal, &raw, NULL, 8);
-  }
-#endif
-  return sigaction(signal, act, NULL);
+  return getenv("HANDLERS") != NULL ? set_unheard(signal, act) : sigaction(signal, act, NULL);
 }
 static void at_exit(void) {
   memcpy(at + 30000, "at exit", 7);
@@ -159,7 +144,7 @@ int main(int argc, char **argv) {
   return 0;
 }
 C
-cc -O1 -Wno-clobbered -o jumps jumps.c -lpmem || fail "cc"
+cc -O1 -Wno-clobbered -I "$SCUTE_SOURCE_DIR/tests/interpose" -o jumps jumps.c -lpmem || fail "cc"
 
 lasting() { grep -ao lasting "$1" | wc -l; }
 export PMEM_IS_PMEM_FORCE=1

@@ -8,6 +8,7 @@ file=$pools/file
 begin() {
   rm -rf "$pools"/*
   head -c 300000 /dev/urandom >"$file"
+  printf a | dd of="$file" bs=1 seek=70000 conv=notrunc status=none  # what is an x later was none
   "$scute" shield add "$file" --rows 10 >add.out || fail "shield add"
   cp -p "$file" original
   cp -p "$file.scute" original.scute

@@ -118,6 +118,27 @@ TEST(making, WatchesTheFile) {
   f.add();
 }
 
+// MAKE-5: nor who has opened it by then and writes later, when its checksums are made.
+TEST(making, LooksAgain) {
+  shielded f;
+  f.make(100000);
+  static int fd;
+  fd = -1;
+  scute_options o = shielded::options();
+  o.progress_arg = &f;
+  o.progress = [](void* arg, const char* what, uint64_t, uint64_t) {
+    if (std::string(what) == "protect" && fd < 0)
+      fd = ::open(static_cast<shielded*>(arg)->path.c_str(), O_RDWR);
+  };
+  SCUTE_FAILS(SCUTE_E_BUSY, scute_shield_add(f.path.c_str(), &o, 0, 0));
+  ASSERT_GE(fd, 0);
+  EXPECT_FALSE(f.is_shielded());
+  EXPECT_EQ(f.dir.count(), 1u);
+  ::close(fd);
+  f.expect_file();
+  f.add();
+}
+
 TEST(making, TwoOpeners) {
   shielded f;
   f.make(100000);

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The lock of who keeps a program's view of a file over the death of that program.
+//
+// HOLDER-1 It is taken before the program opens the pool, and kept until all that the program has left is in the file. The pool's own lock goes with the
+//    program, so between its death and the settlement this one keeps everybody else out: who opened the pool then would read, and write over, what is not
+//    there yet, and would be written over by it.
+// HOLDER-2 Who opens a pool looks at it before he takes the pool's lock, and behind that once more: whoever has it may be about to open the pool, or to settle
+//    it. Those who open it for its holder do not look (for_holder).
+// HOLDER-3 It is a byte behind all that the pool's lock covers, of an open file of the holder's own. A version of Scute that does not know it locks that byte as well, so it
+//    finds the pool busy.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace scute::core {
+
+// Bytes of a file that locks of its content cover, from the beginning.
+inline constexpr int64_t locked_bytes = int64_t{1} << 62;
+
+class holder_lock {
+ public:
+  holder_lock() = default;
+  ~holder_lock();
+  holder_lock(holder_lock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  holder_lock& operator=(holder_lock&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+
+  // Of FILE.scute. 0; EBUSY: somebody else has it; or another errno: there is none to have (who may not write to it leaves nothing in it).
+  int take(const std::string& sidecar) noexcept;
+
+ private:
+  int fd_ = -1;
+};
+
+// Whether somebody has it: an open file.
+bool is_held_by_holder(int fd) noexcept;
+
+// While one lives the calling thread opens pools for their holder.
+class for_holder {
+ public:
+  for_holder() noexcept { ++depth_; }
+  ~for_holder() { --depth_; }
+  for_holder(const for_holder&) = delete;
+  for_holder& operator=(const for_holder&) = delete;
+  static bool here() noexcept { return depth_ != 0; }
+
+ private:
+  static inline thread_local constinit unsigned depth_ = 0;
+};
+
+}  // namespace scute::core

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A file that is being opened, and that the holder keeps from everybody else (HOLDER-1).
+#pragma once
+
+#include <cerrno>
+#include <string>
+
+#include "base/failure.hpp"
+#include "interpose/guarded_file.hpp"
+#include "interpose/holder_link.hpp"
+
+namespace scute::core::interpose {
+
+// The holder's; not any more if its opening fails.
+class claimed_file {
+ public:
+  claimed_file(const std::string& path, const file_identity& id) : id_(id) {
+    if (claim_file(path, id.device, id.inode)) return;
+    if (errno != EBUSY) throw_errno("reach the holder of its views", errno);
+    throw failure(
+        SCUTE_E_BUSY,
+        path +
+            " is open in a program under another `scute shield run`, or one has just ended and "
+            "left something for it; try again in a moment");
+  }
+  ~claimed_file() {
+    if (!kept_) disclaim_file(id_.device, id_.inode);
+  }
+  claimed_file(const claimed_file&) = delete;
+  claimed_file& operator=(const claimed_file&) = delete;
+  void keep() noexcept { kept_ = true; }
+
+ private:
+  const file_identity& id_;
+  bool kept_ = false;
+};
+
+}  // namespace scute::core::interpose

@@ -1,0 +1,183 @@
+#!/usr/bin/env bash
+# Between the death of a program and the settlement of what it has left nobody else has the file: no program of another run, and no command (HOLDER-1, HOLDER-2, HOLDER-3). And a
+# descriptor that has outlived its view changes no length, which nobody would look at (KEEPER-4).
+source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
+
+file=$pools/file
+cat >stores.c <<'C'
+// stores FILE: words at 0 and 4096 through a mapping, which nothing flushes, and one at 16384 by a call; then it waits.
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+  const int fd = open(argv[1], O_RDWR);
+  long *const m = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (fd < 0 || m == MAP_FAILED) return perror("open"), 1;
+  const long last = 3333;
+  m[0] = m[512] = 1111;
+  if (pwrite(fd, &last, sizeof last, 16384) != sizeof last) return 2;
+  puts("stored");
+  fflush(stdout);
+  pause();
+  return argc;
+}
+C
+cat >reads.c <<'C'
+// reads FILE: the same words; then it writes two, and makes them durable. Status 16: busy.
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+  const int fd = open(argv[1], O_RDWR);
+  if (fd < 0) return errno == EBUSY ? 16 : argc;
+  long a, b, c;
+  const long mine = 2222;
+  pread(fd, &a, sizeof a, 0);
+  pread(fd, &b, sizeof b, 4096);
+  pread(fd, &c, sizeof c, 16384);
+  pwrite(fd, &mine, sizeof mine, 0);
+  pwrite(fd, &mine, sizeof mine, 8192);
+  printf("%ld %ld %ld %d\n", a, b, c, fsync(fd));
+  return close(fd);
+}
+C
+for p in stores reads; do cc -O1 -w -o $p $p.c || fail "cc $p"; done
+word() { od -An -td8 -j "$1" -N8 "$file" | tr -d ' '; }
+
+# The holder is stopped, so the program is dead and nothing settled for as long as we like.
+for ends in settles dies; do
+  shielded "$file" 262144
+  before="$(word 0) $(word 4096) $(word 16384)"
+  mkfifo pipe
+  "$scute" shield run -- ./stores "$file" >pipe 2>err.stores &
+  holder=$!
+  read -r line <pipe
+  equal "$line" stored
+  program=$(child_of $holder)
+  kill -STOP $holder
+  kill -KILL "$program"
+  until gone "$program"; do sleep 0.005; done
+  for _ in 1 2 3; do
+    expect 16 timeout 20 "$scute" shield run -- ./reads "$file"
+    in_err 'shield run'
+  done
+  expect 5 timeout 20 "$scute" shield check "$file"
+  in_err 'kept by a .scute shield run'
+  expect 5 timeout 20 "$scute" shield remove "$file"
+  expect 5 timeout 20 "$scute" info "$file.scute"
+  if [ $ends = settles ]; then
+    kill -CONT $holder
+    wait $holder || true
+    expect 0 "$scute" shield run -- ./reads "$file"
+    equal "$(cat out)" '1111 1111 3333 0'
+  else  # as in a power failure
+    kill -KILL $holder
+    wait $holder || true
+    checked "0 1" "$file"
+    expect 0 "$scute" shield run -- ./reads "$file"
+    equal "$(cat out)" "$before 0"
+  fi
+  equal "$(word 0) $(word 8192)" '2222 2222'
+  sound "$file"
+  rm pipe
+done
+
+# Many runs, one behind the other, whose programs are killed: each sees what the one before it has stored.
+cat >counts.c <<'C'
+// counts FILE: as soon as it is free, adds 1 to the word at 0 through a mapping; prints it, and kills itself.
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+  for (int i = 0; i < 20000; ++i) {
+    const int fd = open(argv[1], O_RDWR);
+    if (fd < 0) {
+      usleep(500);
+      continue;
+    }
+    long *const m = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (m == MAP_FAILED) return argc;
+    printf("%ld\n", ++*m);
+    fflush(stdout);
+    kill(getpid(), SIGKILL);
+  }
+  return 9;
+}
+C
+cc -O1 -w -o counts counts.c || fail "cc counts"
+shielded "$file" 65536
+first=$(word 0)
+: >counted
+for _ in 1 2 3; do
+  (for _ in 1 2 3 4 5 6 7 8; do timeout 60 "$scute" shield run -- ./counts "$file" >>counted 2>/dev/null || true; done) &
+done
+wait
+equal "$(sort -n counted | uniq | wc -l)" 24
+equal "$(word 0)" $((first + 24))
+sound "$file"
+
+# Whom the holder has kept the file for has not got it: nobody keeps it then.
+shielded "$file" 65536
+python3 - "$file.scute" >locked 2>&1 <<'P' &
+import fcntl, os, struct, sys, time
+f = os.open(sys.argv[1], os.O_RDWR)
+fcntl.fcntl(f, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 1, 0))  # F_OFD_SETLK
+print("locked", flush=True)
+while not os.path.exists("let"): time.sleep(0.01)
+P
+locker=$!
+until grep -q locked locked; do sleep 0.01; done
+# shellcheck disable=SC2016
+"$scute" shield run -- bash -c './reads "$0"; echo $? >tried; until [ -e end ]; do sleep 0.01; done' "$file" 2>err &
+holder=$!
+until [ -s tried ]; do sleep 0.01; done
+equal "$(cat tried)" 16
+touch let
+wait $locker
+expect 0 "$scute" shield check "$file"
+touch end
+wait $holder
+sound "$file"
+
+# Lengths.
+cat >grows.c <<'C'
+// grows FILE HOW: a child changes the file's length when its parent has closed it. Status: its error number.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+  const int fd = open(argv[1], O_RDWR);
+  int closed[2];
+  pipe(closed);
+  if (fork() == 0) {
+    char byte;
+    close(closed[1]);
+    read(closed[0], &byte, 1);
+    errno = 0;
+    if (argv[2][0] == 't')
+      ftruncate(fd, 60000);
+    else
+      fallocate(fd, 0, 50000, 10000);
+    _exit(errno);
+  }
+  int status;
+  close(fd);
+  close(closed[1]);
+  wait(&status);
+  return WEXITSTATUS(status);
+}
+C
+cc -O1 -w -o grows grows.c || fail "cc grows"
+for how in truncate fallocate; do
+  shielded "$file" 30000
+  expect 1 "$scute" shield run -- ./grows "$file" $how  # EPERM
+  equal "$(stat -c %s "$file")" 30000
+  sound "$file"
+done
