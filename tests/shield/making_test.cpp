@@ -118,6 +118,27 @@ TEST(making, WatchesTheFile) {
   f.add();
 }
 
+TEST(making, WatchesTheFileThatIsAdopted) {
+  shielded f;
+  f.make(100000);
+  f.add();
+  scute_options o = shielded::options();
+  o.progress_arg = &f;
+  o.progress = [](void* arg, const char* what, uint64_t, uint64_t) {
+    if (std::string(what) != "protect") return;
+    ::usleep(20000);
+    static_cast<shielded*>(arg)->flip(5000);
+  };
+  SCUTE_FAILS(SCUTE_E_CONFLICT, scute_shield_adopt(f.path.c_str(), &o, 0, 0));
+  EXPECT_TRUE(f.is_shielded());  // as before
+  EXPECT_EQ(f.dir.count(), 2u);
+  f.content[5000] ^= 0x40;
+  f.expect_file();
+  SCUTE_OKAY(scute_shield_adopt(f.path.c_str(), nullptr, 0, 0));
+  f.open();
+  f.expect_content();
+}
+
 // MAKE-5: nor who has opened it by then and writes later, when its checksums are made.
 TEST(making, LooksAgain) {
   shielded f;
