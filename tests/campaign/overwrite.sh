@@ -12,7 +12,9 @@ has '^result: everything survived'
 # (docs/fault-tolerance.md).
 expect 0 overwrite --parity 3,4 --rows 20 --shapes pages,table,rows --trials 6 --seed $seed
 [ "$(grep -cE '^ [3-4]  ' out)" = 6 ] || fail "not all kinds"
-expect 0 overwrite --parity 2,3 --rows 100 --shapes pages,rows --trials 3 --seed $seed
+# So can three whole rows of 100.
+expect 0 overwrite --parity 2 --rows 100 --shapes pages,rows --trials 3 --seed $seed
+expect 0 overwrite --parity 3 --rows 100 --shapes pages --trials 3 --seed $seed
 
 expect 1 overwrite --parity 2 --rows 20 --shapes pages --trials 2 --seed 1 --drill greedy
 has '^  trial [0-9]*: .*SCUTE_E_CORRUPT'
