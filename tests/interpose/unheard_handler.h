@@ -26,4 +26,3 @@ static inline int set_unheard(int signal, const struct sigaction *act) {
   return sigaction(signal, act, NULL);
 #endif
 }
-
