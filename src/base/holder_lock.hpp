@@ -8,6 +8,7 @@
 //    it. Those who open it for its holder do not look (for_holder).
 // HOLDER-3 It is a byte behind all that the pool's lock covers, of an open file of the holder's own. A version of Scute that does not know it locks that byte as well, so it
 //    finds the pool busy.
+// HOLDER-4 `scute shield add` has it as well, from the moment FILE.scute is there until FILE has been looked at once more (MAKE-5).
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ class holder_lock {
     return *this;
   }
 
-  // Of FILE.scute. 0; EBUSY: somebody else has it; or another errno: there is none to have (who may not write to it leaves nothing in it).
+  // Of FILE.scute. 0, or an errno; EBUSY: somebody else has it.
   int take(const std::string& sidecar) noexcept;
 
  private:

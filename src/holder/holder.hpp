@@ -71,7 +71,7 @@ class holder {
   bool child_ended_ = false;
   std::list<image> images_;
   struct kept_file {
-    holder_lock hold;
+    holder_lock lock;
     size_t images = 0;  // that have claimed it
   };
   std::map<file_key, kept_file> kept_;  // HOLDER-1

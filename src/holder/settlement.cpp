@@ -56,6 +56,17 @@ class nobody_stores final : public view::page_guard {
   bool hold_all() noexcept override { return true; }
 };
 
+// KEEPER-4: the view has its last length. A program that died growing it has left it shorter than its file; where there is no room for that made_longer() says so.
+void end_growth(const held_view& held, const view_memory& memory, uint64_t size) {
+  if (SCUTE_PLANTED(keeper_grows)) return;
+  try {
+    memory.lengthen(size);
+  } catch (const failure&) {
+    return;
+  }
+  view_memory::end_growth(held.bytes);
+}
+
 // GROW-4. Empty, or why it has not the length that its program has left it with.
 std::string made_longer(view::file_view& view, const view_memory& memory,
                         const pool_backing& pool) {
@@ -105,8 +116,7 @@ void settle(const held_view& held, bool keep_unflushed, scute_shield_counts& aud
       SCUTE_PLANTED(settle_hurry) ? pool_backing::if_busy::refuse : pool_backing::if_busy::wait,
       pool_backing::if_read_only::read,  // nothing is left then, or it is told
       pool_backing::opened_for::holder);
-  memory.lengthen(pool.size());  // of a program that died growing it
-  if (!SCUTE_PLANTED(keeper_grows)) view_memory::end_growth(held.bytes);
+  end_growth(held, memory, pool.size());
   view::view_parts parts;
   parts.control = memory.control();
   parts.bytes = memory.bytes_at();

@@ -16,7 +16,7 @@ class claimed_file {
  public:
   claimed_file(const std::string& path, const file_identity& id) : id_(id) {
     if (claim_file(path, id.device, id.inode)) return;
-    if (errno != EBUSY) throw_errno("reach the holder of its views", errno);
+    if (errno != EBUSY) throw_errno("have " + path + " kept by the holder of its views", errno);
     throw failure(
         SCUTE_E_BUSY,
         path +

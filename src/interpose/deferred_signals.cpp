@@ -23,7 +23,6 @@ namespace scute::core::interpose {
 namespace {
 
 constexpr int signals_end = 65;
-constexpr size_t kernels = 8;  // bytes of a set that the kernel looks at
 
 using function_of_handler = void (*)(int, siginfo_t*, void*);
 
@@ -94,7 +93,10 @@ void exchange(siginfo_t& what) noexcept {
   const int error = errno;
   sigset_t before;
   hold_signals(before);
-  order.exchange(what);
+  sigset_t pending;
+  ::sigemptyset(&pending);
+  ::sigpending(&pending);
+  order.exchange(what, ::sigismember(&pending, what.si_signo) == 1);
   let_signals_come(before);
   errno = error;
 }
@@ -102,20 +104,20 @@ void exchange(siginfo_t& what) noexcept {
 // DEFER-1
 bool wait_for_end(int signal, const siginfo_t& what, ucontext_t& interrupted) noexcept {
   const int error = errno;
-  sigset_t before, all;
+  sigset_t before;
   hold_signals(before);
   if (!send_in_order(signal, what)) {
     let_signals_come(before);
     errno = error;
     return false;
   }
-  ::pthread_sigmask(SIG_SETMASK, nullptr, &all);
+  sigset_t blocked;
+  ::sigemptyset(&blocked);
+  std::memcpy(&blocked, &interrupted.uc_sigmask, bytes_of_kernels_set);
+  hold_signals_in(interrupted);
   // One that has come while another one was on its way here finds signals blocked by that.
-  if (!deferred.is || std::memcmp(&interrupted.uc_sigmask, &all, kernels) != 0) {
-    ::sigemptyset(&deferred.before);
-    std::memcpy(&deferred.before, &interrupted.uc_sigmask, kernels);
-  }
-  std::memcpy(&interrupted.uc_sigmask, &all, kernels);
+  if (!deferred.is || std::memcmp(&interrupted.uc_sigmask, &blocked, bytes_of_kernels_set) != 0)
+    deferred.before = blocked;
   deferred.is = true;
   errno = error;
   return true;
@@ -174,7 +176,7 @@ int set_handler(int signal, const struct sigaction* wanted, struct sigaction* be
   const change mine;
   const handler old{handlers[signal].load()};
   const pid_t here = ::getpid();
-  if (process == 0) own_handlers();
+  if (process == 0) process = here;  // before our constructor
   struct sigaction given, was;
   const struct sigaction* set = wanted;
   // (Whoever has asked the kernel itself gives back what is ours.)

@@ -384,7 +384,11 @@ void guarded_file::write_there(uint64_t offset, uint64_t n, view::write_reason w
 
 // A halted view gives the program no last word: its handler could store, sync and exit, and so come here once more.
 void guarded_file::give_up() noexcept {
-  if (view_->is_halted()) ::signal(SIGABRT, SIG_DFL);
+  if (view_->is_halted()) {
+    struct sigaction none{};
+    none.sa_handler = SIG_DFL;
+    ::sigaction(SIGABRT, &none, nullptr);
+  }
   if (view_->is_halted())
     complain(path_,
              "the program is stopped before the stray store reaches the file, which keeps what was "

@@ -125,11 +125,9 @@ bool leaves(uintptr_t call, uintptr_t target, const own_stack& handlers) noexcep
 }
 
 [[noreturn]] void return_to(ucontext_t& interrupted) noexcept {
-  sigset_t before, all;
+  sigset_t before;
   hold_signals(before);
-  ::pthread_sigmask(SIG_SETMASK, nullptr, &all);
-  constexpr size_t kernels = 8;  // bytes of a set that the kernel looks at
-  std::memcpy(&interrupted.uc_sigmask, &all, kernels);
+  hold_signals_in(interrupted);
   __asm__ volatile(
       "mov %0, %%rsp\n\t"
       "mov $15, %%eax\n\t"

@@ -81,8 +81,8 @@ bool claim_file(const std::string& path, uint64_t device, uint64_t inode) noexce
   p.kind = holder::question::claim;
   name(p, path, device, inode);
   holder::packet reply;
-  if (ask(p, nullptr, 0, reply) || reply.value != EBUSY) return true;
-  errno = EBUSY;
+  if (ask(p, nullptr, 0, reply) || reply.value == 0) return true;
+  errno = reply.value;
   return false;
 }
 

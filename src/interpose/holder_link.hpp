@@ -12,8 +12,8 @@ namespace scute::core::interpose {
 
 // In a critical section, all of them.
 
-// The holder has settled what ended programs have left of the file, and keeps it from now on (HOLDER-1); or there is no holder. False with errno: no room for a connection
-// to it; EBUSY: another holder keeps it.
+// The holder has settled what ended programs have left of the file, and keeps it from now on (HOLDER-1); or there is no holder. False with errno: it
+// cannot (EBUSY: another holder keeps the file), or there is no room for a connection to it.
 bool claim_file(const std::string& path, uint64_t device, uint64_t inode) noexcept;
 // False: nobody holds it.
 bool hand_over_view(uint32_t number, const std::string& path, uint64_t device, uint64_t inode,

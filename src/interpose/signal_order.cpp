@@ -30,8 +30,14 @@ void signal_order::take_back() noexcept {
   --kept_;
 }
 
-void signal_order::exchange(siginfo_t& what) noexcept {
+void signal_order::exchange(siginfo_t& what, bool more) noexcept {
   const auto end = first_to_last_ + kept_;
+  if (!more && !is_tick(what)) {
+    const auto others = std::remove_if(
+        first_to_last_, end, [&](const siginfo_t& kept) { return kept.si_signo == what.si_signo; });
+    kept_ = static_cast<size_t>(others - first_to_last_);
+    return;
+  }
   const auto first = std::find_if(
       first_to_last_, end, [&](const siginfo_t& kept) { return kept.si_signo == what.si_signo; });
   if (first == end) return;

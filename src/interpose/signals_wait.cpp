@@ -3,15 +3,34 @@
 
 #include <pthread.h>
 
+#include <cstring>
 #include <initializer_list>
 
 namespace scute::core::interpose {
 
-void hold_signals(sigset_t& before) noexcept {
+namespace {
+
+sigset_t those_that_wait() noexcept {
   sigset_t waiting;
   ::sigfillset(&waiting);
   for (const int raised : {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP}) ::sigdelset(&waiting, raised);
+  return waiting;
+}
+
+}  // namespace
+
+void hold_signals(sigset_t& before) noexcept {
+  const sigset_t waiting = those_that_wait();
   ::pthread_sigmask(SIG_BLOCK, &waiting, &before);
+}
+
+void hold_signals_in(ucontext_t& returned_to) noexcept {
+  const sigset_t waiting = those_that_wait();
+  sigset_t blocked;
+  ::sigemptyset(&blocked);
+  std::memcpy(&blocked, &returned_to.uc_sigmask, bytes_of_kernels_set);
+  ::sigorset(&blocked, &blocked, &waiting);
+  std::memcpy(&returned_to.uc_sigmask, &blocked, bytes_of_kernels_set);
 }
 
 void let_signals_come(const sigset_t& before) noexcept {

@@ -37,8 +37,8 @@ class descriptor {
 };
 
 // Locks the open file against other openers, without waiting: 0 or an errno, EAGAIN or EACCES if somebody
-// has it locked. (A byte is left for who holds its view: HOLDER-3.) An open-file-description lock also keeps out a second open in this very process, and goes
-// away with the process however it ends.
+// has it locked. An open-file-description lock also keeps out a second open in this very process, and goes
+// away with the process however it ends. (A byte is left for who keeps its view: HOLDER-3.)
 enum class access : uint8_t { read, write };  // who reads shares the lock
 inline int try_lock(int fd, access wish) noexcept {
   struct flock request{};

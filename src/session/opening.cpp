@@ -203,7 +203,8 @@ void instance::begin_session(const scute_options& o) {
     resolving.begin();
   }
   if (!was_clean) {
-    // Who only reads has nothing to append steps to where the log is a file of its own; what stays lent is in nobody's way.
+    // Who only reads has nothing to append steps to where the log is a file of its own; what stays lent is in
+    // nobody's way.
     const bool steps = !s.read_only || (s.sb.incompat & format::incompat_log_file) == 0;
     if (steps) heap->reclaim_lent(s.lanes.front());
     if (o.progress != nullptr) o.progress(o.progress_arg, "recover", 1, 1);

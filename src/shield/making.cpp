@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/failure.hpp"
+#include "base/holder_lock.hpp"
 #include "base/planted.hpp"
 #include "heal/check.hpp"
 #include "medium/descriptor.hpp"
@@ -78,9 +79,13 @@ void require_one_name(const std::string& file) {
             "of it, or remove the other names (find -samefile)");
 }
 
-// What FILE was then.
-medium::file_identity make(const std::string& file, const scute_options& options, const making& how,
-                           unsigned mode_to_open, unsigned mode_of_guard) {
+struct made {
+  medium::file_identity file;  // what FILE was when its checksums were made
+  unsigned guard = 0;          // the permissions that were taken away
+  holder_lock alone;           // until it goes nobody opens the pool (HOLDER-4)
+};
+made make(const std::string& file, const scute_options& options, const making& how,
+          unsigned mode_to_open, unsigned mode_of_guard) {
   scute_options o = options;
   const std::string real = medium::followed(file), sidecar = medium::sidecar_of(file);
   if (medium::leads_nowhere(file)) medium::refuse_dangling(SCUTE_E_NOENT, file);
@@ -93,8 +98,13 @@ medium::file_identity make(const std::string& file, const scute_options& options
   // Whoever may read and write the file may do so with what protects it.
   o.mode = (wish.guard != 0 ? wish.guard : wish.file->mode()) & 0666;
   const std::unique_ptr<instance> in = instance::create(sidecar, o, &wish);
+  made m;
+  static_cast<void>(
+      m.alone.take(sidecar));  // (whoever cannot write to it cannot open it for that either)
   in->close();
-  return wish.seen;
+  m.file = wish.seen;
+  m.guard = wish.guard;
+  return m;
 }
 
 void sync_folder(const std::string& path) {
@@ -123,15 +133,14 @@ unsigned guarded_mode(const old_sidecar& old) {
   return old.sb && old.sb->foreign.guard != 0 ? old.sb->foreign.guard & 0777 : 0;
 }
 
-// MAKE-5. Whoever has opened it under the shield by now may stay.
-void take_back(const std::string& file, const std::string& sidecar) {
-  const old_sidecar made = lock_sidecar(sidecar);
-  const unsigned mode = guarded_mode(made);
-  if (mode != 0) give_back_permissions(file, mode);
+// FILE has all that is in FILE.scute, which nobody has open. mode: permissions that FILE gets back; 0: it has them.
+void take_away(const std::string& file, const std::string& sidecar, unsigned mode) {
+  if (mode != 0 && !SCUTE_PLANTED(remove_mode_late)) give_back_permissions(file, mode);
   if (::unlink((sidecar + ".log").c_str()) != 0 && errno != ENOENT)
     throw_errno("remove " + sidecar + ".log", errno);
   if (::unlink(sidecar.c_str()) != 0) throw_errno("remove " + sidecar, errno);
   sync_folder(sidecar);
+  if (mode != 0 && SCUTE_PLANTED(remove_mode_late)) give_back_permissions(file, mode);
 }
 
 }  // namespace
@@ -154,16 +163,16 @@ void add(const std::string& file, const scute_options& options, const making& ho
   require_one_name(file);
   scute_options o = options;
   o.flags &= ~uint32_t{SCUTE_OVERWRITE};
-  const medium::file_identity before = make(file, o, how, 0, 0);
+  const made m = make(file, o, how, 0, 0);
   if (SCUTE_PLANTED(make_unlooked)) return;
   try {
     medium::require_unused(file);
     medium::file_identity now = look(file);
-    if (how.guard) now.ctime_ns = before.ctime_ns;  // its mode is ours to change
-    if (now != before)
+    if (m.guard != 0) now.ctime_ns = m.file.ctime_ns;  // its mode is ours to change
+    if (now != m.file)
       throw failure(SCUTE_E_CONFLICT, file + " was changed while its protection was made");
   } catch (const failure& e) {
-    take_back(file, sidecar);
+    take_away(file, sidecar, m.guard);
     throw failure(e.code(),
                   std::string(e.what()) + "; nothing protects it; try again when nobody uses it");
   }
@@ -240,14 +249,7 @@ void remove(const std::string& file, const scute_options& options) {
     const bool clean = old.sb && old.sb->clean != 0;
     if (!clean && changed) refuse_changed(file, sidecar);
     if (!clean) continue;  // somebody had it in between
-    const unsigned mode = guarded_mode(old);
-    if (mode != 0 && !SCUTE_PLANTED(remove_mode_late)) give_back_permissions(file, mode);
-    if (::unlink((sidecar + ".log").c_str()) != 0 && errno != ENOENT)
-      throw_errno("remove " + sidecar + ".log", errno);
-    if (::unlink(sidecar.c_str()) != 0) throw_errno("remove " + sidecar, errno);
-    sync_folder(sidecar);
-    if (mode != 0 && SCUTE_PLANTED(remove_mode_late)) give_back_permissions(file, mode);
-    return;
+    return take_away(file, sidecar, guarded_mode(old));
   }
 }
 

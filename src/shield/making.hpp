@@ -8,8 +8,9 @@
 // MAKE-3 FILE.scute goes when FILE has all that was committed, durably, and its permissions.
 // MAKE-4 What is damaged is repaired before that, as long as there is something to repair it with; FILE stays under the shield if something is
 //    lost. (Found by an attack from outside.)
-// MAKE-5 Who opened FILE before FILE.scute was there is not under the shield, and who opens it later looks for that. So when it is there FILE is looked at once more: if somebody has it
-//    open for writing, or it has changed, FILE.scute goes again. (Found by an attack from outside.)
+// MAKE-5 Who opened FILE before FILE.scute was there is not under the shield, and who opens it later looks for that. So when it is there FILE is
+//    looked at once more, before anybody can open the pool: if somebody has FILE open for writing, or it has changed, FILE.scute goes again.
+//    (Found by an attack from outside.)
 #pragma once
 
 #include <string>

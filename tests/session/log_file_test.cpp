@@ -1,77 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A pool on a disk with engine spec has its log in a file of its own (BESIDE-1 to BESIDE-6): what becomes of pools whose log is
-// missing, foreign, older, newer, cut short or damaged; which names it may have; who else may have that name.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+// missing, foreign, older, cut short or damaged, and of what is in it.
+#include "session/log_file.hpp"
+
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
-#include <functional>
 
 #include "support/child.hpp"
-#include "support/pool_file.hpp"
 
 namespace scute::test {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
 
-constexpr size_t page = 4096, heads = 2 * page, start = 4 * page;
-
-scute_options on_disk(scute_protection p = SCUTE_PROTECT_MLPC) {
-  scute_options o = options(2 * mib, {p, SCUTE_ENGINE_SPEC});
-  o.medium = SCUTE_MEDIUM_FILE;
-  o.lanes = 4;
-  return o;
-}
-
-class disk_pool : public pool_file {
- public:
-  explicit disk_pool(const scute_options& o = on_disk())
-      : pool_file(scratch::disk), log(path + ".log") {
-    create(o);
-    for (unsigned i = 0; i < 4; ++i) objects.push_back(alloc(pattern(i, 300 + i * 900)));
-  }
-  int open_how(uint32_t flags = 0) {
-    scute_options o = on_disk();
-    o.flags = flags;
-    return scute_open(path.c_str(), &o, &pool);
-  }
-  void open() { SCUTE_OKAY(open_how()); }
-  // As kill -9 does.
-  void kill() {
-    pool->in->abandon();
-    close();
-  }
-  void change(unsigned by) {
-    for (unsigned i = 0; i < 4; ++i) overwrite(objects[i], pattern(by * 10 + i, 300 + i * 900));
-    last = by;
-  }
-  void expect_last() {
-    for (unsigned i = 0; i < 4; ++i)
-      EXPECT_EQ(read(objects[i]), pattern(last * 10 + i, 300 + i * 900)) << i;
-    expect_sound();
-  }
-  // The pool cannot be opened, says so, and nothing changes.
-  void expect_refused(scute_error code, const char* words) {
-    const bytes before = read_file(path), log_before = fs::exists(log) ? read_file(log) : bytes();
-    for (const uint32_t flags : {0U, uint32_t{SCUTE_READONLY}}) {
-      SCUTE_FAILS(code, open_how(flags));
-      EXPECT_THAT(scute_errormsg(), HasSubstr(log));
-      EXPECT_THAT(scute_errormsg(), HasSubstr(words));
-      EXPECT_THAT(scute_errormsg(), HasSubstr("backup"));
-      pool = nullptr;
-    }
-    EXPECT_EQ(read_file(path), before);
-    EXPECT_EQ(fs::exists(log) ? read_file(log) : bytes(), log_before);
-  }
-
-  const std::string log;
-  std::vector<scute_oid> objects;
-  unsigned last = 0;
-};
+constexpr size_t page = 4096, heads = 2 * page;
 
 TEST(log_file, IsMadeWithThePoolAndOpenedWithIt) {
   for (const auto p : {SCUTE_PROTECT_NONE, SCUTE_PROTECT_MLPC}) {
@@ -236,43 +180,6 @@ TEST(log_file, OfAClosedPoolIsMadeAnew) {
   EXPECT_TRUE(fs::exists(f.log));
 }
 
-// BESIDE-2. A pool was killed and put elsewhere, and an older copy of it takes its place: the log that is there is the other
-// one's, with transactions that are nowhere else, although it has the same uuid. It used to be replaced.
-TEST(log_file, OfANewerCopyOfThePoolIsSetAside) {
-  for (const bool other_engine : {false, true}) {
-    SCOPED_TRACE(other_engine ? "the copy has another engine" : "the copy has engine spec");
-    disk_pool f;
-    scute_options o = on_disk();
-    f.change(1);
-    f.close();
-    if (other_engine) {
-      SCUTE_OKAY(scute_set_engine(f.path.c_str(), &o, SCUTE_ENGINE_LOGFREE));
-    }
-    const bytes copy = read_file(f.path), copy_log = other_engine ? bytes() : read_file(f.log);
-    if (other_engine) {
-      SCUTE_OKAY(scute_set_engine(f.path.c_str(), &o, SCUTE_ENGINE_SPEC));
-    }
-    f.open();
-    f.change(2);
-    f.kill();
-    const bytes killed = read_file(f.path), its_log = read_file(f.log);
-    write_file(f.path, copy);
-    f.last = 1;
-    for (int k = 0; k < 2; ++k) {
-      f.open();
-      f.expect_last();
-      f.close();
-    }
-    EXPECT_EQ(read_file(f.log + ".foreign"), its_log);
-    // And so the other one is whole again.
-    write_file(f.path, killed);
-    fs::rename(f.log + ".foreign", f.log);
-    f.last = 2;
-    f.open();
-    f.expect_last();
-  }
-}
-
 // Every page of it alone may be lost: two copies of everything.
 TEST(log_file, OneDamagedPageCostsNothing) {
   disk_pool f;
@@ -299,70 +206,6 @@ TEST(log_file, OneDamagedPageCostsNothing) {
   EXPECT_GE(used, 6U);
 }
 
-// BESIDE-1, PLACE-2: what a crash leaves at either name.
-TEST(log_file, GetsItsNameFromWhoeverOpensThePool) {
-  disk_pool f, other;
-  f.change(1);
-  f.kill();
-  other.kill();
-  const std::string coming = f.log + ".new";
-  const bytes pool = read_file(f.path), log = read_file(f.log), foreign = read_file(other.log);
-  // Of a creation that replaced a pool with a log; of one that replaced none; beside what another creation has left.
-  const std::pair<bytes, bytes> found[] = {{foreign, log}, {{}, log}, {log, foreign}};
-  for (const auto& [at_name, at_coming] : found) {
-    write_file(f.path, pool);
-    write_file(f.log, at_name);
-    if (at_name.empty()) ::unlink(f.log.c_str());
-    write_file(coming, at_coming);
-    SCUTE_OKAY(f.open_how(SCUTE_READONLY));
-    f.expect_last();
-    f.close();
-    f.open();
-    f.expect_last();
-    f.change(2);
-    f.kill();
-    f.open();
-    f.expect_last();
-    f.close();
-    f.last = 1;
-  }
-}
-
-// PLACE-1
-TEST(log_file, ACreationLeavesOtherLogsAlone) {
-  disk_pool f;
-  const scute_options o = on_disk();
-  f.change(1);
-  f.kill();
-  const bytes log = read_file(f.log);
-  ::unlink(f.path.c_str());
-  SCUTE_FAILS(SCUTE_E_EXISTS, scute_create(f.path.c_str(), &o, &f.pool));
-  EXPECT_THAT(scute_errormsg(), HasSubstr(f.log));
-  EXPECT_FALSE(fs::exists(f.path));
-  EXPECT_EQ(read_file(f.log), log);
-  EXPECT_EQ(f.dir.count(), 1U);
-  // One that nobody needs is in nobody's way.
-  ::unlink(f.log.c_str());
-  f.create(o);
-  f.close();
-  ::unlink(f.path.c_str());
-  f.create(o);
-  f.kill();
-  // Nor is that of the pool that is replaced.
-  scute_options over = o;
-  over.flags |= SCUTE_OVERWRITE;
-  f.create(over);
-  f.objects[0] = f.alloc(pattern(0, 300));
-  f.kill();
-  f.open();
-  EXPECT_EQ(f.read(f.objects[0]), pattern(0, 300));
-  EXPECT_EQ(f.dir.count(), 2U);
-  f.kill();
-  over.engine = SCUTE_ENGINE_LOGFREE;
-  f.create(over);
-  EXPECT_EQ(f.dir.count(), 1U);
-}
-
 TEST(log_file, ChecksSeeADamagedHeadAndMendIt) {
   disk_pool f;
   f.change(1);
@@ -375,74 +218,6 @@ TEST(log_file, ChecksSeeADamagedHeadAndMendIt) {
   f.kill();
   f.open();
   f.expect_last();
-}
-
-TEST(log_file, ComesAndGoesWithTheEngine) {
-  disk_pool f;
-  f.change(1);
-  f.close();
-  scute_options o = on_disk();
-  for (unsigned round = 2; round < 5; ++round) {
-    SCUTE_OKAY(scute_set_engine(f.path.c_str(), &o, SCUTE_ENGINE_LOGFREE));
-    EXPECT_EQ(f.dir.count(), 1U);
-    f.open();
-    f.expect_last();
-    f.change(round * 2);
-    f.close();
-    SCUTE_OKAY(scute_set_engine(f.path.c_str(), &o, SCUTE_ENGINE_SPEC));
-    EXPECT_EQ(f.dir.count(), 2U);
-    f.open();
-    f.expect_last();
-    f.change(round * 2 + 1);
-    f.kill();
-    f.open();
-    f.expect_last();
-    f.close();
-  }
-  // Another size; and from the file into the pool, as in memory, and back.
-  const uint64_t before = fs::file_size(f.log);
-  o.log_cap = 2 * mib;
-  SCUTE_OKAY(scute_set_engine(f.path.c_str(), &o, SCUTE_ENGINE_SPEC));
-  EXPECT_GT(fs::file_size(f.log), before);
-  f.open();
-  f.expect_last();
-  f.close();
-  o.log_cap = 0;
-  o.medium = SCUTE_MEDIUM_RAM;
-  SCUTE_OKAY(scute_set_engine(f.path.c_str(), &o, SCUTE_ENGINE_SPEC));
-  EXPECT_EQ(f.dir.count(), 1U);
-  o.medium = SCUTE_MEDIUM_FILE;
-  SCUTE_OKAY(scute_set_engine(f.path.c_str(), &o, SCUTE_ENGINE_SPEC));
-  EXPECT_EQ(f.dir.count(), 2U);
-  f.open();
-  f.expect_last();
-}
-
-// BESIDE-1: a kill in between leaves a pool of one of them, and at most one log.
-TEST(log_file, AKillInASwitch) {
-  disk_pool f;
-  f.change(1);
-  f.close();
-  scute_options o = on_disk();
-  for (unsigned round = 0; round < 24; ++round) {
-    const auto to = round % 2 == 0 ? SCUTE_ENGINE_LOGFREE : SCUTE_ENGINE_SPEC;
-    child c([&] { SCUTE_OKAY_E(scute_set_engine(f.path.c_str(), &o, to)); });
-    ::usleep(1000 + round * 400);
-    c.end();
-    f.open();
-    f.expect_last();
-    const auto now = f.info().engine;
-    f.change(round + 2);
-    f.kill();
-    f.open();
-    f.expect_last();
-    f.close();
-    EXPECT_EQ(fs::exists(f.log), now == SCUTE_ENGINE_SPEC);
-    ::unlink((f.log + ".new").c_str());
-    if (now != to) {
-      SCUTE_OKAY(scute_set_engine(f.path.c_str(), &o, to));
-    }
-  }
 }
 
 // A transaction larger than the log makes the file longer, for a while.
@@ -469,17 +244,6 @@ TEST(log_file, GrowsForOneTransaction) {
     SCUTE_OKAY(scute_drain(f));
   }
   EXPECT_EQ(fs::file_size(f.log), before);
-  f.expect_last();
-}
-
-TEST(log_file, TwoProcessesDoNotShareIt) {
-  disk_pool f;
-  in_child([&] {
-    scute_pool* second = nullptr;
-    const scute_options o = on_disk();
-    SCUTE_FAILS(SCUTE_E_BUSY, scute_open(f.path.c_str(), &o, &second));
-  });
-  f.change(1);
   f.expect_last();
 }
 

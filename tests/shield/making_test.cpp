@@ -6,7 +6,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <cstdio>
+#include <thread>
 
 #include "support/child.hpp"
 #include "support/shielded.hpp"
@@ -141,23 +143,63 @@ TEST(making, WatchesTheFileThatIsAdopted) {
 
 // MAKE-5: nor who has opened it by then and writes later, when its checksums are made.
 TEST(making, LooksAgain) {
+  for (const uint32_t flags : {uint32_t{0}, uint32_t{SCUTE_SHIELD_GUARD}}) {
+    shielded f;
+    f.make(100000);
+    ASSERT_EQ(::chmod(f.path.c_str(), 0640), 0);
+    static int fd;
+    fd = -1;
+    scute_options o = shielded::options();
+    o.progress_arg = &f;
+    o.progress = [](void* arg, const char* what, uint64_t, uint64_t) {
+      if (std::string(what) == "protect" && fd < 0)
+        fd = ::open(static_cast<shielded*>(arg)->path.c_str(), O_RDWR);
+    };
+    SCUTE_FAILS(SCUTE_E_BUSY, scute_shield_add(f.path.c_str(), &o, 0, flags));
+    ASSERT_GE(fd, 0);
+    EXPECT_FALSE(f.is_shielded());
+    EXPECT_EQ(f.dir.count(), 1u);
+    EXPECT_EQ(mode_of(f.path), 0640u);
+    ::close(fd);
+    f.expect_file();
+    f.add();
+  }
+}
+
+// HOLDER-4: a protection that the second look takes away again has been nobody's.
+TEST(making, NobodyOpensWhatMayGoAgain) {
   shielded f;
   f.make(100000);
   static int fd;
-  fd = -1;
   scute_options o = shielded::options();
   o.progress_arg = &f;
   o.progress = [](void* arg, const char* what, uint64_t, uint64_t) {
     if (std::string(what) == "protect" && fd < 0)
       fd = ::open(static_cast<shielded*>(arg)->path.c_str(), O_RDWR);
   };
-  SCUTE_FAILS(SCUTE_E_BUSY, scute_shield_add(f.path.c_str(), &o, 0, 0));
-  ASSERT_GE(fd, 0);
+  std::atomic<bool> over = false;
+  std::atomic<unsigned> busy = 0, opened = 0;
+  std::thread other([&] {
+    while (!over) {
+      scute_pool* pool = nullptr;
+      const int err = scute_shield_open(f.path.c_str(), nullptr, &pool);
+      if (err == SCUTE_E_BUSY) ++busy;
+      if (err != 0) continue;
+      ++opened;
+      scute_close(pool);
+    }
+  });
+  for (int i = 0; i < 100; ++i) {
+    fd = -1;
+    SCUTE_FAILS(SCUTE_E_BUSY, scute_shield_add(f.path.c_str(), &o, 0, 0));
+    ::close(fd);
+  }
+  over = true;
+  other.join();
+  EXPECT_EQ(opened, 0u);
+  EXPECT_GT(busy, 0u);
   EXPECT_FALSE(f.is_shielded());
-  EXPECT_EQ(f.dir.count(), 1u);
-  ::close(fd);
   f.expect_file();
-  f.add();
 }
 
 TEST(making, TwoOpeners) {
