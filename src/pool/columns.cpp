@@ -119,10 +119,12 @@ void split(state& s, lane& l, std::span<const patch> patches) {
   l.pieces.clear();
   for (const patch& p : patches) {
     const auto* src = static_cast<const std::byte*>(p.src);
+    const auto* verified = static_cast<const std::byte*>(p.verified);
     for_each_block(s.geo, p.offset, p.length, [&](uint64_t offset, const cell& c, uint64_t n) {
       piece& x = l.pieces.emplace_back();
       x.offset = offset;
       x.src = src;
+      x.verified = verified;
       x.length = static_cast<uint32_t>(n);
       x.why = p.why;
       if (s.has_parity) {
@@ -136,6 +138,7 @@ void split(state& s, lane& l, std::span<const patch> patches) {
         x.stripe = stripes::index(c.zone, offset / column_block);
       }
       src += n;
+      if (verified != nullptr) verified += n;
     });
   }
 }

@@ -6,12 +6,18 @@
 //    scrub, or by recovery, which recomputes the parity afterwards and runs alone.
 // COL-2 Under an exclusively held stripe every column of the block has syndrome zero, reading cells
 //    through state::overlaid.
+// COL-3 The parity changes by the difference of new bytes to what was there before. Where the owner of a patch has verified that, and
+//    still has it, the difference is to his bytes, and not to what lies there by now. Damage that had come in between would
+//    reach the parity: then what is written is right and its parity wrong, while the rest of the fragment is wrong and its
+//    parity right, and no number of parities tells where the one ends and the other begins. (Found by a test that overwrites
+//    pages of a file whose program commits: one of some ninety was lost.)
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <span>
 
+#include "base/planted.hpp"
 #include "pool/recipe.hpp"
 #include "pool/state.hpp"
 
@@ -53,6 +59,11 @@ inline uint32_t stripe_of(const state& s, uint64_t offset) noexcept {
 // data rows; parity: of its first parity.
 void next_parity(const state& s, uint64_t offset, uint64_t parity, const std::byte* delta,
                  uint32_t length, uint32_t p, std::byte* next) noexcept;
+
+// What a piece of a patch replaces.
+inline const std::byte* replaced(const state& s, const piece& p) noexcept {
+  return p.verified != nullptr && !SCUTE_PLANTED(replace_late) ? p.verified : s.at(p.offset);
+}
 
 // Splits patches at column blocks into l.pieces, and starts fetching the lines they will touch.
 void split(state& s, lane& l, std::span<const patch> patches);

@@ -21,6 +21,8 @@ struct patch {
   const void* src = nullptr;
   uint32_t length = 0;
   medium::purpose why = medium::purpose::data;
+  // What the range holds, as its owner has verified it, valid as long as src; or null: what lies there (COL-3).
+  const void* verified = nullptr;
 };
 
 // A part of a patch that stays inside one column block.
@@ -35,6 +37,7 @@ struct piece {
   std::byte* delta = nullptr;  // old XOR new, once the data phase has computed it
   std::byte* next = nullptr;   // what the parity will be, as well; one after the other if several
   const std::byte* old = nullptr;  // in-place range: what it held; src is a copy of what it holds
+  const std::byte* verified = nullptr;  // of a patch: what it holds, or null (COL-3)
 };
 
 // Bytes of the columns, zone after zone: zone * row size + offset in the row.

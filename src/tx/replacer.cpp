@@ -111,7 +111,8 @@ bool replacer::change(pool::lane& l, const changed& c, std::span<const range> ra
     for (const range& r : ranges)
       sum = codec::checksum_update(s_.checksum, sum, r.old, r.bytes, r.length,
                                    covered - (r.at + r.length) + format::header_tail);
-    format::fragment_header& fresh = headers_.emplace_back(h);
+    header_pair& headers = headers_.emplace_back(h, h);
+    format::fragment_header& fresh = headers.fresh;
     fresh.tag = format::make_tag(s_.sb.epoch, l.index, l.sequence + 1);
     fresh.next = f.header;
     fresh.checksum =
@@ -120,15 +121,16 @@ bool replacer::change(pool::lane& l, const changed& c, std::span<const range> ra
                        reinterpret_cast<const std::byte*>(&fresh) + 4, format::header_tail, 0),
                    f.header);
     members_.push_back({f, reinterpret_cast<std::byte*>(&fresh), covered, covered, false, h.tag});
-    patches_.push_back({f.header, &fresh, format::header_size, medium::purpose::metadata});
+    patches_.push_back(
+        {f.header, &fresh, format::header_size, medium::purpose::metadata, &headers.old});
   }
   for (const range& r : ranges)
-    patches_.push_back({f.payload + r.at, r.bytes, r.length, medium::purpose::data});
+    patches_.push_back({f.payload + r.at, r.bytes, r.length, medium::purpose::data, r.old});
   return true;
 }
 
 void replacer::committed() noexcept {
-  for (size_t i = 0; i < headers_.size(); ++i) known_[changed_[i].number] = headers_[i];
+  for (size_t i = 0; i < headers_.size(); ++i) known_[changed_[i].number] = headers_[i].fresh;
 }
 
 }  // namespace scute::core::tx

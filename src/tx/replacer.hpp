@@ -4,7 +4,7 @@
 // is read as a whole: of a page of 4 KiB in which a line has changed, the line, its parity and the page's header are touched.
 //
 // REPLACE-1 Checksums are brought up to date from the bytes that the caller has verified, and only where the medium holds
-//    the same: what an engine adds to the parity is the difference to what lies there.
+//    the same; the parity by the difference to these very bytes (COL-3), for the medium may be damaged a moment later.
 // REPLACE-2 A header is built upon if its fragment was verified within the last half minute, and it is
 //    the same, byte by byte, as it was then, or as this has written it since. Any other is verified first, with all that it vouches for: a checksum that was damaged
 //    is no number to go on from, and its difference would reach the parity.
@@ -76,7 +76,10 @@ class replacer {
   std::vector<changed> changed_;
   std::vector<pool::patch> patches_;
   std::vector<member> members_;
-  std::vector<format::fragment_header> headers_;  // of what changed, where there are any
+  struct header_pair {
+    format::fragment_header old, fresh;
+  };
+  std::vector<header_pair> headers_;  // of what changed, where there are any
 };
 
 }  // namespace scute::core::tx

@@ -42,13 +42,16 @@ void sealer::join_fresh(const micro_buffer& b, uint64_t fragment) {
                       s_.has_checksums ? static_cast<uint32_t>(size) : 0, size, true, 0});
 }
 
-void sealer::add(uint64_t offset, const void* src, uint64_t n, medium::purpose why) {
+void sealer::add(uint64_t offset, const void* src, uint64_t n, medium::purpose why,
+                 const std::byte* verified) {
   const auto* from = static_cast<const std::byte*>(src);
   if (!patches_.empty()) {
     pool::patch& last = patches_.back();
+    const auto* before = static_cast<const std::byte*>(last.verified);
     // A header and the payload after it are one patch when both change.
     if (last.offset + last.length == offset &&
         static_cast<const std::byte*>(last.src) + last.length == from &&
+        (before == nullptr ? verified == nullptr : before + last.length == verified) &&
         last.length + n <= patch_max) {
       last.length += static_cast<uint32_t>(n);
       last.why = medium::purpose::data;
@@ -56,8 +59,17 @@ void sealer::add(uint64_t offset, const void* src, uint64_t n, medium::purpose w
     }
   }
   for (uint64_t at = 0; at < n; at += patch_max)
-    patches_.push_back(
-        {offset + at, from + at, static_cast<uint32_t>(std::min(patch_max, n - at)), why});
+    patches_.push_back({offset + at, from + at, static_cast<uint32_t>(std::min(patch_max, n - at)),
+                        why, verified == nullptr ? nullptr : verified + at});
+}
+
+// SEAL-4. A copy of verified bytes, behind that of their header if there is one.
+const std::byte* sealer::keep(const format::fragment_header* h, const std::byte* old, uint64_t n) {
+  const size_t front = h != nullptr ? sizeof *h : 0;
+  std::byte* const at = arena_.scratch(front + n);
+  if (h != nullptr) std::memcpy(at, h, front);
+  std::memcpy(at + front, old, n);
+  return at + front;
 }
 
 // Writes the complete header of a fragment that is in the buffer as a whole into the room before its payload.
@@ -257,8 +269,13 @@ bool sealer::derive_change(micro_buffer& b, uint64_t index) {
                                                                end - begin, at, join_gap, d);
          at = d.end) {
       const uint64_t where = low + d.begin, n = d.end - d.begin;
+      const std::byte* verified = nullptr;
+      if (vouched && !whole) {
+        verified = keep(changed ? nullptr : &h, stored + where, n);
+        if (!changed) patches_[placeholder].verified = verified - sizeof h;
+      }
       update(stored + where, b.bytes + base + where, where, n);
-      add(f.payload + where, b.bytes + base + where, n, medium::purpose::data);
+      add(f.payload + where, b.bytes + base + where, n, medium::purpose::data, verified);
     }
   }
   for (const inplace_range& r : b.in_place) {

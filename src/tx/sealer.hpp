@@ -11,11 +11,14 @@
 //    first and the fragment verified then. (Found by reading, while the live fault campaign was written.) Whoever else
 //    mends the fragment may do it between any two of these steps: the copy counts if it is what was verified, so does the header;
 //    and that nothing changes is true of a verified fragment only. (Found by a second reading.)
+// SEAL-4 Old bytes that were verified so go with the patches, for the parity (COL-3). Of a fragment that is open as a whole there
+//    are none: all of it that differs is written, whatever has made it differ.
 #pragma once
 
 #include <vector>
 
 #include "pool/state.hpp"
+#include "tx/arena.hpp"
 #include "tx/engine.hpp"
 #include "tx/micro_buffer.hpp"
 
@@ -23,7 +26,8 @@ namespace scute::core::tx {
 
 class sealer {
  public:
-  sealer(pool::state& s, pool::lane& l) : s_(s), lane_(l) {}
+  // a: lives as long, and what it has given out until the write set is committed.
+  sealer(pool::state& s, pool::lane& l, arena& a) : s_(s), lane_(l), arena_(a) {}
 
   void begin() noexcept;
   // Adds the patches of one object.
@@ -40,7 +44,9 @@ class sealer {
   std::span<const pool::patch> patches() const noexcept { return patches_; }
 
  private:
-  void add(uint64_t offset, const void* src, uint64_t n, medium::purpose why);
+  void add(uint64_t offset, const void* src, uint64_t n, medium::purpose why,
+           const std::byte* verified = nullptr);
+  const std::byte* keep(const format::fragment_header* h, const std::byte* old, uint64_t n);
   void fill_header(micro_buffer& b, uint64_t fragment);
   void join(const micro_buffer& b, uint64_t fragment, uint32_t covered, uint64_t extent,
             uint64_t origin);
@@ -54,6 +60,7 @@ class sealer {
 
   pool::state& s_;
   pool::lane& lane_;
+  arena& arena_;
   std::vector<pool::patch> patches_;
   std::vector<inplace_range> in_place_;
   std::vector<member> members_;

@@ -26,7 +26,7 @@ namespace scute::core::tx {
 class transaction final : private slot_keeper {
  public:
   transaction(pool::state& s, heap::heap& h, engine& e, pool::lane& l)
-      : s_(s), heap_(h), engine_(&e), lane_(l), sealer_(s, l) {}
+      : s_(s), heap_(h), engine_(&e), lane_(l), sealer_(s, l, arena_) {}
 
   // From now on with another engine. Between transactions.
   void use(engine& e) noexcept { engine_ = &e; }

@@ -31,6 +31,42 @@ TEST_P(mended_meanwhile, commit_of_a_part) {
       });
 }
 
+// The first page of the object becomes noise at one look or another. (COL-3, SEAL-4)
+TEST_P(mended_meanwhile, commit_of_a_part_of_what_becomes_noise) {
+  hold(several);
+  bytes content = pattern(1, size);
+  for (const uint64_t from : {uint64_t{0}, uint64_t{40}}) {
+    unsigned nth = 1;
+    for (bool over = false; !over; ++nth) {
+      ASSERT_LT(nth, 100u);
+      transaction tx(f);
+      void* p = nullptr;
+      SCUTE_OKAY(scute_tx_add_range(tx, oid, from, 200, &p));
+      const bytes part = pattern(10 + nth + 100 * from, 200);
+      std::copy(part.begin(), part.end(), content.begin() + static_cast<ptrdiff_t>(from));
+      std::memcpy(p, part.data(), part.size());
+      struct moment {
+        std::byte* payload;
+        unsigned left;
+      } now{f.raw(object.payload), nth};
+      this_thread_waits.arg = &now;
+      this_thread_waits.pass = [](void* arg) {
+        auto& m = *static_cast<moment*>(arg);
+        if (--m.left != 0) return;
+        this_thread_waits = {};
+        const bytes noise = pattern(77, 480);
+        std::memcpy(m.payload, noise.data(), noise.size());
+      };
+      ASSERT_EQ(SCUTE_OK, tx.commit()) << from << ", " << nth << ": " << scute_errormsg();
+      over = this_thread_waits.pass != nullptr;
+      this_thread_waits = {};
+      ASSERT_TRUE(f.read(oid) == content) << from << ", " << nth << ": " << scute_errormsg();
+      expect_mendable();
+    }
+    EXPECT_GT(nth, 3u);
+  }
+}
+
 // The same bytes as before, in a transaction that has something else to write as well.
 TEST_P(mended_meanwhile, commit_of_what_it_is_already) {
   const scute_oid other = f.alloc(pattern(3, 100));

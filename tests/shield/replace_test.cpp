@@ -10,6 +10,8 @@
 #include "shield/foreign_file.hpp"
 #include "support/seed.hpp"
 #include "support/shielded.hpp"
+#include "tx/claim_guard.hpp"
+#include "tx/replacer.hpp"
 
 namespace scute::test {
 namespace {
@@ -101,7 +103,7 @@ TEST_P(replace_checked, VerifiesAPageOnce) {
   f.expect_sound();
 }
 
-// REPLACE-1. A line that is damaged is not what the caller had verified; its difference would reach the parity.
+// A line that is damaged is not what the caller had verified; its difference would reach the parity.
 TEST_P(replace_checked, WhereTheMediumIsDamaged) {
   open(100000);
   for (const bool known : {false, true}) {
@@ -116,6 +118,58 @@ TEST_P(replace_checked, WhereTheMediumIsDamaged) {
     f.expect_content();
     f.expect_sound();
   }
+}
+
+// REPLACE-1. The caller is mistaken about what the file holds.
+TEST_P(replace_checked, WhereTheFileHoldsOtherBytes) {
+  open(100000);
+  for (const bool known : {false, true}) {
+    if (known) put({{20000, 64, 1}});
+    bytes mistaken = f.content;
+    mistaken[20010] ^= 0x5a;
+    std::swap(f.content, mistaken);
+    put({{20000, 64, 2}});
+    f.expect_content();
+    f.expect_sound();
+  }
+}
+
+// COL-3. A page of the file becomes noise when its change has been tested, and before it is written.
+TEST_P(replace_checked, APageBecomesNoiseBeforeItIsWritten) {
+  open(100000);
+  core::instance& in = f.in();
+  core::tx::replacer r(in.s, 200000 / 4096 + 1);
+  for (const uint64_t at : {20480ul, 20600ul, 24500ul, 0ul}) {
+    core::tx::transaction& t = in.acquire();
+    t.depth = 1;
+    t.begin();
+    {
+      core::tx::claim_guard mine(in.s, t.lane());
+      const auto o = in.heap->zones().locate(f.in().s.foreign->payload_offset(in.s.geo, 0));
+      mine.add(o.payload);
+      r.begin();
+      const bytes a = pattern(at + 1, 64), b = pattern(at + 2, 128);
+      const auto put = [&](uint64_t offset, const bytes& now) {
+        r.put(o, 0, offset, reinterpret_cast<const std::byte*>(now.data()),
+              reinterpret_cast<const std::byte*>(f.content.data()) + offset, now.size());
+      };
+      put(at, a);
+      put(at + 1000, b);
+      mine.take();
+      ASSERT_TRUE(r.prepare(t.lane()));
+      const bytes noise = pattern(at + 3, 4096);
+      std::memcpy(in.s.at(f.place_of(at / 4096 * 4096)), noise.data(), noise.size());
+      t.commit(r.result());
+      r.committed();
+      std::copy(a.begin(), a.end(), f.content.begin() + static_cast<ptrdiff_t>(at));
+      std::copy(b.begin(), b.end(), f.content.begin() + static_cast<ptrdiff_t>(at + 1000));
+    }
+    in.release(t);
+    f.expect_content();
+    f.expect_sound();
+  }
+  f.reopen();
+  f.expect_content();
 }
 
 // REPLACE-2

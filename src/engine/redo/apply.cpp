@@ -30,7 +30,7 @@ void apply(pool::state& s, pool::lane& l) noexcept {
         l.w.count.lock_waits.add(1);
       {
         const pool::grip_scope here(s, p.stripe, pool::grip::mode::shared);
-        codec::xor_delta(l.scratch, data, p.src, p.length);
+        codec::xor_delta(l.scratch, pool::replaced(s, p), p.src, p.length);
         std::byte* parity = s.at(p.parity);
         pool::grip_scope::piece(p.offset, p.parity, p.length, p.src, nullptr, l.scratch);
         pool::enter_phase(pool::grip::phase::parity);
@@ -51,7 +51,7 @@ void apply(pool::state& s, pool::lane& l) noexcept {
       const pool::grip_scope here(s, p.stripe, pool::grip::mode::exclusive);
       if (s.has_parity) {
         std::byte* parity = s.at(p.parity);
-        codec::xor_encode(l.scratch, parity, data, p.src, p.length);
+        codec::xor_encode(l.scratch, parity, pool::replaced(s, p), p.src, p.length);
         if (SCUTE_PLANTED(stripe_exclusive)) s.locks.lock_exclusive(p.stripe);
         pool::grip_scope::piece(p.offset, p.parity, p.length, p.src, l.scratch, nullptr);
         pool::enter_phase(pool::grip::phase::parity);

@@ -316,7 +316,7 @@ void spec::apply(pool::lane& l, lane_state& mine, uint64_t sequence, how stores)
       const uint64_t b = table_->number_of(p.offset);
       std::byte* const data = s_.at(p.offset);
       if (s_.has_parity) {
-        codec::xor_delta(mine.scratch.data(), data, p.src, p.length);
+        codec::xor_delta(mine.scratch.data(), pool::replaced(s_, p), p.src, p.length);
         store_parity(l, mine, p.offset, p.parity, p.length, p.src, stores);
       }
       if (stores == how::streamed) {
