@@ -96,7 +96,8 @@ class raw_objects final : public object_system {
 
   void logfree(desk& d, std::byte* data, std::byte* parity) {
     if (d.unflushed != nullptr) ops_.flush(d.unflushed, length_);
-    fused_.encode({data, d.image.data(), parity, d.delta.data(), d.next.data(), length_}, &d.done);
+    fused_.encode({data, data, d.image.data(), parity, d.delta.data(), d.next.data(), length_},
+                  &d.done);
     fence(data);
     stores_.push(parity, d.next.data(), length_, &d.done);
     d.unflushed = parity;

@@ -70,7 +70,7 @@ void encode_portable(const fused_piece& p, volatile uint32_t* done) noexcept {
   const bool past_cache = Flush && p.n >= nt_threshold;
   for (size_t i = 0; i < p.n;) {
     const size_t k = to_line_end(p.dst + i, p.n - i);
-    encode_bytes(p.delta + i, p.next + i, p.dst + i, p.src + i, p.parity + i, k);
+    encode_bytes(p.delta + i, p.next + i, p.old + i, p.src + i, p.parity + i, k);
     tell(done, i + k);
     if (past_cache && k == line) {
       ops.copy_nt(p.dst + i, p.src + i, line);
@@ -136,7 +136,7 @@ template <way W, bool PastCache>
 SCUTE_FUSED_PIECE(SCUTE_FUSED_WIDE)
 void encode_line_wide(const fused_piece& p, size_t i, volatile uint32_t* done) noexcept {
   const __m512i fresh = _mm512_loadu_si512(p.src + i);
-  const __m512i delta = _mm512_xor_si512(fresh, _mm512_load_si512(p.dst + i));
+  const __m512i delta = _mm512_xor_si512(fresh, _mm512_loadu_si512(p.old + i));
   _mm512_storeu_si512(p.delta + i, delta);
   _mm512_storeu_si512(p.next + i, _mm512_xor_si512(delta, _mm512_load_si512(p.parity + i)));
   tell(done, i + line);
@@ -153,7 +153,7 @@ SCUTE_FUSED_PIECE(SCUTE_FUSED_WIDE)
 void encode_part_wide(const fused_piece& p, size_t i, size_t k, volatile uint32_t* done) noexcept {
   const __mmask64 m = first_bytes(k);
   const __m512i fresh = _mm512_maskz_loadu_epi8(m, p.src + i);
-  const __m512i delta = _mm512_xor_si512(fresh, _mm512_maskz_loadu_epi8(m, p.dst + i));
+  const __m512i delta = _mm512_xor_si512(fresh, _mm512_maskz_loadu_epi8(m, p.old + i));
   _mm512_mask_storeu_epi8(p.delta + i, m, delta);
   _mm512_mask_storeu_epi8(p.next + i, m,
                           _mm512_xor_si512(delta, _mm512_maskz_loadu_epi8(m, p.parity + i)));
@@ -219,7 +219,8 @@ SCUTE_FUSED_PIECE(SCUTE_FUSED_AVX2)
 void encode_line_avx2(const fused_piece& p, size_t i, volatile uint32_t* done) noexcept {
   std::byte* d = p.dst + i;
   const __m256i a = half(p.src + i), b = half(p.src + i + 32);
-  const __m256i x = _mm256_xor_si256(a, half(d)), y = _mm256_xor_si256(b, half(d + 32));
+  const __m256i x = _mm256_xor_si256(a, half(p.old + i)),
+                y = _mm256_xor_si256(b, half(p.old + i + 32));
   put_half(p.delta + i, x);
   put_half(p.delta + i + 32, y);
   put_half(p.next + i, _mm256_xor_si256(x, half(p.parity + i)));
@@ -241,13 +242,13 @@ SCUTE_FUSED_PIECE(SCUTE_FUSED_AVX2)
 void encode_part_avx2(const fused_piece& p, size_t i, size_t k, volatile uint32_t* done) noexcept {
   std::byte* d = p.dst + i;
   if (k == line / 2) {
-    const __m256i a = half(p.src + i), x = _mm256_xor_si256(a, half(d));
+    const __m256i a = half(p.src + i), x = _mm256_xor_si256(a, half(p.old + i));
     put_half(p.delta + i, x);
     put_half(p.next + i, _mm256_xor_si256(x, half(p.parity + i)));
     tell(done, i + k);
     put_half(d, a);
   } else {
-    encode_bytes(p.delta + i, p.next + i, d, p.src + i, p.parity + i, k);
+    encode_bytes(p.delta + i, p.next + i, p.old + i, p.src + i, p.parity + i, k);
     tell(done, i + k);
     std::memcpy(d, p.src + i, k);
   }

@@ -6,7 +6,7 @@
 // compare addresses by their low 12 bits: a cell and its parity agree in them.)
 //
 // They tell how far they have come, for a handler of a fault in the middle (pool/grip.hpp): the first
-// *done bytes of dst have been read, and may hold what they are going to hold; the others hold what they
+// *done bytes of dst have been read (of old, if that is elsewhere), and may hold what they are going to hold; the others hold what they
 // held, and are still to be read. So it is whenever dst or parity is accessed.
 #pragma once
 
@@ -20,9 +20,10 @@ namespace scute::core::medium {
 // n bytes of a commit's data phase. None of the ranges overlaps another one.
 struct fused_piece {
   std::byte* dst;           // in the pool, as are the parity's bytes
+  const std::byte* old;     // what counts as being there: dst itself, or bytes in DRAM
   const std::byte* src;     // new bytes
   const std::byte* parity;  // of dst's columns; read only
-  std::byte* delta;         // DRAM: becomes what was at dst XOR src
+  std::byte* delta;         // DRAM: becomes old XOR src
   std::byte* next;          // DRAM: becomes parity XOR delta
   size_t n;
 };

@@ -119,7 +119,7 @@ bool medium::read_unless_lost(uint64_t offset, void* to, size_t n) const noexcep
 
 void medium::do_encode(writer& w, const fused_piece& p, volatile uint32_t* done) noexcept {
   for (size_t i = 0; i < p.n; ++i) {
-    p.delta[i] = p.dst[i] ^ p.src[i];
+    p.delta[i] = p.old[i] ^ p.src[i];
     p.next[i] = p.parity[i] ^ p.delta[i];
   }
   std::atomic_signal_fence(std::memory_order_seq_cst);

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "pool/library_call.hpp"
 #include "shield/foreign_file.hpp"
 #include "support/seed.hpp"
 #include "support/shielded.hpp"
@@ -56,6 +57,13 @@ class replace : public testing::TestWithParam<kind> {
     SCUTE_OKAY_E(scute_shield_locate(f.pool, offset, &oid, &at, nullptr));
     const auto o = f.in().heap->zones().locate(oid & 0x0000'ffff'ffff'ffffu);
     return f.in().s.at(o.fragment(at / 4096).header);
+  }
+  void lose(uint64_t page) const {
+    scute_injection i;
+    scute_injection_init(&i);
+    i.kind = SCUTE_INJURE_LOSE_PAGE;
+    i.offset = page;
+    SCUTE_OKAY(scute_inject(f.pool, &i, nullptr, nullptr, nullptr));
   }
   uint64_t verified() const {
     uint64_t sum = f.in().s.verified_outside;
@@ -134,40 +142,47 @@ TEST_P(replace_checked, WhereTheFileHoldsOtherBytes) {
   }
 }
 
-// COL-3. A page of the file becomes noise when its change has been tested, and before it is written.
-TEST_P(replace_checked, APageBecomesNoiseBeforeItIsWritten) {
+// COL-3. A page of the file becomes noise, or is lost, when its change has been tested, and before it is written.
+TEST_P(replace_checked, APageIsDamagedBeforeItIsWritten) {
   open(100000);
   core::instance& in = f.in();
   core::tx::replacer r(in.s, 200000 / 4096 + 1);
-  for (const uint64_t at : {20480ul, 20600ul, 24500ul, 0ul}) {
-    core::tx::transaction& t = in.acquire();
-    t.depth = 1;
-    t.begin();
-    {
-      core::tx::claim_guard mine(in.s, t.lane());
-      const auto o = in.heap->zones().locate(f.in().s.foreign->payload_offset(in.s.geo, 0));
-      mine.add(o.payload);
-      r.begin();
-      const bytes a = pattern(at + 1, 64), b = pattern(at + 2, 128);
-      const auto put = [&](uint64_t offset, const bytes& now) {
-        r.put(o, 0, offset, reinterpret_cast<const std::byte*>(now.data()),
-              reinterpret_cast<const std::byte*>(f.content.data()) + offset, now.size());
-      };
-      put(at, a);
-      put(at + 1000, b);
-      mine.take();
-      ASSERT_TRUE(r.prepare(t.lane()));
-      const bytes noise = pattern(at + 3, 4096);
-      std::memcpy(in.s.at(f.place_of(at / 4096 * 4096)), noise.data(), noise.size());
-      t.commit(r.result());
-      r.committed();
-      std::copy(a.begin(), a.end(), f.content.begin() + static_cast<ptrdiff_t>(at));
-      std::copy(b.begin(), b.end(), f.content.begin() + static_cast<ptrdiff_t>(at + 1000));
+  for (const bool lost : {false, true})
+    for (const uint64_t at : {20480ul, 20600ul, 24500ul, 0ul}) {
+      core::tx::transaction& t = in.acquire();
+      t.depth = 1;
+      t.begin();
+      {
+        core::tx::claim_guard mine(in.s, t.lane());
+        const auto o = in.heap->zones().locate(f.in().s.foreign->payload_offset(in.s.geo, 0));
+        mine.add(o.payload);
+        r.begin();
+        const bytes a = pattern(at + 1 + lost, 64), b = pattern(at + 2 + lost, 128);
+        const auto put = [&](uint64_t offset, const bytes& now) {
+          r.put(o, 0, offset, reinterpret_cast<const std::byte*>(now.data()),
+                reinterpret_cast<const std::byte*>(f.content.data()) + offset, now.size());
+        };
+        put(at, a);
+        put(at + 1000, b);
+        mine.take();
+        ASSERT_TRUE(r.prepare(t.lane()));
+        const uint64_t page = f.place_of(at / 4096 * 4096);
+        if (lost) {
+          lose(page);
+        } else {
+          const bytes noise = pattern(at + 3, 4096);
+          std::memcpy(in.s.at(page), noise.data(), noise.size());
+        }
+        const core::pool::library_call within;
+        t.commit(r.result());
+        r.committed();
+        std::copy(a.begin(), a.end(), f.content.begin() + static_cast<ptrdiff_t>(at));
+        std::copy(b.begin(), b.end(), f.content.begin() + static_cast<ptrdiff_t>(at + 1000));
+      }
+      in.release(t);
+      f.expect_content();
+      f.expect_sound();
     }
-    in.release(t);
-    f.expect_content();
-    f.expect_sound();
-  }
   f.reopen();
   f.expect_content();
 }

@@ -223,7 +223,8 @@ void short_commit::write_data() noexcept {
                  (now_.has(p.stripe) || SCUTE_PLANTED(window_unlocked)));
     l_.progress.begin(i);
     if (p.old == nullptr) {
-      l_.w.encode({base_ + p.offset, p.src, base_ + p.parity, p.delta, p.next, p.length},
+      std::byte* const data = base_ + p.offset;
+      l_.w.encode({data, data, p.src, base_ + p.parity, p.delta, p.next, p.length},
                   &l_.progress.done);
       writes.add(p.why, p.offset, p.length);
     } else {

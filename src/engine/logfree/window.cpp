@@ -292,16 +292,13 @@ void window::write_data() noexcept {
   for (size_t i = 0; i < l_.pieces.size(); ++i) {
     const pool::piece& p = l_.pieces[i];
     l_.progress.begin(i);
-    if (p.old == nullptr && p.verified == nullptr) {
-      l_.w.encode({s_.at(p.offset), p.src, s_.at(p.parity), p.delta, p.next, p.length}, p.why,
-                  &l_.progress.done);
+    if (p.old == nullptr) {
+      l_.w.encode({s_.at(p.offset), pool::replaced(s_, p), p.src, s_.at(p.parity), p.delta, p.next,
+                   p.length},
+                  p.why, &l_.progress.done);
     } else {
-      codec::xor_delta(p.delta, p.old != nullptr ? p.old : pool::replaced(s_, p), p.src, p.length);
+      codec::xor_delta(p.delta, p.old, p.src, p.length);
       codec::xor_delta(p.next, s_.at(p.parity), p.delta, p.length);
-      if (p.old == nullptr) {
-        l_.progress.begin(i, p.length);
-        l_.w.stream(s_.at(p.offset), p.src, p.length, p.why);
-      }
     }
     if (others) {
       l_.progress.begin(i, p.length);

@@ -2,7 +2,7 @@
 #include "engine/redo/redo.hpp"
 
 #include <cstring>
-#include <iterator>
+#include <memory>
 
 #include "base/planted.hpp"
 #include "engine/common/in_place.hpp"
@@ -101,6 +101,17 @@ bool redo::can_free(const pool::lane& l, const tx::small_member& m) const noexce
   return std::memcmp(&h, &m.read, sizeof h) == 0 || SCUTE_PLANTED(conflict_test);
 }
 
+namespace {
+
+// Nothing of it is written before it is used.
+union patch_room {
+  static constexpr size_t most = 8 * tx::small_members_max;
+  patch_room() noexcept {}
+  pool::patch at[most];
+};
+
+}  // namespace
+
 bool redo::commit_short(pool::lane& l, std::span<const tx::small_member> members,
                         std::span<const tx::inplace_range> in_place, tx::slot_keeper*) {
   using change = tx::small_member::change;
@@ -110,25 +121,26 @@ bool redo::commit_short(pool::lane& l, std::span<const tx::small_member> members
   for (const tx::small_member& m : members)
     if (m.what != change::fresh) mine.add(m.header + format::header_size);
   if (!SCUTE_PLANTED(claims)) mine.take();
-  pool::patch patches[8 * tx::small_members_max];
+  patch_room patches;
   size_t count = 0;
   entry_image image(l, format::entry_final);
   for (const tx::small_member& m : members) {
     if (m.what == change::freed ? !can_free(l, m) : !tx::is_unchanged(s_, l, m)) return false;
     if (tx::writes_header(s_, m)) tx::seal_small(s_, l, m);
     tx::for_each_change(s_, m, [&](uint64_t begin, uint64_t end, medium::purpose why) {
-      if (count >= std::size(patches)) {
-        count = std::size(patches) + 1;
+      if (count >= patch_room::most) {
+        count = patch_room::most + 1;
         return;
       }
       const auto n = static_cast<uint32_t>(end - begin);
-      patches[count++] = {m.header + begin, m.image + begin, n, why};
+      std::construct_at(patches.at + count++,
+                        pool::patch{m.header + begin, m.image + begin, n, why});
       image.add(format::record_kind::data, m.header + begin, m.image + begin, n);
     });
-    if (count > std::size(patches)) return false;
+    if (count > patch_room::most) return false;
   }
   if (count == 0) return true;
-  decide(l, image, {patches, count});
+  decide(l, image, {patches.at, count});
   apply(s_, l);
   finish(l, log_.has_undo(l) ? ending::in_place : ending::entry);
   return true;
