@@ -55,8 +55,7 @@ a = os.open(f, os.O_RDONLY)
 os.set_inheritable(a, True)
 os.lseek(a, 100000, 0)
 print(os.system(\"head -c 40 <&%d | cksum\" % a), os.popen(\"head -c 40 <&%d\" % a).read())
-os.posix_spawnp(\"sh\", [\"sh\", \"-c\", \"head -c 40 <&%d\" % a], os.environ)
-os.wait()
+os.waitpid(os.posix_spawnp(\"sh\", [\"sh\", \"-c\", \"head -c 40 <&%d\" % a], os.environ), 0)
 "'
 
 same 'env F=$F python3 -c "import os

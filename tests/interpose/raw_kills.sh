@@ -20,7 +20,8 @@ for program in sorted_tree level_table item_server; do
   for round in $(seq "$rounds"); do
     operations "$program" $((seed * 100 + round)) 50000 1500 >operations
     : >answers
-    "$scute" shield run -- "$raw/$program" "$file" "${more[@]}" <operations >answers 2>err &
+    feed operations
+    "$scute" shield run -- "$raw/$program" "$file" "${more[@]}" <fed >answers 2>err &
     run=$!
     for _ in $(seq 1000); do [ ! -s answers ] || break; sleep 0.01; done
     [ -s answers ] || fail "$program does not answer"
@@ -32,6 +33,7 @@ for program in sorted_tree level_table item_server; do
     else
       dd if=/dev/urandom of="$file" bs=4096 count=1 seek="$page" conv=notrunc 2>/dev/null
     fi
+    touch struck
     sleep "0.$((RANDOM % 2))$((RANDOM % 10))$((RANDOM % 10))"
     child=$(child_of "$run")
     status=0
