@@ -14,7 +14,8 @@ namespace scute::core::interpose {
 template <class F>
 class next_call {
  public:
-  // library: where it is looked for if no library that everybody sees has it (one that was opened as a plug-in).
+  // library: where it is looked for if no library that everybody sees has it (one that was opened as a plug-in); it stays
+  // in the process.
   consteval explicit next_call(const char* name, const char* library = nullptr)
       : name_(name), library_(library) {}
 
@@ -30,10 +31,13 @@ class next_call {
  private:
   F* find() const noexcept {
     void* f = ::dlsym(RTLD_NEXT, name_);
-    if (f == nullptr && library_ != nullptr) {
-      // It is in the process already, or nobody could have called it; the handle keeps it there.
+    if (library_ != nullptr) {
+      // It is in the process already, or nobody could have called it; the handle keeps it there, whoever closes it.
       void* const handle = ::dlopen(library_, RTLD_LAZY | RTLD_NOLOAD);
-      if (handle != nullptr) f = ::dlsym(handle, name_);
+      if (handle == nullptr)
+        ::dlerror();  // it is no error of the program's
+      else if (f == nullptr)
+        f = ::dlsym(handle, name_);
     }
     at_.store(reinterpret_cast<F*>(f), std::memory_order_relaxed);
     return reinterpret_cast<F*>(f);

@@ -164,6 +164,7 @@ for options in "" --page-in; do
     checked 0 "$file"
   done
   # Signals reach the threads that there are.
+  : >stays.out
   # shellcheck disable=SC2086
   "$scute" shield run $options -- timeout 60 ./last stays "$file" >stays.out 2>err &
   holder=$!

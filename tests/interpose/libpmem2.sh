@@ -31,6 +31,7 @@ for way in persist flush memcpy memmove memset deep_flush memcpy_async memset_as
   [ "$commits" -ge 20 ] || fail "$way: 20 records, and only $commits commits"
   equal "$(records)" 20
 
+  : >told
   "$scute" shield run -- "$program" "$way" "$file" 100000 >told 2>err &
   run=$!
   for _ in $(seq 2000); do [ "$(wc -l <told)" -gt 30 ] && break; sleep 0.01; done

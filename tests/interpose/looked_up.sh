@@ -366,6 +366,7 @@ tried() {
   # The power fails.
   begin "$way" "$file"
   "$scute" shield add "$file" --capacity 16M >add.out || fail "shield add"
+  : >out
   "$scute" shield run "${run_with[@]}" -- "${program[@]}" "$way" "$file" >out 2>err &
   run=$!
   for _ in $(seq 3000); do

@@ -34,6 +34,7 @@ done
 grep -q 'not removed, moved or replaced' log || fail "a log that has taken the place of standard error has nothing"
 
 for signal in TERM INT HUP QUIT USR1 USR2 ALRM PIPE XFSZ VTALRM IO WINCH RTMIN; do
+  : >out  # else what the one before has said may be there still when this one is waited for
   "${run[@]}" python3 -c 'import signal, sys, time
 def told(number, frame):
     print("SIG" + sys.argv[1] if number == getattr(signal, "SIG" + sys.argv[1]) else number, flush=True)

@@ -17,6 +17,7 @@ for engine in redo logfree spec; do
   bytes_of $size >"$file"
   cp "$file" wanted
   "$scute" shield add "$file" --engine $engine --rows 20 --capacity 1254782 >add.out || fail "shield add"
+  : >ready
   "$scute" shield run -- python3 -c "$works" "$file" $at <go >ready 2>err &
   run=$!
   exec 5>go

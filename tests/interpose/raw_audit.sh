@@ -18,6 +18,7 @@ audit() {
 after_power_failure() {
   rm -f feed
   mkfifo feed
+  : >answers
   "$scute" shield run -- "$raw/$program" "$file" "$@" <feed >answers 2>err &
   local run=$!
   exec 7>feed
