@@ -96,7 +96,10 @@ void exchange(siginfo_t& what) noexcept {
   sigset_t pending;
   ::sigemptyset(&pending);
   ::sigpending(&pending);
-  order.exchange(what, ::sigismember(&pending, what.si_signo) == 1);
+  // If its number is not blocked while it comes, another one may be on its way beneath this frame.
+  const bool last =
+      ::sigismember(&pending, what.si_signo) == 0 && ::sigismember(&before, what.si_signo) == 1;
+  order.exchange(what, !last);
   let_signals_come(before);
   errno = error;
 }

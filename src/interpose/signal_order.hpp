@@ -5,7 +5,7 @@
 //    whatever comes of that number, the tick as well, takes the place of the last that is kept, and gives the first one to the handler. When the tick comes, as many have
 //    come as were sent, in the order in which they were sent.
 // ORDER-2 There is room for few, and without room the order is the kernel's: more than one at once are in here only if handlers interrupt each other.
-// ORDER-3 A tick may never come: the program may have had its number ignored meanwhile. When none of that number is pending any more, what is kept of it is forgotten.
+// ORDER-3 A tick may never come: the program may have had its number ignored meanwhile. When none of that number is on its way any more, what is kept of it is forgotten.
 #pragma once
 
 #include <csignal>
@@ -23,7 +23,7 @@ class signal_order {
   bool keep(const siginfo_t& what, siginfo_t& tick) noexcept;
   // It could not be sent.
   void take_back() noexcept;
-  // It has come: what the handler is to be told instead. more: of its number are pending.
+  // It has come: what the handler is to be told instead. more: others of its number may be on their way.
   void exchange(siginfo_t& what, bool more) noexcept;
   void forget() noexcept { kept_ = 0; }
 

@@ -13,7 +13,9 @@ namespace {
 sigset_t those_that_wait() noexcept {
   sigset_t waiting;
   ::sigfillset(&waiting);
-  for (const int raised : {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP}) ::sigdelset(&waiting, raised);
+  // (The kernel has the last two in no mask.)
+  for (const int comes : {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP, SIGKILL, SIGSTOP})
+    ::sigdelset(&waiting, comes);
   return waiting;
 }
 

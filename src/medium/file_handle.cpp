@@ -115,6 +115,16 @@ void file_handle::lock(access wish) {
   if (own >= 0) keep_lock(own);
 }
 
+// Who had it until now may have removed it.
+static void require_there(int fd, const std::string& path) {
+  struct stat st{}, named{};
+  if (::fstat(fd, &st) != 0) throw_errno("examine " + path, errno);
+  if (st.st_nlink != 0) return;
+  if (::stat(path.c_str(), &named) == 0 && named.st_dev == st.st_dev && named.st_ino == st.st_ino)
+    return;  // a name in /proc
+  throw failure(SCUTE_E_NOENT, path + " was removed while it was opened");
+}
+
 file_handle file_handle::open(const std::string& path, access wish) {
   const bool read_only = wish == access::read;
   file_handle f;
@@ -144,6 +154,7 @@ file_handle file_handle::open(const std::string& path, access wish) {
   f.look_for_holder();
   f.lock(wish);
   f.look_for_holder();
+  require_there(f.fd_, path);
   if (!read_only) remove_leftover(path);
   return f;
 }

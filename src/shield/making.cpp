@@ -83,6 +83,7 @@ struct made {
   medium::file_identity file;  // what FILE was when its checksums were made
   unsigned guard = 0;          // the permissions that were taken away
   holder_lock alone;           // until it goes nobody opens the pool (HOLDER-4)
+  bool is_alone = false;       // it is there, or nobody may write to the pool
 };
 made make(const std::string& file, const scute_options& options, const making& how,
           unsigned mode_to_open, unsigned mode_of_guard) {
@@ -99,8 +100,8 @@ made make(const std::string& file, const scute_options& options, const making& h
   o.mode = (wish.guard != 0 ? wish.guard : wish.file->mode()) & 0666;
   const std::unique_ptr<instance> in = instance::create(sidecar, o, &wish);
   made m;
-  static_cast<void>(
-      m.alone.take(sidecar));  // (whoever cannot write to it cannot open it for that either)
+  const int e = m.alone.take(sidecar);
+  m.is_alone = e == 0 || e == EACCES || e == EPERM || e == EROFS;
   in->close();
   m.file = wish.seen;
   m.guard = wish.guard;
@@ -172,6 +173,16 @@ void add(const std::string& file, const scute_options& options, const making& ho
     if (now != m.file)
       throw failure(SCUTE_E_CONFLICT, file + " was changed while its protection was made");
   } catch (const failure& e) {
+    // A program that was faster than the lock has the file, with its protection, which stays.
+    std::optional<old_sidecar> mine;
+    if (!m.is_alone) try {
+        mine = lock_sidecar(sidecar);
+      } catch (const failure& busy) {
+        throw failure(busy.code(),
+                      std::string(e.what()) +
+                          "; a program has it with its protection already, which stays; run `scute "
+                          "shield check` when that has ended");
+      }
     take_away(file, sidecar, m.guard);
     throw failure(e.code(),
                   std::string(e.what()) + "; nothing protects it; try again when nobody uses it");
