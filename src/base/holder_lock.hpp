@@ -8,7 +8,8 @@
 //    it. Those who open it for its holder do not look (for_holder).
 // HOLDER-3 It is a byte behind all that the pool's lock covers, of an open file of the holder's own. A version of Scute that does not know it locks that byte as well, so it
 //    finds the pool busy.
-// HOLDER-4 `scute shield add` has it as well, from the moment FILE.scute is there until FILE has been looked at once more (MAKE-5).
+// HOLDER-4 Who makes FILE.scute has it as well, until FILE has been looked at once more (MAKE-5). It is taken when FILE.scute is there: if a program was
+//    faster, FILE.scute stays.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +33,7 @@ class holder_lock {
 
   // Of FILE.scute. 0, or an errno; EBUSY: somebody else has it.
   int take(const std::string& sidecar) noexcept;
+  bool is_taken() const noexcept { return fd_ >= 0; }
 
  private:
   int fd_ = -1;

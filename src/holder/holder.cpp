@@ -223,10 +223,10 @@ int holder::answer(image& i, const packet& p, std::span<const int> descriptors, 
 int holder::claim(image& i, const file_key& key, const std::string& path) {
   if (SCUTE_PLANTED(holder_none) || i.claims.contains(key)) return 0;
   kept_file& kept = kept_[key];
-  const int why = kept.images == 0 ? kept.lock.take(path + ".scute") : 0;
+  const int why = kept.lock.is_taken() ? 0 : kept.lock.take(path + ".scute");
   // Who may not write to FILE.scute leaves nothing in it; and whether it is there the program finds out itself.
   if (why != 0 && why != EACCES && why != EPERM && why != EROFS && why != ENOENT) {
-    kept_.erase(key);
+    if (kept.images == 0) kept_.erase(key);
     return why;
   }
   ++kept.images;

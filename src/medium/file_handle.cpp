@@ -38,6 +38,16 @@ void reserve_huge(int fd, uint64_t offset, uint64_t n) noexcept {
   ::munmap(at, n);
 }
 
+// Who had it until now may have removed it.
+void require_there(int fd, const std::string& path) {
+  struct stat st{}, named{};
+  if (::fstat(fd, &st) != 0) throw_errno("examine " + path, errno);
+  if (st.st_nlink != 0) return;
+  if (::stat(path.c_str(), &named) == 0 && named.st_dev == st.st_dev && named.st_ino == st.st_ino)
+    return;  // a name in /proc
+  throw failure(SCUTE_E_NOENT, path + " was removed while it was opened");
+}
+
 }  // namespace
 
 file_handle file_handle::adopt(int fd, std::string path, uint64_t size) {
@@ -113,16 +123,6 @@ void file_handle::lock(access wish) {
                                     "it there first");
   if (e != 0) throw_errno("lock " + path_, e);
   if (own >= 0) keep_lock(own);
-}
-
-// Who had it until now may have removed it.
-static void require_there(int fd, const std::string& path) {
-  struct stat st{}, named{};
-  if (::fstat(fd, &st) != 0) throw_errno("examine " + path, errno);
-  if (st.st_nlink != 0) return;
-  if (::stat(path.c_str(), &named) == 0 && named.st_dev == st.st_dev && named.st_ino == st.st_ino)
-    return;  // a name in /proc
-  throw failure(SCUTE_E_NOENT, path + " was removed while it was opened");
 }
 
 file_handle file_handle::open(const std::string& path, access wish) {

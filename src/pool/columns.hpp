@@ -10,7 +10,7 @@
 //    still has it, the difference is to his bytes, and not to what lies there by now. Damage that had come in between would
 //    reach the parity: then what is written is right and its parity wrong, while the rest of the fragment is wrong and its
 //    parity right, and no number of parities tells where the one ends and the other begins. (Found by a test that overwrites
-//    pages of a file whose program commits: one of some ninety was lost.)
+//    pages of a file whose program commits.)
 #pragma once
 
 #include <algorithm>
@@ -60,8 +60,9 @@ inline uint32_t stripe_of(const state& s, uint64_t offset) noexcept {
 void next_parity(const state& s, uint64_t offset, uint64_t parity, const std::byte* delta,
                  uint32_t length, uint32_t p, std::byte* next) noexcept;
 
-// What a piece of a patch replaces.
+// What a piece replaces.
 inline const std::byte* replaced(const state& s, const piece& p) noexcept {
+  if (p.old != nullptr) return p.old;
   return p.verified != nullptr && !SCUTE_PLANTED(replace_late) ? p.verified : s.at(p.offset);
 }
 

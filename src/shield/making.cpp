@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/failure.hpp"
+#include "base/held_point.hpp"
 #include "base/holder_lock.hpp"
 #include "base/planted.hpp"
 #include "heal/check.hpp"
@@ -52,6 +53,17 @@ old_sidecar lock_sidecar(const std::string& path) {
   return old;
 }
 
+// HOLDER-4: a program that was faster than the lock has the file, with its protection. why: it should have gone again.
+old_sidecar lock_unless_used(const std::string& path, const failure& why) {
+  try {
+    return lock_sidecar(path);
+  } catch (const failure& e) {
+    throw failure(e.code(), std::string(why.what()) +
+                                "; a program has it with its protection already, which stays; run "
+                                "`scute shield check` when that has ended");
+  }
+}
+
 [[noreturn]] void not_shielded(const std::string& file) {
   throw failure(SCUTE_E_NOENT, file + " is not shielded: there is no " + medium::sidecar_of(file) +
                                    "; see `scute shield add`");
@@ -83,7 +95,7 @@ struct made {
   medium::file_identity file;  // what FILE was when its checksums were made
   unsigned guard = 0;          // the permissions that were taken away
   holder_lock alone;           // until it goes nobody opens the pool (HOLDER-4)
-  bool is_alone = false;       // it is there, or nobody may write to the pool
+  bool is_alone = false;       // it is there, or its maker may not write to the pool
 };
 made make(const std::string& file, const scute_options& options, const making& how,
           unsigned mode_to_open, unsigned mode_of_guard) {
@@ -100,6 +112,7 @@ made make(const std::string& file, const scute_options& options, const making& h
   o.mode = (wish.guard != 0 ? wish.guard : wish.file->mode()) & 0666;
   const std::unique_ptr<instance> in = instance::create(sidecar, o, &wish);
   made m;
+  held_point();
   const int e = m.alone.take(sidecar);
   m.is_alone = e == 0 || e == EACCES || e == EPERM || e == EROFS;
   in->close();
@@ -173,16 +186,8 @@ void add(const std::string& file, const scute_options& options, const making& ho
     if (now != m.file)
       throw failure(SCUTE_E_CONFLICT, file + " was changed while its protection was made");
   } catch (const failure& e) {
-    // A program that was faster than the lock has the file, with its protection, which stays.
     std::optional<old_sidecar> mine;
-    if (!m.is_alone) try {
-        mine = lock_sidecar(sidecar);
-      } catch (const failure& busy) {
-        throw failure(busy.code(),
-                      std::string(e.what()) +
-                          "; a program has it with its protection already, which stays; run `scute "
-                          "shield check` when that has ended");
-      }
+    if (!m.is_alone && !SCUTE_PLANTED(make_hasty)) mine = lock_unless_used(sidecar, e);
     take_away(file, sidecar, m.guard);
     throw failure(e.code(),
                   std::string(e.what()) + "; nothing protects it; try again when nobody uses it");

@@ -6,6 +6,7 @@ set -euo pipefail
 export LC_ALL=C SCUTE_CPU=avx2
 # Which of its copies of memcpy the C library takes, and from where on it repeats one instruction, depends on the machine.
 export GLIBC_TUNABLES=glibc.cpu.x86_rep_movsb_threshold=0x10000000
+[ -z "$(ls -A)" ] || { echo "check.sh leaves files where it is run: in an empty folder, as ctest does"; exit 1; }
 golden=$SCUTE_SOURCE_DIR/tests/instructions/golden.txt
 times=2000
 

@@ -106,6 +106,22 @@ static void in_order(int signal, siginfo_t *info, void *context) {
   must(info->si_value.sival_int == turns && signal == SIGRTMIN && context != NULL);
   ++turns;
 }
+// Two of one number on their way at once, and handlers that interrupt each other: in any order, but each with what was said of it.
+enum { pairs = 5000 };
+static char came[2 * pairs];
+static void in_any_order(int signal, siginfo_t *info, void *context) {
+  const int n = info->si_value.sival_int;
+  must(info->si_code == SI_QUEUE && signal == SIGRTMIN && context != NULL && n >= 0 && n < 2 * pairs && !came[n]);
+  came[n] = 1;
+  __atomic_fetch_add(&turns, 1, __ATOMIC_SEQ_CST);
+}
+static void *queue_pairs(void *unused) {
+  for (int i = 0; i < 2 * pairs; ++i) {
+    must(pthread_sigqueue(persisting, SIGRTMIN, (union sigval){.sival_int = i}) == 0);
+    while (i % 2 == 1 && turns <= i) usleep(10);
+  }
+  return unused;
+}
 static void heard(int signal) {
   (void)signal;
   ++turns;
@@ -220,6 +236,16 @@ int main(int argc, char **argv) {
     must(pthread_create(&other_thread, NULL, &queue_to_thread, NULL) == 0);
     persist_until(20000);
     must(turns == 20000 && pthread_join(other_thread, NULL) == 0);
+    nobody_waits();
+  }
+  DEED(queued_in_pairs) {
+    struct sigaction act = {.sa_sigaction = &in_any_order, .sa_flags = SA_SIGINFO | SA_NODEFER};
+    must(sigaction(SIGRTMIN, &act, NULL) == 0);
+    persisting = pthread_self();
+    pthread_t other_thread;
+    must(pthread_create(&other_thread, NULL, &queue_pairs, NULL) == 0);
+    persist_until(2 * pairs);
+    must(turns == 2 * pairs && pthread_join(other_thread, NULL) == 0);
     nobody_waits();
   }
   DEED(threads) {
@@ -386,7 +412,7 @@ C
 cc -O1 -w -o handlers handlers.c -lpmem -lpthread || fail "cc"
 cc -O1 -w -o transacts transacts.c -lpmemobj || fail "cc"
 export PMEM_IS_PMEM_FORCE=1
-deeds=${SCUTE_TEST_DEEDS:-told told_in_window told_without_room told_of_other much calls queued queued_to_thread threads vfork asked}
+deeds=${SCUTE_TEST_DEEDS:-told told_in_window told_without_room told_of_other much calls queued queued_to_thread queued_in_pairs threads vfork asked}
 is_wanted() { [[ " $deeds " == *" $1 "* ]]; }
 
 fresh() {
@@ -447,7 +473,7 @@ if is_wanted much; then
   "$scute" shield run -- cat "$file" >seen
   [ "$(tail -c 524288 seen | tr -d m | wc -c)" = 0 ] || fail "much: not all of it"
 fi
-for deed in calls queued queued_to_thread threads vfork; do
+for deed in calls queued queued_to_thread queued_in_pairs threads vfork; do
   is_wanted $deed || continue
   fresh
   expect 0 timeout -k 1 90 "$scute" shield run -- ./handlers $deed "$file" "$file.other"

@@ -8,12 +8,14 @@
 #      makes a circle, and docs/architecture.md shows the same table
 #   5. no file of the library or the tools is longer than lines_max
 #   6. no unfinished work and no test that does not run: see the words below
+#   7. the root has no files but root_files below, of those that are committed
 set -euo pipefail
 export LC_ALL=C
 
 root=$1 compile_commands=$2
 
 test_folders="install instructions layout compile_fail cli readme api containers demo bench report hostile support planted campaign workloads disk sim pass"
+root_files=".clang-format .clang-tidy .gitignore CMakeLists.txt CMakePresets.json CONTRIBUTING.md LICENSE README.md dev"
 roots="src include tools sim tests fuzz bench examples workloads"
 # Compiled by the tests themselves, at test time; and what is linked with Debian's examples when it is measured.
 uncompiled='^(tests/(compile_fail|install|pass/programs|pass/refused|interpose/(sites|left))|bench/shield)/'
@@ -139,6 +141,12 @@ fi
 xargs -d '\n' grep -nHE "$words" <"$temp/files" |
   sed -E 's/^([^:]*:[0-9]+):.*[^A-Za-z0-9_]?(TODO|FIXME|GTEST_SKIP|DISABLED_).*/\1: contains \2/' \
   >>"$violations" || true
+
+# Rule 7. Without git there are files of the user's own as well.
+if git ls-files --error-unmatch dev >"$temp/dev" 2>&1; then
+  git ls-files | { grep -v / || true; } | sort | comm -23 - <(tr ' ' '\n' <<<"$root_files" | sort) |
+    sed 's/$/: a file that nobody knows in the root/' >>"$violations"
+fi
 
 if [ -s "$violations" ]; then
   cat "$violations"

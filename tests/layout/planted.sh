@@ -96,5 +96,8 @@ expect_violation 'tests/medium/map_test.cpp:2: contains DIS''ABLED_'
 echo 'void f() { GTEST_SK''IP(); }' >>tree/tests/medium/map_test.cpp
 expect_violation 'tests/medium/map_test.cpp:2: contains GTEST_SK''IP'
 
+git -C tree init -q && echo '' >tree/dev && echo '' >tree/left_behind && git -C tree add dev left_behind
+expect_violation 'left_behind: a file that nobody knows in the root'
+
 [ "$failures" = 0 ] || { echo "$failures planted violation(s) missed"; exit 1; }
 echo "every planted violation was found"

@@ -42,6 +42,13 @@ class disk_pool : public pool_file {
     for (unsigned i = 0; i < 4; ++i) overwrite(objects[i], pattern(by * 10 + i, 300 + i * 900));
     last = by;
   }
+  void survive(unsigned by) {
+    change(by);
+    kill();
+    open();
+    expect_last();
+    close();
+  }
   void expect_last() {
     for (unsigned i = 0; i < 4; ++i)
       EXPECT_EQ(read(objects[i]), pattern(last * 10 + i, 300 + i * 900)) << i;

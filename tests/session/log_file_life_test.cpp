@@ -72,11 +72,7 @@ TEST(log_file, GetsItsNameFromWhoeverOpensThePool) {
     f.close();
     f.open();
     f.expect_last();
-    f.change(2);
-    f.kill();
-    f.open();
-    f.expect_last();
-    f.close();
+    f.survive(2);
     f.last = 1;
   }
 }
@@ -132,11 +128,7 @@ TEST(log_file, ComesAndGoesWithTheEngine) {
     EXPECT_EQ(f.dir.count(), 2U);
     f.open();
     f.expect_last();
-    f.change(round * 2 + 1);
-    f.kill();
-    f.open();
-    f.expect_last();
-    f.close();
+    f.survive(round * 2 + 1);
   }
   // Another size; and from the file into the pool, as in memory, and back.
   const uint64_t before = fs::file_size(f.log);
@@ -171,11 +163,7 @@ TEST(log_file, AKillInASwitch) {
     f.open();
     f.expect_last();
     const auto now = f.info().engine;
-    f.change(round + 2);
-    f.kill();
-    f.open();
-    f.expect_last();
-    f.close();
+    f.survive(round + 2);
     EXPECT_EQ(fs::exists(f.log), now == SCUTE_ENGINE_SPEC);
     ::unlink((f.log + ".new").c_str());
     if (now != to) {

@@ -268,7 +268,7 @@ void write_data_plain(pool::state& s, pool::lane& l) noexcept {
   l.progress.begin(0);
   for (size_t i = 0; i < l.pieces.size(); ++i) {
     const pool::piece& p = l.pieces[i];
-    codec::xor_delta(p.delta, p.old != nullptr ? p.old : pool::replaced(s, p), p.src, p.length);
+    codec::xor_delta(p.delta, pool::replaced(s, p), p.src, p.length);
   }
   for (size_t i = 0; i < l.pieces.size(); ++i) {
     const pool::piece& p = l.pieces[i];
