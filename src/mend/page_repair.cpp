@@ -372,6 +372,7 @@ bool page_repairer::other_loss(uint64_t page, uint64_t& second) const noexcept {
 void page_repairer::condemn(uint64_t page, desk& d, scute_finder finder) noexcept {
   std::memset(d.page, static_cast<int>(lost_byte), format::page);
   const pool::cell c = pool::cell_of(s_.geo, page);
+  s_.overlaid.renew(page, d.page, format::page);  // PAGE-4
   finish_pieces(page, c.row >= s_.geo.rows, d.page);
   if (s_.medium->restore_page(d.w, page, d.page)) notes.remove(d.w, page);
   s_.lost.fetch_add(1, std::memory_order_relaxed);

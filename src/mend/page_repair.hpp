@@ -25,7 +25,8 @@
 //      window            finish_window()
 //    Holders in shared mode park until all are in their handlers; then one of them leads.
 // PAGE-4 What a user has stored in place is in nobody's parity. While the transaction runs the page gets
-//    the old bytes, and the commit fails; once it commits, there is a copy (overlays::keep()).
+//    the old bytes, and the commit fails; once it commits, there is a copy (overlays::keep()). So it is with a page beyond
+//    repair (PAGE-6): what had been stored there is gone as well, and what the page holds then is no content of an object.
 // PAGE-5 Repairs of zone pages are noted in the pool first (page_notes, NOTE-1). A crash anywhere leaves
 //    columns that decode to the same page, and the note.
 // PAGE-6 More lost pages in one column than parities are beyond the redundancy. Their bytes are then made

@@ -12,44 +12,11 @@
 #include <set>
 #include <thread>
 
-#include "support/damage.hpp"
+#include "lossy_pool.hpp"
 
 namespace scute::test {
 using namespace core;
 namespace {
-
-constexpr uint64_t page = 4096;
-
-class lossy_pool : public known_pool {
- public:
-  using known_pool::known_pool;
-
-  void lose(uint64_t offset) {
-    const bytes noise = pattern(offset + 99, page);
-    in().pages->lose(offset & ~(page - 1), reinterpret_cast<const std::byte*>(noise.data()));
-  }
-  uint64_t healed() const { return in().pages->healed.load(); }
-  const pool::geometry& geo() const { return in().s.geo; }
-  // Whether it can be read is all that matters, so threads that store there meanwhile do not.
-  [[gnu::no_sanitize("thread")]] void touch(uint64_t offset) const {
-    static_cast<void>(*reinterpret_cast<volatile char*>(raw(offset)));
-  }
-  void touch_all() const {
-    for (uint64_t at = 0; at < geo().file_size; at += page) touch(at);
-  }
-  // The pages of the zone that hold something, parity included.
-  std::vector<uint64_t> used_pages() {
-    std::vector<uint64_t> pages;
-    const auto& g = geo();
-    for (uint64_t z = 0; z < g.zone_count; ++z) {
-      for (uint64_t at = 0; at < in().s.used_end[z]; at += page)
-        pages.push_back(g.zone_offset(z) + at);
-      for (uint64_t at = 0; at < g.row_size; at += page)
-        pages.push_back(g.zone_offset(z) + g.data_size + at);
-    }
-    return pages;
-  }
-};
 
 TEST(lost_page, EveryPageOfAPoolOneAfterTheOther) {
   for (const auto level : {SCUTE_PROTECT_MLP, SCUTE_PROTECT_MLPC}) {
@@ -242,76 +209,6 @@ TEST(lost_page, StoresInPlaceThatWereLostAbortTheTransaction) {
   std::memset(to, 0xee, 3000);
   SCUTE_OKAY(tx.commit());
   EXPECT_TRUE(f.read(oid) == bytes(3000, 0xee));
-}
-
-TEST(lost_page, TwoInOneColumnAreReportedByName) {
-  lossy_pool f;
-  f.create(mib);
-  f.fill();
-  f.add(70000);
-  const auto& g = f.geo();
-  // Two pages of one column, in rows that hold objects.
-  std::map<uint64_t, std::vector<scute_oid>> by_page;
-  for (const auto& [oid, content] : f.objects)
-    by_page[f.offset_of(oid) & ~(page - 1)].push_back(oid);
-  uint64_t first = 0, second = 0;
-  for (const auto& [a, unused] : by_page)
-    for (const auto& [b, unused2] : by_page)
-      if (a < b && (b - a) % g.row_size == 0) first = a, second = b;
-  ASSERT_NE(first, 0u);
-  f.lose(first);
-  f.lose(second);
-  uint64_t refused = 0;
-  for (const auto& [oid, content] : f.objects) {
-    const void* at = nullptr;
-    const int e = scute_get_verified(f, oid, &at);
-    if (e == SCUTE_OK) {
-      EXPECT_EQ(std::memcmp(at, content.data(), content.size()), 0);
-      continue;
-    }
-    EXPECT_EQ(e, SCUTE_E_CORRUPT) << scute_errormsg();
-    ++refused;
-  }
-  EXPECT_GE(refused, 2u);
-  EXPECT_GE(f.info().lost, 2u);
-  std::set<scute_oid> named;
-  SCUTE_OKAY(scute_events(
-      f,
-      [](void* to, const scute_event* e) {
-        if (e->outcome == SCUTE_OUTCOME_LOST)
-          static_cast<std::set<scute_oid>*>(to)->insert(e->object);
-      },
-      &named));
-  EXPECT_GE(named.size(), 1u);
-  // The rest of the pool stays usable.
-  const scute_oid fresh = f.alloc(pattern(5, 100));
-  EXPECT_TRUE(f.read(fresh) == pattern(5, 100));
-}
-
-// With two of three written off, the third must not look as if the rest of the column told its bytes. (PAGE-6)
-TEST(lost_page, ThreeInOneColumnAreAllLost) {
-  lossy_pool f;
-  f.create(mib);
-  f.fill();
-  f.add(70000);
-  const auto& g = f.geo();
-  std::map<uint64_t, std::set<uint64_t>> rows;  // with objects, by page column
-  for (const auto& [oid, content] : f.objects)
-    for (uint64_t at = f.offset_of(oid) & ~(page - 1); at < f.offset_of(oid) + content.size();
-         at += page)
-      rows[(at - g.zones_offset) % g.row_size].insert(at);
-  const auto column =
-      std::find_if(rows.begin(), rows.end(), [](const auto& c) { return c.second.size() >= 3; });
-  ASSERT_NE(column, rows.end());
-  for (const uint64_t at : column->second) f.lose(at);
-  for (const auto& [oid, content] : f.objects) {
-    const void* at = nullptr;
-    if (scute_get_verified(f, oid, &at) == SCUTE_OK) {
-      EXPECT_EQ(std::memcmp(at, content.data(), content.size()), 0);
-    }
-  }
-  EXPECT_EQ(f.healed(), 0u);
-  EXPECT_TRUE(f.in().pages->notes.pages().empty());
 }
 
 // A page that was cut off the file raises a true SIGBUS, and comes back with the file's length.
