@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ranges whose parity encodes other bytes than the medium holds: chunks lent to a log (parity sees
 // zeros) and in-place ranges of open transactions (parity sees the old bytes, which are in DRAM).
-// Whoever decodes a column reads these cells through the overlay. Consulted by repair and checking
-// only, never by a commit.
+// Whoever decodes a column reads these cells through the overlay. What an open and a commit ask, whether somebody has an
+// object open in place, takes no lock where nobody has: counters tell. (One lock of all threads is much of a short commit.)
 #pragma once
 
 #include <algorithm>
@@ -66,7 +66,9 @@ class overlays {
     SCUTE_ASSERT(find_first(ranges_, offset, length) == ranges_.end());
     ranges_.insert(after(ranges_, offset), range{offset, length, bytes, nullptr, false, lane});
     any_.store(true, std::memory_order_release);
-    if (lane != no_lane) revise(offset, length);
+    if (lane == no_lane) return count_lent(offset, length, 1);
+    count_open(offset, length, 1);
+    revise(offset, length);
   }
   // Another number whenever a part of these pages was opened or closed in place meanwhile. Who reads between two
   // equal ones, and patches, has read no byte of a transaction that was not decided (tx/conflict.hpp, CONFLICT-2). Of
@@ -75,19 +77,24 @@ class overlays {
     std::atomic_signal_fence(std::memory_order_seq_cst);  // what was read before stays before
     uint64_t sum = 0;
     for (uint64_t at = offset / page; at <= (offset + length - 1) / page; ++at)
-      sum += revisions_[at % revisions_count].load(std::memory_order_acquire);
+      sum += pages_[at % counters].revision.load(std::memory_order_acquire);
     return sum;
   }
   void remove(uint64_t offset) noexcept {
     const locked turn(lock_);
     const auto it = at(offset);
     if (it == ranges_.end()) return;
-    if (it->lane != no_lane) revise(offset, it->length);
+    if (it->lane != no_lane) {
+      revise(offset, it->length);
+      count_open(offset, it->length, -1);
+    } else {
+      count_lent(offset, it->length, -1);
+    }
     ranges_.erase(it);
     any_.store(!ranges_.empty(), std::memory_order_release);
   }
   bool touches(uint64_t offset, uint64_t length) const noexcept {
-    if (!any_.load(std::memory_order_acquire)) return false;
+    if (!may_be_open(offset, length) && !may_be_lent(offset, length)) return false;
     const locked turn(lock_);
     return first_in(offset, length) != ranges_.end();
   }
@@ -101,7 +108,7 @@ class overlays {
   }
   // A lane other than this one has something of it open in place.
   bool open_elsewhere(uint64_t offset, uint64_t length, uint32_t lane) const noexcept {
-    if (!any_.load(std::memory_order_acquire)) return false;
+    if (!may_be_open(offset, length)) return false;
     const locked turn(lock_);
     for (auto it = first_in(offset, length); it != ranges_.end() && it->offset < offset + length;
          ++it)
@@ -110,7 +117,7 @@ class overlays {
   }
   // The lane has this byte open in place.
   bool open_by(uint64_t offset, uint32_t lane) const noexcept {
-    if (!any_.load(std::memory_order_acquire)) return false;
+    if (!may_be_open(offset, 1)) return false;
     const locked turn(lock_);
     const auto it = first_in(offset, 1);
     return it != ranges_.end() && it->lane == lane;
@@ -118,7 +125,7 @@ class overlays {
   // Calls fn(offset, length) for what is open in place of these bytes. fn must not touch the medium.
   template <typename Fn>
   void for_each_in_place(uint64_t offset, uint64_t length, Fn&& fn) const {
-    if (!any_.load(std::memory_order_acquire)) return;
+    if (!may_be_open(offset, length)) return;
     const locked turn(lock_);
     for (auto it = first_in(offset, length); it != ranges_.end() && it->offset < offset + length;
          ++it) {
@@ -196,7 +203,27 @@ class overlays {
 
   void revise(uint64_t offset, uint64_t length) noexcept SCUTE_REQUIRES(lock_) {
     for (uint64_t at = offset / page; at <= (offset + length - 1) / page; ++at)
-      revisions_[at % revisions_count].fetch_add(1, std::memory_order_release);
+      pages_[at % counters].revision.fetch_add(1, std::memory_order_release);
+  }
+  void count_open(uint64_t offset, uint64_t length, int by) noexcept SCUTE_REQUIRES(lock_) {
+    for (uint64_t at = offset / page; at <= (offset + length - 1) / page; ++at)
+      pages_[at % counters].open.fetch_add(static_cast<uint32_t>(by), std::memory_order_release);
+  }
+  void count_lent(uint64_t offset, uint64_t length, int by) noexcept SCUTE_REQUIRES(lock_) {
+    for (uint64_t at = offset / span; at <= (offset + length - 1) / span; ++at)
+      lent_[at % lent_counters].fetch_add(static_cast<uint32_t>(by), std::memory_order_release);
+  }
+  // False: nothing of it is open in place, or lent. (What shares a counter makes it true for nothing.)
+  bool may_be_open(uint64_t offset, uint64_t length) const noexcept {
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // what was read before stays before
+    for (uint64_t at = offset / page; at <= (offset + length - 1) / page; ++at)
+      if (pages_[at % counters].open.load(std::memory_order_acquire) != 0) return true;
+    return false;
+  }
+  bool may_be_lent(uint64_t offset, uint64_t length) const noexcept {
+    for (uint64_t at = offset / span; at <= (offset + length - 1) / span; ++at)
+      if (lent_[at % lent_counters].load(std::memory_order_acquire) != 0) return true;
+    return false;
   }
   list::const_iterator first_in(uint64_t offset, uint64_t length) const noexcept
       SCUTE_REQUIRES(lock_) {
@@ -208,8 +235,14 @@ class overlays {
   // A signal handler may wait for it: nobody touches the medium while having it.
   mutable spin_lock lock_;
   std::atomic<bool> any_{false};
-  static constexpr uint64_t page = 4096, revisions_count = 512;
-  std::array<std::atomic<uint64_t>, revisions_count> revisions_{};
+  static constexpr uint64_t page = 4096, counters = 512;
+  struct counts {
+    std::atomic<uint64_t> revision{0};
+    std::atomic<uint32_t> open{0};  // ranges
+  };
+  std::array<counts, counters> pages_{};
+  static constexpr uint64_t span = 64 * 1024, lent_counters = 4096;
+  std::array<std::atomic<uint32_t>, lent_counters> lent_{};
   list ranges_ SCUTE_GUARDED_BY(lock_);
 };
 

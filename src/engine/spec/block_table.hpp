@@ -73,6 +73,11 @@ class block_table {
     if (clock.load(std::memory_order_relaxed) < sequence)
       clock.store(sequence, std::memory_order_relaxed);
   }
+  // What stored(), stored_parity() and recorded() need of a block, or of a page of it, comes to the cache.
+  void prefetch_block(uint64_t b) const noexcept { __builtin_prefetch(&rows_[b * words_], 1); }
+  void prefetch_page(uint64_t offset) const noexcept {
+    __builtin_prefetch(&bits_[offset / page], 1);
+  }
   // All granules that the bytes touch are imaged.
   bool imaged(uint64_t offset, uint64_t n) const noexcept;
 

@@ -140,6 +140,7 @@ bool commit_log::has_room(uint32_t lane, std::span<const log_range> records) {
   lane_end& l = lanes_[lane];
   l.image.reserve(bytes + log::line_size);
   l.first = layout_.frame_max();
+  l.whole = true;
   return true;
 }
 
@@ -149,6 +150,7 @@ bool commit_log::make_room(uint32_t lane, const need& n) {
   l.image.reserve(std::min(n.bytes, layout_.frame_max()) + log::line_size);
   if (!take(lane, n.frames - (n.first != 0 ? 1 : 0))) return false;
   l.first = n.first;
+  l.whole = false;
   return true;
 }
 
@@ -238,6 +240,11 @@ void commit_log::append(medium::writer& w, uint32_t lane, std::span<const log_ra
     l.out.append(to, l.image, flags | more | part << frame_part_shift, sequence, transaction);
   };
   log::segment_writer::start(l.image);
+  if (l.whole) {
+    for (const log_range& r : records)
+      log::add_record(l.image, r.kind, r.offset, r.bytes, static_cast<uint32_t>(r.length));
+    return put(frame_final);
+  }
   divide(
       records, l.first,
       [&](const log_range& r, uint64_t from, uint64_t n) {

@@ -256,6 +256,7 @@ class commit_log {
     std::vector<size_t> taken;  // segments for what comes next
     size_t has = 0;             // of these, and the one that it is at; under mutex_
     uint64_t first = 0;         // as in need, for what comes next
+    bool whole = false;         // that is one frame
     byte_buffer image;
     std::atomic<uint64_t> fenced{0};  // CLOG-5
     std::atomic<bool> leaves{false};  // as soon as it appends again

@@ -6,7 +6,6 @@
 
 #include "base/planted.hpp"
 #include "base/rounding.hpp"
-#include "codec/parity.hpp"
 #include "engine/common/in_place.hpp"
 #include "engine/spec/granules.hpp"
 #include "engine/spec/pages.hpp"
@@ -42,11 +41,9 @@ void spec::apply_in_place(pool::lane& l, lane_state& mine, uint64_t sequence,
           const pool::held_stripe held(s_.locks, table_->stripe_of(b));
           const pool::grip_scope here(s_, table_->stripe_of(b), pool::grip::mode::exclusive);
           const std::byte *old = r.old + (at - r.offset), *fresh = now + (at - r.offset);
-          if (s_.has_parity) {
-            codec::xor_delta(mine.scratch.data(), old, fresh, n);
+          if (s_.has_parity)
             store_parity(l, mine, at, pool::parity_offset(s_.geo, c.zone, c.column),
-                         static_cast<uint32_t>(n), fresh, how::cached);
-          }
+                         static_cast<uint32_t>(n), old, fresh, how::cached);
           // The frames have all granules that the range touches.
           const uint64_t begin = round_down(at, granule_size);
           table_->stored(b, begin, round_up(at + n, granule_size) - begin,

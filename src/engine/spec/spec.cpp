@@ -283,14 +283,21 @@ void spec::find_blocks(lane_state& mine) {
 
 // ---- stores -----------------------------------------------------------------------------------------------
 
-// The parity of a cell whose bytes change by what mine.delta() has, under its stripe. Then fresh bytes may be stored there: the
-// handler of a fault knows both from here on (pool/grip.hpp, GRIP-2).
+// The parity of a cell whose old bytes become fresh ones, under its stripe. Then these may be stored there: the handler of a
+// fault knows both from here on (pool/grip.hpp, GRIP-2).
 void spec::store_parity(pool::lane& l, lane_state& mine, uint64_t offset, uint64_t parity,
-                        uint32_t n, const std::byte* fresh, how stores) noexcept {
+                        uint32_t n, const std::byte* old, const std::byte* fresh,
+                        how stores) noexcept {
   const uint32_t parities = s_.geo.parity;
   std::byte* const next = mine.scratch.data() + block_table::page;
-  for (uint32_t k = 0; k < parities; ++k)
-    pool::next_parity(s_, offset, parity, mine.scratch.data(), n, k, next + k * n);
+  if (parities == 1) {
+    codec::xor_encode(next, s_.at(parity), old, fresh, n);
+  } else {
+    // The old bytes are read once: all parities have to be of the same ones.
+    codec::xor_delta(mine.scratch.data(), old, fresh, n);
+    for (uint32_t k = 0; k < parities; ++k)
+      pool::next_parity(s_, offset, parity, mine.scratch.data(), n, k, next + k * n);
+  }
   pool::grip_scope::piece(offset, parity, n, fresh, next, nullptr);
   pool::enter_phase(pool::grip::phase::parity);
   const uint64_t b = table_->number_of(offset);
@@ -315,10 +322,8 @@ void spec::apply(pool::lane& l, lane_state& mine, uint64_t sequence, how stores)
       const pool::grip_scope here(s_, p.stripe, pool::grip::mode::exclusive);
       const uint64_t b = table_->number_of(p.offset);
       std::byte* const data = s_.at(p.offset);
-      if (s_.has_parity) {
-        codec::xor_delta(mine.scratch.data(), pool::replaced(s_, p), p.src, p.length);
-        store_parity(l, mine, p.offset, p.parity, p.length, p.src, stores);
-      }
+      if (s_.has_parity)
+        store_parity(l, mine, p.offset, p.parity, p.length, pool::replaced(s_, p), p.src, stores);
       if (stores == how::streamed) {
         l.w.stream(data, p.src, p.length, p.why);
       } else {
@@ -334,6 +339,16 @@ void spec::apply(pool::lane& l, lane_state& mine, uint64_t sequence, how stores)
   }
 }
 
+// What step 3 needs of the table is on its way while the fence waits.
+void spec::fetch_ahead(const pool::lane& l, const lane_state& mine) const noexcept {
+  for (const uint64_t b : mine.blocks) table_->prefetch_block(b);
+  for (const pool::piece& p : l.pieces) {
+    table_->prefetch_page(p.offset);
+    for (uint32_t k = 0; k < s_.geo.parity; ++k)
+      table_->prefetch_page(p.parity + k * s_.geo.row_size);
+  }
+}
+
 // ---- transactions -------------------------------------------------------------------------------------------
 
 // Steps 1 to 3 for what the lane's state and l.pieces have.
@@ -344,6 +359,7 @@ void spec::decide(pool::lane& l, lane_state& mine, commit_log::stream_guard& tur
   const uint64_t sequence = draw(mine);
   log_->append(l.w, l.index, mine.records, flags, sequence, l.transaction);
   turn.end();
+  fetch_ahead(l, mine);
   if (!SCUTE_PLANTED(spec_placed_early) || stores == how::cached)
     log_->fence(l.w, l.index, fence_site::spec_decide);
   s_.require_healthy();

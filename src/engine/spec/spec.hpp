@@ -117,8 +117,9 @@ class spec final : public tx::engine {
   void decide(pool::lane& l, lane_state& mine, commit_log::stream_guard& turn, uint32_t flags,
               how stores, std::span<const tx::inplace_range> ranges);
   void store_parity(pool::lane& l, lane_state& mine, uint64_t offset, uint64_t parity, uint32_t n,
-                    const std::byte* fresh, how stores) noexcept;
+                    const std::byte* old, const std::byte* fresh, how stores) noexcept;
   void apply(pool::lane& l, lane_state& mine, uint64_t sequence, how stores) noexcept;
+  void fetch_ahead(const pool::lane& l, const lane_state& mine) const noexcept;
   void apply_in_place(pool::lane& l, lane_state& mine, uint64_t sequence,
                       std::span<const tx::inplace_range> ranges) noexcept;
   void add_part(pool::lane& l, lane_state& mine, const tx::small_member& m, uint64_t begin,
