@@ -139,12 +139,14 @@ void holder::serve() {
     if (errno == EINTR) return;
     throw_errno("wait for shielded programs", errno);
   }
-  if (all[0].revents != 0) take_signals();
   size_t k = 2;
   // Ended ones stay in the list until then: an answer may end others.
   for (image& i : images_)
     if (all[k++].revents != 0 && !i.ended && !answer_one(i)) end_image(i);
   images_.remove_if([](const image& i) { return i.ended; });
+  // After those ends: a process that has ended closed its connection before, so they are looked at in one order on any machine, with
+  // the process still there for take_signals() (END-2).
+  if (all[0].revents != 0) take_signals();
   if (all[1].revents != 0) accept_image();
 }
 
