@@ -22,7 +22,7 @@ constexpr unsigned files_max = 16;
 constexpr unsigned mappings_max = 64;
 
 struct file {
-  uint64_t inode;  // 0: no file
+  uint64_t device, inode;  // 0: no file
   bool has_block[pages_max];
 };
 
@@ -34,7 +34,7 @@ struct disk {
 
 struct mapping {
   std::byte* base;
-  uint64_t size, inode, offset;
+  uint64_t size, device, inode, offset;
 };
 
 // Signal handlers of the library write to files, so nothing here allocates, and one lock does for all.
@@ -55,9 +55,9 @@ file* find(int fd) noexcept {
   struct stat st{};
   if (::fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return nullptr;
   for (file& f : the_disk->files)
-    if (f.inode == st.st_ino) return &f;
+    if (f.device == st.st_dev && f.inode == st.st_ino) return &f;
   file& f = the_disk->files[the_disk->next++ % files_max];
-  f = {st.st_ino, {}};
+  f = {st.st_dev, st.st_ino, {}};
   for (off_t at = 0; (at = ::lseek(fd, at, SEEK_DATA)) >= 0;) {
     const off_t end = ::lseek(fd, at, SEEK_HOLE);
     for (auto i = static_cast<uint64_t>(at) / page; i * page < static_cast<uint64_t>(end); ++i)
@@ -70,7 +70,7 @@ file* find(int fd) noexcept {
 // Access to a page of all mappings of a file.
 void set_access(const file& f, uint64_t i, int access) noexcept {
   for (const mapping& m : mappings)
-    if (m.base != nullptr && m.inode == f.inode && i * page >= m.offset &&
+    if (m.base != nullptr && m.device == f.device && m.inode == f.inode && i * page >= m.offset &&
         i * page < m.offset + m.size)
       ::mprotect(m.base + (i * page - m.offset), page, access);
 }
@@ -145,7 +145,7 @@ void* mapped(void* got, size_t n, int fd, off_t offset) noexcept {
                             [](const mapping& x) { return x.base == nullptr; });
   if (f == nullptr) return got;
   if (m == mappings + mappings_max) std::abort();
-  *m = {static_cast<std::byte*>(got), n, f->inode, static_cast<uint64_t>(offset)};
+  *m = {static_cast<std::byte*>(got), n, f->device, f->inode, static_cast<uint64_t>(offset)};
   for (uint64_t i = 0; i * page < n; ++i) {
     const uint64_t at_page = i + m->offset / page;
     if (at_page < pages_max && !f->has_block[at_page])
@@ -178,7 +178,7 @@ int ftruncate(int fd, off_t length) noexcept {
     struct stat st{};
     // A new file may have the inode of an old one.
     if (file* f = find(fd); f != nullptr && ::fstat(fd, &st) == 0 && st.st_size == 0)
-      *f = {f->inode, {}};
+      *f = {f->device, f->inode, {}};
   }
   return static_cast<int>(::syscall(SYS_ftruncate, fd, length));
 }

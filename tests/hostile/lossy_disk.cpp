@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <cstring>
 
 namespace scute::test {
@@ -16,23 +15,15 @@ namespace {
 
 std::atomic<lossy_disk*> current{nullptr};
 
-// Where an address of this process is mapped from: inode and offset in the file.
-bool find_mapping(const void* at, uint64_t& inode, uint64_t& offset) {
-  std::FILE* maps = std::fopen("/proc/self/maps", "r");
-  if (maps == nullptr) return false;
-  const auto wanted = reinterpret_cast<unsigned long>(at);
-  char line[512];
-  bool found = false;
-  while (!found && std::fgets(line, sizeof line, maps) != nullptr) {
-    unsigned long begin = 0, end = 0, from = 0, node = 0;
-    if (std::sscanf(line, "%lx-%lx %*s %lx %*s %lu", &begin, &end, &from, &node) != 4) continue;
-    if (wanted < begin || wanted >= end) continue;
-    inode = node;
-    offset = from + (wanted - begin);
-    found = true;
-  }
-  std::fclose(maps);
-  return found;
+// Where an address of this process is mapped from: the file, and the offset in it.
+bool find_mapping(const void* at, mapping::file& file, uint64_t& offset) {
+  const auto wanted = reinterpret_cast<uint64_t>(at);
+  return any_mapping([&](const mapping& m) {
+    if (wanted < m.begin || wanted >= m.end) return false;
+    file = m.of;
+    offset = m.offset + (wanted - m.begin);
+    return true;
+  });
 }
 
 }  // namespace
@@ -45,6 +36,7 @@ lossy_disk::lossy_disk(std::string path) : path_(std::move(path)) {
     throw std::runtime_error("no file under the disk");
   device_ = st.st_dev;
   inode_ = st.st_ino;
+  as_mapped_ = mapped_file(fd_);
   seen_.resize(static_cast<size_t>(st.st_size));
   disk_ = now();
   clean_ = disk_;
@@ -76,18 +68,8 @@ bool lossy_disk::is_this(int fd) const noexcept {
 }
 
 bool lossy_disk::is_mapped() const {
-  std::FILE* maps = std::fopen("/proc/self/maps", "r");
-  if (maps == nullptr) return false;
-  char line[512];
-  bool found = false;
-  while (!found && std::fgets(line, sizeof line, maps) != nullptr) {
-    unsigned long node = 0;
-    char access = '-';  // a mapping that nobody can read through has no pages
-    found = std::sscanf(line, "%*s %c%*s %*s %*s %lu", &access, &node) == 2 && node == inode_ &&
-            access == 'r';
-  }
-  std::fclose(maps);
-  return found;
+  // A mapping that nobody can read through has no pages.
+  return any_mapping([&](const mapping& m) { return m.readable && m.of == as_mapped_; });
 }
 
 // Dirty pages of [from, to) become clean. Where that fails, every other one of them has come through the
@@ -117,8 +99,9 @@ void lossy_disk::synced(int fd, bool worked) noexcept {
 
 void lossy_disk::synced(const void* at, size_t n, bool worked) noexcept {
   lossy_disk* d = current;
-  uint64_t inode = 0, offset = 0;
-  if (d == nullptr || !find_mapping(at, inode, offset) || inode != d->inode_) return;
+  mapping::file file;
+  uint64_t offset = 0;
+  if (d == nullptr || !find_mapping(at, file, offset) || file != d->as_mapped_) return;
   if (d->before_sync) d->before_sync();
   const std::lock_guard hold(d->mutex_);
   d->sync(offset, (offset + n + page - 1) & ~(page - 1), worked);
@@ -155,8 +138,9 @@ bool lossy_disk::has(int fd) noexcept {
 
 bool lossy_disk::has_dropped(const void* at) noexcept {
   const lossy_disk* d = current;
-  uint64_t inode = 0, offset = 0;
-  return d != nullptr && !d->keeps_pages && find_mapping(at, inode, offset) && inode == d->inode_;
+  mapping::file file;
+  uint64_t offset = 0;
+  return d != nullptr && !d->keeps_pages && find_mapping(at, file, offset) && file == d->as_mapped_;
 }
 
 bytes lossy_disk::after_power_failure(random_source& random) {

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <string>
 
+#include "support/mapping.hpp"
 #include "support/scratch.hpp"
 #include "support/seed.hpp"
 
@@ -56,6 +57,7 @@ class lossy_disk {
 
   const std::string path_;
   uint64_t device_ = 0, inode_ = 0;
+  mapping::file as_mapped_;
   int fd_ = -1;
   std::mutex mutex_;
   bytes seen_;  // what the file held at the last look

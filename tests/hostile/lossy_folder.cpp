@@ -7,12 +7,13 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <functional>
 #include <string_view>
+
+#include "support/mapping.hpp"
 
 namespace scute::test {
 namespace {
@@ -50,12 +51,14 @@ std::pair<uint64_t, uint64_t> node_of(int fd) {
           static_cast<uint64_t>(st.stx_btime.tv_sec) * 1'000'000'000 + st.stx_btime.tv_nsec};
 }
 
-// One that this process has of the file, which may have no name; -1: none.
-int descriptor_of(uint64_t device, uint64_t inode) {
+// One that this process has of a file of this device, as it is mapped; the file may have no name. -1: none.
+int descriptor_of(uint64_t device, const mapping::file& mapped) {
   for (const auto& e : std::filesystem::directory_iterator("/proc/self/fd")) {
     const int fd = std::atoi(e.path().filename().c_str());
     struct stat st{};
-    if (::fstat(fd, &st) == 0 && st.st_dev == device && st.st_ino == inode) return fd;
+    if (::fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_dev == device &&
+        st.st_ino == mapped.inode && mapped_file(fd) == mapped)
+      return fd;
   }
   return -1;
 }
@@ -201,30 +204,24 @@ void lossy_folder::note_sync(int fd) {
 
 // Of a mapping: these bytes, and how long the file is.
 void lossy_folder::note_sync(const void* at, size_t n) {
-  std::FILE* const maps = std::fopen("/proc/self/maps", "r");
-  if (maps == nullptr) throw std::runtime_error("/proc/self/maps");
-  const auto begin = reinterpret_cast<unsigned long>(at);
-  char line[512];
-  while (std::fgets(line, sizeof line, maps) != nullptr) {
-    unsigned long from = 0, to = 0, offset = 0, inode = 0;
-    if (std::sscanf(line, "%lx-%lx %*s %lx %*s %lu", &from, &to, &offset, &inode) != 4) continue;
-    if (to <= begin || from >= begin + n || inode == 0) continue;
-    const int fd = descriptor_of(device_, inode);
-    if (fd < 0) continue;
+  const auto begin = reinterpret_cast<uint64_t>(at);
+  any_mapping([&](const mapping& m) {
+    if (m.end <= begin || m.begin >= begin + n || m.of.inode == 0) return false;
+    const int fd = descriptor_of(device_, m.of);
+    if (fd < 0) return false;
     struct stat st{};
     if (::fstat(fd, &st) != 0) throw std::runtime_error("fstat");
-    {
-      versions& v = nodes_[node_of(fd)];
-      v.now = {kept(content_of(fd)), st.st_mode & 07777U};
-      bytes b = v.durable.content == nullptr ? bytes{} : *v.durable.content;
-      b.resize(v.now.content->size());
-      const uint64_t first = offset + (std::max(begin, from) - from);
-      const uint64_t last = std::min<uint64_t>(offset + (std::min(begin + n, to) - from), b.size());
-      for (uint64_t i = first; i < last; ++i) b[i] = (*v.now.content)[i];
-      v.durable = {kept(std::move(b)), v.durable.content == nullptr ? v.now.mode : v.durable.mode};
-    }
-  }
-  std::fclose(maps);
+    versions& v = nodes_[node_of(fd)];
+    v.now = {kept(content_of(fd)), st.st_mode & 07777U};
+    bytes b = v.durable.content == nullptr ? bytes{} : *v.durable.content;
+    b.resize(v.now.content->size());
+    const uint64_t first = m.offset + (std::max(begin, m.begin) - m.begin);
+    const uint64_t last =
+        std::min<uint64_t>(m.offset + (std::min(begin + n, m.end) - m.begin), b.size());
+    for (uint64_t i = first; i < last; ++i) b[i] = (*v.now.content)[i];
+    v.durable = {kept(std::move(b)), v.durable.content == nullptr ? v.now.mode : v.durable.mode};
+    return false;
+  });
 }
 
 namespace {
