@@ -13,7 +13,7 @@
  * work. While the pool is open nobody else may write to FILE; what somebody writes there all the same is taken for damage.
  *
  * Between two sessions FILE may have been changed:
- *  - after a proper close, and FILE has another inode or other times: all checksums and all parity are verified, and if they are right FILE is
+ *  - after a proper close, and FILE has another inode or other times (if it is guarded, another time of modification): all checksums and all parity are verified, and if they are right FILE is
  *    accepted. If not, or if it has another size, the pool is not opened: SCUTE_E_CHANGED. scute_shield_adopt() takes what
  *    FILE holds for right; the flag SCUTE_DAMAGED takes it for damage, to be repaired.
  *  - after any other end a file of another inode or size is refused, SCUTE_DAMAGED or not; its times say nothing then, and
@@ -32,7 +32,8 @@ struct scute_options; /* scute.h */
 
 enum {
   /* FILE's permission bits are taken away while it is under the shield, so that programs that know nothing of
-   * it cannot open it (root can). They come back with scute_shield_remove(). */
+   * it cannot open it (root can). Its owner opens it by these calls, and by programs under `scute shield run`. They come
+   * back with scute_shield_remove(). */
   SCUTE_SHIELD_GUARD = 1u << 0,
   /* scute_shield_adopt(): FILE.scute is made as it was, if that can be read: of the options only progress and
    * medium count. */
@@ -53,7 +54,7 @@ SCUTE_API int scute_shield_add(const char *file, const struct scute_options *opt
 
 /* Takes FILE's bytes for right, as they are, whatever FILE.scute says: makes FILE.scute anew. What a session that was not closed
  * properly has left in its logs is given up. options null: the defaults, with
- * SCUTE_SHIELD_KEEP. That keeps guard and capacity (if FILE is not larger) as well. Else, and errors, as for scute_shield_add(); SCUTE_E_NOENT: there is no FILE.scute; SCUTE_E_BUSY: it is
+ * SCUTE_SHIELD_KEEP. That keeps the capacity (if FILE is not larger) as well. What was guarded stays so in any case. Else, and errors, as for scute_shield_add(); SCUTE_E_NOENT: there is no FILE.scute; SCUTE_E_BUSY: it is
  * open; SCUTE_E_EXISTS: what is there protects nothing. After an error the old FILE.scute is there. */
 SCUTE_API int scute_shield_adopt(const char *file, const struct scute_options *options,
                                  uint64_t capacity, uint32_t flags);

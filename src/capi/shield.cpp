@@ -72,6 +72,7 @@ int scute_shield_remove(const char* file, const scute_options* options) {
 }
 
 int scute_shield_open(const char* file, const scute_options* options, scute_pool** pool) {
+  const uncancelled now;
   std::string sidecar;
   const int e = capi::guarded([&] {
     capi::need_path(file);

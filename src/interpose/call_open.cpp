@@ -8,6 +8,7 @@
 
 #include "interpose/critical.hpp"
 #include "interpose/descriptors.hpp"
+#include "interpose/guard_mode.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/pages_at_hand.hpp"
 #include "interpose/program_calls.hpp"
@@ -29,6 +30,14 @@ int flags_of(const char* mode) noexcept {
   if (mode[0] == 'a') flags |= O_CREAT | O_APPEND;
   if (std::strchr(mode, 'e') != nullptr) flags |= O_CLOEXEC;
   return flags;
+}
+
+FILE* opened_stream(const char* path, const char* mode, int flags) noexcept {
+  FILE* const file = next::fopen(path, mode);
+  if (file != nullptr || errno != EACCES) return file;
+  const critical now;
+  const guard_mode given(AT_FDCWD, path, flags);
+  return given ? next::fopen(given.name(), mode) : nullptr;
 }
 
 // stdio keeps the number, and nothing else of the file.
@@ -92,7 +101,7 @@ SCUTE_INTERPOSED_ALIAS(int, creat64, creat, (const char* path, mode_t mode));
 SCUTE_INTERPOSED(FILE*, fopen, (const char* path, const char* mode)) {
   const int flags = flags_of(mode);
   if (cuts_shielded(AT_FDCWD, path, flags)) return nullptr;
-  return as_view(next::fopen(path, mode), flags);
+  return as_view(opened_stream(path, mode, flags), flags);
 }
 SCUTE_INTERPOSED_ALIAS(FILE*, fopen64, fopen, (const char* path, const char* mode));
 SCUTE_INTERPOSED_ALIAS(FILE*, _IO_fopen, fopen, (const char* path, const char* mode));
@@ -119,7 +128,8 @@ SCUTE_INTERPOSED(int, shm_open, (const char* name, int flags, mode_t mode)) {
   while (name != nullptr && *name == '/') ++name;
   if (name != nullptr) std::strncat(path, name, sizeof path - std::strlen(path) - 1);
   if (cuts_shielded(AT_FDCWD, path, flags)) return -1;
-  const int fd = next::shm_open(name, flags, mode);
+  int fd = next::shm_open(name, flags, mode);
+  if (fd < 0) fd = open_guarded(AT_FDCWD, path, flags | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0 || shield_descriptor(fd, flags)) return fd;
   const int why = errno;
   next::close(fd);

@@ -13,15 +13,14 @@
 #include "interpose/complaint.hpp"
 #include "interpose/critical.hpp"
 #include "interpose/descriptors.hpp"
+#include "interpose/guard_mode.hpp"
 #include "interpose/guarded_file.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/own_descriptors.hpp"
 #include "interpose/pages_at_hand.hpp"
 
 namespace scute::core::interpose {
-namespace {
 
-// Without memory from the heap: every open() of a program comes here.
 bool path_of(int fd, char (&path)[4096 + 16]) noexcept {
   char link[40];
   const char* const whose = SCUTE_PLANTED(last_leader) ? "self" : "thread-self";  // LAST-3
@@ -31,6 +30,8 @@ bool path_of(int fd, char (&path)[4096 + 16]) noexcept {
   path[n] = 0;
   return true;
 }
+
+namespace {
 
 bool has_sidecar(int at, const char* path) noexcept {
   constexpr char suffix[] = ".scute";
@@ -109,7 +110,9 @@ bool enter_view(int fd, int flags, guarded_file& file) noexcept {
   const int result = guarded(file.path(), [&] {
     if ((flags & O_ACCMODE) != O_RDONLY) file.require_writable();
     struct stat s{};
-    const int again = next::open(file.path().c_str(), (flags & O_ACCMODE) | O_CLOEXEC);
+    const int how = (flags & O_ACCMODE) | O_CLOEXEC;
+    int again = next::open(file.path().c_str(), how);
+    if (again < 0 && errno == EACCES) again = open_guarded_here(AT_FDCWD, file.path().c_str(), how);
     const int real = again >= 0 ? keep_own(again) : -1;
     const int why = errno;
     if (again >= 0) next::close(again);
@@ -171,7 +174,8 @@ bool is_unshielded(int fd, std::string& path) {
 }
 
 int open_as_program(int at, const char* path, int flags, unsigned mode) {
-  const int fd = next::openat(at, path, flags, mode);
+  int fd = next::openat(at, path, flags, mode);
+  if (fd < 0) fd = open_guarded(at, path, flags);
   if (fd < 0 || shield_descriptor(fd, flags)) return fd;
   const int why = errno;
   // (The protection of one that is gone is still there.)
@@ -223,7 +227,9 @@ bool cuts_shielded(int at, const char* path, int flags) noexcept {
     return false;
   // Who may not write to it is told so, as ever. (faccessat() may fail for other reasons, and does not know all ways to be allowed.)
   if (::faccessat(at, path, W_OK, AT_EACCESS) != 0 && (errno == EACCES || errno == EROFS)) {
-    const int fd = next::openat(at, path, (flags & O_ACCMODE) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    const int how = (flags & (O_ACCMODE | O_NOFOLLOW)) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    int fd = next::openat(at, path, how);
+    if (fd < 0) fd = open_guarded(at, path, how);
     if (fd < 0) return true;
     next::close(fd);
   }

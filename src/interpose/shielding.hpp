@@ -8,6 +8,9 @@ namespace scute::core::interpose {
 
 class guarded_file;
 
+// The name that an open file has now, from the root. Without memory from the heap: every open() of a program comes here.
+bool path_of(int fd, char (&path)[4096 + 16]) noexcept;
+
 // fd has just been opened by the program with these flags. If it is of a shielded file, the number becomes the view's. False
 // with errno: it is, and cannot be had; the descriptor is to be closed.
 bool shield_descriptor(int fd, int flags) noexcept;

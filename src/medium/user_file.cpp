@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/failure.hpp"
+#include "base/open_guarded.hpp"
 #include "base/planted.hpp"
 #include "base/thread_signals.hpp"
 #include "medium/composition.hpp"
@@ -89,6 +90,25 @@ class plain_user_file final : public user_file {
   const file_handle file_;
 };
 
+// mode: GUARDED-2, as of open_user_file(). -1 with errno.
+int open_file(const std::string& path, int flags, unsigned mode) {
+  const int fd = open_registered(path.c_str(), flags);
+  if (fd >= 0 || errno != EACCES || mode == 0) return fd;
+  const descriptor file(open_registered(path.c_str(), O_PATH | O_CLOEXEC));
+  guard_lock alone;
+  const int e = alone.take((path + sidecar_suffix).c_str());
+  errno = e == EBUSY ? EBUSY : EACCES;
+  if (file.get() < 0 || e == EBUSY) return -1;
+  const given_permissions now(alone, file.get(), mode, flags);
+  return now ? open_registered(now.name(), flags) : -1;
+}
+
+// By its owner, who has taken its permissions away.
+bool may_be_read(const std::string& path, unsigned mode) {
+  struct stat st{};
+  return (mode & 0400) != 0 && ::stat(path.c_str(), &st) == 0 && st.st_uid == ::geteuid();
+}
+
 [[noreturn]] void busy(const std::string& path, const char* why) {
   errno = EAGAIN;
   throw failure(SCUTE_E_BUSY, path + " is " + why +
@@ -100,6 +120,12 @@ class plain_user_file final : public user_file {
 
 file_identity identity_of(const struct stat& st) noexcept {
   return {st.st_ino, static_cast<uint64_t>(st.st_size), ns_of(st.st_mtim), ns_of(st.st_ctim)};
+}
+
+bool is_same(const file_identity& a, const file_identity& b, bool guarded) noexcept {
+  file_identity other = b;
+  if (guarded) other.ctime_ns = a.ctime_ns;
+  return a == other;
 }
 
 std::string sidecar_of(const std::string& file) {
@@ -115,24 +141,19 @@ std::string user_file_of(const std::string& sidecar) {
 
 std::unique_ptr<user_file> open_user_file(const std::string& path, access how, unsigned mode) {
   const int flags = (how == access::read ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-  int fd = open_registered(path.c_str(), flags);
-  int why = fd < 0 ? errno : 0;
+  const int fd = open_file(path, flags, mode);
   struct stat st{};
-  if (why == EACCES && mode != 0 && ::stat(path.c_str(), &st) == 0) {
-    const unsigned before = st.st_mode & 07777U;
-    if (::chmod(path.c_str(), mode) == 0) {
-      fd = open_registered(path.c_str(), flags);
-      why = fd < 0 ? errno : 0;
-    }
-    static_cast<void>(::chmod(path.c_str(), before));
-  }
   if (fd < 0) {
+    const int why = errno;
     if (why == ENOENT) throw failure(SCUTE_E_NOENT, path + ": there is no such file");
     if ((why == EACCES || why == EROFS) && how == access::write &&
-        ::access(path.c_str(), R_OK) == 0)
+        (::access(path.c_str(), R_OK) == 0 || may_be_read(path, mode)))
       throw failure(SCUTE_E_READONLY, path +
                                           " may only be read; change its permissions, or open its "
                                           "pool with SCUTE_READONLY");
+    if (why == EBUSY)
+      throw failure(SCUTE_E_BUSY,
+                    path + " is being opened by somebody who does not come to an end of that");
     if (why == EISDIR) throw failure(SCUTE_E_FORMAT, path + " is a directory");
     throw_errno("open " + path, why);
   }
@@ -156,8 +177,8 @@ file_identity look_when_still(const user_file& file) {
   }
 }
 
-void require_unused(const std::string& path) {
-  const descriptor d(open_registered(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+void require_unused(const std::string& path, unsigned mode) {
+  const descriptor d(open_file(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, mode));
   if (d.get() < 0) return;  // open_user_file() says why
   struct flock lock{};
   lock.l_type = F_WRLCK;

@@ -28,6 +28,8 @@ struct file_identity {
   bool operator==(const file_identity&) const = default;
 };
 file_identity identity_of(const struct stat& st) noexcept;
+// guarded: its permissions are given and taken whenever it is opened (GUARDED-2), so the time of its last change of state says nothing.
+bool is_same(const file_identity& a, const file_identity& b, bool guarded) noexcept;
 
 class user_file {
  public:
@@ -52,8 +54,8 @@ class user_file {
   user_file() = default;
 };
 
-// mode: if its permissions let nobody open it, it is given these for that moment; 0: they are left alone. Throws
-// SCUTE_E_NOENT, SCUTE_E_READONLY, SCUTE_E_FORMAT if it is no regular file.
+// mode: the permissions that it had before they were taken away, for its owner (GUARDED-2); 0: they were not. Throws
+// SCUTE_E_NOENT, SCUTE_E_BUSY, SCUTE_E_READONLY, SCUTE_E_FORMAT if it is no regular file.
 std::unique_ptr<user_file> open_user_file(const std::string& path, access how, unsigned mode);
 
 // What tells whether it changes from now on: at a moment that is later than its times, in the clock that they are taken from. (Of a file that changes all the time: at some
@@ -61,7 +63,7 @@ std::unique_ptr<user_file> open_user_file(const std::string& path, access how, u
 file_identity look_when_still(const user_file& file);
 
 // Throws SCUTE_E_BUSY if somebody has locked the file, or may write to it by a descriptor or mapping of another process, as
-// far as the system tells.
-void require_unused(const std::string& path);
+// far as the system tells. mode: as above.
+void require_unused(const std::string& path, unsigned mode);
 
 }  // namespace scute::core::medium

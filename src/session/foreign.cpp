@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Foreign pools: the user's file is found, compared with what it was, and joined; and it grows.
 //
-// IDENT-1 After a clean close the superblock has the file's inode, size and times. A file of another size is refused. One
+// IDENT-1 After a clean close the superblock has the file's inode, size and times. (Of a guarded file the time of its last change of state says
+//    nothing: each opening changes its permissions. So it is known by inode, size and time of modification.) A file of another size is refused. One
 //    whose inode or times differ is looked at, read-only, before anything is written: if every checksum and every column is
 //    right, nothing has happened to it; else it is refused, since what one calls damage, and would repair, another one has
 //    written there.
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "base/lock.hpp"
+#include "base/open_guarded.hpp"
 #include "base/planted.hpp"
 #include "heal/check.hpp"
 #include "heap/foreign_span.hpp"
@@ -83,12 +85,18 @@ void instance::find_user_file(const scute_options& o) {
                 " was not closed properly",
             "; if its old content is wanted, put the file itself back, and no copy");
   const medium::file_identity then{r.inode, now.size, r.mtime_ns, r.ctime_ns};
-  if (s.sb.clean != 0 && now != then && !as_damage && !accepted_ && !SCUTE_PLANTED(ident_unlooked))
+  if (s.sb.clean != 0 && !medium::is_same(now, then, r.guard != 0) && !as_damage && !accepted_ &&
+      !SCUTE_PLANTED(ident_unlooked))
     throw unknown_user_file();
   s.user->join(*s.medium, s.foreign->segments(s.geo),
                std::min(now.size, s.foreign->capacity(s.geo)), medium::medium::sharing::shared);
+  if (s.read_only) return;
   // Should this session not end properly.
-  if (!s.read_only) s.sb.foreign.inode = now.inode;
+  s.sb.foreign.inode = now.inode;
+  try {
+    take_permissions_away();
+  } catch (const failure&) {  // NOLINT(bugprone-empty-catch): they are its owner's to take
+  }
 }
 
 // IDENT-1
@@ -134,11 +142,19 @@ std::optional<uint64_t> instance::first_mended_byte() const {
   return {};
 }
 
+// GUARDED-2: those that an opening has left which was killed, and those that somebody has given it by hand.
+void instance::take_permissions_away() {
+  if (s.sb.foreign.guard == 0) return;
+  guard_lock alone;
+  static_cast<void>(alone.take(s.path.c_str()));
+  if (s.user->mode() != 0) s.user->set_mode(0);
+}
+
 // What is known of the file at a clean close.
 void instance::note_user_file() {
   if (!s.foreign) return;
   auto& r = s.sb.foreign;
-  if (r.guard != 0 && s.user->mode() != 0) s.user->set_mode(0);
+  take_permissions_away();
   const medium::file_identity now = s.user->look();
   if (SCUTE_PLANTED(times_unnoted)) return;
   r.inode = now.inode;

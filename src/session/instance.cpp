@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/lock.hpp"
+#include "base/open_guarded.hpp"
 #include "base/planted.hpp"
 #include "engine/spec/segment_list.hpp"
 #include "heap/foreign_span.hpp"
@@ -126,6 +127,8 @@ std::unique_ptr<instance> instance::create(const std::string& path, const scute_
   if (!apart && pool::choose_engine(o, false).log_in_chunks && foreign == nullptr)
     engine::require_room_for_log(o);
   auto in = format(std::move(mapped), path, o, nullptr, std::move(beside), foreign);
+  guard_lock alone;  // GUARDED-2: who opens the file at this moment has the old one's
+  if (foreign != nullptr && replace) static_cast<void>(alone.take(path.c_str()));
   try {
     making.publish();
   } catch (...) {
@@ -219,7 +222,8 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   if (s.foreign) heap::make_foreign_spans(s, l, sb.foreign.size, o.progress, o.progress_arg);
   l.w.fence(fence_site::create);
   if (s.foreign) {
-    if (s.user->look() != before && !SCUTE_PLANTED(make_unwatched))
+    const bool opens = sb.foreign.guard != 0 && s.user->mode() == 0;  // somebody may try to open it
+    if (!medium::is_same(s.user->look(), before, opens) && !SCUTE_PLANTED(make_unwatched))
       throw failure(SCUTE_E_CONFLICT, s.user->path() +
                                           " was changed while its checksums were made; try again "
                                           "when nobody writes to it");

@@ -12,6 +12,7 @@
 #include "base/failure.hpp"
 #include "base/held_point.hpp"
 #include "base/holder_lock.hpp"
+#include "base/open_guarded.hpp"
 #include "base/planted.hpp"
 #include "heal/check.hpp"
 #include "medium/descriptor.hpp"
@@ -149,6 +150,11 @@ unsigned guarded_mode(const old_sidecar& old) {
 
 // FILE has all that is in FILE.scute, which nobody has open. mode: permissions that FILE gets back; 0: it has them.
 void take_away(const std::string& file, const std::string& sidecar, unsigned mode) {
+  guard_lock alone;  // GUARDED-2
+  if (mode != 0 && alone.take(sidecar.c_str()) == EBUSY)
+    throw failure(SCUTE_E_BUSY, file +
+                                    " is being opened by somebody who does not come to an end of "
+                                    "that; try again in a moment");
   if (mode != 0 && !SCUTE_PLANTED(remove_mode_late)) give_back_permissions(file, mode);
   if (::unlink((sidecar + ".log").c_str()) != 0 && errno != ENOENT)
     throw_errno("remove " + sidecar + ".log", errno);
@@ -173,17 +179,15 @@ void add(const std::string& file, const scute_options& options, const making& ho
                                       "; to make that anew use `scute shield adopt`");
   if (file.ends_with(medium::sidecar_suffix))
     throw failure(SCUTE_E_INVALID, file + " has the name of what protects another file");
-  medium::require_unused(file);
+  medium::require_unused(file, 0);
   require_one_name(file);
   scute_options o = options;
   o.flags &= ~uint32_t{SCUTE_OVERWRITE};
   const made m = make(file, o, how, 0, 0);
   if (SCUTE_PLANTED(make_unlooked)) return;
   try {
-    medium::require_unused(file);
-    medium::file_identity now = look(file);
-    if (m.guard != 0) now.ctime_ns = m.file.ctime_ns;  // its mode is ours to change
-    if (now != m.file)
+    medium::require_unused(medium::followed(file), m.guard);
+    if (!medium::is_same(look(file), m.file, m.guard != 0))
       throw failure(SCUTE_E_CONFLICT, file + " was changed while its protection was made");
   } catch (const failure& e) {
     std::optional<old_sidecar> mine;
@@ -197,9 +201,10 @@ void add(const std::string& file, const scute_options& options, const making& ho
 void adopt(const std::string& file, const scute_options& options, const making& how, bool keep) {
   const std::string sidecar = sidecar_of(file);
   const old_sidecar old = lock_sidecar(sidecar);
-  medium::require_unused(file);
+  medium::require_unused(medium::followed(file), guarded_mode(old));
   scute_options o = options;
   making as = how;
+  as.guard = as.guard || guarded_mode(old) != 0;  // nothing else tells its permissions
   if (keep && old.sb) {
     o.engine = static_cast<scute_engine>(old.sb->engine);
     o.protection = static_cast<scute_protection>(old.sb->protection);
@@ -214,7 +219,6 @@ void adopt(const std::string& file, const scute_options& options, const making& 
     if (as.capacity == 0 && ::stat(file.c_str(), &st) == 0 &&
         static_cast<uint64_t>(st.st_size) <= capacity && capacity <= plausible)
       as.capacity = capacity;
-    as.guard = as.guard || old.sb->foreign.guard != 0;
   }
   o.flags |= SCUTE_OVERWRITE;
   if (old.sb) instance::name_log_of(sidecar, *old.sb);  // MAKE-1

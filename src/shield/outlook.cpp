@@ -56,7 +56,7 @@ scute_shield_condition condition_of(const format::superblock& sb,
   if (now.size != r.size && !grew) return SCUTE_SHIELD_CHANGED;
   if (sb.clean == 0) return now.inode == r.inode ? SCUTE_SHIELD_UNCLEAN : SCUTE_SHIELD_CHANGED;
   const medium::file_identity then{r.inode, now.size, r.mtime_ns, r.ctime_ns};
-  return now == then ? SCUTE_SHIELD_CLEAN : SCUTE_SHIELD_TOUCHED;
+  return medium::is_same(now, then, r.guard != 0) ? SCUTE_SHIELD_CLEAN : SCUTE_SHIELD_TOUCHED;
 }
 
 }  // namespace

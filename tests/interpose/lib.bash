@@ -34,6 +34,20 @@ sound() {
   rm "$1.before"
 }
 
+# What an ordinary user runs: "${as_user[@]}" COMMAND. (Root may open everything.) Programs of the test's own have to lie in a folder that he can
+# reach: users_folder() makes one.
+as_user=()
+[ "$(id -u)" != 0 ] || as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+
+# users_own FILE...: they are his.
+users_own() { [ "$(id -u)" != 0 ] || chown 65534:65534 "$@"; }
+
+# users_folder FOLDER: of the folder of pools, where everybody may make files.
+users_folder() {
+  chmod 755 "$pools"
+  mkdir -m 777 "$1"
+}
+
 # child_of PID: its first child, or nothing. (The file has no end of line.)
 child_of() {
   local children=()

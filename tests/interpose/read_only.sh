@@ -3,17 +3,13 @@
 # it; and nothing is left to settle, however the program ends.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 
-# (Root may write to everything.)
-as_user=()
-[ "$(id -u)" != 0 ] || as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
-chmod 755 "$pools"
 folder=$pools/others
-mkdir -m 777 "$folder"
+users_folder "$folder"
 file=$folder/file
 make() {
   rm -f "$file"*
   bytes_of 100000 >"$file"
-  [ "$(id -u)" != 0 ] || [ "$1" = root ] || chown 65534:65534 "$file"
+  [ "$1" = root ] || users_own "$file"
   if [ "$1" = root ]; then "$scute" shield add "$file" >add.out; else "${as_user[@]}" "$scute" shield add "$file" >add.out; fi
   cp "$file" plain
 }

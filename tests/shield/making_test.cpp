@@ -260,6 +260,63 @@ TEST(making, Guard) {
   f.expect_file();
 }
 
+// IDENT-1: a change of permissions is no change of a guarded file, so what differs in it is damage, and no opening reads all of it.
+TEST(making, GuardedAndDamaged) {
+  shielded f;
+  f.make(100000);
+  f.add(shielded::options(), 0, SCUTE_SHIELD_GUARD);
+  for (const bool by_content : {false, true}) {
+    struct stat before{};
+    ASSERT_EQ(::stat(f.path.c_str(), &before), 0);
+    ::usleep(20000);
+    ASSERT_EQ(::chmod(f.path.c_str(), 0600), 0);
+    f.flip(5000);
+    ASSERT_EQ(::chmod(f.path.c_str(), 0), 0);
+    if (!by_content) {
+      const timespec times[] = {before.st_atim, before.st_mtim};
+      ASSERT_EQ(::utimensat(AT_FDCWD, f.path.c_str(), times, 0), 0);
+    }
+    scute_shield_condition condition{};
+    SCUTE_OKAY(scute_shield_look(f.path.c_str(), &condition, nullptr));
+    EXPECT_EQ(condition, by_content ? SCUTE_SHIELD_TOUCHED : SCUTE_SHIELD_CLEAN);
+    scute_pool* pool = nullptr;
+    if (by_content) {
+      SCUTE_FAILS(SCUTE_E_CHANGED, scute_shield_open(f.path.c_str(), nullptr, &pool));
+      continue;
+    }
+    f.open();
+    EXPECT_TRUE(f.read(0, f.content.size()) == f.content);
+    EXPECT_EQ(mode_of(f.path), 0u);
+    f.close();
+    EXPECT_EQ(mode_of(f.path), 0u);
+  }
+}
+
+// GUARDED-2: what has left a guarded file with permissions is ended by the next session, when it begins.
+TEST(making, GuardedAndGiven) {
+  shielded f;
+  f.make(100000);
+  f.add(shielded::options(), 0, SCUTE_SHIELD_GUARD);
+  ASSERT_EQ(::chmod(f.path.c_str(), 0600), 0);
+  f.open();
+  EXPECT_EQ(mode_of(f.path), 0u);
+  EXPECT_TRUE(f.read(0, f.content.size()) == f.content);
+}
+
+TEST(making, GuardedAndMadeAnew) {
+  shielded f;
+  f.make(100000);
+  ASSERT_EQ(::chmod(f.path.c_str(), 0640), 0);
+  f.add(shielded::options(), 0, SCUTE_SHIELD_GUARD);
+  const scute_options o = shielded::options();
+  SCUTE_OKAY(scute_shield_adopt(f.path.c_str(), &o, 0, 0));
+  EXPECT_EQ(mode_of(f.path), 0u);
+  EXPECT_EQ(mode_of(f.sidecar()), 0640u);
+  SCUTE_OKAY(scute_shield_remove(f.path.c_str(), nullptr));
+  EXPECT_EQ(mode_of(f.path), 0640u);
+  f.expect_file();
+}
+
 // docs/shield.md, Space: at N = 100 at most 2.5 percent.
 TEST(making, Space) {
   shielded f(scratch::disk);

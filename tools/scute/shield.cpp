@@ -90,8 +90,9 @@ std::shared_ptr<arguments> add_making(CLI::App& app) {
   app.add_option("--capacity", args->capacity,
                  "the file may grow to that (default: a quarter more)")
       ->type_name("SIZE");
-  app.add_flag("--guard", args->guard,
-               "take the file's permissions away, so that nobody opens it without Scute");
+  app.add_flag(
+      "--guard", args->guard,
+      "take the file's permissions away, so that only its owner opens it, and by Scute alone");
   args->options.add_to(app, pool_options::use::shield);
   add_json_flag(app, args->json);
   add_quiet_flag(app, args->quiet);

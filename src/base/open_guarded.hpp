@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A file FILE whose permissions were taken away when it came under the shield (`scute shield add --guard`), and the moment in which who
+// owns it may open it all the same.
+//
+// GUARDED-2 FILE gets permissions for one open() only, and they are taken away again whatever that ends with; signals and pthread_cancel()
+//    wait meanwhile. They are those that the open() needs, and its owner's alone. Who gives them, or takes them away, has the guard_lock from before he
+//    looks at them: so who opens FILE waits for others that open it, and for who gives the permissions back for good (MAKE-3), and nobody undoes what
+//    another one has done. Who finds FILE with permissions, or without FILE.scute, changes nothing. (A kill in that moment leaves them: the next
+//    session that writes takes them away.)
+#pragma once
+
+#include <csignal>
+
+#include "base/uncancelled.hpp"
+
+namespace scute::core {
+
+// A lock of FILE.scute by flock(), which nothing else takes: who may only read FILE.scute can have it. It is held for moments, and nobody who has it
+// waits for another lock.
+class guard_lock {
+ public:
+  guard_lock() = default;
+  ~guard_lock();
+  guard_lock(const guard_lock&) = delete;
+  guard_lock& operator=(const guard_lock&) = delete;
+
+  // 0, or an errno. ENOENT: there is no FILE.scute; EBUSY: somebody has had it for seconds.
+  int take(const char* sidecar) noexcept;
+  bool is_taken() const noexcept { return fd_ >= 0; }
+  // FILE.scute, open; -1: it is not taken.
+  int fd() const noexcept { return fd_; }
+
+ private:
+  int try_take(const char* sidecar) noexcept;
+  int fd_ = -1;
+};
+
+// While one lives FILE may be opened by name(), with these flags, if it may be opened at all.
+class given_permissions {
+ public:
+  // file: FILE, as O_PATH opens it. recorded: the permissions that were taken away (GUARDED-1).
+  given_permissions(const guard_lock& alone, int file, unsigned recorded, int flags) noexcept;
+  ~given_permissions();  // keeps errno
+  given_permissions(const given_permissions&) = delete;
+  given_permissions& operator=(const given_permissions&) = delete;
+
+  explicit operator bool() const noexcept { return may_try_; }
+  const char* name() const noexcept { return name_; }
+
+ private:
+  uncancelled now_;
+  sigset_t before_;
+  char name_[40];
+  bool may_try_ = false, given_ = false;
+};
+
+// Of the permission bits of one class of users (4: to read, 2: to write), what open() with these flags needs.
+unsigned needed_to_open(int flags) noexcept;
+
+}  // namespace scute::core
