@@ -31,9 +31,8 @@ extern "C" {
 struct scute_options; /* scute.h */
 
 enum {
-  /* FILE's permission bits are taken away while it is under the shield, so that programs that know nothing of
-   * it cannot open it (root can). Its owner opens it by these calls, and by programs under `scute shield run`. They come
-   * back with scute_shield_remove(). */
+  /* FILE's permission bits are taken away while it is under the shield, so that programs that know nothing of it cannot open it (root
+   * can). Its owner opens it by these calls, and under `scute shield run`. They come back with scute_shield_remove(). */
   SCUTE_SHIELD_GUARD = 1u << 0,
   /* scute_shield_adopt(): FILE.scute is made as it was, if that can be read: of the options only progress and
    * medium count. */

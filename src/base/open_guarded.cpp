@@ -83,10 +83,12 @@ given_permissions::given_permissions(const guard_lock& alone, int file, unsigned
   std::snprintf(name_, sizeof name_, "/proc/thread-self/fd/%d", file);
   struct stat s{};
   if (::fstat(file, &s) != 0 || !S_ISREG(s.st_mode)) return;
+  errno = EACCES;
   may_try_ = (s.st_mode & every_permission) != 0 || s.st_uid != ::geteuid();
   const unsigned needed = needed_to_open(flags);
   if (may_try_ || !alone.is_taken() || ((recorded >> 6) & needed) != needed) return;
   given_ = may_try_ = ::chmod(name_, needed << 6) == 0;
+  errno = EACCES;
 }
 
 given_permissions::~given_permissions() {

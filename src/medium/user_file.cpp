@@ -20,6 +20,7 @@
 #include "medium/composition.hpp"
 #include "medium/descriptor.hpp"
 #include "medium/file_handle.hpp"
+#include "medium/guarded_user_file.hpp"
 #include "medium/new_file.hpp"
 
 namespace scute::core::medium {
@@ -175,6 +176,10 @@ file_identity look_when_still(const user_file& file) {
     if (ns_of(now) > seen.ctime_ns || i == looks) return seen;
     std::this_thread::sleep_for(pause);
   }
+}
+
+void require_unused(const std::string& path) {
+  require_unused(path, 0);
 }
 
 void require_unused(const std::string& path, unsigned mode) {

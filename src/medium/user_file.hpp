@@ -28,8 +28,6 @@ struct file_identity {
   bool operator==(const file_identity&) const = default;
 };
 file_identity identity_of(const struct stat& st) noexcept;
-// guarded: its permissions are given and taken whenever it is opened (GUARDED-2), so the time of its last change of state says nothing.
-bool is_same(const file_identity& a, const file_identity& b, bool guarded) noexcept;
 
 class user_file {
  public:
@@ -63,7 +61,7 @@ std::unique_ptr<user_file> open_user_file(const std::string& path, access how, u
 file_identity look_when_still(const user_file& file);
 
 // Throws SCUTE_E_BUSY if somebody has locked the file, or may write to it by a descriptor or mapping of another process, as
-// far as the system tells. mode: as above.
-void require_unused(const std::string& path, unsigned mode);
+// far as the system tells.
+void require_unused(const std::string& path);
 
 }  // namespace scute::core::medium

@@ -19,6 +19,7 @@
 #include "base/planted.hpp"
 #include "heal/check.hpp"
 #include "heap/foreign_span.hpp"
+#include "medium/guarded_user_file.hpp"
 #include "pool/superblock.hpp"
 #include "session/instance.hpp"
 
@@ -41,6 +42,14 @@ std::string way_back(const std::string& file, const std::string& first = {}) {
 
 std::string bytes(uint64_t n) {
   return std::to_string(n) + " bytes";
+}
+
+// GUARDED-2: those that an opening has left which was killed, and those that somebody has given it by hand.
+void take_permissions_away(pool::state& s) {
+  if (s.sb.foreign.guard == 0) return;
+  guard_lock alone;
+  static_cast<void>(alone.take(s.path.c_str()));
+  if (s.user->mode() != 0) s.user->set_mode(0);
 }
 
 }  // namespace
@@ -94,7 +103,7 @@ void instance::find_user_file(const scute_options& o) {
   // Should this session not end properly.
   s.sb.foreign.inode = now.inode;
   try {
-    take_permissions_away();
+    take_permissions_away(s);
   } catch (const failure&) {  // NOLINT(bugprone-empty-catch): they are its owner's to take
   }
 }
@@ -142,19 +151,11 @@ std::optional<uint64_t> instance::first_mended_byte() const {
   return {};
 }
 
-// GUARDED-2: those that an opening has left which was killed, and those that somebody has given it by hand.
-void instance::take_permissions_away() {
-  if (s.sb.foreign.guard == 0) return;
-  guard_lock alone;
-  static_cast<void>(alone.take(s.path.c_str()));
-  if (s.user->mode() != 0) s.user->set_mode(0);
-}
-
 // What is known of the file at a clean close.
 void instance::note_user_file() {
   if (!s.foreign) return;
   auto& r = s.sb.foreign;
-  take_permissions_away();
+  take_permissions_away(s);
   const medium::file_identity now = s.user->look();
   if (SCUTE_PLANTED(times_unnoted)) return;
   r.inode = now.inode;

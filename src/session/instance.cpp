@@ -12,6 +12,7 @@
 #include "base/planted.hpp"
 #include "engine/spec/segment_list.hpp"
 #include "heap/foreign_span.hpp"
+#include "medium/guarded_user_file.hpp"
 #include "medium/mapped_medium.hpp"
 #include "medium/new_file.hpp"
 #include "mend/repair.hpp"

@@ -153,7 +153,6 @@ class instance {
   void begin_session(const scute_options& options);
   void find_user_file(const scute_options& options);
   void note_user_file();
-  void take_permissions_away();
   void finish_growth();
   static void require_unchanged(const std::string& path, const scute_options& options);
   std::optional<uint64_t> first_mended_byte() const;

@@ -16,6 +16,7 @@
 #include "base/planted.hpp"
 #include "heal/check.hpp"
 #include "medium/descriptor.hpp"
+#include "medium/guarded_user_file.hpp"
 #include "medium/mapped_medium.hpp"
 #include "medium/new_file.hpp"
 #include "medium/user_file.hpp"
@@ -179,7 +180,7 @@ void add(const std::string& file, const scute_options& options, const making& ho
                                       "; to make that anew use `scute shield adopt`");
   if (file.ends_with(medium::sidecar_suffix))
     throw failure(SCUTE_E_INVALID, file + " has the name of what protects another file");
-  medium::require_unused(file, 0);
+  medium::require_unused(file);
   require_one_name(file);
   scute_options o = options;
   o.flags &= ~uint32_t{SCUTE_OVERWRITE};

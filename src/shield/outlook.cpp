@@ -9,6 +9,7 @@
 
 #include "base/failure.hpp"
 #include "medium/descriptor.hpp"
+#include "medium/guarded_user_file.hpp"
 #include "medium/mapped_medium.hpp"
 #include "pool/superblock.hpp"
 #include "shield/making.hpp"
