@@ -71,7 +71,7 @@ for name in grown cut missing broken; do expect '1 7' "$scute" shield check data
 # Some folders, or a file; here.
 expect 0 "$scute" shield list data/deep data/clean
 equal "$(tail -n +2 out | wc -l)" 2
-(cd data/deep && expect 0 "$scute" shield list && state ./guarded touched)
+(cd data/deep && expect 0 "$scute" shield list && state ./guarded clean)
 expect 1 "$scute" shield list data/nothing
 one_error_line
 
