@@ -60,11 +60,11 @@ SCUTE_API int scute_shield_adopt(const char *file, const struct scute_options *o
 
 /* FILE leaves the shield: what was committed is in it, durably, it has its permissions, and FILE.scute is gone, and its log. All of it is
  * checked, and repaired, before. options as for scute_open(), its progress as well, or null. A file that was changed since a proper close
- * stays as it is, and is not checked. Errors of scute_open(); SCUTE_E_CHANGED: the last session was not closed properly, and FILE is
+ * stays as it is, and is not checked. Errors of scute_shield_open(); SCUTE_E_CHANGED: the last session was not closed properly, and FILE is
  * another file since; SCUTE_E_CORRUPT, also: some of it is lost, and FILE stays under the shield (scute_shield_adopt() takes it as it is). */
 SCUTE_API int scute_shield_remove(const char *file, const struct scute_options *options);
 
-/* scute_open() of FILE.scute. Errors as there, and: SCUTE_E_NOENT: FILE is not shielded, or missing; SCUTE_E_CHANGED (see above). */
+/* scute_open() of FILE.scute. Errors as there, and: SCUTE_E_NOENT: FILE is not shielded, or missing; SCUTE_E_CHANGED (see above); SCUTE_E_INVALID: FILE.scute protects no file, or another one. */
 SCUTE_API int scute_shield_open(const char *file, const struct scute_options *options,
                                 scute_pool **pool);
 
@@ -97,7 +97,7 @@ typedef enum scute_shield_condition {
 /* Tells it from FILE.scute's superblock and FILE's inode, size and times, without opening the pool: nothing is locked, read through or
  * changed, and another process may have it in use. So it says nothing of damage. state, which may be null, is filled in as by
  * scute_shield_info(); inode is 0 if there is no FILE. (What a session that is open does meanwhile may make it out of date.)
- * SCUTE_E_NOENT: there is no FILE.scute; SCUTE_E_INVALID: it is a pool of its own; SCUTE_E_FORMAT, SCUTE_E_VERSION,
+ * SCUTE_E_NOENT: there is no FILE.scute; SCUTE_E_INVALID: it is a pool of its own, or protects another file; SCUTE_E_FORMAT, SCUTE_E_VERSION,
  * SCUTE_E_CORRUPT, SCUTE_E_TRUNCATED: FILE.scute cannot be used; SCUTE_E_IO: it cannot be read. Any thread. */
 SCUTE_API int scute_shield_look(const char *file, scute_shield_condition *condition,
                                 scute_shield_state *state);

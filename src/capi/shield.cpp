@@ -77,7 +77,7 @@ int scute_shield_open(const char* file, const scute_options* options, scute_pool
   const int e = capi::guarded([&] {
     capi::need_path(file);
     capi::need_out(pool, "pool");
-    sidecar = shield::sidecar_of(file);
+    sidecar = shield::protection_of(file);
   });
   return e != SCUTE_OK ? e : scute_open(sidecar.c_str(), options, pool);
 }

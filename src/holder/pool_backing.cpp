@@ -36,6 +36,12 @@ void check(int result) {
 
 }  // namespace
 
+std::string why_unprotected(const std::string& path) {
+  scute_shield_condition condition{};
+  const int result = scute_shield_look(path.c_str(), &condition, nullptr);
+  return result == SCUTE_E_INVALID || result == SCUTE_E_FORMAT ? scute_errormsg() : "";
+}
+
 pool_backing::pool_backing(const std::string& path, if_busy then, if_read_only else_then,
                            opened_for whom)
     : path_(path), is_timeless_(is_on_tmpfs(path)) {

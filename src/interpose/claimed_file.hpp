@@ -6,15 +6,18 @@
 #include <string>
 
 #include "base/failure.hpp"
+#include "holder/pool_backing.hpp"
 #include "interpose/guarded_file.hpp"
 #include "interpose/holder_link.hpp"
 
 namespace scute::core::interpose {
 
-// The holder's; not any more if its opening fails.
+// The holder's; not any more if its opening fails. Throws failure: nobody opens it (OUTLOOK-2, HOLDER-1).
 class claimed_file {
  public:
   claimed_file(const std::string& path, const file_identity& id) : id_(id) {
+    if (const std::string why = holder::why_unprotected(path); !why.empty())
+      throw failure(SCUTE_E_FORMAT, why);
     if (claim_file(path, id.device, id.inode)) return;
     if (errno != EBUSY) throw_errno("have " + path + " kept by the holder of its views", errno);
     throw failure(

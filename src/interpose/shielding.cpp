@@ -33,6 +33,7 @@ bool path_of(int fd, char (&path)[4096 + 16]) noexcept {
 
 namespace {
 
+// (A link that leads nowhere says that there should be one.)
 bool has_sidecar(int at, const char* path) noexcept {
   constexpr char suffix[] = ".scute";
   char sidecar[4096 + 16];
@@ -41,7 +42,8 @@ bool has_sidecar(int at, const char* path) noexcept {
   std::memcpy(sidecar, path, n);
   std::memcpy(sidecar + n, suffix, sizeof suffix);
   const int keep = errno;
-  const bool has = ::faccessat(at, sidecar, F_OK, 0) == 0;
+  struct stat s{};
+  const bool has = next::fstatat(at, sidecar, &s, AT_SYMLINK_NOFOLLOW) == 0;
   errno = keep;
   return has;
 }

@@ -22,6 +22,7 @@
 #include "medium/user_file.hpp"
 #include "pool/superblock.hpp"
 #include "session/instance.hpp"
+#include "shield/outlook.hpp"
 
 namespace scute::core::shield {
 namespace {
@@ -66,12 +67,7 @@ old_sidecar lock_unless_used(const std::string& path, const failure& why) {
   }
 }
 
-[[noreturn]] void not_shielded(const std::string& file) {
-  throw failure(SCUTE_E_NOENT, file + " is not shielded: there is no " + medium::sidecar_of(file) +
-                                   "; see `scute shield add`");
-}
-
-medium::file_identity look(const std::string& file) {
+medium::file_identity identity_now(const std::string& file) {
   struct stat st{};
   if (::stat(file.c_str(), &st) != 0) throw_errno("examine " + file, errno);
   return medium::identity_of(st);
@@ -166,18 +162,14 @@ void take_away(const std::string& file, const std::string& sidecar, unsigned mod
 
 }  // namespace
 
-std::string sidecar_of(const std::string& file) {
-  const std::string sidecar = medium::sidecar_of(file);
-  if (!is_there(sidecar)) not_shielded(file);
-  return sidecar;
-}
-
 void add(const std::string& file, const scute_options& options, const making& how) {
   if (file.empty()) throw failure(SCUTE_E_NOENT, "no file is named");
   const std::string sidecar = medium::sidecar_of(file);
-  if (is_there(sidecar))
+  if (is_there(sidecar)) {
+    static_cast<void>(protection_of(file, SCUTE_E_EXISTS));
     throw failure(SCUTE_E_EXISTS, file + " is shielded already by " + sidecar +
                                       "; to make that anew use `scute shield adopt`");
+  }
   if (file.ends_with(medium::sidecar_suffix))
     throw failure(SCUTE_E_INVALID, file + " has the name of what protects another file");
   medium::require_unused(file);
@@ -188,7 +180,7 @@ void add(const std::string& file, const scute_options& options, const making& ho
   if (SCUTE_PLANTED(make_unlooked)) return;
   try {
     medium::require_unused(medium::followed(file), m.guard);
-    if (!medium::is_same(look(file), m.file, m.guard != 0))
+    if (!medium::is_same(identity_now(file), m.file, m.guard != 0))
       throw failure(SCUTE_E_CONFLICT, file + " was changed while its protection was made");
   } catch (const failure& e) {
     std::optional<old_sidecar> mine;
@@ -200,7 +192,7 @@ void add(const std::string& file, const scute_options& options, const making& ho
 }
 
 void adopt(const std::string& file, const scute_options& options, const making& how, bool keep) {
-  const std::string sidecar = sidecar_of(file);
+  const std::string sidecar = protection_of(file, SCUTE_E_EXISTS);
   const old_sidecar old = lock_sidecar(sidecar);
   medium::require_unused(medium::followed(file), guarded_mode(old));
   scute_options o = options;
@@ -252,7 +244,7 @@ void repair_all(instance& in, const std::string& file, const scute_options& o) {
 }  // namespace
 
 void remove(const std::string& file, const scute_options& options) {
-  const std::string sidecar = sidecar_of(file);
+  const std::string sidecar = protection_of(file);
   for (;;) {
     bool changed = false;
     try {

@@ -29,7 +29,5 @@ void add(const std::string& file, const scute_options& options, const making& ho
 // keep: options and capacity are those that the pool has now, if that can be told.
 void adopt(const std::string& file, const scute_options& options, const making& how, bool keep);
 void remove(const std::string& file, const scute_options& options);
-// Throws SCUTE_E_NOENT if there is none.
-std::string sidecar_of(const std::string& file);
 
 }  // namespace scute::core::shield

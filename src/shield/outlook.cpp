@@ -11,8 +11,8 @@
 #include "medium/descriptor.hpp"
 #include "medium/guarded_user_file.hpp"
 #include "medium/mapped_medium.hpp"
+#include "medium/new_file.hpp"
 #include "pool/superblock.hpp"
-#include "shield/making.hpp"
 
 namespace scute::core::shield {
 namespace {
@@ -22,7 +22,44 @@ struct sidecar_look {
   bool in_use = false;
 };
 
-sidecar_look look_at_sidecar(const std::string& path) {
+// It has the name of what protects the file. Nothing but a file is opened.
+void require_sidecar(const std::string& file, const std::string& path) {
+  struct stat st{};
+  if (::lstat(path.c_str(), &st) != 0 && (errno == ENOENT || errno == ENOTDIR))
+    throw failure(SCUTE_E_NOENT,
+                  file + " is not shielded: there is no " + path + "; see `scute shield add`");
+  if (medium::leads_nowhere(path))
+    throw failure(SCUTE_E_FORMAT,
+                  path +
+                      " is a symbolic link to where there is nothing; mend the link, or remove "
+                      "it if " +
+                      file + " is to be used without protection");
+  if (::stat(path.c_str(), &st) != 0) throw_errno("examine " + path, errno);
+  if (!S_ISREG(st.st_mode))
+    throw failure(SCUTE_E_FORMAT, path +
+                                      " is not a regular file, so it is no pool; outside of the "
+                                      "shield, give it another name before " +
+                                      file + " is shielded, or used under the shield");
+  if (st.st_size == 0)
+    throw failure(SCUTE_E_FORMAT, path + " is empty, so it is no pool; remove it if " + file +
+                                      " is to be used without protection");
+}
+
+// By a symbolic link it may be that of another one.
+void require_protects(const std::string& file, const std::string& path, scute_error other) {
+  const std::string named = medium::followed(file), its = medium::user_file_of(path);
+  struct stat a{}, b{};
+  if (named == its || its.empty()) return;
+  if (::stat(named.c_str(), &a) == 0 && ::stat(its.c_str(), &b) == 0 && a.st_dev == b.st_dev &&
+      a.st_ino == b.st_ino)
+    return;
+  throw failure(other,
+                path + " leads to what protects " + its + ", not " + named + "; remove that link");
+}
+
+// other: what is thrown if it is a pool that does not protect the file.
+sidecar_look look_at_sidecar(const std::string& file, const std::string& path, scute_error other) {
+  require_sidecar(file, path);
   medium::descriptor d(open_registered(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat st{};
   if (d.get() < 0 || ::fstat(d.get(), &st) != 0) throw_errno("open " + path, errno);
@@ -35,7 +72,14 @@ sidecar_look look_at_sidecar(const std::string& path) {
   const std::unique_ptr<medium::medium> bytes = medium::map_file(
       medium::file_handle::without_lock(d.release(), path, static_cast<uint64_t>(st.st_size)),
       SCUTE_MEDIUM_AUTO, medium::access::read);
-  return {pool::read_superblock(*bytes, path).newest, in_use};
+  const format::superblock sb = pool::read_superblock(*bytes, path).newest;
+  if ((sb.incompat & format::incompat_foreign) == 0)
+    throw failure(other, path +
+                             " is a pool of its own; it protects no other file. Outside of the "
+                             "shield, give it another name before " +
+                             file + " is shielded, or used under the shield");
+  require_protects(file, path, other);
+  return {sb, in_use};
 }
 
 // False: there is none. It may be one that nobody is allowed to open.
@@ -62,11 +106,19 @@ scute_shield_condition condition_of(const format::superblock& sb,
 
 }  // namespace
 
+std::string protection_of(const std::string& file, scute_error other) {
+  std::string sidecar = medium::sidecar_of(file);
+  try {
+    static_cast<void>(look_at_sidecar(file, sidecar, other));
+  } catch (const failure& e) {
+    if (e.code() == SCUTE_E_NOENT || e.code() == SCUTE_E_FORMAT || e.code() == other) throw;
+  }
+  return sidecar;
+}
+
 outlook look(const std::string& file) {
-  const std::string sidecar = sidecar_of(file);
-  const sidecar_look s = look_at_sidecar(sidecar);
-  if ((s.sb.incompat & format::incompat_foreign) == 0)
-    throw failure(SCUTE_E_INVALID, sidecar + " is a pool of its own; it protects no other file");
+  const std::string sidecar = medium::sidecar_of(file);
+  const sidecar_look s = look_at_sidecar(file, sidecar, SCUTE_E_INVALID);
   outlook o;
   o.file = medium::user_file_of(sidecar);
   o.sb = s.sb;

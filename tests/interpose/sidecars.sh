@@ -134,3 +134,96 @@ head -c 100000 "$runtime" >cut/libscute-shield.so
 expect 1 cut/scute shield run -- touch "$pools/begun"
 in_err 'or not all of it'
 [ ! -e "$pools/begun" ] || fail "it was begun without a runtime"
+
+# What has the name FILE.scute and does not protect FILE (OUTLOOK-2): every command that is given FILE says so, a program is refused it, nothing waits,
+# and nothing is changed.
+# told TEXT STATUS COMMAND...
+told() {
+  local text=$1
+  expect "$2" timeout 30 "$scute" "${@:3}"
+  in_err "$text"
+}
+# kept: FILE.scute is what it was: the same file, link or folder, with the same bytes, at the same time.
+what_is() { stat -c '%i %F %s %Y %a' "$file.scute"; [ ! -f "$file.scute" ] || cksum "$file.scute"; }
+run=(timeout 30 "$scute" shield run --)
+# stays TEXT STATUS: whatever is asked for; STATUS is that of the commands that look into FILE.scute.
+stays() {
+  local text=$1 status=$2 what
+  what=$(what_is)
+  cp "$file" now
+  refused "$text"
+  told "$text" "$status" shield run --require "$file" -- touch "$pools/begun"
+  [ ! -e "$pools/begun" ] || fail "it was begun"
+  for command in check 'check --repair' 'check --repair --damaged' info scrub 'inject --kind flip' remove; do
+    # shellcheck disable=SC2086
+    told "$text" "$status" shield ${command%% *} "$file" $([[ $command != *' '* ]] || echo "${command#* }")
+  done
+  told "$text" "1 7" shield add "$file"
+  told "$text" "1 7" shield adopt "$file"
+  ! grep -q 'shield adopt' err || fail "it advises what does not work"
+  told "$text" 2 shield list "$pools"
+  in_out "^unreadable .* $file\$"
+  told "$text" 2 shield list "$file"
+  cmp "$file" now || fail "the file was changed"
+  equal "$(what_is)" "$what"
+  rm -rf "$file.scute"
+  expect 0 "${run[@]}" cat "$file"
+}
+for engine in redo spec; do
+  begin
+  rm "$file.scute"
+  "$scute" create "$file.scute" --size 2M --engine "$engine" >out
+  "$scute" kv put "$file.scute" key value
+  stays 'is a pool of its own; it protects no other file' 1
+done
+# One that is open in another process is no other.
+begin
+rm "$file.scute"
+"$scute" create "$file.scute" --size 2M >out
+mkfifo "$pools/records"
+"$scute" kv load "$file.scute" - --quiet <"$pools/records" >loaded &
+loader=$!
+exec 9>"$pools/records"
+until grep -q "$file.scute" "/proc/$loader/maps"; do sleep 0.02; done
+expect 5 "$scute" check "$file.scute"
+for command in check remove; do told 'is a pool of its own' 1 shield $command "$file"; done
+cp "$file" now
+refused 'is a pool of its own'
+printf 'key\tvalue\n' >&9
+exec 9>&-
+wait "$loader" || fail "the pool's own program was disturbed"
+expect 0 "$scute" check "$file.scute"
+equal "$("$scute" kv get "$file.scute" key)" value
+begin
+rm "$file.scute"
+mkfifo "$file.scute"
+stays 'is not a regular file' 7
+begin
+rm "$file.scute"
+mkdir "$file.scute"
+stays 'is not a regular file' 7
+begin
+rm "$file.scute"
+python3 -c 'import os, socket, sys; os.chdir(sys.argv[1]); socket.socket(socket.AF_UNIX).bind("file.scute")' "$pools"
+stays 'is not a regular file' 7
+begin
+rm "$file.scute"
+ln -s nothing "$file.scute"
+stays 'is a symbolic link to where there is nothing' 7
+begin
+: >"$file.scute"
+stays 'is empty, so it is no pool' 7
+begin
+echo "a text" >"$file.scute"
+stays 'is not a Scute pool' 7
+# A link to what protects another file: that one is not what a program gets that opens this one.
+begin
+rm "$file.scute"
+mkdir "$pools/there"
+bytes_of 200000 >"$pools/there/other"
+"$scute" shield add "$pools/there/other" >add.out
+ln -s there/other.scute "$file.scute"
+cp "$pools/there/other.scute" other.scute
+stays "leads to what protects $pools/there/other, not " 1
+cmp "$pools/there/other.scute" other.scute || fail "what protects the other file was changed"
+expect 0 "$scute" shield check "$pools/there/other"

@@ -175,8 +175,13 @@ TEST_P(identity, SidecarsOfOthers) {
   const scute_options o = options();
   SCUTE_OKAY(scute_create(f.sidecar().c_str(), &o, &pool));
   SCUTE_OKAY(scute_close(pool));
+  // (OUTLOOK-2)
+  const bytes own = read_file(f.sidecar());
   SCUTE_FAILS(SCUTE_E_EXISTS, scute_shield_adopt(f.path.c_str(), nullptr, 0, 0));
   SCUTE_FAILS(SCUTE_E_EXISTS, scute_shield_add(f.path.c_str(), nullptr, 0, 0));
+  SCUTE_FAILS(SCUTE_E_INVALID, f.try_open());
+  SCUTE_FAILS(SCUTE_E_INVALID, scute_shield_remove(f.path.c_str(), nullptr));
+  EXPECT_TRUE(own == read_file(f.sidecar()));
   fs::remove(f.sidecar());
   fs::rename(f.path + ".kept", f.sidecar());
   f.open();

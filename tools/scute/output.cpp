@@ -2,11 +2,9 @@
 #include "output.hpp"
 
 #include "command.hpp"
+#include "sidecar.hpp"
 
 #include <fmt/format.h>
-
-#include <filesystem>
-#include <system_error>
 
 namespace scute_tool {
 
@@ -27,14 +25,9 @@ void add_pool_path(CLI::App& app, std::string& path) {
     return;
   }
   const auto sidecar = [](std::string& given) -> std::string {
-    std::error_code error;
-    const std::filesystem::path file(given);
-    const auto real = std::filesystem::is_symlink(file, error)
-                          ? std::filesystem::canonical(file, error).string()
-                          : given;
-    if (!std::filesystem::exists(real + ".scute", error))
-      return given + " is not shielded; see `scute shield add`";
-    given = real + ".scute";
+    const std::string beside = protection_of(given);
+    if (beside.empty()) return given + " is not shielded; see `scute shield add`";
+    given = beside;
     return {};
   };
   app.add_option("FILE", path, "the shielded file")

@@ -51,6 +51,11 @@ bool needs_care(const shielded_file& f) {
          *f.condition == SCUTE_SHIELD_MISSING;
 }
 
+bool is_file(const std::string& path) {
+  std::error_code e;
+  return fs::is_regular_file(path, e);
+}
+
 class listing {
  public:
   // A folder, or a shielded file.
@@ -81,8 +86,9 @@ class listing {
       const fs::file_status status = entry.symlink_status(e);
       const std::string path = entry.path().string();
       if (fs::is_directory(status)) walk(entry.path());
-      if (fs::is_regular_file(status) && path.size() > suffix.size() && path.ends_with(suffix))
-        look(path.substr(0, path.size() - suffix.size()));
+      if (path.size() <= suffix.size() || !path.ends_with(suffix)) continue;
+      const std::string file = path.substr(0, path.size() - suffix.size());
+      if (fs::is_regular_file(status) || is_file(file)) look(file);
     }
   }
 
@@ -92,8 +98,8 @@ class listing {
     f.state.struct_size = sizeof f.state;
     scute_shield_condition condition{};
     const int result = scute_shield_look(failure::library_path(file).c_str(), &condition, &f.state);
-    // One that is gone meanwhile, and pools that have the name by chance.
-    if (result == SCUTE_E_NOENT || result == SCUTE_E_INVALID) return;
+    // One that is gone meanwhile, and pools that have the name by chance: unless somebody may take them for the protection of a file.
+    if (result == SCUTE_E_NOENT || (result == SCUTE_E_INVALID && !is_file(file))) return;
     if (result == SCUTE_OK)
       f.condition = condition;
     else
