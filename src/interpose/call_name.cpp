@@ -11,7 +11,6 @@
 #include <cerrno>
 
 #include "base/planted.hpp"
-#include "interpose/complaint.hpp"
 #include "interpose/next_calls.hpp"
 #include "interpose/program_calls.hpp"
 #include "interpose/shielding.hpp"
@@ -22,8 +21,7 @@ namespace {
 
 bool is_kept(int at, const char* path) noexcept {
   if (path == nullptr || !is_shielded_name(at, path) || SCUTE_PLANTED(name_lost)) return false;
-  complain(path, "a shielded file is not removed, moved or replaced; see `scute shield remove`");
-  errno = EBUSY;
+  refuse_kept(at, path, "is not removed, moved or replaced");
   return true;
 }
 

@@ -150,7 +150,10 @@ int program_truncate(const char* path, off_t size) {
   if (path == nullptr || !is_shielded_at(AT_FDCWD, path)) return next::truncate(path, size);
   struct stat s{};
   if (next::fstatat(AT_FDCWD, path, &s, 0) != 0) return -1;
-  if (size < s.st_size) return refuse_cut(path);
+  if (size < s.st_size) {
+    refuse_kept(AT_FDCWD, path, "does not get shorter");
+    return -1;
+  }
   // By way of a descriptor, which is the view's.
   const int fd = open_as_program(AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0);
   if (fd < 0) return -1;

@@ -10,6 +10,7 @@
 
 #include "base/planted.hpp"
 #include "base/uncancelled.hpp"
+#include "holder/pool_backing.hpp"
 #include "interpose/complaint.hpp"
 #include "interpose/critical.hpp"
 #include "interpose/descriptors.hpp"
@@ -235,9 +236,26 @@ bool cuts_shielded(int at, const char* path, int flags) noexcept {
     if (fd < 0) return true;
     next::close(fd);
   }
-  complain(path, "a shielded file is not cut short (O_TRUNC); see `scute shield remove`");
-  errno = EBUSY;
+  refuse_kept(at, path, "is not cut short (O_TRUNC)");
   return true;
+}
+
+void refuse_kept(int at, const char* path, const char* what) noexcept {
+  const critical now;
+  static_cast<void>(guarded(path, [&] {
+    char real[4096 + 16] = "";
+    const int fd = next::openat(at, path, O_PATH | O_CLOEXEC);
+    std::string file = fd >= 0 && path_of(fd, real) ? real : path;
+    if (fd >= 0) next::close(fd);
+    const size_t end = file.rfind(".scute");
+    if (end != std::string::npos && !has_sidecar(AT_FDCWD, file.c_str())) file.resize(end);
+    const std::string why = holder::why_unprotected(file);
+    complain(path, why.empty()
+                       ? std::string("a shielded file ") + what + "; see `scute shield remove`"
+                       : std::string("under the shield what has a FILE.scute beside it ") + what +
+                             "; " + why);
+  }));
+  errno = EBUSY;
 }
 
 }  // namespace scute::core::interpose

@@ -31,6 +31,10 @@ bool is_shielded_name(int at, const char* path) noexcept;
 // program would lose it all.)
 bool cuts_shielded(int at, const char* path, int flags) noexcept;
 
+// What a call would do to a shielded file, or to its protection, is not done: EBUSY, and told of ("is not moved"), with what is to be done about what is
+// beside the file (OUTLOOK-2).
+void refuse_kept(int at, const char* path, const char* what) noexcept;
+
 // As the program's own calls. -1 with errno.
 int open_as_program(int at, const char* path, int flags, unsigned mode);
 int close_as_program(int fd) noexcept;

@@ -164,6 +164,14 @@ stays() {
   told "$text" 2 shield list "$pools"
   in_out "^unreadable .* $file\$"
   told "$text" 2 shield list "$file"
+  # Nor is the file cut or removed by a program under the shield, which is not told to do what would not work.
+  for command in ': >"$0"' 'rm "$0"' 'truncate -s 5 "$0"' 'mv "$0" "$0.away"'; do
+    status=0
+    "${run[@]}" bash -c "$command" "$file" >out 2>err || status=$?
+    [ "$status" != 0 ] || fail "$command: done"
+    in_err "$text"
+    ! grep -q 'see .scute shield' err || fail "it advises what does not work"
+  done
   cmp "$file" now || fail "the file was changed"
   equal "$(what_is)" "$what"
   rm -rf "$file.scute"
