@@ -100,6 +100,30 @@ cmp disk.dat changed || fail "remove changed the file"
 expect 0 "$scute" shield remove "$file"
 equal "$(cd "$pools" && ls -d items*)" items.dat
 cmp "$file" changed || fail "remove changed the file"
+
+# By a symbolic link, from another folder and from its own.
+ln -s "$file" link.dat
+ln -s items.dat "$pools/near.dat"
+for link in link.dat "$pools/near.dat"; do
+  expect 0 "$scute" shield add "$link" --rows 20 --quiet
+  silent
+  in_out "^protected by  *$file.scute\$"
+  expect 1 "$scute" shield add "$link"
+  in_err 'shielded already'
+  expect 0 "$scute" shield adopt "$link" --quiet
+  in_out '^slices  *20, 1 parity'
+  for command in check 'info --json' scrub; do
+    # shellcheck disable=SC2086
+    expect 0 "$scute" shield ${command%% *} "$link" $([[ $command != *' '* ]] || echo "${command#* }")
+  done
+  expect 0 "$scute" shield list "$link"
+  expect 0 "$scute" shield remove "$link"
+  equal "$(cd "$pools" && echo items* near*)" "items.dat near.dat"
+done
+expect 0 "$scute" shield add link.dat --json --quiet
+valid_json
+expect 0 "$scute" shield remove link.dat
+
 expect 1 "$scute" shield check "$file"
 in_err 'not shielded'
 expect 1 "$scute" shield remove "$file"

@@ -6,6 +6,7 @@
 #include "options.hpp"
 #include "output.hpp"
 #include "progress.hpp"
+#include "sidecar.hpp"
 #include "text.hpp"
 
 #include <fmt/format.h>
@@ -57,7 +58,8 @@ void make(const arguments& args, making how) {
                            : scute_shield_adopt(file.c_str(), &native, capacity, flags),
         args.file);
   bar.finish();
-  const open_pool pool(args.file + ".scute", {}, open_pool::how::open_to_read);
+  const std::string sidecar = sidecar_of(args.file);
+  const open_pool pool(sidecar, {}, open_pool::how::open_to_read);
   scute_shield_state state{};
   state.struct_size = sizeof state;
   check(scute_shield_info(pool, &state), args.file);
@@ -76,7 +78,7 @@ void make(const arguments& args, making how) {
   facts.add("file", args.file);
   facts.add("size", exact_size_text(state.size));
   facts.add("capacity", exact_size_text(state.capacity));
-  facts.add("protected by", args.file + ".scute");
+  facts.add("protected by", sidecar);
   facts.add("slices", fmt::format("{}, {} parity", state.rows, info.parity));
   facts.add("engine", name_of(info.engine));
   if (state.guard != 0)
