@@ -24,4 +24,39 @@ expect 3 "$scute" shield audit -- "$actor" exits "$file"
 expect 137 "$scute" shield audit -- "$actor" is_killed "$file"
 expect 1 "$scute" shield audit -- true
 in_out 'no shielded file was opened'
+
+# The report goes to a file, and standard output is the program's own.
+echo "of another run, and longer than it" >report
+printf 'what the program says\n' >said
+expect 0 "$scute" shield audit --output report -- cat said "$file"
+cat said "$file" | cmp - out || fail "standard output has more than the program's"
+[ ! -s err ] || fail "something was said"
+equal "$(head -n 1 report | tr -s ' ')" "file $file"
+equal "$(tail -n 1 report)" 'result: clean'
+! grep -q 'another run' report || fail "the report was put behind another one"
+expect 0 "$scute" shield audit --json --output report -- cat said "$file"
+cat said "$file" | cmp - out || fail "standard output has more than the program's"
+mv report out
+valid_json
+equal "$(json result)" clean
+expect 3 "$scute" shield audit --output report -- "$actor" exits "$file"
+grep -q '^result: ' report || fail "a program with a status has no report"
+# Where there can be none the program is not begun; where not all of it can be written that is an error, whatever the program's status.
+for wrong in "$pools/no/report" "$pools" "$file" ''; do
+  expect 1 "$scute" shield audit --output "$wrong" -- touch begun
+  [ ! -e begun ] || fail "begun without a place for the report: $wrong"
+done
+expect 1 "$scute" shield audit --output "$file" -- true
+in_err "^scute: $file: it is shielded, so no report is written over it\$"
+for json in '' --json; do
+  for status in 0 9; do
+    # shellcheck disable=SC2086
+    expect 1 "$scute" shield audit $json --output /dev/full -- bash -c "echo said; cat '$file' >/dev/null; exit $status"
+    equal "$(cat out)" said
+    equal "$(cat err)" 'scute: /dev/full: cannot write the report: No space left on device'
+  done
+done
+# Nobody but the command has it open.
+# shellcheck disable=SC2016  # (Of the inner shell.)
+expect 1 "$scute" shield audit --output report -- bash -c 'ls -l /proc/self/fd | grep report'
 sound "$file"

@@ -4,6 +4,7 @@
 #include "command.hpp"
 #include "failure.hpp"
 #include "output.hpp"
+#include "report_file.hpp"
 #include "shielded_program.hpp"
 #include "standard_streams.hpp"
 
@@ -20,6 +21,7 @@ struct arguments {
   shielded_program program;
   std::vector<std::string> fail_on{"unflushed", "unfenced", "strays"};
   size_t lines = 10;
+  std::string output;  // empty: standard output
   bool json = false, all = false;
 
   bool fails_on(const char* what) const {
@@ -39,6 +41,7 @@ const char* failing(const arguments& args, const audit_totals& t) {
 }
 
 exit_code run(const arguments& args) {
+  report_file report(args.output);
   program_notice noticed;
   const scute_shield_outcome outcome = args.program.run(noticed);
   const int status = status_of(outcome);
@@ -50,18 +53,20 @@ exit_code run(const arguments& args) {
                               : totals.unsure > 0
                                   ? "clean, but for lines that may be libpmemobj's own"
                                   : "clean";
-  if (args.json) {
-    print_json({{"program", args.program.words.front()},
-                {"status", status},
-                {"unflushed_lines", totals.unflushed},
-                {"unfenced_lines", totals.unfenced},
-                {"stray_lines", totals.strays},
-                {"result", verdict},
-                {"views", views_json(noticed)}});
-  } else {
-    print_audit(noticed, args.all, args.lines);
-    fmt::print("result: {}\n", verdict);
-  }
+  report.write([&] {
+    if (args.json) {
+      print_json({{"program", args.program.words.front()},
+                  {"status", status},
+                  {"unflushed_lines", totals.unflushed},
+                  {"unfenced_lines", totals.unfenced},
+                  {"stray_lines", totals.strays},
+                  {"result", verdict},
+                  {"views", views_json(noticed)}});
+    } else {
+      print_audit(noticed, args.all, args.lines);
+      fmt::print("result: {}\n", verdict);
+    }
+  });
   if (status != 0) return static_cast<exit_code>(status);
   if (outcome.failed > 0) return exit_lost;
   if (noticed.views.empty()) return exit_error;
@@ -77,6 +82,13 @@ void add_shield_audit(CLI::App& shield, exit_code& status) {
   args->program.sites = true;
   args->program.add_to(*app);
   add_json_flag(*app, args->json);
+  app->add_option("--output", args->output,
+                  "the report goes to this file, made anew before the program begins, and not to "
+                  "standard output, which is the program's")
+      ->check([](const std::string& given) {
+        return given.empty() ? "the path is empty; name the file" : "";
+      })
+      ->type_name("FILE");
   app->add_flag("--all", args->all, "show all places in the source, also where nothing was wrong");
   app->add_option("--lines", args->lines,
                   "show so many lines of each file that something is wrong with")
@@ -106,17 +118,19 @@ void add_shield_audit(CLI::App& shield, exit_code& status) {
       "last.\n"
       "A line that the program stores to with the value that it had is not noticed. Lines that "
       "hold locks of libpmemobj, which it\n"
-      "never flushes, are counted apart. The report goes to standard output, when the program has "
-      "ended.\n"
+      "never flushes, are counted apart. The report goes to standard output, behind what the "
+      "program has written there, or to --output.\n"
       "Exit status: the program's, if it is not 0; else 0: nothing was left unflushed or unfenced, "
       "and no "
       "store "
       "was a stray; 2: something was\n"
-      "(--fail-on); 3: a file could not be settled; 1: the program opened no shielded file.\n"
+      "(--fail-on); 3: a file could not be settled; 1: the program opened no shielded file. 1 also "
+      "if the report could not be written,\n"
+      "whatever the program's was.\n"
       "\nExamples:\n"
       "  scute shield audit ./shop /dev/shm/shop.pool\n"
       "  scute shield audit --fail-on unflushed,repeated,idle ./shop /dev/shm/shop.pool\n"
-      "  scute shield audit --json -- ./shop --fast /dev/shm/shop.pool > audit.json");
+      "  scute shield audit --json --output audit.json -- ./shop --fast /dev/shm/shop.pool");
   app->callback([args, &status] { status = run(*args); });
 }
 

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report_file.hpp"
+
+#include "failure.hpp"
+#include "sidecar.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+namespace scute_tool {
+
+report_file::report_file(std::string path) : path_(std::move(path)) {
+  if (path_.empty()) return;
+  if (!protection_of(path_).empty())
+    throw failure(exit_error, path_, "it is shielded, so no report is written over it");
+  fd_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC, 0666);
+  if (fd_ < 0) fail(std::strerror(errno));
+}
+
+report_file::~report_file() {
+  if (fd_ >= 0) close(fd_);
+}
+
+void report_file::write(const std::function<void()>& print) {
+  if (path_.empty()) return print();
+  std::fflush(stdout);
+  if (dup2(fd_, STDOUT_FILENO) < 0) fail(std::strerror(errno));
+  close(std::exchange(fd_, -1));
+  try {
+    print();
+  } catch (const std::system_error& e) {
+    fail(e.code().message());
+  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) fail(std::strerror(errno));
+  // (A file system may say only here that it has no room.)
+  if (close(STDOUT_FILENO) != 0) fail(std::strerror(errno));
+}
+
+void report_file::fail(const std::string& why) const {
+  throw failure(exit_error, path_, "cannot write the report: " + why);
+}
+
+}  // namespace scute_tool
