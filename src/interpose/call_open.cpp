@@ -44,7 +44,14 @@ FILE* opened_stream(const char* path, const char* mode, int flags) noexcept {
 FILE* as_view(FILE* file, int flags) noexcept {
   if (file == nullptr) return nullptr;
   const int fd = ::fileno(file);
-  if (shield_descriptor(fd, flags) && all_at_hand(fd)) return file;
+  if (shield_descriptor(fd, flags) && all_at_hand(fd)) {
+    // As the C library leaves what is only appended to: ftell() says how long the file is.
+    const int keep = errno;
+    if ((flags & (O_APPEND | O_ACCMODE)) == (O_APPEND | O_WRONLY) && is_noted(fd))
+      next::lseek(fd, 0, SEEK_END);
+    errno = keep;
+    return file;
+  }
   const int why = errno;
   {
     const critical now;

@@ -230,3 +230,56 @@ expect 0 "$scute" shield run "${run_with[@]}" -- python3 limited.py "$pools/limi
 equal "$(cat out)" "$(cat wanted)"
 sound "$pools/limited"
 cmp plain "$pools/limited" || fail "limited: other bytes"
+
+# A stream that appends stands where it does without the shield: at the end, or, where it reads as well, where the C library reads first.
+cat >streams.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void say(const char *what, FILE *f) {
+  printf("%s: %ld", what, ftell(f));
+  if (*what != 'r') printf(", %ld", (long)lseek(fileno(f), 0, SEEK_CUR));  // what it reads ahead is its own
+  printf("\n");
+}
+
+int main(int argc, char **argv) {
+  static const char *const modes[] = {"a", "ab", "ae", "a+", "a+b", "r", "r+"};
+  const char *file = argv[argc - 1];
+  for (size_t i = 0; i < 2 * (sizeof modes / sizeof *modes); ++i) {
+    const char *const mode = modes[i / 2];
+    FILE *f = i % 2 == 0 ? fopen(file, mode) : freopen(file, mode, fopen("/dev/null", "r"));
+    char word[6] = "";
+    if (f == NULL) return 1;
+    printf("%s\n", mode);
+    say("opened", f);
+    if (strchr(mode, '+') != NULL || *mode == 'r') printf("%zu %s\n", fread(word, 1, 5, f), word);
+    say("read", f);
+    if (strcmp(mode, "r") != 0) {
+      if (*mode == 'r') fseek(f, 0, SEEK_END);
+      fprintf(f, "a line of %s\n", mode);
+      printf("%ld\n", ftell(f));
+      fflush(f);
+      say("flushed", f);
+    }
+    FILE *second = fopen(file, "a");  // while the other one is open
+    say("second", second);
+    fputs("another\n", second);
+    say("written", second);
+    fclose(second);
+    fclose(f);
+  }
+  return 0;
+}
+C
+gcc -O1 -Wall -Wextra -o streams streams.c
+bytes_of 70001 >plain
+cp plain "$pools/streams"
+./streams plain >wanted
+equal "$(sed -n 2p wanted)" 'opened: 70001, 70001'
+expect 0 "$scute" shield add "$pools/streams"
+expect 0 "$scute" shield run "${run_with[@]}" -- ./streams "$pools/streams"
+diff wanted out || fail "streams stand elsewhere"
+sound "$pools/streams"
+cmp plain "$pools/streams" || fail "streams: other bytes"
