@@ -139,23 +139,23 @@ TEST_P(in_place, StoresInAPageBeyondRepairAreRefused) {
   EXPECT_GE(f.info().lost, 3u);
 }
 
+std::string name_of(const testing::TestParamInfo<in_place::ParamType>& one) {
+  const auto [engine, parities, level] = one.param;
+  return std::string(engine == SCUTE_ENGINE_SPEC   ? "spec"
+                     : engine == SCUTE_ENGINE_REDO ? "redo"
+                                                   : "logfree") +
+         "_" + std::to_string(parities) + (level == SCUTE_PROTECT_MLPC ? "_mlpc" : "_mlp");
+}
+
 INSTANTIATE_TEST_SUITE_P(engines, in_place,
                          testing::Values(std::tuple{SCUTE_ENGINE_LOGFREE, 1u, SCUTE_PROTECT_MLPC},
                                          std::tuple{SCUTE_ENGINE_LOGFREE, 2u, SCUTE_PROTECT_MLPC},
                                          std::tuple{SCUTE_ENGINE_REDO, 1u, SCUTE_PROTECT_MLPC},
                                          std::tuple{SCUTE_ENGINE_SPEC, 1u, SCUTE_PROTECT_MLPC},
                                          std::tuple{SCUTE_ENGINE_SPEC, 2u, SCUTE_PROTECT_MLPC},
-                                         std::tuple{SCUTE_ENGINE_LOGFREE, 1u, SCUTE_PROTECT_MLP},
                                          std::tuple{SCUTE_ENGINE_REDO, 1u, SCUTE_PROTECT_MLP},
                                          std::tuple{SCUTE_ENGINE_SPEC, 1u, SCUTE_PROTECT_MLP}),
-                         [](const auto& of) {
-                           const auto [engine, parities, level] = of.param;
-                           return std::string(engine == SCUTE_ENGINE_SPEC   ? "spec"
-                                              : engine == SCUTE_ENGINE_REDO ? "redo"
-                                                                            : "logfree") +
-                                  "_" + std::to_string(parities) +
-                                  (level == SCUTE_PROTECT_MLPC ? "_mlpc" : "_mlp");
-                         });
+                         name_of);
 
 }  // namespace
 }  // namespace scute::test
