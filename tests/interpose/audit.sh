@@ -48,6 +48,16 @@ for wrong in "$pools/no/report" "$pools" "$file" ''; do
 done
 expect 1 "$scute" shield audit --output "$file" -- true
 in_err "^scute: $file: it is shielded, so no report is written over it\$"
+# Nor over what protects a file, or has objects.
+"$scute" create "$pools/pool" --size 8M --engine spec -q
+ln -s "$file.scute" "$pools/link"
+for own in "$file.scute" "$pools/link" "$pools/pool" "$pools/pool.log" "$pools/gone.scute" "$pools/gone.scute.log"; do
+  before=$(cksum "$own" 2>/dev/null) || before=
+  expect 1 "$scute" shield audit --output "$own" -- touch begun
+  [ ! -e begun ] || fail "begun without a place for the report: $own"
+  in_err "^scute: $own: it is a file of Scute's, or has the name of one, so no report is written over it\$"
+  equal "$(cksum "$own" 2>/dev/null || true)" "$before"
+done
 for json in '' --json; do
   for status in 0 9; do
     # shellcheck disable=SC2086

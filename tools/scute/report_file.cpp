@@ -7,18 +7,43 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
 namespace scute_tool {
 
+namespace {
+
+// It has objects of somebody's: a pool, what protects a file, a log, a persist-on-write file. Each begins with its kind; what is damaged there may
+// still have the name of what protects a file.
+bool has_objects(const std::string& path) {
+  using namespace std::literals;
+  if (path.ends_with(".scute") || path.ends_with(".scute.log")) return true;
+  // (Nothing is read of a pipe.)
+  const int fd = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  if (fd < 0) return false;
+  std::array<char, 8> begin{};
+  const bool whole = pread(fd, begin.data(), begin.size(), 0) == ssize_t{begin.size()};
+  close(fd);
+  const std::string_view kind(begin.data(), begin.size());
+  return whole && (kind == "SCUTE\r\n\x1a"sv || kind == "SCUTELOG"sv || kind == "ScutePOW"sv);
+}
+
+}  // namespace
+
 report_file::report_file(std::string path) : path_(std::move(path)) {
   if (path_.empty()) return;
   if (!protection_of(path_).empty())
     throw failure(exit_error, path_, "it is shielded, so no report is written over it");
+  if (has_objects(path_))
+    throw failure(exit_error, path_,
+                  "it is a file of Scute's, or has the name of one, so no report is written over "
+                  "it");
   fd_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC, 0666);
   if (fd_ < 0) fail(std::strerror(errno));
 }

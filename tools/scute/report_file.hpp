@@ -9,7 +9,7 @@ namespace scute_tool {
 
 class report_file {
  public:
-  // Made, or cut to nothing; an empty path: standard output. Throws failure; what is shielded is refused.
+  // Made, or cut to nothing; an empty path: standard output. Throws failure; what is shielded, and a file of Scute's, is refused.
   explicit report_file(std::string path);
   ~report_file();
   report_file(const report_file&) = delete;
