@@ -49,7 +49,7 @@ done
 expect 1 "$scute" shield audit --output "$file" -- true
 in_err "^scute: $file: it is shielded, so no report is written over it\$"
 # Nor over what protects a file, or has objects.
-"$scute" create "$pools/pool" --size 8M --engine spec -q
+"$scute" create "$pools/pool" --size 8M --medium file --engine spec >created || fail "create"
 ln -s "$file.scute" "$pools/link"
 for own in "$file.scute" "$pools/link" "$pools/pool" "$pools/pool.log" "$pools/gone.scute" "$pools/gone.scute.log"; do
   before=$(cksum "$own" 2>/dev/null) || before=
