@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // STAMP over the cap of the speculative log (after SpecPMT Fig. 15, which varies the size of epochs): the less room
 // for the log, the more often it is folded. Every application runs on one thread, with every cap in turn; the
-// cap is what the configuration is called by.
+// cap, as a part of the pool, is what the configuration is called by.
 #include <fmt/format.h>
 
 #include <numeric>
@@ -16,8 +16,7 @@ namespace stamp = workloads::stamp;
 
 constexpr const char* cap_work = "stamp_cap";
 constexpr const char* system_name = "spec-none";
-constexpr uint64_t caps[] = {uint64_t{1} << 20, uint64_t{4} << 20, uint64_t{16} << 20,
-                             uint64_t{64} << 20};
+constexpr uint64_t caps[] = {2, 5, 10, 20};  // percent of the pool
 
 const std::vector<std::pair<std::string, std::string>> works{
     {cap_work, "STAMP's applications over the cap of the speculative log"}};
@@ -40,7 +39,7 @@ row row_of(const stamp::application& a, uint64_t cap) {
   r.work = cap_work;
   r.structure = a.name;
   r.system = kind().system;
-  r.config = fmt::format("cap-{}m", cap >> 20);
+  r.config = fmt::format("cap-{}-percent", cap);
   return r;
 }
 
@@ -51,9 +50,10 @@ struct contestant {
   costs spent;
 };
 
-void play(session& s, const stamp::any_input& input, contestant& c) {
+void play(session& s, const stamp::any_input& input, contestant& c, bool check) {
+  const uint64_t size = stamp_pool_size(s.o);
   const auto system =
-      kind().make(kind(), {input, 1, s.path(system_name), uint64_t{1} << 30, c.cap});
+      kind().make(kind(), {input, 1, s.path(system_name), size, size / 100 * c.cap});
   system->drain();
   costs before, after;
   system->count(before);
@@ -61,6 +61,8 @@ void play(session& s, const stamp::any_input& input, contestant& c) {
   const double ns = s.workers.run(1, [&](unsigned) { done = system->run(0); });
   system->drain();
   system->count(after);
+  if (const std::string wrong = check ? system->check() : ""; !wrong.empty())
+    throw std::runtime_error(std::string(system_name) + ": " + wrong);
   c.samples.push_back(ns / static_cast<double>(done));
   c.transactions += done;
   c.spent.add(after).add(before, -1);
@@ -72,7 +74,7 @@ void run_application(session& s, const stamp::application& a) {
   for (const uint64_t cap : caps) contestants.push_back({cap, {}, 0, {}});
   for (unsigned round = 0; round < s.o.map_rounds; ++round)
     for (size_t i = 0; i < contestants.size(); ++i)
-      play(s, input, contestants[(i + round) % contestants.size()]);
+      play(s, input, contestants[(i + round) % contestants.size()], round == 0);
   for (const contestant& c : contestants) {
     row r = row_of(a, c.cap);
     r.ops = c.transactions;

@@ -43,10 +43,6 @@ bool contends(const options& o, const stamp_kind& k) {
 stamp::scale scale_of(const options& o) {
   return o.tiny ? stamp::scale::tiny : o.quick ? stamp::scale::quick : stamp::scale::full;
 }
-uint64_t size_of(const options& o) {
-  const uint64_t mebibytes = o.tiny ? 48 : o.quick ? 96 : 384;
-  return mebibytes << 20;
-}
 
 row row_of(const char* work, const stamp::application& a, unsigned threads) {
   row r;
@@ -96,7 +92,7 @@ class match {
   void play(contestant& c, bool check) {
     try {
       const std::string path = s_.path(c.kind->name);
-      const auto system = c.kind->make(*c.kind, {input_, threads_, path, size_of(s_.o)});
+      const auto system = c.kind->make(*c.kind, {input_, threads_, path, stamp_pool_size(s_.o)});
       system->drain();
       costs before, after;
       system->count(before);
@@ -175,6 +171,11 @@ void expected(const options& o, std::vector<row>& rows) {
 }
 
 }  // namespace
+
+uint64_t stamp_pool_size(const options& o) noexcept {
+  const uint64_t mebibytes = o.tiny ? 48 : o.quick ? 96 : 384;
+  return mebibytes << 20;
+}
 
 work_group stamp_works() {
   return {names(), steps, run, expected};

@@ -32,7 +32,7 @@ const std::vector<work_group>& work_groups() {
       durable_work(),      open_works(),     full_log_work(),    check_work(),  scrub_work(),
       recovery_work(),     lost_page_work(), policy_work(),      stages_work(), stamp_works(),
       stamp_cap_work(),    ents_works(),     ents_level_works(), eadr_work(),   pow_clean_work(),
-      pow_recovery_work(), kernel_works()};
+      pow_recovery_work(), kernel_works(),   log_append_work()};
   return groups;
 }
 

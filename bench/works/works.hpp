@@ -53,12 +53,15 @@ work_group recovery_work();
 work_group lost_page_work();
 work_group policy_work();
 work_group kernel_works();
+work_group log_append_work();
 work_group map_works();
 work_group ycsb_works();
 work_group durable_work();
 work_group table3_work();
 work_group stages_work();
 work_group stamp_works();
+// Bytes of the pools that STAMP runs in.
+uint64_t stamp_pool_size(const options& o) noexcept;
 work_group stamp_cap_work();
 work_group ents_works();
 work_group ents_level_works();

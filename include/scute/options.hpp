@@ -77,7 +77,7 @@ struct options {
   uint32_t parity = 0;              ///< [create] parity rows of a zone; 0: by protection
   uint32_t lanes = 0;               ///< [create] transactions at once; 0: by pool size
   uint32_t chunk_size = 0;          ///< [create] bytes; 0: by pool size
-  uint64_t log_cap = 0;             ///< [create] engine spec: bytes of its log; 0: by pool size
+  uint64_t log_cap = 0;             ///< [create] spec alone: bytes of its log; 0: by pool size
   bool readonly = false;            ///< open: nothing reaches the file
   bool preallocate = false;         ///< create: reserve every block now
   bool overwrite = false;           ///< create: replace an existing pool of that name
@@ -88,7 +88,7 @@ struct options {
   event_function event = {};      ///< empty: none; a copy lives as long as the pool is open
   bool no_fault_handler = false;  ///< leave SIGBUS and SIGSEGV alone
   bool account = false;           ///< count the object bytes that are read untested
-  bool lazy_recovery = false;     ///< engine logfree: no scan in the background after a crash
+  bool lazy_recovery = false;     ///< logfree, spec: no scan in the background after a crash
   bool damaged = false;           ///< a shielded file that was changed is damaged: to be repaired
   bool plain_encoding = false;    ///< engine logfree: without pipelining, for measurements
 

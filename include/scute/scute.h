@@ -59,7 +59,8 @@ enum scute_engine SCUTE_ENUM {
    * a crash the pool opens at once, and what the crash left is put right when it is needed, or by a
    * scan in the background */
   SCUTE_ENGINE_LOGFREE = 2,
-  SCUTE_ENGINE_SPEC = 3 /* a sequential log of new bytes (SpecPMT, ASPLOS 2023) */
+  SCUTE_ENGINE_SPEC = 3 /* a sequential log of new bytes (SpecPMT, ASPLOS 2023), folded into their places
+                           in the background, or by scute_drain(); on a disk in a file PATH.log */
 };
 
 /* How much is protected: Pangolin's Table 2. Each level adds to the one before. */
@@ -131,7 +132,8 @@ typedef struct scute_options {
   uint64_t scrub_every;     /* policy SCRUB: transactions from one scrub to the next, at least 1 */
   scute_event_fn event;     /* null: none */
   void *event_arg;
-  uint64_t log_cap; /* [create] engine SPEC: bytes of its log, all copies; 0: by pool size */
+  uint64_t log_cap; /* [create] engine SPEC: bytes of its log, all copies; 0: by pool size. Rounded up to
+                       whole chunks, and to what every lane needs. Other engines: SCUTE_E_INVALID */
 } scute_options;
 
 #define SCUTE_SIZE_MIN ((uint64_t)1 << 18) /* smallest pool: 256 KiB */
@@ -233,7 +235,7 @@ typedef struct scute_info {
   uint64_t scrub_position; /* bytes of the pool that an interrupted scrub has done; 0: none */
   int fault_handler;       /* 1: SIGBUS and SIGSEGV are handled for this pool */
   uint32_t flags;          /* SCUTE_READONLY, ... with which it was opened */
-  uint64_t unresolved;     /* bytes of columns that recovery has not come to yet (engine logfree) */
+  uint64_t unresolved;     /* bytes of columns that recovery has not come to yet (logfree, spec) */
   uint64_t rolled_back;    /* fragments of undecided transactions put back since this open */
   uint64_t finished;       /* fragments of decided ones whose parity was completed since then */
   uint64_t log_cap;        /* engine spec: bytes of its log now, all copies; else 0 */
@@ -269,7 +271,7 @@ typedef struct scute_counters {
                                 down since somebody else needed their columns, or they had to wait */
   uint64_t drains;           /* engine logfree: times deferred parity was made durable because
                                 somebody else needed its columns, or on request */
-  uint64_t shorts;           /* engine logfree: transactions that went the short way: of up to eight
+  uint64_t shorts;           /* engines logfree, spec: transactions that went the short way: of up to eight
                                 objects of up to 4 KiB (docs/logfree.md) */
 } scute_counters;
 

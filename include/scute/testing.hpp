@@ -88,7 +88,7 @@ struct pool_kind {
 scute_options small_pool(pool_kind kind = {});
 
 /// As scute::pool::set_engine(), of a pool that a stage has opened. Nobody uses it.
-void set_engine(scute::pool& pool, scute_engine engine);
+void set_engine(scute::pool& pool, scute_engine engine, uint64_t log_cap = 0);
 
 /// What is to be explored.
 class scenario : public basic_scenario {

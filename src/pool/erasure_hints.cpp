@@ -13,6 +13,7 @@ std::vector<cell_set> erasure_hints::all(uint64_t zone, uint64_t block) const {
 
 void erasure_hints::add(uint64_t zone, uint64_t block, const cell_set& set) {
   const locked hold(mutex_);
+  bool news = latest_.empty() || !(latest_.front() == set);
   std::erase(latest_, set);
   latest_.insert(latest_.begin(), set);
   if (latest_.size() > latest_max) latest_.pop_back();
@@ -23,12 +24,19 @@ void erasure_hints::add(uint64_t zone, uint64_t block, const cell_set& set) {
   for (uint32_t i = 0; i < set.count; ++i) {
     if (both.has(set.cells[i])) continue;
     if (both.count == pool::parities_max) {
-      here = set;
-      return;
+      both = set;
+      break;
     }
     both.add(set.cells[i]);
   }
+  news = news || !(both == here);
   here = both;
+  if (news) ++changes_;
+}
+
+uint64_t erasure_hints::changes() const {
+  const locked hold(mutex_);
+  return changes_;
 }
 
 bool erasure_hints::worth_learning(uint64_t zone, uint64_t block, uint64_t repairs) {

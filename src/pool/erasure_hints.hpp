@@ -40,11 +40,14 @@ class erasure_hints {
   // Whether it is worth looking for the set of a block by its other fragments (ERASE-5): once for each number
   // of repairs.
   bool worth_learning(uint64_t zone, uint64_t block, uint64_t repairs);
+  // How often add() has told something that was not known.
+  uint64_t changes() const;
 
  private:
   using place = std::pair<uint64_t, uint64_t>;
   static constexpr size_t latest_max = 4, blocks_max = size_t{1} << 16;
   mutable plain_mutex mutex_;
+  uint64_t changes_ SCUTE_GUARDED_BY(mutex_) = 0;
   std::vector<cell_set> latest_ SCUTE_GUARDED_BY(mutex_);  // the last one first
   std::map<place, cell_set> of_block_ SCUTE_GUARDED_BY(mutex_);
   std::map<place, uint64_t> learned_ SCUTE_GUARDED_BY(mutex_);  // repairs then

@@ -205,22 +205,34 @@ class overlays {
     for (uint64_t at = offset / page; at <= (offset + length - 1) / page; ++at)
       pages_[at % counters].revision.fetch_add(1, std::memory_order_release);
   }
+  // Only who has the lock counts.
+  static void count_one(std::atomic<uint32_t>& all, int by) noexcept {
+    all.store(all.load(std::memory_order_relaxed) + static_cast<uint32_t>(by),
+              std::memory_order_release);
+  }
+  // The number of all ranges, which is asked first, is not 0 while one of the counters is not.
   void count_open(uint64_t offset, uint64_t length, int by) noexcept SCUTE_REQUIRES(lock_) {
+    if (by > 0) count_one(all_open_, 1);
     for (uint64_t at = offset / page; at <= (offset + length - 1) / page; ++at)
       pages_[at % counters].open.fetch_add(static_cast<uint32_t>(by), std::memory_order_release);
+    if (by < 0) count_one(all_open_, -1);
   }
   void count_lent(uint64_t offset, uint64_t length, int by) noexcept SCUTE_REQUIRES(lock_) {
+    if (by > 0) count_one(all_lent_, 1);
     for (uint64_t at = offset / span; at <= (offset + length - 1) / span; ++at)
       lent_[at % lent_counters].fetch_add(static_cast<uint32_t>(by), std::memory_order_release);
+    if (by < 0) count_one(all_lent_, -1);
   }
   // False: nothing of it is open in place, or lent. (What shares a counter makes it true for nothing.)
   bool may_be_open(uint64_t offset, uint64_t length) const noexcept {
     std::atomic_signal_fence(std::memory_order_seq_cst);  // what was read before stays before
+    if (all_open_.load(std::memory_order_acquire) == 0) return false;
     for (uint64_t at = offset / page; at <= (offset + length - 1) / page; ++at)
       if (pages_[at % counters].open.load(std::memory_order_acquire) != 0) return true;
     return false;
   }
   bool may_be_lent(uint64_t offset, uint64_t length) const noexcept {
+    if (all_lent_.load(std::memory_order_acquire) == 0) return false;
     for (uint64_t at = offset / span; at <= (offset + length - 1) / span; ++at)
       if (lent_[at % lent_counters].load(std::memory_order_acquire) != 0) return true;
     return false;
@@ -243,6 +255,7 @@ class overlays {
   std::array<counts, counters> pages_{};
   static constexpr uint64_t span = 64 * 1024, lent_counters = 4096;
   std::array<std::atomic<uint32_t>, lent_counters> lent_{};
+  std::atomic<uint32_t> all_open_{0}, all_lent_{0};  // ranges
   list ranges_ SCUTE_GUARDED_BY(lock_);
 };
 

@@ -44,6 +44,7 @@ void instance::switch_engine(const pool::engine_facts& to, uint64_t log_cap) {
 }
 
 void instance::set_engine(const pool::engine_facts& to, uint64_t log_cap) {
+  engine::require_log_to_cap(s.path, to, log_cap);
   const bool same = static_cast<uint32_t>(to.id) == s.sb.engine;
   const bool apart = (s.sb.incompat & format::incompat_log_file) != 0;
   if (same && (!to.log_in_chunks || (log_cap == 0 && apart == wants_log_file()))) return;

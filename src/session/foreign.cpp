@@ -5,10 +5,13 @@
 //    nothing: each opening changes its permissions. So it is known by inode, size and time of modification.) A file of another size is refused. One
 //    whose inode or times differ is looked at, read-only, before anything is written: if every checksum and every column is
 //    right, nothing has happened to it; else it is refused, since what one calls damage, and would repair, another one has
-//    written there.
+//    written there. (`--damaged` says that it is damage. It says nothing where FILE.scute has a second name and knows another inode: then it
+//    is the other file's.)
 // IDENT-2 After any other end the times say nothing. A file of another inode or size is refused; what differs in it is damage.
 // IDENT-3 Before the file gets longer the superblock says how long it is going to be. So after a crash in a growth a size
 //    from the old to that one is not somebody else's doing; the opening finishes the growth.
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <atomic>
 #include <optional>
@@ -44,6 +47,12 @@ std::string bytes(uint64_t n) {
   return std::to_string(n) + " bytes";
 }
 
+// Two names of one FILE.scute protect two files to the look of it. What it holds is the content of one of them, which the inode tells.
+bool has_further_names(const std::string& path) noexcept {
+  struct stat st{};
+  return ::stat(path.c_str(), &st) == 0 && st.st_nlink > 1;
+}
+
 // GUARDED-2: those that an opening has left which was killed, and those that somebody has given it by hand.
 void take_permissions_away(pool::state& s) {
   if (s.sb.foreign.guard == 0) return;
@@ -76,6 +85,13 @@ void instance::find_user_file(const scute_options& o) {
   const std::string& file = s.user->path();
   const bool as_damage = (o.flags & SCUTE_DAMAGED) != 0;
   const bool grew = now.size > r.size && now.size <= r.growth;
+  if (as_damage && now.inode != r.inode && has_further_names(s.path))
+    throw failure(
+        SCUTE_E_CHANGED,
+        s.path + " has further names (hard links), and what it protects is another file than " +
+            file +
+            "; so no repair puts its content there. Remove the name that is the wrong one, or make "
+            "a copy of it");
   if (s.sb.clean != 0 && as_damage && now.size < r.size && !s.read_only) {
     s.user->grow(r.size);
     now = s.user->look();

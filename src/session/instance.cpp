@@ -180,6 +180,7 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   sb.chunk_size = g.chunk_size;
   sb.protection = static_cast<uint32_t>(o.protection);
   const pool::engine_facts& wished = pool::choose_engine(o, in->wants_log_file());
+  engine::require_log_to_cap(path, wished, o.log_cap);
   sb.engine =
       static_cast<uint32_t>(wished.log_in_chunks ? pool::lender_of_logs(sb.parity).id : wished.id);
   sb.epoch = 1;

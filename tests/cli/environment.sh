@@ -23,6 +23,27 @@ same SCUTE_ROWS --rows 7 rows
 same SCUTE_PARITY --parity 2 parity
 same SCUTE_LANES --lanes 5 lanes
 same SCUTE_CHUNK_SIZE --chunk-size 32K chunk_size
+# The size of the log that engine spec has, and no other: in memory, and on a disk in a file of its own.
+cap() { # POOL
+  expect 0 "$scute" info "$1" --json
+  sed -n 's/.*"cap": \([0-9]*\).*/\1/p' out
+}
+for medium in auto file; do
+  new=("$scute" create --medium $medium --size 32M --engine spec)
+  expect 0 "${new[@]}" "$pools/cap-$medium.pool" --log-cap 2M
+  equal "$(cap "$pools/cap-$medium.pool")" $((2 << 20))
+  expect 0 env SCUTE_LOG_CAP=3M "${new[@]}" "$pools/by-env-$medium.pool"
+  equal "$(cap "$pools/by-env-$medium.pool")" $((3 << 20))
+  expect 0 "$scute" engine "$pools/cap-$medium.pool" spec --log-cap 4M --medium $medium
+  equal "$(cap "$pools/cap-$medium.pool")" $((4 << 20))
+  expect 0 "$scute" check "$pools/cap-$medium.pool"
+done
+expect 1 "$scute" create "$pools/no-log.pool" --engine redo --log-cap 2M
+one_error_line
+in_err 'a log-cap is for engine spec'
+[ ! -e "$pools/no-log.pool" ] || fail "a file was left behind"
+expect 1 "$scute" engine "$pools/cap-auto.pool" logfree --log-cap 2M
+in_err 'a log-cap is for engine spec'
 expect 0 env SCUTE_ROWS=7 "$scute" create "$pools/both.pool" --rows 9 --json
 equal "$(json rows)" 9
 expect 0 env SCUTE_MODE=0640 "$scute" create "$pools/mode.pool"

@@ -21,11 +21,15 @@ std::string costs() {
                 {"ml", {SCUTE_PROTECT_ML}},
                 {"mlp", {SCUTE_PROTECT_MLP}},
                 {"mlpc", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO}},
-                {"logfree", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE}}};
+                {"logfree", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE}},
+                {"spec-none", {SCUTE_PROTECT_NONE, SCUTE_ENGINE_SPEC}},
+                {"spec-ml", {SCUTE_PROTECT_ML, SCUTE_ENGINE_SPEC}},
+                {"spec-mlp", {SCUTE_PROTECT_MLP, SCUTE_ENGINE_SPEC}},
+                {"spec-mlpc", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC}}};
   for (const auto& level : levels) {
     pool_file f;
     f.create(64 * mib, level.kind);
-    f.in().idle.stop();  // its fences come when they come
+    f.in().idle.stop();  // its fences come when they come, and so do a fold's
     const scute_oid small = f.alloc(pattern(1, 4096)), big = f.alloc(pattern(2, mib));
     std::vector<scute_oid> several;
     for (uint64_t i = 0; i < 8; ++i) several.push_back(f.alloc(pattern(10 + i, 400)));
@@ -34,13 +38,17 @@ std::string costs() {
     // The first of a size class prepares its chunk; what counts is the ones after it.
     for (const uint64_t n : {64, 4096})
       for (int i = 0; i < 2; ++i) f.free(f.alloc(pattern(3, n)));
-    const auto run = [&](const char* name,
-                         const std::vector<std::function<void(scute_tx*)>>& bodies) {
+    enum class ends : uint8_t { committed, aborted };
+    const auto run_to = [&](const char* name, ends how,
+                            const std::vector<std::function<void(scute_tx*)>>& bodies) {
       const auto a = f.stats();
       for (const auto& body : bodies) {
         transaction tx(f);
         body(tx);
-        SCUTE_OKAY_E(tx.commit());
+        if (how == ends::committed)
+          SCUTE_OKAY_E(tx.commit());
+        else
+          tx.abort();
       }
       const auto b = f.stats();
       char line[200];
@@ -51,6 +59,10 @@ std::string costs() {
                     static_cast<int>(b.bytes_log - a.bytes_log),
                     static_cast<int>(b.bytes_metadata - a.bytes_metadata));
       out << line;
+    };
+    const auto run = [&](const char* name,
+                         const std::vector<std::function<void(scute_tx*)>>& bodies) {
+      run_to(name, ends::committed, bodies);
     };
     const auto change = [&](scute_oid o, uint64_t at, uint64_t n) {
       return [&, o, at, n](scute_tx* tx) {
@@ -65,10 +77,18 @@ std::string costs() {
     run("overwrite 256", {change(small, 64, 256)});
     run("overwrite 4096", {change(small, 0, 4096)});
     run("8 of 1 MiB", {change(big, 500000, 8)});
-    run("in place 64", {[&](scute_tx* tx) {
-          SCUTE_OKAY_E(scute_tx_inplace(tx, small, 64, 64, &p));
-          for (int i = 0; i < 64; ++i) static_cast<unsigned char*>(p)[i] ^= 0xff;
-        }});
+    const auto change_in_place = [&](scute_oid o, uint64_t at, uint64_t n) {
+      return [&, o, at, n](scute_tx* tx) {
+        SCUTE_OKAY_E(scute_tx_inplace(tx, o, at, n, &p));
+        for (uint64_t i = 0; i < n; ++i) static_cast<unsigned char*>(p)[i] ^= 0xff;
+      };
+    };
+    run("in place 64", {change_in_place(small, 64, 64)});
+    // Where a log has old bytes the first touch pays for them, and those after it do not.
+    run("in place, cold", {change_in_place(big, 300000, 64)});
+    run("in place, again", {change_in_place(big, 300000, 64)});
+    run_to("abort", ends::aborted, {change(small, 1000, 64)});
+    run_to("abort in place", ends::aborted, {change_in_place(big, 300000, 64)});
     // One after the other: what a transaction leaves to the next one's fence shows here only.
     run("8 times 256",
         {change(several[0], 64, 256), change(several[1], 64, 256), change(several[2], 64, 256),

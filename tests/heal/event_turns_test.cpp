@@ -91,7 +91,7 @@ TEST_P(event_turns, NeverTwoAtATime) {
               static_cast<unsigned long long>(told), static_cast<unsigned long long>(ear.places),
               static_cast<unsigned long long>(ear.beside));
 }
-INSTANTIATE_TEST_SUITE_P(Engine, event_turns, both_engines, engine_name);
+INSTANTIATE_TEST_SUITE_P(Engine, event_turns, every_engine, engine_name);
 
 }  // namespace
 }  // namespace scute::test

@@ -134,7 +134,7 @@ TEST_P(scrub_signal, AtAnyMomentOfAnyCall) {
     f.expect_sound();
   });
 }
-INSTANTIATE_TEST_SUITE_P(Engine, scrub_signal, both_engines, engine_name);
+INSTANTIATE_TEST_SUITE_P(Engine, scrub_signal, every_engine, engine_name);
 
 }  // namespace
 }  // namespace scute::test

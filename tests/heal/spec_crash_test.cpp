@@ -330,6 +330,25 @@ TEST_F(spec_crash_mlp, ALostPageIsRebuiltOrReported) {
   RecordProperty("told", static_cast<int>(all));
 }
 
+// Whatever was done, and whichever way: two looks of the pool's own thread after the last transaction, which come every 20 ms.
+TEST(spec_exposure, EndsBehindTheSecondLook) {
+  spec_image f;
+  f.reopen();
+  f.in().idle.stop();
+  tx::engine& engine = *f.in().engine;
+  for (uint64_t round = 0; round < 40; ++round) {
+    for (uint64_t k = 0; k <= round % 5 * 40; ++k) f.change(1 + k % 3, 1000 + 100 * round + k);
+    ASSERT_FALSE(f.live().empty());
+    for (uint64_t k = 0; k < round % 3; ++k) {  // looks while transactions come in
+      engine.background();
+      f.change(1, 5000 + round + k);
+    }
+    engine.background();
+    engine.background();
+    EXPECT_TRUE(f.live().empty()) << round;
+  }
+}
+
 // By the pool's own thread, within 50 ms of the last transaction. Where others have the processors it takes longer, but not each
 // time.
 TEST(spec_exposure, EndsByItself) {

@@ -7,13 +7,22 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 
 namespace scute::test {
 namespace {
 
-std::atomic<lossy_disk*> current{nullptr};
+std::array<std::atomic<lossy_disk*>, 2> disks{};
+
+// Calls fn(disk) for the one that fn says yes to.
+template <typename Fn>
+lossy_disk* disk_that(Fn&& fn) {
+  for (const auto& place : disks)
+    if (lossy_disk* const d = place.load(); d != nullptr && fn(*d)) return d;
+  return nullptr;
+}
 
 // Where an address of this process is mapped from: the file, and the offset in it.
 bool find_mapping(const void* at, mapping::file& file, uint64_t& offset) {
@@ -28,6 +37,8 @@ bool find_mapping(const void* at, mapping::file& file, uint64_t& offset) {
 
 }  // namespace
 
+std::mutex lossy_disk::mutex_;
+
 lossy_disk::lossy_disk(std::string path) : path_(std::move(path)) {
   // Not by the functions that it is told of.
   fd_ = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path_.c_str(), O_RDWR | O_CLOEXEC));
@@ -40,11 +51,15 @@ lossy_disk::lossy_disk(std::string path) : path_(std::move(path)) {
   seen_.resize(static_cast<size_t>(st.st_size));
   disk_ = now();
   clean_ = disk_;
-  current = this;
+  lossy_disk* none = nullptr;
+  if (!disks[0].compare_exchange_strong(none, this) &&
+      !disks[1].compare_exchange_strong(none = nullptr, this))
+    throw std::runtime_error("two disks at a time");
 }
 
 lossy_disk::~lossy_disk() {
-  current = nullptr;
+  for (auto& place : disks)
+    if (place == this) place = nullptr;
   ::close(fd_);
 }
 
@@ -87,40 +102,43 @@ void lossy_disk::sync(uint64_t from, uint64_t to, bool worked) {
 }
 
 void lossy_disk::synced(int fd, bool worked) noexcept {
-  lossy_disk* d = current;
-  if (d == nullptr || !d->is_this(fd)) return;
+  lossy_disk* const d = disk_that([&](const lossy_disk& x) { return x.is_this(fd); });
+  if (d == nullptr) return;
   if (d->before_sync) d->before_sync();
   {
-    const std::lock_guard hold(d->mutex_);
+    const std::lock_guard hold(mutex_);
     d->sync(0, UINT64_MAX, worked);
   }
   if (!worked && d->after_failure) d->after_failure();
 }
 
 void lossy_disk::synced(const void* at, size_t n, bool worked) noexcept {
-  lossy_disk* d = current;
   mapping::file file;
   uint64_t offset = 0;
-  if (d == nullptr || !find_mapping(at, file, offset) || file != d->as_mapped_) return;
+  if (disk_that([](const lossy_disk&) { return true; }) == nullptr ||
+      !find_mapping(at, file, offset))
+    return;
+  lossy_disk* const d = disk_that([&](const lossy_disk& x) { return file == x.as_mapped_; });
+  if (d == nullptr) return;
   if (d->before_sync) d->before_sync();
-  const std::lock_guard hold(d->mutex_);
+  const std::lock_guard hold(mutex_);
   d->sync(offset, (offset + n + page - 1) & ~(page - 1), worked);
 }
 
 // The pages are dirty, even if they hold what they held.
 void lossy_disk::written(int fd, uint64_t offset, size_t n) noexcept {
-  lossy_disk* d = current;
-  if (d == nullptr || !d->is_this(fd)) return;
-  const std::lock_guard hold(d->mutex_);
+  lossy_disk* const d = disk_that([&](const lossy_disk& x) { return x.is_this(fd); });
+  if (d == nullptr) return;
+  const std::lock_guard hold(mutex_);
   const bytes& seen = d->now(offset & ~(page - 1), (offset + n + page - 1) & ~(page - 1));
   for (uint64_t at = offset & ~(page - 1); at < offset + n && at + page <= seen.size(); at += page)
     d->clean_[at] = static_cast<unsigned char>(~seen[at]);
 }
 
 void lossy_disk::dropped(int fd) noexcept {
-  lossy_disk* d = current;
-  if (d == nullptr || !d->is_this(fd)) return;
-  const std::lock_guard hold(d->mutex_);
+  lossy_disk* const d = disk_that([&](const lossy_disk& x) { return x.is_this(fd); });
+  if (d == nullptr) return;
+  const std::lock_guard hold(mutex_);
   if (d->keeps_pages || d->is_mapped()) return;
   const bytes& seen = d->now();
   for (uint64_t at = 0; at + page <= seen.size(); at += page) {
@@ -132,19 +150,31 @@ void lossy_disk::dropped(int fd) noexcept {
 }
 
 bool lossy_disk::has(int fd) noexcept {
-  const lossy_disk* d = current;
-  return d != nullptr && d->is_this(fd);
+  return disk_that([&](const lossy_disk& x) { return x.is_this(fd); }) != nullptr;
 }
 
 bool lossy_disk::has_dropped(const void* at) noexcept {
-  const lossy_disk* d = current;
   mapping::file file;
   uint64_t offset = 0;
-  return d != nullptr && !d->keeps_pages && find_mapping(at, file, offset) && file == d->as_mapped_;
+  return disk_that([](const lossy_disk& x) { return !x.keeps_pages; }) != nullptr &&
+         find_mapping(at, file, offset) &&
+         disk_that([&](const lossy_disk& x) { return !x.keeps_pages && file == x.as_mapped_; }) !=
+             nullptr;
 }
 
 bytes lossy_disk::after_power_failure(random_source& random) {
   const std::lock_guard hold(mutex_);
+  return leave(random);
+}
+
+std::pair<bytes, bytes> lossy_disk::after_power_failure(lossy_disk& a, lossy_disk& b,
+                                                        random_source& random) {
+  const std::lock_guard hold(mutex_);
+  bytes of_a = a.leave(random);
+  return {std::move(of_a), b.leave(random)};
+}
+
+bytes lossy_disk::leave(random_source& random) {
   const bytes& seen = now();
   bytes left = disk_;
   const uint64_t density = random.between(0, 4);

@@ -5,13 +5,14 @@
 // are dirty or mapped.
 //
 // fault_injector.cpp tells it of the calls of this program; nothing is told of stores to mappings, which
-// are found by comparison. One disk at a time.
+// are found by comparison. Two at a time at most, as of a pool and its log.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "support/mapping.hpp"
 #include "support/scratch.hpp"
@@ -30,6 +31,9 @@ class lossy_disk {
   // What a power failure leaves at this moment: the disk, and, of the pages that are dirty, those that
   // the kernel happens to have written already. Any thread.
   bytes after_power_failure(random_source& random);
+  // Of both at the same moment.
+  static std::pair<bytes, bytes> after_power_failure(lossy_disk& a, lossy_disk& b,
+                                                     random_source& random);
   // The same for the file itself, which nobody has open.
   void fail_power(random_source& random);
   // Pages that the cache and the disk have in different versions, although no sync is going to tell.
@@ -51,6 +55,7 @@ class lossy_disk {
   static constexpr uint64_t page = 4096;
 
   const bytes& now(uint64_t from = 0, uint64_t to = UINT64_MAX);
+  bytes leave(random_source& random);
   bool is_this(int fd) const noexcept;
   bool is_mapped() const;
   void sync(uint64_t from, uint64_t to, bool worked);
@@ -59,8 +64,8 @@ class lossy_disk {
   uint64_t device_ = 0, inode_ = 0;
   mapping::file as_mapped_;
   int fd_ = -1;
-  std::mutex mutex_;
-  bytes seen_;  // what the file held at the last look
+  static std::mutex mutex_;  // of all disks, which lose their power at one moment
+  bytes seen_;               // what the file held at the last look
   bytes disk_;
   bytes clean_;  // what each page held when it was last clean
   uint64_t failures_ = 0;

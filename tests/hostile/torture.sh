@@ -32,6 +32,10 @@ survives --dir "$memory" --seconds 2 --engine spec
 survives --dir "$memory" --seconds 1.5 --engine spec --workload objects --protection none --threads 1 --lanes 2
 survives --dir "$memory" --seconds 2 --workload crowd --engine spec --threads 3
 survives --dir "$memory" --seconds 1.5 --engine spec --parity 2
+survives --dir "$memory" --seconds 1.5 --engine spec --parity 4 --workload churn
+survives --dir "$memory" --seconds 1.5 --engine spec --protection ml --workload churn --size 2M --threads 6 --lanes 2
+survives --dir "$memory" --seconds 1.5 --engine spec --protection mlp --workload containers
+survives --dir "$memory" --seconds 1 --engine spec --parity 3 --workload objects
 survives --dir "$memory" --seconds 1.5 --medium file --engine spec --threads 6 --lanes 3
 survives --dir "$memory" --seconds 1.5 --parity 2
 survives --dir "$memory" --seconds 1.5 --parity 4 --workload churn

@@ -235,3 +235,19 @@ cp "$pools/there/other.scute" other.scute
 stays "leads to what protects $pools/there/other, not " 1
 cmp "$pools/there/other.scute" other.scute || fail "what protects the other file was changed"
 expect 0 "$scute" shield check "$pools/there/other"
+# A second name of it: repairs do not put the other file's content here.
+begin
+rm "$file.scute"
+mkdir "$pools/there"
+bytes_of 300000 >"$pools/there/other"
+"$scute" shield add "$pools/there/other" >add.out
+ln "$pools/there/other.scute" "$file.scute"
+cp "$file" as_it_was
+told 'has further names (hard links), and what it protects is another file' 1 shield check --repair --damaged "$file"
+cmp "$file" as_it_was || fail "the file got another one's content"
+expect 0 "$scute" shield check "$pools/there/other"
+# Both files copied by links are what they were.
+mkdir "$pools/copy"
+ln "$pools/there/other" "$pools/there/other.scute" "$pools/copy"
+expect 0 "$scute" shield check --repair --damaged "$pools/copy/other"
+rm -r "$pools/copy"

@@ -150,7 +150,7 @@ TEST_P(losses, ASecondRepairFindsNothingMore) {
   std::printf("%llu repaired, %llu lost in the end\n", static_cast<unsigned long long>(repaired),
               static_cast<unsigned long long>(lost));
 }
-INSTANTIATE_TEST_SUITE_P(Engine, losses, both_engines, engine_name);
+INSTANTIATE_TEST_SUITE_P(Engine, losses, every_engine, engine_name);
 
 // "lost page in a zone | ends the process | ends the process | rebuilt | rebuilt"
 class whom_it_ends : public testing::TestWithParam<pool_kind> {};

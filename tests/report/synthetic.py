@@ -48,6 +48,7 @@ for threads in (1, 2):
                 add(work, size, threads, system, config, (300 + size / 4) * factor(config) * slow,
                     **counters(system, config, size))
         if threads == 1:
+            add("overwrite_random", size, 1, "scute", "spec-mlpc", 300 + size / 4, **counters("scute", "spec-mlpc", size))
             for work in ("overwrite_hot", "overwrite_hot_cpu"):
                 for system, config in [("scute", c) for c in ("logfree-mlpc", "spec-mlpc")] + HUGE:
                     add(work, size, threads, system, config, 300 + size / 4, **counters(system, config, size))
@@ -76,7 +77,7 @@ APPLICATIONS = ("genome", "intruder", "kmeans-low", "kmeans-high", "labyrinth", 
                 "vacation-high", "yada")
 STAMP = [("scute", c, 800 - 100 * i) for i, c in enumerate(("redo-none", "redo-mlpc", "logfree-mlpc", "spec-flush",
                                                             "spec-none-in-place", "spec-none"))]
-STAMP += [("libpmemobj", "tx", 1000), ("libpmemobj-huge", "tx", 900), ("no-log", "flush", 250),
+STAMP += [("scute", "spec-mlpc", 500), ("libpmemobj", "tx", 1000), ("libpmemobj-huge", "tx", 900), ("no-log", "flush", 250),
           ("volatile", "malloc", 200)]
 for n, structure in enumerate(APPLICATIONS):
     for threads in (1,) if structure in ("genome", "labyrinth", "yada") else (1, 2):
@@ -86,8 +87,8 @@ for n, structure in enumerate(APPLICATIONS):
             deferred = {"deferred_ns_per_op": 90.0} if config == "spec-none" else {}
             add("stamp", 0, threads, system, config, ns * slow, structure=structure, **deferred,
                 **counters(system, config, 64))
-    for more, cap in enumerate((1, 4, 16, 64)):
-        add("stamp_cap", 0, 1, "scute", f"cap-{cap}m", 1000 / (1 + more / 10), structure=structure,
+    for more, cap in enumerate((2, 5, 10, 20)):
+        add("stamp_cap", 0, 1, "scute", f"cap-{cap}-percent", 1000 / (1 + more / 10), structure=structure,
             **counters("scute", "spec-none", 64))
     rows.append({"work": "stamp_load", "structure": structure, "size": 0, "threads": 1, "system": "scute",
                  "config": "counted", "ns_per_op": 0.0, "spread": 0.0, "ops": 1000, "changed_bytes": 48.5,
@@ -157,7 +158,8 @@ for threads in (1, 2):
                 **{**counters("scute", "spec", 304), "bytes_log_per_op": 304.0,
                    "bytes_metadata_per_op": 304.0 * live / (100 - live)})
 for threads in (1, 8):
-    for system, config, us in (("scute", "logfree-mlpc", 150), ("scute", "pow", 150), ("scute", "pow-none", 120), ("lmdb", "writemap", 290),
+    for system, config, us in (("scute", "logfree-mlpc", 150), ("scute", "pow", 150), ("scute", "pow-none", 120),
+                               ("scute", "spec-mlpc", {1: 120, 8: 30}[threads]), ("lmdb", "writemap", 290),
                                ("sqlite", "wal-full", 160), ("rocksdb", "sync", 210 / threads),
                                ("pwrite", "fdatasync", 110)):
         add("kv_put", 256, threads, system, config, us * 1e3 * threads, p50_ns=us * 0.9e3 * threads,
@@ -177,6 +179,8 @@ for threads in (1, 2):
 for system, config in SYSTEMS[:-1]:
     add("open_clean", 1 << 34, 1, system, config, 4e5 * factor(config))
     add("recovery_open", 1 << 34, 1, system, config, 3e6 * factor(config))
+for config, ns in (("redo-mlpc", 6e6), ("spec-mlpc", 5e7)):
+    add("recovery_full_log", 1 << 34, 1, "scute", config, ns)
 add("lost_page", 4096, 1, "scute", "redo-mlpc", 33e3)
 for config in ("redo-mlpc", "plain-mlpc", "logfree-mlpc"):
     for size in (64, 4096):

@@ -4,7 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
+#include <tuple>
 #include <vector>
 
 #include "support/pool_file.hpp"
@@ -63,32 +65,125 @@ TEST(engine_switch, AnyToAny) {
   }
 }
 
-// What a kill leaves is a pool of either engine, with everything in it.
-TEST(engine_switch, KilledAnywhere) {
+class killed_switch : public testing::TestWithParam<std::tuple<scute_medium, uint32_t>> {
+ protected:
+  struct wish {
+    scute_engine engine;
+    uint64_t cap;
+  };
+  // Another engine, or the same one with a log of another size: then the old log goes first.
+  std::vector<wish> wishes() const {
+    std::vector<wish> w{{SCUTE_ENGINE_SPEC, 0},         {SCUTE_ENGINE_LOGFREE, 0},
+                        {SCUTE_ENGINE_SPEC, 768 * kib}, {SCUTE_ENGINE_SPEC, mib},
+                        {SCUTE_ENGINE_SPEC, 512 * kib}, {SCUTE_ENGINE_LOGFREE, 0}};
+    if (parities() == 1) w.push_back({SCUTE_ENGINE_REDO, 0});
+    return w;
+  }
+  uint32_t parities() const { return std::get<1>(GetParam()); }
+  scute_options with(const wish& w) const {
+    scute_options o;
+    scute_options_init(&o);
+    o.medium = std::get<0>(GetParam());
+    o.log_cap = w.cap;
+    return o;
+  }
+  int set(const pool_file& pool, const wish& w) const {
+    const scute_options o = with(w);
+    return scute_set_engine(pool.path.c_str(), &o, w.engine);
+  }
+  // Kills a process that does it, some time into it. True if it had done it.
+  bool killed(const pool_file& pool, const wish& w, uint64_t after_us) const {
+    int done[2];
+    EXPECT_EQ(::pipe(done), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const char is = set(pool, w) == SCUTE_OK ? 'y' : 'n';
+      if (::write(done[1], &is, 1) != 1) ::_exit(1);
+      ::pause();
+    }
+    ::close(done[1]);
+    ::usleep(static_cast<useconds_t>(after_us));
+    ::kill(child, SIGKILL);
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFSIGNALED(status));
+    char is = 0;
+    const bool over = ::read(done[0], &is, 1) == 1;
+    ::close(done[0]);
+    EXPECT_TRUE(!over || is == 'y');
+    return over;
+  }
+};
+
+// What a kill leaves is a pool of the engine before, of the one after, or of the one in between, with everything in it.
+TEST_P(killed_switch, LeavesAWholePool) {
   pool_file pool;
-  scute_options o = options(4 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO});
+  scute_options o = options(6 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE, parities()});
+  o.medium = std::get<0>(GetParam());
   o.lanes = 4;
   pool.create(o);
   content all_of_it;
   all_of_it.add(pool, 60);
-  for (unsigned round = 0; round < 60; ++round) {
-    const scute_engine to = all[round * 7 % 3];
+  const std::vector<wish> all_wishes = wishes();
+  const scute_engine between = parities() > 1 ? SCUTE_ENGINE_LOGFREE : SCUTE_ENGINE_REDO;
+  // How long they take here.
+  pool.close();
+  const auto begin = std::chrono::steady_clock::now();
+  for (const wish& w : all_wishes) SCUTE_OKAY(set(pool, w));
+  const auto each = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                              std::chrono::steady_clock::now() - begin)
+                                              .count()) /
+                    all_wishes.size();
+  pool.open();
+  auto before = static_cast<scute_engine>(pool.info().engine);
+  unsigned cut_short = 0, done = 0;
+  for (unsigned round = 0; round < 70; ++round) {
+    const wish& w = all_wishes[round % all_wishes.size()];
     pool.close();
-    const pid_t child = ::fork();
-    if (child == 0) {
-      if (scute_set_engine(pool.path.c_str(), nullptr, to) != SCUTE_OK) ::_exit(1);
-      ::pause();
-    }
-    ::usleep(round % 20 * 150);
-    ::kill(child, SIGKILL);
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    ASSERT_TRUE(WIFSIGNALED(status));
+    const bool over = killed(pool, w, each * 2 * (round * 7 % 20) / 20);
+    ++(over ? done : cut_short);
     pool.open();
+    const auto now = static_cast<scute_engine>(pool.info().engine);
+    if (over) {
+      EXPECT_EQ(now, w.engine);
+    } else {
+      EXPECT_TRUE(now == before || now == w.engine || now == between) << now;
+    }
     all_of_it.change(pool, round);
     all_of_it.add(pool, 1);
     all_of_it.expect_in(pool);
+    before = now;
   }
+  std::printf("%u cut short, %u done\n", cut_short, done);
+  EXPECT_GT(cut_short, 0u);
+  EXPECT_GT(done, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(On, killed_switch,
+                         testing::Combine(testing::Values(SCUTE_MEDIUM_AUTO, SCUTE_MEDIUM_FILE),
+                                          testing::Values(1u, 2u, 4u)),
+                         [](const auto& p) {
+                           return std::string(std::get<0>(p.param) == SCUTE_MEDIUM_FILE
+                                                  ? "file"
+                                                  : "memory") +
+                                  std::to_string(std::get<1>(p.param));
+                         });
+
+// A log that the engine does not have cannot be of any size.
+TEST(engine_switch, ACapIsForALog) {
+  pool_file pool;
+  scute_options o = options(4 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO});
+  o.log_cap = mib;
+  EXPECT_EQ(scute_create(pool.path.c_str(), &o, &pool.pool), SCUTE_E_INVALID);
+  EXPECT_NE(std::string(scute_errormsg()).find("log-cap"), std::string::npos);
+  EXPECT_NE(::access(pool.path.c_str(), F_OK), 0);
+  o.log_cap = 0;
+  pool.create(o);
+  pool.close();
+  o.log_cap = mib;
+  EXPECT_EQ(scute_set_engine(pool.path.c_str(), &o, SCUTE_ENGINE_LOGFREE), SCUTE_E_INVALID);
+  pool.open();
+  EXPECT_EQ(pool.info().engine, SCUTE_ENGINE_REDO);
 }
 
 TEST(engine_switch, IsRefused) {

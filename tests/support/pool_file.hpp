@@ -36,6 +36,7 @@ struct pool_kind {
   scute_protection protection;
   scute_engine engine;
   uint32_t parity;
+  bool roomy = false;  // with spec: larger by its log
   // NOLINTNEXTLINE(google-explicit-constructor)
   constexpr pool_kind(scute_protection p = SCUTE_PROTECT_MLPC, scute_engine e = SCUTE_ENGINE_AUTO,
                       uint32_t rows_of_parity = 0)
@@ -55,27 +56,40 @@ inline scute_options options(uint64_t size = mib, pool_kind kind = {},
   o.parity = kind.parity;
   if (const char* wish = std::getenv("SCUTE_TEST_ENGINE"); wish != nullptr && o.engine == 0) {
     EXPECT_EQ(SCUTE_OK, scute_options_set(&o, "engine", wish)) << scute_errormsg();
-    // As much room for objects as with the others: its log takes an eighth of a small pool.
-    if (o.engine == SCUTE_ENGINE_SPEC) o.size += std::max(size / 6 / 4096 * 4096, mib / 4);
+    kind.roomy = true;
   }
+  // As much room for objects as with the others: its log takes an eighth of a small pool.
+  if (kind.roomy && o.engine == SCUTE_ENGINE_SPEC)
+    o.size += std::max(size / 6 / 4096 * 4096, mib / 4);
   o.checksum = c;
   return o;
 }
 
-// For suites that run once per protection level, at full protection once per engine.
-inline const auto every_protection =
-    testing::Values(pool_kind(SCUTE_PROTECT_NONE), pool_kind(SCUTE_PROTECT_ML),
-                    pool_kind(SCUTE_PROTECT_MLP), pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO),
-                    pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE),
-                    pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE, 3));
+// For suites that run once per protection level, with each engine that has it.
+inline constexpr pool_kind with_spec(scute_protection p, uint32_t rows_of_parity = 0) {
+  pool_kind k(p, SCUTE_ENGINE_SPEC, rows_of_parity);
+  k.roomy = true;
+  return k;
+}
+inline const auto every_protection = testing::Values(
+    pool_kind(SCUTE_PROTECT_NONE), pool_kind(SCUTE_PROTECT_ML), pool_kind(SCUTE_PROTECT_MLP),
+    pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO),
+    pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE),
+    pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE, 3), with_spec(SCUTE_PROTECT_NONE),
+    with_spec(SCUTE_PROTECT_ML), with_spec(SCUTE_PROTECT_MLP), with_spec(SCUTE_PROTECT_MLPC),
+    with_spec(SCUTE_PROTECT_MLPC, 4));
 inline std::string protection_name(const testing::TestParamInfo<pool_kind>& p) {
   constexpr const char* names[] = {"none", "ml", "mlp", "mlpc"};
-  if (p.param.engine != SCUTE_ENGINE_LOGFREE) return names[p.param.protection];
-  return p.param.parity > 1 ? "logfree" + std::to_string(p.param.parity) : "logfree";
+  const std::string rows = p.param.parity > 1 ? std::to_string(p.param.parity) : "";
+  if (p.param.engine == SCUTE_ENGINE_LOGFREE) return "logfree" + rows;
+  if (p.param.engine == SCUTE_ENGINE_SPEC)
+    return std::string("spec_") + names[p.param.protection] + rows;
+  return names[p.param.protection];
 }
-inline const auto both_engines = testing::Values(SCUTE_ENGINE_REDO, SCUTE_ENGINE_LOGFREE);
+inline const auto every_engine =
+    testing::Values(SCUTE_ENGINE_REDO, SCUTE_ENGINE_LOGFREE, SCUTE_ENGINE_SPEC);
 inline std::string engine_name(const testing::TestParamInfo<scute_engine>& p) {
-  return p.param == SCUTE_ENGINE_REDO ? "redo" : "logfree";
+  return p.param == SCUTE_ENGINE_REDO ? "redo" : p.param == SCUTE_ENGINE_SPEC ? "spec" : "logfree";
 }
 
 // Bytes that are easy to tell apart: a function of the key and the position.

@@ -175,8 +175,10 @@ template <class Kind>
 void play(scute_engine engine) {
   SCUTE_RANDOM(random);
   static constexpr extent e = extent_of<Kind>;
-  scene<Kind> s(std::string(Kind::name) + (engine == SCUTE_ENGINE_REDO ? "/redo" : "/logfree"),
-                engine);
+  const char* const name = engine == SCUTE_ENGINE_REDO   ? "/redo"
+                           : engine == SCUTE_ENGINE_SPEC ? "/spec"
+                                                         : "/logfree";
+  scene<Kind> s(std::string(Kind::name) + name, engine);
   const auto number = [](unsigned i) { return std::to_string(key_of<Kind>(i)); };
   // Between the others, from the middle outwards, so that the nodes there are split.
   for (unsigned j = 0; j < 5; ++j) {
@@ -231,11 +233,14 @@ TYPED_TEST(map_crash, with_redo) {
 TYPED_TEST(map_crash, with_logfree) {
   play<TypeParam>(SCUTE_ENGINE_LOGFREE);
 }
+TYPED_TEST(map_crash, with_spec) {
+  play<TypeParam>(SCUTE_ENGINE_SPEC);
+}
 
 // What is wrong on purpose has to be found, or else the above proves nothing.
 
 TEST(broken_map, a_replacement_in_two_transactions) {
-  for (const scute_engine engine : {SCUTE_ENGINE_REDO, SCUTE_ENGINE_LOGFREE}) {
+  for (const scute_engine engine : {SCUTE_ENGINE_REDO, SCUTE_ENGINE_LOGFREE, SCUTE_ENGINE_SPEC}) {
     scene<rbtree_kind> s("rbtree, replaced in two transactions", engine);
     s.broken_step("replace", [](scute_store& store, auto& m) {
       const uint64_t k = key_of<rbtree_kind>(8);

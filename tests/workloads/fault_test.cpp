@@ -175,17 +175,26 @@ TYPED_TEST(map_fault, read_with_redo) {
 TYPED_TEST(map_fault, read_with_logfree) {
   this->template read_damaged<logfree_stage>();
 }
+TYPED_TEST(map_fault, read_with_spec) {
+  this->template read_damaged<spec_stage>();
+}
 TYPED_TEST(map_fault, change_with_redo) {
   this->template change_damaged<redo_stage>();
 }
 TYPED_TEST(map_fault, change_with_logfree) {
   this->template change_damaged<logfree_stage>();
 }
+TYPED_TEST(map_fault, change_with_spec) {
+  this->template change_damaged<spec_stage>();
+}
 TYPED_TEST(map_fault, lose_pages_with_redo) {
   this->template lose_pages<redo_stage>();
 }
 TYPED_TEST(map_fault, lose_pages_with_logfree) {
   this->template lose_pages<logfree_stage>();
+}
+TYPED_TEST(map_fault, lose_pages_with_spec) {
+  this->template lose_pages<spec_stage>();
 }
 
 }  // namespace

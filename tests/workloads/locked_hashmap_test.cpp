@@ -179,14 +179,16 @@ struct stage_name {
       return "redo";
     else if constexpr (std::is_same_v<Stage, logfree_stage>)
       return "logfree";
+    else if constexpr (std::is_same_v<Stage, spec_stage>)
+      return "spec";
     else
       return "in_pmemobj";
   }
 };
 #ifdef SCUTE_TEST_HAVE_PMEMOBJ
-using stages = testing::Types<volatile_stage, redo_stage, logfree_stage, pmemobj_stage>;
+using stages = testing::Types<volatile_stage, redo_stage, logfree_stage, spec_stage, pmemobj_stage>;
 #else
-using stages = testing::Types<volatile_stage, redo_stage, logfree_stage>;
+using stages = testing::Types<volatile_stage, redo_stage, logfree_stage, spec_stage>;
 #endif
 TYPED_TEST_SUITE(locked_hashmap, stages, stage_name);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The maps in Scute pools, fully protected, with both engines.
+// The maps in Scute pools, fully protected, with each engine.
 #include "workloads/model_suite.hpp"
 #include "workloads/stages.hpp"
 

@@ -12,6 +12,8 @@
 #include <scute/scute.hpp>
 
 #include "api/temp_pool.hpp"
+#include "medium/persist.hpp"
+#include "workloads/stores/flushing_store.hpp"
 #include "workloads/stores/scute_store.hpp"
 #include "workloads/stores/volatile_store.hpp"
 
@@ -31,7 +33,7 @@ class volatile_stage {
   store_type store_;
 };
 
-template <engine E, class Store = workloads::scute_store>
+template <engine E, class Store = workloads::scute_store, protection P = protection::mlpc>
 class scute_stage {
  public:
   using store_type = Store;
@@ -40,7 +42,7 @@ class scute_stage {
   explicit scute_stage(scute::options how = {}) {
     how.size = 32ULL << 20;
     how.engine = E;
-    how.protection = protection::mlpc;
+    how.protection = P;
     pool_ = scute::pool::create(path(), how);
     how_ = how;
   }
@@ -75,6 +77,16 @@ class scute_stage {
 using redo_stage = scute_stage<engine::redo>;
 using logfree_stage = scute_stage<engine::logfree>;
 using redo_in_place_stage = scute_stage<engine::redo, workloads::scute_in_place_store>;
+using spec_stage = scute_stage<engine::spec>;
+using spec_none_stage = scute_stage<engine::spec, workloads::scute_store, protection::none>;
+using spec_in_place_stage = scute_stage<engine::spec, workloads::scute_in_place_store>;
+// SpecPMT's variant with data written back, which the benchmarks compare.
+class flushing_here : public workloads::flushing_store {
+ public:
+  explicit flushing_here(scute::pool& pool)
+      : flushing_store(pool, {core::medium::persist().flush, core::medium::persist().fence}) {}
+};
+using spec_flush_stage = scute_stage<engine::spec, flushing_here, protection::none>;
 using logfree_in_place_stage = scute_stage<engine::logfree, workloads::scute_in_place_store>;
 
 }  // namespace scute::test

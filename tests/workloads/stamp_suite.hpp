@@ -33,12 +33,21 @@ struct stamp_stage_name {
       return "redo_in_place";
     else if constexpr (std::is_same_v<Stage, logfree_in_place_stage>)
       return "logfree_in_place";
+    else if constexpr (std::is_same_v<Stage, spec_stage>)
+      return "spec";
+    else if constexpr (std::is_same_v<Stage, spec_none_stage>)
+      return "spec_none";
+    else if constexpr (std::is_same_v<Stage, spec_in_place_stage>)
+      return "spec_in_place";
+    else if constexpr (std::is_same_v<Stage, spec_flush_stage>)
+      return "spec_flush";
     else
       return "pmemobj";
   }
 };
 using stamp_stages = testing::Types<volatile_stage, unlogged_stage, redo_stage, logfree_stage,
-                                    redo_in_place_stage, logfree_in_place_stage
+                                    redo_in_place_stage, logfree_in_place_stage, spec_stage,
+                                    spec_none_stage, spec_in_place_stage, spec_flush_stage
 #ifdef SCUTE_TEST_HAVE_PMEMOBJ
                                     ,
                                     pmemobj_stage

@@ -42,15 +42,18 @@ struct works_stage_name {
       return "redo";
     else if constexpr (std::is_same_v<Stage, logfree_stage>)
       return "logfree";
+    else if constexpr (std::is_same_v<Stage, spec_stage>)
+      return "spec";
     else
       return "in_pmemobj";
   }
 };
 #ifdef SCUTE_TEST_HAVE_PMEMOBJ
-using works_stages =
-    testing::Types<volatile_stage, section_stage, redo_stage, logfree_stage, pmemobj_stage>;
+using works_stages = testing::Types<volatile_stage, section_stage, redo_stage, logfree_stage,
+                                    spec_stage, pmemobj_stage>;
 #else
-using works_stages = testing::Types<volatile_stage, section_stage, redo_stage, logfree_stage>;
+using works_stages =
+    testing::Types<volatile_stage, section_stage, redo_stage, logfree_stage, spec_stage>;
 #endif
 
 }  // namespace scute::test

@@ -32,10 +32,10 @@ _LOOKS: dict[str, Look] = {
     "spec-flush": Look("#a991d6", "//", ">"),
     "spec-mlpc": Look("#6a3fb5", "", "H"),
     # The same over the cap of its log.
-    "cap-1m": Look("#d6c9ee", "", "<"),
-    "cap-4m": Look("#a991d6", "", ">"),
-    "cap-16m": Look("#6a3fb5", "", "^"),
-    "cap-64m": Look("#3c1f73", "", "v"),
+    "cap-2-percent": Look("#d6c9ee", "", "<"),
+    "cap-5-percent": Look("#a991d6", "", ">"),
+    "cap-10-percent": Look("#6a3fb5", "", "^"),
+    "cap-20-percent": Look("#3c1f73", "", "v"),
     # Scute, structures in DRAM.
     "pow": Look("#c2185b", "", "P"),
     "pow-none": Look("#e78ab0", "//", "p"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Iterator
 
 import units
-from ratio import geometric_mean
+from ratio import geometric_mean, throughput_over
 from rows import PEER, PEER_HUGE, Row, Rows
 from verdict import Verdict
 
@@ -20,11 +20,6 @@ MAPS = ("bplus_tree", "rbtree", "hashmap", "skiplist")
 TRANSACTIONS = (("ents_tpcc", "orders"), ("ents_tatp", "location_of_one"), ("ents_tatp", "whole"))
 SETTINGS = (("ents_level_50", "half look-ups"), ("ents_level_95", "95 % look-ups"))
 RECOVERY, CLEAN = "pow_recovery", "pow_clean"
-
-
-def throughput(rows: Rows, row: Row | None, against: str) -> float | None:
-    peer = None if row is None else rows.peer(row, against)
-    return None if row is None or peer is None or row.ns <= 0 else peer.ns / row.ns
 
 
 def verdicts(rows: Rows) -> Iterator[Verdict]:
@@ -43,14 +38,14 @@ def _works(rows: Rows) -> Iterator[Verdict]:
         for structure in MAPS:
             row = at("ents_read_update", structure)
             yield Verdict(f"{name} {structure}", f"throughput over {PEER_HUGE}'s, half look-ups", 3.0,
-                          throughput(rows, row, PEER_HUGE), plain=throughput(rows, row, PEER))
+                          throughput_over(rows, row, PEER_HUGE), plain=throughput_over(rows, row, PEER))
         for structure in MAPS:
             yield Verdict(f"{name} {structure} volatile", f"throughput over the {VOLATILE} version's, half look-ups",
-                          0.8, throughput(rows, at("ents_read_update", structure), VOLATILE))
+                          0.8, throughput_over(rows, at("ents_read_update", structure), VOLATILE))
         for work, structure in TRANSACTIONS:
             row = at(work, structure)
             yield Verdict(f"{name} {work.removeprefix('ents_')} {structure}", f"throughput over {PEER_HUGE}'s", 3.0,
-                          throughput(rows, row, PEER_HUGE), plain=throughput(rows, row, PEER))
+                          throughput_over(rows, row, PEER_HUGE), plain=throughput_over(rows, row, PEER))
 
 
 def _size(work: str) -> int:
@@ -61,7 +56,7 @@ def _level(rows: Rows) -> Iterator[Verdict]:
     for name in (NAME, BARE):
         for work, text in SETTINGS:
             for how in ("zipfian", "uniform"):
-                found = [throughput(rows, r, IN_PLACE) for r in rows.where(work=work, distribution=how, name=name)]
+                found = [throughput_over(rows, r, IN_PLACE) for r in rows.where(work=work, distribution=how, name=name)]
                 known = [x for x in found if x is not None]
                 yield Verdict(f"{name} level {work[-2:]} {how}",
                               f"{text}, {how}: throughput over {IN_PLACE}'s, mean over the load factors", 1.0,
@@ -76,11 +71,11 @@ def _disk(rows: Rows) -> Iterator[Verdict]:
         return at.first(name=name, threads=threads)
 
     for name, bound in ((BARE, 1.15), (NAME, 1.4)):
-        inverse = throughput(at, one(name, 1), "pwrite")
+        inverse = throughput_over(at, one(name, 1), "pwrite")
         yield Verdict(f"{name} kv_put", "time over that of pwrite and fdatasync, on a disk", bound,
                       1 / inverse if inverse else None, at_most=True)
         yield Verdict(f"{name} kv_put {units.threads(8)}", "throughput over rocksdb's synchronous puts", 2.0,
-                      throughput(at, one(name, 8), "rocksdb"))
+                      throughput_over(at, one(name, 8), "rocksdb"))
 
 
 def live_rate(row: Row) -> float | None:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Iterable
 
-from rows import Row
+from rows import Row, Rows
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,12 @@ class Ratio:
         """How many times the peer's throughput; above 1 is better than the peer."""
         value = peer.ns / row.ns
         return Ratio(value, value * math.hypot(row.spread, peer.spread) / 2)
+
+
+def throughput_over(rows: Rows, row: Row | None, against: str) -> float | None:
+    """How many times the throughput of the peer of this name in the same work; none where one of the two is not there."""
+    peer = None if row is None else rows.peer(row, against)
+    return None if row is None or peer is None or row.ns <= 0 else peer.ns / row.ns
 
 
 def geometric_mean(values: Iterable[float]) -> float | None:

@@ -57,6 +57,7 @@ SECTIONS: tuple[Section, ...] = (
      ("scrub", "under_scrub", "recovery_scan", "check", "lost_page", "open_clean", "open_clean_empty",
       "recovery_open", "recovery_full_log"), (protection_plots.scans, protection_plots.opening), tables.by_size),
     ("Kernels", ("parity", "medium"), (protection_plots.kernels,), tables.by_size),
+    ("Appending to a sequential log", ("log_append",), (), tables.by_size),
 )
 
 

@@ -13,7 +13,9 @@ KEY = ("work", "structure", "distribution", "file_system", "size", "threads", "s
 
 PEER = "libpmemobj"
 PEER_HUGE = "libpmemobj-huge"  # the same with its pool in huge pages, which Scute has as well: the fair one
+DISK_PEERS = ("lmdb", "sqlite", "rocksdb")
 DEFAULT = "logfree-mlpc"
+DEFAULT_ON_DISK = "spec-mlpc"
 FLOOR = "raw-logfree"  # what the default has to load, store and write back, with no library around it
 
 

@@ -12,12 +12,11 @@ import markdown
 import pow_targets
 import series
 import slower
+import spec_targets
 import units
-from ratio import geometric_mean
-from rows import DEFAULT, FLOOR, PEER, PEER_HUGE, Row, Rows
+from ratio import geometric_mean, throughput_over
+from rows import DEFAULT, DEFAULT_ON_DISK, DISK_PEERS, FLOOR, PEER, PEER_HUGE, Row, Rows
 from verdict import Score, Verdict
-
-DISK_PEERS = ("lmdb", "sqlite", "rocksdb")
 
 OVERWRITES = {64: 2.4, 256: 2.2, 1024: 1.8, 4096: 1.3}  # by the size of an object
 CHANGES = {"hashmap": 3.0, "skiplist": 1.4, "rtree": 1.4}  # insert and remove; others:
@@ -26,19 +25,14 @@ LOOK_UPS = {"hashmap": 1.15}
 LOOK_UPS_ELSE = 1.1
 
 
-def _throughput(rows: Rows, row: Row | None, against: str = PEER_HUGE) -> float | None:
-    peer = None if row is None else rows.peer(row, against)
-    return None if row is None or peer is None or row.ns <= 0 else peer.ns / row.ns
-
-
 def _time(rows: Rows, row: Row | None, against: str) -> float | None:
-    inverse = _throughput(rows, row, against)
+    inverse = throughput_over(rows, row, against)
     return 1 / inverse if inverse else None
 
 
 def _faster(rows: Rows, row: Row | None, ident: str, wanted: float) -> Verdict:
-    return Verdict(ident, f"throughput over {PEER_HUGE}'s", wanted, _throughput(rows, row),
-                   plain=_throughput(rows, row, PEER))
+    return Verdict(ident, f"throughput over {PEER_HUGE}'s", wanted, throughput_over(rows, row, PEER_HUGE),
+                   plain=throughput_over(rows, row, PEER))
 
 
 def _mean(ratios: list[float | None]) -> float | None:
@@ -93,8 +87,8 @@ def _durable(rows: Rows) -> Iterator[Verdict]:
         at = rows.where(work="kv_put", threads=threads).filter(lambda r: r.file_system != "tmpfs")
         for size in sorted(at.distinct("size")) or [0]:
             here = at.where(size=size)
-            # The default, or what is protected most like it, if that is what a disk gets.
-            own = here.first(name=DEFAULT) or min(
+            # The default there, or what is nearest to it.
+            own = here.first(name=DEFAULT_ON_DISK) or here.first(name=DEFAULT) or min(
                 here.where(system="scute").filter(lambda r: r.name not in (pow_targets.NAME, pow_targets.BARE)),
                 key=lambda r: r.ns, default=None)
             peers = here.where(system=DISK_PEERS)
@@ -120,8 +114,8 @@ def _run(machine: dict[str, object]) -> Iterator[Verdict]:
 
 
 def times(rows: Rows, machine: dict[str, object]) -> list[Verdict]:
-    return [*_objects(rows), *_maps(rows), *_ycsb(rows), *_durable(rows), *pow_targets.verdicts(rows),
-            *_run(machine)]
+    return [*_objects(rows), *_maps(rows), *_ycsb(rows), *_durable(rows), *spec_targets.verdicts(rows),
+            *pow_targets.verdicts(rows), *_run(machine)]
 
 
 def section(rows: Rows, machine: dict[str, object], counts: instructions.Counts,

@@ -5,6 +5,7 @@
 #include "open_pool.hpp"
 #include "options.hpp"
 #include "output.hpp"
+#include "page_losses.hpp"
 #include "progress.hpp"
 #include "text.hpp"
 
@@ -44,14 +45,14 @@ finding found_at_open(const scute_event& e, bool repair) {
 }
 
 // What was put right already: by opening, and lost pages that came back when the check read them. And records of the log
-// that opening found to be missing, which nothing in the pool tells of any more.
+// that opening found to be missing, and objects that were lost with pages, which nothing in the pool tells of any more.
 struct repaired_before {
-  uint64_t at_open = 0, by_reading = 0, records_lost = 0;
+  uint64_t at_open = 0, by_reading = 0, records_lost = 0, lost_with_pages = 0;
 };
 
 // That counts as damage too.
 exit_code verdict(const scute_report& report, const repaired_before& repaired) {
-  if (report.lost + repaired.records_lost > 0) return exit_lost;
+  if (report.lost + repaired.records_lost + repaired.lost_with_pages > 0) return exit_lost;
   return report.damaged + repaired.at_open + repaired.by_reading > 0 ? exit_damaged : exit_ok;
 }
 
@@ -81,6 +82,8 @@ void print_text(const scute_report& report, const findings& found, const repaire
   if (repaired.at_open > 0) facts.add("repaired by opening", count_text(repaired.at_open));
   if (repaired.by_reading > 0) facts.add("repaired by reading", count_text(repaired.by_reading));
   if (repaired.records_lost > 0) facts.add("log records lost", count_text(repaired.records_lost));
+  if (repaired.lost_with_pages > 0)
+    facts.add("lost with pages", count_text(repaired.lost_with_pages));
   facts.add("damaged", count_text(report.damaged));
   facts.add("repaired", count_text(report.repaired));
   facts.add("lost", count_text(report.lost));
@@ -110,6 +113,7 @@ void print_report_json(const std::string& path, const scute_report& report, cons
               {"repaired_at_open", repaired.at_open},
               {"repaired_by_reading", repaired.by_reading},
               {"log_records_lost", repaired.records_lost},
+              {"objects_lost_with_pages", repaired.lost_with_pages},
               {"damaged", report.damaged},
               {"repaired", report.repaired},
               {"lost", report.lost},
@@ -124,7 +128,9 @@ exit_code run(const arguments& args) {
   findings found;
   bool opening = true;
   uint64_t records_lost = 0;
+  page_losses with_pages;
   options.event = [&](const scute_event& e) {
+    with_pages.see(e, opening);
     if (!opening) return;
     found.push_back(found_at_open(e, args.repair));
     if (e.kind == SCUTE_EVENT_LOG && e.outcome == SCUTE_OUTCOME_LOST) records_lost += e.count;
@@ -147,7 +153,7 @@ exit_code run(const arguments& args) {
   pool.close();
 
   const repaired_before repaired{before.repaired, info.pages_healed - before.pages_healed,
-                                 records_lost};
+                                 records_lost, with_pages.objects(info)};
   const exit_code code = verdict(report, repaired);
   const char* result = verdict_text(code, args.repair);
   if (args.json)
@@ -175,7 +181,9 @@ void add_check(CLI::App& root, exit_code& status) {
       "told as `repaired by opening`; lost pages that come back when they are read, as\n"
       "`repaired by reading`. Space that nothing has ever used is not looked at: what is "
       "there\n"
-      "matters to nobody.\n"
+      "matters to nobody. Objects `lost with pages` were in pages that nothing could rebuild; at "
+      "level\n"
+      "mlp, where objects have no checksums, `scute events` names them and later checks cannot.\n"
       "Exit status: 0 clean; 2 damage was found and is repaired (or could be, without --repair);\n"
       "3 data is lost; others as in `scute --help`.\n"
       "\nExamples:\n"

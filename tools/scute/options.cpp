@@ -37,8 +37,9 @@ constexpr option_text options_table[] = {
     {"lanes", "N", false, "transactions that can run at once, 1..255 (default by size)"},
     {"chunk_size", "SIZE", false, "unit of space management, 16K..256K (default by size)"},
     {"log_cap", "SIZE", false,
-     "engine spec: size of its log, all copies, on a disk that of PATH.log (default by size, 4M "
-     "to 64M, less in pools below 64M)"},
+     "engine spec alone: size of its log, all copies, on a disk that of PATH.log; rounded up to "
+     "whole chunks and what every lane needs (default by size, 4M to 64M, less in pools below "
+     "64M)"},
     {"preallocate", nullptr, false, "reserve every block of the file now"},
     {"overwrite", nullptr, false, "replace an existing pool of that name"},
     {"policy", "default|conservative|scrub:N", true,
@@ -47,7 +48,7 @@ constexpr option_text options_table[] = {
     {"no_fault_handler", nullptr, true, "leave SIGBUS alone: a lost page ends the process"},
     {"account", nullptr, true, "count the object bytes that are read untested"},
     {"lazy_recovery", nullptr, true,
-     "after a crash of engine logfree put right only what is used, without a scan in the "
+     "after a crash of engine logfree or spec put right only what is used, without a scan in the "
      "background"},
     {"damaged", nullptr, true,
      "a shielded file that is not as Scute left it is damaged: to be repaired, with check "

@@ -7,6 +7,7 @@
 #include "open_pool.hpp"
 #include "options.hpp"
 #include "output.hpp"
+#include "page_losses.hpp"
 #include "progress.hpp"
 #include "text.hpp"
 
@@ -68,6 +69,7 @@ struct outcome {
   uint64_t repaired_at_open = 0;
   uint64_t records_lost = 0;         // of the log, as opening has found
   uint64_t repaired_by_reading = 0;  // lost pages that came back when the scrub read them
+  uint64_t lost_with_pages = 0;      // objects
   uint64_t position = 0;             // where the next run goes on
   uint64_t resumed = 0;              // where this one did
   uint64_t size = 0;
@@ -75,7 +77,7 @@ struct outcome {
 
 // What opening the pool, or reading it, already put right counts as damage too.
 exit_code verdict(const outcome& o) {
-  if (o.report.lost + o.records_lost > 0) return exit_lost;
+  if (o.report.lost + o.records_lost + o.lost_with_pages > 0) return exit_lost;
   return o.report.damaged + o.repaired_at_open + o.repaired_by_reading > 0 ? exit_damaged : exit_ok;
 }
 
@@ -114,6 +116,7 @@ void print_summary(const outcome& o, const char* result) {
   if (o.records_lost > 0) facts.add("log records lost", count_text(o.records_lost));
   if (o.repaired_by_reading > 0)
     facts.add("repaired by reading", count_text(o.repaired_by_reading));
+  if (o.lost_with_pages > 0) facts.add("lost with pages", count_text(o.lost_with_pages));
   facts.add("damaged", count_text(r.damaged));
   facts.add("repaired", count_text(r.repaired));
   facts.add("lost", count_text(r.lost));
@@ -146,6 +149,7 @@ void print_result_json(const std::string& path, const outcome& o, const char* re
               {"repaired_at_open", o.repaired_at_open},
               {"repaired_by_reading", o.repaired_by_reading},
               {"log_records_lost", o.records_lost},
+              {"objects_lost_with_pages", o.lost_with_pages},
               {"damaged", r.damaged},
               {"repaired", r.repaired},
               {"lost", r.lost},
@@ -160,7 +164,9 @@ exit_code run(const arguments& args) {
   options.progress = bar.callback();
   outcome o;
   bool opening = true;
+  page_losses with_pages;
   options.event = [&](const scute_event& e) {
+    with_pages.see(e, opening);
     if (opening && e.kind == SCUTE_EVENT_LOG && e.outcome == SCUTE_OUTCOME_LOST)
       o.records_lost += e.count;
   };
@@ -212,6 +218,7 @@ exit_code run(const arguments& args) {
   const scute_info after = pool.info();
   o.position = after.scrub_position;
   o.repaired_by_reading = after.pages_healed - before.pages_healed;
+  o.lost_with_pages = with_pages.objects(after);
   pool.close();
 
   const exit_code code = verdict(o);

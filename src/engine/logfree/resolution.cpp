@@ -339,32 +339,6 @@ resolution::remains resolution::explain_block(uint64_t zone, uint64_t block) {
   return left;
 }
 
-// RES-10. True if anything was put right in the other blocks that these fragments lie in, or that tell of them.
-bool resolution::help(uint64_t zone, uint64_t block, const remains& left) {
-  if (helping_ || (left.open.empty() && left.doubtful.empty())) return false;
-  helping_ = true;
-  struct end {
-    bool& helping;
-    ~end() { helping = false; }
-  } const when_done{helping_};
-  const uint64_t before = explained_;
-  std::set<std::pair<uint64_t, uint64_t>> seen{{zone, block}};
-  const auto look = [&](const pool::fragment& f) {
-    for (const mend::unit& u : mend::units_of(f))
-      for_each_part(s_.geo, u.offset, u.length, [&](uint64_t, uint64_t z, uint64_t c, uint64_t) {
-        mutex_.assume_held();
-        const uint64_t b = c / block_size;
-        if (seen.insert({z, b}).second && !is_over(z, b)) explain_block(z, b);
-      });
-  };
-  for (const found& x : left.open) {
-    look(x.fragment);
-    if (x.fragment.index != 0) look(mend::first_of(x.fragment));
-  }
-  for (const found& x : left.doubtful) look(x.fragment);
-  return explained_ != before;
-}
-
 // Whether the block is the last one of the fragment's that is not resolved.
 bool resolution::all_resolved_but(uint64_t zone, uint64_t block, const pool::fragment& f) const {
   bool all = true;
@@ -380,6 +354,7 @@ bool resolution::all_resolved_but(uint64_t zone, uint64_t block, const pool::fra
 
 void resolution::write(uint64_t offset, const std::byte* bytes, uint64_t length) {
   s_.require_healthy();
+  ++writes_;
   for_each_part(s_.geo, offset, length,
                 [&](uint64_t at, uint64_t zone, uint64_t column, uint64_t n) {
                   mutex_.assume_held();
@@ -397,6 +372,7 @@ void resolution::write(uint64_t offset, const std::byte* bytes, uint64_t length)
 
 void resolution::recompute(uint64_t zone, uint64_t column, uint64_t length) {
   s_.require_healthy();
+  ++writes_;
   pool::repair_parity(s_, w_, zone, column, length, nullptr, pool::freed::when_durable);
   s_.require_healthy();
 }

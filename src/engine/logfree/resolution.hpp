@@ -57,6 +57,10 @@
 //    members that were torn are lost, rather than half of the transaction there and nobody told. Otherwise it stays as it is, and
 //    the others are rolled back (docs/logfree.md, "Limits"); the parity of its columns, which is computed anew then, testifies to
 //    nothing. A further fragment of what was no object before says nothing: its head goes back.
+// RES-14 A search that failed, and a look of RES-10 at a block that explained nothing, is not made again while nothing that it rests on has
+//    changed: resolution has written nothing, no hint (mend/erasures.hpp) is new, nothing was repaired; and, of a search, the fragment's
+//    bytes and the syndromes of its columns are the same. Of a file that is damaged all over every block asks all of its neighbours, whose
+//    searches fail each time, at thousands of checksums each.
 #pragma once
 
 #include <map>
@@ -69,7 +73,9 @@
 #include "base/waiting.hpp"
 #include "engine/logfree/cause.hpp"
 #include "mend/erasures.hpp"
+#include "mend/versions.hpp"
 #include "pool/columns.hpp"
+#include "pool/failed_searches.hpp"
 #include "pool/fragment.hpp"
 #include "pool/resolver.hpp"
 
@@ -96,6 +102,8 @@ class resolution final : public pool::resolver {
     return {rolled_back_.load(std::memory_order_relaxed),
             finished_.load(std::memory_order_relaxed)};
   }
+  // Searches that were made for versions of a fragment, without those that RES-14 spares.
+  uint64_t searches() const noexcept { return searches_.load(std::memory_order_relaxed); }
 
  private:
   class solving;
@@ -144,6 +152,12 @@ class resolution final : public pool::resolver {
   void resolve_dirty(uint64_t zone, uint64_t block) SCUTE_REQUIRES(mutex_);
   remains explain_block(uint64_t zone, uint64_t block) SCUTE_REQUIRES(mutex_);
   bool help(uint64_t zone, uint64_t block, const remains& left) SCUTE_REQUIRES(mutex_);
+  void look_at(uint64_t zone, uint64_t block) SCUTE_REQUIRES(mutex_);
+  // As mend/versions.hpp has them, but for what RES-14 says.
+  bool find_sound(const pool::fragment& f, std::vector<std::byte>& image) SCUTE_REQUIRES(mutex_);
+  bool find_other(const pool::fragment& f, mend::version& other) SCUTE_REQUIRES(mutex_);
+  uint64_t fingerprint(const pool::fragment& f) const;
+  uint64_t changes() const SCUTE_REQUIRES(mutex_);
   std::vector<block_number> blocks_of(const pool::fragment& f) const;
   bool all_resolved_but(uint64_t zone, uint64_t block, const pool::fragment& f) const;
   void flush_parity(uint64_t zone, uint64_t block, medium::writer& w);
@@ -219,6 +233,12 @@ class resolution final : public pool::resolver {
   std::set<uint64_t> mending_ SCUTE_GUARDED_BY(mutex_);   // headers
   std::set<uint64_t> computed_ SCUTE_GUARDED_BY(mutex_);  // RES-13: headers
   pool::erasure_hints hints_ SCUTE_GUARDED_BY(mutex_);
+  // RES-14
+  uint64_t writes_ SCUTE_GUARDED_BY(mutex_) = 0;
+  pool::failed_searches no_sound_, no_other_;
+  std::map<std::pair<uint64_t, uint64_t>, uint64_t> hopeless_
+      SCUTE_GUARDED_BY(mutex_);  // changes() then
+  std::atomic<uint64_t> searches_{0};
   plain_mutex telling_;
   // By header: what was told as lost, and what may have to be.
   std::set<uint64_t> told_ SCUTE_GUARDED_BY(telling_);

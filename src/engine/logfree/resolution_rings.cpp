@@ -55,7 +55,7 @@ bool resolution::mend(const pool::fragment& f) {
   } const when_done{mending_, f.header};
   const std::vector<mend::unit> units = mend::units_of(f);
   std::vector<std::byte> image;
-  if (!mend::find_sound(s_, f, doubts(), image, &hints_)) return false;
+  if (!find_sound(f, image)) return false;
   format::fragment_header h;
   std::memcpy(&h, image.data(), sizeof h);
   const auto stored = header_at(f.header);
@@ -87,8 +87,7 @@ bool resolution::mend(const pool::fragment& f) {
 bool resolution::explain(const pool::fragment& f) {
   if (f.metadata || !in_doubt(header_at(f.header).tag)) return false;
   mend::version before;
-  if (judged_.count(f.header) != 0 || !mend::find_other(s_, f, doubts(), before, &hints_))
-    return false;
+  if (judged_.count(f.header) != 0 || !find_other(f, before)) return false;
   // The walk may lose a member, for which another one has testified. It does the same for this one then.
   const ring members = ring_complete(f) ? ring::complete
                        : !SCUTE_PLANTED(resolve_untestified) && is_decided(f, header_at(f.header))
@@ -182,8 +181,7 @@ bool resolution::was_there(const pool::fragment& m) {
   auto h = header_at(first.header);
   if (h.tag == header_at(m.header).tag) {
     mend::version before;
-    if (!mend::find_other(s_, first, doubts(), before, &hints_))
-      return false;  // it testifies itself
+    if (!find_other(first, before)) return false;  // it testifies itself
     h = before.header;
   }
   return format::meta_role(h.meta) == format::role::live &&
@@ -194,14 +192,14 @@ bool resolution::was_there(const pool::fragment& m) {
 // parity of a decided transaction makes it so, or damage.
 bool resolution::cannot_go_back(const pool::fragment& m) {
   mend::version before;
-  if (!was_there(m) || mend::find_other(s_, m, doubts(), before, &hints_)) return false;
+  if (!was_there(m) || find_other(m, before)) return false;
   settling_ = true;
   struct end {
     bool& settling;
     ~end() { settling = false; }
   } const when_done{settling_};
   mend_beside(m);
-  return !mend::find_other(s_, m, doubts(), before, &hints_);
+  return !find_other(m, before);
 }
 
 // Whether the transaction of a header that is in doubt was decided, as far as anything but its own fragment tells (RES-12, RES-13).
@@ -233,8 +231,7 @@ bool resolution::is_decided(const pool::fragment& f, const format::fragment_head
     if (h.tag != stored.tag || pool::covered(s_, m, h) == pool::not_covered) {
       // Its header may be damaged, and its columns have the new one.
       std::vector<std::byte> image;
-      if (settling_ || pool::valid(s_, m) || !mend::find_sound(s_, m, doubts(), image, &hints_))
-        break;
+      if (settling_ || pool::valid(s_, m) || !find_sound(m, image)) break;
       std::memcpy(&h, image.data(), sizeof h);
       testified = h.tag == stored.tag;
       break;

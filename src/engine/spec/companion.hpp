@@ -55,6 +55,8 @@ class companion final : public log_home {
   // The one that fits (BESIDE-2), with its name. If none does: an unclean pool is refused; for a clean one that is only
   // read there is none; for another clean one it is made anew.
   static std::unique_ptr<companion> find(pool::state& s, bool clean);
+  // That of a pool that is only read, for whoever asks how full it is; null: there is none that fits.
+  static std::unique_ptr<companion> seen(pool::state& s);
   // What make() has made, which may not have its name yet.
   static std::unique_ptr<companion> made(pool::state& s);
 

@@ -165,7 +165,7 @@ bool fold::rests() {
   table_.take_list(taken_, SIZE_MAX);
   const bool all = std::ranges::all_of(taken_, [&](uint64_t b) {
     mutex_.assume_held();
-    return is_open(b);
+    return is_open(b) && !SCUTE_PLANTED(fold_restless);
   });
   for (const uint64_t b : taken_) table_.put_back(b);
   taken_.clear();
@@ -180,7 +180,7 @@ bool fold::round(size_t blocks) {
   uint64_t highest = floor_.load(std::memory_order_relaxed);
   reach_ = UINT64_MAX;
   // FOLD-3. A heap stays within its bounds though a sequence may fall meanwhile (LATE-3).
-  if (log_.is_keeping_more()) {
+  if (log_.is_keeping_more() && !SCUTE_PLANTED(fold_turns)) {
     reach_ = in_reach();
     const auto oldest = [&](uint64_t b) {
       return table_.at(b).first.load(std::memory_order_relaxed);
@@ -201,10 +201,13 @@ bool fold::round(size_t blocks) {
   const uint64_t bound = least_bound();
   // LATE-3, in this order: what is resolved meanwhile goes over to the table.
   const uint64_t late = late_ != nullptr ? late_->lowest() : UINT64_MAX;
-  const uint64_t low = SCUTE_PLANTED(spec_lowest) ? late : std::min(late, table_.lowest());
+  const uint64_t low = SCUTE_PLANTED(spec_lowest)    ? late
+                       : SCUTE_PLANTED(late_horizon) ? table_.lowest()
+                                                     : std::min(late, table_.lowest());
   const uint64_t to = std::min({highest, bound, low == UINT64_MAX ? low : low - 1});
   log_.write_horizon(w_, std::max(to, log_.written()));
-  const bool more = !table_.is_clean() || log_.written() < highest || late != UINT64_MAX;
+  const bool more = !table_.is_clean() || (log_.written() < highest && !SCUTE_PLANTED(fold_left)) ||
+                    late != UINT64_MAX;
   // By this thread: another one's fence completes nothing of what this one has streamed.
   log_.fence(w_, log_.fold_lane(), fence_site::horizon);
   s_.require_healthy();

@@ -145,6 +145,13 @@ void require_room_for_log(const scute_options& o) {
                                                    : "fewer lanes, or for engine logfree or redo"));
 }
 
+void require_log_to_cap(const std::string& path, const pool::engine_facts& of, uint64_t cap) {
+  if (cap == 0 || of.log_in_chunks) return;
+  throw failure(SCUTE_E_INVALID,
+                path + ": a log-cap is for engine spec, and this is to be a pool of engine " +
+                    of.name + "; leave it out, or ask for engine spec");
+}
+
 std::optional<segment_list> read_list(const pool::state& s) {
   std::optional<segment_list> best;
   const uint64_t room = place_size(s.geo);

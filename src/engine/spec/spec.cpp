@@ -96,7 +96,7 @@ void spec::prepare() {
 void spec::start() {
   if (table_ == nullptr) table_ = std::make_unique<block_table>(s_);
   if ((s_.sb.incompat & format::incompat_log_file) != 0) {
-    if (s_.read_only) return;  // nothing will be appended
+    if (s_.read_only) return look_at_log_file();  // nothing will be appended
     if (home_ == nullptr) {
       auto made = companion::made(s_);
       beside_ = made.get();
@@ -109,9 +109,10 @@ void spec::start() {
   find_log();  // of one that an engine switch has made
   home.retain(list);
   const uint64_t horizon = find_horizon(s_, home, list);
-  const uint64_t floor = unclean_ ? std::max(recovered_, horizon)  // LATE-4
-                         : floor_ ? *floor_
-                                  : find_floor(home, list);
+  const uint64_t floor =
+      unclean_ ? std::max(SCUTE_PLANTED(late_floor) ? 0 : recovered_, horizon)  // LATE-4
+      : floor_ ? *floor_
+               : find_floor(home, list);
   log_ = std::make_unique<commit_log>(s_, home, list, late_ != nullptr ? horizon : floor,
                                       last_frames_);
   fold_ = std::make_unique<fold>(s_, *table_, *log_, floor, late_.get());
@@ -127,7 +128,9 @@ void spec::start() {
 // What the sequences of a session are above, after a clean closing (HORIZON-1, HORIZON-2).
 uint64_t spec::find_floor(const log_home& home, const segment_list& list) const {
   const uint64_t horizon = find_horizon(s_, home, list);
-  if (look_at_horizon(s_, home) == horizon_words::alike && home.was_closed()) return horizon;
+  if ((look_at_horizon(s_, home) == horizon_words::alike || SCUTE_PLANTED(horizon_unlike)) &&
+      (home.was_closed() || SCUTE_PLANTED(horizon_open)))
+    return horizon;
   const uint64_t highest = highest_frame(s_, home, list);
   require_sequence(s_, highest);
   return std::max(horizon, highest);
@@ -159,20 +162,6 @@ void spec::closed() noexcept {
   }
 }
 
-tx::engine::log_state spec::log() const noexcept {
-  log_state all;
-  if (beside_ != nullptr)
-    all.file = beside_->length();
-  else if (s_.beside != nullptr && (s_.sb.incompat & format::incompat_log_file) != 0)
-    all.file = companion::size_beside(s_);
-  if (log_ == nullptr) return all;
-  const commit_log::fill f = log_->how_full();
-  all.cap = f.all;
-  all.used = f.used;
-  all.horizon = log_->horizon();
-  return all;
-}
-
 bool spec::give_back_log(pool::lane& l) {
   // A file of its own takes no chunks.
   return room_ != nullptr && !log_->is_apart() && room_->is_larger() && room_->give_back(l);
@@ -181,14 +170,6 @@ bool spec::give_back_log(pool::lane& l) {
 std::optional<uint64_t> spec::record_room(uint64_t chunks) {
   if (room_ == nullptr || log_->is_apart()) return {};
   return room_->records_for(chunks);
-}
-
-void spec::look_at_log(bool repair, const tx::log_finding_fn& tell) {
-  if (care_ != nullptr) care_->look(repair, tell);
-}
-
-void spec::for_each_live_log(const std::function<void(uint64_t offset, uint64_t length)>& fn) {
-  if (care_ != nullptr) care_->for_each_live(fn);
 }
 
 // In memory: while transactions come in one half of what is dirty is folded at each look, the oldest first, so what is written

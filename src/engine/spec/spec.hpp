@@ -113,6 +113,7 @@ class spec final : public tx::engine {
   log_home& find_home(bool clean);
   uint64_t find_floor(const log_home& home, const segment_list& list) const;
   void renew_horizon(uint64_t floor);
+  void look_at_log_file() noexcept;
   enum class how : uint8_t { cached, streamed };
   void decide(pool::lane& l, lane_state& mine, commit_log::stream_guard& turn, uint32_t flags,
               how stores, std::span<const tx::inplace_range> ranges);
@@ -138,6 +139,7 @@ class spec final : public tx::engine {
   // Of recovery, if there was one: the highest sequence, and the last one of each segment.
   uint64_t recovered_ = 0;
   std::vector<uint64_t> last_frames_;
+  log_state seen_log_;             // of a session that only reads, and has a log in a file
   bool unclean_ = false;           // it was needed
   std::optional<uint64_t> floor_;  // of a pool that was closed properly, if it was looked for
   std::unique_ptr<log_home> home_;

@@ -40,9 +40,9 @@ int open_in(model::simulated_memory& m, const scute_options& o, scute_pool** poo
   });
 }
 
-int switch_engine(scute_pool* pool, scute_engine to) {
+int switch_engine(scute_pool* pool, scute_engine to, uint64_t log_cap) {
   return capi::guarded(
-      [&] { pool->in->set_engine(*pool::find_engine(static_cast<uint32_t>(to)), 0); });
+      [&] { pool->in->set_engine(*pool::find_engine(static_cast<uint32_t>(to)), log_cap); });
 }
 
 void abandon(scute_pool* pool) noexcept {

@@ -19,7 +19,7 @@ int create_in(model::simulated_memory& m, const scute_options& o, const std::byt
 int open_in(model::simulated_memory& m, const scute_options& o, scute_pool** pool);
 
 // As scute_set_engine() would, in an open pool that nobody uses.
-int switch_engine(scute_pool* pool, scute_engine to);
+int switch_engine(scute_pool* pool, scute_engine to, uint64_t log_cap);
 
 // Makes scute_close() write nothing: what a crash does.
 void abandon(scute_pool* pool) noexcept;

@@ -127,8 +127,8 @@ injury pool_subject::injure(fault_moment when, std::span<const std::byte> image,
   return options_.protection == SCUTE_PROTECT_MLPC ? injure_page(image, number) : injury{};
 }
 
-void set_engine(scute::pool& pool, scute_engine engine) {
-  scute::detail::check(switch_engine(pool.native_handle(), engine));
+void set_engine(scute::pool& pool, scute_engine engine, uint64_t log_cap) {
+  scute::detail::check(switch_engine(pool.native_handle(), engine, log_cap));
 }
 
 void pool_subject::lose_page(uint64_t offset) {

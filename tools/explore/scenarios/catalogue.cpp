@@ -20,7 +20,9 @@ void add_log_free(std::initializer_list<log_free> kinds, std::vector<entry>& to)
 
 void add_at_all_levels(std::initializer_list<leveled> kinds, std::vector<entry>& to) {
   add_at({levels[0], levels[1], levels[2], levels[3], levels[4], levels[5]}, kinds, to);
-  add_at({spec_levels[0], spec_levels[1], spec_levels[2]}, kinds, to);
+  add_at({spec_levels[0], spec_levels[1], spec_levels[2], spec_levels[3], spec_levels[4],
+          spec_levels[5]},
+         kinds, to);
 }
 
 const std::vector<entry>& catalogue() {

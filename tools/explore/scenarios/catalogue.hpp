@@ -61,7 +61,7 @@ void add_track_scenarios(std::vector<entry>& to);       // a log in tracks, and 
 void add_log_file_scenarios(std::vector<entry>& to);    // the same, with a log file
 
 // Kinds of pools, in words and as the library has them: engine redo at the protection levels, and
-// engines logfree and spec with one row of parity and with two.
+// engines logfree and spec with one row of parity and with more; spec with less protection as well.
 struct level {
   const char* name;
   testing::pool_kind protection;
@@ -74,11 +74,14 @@ inline constexpr level levels[] = {{"none", {SCUTE_PROTECT_NONE, SCUTE_ENGINE_RE
                                    {"logfree2", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE, 2}}};
 inline constexpr level spec_levels[] = {{"spec0", {SCUTE_PROTECT_NONE, SCUTE_ENGINE_SPEC}},
                                         {"spec", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC}},
-                                        {"spec2", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC, 2}}};
+                                        {"spec2", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC, 2}},
+                                        {"spec4", {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC, 4}},
+                                        {"spec-ml", {SCUTE_PROTECT_ML, SCUTE_ENGINE_SPEC}},
+                                        {"spec-mlp", {SCUTE_PROTECT_MLP, SCUTE_ENGINE_SPEC}}};
 // All of them, for scenarios that a seed varies.
-inline constexpr level every_level[] = {levels[0],      levels[1],      levels[2],
-                                        levels[3],      levels[4],      levels[5],
-                                        spec_levels[0], spec_levels[1], spec_levels[2]};
+inline constexpr level every_level[] = {
+    levels[0],      levels[1],      levels[2],      levels[3],      levels[4],      levels[5],
+    spec_levels[0], spec_levels[1], spec_levels[2], spec_levels[3], spec_levels[4], spec_levels[5]};
 inline constexpr testing::pool_kind redo = levels[3].protection, logfree = levels[4].protection;
 
 // A kind of scenario that is made at several levels, as "name/level".

@@ -216,14 +216,15 @@ testing::scenario string_maps(const level& l) {
 }  // namespace
 
 void add_container_scenarios(std::vector<entry>& to) {
-  add_at({levels[0], levels[3], levels[4], levels[5], spec_levels[0], spec_levels[1]},
-         {{"ordered-map", "a B+ tree, with splits and merges", trees},
-          {"hash-map", "linear hashing, with splits of buckets", hashes},
-          {"vector", "segments come and go", vectors},
-          {"queue", "blocks come and go", queues},
-          {"string", "short and long strings", strings},
-          {"string-map", "a map that owns its strings", string_maps}},
-         to);
+  add_at(
+      {levels[0], levels[3], levels[4], levels[5], spec_levels[0], spec_levels[1], spec_levels[2]},
+      {{"ordered-map", "a B+ tree, with splits and merges", trees},
+       {"hash-map", "linear hashing, with splits of buckets", hashes},
+       {"vector", "segments come and go", vectors},
+       {"queue", "blocks come and go", queues},
+       {"string", "short and long strings", strings},
+       {"string-map", "a map that owns its strings", string_maps}},
+      to);
 }
 
 }  // namespace scute::explore

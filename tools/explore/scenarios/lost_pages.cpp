@@ -215,13 +215,15 @@ testing::scenario torn(const level& l) {
 }  // namespace
 
 void add_lost_page_scenarios(std::vector<entry>& to) {
-  add_at({levels[2], levels[3], levels[4], levels[5], spec_levels[1], spec_levels[2]},
+  add_at({levels[2], levels[3], levels[4], levels[5], spec_levels[1], spec_levels[2],
+          spec_levels[3], spec_levels[5]},
          {{"lost-page", "a page is lost, and used", used},
           {"two-lost-pages", "two pages are lost, and a lost one is carried over", two}},
          to);
   add_at({levels[2], levels[3], levels[4], levels[5]},
          {{"lost-under-commit", "pages are lost while a commit writes them", under_hands}}, to);
-  add_at({levels[2], levels[3], levels[4], levels[5], spec_levels[1], spec_levels[2]},
+  add_at({levels[2], levels[3], levels[4], levels[5], spec_levels[1], spec_levels[2],
+          spec_levels[3], spec_levels[5]},
          {{"lost-in-torn-column", "a lost page and a crash in one column", torn}}, to);
 }
 

@@ -106,6 +106,9 @@ testing::scenario switches(const level& l) {
   const auto to = [&](scute_engine e) {
     s.step("switch", [e](scute::pool& p) { testing::set_engine(p, e); });
   };
+  // The old log goes before there is another one.
+  s.step("a log of another size",
+         [](scute::pool& p) { testing::set_engine(p, SCUTE_ENGINE_SPEC, 1); });
   edit(0);
   to(several ? SCUTE_ENGINE_LOGFREE : SCUTE_ENGINE_REDO);
   edit(1);
@@ -264,10 +267,40 @@ testing::scenario overtaken(const level& l, uint64_t) {
   return s;
 }
 
+// Three lanes: ranges in place that end well and do not, folds, and a log that is turned over (SPEC-5 to SPEC-8).
+testing::scenario crowd(const level& l, uint64_t) {
+  auto s = spec_scene("spec-crowd", l, 3);
+  for (unsigned t = 0; t < 2; ++t)
+    s.in_thread(t).observe([t](scute::pool& p) { return contents(p, t); });
+  s.in_thread(0).step("in place, aborted", [](scute::pool& p) {
+    change c(p, 0);
+    c.edit_in_place(2, 100, 2000, 11);
+    c.abort();
+  });
+  for (unsigned k = 0; k < 2; ++k) {
+    s.in_thread(0).step("in place", [k](scute::pool& p) {
+      commit(p, 0, [&](change& c) { c.edit_in_place(1, 10 * k, 300, 12 + k); });
+    });
+    s.in_thread(1).step("overwrite two", [k](scute::pool& p) {
+      commit(p, 1, [&](change& c) {
+        c.overwrite(0, 21 + k);
+        c.overwrite(2, 31 + k);
+      });
+    });
+    s.in_thread(2).step("fold", [](scute::pool& p) { p.drain(); });
+  }
+  s.in_thread(2).step("look at an object, and commit nothing", [](scute::pool& p) {
+    change c(p, 1);
+    c.abort();
+  });
+  return s;
+}
+
 }  // namespace
 
 void add_spec_scenarios(std::vector<entry>& to) {
-  const std::initializer_list<level> at = {spec_levels[0], spec_levels[1], spec_levels[2]};
+  const std::initializer_list<level> at = {spec_levels[0], spec_levels[1], spec_levels[2],
+                                           spec_levels[3], spec_levels[4], spec_levels[5]};
   add_at(at,
          {{"spec-folds", "engine spec: blocks are folded between commits", folds},
           {"spec-turns", "engine spec: the log is turned over", turns},
@@ -293,6 +326,9 @@ void add_spec_scenarios(std::vector<entry>& to) {
     to.push_back({std::string("spec-overtaken/") + l.name,
                   "engine spec: commits overtake the folds of another thread",
                   [l](uint64_t seed) { return overtaken(l, seed); }});
+    to.push_back({std::string("spec-crowd/") + l.name,
+                  "engine spec: three lanes, folds, and a log that is turned over",
+                  [l](uint64_t seed) { return crowd(l, seed); }});
     to.push_back({std::string("spec-neighbours/") + l.name,
                   "engine spec: lanes that meet in column blocks",
                   [l](uint64_t seed) { return neighbours(l, seed); }});

@@ -124,7 +124,8 @@ testing::scenario late_turns_slowly(const level& l) {
 }  // namespace
 
 void add_late_scenarios(std::vector<entry>& to) {
-  const std::initializer_list<level> at = {spec_levels[0], spec_levels[1], spec_levels[2]};
+  const std::initializer_list<level> at = {spec_levels[0], spec_levels[1], spec_levels[2],
+                                           spec_levels[3], spec_levels[5]};
   add_at(at,
          {{"spec-late", "engine spec: columns that an opening leaves unresolved", late},
           {"spec-late-turns", "engine spec: a log that is turned over behind such an opening",

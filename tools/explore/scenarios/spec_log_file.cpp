@@ -216,7 +216,8 @@ testing::scenario killed_crowd(const level& l) {
 }  // namespace
 
 void add_log_file_scenarios(std::vector<entry>& to) {
-  const std::initializer_list<level> at = {spec_levels[0], spec_levels[1], spec_levels[2]};
+  const std::initializer_list<level> at = {spec_levels[0], spec_levels[1], spec_levels[2],
+                                           spec_levels[3], spec_levels[5]};
   add_at(at,
          {{"log-file-create", "engine spec, a log file: a pool is created", create},
           {"log-file-folds", "engine spec, a log file: blocks are folded between commits", folds},

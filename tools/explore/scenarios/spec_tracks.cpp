@@ -253,7 +253,7 @@ testing::scenario beside(const level& l, uint64_t) {
 
 void add_track_scenarios(std::vector<entry>& to) {
   add_at(
-      {spec_levels[1], spec_levels[2]},
+      {spec_levels[1], spec_levels[2], spec_levels[3]},
       {{"spec-tracks-folds", "engine spec, a log in tracks: folds between commits", folds},
        {"spec-tracks-dead", "engine spec, a log in tracks: a page damaged before recovery", dead}},
       to);

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What other blocks can explain of one that is given up otherwise (RES-10), and which searches need not be made again (RES-14).
+#include "base/planted.hpp"
+#include "codec/checksum.hpp"
+#include "engine/logfree/extents.hpp"
+#include "engine/logfree/resolution.hpp"
+#include "mend/mixture.hpp"
+#include "mend/page_layout.hpp"
+
+namespace scute::core::engine {
+
+// RES-10. True if anything was put right in the other blocks that these fragments lie in, or that tell of them.
+bool resolution::help(uint64_t zone, uint64_t block, const remains& left) {
+  if (helping_ || (left.open.empty() && left.doubtful.empty())) return false;
+  helping_ = true;
+  struct end {
+    bool& helping;
+    ~end() { helping = false; }
+  } const when_done{helping_};
+  const uint64_t before = explained_;
+  std::set<std::pair<uint64_t, uint64_t>> seen{{zone, block}};
+  const auto look = [&](const pool::fragment& f) {
+    for (const mend::unit& u : mend::units_of(f))
+      for_each_part(s_.geo, u.offset, u.length, [&](uint64_t, uint64_t z, uint64_t c, uint64_t) {
+        mutex_.assume_held();
+        const uint64_t b = c / block_size;
+        if (seen.insert({z, b}).second && !is_over(z, b)) look_at(z, b);
+      });
+  };
+  for (const found& x : left.open) {
+    look(x.fragment);
+    if (x.fragment.index != 0) look(mend::first_of(x.fragment));
+  }
+  for (const found& x : left.doubtful) look(x.fragment);
+  return explained_ != before;
+}
+
+// Nothing is written in an unresolved block but by resolution (RES-2).
+void resolution::look_at(uint64_t zone, uint64_t block) {
+  const uint64_t before = changes();
+  const auto known = hopeless_.find({zone, block});
+  if (known != hopeless_.end() && known->second == before) return;
+  const uint64_t explained = explained_;
+  explain_block(zone, block);
+  if (explained_ == explained) hopeless_[{zone, block}] = before;
+}
+
+// None of the counters ever goes back, so an equal sum means that none of them has changed.
+uint64_t resolution::changes() const {
+  if (SCUTE_PLANTED(resolve_stale)) return 0;
+  return writes_ + hints_.changes() + s_.repaired.load(std::memory_order_acquire);
+}
+
+uint64_t resolution::fingerprint(const pool::fragment& f) const {
+  if (SCUTE_PLANTED(resolve_stale)) return 0;
+  alignas(64) std::byte syndrome[pool::syndrome_max];
+  uint32_t sum = 0;
+  for (const mend::unit& u : mend::units_of(f))
+    for_each_part(
+        s_.geo, u.offset, u.length, [&](uint64_t at, uint64_t zone, uint64_t column, uint64_t n) {
+          pool::column_syndrome(s_, zone, column, n, syndrome);
+          for (const std::byte* bytes : {s_.at(at), syndrome}) {
+            const uint64_t length = bytes == syndrome ? s_.geo.parity * n : n;
+            sum = codec::checksum(codec::checksum_kind::crc32c, &sum, sizeof sum, bytes, length);
+          }
+        });
+  return sum;
+}
+
+bool resolution::find_sound(const pool::fragment& f, std::vector<std::byte>& image) {
+  // Taken down before the search: what it finds out, or others change meanwhile, is worth another one.
+  const uint64_t before = changes(), sum = fingerprint(f);
+  if (no_sound_.known(f.header, before, sum)) return false;
+  searches_.fetch_add(1, std::memory_order_relaxed);
+  if (mend::find_sound(s_, f, doubts(), image, &hints_)) return true;
+  no_sound_.add(f.header, before, sum);
+  return false;
+}
+
+bool resolution::find_other(const pool::fragment& f, mend::version& other) {
+  const uint64_t before = changes(), sum = fingerprint(f);
+  if (no_other_.known(f.header, before, sum)) return false;
+  searches_.fetch_add(1, std::memory_order_relaxed);
+  if (mend::find_other(s_, f, doubts(), other, &hints_)) return true;
+  no_other_.add(f.header, before, sum);
+  return false;
+}
+
+}  // namespace scute::core::engine
