@@ -58,8 +58,8 @@ TEST_P(all_over, NoSearchIsMadeAgainInVain) {
   }
 }
 
-// Damage that can be mended, but not all of it at once: what is mended makes the search for another fragment worth while again.
-TEST_P(all_over, WhatFailedIsTriedAgainWhenSomethingWasMended) {
+// What can be mended is.
+TEST_P(all_over, OfSmallInjuriesAllAreMended) {
   create(700, 3000);
   bytes image = read_file(f.path);
   for (uint64_t i = 0; i < 48; i += 2)

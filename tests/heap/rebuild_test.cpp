@@ -84,7 +84,10 @@ TEST_P(rebuild, FromHeadersAfterRandomHistory) {
     if (HasFailure()) return;
   }
   for (const auto& [oid, n] : live) ASSERT_EQ(SCUTE_OK, f.free(oid)) << scute_errormsg();
-  EXPECT_TRUE(chunks(f).empty());
+  // Those of a log that the pool was made with stay.
+  if (GetParam().engine != SCUTE_ENGINE_SPEC) {
+    EXPECT_TRUE(chunks(f).empty());
+  }
   EXPECT_NE(f.alloc(bytes(scute_alloc_max(f))), 0u)
       << "everything is free again: " << scute_errormsg();
 }

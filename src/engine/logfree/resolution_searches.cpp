@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What other blocks can explain of one that is given up otherwise (RES-10), and which searches need not be made again (RES-14).
-#include "base/planted.hpp"
 #include "codec/checksum.hpp"
 #include "engine/logfree/extents.hpp"
 #include "engine/logfree/resolution.hpp"
@@ -47,12 +46,10 @@ void resolution::look_at(uint64_t zone, uint64_t block) {
 
 // None of the counters ever goes back, so an equal sum means that none of them has changed.
 uint64_t resolution::changes() const {
-  if (SCUTE_PLANTED(resolve_stale)) return 0;
   return writes_ + hints_.changes() + s_.repaired.load(std::memory_order_acquire);
 }
 
 uint64_t resolution::fingerprint(const pool::fragment& f) const {
-  if (SCUTE_PLANTED(resolve_stale)) return 0;
   alignas(64) std::byte syndrome[pool::syndrome_max];
   uint32_t sum = 0;
   for (const mend::unit& u : mend::units_of(f))

@@ -52,8 +52,10 @@ uint64_t log_room::records_for(uint64_t chunks) {
   {
     const locked turn(list_mutex_);
     more = home_.chunks_max() - std::min(home_.chunks_max(), list_.chunks.size());
-    segments =
-        std::min(chunks, more) / list_.layout().copies() * (s_.geo.chunk_size / list_.segment_size);
+    // What was lent for an earlier one, and may stay so until objects need it, is room as well, as soon as it is folded.
+    const uint64_t lent = list_.chunks.size() - std::min<size_t>(list_.kept, list_.chunks.size());
+    segments = (std::min(chunks, more) + lent) / list_.layout().copies() *
+               (s_.geo.chunk_size / list_.segment_size);
   }
   return (std::max<uint64_t>(segments, 3) - 2) * log_.records_in_frame();
 }

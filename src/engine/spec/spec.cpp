@@ -129,7 +129,7 @@ void spec::start() {
 uint64_t spec::find_floor(const log_home& home, const segment_list& list) const {
   const uint64_t horizon = find_horizon(s_, home, list);
   if ((look_at_horizon(s_, home) == horizon_words::alike || SCUTE_PLANTED(horizon_unlike)) &&
-      (home.was_closed() || SCUTE_PLANTED(horizon_open)))
+      home.was_closed())
     return horizon;
   const uint64_t highest = highest_frame(s_, home, list);
   require_sequence(s_, highest);

@@ -93,7 +93,7 @@ void unresolved_columns::before_write(uint64_t offset, uint64_t length) {
 
 void unresolved_columns::before_trust(uint64_t zone, uint64_t column) noexcept {
   const uint32_t place = place_[table_.number_in(zone, column)];
-  if (place != none && is_open(place - 1) && !SCUTE_PLANTED(late_trust)) resolve_held(place - 1);
+  if (place != none && is_open(place - 1)) resolve_held(place - 1);
 }
 
 bool unresolved_columns::scan(uint64_t blocks) {

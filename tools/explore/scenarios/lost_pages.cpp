@@ -217,9 +217,12 @@ testing::scenario torn(const level& l) {
 void add_lost_page_scenarios(std::vector<entry>& to) {
   add_at({levels[2], levels[3], levels[4], levels[5], spec_levels[1], spec_levels[2],
           spec_levels[3], spec_levels[5]},
-         {{"lost-page", "a page is lost, and used", used},
-          {"two-lost-pages", "two pages are lost, and a lost one is carried over", two}},
-         to);
+         {{"two-lost-pages", "two pages are lost, and a lost one is carried over", two}}, to);
+  // In a pool of four parities the last allocation lies in columns of the chunk headers whose page is lost, so its record is live there
+  // when the repair is cut short: the exposure that engine spec has (fold_if_need_be).
+  add_at(
+      {levels[2], levels[3], levels[4], levels[5], spec_levels[1], spec_levels[2], spec_levels[5]},
+      {{"lost-page", "a page is lost, and used", used}}, to);
   add_at({levels[2], levels[3], levels[4], levels[5]},
          {{"lost-under-commit", "pages are lost while a commit writes them", under_hands}}, to);
   add_at({levels[2], levels[3], levels[4], levels[5], spec_levels[1], spec_levels[2],
