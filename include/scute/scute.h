@@ -59,8 +59,7 @@ enum scute_engine SCUTE_ENUM {
    * a crash the pool opens at once, and what the crash left is put right when it is needed, or by a
    * scan in the background */
   SCUTE_ENGINE_LOGFREE = 2,
-  SCUTE_ENGINE_SPEC = 3 /* a sequential log of new bytes (SpecPMT, ASPLOS 2023), folded into their places
-                           in the background, or by scute_drain(); on a disk in a file PATH.log */
+  SCUTE_ENGINE_SPEC = 3 /* a sequential log of new bytes (SpecPMT, ASPLOS 2023); docs/engines.md */
 };
 
 /* How much is protected: Pangolin's Table 2. Each level adds to the one before. */
@@ -132,8 +131,7 @@ typedef struct scute_options {
   uint64_t scrub_every;     /* policy SCRUB: transactions from one scrub to the next, at least 1 */
   scute_event_fn event;     /* null: none */
   void *event_arg;
-  uint64_t log_cap; /* [create] engine SPEC: bytes of its log, all copies; 0: by pool size. Rounded up to
-                       whole chunks, and to what every lane needs. Other engines: SCUTE_E_INVALID */
+  uint64_t log_cap; /* [create] engine SPEC alone: bytes of its log, at least; 0: by pool size */
 } scute_options;
 
 #define SCUTE_SIZE_MIN ((uint64_t)1 << 18) /* smallest pool: 256 KiB */
@@ -271,7 +269,7 @@ typedef struct scute_counters {
                                 down since somebody else needed their columns, or they had to wait */
   uint64_t drains;           /* engine logfree: times deferred parity was made durable because
                                 somebody else needed its columns, or on request */
-  uint64_t shorts;           /* engines logfree, spec: transactions that went the short way: of up to eight
+  uint64_t shorts;           /* logfree and spec: transactions that went the short way: up to eight
                                 objects of up to 4 KiB (docs/logfree.md) */
 } scute_counters;
 
