@@ -48,7 +48,7 @@ done
 grep -q 'libpmemobj-huge is left out' err.txt || ! grep -q '^  libpmemobj-huge ' list.txt ||
   grep -q '"work":"overwrite_random",.*"system":"libpmemobj-huge"' rows.jsonl || fail "no row of libpmemobj-huge"
 
-for cap in cap-1m cap-64m; do
+for cap in cap-2-percent cap-20-percent; do
   grep -q "\"work\":\"stamp_cap\",\"structure\":\"yada\",.*\"config\":\"$cap\"" rows.jsonl || fail "no row of a log with $cap"
 done
 grep -q '^### table3, ' tables.md || fail "no table 3"

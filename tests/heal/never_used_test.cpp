@@ -29,7 +29,7 @@ class never_used : public testing::TestWithParam<pool_kind> {
   static constexpr uint64_t small_keys = 2'000'000;
 
   void SetUp() override {
-    scute_options o = options(4 * mib, GetParam());
+    scute_options o = options(GetParam().parity == 4 ? 6 * mib : 4 * mib, GetParam());
     o.rows = 4;
     o.chunk_size = 16384;
     f.create(o);
