@@ -74,11 +74,11 @@ awk 'NR > 1 { if ($1 == "improved") seen = 1; if ($1 == "REGRESSED" && seen) exi
 change 'r = None if this else r
 if r and r["work"] == "kv_put": r["file_system"] = "xfs"'
 expect 0 "$python" "$tool" compare old.jsonl new.jsonl
-has out.txt 'Only in OLD (15 rows):'
+has out.txt 'Only in OLD (17 rows):'
 has out.txt '  overwrite_random, logfree-mlpc: 256 B 1t'
-has out.txt 'Only in NEW (14 rows):'
+has out.txt 'Only in NEW (16 rows):'
 has out.txt '  kv_put, sqlite: xfs 256 B 1t, xfs 256 B 8t'
-has out.txt "$((rows - 15)) rows compared"
+has out.txt "$((rows - 17)) rows compared"
 
 # Files that are none, and other machines.
 echo nonsense >bad.jsonl
