@@ -209,5 +209,33 @@ TEST_F(spec_fold, WhoHelpsFoldsAPartTheOldestFirst) {
   EXPECT_EQ(log->horizon(), begin + blocks);
 }
 
+// ROOM-8. Nobody folds until the log is three quarters full. From there on commits do, a part at each segment that is begun, so it gets
+// no fuller, and none of them has to wait for room.
+TEST(spec_help, CommitsFoldFromThreeQuartersOn) {
+  pool_file f;
+  scute_options o = options(16 * mib, {SCUTE_PROTECT_MLPC, SCUTE_ENGINE_SPEC});
+  o.log_cap = 2 * mib;
+  f.create(o);
+  f.in().idle.stop();
+  std::vector<scute_oid> oids;
+  for (uint64_t i = 0; i < 400; ++i) oids.push_back(f.alloc(pattern(i, 1000)));
+  SCUTE_OKAY(scute_drain(f));
+  const scute_info empty = f.info();
+  uint64_t most = 0, before_the_first = 0, folds = 0, horizon = empty.log_horizon;
+  for (uint64_t i = 0; i < 12000; ++i) {
+    f.overwrite(oids[i * 7 % oids.size()], pattern(i, 1000));
+    const scute_info now = f.info();
+    if (now.log_horizon != horizon) ++folds;
+    if (folds == 0) before_the_first = now.log_used;
+    horizon = now.log_horizon;
+    most = std::max(most, now.log_used);
+  }
+  EXPECT_GT(before_the_first * 100, empty.log_cap * 65) << "somebody folded before";
+  EXPECT_GT(folds, 10u);
+  EXPECT_LT(most * 100, empty.log_cap * 90);
+  EXPECT_EQ(f.info().log_cap, empty.log_cap) << "chunks were lent";
+  f.expect_sound();
+}
+
 }  // namespace
 }  // namespace scute::test
