@@ -91,6 +91,7 @@ class killed_switch : public testing::TestWithParam<std::tuple<scute_medium, uin
     const scute_options o = with(w);
     return scute_set_engine(pool.path.c_str(), &o, w.engine);
   }
+  static constexpr uint64_t when_done = UINT64_MAX;
   // Kills a process that does it, some time into it. True if it had done it.
   bool killed(const pool_file& pool, const wish& w, uint64_t after_us) const {
     int done[2];
@@ -102,13 +103,17 @@ class killed_switch : public testing::TestWithParam<std::tuple<scute_medium, uin
       ::pause();
     }
     ::close(done[1]);
-    ::usleep(static_cast<useconds_t>(after_us));
+    char is = 0;
+    bool over = false;
+    if (after_us == when_done)
+      over = ::read(done[0], &is, 1) == 1;
+    else
+      ::usleep(static_cast<useconds_t>(after_us));
     ::kill(child, SIGKILL);
     int status = 0;
     EXPECT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_TRUE(WIFSIGNALED(status));
-    char is = 0;
-    const bool over = ::read(done[0], &is, 1) == 1;
+    over = over || ::read(done[0], &is, 1) == 1;
     ::close(done[0]);
     EXPECT_TRUE(!over || is == 'y');
     return over;
@@ -140,7 +145,8 @@ TEST_P(killed_switch, LeavesAWholePool) {
   for (unsigned round = 0; round < 70; ++round) {
     const wish& w = all_wishes[round % all_wishes.size()];
     pool.close();
-    const bool over = killed(pool, w, each * 2 * (round * 7 % 20) / 20);
+    const bool over =
+        killed(pool, w, round % 10 == 9 ? when_done : each * 2 * (round * 7 % 20) / 20);
     ++(over ? done : cut_short);
     pool.open();
     const auto now = static_cast<scute_engine>(pool.info().engine);
