@@ -292,8 +292,10 @@ std::unique_ptr<companion> companion::find(pool::state& s, bool clean) {
 std::unique_ptr<companion> companion::seen(pool::state& s) {
   if (s.beside == nullptr) return nullptr;
   candidate c = look(s, log_place::name::named, true);
-  // (This session has an epoch of its own, also where it only reads.)
-  if (c.file == nullptr || !c.is_of(s)) return nullptr;
+  // But for its epoch: this session has one of its own, also where it only reads. Nothing that makes no sense is read any further.
+  if (c.file == nullptr || !c.is_of(s) || c.found->version > format::log_file_version ||
+      nonsense(s, *c.found) != nullptr || c.file->size() < size_of(*c.found))
+    return nullptr;
   return std::unique_ptr<companion>(new companion(s, std::move(c.file), *c.found));
 }
 
