@@ -131,7 +131,7 @@ typedef struct scute_options {
   uint64_t scrub_every;     /* policy SCRUB: transactions from one scrub to the next, at least 1 */
   scute_event_fn event;     /* null: none */
   void *event_arg;
-  uint64_t log_cap; /* [create] engine SPEC alone: bytes of its log, at least; 0: by pool size */
+  uint64_t log_cap; /* [create] SPEC alone: bytes of its log, all copies, at least; 0: by size */
 } scute_options;
 
 #define SCUTE_SIZE_MIN ((uint64_t)1 << 18) /* smallest pool: 256 KiB */

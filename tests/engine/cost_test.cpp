@@ -6,6 +6,7 @@
 #include <functional>
 #include <sstream>
 
+#include "support/golden.hpp"
 #include "support/pool_file.hpp"
 
 namespace scute::test {
@@ -111,15 +112,7 @@ std::string costs() {
 }
 
 TEST(cost, OfEachOperationIsPinned) {
-  const std::string path = std::string(SCUTE_SOURCE_DIR) + "/tests/engine/golden_cost.txt";
-  const std::string now = costs();
-  if (std::getenv("SCUTE_UPDATE_GOLDEN") != nullptr) {
-    std::ofstream(path) << now;
-    return;
-  }
-  const bytes want = read_file(path);
-  EXPECT_EQ(now, std::string(want.begin(), want.end()))
-      << "if the change is meant: SCUTE_UPDATE_GOLDEN=1";
+  compare_golden("tests/engine/golden_cost.txt", costs(), "what operations cost");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "engine/spec/segment_list.hpp"
+#include "support/golden.hpp"
 #include "support/pool_file.hpp"
 
 namespace scute::test {
@@ -77,15 +78,7 @@ class log_dump {
 };
 
 void compare(const std::string& name, const std::string& text) {
-  const std::string path =
-      std::string(SCUTE_SOURCE_DIR) + "/tests/pool/golden_log_" + name + ".txt";
-  if (std::getenv("SCUTE_UPDATE_GOLDEN") != nullptr) {
-    std::ofstream(path) << text;
-    return;
-  }
-  const bytes want = read_file(path);
-  EXPECT_EQ(text, std::string(want.begin(), want.end()))
-      << "the format changed; if that was meant: SCUTE_UPDATE_GOLDEN=1";
+  compare_golden("tests/pool/golden_log_" + name + ".txt", text, "the format");
 }
 
 class golden_log : public testing::TestWithParam<scute_medium> {

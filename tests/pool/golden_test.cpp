@@ -7,6 +7,7 @@
 #include <cstdarg>
 #include <sstream>
 
+#include "support/golden.hpp"
 #include "support/pool_file.hpp"
 
 namespace scute::test {
@@ -163,14 +164,7 @@ class dump {
 };
 
 void compare(const std::string& name, const std::string& text) {
-  const std::string path = std::string(SCUTE_SOURCE_DIR) + "/tests/pool/golden_" + name + ".txt";
-  if (std::getenv("SCUTE_UPDATE_GOLDEN") != nullptr) {
-    std::ofstream(path) << text;
-    return;
-  }
-  const bytes want = read_file(path);
-  EXPECT_EQ(text, std::string(want.begin(), want.end()))
-      << "the format changed; if that was meant: SCUTE_UPDATE_GOLDEN=1";
+  compare_golden("tests/pool/golden_" + name + ".txt", text, "the format");
 }
 
 // By engine.

@@ -156,6 +156,9 @@ class resolution final : public pool::resolver {
   // As mend/versions.hpp has them, but for what RES-14 says.
   bool find_sound(const pool::fragment& f, std::vector<std::byte>& image) SCUTE_REQUIRES(mutex_);
   bool find_other(const pool::fragment& f, mend::version& other) SCUTE_REQUIRES(mutex_);
+  template <typename Search>
+  bool search(const pool::fragment& f, pool::failed_searches& failed, Search&& succeeds)
+      SCUTE_REQUIRES(mutex_);
   uint64_t fingerprint(const pool::fragment& f) const;
   uint64_t changes() const SCUTE_REQUIRES(mutex_);
   std::vector<block_number> blocks_of(const pool::fragment& f) const;

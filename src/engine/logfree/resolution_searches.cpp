@@ -64,23 +64,29 @@ uint64_t resolution::fingerprint(const pool::fragment& f) const {
   return sum;
 }
 
-bool resolution::find_sound(const pool::fragment& f, std::vector<std::byte>& image) {
+template <typename Search>
+bool resolution::search(const pool::fragment& f, pool::failed_searches& failed, Search&& succeeds) {
   // Taken down before the search: what it finds out, or others change meanwhile, is worth another one.
   const uint64_t before = changes(), sum = fingerprint(f);
-  if (no_sound_.known(f.header, before, sum)) return false;
+  if (failed.known(f.header, before, sum)) return false;
   searches_.fetch_add(1, std::memory_order_relaxed);
-  if (mend::find_sound(s_, f, doubts(), image, &hints_)) return true;
-  no_sound_.add(f.header, before, sum);
+  if (succeeds()) return true;
+  failed.add(f.header, before, sum);
   return false;
 }
 
+bool resolution::find_sound(const pool::fragment& f, std::vector<std::byte>& image) {
+  return search(f, no_sound_, [&] {
+    mutex_.assume_held();
+    return mend::find_sound(s_, f, doubts(), image, &hints_);
+  });
+}
+
 bool resolution::find_other(const pool::fragment& f, mend::version& other) {
-  const uint64_t before = changes(), sum = fingerprint(f);
-  if (no_other_.known(f.header, before, sum)) return false;
-  searches_.fetch_add(1, std::memory_order_relaxed);
-  if (mend::find_other(s_, f, doubts(), other, &hints_)) return true;
-  no_other_.add(f.header, before, sum);
-  return false;
+  return search(f, no_other_, [&] {
+    mutex_.assume_held();
+    return mend::find_other(s_, f, doubts(), other, &hints_);
+  });
 }
 
 }  // namespace scute::core::engine
