@@ -15,6 +15,7 @@
 
 #include "capi/guard.hpp"
 #include "scute/scute.h"
+#include "support/project_paths.hpp"
 
 namespace scute::test {
 using namespace core;
@@ -23,7 +24,7 @@ namespace {
 constexpr unsigned operations = 16;
 constexpr unsigned warm_up = 64;
 
-const std::string golden_path = std::string(SCUTE_SOURCE_DIR) + "/tests/bench/golden_counters.txt";
+const std::string golden_path = source_path("tests/bench/golden_counters.txt");
 
 constexpr const char* head =
     "# Totals of 16 operations, one transaction each, made by "

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/uncancelled.hpp"
+#include "support/project_paths.hpp"
 
 namespace scute::test {
 using namespace core;
@@ -302,8 +303,9 @@ TEST(every_call, HasEveryExportedFunction) {
                                // Processes of their own: tests/interpose.
                                "scute_shield_run", "scute_shield_run_options_init"};
   for (const every_call& c : calls) EXPECT_TRUE(listed.insert(c.name).second) << c.name;
-  FILE* nm =
-      ::popen("nm -D --defined-only --format=posix " SCUTE_BINARY_DIR "/lib/libscute.so", "r");
+  const std::string list =
+      std::string("nm -D --defined-only --format=posix ") + build_folder + "/lib/libscute.so";
+  FILE* nm = ::popen(list.c_str(), "r");
   ASSERT_NE(nm, nullptr);
   std::set<std::string> exported;
   char line[512];

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "heal/spec_image.hpp"
+#include "support/project_paths.hpp"
 
 namespace scute::test {
 using namespace core;
@@ -228,7 +229,7 @@ TEST_P(spec_crash, TheCommandTellsItByItsStatus) {
   for (const auto& [offset, length] : f.live()) noise(image, offset, length, random);
   f.close();
   write_file(f.path, image);
-  const std::string command = std::string(SCUTE_TEST_SCUTE_EXE) + " check --quiet " + f.path;
+  const std::string command = std::string(scute_command) + " check --quiet " + f.path;
   const int status = std::system((command + " >" + f.dir.file("said") + " 2>&1").c_str());
   EXPECT_EQ(WEXITSTATUS(status), 3);
   const bytes said = read_file(f.dir.file("said"));

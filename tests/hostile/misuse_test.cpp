@@ -8,6 +8,7 @@
 #include <set>
 
 #include "hostile/misuse_list.hpp"
+#include "support/project_paths.hpp"
 
 namespace scute::test {
 namespace {
@@ -38,8 +39,9 @@ INSTANTIATE_TEST_SUITE_P(Of, misuse, testing::ValuesIn(all_misuse()),
                          [](const auto& p) { return p.param.first; });
 
 TEST(misuse_list, HasEveryExportedFunction) {
-  FILE* nm =
-      ::popen("nm -D --defined-only --format=posix " SCUTE_BINARY_DIR "/lib/libscute.so", "r");
+  const std::string list =
+      std::string("nm -D --defined-only --format=posix ") + build_folder + "/lib/libscute.so";
+  FILE* nm = ::popen(list.c_str(), "r");
   ASSERT_NE(nm, nullptr);
   std::set<std::string> exported, listed;
   char line[512];

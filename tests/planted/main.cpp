@@ -17,6 +17,7 @@
 #include <sstream>
 
 #include "attempt.hpp"
+#include "support/project_paths.hpp"
 
 using namespace scute;
 
@@ -31,7 +32,7 @@ constexpr uint64_t control_min = 300;
 
 std::map<std::string, std::string> read_homes() {
   std::map<std::string, std::string> homes;
-  std::ifstream in(SCUTE_SOURCE_DIR "/tests/planted/homes.txt");
+  std::ifstream in(test::source_path("tests/planted/homes.txt"));
   for (std::string line; std::getline(in, line);) {
     if (line.empty() || line[0] == '#') continue;
     std::istringstream words(line);

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "machine/settings.hpp"
+#include "support/project_paths.hpp"
 
 namespace scute::sim {
 namespace {
@@ -32,7 +33,7 @@ TEST(Settings, NamesAreChecked) {
 }
 
 TEST(Settings, FilesOfTheProjectAreRead) {
-  const std::string folder = std::string(SCUTE_SOURCE_DIR) + "/sim/machines/";
+  const std::string folder = test::source_path("sim/machines/");
   for (const char* name : {"table1", "optane", "cxl", "dram", "here"})
     EXPECT_NO_THROW(read_settings(folder + name + ".machine")) << name;
   // The defaults are Table 1.

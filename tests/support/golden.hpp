@@ -8,13 +8,14 @@
 #include <fstream>
 #include <string>
 
+#include "support/project_paths.hpp"
 #include "support/scratch.hpp"
 
 namespace scute::test {
 
 // file: from the source tree's root. what: that has changed if the text is another one.
 inline void compare_golden(const std::string& file, const std::string& text, const char* what) {
-  const std::string path = std::string(SCUTE_SOURCE_DIR) + "/" + file;
+  const std::string path = source_path(file);
   if (std::getenv("SCUTE_UPDATE_GOLDEN") != nullptr) {
     std::ofstream(path) << text;
     return;

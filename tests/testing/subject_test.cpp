@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "journal.hpp"
+#include "support/project_paths.hpp"
 
 namespace scute::testing {
 namespace {
@@ -346,7 +347,7 @@ TEST(Subject, BytesOutsideOfTheMemory) {
 // ---- the manual ---------------------------------------------------------------------------------
 
 std::string text_of(const std::string& path) {
-  std::ifstream in(std::string(SCUTE_SOURCE_DIR) + "/" + path);
+  std::ifstream in(test::source_path(path));
   std::stringstream all;
   all << in.rdbuf();
   return all.str();
