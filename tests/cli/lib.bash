@@ -29,6 +29,9 @@ expect() {
   [[ " $wanted " == *" $status "* ]] || fail "status $status instead of $wanted: $*"
 }
 
+# shellcheck source=tests/support/wait.bash
+source "${BASH_SOURCE[0]%/*}/../support/wait.bash"
+
 # The last command's output has a line that matches.
 in_out() { grep -q -e "$1" out || fail "stdout lacks '$1': $(cat out)"; }
 in_err() { grep -q -e "$1" err || fail "stderr lacks '$1'"; }

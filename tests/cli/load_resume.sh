@@ -74,7 +74,7 @@ for signal in INT:130 TERM:143; do
   loader=$!
   exec 9>feed
   head -n 250 records.tsv >&9
-  sleep 2
+  wait_until has_read_all "$loader" 9
   kill -s "${signal%:*}" "$loader"
   status=0
   wait "$loader" || status=$?
@@ -101,7 +101,7 @@ new_pool
 loader=$!
 exec 9>feed
 head -n 250 records.tsv >&9
-sleep 2
+wait_until has_read_all "$loader" 9
 kill -9 "$loader"
 wait "$loader" 2>/dev/null || true
 exec 9>&-

@@ -107,7 +107,7 @@ killed_again() { # leaves a kill in a later session
   "$scute" kv load "$pool" - --batch 7 --quiet <feed >/dev/null 2>&1 9>&- &
   loader=$!
   cat records.tsv >&9
-  sleep 1
+  wait_until has_read_all "$loader" 9
   kill -9 $loader
   wait $loader 2>/dev/null || true
 }

@@ -7,8 +7,9 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 file=$pools/file
 shielded "$file" 262144
 cp "$file" before
-expect 0 "$scute" shield run -- bash -c 'exec 5<>"$0"; (trap "" HUP; exec 4<&0; sleep 1; if printf late >&5; then echo written; else echo refused; fi >told) & exit 0' "$file"
-for _ in $(seq 50); do [ ! -s told ] || break; sleep 0.1; done
+expect 0 "$scute" shield run -- bash -c 'exec 5<>"$0"; (trap "" HUP; exec 4<&0; until [ -e over ]; do sleep 0.02; done; if printf late >&5; then echo written; else echo refused; fi >told) & exit 0' "$file"
+: >over
+wait_until test -s told
 equal "$(cat told)" refused
 cmp "$file" before || fail "what came late is in the file"
 sound "$file"
@@ -44,7 +45,7 @@ for way in close kill close kill; do
   status=0
   timeout 60 "$scute" shield run -- python3 meanwhile.py "$file" $way 2>err || status=$?
   [ "$status" = 0 ] || [ "$status" = 137 ] || fail "$way: status $status: $(cat err)"
-  for _ in $(seq 100); do [ ! -s count ] || break; sleep 0.1; done
+  wait_until test -s count
   python3 -c 'import struct, sys
 data = open(sys.argv[1], "rb").read()
 n = int(open("count").read())
