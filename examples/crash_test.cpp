@@ -29,7 +29,7 @@ uint32_t check_of(const char* line) {
 }
 
 // What the structure promises: the last lines, oldest first, each as it was appended.
-std::string read(scute::pool& p) {
+std::string lines_of(scute::pool& p) {
   const ring& r = p.get_verified(p.root<ring>());
   std::string text;
   for (uint64_t i = r.next > ring::room ? r.next - ring::room : 0; i < r.next; ++i) {
@@ -70,7 +70,7 @@ scute::testing::exploration explore(const char* name,
   for (int i = 1; i <= 6; ++i)
     s.step("append line " + std::to_string(i),
            [append_line, i](scute::pool& p) { append_line(p, "line " + std::to_string(i)); });
-  s.observe(read);
+  s.observe(lines_of);
   return scute::testing::explore(s);
 }
 
