@@ -6,14 +6,19 @@
 // fields own other objects (ownership.hpp). Both need the types of the fields. For an aggregate
 // without base classes and with at most 24 fields they are found so: T{{}, {}, ...} compiles with
 // at most as many braces as there are fields, and a structured binding of that many names then
-// yields the fields. Anything else is opaque, and field_count<T> says so.
+// yields the fields. Anything else is opaque, and field_count<T> says so. No structured binding
+// takes a struct with an anonymous union apart, and trying is an error that nothing can catch: such
+// a union is recognised by the name that the compiler prints for it. GCC prints the same for a
+// named member whose union has no name, so that one counts as anonymous.
 #ifndef SCUTE_FIELDS_HPP
 #define SCUTE_FIELDS_HPP
 
 #include <array>
 #include <cstddef>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 namespace scute::detail {
 
@@ -33,6 +38,31 @@ template <class T>
 struct any_base {
   template <class U>
     requires(std::is_base_of_v<U, T> && !std::is_same_v<U, T>)
+  operator U() const noexcept;  // NOLINT(google-explicit-constructor)
+};
+
+/// U is a union without a name that is defined in T.
+template <class T, class U>
+consteval bool unnamed_in() noexcept {
+  const std::string_view text = __PRETTY_FUNCTION__;  // ...T = x::S; U = x::S::<unnamed union>...
+  const size_t t = text.find("T = "), u = text.find("U = ");
+  if (t == text.npos || u == text.npos || u < t + 6) {
+    return false;
+  }
+  const std::string_view outer = text.substr(t + 4, u - t - 6);
+  std::string_view name = text.substr(u + 4);
+  if (!name.starts_with(outer)) {
+    return false;
+  }
+  name.remove_prefix(outer.size());
+  return name.starts_with("::<unnamed union>") || name.starts_with("::(anonymous union");
+}
+
+/// Converts to the unnamed unions of T only.
+template <class T>
+struct any_unnamed_union {
+  template <class U>
+    requires(std::is_union_v<U> && unnamed_in<T, U>())
   operator U() const noexcept;  // NOLINT(google-explicit-constructor)
 };
 
@@ -153,12 +183,18 @@ inline constexpr bool braces = false;
 /// The same, and from something else after them.
 template <class T, size_t N>
 inline constexpr bool braces_then_any = false;
+/// Field N is an unnamed union.
+template <class T, size_t N>
+inline constexpr bool unnamed_union_at = requires { T{any_unnamed_union<T>{}}; };
 
 #define SCUTE_X(n)                                                  \
   template <class T>                                                \
   inline constexpr bool braces<T, n> = requires { T{SCUTE_B##n}; }; \
   template <class T>                                                \
-  inline constexpr bool braces_then_any<T, n> = requires { T{SCUTE_B##n, any_field<T>{}}; };
+  inline constexpr bool braces_then_any<T, n> = requires { T{SCUTE_B##n, any_field<T>{}}; }; \
+  template <class T>                                                \
+  inline constexpr bool unnamed_union_at<T, n> =                    \
+      requires { T{SCUTE_B##n, any_unnamed_union<T>{}}; };
 SCUTE_EACH(SCUTE_X)
 #undef SCUTE_X
 template <class T>
@@ -178,16 +214,34 @@ consteval size_t count_fields() noexcept {
   }
 }
 
+template <class T, size_t... N>
+consteval bool unnamed_union_among(std::index_sequence<N...>) noexcept {
+  return (unnamed_union_at<T, N> || ...);
+}
+
 /// A type with its own structured-binding protocol shows its elements, not its fields.
 template <class T>
 concept tuple_like = requires { std::tuple_size<T>::value; };
+
+/// T is an aggregate with an unnamed union among its fields.
+template <class T>
+consteval bool has_unnamed_union_of() noexcept {
+  if constexpr (!std::is_class_v<T> || !std::is_aggregate_v<T> || tuple_like<T>) {
+    return false;
+  } else {
+    constexpr size_t n = count_fields<T>();
+    return unnamed_union_among<T>(std::make_index_sequence<n == fields_unknown ? 0 : n>{});
+  }
+}
+template <class T>
+inline constexpr bool has_unnamed_union = has_unnamed_union_of<T>();
 
 /// T is an aggregate class whose fields a structured binding can name.
 template <class T>
 consteval size_t field_count_of() noexcept {
   if constexpr (!std::is_class_v<T> || !std::is_aggregate_v<T> || tuple_like<T>) {
     return fields_unknown;
-  } else if constexpr (requires { T{any_base<T>{}}; }) {
+  } else if constexpr (requires { T{any_base<T>{}}; } || has_unnamed_union<T>) {
     return fields_unknown;
   } else {
     return count_fields<T>();

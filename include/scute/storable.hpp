@@ -83,6 +83,31 @@ consteval bool addresses_inside() {
 }
 
 template <class T>
+consteval bool unnamed_union_inside();
+
+template <class... Ts>
+consteval bool unnamed_union_in_any(type_list<Ts...>) {
+  return (unnamed_union_inside<Ts>() || ...);
+}
+
+/// T has a union without a name, or a field that has.
+template <class T>
+consteval bool unnamed_union_inside() {
+  using bare = std::remove_cv_t<std::remove_all_extents_t<T>>;
+  if constexpr (assume_storable<bare>) {
+    return false;
+  } else if constexpr (is_std_array<bare>) {
+    return unnamed_union_inside<typename bare::value_type>();
+  } else if constexpr (has_unnamed_union<bare>) {
+    return true;
+  } else if constexpr (field_count<bare> != fields_unknown) {
+    return unnamed_union_in_any(fields_of<bare>{});
+  } else {
+    return false;
+  }
+}
+
+template <class T>
 inline constexpr bool is_plain_object =
     std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T> && !std::is_volatile_v<T>;
 
@@ -97,7 +122,7 @@ template <class T>
 concept storable =
     detail::is_plain_object<T> && std::is_trivially_copyable_v<T> && std::is_destructible_v<T> &&
     alignof(T) <= storable_align_max && (assume_storable<T> || detail::is_assignable<T>) &&
-    !detail::addresses_inside<T>();
+    !detail::addresses_inside<T>() && !detail::unnamed_union_inside<T>();
 
 namespace detail {
 
@@ -122,6 +147,10 @@ consteval void require_storable() {
                   "scute: a stored type must not hold raw pointers, references or views: they mean "
                   "nothing in the next process; use scute::ptr<T> (or specialise "
                   "scute::assume_storable<T>)");
+    static_assert(!unnamed_union_inside<T>(),
+                  "scute: a stored type must not have a union without a name: its fields cannot be "
+                  "looked at; give the union and the member a name (union number {...}; number n;), "
+                  "or specialise scute::assume_storable<T> if no field owns another object");
   }
 }
 
