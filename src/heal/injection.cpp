@@ -36,6 +36,15 @@ class random_numbers {
   uint64_t state_;
 };
 
+// How many of the n bytes at offset a file has (INJECT-6).
+uint64_t in_a_file(const pool::state& s, uint64_t offset, uint64_t n) {
+  if (!s.foreign || offset < s.geo.zones_offset || offset >= s.geo.zones_end()) return n;
+  const heap::foreign_parts p = heap::foreign_parts_of(s, pool::zone_of(s.geo, offset));
+  if (offset >= p.memory_end || offset + n <= p.payload_end || p.memory_end == p.payload_end)
+    return n;
+  return p.payload_end - std::min(offset, p.payload_end);
+}
+
 // Where injuries of a kind may begin: the bits of a region, numbered through.
 class target {
  public:
@@ -55,14 +64,18 @@ class target {
     if (present_) return;
     for (const heap::region_range& e : heap::map_regions(s, zones)) {
       if (what.region != SCUTE_REGION_ANY && what.region != e.region) continue;
-      present_ = true;
+      uint64_t begin = e.offset;
       const uint64_t end = e.offset + e.length;
+      // INJECT-6: such bytes are at the begin of a region of their own kind, which is larger.
+      if (e.region == SCUTE_REGION_FREE && in_a_file(s, begin, 1) == 0)
+        begin = std::min(end, round_up(begin, format::page));
+      present_ = true;
       if (what.kind != SCUTE_INJURE_LOSE_PAGE || s.has_parity ||
           (e.region == SCUTE_REGION_LOG && pages.is_log_page(e.offset))) {
-        add(e.offset, end);
+        add(begin, end);
       } else {  // INJECT-4
-        add(e.offset, std::min(end, s.geo.zones_offset));
-        add(std::max(e.offset, s.geo.zones_end()), end);
+        add(begin, std::min(end, s.geo.zones_offset));
+        add(std::max(begin, s.geo.zones_end()), end);
       }
     }
   }
@@ -137,29 +150,33 @@ class injector {
     const uint64_t offset = width == 0 ? p.offset : p.offset / width * width;
     if (!seen_.insert(offset * 8 + (width == 0 ? p.bit : 0)).second) return false;
     const uint64_t in_word = offset % 8 * 8;
-    const uint64_t ones = width == 0   ? uint64_t{1} << p.bit
-                          : width == 8 ? ~uint64_t{0}
-                                       : (uint64_t{1} << what_.bits) - 1;
+    const uint64_t n = in_a_file(s_, offset, std::max<uint64_t>(width, 1));
+    const uint64_t ones = width == 0 ? uint64_t{1} << p.bit
+                          : n == 8   ? ~uint64_t{0}
+                                     : (uint64_t{1} << n * 8) - 1;
     auto* word = reinterpret_cast<uint64_t*>(s_.at(offset / 8 * 8));
     {
       const pool::writes_under_optimistic_reads mark;
       __atomic_fetch_xor(word, ones << in_word, __ATOMIC_RELAXED);  // INJECT-2
     }
-    flush(s_.at(offset), std::max<uint64_t>(width, 1));
-    return told(offset, std::max<uint64_t>(width, 1));
+    flush(s_.at(offset), n);
+    return told(offset, n);
   }
 
   bool scribble(const target::place& p) {
-    const uint64_t n = what_.length;
+    uint64_t n = what_.length;
     // Inside of the region if it is long enough just there, else from its begin on.
     uint64_t offset = p.offset;
     if (offset + n > p.end) offset = p.end - p.begin >= n ? p.end - n : p.begin;
     offset = std::min(offset, s_.geo.file_size - n);
-    if (!seen_.insert(offset).second) return false;
+    n = in_a_file(s_, offset, n);
+    if (n == 0 || !seen_.insert(offset).second) return false;
     std::byte noise[format::page];
     for (uint64_t at = offset, end = offset + n; at < end;) {
       const uint64_t part = std::min<uint64_t>(end - at, sizeof noise);
       make_noise(noise, at);
+      for (uint64_t i = 0; i < part; ++i)  // INJECT-7
+        if (noise[i] == s_.at(at)[i]) noise[i] = ~noise[i];
       {
         const pool::writes_under_optimistic_reads mark;
         std::memcpy(s_.at(at), noise, part);
@@ -175,7 +192,7 @@ class injector {
     std::byte noise[format::page];
     make_noise(noise, page);
     pages_.lose(page, noise);
-    return told(page, format::page);
+    return told(page, in_a_file(s_, page, format::page));
   }
 
   void make_noise(std::byte (&to)[format::page], uint64_t offset) const noexcept {
@@ -235,6 +252,11 @@ uint64_t inject(pool::state& s, heap::zone_table& zones, mend::page_repairer& pa
   random_numbers random(what.seed);
   injector in(s, pages, what, visit);
   if (what.offset != SCUTE_ANYWHERE) {
+    if (what.kind != SCUTE_INJURE_LOSE_PAGE && in_a_file(s, what.offset, 1) == 0)
+      throw failure(SCUTE_E_RANGE,
+                    "offset " + std::to_string(what.offset) + " of " + s.path +
+                        " lies behind the end of " + s.user->path() +
+                        ", in a part of its last page that no file has; choose another one");
     if (what.kind == SCUTE_INJURE_LOSE_PAGE && !s.has_parity && what.offset >= s.geo.zones_offset &&
         what.offset < s.geo.zones_end() &&
         !pages.is_log_page(round_down(what.offset, format::page)))

@@ -11,6 +11,9 @@
 //    is noted in the pool first, so that it counts after closing, too. Pages of a log can be rebuilt without.
 // INJECT-5 Of an engine's log only segments with something that counts are hit, if there are any: all else would prove
 //    nothing.
+// INJECT-6 What no file has is neither hit nor reported: the bytes between the end of a user's file and the end of its
+//    last page are in memory only. An injury that reaches the end of the file ends there.
+// INJECT-7 Every byte of a scribble changes: noise that is there already is inverted.
 #pragma once
 
 #include <cstdint>

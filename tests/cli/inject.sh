@@ -95,6 +95,27 @@ for engine in redo spec; do
   done
 done
 
+# A drill that hits nothing fails, and leaves no trace of a crash.
+cp redo.pool fresh.pool
+rm -f "$pool".log*
+fresh
+expect 1 "$scute" inject "$pool" --kind flip --rate 1e-15
+in_err 'nothing was injured'
+one_error_line
+expect 0 "$scute" info "$pool"
+in_out '^last session *closed properly$'
+# The same scribble again is damage again, and one over two regions names both.
+for i in 1 2; do
+  cp "$pool" before.pool
+  expect 0 "$scute" inject "$pool" --kind scribble --offset 0x1ff0 --length 32 --json
+  ! cmp -s <(tail -c +8177 before.pool | head -c 32) <(tail -c +8177 "$pool" | head -c 32) || fail "scribble $i changed nothing"
+done
+equal "$(json region) $(json last_region)" "notes lane"
+fresh
+expect 0 "$scute" inject "$pool" --kind scribble --region free
+in_out 'free$'
+in_out 'nothing of that is in use'
+
 # Wrong usage.
 expect 1 "$scute" inject "$pool"
 expect 1 "$scute" inject "$pool" --kind burn

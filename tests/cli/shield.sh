@@ -5,8 +5,7 @@ file=$pools/items.dat
 head -c 3000001 /dev/urandom >"$file"
 cp "$file" original
 
-expect 0 "$scute" shield add "$file" --rows 20 --quiet
-silent
+expect 0 "$scute" shield add "$file" --rows 20
 in_out "^protected by  *$file.scute"
 in_out '^slices  *20, 1 parity'
 cmp "$file" original || fail "add changed the file"
@@ -38,6 +37,13 @@ for injury in 'flip --region object --count 20' 'lose-page --region object' 'los
   expect 0 "$scute" shield check "$file" --quiet
   cmp "$file" original || fail "$injury was not repaired"
 done
+# Nothing is injured without a trace in one of the two files, at whatever place; and what is called an object is what a check finds.
+for seed in 1 2 3 4 5 6 7 8 9; do
+  expect 0 "$scute" shield inject "$file" --kind scribble --region object --seed $seed
+  in_out ', object$'
+  expect 2 "$scute" shield check "$file" --repair --quiet
+  cmp "$file" original || fail "scribble $seed was not repaired"
+done
 expect 0 "$scute" events "$file.scute"
 in_out repaired
 
@@ -54,7 +60,7 @@ done
 expect 2 "$scute" shield check "$file" --repair --damaged --quiet
 cmp "$file" original || fail "the damaged file was not repaired"
 cp changed "$file"
-expect 0 "$scute" shield adopt "$file" --quiet
+expect 0 "$scute" shield adopt "$file"
 in_out '^slices  *20, 1 parity'
 expect 0 "$scute" shield check "$file"
 cmp "$file" changed || fail "adopt changed the file"
@@ -105,12 +111,11 @@ cmp "$file" changed || fail "remove changed the file"
 ln -s "$file" link.dat
 ln -s items.dat "$pools/near.dat"
 for link in link.dat "$pools/near.dat"; do
-  expect 0 "$scute" shield add "$link" --rows 20 --quiet
-  silent
+  expect 0 "$scute" shield add "$link" --rows 20
   in_out "^protected by  *$file.scute\$"
   expect 1 "$scute" shield add "$link"
   in_err 'shielded already'
-  expect 0 "$scute" shield adopt "$link" --quiet
+  expect 0 "$scute" shield adopt "$link"
   in_out '^slices  *20, 1 parity'
   for command in check 'info --json' scrub; do
     # shellcheck disable=SC2086
@@ -122,6 +127,10 @@ for link in link.dat "$pools/near.dat"; do
 done
 expect 0 "$scute" shield add link.dat --json --quiet
 valid_json
+expect 0 "$scute" shield remove link.dat
+expect 0 "$scute" shield add link.dat -q
+silent
+[ ! -s out ] || fail "quiet, and prints: $(cat out)"
 expect 0 "$scute" shield remove link.dat
 
 expect 1 "$scute" shield check "$file"

@@ -95,7 +95,10 @@ TEST_F(injection, TheSameSeedHitsTheSamePlaces) {
     what.seed = 5;
     const injuries first = inject();
     EXPECT_EQ(first.size(), 20u);
+    const bytes before = content();
     EXPECT_EQ(inject(), first);
+    for (const injury& i : first)  // INJECT-7
+      EXPECT_NE(before[i.offset], content()[i.offset]);
     what.seed = 6;
     EXPECT_FALSE(inject() == first);
   }

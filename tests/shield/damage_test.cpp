@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "base/rounding.hpp"
+#include "heap/regions.hpp"
 #include "support/seed.hpp"
 #include "support/shielded.hpp"
 
@@ -137,6 +139,69 @@ TEST_P(damage, BehindTheEnd) {
   f.grow(f.content.size() + 10000);
   f.expect_content();
   f.expect_sound();
+}
+
+// What an injury is said to have changed has changed in the files, and nothing else; so it is at any end of the file, and with room to
+// grow behind it. (INJECT-6, INJECT-7)
+TEST_P(damage, WhatIsInjectedIsInTheFiles) {
+  f.open();
+  const auto files = [&] {
+    bytes all = read_file(f.path), own = read_file(f.sidecar());
+    all.insert(all.end(), own.begin(), own.end());
+    return all;
+  };
+  const uint64_t segment = f.place_of(0);
+  for (const auto kind : {SCUTE_INJURE_SCRIBBLE, SCUTE_INJURE_FLIP, SCUTE_INJURE_LOSE_PAGE})
+    for (uint64_t seed = 1; seed <= 8; ++seed) {
+      SCOPED_TRACE(std::to_string(kind) + " " + std::to_string(seed));
+      scute_injection i;
+      scute_injection_init(&i);
+      i.kind = kind;
+      i.region = SCUTE_REGION_OBJECT;
+      i.bits = 64;
+      i.length = 5000;
+      i.seed = seed;
+      if (kind != SCUTE_INJURE_LOSE_PAGE && seed == 8) {  // across the end, an odd one
+        i.region = SCUTE_REGION_ANY;
+        i.offset = f.place_of(f.content.size() - 1) - 1;
+      }
+      const bytes before = files();
+      uint64_t told = 0, changed = 0;
+      SCUTE_OKAY(scute_inject(
+          f.pool, &i, [](void* to, uint64_t, uint64_t n) { *static_cast<uint64_t*>(to) += n; },
+          &told, nullptr));
+      const bytes now = files();
+      ASSERT_EQ(now.size(), before.size());
+      for (size_t b = 0; b < now.size(); ++b) changed += now[b] != before[b];
+      EXPECT_GT(told, 0u);
+      if (kind != SCUTE_INJURE_LOSE_PAGE) {
+        EXPECT_EQ(changed, told);
+      } else {  // a byte of noise in 256 is that of before; and the page is noted
+        EXPECT_GT(changed, told * 9 / 10);
+      }
+      expect_repaired();
+    }
+  // The bytes behind the end of the file: those of its last page are nowhere, those of further ones are free.
+  const auto region_of = [&](uint64_t offset) {
+    scute_location l{};
+    l.struct_size = sizeof l;
+    SCUTE_OKAY_E(scute_locate(f.pool, offset, &l));
+    return l.region;
+  };
+  const uint64_t end = segment + f.content.size();
+  EXPECT_EQ(region_of(end - 1), SCUTE_REGION_OBJECT);
+  EXPECT_EQ(region_of(end), SCUTE_REGION_FREE);
+  EXPECT_EQ(region_of(round_up(end, 4096) + 10), SCUTE_REGION_FREE);
+  EXPECT_EQ(region_of(segment - 10), SCUTE_REGION_FREE);  // headers of pages that the file may get
+  scute_injection i;
+  scute_injection_init(&i);
+  i.offset = end;
+  SCUTE_FAILS(SCUTE_E_RANGE, scute_inject(f.pool, &i, nullptr, nullptr, nullptr));
+  const auto map = heap::map_regions(f.in().s, f.in().heap->zones());
+  for (const heap::region_range& r : map) {
+    EXPECT_EQ(region_of(r.offset), r.region) << r.offset;
+    EXPECT_EQ(region_of(r.offset + r.length - 1), r.region) << r.offset;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Media, damage,

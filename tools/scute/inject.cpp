@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
@@ -55,7 +56,19 @@ struct arguments {
 
 struct injury {
   uint64_t offset, length;
-  scute_region region;
+  scute_region region, last_region;  // of its first byte and of its last one
+
+  std::string where() const {
+    return region == last_region ? name_of(region)
+                                 : fmt::format("{} to {}", name_of(region), name_of(last_region));
+  }
+  // What no check reads: a drill that hits nothing else shows nothing.
+  bool in_no_use() const {
+    const auto unused = [](scute_region r) {
+      return r == SCUTE_REGION_FREE || r == SCUTE_REGION_PADDING;
+    };
+    return unused(region) && unused(last_region);
+  }
 };
 
 std::vector<std::string> kind_names() {
@@ -85,6 +98,13 @@ scute::injection plan(const arguments& args) {
   return what;
 }
 
+scute_region region_at(const open_pool& pool, uint64_t offset) {
+  scute_location at{};
+  at.struct_size = sizeof at;
+  check(scute_locate(pool, offset, &at), pool.path());
+  return at.region;
+}
+
 void run(const arguments& args) {
   // Closing would write the superblocks and tidy up; a crash does not, and nor does this process's
   // end. So the pool is never closed.
@@ -95,12 +115,14 @@ void run(const arguments& args) {
   try {
     working_on(args.path, [&] {
       pool->pool().inject(plan(args), [&](uint64_t offset, uint64_t length) {
-        scute_location at{};
-        at.struct_size = sizeof at;
-        scute_locate(*pool, offset, &at);
-        done.push_back({offset, length, at.region});
+        done.push_back(
+            {offset, length, region_at(*pool, offset), region_at(*pool, offset + length - 1)});
       });
     });
+    if (done.empty())
+      throw failure(exit_error, args.path,
+                    "nothing was injured: at this --rate no bit of the region is hit with this "
+                    "--seed; choose a higher rate, another seed, or --count");
   } catch (const failure&) {
     if (done.empty()) pool->close();  // nothing has happened, and nothing looks as if it had
     throw;
@@ -108,7 +130,10 @@ void run(const arguments& args) {
   if (args.json) {
     json list = json::array();
     for (const injury& i : done)
-      list.push_back({{"offset", i.offset}, {"length", i.length}, {"region", name_of(i.region)}});
+      list.push_back({{"offset", i.offset},
+                      {"length", i.length},
+                      {"region", name_of(i.region)},
+                      {"last_region", name_of(i.last_region)}});
     print_json({{"path", args.path},
                 {"kind", args.kind},
                 {"seed", args.seed},
@@ -116,8 +141,10 @@ void run(const arguments& args) {
     return;
   }
   for (const injury& i : done)
-    fmt::print("{} at {:#x}, {} bytes, {}\n", args.kind, i.offset, i.length, name_of(i.region));
+    fmt::print("{} at {:#x}, {} bytes, {}\n", args.kind, i.offset, i.length, i.where());
   fmt::print("{} {}\n", count_text(done.size()), done.size() == 1 ? "injury" : "injuries");
+  if (args.kind != "lose-page" && std::ranges::all_of(done, &injury::in_no_use))
+    fmt::print("nothing of that is in use; --region object damages data\n");
 }
 
 }  // namespace
