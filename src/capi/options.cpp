@@ -199,7 +199,7 @@ void scute_options_init(scute_options* options) {
   options->engine = SCUTE_ENGINE_AUTO;
   options->protection = SCUTE_PROTECT_MLPC;
   options->checksum = SCUTE_CHECKSUM_CRC32C;
-  options->mode = 0600;
+  options->mode = 0;
 }
 
 int scute_options_set(scute_options* options, const char* name, const char* value) {

@@ -18,8 +18,8 @@ namespace {
 
 class beside_pool final : public log_place {
  public:
-  beside_pool(std::string pool, unsigned mode, bool replaces)
-      : pool_(std::move(pool)), mode_(mode), replaces_(replaces) {}
+  beside_pool(std::string pool, const ownership& as, bool replaces)
+      : pool_(std::move(pool)), as_(as), replaces_(replaces) {}
 
   std::string path(name n) const override {
     return pool_ + (n == name::named ? ".log" : ".log.new");
@@ -38,16 +38,8 @@ class beside_pool final : public log_place {
 
   std::unique_ptr<medium> make(uint64_t size) override {
     const std::string at = path(name::coming);
-    struct stat pool{};
-    const bool there = ::stat(pool_.c_str(), &pool) == 0;
-    const unsigned mode = mode_ != 0 ? mode_ : there ? pool.st_mode & 0777U : 0600U;
-    new_file making(at, mode, true);
+    new_file making(at, of_the_log(), true);
     auto made = std::make_unique<log_file>(making.open(size), access::write);
-    // Whoever may open the pool may open its log. (Only root can give files away, and nobody else has to.)
-    if (there && mode_ == 0) {
-      if (::fchown(made->descriptor(), pool.st_uid, pool.st_gid) != 0) errno = 0;
-      if (::fchmod(made->descriptor(), mode) != 0) throw_errno("protect " + at, errno);
-    }
     made->write_zeros(0, size);
     try {
       making.publish();
@@ -89,6 +81,16 @@ class beside_pool final : public log_place {
   }
 
  private:
+  // Whoever may open the pool may open its log. (Only root can give files away; a member of the pool's group who opens the
+  // pool need not be able to.)
+  ownership of_the_log() const {
+    struct stat pool{};
+    if (as_.mode != 0) return as_;
+    if (::stat(pool_.c_str(), &pool) != 0) return S_IRUSR | S_IWUSR;
+    ownership as(pool, pool.st_mode & 0777U);
+    as.required = false;
+    return as;
+  }
   void sync_folder() const {
     const size_t slash = pool_.rfind('/');
     const std::string folder = slash == std::string::npos ? "."
@@ -102,14 +104,15 @@ class beside_pool final : public log_place {
   }
 
   const std::string pool_;
-  const unsigned mode_;
+  const ownership as_;
   const bool replaces_;
 };
 
 }  // namespace
 
-std::unique_ptr<log_place> place_beside(const std::string& pool, unsigned mode, bool replaces) {
-  return std::make_unique<beside_pool>(followed(pool), mode, replaces);
+std::unique_ptr<log_place> place_beside(const std::string& pool, const ownership& as,
+                                        bool replaces) {
+  return std::make_unique<beside_pool>(followed(pool), as, replaces);
 }
 
 }  // namespace scute::core::medium

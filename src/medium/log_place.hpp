@@ -14,6 +14,7 @@
 #include <string>
 
 #include "medium/log_file.hpp"
+#include "medium/ownership.hpp"
 
 namespace scute::core::medium {
 
@@ -46,7 +47,8 @@ class log_place {
   log_place() = default;
 };
 
-// Beside a pool at this path, which may be a symbolic link. mode: of a file that is made; 0: the pool's.
-std::unique_ptr<log_place> place_beside(const std::string& pool, unsigned mode, bool replaces);
+// Beside a pool at this path, which may be a symbolic link. as: of a file that is made; mode 0: the pool's.
+std::unique_ptr<log_place> place_beside(const std::string& pool, const ownership& as,
+                                        bool replaces);
 
 }  // namespace scute::core::medium

@@ -105,7 +105,7 @@ void remove_leftover(const std::string& path) noexcept {
   }
 }
 
-new_file::new_file(std::string path, unsigned mode, bool replace)
+new_file::new_file(std::string path, const ownership& as, bool replace)
     : path_(std::move(path)), replace_(replace) {
   // Tells early what publish() would find out in the end. (A link that leads nowhere is something, too.)
   if (!replace && (::access(path_.c_str(), F_OK) == 0 || leads_nowhere(path_))) exists(path_);
@@ -116,11 +116,18 @@ new_file::new_file(std::string path, unsigned mode, bool replace)
   // (Who may write to a folder need not be allowed to read it.)
   if (folder_.get() < 0 && errno != EACCES) throw_errno("create " + path_, errno);
   remove_leftover(path_);
+  const unsigned mode = as.kept ? S_IRUSR | S_IWUSR : as.mode;  // until it has its owner
   file_.reset(open_registered(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
   // Without /proc it could never get a name.
   const bool usable = file_.get() >= 0 && try_lock(file_.get(), access::write) == 0 &&
                       ::access(link_to(file_.get()).c_str(), F_OK) == 0;
   if (!usable) make_named(mode);
+  try {
+    give_ownership(file_.get(), as, path_);  // FILE-5
+  } catch (...) {
+    drop_temporary();
+    throw;
+  }
 }
 
 void new_file::make_named(unsigned mode) {
@@ -143,6 +150,10 @@ void new_file::make_named(unsigned mode) {
 }
 
 new_file::~new_file() {
+  drop_temporary();
+}
+
+void new_file::drop_temporary() noexcept {
   const int keep = errno;
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
   errno = keep;

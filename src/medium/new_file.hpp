@@ -13,6 +13,8 @@
 // FILE-4 What is replaced is the file at the end of symbolic links, and the links stay: somebody has put them
 //    there so that the pool lies elsewhere. temporary_name() is that of this file then. A link that leads
 //    nowhere is neither followed nor replaced.
+// FILE-5 A file that replaces another one, or that protects it, has the user, group and permission bits of that one before it
+//    has any name: else the programs of that user could not open it. Where the process may not give it those it is not made.
 //
 // What a crash leaves at path and at temporary_name(path), and who goes on:
 //    in the making          as before, nothing (FILE-2: or the unfinished file, which FILE-3 removes)
@@ -25,6 +27,7 @@
 
 #include "medium/descriptor.hpp"
 #include "medium/file_handle.hpp"
+#include "medium/ownership.hpp"
 #include "scute/errors.h"
 
 namespace scute::core::medium {
@@ -34,7 +37,7 @@ class new_file {
   // The file that is to be at path, empty and locked. With replace, what is there is going to be replaced;
   // without, nothing may be there: SCUTE_E_EXISTS. SCUTE_E_BUSY if another process makes the same one
   // under its temporary name.
-  new_file(std::string path, unsigned mode, bool replace);
+  new_file(std::string path, const ownership& as, bool replace);
   ~new_file();  // what was not published is gone
   new_file(const new_file&) = delete;
   new_file& operator=(const new_file&) = delete;
@@ -48,6 +51,7 @@ class new_file {
 
  private:
   void make_named(unsigned mode);
+  void drop_temporary() noexcept;
   void give_name();
   void sync_folder() const;
 

@@ -33,6 +33,16 @@ uint64_t since(clock::time_point start) noexcept {
       std::chrono::duration_cast<std::chrono::nanoseconds>(clock::now() - start).count());
 }
 
+// FILE-5
+medium::ownership owner_of_new(const std::string& path, const scute_options& o,
+                               const foreign_wish* foreign, bool replace) {
+  if (foreign != nullptr) return foreign->owner;
+  struct stat old{};
+  if (replace && ::stat(path.c_str(), &old) == 0)
+    return {old, o.mode != 0 ? o.mode : old.st_mode & 0777U};
+  return o.mode != 0 ? o.mode : 0600U;
+}
+
 void random_bytes(void* to, size_t n) {
   if (::getrandom(to, n, 0) != static_cast<ssize_t>(n))
     throw_errno("get random bytes for the pool's identity", errno);
@@ -117,13 +127,14 @@ std::unique_ptr<instance> instance::create(const std::string& path, const scute_
   // Who makes a foreign pool anew has the old one locked.
   const bool replace =
       (o.flags & SCUTE_OVERWRITE) != 0 && (foreign != nullptr || replaceable(path));
-  medium::new_file making(path, o.mode, replace);
+  const medium::ownership as = owner_of_new(path, o, foreign, replace);
+  medium::new_file making(path, as, replace);
   auto file = making.open(size);
   progress_adapter adapter{o.progress, o.progress_arg};
   if ((o.flags & SCUTE_PREALLOCATE) != 0)
     file.reserve_all(o.progress != nullptr ? &progress_adapter::call : nullptr, &adapter);
   auto mapped = medium::map_file(std::move(file), o.medium, medium::access::write);
-  auto beside = medium::place_beside(path, o.mode, replace);
+  auto beside = medium::place_beside(path, as, replace);
   const bool apart = beside != nullptr && beside->is_wanted(*mapped);
   if (!apart && pool::choose_engine(o, false).log_in_chunks && foreign == nullptr)
     engine::require_room_for_log(o);

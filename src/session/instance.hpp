@@ -12,6 +12,7 @@
 #include "base/process.hpp"
 #include "heal/enumeration.hpp"
 #include "heap/heap.hpp"
+#include "medium/ownership.hpp"
 #include "mend/fault_handler.hpp"
 #include "mend/page_repair.hpp"
 #include "pool/state.hpp"
@@ -54,7 +55,8 @@ struct foreign_wish {
   uint64_t capacity = 0;                    // that it may grow to; 0: somewhat more than it has
   unsigned guard =
       0;  // these permissions of its are taken away, and given back in the end; 0: it keeps them
-  medium::file_identity seen;  // by create(): what it was when its checksums were made
+  medium::ownership owner = 0;  // of the file; the pool's own files get them (FILE-5)
+  medium::file_identity seen;   // by create(): what it was when its checksums were made
 };
 
 // The user's file of a foreign pool may not be what it was at the clean close.

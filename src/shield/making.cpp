@@ -97,7 +97,7 @@ struct made {
 };
 made make(const std::string& file, const scute_options& options, const making& how,
           unsigned mode_to_open, unsigned mode_of_guard) {
-  scute_options o = options;
+  const scute_options& o = options;
   const std::string real = medium::followed(file), sidecar = medium::sidecar_of(file);
   if (medium::leads_nowhere(file)) medium::refuse_dangling(SCUTE_E_NOENT, file);
   foreign_wish wish;
@@ -107,7 +107,9 @@ made make(const std::string& file, const scute_options& options, const making& h
   wish.capacity = how.capacity;
   wish.guard = how.guard ? (mode_of_guard != 0 ? mode_of_guard : wish.file->mode() & 0777) : 0;
   // Whoever may read and write the file may do so with what protects it.
-  o.mode = (wish.guard != 0 ? wish.guard : wish.file->mode()) & 0666;
+  struct stat st{};
+  if (::stat(real.c_str(), &st) != 0) throw_errno("examine " + file, errno);
+  wish.owner = medium::ownership(st, (wish.guard != 0 ? wish.guard : wish.file->mode()) & 0666);
   const std::unique_ptr<instance> in = instance::create(sidecar, o, &wish);
   made m;
   held_point();

@@ -55,7 +55,8 @@ constexpr option_text options_table[] = {
      "--repair"},
     {"plain_encoding", nullptr, true,
      "engine logfree: compute first and write then, instead of line by line; for measurements"},
-    {"mode", "BITS", false, "permission bits of the file, in octal (default 0600)"},
+    {"mode", "BITS", false,
+     "permission bits of the file, in octal (default 0600, or of the file it replaces)"},
 };
 
 // Nothing that a file which is there could be given.
