@@ -20,14 +20,18 @@ size_t width_of(std::FILE* to) {
 
 }  // namespace
 
-std::string bar_text(double fraction) {
-  constexpr size_t width = 24;
-  const auto full = static_cast<size_t>(std::clamp(fraction, 0.0, 1.0) * width);
+std::string bar_text(double fraction, size_t width) {
+  const auto full =
+      static_cast<size_t>(std::clamp(fraction, 0.0, 1.0) * static_cast<double>(width));
   return "[" + std::string(full, '#') + std::string(width - full, '.') + "]";
 }
 
 terminal_line::terminal_line(std::FILE* to, bool quiet, clock::duration elsewhere)
     : to_(to), quiet_(quiet), terminal_(::isatty(::fileno(to)) == 1), elsewhere_(elsewhere) {}
+
+size_t terminal_line::room() const noexcept {
+  return terminal_ ? width_of(to_) - 1 : std::string::npos;
+}
 
 bool terminal_line::is_due() noexcept {
   if (quiet_ || (!terminal_ && elsewhere_ == clock::duration::zero())) return false;
@@ -40,7 +44,7 @@ bool terminal_line::is_due() noexcept {
 void terminal_line::show(std::string text) {
   if (quiet_) return;
   if (terminal_) {
-    text.resize(std::min(text.size(), width_of(to_) - 1));
+    text.resize(std::min(text.size(), room()));
     write("\r" + text + "\x1b[K");
     shown_ = true;
   } else if (elsewhere_ != clock::duration::zero()) {

@@ -9,8 +9,9 @@
 
 namespace scute_tools {
 
-// [####......], 24 wide; fraction 0..1.
-std::string bar_text(double fraction);
+inline constexpr size_t bar_width = 24;
+// [####......], that wide between the brackets; fraction 0..1.
+std::string bar_text(double fraction, size_t width = bar_width);
 
 // One thread has it.
 class terminal_line {
@@ -24,6 +25,8 @@ class terminal_line {
   terminal_line& operator=(const terminal_line&) = delete;
 
   bool is_terminal() const noexcept { return terminal_; }
+  // What a line may have of; elsewhere any length.
+  size_t room() const noexcept;
   // True as often as a line should be shown; the time runs from the last one that was due.
   bool is_due() noexcept;
   // Cut to the width of the terminal.

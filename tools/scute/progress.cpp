@@ -28,20 +28,29 @@ void progress::update(const std::string& what, uint64_t done, uint64_t total,
 
   const double elapsed = std::chrono::duration<double>(clock::now() - began_).count();
   const double rate = static_cast<double>(done - std::min(first_, done)) / elapsed;
-  std::string line = what_;
+  double fraction = 0;
+  std::string facts;
   if (total > 0) {
-    const double fraction = std::min(1.0, static_cast<double>(done) / static_cast<double>(total));
-    if (line_.is_terminal()) line += " " + scute_tools::bar_text(fraction);
-    line += fmt::format(" {:3.0f}%  {} of {}", fraction * 100, size_text(done), size_text(total));
+    fraction = std::min(1.0, static_cast<double>(done) / static_cast<double>(total));
+    facts = fmt::format(" {:3.0f}%  {} of {}", fraction * 100, size_text(done), size_text(total));
   } else {
-    line += "  " + size_text(done);
+    facts = "  " + size_text(done);
   }
-  line += fmt::format("  {}/s", size_text(static_cast<uint64_t>(rate)));
+  facts += fmt::format("  {}/s", size_text(static_cast<uint64_t>(rate)));
   if (total > done && rate > 0)
-    line += "  ETA " + duration_text(static_cast<double>(total - done) / rate);
-  if (!note.empty()) line += "  " + note;
-
-  line_.show(line);
+    facts += "  ETA " + duration_text(static_cast<double>(total - done) / rate);
+  // On a narrow terminal the bar gets shorter, then the note goes, then the bar.
+  constexpr size_t shortest = 8, around = 3;  // a space and the brackets
+  const size_t room = line_.room() - std::min(line_.room(), what_.size() + facts.size());
+  const bool with_bar = line_.is_terminal() && total > 0 && room >= shortest + around;
+  const size_t beside = with_bar ? shortest + around : 0;
+  if (!note.empty() && room >= beside + 2 + note.size()) facts += "  " + note;
+  std::string line = what_;
+  if (with_bar) {
+    const size_t left = line_.room() - what_.size() - facts.size() - around;
+    line += " " + scute_tools::bar_text(fraction, std::min(left, scute_tools::bar_width));
+  }
+  line_.show(line + facts);
 }
 
 void progress::finish() {

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# How far a load has come, on a terminal of any width: the line fits, and the time left is on it wherever there is room for that.
+. "${BASH_SOURCE[0]%/*}/lib.bash"
+# load COLUMNS: what is on a terminal of that width meanwhile, a line each.
+load() {
+  rm -f "$pools/bar.pool"
+  python3 - "$1" "$scute" kv load "$pools/bar.pool" records.tsv --create --size 512M --batch 1 >lines <<'END' || fail "no load"
+import fcntl, os, pty, struct, sys, termios
+columns, command = int(sys.argv[1]), sys.argv[2:]
+ours, theirs = pty.openpty()
+fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+child = os.fork()
+if child == 0:
+    os.close(ours)
+    os.dup2(theirs, 2)
+    os.dup2(os.open("/dev/null", os.O_WRONLY), 1)
+    os.execv(command[0], command)
+os.close(theirs)
+text = b""
+while True:
+    try:
+        part = os.read(ours, 65536)
+    except OSError:  # the other side is closed
+        break
+    if not part:
+        break
+    text += part
+_, status = os.waitpid(child, 0)
+for line in text.decode().replace("\x1b[K", "").split("\r"):
+    print(line)
+sys.exit(os.waitstatus_to_exitcode(status))
+END
+}
+for columns in 60 80 132; do
+  # As many records as it takes until there is something to tell.
+  for n in 20000 80000 320000; do
+    records $n >records.tsv
+    load "$columns"
+    ! grep -q 'ETA' lines || break
+  done
+  grep -q '^loading' lines || fail "no line: $(cat -v lines)"
+  [ "$(wc -L <lines)" -lt "$columns" ] || fail "a line does not fit into $columns columns: $(cat lines)"
+  grep -q '^loading .*/s  ETA [0-9]' lines || fail "no ETA in $columns columns: $(cat lines)"
+  ! grep '^loading' lines | grep -vEq '(ETA [0-9.:]+( [mun]?s)?|100%.*/s)(  [0-9,]+ records)?$' ||
+    fail "something is cut off in $columns columns: $(cat lines)"
+  [ "$columns" -lt 80 ] || grep -q '^loading \[#*\.*\] ' lines || fail "no bar in $columns columns: $(cat lines)"
+done
