@@ -16,7 +16,13 @@ void throw_errno(const std::string& what, int error) {
   if (error == ENOSPC || error == EDQUOT || error == EFBIG) code = SCUTE_E_NOSPC;
   if (error == EROFS) code = SCUTE_E_READONLY;
   if (error == ENOMEM) code = SCUTE_E_NOMEM;
-  throw failure(code, "cannot " + what + ": " + std::strerror(error));
+  std::string why = "cannot " + what + ": " + std::strerror(error);
+  if (error == ENAMETOOLONG)
+    why +=
+        "; choose a name of at most 231 bytes, most file systems take 255 and up to 24 are added "
+        "for "
+        "the files beside it (.scute, .log, .new)";
+  throw failure(code, why);
 }
 
 void assertion_failed(const char* condition, const char* file, int line) noexcept {

@@ -37,6 +37,35 @@ expect 1 "$scute" kv
 expect 1 "$scute" kv get "$pools/x.pool"
 expect 1 "$scute" info "$pools/x.pool" --nonsense
 expect 1 "$scute" kv load "$pools/x.pool" - --batch 0
+# What is not known is named as it was given.
+expect 1 "$scute" info "$pools/x.pool" --first 1 --second 2
+in_err ' --first 1 --second 2$'
+expect 1 "$scute" kv load --frob 3 a b c
+in_err ' --frob .*c$'
+# A word that is none of a few: they are named, without the checks behind them.
+expect 1 "$scute" engine "$pools/x.pool" foo
+in_err 'foo not in {redo,logfree,spec}$'
+
+# A file of the other kind is named, with the command for it.
+printf 'a\t1\n' | expect 0 "$scute" pow kv load "$pools/kind.pow" - --create --quiet
+expect 0 "$scute" create "$pools/kind.pool" --size 1M -q
+for command in info check "kv get" stats; do
+  # shellcheck disable=SC2086
+  expect 7 "$scute" $command "$pools/kind.pow" $([ "$command" != "kv get" ] || echo a)
+  one_error_line
+  in_err "\`scute pow info $pools/kind.pow\`"
+done
+expect 0 "$scute" pow info "$pools/kind.pow"
+for command in info check "kv get"; do
+  # shellcheck disable=SC2086
+  expect 7 "$scute" pow $command "$pools/kind.pool" $([ "$command" != "kv get" ] || echo a)
+  one_error_line
+  in_err "\`scute info $pools/kind.pool\`"
+done
+# A message names the file once.
+expect 1 "$scute" engine "$pools/kind.pool" redo --log-cap 1M
+equal "$(grep -o "$pools/kind.pool" err | wc -l)" 1
+(cd "$pools" && expect 1 "$scute" engine kind.pool redo --log-cap 1M && [ "$(grep -o kind.pool err | wc -l)" = 1 ]) || fail "the path is there twice"
 
 # Numbers: what is none is named, in a short line, and not taken for another one.
 refuses() { # WORD COMMAND...

@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include <map>
 #include <memory>
 #include <string>
 
@@ -20,7 +19,7 @@ namespace {
 struct arguments {
   std::string path;
   pool_options options;
-  scute_engine to = SCUTE_ENGINE_AUTO;  // none
+  std::string to;  // empty: none
   bool json = false;
 };
 
@@ -29,14 +28,18 @@ scute_engine engine_of(const arguments& args) {
   return pool.info().engine;
 }
 
+constexpr scute_engine engines[] = {SCUTE_ENGINE_REDO, SCUTE_ENGINE_LOGFREE, SCUTE_ENGINE_SPEC};
+
 exit_code run(const arguments& args) {
   const scute_engine before = engine_of(args);
-  if (args.to != SCUTE_ENGINE_AUTO)
+  scute_engine now = before;
+  for (const scute_engine e : engines)
+    if (args.to == name_of(e)) now = e;
+  if (!args.to.empty())
     working_on(args.path, [&] {
-      scute::pool::set_engine(args.path, static_cast<scute::engine>(args.to),
+      scute::pool::set_engine(failure::library_path(args.path), static_cast<scute::engine>(now),
                               args.options.resolve());
     });
-  const scute_engine now = args.to != SCUTE_ENGINE_AUTO ? args.to : before;
   if (args.json)
     print_json({{"path", args.path}, {"engine", name_of(now)}, {"engine_before", name_of(before)}});
   else if (now == before)
@@ -49,13 +52,12 @@ exit_code run(const arguments& args) {
 }  // namespace
 
 void add_engine(CLI::App& root, exit_code& status) {
-  static const std::map<std::string, scute_engine> engines{
-      {"redo", SCUTE_ENGINE_REDO}, {"logfree", SCUTE_ENGINE_LOGFREE}, {"spec", SCUTE_ENGINE_SPEC}};
   CLI::App* app = root.add_subcommand("engine", "Say which engine a pool has, or give it another");
   auto args = std::make_shared<arguments>();
   add_pool_path(*app, args->path);
   app->add_option("ENGINE", args->to, "redo, logfree or spec; without it nothing is changed")
-      ->transform(CLI::CheckedTransformer(engines).description(""))
+      ->check(one_of(
+          {name_of(SCUTE_ENGINE_REDO), name_of(SCUTE_ENGINE_LOGFREE), name_of(SCUTE_ENGINE_SPEC)}))
       ->type_name("");
   args->options.add_to(*app, pool_options::use::switch_engine);
   add_json_flag(*app, args->json);

@@ -19,6 +19,7 @@
 #include <ranges>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace {
 
@@ -82,8 +83,12 @@ std::string unknown_command(const CLI::App& app) {
 int report_usage(const CLI::App& app, const CLI::ParseError& error) {
   const std::string name = command_name(app, "scute");
   const std::string word = unknown_command(app);
-  const std::string why =
-      word.empty() ? error.what() : fmt::format("there is no command \"{}\"", word);
+  std::string why = word.empty() ? error.what() : fmt::format("there is no command \"{}\"", word);
+  // In the order in which they were given; what() has them the other way round.
+  if (const std::vector<std::string> extra = app.remaining(true);
+      word.empty() && !extra.empty() &&
+      error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError))
+    why = fmt::format("not expected here: {}", fmt::join(extra, " "));
   tell("{}: {}\nTry `{} --help`.\n", name, why, name);
   return exit_error;
 }

@@ -3,6 +3,7 @@
 
 #include "failure.hpp"
 #include "numbers.hpp"
+#include "other_kind.hpp"
 #include "output.hpp"
 #include "progress.hpp"
 
@@ -130,7 +131,11 @@ scute::pow::store store_file::open(const store_flags& flags, how mode, progress*
       static_cast<progress*>(arg)->update(what, done, total);
     };
   }
-  return working_on(path_, [&] { return scute::pow::store(failure::library_path(path_), o); });
+  try {
+    return scute::pow::store(failure::library_path(path_), o);
+  } catch (const scute::error& error) {
+    throw not_of_kind(file_kind::persist_on_write, path_, error);
+  }
 }
 
 store_file::store_file(const std::string& path, const store_flags& flags, how mode, progress* bar)
