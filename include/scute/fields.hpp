@@ -187,13 +187,13 @@ inline constexpr bool braces_then_any = false;
 template <class T, size_t N>
 inline constexpr bool unnamed_union_at = requires { T{any_unnamed_union<T>{}}; };
 
-#define SCUTE_X(n)                                                  \
-  template <class T>                                                \
-  inline constexpr bool braces<T, n> = requires { T{SCUTE_B##n}; }; \
-  template <class T>                                                \
+#define SCUTE_X(n)                                                                           \
+  template <class T>                                                                         \
+  inline constexpr bool braces<T, n> = requires { T{SCUTE_B##n}; };                          \
+  template <class T>                                                                         \
   inline constexpr bool braces_then_any<T, n> = requires { T{SCUTE_B##n, any_field<T>{}}; }; \
-  template <class T>                                                \
-  inline constexpr bool unnamed_union_at<T, n> =                    \
+  template <class T>                                                                         \
+  inline constexpr bool unnamed_union_at<T, n> =                                             \
       requires { T{SCUTE_B##n, any_unnamed_union<T>{}}; };
 SCUTE_EACH(SCUTE_X)
 #undef SCUTE_X
@@ -229,8 +229,9 @@ consteval bool has_unnamed_union_of() noexcept {
   if constexpr (!std::is_class_v<T> || !std::is_aggregate_v<T> || tuple_like<T>) {
     return false;
   } else {
-    constexpr size_t n = count_fields<T>();
-    return unnamed_union_among<T>(std::make_index_sequence<n == fields_unknown ? 0 : n>{});
+    constexpr size_t counted = count_fields<T>();
+    constexpr size_t n = counted == fields_unknown ? 0 : counted;
+    return unnamed_union_among<T>(std::make_index_sequence<n>{});
   }
 }
 template <class T>

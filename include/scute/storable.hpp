@@ -147,10 +147,11 @@ consteval void require_storable() {
                   "scute: a stored type must not hold raw pointers, references or views: they mean "
                   "nothing in the next process; use scute::ptr<T> (or specialise "
                   "scute::assume_storable<T>)");
-    static_assert(!unnamed_union_inside<T>(),
-                  "scute: a stored type must not have a union without a name: its fields cannot be "
-                  "looked at; give the union and the member a name (union number {...}; number n;), "
-                  "or specialise scute::assume_storable<T> if no field owns another object");
+    static_assert(
+        !unnamed_union_inside<T>(),
+        "scute: a stored type must not have a union without a name: its fields cannot be "
+        "looked at; give the union and the member a name (union number {...}; number n;), "
+        "or specialise scute::assume_storable<T> if no field owns another object");
   }
 }
 

@@ -132,3 +132,50 @@ equal "$(json repaired)" 0
 equal "$(cksum <"$pools/b.pool")" "$before"
 expect 7 "$scute" info "$pools/b.pool" --layout other
 one_error_line
+
+# Quiet is quiet, but for errors and JSON.
+for flag in -q --quiet; do
+  rm -f "$pools/quiet.pool"
+  expect 0 "$scute" create "$pools/quiet.pool" --size 1M $flag
+  silent
+  [ ! -s out ] || fail "quiet, and prints: $(cat out)"
+  expect 1 "$scute" create "$pools/quiet.pool" --size 1M $flag
+  one_error_line
+done
+expect 0 "$scute" create "$pools/quiet.pool" --size 1M -q --overwrite --json
+valid_json
+
+# A pool that its file system has no room for is made, being sparse, and that is said.
+room=$(($(stat -f -c '%a * %S' "$pools")))
+expect 0 "$scute" create "$pools/large.pool" --size $((room / 4096 * 4096 + (64 << 20))) --engine redo
+in_err 'the file system has .* free for a pool of .* is full before the pool is'
+equal "$(wc -l <err)" 1
+rm "$pools/large.pool"
+expect 0 "$scute" create "$pools/large.pool" --size 1M
+silent
+
+# Names of any length: it works, or the message says how long a name may be; nothing is left of what failed.
+mkdir "$pools/names"
+for length in 200 231 232 237 238 245 246 251 252 255 256; do
+  name=$pools/names/$(head -c $length /dev/zero | tr '\0' n)
+  for engine in redo spec; do
+    for again in "" --overwrite; do
+      status=0
+      "$scute" create "$name" --size 1M --engine $engine --medium file -q $again >out 2>err || status=$?
+      [ $status != 0 ] || { "$scute" check "$name" >/dev/null || fail "$length: not sound"; continue; }
+      [ $length -gt 231 ] || fail "a name of $length bytes: $(cat err)"
+      in_err 'choose a name of at most 231 bytes'
+      [ -n "$again" ] || [ -z "$(ls "$pools/names")" ] || fail "$length, $engine: left: $(ls "$pools/names")"
+    done
+    rm -f "$pools/names"/*
+  done
+  [ $length -lt 256 ] || continue
+  echo content >"$name"
+  for command in add adopt remove; do
+    status=0
+    "$scute" shield $command "$name" $([ $command = remove ] || echo --engine spec --medium file) -q >out 2>err || status=$?
+    [ $status = 0 ] || [ $length -gt 231 ] || fail "shield $command, a name of $length bytes: $(cat err)"
+  done
+  equal "$(ls "$pools/names" | wc -l)" 1
+  rm -f "$pools/names"/*
+done

@@ -6,8 +6,15 @@
 #include "output.hpp"
 #include "pool_facts.hpp"
 #include "progress.hpp"
+#include "standard_streams.hpp"
+#include "text.hpp"
 
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include <algorithm>
 #include <memory>
+#include <string>
 
 namespace scute_tool {
 
@@ -20,6 +27,21 @@ struct arguments {
   bool quiet = false;
 };
 
+// A sparse file may be larger than what is free; that shows only when it is used.
+void warn_of_little_room(const std::string& path, uint64_t size) {
+  struct statvfs fs{};
+  struct stat file{};
+  if (::statvfs(path.c_str(), &fs) != 0 || ::stat(path.c_str(), &file) != 0) return;
+  const uint64_t has = static_cast<uint64_t>(file.st_blocks) * 512;
+  const uint64_t free = static_cast<uint64_t>(fs.f_bavail) * fs.f_frsize;
+  if (size - std::min(size, has) <= free) return;
+  tell(
+      "scute: {}: the file system has {} free for a pool of {}: it is full before the pool is; "
+      "make "
+      "room there, or choose a smaller --size (--preallocate takes all of it now)\n",
+      path, size_text(free), size_text(size));
+}
+
 void run(const arguments& args) {
   progress bar(args.quiet);
   scute::options options = args.options.resolve();
@@ -30,8 +52,9 @@ void run(const arguments& args) {
   pool.close();
   if (args.json)
     print_json(geometry_json(args.path, info));
-  else
+  else if (!args.quiet)
     geometry_facts(args.path, info).print();
+  if (!args.quiet && !options.preallocate) warn_of_little_room(args.path, info.size);
 }
 
 }  // namespace
@@ -42,7 +65,7 @@ void add_create(CLI::App& root, exit_code&) {
   add_pool_path(*app, args->path);
   args->options.add_to(*app, pool_options::use::create);
   add_json_flag(*app, args->json);
-  add_quiet_flag(*app, args->quiet);
+  add_quiet_flag(*app, args->quiet, "print nothing but errors, and JSON with --json");
   app->footer(
       "The file is sparse unless --preallocate is given. An existing file stays untouched, unless\n"
       "it is a pool and --overwrite is given; at the end of a symbolic link, which stays. Prints "

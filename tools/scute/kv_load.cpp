@@ -8,10 +8,12 @@
 #include "options.hpp"
 #include "output.hpp"
 #include "standard_streams.hpp"
+#include "text.hpp"
 
 #include <fmt/format.h>
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <memory>
@@ -35,10 +37,43 @@ bool file_is_missing(const std::string& path) {
   return stat(path.c_str(), &status) != 0 && errno == ENOENT;
 }
 
-open_pool open_or_create(const arguments& args, progress& bar) {
+// Of a pool that is there these are chosen already, and asking for others must not look as if it had helped.
+void require_as_asked(const arguments& args, const scute_info& is) {
+  const scute_options o = args.options.resolve().native();
+  const auto differs = [&](const char* name, uint64_t asked, uint64_t got,
+                           const std::string& is_now) {
+    if (asked != got)
+      throw failure(
+          exit_error, args.path,
+          fmt::format("--{} is for a new pool, and this one is there already, with {}; load "
+                      "without that, or into another file",
+                      name, is_now));
+  };
+  const auto number = [](uint64_t n) { return std::to_string(n); };
+  // The defaults ask for nothing.
+  if (args.options.given("size")) differs("size", o.size, is.size, number(is.size));
+  if (args.options.given("protection"))
+    differs("protection", o.protection, is.protection, name_of(is.protection));
+  if (args.options.given("checksum"))
+    differs("checksum", o.checksum, is.checksum, name_of(is.checksum));
+  if (args.options.given("engine") && o.engine != SCUTE_ENGINE_AUTO)
+    differs("engine", o.engine, is.engine, name_of(is.engine));
+  if (args.options.given("rows") && o.rows != 0) differs("rows", o.rows, is.rows, number(is.rows));
+  if (args.options.given("parity") && o.parity != 0)
+    differs("parity", o.parity, is.parity, number(is.parity));
+  if (args.options.given("lanes") && o.lanes != 0)
+    differs("lanes", o.lanes, is.lanes, number(is.lanes));
+  if (args.options.given("chunk_size") && o.chunk_size != 0)
+    differs("chunk-size", o.chunk_size, is.chunk_size, number(is.chunk_size));
+  if (args.options.given("overwrite"))
+    throw failure(exit_error, args.path,
+                  "the pool is there already, and a load replaces no pool; use `scute create "
+                  "--overwrite` first, or load without that");
+}
+
+open_pool open_or_create(const arguments& args, bool create, progress& bar) {
   scute::options options = args.options.resolve();
   options.progress = bar.callback();
-  const bool create = args.create && file_is_missing(args.path);
   if (create && options.layout.empty()) options.layout = default_layout;
   return open_pool(args.path, options,
                    create ? open_pool::how::create : open_pool::how::open_to_write);
@@ -49,9 +84,22 @@ exit_code run(const arguments& args) {
   const interrupt stop;
   line_source source(args.load.file, stop.wake_fd());
   progress bar(args.load.quiet);
-  open_pool pool = open_or_create(args, bar);
+  const bool create = args.create && file_is_missing(args.path);
+  open_pool pool = open_or_create(args, create, bar);
+  if (!create) require_as_asked(args, pool.info());
   kv_store store(pool, true);
-  return args.load.run("scute kv load", args.path, store, source, stop, bar, [&] { pool.close(); });
+  const bool has_log_file = pool.info().log_file != 0;
+  try {
+    return args.load.run("scute kv load", args.path, store, source, stop, bar,
+                         [&] { pool.close(); });
+  } catch (const failure&) {
+    // Under its lock: no other process has it by then.
+    if (create && store.count({}) == 0) {
+      ::unlink(args.path.c_str());
+      if (has_log_file) ::unlink((args.path + ".log").c_str());
+    }
+    throw;
+  }
 }
 
 }  // namespace

@@ -24,14 +24,24 @@ constexpr size_t read_size = size_t{1} << 20;
 
 }  // namespace
 
+uint64_t hash_of(std::string_view bytes, uint64_t hash) {
+  for (const char c : bytes) {
+    hash ^= static_cast<unsigned char>(c);
+    hash *= 0x100000001b3;
+  }
+  return hash;
+}
+
 line_source::line_source(const std::string& path, int wake_fd)
     : name_(path == "-" ? "standard input" : path),
       fd_(path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC)),
       wake_fd_(wake_fd) {
   if (fd_ < 0) throw_errno(name_);
   struct stat status{};
-  if (fstat(fd_, &status) == 0 && S_ISREG(status.st_mode))
+  if (fstat(fd_, &status) == 0 && S_ISREG(status.st_mode)) {
     size_ = static_cast<uint64_t>(status.st_size);
+    is_file_ = path != "-";
+  }
 }
 
 line_source::~line_source() {
@@ -56,11 +66,7 @@ line_source::fill_result line_source::fill() {
 }
 
 void line_source::consume(size_t length) {
-  uint64_t hash = position_.hash;
-  for (size_t i = begin_; i < begin_ + length; ++i) {
-    hash ^= static_cast<unsigned char>(buffer_[i]);
-    hash *= 0x100000001b3;
-  }
+  const uint64_t hash = hash_of(std::string_view(buffer_).substr(begin_, length), position_.hash);
   begin_ += length;
   position_ = {position_.offset + length, hash};
 }
@@ -79,6 +85,7 @@ line_source::skip_result line_source::skip_to(const source_position& wanted) {
     last = buffer_[begin_ - 1];
   }
   if (position_ != wanted) return skip_result::differs;
+  if (is_array_) return skip_result::same;  // an element ends with itself, and cannot grow
   if (last == '\n') return skip_result::same;
   if (begin_ < buffer_.size()) return skip_result::differs;
   switch (fill()) {
@@ -89,7 +96,76 @@ line_source::skip_result line_source::skip_to(const source_position& wanted) {
   return skip_result::interrupted;
 }
 
+line_source::result line_source::peek(bool arrays, std::string& line) {
+  size_t first = 0;
+  while (arrays && (first = buffer_.find_first_not_of(" \t\r\n")) == std::string::npos) {
+    const fill_result filled = fill();
+    if (filled == fill_result::interrupted) return result::interrupted;
+    if (filled == fill_result::end) break;
+  }
+  is_array_ = arrays && first != std::string::npos && buffer_[first] == '[';
+  // Nothing is dropped from the buffer before a second line is read.
+  std::string_view text;
+  const result found = next(text);
+  line = text;
+  begin_ = 0;
+  position_ = {};
+  return found;
+}
+
+// Consumes an element with what stands before it: a bracket or a comma, and space. The bracket at the end stays, so that a
+// longer array goes on there.
+line_source::result line_source::next_element(std::string_view& element) {
+  constexpr std::string_view space = " \t\r\n";
+  enum { before, inside, quoted, escaped, behind } where = before;
+  size_t at = 0, begin = 0, depth = 0;  // from begin_ on, which fill() moves
+  bool opened = position_.offset != 0, ended = false;
+  for (; !ended; ++at) {
+    if (begin_ + at == buffer_.size()) {
+      const fill_result filled = fill();
+      if (filled == fill_result::interrupted) return result::interrupted;
+      if (filled == fill_result::end && where == behind) return result::end;
+      if (filled == fill_result::end) break;
+    }
+    const char c = buffer_[begin_ + at];
+    switch (where) {
+      case before:
+        if (c == ',' || space.find(c) != std::string_view::npos) break;
+        if (c == '[' && !opened) {
+          opened = true;
+          break;
+        }
+        begin = at;
+        if (c == ']') {
+          where = behind;
+          break;
+        }
+        where = inside;
+        [[fallthrough]];
+      case inside:
+        if (c == '"') where = quoted;
+        if (c == '{' || c == '[') ++depth;
+        ended = depth == 0 && (c == ',' || c == ']');
+        if (ended) --at;
+        if ((c == '}' || c == ']') && depth != 0) ended = --depth == 0;
+        break;
+      case quoted:
+        if (c == '\\') where = escaped;
+        if (c == '"') where = inside;
+        break;
+      case escaped: where = quoted; break;
+      case behind: ended = space.find(c) == std::string_view::npos; break;
+    }
+  }
+  consume(at);
+  // No JSON: the array is cut off.
+  element =
+      where == before ? "[" : std::string_view(buffer_).substr(begin_ - at + begin, at - begin);
+  return result::line;
+}
+
 line_source::result line_source::next(std::string_view& line) {
+  if (is_array_) return next_element(line);
   size_t scanned = begin_;
   for (;;) {
     const size_t newline = buffer_.find('\n', scanned);

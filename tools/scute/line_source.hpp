@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// line_source.hpp: lines of a file or of stdin, with the position and a hash of everything before
-// it, by which a later run recognises that it reads the same source.
+// line_source.hpp: lines of a file or of stdin, or the elements of a JSON array, with the position and a hash of
+// everything before it, by which a later run recognises that it reads the same source.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,9 @@ struct source_position {
   bool operator==(const source_position&) const = default;
 };
 
+// FNV-1a
+uint64_t hash_of(std::string_view bytes, uint64_t hash = source_position{}.hash);
+
 class line_source {
  public:
   enum class result { line, end, interrupted };
@@ -26,6 +29,13 @@ class line_source {
   ~line_source();
   line_source(const line_source&) = delete;
   line_source& operator=(const line_source&) = delete;
+
+  // A file with a path and content that stay. Otherwise (standard input, a pipe) two sources may have the same path.
+  bool is_file() const { return is_file_; }
+
+  // Before anything else is read: the first line, as next() is going to return it. A source that begins with [ is an
+  // array from then on, if arrays may be: next() returns its elements instead of lines.
+  result peek(bool arrays, std::string& line);
 
   // Consumes as many bytes as `wanted` has. `differs`: they are not there, have another hash, or
   // end inside a line that has grown since.
@@ -42,11 +52,14 @@ class line_source {
   enum class fill_result { more, end, interrupted };
   fill_result fill();
   void consume(size_t length);
+  result next_element(std::string_view& element);
 
   std::string name_;
   int fd_;
   int wake_fd_;
   uint64_t size_ = 0;
+  bool is_file_ = false;
+  bool is_array_ = false;
   std::string buffer_;
   size_t begin_ = 0;  // of what is not consumed yet, in buffer_
   source_position position_;

@@ -24,9 +24,7 @@ struct load_flags {
 
   // unit: what a batch is committed in.
   void add_to(CLI::App& app, const std::string& unit);
-  load_plan plan(const std::string& path) const;
-  // Under which the position is kept: the same file is found again from any folder.
-  std::string source() const;
+  load_plan plan(const std::string& path, line_source& from) const;
   std::string resume_command(const std::string& command, const std::string& path) const;
   // Loads into `to`, closes what that is, and says what came of it. command: that goes on after an interruption.
   exit_code run(const std::string& command, const std::string& path, record_sink& to,
@@ -34,7 +32,10 @@ struct load_flags {
                 const std::function<void()>& close) const;
 
  private:
-  void print_summary(const std::string& path, const load_result& result) const;
+  // Under which the position is kept: the same file is found again from any folder, and standard input or a pipe by how it
+  // begins, so that two of them are two sources.
+  std::string source_name(const line_source& from, std::string_view first) const;
+  void print_summary(const load_plan& plan, const load_result& result) const;
 };
 
 }  // namespace scute_tool

@@ -40,8 +40,8 @@ void add_json_flag(CLI::App& app, bool& wanted) {
   app.add_flag("--json", wanted, "print JSON for programs");
 }
 
-void add_quiet_flag(CLI::App& app, bool& wanted) {
-  app.add_flag("-q,--quiet", wanted, "no progress on stderr");
+void add_quiet_flag(CLI::App& app, bool& wanted, const char* meaning) {
+  app.add_flag("-q,--quiet", wanted, meaning);
 }
 
 }  // namespace scute_tool

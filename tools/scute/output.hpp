@@ -20,6 +20,6 @@ CLI::Validator one_of(const std::vector<std::string>& values);
 
 void add_pool_path(CLI::App& app, std::string& path);
 void add_json_flag(CLI::App& app, bool& wanted);
-void add_quiet_flag(CLI::App& app, bool& wanted);
+void add_quiet_flag(CLI::App& app, bool& wanted, const char* meaning = "no progress on stderr");
 
 }  // namespace scute_tool

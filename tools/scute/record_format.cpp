@@ -44,7 +44,11 @@ std::string unescape(std::string_view text) {
 
 record parse_tsv(std::string_view line) {
   const size_t tab = line.find('\t');
-  if (tab == std::string_view::npos) throw std::invalid_argument("no tab between key and value");
+  if (tab == std::string_view::npos)
+    throw std::invalid_argument(
+        "no tab between key and value, as in KEY<TAB>VALUE; JSON is read with --format json, and "
+        "CSV without quotes "
+        "after `sed 's/,/\\t/'`");
   const std::string_view value = line.substr(tab + 1);
   if (value.find('\t') != std::string_view::npos)
     throw std::invalid_argument("a second tab (write a tab inside a value as \\t)");
@@ -176,7 +180,8 @@ record parse_json(std::string_view line) {
   try {
     object = parse_document(line);
   } catch (const json::parse_error& error) {
-    throw std::invalid_argument("not JSON, at byte " + std::to_string(error.byte));
+    throw std::invalid_argument("not JSON, at byte " + std::to_string(error.byte) +
+                                "; one object is wanted on each line, or an array of them");
   }
   if (!object.is_object()) throw std::invalid_argument("not a JSON object");
   return {member_bytes(object, line, "key"), member_bytes(object, line, "value")};

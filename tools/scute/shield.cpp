@@ -75,6 +75,7 @@ void make(const arguments& args, making how) {
     return;
   }
   fact_sheet facts;
+  if (args.quiet) return;
   facts.add("file", args.file);
   facts.add("size", exact_size_text(state.size));
   facts.add("capacity", exact_size_text(state.capacity));
@@ -97,7 +98,7 @@ std::shared_ptr<arguments> add_making(CLI::App& app) {
       "take the file's permissions away, so that only its owner opens it, and by Scute alone");
   args->options.add_to(app, pool_options::use::shield);
   add_json_flag(app, args->json);
-  add_quiet_flag(app, args->quiet);
+  add_quiet_flag(app, args->quiet, "print nothing but errors, and JSON with --json");
   return args;
 }
 
