@@ -16,13 +16,15 @@ void throw_errno(const std::string& what, int error) {
   if (error == ENOSPC || error == EDQUOT || error == EFBIG) code = SCUTE_E_NOSPC;
   if (error == EROFS) code = SCUTE_E_READONLY;
   if (error == ENOMEM) code = SCUTE_E_NOMEM;
-  std::string why = "cannot " + what + ": " + std::strerror(error);
+  std::string why = std::strerror(error);
   if (error == ENAMETOOLONG)
     why +=
         "; choose a name of at most 231 bytes, most file systems take 255 and up to 24 are added "
-        "for "
-        "the files beside it (.scute, .log, .new)";
-  throw failure(code, why);
+        "for the files beside it (.scute, .log, .new)";
+  // NUMBER-1 in medium/descriptor.hpp.
+  if (error == EBADF)
+    why += "; the program has closed a descriptor of this library's (closefrom(), close_range())";
+  throw failure(code, "cannot " + what + ": " + why);
 }
 
 void assertion_failed(const char* condition, const char* file, int line) noexcept {

@@ -6,7 +6,7 @@
 //    there yet, and would be written over by it.
 // HOLDER-2 Who opens a pool looks at it before he takes the pool's lock, and behind that once more: whoever has it may be about to open the pool, or to settle
 //    it. Those who open it for its holder do not look (for_holder).
-// HOLDER-3 It is a byte behind all that the pool's lock covers, of an open file of the holder's own. A version of Scute that does not know it locks that byte as well, so it
+// HOLDER-3 It is a byte behind all that the pool's lock covers, of an open file of its own (LOCK-1). A version of Scute that does not know it locks that byte as well, so it
 //    finds the pool busy.
 // HOLDER-4 Who makes FILE.scute has it as well, until FILE has been looked at once more (MAKE-5). It is taken when FILE.scute is there: if a program was
 //    faster, FILE.scute stays.
@@ -14,7 +14,8 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
+
+#include "base/kept_lock.hpp"
 
 namespace scute::core {
 
@@ -23,20 +24,12 @@ inline constexpr int64_t locked_bytes = int64_t{1} << 62;
 
 class holder_lock {
  public:
-  holder_lock() = default;
-  ~holder_lock();
-  holder_lock(holder_lock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  holder_lock& operator=(holder_lock&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-
   // Of FILE.scute. 0, or an errno; EBUSY: somebody else has it.
   int take(const std::string& sidecar) noexcept;
-  bool is_taken() const noexcept { return fd_ >= 0; }
+  bool is_taken() const noexcept { return lock_.is_taken(); }
 
  private:
-  int fd_ = -1;
+  kept_lock lock_;
 };
 
 // Whether somebody has it: an open file.

@@ -39,7 +39,7 @@ guard_lock::~guard_lock() {
   if (fd_ < 0) return;
   const int keep = errno;
   ::flock(fd_, LOCK_UN);
-  close_registered(fd_);
+  close_registered(fd_, file_of(fd_));
   errno = keep;
 }
 
@@ -55,7 +55,7 @@ int guard_lock::try_take(const char* sidecar) noexcept {
   if (e == 0)
     fd_ = fd;
   else
-    close_registered(fd);
+    close_registered(fd, file_of(fd));
   return e;
 }
 

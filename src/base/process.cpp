@@ -24,11 +24,15 @@ namespace {
 // As many pools as may be open (mend/fault_handler.cpp), and some that are being opened.
 constexpr size_t descriptors_max = 1280;
 
-constinit std::array<std::atomic<int>, descriptors_max> descriptors{};  // + 1; 0: the place is free
+struct registered_descriptor {
+  int number = -1;  // the place is free
+  which_file file;
+};
 constinit std::atomic<uint64_t> numbers_taken{0};
 constinit std::atomic<bool> prepared{false};
 constinit process_mutex tables;
-constinit uint64_t tables_process = 0;  // whose the descriptors are; process_mutex::lock() knows
+constinit std::array<registered_descriptor, descriptors_max> descriptors SCUTE_GUARDED_BY(tables){};
+constinit uint64_t tables_process SCUTE_GUARDED_BY(tables) = 0;  // whose the descriptors are
 
 void before_fork() noexcept SCUTE_ACQUIRE(tables) {
   tables.lock();
@@ -39,8 +43,9 @@ void after_fork_in_parent() noexcept SCUTE_RELEASE(tables) {
 void after_fork_in_child() noexcept SCUTE_RELEASE(tables) {
   this_process_page.number.store(0, std::memory_order_relaxed);
   for (auto& place : descriptors) {
-    const int fd = place.exchange(0, std::memory_order_relaxed) - 1;
-    if (fd >= 0) ::close(fd);
+    if (place.number >= 0 && file_of(place.number) == place.file)
+      ::close(place.number);  // NUMBER-2
+    place.number = -1;
   }
   tables.unlock();
 }
@@ -83,10 +88,6 @@ void process_mutex::lock() noexcept {
       seen = 0;
     }
   }
-  if (tables_process == me) return;
-  // The numbers may be those of other files by now, so nothing is closed.
-  for (auto& place : descriptors) place.store(0, std::memory_order_relaxed);
-  tables_process = me;
 }
 
 void process_mutex::unlock() noexcept {
@@ -101,11 +102,21 @@ process_mutex& process_tables() noexcept {
 
 namespace {
 
-int registered(int fd) SCUTE_REQUIRES(process_tables()) {
+// PROC-5: another process's numbers may be those of other files by now, so nothing is closed.
+void begin_descriptors() noexcept SCUTE_REQUIRES(tables) {
+  const uint64_t me = this_process();
+  if (tables_process == me) return;
+  for (auto& place : descriptors) place.number = -1;
+  tables_process = me;
+}
+
+int registered(int fd) SCUTE_REQUIRES(tables) {
   if (fd < 0) return fd;
+  begin_descriptors();
   for (auto& place : descriptors) {
-    int free = 0;
-    if (place.compare_exchange_strong(free, fd + 1, std::memory_order_relaxed)) return fd;
+    if (place.number >= 0) continue;
+    place = {fd, file_of(fd)};
+    return fd;
   }
   ::close(fd);
   throw failure(SCUTE_E_UNSUPPORTED, "more than " + std::to_string(descriptors_max) +
@@ -119,7 +130,8 @@ int duplicate_above_standard(int fd) noexcept {
 }  // namespace
 
 int open_registered(const char* path, int flags, unsigned mode) {
-  const locked hold(process_tables());
+  prepare_once();
+  const locked hold(tables);
   int fd = ::open(path, flags, mode);
   if (fd >= 0 && fd <= STDERR_FILENO) {
     const int low = fd;
@@ -132,17 +144,21 @@ int open_registered(const char* path, int flags, unsigned mode) {
 }
 
 int duplicate_registered(int fd) {
-  const locked hold(process_tables());
+  prepare_once();
+  const locked hold(tables);
   return registered(duplicate_above_standard(fd));
 }
 
-void close_registered(int fd) noexcept {
-  const locked hold(process_tables());
+void close_registered(int fd, const which_file& of) noexcept {
+  prepare_once();
+  const locked hold(tables);
+  begin_descriptors();
   for (auto& place : descriptors) {
-    int mine = fd + 1;
-    if (place.compare_exchange_strong(mine, 0, std::memory_order_relaxed)) break;
+    if (place.number != fd || place.file != of) continue;
+    place.number = -1;
+    break;
   }
-  ::close(fd);
+  if (file_of(fd) == of) ::close(fd);
 }
 
 void withhold_from_children(void* at, uint64_t n) {

@@ -9,11 +9,11 @@
 //    handler wipes it.
 // PROC-2 A child has no mapping of a pool (MADV_DONTFORK): whatever it does, it cannot change the file, and a
 //    fault at such an address is a fault like any other.
-// PROC-3 No child keeps a pool locked. The lock belongs to an open file, and ends with the last descriptor and
-//    mapping of it; a fork handler that closes a descriptor in the child comes too late where the parent is
-//    killed before the child runs. So that open file is left to a mapping alone, which children do not
-//    have; bytes are mapped, read and written back through another open file, without a lock, whose descriptor
-//    the fork handler closes in children.
+// PROC-3 No child keeps a pool locked. The lock belongs to an open file, and ends with the last descriptor of it; a fork
+//    handler that closes a descriptor in the child comes too late where the parent is killed before the child
+//    runs, and no handler runs in children of posix_spawn() and vfork(). So that open file is one of a thread of
+//    the library's, whose descriptors no child has (LOCK-1 in base/lock_keeper.hpp); bytes are mapped, read and
+//    written back through another open file, without a lock, whose descriptor the fork handler closes in children.
 // PROC-4 Tables that the whole process has in common are changed under one mutex, which fork() takes: a child
 //    finds them whole, and the mutex free. A pool file is opened, registered (PROC-3), mapped and withheld (PROC-2)
 //    under it as well, so fork() never comes in between.
@@ -28,6 +28,7 @@
 #include <cstdint>
 
 #include "base/lock.hpp"  // for whoever takes process_tables()
+#include "base/which_file.hpp"
 
 namespace scute::core {
 
@@ -44,7 +45,7 @@ inline uint64_t this_process() noexcept {
   return number != 0 ? number : begin_process();
 }
 
-// PROC-5. For locked (base/lock.hpp).
+// PROC-5. For locked (base/lock.hpp). What it guards is begun anew by its owner in every process.
 class SCUTE_CAPABILITY("mutex") process_mutex {
  public:
   void lock() noexcept SCUTE_ACQUIRE();
@@ -62,7 +63,8 @@ process_mutex& process_tables() noexcept;
 // these, or has closed it, whatever it reads from or prints to the standard streams would go to a pool.
 int open_registered(const char* path, int flags, unsigned mode = 0);
 int duplicate_registered(int fd);
-void close_registered(int fd) noexcept;
+// of: the file that the descriptor was of when it was registered. The number is closed if it still is (NUMBER-2 in medium/descriptor.hpp).
+void close_registered(int fd, const which_file& of) noexcept;
 // PROC-2. Throws failure(SCUTE_E_IO).
 void withhold_from_children(void* at, uint64_t n);
 

@@ -1,51 +1,54 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // File descriptors of the library. All are registered: a child of fork() keeps none (base/process.hpp, PROC-3).
+//
+// NUMBER-1 The program may close any descriptor, and open a file of its own that gets the number. So a stored number is asked which file
+//    it is of before every system call that it is given to: if it is not the file that was opened, the call gets -1 and fails with
+//    EBADF, and nothing is cut, written, reserved, mapped or synced that is not ours. Accesses to memory, which need no
+//    descriptor, pay nothing and go on.
+// NUMBER-2 Nor is such a number closed, here or in a child: it is the program's.
 #pragma once
-
-#include <fcntl.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
 #include <utility>
 
-#include "base/holder_lock.hpp"
 #include "base/process.hpp"
+#include "base/which_file.hpp"
 
 namespace scute::core::medium {
 
 // Owns one; -1: none.
 class descriptor {
  public:
-  explicit descriptor(int fd = -1) noexcept : fd_(fd) {}
+  explicit descriptor(int fd = -1) noexcept { own(fd); }
   ~descriptor() { reset(); }
-  descriptor(const descriptor&) = delete;
-  descriptor& operator=(const descriptor&) = delete;
+  descriptor(descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)), file_(other.file_) {}
+  descriptor& operator=(descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    std::swap(file_, other.file_);
+    return *this;
+  }
 
-  int get() const noexcept { return fd_; }
+  // NUMBER-1: for one system call. Async-signal-safe; keeps errno.
+  int get() const noexcept { return fd_ >= 0 && file_of(fd_) == file_ ? fd_ : -1; }
   int release() noexcept { return std::exchange(fd_, -1); }
   // Keeps errno.
   void reset(int fd = -1) noexcept {
     const int keep = errno;
-    if (fd_ >= 0) close_registered(fd_);
-    fd_ = fd;
+    if (fd_ >= 0) close_registered(fd_, file_);
+    own(fd);
     errno = keep;
   }
 
  private:
-  int fd_;
+  void own(int fd) noexcept {
+    fd_ = fd;
+    if (fd >= 0) file_ = file_of(fd);
+  }
+  int fd_ = -1;
+  which_file file_;
 };
 
-// Locks the open file against other openers, without waiting: 0 or an errno, EAGAIN or EACCES if somebody
-// has it locked. An open-file-description lock also keeps out a second open in this very process, and goes
-// away with the process however it ends. (A byte is left for who keeps its view: HOLDER-3.)
 enum class access : uint8_t { read, write };  // who reads shares the lock
-inline int try_lock(int fd, access wish) noexcept {
-  struct flock request{};
-  request.l_type = static_cast<short>(wish == access::read ? F_RDLCK : F_WRLCK);
-  request.l_whence = SEEK_SET;
-  request.l_len = locked_bytes;
-  return ::fcntl(fd, F_OFD_SETLK, &request) == 0 ? 0 : errno;
-}
 
 }  // namespace scute::core::medium

@@ -17,9 +17,11 @@
 #include "base/failure.hpp"
 #include "base/holder_lock.hpp"
 #include "base/huge_pages.hpp"
+#include "base/kept_lock.hpp"
 #include "base/process.hpp"
 #include "base/thread_signals.hpp"
 #include "base/uncancelled.hpp"
+#include "medium/content_lock.hpp"
 #include "medium/descriptor.hpp"
 #include "medium/new_file.hpp"
 
@@ -28,7 +30,6 @@ namespace {
 
 constexpr long tmpfs_magic = 0x01021994;  // linux/magic.h
 constexpr long hugetlbfs_magic = 0x958458f6;
-constexpr size_t lock_size = 4096;
 
 // What stays small is reserved by the caller.
 void reserve_huge(int fd, uint64_t offset, uint64_t n) noexcept {
@@ -50,52 +51,19 @@ void require_there(int fd, const std::string& path) {
 
 }  // namespace
 
-file_handle file_handle::adopt(int fd, std::string path, uint64_t size) {
+file_handle file_handle::adopt(int fd, std::string path, uint64_t size,
+                               std::shared_ptr<kept_lock> lock) noexcept {
   file_handle f;
-  f.fd_ = fd;
+  f.fd_ = descriptor(fd);
   f.size_ = size;
   f.path_ = std::move(path);
-  const std::string again = "/proc/thread-self/fd/" + std::to_string(fd);
-  const int own = open_registered(again.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
-  if (own < 0) return f;
-  f.fd_ = own;
-  const descriptor given(fd);
-  const locked hold(process_tables());
-  f.keep_lock(fd);
+  f.lock_ = std::move(lock);
   return f;
-}
-
-file_handle::~file_handle() {
-  if (lock_ != nullptr) ::munmap(lock_, lock_size);
-  if (fd_ >= 0) close_registered(fd_);
-}
-
-file_handle::file_handle(file_handle&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)),
-      lock_(std::exchange(other.lock_, nullptr)),
-      size_(other.size_),
-      path_(std::move(other.path_)) {}
-
-file_handle& file_handle::operator=(file_handle&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  std::swap(lock_, other.lock_);
-  std::swap(size_, other.size_);
-  std::swap(path_, other.path_);
-  return *this;
-}
-
-// Nothing is ever read through the mapping, which keeps an open file, and with it the lock (PROC-3 in
-// base/process.hpp).
-void file_handle::keep_lock(int locked) {
-  void* at = ::mmap(nullptr, lock_size, PROT_NONE, MAP_PRIVATE, locked, 0);
-  if (at == MAP_FAILED) throw_errno("keep the lock of " + path_, errno);
-  lock_ = at;
-  withhold_from_children(at, lock_size);
 }
 
 // HOLDER-2
 void file_handle::look_for_holder() const {
-  if (!for_holder::here() && is_held_by_holder(fd_))
+  if (!for_holder::here() && is_held_by_holder(fd()))
     throw failure(
         SCUTE_E_BUSY,
         path_ +
@@ -103,34 +71,24 @@ void file_handle::look_for_holder() const {
             "and left something for it; try again in a moment");
 }
 
-// The lock is that of an open file of its own. Where there can be none (no /proc, or permissions that let
-// nobody open the file a second time) the descriptor has to do.
 void file_handle::lock(access wish) {
-  const std::string again = "/proc/thread-self/fd/" + std::to_string(fd_);
-  const locked hold(process_tables());
-  const int own =
-      ::open(again.c_str(), (wish == access::read ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK);
-  const struct closing {
-    int fd;
-    ~closing() {
-      if (fd >= 0) ::close(fd);
-    }
-  } when_done{own};
-  const int e = try_lock(own >= 0 ? own : fd_, wish);
-  if (e == EAGAIN || e == EACCES)
+  lock_ = std::make_shared<kept_lock>();
+  const int e = lock_->take(fd(), of_content(wish));
+  if (e == EBUSY)
     throw failure(SCUTE_E_BUSY, path_ +
                                     " is open in another process, or elsewhere in this one; close "
                                     "it there first");
+  if (e == ENOLCK) refuse_unlockable(path_);
   if (e != 0) throw_errno("lock " + path_, e);
-  if (own >= 0) keep_lock(own);
 }
 
 file_handle file_handle::open(const std::string& path, access wish) {
   const bool read_only = wish == access::read;
   file_handle f;
   f.path_ = path;
-  f.fd_ = open_registered(path.c_str(), (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK);
-  if (f.fd_ < 0) {
+  const int fd =
+      open_registered(path.c_str(), (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) {
     const int e = errno;
     const bool nowhere = leads_nowhere(path);
     errno = e;
@@ -146,15 +104,16 @@ file_handle file_handle::open(const std::string& path, access wish) {
                         "permissions or its file system's");
     throw_errno("open " + path, errno);
   }
+  f.fd_ = descriptor(fd);
   struct stat st{};
-  if (::fstat(f.fd_, &st) != 0) throw_errno("examine " + path, errno);
+  if (::fstat(fd, &st) != 0) throw_errno("examine " + path, errno);
   if (!S_ISREG(st.st_mode))
     throw failure(SCUTE_E_FORMAT, path + " is not a regular file, so it is no pool");
   f.size_ = static_cast<uint64_t>(st.st_size);
   f.look_for_holder();
   f.lock(wish);
   f.look_for_holder();
-  require_there(f.fd_, path);
+  require_there(fd, path);
   if (!read_only) remove_leftover(path);
   return f;
 }
@@ -163,7 +122,7 @@ int file_handle::reserve(uint64_t offset, uint64_t n) const noexcept {
   const length_signal_held now;
   int e = 0;
   do {
-    e = ::posix_fallocate(fd_, static_cast<off_t>(offset), static_cast<off_t>(n));
+    e = ::posix_fallocate(fd(), static_cast<off_t>(offset), static_cast<off_t>(n));
   } while (e == EINTR);
   // Where blocks cannot be reserved (and the C library does not help out), nothing is promised.
   return e == EOPNOTSUPP || e == EINVAL ? 0 : e;
@@ -173,13 +132,13 @@ int file_handle::grow(uint64_t offset, uint64_t n) const noexcept {
   const length_signal_held now;
   struct stat st{};
   const auto end = static_cast<off_t>(offset + n);
-  if (::fstat(fd_, &st) != 0) return errno;
+  if (::fstat(fd(), &st) != 0) return errno;
   // What lies there is of somebody who did not come to use it. Zeros are what a file gets that was shorter.
-  if (st.st_size > static_cast<off_t>(offset) && ::ftruncate(fd_, static_cast<off_t>(offset)) != 0)
+  if (st.st_size > static_cast<off_t>(offset) && ::ftruncate(fd(), static_cast<off_t>(offset)) != 0)
     return errno;
   const int e = reserve(offset, n);
-  if (e == 0 && ::fstat(fd_, &st) == 0 && st.st_size >= end) return 0;
-  if (e == 0 && ::ftruncate(fd_, end) == 0) return 0;
+  if (e == 0 && ::fstat(fd(), &st) == 0 && st.st_size >= end) return 0;
+  if (e == 0 && ::ftruncate(fd(), end) == 0) return 0;
   const int why = e != 0 ? e : errno;
   // Back to what it was: the shortage of one moment is no longer file for ever.
   cut(offset);
@@ -187,15 +146,16 @@ int file_handle::grow(uint64_t offset, uint64_t n) const noexcept {
 }
 
 bool file_handle::cut(uint64_t offset) const noexcept {
-  return ::ftruncate(fd_, static_cast<off_t>(offset)) == 0;
+  return ::ftruncate(fd(), static_cast<off_t>(offset)) == 0;
 }
 
 int file_handle::fill_holes(uint64_t offset, uint64_t n) const noexcept {
+  if (fd() < 0) return EBADF;
   const auto end = static_cast<off_t>(offset + n);
   for (auto at = static_cast<off_t>(offset); at < end;) {
-    const off_t hole = ::lseek(fd_, at, SEEK_HOLE);
+    const off_t hole = ::lseek(fd(), at, SEEK_HOLE);
     if (hole < 0 || hole >= end) break;  // none; or none that the file system knows of
-    const off_t data = ::lseek(fd_, hole, SEEK_DATA);
+    const off_t data = ::lseek(fd(), hole, SEEK_DATA);
     const off_t to = data < 0 ? end : std::min(data, end);
     if (const int e = reserve(static_cast<uint64_t>(hole), static_cast<uint64_t>(to - hole));
         e != 0)
@@ -211,7 +171,7 @@ void file_handle::reserve_all(void (*progress)(void*, uint64_t, uint64_t),
   const bool tmpfs = on_tmpfs();
   for (uint64_t at = 0; at < size_; at += step) {
     const uint64_t n = std::min(step, size_ - at);
-    if (tmpfs) reserve_huge(fd_, at, n);
+    if (tmpfs) reserve_huge(fd(), at, n);
     if (const int e = reserve(at, n); e != 0)
       throw_errno("reserve " + std::to_string(size_) + " bytes for " + path_, e);
     if (progress != nullptr) progress(progress_arg, at + n, size_);
@@ -222,7 +182,7 @@ bool file_handle::read(uint64_t offset, void* to, size_t n) const noexcept {
   const uncancelled now;
   auto* out = static_cast<std::byte*>(to);
   while (n != 0) {
-    const ssize_t got = ::pread(fd_, out, n, static_cast<off_t>(offset));
+    const ssize_t got = ::pread(fd(), out, n, static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return false;
     out += got;
@@ -236,10 +196,10 @@ bool file_handle::is_only_zeros() const {
   std::vector<char> bytes(size_t{1} << 20);
   for (off_t at = 0; at < static_cast<off_t>(size_);) {
     // Where the file system cannot tell holes, everything is data.
-    const off_t data = ::lseek(fd_, at, SEEK_DATA);
+    const off_t data = ::lseek(fd(), at, SEEK_DATA);
     if (data < 0 && errno == ENXIO) break;
     at = std::max(at, data);
-    const ssize_t got = ::pread(fd_, bytes.data(), bytes.size(), at);
+    const ssize_t got = ::pread(fd(), bytes.data(), bytes.size(), at);
     if (got < 0) throw_errno("read " + path_, errno);
     if (got == 0) break;
     if (std::any_of(bytes.begin(), bytes.begin() + got, [](char c) { return c != 0; }))
@@ -251,7 +211,7 @@ bool file_handle::is_only_zeros() const {
 
 bool file_handle::on_tmpfs() const {
   struct statfs fs{};
-  if (::fstatfs(fd_, &fs) != 0) throw_errno("examine the file system of " + path_, errno);
+  if (::fstatfs(fd(), &fs) != 0) throw_errno("examine the file system of " + path_, errno);
   const auto type = static_cast<long>(fs.f_type);
   return type == tmpfs_magic || type == hugetlbfs_magic;
 }

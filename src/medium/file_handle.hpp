@@ -5,35 +5,28 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
-#include "base/process.hpp"
 #include "medium/descriptor.hpp"
+
+namespace scute::core {
+class kept_lock;
+}  // namespace scute::core
 
 namespace scute::core::medium {
 
 class file_handle {
  public:
-  file_handle() = default;
-  ~file_handle();
-  file_handle(file_handle&& other) noexcept;
-  file_handle& operator=(file_handle&& other) noexcept;
-
   // Opens an existing regular file and locks it: shared when it is only read, else
-  // exclusive. Fails with SCUTE_E_NOENT, SCUTE_E_READONLY (no write permission), SCUTE_E_BUSY.
+  // exclusive. Fails with SCUTE_E_NOENT, SCUTE_E_READONLY (no write permission), SCUTE_E_BUSY, SCUTE_E_UNSUPPORTED (its
+  // file system keeps no locks).
   static file_handle open(const std::string& path, access wish);
 
-  // Takes over a registered descriptor of a file that is locked (medium/new_file.hpp).
-  static file_handle adopt(int fd, std::string path, uint64_t size);
-
-  // A registered descriptor of a file that is somebody else's to lock (medium/user_file.hpp).
-  static file_handle without_lock(int fd, std::string path, uint64_t size) noexcept {
-    file_handle f;
-    f.fd_ = fd;
-    f.size_ = size;
-    f.path_ = std::move(path);
-    return f;
-  }
+  // Takes over a registered descriptor of a file. lock: its lock, shared with who makes the file (medium/new_file.hpp), or none:
+  // the file is somebody else's to lock (medium/user_file.hpp).
+  static file_handle adopt(int fd, std::string path, uint64_t size,
+                           std::shared_ptr<kept_lock> lock = nullptr) noexcept;
 
   // Reserves blocks for bytes that nobody stores to meanwhile, so that stores find room later; what they
   // hold stays. 0, or an errno: ENOSPC, EDQUOT or EFBIG if there is no room.
@@ -53,7 +46,8 @@ class file_handle {
   // Every byte of the file is zero.
   bool is_only_zeros() const;
 
-  int fd() const noexcept { return fd_; }
+  // NUMBER-1: for one system call; -1 if the program has closed it.
+  int fd() const noexcept { return fd_.get(); }
   uint64_t size() const noexcept { return size_; }
   const std::string& path() const noexcept { return path_; }
   bool on_tmpfs() const;
@@ -61,9 +55,8 @@ class file_handle {
  private:
   void lock(access wish);
   void look_for_holder() const;
-  void keep_lock(int locked) SCUTE_REQUIRES(process_tables());
-  int fd_ = -1;
-  void* lock_ = nullptr;  // a mapping that keeps the lock
+  descriptor fd_;
+  std::shared_ptr<kept_lock> lock_;
   uint64_t size_ = 0;
   std::string path_;
 };

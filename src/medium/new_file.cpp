@@ -13,8 +13,10 @@
 #include <utility>
 
 #include "base/failure.hpp"
+#include "base/kept_lock.hpp"
 #include "base/planted.hpp"
 #include "base/thread_signals.hpp"
+#include "medium/content_lock.hpp"
 #include "medium/descriptor.hpp"
 
 namespace scute::core::medium {
@@ -99,14 +101,15 @@ void remove_leftover(const std::string& path) noexcept {
     struct stat st{};
     if (file.get() < 0 || ::fstat(file.get(), &st) != 0 || !S_ISREG(st.st_mode)) return;
     // A file with two names is whole: its maker died between giving it the one and taking the other.
-    if (st.st_nlink == 1 && try_lock(file.get(), access::write) != 0) return;
+    kept_lock alone;
+    if (st.st_nlink == 1 && alone.take(file.get(), of_content(access::write)) != 0) return;
     if (still_named(file.get(), name)) ::unlink(name.c_str());
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it stays for the next one
   }
 }
 
 new_file::new_file(std::string path, const ownership& as, bool replace)
-    : path_(std::move(path)), replace_(replace) {
+    : path_(std::move(path)), replace_(replace), lock_(std::make_shared<kept_lock>()) {
   // Tells early what publish() would find out in the end. (A link that leads nowhere is something, too.)
   if (!replace && (::access(path_.c_str(), F_OK) == 0 || leads_nowhere(path_))) exists(path_);
   if (replace) path_ = followed(path_);  // FILE-4
@@ -119,7 +122,8 @@ new_file::new_file(std::string path, const ownership& as, bool replace)
   const unsigned mode = as.kept ? S_IRUSR | S_IWUSR : as.mode;  // until it has its owner
   file_.reset(open_registered(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
   // Without /proc it could never get a name.
-  const bool usable = file_.get() >= 0 && try_lock(file_.get(), access::write) == 0 &&
+  const bool usable = file_.get() >= 0 &&
+                      lock_->take(file_.get(), of_content(access::write)) == 0 &&
                       ::access(link_to(file_.get()).c_str(), F_OK) == 0;
   if (!usable) make_named(mode);
   try {
@@ -138,12 +142,13 @@ void new_file::make_named(unsigned mode) {
     if (file_.get() < 0 && errno == EEXIST) busy(path_);
     if (file_.get() < 0) throw_errno("create " + path_, errno);
     struct stat st{};
-    int e = try_lock(file_.get(), access::write);
+    int e = lock_->take(file_.get(), of_content(access::write));
     if (e == 0 && ::fstat(file_.get(), &st) != 0) e = errno;
     if (e == 0 && st.st_nlink != 0) return;
     // FILE-3: somebody has found it before it was locked, and takes it away.
-    if (e == 0 || e == EAGAIN || e == EACCES) continue;
+    if (e == 0 || e == EBUSY) continue;
     ::unlink(name);
+    if (e == ENOLCK) refuse_unlockable(path_);
     throw_errno("lock " + path_, e);
   }
   busy(path_);
@@ -163,7 +168,7 @@ file_handle new_file::open(uint64_t size) const {
   std::string path = path_;
   const int fd = duplicate_registered(file_.get());
   if (fd < 0) throw_errno("open " + path_, errno);
-  file_handle f = file_handle::adopt(fd, std::move(path), size);
+  file_handle f = file_handle::adopt(fd, std::move(path), size, lock_);
   const length_signal_held now;
   if (::ftruncate(f.fd(), static_cast<off_t>(size)) == 0) return f;
   rlimit limit{};
@@ -182,6 +187,10 @@ void new_file::publish() {
   if (::fsync(file_.get()) != 0) throw_errno("write " + path_, errno);
   give_name();
   temporary_.clear();
+  if (!is_locked_by_name()) {
+    if (!replace_) ::unlink(path_.c_str());
+    refuse_unlockable(path_);
+  }
   try {
     sync_folder();
   } catch (...) {
@@ -223,7 +232,16 @@ void new_file::give_name() {
     if (errno == EEXIST) exists(path_);
     throw_errno("create " + path_, errno);
   }
+  // (FILE-6. Of two names of one file this one changes nothing below.)
+  if (!is_locked_by_name() && ::rename(name.c_str(), path_.c_str()) != 0)
+    throw_errno("create " + path_, errno);
   ::unlink(name.c_str());
+}
+
+// FILE-6. What cannot be opened, by nobody else either, is locked.
+bool new_file::is_locked_by_name() const {
+  const descriptor other(open_registered(path_.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+  return other.get() < 0 || look_if_kept(other.get(), of_content(access::write)) != ENOLCK;
 }
 
 // Of the file's name; some file systems have nothing to do for that, and say so.

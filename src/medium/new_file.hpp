@@ -15,6 +15,8 @@
 //    nowhere is neither followed nor replaced.
 // FILE-5 A file that replaces another one, or that protects it, has the user, group and permission bits of that one before it
 //    has any name: else the programs of that user could not open it. Where the process may not give it those it is not made.
+// FILE-6 Whoever opens the file by its new name finds it locked. Some file systems in user space take each name of a file for a file of its own, with
+//    locks of its own: there, the name is given by a rename, whose file stays the one that is locked.
 //
 // What a crash leaves at path and at temporary_name(path), and who goes on:
 //    in the making          as before, nothing (FILE-2: or the unfinished file, which FILE-3 removes)
@@ -23,6 +25,7 @@
 //                           it may be the state before; either is a whole pool
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "medium/descriptor.hpp"
@@ -42,7 +45,7 @@ class new_file {
   new_file(const new_file&) = delete;
   new_file& operator=(const new_file&) = delete;
 
-  // The same open file once more, with the same lock, made `size` bytes long.
+  // The same file once more, with the same lock, made `size` bytes long.
   file_handle open(uint64_t size) const;
 
   // Gives the file its name. When this throws, nothing has changed at path; only if a replacement's name
@@ -53,12 +56,14 @@ class new_file {
   void make_named(unsigned mode);
   void drop_temporary() noexcept;
   void give_name();
+  bool is_locked_by_name() const;
   void sync_folder() const;
 
   std::string path_;
   std::string temporary_;  // empty: it does not have that name
   bool replace_;
   descriptor folder_, file_;
+  std::shared_ptr<kept_lock> lock_;
 };
 
 // Of the file that is going to be at path.

@@ -163,7 +163,7 @@ std::unique_ptr<user_file> open_user_file(const std::string& path, access how, u
   if (!S_ISREG(st.st_mode)) throw failure(SCUTE_E_FORMAT, path + " is not a regular file");
   if (SCUTE_PLANTED(user_locked)) ::flock(fd, LOCK_SH | LOCK_NB);
   return std::make_unique<plain_user_file>(
-      file_handle::without_lock(mine.release(), path, static_cast<uint64_t>(st.st_size)));
+      file_handle::adopt(mine.release(), path, static_cast<uint64_t>(st.st_size)));
 }
 
 file_identity look_when_still(const user_file& file) {

@@ -2,6 +2,7 @@
 #include "pow/state.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "base/planted.hpp"
@@ -94,7 +95,10 @@ bool state::grow(medium::writer& w) {
   const uint64_t to = std::min(now + limit.growth, space->most());
   if (to == now) return false;
   const uint64_t from = first_segment + now * head.segment_size;
-  if (medium->grow(from, (to - now) * head.segment_size) != 0) return false;
+  if (const int e = medium->grow(from, (to - now) * head.segment_size); e != 0) {
+    if (e == ENOSPC || e == EDQUOT || e == EFBIG) return false;
+    throw_errno("make " + name + " longer", e);
+  }
   medium->will_use(from, (to - now) * head.segment_size);
   if (!SCUTE_PLANTED(pow_grow_void))
     for (uint64_t s = now; s < to; ++s) store_void_head(w, static_cast<uint32_t>(s));

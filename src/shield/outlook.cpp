@@ -70,7 +70,7 @@ sidecar_look look_at_sidecar(const std::string& file, const std::string& path, s
   lock.l_whence = SEEK_SET;
   const bool in_use = ::fcntl(d.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
   const std::unique_ptr<medium::medium> bytes = medium::map_file(
-      medium::file_handle::without_lock(d.release(), path, static_cast<uint64_t>(st.st_size)),
+      medium::file_handle::adopt(d.release(), path, static_cast<uint64_t>(st.st_size)),
       SCUTE_MEDIUM_AUTO, medium::access::read);
   const format::superblock sb = pool::read_superblock(*bytes, path).newest;
   if ((sb.incompat & format::incompat_foreign) == 0)

@@ -34,7 +34,7 @@ class composition : public testing::TestWithParam<scratch::where> {
     const int fd = open_registered(second.c_str(), O_RDWR | O_CLOEXEC);
     struct stat st{};
     ASSERT_EQ(::fstat(fd, &st), 0);
-    other = medium::file_handle::without_lock(fd, second, static_cast<uint64_t>(st.st_size));
+    other = medium::file_handle::adopt(fd, second, static_cast<uint64_t>(st.st_size));
     m = medium::map_file(medium::file_handle::open(first, how), SCUTE_MEDIUM_AUTO, how);
     m->join(other, places, other.size(), sharing);
   }
@@ -171,7 +171,7 @@ TEST(composition, HasToBeOfOneKind) {
   scratch memory(scratch::memory), disk(scratch::disk);
   write_file(memory.file("a"), bytes(32 * page, 1));
   write_file(disk.file("b"), bytes(4 * page, 2));
-  const auto other = medium::file_handle::without_lock(
+  const auto other = medium::file_handle::adopt(
       open_registered(disk.file("b").c_str(), O_RDWR | O_CLOEXEC), disk.file("b"), 4 * page);
   auto m = medium::map_file(medium::file_handle::open(memory.file("a"), medium::access::write),
                             SCUTE_MEDIUM_AUTO, medium::access::write);
