@@ -44,12 +44,15 @@ void block_table::stored(uint64_t b, uint64_t offset, uint64_t n, bytes_are wher
   if (where != bytes_are::in_record) return;
   page_bits& p = bits_[offset / page];
   const uint64_t in = offset % page;
-  const uint64_t begin = (in + granule_size - 1) / granule_size, end = (in + n) / granule_size;
-  for (uint64_t w = 0; w < 2; ++w) {
-    const uint64_t from = std::clamp<uint64_t>(begin, w * 64, w * 64 + 64);
-    const uint64_t to = std::clamp<uint64_t>(end, w * 64, w * 64 + 64);
-    if (from < to) p.images[w] |= mask(from - w * 64, to - w * 64);
-  }
+  for_each_word((in + granule_size - 1) / granule_size, (in + n) / granule_size,
+                [&](uint64_t w, uint64_t granules) { p.images[w] |= granules; });
+}
+
+void block_table::placed(uint64_t offset, uint64_t n) noexcept {
+  page_bits& p = bits_[offset / page];
+  const uint64_t in = offset % page;
+  for_each_word(in / granule_size, (in + n + granule_size - 1) / granule_size,
+                [&](uint64_t w, uint64_t granules) { p.images[w] &= ~granules; });
 }
 
 void block_table::stored_parity(uint64_t b, uint64_t offset, uint64_t n) noexcept {

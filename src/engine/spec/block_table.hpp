@@ -3,7 +3,7 @@
 // which of its bytes the log could bring back, and how far it was folded.
 //
 //   dirty   a line: stored by cached stores, and not written back since
-//   imaged  a granule of 32 bytes of the data: records since the block's last fold, durable ones, hold all its bytes
+//   imaged  a granule of 32 bytes of the data: the log would bring it back as it was committed last (TABLE-3)
 //   clock   the highest sequence of a record of the block
 //   first   the lowest sequence of a record of the block that is not folded; 0: there is none
 //   pinned  nobody folds the block meanwhile (SPEC-6)
@@ -11,8 +11,11 @@
 // TABLE-1 All of a block but its pins changes under its stripe, held exclusively. A clock may be read without it, and
 //    never falls.
 // TABLE-2 A block with a dirty line or a record is on the list. Who takes the list folds its blocks, or puts them back.
+// TABLE-3 A durable record with all bytes of a granule makes it imaged. Whatever makes the records of a granule void ends that:
+//    the block's fold, and a placed record of any byte of it, after which no record has that byte (SPEC-4).
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <vector>
@@ -65,6 +68,8 @@ class block_table {
   void stored(uint64_t b, uint64_t offset, uint64_t n, bytes_are where) noexcept;
   // The same of the parity of such bytes.
   void stored_parity(uint64_t b, uint64_t offset, uint64_t n) noexcept;
+  // A placed record of bytes in one page of the data rows is durable (TABLE-3). Under the stripe.
+  void placed(uint64_t offset, uint64_t n) noexcept;
   // A record of the block: it is listed, and folded one day. Under the stripe.
   void recorded(uint64_t b, uint64_t sequence) noexcept;
   // The same of one that recovery has found, which nobody has to fold yet. Alone in the pool.
@@ -113,6 +118,15 @@ class block_table {
     rows_[b * words_ + row / 64] |= uint64_t{1} << row % 64;
   }
   void dirty(uint64_t b, uint64_t row, uint64_t offset, uint64_t n) noexcept;
+  // Calls fn(word, mask) for the granules [begin, end) of a page.
+  template <typename Fn>
+  static void for_each_word(uint64_t begin, uint64_t end, Fn&& fn) noexcept {
+    for (uint64_t w = 0; w < 2; ++w) {
+      const uint64_t from = std::clamp<uint64_t>(begin, w * 64, w * 64 + 64);
+      const uint64_t to = std::clamp<uint64_t>(end, w * 64, w * 64 + 64);
+      if (from < to) fn(w, mask(from - w * 64, to - w * 64));
+    }
+  }
   // Of row `row` of a block, parity rows behind the data rows.
   uint64_t page_at(uint64_t b, uint64_t row) const noexcept {
     if (!s_.has_parity) return b * page;

@@ -307,6 +307,7 @@ void spec::apply(pool::lane& l, lane_state& mine, uint64_t sequence, how stores)
         store_parity(l, mine, p.offset, p.parity, p.length, pool::replaced(s_, p), p.src, stores);
       if (stores == how::streamed) {
         l.w.stream(data, p.src, p.length, p.why);
+        if (!SCUTE_PLANTED(spec_placed_image)) table_->placed(p.offset, p.length);
       } else {
         l.w.store(data, p.src, p.length);
         table_->stored(b, p.offset, p.length, block_table::bytes_are::in_record);

@@ -23,11 +23,12 @@
 //
 // SPEC-1 No store of a transaction with micro-buffers reaches the pool before its frames are durable; they count as a whole or
 //    not at all.
-// SPEC-2 A granule that is open in place has an image: all its bytes are in durable records since the block's last fold, or in
-//    undo records, before the first store.
+// SPEC-2 A granule that is open in place has an image, before the first store: all its bytes are in durable records since the
+//    block's last fold, with nothing placed above them (TABLE-3), or in undo records.
 // SPEC-3 A record's sequence is above those of all records of its blocks and above the floor. The lane's bound is visible
 //    before these are read.
-// SPEC-4 Of a byte the record with the highest sequence counts; a placed one says that the medium has the bytes.
+// SPEC-4 Of a byte the record with the highest sequence counts; a placed one says that the medium has the bytes, and the log
+//    does not.
 // SPEC-5 A dirty line is durable before the horizon passes its records; the horizon passes a record only when its blocks are
 //    folded past it and no lane has a bound at or below it; it never falls.
 // SPEC-6 From the look at a block's granules until the range is open its stripe is held, or the lane's bound keeps the horizon

@@ -40,6 +40,7 @@ const std::vector<entry>& catalogue() {
     add_shelf_scenarios(list);
     add_owner_scenarios(list);
     add_chunk_scenarios(list);
+    add_slot_reuse_scenarios(list);
     add_fragment_scenarios(list);
     add_injury_scenarios(list);
     add_lost_page_scenarios(list);

@@ -41,6 +41,7 @@ void add_log_scenarios(std::vector<entry>& to);        // logs at their limits
 void add_shelf_scenarios(std::vector<entry>& to);      // chunks that logs keep
 void add_owner_scenarios(std::vector<entry>& to);      // lanes that meet in a column block
 void add_chunk_scenarios(std::vector<entry>& to);      // how chunks come into use
+void add_slot_reuse_scenarios(std::vector<entry>& to);  // large ones in slots of older ones
 void add_fragment_scenarios(std::vector<entry>& to);   // objects of several fragments
 void add_injury_scenarios(std::vector<entry>& to);     // misplaced and stale writes, worse damage
 void add_lost_page_scenarios(std::vector<entry>& to);  // pages that cannot be read
