@@ -100,12 +100,16 @@ class ram_place final : public medium::log_place {
     made->resize(size);
     return made;
   }
-  void give_name() override { folder_.named = std::exchange(folder_.coming, nullptr); }
+  void give_name() override {
+    if (folder_.named != nullptr)
+      throw ::scute::core::failure(SCUTE_E_EXISTS, "a log has that name");
+    folder_.named = std::exchange(folder_.coming, nullptr);
+  }
   void set_aside(name n) override {
     at(n) = nullptr;
     ++folder_.set_aside;
   }
-  void remove(name n) noexcept override { at(n) = nullptr; }
+  bool remove(name n) noexcept override { return std::exchange(at(n), nullptr) != nullptr; }
   void resize(medium::medium& m, uint64_t size) override { static_cast<ram_log&>(m).resize(size); }
 
  private:

@@ -12,20 +12,21 @@
 #include "base/failure.hpp"
 #include "base/uncancelled.hpp"
 #include "medium/new_file.hpp"
+#include "medium/our_file.hpp"
 
 namespace scute::core::medium {
 namespace {
 
 class beside_pool final : public log_place {
  public:
-  beside_pool(std::string pool, const ownership& as, bool replaces)
-      : pool_(std::move(pool)), as_(as), replaces_(replaces) {}
+  beside_pool(std::string pool, const ownership& as, std::optional<pool_uuid> replaced)
+      : pool_(std::move(pool)), as_(as), replaced_(replaced) {}
 
   std::string path(name n) const override {
     return pool_ + (n == name::named ? ".log" : ".log.new");
   }
   bool is_wanted(const medium& pool) const noexcept override { return pool.what() == kind::file; }
-  bool replaces() const noexcept override { return replaces_; }
+  std::optional<pool_uuid> replaced() const noexcept override { return replaced_; }
 
   std::unique_ptr<medium> open(name n, access how) override {
     const std::string at = path(n);
@@ -38,7 +39,7 @@ class beside_pool final : public log_place {
 
   std::unique_ptr<medium> make(uint64_t size) override {
     const std::string at = path(name::coming);
-    new_file making(at, of_the_log(), true);
+    new_file making(at, of_the_log(), false);
     auto made = std::make_unique<log_file>(making.open(size), access::write);
     made->write_zeros(0, size);
     try {
@@ -53,16 +54,20 @@ class beside_pool final : public log_place {
   }
 
   void give_name() override {
-    if (::rename(path(name::coming).c_str(), path(name::named).c_str()) != 0)
-      throw_errno("name " + path(name::named), errno);
-    sync_folder();
+    const uncancelled now;
+    if (rename_to_free(path(name::coming), path(name::named))) return sync_folder();
+    if (errno == EEXIST)
+      throw failure(SCUTE_E_EXISTS,
+                    path(name::named) +
+                        " has got there meanwhile, and is not written over; move it "
+                        "elsewhere");
+    throw_errno("name " + path(name::named), errno);
   }
 
   void set_aside(name n) override {
     const std::string from = path(n), to = from + ".foreign";
     const uncancelled now;
-    if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0)
-      return sync_folder();
+    if (rename_to_free(from, to)) return sync_folder();
     throw failure(SCUTE_E_EXISTS,
                   from +
                       " is not the log of this pool, and cannot get out of the way: "
@@ -70,7 +75,7 @@ class beside_pool final : public log_place {
                       to + "; move it elsewhere");
   }
 
-  void remove(name n) noexcept override { ::unlink(path(n).c_str()); }
+  bool remove(name n) noexcept override { return remove_ours(path(n)); }
 
   void resize(medium& m, uint64_t size) override {
     auto& file = static_cast<log_file&>(m);
@@ -105,14 +110,14 @@ class beside_pool final : public log_place {
 
   const std::string pool_;
   const ownership as_;
-  const bool replaces_;
+  const std::optional<pool_uuid> replaced_;
 };
 
 }  // namespace
 
 std::unique_ptr<log_place> place_beside(const std::string& pool, const ownership& as,
-                                        bool replaces) {
-  return std::make_unique<beside_pool>(followed(pool), as, replaces);
+                                        std::optional<pool_uuid> replaced) {
+  return std::make_unique<beside_pool>(followed(pool), as, replaced);
 }
 
 }  // namespace scute::core::medium

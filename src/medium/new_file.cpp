@@ -18,6 +18,7 @@
 #include "base/thread_signals.hpp"
 #include "medium/content_lock.hpp"
 #include "medium/descriptor.hpp"
+#include "medium/our_file.hpp"
 
 namespace scute::core::medium {
 namespace {
@@ -29,13 +30,6 @@ std::string folder_of(const std::string& path) {
 
 std::string link_to(int fd) {
   return "/proc/thread-self/fd/" + std::to_string(fd);
-}
-
-// A file that has a name and is not the one that the descriptor is of has taken that name meanwhile.
-bool still_named(int fd, const std::string& name) noexcept {
-  struct stat mine{}, there{};
-  return ::fstat(fd, &mine) == 0 && ::lstat(name.c_str(), &there) == 0 &&
-         mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
 }
 
 // Where a symbolic link leads; empty if there is none at path.
@@ -55,6 +49,15 @@ std::string link_text(const std::string& path) {
 [[noreturn]] void busy(const std::string& path) {
   errno = EAGAIN;
   throw failure(SCUTE_E_BUSY, path + " is being made by another process, or elsewhere in this one");
+}
+
+// At its temporary name.
+[[noreturn]] void taken(const std::string& path) {
+  const std::string name = temporary_name(path);
+  if (is_ours(name)) busy(path);
+  errno = EEXIST;
+  throw failure(SCUTE_E_EXISTS, name + " is no file of Scute's, and has the name that " + path +
+                                    " is going to be made by; move it elsewhere");
 }
 
 }  // namespace
@@ -103,7 +106,7 @@ void remove_leftover(const std::string& path) noexcept {
     // A file with two names is whole: its maker died between giving it the one and taking the other.
     kept_lock alone;
     if (st.st_nlink == 1 && alone.take(file.get(), of_content(access::write)) != 0) return;
-    if (still_named(file.get(), name)) ::unlink(name.c_str());
+    if (is_ours(file.get())) unlink_named(file.get(), name);
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it stays for the next one
   }
 }
@@ -139,17 +142,20 @@ void new_file::make_named(unsigned mode) {
   const char* name = temporary_.c_str();
   for (int attempt = 0; attempt < 100; ++attempt) {
     file_.reset(open_registered(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode));
-    if (file_.get() < 0 && errno == EEXIST) busy(path_);
+    if (file_.get() < 0 && errno == EEXIST) taken(path_);
     if (file_.get() < 0) throw_errno("create " + path_, errno);
     struct stat st{};
     int e = lock_->take(file_.get(), of_content(access::write));
     if (e == 0 && ::fstat(file_.get(), &st) != 0) e = errno;
+    if (e == 0 && st.st_nlink != 0 &&
+        ::pwrite(file_.get(), making_mark, mark_size, 0) != ssize_t{mark_size})
+      e = errno;
     if (e == 0 && st.st_nlink != 0) return;
     // FILE-3: somebody has found it before it was locked, and takes it away.
     if (e == 0 || e == EBUSY) continue;
-    ::unlink(name);
+    unlink_named(file_.get(), temporary_);
     if (e == ENOLCK) refuse_unlockable(path_);
-    throw_errno("lock " + path_, e);
+    throw_errno("create " + path_, e);
   }
   busy(path_);
 }
@@ -160,7 +166,7 @@ new_file::~new_file() {
 
 void new_file::drop_temporary() noexcept {
   const int keep = errno;
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (!temporary_.empty()) unlink_named(file_.get(), temporary_);
   errno = keep;
 }
 
@@ -188,14 +194,14 @@ void new_file::publish() {
   give_name();
   temporary_.clear();
   if (!is_locked_by_name()) {
-    if (!replace_) ::unlink(path_.c_str());
+    if (!replace_) unlink_named(file_.get(), path_);
     refuse_unlockable(path_);
   }
   try {
     sync_folder();
   } catch (...) {
     const int keep = errno;
-    if (!replace_) ::unlink(path_.c_str());
+    if (!replace_) unlink_named(file_.get(), path_);
     errno = keep;
     throw;
   }
@@ -217,25 +223,19 @@ void new_file::give_name() {
     }
     if (!done) temporary_.clear();
     if (!done && errno != EEXIST) throw_errno("create " + path_, errno);
-    if (!done) replace_ ? busy(path_) : exists(path_);
+    if (!done) replace_ ? taken(path_) : exists(path_);
     if (!replace_) return;
   }
   if (replace_) {
+    // OURS-3: who has looked at it did so before the new one was made.
+    if (::access(path_.c_str(), F_OK) == 0 && !is_ours(path_)) exists(path_);
     if (SCUTE_PLANTED(name_in_two)) ::unlink(path_.c_str());
     if (::rename(name.c_str(), path_.c_str()) != 0) throw_errno("replace " + path_, errno);
     return;
   }
-  if (::renameat2(AT_FDCWD, name.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) == 0) return;
+  if (rename_to_free(name, path_)) return;
   if (errno == EEXIST) exists(path_);
-  // Not every file system can do that.
-  if (::link(name.c_str(), path_.c_str()) != 0) {
-    if (errno == EEXIST) exists(path_);
-    throw_errno("create " + path_, errno);
-  }
-  // (FILE-6. Of two names of one file this one changes nothing below.)
-  if (!is_locked_by_name() && ::rename(name.c_str(), path_.c_str()) != 0)
-    throw_errno("create " + path_, errno);
-  ::unlink(name.c_str());
+  throw_errno("create " + path_, errno);
 }
 
 // FILE-6. What cannot be opened, by nobody else either, is locked.

@@ -8,8 +8,9 @@
 //    it has the name temporary_name(path).
 // FILE-3 Its lock is taken before anybody else can take it for left over, or the maker notices and begins
 //    again: a file of the temporary name that can be locked is one whose maker is gone. The next creation
-//    at this path, or the next opening of it, removes it, holding its lock and having seen that it still
-//    has that name. One that cannot be locked is left alone.
+//    at this path, or the next opening of it, removes it, holding its lock, if it is ours and has that name
+//    still (OURS-1, OURS-2). One that cannot be locked is left alone, and so is one of somebody else's, which
+//    a creation that needs the name is refused for.
 // FILE-4 What is replaced is the file at the end of symbolic links, and the links stay: somebody has put them
 //    there so that the pool lies elsewhere. temporary_name() is that of this file then. A link that leads
 //    nowhere is neither followed nor replaced.

@@ -10,6 +10,7 @@
 #include "base/planted.hpp"
 #include "base/rounding.hpp"
 #include "codec/crc32c.hpp"
+#include "pool/session_number.hpp"
 
 namespace scute::core::pool {
 namespace {
@@ -28,6 +29,7 @@ bool torn(const format::superblock& copy, const format::superblock& newest) noex
   rest.resolved_epoch = newest.resolved_epoch;
   rest.clean = newest.clean;
   rest.checksum = newest.checksum;
+  std::memcpy(rest.reserved, newest.reserved, sizeof(session_number));
   const bool foreign = (newest.incompat & format::incompat_foreign) != 0;
   if (foreign) {
     rest.foreign.size = newest.foreign.size;
@@ -36,7 +38,8 @@ bool torn(const format::superblock& copy, const format::superblock& newest) noex
     rest.foreign.mtime_ns = newest.foreign.mtime_ns;
     rest.foreign.ctime_ns = newest.foreign.ctime_ns;
   }
-  if (std::memcmp(&rest, &newest, sizeof rest) != 0) return false;
+  if (std::memcmp(&rest, &newest, sizeof rest) != 0 || !may_be_torn_session(copy, newest))
+    return false;
   const auto near = [](uint64_t x, uint64_t to) { return x <= to + 1 && x + behind_max >= to; };
   if (!near(copy.sequence, newest.sequence) || !near(copy.epoch, newest.epoch) || copy.clean > 1 ||
       (copy.resolved_epoch > newest.epoch && copy.resolved_epoch != newest.resolved_epoch))

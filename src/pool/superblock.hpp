@@ -12,7 +12,8 @@
 //    copies one write behind the newest, another one two writes behind if there is one of the former, or one
 //    copy that is torn. A torn copy differs from the newest
 //    one only in what an opening or closing changes, holds nothing there that one of the last or the next
-//    would not have written, and its checksum is that of such a superblock. Everything else is damage. (In foreign pools it also differs in what was noted of the
+//    would not have written, and its checksum is that of such a superblock, whatever number that session had
+//    (SESSION-3). Everything else is damage. (In foreign pools it also differs in what was noted of the
 //    user's file, which nobody knows twice; there the checksum is left out of account.)
 #pragma once
 

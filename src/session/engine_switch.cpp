@@ -4,6 +4,7 @@
 
 #include "base/planted.hpp"
 #include "engine/spec/companion.hpp"
+#include "pool/session_number.hpp"
 #include "pool/superblock.hpp"
 #include "session/factory.hpp"
 #include "session/instance.hpp"
@@ -28,6 +29,7 @@ void instance::switch_engine(const pool::engine_facts& to, uint64_t log_cap) {
     s.sb.incompat &= ~format::incompat_log_file;
   }
   s.sb.engine = static_cast<uint32_t>(to.id);
+  pool::number_session(s, s.sb.epoch + 1);
   s.sb.resolved_epoch = s.sb.epoch++;
   pool::write_superblock(s.service_alone(), s.sb);
   s.require_healthy();
@@ -87,7 +89,11 @@ void instance::name_log() {
 }
 
 void instance::name_log_of(const std::string& path, const format::superblock& sb) {
-  engine::companion::name_unopened(*medium::place_beside(path, 0, false), sb);
+  engine::companion::name_unopened(*medium::place_beside(path, 0), sb);
+}
+
+void instance::remove_log_of(const std::string& path, const format::superblock& sb) {
+  engine::companion::remove_unopened(*medium::place_beside(path, 0), sb);
 }
 
 bool instance::wants_log_file() const noexcept {

@@ -18,9 +18,9 @@
 #include "mend/repair.hpp"
 #include "pool/blocks.hpp"
 #include "pool/columns.hpp"
+#include "pool/session_number.hpp"
 #include "pool/superblock.hpp"
 #include "session/factory.hpp"
-#include "session/replaced.hpp"
 #include "tx/verify.hpp"
 
 namespace scute::core {
@@ -124,9 +124,13 @@ std::unique_ptr<instance> instance::create(const std::string& path, const scute_
     throw failure(SCUTE_E_INVALID, "a new pool cannot be read-only");
   if (o.layout != nullptr && std::strlen(o.layout) >= sizeof(format::superblock::layout))
     throw failure(SCUTE_E_RANGE, "the layout name is longer than 63 bytes");
+  std::optional<replaced_pool> old;
   // Who makes a foreign pool anew has the old one locked.
-  const bool replace =
-      (o.flags & SCUTE_OVERWRITE) != 0 && (foreign != nullptr || replaceable(path));
+  if ((o.flags & SCUTE_OVERWRITE) != 0)
+    old = foreign != nullptr ? foreign->replaced : replaceable(path);
+  const bool replace = old.has_value();
+  if (replace && old->sb)
+    name_log_of(path, *old->sb);  // what is there is whole until it is replaced
   const medium::ownership as = owner_of_new(path, o, foreign, replace);
   medium::new_file making(path, as, replace);
   auto file = making.open(size);
@@ -134,7 +138,8 @@ std::unique_ptr<instance> instance::create(const std::string& path, const scute_
   if ((o.flags & SCUTE_PREALLOCATE) != 0)
     file.reserve_all(o.progress != nullptr ? &progress_adapter::call : nullptr, &adapter);
   auto mapped = medium::map_file(std::move(file), o.medium, medium::access::write);
-  auto beside = medium::place_beside(path, as, replace);
+  auto beside =
+      medium::place_beside(path, as, replace ? std::optional(old->uuid()) : std::nullopt);
   const bool apart = beside != nullptr && beside->is_wanted(*mapped);
   if (!apart && pool::choose_engine(o, false).log_in_chunks && foreign == nullptr)
     engine::require_room_for_log(o);
@@ -195,6 +200,7 @@ std::unique_ptr<instance> instance::format(std::unique_ptr<medium::medium> m,
   sb.engine =
       static_cast<uint32_t>(wished.log_in_chunks ? pool::lender_of_logs(sb.parity).id : wished.id);
   sb.epoch = 1;
+  pool::number_session(s, sb.epoch);
   medium::file_identity before;
   if (foreign != nullptr) {
     sb.foreign = p.record;

@@ -19,6 +19,7 @@
 #include "scute/scute.h"
 #include "session/idle_drain.hpp"
 #include "session/lane_leases.hpp"
+#include "session/replaced.hpp"
 #include "session/resolution_service.hpp"
 #include "session/scrub_service.hpp"
 #include "session/thread_state.hpp"
@@ -55,8 +56,9 @@ struct foreign_wish {
   uint64_t capacity = 0;                    // that it may grow to; 0: somewhat more than it has
   unsigned guard =
       0;  // these permissions of its are taken away, and given back in the end; 0: it keeps them
-  medium::ownership owner = 0;  // of the file; the pool's own files get them (FILE-5)
-  medium::file_identity seen;   // by create(): what it was when its checksums were made
+  medium::ownership owner = 0;            // of the file; the pool's own files get them (FILE-5)
+  medium::file_identity seen;             // by create(): what it was when its checksums were made
+  std::optional<replaced_pool> replaced;  // with SCUTE_OVERWRITE; its owner has it locked
 };
 
 // The user's file of a foreign pool may not be what it was at the clean close.
@@ -113,6 +115,8 @@ class instance {
   void name_log();
   // The same for a pool that is about to be replaced, and that nobody opens any more: until then it is whole.
   static void name_log_of(const std::string& path, const format::superblock& sb);
+  // Of a pool that is about to be removed: its log goes.
+  static void remove_log_of(const std::string& path, const format::superblock& sb);
   // The pool is not made after all: a log that was made with it goes. errno stays.
   void forget_log() noexcept;
   // A log in chunks would be made in a file of its own here.

@@ -9,6 +9,7 @@
 #include "medium/mapped_medium.hpp"
 #include "mend/repair.hpp"
 #include "pool/blocks.hpp"
+#include "pool/session_number.hpp"
 #include "pool/superblock.hpp"
 #include "pool/zone_usage.hpp"
 #include "session/factory.hpp"
@@ -43,7 +44,7 @@ std::unique_ptr<instance> instance::open_accepted(const std::string& path, const
                                                   bool accepted) {
   const auto how = (o.flags & SCUTE_READONLY) != 0 ? medium::access::read : medium::access::write;
   return attach(medium::map_file(medium::file_handle::open(path, how), o.medium, how), path, o,
-                medium::place_beside(path, 0, false), nullptr, accepted);
+                medium::place_beside(path, 0), nullptr, accepted);
 }
 
 std::unique_ptr<instance> instance::attach(std::unique_ptr<medium::medium> m,
@@ -191,6 +192,7 @@ void instance::begin_session(const scute_options& o) {
   if (!unresolved || SCUTE_PLANTED(resolved_early)) s.sb.resolved_epoch = s.sb.epoch;
   if (SCUTE_PLANTED(companion_stale)) engine::companion::remove_stale(s);
   engine->prepare();
+  pool::number_session(s, s.sb.epoch + 1);
   if (!SCUTE_PLANTED(epoch_raise)) ++s.sb.epoch;
   if (!SCUTE_PLANTED(clean_open)) s.sb.clean = 0;
   pool::write_superblock(s.service_alone(), s.sb);

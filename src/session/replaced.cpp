@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "session/replaced.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/failure.hpp"
 #include "medium/mapped_medium.hpp"
 #include "pool/superblock.hpp"
@@ -19,20 +22,27 @@ bool unfinished(const std::string& path) {
 
 }  // namespace
 
-bool replaceable(const std::string& path) {
+medium::pool_uuid replaced_pool::uuid() const noexcept {
+  medium::pool_uuid all{};
+  if (sb) std::copy(std::begin(sb->uuid), std::end(sb->uuid), all.begin());
+  return all;
+}
+
+std::optional<replaced_pool> replaceable(const std::string& path) {
+  replaced_pool old;
   try {
     auto m = medium::map_file(medium::file_handle::open(path, medium::access::write),
                               SCUTE_MEDIUM_AUTO, medium::access::read);
-    pool::read_superblock(*m, path);
+    old.sb = pool::read_superblock(*m, path).newest;
   } catch (const failure& e) {
-    if (e.code() == SCUTE_E_NOENT) return false;
+    if (e.code() == SCUTE_E_NOENT) return {};
     if (e.code() == SCUTE_E_FORMAT && !unfinished(path))
       throw failure(SCUTE_E_EXISTS, path + " exists and is not a Scute pool, so it is left alone");
     // A pool that is damaged beyond opening may be replaced.
     if (e.code() != SCUTE_E_FORMAT && e.code() != SCUTE_E_CORRUPT && e.code() != SCUTE_E_TRUNCATED)
       throw;
   }
-  return true;
+  return old;
 }
 
 }  // namespace scute::core

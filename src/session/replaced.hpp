@@ -2,12 +2,22 @@
 // What is in the way of a new pool.
 #pragma once
 
+#include <optional>
 #include <string>
+
+#include "medium/log_place.hpp"
+#include "pool/format.hpp"
 
 namespace scute::core {
 
-// True if there is a pool at path that nobody uses; false if there is nothing. Anything else is
-// left alone: SCUTE_E_EXISTS.
-bool replaceable(const std::string& path);
+struct replaced_pool {
+  std::optional<format::superblock> sb;  // none: it is damaged
+
+  // Zeros if nothing tells it.
+  medium::pool_uuid uuid() const noexcept;
+};
+
+// The pool at path, which nobody uses; none if there is nothing. Anything else is left alone: SCUTE_E_EXISTS.
+std::optional<replaced_pool> replaceable(const std::string& path);
 
 }  // namespace scute::core

@@ -19,6 +19,7 @@
 #include "medium/guarded_user_file.hpp"
 #include "medium/mapped_medium.hpp"
 #include "medium/new_file.hpp"
+#include "medium/our_file.hpp"
 #include "medium/user_file.hpp"
 #include "pool/superblock.hpp"
 #include "session/instance.hpp"
@@ -90,17 +91,20 @@ void require_one_name(const std::string& file) {
 }
 
 struct made {
+  format::superblock sb;       // of FILE.scute
   medium::file_identity file;  // what FILE was when its checksums were made
   unsigned guard = 0;          // the permissions that were taken away
   holder_lock alone;           // until it goes nobody opens the pool (HOLDER-4)
   bool is_alone = false;       // it is there, or its maker may not write to the pool
 };
 made make(const std::string& file, const scute_options& options, const making& how,
-          unsigned mode_to_open, unsigned mode_of_guard) {
+          unsigned mode_to_open, unsigned mode_of_guard,
+          std::optional<replaced_pool> replaced = {}) {
   const scute_options& o = options;
   const std::string real = medium::followed(file), sidecar = medium::sidecar_of(file);
   if (medium::leads_nowhere(file)) medium::refuse_dangling(SCUTE_E_NOENT, file);
   foreign_wish wish;
+  wish.replaced = replaced;
   wish.file = medium::open_user_file(real, medium::access::write, mode_to_open);
   if (wish.file->look().size == 0)
     throw failure(SCUTE_E_RANGE, file + " is empty; there is nothing to protect");
@@ -116,6 +120,7 @@ made make(const std::string& file, const scute_options& options, const making& h
   const int e = m.alone.take(sidecar);
   m.is_alone = e == 0 || e == EACCES || e == EPERM || e == EROFS;
   in->close();
+  m.sb = in->s.sb;
   m.file = wish.seen;
   m.guard = wish.guard;
   return m;
@@ -148,16 +153,16 @@ unsigned guarded_mode(const old_sidecar& old) {
 }
 
 // FILE has all that is in FILE.scute, which nobody has open. mode: permissions that FILE gets back; 0: it has them.
-void take_away(const std::string& file, const std::string& sidecar, unsigned mode) {
+void take_away(const std::string& file, const std::string& sidecar, const format::superblock& sb,
+               unsigned mode) {
   guard_lock alone;  // GUARDED-2
   if (mode != 0 && alone.take(sidecar.c_str()) == EBUSY)
     throw failure(SCUTE_E_BUSY, file +
                                     " is being opened by somebody who does not come to an end of "
                                     "that; try again in a moment");
   if (mode != 0 && !SCUTE_PLANTED(remove_mode_late)) give_back_permissions(file, mode);
-  if (::unlink((sidecar + ".log").c_str()) != 0 && errno != ENOENT)
-    throw_errno("remove " + sidecar + ".log", errno);
-  if (::unlink(sidecar.c_str()) != 0) throw_errno("remove " + sidecar, errno);
+  instance::remove_log_of(sidecar, sb);
+  if (!medium::remove_ours(sidecar)) throw_errno("remove " + sidecar, errno);
   sync_folder(sidecar);
   if (mode != 0 && SCUTE_PLANTED(remove_mode_late)) give_back_permissions(file, mode);
 }
@@ -187,7 +192,7 @@ void add(const std::string& file, const scute_options& options, const making& ho
   } catch (const failure& e) {
     std::optional<old_sidecar> mine;
     if (!m.is_alone && !SCUTE_PLANTED(make_hasty)) mine = lock_unless_used(sidecar, e);
-    take_away(file, sidecar, m.guard);
+    take_away(file, sidecar, m.sb, m.guard);
     throw failure(e.code(),
                   std::string(e.what()) + "; nothing protects it; try again when nobody uses it");
   }
@@ -216,8 +221,7 @@ void adopt(const std::string& file, const scute_options& options, const making& 
       as.capacity = capacity;
   }
   o.flags |= SCUTE_OVERWRITE;
-  if (old.sb) instance::name_log_of(sidecar, *old.sb);  // MAKE-1
-  make(file, o, as, guarded_mode(old), guarded_mode(old));
+  make(file, o, as, guarded_mode(old), guarded_mode(old), replaced_pool{old.sb});
 }
 
 namespace {
@@ -264,7 +268,7 @@ void remove(const std::string& file, const scute_options& options) {
     const bool clean = old.sb && old.sb->clean != 0;
     if (!clean && changed) refuse_changed(file, sidecar);
     if (!clean) continue;  // somebody had it in between
-    return take_away(file, sidecar, guarded_mode(old));
+    return take_away(file, sidecar, *old.sb, guarded_mode(old));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <cstdarg>
 #include <sstream>
 
+#include "pool/session_number.hpp"
 #include "support/golden.hpp"
 #include "support/pool_file.hpp"
 
@@ -62,7 +63,11 @@ class dump {
     line("epoch            %llu, resolved %llu", u(sb_.epoch), u(sb_.resolved_epoch));
     line("clean            %u", sb_.clean);
     bool zeros = sb_.reserved0 == 0 && sb_.reserved1 == 0;
-    for (const auto x : sb_.reserved) zeros = zeros && x == 0;
+    // (The session's number is masked as well, and where it is; SESSION-3.)
+    const pool::session_number n = pool::session_of(sb_);
+    for (size_t i = sizeof n; i < sizeof sb_.reserved; ++i) zeros = zeros && sb_.reserved[i] == 0;
+    line("session          %s, before %s", n.number != 0 ? "a number" : "NONE",
+         n.before != 0 ? "a number" : "none");
     line("reserved         %s", zeros ? "zeros" : "NOT ZERO");
     for (const uint64_t other : {uint64_t{4096}, sb_.file_size - 4096})
       line("copy at %-8llu %s", u(other),

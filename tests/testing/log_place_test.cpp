@@ -82,7 +82,7 @@ class log_place_test : public ::testing::TestWithParam<world> {
   log_place_test() {
     const std::string pool = dir_.file("x.pool");
     test::write_file(pool, bytes(pool_size));
-    place = GetParam() == world::folder ? core::medium::place_beside(pool, 0600, false)
+    place = GetParam() == world::folder ? core::medium::place_beside(pool, 0600)
                                         : place_in(memory, pool_size);
   }
   // As a crash would find it.
@@ -196,10 +196,14 @@ TEST_P(log_place_test, NamesAndLengths) {
     place->resize(*m, size);
     EXPECT_EQ(read(*m, size - page, page), filled(0, page));
   }
-  // Another one beside it takes the name.
+  // Another one beside it takes the name when that is free (OURS-3).
   {
     const auto m = place->make(2 * page);
   }
+  EXPECT_THROW(place->give_name(), core::failure);
+  EXPECT_EQ(place->open(name::named, access::write)->size(), size);
+  EXPECT_TRUE(place->remove(name::named));
+  EXPECT_FALSE(place->remove(name::named));
   place->give_name();
   {
     const auto m = place->open(name::named, access::write);

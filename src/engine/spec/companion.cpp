@@ -2,156 +2,28 @@
 #include "engine/spec/companion.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <cerrno>
 #include <cstring>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "base/failure.hpp"
 #include "base/lock.hpp"
 #include "base/planted.hpp"
-#include "codec/crc32c.hpp"
 #include "engine/spec/file_pages.hpp"
 #include "engine/spec/horizon.hpp"
+#include "engine/spec/log_candidate.hpp"
+#include "pool/session_number.hpp"
 
 namespace scute::core::engine {
 namespace {
 
 using head = format::log_file_head;
 using state = format::log_file_state;
+using candidate = log_candidate;
 using medium::log_place;
-
-// More would take long to look through, whoever has written them.
-constexpr uint32_t chunks_most = uint32_t{1} << 17;
-constexpr uint64_t head_at[2] = {0, format::page};
-
-uint32_t checksum_of(const head& h) noexcept {
-  constexpr size_t before = offsetof(head, version);
-  return codec::crc32c(0, reinterpret_cast<const std::byte*>(&h) + before, sizeof h - before);
-}
-
-bool is_head(const head& h) noexcept {
-  return std::memcmp(h.magic, format::log_file_magic, sizeof h.magic) == 0 &&
-         h.checksum == checksum_of(h);
-}
-
-std::optional<head> head_in(const medium::medium& m, int copy) noexcept {
-  head h;
-  if (!m.read(head_at[copy], &h, sizeof h) || !is_head(h)) return std::nullopt;
-  return h;
-}
-
-std::optional<head> newest_head(const medium::medium& m) noexcept {
-  std::optional<head> a = head_in(m, 0);
-  const std::optional<head> b = head_in(m, 1);
-  if (b && (!a || b->number > a->number)) a = b;
-  return a;
-}
-
-uint64_t size_of(const head& h) noexcept {
-  return format::log_file_chunks_offset + uint64_t{h.chunks} * h.chunk_size;
-}
-
-// Why a head that is valid is not one that this library can have written for such a pool; null: it is.
-const char* nonsense(const pool::state& s, const head& h) noexcept {
-  using log::redundancy;
-  if (h.chunk_size != s.geo.chunk_size) return "chunk size";
-  if (h.segment_size < log::segment_page || h.segment_size > h.chunk_size ||
-      !std::has_single_bit(h.segment_size))
-    return "segment size";
-  const auto how = static_cast<redundancy>(h.redundancy);
-  if (how != redundancy::one_copy && how != redundancy::two_copies) return "redundancy";
-  const uint32_t copies = how == redundancy::two_copies ? 2 : 1;
-  if (h.chunks == 0 || h.chunks > chunks_most || h.chunks % copies != 0 || h.kept == 0 ||
-      h.kept % copies != 0 || h.kept > h.chunks)
-    return "number of chunks";
-  if (h.number >= sequence_max) return "number of its head";
-  return nullptr;
-}
-
-// What is at a name, and whether it is the log that the pool's superblock means.
-struct candidate {
-  std::unique_ptr<medium::medium> file;
-  std::optional<head> found;
-  std::string misfit;  // empty: it fits
-  scute_error code = SCUTE_E_CORRUPT;
-
-  bool fits() const noexcept { return file != nullptr && misfit.empty(); }
-  bool is_of(const pool::state& s) const noexcept {
-    return found && std::memcmp(found->uuid, s.sb.uuid, sizeof found->uuid) == 0;
-  }
-  bool is_closed() const noexcept {
-    return found && static_cast<state>(found->state) == state::closed;
-  }
-  // BESIDE-2: nothing in it can be needed by any copy of any pool; or, as the superblock is newer and needs none, by this one.
-  bool is_void(const pool::state& s) const noexcept {
-    const bool needed = (s.sb.incompat & format::incompat_log_file) != 0;
-    return is_closed() || (!needed && is_of(s) && found->epoch < s.sb.epoch);
-  }
-  // Nothing was ever appended to it. False if that cannot be read.
-  bool is_empty() const {
-    constexpr uint64_t step = uint64_t{64} << 10;
-    std::vector<std::byte> some(step);
-    const uint64_t size = file->size();
-    for (uint64_t at = format::log_file_chunks_offset; at < size; at += step) {
-      const uint64_t n = std::min(step, size - at);
-      if (!file->read(at, some.data(), n)) return false;
-      if (std::any_of(some.begin(), some.begin() + static_cast<ptrdiff_t>(n),
-                      [](std::byte b) { return b != std::byte{}; }))
-        return false;
-    }
-    return true;
-  }
-};
-
-// What the epoch of a log of this pool says; the superblock is the pool's.
-std::string misfit_of(const pool::state& s, const head& h, bool clean) {
-  if (SCUTE_PLANTED(companion_any)) return "";
-  const uint64_t e = s.sb.epoch;
-  const auto kind = static_cast<state>(h.state);
-  if (kind == state::coming && (h.epoch == e || h.epoch == e + 1)) return "";
-  if (kind == state::in_use && h.epoch == e) return "";
-  if (kind == state::closed && h.epoch == e)
-    return clean ? "" : "is from after the pool was closed, which this copy of the pool was not";
-  return h.epoch < e ? "is older than the pool (session " + std::to_string(h.epoch) + " of " +
-                           std::to_string(e) + ")"
-                     : "is newer than the pool (session " + std::to_string(h.epoch) +
-                           ", and the pool's last is " + std::to_string(e) + ")";
-}
-
-candidate look(const pool::state& s, log_place::name n, bool clean) {
-  candidate c;
-  const auto how = s.read_only ? medium::access::read : medium::access::write;
-  try {
-    c.file = s.beside->open(n, how);
-  } catch (const failure& f) {  // a link to nowhere
-    if (f.code() != SCUTE_E_NOENT) throw;
-  }
-  // Not as SCUTE_E_NOENT: the pool is there, and nobody shall make it anew.
-  if (c.file == nullptr) {
-    c.misfit = "is missing";
-    return c;
-  }
-  if (!clean) c.file->refresh();
-  c.found = newest_head(*c.file);
-  if (!c.found) {
-    c.misfit = "is no log of a pool, or is damaged";
-  } else if (!c.is_of(s)) {
-    c.misfit = "is the log of another pool";
-  } else if (c.found->version > format::log_file_version) {
-    c.misfit = "was made by a newer Scute";
-    c.code = SCUTE_E_VERSION;
-  } else if (const char* what = nonsense(s, *c.found)) {
-    c.misfit = std::string("makes no sense (") + what + ")";
-  } else if (c.file->size() < size_of(*c.found)) {
-    c.misfit = "was truncated";
-    c.code = SCUTE_E_TRUNCATED;
-  } else {
-    c.misfit = misfit_of(s, *c.found, clean);
-  }
-  return c;
-}
 
 [[noreturn]] void refuse(const pool::state& s, const std::string& file, const candidate& c) {
   throw failure(
@@ -161,27 +33,6 @@ candidate look(const pool::state& s, log_place::name n, bool clean) {
           "that file alone; without them the pool is not consistent. Put the log "
           "back beside the pool (both files of the same moment belong together), or restore both "
           "from a backup. Nothing was changed");
-}
-
-// What is at `coming` goes: of a creation that was killed, and nothing was ever appended to it, though its head may say `in use`
-// before its pool has a name; or of the pool that is being replaced. (If it could not get its name something was appended: such
-// a one is set aside.) Whoever makes one now has it locked.
-void clear_coming(pool::state& s) {
-  const candidate c = look(s, log_place::name::coming, true);
-  if (c.file == nullptr) return;
-  const bool may_be_needed =
-      c.found && static_cast<state>(c.found->state) == state::in_use && !c.is_void(s);
-  if (may_be_needed && !s.beside->replaces() && !c.is_empty())
-    s.beside->set_aside(log_place::name::coming);
-  else
-    s.beside->remove(log_place::name::coming);
-}
-
-void remove_leftover(pool::state& s) noexcept {
-  try {
-    clear_coming(s);
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it is in nobody's way
-  }
 }
 
 [[noreturn]] void no_place(const pool::state& s) {
@@ -198,15 +49,17 @@ void companion::make(pool::state& s, uint64_t cap, uint64_t epoch) {
   const std::string named = s.beside->path(log_place::name::named);
   {
     const candidate there = look(s, log_place::name::named, true);
-    const bool may_go = there.file == nullptr || s.beside->replaces() || there.is_void(s);
-    if (!may_go && !there.is_of(s))
+    const bool may_go = there.file == nullptr || there.is_replaced(s) || there.is_void(s);
+    // It may be that of the pool that is replaced, which does not tell any more whose it is.
+    const bool may_be_replaced = there.found && s.beside->replaced() == medium::pool_uuid{};
+    if (!may_go && !may_be_replaced && !there.is_of(s))
       throw failure(
           SCUTE_E_EXISTS,
           named +
               " is there already and is not this pool's log; if it belongs to no pool, remove it");
     if (!may_go) s.beside->set_aside(log_place::name::named);
   }
-  clear_coming(s);
+  make_way(s, log_place::name::coming);
   const segment_list plan = plan_log(s.geo, cap, true);
   head h{};
   std::memcpy(h.magic, format::log_file_magic, sizeof h.magic);
@@ -216,54 +69,78 @@ void companion::make(pool::state& s, uint64_t cap, uint64_t epoch) {
   h.chunk_size = s.geo.chunk_size;
   h.redundancy = static_cast<uint32_t>(plan.how);
   const size_t chunks = chunks_of_log(s.geo, plan, cap, true);
-  if (chunks > chunks_most / 2)
+  if (chunks > log_chunks_max / 2)
     throw failure(SCUTE_E_RANGE, s.path + ": a log of " + std::to_string(cap) +
                                      " bytes is too large; ask for a smaller log-cap");
   h.chunks = h.kept = static_cast<uint32_t>(chunks);
   std::unique_ptr<medium::medium> file = s.beside->make(size_of(h));
+  const format::superblock before = s.sb;
   try {
     companion made(s, std::move(file), h);
     made.announce(epoch);
   } catch (...) {
+    s.sb = before;  // a session that does not come has no number
     s.beside->remove(log_place::name::coming);
     throw;
   }
 }
 
 void companion::name(pool::state& s) {
-  if ((s.sb.incompat & format::incompat_log_file) != 0) return s.beside->give_name();
+  if ((s.sb.incompat & format::incompat_log_file) != 0) {
+    make_way(s, log_place::name::named);
+    return s.beside->give_name();
+  }
   // That of the pool that was here before.
-  if (s.beside == nullptr || !s.beside->replaces()) return;
-  if (look(s, log_place::name::named, true).found) s.beside->remove(log_place::name::named);
+  if (s.beside == nullptr || !s.beside->replaced()) return;
+  if (look(s, log_place::name::named, true).is_replaced(s))
+    s.beside->remove(log_place::name::named);
 }
 
 void companion::name_unopened(log_place& beside, const format::superblock& sb) {
   if ((sb.incompat & format::incompat_log_file) == 0 || SCUTE_PLANTED(companion_unnamed)) return;
-  const auto is_its = [&](log_place::name n) {
+  enum class whose : uint8_t { nobodys, its, anothers, no_logs };
+  const auto look_at = [&](log_place::name n) {
     const std::unique_ptr<medium::medium> file = beside.open(n, medium::access::read);
-    const std::optional<head> h = file == nullptr ? std::nullopt : newest_head(*file);
-    return h && std::memcmp(h->uuid, sb.uuid, sizeof h->uuid) == 0;
+    if (file == nullptr) return whose::nobodys;
+    const std::optional<head> h = newest_head(*file);
+    if (!h) return whose::no_logs;
+    return std::memcmp(h->uuid, sb.uuid, sizeof h->uuid) == 0 ? whose::its : whose::anothers;
   };
-  if (!is_its(log_place::name::named) && is_its(log_place::name::coming)) beside.give_name();
+  const whose named = look_at(log_place::name::named);
+  // (Whoever makes the new pool's log finds what is none, and says so.)
+  if (named == whose::its || named == whose::no_logs ||
+      look_at(log_place::name::coming) != whose::its)
+    return;
+  if (named == whose::anothers) beside.set_aside(log_place::name::named);
+  beside.give_name();
+}
+
+void companion::remove_unopened(log_place& beside, const format::superblock& sb) {
+  const auto is_its = [&](log_place::name n) {
+    try {
+      const std::unique_ptr<medium::medium> file = beside.open(n, medium::access::read);
+      const std::optional<head> h = file == nullptr ? std::nullopt : newest_head(*file);
+      return h && std::memcmp(h->uuid, sb.uuid, sizeof h->uuid) == 0;
+    } catch (const failure&) {
+      return false;  // no log
+    }
+  };
+  for (const auto n : {log_place::name::named, log_place::name::coming})
+    if (is_its(n) && !beside.remove(n)) throw_errno("remove " + beside.path(n), errno);
 }
 
 void companion::remove_stale(pool::state& s) noexcept {
   if (s.beside == nullptr || s.read_only || (s.sb.incompat & format::incompat_log_file) != 0)
     return;
-  for (const auto n : {log_place::name::named, log_place::name::coming}) {
-    try {
-      if (n == log_place::name::coming) {
-        clear_coming(s);
-        continue;
-      }
-      const candidate c = look(s, n, true);
-      if (!c.is_of(s)) continue;
-      if (c.is_void(s))
-        s.beside->remove(n);
-      else
-        s.beside->set_aside(n);
-    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it is in nobody's way
-    }
+  clear_coming(s);
+  try {
+    const candidate c = look(s, log_place::name::named, true);
+    if (!c.is_of(s)) return;
+    if (c.is_void(s))
+      s.beside->remove(log_place::name::named);
+    else
+      s.beside->set_aside(log_place::name::named);
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it is in nobody's way
   }
 }
 
@@ -272,12 +149,16 @@ std::unique_ptr<companion> companion::find(pool::state& s, bool clean) {
   if (s.read_only && clean) return nullptr;
   candidate named = look(s, log_place::name::named, clean);
   if (named.fits()) {
-    if (!s.read_only) remove_leftover(s);
+    if (!s.read_only) clear_coming(s);
     return std::unique_ptr<companion>(new companion(s, std::move(named.file), *named.found));
   }
   candidate coming = look(s, log_place::name::coming, clean);
   if (coming.fits()) {
-    if (!s.read_only) s.beside->give_name();
+    if (!s.read_only) {
+      named.file.reset();
+      make_way(s, log_place::name::named);
+      s.beside->give_name();
+    }
     return std::unique_ptr<companion>(new companion(s, std::move(coming.file), *coming.found));
   }
   if (clean) {
@@ -305,6 +186,7 @@ std::unique_ptr<companion> companion::make_anew(pool::state& s) {
     if (there.file != nullptr && !there.is_closed()) s.beside->set_aside(log_place::name::named);
   }
   make(s, 0, s.sb.epoch + 1);
+  make_way(s, log_place::name::named);
   s.beside->give_name();
   candidate c = look(s, log_place::name::named, true);
   if (!c.fits()) throw failure(SCUTE_E_IO, s.path + ": the log that was just made " + c.misfit);
@@ -343,7 +225,7 @@ void companion::write_head(uint64_t epoch, format::log_file_state state) {
   // The copy that counts may be in a dead process's cache only, and the other one is about to be written.
   if (const std::optional<head>& counts = last == 0 ? first : second; counts && !written_) {
     if (!SCUTE_PLANTED(companion_counts)) {
-      w_.stream(file_->base() + head_at[last], &*counts, sizeof *counts, medium::purpose::log);
+      w_.stream(file_->base() + log_head_at[last], &*counts, sizeof *counts, medium::purpose::log);
       fence();
     }
   }
@@ -356,13 +238,20 @@ void companion::write_head(uint64_t epoch, format::log_file_state state) {
   const int order[2] = {SCUTE_PLANTED(companion_copies) ? last : 1 - last,
                         SCUTE_PLANTED(companion_copies) ? 1 - last : last};
   for (const int copy : order) {
-    w_.stream(file_->base() + head_at[copy], &head_, sizeof head_, medium::purpose::log);
+    w_.stream(file_->base() + log_head_at[copy], &head_, sizeof head_, medium::purpose::log);
     fence();
   }
   // BESIDE-6: what a crash has left of growing, or of being cut, is not taken for zeros that are durable. Not sooner: the
   // head that was found, and counts less, may have been in a dead process's cache only.
   if (is_first && file_->size() > size_of(head_)) s_.beside->resize(*file_, size_of(head_));
   length_.store(file_->size(), std::memory_order_relaxed);
+}
+
+void companion::announce(uint64_t epoch) {
+  if (s_.read_only) return;
+  pool::number_session(s_, epoch);
+  pool::copy_session(s_.sb, head_);
+  write_head(epoch, state::coming);
 }
 
 segment_list companion::read() const {
@@ -385,7 +274,7 @@ void companion::write(medium::writer&, segment_list& list) {
 std::vector<log_home::list_copy> companion::list_copies(const segment_list&) const {
   std::vector<list_copy> all;
   const auto bytes = std::as_bytes(std::span(&head_, 1));
-  for (const uint64_t at : head_at) all.push_back({at, {bytes.begin(), bytes.end()}});
+  for (const uint64_t at : log_head_at) all.push_back({at, {bytes.begin(), bytes.end()}});
   return all;
 }
 

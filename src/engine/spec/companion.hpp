@@ -2,8 +2,8 @@
 // The log of engine `spec` in a file beside the pool's, as it is for pools on disks (docs/format.md, "The log file"). There
 // a sync of the pool writes every dirty page of it; a commit syncs this file alone.
 //
-// Who decides: the superblock of the pool says that the log is in a file (incompat_log_file), the pool's uuid and epoch say
-// in which. The head of the file says whose it is and how far it has come:
+// Who decides: the superblock of the pool says that the log is in a file (incompat_log_file), the pool's uuid and epoch, and the
+// number of its session, say in which. The head of the file says whose it is and how far it has come:
 //
 //   coming, epoch e+1 --superblock with e+1--> in use, epoch e+1 --superblock says clean--> closed, epoch e+1
 //
@@ -31,6 +31,12 @@
 // BESIDE-5 What recovery rests on is stored in this file again, and synced, before the pool changes: a page of it may be in a
 //    dead process's page cache only. A page that cannot be read is written as a whole first (file_pages.hpp).
 // BESIDE-6 It grows by zeros that are durable before its head counts them, and is cut when its head counts them no longer.
+// BESIDE-7 No file goes, or is replaced, because of the name that it has (OURS-1): whoever needs a name looks at what is there, and
+//    what somebody may need, or is no log, is set aside, or the call is refused. Who needs no name leaves what is no log alone.
+// BESIDE-8 Two copies of a pool have the same uuid, and epochs that count alike. So where both tell the number of their session
+//    (SESSION-1), the head has that of the superblock; one that is coming with the next epoch has it as the number before.
+// BESIDE-9 Before a clean pool is unclean, its log says durably that all frames in it are void (HORIZON-2): else a crash would leave a
+//    pool whose recovery rests on an older copy of its log.
 #pragma once
 
 #include <atomic>
@@ -42,13 +48,15 @@ namespace scute::core::engine {
 class companion final : public log_home {
  public:
   // A new log for the pool's session of this epoch, at `coming`; durable (BESIDE-1). cap: as in plan_log(). Throws SCUTE_E_NOSPC,
-  // SCUTE_E_EXISTS if somebody else's file is at `named`; then nothing is there.
+  // SCUTE_E_EXISTS if somebody else's file is at `named` (BESIDE-7); then nothing is made.
   static void make(pool::state& s, uint64_t cap, uint64_t epoch);
   // What was made gets its name, if the superblock, which is durable, needs it. If a pool has replaced another one and needs no
   // log, the other one's goes.
   static void name(pool::state& s);
   // Of a pool that is not open, and that is to be replaced: its log may have no other name than `coming` yet, which the new pool's needs.
   static void name_unopened(medium::log_place& beside, const format::superblock& sb);
+  // Of a pool that is going to be removed, and that has nothing in its log: that goes. Throws SCUTE_E_IO.
+  static void remove_unopened(medium::log_place& beside, const format::superblock& sb);
   // The superblock, which is durable, needs no log in a file: one that the pool had goes (BESIDE-2).
   static void remove_stale(pool::state& s) noexcept;
 
@@ -61,7 +69,7 @@ class companion final : public log_home {
   static std::unique_ptr<companion> made(pool::state& s);
 
   // BESIDE-3: before the superblock names that epoch; after it; and after the superblock says that the pool is clean.
-  void announce(uint64_t epoch) { write_head(epoch, format::log_file_state::coming); }
+  void announce(uint64_t epoch);
   void begin(uint64_t epoch) { write_head(epoch, format::log_file_state::in_use); }
   void end() { write_head(head_.epoch, format::log_file_state::closed); }
 

@@ -83,7 +83,11 @@ tx::recovery_report spec::recover(medium::writer& w, tx::recovery_watch* watch) 
 void spec::prepare() {
   if (s_.read_only) return;
   log_home& home = find_home(true);
-  if (!unclean_) floor_ = find_floor(home, home.read());
+  if (!unclean_) {
+    const segment_list list = home.read();
+    floor_ = find_floor(home, list);
+    if (!SCUTE_PLANTED(horizon_late)) renew_horizon(home, list, *floor_);
+  }
   if ((s_.sb.incompat & format::incompat_log_file) == 0) return;
   // BESIDE-3: of an unclean pool the epoch that was found may be in a cache only, and a head that is two ahead fits nothing.
   if (unclean_ && !SCUTE_PLANTED(companion_seen)) {
@@ -113,6 +117,7 @@ void spec::start() {
       unclean_ ? std::max(SCUTE_PLANTED(late_floor) ? 0 : recovered_, horizon)  // LATE-4
       : floor_ ? *floor_
                : find_floor(home, list);
+  if (SCUTE_PLANTED(horizon_late) && !unclean_ && !s_.read_only) renew_horizon(home, list, floor);
   log_ = std::make_unique<commit_log>(s_, home, list, late_ != nullptr ? horizon : floor,
                                       last_frames_);
   fold_ = std::make_unique<fold>(s_, *table_, *log_, floor, late_.get());
@@ -121,7 +126,6 @@ void spec::start() {
   for (lane_state& l : lanes_) l.clock = floor;
   log_->drawn(floor);
   if (unclean_ || s_.read_only) return;
-  renew_horizon(floor);
   if (!SCUTE_PLANTED(care_heads)) care_->mend_heads();  // CARE-4
 }
 
@@ -136,15 +140,19 @@ uint64_t spec::find_floor(const log_home& home, const segment_list& list) const 
   return std::max(horizon, highest);
 }
 
-// Of a log that was closed the words have all of it, unless they were damaged. Durable before anything is appended above it.
-void spec::renew_horizon(uint64_t floor) {
-  if (floor <= read_horizon(s_, *home_).sequence) return;
-  log_->write_horizon(s_.service_alone(), floor);
-  log_->fence(s_.service_alone(), log_->fold_lane(), fence_site::horizon);
+// BESIDE-9. Of a log that was closed the words have all of it, unless they were damaged; of another one they may be in a cache only.
+void spec::renew_horizon(log_home& home, const segment_list& list, uint64_t floor) {
+  const uint64_t told = read_horizon(s_, home).sequence;
+  if (floor == 0 || (floor <= told && home.was_closed())) return;
+  medium::writer& w = s_.service_alone();
+  if (home.is_apart()) home.keep(w, list);  // BESIDE-5: also where a page of it is lost
+  commit_log log(s_, home, list, told, {});
+  log.write_horizon(w, floor);
+  log.fence(w, log.fold_lane(), fence_site::horizon);
   s_.require_healthy();
-  if (!home_->was_closed()) return;
+  if (floor <= told || !home.was_closed()) return;
   s_.repaired.fetch_add(1, std::memory_order_relaxed);
-  s_.events.post({SCUTE_EVENT_LOG, SCUTE_OUTCOME_REPAIRED, scute_finder{}, home_->horizon_at(0, 0),
+  s_.events.post({SCUTE_EVENT_LOG, SCUTE_OUTCOME_REPAIRED, scute_finder{}, home.horizon_at(0, 0),
                   4 * sizeof(uint64_t)});
 }
 

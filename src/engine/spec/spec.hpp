@@ -113,7 +113,7 @@ class spec final : public tx::engine {
   uint64_t draw(lane_state& mine) noexcept;
   log_home& find_home(bool clean);
   uint64_t find_floor(const log_home& home, const segment_list& list) const;
-  void renew_horizon(uint64_t floor);
+  void renew_horizon(log_home& home, const segment_list& list, uint64_t floor);
   void look_at_log_file() noexcept;
   enum class how : uint8_t { cached, streamed };
   void decide(pool::lane& l, lane_state& mine, commit_log::stream_guard& turn, uint32_t flags,

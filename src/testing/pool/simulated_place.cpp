@@ -99,11 +99,15 @@ class simulated_place final : public medium::log_place {
     return file(slot, size);
   }
 
-  void give_name() override { set(0, slot_of(name::coming)); }
+  void give_name() override {
+    if (slot_of(name::named) != 0) throw failure(SCUTE_E_EXISTS, "a simulated log has that name");
+    set(0, slot_of(name::coming));
+  }
   void set_aside(name n) override { remove(n); }
-  void remove(name n) noexcept override {
-    if (slot_of(n) != 0)
-      set(0, n == name::named ? slot_of(name::coming) << 32 : slot_of(name::named));
+  bool remove(name n) noexcept override {
+    if (slot_of(n) == 0) return false;
+    set(0, n == name::named ? slot_of(name::coming) << 32 : slot_of(name::named));
+    return true;
   }
 
   void resize(medium::medium& m, uint64_t size) override {
