@@ -29,6 +29,7 @@
 #include <scute/containers/hash.hpp>
 #include <scute/containers/hash_map_bucket.hpp>
 #include <scute/containers/key.hpp>
+#include <scute/containers/misuse.hpp>
 #include <scute/containers/segments.hpp>
 #include <scute/tx.hpp>
 
@@ -93,6 +94,13 @@ class hash_map {
   }
   iterator end() const { return iterator(); }
   iterator end(const reader&) const { return iterator(); }
+
+  /// `for (x : map)` does not compile: the entries are in the pool.
+  template <class... None>
+  iterator begin() const {
+    detail::require_scan<None...>();
+    return {};
+  }
 
   /// All entries, in no particular order.
   range scan(const reader& r) const { return {begin(r), end()}; }

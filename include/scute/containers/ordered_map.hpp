@@ -31,6 +31,7 @@
 #define SCUTE_CONTAINERS_ORDERED_MAP_HPP
 
 #include <scute/containers/key.hpp>
+#include <scute/containers/misuse.hpp>
 #include <scute/containers/ordered_map_iterator.hpp>
 #include <scute/containers/ordered_map_node.hpp>
 #include <scute/containers/ordered_map_tree.hpp>
@@ -109,6 +110,13 @@ class ordered_map : private detail::tree<K, V, Compare> {
   iterator end(const reader& r) const { return iterator(r, this, nullptr, 0); }
   /// The same for comparisons only.
   iterator end() const { return iterator(); }
+
+  /// `for (x : map)` does not compile: the entries are in the pool.
+  template <class... None>
+  iterator begin() const {
+    detail::require_scan<None...>();
+    return {};
+  }
 
   /// All entries in key order.
   range scan(const reader& r) const { return {begin(r), end(r)}; }

@@ -20,6 +20,7 @@
 #define SCUTE_CONTAINERS_QUEUE_HPP
 
 #include <scute/containers/key.hpp>
+#include <scute/containers/misuse.hpp>
 #include <scute/tx.hpp>
 
 #include <algorithm>
@@ -121,6 +122,16 @@ class queue {
 
   /// All elements, oldest first.
   range scan(const reader& r) const { return range(iterator(r, head_, first_, size_)); }
+  /// `for (x : list)` does not compile: the elements are in the pool.
+  template <class... None>
+  const T* begin() const {
+    detail::require_scan<None...>();
+    return nullptr;
+  }
+  template <class... None>
+  const T* end() const {
+    return nullptr;
+  }
 
   // ---- changing ----------------------------------------------------------------------------
 

@@ -21,11 +21,13 @@
 #ifndef SCUTE_CONTAINERS_STRING_HPP
 #define SCUTE_CONTAINERS_STRING_HPP
 
+#include <scute/containers/misuse.hpp>
 #include <scute/tx.hpp>
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -42,6 +44,16 @@ class alignas(8) string {
   string() noexcept = default;
   string(string&&) noexcept = default;  // moves the bytes: the source must not be used again
   string& operator=(string&&) noexcept = default;
+  /// Does not compile: a text takes memory of the pool.
+  template <class Text>
+    requires std::convertible_to<const Text&, std::string_view>
+  string& operator=(const Text&) {
+    static_assert(
+        detail::never<Text>,
+        "scute: a text takes memory of the pool: write name.assign(tx, text), on a string "
+        "that is open in the transaction");
+    return *this;
+  }
 
   /// A string with that text, to initialise a field with: tx.make<person>(string::make(tx, "Ada")).
   static string make(tx& t, std::string_view text) {

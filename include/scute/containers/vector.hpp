@@ -20,6 +20,7 @@
 #define SCUTE_CONTAINERS_VECTOR_HPP
 
 #include <scute/containers/key.hpp>
+#include <scute/containers/misuse.hpp>
 #include <scute/containers/segments.hpp>
 #include <scute/containers/vector_view.hpp>
 #include <scute/tx.hpp>
@@ -46,6 +47,16 @@ class vector {
 
   /// All elements, as a random-access range with operator[]. Valid until the size changes.
   view scan(const reader& r) const { return view(r, &segments_, size_); }
+  /// `for (x : list)` does not compile: the elements are in the pool.
+  template <class... None>
+  const T* begin() const {
+    detail::require_scan<None...>();
+    return nullptr;
+  }
+  template <class... None>
+  const T* end() const {
+    return nullptr;
+  }
 
   /// One element; O(log size), base 128. Throws errc::range beyond the end.
   const T& at(const reader& r, uint64_t i) const {
